@@ -1,0 +1,25 @@
+package yp
+
+import (
+	"fmt"
+	"time"
+)
+
+// TimeLayout is how every time is written, in the database, the logs and JSON:
+// UTC, to the millisecond, so that text order is time order.
+const TimeLayout = "2006-01-02T15:04:05.000Z"
+
+// FormatTime writes t in TimeLayout.
+func FormatTime(t time.Time) string { return t.UTC().Format(TimeLayout) }
+
+// AppendTime appends t in TimeLayout to b.
+func AppendTime(b []byte, t time.Time) []byte { return t.UTC().AppendFormat(b, TimeLayout) }
+
+// ParseTime reads a time in TimeLayout.
+func ParseTime(s string) (time.Time, error) {
+	t, err := time.Parse(TimeLayout, s)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("time %q: want the form 2026-11-20T23:50:00.000Z", s)
+	}
+	return t.UTC(), nil
+}

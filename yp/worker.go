@@ -1,0 +1,25 @@
+package yp
+
+import "fmt"
+
+// WorkerID names worker n of the process pid: "worker_0_pid_12345". The WAL
+// file of the worker carries the same name.
+func WorkerID(n, pid int) string { return fmt.Sprintf("worker_%d_pid_%d", n, pid) }
+
+// friendly names are easier to tell apart in a table than numbers; they carry
+// no meaning.
+var friendly = [...]string{
+	"amber", "birch", "cedar", "dune", "ember", "fern", "grove", "heron", "iris", "jade", "kestrel",
+	"larch", "maple", "north", "otter", "pine", "quartz", "river", "sage", "tern", "umber", "vale",
+	"willow", "yarrow", "zephyr",
+}
+
+// WorkerName gives worker n a friendly name; from the 26th on a number tells
+// them apart.
+func WorkerName(n int) string {
+	name := friendly[n%len(friendly)]
+	if round := n / len(friendly); round > 0 {
+		return fmt.Sprintf("%s-%d", name, round+1)
+	}
+	return name
+}
