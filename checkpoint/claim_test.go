@@ -1,0 +1,116 @@
+package checkpoint_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
+)
+
+// bundle is a database with a source, a run and planned targets.
+type bundle struct {
+	*checkpoint.Keeper
+	run   *checkpoint.Run
+	scope checkpoint.Scope
+	cats  []int64
+}
+
+func setup(t testing.TB, cities int, states ...string) *bundle {
+	t.Helper()
+	b := &bundle{Keeper: checkpoint.New(storetest.Open(t))}
+	b.plan(t, cities, states...)
+	var err error
+	if b.run, err = b.StartRun(t.Context(), b.scope.SourceID, "test", false); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.run.Finish(t.Context(), checkpoint.OutcomeDone, 0) })
+	return b
+}
+
+func (b *bundle) plan(t testing.TB, cities int, states ...string) {
+	t.Helper()
+	ctx := t.Context()
+	id, err := b.Source(ctx, "demo", "http://127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.scope = checkpoint.Scope{SourceID: id, States: states}
+	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, 3, 2, 1}, Categories: []checkpoint.Category{{Slug: "plumbers", Name: "Plumbers"}, {Slug: "dentists", Name: "Dentists"}}}
+	for i := range cities {
+		for _, st := range states {
+			p.Cities = append(p.Cities, checkpoint.City{
+				Slug: fmt.Sprintf("city-%d-%s", i, st), Name: fmt.Sprintf("City %d", i), State: st,
+				Population: 1000000 - i, Tier: 1 + i%3,
+			})
+		}
+	}
+	out, err := b.Plan(ctx, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := cities * len(states) * 2; out.Added != want {
+		t.Fatalf("planned %d targets, want %d", out.Added, want)
+	}
+	if b.cats, err = b.Categories(ctx, p.Categories); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *bundle) worker(n int) checkpoint.Worker {
+	return checkpoint.Worker{ID: yp.WorkerID(n, 1), RunID: b.run.ID}
+}
+
+func (b *bundle) claim(t testing.TB, n int) *checkpoint.Claim {
+	t.Helper()
+	c, err := b.Claim(t.Context(), b.worker(n), b.scope, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestClaim(t *testing.T) {
+	t.Parallel()
+	t.Run("takes by priority then id, at most maxPerState of a state", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, 6, "CA", "TX")
+		var last [2]int64
+		for i := range 4 {
+			c, err := b.Claim(t.Context(), b.worker(i), b.scope, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			now := [2]int64{int64(c.Priority), c.TargetID}
+			if now[0] < last[0] || now[0] == last[0] && now[1] <= last[1] {
+				t.Errorf("claim %d: (priority, id) %v after %v", i, now, last)
+			}
+			last = now
+			if c.Token != 1 || c.PageCurrent != 0 || c.Place.City == "" || c.Place.CategorySlug == "" {
+				t.Errorf("claim is not filled: %+v", c)
+			}
+		}
+		if _, err := b.Claim(t.Context(), b.worker(9), b.scope, 2); !errors.Is(err, checkpoint.ErrNothing) {
+			t.Errorf("both states are full: got %v, want ErrNothing", err)
+		}
+	})
+	t.Run("category and city filters", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, 3, "CA")
+		b.scope.CategoryIDs = b.cats[1:]
+		c := b.claim(t, 0)
+		if c.Place.Category != "Dentists" {
+			t.Errorf("got category %s, want Dentists", c.Place.Category)
+		}
+		b.scope.CityIDs = []int64{3}
+		c = b.claim(t, 1)
+		if c.Place.City != "City 2" || c.Place.Category != "Dentists" {
+			t.Errorf("got %+v, want Dentists in City 2", c.Place)
+		}
+		if _, err := b.Claim(t.Context(), b.worker(2), b.scope, 5); !errors.Is(err, checkpoint.ErrNothing) {
+			t.Errorf("got %v, want ErrNothing", err)
+		}
+	})
+}

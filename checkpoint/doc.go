@@ -1,0 +1,27 @@
+// Package checkpoint decides what may happen to a target's progress: plan, claim,
+// commit a page, heartbeat, finish, recover, reset, and how progress is told.
+//
+// Purpose: the status machine of the design, section 4, as SQL statements that
+// can't be interleaved into an impossible state:
+//
+//	            claim                  last page
+//	PLANNED ────────────▶ IN_PROGRESS ───────────▶ DONE ──(due again)──▶ PLANNED
+//	   ▲  ▲                 │   │   │
+//	   │  └──released/stop──┘   │   └─ permanent or attempts used up ─▶ PARKED
+//	   │                        └─ error, retries used up ────────────▶ FAILED ──(backoff over)──▶ PLANNED
+//	   └── recover (orphan) ── 3 recoveries without a new page ───────▶ STUCK
+//
+// Invariants: a claim is one UPDATE … RETURNING, so two workers never hold one
+// target; every later statement on it is fenced by owner, token and status, so
+// a late worker can't write a byte (ErrClaimLost); a page's listings and its
+// page_current are one transaction, and pages follow each other without a gap.
+//
+// Crash: before a commit the page is not there and is fetched again; after it
+// the crawl goes on behind it. What a dead process held is found by its lock
+// file and planned again at the next start.
+//
+// Imports: store and yp.
+//
+// Tests: real files; a property test drives random events against the machine
+// in package yp; the crash tests at the top of the project kill real processes.
+package checkpoint

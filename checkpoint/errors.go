@@ -1,0 +1,25 @@
+package checkpoint
+
+import (
+	"database/sql"
+	"errors"
+)
+
+var (
+	// ErrClaimLost means that the target is no longer the worker's: it was
+	// recovered, reset or finished by somebody else. Nothing was written.
+	ErrClaimLost = errors.New("the claim was lost: the target is no longer this worker's")
+	// ErrNothing means that no target can be claimed now.
+	ErrNothing = errors.New("no target can be claimed")
+	// ErrExclusive means that another run holds the database and one of the two
+	// asked to be alone.
+	ErrExclusive = errors.New("another run holds the database")
+)
+
+// lost turns "no such row under the fence" into ErrClaimLost.
+func lost(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrClaimLost
+	}
+	return err
+}

@@ -1,0 +1,125 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"strconv"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// Keeper keeps the progress of targets in one database.
+type Keeper struct {
+	db   *store.DB
+	host string
+}
+
+// New returns a Keeper over db.
+func New(db *store.DB) *Keeper {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return &Keeper{db: db, host: host}
+}
+
+// DB returns the database under the keeper.
+func (k *Keeper) DB() *store.DB { return k.db }
+
+// Scope selects the targets that a command is about. Empty lists select all.
+type Scope struct {
+	SourceID      int64 // 0 = every source
+	States        []string
+	CategoryIDs   []int64
+	CityIDs       []int64
+	MinPopulation int
+}
+
+// where is the scope as a condition on targets t, with its arguments. Its shape
+// is constant, so that every statement is prepared once.
+const where = `
+	(?1 = 0 OR t.source_id = ?1)
+	AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+	AND (?3 = '[]' OR t.category_id IN (SELECT value FROM json_each(?3)))
+	AND (?4 = '[]' OR t.city_id IN (SELECT value FROM json_each(?4)))
+	AND t.population >= ?5`
+
+// args returns the arguments of where, then more.
+func (s Scope) args(more ...any) []any {
+	return append([]any{s.SourceID, jsonList(s.States), jsonInts(s.CategoryIDs), jsonInts(s.CityIDs), s.MinPopulation}, more...)
+}
+
+// Worker is who claims: one goroutine of a run.
+type Worker struct {
+	ID    string // yp.WorkerID
+	RunID int64
+}
+
+// Claim is a worker's hold on a target, with all that the worker must know of it.
+type Claim struct {
+	TargetID    int64
+	Token       int64
+	Worker      Worker
+	SourceID    int64
+	Place       yp.Place
+	Priority    int
+	MaxPages    int    // 0 = all
+	PageCurrent int    // last page committed
+	NextPageURL string // of page PageCurrent+1, when the site gave it
+	LastListing string // id of the last listing committed
+	StartedAt   string // when the current crawl of the target began
+	Accepted    int    // listings accepted so far by this crawl
+}
+
+// fence is the condition under which a claim may still write; its four
+// arguments are those of (*Claim).fenced.
+const fence = ` WHERE id = ? AND claimed_by = ? AND claim_token = ? AND status = 'IN_PROGRESS'`
+
+func (c *Claim) fenced() []any { return []any{c.TargetID, c.Worker.ID, c.Token} }
+
+// change runs a fenced statement and turns "no row" into ErrClaimLost.
+func (c *Claim) change(tx *store.Tx, query string, args ...any) error {
+	n, err := tx.Changed(query, append(args, c.fenced()...)...)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return ErrClaimLost
+	}
+	return nil
+}
+
+func (k *Keeper) write(ctx context.Context, fn func(*store.Tx) error) error {
+	return k.db.Write(ctx, fn)
+}
+
+func jsonList(items []string) string {
+	if len(items) == 0 {
+		return "[]"
+	}
+	b, err := json.Marshal(items)
+	if err != nil { // strings always marshal
+		panic(err)
+	}
+	return string(b)
+}
+
+func jsonInts(ids []int64) string {
+	b := []byte{'['}
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, id, 10)
+	}
+	return string(append(b, ']'))
+}
+
+func null(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

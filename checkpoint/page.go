@@ -1,0 +1,103 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// Page is what a worker hands over of one results page.
+type Page struct {
+	Number    int // must be the claim's PageCurrent + 1
+	NextURL   string
+	Last      bool
+	Raw       int // listings on the page
+	Bad       int // cards without a name or an id
+	SiteTotal int // what the site says it has, 0 = it does not say
+	Listings  []yp.Listing
+}
+
+// Committed tells what the commit of a page made of it.
+type Committed struct {
+	store.Saved
+	Done bool // the target is DONE: the page was the last, or repeated earlier ones
+}
+
+// RecrawlAfter is when a completed target is due again (health rules, section 3).
+const RecrawlAfter = 10080 * time.Minute
+
+const (
+	pageSet = `
+	UPDATE targets SET page_current = ?, next_page_url = ?, last_listing_id = ifnull(?, last_listing_id),
+		raw_count = raw_count + ?, accepted_count = accepted_count + ?, bad_count = bad_count + ?,
+		site_total = ifnull(?, site_total), recoveries = 0, `
+	advancePage  = pageSet + `heartbeat_at = ?` + fence + ` AND page_current = ? - 1`
+	completePage = pageSet + doneSet + fence + ` AND page_current = ? - 1`
+
+	unclaim = `claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, `
+	doneSet = unclaim + `status = 'DONE', finished_at = ?, last_success_at = ?, next_crawl_at = ?,
+		consecutive_failures = 0, backoff_until = NULL, last_error_code = ?, last_error = ?, total_successes = total_successes + 1`
+
+	countRun = `UPDATE runs SET pages = pages + 1, listings_new = listings_new + ?, targets = targets + ?, heartbeat_at = ? WHERE id = ?`
+)
+
+// CommitPage is the checkpoint: listings, companies, counters and the target's
+// progress in one transaction, or ErrClaimLost and nothing at all. On success
+// the claim is moved on to the page. A page whose listings this crawl of the
+// target met on earlier pages ends the target: some sites serve a page again
+// past the end.
+func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p Page) (Committed, error) {
+	var out Committed
+	at := store.PageOf{SourceID: c.SourceID, TargetID: c.TargetID, State: c.Place.State, Page: p.Number}
+	err := k.write(ctx, func(tx *store.Tx) (err error) {
+		if out.Saved, err = store.SaveListings(tx, at, c.StartedAt, p.Listings); err != nil {
+			return err
+		}
+		out.Done = p.Last || out.Repeated
+		if err := c.savePage(tx, p, out); err != nil {
+			return err
+		}
+		_, err = tx.Exec(countRun, out.New, out.Done, tx.Now, c.Worker.RunID)
+		return err
+	})
+	if err != nil {
+		return Committed{}, fmt.Errorf("commit page %d of target %d: %w", p.Number, c.TargetID, err)
+	}
+	c.PageCurrent, c.NextPageURL = p.Number, p.NextURL
+	c.Accepted += len(p.Listings)
+	return out, nil
+}
+
+func (c *Claim) savePage(tx *store.Tx, p Page, out Committed) error {
+	raw, accepted, next := p.Raw, len(p.Listings), p.NextURL
+	if out.Repeated { // an echo of earlier pages: nothing new was there to count
+		raw, accepted, next = 0, 0, ""
+	}
+	var last, total any
+	if n := len(p.Listings); n > 0 {
+		last = p.Listings[n-1].ID
+	}
+	if p.SiteTotal > 0 {
+		total = p.SiteTotal
+	}
+	args := []any{p.Number, null(next), last, raw, accepted, p.Bad, total}
+	query := advancePage
+	if out.Done {
+		query = completePage
+		args = append(args, doneArgs(tx, "", "")...)
+	} else {
+		args = append(args, tx.Now)
+	}
+	n, err := tx.Changed(query, append(append(args, c.fenced()...), p.Number)...)
+	if err == nil && n == 0 {
+		err = ErrClaimLost
+	}
+	return err
+}
+
+func doneArgs(tx *store.Tx, code yp.ErrorCode, reason string) []any {
+	return []any{tx.Now, tx.Now, yp.FormatTime(tx.At.Add(RecrawlAfter)), null(string(code)), null(reason)}
+}

@@ -1,0 +1,259 @@
+package checkpoint
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// Counts are targets by status, with the pages and listings behind them.
+type Counts struct {
+	Targets    int64   `json:"targets"`
+	Planned    int64   `json:"planned"`
+	InProgress int64   `json:"in_progress"`
+	Done       int64   `json:"done"`
+	Failed     int64   `json:"failed"`
+	Stuck      int64   `json:"stuck"`
+	Parked     int64   `json:"parked"`
+	Percent    float64 `json:"percent"` // of the targets, DONE or PARKED
+	Pages      int64   `json:"pages"`   // of the current crawls
+	Raw        int64   `json:"raw"`
+	Accepted   int64   `json:"accepted"`
+	Listings   int64   `json:"listings"`  // distinct, first met in this state
+	Companies  int64   `json:"companies"` // whose lead listing is in this state
+}
+
+// StateCounts are the counts of one state.
+type StateCounts struct {
+	State string `json:"state"`
+	Counts
+}
+
+// Holder is a worker that holds a target now.
+type Holder struct {
+	Worker    string    `json:"worker"`
+	TargetID  int64     `json:"target_id"`
+	City      string    `json:"city"`
+	State     string    `json:"state"`
+	Category  string    `json:"category"`
+	Page      int       `json:"page"` // in hand
+	Heartbeat time.Time `json:"heartbeat_at"`
+	AgeSec    float64   `json:"heartbeat_age_seconds"` // -1 = never beat
+	Alive     bool      `json:"alive"`                 // its process lives on this machine
+}
+
+// ErrorCount is how many targets in trouble share an error code.
+type ErrorCount struct {
+	Code    string `json:"code"`
+	Status  string `json:"status"`
+	Targets int64  `json:"targets"`
+	Example string `json:"example"` // one of the error texts
+}
+
+// Progress is all that `progress` tells.
+type Progress struct {
+	Now     time.Time     `json:"now"`
+	Overall Counts        `json:"overall"`
+	States  []StateCounts `json:"states"`
+	Workers []Holder      `json:"workers"`
+	Errors  []ErrorCount  `json:"errors"`
+	Rate    float64       `json:"pages_per_second"` // of the runs alive now
+	ETASec  float64       `json:"eta_seconds"`      // -1 = unknown
+}
+
+const (
+	stateCounts = `
+	SELECT t.state, t.status, sum(t.targets), sum(t.pages), sum(t.raw), sum(t.accepted) FROM target_totals t
+	WHERE (?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+	GROUP BY t.state, t.status HAVING sum(t.targets) > 0 ORDER BY t.state`
+	listingCounts = `
+	SELECT state, sum(listings) FROM listing_totals t
+	WHERE (?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2))) GROUP BY state`
+	companyCounts = `
+	SELECT state, companies FROM company_totals t WHERE ?1 = ?1 AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))`
+	holders = `
+	SELECT t.claimed_by, t.id, c.name, t.state, k.name, t.page_current + 1, ifnull(t.heartbeat_at, ''), r.uuid, r.host
+	FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id JOIN runs r ON r.id = t.run_id
+	WHERE t.status = 'IN_PROGRESS' AND (?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+	ORDER BY r.id, length(t.claimed_by), t.claimed_by`
+	troubles = `
+	SELECT ifnull(t.last_error_code, 'none'), t.status, count(*), ifnull(max(t.last_error), '') FROM targets t
+	WHERE t.status IN ('FAILED', 'STUCK', 'PARKED') AND (?1 = 0 OR t.source_id = ?1)
+		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+	GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`
+	liveRuns = `
+	SELECT r.uuid, r.host, r.started_at, r.heartbeat_at, r.pages, r.targets FROM runs r
+	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1) AND ?2 = ?2`
+)
+
+// Progress reads the counters that the triggers keep: it costs the same over a
+// thousand targets and over a million. Of the scope, source and states count.
+func (k *Keeper) Progress(ctx context.Context, scope Scope) (*Progress, error) {
+	r := progressReader{k: k, ctx: ctx, args: []any{scope.SourceID, jsonList(scope.States)}}
+	p := &Progress{Now: k.db.Now(), States: []StateCounts{}, Workers: []Holder{}, Errors: []ErrorCount{}, ETASec: -1}
+	for _, step := range []func(*Progress) error{r.states, r.found, r.workers, r.errors, r.rate} {
+		if err := step(p); err != nil {
+			return nil, fmt.Errorf("read progress: %w", err)
+		}
+	}
+	return p, nil
+}
+
+type progressReader struct {
+	k    *Keeper
+	ctx  context.Context //nolint:containedctx // lives for one call
+	args []any
+}
+
+func (r progressReader) each(query string, scan func(*sql.Rows) error) error {
+	rows, err := r.k.db.Read().QueryContext(r.ctx, query, r.args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func (r progressReader) states(p *Progress) error {
+	err := r.each(stateCounts, func(rows *sql.Rows) error {
+		var state string
+		var status yp.Status
+		var n, pages, raw, accepted int64
+		if err := rows.Scan(&state, &status, &n, &pages, &raw, &accepted); err != nil {
+			return err
+		}
+		if l := len(p.States); l == 0 || p.States[l-1].State != state {
+			p.States = append(p.States, StateCounts{State: state})
+		}
+		for _, c := range []*Counts{&p.States[len(p.States)-1].Counts, &p.Overall} {
+			c.add(status, n)
+			c.Pages, c.Raw, c.Accepted = c.Pages+pages, c.Raw+raw, c.Accepted+accepted
+		}
+		return nil
+	})
+	for i := range p.States {
+		p.States[i].setPercent()
+	}
+	p.Overall.setPercent()
+	return err
+}
+
+func (c *Counts) add(status yp.Status, n int64) {
+	c.Targets += n
+	switch status {
+	case yp.Planned:
+		c.Planned += n
+	case yp.InProgress:
+		c.InProgress += n
+	case yp.Done:
+		c.Done += n
+	case yp.Failed:
+		c.Failed += n
+	case yp.Stuck:
+		c.Stuck += n
+	case yp.Parked:
+		c.Parked += n
+	}
+}
+
+func (c *Counts) setPercent() {
+	if c.Targets > 0 {
+		c.Percent = 100 * float64(c.Done+c.Parked) / float64(c.Targets)
+	}
+}
+
+// found adds listings and companies. A company may lie in a state where nothing
+// was searched (a neighbour's): it counts in the overall number all the same.
+func (r progressReader) found(p *Progress) error {
+	err := r.perState(listingCounts, p, func(c *Counts) *int64 { return &c.Listings })
+	if err != nil {
+		return err
+	}
+	return r.perState(companyCounts, p, func(c *Counts) *int64 { return &c.Companies })
+}
+
+func (r progressReader) perState(query string, p *Progress, field func(*Counts) *int64) error {
+	return r.each(query, func(rows *sql.Rows) error {
+		var state string
+		var n int64
+		if err := rows.Scan(&state, &n); err != nil {
+			return err
+		}
+		*field(&p.Overall) += n
+		for i := range p.States {
+			if p.States[i].State == state {
+				*field(&p.States[i].Counts) += n
+			}
+		}
+		return nil
+	})
+}
+
+func (r progressReader) workers(p *Progress) error {
+	return r.each(holders, func(rows *sql.Rows) error {
+		var h Holder
+		var beat, uuid, host string
+		err := rows.Scan(&h.Worker, &h.TargetID, &h.City, &h.State, &h.Category, &h.Page, &beat, &uuid, &host)
+		if err != nil {
+			return err
+		}
+		h.AgeSec = -1
+		if h.Heartbeat, err = yp.ParseTime(beat); err == nil {
+			h.AgeSec = p.Now.Sub(h.Heartbeat).Seconds()
+		}
+		if host == r.k.host {
+			h.Alive, err = store.Alive(r.k.db.Path(), uuid)
+		}
+		p.Workers = append(p.Workers, h)
+		return err
+	})
+}
+
+func (r progressReader) errors(p *Progress) error {
+	return r.each(troubles, func(rows *sql.Rows) error {
+		var e ErrorCount
+		if err := rows.Scan(&e.Code, &e.Status, &e.Targets, &e.Example); err != nil {
+			return err
+		}
+		p.Errors = append(p.Errors, e)
+		return nil
+	})
+}
+
+// rate adds up the speed of the runs whose process lives, and from it when the
+// targets still planned will be through.
+func (r progressReader) rate(p *Progress) error {
+	var perSec float64
+	err := r.each(liveRuns, func(rows *sql.Rows) error {
+		var uuid, host, started, beat string
+		var pages, targets int64
+		if err := rows.Scan(&uuid, &host, &started, &beat, &pages, &targets); err != nil {
+			return err
+		}
+		if alive, err := store.Alive(r.k.db.Path(), uuid); err != nil || !alive || host != r.k.host {
+			return err
+		}
+		from, err := yp.ParseTime(started)
+		if err != nil {
+			return err
+		}
+		if secs := p.Now.Sub(from).Seconds(); secs >= 1 {
+			p.Rate += float64(pages) / secs
+			perSec += float64(targets) / secs
+		}
+		return nil
+	})
+	if left := p.Overall.Planned + p.Overall.InProgress; err == nil && perSec > 0 {
+		p.ETASec = float64(left) / perSec
+	}
+	return err
+}

@@ -1,0 +1,122 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// Recovered counts what a recovery took back.
+type Recovered struct {
+	Planned int `json:"planned"` // back to PLANNED, pages kept
+	Stuck   int `json:"stuck"`   // recovered too often without a new page
+	Dead    int `json:"dead"`    // runs found dead
+}
+
+// Total is the number of targets recovered.
+func (r Recovered) Total() int { return r.Planned + r.Stuck }
+
+var (
+	giveUp     = strconv.Itoa(yp.MaxRecoveries)
+	recoverSet = `
+	UPDATE targets AS t SET ` + unclaim + `recoveries = recoveries + 1,
+		finished_at = iif(recoveries + 1 >= ` + giveUp + `, ?6, NULL),
+		status = iif(recoveries + 1 >= ` + giveUp + `, 'STUCK', 'PLANNED')
+	WHERE t.status = 'IN_PROGRESS' AND ` + where
+	recoverRuns  = recoverSet + ` AND t.run_id IN (SELECT value FROM json_each(?7)) RETURNING status`
+	recoverStale = recoverSet + ` AND (t.heartbeat_at IS NULL OR t.heartbeat_at < ?7 OR t.heartbeat_at > ?8) RETURNING status`
+	closeRuns    = `UPDATE runs SET outcome = 'dead', finished_at = ? WHERE outcome = 'running' AND id IN (SELECT value FROM json_each(?))`
+	listRuns     = `SELECT id, uuid, host FROM runs WHERE outcome = 'running' OR id IN (SELECT run_id FROM targets WHERE status = 'IN_PROGRESS')`
+)
+
+// RecoverDead takes back at once what dead processes of this machine held: their
+// lock files are free. Targets of a living process are never touched, however
+// old their heartbeat; those of other machines are left to RecoverStale.
+func (k *Keeper) RecoverDead(ctx context.Context, scope Scope) (Recovered, error) {
+	dead, err := k.deadRuns(ctx)
+	if err != nil || len(dead) == 0 {
+		return Recovered{}, err
+	}
+	out, err := k.recover(ctx, recoverRuns, scope, jsonInts(dead))
+	if err != nil {
+		return out, fmt.Errorf("recover targets of dead runs: %w", err)
+	}
+	out.Dead = len(dead)
+	err = k.write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(closeRuns, tx.Now, jsonInts(dead))
+		return err
+	})
+	return out, err
+}
+
+// RecoverStale takes back every target whose heartbeat is missing, older than
+// timeout, or as far in the future: the clock was set back since.
+func (k *Keeper) RecoverStale(ctx context.Context, scope Scope, timeout time.Duration) (Recovered, error) {
+	now := k.db.Now()
+	out, err := k.recover(ctx, recoverStale, scope, yp.FormatTime(now.Add(-timeout)), yp.FormatTime(now.Add(timeout)))
+	if err != nil {
+		return out, fmt.Errorf("recover stale targets: %w", err)
+	}
+	return out, nil
+}
+
+func (k *Keeper) recover(ctx context.Context, query string, scope Scope, more ...any) (out Recovered, err error) {
+	err = k.write(ctx, func(tx *store.Tx) error {
+		out = Recovered{}
+		rows, err := tx.Query(query, scope.args(append([]any{tx.Now}, more...)...)...)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var status yp.Status
+			if err := rows.Scan(&status); err != nil {
+				return err
+			}
+			if status == yp.Stuck {
+				out.Stuck++
+			} else {
+				out.Planned++
+			}
+		}
+		return rows.Err()
+	})
+	return out, err
+}
+
+// deadRuns lists the runs of this machine that no living process stands behind,
+func (k *Keeper) deadRuns(ctx context.Context) ([]int64, error) {
+	rows, err := k.db.Read().QueryContext(ctx, listRuns)
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	var dead []int64
+	for rows.Next() {
+		var id int64
+		var uuid, host string
+		if err := rows.Scan(&id, &uuid, &host); err != nil {
+			return nil, err
+		}
+		if host != k.host {
+			continue
+		}
+		alive, err := store.Alive(k.db.Path(), uuid)
+		if err != nil {
+			return nil, err
+		}
+		if !alive {
+			dead = append(dead, id)
+		}
+	}
+	return dead, rows.Err()
+}
+
+// SweepLocks removes the lock files that dead processes left.
+func (k *Keeper) SweepLocks() error {
+	return store.SweepLocks(k.db.Path(), func(name string) bool { return name == runLock })
+}

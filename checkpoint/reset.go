@@ -1,0 +1,81 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// Reset selects the targets that an operator takes back to PLANNED.
+type Reset struct {
+	Scope       Scope
+	Statuses    []yp.Status   // default FAILED; only resettable ones
+	Error       yp.ErrorCode  // only those whose last error it was; empty = any
+	MaxAttempts int           // only those with at most so many attempts; 0 = any
+	OlderThan   time.Duration // only those that ended longer ago; 0 = any
+	FromPage1   bool          // forget the pages done
+}
+
+const (
+	resetWhere = ` WHERE t.status IN (SELECT value FROM json_each(?6)) AND (?7 = '' OR t.last_error_code = ?7)
+		AND (?8 = 0 OR t.total_attempts <= ?8) AND (?9 = '' OR t.finished_at < ?9) AND ` + where
+	countReset = `SELECT count(*) FROM targets t` + resetWhere
+	resetKeep  = `UPDATE targets AS t SET status = 'PLANNED', backoff_until = NULL, consecutive_failures = 0, recoveries = 0,
+		finished_at = NULL` + resetWhere
+	resetAnew = `UPDATE targets AS t SET status = 'PLANNED', backoff_until = NULL, consecutive_failures = 0,
+		finished_at = NULL, ` + anew + resetWhere
+)
+
+func (r Reset) args(now time.Time) ([]any, error) {
+	statuses := make([]string, 0, len(r.Statuses))
+	for _, s := range r.Statuses {
+		if !s.Resettable() {
+			return nil, fmt.Errorf("status %s can't be reset: want FAILED, STUCK or PARKED", s)
+		}
+		statuses = append(statuses, string(s))
+	}
+	if len(statuses) == 0 {
+		statuses = []string{string(yp.Failed)}
+	}
+	before := ""
+	if r.OlderThan > 0 {
+		before = yp.FormatTime(now.Add(-r.OlderThan))
+	}
+	return r.Scope.args(jsonList(statuses), string(r.Error), r.MaxAttempts, before), nil
+}
+
+// CountReset returns how many targets ResetTargets would take back.
+func (k *Keeper) CountReset(ctx context.Context, r Reset) (n int, err error) {
+	args, err := r.args(k.db.Now())
+	if err != nil {
+		return 0, err
+	}
+	if err := k.db.Read().QueryRowContext(ctx, countReset, args...).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count targets to reset: %w", err)
+	}
+	return n, nil
+}
+
+// ResetTargets takes the selected targets back to PLANNED and returns how many.
+func (k *Keeper) ResetTargets(ctx context.Context, r Reset) (n int, err error) {
+	query := resetKeep
+	if r.FromPage1 {
+		query = resetAnew
+	}
+	err = k.write(ctx, func(tx *store.Tx) error {
+		args, err := r.args(tx.At)
+		if err != nil {
+			return err
+		}
+		changed, err := tx.Changed(query, args...)
+		n = int(changed)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("reset targets: %w", err)
+	}
+	return n, nil
+}

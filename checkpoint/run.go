@@ -1,0 +1,122 @@
+package checkpoint
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+
+	"ypcrawl/store"
+)
+
+// Run is this process's invocation of `run`: a row, and a lock file that tells
+// the living from the dead.
+type Run struct {
+	ID   int64
+	UUID string
+
+	keeper *Keeper
+	owner  *store.Lock
+	shared *store.Lock
+}
+
+// Outcome is how a run ended.
+type Outcome string
+
+// The outcomes of a run.
+const (
+	OutcomeDone        Outcome = "done"
+	OutcomeInterrupted Outcome = "interrupted"
+	OutcomeBudget      Outcome = "budget"
+	OutcomeError       Outcome = "error"
+)
+
+const insertRun = `
+	INSERT INTO runs (uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (?, ?, ?, ?, ?, ?, ?)`
+
+// runLock is held by every run: shared, or exclusively by a run that wants to
+// be alone.
+const runLock = "run"
+
+// StartRun registers a run of this process over source. With exclusive, or
+// while an exclusive run lives, a second run is refused with ErrExclusive.
+func (k *Keeper) StartRun(ctx context.Context, source int64, command string, exclusive bool) (*Run, error) {
+	r := &Run{UUID: rand.Text(), keeper: k}
+	if err := r.lock(k.db.Path(), exclusive); err != nil {
+		return nil, err
+	}
+	err := k.write(ctx, func(tx *store.Tx) error {
+		res, err := tx.Exec(insertRun, r.UUID, k.host, os.Getpid(), source, command, tx.Now, tx.Now)
+		if err != nil {
+			return err
+		}
+		r.ID, err = res.LastInsertId()
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("register run: %w", err), r.unlock())
+	}
+	return r, nil
+}
+
+func (r *Run) lock(path string, exclusive bool) (err error) {
+	r.shared, err = store.TakeLock(path, runLock, !exclusive)
+	if errors.Is(err, store.ErrLocked) {
+		return ErrExclusive
+	}
+	if err != nil {
+		return err
+	}
+	// Taken before the row is there: a run that can be read of is alive.
+	if r.owner, err = store.TakeLock(path, r.UUID, false); err != nil {
+		return errors.Join(err, r.shared.Release())
+	}
+	return nil
+}
+
+func (r *Run) unlock() error {
+	return errors.Join(r.owner.Remove(), r.shared.Release())
+}
+
+const finishRun = `UPDATE runs SET outcome = ?, finished_at = ?, heartbeat_at = ?, requests = ? WHERE id = ? AND outcome = 'running'`
+
+// Finish records how the run ended and drops its locks. It releases whatever
+// the run still holds, so that nothing stays in progress behind it.
+func (r *Run) Finish(ctx context.Context, outcome Outcome, requests int64) error {
+	err := r.keeper.write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		if _, err := tx.Exec(releaseRun, r.ID); err != nil {
+			return err
+		}
+		_, err := tx.Exec(finishRun, string(outcome), tx.Now, tx.Now, requests, r.ID)
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("finish run: %w", err)
+	}
+	return errors.Join(err, r.unlock())
+}
+
+const (
+	releaseRun  = `UPDATE targets SET ` + unclaim + `status = 'PLANNED' WHERE status = 'IN_PROGRESS' AND run_id = ?`
+	beatTargets = `UPDATE targets SET heartbeat_at = ? WHERE status = 'IN_PROGRESS' AND run_id = ?`
+	beatRun     = `UPDATE runs SET heartbeat_at = ?, requests = ? WHERE id = ?`
+)
+
+// Heartbeat marks every claim of the run as alive and returns how many it holds.
+// Claims that were recovered belong to nobody or to another run and are left alone.
+func (r *Run) Heartbeat(ctx context.Context, requests int64) (held int, err error) {
+	err = r.keeper.write(ctx, func(tx *store.Tx) error {
+		n, err := tx.Changed(beatTargets, tx.Now, r.ID)
+		if err != nil {
+			return err
+		}
+		held = int(n)
+		_, err = tx.Exec(beatRun, tx.Now, requests, r.ID)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("heartbeat: %w", err)
+	}
+	return held, nil
+}

@@ -1,0 +1,258 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"ypcrawl/yp"
+)
+
+// company is what the resolver must know of a company that a page touches.
+type company struct {
+	id          int64
+	leadSource  int64
+	leadListing string
+	website     string
+	merged      *company // the survivor, once this one was merged away
+}
+
+func (c *company) root() *company {
+	for c.merged != nil {
+		c = c.merged
+	}
+	return c
+}
+
+// leads reports whether the listing (source, id) is the company's lead, or
+// comes before it and so becomes its lead.
+func (c *company) leads(source int64, listing string) bool {
+	return source < c.leadSource || source == c.leadSource && listing <= c.leadListing
+}
+
+// resolver finds or makes the companies of one page's listings. It asks the
+// database once for all keys of the page and writes all new keys at once.
+type resolver struct {
+	tx      *Tx
+	source  int64
+	byID    map[int64]*company
+	byKey   map[string]*company
+	newKeys map[string]*company
+	created int
+	gone    int
+}
+
+const selectKeys = `
+	SELECT k.key, c.id, c.lead_source, c.lead_listing, ifnull(c.website, '')
+	FROM json_each(?) AS j CROSS JOIN company_keys k ON k.key = j.value JOIN companies c ON c.id = k.company_id`
+
+func newResolver(tx *Tx, source int64, keys []string) (*resolver, error) {
+	r := &resolver{
+		tx: tx, source: source,
+		byID: map[int64]*company{}, byKey: make(map[string]*company, len(keys)), newKeys: map[string]*company{},
+	}
+	list, err := json.Marshal(keys)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.Query(selectKeys, string(list))
+	if err != nil {
+		return nil, fmt.Errorf("find companies by key: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var key string
+		var c company
+		if err := rows.Scan(&key, &c.id, &c.leadSource, &c.leadListing, &c.website); err != nil {
+			return nil, err
+		}
+		r.byKey[key] = r.know(c)
+	}
+	return r, rows.Err()
+}
+
+// know returns the one company value for c's id.
+func (r *resolver) know(c company) *company {
+	if have, ok := r.byID[c.id]; ok {
+		return have
+	}
+	r.byID[c.id] = &c
+	return &c
+}
+
+// resolve returns the company of listing l, which may already have one (own).
+// Companies that turn out to be the same are merged into the one with the
+// smallest id.
+func (r *resolver) resolve(l *yp.Listing, keys []string, own *company) (*company, error) {
+	best := own
+	if best != nil {
+		best = best.root()
+	}
+	for _, k := range keys {
+		c := r.byKey[k]
+		if c == nil {
+			continue
+		}
+		var err error
+		if best, err = r.join(best, c.root()); err != nil {
+			return nil, err
+		}
+	}
+	if best == nil {
+		var err error
+		if best, err = r.create(l); err != nil {
+			return nil, err
+		}
+	}
+	for _, k := range keys {
+		if r.byKey[k] == nil {
+			r.byKey[k], r.newKeys[k] = best, best
+		}
+	}
+	return best, nil
+}
+
+const insertCompany = `
+	INSERT INTO companies (name, website, domain, phone_e164, street, city, state, postal_code, lead_source, lead_listing, first_seen_at)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+func (r *resolver) create(l *yp.Listing) (*company, error) {
+	web, domain := companyWebsite(l)
+	res, err := r.tx.Exec(insertCompany, l.Name, text(web), text(domain), text(l.PhoneE164), text(l.Street),
+		text(l.City), text(l.State), text(l.PostalCode), r.source, l.ID, r.tx.Now)
+	if err != nil {
+		return nil, fmt.Errorf("add company: %w", err)
+	}
+	id, err := res.LastInsertId()
+	if err != nil {
+		return nil, err
+	}
+	r.created++
+	return r.know(company{id: id, leadSource: r.source, leadListing: l.ID, website: web}), nil
+}
+
+const (
+	moveListings = `UPDATE listings SET company_id = ? WHERE company_id = ?`
+	moveKeys     = `UPDATE company_keys SET company_id = ? WHERE company_id = ?`
+	dropCompany  = `DELETE FROM companies WHERE id = ?`
+	adoptLead    = `
+	UPDATE companies SET (lead_source, lead_listing) = (?, ?),
+		(name, phone_e164, street, city, state, postal_code) =
+			(SELECT name, phone_e164, street, city, state, postal_code FROM listings WHERE source_id = ? AND listing_id = ?)
+	WHERE id = ?`
+	adoptWebsite = `UPDATE companies SET website = ?, domain = ? WHERE id = ?`
+	copyWebsite  = `UPDATE companies SET (website, domain) = (SELECT website, domain FROM companies WHERE id = ?) WHERE id = ?`
+	foldSeen     = `
+	UPDATE companies SET first_seen_at = min(first_seen_at, (SELECT first_seen_at FROM companies WHERE id = ?)) WHERE id = ?`
+)
+
+// join merges two companies, either of which may be nil, and returns the survivor.
+func (r *resolver) join(a, b *company) (*company, error) {
+	if a == nil || a == b {
+		return b, nil
+	}
+	keep, gone := a, b
+	if gone.id < keep.id {
+		keep, gone = gone, keep
+	}
+	if err := r.merge(keep, gone); err != nil {
+		return nil, fmt.Errorf("merge company %d into %d: %w", gone.id, keep.id, err)
+	}
+	gone.merged = keep
+	r.gone++
+	return keep, nil
+}
+
+func (r *resolver) merge(keep, gone *company) error {
+	if gone.website != "" && (keep.website == "" || gone.website < keep.website) {
+		if _, err := r.tx.Exec(copyWebsite, gone.id, keep.id); err != nil {
+			return err
+		}
+		keep.website = gone.website
+	}
+	if keep.leads(gone.leadSource, gone.leadListing) {
+		if err := r.setLead(keep, gone.leadSource, gone.leadListing); err != nil {
+			return err
+		}
+	}
+	if _, err := r.tx.Exec(foldSeen, gone.id, keep.id); err != nil {
+		return err
+	}
+	for _, q := range []string{moveListings, moveKeys} {
+		if _, err := r.tx.Exec(q, keep.id, gone.id); err != nil {
+			return err
+		}
+	}
+	for k, c := range r.newKeys { // keys not yet written
+		if c == gone {
+			r.newKeys[k] = keep
+		}
+	}
+	_, err := r.tx.Exec(dropCompany, gone.id)
+	return err
+}
+
+func (r *resolver) setLead(c *company, source int64, listing string) error {
+	c.leadSource, c.leadListing = source, listing
+	_, err := r.tx.Exec(adoptLead, source, listing, source, listing, c.id)
+	return err
+}
+
+// refresh brings the company's fields up to date after listing l was stored.
+func (r *resolver) refresh(c *company, l *yp.Listing) error {
+	c = c.root()
+	if web, domain := companyWebsite(l); web != "" && (c.website == "" || web < c.website) {
+		c.website = web
+		if _, err := r.tx.Exec(adoptWebsite, web, domain, c.id); err != nil {
+			return fmt.Errorf("set company website: %w", err)
+		}
+	}
+	if c.leads(r.source, l.ID) {
+		if err := r.setLead(c, r.source, l.ID); err != nil {
+			return fmt.Errorf("set company fields: %w", err)
+		}
+	}
+	return nil
+}
+
+const insertKeys = `
+	INSERT INTO company_keys (key, company_id)
+	SELECT value ->> 0, value ->> 1 FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`
+
+// flush writes the keys that the page added.
+func (r *resolver) flush() error {
+	if len(r.newKeys) == 0 {
+		return nil
+	}
+	pairs := make([][2]any, 0, len(r.newKeys))
+	for k, c := range r.newKeys {
+		pairs = append(pairs, [2]any{k, c.root().id})
+	}
+	list, err := json.Marshal(pairs)
+	if err != nil {
+		return err
+	}
+	if _, err := r.tx.Exec(insertKeys, string(list)); err != nil {
+		return fmt.Errorf("add company keys: %w", err)
+	}
+	return nil
+}
+
+// companyWebsite is the listing's website unless its host is shared by many
+// businesses: a page on facebook.com says nothing of the company's own site.
+func companyWebsite(l *yp.Listing) (website, domain string) {
+	if l.Website == "" {
+		return "", ""
+	}
+	if w, ok := yp.CanonicalWebsite(l.Website); !ok || w.Shared {
+		return "", ""
+	}
+	return l.Website, l.Domain
+}
+
+// text stores an absent text as NULL.
+func text(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

@@ -1,0 +1,20 @@
+// Package store is the database file: how it is opened, migrated and locked, the
+// one writer with group commit, and every SQL statement on companies and listings.
+//
+// Purpose: give the other rooms short transactions that are durable when they
+// return, at the price of a shared fsync.
+//
+// Invariants: one connection writes, in BEGIN IMMEDIATE transactions, each
+// caller under a savepoint of its own, so a bad page fails alone; readers use a
+// separate read-only pool; pragmas stand in the DSN, so every connection has
+// them; a listing belongs to exactly one company, and two listings that share a
+// strong key (yp.CompanyKeys) belong to the same one, in whatever order they came.
+//
+// Crash: a transaction is there whole or not at all. With synchronous=FULL (the
+// default) what Write acknowledged survives a power cut. Lock files are dropped
+// by the kernel at any death; their leftover names are swept by the next start.
+//
+// Imports: yp and the SQLite driver; nothing else of ours.
+//
+// Tests: real files in temporary folders; opened through storetest.
+package store

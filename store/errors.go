@@ -1,0 +1,79 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+var (
+	// ErrBusy means another process held the database longer than the busy timeout.
+	ErrBusy = errors.New("the database is busy: another process holds it")
+	// ErrDiskFull means the disk (or quota) under the database is full.
+	ErrDiskFull = errors.New("the disk is full")
+	// ErrReadOnly means the database or its folder can't be written.
+	ErrReadOnly = errors.New("the database can't be written")
+	// ErrCorrupt means the file is no sound SQLite database.
+	ErrCorrupt = errors.New("the database is damaged")
+	// ErrNotFound means a file that must be there is not.
+	ErrNotFound = errors.New("no such database")
+	// ErrClosed means the writer was closed before it took the transaction.
+	ErrClosed = errors.New("the database is closed")
+	// ErrLocked means another process holds the lock that was asked for.
+	ErrLocked = errors.New("another process holds the lock")
+)
+
+// VersionError says that a file was written by another version of the schema.
+type VersionError struct {
+	Path      string
+	Have, Max int
+}
+
+func (e *VersionError) Error() string {
+	if e.Have > e.Max {
+		return fmt.Sprintf("%s has schema version %d, newer than this program's %d: use a newer ypcrawl, or another --db", e.Path, e.Have, e.Max)
+	}
+	return fmt.Sprintf("%s has schema version %d, which is none of ypcrawl's: is it another program's file? Use another --db", e.Path, e.Have)
+}
+
+// classify adds the sentinel that callers decide by to a SQLite error, told
+// apart by code, never by text.
+func classify(err error) error {
+	var se *sqlite.Error
+	if err == nil || !errors.As(err, &se) {
+		return err
+	}
+	var kind error
+	switch se.Code() & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		kind = ErrBusy
+	case sqlite3.SQLITE_FULL:
+		kind = ErrDiskFull
+	case sqlite3.SQLITE_IOERR:
+		return fmt.Errorf("the disk under the database failed (is it full, or gone?): %w", err)
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		kind = ErrReadOnly
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		kind = ErrCorrupt
+	default:
+		return err
+	}
+	return fmt.Errorf("%w (%w)", kind, err)
+}
+
+// Fatal reports whether no further write to this database can succeed, so that
+// a crawl must stop and keep what is committed.
+func Fatal(err error) bool {
+	var se *sqlite.Error
+	if errors.As(err, &se) && se.Code()&0xff == sqlite3.SQLITE_IOERR {
+		return true
+	}
+	for _, kind := range []error{ErrDiskFull, ErrReadOnly, ErrCorrupt, ErrClosed} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}

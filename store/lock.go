@@ -1,0 +1,119 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Lock is a hold on a lock file beside the database. The kernel drops it at any
+// death of the process, so "can it be taken?" answers "is its owner dead?"
+// truly, with no time-out and whatever happened to the process's number.
+type Lock struct{ f *os.File }
+
+// LockDir returns the folder of the lock files of the database at path.
+func LockDir(path string) string { return path + ".locks" }
+
+func lockPath(db, name string) string { return filepath.Join(LockDir(db), name+".lock") }
+
+// TakeLock takes the lock name of the database at path, shared or exclusive,
+// without waiting; ErrLocked when another process holds it.
+func TakeLock(path, name string, shared bool) (*Lock, error) {
+	if err := os.MkdirAll(LockDir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder of the lock files: %w", err)
+	}
+	for {
+		l, err := takeOnce(lockPath(path, name), shared)
+		if l != nil || err != nil {
+			return l, err
+		}
+	}
+}
+
+// takeOnce returns nil, nil when a sweeper removed the file between its opening
+// and its locking: a lock on a name that is gone would protect nothing.
+func takeOnce(name string, shared bool) (*Lock, error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open lock file: %w", err)
+	}
+	if err := lockFile(f, shared); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("lock %s: %w", name, err)
+	}
+	held, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("lock %s: %w", name, err)
+	}
+	if there, err := os.Stat(name); err != nil || !os.SameFile(held, there) {
+		_ = f.Close()
+		return nil, nil
+	}
+	return &Lock{f: f}, nil
+}
+
+// Release drops the lock and keeps its file.
+func (l *Lock) Release() error { return l.f.Close() }
+
+// Remove drops the lock and its file; only for a name that is never used again.
+func (l *Lock) Remove() error {
+	// Removed while still held: nobody can take a lock on a name that is about to go.
+	// Where a held file can't be removed (Windows), it is removed after.
+	err := os.Remove(l.f.Name())
+	closed := l.f.Close()
+	if err != nil {
+		err = os.Remove(l.f.Name())
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, closed)
+}
+
+// Alive reports whether a living process holds the lock name of the database at
+// path. A lock file that is not there has no living holder.
+func Alive(path, name string) (bool, error) {
+	f, err := os.OpenFile(lockPath(path, name), os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("open lock file: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	err = lockFile(f, true)
+	if errors.Is(err, ErrLocked) {
+		return true, nil
+	}
+	return false, err
+}
+
+// SweepLocks removes the lock files of dead processes, except those named in keep.
+func SweepLocks(path string, keep func(name string) bool) error {
+	entries, err := os.ReadDir(LockDir(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sweep lock files: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".lock")
+		if !ok || keep(name) {
+			continue
+		}
+		l, err := TakeLock(path, name, false)
+		if err == nil {
+			err = l.Remove()
+		}
+		if err != nil && !errors.Is(err, ErrLocked) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

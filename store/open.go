@@ -1,0 +1,198 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ypcrawl/yp"
+)
+
+// Config says which file to open and how. Schema is required when the file may
+// have to be made; the other zero values have the defaults named.
+type Config struct {
+	Path        string           // of the database file
+	Schema      string           // the text of schema.sql
+	Synchronous string           // FULL (default: what was acknowledged survives a power cut), NORMAL or OFF
+	BusyTimeout time.Duration    // how long to wait for another process; default 10 s
+	MustExist   bool             // ErrNotFound instead of a new file
+	ReadOnly    bool             // no writer; implies MustExist
+	Now         func() time.Time // default time.Now
+}
+
+// DB is an open database: one writer and a pool of readers.
+type DB struct {
+	path    string
+	now     func() time.Time
+	read    *sql.DB
+	writeDB *sql.DB
+	writer  *writer
+}
+
+// Open opens the database at cfg.Path, makes or upgrades its schema, and starts
+// the writer. It returns ErrNotFound, ErrReadOnly, ErrCorrupt or a *VersionError
+// where those apply.
+func Open(ctx context.Context, cfg Config) (*DB, error) {
+	if err := checkFile(cfg); err != nil {
+		return nil, err
+	}
+	db := &DB{path: cfg.Path, now: cfg.Now}
+	if db.now == nil {
+		db.now = time.Now
+	}
+	if err := db.open(ctx, cfg); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("open database %s: %w", cfg.Path, classify(err))
+	}
+	return db, nil
+}
+
+func (db *DB) open(ctx context.Context, cfg Config) (err error) {
+	if !cfg.ReadOnly {
+		if db.writeDB, err = sql.Open("sqlite", dsn(cfg, false)); err != nil {
+			return err
+		}
+		db.writeDB.SetMaxOpenConns(1)
+		conn, err := db.writeDB.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		if err := migrate(ctx, conn, cfg, db.now()); err != nil {
+			return errors.Join(err, conn.Close())
+		}
+		db.writer = startWriter(conn, db.now)
+	}
+	if db.read, err = sql.Open("sqlite", dsn(cfg, true)); err != nil {
+		return err
+	}
+	db.read.SetMaxOpenConns(4)
+	if cfg.ReadOnly {
+		return checkVersion(ctx, db.read, cfg.Path)
+	}
+	return nil
+}
+
+// checkFile gives the plain causes their plain names before SQLite does.
+func checkFile(cfg Config) error {
+	info, err := os.Stat(cfg.Path)
+	switch {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("database %s is a folder: name a file with --db", cfg.Path)
+	case err == nil:
+		return checkWritable(cfg)
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("database %s: %w", cfg.Path, err)
+	case cfg.MustExist || cfg.ReadOnly:
+		return fmt.Errorf("%w: %s (start a crawl with `ypcrawl run`, or name the file with --db)", ErrNotFound, cfg.Path)
+	}
+	if err := os.MkdirAll(filepath.Dir(cfg.Path), 0o755); err != nil {
+		return fmt.Errorf("make the folder of database %s: %w", cfg.Path, err)
+	}
+	return nil
+}
+
+// checkWritable tries the file itself: SQLite opens a write-protected file
+// read-only and complains only at the first write.
+func checkWritable(cfg Config) error {
+	if cfg.ReadOnly {
+		return nil
+	}
+	f, err := os.OpenFile(cfg.Path, os.O_RDWR, 0)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrReadOnly, err)
+	}
+	return f.Close()
+}
+
+// dsn carries every pragma, so that each connection of a pool has them.
+func dsn(cfg Config, reader bool) string {
+	q := url.Values{}
+	busy := cmp.Or(cfg.BusyTimeout, 10*time.Second)
+	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()))
+	q.Add("_dqs", "0")
+	if reader {
+		q.Add("mode", "ro")
+		q.Add("_pragma", "query_only(1)")
+		q.Add("_pragma", "cache_size(-4000)")
+	} else {
+		q.Add("_txlock", "immediate")
+		q.Add("_pragma", "journal_mode(WAL)")
+		q.Add("_pragma", fmt.Sprintf("synchronous(%s)", strings.ToUpper(cmp.Or(cfg.Synchronous, "FULL"))))
+		q.Add("_pragma", "foreign_keys(1)")
+		q.Add("_pragma", "wal_autocheckpoint(4000)")
+		q.Add("_pragma", "cache_size(-8000)")
+		q.Add("_pragma", "journal_size_limit(67108864)")
+	}
+	path := cfg.Path
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: q.Encode()}).String()
+}
+
+// Path returns the path of the database file as it was given.
+func (db *DB) Path() string { return db.path }
+
+// Now returns the time by the database's clock, in UTC.
+func (db *DB) Now() time.Time { return db.now().UTC() }
+
+// Read returns the pool of read-only connections.
+func (db *DB) Read() *sql.DB { return db.read }
+
+// Close lets the writer finish what it has, and closes every connection.
+func (db *DB) Close() error {
+	var errs []error
+	if db.writer != nil {
+		errs = append(errs, db.writer.close())
+	}
+	if db.writeDB != nil {
+		errs = append(errs, db.writeDB.Close())
+	}
+	if db.read != nil {
+		errs = append(errs, db.read.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// QuickCheck runs PRAGMA quick_check and returns ErrCorrupt with what it found.
+func (db *DB) QuickCheck(ctx context.Context) error {
+	return check(ctx, db.read, "PRAGMA quick_check(5)")
+}
+
+// IntegrityCheck is the thorough form: it also compares every index with its table.
+func (db *DB) IntegrityCheck(ctx context.Context) error {
+	return check(ctx, db.read, "PRAGMA integrity_check(5)")
+}
+
+func check(ctx context.Context, pool *sql.DB, pragma string) error {
+	rows, err := pool.QueryContext(ctx, pragma)
+	if err != nil {
+		return classify(err)
+	}
+	defer func() { _ = rows.Close() }()
+	var found []string
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			return classify(err)
+		}
+		if line != "ok" {
+			found = append(found, line)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return classify(err)
+	}
+	if len(found) > 0 {
+		return fmt.Errorf("%w: %s", ErrCorrupt, yp.Printable(strings.Join(found, "; ")))
+	}
+	return nil
+}

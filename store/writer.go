@@ -1,0 +1,254 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"ypcrawl/yp"
+)
+
+// maxBatch bounds how many callers share one transaction, and so how long a
+// caller waits for the others.
+const maxBatch = 48
+
+// Tx is one caller's part of a write transaction. It must not be kept after the
+// function it was given to returns.
+type Tx struct {
+	Now string // the one time of this transaction, in yp.TimeLayout
+	At  time.Time
+	w   *writer
+	ctx context.Context
+}
+
+// Exec runs a statement, prepared once per process: query must be a constant.
+func (tx *Tx) Exec(query string, args ...any) (sql.Result, error) {
+	st, err := tx.w.stmt(tx.ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return st.ExecContext(tx.ctx, args...)
+}
+
+// Changed runs a statement and returns how many rows it changed.
+func (tx *Tx) Changed(query string, args ...any) (int64, error) {
+	res, err := tx.Exec(query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// Query runs a prepared query. The rows must be closed before the next
+// statement: there is one connection.
+func (tx *Tx) Query(query string, args ...any) (*sql.Rows, error) {
+	st, err := tx.w.stmt(tx.ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return st.QueryContext(tx.ctx, args...)
+}
+
+// Get runs a prepared query for one row and scans it into dest; it returns
+// sql.ErrNoRows when there is none.
+func (tx *Tx) Get(query string, args []any, dest ...any) error {
+	st, err := tx.w.stmt(tx.ctx, query)
+	if err != nil {
+		return err
+	}
+	return st.QueryRowContext(tx.ctx, args...).Scan(dest...)
+}
+
+type job struct {
+	fn   func(*Tx) error
+	done chan error
+}
+
+// writer owns the writing connection. Callers queue; the writer takes all that
+// wait into one transaction, so that they share its fsync.
+type writer struct {
+	conn  *sql.Conn
+	now   func() time.Time
+	jobs  chan job
+	quit  chan struct{}
+	done  chan struct{}
+	once  sync.Once
+	stmts map[string]*sql.Stmt
+}
+
+func startWriter(conn *sql.Conn, now func() time.Time) *writer {
+	w := &writer{
+		conn: conn, now: now, stmts: map[string]*sql.Stmt{},
+		jobs: make(chan job, maxBatch), quit: make(chan struct{}), done: make(chan struct{}),
+	}
+	go w.loop()
+	return w
+}
+
+// Write runs fn in a transaction and returns when it is committed (nil) or
+// rolled back (the error of fn, or of the commit). Once taken, it is carried
+// through whatever happens to ctx: a half-cancelled commit helps nobody.
+func (db *DB) Write(ctx context.Context, fn func(*Tx) error) error {
+	if db.writer == nil {
+		return fmt.Errorf("write to %s: %w", db.path, ErrReadOnly)
+	}
+	j := job{fn: fn, done: make(chan error, 1)}
+	select {
+	case <-db.writer.quit:
+		return ErrClosed
+	default:
+	}
+	select {
+	case db.writer.jobs <- j:
+	case <-db.writer.quit:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-j.done:
+		return err
+	case <-db.writer.done:
+		select { // the last batch may have answered just before
+		case err := <-j.done:
+			return err
+		default:
+			return ErrClosed
+		}
+	}
+}
+
+func (w *writer) loop() {
+	defer close(w.done)
+	batch := make([]job, 0, maxBatch)
+	for {
+		select {
+		case j := <-w.jobs:
+			batch = w.gather(append(batch[:0], j))
+			w.commit(batch)
+		case <-w.quit:
+			w.drain()
+			return
+		}
+	}
+}
+
+func (w *writer) gather(batch []job) []job {
+	for len(batch) < maxBatch {
+		select {
+		case j := <-w.jobs:
+			batch = append(batch, j)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// drain carries out what was queued before the writer was closed.
+func (w *writer) drain() {
+	for {
+		batch := w.gather(nil)
+		if len(batch) == 0 {
+			return
+		}
+		w.commit(batch)
+	}
+}
+
+// commit runs one batch: BEGIN, each job under a savepoint, COMMIT, answers.
+func (w *writer) commit(batch []job) {
+	ctx := context.Background()
+	errs := make([]error, len(batch))
+	err := w.transact(ctx, batch, errs)
+	for i, j := range batch {
+		if err != nil {
+			j.done <- err
+		} else {
+			j.done <- errs[i]
+		}
+	}
+}
+
+// errBroken means that SQLite rolled the whole transaction back by itself, as it
+// does on a full disk: no job of the batch is there.
+var errBroken = errors.New("the transaction was rolled back")
+
+func (w *writer) transact(ctx context.Context, batch []job, errs []error) error {
+	if err := w.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return fmt.Errorf("begin: %w", classify(err))
+	}
+	at := w.now().UTC()
+	tx := &Tx{Now: yp.FormatTime(at), At: at, w: w, ctx: ctx}
+	for i, j := range batch {
+		errs[i] = w.one(ctx, tx, j, len(batch) > 1)
+		if errs[i] != nil && (len(batch) == 1 || errors.Is(errs[i], errBroken)) {
+			_ = w.exec(ctx, "ROLLBACK")
+			return errs[i]
+		}
+	}
+	if err := w.exec(ctx, "COMMIT"); err != nil {
+		_ = w.exec(ctx, "ROLLBACK")
+		return fmt.Errorf("commit: %w", classify(err))
+	}
+	return nil
+}
+
+// one runs a job; a lone job needs no savepoint, its failure ends the transaction.
+func (w *writer) one(ctx context.Context, tx *Tx, j job, shared bool) error {
+	if shared {
+		if err := w.exec(ctx, "SAVEPOINT page"); err != nil {
+			return fmt.Errorf("%w: %w", errBroken, classify(err))
+		}
+	}
+	jobErr := classify(j.fn(tx))
+	if !shared {
+		return jobErr
+	}
+	if jobErr != nil {
+		if err := w.exec(ctx, "ROLLBACK TO page"); err != nil {
+			return fmt.Errorf("%w: %w", errBroken, jobErr)
+		}
+	}
+	if err := w.exec(ctx, "RELEASE page"); err != nil {
+		return fmt.Errorf("%w: %w", errBroken, classify(err))
+	}
+	return jobErr
+}
+
+func (w *writer) exec(ctx context.Context, query string) error {
+	st, err := w.stmt(ctx, query)
+	if err != nil {
+		return err
+	}
+	_, err = st.ExecContext(ctx)
+	return err
+}
+
+func (w *writer) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+	if st, ok := w.stmts[query]; ok {
+		return st, nil
+	}
+	st, err := w.conn.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	w.stmts[query] = st
+	return st, nil
+}
+
+func (w *writer) close() error {
+	var err error
+	w.once.Do(func() {
+		close(w.quit)
+		<-w.done
+		for _, st := range w.stmts {
+			err = errors.Join(err, st.Close())
+		}
+		err = errors.Join(err, w.conn.Close())
+	})
+	return err
+}
