@@ -54,6 +54,8 @@ func appendBase(dst []byte, r rune) []byte {
 		return dst
 	}
 	switch r = unicode.ToLower(r); r {
+	case '‘', 'ʻ': // the okina of Hawaiian names, silent in every plain spelling
+		return dst
 	case 'ß':
 		return append(dst, "ss"...)
 	case 'æ':
