@@ -1,0 +1,275 @@
+package demo
+
+import (
+	"strconv"
+	"strings"
+
+	"ypcrawl/yp"
+)
+
+// business is everything the directory knows of one listing. Texts are as the
+// owner wrote them, before any escaping.
+type business struct {
+	id    int64
+	lid   int64 // the site's other number, which only sometimes equals id
+	dice  dice
+	trade *trade
+	home  *place // nil for nationwide advertisers
+
+	name    string
+	path    string // of its profile, "" when ads do not link to it
+	phone   string
+	address address
+	website string // the link as it stands on the card
+	labels  []string
+	stars   int // in halves
+	reviews int
+	years   int
+	price   string
+	snippet string
+	image   string
+	hours   []string
+	claimed claim
+	chain   bool
+	twin    bool
+}
+
+type claim uint8
+
+const (
+	claimUnsaid claim = iota
+	claimYes
+	claimNo
+)
+
+// The questions asked of a business's dice.
+const (
+	tagChain = iota
+	tagTwin
+	tagTwinKind
+	tagName
+	tagName1
+	tagName2
+	tagName3
+	tagPhone
+	tagPhoneNo
+	tagAddress
+	tagStreet
+	tagStreet1
+	tagStreet2
+	tagStreet3
+	tagStreet4
+	tagZip
+	tagZip4
+	tagSpaces
+	tagWeb
+	tagWebForm
+	tagLabels
+	tagLabels1
+	tagStars
+	tagReviews
+	tagYears
+	tagPrice
+	tagSnippet
+	tagSnippet1
+	tagImage
+	tagHours
+	tagClaimed
+	tagLid
+	tagSlug
+	tagTripAdvisor
+	tagDetail
+	tagOpen // the last: a page's number is added
+)
+
+// business makes up the business of a key.
+func (d *Directory) business(k key) business {
+	b := d.original(k)
+	if k.n%2 == 1 && k.place != nationwide && !b.chain && b.dice.pct(tagTwin) < 6 {
+		twin := k
+		twin.n--
+		if o := d.original(twin); !o.chain {
+			b.follow(&o)
+		}
+	}
+	b.path = profilePath(&b)
+	return b
+}
+
+// follow makes b a second listing at the place of o: either the same business
+// listed twice (one company), or another one that shares phone and address
+// (two companies, as a lawyer's suite has them).
+func (b *business) follow(o *business) {
+	b.twin = true
+	b.phone, b.address = o.phone, o.address
+	if b.dice.pct(tagTwinKind) < 50 {
+		b.name = o.name
+		b.website = ""
+	}
+}
+
+// original makes up a business that is no twin.
+func (d *Directory) original(k key) business {
+	b := business{id: k.id(), trade: &trades[k.cat], dice: newDice(d.cfg.Seed, uint64(k.place), uint64(k.cat), uint64(k.n)), home: d.byIndex[k.place]}
+	b.lid = b.id
+	if b.dice.pct(tagLid) < 30 {
+		b.lid = 1_000_000_000 + int64(b.dice.pick(tagLid+100, 900_000_000))
+	}
+	b.chain = k.place == nationwide || b.dice.pct(tagChain) < 4
+	b.nameAndSite(k)
+	b.phoneNumber(k)
+	if b.home != nil {
+		b.address = b.inventAddress()
+	}
+	b.reputation()
+	b.extras()
+	return b
+}
+
+func (b *business) nameAndSite(k key) {
+	if b.chain {
+		b.name = b.trade.chains[k.n%len(b.trade.chains)]
+		b.website = "https://www." + yp.Slug(b.name) + ".example/"
+		return
+	}
+	b.name = b.inventName()
+	b.website = b.inventSite(k)
+}
+
+func (b *business) inventName() string {
+	d, word := b.dice, b.dice.word(tagName1, b.trade.words)
+	suffix := d.word(tagName3, legal)
+	switch r := d.pct(tagName); {
+	case r < 30:
+		return d.word(tagName2, surnames) + " " + word + suffix
+	case r < 44:
+		return d.word(tagName2, surnames) + " & Sons " + word
+	case r < 56:
+		return b.home.Name + " " + word + suffix
+	case r < 70:
+		return d.word(tagName2, adjectives) + " " + word + suffix
+	case r < 80:
+		return d.word(tagName2, firsts) + "'s " + word
+	case r < 88:
+		return d.word(tagName3+100, adjectives) + " " + d.word(tagName2, surnames) + " " + word + suffix
+	case r < 92:
+		return "A-1 " + word + " #" + strconv.Itoa(1+d.pick(tagName2, 40))
+	case r < 96:
+		return d.word(tagName2, accented) + " " + word
+	case r < 98:
+		return d.word(tagName2, b.trade.odd)
+	}
+	return strings.Replace(d.word(tagName2, strange), "%s", word, 1)
+}
+
+// inventSite makes up the website link. Names under .example belong to nobody
+// (RFC 2606); the platforms are real, their paths are not.
+func (b *business) inventSite(k key) string {
+	r := b.dice.pct(tagWeb)
+	slug := yp.Slug(yp.Clean(b.name))
+	own := strings.ReplaceAll(slug, "-", "") + strconv.FormatInt(int64(k.place*maxLocal+k.n), 36) + ".example"
+	if len(own) > 60 {
+		own = own[len(own)-60:]
+	}
+	switch {
+	case r < 38:
+		return ""
+	case r < 68:
+		return b.dice.word(tagWebForm, []string{"http://www.", "https://", "https://www.", "http://", "HTTP://WWW."}) + own + b.dice.word(tagWebForm+100, []string{"", "/", "/index.html", "/#top"})
+	case r < 82:
+		return "https://www." + own + "/?utm_source=yp&utm_medium=referral&utm_campaign=" + strconv.FormatInt(b.id, 10)
+	case r < 92:
+		return "https://www." + b.trade.sitHost + "/" + slug + strconv.Itoa(k.n)
+	case r < 97:
+		return "/redirect/website?lid=" + strconv.FormatInt(b.lid, 10)
+	}
+	return "http://" + own + ":80/locations/" + b.home.Slug + "/"
+}
+
+// phoneNumber gives a number of the home's area; chains have one toll-free
+// number for all.
+func (b *business) phoneNumber(k key) {
+	if b.chain {
+		b.phone = "(800) 555-" + pad(1000+k.n%len(b.trade.chains)+10*k.cat, 4)
+		return
+	}
+	if b.dice.pct(tagPhone) < 90 {
+		b.phone = "(" + b.dice.word(tagPhone+100, b.home.zone.area) + ") 555-" + pad(b.dice.pick(tagPhoneNo, 10_000), 4)
+	}
+}
+
+func (b *business) reputation() {
+	d := b.dice
+	if d.pct(tagStars) < 55 {
+		b.stars = 1 + d.pick(tagStars+100, 10)
+		b.reviews = 1 + d.pick(tagReviews, 40)*d.pick(tagReviews+100, 12)
+	}
+	if d.pct(tagYears) < 45 {
+		b.years = 1 + d.pick(tagYears+100, 90)
+	}
+	if b.trade.pricey && d.pct(tagPrice) < 60 {
+		b.price = "$$$$"[:1+d.pick(tagPrice+100, 4)]
+	}
+	if d.pct(tagHours) < 70 {
+		b.hours = hourSets[d.pick(tagHours+100, len(hourSets))]
+	}
+	b.claimed = claim(d.pick(tagClaimed, 3))
+}
+
+func (b *business) extras() {
+	d := b.dice
+	b.labels = b.inventLabels()
+	switch r := d.pct(tagSnippet); {
+	case r < 35:
+		b.snippet = "From Business: " + d.word(tagSnippet1, b.trade.lines)
+	case r < 50:
+		b.snippet = d.word(tagSnippet1, b.trade.lines)
+	}
+	hex := strconv.FormatUint(d.at(tagImage+100), 16)
+	switch r := d.pct(tagImage); {
+	case r < 25:
+		b.image = "//i1.ypcdn.example/blob/" + hex + "_228x168_crop.jpg"
+	case r < 32:
+		b.image = "/media/" + hex + ".png"
+	case r < 38:
+		b.image = "https://i4.ypcdn.example/blob/" + hex + ".jpg"
+	}
+}
+
+// inventLabels lists the categories on the card; one in ten repeats one.
+func (b *business) inventLabels() []string {
+	d, all := b.dice, b.trade.labels
+	labels := []string{b.trade.name}
+	first, n := d.pick(tagLabels, len(all)), d.pick(tagLabels1, 4)
+	for i := range n {
+		labels = append(labels, all[(first+i)%len(all)])
+	}
+	if d.pct(tagLabels+100) < 10 {
+		labels = append(labels, labels[0])
+	}
+	return labels
+}
+
+func profilePath(b *business) string {
+	city := "nationwide"
+	if b.home != nil {
+		city = b.home.Slug
+	}
+	slug := yp.Slug(yp.Clean(b.name))
+	if len(slug) > 80 {
+		slug = slug[:80]
+	}
+	if b.dice.pct(tagSlug) < 5 {
+		slug += "--2" // the real site has such slugs
+	}
+	return "/" + city + "/mip/" + slug + "-" + strconv.FormatInt(b.id, 10)
+}
+
+// pad writes n with at least width digits.
+func pad(n, width int) string {
+	s := strconv.Itoa(n)
+	if len(s) < width {
+		return "0000000000"[:width-len(s)] + s
+	}
+	return s
+}

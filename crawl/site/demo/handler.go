@@ -1,0 +1,299 @@
+package demo
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// robots allows everything a crawl selects and disallows what no crawl needs.
+const robots = `# The demo directory of ypcrawl
+User-agent: *
+Disallow: /listings/
+Disallow: /mybook/
+Disallow: /redirect/
+Allow: /
+
+User-agent: BadBot
+Disallow: /
+`
+
+// The kinds of requests, as Stats.ByKind names them.
+const (
+	kindListing  = "listing"
+	kindSearch   = "search"
+	kindDetail   = "detail"
+	kindState    = "state_index"
+	kindCity     = "city_index"
+	kindCategory = "category_index"
+	kindSitemap  = "sitemap"
+	kindHome     = "home"
+	kindRobots   = "robots"
+	kindNotFound = "not_found"
+)
+
+// ServeHTTP answers a request for a page of the directory.
+func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/__stats" {
+		d.serveStats(w, r)
+		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
+		return
+	}
+	started, uri := time.Now(), r.URL.RequestURI()
+	kind := kindOf(r.URL.Path)
+	attempt := d.stats.request(uri, kind)
+	if !d.pause(r, d.cfg.Latency) {
+		d.stats.answer(0, "")
+		return
+	}
+	failure := ""
+	if kind != kindRobots {
+		failure = d.trouble(uri, attempt)
+	}
+	if failure == failLayout && kind != kindListing && kind != kindSearch {
+		failure = ""
+	}
+	a := answer{d: d, w: w, r: r, kind: kind, failure: failure}
+	a.serve()
+	d.cfg.Logger.Debug().Str("component", "demo").Str("url", uri).Int("status", a.status).Str("failure", failure).Dur("took", time.Since(started)).Msg("request")
+}
+
+// pause waits, and reports false when the client has gone meanwhile.
+func (d *Directory) pause(r *http.Request, wait time.Duration) bool {
+	if wait <= 0 {
+		return true
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-r.Context().Done():
+		return false
+	}
+}
+
+func kindOf(path string) string {
+	switch {
+	case path == "/":
+		return kindHome
+	case path == "/robots.txt":
+		return kindRobots
+	case path == "/search":
+		return kindSearch
+	case path == "/sitemap":
+		return kindSitemap
+	case path == "/categories", strings.HasPrefix(path, "/categories/"):
+		return kindCategory
+	case strings.HasPrefix(path, "/state-"):
+		return kindState
+	case strings.Contains(path, "/mip/"):
+		return kindDetail
+	}
+	switch strings.Count(path, "/") {
+	case 1:
+		return kindCity
+	case 2:
+		return kindListing
+	}
+	return kindNotFound
+}
+
+// serveStats shows the counts; POST with reset=1 clears them, and with them
+// the attempts that failures are drawn by.
+func (d *Directory) serveStats(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("reset") == "1" {
+		if r.Method != http.MethodPost {
+			w.Header().Set("Allow", http.MethodPost)
+			http.Error(w, "reset by POST only", http.StatusMethodNotAllowed)
+			return
+		}
+		d.stats.reset()
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if err := writeStats(w, d.Stats()); err != nil {
+		d.cfg.Logger.Debug().Err(err).Msg("send stats")
+	}
+}
+
+// answer is one answer under way.
+type answer struct {
+	d       *Directory
+	w       http.ResponseWriter
+	r       *http.Request
+	kind    string
+	failure string
+	status  int
+}
+
+// serve sends the page, or the failure that was drawn instead.
+func (a *answer) serve() {
+	switch a.failure {
+	case fail429:
+		a.w.Header().Set("Retry-After", "1")
+		a.plain(http.StatusTooManyRequests, "text/plain; charset=utf-8", "Too many requests. Slow down.\n")
+	case fail503:
+		a.plain(http.StatusServiceUnavailable, "text/plain; charset=utf-8", "Service unavailable.\n")
+	case failChallenge:
+		a.w.Header().Set("Cf-Mitigated", "challenge")
+		a.w.Header().Set("Server", "cloudflare")
+		a.plain(http.StatusForbidden, "text/html; charset=utf-8", a.d.set.pieces[a.d.tpl["challenge"][0].arg].text)
+	case failTimeout:
+		a.done(0)
+		a.d.pause(a.r, holdFor)
+		panic(http.ErrAbortHandler) // closes the connection without an answer
+	default:
+		a.page()
+	}
+}
+
+// done counts the answer. It comes before the first byte, so that whoever has
+// the answer finds it counted.
+func (a *answer) done(status int) {
+	a.status = status
+	a.d.stats.answer(status, a.failure)
+}
+
+func (a *answer) plain(status int, contentType, body string) {
+	a.done(status)
+	h := a.w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	a.w.WriteHeader(status)
+	_, _ = a.w.Write([]byte(body)) // the client may have gone: nothing to do about it
+}
+
+// page builds the page and sends it.
+func (a *answer) page() {
+	d := a.d
+	s, _ := d.pool.Get().(*scratch)
+	defer d.pool.Put(s)
+	s.page.reset()
+	if a.kind == kindRobots {
+		a.plain(http.StatusOK, "text/plain; charset=utf-8", robots)
+		return
+	}
+	status, charset := a.build(s)
+	if status == http.StatusMovedPermanently {
+		a.done(status)
+		return
+	}
+	if a.failure == failLayout {
+		s.page.buf, s.page.runs = renameClasses(s.page.buf), s.page.runs[:0]
+	}
+	a.send(s, status, "text/html; charset="+charset)
+}
+
+// build writes the page into s and returns its status and charset.
+func (a *answer) build(s *scratch) (status int, charset string) {
+	d, path, q := a.d, a.r.URL.Path, a.r.URL.Query()
+	ok := true
+	switch a.kind {
+	case kindListing, kindSearch:
+		return a.results(s)
+	case kindDetail:
+		b, moved, found := d.findDetail(path)
+		if found && moved != "" {
+			http.Redirect(a.w, a.r, moved, http.StatusMovedPermanently)
+			return http.StatusMovedPermanently, ""
+		}
+		if ok = found; ok {
+			d.writeDetail(s.page, &b)
+		}
+	case kindHome:
+		d.writeHome(s.page)
+	case kindSitemap:
+		d.writeSitemap(s.page)
+	case kindState:
+		ok = d.writeState(s.page, strings.TrimPrefix(path, "/state-"), q)
+	case kindCategory:
+		if path == "/categories" {
+			d.writeCategories(s.page)
+		} else {
+			ok = d.writeCategory(s.page, strings.TrimPrefix(path, "/categories/"))
+		}
+	case kindCity:
+		var c *place
+		if c = d.bySlug[path[1:]]; c != nil {
+			d.writeCity(s.page, c)
+		}
+		ok = c != nil
+	default:
+		ok = false
+	}
+	if !ok {
+		d.writeNotFound(s.page)
+		return http.StatusNotFound, "utf-8"
+	}
+	return http.StatusOK, "utf-8"
+}
+
+// results answers for a target. A search that fits nothing says so with 200; a
+// path that is none is not found.
+func (a *answer) results(s *scratch) (status int, charset string) {
+	d, q := a.d, a.r.URL.Query()
+	req, ok := d.findListings(a.r.URL.Path, q)
+	if a.kind == kindSearch {
+		if req, ok = d.findSearch(q); !ok {
+			v := plainFrame("Search", "srp")
+			v.s[fWhat], v.s[fWhere] = encodeUTF8.escape(q.Get("search_terms")), encodeUTF8.escape(q.Get("geo_location_terms"))
+			d.writeNoResults(s.page, v, skinModern)
+			return http.StatusOK, "utf-8"
+		}
+	}
+	if !ok {
+		d.writeNotFound(s.page)
+		return http.StatusNotFound, "utf-8"
+	}
+	status = d.serveListings(s, &req)
+	if status != http.StatusOK {
+		return status, "utf-8"
+	}
+	return status, req.target.skin.charset()
+}
+
+// send writes the page, gzipped when the client takes it.
+func (a *answer) send(s *scratch, status int, contentType string) {
+	body, h := s.page.buf, a.w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Vary", "Accept-Encoding")
+	// What a CDN adds to every page, and no sign of a block.
+	h.Set("Cf-Cache-Status", "DYNAMIC")
+	h.Set("Set-Cookie", "vrid=demo; Path=/; HttpOnly; SameSite=Lax")
+	if acceptsGzip(a.r.Header.Get("Accept-Encoding")) {
+		s.out = gzipPage(s.out[:0], s.page)
+		body = s.out
+		h.Set("Content-Encoding", "gzip")
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	a.done(status)
+	a.w.WriteHeader(status)
+	if a.r.Method == http.MethodHead {
+		return
+	}
+	if a.failure == failTruncate {
+		body = body[:len(body)/2] // the server then closes the connection
+	}
+	_, _ = a.w.Write(body) // the client may have gone: nothing to do about it
+}
+
+// acceptsGzip reads an Accept-Encoding header: gzip or *, unless with q=0.
+func acceptsGzip(header string) bool {
+	for part := range strings.SplitSeq(header, ",") {
+		coding, params, _ := strings.Cut(part, ";")
+		coding = strings.ToLower(strings.TrimSpace(coding))
+		if coding != "gzip" && coding != "*" {
+			continue
+		}
+		q, ok := strings.CutPrefix(strings.ReplaceAll(params, " ", ""), "q=")
+		weight, err := strconv.ParseFloat(q, 64)
+		return !ok || err != nil || weight > 0
+	}
+	return false
+}

@@ -1,0 +1,112 @@
+package demo
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The kinds of failure that Config.Fail knows.
+const (
+	fail429       = "429"       // too many requests, with Retry-After: 1
+	fail503       = "503"       // unavailable, nothing else said
+	failChallenge = "challenge" // 403 with cf-mitigated and "Just a moment…"
+	failTimeout   = "timeout"   // no answer until the client gives up, at most holdFor
+	failTruncate  = "truncate"  // half of the body under the whole one's Content-Length
+	failLayout    = "layout"    // a listing page with every class renamed
+)
+
+// holdFor bounds how long a timeout holds the connection.
+const holdFor = 60 * time.Second
+
+// failKinds returns the kinds in the order in which they are drawn.
+func failKinds() []string {
+	return []string{fail429, fail503, failChallenge, failTimeout, failTruncate, failLayout}
+}
+
+// ParseFail reads probabilities of failure, "429=0.05,503=0.02". Kinds: 429,
+// 503, challenge, timeout, truncate, layout. Errors wrap ErrFailSpec.
+func ParseFail(s string) (map[string]float64, error) {
+	fail := make(map[string]float64)
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		kind, value, ok := strings.Cut(part, "=")
+		p, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+		if !ok || err != nil {
+			return nil, fmt.Errorf("%w: %q: want kind=probability, such as 429=0.05", ErrFailSpec, part)
+		}
+		fail[strings.ToLower(strings.TrimSpace(kind))] = p
+	}
+	return fail, checkFail(fail)
+}
+
+func checkFail(fail map[string]float64) error {
+	sum := 0.0
+	for kind, p := range fail {
+		if !slices.Contains(failKinds(), kind) {
+			return fmt.Errorf("%w: unknown kind %q: want one of %s", ErrFailSpec, kind, strings.Join(failKinds(), ", "))
+		}
+		if math.IsNaN(p) || p < 0 || p > 1 {
+			return fmt.Errorf("%w: %s=%v: a probability lies between 0 and 1", ErrFailSpec, kind, p)
+		}
+		sum += p
+	}
+	if sum > 1+1e-9 {
+		return fmt.Errorf("%w: the probabilities add up to %.3g, more than 1", ErrFailSpec, sum)
+	}
+	return nil
+}
+
+// trouble draws the failure of the attempt-th request for a URL, "" for none.
+// The next attempt draws anew, so a retry can succeed.
+func (d *Directory) trouble(url string, attempt int) string {
+	if len(d.cfg.Fail) == 0 {
+		return ""
+	}
+	u := newDice(d.cfg.Seed, 0xfa11, hashText(url), uint64(attempt)).unit(0)
+	for _, kind := range failKinds() {
+		if u -= d.cfg.Fail[kind]; u < 0 {
+			return kind
+		}
+	}
+	return ""
+}
+
+// hashText is FNV-1a: the same in every process, unlike maphash.
+func hashText(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
+}
+
+// renameClasses returns the page with every class attribute renamed, as after a
+// redesign: ids, links and texts stay, so it is plainly no empty result.
+func renameClasses(html []byte) []byte {
+	out := make([]byte, 0, len(html)+len(html)/8)
+	mark := []byte(` class="`)
+	for {
+		i := bytes.Index(html, mark)
+		if i < 0 {
+			return append(out, html...)
+		}
+		i += len(mark)
+		out = append(out, html[:i]...)
+		html = html[i:]
+		end := max(bytes.IndexByte(html, '"'), 0)
+		for j, class := range strings.Fields(string(html[:end])) {
+			if j > 0 {
+				out = append(out, ' ')
+			}
+			out = append(append(out, "css-"...), strconv.FormatUint(hashText(class)>>36, 36)...)
+		}
+		html = html[end:]
+	}
+}
