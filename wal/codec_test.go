@@ -1,0 +1,237 @@
+package wal
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/yp"
+)
+
+func decode(t testing.TB, b []byte) *Event {
+	t.Helper()
+	var e Event
+	if err := json.Unmarshal(b, &e); err != nil {
+		t.Fatalf("decode %q: %v", b, err)
+	}
+	return &e
+}
+
+func stamped(e *Event) *Event {
+	e.Timestamp, e.WorkerID, e.Seq = noon, "worker_0_pid_1", 9
+	return e
+}
+
+func TestCodecRoundTrip(t *testing.T) {
+	t.Parallel()
+	events := map[string]*Event{
+		"page":       samplePage(30),
+		"empty page": {Type: PageComplete, Page: &Page{Number: 1, Last: true, Bad: 2}},
+		"heartbeat":  {Type: Heartbeat, Run: "r"},
+		"start":      {Type: TargetStart, Status: yp.InProgress, Target: samplePage(0).Target},
+		"error": {
+			Type: TargetError, Status: yp.Failed, Target: samplePage(0).Target,
+			ErrorCode: yp.CodeTimeout, Error: "fetch page 2:\n\ttime out \"now\" \\ \u2028 \x1b[31m \u202e \x7f \u009b",
+		},
+	}
+	for name, e := range events {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			line := stamped(e).AppendJSON(nil)
+			if diff := cmp.Diff(e, decode(t, line)); diff != "" {
+				t.Fatal(diff)
+			}
+		})
+	}
+}
+
+// The hand-written form of a listing is that of its tags, for every field it
+// will ever have.
+func TestListingAsEncodingJSON(t *testing.T) {
+	t.Parallel()
+	var l yp.Listing
+	v := reflect.ValueOf(&l).Elem()
+	for i := range v.NumField() {
+		full := reflect.New(v.Type()).Elem()
+		setField(t, full.Field(i))
+		setField(t, v.Field(i))
+		sameJSON(t, full.Interface().(yp.Listing))
+	}
+	sameJSON(t, l)
+	sameJSON(t, yp.Listing{})
+}
+
+func setField(t *testing.T, f reflect.Value) {
+	t.Helper()
+	switch f.Kind() {
+	case reflect.String:
+		f.SetString("x<&>")
+	case reflect.Int:
+		f.SetInt(-7)
+	case reflect.Float64:
+		f.SetFloat(4.5)
+	case reflect.Bool:
+		f.SetBool(true)
+	case reflect.Slice:
+		f.Set(reflect.ValueOf([]string{"a", ""}))
+	case reflect.Pointer:
+		f.Set(reflect.ValueOf(new(bool)))
+	default:
+		t.Fatalf("a field of kind %s: teach appendListing and this test", f.Kind())
+	}
+}
+
+func sameJSON(t *testing.T, l yp.Listing) {
+	t.Helper()
+	std, err := json.Marshal(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got any
+	if err := json.Unmarshal(std, &want); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(appendListing(nil, &l), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+// The names in a line are what jq users and other programs rely on.
+func TestLineKeys(t *testing.T) {
+	t.Parallel()
+	e := stamped(samplePage(0))
+	e.Status, e.ErrorCode, e.Error = yp.InProgress, yp.CodeSuccess, "none"
+	const want = `{"timestamp":"2026-11-20T12:00:00.000Z","worker_id":"worker_0_pid_1","event_type":"page_complete","seq":9,` +
+		`"run":"run-20261120-120000","status":"IN_PROGRESS","target_id":4711,"claim_token":3,"source":"demo","city":"Los Angeles",` +
+		`"city_slug":"los-angeles-ca","state":"CA","category":"Plumbers","category_slug":"plumbers","priority":1,"max_pages":3,` +
+		`"error_code":"SUCCESS","error":"none","page_number":2,"raw_count":0,"accepted_count":0,"bad_count":0,"last":false,` +
+		`"next_page_url":"https://directory.example/los-angeles-ca/plumbers?page=3","listings":[]}`
+	if diff := cmp.Diff(want, string(e.AppendJSON(nil))); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func TestStringsAreSafe(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"plain — ünïcode 日本 🎉": `"plain — ünïcode 日本 🎉"`,
+		"\x00\x1b[0m\x7f":      `"\u0000\u001b[0m\u007f"`,
+		"a\u2028b\u2029c":      `"a\u2028b\u2029c"`,
+		"\u202egnp.exe\u200b":  `"\u202egnp.exe\u200b"`,
+		"\u0085\u009b":         `"\u0085\u009b"`,
+		"bad \xff\xc3 utf":     `"bad \ufffd\ufffd utf"`,
+		"kept \ufffd":          "\"kept \ufffd\"",
+		"\"\\\n\r\t":           `"\"\\\n\r\t"`,
+	} {
+		if got := string(appendString(nil, in)); got != want {
+			t.Errorf("%q: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestNumbersThatJSONLacks(t *testing.T) {
+	t.Parallel()
+	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		l := yp.Listing{ID: "1", Name: "n", Rating: f}
+		if got := string(appendListing(nil, &l)); got != `{"id":"1","name":"n"}` {
+			t.Errorf("%v: %s", f, got)
+		}
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	t.Parallel()
+	for name, line := range map[string]string{
+		"no timestamp":  `{"worker_id":"w","event_type":"stop"}`,
+		"bad timestamp": `{"timestamp":"yesterday","worker_id":"w","event_type":"stop"}`,
+		"no worker":     `{"timestamp":"2026-11-20T12:00:00.000Z","event_type":"stop"}`,
+		"no type":       `{"timestamp":"2026-11-20T12:00:00.000Z","worker_id":"w"}`,
+		"not an object": `[]`,
+		"two objects":   `{} {}`,
+		"cut":           `{"timestamp":"2026-11-20T12:0`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var e Event
+			if err := e.UnmarshalJSON([]byte(line)); err == nil {
+				t.Errorf("full: accepted as %+v", e)
+			}
+			if err := e.unmarshalHead([]byte(line)); err == nil {
+				t.Errorf("head: accepted as %+v", e)
+			}
+		})
+	}
+}
+
+func TestDecodeAccepts(t *testing.T) {
+	t.Parallel()
+	const line = `{"timestamp":"2026-11-20T13:00:00+01:00","worker_id":"w","event_type":"from_the_future","novel":{"a":[1]}}`
+	e := decode(t, []byte(line))
+	if !e.Timestamp.Equal(noon) || e.Type != "from_the_future" || e.Target != nil || e.Page != nil {
+		t.Fatalf("%+v", e)
+	}
+}
+
+func TestHeadLeavesListingsOut(t *testing.T) {
+	t.Parallel()
+	want := stamped(samplePage(30))
+	line := want.AppendJSON(nil)
+	var got Event
+	if err := got.unmarshalHead(line); err != nil {
+		t.Fatal(err)
+	}
+	want.Page.Listings = nil
+	if diff := cmp.Diff(want, &got); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func FuzzCodec(f *testing.F) {
+	f.Add("Müller\u2028", "\x1b[0m\xff", int64(3), 4.5, true, uint8(2))
+	f.Add("", "", int64(0), 0.0, false, uint8(0))
+	f.Add(`"\`, "\u202e", int64(math.MinInt64), 1e300, true, uint8(7))
+	f.Fuzz(func(t *testing.T, a, b string, n int64, rating float64, flag bool, shape uint8) {
+		e := fuzzEvent(a, b, n, rating, flag, shape)
+		line := e.AppendJSON(nil)
+		if !json.Valid(line) || !utf8.Valid(line) || strings.ContainsAny(string(line), "\n\r\x1b\u2028") {
+			t.Fatalf("unsafe line %q", line)
+		}
+		want := fuzzEvent(replaceInvalid(a), replaceInvalid(b), n, rating, flag, shape)
+		if diff := cmp.Diff(want, decode(t, line)); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// replaceInvalid is what encoding/json does: U+FFFD for each invalid byte.
+func replaceInvalid(s string) string { return string([]rune(s)) }
+
+func fuzzEvent(a, b string, n int64, rating float64, flag bool, shape uint8) *Event {
+	if math.IsNaN(rating) || math.IsInf(rating, 0) {
+		rating = 0
+	}
+	at := time.UnixMilli(n % 253402300799999).UTC()
+	if at.Year() < 1 || at.Year() > 9999 || at.IsZero() {
+		at = noon
+	}
+	e := &Event{Timestamp: at, WorkerID: "w" + a, Type: EventType("t" + b), Seq: n, Run: a, Error: b}
+	if shape&1 != 0 {
+		e.Target = &Target{ID: n, Source: a, Place: yp.Place{City: b, State: a}, MaxPages: int(n)}
+	}
+	if shape&2 != 0 {
+		e.Page = &Page{Number: int(n), NextURL: b, Last: flag}
+	}
+	if shape&6 == 6 {
+		e.Page.Listings = []yp.Listing{{ID: a, Name: b, Rating: rating, Categories: []string{a, b}, Claimed: &flag}, {}}
+	}
+	return e
+}

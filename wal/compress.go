@@ -1,0 +1,71 @@
+package wal
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// CompressReport says what CompressClosed did.
+type CompressReport struct {
+	Files       int   `json:"files"`        // compressed now
+	BytesBefore int64 `json:"bytes_before"` // of those files
+	BytesAfter  int64 `json:"bytes_after"`
+	Live        int   `json:"live"` // files left alone: their worker is alive
+}
+
+// CompressClosed compresses the files of dead workers in a folder and removes
+// what earlier compressions left half done. Files of workers for which isLive
+// is true are left alone, and so are files that are locked: a nil isLive
+// trusts the lock alone. One file's failure doesn't stop the others; the error
+// joins them all.
+func CompressClosed(ctx context.Context, dir string, isLive func(workerID string) bool) (CompressReport, error) {
+	var report CompressReport
+	logs, err := listLogs(dir, true)
+	if err != nil {
+		return report, err
+	}
+	var failed []error
+	for _, log := range logs {
+		live := isLive != nil && isLive(log.worker)
+		for _, p := range log.parts {
+			if err := ctx.Err(); err != nil {
+				return report, errors.Join(append(failed, err)...)
+			}
+			if err := report.compress(ctx, p, live); err != nil {
+				failed = append(failed, err)
+			}
+		}
+	}
+	return report, errors.Join(failed...)
+}
+
+func (r *CompressReport) compress(ctx context.Context, p part, live bool) error {
+	switch {
+	case live:
+		if p.plain {
+			r.Live++
+		}
+		return nil
+	case !p.plain:
+		if p.temp { // a temp lives beside its plain file; alone it is of no use
+			return ignoreMissing(os.Remove(p.tempPath()))
+		}
+		return nil
+	}
+	before, after, err := packFile(ctx, p, nil)
+	switch {
+	case errors.Is(err, ErrInUse):
+		r.Live++
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	r.Files++
+	r.BytesBefore += before
+	r.BytesAfter += after
+	return nil
+}

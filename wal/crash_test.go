@@ -1,0 +1,163 @@
+package wal
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+)
+
+// childCommand re-executes the test binary in a role of its own.
+func childCommand(what, arg string) *exec.Cmd {
+	cmd := exec.CommandContext(context.Background(), os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"="+what+" "+arg)
+	return cmd
+}
+
+// A copy cut at any byte reads as the lines that are whole in it.
+func TestTruncatedAtEveryByte(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	log := create(t, Config{Dir: dir})
+	appendN(t, log, 12)
+	closeLog(t, log)
+	data := readFile(t, log.Path())
+	cut := filepath.Join(t.TempDir(), "worker_0_pid_1.jsonl")
+	writeFile(t, cut, data)
+	for size := len(data); size >= len(data)-4096; size-- {
+		if err := os.Truncate(cut, int64(size)); err != nil {
+			t.Fatal(err)
+		}
+		whole := 0
+		end := 0
+		for i, c := range data[:size] {
+			if c == '\n' {
+				whole, end = whole+1, i+1
+			}
+		}
+		events, damage, torn := readAll(t, cut, Options{})
+		if wantConsecutive(t, events, whole); len(damage) > 0 {
+			t.Fatalf("cut at %d: %v", size, damage)
+		}
+		if (len(torn) == 1) != (end < size) || len(torn) == 1 && (torn[0].Offset != int64(end) || torn[0].Bytes != int64(size-end)) {
+			t.Fatalf("cut at %d: torn %v", size, torn)
+		}
+	}
+}
+
+// A log cut anywhere goes on as if the torn line had never been begun.
+func TestResumeAfterAnyCut(t *testing.T) {
+	t.Parallel()
+	source := create(t, Config{Dir: t.TempDir()})
+	appendN(t, source, 4)
+	closeLog(t, source)
+	data := readFile(t, source.Path())
+	for size := len(data); size > 0; size -= 61 {
+		dir := t.TempDir()
+		writeFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl"), data[:size])
+		log := create(t, Config{Dir: dir})
+		appendN(t, log, 2)
+		closeLog(t, log)
+		whole := 0
+		for _, c := range data[:size] {
+			if c == '\n' {
+				whole++
+			}
+		}
+		wantSeqs(t, dir, whole+2)
+	}
+}
+
+// A process that is killed while it appends, rotates and compresses leaves
+// every event it had reported, in order.
+func TestKilledWhileAppending(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	total := int64(0)
+	for round := range 8 {
+		total = appendAndKill(t, dir, total+int64(20+37*round))
+		events, damage, torn := readAll(t, dir, Options{})
+		if len(damage) > 0 || len(torn) > 1 {
+			t.Fatalf("round %d: damage %v, torn %v", round, damage, torn)
+		}
+		if int64(len(events)) < total {
+			t.Fatalf("round %d: %d events were reported, %d are there", round, total, len(events))
+		}
+		wantConsecutive(t, events, len(events))
+		total = int64(len(events))
+	}
+	if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	wantSeqs(t, dir, int(total))
+}
+
+// appendAndKill runs the child until it has reported seq, kills it, and
+// returns the last seq it reported.
+func appendAndKill(t *testing.T, dir string, seq int64) int64 {
+	t.Helper()
+	cmd := childCommand("append", dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	last := int64(0)
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if last, err = strconv.ParseInt(lines.Text(), 10, 64); err != nil {
+			break // the last report was torn as well
+		}
+		if last == seq {
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = cmd.Wait()
+	return max(last, seq)
+}
+
+// A kill at any step of a compression leaves each event once, and the next
+// compression finishes the work.
+func TestKilledWhileCompressing(t *testing.T) {
+	t.Parallel()
+	source := create(t, Config{Dir: t.TempDir()})
+	appendN(t, source, 300)
+	closeLog(t, source)
+	data := readFile(t, source.Path())
+	for _, step := range packSteps() {
+		t.Run(string(step), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			writeFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl"), data)
+			cmd := childCommand("pack", fmt.Sprintf("%s %s", step, dir))
+			out, err := cmd.CombinedOutput()
+			if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+				t.Fatalf("%v: %s", err, out)
+			}
+			wantSeqs(t, dir, 300)
+			if step == stepOpened || step == stepPartial {
+				if !slices.Contains(names(t, dir), "worker_0_pid_1.jsonl.zst.tmp") {
+					t.Fatalf("no temp was left: %v", names(t, dir))
+				}
+			}
+			if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := names(t, dir); !slices.Equal(got, []string{"worker_0_pid_1.jsonl.zst"}) {
+				t.Fatal(got)
+			}
+			wantSeqs(t, dir, 300)
+		})
+	}
+}

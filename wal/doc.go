@@ -1,0 +1,31 @@
+// Package wal is the write-ahead log of the workers: it appends, rotates,
+// compresses, reads, follows and counts JSONL events.
+//
+// Purpose: the database is the source of truth; the log stands beside it for
+// operators' eyes (jq works on it as it is) and for building a database anew.
+// A worker writes worker_0_pid_12345.jsonl, then worker_0_pid_12345.000001.jsonl
+// and so on; a file that is full becomes .jsonl.zst in the background.
+//
+// Invariants: one event is one line and one write; seq is consecutive within a
+// worker's log, also when a pid comes back; a name, once given, always means
+// the same part, so listing a living folder is never wrong; a part is synced
+// before its successor appears; a plain file is removed only after its
+// compressed copy is durable, and while both are there the plain one counts.
+// A log is written by one process at a time (flock), and nothing ever follows
+// a torn line.
+//
+// Crash: a kill in a write leaves a torn last line: the end of the log for
+// readers, cut when the log is opened again. A failed write (a full disk) is
+// cut back at once or before the next event. A kill in a rotation leaves an
+// empty last part. A kill in a compression leaves a temp that nobody reads, or
+// both files; compressing again finishes the work. Damage in the middle is
+// reported with file, line and offset, and the rest is read. A power loss can
+// take the lines since the last Sync.
+//
+// Imports: yp, the zstd codec and the logger; of ours nothing else.
+//
+// Tests: truncation at every byte of the last 4 KB; SIGKILL of a real process
+// while it appends, and at every step of a compression; failing files and a
+// real file-size limit; following across rotations and compressions; fuzz
+// targets for codec and reader; benchmarks for append, read and compress.
+package wal

@@ -1,0 +1,166 @@
+package wal
+
+import (
+	"math"
+	"strconv"
+
+	"ypcrawl/yp"
+)
+
+// AppendJSON appends the event as one line of JSON, without a newline, to b.
+// The output is valid JSON for any event: invalid UTF-8 becomes U+FFFD, and
+// numbers that JSON can't say are left out.
+//
+// It is written by hand because a page line with 30 listings is the largest
+// thing a worker encodes, once a page: reflection costs several times as much.
+func (e *Event) AppendJSON(b []byte) []byte {
+	b = append(b, `{"timestamp":"`...)
+	b = yp.AppendTime(b, e.Timestamp)
+	b = append(b, `","worker_id":`...)
+	b = appendString(b, e.WorkerID)
+	b = append(b, `,"event_type":`...)
+	b = appendString(b, string(e.Type))
+	b = append(b, `,"seq":`...)
+	b = strconv.AppendInt(b, e.Seq, 10)
+	b = append(b, `,"run":`...)
+	b = appendString(b, e.Run)
+	b = appendText(b, `,"status":`, string(e.Status))
+	b = appendTarget(b, e.Target)
+	b = appendText(b, `,"error_code":`, string(e.ErrorCode))
+	b = appendText(b, `,"error":`, e.Error)
+	b = appendPage(b, e.Page)
+	return append(b, '}')
+}
+
+// MarshalJSON is AppendJSON for encoding/json.
+func (e *Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
+
+func appendTarget(b []byte, t *Target) []byte {
+	if t == nil {
+		return b
+	}
+	b = append(b, `,"target_id":`...)
+	b = strconv.AppendInt(b, t.ID, 10)
+	b = append(b, `,"claim_token":`...)
+	b = strconv.AppendInt(b, t.ClaimToken, 10)
+	b = append(b, `,"source":`...)
+	b = appendString(b, t.Source)
+	b = append(b, `,"city":`...)
+	b = appendString(b, t.City)
+	b = append(b, `,"city_slug":`...)
+	b = appendString(b, t.CitySlug)
+	b = append(b, `,"state":`...)
+	b = appendString(b, t.State)
+	b = append(b, `,"category":`...)
+	b = appendString(b, t.Category)
+	b = append(b, `,"category_slug":`...)
+	b = appendString(b, t.CategorySlug)
+	b = append(b, `,"priority":`...)
+	b = strconv.AppendInt(b, int64(t.Priority), 10)
+	b = append(b, `,"max_pages":`...)
+	return strconv.AppendInt(b, int64(t.MaxPages), 10)
+}
+
+func appendPage(b []byte, p *Page) []byte {
+	if p == nil {
+		return b
+	}
+	b = append(b, `,"page_number":`...)
+	b = strconv.AppendInt(b, int64(p.Number), 10)
+	b = append(b, `,"raw_count":`...)
+	b = strconv.AppendInt(b, int64(p.Raw), 10)
+	b = append(b, `,"accepted_count":`...)
+	b = strconv.AppendInt(b, int64(p.Accepted), 10)
+	b = append(b, `,"bad_count":`...)
+	b = strconv.AppendInt(b, int64(p.Bad), 10)
+	b = append(b, `,"last":`...)
+	b = strconv.AppendBool(b, p.Last)
+	b = appendText(b, `,"next_page_url":`, p.NextURL)
+	b = append(b, `,"listings":[`...)
+	for i := range p.Listings {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendListing(b, &p.Listings[i])
+	}
+	return append(b, ']')
+}
+
+// appendListing writes the JSON form that yp.Listing's tags give; a test sets
+// every field by reflection, so that a new one can't be forgotten here.
+func appendListing(b []byte, l *yp.Listing) []byte {
+	b = append(b, `{"id":`...)
+	b = appendString(b, l.ID)
+	b = append(b, `,"name":`...)
+	b = appendString(b, l.Name)
+	b = appendInt(b, `,"rank":`, l.Rank)
+	b = appendText(b, `,"profile_url":`, l.ProfileURL)
+	b = appendText(b, `,"phone":`, l.Phone)
+	b = appendText(b, `,"phone_e164":`, l.PhoneE164)
+	b = appendText(b, `,"street":`, l.Street)
+	b = appendText(b, `,"city":`, l.City)
+	b = appendText(b, `,"state":`, l.State)
+	b = appendText(b, `,"postal_code":`, l.PostalCode)
+	b = appendText(b, `,"service_area":`, l.ServiceArea)
+	b = appendText(b, `,"website_url":`, l.WebsiteURL)
+	b = appendText(b, `,"website":`, l.Website)
+	b = appendText(b, `,"domain":`, l.Domain)
+	b = appendList(b, `,"categories":`, l.Categories)
+	b = appendFloat(b, `,"rating":`, l.Rating)
+	b = appendInt(b, `,"review_count":`, l.ReviewCount)
+	b = appendInt(b, `,"years_in_business":`, l.YearsInBusiness)
+	b = appendText(b, `,"price_range":`, l.PriceRange)
+	b = appendText(b, `,"snippet":`, l.Snippet)
+	b = appendText(b, `,"image_url":`, l.ImageURL)
+	b = appendList(b, `,"hours":`, l.Hours)
+	if l.Claimed != nil {
+		b = append(b, `,"claimed":`...)
+		b = strconv.AppendBool(b, *l.Claimed)
+	}
+	if l.Sponsored {
+		b = append(b, `,"sponsored":true`...)
+	}
+	return append(b, '}')
+}
+
+// appendText, appendInt, appendFloat and appendList write a key and its value,
+// or nothing for an empty one.
+func appendText(b []byte, key, s string) []byte {
+	if s == "" {
+		return b
+	}
+	return appendString(append(b, key...), s)
+}
+
+func appendInt(b []byte, key string, n int) []byte {
+	if n == 0 {
+		return b
+	}
+	return strconv.AppendInt(append(b, key...), int64(n), 10)
+}
+
+func appendFloat(b []byte, key string, f float64) []byte {
+	if f == 0 || math.IsNaN(f) || math.IsInf(f, 0) {
+		return b
+	}
+	format := byte('f')
+	if abs := math.Abs(f); abs < 1e-6 || abs >= 1e21 {
+		format = 'e'
+	}
+	return strconv.AppendFloat(append(b, key...), f, format, -1, 64)
+}
+
+func appendList(b []byte, key string, list []string) []byte {
+	if len(list) == 0 {
+		return b
+	}
+	b = append(b, key...)
+	for i, s := range list {
+		sep := byte(',')
+		if i == 0 {
+			sep = '['
+		}
+		b = appendString(append(b, sep), s)
+	}
+	return append(b, ']')
+}

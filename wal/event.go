@@ -1,0 +1,76 @@
+package wal
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ypcrawl/yp"
+)
+
+// EventType says what happened.
+type EventType string
+
+// The events of a worker's log.
+const (
+	TargetStart    EventType = "target_start"    // a claim was taken
+	PageComplete   EventType = "page_complete"   // a page was read; it carries the listings and stands before the commit
+	TargetComplete EventType = "target_complete" // the last page is committed
+	TargetError    EventType = "target_error"    // the attempt ended in an error
+	Heartbeat      EventType = "heartbeat"       // the worker is alive
+	ClaimLost      EventType = "claim_lost"      // the fence refused a write: the page before it was rolled back
+	Stop           EventType = "stop"            // the worker ends and has handed its target back
+)
+
+// EventTypes lists every event type in the order of a target's life.
+func EventTypes() []EventType {
+	return []EventType{TargetStart, PageComplete, TargetComplete, TargetError, Heartbeat, ClaimLost, Stop}
+}
+
+// ParseEventType returns the event type named s, in any letter case and with
+// dashes or underscores, or an error that lists the valid ones.
+func ParseEventType(s string) (EventType, error) {
+	t := EventType(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "-", "_"))
+	if slices.Contains(EventTypes(), t) {
+		return t, nil
+	}
+	return "", fmt.Errorf("unknown event type %q: want one of %v", s, EventTypes())
+}
+
+// Event is one line of a log. Its JSON is flat: the fields of Target and Page
+// stand beside the others, and are absent where the event has none.
+type Event struct {
+	Timestamp time.Time    // "timestamp", to the millisecond; Append sets it when zero
+	WorkerID  string       // "worker_id"; Append sets it
+	Type      EventType    // "event_type"
+	Seq       int64        // "seq", from 1, consecutive in a worker's log; Append sets it
+	Run       string       // "run", the id of the run
+	Status    yp.Status    // "status" the target has after the event; empty when it has none
+	Target    *Target      // nil when the event is about no target
+	Page      *Page        // nil unless the event is about a page
+	ErrorCode yp.ErrorCode // "error_code"
+	Error     string       // "error", for people
+}
+
+// Target is what a log says of the target an event is about: enough to build
+// the target's row without the database.
+type Target struct {
+	ID         int64  `json:"target_id"`
+	ClaimToken int64  `json:"claim_token"`
+	Source     string `json:"source"`
+	yp.Place
+	Priority int `json:"priority"`
+	MaxPages int `json:"max_pages"` // 0 = all
+}
+
+// Page is a page as it was read.
+type Page struct {
+	Number   int          `json:"page_number"` // from 1
+	NextURL  string       `json:"next_page_url"`
+	Raw      int          `json:"raw_count"`      // listings on the page
+	Accepted int          `json:"accepted_count"` // listings that passed the filters: those in Listings
+	Bad      int          `json:"bad_count"`      // cards without a name or an id
+	Last     bool         `json:"last"`           // no page follows
+	Listings []yp.Listing `json:"listings"`
+}

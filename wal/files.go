@@ -1,0 +1,209 @@
+package wal
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	plainExt  = ".jsonl"
+	packedExt = ".jsonl.zst"
+	tempExt   = ".jsonl.zst.tmp"
+	partWidth = 6 // digits of a part's number: worker_0_pid_12345.000001.jsonl
+)
+
+// part is one file of a worker's log. Names never change once given, except
+// that a closed part's ".jsonl" becomes ".jsonl.zst"; so a listing of a living
+// folder is never wrong about what a name holds.
+type part struct {
+	dir    string
+	worker string
+	number int  // 0 for worker.jsonl, 1 for worker.000001.jsonl
+	plain  bool // the .jsonl is there
+	packed bool // the .jsonl.zst is there
+	temp   bool // a compression was cut short
+}
+
+func (p part) base() string {
+	if p.number == 0 {
+		return filepath.Join(p.dir, p.worker)
+	}
+	return filepath.Join(p.dir, fmt.Sprintf("%s.%0*d", p.worker, partWidth, p.number))
+}
+
+func (p part) plainPath() string  { return p.base() + plainExt }
+func (p part) packedPath() string { return p.base() + packedExt }
+func (p part) tempPath() string   { return p.base() + tempExt }
+
+// path is the file to read. The plain one comes first: it is removed only
+// after the compressed one is complete, so as long as it is there it is whole.
+func (p part) path() string {
+	if p.plain || !p.packed {
+		return p.plainPath()
+	}
+	return p.packedPath()
+}
+
+// parseName splits a file name; ok is false when it is no log file.
+func parseName(name string) (p part, ok bool) {
+	switch {
+	case strings.HasSuffix(name, tempExt):
+		p.temp, name = true, strings.TrimSuffix(name, tempExt)
+	case strings.HasSuffix(name, packedExt):
+		p.packed, name = true, strings.TrimSuffix(name, packedExt)
+	case strings.HasSuffix(name, plainExt):
+		p.plain, name = true, strings.TrimSuffix(name, plainExt)
+	default:
+		return part{}, false
+	}
+	p.worker = name
+	if i := strings.LastIndexByte(name, '.'); i > 0 && len(name)-i-1 >= partWidth {
+		if n, err := strconv.ParseUint(name[i+1:], 10, 31); err == nil && n > 0 {
+			p.worker, p.number = name[:i], int(n)
+		}
+	}
+	return p, p.worker != ""
+}
+
+// workerLog is the files of one worker, in the order they were written.
+type workerLog struct {
+	worker string
+	parts  []part
+}
+
+func (w workerLog) last() part { return w.parts[len(w.parts)-1] }
+
+// listLogs lists the logs of a folder by worker, in natural order (worker_2
+// before worker_10). Parts that are nothing but a leftover temp are left out
+// unless withTemps is set.
+func listLogs(dir string, withTemps bool) ([]workerLog, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("no log folder %s: %w", dir, fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list log folder: %w", err)
+	}
+	found := map[string]map[int]part{}
+	for _, entry := range entries {
+		p, ok := parseName(entry.Name())
+		if !ok || entry.IsDir() || (p.temp && !withTemps) {
+			continue
+		}
+		addPart(found, dir, p)
+	}
+	return sortLogs(found), nil
+}
+
+func addPart(found map[string]map[int]part, dir string, p part) {
+	parts := found[p.worker]
+	if parts == nil {
+		parts = map[int]part{}
+		found[p.worker] = parts
+	}
+	old := parts[p.number]
+	parts[p.number] = part{
+		dir: dir, worker: p.worker, number: p.number,
+		plain: p.plain || old.plain, packed: p.packed || old.packed, temp: p.temp || old.temp,
+	}
+}
+
+func sortLogs(found map[string]map[int]part) []workerLog {
+	logs := make([]workerLog, 0, len(found))
+	for worker, parts := range found {
+		log := workerLog{worker: worker, parts: make([]part, 0, len(parts))}
+		for _, p := range parts {
+			log.parts = append(log.parts, p)
+		}
+		slices.SortFunc(log.parts, func(a, b part) int { return cmp.Compare(a.number, b.number) })
+		logs = append(logs, log)
+	}
+	slices.SortFunc(logs, func(a, b workerLog) int { return compareWorkers(a.worker, b.worker) })
+	return logs
+}
+
+// compareWorkers orders worker ids by worker number, then pid; other names
+// come after, as text.
+func compareWorkers(a, b string) int {
+	an, ap := workerNumbers(a)
+	bn, bp := workerNumbers(b)
+	return cmp.Or(cmp.Compare(an, bn), cmp.Compare(ap, bp), cmp.Compare(a, b))
+}
+
+func workerNumbers(id string) (n, pid uint64) {
+	const none = 1<<64 - 1
+	rest, ok := strings.CutPrefix(id, "worker_")
+	left, right, ok2 := strings.Cut(rest, "_pid_")
+	n, err := strconv.ParseUint(left, 10, 63)
+	pid, err2 := strconv.ParseUint(right, 10, 63)
+	if !ok || !ok2 || err != nil || err2 != nil {
+		return none, none
+	}
+	return n, pid
+}
+
+// selectLogs lists what path means: a folder with all its workers, or one
+// file. With follow, a file stands for its worker's log from that part on.
+func selectLogs(path string, follow bool) ([]workerLog, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("no log folder or file %s: %w", path, err)
+	}
+	if info.IsDir() {
+		return listLogs(path, false)
+	}
+	dir, name := filepath.Split(path)
+	p, ok := parseName(name)
+	if !ok || p.temp {
+		return nil, fmt.Errorf("%s is no log file: want a folder, a .jsonl or a .jsonl.zst", path)
+	}
+	p.dir = dir
+	if !follow {
+		return []workerLog{{worker: p.worker, parts: []part{p}}}, nil
+	}
+	return laterParts(p)
+}
+
+func laterParts(from part) ([]workerLog, error) {
+	logs, err := listLogs(cmp.Or(from.dir, "."), false)
+	if err != nil {
+		return nil, err
+	}
+	logs = slices.DeleteFunc(logs, func(w workerLog) bool { return w.worker != from.worker })
+	for i := range logs {
+		logs[i].parts = slices.DeleteFunc(logs[i].parts, func(p part) bool { return p.number < from.number })
+	}
+	return slices.DeleteFunc(logs, func(w workerLog) bool { return len(w.parts) == 0 }), nil
+}
+
+// syncDir makes a new, renamed or removed name of the folder durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync folder: %w", err)
+	}
+	err = d.Sync()
+	return errors.Join(err, d.Close())
+}
+
+// selectPacked is selectLogs for a followed file whose name is gone: it may
+// have been compressed. Otherwise it returns the error that was met.
+func selectPacked(path string, missing error) ([]workerLog, error) {
+	dir, name := filepath.Split(path)
+	p, ok := parseName(name)
+	p.dir = dir
+	if !ok || !p.plain {
+		return nil, missing
+	}
+	if _, err := os.Stat(p.packedPath()); err != nil {
+		return nil, missing
+	}
+	return laterParts(p)
+}

@@ -1,0 +1,220 @@
+package wal
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// DefaultMaxBytes is the size beyond which a log goes on in a new file.
+const DefaultMaxBytes = 64 << 20
+
+// keepBuffer is the largest line buffer kept between events; one huge page
+// must not hold its memory for the rest of the run.
+const keepBuffer = 1 << 20
+
+// Config says where and how a worker's log is written.
+type Config struct {
+	Dir        string           // folder, created with its parents; required
+	WorkerID   string           // "worker_0_pid_12345": names the files; letters, digits, "_" and "-"; required
+	MaxBytes   int64            // size of a file before the next one begins; 0 = DefaultMaxBytes
+	NoCompress bool             // leave closed files as they are
+	Now        func() time.Time // nil = time.Now
+	Logger     zerolog.Logger   // zero = silent
+
+	open func(path string, create bool) (logFile, error) // nil = the real thing; tests inject failing files
+	step func(packStep)                                  // called after each step of a compression; tests kill here
+}
+
+// Log is the write-ahead log of one worker. Its methods may be called from
+// several goroutines.
+type Log struct {
+	cfg    Config
+	packer *packer // compresses closed files; nil = left as they are
+
+	mu     sync.Mutex
+	file   logFile
+	part   part
+	size   int64 // up to the last complete line
+	limit  int64 // size beyond which the next part begins
+	dirty  bool  // bytes behind size could not be cut yet
+	seq    int64 // of the last event
+	buf    []byte
+	closed bool
+}
+
+var workerName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// Create opens the log of a worker for appending. When files of the same
+// worker id are there already (a pid comes back sooner or later), a torn last
+// line is cut and seq goes on from the last event. It returns ErrInUse when
+// another process writes the same log.
+func Create(cfg Config) (*Log, error) {
+	if !workerName.MatchString(cfg.WorkerID) {
+		return nil, fmt.Errorf("create log: worker id %q: want letters, digits, _ and -", cfg.WorkerID)
+	}
+	cfg.Dir = filepath.Clean(cfg.Dir)
+	cfg.MaxBytes = cmp.Or(max(cfg.MaxBytes, 0), DefaultMaxBytes)
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.open == nil {
+		cfg.open = openLogFile
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
+		return nil, fmt.Errorf("create log folder: %w", err)
+	}
+	l := &Log{cfg: cfg, limit: cfg.MaxBytes}
+	if !cfg.NoCompress {
+		l.packer = newPacker(cfg.Logger, cfg.step)
+	}
+	if err := l.resume(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Path is the file that is written now.
+func (l *Log) Path() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.part.plainPath()
+}
+
+// Append adds e as one line, by a single write, and fills in its WorkerID, its
+// Seq, and its Timestamp when that is zero. When it returns a *WriteError the
+// event is not in the log, its number is free again, and a partly written line
+// is cut back (if even that fails: before the next event).
+//
+// The line is then safe from the death of the process; Sync makes it safe from
+// the death of the machine.
+func (l *Log) Append(e *Event) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return ErrClosed
+	}
+	if err := l.encode(e); err != nil {
+		return err
+	}
+	if err := l.cut(); err != nil {
+		return err
+	}
+	l.rotateIfFull(int64(len(l.buf)))
+	if err := l.write(); err != nil {
+		return err
+	}
+	l.seq = e.Seq
+	if cap(l.buf) > keepBuffer {
+		l.buf = nil
+	}
+	return nil
+}
+
+// encode fills in e and puts its line into the buffer.
+func (l *Log) encode(e *Event) error {
+	if e.Timestamp.IsZero() {
+		e.Timestamp = l.cfg.Now()
+	}
+	if year := e.Timestamp.UTC().Year(); year < 1 || year > 9999 {
+		return fmt.Errorf("append event: the clock says the year %d", year)
+	}
+	if e.Type == "" {
+		return errors.New("append event: no event type")
+	}
+	e.WorkerID, e.Seq = l.cfg.WorkerID, l.seq+1
+	l.buf = append(e.AppendJSON(l.buf[:0]), '\n')
+	if len(l.buf) > DefaultMaxLine {
+		size := len(l.buf)
+		l.buf = nil
+		return fmt.Errorf("append event of %d bytes: %w", size, ErrLineTooLong)
+	}
+	return nil
+}
+
+func (l *Log) write() error {
+	n, err := l.file.Write(l.buf)
+	if err == nil {
+		l.size += int64(n)
+		return nil
+	}
+	failed := l.failure("append", err)
+	l.dirty = true
+	if cutErr := l.cut(); cutErr != nil {
+		l.cfg.Logger.Error().Err(cutErr).Str("component", "wal").Str("worker", l.cfg.WorkerID).
+			Msg("a partly written line stays until the next event")
+	}
+	return failed
+}
+
+// cut removes what a failed write left behind the last complete line. It never
+// makes the file longer: somebody may have emptied it under us.
+func (l *Log) cut() error {
+	if !l.dirty {
+		return nil
+	}
+	size, err := l.file.Size()
+	if err == nil && size > l.size {
+		err = l.file.Truncate(l.size)
+	}
+	if err != nil {
+		return l.failure("cut", err)
+	}
+	l.size = min(l.size, size)
+	l.dirty = false
+	return nil
+}
+
+// Sync makes every event appended so far safe from a power loss (fdatasync).
+func (l *Log) Sync() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return ErrClosed
+	}
+	return l.sync()
+}
+
+func (l *Log) sync() error {
+	if err := l.file.Sync(); err != nil {
+		return l.failure("sync", err)
+	}
+	return nil
+}
+
+// Close syncs and closes the log. A compression under way is given up: its
+// file stays as it is, for CompressClosed or the next run. A second Close does
+// nothing.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil
+	}
+	l.closed = true
+	l.packer.stop()
+	err := errors.Join(l.cut(), l.sync())
+	if closeErr := l.file.Close(); closeErr != nil {
+		err = errors.Join(err, l.failure("close", closeErr))
+	}
+	return err
+}
+
+func (l *Log) failure(op string, err error) *WriteError {
+	return &WriteError{File: l.part.plainPath(), Op: op, Err: withoutPath(err)}
+}
+
+// withoutPath drops the path from an os error: WriteError names it already.
+func withoutPath(err error) error {
+	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
+		return pathErr.Err
+	}
+	return err
+}

@@ -1,0 +1,295 @@
+package wal
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCreate(t *testing.T) {
+	t.Parallel()
+	t.Run("makes the folder with its parents", func(t *testing.T) {
+		t.Parallel()
+		dir := filepath.Join(t.TempDir(), "logs", "yp_wal")
+		log := create(t, Config{Dir: dir})
+		if want := filepath.Join(dir, "worker_0_pid_1.jsonl"); log.Path() != want {
+			t.Fatalf("writes %s, want %s", log.Path(), want)
+		}
+		info, err := os.Stat(dir)
+		if err != nil || info.Mode().Perm()&0o755 != 0o755&info.Mode().Perm() {
+			t.Fatalf("%v %v", info, err)
+		}
+	})
+	t.Run("refuses names that are no file names", func(t *testing.T) {
+		t.Parallel()
+		for _, id := range []string{"", "a/b", "..", "w.000001", "w\n"} {
+			if _, err := Create(Config{Dir: t.TempDir(), WorkerID: id}); err == nil {
+				t.Errorf("accepted %q", id)
+			}
+		}
+	})
+	t.Run("ErrInUse", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		create(t, Config{Dir: dir})
+		if _, err := Create(Config{Dir: dir, WorkerID: "worker_0_pid_1"}); !errors.Is(err, ErrInUse) {
+			t.Fatalf("got %v", err)
+		}
+	})
+	t.Run("a folder that can't be made", func(t *testing.T) {
+		t.Parallel()
+		file := filepath.Join(t.TempDir(), "file")
+		writeFile(t, file, nil)
+		_, err := Create(Config{Dir: filepath.Join(file, "logs"), WorkerID: "w"})
+		if err == nil || !strings.Contains(err.Error(), file) {
+			t.Fatalf("got %v", err)
+		}
+	})
+}
+
+func TestAppend(t *testing.T) {
+	t.Parallel()
+	t.Run("fills in worker, seq and time", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		log := create(t, Config{Dir: dir})
+		first, second := &Event{Type: Heartbeat, WorkerID: "other", Seq: 99}, &Event{Type: Stop, Timestamp: noon}
+		for _, e := range []*Event{first, second} {
+			if err := log.Append(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if first.Seq != 1 || second.Seq != 2 || first.WorkerID != "worker_0_pid_1" || !first.Timestamp.Equal(noon.Add(time.Second)) {
+			t.Fatalf("%+v %+v", first, second)
+		}
+		events, _, _ := readAll(t, dir, Options{})
+		if diff := cmp.Diff([]*Event{first, second}, events); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+	t.Run("ErrClosed", func(t *testing.T) {
+		t.Parallel()
+		log := create(t, Config{Dir: t.TempDir()})
+		closeLog(t, log)
+		closeLog(t, log)
+		if err := log.Append(samplePage(1)); !errors.Is(err, ErrClosed) {
+			t.Fatalf("append: %v", err)
+		}
+		if err := log.Sync(); !errors.Is(err, ErrClosed) {
+			t.Fatalf("sync: %v", err)
+		}
+	})
+	t.Run("refuses what could not be read", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		log := create(t, Config{Dir: dir})
+		huge := samplePage(1)
+		huge.Page.Listings[0].Snippet = strings.Repeat("x", DefaultMaxLine)
+		if err := log.Append(huge); !errors.Is(err, ErrLineTooLong) {
+			t.Fatalf("huge: %v", err)
+		}
+		if err := log.Append(&Event{Type: Stop, Timestamp: time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC)}); err == nil {
+			t.Fatal("accepted the year 12026")
+		}
+		if err := log.Append(&Event{}); err == nil {
+			t.Fatal("accepted an event without a type")
+		}
+		appendN(t, log, 2)
+		wantSeqs(t, dir, 2)
+	})
+	t.Run("from several goroutines", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		log := create(t, Config{Dir: dir, MaxBytes: 4 << 10})
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() { appendN(t, log, 50) })
+		}
+		wg.Wait()
+		waitPacked(log)
+		wantSeqs(t, dir, 200)
+	})
+}
+
+func TestRotation(t *testing.T) {
+	t.Parallel()
+	t.Run("begins the next file and compresses the old", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		log := create(t, Config{Dir: dir, MaxBytes: 3000})
+		appendN(t, log, 7)
+		waitPacked(log)
+		want := []string{
+			"worker_0_pid_1.000001.jsonl.zst", "worker_0_pid_1.000002.jsonl.zst",
+			"worker_0_pid_1.000003.jsonl", "worker_0_pid_1.jsonl.zst",
+		}
+		if diff := cmp.Diff(want, names(t, dir)); diff != "" {
+			t.Fatal(diff)
+		}
+		wantSeqs(t, dir, 7)
+	})
+	t.Run("a line larger than a file stands alone", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		log := create(t, Config{Dir: dir, MaxBytes: 10, NoCompress: true})
+		appendN(t, log, 3)
+		if got := names(t, dir); len(got) != 3 {
+			t.Fatal(got)
+		}
+		wantSeqs(t, dir, 3)
+	})
+	t.Run("goes on in the old file when there can be no new one", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		refuse := true
+		log := create(t, Config{Dir: dir, MaxBytes: 3000, NoCompress: true, open: func(path string, create bool) (logFile, error) {
+			if refuse && strings.Contains(path, ".0") {
+				return nil, os.ErrPermission
+			}
+			return openLogFile(path, create)
+		}})
+		appendN(t, log, 6)
+		if got := names(t, dir); len(got) != 1 {
+			t.Fatal(got)
+		}
+		refuse = false
+		appendN(t, log, 6)
+		if got := names(t, dir); len(got) < 2 {
+			t.Fatal(got)
+		}
+		wantSeqs(t, dir, 12)
+	})
+	t.Run("Close gives up a compression", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		begun, goOn := make(chan struct{}), make(chan struct{})
+		log := create(t, Config{Dir: dir, MaxBytes: 1500, step: func(s packStep) {
+			if s == stepOpened {
+				close(begun)
+				<-goOn
+			}
+		}})
+		appendN(t, log, 2)
+		<-begun
+		done := make(chan error)
+		go func() { done <- log.Close() }()
+		<-log.packer.ctx.Done()
+		close(goOn)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"worker_0_pid_1.000001.jsonl", "worker_0_pid_1.jsonl"}, names(t, dir)); diff != "" {
+			t.Fatal(diff)
+		}
+		wantSeqs(t, dir, 2)
+	})
+}
+
+// A pid comes back: the log of the dead process is continued.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	const name = "worker_0_pid_1.jsonl"
+	write := func(t *testing.T, cfg Config, n int) {
+		log := create(t, cfg)
+		appendN(t, log, n)
+		waitPacked(log)
+		closeLog(t, log)
+	}
+	t.Run("seq goes on", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		write(t, Config{Dir: dir}, 3)
+		write(t, Config{Dir: dir}, 2)
+		if diff := cmp.Diff([]string{name}, names(t, dir)); diff != "" {
+			t.Fatal(diff)
+		}
+		wantSeqs(t, dir, 5)
+	})
+	t.Run("a torn last line is cut", func(t *testing.T) {
+		t.Parallel()
+		for _, tail := range []string{"x", `{"timestamp":"2026`, strings.Repeat("\x00", 200_000), `{"whole":"but without its newline"}`} {
+			dir := t.TempDir()
+			write(t, Config{Dir: dir}, 3)
+			path := filepath.Join(dir, name)
+			writeFile(t, path, append(readFile(t, path), tail...))
+			write(t, Config{Dir: dir}, 2)
+			wantSeqs(t, dir, 5)
+		}
+	})
+	t.Run("a file that is only torn", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		writeFile(t, filepath.Join(dir, name), []byte("{"))
+		write(t, Config{Dir: dir}, 2)
+		wantSeqs(t, dir, 2)
+	})
+	t.Run("seq is found before damaged lines", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		write(t, Config{Dir: dir}, 3)
+		path := filepath.Join(dir, name)
+		writeFile(t, path, append(readFile(t, path), "garbage\n\n"+strings.Repeat("y", 100_000)+"\n"...))
+		write(t, Config{Dir: dir}, 1)
+		events, damage, _ := readAll(t, dir, Options{})
+		if wantConsecutive(t, events, 4); len(damage) != 2 {
+			t.Fatal(damage)
+		}
+	})
+	t.Run("behind a compressed file comes a new one", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		write(t, Config{Dir: dir}, 3)
+		if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
+			t.Fatal(err)
+		}
+		write(t, Config{Dir: dir}, 2)
+		if diff := cmp.Diff([]string{"worker_0_pid_1.000001.jsonl", name + ".zst"}, names(t, dir)); diff != "" {
+			t.Fatal(diff)
+		}
+		wantSeqs(t, dir, 5)
+	})
+	t.Run("an empty last file after a kill in a rotation", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		write(t, Config{Dir: dir, NoCompress: true}, 3)
+		writeFile(t, filepath.Join(dir, "worker_0_pid_1.000001.jsonl"), nil)
+		write(t, Config{Dir: dir}, 2)
+		if diff := cmp.Diff([]string{"worker_0_pid_1.000001.jsonl", name + ".zst"}, names(t, dir)); diff != "" {
+			t.Fatal(diff)
+		}
+		wantSeqs(t, dir, 5)
+	})
+	t.Run("leftovers of a compression are dropped", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		write(t, Config{Dir: dir}, 3)
+		writeFile(t, filepath.Join(dir, name+".zst"), []byte("half"))
+		writeFile(t, filepath.Join(dir, name+".zst.tmp"), []byte("half"))
+		write(t, Config{Dir: dir}, 2)
+		if diff := cmp.Diff([]string{name}, names(t, dir)); diff != "" {
+			t.Fatal(diff)
+		}
+		wantSeqs(t, dir, 5)
+	})
+	t.Run("a file being compressed counts as closed", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		write(t, Config{Dir: dir}, 3)
+		p := part{dir: dir, worker: "worker_0_pid_1"}
+		_, _, err := packFile(t.Context(), p, func(s packStep) {
+			if s == stepSynced {
+				write(t, Config{Dir: dir, NoCompress: true}, 2)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantSeqs(t, dir, 5)
+	})
+}

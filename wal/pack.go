@@ -1,0 +1,146 @@
+package wal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// packWindow bounds the memory of writer and readers; a larger window gains
+// little on lines that resemble their neighbours.
+const packWindow = 512 << 10
+
+// packStep names a point of a compression at which a kill must do no harm.
+type packStep string
+
+const (
+	stepOpened  packStep = "opened"  // an empty temp
+	stepPartial packStep = "partial" // some of the temp is written
+	stepWritten packStep = "written" // the temp is complete, not yet synced
+	stepSynced  packStep = "synced"
+	stepRenamed packStep = "renamed" // both files are there
+	stepDurable packStep = "durable" // the new name is on the disk
+	stepRemoved packStep = "removed" // only the compressed file is there
+)
+
+func packSteps() []packStep {
+	return []packStep{stepOpened, stepPartial, stepWritten, stepSynced, stepRenamed, stepDurable, stepRemoved}
+}
+
+// packFile compresses a closed part: temp, fsync, rename, fsync of the folder,
+// and only then the plain file is removed. It returns the sizes before and
+// after, ErrInUse when somebody writes the part or compresses it already, and
+// fs.ErrNotExist when somebody has done so meanwhile. step may be nil.
+func packFile(ctx context.Context, p part, step func(packStep)) (before, after int64, err error) {
+	src, err := openLocked(p.plainPath(), os.O_RDWR)
+	if err != nil {
+		return 0, 0, err
+	}
+	if step == nil {
+		step = func(packStep) {}
+	}
+	before, after, err = packTo(ctx, src, p, step)
+	if err = errors.Join(err, closeLocked(src)); err != nil {
+		return before, after, fmt.Errorf("compress %s: %w", p.plainPath(), err)
+	}
+	return before, after, nil
+}
+
+func packTo(ctx context.Context, src *os.File, p part, step func(packStep)) (before, after int64, err error) {
+	info, err := src.Stat()
+	if err != nil {
+		return 0, 0, err
+	}
+	// A torn last line is the end of the log; it must not come to stand in the
+	// middle when the pid comes back and a new part follows.
+	end, err := linesEnd(src, info.Size())
+	if err != nil {
+		return 0, 0, err
+	}
+	after, err = writeTemp(ctx, io.NewSectionReader(src, 0, end), p.tempPath(), step)
+	if err == nil {
+		err = os.Chtimes(p.tempPath(), info.ModTime(), info.ModTime())
+	}
+	if err == nil {
+		err = os.Rename(p.tempPath(), p.packedPath())
+	}
+	if err != nil {
+		return info.Size(), 0, errors.Join(err, ignoreMissing(os.Remove(p.tempPath())))
+	}
+	step(stepRenamed)
+	if err := syncDir(p.dir); err != nil {
+		return info.Size(), after, err
+	}
+	step(stepDurable)
+	if err := os.Remove(p.plainPath()); err != nil {
+		return info.Size(), after, err
+	}
+	step(stepRemoved)
+	return info.Size(), after, syncDir(p.dir)
+}
+
+// writeTemp writes the compressed text to path and syncs it.
+func writeTemp(ctx context.Context, text io.Reader, path string, step func(packStep)) (size int64, err error) {
+	temp, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, temp.Close()) }()
+	step(stepOpened)
+	if err := compressText(ctx, temp, text, step); err != nil {
+		return 0, err
+	}
+	step(stepWritten)
+	if err := temp.Sync(); err != nil {
+		return 0, err
+	}
+	step(stepSynced)
+	info, err := temp.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func compressText(ctx context.Context, dst io.Writer, text io.Reader, step func(packStep)) error {
+	enc, err := zstd.NewWriter(dst, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
+		zstd.WithWindowSize(packWindow), zstd.WithEncoderLevel(zstd.SpeedDefault))
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, readBuffer)
+	for first := true; ; {
+		if err := ctx.Err(); err != nil {
+			return errors.Join(err, enc.Close())
+		}
+		n, readErr := text.Read(buf)
+		if _, err := enc.Write(buf[:n]); err != nil {
+			return errors.Join(err, enc.Close())
+		}
+		if errors.Is(readErr, io.EOF) {
+			return enc.Close()
+		}
+		if readErr != nil {
+			return errors.Join(readErr, enc.Close())
+		}
+		if first {
+			first = false
+			if err := enc.Flush(); err != nil {
+				return errors.Join(err, enc.Close())
+			}
+			step(stepPartial)
+		}
+	}
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,150 @@
+package wal
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+
+	"ypcrawl/yp"
+)
+
+// Stats says what a log folder, or one file, holds.
+type Stats struct {
+	Path    string        `json:"path"`
+	Total   Summary       `json:"total"`
+	Workers []WorkerStats `json:"workers"` // by worker number and pid
+}
+
+// WorkerStats is the part of one worker.
+type WorkerStats struct {
+	WorkerID string `json:"worker_id"`
+	Summary
+}
+
+// Summary counts events. Pages and listings are those of page_complete lines:
+// a page that was read, logged, and read again after a kill counts twice.
+type Summary struct {
+	Files            int                    `json:"files"`
+	Compressed       int                    `json:"compressed_files"` // of Files
+	Bytes            int64                  `json:"bytes"`            // on disk
+	Events           int64                  `json:"events"`
+	ByType           map[EventType]int64    `json:"events_by_type"`
+	Pages            int64                  `json:"pages"`
+	ListingsRaw      int64                  `json:"listings_raw"`
+	ListingsAccepted int64                  `json:"listings_accepted"`
+	ListingsBad      int64                  `json:"listings_bad"`
+	ErrorsByCode     map[yp.ErrorCode]int64 `json:"errors_by_code"` // of target_error lines
+	First            Stamp                  `json:"first,omitzero"`
+	Last             Stamp                  `json:"last,omitzero"`
+	CorruptLines     int64                  `json:"corrupt_lines"` // and places that could not be read
+	TornTails        int64                  `json:"torn_tails"`
+}
+
+// ReadStats reads every event of a folder or a file and counts.
+func ReadStats(path string, opts Options) (*Stats, error) {
+	logs, err := selectLogs(path, false)
+	if err != nil {
+		return nil, err
+	}
+	opts.SkipListings = true
+	stats := &Stats{Path: path, Total: newSummary(), Workers: make([]WorkerStats, 0, len(logs))}
+	for _, log := range logs {
+		w := WorkerStats{WorkerID: log.worker, Summary: newSummary()}
+		if err := w.read(log, opts); err != nil {
+			return nil, err
+		}
+		stats.Total.add(&w.Summary)
+		stats.Workers = append(stats.Workers, w)
+	}
+	return stats, nil
+}
+
+func newSummary() Summary {
+	return Summary{ByType: map[EventType]int64{}, ErrorsByCode: map[yp.ErrorCode]int64{}}
+}
+
+func (s *Summary) read(log workerLog, opts Options) error {
+	for _, p := range log.parts {
+		if err := s.countFile(p); err != nil {
+			return err
+		}
+	}
+	stream := newStream(log, cursor{part: log.parts[0].number}, opts)
+	defer stream.close()
+	for it, ok := stream.next(); ok; it, ok = stream.next() {
+		if it.err != nil {
+			s.CorruptLines++
+			continue
+		}
+		s.count(it.event)
+	}
+	if stream.torn != nil {
+		s.TornTails++
+	}
+	return nil
+}
+
+// countFile counts a part by the file that is read of it.
+func (s *Summary) countFile(p part) error {
+	info, err := os.Stat(p.path())
+	if errors.Is(err, fs.ErrNotExist) && p.plain { // compressed since it was listed
+		p.plain, p.packed = false, true
+		info, err = os.Stat(p.path())
+	}
+	if err != nil {
+		return err
+	}
+	s.Files++
+	s.Bytes += info.Size()
+	if !p.plain {
+		s.Compressed++
+	}
+	return nil
+}
+
+func (s *Summary) count(e *Event) {
+	s.Events++
+	s.ByType[e.Type]++
+	s.span(Stamp{e.Timestamp}, Stamp{e.Timestamp})
+	switch {
+	case e.Type == PageComplete && e.Page != nil:
+		s.Pages++
+		s.ListingsRaw += int64(e.Page.Raw)
+		s.ListingsAccepted += int64(e.Page.Accepted)
+		s.ListingsBad += int64(e.Page.Bad)
+	case e.Type == TargetError:
+		s.ErrorsByCode[cmp.Or(e.ErrorCode, yp.CodeUnknown)]++
+	}
+}
+
+// span widens First and Last: a clock may jump, so neither is the first or the
+// last line's.
+func (s *Summary) span(first, last Stamp) {
+	if !first.IsZero() && (s.First.IsZero() || first.Before(s.First.Time)) {
+		s.First = first
+	}
+	if last.After(s.Last.Time) {
+		s.Last = last
+	}
+}
+
+func (s *Summary) add(o *Summary) {
+	s.Files += o.Files
+	s.Compressed += o.Compressed
+	s.Bytes += o.Bytes
+	s.Events += o.Events
+	s.Pages += o.Pages
+	s.ListingsRaw += o.ListingsRaw
+	s.ListingsAccepted += o.ListingsAccepted
+	s.ListingsBad += o.ListingsBad
+	s.CorruptLines += o.CorruptLines
+	s.TornTails += o.TornTails
+	s.span(o.First, o.Last)
+	for t, n := range o.ByType {
+		s.ByType[t] += n
+	}
+	for c, n := range o.ErrorsByCode {
+		s.ErrorsByCode[c] += n
+	}
+}

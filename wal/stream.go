@@ -1,0 +1,167 @@
+package wal
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"time"
+)
+
+// Options say what a reader gives.
+type Options struct {
+	Filter       Filter // which events; damage is always reported
+	SkipListings bool   // leave Page.Listings empty: about four times as fast
+	MaxLine      int    // longest line in bytes; 0 = DefaultMaxLine
+}
+
+func (o Options) maxLine() int { return cmp.Or(max(o.MaxLine, 0), DefaultMaxLine) }
+
+// TornTail is the beginning of a line at the end of a worker's log: what a
+// kill left of the write it interrupted. It is no event and no error.
+type TornTail struct {
+	Position
+	Bytes int64 `json:"bytes"`
+}
+
+// cursor is how far a worker's log has been read.
+type cursor struct {
+	part   int
+	offset int64
+	lines  int
+	done   bool // the part is closed and read to its end
+}
+
+// item is what a stream yields: an event or a *CorruptError.
+type item struct {
+	event *Event
+	err   error
+	pos   Position
+}
+
+// stream reads one worker's log, part after part, from a cursor on.
+type stream struct {
+	opts  Options
+	parts []part // not yet opened
+	seg   *segment
+	part  part // the one seg reads
+	cur   cursor
+	torn  *TornTail
+	last  time.Time // of the last event, to place damage among the other workers' events
+}
+
+func newStream(log workerLog, from cursor, opts Options) *stream {
+	s := &stream{opts: opts, cur: from}
+	for _, p := range log.parts {
+		if p.number > from.part || p.number == from.part && !from.done {
+			s.parts = append(s.parts, p)
+		}
+	}
+	return s
+}
+
+// next returns the next item; ok is false at the end of the log.
+func (s *stream) next() (it item, ok bool) {
+	for {
+		if s.seg == nil {
+			if len(s.parts) == 0 {
+				return item{}, false
+			}
+			if err := s.open(); err != nil {
+				return item{err: err, pos: err.Position}, true
+			}
+		}
+		pos := s.seg.here()
+		text, err := s.seg.next()
+		it, ok := s.take(pos, text, err)
+		if s.seg != nil {
+			s.cur.offset, s.cur.lines = s.seg.offset, s.seg.lines
+		}
+		if ok {
+			return it, true
+		}
+	}
+}
+
+// open opens the next part. A part that can't be opened is passed over.
+func (s *stream) open() *CorruptError {
+	s.part, s.parts = s.parts[0], s.parts[1:]
+	if s.part.number != s.cur.part {
+		s.cur = cursor{part: s.part.number}
+	}
+	seg, err := openSegment(s.part, s.cur.offset, s.cur.lines, s.opts.maxLine())
+	if err != nil {
+		pos := Position{File: s.part.path(), Offset: s.cur.offset, Line: s.cur.lines + 1}
+		s.cur.done = true
+		return &CorruptError{Position: pos, Err: err}
+	}
+	s.seg = seg
+	return nil
+}
+
+// take turns what the scanner said into an item, or into none.
+func (s *stream) take(pos Position, text []byte, err error) (it item, ok bool) {
+	switch {
+	case err == nil:
+		return s.decode(pos, text)
+	case errors.Is(err, io.EOF):
+		s.closePart()
+		return item{}, false
+	case errors.Is(err, errTorn) && len(s.parts) == 0:
+		s.torn = &TornTail{Position: pos, Bytes: s.seg.torn}
+		s.closePart()
+		return item{}, false
+	case errors.Is(err, ErrLineTooLong):
+	case errors.Is(err, errTorn):
+		s.closePart()
+	default: // the rest of the part is out of reach
+		s.closePart()
+		s.cur.done = true
+	}
+	return item{err: &CorruptError{Position: pos, Err: err}, pos: pos}, true
+}
+
+// closePart keeps the cursor where reading stopped. A compressed part and one
+// that has a successor never grow again.
+func (s *stream) closePart() {
+	s.cur.offset, s.cur.lines = s.seg.offset, s.seg.lines
+	s.cur.done = s.seg.zstd != nil || len(s.parts) > 0
+	_ = s.seg.close() // opened for reading: nothing can be lost
+	s.seg = nil
+}
+
+func (s *stream) close() {
+	if s.seg != nil {
+		s.closePart()
+	}
+	s.parts = nil
+}
+
+// decode reads a line. With a filter it looks at the head first: most lines
+// are dropped then, and their listings never decoded.
+func (s *stream) decode(pos Position, text []byte) (it item, ok bool) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return item{}, false
+	}
+	e := new(Event)
+	headOnly := s.opts.SkipListings || !s.opts.Filter.Empty()
+	var err error
+	if headOnly {
+		err = e.unmarshalHead(text)
+	} else {
+		err = e.UnmarshalJSON(text)
+	}
+	if err == nil && headOnly {
+		if !s.opts.Filter.Match(e) {
+			return item{}, false
+		}
+		if !s.opts.SkipListings && e.Page != nil {
+			err = e.UnmarshalJSON(text)
+		}
+	}
+	if err != nil {
+		return item{err: &CorruptError{Position: pos, Err: err}, pos: pos}, true
+	}
+	s.last = e.Timestamp
+	return item{event: e, pos: pos}, true
+}
