@@ -1,0 +1,264 @@
+package fetch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"ypcrawl/yp"
+)
+
+// compress encodes body as a server would.
+func compress(t testing.TB, encoding string, body []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	var w io.WriteCloser
+	switch encoding {
+	case "gzip":
+		w = gzip.NewWriter(&b)
+	case "br":
+		w = brotli.NewWriter(&b)
+	case "zstd":
+		z, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w = z
+	default:
+		return body
+	}
+	if _, err := w.Write(body); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func htmlPage(size int) []byte {
+	var b bytes.Buffer
+	b.WriteString("<!doctype html><html><head><title>Best 30 Plumbers</title></head><body>")
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, `<div class="result" id="lid-%d"><h2 class="n">%d. <a class="business-name" href="/x/mip/acme-%d"><span>Acme %x</span></a></h2></div>`, i*7919, i, i*104729, i*i*31)
+	}
+	return b.Bytes()
+}
+
+func TestEncodings(t *testing.T) {
+	t.Parallel()
+	page := htmlPage(200_000)
+	twice := append(compress(t, "gzip", page[:1000]), compress(t, "gzip", page[1000:])...)
+	tests := []struct {
+		name, encoding string
+		wire           []byte
+		want           []byte
+	}{
+		{"identity", "", page, page},
+		{"identity by name", "identity", page, page},
+		{"gzip", "gzip", compress(t, "gzip", page), page},
+		{"x-gzip in capitals", "X-GZIP", compress(t, "gzip", page), page},
+		{"gzip of two members", "gzip", twice, page},
+		{"gzip with rubbish after it", "gzip", append(compress(t, "gzip", page), "rubbish"...), page},
+		{"zstd", "zstd", compress(t, "zstd", page), page},
+		{"brotli", "br", compress(t, "br", page), page},
+		{"gzip without a body", "gzip", nil, nil},
+	}
+	for _, tt := range tests {
+		for _, chunked := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, chunked %v", tt.name, chunked), func(t *testing.T) {
+				t.Parallel()
+				s := newSite(t, noRobots(), func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Content-Encoding", tt.encoding)
+					w.Header().Set("Content-Type", "text/html; charset=utf-8")
+					if chunked {
+						w.(http.Flusher).Flush()
+					} else {
+						w.Header().Set("Content-Length", strconv.Itoa(len(tt.wire)))
+					}
+					_, _ = w.Write(tt.wire)
+				})
+				for range 3 { // with pooled decoders too
+					r, err := s.get(t, "/")
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !bytes.Equal(r.Body, tt.want) {
+						t.Errorf("got %d bytes, want %d", len(r.Body), len(tt.want))
+					}
+					if r.WireBytes != int64(len(tt.wire)) {
+						t.Errorf("wire bytes %d, want %d", r.WireBytes, len(tt.wire))
+					}
+					r.Release()
+				}
+			})
+		}
+	}
+}
+
+// A page is no reason to open a new connection for the next one.
+func TestKeepAlive(t *testing.T) {
+	t.Parallel()
+	for _, enc := range []string{"", "gzip", "zstd", "br"} {
+		t.Run("encoding "+enc, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, noRobots(), func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("X-From", r.RemoteAddr)
+				w.Header().Set("Content-Encoding", enc)
+				w.(http.Flusher).Flush()
+				_, _ = w.Write(compress(t, enc, htmlPage(50_000)))
+			})
+			var from string
+			for i := range 3 {
+				r, err := s.get(t, "/")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if i > 0 && r.Header.Get("X-From") != from {
+					t.Error("a new connection")
+				}
+				from = r.Header.Get("X-From")
+				r.Release()
+			}
+		})
+	}
+}
+
+func TestBodyFailures(t *testing.T) {
+	t.Parallel()
+	const limit = 1 << 20
+	page := htmlPage(100_000)
+	zeros := make([]byte, 50<<20)
+	gz := compress(t, "gzip", page)
+	flipped := bytes.Clone(gz)
+	flipped[len(flipped)/2] ^= 0xff
+	badSum := bytes.Clone(gz)
+	badSum[len(badSum)-5] ^= 0xff
+	tests := []struct {
+		name, encoding string
+		wire           []byte
+		want           error
+		class          yp.ErrorClass
+		code           yp.ErrorCode
+		retryable      bool
+	}{
+		{"too large", "", zeros[:limit+1], ErrTooLarge, yp.ClassParseError, yp.CodeParseError, false},
+		{"50 MB", "", zeros, ErrTooLarge, yp.ClassParseError, yp.CodeParseError, false},
+		{"gzip bomb", "gzip", compress(t, "gzip", zeros), ErrTooLarge, yp.ClassParseError, yp.CodeParseError, false},
+		{"zstd bomb", "zstd", compress(t, "zstd", zeros), ErrTooLarge, yp.ClassParseError, yp.CodeParseError, false},
+		{"brotli bomb", "br", compress(t, "br", zeros), ErrTooLarge, yp.ClassParseError, yp.CodeParseError, false},
+		{"endless empty members", "gzip", bytes.Repeat(compress(t, "gzip", nil), 2*limit/23), ErrTooLarge, yp.ClassParseError, yp.CodeParseError, false},
+		{"not gzip at all", "gzip", page, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
+		{"damaged gzip", "gzip", flipped, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
+		{"gzip with a wrong checksum", "gzip", badSum, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
+		{"not zstd at all", "zstd", page, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
+		{"not brotli at all", "br", bytes.Repeat([]byte{0xff}, 1000), ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
+		{"unknown encoding", "lzma", page, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
+		{"gzip cut in two", "gzip", gz[:len(gz)/2], io.ErrUnexpectedEOF, yp.ClassUnknown, yp.CodeNetworkError, true},
+		{"gzip cut in its header", "gzip", gz[:5], io.ErrUnexpectedEOF, yp.ClassUnknown, yp.CodeNetworkError, true},
+		{"zstd cut in two", "zstd", compress(t, "zstd", page)[:1000], io.ErrUnexpectedEOF, yp.ClassUnknown, yp.CodeNetworkError, true},
+		{"brotli cut in two", "br", compress(t, "br", page)[:1000], io.ErrUnexpectedEOF, yp.ClassUnknown, yp.CodeNetworkError, true},
+	}
+	for _, tt := range tests {
+		for _, chunked := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, chunked %v", tt.name, chunked), func(t *testing.T) {
+				t.Parallel()
+				s := newSite(t, Config{IgnoreRobots: true, MaxBody: limit}, func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Content-Encoding", tt.encoding)
+					if chunked {
+						w.(http.Flusher).Flush()
+					} else {
+						w.Header().Set("Content-Length", strconv.Itoa(len(tt.wire)))
+					}
+					_, _ = w.Write(tt.wire)
+				})
+				e := s.failure(t, "/")
+				if !errors.Is(e, tt.want) || e.Class != tt.class || e.Code() != tt.code || e.Retryable() != tt.retryable || e.Status != 200 {
+					t.Errorf("error %v, code %s, retryable %v", e, e.Code(), e.Retryable())
+				}
+				if errors.Is(tt.want, ErrTooLarge) && !strings.Contains(e.Error(), "1048576 bytes") {
+					t.Errorf("error %v does not name the cap", e)
+				}
+			})
+		}
+	}
+}
+
+// Exactly the cap is still a page.
+func TestBodyAtTheCap(t *testing.T) {
+	t.Parallel()
+	const limit = 100_000
+	body := htmlPage(limit)[:limit]
+	for _, enc := range []string{"", "gzip", "zstd", "br"} {
+		s := newSite(t, Config{IgnoreRobots: true, MaxBody: limit}, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", enc)
+			_, _ = w.Write(compress(t, enc, body))
+		})
+		if got := s.page(t, "/"); got != string(body) {
+			t.Errorf("%q: %d bytes", enc, len(got))
+		}
+	}
+}
+
+// The status of an error page counts, not the state of its body.
+func TestErrorPageBody(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, encoding string
+		wire           []byte
+	}{
+		{"endless", "", make([]byte, 3<<20)},
+		{"bomb", "gzip", compress(t, "gzip", make([]byte, 20<<20))},
+		{"damaged", "gzip", []byte("no gzip")},
+		{"wrong charset", "", []byte("\xff\xfe\xfd caf\xe9")},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, Config{IgnoreRobots: true, MaxBody: 1 << 20}, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Encoding", tt.encoding)
+				w.WriteHeader(http.StatusBadGateway)
+				_, _ = w.Write(tt.wire)
+			})
+			if e := s.failure(t, "/"); e.Class != yp.ClassHTTP5xx || e.Status != 502 {
+				t.Errorf("error %v", e)
+			}
+		})
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	page := htmlPage(2000)
+	for i, enc := range []string{"", "gzip", "zstd", "br"} {
+		f.Add(byte(i), compress(f, enc, page))
+		f.Add(byte(i), compress(f, enc, make([]byte, 1<<16)))
+	}
+	p := &pools{}
+	f.Fuzz(func(t *testing.T, which byte, wire []byte) {
+		encodings := []string{"", "gzip", "zstd", "br"}
+		const limit64 = 10_000
+		w := &wireReader{r: bytes.NewReader(wire), max: limit64, progress: func() {}}
+		b, err := p.readBody(w, encodings[which%4], int64(len(wire)), limit{max: limit64})
+		if err != nil {
+			return
+		}
+		if len(b.b) > limit64 {
+			t.Errorf("%d bytes, over the cap", len(b.b))
+		}
+		b, err = p.toUTF8(b, "text/html", limit{max: 4 * limit64})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkUTF8(t, b.b)
+		p.putBuffer(b)
+	})
+}

@@ -1,0 +1,108 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"ypcrawl/yp"
+)
+
+// Sentinels, found with errors.Is inside an *Error.
+var (
+	// ErrDisallowed: robots.txt forbids the URL. Permanent.
+	ErrDisallowed = errors.New("disallowed by robots.txt")
+	// ErrRobotsUnavailable: robots.txt could not be had (5xx, 429, network), so
+	// nothing may be fetched for now (RFC 9309, 2.3.1.4). Temporary: the next
+	// Get asks for it again.
+	ErrRobotsUnavailable = errors.New("robots.txt is unavailable")
+	// ErrRedirectedAway: the way leads off the base's registered domain, to a
+	// private address, from https down to http, or to no web address at all.
+	ErrRedirectedAway = errors.New("leads away from the source")
+	// ErrTooManyRedirects: more than MaxRedirects in a row, or a loop.
+	ErrTooManyRedirects = errors.New("too many redirects")
+	// ErrTooLarge: the body is over Config.MaxBody, on the wire or decoded.
+	ErrTooLarge = errors.New("body over the cap")
+	// ErrCorrupt: the body does not decode as its Content-Encoding says.
+	ErrCorrupt = errors.New("body does not decode")
+	// ErrChallenge: an anti-bot challenge or block page was served.
+	ErrChallenge = errors.New("challenge or block page")
+	// ErrBadURL: the request's URL is not an absolute http or https URL.
+	ErrBadURL = errors.New("not a web address")
+	// ErrClosed: the client was closed.
+	ErrClosed = errors.New("fetch client is closed")
+)
+
+// errTransport marks a failure of the connection that has no class of its own
+// (reset, unexpected EOF, unreachable): its code is NETWORK_ERROR.
+var errTransport = errors.New("connection failed")
+
+// Error is a request that brought no page.
+type Error struct {
+	URL        string        // user and password redacted; the hop that failed
+	Status     int           // HTTP status, 0 when no answer came
+	Class      yp.ErrorClass // health rules, section 1
+	RetryAfter time.Duration // how long the host is held back; 0 = it is not
+	Err        error         // the cause, may be nil
+}
+
+// Error tells the URL, the class, the status and the cause in one line.
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "fetch %s: %s", e.URL, e.Class)
+	if e.Status != 0 {
+		fmt.Fprintf(&b, ": status %d %s", e.Status, http.StatusText(e.Status))
+	}
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	if e.RetryAfter > 0 {
+		fmt.Fprintf(&b, " (retry after %s)", e.RetryAfter.Round(time.Second))
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Retryable reports whether the same request may fare better later in the same
+// attempt. A block is not: without another address or identity it would only
+// be asked for again.
+func (e *Error) Retryable() bool {
+	for _, never := range []error{ErrDisallowed, ErrRedirectedAway, ErrTooLarge, ErrBadURL, ErrClosed} {
+		// ErrRobotsUnavailable wraps why; the file may be there next time.
+		if errors.Is(e.Err, never) && !errors.Is(e.Err, ErrRobotsUnavailable) {
+			return false
+		}
+	}
+	switch e.Class {
+	case yp.ClassAuthError, yp.ClassHTTP403, yp.ClassChallenge:
+		return false
+	default:
+		return true
+	}
+}
+
+// Code is the attempt's error code for this failure (health rules, section 2).
+func (e *Error) Code() yp.ErrorCode {
+	switch e.Class {
+	case yp.ClassHTTP429, yp.ClassRateLimited:
+		return yp.CodeRateLimited
+	case yp.ClassHTTP403, yp.ClassChallenge:
+		return yp.CodeBlockedProxy
+	case yp.ClassAuthError:
+		return yp.CodeAuthFailed
+	case yp.ClassTimeout:
+		return yp.CodeTimeout
+	case yp.ClassDNS, yp.ClassTLS, yp.ClassConnectionRefused, yp.ClassHTTP5xx:
+		return yp.CodeNetworkError
+	case yp.ClassParseError:
+		return yp.CodeParseError
+	}
+	if errors.Is(e.Err, errTransport) || errors.Is(e.Err, ErrRobotsUnavailable) {
+		return yp.CodeNetworkError
+	}
+	return yp.CodeUnknown
+}

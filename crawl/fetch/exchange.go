@@ -1,0 +1,125 @@
+package fetch
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+const (
+	errorPageMax = 64 << 10 // of an error page: enough for any marker
+	drainMax     = 64 << 10 // read on so that the connection can be used again
+)
+
+// reply is one complete HTTP answer.
+type reply struct {
+	status   int
+	header   http.Header
+	location string // of a redirect; "" otherwise
+	body     *buffer
+	wire     int64
+	size     int
+}
+
+func (r *reply) bytes() []byte {
+	if r == nil || r.body == nil {
+		return nil
+	}
+	return r.body.b
+}
+
+// exchange makes one HTTP request and reads its answer. The error is the
+// caller's own context's, or an *Error.
+func (c *Client) exchange(ctx context.Context, u *url.URL, lim limit) (*reply, error) {
+	watched, w := newWatch(ctx, c.cfg.Timeout, c.cfg.StallTimeout)
+	defer w.stop()
+	r, err := c.roundTrip(watched, w, u, lim)
+	if err != nil && ctx.Err() != nil {
+		return r, ctx.Err()
+	}
+	if err == nil || (r != nil && !carriesPage(r.status)) {
+		return r, nil // of an error page, the status says enough
+	}
+	e := &Error{URL: u.Redacted()}
+	if r != nil {
+		e.Status = r.status
+	}
+	e.Class, e.Err = classifyTransport(err, context.Cause(watched))
+	return r, e
+}
+
+// roundTrip returns a reply without a body beside an error that came after the
+// headers.
+func (c *Client) roundTrip(ctx context.Context, w *watch, u *url.URL, lim limit) (*reply, error) {
+	req := (&http.Request{
+		Method: http.MethodGet, URL: u, Host: u.Host, Header: c.header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(ctx)
+	resp, err := c.transport.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }() // the body was read as far as it counts
+	r := &reply{status: resp.StatusCode, header: resp.Header}
+	if !carriesPage(r.status) {
+		lim = limit{max: min(lim.max, errorPageMax), cut: true}
+	}
+	if isRedirect(r.status) {
+		r.location = resp.Header.Get("Location")
+	}
+	if !lim.cut && resp.ContentLength > c.cfg.MaxBody {
+		return r, tooLarge("announced", c.cfg.MaxBody)
+	}
+	wire := &wireReader{r: resp.Body, max: c.cfg.MaxBody, progress: w.progress}
+	w.progress() // from here on silence counts
+	r.body, err = c.pools.readBody(wire, resp.Header.Get("Content-Encoding"), resp.ContentLength, lim)
+	if err == nil {
+		_, _ = io.CopyN(io.Discard, wire, drainMax) // the page is complete; this is for the connection
+		r.size = len(r.body.b)
+		r.body, err = c.pools.toUTF8(r.body, resp.Header.Get("Content-Type"), lim)
+	}
+	r.wire = wire.n
+	return r, err
+}
+
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// watch ends a request that takes too long in all, or whose body falls silent.
+// (Dial, TLS and first header have time-outs of their own.)
+type watch struct {
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+	ends   time.Time
+	stall  time.Duration
+}
+
+func newWatch(parent context.Context, total, stall time.Duration) (context.Context, *watch) {
+	ctx, cancel := context.WithCancelCause(parent)
+	w := &watch{cancel: cancel, ends: time.Now().Add(total), stall: stall}
+	w.timer = time.AfterFunc(total, w.fire)
+	return ctx, w
+}
+
+func (w *watch) fire() {
+	if time.Now().Before(w.ends) {
+		w.cancel(errStalled)
+	} else {
+		w.cancel(errTotal)
+	}
+}
+
+// progress starts the silence anew; the total goes on.
+func (w *watch) progress() { w.timer.Reset(min(w.stall, time.Until(w.ends))) }
+
+func (w *watch) stop() {
+	w.timer.Stop()
+	w.cancel(nil)
+}

@@ -1,0 +1,354 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"ypcrawl/yp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// site is a local web server and a client for it.
+type site struct {
+	*httptest.Server
+	client *Client
+	base   *url.URL
+
+	mu   sync.Mutex
+	seen []Observation
+}
+
+// short time-outs keep the failing rows quick; the others never reach them.
+func short(cfg Config) Config {
+	cfg.Timeout = orDefault(cfg.Timeout, 5*time.Second)
+	return cfg
+}
+
+func newSite(t *testing.T, cfg Config, h http.HandlerFunc) *site {
+	t.Helper()
+	s := &site{Server: httptest.NewServer(h)}
+	s.start(t, cfg, hooks{})
+	return s
+}
+
+func (s *site) start(t *testing.T, cfg Config, h hooks) {
+	t.Helper()
+	cfg.Observe = func(o Observation) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.seen = append(s.seen, o)
+	}
+	s.client = newClient(short(cfg), h)
+	t.Cleanup(func() {
+		s.client.Close()
+		s.CloseClientConnections()
+		s.Close()
+	})
+	s.base = parse(t, s.URL)
+}
+
+func parse(t testing.TB, raw string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func (s *site) get(t *testing.T, path string) (*Response, error) {
+	t.Helper()
+	return s.client.Get(t.Context(), Request{URL: s.URL + path, Base: s.base})
+}
+
+func (s *site) page(t *testing.T, path string) string {
+	t.Helper()
+	r, err := s.get(t, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Release()
+	return string(r.Body)
+}
+
+func (s *site) observed() []Observation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Observation(nil), s.seen...)
+}
+
+// failure gets path and returns the *Error that must come of it.
+func (s *site) failure(t *testing.T, path string) *Error {
+	t.Helper()
+	r, err := s.get(t, path)
+	if err == nil {
+		defer r.Release()
+		t.Fatalf("got a page of %d bytes with status %d, want an error", len(r.Body), r.Status)
+	}
+	return asError(t, err)
+}
+
+func asError(t *testing.T, err error) *Error {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatalf("error %v (%T) is no *Error", err, err)
+	}
+	return e
+}
+
+// noRobots is the configuration of tests that are not about robots.txt.
+func noRobots() Config { return Config{IgnoreRobots: true} }
+
+func TestPage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, Config{UserAgent: "ypcrawl/1.0"}, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		if r.Header.Get("User-Agent") != "ypcrawl/1.0" || r.Header.Get("Accept-Encoding") != acceptEncoding {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		w.Header().Set("X-Kept", "yes")
+		_, _ = io.WriteString(w, "<p>hello</p>")
+	})
+	r, err := s.get(t, "/a?b=c#d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(r.Body) != "<p>hello</p>" || r.Status != 200 || r.WireBytes != 12 || r.Header.Get("X-Kept") != "yes" || r.Latency <= 0 {
+		t.Errorf("response %+v", r)
+	}
+	if got := r.URL.String(); got != s.URL+"/a?b=c" {
+		t.Errorf("final URL %s", got)
+	}
+	r.Release()
+	r.Release() // harmless
+	if r.Body != nil {
+		t.Error("body outlives Release")
+	}
+	seen := s.observed()
+	if len(seen) != 2 || !seen[0].Robots || seen[0].Status != 404 || seen[1].Robots || seen[1].Status != 200 ||
+		seen[1].Class != "" || seen[1].WireBytes != 12 || seen[1].Bytes != 12 || seen[1].Host != keyOf(s.base.Host) {
+		t.Errorf("observed %+v", seen)
+	}
+}
+
+func TestDefaultUserAgent(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, noRobots(), func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.UserAgent())
+	})
+	if got := s.page(t, "/"); got != "ypcrawl" {
+		t.Errorf("User-Agent %q", got)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("word ", 200)
+	tests := []struct {
+		status    int
+		body      string
+		class     yp.ErrorClass // "" = a page
+		code      yp.ErrorCode
+		retryable bool
+	}{
+		{200, long, "", "", false},
+		{203, long, "", "", false},
+		{204, "", "", "", false},
+		{202, long, "", "", false},
+		{202, "please wait", yp.ClassChallenge, yp.CodeBlockedProxy, false},
+		{404, "gone fishing", "", "", false},
+		{410, "gone", "", "", false},
+		{300, long, yp.ClassUnknown, yp.CodeUnknown, true},
+		{302, long, yp.ClassUnknown, yp.CodeUnknown, true}, // without Location
+		{304, "", yp.ClassUnknown, yp.CodeUnknown, true},
+		{400, long, yp.ClassUnknown, yp.CodeUnknown, true},
+		{401, long, yp.ClassAuthError, yp.CodeAuthFailed, false},
+		{403, long, yp.ClassHTTP403, yp.CodeBlockedProxy, false},
+		{403, "no", yp.ClassHTTP403, yp.CodeBlockedProxy, false},
+		{407, long, yp.ClassAuthError, yp.CodeAuthFailed, false},
+		{408, long, yp.ClassTimeout, yp.CodeTimeout, true},
+		{418, long, yp.ClassUnknown, yp.CodeUnknown, true},
+		{429, long, yp.ClassHTTP429, yp.CodeRateLimited, true},
+		{451, long, yp.ClassUnknown, yp.CodeUnknown, true},
+		{500, long, yp.ClassHTTP5xx, yp.CodeNetworkError, true},
+		{502, long, yp.ClassHTTP5xx, yp.CodeNetworkError, true},
+		{503, long, yp.ClassHTTP5xx, yp.CodeNetworkError, true},
+		{504, "", yp.ClassHTTP5xx, yp.CodeNetworkError, true},
+		{520, long, yp.ClassHTTP5xx, yp.CodeNetworkError, true},
+		{522, long, yp.ClassHTTP5xx, yp.CodeNetworkError, true},
+		{526, long, yp.ClassHTTP5xx, yp.CodeNetworkError, true},
+		{530, long, yp.ClassHTTP5xx, yp.CodeNetworkError, true},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprintf("%d of %d bytes", tt.status, len(tt.body)), func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, noRobots(), func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(tt.status)
+				_, _ = io.WriteString(w, tt.body)
+			})
+			if tt.class == "" {
+				r, err := s.get(t, "/")
+				if err != nil || r.Status != tt.status || string(r.Body) != tt.body {
+					t.Fatalf("got %+v, %v", r, err)
+				}
+				r.Release()
+				return
+			}
+			e := s.failure(t, "/")
+			if e.Class != tt.class || e.Code() != tt.code || e.Retryable() != tt.retryable || e.Status != tt.status {
+				t.Errorf("class %s, code %s, retryable %v, status %d; %v", e.Class, e.Code(), e.Retryable(), e.Status, e)
+			}
+			if o := s.observed(); len(o) != 1 || o[0].Class != tt.class || o[0].Status != tt.status {
+				t.Errorf("observed %+v", o)
+			}
+		})
+	}
+}
+
+func TestBadURL(t *testing.T) {
+	t.Parallel()
+	c := New(Config{})
+	defer c.Close()
+	base := parse(t, "https://acme.com/")
+	tests := []struct {
+		name, url string
+		base      *url.URL
+		want      error
+	}{
+		{"relative", "a/b", nil, ErrBadURL},
+		{"no host", "http:///a", nil, ErrBadURL},
+		{"scheme", "ftp://acme.com/", nil, ErrBadURL},
+		{"javascript", "javascript:alert(1)", base, ErrBadURL},
+		{"control character", "http://acme.com/\x01", nil, ErrBadURL},
+		{"off the base's domain", "https://other.com/", base, ErrRedirectedAway},
+		{"look-alike", "https://notacme.com/", base, ErrRedirectedAway},
+		{"look-alike below", "https://acme.com.evil.net/", base, ErrRedirectedAway},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := c.Get(t.Context(), Request{URL: tt.url, Base: tt.base})
+			if e := asError(t, err); !errors.Is(e, tt.want) || e.Retryable() || e.Code() != yp.CodeUnknown {
+				t.Errorf("error %v, retryable %v", e, e.Retryable())
+			}
+		})
+	}
+}
+
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	for _, ignore := range []bool{true, false} {
+		c := New(Config{IgnoreRobots: ignore})
+		c.Close()
+		c.Close() // harmless
+		_, err := c.Get(t.Context(), Request{URL: "http://127.0.0.1:1/"})
+		if e := asError(t, err); !errors.Is(e, ErrClosed) || e.Retryable() {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// The caller's own end is never a classified failure, wherever it strikes.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	arrived := make(chan struct{})
+	s := newSite(t, noRobots(), func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/headers" {
+			if r.URL.Path == "/error" {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+			_, _ = io.WriteString(w, "first half")
+			w.(http.Flusher).Flush()
+		}
+		arrived <- struct{}{}
+		<-r.Context().Done()
+	})
+	for _, path := range []string{"/headers", "/body", "/error"} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() {
+			<-arrived
+			cancel(errors.New("budget used up"))
+		}()
+		_, err := s.client.Get(ctx, Request{URL: s.URL + path})
+		var e *Error
+		if !errors.Is(err, context.Canceled) || errors.As(err, &e) {
+			t.Errorf("%s: error %v", path, err)
+		}
+		if !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: error %v does not say where", path, err)
+		}
+	}
+	for _, o := range s.observed() {
+		if !o.Cancelled || o.Class != "" {
+			t.Errorf("observed %+v", o)
+		}
+	}
+}
+
+func TestCallersDeadline(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, noRobots(), func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err := s.client.Get(ctx, Request{URL: s.URL})
+	var e *Error
+	if !errors.Is(err, context.DeadlineExceeded) || errors.As(err, &e) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestErrorText(t *testing.T) {
+	t.Parallel()
+	e := &Error{URL: "https://acme.com/", Status: 429, Class: yp.ClassHTTP429, RetryAfter: 30 * time.Second, Err: io.EOF}
+	want := "fetch https://acme.com/: http_429: status 429 Too Many Requests: EOF (retry after 30s)"
+	if e.Error() != want || !errors.Is(e, io.EOF) {
+		t.Errorf("text %q", e)
+	}
+}
+
+// Buffers of one page must never show up in another.
+func TestConcurrentPages(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, Config{IgnoreRobots: true, ConcurrencyPerHost: 8}, func(w http.ResponseWriter, r *http.Request) {
+		body := []byte(strings.Repeat(r.URL.Path+" ", 20_000))
+		encodings := []string{"", "gzip", "zstd", "br"}
+		enc := encodings[len(r.URL.Path)%4]
+		w.Header().Set("Content-Encoding", enc)
+		_, _ = w.Write(compress(t, enc, body))
+	})
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for j := range 20 {
+				path := "/" + strings.Repeat(string(rune('a'+i)), 1+j%4)
+				r, err := s.client.Get(t.Context(), Request{URL: s.URL + path})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if !bytes.Equal(r.Body, []byte(strings.Repeat(path+" ", 20_000))) {
+					t.Errorf("%s: another page's body", path)
+				}
+				r.Release()
+			}
+		})
+	}
+	wg.Wait()
+}
