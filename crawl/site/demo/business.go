@@ -221,7 +221,7 @@ func (b *business) extras() {
 	b.labels = b.inventLabels()
 	switch r := d.pct(tagSnippet); {
 	case r < 35:
-		b.snippet = "From Business: " + d.word(tagSnippet1, b.trade.lines)
+		b.snippet = ownWords + d.word(tagSnippet1, b.trade.lines)
 	case r < 50:
 		b.snippet = d.word(tagSnippet1, b.trade.lines)
 	}

@@ -30,6 +30,7 @@ type Config struct {
 // concurrent use.
 type Directory struct {
 	cfg     Config
+	gaz     *gazetteer.Gazetteer
 	places  []*place
 	bySlug  map[string]*place
 	byIndex map[int]*place
@@ -54,7 +55,7 @@ func New(cfg Config, g *gazetteer.Gazetteer) (*Directory, error) {
 		return nil, fmt.Errorf("build the demo directory: %d places, ids have room for %d", len(all), nationwide)
 	}
 	d := &Directory{
-		cfg: cfg, inverse: idInverse(), cats: make(map[string]int),
+		cfg: cfg, gaz: g, inverse: idInverse(), cats: make(map[string]int),
 		bySlug: make(map[string]*place), byIndex: make(map[int]*place), byState: make(map[string][]*place),
 	}
 	d.places = takePlaces(all, cmp.Or(cfg.Places, defaultPlaces))

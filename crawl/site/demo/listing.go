@@ -12,6 +12,9 @@ import (
 // crawl knows of it is the union of what they show.
 type views uint8
 
+// ownWords begins a snippet that the business wrote itself; crawls leave it out.
+const ownWords = "From Business: "
+
 const (
 	viewModern views = 1 << iota
 	view2019
@@ -53,7 +56,7 @@ func (b *business) listing(base *url.URL, seen views) yp.Listing {
 	if seen&viewRich != 0 {
 		l.Rating, l.ReviewCount = float64(b.stars)/2, b.reviews
 		l.YearsInBusiness = b.years
-		l.Snippet = b.snippet
+		l.Snippet = strings.TrimPrefix(b.snippet, ownWords)
 		if b.image != "" {
 			l.ImageURL = absolute(base, b.image)
 		}

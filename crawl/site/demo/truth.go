@@ -93,8 +93,9 @@ func pageLimit(maxPages, tier int) int {
 // selected lists the targets of a selection that the directory has.
 func (d *Directory) selected(sel Selection) []target {
 	var targets []target
+	cities := d.citySlugs(&sel)
 	for _, p := range d.places {
-		if !sel.hasPlace(p) {
+		if !sel.hasPlace(p, cities) {
 			continue
 		}
 		for i := range trades {
@@ -106,16 +107,29 @@ func (d *Directory) selected(sel Selection) []target {
 	return targets
 }
 
-func (sel *Selection) hasPlace(p *place) bool {
-	if p.Population < sel.MinPopulation {
+// citySlugs resolves the cities of a selection in every state of the directory,
+// as the gazetteer does; nil = all.
+func (d *Directory) citySlugs(sel *Selection) map[string]bool {
+	if len(sel.Cities) == 0 {
+		return nil
+	}
+	slugs := make(map[string]bool)
+	for _, c := range sel.Cities {
+		slugs[yp.Slug(c)] = true // "los-angeles-ca", "Los Angeles, CA"
+		for state := range d.byState {
+			if p, ok := d.gaz.Find(c, state); ok {
+				slugs[p.Slug] = true
+			}
+		}
+	}
+	return slugs
+}
+
+func (sel *Selection) hasPlace(p *place, cities map[string]bool) bool {
+	if p.Population < sel.MinPopulation || cities != nil && !cities[p.Slug] {
 		return false
 	}
-	if len(sel.States) > 0 && !slices.ContainsFunc(sel.States, func(s string) bool { return strings.EqualFold(s, p.State) }) {
-		return false
-	}
-	return len(sel.Cities) == 0 || slices.ContainsFunc(sel.Cities, func(c string) bool {
-		return yp.Slug(c) == p.Slug || yp.CitySlug(c, p.State) == p.Slug || placeSlug(c) == p.Slug
-	})
+	return len(sel.States) == 0 || slices.ContainsFunc(sel.States, func(s string) bool { return strings.EqualFold(s, p.State) })
 }
 
 func (sel *Selection) hasCategory(i int) bool {
