@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Snapshot is what a crawl tells of its progress at one moment.
+type Snapshot struct {
+	TargetsTotal  int64         // what this run is about, targets done before it included
+	TargetsDone   int64         // of them, finished well
+	TargetsFailed int64         // of them, failed, parked or stuck
+	PagesDone     int64         // checkpointed pages
+	Listings      int64         // listings kept
+	Companies     int64         // companies they belong to
+	Rate          float64       // pages a second over the last minute
+	ETA           time.Duration // until the end at that rate; 0 = not known
+	Waiting       string        // why nothing moves, if so: "30s for demo (429)"
+	Workers       int           // at work
+	Elapsed       time.Duration // since the run began
+}
+
+// finished returns the targets that need no more work, at most the total.
+func (s Snapshot) finished() int64 {
+	return min(s.TargetsDone+s.TargetsFailed, s.TargetsTotal)
+}
+
+// percentDone is 100 only when everything is finished, and when there is
+// nothing to do.
+func (s Snapshot) percentDone() int64 {
+	if s.TargetsTotal == 0 {
+		return 100
+	}
+	return s.finished() * 100 / s.TargetsTotal
+}
+
+// DisplayConfig says how progress is shown.
+type DisplayConfig struct {
+	// Out is where progress and log lines go: stderr. Required.
+	Out io.Writer
+	// Live draws a bar that moves; false writes a log line now and then.
+	Live bool
+	// Quiet shows no progress at all; log lines still go through Writer.
+	Quiet bool
+	// Width returns the terminal's columns, asked before each drawing. Nil: 80.
+	Width func() int
+	// Tick brings the moments to write a line when not Live. Nil: every 30 s.
+	Tick <-chan time.Time
+	// MinRedraw is the shortest time between two drawings, unless something
+	// finished. 0: 100 ms; negative: none.
+	MinRedraw time.Duration
+	// Now is the clock. Nil: time.Now.
+	Now func() time.Time
+}
+
+const (
+	defaultTick   = 30 * time.Second
+	defaultRedraw = 100 * time.Millisecond
+)
+
+// Display shows the progress of a crawl on stderr: a bar on a terminal, a log
+// line every 30 s elsewhere. Log lines written through Writer do not break the
+// bar. Its methods may be called from several goroutines.
+type Display struct {
+	cfg DisplayConfig
+
+	mu     sync.Mutex
+	last   Snapshot
+	active bool      // between Start and Stop
+	shown  bool      // the bar stands on the cursor's line
+	drawn  time.Time // when it was drawn
+	broken bool      // a log line without its end stands there instead
+
+	logger zerolog.Logger
+	stop   chan struct{}
+	done   chan struct{}
+}
+
+// NewDisplay returns a display that shows nothing before Start.
+func NewDisplay(cfg DisplayConfig) *Display {
+	if cfg.Width == nil {
+		cfg.Width = func() int { return defaultWidth }
+	}
+	if cfg.MinRedraw == 0 {
+		cfg.MinRedraw = defaultRedraw
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Display{cfg: cfg}
+}
+
+// Writer returns where the logger writes while the display is in use: it takes
+// the bar away, writes, and draws the bar again.
+func (d *Display) Writer() io.Writer { return logWriter{d} }
+
+type logWriter struct{ d *Display }
+
+// Write implements io.Writer.
+func (w logWriter) Write(p []byte) (int, error) {
+	d := w.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.clear()
+	n, err := d.cfg.Out.Write(p)
+	d.broken = len(p) > 0 && p[len(p)-1] != '\n'
+	d.draw()
+	return n, err
+}
+
+// Start begins to show progress, from first on: a resumed crawl starts at what
+// was done before. logger gets the lines where no bar can be shown; on a
+// terminal it should write through Writer.
+func (d *Display) Start(logger zerolog.Logger, first Snapshot) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.active {
+		return
+	}
+	d.active, d.logger, d.last = true, logger, first
+	switch {
+	case d.cfg.Quiet:
+	case d.cfg.Live:
+		d.draw()
+	default:
+		d.stop, d.done = make(chan struct{}), make(chan struct{})
+		go d.report()
+	}
+}
+
+// Update shows a newer state. It costs little when called more often than can
+// be seen.
+func (d *Display) Update(s Snapshot) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	moved := s.finished() != d.last.finished()
+	d.last = s
+	if moved || d.cfg.Now().Sub(d.drawn) >= d.cfg.MinRedraw {
+		d.draw()
+	}
+}
+
+// Stop shows the last state once more, leaves the bar standing above what
+// follows, and ends the display. It may be called again without harm.
+func (d *Display) Stop() {
+	d.mu.Lock()
+	if !d.active {
+		d.mu.Unlock()
+		return
+	}
+	d.draw()
+	if d.shown {
+		d.write("\r\n")
+	}
+	d.active, d.shown = false, false
+	stop, done := d.stop, d.done
+	d.mu.Unlock()
+	if stop != nil {
+		close(stop)
+		<-done
+		d.line()
+	}
+}
+
+// report writes a line at every tick until Stop.
+func (d *Display) report() {
+	defer close(d.done)
+	tick := d.cfg.Tick
+	if tick == nil {
+		t := time.NewTicker(defaultTick)
+		defer t.Stop()
+		tick = t.C
+	}
+	for {
+		select {
+		case <-tick:
+			d.line()
+		case <-d.stop:
+			return
+		}
+	}
+}
+
+// line logs the last state. The lock is not held while logging: the logger may
+// write through Writer.
+func (d *Display) line() {
+	d.mu.Lock()
+	s, logger := d.last, d.logger
+	d.mu.Unlock()
+	e := logger.Info().
+		Int64("percent", s.percentDone()).
+		Int64("targets", s.finished()).Int64("targets_total", s.TargetsTotal).Int64("targets_failed", s.TargetsFailed).
+		Int64("pages", s.PagesDone).Int64("listings", s.Listings).Int64("companies", s.Companies).
+		Float64("pages_per_second", round1(s.Rate)).Str("elapsed", lasting(s.Elapsed)).Int("workers", s.Workers)
+	if s.ETA > 0 {
+		e = e.Str("eta", lasting(s.ETA))
+	}
+	if s.Waiting != "" {
+		e = e.Str("waiting", s.Waiting)
+	}
+	e.Msg("progress")
+}
+
+func round1(f float64) float64 { return float64(int64(f*10+0.5)) / 10 }
+
+// draw puts the bar on the cursor's line in one write.
+func (d *Display) draw() {
+	if !d.active || !d.cfg.Live || d.cfg.Quiet || d.broken {
+		return
+	}
+	var buf bytes.Buffer
+	buf.WriteString(clearLine)
+	buf.WriteString(frame(d.last, d.cfg.Width()))
+	d.write(buf.String())
+	d.shown, d.drawn = true, d.cfg.Now()
+}
+
+// clearLine goes to the line's start and empties it.
+const clearLine = "\r\x1b[2K"
+
+func (d *Display) clear() {
+	if d.shown {
+		d.write(clearLine)
+		d.shown = false
+	}
+}
+
+// write ignores errors: a crawl goes on when its terminal is gone.
+func (d *Display) write(s string) { _, _ = io.WriteString(d.cfg.Out, s) }

@@ -1,0 +1,365 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rs/zerolog"
+)
+
+// screen is a terminal: it shows what a person would see after all that was
+// written, wrapped lines included.
+type screen struct {
+	mu    sync.Mutex
+	width int
+	lines [][]rune
+	row   int
+	col   int
+}
+
+func newScreen(width int) *screen { return &screen{width: width, lines: [][]rune{nil}} }
+
+func (s *screen) columns() int { return s.width }
+
+// Write acts on what a terminal is sent: text, line ends, and "empty the line".
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for text := string(p); text != ""; {
+		if rest, ok := strings.CutPrefix(text, "\x1b[2K"); ok {
+			s.lines[s.row], text = nil, rest
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text)
+		text = text[size:]
+		switch r {
+		case '\r':
+			s.col = 0
+		case '\n':
+			s.down()
+		default:
+			s.put(r)
+		}
+	}
+	return len(p), nil
+}
+
+func (s *screen) down() {
+	s.row, s.col = s.row+1, 0
+	if s.row == len(s.lines) {
+		s.lines = append(s.lines, nil)
+	}
+}
+
+func (s *screen) put(r rune) {
+	if s.col == s.width {
+		s.down()
+	}
+	line := s.lines[s.row]
+	for len(line) <= s.col {
+		line = append(line, ' ')
+	}
+	line[s.col] = r
+	s.lines[s.row] = line
+	s.col++
+}
+
+// text is what the screen shows.
+func (s *screen) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lines := make([]string, len(s.lines))
+	for i, l := range s.lines {
+		lines[i] = strings.TrimRight(string(l), " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func live(width int) (*Display, *screen) {
+	s := newScreen(width)
+	return NewDisplay(DisplayConfig{Out: s, Live: true, Width: s.columns, MinRedraw: -1}), s
+}
+
+func halfway() Snapshot {
+	return Snapshot{
+		TargetsTotal: 200, TargetsDone: 98, TargetsFailed: 2, PagesDone: 456, Listings: 12345, Companies: 9876,
+		Rate: 3.21, ETA: 130 * time.Second, Workers: 5, Elapsed: 2 * time.Minute,
+	}
+}
+
+func TestFrame(t *testing.T) {
+	t.Parallel()
+	zero := Snapshot{TargetsTotal: 200}
+	all := Snapshot{TargetsTotal: 200, TargetsDone: 200}
+	waiting := halfway()
+	waiting.Waiting = "30s for demo (429)\x1b[2J"
+	tests := map[string]struct {
+		s     Snapshot
+		width int
+		want  string
+	}{
+		"wide": {halfway(), 150, "  50% |███████████████████                    |  100/200 targets · 2 failed · 456 pages · 12,345 listings · 9,876 companies · 3.2 pages/s · ETA 2m10s"},
+		"80":   {halfway(), 80, "  50% |████████        |  100/200 targets · 456 pages · 3.2 pages/s · ETA 2m10s"},
+		"60":   {halfway(), 60, "  50% |█████     |  100/200 targets · 456 pages · ETA 2m10s"},
+		"40":   {halfway(), 40, "  50% |███████       |  100/200 targets"},
+		"20":   {halfway(), 20, "  50% |█████     |"},
+		"one":  {halfway(), 1, ""},
+		"zero": {halfway(), 0, ""},
+		"0 %":  {zero, 60, "   0% |            |  0/200 targets · 0 pages · 0.0 pages/s"},
+		"100%": {all, 60, " 100% |██████████|  200/200 targets · 0 pages · 0.0 pages/s"},
+		"none": {Snapshot{}, 40, " 100% |██████████████████|  0/0 targets"},
+		"wait": {waiting, 90, `  50% |████████        |  100/200 targets · ETA 2m10s · waiting 30s for demo (429)\x1b[2J`},
+		"more": {Snapshot{TargetsTotal: 2, TargetsDone: 2, TargetsFailed: 1}, 40, " 100% |██████████████████|  2/2 targets"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := frame(tt.s, tt.width)
+			if got != tt.want {
+				t.Errorf("\ngot  %q\nwant %q", got, tt.want)
+			}
+			if n := utf8.RuneCountInString(got); n >= max(tt.width, 1) {
+				t.Errorf("%d columns wide on a terminal of %d", n, tt.width)
+			}
+		})
+	}
+}
+
+func TestBarStartsWhereTheCrawlResumes(t *testing.T) {
+	t.Parallel()
+	d, s := live(80)
+	d.Start(zerolog.Nop(), halfway())
+	defer d.Stop()
+	if got := s.text(); !strings.HasPrefix(got, "  50% |███") {
+		t.Errorf("first drawing: %q", got)
+	}
+}
+
+func TestBarReaches100Percent(t *testing.T) {
+	t.Parallel()
+	d, s := live(80)
+	d.Start(zerolog.Nop(), Snapshot{TargetsTotal: 3})
+	for n := range int64(3) {
+		d.Update(Snapshot{TargetsTotal: 3, TargetsDone: n + 1, PagesDone: n})
+	}
+	d.Stop()
+	d.Stop() // harmless
+	got := s.text()
+	if !strings.HasPrefix(got, " 100% |") || strings.Count(got, "\n") != 1 || !strings.HasSuffix(got, "\n") {
+		t.Errorf("screen:\n%q", got)
+	}
+}
+
+func TestBarGoesBackWhenTargetsAreAdded(t *testing.T) {
+	t.Parallel()
+	d, s := live(80)
+	d.Start(zerolog.Nop(), Snapshot{TargetsTotal: 3, TargetsDone: 3})
+	d.Update(Snapshot{TargetsTotal: 6, TargetsDone: 3})
+	defer d.Stop()
+	if got := s.text(); !strings.HasPrefix(got, "  50% |") {
+		t.Errorf("screen: %q", got)
+	}
+}
+
+func TestLogLinesDoNotBreakTheBar(t *testing.T) {
+	t.Parallel()
+	d, s := live(60)
+	logger := zerolog.New(zerolog.ConsoleWriter{Out: d.Writer(), NoColor: true, PartsExclude: []string{"time"}})
+	logger.Info().Msg("before the start")
+	d.Start(logger, halfway())
+	logger.Info().Msg("first")
+	d.Update(halfway())
+	logger.Warn().Msg("second " + strings.Repeat("x", 70)) // wraps
+	d.Stop()
+	logger.Info().Msg("after the end")
+	want := "INF before the start\nINF first\nWRN second " + strings.Repeat("x", 49) + "\n" + strings.Repeat("x", 21) +
+		"\n" + frame(halfway(), 60) + "\nINF after the end\n"
+	if got := s.text(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestBarWaitsForTheEndOfALogLine(t *testing.T) {
+	t.Parallel()
+	d, s := live(60)
+	d.Start(zerolog.Nop(), halfway())
+	defer d.Stop()
+	write(t, d.Writer(), "half a ")
+	d.Update(halfway())
+	write(t, d.Writer(), "line\n")
+	if got, want := s.text(), "half a line\n"+frame(halfway(), 60); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func write(t *testing.T, w io.Writer, text string) {
+	t.Helper()
+	if n, err := io.WriteString(w, text); err != nil || n != len(text) {
+		t.Fatalf("wrote %d, %v", n, err)
+	}
+}
+
+func TestBarFollowsTheWidth(t *testing.T) {
+	t.Parallel()
+	d, s := live(150)
+	d.Start(zerolog.Nop(), halfway())
+	defer d.Stop()
+	s.width = 50
+	d.Update(halfway())
+	if got, want := s.text(), frame(halfway(), 50); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestBarIsNotDrawnTooOften(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		out := &bytes.Buffer{}
+		d := NewDisplay(DisplayConfig{Out: out, Live: true})
+		s := Snapshot{TargetsTotal: 10}
+		d.Start(zerolog.Nop(), s)
+		for range 1000 {
+			s.PagesDone++
+			d.Update(s)
+		}
+		if n := strings.Count(out.String(), clearLine); n != 1 {
+			t.Errorf("drawn %d times at once", n)
+		}
+		time.Sleep(defaultRedraw) // the bubble's clock
+		d.Update(s)
+		if !strings.Contains(out.String(), "1,000 pages") {
+			t.Error("not drawn after a pause")
+		}
+		d.Stop()
+	})
+}
+
+func TestLinesWhereThereIsNoTerminal(t *testing.T) {
+	t.Parallel()
+	tick := make(chan time.Time)
+	var out lockedBuffer
+	d := NewDisplay(DisplayConfig{Out: &out, Tick: tick})
+	d.Start(zerolog.New(d.Writer()), Snapshot{TargetsTotal: 200})
+	s := halfway()
+	s.Waiting = "30s for demo (429)"
+	d.Update(s)
+	tick <- time.Time{}
+	tick <- time.Time{} // taken: the first line is written
+	d.Update(Snapshot{TargetsTotal: 200, TargetsDone: 200})
+	d.Stop()
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 3 {
+		t.Fatalf("%d lines:\n%s", len(lines), out.String())
+	}
+	want := map[string]any{
+		"level": "info", "message": "progress", "percent": 50.0, "targets": 100.0, "targets_total": 200.0, "targets_failed": 2.0,
+		"pages": 456.0, "listings": 12345.0, "companies": 9876.0, "pages_per_second": 3.2, "elapsed": "2m00s", "workers": 5.0,
+		"eta": "2m10s", "waiting": "30s for demo (429)",
+	}
+	var got map[string]any
+	if err := json.Unmarshal([]byte(lines[0]), &got); err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range want {
+		if got[key] != value {
+			t.Errorf("%s: got %v, want %v", key, got[key], value)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("got %v", got)
+	}
+	if !strings.Contains(lines[2], `"percent":100`) {
+		t.Errorf("last line: %s", lines[2])
+	}
+}
+
+func TestLinesEvery30Seconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out lockedBuffer
+		d := NewDisplay(DisplayConfig{Out: &out})
+		d.Start(zerolog.New(d.Writer()), halfway())
+		time.Sleep(95 * time.Second) // the bubble's clock
+		if n := strings.Count(out.String(), "\n"); n != 3 {
+			t.Errorf("%d lines in 95 s", n)
+		}
+		d.Stop()
+	})
+}
+
+func TestQuiet(t *testing.T) {
+	t.Parallel()
+	for name, isLive := range map[string]bool{"Terminal": true, "Elsewhere": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScreen(80)
+			d := NewDisplay(DisplayConfig{Out: s, Live: isLive, Quiet: true})
+			d.Start(zerolog.New(d.Writer()), halfway())
+			d.Update(halfway())
+			write(t, d.Writer(), "a log line\n")
+			d.Stop()
+			if got := s.text(); got != "a log line\n" {
+				t.Errorf("screen: %q", got)
+			}
+		})
+	}
+}
+
+func TestDisplayFromManyGoroutines(t *testing.T) {
+	t.Parallel()
+	d, s := live(80)
+	logger := zerolog.New(d.Writer())
+	d.Start(logger, Snapshot{TargetsTotal: 100})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for i := range int64(25) {
+				d.Update(Snapshot{TargetsTotal: 100, TargetsDone: i})
+				logger.Info().Msg("x")
+			}
+		})
+	}
+	wg.Wait()
+	d.Stop()
+	lines := strings.Split(strings.TrimSpace(s.text()), "\n")
+	for _, line := range lines[:len(lines)-1] {
+		if line != `{"level":"info","message":"x"}` {
+			t.Fatalf("broken line %q", line)
+		}
+	}
+	if len(lines) != 101 {
+		t.Errorf("%d lines", len(lines))
+	}
+}
+
+// lockedBuffer may be written by one goroutine and read by another.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+func BenchmarkFrame(b *testing.B) {
+	s := halfway()
+	for b.Loop() {
+		frame(s, 120)
+	}
+}

@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"embed"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/yp"
+)
+
+// The scripts ask the program itself: they run it with the words typed so far
+// and --generate-bash-completion, and get one candidate a line.
+//
+//go:embed completion/ypcrawl.bash completion/ypcrawl.zsh completion/ypcrawl.fish
+var completionScripts embed.FS
+
+// completionCommand is `completion bash|zsh|fish`.
+func completionCommand() *cli.Command {
+	shell := func(name, how string) *cli.Command {
+		return &cli.Command{
+			Name:        name,
+			Usage:       "Print the completion script for " + name,
+			Description: "Set it up with\n\n" + how,
+			Action: func(c *cli.Context) error {
+				return printScript(c.App.Writer, name)
+			},
+		}
+	}
+	return &cli.Command{
+		Name:  "completion",
+		Usage: "Print a script that completes commands, flags and values in a shell",
+		Subcommands: []*cli.Command{
+			shell("bash", "   echo 'source <(ypcrawl completion bash)' >> ~/.bashrc"),
+			shell("zsh", "   ypcrawl completion zsh > \"${fpath[1]}/_ypcrawl\""),
+			shell("fish", "   ypcrawl completion fish > ~/.config/fish/completions/ypcrawl.fish"),
+		},
+	}
+}
+
+func printScript(w io.Writer, shell string) error {
+	script, err := completionScripts.ReadFile("completion/ypcrawl." + shell)
+	if err != nil {
+		return fmt.Errorf("read completion script: %w", err)
+	}
+	if _, err := w.Write(script); err != nil {
+		return fmt.Errorf("write completion script: %w", err)
+	}
+	return nil
+}
+
+// installCompletion makes every command answer with candidates for args when
+// args end in the mark. The library's own answers look at os.Args and know no
+// values. The library runs a command for real when "--" stands before the
+// mark, so nothing from "--" on is passed to it.
+func installCompletion(app *cli.App, args []string) []string {
+	app.EnableBashCompletion = true
+	if !completing(args) {
+		return args
+	}
+	words := args[1 : len(args)-1]
+	if slices.Contains(words, "--") {
+		app.BashComplete = func(*cli.Context) {}
+		return []string{args[0], completionMark}
+	}
+	answer := func(c *cli.Context) {
+		for _, word := range candidates(appLevel(app), words) {
+			_, _ = fmt.Fprintln(c.App.Writer, word) // a shell that hung up wants no more
+		}
+	}
+	app.BashComplete = answer
+	eachCommand(app.Commands, func(cmd *cli.Command) { cmd.BashComplete = answer })
+	return args
+}
+
+func eachCommand(cmds []*cli.Command, f func(*cli.Command)) {
+	for _, cmd := range cmds {
+		f(cmd)
+		eachCommand(cmd.Subcommands, f)
+	}
+}
+
+// candidates lists what may come after words. A last word that begins with a
+// dash may be unfinished; the shell filters.
+func candidates(at level, words []string) []string {
+	var pending flagShape // the flag whose values stand at the end
+	for i, word := range words {
+		if sub, ok := at.subs[word]; ok && pending.kind != valueFlag {
+			at, pending = sub(), flagShape{}
+			continue
+		}
+		unfinished := i == len(words)-1 && word == "-"
+		if !isFlag(word) && !unfinished {
+			if pending.kind == valueFlag {
+				pending = flagShape{}
+			}
+			continue
+		}
+		name, _, hasValue := splitFlag(word)
+		pending = at.flags[name]
+		if hasValue {
+			pending = flagShape{}
+		}
+		if i == len(words)-1 {
+			return append(at.flagNames(words), valuesFor(pending)...)
+		}
+	}
+	if pending.kind == valueFlag {
+		return valuesFor(pending)
+	}
+	return append(valuesFor(pending), at.subNames()...)
+}
+
+// flagNames lists the flags of a level that are not on the line yet, and those
+// that may be there again.
+func (l level) flagNames(words []string) []string {
+	var names []string
+	for name, f := range l.flags {
+		given := slices.Contains(words[:len(words)-1], dashed(name))
+		if name == f.name && (!given || f.kind == multiFlag) {
+			names = append(names, dashed(name))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (l level) subNames() []string {
+	var names []string
+	for name := range l.subs {
+		if len(name) > 1 { // the "h" of help only clutters
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// valuesFor lists the values that a flag is known to take.
+func valuesFor(f flagShape) []string {
+	switch f.name {
+	case "states":
+		return stateCodes()
+	case "status":
+		return lowerNames(yp.Statuses())
+	case "error":
+		return lowerNames(yp.ErrorCodes())
+	case "source":
+		return []string{"demo", "yellowpages"}
+	case "log-level":
+		return []string{"debug", "info", "warn", "error"}
+	case "log-format":
+		return []string{"text", "json"}
+	case "robots":
+		return []string{"obey", "ignore"}
+	case "max-pages":
+		return []string{"all"}
+	}
+	return nil
+}
+
+func stateCodes() []string {
+	var codes []string
+	for _, s := range yp.States() {
+		codes = append(codes, s.Code)
+	}
+	return codes
+}
+
+func lowerNames[T ~string](list []T) []string {
+	names := make([]string, len(list))
+	for i, v := range list {
+		names[i] = strings.ToLower(string(v))
+	}
+	return names
+}

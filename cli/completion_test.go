@@ -1,0 +1,179 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+// completingApp is the test app with the flags that have known values, and the
+// completion command.
+func completingApp() *cli.App {
+	app := shapedApp(&call{})
+	run := app.Commands[0]
+	run.Flags = append(run.Flags, &cli.StringFlag{Name: "status"}, &cli.GenericFlag{Name: "max-pages", Value: &pagesValue{}})
+	app.Commands = append(app.Commands, completionCommand(), versionCommand())
+	return app
+}
+
+// asked returns what the app answers to a shell for the words typed so far.
+func asked(t *testing.T, words ...string) []string {
+	t.Helper()
+	app := completingApp()
+	out := &bytes.Buffer{}
+	app.Writer = out
+	args, err := Prepare(app, slices.Concat([]string{"ypcrawl"}, words, []string{completionMark}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := app.Run(args); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(out.String())
+}
+
+func TestCandidates(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		words string
+		has   []string
+		not   []string
+	}{
+		"commands":                 {"", []string{"run", "crawl", "wal", "completion", "version", "help"}, []string{"read", "--db", "h"}},
+		"commands after a flag":    {"--db|my.db", []string{"run"}, []string{"read"}},
+		"files for a flag":         {"--db", nil, []string{"run"}},
+		"subcommands":              {"wal", []string{"read"}, []string{"run"}},
+		"shells":                   {"completion", []string{"bash", "zsh", "fish"}, nil},
+		"global flags":             {"--", nil, nil},
+		"flags":                    {"run|--s", []string{"--states", "--status", "--json"}, []string{"-s", "--db"}},
+		"flags of a subcommand":    {"wal|read|-", []string{"--states", "--json"}, []string{"--dirs"}},
+		"no flag twice":            {"run|--json|--", nil, nil},
+		"given flags are left out": {"run|--json|--s", []string{"--states"}, []string{"--json"}},
+		"lists may be repeated":    {"run|--states|CA|--s", []string{"--states"}, nil},
+		"states":                   {"run|--states", []string{"CA", "DC", "TX"}, []string{"run"}},
+		"more states":              {"run|--states|CA|TX", []string{"NY"}, nil},
+		"no states after a flag":   {"run|--states|CA|--json", nil, []string{"NY"}},
+		"states after equals":      {"run|--states=CA", nil, []string{"--db"}},
+		"statuses":                 {"run|--status", []string{"failed", "stuck"}, []string{"CA"}},
+		"nothing after a value":    {"run|--status|failed", nil, []string{"stuck"}},
+		"by alias":                 {"run|-s", []string{"CA"}, nil},
+		"pages":                    {"run|--max-pages", []string{"all"}, nil},
+		"a value like a command":   {"--db|wal", []string{"run"}, []string{"read"}},
+		"unknown command":          {"xyzzy", nil, []string{"read"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var words []string
+			if tt.words != "" {
+				words = strings.Split(tt.words, "|")
+			}
+			got := asked(t, words...)
+			for _, want := range tt.has {
+				if !slices.Contains(got, want) {
+					t.Errorf("%s is missing in %q", want, got)
+				}
+			}
+			for _, not := range tt.not {
+				if slices.Contains(got, not) {
+					t.Errorf("%s is in %q", not, got)
+				}
+			}
+		})
+	}
+}
+
+// The library runs a command for real when "--" stands before the mark.
+func TestCompletionNeverRunsACommand(t *testing.T) {
+	t.Parallel()
+	var got call
+	app := shapedApp(&got)
+	args, err := Prepare(app, []string{"ypcrawl", "show", "--", "x", completionMark})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := app.Run(args); err != nil {
+		t.Fatal(err)
+	}
+	if got.command != "" {
+		t.Fatalf("ran %s with %q", got.command, got.args)
+	}
+}
+
+func TestBashCompletion(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrapper := "#!/bin/sh\n" + asProgram + "=1 exec '" + self + "' \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "ypcrawl"), []byte(wrapper), 0o700); err != nil { //nolint:gosec // a script must be executable
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		line string // words separated by spaces; the last is being typed
+		want string
+	}{
+		"command":                {"ypcrawl ru", "run"},
+		"all subcommands":        {"ypcrawl wal ", "read"},
+		"flag":                   {"ypcrawl run --sta", "--states --status"},
+		"flag typed in full":     {"ypcrawl run --json", "--json"},
+		"state":                  {"ypcrawl run --states CA T", "TN TX"},
+		"status":                 {"ypcrawl run --status st", "stuck"},
+		"no evaluation":          {"ypcrawl run --states $(touch\tOUT/made) T", "TN TX"},
+		"nothing after dashes":   {"ypcrawl show -- x", ""},
+		"unknown":                {"ypcrawl xyzzy q", ""},
+		"program with a path":    {"OUT/ypcrawl ru", "run"},
+		"program in home folder": {"~/ypcrawl ru", "run"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script := `source <(ypcrawl completion bash) || exit 3
+complete -p ypcrawl >/dev/null || exit 4
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _ypcrawl; echo "${COMPREPLY[*]}"`
+			words := strings.Split(strings.ReplaceAll(tt.line, "OUT", dir), " ")
+			cmd := exec.CommandContext(t.Context(), "bash", slices.Concat([]string{"--norc", "-c", script, "bash"}, words)...)
+			cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "HOME=" + dir}
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			got := strings.Fields(string(out))
+			slices.Sort(got)
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
+				t.Error("what was typed was run")
+			}
+		})
+	}
+}
+
+func TestCompletionScripts(t *testing.T) {
+	t.Parallel()
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			app := completingApp()
+			args, err := Prepare(app, []string{"ypcrawl", "completion", shell})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := app.Run(args); err != nil {
+				t.Fatal(err)
+			}
+			if out := app.Writer.(*bytes.Buffer).String(); !strings.Contains(out, completionMark) || !strings.HasSuffix(out, "\n") {
+				t.Errorf("script:\n%s", out)
+			}
+		})
+	}
+}

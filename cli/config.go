@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	"go.yaml.in/yaml/v3"
+)
+
+// Settings come from flags, then from YPCRAWL_* variables, then from a YAML
+// file, then from defaults. The file's keys are flag names; the name of a
+// command opens a section that holds for that command only:
+//
+//	db: yp.db
+//	states: [CA, TX]
+//	run:
+//	  delay: 1s-3s
+
+const (
+	configFlag = "config"   // the flag that names the settings file
+	envPrefix  = "YPCRAWL_" // of the variables
+)
+
+// maxConfig bounds the settings file: a wrong path may name anything.
+const maxConfig = 1 << 20
+
+// ApplyConfig sets the flags of c's command that neither the command line nor
+// the environment has set from the YAML file at path. A file that is not there
+// is an error only when explicit is set. The whole file is checked, sections
+// of other commands too: an unknown key, a key given twice or a value of the
+// wrong shape is a UsageError with file and line.
+func ApplyConfig(c *cli.Context, path string, explicit bool) error {
+	root, err := readConfig(path, explicit)
+	if err != nil || root == nil {
+		return err
+	}
+	r := configReader{path: path, c: c, found: map[string]setting{}}
+	if err := r.section(root, appScope(c.App), commandPath(c)); err != nil {
+		return err
+	}
+	for _, name := range r.order {
+		if err := r.apply(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readConfig returns the file's top mapping, nil when there is nothing in it.
+func readConfig(path string, explicit bool) (*yaml.Node, error) {
+	data, err := readBounded(path)
+	if errors.Is(err, fs.ErrNotExist) && !explicit {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, Usagef("read settings: %w", err)
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc, more yaml.Node
+	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, Usagef("%s: no valid YAML: %w", path, err)
+	}
+	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
+		return nil, Usagef("%s: a second document (after ---) is not read; keep one", path)
+	}
+	root := resolve(doc.Content[0])
+	if isNull(root) {
+		return nil, nil
+	}
+	if root.Kind != yaml.MappingNode {
+		return nil, Usagef("%s:%d: want lines of the form key: value", path, root.Line)
+	}
+	return root, nil
+}
+
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err == nil && len(data) > maxConfig {
+		err = fmt.Errorf("%s is larger than 1 MiB: no settings file", path)
+	}
+	return data, err
+}
+
+// commandPath lists the names of c's command and its parents, outermost first.
+func commandPath(c *cli.Context) []string {
+	path := []string{}
+	for _, up := range c.Lineage() {
+		if up.Command != nil && up.App != nil && up.Command.HelpName != up.App.HelpName {
+			path = append(path, up.Command.Name)
+		}
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// setEnvVars gives every flag its variable: --wal-dir reads YPCRAWL_WAL_DIR.
+// The library's flag types share no interface to set it by.
+func setEnvVars(app *cli.App) {
+	eachFlag(app.Flags, app.Commands, func(f cli.Flag) {
+		if name := f.Names()[0]; name != "help" {
+			vars := reflect.ValueOf(f).Elem().FieldByName("EnvVars")
+			vars.Set(reflect.ValueOf([]string{envName(name)}))
+		}
+	})
+}
+
+// envName is the variable of a flag.
+func envName(flag string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// eachFlag calls f for all flags of the commands and their subcommands.
+func eachFlag(flags []cli.Flag, cmds []*cli.Command, f func(cli.Flag)) {
+	for _, fl := range flags {
+		f(fl)
+	}
+	for _, cmd := range cmds {
+		eachFlag(cmd.Flags, cmd.Subcommands, f)
+	}
+}

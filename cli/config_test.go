@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// configure writes a settings file and returns its path.
+func configure(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ypcrawl.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestApplyConfig(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		file, line string
+		want       call
+	}{
+		"flag name":               {"workers: 8", "run", call{workers: 8}},
+		"list":                    {"states: [CA, TX]", "run", call{workers: 5, states: []string{"CA", "TX"}}},
+		"list of one":             {"states: CA", "run", call{workers: 5, states: []string{"CA"}}},
+		"bool":                    {"json: true", "run", call{workers: 5, json: true}},
+		"global flag":             {"db: file.db", "run", call{workers: 5, db: "file.db"}},
+		"command line wins":       {"workers: 8\nstates: [CA]", "run|--workers|3|-s|NY", call{workers: 3, states: []string{"NY"}}},
+		"global line wins":        {"db: file.db", "--db|line.db|run", call{workers: 5, db: "line.db"}},
+		"section":                 {"run:\n  workers: 8", "run", call{workers: 8}},
+		"section by alias":        {"run:\n  workers: 8", "crawl", call{workers: 8}},
+		"section wins":            {"run: {workers: 8}\nworkers: 7", "run", call{workers: 8}},
+		"section of another":      {"show: {workers: 8}\nworkers: 7", "run", call{workers: 7}},
+		"section in a section":    {"wal: {workers: 6, read: {workers: 8}}", "wal|read", call{workers: 8}},
+		"outer section":           {"wal: {workers: 6}", "wal|read", call{workers: 6}},
+		"global flag in section":  {"run: {db: run.db}\ndb: file.db", "run", call{workers: 5, db: "run.db"}},
+		"flag of another command": {"dirs: [a]", "run", call{workers: 5}},
+		"anchor":                  {"run: &all {workers: 8}\nshow: *all", "show|x", call{workers: 8}},
+		"empty section":           {"run:\nworkers: 7", "run", call{workers: 7}},
+		"empty file":              {"", "run", call{workers: 5}},
+		"comments only":           {"# nothing\n", "run", call{workers: 5}},
+		"empty document":          {"---\n", "run", call{workers: 5}},
+		"windows line ends":       {"workers: 8\r\njson: true\r\n", "run", call{workers: 8, json: true}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := configure(t, tt.file)
+			got, err := runShaped(t, append([]string{"--config", path}, strings.Split(tt.line, "|")...)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.want.db == "" {
+				tt.want.db = "ypcrawl.db"
+			}
+			if got.workers != tt.want.workers || got.json != tt.want.json || got.db != tt.want.db || !slices.Equal(got.states, tt.want.states) {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ file, want string }{
+		"unknown key":               {"db: x\nworker: 3", `FILE:2: unknown key "worker": did you mean "workers"?`},
+		"far key":                   {"xyzzyxyzzy: 3", `FILE:1: unknown key "xyzzyxyzzy": keys are the names of flags, see --help`},
+		"unknown key in a section":  {"run:\n  worker: 3", `FILE:2: unknown key "worker": did you mean "workers"?`},
+		"in another's section":      {"wal:\n  read:\n    worker: 3", `FILE:3: unknown key "worker": did you mean "workers"?`},
+		"flag of another's section": {"run:\n  dirs: x", `FILE:2: unknown key "dirs": keys are the names of flags, see --help`},
+		"config in the file":        {"config: x", `FILE:1: unknown key "config": keys are the names of flags, see --help`},
+		"twice":                     {"workers: 3\nworkers: 4", `FILE:2: "workers" is given twice; keep one`},
+		"impossible value":          {"\ntimeout: soon", `FILE:2: timeout: invalid value "soon": want minutes (120) or a time with a unit (90s, 2h, 1d12h)`},
+		"list for one value":        {"workers: [1, 2]", `FILE:1: workers takes one value, no list`},
+		"nothing":                   {"workers:", `FILE:1: workers: want a value or a list of values; remove the line for the default`},
+		"empty list":                {"states: []", `FILE:1: states: want a value or a list of values; remove the line for the default`},
+		"list in a list":            {"states: [[CA]]", `FILE:1: states: a list may hold plain values only`},
+		"list that holds itself":    {"states: &a [*a]", `FILE:1: states: a list may hold plain values only`},
+		"section for a flag":        {"workers: {a: b}", `FILE:1: workers: want a value or a list of values; remove the line for the default`},
+		"no mapping":                {"- a\n- b", `FILE:1: want lines of the form key: value`},
+		"two documents":             {"db: x\n---\ndb: y", `FILE: a second document (after ---) is not read; keep one`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := configure(t, tt.file)
+			_, err := runShaped(t, "--config", path, "run")
+			if want := strings.ReplaceAll(tt.want, "FILE", path); err == nil || err.Error() != want {
+				t.Fatalf("got  %v\nwant %v", err, want)
+			}
+			if !isUsage(err) {
+				t.Errorf("%T is no UsageError", err)
+			}
+		})
+	}
+	t.Run("no YAML", func(t *testing.T) {
+		t.Parallel()
+		path := configure(t, "db: x\n\tworkers: [")
+		_, err := runShaped(t, "--config", path, "run")
+		if err == nil || !strings.HasPrefix(err.Error(), path+": no valid YAML: yaml: line 2") {
+			t.Fatalf("got %v", err)
+		}
+	})
+	t.Run("too large", func(t *testing.T) {
+		t.Parallel()
+		_, err := runShaped(t, "--config", configure(t, strings.Repeat("#", maxConfig+1)), "run")
+		if err == nil || !strings.Contains(err.Error(), "larger than 1 MiB") {
+			t.Fatalf("got %v", err)
+		}
+	})
+}
+
+func TestMissingConfig(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "none.yaml")
+	t.Run("Explicit", func(t *testing.T) {
+		t.Parallel()
+		_, err := runShaped(t, "--config", path, "run")
+		if err == nil || !isUsage(err) || !strings.HasPrefix(err.Error(), "read settings: open "+path) {
+			t.Fatalf("got %v", err)
+		}
+	})
+	t.Run("Default", func(t *testing.T) {
+		t.Parallel()
+		app := shapedApp(&call{})
+		setConfigDefault(app, path)
+		args, err := Prepare(app, []string{"ypcrawl", "run"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := app.Run(args); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestHelpWorksWithBrokenConfig(t *testing.T) {
+	t.Parallel()
+	app := shapedApp(&call{})
+	args, err := Prepare(app, []string{"ypcrawl", "--config", configure(t, "xyzzy: 1"), "run", "--help"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := app.Run(args); err != nil || !strings.Contains(app.Writer.(*bytes.Buffer).String(), "USAGE:") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// The environment is the process's: no parallel tests.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("YPCRAWL_WORKERS", "7")
+	t.Setenv("YPCRAWL_STATES", "CA,TX")
+	path := configure(t, "workers: 8\nstates: [NY]\njson: true")
+	t.Run("BeforeTheFile", func(t *testing.T) {
+		got, err := runShaped(t, "--config", path, "run")
+		if err != nil || got.workers != 7 || !slices.Equal(SplitList(got.states), []string{"CA", "TX"}) || !got.json {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+	t.Run("AfterFlags", func(t *testing.T) {
+		got, err := runShaped(t, "run", "--workers", "9", "--states", "FL", "GA")
+		if err != nil || got.workers != 9 || !slices.Equal(got.states, []string{"FL", "GA"}) {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+	t.Run("NamesTheFile", func(t *testing.T) {
+		t.Setenv("YPCRAWL_CONFIG", configure(t, "json: true"))
+		got, err := runShaped(t, "run")
+		if err != nil || !got.json {
+			t.Errorf("got %+v, %v", got, err)
+		}
+	})
+	t.Run("ImpossibleValue", func(t *testing.T) {
+		t.Setenv("YPCRAWL_TIMEOUT", "soon")
+		_, err := runShaped(t, "run")
+		if err == nil || !isUsage(err) || !strings.Contains(err.Error(), `could not parse "soon" from environment variable "YPCRAWL_TIMEOUT"`) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func FuzzConfig(f *testing.F) {
+	f.Add([]byte("db: x\nrun:\n  states: [CA, TX]\n"))
+	f.Add([]byte("a: &a [*a]\n<<: *a\n"))
+	f.Add([]byte("run: &r {run: *r}"))
+	f.Add([]byte("? [a]\n: b"))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		path := filepath.Join(t.TempDir(), "y.yaml")
+		if err := os.WriteFile(path, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := runShaped(t, "--config", path, "run"); err != nil && !isUsage(err) {
+			t.Fatalf("%T: %v", err, err)
+		}
+	})
+}

@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// asProgram, set in the environment, makes the test binary act as the test app
+// instead: a shell under test can call it.
+const asProgram = "YPCRAWL_TEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) == "" {
+		goleak.VerifyTestMain(m)
+		return
+	}
+	app := completingApp()
+	app.Writer = os.Stdout
+	args, err := Prepare(app, append([]string{"ypcrawl"}, os.Args[1:]...))
+	if err == nil {
+		err = app.RunContext(context.Background(), args)
+	}
+	if err != nil {
+		os.Exit(1)
+	}
+}

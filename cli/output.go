@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// The rule of this program's output, stated once: data, and only data, goes to
+// stdout, so that it can be piped; logs, progress, questions, hints and errors
+// go to stderr. Nothing that came from a page, a file or an argument reaches a
+// terminal before its control characters are made visible (yp.Printable).
+
+// Streams are the program's input and outputs with what is known of them.
+type Streams struct {
+	In  io.Reader
+	Out io.Writer // data
+	Err io.Writer // everything else
+
+	NoColor bool                // --no-color
+	Getenv  func(string) string // nil = os.Getenv
+}
+
+// terminal is what a test's stand-in for a terminal implements; real ones are
+// recognised by their file descriptor.
+type terminal interface {
+	IsTerminal() bool
+	Width() int
+}
+
+// isTerminal tells whether v, a reader or a writer, is a terminal.
+func isTerminal(v any) bool {
+	switch t := v.(type) {
+	case terminal:
+		return t.IsTerminal()
+	case *os.File:
+		return term.IsTerminal(int(t.Fd()))
+	}
+	return false
+}
+
+// defaultWidth is assumed when a terminal does not tell its width.
+const defaultWidth = 80
+
+// widthOf returns the number of columns of a terminal.
+func widthOf(v any) int {
+	switch t := v.(type) {
+	case terminal:
+		return t.Width()
+	case *os.File:
+		if w, _, err := term.GetSize(int(t.Fd())); err == nil && w > 0 {
+			return w
+		}
+	}
+	return defaultWidth
+}
+
+// getenv reads the environment.
+func (s *Streams) getenv(name string) string {
+	if s.Getenv != nil {
+		return s.Getenv(name)
+	}
+	return os.Getenv(name)
+}
+
+// color tells whether colours may be written to w (no-color.org): it is a
+// terminal that knows them, and neither NO_COLOR nor --no-color forbids it.
+func (s *Streams) color(w io.Writer) bool {
+	return !s.NoColor && s.getenv("NO_COLOR") == "" && s.live(w)
+}
+
+// live tells whether w is a terminal that can move its cursor.
+func (s *Streams) live(w io.Writer) bool {
+	return isTerminal(w) && s.getenv("TERM") != "dumb"
+}
+
+// style is an ANSI "select graphic rendition" sequence.
+type style string
+
+const (
+	bold   style = "\x1b[1m"
+	dim    style = "\x1b[2m"
+	red    style = "\x1b[31m"
+	green  style = "\x1b[32m"
+	yellow style = "\x1b[33m"
+
+	plain = "\x1b[0m"
+)
+
+// paint puts text in a style where w shows colours.
+func (s *Streams) paint(w io.Writer, st style, text string) string {
+	if text == "" || !s.color(w) {
+		return text
+	}
+	return string(st) + text + plain
+}
+
+// note writes a line for the user's eyes to stderr. A failure to write there
+// leaves nowhere to report it.
+func (s *Streams) note(format string, args ...any) {
+	_, _ = fmt.Fprintf(s.Err, format+"\n", args...)
+}
+
+// confirm asks a yes/no question on stderr and reads the answer from stdin;
+// only "y" and "yes" mean yes. With yes set it does not ask. When nobody can
+// answer it is a UsageError that names --yes. A cancelled context ends the
+// wait with its error.
+func (s *Streams) confirm(ctx context.Context, question string, yes bool) (bool, error) {
+	if yes {
+		return true, nil
+	}
+	if !isTerminal(s.In) {
+		return false, Usagef("%s: stdin is no terminal to answer from; pass --yes to go on", strings.TrimRight(question, "? "))
+	}
+	if _, err := fmt.Fprintf(s.Err, "%s [y/N] ", question); err != nil {
+		return false, fmt.Errorf("ask %q: %w", question, err)
+	}
+	answer := make(chan string, 1) // buffered: an answer after the cancellation is dropped
+	go func() {
+		line, _ := bufio.NewReader(s.In).ReadString('\n') // an end of input is a no
+		answer <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case a := <-answer:
+		return a == "y" || a == "yes", nil
+	case <-ctx.Done():
+		s.note("")
+		return false, fmt.Errorf("ask %q: %w", question, cmp.Or(context.Cause(ctx), ctx.Err()))
+	}
+}

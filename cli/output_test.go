@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// tty is a terminal of 80 columns that keeps what is written and gives out
+// what a test put in.
+type tty struct {
+	bytes.Buffer
+	width int
+}
+
+func (t *tty) IsTerminal() bool { return true }
+func (t *tty) Width() int       { return max(t.width, 0) }
+
+// ttyReader is a terminal's input.
+type ttyReader struct {
+	io.Reader
+}
+
+func (ttyReader) IsTerminal() bool { return true }
+func (ttyReader) Width() int       { return defaultWidth }
+
+func env(vars map[string]string) func(string) string {
+	return func(name string) string { return vars[name] }
+}
+
+func TestColor(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		w       io.Writer
+		noColor bool
+		env     map[string]string
+		want    bool
+	}{
+		"terminal":         {w: &tty{}, want: true},
+		"no terminal":      {w: &bytes.Buffer{}},
+		"flag":             {w: &tty{}, noColor: true},
+		"NO_COLOR":         {w: &tty{}, env: map[string]string{"NO_COLOR": "1"}},
+		"NO_COLOR empty":   {w: &tty{}, env: map[string]string{"NO_COLOR": ""}, want: true},
+		"dumb":             {w: &tty{}, env: map[string]string{"TERM": "dumb"}},
+		"another terminal": {w: &tty{}, env: map[string]string{"TERM": "xterm"}, want: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &Streams{NoColor: tt.noColor, Getenv: env(tt.env)}
+			if got := s.color(tt.w); got != tt.want {
+				t.Errorf("got %v", got)
+			}
+			text := s.paint(tt.w, red, "x")
+			if painted := text == "\x1b[31mx\x1b[0m"; painted != tt.want {
+				t.Errorf("painted %q", text)
+			}
+		})
+	}
+}
+
+func TestConfirm(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		in   io.Reader
+		yes  bool
+		want bool
+		err  string
+	}{
+		"y":                    {in: ttyReader{strings.NewReader("y\n")}, want: true},
+		"Yes":                  {in: ttyReader{strings.NewReader("Yes\n")}, want: true},
+		"n":                    {in: ttyReader{strings.NewReader("n\n")}},
+		"empty line":           {in: ttyReader{strings.NewReader("\n")}},
+		"anything else":        {in: ttyReader{strings.NewReader("yesterday\n")}},
+		"end of input":         {in: ttyReader{strings.NewReader("")}},
+		"--yes":                {in: strings.NewReader(""), yes: true, want: true},
+		"no terminal":          {in: strings.NewReader("y\n"), err: "reset 3 targets: stdin is no terminal to answer from; pass --yes to go on"},
+		"--yes asks for nothing": {in: ttyReader{strings.NewReader("n\n")}, yes: true, want: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out, errs bytes.Buffer
+			s := &Streams{In: tt.in, Out: &out, Err: &errs}
+			got, err := s.confirm(context.Background(), "reset 3 targets?", tt.yes)
+			if tt.err != "" {
+				if err == nil || err.Error() != tt.err || !isUsage(err) {
+					t.Fatalf("got %v", err)
+				}
+				return
+			}
+			if err != nil || got != tt.want {
+				t.Fatalf("got %v, %v", got, err)
+			}
+			if asked := errs.String() == "reset 3 targets? [y/N] "; asked == tt.yes || out.Len() > 0 {
+				t.Errorf("stderr %q, stdout %q", errs.String(), out.String())
+			}
+		})
+	}
+}
+
+func TestConfirmEndsWithContext(t *testing.T) {
+	t.Parallel()
+	in, keyboard := io.Pipe()
+	defer func() { _ = keyboard.Close() }() // ends the read that nobody waits for
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	s := &Streams{In: ttyReader{in}, Err: io.Discard}
+	if _, err := s.confirm(ctx, "go on?", false); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	tab := newTable("STATE", "TARGETS", "DONE", "NOTE")
+	tab.row("CA", 200, percent(50), "San José")
+	tab.row("TX", int64(12345), percent(100), "\x1b[31mred\u202e")
+	tab.row("WY", nil, 0.25)
+	var out bytes.Buffer
+	if err := tab.flush(&Streams{}, &out); err != nil {
+		t.Fatal(err)
+	}
+	want := `STATE  TARGETS    DONE  NOTE
+CA         200   50.0%  San José
+TX      12,345  100.0%  \x1b[31mred\u202e
+WY           -     0.2
+`
+	if got := out.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestTableHeaderIsBoldOnATerminal(t *testing.T) {
+	t.Parallel()
+	tab := newTable("A", "B")
+	tab.row("xx", 1)
+	out := &tty{}
+	if err := tab.flush(&Streams{Getenv: env(nil)}, out); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := out.String(), "\x1b[1mA   B\x1b[0m\nxx  1\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestWriteJSON(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		Name string `json:"name"`
+	}
+	t.Run("OneLineForPrograms", func(t *testing.T) {
+		t.Parallel()
+		var out bytes.Buffer
+		if err := writeRows(&out, []row{{"Tom & <Sons>"}, {"B"}}); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := out.String(), `[{"name":"Tom & <Sons>"},{"name":"B"}]`+"\n"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+	t.Run("IndentedForPeople", func(t *testing.T) {
+		t.Parallel()
+		out := &tty{}
+		if err := writeRows(out, []row{{"A"}}); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := out.String(), "[\n  {\n    \"name\": \"A\"\n  }\n]\n"; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+	t.Run("NeverNull", func(t *testing.T) {
+		t.Parallel()
+		var out bytes.Buffer
+		if err := writeRows[row](&out, nil); err != nil || out.String() != "[]\n" {
+			t.Errorf("got %q, %v", out.String(), err)
+		}
+	})
+	t.Run("ControlCharacters", func(t *testing.T) {
+		t.Parallel()
+		const name = "a\x1b[2J\u202eb\u009bc\x7f\U000e0041é"
+		out := &tty{}
+		if err := writeJSON(out, row{name}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.ContainsAny(out.String(), "\x1b\u202e\u009b\x7f\U000e0041") {
+			t.Errorf("raw: %q", out.String())
+		}
+		var back row
+		if err := json.Unmarshal(out.Bytes(), &back); err != nil || back.Name != name {
+			t.Errorf("reads back as %q, %v", back.Name, err)
+		}
+	})
+	t.Run("WriteError", func(t *testing.T) {
+		t.Parallel()
+		r, w := io.Pipe()
+		_ = r.CloseWithError(io.ErrClosedPipe)
+		if err := writeRows(w, []row{{"A"}}); !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestThousands(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{
+		0: "0", 7: "7", 999: "999", 1000: "1,000", -1000: "-1,000", 1234567: "1,234,567",
+		-1 << 63: "-9,223,372,036,854,775,808",
+	} {
+		if got := thousands(n); got != want {
+			t.Errorf("%d: got %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestPlural(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		n          int
+		noun, want string
+	}{
+		{0, "page", "0 pages"}, {1, "page", "1 page"}, {1200, "listing", "1,200 listings"},
+		{1, "company", "1 company"}, {2, "company", "2 companies"}, {2, "day", "2 days"},
+	} {
+		if got := plural(tt.n, tt.noun); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
+
+func TestAgo(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 23, 50, 0, 0, time.UTC)
+	for d, want := range map[time.Duration]string{
+		0: "now", -time.Hour: "now", 999 * time.Millisecond: "now", 59 * time.Second: "59s ago",
+		3*time.Minute + 12*time.Second: "3m12s ago", 2*time.Hour + 5*time.Minute + 9*time.Second: "2h05m ago",
+		76 * time.Hour: "3d4h ago",
+	} {
+		if got := ago(now, now.Add(-d)); got != want {
+			t.Errorf("%v: got %q, want %q", d, got, want)
+		}
+	}
+	if got := ago(now, time.Time{}); got != "never" {
+		t.Errorf("zero time: got %q", got)
+	}
+}

@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/yp"
+)
+
+// The values of flags that are more than a number or a text. Each implements
+// cli.Generic, so that a wrong value is refused while flags are parsed, with
+// the flag's name before the error's text. Read them with the functions below.
+
+// timeOf returns the value of a flag made with minutesValue or ageValue.
+func timeOf(c *cli.Context, name string) time.Duration {
+	return c.Generic(name).(*timeValue).d
+}
+
+// delayOf returns the shortest and the longest pause of a delayValue flag.
+func delayOf(c *cli.Context, name string) (shortest, longest time.Duration) {
+	v := c.Generic(name).(*delayValue)
+	return v.min, v.max
+}
+
+// pagesOf returns the value of a pagesValue flag: 0 when it was not given, a
+// negative number for "all".
+func pagesOf(c *cli.Context, name string) int {
+	return c.Generic(name).(*pagesValue).n
+}
+
+// bytesOf returns the value of a sizeValue flag.
+func bytesOf(c *cli.Context, name string) int64 {
+	return c.Generic(name).(*sizeValue).n
+}
+
+// ratesOf returns the value of a ratesValue flag, nil when it was not given.
+func ratesOf(c *cli.Context, name string) map[string]float64 {
+	return c.Generic(name).(*ratesValue).rates
+}
+
+// pagesValue is a number of pages, or "all". Its zero value is "not given".
+type pagesValue struct {
+	n int
+}
+
+// Set implements cli.Generic.
+func (v *pagesValue) Set(s string) error {
+	if strings.EqualFold(s, "all") {
+		v.n = -1
+		return nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		return errors.New("want a number of pages from 1 up, or all")
+	}
+	v.n = n
+	return nil
+}
+
+// String implements cli.Generic; empty for "not given".
+func (v *pagesValue) String() string {
+	switch {
+	case v == nil || v.n == 0:
+		return ""
+	case v.n < 0:
+		return "all"
+	}
+	return strconv.Itoa(v.n)
+}
+
+// sizeValue is a number of bytes: "64MB", "64MiB", "1.5GB", "4096". KB, MB and
+// GB count by 1,000, KiB, MiB and GiB by 1,024. Zero is a size like any other.
+type sizeValue struct {
+	n int64
+}
+
+// sizeUnit is a unit of size with what one of it counts in bytes.
+type sizeUnit struct {
+	name string
+	n    int64
+}
+
+// sizeUnits lists the units, largest first, as String needs them.
+func sizeUnits() []sizeUnit {
+	return []sizeUnit{
+		{"TiB", 1 << 40}, {"TB", 1e12}, {"GiB", 1 << 30}, {"GB", 1e9},
+		{"MiB", 1 << 20}, {"MB", 1e6}, {"KiB", 1 << 10}, {"KB", 1e3}, {"B", 1},
+	}
+}
+
+// Set implements cli.Generic.
+func (v *sizeValue) Set(s string) error {
+	n, err := parseSize(s)
+	if err != nil {
+		return err
+	}
+	v.n = n
+	return nil
+}
+
+func parseSize(s string) (int64, error) {
+	number, unit := cutNumber(strings.TrimSpace(s))
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return 0, errors.New("want a size like 64MB, 512KiB or 4096")
+	}
+	per, ok := bytesPer(strings.TrimSpace(unit))
+	if !ok {
+		return 0, fmt.Errorf("unknown unit %q: want B, KB, MB, GB or TB (by 1,000), KiB, MiB, GiB or TiB (by 1,024)", unit)
+	}
+	bytes := n * float64(per)
+	if bytes >= math.MaxInt64 {
+		return 0, errors.New("that is more than any disk holds; give a smaller size")
+	}
+	return int64(bytes), nil
+}
+
+// bytesPer returns what a unit counts; letter case and the final B may be left
+// out ("64m").
+func bytesPer(unit string) (int64, bool) {
+	if unit == "" {
+		return 1, true
+	}
+	for _, u := range sizeUnits() {
+		if strings.EqualFold(unit, u.name) || strings.EqualFold(unit+"B", u.name) {
+			return u.n, true
+		}
+	}
+	return 0, false
+}
+
+// String implements cli.Generic: the largest unit without a remainder.
+func (v *sizeValue) String() string {
+	if v == nil {
+		return ""
+	}
+	for _, u := range sizeUnits() {
+		if v.n != 0 && v.n%u.n == 0 {
+			return strconv.FormatInt(v.n/u.n, 10) + u.name
+		}
+	}
+	return "0B"
+}
+
+// ratesValue is a list of named shares: "429=0.05,503=0.02". Each lies between
+// 0 and 1, and so does their sum.
+type ratesValue struct {
+	known []string // the names there are; empty = any
+	rates map[string]float64
+}
+
+// Set implements cli.Generic.
+func (v *ratesValue) Set(s string) error {
+	rates, sum := map[string]float64{}, 0.0
+	for _, item := range SplitList([]string{s}) {
+		name, share, err := v.parseRate(item)
+		if err != nil {
+			return err
+		}
+		if _, twice := rates[name]; twice {
+			return fmt.Errorf("%q is given twice; give it once", name)
+		}
+		rates[name] = share
+		sum += share
+	}
+	if sum > 1 {
+		return fmt.Errorf("the shares add up to %g; make them add up to at most 1", sum)
+	}
+	v.rates = rates
+	return nil
+}
+
+func (v *ratesValue) parseRate(item string) (name string, share float64, err error) {
+	name, text, ok := strings.Cut(item, "=")
+	name = strings.ToLower(strings.TrimSpace(name))
+	share, err = strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if !ok || name == "" || err != nil || !(share >= 0 && share <= 1) {
+		return "", 0, fmt.Errorf("%q: want name=share with a share from 0 to 1, like 429=0.05", item)
+	}
+	if len(v.known) == 0 || slices.Contains(v.known, name) {
+		return name, share, nil
+	}
+	hint := "want one of " + strings.Join(v.known, ", ")
+	if near, found := yp.Nearest(name, v.known); found {
+		hint = "did you mean " + near + "?"
+	}
+	return "", 0, fmt.Errorf("unknown name %q: %s", name, hint)
+}
+
+// String implements cli.Generic, names in order.
+func (v *ratesValue) String() string {
+	if v == nil {
+		return ""
+	}
+	items := make([]string, 0, len(v.rates))
+	for name, share := range v.rates {
+		items = append(items, name+"="+strconv.FormatFloat(share, 'g', -1, 64))
+	}
+	slices.Sort(items)
+	return strings.Join(items, ",")
+}

@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"testing"
+	"time"
+
+	"github.com/urfave/cli/v2"
+)
+
+// valueTest gives a text and what its value reads as, or the error.
+type valueTest struct{ in, want, err string }
+
+func testValues(t *testing.T, fresh func() cli.Generic, tests map[string]valueTest) {
+	t.Helper()
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := fresh()
+			err := v.Set(tt.in)
+			if tt.err != "" {
+				if err == nil || err.Error() != tt.err {
+					t.Fatalf("%q: got %v (%v), want error %q", tt.in, v, err, tt.err)
+				}
+				return
+			}
+			if err != nil || v.String() != tt.want {
+				t.Fatalf("%q: got %v, %v; want %s", tt.in, v, err, tt.want)
+			}
+			if again := fresh(); again.Set(v.String()) != nil || again.String() != v.String() {
+				t.Errorf("%s does not read back", v)
+			}
+		})
+	}
+}
+
+func TestMinutes(t *testing.T) {
+	t.Parallel()
+	testValues(t, func() cli.Generic { return minutesValue(time.Hour) }, map[string]valueTest{
+		"bare number":     {in: "120", want: "2h"},
+		"bare fraction":   {in: "0.5", want: "30s"},
+		"bare zero":       {in: "0", want: "0"},
+		"hours":           {in: "2h", want: "2h"},
+		"seconds":         {in: "90s", want: "1m30s"},
+		"mixed":           {in: "1h30m", want: "1h30m"},
+		"days":            {in: "1d12h", want: "36h"},
+		"surrounding":     {in: " 5 ", want: "5m"},
+		"word":            {in: "soon", err: errBadMinutes.Error()},
+		"empty":           {in: "", err: errBadMinutes.Error()},
+		"two points":      {in: "1.2.3", err: errBadMinutes.Error()},
+		"point":           {in: ".", err: errBadMinutes.Error()},
+		"unknown unit":    {in: "5y", err: errBadMinutes.Error()},
+		"unit only":       {in: "h", err: errBadMinutes.Error()},
+		"number at end":   {in: "1h30", err: errBadMinutes.Error()},
+		"negative":        {in: "-5m", err: errNegative.Error()},
+		"too long":        {in: "1000000d", err: errTooLong.Error()},
+		"too long bare":   {in: "99999999999999999999", err: errTooLong.Error()},
+		"too long by sum": {in: "876000h876000h", err: errTooLong.Error()},
+	})
+}
+
+func TestAge(t *testing.T) {
+	t.Parallel()
+	testValues(t, func() cli.Generic { return ageValue(0) }, map[string]valueTest{
+		"days":         {in: "2d", want: "48h"},
+		"weeks":        {in: "1w1d", want: "192h"},
+		"half a day":   {in: "0.5d", want: "12h"},
+		"zero":         {in: "0", want: "0"},
+		"without unit": {in: "2", err: errNoUnit.Error()},
+		"word":         {in: "yesterday", err: errNoTime.Error()},
+	})
+}
+
+func TestDelay(t *testing.T) {
+	t.Parallel()
+	testValues(t, func() cli.Generic { return &delayValue{} }, map[string]valueTest{
+		"pause":         {in: "2s", want: "2s"},
+		"range":         {in: "1s-3s", want: "1s-3s"},
+		"none":          {in: "0", want: "0"},
+		"from none":     {in: "0-500ms", want: "0-500ms"},
+		"backwards":     {in: "3s-1s", err: "the range runs backwards; write 1s-3s"},
+		"without unit":  {in: "2", err: errNoUnit.Error()},
+		"half a range":  {in: "1s-", err: "want a pause like 2s, a range like 1s-3s, or 0"},
+		"negative":      {in: "-2s", err: errNegative.Error()},
+		"three numbers": {in: "1s-2s-3s", err: "want a pause like 2s, a range like 1s-3s, or 0"},
+	})
+}
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+	const wrong = "want a number of pages from 1 up, or all"
+	testValues(t, func() cli.Generic { return &pagesValue{} }, map[string]valueTest{
+		"number":   {in: "3", want: "3"},
+		"all":      {in: "ALL", want: "all"},
+		"zero":     {in: "0", err: wrong},
+		"negative": {in: "-1", err: wrong},
+		"word":     {in: "many", err: wrong},
+	})
+}
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	testValues(t, func() cli.Generic { return &sizeValue{} }, map[string]valueTest{
+		"megabytes":    {in: "64MB", want: "64MB"},
+		"mebibytes":    {in: "64MiB", want: "64MiB"},
+		"lower case":   {in: "64 mb", want: "64MB"},
+		"short":        {in: "64m", want: "64MB"},
+		"fraction":     {in: "1.5GB", want: "1500MB"},
+		"bytes":        {in: "4096", want: "4KiB"},
+		"zero":         {in: "0", want: "0B"},
+		"word":         {in: "big", err: "want a size like 64MB, 512KiB or 4096"},
+		"negative":     {in: "-1MB", err: "want a size like 64MB, 512KiB or 4096"},
+		"unknown unit": {in: "3XB", err: `unknown unit "XB": want B, KB, MB, GB or TB (by 1,000), KiB, MiB, GiB or TiB (by 1,024)`},
+		"too large":    {in: "99999999999TB", err: "that is more than any disk holds; give a smaller size"},
+	})
+}
+
+func TestRates(t *testing.T) {
+	t.Parallel()
+	testValues(t, func() cli.Generic { return &ratesValue{known: []string{"429", "503", "timeout"}} }, map[string]valueTest{
+		"two":         {in: "503=0.02, 429=0.05", want: "429=0.05,503=0.02"},
+		"none":        {in: "", want: ""},
+		"near name":   {in: "timeuot=0.1", err: `unknown name "timeuot": did you mean timeout?`},
+		"far name":    {in: "gremlins=0.1", err: `unknown name "gremlins": want one of 429, 503, timeout`},
+		"no share":    {in: "429", err: `"429": want name=share with a share from 0 to 1, like 429=0.05`},
+		"above one":   {in: "429=1.5", err: `"429=1.5": want name=share with a share from 0 to 1, like 429=0.05`},
+		"not a share": {in: "429=NaN", err: `"429=NaN": want name=share with a share from 0 to 1, like 429=0.05`},
+		"sum":         {in: "429=0.6,503=0.6", err: "the shares add up to 1.2; make them add up to at most 1"},
+		"twice":       {in: "429=0.1,429=0.2", err: `"429" is given twice; give it once`},
+	})
+}
+
+func TestValuesOfFlags(t *testing.T) {
+	t.Parallel()
+	app := &cli.App{
+		Name: "ypcrawl",
+		Flags: []cli.Flag{
+			&cli.GenericFlag{Name: "timeout", Value: minutesValue(time.Hour)},
+			&cli.GenericFlag{Name: "delay", Value: &delayValue{min: time.Second, max: time.Second}},
+			&cli.GenericFlag{Name: "max-pages", Value: &pagesValue{}},
+			&cli.GenericFlag{Name: "rotate", Value: &sizeValue{n: 64e6}},
+			&cli.GenericFlag{Name: "fail", Value: &ratesValue{}},
+		},
+		Action: func(c *cli.Context) error {
+			low, high := delayOf(c, "delay")
+			if low != time.Second || high != 3*time.Second {
+				t.Errorf("delay %v-%v", low, high)
+			}
+			if timeOf(c, "timeout") != time.Hour || pagesOf(c, "max-pages") != -1 || bytesOf(c, "rotate") != 64e6 {
+				t.Errorf("timeout %v, max-pages %v, rotate %v", timeOf(c, "timeout"), pagesOf(c, "max-pages"), bytesOf(c, "rotate"))
+			}
+			if r := ratesOf(c, "fail"); len(r) != 1 || r["429"] != 0.5 {
+				t.Errorf("fail %v", r)
+			}
+			return nil
+		},
+	}
+	args, err := Prepare(app, []string{"ypcrawl", "--delay", "1s-3s", "--max-pages", "all", "--fail", "429=0.5"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := app.Run(args); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func FuzzValues(f *testing.F) {
+	for _, s := range []string{"120", "2h", "1s-3s", "all", "64MB", "429=0.05", "1d12h", "-", "..", "1e9h"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, fresh := range []func() cli.Generic{
+			func() cli.Generic { return ageValue(0) },
+			func() cli.Generic { return &delayValue{} },
+			func() cli.Generic { return &pagesValue{} },
+			func() cli.Generic { return &sizeValue{} },
+			func() cli.Generic { return &ratesValue{} },
+		} {
+			v, again := fresh(), fresh()
+			if v.Set(s) != nil {
+				continue
+			}
+			if err := again.Set(v.String()); err != nil || again.String() != v.String() {
+				t.Fatalf("%T: %q reads as %q, which reads as %q, %v", v, s, v, again, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// buildInfo is what `version` tells of the program.
+type buildInfo struct {
+	Version  string `json:"version"`            // module version, "devel" for a build from a work tree
+	Revision string `json:"revision,omitempty"` // commit
+	Time     string `json:"time,omitempty"`     // of the commit, RFC 3339
+	Dirty    bool   `json:"dirty"`              // built with changes that are in no commit
+	Go       string `json:"go"`
+	Platform string `json:"platform"` // "linux/amd64"
+}
+
+// versionCommand is `version [--json]`.
+func versionCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "version",
+		Usage: "Show the version, the commit it was built from, and the platform",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}},
+		Action: func(c *cli.Context) error {
+			info, _ := debug.ReadBuildInfo() // nil in a binary built without modules
+			b := readBuild(info)
+			if c.Bool("json") {
+				return writeJSON(c.App.Writer, b)
+			}
+			return b.print(c.App.Writer, c.App.Name)
+		},
+	}
+}
+
+func readBuild(info *debug.BuildInfo) buildInfo {
+	b := buildInfo{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info == nil {
+		return b
+	}
+	b.Version = cmp.Or(strings.Trim(info.Main.Version, "()"), b.Version)
+	b.Go = cmp.Or(info.GoVersion, b.Go)
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Revision = s.Value
+		case "vcs.time":
+			b.Time = s.Value
+		case "vcs.modified":
+			b.Dirty = s.Value == "true"
+		}
+	}
+	return b
+}
+
+// print writes one line: "ypcrawl v1.2.0 (1a2b3c4d5e6f, 2026-11-20T23:50:00Z) go1.26.8 linux/amd64".
+func (b buildInfo) print(w io.Writer, program string) error {
+	var commit []string
+	if b.Revision != "" {
+		commit = append(commit, b.Revision[:min(12, len(b.Revision))])
+	}
+	if b.Time != "" {
+		commit = append(commit, b.Time)
+	}
+	if b.Dirty {
+		commit = append(commit, "with changes")
+	}
+	from := ""
+	if len(commit) > 0 {
+		from = " (" + strings.Join(commit, ", ") + ")"
+	}
+	if _, err := fmt.Fprintf(w, "%s %s%s %s %s\n", program, b.Version, from, b.Go, b.Platform); err != nil {
+		return fmt.Errorf("write version: %w", err)
+	}
+	return nil
+}

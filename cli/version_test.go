@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+func TestReadBuild(t *testing.T) {
+	t.Parallel()
+	platform := runtime.GOOS + "/" + runtime.GOARCH
+	tests := map[string]struct {
+		info *debug.BuildInfo
+		want string
+	}{
+		"release": {
+			&debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Version: "v1.2.0"}, Settings: []debug.BuildSetting{
+				{Key: "vcs.revision", Value: "1a2b3c4d5e6f7890"}, {Key: "vcs.time", Value: "2026-11-20T23:50:00Z"}, {Key: "vcs.modified", Value: "false"},
+			}},
+			"ypcrawl v1.2.0 (1a2b3c4d5e6f, 2026-11-20T23:50:00Z) go1.26.8 " + platform,
+		},
+		"work tree with changes": {
+			&debug.BuildInfo{GoVersion: "go1.26.8", Main: debug.Module{Version: "(devel)"}, Settings: []debug.BuildSetting{
+				{Key: "vcs.revision", Value: "1a2b"}, {Key: "vcs.modified", Value: "true"},
+			}},
+			"ypcrawl devel (1a2b, with changes) go1.26.8 " + platform,
+		},
+		"without version control": {&debug.BuildInfo{GoVersion: "go1.26.8"}, "ypcrawl devel go1.26.8 " + platform},
+		"without build info":      {nil, "ypcrawl devel " + runtime.Version() + " " + platform},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			if err := readBuild(tt.info).print(&out, "ypcrawl"); err != nil || out.String() != tt.want+"\n" {
+				t.Errorf("got %q, %v; want %q", out.String(), err, tt.want)
+			}
+		})
+	}
+}
+
+func TestVersionCommand(t *testing.T) {
+	t.Parallel()
+	run := func(t *testing.T, args ...string) []byte {
+		t.Helper()
+		var out bytes.Buffer
+		app := &cli.App{Name: "ypcrawl", Writer: &out, Commands: []*cli.Command{versionCommand()}}
+		args, err := Prepare(app, append([]string{"ypcrawl", "version"}, args...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := app.Run(args); err != nil {
+			t.Fatal(err)
+		}
+		return out.Bytes()
+	}
+	t.Run("Text", func(t *testing.T) {
+		t.Parallel()
+		if out := string(run(t)); !strings.HasPrefix(out, "ypcrawl ") || !strings.Contains(out, runtime.Version()) {
+			t.Errorf("got %q", out)
+		}
+	})
+	t.Run("JSON", func(t *testing.T) {
+		t.Parallel()
+		var b buildInfo
+		if err := json.Unmarshal(run(t, "--json"), &b); err != nil || b.Version == "" || b.Go == "" || b.Platform == "" {
+			t.Errorf("got %+v, %v", b, err)
+		}
+	})
+}
