@@ -1,7 +1,7 @@
 package yp
 
 import (
-	"strings"
+	"bytes"
 	"unicode"
 	"unicode/utf8"
 )
@@ -15,23 +15,52 @@ import (
 //
 // Phone and address alone are no key: two businesses can share both.
 func CompanyKeys(l *Listing) []string {
-	keys := make([]string, 0, 3)
+	var buf [384]byte
+	var ends [3]int // where each key ends in the text
+	b, n := buf[:0], 0
 	if w, ok := CanonicalWebsite(l.Website); ok && !w.Shared {
-		keys = append(keys, "web:"+strings.TrimPrefix(w.URL, "https://"))
+		b = append(append(b, "web:"...), w.URL[len("https://"):]...)
+		ends[n], n = len(b), n+1
 	}
-	name := NormalName(l.Name)
-	if name == "" {
-		return keys
+	if longer, ok := appendPhoneKey(b, l); ok {
+		b = longer
+		ends[n], n = len(b), n+1
 	}
-	if l.PhoneE164 != "" {
-		keys = append(keys, "tel:"+l.PhoneE164+"|"+name)
+	if longer, ok := appendAddressKey(b, l); ok {
+		b = longer
+		ends[n], n = len(b), n+1
 	}
-	if zip, ok := zip5(l.PostalCode); ok {
-		if street := normalStreet(l.Street); street != "" {
-			keys = append(keys, "adr:"+name+"|"+street+"|"+zip)
-		}
+	return cut(string(b), ends[:n])
+}
+
+// cut returns the parts of s that end at ends; they share the memory of s.
+func cut(s string, ends []int) []string {
+	keys, start := make([]string, len(ends)), 0
+	for i, end := range ends {
+		keys[i], start = s[start:end], end
 	}
 	return keys
+}
+
+func appendPhoneKey(dst []byte, l *Listing) ([]byte, bool) {
+	if l.PhoneE164 == "" {
+		return dst, false
+	}
+	dst = append(append(append(dst, "tel:"...), l.PhoneE164...), '|')
+	named := appendName(dst, l.Name)
+	return named, len(named) > len(dst)
+}
+
+func appendAddressKey(dst []byte, l *Listing) ([]byte, bool) {
+	zip, ok := zip5(l.PostalCode)
+	if !ok || l.Street == "" {
+		return dst, false
+	}
+	dst = append(dst, "adr:"...)
+	named := appendName(dst, l.Name)
+	placed := appendStreet(append(named, '|'), l.Street)
+	ok = len(named) > len(dst) && len(placed) > len(named)+1
+	return append(append(placed, '|'), zip...), ok
 }
 
 // zip5 returns the five digits that begin a postal code.
@@ -53,39 +82,40 @@ func zip5(s string) (string, bool) {
 // their long forms) dropped. A name that is only a legal form is kept.
 func NormalName(s string) string {
 	var buf [96]byte
-	b := appendWords(buf[:0], s)
-	for {
-		i := lastSpace(b)
-		if i < 0 || !legalForm(b[i+1:]) {
-			break
-		}
-		b = b[:i]
-	}
-	return keep(b, s)
+	return keep(appendName(buf[:0], s), s)
 }
 
-// normalStreet returns a street address as it is compared: words as in
+// appendName appends NormalName(s) to dst.
+func appendName(dst []byte, s string) []byte {
+	start := len(dst)
+	dst = appendWords(dst, s)
+	for {
+		space := bytes.LastIndexByte(dst[start:], ' ')
+		if space < 0 || !legalForm(dst[start+space+1:]) {
+			return dst
+		}
+		dst = dst[:start+space]
+	}
+}
+
+// appendStreet appends a street address as it is compared: words as in
 // NormalName, with the usual postal abbreviations.
-func normalStreet(s string) string {
-	var buf, out [96]byte
-	words, dst := appendWords(buf[:0], s), out[:0]
-	for len(words) > 0 {
-		word := words
-		if i := strings.IndexByte(string(words), ' '); i >= 0 {
-			word, words = words[:i], words[i+1:]
-		} else {
-			words = nil
-		}
-		if len(dst) > 0 {
-			dst = append(dst, ' ')
-		}
+func appendStreet(dst []byte, s string) []byte {
+	var buf [96]byte
+	words, more := appendWords(buf[:0], s), true
+	for more {
+		var word []byte
+		word, words, more = bytes.Cut(words, []byte{' '})
 		if short := postalShort(word); short != "" {
 			dst = append(dst, short...)
 		} else {
 			dst = append(dst, word...)
 		}
+		if more {
+			dst = append(dst, ' ')
+		}
 	}
-	return keep(dst, s)
+	return dst
 }
 
 // appendWords appends the words of s to dst: lower case, accents folded, one
@@ -179,15 +209,6 @@ func postalShort(word []byte) string {
 		return "w"
 	}
 	return ""
-}
-
-func lastSpace(b []byte) int {
-	for i := len(b) - 1; i >= 0; i-- {
-		if b[i] == ' ' {
-			return i
-		}
-	}
-	return -1
 }
 
 // keep returns b as a string: s itself when it is the same, to spare a copy.

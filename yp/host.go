@@ -11,30 +11,39 @@ import (
 // maxHost is the longest host name of the DNS, in ASCII.
 const maxHost = 253
 
-// canonicalHost returns host in lower case ASCII without a final dot and
-// "www.", and whether it can be the host of a public web site. known asks for a
-// suffix of the public list besides, to tell a bare host from a file name.
-func canonicalHost(host string, known bool) (string, bool) {
+// webHost is a canonical host with what the public suffix list says of it.
+type webHost struct {
+	name   string // lower case ASCII, without a final dot and "www."
+	suffix string // public suffix of name; empty for an IP address
+	icann  bool   // registries own the suffix (com, co.uk), not a firm (wixsite.com)
+}
+
+// parseHost returns the canonical form of host, and whether it can be the host
+// of a public web site. With known set its suffix must be on the public list,
+// not merely fall under the rule for unknown ones: that tells a bare host from
+// the name of a file.
+func parseHost(host string, known bool) (webHost, bool) {
 	if len(host) > 4*maxHost { // an IDN is longer in UTF-8 than in ASCII, but not four times
-		return "", false
+		return webHost{}, false
 	}
 	host = strings.TrimSuffix(host, ".")
 	if host != "" && host[0] == '[' {
-		return canonicalIPv6(host)
+		return parseIPv6(host)
 	}
 	host, ok := asciiHost(host)
 	if !ok || !validHost(host) {
-		return "", false
+		return webHost{}, false
 	}
-	if isAddress(host) {
+	if numericLabel(host[strings.LastIndexByte(host, '.')+1:]) {
 		addr, err := netip.ParseAddr(host) // a host that ends in a number is an IPv4 address or nothing
-		return host, err == nil && addr.Is4() && !known
+		return webHost{name: host}, err == nil && addr.Is4() && !known
 	}
-	host = dropWWW(host)
-	if known && !knownSuffix(host) {
-		return "", false
-	}
-	return host, strings.IndexByte(host, '.') > 0
+	h := webHost{name: host}
+	h.suffix, h.icann = publicsuffix.PublicSuffix(host)
+	h.dropWWW()
+	listed := h.icann || strings.IndexByte(h.suffix, '.') > 0
+	owned := h.name != h.suffix || listed && !h.icann
+	return h, owned && (listed || !known)
 }
 
 // asciiHost returns host in lower case ASCII. Only a host that has something
@@ -75,24 +84,15 @@ func validHost(host string) bool {
 }
 
 // dropWWW removes "www." from the front as long as a name is left that
-// somebody can own.
-func dropWWW(host string) string {
-	for strings.HasPrefix(host, "www.") {
-		rest := host[len("www."):]
-		suffix, icann := publicsuffix.PublicSuffix(rest)
-		if suffix == rest && (icann || strings.IndexByte(rest, '.') < 0) {
-			break
-		}
-		host = rest
+// somebody can own: a suffix only when it is a firm's.
+func (h *webHost) dropWWW() {
+	shortest := len(h.suffix)
+	if h.icann || strings.IndexByte(h.suffix, '.') < 0 {
+		shortest += len("a.")
 	}
-	return host
-}
-
-// knownSuffix reports whether host ends in a suffix of the public list and
-// does not merely fall under its rule for unknown ones.
-func knownSuffix(host string) bool {
-	suffix, icann := publicsuffix.PublicSuffix(host)
-	return icann || strings.IndexByte(suffix, '.') > 0
+	for strings.HasPrefix(h.name, "www.") && len(h.name)-len("www.") >= shortest {
+		h.name = h.name[len("www."):]
+	}
 }
 
 func numericLabel(s string) bool {
@@ -107,61 +107,35 @@ func numericLabel(s string) bool {
 	return s != ""
 }
 
-// isAddress reports whether a canonical host is an IP address.
-func isAddress(host string) bool {
-	return host[0] == '[' || numericLabel(host[strings.LastIndexByte(host, '.')+1:])
-}
-
-func canonicalIPv6(host string) (string, bool) {
+func parseIPv6(host string) (webHost, bool) {
 	if host[len(host)-1] != ']' {
-		return "", false
+		return webHost{}, false
 	}
 	addr, err := netip.ParseAddr(host[1 : len(host)-1])
 	if err != nil || !addr.Is6() || addr.Zone() != "" {
-		return "", false
+		return webHost{}, false
 	}
-	return "[" + addr.String() + "]", true
+	return webHost{name: "[" + addr.String() + "]"}, true
 }
 
-// registeredDomain returns the domain under which somebody registered host. It
-// is the host itself for an IP address and for the home of a hosting platform
-// that is a suffix by itself (wixsite.com); ok is false for a suffix that
-// registries own (co.uk).
-func registeredDomain(host string) (string, bool) {
-	if isAddress(host) {
-		return host, true
+// domain returns the name under which somebody registered the host. It is the
+// host itself for an IP address and for the home of a hosting platform that is
+// a suffix by itself (wixsite.com).
+func (h *webHost) domain() string {
+	if h.suffix == "" || h.name == h.suffix {
+		return h.name
 	}
-	suffix, icann := publicsuffix.PublicSuffix(host)
-	if suffix == host {
-		return host, !icann
-	}
-	before := strings.LastIndexByte(host[:len(host)-len(suffix)-1], '.')
-	return host[before+1:], true
+	before := strings.LastIndexByte(h.name[:len(h.name)-len(h.suffix)-1], '.')
+	return h.name[before+1:]
 }
 
-// sharedHost reports whether many businesses share a host, so that an address
-// on it says nothing about which business it is: social networks, link pages,
+// shared reports whether many businesses share the host, so that an address on
+// it says nothing about which business it is: social networks, link pages,
 // directories, map and order portals, link shorteners. With site builders that
 // give each customer a host (acme.wixsite.com, acme.business.site) only the
 // builder's own host is shared.
-func sharedHost(host, domain string) bool {
-	if sharedDomain(domain) {
-		return true
-	}
-	if host != domain {
-		return host == "sites.google.com"
-	}
-	return siteBuilder(host) || ownSuffix(host)
-}
-
-// ownSuffix reports whether host is itself a private suffix of the public
-// list: the home page of a platform with a host for each customer.
-func ownSuffix(host string) bool {
-	if isAddress(host) {
-		return false
-	}
-	suffix, icann := publicsuffix.PublicSuffix(host)
-	return suffix == host && !icann
+func (h *webHost) shared() bool {
+	return h.name == h.suffix || sharedDomain(h.domain()) || siteBuilder(h.name)
 }
 
 // sharedDomain lists the domains all of whose hosts are shared.

@@ -64,32 +64,41 @@ const (
 // new page before it is STUCK.
 const MaxRecoveries = 3
 
+// Events lists every event.
+func Events() []Event {
+	return []Event{
+		EventClaim, EventPage, EventLastPage, EventRelease, EventFail, EventPark, EventRecover, EventGiveUp,
+		EventDue, EventReset,
+	}
+}
+
 type move struct {
 	from  Status
 	event Event
 }
 
-var moves = map[move]Status{
-	{Planned, EventClaim}:       InProgress,
-	{InProgress, EventPage}:     InProgress,
-	{InProgress, EventLastPage}: Done,
-	{InProgress, EventRelease}:  Planned,
-	{InProgress, EventFail}:     Failed,
-	{InProgress, EventPark}:     Parked,
-	{InProgress, EventRecover}:  Planned,
-	{InProgress, EventGiveUp}:   Stuck,
-	{Done, EventDue}:            Planned,
-	{Failed, EventDue}:          Planned,
-	{Failed, EventReset}:        Planned,
-	{Stuck, EventReset}:         Planned,
-	{Parked, EventReset}:        Planned,
-}
-
 // Next returns the status that follows when event e happens to a target in
 // status s; ok is false when the design has no such move.
 func (s Status) Next(e Event) (next Status, ok bool) {
-	next, ok = moves[move{s, e}]
-	return next, ok
+	switch (move{s, e}) {
+	case move{Planned, EventClaim}, move{InProgress, EventPage}:
+		return InProgress, true
+	case move{InProgress, EventLastPage}:
+		return Done, true
+	case move{InProgress, EventRelease}, move{InProgress, EventRecover}:
+		return Planned, true
+	case move{InProgress, EventFail}:
+		return Failed, true
+	case move{InProgress, EventPark}:
+		return Parked, true
+	case move{InProgress, EventGiveUp}:
+		return Stuck, true
+	case move{Done, EventDue}, move{Failed, EventDue}:
+		return Planned, true
+	case move{Failed, EventReset}, move{Stuck, EventReset}, move{Parked, EventReset}:
+		return Planned, true
+	}
+	return "", false
 }
 
 // Resettable reports whether reset may take a target in status s back.

@@ -34,23 +34,23 @@ func CanonicalWebsite(raw string) (w Website, ok bool) {
 	if !ok {
 		return Website{}, false
 	}
-	host, port, ok := splitAuthority(authority)
+	name, port, ok := splitAuthority(authority)
 	if !ok {
 		return Website{}, false
 	}
-	host, ok = canonicalHost(host, bare)
+	host, ok := parseHost(name, bare)
 	if !ok {
 		return Website{}, false
 	}
-	return assemble(raw, host, port, rest)
+	return host.website(raw, port, rest)
 }
 
-// assemble puts the parts together; Host and Domain share the memory of URL,
+// website puts the parts together. Host and Domain share the memory of URL,
 // and URL that of raw when raw is canonical already.
-func assemble(raw, host, port, rest string) (Website, bool) {
+func (h *webHost) website(raw, port, rest string) (Website, bool) {
 	var buf [256]byte
 	b := append(buf[:0], "https://"...)
-	b = append(b, host...)
+	b = append(b, h.name...)
 	if port != "" {
 		b = append(append(b, ':'), port...)
 	}
@@ -58,14 +58,9 @@ func assemble(raw, host, port, rest string) (Website, bool) {
 	if len(b) > maxURL {
 		return Website{}, false
 	}
-	w := Website{URL: keep(b, raw)}
-	w.Host = w.URL[len("https://") : len("https://")+len(host)]
-	domain, ok := registeredDomain(w.Host)
-	if !ok {
-		return Website{}, false
-	}
-	w.Domain = domain
-	w.Shared = sharedHost(w.Host, domain)
+	w := Website{URL: keep(b, raw), Shared: h.shared()}
+	w.Host = w.URL[len("https://") : len("https://")+len(h.name)]
+	w.Domain = w.Host[len(w.Host)-len(h.domain()):]
 	return w, true
 }
 
