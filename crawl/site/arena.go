@@ -1,0 +1,70 @@
+package site
+
+import "golang.org/x/net/html"
+
+// An arena hands out nodes and attributes from blocks that are used again for
+// the next page: the nodes of a page are of no use once its listings are read.
+type arena struct {
+	nodes [][]html.Node
+	block int // index of the block in use
+	used  int // nodes of it handed out
+
+	attrs     [][]html.Attribute
+	attrBlock int
+}
+
+const (
+	nodeBlock = 512
+	attrBlock = 512
+	// maxBlocks bounds what an arena keeps between pages.
+	maxBlocks = 32
+)
+
+// reset takes back all that was handed out.
+func (a *arena) reset() {
+	if len(a.nodes) > maxBlocks || len(a.attrs) > maxBlocks {
+		a.nodes, a.attrs = nil, nil
+	}
+	a.block, a.used, a.attrBlock = 0, 0, 0
+	for i := range a.attrs {
+		a.attrs[i] = a.attrs[i][:0]
+	}
+}
+
+// node returns an empty node.
+func (a *arena) node() *html.Node {
+	if a.block == len(a.nodes) {
+		a.nodes = append(a.nodes, make([]html.Node, nodeBlock))
+	}
+	n := &a.nodes[a.block][a.used]
+	*n = html.Node{}
+	if a.used++; a.used == nodeBlock {
+		a.block, a.used = a.block+1, 0
+	}
+	return n
+}
+
+// attributes returns the attributes, at most maxAttrs, with their values as
+// text.
+func (a *arena) attributes(in []attr) []html.Attribute {
+	if len(in) == 0 {
+		return nil
+	}
+	b := a.room(len(in))
+	start := len(*b)
+	for _, at := range in {
+		*b = append(*b, html.Attribute{Key: at.key, Val: attrText(at.val)})
+	}
+	return (*b)[start:len(*b):len(*b)]
+}
+
+// room returns a block with room for n more attributes.
+func (a *arena) room(n int) *[]html.Attribute {
+	for ; a.attrBlock < len(a.attrs); a.attrBlock++ {
+		if b := &a.attrs[a.attrBlock]; cap(*b)-len(*b) >= n {
+			return b
+		}
+	}
+	a.attrs = append(a.attrs, make([]html.Attribute, 0, attrBlock))
+	return &a.attrs[a.attrBlock]
+}

@@ -1,0 +1,233 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/andybalholm/cascadia"
+
+	"ypcrawl/yp"
+)
+
+var (
+	errMissing = errors.New("is missing")
+	errNoRule  = errors.New("a rule needs css or attr")
+)
+
+// compile checks the definition and makes it ready; faults go to f. It returns
+// the base URL.
+func (c *compiled) compile(f *faults) *url.URL {
+	d := c.def
+	if !sourceName.MatchString(d.Name.text) {
+		f.add(d.Name.line, "name", fmt.Errorf("name %q: want lower-case letters, digits, - and _", d.Name.text))
+	}
+	base := compileBase(d.BaseURL, f)
+	c.delay = compileDelay(d.Delay, f)
+	if d.PageCap < 0 || d.PlacesPerState < 0 {
+		f.add(0, "page_cap", errors.New("page_cap and places_per_state must not be negative"))
+	}
+	c.compileURLs(f)
+	for _, r := range d.Regions {
+		if err := c.regions.add(r.text); err != nil {
+			f.add(r.line, "regions", fmt.Errorf("%q: %w", r.text, err))
+		}
+	}
+	c.chrome = compileMarks(d.Chrome, "chrome", f)
+	c.empty = compileMarks(d.Empty, "empty", f)
+	if len(d.Chrome.Selectors)+len(d.Chrome.Texts)+len(d.Chrome.Titles) == 0 {
+		f.add(0, "chrome", errMissing)
+	}
+	c.evidence = matchers(d.Evidence, "evidence", f)
+	c.compileCards(f)
+	c.compileFields(f)
+	return base
+}
+
+func compileBase(s scalar, f *faults) *url.URL {
+	u, err := url.Parse(s.text)
+	switch {
+	case s.text == "":
+		f.add(s.line, "base_url", errMissing)
+	case err != nil:
+		f.add(s.line, "base_url", err)
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		f.add(s.line, "base_url", fmt.Errorf("base URL %q: want http:// or https:// and a host", s.text))
+	default:
+		return u
+	}
+	return &url.URL{Scheme: "http", Host: "invalid"}
+}
+
+// defaultDelay is the time between requests when a definition names none.
+const defaultDelay = 2 * time.Second
+
+func compileDelay(s scalar, f *faults) time.Duration {
+	if s.text == "" {
+		return defaultDelay
+	}
+	d, err := time.ParseDuration(s.text)
+	if err != nil || d < 0 {
+		f.add(s.line, "delay", fmt.Errorf("delay %q: want a duration such as 2s or 500ms", s.text))
+	}
+	return d
+}
+
+func (c *compiled) compileURLs(f *faults) {
+	var err error
+	if c.def.URLs.Target.text == "" {
+		f.add(c.def.URLs.Target.line, "urls.target", errMissing)
+	} else if c.target, err = parseTemplate(c.def.URLs.Target.text); err != nil {
+		f.add(c.def.URLs.Target.line, "urls.target", err)
+	} else if !c.target.has("page") {
+		f.add(c.def.URLs.Target.line, "urls.target", errors.New("must hold {page}"))
+	}
+	if c.def.URLs.Search.text == "" {
+		return
+	}
+	if c.search, err = parseTemplate(c.def.URLs.Search.text); err != nil {
+		f.add(c.def.URLs.Search.line, "urls.search", err)
+	}
+}
+
+func compileMarks(m markDef, at string, f *faults) marks {
+	return marks{matchers(m.Selectors, at+".selectors", f), lower(m.Texts), lower(m.Titles)}
+}
+
+func lower(list []string) []string {
+	out := make([]string, 0, len(list))
+	for _, s := range list {
+		out = append(out, strings.ToLower(s))
+	}
+	return out
+}
+
+// matchers compiles selectors of which the first match on a page is enough.
+func matchers(list []scalar, at string, f *faults) []goquery.Matcher {
+	var out []goquery.Matcher
+	for _, s := range list {
+		m, err := cascadia.Compile(s.text)
+		if err != nil {
+			f.add(s.line, at, fmt.Errorf("selector %q: %w", s.text, err))
+			continue
+		}
+		out = append(out, goquery.SingleMatcher(m))
+	}
+	return out
+}
+
+func (c *compiled) compileCards(f *faults) {
+	d := &c.def.Cards
+	if len(d.Organic) == 0 {
+		f.add(0, "cards.organic", errMissing)
+	}
+	c.organic = selectors(c.page, d.Organic, "cards.organic", f)
+	c.sponsored = selectors(c.page, d.Sponsored, "cards.sponsored", f)
+	c.marks = selectors(c.cards, d.Marks, "cards.sponsored_marks", f)
+	c.next = rules(c.page, c.def.Next, "next", f)
+	c.total = rules(c.page, c.def.Total, "total", f)
+}
+
+// selectors adds selectors to an index and returns their numbers.
+func selectors(x *index, list []scalar, at string, f *faults) []int {
+	var out []int
+	for _, s := range list {
+		g, err := compileSelector(s.text)
+		if err != nil {
+			f.add(s.line, at, err)
+			continue
+		}
+		out = append(out, x.add(s.text, g))
+	}
+	return out
+}
+
+// rules compiles the rules of a field into an index.
+func rules(x *index, list []ruleDef, at string, f *faults) field {
+	var out field
+	for _, d := range list {
+		r, err := compileRule(x, d)
+		if err != nil {
+			f.add(d.line, at, err)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func compileRule(x *index, d ruleDef) (rule, error) {
+	r := rule{sel: -1, attr: strings.ToLower(d.Attr.text), json: d.JSON.text, own: d.Own}
+	if d.CSS.text == "" && d.Attr.text == "" || d.JSON.text != "" && d.Attr.text == "" {
+		return r, errNoRule
+	}
+	if d.Match.text != "" {
+		re, err := regexp.Compile(d.Match.text)
+		if err != nil {
+			return r, fmt.Errorf("match: %w", err)
+		}
+		r.match = re
+	}
+	if d.CSS.text == "" {
+		return r, nil
+	}
+	g, err := compileSelector(d.CSS.text)
+	if err != nil {
+		return r, err
+	}
+	r.sel = x.add(d.CSS.text, g)
+	return r, nil
+}
+
+// byName returns the field that a definition calls so.
+func (fs *fields) byName() map[string]*field {
+	return map[string]*field{
+		"id": &fs.id, "name": &fs.name, "rank": &fs.rank, "profile_url": &fs.profile, "phone": &fs.phone,
+		"street": &fs.street, "locality": &fs.locality, "city": &fs.city, "state": &fs.state,
+		"postal_code": &fs.postal, "address": &fs.address, "website": &fs.website, "categories": &fs.categories,
+		"rating": &fs.rating, "review_count": &fs.reviews, "years_in_business": &fs.years, "price_range": &fs.price,
+		"snippet": &fs.snippet, "image_url": &fs.image, "claimed": &fs.claimed,
+	}
+}
+
+func (c *compiled) compileFields(f *faults) {
+	known := c.fields.byName()
+	names := slices.Sorted(maps.Keys(known))
+	for _, name := range slices.Sorted(maps.Keys(c.def.Fields)) {
+		set := c.def.Fields[name]
+		at, ok := known[name]
+		if !ok {
+			f.add(f.lineOf("fields."+name), "fields."+name, unknown(name, names))
+			continue
+		}
+		*at = rules(c.cards, set, "fields."+name, f)
+	}
+	for _, name := range []string{"id", "name"} {
+		if len(c.def.Fields[name]) == 0 {
+			f.add(f.lineOf("fields"), "fields."+name, errMissing)
+		}
+	}
+}
+
+func unknown(name string, names []string) error {
+	if near, ok := yp.Nearest(name, names); ok {
+		return fmt.Errorf("unknown field %q: did you mean %q?", name, near)
+	}
+	return fmt.Errorf("unknown field %q: want one of %s", name, strings.Join(names, ", "))
+}
+
+// lineOf returns the line of a field, or 0.
+func (f *faults) lineOf(path string) int {
+	for line, p := range f.fields {
+		if p == path {
+			return line
+		}
+	}
+	return 0
+}

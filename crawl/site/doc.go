@@ -1,0 +1,30 @@
+// Package site knows what directory sites look like: source definitions, and
+// pages turned into listings.
+//
+// Purpose: a Source is a YAML definition, checked and compiled when it is
+// loaded: how URLs are formed, which selectors find cards and fields, what the
+// site's chrome and its empty results look like. ParsePage takes the HTML of a
+// results page and returns its listings, the site's total, the next link, and
+// an Outcome with a reason for people.
+//
+// Invariants: a card without a name or an id is counted as bad, never guessed;
+// "empty" is said only of pages that say so themselves; outcomes follow in the
+// order written down in decide.go. A page whose tags are in good order is read
+// from the containers that the source names and from nothing else (scan.go),
+// and the result equals, byte for byte, that of parsing the whole page; any
+// other page is parsed whole. Everything kept from a page is cleaned, bounded
+// in length and number, and does not hold on to the page's memory. A Source is
+// never changed, and safe for use by many goroutines.
+//
+// Crash: nothing here has state, does I/O or reads a clock, so nothing can be
+// lost.
+//
+// Imports: yp, goquery and cascadia, golang.org/x/net/html, yaml; nothing else
+// of ours.
+//
+// Tests: golden pages of both markups (testdata/pages, -update); tables for
+// every rule of definitions, outcomes, addresses and values; the scanner
+// against the whole-page parser, node by node, over seed pages, mutated pages
+// and every pair of troublesome fragments, and by FuzzRegionEqualsWhole;
+// benchmarks of both ways and of a plain html.Parse.
+package site

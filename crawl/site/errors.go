@@ -1,0 +1,54 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrTooDeep says that a page nests deeper than the 512 elements that the HTML
+// parser takes: a nesting bomb. Fetching the page again does not help.
+var ErrTooDeep = errors.New("page nests deeper than 512 elements")
+
+// ErrNoSource says that no built-in source has the name asked for.
+var ErrNoSource = errors.New("no such built-in source")
+
+// DefinitionError is one fault in a source definition.
+type DefinitionError struct {
+	Name  string // of the definition, as given to Parse
+	Line  int    // from 1; 0 when the fault has no place, such as a field that is missing
+	Field string // dotted path: "fields.phone"
+	Err   error
+}
+
+// Error returns "name:line: field: what is wrong".
+func (e *DefinitionError) Error() string {
+	s := e.Name
+	if e.Line > 0 {
+		s = fmt.Sprintf("%s:%d", s, e.Line)
+	}
+	if e.Field != "" {
+		s += ": " + e.Field
+	}
+	return s + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *DefinitionError) Unwrap() error { return e.Err }
+
+// ParseError says that a page could not be parsed at all; it wraps ErrTooDeep.
+type ParseError struct {
+	Source string // name of the source
+	URL    string // of the page
+	Err    error
+}
+
+// Error returns a one-line description.
+func (e *ParseError) Error() string {
+	return fmt.Sprintf("parse page %s of %s: %v", e.URL, e.Source, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *ParseError) Unwrap() error { return e.Err }
+
+// Permanent reports that another try at the same page ends the same way.
+func (e *ParseError) Permanent() bool { return errors.Is(e.Err, ErrTooDeep) }

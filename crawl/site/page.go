@@ -1,0 +1,248 @@
+package site
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"ypcrawl/yp"
+)
+
+// Page is what a results page says.
+type Page struct {
+	Outcome  Outcome
+	Reason   string       // why, for people
+	Listings []yp.Listing // organic and sponsored, each id once, in the order of the page
+	Raw      int          // cards on the page: listings, repeated ones and bad ones
+	Bad      int          // cards without a name or an id
+	Total    int          // listings that the site says it has for the target; 0 = not said
+	NextURL  string       // absolute, on the source's host; "" = last page
+	NotFound bool         // NoListings because the site answered 404: the slug may be wrong
+	Via      string       // "region" or "whole": how much of the page was parsed
+
+	zero bool // the page says explicitly that there are 0 listings
+}
+
+// workspace is what one parse needs and the next can use again.
+type workspace struct {
+	scan     scanner
+	arena    arena
+	pageHits hits
+	card     cardReader
+}
+
+// ParsePage reads a results page. final is the URL that answered (after
+// redirects; nil = the base URL), status its HTTP status: 2xx, 404 or 410. The
+// error is a *ParseError; a page that makes no sense is no error but an Outcome.
+func (s *Source) ParsePage(body []byte, final *url.URL, status int) (*Page, error) {
+	final = cmp.Or(final, s.base)
+	if reason := s.redirected(final); reason != "" {
+		return &Page{Outcome: Redirected, Reason: reason}, nil
+	}
+	if p := s.parseRegions(body, final); p != nil {
+		return p, nil
+	}
+	return s.parseWhole(body, final, status)
+}
+
+// redirected tells why a URL is none of the source's results pages, or "".
+func (s *Source) redirected(final *url.URL) string {
+	if bareHost(final) != s.host {
+		return fmt.Sprintf("redirected to another host: %s", yp.Printable(final.Host))
+	}
+	path := strings.TrimPrefix(final.Path, strings.TrimSuffix(s.base.Path, "/"))
+	switch {
+	case strings.Trim(path, "/") == "":
+		return "redirected to the homepage"
+	case s.target.matches(path), s.search != nil && s.search.matches(path):
+		return ""
+	}
+	return fmt.Sprintf("redirected to a page of another kind: %s", yp.Printable(clip(path, 200)))
+}
+
+func (s *Source) workspace() *workspace {
+	if w, ok := s.work.Get().(*workspace); ok {
+		return w
+	}
+	return &workspace{pageHits: s.page.newHits(), card: cardReader{hits: s.cards.newHits()}}
+}
+
+func (s *Source) release(w *workspace) {
+	w.pageHits.reset()
+	w.card.hits.reset()
+	s.work.Put(w)
+}
+
+// parseRegions reads the page from its regions alone; nil when the page must be
+// parsed whole: its tags are not in good order, or the regions hold no listing.
+func (s *Source) parseRegions(body []byte, final *url.URL) *Page {
+	if len(s.regions.sels) == 0 {
+		return nil
+	}
+	w := s.workspace()
+	defer s.release(w)
+	w.arena.reset()
+	w.scan.reset(string(body), &s.regions, &w.arena)
+	if !w.scan.run() || len(w.scan.roots) == 0 {
+		return nil
+	}
+	doc, _ := graft(w.scan.roots)
+	p := s.extract(w, doc, w.scan.scripts, final)
+	if len(p.Listings) == 0 {
+		return nil
+	}
+	p.Via = "region"
+	return p
+}
+
+// parseWhole reads the page from the tree of all of it: from the regions first,
+// as parseRegions does, then from everywhere.
+func (s *Source) parseWhole(body []byte, final *url.URL, status int) (*Page, error) {
+	doc, err := html.Parse(bytes.NewReader(body))
+	if err != nil {
+		return nil, &ParseError{Source: s.Name(), URL: final.Redacted(), Err: ErrTooDeep}
+	}
+	w := s.workspace()
+	defer s.release(w)
+	scripts := jsonLDScripts(doc, nil)
+	roots := s.regions.find(doc, nil)
+	if len(roots) > 0 {
+		regions, undo := graft(roots)
+		p := s.extract(w, regions, scripts, final)
+		undo()
+		if len(p.Listings) > 0 {
+			p.Via = "whole"
+			return p, nil
+		}
+		w.pageHits.reset()
+	}
+	p := s.extract(w, doc, scripts, final)
+	p.Via = "whole"
+	if len(p.Listings) == 0 {
+		s.decide(p, &evidence{doc: doc, roots: roots, scripts: scripts, empty: len(body) == 0, status: status})
+	}
+	return p, nil
+}
+
+// extract reads cards, total and next link from a tree.
+func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, final *url.URL) *Page {
+	var cards []card
+	s.page.run(doc, w.pageHits, func(n *html.Node) bool {
+		c, ok := s.cardAt(w.pageHits, n)
+		if ok && len(cards) < maxHits {
+			cards = append(cards, c)
+		}
+		return !ok
+	})
+	w.card.begin(s, final)
+	p := &Page{Raw: len(cards)}
+	s.readListings(p, w, cards, scripts)
+	w.card.begin(s, final)
+	pageHits := cardReader{src: s, final: final, hits: w.pageHits, card: doc}
+	p.Total, p.zero = readTotal(s.total.first(&pageHits))
+	p.NextURL = s.nextURL(final, s.next.first(&pageHits))
+	if len(p.Listings) > 0 {
+		p.Outcome, p.Reason = OK, fmt.Sprintf("%d listings in %d cards, %d of them bad", len(p.Listings), p.Raw, p.Bad)
+	}
+	return p
+}
+
+// card is a card on the page.
+type card struct {
+	n         *html.Node
+	sponsored bool
+}
+
+// cardAt reports whether n, just matched by a selector of the page, is a card.
+func (s *Source) cardAt(found hits, n *html.Node) (card, bool) {
+	if lastOf(found, s.sponsored, n) {
+		return card{n, true}, true
+	}
+	return card{n, false}, lastOf(found, s.organic, n)
+}
+
+// lastOf reports whether n is what one of the selectors found last.
+func lastOf(found hits, sels []int, n *html.Node) bool {
+	for _, i := range sels {
+		if f := found[i]; len(f) > 0 && f[len(f)-1] == n {
+			return true
+		}
+	}
+	return false
+}
+
+// readListings turns the cards into listings: an id that stands in an ad and
+// in an organic card is organic, and one that recurs counts once.
+func (s *Source) readListings(p *Page, w *workspace, cards []card, scripts []string) {
+	list := make([]yp.Listing, 0, len(cards))
+	seen := make(map[string]int, len(cards))
+	for _, c := range cards {
+		l := w.card.read(c)
+		if l.ID == "" || l.Name == "" {
+			p.Bad++
+			continue
+		}
+		at, again := seen[l.ID]
+		if again && (l.Sponsored || !list[at].Sponsored) {
+			continue
+		}
+		if again {
+			list[at].ID = "" // an ad that is organic too
+		}
+		seen[l.ID] = len(list)
+		list = append(list, l)
+	}
+	kept := list[:0]
+	for _, l := range list {
+		if l.ID != "" {
+			kept = append(kept, l)
+		}
+	}
+	if len(kept) == 0 {
+		return
+	}
+	p.Listings = kept
+	fillFromJSONLD(p.Listings, scripts, w.card.final)
+}
+
+// nextURL returns the absolute form of a next link, or "" when it leads off
+// the source's host or back to the same page.
+func (s *Source) nextURL(final *url.URL, ref string) string {
+	if ref == "" || len(ref) > maxURL {
+		return ""
+	}
+	u, err := final.Parse(ref)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || bareHost(u) != s.host || u.Port() != s.base.Port() || u.User != nil {
+		return ""
+	}
+	u.Fragment, u.RawFragment = "", ""
+	if next := u.String(); next != final.String() && !strings.HasPrefix(ref, "#") {
+		return next
+	}
+	return ""
+}
+
+// readTotal reads the site's count of listings. zero tells "0" from nothing.
+func readTotal(s string) (n int, zero bool) {
+	n, ok := firstInt(s)
+	return n, ok && n == 0
+}
+
+// gone reports whether a status says that there is no such page.
+func gone(status int) bool { return status == http.StatusNotFound || status == http.StatusGone }
+
+// clip cuts a text to at most n bytes, at a rune.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xc0 == 0x80 {
+		n--
+	}
+	return strings.TrimSpace(s[:n])
+}

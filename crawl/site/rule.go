@@ -1,0 +1,188 @@
+package site
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"ypcrawl/yp"
+)
+
+// A rule takes a text out of a card: the text, the own text, or an attribute
+// of the elements that a selector finds (of the card itself when there is no
+// selector), or a member of an attribute that holds JSON; a regular expression
+// may pick a part of it.
+type rule struct {
+	sel   int // number in the index; -1 = the card itself
+	attr  string
+	json  string
+	own   bool
+	match *regexp.Regexp
+}
+
+// A field is a list of rules: the first that yields something wins.
+type field []rule
+
+// maxText bounds a text, in bytes, before it is cleaned.
+const maxText = 4096
+
+// maxTries bounds how many of a rule's elements are looked at for a text.
+const maxTries = 8
+
+// first returns the first text that the field's rules yield, clean; else "".
+func (f field) first(c *cardReader) string {
+	for i := range f {
+		r := &f[i]
+		if r.sel < 0 {
+			if s := r.take(c, c.card); s != "" {
+				return s
+			}
+			continue
+		}
+		found := c.hits[r.sel]
+		for _, n := range found[:min(len(found), maxTries)] {
+			if s := r.take(c, n); s != "" {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+// all returns the texts of every element that the first fruitful rule finds,
+// clean, each once, at most limit.
+func (f field) all(c *cardReader, limit int) []string {
+	for i := range f {
+		r := &f[i]
+		if r.sel < 0 {
+			continue
+		}
+		var out []string
+		for _, n := range c.hits[r.sel] {
+			if s := r.take(c, n); s != "" && len(out) < limit && !contains(out, s) {
+				if out == nil {
+					out = make([]string, 0, min(limit, len(c.hits[r.sel])))
+				}
+				out = append(out, s)
+			}
+		}
+		if out != nil {
+			return out
+		}
+	}
+	return nil
+}
+
+func contains(list []string, s string) bool {
+	for _, have := range list {
+		if have == s {
+			return true
+		}
+	}
+	return false
+}
+
+// take reads the rule's text from n.
+func (r *rule) take(c *cardReader, n *html.Node) string {
+	var s string
+	switch {
+	case r.json != "":
+		s = c.member(attrOf(n, r.attr), r.json)
+	case r.attr != "":
+		s = attrOf(n, r.attr)
+	case r.own:
+		s = c.ownText(n)
+	default:
+		s = c.text(n)
+	}
+	if len(s) > maxText {
+		s = s[:maxText]
+	}
+	s = yp.Clean(s)
+	if r.match == nil || s == "" {
+		return s
+	}
+	m := r.match.FindStringSubmatch(s)
+	if m == nil {
+		return ""
+	}
+	return strings.TrimSpace(m[len(m)-1])
+}
+
+// text returns the text of n and all below it, as it reads: a line break or
+// the edge of a block is a space; scripts and styles do not count.
+func (c *cardReader) text(n *html.Node) string {
+	if t := n.FirstChild; t != nil && t.NextSibling == nil && t.Type == html.TextNode {
+		return t.Data
+	}
+	c.buf = appendText(c.buf[:0], n, maxText)
+	return string(c.buf)
+}
+
+func (c *cardReader) ownText(n *html.Node) string {
+	c.buf = c.buf[:0]
+	for t := n.FirstChild; t != nil && len(c.buf) < maxText; t = t.NextSibling {
+		if t.Type == html.TextNode {
+			c.buf = append(c.buf, t.Data[:min(len(t.Data), maxText)]...)
+		}
+	}
+	return string(c.buf)
+}
+
+// appendText appends the text below n, and stops soon after limit bytes.
+func appendText(b []byte, n *html.Node, limit int) []byte {
+	for c := n.FirstChild; c != nil && len(b) < limit; c = c.NextSibling {
+		switch {
+		case c.Type == html.TextNode:
+			b = append(b, c.Data[:min(len(c.Data), limit)]...)
+		case c.Type != html.ElementNode:
+		case c.Data == "script" || c.Data == "style" || c.Data == "noscript" || c.Data == "template":
+		case breaks(c.Data):
+			b = append(appendText(append(b, ' '), c, limit), ' ')
+		default:
+			b = appendText(b, c, limit)
+		}
+	}
+	return b
+}
+
+// breaks reports whether an element stands on a line of its own.
+func breaks(name string) bool {
+	switch name {
+	case "br", "p", "div", "li", "ul", "ol", "dd", "dt", "tr", "td", "th", "section", "article", "h1", "h2", "h3", "h4":
+		return true
+	}
+	return false
+}
+
+// member returns a member of the JSON object s: a string, or the text of a
+// number or a boolean. The object of the last call is kept, since the rules of
+// a card ask for several members of one.
+func (c *cardReader) member(s, name string) string {
+	if s == "" || len(s) > maxJSONAttr {
+		return ""
+	}
+	if s != c.jsonText {
+		c.jsonText, c.jsonObject = s, nil
+		if json.Unmarshal([]byte(s), &c.jsonObject) != nil {
+			c.jsonObject = nil
+		}
+	}
+	raw := c.jsonObject[name]
+	if len(raw) > 0 && raw[0] == '"' {
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			return ""
+		}
+		return text
+	}
+	if len(raw) == 0 || raw[0] == '{' || raw[0] == '[' || raw[0] == 'n' {
+		return ""
+	}
+	return string(raw)
+}
+
+// maxJSONAttr bounds an attribute that is read as JSON.
+const maxJSONAttr = 16 << 10

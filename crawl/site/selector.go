@@ -1,0 +1,196 @@
+package site
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/andybalholm/cascadia"
+	"golang.org/x/net/html"
+)
+
+// compileSelector compiles a CSS selector, or a group of them.
+func compileSelector(s string) (cascadia.SelectorGroup, error) {
+	g, err := cascadia.ParseGroup(s)
+	if err != nil {
+		return nil, fmt.Errorf("selector %q: %w", s, err)
+	}
+	return g, nil
+}
+
+// An index answers many selectors in one walk over a tree. A selector is tried
+// only on elements that have the class, the id or the tag that its last part
+// demands, so most elements of a card cost a few look-ups and no match.
+type index struct {
+	queries []query
+	byClass map[string][]int
+	byID    map[string][]int
+	byTag   map[string][]int
+	any     []int
+	ids     map[string]int // of a selector's text
+}
+
+// query is one alternative of a selector group, and the number of the group.
+type query struct {
+	sel cascadia.Sel
+	out int
+}
+
+// hits holds the elements found for each selector, in document order.
+type hits [][]*html.Node
+
+func newIndex() *index {
+	return &index{
+		byClass: map[string][]int{}, byID: map[string][]int{}, byTag: map[string][]int{}, ids: map[string]int{},
+	}
+}
+
+// add registers a selector and returns its number, the same one for the same
+// text.
+func (x *index) add(text string, g cascadia.SelectorGroup) int {
+	if id, ok := x.ids[text]; ok {
+		return id
+	}
+	id := len(x.ids)
+	x.ids[text] = id
+	for _, sel := range g {
+		q := len(x.queries)
+		x.queries = append(x.queries, query{sel, id})
+		switch mark, word := demand(sel.String()); mark {
+		case '.':
+			x.byClass[word] = append(x.byClass[word], q)
+		case '#':
+			x.byID[word] = append(x.byID[word], q)
+		case 't':
+			x.byTag[word] = append(x.byTag[word], q)
+		default:
+			x.any = append(x.any, q)
+		}
+	}
+	return id
+}
+
+// demand returns a class ('.'), an id ('#') or a tag ('t') that every element
+// matched by the selector has; 0 when none is plain to see.
+func demand(sel string) (mark byte, word string) {
+	if strings.ContainsAny(sel, `\"':([`) && !plainTail(sel) {
+		return 0, ""
+	}
+	last := sel[strings.LastIndexAny(sel, " >+~")+1:]
+	if i := strings.IndexAny(last, ":["); i >= 0 {
+		last = last[:i]
+	}
+	tag, rest := last, ""
+	if i := strings.IndexAny(last, ".#"); i >= 0 {
+		tag, rest = last[:i], last[i:]
+	}
+	if rest == "" {
+		if tag == "" || tag == "*" || !plainWord(tag) {
+			return 0, ""
+		}
+		return 't', strings.ToLower(tag)
+	}
+	word = rest[1:]
+	if i := strings.IndexAny(word, ".#"); i >= 0 {
+		word = word[:i]
+	}
+	if !plainWord(word) {
+		return 0, ""
+	}
+	return rest[0], word
+}
+
+// plainTail reports whether the last part of a selector that holds brackets,
+// quotes or parentheses can still be found by its last blank: no such sign may
+// hide a blank or a combinator.
+func plainTail(sel string) bool {
+	if strings.ContainsAny(sel, `\(`) {
+		return false
+	}
+	for {
+		open := strings.IndexByte(sel, '[')
+		if open < 0 {
+			return !strings.ContainsAny(sel, `"']`)
+		}
+		end := strings.IndexByte(sel, ']')
+		if end < open || strings.ContainsAny(sel[open:end], " >+~.#:") {
+			return false
+		}
+		sel = sel[end+1:]
+	}
+}
+
+// run finds all selectors among the descendants of root, in document order.
+// enter is asked about each element that some selector matched; when it
+// returns false, the walk does not go into the element.
+func (x *index) run(root *html.Node, out hits, enter func(*html.Node) bool) {
+	for n := root.FirstChild; n != nil; n = n.NextSibling {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		if x.try(n, out) && enter != nil && !enter(n) {
+			continue
+		}
+		if n.FirstChild != nil {
+			x.run(n, out, enter)
+		}
+	}
+}
+
+// try matches the selectors that may match n, and reports whether one did.
+func (x *index) try(n *html.Node, out hits) (matched bool) {
+	for i := range n.Attr {
+		switch at := &n.Attr[i]; at.Key {
+		case "class":
+			matched = x.tryClasses(n, at.Val, out) || matched
+		case "id":
+			matched = x.tryAll(n, x.byID[at.Val], out) || matched
+		}
+	}
+	matched = x.tryAll(n, x.byTag[n.Data], out) || matched
+	return x.tryAll(n, x.any, out) || matched
+}
+
+func (x *index) tryClasses(n *html.Node, class string, out hits) (matched bool) {
+	for i := 0; i < len(class); {
+		start := i
+		for i < len(class) && !space(class[i]) {
+			i++
+		}
+		if i > start {
+			if qs := x.byClass[class[start:i]]; qs != nil {
+				matched = x.tryAll(n, qs, out) || matched
+			}
+		}
+		i++
+	}
+	return matched
+}
+
+func (x *index) tryAll(n *html.Node, qs []int, out hits) (matched bool) {
+	for _, q := range qs {
+		q := &x.queries[q]
+		found := out[q.out]
+		if len(found) > 0 && found[len(found)-1] == n {
+			matched = true
+			continue
+		}
+		if len(found) < maxHits && q.sel.Match(n) {
+			out[q.out] = append(found, n)
+			matched = true
+		}
+	}
+	return matched
+}
+
+// maxHits bounds the elements kept for one selector: cards on a page, or
+// categories in a card. A hostile page may hold any number.
+const maxHits = 1000
+
+// newHits returns room for the index's results.
+func (x *index) newHits() hits { return make(hits, len(x.ids)) }
+
+func (h hits) reset() {
+	for i := range h {
+		h[i] = h[i][:0]
+	}
+}

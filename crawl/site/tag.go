@@ -1,0 +1,279 @@
+package site
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// tag is the start tag that the scanner read last.
+type tag struct {
+	name        string // lower case
+	el          element
+	attrs       []attr // first of each key, in order
+	id, class   string // as written
+	typ         string // the type attribute, as written
+	selfClosing bool
+	hasEntity   bool // id, class or type holds an entity: not to be trusted as written
+}
+
+// attr is an attribute as written, its key in lower case.
+type attr struct{ key, val string }
+
+// maxAttrs bounds the attributes of a tag: more are odd, and would make the
+// search for duplicates slow.
+const maxAttrs = 48
+
+// startTag reads a start tag. It admits no more than the forms that pages in
+// good order have: name, white space, attributes without a value or with a
+// quoted or a plain one, and "/>".
+func (c *scanner) startTag() bool {
+	t := &c.tag
+	*t = tag{attrs: t.attrs[:0]}
+	if !c.has("<") || !c.tagName() {
+		return false
+	}
+	for c.i < len(c.s) {
+		c.skipSpace()
+		if c.i >= len(c.s) {
+			return false
+		}
+		switch c.s[c.i] {
+		case '>':
+			c.i++
+			return true
+		case '/':
+			t.selfClosing = c.has("/>")
+			c.i += 2
+			return t.selfClosing
+		}
+		if !c.attribute() {
+			return false
+		}
+	}
+	return false
+}
+
+func (c *scanner) tagName() bool {
+	start := c.i + 1
+	i, upper := start, false
+	for i < len(c.s) && (letter(c.s[i]) || '0' <= c.s[i] && c.s[i] <= '9' || c.s[i] == '-') {
+		upper = upper || c.s[i] < 'a' && c.s[i] >= 'A'
+		i++
+	}
+	if i == start || i >= len(c.s) || !letter(c.s[start]) || !space(c.s[i]) && c.s[i] != '/' && c.s[i] != '>' {
+		return false
+	}
+	c.tag.name, c.i = c.s[start:i], i
+	if upper {
+		c.tag.name = strings.ToLower(c.tag.name)
+	}
+	if c.svgs > 0 {
+		return true // told apart by foreign
+	}
+	var ok bool
+	c.tag.el, ok = lookup(c.tag.name)
+	return ok
+}
+
+// attribute reads one attribute.
+func (c *scanner) attribute() bool {
+	key, ok := c.attrKey()
+	if !ok {
+		return false
+	}
+	val := ""
+	c.skipSpace()
+	if c.i < len(c.s) && c.s[c.i] == '=' {
+		c.i++
+		c.skipSpace()
+		if val, ok = c.attrValue(); !ok {
+			return false
+		}
+	}
+	return c.tag.add(key, val)
+}
+
+func (c *scanner) attrKey() (string, bool) {
+	start, upper := c.i, false
+	i := start
+	for i < len(c.s) && keyByte[c.s[i]] {
+		upper = upper || c.s[i] < 'a' && c.s[i] >= 'A' && c.s[i] <= 'Z'
+		i++
+	}
+	if i == start || i >= len(c.s) || !space(c.s[i]) && c.s[i] != '=' && c.s[i] != '/' && c.s[i] != '>' {
+		return "", false
+	}
+	c.i = i
+	if upper {
+		return strings.ToLower(c.s[start:i]), true
+	}
+	return c.s[start:i], true
+}
+
+// keyByte holds the bytes of plain attribute names.
+var keyByte = func() (t [256]bool) {
+	for _, b := range "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_:.@" {
+		t[b] = true
+	}
+	return t
+}()
+
+func (c *scanner) attrValue() (string, bool) {
+	if c.i >= len(c.s) {
+		return "", false
+	}
+	quote := c.s[c.i]
+	if quote != '"' && quote != '\'' {
+		return c.plainValue()
+	}
+	c.i++
+	j := strings.IndexByte(c.s[c.i:], quote)
+	if j < 0 {
+		return "", false
+	}
+	val := c.s[c.i : c.i+j]
+	c.i += j + 1
+	return val, c.i < len(c.s) && (space(c.s[c.i]) || c.s[c.i] == '/' || c.s[c.i] == '>')
+}
+
+// plainValue reads a value without quotes. One that ends in a slash is odd:
+// "<br class=x/>".
+func (c *scanner) plainValue() (string, bool) {
+	start := c.i
+	for c.i < len(c.s) && !space(c.s[c.i]) && c.s[c.i] != '>' {
+		switch c.s[c.i] {
+		case '"', '\'', '<', '=', '`':
+			return "", false
+		}
+		c.i++
+	}
+	val := c.s[start:c.i]
+	return val, val != "" && c.i < len(c.s) && val[len(val)-1] != '/'
+}
+
+// add keeps an attribute, unless its key was there before.
+func (t *tag) add(key, val string) bool {
+	for i := range t.attrs {
+		if t.attrs[i].key == key {
+			return true
+		}
+	}
+	switch key {
+	case "id":
+		t.id = val
+	case "class":
+		t.class = val
+	case "type":
+		t.typ = val
+	}
+	if (key == "id" || key == "class" || key == "type") && strings.IndexByte(val, '&') >= 0 {
+		t.hasEntity = true
+	}
+	t.attrs = append(t.attrs, attr{key, val})
+	return len(t.attrs) <= maxAttrs
+}
+
+// jsonLD reports whether the tag starts a JSON-LD script.
+func (t *tag) jsonLD() bool { return t.name == "script" && isJSONLD(t.typ) }
+
+func isJSONLD(typ string) bool {
+	return strings.EqualFold(strings.TrimSpace(typ), "application/ld+json")
+}
+
+// attrText returns what the parser makes of an attribute's value as written.
+func attrText(val string) string {
+	val = newlines(val)
+	if strings.IndexByte(val, '&') < 0 {
+		return val
+	}
+	if !plainEntities(val) {
+		return oddEntities(val)
+	}
+	return unescapePlain(val)
+}
+
+// plainEntities reports whether every "&" of val either starts one of the
+// entities of plainEntity or cannot start any.
+func plainEntities(val string) bool {
+	for {
+		j := strings.IndexByte(val, '&')
+		if j < 0 {
+			return true
+		}
+		val = val[j:]
+		if _, n := plainEntity(val); n == 0 {
+			return false
+		}
+		val = val[1:]
+	}
+}
+
+// plainEntity returns the text for the entity at the start of s, which starts
+// with "&", and how many bytes it takes; 0 when it is not one of the few that
+// are known here. A name that "=" follows is no entity in an attribute, nor is
+// "&" before anything but a name or "#".
+func plainEntity(s string) (string, int) {
+	i := 1
+	for i < len(s) && (letter(s[i]) || '0' <= s[i] && s[i] <= '9') {
+		i++
+	}
+	switch {
+	case i == len(s):
+		return "&", 1 * b2i(i == 1)
+	case s[i] == ';':
+		switch s[1:i] {
+		case "amp":
+			return "&", i + 1
+		case "quot":
+			return `"`, i + 1
+		case "lt":
+			return "<", i + 1
+		case "gt":
+			return ">", i + 1
+		}
+		return "", 0
+	case s[i] == '=', i == 1 && s[i] != '#':
+		return "&", 1
+	}
+	return "", 0
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func unescapePlain(val string) string {
+	b := make([]byte, 0, len(val))
+	for {
+		j := strings.IndexByte(val, '&')
+		if j < 0 {
+			return string(append(b, val...))
+		}
+		b = append(b, val[:j]...)
+		text, n := plainEntity(val[j:])
+		b = append(b, text...)
+		val = val[j+n:]
+	}
+}
+
+// oddEntities has the tokenizer itself unescape the value.
+func oddEntities(val string) string {
+	quote := `"`
+	if strings.Contains(val, quote) {
+		quote = `'`
+	}
+	z := html.NewTokenizer(strings.NewReader("<a b=" + quote + val + quote + ">"))
+	z.Next()
+	_, text, _ := firstAttr(z)
+	return text
+}
+
+func firstAttr(z *html.Tokenizer) (key, val string, more bool) {
+	z.TagName()
+	k, v, more := z.TagAttr()
+	return string(k), string(v), more
+}
