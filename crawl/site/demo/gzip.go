@@ -81,15 +81,30 @@ func (w *bitWriter) finish() {
 	w.align()
 }
 
-// literals writes bytes in the fixed code: 8 bits for 0–143, else 9.
+// literals writes bytes in the fixed code: 8 bits for 0–143, else 9. Four
+// ASCII bytes at a time need no look at each.
 func (w *bitWriter) literals(b []byte) {
-	for _, c := range b {
-		if c < 144 {
-			w.put(uint64(bits.Reverse8(0x30+c)), 8)
+	for len(b) >= 4 {
+		x := binary.LittleEndian.Uint32(b)
+		if x&0x80808080 != 0 {
+			w.literal(b[0])
+			b = b[1:]
 			continue
 		}
-		w.put(uint64(bits.Reverse16(0x190+uint16(c-144))>>7), 9)
+		w.put(uint64(bits.ReverseBytes32(bits.Reverse32(x+0x30303030))), 32)
+		b = b[4:]
 	}
+	for _, c := range b {
+		w.literal(c)
+	}
+}
+
+func (w *bitWriter) literal(c byte) {
+	if c < 144 {
+		w.put(uint64(bits.Reverse8(0x30+c)), 8)
+		return
+	}
+	w.put(uint64(bits.Reverse16(0x190+uint16(c-144))>>7), 9)
 }
 
 // repeat writes b, which also stands dist bytes before, as matches.

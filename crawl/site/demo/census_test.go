@@ -1,0 +1,257 @@
+package demo
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"ypcrawl/yp"
+	"ypcrawl/yp/gazetteer"
+)
+
+func open(t testing.TB, cfg Config) *Directory {
+	t.Helper()
+	g, err := gazetteer.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := New(cfg, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// census counts what the pages of a selection show.
+type census struct {
+	d      *Directory
+	counts map[string]int
+	times  map[key]int
+	where  map[key]map[string]bool // target → seen
+	sites  map[string]int          // chain website → branches
+}
+
+func (c *census) note(what string, yes bool) {
+	if yes {
+		c.counts[what]++
+	} else {
+		c.counts[what] += 0
+	}
+}
+
+func (c *census) target(t *target) {
+	c.note("empty target", t.total == 0)
+	c.note("one page only", t.total > 0 && t.total <= perPage)
+	c.note("full last page", t.total > 0 && t.total%perPage == 0)
+	c.note("more pages than the tier reads", t.pages() > gazetteer.TierPages(t.place.Tier))
+	c.note("over a thousand results", t.total > 1000)
+	c.note("past the end: last page again", t.repeats)
+	c.note("past the end: not found", !t.repeats)
+	c.note("skin modern", t.skin == skinModern)
+	c.note("skin entity", t.skin == skinEntity)
+	c.note("skin 2019", t.skin == skin2019)
+	c.note("skin 2013", t.skin == skin2013)
+	for n := 1; n <= min(t.pages(), gazetteer.TierPages(t.place.Tier)); n++ {
+		c.page(t, n)
+	}
+}
+
+func (c *census) page(t *target, n int) {
+	keys := c.d.page(t, n, nil)
+	if len(keys) != min(perPage, t.total-(n-1)*perPage) {
+		c.counts["page of a wrong length"]++
+	}
+	onPage := make(map[key]bool)
+	for _, k := range keys {
+		if onPage[k] {
+			c.counts["twice on one page"]++
+		}
+		onPage[k] = true
+		b := c.d.business(k)
+		c.note("listing of a neighbour", k.place != t.place.index)
+		c.note("listing of another category", k.cat != t.cat)
+		c.note("listing of an earlier page", k.place == t.place.index && k.cat == t.cat && k.n < (n-1)*perPage)
+		if c.times[k]++; c.times[k] == 1 {
+			c.business(&b)
+		}
+		if c.where[k] == nil {
+			c.where[k] = make(map[string]bool)
+		}
+		c.where[k][t.place.Slug+trades[t.cat].name] = true
+	}
+	center, aside := c.d.ads(t, n, nil)
+	for _, k := range append(center, aside...) {
+		b := c.d.business(k)
+		c.note("ad that is organic too", onPage[k])
+		c.note("nationwide ad", k.place == nationwide)
+		c.note("ad without a link", !b.adLinks())
+	}
+}
+
+func (c *census) business(b *business) {
+	a := &b.address
+	c.note("address with street and ZIP", a.kind == addressFull)
+	c.note("address with ZIP+4", a.kind == addressZip4)
+	c.note("address without ZIP", a.kind == addressNoZip)
+	c.note("address of a city only", a.kind == addressCity)
+	c.note("service area", a.kind == addressServes)
+	c.note("double spaces", strings.Contains(a.street, "  "))
+	c.note("comma in the street", strings.Contains(a.street, ","))
+	c.note("no phone", b.phone == "")
+	c.note("chain", b.chain)
+	c.note("twin", b.twin)
+	c.note("id differs from lid", b.id != b.lid)
+	c.website(b.website)
+	if b.chain {
+		c.sites[b.website]++
+	}
+	c.note("rating", b.stars > 0)
+	c.note("no rating", b.stars == 0)
+	c.note("years", b.years > 0)
+	c.note("price", b.price != "")
+	c.note("snippet of the business", strings.HasPrefix(b.snippet, ownWords))
+	c.note("other snippet", b.snippet != "" && !strings.HasPrefix(b.snippet, ownWords))
+	c.note("hours", b.hours != nil)
+	c.note("claimed", b.claimed == claimYes)
+	c.note("unclaimed", b.claimed == claimNo)
+	c.note("claim unsaid", b.claimed == claimUnsaid)
+	c.note("repeated label", len(distinct(b.labels)) < len(b.labels))
+	c.note("image relative to the protocol", strings.HasPrefix(b.image, "//"))
+	c.note("image loaded late", strings.HasPrefix(b.image, "/media/"))
+	c.note("double hyphen in the slug", strings.Contains(b.path, "--"))
+	c.name(b.name)
+}
+
+func (c *census) website(w string) {
+	site, ok := yp.CanonicalWebsite(w)
+	c.note("no website", w == "")
+	c.note("website", ok && !site.Shared)
+	c.note("website on a shared host", ok && site.Shared)
+	c.note("website with tracking", strings.Contains(w, "utm_"))
+	c.note("website link into the directory", strings.HasPrefix(w, "/"))
+	c.note("website with a port", strings.Contains(w, ":80/"))
+	c.note("website in capitals", strings.HasPrefix(w, "HTTP:"))
+}
+
+func (c *census) name(name string) {
+	c.note("name with &", strings.Contains(name, "&"))
+	c.note("name with '", strings.Contains(name, "'"))
+	c.note("name with <", strings.Contains(name, "<"))
+	c.note("name with quotes", strings.Contains(name, `"`))
+	c.note("name with accents", strings.ContainsAny(name, "ñéöü"))
+	c.note("name beyond Latin-1", strings.ContainsAny(name, "☕北"))
+	c.note("name that Clean mends", yp.Clean(name) != name)
+	c.note("name with an escape", strings.Contains(name, "\x1b"))
+	c.note("very long name", len(name) > 100)
+	for _, word := range []string{"CAPTCHA", "Cloudflare", "Blocked", "Banned", "Access Denied"} {
+		c.note("name with "+word, strings.Contains(name, word))
+	}
+}
+
+// TestCensus: every oddity appears in the default selection of two states.
+func TestCensus(t *testing.T) {
+	t.Parallel()
+	for _, seed := range []int64{0, 1} {
+		c := &census{d: open(t, Config{Seed: seed}), counts: make(map[string]int), times: make(map[key]int), where: make(map[key]map[string]bool), sites: make(map[string]int)}
+		for _, target := range c.d.selected(Selection{States: []string{"CA", "TX"}}) {
+			c.target(&target)
+		}
+		for _, n := range c.times {
+			c.note("listing met more than once", n > 1)
+		}
+		for _, w := range c.where {
+			c.note("listing met in more than one target", len(w) > 1)
+		}
+		for _, n := range c.sites {
+			c.note("chain with several branches", n > 5)
+		}
+		for what, n := range c.counts {
+			t.Logf("seed %d: %6d %s", seed, n, what)
+			if n == 0 {
+				t.Errorf("seed %d: no case of %q", seed, what)
+			}
+		}
+		for _, never := range []string{"twice on one page", "page of a wrong length"} {
+			if c.counts[never] > 0 {
+				t.Errorf("seed %d: %d cases of %q", seed, c.counts[never], never)
+			}
+		}
+	}
+}
+
+func TestIDs(t *testing.T) {
+	t.Parallel()
+	inverse := idInverse()
+	for _, k := range []key{{0, 0, 0}, {1, 2, 3}, {15_855, 4, maxLocal - 1}, {nationwide, 4, 5}, {12_345, 1, 2_047}} {
+		if got, ok := keyOf(k.id(), inverse); !ok || got != k {
+			t.Errorf("%+v: id %d reads back as %+v, %v", k, k.id(), got, ok)
+		}
+	}
+	for _, id := range []int64{-1, 0, 1, idOffset, idPrime + idOffset, 1 << 62} {
+		if k, ok := keyOf(id, inverse); ok {
+			t.Errorf("id %d reads as %+v", id, k)
+		}
+	}
+}
+
+// TestTruthCompanies: twins and chains are joined, sharers of a phone and an
+// address are not.
+func TestTruthCompanies(t *testing.T) {
+	t.Parallel()
+	listings := []yp.Listing{
+		{ID: "1", Name: "Acme", PhoneE164: "+13105550001", Street: "1 Main St", PostalCode: "90001"},
+		{ID: "2", Name: "Acme Inc", Street: "1 Main Street", PostalCode: "90001-1234", Website: "https://acme.example"},
+		{ID: "3", Name: "Bolt", PhoneE164: "+13105550001", Street: "1 Main St", PostalCode: "90001"},
+		{ID: "4", Name: "Other", Website: "https://acme.example"},
+		{ID: "5", Name: "Page", Website: "https://facebook.com/a"},
+		{ID: "6", Name: "Page 2", Website: "https://facebook.com/a"},
+	}
+	var got []string
+	for _, c := range companies(listings) {
+		got = append(got, c.Name+"="+strings.Join(c.Listings, "+"))
+	}
+	if want := "Acme=1+2+4 Bolt=3 Page=5 Page 2=6"; strings.Join(got, " ") != want {
+		t.Errorf("companies %v, want %s", got, want)
+	}
+}
+
+// TestChromeIsASCII: the frame stands in pages of any charset.
+func TestChromeIsASCII(t *testing.T) {
+	t.Parallel()
+	d := open(t, Config{})
+	for _, p := range d.set.pieces {
+		if i := strings.IndexFunc(p.text, func(r rune) bool { return r >= 0x80 }); i >= 0 {
+			t.Errorf("not ASCII: %.60q", p.text[i:])
+		}
+	}
+}
+
+func TestTemplateErrors(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"[[nothing]]", "[[?name]]open", "[[/]]", "a[[?name]]b[[/]]c[[/]]"} {
+		ts := &templates{byText: make(map[string]int)}
+		if _, err := ts.parse("x", text); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}
+
+// TestHoldEndsWithClient: an injected timeout lasts until the client goes.
+func TestHoldEndsWithClient(t *testing.T) {
+	t.Parallel()
+	d := open(t, Config{Fail: map[string]float64{failTimeout: 1}})
+	r := httptest.NewRequest(http.MethodGet, "/austin-tx", nil)
+	ctx, cancel := context.WithCancel(r.Context())
+	cancel()
+	defer func() {
+		if recover() != http.ErrAbortHandler {
+			t.Error("the connection was not aborted")
+		}
+		if n := d.Stats().ByFailure[failTimeout]; n != 1 {
+			t.Errorf("%d timeouts counted, want 1", n)
+		}
+	}()
+	d.ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
+}
