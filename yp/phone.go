@@ -39,6 +39,7 @@ func CanonicalPhone(s string) (e164 string, ok bool) {
 type dialed struct {
 	digits  [12]byte // one more than the longest number, to tell it is too long
 	n       int
+	spelled bool // letters stand for some of the digits
 	plus    bool // an international prefix stands before the first digit
 	foreign bool // a character that no number of ours has
 }
@@ -50,11 +51,8 @@ func (d *dialed) read(s string) {
 		case '0' <= c && c <= '9':
 			d.add(c)
 		case isLetter(c):
-			if d.complete() || d.n > 0 && !d.vanity(s[i:]) {
+			if !d.letter(s, i) {
 				return
-			}
-			if d.n > 0 {
-				d.add(keypad[c|0x20-'a'])
 			}
 		case c == '+':
 			d.plus = d.plus || d.n == 0
@@ -83,21 +81,35 @@ func (d *dialed) complete() bool {
 	return d.n == 10 && d.digits[0] != '1' || d.n == 11
 }
 
-// vanity reports whether a letter stands for a digit at this point: after the
-// area code and before the end of the number, and not in the word "ext".
-func (d *dialed) vanity(rest string) bool {
-	n := d.n
-	if n > 0 && d.digits[0] == '1' {
-		n--
+// letter takes the letter s[i], and reports whether to read on. Before the
+// first digit letters say what the number is for; after the area code they
+// stand for digits ("1-800-FLOWERS"), of which a name may have too many; else
+// they begin an extension or other text.
+func (d *dialed) letter(s string, i int) bool {
+	switch {
+	case d.n == 0:
+	case extension(s, i):
+		return false
+	case d.complete():
+		return d.spelled
+	case d.n < 3 || d.n == 7 && d.digits[0] != '1' && !d.spelled: // no area code, or a local number
+		return false
+	default:
+		d.spelled = true
+		d.add(keypad[s[i]|0x20-'a'])
 	}
-	if n < 3 || n > 9 {
+	return true
+}
+
+// extension reports whether the word "x" or one with "ext" begins at s[i].
+func extension(s string, i int) bool {
+	if i > 0 && isLetter(s[i-1]) {
 		return false
 	}
-	if len(rest) >= 3 && strings.EqualFold(rest[:3], "ext") {
-		return false
+	if len(s)-i >= 3 && strings.EqualFold(s[i:i+3], "ext") {
+		return true
 	}
-	single := len(rest) < 2 || !isLetter(rest[1])
-	return !(single && rest[0]|0x20 == 'x')
+	return s[i]|0x20 == 'x' && (i+1 == len(s) || !isLetter(s[i+1]))
 }
 
 // percent takes a %XX of a tel: address as the separator it nearly always is,

@@ -1,0 +1,76 @@
+package yp
+
+import (
+	"regexp"
+	"testing"
+)
+
+func TestCitySlug(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ city, state, want string }{
+		{"Los Angeles", "CA", "los-angeles-ca"},
+		{"St. Louis", "MO", "saint-louis-mo"},
+		{"St Louis", "mo", "saint-louis-mo"},
+		{"Saint Louis", "MO", "saint-louis-mo"},
+		{"Ft. Worth", "TX", "fort-worth-tx"},
+		{"Fort Worth", "TX", "fort-worth-tx"},
+		{"Mt. Vernon", "NY", "mount-vernon-ny"},
+		{"Winston-Salem", "NC", "winston-salem-nc"},
+		{"Washington", "DC", "washington-dc"},
+		{"Coeur d'Alene", "ID", "coeur-d-alene-id"},
+		{"Coeur d’Alene", "ID", "coeur-d-alene-id"},
+		{"O'Fallon", "IL", "o-fallon-il"},
+		{"Cañon City", "CO", "canon-city-co"},
+		{"Kapa‘a", "HI", "kapaa-hi"},
+		{"‘Āhuimanu", "HI", "ahuimanu-hi"},
+		{"Town 'n' Country", "FL", "town-n-country-fl"},
+		{"Stratford", "CT", "stratford-ct"},
+		{"Mtn View", "CA", "mtn-view-ca"},
+		{"Port St. Lucie", "FL", "port-st-lucie-fl"},
+		{"  Los   Angeles  ", " CA ", "los-angeles-ca"},
+		{"", "CA", "ca"},
+	} {
+		t.Run(test.city, func(t *testing.T) {
+			t.Parallel()
+			if got := CitySlug(test.city, test.state); got != test.want {
+				t.Errorf("CitySlug(%q, %q) = %q, want %q", test.city, test.state, got, test.want)
+			}
+			if got := string(AppendCitySlug([]byte("x/"), test.city, test.state)); got != "x/"+test.want {
+				t.Errorf("AppendCitySlug after x/ = %q", got)
+			}
+		})
+	}
+}
+
+func TestCategorySlug(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"Plumbers":                     "plumbers",
+		"Auto Repair & Service":        "auto-repair-service",
+		"Heating/Air Conditioning":     "heating-air-conditioning",
+		"Cafés":                        "cafes",
+		"24-Hour Locksmiths":           "24-hour-locksmiths",
+		"-- A.B.C. --":                 "abc",
+		"日本":                           "",
+		"Attorneys (Criminal Defense)": "attorneys-criminal-defense",
+		"a\x00b\xff":                   "a-b",
+	} {
+		if got := CategorySlug(in); got != want {
+			t.Errorf("CategorySlug(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzSlug(f *testing.F) {
+	textSeeds(f)
+	form := regexp.MustCompile(`^([a-z0-9]+(-[a-z0-9]+)*)?$`)
+	f.Fuzz(func(t *testing.T, s string) {
+		slug := Slug(s)
+		if !form.MatchString(slug) || Slug(slug) != slug {
+			t.Errorf("Slug(%q) = %q, then %q", s, slug, Slug(slug))
+		}
+		if city := CitySlug(s, "CA"); !form.MatchString(city) {
+			t.Errorf("CitySlug(%q) = %q", s, city)
+		}
+	})
+}
