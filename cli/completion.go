@@ -67,7 +67,7 @@ func installCompletion(app *cli.App, args []string) []string {
 		return []string{args[0], completionMark}
 	}
 	answer := func(c *cli.Context) {
-		for _, word := range candidates(appLevel(app), words) {
+		for _, word := range candidates(levels{appLevel(app)}, words) {
 			_, _ = fmt.Fprintln(c.App.Writer, word) // a shell that hung up wants no more
 		}
 	}
@@ -85,11 +85,11 @@ func eachCommand(cmds []*cli.Command, f func(*cli.Command)) {
 
 // candidates lists what may come after words. A last word that begins with a
 // dash may be unfinished; the shell filters.
-func candidates(at level, words []string) []string {
+func candidates(at levels, words []string) []string {
 	var pending flagShape // the flag whose values stand at the end
 	for i, word := range words {
-		if sub, ok := at.subs[word]; ok && pending.kind != valueFlag {
-			at, pending = sub(), flagShape{}
+		if sub, ok := at.last().subs[word]; ok && pending.kind != valueFlag {
+			at, pending = append(at, sub()), flagShape{}
 			continue
 		}
 		unfinished := i == len(words)-1 && word == "-"
@@ -100,7 +100,7 @@ func candidates(at level, words []string) []string {
 			continue
 		}
 		name, _, hasValue := splitFlag(word)
-		pending = at.flags[name]
+		pending, _ = at.find(name)
 		if hasValue {
 			pending = flagShape{}
 		}
@@ -111,21 +111,23 @@ func candidates(at level, words []string) []string {
 	if pending.kind == valueFlag {
 		return valuesFor(pending)
 	}
-	return append(valuesFor(pending), at.subNames()...)
+	return append(valuesFor(pending), at.last().subNames()...)
 }
 
-// flagNames lists the flags of a level that are not on the line yet, and those
-// that may be there again.
-func (l level) flagNames(words []string) []string {
+// flagNames lists the flags that are not on the line yet, and those that may
+// be there again; those of outer commands may stand here too, see Expand.
+func (ls levels) flagNames(words []string) []string {
 	var names []string
-	for name, f := range l.flags {
-		given := slices.Contains(words[:len(words)-1], dashed(name))
-		if name == f.name && (!given || f.kind == multiFlag) {
-			names = append(names, dashed(name))
+	for _, l := range ls {
+		for name, f := range l.flags {
+			given := slices.Contains(words[:len(words)-1], dashed(name))
+			if name == f.name && (!given || f.kind == multiFlag) {
+				names = append(names, dashed(name))
+			}
 		}
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
 func (l level) subNames() []string {

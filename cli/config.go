@@ -73,7 +73,7 @@ func readConfig(path string, explicit bool) (*yaml.Node, error) {
 	if err := dec.Decode(&more); !errors.Is(err, io.EOF) {
 		return nil, Usagef("%s: a second document (after ---) is not read; keep one", path)
 	}
-	root := resolve(doc.Content[0])
+	root := unalias(doc.Content[0])
 	if isNull(root) {
 		return nil, nil
 	}

@@ -21,7 +21,9 @@ const completionMark = "--generate-bash-completion"
 // begins with a dash needs "--flag=-value". "--states=CA TX" is an error at a
 // command that takes no arguments of its own. Flags after a command's own
 // arguments ("sources show demo --json") are moved before them, since the
-// library reads no flag beyond the first argument.
+// library reads no flag beyond the first argument; and flags of the program or
+// of a group after a subcommand's name ("run --db my.db") before that name,
+// where the library reads them.
 //
 // args[0] is the program's name. A command line that asks for completions is
 // returned as it is. Errors are UsageErrors.
@@ -29,7 +31,8 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 	if len(args) == 0 || completing(args) {
 		return args, nil
 	}
-	e := expander{at: appLevel(app), in: args[1:], out: []string{args[0]}}
+	e := expander{in: args[1:]}
+	e.enter(appLevel(app), args[0])
 	for len(e.in) > 0 && !e.stopped {
 		if err := e.step(); err != nil {
 			return nil, err
@@ -44,11 +47,23 @@ func completing(args []string) bool {
 
 // expander walks a command line once, from left to right.
 type expander struct {
-	at       level
-	in       []string // still to be read
-	out      []string // rewritten so far
-	operands []string // a leaf command's own arguments, which go behind its flags
-	stopped  bool     // what is left in `in` is copied as it is
+	at       levels
+	in       []string   // still to be read
+	out      [][]string // for each level its name and its flags, rewritten
+	operands []string   // a leaf command's own arguments, which go behind its flags
+	stopped  bool       // what is left in `in` is copied as it is
+}
+
+// enter goes down to a command.
+func (e *expander) enter(l level, name string) {
+	e.at = append(e.at, l)
+	e.out = append(e.out, []string{name})
+	e.stopped = l.raw
+}
+
+// emit adds to the flags of the level at depth.
+func (e *expander) emit(depth int, args ...string) {
+	e.out[depth] = append(e.out[depth], args...)
 }
 
 func (e *expander) step() error {
@@ -66,13 +81,12 @@ func (e *expander) step() error {
 
 // word reads a subcommand's name or a leaf command's own argument.
 func (e *expander) word(arg string) {
-	if sub, ok := e.at.subs[arg]; ok {
-		e.at = sub()
-		e.out, e.in = append(e.out, arg), e.in[1:]
-		e.stopped = e.at.raw
+	if sub, ok := e.at.last().subs[arg]; ok {
+		e.enter(sub(), arg)
+		e.in = e.in[1:]
 		return
 	}
-	if !e.at.leaf { // an unknown command: the library's to report
+	if !e.at.last().leaf { // an unknown command: the library's to report
 		e.stopped = true
 		return
 	}
@@ -82,44 +96,49 @@ func (e *expander) word(arg string) {
 // flag reads a flag and its values.
 func (e *expander) flag(arg string) error {
 	name, value, hasValue := splitFlag(arg)
-	f, known := e.at.flags[name]
+	f, depth := e.at.find(name) // an unknown one stays where it is, for the library to report
 	e.in = e.in[1:]
 	switch {
-	case known && f.kind == multiFlag:
-		return e.multi(f.name, value, hasValue)
-	case known && f.kind == valueFlag && !hasValue && len(e.in) > 0:
-		e.out = append(e.out, arg, e.in[0]) // the library takes any next word, so must we
+	case f.kind == multiFlag && hasValue:
+		e.emit(depth, "--"+f.name+"="+value)
+		return e.checkStray(f.name, value)
+	case f.kind == multiFlag:
+		return e.multi(depth, f.name)
+	case f.kind == valueFlag && !hasValue && len(e.in) > 0:
+		e.emit(depth, arg, e.in[0]) // the library takes any next word, so must we
 		e.in = e.in[1:]
 	default:
-		e.out = append(e.out, arg)
+		e.emit(depth, arg)
 	}
 	return nil
 }
 
 // multi emits one --name=value for each value, always under the canonical
 // name: the library refuses two names of one flag on a line.
-func (e *expander) multi(name, value string, hasValue bool) error {
-	values := []string{value}
-	if !hasValue {
-		values = e.takeValues()
-	}
+func (e *expander) multi(depth int, name string) error {
+	values := e.takeValues()
 	if len(values) == 0 {
 		return Usagef("flag --%s needs a value", name)
 	}
 	for _, v := range values {
-		e.out = append(e.out, "--"+name+"="+v)
-	}
-	if hasValue && e.at.leaf && !e.at.operands && len(e.in) > 0 && !isFlag(e.in[0]) {
-		stray := e.in[0]
-		return Usagef("unexpected argument %q after --%s=...: write --%s %q %q, or repeat --%s",
-			stray, name, name, value, stray, name)
+		e.emit(depth, "--"+name+"="+v)
 	}
 	return nil
 }
 
+// checkStray refuses "--states=CA TX" where TX can be nothing else.
+func (e *expander) checkStray(name, value string) error {
+	at := e.at.last()
+	if !at.leaf || at.operands || len(e.in) == 0 || isFlag(e.in[0]) {
+		return nil
+	}
+	return Usagef("unexpected argument %q after --%s=...: write --%s %q %q, or repeat --%s",
+		e.in[0], name, name, value, e.in[0], name)
+}
+
 func (e *expander) takeValues() []string {
 	n := slices.IndexFunc(e.in, func(arg string) bool {
-		_, sub := e.at.subs[arg]
+		_, sub := e.at.last().subs[arg]
 		return sub || isFlag(arg)
 	})
 	if n < 0 {
@@ -133,9 +152,10 @@ func (e *expander) takeValues() []string {
 func (e *expander) finish() []string {
 	rest := e.in
 	if len(e.operands) > 0 && len(rest) > 0 { // rest begins with "--"
-		e.out, rest = append(e.out, "--"), rest[1:]
+		e.emit(len(e.at)-1, "--")
+		rest = rest[1:]
 	}
-	return slices.Concat(e.out, e.operands, rest)
+	return slices.Concat(slices.Concat(e.out...), e.operands, rest)
 }
 
 // isFlag tells whether the library would read arg as a flag or as the end of

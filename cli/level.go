@@ -1,6 +1,10 @@
 package cli
 
-import "github.com/urfave/cli/v2"
+import (
+	"slices"
+
+	"github.com/urfave/cli/v2"
+)
 
 // flagKind says what a flag takes from the command line.
 type flagKind int
@@ -25,6 +29,23 @@ type level struct {
 	leaf     bool // has no subcommands
 	operands bool // takes arguments of its own
 	raw      bool // reads its flags itself
+}
+
+// levels are the commands from the program down to where a walk stands.
+type levels []level
+
+// last is the command where the walk stands.
+func (ls levels) last() level { return ls[len(ls)-1] }
+
+// find returns the flag with a name, and how deep it is declared: the innermost
+// wins. An unknown one is a boolFlag without a name at the last level.
+func (ls levels) find(name string) (f flagShape, depth int) {
+	for depth, l := range slices.Backward(ls) {
+		if f, ok := l.flags[name]; ok {
+			return f, depth
+		}
+	}
+	return flagShape{}, len(ls) - 1
 }
 
 func appLevel(app *cli.App) level {

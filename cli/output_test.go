@@ -72,14 +72,14 @@ func TestConfirm(t *testing.T) {
 		want bool
 		err  string
 	}{
-		"y":                    {in: ttyReader{strings.NewReader("y\n")}, want: true},
-		"Yes":                  {in: ttyReader{strings.NewReader("Yes\n")}, want: true},
-		"n":                    {in: ttyReader{strings.NewReader("n\n")}},
-		"empty line":           {in: ttyReader{strings.NewReader("\n")}},
-		"anything else":        {in: ttyReader{strings.NewReader("yesterday\n")}},
-		"end of input":         {in: ttyReader{strings.NewReader("")}},
-		"--yes":                {in: strings.NewReader(""), yes: true, want: true},
-		"no terminal":          {in: strings.NewReader("y\n"), err: "reset 3 targets: stdin is no terminal to answer from; pass --yes to go on"},
+		"y":                      {in: ttyReader{strings.NewReader("y\n")}, want: true},
+		"Yes":                    {in: ttyReader{strings.NewReader("Yes\n")}, want: true},
+		"n":                      {in: ttyReader{strings.NewReader("n\n")}},
+		"empty line":             {in: ttyReader{strings.NewReader("\n")}},
+		"anything else":          {in: ttyReader{strings.NewReader("yesterday\n")}},
+		"end of input":           {in: ttyReader{strings.NewReader("")}},
+		"--yes":                  {in: strings.NewReader(""), yes: true, want: true},
+		"no terminal":            {in: strings.NewReader("y\n"), err: "reset 3 targets: stdin is no terminal to answer from; pass --yes to go on"},
 		"--yes asks for nothing": {in: ttyReader{strings.NewReader("n\n")}, yes: true, want: true},
 	}
 	for name, tt := range tests {

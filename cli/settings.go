@@ -76,7 +76,7 @@ type configReader struct {
 func (r *configReader) section(node *yaml.Node, s scope, active []string) error {
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, value := node.Content[i], resolve(node.Content[i+1])
+		key, value := node.Content[i], unalias(node.Content[i+1])
 		if seen[key.Value] {
 			return r.errorf(key, "%q is given twice; keep one", key.Value)
 		}
@@ -114,7 +114,7 @@ func (r *configReader) inner(node *yaml.Node, s scope, active []string) error {
 		return nil
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		value := resolve(node.Content[i+1])
+		value := unalias(node.Content[i+1])
 		if sub, ok := s.subs[active[0]]; ok && node.Content[i].Value == active[0] && value.Kind == yaml.MappingNode {
 			return r.section(value, sub(), append([]string{}, active[1:]...))
 		}
@@ -146,7 +146,7 @@ func (r *configReader) values(key, value *yaml.Node) ([]string, error) {
 	}
 	var values []string
 	for _, item := range value.Content {
-		if item = resolve(item); item.Kind != yaml.ScalarNode || isNull(item) {
+		if item = unalias(item); item.Kind != yaml.ScalarNode || isNull(item) {
 			return nil, r.errorf(key, "%s: a list may hold plain values only", key.Value)
 		}
 		values = append(values, item.Value)
@@ -192,8 +192,8 @@ func (r *configReader) errorf(at *yaml.Node, format string, args ...any) error {
 	return Usagef("%s:%d: "+format, append([]any{r.path, at.Line}, args...)...)
 }
 
-// resolve follows a YAML alias.
-func resolve(n *yaml.Node) *yaml.Node {
+// unalias follows a YAML alias.
+func unalias(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
 	}

@@ -46,15 +46,15 @@ func onUsageError(c *cli.Context, err error, _ bool) error {
 	if err == nil {
 		return nil
 	}
-	return Usagef("%s; see '%s --help'", explainFlag(err, c.Command), c.Command.HelpName)
+	return Usagef("%s; see '%s --help'", explainFlag(err, c), c.Command.HelpName)
 }
 
 // explainFlag rewrites an error of the flag package, which has no types for
 // them: the texts are all there is to go by.
-func explainFlag(err error, cmd *cli.Command) string {
+func explainFlag(err error, c *cli.Context) string {
 	text := yp.Printable(err.Error())
 	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		return unknownFlag(name, cmd)
+		return unknownFlag(name, c)
 	}
 	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		return fmt.Sprintf("flag %s needs a value", dashed(strings.TrimLeft(name, "-")))
@@ -66,9 +66,15 @@ func explainFlag(err error, cmd *cli.Command) string {
 	return text
 }
 
-func unknownFlag(name string, cmd *cli.Command) string {
+func unknownFlag(name string, c *cli.Context) string {
 	text := "unknown flag " + dashed(name)
-	if near, ok := yp.Nearest(name, longNames(cmd.Flags)); ok {
+	var names []string
+	for _, up := range c.Lineage() {
+		if up.Command != nil {
+			names = append(names, longNames(up.Command.Flags)...)
+		}
+	}
+	if near, ok := yp.Nearest(name, names); ok {
 		text += ": did you mean --" + near + "?"
 	}
 	return text
