@@ -16,12 +16,15 @@ import (
 type hooks struct {
 	resolver *net.Resolver  // nil = the system's
 	roots    *x509.CertPool // nil = the system's
+
+	// dial, if set, takes the place of the network.
+	dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 // connector opens connections: guarded at dial time, with TLS done here so
 // that its failures can be told from others.
 type connector struct {
-	resolver   *net.Resolver
+	hooks
 	tls        *tls.Config
 	dialLimit  time.Duration
 	tlsTimeout time.Duration
@@ -33,14 +36,14 @@ type connector struct {
 // the proxy's, not the host's.
 func newTransport(cfg Config, h hooks) *http.Transport {
 	c := &connector{
-		resolver:   h.resolver,
+		hooks:      h,
 		tls:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: h.roots, NextProtos: []string{"h2", "http/1.1"}},
 		dialLimit:  cfg.DialTimeout,
 		tlsTimeout: cfg.TLSTimeout,
 	}
 	return &http.Transport{
-		DialContext:            c.dial,
-		DialTLSContext:         c.dialTLS,
+		DialContext:            c.connect,
+		DialTLSContext:         c.connectTLS,
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
 		DisableCompression:     true,
@@ -54,10 +57,13 @@ func newTransport(cfg Config, h hooks) *http.Transport {
 	}
 }
 
-// dial opens a TCP connection to addr ("host:port"). Every address that the
+// connect opens a TCP connection to addr ("host:port"). Every address that the
 // host resolves to is checked just before it is connected to: what was
 // resolved is what is dialled, so a name can't be rebound in between.
-func (c *connector) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+func (c *connector) connect(ctx context.Context, network, addr string) (net.Conn, error) {
+	if c.dial != nil {
+		return c.dial(ctx, network, addr)
+	}
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, fmt.Errorf("dial %s: %w", addr, err)
@@ -77,8 +83,8 @@ func (c *connector) dial(ctx context.Context, network, addr string) (net.Conn, e
 	return d.DialContext(ctx, network, addr)
 }
 
-func (c *connector) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
-	raw, err := c.dial(ctx, network, addr)
+func (c *connector) connectTLS(ctx context.Context, network, addr string) (net.Conn, error) {
+	raw, err := c.connect(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,168 @@
+package fetch
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"ypcrawl/yp"
+)
+
+const chrome = `<div id="main-header">The Real Yellow Pages</div><div class="search-results organic"><h2 class="n">`
+
+func TestChallenge(t *testing.T) {
+	t.Parallel()
+	filler := strings.Repeat("<p>Plumber in Reno</p>", 2000) // over smallPage
+	some := strings.Repeat("<p>Plumber in Reno</p>", 300)    // over tinyPage
+	justAMoment := `<!DOCTYPE html><html><head><title>Just a moment...</title></head><body><script>window._cf_chl_opt={}</script>` + some
+	hardBlock := `<html><head><title>Attention Required! | Cloudflare</title></head><body><div id="cf-wrapper"><div id="cf-error-details"><h1>Sorry, you have been blocked</h1>`
+	cf52x := `<html><head><title>acme.com | 522: Connection timed out</title></head><body><div id="cf-wrapper"><div id="cf-error-details">`
+	none := http.Header{}
+	tests := []struct {
+		name   string
+		status int
+		header http.Header
+		body   string
+		want   string // vendor
+	}{
+		{"Cloudflare header, 403", 403, http.Header{"Cf-Mitigated": {"challenge"}}, "x", "cloudflare"},
+		{"Cloudflare header, 429", 429, http.Header{"Cf-Mitigated": {"challenge"}}, "x", "cloudflare"},
+		{"Cloudflare header, 503", 503, http.Header{"Cf-Mitigated": {"challenge"}}, "x", "cloudflare"},
+		{"Cloudflare page, 403", 403, none, justAMoment, "cloudflare"},
+		{"Cloudflare page, 503", 503, none, justAMoment, "cloudflare"},
+		{"Cloudflare page, 429", 429, none, justAMoment, "cloudflare"},
+		{"Cloudflare page, 200", 200, none, justAMoment, "cloudflare"},
+		{"Cloudflare page, 404", 404, none, justAMoment, "cloudflare"},
+		{"Cloudflare title on a big 200", 200, none, "<title>Just a moment...</title>" + filler, "cloudflare"},
+		{"Cloudflare title with an ellipsis", 200, none, "<TITLE>\n Just a moment… </TITLE>" + filler, "cloudflare"},
+		{"Cloudflare hard block, 403", 403, none, hardBlock, "cloudflare"},
+		{"Cloudflare hard block, 200", 200, none, hardBlock, "cloudflare"},
+		{"Turnstile, 403", 403, none, `<script src="https://challenges.cloudflare.com/turnstile/v0/api.js">`, "cloudflare"},
+		{"challenge form, 503", 503, none, `<form id="challenge-form">`, "cloudflare"},
+		{"Verify you are human, 403", 403, none, "<p>Verify you are human by completing the action below.", "cloudflare"},
+		{"DataDome header, 403", 403, http.Header{"X-Datadome": {"protected"}}, "x", "datadome"},
+		{"DataDome other header, 403", 403, http.Header{"X-Datadome-Cid": {"abc"}}, "x", "datadome"},
+		{"DataDome JSON, 403", 403, none, `{"url":"https://geo.captcha-delivery.com/captcha/?x"}`, "datadome"},
+		{"DataDome page, 200", 200, none, `<html><script src="https://ct.captcha-delivery.com/c.js"></script>`, "datadome"},
+		{"PerimeterX, 403", 403, none, `<div id="px-captcha"></div>`, "perimeterx"},
+		{"PerimeterX, 200", 200, none, some + `<div id="px-captcha"></div>`, "perimeterx"},
+		{"PerimeterX words, 403", 403, none, "<h1>Press & Hold to confirm you are a human", "perimeterx"},
+		{"PerimeterX title", 200, none, "<title>Access to this page has been denied.</title>" + filler, "perimeterx"},
+		{"Akamai, 403", 403, http.Header{"Server": {"AkamaiGHost"}}, "Access Denied", "akamai"},
+		{"Akamai reference, 403", 403, none, "Access Denied https://errors.edgesuite.net/18.aa", "akamai"},
+		{"Imperva script alone, 200", 200, none, `<html><script src="/_Incapsula_Resource?SWJIYLWA=1"></script></html>`, "imperva"},
+		{"Imperva incident, 200", 200, none, "<html>" + some + "Request unsuccessful. Incapsula incident ID: 1-2", "imperva"},
+		{"Imperva, 403", 403, none, some + `<iframe src="/_Incapsula_Resource?CWUDNSAI=1">`, "imperva"},
+		{"Imperva title", 200, none, "<title>Pardon Our Interruption</title>" + filler, "imperva"},
+		{"Kasada, 429", 429, http.Header{"X-Kpsdk-Ct": {"0A"}}, "x", "kasada"},
+		{"Kasada, 403", 403, http.Header{"X-Kpsdk-R": {"1"}}, "x", "kasada"},
+		{"Kasada script, 200", 200, none, `<html><script>window.KPSDK={};</script><script src="/149e/ips.js"></script>`, "kasada"},
+		{"AWS WAF challenge, 202", 202, http.Header{"X-Amzn-Waf-Action": {"challenge"}}, strings.Repeat("x", 2000), "aws-waf"},
+		{"AWS WAF captcha, 405", 405, http.Header{"X-Amzn-Waf-Action": {"captcha"}}, "x", "aws-waf"},
+		{"AWS WAF script, 202", 202, none, strings.Repeat("x", 2000) + "window.gokuProps = {}", "aws-waf"},
+		{"soft block, 202", 202, none, "", "soft block"},
+		{"soft block, 202 just under", 202, none, strings.Repeat("x", 499), "soft block"},
+
+		{"202 of 500 bytes", 202, none, strings.Repeat("x", 500), ""},
+		{"plain 403", 403, none, some, ""},
+		{"plain 429", 429, none, some, ""},
+		{"plain 503", 503, none, "<title>503</title>" + some, ""},
+		{"Cloudflare rate limit, 429", 429, none, "<title>Error 1015</title><div id=\"cf-wrapper\"><div id=\"cf-error-details\">", ""},
+		{"Cloudflare origin down, 522", 522, none, cf52x, ""},
+		{"Akamai error, 503", 503, http.Header{"Server": {"AkamaiGHost"}}, "Service Unavailable", ""},
+		{"DataDome protects, 200", 200, http.Header{"X-Datadome": {"protected"}, "Set-Cookie": {"datadome=abc"}}, chrome, ""},
+		{"DataDome protects, 429", 429, http.Header{"X-Datadome": {"protected"}}, "slow down", ""},
+		{"Cloudflare serves, 200", 200, http.Header{"Server": {"cloudflare"}, "Cf-Ray": {"1"}, "Set-Cookie": {"__cf_bm=x", "cf_clearance=y"}}, chrome, ""},
+		{"Cloudflare serves, 404", 404, http.Header{"Server": {"cloudflare"}}, chrome, ""},
+		{"Kasada protects, 200", 200, http.Header{"X-Kpsdk-Ct": {"0A"}}, chrome, ""},
+		{"Akamai serves, 200", 200, http.Header{"Server": {"AkamaiGHost"}}, chrome, ""},
+		{"Cloudflare's quiet script", 200, none, chrome + `<script>window.__CF$cv$params={r:1}</script><script src="/cdn-cgi/challenge-platform/scripts/jsd/main.js">`, ""},
+		{"Cloudflare's quiet script, 403", 403, none, some + `window.__CF$cv$params={r:1}; /cdn-cgi/challenge-platform/scripts/jsd/main.js`, ""},
+		{"a form with a Turnstile", 200, none, chrome + `<script src="https://challenges.cloudflare.com/turnstile/v0/api.js"></script>`, ""},
+		{"a form with a Turnstile, 404", 404, none, chrome + `<script src="https://challenges.cloudflare.com/turnstile/v0/api.js"></script>`, ""},
+		{"Imperva's script in a page", 200, none, "<html>" + chrome + some + `<script src="/_Incapsula_Resource?SWJIYLWA=1"></script>`, ""},
+		{"names of businesses", 200, none, chrome + "Captcha Cafe, Cloudflare Plumbing, Blocked Drains, Banned Books, Press &amp; Hold Laundry, Just a Moment Photography, Access Denied Locksmiths", ""},
+		{"a business in the title", 200, none, "<title>Just a Moment Photography in Reno, NV | The Real Yellow Pages</title>" + filler, ""},
+		{"markers deep in a big page", 200, none, filler + "_cf_chl_opt px-captcha captcha-delivery.com", ""},
+		{"title deep in a big page", 200, none, filler + "<title>Just a moment...</title>", ""},
+		{"a robots.txt that names a path", 200, none, "User-agent: *\nDisallow: /_Incapsula_Resource\n", ""},
+		{"a redirect", 301, none, "_cf_chl_opt", ""},
+		{"nothing", 200, none, "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := challenge(tt.status, tt.header, []byte(tt.body)); got != tt.want {
+				t.Errorf("vendor %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// Through the client: headers and body as sent, compressed too.
+func TestChallengeIsABlock(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, header, value, body string
+		status                    int
+	}{
+		{"429 with cf-mitigated", "cf-mitigated", "challenge", "x", 429},
+		{"403 page", "X", "y", "<title>Just a moment...</title>", 403},
+		{"200 page", "X", "y", "<title>Just a moment...</title>", 200},
+		{"202 challenge", "x-amzn-waf-action", "challenge", "", 202},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, noRobots(), func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set(tt.header, tt.value)
+				w.Header().Set("Content-Encoding", "gzip")
+				w.WriteHeader(tt.status)
+				_, _ = w.Write(compress(t, "gzip", []byte(tt.body)))
+			})
+			e := s.failure(t, "/")
+			if e.Class != yp.ClassChallenge || e.Code() != yp.CodeBlockedProxy || !errors.Is(e, ErrChallenge) || e.Retryable() || e.Status != tt.status {
+				t.Errorf("error %v", e)
+			}
+			if e.RetryAfter != 0 {
+				t.Errorf("a challenge is no rate limit: hold of %s", e.RetryAfter)
+			}
+		})
+	}
+}
+
+func FuzzChallenge(f *testing.F) {
+	f.Add(200, "Server", "cloudflare", "<title>Just a moment...</title>")
+	f.Add(403, "X-Datadome", "1", "<title")
+	f.Add(503, "Cf-Mitigated", "challenge", "<TITLE>x")
+	f.Fuzz(func(t *testing.T, status int, name, value, body string) {
+		h := http.Header{name: {value}}
+		got := challenge(status, h, []byte(body))
+		if got != "" && status >= 300 && status < 400 && challengeHeader(status, h) == "" && challengeTitle(status, []byte(body)) == "" {
+			t.Errorf("a redirect is %q", got)
+		}
+		if again := challenge(status, h, []byte(body)); again != got {
+			t.Errorf("%q, then %q", got, again)
+		}
+		// Large pages are judged by their start alone.
+		if page := body + strings.Repeat(" ", smallPage); ordinary(status) &&
+			challenge(status, h, []byte(page)) != challenge(status, h, []byte(page+"_cf_chl_opt px-captcha <title>Just a moment...</title>")) {
+			t.Error("the end of a large page counts")
+		}
+	})
+}
+
+func BenchmarkChallenge(b *testing.B) {
+	h := http.Header{"Server": {"cloudflare"}, "Content-Type": {"text/html"}}
+	for name, body := range map[string][]byte{"page 250 KB": htmlPage(250 << 10), "page 31 KB": htmlPage(31 << 10)[:31<<10]} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if challenge(200, h, body) != "" {
+					b.Fatal("a challenge")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,193 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ypcrawl/yp"
+)
+
+func TestFence(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, from, location, want string // want "" = refused
+	}{
+		{"same host", "https://www.acme.com/a", "/b", "https://www.acme.com/b"},
+		{"relative", "https://www.acme.com/a/b", "c?d#e", "https://www.acme.com/a/c?d"},
+		{"no scheme", "https://www.acme.com/", "//acme.com/x", "https://acme.com/x"},
+		{"subdomain", "https://acme.com/", "https://m.acme.com/", "https://m.acme.com/"},
+		{"up to https", "http://acme.com/", "https://acme.com/", "https://acme.com/"},
+		{"http stays http", "http://acme.com/", "http://www.acme.com/", "http://www.acme.com/"},
+		{"capitals and final dot", "https://acme.com/", "https://WWW.ACME.COM./", "https://WWW.ACME.COM./"},
+		{"unicode name", "https://xn--mnchen-3ya.de/", "https://www.münchen.de/", "https://www.m%C3%BCnchen.de/"},
+		{"user and password dropped", "https://acme.com/", "https://u:p@acme.com/", "https://acme.com/"},
+		{"private host, same", "http://127.0.0.1:8080/", "/b", "http://127.0.0.1:8080/b"},
+		{"localhost, same", "http://localhost:8080/", "http://localhost:8080/b", "http://localhost:8080/b"},
+
+		{"down to http", "https://acme.com/", "http://acme.com/", ""},
+		{"other domain", "https://acme.com/", "https://other.com/", ""},
+		{"look-alike", "https://acme.com/", "https://acme.com.other.com/", ""},
+		{"other owner on a shared suffix", "https://a.github.io/", "https://b.github.io/", ""},
+		{"other owner below co.uk", "https://a.co.uk/", "https://b.co.uk/", ""},
+		{"user that looks like the host", "https://acme.com/", "https://acme.com@other.com/", ""},
+		{"javascript", "https://acme.com/", "javascript:alert(1)", ""},
+		{"file", "https://acme.com/", "file:///etc/passwd", ""},
+		{"metadata address", "https://acme.com/", "https://169.254.169.254/latest", ""},
+		{"loopback", "http://acme.com/", "http://127.0.0.1/", ""},
+		{"loopback to another", "http://127.0.0.1/", "http://127.0.0.2/", ""},
+		{"loopback to private", "http://127.0.0.1/", "http://10.0.0.1/", ""},
+		{"loopback to metadata", "http://127.0.0.1/", "http://169.254.169.254/", ""},
+		{"loopback by another name", "http://127.0.0.1/", "http://localhost/", ""},
+		{"malformed", "https://acme.com/", "https://acme.com:port/", ""},
+		{"control character", "https://acme.com/", "/\x01", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			from := parse(t, tt.from)
+			got, err := newFence(from).follow(from, tt.location)
+			switch {
+			case tt.want == "" && !errors.Is(err, ErrRedirectedAway):
+				t.Errorf("got %v, %v; want it refused", got, err)
+			case tt.want != "" && (err != nil || got.String() != tt.want):
+				t.Errorf("got %v, %v; want %s", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestHostKey(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]string{
+		"Acme.com": "acme.com", "acme.com:80": "acme.com", "acme.com:443": "acme.com", "acme.com.": "acme.com",
+		"acme.com:8080": "acme.com:8080", "[::1]:80": "[::1]", "[::1]:8080": "[::1]:8080", "münchen.de": "xn--mnchen-3ya.de",
+	} {
+		if got := keyOf(host); got != want {
+			t.Errorf("%s: %s, want %s", host, got, want)
+		}
+		if again := keyOf(want); again != want {
+			t.Errorf("%s: not stable: %s", want, again)
+		}
+	}
+}
+
+func TestAddress(t *testing.T) {
+	t.Parallel()
+	const no, yes = false, true
+	tests := []struct {
+		addr                string
+		public              bool
+		intranet, literally bool // may demo.local be there; may a base URL name it
+	}{
+		{"93.184.216.34", yes, yes, yes},
+		{"2606:2800:220:1::1", yes, yes, yes},
+		{"127.0.0.1", no, yes, yes},
+		{"127.8.8.8", no, yes, yes},
+		{"::1", no, yes, yes},
+		{"::ffff:127.0.0.1", no, yes, yes},
+		{"10.1.2.3", no, yes, yes},
+		{"172.16.0.1", no, yes, yes},
+		{"172.32.0.1", yes, yes, yes},
+		{"192.168.1.1", no, yes, yes},
+		{"fd00::1", no, yes, yes},
+		{"169.254.169.254", no, no, yes},
+		{"::ffff:169.254.169.254", no, no, yes},
+		{"fe80::1", no, no, yes},
+		{"100.100.100.200", no, no, yes},
+		{"192.0.0.192", no, no, yes},
+		{"0.0.0.0", no, no, yes},
+		{"0.1.2.3", no, no, yes},
+		{"::", no, no, yes},
+		{"224.0.0.1", no, no, yes},
+		{"255.255.255.255", no, no, yes},
+		{"ff02::1", no, no, yes},
+		{"198.18.0.1", no, no, yes},
+		{"64:ff9b::7f00:1", no, no, yes},
+		{"64:ff9b::5db8:d822", yes, yes, yes},
+		{"2002:a9fe:a9fe::1", no, no, yes},
+		{"2002:5db8:d822::1", yes, yes, yes},
+		{"2001:0:1::1", no, no, yes},
+		{"2001:db8::1", no, no, yes},
+	}
+	for _, tt := range tests {
+		a := netip.MustParseAddr(tt.addr)
+		for host, want := range map[string]bool{"acme.com": tt.public, "demo.local": tt.intranet, "localhost": tt.intranet, tt.addr: tt.literally} {
+			err := dialGuard{host: host}.check(a)
+			if (err == nil) != want || (err != nil && !errors.Is(err, ErrRedirectedAway)) {
+				t.Errorf("%s at %s: %v, want allowed %v", host, tt.addr, err, want)
+			}
+		}
+	}
+}
+
+func TestPrivateName(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]bool{
+		"localhost": true, "demo": true, "a.localhost": true, "intranet.local": true, "x.internal": true,
+		"acme.com": false, "a.github.io": false, "github.io": false, "co.uk": false, "127.0.0.1": false, "": false,
+	} {
+		if got := host != "" && privateName(host); got != want && host != "127.0.0.1" {
+			t.Errorf("%s: %v", host, got)
+		}
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	t.Parallel()
+	other := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(other.Close)
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		switch left, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/left/")); {
+		case err == nil && left > 0:
+			http.Redirect(w, r, fmt.Sprintf("/left/%d", left-1), []int{301, 302, 303, 307, 308}[left%5])
+		case r.URL.Path == "/self":
+			http.Redirect(w, r, "/self", http.StatusFound)
+		case r.URL.Path == "/loop/a":
+			http.Redirect(w, r, "/loop/b", http.StatusFound)
+		case r.URL.Path == "/loop/b":
+			http.Redirect(w, r, "/loop/a", http.StatusFound)
+		case r.URL.Path == "/to":
+			http.Redirect(w, r, r.URL.RawQuery, http.StatusFound)
+		default:
+			_, _ = fmt.Fprintf(w, "at %s", r.URL.Path)
+		}
+	}
+	s := newSite(t, noRobots(), handler)
+	r, err := s.get(t, "/left/5")
+	if err != nil || string(r.Body) != "at /left/0" || r.URL.Path != "/left/0" {
+		t.Fatalf("five redirects: %+v, %v", r, err)
+	}
+	r.Release()
+	seen := s.observed()
+	for i, o := range seen {
+		if o.Hop != i || (o.Status >= 300) != (i < 5) || o.Class != "" {
+			t.Errorf("hop %d: observed %+v", i, o)
+		}
+	}
+	if len(seen) != 6 {
+		t.Errorf("%d requests", len(seen))
+	}
+	tests := []struct {
+		path string
+		want error
+	}{
+		{"/left/6", ErrTooManyRedirects},
+		{"/self", ErrTooManyRedirects},
+		{"/loop/a", ErrTooManyRedirects},
+		{"/to?https://other.com/", ErrRedirectedAway},
+		{"/to?http://169.254.169.254/latest/meta-data/", ErrRedirectedAway},
+		{"/to?http://localhost/", ErrRedirectedAway},
+		{"/to?ftp://127.0.0.1/", ErrRedirectedAway},
+	}
+	for _, tt := range tests {
+		if e := s.failure(t, tt.path); !errors.Is(e, tt.want) || e.Class != yp.ClassUnknown || e.Status != 302 && e.Status != 301 {
+			t.Errorf("%s: error %v, status %d", tt.path, e, e.Status)
+		}
+	}
+}

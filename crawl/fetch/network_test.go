@@ -1,0 +1,349 @@
+package fetch
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"ypcrawl/yp"
+)
+
+// fakeDNS answers for the names it knows, each time with the next of their
+// addresses, and NXDOMAIN for the others. No packet leaves the process.
+type fakeDNS struct {
+	mu    sync.Mutex
+	names map[string][]string
+}
+
+func (f *fakeDNS) resolver() *net.Resolver {
+	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go f.serve(server)
+		return client, nil
+	}}
+}
+
+// serve speaks DNS as over TCP: each message with its length before it.
+func (f *fakeDNS) serve(conn net.Conn) {
+	defer conn.Close()
+	for {
+		var size [2]byte
+		if _, err := io.ReadFull(conn, size[:]); err != nil {
+			return
+		}
+		msg := make([]byte, binary.BigEndian.Uint16(size[:]))
+		if _, err := io.ReadFull(conn, msg); err != nil {
+			return
+		}
+		answer, err := f.answer(msg)
+		if err != nil {
+			return
+		}
+		binary.BigEndian.PutUint16(size[:], uint16(len(answer)))
+		if _, err := conn.Write(append(size[:], answer...)); err != nil {
+			return
+		}
+	}
+}
+
+func (f *fakeDNS) answer(query []byte) ([]byte, error) {
+	var m dnsmessage.Message
+	if err := m.Unpack(query); err != nil {
+		return nil, err
+	}
+	m.Response, m.Additionals = true, nil
+	q := m.Questions[0]
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	name := strings.TrimSuffix(q.Name.String(), ".")
+	addrs, known := f.names[name]
+	if !known {
+		m.RCode = dnsmessage.RCodeNameError
+		return m.Pack()
+	}
+	if q.Type == dnsmessage.TypeA {
+		m.Answers = []dnsmessage.Resource{{
+			Header: dnsmessage.ResourceHeader{Name: q.Name, Class: dnsmessage.ClassINET},
+			Body:   &dnsmessage.AResource{A: netip.MustParseAddr(addrs[0]).As4()},
+		}}
+		if len(addrs) > 1 {
+			f.names[name] = addrs[1:]
+		}
+	}
+	return m.Pack()
+}
+
+func TestDNSFailure(t *testing.T) {
+	t.Parallel()
+	c := newClient(noRobots(), hooks{resolver: (&fakeDNS{}).resolver()})
+	defer c.Close()
+	_, err := c.Get(t.Context(), Request{URL: "http://nowhere.invalid/"})
+	if e := asError(t, err); e.Class != yp.ClassDNS || e.Code() != yp.CodeNetworkError || !e.Retryable() {
+		t.Errorf("error %v", e)
+	}
+}
+
+// A public name that leads to a private address is refused when it is
+// dialled, at first or after it was rebound; an intranet's own name is not.
+func TestPrivateAddressByName(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/away" {
+			http.Redirect(w, r, "http://inner.demo.internal:1/", http.StatusFound)
+		}
+	}))
+	t.Cleanup(server.Close)
+	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+	dns := &fakeDNS{names: map[string][]string{
+		"evil.com":            {"127.0.0.1"},
+		"metadata.internal":   {"169.254.169.254"},
+		"www.demo.internal":   {"127.0.0.1"},
+		"inner.demo.internal": {"169.254.169.254"},
+		"demo":                {"127.0.0.1"},
+	}}
+	c := newClient(noRobots(), hooks{resolver: dns.resolver()})
+	t.Cleanup(c.Close)
+	tests := []struct {
+		name, url string
+		refused   bool
+	}{
+		{"public name at loopback", "http://evil.com:" + port + "/", true},
+		{"the same over TLS", "https://evil.com:" + port + "/", true},
+		{"private name at the metadata address", "http://metadata.internal:" + port + "/", true},
+		{"private name at loopback", "http://www.demo.internal:" + port + "/", false},
+		{"single word", "http://demo:" + port + "/", false},
+		{"redirect to a name at the metadata address", "http://www.demo.internal:" + port + "/away", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r, err := c.Get(t.Context(), Request{URL: tt.url})
+			if !tt.refused {
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Release()
+				return
+			}
+			if e := asError(t, err); !errors.Is(e, ErrRedirectedAway) || e.Retryable() || e.Class != yp.ClassUnknown {
+				t.Errorf("error %v", e)
+			}
+		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := New(noRobots())
+	defer c.Close()
+	_, err = c.Get(t.Context(), Request{URL: "http://" + addr})
+	if e := asError(t, err); e.Class != yp.ClassConnectionRefused || e.Code() != yp.CodeNetworkError || !e.Retryable() {
+		t.Errorf("error %v", e)
+	}
+}
+
+func newTLSSite(t *testing.T, trusted bool, h http.HandlerFunc) *site {
+	t.Helper()
+	s := &site{Server: httptest.NewUnstartedServer(h)}
+	s.EnableHTTP2 = true
+	s.Config.ErrorLog = nil
+	s.StartTLS()
+	roots := x509.NewCertPool()
+	if trusted {
+		roots.AddCert(s.Certificate())
+	}
+	s.start(t, noRobots(), hooks{roots: roots})
+	return s
+}
+
+func TestHTTP2(t *testing.T) {
+	t.Parallel()
+	s := newTLSSite(t, true, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(compress(t, "gzip", []byte(r.Proto)))
+	})
+	for range 2 {
+		if got := s.page(t, "/"); got != "HTTP/2.0" {
+			t.Errorf("protocol %s", got)
+		}
+	}
+}
+
+func TestDowngradeRefused(t *testing.T) {
+	t.Parallel()
+	s := newTLSSite(t, true, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://"+r.Host+"/", http.StatusMovedPermanently)
+	})
+	if e := s.failure(t, "/"); !errors.Is(e, ErrRedirectedAway) || !strings.Contains(e.Error(), "down to http") {
+		t.Errorf("error %v", e)
+	}
+}
+
+func TestTLSFailure(t *testing.T) {
+	t.Parallel()
+	untrusted := newTLSSite(t, false, func(http.ResponseWriter, *http.Request) {})
+	plain := newSite(t, noRobots(), func(http.ResponseWriter, *http.Request) {})
+	for name, e := range map[string]*Error{
+		"unknown authority": untrusted.failure(t, "/"),
+		"plain HTTP behind https": func() *Error {
+			_, err := plain.client.Get(t.Context(), Request{URL: strings.Replace(plain.URL, "http:", "https:", 1)})
+			return asError(t, err)
+		}(),
+	} {
+		if e.Class != yp.ClassTLS || e.Code() != yp.CodeNetworkError || !e.Retryable() {
+			t.Errorf("%s: error %v", name, e)
+		}
+	}
+}
+
+// rawServer answers each connection by hand; the rest is up to serve.
+func rawServer(t *testing.T, serve func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() {
+				defer conn.Close()
+				serve(conn)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		wg.Wait()
+	})
+	return "http://" + l.Addr().String()
+}
+
+func readRequest(conn net.Conn) { _, _ = conn.Read(make([]byte, 4096)) }
+
+func TestBrokenConnections(t *testing.T) {
+	t.Parallel()
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+	tests := []struct {
+		name, answer string
+		reset        bool
+	}{
+		{"closed without an answer", "", false},
+		{"reset without an answer", "", true},
+		{"closed in the headers", head, false},
+		{"closed in the body", head + "Content-Length: 1000\r\n\r\nhalf", false},
+		{"reset in the body", head + "Content-Length: 1000\r\n\r\nhalf", true},
+		{"closed between chunks", head + "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n", false},
+		{"malformed chunks", head + "Transfer-Encoding: chunked\r\n\r\nzz\r\nhalf\r\n", false},
+		{"no HTTP at all", "SSH-2.0-OpenSSH_9.6\r\n\r\n", false},
+		{"closed in a gzip body", head + "Content-Encoding: gzip\r\nContent-Length: 1000\r\n\r\n\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			url := rawServer(t, func(conn net.Conn) {
+				readRequest(conn)
+				_, _ = io.WriteString(conn, tt.answer)
+				if tt.reset {
+					_ = conn.(*net.TCPConn).SetLinger(0)
+				}
+			})
+			c := New(short(noRobots()))
+			t.Cleanup(c.Close)
+			_, err := c.Get(t.Context(), Request{URL: url})
+			e := asError(t, err)
+			if e.Class != yp.ClassUnknown || e.Code() != yp.CodeNetworkError || !e.Retryable() {
+				t.Errorf("error %v, code %s", e, e.Code())
+			}
+		})
+	}
+}
+
+// Each time-out alone ends its own kind of waiting.
+func TestTimeouts(t *testing.T) {
+	t.Parallel()
+	const soon = 30 * time.Millisecond
+	const head = "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"
+	drip := func(conn net.Conn) {
+		readRequest(conn)
+		_, _ = io.WriteString(conn, head)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for range tick.C {
+			if _, err := io.WriteString(conn, "x"); err != nil {
+				return
+			}
+		}
+	}
+	silent := func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
+	stall := func(conn net.Conn) {
+		readRequest(conn)
+		_, _ = io.WriteString(conn, head+"some")
+		silent(conn)
+	}
+	tests := []struct {
+		name, scheme string
+		cfg          Config
+		serve        func(net.Conn)
+		says         string
+	}{
+		{"no header", "http", Config{HeaderTimeout: soon}, silent, "awaiting response headers"},
+		{"no handshake", "https", Config{TLSTimeout: soon}, silent, "deadline exceeded"},
+		{"silence in the body", "http", Config{StallTimeout: soon}, stall, "stalled"},
+		{"slow loris", "http", Config{Timeout: 2 * soon}, drip, "too long"},
+		{"all of it", "http", Config{Timeout: soon, HeaderTimeout: time.Hour}, silent, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			url := rawServer(t, tt.serve)
+			tt.cfg.IgnoreRobots = true
+			c := New(tt.cfg)
+			t.Cleanup(c.Close)
+			_, err := c.Get(t.Context(), Request{URL: strings.Replace(url, "http", tt.scheme, 1)})
+			e := asError(t, err)
+			if e.Class != yp.ClassTimeout || e.Code() != yp.CodeTimeout || !e.Retryable() || !strings.Contains(e.Error(), tt.says) {
+				t.Errorf("error %v", e)
+			}
+		})
+	}
+}
+
+// A connection that is never made (a firewall that drops, say).
+func TestDialTimeout(t *testing.T) {
+	t.Parallel()
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		d := net.Dialer{Timeout: time.Nanosecond}
+		return d.DialContext(ctx, "tcp", "127.0.0.1:1")
+	}
+	c := newClient(noRobots(), hooks{dial: dial})
+	defer c.Close()
+	_, err := c.Get(t.Context(), Request{URL: "http://acme.com/"})
+	if e := asError(t, err); e.Class != yp.ClassTimeout || !e.Retryable() {
+		t.Errorf("error %v", e)
+	}
+}

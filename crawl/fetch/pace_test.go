@@ -1,0 +1,322 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func turnstileOf(cfg Config) *turnstile {
+	return newPacer(cfg.withDefaults()).host("acme.com")
+}
+
+// enterAt takes a turn and tells when it began, counted from start.
+func enterAt(t *testing.T, ts *turnstile, start time.Time) time.Duration {
+	t.Helper()
+	if _, err := ts.enter(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return time.Since(start)
+}
+
+func TestDelay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ts := turnstileOf(Config{DelayMin: 2 * time.Second})
+		start := time.Now()
+		for i := range 4 {
+			if at := enterAt(t, ts, start); at != time.Duration(i)*2*time.Second {
+				t.Errorf("start %d at %s", i, at)
+			}
+			ts.leave()
+		}
+	})
+}
+
+// The delay is between starts: a slow answer counts as waiting.
+func TestDelayCountsFromStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ts := turnstileOf(Config{DelayMin: 2 * time.Second})
+		start := time.Now()
+		enterAt(t, ts, start)
+		time.Sleep(3 * time.Second)
+		ts.leave()
+		if at := enterAt(t, ts, start); at != 3*time.Second {
+			t.Errorf("second start at %s", at)
+		}
+		ts.leave()
+	})
+}
+
+func TestJitter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const lo, hi = time.Second, 3 * time.Second
+		ts := turnstileOf(Config{DelayMin: lo, DelayMax: hi})
+		var gaps []time.Duration
+		last := time.Now()
+		for i := range 200 {
+			enterAt(t, ts, last)
+			if gap := time.Since(last); i > 0 {
+				gaps = append(gaps, gap)
+			}
+			last = time.Now()
+			ts.leave()
+		}
+		least, most := slices.Min(gaps), slices.Max(gaps)
+		if least < lo || most > hi || least > 1200*time.Millisecond || most < 2800*time.Millisecond {
+			t.Errorf("gaps from %s to %s", least, most)
+		}
+	})
+}
+
+func TestNoDelay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ts := turnstileOf(Config{})
+		start := time.Now()
+		for range 100 {
+			if at := enterAt(t, ts, start); at != 0 {
+				t.Fatalf("waited %s", at)
+			}
+			ts.leave()
+		}
+	})
+}
+
+func TestInFlightCap(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ts := turnstileOf(Config{ConcurrencyPerHost: 3})
+		var mu sync.Mutex
+		now, most := 0, 0
+		var wg sync.WaitGroup
+		for range 30 {
+			wg.Go(func() {
+				if _, err := ts.enter(t.Context()); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				now++
+				most = max(most, now)
+				mu.Unlock()
+				time.Sleep(time.Second)
+				mu.Lock()
+				now--
+				mu.Unlock()
+				ts.leave()
+			})
+		}
+		start := time.Now()
+		synctest.Wait()
+		if d, why := ts.waiting(); d != 0 || why != "3 requests in flight" {
+			t.Errorf("waiting %s, %q", d, why)
+		}
+		wg.Wait()
+		if most != 3 || time.Since(start) != 10*time.Second {
+			t.Errorf("%d at once, %s in all", most, time.Since(start))
+		}
+	})
+}
+
+func TestFirstComeFirstServed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ts := turnstileOf(Config{DelayMin: time.Second, ConcurrencyPerHost: 1})
+		var mu sync.Mutex
+		var order []int
+		var wg sync.WaitGroup
+		for i := range 20 {
+			wg.Go(func() {
+				if _, err := ts.enter(t.Context()); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				order = append(order, i)
+				mu.Unlock()
+				ts.leave()
+			})
+			synctest.Wait() // i stands in the queue before i+1 comes
+		}
+		wg.Wait()
+		if !slices.IsSorted(order) || len(order) != 20 {
+			t.Errorf("order %v", order)
+		}
+	})
+}
+
+// Whoever gives up, first in the queue or not, holds nobody up.
+func TestCancelWhileWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ts := turnstileOf(Config{DelayMin: 10 * time.Second, ConcurrencyPerHost: 1})
+		start := time.Now()
+		enterAt(t, ts, start)
+		var cancels []context.CancelFunc
+		var wg sync.WaitGroup
+		for range 3 {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancels = append(cancels, cancel)
+			wg.Go(func() {
+				if _, err := ts.enter(ctx); !errors.Is(err, context.Canceled) {
+					t.Errorf("error %v", err)
+				}
+			})
+			synctest.Wait()
+		}
+		wg.Go(func() {
+			if at := enterAt(t, ts, start); at != 10*time.Second {
+				t.Errorf("started at %s", at)
+			}
+			ts.leave()
+		})
+		synctest.Wait()
+		for _, i := range []int{1, 0, 2} {
+			cancels[i]()
+			synctest.Wait()
+		}
+		if len(ts.queue) != 1 || time.Since(start) != 0 {
+			t.Errorf("%d wait, after %s", len(ts.queue), time.Since(start))
+		}
+		ts.leave()
+		wg.Wait()
+		if ts.inFlight != 0 {
+			t.Errorf("%d in flight", ts.inFlight)
+		}
+	})
+}
+
+func TestHold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ts := turnstileOf(Config{DelayMin: time.Second})
+		start := time.Now()
+		enterAt(t, ts, start)
+		ts.leave()
+		var wg sync.WaitGroup
+		wg.Go(func() { // waits already when the hold comes
+			if at := enterAt(t, ts, start); at != 42*time.Second {
+				t.Errorf("started at %s", at)
+			}
+			ts.leave()
+		})
+		synctest.Wait()
+		ts.hold(42*time.Second, reasonRetryAfter)
+		ts.hold(5*time.Second, reasonTooMany) // shortens nothing
+		if d, why := ts.waiting(); d != 42*time.Second || why != "Retry-After" {
+			t.Errorf("waiting %s, %q", d, why)
+		}
+		wg.Wait()
+		if at := enterAt(t, ts, start); at != 43*time.Second { // and the pace is kept
+			t.Errorf("started at %s", at)
+		}
+		ts.leave()
+	})
+}
+
+func TestCrawlDelayRaisesTheDelay(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name                string
+		crawl, slowed, want time.Duration
+		reason              string
+	}{
+		{"neither", 0, 0, 2 * time.Second, reasonDelay},
+		{"Crawl-delay", 5 * time.Second, 0, 5 * time.Second, reasonCrawlDelay},
+		{"a small Crawl-delay", time.Second, 0, 2 * time.Second, reasonDelay},
+		{"slowed down", 0, 7 * time.Second, 7 * time.Second, reasonSlowed},
+		{"slowed down less than configured", 0, time.Second, 2 * time.Second, reasonDelay},
+		{"slowed down below Crawl-delay", 5 * time.Second, 3 * time.Second, 5 * time.Second, reasonCrawlDelay},
+		{"slowed down above Crawl-delay", 5 * time.Second, 9 * time.Second, 9 * time.Second, reasonSlowed},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ts := turnstileOf(Config{DelayMin: 2 * time.Second})
+				start := time.Now()
+				enterAt(t, ts, start)
+				ts.leave()
+				ts.setCrawlDelay(tt.crawl) // robots.txt has just been read
+				ts.setDelay(tt.slowed)
+				if d, why := ts.waiting(); d != tt.want || why != tt.reason {
+					t.Errorf("waiting %s, %q", d, why)
+				}
+				if at := enterAt(t, ts, start); at != tt.want {
+					t.Errorf("started at %s, want %s", at, tt.want)
+				}
+				ts.leave()
+			})
+		})
+	}
+}
+
+// A changed delay reaches those who wait already.
+func TestSetDelayWhileWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Config{DelayMin: time.Second})
+		defer c.Close()
+		ts := c.pacer.host("acme.com")
+		start := time.Now()
+		enterAt(t, ts, start)
+		ts.leave()
+		c.SetDelay("ACME.com:443", time.Minute)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if at := enterAt(t, ts, start); at != 4*time.Second {
+				t.Errorf("started at %s", at)
+			}
+			ts.leave()
+		})
+		time.Sleep(3 * time.Second)
+		if d, why := c.Waiting("acme.com"); d != 57*time.Second || why != "slowed down" {
+			t.Errorf("waiting %s, %q", d, why)
+		}
+		c.SetDelay("acme.com", 4*time.Second)
+		wg.Wait()
+		c.SetDelay("acme.com", 0)
+		if at := enterAt(t, ts, start); at != 5*time.Second {
+			t.Errorf("started at %s", at)
+		}
+		ts.leave()
+		time.Sleep(time.Hour)
+		if d, why := c.Waiting("acme.com"); d != 0 || why != "" {
+			t.Errorf("waiting %s, %q", d, why)
+		}
+		if d, why := c.Waiting("never-seen.com"); d != 0 || why != "" {
+			t.Errorf("waiting %s, %q", d, why)
+		}
+	})
+}
+
+// Hosts do not wait for one another.
+func TestHostsApart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPacer(Config{DelayMin: time.Minute}.withDefaults())
+		start := time.Now()
+		for _, host := range []string{"a.com", "b.com", "a.com:8080"} {
+			if at := enterAt(t, p.host(host), start); at != 0 {
+				t.Errorf("%s waited %s", host, at)
+			}
+		}
+	})
+}
+
+func BenchmarkTurn(b *testing.B) {
+	ts := newPacer(Config{}.withDefaults()).host("acme.com")
+	ctx := b.Context()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := ts.enter(ctx); err != nil {
+			b.Fatal(err)
+		}
+		ts.leave()
+	}
+}

@@ -1,0 +1,187 @@
+package fetch
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestRobotsRules(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, robots, path string
+		want               bool
+	}{
+		{"empty file", "", "/a", true},
+		{"no rule for us", "User-agent: other\nDisallow: /", "/a", true},
+		{"everybody out", "User-agent: *\nDisallow: /", "/a", false},
+		{"robots.txt itself", "User-agent: *\nDisallow: /", "/robots.txt", true},
+		{"empty Disallow", "User-agent: *\nDisallow:", "/a", true},
+		{"prefix", "User-agent: *\nDisallow: /fish", "/fish/salmon.html", false},
+		{"prefix is case-sensitive", "User-agent: *\nDisallow: /fish", "/Fish", true},
+		{"prefix from the start only", "User-agent: *\nDisallow: /fish", "/a/fish", true},
+		{"folder", "User-agent: *\nDisallow: /fish/", "/fish", true},
+		{"query counts", "User-agent: *\nDisallow: /s?q=", "/s?q=a", false},
+		{"query by star", "User-agent: *\nDisallow: /*?", "/s?", false},
+		{"longest match, Allow", "User-agent: *\nDisallow: /a\nAllow: /a/b", "/a/b/c", true},
+		{"longest match, Disallow", "User-agent: *\nAllow: /a\nDisallow: /a/b", "/a/b/c", false},
+		{"order does not count", "User-agent: *\nAllow: /a/b\nDisallow: /a", "/a/b", true},
+		{"tie goes to Allow", "User-agent: *\nDisallow: /page\nAllow: /page", "/page", true},
+		{"tie goes to Allow, other order", "User-agent: *\nAllow: /page\nDisallow: /page", "/page", true},
+		{"star is longer", "User-agent: *\nAllow: /page\nDisallow: /*.htm", "/page.htm", false},
+		{"only the root", "User-agent: *\nAllow: /$\nDisallow: /", "/", true},
+		{"only the root, other page", "User-agent: *\nAllow: /$\nDisallow: /", "/a", false},
+		{"no path is the root", "User-agent: *\nDisallow: /$", "", false},
+		{"end anchor", "User-agent: *\nDisallow: /*.php$", "/a.php", false},
+		{"end anchor, more follows", "User-agent: *\nDisallow: /*.php$", "/a.php?x", true},
+		{"end anchor, second chance", "User-agent: *\nDisallow: /*.php$", "/a.php/b.php", false},
+		{"end anchor may not overlap", "User-agent: *\nDisallow: /ab*b$", "/ab", true},
+		{"star in the middle", "User-agent: *\nDisallow: /a*z", "/abcz/d", false},
+		{"several stars", "User-agent: *\nDisallow: /a*b**c$", "/a-b-b-c-c", false},
+		{"several stars, wrong order", "User-agent: *\nDisallow: /a*b*c", "/a-c-b", true},
+		{"star first", "User-agent: *\nDisallow: *.gif", "/x/y.gif", false},
+		{"trailing star", "User-agent: *\nDisallow: /a*", "/ab", false},
+		{"a dollar in the middle is itself", "User-agent: *\nDisallow: /a$b", "/a$bc", false},
+		{"a dollar in the middle is no anchor", "User-agent: *\nDisallow: /a$b", "/a", true},
+		{"encoded star is no wildcard", "User-agent: *\nDisallow: /a%2Ab", "/axb", true},
+		{"encoded star is a star", "User-agent: *\nDisallow: /a%2Ab", "/a*b", false},
+		{"encoded dollar is a dollar", "User-agent: *\nDisallow: /a%24", "/a$", false},
+		{"case of the escapes", "User-agent: *\nDisallow: /a%3cd", "/a%3Cd", false},
+		{"needlessly encoded in the rule", "User-agent: *\nDisallow: /%62%61%7A", "/baz", false},
+		{"needlessly encoded in the URL", "User-agent: *\nDisallow: /baz", "/%62a%7a", false},
+		{"encoded slash is no slash", "User-agent: *\nDisallow: /a/b", "/a%2Fb", true},
+		{"encoded slash is itself", "User-agent: *\nDisallow: /a%2fb", "/a%2Fb", false},
+		{"UTF-8 in the rule", "User-agent: *\nDisallow: /caf\u00e9", "/caf%C3%A9", false},
+		{"UTF-8 encoded in the rule", "User-agent: *\nDisallow: /caf%c3%a9", "/caf%C3%A9/x", false},
+		{"malformed escape", "User-agent: *\nDisallow: /a%zz", "/a", true},
+		{"our group instead of everybody's", "User-agent: *\nDisallow: /\nUser-agent: ypcrawl\nDisallow: /b", "/a", true},
+		{"our group though empty", "User-agent: *\nDisallow: /\n\nUser-agent: ypcrawl", "/a", true},
+		{"our group first", "User-agent: ypcrawl\nDisallow: /a\nUser-agent: *\nDisallow: /b", "/b", true},
+		{"groups of ours are merged", "User-agent: ypcrawl\nDisallow: /a\nUser-agent: x\nDisallow: /c\nUser-agent: ypcrawl\nDisallow: /b", "/a", false},
+		{"groups of everybody are merged", "User-agent: *\nDisallow: /a\nUser-agent: x\nDisallow: /c\nUser-agent: *\nDisallow: /b", "/b", false},
+		{"others' rules are not ours", "User-agent: ypcrawl\nDisallow: /a\nUser-agent: x\nDisallow: /c", "/c", true},
+		{"several agents in a group", "User-agent: x\nUser-agent: ypcrawl\nDisallow: /a", "/a", false},
+		{"blank lines between agents", "User-agent: ypcrawl\n\n\nUser-agent: x\n\nDisallow: /a", "/a", false},
+		{"a blank line ends no group", "User-agent: *\nDisallow: /b\n\nDisallow: /a", "/a", false},
+		{"agent in capitals", "USER-AGENT: YPCRAWL\nDISALLOW: /a", "/a", false},
+		{"agent with a version", "User-agent: ypcrawl/2.0\nDisallow: /a", "/a", false},
+		{"a longer agent is not us", "User-agent: ypcrawler\nDisallow: /a", "/a", true},
+		{"a shorter agent is not us", "User-agent: yp\nDisallow: /a", "/a", true},
+		{"star with more", "User-agent: * (all)\nDisallow: /a", "/a", false},
+		{"star glued to more is nobody", "User-agent: *bot\nDisallow: /a", "/a", true},
+		{"rules before any agent", "Disallow: /a\nUser-agent: *\nDisallow: /b", "/a", true},
+		{"comments", "# hi\nUser-agent: * # all\nDisallow: /a # not\n", "/a", false},
+		{"a commented rule", "User-agent: *\n#Disallow: /a", "/a", true},
+		{"byte order mark", "\xef\xbb\xbfUser-agent: *\nDisallow: /a", "/a", false},
+		{"CRLF", "User-agent: *\r\nDisallow: /a\r\n", "/a", false},
+		{"CR alone", "User-agent: *\rDisallow: /a", "/a", false},
+		{"space everywhere", " \tUser-agent \t:  * \n  Disallow:\t /a \t", "/a", false},
+		{"bad lines", "hello\n:\n::\nUser-agent: *\n<html>\nDisallow /b\nDisallow: /a\n\x00\xff", "/a", false},
+		{"a bad line is no rule", "User-agent: *\nDisallow /b", "/b", true},
+		{"Sitemap interferes with nothing", "User-agent: x\nSitemap: https://a.com/s.xml\nUser-agent: ypcrawl\nDisallow: /a", "/a", false},
+		{"Crawl-delay interferes with nothing", "User-agent: *\nCrawl-delay: 5\nDisallow: /a", "/a", false},
+		{"a bad Crawl-delay either", "User-agent: *\nCrawl-delay: soon\nDisallow: /a", "/a", false},
+		{"a page of HTML", "<!doctype html><html><body>Not found: sorry</body></html>", "/a", true},
+		{"a rule without a slash matches nothing", "User-agent: *\nDisallow: a", "/a", true},
+		{"just within 500 KiB", pad("User-agent: *\n", "\nDisallow: /a", robotsMax), "/a", false},
+		{"beyond 500 KiB", pad("User-agent: *\n", "\nDisallow: /a", robotsMax+len("Disallow: /a")), "/a", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			u, err := url.Parse("https://acme.com" + tt.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := parseRobots([]byte(tt.robots), "ypcrawl").allowed(u); got != tt.want {
+				t.Errorf("%s allowed: %v, want %v, by\n%.300s", tt.path, got, tt.want, tt.robots)
+			}
+		})
+	}
+}
+
+// pad puts comment lines between head and tail, so that the whole is size long.
+func pad(head, tail string, size int) string {
+	return head + strings.Repeat("#", size-len(head)-len(tail)) + tail
+}
+
+func TestCrawlDelay(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, robots string
+		want         time.Duration
+	}{
+		{"none", "User-agent: *\nDisallow: /a", 0},
+		{"seconds", "User-agent: *\nCrawl-delay: 10", 10 * time.Second},
+		{"a fraction", "User-agent: *\ncrawl-delay: 0.5 # s", 500 * time.Millisecond},
+		{"ours, not everybody's", "User-agent: *\nCrawl-delay: 10\nDisallow: /x\nUser-agent: ypcrawl\nCrawl-delay: 3", 3 * time.Second},
+		{"everybody's is not ours", "User-agent: *\nCrawl-delay: 10\nDisallow: /x\nUser-agent: ypcrawl\nDisallow: /a", 0},
+		{"the largest", "User-agent: *\nCrawl-delay: 1\nCrawl-delay: 7\nCrawl-delay: 2", 7 * time.Second},
+		{"absurd", "User-agent: *\nCrawl-delay: 1e300", time.Hour},
+		{"infinite", "User-agent: *\nCrawl-delay: Inf", time.Hour},
+		{"no number", "User-agent: *\nCrawl-delay: NaN", 0},
+		{"negative", "User-agent: *\nCrawl-delay: -5", 0},
+		{"a word", "User-agent: *\nCrawl-delay: slow", 0},
+		{"before any agent", "Crawl-delay: 5\nUser-agent: *\nDisallow: /a", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := parseRobots([]byte(tt.robots), "ypcrawl").crawlDelay; got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestProductToken(t *testing.T) {
+	t.Parallel()
+	for ua, want := range map[string]string{
+		"ypcrawl": "ypcrawl", "ypcrawl/1.0 (+https://a.com)": "ypcrawl", "my_bot-x 2": "my_bot-x", "": "", "2bot": "",
+	} {
+		if got := productToken(ua); got != want {
+			t.Errorf("%q: %q, want %q", ua, got, want)
+		}
+	}
+}
+
+func FuzzRobots(f *testing.F) {
+	f.Add("User-agent: *\nDisallow: /a*b$\nAllow: /%61%zz\nCrawl-delay: 1", "/a/b?c=%2F")
+	f.Add("\xef\xbb\xbfuser-agent:ypcrawl\r\ndisallow:/*/*/**$", "//")
+	f.Fuzz(func(t *testing.T, robots, path string) {
+		r := parseRobots([]byte(robots), "ypcrawl")
+		if r.crawlDelay < 0 || r.crawlDelay > maxCrawlDelay {
+			t.Errorf("Crawl-delay %s", r.crawlDelay)
+		}
+		u := &url.URL{Scheme: "https", Host: "acme.com", Path: "/" + path}
+		_ = r.allowed(u)
+		if n := normalPath(path); normalPath(n) != n {
+			t.Errorf("normal form of %q is not stable: %q, %q", path, n, normalPath(n))
+		}
+		// A rule that is the path itself, encoded, always matches it.
+		own := parseRobots([]byte("User-agent: *\nDisallow: "+u.EscapedPath()+"$"), "ypcrawl")
+		if own.allowed(u) && u.EscapedPath() != "/robots.txt" {
+			t.Errorf("its own rule does not match %q", u.EscapedPath())
+		}
+	})
+}
+
+func BenchmarkRobotsAllowed(b *testing.B) {
+	var text strings.Builder
+	text.WriteString("User-agent: *\n")
+	for i := range 200 {
+		text.WriteString("Disallow: /private" + strings.Repeat("x", i%20) + "/*?sort=\nAllow: /a\n")
+	}
+	r := parseRobots([]byte(text.String()), "ypcrawl")
+	u, err := url.Parse("https://acme.com/los-angeles-ca/plumbers?page=2")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if !r.allowed(u) {
+			b.Fatal("disallowed")
+		}
+	}
+}
