@@ -52,10 +52,11 @@ func TestCanonicalPhone(t *testing.T) {
 
 // TestPhoneOracle writes numbers in the ways of directories and compares with
 // libphonenumber: what it calls valid we must read, and as the same number; what
-// we read it must call possible.
+// we read it must read alike. Exchanges that begin with 0 or 1 are not drawn:
+// the plan has none, but libphonenumber lets some pass for Caribbean area codes.
 func TestPhoneOracle(t *testing.T) {
 	t.Parallel()
-	digits := rapid.StringMatching(`[2-9][0-9]{2}[0-9][0-9]{2}[0-9]{4}`)
+	digits := rapid.StringMatching(`[2-9][0-9]{2}[2-9][0-9]{2}[0-9]{4}`)
 	prefix := rapid.SampledFrom([]string{"", "1", "1-", "+1", "+1 ", "tel:", "tel:+1-"})
 	form := rapid.SampledFrom([][3]string{
 		{"(", ") ", "-"}, {"", "-", "-"}, {"", ".", "."}, {"", " ", " "}, {"", "", ""}, {"(", ")", " - "}, {"", "\u00a0", "–"},
