@@ -71,9 +71,11 @@ func (e *Error) Unwrap() error { return e.Err }
 // attempt. A block is not: without another address or identity it would only
 // be asked for again.
 func (e *Error) Retryable() bool {
+	if errors.Is(e.Err, ErrRobotsUnavailable) {
+		return true // whatever was in the way of the file
+	}
 	for _, never := range []error{ErrDisallowed, ErrRedirectedAway, ErrTooLarge, ErrBadURL, ErrClosed} {
-		// ErrRobotsUnavailable wraps why; the file may be there next time.
-		if errors.Is(e.Err, never) && !errors.Is(e.Err, ErrRobotsUnavailable) {
+		if errors.Is(e.Err, never) {
 			return false
 		}
 	}

@@ -1,0 +1,465 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ypcrawl/yp"
+)
+
+// pipeSite is a web server without a network, for tests in a synctest bubble:
+// its clock is the bubble's.
+type pipeSite struct {
+	client *Client
+	start  time.Time
+
+	mu   sync.Mutex
+	hits []string // "1m30s /path"
+}
+
+// pipes listens for in-memory connections.
+type pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+}
+
+func (p pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+func (p pipes) Close() error   { close(p.done); return nil }
+func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
+
+func newPipeSite(t *testing.T, cfg Config, h http.HandlerFunc) *pipeSite {
+	t.Helper()
+	p := pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+	s := &pipeSite{start: time.Now()}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.hits = append(s.hits, fmt.Sprintf("%s %s", time.Since(s.start).Round(time.Millisecond), r.URL.Path))
+		s.mu.Unlock()
+		h(w, r)
+	})}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(p)
+	}()
+	s.client = newClient(cfg, hooks{dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		client, conn := net.Pipe()
+		select {
+		case p.conns <- conn:
+			return client, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}})
+	t.Cleanup(func() {
+		s.client.Close()
+		_ = server.Close()
+		<-served
+	})
+	return s
+}
+
+func (s *pipeSite) get(ctx context.Context, path string) error {
+	r, err := s.client.Get(ctx, Request{URL: "http://acme.com" + path})
+	r.Release()
+	return err
+}
+
+func (s *pipeSite) expect(t *testing.T, want ...string) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Equal(s.hits, want) {
+		t.Errorf("requests\n%s\nwant\n%s", strings.Join(s.hits, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// script answers robots.txt with one handler after the other, the last one
+// again and again, and pages with a page.
+func script(robots ...http.HandlerFunc) http.HandlerFunc {
+	var n atomic.Int64
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/robots.txt" {
+			_, _ = io.WriteString(w, "page")
+			return
+		}
+		i := int(n.Add(1)) - 1
+		robots[min(i, len(robots)-1)](w, r)
+	}
+}
+
+func text(s string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, s) }
+}
+
+func status(code int, header ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i+1 < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.WriteHeader(code)
+	}
+}
+
+func TestRobotsAnswer(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		answer http.HandlerFunc
+		want   error // nil = the page is fetched
+	}{
+		{"allows", text("User-agent: *\nDisallow: /b"), nil},
+		{"forbids", text("User-agent: *\nDisallow: /a"), ErrDisallowed},
+		{"is empty", text(""), nil},
+		{"is HTML", text("<!doctype html><title>Home</title>"), nil},
+		{"names a vendor's path", text("User-agent: *\nDisallow: /_Incapsula_Resource"), nil},
+		{"forbids beyond 500 KiB", text(pad("User-agent: *\n", "\nDisallow: /a", 700<<10)), nil},
+		{"is endless", text("User-agent: *\nDisallow: /a\n" + strings.Repeat("#", 20<<20)), ErrDisallowed},
+		{"400", status(400), nil},
+		{"401", status(401), nil},
+		{"403", status(403), nil},
+		{"404", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(404)
+			_, _ = io.WriteString(w, "User-agent: *\nDisallow: /")
+		}, nil},
+		{"410", status(410), nil},
+		{"429", status(429), ErrRobotsUnavailable},
+		{"500", status(500), ErrRobotsUnavailable},
+		{"503", status(503), ErrRobotsUnavailable},
+		{"a challenge with status 200", text("<title>Just a moment...</title>"), ErrRobotsUnavailable},
+		{"a redirect loop", status(301, "Location", "/robots.txt"), nil},
+		{"redirects off the domain", status(301, "Location", "https://other.com/robots.txt"), ErrRobotsUnavailable},
+		{"is not what its encoding says", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = io.WriteString(w, "User-agent: *")
+		}, ErrRobotsUnavailable},
+		{"breaks off", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, ErrRobotsUnavailable},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, Config{}, script(tt.answer))
+			r, err := s.get(t, "/a")
+			if tt.want == nil {
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Release()
+				return
+			}
+			e := asError(t, err)
+			temporary := tt.want == ErrRobotsUnavailable //nolint:errorlint // the table's own
+			if !errors.Is(e, tt.want) || e.Retryable() != temporary || errors.Is(e, ErrDisallowed) == temporary {
+				t.Errorf("error %v, retryable %v", e, e.Retryable())
+			}
+			if temporary && e.RetryAfter <= 0 {
+				t.Error("the error does not say when to try again")
+			}
+		})
+	}
+}
+
+func TestRobotsRedirect(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, Config{}, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/robots.txt":
+			http.Redirect(w, r, "/r/4", http.StatusMovedPermanently)
+		case "/r/4", "/r/3", "/r/2", "/r/1":
+			http.Redirect(w, r, fmt.Sprintf("/r/%c", r.URL.Path[3]-1), http.StatusFound)
+		case "/r/0":
+			_, _ = io.WriteString(w, "User-agent: ypcrawl\nDisallow: /a")
+		}
+	})
+	if e := s.failure(t, "/a"); !errors.Is(e, ErrDisallowed) || e.Code() != yp.CodeUnknown {
+		t.Errorf("error %v", e)
+	}
+}
+
+// A redirect must not lead where robots.txt would not let us go.
+func TestRobotsOfRedirectTarget(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, Config{}, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/robots.txt":
+			_, _ = io.WriteString(w, "User-agent: *\nDisallow: /private")
+		case "/a":
+			http.Redirect(w, r, "/private", http.StatusFound)
+		default:
+			t.Errorf("%s was fetched", r.URL.Path)
+		}
+	})
+	if e := s.failure(t, "/a"); !errors.Is(e, ErrDisallowed) || !strings.HasSuffix(e.URL, "/private") {
+		t.Errorf("error %v", e)
+	}
+	if e := s.failure(t, "/x/../private/y"); !errors.Is(e, ErrDisallowed) {
+		t.Errorf("dot segments: error %v", e)
+	}
+}
+
+func TestRobotsIgnored(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, noRobots(), script(text("User-agent: *\nDisallow: /\nCrawl-delay: 100")))
+	for range 2 {
+		if got := s.page(t, "/a"); got != "page" {
+			t.Errorf("got %q", got)
+		}
+	}
+	if seen := s.observed(); len(seen) != 2 {
+		t.Errorf("%d requests", len(seen))
+	}
+}
+
+// Sixteen workers at once need one robots.txt, and the first one's giving up
+// takes it from nobody.
+func TestRobotsFetchedOnce(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{})
+	release := make(chan struct{})
+	var robots atomic.Int64
+	s := newSite(t, Config{ConcurrencyPerHost: 16}, script(func(w http.ResponseWriter, r *http.Request) {
+		robots.Add(1)
+		close(asked)
+		<-release
+		_, _ = io.WriteString(w, "User-agent: *\nDisallow: /b")
+	}))
+	ctx, cancel := context.WithCancel(t.Context())
+	first := make(chan error)
+	go func() {
+		_, err := s.client.Get(ctx, Request{URL: s.URL + "/a"})
+		first <- err
+	}()
+	<-asked
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			r, err := s.get(t, "/a")
+			if err != nil {
+				t.Error(err)
+			}
+			r.Release()
+		})
+	}
+	close(release)
+	wg.Wait()
+	if robots.Load() != 1 {
+		t.Errorf("robots.txt was fetched %d times", robots.Load())
+	}
+}
+
+func TestRobotsCachedForADay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newPipeSite(t, Config{}, script(text("User-agent: *\nDisallow: /x"), text("User-agent: *\nDisallow: /a"), status(500), text("")))
+		ctx := t.Context()
+		for range 2 {
+			if err := s.get(ctx, "/a"); err != nil {
+				t.Error(err)
+			}
+		}
+		time.Sleep(robotsTTL)
+		if err := s.get(ctx, "/a"); !errors.Is(err, ErrDisallowed) {
+			t.Errorf("after a day: %v", err)
+		}
+		time.Sleep(robotsTTL)
+		for range 2 { // can't be renewed: the old rules hold
+			if err := s.get(ctx, "/a"); !errors.Is(err, ErrDisallowed) {
+				t.Errorf("after two days: %v", err)
+			}
+		}
+		time.Sleep(robotsStale)
+		if err := s.get(ctx, "/a"); err != nil {
+			t.Errorf("once renewed: %v", err)
+		}
+		s.expect(t, "0s /robots.txt", "0s /a", "0s /a", "24h0m0s /robots.txt", "48h0m0s /robots.txt", "48h10m0s /robots.txt", "48h10m0s /a")
+	})
+}
+
+func TestRobotsUnavailableIsTemporary(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newPipeSite(t, Config{}, script(status(503), status(503), text("")))
+		for i, want := range []time.Duration{5 * time.Second, 10 * time.Second} {
+			e := asError(t, s.get(t.Context(), "/a"))
+			if !errors.Is(e, ErrRobotsUnavailable) || e.Class != yp.ClassHTTP5xx || e.Code() != yp.CodeNetworkError ||
+				e.Status != 503 || e.RetryAfter != want || !e.Retryable() {
+				t.Errorf("try %d: error %v, status %d, retry after %s", i, e, e.Status, e.RetryAfter)
+			}
+			if d, why := s.client.Waiting("acme.com"); d != want || why != reasonRobots {
+				t.Errorf("waiting %s, %q", d, why)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := s.get(ctx, "/a"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("waiting in vain: %v", err)
+		}
+		if err := s.get(t.Context(), "/a"); err != nil {
+			t.Error(err)
+		}
+		s.expect(t, "0s /robots.txt", "5s /robots.txt", "15s /robots.txt", "15s /a")
+	})
+}
+
+// Closing the client ends a wait for robots.txt as well.
+func TestCloseWhileRobotsWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newPipeSite(t, Config{}, script(status(503)))
+		if err := s.get(t.Context(), "/a"); err == nil {
+			t.Fatal("no error")
+		}
+		done := make(chan error)
+		go func() { done <- s.get(t.Context(), "/a") }()
+		synctest.Wait()
+		s.client.Close()
+		if err := <-done; !errors.Is(err, ErrClosed) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestCrawlDelayIsKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newPipeSite(t, Config{DelayMin: time.Second}, script(text("User-agent: *\nCrawl-delay: 7")))
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				if err := s.get(t.Context(), "/a"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		s.expect(t, "0s /robots.txt", "7s /a", "14s /a")
+	})
+}
+
+// Redirects take turns like any request.
+func TestRedirectsArePaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newPipeSite(t, Config{DelayMin: 2 * time.Second, ConcurrencyPerHost: 1}, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/a" {
+				http.Redirect(w, r, "/b", http.StatusFound)
+			}
+		})
+		if err := s.get(t.Context(), "/a"); err != nil {
+			t.Error(err)
+		}
+		s.expect(t, "0s /robots.txt", "2s /a", "4s /b")
+	})
+}
+
+func TestHostHeldBack(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		status int
+		header []string
+		hold   time.Duration
+		reason string
+	}{
+		{"429", 429, nil, 30 * time.Second, reasonTooMany},
+		{"429 in seconds", 429, []string{"Retry-After", "90"}, 90 * time.Second, reasonRetryAfter},
+		{"429 by date", 429, []string{"Date", "Fri, 20 Nov 2026 12:00:00 GMT", "Retry-After", "Fri, 20 Nov 2026 12:02:00 GMT"}, 2 * time.Minute, reasonRetryAfter},
+		{"429 absurd", 429, []string{"Retry-After", "999999999999999999999"}, time.Hour, reasonRetryAfter},
+		{"429 negative", 429, []string{"Retry-After", "-9"}, 30 * time.Second, reasonTooMany},
+		{"429 at once", 429, []string{"Retry-After", "0"}, time.Second, reasonRetryAfter},
+		{"503", 503, nil, 0, ""},
+		{"503 with Retry-After", 503, []string{"Retry-After", "20"}, 20 * time.Second, reasonRetryAfter},
+		{"500 with Retry-After", 500, []string{"Retry-After", "20"}, 0, ""},
+		{"403", 403, nil, 0, ""},
+		{"challenge with 429", 429, []string{"cf-mitigated", "challenge"}, 0, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var n atomic.Int64
+				s := newPipeSite(t, noRobots(), func(w http.ResponseWriter, r *http.Request) {
+					if n.Add(1) == 1 {
+						status(tt.status, tt.header...)(w, r)
+					}
+				})
+				if e := asError(t, s.get(t.Context(), "/a")); e.RetryAfter != tt.hold || e.Status != tt.status {
+					t.Errorf("retry after %s: %v", e.RetryAfter, e)
+				}
+				if d, why := s.client.Waiting("acme.com"); d != tt.hold || why != tt.reason {
+					t.Errorf("waiting %s, %q", d, why)
+				}
+				var wg sync.WaitGroup
+				for range 3 { // all workers wait, not only the one that was told
+					wg.Go(func() {
+						if err := s.get(t.Context(), "/a"); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				wg.Wait()
+				at := tt.hold.String() + " /a"
+				s.expect(t, "0s /a", at, at, at)
+			})
+		})
+	}
+}
+
+func TestObservedWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var waits []time.Duration
+		cfg := Config{IgnoreRobots: true, DelayMin: 3 * time.Second, Observe: func(o Observation) { waits = append(waits, o.Waited) }}
+		s := newPipeSite(t, cfg, text("page"))
+		for range 2 {
+			if err := s.get(t.Context(), "/a"); err != nil {
+				t.Error(err)
+			}
+		}
+		if !slices.Equal(waits, []time.Duration{0, 3 * time.Second}) {
+			t.Errorf("waited %v", waits)
+		}
+	})
+}
+
+// Another scheme or port is another robots.txt.
+func TestRobotsPerOrigin(t *testing.T) {
+	t.Parallel()
+	var got []string
+	rc := newRobotsCache(func(origin *url.URL) flight {
+		got = append(got, origin.String())
+		return flight{rules: &rules{}}
+	})
+	for _, u := range []string{"http://a.com/x", "https://a.com/x", "http://a.com:81/", "http://a.com/y", "http://b.com"} {
+		if _, err := rc.get(t.Context(), parse(t, u), func(f func()) { go f() }); err != nil {
+			t.Error(err)
+		}
+	}
+	want := []string{"http://a.com/robots.txt", "https://a.com/robots.txt", "http://a.com:81/robots.txt", "http://b.com/robots.txt"}
+	if !slices.Equal(got, want) {
+		t.Errorf("fetched %v", got)
+	}
+}
