@@ -2,8 +2,10 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -238,6 +240,17 @@ func TestTemplateErrors(t *testing.T) {
 	}
 }
 
+func TestAllLoopback(t *testing.T) {
+	t.Parallel()
+	local, other := netip.MustParseAddr("::1"), netip.MustParseAddr("192.0.2.1")
+	if err := allLoopback([]netip.Addr{local}); err != nil {
+		t.Errorf("loopback: %v", err)
+	}
+	if err := allLoopback([]netip.Addr{local, other}); !errors.Is(err, ErrNotLoopback) {
+		t.Errorf("a name that stands for 192.0.2.1 too: %v", err)
+	}
+}
+
 // TestHoldEndsWithClient: an injected timeout lasts until the client goes.
 func TestHoldEndsWithClient(t *testing.T) {
 	t.Parallel()
@@ -246,7 +259,7 @@ func TestHoldEndsWithClient(t *testing.T) {
 	ctx, cancel := context.WithCancel(r.Context())
 	cancel()
 	defer func() {
-		if recover() != http.ErrAbortHandler {
+		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
 			t.Error("the connection was not aborted")
 		}
 		if n := d.Stats().ByFailure[failTimeout]; n != 1 {

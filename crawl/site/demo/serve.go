@@ -82,12 +82,19 @@ func loopback(ctx context.Context, addr string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("demo address %q: %w", addr, err)
 	}
-	for _, ip := range ips {
-		if !ip.IsLoopback() {
-			return "", fmt.Errorf("demo address %q: %w: it stands for %s; write that address to mean it", addr, ErrNotLoopback, ip)
-		}
+	if err := allLoopback(ips); err != nil {
+		return "", fmt.Errorf("demo address %q: %w", addr, err)
 	}
 	return net.JoinHostPort(host, port), nil
+}
+
+func allLoopback(ips []netip.Addr) error {
+	for _, ip := range ips {
+		if !ip.IsLoopback() {
+			return fmt.Errorf("%w: the name stands for %s; write that address to mean it", ErrNotLoopback, ip)
+		}
+	}
+	return nil
 }
 
 // URL is the base URL of the directory, without a trailing slash.

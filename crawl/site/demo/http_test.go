@@ -1,0 +1,307 @@
+package demo_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"ypcrawl/crawl/site"
+	"ypcrawl/crawl/site/demo"
+)
+
+func TestSameSeedSameBytes(t *testing.T) {
+	t.Parallel()
+	a, _ := setup(t, demo.Config{Seed: 11})
+	b, _ := setup(t, demo.Config{Seed: 11})
+	other, _ := setup(t, demo.Config{Seed: 12})
+	for _, uri := range samples() {
+		first, again := get(a, uri).Body.Bytes(), get(a, uri).Body.Bytes()
+		if !bytes.Equal(first, again) || !bytes.Equal(first, get(b, uri).Body.Bytes()) {
+			t.Errorf("%s: two answers of one seed differ", uri)
+		}
+		if strings.Count(uri, "/") == 2 && !strings.Contains(uri, "nowhere") && !strings.Contains(uri, "categories") && bytes.Equal(first, get(other, uri).Body.Bytes()) {
+			t.Errorf("%s: another seed gives the same page", uri)
+		}
+	}
+}
+
+// TestMorePlacesSameBusinesses: what a business is does not depend on how many
+// places the directory has.
+func TestMorePlacesSameBusinesses(t *testing.T) {
+	t.Parallel()
+	few, _ := setup(t, demo.Config{Places: 40})
+	all, _ := setup(t, demo.Config{Places: -1})
+	for _, path := range profiles(t, few, "/austin-tx/plumbers") {
+		if a, b := get(few, path), get(all, path); a.Code != http.StatusOK || !bytes.Equal(a.Body.Bytes(), b.Body.Bytes()) {
+			t.Errorf("%s differs with all places", path)
+		}
+	}
+}
+
+// TestGoldenSizes: pages have the bulk of real ones, about half of it cards.
+// The digest tells when pages change for whoever keeps figures over them.
+func TestGoldenSizes(t *testing.T) {
+	t.Parallel()
+	d, _ := setup(t, demo.Config{})
+	const goldenDigest = "99c6df15fab3526f"
+	digest, full := sha256.New(), 0
+	for _, city := range []string{"los-angeles-ca", "san-jose-ca", "fresno-ca", "houston-tx", "austin-tx", "el-paso-tx", "plano-tx"} {
+		for _, cat := range []string{"plumbers", "electricians", "restaurants", "dentists", "auto-repair-service"} {
+			body := get(d, "/"+city+"/"+cat).Body.String()
+			digest.Write([]byte(body))
+			start, end := strings.Index(body, `<div class="search-results organic"><div class="result" id="lid-1`), strings.Index(body, `<div class="pagination">`)
+			if i := strings.Index(body, `<div class="search-results center-ads">`); i > 0 {
+				start = i
+			}
+			if strings.Count(body, `class="result" id="lid-`) < 31 || end < 0 {
+				continue
+			}
+			full++
+			if n := len(body); n < 150_000 || n > 300_000 {
+				t.Errorf("%s %s: %d bytes", city, cat, n)
+			}
+			if share := float64(end-start) / float64(len(body)); share < 0.38 || share > 0.65 {
+				t.Errorf("%s %s: %.0f %% of %d bytes are cards", city, cat, 100*share, len(body))
+			}
+		}
+	}
+	if full < 20 {
+		t.Errorf("only %d full pages", full)
+	}
+	if got := fmt.Sprintf("%x", digest.Sum(nil))[:16]; got != goldenDigest {
+		t.Errorf("digest of the pages is %s, was %s: figures kept over them no longer compare", got, goldenDigest)
+	}
+}
+
+var profilePattern = regexp.MustCompile(`class="business-name" href="([^"?]+)`)
+
+// profiles lists the distinct profile paths on a page.
+func profiles(t *testing.T, d http.Handler, uri string) []string {
+	t.Helper()
+	seen := make(map[string]bool)
+	for _, m := range profilePattern.FindAllStringSubmatch(get(d, uri).Body.String(), -1) {
+		if m[1] != "#" && !strings.Contains(m[1], "nowhere") {
+			seen[m[1]] = true
+		}
+	}
+	if len(seen) < 5 {
+		t.Fatalf("%s: only %d profiles", uri, len(seen))
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+func TestDetailPages(t *testing.T) {
+	t.Parallel()
+	d, _ := setup(t, demo.Config{})
+	parts := map[string]int{}
+	for _, uri := range []string{"/austin-tx/plumbers", "/dallas-tx/restaurants", "/oakland-ca/dentists"} {
+		for _, path := range profiles(t, d, uri) {
+			w := get(d, path)
+			body := w.Body.String()
+			if w.Code != http.StatusOK || !strings.Contains(body, `<main id="bpp"`) {
+				t.Fatalf("%s: status %d", path, w.Code)
+			}
+			checkLD(t, path, body)
+			for _, part := range []string{`<h1 class="business-name">`, `href="tel:+1`, `class="website-link`, `"mailto:`, `/cdn-cgi/l/email-protection#`, `<th class="day-label">`, `"geo":`, `<dt>AKA</dt>`, `facebook.com/platform`} {
+				if strings.Contains(body, part) {
+					parts[part]++
+				} else {
+					parts[part] += 0
+				}
+			}
+		}
+	}
+	for part, n := range parts {
+		if n == 0 {
+			t.Errorf("no detail page has %s", part)
+		}
+	}
+}
+
+// checkLD reads the JSON-LD of a detail page.
+func checkLD(t *testing.T, path, body string) {
+	t.Helper()
+	_, body, _ = strings.Cut(body, `<main id="bpp"`)
+	_, body, _ = strings.Cut(body, `<script type="application/ld+json">`)
+	text, _, _ := strings.Cut(body, `</script>`)
+	var ld struct {
+		Context string `json:"@context"`
+		Name    string
+	}
+	if err := json.Unmarshal([]byte(text), &ld); err != nil || ld.Name == "" {
+		t.Errorf("%s: JSON-LD %.200q: %v", path, text, err)
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	d, _ := setup(t, demo.Config{})
+	profile := profiles(t, d, "/austin-tx/plumbers")[0]
+	i := strings.LastIndexByte(profile, '-')
+	for name, c := range map[string]struct {
+		uri      string
+		status   int
+		location string
+	}{
+		"place that is none":       {"/atlantis-ca/plumbers", 404, ""},
+		"category that is none":    {"/austin-tx/alchemists", 404, ""},
+		"city that is none":        {"/atlantis-ca", 404, ""},
+		"state that is none":       {"/state-zz", 404, ""},
+		"category index":           {"/categories/dentists", 200, ""},
+		"category index of none":   {"/categories/alchemists", 404, ""},
+		"missing business":         {"/austin-tx/mip/acme-123456789012", 404, ""},
+		"profile without an id":    {"/austin-tx/mip/acme", 404, ""},
+		"moved business":           {profile[:i] + "-and-more" + profile[i:], 301, profile},
+		"query of a profile":       {profile + "?lid=7", 200, ""},
+		"page that is no number":   {"/austin-tx/plumbers?page=x", 200, ""},
+		"search for nothing known": {"/search?search_terms=alchemists&geo_location_terms=Austin%2C+TX", 200, ""},
+		"too deep":                 {"/a/b/c/d", 404, ""},
+	} {
+		w := get(d, c.uri)
+		if w.Code != c.status || w.Header().Get("Location") != c.location {
+			t.Errorf("%s: status %d, location %q", name, w.Code, w.Header().Get("Location"))
+		}
+	}
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/austin-tx", nil))
+	if w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("POST: status %d", w.Code)
+	}
+}
+
+func TestSearchShowsTheSameListings(t *testing.T) {
+	t.Parallel()
+	d, _ := setup(t, demo.Config{})
+	src, err := site.Builtin("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := parse(t, d, src, "/los-angeles-ca/auto-repair-service?page=2")
+	b := parse(t, d, src, "/search?search_terms=Auto+Repair+%26+Service&geo_location_terms=Los+Angeles%2C+CA&page=2")
+	if len(a.Listings) == 0 || len(a.Listings) != len(b.Listings) || a.Listings[29].ID != b.Listings[29].ID || a.Total != b.Total {
+		t.Errorf("search shows %d listings of %d, the category %d of %d", len(b.Listings), b.Total, len(a.Listings), a.Total)
+	}
+	if want := "/search?search_terms=Auto+Repair+%26+Service&geo_location_terms=Los+Angeles%2C+CA&page=3"; !strings.HasSuffix(b.NextURL, want) {
+		t.Errorf("next page of the search is %q", b.NextURL)
+	}
+}
+
+func parse(t *testing.T, d http.Handler, src *site.Source, uri string) *site.Page {
+	t.Helper()
+	u, err := src.BaseURL().Parse(uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := get(d, uri)
+	p, err := src.ParsePage(decoded(w), u, w.Code)
+	if err != nil {
+		t.Fatalf("%s: %v", uri, err)
+	}
+	return p
+}
+
+// TestPastTheEnd: some targets show their last page again, the others are not
+// found; the last page has no next link.
+func TestPastTheEnd(t *testing.T) {
+	t.Parallel()
+	d, g := setup(t, demo.Config{})
+	again, missing := 0, 0
+	src, err := site.Builtin("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range g.In("VT")[:12] {
+		first := parse(t, d, src, "/"+p.Slug+"/dentists")
+		if first.Outcome != site.OK {
+			continue
+		}
+		last := (first.Total + 29) / 30
+		uri := func(n int) string { return fmt.Sprintf("/%s/dentists?page=%d", p.Slug, n) }
+		if page := parse(t, d, src, uri(last)); page.NextURL != "" {
+			t.Errorf("%s: the last page links to %s", p.Slug, page.NextURL)
+		}
+		switch w := get(d, uri(last+7)); w.Code {
+		case http.StatusOK:
+			again++
+			if !bytes.Equal(w.Body.Bytes(), get(d, uri(last)).Body.Bytes()) {
+				t.Errorf("%s: the page past the end is not the last one", p.Slug)
+			}
+		case http.StatusNotFound:
+			missing++
+		}
+	}
+	if again == 0 || missing == 0 {
+		t.Errorf("%d targets repeat their last page, %d do not", again, missing)
+	}
+}
+
+var cityLink = regexp.MustCompile(`<li><a href="/([a-z0-9-]+)">`)
+
+// TestIndexesReachEveryCity: sitemap, states and letters lead to all places.
+func TestIndexesReachEveryCity(t *testing.T) {
+	t.Parallel()
+	d, g := setup(t, demo.Config{Places: -1})
+	if n := len(regexp.MustCompile(`href="/state-[a-z]{2}"`).FindAllString(get(d, "/sitemap").Body.String(), -1)); n != 51 {
+		t.Errorf("the site map lists %d states", n)
+	}
+	for _, st := range []string{"CA", "DC"} {
+		found := make(map[string]bool)
+		for c := 'a'; c <= 'z'; c++ {
+			body := get(d, "/state-"+strings.ToLower(st)+"?page="+string(c)).Body.String()
+			for _, m := range cityLink.FindAllStringSubmatch(body, -1) {
+				found[m[1]] = true
+			}
+		}
+		for _, p := range g.In(st) {
+			if !found[p.Slug] {
+				t.Errorf("%s: no index leads to %s", st, p.Slug)
+			}
+		}
+	}
+	unlettered := cityLink.FindAllString(get(d, "/state-ca").Body.String(), -1)
+	if len(unlettered) == 0 || len(unlettered) > 20 {
+		t.Errorf("the unlettered index holds %d cities", len(unlettered))
+	}
+}
+
+func TestRobots(t *testing.T) {
+	t.Parallel()
+	d, _ := setup(t, demo.Config{Fail: map[string]float64{"503": 1}})
+	w := get(d, "/robots.txt")
+	if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
+		t.Errorf("status %d, %s", w.Code, w.Header().Get("Content-Type"))
+	}
+	for _, line := range []string{"User-agent: *\n", "Disallow: /redirect/\n", "User-agent: BadBot\nDisallow: /\n"} {
+		if !strings.Contains(w.Body.String(), line) {
+			t.Errorf("no %q in %q", line, w.Body.String())
+		}
+	}
+}
+
+func TestTruthJSON(t *testing.T) {
+	t.Parallel()
+	d, _ := setup(t, demo.Config{})
+	base, err := url.Parse("http://127.0.0.1:9999")
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := d.Truth(base, demo.Selection{States: []string{"wy"}, Categories: []string{"Plumbers"}, MaxPages: 1})
+	text, err := json.Marshal(truth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{`"targets":`, `"empty_targets":`, `"pages":`, `"profile_url":"http://127.0.0.1:9999/`, `"companies":[{"name":`} {
+		if !bytes.Contains(text, []byte(part)) {
+			t.Errorf("no %s in %.300s", part, text)
+		}
+	}
+}
