@@ -132,7 +132,7 @@ func appendAndKill(t *testing.T, dir string, seq int64) int64 {
 func TestKilledWhileCompressing(t *testing.T) {
 	t.Parallel()
 	source := create(t, Config{Dir: t.TempDir()})
-	appendN(t, source, 300)
+	appendN(t, source, 2000)
 	closeLog(t, source)
 	data := readFile(t, source.Path())
 	for _, step := range packSteps() {
@@ -145,7 +145,7 @@ func TestKilledWhileCompressing(t *testing.T) {
 			if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
 				t.Fatalf("%v: %s", err, out)
 			}
-			wantSeqs(t, dir, 300)
+			wantSeqs(t, dir, 2000)
 			if step == stepOpened || step == stepPartial {
 				if !slices.Contains(names(t, dir), "worker_0_pid_1.jsonl.zst.tmp") {
 					t.Fatalf("no temp was left: %v", names(t, dir))
@@ -157,7 +157,7 @@ func TestKilledWhileCompressing(t *testing.T) {
 			if got := names(t, dir); !slices.Equal(got, []string{"worker_0_pid_1.jsonl.zst"}) {
 				t.Fatal(got)
 			}
-			wantSeqs(t, dir, 300)
+			wantSeqs(t, dir, 2000)
 		})
 	}
 }

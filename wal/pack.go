@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -107,33 +108,41 @@ func writeTemp(ctx context.Context, text io.Reader, path string, step func(packS
 	return info.Size(), nil
 }
 
+// compressText writes frames of whole lines.
 func compressText(ctx context.Context, dst io.Writer, text io.Reader, step func(packStep)) error {
-	enc, err := zstd.NewWriter(dst, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
 		zstd.WithWindowSize(packWindow), zstd.WithEncoderLevel(zstd.SpeedDefault))
 	if err != nil {
 		return err
 	}
-	buf := make([]byte, readBuffer)
-	for first := true; ; {
+	buf, packed := make([]byte, packFrame), []byte(nil)
+	for have, first := 0, true; ; first = false {
 		if err := ctx.Err(); err != nil {
-			return errors.Join(err, enc.Close())
+			return err
 		}
-		n, readErr := text.Read(buf)
-		if _, err := enc.Write(buf[:n]); err != nil {
-			return errors.Join(err, enc.Close())
+		n, readErr := io.ReadFull(text, buf[have:])
+		ended := errors.Is(readErr, io.EOF) || errors.Is(readErr, io.ErrUnexpectedEOF)
+		if readErr != nil && !ended {
+			return readErr
 		}
-		if errors.Is(readErr, io.EOF) {
-			return enc.Close()
+		have += n
+		cut := have
+		if !ended {
+			cut = bytes.LastIndexByte(buf[:have], '\n') + 1
 		}
-		if readErr != nil {
-			return errors.Join(readErr, enc.Close())
+		packed = enc.EncodeAll(buf[:cut], packed[:0])
+		if _, err := dst.Write(packed); err != nil {
+			return err
+		}
+		if ended {
+			return nil
 		}
 		if first {
-			first = false
-			if err := enc.Flush(); err != nil {
-				return errors.Join(err, enc.Close())
-			}
 			step(stepPartial)
+		}
+		have = copy(buf, buf[cut:have])
+		if cut == 0 { // a line longer than a frame
+			buf = append(buf, make([]byte, len(buf))...)
 		}
 	}
 }

@@ -6,16 +6,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-
-	"github.com/klauspost/compress/zstd"
 )
 
-// maxWindow bounds what a compressed file may ask a reader to hold. Ours ask
-// for packWindow.
-const maxWindow = 64 << 20
-
 // Position says where in a log something stands. In a compressed file the
-// offset counts the bytes of the text inside.
+// offset counts the bytes of the text inside; behind a damaged stretch, Line
+// counts the lines that could be read.
 type Position struct {
 	File   string `json:"file"`
 	Offset int64  `json:"offset"` // of the line's first byte
@@ -27,7 +22,7 @@ type segment struct {
 	*lineScanner
 	path string
 	file *os.File
-	zstd *zstd.Decoder // nil for a plain file
+	zstd *frameReader // nil for a plain file
 }
 
 // openSegment opens p at the line that begins at offset, with lines lines
@@ -59,10 +54,9 @@ func (s *segment) start(packed bool, offset int64, maxLine int) error {
 		}
 		return nil
 	}
-	decoder, err := zstd.NewReader(s.file, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxWindow(maxWindow))
+	decoder, err := newFrameReader(s.file)
 	if err != nil {
-		return fmt.Errorf("open compressed log: %w", err)
+		return err
 	}
 	s.zstd = decoder
 	s.lineScanner = newLineScanner(decoder, maxLine)
@@ -79,7 +73,7 @@ func (s *segment) here() Position {
 
 func (s *segment) close() error {
 	if s.zstd != nil {
-		s.zstd.Close()
+		s.zstd.close()
 	}
 	return s.file.Close()
 }

@@ -114,11 +114,21 @@ func (s *stream) take(pos Position, text []byte, err error) (it item, ok bool) {
 	case errors.Is(err, ErrLineTooLong):
 	case errors.Is(err, errTorn):
 		s.closePart()
-	default: // the rest of the part is out of reach
-		s.closePart()
-		s.cur.done = true
+	default:
+		s.passDamage(err)
 	}
 	return item{err: &CorruptError{Position: pos, Err: err}, pos: pos}, true
+}
+
+// passDamage goes on behind a damaged frame; after any other failure the rest
+// of the part is out of reach.
+func (s *stream) passDamage(err error) {
+	if frame, ok := errors.AsType[*frameError](err); ok {
+		s.seg.offset += frame.size
+		return
+	}
+	s.closePart()
+	s.cur.done = true
 }
 
 // closePart keeps the cursor where reading stopped. A compressed part and one

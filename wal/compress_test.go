@@ -1,0 +1,117 @@
+package wal
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCompressClosed(t *testing.T) {
+	t.Parallel()
+	setup := func(t *testing.T) (dir string) {
+		dir = t.TempDir()
+		for _, id := range []string{"worker_0_pid_1", "worker_0_pid_2"} {
+			log := create(t, Config{Dir: dir, WorkerID: id, MaxBytes: 3000, NoCompress: true})
+			appendN(t, log, 4)
+			closeLog(t, log)
+		}
+		return dir
+	}
+	t.Run("dead workers only", func(t *testing.T) {
+		t.Parallel()
+		dir := setup(t)
+		before, _, _ := readAll(t, dir, Options{})
+		report, err := CompressClosed(t.Context(), dir, func(id string) bool { return id == "worker_0_pid_2" })
+		if err != nil || report.Files != 2 || report.Live != 2 || report.BytesBefore <= report.BytesAfter || report.BytesAfter == 0 {
+			t.Fatal(report, err)
+		}
+		want := []string{
+			"worker_0_pid_1.000001.jsonl.zst", "worker_0_pid_1.jsonl.zst",
+			"worker_0_pid_2.000001.jsonl", "worker_0_pid_2.jsonl",
+		}
+		if got := names(t, dir); !slices.Equal(got, want) {
+			t.Fatal(got)
+		}
+		if after, _, _ := readAll(t, dir, Options{}); len(after) != len(before) {
+			t.Fatalf("%d events, before %d", len(after), len(before))
+		}
+	})
+	t.Run("again does nothing", func(t *testing.T) {
+		t.Parallel()
+		dir := setup(t)
+		for _, want := range []int{4, 0} {
+			if report, err := CompressClosed(t.Context(), dir, nil); err != nil || report.Files != want {
+				t.Fatal(report, err)
+			}
+		}
+	})
+	t.Run("a file that is being written is left alone", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		log := create(t, Config{Dir: dir})
+		appendN(t, log, 1)
+		if report, err := CompressClosed(t.Context(), dir, nil); err != nil || report.Files != 0 || report.Live != 1 {
+			t.Fatal(report, err)
+		}
+		appendN(t, log, 1)
+		wantSeqs(t, dir, 2)
+	})
+	t.Run("leftover temps and half copies", func(t *testing.T) {
+		t.Parallel()
+		dir := setup(t)
+		for _, name := range []string{"worker_0_pid_1.jsonl.zst", "worker_0_pid_1.jsonl.zst.tmp", "gone.jsonl.zst.tmp"} {
+			writeLines(t, dir, name, "half")
+		}
+		if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names(t, dir) {
+			if !strings.HasSuffix(name, ".jsonl.zst") {
+				t.Error(name)
+			}
+		}
+		if events, damage, _ := readAll(t, dir, Options{}); len(events) != 8 || len(damage) > 0 {
+			t.Fatal(len(events), damage)
+		}
+	})
+	t.Run("a torn tail is left out", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		writeLines(t, dir, "w.jsonl", textLine("w", 1, 1, Stop), "torn")
+		if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
+			t.Fatal(err)
+		}
+		writeLines(t, dir, "w.000001.jsonl", textLine("w", 2, 2, Stop))
+		wantSeqs(t, dir, 2)
+	})
+	t.Run("a folder that is not there", func(t *testing.T) {
+		t.Parallel()
+		if _, err := CompressClosed(t.Context(), filepath.Join(t.TempDir(), "none"), nil); !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+	})
+	t.Run("a failure doesn't stop the others", func(t *testing.T) {
+		t.Parallel()
+		dir := setup(t)
+		if err := os.Mkdir(filepath.Join(dir, "worker_0_pid_1.jsonl.zst.tmp"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		report, err := CompressClosed(t.Context(), dir, nil)
+		if err == nil || !strings.Contains(err.Error(), "worker_0_pid_1.jsonl") || report.Files != 3 {
+			t.Fatal(report, err)
+		}
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		t.Parallel()
+		dir := setup(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if report, err := CompressClosed(ctx, dir, nil); !errors.Is(err, context.Canceled) || report.Files != 0 {
+			t.Fatal(report, err)
+		}
+	})
+}
