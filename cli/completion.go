@@ -84,34 +84,37 @@ func eachCommand(cmds []*cli.Command, f func(*cli.Command)) {
 }
 
 // candidates lists what may come after words. A last word that begins with a
-// dash may be unfinished; the shell filters.
+// dash may be unfinished, unless it is a whole flag that takes a value; the
+// shell filters.
 func candidates(at levels, words []string) []string {
 	var pending flagShape // the flag whose values stand at the end
 	for i, word := range words {
-		if sub, ok := at.last().subs[word]; ok && pending.kind != valueFlag {
+		last := i == len(words)-1
+		switch sub, ok := at.last().subs[word]; {
+		case ok && pending.kind != valueFlag:
 			at, pending = append(at, sub()), flagShape{}
-			continue
-		}
-		unfinished := i == len(words)-1 && word == "-"
-		if !isFlag(word) && !unfinished {
-			if pending.kind == valueFlag {
-				pending = flagShape{}
+		case isFlag(word) || last && word == "-":
+			if pending = at.awaiting(word); last && (pending.kind == boolFlag || word != dashed(pending.name)) {
+				return at.flagNames(words)
 			}
-			continue
-		}
-		name, _, hasValue := splitFlag(word)
-		pending, _ = at.find(name)
-		if hasValue {
+		case pending.kind == valueFlag:
 			pending = flagShape{}
-		}
-		if i == len(words)-1 {
-			return append(at.flagNames(words), valuesFor(pending)...)
 		}
 	}
 	if pending.kind == valueFlag {
-		return valuesFor(pending)
+		return valuesFor(pending) // none: the shell offers files
 	}
 	return append(valuesFor(pending), at.last().subNames()...)
+}
+
+// awaiting returns the flag that word names if values may follow it.
+func (ls levels) awaiting(word string) flagShape {
+	name, _, hasValue := splitFlag(word)
+	if hasValue {
+		return flagShape{}
+	}
+	f, _ := ls.find(name)
+	return f
 }
 
 // flagNames lists the flags that are not on the line yet, and those that may

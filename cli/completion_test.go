@@ -60,7 +60,8 @@ func TestCandidates(t *testing.T) {
 		"states after equals":      {"run|--states|=", []string{"CA"}, nil}, // bash splits at =
 		"statuses":                 {"run|--status", []string{"failed", "stuck"}, []string{"CA"}},
 		"nothing after a value":    {"run|--status|failed", nil, []string{"stuck"}},
-		"by alias":                 {"run|-s", []string{"CA"}, nil},
+		"after an alias":           {"run|-s|CA", []string{"NY"}, nil},
+		"commands after a list":    {"--regions|west", []string{"run"}, []string{"read"}},
 		"pages":                    {"run|--max-pages", []string{"all"}, nil},
 		"a value like a command":   {"--db|wal", []string{"run"}, []string{"read"}},
 		"unknown command":          {"xyzzy", nil, []string{"read"}},
