@@ -1,7 +1,6 @@
 package site
 
 import (
-	"encoding/json"
 	"net/url"
 	"strings"
 
@@ -28,13 +27,10 @@ type cardReader struct {
 	card  *html.Node
 	hits  hits
 	buf   []byte
-
-	jsonText   string // the attribute that jsonObject was read from
-	jsonObject map[string]json.RawMessage
 }
 
 func (c *cardReader) begin(s *Source, final *url.URL) {
-	c.src, c.final, c.jsonText, c.jsonObject = s, final, "", nil
+	c.src, c.final = s, final
 }
 
 // read reads one card. Its listing has no id or no name when the card is bad.

@@ -142,7 +142,6 @@ func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, final *
 	w.card.begin(s, final)
 	p := &Page{Raw: len(cards)}
 	s.readListings(p, w, cards, scripts)
-	w.card.begin(s, final)
 	pageHits := cardReader{src: s, final: final, hits: w.pageHits, card: doc}
 	p.Total, p.zero = readTotal(s.total.first(&pageHits))
 	p.NextURL = s.nextURL(final, s.next.first(&pageHits))
@@ -207,7 +206,7 @@ func (s *Source) readListings(p *Page, w *workspace, cards []card, scripts []str
 		return
 	}
 	p.Listings = kept
-	fillFromJSONLD(p.Listings, scripts, w.card.final)
+	fillFromJSONLD(p.Listings, scripts)
 }
 
 // nextURL returns the absolute form of a next link, or "" when it leads off

@@ -29,14 +29,27 @@ var errRegionForm = errors.New("a region takes the tag of a container, #id and .
 
 // add parses a region selector.
 func (r *regionSet) add(sel string) error {
+	rs, err := parseCompound(sel)
+	if err != nil {
+		return err
+	}
+	if k := elements[rs.tag].kind; rs.tag != "" && k != kindBlock && k != kindPhrasing {
+		return errRegionForm
+	}
+	r.keep(rs)
+	return nil
+}
+
+// parseCompound parses a tag, an id and classes written together.
+func parseCompound(sel string) (regionSel, error) {
 	var rs regionSel
 	rest := sel
-	for first := true; rest != ""; first = false {
-		mark := rest[0]
-		if mark == '.' || mark == '#' {
-			rest = rest[1:]
+	for first := true; rest != "" || first; first = false {
+		mark := byte(0)
+		if rest != "" && (rest[0] == '.' || rest[0] == '#') {
+			mark, rest = rest[0], rest[1:]
 		} else if !first {
-			return errRegionForm
+			return rs, errRegionForm
 		}
 		n := strings.IndexAny(rest, ".#")
 		if n < 0 {
@@ -44,7 +57,7 @@ func (r *regionSet) add(sel string) error {
 		}
 		word := rest[:n]
 		if rest = rest[n:]; !plainWord(word) || mark == '#' && rs.id != "" {
-			return errRegionForm
+			return rs, errRegionForm
 		}
 		switch mark {
 		case '.':
@@ -55,11 +68,7 @@ func (r *regionSet) add(sel string) error {
 			rs.tag = strings.ToLower(word)
 		}
 	}
-	if k := elements[rs.tag].kind; sel == "" || rs.tag != "" && k != kindBlock && k != kindPhrasing {
-		return errRegionForm
-	}
-	r.keep(rs)
-	return nil
+	return rs, nil
 }
 
 func (r *regionSet) keep(rs regionSel) {

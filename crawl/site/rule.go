@@ -1,7 +1,6 @@
 package site
 
 import (
-	"encoding/json"
 	"regexp"
 	"strings"
 
@@ -89,7 +88,7 @@ func (r *rule) take(c *cardReader, n *html.Node) string {
 	var s string
 	switch {
 	case r.json != "":
-		s = c.member(attrOf(n, r.attr), r.json)
+		s = member(attrOf(n, r.attr), r.json)
 	case r.attr != "":
 		s = attrOf(n, r.attr)
 	case r.own:
@@ -156,33 +155,3 @@ func breaks(name string) bool {
 	}
 	return false
 }
-
-// member returns a member of the JSON object s: a string, or the text of a
-// number or a boolean. The object of the last call is kept, since the rules of
-// a card ask for several members of one.
-func (c *cardReader) member(s, name string) string {
-	if s == "" || len(s) > maxJSONAttr {
-		return ""
-	}
-	if s != c.jsonText {
-		c.jsonText, c.jsonObject = s, nil
-		if json.Unmarshal([]byte(s), &c.jsonObject) != nil {
-			c.jsonObject = nil
-		}
-	}
-	raw := c.jsonObject[name]
-	if len(raw) > 0 && raw[0] == '"' {
-		var text string
-		if json.Unmarshal(raw, &text) != nil {
-			return ""
-		}
-		return text
-	}
-	if len(raw) == 0 || raw[0] == '{' || raw[0] == '[' || raw[0] == 'n' {
-		return ""
-	}
-	return string(raw)
-}
-
-// maxJSONAttr bounds an attribute that is read as JSON.
-const maxJSONAttr = 16 << 10

@@ -31,9 +31,12 @@ type index struct {
 
 // query is one alternative of a selector group, and the number of the group.
 type query struct {
-	sel cascadia.Sel
+	sel matcher
 	out int
 }
+
+// matcher is a cascadia.Sel or a chain.
+type matcher interface{ Match(*html.Node) bool }
 
 // hits holds the elements found for each selector, in document order.
 type hits [][]*html.Node
@@ -54,7 +57,7 @@ func (x *index) add(text string, g cascadia.SelectorGroup) int {
 	x.ids[text] = id
 	for _, sel := range g {
 		q := len(x.queries)
-		x.queries = append(x.queries, query{sel, id})
+		x.queries = append(x.queries, query{simplify(sel), id})
 		switch mark, word := demand(sel.String()); mark {
 		case '.':
 			x.byClass[word] = append(x.byClass[word], q)
