@@ -2,10 +2,13 @@ package checkpoint
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"ypcrawl/store"
+	"ypcrawl/yp"
 )
 
 // City is a place to plan targets in.
@@ -180,4 +183,59 @@ func saveCities(tx *store.Tx, cities []City) ([]int64, error) {
 		ids = append(ids, id)
 	}
 	return ids, found.Err()
+}
+
+// CityIDs returns the ids of the cities, adding the new ones.
+func (k *Keeper) CityIDs(ctx context.Context, cities []City) (ids []int64, err error) {
+	err = k.write(ctx, func(tx *store.Tx) error {
+		ids, err = saveCities(tx, cities)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("register cities: %w", err)
+	}
+	return ids, nil
+}
+
+const scopeCounts = `
+	SELECT t.status, count(*), sum(t.page_current) FROM targets t WHERE ` + where + ` GROUP BY t.status`
+
+// Count counts the targets of a scope by status. It reads them all: a start of
+// a run can afford that, a display that is redrawn can't (see Progress).
+func (k *Keeper) Count(ctx context.Context, scope Scope) (c Counts, err error) {
+	rows, err := k.db.Read().QueryContext(ctx, scopeCounts, scope.args()...)
+	if err != nil {
+		return c, fmt.Errorf("count targets: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var status yp.Status
+		var n, pages int64
+		if err := rows.Scan(&status, &n, &pages); err != nil {
+			return c, err
+		}
+		c.add(status, n)
+		c.Pages += pages
+	}
+	c.setPercent()
+	return c, rows.Err()
+}
+
+// BaseURL returns the base URL under which the source was last crawled; empty
+// when it is not known here.
+func (k *Keeper) BaseURL(ctx context.Context, name string) (base string, err error) {
+	err = k.db.Read().QueryRowContext(ctx, "SELECT base_url FROM sources WHERE name = ?", name).Scan(&base)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return base, err
+}
+
+// SourceID returns the id of a source; 0 when the database does not have it.
+func (k *Keeper) SourceID(ctx context.Context, name string) (id int64, err error) {
+	err = k.db.Read().QueryRowContext(ctx, sourceID, name).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return id, err
 }

@@ -1,0 +1,219 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"ypcrawl/store"
+	"ypcrawl/wal"
+	"ypcrawl/yp"
+)
+
+// Replayed counts what a replay did.
+type Replayed struct {
+	Events   int `json:"events"`
+	Pages    int `json:"pages"`
+	Listings int `json:"listings"` // met, not all of them new
+	New      int `json:"new"`
+	Targets  int `json:"targets"`
+	Damaged  int `json:"damaged"` // lines that could not be read
+}
+
+// ReplayConfig says what logs do not hold.
+type ReplayConfig struct {
+	BaseURL func(source string) string                  // of a source; may return ""
+	City    func(name, slug, state string) (City, bool) // from the gazetteer
+	Damaged func(error)                                 // told of every line that could not be read
+}
+
+// replayBatch is how many events share a transaction.
+const replayBatch = 256
+
+// Replay builds targets, listings and companies from logged events alone, in
+// their order. Logs hold a page before its commit, so a page may stand there
+// twice: replaying is idempotent, and replaying into a database that has the
+// pages already changes nothing.
+func (k *Keeper) Replay(ctx context.Context, events iter.Seq2[*wal.Event, error], cfg ReplayConfig) (Replayed, error) {
+	r := &replayer{cfg: cfg, sources: map[string]int64{}, targets: map[string]int64{}}
+	batch := make([]*wal.Event, 0, replayBatch)
+	flush := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		err := k.write(ctx, func(tx *store.Tx) error { return r.apply(tx, batch) })
+		batch = batch[:0]
+		return err
+	}
+	for e, err := range events {
+		if err != nil {
+			r.out.Damaged++
+			cfg.Damaged(err)
+			continue
+		}
+		if batch = append(batch, e); len(batch) == replayBatch {
+			if err := errors.Join(ctx.Err(), flush()); err != nil {
+				return r.out, fmt.Errorf("replay: %w", err)
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return r.out, fmt.Errorf("replay: %w", err)
+	}
+	r.out.Targets = len(r.targets)
+	return r.out, nil
+}
+
+type replayer struct {
+	cfg     ReplayConfig
+	sources map[string]int64
+	targets map[string]int64
+	out     Replayed
+}
+
+func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
+	now, at := tx.Now, tx.At
+	defer func() { tx.Now, tx.At = now, at }() // other callers share the transaction
+	for _, e := range events {
+		r.out.Events++
+		if e.Target == nil {
+			continue
+		}
+		tx.At, tx.Now = e.Timestamp.UTC(), yp.FormatTime(e.Timestamp)
+		if err := r.one(tx, e); err != nil {
+			return fmt.Errorf("event %d of %s: %w", e.Seq, e.WorkerID, err)
+		}
+	}
+	return nil
+}
+
+func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
+	source, target, err := r.target(tx, e.Target)
+	if err != nil {
+		return err
+	}
+	switch e.Type {
+	case wal.PageComplete:
+		return r.page(tx, e, source, target)
+	case wal.TargetComplete:
+		_, err = tx.Exec(replayDone, tx.Now, tx.Now, yp.FormatTime(tx.At.Add(RecrawlAfter)), null(string(e.ErrorCode)), null(e.Error), target)
+	case wal.TargetError:
+		if e.Status == yp.Parked {
+			_, err = tx.Exec(replayParked, tx.Now, string(e.ErrorCode), clip(e.Error), target)
+		} else {
+			_, err = tx.Exec(replayFailed, tx.Now, string(e.ErrorCode), clip(e.Error), yp.FormatTime(tx.At.Add(Backoff(1))), target)
+		}
+	}
+	return err
+}
+
+const (
+	replayTarget = `
+	INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at)
+	SELECT ?1, c.id, k.id, c.state, c.population, ?4, ?5, ?6 FROM cities c, categories k WHERE c.slug = ?2 AND k.slug = ?3
+	ON CONFLICT DO NOTHING`
+	replayTargetID = `
+	SELECT t.id FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+	WHERE t.source_id = ? AND c.slug = ? AND k.slug = ?`
+
+	// Only a target that nobody holds is moved: a replay never disturbs a crawl.
+	idle         = ` WHERE id = ? AND status <> 'IN_PROGRESS'`
+	replayDone   = `UPDATE targets SET ` + doneSet + idle
+	replayFailed = `UPDATE targets SET status = 'FAILED', finished_at = ?, last_error_code = ?, last_error = ?, backoff_until = ?` + idle + ` AND status <> 'DONE'`
+	replayParked = `UPDATE targets SET status = 'PARKED', finished_at = ?, last_error_code = ?, last_error = ?` + idle + ` AND status <> 'DONE'`
+	replayAnew   = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL, ` + anew + idle + ` AND page_current > 1 AND ? = 1`
+	replayStart  = `UPDATE targets SET crawl_started_at = ifnull(crawl_started_at, ?)` + idle
+	replayPage   = `
+	UPDATE targets SET page_current = ?, next_page_url = ?, last_listing_id = ifnull(?, last_listing_id),
+		raw_count = raw_count + ?, accepted_count = accepted_count + ?, bad_count = bad_count + ?` + idle + ` AND page_current = ? - 1`
+	crawlStarted = `SELECT ifnull(crawl_started_at, '') FROM targets WHERE id = ?`
+)
+
+func (r *replayer) target(tx *store.Tx, t *wal.Target) (source, target int64, err error) {
+	key := t.Source + "\x00" + t.CitySlug + "\x00" + t.CategorySlug
+	if source, err = r.source(tx, t.Source); err != nil {
+		return 0, 0, err
+	}
+	if id, ok := r.targets[key]; ok {
+		return source, id, nil
+	}
+	city, ok := r.cfg.City(t.City, t.CitySlug, t.State)
+	if !ok {
+		city = City{Slug: t.CitySlug, Name: t.City, State: t.State, Tier: 3}
+	}
+	if _, err := saveCities(tx, []City{city}); err != nil {
+		return 0, 0, err
+	}
+	if _, err := tx.Exec(upsertCategory, t.CategorySlug, t.Category); err != nil {
+		return 0, 0, err
+	}
+	if _, err := tx.Exec(replayTarget, source, city.Slug, t.CategorySlug, t.Priority, t.MaxPages, tx.Now); err != nil {
+		return 0, 0, err
+	}
+	if err := tx.Get(replayTargetID, []any{source, city.Slug, t.CategorySlug}, &target); err != nil {
+		return 0, 0, err
+	}
+	r.targets[key] = target
+	return source, target, nil
+}
+
+func (r *replayer) source(tx *store.Tx, name string) (id int64, err error) {
+	if id, ok := r.sources[name]; ok {
+		return id, nil
+	}
+	if _, err := tx.Exec(insertSource, name, r.cfg.BaseURL(name), tx.Now); err != nil {
+		return 0, err
+	}
+	if err := tx.Get(sourceID, []any{name}, &id); err != nil {
+		return 0, err
+	}
+	r.sources[name] = id
+	return id, nil
+}
+
+const insertSource = `INSERT INTO sources (name, base_url, created_at, updated_at) VALUES (?1, ?2, ?3, ?3) ON CONFLICT (name) DO NOTHING`
+
+// page applies one page_complete line as CommitPage did.
+func (r *replayer) page(tx *store.Tx, e *wal.Event, source, target int64) error {
+	if e.Page == nil {
+		return nil
+	}
+	p := e.Page
+	if _, err := tx.Exec(replayAnew, target, p.Number); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(replayStart, tx.Now, target); err != nil {
+		return err
+	}
+	var started string
+	if err := tx.Get(crawlStarted, []any{target}, &started); err != nil {
+		return err
+	}
+	at := store.PageOf{SourceID: source, TargetID: target, State: e.Target.State, Page: p.Number}
+	saved, err := store.SaveListings(tx, at, started, p.Listings)
+	if err != nil {
+		return err
+	}
+	r.out.Pages++
+	r.out.Listings += len(p.Listings)
+	r.out.New += saved.New
+	return r.advance(tx, p, saved, target)
+}
+
+func (r *replayer) advance(tx *store.Tx, p *wal.Page, saved store.Saved, target int64) error {
+	raw, accepted, next := p.Raw, len(p.Listings), p.NextURL
+	if saved.Repeated {
+		raw, accepted, next = 0, 0, ""
+	}
+	var last any
+	if n := len(p.Listings); n > 0 {
+		last = p.Listings[n-1].ID
+	}
+	_, err := tx.Exec(replayPage, p.Number, null(next), last, max(raw, accepted), accepted, p.Bad, target, p.Number)
+	if err != nil || !p.Last && !saved.Repeated {
+		return err
+	}
+	_, err = tx.Exec(replayDone, tx.Now, tx.Now, yp.FormatTime(tx.At.Add(RecrawlAfter)), nil, nil, target)
+	return err
+}

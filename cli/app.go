@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// Exit codes, as `--help` shows them.
+const (
+	ExitOK          = 0
+	ExitError       = 1
+	ExitUsage       = 2
+	ExitFailures    = 3
+	ExitBudget      = 4
+	ExitLocked      = 11
+	ExitInterrupted = 130
+)
+
+// Program is one invocation: what main hands to the commands.
+type Program struct {
+	Streams
+	Schema  string            // the text of schema.sql
+	Reached func(crawl.Point) // see crawl.Config; nil outside of crash tests
+	args    []string
+}
+
+// Run runs the command line args (args[0] is the program's name) and returns
+// the exit code. When ctx ends, a crawl finishes its pages and stops.
+func (p *Program) Run(ctx context.Context, args []string) int {
+	p.args = args
+	app := p.app()
+	prepared, err := Prepare(app, args)
+	if err == nil {
+		err = app.RunContext(ctx, prepared)
+	}
+	return p.exit(ctx, err)
+}
+
+func (p *Program) app() *cli.App {
+	return &cli.App{
+		Name:        "ypcrawl",
+		Usage:       "crawl business directories into a local SQLite file; kill it at any time, type the same again, and it goes on",
+		Description: description,
+		Writer:      p.Out,
+		ErrWriter:   p.Err,
+		Reader:      p.In,
+		Flags:       globalFlags(),
+		Before: func(c *cli.Context) error {
+			p.NoColor = c.Bool("no-color")
+			return nil
+		},
+		Commands: []*cli.Command{
+			p.runCommand(), p.planCommand(), p.progressCommand(), p.recoverCommand(), p.resetCommand(),
+			p.walCommand(), p.sourcesCommand(), p.demoCommand(), versionCommand(), completionCommand(),
+		},
+	}
+}
+
+const description = `Start with:   ypcrawl run --source demo --states CA TX
+Look at it:   ypcrawl progress --watch
+Settings come from flags, then YPCRAWL_* variables, then ypcrawl.yaml, then the defaults shown.
+
+Exit codes: 0 all due work done · 1 error · 2 usage · 3 finished, some targets failed or parked ·
+4 a budget is used up, resumable · 11 another run holds the database (--exclusive) · 130 interrupted, resumable`
+
+func globalFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "db", Value: "ypcrawl.db", Usage: "SQLite database `FILE`"},
+		&cli.StringFlag{Name: "wal-dir", Value: "logs/yp_wal", Usage: "`FOLDER` of the write-ahead logs"},
+		&cli.StringFlag{Name: "log-level", Value: "info", Usage: "least `LEVEL` to log: trace, debug, info, warn or error"},
+		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORM` of log lines: text or json"},
+		&cli.BoolFlag{Name: "quiet", Usage: "no progress, warnings and errors only"},
+		&cli.BoolFlag{Name: "no-color", Usage: "no colours (NO_COLOR works as well)"},
+		&cli.StringFlag{Name: "config", Value: "ypcrawl.yaml", Usage: "settings `FILE`"},
+	}
+}
+
+// exitError carries an exit code of its own to the top. A nil err prints nothing.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+func (e *exitError) Unwrap() error { return e.err }
+
+// exit maps an error to the exit code, once, and prints it with its next step.
+func (p *Program) exit(ctx context.Context, err error) int {
+	code, hint := verdict(ctx, err)
+	if err != nil && err.Error() != "" && code != ExitInterrupted {
+		p.note("%s %s", p.paint(p.Err, red, "ypcrawl:"), yp.Printable(err.Error()))
+	}
+	if hint != "" {
+		p.note("%s", hint)
+	}
+	return code
+}
+
+func verdict(ctx context.Context, err error) (code int, hint string) {
+	var coded *exitError
+	switch {
+	case err == nil:
+		return ExitOK, ""
+	case errors.As(err, &coded):
+		return coded.code, ""
+	case isUsage(err):
+		return ExitUsage, ""
+	case errors.Is(err, checkpoint.ErrExclusive):
+		return ExitLocked, "Wait for the other run to end, or leave --exclusive out: two runs can share a database."
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return ExitInterrupted, ""
+	case errors.Is(err, store.ErrCorrupt):
+		return ExitError, "Put the file aside and rebuild it from the logs:  ypcrawl --db rebuilt.db wal replay"
+	case errors.Is(err, store.ErrDiskFull), errors.Is(err, errNoSpace):
+		return ExitError, "What was committed is safe. Make room, then type the same command again."
+	case errors.Is(err, store.ErrReadOnly):
+		return ExitError, "Check the permissions of the file and its folder, or name another file with --db."
+	case errors.Is(err, store.ErrBusy):
+		return ExitError, "Another program holds the database for long. Close it, then type the same command again."
+	}
+	return ExitError, ""
+}
+
+// Standard returns a program on the process's own streams.
+func Standard(schema string) *Program {
+	return &Program{Streams: Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, Schema: schema}
+}

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/checkpoint"
+)
+
+func (p *Program) recoverCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "recover",
+		Usage: "Take back targets whose worker is dead or silent, so that the next run goes on with them",
+		Description: "What dead processes of this machine held is taken back at once; beyond that, every target\n" +
+			"whose heartbeat is older than --timeout. Pages done are kept.",
+		Flags: []cli.Flag{
+			&cli.GenericFlag{Name: "timeout", Value: minutesValue(time.Hour), Usage: "age of a heartbeat in `MINUTES` (or 2h) from which its worker counts as gone"},
+			statesFlag(),
+			&cli.StringFlag{Name: "source", Usage: "only this `SOURCE` (default: all)"},
+			jsonFlag(),
+		},
+		Action: p.recover,
+	}
+}
+
+func (p *Program) recover(c *cli.Context) error {
+	timeout := timeOf(c, "timeout")
+	if timeout <= 0 {
+		return Usagef("--timeout: want more than 0 minutes; heartbeats come every 30 seconds")
+	}
+	k, err := p.open(c, existing)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	scope, err := plainScope(c, k)
+	if err != nil {
+		return err
+	}
+	dead, err := k.RecoverDead(c.Context, scope)
+	if err != nil {
+		return err
+	}
+	stale, err := k.RecoverStale(c.Context, scope, timeout)
+	if err != nil {
+		return err
+	}
+	out := checkpoint.Recovered{Planned: dead.Planned + stale.Planned, Stuck: dead.Stuck + stale.Stuck, Dead: dead.Dead}
+	if c.Bool("json") {
+		return writeJSON(p.Out, out)
+	}
+	_, err = fmt.Fprintf(p.Out, "%s recovered", plural(out.Planned, "target"))
+	if err == nil && out.Stuck > 0 {
+		_, err = fmt.Fprintf(p.Out, ", %d stuck after %d fruitless recoveries (see `ypcrawl reset --status STUCK`)", out.Stuck, maxRecoveries)
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(p.Out)
+	}
+	return err
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/yp"
+)
+
+const maxRecoveries = yp.MaxRecoveries
+
+func (p *Program) resetCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "reset",
+		Usage: "Take FAILED (or STUCK, PARKED) targets back to PLANNED; pages done are kept",
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "status", Usage: "`STATUS` to take back: FAILED, STUCK, PARKED (default: FAILED)"},
+			&cli.StringFlag{Name: "error", Usage: "only targets whose last error has this `CODE`, TIMEOUT say"},
+			&cli.IntFlag{Name: "max-attempts", Usage: "only targets with at most so many `ATTEMPTS`"},
+			&cli.GenericFlag{Name: "older-than", Value: ageValue(0), Usage: "only targets that ended longer than `TIME` ago: 2d, 36h"},
+			&cli.BoolFlag{Name: "from-page-1", Usage: "forget the pages done and crawl them again"},
+			statesFlag(),
+			&cli.StringFlag{Name: "source", Usage: "only this `SOURCE` (default: all)"},
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "only count"},
+			jsonFlag(),
+		},
+		Action: p.reset,
+	}
+}
+
+func (p *Program) reset(c *cli.Context) error {
+	r, err := resetOf(c)
+	if err != nil {
+		return err
+	}
+	k, err := p.open(c, existing)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	if r.Scope, err = plainScope(c, k); err != nil {
+		return err
+	}
+	n, err := k.CountReset(c.Context, r)
+	if err != nil {
+		return err
+	}
+	if n == 0 || c.Bool("dry-run") {
+		return p.printReset(c, n, 0)
+	}
+	question := fmt.Sprintf("Take %s back to PLANNED?", plural(n, "target"))
+	if r.FromPage1 {
+		question = fmt.Sprintf("Take %s back to PLANNED and crawl them again from page 1?", plural(n, "target"))
+	}
+	ok, err := p.confirm(c.Context, question, c.Bool("yes"))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		p.note("Nothing was changed.")
+		return nil
+	}
+	done, err := k.ResetTargets(c.Context, r)
+	if err != nil {
+		return err
+	}
+	return p.printReset(c, n, done)
+}
+
+func resetOf(c *cli.Context) (r checkpoint.Reset, err error) {
+	for _, word := range SplitList(c.StringSlice("status")) {
+		st, err := yp.ParseStatus(word)
+		if err != nil {
+			return r, Usagef("--status: %w", err)
+		}
+		if !st.Resettable() {
+			return r, Usagef("--status %s: only FAILED, STUCK and PARKED targets can be taken back", st)
+		}
+		r.Statuses = append(r.Statuses, st)
+	}
+	if code := c.String("error"); code != "" {
+		if r.Error, err = yp.ParseErrorCode(code); err != nil {
+			return r, Usagef("--error: %w", err)
+		}
+	}
+	r.MaxAttempts, r.OlderThan, r.FromPage1 = c.Int("max-attempts"), timeOf(c, "older-than"), c.Bool("from-page-1")
+	if r.MaxAttempts < 0 {
+		return r, Usagef("--max-attempts %d: want a number from 1 up", r.MaxAttempts)
+	}
+	return r, nil
+}
+
+func (p *Program) printReset(c *cli.Context, selected, done int) error {
+	if c.Bool("json") {
+		return writeJSON(p.Out, struct {
+			Selected int `json:"selected"`
+			Reset    int `json:"reset"`
+		}{selected, done})
+	}
+	_, err := fmt.Fprintf(p.Out, "%s selected, %d taken back\n", plural(selected, "target"), done)
+	return err
+}

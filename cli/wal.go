@@ -1,0 +1,325 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/site"
+	"ypcrawl/wal"
+	"ypcrawl/yp"
+	"ypcrawl/yp/gazetteer"
+)
+
+func (p *Program) walCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "wal",
+		Usage: "The write-ahead logs: read, follow, count, compress, rebuild a database from them",
+		Subcommands: []*cli.Command{
+			{
+				Name: "read", Usage: "Print events in order of time, as JSON lines or for people", ArgsUsage: "[FILE or FOLDER]",
+				Args: true, Flags: append(filterFlags(), &cli.IntFlag{Name: "limit", Usage: "print at most so many `EVENTS` (default: all)"}), Action: p.walRead,
+			},
+			{
+				Name: "tail", Usage: "Print the last events, and follow what is written", ArgsUsage: "[FILE or FOLDER]",
+				Args: true, Flags: append(filterFlags(),
+					&cli.IntFlag{Name: "n", Value: 10, Usage: "`EVENTS` to begin with"},
+					&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until Ctrl-C"}), Action: p.walTail,
+			},
+			{
+				Name: "stats", Usage: "Count events, pages, listings, errors and damage, by worker", ArgsUsage: "[FILE or FOLDER]",
+				Args: true, Flags: []cli.Flag{jsonFlag()}, Action: p.walStats,
+			},
+			{
+				Name: "replay", Usage: "Build the database (--db) from the logs alone; doing it again changes nothing", ArgsUsage: "[FILE or FOLDER]",
+				Args: true, Flags: []cli.Flag{jsonFlag()}, Action: p.walReplay,
+			},
+			{
+				Name: "compress", Usage: "Compress the logs of workers that are gone", ArgsUsage: "[FOLDER]",
+				Args: true, Flags: []cli.Flag{jsonFlag()}, Action: p.walCompress,
+			},
+			{
+				Name: "demo", Usage: "Write a small example log, to try the other commands on", ArgsUsage: "[FOLDER]",
+				Args: true, Action: p.walDemo,
+			},
+		},
+	}
+}
+
+func filterFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "type", Usage: "only these `EVENTS`: page_complete target_error ..."},
+		&cli.StringSliceFlag{Name: "worker", Usage: "only these `WORKERS`: worker_0 or worker_0_pid_12345"},
+		statesFlag(),
+		&cli.StringSliceFlag{Name: "categories", Usage: "only these `CATEGORIES`"},
+		&cli.GenericFlag{Name: "newer-than", Value: ageValue(0), Usage: "only events younger than `TIME`: 2d, 36h (default: all)"},
+		&cli.BoolFlag{Name: "no-listings", Usage: "leave the listings out"},
+		jsonFlag(),
+	}
+}
+
+// walPath is the argument, or the folder of --wal-dir.
+func walPath(c *cli.Context) (string, error) {
+	switch c.Args().Len() {
+	case 0:
+		return c.String("wal-dir"), nil
+	case 1:
+		return c.Args().First(), nil
+	}
+	return "", Usagef("want one file or folder, got %d", c.Args().Len())
+}
+
+func walOptions(c *cli.Context) (path string, opts wal.Options, err error) {
+	if path, err = walPath(c); err != nil {
+		return "", opts, err
+	}
+	opts.SkipListings = c.Bool("no-listings")
+	f := &opts.Filter
+	for _, word := range SplitList(c.StringSlice("type")) {
+		t, err := wal.ParseEventType(word)
+		if err != nil {
+			return "", opts, Usagef("--type: %w", err)
+		}
+		f.Types = append(f.Types, t)
+	}
+	f.Workers, f.Categories = SplitList(c.StringSlice("worker")), SplitList(c.StringSlice("categories"))
+	if f.States, err = states(c); err != nil {
+		return "", opts, err
+	}
+	if age := timeOf(c, "newer-than"); age > 0 {
+		f.Since = time.Now().Add(-age)
+	}
+	return path, opts, nil
+}
+
+// eventPrinter writes events: whole JSON lines for programs, a line each for people.
+type eventPrinter struct {
+	p    *Program
+	out  *bufio.Writer
+	json bool
+	bad  int
+}
+
+func (p *Program) events(c *cli.Context) *eventPrinter {
+	return &eventPrinter{p: p, out: bufio.NewWriter(p.Out), json: c.Bool("json") || !isTerminal(p.Out)}
+}
+
+func (ep *eventPrinter) print(e *wal.Event, err error) error {
+	if err != nil {
+		ep.bad++
+		ep.p.note("ypcrawl: %s", yp.Printable(err.Error()))
+		return nil
+	}
+	if ep.json {
+		_, err = ep.out.Write(append(escapeControls(e.AppendJSON(nil)), '\n'))
+		return err
+	}
+	_, err = fmt.Fprintln(ep.out, yp.Printable(describe(e)))
+	return err
+}
+
+// describe is an event in a line for people.
+func describe(e *wal.Event) string {
+	s := fmt.Sprintf("%s  %s  %-15s", yp.FormatTime(e.Timestamp), e.WorkerID, e.Type)
+	if t := e.Target; t != nil {
+		s += fmt.Sprintf("  %s in %s, %s", t.Category, t.City, t.State)
+	}
+	if p := e.Page; p != nil {
+		s += fmt.Sprintf("  page %d: %d of %d listings", p.Number, p.Accepted, p.Raw)
+		if p.Last {
+			s += ", last page"
+		}
+	}
+	if e.ErrorCode != "" {
+		s += fmt.Sprintf("  %s %s", e.ErrorCode, e.Error)
+	}
+	return s
+}
+
+func (ep *eventPrinter) end() error {
+	if err := ep.out.Flush(); err != nil {
+		return err
+	}
+	if ep.bad > 0 {
+		return fmt.Errorf("%s could not be read; the rest was", plural(ep.bad, "place"))
+	}
+	return nil
+}
+
+func (p *Program) walRead(c *cli.Context) error {
+	path, opts, err := walOptions(c)
+	if err != nil {
+		return err
+	}
+	r, err := wal.OpenReader(path, opts)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	ep := p.events(c)
+	n := 0
+	for e, err := range r.Events() {
+		if c.Context.Err() != nil || c.Int("limit") > 0 && n >= c.Int("limit") {
+			break
+		}
+		if err := ep.print(e, err); err != nil {
+			return err
+		}
+		n++
+	}
+	for _, t := range r.Torn() {
+		p.note("ypcrawl: %s ends in the middle of a line (%d bytes at offset %d): a write was cut off there; nothing before it is lost",
+			yp.Printable(t.File), t.Bytes, t.Offset)
+	}
+	return ep.end()
+}
+
+func (p *Program) walTail(c *cli.Context) error {
+	path, opts, err := walOptions(c)
+	if err != nil {
+		return err
+	}
+	if c.Int("n") < 0 {
+		return Usagef("--n %d: want a number from 0 up", c.Int("n"))
+	}
+	ep := p.events(c)
+	if !c.Bool("follow") {
+		events, err := wal.Tail(path, c.Int("n"), opts)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if err := ep.print(e, nil); err != nil {
+				return err
+			}
+		}
+		return ep.end()
+	}
+	err = wal.Follow(c.Context, path, wal.FollowOptions{Options: opts, Last: c.Int("n")}, func(e *wal.Event, err error) error {
+		if err := ep.print(e, err); err != nil {
+			return err
+		}
+		return ep.out.Flush()
+	})
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return errors.Join(err, ep.end())
+}
+
+func (p *Program) walStats(c *cli.Context) error {
+	path, err := walPath(c)
+	if err != nil {
+		return err
+	}
+	st, err := wal.ReadStats(path, wal.Options{SkipListings: true})
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return writeJSON(p.Out, st)
+	}
+	t := newTable("worker", "files", "bytes", "events", "pages", "raw", "accepted", "errors", "damaged", "torn")
+	add := func(name string, s wal.Summary) {
+		var errs int64
+		for _, n := range s.ErrorsByCode {
+			errs += n
+		}
+		t.row(name, s.Files, s.Bytes, s.Events, s.Pages, s.ListingsRaw, s.ListingsAccepted, errs, s.CorruptLines, s.TornTails)
+	}
+	for _, w := range st.Workers {
+		add(w.WorkerID, w.Summary)
+	}
+	add("all", st.Total)
+	return t.flush(&p.Streams, p.Out)
+}
+
+func (p *Program) walReplay(c *cli.Context) error {
+	path, err := walPath(c)
+	if err != nil {
+		return err
+	}
+	g, err := gazetteer.Load()
+	if err != nil {
+		return fmt.Errorf("load places: %w", err)
+	}
+	r, err := wal.OpenReader(path, wal.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	k, err := p.open(c, create)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	out, err := k.Replay(c.Context, r.Events(), checkpoint.ReplayConfig{
+		BaseURL: baseURLOf, City: cityOf(g),
+		Damaged: func(err error) { p.note("ypcrawl: %s", yp.Printable(err.Error())) },
+	})
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return writeJSON(p.Out, out)
+	}
+	_, err = fmt.Fprintf(p.Out, "%s, %s, %s met, %s new; %d damaged\n", plural(out.Targets, "target"), plural(out.Pages, "page"),
+		plural(out.Listings, "listing"), thousands(int64(out.New)), out.Damaged)
+	return err
+}
+
+func baseURLOf(source string) string {
+	if s, err := site.Builtin(source); err == nil {
+		return s.BaseURL().String()
+	}
+	return ""
+}
+
+func cityOf(g *gazetteer.Gazetteer) func(name, slug, state string) (checkpoint.City, bool) {
+	return func(name, slug, state string) (checkpoint.City, bool) {
+		pl, ok := g.Find(name, state)
+		if !ok || pl.Slug != slug {
+			return checkpoint.City{}, false
+		}
+		return checkpoint.City{
+			Slug: pl.Slug, Name: pl.Name, State: pl.State, Population: pl.Population, Lat: pl.Lat, Lon: pl.Lon, Tier: pl.Tier,
+		}, true
+	}
+}
+
+func (p *Program) walCompress(c *cli.Context) error {
+	dir, err := walPath(c)
+	if err != nil {
+		return err
+	}
+	rep, err := wal.CompressClosed(c.Context, dir, nil)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return writeJSON(p.Out, rep)
+	}
+	_, err = fmt.Fprintf(p.Out, "%s compressed, %s to %s bytes; %d in use left alone\n", plural(rep.Files, "file"),
+		thousands(rep.BytesBefore), thousands(rep.BytesAfter), rep.Live)
+	return err
+}
+
+// walDemo writes what a worker that crawled two pages and then died would
+// leave, its torn last line included.
+func (p *Program) walDemo(c *cli.Context) error {
+	dir, err := walPath(c)
+	if err != nil {
+		return err
+	}
+	path, err := wal.WriteExample(dir, time.Now)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(p.Out, yp.Printable(path))
+	return err
+}

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/fetch"
+)
+
+// watcher feeds the display while the engine works.
+type watcher struct {
+	r      *run
+	engine *crawl.Engine
+	client *fetch.Client
+	base   Snapshot // what was done before this run
+	pace   pacemaker
+	quit   chan struct{}
+	done   chan struct{}
+}
+
+func newWatcher(r *run, engine *crawl.Engine, client *fetch.Client) *watcher {
+	w := &watcher{r: r, engine: engine, client: client, quit: make(chan struct{}), done: make(chan struct{})}
+	b := r.before
+	w.base = Snapshot{
+		TargetsTotal: b.Targets, TargetsDone: b.Done, TargetsFailed: b.Failed + b.Parked + b.Stuck, PagesDone: b.Pages,
+	}
+	if p, err := r.keeper.Progress(r.c.Context, r.scope); err == nil {
+		w.base.Listings, w.base.Companies = p.Overall.Listings, p.Overall.Companies
+	}
+	return w
+}
+
+// redrawEvery is how often the display is given news.
+const redrawEvery = 200 * time.Millisecond
+
+func (w *watcher) start() {
+	w.r.display.Start(w.r.log, w.snapshot())
+	go func() {
+		defer close(w.done)
+		t := time.NewTicker(redrawEvery)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				w.r.display.Update(w.snapshot())
+			case <-w.quit:
+				return
+			}
+		}
+	}()
+}
+
+func (w *watcher) stop() {
+	close(w.quit)
+	<-w.done
+	w.r.display.Update(w.snapshot())
+	w.r.display.Stop()
+}
+
+func (w *watcher) snapshot() Snapshot {
+	st, s := w.engine.Stats(), w.base
+	s.TargetsDone += st.Done
+	s.TargetsFailed += st.Failed + st.Parked
+	s.PagesDone += st.Pages
+	s.Listings += st.New
+	s.Companies += st.Companies
+	s.Workers, s.Elapsed = int(st.Busy), st.Elapsed
+	w.pace.mark(st.Elapsed, st.Pages, st.Targets)
+	pages, targets := w.pace.rates()
+	s.Rate = pages
+	if left := s.TargetsTotal - s.TargetsDone - s.TargetsFailed; left > 0 && targets > 0 {
+		s.ETA = time.Duration(float64(left) / targets * float64(time.Second))
+	}
+	s.Waiting = w.waiting()
+	return s
+}
+
+// waiting names what holds the whole run up for a noticeable time.
+func (w *watcher) waiting() string {
+	if why := w.engine.Waiting(); why != "" {
+		return why
+	}
+	d, reason := w.client.Waiting(w.r.src.BaseURL().Host)
+	if d < 3*time.Second {
+		return ""
+	}
+	return fmt.Sprintf("waiting %s: %s", lasting(d.Round(time.Second)), reason)
+}
+
+// pacemaker measures the speed of the last minute.
+type pacemaker struct{ marks []mark }
+
+type mark struct {
+	at             time.Duration
+	pages, targets int64
+}
+
+const paceWindow = time.Minute
+
+func (p *pacemaker) mark(at time.Duration, pages, targets int64) {
+	if n := len(p.marks); n > 0 && at-p.marks[n-1].at < time.Second/2 {
+		return
+	}
+	p.marks = append(p.marks, mark{at, pages, targets})
+	for len(p.marks) > 2 && at-p.marks[1].at > paceWindow {
+		p.marks = p.marks[1:]
+	}
+}
+
+// rates returns pages and targets a second.
+func (p *pacemaker) rates() (pages, targets float64) {
+	if len(p.marks) < 2 {
+		return 0, 0
+	}
+	a, b := p.marks[0], p.marks[len(p.marks)-1]
+	secs := (b.at - a.at).Seconds()
+	return float64(b.pages-a.pages) / secs, float64(b.targets-a.targets) / secs
+}

@@ -1,0 +1,85 @@
+package crawl
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/site"
+	"ypcrawl/wal"
+)
+
+// Fetcher brings one page; *fetch.Client is one.
+type Fetcher interface {
+	Get(ctx context.Context, req fetch.Request) (*fetch.Response, error)
+}
+
+// Log takes a worker's events; *wal.Log is one.
+type Log interface {
+	Append(e *wal.Event) error
+	Sync() error
+	Close() error
+}
+
+// Config says what to crawl and with what. The fields up to OpenLog are required.
+type Config struct {
+	Keeper  *checkpoint.Keeper
+	Run     *checkpoint.Run
+	Source  *site.Source
+	Scope   checkpoint.Scope // SourceID and States must be set
+	Fetch   Fetcher
+	OpenLog func(workerID string) (Log, error)
+
+	Workers     int           // default 5
+	MaxPerState int           // targets of a state in progress at once; default 5
+	Filter      Filter        //
+	Linger      time.Duration // wait for what falls due so soon; default 0
+	Heartbeat   time.Duration // default 30 s
+	Budget      Budget        //
+	RetryBase   time.Duration // wait before the first retry of a network error, doubled each time; default 1 s
+	Logger      zerolog.Logger
+
+	// Reached, when set, is called at the named points of a page's way, so that
+	// a test can kill the process there.
+	Reached func(point Point)
+}
+
+// Budget ends a run early, resumable. Zero values set no limit.
+type Budget struct {
+	Duration time.Duration
+	Requests int64 // pages asked for, retries counted
+	Targets  int64 // targets claimed
+}
+
+// Point names a place on a page's way.
+type Point string
+
+// The points at which a crash test may kill the process, in order.
+const (
+	PointClaimed   Point = "claimed"
+	PointFetched   Point = "fetched"
+	PointParsed    Point = "parsed"
+	PointAppended  Point = "appended"  // the WAL line is written, the commit not begun
+	PointCommitted Point = "committed" // the page is durable, its worker does not know yet
+	PointEnded     Point = "ended"     // the target's outcome is durable
+)
+
+// Points lists the kill points.
+func Points() []Point {
+	return []Point{PointClaimed, PointFetched, PointParsed, PointAppended, PointCommitted, PointEnded}
+}
+
+func (c Config) withDefaults() Config {
+	c.Workers = cmp.Or(c.Workers, 5)
+	c.MaxPerState = cmp.Or(c.MaxPerState, 5)
+	c.Heartbeat = cmp.Or(c.Heartbeat, 30*time.Second)
+	c.RetryBase = cmp.Or(c.RetryBase, time.Second)
+	if c.Reached == nil {
+		c.Reached = func(Point) {}
+	}
+	return c
+}

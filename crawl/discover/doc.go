@@ -1,0 +1,16 @@
+// Package discover says where and what to crawl: it turns an operator's words
+// (states, cities, categories, pages) into a plan of targets.
+//
+// Purpose: resolve names against the gazetteer and the known categories, with
+// errors that name the nearest right word; say what a plan will cost.
+//
+// Invariants: pure; the same selection gives the same plan in the same order
+// (largest places first).
+//
+// Crash: nothing is kept here; checkpoint writes the plan, and writing it again
+// changes nothing.
+//
+// Imports: yp, yp/gazetteer and checkpoint (for the plan's form).
+//
+// Tests: tables over the real gazetteer.
+package discover

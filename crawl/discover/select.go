@@ -1,0 +1,201 @@
+package discover
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/yp"
+	"ypcrawl/yp/gazetteer"
+)
+
+// AllPages asks for every page that a source has.
+const AllPages = -1
+
+// Selection is what an operator asked for.
+type Selection struct {
+	States        []string // names or codes; empty = all
+	Cities        []string // "Austin", "Austin TX" or "austin-tx"; empty = all of the states
+	Categories    []string // empty = the source's, else DefaultCategories
+	AnyCategory   bool     // take categories that are not known
+	MinPopulation int
+	MaxPages      int // pages of each target; 0 = by tier, AllPages = all
+	MaxTargets    int // 0 = all
+}
+
+// Source is what a source says of its own extent.
+type Source struct {
+	Categories     []string // the only ones it has; empty = any
+	PlacesPerState int      // its largest places; 0 = all
+	PageCap        int      // pages of a target at most; 0 = no cap
+}
+
+// Resolved is a selection in exact terms.
+type Resolved struct {
+	States     []string // codes
+	Cities     []checkpoint.City
+	Categories []checkpoint.Category
+	TierPages  [4]int // by tier; 0 = all
+	Explicit   bool   // pages were asked for, not taken from the tiers
+	ByCity     bool   // cities were named
+	ByCategory bool   // categories were named
+}
+
+// Resolve finds the places and categories that sel means.
+func Resolve(g *gazetteer.Gazetteer, src Source, sel Selection) (*Resolved, error) {
+	states, err := yp.ParseStates(sel.States)
+	if err != nil {
+		return nil, err
+	}
+	if len(states) == 0 {
+		for _, s := range yp.States() {
+			states = append(states, s.Code)
+		}
+	}
+	r := &Resolved{States: states, ByCity: len(sel.Cities) > 0, ByCategory: len(sel.Categories) > 0}
+	r.TierPages, r.Explicit = tierPages(sel.MaxPages)
+	if r.Categories, err = resolveCategories(sel.Categories, src.Categories, sel.AnyCategory); err != nil {
+		return nil, err
+	}
+	places, err := pick(g, src, sel, states)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range places {
+		r.Cities = append(r.Cities, checkpoint.City{
+			Slug: p.Slug, Name: p.Name, State: p.State, Population: p.Population, Lat: p.Lat, Lon: p.Lon, Tier: p.Tier,
+		})
+	}
+	return r, nil
+}
+
+func tierPages(pages int) (tiers [4]int, explicit bool) {
+	for tier := 1; tier <= 3; tier++ {
+		switch {
+		case pages == 0:
+			tiers[tier] = gazetteer.TierPages(tier)
+		case pages > 0:
+			tiers[tier] = pages
+		}
+	}
+	return tiers, pages != 0
+}
+
+// pick lists the places, largest first over all states.
+func pick(g *gazetteer.Gazetteer, src Source, sel Selection, states []string) ([]gazetteer.Place, error) {
+	var places []gazetteer.Place
+	if len(sel.Cities) > 0 {
+		for _, name := range sel.Cities {
+			found := findCity(g, name, states)
+			if len(found) == 0 {
+				return nil, unknownCity(g, name, states)
+			}
+			places = append(places, found...)
+		}
+	} else {
+		for _, st := range states {
+			in := g.In(st)
+			if n := src.PlacesPerState; n > 0 && len(in) > n {
+				in = in[:n]
+			}
+			places = append(places, in...)
+		}
+	}
+	places = slices.DeleteFunc(places, func(p gazetteer.Place) bool { return p.Population < sel.MinPopulation })
+	slices.SortStableFunc(places, func(a, b gazetteer.Place) int {
+		return cmp.Or(cmp.Compare(b.Population, a.Population), strings.Compare(a.Slug, b.Slug))
+	})
+	return slices.CompactFunc(places, func(a, b gazetteer.Place) bool { return a.Slug == b.Slug }), nil
+}
+
+// findCity looks a name up in each of the states; a name that ends in a state
+// ("Austin TX", "austin-tx") is looked up in that one.
+func findCity(g *gazetteer.Gazetteer, name string, states []string) []gazetteer.Place {
+	var found []gazetteer.Place
+	for _, st := range states {
+		for _, try := range []string{name, withoutState(name, st)} {
+			if p, ok := g.Find(try, st); ok && try != "" {
+				found = append(found, p)
+				break
+			}
+		}
+	}
+	return found
+}
+
+func withoutState(name, state string) string {
+	trimmed := strings.TrimRight(name, " ")
+	cut := len(trimmed) - len(state)
+	if cut < 1 || !strings.EqualFold(trimmed[cut:], state) {
+		return ""
+	}
+	head := trimmed[:cut]
+	rest := strings.TrimRight(head, " ,-")
+	if rest == head {
+		return "" // "Boca" ends in no state
+	}
+	return rest
+}
+
+func unknownCity(g *gazetteer.Gazetteer, name string, states []string) error {
+	var names []string
+	for _, st := range states {
+		for _, p := range g.In(st) {
+			names = append(names, p.Name)
+		}
+	}
+	where := strings.Join(states, ", ")
+	if len(states) > 5 {
+		where = fmt.Sprintf("%d states", len(states))
+	}
+	hint := fmt.Sprintf(" in %s (places of at least 1,000 people are known)", where)
+	if near, ok := yp.Nearest(name, names); ok {
+		hint = fmt.Sprintf(" in %s: did you mean %q?", where, near)
+	}
+	return &UnknownError{What: "city", Name: name, Hint: hint}
+}
+
+// Estimate is what a plan would cost from the start.
+type Estimate struct {
+	Targets  int           `json:"targets"`
+	Requests int           `json:"requests"` // at most, without retries; -1 = unknown, all pages were asked for without a cap
+	Time     time.Duration `json:"-"`        // at the pace in force; 0 = as fast as the source answers
+	Seconds  float64       `json:"seconds"`
+}
+
+// Estimate counts the targets and the requests they need at most, and how long
+// those take at delay between two requests.
+func (r *Resolved) Estimate(src Source, maxTargets int, delay time.Duration) Estimate {
+	e := Estimate{Targets: len(r.Cities) * len(r.Categories)}
+	if maxTargets > 0 {
+		e.Targets = min(e.Targets, maxTargets)
+	}
+	left := e.Targets
+	for _, c := range r.Cities {
+		n := min(left, len(r.Categories))
+		pages := r.TierPages[c.Tier]
+		if pages == 0 || src.PageCap > 0 && pages > src.PageCap {
+			pages = src.PageCap
+		}
+		if pages == 0 {
+			e.Requests = -1
+			return e
+		}
+		e.Requests += n * pages
+		left -= n
+	}
+	e.Time = time.Duration(e.Requests) * delay
+	e.Seconds = e.Time.Seconds()
+	return e
+}
+
+// Plan is the resolved selection as targets of the source with that id.
+func (r *Resolved) Plan(sourceID int64, maxTargets int) checkpoint.Plan {
+	return checkpoint.Plan{
+		SourceID: sourceID, Cities: r.Cities, Categories: r.Categories,
+		TierPages: r.TierPages, Explicit: r.Explicit, MaxTargets: maxTargets,
+	}
+}

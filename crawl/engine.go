@@ -1,0 +1,174 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// Engine runs one crawl.
+type Engine struct {
+	cfg     Config
+	filter  matcher
+	count   counters
+	started time.Time
+
+	// patience ends when the run is to stop: waits end at once, a page in hand
+	// is finished.
+	patience context.Context //nolint:containedctx // it is the stop signal itself
+	stop     context.CancelCauseFunc
+	freed    chan struct{} // a target was let go: somebody's turn to look again
+}
+
+// Causes of a stop.
+var (
+	// ErrInterrupted is the cause of a stop that was asked for from outside.
+	ErrInterrupted = errors.New("interrupted")
+	// ErrBudget is the cause of a stop because a budget is used up.
+	ErrBudget = errors.New("budget reached")
+	errDone   = errors.New("run is over")
+)
+
+// New returns an engine for one run.
+func New(cfg Config) *Engine {
+	e := &Engine{cfg: cfg.withDefaults(), started: time.Now(), freed: make(chan struct{}, 1)}
+	e.filter = e.cfg.Filter.compile()
+	e.patience, e.stop = context.WithCancelCause(context.Background())
+	return e
+}
+
+// Stop asks every worker to finish its page, release its target and end.
+func (e *Engine) Stop(cause error) { e.stop(cause) }
+
+// Stats returns what the run has done so far; safe to call at any time.
+func (e *Engine) Stats() Stats { return e.count.snapshot(time.Since(e.started)) }
+
+// Waiting tells for what the whole run waits now; empty while it works.
+func (e *Engine) Waiting() string {
+	e.count.mu.Lock()
+	defer e.count.mu.Unlock()
+	return e.count.waiting
+}
+
+// Observed counts one HTTP request; hand it to the fetch client's Observe.
+func (e *Engine) Observed(wireBytes int64) {
+	e.count.requests.Add(1)
+	e.count.bytes.Add(wireBytes)
+}
+
+// Run crawls until nothing can be claimed (nil), the run is stopped
+// (ErrInterrupted), a budget is used up (ErrBudget), or the database or the log
+// can't be written any more (that error). Cancelling ctx ends it at once.
+func (e *Engine) Run(ctx context.Context) error {
+	defer e.stop(errDone)
+	if d := e.cfg.Budget.Duration; d > 0 {
+		t := time.AfterFunc(d, func() { e.stop(fmt.Errorf("%w: %s", ErrBudget, d)) })
+		defer t.Stop()
+	}
+	if _, err := e.cfg.Keeper.Wake(ctx, e.cfg.Scope); err != nil {
+		return err
+	}
+	var side sync.WaitGroup
+	beats, quiet := context.WithCancel(ctx)
+	side.Go(func() { e.beat(beats) })
+
+	workers, wctx := errgroup.WithContext(ctx)
+	for n := range e.cfg.Workers {
+		workers.Go(func() error { return e.work(wctx, n) })
+	}
+	err := workers.Wait()
+	quiet()
+	side.Wait()
+	return e.verdict(ctx, err)
+}
+
+func (e *Engine) verdict(ctx context.Context, err error) error {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	if cause := context.Cause(e.patience); cause != nil {
+		return cause
+	}
+	return ctx.Err()
+}
+
+// work runs worker n with a log of its own.
+func (e *Engine) work(ctx context.Context, n int) (err error) {
+	id := yp.WorkerID(n, os.Getpid())
+	log, err := e.cfg.OpenLog(id)
+	if err != nil {
+		e.stop(err)
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	w := &worker{
+		Engine: e, me: checkpoint.Worker{ID: id, RunID: e.cfg.Run.ID}, log: log,
+		logger: e.cfg.Logger.With().Str("component", "crawl").Str("worker", yp.WorkerName(n)).Logger(),
+	}
+	if err := w.run(ctx); err != nil {
+		e.stop(err) // the others finish their page and hand back
+		return err
+	}
+	return nil
+}
+
+// beat keeps the claims of this process alive, takes back what processes that
+// died meanwhile held, and wakes what falls due.
+func (e *Engine) beat(ctx context.Context) {
+	tick := time.NewTicker(e.cfg.Heartbeat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := e.beatOnce(ctx); err != nil && ctx.Err() == nil {
+				e.cfg.Logger.Warn().Err(err).Str("component", "crawl").Msg("heartbeat failed")
+				if store.Fatal(err) {
+					e.stop(err)
+				}
+			}
+		}
+	}
+}
+
+func (e *Engine) beatOnce(ctx context.Context) error {
+	if _, err := e.cfg.Run.Heartbeat(ctx, e.count.requests.Load()); err != nil {
+		return err
+	}
+	return e.refill(ctx)
+}
+
+// refill makes claimable what has become so by itself.
+func (e *Engine) refill(ctx context.Context) error {
+	rec, err := e.cfg.Keeper.RecoverDead(ctx, e.cfg.Scope)
+	if err != nil {
+		return err
+	}
+	if rec.Total() > 0 {
+		e.cfg.Logger.Info().Str("component", "crawl").Int("planned", rec.Planned).Int("stuck", rec.Stuck).
+			Msg("recovered targets of a dead process")
+	}
+	woken, err := e.cfg.Keeper.Wake(ctx, e.cfg.Scope)
+	if rec.Planned+woken > 0 {
+		e.free()
+	}
+	return err
+}
+
+// free lets one waiting worker look again.
+func (e *Engine) free() {
+	select {
+	case e.freed <- struct{}{}:
+	default:
+	}
+}

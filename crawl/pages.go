@@ -1,0 +1,166 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/site"
+	"ypcrawl/wal"
+	"ypcrawl/yp"
+)
+
+// pages crawls the pages of a target from the one after the last committed.
+func (w *worker) pages(ctx context.Context, c *checkpoint.Claim, t *wal.Target) outcome {
+	for {
+		if w.patience.Err() != nil || ctx.Err() != nil {
+			return outcome{event: yp.EventRelease}
+		}
+		number := c.PageCurrent + 1
+		if last := w.lastPage(c); last > 0 && number > last {
+			return outcome{event: yp.EventLastPage}
+		}
+		page, err := w.read(ctx, c, number)
+		if err != nil {
+			return w.judge(ctx, err)
+		}
+		if page.Outcome == site.NoListings {
+			return w.nothing(c, page)
+		}
+		done, err := w.commit(ctx, c, t, page, number)
+		if err != nil {
+			return w.judge(ctx, err)
+		}
+		if done {
+			return outcome{event: yp.EventLastPage, saved: true}
+		}
+	}
+}
+
+// lastPage is the highest page this crawl may ask for; 0 = no limit.
+func (w *worker) lastPage(c *checkpoint.Claim) int {
+	limit := w.cfg.Source.PageCap()
+	if c.MaxPages > 0 && (limit == 0 || c.MaxPages < limit) {
+		limit = c.MaxPages
+	}
+	return limit
+}
+
+// read fetches and parses page number of the claim. On page 1, what looks empty
+// or missing is asked for once more by search: a wrong slug is no empty result.
+func (w *worker) read(ctx context.Context, c *checkpoint.Claim, number int) (*site.Page, error) {
+	src := w.cfg.Source
+	url := c.NextPageURL
+	if url == "" || number == 1 {
+		url = src.TargetURL(c.Place, number)
+	}
+	page, err := w.load(ctx, c, url, number)
+	if err != nil || number > 1 || page.Outcome != site.NoListings {
+		return page, err
+	}
+	search, ok := src.SearchURL(c.Place, 1)
+	if !ok || search == url {
+		return page, nil
+	}
+	found, err := w.load(ctx, c, search, number)
+	if err != nil {
+		return nil, err
+	}
+	if found.NotFound && !page.NotFound {
+		return page, nil // the target's own page has already said it
+	}
+	return found, nil
+}
+
+// nothing ends a target whose page has no listings: past the last page, on a
+// page that says so, or at an address that does not exist.
+func (w *worker) nothing(c *checkpoint.Claim, page *site.Page) outcome {
+	switch {
+	case c.PageCurrent > 0:
+		return outcome{event: yp.EventLastPage}
+	case page.NotFound:
+		return outcome{event: yp.EventPark, code: yp.CodeNoListings, reason: "the source has no such page: " + page.Reason}
+	}
+	return outcome{event: yp.EventLastPage, code: yp.CodeNoListings, reason: page.Reason}
+}
+
+// commit filters a page, logs it, and checkpoints it.
+func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target, page *site.Page, number int) (done bool, err error) {
+	kept, raw := w.filter.accept(page.Listings)
+	last := page.NextURL == "" || number == w.lastPage(c)
+	err = w.append(&wal.Event{Type: wal.PageComplete, Target: t, Status: yp.InProgress, Page: &wal.Page{
+		Number: number, NextURL: page.NextURL, Raw: raw, Accepted: len(kept), Bad: page.Bad, Last: last, Listings: kept,
+	}})
+	if err != nil {
+		return false, fatalError{err}
+	}
+	w.cfg.Reached(PointAppended)
+	// A page in hand is carried through: a stop must not cost it.
+	res, err := w.cfg.Keeper.CommitPage(context.WithoutCancel(ctx), c, checkpoint.Page{
+		Number: number, NextURL: page.NextURL, Last: last, Raw: raw, Bad: page.Bad, SiteTotal: page.Total, Listings: kept,
+	})
+	if err != nil {
+		return false, err
+	}
+	w.cfg.Reached(PointCommitted)
+	w.counted(c, page, raw, len(kept), res)
+	return res.Done, nil
+}
+
+func (w *worker) counted(c *checkpoint.Claim, page *site.Page, raw, accepted int, res checkpoint.Committed) {
+	n := &w.count
+	n.pages.Add(1)
+	n.raw.Add(int64(raw))
+	n.accepted.Add(int64(accepted))
+	n.bad.Add(int64(page.Bad))
+	n.newListings.Add(int64(res.New))
+	n.changed.Add(int64(res.Changed))
+	n.companies.Add(int64(res.Companies))
+	w.logger.Debug().Int64("target", c.TargetID).Int("page", c.PageCurrent).Int("raw", raw).Int("accepted", accepted).
+		Int("new", res.New).Int("bad", page.Bad).Bool("done", res.Done).Msg("page committed")
+}
+
+// fatalError ends the run, not only the target.
+type fatalError struct{ error }
+
+func (e fatalError) Unwrap() error { return e.error }
+
+// attemptError ends an attempt: the target fails or is parked.
+type attemptError struct {
+	code      yp.ErrorCode
+	permanent bool
+	err       error
+}
+
+func (e *attemptError) Error() string { return e.err.Error() }
+func (e *attemptError) Unwrap() error { return e.err }
+
+// errStopped means that a wait was cut short because the run stops.
+var errStopped = errors.New("stopped while waiting")
+
+// judge turns an error on a page's way into the target's outcome.
+func (w *worker) judge(ctx context.Context, err error) outcome {
+	var attempt *attemptError
+	var fatal fatalError
+	switch {
+	case errors.As(err, &attempt) && attempt.permanent:
+		return outcome{event: yp.EventPark, code: attempt.code, reason: err.Error()}
+	case errors.As(err, &attempt):
+		return outcome{event: yp.EventFail, code: attempt.code, reason: err.Error()}
+	case errors.As(err, &fatal), errors.Is(err, checkpoint.ErrClaimLost):
+		return outcome{err: err}
+	case errors.Is(err, errStopped), ctx.Err() != nil:
+		return outcome{event: yp.EventRelease}
+	}
+	return w.judgeCommit(err)
+}
+
+// judgeCommit decides on a page that the database refused: a page of its own
+// kind fails its target alone; a database that refuses everything ends the run.
+func (w *worker) judgeCommit(err error) outcome {
+	if refused(err) {
+		return outcome{event: yp.EventFail, code: yp.CodeUnknown, reason: fmt.Sprintf("the page could not be saved: %v", err)}
+	}
+	return outcome{err: err}
+}

@@ -1,0 +1,58 @@
+package crawl
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Stats is what a run has done so far.
+type Stats struct {
+	Targets   int64         `json:"targets"` // brought to an outcome
+	Done      int64         `json:"done"`
+	Failed    int64         `json:"failed"`
+	Parked    int64         `json:"parked"`
+	Empty     int64         `json:"empty"` // done: the site says there is nothing
+	Lost      int64         `json:"claims_lost"`
+	Released  int64         `json:"released"`
+	Pages     int64         `json:"pages"`
+	Requests  int64         `json:"requests"`
+	Retries   int64         `json:"retries"`
+	Raw       int64         `json:"raw"`
+	Accepted  int64         `json:"accepted"`
+	Bad       int64         `json:"bad"`
+	New       int64         `json:"new"`
+	Changed   int64         `json:"changed"`
+	Companies int64         `json:"companies"` // added, less those merged away
+	Bytes     int64         `json:"bytes"`
+	Elapsed   time.Duration `json:"-"`
+	Busy      int64         `json:"-"` // workers that hold a target now
+}
+
+// counters is Stats in the making.
+type counters struct {
+	targets, done, failed, parked, empty, lost, released      atomic.Int64
+	pages, requests, retries, raw, accepted, bad, newListings atomic.Int64
+	changed, companies, bytes, busy                           atomic.Int64
+	claimed                                                   atomic.Int64
+	reserved                                                  atomic.Int64 // requests paid from the budget
+
+	mu      sync.Mutex
+	waiting string
+}
+
+func (c *counters) snapshot(elapsed time.Duration) Stats {
+	return Stats{
+		Targets: c.targets.Load(), Done: c.done.Load(), Failed: c.failed.Load(), Parked: c.parked.Load(),
+		Empty: c.empty.Load(), Lost: c.lost.Load(), Released: c.released.Load(), Pages: c.pages.Load(),
+		Requests: c.requests.Load(), Retries: c.retries.Load(), Raw: c.raw.Load(), Accepted: c.accepted.Load(),
+		Bad: c.bad.Load(), New: c.newListings.Load(), Changed: c.changed.Load(), Companies: c.companies.Load(),
+		Bytes: c.bytes.Load(), Busy: c.busy.Load(), Elapsed: elapsed,
+	}
+}
+
+func (c *counters) wait(reason string) {
+	c.mu.Lock()
+	c.waiting = reason
+	c.mu.Unlock()
+}

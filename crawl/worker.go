@@ -1,0 +1,235 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/store"
+	"ypcrawl/wal"
+	"ypcrawl/yp"
+)
+
+// worker is one goroutine of a run. It holds at most one target at a time.
+type worker struct {
+	*Engine
+	me     checkpoint.Worker
+	log    Log
+	logger zerolog.Logger
+}
+
+// run claims and crawls until there is nothing more to do or the run stops. An
+// error means that nobody can go on.
+func (w *worker) run(ctx context.Context) error {
+	for w.patience.Err() == nil {
+		c, err := w.next(ctx)
+		if err != nil || c == nil {
+			return err
+		}
+		w.count.busy.Add(1)
+		err = w.crawl(ctx, c)
+		w.count.busy.Add(-1)
+		w.free()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// next claims a target, waiting while one may still become free; nil when
+// there is nothing left for this run.
+func (w *worker) next(ctx context.Context) (*checkpoint.Claim, error) {
+	for w.patience.Err() == nil {
+		if b := w.cfg.Budget.Targets; b > 0 && w.count.claimed.Add(1) > b {
+			w.stop(fmt.Errorf("%w: %d targets", ErrBudget, b))
+			return nil, nil
+		}
+		c, err := w.cfg.Keeper.Claim(ctx, w.me, w.cfg.Scope, w.cfg.MaxPerState)
+		if err == nil {
+			w.free() // there may be another one
+			return c, nil
+		}
+		w.count.claimed.Add(-1)
+		if !errors.Is(err, checkpoint.ErrNothing) {
+			return nil, err
+		}
+		more, err := w.idle(ctx)
+		if err != nil || !more {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// look is how often an idle worker asks again: other processes can't signal.
+const look = time.Second
+
+// idle waits until it is worth claiming again; more is false when nothing can
+// be claimed and nothing will be soon.
+func (w *worker) idle(ctx context.Context) (more bool, err error) {
+	if err := w.refill(ctx); err != nil {
+		return false, err
+	}
+	ready, next, err := w.cfg.Keeper.Ready(ctx, w.cfg.Scope)
+	if err != nil {
+		return false, err
+	}
+	wait := look
+	if !ready {
+		if next.IsZero() {
+			return false, nil
+		}
+		left := next.Sub(w.cfg.Keeper.DB().Now())
+		if left > w.cfg.Linger {
+			return false, nil
+		}
+		w.count.wait(fmt.Sprintf("waiting %s: the next target falls due", left.Round(time.Second)))
+		wait = min(max(left, 10*time.Millisecond), look)
+	}
+	defer w.count.wait("")
+	return w.rest(ctx, wait), ctx.Err()
+}
+
+// rest waits for d, for a freed target, or for the end; false at the end.
+func (w *worker) rest(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-w.freed:
+		return true
+	case <-w.patience.Done():
+		return false
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// crawl brings one claimed target to an outcome. Only an error that ends the
+// run is returned.
+func (w *worker) crawl(ctx context.Context, c *checkpoint.Claim) error {
+	w.cfg.Reached(PointClaimed)
+	t := w.logTarget(c)
+	if err := w.append(&wal.Event{Type: wal.TargetStart, Target: t, Status: yp.InProgress}); err != nil {
+		return err
+	}
+	w.logger.Debug().Int64("target", c.TargetID).Str("city", c.Place.City).Str("state", c.Place.State).
+		Str("category", c.Place.Category).Int("page", c.PageCurrent+1).Msg("target claimed")
+	end := w.pages(ctx, c, t)
+	err := w.conclude(ctx, c, t, end)
+	if errors.Is(err, checkpoint.ErrClaimLost) {
+		return w.dropped(c, t)
+	}
+	if err != nil {
+		return err
+	}
+	w.cfg.Reached(PointEnded)
+	return nil
+}
+
+// dropped forgets a target that somebody else has taken back.
+func (w *worker) dropped(c *checkpoint.Claim, t *wal.Target) error {
+	w.count.lost.Add(1)
+	w.logger.Warn().Int64("target", c.TargetID).Msg("claim lost: the target is no longer this worker's")
+	return w.append(&wal.Event{Type: wal.ClaimLost, Target: t})
+}
+
+func (w *worker) logTarget(c *checkpoint.Claim) *wal.Target {
+	return &wal.Target{
+		ID: c.TargetID, ClaimToken: c.Token, Source: w.cfg.Source.Name(), Place: c.Place,
+		Priority: c.Priority, MaxPages: c.MaxPages,
+	}
+}
+
+// append writes an event; without its log the run can't keep its promise and ends.
+func (w *worker) append(e *wal.Event) error {
+	e.Run = w.cfg.Run.UUID
+	if err := w.log.Append(e); err != nil {
+		return fmt.Errorf("write-ahead log: %w", err)
+	}
+	return nil
+}
+
+// outcome is how a target's crawl ended.
+type outcome struct {
+	event  yp.Event // EventLastPage, EventRelease, EventFail, EventPark
+	saved  bool     // EventLastPage: the last page's commit has done it already
+	code   yp.ErrorCode
+	reason string
+	err    error // the claim is lost, or the run can't go on
+}
+
+// conclude makes the outcome durable, then logs it.
+func (w *worker) conclude(ctx context.Context, c *checkpoint.Claim, t *wal.Target, o outcome) error {
+	if o.err != nil {
+		return w.abandon(ctx, c, o.err)
+	}
+	keep := context.WithoutCancel(ctx)
+	k, e := w.cfg.Keeper, &wal.Event{Type: wal.TargetError, Target: t, ErrorCode: o.code, Error: o.reason}
+	var err error
+	switch o.event {
+	case yp.EventLastPage:
+		e.Type, e.Status = wal.TargetComplete, yp.Done
+		if !o.saved {
+			err = k.Complete(keep, c, o.code, o.reason)
+		}
+	case yp.EventRelease:
+		e.Type, e.Status = wal.Stop, yp.Planned
+		err = k.Release(keep, c)
+	case yp.EventPark:
+		e.Status = yp.Parked
+		err = k.Park(keep, c, o.code, o.reason)
+	default:
+		e.Status = yp.Failed
+		err = k.Fail(keep, c, o.code, o.reason)
+	}
+	if err != nil {
+		return err
+	}
+	w.tally(c, o)
+	return w.append(e)
+}
+
+// abandon hands a target back before the run ends with err; what can't be
+// handed back any more is recovered by the next start.
+func (w *worker) abandon(ctx context.Context, c *checkpoint.Claim, err error) error {
+	if errors.Is(err, checkpoint.ErrClaimLost) || store.Fatal(err) {
+		return err
+	}
+	if rel := w.cfg.Keeper.Release(context.WithoutCancel(ctx), c); rel != nil {
+		return errors.Join(err, rel)
+	}
+	w.count.released.Add(1)
+	return err
+}
+
+func (w *worker) tally(c *checkpoint.Claim, o outcome) {
+	log := w.logger.Debug()
+	n := &w.count
+	switch o.event {
+	case yp.EventRelease:
+		n.released.Add(1)
+		return
+	case yp.EventLastPage:
+		n.done.Add(1)
+		if o.code == yp.CodeNoListings {
+			n.empty.Add(1)
+		}
+	case yp.EventPark:
+		n.parked.Add(1)
+		log = w.logger.Warn()
+	default:
+		n.failed.Add(1)
+		log = w.logger.Warn()
+	}
+	n.targets.Add(1)
+	log.Int64("target", c.TargetID).Str("city", c.Place.City).Str("state", c.Place.State).
+		Str("category", c.Place.Category).Int("pages", c.PageCurrent).Str("error_code", string(o.code)).
+		Str("reason", o.reason).Msg("target " + string(o.event))
+}
