@@ -1,0 +1,117 @@
+package yp
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestNormalName(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"Acme Plumbing":                 "acme plumbing",
+		"ACME  Plumbing, Inc.":          "acme plumbing",
+		"Acme Plumbing L.L.C.":          "acme plumbing",
+		"Acme Co., Inc.":                "acme",
+		"The Roofing Company":           "the roofing",
+		"Inc":                           "inc",
+		"Co & Co":                       "co and",
+		"Joe's Bar & Grill":             "joes bar and grill",
+		"Joe’s Bar&Grill":               "joes bar and grill",
+		"Joe's Bar and Grill":           "joes bar and grill",
+		"Café Señor":                    "cafe senor",
+		"Smith-Jones/Baker (Downtown)":  "smith jones baker downtown",
+		"A.B.C. Co-op":                  "abc co op",
+		"7-Eleven #4021":                "7 eleven 4021",
+		"Incredible Cosmetics":          "incredible cosmetics",
+		"東京 Sushi":                      "東京 sushi",
+		"Ltd. Edition":                  "ltd edition",
+		"\u200bAcme\x00 \u202ePlumbing": "acme plumbing",
+		"":                              "",
+		"!!!":                           "",
+		"\xff":                          "",
+	} {
+		if got := NormalName(in); got != want {
+			t.Errorf("NormalName(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestCompanyKeys(t *testing.T) {
+	t.Parallel()
+	full := Listing{
+		Name: "Acme Plumbing, Inc.", Website: "https://acme.com/menu", PhoneE164: "+13105550123",
+		Street: "12 Main Street", PostalCode: "90210-1234",
+	}
+	const (
+		web = "web:acme.com/menu"
+		tel = "tel:+13105550123|acme plumbing"
+		adr = "adr:acme plumbing|12 main st|90210"
+	)
+	for _, test := range []struct {
+		name   string
+		change func(*Listing)
+		want   []string
+	}{
+		{"All", func(*Listing) {}, []string{web, tel, adr}},
+		{"NoWebsite", func(l *Listing) { l.Website = "" }, []string{tel, adr}},
+		{"SharedHost", func(l *Listing) { l.Website = "https://facebook.com/acme" }, []string{tel, adr}},
+		{"BuilderHost", func(l *Listing) { l.Website = "https://acme.wixsite.com" }, []string{"web:acme.wixsite.com", tel, adr}},
+		{"Port", func(l *Listing) { l.Website = "https://acme.com:8080" }, []string{"web:acme.com:8080", tel, adr}},
+		{"RawWebsite", func(l *Listing) { l.Website = "http://www.acme.com/menu/?gclid=1" }, []string{web, tel, adr}},
+		{"BadWebsite", func(l *Listing) { l.Website = "menu" }, []string{tel, adr}},
+		{"NoPhone", func(l *Listing) { l.PhoneE164, l.Phone = "", "555-0123" }, []string{web, adr}},
+		{"NoStreet", func(l *Listing) { l.Street = "" }, []string{web, tel}},
+		{"EmptyStreet", func(l *Listing) { l.Street = " - " }, []string{web, tel}},
+		{"NoPostalCode", func(l *Listing) { l.PostalCode = "" }, []string{web, tel}},
+		{"ShortPostalCode", func(l *Listing) { l.PostalCode = "9021" }, []string{web, tel}},
+		{"LongPostalCode", func(l *Listing) { l.PostalCode = "902101" }, []string{web, tel}},
+		{"Suite", func(l *Listing) { l.Street = "12  N. Main St, Suite #4" }, []string{web, tel, "adr:acme plumbing|12 n main st ste 4|90210"}},
+		{"NoName", func(l *Listing) { l.Name = "!" }, []string{web}},
+		{"Nothing", func(l *Listing) { *l = Listing{Name: "Acme"} }, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			l := full
+			test.change(&l)
+			if got := CompanyKeys(&l); !slices.Equal(got, test.want) {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+	t.Run("SameStreet", func(t *testing.T) {
+		t.Parallel()
+		a, b := full, full
+		a.Street, b.Street = "1200 North Oak Avenue Suite 5", "1200 N. Oak Ave., Ste 5"
+		if x, y := CompanyKeys(&a), CompanyKeys(&b); !slices.Equal(x, y) {
+			t.Errorf("%q and %q", x, y)
+		}
+	})
+}
+
+func FuzzCompanyKeys(f *testing.F) {
+	f.Add("Acme & Co., Inc.", "12 North Main Street", "http://www.acme.com/")
+	f.Add("Café Olé", "1 Rue de l’Été", "facebook.com")
+	f.Add("İ & ﬁ Ltd Ltd", "| |", "acme.com/|x")
+	f.Add("& Co", "St Street", "https://[::1]")
+	f.Fuzz(func(t *testing.T, name, street, website string) {
+		normal := NormalName(name)
+		if again := NormalName(normal); again != normal {
+			t.Errorf("NormalName(%q) = %q, then %q", name, normal, again)
+		}
+		if strings.ContainsAny(normal, "|\n\t") || strings.Contains(normal, "  ") || strings.TrimSpace(normal) != normal {
+			t.Errorf("NormalName(%q) = %q", name, normal)
+		}
+		l := Listing{Name: name, Street: street, Website: website, PhoneE164: "+13105550123", PostalCode: "90210"}
+		keys := CompanyKeys(&l)
+		for _, key := range keys {
+			if Printable(key) != key || len(key) < len("web:a.b") {
+				t.Errorf("key %q", key)
+			}
+		}
+		l.Name = normal
+		if again := CompanyKeys(&l); !slices.Equal(again, keys) {
+			t.Errorf("keys %q, by the normal name %q", keys, again)
+		}
+	})
+}

@@ -1,0 +1,124 @@
+package yp
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	_ "time/tzdata" // zones, on machines that have none
+)
+
+func TestStates(t *testing.T) {
+	t.Parallel()
+	all := States()
+	if len(all) != 51 {
+		t.Fatalf("%d states, want 50 and DC", len(all))
+	}
+	if !slices.IsSortedFunc(all, func(a, b State) int { return strings.Compare(a.Code, b.Code) }) {
+		t.Error("not sorted by code")
+	}
+	zones := map[string]bool{}
+	for _, st := range all {
+		if _, err := time.LoadLocation(st.TimeZone); err != nil || !strings.Contains(st.TimeZone, "/") {
+			t.Errorf("%s: zone %q: %v", st.Code, st.TimeZone, err)
+		}
+		zones[st.TimeZone] = true
+		for _, in := range []string{
+			st.Code, strings.ToLower(st.Code), " " + st.Name + " ", strings.ToUpper(st.Name), strings.ReplaceAll(st.Name, " ", "-"),
+			strings.ReplaceAll(strings.ToLower(st.Name), " ", "_"),
+		} {
+			if got, ok := LookupState(in); got != st || !ok {
+				t.Errorf("LookupState(%q) = %v, %t", in, got, ok)
+			}
+		}
+	}
+	all[0] = State{}
+	if States()[0].Code != "AK" {
+		t.Error("a caller changed the states")
+	}
+}
+
+func TestLookupState(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"D.C.": "DC", "Washington, D.C.": "DC", "washington dc": "DC", "Washington": "WA", "N.Y.": "NY",
+		"": "", "PR": "", "Californi": "", "New": "", "C A": "", "--": "", strings.Repeat("a", 1<<20): "", "C\x00A": "", "\xff": "",
+	} {
+		if got, ok := LookupState(in); got.Code != want || ok != (want != "") {
+			t.Errorf("LookupState(%.20q) = %v, want %q", in, got, want)
+		}
+	}
+}
+
+func TestParseStates(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		args []string
+		want []string
+	}{
+		{nil, nil},
+		{[]string{"CA", "TX"}, []string{"CA", "TX"}},
+		{[]string{"TX,CA"}, []string{"TX", "CA"}},
+		{[]string{"ca, New York ,,texas", "CA"}, []string{"CA", "NY", "TX"}},
+		{[]string{"", ","}, nil},
+	} {
+		if got, err := ParseStates(test.args); !slices.Equal(got, test.want) || err != nil {
+			t.Errorf("ParseStates(%q) = %q, %v; want %q", test.args, got, err, test.want)
+		}
+	}
+	for in, want := range map[string]string{
+		"Califronia":   `unknown state "Califronia": did you mean California (CA)?`,
+		"Texes":        `unknown state "Texes": did you mean Texas (TX)?`,
+		"new yrok":     `unknown state "new yrok": did you mean New York (NY)?`,
+		"CF":           `unknown state "CF": did you mean California (CA)?`,
+		"Narnia-Land!": `unknown state "Narnia-Land!": want a two-letter code or a full name, such as CA or California`,
+	} {
+		_, err := ParseStates([]string{"TX", in})
+		var unknown *UnknownStateError
+		if !errors.As(err, &unknown) || unknown.Input != in || err.Error() != want {
+			t.Errorf("ParseStates(%q): got %v\nwant %s", in, err, want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	words := []string{"plumbers", "Electricians", "dentists", "auto-repair", "restaurants"}
+	for in, want := range map[string]string{
+		"plumber": "plumbers", "PLUMBRES": "plumbers", "electricans": "Electricians", "dentits": "dentists", "resturants": "restaurants",
+		"": "", "zebra": "", "x": "", strings.Repeat("plumbers", 1<<16): "", "\xff\xfe": "",
+	} {
+		if got, ok := Nearest(in, words); got != want || ok != (want != "") {
+			t.Errorf("Nearest(%.20q) = %q, %t; want %q", in, got, ok, want)
+		}
+	}
+	t.Run("FirstLetterWins", func(t *testing.T) {
+		t.Parallel()
+		if got, _ := Nearest("cat", []string{"bat", "car", "can"}); got != "car" {
+			t.Errorf("got %q", got)
+		}
+	})
+	t.Run("None", func(t *testing.T) {
+		t.Parallel()
+		if got, ok := Nearest("a", []string{"", strings.Repeat("a", 1000)}); ok {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+func TestEditDistance(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		a, b string
+		want int
+	}{
+		{"a", "a", 0}, {"kitten", "sitting", 3}, {"ab", "ba", 1}, {"abc", "acb", 1}, {"abc", "abcd", 1}, {"abcd", "acd", 1}, {"é", "e", 1},
+	} {
+		for _, pair := range [][2]string{{test.a, test.b}, {test.b, test.a}} {
+			if got := editDistance([]rune(pair[0]), []rune(pair[1])); got != test.want {
+				t.Errorf("editDistance(%s, %s) = %d, want %d", pair[0], pair[1], got, test.want)
+			}
+		}
+	}
+}
