@@ -61,7 +61,6 @@ func locality(s string) (city, state, zip string) {
 		if code := stateCode(strings.TrimSpace(s[i+1:])); code != "" {
 			return trimPlace(s[:i]), code, zip
 		}
-		return s, "", zip
 	}
 	if i := strings.LastIndexByte(s, ' '); i > 0 && len(s)-i == 3 && s[i+1:] == strings.ToUpper(s[i+1:]) {
 		if code := stateCode(s[i+1:]); code != "" {

@@ -25,6 +25,8 @@ type index struct {
 	byClass map[string][]int
 	byID    map[string][]int
 	byTag   map[string][]int
+	byAttr  map[string][]int
+	mask    [64]uint64 // of byAttr: bit (first byte) of word (length)
 	any     []int
 	ids     map[string]int // of a selector's text
 }
@@ -43,7 +45,7 @@ type hits [][]*html.Node
 
 func newIndex() *index {
 	return &index{
-		byClass: map[string][]int{}, byID: map[string][]int{}, byTag: map[string][]int{}, ids: map[string]int{},
+		byClass: map[string][]int{}, byID: map[string][]int{}, byTag: map[string][]int{}, byAttr: map[string][]int{}, ids: map[string]int{},
 	}
 }
 
@@ -65,6 +67,9 @@ func (x *index) add(text string, g cascadia.SelectorGroup) int {
 			x.byID[word] = append(x.byID[word], q)
 		case 't':
 			x.byTag[word] = append(x.byTag[word], q)
+		case '[':
+			x.byAttr[word] = append(x.byAttr[word], q)
+			x.mask[len(word)&63] |= 1 << (word[0] & 63)
 		default:
 			x.any = append(x.any, q)
 		}
@@ -72,54 +77,56 @@ func (x *index) add(text string, g cascadia.SelectorGroup) int {
 	return id
 }
 
-// demand returns a class ('.'), an id ('#') or a tag ('t') that every element
-// matched by the selector has; 0 when none is plain to see.
+// demand returns a class ('.'), an id ('#'), a tag ('t') or an attribute ('[')
+// that every element matched by the selector has; 0 when none is plain to see.
 func demand(sel string) (mark byte, word string) {
-	if strings.ContainsAny(sel, `\"':([`) && !plainTail(sel) {
+	last := lastCompound(sel)
+	if strings.HasPrefix(last, "[") {
+		end := strings.IndexFunc(last[1:], func(r rune) bool { return r > 0x7f || !plainWord(string(r)) })
+		if end > 0 {
+			return '[', strings.ToLower(last[1 : 1+end])
+		}
 		return 0, ""
 	}
-	last := sel[strings.LastIndexAny(sel, " >+~")+1:]
 	if i := strings.IndexAny(last, ":["); i >= 0 {
 		last = last[:i]
 	}
-	tag, rest := last, ""
-	if i := strings.IndexAny(last, ".#"); i >= 0 {
-		tag, rest = last[:i], last[i:]
-	}
-	if rest == "" {
-		if tag == "" || tag == "*" || !plainWord(tag) {
-			return 0, ""
-		}
-		return 't', strings.ToLower(tag)
-	}
-	word = rest[1:]
-	if i := strings.IndexAny(word, ".#"); i >= 0 {
-		word = word[:i]
-	}
-	if !plainWord(word) {
+	compound, err := parseCompound(last)
+	switch {
+	case err != nil:
 		return 0, ""
+	case len(compound.classes) > 0:
+		return '.', compound.classes[0]
+	case compound.id != "":
+		return '#', compound.id
 	}
-	return rest[0], word
+	return 't', compound.tag
 }
 
-// plainTail reports whether the last part of a selector that holds brackets,
-// quotes or parentheses can still be found by its last blank: no such sign may
-// hide a blank or a combinator.
-func plainTail(sel string) bool {
-	if strings.ContainsAny(sel, `\(`) {
-		return false
+// lastCompound returns what stands behind the last combinator of a selector;
+// "" when escapes make that hard to tell.
+func lastCompound(sel string) string {
+	if strings.IndexByte(sel, '\\') >= 0 {
+		return ""
 	}
-	for {
-		open := strings.IndexByte(sel, '[')
-		if open < 0 {
-			return !strings.ContainsAny(sel, `"']`)
+	start, depth, quote := 0, 0, byte(0)
+	for i := range len(sel) {
+		switch c := sel[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '(' || c == '[':
+			depth++
+		case c == ')' || c == ']':
+			depth--
+		case depth == 0 && strings.IndexByte(" >+~", c) >= 0:
+			start = i + 1
 		}
-		end := strings.IndexByte(sel, ']')
-		if end < open || strings.ContainsAny(sel[open:end], " >+~.#:") {
-			return false
-		}
-		sel = sel[end+1:]
 	}
+	return sel[start:]
 }
 
 // run finds all selectors among the descendants of root, in document order.
@@ -142,11 +149,15 @@ func (x *index) run(root *html.Node, out hits, enter func(*html.Node) bool) {
 // try matches the selectors that may match n, and reports whether one did.
 func (x *index) try(n *html.Node, out hits) (matched bool) {
 	for i := range n.Attr {
-		switch at := &n.Attr[i]; at.Key {
+		at := &n.Attr[i]
+		switch at.Key {
 		case "class":
 			matched = x.tryClasses(n, at.Val, out) || matched
 		case "id":
 			matched = x.tryAll(n, x.byID[at.Val], out) || matched
+		}
+		if k := at.Key; k != "" && x.mask[len(k)&63]&(1<<(k[0]&63)) != 0 {
+			matched = x.tryAll(n, x.byAttr[k], out) || matched
 		}
 	}
 	matched = x.tryAll(n, x.byTag[n.Data], out) || matched
