@@ -240,6 +240,19 @@ func TestTemplateErrors(t *testing.T) {
 	}
 }
 
+// TestStatsAreBounded: beyond the limit requests are counted, URLs are not.
+func TestStatsAreBounded(t *testing.T) {
+	t.Parallel()
+	c := counts{limit: 2}
+	c.reset()
+	for _, url := range []string{"/a", "/b", "/c", "/a", "/d"} {
+		c.request(url, kindListing)
+	}
+	if s := c.snapshot(); s.Requests != 5 || s.Distinct != 2 || s.Uncounted != 2 || s.URLs["/a"] != 2 {
+		t.Errorf("stats %+v", s)
+	}
+}
+
 func TestAllLoopback(t *testing.T) {
 	t.Parallel()
 	local, other := netip.MustParseAddr("::1"), netip.MustParseAddr("192.0.2.1")

@@ -67,6 +67,7 @@ func New(cfg Config, g *gazetteer.Gazetteer) (*Directory, error) {
 	for i := range trades {
 		d.cats[yp.CategorySlug(trades[i].name)] = i
 	}
+	d.stats.limit = maxURLs
 	d.stats.reset()
 	if err := d.compile(); err != nil {
 		return nil, fmt.Errorf("build the demo directory: %w", err)

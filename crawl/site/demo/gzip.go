@@ -18,8 +18,8 @@ func gzipPage(dst []byte, p *page) []byte {
 	for _, r := range p.runs {
 		w.literals(p.buf[pos:r.off])
 		pos = r.off + r.n
-		if r.packed != nil {
-			w.splice(r.packed)
+		if r.dist == 0 {
+			w.splice(p.set.pieces[r.piece].packed)
 			continue
 		}
 		w.repeat(p.buf[r.off:pos], r.dist)

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -103,18 +104,9 @@ func absolute(base *url.URL, ref string) string {
 func distinct(labels []string) []string {
 	var out []string
 	for _, label := range labels {
-		if !containsText(out, label) {
+		if !slices.Contains(out, label) {
 			out = append(out, label)
 		}
 	}
 	return out
-}
-
-func containsText(list []string, s string) bool {
-	for _, other := range list {
-		if other == s {
-			return true
-		}
-	}
-	return false
 }

@@ -16,8 +16,8 @@ const packedFrom = 4 << 10
 // A run is a stretch of a page that the gzip writer need not look at: it is
 // either a repetition of what stood dist bytes before, or a packed piece.
 type run struct {
-	off, n, dist int32
-	packed       []byte
+	off, n, dist int32 // dist is 0 for a packed piece
+	piece        int32 // no pointer, so that the garbage collector need not look
 }
 
 // page is a page being built, with notes of where it repeats itself. The notes
@@ -55,7 +55,7 @@ func (p *page) piece(id int) {
 	off := int32(len(p.buf))
 	switch {
 	case pc.packed != nil:
-		p.runs = append(p.runs, run{off: off, n: int32(len(pc.text)), packed: pc.packed})
+		p.runs = append(p.runs, run{off: off, n: int32(len(pc.text)), piece: int32(id)})
 		p.buf = append(p.buf, pc.text...)
 	case p.last[id] > 0:
 		p.again(pc.text, p.last[id]-1)

@@ -1,6 +1,9 @@
 package demo
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // perPage is how many organic cards a full page has.
 const perPage = 30
@@ -66,7 +69,8 @@ func (d *Directory) target(p *place, cat int) target {
 // total returns how many businesses a place has in a category.
 func (d *Directory) total(p *place, cat int) int { return d.target(p, cat).total }
 
-// invent makes up how many results a target has: it grows with the root of the
+// invent makes up how many results a target has (the conversions keep machines
+// from fusing operations, which would round differently): it grows with the root of the
 // population, and some targets have none, few, or exactly full pages.
 func (t *target) invent() int {
 	switch r := t.dice.pct(tagTotal); {
@@ -77,7 +81,7 @@ func (t *target) invent() int {
 	case r < 12:
 		return perPage * (1 + t.dice.pick(tagTotal1, 4))
 	}
-	n := int(math.Sqrt(float64(t.place.Population)) * (0.15 + 0.75*t.dice.unit(tagTotal1)))
+	n := int(math.Sqrt(float64(t.place.Population)) * (0.15 + float64(0.75*t.dice.unit(tagTotal1))))
 	return min(max(n, 3), maxLocal-1)
 }
 
@@ -89,7 +93,7 @@ func (d *Directory) page(t *target, n int, into []key) []key {
 	into = into[:0]
 	for p := start; p < min(start+perPage, t.total); p++ {
 		k := d.at(t, p, start)
-		if contains(into, k) {
+		if slices.Contains(into, k) {
 			k = key{t.place.index, t.cat, p}
 		}
 		into = append(into, k)
@@ -173,13 +177,4 @@ func (d *Directory) exists(k key) bool {
 	}
 	p := d.byIndex[k.place]
 	return p != nil && k.n < d.total(p, k.cat)
-}
-
-func contains(keys []key, k key) bool {
-	for _, other := range keys {
-		if other == k {
-			return true
-		}
-	}
-	return false
 }

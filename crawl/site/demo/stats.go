@@ -24,8 +24,9 @@ type Stats struct {
 
 // counts gathers Stats.
 type counts struct {
-	mu sync.Mutex
-	s  Stats
+	limit int // distinct URLs
+	mu    sync.Mutex
+	s     Stats
 }
 
 func (c *counts) reset() {
@@ -41,7 +42,7 @@ func (c *counts) request(url, kind string) (before int) {
 	c.s.Requests++
 	c.s.ByKind[kind]++
 	before, known := c.s.URLs[url]
-	if !known && len(c.s.URLs) >= maxURLs {
+	if !known && len(c.s.URLs) >= c.limit {
 		c.s.Uncounted++
 		return c.s.Requests
 	}

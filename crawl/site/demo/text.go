@@ -32,9 +32,20 @@ func (s skin) charset() string {
 	return "utf-8"
 }
 
+// plain reports whether s stands for itself in any page and in JSON.
+func plain(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ', c >= utf8.RuneSelf, c == '&', c == '<', c == '>', c == '"', c == '\'', c == '\\':
+			return false
+		}
+	}
+	return true
+}
+
 // escape makes s fit for text and quoted attributes.
 func (e encoding) escape(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf || strings.ContainsRune(`&<>"'`, r) }) {
+	if plain(s) {
 		return s
 	}
 	b := make([]byte, 0, len(s)+24)
@@ -69,7 +80,7 @@ func (e encoding) append(b []byte, r rune) []byte {
 
 // jsonText makes s fit for a JSON string inside a script element.
 func jsonText(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == '<' }) {
+	if plain(s) {
 		return s
 	}
 	b := make([]byte, 0, len(s)+24)
