@@ -1,0 +1,75 @@
+# Everything a developer runs. `make` or `make help` lists it.
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO      ?= go
+TOOL    := $(GO) tool -modfile=tools/go.mod
+KILLS   ?= 1000
+FUZZTIME ?= 30s
+BENCH   ?= .
+
+export CGO_ENABLED := 0
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build ./ypcrawl
+	$(GO) build -o ypcrawl .
+
+.PHONY: release
+release: ## Build a stripped binary without machine paths: dist/ypcrawl
+	mkdir -p dist
+	$(GO) build -trimpath -ldflags '-s -w' -o dist/ypcrawl .
+	ls -l dist/ypcrawl
+
+.PHONY: test
+test: ## Run all tests
+	$(GO) test ./...
+
+.PHONY: race
+race: ## Run all tests in random order under the race detector (needs gcc)
+	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 20m ./...
+
+.PHONY: lint
+lint: ## Run go vet and golangci-lint (built at the first run, about a minute)
+	$(GO) vet ./...
+	$(TOOL) golangci-lint run ./...
+
+.PHONY: fmt
+fmt: ## Format all Go files with gofumpt
+	$(TOOL) gofumpt -l -w .
+
+.PHONY: tidy
+tidy: ## Tidy both modules
+	$(GO) mod tidy
+	$(GO) -C tools mod tidy
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (30s)
+	.ci/fuzz $(FUZZTIME)
+
+.PHONY: bench
+bench: ## Run the benchmarks that match BENCH (.)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+.PHONY: crash
+crash: ## Kill a crawl KILLS (1000) times and compare it with the truth; takes long
+	$(GO) test -count 1 -v -timeout 0 -run '^TestCrashSoak$$' -crash.kills=$(KILLS) .
+
+.PHONY: cover
+cover: ## Write the tests' coverage to dist/cover.html
+	mkdir -p dist
+	$(GO) test -coverpkg=./... -coverprofile=dist/cover.out ./...
+	$(GO) tool cover -html=dist/cover.out -o dist/cover.html
+	$(GO) tool cover -func=dist/cover.out | tail -1
+
+.PHONY: ci
+ci: ## Run what CI runs
+	bash .ci/run
+
+.PHONY: clean
+clean: ## Remove what was built (never a database or a log)
+	rm -rf dist bin ypcrawl
