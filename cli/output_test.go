@@ -224,8 +224,12 @@ func TestPlural(t *testing.T) {
 		n          int
 		noun, want string
 	}{
-		{0, "page", "0 pages"}, {1, "page", "1 page"}, {1200, "listing", "1,200 listings"},
-		{1, "company", "1 company"}, {2, "company", "2 companies"}, {2, "day", "2 days"},
+		{0, "page", "0 pages"},
+		{1, "page", "1 page"},
+		{1200, "listing", "1,200 listings"},
+		{1, "company", "1 company"},
+		{2, "company", "2 companies"},
+		{2, "day", "2 days"},
 	} {
 		if got := plural(tt.n, tt.noun); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
