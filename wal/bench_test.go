@@ -3,8 +3,12 @@ package wal
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -28,6 +32,33 @@ func BenchmarkAppend(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// variedLines are pages whose listings differ as real ones do, so that the
+// ratio means something.
+func variedLines(pages int) []byte {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	words := strings.Fields("family owned since we fix leaks drains heaters day night free estimates licensed insured best local service")
+	var text []byte
+	for i := range pages {
+		e := samplePage(30)
+		e.Timestamp, e.WorkerID, e.Seq = noon, "worker_0_pid_1", int64(i+1)
+		for j := range e.Page.Listings {
+			l := &e.Page.Listings[j]
+			l.ID = strconv.Itoa(rnd.IntN(1e9))
+			l.Name = fmt.Sprintf("%s %s %x", words[rnd.IntN(len(words))], words[rnd.IntN(len(words))], rnd.IntN(1e6))
+			l.ProfileURL = "https://directory.example/mip/" + l.Name + "-" + l.ID
+			l.PhoneE164 = fmt.Sprintf("+1%010d", rnd.Int64N(1e10))
+			l.Phone, l.Street = l.PhoneE164[2:], fmt.Sprintf("%d W %s St", rnd.IntN(9999), words[rnd.IntN(len(words))])
+			l.Domain = fmt.Sprintf("%x.example", rnd.IntN(1e9))
+			l.WebsiteURL, l.Website = "http://www."+l.Domain+"/?utm_source=dir", "https://"+l.Domain
+			rnd.Shuffle(len(words), func(a, b int) { words[a], words[b] = words[b], words[a] })
+			l.Snippet = strings.Join(words, " ")
+			l.ImageURL = fmt.Sprintf("https://i1.directory.example/blob/%016x_400x260_crop.jpg", rnd.Uint64())
+		}
+		text = append(e.AppendJSON(text), '\n')
+	}
+	return text
 }
 
 func BenchmarkRead(b *testing.B) {
@@ -64,7 +95,7 @@ func BenchmarkRead(b *testing.B) {
 }
 
 func BenchmarkCompress(b *testing.B) {
-	text := bytes.Repeat(manyLines(), 4)
+	text := variedLines(400)
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	var packed bytes.Buffer

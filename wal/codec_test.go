@@ -138,6 +138,24 @@ func TestStringsAreSafe(t *testing.T) {
 	}
 }
 
+// Every byte at every place of a word is told apart as one by one.
+func TestSafeBytes(t *testing.T) {
+	t.Parallel()
+	for at := range 20 {
+		for c := range 256 {
+			s := []byte("abcdefghijklmnopqrst~ !}")
+			s[at] = byte(c)
+			want := at
+			if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
+				want = len(s)
+			}
+			if got := safeBytes(string(s)); got != want {
+				t.Fatalf("%q: %d, want %d", s, got, want)
+			}
+		}
+	}
+}
+
 func TestNumbersThatJSONLacks(t *testing.T) {
 	t.Parallel()
 	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {

@@ -20,7 +20,8 @@
 // empty last part. A kill in a compression leaves a temp that nobody reads, or
 // both files; compressing again finishes the work. Damage in the middle is
 // reported with file, line and offset, and the rest is read. A power loss can
-// take the lines since the last Sync.
+// take the lines since the last Sync. Compressed text stands in frames of 1 MiB
+// with checksums, so damage there costs one frame and is never believed.
 //
 // Imports: yp, the zstd codec and the logger; of ours nothing else.
 //

@@ -1,6 +1,9 @@
 package wal
 
-import "unicode/utf8"
+import (
+	"math/bits"
+	"unicode/utf8"
+)
 
 const hexDigits = "0123456789abcdef"
 
@@ -12,11 +15,10 @@ func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
 	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
-			i++
-			continue
+		if i += safeBytes(s[i:]); i == len(s) {
+			break
 		}
+		c := s[i]
 		r, size := rune(c), 1
 		if c >= utf8.RuneSelf {
 			if r, size = utf8.DecodeRuneInString(s[i:]); plain(r, size) {
@@ -31,6 +33,30 @@ func appendString(b []byte, s string) []byte {
 	}
 	b = append(b, s[start:]...)
 	return append(b, '"')
+}
+
+// safeBytes counts the bytes at the start of s that need no escape and no
+// decoding: printable ASCII without the quote and the backslash. It looks at
+// eight at a time; in each word the lowest byte that is marked is a true hit.
+func safeBytes(s string) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		w := s[i : i+8]
+		x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
+			uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
+		quote, slash, del := x^ones*'"', x^ones*'\\', x^ones*0x7f
+		low := (x - ones*' ') | (quote - ones) | (slash - ones) | (del - ones) | x
+		if low &= tops; low != 0 {
+			return i + bits.TrailingZeros64(low)/8
+		}
+	}
+	for ; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			break
+		}
+	}
+	return i
 }
 
 // plain reports whether a rune beyond ASCII may stand in a log as it is. An

@@ -20,8 +20,12 @@ func TestReadStats(t *testing.T) {
 	page := samplePage(2)
 	page.Page.Raw, page.Page.Bad = 5, 1
 	for _, e := range []*Event{
-		{Type: TargetStart}, page, samplePage(1), {Type: TargetComplete},
-		{Type: TargetError, ErrorCode: yp.CodeTimeout}, {Type: TargetError}, {Type: Stop, Timestamp: noon.Add(-time.Hour)},
+		{Type: TargetStart},
+		page, samplePage(1),
+		{Type: TargetComplete},
+		{Type: TargetError, ErrorCode: yp.CodeTimeout},
+		{Type: TargetError},
+		{Type: Stop, Timestamp: noon.Add(-time.Hour)},
 	} {
 		if err := a.Append(e); err != nil {
 			t.Fatal(err)
