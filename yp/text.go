@@ -93,6 +93,10 @@ func Printable(s string) string {
 
 func printablePrefix(s string) int {
 	for i := 0; i < len(s); {
+		if c := s[i]; ' ' <= c && c < 0x7f {
+			i++
+			continue
+		}
 		r, size := utf8.DecodeRuneInString(s[i:])
 		if (r == utf8.RuneError && size == 1) || !shown(r) {
 			return i
