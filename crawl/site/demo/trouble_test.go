@@ -180,7 +180,7 @@ func FuzzServe(f *testing.F) {
 	f.Add("//mip/")
 	d, _ := setup(f, demo.Config{})
 	f.Fuzz(func(t *testing.T, uri string) {
-		r, err := http.NewRequest(http.MethodGet, uri, nil) //nolint:noctx // never sent
+		r, err := http.NewRequest(http.MethodGet, uri, nil)
 		if err != nil || !strings.HasPrefix(r.URL.Path, "/") {
 			return
 		}
