@@ -23,7 +23,7 @@ type link struct {
 // simplify returns the selector as a chain, if it is of that kind.
 func simplify(sel cascadia.Sel) matcher {
 	var c chain
-	for word := range strings.FieldsSeq(sel.String()) {
+	for word := range strings.FieldsSeq(selectorText(sel)) {
 		if word == ">" && len(c) > 0 && !c[len(c)-1].child {
 			c[len(c)-1].child = true
 			continue

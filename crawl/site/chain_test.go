@@ -78,7 +78,7 @@ func TestDemand(t *testing.T) {
 	}
 	t.Run("Simplify", func(t *testing.T) {
 		t.Parallel()
-		for sel, want := range map[string]bool{".result": true, "a": true, "#x .y > b.c": true, "[a]": false, ".a:not(.b)": false, ".a + .b": false} {
+		for sel, want := range map[string]bool{".result": true, "a": true, "#x .y > b.c": true, "a.business-name > span": true, "[a]": false, ".a:not(.b)": false, ".a + .b": false} {
 			g, err := compileSelector(sel)
 			if err != nil {
 				t.Fatal(err)

@@ -60,7 +60,7 @@ func (x *index) add(text string, g cascadia.SelectorGroup) int {
 	for _, sel := range g {
 		q := len(x.queries)
 		x.queries = append(x.queries, query{simplify(sel), id})
-		switch mark, word := demand(sel.String()); mark {
+		switch mark, word := demand(selectorText(sel)); mark {
 		case '.':
 			x.byClass[word] = append(x.byClass[word], q)
 		case '#':
@@ -76,6 +76,10 @@ func (x *index) add(text string, g cascadia.SelectorGroup) int {
 	}
 	return id
 }
+
+// selectorText writes a single selector; cascadia escapes hyphens, which need
+// none.
+func selectorText(sel cascadia.Sel) string { return strings.ReplaceAll(sel.String(), `\-`, "-") }
 
 // demand returns a class ('.'), an id ('#'), a tag ('t') or an attribute ('[')
 // that every element matched by the selector has; 0 when none is plain to see.
