@@ -151,10 +151,10 @@ func (r *reader) sorted() []yp.Listing {
 func TestTruthEqualsReading(t *testing.T) {
 	t.Parallel()
 	for name, sel := range map[string]demo.Selection{
-		"default pages":  {States: []string{"CA", "TX"}, MinPopulation: 400_000},
-		"all pages":      {States: []string{"VT", "DC"}, MaxPages: -1},
+		"default pages":  {States: []string{"CA", "TX"}, MinPopulation: 600_000},
+		"all pages":      {States: []string{"VT", "DC"}, MaxPages: -1, MinPopulation: 8_000},
 		"one page":       {States: []string{"HI"}, MaxPages: 1, Categories: []string{"Auto Repair & Service", "dentists"}},
-		"with sponsored": {States: []string{"RI", "NM"}, IncludeSponsored: true, MaxPages: 2},
+		"with sponsored": {States: []string{"RI", "NM"}, IncludeSponsored: true, MaxPages: 2, MinPopulation: 40_000},
 		"cities":         {Cities: []string{"Saint Louis", "el-paso-tx"}, MaxPages: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
