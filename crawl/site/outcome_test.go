@@ -1,0 +1,233 @@
+package site
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/yp"
+)
+
+func parse(t *testing.T, s *Source, body, final string, status int) *Page {
+	t.Helper()
+	u, err := url.Parse(final)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.ParsePage([]byte(body), u, status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+const (
+	srp    = "https://www.yellowpages.com/springfield-il/plumbers"
+	aCard  = `<div class="result" data-ypid="1"><a class="business-name" href="/x/mip/a-1">A</a></div>`
+	noCard = `<div class="result"><b>x</b></div>`
+	none   = `<div class="no-results-main">No results found</div>`
+	count9 = `<p class="showing-count">Showing 1-9 of 9</p>`
+)
+
+// TestOutcomes checks each rule of decide.go, and that it wins over those
+// below it.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	main := func(s string) string { return siteHTML(`<div id="main-content">` + s + `</div>`) }
+	for _, c := range []struct {
+		name, body, final string
+		status            int
+		want              Outcome
+	}{
+		{"3 homepage", main(aCard), "https://www.yellowpages.com/", 200, Redirected},
+		{"3 other host", main(aCard), "https://consent.example.com/springfield-il/plumbers", 200, Redirected},
+		{"3 city home", main(aCard), "https://www.yellowpages.com/springfield-il", 200, Redirected},
+		{"3 detail page", main(aCard), "https://www.yellowpages.com/springfield-il/mip/a-1", 200, Redirected},
+		{"3 redirect wins over 404", main(none), "https://www.yellowpages.com/", 404, Redirected},
+		{"3 no www is the same host", main(aCard), "https://yellowpages.com/springfield-il/plumbers", 200, OK},
+		{"3 search is the kind", main(aCard), "https://www.yellowpages.com/search?search_terms=x", 200, OK},
+		{"4 listings", main(aCard), srp, 200, OK},
+		{"4 listings win over the empty marker", main(aCard + none), srp, 200, OK},
+		{"4 listings need no chrome", "<p>x" + aCard, srp, 200, OK},
+		{"5 marker", main(none), srp, 200, NoListings},
+		{"5 marker wins over a total", main(none + count9), srp, 200, NoListings},
+		{"5 words", main("<p>Your search <b>did not</b> match</p>"), srp, 200, NoListings},
+		{"5 zero", main(`<p class="showing-count">Showing 0 of 0</p>`), srp, 200, NoListings},
+		{"5 not found", main("gone"), srp, 404, NoListings},
+		{"5 gone", main("gone"), srp, 410, NoListings},
+		{"5 words in a script do not count", main("<script>'No results found'</script>"), srp, 200, HTMLChanged},
+		{"5 words outside the regions do not count", siteHTML(`<div id="main-content"></div><p>no results found`), srp, 200, HTMLChanged},
+		{"6 total", main(count9), srp, 200, HTMLChanged},
+		{"6 bad cards", main(noCard), srp, 200, HTMLChanged},
+		{"6 next link", main(`<div class="pagination"><a class="next" href="?page=2">n</a></div>`), srp, 200, HTMLChanged},
+		{"7 no chrome", "<html><body>hello</body></html>", srp, 200, Unrecognised},
+		{"7 no chrome, marker words", "<html><body>No results found</body></html>", srp, 200, Unrecognised},
+		{"7 not found without chrome", "nginx 404", srp, 404, Unrecognised},
+		{"7 empty body", "", srp, 200, Unrecognised},
+		{"8 no sign", main("<div>?</div>"), srp, 200, HTMLChanged},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := parse(t, builtin(t, "yellowpages"), c.body, c.final, c.status)
+			if p.Outcome != c.want || p.Reason == "" {
+				t.Errorf("got %v (%q), want %v", p.Outcome, p.Reason, c.want)
+			}
+			if want := c.want == NoListings && c.status >= 400; p.NotFound != want {
+				t.Errorf("NotFound = %t, want %t", p.NotFound, want)
+			}
+		})
+	}
+	t.Run("Code", func(t *testing.T) {
+		t.Parallel()
+		want := map[Outcome]yp.ErrorCode{
+			OK: yp.CodeSuccess, NoListings: yp.CodeNoListings, HTMLChanged: yp.CodeHTMLChanged,
+			Redirected: yp.CodeBlockedProxy, Unrecognised: yp.CodeBlockedProxy, 99: yp.CodeUnknown,
+		}
+		for o, code := range want {
+			if o.Code() != code {
+				t.Errorf("%v: %v, want %v", o, o.Code(), code)
+			}
+		}
+	})
+}
+
+// siteHTML is a page with the site's chrome around the content.
+func siteHTML(content string) string {
+	return "<!DOCTYPE html><html><head><title>x | The Real Yellow Pages</title></head><body>" + content + "</body></html>"
+}
+
+func TestNextURL(t *testing.T) {
+	t.Parallel()
+	s := builtin(t, "yellowpages")
+	for ref, want := range map[string]string{
+		"/springfield-il/plumbers?page=2":            srp + "?page=2",
+		"?page=2&s=name":                             srp + "?page=2&s=name",
+		"https://www.yellowpages.com/a/b?page=2#x":   "https://www.yellowpages.com/a/b?page=2",
+		"https://yellowpages.com/a/b":                "https://yellowpages.com/a/b",
+		"//evil.example/a":                           "",
+		"https://www.yellowpages.com.evil.example/a": "",
+		"https://www.yellowpages.com:8443/a":         "",
+		"https://user:pw@www.yellowpages.com/a":      "",
+		"javascript:void(0)":                         "",
+		"#":                                          "",
+		"":                                           "",
+		srp:                                          "",
+		"/a?b=" + strings.Repeat("x", maxURL):        "",
+		"http://[::1":                                "",
+	} {
+		if got := s.nextURL(finalURL(t), ref); got != want {
+			t.Errorf("%q: got %q, want %q", clip(ref, 80), got, want)
+		}
+	}
+}
+
+func TestHostilePages(t *testing.T) {
+	t.Parallel()
+	s := builtin(t, "yellowpages")
+	t.Run("NestingBomb", func(t *testing.T) {
+		t.Parallel()
+		for _, n := range []int{600, 100_000} {
+			_, err := s.ParsePage([]byte(siteHTML(strings.Repeat("<div>", n)+aCard+strings.Repeat("</div>", n))), finalURL(t), 200)
+			var pe *ParseError
+			if !errors.As(err, &pe) || !errors.Is(err, ErrTooDeep) || !pe.Permanent() {
+				t.Errorf("%d: got %v, want a permanent ErrTooDeep", n, err)
+			}
+		}
+	})
+	t.Run("JustNotTooDeep", func(t *testing.T) {
+		t.Parallel()
+		for n := maxOpen - 30; n < 509; n++ {
+			page := siteHTML(strings.Repeat("<div>", n) + `<div id="main-content">` + aCard + "</div>" + strings.Repeat("</div>", n))
+			checkDepth(t, s, page)
+		}
+	})
+	t.Run("ManyCards", func(t *testing.T) {
+		t.Parallel()
+		var b strings.Builder
+		for i := range 3 * maxHits {
+			fmt.Fprintf(&b, `<div class="result" data-ypid="%d"><a class="business-name">A</a></div>`, i)
+		}
+		p := parse(t, s, siteHTML(b.String()), srp, 200)
+		if len(p.Listings) != maxHits {
+			t.Errorf("got %d listings, want %d", len(p.Listings), maxHits)
+		}
+	})
+	t.Run("LongTexts", func(t *testing.T) {
+		t.Parallel()
+		long := strings.Repeat("é", 100_000)
+		p := parse(t, s, siteHTML(`<div class="result" data-ypid="1"><a class="business-name" href="/mip/`+long+`">`+long+`</a><div class="snippet"><p>`+long+
+			`</p></div><div class="categories">`+strings.Repeat("<a>"+long+"</a>", 50)+`</div><div class="adr">`+long+`</div></div>`), srp, 200)
+		l := p.Listings[0]
+		if len(l.Name) > maxName || len(l.Snippet) > maxSnippet || len(l.Street) > maxLine || l.ProfileURL != "" || len(l.Categories) > maxCategories {
+			t.Errorf("too long: %d %d %d %d %d", len(l.Name), len(l.Snippet), len(l.Street), len(l.ProfileURL), len(l.Categories))
+		}
+	})
+	t.Run("NestedCards", func(t *testing.T) {
+		t.Parallel()
+		p := parse(t, s, siteHTML(`<div class="result" data-ypid="1"><a class="business-name">A</a>`+aCard+`</div>`), srp, 200)
+		if p.Raw != 1 {
+			t.Errorf("got %d cards, want the outer one only", p.Raw)
+		}
+	})
+}
+
+// checkDepth compares the two ways near the depth at which the parser gives up.
+func checkDepth(t *testing.T, s *Source, page string) {
+	t.Helper()
+	region := s.parseRegions([]byte(page), finalURL(t))
+	whole, err := s.parseWhole([]byte(page), finalURL(t), 200)
+	if region != nil && (err != nil || len(whole.Listings) != len(region.Listings)) {
+		t.Errorf("regions parsed, the whole page: %v", err)
+	}
+}
+
+// TestResultsOutliveBody overwrites the body after the parse, as the fetcher's
+// pool will: nothing that was returned may change.
+func TestResultsOutliveBody(t *testing.T) {
+	t.Parallel()
+	s := builtin(t, "yellowpages")
+	for name, page := range seedPages(t) {
+		body := []byte(page)
+		p, err := s.ParsePage(body, finalURL(t), 200)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := s.ParsePage(bytes.Clone(body), finalURL(t), 200)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range body {
+			body[i] = '#'
+		}
+		if diff := cmp.Diff(want, p, cmp.AllowUnexported(Page{})); diff != "" {
+			t.Errorf("%s: the result changed with the body:\n%s", name, diff)
+		}
+	}
+}
+
+// TestParallelParses shares one source among goroutines; run with -race.
+func TestParallelParses(t *testing.T) {
+	t.Parallel()
+	s := builtin(t, "yellowpages")
+	page := []byte(resultsPage(10, 1))
+	want, err := s.ParsePage(page, finalURL(t), 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 8 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			for range 20 {
+				got, err := s.ParsePage(page, finalURL(t), 200)
+				if err != nil || !cmp.Equal(want, got, cmp.AllowUnexported(Page{})) {
+					t.Fatal("another result")
+				}
+			}
+		})
+	}
+}
