@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
@@ -35,9 +36,11 @@ const (
 
 // open opens the database that --db names.
 func (p *Program) open(c *cli.Context, how access) (*checkpoint.Keeper, error) {
-	db, err := store.Open(c.Context, store.Config{
-		Path: c.String("db"), Schema: p.Schema, MustExist: how != create, ReadOnly: how == reading,
-	})
+	cfg := store.Config{Path: c.String("db"), Schema: p.Schema, MustExist: how != create, ReadOnly: how == reading}
+	if p.Reached != nil {
+		cfg.BeforeCommit = func() { p.Reached(crawl.PointInTx) }
+	}
+	db, err := store.Open(c.Context, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +91,7 @@ func selectFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "categories", Usage: "`CATEGORIES` to search for (default: the source's own, or ten common ones)"},
 		&cli.BoolFlag{Name: "any-category", Usage: "take categories that are not known as they are typed"},
 		&cli.IntFlag{Name: "min-population", Usage: "leave out places with fewer `PEOPLE`"},
+		&cli.IntFlag{Name: "max-cities", Usage: "only the `N` largest places of each state (default: all)"},
 		&cli.GenericFlag{Name: "max-pages", Value: &pagesValue{}, Usage: "`PAGES` of each target, or all (default: 3, 2 or 1 by the place's size)"},
 	}
 }
@@ -142,9 +146,9 @@ func selection(c *cli.Context) (discover.Selection, error) {
 	sel := discover.Selection{
 		States: c.StringSlice("states"), Cities: SplitList(c.StringSlice("cities")), Categories: SplitList(c.StringSlice("categories")),
 		AnyCategory: c.Bool("any-category"), MinPopulation: c.Int("min-population"), MaxPages: pagesOf(c, "max-pages"),
-		MaxTargets: c.Int("max-targets"),
+		MaxTargets: c.Int("max-targets"), MaxCities: c.Int("max-cities"),
 	}
-	for _, name := range []string{"min-population", "max-targets"} {
+	for _, name := range []string{"min-population", "max-targets", "max-cities"} {
 		if c.Int(name) < 0 {
 			return sel, Usagef("--%s %d: want a number from 0 up", name, c.Int(name))
 		}

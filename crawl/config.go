@@ -64,13 +64,14 @@ const (
 	PointFetched   Point = "fetched"
 	PointParsed    Point = "parsed"
 	PointAppended  Point = "appended"  // the WAL line is written, the commit not begun
+	PointInTx      Point = "in_tx"     // inside the page's transaction, see store.Config.BeforeCommit
 	PointCommitted Point = "committed" // the page is durable, its worker does not know yet
 	PointEnded     Point = "ended"     // the target's outcome is durable
 )
 
 // Points lists the kill points.
 func Points() []Point {
-	return []Point{PointClaimed, PointFetched, PointParsed, PointAppended, PointCommitted, PointEnded}
+	return []Point{PointClaimed, PointFetched, PointParsed, PointAppended, PointInTx, PointCommitted, PointEnded}
 }
 
 func (c Config) withDefaults() Config {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/site"
@@ -51,16 +52,16 @@ func (w *worker) lastPage(c *checkpoint.Claim) int {
 // or missing is asked for once more by search: a wrong slug is no empty result.
 func (w *worker) read(ctx context.Context, c *checkpoint.Claim, number int) (*site.Page, error) {
 	src := w.cfg.Source
-	url := c.NextPageURL
-	if url == "" || number == 1 {
-		url = src.TargetURL(c.Place, number)
+	address := c.NextPageURL
+	if address == "" || number == 1 {
+		address = src.TargetURL(c.Place, number)
 	}
-	page, err := w.load(ctx, c, url, number)
+	page, err := w.load(ctx, c, address, number)
 	if err != nil || number > 1 || page.Outcome != site.NoListings {
 		return page, err
 	}
 	search, ok := src.SearchURL(c.Place, 1)
-	if !ok || search == url {
+	if !ok || search == address {
 		return page, nil
 	}
 	found, err := w.load(ctx, c, search, number)
@@ -89,8 +90,9 @@ func (w *worker) nothing(c *checkpoint.Claim, page *site.Page) outcome {
 func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target, page *site.Page, number int) (done bool, err error) {
 	kept, raw := w.filter.accept(page.Listings)
 	last := page.NextURL == "" || number == w.lastPage(c)
+	next := w.local(page.NextURL)
 	err = w.append(&wal.Event{Type: wal.PageComplete, Target: t, Status: yp.InProgress, Page: &wal.Page{
-		Number: number, NextURL: page.NextURL, Raw: raw, Accepted: len(kept), Bad: page.Bad, Last: last, Listings: kept,
+		Number: number, NextURL: next, Raw: raw, Accepted: len(kept), Bad: page.Bad, Last: last, Listings: kept,
 	}})
 	if err != nil {
 		return false, fatalError{err}
@@ -98,7 +100,7 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 	w.cfg.Reached(PointAppended)
 	// A page in hand is carried through: a stop must not cost it.
 	res, err := w.cfg.Keeper.CommitPage(context.WithoutCancel(ctx), c, checkpoint.Page{
-		Number: number, NextURL: page.NextURL, Last: last, Raw: raw, Bad: page.Bad, SiteTotal: page.Total, Listings: kept,
+		Number: number, NextURL: next, Last: last, Raw: raw, Bad: page.Bad, SiteTotal: page.Total, Listings: kept,
 	})
 	if err != nil {
 		return false, err
@@ -106,6 +108,16 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 	w.cfg.Reached(PointCommitted)
 	w.counted(c, page, raw, len(kept), res)
 	return res.Done, nil
+}
+
+// local drops scheme and host from an address of the source: a source that moves
+// (--base-url, another port) is resumed where it is now.
+func (w *worker) local(next string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.Host != w.cfg.Source.BaseURL().Host {
+		return next
+	}
+	return u.RequestURI()
 }
 
 func (w *worker) counted(c *checkpoint.Claim, page *site.Page, raw, accepted int, res checkpoint.Committed) {

@@ -26,6 +26,10 @@ type Config struct {
 	MustExist   bool             // ErrNotFound instead of a new file
 	ReadOnly    bool             // no writer; implies MustExist
 	Now         func() time.Time // default time.Now
+
+	// BeforeCommit, when set, is called inside every write transaction just
+	// before it is committed: crash tests die there.
+	BeforeCommit func()
 }
 
 // DB is an open database: one writer and a pool of readers.
@@ -68,7 +72,7 @@ func (db *DB) open(ctx context.Context, cfg Config) (err error) {
 		if err := migrate(ctx, conn, cfg, db.now()); err != nil {
 			return errors.Join(err, conn.Close())
 		}
-		db.writer = startWriter(conn, db.now)
+		db.writer = startWriter(conn, db.now, cfg.BeforeCommit)
 	}
 	if db.read, err = sql.Open("sqlite", dsn(cfg, true)); err != nil {
 		return err

@@ -77,11 +77,17 @@ type writer struct {
 	done  chan struct{}
 	once  sync.Once
 	stmts map[string]*sql.Stmt
+
+	beforeCommit func()
 }
 
-func startWriter(conn *sql.Conn, now func() time.Time) *writer {
+func startWriter(conn *sql.Conn, now func() time.Time, beforeCommit func()) *writer {
+	if beforeCommit == nil {
+		beforeCommit = func() {}
+	}
 	w := &writer{
-		conn: conn, now: now, stmts: map[string]*sql.Stmt{},
+		beforeCommit: beforeCommit,
+		conn:         conn, now: now, stmts: map[string]*sql.Stmt{},
 		jobs: make(chan job, maxBatch), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.loop()
@@ -190,6 +196,7 @@ func (w *writer) transact(ctx context.Context, batch []job, errs []error) error 
 			return errs[i]
 		}
 	}
+	w.beforeCommit()
 	if err := w.exec(ctx, "COMMIT"); err != nil {
 		_ = w.exec(ctx, "ROLLBACK")
 		return fmt.Errorf("commit: %w", classify(err))

@@ -22,6 +22,7 @@ type Selection struct {
 	Categories    []string // empty = the source's, else DefaultCategories
 	AnyCategory   bool     // take categories that are not known
 	MinPopulation int
+	MaxCities     int // the largest of each state; 0 = all
 	MaxPages      int // pages of each target; 0 = by tier, AllPages = all
 	MaxTargets    int // 0 = all
 }
@@ -40,7 +41,7 @@ type Resolved struct {
 	Categories []checkpoint.Category
 	TierPages  [4]int // by tier; 0 = all
 	Explicit   bool   // pages were asked for, not taken from the tiers
-	ByCity     bool   // cities were named
+	ByCity     bool   // not all of the states' cities are meant
 	ByCategory bool   // categories were named
 }
 
@@ -55,7 +56,7 @@ func Resolve(g *gazetteer.Gazetteer, src Source, sel Selection) (*Resolved, erro
 			states = append(states, s.Code)
 		}
 	}
-	r := &Resolved{States: states, ByCity: len(sel.Cities) > 0, ByCategory: len(sel.Categories) > 0}
+	r := &Resolved{States: states, ByCity: len(sel.Cities) > 0 || sel.MaxCities > 0, ByCategory: len(sel.Categories) > 0}
 	r.TierPages, r.Explicit = tierPages(sel.MaxPages)
 	if r.Categories, err = resolveCategories(sel.Categories, src.Categories, sel.AnyCategory); err != nil {
 		return nil, err
@@ -98,8 +99,10 @@ func pick(g *gazetteer.Gazetteer, src Source, sel Selection, states []string) ([
 	} else {
 		for _, st := range states {
 			in := g.In(st)
-			if n := src.PlacesPerState; n > 0 && len(in) > n {
-				in = in[:n]
+			for _, limit := range []int{src.PlacesPerState, sel.MaxCities} {
+				if limit > 0 && len(in) > limit {
+					in = in[:limit]
+				}
 			}
 			places = append(places, in...)
 		}

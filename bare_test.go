@@ -1,0 +1,3 @@
+package main
+
+func bareLoop([]string) int { return 0 }

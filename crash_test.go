@@ -1,0 +1,258 @@
+//go:build unix
+
+package main
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ypcrawl/crawl"
+)
+
+// crashKills is how many times TestCrashRandom kills; `make crash` asks for 1,000.
+var crashKills = flag.Int("crash.kills", 100, "SIGKILLs in the random crash test")
+
+// crawlArgs is the crawl that every crash test runs.
+func (w *world) crawlArgs(more ...string) []string {
+	return append([]string{
+		"run", "--source", "demo", "--base-url", w.server.URL(), "--states", "CA", "TX", "--delay", "0", "--max-cities", strconv.Itoa(w.places),
+		"--workers", strconv.Itoa(w.workers), "--log-level", "warn",
+	}, more...)
+}
+
+// TestCrashRandom kills the crawl again and again after a random number of
+// requests, starts it again, and in the end expects the truth.
+func TestCrashRandom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 12+*crashKills/50)
+	rnd := rand.New(rand.NewPCG(1, uint64(*crashKills)))
+	kills := 0
+	for kills < *crashKills {
+		if !w.killAfter(rnd.IntN(10) + 1) {
+			w.again() // crawled to the end: go on killing in a new file
+			continue
+		}
+		kills++
+	}
+	w.finish()
+	w.checkTruth()
+	w.checkReplay()
+	w.checkRefetched(kills)
+	t.Logf("%d kills, %d files, %d targets stuck and reset", kills, w.files, w.stuck)
+}
+
+// TestCrashPoints kills the crawl once at every named point.
+func TestCrashPoints(t *testing.T) {
+	t.Parallel()
+	for _, point := range crawl.Points() {
+		for _, nth := range []int{1, 6, 17} {
+			t.Run(fmt.Sprintf("%s/%d", point, nth), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, 3)
+				cmd := command(w.dir, []string{fmt.Sprintf("%s=%s:%d", killAt, point, nth)}, w.crawlArgs()...)
+				out, err := cmd.CombinedOutput()
+				if !killed(err) {
+					t.Fatalf("the crawl was not killed at %s: %v\n%s", point, err, out)
+				}
+				w.finish()
+				w.checkTruth()
+				w.checkReplay()
+				w.checkRefetched(1)
+			})
+		}
+	}
+}
+
+// TestCrashTwoProcesses lets two processes work on one file and kills one of
+// them again and again.
+func TestCrashTwoProcesses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 25)
+	steady := command(w.dir, nil, w.crawlArgs("--user-agent", "steady")...)
+	if err := steady.Start(); err != nil {
+		t.Fatal(err)
+	}
+	rnd := rand.New(rand.NewPCG(2, 2))
+	kills := 0
+	for kills < 12 && w.killAfter(rnd.IntN(8)+3, "--user-agent", "unlucky") {
+		kills++
+	}
+	if code := exitCode(t, steady.Wait()); code != 0 {
+		t.Errorf("the steady process exited with %d", code)
+	}
+	if kills == 0 {
+		t.Error("nothing was killed")
+	}
+	w.finish()
+	w.checkTruth()
+	w.checkRefetched(kills)
+	if both := w.counter.both("steady", "unlucky"); both > kills*w.workers {
+		t.Errorf("%d pages were fetched by both processes after %d kills of one with %d workers", both, kills, w.workers)
+	}
+}
+
+// TestStop sends SIGTERM under load.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 6)
+			w.counter.latency.Store(int64(200 * time.Millisecond))
+			cmd := command(w.dir, nil, w.crawlArgs()...)
+			var out strings.Builder
+			cmd.Stderr = &out
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			w.counter.waitFor(t, 12)
+			sent := time.Now()
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			if code := exitCode(t, cmd.Wait()); code != 130 {
+				t.Errorf("exit code %d, want 130\n%s", code, out.String())
+			}
+			if took := time.Since(sent); took > 10*time.Second {
+				t.Errorf("it took %s to stop, want about one page's time (200 ms)", took)
+			}
+			if n := w.held(); n > 0 {
+				t.Errorf("%d targets are still in progress", n)
+			}
+			if !strings.Contains(out.String(), "ypcrawl run --source demo") {
+				t.Errorf("the command that resumes is not shown:\n%s", out.String())
+			}
+			w.counter.latency.Store(0)
+			w.finish()
+			w.checkTruth()
+			w.checkRefetched(0)
+		})
+	}
+}
+
+// TestSecondSignal ends the process at once, equally safe.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3)
+	w.counter.latency.Store(int64(20 * time.Second))
+	cmd := command(w.dir, nil, w.crawlArgs()...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.counter.waitFor(t, 2)
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	for i := 0; ; i++ { // the second one lands when the first has been taken
+		_ = cmd.Process.Signal(syscall.SIGINT)
+		select {
+		case err := <-done:
+			if code := exitCode(t, err); code != 130 {
+				t.Errorf("exit code %d, want 130", code)
+			}
+		case <-time.After(50 * time.Millisecond):
+			if i < 200 {
+				continue
+			}
+			t.Fatal("the process did not end")
+		}
+		break
+	}
+	w.counter.latency.Store(0)
+	w.finish()
+	w.checkTruth()
+}
+
+// killAfter starts the crawl and kills it after n more requests; false when it
+// ended by itself before.
+func (w *world) killAfter(n int, more ...string) bool {
+	w.t.Helper()
+	cmd := command(w.dir, nil, w.crawlArgs(more...)...)
+	var out strings.Builder
+	cmd.Stderr = &out
+	reached := w.counter.after(n)
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case err := <-done:
+		w.checkEnd(err, out.String())
+		return false
+	case <-reached:
+	}
+	if err := cmd.Process.Kill(); err != nil && !strings.Contains(err.Error(), "finished") {
+		w.t.Fatal(err)
+	}
+	return killed(<-done)
+}
+
+func (w *world) checkEnd(err error, out string) {
+	w.t.Helper()
+	if code := exitCode(w.t, err); code != 0 && code != 3 {
+		w.t.Fatalf("the crawl exited with %d:\n%s", code, out)
+	}
+}
+
+// finish takes back what too many kills in a row made STUCK, as an operator
+// would, and crawls to the end.
+func (w *world) finish() {
+	w.t.Helper()
+	for range 3 {
+		cmd := command(w.dir, nil, w.crawlArgs()...)
+		out, err := cmd.CombinedOutput()
+		w.checkEnd(err, string(out))
+		if err == nil {
+			return
+		}
+		w.stuck += w.countStatus("STUCK")
+		if out, err := command(w.dir, nil, "reset", "--status", "STUCK", "--yes").CombinedOutput(); err != nil {
+			w.t.Fatalf("reset: %v\n%s", err, out)
+		}
+	}
+	w.t.Fatal("the crawl does not come to its end")
+}
+
+func killed(err error) bool {
+	exit, ok := err.(*exec.ExitError) //nolint:errorlint // os/exec returns it bare
+	if !ok {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+}
+
+func exitCode(t *testing.T, err error) int {
+	t.Helper()
+	if err == nil {
+		return 0
+	}
+	exit, ok := err.(*exec.ExitError) //nolint:errorlint // os/exec returns it bare
+	if !ok {
+		t.Fatal(err)
+	}
+	return exit.ExitCode()
+}
+
+// again checks the finished file and goes on in an empty folder.
+func (w *world) again() {
+	w.t.Helper()
+	w.finish()
+	w.checkTruth()
+	w.files++
+	for _, name := range []string{"ypcrawl.db", "ypcrawl.db-wal", "ypcrawl.db-shm", "ypcrawl.db.locks", "logs"} {
+		if err := os.RemoveAll(filepath.Join(w.dir, name)); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.counter.reset()
+}
