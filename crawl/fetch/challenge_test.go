@@ -67,6 +67,7 @@ func TestChallenge(t *testing.T) {
 		{"202 of 500 bytes", 202, none, strings.Repeat("x", 500), ""},
 		{"plain 403", 403, none, some, ""},
 		{"plain 429", 429, none, some, ""},
+		{"plain 429 with a vendor's script in it", 429, none, some + `<script src="/_Incapsula_Resource?SWJIYLWA=1"></script>`, ""},
 		{"plain 503", 503, none, "<title>503</title>" + some, ""},
 		{"Cloudflare rate limit, 429", 429, none, "<title>Error 1015</title><div id=\"cf-wrapper\"><div id=\"cf-error-details\">", ""},
 		{"Cloudflare origin down, 522", 522, none, cf52x, ""},

@@ -85,8 +85,8 @@ type Request struct {
 	Base *url.URL
 
 	// Patience, when set, bounds the waits before a request starts (the host's
-	// turn, a Retry-After) besides ctx: when it ends they end at once with its
-	// error, while a request that is under way goes on to its end.
+	// turn, a Retry-After) besides ctx: when it ends they end at once with
+	// context.Canceled, while a request that is under way goes on to its end.
 	Patience context.Context //nolint:containedctx // a signal of the caller's, not a scope
 }
 
@@ -124,11 +124,13 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 	if err != nil {
 		return nil, &Error{URL: redact(req.URL), Class: yp.ClassUnknown, Err: err}
 	}
+	waits, done := patient(ctx, req.Patience)
+	defer done()
 	for hop := 0; ; hop++ {
-		if err := c.permittedSoon(ctx, req.Patience, u); err != nil {
+		if err := c.permitted(waits, u); err != nil {
 			return nil, inFetch(u, err)
 		}
-		r, latency, err := c.turn(ctx, req.Patience, u, hop, limit{max: c.cfg.MaxBody})
+		r, latency, err := c.turn(ctx, waits, u, hop, limit{max: c.cfg.MaxBody})
 		if err != nil {
 			return nil, inFetch(u, err)
 		}
@@ -202,10 +204,11 @@ func inFetch(u *url.URL, err error) error {
 	return fmt.Errorf("fetch %s: %w", u.Redacted(), err)
 }
 
-// turn waits for the host's turn, makes one HTTP request and judges the answer.
-func (c *Client) turn(ctx, patience context.Context, u *url.URL, hop int, lim limit) (*reply, time.Duration, error) {
+// turn waits for the host's turn (as long as waits lasts), makes one HTTP
+// request (under ctx) and judges the answer.
+func (c *Client) turn(ctx, waits context.Context, u *url.URL, hop int, lim limit) (*reply, time.Duration, error) {
 	host := c.pacer.host(hostKey(u))
-	waited, err := enterPatiently(ctx, patience, host)
+	waited, err := host.enter(waits)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -242,19 +245,6 @@ func patient(ctx, patience context.Context) (context.Context, context.CancelFunc
 	both, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(patience, cancel)
 	return both, func() { stop(); cancel() }
-}
-
-func (c *Client) permittedSoon(ctx, patience context.Context, u *url.URL) error {
-	both, done := patient(ctx, patience)
-	defer done()
-	return c.permitted(both, u)
-}
-
-// enterPatiently waits for the host's turn until ctx or patience ends.
-func enterPatiently(ctx, patience context.Context, host *turnstile) (time.Duration, error) {
-	both, done := patient(ctx, patience)
-	defer done()
-	return host.enter(both)
 }
 
 // judge turns an answer that is no page into an *Error.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/andybalholm/brotli"
@@ -130,6 +131,26 @@ func TestKeepAlive(t *testing.T) {
 				r.Release()
 			}
 		})
+	}
+}
+
+// Nor is an error page that is longer than what we look at.
+func TestKeepAliveAfterError(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	from := map[string]bool{}
+	s := newSite(t, noRobots(), func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		from[r.RemoteAddr] = true
+		mu.Unlock()
+		w.WriteHeader(http.StatusBadGateway)
+		_, _ = w.Write(make([]byte, errorPageMax+32<<10))
+	})
+	for range 3 {
+		s.failure(t, "/")
+	}
+	if len(from) != 1 {
+		t.Errorf("%d connections", len(from))
 	}
 }
 

@@ -301,10 +301,12 @@ func TestTimeouts(t *testing.T) {
 		}
 	}
 	silent := func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
-	stall := func(conn net.Conn) {
-		readRequest(conn)
-		_, _ = io.WriteString(conn, head+"some")
-		silent(conn)
+	stall := func(after string) func(net.Conn) {
+		return func(conn net.Conn) {
+			readRequest(conn)
+			_, _ = io.WriteString(conn, after)
+			silent(conn)
+		}
 	}
 	tests := []struct {
 		name, scheme string
@@ -314,7 +316,8 @@ func TestTimeouts(t *testing.T) {
 	}{
 		{"no header", "http", Config{HeaderTimeout: soon}, silent, "awaiting response headers"},
 		{"no handshake", "https", Config{TLSTimeout: soon}, silent, "deadline exceeded"},
-		{"silence in the body", "http", Config{StallTimeout: soon}, stall, "stalled"},
+		{"silence before the body", "http", Config{StallTimeout: soon}, stall(head), "stalled"},
+		{"silence in the body", "http", Config{StallTimeout: soon}, stall(head + "some"), "stalled"},
 		{"slow loris", "http", Config{Timeout: 2 * soon}, drip, "too long"},
 		{"all of it", "http", Config{Timeout: soon, HeaderTimeout: time.Hour}, silent, ""},
 	}

@@ -150,13 +150,38 @@ func TestFirstComeFirstServed(t *testing.T) {
 	})
 }
 
+// A newcomer does not slip in before one who was told to start but has not yet.
+func TestNoSlippingIn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ts := turnstileOf(Config{})
+		first := &waiter{wake: make(chan struct{}, 1)}
+		ts.queue = append(ts.queue, first)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			enterAt(t, ts, time.Now())
+		}()
+		synctest.Wait()
+		if ts.inFlight != 0 {
+			t.Error("slipped in")
+		}
+		ts.mu.Lock()
+		ts.remove(first)
+		ts.mu.Unlock()
+		<-done
+		ts.leave()
+	})
+}
+
 // Whoever gives up, first in the queue or not, holds nobody up.
 func TestCancelWhileWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ts := turnstileOf(Config{DelayMin: 10 * time.Second, ConcurrencyPerHost: 1})
+		ts := turnstileOf(Config{DelayMin: 10 * time.Second})
 		start := time.Now()
 		enterAt(t, ts, start)
+		ts.leave() // from here on only the first in the queue watches the clock
 		var cancels []context.CancelFunc
 		var wg sync.WaitGroup
 		for range 3 {
@@ -183,7 +208,6 @@ func TestCancelWhileWaiting(t *testing.T) {
 		if len(ts.queue) != 1 || time.Since(start) != 0 {
 			t.Errorf("%d wait, after %s", len(ts.queue), time.Since(start))
 		}
-		ts.leave()
 		wg.Wait()
 		if ts.inFlight != 0 {
 			t.Errorf("%d in flight", ts.inFlight)

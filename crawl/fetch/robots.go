@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,7 +50,7 @@ func newRobotsCache(fetch func(*url.URL) flight) *robotsCache {
 // get returns the rules for u. The fetch is nobody's own: it goes on when the
 // one who asked first gives up.
 func (rc *robotsCache) get(ctx context.Context, u *url.URL, spawn func(func())) (*rules, error) {
-	key := u.Scheme + "://" + u.Host
+	key := originKey(u)
 	rc.mu.Lock()
 	e := rc.entries[key]
 	if e == nil {
@@ -77,6 +78,8 @@ func (rc *robotsCache) get(ctx context.Context, u *url.URL, spawn func(func())) 
 	}
 }
 
+func originKey(u *url.URL) string { return u.Scheme + "://" + strings.ToLower(u.Host) }
+
 // land publishes the outcome. Rules that can't be renewed stay in force.
 func (rc *robotsCache) land(e *robotsEntry, f flight) {
 	rc.mu.Lock()
@@ -99,7 +102,7 @@ func (rc *robotsCache) land(e *robotsEntry, f flight) {
 func (rc *robotsCache) backoff(origin *url.URL) time.Duration {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
-	e := rc.entries[origin.Scheme+"://"+origin.Host]
+	e := rc.entries[originKey(origin)]
 	if e == nil {
 		return robotsFirstTry
 	}
@@ -174,7 +177,7 @@ func causeOf(e *Error) error {
 func (c *Client) readRobots(origin *url.URL) (*buffer, error) {
 	u, f := origin, newFence(origin)
 	for hop := 0; ; hop++ {
-		r, _, err := c.turn(c.closing, nil, u, hop, limit{max: robotsMax, cut: true})
+		r, _, err := c.turn(c.closing, c.closing, u, hop, limit{max: robotsMax, cut: true})
 		if err != nil {
 			return nil, err
 		}

@@ -342,6 +342,54 @@ func TestCloseWhileRobotsWait(t *testing.T) {
 	})
 }
 
+// Patience bounds the waits: for the turn and for robots.txt.
+func TestPatienceEndsWaits(t *testing.T) {
+	t.Parallel()
+	for wait, robots := range map[string]http.HandlerFunc{"turn": text(""), "robots.txt": status(503)} {
+		t.Run(wait, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newPipeSite(t, Config{DelayMin: time.Hour}, script(robots))
+				if wait == "robots.txt" {
+					if err := s.get(t.Context(), "/a"); !errors.Is(err, ErrRobotsUnavailable) {
+						t.Errorf("error %v", err)
+					}
+				}
+				patience, cancel := context.WithCancel(t.Context())
+				done := make(chan error)
+				go func() {
+					_, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/a", Patience: patience})
+					done <- err
+				}()
+				synctest.Wait()
+				cancel()
+				if err := <-done; !errors.Is(err, context.Canceled) {
+					t.Errorf("error %v", err)
+				}
+				s.expect(t, "0s /robots.txt")
+			})
+		})
+	}
+}
+
+// A request that has started is none of patience's business.
+func TestPatienceSparesRequests(t *testing.T) {
+	t.Parallel()
+	patience, cancel := context.WithCancel(t.Context())
+	s := newSite(t, noRobots(), func(w http.ResponseWriter, _ *http.Request) {
+		cancel()
+		_, _ = io.WriteString(w, "page")
+	})
+	r, err := s.client.Get(t.Context(), Request{URL: s.URL, Patience: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Release()
+	if string(r.Body) != "page" || patience.Err() == nil {
+		t.Errorf("body %q", r.Body)
+	}
+}
+
 func TestCrawlDelayIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
