@@ -31,9 +31,11 @@ type site struct {
 	seen []Observation
 }
 
-// short time-outs keep the failing rows quick; the others never reach them.
-func short(cfg Config) Config {
-	cfg.Timeout = orDefault(cfg.Timeout, 5*time.Second)
+// patiently: no test but those of time-outs is about time, however slow the
+// machine.
+func patiently(cfg Config) Config {
+	cfg.Timeout = orDefault(cfg.Timeout, 10*time.Minute)
+	cfg.HeaderTimeout, cfg.StallTimeout = orDefault(cfg.HeaderTimeout, cfg.Timeout), orDefault(cfg.StallTimeout, cfg.Timeout)
 	return cfg
 }
 
@@ -51,7 +53,7 @@ func (s *site) start(t *testing.T, cfg Config, h hooks) {
 		defer s.mu.Unlock()
 		s.seen = append(s.seen, o)
 	}
-	s.client = newClient(short(cfg), h)
+	s.client = newClient(patiently(cfg), h)
 	t.Cleanup(func() {
 		s.client.Close()
 		s.CloseClientConnections()
@@ -326,12 +328,18 @@ func TestErrorText(t *testing.T) {
 // Buffers of one page must never show up in another.
 func TestConcurrentPages(t *testing.T) {
 	t.Parallel()
+	encodings := []string{"", "gzip", "zstd", "br"}
+	bodies, wires := map[string][]byte{}, map[string][]byte{}
+	for i := range 8 {
+		for j := range 4 {
+			path := "/" + strings.Repeat(string(rune('a'+i)), 1+j)
+			bodies[path] = bytes.Repeat([]byte(path+" "), 20_000)
+			wires[path] = compress(t, encodings[j], bodies[path])
+		}
+	}
 	s := newSite(t, Config{IgnoreRobots: true, ConcurrencyPerHost: 8}, func(w http.ResponseWriter, r *http.Request) {
-		body := []byte(strings.Repeat(r.URL.Path+" ", 20_000))
-		encodings := []string{"", "gzip", "zstd", "br"}
-		enc := encodings[len(r.URL.Path)%4]
-		w.Header().Set("Content-Encoding", enc)
-		_, _ = w.Write(compress(t, enc, body))
+		w.Header().Set("Content-Encoding", encodings[len(r.URL.Path)-2])
+		_, _ = w.Write(wires[r.URL.Path])
 	})
 	var wg sync.WaitGroup
 	for i := range 8 {
@@ -343,7 +351,7 @@ func TestConcurrentPages(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if !bytes.Equal(r.Body, []byte(strings.Repeat(path+" ", 20_000))) {
+				if !bytes.Equal(r.Body, bodies[path]) {
 					t.Errorf("%s: another page's body", path)
 				}
 				r.Release()

@@ -273,7 +273,7 @@ func TestBrokenConnections(t *testing.T) {
 					_ = conn.(*net.TCPConn).SetLinger(0)
 				}
 			})
-			c := New(short(noRobots()))
+			c := New(patiently(noRobots()))
 			t.Cleanup(c.Close)
 			_, err := c.Get(t.Context(), Request{URL: url})
 			e := asError(t, err)

@@ -23,6 +23,13 @@ func enterAt(t *testing.T, ts *turnstile, start time.Time) time.Duration {
 	return time.Since(start)
 }
 
+// counts tells how many wait and how many are in flight.
+func (t *turnstile) counts() (queued, inFlight int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.queue), t.inFlight
+}
+
 func TestDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -163,7 +170,7 @@ func TestNoSlippingIn(t *testing.T) {
 			enterAt(t, ts, time.Now())
 		}()
 		synctest.Wait()
-		if ts.inFlight != 0 {
+		if _, flying := ts.counts(); flying != 0 {
 			t.Error("slipped in")
 		}
 		ts.mu.Lock()
@@ -205,12 +212,12 @@ func TestCancelWhileWaiting(t *testing.T) {
 			cancels[i]()
 			synctest.Wait()
 		}
-		if len(ts.queue) != 1 || time.Since(start) != 0 {
-			t.Errorf("%d wait, after %s", len(ts.queue), time.Since(start))
+		if queued, _ := ts.counts(); queued != 1 || time.Since(start) != 0 {
+			t.Errorf("%d wait, after %s", queued, time.Since(start))
 		}
 		wg.Wait()
-		if ts.inFlight != 0 {
-			t.Errorf("%d in flight", ts.inFlight)
+		if _, flying := ts.counts(); flying != 0 {
+			t.Errorf("%d in flight", flying)
 		}
 	})
 }
