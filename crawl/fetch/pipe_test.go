@@ -1,0 +1,87 @@
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// pipeSite is a web server without a network, for tests in a synctest bubble:
+// its clock is the bubble's.
+type pipeSite struct {
+	client *Client
+	start  time.Time
+
+	mu   sync.Mutex
+	hits []string // "1m30s /path"
+}
+
+// pipes listens for in-memory connections.
+type pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+}
+
+func (p pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+func (p pipes) Close() error   { close(p.done); return nil }
+func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
+
+func newPipeSite(t *testing.T, cfg Config, h http.HandlerFunc) *pipeSite {
+	t.Helper()
+	p := pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+	s := &pipeSite{start: time.Now()}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.hits = append(s.hits, fmt.Sprintf("%s %s", time.Since(s.start).Round(time.Millisecond), r.URL.Path))
+		s.mu.Unlock()
+		h(w, r)
+	})}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(p)
+	}()
+	s.client = newClient(cfg, hooks{dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		client, conn := net.Pipe()
+		select {
+		case p.conns <- conn:
+			return client, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}})
+	t.Cleanup(func() {
+		s.client.Close()
+		_ = server.Close()
+		<-served
+	})
+	return s
+}
+
+func (s *pipeSite) get(ctx context.Context, path string) error {
+	r, err := s.client.Get(ctx, Request{URL: "http://acme.com" + path})
+	r.Release()
+	return err
+}
+
+func (s *pipeSite) expect(t *testing.T, want ...string) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Equal(s.hits, want) {
+		t.Errorf("requests\n%s\nwant\n%s", strings.Join(s.hits, "\n"), strings.Join(want, "\n"))
+	}
+}
