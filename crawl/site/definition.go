@@ -201,17 +201,22 @@ func (f *faults) index(n *yaml.Node, path string) {
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			p := strings.TrimPrefix(path+"."+n.Content[i].Value, ".")
-			f.fields[n.Content[i].Line] = p
+			f.note(n.Content[i].Line, p)
 			f.index(n.Content[i+1], p)
 		}
 	case yaml.SequenceNode:
 		for i, c := range n.Content {
 			p := fmt.Sprintf("%s[%d]", path, i)
-			if _, ok := f.fields[c.Line]; !ok {
-				f.fields[c.Line] = p
-			}
+			f.note(c.Line, p)
 			f.index(c, p)
 		}
+	}
+}
+
+// note gives a line its field; of several on one line the outermost counts.
+func (f *faults) note(line int, path string) {
+	if _, ok := f.fields[line]; !ok {
+		f.fields[line] = path
 	}
 }
 
@@ -241,7 +246,7 @@ func (f *faults) fromYAML(err error) error {
 			continue
 		}
 		line, _ := strconv.Atoi(m[1])
-		f.add(line, "", errors.New(unknownField.ReplaceAllString(m[2], "unknown field $1")))
+		f.add(line, "", errors.New(unknownField.ReplaceAllString(m[2], `unknown field "$1"`)))
 	}
 	return errors.Join(f.errs...)
 }

@@ -2,7 +2,6 @@ package site
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -38,11 +37,12 @@ type workspace struct {
 }
 
 // ParsePage reads a results page. final is the URL that answered (after
-// redirects; nil = the base URL), status its HTTP status: 2xx, 404 or 410. The
+// redirects; nil = not known, links resolve against the base URL), status its HTTP status: 2xx, 404 or 410. The
 // error is a *ParseError; a page that makes no sense is no error but an Outcome.
 func (s *Source) ParsePage(body []byte, final *url.URL, status int) (*Page, error) {
-	final = cmp.Or(final, s.base)
-	if reason := s.redirected(final); reason != "" {
+	if final == nil {
+		final = s.base
+	} else if reason := s.redirected(final); reason != "" {
 		return &Page{Outcome: Redirected, Reason: reason}, nil
 	}
 	if p := s.parseRegions(body, final); p != nil {
@@ -76,6 +76,7 @@ func (s *Source) workspace() *workspace {
 func (s *Source) release(w *workspace) {
 	w.pageHits.reset()
 	w.card.hits.reset()
+	w.card.card = nil
 	s.work.Put(w)
 }
 

@@ -18,8 +18,9 @@ func compileSelector(s string) (cascadia.SelectorGroup, error) {
 }
 
 // An index answers many selectors in one walk over a tree. A selector is tried
-// only on elements that have the class, the id or the tag that its last part
-// demands, so most elements of a card cost a few look-ups and no match.
+// only on elements that have the class, the id, the attribute or the tag that
+// its last part demands, so most elements of a card cost a few look-ups and no
+// match.
 type index struct {
 	queries []query
 	byClass map[string][]int
@@ -207,8 +208,10 @@ const maxHits = 1000
 // newHits returns room for the index's results.
 func (x *index) newHits() hits { return make(hits, len(x.ids)) }
 
+// reset empties the results, and lets go of the page's tree.
 func (h hits) reset() {
 	for i := range h {
+		clear(h[i])
 		h[i] = h[i][:0]
 	}
 }

@@ -219,8 +219,10 @@ func plainEntity(s string) (string, int) {
 		i++
 	}
 	switch {
+	case i == len(s) && i == 1:
+		return "&", 1
 	case i == len(s):
-		return "&", 1 * b2i(i == 1)
+		return "", 0
 	case s[i] == ';':
 		switch s[1:i] {
 		case "amp":
@@ -237,13 +239,6 @@ func plainEntity(s string) (string, int) {
 		return "&", 1
 	}
 	return "", 0
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func unescapePlain(val string) string {
@@ -268,12 +263,7 @@ func oddEntities(val string) string {
 	}
 	z := html.NewTokenizer(strings.NewReader("<a b=" + quote + val + quote + ">"))
 	z.Next()
-	_, text, _ := firstAttr(z)
-	return text
-}
-
-func firstAttr(z *html.Tokenizer) (key, val string, more bool) {
 	z.TagName()
-	k, v, more := z.TagAttr()
-	return string(k), string(v), more
+	_, text, _ := z.TagAttr()
+	return string(text)
 }

@@ -1,0 +1,208 @@
+package site
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/yp"
+)
+
+const smallDef = `name: small
+base_url: https://dir.example.com/us
+urls:
+  target: /c/{category_slug}/{page}/{city_slug}?p={page}&s=1
+chrome:
+  selectors: [".c"]
+cards:
+  organic: [".card"]
+fields:
+  id: {attr: data-id}
+  name: h2
+`
+
+func TestParseDefinition(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ old, new, want string }{
+		"unknown key":            {"urls:", "delai: 2s\nurls:", `my.yaml:3: delai: unknown field "delai"`},
+		"unknown nested key":     {"chrome:\n", "chrome:\n  selector: x\n", `my.yaml:6: chrome.selector: unknown field "selector"`},
+		"unknown listing field":  {"  name: h2", "  name: h2\n  phon: .p", `my.yaml:12: fields.phon: unknown field "phon": did you mean "phone"?`},
+		"unknown key in a rule":  {"{attr: data-id}", "{atr: data-id}", `my.yaml:10: fields.id: unknown field "atr"`},
+		"bad selector":           {"h2\n", "'h2..n['\n", `my.yaml:11: fields.name: selector "h2..n["`},
+		"bad selector in a list": {`[".card"]`, "\n    - .card\n    - '>>'", `my.yaml:10: cards.organic[1]: selector ">>"`},
+		"bad chrome selector":    {`[".c"]`, `["..c"]`, `my.yaml:6: chrome.selectors: selector "..c"`},
+		"bad region":             {"cards:", "regions: ['a b']\ncards:", `my.yaml:7: regions: "a b": a region takes`},
+		"region of a table":      {"cards:", "regions: [tbody]\ncards:", `my.yaml:7: regions: "tbody": a region takes`},
+		"bad match":              {"{attr: data-id}", "{attr: data-id, match: '('}", `my.yaml:10: fields.id: match: error parsing regexp`},
+		"rule of nothing":        {"{attr: data-id}", "{own_text: true}", `my.yaml:10: fields.id: a rule needs css or attr`},
+		"unknown placeholder":    {"{city_slug}?", "{citi_slug}?", `my.yaml:4: urls.target: unknown placeholder {citi_slug}: did you mean {city_slug}?`},
+		"unclosed placeholder":   {"{city_slug}?", "{city_slug?", `my.yaml:4: urls.target: `},
+		"absolute template":      {"/c/{cat", "https://x/{cat", `my.yaml:4: urls.target: URL template`},
+		"no page in template":    {"{page}/{city_slug}?p={page}&s=1", "{city_slug}", `my.yaml:4: urls.target: must hold {page}`},
+		"bad base URL":           {"https://dir.example.com/us", "dir.example.com", `my.yaml:2: base_url: base URL "dir.example.com"`},
+		"bad delay":              {"urls:", "delay: soon\nurls:", `my.yaml:3: delay: delay "soon"`},
+		"bad type":               {"urls:", "page_cap: many\nurls:", `my.yaml:3: page_cap: cannot unmarshal`},
+		"list for a text":        {"name: small", "name: [small]", `my.yaml:1: name: want a text`},
+		"missing name field":     {"  name: h2\n", "", `my.yaml:9: fields: is missing`},
+		"missing target":         {"  target: /c/{category_slug}/{page}/{city_slug}?p={page}&s=1", "  search: /s", `my.yaml: urls.target: is missing`},
+		"missing chrome":         {"chrome:\n  selectors: [\".c\"]\n", "", `my.yaml: chrome: is missing`},
+		"syntax":                 {"cards:", "cards: : x", `my.yaml:`},
+		"tab":                    {"  organic", "\torganic", `my.yaml:8: `},
+		"two documents":          {"name: small", "---\nname: small\n---\nname: y\n---", `my.yaml`},
+		"bad name":               {"name: small", "name: Small One", `my.yaml:1: name: name "Small One"`},
+		"extends nothing":        {"name: small", "extends: nosuch\nname: small", `my.yaml:1: extends: no such built-in source: "nosuch"`},
+		"empty":                  {smallDef, "", `my.yaml: name: name ""`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := strings.Replace(smallDef, c.old, c.new, 1)
+			if text == smallDef {
+				t.Fatal("the case changes nothing")
+			}
+			_, err := Parse("my.yaml", []byte(text))
+			var de *DefinitionError
+			if !errors.As(err, &de) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+		})
+	}
+	t.Run("AllFaultsAtOnce", func(t *testing.T) {
+		t.Parallel()
+		_, err := Parse("my.yaml", []byte(strings.NewReplacer("h2", "'['", "[\".card\"]", "['<']").Replace(smallDef)))
+		if err == nil || strings.Count(err.Error(), "my.yaml:") != 2 {
+			t.Errorf("got %v, want two faults", err)
+		}
+	})
+}
+
+func TestSource(t *testing.T) {
+	t.Parallel()
+	s, err := Parse("small.yaml", []byte(smallDef))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pl := yp.Place{City: "St. Louis", CitySlug: "saint-louis-mo", State: "MO", Category: "Auto Repair & Service", CategorySlug: "auto-repair-service"}
+	t.Run("TargetURL", func(t *testing.T) {
+		t.Parallel()
+		const dir = "https://dir.example.com/us/c/auto-repair-service/"
+		for page, want := range map[int]string{0: dir + "1/saint-louis-mo?s=1", 1: dir + "1/saint-louis-mo?s=1", 2: dir + "2/saint-louis-mo?p=2&s=1"} {
+			if got := s.TargetURL(pl, page); got != want {
+				t.Errorf("page %d: got %s, want %s", page, got, want)
+			}
+		}
+		if u, ok := s.SearchURL(pl, 1); ok {
+			t.Errorf("a search URL from nowhere: %s", u)
+		}
+	})
+	t.Run("Yellowpages", func(t *testing.T) {
+		t.Parallel()
+		y := builtin(t, "yellowpages")
+		if got, want := y.TargetURL(pl, 1), "https://www.yellowpages.com/saint-louis-mo/auto-repair-service"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if got, want := y.TargetURL(pl, 3), "https://www.yellowpages.com/saint-louis-mo/auto-repair-service?page=3"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		got, ok := y.SearchURL(pl, 2)
+		want := "https://www.yellowpages.com/search?search_terms=Auto+Repair+%26+Service&geo_location_terms=St.+Louis%2C+MO&page=2"
+		if !ok || got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if y.Name() != "yellowpages" || y.PageCap() != 100 || y.DefaultDelay() != 2*time.Second || y.PlacesPerState() != 0 || len(y.Categories()) != 0 {
+			t.Errorf("defaults: %s %d %s %d %v", y.Name(), y.PageCap(), y.DefaultDelay(), y.PlacesPerState(), y.Categories())
+		}
+	})
+	t.Run("Demo", func(t *testing.T) {
+		t.Parallel()
+		d := builtin(t, "demo")
+		if d.Name() != "demo" || d.DefaultDelay() != 0 || d.PlacesPerState() != 40 || len(d.Categories()) != 5 || d.PageCap() != 100 {
+			t.Errorf("defaults: %s %s %d %v %d", d.Name(), d.DefaultDelay(), d.PlacesPerState(), d.Categories(), d.PageCap())
+		}
+		if !strings.Contains(string(d.YAML()), "extends: yellowpages") {
+			t.Errorf("YAML: %s", d.YAML())
+		}
+		if p := parse(t, d, siteHTML(aCard), "http://127.0.0.1:8080/a/b", 200); p.Outcome != OK {
+			t.Errorf("got %v: %s", p.Outcome, p.Reason)
+		}
+	})
+	t.Run("WithBaseURL", func(t *testing.T) {
+		t.Parallel()
+		moved := s.WithBaseURL(&url.URL{Scheme: "http", Host: "localhost:99", Path: "/x/", RawQuery: "q=1"})
+		if got, want := moved.TargetURL(pl, 1), "http://localhost:99/x/c/auto-repair-service/1/saint-louis-mo?s=1"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if s.BaseURL().Host != "dir.example.com" || moved.BaseURL().String() != "http://localhost:99/x/" {
+			t.Errorf("base URLs: %s, %s", s.BaseURL(), moved.BaseURL())
+		}
+	})
+	t.Run("BaseURLIsACopy", func(t *testing.T) {
+		t.Parallel()
+		s.BaseURL().Host = "changed"
+		if s.BaseURL().Host == "changed" {
+			t.Error("the base URL was changed from outside")
+		}
+	})
+	t.Run("Builtins", func(t *testing.T) {
+		t.Parallel()
+		for _, name := range Builtins() {
+			if got := builtin(t, name).Name(); got != name {
+				t.Errorf("%s calls itself %s", name, got)
+			}
+		}
+		if _, err := Builtin("../x"); !errors.Is(err, ErrNoSource) {
+			t.Errorf("got %v, want ErrNoSource", err)
+		}
+	})
+}
+
+// TestWebsite tells businesses' own sites from the directory's links.
+func TestWebsite(t *testing.T) {
+	t.Parallel()
+	s := builtin(t, "yellowpages")
+	for href, want := range map[string]string{
+		"http://acme.com/?utm_source=x":       "https://acme.com",
+		"//acme.com/menu/":                    "https://acme.com/menu",
+		"https://www.yellowpages.com/x":       "",
+		"http://yellowpages.com":              "",
+		"https://corporate.yellowpages.com/x": "",
+		"https://notyellowpages.com":          "https://notyellowpages.com",
+		"/redirect?u=http://acme.com":         "",
+		"acme.com":                            "",
+		"mailto:a@acme.com":                   "",
+		"javascript:void(0)":                  "",
+		"http://":                             "",
+	} {
+		p := parse(t, s, siteHTML(`<div class="result" data-ypid="1"><a class="business-name">A</a><a class="track-visit-website" href="`+href+`">w</a></div>`), srp, 200)
+		if l := p.Listings[0]; l.Website != want || (l.WebsiteURL != "") != (want != "") || (l.Domain != "") != (want != "") {
+			t.Errorf("%q: got %q %q %q, want %q", href, l.WebsiteURL, l.Website, l.Domain, want)
+		}
+	}
+}
+
+func FuzzParseDefinition(f *testing.F) {
+	f.Add(smallDef)
+	for _, name := range Builtins() {
+		text, err := builtinYAML(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := Parse("f.yaml", []byte(text))
+		if err != nil {
+			if err.Error() == "" {
+				t.Error("an error without words")
+			}
+			return
+		}
+		if _, err := url.Parse(s.TargetURL(yp.Place{CitySlug: "a-il", CategorySlug: "b"}, 2)); err != nil {
+			t.Errorf("target URL: %v", err)
+		}
+		if _, err := s.ParsePage([]byte(siteHTML(aCard)), nil, 200); err != nil {
+			t.Error(err)
+		}
+	})
+}
