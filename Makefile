@@ -57,7 +57,7 @@ bench: ## Run the benchmarks that match BENCH (.)
 
 .PHONY: crash
 crash: ## Kill a crawl KILLS (1000) times and compare it with the truth; takes long
-	$(GO) test -count 1 -v -timeout 0 -run '^TestCrashSoak$$' -crash.kills=$(KILLS) .
+	$(GO) test -count 1 -v -timeout 0 -run '^TestCrashRandom$$' -crash.kills=$(KILLS) .
 
 .PHONY: cover
 cover: ## Write the tests' coverage to dist/cover.html
