@@ -181,6 +181,7 @@ func TestRegionEqualsWhole(t *testing.T) {
 				scanned++
 			}
 		})
+		t.Logf("the scanner took on %d pages", scanned)
 		if scanned == 0 {
 			t.Error("the scanner took none of the pages: the test proves nothing")
 		}
