@@ -131,8 +131,8 @@ CREATE INDEX targets_ready_category ON targets (source_id, state, category_id, p
 -- What is held now: a few rows at any time. Serves --max-per-state, heartbeats, recovery, workers.
 CREATE INDEX targets_held ON targets (state, run_id) WHERE status = 'IN_PROGRESS';
 -- What falls due by itself.
-CREATE INDEX targets_backoff ON targets (source_id, backoff_until) WHERE status = 'FAILED';
-CREATE INDEX targets_due ON targets (source_id, next_crawl_at) WHERE status = 'DONE';
+CREATE INDEX targets_backoff ON targets (backoff_until) WHERE status = 'FAILED';
+CREATE INDEX targets_due ON targets (next_crawl_at) WHERE status = 'DONE';
 -- What an operator asks about: errors by code.
 CREATE INDEX targets_troubled ON targets (status, last_error_code, state) WHERE status IN ('FAILED', 'STUCK', 'PARKED');
 

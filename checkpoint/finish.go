@@ -14,7 +14,9 @@ import (
 const maxErrorText = 1000
 
 const (
-	completeTarget = `UPDATE targets SET ` + doneSet + fence
+	// No page follows the last one committed, unless the limit of pages alone ended
+	// the crawl: then it can go deeper later.
+	completeTarget = `UPDATE targets SET next_page_url = iif(max_pages > 0 AND page_current >= max_pages, next_page_url, NULL), ` + doneSet + fence
 	releaseTarget  = `UPDATE targets SET ` + unclaim + `status = 'PLANNED'` + fence
 	failTarget     = `UPDATE targets SET ` + unclaim + `status = 'FAILED', finished_at = ?, last_error_code = ?, last_error = ?,
 		consecutive_failures = consecutive_failures + 1, backoff_until = ?` + fence

@@ -15,7 +15,7 @@ type Page struct {
 	NextURL   string
 	Last      bool
 	Raw       int // listings on the page
-	Bad       int // cards without a name or an id
+	Bad       int // cards without a name or an id; listings dropped for the same cause are added
 	SiteTotal int // what the site says it has, 0 = it does not say
 	Listings  []yp.Listing
 }
@@ -56,6 +56,7 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p Page) (Committed, e
 		if out.Saved, err = store.SaveListings(tx, at, c.StartedAt, p.Listings); err != nil {
 			return err
 		}
+		out.Repeated = out.Repeated && echoes(out.Saved, p.Raw)
 		out.Done = p.Last || out.Repeated
 		if err := c.savePage(tx, p, out); err != nil {
 			return err
@@ -67,12 +68,23 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p Page) (Committed, e
 		return Committed{}, fmt.Errorf("commit page %d of target %d: %w", p.Number, c.TargetID, err)
 	}
 	c.PageCurrent, c.NextPageURL = p.Number, p.NextURL
-	c.Accepted += len(p.Listings)
+	if n := len(p.Listings); n > 0 {
+		c.LastListing = p.Listings[n-1].ID
+	}
+	if !out.Repeated {
+		c.Accepted += out.Kept()
+	}
 	return out, nil
 }
 
+// echoes reports whether the listings kept of a page speak for the whole page:
+// where filters let but a few through, those may be the ones that a site shows on
+// every page, and the others new.
+func echoes(saved store.Saved, raw int) bool { return 2*saved.Kept() >= raw }
+
 func (c *Claim) savePage(tx *store.Tx, p Page, out Committed) error {
-	raw, accepted, next := p.Raw, len(p.Listings), p.NextURL
+	accepted, next := out.Kept(), p.NextURL
+	raw := max(p.Raw, accepted)
 	if out.Repeated { // an echo of earlier pages: nothing new was there to count
 		raw, accepted, next = 0, 0, ""
 	}
@@ -83,7 +95,7 @@ func (c *Claim) savePage(tx *store.Tx, p Page, out Committed) error {
 	if p.SiteTotal > 0 {
 		total = p.SiteTotal
 	}
-	args := []any{p.Number, null(next), last, raw, accepted, p.Bad, total}
+	args := []any{p.Number, null(next), last, raw, accepted, p.Bad + out.Dropped, total}
 	query := advancePage
 	if out.Done {
 		query = completePage

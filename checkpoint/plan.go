@@ -67,12 +67,12 @@ const (
 	// More pages than before: what is done stays done, and the crawl goes on behind it.
 	deepenDone = `
 	UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL, max_pages = ?4
-	WHERE source_id = ?1 AND city_id IN (SELECT value FROM json_each(?2)) AND category_id IN (SELECT value FROM json_each(?3))
-		AND status = 'DONE' AND next_page_url IS NOT NULL AND (?4 = 0 OR page_current < ?4)`
-	setPages = `
-	UPDATE targets SET max_pages = ?4
-	WHERE source_id = ?1 AND city_id IN (SELECT value FROM json_each(?2)) AND category_id IN (SELECT value FROM json_each(?3))
-		AND max_pages <> ?4`
+	WHERE id IN ` + planned + ` AND status = 'DONE' AND next_page_url IS NOT NULL AND (?4 = 0 OR page_current < ?4)`
+	setPages = `UPDATE targets SET max_pages = ?4 WHERE id IN ` + planned + ` AND max_pages <> ?4`
+	planned  = `(
+		SELECT t.id FROM json_each(?2) AS j CROSS JOIN json_each(?3) AS k
+			CROSS JOIN targets t ON t.source_id = ?1 AND t.city_id = j.value AND t.category_id = k.value
+		ORDER BY j.key, k.key LIMIT ?5)`
 )
 
 // Source returns the id of the source, adding it when it is new.
@@ -147,7 +147,7 @@ func (p Plan) chunk(tx *store.Tx, cities []City, cats []int64, limit int, out *P
 	if !p.Explicit {
 		return nil
 	}
-	args := []any{p.SourceID, jsonInts(ids), jsonInts(cats), p.TierPages[1]}
+	args := []any{p.SourceID, jsonInts(ids), jsonInts(cats), p.TierPages[1], limit}
 	deepened, err := tx.Changed(deepenDone, args...)
 	if err != nil {
 		return err

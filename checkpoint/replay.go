@@ -81,12 +81,41 @@ func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 			continue
 		}
 		tx.At, tx.Now = e.Timestamp.UTC(), yp.FormatTime(e.Timestamp)
-		if err := r.one(tx, e); err != nil {
+		if err := r.try(tx, e); err != nil {
 			return fmt.Errorf("event %d of %s: %w", e.Seq, e.WorkerID, err)
 		}
 	}
 	return nil
 }
+
+// try applies one event under a savepoint of its own: one that the database
+// refuses is told like a line that can't be read, and the rest goes on.
+func (r *replayer) try(tx *store.Tx, e *wal.Event) error {
+	if _, err := tx.Exec("SAVEPOINT event"); err != nil {
+		return err
+	}
+	before := r.out
+	refused := r.one(tx, e)
+	if refused == nil {
+		_, err := tx.Exec("RELEASE event")
+		return err
+	}
+	if store.Fatal(refused) {
+		return refused
+	}
+	if _, err := tx.Exec("ROLLBACK TO event"); err != nil {
+		return errors.Join(refused, err)
+	}
+	r.out = before
+	r.out.Damaged++
+	r.cfg.Damaged(fmt.Errorf("event %d of %s: %w", e.Seq, e.WorkerID, refused))
+	clear(r.sources) // what was added for the event is gone
+	delete(r.targets, targetKey(e.Target))
+	_, err := tx.Exec("RELEASE event")
+	return err
+}
+
+func targetKey(t *wal.Target) string { return t.Source + "\x00" + t.CitySlug + "\x00" + t.CategorySlug }
 
 func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 	source, target, err := r.target(tx, e.Target)
@@ -94,6 +123,8 @@ func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 		return err
 	}
 	switch e.Type {
+	case wal.TargetStart:
+		_, err = tx.Exec(replayRetry, target, tx.Now)
 	case wal.PageComplete:
 		return r.page(tx, e, source, target)
 	case wal.TargetComplete:
@@ -102,9 +133,18 @@ func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 		if e.Status == yp.Parked {
 			_, err = tx.Exec(replayParked, tx.Now, string(e.ErrorCode), clip(e.Error), target)
 		} else {
-			_, err = tx.Exec(replayFailed, tx.Now, string(e.ErrorCode), clip(e.Error), yp.FormatTime(tx.At.Add(Backoff(1))), target)
+			return r.fail(tx, e, target)
 		}
 	}
+	return err
+}
+
+func (r *replayer) fail(tx *store.Tx, e *wal.Event, target int64) error {
+	var n int
+	if err := tx.Get(`SELECT consecutive_failures FROM targets WHERE id = ?`, []any{target}, &n); err != nil {
+		return err
+	}
+	_, err := tx.Exec(replayFailed, tx.Now, string(e.ErrorCode), clip(e.Error), yp.FormatTime(tx.At.Add(Backoff(n+1))), target)
 	return err
 }
 
@@ -117,21 +157,31 @@ const (
 	SELECT t.id FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
 	WHERE t.source_id = ? AND c.slug = ? AND k.slug = ?`
 
-	// Only a target that nobody holds is moved: a replay never disturbs a crawl.
+	// Only a target that nobody holds is moved: a replay never disturbs a crawl. How
+	// a target failed is taken from logs only where no run of this database has
+	// tried it: what an operator reset since must not fail again.
 	idle         = ` WHERE id = ? AND status <> 'IN_PROGRESS'`
-	replayDone   = `UPDATE targets SET ` + doneSet + idle
-	replayFailed = `UPDATE targets SET status = 'FAILED', finished_at = ?, last_error_code = ?, last_error = ?, backoff_until = ?` + idle + ` AND status <> 'DONE'`
-	replayParked = `UPDATE targets SET status = 'PARKED', finished_at = ?, last_error_code = ?, last_error = ?` + idle + ` AND status <> 'DONE'`
-	replayAnew   = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL, ` + anew + idle + ` AND page_current > 1 AND ? = 1`
-	replayStart  = `UPDATE targets SET crawl_started_at = ifnull(crawl_started_at, ?)` + idle
-	replayPage   = `
+	untried      = idle + ` AND status = 'PLANNED' AND total_attempts = 0`
+	replayDone   = `UPDATE targets SET ` + doneSet + idle + ` AND status <> 'DONE'`
+	replayFailed = `UPDATE targets SET status = 'FAILED', finished_at = ?, last_error_code = ?, last_error = ?,
+		consecutive_failures = consecutive_failures + 1, backoff_until = ?` + untried
+	replayParked = `UPDATE targets SET status = 'PARKED', finished_at = ?, last_error_code = ?, last_error = ?,
+		consecutive_failures = consecutive_failures + 1` + untried
+	replayRetry = `UPDATE targets SET status = 'PLANNED', backoff_until = NULL
+		WHERE id = ? AND status IN ('FAILED', 'PARKED') AND total_attempts = 0 AND finished_at < ?`
+	replayAnew  = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL, ` + anew + idle + ` AND page_current > 0`
+	replayStart = `UPDATE targets SET crawl_started_at = ifnull(crawl_started_at, ?)` + idle
+	replayPage  = `
 	UPDATE targets SET page_current = ?, next_page_url = ?, last_listing_id = ifnull(?, last_listing_id),
 		raw_count = raw_count + ?, accepted_count = accepted_count + ?, bad_count = bad_count + ?` + idle + ` AND page_current = ? - 1`
-	crawlStarted = `SELECT ifnull(crawl_started_at, '') FROM targets WHERE id = ?`
+	replayState = `
+	SELECT page_current, ifnull(crawl_started_at, ''),
+		max(ifnull(crawl_started_at, ''), ifnull(finished_at, ''), ifnull((SELECT max(seen_at) FROM sightings WHERE target_id = t.id), ''))
+	FROM targets t WHERE id = ?`
 )
 
 func (r *replayer) target(tx *store.Tx, t *wal.Target) (source, target int64, err error) {
-	key := t.Source + "\x00" + t.CitySlug + "\x00" + t.CategorySlug
+	key := targetKey(t)
 	if source, err = r.source(tx, t.Source); err != nil {
 		return 0, 0, err
 	}
@@ -180,29 +230,52 @@ func (r *replayer) page(tx *store.Tx, e *wal.Event, source, target int64) error 
 		return nil
 	}
 	p := e.Page
-	if _, err := tx.Exec(replayAnew, target, p.Number); err != nil {
+	started, known, err := r.begin(tx, p, target)
+	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(replayStart, tx.Now, target); err != nil {
-		return err
-	}
-	var started string
-	if err := tx.Get(crawlStarted, []any{target}, &started); err != nil {
-		return err
+	r.out.Pages++
+	r.out.Listings += len(p.Listings)
+	if known {
+		return nil
 	}
 	at := store.PageOf{SourceID: source, TargetID: target, State: e.Target.State, Page: p.Number}
 	saved, err := store.SaveListings(tx, at, started, p.Listings)
 	if err != nil {
 		return err
 	}
-	r.out.Pages++
-	r.out.Listings += len(p.Listings)
 	r.out.New += saved.New
+	saved.Repeated = saved.Repeated && echoes(saved, p.Raw)
 	return r.advance(tx, p, saved, target)
 }
 
+// begin tells whether the page is stored already (by the crawl that logged it, or
+// by an earlier replay) and when its crawl began. A first page later than all
+// that is stored begins a new crawl.
+func (r *replayer) begin(tx *store.Tx, p *wal.Page, target int64) (started string, known bool, err error) {
+	var current int
+	var last string
+	if err := tx.Get(replayState, []any{target}, &current, &started, &last); err != nil {
+		return "", false, err
+	}
+	if p.Number <= current && tx.Now <= last {
+		return started, true, nil
+	}
+	if p.Number == 1 && current > 0 {
+		if _, err := tx.Exec(replayAnew, target); err != nil {
+			return "", false, err
+		}
+		started = ""
+	}
+	if started == "" {
+		_, err = tx.Exec(replayStart, tx.Now, target)
+		started = tx.Now
+	}
+	return started, false, err
+}
+
 func (r *replayer) advance(tx *store.Tx, p *wal.Page, saved store.Saved, target int64) error {
-	raw, accepted, next := p.Raw, len(p.Listings), p.NextURL
+	raw, accepted, next := p.Raw, saved.Kept(), p.NextURL
 	if saved.Repeated {
 		raw, accepted, next = 0, 0, ""
 	}
@@ -210,7 +283,7 @@ func (r *replayer) advance(tx *store.Tx, p *wal.Page, saved store.Saved, target 
 	if n := len(p.Listings); n > 0 {
 		last = p.Listings[n-1].ID
 	}
-	_, err := tx.Exec(replayPage, p.Number, null(next), last, max(raw, accepted), accepted, p.Bad, target, p.Number)
+	_, err := tx.Exec(replayPage, p.Number, null(next), last, max(raw, accepted), accepted, p.Bad+saved.Dropped, target, p.Number)
 	if err != nil || !p.Last && !saved.Repeated {
 		return err
 	}

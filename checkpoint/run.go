@@ -42,7 +42,7 @@ const runLock = "run"
 // StartRun registers a run of this process over source. With exclusive, or
 // while an exclusive run lives, a second run is refused with ErrExclusive.
 func (k *Keeper) StartRun(ctx context.Context, source int64, command string, exclusive bool) (*Run, error) {
-	r := &Run{UUID: rand.Text(), keeper: k}
+	r := &Run{keeper: k}
 	if err := r.lock(k.db.Path(), exclusive); err != nil {
 		return nil, err
 	}
@@ -68,11 +68,23 @@ func (r *Run) lock(path string, exclusive bool) (err error) {
 	if err != nil {
 		return err
 	}
-	// Taken before the row is there: a run that can be read of is alive.
-	if r.owner, err = store.TakeLock(path, r.UUID, false); err != nil {
+	if err := r.own(path); err != nil {
 		return errors.Join(err, r.shared.Release())
 	}
 	return nil
+}
+
+// own takes a lock of a new name, before the row is there: a run that can be
+// read of is alive. A sweeper may try a file that was made but a moment ago, so a
+// name that is held already is given up for another one.
+func (r *Run) own(path string) (err error) {
+	for range 10 {
+		r.UUID = rand.Text()
+		if r.owner, err = store.TakeLock(path, r.UUID, false); !errors.Is(err, store.ErrLocked) {
+			return err
+		}
+	}
+	return err
 }
 
 func (r *Run) unlock() error {

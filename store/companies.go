@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"ypcrawl/yp"
@@ -41,8 +42,10 @@ type resolver struct {
 	gone    int
 }
 
+// The key's place in the list comes back, not its text: what JSON makes of odd
+// bytes is the same in a search and in an insert, but need not be what was asked.
 const selectKeys = `
-	SELECT k.key, c.id, c.lead_source, c.lead_listing, ifnull(c.website, '')
+	SELECT j.key, c.id, c.lead_source, c.lead_listing, ifnull(c.website, '')
 	FROM json_each(?) AS j CROSS JOIN company_keys k ON k.key = j.value JOIN companies c ON c.id = k.company_id`
 
 func newResolver(tx *Tx, source int64, keys []string) (*resolver, error) {
@@ -60,12 +63,12 @@ func newResolver(tx *Tx, source int64, keys []string) (*resolver, error) {
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		var key string
+		var n int
 		var c company
-		if err := rows.Scan(&key, &c.id, &c.leadSource, &c.leadListing, &c.website); err != nil {
+		if err := rows.Scan(&n, &c.id, &c.leadSource, &c.leadListing, &c.website); err != nil {
 			return nil, err
 		}
-		r.byKey[key] = r.know(c)
+		r.byKey[keys[n]] = r.know(c)
 	}
 	return r, rows.Err()
 }
@@ -197,10 +200,15 @@ func (r *resolver) setLead(c *company, source int64, listing string) error {
 	return err
 }
 
-// refresh brings the company's fields up to date after listing l was stored.
-func (r *resolver) refresh(c *company, l *yp.Listing) error {
+// refresh brings the company's fields up to date after listing l was stored;
+// left is the website it had before and has no more, "" when it has none such.
+func (r *resolver) refresh(c *company, l *yp.Listing, left string) error {
 	c = c.root()
-	if web, domain := companyWebsite(l); web != "" && (c.website == "" || web < c.website) {
+	if left != "" && left == c.website {
+		if err := r.chooseWebsite(c); err != nil {
+			return fmt.Errorf("choose company website: %w", err)
+		}
+	} else if web, domain := companyWebsite(l); web != "" && (c.website == "" || web < c.website) {
 		c.website = web
 		if _, err := r.tx.Exec(adoptWebsite, web, domain, c.id); err != nil {
 			return fmt.Errorf("set company website: %w", err)
@@ -212,6 +220,31 @@ func (r *resolver) refresh(c *company, l *yp.Listing) error {
 		}
 	}
 	return nil
+}
+
+const companyWebsites = `SELECT DISTINCT website, domain FROM listings WHERE company_id = ? AND website IS NOT NULL ORDER BY website`
+
+// chooseWebsite takes the smallest website of the company's listings again,
+// after one of them has left it for another.
+func (r *resolver) chooseWebsite(c *company) error {
+	rows, err := r.tx.Query(companyWebsites, c.id)
+	if err != nil {
+		return err
+	}
+	var l yp.Listing
+	var web, domain string
+	for web == "" && rows.Next() {
+		if err := rows.Scan(&l.Website, &l.Domain); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+		web, domain = companyWebsite(&l)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	c.website = web
+	_, err = r.tx.Exec(adoptWebsite, text(web), text(domain), c.id)
+	return err
 }
 
 const insertKeys = `

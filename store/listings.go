@@ -1,12 +1,14 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"math"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"ypcrawl/yp"
 )
@@ -24,19 +26,25 @@ type Saved struct {
 	New       int // listings never seen before
 	Changed   int // seen before, with other fields
 	Unchanged int
+	Dropped   int // without a name or an id, or a second time on the page
 	Companies int // companies added, less companies merged away
 	Repeated  bool
 }
+
+// Kept is the number of listings stored.
+func (s Saved) Kept() int { return s.New + s.Changed + s.Unchanged }
 
 // known is a listing of the page that is already stored.
 type known struct {
 	id          int64
 	fingerprint int64
 	company     company
+	keyed       yp.Listing // the fields that keys are made of
 }
 
 const selectKnown = `
-	SELECT l.listing_id, l.id, l.fingerprint, c.id, c.lead_source, c.lead_listing, ifnull(c.website, '')
+	SELECT l.listing_id, l.id, l.fingerprint, c.id, c.lead_source, c.lead_listing, ifnull(c.website, ''),
+		ifnull(l.phone_e164, ''), ifnull(l.street, ''), ifnull(l.postal_code, ''), ifnull(l.website, '')
 	FROM json_each(?) AS j CROSS JOIN listings l ON l.source_id = ? AND l.listing_id = j.value JOIN companies c ON c.id = l.company_id`
 
 // SaveListings stores one page's listings with their companies: new ones are
@@ -46,7 +54,9 @@ const selectKnown = `
 // that this crawl met every listing of the page on an earlier page.
 func SaveListings(tx *Tx, at PageOf, crawlStarted string, listings []yp.Listing) (Saved, error) {
 	var saved Saved
-	listings = unique(listings)
+	given := len(listings)
+	listings = usable(listings)
+	saved.Dropped = given - len(listings)
 	if len(listings) == 0 {
 		return saved, nil
 	}
@@ -72,26 +82,25 @@ func SaveListings(tx *Tx, at PageOf, crawlStarted string, listings []yp.Listing)
 	return saved, s.sight(listings)
 }
 
-// unique drops all but the first of listings with the same id. A parser never
-// gives two; a log that is replayed might.
-func unique(listings []yp.Listing) []yp.Listing {
+// usable drops listings without a name or an id, and all but the first of those
+// with the same id: one of them must not cost the page its others. A parser
+// gives none such; a log that is replayed might.
+func usable(listings []yp.Listing) []yp.Listing {
 	seen := make(map[string]bool, len(listings))
-	for i := range listings {
-		if seen[listings[i].ID] {
-			return firsts(listings)
+	drop := func(l yp.Listing) bool {
+		if l.ID == "" || l.Name == "" || seen[l.ID] || !utf8.ValidString(l.ID) {
+			return true
 		}
-		seen[listings[i].ID] = true
+		seen[l.ID] = true
+		return false
+	}
+	for i := range listings {
+		if drop(listings[i]) {
+			clear(seen)
+			return slices.DeleteFunc(slices.Clone(listings), drop)
+		}
 	}
 	return listings
-}
-
-func firsts(listings []yp.Listing) []yp.Listing {
-	seen := make(map[string]bool, len(listings))
-	return slices.DeleteFunc(slices.Clone(listings), func(l yp.Listing) bool {
-		again := seen[l.ID]
-		seen[l.ID] = true
-		return again
-	})
 }
 
 func findKnown(tx *Tx, source int64, listings []yp.Listing) (map[string]known, error) {
@@ -113,7 +122,10 @@ func findKnown(tx *Tx, source int64, listings []yp.Listing) (map[string]known, e
 		var id string
 		var k known
 		c := &k.company
-		if err := rows.Scan(&id, &k.id, &k.fingerprint, &c.id, &c.leadSource, &c.leadListing, &c.website); err != nil {
+		l := &k.keyed
+		err := rows.Scan(&id, &k.id, &k.fingerprint, &c.id, &c.leadSource, &c.leadListing, &c.website,
+			&l.PhoneE164, &l.Street, &l.PostalCode, &l.Website)
+		if err != nil {
 			return nil, err
 		}
 		stored[id] = k
@@ -145,15 +157,33 @@ func (s *saver) sort(listings []yp.Listing, stored map[string]known, saved *Save
 			saved.Unchanged++
 			continue
 		}
+		s.dirty = append(s.dirty, i)
 		if ok {
 			saved.Changed++
+			s.keys = append(s.keys, yp.CompanyKeys(k.with(l)))
 		} else {
 			saved.New++
+			s.keys = append(s.keys, yp.CompanyKeys(l))
 		}
-		s.dirty = append(s.dirty, i)
-		s.keys = append(s.keys, yp.CompanyKeys(l))
 	}
 	return nil
+}
+
+// with returns what the stored listing will be once l is saved, as far as keys
+// go: they come from all that is known of it, not from the last page alone.
+func (k known) with(l *yp.Listing) *yp.Listing {
+	return &yp.Listing{
+		Name: l.Name, PhoneE164: cmp.Or(l.PhoneE164, k.keyed.PhoneE164), Street: cmp.Or(l.Street, k.keyed.Street),
+		PostalCode: cmp.Or(l.PostalCode, k.keyed.PostalCode), Website: cmp.Or(l.Website, k.keyed.Website),
+	}
+}
+
+// left returns the website that the listing gives up for that of l, if it does.
+func (k known) left(l *yp.Listing) string {
+	if l.Website == "" || l.Website == k.keyed.Website {
+		return ""
+	}
+	return k.keyed.Website
 }
 
 func (s *saver) write(listings []yp.Listing, stored map[string]known, saved *Saved) error {
@@ -199,7 +229,7 @@ func (s *saver) writeOne(r *resolver, l *yp.Listing, i int, keys []string, store
 	if r.created > before {
 		return nil // made from this very listing
 	}
-	return r.refresh(c, l)
+	return r.refresh(c, l, k.left(l))
 }
 
 const upsertListing = `
@@ -225,7 +255,7 @@ const upsertListing = `
 func (s *saver) upsert(l *yp.Listing, company, print int64) (int64, error) {
 	res, err := s.tx.Exec(upsertListing, s.at.SourceID, l.ID, company, l.Name, text(l.ProfileURL), text(l.Phone),
 		text(l.PhoneE164), text(l.Street), text(l.City), text(l.State), text(l.PostalCode), text(l.ServiceArea),
-		text(l.WebsiteURL), text(l.Website), text(l.Domain), list(l.Categories), positive(l.Rating),
+		text(l.WebsiteURL), text(l.Website), text(l.Domain), list(l.Categories), stars(l.Rating),
 		count(l.ReviewCount), count(l.YearsInBusiness), text(l.PriceRange), text(l.Snippet), text(l.ImageURL),
 		list(l.Hours), flag(l.Claimed), l.Sponsored, s.at.State, print, s.tx.Now)
 	if err != nil {
@@ -334,11 +364,12 @@ func list(items []string) any {
 	return string(b)
 }
 
-func positive(f float64) any {
-	if f <= 0 {
-		return nil
+// stars stores a rating; one off the scale, or absent, is no rating.
+func stars(f float64) any {
+	if f >= 0.5 && f <= 5 {
+		return f
 	}
-	return f
+	return nil
 }
 
 func count(n int) any {

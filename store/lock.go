@@ -14,8 +14,39 @@ import (
 // truly, with no time-out and whatever happened to the process's number.
 type Lock struct{ f *os.File }
 
-// LockDir returns the folder of the lock files of the database at path.
-func LockDir(path string) string { return path + ".locks" }
+// LockDir returns the folder of the lock files of the database at path. It stands
+// beside the file itself: two names of one file, relative or through symbolic
+// links, share their locks, as they share SQLite's.
+func LockDir(path string) string { return realPath(path) + ".locks" }
+
+// realPath is path made absolute, with its links followed as far as they lead:
+// the file need not be there yet.
+func realPath(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	for range maxLinks {
+		if real, err := filepath.EvalSymlinks(abs); err == nil {
+			return real
+		}
+		to, err := os.Readlink(abs)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(to) { // a link that leads to a file not yet made
+			to = filepath.Join(filepath.Dir(abs), to)
+		}
+		abs = to
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
+		return filepath.Join(dir, filepath.Base(abs))
+	}
+	return abs
+}
+
+// maxLinks bounds a chain of links to nowhere, as the kernel does.
+const maxLinks = 40
 
 func lockPath(db, name string) string { return filepath.Join(LockDir(db), name+".lock") }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"time"
@@ -35,49 +36,93 @@ func migrate(ctx context.Context, conn *sql.Conn, cfg Config, now time.Time) err
 }
 
 func migrateTo(ctx context.Context, conn *sql.Conn, cfg Config, now time.Time, target int, steps fs.FS) error {
-	have, err := fileVersion(ctx, conn)
+	have, err := inspect(ctx, conn, cfg.Path, target)
 	if err != nil {
 		return err
 	}
-	if have == target {
-		return verifyOwner(ctx, conn, cfg.Path, target)
+	if err := useWAL(ctx, conn); err != nil || have == target {
+		return err
 	}
+	// A step that rebuilds a table drops the old one: rows that refer to it must
+	// not be in its way. The switch works outside of transactions only.
+	if _, err := conn.ExecContext(ctx, "PRAGMA foreign_keys = OFF"); err != nil {
+		return err
+	}
+	if err := inTransaction(ctx, conn, func() error { return upgrade(ctx, conn, cfg, now, target, steps) }); err != nil {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, "PRAGMA foreign_keys = ON")
+	return err
+}
+
+func inTransaction(ctx context.Context, conn *sql.Conn, fn func() error) error {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	if err := upgrade(ctx, conn, cfg, now, target, steps); err != nil {
-		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
-		return err
+	err := fn()
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "COMMIT")
 	}
-	_, err = conn.ExecContext(ctx, "COMMIT")
+	if err != nil {
+		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+	}
 	return err
+}
+
+// inspect returns the file's version, or a *VersionError for a file that is not
+// ours to touch. It writes nothing: another program's file stays as it is.
+func inspect(ctx context.Context, conn *sql.Conn, path string, target int) (have int, err error) {
+	if have, err = fileVersion(ctx, conn); err != nil {
+		return 0, err
+	}
+	empty, err := isEmpty(ctx, conn)
+	if err != nil {
+		return 0, err
+	}
+	if have == 0 && empty {
+		return 0, nil
+	}
+	if have <= 0 || have > target {
+		return have, &VersionError{Path: path, Have: have, Max: target}
+	}
+	return have, verifyOwner(ctx, conn, path, target)
+}
+
+// useWAL switches a file that is ours to the write-ahead journal, which it keeps.
+// The switch needs the file alone and does not wait for its turn by itself, so of
+// several processes that open a new file at once each tries until one has done it.
+func useWAL(ctx context.Context, conn *sql.Conn) error {
+	for try := 1; ; try++ {
+		var mode string
+		err := conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
+		if err == nil && mode != "wal" {
+			err = fmt.Errorf("the file keeps journal mode %s: want wal", mode)
+		}
+		if !errors.Is(classify(err), ErrBusy) || try == 100 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Duration(try) * time.Millisecond):
+		}
+	}
 }
 
 // upgrade runs inside the transaction, so the version is read again: another
 // process may have been first.
 func upgrade(ctx context.Context, conn *sql.Conn, cfg Config, now time.Time, target int, steps fs.FS) error {
-	have, err := fileVersion(ctx, conn)
-	if err != nil {
+	have, err := inspect(ctx, conn, cfg.Path, target)
+	if err != nil || have == target {
 		return err
 	}
-	empty, err := isEmpty(ctx, conn)
+	if have == 0 {
+		err = create(ctx, conn, cfg.Schema, now)
+	} else {
+		err = runSteps(ctx, conn, have, target, steps)
+	}
 	if err != nil {
 		return err
-	}
-	switch {
-	case have == 0 && empty:
-		if err := create(ctx, conn, cfg.Schema, now); err != nil {
-			return err
-		}
-	case have <= 0 || have > target:
-		return &VersionError{Path: cfg.Path, Have: have, Max: target}
-	default:
-		if err := verifyOwner(ctx, conn, cfg.Path, target); err != nil {
-			return err
-		}
-		if err := runSteps(ctx, conn, have, target, steps); err != nil {
-			return err
-		}
 	}
 	_, err = conn.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", target))
 	return err
@@ -100,8 +145,11 @@ func create(ctx context.Context, conn *sql.Conn, schema string, now time.Time) e
 func runSteps(ctx context.Context, conn *sql.Conn, have, target int, steps fs.FS) error {
 	for v := have + 1; v <= target; v++ {
 		names, err := fs.Glob(steps, fmt.Sprintf("%04d_*.sql", v))
-		if err != nil || len(names) != 1 {
-			return fmt.Errorf("upgrade to schema version %d: want one step, found %v (%w)", v, names, err)
+		if err != nil {
+			return err
+		}
+		if len(names) != 1 {
+			return fmt.Errorf("upgrade to schema version %d: want one step, found %v", v, names)
 		}
 		text, err := fs.ReadFile(steps, names[0])
 		if err != nil {
@@ -111,7 +159,21 @@ func runSteps(ctx context.Context, conn *sql.Conn, have, target int, steps fs.FS
 			return fmt.Errorf("upgrade step %s: %w", names[0], err)
 		}
 	}
-	return nil
+	return checkReferences(ctx, conn)
+}
+
+// checkReferences makes sure that the steps, which ran with foreign keys off,
+// left no row that refers to nothing.
+func checkReferences(ctx context.Context, conn *sql.Conn) error {
+	var table, parent string
+	err := conn.QueryRowContext(ctx, `SELECT "table", "parent" FROM pragma_foreign_key_check LIMIT 1`).Scan(&table, &parent)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("upgrade: a row of %s refers to no row of %s", table, parent)
 }
 
 type queryer interface {

@@ -116,7 +116,8 @@ func checkWritable(cfg Config) error {
 	return f.Close()
 }
 
-// dsn carries every pragma, so that each connection of a pool has them.
+// dsn carries every pragma of a connection, so that each one of a pool has them;
+// the journal mode is the file's (see useWAL).
 func dsn(cfg Config, reader bool) string {
 	q := url.Values{}
 	busy := cmp.Or(cfg.BusyTimeout, 10*time.Second)
@@ -128,7 +129,6 @@ func dsn(cfg Config, reader bool) string {
 		q.Add("_pragma", "cache_size(-4000)")
 	} else {
 		q.Add("_txlock", "immediate")
-		q.Add("_pragma", "journal_mode(WAL)")
 		q.Add("_pragma", fmt.Sprintf("synchronous(%s)", strings.ToUpper(cmp.Or(cfg.Synchronous, "FULL"))))
 		q.Add("_pragma", "foreign_keys(1)")
 		q.Add("_pragma", "wal_autocheckpoint(4000)")

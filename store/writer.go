@@ -101,6 +101,9 @@ func (db *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	if db.writer == nil {
 		return fmt.Errorf("write to %s: %w", db.path, ErrReadOnly)
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	j := job{fn: fn, done: make(chan error, 1)}
 	select {
 	case <-db.writer.quit:
