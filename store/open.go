@@ -74,14 +74,32 @@ func (db *DB) open(ctx context.Context, cfg Config) (err error) {
 		}
 		db.writer = startWriter(conn, db.now, cfg.BeforeCommit)
 	}
-	if db.read, err = sql.Open("sqlite", dsn(cfg, true)); err != nil {
+	if err := db.openReaders(dsn(cfg, true)); err != nil || !cfg.ReadOnly {
+		return err
+	}
+	err = checkVersion(ctx, db.read, cfg.Path)
+	if errors.Is(classify(err), ErrReadOnly) && atRest(cfg.Path) {
+		if err := errors.Join(db.read.Close(), db.openReaders(dsn(cfg, true)+"&immutable=1")); err != nil {
+			return err
+		}
+		return checkVersion(ctx, db.read, cfg.Path)
+	}
+	return err
+}
+
+func (db *DB) openReaders(name string) (err error) {
+	if db.read, err = sql.Open("sqlite", name); err != nil {
 		return err
 	}
 	db.read.SetMaxOpenConns(4)
-	if cfg.ReadOnly {
-		return checkVersion(ctx, db.read, cfg.Path)
-	}
 	return nil
+}
+
+// atRest reports whether the file stands for itself, without a journal beside it:
+// then it can be read where no journal can be made, on a read-only disk.
+func atRest(path string) bool {
+	_, err := os.Stat(realPath(path) + "-wal")
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // checkFile gives the plain causes their plain names before SQLite does.
