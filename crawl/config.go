@@ -50,9 +50,9 @@ type Config struct {
 
 // Budget ends a run early, resumable. Zero values set no limit.
 type Budget struct {
-	Duration time.Duration
-	Requests int64 // pages asked for, retries counted
-	Targets  int64 // targets claimed
+	Duration time.Duration // then pages in hand are finished and their targets handed back
+	Requests int64         // pages asked for, retries counted; those paid for are still made
+	Targets  int64         // targets claimed; those claimed are still brought to their outcome
 }
 
 // Point names a place on a page's way.

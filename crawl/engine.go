@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,8 +27,18 @@ type Engine struct {
 	// is finished.
 	patience context.Context //nolint:containedctx // it is the stop signal itself
 	stop     context.CancelCauseFunc
-	freed    chan struct{} // a target was let go: somebody's turn to look again
+	// appetite ends with patience, or when a budget is used up: nothing new is
+	// begun, what is begun goes on.
+	appetite context.Context //nolint:containedctx // a signal too
+	enough   context.CancelCauseFunc
+
+	freed chan struct{} // a target was let go: somebody's turn to look again
+	look  time.Duration // how often an idle worker asks again: other processes can't signal
+	looks pacer         // of refills by idle workers
 }
+
+// look is the default of Engine.look.
+const look = time.Second
 
 // Causes of a stop.
 var (
@@ -40,9 +51,10 @@ var (
 
 // New returns an engine for one run.
 func New(cfg Config) *Engine {
-	e := &Engine{cfg: cfg.withDefaults(), started: time.Now(), freed: make(chan struct{}, 1)}
+	e := &Engine{cfg: cfg.withDefaults(), started: time.Now(), freed: make(chan struct{}, 1), look: look}
 	e.filter = e.cfg.Filter.compile()
 	e.patience, e.stop = context.WithCancelCause(context.Background())
+	e.appetite, e.enough = context.WithCancelCause(e.patience)
 	return e
 }
 
@@ -54,6 +66,9 @@ func (e *Engine) Stats() Stats { return e.count.snapshot(time.Since(e.started)) 
 
 // Waiting tells for what the whole run waits now; empty while it works.
 func (e *Engine) Waiting() string {
+	if e.count.busy.Load() > 0 {
+		return ""
+	}
 	e.count.mu.Lock()
 	defer e.count.mu.Unlock()
 	return e.count.waiting
@@ -66,8 +81,9 @@ func (e *Engine) Observed(wireBytes int64) {
 }
 
 // Run crawls until nothing can be claimed (nil), the run is stopped
-// (ErrInterrupted), a budget is used up (ErrBudget), or the database or the log
-// can't be written any more (that error). Cancelling ctx ends it at once.
+// (the cause of the stop), a budget is used up with work left (ErrBudget), or the
+// database or the log can't be written any more (that error). Cancelling ctx cuts
+// requests under way, too.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.stop(errDone)
 	if d := e.cfg.Budget.Duration; d > 0 {
@@ -81,9 +97,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	beats, quiet := context.WithCancel(ctx)
 	side.Go(func() { e.beat(beats) })
 
-	workers, wctx := errgroup.WithContext(ctx)
+	var workers errgroup.Group // without a context: one that ends must not cut the others' pages
 	for n := range e.cfg.Workers {
-		workers.Go(func() error { return e.work(wctx, n) })
+		workers.Go(func() error { return e.work(ctx, n) })
 	}
 	err := workers.Wait()
 	quiet()
@@ -91,14 +107,24 @@ func (e *Engine) Run(ctx context.Context) error {
 	return e.verdict(ctx, err)
 }
 
+// verdict is how the run ended, err being the first of its workers' errors.
 func (e *Engine) verdict(ctx context.Context, err error) error {
-	if err != nil && !errors.Is(err, context.Canceled) {
-		return err
+	if cause := context.Cause(e.appetite); err == nil || cause != nil && errors.Is(err, context.Canceled) {
+		err = cause
 	}
-	if cause := context.Cause(e.patience); cause != nil {
-		return cause
+	if !errors.Is(err, ErrBudget) {
+		return cmp.Or(err, ctx.Err())
 	}
-	return ctx.Err()
+	if more, lookErr := e.more(ctx); lookErr == nil && !more {
+		return nil // the budget was just enough
+	}
+	return err
+}
+
+// more reports whether something of the scope can be claimed, or soon will be.
+func (e *Engine) more(ctx context.Context) (bool, error) {
+	ready, next, err := e.cfg.Keeper.Ready(ctx, e.cfg.Scope)
+	return ready || !next.IsZero() && next.Sub(e.cfg.Keeper.DB().Now()) <= e.cfg.Linger, err
 }
 
 // work runs worker n with a log of its own.
@@ -150,6 +176,7 @@ func (e *Engine) beatOnce(ctx context.Context) error {
 
 // refill makes claimable what has become so by itself.
 func (e *Engine) refill(ctx context.Context) error {
+	e.looks.mark()
 	rec, err := e.cfg.Keeper.RecoverDead(ctx, e.cfg.Scope)
 	if err != nil {
 		return err

@@ -26,20 +26,32 @@ type matcher struct {
 
 func (f Filter) compile() matcher {
 	return matcher{
-		allow: normal(f.Allow), block: normal(f.Block), words: normal(f.Words),
+		allow: each(f.Allow, category), block: each(f.Block, category), words: each(f.Words, words),
 		minScore: f.MinScore, sponsored: f.Sponsored,
 	}
 }
 
-func normal(words []string) []string {
-	out := make([]string, 0, len(words))
-	for _, w := range words {
-		if w = yp.NormalName(w); w != "" {
-			out = append(out, w)
+// each returns the canonical forms of the texts, without the empty ones.
+func each(texts []string, canonical func(string) string) []string {
+	out := make([]string, 0, len(texts))
+	for _, s := range texts {
+		if s = canonical(s); s != "" {
+			out = append(out, s)
 		}
 	}
 	return out
 }
+
+// words returns the words of a text as yp.NormalName has them, but with a legal
+// form at its end, which is a word like any other here.
+func words(s string) string {
+	const end = " x" // so that the legal form is not at the end
+	return strings.TrimSpace(strings.TrimSuffix(yp.NormalName(s+end), end[1:]))
+}
+
+// category makes one of "Auto Repair & Service", "auto repair and service" and
+// "auto-repair-service".
+func category(s string) string { return strings.ReplaceAll(words(s), " and ", " ") }
 
 // accept returns the listings to keep, in place, and how many the page had
 // before the filters (ads that are not wanted are no part of it).
@@ -62,13 +74,13 @@ func (m matcher) keeps(l *yp.Listing) bool {
 	if m.minScore > 0 && yp.Score(l) < m.minScore {
 		return false
 	}
-	if len(m.words) > 0 && m.blockedName(yp.NormalName(l.Name)) {
+	if len(m.words) > 0 && m.blockedName(words(l.Name)) {
 		return false
 	}
 	if len(m.allow) == 0 && len(m.block) == 0 {
 		return true
 	}
-	shown := normal(l.Categories)
+	shown := each(l.Categories, category)
 	has := func(want []string) bool {
 		return slices.ContainsFunc(want, func(w string) bool { return slices.Contains(shown, w) })
 	}

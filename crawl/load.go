@@ -39,11 +39,27 @@ func allowed(err error, code yp.ErrorCode) int {
 	return retries(code)
 }
 
+// failures counts what went wrong with one page by what allowed bounds: time-outs and
+// network errors are of one kind, and have their tries together.
+type failures struct{ limited, network, other int }
+
+func (t *failures) add(code yp.ErrorCode) int {
+	n := &t.other
+	switch code {
+	case yp.CodeRateLimited:
+		n = &t.limited
+	case yp.CodeTimeout, yp.CodeNetworkError:
+		n = &t.network
+	}
+	*n++
+	return *n
+}
+
 // load brings one page, asking again where that may help. It returns a page
 // whose outcome is OK or NoListings, or an *attemptError, or errStopped.
 func (w *worker) load(ctx context.Context, c *checkpoint.Claim, url string, number int) (*site.Page, error) {
-	failures := map[yp.ErrorCode]int{}
-	for try := 0; ; try++ {
+	var failed failures
+	for {
 		page, err := w.once(ctx, url)
 		if err == nil {
 			return page, nil
@@ -52,14 +68,14 @@ func (w *worker) load(ctx context.Context, c *checkpoint.Claim, url string, numb
 			return nil, stopping
 		}
 		fail := classify(err)
-		failures[fail.code]++
-		if fail.permanent || !again(err) || failures[fail.code] > allowed(err, fail.code) {
+		n := failed.add(fail.code)
+		if fail.permanent || !again(err) || n > allowed(err, fail.code) {
 			return nil, fail
 		}
 		w.count.retries.Add(1)
 		w.logger.Debug().Err(err).Int64("target", c.TargetID).Int("page", number).Str("url", url).
-			Str("error_code", string(fail.code)).Int("try", try+1).Msg("page will be asked for again")
-		if fail.code != yp.CodeRateLimited && !w.pause(ctx, w.backoff(try)) {
+			Str("error_code", string(fail.code)).Int("failure", n).Msg("page will be asked for again")
+		if fail.code != yp.CodeRateLimited && !w.pause(ctx, w.backoff(n)) {
 			return nil, errStopped
 		}
 	}
@@ -100,10 +116,11 @@ func parse(src *site.Source, resp *fetch.Response) (page *site.Page, err error) 
 	return src.ParsePage(resp.Body, resp.URL, resp.Status)
 }
 
-// spend takes one request from the budget.
+// spend takes one request from the budget. Whoever finds it empty stops; the
+// requests that others have paid for are still made.
 func (w *worker) spend() error {
 	if b := w.cfg.Budget.Requests; b > 0 && w.count.reserved.Add(1) > b {
-		w.stop(fmt.Errorf("%w: %d requests", ErrBudget, b))
+		w.enough(fmt.Errorf("%w: %d requests", ErrBudget, b))
 		return errStopped
 	}
 	return nil
@@ -151,10 +168,10 @@ func (w *worker) stopped(ctx context.Context, err error) error {
 	return nil
 }
 
-// backoff is the wait before retry try (from 0): doubled each time, jittered
-// by half so that workers do not come back together.
-func (w *worker) backoff(try int) time.Duration {
-	d := w.cfg.RetryBase << min(try, 6)
+// backoff is the wait after the n-th failure of a kind: doubled each time,
+// jittered by half so that workers do not come back together.
+func (w *worker) backoff(n int) time.Duration {
+	d := w.cfg.RetryBase << (n - 1)
 	return d/2 + rand.N(d) //nolint:gosec // no secret hangs on a jitter
 }
 

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/site"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
@@ -14,6 +16,7 @@ import (
 
 // pages crawls the pages of a target from the one after the last committed.
 func (w *worker) pages(ctx context.Context, c *checkpoint.Claim, t *wal.Target) outcome {
+	w.echo.reset()
 	for {
 		if w.patience.Err() != nil || ctx.Err() != nil {
 			return outcome{event: yp.EventRelease}
@@ -65,10 +68,12 @@ func (w *worker) read(ctx context.Context, c *checkpoint.Claim, number int) (*si
 		return page, nil
 	}
 	found, err := w.load(ctx, c, search, number)
-	if err != nil {
+	switch {
+	case errors.Is(err, fetch.ErrDisallowed):
+		return page, nil // robots.txt keeps us from asking: the first answer stands
+	case err != nil:
 		return nil, err
-	}
-	if found.NotFound && !page.NotFound {
+	case found.NotFound && !page.NotFound:
 		return page, nil // the target's own page has already said it
 	}
 	return found, nil
@@ -88,6 +93,9 @@ func (w *worker) nothing(c *checkpoint.Claim, page *site.Page) outcome {
 
 // commit filters a page, logs it, and checkpoints it.
 func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target, page *site.Page, number int) (done bool, err error) {
+	if w.echo.again(page.Listings, w.filter.sponsored) {
+		page = &site.Page{} // nothing new to count, and the last one
+	}
 	kept, raw := w.filter.accept(page.Listings)
 	last := page.NextURL == "" || number == w.lastPage(c)
 	next := w.local(page.NextURL)
@@ -117,7 +125,10 @@ func (w *worker) local(next string) string {
 	if err != nil || u.Host != w.cfg.Source.BaseURL().Host {
 		return next
 	}
-	return u.RequestURI()
+	if path := u.RequestURI(); !strings.HasPrefix(path, "//") { // that would be another host
+		return path
+	}
+	return next
 }
 
 func (w *worker) counted(c *checkpoint.Claim, page *site.Page, raw, accepted int, res checkpoint.Committed) {

@@ -34,8 +34,8 @@ type counters struct {
 	targets, done, failed, parked, empty, lost, released      atomic.Int64
 	pages, requests, retries, raw, accepted, bad, newListings atomic.Int64
 	changed, companies, bytes, busy                           atomic.Int64
-	claimed                                                   atomic.Int64
 	reserved                                                  atomic.Int64 // requests paid from the budget
+	tickets, claimed                                          atomic.Int64 // targets paid from the budget: asked for, and had
 
 	mu      sync.Mutex
 	waiting string
@@ -51,8 +51,28 @@ func (c *counters) snapshot(elapsed time.Duration) Stats {
 	}
 }
 
+// wait says what the idle workers wait for; empty when one has found work.
 func (c *counters) wait(reason string) {
 	c.mu.Lock()
 	c.waiting = reason
 	c.mu.Unlock()
+}
+
+// pacer spaces out what all idle workers would else do, each for itself.
+type pacer struct {
+	mu   sync.Mutex
+	last time.Time
+}
+
+func (p *pacer) mark() {
+	p.mu.Lock()
+	p.last = time.Now()
+	p.mu.Unlock()
+}
+
+// due reports whether the last mark is d ago.
+func (p *pacer) due(d time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Since(p.last) >= d
 }

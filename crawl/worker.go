@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -20,12 +21,15 @@ type worker struct {
 	me     checkpoint.Worker
 	log    Log
 	logger zerolog.Logger
+
+	echo echo // of the target in hand
 }
 
 // run claims and crawls until there is nothing more to do or the run stops. An
 // error means that nobody can go on.
 func (w *worker) run(ctx context.Context) error {
-	for w.patience.Err() == nil {
+	defer w.free() // who waits beside this one may as well be at the end
+	for {
 		c, err := w.next(ctx)
 		if err != nil || c == nil {
 			return err
@@ -38,48 +42,66 @@ func (w *worker) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
 }
 
 // next claims a target, waiting while one may still become free; nil when
 // there is nothing left for this run.
 func (w *worker) next(ctx context.Context) (*checkpoint.Claim, error) {
-	for w.patience.Err() == nil {
-		if b := w.cfg.Budget.Targets; b > 0 && w.count.claimed.Add(1) > b {
-			w.stop(fmt.Errorf("%w: %d targets", ErrBudget, b))
-			return nil, nil
-		}
-		c, err := w.cfg.Keeper.Claim(ctx, w.me, w.cfg.Scope, w.cfg.MaxPerState)
-		if err == nil {
+	for w.appetite.Err() == nil {
+		more := true
+		c, err := w.claim(ctx)
+		switch {
+		case err == nil:
+			w.count.wait("")
 			w.free() // there may be another one
 			return c, nil
-		}
-		w.count.claimed.Add(-1)
-		if !errors.Is(err, checkpoint.ErrNothing) {
+		case errors.Is(err, errSpoken):
+			more = w.rest(ctx, w.look)
+		case errors.Is(err, checkpoint.ErrNothing):
+			more, err = w.idle(ctx)
+			if err != nil {
+				return nil, err
+			}
+		default:
 			return nil, err
 		}
-		more, err := w.idle(ctx)
-		if err != nil || !more {
-			return nil, err
+		if !more {
+			break
 		}
 	}
-	return nil, nil
+	return nil, ctx.Err()
 }
 
-// look is how often an idle worker asks again: other processes can't signal.
-const look = time.Second
+// errSpoken means that the others are claiming the last targets of the budget.
+var errSpoken = errors.New("the targets of the budget are spoken for")
+
+// claim claims a target within the budget. What was asked for in vain goes back
+// into it, so that a full state costs nothing.
+func (w *worker) claim(ctx context.Context) (*checkpoint.Claim, error) {
+	b := w.cfg.Budget.Targets
+	if b > 0 && w.count.tickets.Add(1) > b {
+		w.count.tickets.Add(-1)
+		return nil, errSpoken
+	}
+	c, err := w.cfg.Keeper.Claim(ctx, w.me, w.cfg.Scope, w.cfg.MaxPerState)
+	switch {
+	case b == 0:
+	case err != nil:
+		w.count.tickets.Add(-1)
+	case w.count.claimed.Add(1) == b:
+		w.enough(fmt.Errorf("%w: %d targets", ErrBudget, b))
+	}
+	return c, err
+}
 
 // idle waits until it is worth claiming again; more is false when nothing can
 // be claimed and nothing will be soon.
 func (w *worker) idle(ctx context.Context) (more bool, err error) {
-	if err := w.refill(ctx); err != nil {
-		return false, err
-	}
-	ready, next, err := w.cfg.Keeper.Ready(ctx, w.cfg.Scope)
+	ready, next, err := w.ready(ctx)
 	if err != nil {
 		return false, err
 	}
-	wait := look
+	wait := w.look
 	if !ready {
 		if next.IsZero() {
 			return false, nil
@@ -88,11 +110,24 @@ func (w *worker) idle(ctx context.Context) (more bool, err error) {
 		if left > w.cfg.Linger {
 			return false, nil
 		}
-		w.count.wait(fmt.Sprintf("waiting %s: the next target falls due", left.Round(time.Second)))
-		wait = min(max(left, 10*time.Millisecond), look)
+		w.count.wait(fmt.Sprintf("waiting %s: the next target falls due", max(left, 0).Round(time.Second)))
+		wait = min(max(left, 10*time.Millisecond), w.look)
 	}
-	defer w.count.wait("")
-	return w.rest(ctx, wait), ctx.Err()
+	return w.rest(ctx, wait), nil
+}
+
+// ready is checkpoint's Ready after a refill, which is left out while there is
+// something planned and one was made just now: states that are full wake
+// workers often.
+func (w *worker) ready(ctx context.Context) (ready bool, next time.Time, err error) {
+	ready, next, err = w.cfg.Keeper.Ready(ctx, w.cfg.Scope)
+	if err != nil || ready && !w.looks.due(w.look) {
+		return ready, next, err
+	}
+	if err := w.refill(ctx); err != nil {
+		return false, time.Time{}, err
+	}
+	return w.cfg.Keeper.Ready(ctx, w.cfg.Scope)
 }
 
 // rest waits for d, for a freed target, or for the end; false at the end.
@@ -104,7 +139,7 @@ func (w *worker) rest(ctx context.Context, d time.Duration) bool {
 		return true
 	case <-w.freed:
 		return true
-	case <-w.patience.Done():
+	case <-w.appetite.Done():
 		return false
 	case <-ctx.Done():
 		return false
@@ -117,12 +152,11 @@ func (w *worker) crawl(ctx context.Context, c *checkpoint.Claim) error {
 	w.cfg.Reached(PointClaimed)
 	t := w.logTarget(c)
 	if err := w.append(&wal.Event{Type: wal.TargetStart, Target: t, Status: yp.InProgress}); err != nil {
-		return err
+		return w.abandon(ctx, c, err)
 	}
 	w.logger.Debug().Int64("target", c.TargetID).Str("city", c.Place.City).Str("state", c.Place.State).
 		Str("category", c.Place.Category).Int("page", c.PageCurrent+1).Msg("target claimed")
-	end := w.pages(ctx, c, t)
-	err := w.conclude(ctx, c, t, end)
+	err := w.conclude(ctx, c, t, w.guarded(ctx, c, t))
 	if errors.Is(err, checkpoint.ErrClaimLost) {
 		return w.dropped(c, t)
 	}
@@ -131,6 +165,18 @@ func (w *worker) crawl(ctx context.Context, c *checkpoint.Claim) error {
 	}
 	w.cfg.Reached(PointEnded)
 	return nil
+}
+
+// guarded is pages, but for a bug: one target must not take the whole run down.
+func (w *worker) guarded(ctx context.Context, c *checkpoint.Claim, t *wal.Target) (o outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.logger.Error().Int64("target", c.TargetID).Any("panic", p).Bytes("stack", debug.Stack()).
+				Msg("internal error: please report it")
+			o = outcome{event: yp.EventFail, code: yp.CodeUnknown, reason: fmt.Sprintf("internal error: %v", p)}
+		}
+	}()
+	return w.pages(ctx, c, t)
 }
 
 // dropped forgets a target that somebody else has taken back.
