@@ -61,7 +61,7 @@ func (u *usage) perPage() float64 { return u.cpu.Seconds() * 1000 / float64(u.pa
 
 func runChild(b *testing.B, as, stdin, dir string, args ...string) usage {
 	b.Helper()
-	cmd := exec.Command(os.Args[0], args...) //nolint:noctx // ends by itself
+	cmd := exec.Command(os.Args[0], args...)
 	cmd.Dir, cmd.Env, cmd.Stdin = dir, append(os.Environ(), as), strings.NewReader(stdin)
 	began := time.Now()
 	out, err := cmd.CombinedOutput()

@@ -65,7 +65,7 @@ func killer(at crawl.Point, nth string) func(crawl.Point) {
 
 // command starts the test binary as ypcrawl in dir.
 func command(dir string, env []string, args ...string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0], args...) //nolint:noctx // ended by the test itself, by signal
+	cmd := exec.Command(os.Args[0], args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), append([]string{asMain + "=main"}, env...)...)
 	return cmd

@@ -316,4 +316,3 @@ func each(t *testing.T, db *store.DB, query string, scan func(*sql.Rows) error) 
 		t.Fatal(err)
 	}
 }
-

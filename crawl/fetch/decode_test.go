@@ -147,7 +147,7 @@ func TestKeepAliveAfterError(t *testing.T) {
 		_, _ = w.Write(make([]byte, errorPageMax+32<<10))
 	})
 	for range 3 {
-		s.failure(t, "/")
+		_ = s.failure(t, "/")
 	}
 	if len(from) != 1 {
 		t.Errorf("%d connections", len(from))
