@@ -95,11 +95,11 @@ func (db *DB) openReaders(name string) (err error) {
 	return nil
 }
 
-// atRest reports whether the file stands for itself, without a journal beside it:
+// atRest reports whether the file stands for itself, with no journal or an empty one beside it:
 // then it can be read where no journal can be made, on a read-only disk.
 func atRest(path string) bool {
-	_, err := os.Stat(realPath(path) + "-wal")
-	return errors.Is(err, fs.ErrNotExist)
+	info, err := os.Stat(realPath(path) + "-wal")
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 }
 
 // checkFile gives the plain causes their plain names before SQLite does.
@@ -169,17 +169,22 @@ func (db *DB) Now() time.Time { return db.now().UTC() }
 // Read returns the pool of read-only connections.
 func (db *DB) Read() *sql.DB { return db.read }
 
-// Close lets the writer finish what it has, and closes every connection.
+// Close lets the writer finish what it has, and closes every connection: the
+// writing one last, because only it can fold the journal into the file and
+// remove it.
 func (db *DB) Close() error {
 	var errs []error
+	if db.writer != nil {
+		db.writer.stop()
+	}
+	if db.read != nil {
+		errs = append(errs, db.read.Close())
+	}
 	if db.writer != nil {
 		errs = append(errs, db.writer.close())
 	}
 	if db.writeDB != nil {
 		errs = append(errs, db.writeDB.Close())
-	}
-	if db.read != nil {
-		errs = append(errs, db.read.Close())
 	}
 	return errors.Join(errs...)
 }

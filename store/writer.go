@@ -70,13 +70,14 @@ type job struct {
 // writer owns the writing connection. Callers queue; the writer takes all that
 // wait into one transaction, so that they share its fsync.
 type writer struct {
-	conn  *sql.Conn
-	now   func() time.Time
-	jobs  chan job
-	quit  chan struct{}
-	done  chan struct{}
-	once  sync.Once
-	stmts map[string]*sql.Stmt
+	conn   *sql.Conn
+	now    func() time.Time
+	jobs   chan job
+	quit   chan struct{}
+	done   chan struct{}
+	once   sync.Once
+	closed sync.Once
+	stmts  map[string]*sql.Stmt
 
 	beforeCommit func()
 }
@@ -250,11 +251,16 @@ func (w *writer) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	return st, nil
 }
 
+// stop ends the writer once it has carried out what was queued.
+func (w *writer) stop() {
+	w.once.Do(func() { close(w.quit) })
+	<-w.done
+}
+
+// close gives up the statements and the connection of a writer that has stopped.
 func (w *writer) close() error {
 	var err error
-	w.once.Do(func() {
-		close(w.quit)
-		<-w.done
+	w.closed.Do(func() {
 		for _, st := range w.stmts {
 			err = errors.Join(err, st.Close())
 		}
