@@ -1,0 +1,10 @@
+package crawl
+
+import "time"
+
+// SetLook sets how often an idle worker asks again, so that a test can show
+// that it is woken, or need not wait.
+func (e *Engine) SetLook(d time.Duration) { e.look = d }
+
+// Parse is the guarded parser.
+var Parse = parse

@@ -1,0 +1,523 @@
+package crawl_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/site"
+	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+	"ypcrawl/wal"
+	"ypcrawl/yp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience bounds what a broken engine may cost a test.
+const patience = time.Minute
+
+// town is a directory of hand-written pages that notes what it is asked for.
+type town struct {
+	*httptest.Server
+
+	mu     sync.Mutex
+	routes map[string]http.HandlerFunc // by path and query, else by path and "*"
+	seen   []string                    // path and query, robots.txt left out
+	robots string
+}
+
+func newTown(t testing.TB) *town {
+	t.Helper()
+	d := &town{routes: map[string]http.HandlerFunc{}}
+	d.Server = httptest.NewServer(http.HandlerFunc(d.serve))
+	t.Cleanup(func() {
+		d.CloseClientConnections()
+		d.Close()
+	})
+	return d
+}
+
+func (d *town) serve(w http.ResponseWriter, r *http.Request) {
+	h := d.find(r)
+	if h == nil {
+		status(http.StatusNotFound, shell("No such page"))(w, r)
+		return
+	}
+	h(w, r)
+}
+
+func (d *town) find(r *http.Request) http.HandlerFunc {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r.URL.Path == "/robots.txt" {
+		return status(http.StatusOK, d.robots)
+	}
+	uri := r.URL.RequestURI()
+	d.seen = append(d.seen, uri)
+	if h := d.routes[uri]; h != nil {
+		return h
+	}
+	return d.routes[r.URL.Path+"*"]
+}
+
+func (d *town) on(uri string, h http.HandlerFunc) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.routes[uri] = h
+}
+
+// asked returns the requests so far.
+func (d *town) asked() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.seen)
+}
+
+// status answers with a status and a page.
+func status(code int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if code == http.StatusOK && !strings.HasPrefix(body, "<") {
+			w.Header().Set("Content-Type", "text/plain")
+		} else {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		}
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(body))
+	}
+}
+
+func ok(body string) http.HandlerFunc { return status(http.StatusOK, body) }
+
+// inTurn answers the n-th request with the n-th handler, the last one for ever.
+func inTurn(hs ...http.HandlerFunc) http.HandlerFunc {
+	var n atomic.Int64
+	return func(w http.ResponseWriter, r *http.Request) {
+		i := int(n.Add(1)) - 1
+		hs[min(i, len(hs)-1)](w, r)
+	}
+}
+
+// shell is a page of the site with some content, and enough of it to be none of
+// the tiny pages that blocks are.
+func shell(main string) string {
+	return `<!DOCTYPE html><html lang="en-US"><head><meta charset="utf-8"><title>Plumbers | The Real Yellow Pages</title></head>
+<body><header id="main-header"><a class="logo" href="/">The Real Yellow Pages</a></header>
+<div id="main-content">` + main + `</div>
+<footer id="main-footer"><p>All names on this page are made up.</p><!--` + strings.Repeat("-x", 300) + `--></footer></body></html>`
+}
+
+// biz is a card to be.
+type biz struct {
+	id, name string
+	cats     []string
+	bare     bool // no phone, no address
+}
+
+func (b biz) html() string {
+	s := `<div class="result"`
+	if b.id != "" {
+		s += ` data-ypid="` + b.id + `"`
+	}
+	s += `><div class="v-card"><h2 class="n">`
+	if b.name != "" {
+		s += `<a class="business-name" href="/x/mip/shop` + b.id + `"><span>` + b.name + `</span></a>`
+	}
+	s += `</h2><div class="categories">`
+	for _, c := range b.cats {
+		s += `<a href="/x/c">` + c + `</a>`
+	}
+	s += `</div>`
+	if !b.bare {
+		s += `<div class="phones phone primary">(217) 555-0100</div><div class="adr"><div class="street-address">` + b.id +
+			` Main St</div><div class="locality">Springfield, IL 62701</div></div>`
+	}
+	return s + `</div></div>`
+}
+
+// page is a results page: cards, then a next link when there is one.
+func page(next string, cards ...biz) string { return pageWithAds(next, nil, cards...) }
+
+func pageWithAds(next string, ads []biz, cards ...biz) string {
+	s := `<div class="center-ads">`
+	for _, b := range ads {
+		s += b.html()
+	}
+	s += `</div><div class="search-results organic">`
+	for _, b := range cards {
+		s += b.html()
+	}
+	s += `</div>`
+	if next != "" {
+		s += `<div class="pagination"><ul><li><a class="next ajax-page" href="` + next + `">Next</a></li></ul></div>`
+	}
+	return shell(s)
+}
+
+// shops are n cards with ids from first on.
+func shops(first, n int) []biz {
+	out := make([]biz, n)
+	for i := range out {
+		id := fmt.Sprint(first + i)
+		out[i] = biz{id: id, name: "Shop " + id}
+	}
+	return out
+}
+
+func noResults() string {
+	return shell(`<div class="no-results-main"><h1>No results found for <em>Plumbers</em></h1></div>`)
+}
+
+// layout is what is planned in a world.
+type layout struct {
+	states     []string // default CA
+	cities     int      // of each state; default 1
+	pages      int      // of each target; 0 = all
+	yaml       string   // more of the source's definition
+	categories []string // default Plumbers
+	now        func() time.Time
+	path       string // of the database
+}
+
+// world is a database with planned targets, a directory, and what an engine
+// needs to crawl it.
+type world struct {
+	*town
+	t      testing.TB
+	db     *store.DB
+	keeper *checkpoint.Keeper
+	run    *checkpoint.Run
+	src    *site.Source
+	scope  checkpoint.Scope
+	walDir string
+	fetch  fetch.Config
+}
+
+// target is the address of the first target's first page, and search what is
+// asked when that is empty.
+const (
+	target = "/city-0-ca/plumbers"
+	search = "/search?search_terms=Plumbers&geo_location_terms=City+0%2C+CA"
+)
+
+func setup(t testing.TB, l layout) *world {
+	t.Helper()
+	return newWorld(t, newTown(t), l)
+}
+
+func newWorld(t testing.TB, d *town, l layout) *world {
+	t.Helper()
+	path := cmp.Or(l.path, filepath.Join(t.TempDir(), "test.db"))
+	db := storetest.OpenConfig(t, store.Config{Path: path, Now: l.now})
+	w := &world{town: d, t: t, db: db, keeper: checkpoint.New(db), walDir: t.TempDir()}
+	w.src = source(t, d.URL, l.yaml)
+	w.plan(l)
+	w.start()
+	return w
+}
+
+// source is the demo's definition at another place, with changes.
+func source(t testing.TB, base, yaml string) *site.Source {
+	t.Helper()
+	src, err := site.Parse("test.yaml", []byte("extends: yellowpages\nname: test\ndelay: 0s\n"+yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src.WithBaseURL(u)
+}
+
+func (w *world) plan(l layout) {
+	w.t.Helper()
+	id, err := w.keeper.Source(w.t.Context(), "test", w.URL)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if len(l.states) == 0 {
+		l.states = []string{"CA"}
+	}
+	if len(l.categories) == 0 {
+		l.categories = []string{"Plumbers"}
+	}
+	w.scope = checkpoint.Scope{SourceID: id, States: l.states}
+	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, l.pages, l.pages, l.pages}}
+	for _, c := range l.categories {
+		p.Categories = append(p.Categories, checkpoint.Category{Slug: yp.CategorySlug(c), Name: c})
+	}
+	for i := range max(l.cities, 1) {
+		for _, st := range l.states {
+			p.Cities = append(p.Cities, checkpoint.City{
+				Slug: fmt.Sprintf("city-%d-%s", i, strings.ToLower(st)), Name: fmt.Sprintf("City %d", i), State: st,
+				Population: 1_000_000 - i, Tier: 1,
+			})
+		}
+	}
+	if _, err := w.keeper.Plan(w.t.Context(), p); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// start registers a run of the world's keeper.
+func (w *world) start() {
+	w.t.Helper()
+	run, err := w.keeper.StartRun(w.t.Context(), w.scope.SourceID, "test", false)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.run = run
+	w.t.Cleanup(func() { _ = run.Finish(context.Background(), checkpoint.OutcomeDone, 0) })
+}
+
+// peer is another process on the same database: its own connections, run and logs.
+func (w *world) peer() *world {
+	w.t.Helper()
+	db := storetest.OpenConfig(w.t, store.Config{Path: w.db.Path()})
+	p := &world{town: w.town, t: w.t, db: db, keeper: checkpoint.New(db), src: w.src, scope: w.scope, walDir: w.t.TempDir(), fetch: w.fetch}
+	p.start()
+	return p
+}
+
+func (w *world) openLog(id string) (crawl.Log, error) {
+	return wal.Create(wal.Config{Dir: w.walDir, WorkerID: id})
+}
+
+// engine returns an engine with one worker, real parts and no patience with
+// waits.
+func (w *world) engine(change ...func(*crawl.Config)) *crawl.Engine {
+	w.t.Helper()
+	var e *crawl.Engine
+	fc := w.fetch
+	fc.ConcurrencyPerHost = cmp.Or(fc.ConcurrencyPerHost, 32)
+	fc.Observe = func(o fetch.Observation) { e.Observed(o.WireBytes) }
+	client := fetch.New(fc)
+	w.t.Cleanup(client.Close)
+	cfg := crawl.Config{
+		Keeper: w.keeper, Run: w.run, Source: w.src, Scope: w.scope, Fetch: client, OpenLog: w.openLog,
+		Workers: 1, RetryBase: time.Microsecond, Heartbeat: time.Hour,
+	}
+	for _, f := range change {
+		f(&cfg)
+	}
+	e = crawl.New(cfg)
+	return e
+}
+
+// crawl runs an engine to its end and returns how it ended.
+func (w *world) crawl(e *crawl.Engine) error {
+	w.t.Helper()
+	return w.wait(w.begin(w.t.Context(), e))
+}
+
+func (w *world) begin(ctx context.Context, e *crawl.Engine) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- e.Run(ctx) }()
+	return done
+}
+
+func (w *world) wait(done <-chan error) error {
+	w.t.Helper()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(patience):
+		w.t.Fatal("the engine does not end")
+		return nil
+	}
+}
+
+// done runs an engine that must come to its end undisturbed.
+func (w *world) done(change ...func(*crawl.Config)) crawl.Stats {
+	w.t.Helper()
+	e := w.engine(change...)
+	if err := w.crawl(e); err != nil {
+		w.t.Fatalf("the run ended with %v", err)
+	}
+	return e.Stats()
+}
+
+func signalled(t testing.TB, what string, c <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-c:
+	case <-time.After(patience):
+		t.Fatalf("%s never came", what)
+	}
+}
+
+// row is a target as it stands.
+type row struct {
+	Status                yp.Status
+	Pages                 int
+	Next                  string
+	Raw, Accepted, Bad    int
+	Code, Error, Backoff  string
+	Failures, Attempts    int
+	Token                 int64
+	Heartbeat, ClaimedAt  string
+	ClaimedBy, LastSeenID string
+}
+
+const rowQuery = `SELECT status, page_current, ifnull(next_page_url, ''), raw_count, accepted_count, bad_count,
+	ifnull(last_error_code, ''), ifnull(last_error, ''), ifnull(backoff_until, ''), consecutive_failures, total_attempts,
+	claim_token, ifnull(heartbeat_at, ''), ifnull(claimed_at, ''), ifnull(claimed_by, ''), ifnull(last_listing_id, '')
+	FROM targets WHERE id = ?`
+
+func (w *world) row(id int64) (r row) {
+	w.t.Helper()
+	err := w.db.Read().QueryRowContext(context.Background(), rowQuery, id).Scan(&r.Status, &r.Pages, &r.Next, &r.Raw, &r.Accepted, &r.Bad,
+		&r.Code, &r.Error, &r.Backoff, &r.Failures, &r.Attempts, &r.Token, &r.Heartbeat, &r.ClaimedAt, &r.ClaimedBy, &r.LastSeenID)
+	if err != nil {
+		w.t.Error(err)
+	}
+	return r
+}
+
+// is compares the part of a row that every outcome has.
+func (w *world) is(id int64, st yp.Status, pages int, code yp.ErrorCode) row {
+	w.t.Helper()
+	r := w.row(id)
+	if r.Status != st || r.Pages != pages || r.Code != string(code) {
+		w.t.Errorf("target %d is %s, %d pages, code %q (%s); want %s, %d, %q", id, r.Status, r.Pages, r.Code, r.Error, st, pages, code)
+	}
+	return r
+}
+
+func (w *world) number(query string, args ...any) (n int64) {
+	w.t.Helper()
+	if err := w.db.Read().QueryRowContext(context.Background(), query, args...).Scan(&n); err != nil {
+		w.t.Error(err)
+	}
+	return n
+}
+
+func (w *world) write(query string, args ...any) {
+	w.t.Helper()
+	err := w.db.Write(context.Background(), func(tx *store.Tx) error { _, err := tx.Exec(query, args...); return err })
+	if err != nil {
+		w.t.Error(err)
+	}
+}
+
+// requested compares what the directory was asked for.
+func (w *world) requested(want ...string) {
+	w.t.Helper()
+	if got := w.asked(); !slices.Equal(got, want) {
+		w.t.Errorf("asked for\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// ids lists the ids of the listings stored, in their order.
+func (w *world) ids() string {
+	w.t.Helper()
+	rows, err := w.db.Read().QueryContext(context.Background(), `SELECT listing_id FROM listings ORDER BY cast(listing_id AS integer)`)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			w.t.Fatal(err)
+		}
+		out = append(out, id)
+	}
+	if err := rows.Err(); err != nil {
+		w.t.Fatal(err)
+	}
+	return strings.Join(out, " ")
+}
+
+// events reads the logs of all workers.
+func (w *world) events() []*wal.Event {
+	w.t.Helper()
+	r, err := wal.OpenReader(w.walDir, wal.Options{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer r.Close()
+	var out []*wal.Event
+	for e, err := range r.Events() {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// story is the logs as a list of words: "start page:1 page:2 complete".
+func (w *world) story() string {
+	w.t.Helper()
+	var words []string
+	for _, e := range w.events() {
+		word := strings.TrimPrefix(string(e.Type), "target_")
+		if e.Page != nil {
+			word = fmt.Sprintf("page:%d", e.Page.Number)
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+func workers(n int) func(*crawl.Config) { return func(c *crawl.Config) { c.Workers = n } }
+
+func reached(f func(crawl.Point)) func(*crawl.Config) {
+	return func(c *crawl.Config) { c.Reached = f }
+}
+
+// endedBy fails the test unless the run ended with cause.
+func endedBy(t testing.TB, got, cause error) {
+	t.Helper()
+	if !errors.Is(got, cause) {
+		t.Errorf("the run ended with %v, want %v", got, cause)
+	}
+}
+
+// clock is a clock that is set by hand, and may move by itself whenever it is
+// read.
+type clock struct {
+	mu   sync.Mutex
+	now  time.Time
+	step time.Duration
+}
+
+func newClock() *clock { return &clock{now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)} }
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(c.step)
+	return c.now
+}
+
+func (c *clock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+func (c *clock) run(step time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.step = step
+}

@@ -1,0 +1,295 @@
+package crawl_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"ypcrawl/crawl"
+	"ypcrawl/yp"
+)
+
+// threePages serves a target of three pages, each with its own shops.
+func threePages(w *world) {
+	w.on(target, ok(page(target+"?page=2", shops(1, 3)...)))
+	w.on(target+"?page=2", ok(page(target+"?page=3", shops(4, 3)...)))
+	w.on(target+"?page=3", ok(page("", shops(7, 2)...)))
+}
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+	t.Run("follows next links to the last page", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		threePages(w)
+		st := w.done()
+		r := w.is(1, yp.Done, 3, "")
+		if r.Raw != 8 || r.Accepted != 8 || r.Bad != 0 || r.Next != "" || r.LastSeenID != "8" {
+			t.Errorf("counted %+v", r)
+		}
+		w.requested(target, target+"?page=2", target+"?page=3")
+		if got := w.story(); got != "start page:1 page:2 page:3 complete" {
+			t.Errorf("the log tells %q", got)
+		}
+		if st.Pages != 3 || st.Done != 1 || st.New != 8 || st.Requests != 4 {
+			t.Errorf("stats %+v", st)
+		}
+	})
+	t.Run("stops at max pages and keeps the next link for deeper crawls", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{pages: 2})
+		threePages(w)
+		w.done()
+		if r := w.is(1, yp.Done, 2, ""); r.Next != target+"?page=3" {
+			t.Errorf("next_page_url %q", r.Next)
+		}
+		w.requested(target, target+"?page=2")
+	})
+	t.Run("stops at the page cap of the source", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{yaml: "page_cap: 2"})
+		threePages(w)
+		w.done()
+		w.is(1, yp.Done, 2, "")
+		w.requested(target, target+"?page=2")
+	})
+	t.Run("a cap that shrank below the pages done completes without a request", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{pages: 2})
+		w.write("UPDATE targets SET page_current = 2, next_page_url = ? WHERE id = 1", target+"?page=3")
+		w.done()
+		w.is(1, yp.Done, 2, "")
+		w.requested()
+	})
+	t.Run("404 beyond the end completes", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.on(target, ok(page(target+"?page=2", shops(1, 3)...)))
+		w.done()
+		if r := w.is(1, yp.Done, 1, ""); r.Accepted != 3 {
+			t.Errorf("counted %+v", r)
+		}
+		w.requested(target, target+"?page=2")
+	})
+	t.Run("a page of no results beyond the end completes", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.on(target, ok(page(target+"?page=2", shops(1, 3)...)))
+		w.on(target+"?page=2", ok(noResults()))
+		w.done()
+		w.is(1, yp.Done, 1, "")
+		w.requested(target, target+"?page=2")
+	})
+	t.Run("a next link to another host is none", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.on(target, ok(page("http://elsewhere.example/city-0-ca/plumbers?page=2", shops(1, 3)...)))
+		w.done()
+		w.is(1, yp.Done, 1, "")
+		w.requested(target)
+	})
+	t.Run("a next link back to page 1 ends in one turn", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.on(target, ok(page(target+"?page=2", shops(1, 3)...)))
+		w.on(target+"?page=2", ok(page(target, shops(4, 3)...)))
+		w.done()
+		r := w.is(1, yp.Done, 3, "")
+		if r.Raw != 6 || r.Accepted != 6 {
+			t.Errorf("the page seen again was counted: %+v", r)
+		}
+		w.requested(target, target+"?page=2", target)
+	})
+}
+
+// lastForEver serves the shops of the last page with a next link again and again.
+func lastForEver(w *world) {
+	w.on(target+"*", func(rw http.ResponseWriter, r *http.Request) {
+		n := 1
+		_, _ = fmt.Sscan(r.URL.Query().Get("page"), &n)
+		ads := []biz{{id: fmt.Sprint(900 + n), name: "Ad"}}
+		ok(pageWithAds(fmt.Sprintf("%s?page=%d", target, n+1), ads, shops(min(n, 3)*10, 3)...))(rw, r)
+	})
+}
+
+func TestRepeatedLastPage(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		filter crawl.Filter
+		raw    int
+		ids    string
+	}{
+		{"by its listings", crawl.Filter{}, 9, "10 11 12 20 21 22 30 31 32"},
+		{"when filters leave nothing of it", crawl.Filter{Words: []string{"shop"}}, 9, ""},
+		{"when its ads are others each time", crawl.Filter{Sponsored: true}, 12, "10 11 12 20 21 22 30 31 32 901 902 903"},
+	} {
+		t.Run("is told "+tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t, layout{})
+			lastForEver(w)
+			w.done(func(c *crawl.Config) { c.Filter = tt.filter; c.Budget.Requests = 20 })
+			r := w.is(1, yp.Done, 4, "")
+			if r.Raw != tt.raw || w.ids() != tt.ids {
+				t.Errorf("raw count %d with %q, want %d with %q", r.Raw, w.ids(), tt.raw, tt.ids)
+			}
+			w.requested(target, target+"?page=2", target+"?page=3", target+"?page=4")
+		})
+	}
+	t.Run("pages of ads alone are pages while they bring new ones", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.on(target, ok(pageWithAds(target+"?page=2", shops(1, 2))))
+		w.on(target+"?page=2", ok(pageWithAds("", shops(3, 2))))
+		w.done(func(c *crawl.Config) { c.Filter.Sponsored = true })
+		w.is(1, yp.Done, 2, "")
+		if w.ids() != "1 2 3 4" {
+			t.Errorf("stored %q", w.ids())
+		}
+	})
+}
+
+func TestResume(t *testing.T) {
+	t.Parallel()
+	t.Run("goes on behind the last page at its next link", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.on(target, ok(page(target+"?page=2&s=distance", shops(1, 3)...)))
+		w.on(target+"?page=2&s=distance", ok(page("", shops(4, 3)...)))
+		e := w.engine(func(c *crawl.Config) { c.Budget.Requests = 1 })
+		endedBy(t, w.crawl(e), crawl.ErrBudget)
+		if r := w.is(1, yp.Planned, 1, ""); r.Next != target+"?page=2&s=distance" {
+			t.Errorf("next_page_url %q is not relative to the source", r.Next)
+		}
+		w.done()
+		w.is(1, yp.Done, 2, "")
+		w.requested(target, target+"?page=2&s=distance")
+		if got := w.story(); got != "start page:1 stop start page:2 complete" {
+			t.Errorf("the log tells %q", got)
+		}
+	})
+	t.Run("goes on where the source is now", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.on(target, ok(page(w.URL+target+"?page=2", shops(1, 3)...)))
+		endedBy(t, w.crawl(w.engine(func(c *crawl.Config) { c.Budget.Requests = 1 })), crawl.ErrBudget)
+		old := w.town
+		w.town = newTown(t)
+		w.src = source(t, w.URL, "")
+		w.on(target+"?page=2", ok(page("", shops(4, 3)...)))
+		w.done()
+		w.is(1, yp.Done, 2, "")
+		w.requested(target + "?page=2")
+		if n := len(old.asked()); n != 1 {
+			t.Errorf("the old place was asked %d times", n)
+		}
+	})
+	t.Run("forms the address itself when none was given", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		threePages(w)
+		w.write("UPDATE targets SET page_current = 1 WHERE id = 1")
+		w.done()
+		w.is(1, yp.Done, 3, "")
+		w.requested(target+"?page=2", target+"?page=3")
+	})
+	t.Run("a next link with two slashes stays on its host", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.on(target, ok(page(w.URL+"//elsewhere.example/plumbers?page=2", shops(1, 3)...)))
+		endedBy(t, w.crawl(w.engine(func(c *crawl.Config) { c.Budget.Requests = 1 })), crawl.ErrBudget)
+		if r := w.row(1); strings.HasPrefix(r.Next, "//") {
+			t.Errorf("next_page_url %q names another host", r.Next)
+		}
+	})
+}
+
+func TestEmpty(t *testing.T) {
+	t.Parallel()
+	none := ok(noResults())
+	missing := status(http.StatusNotFound, shell("No such page"))
+	for _, tt := range []struct {
+		name         string
+		page, search http.HandlerFunc
+		status       yp.Status
+		code         yp.ErrorCode
+	}{
+		{"no results on both", none, none, yp.Done, yp.CodeNoListings},
+		{"no results, then 404", none, missing, yp.Done, yp.CodeNoListings},
+		{"404, then no results", missing, none, yp.Done, yp.CodeNoListings},
+		{"404 on both", missing, missing, yp.Parked, yp.CodeNoListings},
+		{"no results, then a layout that changed", none, ok(shell("(217) 555-0100")), yp.Failed, yp.CodeHTMLChanged},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t, layout{})
+			w.on(target, tt.page)
+			w.on(search, tt.search)
+			st := w.done()
+			r := w.is(1, tt.status, 0, tt.code)
+			if r.Error == "" {
+				t.Error("no reason is kept")
+			}
+			w.requested(target, search)
+			empty := int64(0)
+			if tt.status == yp.Done {
+				empty = 1
+			}
+			if st.Empty != empty || st.Pages != 0 || st.Targets != 1 {
+				t.Errorf("stats %+v", st)
+			}
+		})
+	}
+	for _, first := range []struct {
+		name string
+		page http.HandlerFunc
+	}{{"no results", none}, {"404", missing}} {
+		t.Run(first.name+", then listings: the search's next links are followed", func(t *testing.T) {
+			t.Parallel()
+			w := setup(t, layout{})
+			w.on(target, first.page)
+			w.on(search, ok(page(search+"&page=2", shops(1, 3)...)))
+			w.on(search+"&page=2", ok(page("", shops(4, 3)...)))
+			w.done()
+			if r := w.is(1, yp.Done, 2, ""); r.Raw != 6 {
+				t.Errorf("counted %+v", r)
+			}
+			w.requested(target, search, search+"&page=2")
+		})
+	}
+	t.Run("no results, and robots.txt forbids the search", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.robots = "User-agent: *\nDisallow: /search\n"
+		w.on(target, none)
+		w.done()
+		w.is(1, yp.Done, 0, yp.CodeNoListings)
+		w.requested(target)
+	})
+	t.Run("404, and robots.txt forbids the search", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.robots = "User-agent: *\nDisallow: /search\n"
+		w.done()
+		w.is(1, yp.Parked, 0, yp.CodeNoListings)
+		w.requested(target)
+	})
+	t.Run("a source without a search is believed at once", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{yaml: "urls:\n  target: /{city_slug}/{category_slug}?page={page}\n  search: \"\"\n"})
+		w.on(target, none)
+		w.done()
+		w.is(1, yp.Done, 0, yp.CodeNoListings)
+		w.requested(target)
+	})
+	t.Run("a redirect to the homepage is never empty", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.on(target, func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/", http.StatusFound) })
+		w.on("/", none)
+		w.done()
+		w.is(1, yp.Failed, 0, yp.CodeBlockedProxy)
+		w.requested(target, "/")
+	})
+}
