@@ -81,7 +81,7 @@ func (p *process) run(t *testing.T) {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.Process.Kill() })
+	t.Cleanup(func() { _, _ = p.Process.Kill(), p.Wait() })
 	p.lines = bufio.NewScanner(out)
 }
 

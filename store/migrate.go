@@ -36,7 +36,12 @@ func migrate(ctx context.Context, conn *sql.Conn, cfg Config, now time.Time) err
 }
 
 func migrateTo(ctx context.Context, conn *sql.Conn, cfg Config, now time.Time, target int, steps fs.FS) error {
-	have, err := inspect(ctx, conn, cfg.Path, target)
+	var have int
+	// One snapshot: between two looks another process may make the schema.
+	err := inTransaction(ctx, conn, "BEGIN", func() (err error) {
+		have, err = inspect(ctx, conn, cfg.Path, target)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -48,15 +53,15 @@ func migrateTo(ctx context.Context, conn *sql.Conn, cfg Config, now time.Time, t
 	if _, err := conn.ExecContext(ctx, "PRAGMA foreign_keys = OFF"); err != nil {
 		return err
 	}
-	if err := inTransaction(ctx, conn, func() error { return upgrade(ctx, conn, cfg, now, target, steps) }); err != nil {
+	if err := inTransaction(ctx, conn, "BEGIN IMMEDIATE", func() error { return upgrade(ctx, conn, cfg, now, target, steps) }); err != nil {
 		return err
 	}
 	_, err = conn.ExecContext(ctx, "PRAGMA foreign_keys = ON")
 	return err
 }
 
-func inTransaction(ctx context.Context, conn *sql.Conn, fn func() error) error {
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+func inTransaction(ctx context.Context, conn *sql.Conn, begin string, fn func() error) error {
+	if _, err := conn.ExecContext(ctx, begin); err != nil {
 		return err
 	}
 	err := fn()
