@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -29,7 +31,9 @@ type Program struct {
 	Streams
 	Schema  string            // the text of schema.sql
 	Reached func(crawl.Point) // see crawl.Config; nil outside of crash tests
-	args    []string
+
+	args     []string
+	db, logs string // --db and --wal-dir of the running command, for hints
 }
 
 // Run runs the command line args (args[0] is the program's name) and returns
@@ -45,7 +49,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 }
 
 func (p *Program) app() *cli.App {
-	return &cli.App{
+	app := &cli.App{
 		Name:        "ypcrawl",
 		Usage:       "crawl business directories into a local SQLite file; kill it at any time, type the same again, and it goes on",
 		Description: description,
@@ -62,6 +66,19 @@ func (p *Program) app() *cli.App {
 			p.walCommand(), p.sourcesCommand(), p.demoCommand(), versionCommand(), completionCommand(),
 		},
 	}
+	eachCommand(app.Commands, func(cmd *cli.Command) {
+		if len(cmd.Subcommands) == 0 {
+			cmd.Before = p.settle
+		}
+	})
+	return app
+}
+
+// settle takes over what the settings file may have said.
+func (p *Program) settle(c *cli.Context) error {
+	p.NoColor = c.Bool("no-color")
+	p.db, p.logs = c.String("db"), c.String("wal-dir")
+	return nil
 }
 
 const description = `Start with:   ypcrawl run --source demo --states CA TX
@@ -71,10 +88,12 @@ Settings come from flags, then YPCRAWL_* variables, then ypcrawl.yaml, then the 
 Exit codes: 0 all due work done · 1 error · 2 usage · 3 finished, some targets failed or parked ·
 4 a budget is used up, resumable · 11 another run holds the database (--exclusive) · 130 interrupted, resumable`
 
+const defaultLogs = "logs/yp_wal"
+
 func globalFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "db", Value: "ypcrawl.db", Usage: "SQLite database `FILE`"},
-		&cli.StringFlag{Name: "wal-dir", Value: "logs/yp_wal", Usage: "`FOLDER` of the write-ahead logs"},
+		&cli.StringFlag{Name: "wal-dir", Value: defaultLogs, Usage: "`FOLDER` of the write-ahead logs"},
 		&cli.StringFlag{Name: "log-level", Value: "info", Usage: "least `LEVEL` to log: trace, debug, info, warn or error"},
 		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORM` of log lines: text or json"},
 		&cli.BoolFlag{Name: "quiet", Usage: "no progress, warnings and errors only"},
@@ -99,9 +118,9 @@ func (e *exitError) Unwrap() error { return e.err }
 
 // exit maps an error to the exit code, once, and prints it with its next step.
 func (p *Program) exit(ctx context.Context, err error) int {
-	code, hint := verdict(ctx, err)
-	if err != nil && err.Error() != "" && code != ExitInterrupted {
-		p.note("%s %s", p.paint(p.Err, red, "ypcrawl:"), yp.Printable(err.Error()))
+	code, hint := p.verdict(ctx, err)
+	if code != ExitInterrupted {
+		p.complain(err)
 	}
 	if hint != "" {
 		p.note("%s", hint)
@@ -109,7 +128,17 @@ func (p *Program) exit(ctx context.Context, err error) int {
 	return code
 }
 
-func verdict(ctx context.Context, err error) (code int, hint string) {
+// complain prints an error, one line a cause.
+func (p *Program) complain(err error) {
+	if err == nil || err.Error() == "" {
+		return
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		p.note("%s %s", p.paint(p.Err, red, "ypcrawl:"), yp.Printable(line))
+	}
+}
+
+func (p *Program) verdict(ctx context.Context, err error) (code int, hint string) {
 	var coded *exitError
 	switch {
 	case err == nil:
@@ -121,9 +150,9 @@ func verdict(ctx context.Context, err error) (code int, hint string) {
 	case errors.Is(err, checkpoint.ErrExclusive):
 		return ExitLocked, "Wait for the other run to end, or leave --exclusive out: two runs can share a database."
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		return ExitInterrupted, ""
+		return ExitInterrupted, "Interrupted. Nothing is lost: type the same command again."
 	case errors.Is(err, store.ErrCorrupt):
-		return ExitError, "Put the file aside and rebuild it from the logs:  ypcrawl --db rebuilt.db wal replay"
+		return ExitError, "Put the file aside and rebuild it from the logs:\n  " + p.rebuildCommand()
 	case errors.Is(err, store.ErrDiskFull), errors.Is(err, errNoSpace):
 		return ExitError, "What was committed is safe. Make room, then type the same command again."
 	case errors.Is(err, store.ErrReadOnly):
@@ -132,6 +161,16 @@ func verdict(ctx context.Context, err error) (code int, hint string) {
 		return ExitError, "Another program holds the database for long. Close it, then type the same command again."
 	}
 	return ExitError, ""
+}
+
+// rebuildCommand makes a new database beside the one that is damaged.
+func (p *Program) rebuildCommand() string {
+	ext := filepath.Ext(p.db)
+	words := []string{p.self(), "--db", strings.TrimSuffix(p.db, ext) + "-rebuilt" + ext}
+	if p.logs != defaultLogs {
+		words = append(words, "--wal-dir", p.logs)
+	}
+	return shellLine(append(words, "wal", "replay"))
 }
 
 // Standard returns a program on the process's own streams.

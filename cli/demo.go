@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 
 	"github.com/urfave/cli/v2"
@@ -86,32 +87,40 @@ func (p *Program) demoCommand() *cli.Command {
 func directoryFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.Int64Flag{Name: "seed", Usage: "`NUMBER` that decides all content"},
-		&cli.GenericFlag{Name: "places", Value: &pagesValue{}, Usage: "the `N` largest places of every state, or all (default: 40)"},
+		&cli.GenericFlag{Name: "places", Value: &placesValue{}, DefaultText: "40", Usage: "the `N` largest places of every state, or all"},
 	}
 }
 
 func serveFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "`ADDRESS` to listen on; port 0 takes a free one"},
-		&cli.DurationFlag{Name: "latency", Usage: "`TIME` before every answer (default: none)"},
-		&cli.GenericFlag{Name: "fail", Value: &ratesValue{}, Usage: "share of requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,layout=0.01 (default: none)"},
+		&cli.GenericFlag{Name: "latency", Value: ageValue(0), DefaultText: "none", Usage: "`TIME` before every answer: 150ms, 2s"},
+		&cli.GenericFlag{
+			Name: "fail", Value: &ratesValue{known: troubles()}, DefaultText: "none",
+			Usage: "`SHARES` of the requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,layout=0.01",
+		},
 	}
+}
+
+// troubles are the kinds of failure that the demo directory knows.
+func troubles() []string {
+	return []string{"429", "503", "challenge", "timeout", "truncate", "layout"}
 }
 
 func truthFlags() []cli.Flag {
 	return append(selectFlags(),
-		&cli.StringFlag{Name: "base-url", Usage: "`URL` at which the crawled directory stood; profile addresses start with it"},
+		&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` at which the crawled directory stood; profile addresses start with it"},
 		&cli.BoolFlag{Name: "include-sponsored", Usage: "ads too"},
 	)
 }
 
 func directoryConfig(c *cli.Context) demo.Config {
-	return demo.Config{Seed: c.Int64("seed"), Places: pagesOf(c, "places")}
+	return demo.Config{Seed: c.Int64("seed"), Places: placesOf(c, "places")}
 }
 
 func (p *Program) demoServe(c *cli.Context) error {
 	cfg := directoryConfig(c)
-	cfg.Latency, cfg.Fail = c.Duration("latency"), ratesOf(c, "fail")
+	cfg.Latency, cfg.Fail = timeOf(c, "latency"), ratesOf(c, "fail")
 	var err error
 	if cfg.Logger, err = p.logger(c, p.Err); err != nil {
 		return err
@@ -122,13 +131,27 @@ func (p *Program) demoServe(c *cli.Context) error {
 	}
 	server, err := demo.Serve(context.WithoutCancel(c.Context), c.String("addr"), dir)
 	if err != nil {
-		return fmt.Errorf("serve the demo directory: %w", err)
+		return fmt.Errorf("%w: choose another --addr; port 0 takes a free one", err)
 	}
-	if _, err := fmt.Fprintln(p.Out, server.URL()); err != nil {
+	if _, err := fmt.Fprintln(p.Out, reachable(server.URL())); err != nil {
 		return errors.Join(err, server.Close())
 	}
+	p.note("Serving until Ctrl-C. Crawl it:  ypcrawl run --source demo --base-url %s --states CA TX", reachable(server.URL()))
 	<-c.Context.Done()
 	return server.Close()
+}
+
+// reachable is the address under which this machine reaches a server that
+// listens on all of its addresses.
+func reachable(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	if ip := net.ParseIP(u.Hostname()); ip != nil && ip.IsUnspecified() {
+		u.Host = net.JoinHostPort("127.0.0.1", u.Port())
+	}
+	return u.String()
 }
 
 func (p *Program) demoTruth(c *cli.Context) error {
@@ -138,8 +161,8 @@ func (p *Program) demoTruth(c *cli.Context) error {
 	}
 	base := src.BaseURL()
 	if raw := c.String("base-url"); raw != "" {
-		if base, err = url.Parse(raw); err != nil || base.Host == "" {
-			return Usagef("--base-url %q: want a web address like http://127.0.0.1:8080", raw)
+		if base, err = baseURL(raw); err != nil {
+			return err
 		}
 	}
 	dir, err := newDirectory(directoryConfig(c))

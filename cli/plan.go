@@ -9,6 +9,7 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/site"
+	"ypcrawl/yp"
 )
 
 func (p *Program) planCommand() *cli.Command {
@@ -16,8 +17,10 @@ func (p *Program) planCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "plan",
 		Usage: "Plan targets (source × cities × categories) without crawling them",
+		Description: "`run` plans by itself. Planning again adds what is new, deepens what --max-pages asks for, and\n" +
+			"never disturbs what is done. Without --states all states of the source are meant.",
 		Flags: append(flags,
-			&cli.IntFlag{Name: "max-targets", Usage: "plan at most so many `TARGETS` (default: all)"},
+			&cli.IntFlag{Name: "max-targets", DefaultText: "all", Usage: "plan at most so many `TARGETS`"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print what it would cost"},
 			delayFlag(), jsonFlag(),
 		),
@@ -103,11 +106,11 @@ func (p *Program) dryRun(c *cli.Context, src *site.Source, r *discover.Resolved,
 	} else if e.Time == 0 {
 		took = "no delay: as fast as the source answers"
 	}
-	t := newTable("", src.Name())
-	t.row("states", len(r.States))
-	t.row("cities", len(r.Cities))
-	t.row("categories", len(r.Categories))
-	t.row("targets", e.Targets)
+	t := newTable("would crawl", yp.Printable(src.Name())) // texts, so that numbers and words line up
+	t.row("states", thousands(int64(len(r.States))))
+	t.row("cities", thousands(int64(len(r.Cities))))
+	t.row("categories", thousands(int64(len(r.Categories))))
+	t.row("targets", thousands(int64(e.Targets)))
 	t.row("requests at most", requests)
 	t.row("time at this pace", took)
 	if err := t.flush(&p.Streams, p.Out); err != nil {

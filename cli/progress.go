@@ -2,13 +2,15 @@ package cli
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/yp"
@@ -20,9 +22,9 @@ func (p *Program) progressCommand() *cli.Command {
 		Usage: "Show how far the crawl is: overall, by state, workers alive, errors, speed",
 		Flags: []cli.Flag{
 			statesFlag(),
-			&cli.StringFlag{Name: "source", Usage: "only this `SOURCE` (default: all)"},
+			onlySourceFlag(),
 			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "show it again and again until Ctrl-C"},
-			&cli.DurationFlag{Name: "every", Value: 2 * time.Second, Usage: "`TIME` between two looks with --watch"},
+			&cli.GenericFlag{Name: "every", Value: ageValue(2 * time.Second), Usage: "`TIME` between two looks with --watch"},
 			jsonFlag(),
 		},
 		Action: p.progress,
@@ -30,6 +32,10 @@ func (p *Program) progressCommand() *cli.Command {
 }
 
 func (p *Program) progress(c *cli.Context) error {
+	every := timeOf(c, "every")
+	if every < 100*time.Millisecond {
+		return Usagef("--every %s: want 100ms or more", every)
+	}
 	k, err := p.open(c, reading)
 	if err != nil {
 		return err
@@ -40,9 +46,20 @@ func (p *Program) progress(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("watch") {
-		return p.watchProgress(c, k, scope)
+		return p.watchProgress(c, k, scope, every)
 	}
-	return p.showProgress(c, k, scope, p.Out)
+	pr, err := k.Progress(c.Context, scope)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return writeJSON(p.Out, pr)
+	}
+	return p.printProgress(pr, p.Out, len(pr.States))
+}
+
+func onlySourceFlag() cli.Flag {
+	return &cli.StringFlag{Name: "source", DefaultText: "all", Usage: "only this `SOURCE`"}
 }
 
 // plainScope is a scope of --source and --states alone.
@@ -57,7 +74,7 @@ func plainScope(c *cli.Context, k *checkpoint.Keeper) (checkpoint.Scope, error) 
 			return scope, err
 		}
 		if scope.SourceID == 0 {
-			return scope, Usagef("--source %q: the database has no such source; see `ypcrawl sources list`", name)
+			return scope, Usagef("--source %q: nothing of that source was planned in %s", name, c.String("db"))
 		}
 	}
 	return scope, nil
@@ -65,27 +82,18 @@ func plainScope(c *cli.Context, k *checkpoint.Keeper) (checkpoint.Scope, error) 
 
 // watchProgress shows the progress until ctx ends: a screen that is redrawn on
 // a terminal, one JSON object a line or one text a look elsewhere.
-func (p *Program) watchProgress(c *cli.Context, k *checkpoint.Keeper, scope checkpoint.Scope) error {
-	every := c.Duration("every")
-	if every < 100*time.Millisecond {
-		return Usagef("--every %s: want 100ms or more", every)
-	}
+func (p *Program) watchProgress(c *cli.Context, k *checkpoint.Keeper, scope checkpoint.Scope, every time.Duration) error {
 	t := time.NewTicker(every)
 	defer t.Stop()
 	for {
-		var screen bytes.Buffer
-		if err := p.showProgress(c, k, scope, &screen); err != nil {
-			if errors.Is(err, context.Canceled) {
-				return nil
-			}
-			return err
+		pr, err := k.Progress(c.Context, scope)
+		if err == nil {
+			err = p.showLook(c, pr)
 		}
-		if p.live(p.Out) && !c.Bool("json") {
-			if _, err := io.WriteString(p.Out, "\x1b[H\x1b[2J"); err != nil {
-				return err
-			}
+		if c.Context.Err() != nil {
+			return nil
 		}
-		if _, err := p.Out.Write(screen.Bytes()); err != nil {
+		if err != nil {
 			return err
 		}
 		select {
@@ -96,36 +104,125 @@ func (p *Program) watchProgress(c *cli.Context, k *checkpoint.Keeper, scope chec
 	}
 }
 
-func (p *Program) showProgress(c *cli.Context, k *checkpoint.Keeper, scope checkpoint.Scope, w io.Writer) error {
-	pr, err := k.Progress(c.Context, scope)
+// showLook writes one look of --watch.
+func (p *Program) showLook(c *cli.Context, pr *checkpoint.Progress) error {
+	if c.Bool("json") {
+		return writeJSON(p.Out, pr)
+	}
+	var text bytes.Buffer
+	if !p.live(p.Out) {
+		if err := p.printProgress(pr, &text, len(pr.States)); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(p.Out, "%s\n", text.Bytes())
+		return err
+	}
+	lines, err := p.screen(pr, heightOf(p.Out)-1)
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return writeJSON(w, pr)
-	}
-	return p.printProgress(pr, w)
+	return drawScreen(p.Out, lines, widthOf(p.Out))
 }
 
-func (p *Program) printProgress(pr *checkpoint.Progress, w io.Writer) error {
-	t := newTable("state", "done %", "planned", "in progress", "done", "failed", "stuck", "parked", "pages", "listings", "companies")
-	add := func(name string, c checkpoint.Counts) {
-		t.row(name, percent(c.Percent), c.Planned, c.InProgress, c.Done, c.Failed, c.Stuck, c.Parked, c.Pages, c.Listings, c.Companies)
+// screen is the progress in at most height lines: where room is short, states
+// are left out before anything else.
+func (p *Program) screen(pr *checkpoint.Progress, height int) ([]string, error) {
+	states := len(pr.States)
+	for {
+		var text bytes.Buffer
+		if err := p.printProgress(pr, &text, states); err != nil {
+			return nil, err
+		}
+		lines := strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
+		over := len(lines) - height
+		if over <= 0 || states == 0 {
+			return lines[:min(len(lines), max(height, 1))], nil
+		}
+		if states == len(pr.States) {
+			over++ // the line that says so
+		}
+		states = max(0, states-over)
 	}
-	for _, s := range pr.States {
+}
+
+// drawScreen writes over what stands there, line by line, so that nothing
+// flickers; a longer line than the terminal's would wrap and push the top out.
+func drawScreen(w io.Writer, lines []string, width int) error {
+	var out bytes.Buffer
+	out.WriteString("\x1b[H")
+	for _, line := range lines {
+		text, painted := strings.CutPrefix(strings.TrimSuffix(line, plain), string(bold))
+		if text = cut(text, width); painted {
+			text = string(bold) + text + plain
+		}
+		out.WriteString(text + "\x1b[K\r\n")
+	}
+	out.WriteString("\x1b[J")
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+// heightOf returns the number of rows of a terminal.
+func heightOf(v any) int {
+	if f, ok := v.(*os.File); ok {
+		if _, h, err := term.GetSize(int(f.Fd())); err == nil && h > 0 {
+			return h
+		}
+	}
+	return defaultHeight
+}
+
+const defaultHeight = 24
+
+// printProgress writes the progress with so many of the states, and says
+// how many it left out.
+func (p *Program) printProgress(pr *checkpoint.Progress, w io.Writer, states int) error {
+	for _, step := range []func(*checkpoint.Progress, io.Writer) error{
+		func(pr *checkpoint.Progress, w io.Writer) error { return p.printStates(pr, w, states) },
+		printSpeed, p.printWorkers, p.printErrors,
+	} {
+		if err := step(pr, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// troubleColumns are shown when there is something in them: with all of them
+// the table is wider than 80 columns.
+func troubleColumns(all checkpoint.Counts) (names []string, of func(checkpoint.Counts) []any) {
+	keep := []bool{all.Failed > 0, all.Stuck > 0, all.Parked > 0}
+	for i, name := range []string{"failed", "stuck", "parked"} {
+		if keep[i] {
+			names = append(names, name)
+		}
+	}
+	return names, func(c checkpoint.Counts) (cells []any) {
+		for i, n := range []int64{c.Failed, c.Stuck, c.Parked} {
+			if keep[i] {
+				cells = append(cells, n)
+			}
+		}
+		return cells
+	}
+}
+
+func (p *Program) printStates(pr *checkpoint.Progress, w io.Writer, states int) error {
+	names, cells := troubleColumns(pr.Overall)
+	header := append([]string{"state", "%", "planned", "in progress", "done"}, names...)
+	t := newTable(append(header, "pages", "listings", "companies")...)
+	add := func(name string, c checkpoint.Counts) {
+		row := append([]any{name, percent(c.Percent), c.Planned, c.InProgress, c.Done}, cells(c)...)
+		t.row(append(row, c.Pages, c.Listings, c.Companies)...)
+	}
+	for _, s := range pr.States[:states] {
 		add(s.State, s.Counts)
 	}
+	if left := len(pr.States) - states; left > 0 {
+		t.row(fmt.Sprintf("+ %d", left))
+	}
 	add("all", pr.Overall)
-	if err := t.flush(&p.Streams, w); err != nil {
-		return err
-	}
-	if err := p.printWorkers(pr, w); err != nil {
-		return err
-	}
-	if err := p.printErrors(pr, w); err != nil {
-		return err
-	}
-	return printSpeed(pr, w)
+	return t.flush(&p.Streams, w)
 }
 
 func (p *Program) printWorkers(pr *checkpoint.Progress, w io.Writer) error {
@@ -153,9 +250,13 @@ func (p *Program) printErrors(pr *checkpoint.Progress, w io.Writer) error {
 	if len(pr.Errors) == 0 {
 		return nil
 	}
+	room := 80
+	if isTerminal(p.Out) {
+		room = max(20, widthOf(p.Out)-40)
+	}
 	t := newTable("error", "status", "targets", "for example")
 	for _, e := range pr.Errors {
-		t.row(e.Code, e.Status, e.Targets, short(e.Example, 80))
+		t.row(e.Code, e.Status, e.Targets, short(e.Example, room))
 	}
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err
@@ -171,15 +272,15 @@ func printSpeed(pr *checkpoint.Progress, w io.Writer) error {
 	if pr.ETASec >= 0 {
 		eta = lasting(time.Duration(pr.ETASec * float64(time.Second)))
 	}
-	_, err := fmt.Fprintf(w, "\n%.1f pages/s, done in %s\n", pr.Rate, eta)
+	_, err := fmt.Fprintf(w, "\n%.1f pages/s, time left: %s\n", pr.Rate, eta)
 	return err
 }
 
 // short cuts a text for a table, before its control characters are shown.
 func short(s string, n int) string {
-	runes := []rune(yp.Clean(s))
-	if len(runes) <= n {
-		return string(runes)
+	s = yp.Clean(s)
+	if utf8.RuneCountInString(s) <= n {
+		return s
 	}
-	return string(runes[:n-1]) + "…"
+	return cut(s, n-1) + "…"
 }

@@ -18,7 +18,7 @@ func (p *Program) recoverCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.GenericFlag{Name: "timeout", Value: minutesValue(time.Hour), Usage: "age of a heartbeat in `MINUTES` (or 2h) from which its worker counts as gone"},
 			statesFlag(),
-			&cli.StringFlag{Name: "source", Usage: "only this `SOURCE` (default: all)"},
+			onlySourceFlag(),
 			jsonFlag(),
 		},
 		Action: p.recover,

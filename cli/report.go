@@ -1,9 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"time"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
@@ -14,31 +15,71 @@ import (
 type summary struct {
 	Outcome string `json:"outcome"` // done, interrupted, budget, error
 	crawl.Stats
-	Seconds float64           `json:"seconds"`
-	Scope   checkpoint.Counts `json:"scope"` // the targets this run is about, as they stand now
-	Error   string            `json:"error,omitempty"`
-	Resume  string            `json:"resume,omitempty"` // the command that goes on
+	Seconds  float64   `json:"seconds"`
+	Scope    selected  `json:"scope"`
+	Database contained `json:"database"`
+	Error    string    `json:"error,omitempty"`
+	Resume   string    `json:"resume,omitempty"` // the command that goes on
+}
+
+// selected are the targets this run is about, as they stand now.
+type selected struct {
+	Targets    int64   `json:"targets"`
+	Planned    int64   `json:"planned"`
+	InProgress int64   `json:"in_progress"`
+	Done       int64   `json:"done"`
+	Failed     int64   `json:"failed"`
+	Stuck      int64   `json:"stuck"`
+	Parked     int64   `json:"parked"`
+	Percent    float64 `json:"percent"`
+	Pages      int64   `json:"pages"`
+}
+
+func selectedOf(c checkpoint.Counts) selected {
+	return selected{
+		Targets: c.Targets, Planned: c.Planned, InProgress: c.InProgress, Done: c.Done, Failed: c.Failed,
+		Stuck: c.Stuck, Parked: c.Parked, Percent: c.Percent, Pages: c.Pages,
+	}
+}
+
+func (s selected) toDo() int64     { return s.Planned + s.InProgress }
+func (s selected) troubled() int64 { return s.Failed + s.Parked + s.Stuck }
+
+// contained is all that the database holds, of this run and of others.
+type contained struct {
+	Path      string `json:"path"`
+	Listings  int64  `json:"listings"`
+	Companies int64  `json:"companies"`
 }
 
 // report prints the summary and maps how the run ended to its exit code.
 func (r *run) report(st crawl.Stats, runErr error) error {
-	now, err := r.keeper.Count(r.c.Context, r.scope)
-	if err != nil {
-		now = r.before // the database is gone: say what is known
-	}
-	s := summary{Outcome: string(outcomeOf(runErr)), Stats: st, Seconds: st.Elapsed.Seconds(), Scope: now}
+	s := summary{Outcome: string(outcomeOf(runErr)), Stats: st, Seconds: st.Elapsed.Seconds()}
+	r.look(&s)
 	if runErr != nil {
 		s.Error = runErr.Error()
 		s.Resume = r.p.commandLine()
 	}
-	if err := r.print(s); err != nil {
-		return err
+	if err := r.print(s, runErr); err != nil {
+		return errors.Join(err, runErr)
 	}
 	return r.ending(runErr, s)
 }
 
+// look counts what stands in the database now. An interrupted run is still to
+// be told where it stands; one whose database is gone tells what is known.
+func (r *run) look(s *summary) {
+	ctx := context.WithoutCancel(r.c.Context)
+	s.Scope, s.Database.Path = selectedOf(r.before), r.keeper.DB().Path()
+	if now, err := r.keeper.Count(ctx, r.scope); err == nil {
+		s.Scope = selectedOf(now)
+	}
+	if all, err := r.keeper.Progress(ctx, checkpoint.Scope{}); err == nil {
+		s.Database.Listings, s.Database.Companies = all.Overall.Listings, all.Overall.Companies
+	}
+}
+
 func (r *run) ending(runErr error, s summary) error {
-	troubled := s.Scope.Failed + s.Scope.Parked + s.Scope.Stuck
 	switch {
 	case errors.Is(runErr, crawl.ErrInterrupted):
 		r.p.note("Interrupted. Everything committed is kept; go on with:\n  %s", s.Resume)
@@ -48,56 +89,102 @@ func (r *run) ending(runErr error, s summary) error {
 		return &exitError{code: ExitBudget}
 	case runErr != nil:
 		return runErr
-	case troubled > 0:
-		r.p.note("%s failed or parked: see `ypcrawl progress`, take them back with `ypcrawl reset`.", plural(troubled, "target"))
+	case s.Scope.troubled() > 0:
+		r.p.note("%s: `ypcrawl progress` tells why, %s.", r.trouble(s.Scope), cure(s.Scope))
 		return &exitError{code: ExitFailures}
 	}
 	return nil
 }
 
-func (r *run) print(s summary) error {
-	if r.c.Bool("json") {
+// trouble counts what did not go well: "2 targets failed, 1 parked".
+func (r *run) trouble(s selected) string {
+	text := ""
+	for _, part := range []struct {
+		n    int64
+		word string
+	}{{s.Failed, "failed"}, {s.Parked, "parked"}, {s.Stuck, "stuck"}} {
+		switch {
+		case part.n == 0:
+		case text == "":
+			text = plural(part.n, "target") + " " + part.word
+		default:
+			text += fmt.Sprintf(", %s %s", thousands(part.n), part.word)
+		}
+	}
+	return text
+}
+
+// cure is the command that takes back all that is in trouble.
+func cure(s selected) string {
+	statuses := ""
+	for _, part := range []struct {
+		n      int64
+		status yp.Status
+	}{{s.Failed, yp.Failed}, {s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}} {
+		if part.n > 0 {
+			statuses += " " + string(part.status)
+		}
+	}
+	if statuses == " "+string(yp.Failed) {
+		return "`ypcrawl reset` takes them back"
+	}
+	return "`ypcrawl reset --status" + statuses + "` takes them back"
+}
+
+func (r *run) print(s summary, runErr error) error {
+	switch {
+	case r.c.Bool("json"):
 		return writeJSON(r.p.Out, s)
-	}
-	if r.c.Bool("quiet") {
+	case r.c.Bool("quiet"), s.Outcome == string(checkpoint.OutcomeError) && s.Pages == 0:
 		return nil
+	case runErr == nil && s.Targets == 0 && s.Pages == 0:
+		_, err := fmt.Fprintf(r.p.Out, "Nothing left to do: %s of %s done.\n", thousands(s.Scope.Done), plural(s.Scope.Targets, "target"))
+		return errors.Join(err, r.printHolds(s.Database))
 	}
+	if err := r.printTable(s); err != nil {
+		return err
+	}
+	return r.printHolds(s.Database)
+}
+
+func (r *run) printTable(s summary) error {
 	t := newTable("", "this run", "in all")
 	t.row("targets done", s.Done, s.Scope.Done)
-	t.row("targets failed", s.Failed, s.Scope.Failed)
-	t.row("targets parked", s.Parked, s.Scope.Parked)
+	for _, part := range []struct {
+		name     string
+		now, all int64
+	}{{"targets failed", s.Failed, s.Scope.Failed}, {"targets parked", s.Parked, s.Scope.Parked}} {
+		if part.now+part.all > 0 {
+			t.row(part.name, part.now, part.all)
+		}
+	}
 	if s.Scope.Stuck > 0 {
 		t.row("targets stuck", "", s.Scope.Stuck)
 	}
-	t.row("targets to do", "", s.Scope.Planned+s.Scope.InProgress)
+	t.row("targets to do", "", s.Scope.toDo())
 	t.row("pages", s.Pages, s.Scope.Pages)
 	t.row("requests", s.Requests, "")
-	t.row("listings new", s.New, "")
-	t.row("listings changed", s.Changed, "")
-	t.row("companies new", s.Companies, "")
-	t.row("time", lasting(s.Elapsed), "")
-	if s.Seconds > 0 {
+	t.row("new listings", s.New, "")
+	if s.Changed > 0 {
+		t.row("changed listings", s.Changed, "")
+	}
+	t.row("new companies", s.Companies, "")
+	t.row("time", took(s.Elapsed), "")
+	if s.Seconds > 0 && s.Pages > 0 {
 		t.row("pages/s", fmt.Sprintf("%.1f", float64(s.Pages)/s.Seconds), "")
 	}
 	return t.flush(&r.p.Streams, r.p.Out)
 }
 
-// commandLine is what was typed, quoted for a shell, without secrets.
-func (p *Program) commandLine() string {
-	words := make([]string, len(p.args))
-	for i, a := range p.args {
-		words[i] = shellQuote(yp.Clean(redactURL(a)))
-	}
-	return strings.Join(words, " ")
+func (r *run) printHolds(d contained) error {
+	_, err := fmt.Fprintf(r.p.Out, "%s holds %s of %s.\n", yp.Printable(d.Path), plural(d.Listings, "listing"), plural(d.Companies, "company"))
+	return err
 }
 
-// shellQuote quotes a word for sh unless it is plain.
-func shellQuote(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
+// took writes how long something took; a short time with its tenths.
+func took(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%.1fs", d.Seconds())
 	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return lasting(d)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -13,16 +14,17 @@ const maxRecoveries = yp.MaxRecoveries
 
 func (p *Program) resetCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "reset",
-		Usage: "Take FAILED (or STUCK, PARKED) targets back to PLANNED; pages done are kept",
+		Name:        "reset",
+		Usage:       "Take FAILED (or STUCK, PARKED) targets back to PLANNED; pages done are kept",
+		Description: "Shows how many there are and asks before it does. The next run crawls them.",
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "status", Usage: "`STATUS` to take back: FAILED, STUCK, PARKED (default: FAILED)"},
-			&cli.StringFlag{Name: "error", Usage: "only targets whose last error has this `CODE`, TIMEOUT say"},
-			&cli.IntFlag{Name: "max-attempts", Usage: "only targets with at most so many `ATTEMPTS`"},
-			&cli.GenericFlag{Name: "older-than", Value: ageValue(0), Usage: "only targets that ended longer than `TIME` ago: 2d, 36h"},
+			list("status", "`STATUS...` to take back: FAILED, STUCK, PARKED", "FAILED"),
+			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only targets whose last error has this `CODE`, TIMEOUT say"},
+			&cli.IntFlag{Name: "max-attempts", DefaultText: "any", Usage: "only targets with at most so many `ATTEMPTS`"},
+			&cli.GenericFlag{Name: "older-than", Value: ageValue(0), DefaultText: "any", Usage: "only targets that ended longer than `TIME` ago: 2d, 36h"},
 			&cli.BoolFlag{Name: "from-page-1", Usage: "forget the pages done and crawl them again"},
 			statesFlag(),
-			&cli.StringFlag{Name: "source", Usage: "only this `SOURCE` (default: all)"},
+			onlySourceFlag(),
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "only count"},
 			jsonFlag(),
@@ -48,7 +50,11 @@ func (p *Program) reset(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if n == 0 || c.Bool("dry-run") {
+	if n == 0 {
+		err := p.adviseReset(c, k, r)
+		return errors.Join(p.printReset(c, n, 0), err)
+	}
+	if c.Bool("dry-run") {
 		return p.printReset(c, n, 0)
 	}
 	question := fmt.Sprintf("Take %s back to PLANNED?", plural(n, "target"))
@@ -68,6 +74,24 @@ func (p *Program) reset(c *cli.Context) error {
 		return err
 	}
 	return p.printReset(c, n, done)
+}
+
+// adviseReset tells somebody who selected nothing what there is to select.
+func (p *Program) adviseReset(c *cli.Context, k *checkpoint.Keeper, r checkpoint.Reset) error {
+	now, err := k.Count(c.Context, r.Scope)
+	if err != nil {
+		return err
+	}
+	p.note("No target matches. There are %d FAILED, %d STUCK and %d PARKED ones%s; choose with --status.",
+		now.Failed, now.Stuck, now.Parked, within(r.Scope))
+	return nil
+}
+
+func within(s checkpoint.Scope) string {
+	if len(s.States) == 0 && s.SourceID == 0 {
+		return ""
+	}
+	return " in the states and the source named"
 }
 
 func resetOf(c *cli.Context) (r checkpoint.Reset, err error) {

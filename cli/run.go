@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
@@ -22,11 +24,10 @@ import (
 func (p *Program) runCommand() *cli.Command {
 	flags := append(sourceFlags(), selectFlags()...)
 	return &cli.Command{
-		Name:  "run",
-		Usage: "Crawl: plan what is new, go on where the last run ended, until all due work is done",
-		Description: "Typing the same command again always resumes. Ctrl-C finishes the pages in hand and stops;\n" +
-			"a second Ctrl-C ends at once, equally safe.",
-		Flags: append(flags, runFlags()...),
+		Name:        "run",
+		Usage:       "Crawl: plan what is new, go on where the last run ended, until all due work is done",
+		Description: runDescription,
+		Flags:       append(flags, runFlags()...),
 		Action: func(c *cli.Context) error {
 			r, err := p.newRun(c)
 			if err != nil {
@@ -37,27 +38,62 @@ func (p *Program) runCommand() *cli.Command {
 	}
 }
 
+const runDescription = `Typing the same command again always resumes. Ctrl-C finishes the pages in hand and stops;
+a second Ctrl-C ends at once, equally safe.
+
+Without --states all states of the source are meant. For yellowpages that is about 159,000
+targets, a week's work at the default pace: --dry-run tells before anything is asked of a site.
+Listings go into --db, and are logged in --wal-dir first.
+
+Exit codes: 0 all due work done · 3 some targets failed or parked · 4 a budget is used up, resumable ·
+11 another run holds the database (--exclusive) · 130 interrupted, resumable · 1 error · 2 usage`
+
 func runFlags() []cli.Flag {
+	flags := paceFlags()
+	flags = append(flags, budgetFlags()...)
+	flags = append(flags, keepFlags()...)
+	return append(
+		flags,
+		&cli.BoolFlag{Name: "exclusive", Usage: "be the only run on this database, or exit 11"},
+		&cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print what it would cost"},
+		jsonFlag(),
+	)
+}
+
+// paceFlags say how fast and under which name a site is asked.
+func paceFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "workers", Value: 5, Usage: "`WORKERS` that crawl at once"},
 		delayFlag(),
 		&cli.IntFlag{Name: "concurrency-per-host", Value: 5, Usage: "`REQUESTS` in flight to a host at most"},
 		&cli.IntFlag{Name: "max-per-state", Value: 5, Usage: "`TARGETS` of a state in progress at once"},
-		&cli.StringFlag{Name: "robots", Value: "obey", Usage: "robots.txt: obey or ignore"},
+		&cli.StringFlag{Name: "robots", Value: "obey", Usage: "`RULE` for robots.txt: obey or ignore"},
 		&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
-		&cli.DurationFlag{Name: "timeout", Value: fetch.DefaultTimeout, Usage: "`TIME` for one request, its body included"},
-		&cli.GenericFlag{Name: "linger", Value: minutesValue(5 * time.Minute), Usage: "wait `MINUTES` for targets that fall due so soon; 0 for cron"},
-		&cli.GenericFlag{Name: "max-duration", Value: minutesValue(0), Usage: "end after `MINUTES` (or 2h), resumable (default: none)"},
-		&cli.Int64Flag{Name: "max-requests", Usage: "end after `REQUESTS` for pages, resumable (default: none)"},
-		&cli.IntFlag{Name: "max-targets", Usage: "end after `TARGETS`, resumable (default: none)"},
-		&cli.StringSliceFlag{Name: "allow-categories", Usage: "keep only listings that show one of these `CATEGORIES`"},
-		&cli.StringSliceFlag{Name: "block-categories", Usage: "leave out listings that show one of these `CATEGORIES`"},
-		&cli.StringSliceFlag{Name: "block-words", Usage: "leave out listings with one of these `WORDS` in their name"},
-		&cli.IntFlag{Name: "min-score", Usage: "leave out listings less complete than `SCORE` (0-100)"},
+		&cli.GenericFlag{Name: "request-timeout", Value: ageValue(fetch.DefaultTimeout), Usage: "`TIME` for one request, its body included"},
+		&cli.GenericFlag{
+			Name: "linger", Value: minutesValue(5 * time.Minute),
+			Usage: "wait for failed targets that fall due within `MINUTES` (or 2h); 0 for cron",
+		},
+	}
+}
+
+// budgetFlags end a run early.
+func budgetFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.GenericFlag{Name: "max-duration", Value: minutesValue(0), DefaultText: "no limit", Usage: "end after `MINUTES` (or 2h), resumable"},
+		&cli.Int64Flag{Name: "max-requests", DefaultText: "no limit", Usage: "end after `REQUESTS` for pages, resumable"},
+		&cli.IntFlag{Name: "max-targets", DefaultText: "no limit", Usage: "end after `TARGETS`, resumable"},
+	}
+}
+
+// keepFlags choose the listings that are kept.
+func keepFlags() []cli.Flag {
+	return []cli.Flag{
+		list("allow-categories", "keep only listings that show one of these: `CATEGORY...`", "all"),
+		list("block-categories", "leave out listings that show one of these: `CATEGORY...`", "none"),
+		list("block-words", "leave out listings with one of these in their name: `WORD...`", "none"),
+		&cli.IntFlag{Name: "min-score", Usage: "leave out listings less complete than `SCORE` (0 to 100)"},
 		&cli.BoolFlag{Name: "include-sponsored", Usage: "keep ads too"},
-		&cli.BoolFlag{Name: "exclusive", Usage: "be the only run on this database, or exit 11"},
-		&cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print what it would cost"},
-		jsonFlag(),
 	}
 }
 
@@ -77,11 +113,15 @@ type run struct {
 	before checkpoint.Counts
 }
 
+// echoed is the room left behind the bar for the "^C" that a terminal shows: on
+// a full line it would wrap, and the bar be drawn twice.
+const echoed = 2
+
 // newRun checks all that was typed, before anything is touched.
 func (p *Program) newRun(c *cli.Context) (*run, error) {
 	r := &run{p: p, c: c}
 	r.display = NewDisplay(DisplayConfig{
-		Out: p.Err, Live: p.live(p.Err), Quiet: c.Bool("quiet"), Width: func() int { return widthOf(p.Err) },
+		Out: p.Err, Live: p.live(p.Err), Quiet: c.Bool("quiet"), Width: func() int { return widthOf(p.Err) - echoed },
 	})
 	var err error
 	if r.log, err = p.logger(c, r.display.Writer()); err != nil {
@@ -100,24 +140,36 @@ func (p *Program) newRun(c *cli.Context) (*run, error) {
 func checkRunFlags(c *cli.Context) error {
 	for _, f := range []struct {
 		name     string
-		min, max int64
+		min, max int
 	}{
 		{"workers", 1, 1024},
 		{"concurrency-per-host", 1, 1024},
-		{"max-per-state", 1, 1 << 20},
-		{"max-requests", 0, 1 << 62},
+		{"max-per-state", 1, 1_000_000},
 		{"min-score", 0, 100},
 	} {
-		v := int64(c.Int(f.name))
-		if f.name == "max-requests" {
-			v = c.Int64(f.name)
+		if v := c.Int(f.name); v < f.min || v > f.max {
+			return Usagef("--%s %d: want a number from %s to %s", f.name, v, thousands(int64(f.min)), thousands(int64(f.max)))
 		}
-		if v < f.min || v > f.max {
-			return Usagef("--%s %d: want a number from %d to %d", f.name, v, f.min, f.max)
-		}
+	}
+	if v := c.Int64("max-requests"); v < 0 {
+		return Usagef("--max-requests %d: want a number from 1 up, or 0 for no limit", v)
+	}
+	if timeOf(c, "request-timeout") <= 0 {
+		return Usagef("--request-timeout: want more than 0, 30s say: a site that never answers would hold a worker for ever")
 	}
 	if r := c.String("robots"); r != "obey" && r != "ignore" {
 		return Usagef("--robots %q: want obey or ignore", r)
+	}
+	return checkUserAgent(c.String("user-agent"))
+}
+
+// checkUserAgent refuses what no request can carry.
+func checkUserAgent(s string) error {
+	if strings.TrimSpace(s) == "" {
+		return Usagef("--user-agent is empty: say who you are, \"acme-research (+https://acme.example/crawling)\" say")
+	}
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		return Usagef("--user-agent %q: a header can't hold control characters", s)
 	}
 	return nil
 }
@@ -125,6 +177,9 @@ func checkRunFlags(c *cli.Context) error {
 func (r *run) do(ctx context.Context) (err error) {
 	if r.c.Bool("dry-run") {
 		return r.p.dryRun(r.c, r.src, r.resolved, r.sel.MaxTargets)
+	}
+	if err := checkLogFolder(r.c.String("wal-dir")); err != nil {
+		return err
 	}
 	if r.keeper, err = r.p.open(r.c, create); err != nil {
 		return err
@@ -142,6 +197,27 @@ func (r *run) do(ctx context.Context) (err error) {
 		return err
 	}
 	return r.crawl(ctx)
+}
+
+// checkLogFolder finds out before anything is planned or asked of a site
+// whether the logs can be written.
+func checkLogFolder(dir string) error {
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		err = tryWrite(dir)
+	}
+	if err != nil {
+		return fmt.Errorf("the folder of the write-ahead logs can't be written: %w: name another one with --wal-dir", err)
+	}
+	return nil
+}
+
+func tryWrite(dir string) error {
+	f, err := os.CreateTemp(dir, ".writable-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // checkUpTo is the size up to which a database is checked at every start; a
@@ -186,6 +262,7 @@ func (r *run) prepare(ctx context.Context, id int64) error {
 	if err := r.keeper.SweepLocks(); err != nil {
 		r.log.Warn().Err(err).Msg("old lock files stay")
 	}
+	r.warnOfAll()
 	plan, err := r.keeper.Plan(ctx, r.resolved.Plan(id, 0))
 	if err != nil {
 		return err
@@ -201,6 +278,20 @@ func (r *run) prepare(ctx context.Context, id int64) error {
 	}
 	r.before, err = r.keeper.Count(ctx, r.scope)
 	return err
+}
+
+// warnOfAll tells somebody who named no states what that means.
+func (r *run) warnOfAll() {
+	if len(r.sel.States) > 0 || len(r.sel.Cities) > 0 {
+		return
+	}
+	shortest, longest := pace(r.c, r.src)
+	e := r.resolved.Estimate(extent(r.src), 0, (shortest+longest)/2)
+	log := r.log.Info().Int("targets", e.Targets)
+	if e.Time > 0 {
+		log = log.Str("at_this_pace", lasting(e.Time))
+	}
+	log.Msgf("no --states: all %d states are crawled; Ctrl-C stops, --states CA narrows, --dry-run tells the cost", len(r.resolved.States))
 }
 
 // crawl runs the engine with the display beside it, and tells how it went.
@@ -219,11 +310,20 @@ func (r *run) crawl(ctx context.Context) error {
 	watch.start()
 	err := engine.Run(context.WithoutCancel(ctx))
 	watch.stop()
+	if errors.Is(err, crawl.ErrBudget) && r.throughWith(ctx) {
+		err = nil // the budget was just enough
+	}
 	stats := engine.Stats()
 	if ferr := r.row.Finish(ctx, outcomeOf(err), stats.Requests); ferr != nil && err == nil {
 		err = ferr
 	}
 	return r.report(stats, err)
+}
+
+// throughWith tells whether nothing is left to do.
+func (r *run) throughWith(ctx context.Context) bool {
+	now, err := r.keeper.Count(context.WithoutCancel(ctx), r.scope)
+	return err == nil && now.Planned+now.InProgress == 0
 }
 
 func outcomeOf(err error) checkpoint.Outcome {
@@ -243,7 +343,7 @@ func (r *run) fetchConfig(observe func(fetch.Observation)) fetch.Config {
 	inFlight := r.c.Int("concurrency-per-host")
 	return fetch.Config{
 		UserAgent: r.c.String("user-agent"), DelayMin: shortest, DelayMax: longest, ConcurrencyPerHost: inFlight,
-		Timeout: r.c.Duration("timeout"), IgnoreRobots: r.c.String("robots") == "ignore", Logger: r.log, Observe: observe,
+		Timeout: timeOf(r.c, "request-timeout"), IgnoreRobots: r.c.String("robots") == "ignore", Logger: r.log, Observe: observe,
 	}
 }
 

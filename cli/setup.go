@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -58,28 +57,51 @@ func (p *Program) logger(c *cli.Context, w io.Writer) (zerolog.Logger, error) {
 	}
 	switch c.String("log-format") {
 	case "json":
+		w = escapingWriter{w}
 	case "text":
-		w = zerolog.ConsoleWriter{Out: w, NoColor: !p.color(p.Err), TimeFormat: "15:04:05"}
+		w = p.console(w)
 	default:
 		return zerolog.Nop(), Usagef("--log-format %q: want text or json", c.String("log-format"))
 	}
 	return zerolog.New(w).Level(level).With().Timestamp().Logger(), nil
 }
 
+// console writes log lines for people: what happened to what first, and no
+// component, which says nothing to them. Control characters in values are quoted.
+func (p *Program) console(w io.Writer) io.Writer {
+	return zerolog.ConsoleWriter{
+		Out: w, NoColor: !p.color(p.Err), TimeFormat: "15:04:05",
+		FieldsExclude: []string{"component"},
+		FieldsOrder:   []string{"percent", "targets", "city", "state", "category", "error_code", "reason"},
+	}
+}
+
+// escapingWriter keeps JSON log lines from acting on a terminal: encoding
+// leaves bidi overrides and C1 controls as they are.
+type escapingWriter struct{ w io.Writer }
+
+// Write implements io.Writer.
+func (e escapingWriter) Write(line []byte) (int, error) {
+	if _, err := e.w.Write(escapeControls(line)); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
+
 func statesFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "states", Aliases: []string{"s"}, Usage: "`STATES` by code or name: --states CA TX (default: all)"}
+	return list("states", "`STATE...` by code or name: --states CA TX", "all", "s")
 }
 
 func jsonFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "json", Usage: "print JSON"}
+	return &cli.BoolFlag{Name: "json", Usage: "print JSON to stdout"}
 }
 
 // sourceFlags choose a source.
 func sourceFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "source", Value: "yellowpages", Usage: "built-in `SOURCE`: " + strings.Join(site.Builtins(), ", ")},
-		&cli.StringFlag{Name: "source-file", Usage: "definition `FILE` of a source of your own (YAML), instead of --source"},
-		&cli.StringFlag{Name: "base-url", Usage: "`URL` of the source's site, instead of the one it names"},
+		&cli.StringFlag{Name: "source-file", DefaultText: "none", Usage: "definition `FILE` of a source of your own (YAML), instead of --source"},
+		&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` of the site, instead of the one that the source names"},
 	}
 }
 
@@ -87,17 +109,23 @@ func sourceFlags() []cli.Flag {
 func selectFlags() []cli.Flag {
 	return []cli.Flag{
 		statesFlag(),
-		&cli.StringSliceFlag{Name: "cities", Usage: "`CITIES` of those states only: --cities Austin \"El Paso\" (default: all)"},
-		&cli.StringSliceFlag{Name: "categories", Usage: "`CATEGORIES` to search for (default: the source's own, or ten common ones)"},
+		list("cities", "`CITY...` of those states only: --cities Austin \"El Paso\"", "all"),
+		list("categories", "`CATEGORY...` to search for", "the source's own, or ten common ones"),
 		&cli.BoolFlag{Name: "any-category", Usage: "take categories that are not known as they are typed"},
 		&cli.IntFlag{Name: "min-population", Usage: "leave out places with fewer `PEOPLE`"},
-		&cli.IntFlag{Name: "max-cities", Usage: "only the `N` largest places of each state (default: all)"},
-		&cli.GenericFlag{Name: "max-pages", Value: &pagesValue{}, Usage: "`PAGES` of each target, or all (default: 3, 2 or 1 by the place's size)"},
+		&cli.IntFlag{Name: "max-cities", DefaultText: "all", Usage: "only the `N` largest places of each state"},
+		&cli.GenericFlag{
+			Name: "max-pages", Value: &pagesValue{}, DefaultText: "3, 2 or 1 by the place's size",
+			Usage: "`PAGES` of each target, or all",
+		},
 	}
 }
 
 func delayFlag() cli.Flag {
-	return &cli.GenericFlag{Name: "delay", Value: &delayValue{}, Usage: "`TIME` between two requests to a host: 2s, 1s-3s or 0 (default: the source's, 2s; none for the demo)"}
+	return &cli.GenericFlag{
+		Name: "delay", Value: &delayValue{}, DefaultText: "the source's: 2s, none for the demo",
+		Usage: "`TIME` between two requests to a host: 2s, 1s-3s or 0",
+	}
 }
 
 // source loads the source that the flags name.
@@ -110,31 +138,71 @@ func (p *Program) source(c *cli.Context) (*site.Source, error) {
 	if raw == "" {
 		return src, nil
 	}
-	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, Usagef("--base-url %q: want a web address like https://www.example.com", yp.Printable(raw))
+	u, err := baseURL(raw)
+	if err != nil {
+		return nil, err
 	}
 	return src.WithBaseURL(u), nil
+}
+
+// baseURL reads --base-url. Its host and path are all that pages are found by;
+// a password in it would end up in the database, the logs and every error.
+func baseURL(raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+		return nil, Usagef("--base-url %q: want a web address like https://www.example.com", redactURL(raw))
+	case u.User != nil:
+		return nil, Usagef("--base-url %q: leave user and password out, they would be stored with every page", redactURL(raw))
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, Usagef("--base-url %q: leave out what stands behind ? and #, the source's URL templates add their own", raw)
+	}
+	return u, nil
 }
 
 func loadSource(c *cli.Context) (*site.Source, error) {
 	path := c.String("source-file")
 	if path == "" {
-		src, err := site.Builtin(c.String("source"))
-		if err != nil {
-			return nil, Usagef("--source: %w; a source of your own goes with --source-file", err)
-		}
-		return src, nil
+		return builtin("--source ", c.String("source"))
 	}
-	text, err := os.ReadFile(path)
+	src, err := readSource(path)
 	if err != nil {
-		return nil, fmt.Errorf("read source definition: %w", err)
-	}
-	src, err := site.Parse(filepath.Base(path), text)
-	if err != nil {
-		return nil, &exitError{code: ExitUsage, err: err}
+		return nil, Usagef("--source-file: %w", err)
 	}
 	return src, nil
+}
+
+// builtin returns a built-in source; what says where its name was typed.
+func builtin(what, name string) (*site.Source, error) {
+	src, err := site.Builtin(name)
+	if err == nil {
+		return src, nil
+	}
+	hint := "there are " + strings.Join(site.Builtins(), " and ")
+	if near, ok := yp.Nearest(name, site.Builtins()); ok {
+		hint = "did you mean " + near + "?"
+	}
+	return nil, Usagef("%sunknown source %q: %s (a definition of your own goes with --source-file)", what, name, hint)
+}
+
+// maxDefinition bounds a definition file: a wrong path may name anything.
+const maxDefinition = 1 << 20
+
+// readSource reads a definition file. Its errors name the file as it was typed.
+func readSource(path string) (*site.Source, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	text, err := io.ReadAll(io.LimitReader(f, maxDefinition+1))
+	if err == nil && len(text) > maxDefinition {
+		err = fmt.Errorf("%s is larger than 1 MiB: no source definition", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return site.Parse(path, text)
 }
 
 func extent(src *site.Source) discover.Source {
@@ -144,7 +212,7 @@ func extent(src *site.Source) discover.Source {
 // selection reads selectFlags.
 func selection(c *cli.Context) (discover.Selection, error) {
 	sel := discover.Selection{
-		States: c.StringSlice("states"), Cities: SplitList(c.StringSlice("cities")), Categories: SplitList(c.StringSlice("categories")),
+		States: c.StringSlice("states"), Cities: cityList(c.StringSlice("cities")), Categories: SplitList(c.StringSlice("categories")),
 		AnyCategory: c.Bool("any-category"), MinPopulation: c.Int("min-population"), MaxPages: pagesOf(c, "max-pages"),
 		MaxTargets: c.Int("max-targets"), MaxCities: c.Int("max-cities"),
 	}

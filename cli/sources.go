@@ -3,8 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -70,7 +68,11 @@ func (p *Program) sourcesList(c *cli.Context) error {
 func (p *Program) printSources(rows []sourceRow) error {
 	t := newTable("source", "base URL", "delay", "pages at most", "example")
 	for _, r := range rows {
-		t.row(r.Name, r.BaseURL, r.Delay, r.PageCap, r.Example)
+		pages := "no cap"
+		if r.PageCap > 0 {
+			pages = thousands(int64(r.PageCap))
+		}
+		t.row(r.Name, r.BaseURL, r.Delay, pages, r.Example)
 	}
 	return t.flush(&p.Streams, p.Out)
 }
@@ -79,9 +81,9 @@ func (p *Program) sourcesShow(c *cli.Context) error {
 	if c.Args().Len() != 1 {
 		return Usagef("want the name of one source; see `ypcrawl sources list`")
 	}
-	s, err := site.Builtin(c.Args().First())
+	s, err := builtin("", c.Args().First())
 	if err != nil {
-		return Usagef("%w", err)
+		return err
 	}
 	_, err = p.Out.Write(s.YAML())
 	return err
@@ -94,7 +96,7 @@ func (p *Program) sourcesCheck(c *cli.Context) error {
 	var errs []error
 	rows := []sourceRow{}
 	for _, path := range c.Args().Slice() {
-		s, err := checkSource(path)
+		s, err := readSource(path)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -111,13 +113,8 @@ func (p *Program) sourcesCheck(c *cli.Context) error {
 			return err
 		}
 	}
-	return errors.Join(errs...)
-}
-
-func checkSource(path string) (*site.Source, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
+	if len(errs) > 0 {
+		errs = append(errs, errors.New("`ypcrawl sources show yellowpages` prints a definition to compare with"))
 	}
-	return site.Parse(filepath.Base(path), text)
+	return errors.Join(errs...)
 }

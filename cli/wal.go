@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -23,7 +25,7 @@ func (p *Program) walCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "read", Usage: "Print events in order of time, as JSON lines or for people", ArgsUsage: "[FILE or FOLDER]",
-				Args: true, Flags: append(filterFlags(), &cli.IntFlag{Name: "limit", Usage: "print at most so many `EVENTS` (default: all)"}), Action: p.walRead,
+				Args: true, Flags: append(filterFlags(), &cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "print at most so many `EVENTS`"}), Action: p.walRead,
 			},
 			{
 				Name: "tail", Usage: "Print the last events, and follow what is written", ArgsUsage: "[FILE or FOLDER]",
@@ -44,7 +46,7 @@ func (p *Program) walCommand() *cli.Command {
 				Args: true, Flags: []cli.Flag{jsonFlag()}, Action: p.walCompress,
 			},
 			{
-				Name: "demo", Usage: "Write a small example log, to try the other commands on", ArgsUsage: "[FOLDER]",
+				Name: "demo", Usage: "Write a small example log into a new folder (wal-demo), to try the other commands on", ArgsUsage: "[FOLDER]",
 				Args: true, Action: p.walDemo,
 			},
 		},
@@ -53,25 +55,36 @@ func (p *Program) walCommand() *cli.Command {
 
 func filterFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "type", Usage: "only these `EVENTS`: page_complete target_error ..."},
-		&cli.StringSliceFlag{Name: "worker", Usage: "only these `WORKERS`: worker_0 or worker_0_pid_12345"},
+		list("type", "only these: `EVENT...` is page_complete, target_error ...", "all"),
+		list("worker", "only these: `WORKER...` is worker_0 or worker_0_pid_12345", "all"),
 		statesFlag(),
-		&cli.StringSliceFlag{Name: "categories", Usage: "only these `CATEGORIES`"},
-		&cli.GenericFlag{Name: "newer-than", Value: ageValue(0), Usage: "only events younger than `TIME`: 2d, 36h (default: all)"},
+		list("categories", "only these: `CATEGORY...`", "all"),
+		&cli.GenericFlag{Name: "newer-than", Value: ageValue(0), DefaultText: "any age", Usage: "only events younger than `TIME`: 2d, 36h"},
 		&cli.BoolFlag{Name: "no-listings", Usage: "leave the listings out"},
-		jsonFlag(),
+		&cli.BoolFlag{Name: "json", Usage: "print JSON lines on a terminal too; elsewhere it is always JSON"},
 	}
 }
 
-// walPath is the argument, or the folder of --wal-dir.
+// walPath is the argument, or the folder of --wal-dir. It must be there.
 func walPath(c *cli.Context) (string, error) {
+	path, err := walArg(c, c.String("wal-dir"))
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("there are no logs at %s: start a crawl with `ypcrawl run`, or name the file or folder", path)
+	}
+	return path, nil
+}
+
+func walArg(c *cli.Context, otherwise string) (string, error) {
 	switch c.Args().Len() {
 	case 0:
-		return c.String("wal-dir"), nil
+		return otherwise, nil
 	case 1:
 		return c.Args().First(), nil
 	}
-	return "", Usagef("want one file or folder, got %d", c.Args().Len())
+	return "", Usagef("want one file or folder, got %d; see '%s --help'", c.Args().Len(), c.Command.HelpName)
 }
 
 func walOptions(c *cli.Context) (path string, opts wal.Options, err error) {
@@ -146,7 +159,7 @@ func (ep *eventPrinter) end() error {
 		return err
 	}
 	if ep.bad > 0 {
-		return fmt.Errorf("%s could not be read; the rest was", plural(ep.bad, "place"))
+		return damaged(ep.bad)
 	}
 	return nil
 }
@@ -161,6 +174,9 @@ func (p *Program) walRead(c *cli.Context) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
+	if c.Int("limit") < 0 {
+		return Usagef("--limit %d: want a number from 1 up", c.Int("limit"))
+	}
 	ep := p.events(c)
 	n := 0
 	for e, err := range r.Events() {
@@ -172,11 +188,15 @@ func (p *Program) walRead(c *cli.Context) error {
 		}
 		n++
 	}
+	p.noteTorn(r)
+	return ep.end()
+}
+
+func (p *Program) noteTorn(r *wal.Reader) {
 	for _, t := range r.Torn() {
 		p.note("ypcrawl: %s ends in the middle of a line (%d bytes at offset %d): a write was cut off there; nothing before it is lost",
 			yp.Printable(t.File), t.Bytes, t.Offset)
 	}
-	return ep.end()
 }
 
 func (p *Program) walTail(c *cli.Context) error {
@@ -185,7 +205,7 @@ func (p *Program) walTail(c *cli.Context) error {
 		return err
 	}
 	if c.Int("n") < 0 {
-		return Usagef("--n %d: want a number from 0 up", c.Int("n"))
+		return Usagef("-n %d: want a number from 0 up", c.Int("n"))
 	}
 	ep := p.events(c)
 	if !c.Bool("follow") {
@@ -265,12 +285,26 @@ func (p *Program) walReplay(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	p.noteTorn(r)
+	return p.printReplay(c, out)
+}
+
+func (p *Program) printReplay(c *cli.Context, out checkpoint.Replayed) (err error) {
 	if c.Bool("json") {
-		return writeJSON(p.Out, out)
+		err = writeJSON(p.Out, out)
+	} else {
+		_, err = fmt.Fprintf(p.Out, "%s, %s, %s met, %s new in %s\n", plural(out.Targets, "target"), plural(out.Pages, "page"),
+			plural(out.Listings, "listing"), thousands(int64(out.New)), yp.Printable(c.String("db")))
 	}
-	_, err = fmt.Fprintf(p.Out, "%s, %s, %s met, %s new; %d damaged\n", plural(out.Targets, "target"), plural(out.Pages, "page"),
-		plural(out.Listings, "listing"), thousands(int64(out.New)), out.Damaged)
+	if err == nil && out.Damaged > 0 {
+		err = damaged(out.Damaged)
+	}
 	return err
+}
+
+// damaged is how reading ends when not all could be read.
+func damaged(places int) error {
+	return fmt.Errorf("%s could not be read; the rest was", plural(places, "place"))
 }
 
 func baseURLOf(source string) string {
@@ -310,16 +344,24 @@ func (p *Program) walCompress(c *cli.Context) error {
 }
 
 // walDemo writes what a worker that crawled two pages and then died would
-// leave, its torn last line included.
+// leave, its torn last line included. Never among logs of a crawl: their replay
+// would take the example's businesses for real.
 func (p *Program) walDemo(c *cli.Context) error {
-	dir, err := walPath(c)
+	dir, err := walArg(c, "wal-demo")
 	if err != nil {
 		return err
+	}
+	if there, err := os.ReadDir(dir); len(there) > 0 {
+		return fmt.Errorf("%s is not empty: name another folder for the example", dir)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("write an example log: %w", err)
 	}
 	path, err := wal.WriteExample(dir, time.Now)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(p.Out, yp.Printable(path))
+	if _, err = fmt.Fprintln(p.Out, yp.Printable(path)); err == nil {
+		p.note("Try:  ypcrawl wal read %s", shellLine([]string{dir}))
+	}
 	return err
 }

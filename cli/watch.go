@@ -2,8 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
+	"github.com/rs/zerolog"
+
+	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
 )
@@ -17,6 +21,7 @@ type watcher struct {
 	pace   pacemaker
 	quit   chan struct{}
 	done   chan struct{}
+	brief  atomic.Bool // the run is over before its first line of progress was due
 }
 
 func newWatcher(r *run, engine *crawl.Engine, client *fetch.Client) *watcher {
@@ -25,7 +30,9 @@ func newWatcher(r *run, engine *crawl.Engine, client *fetch.Client) *watcher {
 	w.base = Snapshot{
 		TargetsTotal: b.Targets, TargetsDone: b.Done, TargetsFailed: b.Failed + b.Parked + b.Stuck, PagesDone: b.Pages,
 	}
-	if p, err := r.keeper.Progress(r.c.Context, r.scope); err == nil {
+	// All that the database holds: counted by state, a company moves from one
+	// to another when its listings are merged, and the bar would jump back.
+	if p, err := r.keeper.Progress(r.c.Context, checkpoint.Scope{}); err == nil {
 		w.base.Listings, w.base.Companies = p.Overall.Listings, p.Overall.Companies
 	}
 	return w
@@ -35,7 +42,7 @@ func newWatcher(r *run, engine *crawl.Engine, client *fetch.Client) *watcher {
 const redrawEvery = 200 * time.Millisecond
 
 func (w *watcher) start() {
-	w.r.display.Start(w.r.log, w.snapshot())
+	w.r.display.Start(w.progressLog(), w.snapshot())
 	go func() {
 		defer close(w.done)
 		t := time.NewTicker(redrawEvery)
@@ -51,10 +58,22 @@ func (w *watcher) start() {
 	}()
 }
 
+// progressLog is where lines of progress go. A run shorter than the time
+// between two of them has its summary, which says the same.
+func (w *watcher) progressLog() zerolog.Logger {
+	return w.r.log.Hook(zerolog.HookFunc(func(e *zerolog.Event, _ zerolog.Level, _ string) {
+		if w.brief.Load() {
+			e.Discard()
+		}
+	}))
+}
+
 func (w *watcher) stop() {
 	close(w.quit)
 	<-w.done
-	w.r.display.Update(w.snapshot())
+	last := w.snapshot()
+	w.brief.Store(last.Elapsed < defaultTick)
+	w.r.display.Update(last)
 	w.r.display.Stop()
 }
 
