@@ -138,9 +138,10 @@ CREATE INDEX targets_troubled ON targets (status, last_error_code, state) WHERE 
 
 -- The de-duplicated business. Its fields come from its lead listing (the one with the
 -- smallest source and id), its website is the smallest of its listings': so they do not
--- depend on the order in which pages came.
+-- depend on the order in which pages came. A number once given is never given
+-- again, so what was exported yesterday is no other business today.
 CREATE TABLE companies (
-    id            INTEGER PRIMARY KEY,
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
     name          TEXT NOT NULL,
     website       TEXT,
     domain        TEXT,

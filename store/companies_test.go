@@ -1,0 +1,164 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"ypcrawl/yp"
+)
+
+// few values, so that keys collide; and odd ones, so that their way through JSON
+// and SQL is tried.
+var (
+	someNames  = []string{"Acme Plumbing", "ACME Plumbing, LLC", "Bob & Sons", "Bob and Sons", `Qu"o'te\s`, "Café Ünï ✓ 日本", "a\u2028b", "<i>&amp;"}
+	somePhones = []string{"", "+13105550101", "+13105550102", "+13105550103"}
+	someSites  = []string{"", "https://acme.com", "https://bob.com/x%22y", "https://acme.com/menu", "https://facebook.com/acme", "https://zed.org"}
+	someStreet = []string{"", "12 Main Street", "12 Main St", `9 "Q" \ Ave`}
+	someStates = []string{"", "CA", "TX"}
+)
+
+// drawMaster draws all that is to be known of a listing.
+func drawMaster(rt *rapid.T, id string) yp.Listing {
+	l := yp.Listing{
+		ID: id, Name: rapid.SampledFrom(someNames).Draw(rt, "name"), PhoneE164: rapid.SampledFrom(somePhones).Draw(rt, "phone"),
+		Website: rapid.SampledFrom(someSites).Draw(rt, "site"), Street: rapid.SampledFrom(someStreet).Draw(rt, "street"),
+		State: rapid.SampledFrom(someStates).Draw(rt, "state"),
+	}
+	if w, ok := yp.CanonicalWebsite(l.Website); ok {
+		l.Website, l.Domain, l.WebsiteURL = w.URL, w.Domain, l.Website
+	}
+	if l.Street != "" {
+		l.PostalCode = rapid.SampledFrom([]string{"", "90210", "90210-1234", "78701"}).Draw(rt, "zip")
+	}
+	l.Phone = l.PhoneE164
+	return l
+}
+
+// drawPart leaves out some of what is known: what one page says.
+func drawPart(rt *rapid.T, l yp.Listing) yp.Listing {
+	drop := rapid.IntRange(0, 31).Draw(rt, "drop")
+	if drop&1 != 0 {
+		l.Phone, l.PhoneE164 = "", ""
+	}
+	if drop&2 != 0 {
+		l.Website, l.WebsiteURL, l.Domain = "", "", ""
+	}
+	if drop&4 != 0 {
+		l.Street = ""
+	}
+	if drop&8 != 0 {
+		l.PostalCode = ""
+	}
+	if drop&16 != 0 {
+		l.State = ""
+	}
+	return l
+}
+
+type page struct {
+	target   int
+	listings []yp.Listing
+}
+
+// drawPages splits sightings into pages of a random order, some of them twice.
+func drawPages(rt *rapid.T, w *world, bySource [3][]yp.Listing) []page {
+	var pages []page
+	for source := 1; source <= 2; source++ {
+		left := rapid.Permutation(bySource[source]).Draw(rt, "order")
+		for len(left) > 0 {
+			n := min(rapid.IntRange(1, 6).Draw(rt, "size"), len(left))
+			p := page{target: source + 2*rapid.IntRange(0, w.targets/2-1).Draw(rt, "target")}
+			for _, l := range left[:n] {
+				if !slices.ContainsFunc(p.listings, func(o yp.Listing) bool { return o.ID == l.ID }) {
+					p.listings = append(p.listings, l)
+				} else {
+					pages = append(pages, page{p.target, []yp.Listing{l}})
+				}
+			}
+			left = left[n:]
+			pages = append(pages, p)
+			if rapid.Bool().Draw(rt, "again") {
+				pages = append(pages, p)
+			}
+		}
+	}
+	return rapid.Permutation(pages).Draw(rt, "pages")
+}
+
+// TestCompaniesProperty: in whatever order, split and repetition listings come,
+// companies end as the connected components of the listings' keys, and every row
+// of a company is what its listings make it.
+func TestCompaniesProperty(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		w.empty(t)
+		known := map[string]*yp.Listing{}
+		var sightings [3][]yp.Listing
+		for i := range rapid.IntRange(1, 12).Draw(rt, "listings") {
+			source := 1 + i%2
+			l := drawMaster(rt, fmt.Sprintf(`id%d"\ %d`, i/2, i%3))
+			known[fmt.Sprintf("%d/%s", source, l.ID)] = &l
+			sightings[source] = append(sightings[source], l)
+			for range rapid.IntRange(0, 2).Draw(rt, "parts") {
+				sightings[source] = append(sightings[source], drawPart(rt, l))
+			}
+		}
+		companies := 0
+		for n, p := range drawPages(rt, w, sightings) {
+			saved, err := w.save(p.target, n+1, "", p.listings...)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if companies += saved.Companies; saved.Kept() != len(p.listings) {
+				rt.Fatalf("page of %d listings: %+v", len(p.listings), saved)
+			}
+		}
+		want := oracle(known)
+		if got := w.partition(rt); !slices.Equal(got, want) {
+			rt.Fatalf("companies:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		if companies != len(want) {
+			rt.Errorf("pages told of %d companies, there are %d", companies, len(want))
+		}
+		for key, l := range known {
+			if got, want := storedListing(rt, w, key), fmt.Sprintf("%s|%s|%s|%s|%s|%s", l.Name, l.PhoneE164, l.Website, l.Street, l.PostalCode, l.State); got != want {
+				rt.Errorf("listing %s is stored as %s, want all that was said of it: %s", key, got, want)
+			}
+		}
+		w.sound(rt)
+	})
+}
+
+func storedListing(t tester, w *world, key string) string {
+	t.Helper()
+	got := rows(t, w.DB, `SELECT name, phone_e164, website, street, postal_code, state FROM listings WHERE source_id || '/' || listing_id = ?`, key)
+	return strings.Join(got, "\n")
+}
+
+// TestCompaniesChange: listings that say something else later keep every rule
+// but the memory of what they said before.
+func TestCompaniesChange(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		w.empty(t)
+		for n := range rapid.IntRange(1, 10).Draw(rt, "pages") {
+			target := rapid.IntRange(1, w.targets).Draw(rt, "target")
+			var p []yp.Listing
+			for i := range 6 {
+				if rapid.Bool().Draw(rt, "on the page") {
+					p = append(p, drawPart(rt, drawMaster(rt, fmt.Sprint(i))))
+				}
+			}
+			if _, err := w.save(target, n+1, "", p...); err != nil {
+				rt.Fatal(err)
+			}
+			w.sound(rt)
+		}
+	})
+}

@@ -1,0 +1,210 @@
+package store_test
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
+)
+
+// tester is a *testing.T or a *rapid.T.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// world is a database with two sources and some targets to find listings under.
+type world struct {
+	*store.DB
+	targets int // ids 1..targets; odd ones belong to source 1, even ones to source 2
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{DB: storetest.Open(t), targets: 6}
+	w.must(t,
+		`INSERT INTO sources VALUES (1, 'one', 'http://one', 1, 'x', 'x'), (2, 'two', 'http://two', 1, 'x', 'x')`,
+		`INSERT INTO categories VALUES (1, 'plumbers', 'Plumbers')`)
+	for i := 1; i <= w.targets; i++ {
+		w.must(t,
+			fmt.Sprintf(`INSERT INTO cities VALUES (%d, 'city-%d', 'City', '%s', 1000, 0, 0, 1)`, i, i, w.state(i)),
+			fmt.Sprintf(`INSERT INTO targets (id, source_id, city_id, category_id, state, population, priority, max_pages, created_at)
+				VALUES (%d, %d, %d, 1, '%s', 1000, 1, 0, 'x')`, i, w.source(i), i, w.state(i)))
+	}
+	return w
+}
+
+func (w *world) source(target int) int64 { return int64(2 - target%2) }
+func (w *world) state(target int) string { return []string{"CA", "TX", "NY"}[target%3] }
+
+func (w *world) must(t testing.TB, queries ...string) {
+	t.Helper()
+	err := w.Write(context.WithoutCancel(t.Context()), func(tx *store.Tx) error {
+		for _, q := range queries {
+			if _, err := tx.Exec(q); err != nil {
+				return fmt.Errorf("%s: %w", q, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// empty removes all that was found, so that one file serves many rounds; the
+// counters must follow it down.
+func (w *world) empty(t testing.TB) {
+	w.must(t, `DELETE FROM sightings`, `DELETE FROM company_keys`, `DELETE FROM listings`, `DELETE FROM companies`)
+}
+
+func (w *world) save(target, page int, started string, listings ...yp.Listing) (saved store.Saved, err error) {
+	err = w.Write(context.Background(), func(tx *store.Tx) (err error) {
+		at := store.PageOf{SourceID: w.source(target), TargetID: int64(target), State: w.state(target), Page: page}
+		saved, err = store.SaveListings(tx, at, started, listings)
+		return err
+	})
+	return saved, err
+}
+
+// rows runs a query and gives each row as its columns, joined by "|"; NULL is "".
+func rows(t tester, db *store.DB, query string, args ...any) []string {
+	t.Helper()
+	rs, err := db.Read().QueryContext(context.Background(), query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer func() { _ = rs.Close() }()
+	cols, err := rs.Columns()
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	var out []string
+	for rs.Next() {
+		cells, into := make([]sql.NullString, len(cols)), make([]any, len(cols))
+		for i := range cells {
+			into[i] = &cells[i]
+		}
+		if err := rs.Scan(into...); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		row := make([]string, len(cols))
+		for i, c := range cells {
+			row[i] = c.String
+		}
+		out = append(out, strings.Join(row, "|"))
+	}
+	if err := rs.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return out
+}
+
+// sound fails the test unless what holds of every database holds of this one.
+func (w *world) sound(t tester) {
+	t.Helper()
+	for what, query := range map[string]string{
+		"a broken reference":           `SELECT * FROM pragma_foreign_key_check`,
+		"a company without listings":   `SELECT id FROM companies WHERE id NOT IN (SELECT company_id FROM listings)`,
+		"a company led by another's":   `SELECT c.id FROM companies c LEFT JOIN listings l ON l.source_id = lead_source AND l.listing_id = lead_listing WHERE l.company_id IS NOT c.id`,
+		"a lead that is not the first": `SELECT c.id FROM companies c JOIN listings l ON l.company_id = c.id WHERE (l.source_id, l.listing_id) < (lead_source, lead_listing)`,
+		"fields that are not the lead's": `SELECT c.id FROM companies c JOIN listings l ON l.source_id = lead_source AND l.listing_id = lead_listing
+			WHERE (c.name, c.phone_e164, c.street, c.city, c.state, c.postal_code) IS NOT (l.name, l.phone_e164, l.street, l.city, l.state, l.postal_code)`,
+		"listing_totals that lie": `SELECT source_id, state, listings FROM listing_totals WHERE listings <> 0
+			EXCEPT SELECT source_id, found_state, count(*) FROM listings GROUP BY 1, 2`,
+		"listing_totals that miss some": `SELECT source_id, found_state, count(*) FROM listings GROUP BY 1, 2
+			EXCEPT SELECT source_id, state, listings FROM listing_totals`,
+		"company_totals that lie": `SELECT state, companies FROM company_totals WHERE companies <> 0
+			EXCEPT SELECT ifnull(state, ''), count(*) FROM companies GROUP BY 1`,
+		"company_totals that miss some": `SELECT ifnull(state, ''), count(*) FROM companies GROUP BY 1
+			EXCEPT SELECT state, companies FROM company_totals`,
+	} {
+		if got := rows(t, w.DB, query); len(got) > 0 {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+	w.soundCompanies(t)
+}
+
+// soundCompanies compares each company's website with its listings', and every
+// two listings that share a key with each other.
+func (w *world) soundCompanies(t tester) {
+	t.Helper()
+	type row struct {
+		key     string
+		company int
+		l       yp.Listing
+	}
+	var all []row
+	for _, r := range rows(t, w.DB, `SELECT source_id || '/' || listing_id, company_id, name, phone_e164, street, postal_code, website FROM listings`) {
+		f := strings.Split(r, "|")
+		var company int
+		_, _ = fmt.Sscan(f[1], &company)
+		all = append(all, row{f[0], company, yp.Listing{Name: f[2], PhoneE164: f[3], Street: f[4], PostalCode: f[5], Website: f[6]}})
+	}
+	owner, website := map[string]row{}, map[int]string{}
+	for _, r := range all {
+		for _, k := range yp.CompanyKeys(&r.l) {
+			if o, ok := owner[k]; ok && o.company != r.company {
+				t.Errorf("%s and %s share the key %s and are two companies", o.key, r.key, k)
+			}
+			owner[k] = r
+		}
+		if web, ok := yp.CanonicalWebsite(r.l.Website); ok && !web.Shared && (website[r.company] == "" || r.l.Website < website[r.company]) {
+			website[r.company] = r.l.Website
+		}
+	}
+	for _, r := range rows(t, w.DB, `SELECT id, website FROM companies`) {
+		id, web, _ := strings.Cut(r, "|")
+		var company int
+		_, _ = fmt.Sscan(id, &company)
+		if web != website[company] {
+			t.Errorf("company %d has the website %q, its listings' smallest is %q", company, web, website[company])
+		}
+	}
+}
+
+// partition lists the listings of each company, as the database has them.
+func (w *world) partition(t tester) []string {
+	t.Helper()
+	got := rows(t, w.DB, `
+		SELECT group_concat(k, ' ') FROM (SELECT company_id, source_id || '/' || listing_id AS k FROM listings ORDER BY k) GROUP BY company_id`)
+	slices.Sort(got)
+	return got
+}
+
+// oracle is the partition that union-find over the keys gives.
+func oracle(listings map[string]*yp.Listing) []string {
+	parent := map[string]string{}
+	var find func(string) string
+	find = func(x string) string {
+		if p, ok := parent[x]; ok && p != x {
+			return find(p)
+		}
+		return x
+	}
+	for id, l := range listings {
+		for _, k := range yp.CompanyKeys(l) {
+			parent[find(k)] = find(id)
+		}
+	}
+	groups := map[string][]string{}
+	for id := range listings {
+		groups[find(id)] = append(groups[find(id)], id)
+	}
+	var out []string
+	for _, g := range groups {
+		slices.SortFunc(g, cmp.Compare[string])
+		out = append(out, strings.Join(g, " "))
+	}
+	slices.Sort(out)
+	return out
+}
