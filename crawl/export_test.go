@@ -8,3 +8,6 @@ func (e *Engine) SetLook(d time.Duration) { e.look = d }
 
 // Parse is the guarded parser.
 var Parse = parse
+
+// Stopping reports whether the run is to stop.
+func (e *Engine) Stopping() bool { return e.patience.Err() != nil }

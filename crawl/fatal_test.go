@@ -1,0 +1,260 @@
+package crawl_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ypcrawl/crawl"
+	"ypcrawl/store"
+	"ypcrawl/wal"
+	"ypcrawl/yp"
+)
+
+var errLog = errors.New("no room for the log")
+
+// faulty is a real log that refuses what refuse says.
+type faulty struct {
+	crawl.Log
+	refuse func(*wal.Event) bool
+	closed func()
+}
+
+func (f faulty) Append(e *wal.Event) error {
+	if f.refuse(e) {
+		return errLog
+	}
+	return f.Log.Append(e)
+}
+
+func (f faulty) Close() error {
+	if f.closed != nil {
+		f.closed()
+	}
+	return f.Log.Close()
+}
+
+// brokenLog gives every worker a faulty log.
+func brokenLog(closed func(), refuse func(*wal.Event) bool) func(*crawl.Config) {
+	return func(c *crawl.Config) {
+		open := c.OpenLog
+		c.OpenLog = func(id string) (crawl.Log, error) {
+			log, err := open(id)
+			return faulty{log, refuse, closed}, err
+		}
+	}
+}
+
+func TestLogErrors(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		event  wal.EventType
+		status yp.Status
+		pages  int
+		ids    string
+	}{
+		{wal.TargetStart, yp.Planned, 0, ""},
+		{wal.PageComplete, yp.Planned, 0, ""},
+		{wal.TargetComplete, yp.Done, 3, "1 2 3 4 5 6 7 8"},
+	} {
+		t.Run(fmt.Sprintf("at %s end the run", tt.event), func(t *testing.T) {
+			t.Parallel()
+			w := setup(t, layout{cities: 2})
+			threePages(w)
+			e := w.engine(brokenLog(nil, func(e *wal.Event) bool { return e.Type == tt.event }))
+			endedBy(t, w.crawl(e), errLog)
+			w.is(1, tt.status, tt.pages, "")
+			w.is(2, yp.Planned, 0, "")
+			nothingHeld(w)
+			if w.ids() != tt.ids {
+				t.Errorf("stored %q, want %q", w.ids(), tt.ids)
+			}
+		})
+	}
+	t.Run("of a log that can't be opened end the run", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		endedBy(t, w.crawl(w.engine(workers(3), func(c *crawl.Config) {
+			c.OpenLog = func(string) (crawl.Log, error) { return nil, errLog }
+		})), errLog)
+		w.requested()
+	})
+	t.Run("of a real log that was closed end the run before the commit", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		threePages(w)
+		var real crawl.Log
+		e := w.engine(func(c *crawl.Config) {
+			open := c.OpenLog
+			c.OpenLog = func(id string) (crawl.Log, error) {
+				var err error
+				real, err = open(id)
+				return real, err
+			}
+			c.Reached = func(p crawl.Point) {
+				if p == crawl.PointParsed {
+					_ = real.Close()
+				}
+			}
+		})
+		endedBy(t, w.crawl(e), wal.ErrClosed)
+		w.is(1, yp.Planned, 0, "")
+		nothingHeld(w)
+	})
+	t.Run("of one worker do not cut the others' pages", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{cities: 2})
+		inHand, failed := make(chan struct{}), make(chan struct{})
+		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
+			close(inHand)
+			<-failed
+			select { // time for a cut to come
+			case <-r.Context().Done():
+			case <-time.After(50 * time.Millisecond):
+			}
+			ok(page(target+"?page=2", shops(1, 3)...))(rw, r)
+		})
+		w.on("/city-1-ca/plumbers", func(rw http.ResponseWriter, r *http.Request) {
+			<-inHand
+			ok(page("", shops(4, 3)...))(rw, r)
+		})
+		var once sync.Once
+		e := w.engine(workers(2), brokenLog(func() { once.Do(func() { close(failed) }) }, func(e *wal.Event) bool {
+			return e.Type == wal.PageComplete && e.Target.ID == 2
+		}))
+		endedBy(t, w.crawl(e), errLog)
+		w.is(1, yp.Planned, 1, "")
+		w.is(2, yp.Planned, 0, "")
+		nothingHeld(w)
+		w.requested(target, "/city-1-ca/plumbers")
+	})
+}
+
+// TestLogFirst: the line stands before the commit begins, and the commit
+// before the next page is asked for.
+func TestLogFirst(t *testing.T) {
+	t.Parallel()
+	w := setup(t, layout{})
+	threePages(w)
+	var order []string
+	w.done(reached(func(p crawl.Point) {
+		order = append(order, string(p))
+		logged, saved := strings.Count(w.story(), "page:"), w.row(1).Pages
+		want := map[crawl.Point][2]int{ // lines and pages after n pages
+			crawl.PointFetched: {0, 0}, crawl.PointParsed: {0, 0}, crawl.PointAppended: {1, 0}, crawl.PointCommitted: {1, 1},
+		}
+		if d, ok := want[p]; ok {
+			n := strings.Count(strings.Join(order, " "), string(crawl.PointFetched)) - 1
+			if logged != n+d[0] || saved != n+d[1] {
+				t.Errorf("at %s of page %d: %d lines and %d pages saved", p, n+1, logged, saved)
+			}
+		}
+	}))
+	one := " fetched parsed appended committed"
+	if got, want := strings.Join(order, " "), "claimed"+one+one+one+" ended"; got != want {
+		t.Errorf("points %q, want %q", got, want)
+	}
+	if len(crawl.Points()) != 7 {
+		t.Errorf("Points() lists %d points", len(crawl.Points()))
+	}
+}
+
+func TestDatabaseErrors(t *testing.T) {
+	t.Parallel()
+	t.Run("a full disk ends the run and keeps what is committed", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{cities: 3, pages: 5})
+		many := func(first int) []biz {
+			list := shops(first, 30)
+			for i := range list {
+				list[i].name = strings.Repeat("A long name ", 40) + list[i].id
+			}
+			return list
+		}
+		w.on(target, ok(page(target+"?page=2", many(100)...)))
+		w.on(target+"?page=2", ok(page(target+"?page=3", many(200)...)))
+		e := w.engine(workers(3), reached(func(p crawl.Point) {
+			if p == crawl.PointCommitted {
+				w.full()
+			}
+		}))
+		w.on("/city-1-ca/plumbers", ok(page("", many(300)...)))
+		w.on("/city-2-ca/plumbers", ok(page("", many(400)...)))
+		endedBy(t, w.crawl(e), store.ErrDiskFull)
+		pages, listings := w.number("SELECT sum(page_current) FROM targets"), w.number("SELECT count(*) FROM listings")
+		if pages < 1 || listings != 30*pages || e.Stats().Pages != pages {
+			t.Errorf("%d pages and %d listings are there, %d pages were counted", pages, listings, e.Stats().Pages)
+		}
+		if err := w.db.IntegrityCheck(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, p := range []crawl.Point{crawl.PointClaimed, crawl.PointFetched, crawl.PointAppended, crawl.PointCommitted, crawl.PointEnded} {
+		t.Run("a closed database at "+string(p)+" ends the run", func(t *testing.T) {
+			t.Parallel()
+			w := setup(t, layout{cities: 2})
+			threePages(w)
+			e := w.engine(workers(2), reached(func(at crawl.Point) {
+				if at == p {
+					_ = w.db.Close()
+				}
+			}))
+			if err := w.crawl(e); err == nil {
+				t.Error("the run ended well")
+			}
+			after := w.peer()
+			if n := after.number("SELECT count(*) FROM listings"); n != after.number("SELECT sum(accepted_count) FROM targets") {
+				t.Errorf("%d listings do not fit the counters", n)
+			}
+			if got, pages := e.Stats().Pages, after.number("SELECT sum(page_current) FROM targets"); got != pages {
+				t.Errorf("%d pages counted, %d saved", got, pages)
+			}
+		})
+	}
+	t.Run("a heartbeat that meets a dead database ends the run", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		e := w.engine(func(c *crawl.Config) { c.Heartbeat = time.Millisecond })
+		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
+			_ = w.db.Close()
+			waitFor(t, e.Stopping)
+			status(500, "")(rw, r) // asked again, if the run were not to stop
+		})
+		endedBy(t, w.crawl(e), store.ErrClosed)
+		w.requested(target)
+	})
+	t.Run("a page that the database refuses fails its target alone", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{cities: 2})
+		w.write("CREATE TRIGGER no_sevens BEFORE INSERT ON listings WHEN new.listing_id = '7' BEGIN SELECT raise(ABORT, 'no sevens'); END")
+		w.on(target, ok(page("", shops(6, 3)...)))
+		w.on("/city-1-ca/plumbers", ok(page("", shops(10, 3)...)))
+		w.done()
+		if r := w.is(1, yp.Failed, 0, yp.CodeUnknown); !strings.Contains(r.Error, "no sevens") {
+			t.Errorf("last_error %q", r.Error)
+		}
+		w.is(2, yp.Done, 1, "")
+		if w.ids() != "10 11 12" {
+			t.Errorf("stored %q", w.ids())
+		}
+	})
+}
+
+// full leaves the database no page to grow by, which is what SQLite makes of a
+// full disk.
+func (w *world) full() {
+	err := w.db.Write(w.t.Context(), func(tx *store.Tx) error {
+		var pages, limit int
+		if err := tx.Get("PRAGMA page_count", nil, &pages); err != nil {
+			return err
+		}
+		return tx.Get("PRAGMA max_page_count = 1", nil, &limit)
+	})
+	if err != nil && !errors.Is(err, store.ErrDiskFull) {
+		w.t.Error(err)
+	}
+}

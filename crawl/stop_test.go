@@ -1,0 +1,308 @@
+package crawl_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/fetch"
+	"ypcrawl/yp"
+)
+
+// announced tells of every Get as it begins.
+type announced struct {
+	crawl.Fetcher
+	began chan string
+}
+
+func (a announced) Get(ctx context.Context, req fetch.Request) (*fetch.Response, error) {
+	select {
+	case a.began <- req.URL:
+	default:
+	}
+	return a.Fetcher.Get(ctx, req)
+}
+
+// nothingHeld: a stop leaves no target in progress and no claim behind.
+func nothingHeld(w *world) {
+	w.t.Helper()
+	if n := w.number("SELECT count(*) FROM targets WHERE status = 'IN_PROGRESS'"); n != 0 {
+		w.t.Errorf("%d targets are in progress after the stop", n)
+	}
+}
+
+// TestStop stops a run while its only worker waits, and then lets another
+// engine finish the work.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	slow := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "3600")
+		status(http.StatusTooManyRequests, "slow down")(w, r)
+	}
+	for _, tt := range []struct {
+		name  string
+		fetch fetch.Config
+		base  time.Duration // of retries
+		page2 http.HandlerFunc
+		gets  int // after which the worker waits
+		pages int // committed before
+	}{
+		{"while it waits for the pace", fetch.Config{DelayMin: time.Hour}, 0, nil, 1, 0},
+		{"in a Retry-After", fetch.Config{}, 0, slow, 3, 1},
+		{"in the pause before a retry", fetch.Config{}, time.Hour, status(500, ""), 2, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t, layout{})
+			threePages(w)
+			if tt.page2 != nil {
+				w.on(target+"?page=2", tt.page2)
+			}
+			w.fetch = tt.fetch
+			began := make(chan string, 9)
+			e := w.engine(func(c *crawl.Config) {
+				c.RetryBase = max(tt.base, time.Microsecond)
+				c.Fetch = announced{c.Fetch, began}
+			})
+			done := w.begin(t.Context(), e)
+			for range tt.gets {
+				<-began
+			}
+			if tt.base > 0 {
+				waitFor(t, func() bool { return e.Stats().Retries == 1 })
+			}
+			e.Stop(crawl.ErrInterrupted)
+			endedBy(t, w.wait(done), crawl.ErrInterrupted)
+			w.is(1, yp.Planned, tt.pages, "")
+			nothingHeld(w)
+			w.fetch = fetch.Config{}
+			threePages(w)
+			w.done()
+			w.is(1, yp.Done, 3, "")
+			if w.ids() != "1 2 3 4 5 6 7 8" {
+				t.Errorf("stored %q", w.ids())
+			}
+		})
+	}
+	t.Run("in a request: the page is finished and committed", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{cities: 6})
+		asked, answer := make(chan struct{}, 6), make(chan struct{})
+		for i := range 6 {
+			w.on(fmt.Sprintf("/city-%d-ca/plumbers", i), func(rw http.ResponseWriter, r *http.Request) {
+				asked <- struct{}{}
+				<-answer
+				ok(page(r.URL.Path+"?page=2", shops(10*i+1, 3)...))(rw, r)
+			})
+		}
+		e := w.engine(workers(3))
+		done := w.begin(t.Context(), e)
+		for range 3 {
+			signalled(t, "a request", asked)
+		}
+		e.Stop(crawl.ErrInterrupted)
+		close(answer)
+		endedBy(t, w.wait(done), crawl.ErrInterrupted)
+		nothingHeld(w)
+		if n := w.number("SELECT count(*) FROM targets WHERE page_current = 1 AND accepted_count = 3 AND status = 'PLANNED'"); n != 3 {
+			t.Errorf("%d pages in hand were committed, want 3", n)
+		}
+		if st := e.Stats(); st.Released != 3 || st.Pages != 3 || st.Targets != 0 {
+			t.Errorf("stats %+v", st)
+		}
+		if n := len(w.asked()); n != 3 {
+			t.Errorf("%d requests, want 3: nothing new is begun after a stop", n)
+		}
+	})
+	t.Run("in a target's last page: it is done", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		e := w.engine()
+		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
+			e.Stop(crawl.ErrInterrupted)
+			ok(page("", shops(1, 3)...))(rw, r)
+		})
+		endedBy(t, w.crawl(e), crawl.ErrInterrupted)
+		w.is(1, yp.Done, 1, "")
+	})
+	t.Run("while idle", func(t *testing.T) {
+		t.Parallel()
+		c := newClock()
+		w := setup(t, layout{now: c.Now})
+		w.on(target, status(403, shell("no")))
+		e := w.engine(func(c *crawl.Config) { c.Linger = 3 * time.Hour })
+		e.SetLook(time.Hour)
+		done := w.begin(t.Context(), e)
+		waitFor(t, func() bool { return e.Waiting() != "" })
+		e.Stop(crawl.ErrInterrupted)
+		endedBy(t, w.wait(done), crawl.ErrInterrupted)
+	})
+	t.Run("before it begins", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		e := w.engine()
+		e.Stop(crawl.ErrInterrupted)
+		endedBy(t, w.crawl(e), crawl.ErrInterrupted)
+		w.requested()
+		w.is(1, yp.Planned, 0, "")
+	})
+}
+
+// waitFor asks again and again until something has happened.
+func waitFor(t testing.TB, happened func() bool) {
+	t.Helper()
+	end := time.After(patience)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !happened() {
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatal("it never happened")
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	t.Run("cuts the request and hands the target back", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		threePages(w)
+		ctx, cancel := context.WithCancel(t.Context())
+		w.on(target+"?page=2", func(rw http.ResponseWriter, r *http.Request) {
+			cancel()
+			hang(rw, r)
+		})
+		endedBy(t, w.wait(w.begin(ctx, w.engine())), context.Canceled)
+		w.is(1, yp.Planned, 1, "")
+		nothingHeld(w)
+		threePages(w)
+		w.done()
+		w.is(1, yp.Done, 3, "")
+	})
+	t.Run("a page that was fetched is still committed", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		threePages(w)
+		ctx, cancel := context.WithCancel(t.Context())
+		e := w.engine(reached(func(p crawl.Point) {
+			if p == crawl.PointAppended {
+				cancel()
+			}
+		}))
+		endedBy(t, w.wait(w.begin(ctx, e)), context.Canceled)
+		w.is(1, yp.Planned, 1, "")
+		nothingHeld(w)
+	})
+}
+
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	// Six targets of three pages, on a server that lets several workers be at
+	// it at once.
+	six := func(t *testing.T) *world {
+		w := setup(t, layout{cities: 6})
+		for i := range 6 {
+			path := "/city-" + string(rune('0'+i)) + "-ca/plumbers"
+			w.on(path, ok(page(path+"?page=2", shops(100*i+1, 3)...)))
+			w.on(path+"?page=2", ok(page(path+"?page=3", shops(100*i+11, 3)...)))
+			w.on(path+"?page=3", ok(page("", shops(100*i+21, 3)...)))
+		}
+		return w
+	}
+	rest := func(w *world) {
+		w.t.Helper()
+		w.done(workers(3))
+		if n := w.number("SELECT count(*) FROM targets WHERE status = 'DONE' AND page_current = 3 AND accepted_count = 9"); n != 6 {
+			w.t.Errorf("%d targets are whole after resuming, want 6", n)
+		}
+		if n := len(w.asked()); n != 18 {
+			w.t.Errorf("%d requests in all, want 18: no page twice", n)
+		}
+	}
+	for _, n := range []int64{1, 2, 4, 5} {
+		t.Run(fmt.Sprintf("of %d targets claims exactly so many and finishes them", n), func(t *testing.T) {
+			t.Parallel()
+			w := six(t)
+			e := w.engine(workers(3), func(c *crawl.Config) { c.Budget.Targets = n })
+			e.SetLook(time.Hour)
+			endedBy(t, w.crawl(e), crawl.ErrBudget)
+			if st := e.Stats(); st.Done != n || st.Released != 0 {
+				t.Errorf("%d targets done, %d handed back, want %d and 0", st.Done, st.Released, n)
+			}
+			if got := w.number("SELECT sum(total_attempts) FROM targets"); got != n {
+				t.Errorf("%d claims, want %d", got, n)
+			}
+			rest(w)
+		})
+	}
+	t.Run("of targets is exact while a state is full", func(t *testing.T) {
+		t.Parallel()
+		w := six(t)
+		e := w.engine(workers(4), func(c *crawl.Config) { c.Budget.Targets, c.MaxPerState = 5, 1 })
+		e.SetLook(time.Hour)
+		endedBy(t, w.crawl(e), crawl.ErrBudget)
+		if st := e.Stats(); st.Done != 5 {
+			t.Errorf("%d targets done, want 5", st.Done)
+		}
+		rest(w)
+	})
+	t.Run("that is just enough is no early end", func(t *testing.T) {
+		t.Parallel()
+		w := six(t)
+		w.done(workers(3), func(c *crawl.Config) { c.Budget = crawl.Budget{Targets: 6, Requests: 18, Duration: time.Hour} })
+		rest(w)
+	})
+	for _, n := range []int64{1, 4, 7, 17} {
+		t.Run("of requests makes exactly so many", func(t *testing.T) {
+			t.Parallel()
+			w := six(t)
+			e := w.engine(workers(3), func(c *crawl.Config) { c.Budget.Requests = n })
+			endedBy(t, w.crawl(e), crawl.ErrBudget)
+			if got := int64(len(w.asked())); got != n {
+				t.Errorf("%d requests at the server, want %d", got, n)
+			}
+			if st := e.Stats(); st.Pages != n {
+				t.Errorf("%d pages committed, want %d", st.Pages, n)
+			}
+			nothingHeld(w)
+			rest(w)
+		})
+	}
+	t.Run("of requests counts retries", func(t *testing.T) {
+		t.Parallel()
+		w := six(t)
+		w.on(target, status(500, ""))
+		e := w.engine(func(c *crawl.Config) { c.Budget.Requests = 2 })
+		endedBy(t, w.crawl(e), crawl.ErrBudget)
+		w.is(1, yp.Planned, 0, "")
+		w.requested(target, target)
+	})
+	t.Run("of time stops resumable", func(t *testing.T) {
+		t.Parallel()
+		w := six(t)
+		w.fetch.DelayMin = time.Hour
+		e := w.engine(workers(3), func(c *crawl.Config) { c.Budget.Duration = 200 * time.Millisecond })
+		endedBy(t, w.crawl(e), crawl.ErrBudget)
+		nothingHeld(w)
+		w.fetch.DelayMin = 0
+		rest(w)
+	})
+	t.Run("of requests lets those wait that were paid for", func(t *testing.T) {
+		t.Parallel()
+		w := six(t)
+		w.fetch.DelayMin = 20 * time.Millisecond // so that the others still wait when it is used up
+		e := w.engine(workers(3), func(c *crawl.Config) { c.Budget.Requests = 4 })
+		endedBy(t, w.crawl(e), crawl.ErrBudget)
+		if n := len(w.asked()); n != 4 {
+			t.Errorf("%d requests at the server, want 4", n)
+		}
+		w.fetch.DelayMin = 0
+		rest(w)
+	})
+}
+
