@@ -313,13 +313,14 @@ func (s *saver) sight(listings []yp.Listing) error {
 }
 
 // fingerprint hashes what a page says of a listing, less its rank: two pages
-// that say the same give the same number.
+// that say the same give the same number. The canonical forms are part of it, so
+// that better rules for them reach what was stored under the old ones.
 func fingerprint(l *yp.Listing) int64 {
 	h := fnv.New64a()
 	buf := make([]byte, 0, 1024)
 	for _, s := range [...]string{
 		l.Name, l.ProfileURL, l.Phone, l.Street, l.City, l.State, l.PostalCode, l.ServiceArea,
-		l.WebsiteURL, l.PriceRange, l.Snippet, l.ImageURL,
+		l.WebsiteURL, l.PriceRange, l.Snippet, l.ImageURL, l.PhoneE164, l.Website,
 	} {
 		buf = append(append(buf, s...), 0)
 	}

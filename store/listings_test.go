@@ -1,0 +1,287 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
+)
+
+func mustSave(t *testing.T, w *world, target, page int, started string, ls ...yp.Listing) store.Saved {
+	t.Helper()
+	saved, err := w.save(target, page, started, ls...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.sound(t)
+	return saved
+}
+
+func named(ids ...string) []yp.Listing {
+	ls := make([]yp.Listing, len(ids))
+	for i, id := range ids {
+		ls[i] = yp.Listing{ID: id, Name: "Name " + id, Rank: i + 1}
+	}
+	return ls
+}
+
+func TestSaveCounts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := named("a", "b", "c")
+	for _, step := range []struct {
+		what   string
+		change func()
+		want   store.Saved
+	}{
+		{"first", func() {}, store.Saved{New: 3, Companies: 3}},
+		{"again", func() {}, store.Saved{Unchanged: 3}},
+		{"another rank is no change", func() { p[0].Rank = 9 }, store.Saved{Unchanged: 3}},
+		{"another snippet", func() { p[1].Snippet = "new" }, store.Saved{Changed: 1, Unchanged: 2}},
+		{"two become one company, a new one joins", func() {
+			p[0].Website, p[1].Website = "https://acme.com", "https://acme.com"
+			p = append(p, yp.Listing{ID: "d", Name: "D", Website: "https://acme.com"})
+		}, store.Saved{New: 1, Changed: 2, Unchanged: 1, Companies: -1}},
+	} {
+		step.change()
+		if got := mustSave(t, w, 1, 1, "", p...); got != step.want {
+			t.Errorf("%s: %+v, want %+v", step.what, got, step.want)
+		}
+	}
+	if got := rows(t, w.DB, `SELECT rank FROM sightings s JOIN listings l ON l.id = s.listing WHERE listing_id = 'a'`); !slices.Equal(got, []string{"9"}) {
+		t.Errorf("rank of the last sighting: %v, want 9", got)
+	}
+	t.Run("the same id at another source is another listing", func(t *testing.T) {
+		if got := mustSave(t, w, 2, 1, "", named("a")...); got.New != 1 {
+			t.Errorf("%+v, want a new one", got)
+		}
+	})
+	t.Run("an empty page", func(t *testing.T) {
+		if got := mustSave(t, w, 1, 2, ""); got != (store.Saved{}) {
+			t.Errorf("%+v, want nothing", got)
+		}
+	})
+}
+
+func TestSaveDropped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := named("a", "", "b", "a", "\xff")
+	p[2].Name = ""
+	p[3].Name = "the second a"
+	p = append(p, named("c")...)
+	before := slices.Clone(p)
+	got := mustSave(t, w, 1, 1, "", p...)
+	if got.New != 2 || got.Dropped != 4 || got.Kept() != 2 {
+		t.Errorf("%+v, want 2 new and 4 dropped", got)
+	}
+	if got := rows(t, w.DB, `SELECT listing_id, name FROM listings ORDER BY 1`); !slices.Equal(got, []string{"a|Name a", "c|Name c"}) {
+		t.Errorf("stored: %v", got)
+	}
+	for i := range p {
+		if p[i].ID != before[i].ID {
+			t.Error("the caller's page was changed")
+		}
+	}
+	if got := mustSave(t, w, 1, 1, "", named("")...); got.Dropped != 1 {
+		t.Errorf("a page of one unusable listing: %+v, want it dropped", got)
+	}
+}
+
+func TestSaveOddValues(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	yes := true
+	for i, rating := range []float64{-1, 0, 0.4, 0.5, 5, 5.5, math.NaN(), math.Inf(1)} {
+		l := yp.Listing{
+			ID: fmt.Sprint(i), Name: "N", Rating: rating, ReviewCount: -i, YearsInBusiness: i, Rank: -i * 100000, Claimed: &yes,
+			Categories: []string{`"quoted"`, "a,b", "✓"}, Hours: []string{"Mo 9-5"},
+		}
+		mustSave(t, w, 1, 1, "", l)
+	}
+	want := []string{"", "", "", "0.5", "5", "", "", ""}
+	if got := rows(t, w.DB, `SELECT rating FROM listings ORDER BY listing_id`); !slices.Equal(got, want) {
+		t.Errorf("ratings %q, want %q", got, want)
+	}
+	if got := rows(t, w.DB, `SELECT DISTINCT categories ->> 0, categories ->> 1, categories ->> 2, hours ->> 0, claimed FROM listings`); !slices.Equal(got, []string{`"quoted"|a,b|✓|Mo 9-5|1`}) {
+		t.Errorf("lists: %q", got)
+	}
+	t.Run("keys and ids through JSON", func(t *testing.T) {
+		odd := []string{`"`, `\`, `'`, "\n", "\t\x01", "✓ 日本", "\u2028", "<&>", `\u0041`, "null", "[1]", "0", "💥"}
+		for _, s := range odd {
+			l := yp.Listing{ID: "odd" + s, Name: "Same " + s + " name", PhoneE164: "+1310555" + s, Website: ""}
+			saved := mustSave(t, w, 1, 1, "", l)
+			if saved.New != 1 {
+				t.Errorf("%q: %+v, want it new", s, saved)
+			}
+			l.ID += " twin"
+			if saved = mustSave(t, w, 1, 2, "", l); saved.New != 1 || saved.Companies != 0 {
+				t.Errorf("its twin %q: %+v, want it new and of the same company", s, saved)
+			}
+			if saved = mustSave(t, w, 1, 3, "", l); saved.Unchanged != 1 {
+				t.Errorf("%q again: %+v, want it unchanged", s, saved)
+			}
+		}
+	})
+}
+
+func TestSaveCoalesces(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	no := false
+	full := yp.Listing{
+		ID: "a", Name: "Acme", ProfileURL: "https://x/a", Phone: "(310) 555-0101", PhoneE164: "+13105550101", Street: "1 Main St",
+		City: "LA", State: "CA", PostalCode: "90210", ServiceArea: "LA area", WebsiteURL: "http://www.acme.com", Website: "https://acme.com",
+		Domain: "acme.com", Categories: []string{"Plumbers"}, Rating: 4.5, ReviewCount: 7, YearsInBusiness: 3, PriceRange: "$$",
+		Snippet: "s", ImageURL: "https://x/i", Hours: []string{"Mo 9-5"}, Claimed: &no,
+	}
+	const all = `SELECT name, profile_url, phone, phone_e164, street, city, state, postal_code, service_area, website_url, website, domain,
+		categories, rating, review_count, years_in_business, price_range, snippet, image_url, hours, claimed, sponsored FROM listings`
+	mustSave(t, w, 1, 1, "", full)
+	before := rows(t, w.DB, all)
+	t.Run("absent keeps the old", func(t *testing.T) {
+		mustSave(t, w, 1, 1, "", yp.Listing{ID: "a", Name: "Acme"})
+		if got := rows(t, w.DB, all); !slices.Equal(got, before) {
+			t.Errorf("got %v, want %v", got, before)
+		}
+	})
+	t.Run("new wins", func(t *testing.T) {
+		yes := true
+		mustSave(t, w, 1, 1, "", yp.Listing{
+			ID: "a", Name: "Acme 2", ProfileURL: "2", Phone: "2", PhoneE164: "+12", Street: "2 Main St", City: "SF", State: "NV", PostalCode: "90002",
+			ServiceArea: "2", WebsiteURL: "2", Website: "https://b.com", Domain: "b.com", Categories: []string{"2"}, Rating: 2, ReviewCount: 2,
+			YearsInBusiness: 2, PriceRange: "$", Snippet: "2", ImageURL: "2", Hours: []string{"2"}, Claimed: &yes, Sponsored: true,
+		})
+		want := `Acme 2|2|2|+12|2 Main St|SF|NV|90002|2|2|https://b.com|b.com|["2"]|2|2|2|$|2|2|["2"]|1|0`
+		if got := rows(t, w.DB, all); !slices.Equal(got, []string{want}) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+		if got := rows(t, w.DB, `SELECT name, website, domain, state FROM companies`); !slices.Equal(got, []string{"Acme 2|https://b.com|b.com|NV"}) {
+			t.Errorf("company: %v", got)
+		}
+	})
+	t.Run("sponsored only while every sighting was an ad", func(t *testing.T) {
+		ad := yp.Listing{ID: "ad", Name: "Ad", Sponsored: true}
+		for i, step := range []struct {
+			sponsored bool
+			want      string
+		}{{true, "1"}, {false, "0"}, {true, "0"}} {
+			ad.Sponsored = step.sponsored
+			mustSave(t, w, 1, 1, "", ad)
+			if got := rows(t, w.DB, `SELECT sponsored FROM listings WHERE listing_id = 'ad'`); !slices.Equal(got, []string{step.want}) {
+				t.Errorf("after sighting %d: %v, want %s", i, got, step.want)
+			}
+		}
+	})
+	t.Run("a shared host is no website of the company", func(t *testing.T) {
+		mustSave(t, w, 1, 1, "", yp.Listing{ID: "fb", Name: "Fb", Website: "https://facebook.com/fb", Domain: "facebook.com"})
+		if got := rows(t, w.DB, `SELECT website, domain FROM companies WHERE name = 'Fb'`); !slices.Equal(got, []string{"|"}) {
+			t.Errorf("company: %v, want no website", got)
+		}
+	})
+	t.Run("a website met later makes no second company", func(t *testing.T) {
+		mustSave(t, w, 1, 1, "", yp.Listing{ID: "w", Name: "W", PhoneE164: "+13105550999"})
+		if got := mustSave(t, w, 1, 1, "", yp.Listing{ID: "w", Name: "W", Website: "https://w.com", Domain: "w.com"}); got.Companies != 0 {
+			t.Errorf("%+v, want no new company", got)
+		}
+	})
+}
+
+func TestSeenTimes(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	w := newWorld(t)
+	db := storetest.OpenConfig(t, store.Config{Path: w.Path(), Now: func() time.Time { return now }})
+	w = &world{DB: db, targets: w.targets}
+	seen := func() string {
+		return rows(t, db, `SELECT first_seen_at, last_seen_at, (SELECT first_seen_at FROM companies), (SELECT seen_at FROM sightings) FROM listings`)[0]
+	}
+	mustSave(t, w, 1, 1, "", named("a")...)
+	at := []string{yp.FormatTime(now)}
+	now = now.Add(time.Hour)
+	mustSave(t, w, 1, 1, "", named("a")...)
+	at = append(at, yp.FormatTime(now))
+	if want := at[0] + "|" + at[1] + "|" + at[0] + "|" + at[1]; seen() != want {
+		t.Errorf("unchanged: %s, want %s", seen(), want)
+	}
+	now = now.Add(time.Hour)
+	l := named("a")[0]
+	l.Phone = "1"
+	mustSave(t, w, 1, 1, "", l)
+	at = append(at, yp.FormatTime(now))
+	if want := at[0] + "|" + at[2] + "|" + at[0] + "|" + at[2]; seen() != want {
+		t.Errorf("changed: %s, want %s", seen(), want)
+	}
+}
+
+func TestRepeated(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	db := newWorld(t)
+	w := &world{DB: storetest.OpenConfig(t, store.Config{Path: db.Path(), Now: func() time.Time { return now }}), targets: db.targets}
+	first := yp.FormatTime(now)
+	for _, step := range []struct {
+		what   string
+		target int
+		page   int
+		ids    []string
+		want   bool
+	}{
+		{"the first page", 1, 1, []string{"a", "b"}, false},
+		{"some new", 1, 2, []string{"b", "c"}, false},
+		{"the last page again", 1, 3, []string{"b", "c"}, true},
+		{"the first page again", 1, 4, []string{"a", "b"}, true},
+		{"the same page again, as after a replay", 1, 4, []string{"a", "b"}, false},
+		{"known, but not of this target", 3, 1, []string{"a", "b"}, false},
+		{"known and partly of this target", 3, 2, []string{"a", "c"}, false},
+		{"all of this target", 3, 3, []string{"a", "b", "c"}, true},
+	} {
+		if got := mustSave(t, w, step.target, step.page, first, named(step.ids...)...); got.Repeated != step.want {
+			t.Errorf("%s: repeated is %v, want %v", step.what, got.Repeated, step.want)
+		}
+	}
+	now = now.Add(7 * 24 * time.Hour)
+	again := yp.FormatTime(now)
+	if got := mustSave(t, w, 1, 2, again, named("a", "b")...); got.Repeated {
+		t.Error("what an earlier crawl met on page 1 counts as met by this one")
+	}
+	if got := mustSave(t, w, 1, 3, again, named("a", "b")...); !got.Repeated {
+		t.Error("the page before of this crawl is not remembered")
+	}
+	if got := mustSave(t, w, 1, 5, again); got.Repeated {
+		t.Error("an empty page repeats nothing")
+	}
+}
+
+// TestSaveIsWhole: a page that can't be saved leaves nothing of itself.
+func TestSaveIsWhole(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	mustSave(t, w, 1, 1, "", named("a")...)
+	before := rows(t, w.DB, `SELECT * FROM listings`)
+	own := errors.New("own")
+	err := w.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := store.SaveListings(tx, store.PageOf{SourceID: 1, TargetID: 1, State: "CA", Page: 1}, "", named("b", "c"))
+		return errors.Join(err, own)
+	})
+	if !errors.Is(err, own) || !slices.Equal(before, rows(t, w.DB, `SELECT * FROM listings`)) {
+		t.Errorf("%v: listings %v, want %v", err, rows(t, w.DB, `SELECT * FROM listings`), before)
+	}
+	w.sound(t)
+	if _, err := w.save(99, 1, "", named("b")...); err == nil {
+		t.Error("a target that is not there was taken")
+	}
+	if _, err := w.save(1, 0, "", named("b")...); err == nil {
+		t.Error("page 0 was taken")
+	}
+	w.sound(t)
+	if n := intOf(t, w.DB, `SELECT count(*) FROM listings`); n != 1 {
+		t.Errorf("%d listings, want 1", n)
+	}
+}
