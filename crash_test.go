@@ -42,11 +42,12 @@ func TestCrashRandom(t *testing.T) {
 			continue
 		}
 		kills++
+		w.kills++
 	}
 	w.finish()
 	w.checkTruth()
 	w.checkReplay()
-	w.checkRefetched(kills)
+	w.checkRefetched(w.kills)
 	t.Logf("%d kills, %d files, %d targets stuck and reset", kills, w.files, w.stuck)
 }
 
@@ -248,7 +249,9 @@ func (w *world) again() {
 	w.t.Helper()
 	w.finish()
 	w.checkTruth()
+	w.checkRefetched(w.kills)
 	w.files++
+	w.kills = 0
 	for _, name := range []string{"ypcrawl.db", "ypcrawl.db-wal", "ypcrawl.db-shm", "ypcrawl.db.locks", "logs"} {
 		if err := os.RemoveAll(filepath.Join(w.dir, name)); err != nil {
 			w.t.Fatal(err)

@@ -35,6 +35,7 @@ type world struct {
 	counter *counter
 	truth   demo.Truth
 	files   int
+	kills   int // of the crawl into the present file
 	stuck   int
 }
 
