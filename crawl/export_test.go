@@ -11,3 +11,10 @@ var Parse = parse
 
 // Stopping reports whether the run is to stop.
 func (e *Engine) Stopping() bool { return e.patience.Err() != nil }
+
+// Looked counts how often idle workers asked for what has become claimable.
+func (e *Engine) Looked() int {
+	e.looks.mu.Lock()
+	defer e.looks.mu.Unlock()
+	return e.looks.marks
+}

@@ -60,13 +60,15 @@ func (c *counters) wait(reason string) {
 
 // pacer spaces out what all idle workers would else do, each for itself.
 type pacer struct {
-	mu   sync.Mutex
-	last time.Time
+	mu    sync.Mutex
+	last  time.Time
+	marks int
 }
 
 func (p *pacer) mark() {
 	p.mu.Lock()
 	p.last = time.Now()
+	p.marks++
 	p.mu.Unlock()
 }
 

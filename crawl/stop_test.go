@@ -305,4 +305,3 @@ func TestBudget(t *testing.T) {
 		rest(w)
 	})
 }
-
