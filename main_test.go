@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -69,18 +68,4 @@ func command(dir string, env []string, args ...string) *exec.Cmd {
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), append([]string{asMain + "=main"}, env...)...)
 	return cmd
-}
-
-func TestScript(t *testing.T) {
-	t.Parallel()
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
-		Setup: func(e *testscript.Env) error {
-			e.Setenv("NO_COLOR", "1")
-			return nil
-		},
-		Condition: func(cond string) (bool, error) {
-			return false, fmt.Errorf("unknown condition %q", cond)
-		},
-	})
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -36,15 +37,11 @@ func (p *Program) progress(c *cli.Context) error {
 	if every < 100*time.Millisecond {
 		return Usagef("--every %s: want 100ms or more", every)
 	}
-	k, err := p.open(c, reading)
+	k, scope, err := p.openScoped(c, reading)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = k.DB().Close() }()
-	scope, err := plainScope(c, k)
-	if err != nil {
-		return err
-	}
 	if c.Bool("watch") {
 		return p.watchProgress(c, k, scope, every)
 	}
@@ -62,22 +59,35 @@ func onlySourceFlag() cli.Flag {
 	return &cli.StringFlag{Name: "source", DefaultText: "all", Usage: "only this `SOURCE`"}
 }
 
-// plainScope is a scope of --source and --states alone.
-func plainScope(c *cli.Context, k *checkpoint.Keeper) (checkpoint.Scope, error) {
+// openScoped opens the database with the scope of --source and --states. What
+// was typed is checked first.
+func (p *Program) openScoped(c *cli.Context, how access) (*checkpoint.Keeper, checkpoint.Scope, error) {
 	codes, err := states(c)
 	if err != nil {
-		return checkpoint.Scope{}, err
+		return nil, checkpoint.Scope{}, err
+	}
+	k, err := p.open(c, how)
+	if err != nil {
+		return nil, checkpoint.Scope{}, err
 	}
 	scope := checkpoint.Scope{States: codes}
-	if name := c.String("source"); name != "" {
-		if scope.SourceID, err = k.SourceID(c.Context, name); err != nil {
-			return scope, err
-		}
-		if scope.SourceID == 0 {
-			return scope, Usagef("--source %q: nothing of that source was planned in %s", name, c.String("db"))
-		}
+	if scope.SourceID, err = knownSource(c, k); err != nil {
+		return nil, scope, errors.Join(err, k.DB().Close())
 	}
-	return scope, nil
+	return k, scope, nil
+}
+
+// knownSource is the id of --source, 0 when it was not given.
+func knownSource(c *cli.Context, k *checkpoint.Keeper) (int64, error) {
+	name := c.String("source")
+	if name == "" {
+		return 0, nil
+	}
+	id, err := k.SourceID(c.Context, name)
+	if err == nil && id == 0 {
+		err = Usagef("--source %q: nothing of that source was planned in %s", name, c.String("db"))
+	}
+	return id, err
 }
 
 // watchProgress shows the progress until ctx ends: a screen that is redrawn on
@@ -250,13 +260,13 @@ func (p *Program) printErrors(pr *checkpoint.Progress, w io.Writer) error {
 	if len(pr.Errors) == 0 {
 		return nil
 	}
-	room := 80
+	room := 160
 	if isTerminal(p.Out) {
 		room = max(20, widthOf(p.Out)-40)
 	}
 	t := newTable("error", "status", "targets", "for example")
 	for _, e := range pr.Errors {
-		t.row(e.Code, e.Status, e.Targets, short(e.Example, room))
+		t.row(e.Code, e.Status, e.Targets, short(reason(e.Example), room))
 	}
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err
@@ -274,6 +284,17 @@ func printSpeed(pr *checkpoint.Progress, w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "\n%.1f pages/s, time left: %s\n", pr.Rate, eta)
 	return err
+}
+
+// reason is an error's text without the address at its head: in a table of
+// codes the cause counts, and it would be cut off.
+func reason(text string) string {
+	if address, ok := strings.CutPrefix(text, "fetch http"); ok {
+		if _, cause, ok := strings.Cut(address, ": "); ok {
+			return cause
+		}
+	}
+	return text
 }
 
 // short cuts a text for a table, before its control characters are shown.

@@ -30,15 +30,11 @@ func (p *Program) recover(c *cli.Context) error {
 	if timeout <= 0 {
 		return Usagef("--timeout: want more than 0 minutes; heartbeats come every 30 seconds")
 	}
-	k, err := p.open(c, existing)
+	k, scope, err := p.openScoped(c, existing)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = k.DB().Close() }()
-	scope, err := plainScope(c, k)
-	if err != nil {
-		return err
-	}
 	dead, err := k.RecoverDead(c.Context, scope)
 	if err != nil {
 		return err

@@ -38,14 +38,12 @@ func (p *Program) reset(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	k, err := p.open(c, existing)
+	k, scope, err := p.openScoped(c, existing)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = k.DB().Close() }()
-	if r.Scope, err = plainScope(c, k); err != nil {
-		return err
-	}
+	r.Scope = scope
 	n, err := k.CountReset(c.Context, r)
 	if err != nil {
 		return err

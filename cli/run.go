@@ -276,8 +276,14 @@ func (r *run) prepare(ctx context.Context, id int64) error {
 	if _, err := r.keeper.Wake(ctx, r.scope); err != nil {
 		return err
 	}
-	r.before, err = r.keeper.Count(ctx, r.scope)
-	return err
+	if r.before, err = r.keeper.Count(ctx, r.scope); err != nil {
+		return err
+	}
+	if left := r.before.Planned + r.before.InProgress; left > 0 && r.before.Pages > 0 {
+		r.log.Info().Int64("targets_done", r.before.Done).Int64("to_do", left).Int64("pages", r.before.Pages).
+			Msg("going on where the last run ended")
+	}
+	return nil
 }
 
 // warnOfAll tells somebody who named no states what that means.

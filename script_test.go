@@ -1,0 +1,471 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"ypcrawl/crawl/site/demo"
+	"ypcrawl/yp/gazetteer"
+)
+
+// The commands that the scripts in testdata/script have beside testscript's own.
+func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"exits":        cmdExits,
+		"start":        cmdStart,
+		"waitfor":      cmdWaitFor,
+		"halt":         cmdHalt,
+		"serve-demo":   cmdServeDemo,
+		"serve-files":  cmdServeFiles,
+		"asked":        cmdAsked,
+		"sqlite":       cmdSQLite,
+		"json":         cmdJSON,
+		"holds-truth":  cmdHoldsTruth,
+		"damage":       cmdDamage,
+		"tear":         cmdTear,
+		"spoil":        cmdSpoil,
+		"log-of":       cmdLogOf,
+		"no-controls":  cmdNoControls,
+		"alter-sqlite": cmdAlterSQLite,
+	}
+}
+
+// scriptParams is what TestScript runs with.
+func scriptParams() testscript.Params {
+	return testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds:                scriptCommands(),
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("NO_COLOR", "1")
+			e.Setenv("PLATFORM", runtime.GOOS+"/"+runtime.GOARCH)
+			e.Values[stateKey{}] = &scriptState{vars: e.Vars, running: map[string]*process{}, request: make(chan struct{}, 1)}
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+	}
+}
+
+type stateKey struct{}
+
+// scriptState is what one script's commands share.
+type scriptState struct {
+	vars    []string
+	running map[string]*process
+	asked   atomic.Int64 // requests for pages since the last look
+	request chan struct{}
+}
+
+// count counts a request for a page.
+func (s *scriptState) count() {
+	s.asked.Add(1)
+	select {
+	case s.request <- struct{}{}:
+	default:
+	}
+}
+
+func stateOf(ts *testscript.TestScript) *scriptState { return ts.Value(stateKey{}).(*scriptState) }
+
+func need(ts *testscript.TestScript, neg, ok bool, usage string) {
+	if neg || !ok {
+		ts.Fatalf("usage: %s", usage)
+	}
+}
+
+// cmdExits is `exits CODE PROGRAM ARG...`: the program ends with that very code.
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) >= 2, "exits CODE PROGRAM ARG...")
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	checkCode(ts, ts.Exec(args[1], args[2:]...), want)
+}
+
+func checkCode(ts *testscript.TestScript, err error, want int) {
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// process is a program in the background whose output can be waited for.
+type process struct {
+	cmd      *exec.Cmd
+	out, err *signalBuffer
+}
+
+// signalBuffer tells when something was written to it.
+type signalBuffer struct {
+	mu      sync.Mutex
+	buf     bytes.Buffer
+	written chan struct{}
+}
+
+func newSignalBuffer() *signalBuffer { return &signalBuffer{written: make(chan struct{}, 1)} }
+
+// Write implements io.Writer.
+func (b *signalBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case b.written <- struct{}{}:
+	default:
+	}
+	return b.buf.Write(p)
+}
+
+// String returns all that was written.
+func (b *signalBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// cmdStart is `start NAME ARG...`: ypcrawl in the background.
+func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) >= 2, "start NAME ARG...")
+	p := &process{cmd: exec.Command("ypcrawl", args[1:]...), out: newSignalBuffer(), err: newSignalBuffer()} //nolint:noctx // ended by the script, by signal
+	p.cmd.Dir, p.cmd.Env = ts.MkAbs("."), stateOf(ts).vars
+	p.cmd.Stdout, p.cmd.Stderr = p.out, p.err
+	ts.Check(p.cmd.Start())
+	stateOf(ts).running[args[0]] = p
+	ts.Defer(func() {
+		if p.cmd.ProcessState == nil {
+			_ = p.cmd.Process.Kill()
+			_ = p.cmd.Wait()
+		}
+	})
+}
+
+// cmdWaitFor is `waitfor NAME stdout|stderr REGEXP [VARIABLE]`: the running program writes it;
+// the variable becomes what was matched.
+func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 3 || len(args) == 4, "waitfor NAME stdout|stderr REGEXP [VARIABLE]")
+	p := stateOf(ts).running[args[0]]
+	b, re := p.err, regexp.MustCompile(args[2])
+	if args[1] == "stdout" {
+		b = p.out
+	}
+	late := time.After(30 * time.Second)
+	for !re.MatchString(b.String()) {
+		select {
+		case <-b.written:
+		case <-late:
+			ts.Fatalf("%s never wrote %s; stdout:\n%s\nstderr:\n%s", args[0], args[2], p.out, p.err)
+		}
+	}
+	if len(args) == 4 {
+		ts.Setenv(args[3], re.FindString(b.String()))
+	}
+}
+
+// cmdHalt is `halt NAME SIGNAL CODE`: signals the program and expects the code
+// with which it ends. SIGNAL may be - to only wait.
+func cmdHalt(ts *testscript.TestScript, neg bool, args []string) {
+	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
+	need(ts, neg, len(args) == 3, "halt NAME SIGNAL CODE")
+	p := stateOf(ts).running[args[0]]
+	if args[1] != "-" {
+		ts.Check(p.cmd.Process.Signal(signals[args[1]]))
+	}
+	want, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	err = p.cmd.Wait()
+	_, _ = fmt.Fprint(ts.Stdout(), p.out)
+	_, _ = fmt.Fprint(ts.Stderr(), p.err)
+	checkCode(ts, err, want)
+}
+
+// cmdServeDemo is `serve-demo [latency=50ms] [robots=none] [429=0.1]...`: a demo
+// directory in this process, its address in $URL.
+func cmdServeDemo(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, true, "serve-demo [latency=TIME] [robots=none] [KIND=SHARE]...")
+	cfg, robots := demo.Config{Fail: map[string]float64{}}, ""
+	for _, a := range args {
+		name, value, _ := strings.Cut(a, "=")
+		var err error
+		switch name {
+		case "latency":
+			cfg.Latency, err = time.ParseDuration(value)
+		case "robots":
+			robots = "User-agent: *\nDisallow: /\n"
+		default:
+			cfg.Fail[name], err = strconv.ParseFloat(value, 64)
+		}
+		ts.Check(err)
+	}
+	g, err := gazetteer.Load()
+	ts.Check(err)
+	dir, err := demo.New(cfg, g)
+	ts.Check(err)
+	st := stateOf(ts)
+	serve(ts, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path != "/robots.txt":
+			st.count()
+		case robots != "":
+			_, _ = fmt.Fprint(w, robots)
+			return
+		}
+		dir.ServeHTTP(w, r)
+	}))
+}
+
+// cmdServeFiles is `serve-files FOLDER`: the address is in $URL.
+func cmdServeFiles(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 1, "serve-files FOLDER")
+	serve(ts, http.FileServer(http.Dir(ts.MkAbs(args[0]))))
+}
+
+func serve(ts *testscript.TestScript, h http.Handler) {
+	s := httptest.NewServer(h)
+	ts.Defer(s.Close)
+	ts.Setenv("URL", s.URL)
+}
+
+// cmdAsked is `asked N`: so many pages were asked for since the last time; `asked
+// N+` waits until there are as many.
+func cmdAsked(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 1, "asked N[+]")
+	if least, ok := strings.CutSuffix(args[0], "+"); ok {
+		n, err := strconv.ParseInt(least, 10, 64)
+		ts.Check(err)
+		awaitRequests(ts, n)
+		return
+	}
+	if got := stateOf(ts).asked.Swap(0); strconv.FormatInt(got, 10) != args[0] {
+		ts.Fatalf("%d pages were asked for, want %s", got, args[0])
+	}
+}
+
+func awaitRequests(ts *testscript.TestScript, n int64) {
+	st, late := stateOf(ts), time.After(30*time.Second)
+	for st.asked.Load() < n {
+		select {
+		case <-st.request:
+		case <-late:
+			ts.Fatalf("%d pages were asked for, want %d", st.asked.Load(), n)
+		}
+	}
+	st.asked.Store(0)
+}
+
+func openSQLite(ts *testscript.TestScript, path, mode string) *sql.DB {
+	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(ts.MkAbs(path)), RawQuery: "mode=" + mode}
+	db, err := sql.Open("sqlite", u.String())
+	ts.Check(err)
+	return db
+}
+
+// cmdSQLite is `sqlite FILE QUERY`: prints rows, cells parted by |.
+func cmdSQLite(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 2, "sqlite FILE QUERY")
+	db := openSQLite(ts, args[0], "ro")
+	defer func() { _ = db.Close() }()
+	rows, err := db.QueryContext(context.Background(), args[1])
+	ts.Check(err)
+	defer func() { _ = rows.Close() }()
+	names, err := rows.Columns()
+	ts.Check(err)
+	cells, into := make([]sql.NullString, len(names)), make([]any, len(names))
+	for i := range cells {
+		into[i] = &cells[i]
+	}
+	for rows.Next() {
+		ts.Check(rows.Scan(into...))
+		texts := make([]string, len(cells))
+		for i, c := range cells {
+			texts[i] = c.String
+		}
+		_, _ = fmt.Fprintln(ts.Stdout(), strings.Join(texts, "|"))
+	}
+	ts.Check(rows.Err())
+}
+
+// cmdAlterSQLite is `alter-sqlite FILE STATEMENT`.
+func cmdAlterSQLite(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 2, "alter-sqlite FILE STATEMENT")
+	db := openSQLite(ts, args[0], "rwc")
+	_, err := db.ExecContext(context.Background(), unescape(args[1]))
+	ts.Check(errors.Join(err, db.Close()))
+}
+
+// unescape turns \xNN and \uNNNN into what no script can hold.
+func unescape(s string) string {
+	return regexp.MustCompile(`\\u[0-9a-f]{4}`).ReplaceAllStringFunc(s, func(m string) string {
+		r, _ := strconv.ParseUint(m[2:], 16, 32)
+		return string(rune(r))
+	})
+}
+
+// cmdJSON is `json FILE|stdout PATH VALUE`: the value at a.b.0.c, as JSON or as plain text.
+// Of several lines the last one counts.
+func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 3, "json FILE PATH VALUE")
+	lines := strings.Split(strings.TrimSpace(ts.ReadFile(args[0])), "\n")
+	var v any
+	ts.Check(json.Unmarshal([]byte(lines[len(lines)-1]), &v))
+	for _, key := range strings.Split(args[1], ".") {
+		switch at := v.(type) {
+		case map[string]any:
+			v = at[key]
+		case []any:
+			if i, err := strconv.Atoi(key); err == nil && i < len(at) {
+				v = at[i]
+			} else {
+				v = len(at)
+			}
+		}
+	}
+	text, ok := v.(string)
+	if !ok {
+		b, err := json.Marshal(v)
+		ts.Check(err)
+		text = string(b)
+	}
+	if text != args[2] {
+		ts.Fatalf("%s is %s, want %s", args[1], text, args[2])
+	}
+}
+
+// cmdHoldsTruth is `holds-truth FILE TRUTH`: the database holds the listings and
+// companies that `demo truth` printed into TRUTH.
+func cmdHoldsTruth(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 2, "holds-truth FILE TRUTH")
+	var truth demo.Truth
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &truth))
+	var want []string
+	for _, l := range truth.Listings {
+		want = append(want, strings.Join([]string{l.ID, l.Name, l.Phone, l.Street, l.City, l.Website, l.ProfileURL}, "|"))
+	}
+	db := openSQLite(ts, args[0], "ro")
+	defer func() { _ = db.Close() }()
+	got := column(ts, db, `SELECT listing_id || '|' || name || '|' || ifnull(phone, '') || '|' || ifnull(street, '') || '|' ||
+		ifnull(city, '') || '|' || ifnull(website, '') || '|' || ifnull(profile_url, '') FROM listings ORDER BY listing_id`)
+	if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
+		ts.Fatalf("listings differ from the truth (-want +got):\n%s", head(diff))
+	}
+	want = nil
+	for _, c := range truth.Companies {
+		want = append(want, strings.Join(c.Listings, ","))
+	}
+	slices.Sort(want)
+	got = column(ts, db, `SELECT group_concat(listing_id) AS ids FROM
+		(SELECT company_id, listing_id FROM listings ORDER BY company_id, listing_id) GROUP BY company_id ORDER BY ids`)
+	if diff := cmp.Diff(want, got); diff != "" {
+		ts.Fatalf("companies differ from the truth (-want +got):\n%s", head(diff))
+	}
+}
+
+func column(ts *testscript.TestScript, db *sql.DB, query string) (all []string) {
+	rows, err := db.QueryContext(context.Background(), query)
+	ts.Check(err)
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var s string
+		ts.Check(rows.Scan(&s))
+		all = append(all, s)
+	}
+	ts.Check(rows.Err())
+	return all
+}
+
+// cmdDamage is `damage FILE`: overwrites every third page behind the schema's.
+func cmdDamage(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 1, "damage FILE")
+	db := openSQLite(ts, args[0], "rw")
+	_, err := db.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
+	ts.Check(errors.Join(err, db.Close()))
+	const page = 4096
+	data := []byte(ts.ReadFile(args[0]))
+	for at := 20 * page; at+page <= len(data); at += 3 * page {
+		copy(data[at:at+page], bytes.Repeat([]byte{0xff}, page))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o600))
+}
+
+// cmdTear is `tear FILE N`: cuts the last N bytes off.
+func cmdTear(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 2, "tear FILE N")
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	data := ts.ReadFile(args[0])
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(data[:len(data)-n]), 0o600))
+}
+
+// cmdSpoil is `spoil FILE LINE`: makes a line unreadable.
+func cmdSpoil(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 2, "spoil FILE LINE")
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	lines := strings.SplitAfter(ts.ReadFile(args[0]), "\n")
+	lines[n-1] = "{\"event_type\": \x1b[31m nonsense\n"
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Join(lines, "")), 0o600))
+}
+
+// cmdLogOf is `log-of FOLDER VARIABLE`: the largest log of a folder.
+func cmdLogOf(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 2, "log-of FOLDER VARIABLE")
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	var largest int64 = -1
+	for _, e := range entries {
+		info, err := e.Info()
+		ts.Check(err)
+		if info.Size() > largest {
+			largest = info.Size()
+			ts.Setenv(args[1], args[0]+"/"+e.Name())
+		}
+	}
+}
+
+// cmdNoControls is `no-controls FILE...`: nothing in it acts on a terminal.
+func cmdNoControls(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) > 0, "no-controls FILE...")
+	act := regexp.MustCompile(`[\x00-\x09\x0b-\x1f\x7f\x{80}-\x{9f}\x{200b}-\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}]`)
+	for _, name := range args {
+		if found := act.FindString(ts.ReadFile(name)); found != "" {
+			ts.Fatalf("%s holds %q", name, found)
+		}
+	}
+}
+
+func TestScript(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, scriptParams())
+}
