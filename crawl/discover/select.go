@@ -1,10 +1,6 @@
 package discover
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"ypcrawl/checkpoint"
@@ -83,82 +79,6 @@ func tierPages(pages int) (tiers [4]int, explicit bool) {
 		}
 	}
 	return tiers, pages != 0
-}
-
-// pick lists the places, largest first over all states.
-func pick(g *gazetteer.Gazetteer, src Source, sel Selection, states []string) ([]gazetteer.Place, error) {
-	var places []gazetteer.Place
-	if len(sel.Cities) > 0 {
-		for _, name := range sel.Cities {
-			found := findCity(g, name, states)
-			if len(found) == 0 {
-				return nil, unknownCity(g, name, states)
-			}
-			places = append(places, found...)
-		}
-	} else {
-		for _, st := range states {
-			in := g.In(st)
-			for _, limit := range []int{src.PlacesPerState, sel.MaxCities} {
-				if limit > 0 && len(in) > limit {
-					in = in[:limit]
-				}
-			}
-			places = append(places, in...)
-		}
-	}
-	places = slices.DeleteFunc(places, func(p gazetteer.Place) bool { return p.Population < sel.MinPopulation })
-	slices.SortStableFunc(places, func(a, b gazetteer.Place) int {
-		return cmp.Or(cmp.Compare(b.Population, a.Population), strings.Compare(a.Slug, b.Slug))
-	})
-	return slices.CompactFunc(places, func(a, b gazetteer.Place) bool { return a.Slug == b.Slug }), nil
-}
-
-// findCity looks a name up in each of the states; a name that ends in a state
-// ("Austin TX", "austin-tx") is looked up in that one.
-func findCity(g *gazetteer.Gazetteer, name string, states []string) []gazetteer.Place {
-	var found []gazetteer.Place
-	for _, st := range states {
-		for _, try := range []string{name, withoutState(name, st)} {
-			if p, ok := g.Find(try, st); ok && try != "" {
-				found = append(found, p)
-				break
-			}
-		}
-	}
-	return found
-}
-
-func withoutState(name, state string) string {
-	trimmed := strings.TrimRight(name, " ")
-	cut := len(trimmed) - len(state)
-	if cut < 1 || !strings.EqualFold(trimmed[cut:], state) {
-		return ""
-	}
-	head := trimmed[:cut]
-	rest := strings.TrimRight(head, " ,-")
-	if rest == head {
-		return "" // "Boca" ends in no state
-	}
-	return rest
-}
-
-func unknownCity(g *gazetteer.Gazetteer, name string, states []string) error {
-	var names []string
-	for _, st := range states {
-		for _, p := range g.In(st) {
-			names = append(names, p.Name)
-		}
-	}
-	where := strings.Join(states, ", ")
-	if len(states) > 5 {
-		where = fmt.Sprintf("%d states", len(states))
-	}
-	hint := fmt.Sprintf(" in %s (places of at least 1,000 people are known)", where)
-	if near, ok := yp.Nearest(name, names); ok {
-		hint = fmt.Sprintf(" in %s: did you mean %q?", where, near)
-	}
-	return &UnknownError{What: "city", Name: name, Hint: hint}
 }
 
 // Estimate is what a plan would cost from the start.
