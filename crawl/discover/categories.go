@@ -53,8 +53,8 @@ var known = [...]string{
 }
 
 // resolveCategories finds each name among the allowed ones (the source's own
-// list, else the known ones). With any, an unknown name is taken as it is typed.
-func resolveCategories(names, own []string, any bool) ([]checkpoint.Category, error) {
+// list, else the known ones). With others, an unknown name is taken as it is typed.
+func resolveCategories(names, own []string, others bool) ([]checkpoint.Category, error) {
 	if len(names) == 0 {
 		names = own
 	}
@@ -67,25 +67,26 @@ func resolveCategories(names, own []string, any bool) ([]checkpoint.Category, er
 	}
 	var out []checkpoint.Category
 	for _, name := range names {
-		c, err := resolveCategory(strings.TrimSpace(name), allowed, any)
+		c, err := resolveCategory(strings.TrimSpace(name), allowed, others)
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Contains(out, c) {
+		same := func(had checkpoint.Category) bool { return had.Slug == c.Slug }
+		if !slices.ContainsFunc(out, same) {
 			out = append(out, c)
 		}
 	}
 	return out, nil
 }
 
-func resolveCategory(name string, allowed []string, any bool) (checkpoint.Category, error) {
+func resolveCategory(name string, allowed []string, others bool) (checkpoint.Category, error) {
 	slug := yp.CategorySlug(name)
 	for _, k := range allowed {
 		if s := yp.CategorySlug(k); s == slug && slug != "" {
 			return checkpoint.Category{Slug: s, Name: k}, nil
 		}
 	}
-	if any && slug != "" {
+	if others && slug != "" {
 		return checkpoint.Category{Slug: slug, Name: name}, nil
 	}
 	hint := "; --any-category takes it as it is typed"
