@@ -67,14 +67,14 @@ type Progress struct {
 
 const (
 	stateCounts = `
-	SELECT t.state, t.status, sum(t.targets), sum(t.pages), sum(t.raw), sum(t.accepted) FROM target_totals t
-	WHERE (?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
-	GROUP BY t.state, t.status HAVING sum(t.targets) > 0 ORDER BY t.state`
+	SELECT n.state, n.status, sum(n.targets), sum(n.pages), sum(n.raw), sum(n.accepted) FROM target_totals n
+	WHERE (?1 = 0 OR n.source_id = ?1) AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2)))
+	GROUP BY n.state, n.status HAVING sum(n.targets) > 0 ORDER BY n.state`
 	listingCounts = `
-	SELECT state, sum(listings) FROM listing_totals t
-	WHERE (?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2))) GROUP BY state`
+	SELECT state, sum(listings) FROM listing_totals n
+	WHERE (?1 = 0 OR n.source_id = ?1) AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2))) GROUP BY state`
 	companyCounts = `
-	SELECT state, companies FROM company_totals t WHERE ?1 = ?1 AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))`
+	SELECT state, companies FROM company_totals n WHERE ?1 = ?1 AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2)))`
 	holders = `
 	SELECT t.claimed_by, t.id, c.name, t.state, k.name, t.page_current + 1, ifnull(t.heartbeat_at, ''), r.uuid, r.host
 	FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id JOIN runs r ON r.id = t.run_id

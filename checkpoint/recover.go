@@ -30,7 +30,10 @@ var (
 	recoverRuns  = recoverSet + ` AND t.run_id IN (SELECT value FROM json_each(?7)) RETURNING status`
 	recoverStale = recoverSet + ` AND (t.heartbeat_at IS NULL OR t.heartbeat_at < ?7 OR t.heartbeat_at > ?8) RETURNING status`
 	closeRuns    = `UPDATE runs SET outcome = 'dead', finished_at = ? WHERE outcome = 'running' AND id IN (SELECT value FROM json_each(?))`
-	listRuns     = `SELECT id, uuid, host FROM runs WHERE outcome = 'running' OR id IN (SELECT run_id FROM targets WHERE status = 'IN_PROGRESS')`
+	listRuns     = `
+	SELECT id, uuid, host FROM runs WHERE outcome = 'running'
+	UNION ALL SELECT id, uuid, host FROM runs
+	WHERE id IN (SELECT run_id FROM targets WHERE status = 'IN_PROGRESS') AND outcome <> 'running'`
 )
 
 // RecoverDead takes back at once what dead processes of this machine held: their
