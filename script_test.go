@@ -44,6 +44,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"sqlite":       cmdSQLite,
 		"json":         cmdJSON,
 		"holds-truth":  cmdHoldsTruth,
+		"holds-same":   cmdHoldsSame,
 		"damage":       cmdDamage,
 		"tear":         cmdTear,
 		"spoil":        cmdSpoil,
@@ -246,9 +247,33 @@ func cmdServeDemo(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 }
 
-// cmdServeFiles is `serve-files FOLDER`: the address is in $URL.
+// evil is what a name may hold to act on a terminal: a colour, a title, bidi and
+// C1 controls.
+const evil = "Evil\x1b[31m\x1b]0;owned\x07\u202e\u009b2J\u200b"
+
+const hostilePage = `<html><head><title>Plumbers - The Real Yellow Pages</title></head><body><div id="main-header"></div>
+<div id="main-content"><div class="search-results organic">%s</div></div></body></html>`
+
+const hostileCard = `<div class="result" id="lid-%d"><div class="v-card"><h2><a class="business-name" href="/austin-tx/mip/evil-%d">
+<span>%s</span></a></h2><div class="phones phone primary">(512) 555-01%02d</div>
+<div class="street-address">%d Main %s St</div><div class="locality">Austin, TX 78701</div></div></div>`
+
+// cmdServeFiles is `serve-files FOLDER`: the address is in $URL. Beside the
+// folder's files there are pages that no script can hold, and $EVIL.
 func cmdServeFiles(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, len(args) == 1, "serve-files FOLDER")
+	ts.Setenv("EVIL", evil)
+	cards := ""
+	for i := 1; i <= 2; i++ {
+		cards += fmt.Sprintf(hostileCard, i, i, evil, i, i, evil)
+	}
+	for name, page := range map[string]string{
+		"hostile.html": fmt.Sprintf(hostilePage, cards),
+		"broken.html":  "<html><title>" + evil + "</title><body>" + evil + "</body></html>",
+		"big.html":     fmt.Sprintf(hostilePage, strings.Repeat("<p>page</p>", 1_200_000)),
+	} {
+		ts.Check(os.WriteFile(filepath.Join(ts.MkAbs(args[0]), name), []byte(page), 0o600))
+	}
 	serve(ts, http.FileServer(http.Dir(ts.MkAbs(args[0]))))
 }
 
@@ -333,10 +358,10 @@ func unescape(s string) string {
 	})
 }
 
-// cmdJSON is `json FILE|stdout PATH VALUE`: the value at a.b.0.c, as JSON or as plain text.
+// cmdJSON is `[!] json FILE|stdout PATH VALUE`: the value at a.b.0.c, as JSON or as plain text.
 // Of several lines the last one counts.
 func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, len(args) == 3, "json FILE PATH VALUE")
+	need(ts, false, len(args) == 3, "[!] json FILE PATH VALUE")
 	lines := strings.Split(strings.TrimSpace(ts.ReadFile(args[0])), "\n")
 	var v any
 	ts.Check(json.Unmarshal([]byte(lines[len(lines)-1]), &v))
@@ -358,8 +383,8 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 		text = string(b)
 	}
-	if text != args[2] {
-		ts.Fatalf("%s is %s, want %s", args[1], text, args[2])
+	if (text == args[2]) == neg {
+		ts.Fatalf("%s is %s", args[1], text)
 	}
 }
 
@@ -389,6 +414,22 @@ func cmdHoldsTruth(ts *testscript.TestScript, neg bool, args []string) {
 		(SELECT company_id, listing_id FROM listings ORDER BY company_id, listing_id) GROUP BY company_id ORDER BY ids`)
 	if diff := cmp.Diff(want, got); diff != "" {
 		ts.Fatalf("companies differ from the truth (-want +got):\n%s", head(diff))
+	}
+}
+
+// cmdHoldsSame is `holds-same FILE FILE`: both databases hold the same listings and
+// companies.
+func cmdHoldsSame(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 2, "holds-same FILE FILE")
+	var all [2][]string
+	for i, path := range args {
+		db := openSQLite(ts, path, "ro")
+		all[i] = column(ts, db, `SELECT l.listing_id || '|' || l.name || '|' || ifnull(l.hours, '') || '|' ||
+			(SELECT min(listing_id) FROM listings WHERE company_id = l.company_id) FROM listings l ORDER BY l.listing_id`)
+		ts.Check(db.Close())
+	}
+	if diff := cmp.Diff(all[0], all[1]); diff != "" || len(all[0]) == 0 {
+		ts.Fatalf("they differ (-first +second):\n%s", head(diff))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -165,6 +166,9 @@ func (ep *eventPrinter) end() error {
 }
 
 func (p *Program) walRead(c *cli.Context) error {
+	if c.Int("limit") < 0 {
+		return Usagef("--limit %d: want a number from 1 up", c.Int("limit"))
+	}
 	path, opts, err := walOptions(c)
 	if err != nil {
 		return err
@@ -174,9 +178,6 @@ func (p *Program) walRead(c *cli.Context) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	if c.Int("limit") < 0 {
-		return Usagef("--limit %d: want a number from 1 up", c.Int("limit"))
-	}
 	ep := p.events(c)
 	n := 0
 	for e, err := range r.Events() {
@@ -273,6 +274,9 @@ func (p *Program) walReplay(c *cli.Context) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
+	if err := holdsEvents(path); err != nil {
+		return err
+	}
 	k, err := p.open(c, create)
 	if err != nil {
 		return err
@@ -287,6 +291,20 @@ func (p *Program) walReplay(c *cli.Context) error {
 	}
 	p.noteTorn(r)
 	return p.printReplay(c, out)
+}
+
+// holdsEvents looks for a first event, so that a wrong folder makes no empty
+// database.
+func holdsEvents(path string) error {
+	r, err := wal.OpenReader(path, wal.Options{SkipListings: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	if _, err := r.Next(); errors.Is(err, io.EOF) {
+		return fmt.Errorf("there is nothing to replay in %s: want the folder of a crawl's logs, or one of them", path)
+	}
+	return nil
 }
 
 func (p *Program) printReplay(c *cli.Context, out checkpoint.Replayed) (err error) {
