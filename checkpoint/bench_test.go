@@ -34,16 +34,16 @@ func benchDB(b *testing.B, n int, listings bool) *checkpoint.Keeper {
 	}
 	exec(b, db,
 		`INSERT INTO sources VALUES (1, 'demo', 'http://x', 1, 'x', 'x')`,
-		`INSERT INTO categories SELECT value, 'k' || value, 'K' || value FROM generate_series(1, 10)`,
-		fmt.Sprintf(`INSERT INTO cities SELECT value, 'c' || value, 'City', (SELECT value FROM meta WHERE key = format('state%%02d', s.value %% 51)),
-			1000000 - value, 0, 0, iif(value %% 10 = 0, 1, iif(value %% 2 = 0, 2, 3)) FROM generate_series(1, %d) s`, n/10),
+		upTo(10)+`INSERT INTO categories SELECT value, 'k' || value, 'K' || value FROM s`,
+		upTo(n/10)+`INSERT INTO cities SELECT value, 'c' || value, 'City', (SELECT value FROM meta WHERE key = format('state%02d', s.value % 51)),
+			1000000 - value, 0, 0, iif(value % 10 = 0, 1, iif(value % 2 = 0, 2, 3)) FROM s`,
 		`INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at)
 			SELECT 1, c.id, k.id, c.state, c.population, c.tier, 4 - c.tier, 'x' FROM cities c CROSS JOIN categories k`,
 		`INSERT INTO target_totals SELECT source_id, state, status, count(*), 0, 0, 0 FROM targets GROUP BY 1, 2, 3`)
 	if listings {
 		exec(b, db,
-			fmt.Sprintf(`INSERT INTO companies (id, name, state, lead_source, lead_listing, first_seen_at)
-				SELECT value, 'N' || value, 'CA', 1, 'l' || value, 'x' FROM generate_series(1, %d)`, n),
+			upTo(n)+`INSERT INTO companies (id, name, state, lead_source, lead_listing, first_seen_at)
+				SELECT value, 'N' || value, 'CA', 1, 'l' || value, 'x' FROM s`,
 			`INSERT INTO listings (id, source_id, listing_id, company_id, name, found_state, fingerprint, first_seen_at, last_seen_at)
 				SELECT id, 1, lead_listing, id, name, 'CA', id, 'x', 'x' FROM companies`,
 			`INSERT INTO listing_totals SELECT source_id, found_state, count(*) FROM listings GROUP BY 1, 2`,
@@ -51,6 +51,11 @@ func benchDB(b *testing.B, n int, listings bool) *checkpoint.Keeper {
 	}
 	exec(b, db, restore...)
 	return checkpoint.New(db)
+}
+
+// upTo begins a statement that reads the numbers from 1 to n as s.
+func upTo(n int) string {
+	return fmt.Sprintf("WITH RECURSIVE s (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM s WHERE value < %d) ", n)
 }
 
 func allStates() []string {
