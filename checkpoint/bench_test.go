@@ -28,11 +28,11 @@ func benchDB(b *testing.B, n int, listings bool) *checkpoint.Keeper {
 	}
 	triggers := table(b, db, `SELECT name FROM sqlite_schema WHERE type = 'trigger'`)
 	restore := table(b, db, `SELECT sql FROM sqlite_schema WHERE type = 'trigger'`)
-	exec(b, db, states)
+	execute(b, db, states)
 	for _, name := range triggers {
-		exec(b, db, "DROP TRIGGER "+name)
+		execute(b, db, "DROP TRIGGER "+name)
 	}
-	exec(b, db,
+	execute(b, db,
 		`INSERT INTO sources VALUES (1, 'demo', 'http://x', 1, 'x', 'x')`,
 		upTo(10)+`INSERT INTO categories SELECT value, 'k' || value, 'K' || value FROM s`,
 		upTo(n/10)+`INSERT INTO cities SELECT value, 'c' || value, 'City', (SELECT value FROM meta WHERE key = format('state%02d', s.value % 51)),
@@ -41,7 +41,7 @@ func benchDB(b *testing.B, n int, listings bool) *checkpoint.Keeper {
 			SELECT 1, c.id, k.id, c.state, c.population, c.tier, 4 - c.tier, 'x' FROM cities c CROSS JOIN categories k`,
 		`INSERT INTO target_totals SELECT source_id, state, status, count(*), 0, 0, 0 FROM targets GROUP BY 1, 2, 3`)
 	if listings {
-		exec(b, db,
+		execute(b, db,
 			upTo(n)+`INSERT INTO companies (id, name, state, lead_source, lead_listing, first_seen_at)
 				SELECT value, 'N' || value, 'CA', 1, 'l' || value, 'x' FROM s`,
 			`INSERT INTO listings (id, source_id, listing_id, company_id, name, found_state, fingerprint, first_seen_at, last_seen_at)
@@ -49,7 +49,7 @@ func benchDB(b *testing.B, n int, listings bool) *checkpoint.Keeper {
 			`INSERT INTO listing_totals SELECT source_id, found_state, count(*) FROM listings GROUP BY 1, 2`,
 			`INSERT INTO company_totals SELECT state, count(*) FROM companies GROUP BY 1`)
 	}
-	exec(b, db, restore...)
+	execute(b, db, restore...)
 	return checkpoint.New(db)
 }
 
@@ -111,7 +111,7 @@ func benchClaim(b *testing.B, k *checkpoint.Keeper, run *checkpoint.Run, scope c
 		return err
 	}
 	release := func() {
-		exec(b, k.DB(), `UPDATE targets SET status = 'PLANNED', claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
+		execute(b, k.DB(), `UPDATE targets SET status = 'PLANNED', claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
 	}
 	together(b, benchWorkers, claim) // statements prepared, pages read
 	release()
@@ -178,7 +178,7 @@ const bareUpsert = `
 // prepared upserts, a commit a page, and nothing else.
 func BenchmarkBareUpsert(b *testing.B) {
 	db := storetest.Open(b)
-	exec(b, db, `INSERT INTO sources VALUES (1, 'demo', 'http://x', 1, 'x', 'x')`,
+	execute(b, db, `INSERT INTO sources VALUES (1, 'demo', 'http://x', 1, 'x', 'x')`,
 		`INSERT INTO companies (id, name, lead_source, lead_listing, first_seen_at) VALUES (1, 'N', 1, 'l', 'x')`)
 	for page := 0; b.Loop(); page++ {
 		err := db.Write(b.Context(), func(tx *store.Tx) error {
@@ -254,7 +254,7 @@ func BenchmarkRecover10k(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		exec(b, k.DB(), fmt.Sprintf(`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', claimed_at = 'x', heartbeat_at = 'x', run_id = %d, recoveries = 0 WHERE id <= 10000`, run.ID))
+		execute(b, k.DB(), fmt.Sprintf(`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', claimed_at = 'x', heartbeat_at = 'x', run_id = %d, recoveries = 0 WHERE id <= 10000`, run.ID))
 		if err := os.Remove(filepath.Join(store.LockDir(k.DB().Path()), run.UUID+".lock")); err != nil {
 			b.Fatal(err)
 		}

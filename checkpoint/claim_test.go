@@ -3,9 +3,11 @@ package checkpoint_test
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"testing"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
@@ -20,7 +22,20 @@ type bundle struct {
 
 func setup(t testing.TB, cities int, states ...string) *bundle {
 	t.Helper()
-	b := &bundle{Keeper: checkpoint.New(storetest.Open(t))}
+	return setupOn(t, storetest.Open(t), cities, states...)
+}
+
+// setupClock is setup with a clock that moves when it is told to.
+func setupClock(t testing.TB, cities int, states ...string) (*bundle, *clock) {
+	t.Helper()
+	c := newClock()
+	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db"), Now: c.now})
+	return setupOn(t, db, cities, states...), c
+}
+
+func setupOn(t testing.TB, db *store.DB, cities int, states ...string) *bundle {
+	t.Helper()
+	b := &bundle{Keeper: checkpoint.New(db)}
 	b.plan(t, cities, states...)
 	var err error
 	if b.run, err = b.StartRun(t.Context(), b.scope.SourceID, "test", false); err != nil {

@@ -72,7 +72,7 @@ func table(t tester, db *store.DB, query string, args ...any) []string {
 	return out
 }
 
-func exec(t tester, db *store.DB, queries ...string) {
+func execute(t tester, db *store.DB, queries ...string) {
 	t.Helper()
 	err := db.Write(context.Background(), func(tx *store.Tx) error {
 		for _, q := range queries {
@@ -448,7 +448,7 @@ func (m *machine) begin(rt *rapid.T) {
 			}
 		}
 	}
-	exec(rt, m.k.DB(), `DELETE FROM sightings`, `DELETE FROM company_keys`, `DELETE FROM listings`, `DELETE FROM companies`, `DELETE FROM targets`, `DELETE FROM runs`)
+	execute(rt, m.k.DB(), `DELETE FROM sightings`, `DELETE FROM company_keys`, `DELETE FROM listings`, `DELETE FROM companies`, `DELETE FROM targets`, `DELETE FROM runs`)
 	m.claims, m.targets = nil, nil
 	p := checkpoint.Plan{SourceID: m.source, Categories: []checkpoint.Category{{Slug: "a", Name: "A"}}}
 	for i := range 6 {

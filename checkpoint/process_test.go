@@ -1,0 +1,205 @@
+package checkpoint_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/yp"
+)
+
+func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 500, "CA", "TX") // 2,000 targets
+	path := b.DB().Path()
+	got := make(chan []string, 2)
+	procs := []*process{start(t, "finish", path, "CA,TX"), start(t, "finish", path, "CA,TX")}
+	for _, p := range procs {
+		go func() {
+			var lines []string
+			for p.lines.Scan() {
+				lines = append(lines, p.lines.Text())
+			}
+			got <- lines
+		}()
+	}
+	seen, shares := map[string]int{}, 0
+	for range procs {
+		lines := <-got
+		if len(lines) > 0 {
+			shares++
+		}
+		for _, line := range lines {
+			seen[line]++
+		}
+	}
+	for line, n := range seen {
+		if n != 1 {
+			t.Errorf("%s %d times", line, n)
+		}
+	}
+	if len(seen) != 2000 || shares != 2 {
+		t.Errorf("%d targets claimed by %d processes, want 2000 by both", len(seen), shares)
+	}
+	if got := table(t, b.DB(), `SELECT status, claim_token, total_attempts, count(*) FROM targets GROUP BY 1, 2, 3`); !slices.Equal(got, []string{"DONE|1|1|2000"}) {
+		t.Errorf("targets: %v, want all done by one claim each", got)
+	}
+	recount(t, b.DB())
+}
+
+func TestRecoverDead(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 6, "CA", "TX")
+	ctx := t.Context()
+	mine := b.claim(t, 7)
+	dying, living := start(t, "hold", b.DB().Path(), "TX"), start(t, "hold", b.DB().Path(), "TX,CA")
+	dead, alive := dying.number(t, "holds"), living.number(t, "holds")
+	execute(t, b.DB(), `INSERT INTO runs (id, uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (900, 'far', 'elsewhere', 1, 1, 'run', 'x', 'x')`,
+		`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', claimed_at = 'x', run_id = 900 WHERE id = (SELECT max(id) FROM targets WHERE status = 'PLANNED')`,
+		`UPDATE targets SET heartbeat_at = '2000-01-01T00:00:00.000Z' WHERE status = 'IN_PROGRESS'`)
+	if rec, err := b.RecoverDead(ctx, checkpoint.Scope{}); err != nil || rec.Total() != 0 {
+		t.Errorf("while all live: %+v (%v), want nothing, however old their heartbeats", rec, err)
+	}
+	dying.kill(t)
+	if rec, err := b.RecoverDead(ctx, checkpoint.Scope{States: []string{"CA"}}); err != nil || rec.Total() != 0 {
+		t.Errorf("in another state: %+v (%v), want nothing", rec, err)
+	}
+	rec, err := b.RecoverDead(ctx, checkpoint.Scope{})
+	if err != nil || rec != (checkpoint.Recovered{Planned: 3, Dead: 1}) {
+		t.Errorf("after the kill: %+v (%v), want its 3 targets and one dead run", rec, err)
+	}
+	want := []string{fmt.Sprintf("%d|1", b.run.ID), fmt.Sprintf("%d|3", alive), "900|1"}
+	if got := table(t, b.DB(), `SELECT run_id, count(*) FROM targets WHERE status = 'IN_PROGRESS' GROUP BY 1 ORDER BY 1`); !slices.Equal(got, want) {
+		t.Errorf("still held: %v, want %v", got, want)
+	}
+	if got := table(t, b.DB(), `SELECT outcome FROM runs WHERE id = ?`, dead); !slices.Equal(got, []string{"dead"}) {
+		t.Errorf("the killed run is %v, want dead", got)
+	}
+	if err := b.SweepLocks(); err != nil {
+		t.Error(err)
+	}
+	if rec, err := b.RecoverDead(ctx, checkpoint.Scope{}); err != nil || rec != (checkpoint.Recovered{}) {
+		t.Errorf("again, after a sweep: %+v (%v), want nothing", rec, err)
+	}
+	if err := b.Release(ctx, mine); err != nil {
+		t.Errorf("a claim of the living: %v", err)
+	}
+}
+
+func TestExclusive(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 6, "CA")
+	ctx := t.Context()
+	if _, err := b.StartRun(ctx, 1, "alone", true); !errors.Is(err, checkpoint.ErrExclusive) {
+		t.Errorf("exclusive beside a run: %v, want ErrExclusive", err)
+	}
+	second, err := b.StartRun(ctx, 1, "beside", false)
+	if err != nil {
+		t.Fatalf("beside a run: %v", err)
+	}
+	if err := errors.Join(second.Finish(ctx, checkpoint.OutcomeDone, 3), b.run.Finish(ctx, checkpoint.OutcomeInterrupted, 5)); err != nil {
+		t.Fatal(err)
+	}
+	if got := table(t, b.DB(), `SELECT outcome, requests FROM runs ORDER BY id`); !slices.Equal(got, []string{"interrupted|5", "done|3"}) {
+		t.Errorf("runs: %v", got)
+	}
+	p := start(t, "exclusive", b.DB().Path(), "CA")
+	p.number(t, "holds")
+	for _, exclusive := range []bool{true, false} {
+		if _, err := b.StartRun(ctx, 1, "beside", exclusive); !errors.Is(err, checkpoint.ErrExclusive) {
+			t.Errorf("beside an exclusive run, exclusive %v: %v, want ErrExclusive", exclusive, err)
+		}
+	}
+	p.kill(t)
+	r, err := b.StartRun(ctx, 1, "after", true)
+	if err != nil {
+		t.Fatalf("after it was killed: %v", err)
+	}
+	if err := r.Finish(ctx, checkpoint.OutcomeDone, 0); err != nil {
+		t.Error(err)
+	}
+	if n := table(t, b.DB(), `SELECT count(*) FROM runs`); n[0] != "4" {
+		t.Errorf("%s runs are registered, want the 4 that were let in", n)
+	}
+}
+
+func TestFinishReleases(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 3, "CA")
+	c := b.claim(t, 0)
+	other, err := b.StartRun(t.Context(), 1, "other", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := b.Claim(t.Context(), checkpoint.Worker{ID: "o", RunID: other.ID}, b.scope, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.run.Finish(t.Context(), checkpoint.OutcomeInterrupted, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Release(t.Context(), c); !errors.Is(err, checkpoint.ErrClaimLost) {
+		t.Errorf("a claim after its run: %v, want ErrClaimLost", err)
+	}
+	if err := b.Release(t.Context(), kept); err != nil {
+		t.Errorf("another run's claim: %v", err)
+	}
+	if err := other.Finish(t.Context(), checkpoint.OutcomeDone, 0); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHeartbeatKeepsFresh: what beats is never stale; what does not is, once.
+func TestHeartbeatKeepsFresh(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 6, "CA")
+	fresh, stale := b.claim(t, 0), (*checkpoint.Claim)(nil)
+	other, err := b.StartRun(t.Context(), 1, "silent", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stale, err = b.Claim(t.Context(), checkpoint.Worker{ID: "silent", RunID: other.ID}, b.scope, 5); err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for range 200 {
+		clock.move(30 * time.Second)
+		if _, err := b.run.Heartbeat(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		rec, err := b.RecoverStale(t.Context(), checkpoint.Scope{}, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += rec.Total()
+	}
+	if err := b.Release(t.Context(), stale); total != 1 || !errors.Is(err, checkpoint.ErrClaimLost) {
+		t.Errorf("%d recovered in 100 minutes and the silent claim says %v, want 1 and ErrClaimLost", total, err)
+	}
+	if err := b.Release(t.Context(), fresh); err != nil {
+		t.Errorf("the claim that beat: %v", err)
+	}
+	t.Run("NULL is stale", func(t *testing.T) {
+		c := b.claim(t, 3)
+		execute(t, b.DB(), `UPDATE targets SET heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
+		if rec, err := b.RecoverStale(t.Context(), checkpoint.Scope{}, time.Hour); err != nil || rec.Planned != 1 {
+			t.Errorf("%+v (%v), want the one", rec, err)
+		}
+		if err := b.Fail(t.Context(), c, yp.CodeTimeout, ""); !errors.Is(err, checkpoint.ErrClaimLost) {
+			t.Errorf("got %v, want ErrClaimLost", err)
+		}
+	})
+	t.Run("a clock set back a day", func(t *testing.T) {
+		b.claim(t, 4)
+		clock.move(-24 * time.Hour)
+		if rec, err := b.RecoverStale(t.Context(), checkpoint.Scope{}, time.Hour); err != nil || rec.Planned != 1 {
+			t.Errorf("%+v (%v), want the one from the future", rec, err)
+		}
+	})
+	if err := other.Finish(t.Context(), checkpoint.OutcomeDone, 0); err != nil {
+		t.Error(err)
+	}
+}
