@@ -41,6 +41,9 @@ type Program struct {
 func (p *Program) Run(ctx context.Context, args []string) int {
 	p.args = args
 	app := p.app()
+	if len(args) == 2 && (args[1] == "--version" || args[1] == "-v") {
+		args = []string{args[0], "version"} // what every other program calls it
+	}
 	prepared, err := Prepare(app, args)
 	if err == nil {
 		err = app.RunContext(ctx, prepared)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -63,6 +64,28 @@ func cityList(values []string) []string {
 		out = append(out, cities...)
 	}
 	return out
+}
+
+// stateList takes values of several states apart, "CA TX" as a variable or the
+// settings file may hold; "New York" stays one.
+func stateList(values []string) []string {
+	var out []string
+	for _, v := range values {
+		for _, part := range SplitList([]string{v}) {
+			words := strings.Fields(part)
+			if _, one := yp.LookupState(part); !one && len(words) > 1 && !slices.ContainsFunc(words, isNoState) {
+				out = append(out, words...)
+				continue
+			}
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+func isNoState(s string) bool {
+	_, ok := yp.LookupState(s)
+	return !ok
 }
 
 func isStateCode(s string) bool {

@@ -212,7 +212,7 @@ func extent(src *site.Source) discover.Source {
 // selection reads selectFlags.
 func selection(c *cli.Context) (discover.Selection, error) {
 	sel := discover.Selection{
-		States: c.StringSlice("states"), Cities: cityList(c.StringSlice("cities")), Categories: SplitList(c.StringSlice("categories")),
+		States: stateList(c.StringSlice("states")), Cities: cityList(c.StringSlice("cities")), Categories: SplitList(c.StringSlice("categories")),
 		AnyCategory: c.Bool("any-category"), MinPopulation: c.Int("min-population"), MaxPages: pagesOf(c, "max-pages"),
 		MaxTargets: c.Int("max-targets"), MaxCities: c.Int("max-cities"),
 	}
@@ -257,7 +257,7 @@ func scopeOf(ctx context.Context, k *checkpoint.Keeper, sourceID int64, r *disco
 
 // states reads --states as codes.
 func states(c *cli.Context) ([]string, error) {
-	codes, err := yp.ParseStates(c.StringSlice("states"))
+	codes, err := yp.ParseStates(stateList(c.StringSlice("states")))
 	if err != nil {
 		return nil, Usagef("--states: %w", err)
 	}

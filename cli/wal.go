@@ -349,6 +349,9 @@ func (p *Program) walCompress(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return Usagef("%s is no folder: whole folders are compressed, live logs left alone", dir)
+	}
 	rep, err := wal.CompressClosed(c.Context, dir, nil)
 	if err != nil {
 		return err

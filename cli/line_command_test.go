@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/site"
+)
+
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		args []string
+		want string
+	}{
+		"Plain":     {[]string{"ypcrawl", "run", "--states", "CA", "TX"}, "ypcrawl run --states CA TX"},
+		"Spaces":    {[]string{"./ypcrawl", "run", "--cities", "El  Paso"}, "./ypcrawl run --cities 'El  Paso'"},
+		"Quote":     {[]string{"ypcrawl", "--block-words=Joe's"}, `ypcrawl '--block-words=Joe'\''s'`},
+		"Empty":     {[]string{"ypcrawl", ""}, "ypcrawl ''"},
+		"Shell":     {[]string{"ypcrawl", "$(rm -r /)", "a;b", "*"}, "ypcrawl '$(rm -r /)' 'a;b' '*'"},
+		"Password":  {[]string{"ypcrawl", "--proxy=http://me:secret@host:1"}, "ypcrawl --proxy=http://me:xxxxx@host:1"},
+		"Password2": {[]string{"ypcrawl", "--proxy", "http://me:secret@host:1"}, "ypcrawl --proxy http://me:xxxxx@host:1"},
+		"Controls":  {[]string{"ypcrawl", "a\x1b[31m\u202eb"}, "ypcrawl 'a[31mb'"},
+		"GoRun":     {[]string{"/tmp/go-build12/b001/exe/ypcrawl", "run"}, "go run . run"},
+		"None":      {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &Program{args: tc.args}
+			if got := p.commandLine(); got != tc.want {
+				t.Errorf("got  %s\nwant %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestRebuildCommand(t *testing.T) {
+	t.Parallel()
+	p := &Program{args: []string{"ypcrawl"}, db: "my data/yp.db", logs: defaultLogs}
+	if got, want := p.rebuildCommand(), "ypcrawl --db 'my data/yp-rebuilt.db' wal replay"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	p.db, p.logs = "yp", "elsewhere"
+	if got, want := p.rebuildCommand(), "ypcrawl --db yp-rebuilt --wal-dir elsewhere wal replay"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestCityList(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"Austin,Dallas":            "Austin|Dallas",
+		"Austin, TX":               "Austin TX",
+		"Austin, tx, Portland, OR": "Austin tx|Portland OR",
+		"TX":                       "TX",
+		"Kansas City, Washington":  "Kansas City|Washington",
+		" , ":                      "",
+	} {
+		if got := strings.Join(cityList([]string{in}), "|"); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+	if got := cityList([]string{"Austin", "TX"}); !slices.Equal(got, []string{"Austin", "TX"}) {
+		t.Errorf("values of their own were joined: %q", got)
+	}
+}
+
+func TestStateList(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"CA TX":          "CA|TX",
+		"CA,TX":          "CA|TX",
+		"new york":       "new york",
+		"new york, ca":   "new york|ca",
+		"CA Texsa":       "CA Texsa",
+		"ca new york":    "ca new york", // not to be told from a misspelt name
+		"texas  ohio,UT": "texas|ohio|UT",
+	} {
+		if got := strings.Join(stateList([]string{in}), "|"); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestReachable(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"http://[::]:80":        "http://127.0.0.1:80",
+		"http://0.0.0.0:81":     "http://127.0.0.1:81",
+		"http://127.0.0.1:8080": "http://127.0.0.1:8080",
+		"http://10.1.2.3:8080":  "http://10.1.2.3:8080",
+	} {
+		if got := reachable(in); got != want {
+			t.Errorf("%s: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestListFlagIsShownOnce(t *testing.T) {
+	t.Parallel()
+	f := list("states", "`STATE...` by name", "all", "s").(*listFlag)
+	f.EnvVars = []string{"YPCRAWL_STATES"}
+	want := "--states STATE..., -s STATE...\tSTATE... by name (default: all) [$YPCRAWL_STATES]"
+	if got := f.String(); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestEveryFlagSaysWhatItIsFor(t *testing.T) {
+	t.Parallel()
+	p := &Program{}
+	app := p.app()
+	eachFlag(app.Flags, app.Commands, func(f cli.Flag) {
+		text := f.String()
+		if name := f.Names()[0]; strings.Count(text, "(default:") > 1 {
+			t.Errorf("--%s names its default twice: %s", name, text)
+		} else if kindOf(f) != boolFlag && (!strings.Contains(text, "(default:") || strings.Contains(text, " value")) {
+			t.Errorf("--%s lacks its default or its unit: %s", name, text)
+		}
+	})
+}
+
+func TestTroublesAreTheDemos(t *testing.T) {
+	t.Parallel()
+	for _, kind := range troubles() {
+		if _, err := newDirectoryFailing(kind); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+func TestTrouble(t *testing.T) {
+	t.Parallel()
+	r := &run{}
+	for _, tc := range []struct {
+		in         selected
+		text, cure string
+	}{
+		{selected{Failed: 1}, "1 target failed", "`ypcrawl reset` takes them back"},
+		{selected{Failed: 2, Stuck: 1}, "2 targets failed, 1 stuck", "`ypcrawl reset --status FAILED STUCK` takes them back"},
+		{selected{Parked: 3}, "3 targets parked", "`ypcrawl reset --status PARKED` takes them back"},
+	} {
+		if got := r.trouble(tc.in); got != tc.text {
+			t.Errorf("got %q, want %q", got, tc.text)
+		}
+		if got := cure(tc.in); got != tc.cure {
+			t.Errorf("got %q, want %q", got, tc.cure)
+		}
+	}
+}
+
+func TestTook(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		42 * time.Millisecond: "0.0s", 4100 * time.Millisecond: "4.1s", 75 * time.Second: "1m15s",
+	} {
+		if got := took(d); got != want {
+			t.Errorf("%s: got %s, want %s", d, got, want)
+		}
+	}
+}
+
+func TestReason(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"fetch http://h/a/b: unknown: disallowed by robots.txt": "unknown: disallowed by robots.txt",
+		"no listing could be read":                              "no listing could be read",
+		"fetch http://h/a":                                      "fetch http://h/a",
+	} {
+		if got := reason(in); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// manyStates is a progress over n states with a worker and an error.
+func manyStates(n int) *checkpoint.Progress {
+	pr := &checkpoint.Progress{
+		Rate: 1, ETASec: 60,
+		Workers: []checkpoint.Holder{{Worker: "worker_0_pid_1", City: "Austin", State: "TX", Category: "Plumbers", Page: 1}},
+		Errors:  []checkpoint.ErrorCount{{Code: "TIMEOUT", Status: "FAILED", Targets: 1, Example: strings.Repeat("long ", 50)}},
+	}
+	for i := range n {
+		pr.States = append(pr.States, checkpoint.StateCounts{State: string(rune('A'+i/26)) + string(rune('A'+i%26))})
+	}
+	return pr
+}
+
+func TestScreenFits(t *testing.T) {
+	t.Parallel()
+	p := &Program{Streams: Streams{Out: &tty{width: 80}, Getenv: env(nil)}}
+	for _, height := range []int{1, 5, 12, 23, 40, 80} {
+		lines, err := p.screen(manyStates(51), height)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(lines) > height {
+			t.Errorf("%d lines on a screen of %d", len(lines), height)
+		}
+		text := strings.Join(lines, "\n")
+		if height >= 12 && !strings.Contains(text, "TIMEOUT") {
+			t.Errorf("height %d: the errors were left out before the states:\n%s", height, text)
+		}
+		if all := strings.Contains(text, "\nBY "); all != (height >= 80) {
+			t.Errorf("height %d: the last state is there: %t", height, all)
+		}
+		if height == 23 && !strings.Contains(text, "+ ") {
+			t.Errorf("it is not said that states were left out:\n%s", text)
+		}
+	}
+}
+
+func TestDrawnScreenWrapsNowhere(t *testing.T) {
+	t.Parallel()
+	var out tty
+	lines := []string{string(bold) + strings.Repeat("h", 99) + plain, strings.Repeat("é", 99)}
+	if err := drawScreen(&out, lines, 40); err != nil {
+		t.Fatal(err)
+	}
+	want := "\x1b[H" + string(bold) + strings.Repeat("h", 40) + plain + "\x1b[K\r\n" + strings.Repeat("é", 40) + "\x1b[K\r\n\x1b[J"
+	if got := out.String(); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+func TestBuiltinNamesTheNearest(t *testing.T) {
+	t.Parallel()
+	for _, name := range site.Builtins() {
+		if _, err := builtin("", name); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := builtin("--source ", "yelowpages"); err == nil || !strings.Contains(err.Error(), "did you mean yellowpages?") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"ypcrawl/crawl/site/demo"
+)
+
+// newDirectoryFailing is a demo directory where every request fails so.
+func newDirectoryFailing(kind string) (*demo.Directory, error) {
+	return newDirectory(demo.Config{Fail: map[string]float64{kind: 1}})
+}
+
+// screenOf is a terminal that may be written to from several goroutines.
+type screenOf struct {
+	mu sync.Mutex
+	tty
+	wrote func()
+}
+
+// Write implements io.Writer.
+func (s *screenOf) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wrote != nil {
+		s.wrote()
+	}
+	return s.tty.Write(p)
+}
+
+func (s *screenOf) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.String()
+}
+
+// seat is somebody at a terminal in an empty folder.
+type seat struct {
+	t        *testing.T
+	dir      string
+	out, err *screenOf
+	schema   string
+}
+
+func newSeat(t *testing.T) *seat {
+	t.Helper()
+	schema, err := os.ReadFile("../schema.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &seat{t: t, dir: t.TempDir(), schema: string(schema)}
+}
+
+// types runs a command line, answering questions with answer.
+func (s *seat) types(ctx context.Context, answer string, args ...string) int {
+	s.t.Helper()
+	s.out, s.err = &screenOf{tty: tty{width: 100}}, &screenOf{tty: tty{width: 100}}
+	return s.run(ctx, answer, args...)
+}
+
+func (s *seat) run(ctx context.Context, answer string, args ...string) int {
+	p := &Program{
+		Schema:  s.schema,
+		Streams: Streams{In: ttyReader{strings.NewReader(answer)}, Out: s.out, Err: s.err, Getenv: env(nil)},
+	}
+	global := []string{
+		"ypcrawl", "--db", filepath.Join(s.dir, "yp.db"), "--wal-dir", filepath.Join(s.dir, "logs"),
+		"--config", "",
+	}
+	return p.Run(ctx, append(global, args...))
+}
+
+func small(more ...string) []string {
+	return append([]string{
+		"run", "--source", "demo", "--states", "CA", "--max-cities", "2", "--categories", "Plumbers", "--max-pages", "1", "--workers", "2",
+	}, more...)
+}
+
+func TestRunOnATerminal(t *testing.T) {
+	t.Parallel()
+	s := newSeat(t)
+	if code := s.types(t.Context(), "", small()...); code != ExitOK {
+		t.Fatalf("exit %d: %s", code, s.err.text())
+	}
+	if bar := s.err.text(); !strings.Contains(bar, "100% |█") || !strings.Contains(bar, "2/2 targets") {
+		t.Errorf("no bar that reaches its end: %q", bar)
+	}
+	if strings.Contains(s.err.text(), "progress") {
+		t.Errorf("lines of progress beside the bar: %q", s.err.text())
+	}
+	for line := range strings.SplitSeq(s.err.text(), "\r\x1b[2K") {
+		if i := strings.IndexByte(line, '\r'); i >= 0 {
+			line = line[:i]
+		}
+		if strings.Contains(line, "|█") && len([]rune(line)) > 100-echoed-1 {
+			t.Errorf("no room for ^C behind %q", line)
+		}
+	}
+	if !strings.Contains(s.out.text(), "yp.db holds 60 listings of") {
+		t.Errorf("got %q", s.out.text())
+	}
+}
+
+func TestSummaryAsJSONIsWholeAndIndentedOnATerminal(t *testing.T) {
+	t.Parallel()
+	s := newSeat(t)
+	if code := s.types(t.Context(), "", small("--json")...); code != ExitOK {
+		t.Fatalf("exit %d: %s", code, s.err.text())
+	}
+	var sum map[string]any
+	if err := json.Unmarshal([]byte(s.out.text()), &sum); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"outcome", "targets", "pages", "requests", "new", "seconds", "scope", "database"} {
+		if _, ok := sum[key]; !ok {
+			t.Errorf("%s is missing in %s", key, s.out.text())
+		}
+	}
+}
+
+func TestInterruptedRunTellsWhereItStands(t *testing.T) {
+	t.Parallel()
+	s := newSeat(t)
+	if code := s.types(t.Context(), "", small()...); code != ExitOK {
+		t.Fatal(s.err.text())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s.out, s.err = &screenOf{tty: tty{width: 100}}, &screenOf{tty: tty{width: 100}}
+	s.err.wrote = cancel // at the first line of the run
+	code := s.run(ctx, "", append(small(), "--states", "TX")...)
+	if code != ExitInterrupted {
+		t.Fatalf("exit %d: %s", code, s.err.text())
+	}
+	if got := s.err.text(); !strings.Contains(got, "go on with") && !strings.Contains(got, "type the same command again") {
+		t.Errorf("how to go on is not said: %s", got)
+	}
+}
+
+func TestResetAsks(t *testing.T) {
+	t.Parallel()
+	s := newSeat(t)
+	dir, err := newDirectoryFailing("layout")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := demo.Serve(t.Context(), "127.0.0.1:0", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	if code := s.types(t.Context(), "", small("--base-url", server.URL(), "--linger", "0")...); code != ExitFailures {
+		t.Fatalf("exit %d: %s", code, s.err.text())
+	}
+	for _, tc := range []struct{ answer, want string }{
+		{"n\n", "Nothing was changed."},
+		{"\n", "Nothing was changed."},
+		{"", "Nothing was changed."},
+		{"yes\n", "2 targets selected, 2 taken back"},
+	} {
+		if code := s.types(t.Context(), tc.answer, "reset"); code != ExitOK {
+			t.Fatalf("%q: exit %d: %s", tc.answer, code, s.err.text())
+		}
+		if !strings.Contains(s.err.text(), "Take 2 targets back to PLANNED? [y/N]") {
+			t.Errorf("%q: not asked: %q", tc.answer, s.err.text())
+		}
+		if !strings.Contains(s.err.text()+s.out.text(), tc.want) {
+			t.Errorf("%q: got %q %q", tc.answer, s.out.text(), s.err.text())
+		}
+	}
+}
+
+func TestWatchRedrawsOnATerminal(t *testing.T) {
+	t.Parallel()
+	s := newSeat(t)
+	if code := s.types(t.Context(), "", "plan", "--source", "demo", "--states", "CA"); code != ExitOK {
+		t.Fatal(s.err.text())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s.out, s.err = &screenOf{tty: tty{width: 30}}, &screenOf{tty: tty{width: 30}}
+	looks := 0
+	s.out.wrote = func() {
+		if looks++; looks == 2 {
+			cancel()
+		}
+	}
+	if code := s.run(ctx, "", "progress", "--watch", "--every", "100ms"); code != ExitOK {
+		t.Fatalf("exit %d: %s", code, s.err.text())
+	}
+	if got := strings.Count(s.out.text(), "\x1b[H"); got != 2 {
+		t.Errorf("%d looks, want 2: %q", got, s.out.text())
+	}
+	escapes := regexp.MustCompile(`\x1b\[[0-9;]*[a-zA-Z]`)
+	for line := range strings.SplitSeq(escapes.ReplaceAllString(s.out.text(), ""), "\r\n") {
+		if len([]rune(line)) > 30 {
+			t.Errorf("wraps: %q", line)
+		}
+	}
+}
