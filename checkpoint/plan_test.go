@@ -1,0 +1,345 @@
+package checkpoint_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
+)
+
+func planOf(source int64, cities, categories int) checkpoint.Plan {
+	p := checkpoint.Plan{SourceID: source, TierPages: [4]int{0, 3, 2, 1}}
+	for i := range categories {
+		p.Categories = append(p.Categories, checkpoint.Category{Slug: fmt.Sprint("k", i), Name: fmt.Sprint("K", i)})
+	}
+	for i := range cities {
+		p.Cities = append(p.Cities, checkpoint.City{Slug: fmt.Sprintf("c%d", i), Name: "C", State: []string{"CA", "TX"}[i%2], Population: 5000 - i, Tier: 1 + i%3})
+	}
+	return p
+}
+
+func planned(t *testing.T, k *checkpoint.Keeper, p checkpoint.Plan) checkpoint.Planned {
+	t.Helper()
+	out, err := k.Plan(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func newKeeper(t *testing.T) (*checkpoint.Keeper, int64) {
+	t.Helper()
+	k := checkpoint.New(storetest.Open(t))
+	id, err := k.Source(t.Context(), "demo", "http://x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k, id
+}
+
+const plannedRows = `SELECT c.slug, k.slug, t.state, t.population, priority, max_pages, status FROM targets t JOIN cities c ON c.id = city_id
+	JOIN categories k ON k.id = category_id ORDER BY t.id`
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	t.Run("order, pages by tier, and nothing the second time", func(t *testing.T) {
+		t.Parallel()
+		k, id := newKeeper(t)
+		p := planOf(id, 4, 2)
+		if out := planned(t, k, p); out != (checkpoint.Planned{Selected: 8, Added: 8}) {
+			t.Errorf("first: %+v", out)
+		}
+		rows := table(t, k.DB(), plannedRows)
+		want := []string{
+			"c0|k0|CA|5000|1|3|PLANNED", "c0|k1|CA|5000|1|3|PLANNED", "c1|k0|TX|4999|2|2|PLANNED", "c1|k1|TX|4999|2|2|PLANNED",
+			"c2|k0|CA|4998|3|1|PLANNED", "c2|k1|CA|4998|3|1|PLANNED", "c3|k0|TX|4997|1|3|PLANNED", "c3|k1|TX|4997|1|3|PLANNED",
+		}
+		same(t, "targets", rows, want)
+		if out := planned(t, k, p); out != (checkpoint.Planned{Selected: 8}) {
+			t.Errorf("second: %+v", out)
+		}
+		same(t, "targets the second time", table(t, k.DB(), plannedRows), want)
+	})
+	t.Run("chunks and the limit across them", func(t *testing.T) {
+		t.Parallel()
+		for _, limit := range []int{1, 999, 1499, 1500, 1501, 3001, 3599, 3600, 5000} {
+			k, id := newKeeper(t)
+			p := planOf(id, 1200, 3) // two chunks of 500 cities and a rest
+			p.MaxTargets = limit
+			want := min(limit, 3600)
+			for _, added := range []int{want, 0} {
+				if out := planned(t, k, p); out.Added != added || out.Selected != want {
+					t.Errorf("limit %d: %+v, want %d added of %d", limit, out, added, want)
+				}
+			}
+			if got := table(t, k.DB(), `SELECT count(*), max(id) FROM targets`); got[0] != fmt.Sprintf("%d|%d", want, want) {
+				t.Errorf("limit %d: %v targets", limit, got)
+			}
+			recount(t, k.DB())
+		}
+	})
+	t.Run("a wider plan adds what is missing", func(t *testing.T) {
+		t.Parallel()
+		k, id := newKeeper(t)
+		planned(t, k, planOf(id, 4, 2))
+		if out := planned(t, k, planOf(id, 6, 3)); out.Added != 18-8 {
+			t.Errorf("%+v, want 10 added", out)
+		}
+	})
+	t.Run("the whole country, small", func(t *testing.T) {
+		t.Parallel()
+		k, id := newKeeper(t)
+		p := countryPlan()
+		p.SourceID, p.Cities = id, p.Cities[:510]
+		if out := planned(t, k, p); out.Added != 5100 {
+			t.Errorf("%+v, want 5100 added", out)
+		}
+		if got := table(t, k.DB(), `SELECT count(DISTINCT state), min(n), max(n) FROM (SELECT state, count(*) n FROM targets GROUP BY 1)`); got[0] != "51|100|100" {
+			t.Errorf("states: %v", got)
+		}
+	})
+}
+
+func TestDeepen(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 2, "CA") // 4 targets
+	ctx := t.Context()
+	more, done := b.claim(t, 0), b.claim(t, 1)
+	if _, err := b.CommitPage(ctx, more, checkpoint.Page{Number: 1, NextURL: "/2", Last: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.CommitPage(ctx, done, checkpoint.Page{Number: 1, Last: true}); err != nil {
+		t.Fatal(err)
+	}
+	ended := b.claim(t, 2)
+	if _, err := b.CommitPage(ctx, ended, checkpoint.Page{Number: 1, NextURL: "/2"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Complete(ctx, ended, "", ""); err != nil { // page 2 said that there is nothing
+		t.Fatal(err)
+	}
+	deeper := func(pages, limit int) checkpoint.Planned {
+		p := checkpoint.Plan{
+			SourceID: b.scope.SourceID, TierPages: [4]int{0, pages, pages, pages}, Explicit: true, MaxTargets: limit,
+			Categories: []checkpoint.Category{{Slug: "plumbers"}, {Slug: "dentists"}},
+			Cities:     []checkpoint.City{{Slug: "city-0-CA", State: "CA", Tier: 1}, {Slug: "city-1-CA", State: "CA", Tier: 2}},
+		}
+		return planned(t, b.Keeper, p)
+	}
+	const state = `SELECT status, page_current, max_pages FROM targets ORDER BY id`
+	if out := deeper(1, 0); out.Deepened != 0 {
+		t.Errorf("no more pages than done: %+v", out)
+	}
+	if out := deeper(5, 1); out.Deepened != 1 {
+		t.Errorf("limit 1: %+v, want one deepened", out)
+	}
+	same(t, "targets", table(t, b.DB(), state), []string{"PLANNED|1|5", "DONE|1|1", "DONE|1|1", "PLANNED|0|1"})
+	if out := deeper(0, 0); out.Deepened != 0 {
+		t.Errorf("all pages: %+v, want none: no other has a next page", out)
+	}
+	same(t, "targets", table(t, b.DB(), state), []string{"PLANNED|1|0", "DONE|1|0", "DONE|1|0", "PLANNED|0|0"})
+	c := b.claim(t, 0)
+	if c.TargetID != more.TargetID || c.PageCurrent != 1 || c.NextPageURL != "/2" || c.MaxPages != 0 {
+		t.Errorf("goes on with %+v, want page 2 of target %d", c, more.TargetID)
+	}
+}
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	ls := func(ids ...string) (out []yp.Listing) {
+		for _, id := range ids {
+			out = append(out, yp.Listing{ID: id, Name: "N" + id})
+		}
+		return out
+	}
+	commit := func(t *testing.T, b *bundle, c *checkpoint.Claim, p checkpoint.Page) checkpoint.Committed {
+		t.Helper()
+		p.Number, p.NextURL = c.PageCurrent+1, "/next"
+		out, err := b.CommitPage(ctx, c, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	t.Run("counts what was kept, whatever the page claims", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, 1, "CA")
+		c := b.claim(t, 0)
+		p := checkpoint.Page{Raw: 1, Bad: 2, SiteTotal: 1108, Listings: append(ls("a", "b", "a"), yp.Listing{ID: "x"})}
+		if out := commit(t, b, c, p); out.New != 2 || out.Dropped != 2 || out.Done {
+			t.Errorf("%+v, want 2 new and 2 dropped", out)
+		}
+		const q = `SELECT page_current, raw_count, accepted_count, bad_count, site_total FROM targets WHERE id = ?`
+		same(t, "target", table(t, b.DB(), q, c.TargetID), []string{"1|2|2|4|1108"})
+		same(t, "run", table(t, b.DB(), `SELECT pages, listings_new, targets FROM runs`), []string{"1|2|0"})
+	})
+	t.Run("an echo of earlier pages ends the target", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, 1, "CA")
+		c := b.claim(t, 0)
+		commit(t, b, c, checkpoint.Page{Raw: 2, Listings: ls("a", "b")})
+		if out := commit(t, b, c, checkpoint.Page{Raw: 2, Listings: ls("b", "a")}); !out.Done || !out.Repeated {
+			t.Errorf("%+v, want it done", out)
+		}
+		const q = `SELECT status, page_current, next_page_url, raw_count FROM targets WHERE id = ?`
+		same(t, "target", table(t, b.DB(), q, c.TargetID), []string{"DONE|2||2"})
+	})
+	t.Run("a page of which filters left but a known one is no echo", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, 1, "CA")
+		c := b.claim(t, 0)
+		commit(t, b, c, checkpoint.Page{Raw: 30, Listings: ls("a", "b")})
+		if out := commit(t, b, c, checkpoint.Page{Raw: 30, Listings: ls("a")}); out.Done || out.Repeated {
+			t.Errorf("%+v, want it to go on", out)
+		}
+	})
+	t.Run("a page that can't be saved leaves the target where it was", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, 1, "CA")
+		c := b.claim(t, 0)
+		before := table(t, b.DB(), `SELECT * FROM targets`)
+		if _, err := b.CommitPage(ctx, c, checkpoint.Page{Number: 1, Raw: 1, Bad: -1, Listings: ls("a")}); err == nil {
+			t.Error("a negative count was taken")
+		}
+		same(t, "targets", table(t, b.DB(), `SELECT * FROM targets`), before)
+		same(t, "listings", table(t, b.DB(), `SELECT * FROM listings`), nil)
+		commit(t, b, c, checkpoint.Page{Raw: 1, Listings: ls("a")})
+	})
+}
+
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 3, "CA", "TX") // 12 targets, of 6 cities
+	ctx := t.Context()
+	for range 3 {
+		if err := b.Fail(ctx, b.claim(t, 0), yp.CodeTimeout, "slow"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := b.scope
+	for _, c := range []struct {
+		name   string
+		change func(*checkpoint.Scope)
+		want   int64
+	}{
+		{"all", func(*checkpoint.Scope) {}, 12},
+		{"none", func(s *checkpoint.Scope) { *s = checkpoint.Scope{} }, 12},
+		{"another source", func(s *checkpoint.Scope) { s.SourceID = 9 }, 0},
+		{"a state", func(s *checkpoint.Scope) { s.States = []string{"TX"} }, 6},
+		{"a category", func(s *checkpoint.Scope) { s.CategoryIDs = b.cats[:1] }, 6},
+		{"a city", func(s *checkpoint.Scope) { s.CityIDs = []int64{1} }, 2},
+		{"a city, a category", func(s *checkpoint.Scope) { s.CityIDs, s.CategoryIDs = []int64{1, 2}, b.cats[1:] }, 2},
+		{"a population", func(s *checkpoint.Scope) { s.MinPopulation = 999_999 }, 8},
+	} {
+		s := all
+		c.change(&s)
+		got, err := b.Count(ctx, s)
+		if err != nil || got.Targets != c.want || got.Planned+got.Failed != c.want {
+			t.Errorf("%s: %+v (%v), want %d targets", c.name, got, err, c.want)
+		}
+	}
+}
+
+func TestReady(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 1, "CA")
+	ctx := t.Context()
+	if ready, _, err := b.Ready(ctx, b.scope); err != nil || !ready {
+		t.Errorf("planned: %v (%v)", ready, err)
+	}
+	first := clock.now()
+	if err := b.Fail(ctx, b.claim(t, 0), yp.CodeTimeout, "slow"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Park(ctx, b.claim(t, 0), yp.CodeBlockedProxy, "no"); err != nil {
+		t.Fatal(err)
+	}
+	ready, next, err := b.Ready(ctx, b.scope)
+	if err != nil || ready || !next.Equal(first.Add(checkpoint.Backoff(1))) {
+		t.Errorf("one failed: %v, next %s (%v), want its backoff", ready, next, err)
+	}
+	other := b.scope
+	other.States = []string{"TX"}
+	if ready, next, err := b.Ready(ctx, other); err != nil || ready || !next.IsZero() {
+		t.Errorf("elsewhere: %v, %s (%v), want nothing", ready, next, err)
+	}
+	clock.move(checkpoint.Backoff(1))
+	if n, err := b.Wake(ctx, b.scope); err != nil || n != 1 {
+		t.Errorf("woke %d (%v), want 1", n, err)
+	}
+}
+
+func TestResetFilters(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 3, "CA")
+	ctx := t.Context()
+	for i, code := range []yp.ErrorCode{yp.CodeTimeout, yp.CodeBlockedProxy, yp.CodeTimeout} {
+		if err := b.Fail(ctx, b.claim(t, i), code, "x"); err != nil {
+			t.Fatal(err)
+		}
+		clock.move(checkpoint.Backoff(1) / 2)
+	}
+	execute(t, b.DB(), `UPDATE targets SET total_attempts = 9 WHERE id = 1`)
+	for _, c := range []struct {
+		name  string
+		reset checkpoint.Reset
+		want  int
+	}{
+		{"all failed", checkpoint.Reset{}, 3},
+		{"parked", checkpoint.Reset{Statuses: []yp.Status{yp.Parked}}, 0},
+		{"by code", checkpoint.Reset{Error: yp.CodeTimeout}, 2},
+		{"few attempts", checkpoint.Reset{MaxAttempts: 8}, 2},
+		{"old", checkpoint.Reset{OlderThan: checkpoint.Backoff(1)}, 1},
+		{"older", checkpoint.Reset{OlderThan: 4 * checkpoint.Backoff(1)}, 0},
+		{"in a city", checkpoint.Reset{Scope: checkpoint.Scope{CityIDs: []int64{1}}}, 2},
+	} {
+		if n, err := b.CountReset(ctx, c.reset); err != nil || n != c.want {
+			t.Errorf("%s: %d (%v), want %d", c.name, n, err, c.want)
+		}
+	}
+	for _, s := range []yp.Status{yp.Done, yp.InProgress, yp.Planned} {
+		if _, err := b.ResetTargets(ctx, checkpoint.Reset{Statuses: []yp.Status{s}}); err == nil {
+			t.Errorf("%s was reset", s)
+		}
+	}
+	if n, err := b.ResetTargets(ctx, checkpoint.Reset{Error: yp.CodeTimeout}); err != nil || n != 2 {
+		t.Errorf("reset %d (%v), want 2", n, err)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	g := crawl(t)
+	c := g.take(t, 5)
+	g.clock.move(10e9)
+	p, err := g.Progress(t.Context(), checkpoint.Scope{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const counts = `SELECT count(*), sum(status = 'PLANNED'), sum(status = 'IN_PROGRESS'), sum(status = 'DONE'), sum(status = 'FAILED'), sum(status = 'STUCK'),
+		sum(status = 'PARKED'), sum(page_current), sum(raw_count), sum(accepted_count), (SELECT count(*) FROM listings), (SELECT count(*) FROM companies) FROM targets`
+	o := p.Overall
+	got := fmt.Sprintf("%d|%d|%d|%d|%d|%d|%d|%d|%d|%d|%d|%d", o.Targets, o.Planned, o.InProgress, o.Done, o.Failed, o.Stuck, o.Parked, o.Pages, o.Raw, o.Accepted, o.Listings, o.Companies)
+	same(t, "overall", []string{got}, table(t, g.DB(), counts))
+	if len(p.States) != 1 || p.States[0].State != "CA" || p.States[0].Targets != o.Targets || p.States[0].Listings != o.Listings {
+		t.Errorf("states: %+v", p.States)
+	}
+	if len(p.Workers) != 1 || p.Workers[0].TargetID != c.TargetID || !p.Workers[0].Alive || p.Workers[0].Page != c.PageCurrent+1 || p.Workers[0].AgeSec < 10 || p.Workers[0].AgeSec > 11 {
+		t.Errorf("workers: %+v", p.Workers)
+	}
+	want := []checkpoint.ErrorCount{{Code: "BLOCKED_PROXY", Status: "PARKED", Targets: 1, Example: "no"}, {Code: "TIMEOUT", Status: "FAILED", Targets: 1, Example: "slow"}}
+	if !slices.Equal(p.Errors, want) {
+		t.Errorf("errors: %+v", p.Errors)
+	}
+	if p.Rate <= 0 || p.ETASec <= 0 {
+		t.Errorf("rate %f, ETA %f: want both", p.Rate, p.ETASec)
+	}
+	elsewhere, err := g.Progress(t.Context(), checkpoint.Scope{States: []string{"TX"}})
+	if err != nil || elsewhere.Overall.Targets != 0 || len(elsewhere.Workers) != 0 || len(elsewhere.Errors) != 0 {
+		t.Errorf("elsewhere: %+v (%v)", elsewhere, err)
+	}
+}
