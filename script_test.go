@@ -38,6 +38,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"start":        cmdStart,
 		"waitfor":      cmdWaitFor,
 		"halt":         cmdHalt,
+		"signal":       cmdSignal,
 		"serve-demo":   cmdServeDemo,
 		"serve-files":  cmdServeFiles,
 		"asked":        cmdAsked,
@@ -160,7 +161,7 @@ func (b *signalBuffer) String() string {
 // cmdStart is `start NAME ARG...`: ypcrawl in the background.
 func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, len(args) >= 2, "start NAME ARG...")
-	p := &process{cmd: exec.Command("ypcrawl", args[1:]...), out: newSignalBuffer(), err: newSignalBuffer()} //nolint:noctx // ended by the script, by signal
+	p := &process{cmd: exec.Command("ypcrawl", args[1:]...), out: newSignalBuffer(), err: newSignalBuffer()}
 	p.cmd.Dir, p.cmd.Env = ts.MkAbs("."), stateOf(ts).vars
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.err
 	ts.Check(p.cmd.Start())
@@ -195,15 +196,19 @@ func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdHalt is `halt NAME SIGNAL CODE`: signals the program and expects the code
-// with which it ends. SIGNAL may be - to only wait.
-func cmdHalt(ts *testscript.TestScript, neg bool, args []string) {
+// cmdSignal is `signal NAME INT|TERM|KILL`.
+func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
+	need(ts, neg, len(args) == 2, "signal NAME SIGNAL")
+	ts.Check(stateOf(ts).running[args[0]].cmd.Process.Signal(signals[args[1]]))
+}
+
+// cmdHalt is `halt NAME SIGNAL CODE`: signals the program and expects the code
+// with which it ends.
+func cmdHalt(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, len(args) == 3, "halt NAME SIGNAL CODE")
+	cmdSignal(ts, false, args[:2])
 	p := stateOf(ts).running[args[0]]
-	if args[1] != "-" {
-		ts.Check(p.cmd.Process.Signal(signals[args[1]]))
-	}
 	want, err := strconv.Atoi(args[2])
 	ts.Check(err)
 	err = p.cmd.Wait()
@@ -212,10 +217,10 @@ func cmdHalt(ts *testscript.TestScript, neg bool, args []string) {
 	checkCode(ts, err, want)
 }
 
-// cmdServeDemo is `serve-demo [latency=50ms] [robots=none] [429=0.1]...`: a demo
+// cmdServeDemo is `serve-demo [latency=50ms] [robots=none|all] [429=0.1]...`: a demo
 // directory in this process, its address in $URL.
 func cmdServeDemo(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, true, "serve-demo [latency=TIME] [robots=none] [KIND=SHARE]...")
+	need(ts, neg, true, "serve-demo [latency=TIME] [robots=none|all] [KIND=SHARE]...")
 	cfg, robots := demo.Config{Fail: map[string]float64{}}, ""
 	for _, a := range args {
 		name, value, _ := strings.Cut(a, "=")
@@ -224,7 +229,7 @@ func cmdServeDemo(ts *testscript.TestScript, neg bool, args []string) {
 		case "latency":
 			cfg.Latency, err = time.ParseDuration(value)
 		case "robots":
-			robots = "User-agent: *\nDisallow: /\n"
+			robots = map[string]string{"none": "User-agent: *\nDisallow: /\n", "all": "User-agent: *\nAllow: /\n"}[value]
 		default:
 			cfg.Fail[name], err = strconv.ParseFloat(value, 64)
 		}
@@ -235,6 +240,7 @@ func cmdServeDemo(ts *testscript.TestScript, neg bool, args []string) {
 	dir, err := demo.New(cfg, g)
 	ts.Check(err)
 	st := stateOf(ts)
+	st.asked.Store(0)
 	serve(ts, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path != "/robots.txt":

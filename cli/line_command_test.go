@@ -209,7 +209,7 @@ func TestScreenFits(t *testing.T) {
 		if all := strings.Contains(text, "\nBY "); all != (height >= 80) {
 			t.Errorf("height %d: the last state is there: %t", height, all)
 		}
-		if height == 23 && !strings.Contains(text, "+ ") {
+		if height == 23 && !strings.Contains(text, " more") {
 			t.Errorf("it is not said that states were left out:\n%s", text)
 		}
 	}

@@ -229,7 +229,7 @@ func (p *Program) printStates(pr *checkpoint.Progress, w io.Writer, states int) 
 		add(s.State, s.Counts)
 	}
 	if left := len(pr.States) - states; left > 0 {
-		t.row(fmt.Sprintf("+ %d", left))
+		t.row(fmt.Sprintf("+%d more", left))
 	}
 	add("all", pr.Overall)
 	return t.flush(&p.Streams, w)

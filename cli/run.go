@@ -262,7 +262,9 @@ func (r *run) prepare(ctx context.Context, id int64) error {
 	if err := r.keeper.SweepLocks(); err != nil {
 		r.log.Warn().Err(err).Msg("old lock files stay")
 	}
-	r.warnOfAll()
+	if err := r.warnOfAll(ctx, id); err != nil {
+		return err
+	}
 	plan, err := r.keeper.Plan(ctx, r.resolved.Plan(id, 0))
 	if err != nil {
 		return err
@@ -286,18 +288,24 @@ func (r *run) prepare(ctx context.Context, id int64) error {
 	return nil
 }
 
-// warnOfAll tells somebody who named no states what that means.
-func (r *run) warnOfAll() {
+// warnOfAll tells somebody who named no states what that means, before the
+// first of those targets is planned.
+func (r *run) warnOfAll(ctx context.Context, sourceID int64) error {
 	if len(r.sel.States) > 0 || len(r.sel.Cities) > 0 {
-		return
+		return nil
 	}
 	shortest, longest := pace(r.c, r.src)
 	e := r.resolved.Estimate(extent(r.src), 0, (shortest+longest)/2)
+	there, err := r.keeper.Count(ctx, checkpoint.Scope{SourceID: sourceID})
+	if err != nil || there.Targets >= int64(e.Targets) {
+		return err
+	}
 	log := r.log.Info().Int("targets", e.Targets)
 	if e.Time > 0 {
 		log = log.Str("at_this_pace", lasting(e.Time))
 	}
 	log.Msgf("no --states: all %d states are crawled; Ctrl-C stops, --states CA narrows, --dry-run tells the cost", len(r.resolved.States))
+	return nil
 }
 
 // crawl runs the engine with the display beside it, and tells how it went.
