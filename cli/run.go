@@ -246,7 +246,11 @@ func (r *run) register(ctx context.Context) error {
 	}
 	err = r.prepare(ctx, id)
 	if err != nil {
-		err = errors.Join(err, r.row.Finish(ctx, checkpoint.OutcomeError, 0))
+		outcome := checkpoint.OutcomeError
+		if ctx.Err() != nil {
+			outcome = checkpoint.OutcomeInterrupted
+		}
+		err = errors.Join(err, r.row.Finish(ctx, outcome, 0))
 	}
 	return err
 }
