@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -98,13 +99,13 @@ func (w *watcher) snapshot() Snapshot {
 // waiting names what holds the whole run up for a noticeable time.
 func (w *watcher) waiting() string {
 	if why := w.engine.Waiting(); why != "" {
-		return why
+		return strings.TrimPrefix(why, "waiting ") // the display says that word itself
 	}
 	d, reason := w.client.Waiting(w.r.src.BaseURL().Host)
 	if d < 3*time.Second {
 		return ""
 	}
-	return fmt.Sprintf("waiting %s: %s", lasting(d.Round(time.Second)), reason)
+	return fmt.Sprintf("%s: %s", lasting(d.Round(time.Second)), reason)
 }
 
 // pacemaker measures the speed of the last minute.
