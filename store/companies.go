@@ -227,24 +227,29 @@ const companyWebsites = `SELECT DISTINCT website, domain FROM listings WHERE com
 // chooseWebsite takes the smallest website of the company's listings again,
 // after one of them has left it for another.
 func (r *resolver) chooseWebsite(c *company) error {
-	rows, err := r.tx.Query(companyWebsites, c.id)
+	web, domain, err := r.smallestWebsite(c.id)
 	if err != nil {
-		return err
-	}
-	var l yp.Listing
-	var web, domain string
-	for web == "" && rows.Next() {
-		if err := rows.Scan(&l.Website, &l.Domain); err != nil {
-			return errors.Join(err, rows.Close())
-		}
-		web, domain = companyWebsite(&l)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return err
 	}
 	c.website = web
 	_, err = r.tx.Exec(adoptWebsite, text(web), text(domain), c.id)
 	return err
+}
+
+func (r *resolver) smallestWebsite(company int64) (web, domain string, err error) {
+	rows, err := r.tx.Query(companyWebsites, company)
+	if err != nil {
+		return "", "", err
+	}
+	defer func() { _ = rows.Close() }()
+	var l yp.Listing
+	for web == "" && rows.Next() {
+		if err := rows.Scan(&l.Website, &l.Domain); err != nil {
+			return "", "", err
+		}
+		web, domain = companyWebsite(&l)
+	}
+	return web, domain, rows.Err()
 }
 
 const insertKeys = `

@@ -7,7 +7,8 @@
 // Invariants: one connection writes, in BEGIN IMMEDIATE transactions, each
 // caller under a savepoint of its own, so a bad page fails alone; readers use a
 // separate read-only pool; pragmas stand in the DSN, so every connection has
-// them; a listing belongs to exactly one company, and two listings that share a
+// them, and the journal mode in the file; another program's file is refused
+// untouched; a company's number is never given again; a listing belongs to exactly one company, and two listings that share a
 // strong key (yp.CompanyKeys) belong to the same one, in whatever order they came.
 //
 // Crash: a transaction is there whole or not at all. With synchronous=FULL (the
