@@ -45,6 +45,11 @@ func TestPages(t *testing.T) {
 			t.Errorf("next_page_url %q", r.Next)
 		}
 		w.requested(target, target+"?page=2")
+		for _, e := range w.events() {
+			if e.Page != nil && e.Page.Last != (e.Page.Number == 2) {
+				t.Errorf("the log says of page %d: last %v", e.Page.Number, e.Page.Last)
+			}
+		}
 	})
 	t.Run("stops at the page cap of the source", func(t *testing.T) {
 		t.Parallel()

@@ -89,6 +89,9 @@ func shape(t *testing.T, c *sql.Conn) []string {
 		}
 		out = append(out, strings.Join(strings.Fields(s), " "))
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	slices.Sort(out)
 	return out
 }

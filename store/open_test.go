@@ -81,26 +81,40 @@ func TestOpenFile(t *testing.T) {
 		{name: "missing where it must exist", cfg: store.Config{MustExist: true}, want: store.ErrNotFound},
 		{name: "missing for a reader", cfg: store.Config{ReadOnly: true}, want: store.ErrNotFound},
 		{name: "a zero-byte file becomes a database", make: func(t *testing.T, p string) { write(t, p, nil) }},
-		{name: "a zero-byte file for a reader", cfg: store.Config{ReadOnly: true}, want: &store.VersionError{},
-			make: func(t *testing.T, p string) { write(t, p, nil) }},
+		{
+			name: "a zero-byte file for a reader", cfg: store.Config{ReadOnly: true}, want: &store.VersionError{},
+			make: func(t *testing.T, p string) { write(t, p, nil) },
+		},
 		{name: "garbage", want: store.ErrCorrupt, make: func(t *testing.T, p string) { write(t, p, bytes.Repeat([]byte("garbage "), 2000)) }},
 		{name: "a short text", want: store.ErrCorrupt, make: func(t *testing.T, p string) { write(t, p, []byte("id,name\n1,x\n")) }},
-		{name: "another program's file", want: &store.VersionError{},
-			make: func(t *testing.T, p string) { foreign(t, p, "CREATE TABLE notes (x)", "INSERT INTO notes VALUES (1)") }},
-		{name: "another program's file of the same version", want: &store.VersionError{},
+		{
+			name: "another program's file", want: &store.VersionError{},
+			make: func(t *testing.T, p string) { foreign(t, p, "CREATE TABLE notes (x)", "INSERT INTO notes VALUES (1)") },
+		},
+		{
+			name: "another program's file of the same version", want: &store.VersionError{},
 			make: func(t *testing.T, p string) {
 				foreign(t, p, "CREATE TABLE notes (x)", fmt.Sprintf("PRAGMA user_version = %d", store.SchemaVersion))
-			}},
-		{name: "another program's file for a reader", want: &store.VersionError{}, cfg: store.Config{ReadOnly: true},
+			},
+		},
+		{
+			name: "another program's file for a reader", want: &store.VersionError{}, cfg: store.Config{ReadOnly: true},
 			make: func(t *testing.T, p string) {
 				foreign(t, p, "CREATE TABLE notes (x)", fmt.Sprintf("PRAGMA user_version = %d", store.SchemaVersion))
-			}},
-		{name: "a newer version", want: &store.VersionError{},
-			make: func(t *testing.T, p string) { foreign(t, p, schema, "PRAGMA user_version = 99") }},
-		{name: "a newer version for a reader", want: &store.VersionError{}, cfg: store.Config{ReadOnly: true},
-			make: func(t *testing.T, p string) { foreign(t, p, schema, "PRAGMA user_version = 99") }},
-		{name: "a negative version", want: &store.VersionError{},
-			make: func(t *testing.T, p string) { foreign(t, p, schema, "PRAGMA user_version = -1") }},
+			},
+		},
+		{
+			name: "a newer version", want: &store.VersionError{},
+			make: func(t *testing.T, p string) { foreign(t, p, schema, "PRAGMA user_version = 99") },
+		},
+		{
+			name: "a newer version for a reader", want: &store.VersionError{}, cfg: store.Config{ReadOnly: true},
+			make: func(t *testing.T, p string) { foreign(t, p, schema, "PRAGMA user_version = 99") },
+		},
+		{
+			name: "a negative version", want: &store.VersionError{},
+			make: func(t *testing.T, p string) { foreign(t, p, schema, "PRAGMA user_version = -1") },
+		},
 		{name: "cut in half", want: store.ErrCorrupt, make: func(t *testing.T, p string) {
 			whole := read(t, filled(t))
 			write(t, p, whole[:len(whole)/2])
