@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -55,10 +56,19 @@ func child(part, path, states string) error {
 		fmt.Println("holds", run.ID)
 		_, _ = os.Stdin.Read(make([]byte, 1))
 		return nil
-	case "finish": // claims and finishes all there is
-		err = finishAll(ctx, k, run, scope)
+	case "finish": // claims one target, and at the end of its input all there is
+		c, err := k.Claim(ctx, checkpoint.Worker{ID: yp.WorkerID(9, os.Getpid()), RunID: run.ID}, scope, 1000)
+		if err != nil {
+			return err
+		}
+		fmt.Println("claimed", c.TargetID)
+		if _, err := io.ReadAll(os.Stdin); err != nil {
+			return err
+		}
+		err = errors.Join(finishAll(ctx, k, run, scope), k.Complete(ctx, c, yp.CodeNoListings, "none"))
+		return errors.Join(err, run.Finish(ctx, checkpoint.OutcomeDone, 0), db.Close())
 	}
-	return errors.Join(err, run.Finish(ctx, checkpoint.OutcomeDone, 0), db.Close())
+	return fmt.Errorf("no such part: %s", part)
 }
 
 func finishAll(ctx context.Context, k *checkpoint.Keeper, run *checkpoint.Run, scope checkpoint.Scope) error {
@@ -93,6 +103,7 @@ func finishAll(ctx context.Context, k *checkpoint.Keeper, run *checkpoint.Run, s
 type process struct {
 	*exec.Cmd
 	lines *bufio.Scanner
+	stdin io.Closer
 }
 
 func start(t *testing.T, part, path, states string) *process {
@@ -104,7 +115,7 @@ func start(t *testing.T, part, path, states string) *process {
 	p := &process{Cmd: exec.CommandContext(t.Context(), self, path, states)}
 	p.Env = append(os.Environ(), childEnv+"="+part)
 	p.Stderr = os.Stderr
-	if _, err := p.StdinPipe(); err != nil { // ends with this process, and the child with it
+	if p.stdin, err = p.StdinPipe(); err != nil { // ends with this process, and the child with it
 		t.Fatal(err)
 	}
 	out, err := p.StdoutPipe()
