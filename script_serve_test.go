@@ -1,0 +1,116 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"ypcrawl/crawl/site/demo"
+	"ypcrawl/yp/gazetteer"
+)
+
+// cmdServeDemo is `serve-demo [latency=50ms] [robots=none|all] [429=0.1]...`: a demo
+// directory in this process, its address in $URL.
+func cmdServeDemo(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, true, "serve-demo [latency=TIME] [robots=none|all] [KIND=SHARE]...")
+	cfg, robots := demo.Config{Fail: map[string]float64{}}, ""
+	for _, a := range args {
+		name, value, _ := strings.Cut(a, "=")
+		var err error
+		switch name {
+		case "latency":
+			cfg.Latency, err = time.ParseDuration(value)
+		case "robots":
+			robots = map[string]string{"none": "User-agent: *\nDisallow: /\n", "all": "User-agent: *\nAllow: /\n"}[value]
+		default:
+			cfg.Fail[name], err = strconv.ParseFloat(value, 64)
+		}
+		ts.Check(err)
+	}
+	g, err := gazetteer.Load()
+	ts.Check(err)
+	dir, err := demo.New(cfg, g)
+	ts.Check(err)
+	st := stateOf(ts)
+	st.asked.Store(0)
+	serve(ts, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path != "/robots.txt":
+			st.count()
+		case robots != "":
+			_, _ = fmt.Fprint(w, robots)
+			return
+		}
+		dir.ServeHTTP(w, r)
+	}))
+}
+
+// evil is what a name may hold to act on a terminal: a colour, a title, bidi and
+// C1 controls.
+const evil = "Evil\x1b[31m\x1b]0;owned\x07\u202e\u009b2J\u200b"
+
+const hostilePage = `<html><head><title>Plumbers - The Real Yellow Pages</title></head><body><div id="main-header"></div>
+<div id="main-content"><div class="search-results organic">%s</div></div></body></html>`
+
+const hostileCard = `<div class="result" id="lid-%d"><div class="v-card"><h2><a class="business-name" href="/austin-tx/mip/evil-%d">
+<span>%s</span></a></h2><div class="phones phone primary">(512) 555-01%02d</div>
+<div class="street-address">%d Main %s St</div><div class="locality">Austin, TX 78701</div></div></div>`
+
+// cmdServeFiles is `serve-files FOLDER`: the address is in $URL. Beside the
+// folder's files there are pages that no script can hold, and $EVIL.
+func cmdServeFiles(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 1, "serve-files FOLDER")
+	ts.Setenv("EVIL", evil)
+	cards := ""
+	for i := 1; i <= 2; i++ {
+		cards += fmt.Sprintf(hostileCard, i, i, evil, i, i, evil)
+	}
+	for name, page := range map[string]string{
+		"hostile.html": fmt.Sprintf(hostilePage, cards),
+		"broken.html":  "<html><title>" + evil + "</title><body>" + evil + "</body></html>",
+		"big.html":     fmt.Sprintf(hostilePage, strings.Repeat("<p>page</p>", 1_200_000)),
+	} {
+		ts.Check(os.WriteFile(filepath.Join(ts.MkAbs(args[0]), name), []byte(page), 0o600))
+	}
+	serve(ts, http.FileServer(http.Dir(ts.MkAbs(args[0]))))
+}
+
+func serve(ts *testscript.TestScript, h http.Handler) {
+	s := httptest.NewServer(h)
+	ts.Defer(s.Close)
+	ts.Setenv("URL", s.URL)
+}
+
+// cmdAsked is `asked N`: so many pages were asked for since the last time; `asked
+// N+` waits until there are as many.
+func cmdAsked(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 1, "asked N[+]")
+	if least, ok := strings.CutSuffix(args[0], "+"); ok {
+		n, err := strconv.ParseInt(least, 10, 64)
+		ts.Check(err)
+		awaitRequests(ts, n)
+		return
+	}
+	if got := stateOf(ts).asked.Swap(0); strconv.FormatInt(got, 10) != args[0] {
+		ts.Fatalf("%d pages were asked for, want %s", got, args[0])
+	}
+}
+
+func awaitRequests(ts *testscript.TestScript, n int64) {
+	st, late := stateOf(ts), time.After(30*time.Second)
+	for st.asked.Load() < n {
+		select {
+		case <-st.request:
+		case <-late:
+			ts.Fatalf("%d pages were asked for, want %d", st.asked.Load(), n)
+		}
+	}
+	st.asked.Store(0)
+}
