@@ -13,7 +13,9 @@
 //
 // Invariants: the WAL line stands before the commit; a page is never skipped
 // and never committed twice; an empty result is only what the site itself
-// calls empty; a worker that lost its claim writes nothing more.
+// calls empty; a worker that lost its claim writes nothing more; after a stop
+// no request is begun, and one under way is carried through; a panic on a page's
+// way fails its target, not the run.
 //
 // Crash: killed before a commit, the page is fetched again by whoever claims the
 // target next; killed after it, the crawl goes on behind it. The engine keeps

@@ -205,7 +205,7 @@ func signalled(t testing.TB, what string, c <-chan struct{}) {
 	select {
 	case <-c:
 	case <-time.After(patience):
-		t.Fatalf("%s never came", what)
+		t.Errorf("%s never came", what) // it may be a server's goroutine that waits
 	}
 }
 

@@ -117,8 +117,12 @@ func parse(src *site.Source, resp *fetch.Response) (page *site.Page, err error) 
 }
 
 // spend takes one request from the budget. Whoever finds it empty stops; the
-// requests that others have paid for are still made.
+// requests that others have paid for are still made. After a stop there is none
+// to be had: nothing new is begun.
 func (w *worker) spend() error {
+	if w.patience.Err() != nil {
+		return errStopped
+	}
 	if b := w.cfg.Budget.Requests; b > 0 && w.count.reserved.Add(1) > b {
 		w.enough(fmt.Errorf("%w: %d requests", ErrBudget, b))
 		return errStopped

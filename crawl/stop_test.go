@@ -128,6 +128,27 @@ func TestStop(t *testing.T) {
 		endedBy(t, w.crawl(e), crawl.ErrInterrupted)
 		w.is(1, yp.Done, 1, "")
 	})
+	for _, tt := range []struct {
+		name string
+		page http.HandlerFunc
+	}{
+		{"in a request that fails: it is not retried", status(500, "")},
+		{"in a request that finds nothing: the search is left for later", ok(noResults())},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t, layout{})
+			e := w.engine()
+			w.on(target, func(rw http.ResponseWriter, r *http.Request) {
+				e.Stop(crawl.ErrInterrupted)
+				tt.page(rw, r)
+			})
+			w.on(search, ok(noResults()))
+			endedBy(t, w.crawl(e), crawl.ErrInterrupted)
+			w.is(1, yp.Planned, 0, "")
+			w.requested(target)
+		})
+	}
 	t.Run("while idle", func(t *testing.T) {
 		t.Parallel()
 		c := newClock()
@@ -161,7 +182,8 @@ func waitFor(t testing.TB, happened func() bool) {
 		select {
 		case <-tick.C:
 		case <-end:
-			t.Fatal("it never happened")
+			t.Error("it never happened")
+			return
 		}
 	}
 }
