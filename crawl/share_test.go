@@ -464,6 +464,40 @@ func TestWake(t *testing.T) {
 	}
 }
 
+// TestWakeFirst: what has fallen due competes with what is planned from the start.
+func TestWakeFirst(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	w := setup(t, layout{cities: 2, now: c.Now})
+	w.on(target, inTurn(status(403, shell("no")), ok(page("", shops(1, 3)...))))
+	w.on("/city-1-ca/plumbers", ok(page("", shops(4, 3)...)))
+	endedBy(t, w.crawl(w.engine(func(c *crawl.Config) { c.Budget.Targets = 1 })), crawl.ErrBudget)
+	c.add(3 * time.Hour)
+	w.done()
+	w.requested(target, target, "/city-1-ca/plumbers")
+}
+
+// TestWaiting: a run that works does not wait, whatever its idle workers do.
+func TestWaiting(t *testing.T) {
+	t.Parallel()
+	w := setup(t, layout{cities: 2, now: newClock().Now})
+	e := w.engine(workers(2), func(c *crawl.Config) { c.Linger = 3 * time.Hour })
+	e.SetLook(time.Millisecond)
+	w.on(target, status(403, shell("no")))
+	w.on("/city-1-ca/plumbers", func(rw http.ResponseWriter, r *http.Request) {
+		waitFor(t, func() bool { return w.row(1).Status == yp.Failed && e.Looked() > 9 })
+		if s := e.Stats(); e.Waiting() != "" || s.Busy != 1 {
+			t.Errorf("it works with %d busy workers, and says %q", s.Busy, e.Waiting())
+		}
+		ok(page("", shops(1, 3)...))(rw, r)
+	})
+	done := w.begin(t.Context(), e)
+	waitFor(t, func() bool { return e.Waiting() == "waiting 2h0m0s: the next target falls due" })
+	e.Stop(crawl.ErrInterrupted)
+	endedBy(t, w.wait(done), crawl.ErrInterrupted)
+	w.is(2, yp.Done, 1, "")
+}
+
 // TestLogs: every worker has a log of its own, and a line names its run and target.
 func TestLogs(t *testing.T) {
 	t.Parallel()
