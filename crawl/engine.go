@@ -32,7 +32,7 @@ type Engine struct {
 	appetite context.Context //nolint:containedctx // a signal too
 	enough   context.CancelCauseFunc
 
-	freed chan struct{} // a target was let go: somebody's turn to look again
+	freed chan struct{} // there may be a target to claim: somebody's turn to look again
 	look  time.Duration // how often an idle worker asks again: other processes can't signal
 	looks pacer         // of refills by idle workers
 }

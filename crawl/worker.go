@@ -36,7 +36,6 @@ func (w *worker) run(ctx context.Context) error {
 		w.count.busy.Add(1)
 		err = w.crawl(ctx, c)
 		w.count.busy.Add(-1)
-		w.free()
 		if err != nil {
 			return err
 		}
