@@ -251,20 +251,26 @@ func (r *resolver) smallestWebsite(company int64) (web, domain string, err error
 	return web, domain, rows.Err()
 }
 
-const insertKeys = `
+// A key travels behind its company's number, padded, in one flat text: taking
+// that apart costs half of what a nested JSON array does.
+const (
+	idDigits   = "15"
+	insertKeys = `
 	INSERT INTO company_keys (key, company_id)
-	SELECT value ->> 0, value ->> 1 FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`
+	SELECT substr(value, 1 + ` + idDigits + `), CAST(substr(value, 1, ` + idDigits + `) AS INTEGER) FROM json_each(?)
+	WHERE true ON CONFLICT DO NOTHING`
+)
 
 // flush writes the keys that the page added.
 func (r *resolver) flush() error {
 	if len(r.newKeys) == 0 {
 		return nil
 	}
-	pairs := make([][2]any, 0, len(r.newKeys))
+	packed := make([]string, 0, len(r.newKeys))
 	for k, c := range r.newKeys {
-		pairs = append(pairs, [2]any{k, c.root().id})
+		packed = append(packed, fmt.Sprintf("%0"+idDigits+"d%s", c.root().id, k))
 	}
-	list, err := json.Marshal(pairs)
+	list, err := json.Marshal(packed)
 	if err != nil {
 		return err
 	}

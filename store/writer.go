@@ -231,7 +231,7 @@ func (w *writer) one(ctx context.Context, tx *Tx, j job, shared bool) error {
 }
 
 func (w *writer) exec(ctx context.Context, query string) error {
-	st, err := w.stmt(ctx, query)
+	st, err := w.stmt(ctx, query) //nolint:sqlclosecheck // kept by the writer, closed with it
 	if err != nil {
 		return err
 	}
