@@ -197,6 +197,66 @@ func BenchmarkBareUpsert(b *testing.B) {
 	}
 }
 
+const (
+	bareCompany = `INSERT INTO companies (name, website, domain, phone_e164, street, city, state, postal_code, lead_source, lead_listing, first_seen_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, 'x')`
+	bareListing = `
+	INSERT INTO listings (source_id, listing_id, company_id, name, profile_url, phone, phone_e164, street, city, state, postal_code,
+		website_url, website, domain, categories, rating, review_count, years_in_business, snippet, found_state, fingerprint, first_seen_at, last_seen_at)
+	VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'CA', 1, 'x', 'x')
+	ON CONFLICT (source_id, listing_id) DO UPDATE SET name = excluded.name, last_seen_at = excluded.last_seen_at`
+	bareKey      = `INSERT INTO company_keys (key, company_id) VALUES (?, ?) ON CONFLICT DO NOTHING`
+	bareSighting = `INSERT INTO sightings (target_id, listing, page, rank, seen_at) VALUES (1, ?, 1, ?, 'x') ON CONFLICT DO NOTHING`
+)
+
+// BenchmarkBareRows is the floor for all rows that a page leaves: the same
+// listings, companies, keys and sightings by prepared statements, a commit a
+// page; nothing is looked up, merged, fenced or counted in Go.
+func BenchmarkBareRows(b *testing.B) {
+	db := benchDB(b, 10, false).DB()
+	for page := 0; b.Loop(); page++ {
+		listings := benchListings(page%benchWorkers, page/benchWorkers)
+		err := db.Write(b.Context(), func(tx *store.Tx) error {
+			for i := range listings {
+				if err := bareRow(tx, &listings[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func bareRow(tx *store.Tx, l *yp.Listing) error {
+	res, err := tx.Exec(bareCompany, l.Name, l.Website, l.Domain, l.PhoneE164, l.Street, l.City, l.State, l.PostalCode, l.ID)
+	if err != nil {
+		return err
+	}
+	company, err := res.LastInsertId()
+	if err != nil {
+		return err
+	}
+	res, err = tx.Exec(bareListing, l.ID, company, l.Name, l.ProfileURL, l.Phone, l.PhoneE164, l.Street, l.City, l.State, l.PostalCode,
+		l.WebsiteURL, l.Website, l.Domain, `["Plumbers","Water Heaters"]`, l.Rating, l.ReviewCount, l.YearsInBusiness, l.Snippet)
+	if err != nil {
+		return err
+	}
+	row, err := res.LastInsertId()
+	if err != nil {
+		return err
+	}
+	for _, key := range yp.CompanyKeys(l) {
+		if _, err := tx.Exec(bareKey, key, company); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec(bareSighting, row, l.Rank)
+	return err
+}
+
 // countryPlan is as large as the whole country times ten categories.
 func countryPlan() checkpoint.Plan {
 	p := checkpoint.Plan{SourceID: 1, TierPages: [4]int{0, 3, 2, 1}}

@@ -123,3 +123,27 @@ func (k *Keeper) deadRuns(ctx context.Context) ([]int64, error) {
 func (k *Keeper) SweepLocks() error {
 	return store.SweepLocks(k.db.Path(), func(name string) bool { return name == runLock })
 }
+
+// AlivePIDs returns the processes of this machine that stand behind a run of
+// this database.
+func (k *Keeper) AlivePIDs(ctx context.Context) (map[int]bool, error) {
+	rows, err := k.db.Read().QueryContext(ctx, "SELECT pid, uuid FROM runs WHERE outcome = 'running' AND host = ?", k.host)
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	alive := map[int]bool{}
+	for rows.Next() {
+		var pid int
+		var uuid string
+		if err := rows.Scan(&pid, &uuid); err != nil {
+			return nil, err
+		}
+		lives, err := store.Alive(k.db.Path(), uuid)
+		if err != nil {
+			return nil, err
+		}
+		alive[pid] = alive[pid] || lives
+	}
+	return alive, rows.Err()
+}

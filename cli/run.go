@@ -324,6 +324,8 @@ func (r *run) crawl(ctx context.Context) error {
 		engine.Stop(crawl.ErrInterrupted)
 	})
 	defer interrupted()
+	packed := r.compressOld(ctx)
+	defer packed()
 	watch := newWatcher(r, engine, client)
 	watch.start()
 	err := engine.Run(context.WithoutCancel(ctx))

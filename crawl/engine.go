@@ -35,6 +35,7 @@ type Engine struct {
 	freed chan struct{} // there may be a target to claim: somebody's turn to look again
 	look  time.Duration // how often an idle worker asks again: other processes can't signal
 	looks pacer         // of refills by idle workers
+	staff roster
 }
 
 // look is the default of Engine.look.
@@ -140,6 +141,8 @@ func (e *Engine) work(ctx context.Context, n int) (err error) {
 		Engine: e, me: checkpoint.Worker{ID: id, RunID: e.cfg.Run.ID}, log: log,
 		logger: e.cfg.Logger.With().Str("component", "crawl").Str("worker", yp.WorkerName(n)).Logger(),
 	}
+	e.staff.enter(w)
+	defer e.staff.leave(w)
 	if err := w.run(ctx); err != nil {
 		e.stop(err) // the others finish their page and hand back
 		return err
@@ -171,7 +174,7 @@ func (e *Engine) beatOnce(ctx context.Context) error {
 	if _, err := e.cfg.Run.Heartbeat(ctx, e.count.requests.Load()); err != nil {
 		return err
 	}
-	return e.refill(ctx)
+	return errors.Join(e.staff.beat(), e.refill(ctx))
 }
 
 // refill makes claimable what has become so by itself.

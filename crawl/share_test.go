@@ -446,6 +446,15 @@ func TestHeartbeat(t *testing.T) {
 	})
 	w.done(func(c *crawl.Config) { c.Heartbeat = time.Millisecond })
 	w.is(1, yp.Done, 1, "")
+	beats := 0
+	for _, e := range w.events() {
+		if e.Type == wal.Heartbeat && e.Target != nil && e.Target.ID == 1 {
+			beats++
+		}
+	}
+	if beats == 0 {
+		t.Error("no heartbeat with the target in hand stands in the log")
+	}
 }
 
 // TestWake: a run begins with what has fallen due.

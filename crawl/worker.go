@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 
 	"github.com/rs/zerolog"
 
@@ -22,6 +23,7 @@ type worker struct {
 	logger zerolog.Logger
 
 	echo echo // of the target in hand
+	hand atomic.Pointer[wal.Target]
 }
 
 // run claims and crawls until there is nothing more to do or the run stops. An
@@ -47,6 +49,8 @@ func (w *worker) run(ctx context.Context) error {
 func (w *worker) crawl(ctx context.Context, c *checkpoint.Claim) error {
 	w.cfg.Reached(PointClaimed)
 	t := w.logTarget(c)
+	w.hand.Store(t)
+	defer w.hand.Store(nil)
 	if err := w.append(&wal.Event{Type: wal.TargetStart, Target: t, Status: yp.InProgress}); err != nil {
 		return w.abandon(ctx, c, err)
 	}

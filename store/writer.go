@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -215,7 +216,7 @@ func (w *writer) one(ctx context.Context, tx *Tx, j job, shared bool) error {
 			return fmt.Errorf("%w: %w", errBroken, classify(err))
 		}
 	}
-	jobErr := classify(j.fn(tx))
+	jobErr := classify(guard(j.fn, tx))
 	if !shared {
 		return jobErr
 	}
@@ -228,6 +229,17 @@ func (w *writer) one(ctx context.Context, tx *Tx, j job, shared bool) error {
 		return fmt.Errorf("%w: %w", errBroken, classify(err))
 	}
 	return jobErr
+}
+
+// guard turns a panic of a caller's function into its error: odd data of one
+// page must not end the process, and with it every later start on that page.
+func guard(fn func(*Tx) error, tx *Tx) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal error: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return fn(tx)
 }
 
 func (w *writer) exec(ctx context.Context, query string) error {

@@ -367,3 +367,27 @@ func fullBatch(t *testing.T) {
 		}
 	})
 }
+
+// TestPanic: a bug on the way of one page is that page's error.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	err := db.Write(t.Context(), func(tx *store.Tx) error {
+		if err := put("panicked")(tx); err != nil {
+			return err
+		}
+		panic("a bug")
+	})
+	if err == nil || !strings.Contains(err.Error(), "a bug") || store.Fatal(err) {
+		t.Errorf("got %v, want the panic as an error that is not fatal", err)
+	}
+	if err := db.Write(t.Context(), put("after")); err != nil {
+		t.Fatal(err)
+	}
+	if n := metaKeys(t, db, "panicked"); n != 0 {
+		t.Error("what the function wrote before it panicked is there")
+	}
+	if n := metaKeys(t, db, "after"); n != 1 {
+		t.Error("the writer does not go on")
+	}
+}

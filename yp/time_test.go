@@ -60,3 +60,17 @@ func TestWorkerNames(t *testing.T) {
 		t.Errorf("WorkerName(25) = %s", got)
 	}
 }
+
+func TestWorkerPID(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]int{"worker_0_pid_12345": 12345, "worker_17_pid_1": 1} {
+		if pid, ok := WorkerPID(id); !ok || pid != want {
+			t.Errorf("WorkerPID(%q) = %d, %v", id, pid, ok)
+		}
+	}
+	for _, id := range []string{"", "worker_0", "worker_0_pid_", "worker_0_pid_x", "x_pid_3"} {
+		if pid, ok := WorkerPID(id); ok {
+			t.Errorf("WorkerPID(%q) = %d, want none", id, pid)
+		}
+	}
+}

@@ -1,10 +1,22 @@
 package yp
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
 
 // WorkerID names worker n of the process pid: "worker_0_pid_12345". The WAL
 // file of the worker carries the same name.
 func WorkerID(n, pid int) string { return fmt.Sprintf("worker_%d_pid_%d", n, pid) }
+
+// WorkerPID returns the process number in a worker's id; ok is false when id is
+// not one.
+func WorkerPID(id string) (pid int, ok bool) {
+	_, digits, ok := strings.Cut(id, "_pid_")
+	pid, err := strconv.Atoi(digits)
+	return pid, ok && err == nil && strings.HasPrefix(id, "worker_")
+}
 
 // friendly names are easier to tell apart in a table than numbers; they carry
 // no meaning.
