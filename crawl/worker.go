@@ -156,26 +156,26 @@ func (w *worker) abandon(ctx context.Context, c *checkpoint.Claim, err error) er
 }
 
 func (w *worker) tally(c *checkpoint.Claim, o outcome) {
-	log := w.logger.Debug()
 	n := &w.count
+	level, what := zerolog.WarnLevel, "target failed"
 	switch o.event {
 	case yp.EventRelease:
 		n.released.Add(1)
 		return
 	case yp.EventLastPage:
+		level, what = zerolog.DebugLevel, "target done"
 		n.done.Add(1)
 		if o.code == yp.CodeNoListings {
 			n.empty.Add(1)
 		}
 	case yp.EventPark:
+		what = "target parked"
 		n.parked.Add(1)
-		log = w.logger.Warn()
 	default:
 		n.failed.Add(1)
-		log = w.logger.Warn()
 	}
 	n.targets.Add(1)
-	log.Int64("target", c.TargetID).Str("city", c.Place.City).Str("state", c.Place.State).
+	w.logger.WithLevel(level).Int64("target", c.TargetID).Str("city", c.Place.City).Str("state", c.Place.State).
 		Str("category", c.Place.Category).Int("pages", c.PageCurrent).Str("error_code", string(o.code)).
-		Str("reason", o.reason).Msg("target " + string(o.event))
+		Str("reason", o.reason).Msg(what)
 }

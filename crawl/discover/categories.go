@@ -89,9 +89,9 @@ func resolveCategory(name string, allowed []string, others bool) (checkpoint.Cat
 	if others && slug != "" {
 		return checkpoint.Category{Slug: slug, Name: name}, nil
 	}
-	hint := "; --any-category takes it as it is typed"
+	hint := ": --any-category takes it as it is typed"
 	if near, ok := yp.Nearest(name, allowed); ok {
-		hint = fmt.Sprintf(": did you mean %q?%s", near, hint)
+		hint = fmt.Sprintf(": did you mean %q? (--any-category takes it as it is typed)", near)
 	}
 	return checkpoint.Category{}, &UnknownError{What: "category", Name: name, Hint: hint}
 }
