@@ -84,6 +84,40 @@ func (w workerLog) last() part { return w.parts[len(w.parts)-1] }
 // before worker_10). Parts that are nothing but a leftover temp are left out
 // unless withTemps is set.
 func listLogs(dir string, withTemps bool) ([]workerLog, error) {
+	names, err := settledNames(dir)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]map[int]part{}
+	for _, name := range names {
+		if p, ok := parseName(name); ok && (!p.temp || withTemps) {
+			addPart(found, dir, p)
+		}
+	}
+	return sortLogs(found), nil
+}
+
+// settledNames lists a folder until two listings agree. A file that is being
+// compressed has one of its two names at any time, but a listing that comes past
+// in between can miss both: the one before it is there, the other behind it is
+// gone. The next listing has it.
+func settledNames(dir string) ([]string, error) {
+	var before []string
+	for range 100 { // a folder that never rests is taken as it is
+		names, err := logNames(dir)
+		if err != nil {
+			return nil, err
+		}
+		if before != nil && slices.Equal(names, before) {
+			break
+		}
+		before = names
+	}
+	return before, nil
+}
+
+// logNames lists the folder's log files, sorted.
+func logNames(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("no log folder %s: %w", dir, fs.ErrNotExist)
@@ -91,15 +125,13 @@ func listLogs(dir string, withTemps bool) ([]workerLog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list log folder: %w", err)
 	}
-	found := map[string]map[int]part{}
+	names := make([]string, 0, len(entries))
 	for _, entry := range entries {
-		p, ok := parseName(entry.Name())
-		if !ok || entry.IsDir() || (p.temp && !withTemps) {
-			continue
+		if _, ok := parseName(entry.Name()); ok && !entry.IsDir() {
+			names = append(names, entry.Name())
 		}
-		addPart(found, dir, p)
 	}
-	return sortLogs(found), nil
+	return names, nil
 }
 
 func addPart(found map[string]map[int]part, dir string, p part) {
