@@ -19,7 +19,7 @@ import (
 )
 
 // crashKills is how many times TestCrashRandom kills; `make crash` asks for 1,000.
-var crashKills = flag.Int("crash.kills", 100, "SIGKILLs in the random crash test")
+var crashKills = flag.Int("crash.kills", defaultKills, "SIGKILLs in the random crash test")
 
 // crawlArgs is the crawl that every crash test runs.
 func (w *world) crawlArgs(more ...string) []string {
@@ -33,7 +33,7 @@ func (w *world) crawlArgs(more ...string) []string {
 // requests, starts it again, and in the end expects the truth.
 func TestCrashRandom(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 12+*crashKills/50)
+	w := newWorld(t, min(4+*crashKills/12, 32))
 	rnd := rand.New(rand.NewPCG(1, uint64(*crashKills)))
 	kills := 0
 	for kills < *crashKills {
@@ -55,7 +55,7 @@ func TestCrashRandom(t *testing.T) {
 func TestCrashPoints(t *testing.T) {
 	t.Parallel()
 	for _, point := range crawl.Points() {
-		for _, nth := range []int{1, 6, 17} {
+		for _, nth := range pointTimes {
 			t.Run(fmt.Sprintf("%s/%d", point, nth), func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, 3)
@@ -77,7 +77,7 @@ func TestCrashPoints(t *testing.T) {
 // them again and again.
 func TestCrashTwoProcesses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 25)
+	w := newWorld(t, sharedPlaces)
 	steady := command(w.dir, nil, w.crawlArgs("--user-agent", "steady")...)
 	if err := steady.Start(); err != nil {
 		t.Fatal(err)
