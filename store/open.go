@@ -144,14 +144,14 @@ func dsn(cfg Config, reader bool) string {
 	if reader {
 		q.Add("mode", "ro")
 		q.Add("_pragma", "query_only(1)")
-		q.Add("_pragma", "cache_size(-4000)")
+		q.Add("_pragma", "cache_size(-1000)")
 	} else {
 		q.Add("_txlock", "immediate")
 		q.Add("_pragma", fmt.Sprintf("synchronous(%s)", strings.ToUpper(cmp.Or(cfg.Synchronous, "FULL"))))
 		q.Add("_pragma", "foreign_keys(1)")
 		q.Add("_pragma", "temp_store(2)") // what a savepoint needs for its undoing stays in memory: a third of a commit's cost
 		q.Add("_pragma", "wal_autocheckpoint(4000)")
-		q.Add("_pragma", "cache_size(-8000)")
+		q.Add("_pragma", "cache_size(-4000)")
 		q.Add("_pragma", "journal_size_limit(67108864)")
 	}
 	path := cfg.Path

@@ -377,7 +377,7 @@ func TestOpenUnwritable(t *testing.T) {
 func TestPragmas(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)
-	want := map[string]string{"busy_timeout": "10000", "query_only": "1", "cache_size": "-4000", "journal_mode": "wal"}
+	want := map[string]string{"busy_timeout": "10000", "query_only": "1", "cache_size": "-1000", "journal_mode": "wal"}
 	var conns []*sql.Conn
 	for range 4 { // every connection of the pool, held at once
 		c, err := db.Read().Conn(t.Context())
@@ -402,7 +402,7 @@ func TestPragmas(t *testing.T) {
 	}
 	writer := map[string]string{
 		"busy_timeout": "10000", "foreign_keys": "1", "synchronous": "2", "journal_mode": "wal", "wal_autocheckpoint": "4000",
-		"cache_size": "-8000", "journal_size_limit": "67108864",
+		"cache_size": "-4000", "journal_size_limit": "67108864",
 	}
 	err := db.Write(t.Context(), func(tx *store.Tx) error {
 		for pragma, value := range writer {
