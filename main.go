@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"ypcrawl/cli"
 )
@@ -38,6 +39,11 @@ func tune() {
 	}
 }
 
+// oneAct is how long further signals count as the first one's echo: timeout(1)
+// signals the process and then its group, a terminal and a supervisor may both
+// pass one on.
+const oneAct = 300 * time.Millisecond
+
 // stopSignals returns a context that ends with the first SIGINT or SIGTERM. The
 // second one ends the process where it stands: the database allows for that.
 func stopSignals() (context.Context, chan os.Signal) {
@@ -47,7 +53,9 @@ func stopSignals() (context.Context, chan os.Signal) {
 	go func() {
 		<-signals
 		cancel()
-		<-signals
+		for first := time.Now(); time.Since(first) < oneAct; {
+			<-signals
+		}
 		fmt.Fprintln(os.Stderr)
 		os.Exit(cli.ExitInterrupted)
 	}()

@@ -281,7 +281,7 @@ END;
 
 -- For people with sqlite3 or Datasette.
 
--- Every listing with the names of its source, and the search that first met it.
+-- Every listing with the name of its source.
 CREATE VIEW v_listings AS
 SELECT s.name AS source, l.listing_id, l.name, l.phone, l.phone_e164, l.street, l.city, l.state, l.postal_code,
        l.service_area, l.website, l.domain, l.categories, l.rating, l.review_count, l.years_in_business,

@@ -35,6 +35,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"start":        cmdStart,
 		"waitfor":      cmdWaitFor,
 		"halt":         cmdHalt,
+		"insist":       cmdInsist,
 		"signal":       cmdSignal,
 		"serve-demo":   cmdServeDemo,
 		"serve-files":  cmdServeFiles,
@@ -195,9 +196,39 @@ func cmdWaitFor(ts *testscript.TestScript, neg bool, args []string) {
 
 // cmdSignal is `signal NAME INT|TERM|KILL`.
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
-	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
 	need(ts, neg, len(args) == 2, "signal NAME SIGNAL")
-	ts.Check(stateOf(ts).running[args[0]].cmd.Process.Signal(signals[args[1]]))
+	ts.Check(stateOf(ts).running[args[0]].cmd.Process.Signal(signalOf(args[1])))
+}
+
+func signalOf(name string) syscall.Signal {
+	return map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[name]
+}
+
+// cmdInsist is `insist NAME SIGNAL CODE`: signals a program until it ends, with that code.
+func cmdInsist(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 3, "insist NAME SIGNAL CODE")
+	p := stateOf(ts).running[args[0]]
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = p.cmd.Wait() // read again below
+	}()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for range 200 {
+		select {
+		case <-ended:
+			want, err := strconv.Atoi(args[2])
+			ts.Check(err)
+			if got := p.cmd.ProcessState.ExitCode(); got != want {
+				ts.Fatalf("exit code %d, want %d", got, want)
+			}
+			return
+		case <-tick.C:
+			_ = p.cmd.Process.Signal(signalOf(args[1])) // it may have ended just now
+		}
+	}
+	ts.Fatalf("%s does not end", args[0])
 }
 
 // cmdHalt is `halt NAME SIGNAL CODE`: signals the program and expects the code

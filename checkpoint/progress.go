@@ -43,7 +43,7 @@ type Holder struct {
 	Page      int       `json:"page"` // in hand
 	Heartbeat time.Time `json:"heartbeat_at"`
 	AgeSec    float64   `json:"heartbeat_age_seconds"` // -1 = never beat
-	Alive     bool      `json:"alive"`                 // its process lives on this machine
+	Alive     bool      `json:"alive"`                 // its process is seen to live: it holds its lock
 }
 
 // ErrorCount is how many targets in trouble share an error code.
@@ -210,9 +210,7 @@ func (r progressReader) workers(p *Progress) error {
 		if h.Heartbeat, err = yp.ParseTime(beat); err == nil {
 			h.AgeSec = p.Now.Sub(h.Heartbeat).Seconds()
 		}
-		if host == r.k.host {
-			h.Alive, err = store.Alive(r.k.db.Path(), uuid)
-		}
+		h.Alive, err = store.Alive(r.k.db.Path(), uuid)
 		p.Workers = append(p.Workers, h)
 		return err
 	})

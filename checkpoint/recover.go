@@ -31,14 +31,15 @@ var (
 	recoverStale = recoverSet + ` AND (t.heartbeat_at IS NULL OR t.heartbeat_at < ?7 OR t.heartbeat_at > ?8) RETURNING status`
 	closeRuns    = `UPDATE runs SET outcome = 'dead', finished_at = ? WHERE outcome = 'running' AND id IN (SELECT value FROM json_each(?))`
 	listRuns     = `
-	SELECT id, uuid, host FROM runs WHERE outcome = 'running'
-	UNION ALL SELECT id, uuid, host FROM runs
+	SELECT id, uuid, host, heartbeat_at FROM runs WHERE outcome = 'running'
+	UNION ALL SELECT id, uuid, host, heartbeat_at FROM runs
 	WHERE id IN (SELECT run_id FROM targets WHERE status = 'IN_PROGRESS') AND outcome <> 'running'`
 )
 
 // RecoverDead takes back at once what dead processes of this machine held: their
 // lock files are free. Targets of a living process are never touched, however
-// old their heartbeat; those of other machines are left to RecoverStale.
+// old their heartbeat. A run under another machine's name must have been silent
+// for a while, too.
 func (k *Keeper) RecoverDead(ctx context.Context, scope Scope) (Recovered, error) {
 	dead, err := k.deadRuns(ctx)
 	if err != nil || len(dead) == 0 {
@@ -91,21 +92,27 @@ func (k *Keeper) recover(ctx context.Context, query string, scope Scope, more ..
 	return out, err
 }
 
-// deadRuns lists the runs of this machine that no living process stands behind,
+// elsewhere is how long a run of a machine with another name must be silent, its
+// lock free, until it counts as dead: six heartbeats. Locks may not reach across
+// machines; on the other hand a machine's name changes, with every container.
+const elsewhere = 3 * time.Minute
+
+// deadRuns lists the runs that no living process stands behind.
 func (k *Keeper) deadRuns(ctx context.Context) ([]int64, error) {
 	rows, err := k.db.Read().QueryContext(ctx, listRuns)
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	defer func() { _ = rows.Close() }()
+	silent := yp.FormatTime(k.db.Now().Add(-elsewhere))
 	var dead []int64
 	for rows.Next() {
 		var id int64
-		var uuid, host string
-		if err := rows.Scan(&id, &uuid, &host); err != nil {
+		var uuid, host, beat string
+		if err := rows.Scan(&id, &uuid, &host, &beat); err != nil {
 			return nil, err
 		}
-		if host != k.host {
+		if host != k.host && beat > silent {
 			continue
 		}
 		alive, err := store.Alive(k.db.Path(), uuid)

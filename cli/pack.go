@@ -18,7 +18,7 @@ func (r *run) compressOld(ctx context.Context) (wait func()) {
 		if err == nil {
 			_, err = wal.CompressClosed(ctx, r.c.String("wal-dir"), func(worker string) bool {
 				pid, ok := yp.WorkerPID(worker)
-				return !ok || alive[pid]
+				return ok && alive[pid]
 			})
 		}
 		if err != nil && ctx.Err() == nil {

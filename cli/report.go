@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"ypcrawl/checkpoint"
@@ -89,6 +90,9 @@ func (r *run) ending(runErr error, s summary) error {
 		return &exitError{code: ExitBudget}
 	case runErr != nil:
 		return runErr
+	case r.abandoned():
+		r.p.note("Some targets are held by a run that seems to be gone from another machine: take them back with `ypcrawl recover --timeout 3`.")
+		return &exitError{code: ExitFailures}
 	case s.Scope.troubled() > 0:
 		r.p.note("%s: `ypcrawl progress` tells why, %s.", r.trouble(s.Scope), cure(s.Scope))
 		return &exitError{code: ExitFailures}
@@ -187,4 +191,14 @@ func took(d time.Duration) string {
 		return fmt.Sprintf("%.1fs", d.Seconds())
 	}
 	return lasting(d)
+}
+
+// abandoned reports whether targets of this run's scope are held by a run that
+// no living process is seen behind: they are not done, and nobody does them.
+func (r *run) abandoned() bool {
+	pr, err := r.keeper.Progress(context.WithoutCancel(r.c.Context), r.scope)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(pr.Workers, func(h checkpoint.Holder) bool { return !h.Alive })
 }

@@ -373,7 +373,12 @@ func (r *run) engineConfig(client *fetch.Client) crawl.Config {
 	return crawl.Config{
 		Keeper: r.keeper, Run: r.row, Source: r.src, Scope: r.scope, Fetch: client,
 		OpenLog: func(worker string) (crawl.Log, error) {
-			log, err := wal.Create(wal.Config{Dir: dir, WorkerID: worker, Logger: r.log})
+			cfg := wal.Config{Dir: dir, WorkerID: worker, Logger: r.log}
+			log, err := wal.Create(cfg)
+			if errors.Is(err, wal.ErrInUse) { // another container's process has the same number
+				cfg.WorkerID += "_" + r.row.UUID
+				log, err = wal.Create(cfg)
+			}
 			if err != nil {
 				return nil, fmt.Errorf("open write-ahead log: %w", err)
 			}

@@ -216,12 +216,26 @@ func selection(c *cli.Context) (discover.Selection, error) {
 		AnyCategory: c.Bool("any-category"), MinPopulation: c.Int("min-population"), MaxPages: pagesOf(c, "max-pages"),
 		MaxTargets: c.Int("max-targets"), MaxCities: c.Int("max-cities"),
 	}
+	for name, words := range map[string][]string{"states": sel.States, "cities": sel.Cities, "categories": sel.Categories} {
+		if err := notEmpty(c, name, words); err != nil {
+			return sel, err
+		}
+	}
 	for _, name := range []string{"min-population", "max-targets", "max-cities"} {
 		if c.Int(name) < 0 {
 			return sel, Usagef("--%s %d: want a number from 0 up", name, c.Int(name))
 		}
 	}
 	return sel, nil
+}
+
+// notEmpty refuses a list that was given without a word in it: an unset variable
+// of a script must not mean "everything".
+func notEmpty(c *cli.Context, name string, words []string) error {
+	if c.IsSet(name) && strings.TrimSpace(strings.Join(words, "")) == "" {
+		return Usagef("--%s is empty: name what you want, or leave it out for all", name)
+	}
+	return nil
 }
 
 // resolve finds what the flags select; words that mean nothing are usage errors.
@@ -257,6 +271,9 @@ func scopeOf(ctx context.Context, k *checkpoint.Keeper, sourceID int64, r *disco
 
 // states reads --states as codes.
 func states(c *cli.Context) ([]string, error) {
+	if err := notEmpty(c, "states", c.StringSlice("states")); err != nil {
+		return nil, err
+	}
 	codes, err := yp.ParseStates(stateList(c.StringSlice("states")))
 	if err != nil {
 		return nil, Usagef("--states: %w", err)

@@ -36,6 +36,7 @@ type Engine struct {
 	look  time.Duration // how often an idle worker asks again: other processes can't signal
 	looks pacer         // of refills by idle workers
 	staff roster
+	big   sync.Mutex // held while a big page is parsed
 }
 
 // look is the default of Engine.look.

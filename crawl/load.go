@@ -93,7 +93,7 @@ func (w *worker) once(ctx context.Context, url string) (*site.Page, error) {
 	}
 	defer resp.Release()
 	w.cfg.Reached(PointFetched)
-	page, err := parse(src, resp)
+	page, err := w.parse(resp)
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +103,19 @@ func (w *worker) once(ctx context.Context, url string) (*site.Page, error) {
 		return page, nil
 	}
 	return nil, &pageError{page: page}
+}
+
+// bigPage is the size in bytes from which pages are parsed one at a time: the
+// tree of a hostile page takes twenty times its size, and sixteen workers would
+// hold as many of them.
+const bigPage = 1 << 20
+
+func (w *worker) parse(resp *fetch.Response) (*site.Page, error) {
+	if len(resp.Body) >= bigPage {
+		w.big.Lock()
+		defer w.big.Unlock()
+	}
+	return parse(w.cfg.Source, resp)
 }
 
 // parse guards the worker against a page that makes the parser panic: one page

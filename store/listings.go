@@ -64,7 +64,7 @@ func SaveListings(tx *Tx, at PageOf, crawlStarted string, listings []yp.Listing)
 	if err != nil {
 		return saved, err
 	}
-	s := saver{tx: tx, at: at, rows: make([]int64, len(listings))}
+	s := saver{tx: tx, at: at, rows: make([]int64, len(listings)), saved: &saved}
 	if err := s.sort(listings, stored, &saved); err != nil {
 		return saved, err
 	}
@@ -142,6 +142,7 @@ type saver struct {
 	dirty  []int      // indexes of the listings to write
 	keys   [][]string // strong keys of each of those
 	same   []int64    // row ids of the equal ones
+	saved  *Saved
 }
 
 // sort tells what must be written from what is stored already.
@@ -218,13 +219,18 @@ func (s *saver) writeOne(r *resolver, l *yp.Listing, i int, keys []string, store
 	if err != nil {
 		return err
 	}
-	row, err := s.upsert(l, c.id, s.prints[i])
+	row, changed, err := s.upsert(l, c.id, s.prints[i])
 	if err != nil {
 		return err
 	}
 	s.rows[i] = row
 	if exists {
 		s.rows[i] = k.id
+	}
+	if !changed {
+		s.same = append(s.same, k.id)
+		s.saved.Changed--
+		s.saved.Unchanged++
 	}
 	if r.created > before {
 		return nil // made from this very listing
@@ -250,18 +256,35 @@ const upsertListing = `
 		price_range = ifnull(excluded.price_range, price_range), snippet = ifnull(excluded.snippet, snippet),
 		image_url = ifnull(excluded.image_url, image_url), hours = ifnull(excluded.hours, hours),
 		claimed = ifnull(excluded.claimed, claimed), sponsored = min(sponsored, excluded.sponsored),
-		fingerprint = excluded.fingerprint, last_seen_at = excluded.last_seen_at`
+		fingerprint = excluded.fingerprint, last_seen_at = excluded.last_seen_at
+	WHERE (company_id, name, profile_url, phone, phone_e164, street, city, state, postal_code, service_area, website_url, website, domain,
+		categories, rating, review_count, years_in_business, price_range, snippet, image_url, hours, claimed, sponsored)
+	IS NOT (excluded.company_id, excluded.name, ifnull(excluded.profile_url, profile_url), ifnull(excluded.phone, phone),
+		ifnull(excluded.phone_e164, phone_e164), ifnull(excluded.street, street), ifnull(excluded.city, city),
+		ifnull(excluded.state, state), ifnull(excluded.postal_code, postal_code), ifnull(excluded.service_area, service_area),
+		ifnull(excluded.website_url, website_url), ifnull(excluded.website, website), ifnull(excluded.domain, domain),
+		ifnull(excluded.categories, categories), ifnull(excluded.rating, rating), ifnull(excluded.review_count, review_count),
+		ifnull(excluded.years_in_business, years_in_business), ifnull(excluded.price_range, price_range),
+		ifnull(excluded.snippet, snippet), ifnull(excluded.image_url, image_url), ifnull(excluded.hours, hours),
+		ifnull(excluded.claimed, claimed), min(sponsored, excluded.sponsored))`
 
-func (s *saver) upsert(l *yp.Listing, company, print int64) (int64, error) {
+// upsert saves the listing. With changed false the row says the same already: a
+// page may show less of a listing than is known of it.
+func (s *saver) upsert(l *yp.Listing, company, print int64) (row int64, changed bool, err error) {
 	res, err := s.tx.Exec(upsertListing, s.at.SourceID, l.ID, company, l.Name, text(l.ProfileURL), text(l.Phone),
 		text(l.PhoneE164), text(l.Street), text(l.City), text(l.State), text(l.PostalCode), text(l.ServiceArea),
 		text(l.WebsiteURL), text(l.Website), text(l.Domain), list(l.Categories), stars(l.Rating),
 		count(l.ReviewCount), count(l.YearsInBusiness), text(l.PriceRange), text(l.Snippet), text(l.ImageURL),
 		list(l.Hours), flag(l.Claimed), l.Sponsored, s.at.State, print, s.tx.Now)
 	if err != nil {
-		return 0, fmt.Errorf("save listing %s: %w", l.ID, err)
+		return 0, false, fmt.Errorf("save listing %s: %w", l.ID, err)
 	}
-	return res.LastInsertId()
+	n, err := res.RowsAffected()
+	if err != nil {
+		return 0, false, err
+	}
+	row, err = res.LastInsertId()
+	return row, n > 0, err
 }
 
 const touchListings = `UPDATE listings SET last_seen_at = ? WHERE id IN (SELECT value FROM json_each(?))`
