@@ -72,3 +72,21 @@ func ErrorClasses() []ErrorClass {
 func equalFold(a, b string) bool {
 	return strings.EqualFold(strings.ReplaceAll(a, "-", "_"), b)
 }
+
+// RequestType says what a request was for.
+type RequestType string
+
+// The types of requests.
+const (
+	RequestListing    RequestType = "listing"
+	RequestDetail     RequestType = "detail"
+	RequestStateIndex RequestType = "state_index"
+	RequestCityIndex  RequestType = "city_index"
+	RequestRobots     RequestType = "robots"
+	RequestProbe      RequestType = "probe" // one page, to see whether a quarantined source answers again
+)
+
+// RequestTypes lists every type of request.
+func RequestTypes() []RequestType {
+	return []RequestType{RequestListing, RequestDetail, RequestStateIndex, RequestCityIndex, RequestRobots, RequestProbe}
+}

@@ -10,7 +10,7 @@ import (
 //	            claim                  last page
 //	PLANNED ────────────▶ IN_PROGRESS ───────────▶ DONE ──(due again)──▶ PLANNED
 //	   ▲  ▲                 │   │   │
-//	   │  └──released/stop──┘   │   └─ permanent or attempts used up ─▶ PARKED
+//	   │  └─stop, first error─┘ │   └─ permanent or attempts used up ─▶ PARKED
 //	   │                        └─ error, retries used up ────────────▶ FAILED ──(backoff over)──▶ PLANNED
 //	   └── recover (orphan) ── 3 recoveries without a new page ───────▶ STUCK
 //
@@ -53,6 +53,7 @@ const (
 	EventLastPage Event = "last_page" // the last page was committed, or the site said there is nothing
 	EventRelease  Event = "release"   // the worker stops and hands the target back
 	EventFail     Event = "fail"      // an error, retries used up
+	EventBackOff  Event = "back_off"  // the same, for the first or second time in a row
 	EventPark     Event = "park"      // a permanent cause
 	EventRecover  Event = "recover"   // the owner is gone
 	EventGiveUp   Event = "give_up"   // recovered MaxRecoveries times without a new page
@@ -67,7 +68,7 @@ const MaxRecoveries = 3
 // Events lists every event.
 func Events() []Event {
 	return []Event{
-		EventClaim, EventPage, EventLastPage, EventRelease, EventFail, EventPark, EventRecover, EventGiveUp,
+		EventClaim, EventPage, EventLastPage, EventRelease, EventFail, EventBackOff, EventPark, EventRecover, EventGiveUp,
 		EventDue, EventReset,
 	}
 }
@@ -85,7 +86,7 @@ func (s Status) Next(e Event) (next Status, ok bool) {
 		return InProgress, true
 	case move{InProgress, EventLastPage}:
 		return Done, true
-	case move{InProgress, EventRelease}, move{InProgress, EventRecover}:
+	case move{InProgress, EventRelease}, move{InProgress, EventBackOff}, move{InProgress, EventRecover}:
 		return Planned, true
 	case move{InProgress, EventFail}:
 		return Failed, true

@@ -12,7 +12,7 @@ var design = map[Status]map[Event]Status{
 	Planned: {EventClaim: InProgress},
 	InProgress: {
 		EventPage: InProgress, EventLastPage: Done, EventRelease: Planned, EventFail: Failed,
-		EventPark: Parked, EventRecover: Planned, EventGiveUp: Stuck,
+		EventBackOff: Planned, EventPark: Parked, EventRecover: Planned, EventGiveUp: Stuck,
 	},
 	Done:   {EventDue: Planned},
 	Failed: {EventDue: Planned, EventReset: Planned},
