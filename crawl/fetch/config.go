@@ -2,6 +2,9 @@ package fetch
 
 import (
 	"cmp"
+	"context"
+	"crypto/x509"
+	"net"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -31,7 +34,7 @@ type Config struct {
 	MaxBody            int64 // bytes of a body, on the wire and decoded; default 10 MiB
 
 	Timeout       time.Duration // one HTTP request with its body, waiting for the turn not counted; default 30 s
-	DialTimeout   time.Duration // DNS and connect; default 10 s, at most Timeout
+	DialTimeout   time.Duration // DNS and connect; of a proxy, and then of the host through it; default 10 s, at most Timeout
 	TLSTimeout    time.Duration // TLS handshake; default 10 s, at most Timeout
 	HeaderTimeout time.Duration // request sent to first header; default 20 s, at most Timeout
 	StallTimeout  time.Duration // silence within a body; default 10 s, at most Timeout
@@ -43,6 +46,16 @@ type Config struct {
 	// and redirect hops included, after it ended. It must be quick and safe
 	// for concurrent use.
 	Observe func(Observation)
+
+	// Dial, when set, takes the place of the network: every connection is opened
+	// by it, to a proxy's address or to a host's. nil = the guarded dialler,
+	// which alone checks the addresses that names resolve to. For tests.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Roots are the certificate authorities of hosts and proxies; nil = the
+	// system's.
+	Roots *x509.CertPool
+
+	resolver *net.Resolver // of tests; nil = the system's
 }
 
 func (c Config) withDefaults() Config {
@@ -69,16 +82,21 @@ func orDefault[T int | int64 | time.Duration](v, def T) T {
 // Observation describes one HTTP request that was made: a row of the requests
 // table, but for what only the parser knows.
 type Observation struct {
-	URL       string // user and password redacted
-	Host      string // as in Waiting
-	Robots    bool   // a request for robots.txt, not for a page
-	Hop       int    // 0, or how many redirects led here
-	Started   time.Time
-	Latency   time.Duration // start to last byte
-	Waited    time.Duration // before Started, for the host's turn
-	Status    int           // 0 when no answer came
-	Class     yp.ErrorClass // "" = a page, a redirect, a 404 or 410, or Cancelled
-	Cancelled bool          // the caller's context ended while it was under way
-	WireBytes int64         // body bytes received
-	Bytes     int           // body bytes decoded
+	URL         string // user and password redacted
+	Host        string // as in Waiting
+	Robots      bool   // a request for robots.txt, not for a page
+	Hop         int    // 0, or how many redirects led here
+	Started     time.Time
+	Latency     time.Duration // start to last byte
+	Waited      time.Duration // before Started, for the host's turn
+	WaitReason  string        // what stood in the way for the longest part of Waited; "" = it did not wait
+	Status      int           // 0 when no answer came; a proxy's, with ProxyFailed
+	Class       yp.ErrorClass // "" = a page, a redirect, a 404 or 410, or Cancelled
+	ProxyFailed bool          // Error.Proxy: says nothing about the host
+	Cancelled   bool          // the caller's context ended while it was under way
+	WireBytes   int64         // body bytes received
+	Bytes       int           // body bytes decoded
+	Proxy       string        // password redacted; "" = none
+	Identity    string        // the identity's name
+	Via         string        // ViaNone, ViaProxy or ViaBrowser
 }

@@ -4,24 +4,35 @@
 // Purpose: one tuned client for every source. It obeys robots.txt (RFC 9309),
 // takes turns per host, follows redirects inside a fence, decodes gzip, zstd,
 // brotli and old charsets into UTF-8 in pooled buffers, and turns whatever
-// goes wrong into an *Error with the class of health rules, section 1.
+// goes wrong into an *Error with the class of health rules, section 1. Where the
+// operator wants it, requests go through proxies (HTTP, HTTPS, SOCKS5) and with a
+// browser's headers: a Session is one identity on one way out, with its own
+// cookies and connections, and a Pool says who gets which (section 6).
 //
 // Invariants: no request starts before the host's turn (delay, in-flight cap,
-// Crawl-delay, Retry-After), redirect hops and robots.txt included; turns are
-// first come, first served; every wait ends with its context; no connection
+// Crawl-delay, Retry-After, Hold), redirect hops and robots.txt included, whatever
+// the session; turns are first come, first served; every wait ends with its
+// context, and a hold over Request.MaxHold is not waited for at all; no connection
 // is opened to a private address unless the URL's own host is one, checked
 // against the resolved address at dial time; no body grows past the cap, on
 // the wire or decoded; a page is judged a block by proof, never by a word; a
 // context ended by the caller is reported as that, never as a failed request.
+// A session with a proxy sends nothing past it: no page, no robots.txt, no
+// question to a name server; and no private host but the base's own is asked of
+// the proxy. A proxy's failure is told from the host's (Error.Proxy) and holds no
+// host back. A proxy's password is in no error, log line or observation.
+// robots.txt is judged under our own name, whatever the identity.
 //
 // Crash: everything here is in memory and safe to lose. A new process fetches
-// robots.txt again; it knows no Retry-After deadline of an earlier one.
+// robots.txt again. Holds, delays and proxies' failures of an earlier one are the
+// caller's to keep and to give back (Hold, SetDelay, Proxy).
 //
 // Imports: yp, the standard library, golang.org/x/net, klauspost/compress,
 // andybalholm/brotli and zerolog. No SQL, no HTML structure.
 //
 // Tests: real local HTTP and HTTPS servers for every row of the failure table,
-// a fake resolver for names, testing/synctest for time (no sleeps), goleak,
-// fuzz targets for robots.txt, Retry-After, challenges and bodies, and a
-// benchmark against a bare net/http loop.
+// and real proxies of every kind before them, which count, demand passwords,
+// refuse, hang and die; a fake resolver for names, testing/synctest for time (no
+// sleeps), goleak, fuzz targets for robots.txt, Retry-After, challenges, bodies
+// and proxy addresses, and a benchmark against a bare net/http loop.
 package fetch

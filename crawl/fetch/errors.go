@@ -31,8 +31,18 @@ var (
 	ErrChallenge = errors.New("challenge or block page")
 	// ErrBadURL: the request's URL is not an absolute http or https URL.
 	ErrBadURL = errors.New("not a web address")
-	// ErrClosed: the client was closed.
-	ErrClosed = errors.New("fetch client is closed")
+	// ErrClosed: the client, or the session, was closed.
+	ErrClosed = errors.New("fetch client or session is closed")
+	// ErrHeld: the host is held back for longer than Request.MaxHold. Nothing
+	// was sent; Error.RetryAfter tells what is left.
+	ErrHeld = errors.New("host is held back")
+	// ErrBadProxy: the text or URL names no proxy that can be used. What is
+	// wrong is said without quoting it: it may hold a password.
+	ErrBadProxy = errors.New("not a proxy")
+	// ErrNoProxy: there is no other proxy to rotate to.
+	ErrNoProxy = errors.New("no other proxy left to try")
+	// ErrNoProxies: a proxy is required and none is active. The run ends.
+	ErrNoProxies = errors.New("no active proxy, and the policy requires one")
 )
 
 // errTransport marks a failure of the connection that has no class of its own
@@ -42,10 +52,15 @@ var errTransport = errors.New("connection failed")
 // Error is a request that brought no page.
 type Error struct {
 	URL        string        // user and password redacted; the hop that failed
-	Status     int           // HTTP status, 0 when no answer came
+	Status     int           // HTTP status, 0 when no answer came; the proxy's own when Proxy
 	Class      yp.ErrorClass // health rules, section 1
 	RetryAfter time.Duration // how long the host is held back; 0 = it is not
 	Err        error         // the cause, may be nil
+
+	// Proxy: the proxy itself failed (refused, hung before there was a way
+	// through, refused the password or the host), so this counts against it and
+	// says nothing about the source, whatever Class and Code are.
+	Proxy bool
 }
 
 // Error tells the URL, the class, the status and the cause in one line.
@@ -74,7 +89,7 @@ func (e *Error) Retryable() bool {
 	if errors.Is(e.Err, ErrRobotsUnavailable) {
 		return true // whatever was in the way of the file
 	}
-	for _, never := range []error{ErrDisallowed, ErrRedirectedAway, ErrTooLarge, ErrBadURL, ErrClosed} {
+	for _, never := range []error{ErrDisallowed, ErrRedirectedAway, ErrTooLarge, ErrBadURL, ErrClosed, ErrHeld} {
 		if errors.Is(e.Err, never) {
 			return false
 		}
@@ -88,23 +103,4 @@ func (e *Error) Retryable() bool {
 }
 
 // Code is the attempt's error code for this failure (health rules, section 2).
-func (e *Error) Code() yp.ErrorCode {
-	switch e.Class {
-	case yp.ClassHTTP429, yp.ClassRateLimited:
-		return yp.CodeRateLimited
-	case yp.ClassHTTP403, yp.ClassChallenge:
-		return yp.CodeBlockedProxy
-	case yp.ClassAuthError:
-		return yp.CodeAuthFailed
-	case yp.ClassTimeout:
-		return yp.CodeTimeout
-	case yp.ClassDNS, yp.ClassTLS, yp.ClassConnectionRefused, yp.ClassHTTP5xx:
-		return yp.CodeNetworkError
-	case yp.ClassParseError:
-		return yp.CodeParseError
-	}
-	if errors.Is(e.Err, errTransport) || errors.Is(e.Err, ErrRobotsUnavailable) {
-		return yp.CodeNetworkError
-	}
-	return yp.CodeUnknown
-}
+func (e *Error) Code() yp.ErrorCode { return e.Cause().Policy().Code }

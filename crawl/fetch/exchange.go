@@ -32,37 +32,42 @@ func (r *reply) bytes() []byte {
 
 // exchange makes one HTTP request and reads its answer. The error is the
 // caller's own context's, or an *Error.
-func (c *Client) exchange(ctx context.Context, u *url.URL, lim limit) (*reply, error) {
-	watched, w := newWatch(ctx, c.cfg.Timeout, c.cfg.StallTimeout)
+func (c *Client) exchange(t *trip, u *url.URL) (*reply, error) {
+	watched, w := newWatch(t.ctx, c.cfg.Timeout, c.cfg.StallTimeout)
 	defer w.stop()
-	r, err := c.roundTrip(watched, w, u, lim)
-	if err != nil && ctx.Err() != nil {
-		return r, ctx.Err()
+	ctx, way := watched, (*passage)(nil)
+	if t.session.proxy != "" {
+		way = &passage{}
+		ctx = way.watched(ctx)
+	}
+	r, err := c.roundTrip(ctx, w, t, u)
+	if err != nil && t.ctx.Err() != nil {
+		return r, t.ctx.Err()
 	}
 	if err == nil || (r != nil && !carriesPage(r.status)) {
 		return r, nil // of an error page, the status says enough
 	}
-	e := &Error{URL: u.Redacted()}
+	e := t.session.fault(u, err, context.Cause(watched), way)
 	if r != nil {
 		e.Status = r.status
 	}
-	e.Class, e.Err = classifyTransport(err, context.Cause(watched))
 	return r, e
 }
 
 // roundTrip returns a reply without a body beside an error that came after the
 // headers.
-func (c *Client) roundTrip(ctx context.Context, w *watch, u *url.URL, lim limit) (*reply, error) {
+func (c *Client) roundTrip(ctx context.Context, w *watch, t *trip, u *url.URL) (*reply, error) {
 	req := (&http.Request{
-		Method: http.MethodGet, URL: u, Host: u.Host, Header: c.header,
+		Method: http.MethodGet, URL: u, Host: u.Host, Header: t.session.header(u),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
-	resp, err := c.transport.RoundTrip(req)
+	resp, err := t.session.transport.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }() // the body was read as far as it counts
-	r := &reply{status: resp.StatusCode, header: resp.Header}
+	t.session.remember(u, resp)
+	lim, r := t.lim, &reply{status: resp.StatusCode, header: resp.Header}
 	if !carriesPage(r.status) {
 		lim = limit{max: min(lim.max, errorPageMax), cut: true}
 	}

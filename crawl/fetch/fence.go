@@ -15,19 +15,42 @@ const MaxRedirects = 5
 
 // fence is where a request may lead: the registered domain of the source's
 // base URL, or exactly its host when that has none (an address, localhost).
-type fence struct{ domain string }
+//
+// Through a proxy nobody here sees the address that a name resolves to, so a
+// name of a private network must be the base's own, and not only below it. What a
+// public name resolves to there is the proxy's affair.
+type fence struct {
+	domain  string
+	host    string // of the base
+	proxied bool
+}
 
-func newFence(base *url.URL) fence { return fence{domain: registeredDomain(hostname(base))} }
+func newFence(base *url.URL, proxied bool) fence {
+	host := hostname(base)
+	return fence{domain: registeredDomain(host), host: host, proxied: proxied}
+}
 
 // check reports, as ErrRedirectedAway, why u is outside.
 func (f fence) check(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("%w: scheme %q", ErrRedirectedAway, u.Scheme)
 	}
-	if registeredDomain(hostname(u)) != f.domain {
+	host := hostname(u)
+	if registeredDomain(host) != f.domain {
 		return fmt.Errorf("%w: %s is not on %s", ErrRedirectedAway, u.Host, f.domain)
 	}
+	if f.proxied && host != f.host && inside(host) {
+		return fmt.Errorf("%w: %s is no public host, and the proxy must not be asked for it", ErrRedirectedAway, u.Host)
+	}
 	return nil
+}
+
+// inside reports whether host is an address or a name of a private network.
+func inside(host string) bool {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return !public(a)
+	}
+	return privateName(host)
 }
 
 // follow resolves the Location of a redirect from one URL to the next.

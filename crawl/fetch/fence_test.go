@@ -51,7 +51,7 @@ func TestFence(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			from := parse(t, tt.from)
-			got, err := newFence(from).follow(from, tt.location)
+			got, err := newFence(from, false).follow(from, tt.location)
 			switch {
 			case tt.want == "" && !errors.Is(err, ErrRedirectedAway):
 				t.Errorf("got %v, %v; want it refused", got, err)

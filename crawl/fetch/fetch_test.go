@@ -42,18 +42,18 @@ func patiently(cfg Config) Config {
 func newSite(t *testing.T, cfg Config, h http.HandlerFunc) *site {
 	t.Helper()
 	s := &site{Server: httptest.NewServer(h)}
-	s.start(t, cfg, hooks{})
+	s.start(t, cfg)
 	return s
 }
 
-func (s *site) start(t *testing.T, cfg Config, h hooks) {
+func (s *site) start(t *testing.T, cfg Config) {
 	t.Helper()
 	cfg.Observe = func(o Observation) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.seen = append(s.seen, o)
 	}
-	s.client = newClient(patiently(cfg), h)
+	s.client = New(patiently(cfg))
 	t.Cleanup(func() {
 		s.client.Close()
 		s.CloseClientConnections()

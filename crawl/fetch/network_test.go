@@ -88,7 +88,7 @@ func (f *fakeDNS) answer(query []byte) ([]byte, error) {
 
 func TestDNSFailure(t *testing.T) {
 	t.Parallel()
-	c := newClient(noRobots(), hooks{resolver: (&fakeDNS{}).resolver()})
+	c := New(Config{IgnoreRobots: true, resolver: (&fakeDNS{}).resolver()})
 	defer c.Close()
 	_, err := c.Get(t.Context(), Request{URL: "http://nowhere.invalid/"})
 	if e := asError(t, err); e.Class != yp.ClassDNS || e.Code() != yp.CodeNetworkError || !e.Retryable() {
@@ -114,7 +114,7 @@ func TestPrivateAddressByName(t *testing.T) {
 		"inner.demo.internal": {"169.254.169.254"},
 		"demo":                {"127.0.0.1"},
 	}}
-	c := newClient(noRobots(), hooks{resolver: dns.resolver()})
+	c := New(Config{IgnoreRobots: true, resolver: dns.resolver()})
 	t.Cleanup(c.Close)
 	tests := []struct {
 		name, url string
@@ -173,7 +173,7 @@ func newTLSSite(t *testing.T, trusted bool, h http.HandlerFunc) *site {
 	if trusted {
 		roots.AddCert(s.Certificate())
 	}
-	s.start(t, noRobots(), hooks{roots: roots})
+	s.start(t, Config{IgnoreRobots: true, Roots: roots})
 	return s
 }
 
@@ -344,7 +344,7 @@ func TestDialTimeout(t *testing.T) {
 		d := net.Dialer{Timeout: time.Nanosecond}
 		return d.DialContext(ctx, "tcp", "127.0.0.1:1")
 	}
-	c := newClient(noRobots(), hooks{dial: dial})
+	c := New(Config{IgnoreRobots: true, Dial: dial})
 	defer c.Close()
 	_, err := c.Get(t.Context(), Request{URL: "http://acme.com/"})
 	if e := asError(t, err); e.Class != yp.ClassTimeout || !e.Retryable() {

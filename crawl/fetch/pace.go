@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -17,6 +18,7 @@ const (
 	reasonRetryAfter = "Retry-After"
 	reasonTooMany    = "429 without Retry-After"
 	reasonRobots     = "robots.txt is unavailable"
+	reasonQueue      = "others came first"
 )
 
 // pacer keeps a turnstile for every host.
@@ -54,43 +56,51 @@ type turnstile struct {
 	inFlight   int
 	last, next time.Time // last start; no start before next
 	slowed     time.Duration
+	slowedFor  string
 	crawlDelay time.Duration
 	heldUntil  time.Time
 	heldFor    string
+	news       chan struct{} // closed by the next hold; nil = nobody asked
 }
 
-// waiter is woken whenever its turn may have come nearer.
-type waiter struct{ wake chan struct{} }
-
 // enter waits for a turn and takes it; leave must follow. It returns how long
-// it waited, and the context's error when that ended first.
-func (t *turnstile) enter(ctx context.Context) (time.Duration, error) {
+// it waited and why, and the context's error when that ended first, or a
+// *heldError when a hold is, or becomes, longer than maxHold (0 = any will do).
+func (t *turnstile) enter(ctx context.Context, maxHold time.Duration) (waited, error) {
 	if err := ctx.Err(); err != nil {
-		return 0, err
+		return waited{}, err
 	}
 	arrived := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if wait, reason := t.due(arrived); reason == "" && wait == 0 && len(t.queue) == 0 {
+	wait, reason := t.due(arrived)
+	if reason == "" && wait == 0 && len(t.queue) == 0 {
 		t.start(arrived)
-		return 0, nil
+		return waited{}, nil
 	}
-	w := &waiter{wake: make(chan struct{}, 1)}
+	if err := t.tooLong(arrived, maxHold); err != nil {
+		return waited{}, err
+	}
+	w := &waiter{wake: make(chan struct{}, 1), since: arrived, reason: cmp.Or(reason, reasonQueue)}
 	t.queue = append(t.queue, w)
-	err := t.wait(ctx, w)
+	err := t.wait(ctx, w, maxHold)
 	t.remove(w)
-	return time.Since(arrived), err
+	return w.account(arrived, time.Now()), err
 }
 
-// wait returns, with the lock held as on entry, when w has started or ctx has
-// ended.
-func (t *turnstile) wait(ctx context.Context, w *waiter) error {
+// wait returns, with the lock held as on entry, when w has started, the host is
+// held for too long, or ctx has ended.
+func (t *turnstile) wait(ctx context.Context, w *waiter, maxHold time.Duration) error {
 	var timer *time.Timer
 	for {
 		var clock <-chan time.Time
+		now := time.Now()
+		wait, reason := t.due(now)
+		w.note(now, cmp.Or(reason, reasonQueue))
+		if err := t.tooLong(now, maxHold); err != nil {
+			return err
+		}
 		if t.queue[0] == w {
-			now := time.Now()
-			wait, reason := t.due(now)
 			switch {
 			case reason == "":
 				t.start(now)
@@ -105,9 +115,11 @@ func (t *turnstile) wait(ctx context.Context, w *waiter) error {
 				clock = timer.C
 			}
 		}
+		news := t.toldOfHolds()
 		t.mu.Unlock()
 		select {
 		case <-w.wake:
+		case <-news:
 		case <-clock:
 		case <-ctx.Done():
 		}
@@ -138,7 +150,7 @@ func (t *turnstile) delayReason() string {
 	case t.crawlDelay > 0 && t.crawlDelay >= max(t.min, t.slowed):
 		return reasonCrawlDelay
 	case t.slowed > t.min:
-		return reasonSlowed
+		return cmp.Or(t.slowedFor, reasonSlowed)
 	default:
 		return reasonDelay
 	}
@@ -185,22 +197,12 @@ func (t *turnstile) wakeFirst() {
 	}
 }
 
-// hold keeps everybody back for d. A hold in force is never shortened.
-func (t *turnstile) hold(d time.Duration, reason string) {
+// setDelay slows the host down to d between starts, and says why; 0 or less than
+// the configured delay restores that.
+func (t *turnstile) setDelay(d time.Duration, reason string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if until := time.Now().Add(d); until.After(t.heldUntil) {
-		t.heldUntil, t.heldFor = until, reason
-	}
-	t.wakeFirst()
-}
-
-// setDelay slows the host down to d between starts; 0 or less than the
-// configured delay restores that.
-func (t *turnstile) setDelay(d time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.slowed = max(d, 0)
+	t.slowed, t.slowedFor = max(d, 0), reason
 	t.redraw()
 }
 

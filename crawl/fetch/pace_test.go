@@ -17,7 +17,7 @@ func turnstileOf(cfg Config) *turnstile {
 // enterAt takes a turn and tells when it began, counted from start.
 func enterAt(t *testing.T, ts *turnstile, start time.Time) time.Duration {
 	t.Helper()
-	if _, err := ts.enter(t.Context()); err != nil {
+	if _, err := ts.enter(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
 	return time.Since(start)
@@ -105,7 +105,7 @@ func TestInFlightCap(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 30 {
 			wg.Go(func() {
-				if _, err := ts.enter(t.Context()); err != nil {
+				if _, err := ts.enter(t.Context(), 0); err != nil {
 					t.Error(err)
 				}
 				mu.Lock()
@@ -140,7 +140,7 @@ func TestFirstComeFirstServed(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 20 {
 			wg.Go(func() {
-				if _, err := ts.enter(t.Context()); err != nil {
+				if _, err := ts.enter(t.Context(), 0); err != nil {
 					t.Error(err)
 				}
 				mu.Lock()
@@ -195,7 +195,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancels = append(cancels, cancel)
 			wg.Go(func() {
-				if _, err := ts.enter(ctx); !errors.Is(err, context.Canceled) {
+				if _, err := ts.enter(ctx, 0); !errors.Is(err, context.Canceled) {
 					t.Errorf("error %v", err)
 				}
 			})
@@ -274,7 +274,7 @@ func TestCrawlDelayRaisesTheDelay(t *testing.T) {
 				enterAt(t, ts, start)
 				ts.leave()
 				ts.setCrawlDelay(tt.crawl) // robots.txt has just been read
-				ts.setDelay(tt.slowed)
+				ts.setDelay(tt.slowed, "")
 				if d, why := ts.waiting(); d != tt.want || why != tt.reason {
 					t.Errorf("waiting %s, %q", d, why)
 				}
@@ -297,7 +297,7 @@ func TestSetDelayWhileWaiting(t *testing.T) {
 		start := time.Now()
 		enterAt(t, ts, start)
 		ts.leave()
-		c.SetDelay("ACME.com:443", time.Minute)
+		c.SetDelay("ACME.com:443", time.Minute, "30 % of the last requests failed")
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if at := enterAt(t, ts, start); at != 4*time.Second {
@@ -306,12 +306,12 @@ func TestSetDelayWhileWaiting(t *testing.T) {
 			ts.leave()
 		})
 		time.Sleep(3 * time.Second)
-		if d, why := c.Waiting("acme.com"); d != 57*time.Second || why != "slowed down" {
+		if d, why := c.Waiting("acme.com"); d != 57*time.Second || why != "30 % of the last requests failed" {
 			t.Errorf("waiting %s, %q", d, why)
 		}
-		c.SetDelay("acme.com", 4*time.Second)
+		c.SetDelay("acme.com", 4*time.Second, "")
 		wg.Wait()
-		c.SetDelay("acme.com", 0)
+		c.SetDelay("acme.com", 0, "")
 		if at := enterAt(t, ts, start); at != 5*time.Second {
 			t.Errorf("started at %s", at)
 		}
@@ -345,7 +345,7 @@ func BenchmarkTurn(b *testing.B) {
 	ctx := b.Context()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := ts.enter(ctx); err != nil {
+		if _, err := ts.enter(ctx, 0); err != nil {
 			b.Fatal(err)
 		}
 		ts.leave()

@@ -54,7 +54,7 @@ func newPipeSite(t *testing.T, cfg Config, h http.HandlerFunc) *pipeSite {
 		defer close(served)
 		_ = server.Serve(p)
 	}()
-	s.client = newClient(cfg, hooks{dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	cfg.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		client, conn := net.Pipe()
 		select {
 		case p.conns <- conn:
@@ -62,7 +62,8 @@ func newPipeSite(t *testing.T, cfg Config, h http.HandlerFunc) *pipeSite {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-	}})
+	}
+	s.client = New(cfg)
 	t.Cleanup(func() {
 		s.client.Close()
 		_ = server.Close()

@@ -422,12 +422,12 @@ func TestObservedWait(t *testing.T) {
 func TestRobotsPerOrigin(t *testing.T) {
 	t.Parallel()
 	var got []string
-	rc := newRobotsCache(func(origin *url.URL) flight {
+	rc := newRobotsCache(func(origin *url.URL, _ *Session) flight {
 		got = append(got, origin.String())
 		return flight{rules: &rules{}}
 	})
 	for _, u := range []string{"http://a.com/x", "https://a.com/x", "http://a.com:81/", "http://a.com/y", "http://b.com"} {
-		if _, err := rc.get(t.Context(), parse(t, u), func(f func()) { go f() }); err != nil {
+		if _, err := rc.get(&trip{waits: t.Context()}, place{url: parse(t, u), host: &turnstile{}}, func(f func()) { go f() }); err != nil {
 			t.Error(err)
 		}
 	}

@@ -3,46 +3,64 @@ package fetch
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"syscall"
 	"time"
 )
 
-// hooks are what tests put in the place of the network's own.
-type hooks struct {
-	resolver *net.Resolver  // nil = the system's
-	roots    *x509.CertPool // nil = the system's
-
-	// dial, if set, takes the place of the network.
-	dial func(ctx context.Context, network, addr string) (net.Conn, error)
-}
+// Idle connections of a session with a proxy or a browser's identity: there is
+// one for every worker, which asks for one page at a time.
+const (
+	sessionIdle        = 4
+	sessionIdlePerHost = 2
+	sessionIdleTime    = 30 * time.Second
+)
 
 // connector opens connections: guarded at dial time, with TLS done here so
 // that its failures can be told from others.
 type connector struct {
-	hooks
+	dial       dialFunc // the tests' own; nil = the network
+	resolver   *net.Resolver
+	open       dialFunc // the way to a host: connect, or a proxy's tunnel
 	tls        *tls.Config
 	dialLimit  time.Duration
 	tlsTimeout time.Duration
 }
 
-// newTransport tunes net/http: compression is ours (bounded, pooled, faster),
-// HTTP/2 where offered, connections kept for as many requests as may be in
-// flight. No proxy is taken from the environment: the address check would see
-// the proxy's, not the host's.
-func newTransport(cfg Config, h hooks) *http.Transport {
+type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+func newConnector(cfg Config) *connector {
 	c := &connector{
-		hooks:      h,
-		tls:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: h.roots, NextProtos: []string{"h2", "http/1.1"}},
+		dial:       cfg.Dial,
+		resolver:   cfg.resolver,
+		tls:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.Roots, NextProtos: []string{"h2", "http/1.1"}},
 		dialLimit:  cfg.DialTimeout,
 		tlsTimeout: cfg.TLSTimeout,
 	}
+	c.open = c.connect
+	return c
+}
+
+// newTransport tunes net/http: compression is ours (bounded, pooled, faster),
+// HTTP/2 where offered, connections kept for as many requests as may be in
+// flight. With a gateway (nil = none) every connection is made by that; none is
+// taken from the environment, where the operator may not know of one.
+func newTransport(cfg Config, g *gateway) *http.Transport {
+	c := newConnector(cfg)
+	plain, forward := c.connect, (func(*http.Request) (*url.URL, error))(nil)
+	if g != nil {
+		c.open, plain = g.tunnel, g.tunnel
+		if g.forwards() {
+			plain, forward = g.dialProxy, g.forward
+		}
+	}
 	return &http.Transport{
-		DialContext:            c.connect,
+		Proxy:                  forward,
+		DialContext:            plain,
 		DialTLSContext:         c.connectTLS,
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
@@ -83,8 +101,17 @@ func (c *connector) connect(ctx context.Context, network, addr string) (net.Conn
 	return d.DialContext(ctx, network, addr)
 }
 
+// dialUnguarded opens a TCP connection to an address that the operator chose.
+func (c *connector) dialUnguarded(ctx context.Context, network, addr string) (net.Conn, error) {
+	if c.dial != nil {
+		return c.dial(ctx, network, addr)
+	}
+	d := net.Dialer{Timeout: c.dialLimit, Resolver: c.resolver}
+	return d.DialContext(ctx, network, addr)
+}
+
 func (c *connector) connectTLS(ctx context.Context, network, addr string) (net.Conn, error) {
-	raw, err := c.connect(ctx, network, addr)
+	raw, err := c.open(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +120,12 @@ func (c *connector) connectTLS(ctx context.Context, network, addr string) (net.C
 	if err != nil {
 		return nil, &tlsError{err}
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.tlsTimeout)
+	return handshake(ctx, raw, cfg, c.tlsTimeout)
+}
+
+// handshake makes a connection secure, or closes it.
+func handshake(ctx context.Context, raw net.Conn, cfg *tls.Config, limit time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	conn := tls.Client(raw, cfg)
 	if err := conn.HandshakeContext(ctx); err != nil {

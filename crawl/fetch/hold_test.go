@@ -1,0 +1,308 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ypcrawl/yp"
+)
+
+const month = 30 * 24 * time.Hour
+
+func TestHoldIsShown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newPipeSite(t, noRobots(), text("page"))
+		until := func(want time.Duration, reason string) {
+			t.Helper()
+			at, why := s.client.HeldUntil("ACME.com.")
+			if want == 0 && (!at.IsZero() || why != "") {
+				t.Errorf("held until %s for %q", at, why)
+			}
+			if want != 0 && (!at.Equal(s.start.Add(want)) || why != reason) {
+				t.Errorf("held until %s for %q, want %s for %q", at, why, s.start.Add(want), reason)
+			}
+		}
+		until(0, "")
+		s.client.Hold("acme.com", -time.Second, "a time that is over")
+		s.client.Hold("acme.com", 0, "no time")
+		until(0, "")
+		s.client.Hold("Acme.com:443", time.Hour, "penalty: 3 blocks in a row")
+		s.client.Hold("acme.com", time.Minute, "Retry-After") // shortens nothing
+		until(time.Hour, "penalty: 3 blocks in a row")
+		if d, why := s.client.Waiting("acme.com"); d != time.Hour || why != "penalty: 3 blocks in a row" {
+			t.Errorf("waiting %s, %q", d, why)
+		}
+		if err := s.get(t.Context(), "/a"); err != nil {
+			t.Error(err)
+		}
+		until(0, "")
+		s.expect(t, "1h0m0s /a")
+	})
+}
+
+// A hold is waited for, or not, by its length against MaxHold.
+func TestMaxHold(t *testing.T) {
+	t.Parallel()
+	const limit = time.Minute
+	tests := []struct {
+		name       string
+		hold, max  time.Duration
+		waits      bool
+		withRobots bool
+	}{
+		{name: "no limit", hold: month, waits: true},
+		{name: "shorter", hold: limit - 1, max: limit, waits: true},
+		{name: "as long", hold: limit, max: limit, waits: true},
+		{name: "longer", hold: limit + 1, max: limit},
+		{name: "shorter, robots.txt first", hold: limit - 1, max: limit, waits: true, withRobots: true},
+		{name: "longer, robots.txt first", hold: limit + 1, max: limit, withRobots: true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newPipeSite(t, Config{IgnoreRobots: !tt.withRobots}, script(text("")))
+				s.client.Hold("acme.com", tt.hold, "penalty")
+				_, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/a", MaxHold: tt.max})
+				if tt.waits {
+					if err != nil || time.Since(s.start) != tt.hold {
+						t.Errorf("after %s: %v", time.Since(s.start), err)
+					}
+					return
+				}
+				e := asError(t, err)
+				if !errors.Is(e, ErrHeld) || e.Class != yp.ClassRateLimited || e.Code() != yp.CodeRateLimited || e.Retryable() ||
+					e.RetryAfter != tt.hold || e.Status != 0 || e.Proxy {
+					t.Errorf("error %v, retry after %s", e, e.RetryAfter)
+				}
+				if want := "fetch http://acme.com/a: rate_limited: host is held back: penalty (retry after 1m0s)"; e.Error() != want {
+					t.Errorf("text %q", e)
+				}
+				if time.Since(s.start) != 0 {
+					t.Errorf("returned after %s", time.Since(s.start))
+				}
+				s.expect(t)
+				time.Sleep(2 * tt.hold)
+				s.expect(t) // and nothing is sent later
+			})
+		})
+	}
+}
+
+// What is no hold is waited for, however long.
+func TestMaxHoldIsNoMaxWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newPipeSite(t, Config{IgnoreRobots: true, DelayMin: time.Hour, ConcurrencyPerHost: 1}, func(http.ResponseWriter, *http.Request) {
+			time.Sleep(2 * time.Hour)
+		})
+		s.client.cfg.Timeout = month
+		s.client.direct.transport.ResponseHeaderTimeout = month
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				if _, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/a", MaxHold: time.Second}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		s.expect(t, "0s /a", "2h0m0s /a", "4h0m0s /a")
+	})
+}
+
+// A hold that comes while one waits, first in the queue or not, for the turn or
+// for robots.txt, sends those away who would not wait so long.
+func TestHoldComesWhileWaiting(t *testing.T) {
+	t.Parallel()
+	for _, robots := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := Config{IgnoreRobots: !robots, DelayMin: time.Hour}
+			s := newPipeSite(t, cfg, script(text("")))
+			if robots {
+				s.client.Hold("acme.com", time.Hour, "Retry-After") // robots.txt waits for it
+			} else if err := s.get(t.Context(), "/a"); err != nil {
+				t.Error(err)
+			}
+			var wg sync.WaitGroup
+			patient := 0
+			for i := range 4 {
+				wg.Go(func() {
+					limit := 2 * time.Hour
+					if i == 1 {
+						limit = 0
+					}
+					_, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/b", MaxHold: limit})
+					if limit == 0 {
+						patient++
+						if err != nil {
+							t.Error(err)
+						}
+						return
+					}
+					e := asError(t, err)
+					if !errors.Is(e, ErrHeld) || e.RetryAfter != 3*time.Hour || time.Since(s.start) != 20*time.Minute || !strings.Contains(e.Error(), "penalty") {
+						t.Errorf("after %s: %v", time.Since(s.start), err)
+					}
+				})
+				synctest.Wait()
+			}
+			time.Sleep(10 * time.Minute)
+			s.client.Hold("acme.com", 110*time.Minute, "a smaller one") // ends with their patience, not after it
+			synctest.Wait()
+			time.Sleep(10 * time.Minute)
+			s.client.Hold("acme.com", 3*time.Hour, "penalty")
+			wg.Wait()
+			if robots {
+				s.expect(t, "3h20m0s /robots.txt", "4h20m0s /b")
+			} else {
+				s.expect(t, "0s /a", "3h20m0s /b")
+			}
+			if patient != 1 {
+				t.Error("nobody waited")
+			}
+		})
+	}
+}
+
+// A 429 of one request sends those away who wait behind it.
+func TestRetryAfterOverMaxHold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newPipeSite(t, Config{IgnoreRobots: true, DelayMin: time.Second}, status(429, "Retry-After", "600"))
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				_, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/a", MaxHold: time.Minute})
+				if e := asError(t, err); e.RetryAfter != 10*time.Minute || (e.Class == yp.ClassRateLimited) != (e.Status == 0) {
+					t.Errorf("error %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		s.expect(t, "0s /a")
+	})
+}
+
+// What stood in the way for the longest part.
+func TestWaitReason(t *testing.T) {
+	t.Parallel()
+	type seen struct {
+		long time.Duration
+		why  string
+	}
+	tests := []struct {
+		name  string
+		cfg   Config
+		while func(t *testing.T, c *Client) // after the first request, while the second waits
+		want  seen
+	}{
+		{"nothing", Config{}, nil, seen{}},
+		{"the pace", Config{DelayMin: 2 * time.Second}, nil, seen{2 * time.Second, reasonDelay}},
+		{"a hold in the pace", Config{DelayMin: 2 * time.Second}, func(_ *testing.T, c *Client) {
+			time.Sleep(time.Second)
+			c.Hold("acme.com", 42*time.Second, "Retry-After")
+		}, seen{43 * time.Second, "Retry-After"}},
+		{"a short hold in a long pace", Config{DelayMin: time.Minute}, func(_ *testing.T, c *Client) {
+			time.Sleep(50 * time.Second)
+			c.Hold("acme.com", 20*time.Second, "Retry-After")
+		}, seen{70 * time.Second, reasonDelay}},
+		{"slowed down", Config{DelayMin: time.Second}, func(_ *testing.T, c *Client) {
+			c.SetDelay("acme.com", time.Minute, "30 % of the last requests failed")
+		}, seen{time.Minute, "30 % of the last requests failed"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var got seen
+				tt.cfg.IgnoreRobots = true
+				s := newPipeSite(t, tt.cfg, text("page"))
+				if err := s.get(t.Context(), "/a"); err != nil {
+					t.Error(err)
+				}
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					r, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/b", Observe: func(o Observation) { got = seen{o.Waited, o.WaitReason} }})
+					if err != nil {
+						t.Error(err)
+					}
+					r.Release()
+				}()
+				synctest.Wait()
+				if tt.while != nil {
+					tt.while(t, s.client)
+				}
+				<-done
+				if got != tt.want {
+					t.Errorf("waited %+v, want %+v", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestWaitReasonInFlight(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ts := turnstileOf(Config{ConcurrencyPerHost: 1})
+		enterAt(t, ts, time.Now())
+		var wg sync.WaitGroup
+		for range 2 { // the second of them waits for the first as well
+			wg.Go(func() {
+				w, err := ts.enter(t.Context(), 0)
+				if err != nil || w.why != "1 requests in flight" {
+					t.Errorf("waited %+v, %v", w, err)
+				}
+				time.Sleep(time.Second)
+				ts.leave()
+			})
+		}
+		time.Sleep(time.Second)
+		ts.leave()
+		wg.Wait()
+	})
+}
+
+// Who gives up a wait for robots.txt is not kept by it.
+func TestCancelWhileRobotsFly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newPipeSite(t, Config{}, script(text("")))
+		s.client.Hold("acme.com", time.Hour, "penalty")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := s.client.Get(ctx, Request{URL: "http://acme.com/a", MaxHold: month})
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(s.start) != time.Minute {
+			t.Errorf("after %s: %v", time.Since(s.start), err)
+		}
+	})
+}
+
+// Request.Observe is told of the page's requests, Config.Observe of all.
+func TestObservePerRequest(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, Config{}, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/a" {
+			http.Redirect(w, r, "/b", http.StatusFound)
+		}
+	})
+	var own []Observation
+	r, err := s.client.Get(t.Context(), Request{URL: s.URL + "/a", Observe: func(o Observation) { own = append(own, o) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Release()
+	all := s.observed()
+	if len(all) != 3 || len(own) != 2 || own[0] != all[1] || own[1] != all[2] || own[1].Hop != 1 || own[0].Robots {
+		t.Errorf("own %+v, all %+v", own, all)
+	}
+}

@@ -1,0 +1,292 @@
+package fetch
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Numbers of the health rules, section 6.
+const (
+	ProxyFailures = 10               // in a row, and a proxy rests
+	ProxyRest     = 60 * time.Minute // for so long
+)
+
+// PoolConfig says what a Pool hands out. The zero value hands out the client's
+// own direct session.
+type PoolConfig struct {
+	Policy     Policy     // "" = PolicyOff
+	Proxies    []Proxy    // not used when the policy is off
+	Identities []Identity // taken in turn; none = honest
+
+	Now func() time.Time // default time.Now
+
+	// Changed, when set, is called after every report with what it changed. It
+	// must be quick and must not call the pool; calls come one at a time, in
+	// order.
+	Changed func(ProxyState)
+}
+
+// ProxyState is what one report made of a proxy. Successes and Failures are
+// what it added (1 and 0, or 0 and 1), so that several processes can count in
+// one row; in the same way, a failure adds 1 to the failures in a row and a
+// success sets them to 0.
+type ProxyState struct {
+	ID                  int64
+	Name                string // password redacted
+	Successes, Failures int
+	Consecutive         int       // failures in a row, as this process knows
+	CooldownUntil       time.Time // zero = it does not rest
+	UsedAt              time.Time
+	LastError           string // of a failure, password redacted
+}
+
+// Pool hands out sessions: who asks by which way. A worker Takes one, asks Keep
+// before each page, Rotates after a block, and closes what it holds in the end.
+//
+// Ten failures in a row and a proxy rests for an hour. After that it is on
+// probation: the count stands until a request succeeds, so one failure more
+// is another hour, and a dead proxy costs one request an hour, not ten.
+//
+// Pool has no goroutine of its own and is safe for concurrent use.
+type Pool struct {
+	client     *Client
+	policy     Policy
+	identities []Identity
+	now        func() time.Time
+	changed    func(ProxyState)
+
+	mu      sync.Mutex
+	members []*member
+	next    int // of identities
+}
+
+// member is a proxy of a pool.
+type member struct {
+	Proxy
+	open int // sessions that use it now
+	uses int // sessions that ever did
+}
+
+// NewPool returns a pool of sessions of the client, which must outlive it.
+func NewPool(client *Client, cfg PoolConfig) *Pool {
+	p := &Pool{
+		client: client, policy: cmp.Or(cfg.Policy, PolicyOff), identities: slices.Clone(cfg.Identities),
+		now: cfg.Now, changed: cfg.Changed,
+	}
+	if p.now == nil {
+		p.now = time.Now
+	}
+	if len(p.identities) == 0 {
+		p.identities = []Identity{Honest(client.cfg.UserAgent)}
+	}
+	if p.policy != PolicyOff {
+		for _, proxy := range cfg.Proxies {
+			p.members = append(p.members, &member{Proxy: proxy})
+		}
+	}
+	return p
+}
+
+// Take returns a session for a worker: the next identity through the active proxy
+// that the fewest use; directly when the policy is off, or is to prefer proxies
+// and none is active. Close it, Rotate it, or Keep it.
+//
+// ErrNoProxies: a proxy is required and none is active.
+func (p *Pool) Take() (*Session, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.take()
+}
+
+func (p *Pool) take() (*Session, error) {
+	m := p.leastUsed(nil)
+	if m == nil && p.policy == PolicyRequire {
+		return nil, p.noProxies()
+	}
+	return p.session(m, "")
+}
+
+// Keep returns the session for a worker's next page: s itself as long as it is
+// what Take would choose from, another one in its place (s is closed) when its
+// proxy rests by now or, with PolicyPrefer, when it is direct and a proxy is back.
+// With an error, which is Take's, s stays open.
+func (p *Pool) Keep(s *Session) (*Session, error) {
+	p.mu.Lock()
+	kept := p.fits(s)
+	if kept {
+		p.mu.Unlock()
+		return s, nil
+	}
+	fresh, err := p.take()
+	p.mu.Unlock()
+	return exchangeFor(s, fresh, err)
+}
+
+func (p *Pool) fits(s *Session) bool {
+	switch {
+	case s == nil:
+		return false
+	case s.member != nil:
+		return !p.rests(s.member)
+	}
+	return p.policy != PolicyRequire && p.leastUsed(nil) == nil
+}
+
+// Rotate returns a session with another proxy and another identity than old's,
+// which it closes, and none of the proxies that were tried for this page before
+// (old counts as tried). One identity alone can't change. A direct session is
+// nothing to rotate to.
+//
+// ErrNoProxy: no such proxy is active; old stays open.
+func (p *Pool) Rotate(old *Session, tried ...*Session) (*Session, error) {
+	p.mu.Lock()
+	fresh, err := p.rotate(append([]*Session{old}, tried...))
+	p.mu.Unlock()
+	return exchangeFor(old, fresh, err)
+}
+
+func (p *Pool) rotate(tried []*Session) (*Session, error) {
+	m := p.leastUsed(tried)
+	if m == nil {
+		return nil, ErrNoProxy
+	}
+	identity := ""
+	if old := tried[0]; old != nil {
+		identity = old.identity
+	}
+	return p.session(m, identity)
+}
+
+// exchangeFor closes the old session once there is another. Not under the pool's
+// lock: closing takes it.
+func exchangeFor(old, fresh *Session, err error) (*Session, error) {
+	if err != nil {
+		return nil, err
+	}
+	if old != nil {
+		old.Close()
+	}
+	return fresh, nil
+}
+
+// session makes one through m (nil = direct), with the next identity that is not
+// called unlike.
+func (p *Pool) session(m *member, unlike string) (*Session, error) {
+	id := p.identity(unlike)
+	if m == nil {
+		if !id.browser {
+			return p.client.direct, nil
+		}
+		return p.client.NewSession(SessionConfig{Identity: id})
+	}
+	s, err := p.client.open(SessionConfig{Proxy: m.URL, Identity: id}, m, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		m.open--
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.open++
+	m.uses++
+	return s, nil
+}
+
+func (p *Pool) identity(unlike string) Identity {
+	for range p.identities {
+		id := p.identities[p.next%len(p.identities)]
+		p.next++
+		if id.Name != unlike {
+			return id
+		}
+	}
+	return p.identities[0]
+}
+
+// leastUsed returns the active proxy that the fewest sessions use, then that the
+// fewest ever did; nil = none but those of the sessions tried.
+func (p *Pool) leastUsed(tried []*Session) *member {
+	var best *member
+	for _, m := range p.members {
+		if p.rests(m) || slices.ContainsFunc(tried, func(s *Session) bool { return s != nil && s.member == m }) {
+			continue
+		}
+		if best == nil || m.open < best.open || (m.open == best.open && m.uses < best.uses) {
+			best = m
+		}
+	}
+	return best
+}
+
+func (p *Pool) rests(m *member) bool { return m.CooldownUntil.After(p.now()) }
+
+// Report tells how a request with s fared: failure is nil, or why the proxy is to
+// blame (Error.Proxy, a block). A session without a proxy has nobody to blame. A
+// failure that comes in while the proxy rests is counted and does not prolong the
+// rest; a success then does not end it.
+func (p *Pool) Report(s *Session, failure error) {
+	if s == nil || s.member == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now, m := p.now(), s.member
+	st := ProxyState{ID: m.ID, Name: m.Name, UsedAt: now}
+	if failure == nil {
+		m.Consecutive, st.Successes = 0, 1
+	} else {
+		m.Consecutive++
+		st.Failures, st.LastError = 1, hide(failure.Error(), m.URL)
+	}
+	switch resting := p.rests(m); {
+	case failure != nil && m.Consecutive >= ProxyFailures && !resting:
+		m.CooldownUntil = now.Add(ProxyRest)
+	case !resting:
+		m.CooldownUntil = time.Time{}
+	}
+	st.Consecutive, st.CooldownUntil = m.Consecutive, m.CooldownUntil
+	if p.changed != nil {
+		p.changed(st)
+	}
+}
+
+// Active is how many proxies could be used now; 0 when the policy is off.
+func (p *Pool) Active() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, m := range p.members {
+		if !p.rests(m) {
+			n++
+		}
+	}
+	return n
+}
+
+// NextReturn is when the first of the resting proxies is active again; the zero
+// time = none rests.
+func (p *Pool) NextReturn() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.nextReturn()
+}
+
+func (p *Pool) nextReturn() time.Time {
+	var first time.Time
+	for _, m := range p.members {
+		if p.rests(m) && (first.IsZero() || m.CooldownUntil.Before(first)) {
+			first = m.CooldownUntil
+		}
+	}
+	return first
+}
+
+func (p *Pool) noProxies() error {
+	if len(p.members) == 0 {
+		return fmt.Errorf("%w: there is none; add one", ErrNoProxies)
+	}
+	return fmt.Errorf("%w: all %d rest, the first until %s", ErrNoProxies, len(p.members), p.nextReturn().UTC().Format(time.RFC3339))
+}

@@ -1,0 +1,339 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/yp"
+)
+
+// quickly has time-outs that end a test of a silent proxy.
+func quickly(what string) Config {
+	const soon = 40 * time.Millisecond
+	cfg := Config{IgnoreRobots: true, Timeout: time.Minute}
+	switch what {
+	case "dial":
+		cfg.DialTimeout = soon
+	case "tls":
+		cfg.TLSTimeout = soon
+	case "header":
+		cfg.HeaderTimeout = soon
+	case "total":
+		cfg.Timeout = soon
+		cfg.DialTimeout, cfg.TLSTimeout = soon, soon
+	}
+	return cfg
+}
+
+// Whose fault it is, and of what class.
+func TestProxyFailure(t *testing.T) {
+	t.Parallel()
+	const ours, hosts = true, false
+	tests := []struct {
+		name        string
+		proxy       *proxyServer
+		schemes, to string // "" = all
+		limit       string
+		wrong       bool // the password
+		blame       bool // the proxy's
+		class       yp.ErrorClass
+		status      int
+	}{
+		{name: "407", proxy: &proxyServer{status: 407}, schemes: "http https", blame: ours, class: yp.ClassAuthError, status: 407},
+		{name: "wrong password", proxy: &proxyServer{user: "scout", password: "x"}, wrong: true, schemes: "http https", blame: ours, class: yp.ClassAuthError, status: 407},
+		{name: "wrong socks password", proxy: &proxyServer{user: "scout", password: "x"}, wrong: true, schemes: "socks5 socks5h", blame: ours, class: yp.ClassAuthError},
+		{name: "CONNECT refused with 403", proxy: &proxyServer{status: 403}, schemes: "http https", to: "https", blame: ours, class: yp.ClassHTTP403, status: 403},
+		{name: "CONNECT answered 502", proxy: &proxyServer{status: 502}, schemes: "http https", to: "https", blame: ours, class: yp.ClassHTTP5xx, status: 502},
+		{name: "CONNECT answered 429", proxy: &proxyServer{status: 429}, schemes: "http https", to: "https", blame: ours, class: yp.ClassHTTP429, status: 429},
+		{name: "CONNECT answered 404", proxy: &proxyServer{status: 404}, schemes: "http https", to: "https", blame: ours, class: yp.ClassUnknown, status: 404},
+		{name: "CONNECT answered 302", proxy: &proxyServer{status: 302}, schemes: "http https", to: "https", blame: ours, class: yp.ClassUnknown, status: 302},
+		{name: "403 of the host, forwarded", proxy: &proxyServer{status: 403}, schemes: "http https", to: "http", blame: hosts, class: yp.ClassHTTP403, status: 403},
+		{name: "502 of either, forwarded", proxy: &proxyServer{status: 502}, schemes: "http https", to: "http", blame: hosts, class: yp.ClassHTTP5xx, status: 502},
+		{name: "silent on CONNECT", proxy: &proxyServer{mute: true}, schemes: "http https", to: "https", limit: "dial", blame: ours, class: yp.ClassTimeout},
+		{name: "silent on a greeting", proxy: &proxyServer{mute: true}, schemes: "socks5 socks5h", limit: "dial", blame: ours, class: yp.ClassTimeout},
+		{name: "silent on a handshake", proxy: &proxyServer{silent: true}, schemes: "https", limit: "tls", blame: ours, class: yp.ClassTimeout},
+		{name: "silent for all the time there is", proxy: &proxyServer{silent: true}, schemes: "https socks5", limit: "total", blame: ours, class: yp.ClassTimeout},
+		{name: "silent on CONNECT for all the time", proxy: &proxyServer{mute: true}, schemes: "http https", to: "https", limit: "total", blame: ours, class: yp.ClassTimeout},
+		{name: "silent on a forwarded request", proxy: &proxyServer{mute: true}, schemes: "http https", to: "http", limit: "header", blame: hosts, class: yp.ClassTimeout},
+		{name: "hangs up on CONNECT", proxy: &proxyServer{says: " "}, schemes: "http", to: "https", blame: ours, class: yp.ClassUnknown},
+		{name: "rubbish on CONNECT", proxy: &proxyServer{says: "SSH-2.0-OpenSSH_9.6 s3cr\r\n\r\n"}, schemes: "http", to: "https", blame: ours, class: yp.ClassUnknown},
+		{name: "endless head on CONNECT", proxy: &proxyServer{says: "HTTP/1.1 200 OK\r\n" + strings.Repeat("A: b\r\n", 1<<15)}, schemes: "http", to: "https", blame: ours, class: yp.ClassUnknown},
+		{name: "speaks before it is spoken to", proxy: &proxyServer{early: "hello"}, schemes: "http https", to: "https", blame: ours, class: yp.ClassUnknown},
+		{name: "no TLS", proxy: &proxyServer{says: "HTTP/1.1 400 Bad Request\r\n\r\n"}, schemes: "https", blame: ours, class: yp.ClassTLS},
+		{name: "no SOCKS5", proxy: &proxyServer{says: "HTTP/1.1 400 Bad Request\r\n\r\n"}, schemes: "socks5 socks5h", blame: ours, class: yp.ClassUnknown},
+		{name: "hangs up on a greeting", proxy: &proxyServer{says: "\x05"}, schemes: "socks5", blame: ours, class: yp.ClassUnknown},
+		{name: "another way to sign in", proxy: &proxyServer{says: "\x05\xff"}, schemes: "socks5", blame: ours, class: yp.ClassAuthError},
+		{name: "a password is wanted", proxy: &proxyServer{says: "\x05\x02"}, schemes: "socks5", blame: ours, class: yp.ClassAuthError},
+		{name: "socks: not allowed", proxy: &proxyServer{socksCode: 2}, schemes: "socks5 socks5h", blame: ours, class: yp.ClassUnknown},
+		{name: "socks: refused by the host", proxy: &proxyServer{socksCode: 5}, schemes: "socks5 socks5h", blame: ours, class: yp.ClassConnectionRefused},
+		{name: "socks: unknown code", proxy: &proxyServer{socksCode: 99}, schemes: "socks5", blame: ours, class: yp.ClassUnknown},
+		{name: "socks: unknown address", proxy: &proxyServer{says: "\x05\x00\x05\x00\x00\x09"}, schemes: "socks5", blame: ours, class: yp.ClassUnknown},
+		{name: "socks: cut short", proxy: &proxyServer{says: "\x05\x00\x05\x00\x00\x01\x7f"}, schemes: "socks5", blame: ours, class: yp.ClassUnknown},
+	}
+	for _, tt := range tests {
+		eachWay(t, func(t *testing.T, scheme, to string) {
+			if (tt.schemes != "" && !slices.Contains(strings.Fields(tt.schemes), scheme)) || (tt.to != "" && tt.to != to) {
+				return
+			}
+			site := newTarget(t, to, func(http.ResponseWriter, *http.Request) {})
+			p := newProxy(tt.proxy, site).start(t, scheme)
+			if tt.wrong {
+				p.password = "another"
+			}
+			cfg := quickly(tt.limit)
+			var seen []Observation
+			cfg.Observe = func(o Observation) { seen = append(seen, o) }
+			c := newProxied(t, cfg)
+			u := p.url()
+			if tt.wrong {
+				u.User = url.UserPassword("scout", secret)
+			}
+			s, err := c.NewSession(SessionConfig{Proxy: u})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = fetchVia(t, c, s, site, "/a")
+			e := asError(t, err)
+			if e.Proxy != tt.blame || e.Class != tt.class || e.Status != tt.status {
+				t.Errorf("%s: blame %v, class %s, status %d: %v", tt.name, e.Proxy, e.Class, e.Status, e)
+			}
+			if e.Class == yp.ClassUnknown && e.Code() != yp.CodeNetworkError {
+				t.Errorf("%s: code %s", tt.name, e.Code())
+			}
+			if len(seen) != 1 || seen[0].ProxyFailed != tt.blame || seen[0].Class != tt.class || seen[0].Status != tt.status {
+				t.Errorf("%s: observed %+v", tt.name, seen)
+			}
+			if d, why := c.Waiting("www.example.com"); d != 0 && !(tt.status == 429 && !tt.blame) {
+				t.Errorf("%s: the host waits %s for %q", tt.name, d, why)
+			}
+			if text := fmt.Sprintf("%v %+v %#v", err, err, err); tells(text) {
+				t.Errorf("%s: %s", tt.name, text)
+			}
+			if e.Proxy && !strings.Contains(err.Error(), s.Proxy()) {
+				t.Errorf("%s: %v does not name the proxy", tt.name, err)
+			}
+			if peers, _ := site.seen(); tt.blame && len(peers) > len(p.upstream) {
+				t.Errorf("%s: the host saw %v", tt.name, peers)
+			}
+		})
+	}
+}
+
+// newProxy copies the settings of one of a table.
+func newProxy(p *proxyServer, site *target) *proxyServer {
+	return &proxyServer{
+		user: p.user, password: p.password, hosts: site.hosts(), status: p.status, socksCode: p.socksCode,
+		silent: p.silent, mute: p.mute, says: p.says, early: p.early, cutAfter: p.cutAfter,
+	}
+}
+
+func TestProxyRefused(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, scheme, to string) {
+		site := newTarget(t, to, func(http.ResponseWriter, *http.Request) {})
+		p := (&proxyServer{user: "scout", password: secret}).start(t, scheme)
+		p.kill()
+		c := newProxied(t, Config{})
+		_, err := fetchVia(t, c, session(t, c, p), site, "/a")
+		e := asError(t, err)
+		if !e.Proxy || e.Class != yp.ClassConnectionRefused || e.Code() != yp.CodeNetworkError || !e.Retryable() {
+			t.Errorf("blame %v: %v", e.Proxy, err)
+		}
+		if peers, _ := site.seen(); len(peers) > 0 || tells(err.Error()) {
+			t.Errorf("peers %v, error %v", peers, err)
+		}
+	})
+}
+
+func TestProxyNameUnknown(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range proxySchemes {
+		c := New(Config{IgnoreRobots: true, resolver: (&fakeDNS{}).resolver()})
+		t.Cleanup(c.Close)
+		s, err := c.NewSession(SessionConfig{Proxy: parse(t, scheme+"://proxy.invalid:1")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Get(t.Context(), Request{URL: "http://acme.com/", Session: s})
+		if e := asError(t, err); !e.Proxy || e.Class != yp.ClassDNS {
+			t.Errorf("%s: blame %v: %v", scheme, e.Proxy, err)
+		}
+	}
+}
+
+func TestProxyCertificateUnknown(t *testing.T) {
+	t.Parallel()
+	p := (&proxyServer{}).start(t, "https")
+	c := New(Config{IgnoreRobots: true})
+	t.Cleanup(c.Close)
+	_, err := c.Get(t.Context(), Request{URL: "http://acme.com/", Session: session(t, c, p)})
+	if e := asError(t, err); !e.Proxy || e.Class != yp.ClassTLS {
+		t.Errorf("blame %v: %v", e.Proxy, err)
+	}
+}
+
+// Behind the proxy it is the host's fault.
+func TestHostFailureThroughProxy(t *testing.T) {
+	t.Parallel()
+	silent := rawServer(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
+	plain := rawServer(t, func(conn net.Conn) {
+		readRequest(conn)
+		_, _ = io.WriteString(conn, "HTTP/1.1 400 Bad Request\r\n\r\n")
+	})
+	for _, scheme := range proxySchemes {
+		t.Run(scheme, func(t *testing.T) {
+			t.Parallel()
+			site := newTarget(t, "https", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) })
+			hosts := map[string]string{
+				"silent.example.com:443": strings.TrimPrefix(silent, "http://"), "plain.example.com:443": strings.TrimPrefix(plain, "http://"),
+				"wrong.name.com:443": site.Listener.Addr().String(), "www.example.com:443": site.Listener.Addr().String(),
+			}
+			p := (&proxyServer{hosts: hosts}).start(t, scheme)
+			tests := []struct {
+				host, limit string
+				class       yp.ErrorClass
+				status      int
+			}{
+				{"silent.example.com", "tls", yp.ClassTimeout, 0},
+				{"silent.example.com", "total", yp.ClassTimeout, 0},
+				{"plain.example.com", "", yp.ClassTLS, 0},
+				{"wrong.name.com", "", yp.ClassTLS, 0},
+				{"www.example.com", "", yp.ClassAuthError, 407},
+			}
+			for _, tt := range tests {
+				if scheme == "https" && tt.limit != "" {
+					continue // its own handshake would be the first to end
+				}
+				cfg := quickly(tt.limit)
+				cfg.DialTimeout = time.Minute
+				c := newProxied(t, cfg)
+				_, err := c.Get(t.Context(), Request{URL: "https://" + tt.host + "/", Session: session(t, c, p)})
+				if e := asError(t, err); e.Proxy || e.Class != tt.class || e.Status != tt.status {
+					t.Errorf("%s, %s: blame %v: %v", tt.host, tt.limit, e.Proxy, err)
+				}
+			}
+		})
+	}
+}
+
+// A proxy that dies in the middle of a page, and is gone after that.
+func TestProxyKilled(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, scheme, to string) {
+		began, killed := make(chan struct{}), make(chan struct{})
+		site := newTarget(t, to, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100000")
+			_, _ = w.Write(make([]byte, 5000))
+			w.(http.Flusher).Flush()
+			close(began)
+			<-killed
+		})
+		p := (&proxyServer{hosts: site.hosts()}).start(t, scheme)
+		c := newProxied(t, noRobots())
+		s := session(t, c, p)
+		go func() {
+			<-began
+			p.kill()
+			close(killed)
+		}()
+		_, err := fetchVia(t, c, s, site, "/a")
+		if e := asError(t, err); e.Proxy || e.Class != yp.ClassUnknown || e.Code() != yp.CodeNetworkError || !e.Retryable() {
+			t.Errorf("in the middle: blame %v: %v", e.Proxy, err)
+		}
+		_, err = fetchVia(t, c, s, site, "/a")
+		if e := asError(t, err); !e.Proxy || e.Class != yp.ClassConnectionRefused {
+			t.Errorf("after: blame %v: %v", e.Proxy, err)
+		}
+	})
+}
+
+// The caller's own end is no failure of the proxy.
+func TestCancelInProxy(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, scheme, to string) {
+		p := (&proxyServer{silent: true}).start(t, scheme)
+		c := newProxied(t, noRobots())
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			p.until(1)
+			cancel()
+		}()
+		_, err := c.Get(ctx, Request{URL: to + "://www.example.com/", Session: session(t, c, p)})
+		var e *Error
+		if !errors.Is(err, context.Canceled) || errors.As(err, &e) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// A proxy's refusal is no "there is no robots.txt": nothing may be fetched, and
+// the host, which knows nothing of it, is not held back.
+func TestRobotsBehindBrokenProxy(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{403, 404, 407, 502} {
+		site := newTarget(t, "https", func(http.ResponseWriter, *http.Request) {})
+		bad := (&proxyServer{status: code, hosts: site.hosts()}).start(t, "http")
+		good := (&proxyServer{hosts: site.hosts()}).start(t, "http")
+		c := newProxied(t, Config{})
+		for range 2 {
+			_, err := fetchVia(t, c, session(t, c, bad), site, "/a")
+			if e := asError(t, err); !e.Proxy || !errors.Is(e, ErrRobotsUnavailable) || e.Status != code || e.RetryAfter != 0 || !e.Retryable() {
+				t.Errorf("%d: blame %v: %v", code, e.Proxy, err)
+			}
+		}
+		if until, why := c.HeldUntil("www.example.com"); !until.IsZero() || why != "" {
+			t.Errorf("%d: held until %s for %q", code, until, why)
+		}
+		if _, err := fetchVia(t, c, session(t, c, good), site, "/a"); err != nil {
+			t.Errorf("%d: through a good proxy: %v", code, err)
+		}
+		if _, hits := site.seen(); !slices.Equal(hits, []string{"/a", "/robots.txt"}) {
+			t.Errorf("%d: hits %v", code, hits)
+		}
+	}
+}
+
+// Who waits for another's robots.txt is not told of the other's proxy.
+func TestRobotsAskedAgainOnesOwnWay(t *testing.T) {
+	t.Parallel()
+	site := newTarget(t, "https", func(http.ResponseWriter, *http.Request) {})
+	asked, answer := make(chan struct{}), make(chan struct{})
+	bad := rawServer(t, func(conn net.Conn) {
+		readRequest(conn)
+		close(asked)
+		<-answer
+	})
+	good := (&proxyServer{hosts: site.hosts()}).start(t, "http")
+	c := newProxied(t, Config{})
+	broken, err := c.NewSession(SessionConfig{Proxy: parse(t, bad)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := make(chan error, 1)
+	go func() {
+		_, err := fetchVia(t, c, broken, site, "/a")
+		first <- err
+	}()
+	<-asked
+	second := make(chan error, 1)
+	go func() {
+		_, err := fetchVia(t, c, session(t, c, good), site, "/b")
+		second <- err
+	}()
+	close(answer)
+	if e := asError(t, <-first); !e.Proxy {
+		t.Errorf("first: %v", e)
+	}
+	if err := <-second; err != nil {
+		t.Errorf("second: %v", err)
+	}
+}

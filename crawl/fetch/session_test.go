@@ -1,0 +1,277 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+var proxySchemes = []string{"http", "https", "socks5", "socks5h"}
+
+// eachWay runs f for every kind of proxy and of target.
+func eachWay(t *testing.T, f func(t *testing.T, proxy, target string)) {
+	t.Helper()
+	for _, proxy := range proxySchemes {
+		for _, target := range []string{"http", "https"} {
+			t.Run(proxy+" to "+target, func(t *testing.T) {
+				t.Parallel()
+				f(t, proxy, target)
+			})
+		}
+	}
+}
+
+// The host sees connections of the proxy and of nobody else, for pages,
+// redirects and robots.txt alike.
+func TestEveryByteThroughTheProxy(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, scheme, to string) {
+		for _, user := range []string{"", "scout"} {
+			site := newTarget(t, to, func(w http.ResponseWriter, r *http.Request) {
+				switch r.URL.Path {
+				case "/robots.txt":
+					_, _ = io.WriteString(w, "User-agent: *\nDisallow: /x")
+				case "/2":
+					http.Redirect(w, r, to+"://m.example.com/moved", http.StatusFound)
+				default:
+					_, _ = fmt.Fprint(w, r.URL.Path, r.Header.Get("Proxy-Authorization"))
+				}
+			})
+			p := (&proxyServer{user: user, password: secret, hosts: site.hosts()}).start(t, scheme)
+			var seen []Observation
+			var mu sync.Mutex
+			c := newProxied(t, Config{Observe: func(o Observation) {
+				mu.Lock()
+				defer mu.Unlock()
+				seen = append(seen, o)
+			}})
+			s := session(t, c, p)
+			var wg sync.WaitGroup
+			for i := range 6 {
+				wg.Go(func() {
+					want := fmt.Sprintf("/%d", i)
+					if i == 2 {
+						want = "/moved"
+					}
+					if got, err := fetchVia(t, c, s, site, fmt.Sprintf("/%d", i)); err != nil || got != want {
+						t.Errorf("%q, %v", got, err)
+					}
+				})
+			}
+			wg.Wait()
+			peers, hits := site.seen()
+			want := []string{"/0", "/1", "/2", "/3", "/4", "/5", "/moved", "/robots.txt", "/robots.txt"}
+			if !slices.Equal(hits, want) {
+				t.Errorf("user %q: hits %v", user, hits)
+			}
+			if slices.Sort(p.upstream); !slices.Equal(peers, p.upstream) || len(peers) == 0 {
+				t.Errorf("user %q: the host saw %v, the proxy made %v", user, peers, p.upstream)
+			}
+			for _, o := range seen {
+				if o.Proxy != s.Proxy() || o.Via != ViaProxy || o.Identity != "honest" || o.ProxyFailed || o.Status >= 400 {
+					t.Errorf("observed %+v", o)
+				}
+			}
+			if len(seen) != len(want) {
+				t.Errorf("observed %d requests, the host %d", len(seen), len(want))
+			}
+		}
+	})
+}
+
+// An http host is asked for as it is, an https one through a tunnel, both by
+// name; CONNECT says the same User-Agent as the page's request.
+func TestWhatTheProxyIsAsked(t *testing.T) {
+	t.Parallel()
+	asked := map[string]string{
+		"http to http": "GET http://www.example.com/a", "http to https": "CONNECT www.example.com:443",
+		"socks to http": "SOCKS www.example.com:80", "socks to https": "SOCKS www.example.com:443",
+	}
+	kind := map[string]string{"http": "http", "https": "http", "socks5": "socks", "socks5h": "socks"}
+	eachWay(t, func(t *testing.T, scheme, to string) {
+		site := newTarget(t, to, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto) })
+		p := (&proxyServer{hosts: site.hosts()}).start(t, scheme)
+		c := newProxied(t, Config{IgnoreRobots: true, UserAgent: "ypcrawl/1.0"})
+		s := session(t, c, p)
+		for range 3 {
+			got, err := fetchVia(t, c, s, site, "/a")
+			if want := map[string]string{"http": "HTTP/1.1", "https": "HTTP/2.0"}[to]; err != nil || got != want {
+				t.Errorf("%q, %v", got, err)
+			}
+		}
+		want := asked[kind[scheme]+" to "+to]
+		if p.asked[0] != want || p.accepted != 1 {
+			t.Errorf("asked %v on %d connections, want %q on one", p.asked, p.accepted, want)
+		}
+		for _, agent := range p.agents {
+			if agent != "ypcrawl/1.0" {
+				t.Errorf("User-Agent %q", agent)
+			}
+		}
+	})
+}
+
+// The honest direct session keeps no cookies; a browser's does, and sends what
+// a browser sends.
+func TestDirectSessions(t *testing.T) {
+	t.Parallel()
+	var got http.Header
+	s := newSite(t, noRobots(), func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header
+		http.SetCookie(w, &http.Cookie{Name: "a", Value: "b"})
+	})
+	browser, err := s.client.NewSession(SessionConfig{Identity: Browsers()[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	honest, err := s.client.NewSession(SessionConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, identity, via, agent, cookie string
+		session                            *Session
+	}{
+		{"none", "honest", ViaNone, "ypcrawl", "", nil},
+		{"honest", "honest", ViaNone, "ypcrawl", "", honest},
+		{"browser", "chrome-154-windows", ViaBrowser, Browsers()[0].header.Get("User-Agent"), "a=b", browser},
+	}
+	for _, tt := range tests {
+		var seen []Observation
+		for range 2 {
+			r, err := s.client.Get(t.Context(), Request{URL: s.URL, Session: tt.session, Observe: func(o Observation) { seen = append(seen, o) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Release()
+		}
+		if got.Get("User-Agent") != tt.agent || got.Get("Cookie") != tt.cookie || got.Get("Sec-Ch-Ua") != "" {
+			t.Errorf("%s: sent %v", tt.name, got)
+		}
+		for _, o := range seen {
+			if o.Proxy != "" || o.Identity != tt.identity || o.Via != tt.via {
+				t.Errorf("%s: observed %+v", tt.name, o)
+			}
+		}
+		if len(seen) != 2 {
+			t.Errorf("%s: observed %d requests", tt.name, len(seen))
+		}
+	}
+	want := http.Header{
+		"User-Agent": {"ypcrawl"}, "Accept-Encoding": {acceptEncoding}, "Accept-Language": {"en-US,en;q=0.8"},
+		"Accept": {"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"},
+	}
+	if _, err := s.get(t, "/"); err != nil || !headersEqual(got, want) {
+		t.Errorf("the honest session sent %v, %v", got, err)
+	}
+}
+
+func headersEqual(a, b http.Header) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
+
+// A browser's Sec- headers go over TLS only.
+func TestBrowserOverTLS(t *testing.T) {
+	t.Parallel()
+	var got http.Header
+	s := newTLSSite(t, true, func(_ http.ResponseWriter, r *http.Request) { got = r.Header })
+	id := Browsers()[0]
+	browser, err := s.client.NewSession(SessionConfig{Identity: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.client.Get(t.Context(), Request{URL: s.URL, Session: browser})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Release()
+	if !headersEqual(got, id.Header()) {
+		t.Errorf("sent %v", got)
+	}
+}
+
+// Closing a session cuts nobody off, ends with its last request, and leaves no
+// connection behind.
+func TestSessionClose(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, scheme, to string) {
+		arrived, release := make(chan struct{}), make(chan struct{})
+		site := newTarget(t, to, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/slow" {
+				close(arrived)
+				<-release
+			}
+			_, _ = io.WriteString(w, "page")
+		})
+		p := (&proxyServer{hosts: site.hosts()}).start(t, scheme)
+		c := newProxied(t, Config{})
+		s := session(t, c, p)
+		if _, err := fetchVia(t, c, s, site, "/quick"); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error)
+		go func() {
+			got, err := fetchVia(t, c, s, site, "/slow")
+			if got != "page" {
+				t.Errorf("got %q", got)
+			}
+			done <- err
+		}()
+		<-arrived
+		s.Close()
+		s.Close() // harmless
+		if _, err := fetchVia(t, c, s, site, "/quick"); !errors.Is(err, ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+		close(release)
+		if err := <-done; err != nil {
+			t.Errorf("under way: %v", err)
+		}
+		p.until(0)
+		if len(c.sessions) != 0 {
+			t.Errorf("%d sessions are still known", len(c.sessions))
+		}
+	})
+}
+
+func TestClientClosesSessions(t *testing.T) {
+	t.Parallel()
+	site := newTarget(t, "https", func(http.ResponseWriter, *http.Request) {})
+	p := (&proxyServer{hosts: site.hosts()}).start(t, "http")
+	c := newProxied(t, Config{})
+	s := session(t, c, p)
+	if _, err := fetchVia(t, c, s, site, "/"); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	if _, err := fetchVia(t, c, s, site, "/"); !errors.Is(err, ErrClosed) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := c.NewSession(SessionConfig{}); !errors.Is(err, ErrClosed) {
+		t.Errorf("new session: %v", err)
+	}
+	s.Close()
+	p.until(0)
+}
+
+// One pace for a host, whatever the way.
+func TestPaceIsTheHosts(t *testing.T) {
+	t.Parallel()
+	site := newTarget(t, "http", func(http.ResponseWriter, *http.Request) {})
+	p := (&proxyServer{hosts: site.hosts()}).start(t, "http")
+	c := newProxied(t, Config{IgnoreRobots: true, DelayMin: time.Hour})
+	if _, err := fetchVia(t, c, session(t, c, p), site, "/"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	for _, s := range []*Session{nil, session(t, c, p)} {
+		if _, err := c.Get(ctx, Request{URL: site.base.String(), Session: s}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v: %v", s, err)
+		}
+	}
+}
