@@ -17,9 +17,26 @@ import (
 
 const million = 1_000_000
 
+// fresh targets are all claimable; mixed ones are in all the health that a database
+// gathers with the years, by category: three of ten wait after a first failure, two
+// are paused, one is disabled, one rests, two are done, and one of ten can be claimed,
+// the last in order.
+const (
+	freshHealth = `'PLANNED', 'active', 1, NULL, NULL, NULL, 0, NULL, c.tier`
+	mixedHealth = `CASE k.id WHEN 7 THEN 'FAILED' WHEN 8 THEN 'DONE' WHEN 9 THEN 'DONE' ELSE 'PLANNED' END,
+		CASE k.id WHEN 4 THEN 'paused' WHEN 5 THEN 'paused' WHEN 7 THEN 'degraded' ELSE 'active' END, k.id <> 6,
+		CASE k.id WHEN 1 THEN '2099-01-01' WHEN 2 THEN '2099-01-02' WHEN 3 THEN '2099-01-03' WHEN 7 THEN '2099-01-04' END,
+		iif(k.id IN (8, 9), '2099-01-05', NULL), iif(k.id = 7, 'TIMEOUT', NULL), k.id = 7, iif(k.id IN (7, 8, 9), 'x', NULL), iif(k.id = 10, 9, c.tier)`
+)
+
 // benchDB is a database of n targets over all states, ten categories each city,
 // made by plain SQL; with listings, it has as many of them.
 func benchDB(b *testing.B, n int, listings bool) *checkpoint.Keeper {
+	b.Helper()
+	return benchDBOf(b, n, listings, freshHealth)
+}
+
+func benchDBOf(b *testing.B, n int, listings bool, health string) *checkpoint.Keeper {
 	b.Helper()
 	db := storetest.Open(b)
 	var states string
@@ -33,12 +50,13 @@ func benchDB(b *testing.B, n int, listings bool) *checkpoint.Keeper {
 		execute(b, db, "DROP TRIGGER "+name)
 	}
 	execute(b, db,
-		`INSERT INTO sources VALUES (1, 'demo', 'http://x', 1, 'x', 'x')`,
+		`INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (1, 'demo', 'http://x', 'x', 'x')`,
 		upTo(10)+`INSERT INTO categories SELECT value, 'k' || value, 'K' || value FROM s`,
 		upTo(n/10)+`INSERT INTO cities SELECT value, 'c' || value, 'City', (SELECT value FROM meta WHERE key = format('state%02d', s.value % 51)),
 			1000000 - value, 0, 0, iif(value % 10 = 0, 1, iif(value % 2 = 0, 2, 3)) FROM s`,
-		`INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at)
-			SELECT 1, c.id, k.id, c.state, c.population, c.tier, 4 - c.tier, 'x' FROM cities c CROSS JOIN categories k`,
+		`INSERT INTO targets (source_id, city_id, category_id, state, population, max_pages, created_at, status, crawl_status, enabled, backoff_until,
+				next_crawl_at, last_error_code, backoff_level, finished_at, priority)
+			SELECT 1, c.id, k.id, c.state, c.population, 4 - c.tier, 'x', `+health+` FROM cities c CROSS JOIN categories k`,
 		`INSERT INTO target_totals SELECT source_id, state, status, count(*), 0, 0, 0 FROM targets GROUP BY 1, 2, 3`)
 	if listings {
 		execute(b, db,
@@ -85,8 +103,17 @@ const benchWorkers = 16
 // BenchmarkClaim: sixteen workers claim at once, each in a durable transaction
 // that they may share. An op is one claim.
 func BenchmarkClaim(b *testing.B) {
-	for _, n := range []int{10_000, million} {
-		k := benchDB(b, n, false)
+	for _, d := range []struct {
+		name   string
+		n      int
+		health string
+	}{
+		{"10000 targets", 10_000, freshHealth},
+		{"10000 mixed", 10_000, mixedHealth},
+		{"1000000 targets", million, freshHealth},
+		{"1000000 mixed", million, mixedHealth},
+	} {
+		k := benchDBOf(b, d.n, false, d.health)
 		run, err := k.StartRun(b.Context(), 1, "bench", false)
 		if err != nil {
 			b.Fatal(err)
@@ -95,7 +122,7 @@ func BenchmarkClaim(b *testing.B) {
 			name   string
 			states []string
 		}{{"51 states", allStates()}, {"2 states", []string{"CA", "TX"}}} {
-			b.Run(fmt.Sprintf("%d targets/%s", n, c.name), func(b *testing.B) {
+			b.Run(d.name+"/"+c.name, func(b *testing.B) {
 				benchClaim(b, k, run, checkpoint.Scope{SourceID: 1, States: c.states})
 			})
 		}
@@ -111,7 +138,8 @@ func benchClaim(b *testing.B, k *checkpoint.Keeper, run *checkpoint.Run, scope c
 		return err
 	}
 	release := func() {
-		execute(b, k.DB(), `UPDATE targets SET status = 'PLANNED', claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
+		execute(b, k.DB(), `UPDATE targets SET status = 'PLANNED', claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, gap_until = NULL WHERE status = 'IN_PROGRESS'`,
+			`UPDATE crawl_attempts SET ended = 'released', finished_at = started_at WHERE ended = 'running'`)
 	}
 	together(b, benchWorkers, claim) // statements prepared, pages read
 	release()
@@ -139,33 +167,68 @@ func benchListings(worker, page int) []yp.Listing {
 	return ls
 }
 
-// BenchmarkCommitPage: sixteen workers commit pages of 30 new listings. An op is
-// one page; compare BenchmarkBareUpsert.
+// BenchmarkCommitPage: sixteen workers commit pages of 30 new listings; what it costs
+// to record the requests of a page, and the end of an attempt with the target's, is
+// the difference of the cases. An op is one page; compare BenchmarkBareUpsert.
 func BenchmarkCommitPage(b *testing.B) {
+	for _, c := range []struct {
+		name     string
+		requests int
+		last     bool
+	}{{"a page", 0, false}, {"with two requests", 2, false}, {"the last", 0, true}, {"the last with two requests", 2, true}} {
+		b.Run(c.name, func(b *testing.B) { benchCommit(b, c.requests, c.last) })
+	}
+}
+
+// benchCommit lets every worker commit a page, and waits for all, over and over.
+func benchCommit(b *testing.B, requests int, last bool) {
 	k := benchDB(b, 10_000, false)
 	run, err := k.StartRun(b.Context(), 1, "bench", false)
 	if err != nil {
 		b.Fatal(err)
 	}
-	claims, pages := make([]*checkpoint.Claim, benchWorkers), make([]int, benchWorkers)
-	for i := range claims {
-		if claims[i], err = k.Claim(b.Context(), checkpoint.Worker{ID: yp.WorkerID(i, 1), RunID: run.ID}, checkpoint.Scope{SourceID: 1, States: allStates()}, 8); err != nil {
-			b.Fatal(err)
+	claims, rounds := make([]*checkpoint.Claim, benchWorkers), 0
+	claim := func(i int) (err error) {
+		w := checkpoint.Worker{ID: yp.WorkerID(i, 1), RunID: run.ID}
+		claims[i], err = k.Claim(b.Context(), w, checkpoint.Scope{SourceID: 1, States: allStates()}, 8)
+		return err
+	}
+	commit := func(i int) error {
+		c := claims[i]
+		c.Requests = benchRequests(c, requests)
+		_, err := k.CommitPage(b.Context(), c, checkpoint.Page{Number: c.PageCurrent + 1, NextURL: "/x?page=2", Last: last, Raw: 30, Listings: benchListings(i, rounds)})
+		return err
+	}
+	together(b, benchWorkers, claim)
+	b.ResetTimer()
+	for left := b.N; left > 0; left -= benchWorkers {
+		rounds++
+		together(b, min(benchWorkers, left), commit)
+		if last {
+			b.StopTimer()
+			execute(b, k.DB(), `UPDATE targets SET status = 'PLANNED', gap_until = NULL, finished_at = NULL, next_crawl_at = NULL, page_current = 0 WHERE status = 'DONE'`)
+			together(b, min(benchWorkers, left), claim)
+			b.StartTimer()
 		}
 	}
-	b.ResetTimer()
-	together(b, benchWorkers, func(i int) error {
-		for n := i; n < b.N; n += benchWorkers {
-			pages[i]++
-			_, err := k.CommitPage(b.Context(), claims[i], checkpoint.Page{Number: claims[i].PageCurrent + 1, NextURL: "/x?page=2", Raw: 30, Listings: benchListings(i, pages[i])})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 	b.StopTimer()
 	_ = run.Finish(context.WithoutCancel(b.Context()), checkpoint.OutcomeDone, 0)
+}
+
+// benchRequests are those of a page that came at the n-th try.
+func benchRequests(c *checkpoint.Claim, n int) (all []store.Request) {
+	for i := range n {
+		r := store.Request{
+			SourceID: 1, TargetID: c.TargetID, ClaimToken: c.Token, Page: c.PageCurrent + 1, Correlation: "0123456789abcdef", Retry: i, Type: yp.RequestListing,
+			URL: "https://www.example.com/search?search_terms=plumbers&geo_location_terms=Los+Angeles%2C+CA&page=2", Started: time.Now(),
+			Latency: 321 * time.Millisecond, Waited: 2 * time.Second, WaitReason: "pace", Class: yp.ClassHTTP5xx, Status: 503, Bytes: 54321, Identity: "honest",
+		}
+		if i == n-1 {
+			r.Class, r.Status, r.Results = "", 200, 30
+		}
+		all = append(all, r)
+	}
+	return all
 }
 
 const bareUpsert = `
@@ -178,7 +241,7 @@ const bareUpsert = `
 // prepared upserts, a commit a page, and nothing else.
 func BenchmarkBareUpsert(b *testing.B) {
 	db := storetest.Open(b)
-	execute(b, db, `INSERT INTO sources VALUES (1, 'demo', 'http://x', 1, 'x', 'x')`,
+	execute(b, db, `INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (1, 'demo', 'http://x', 'x', 'x')`,
 		`INSERT INTO companies (id, name, lead_source, lead_listing, first_seen_at) VALUES (1, 'N', 1, 'l', 'x')`)
 	for page := 0; b.Loop(); page++ {
 		err := db.Write(b.Context(), func(tx *store.Tx) error {
@@ -305,7 +368,7 @@ func BenchmarkProgress(b *testing.B) {
 	}
 }
 
-// BenchmarkRecover10k takes back 10,000 targets of a dead run.
+// BenchmarkRecover10k takes back 10,000 targets of a dead run, with their attempts.
 func BenchmarkRecover10k(b *testing.B) {
 	k := benchDB(b, 20_000, false)
 	for b.Loop() {
@@ -314,7 +377,9 @@ func BenchmarkRecover10k(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		execute(b, k.DB(), fmt.Sprintf(`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', claimed_at = 'x', heartbeat_at = 'x', run_id = %d, recoveries = 0 WHERE id <= 10000`, run.ID))
+		execute(b, k.DB(), fmt.Sprintf(`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', claimed_at = 'x', heartbeat_at = 'x', run_id = %d, recoveries = 0, claim_token = claim_token + 1 WHERE id <= 10000`, run.ID),
+			`INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at)
+				SELECT id, claim_token, run_id, 'w', 1, 0, 'x' FROM targets WHERE status = 'IN_PROGRESS'`)
 		if err := os.Remove(filepath.Join(store.LockDir(k.DB().Path()), run.UUID+".lock")); err != nil {
 			b.Fatal(err)
 		}

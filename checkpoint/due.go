@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,29 +13,44 @@ import (
 
 const (
 	// A failed crawl goes on behind its last page: nothing done is forgotten.
-	wakeFailed = `UPDATE targets AS t SET status = 'PLANNED', backoff_until = NULL, recoveries = 0
-		WHERE t.status = 'FAILED' AND t.backoff_until <= ?6 AND ` + where
+	wakeWaiting = `UPDATE targets AS t SET status = 'PLANNED', backoff_until = NULL, recoveries = 0
+		WHERE (t.backoff_until <= ?6 OR t.backoff_until > ?7) AND ` + where
 	// A target that is due again is crawled anew, from page 1.
 	wakeDone = `UPDATE targets AS t SET status = 'PLANNED', next_crawl_at = NULL, finished_at = NULL, ` + anew + `
-		WHERE t.status = 'DONE' AND t.next_crawl_at <= ?6 AND ` + where
+		WHERE t.status = 'DONE' AND t.next_crawl_at <= ?6 AND (t.gap_until IS NULL OR t.gap_until <= ?6 OR t.gap_until > ?7) AND ` + where
 
 	anew = `page_current = 0, next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0, bad_count = 0,
 		site_total = NULL, crawl_started_at = NULL, recoveries = 0`
 
-	countReady = `SELECT count(*) FROM (SELECT 1 FROM targets t WHERE t.status = 'PLANNED' AND ` + where + ` LIMIT 1)`
-	nextDue    = `SELECT min(t.backoff_until) FROM targets t WHERE t.status = 'FAILED' AND ` + where
+	// What falls due by itself within the horizon: a backoff that ends, a crawl whose
+	// time has come, and (nextRipe) a gap that ends.
+	nextDue = `SELECT min(at) FROM (
+		SELECT min(t.backoff_until) AS at FROM targets t
+		WHERE t.backoff_until IS NOT NULL AND t.backoff_until <= ?6 AND t.enabled = 1 AND t.crawl_status <> 'paused' AND ` + where + `
+		UNION ALL SELECT min(max(t.next_crawl_at, iif(t.gap_until <= ?8, t.gap_until, ''))) FROM targets t
+		WHERE t.status = 'DONE' AND t.next_crawl_at <= ?6 AND (t.gap_until IS NULL OR t.gap_until <= ?6 OR t.gap_until > ?8)
+			AND t.enabled = 1 AND t.crawl_status <> 'paused' AND ` + where + `
+		UNION ALL `
+
+	// Of the targets that wait for nothing but the gap between two crawls, and whether
+	// it is over; ?8 is the end of a gap that began now, see ripe.
+	countReady = `SELECT count(*) FROM (SELECT 1 `
+	readyRipe  = ` AND (t.gap_until IS NULL OR t.gap_until <= ?7 OR t.gap_until > ?8) LIMIT ?6)`
+	nextRipe   = `SELECT min(t.gap_until) `
+	nextInGap  = ` AND t.gap_until > ?7 AND t.gap_until <= min(?6, ?8))`
 )
 
-// Wake plans again what fell due in the scope: FAILED targets whose backoff is
-// over, and DONE ones whose next crawl has come.
+// Wake plans again what fell due in the scope: targets whose backoff is over, and
+// DONE ones whose next crawl has come. (One that is paused or disabled is planned
+// as well: it is claimed when the operator lets it.)
 func (k *Keeper) Wake(ctx context.Context, scope Scope) (n int, err error) {
 	err = k.write(ctx, func(tx *store.Tx) error {
-		failed, err := tx.Changed(wakeFailed, scope.args(tx.Now)...)
+		waiting, err := tx.Changed(wakeWaiting, scope.args(tx.Now, yp.FormatTime(tx.At.Add(far)))...)
 		if err != nil {
 			return err
 		}
-		done, err := tx.Changed(wakeDone, scope.args(tx.Now)...)
-		n = int(failed + done)
+		done, err := tx.Changed(wakeDone, scope.args(tx.Now, yp.FormatTime(tx.At.Add(yp.MinCrawlGap)))...)
+		n = int(waiting + done)
 		return err
 	})
 	if err != nil {
@@ -43,23 +59,75 @@ func (k *Keeper) Wake(ctx context.Context, scope Scope) (n int, err error) {
 	return n, nil
 }
 
-// Ready reports whether some target of the scope is PLANNED, even if its state
-// is full now; if none is, next is when the first one falls due (zero: none will).
-func (k *Keeper) Ready(ctx context.Context, scope Scope) (ready bool, next time.Time, err error) {
-	var n int
-	if err := k.db.Read().QueryRowContext(ctx, countReady, scope.args()...).Scan(&n); err != nil {
-		return false, time.Time{}, fmt.Errorf("look for planned targets: %w", err)
+// The targets of a scope that a claim may find, by the same indexes as the claim: a
+// look at a scope that is exhausted costs no walk through a million others.
+const (
+	ofAll        = `FROM targets t WHERE ` + claimable + ` AND ` + where
+	ofStates     = `FROM (SELECT DISTINCT value FROM json_each(?2)) AS s CROSS JOIN targets t ON t.source_id = ?1 AND t.state = s.value WHERE ` + claimable + ` AND ` + where
+	ofCategories = `FROM (SELECT DISTINCT value FROM json_each(?2)) AS s CROSS JOIN (SELECT DISTINCT value FROM json_each(?3)) AS c
+		CROSS JOIN targets t ON t.source_id = ?1 AND t.state = s.value AND t.category_id = c.value WHERE ` + claimable + ` AND ` + where
+	ofCities = `FROM (SELECT DISTINCT value FROM json_each(?4)) AS c CROSS JOIN targets t INDEXED BY sqlite_autoindex_targets_1
+		ON t.source_id = ?1 AND t.city_id = c.value WHERE ` + claimable + ` AND ` + where
+)
+
+// candidates returns which of them serves the scope; it must have a source.
+func candidates(s Scope) string {
+	switch {
+	case len(s.CityIDs) > 0:
+		return ofCities
+	case len(s.States) == 0:
+		return ofAll
+	case len(s.CategoryIDs) > 0:
+		return ofCategories
 	}
-	if n > 0 {
-		return true, time.Time{}, nil
+	return ofStates
+}
+
+// Outlook is what a scope has to offer.
+type Outlook struct {
+	Ready int       // targets that can be claimed now, even if their state is full; counted up to the limit asked for
+	Next  time.Time // when there are none: the first falls due then; zero = none within the horizon
+	Gate  Gate      // of the source
+}
+
+// Look tells what can be claimed in the scope, and when something will be, within
+// the horizon. scope.SourceID must be set.
+func (k *Keeper) Look(ctx context.Context, scope Scope, limit int, horizon time.Duration) (o Outlook, err error) {
+	if o.Gate, err = k.Gate(ctx, scope.SourceID); err != nil {
+		return o, err
 	}
-	var at sql.NullString
-	if err := k.db.Read().QueryRowContext(ctx, nextDue, scope.args()...).Scan(&at); err != nil {
-		return false, time.Time{}, fmt.Errorf("look for due targets: %w", err)
+	at := k.db.Now()
+	now, gap := yp.FormatTime(at), yp.FormatTime(at.Add(yp.MinCrawlGap))
+	from := candidates(scope)
+	if err := k.db.Read().QueryRowContext(ctx, countReady+from+readyRipe, scope.args(limit, now, gap)...).Scan(&o.Ready); err != nil {
+		return o, fmt.Errorf("look for planned targets: %w", err)
 	}
-	if !at.Valid {
-		return false, time.Time{}, nil
+	if o.Ready > 0 {
+		return o, nil
 	}
-	next, err = yp.ParseTime(at.String)
-	return false, next, err
+	var next sql.NullString
+	if err := k.db.Read().QueryRowContext(ctx, nextDue+nextRipe+from+nextInGap, scope.args(yp.FormatTime(at.Add(horizon)), now, gap)...).Scan(&next); err != nil {
+		return o, fmt.Errorf("look for due targets: %w", err)
+	}
+	if next.Valid {
+		o.Next, err = yp.ParseTime(next.String)
+	}
+	return o, err
+}
+
+const peekTarget = `
+	SELECT c.name, c.slug, t.state, k.name, k.slug FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+	WHERE t.id = (SELECT t.id `
+
+// Peek returns the place of some target that could be claimed if its source were
+// open; found is false when there is none. scope.SourceID must be set.
+func (k *Keeper) Peek(ctx context.Context, scope Scope) (p yp.Place, found bool, err error) {
+	err = k.db.Read().QueryRowContext(ctx, peekTarget+candidates(scope)+" LIMIT 1)", scope.args()...).Scan(&p.City, &p.CitySlug, &p.State, &p.Category, &p.CategorySlug)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, false, nil
+	}
+	if err != nil {
+		return p, false, fmt.Errorf("look for a planned target: %w", err)
+	}
+	return p, true, nil
 }

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"time"
 	"unicode/utf8"
 
@@ -17,73 +18,129 @@ const (
 	// No page follows the last one committed, unless the limit of pages alone ended
 	// the crawl: then it can go deeper later.
 	completeTarget = `UPDATE targets SET next_page_url = iif(max_pages > 0 AND page_current >= max_pages, next_page_url, NULL), ` + doneSet + fence
-	releaseTarget  = `UPDATE targets SET ` + unclaim + `status = 'PLANNED'` + fence
-	failTarget     = `UPDATE targets SET ` + unclaim + `status = 'FAILED', finished_at = ?, last_error_code = ?, last_error = ?,
-		consecutive_failures = consecutive_failures + 1, backoff_until = ?` + fence
-	parkTarget = `UPDATE targets SET ` + unclaim + `status = 'PARKED', finished_at = ?, last_error_code = ?, last_error = ?,
-		consecutive_failures = consecutive_failures + 1, backoff_until = NULL` + fence
-	failures = `SELECT consecutive_failures FROM targets` + fence
+	// Whoever goes on with an interrupted crawl waits for nothing.
+	releaseTarget = `UPDATE targets SET ` + unclaim + `status = 'PLANNED', gap_until = NULL` + fence
+	// A target that an operator paused meanwhile stays paused.
+	failTarget = `UPDATE targets SET ` + unclaim + `status = ?, finished_at = ?, last_error_code = ?, last_error = ?,
+		consecutive_failures = consecutive_failures + 1, backoff_level = ?, backoff_until = ?, auto_disabled = ?,
+		crawl_status = iif(crawl_status = 'paused', 'paused', ?)` + fence
+	standing = `SELECT consecutive_failures, backoff_level FROM targets` + fence
+	fareIll  = `UPDATE sources SET consecutive_failures = consecutive_failures + 1 WHERE id = ?`
 )
 
 // Complete marks the target DONE without a further page: the site said that
 // there is nothing (code NO_LISTINGS with its reason), or that the last page
 // committed was the end (code empty).
 func (k *Keeper) Complete(ctx context.Context, c *Claim, code yp.ErrorCode, reason string) error {
-	return k.end(ctx, c, "complete", func(tx *store.Tx) error {
-		return c.change(tx, completeTarget, doneArgs(tx, code, clip(reason))...)
+	return k.end(ctx, c, "complete", func(tx *store.Tx) (store.AttemptEnd, error) {
+		end := store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess, Message: clip(reason)}
+		if code != "" {
+			end.Code = code
+		}
+		if _, err := tx.Exec(fareWell, c.SourceID); err != nil {
+			return end, err
+		}
+		return end, c.change(tx, completeTarget, doneArgs(tx, code, end.Message)...)
 	})
 }
 
-// Release hands the target back, PLANNED, with its pages kept: a graceful stop.
-func (k *Keeper) Release(ctx context.Context, c *Claim) error {
-	err := k.write(ctx, func(tx *store.Tx) error { return c.change(tx, releaseTarget) })
+// Release hands the target back, PLANNED, with its pages kept: a graceful stop,
+// or a host that must be left alone for long.
+func (k *Keeper) Release(ctx context.Context, c *Claim, reason string) error {
+	err := k.write(ctx, func(tx *store.Tx) error {
+		if err := c.change(tx, releaseTarget); err != nil {
+			return err
+		}
+		return c.close(tx, store.AttemptEnd{Ended: store.EndedReleased, Message: clip(reason)})
+	})
 	if err != nil {
 		return fmt.Errorf("release target %d: %w", c.TargetID, err)
 	}
+	c.Requests = c.Requests[:0]
 	return nil
 }
 
-// Fail marks the target FAILED after its retries are used up; it becomes
-// claimable again by itself when its backoff is over.
-func (k *Keeper) Fail(ctx context.Context, c *Claim, code yp.ErrorCode, reason string) error {
-	return k.end(ctx, c, "fail", func(tx *store.Tx) error {
-		var n int
-		if err := tx.Get(failures, c.fenced(), &n); err != nil {
-			return lost(err)
+// Fail records an attempt whose retries are used up and returns what becomes of
+// its target: see yp.Fail. It becomes claimable again by itself when its backoff
+// is over, unless it is parked.
+func (k *Keeper) Fail(ctx context.Context, c *Claim, code yp.ErrorCode, reason string) (set yp.Setback, err error) {
+	err = k.end(ctx, c, "fail", func(tx *store.Tx) (store.AttemptEnd, error) {
+		var n, level int
+		if err := tx.Get(standing, c.fenced(), &n, &level); err != nil {
+			return store.AttemptEnd{}, lost(err)
 		}
-		until := yp.FormatTime(tx.At.Add(Backoff(n + 1)))
-		return c.change(tx, failTarget, tx.Now, string(code), clip(reason), until)
+		set = yp.Fail(n+1, level, rand.Float64()) //nolint:gosec // no secret hangs on a jitter
+		return c.setBack(tx, set, code, clip(reason))
 	})
+	return set, err
 }
 
 // Park puts the target aside for good (the dead letter): a permanent cause.
 func (k *Keeper) Park(ctx context.Context, c *Claim, code yp.ErrorCode, reason string) error {
-	return k.end(ctx, c, "park", func(tx *store.Tx) error {
-		return c.change(tx, parkTarget, tx.Now, string(code), clip(reason))
+	return k.end(ctx, c, "park", func(tx *store.Tx) (store.AttemptEnd, error) {
+		return c.setBack(tx, yp.Setback{Event: yp.EventPark, Health: yp.Dead, Level: keepLevel}, code, clip(reason))
 	})
+}
+
+// keepLevel marks a target that is parked for a permanent cause, not because it
+// failed too often.
+const keepLevel = 0
+
+func (c *Claim) setBack(tx *store.Tx, set yp.Setback, code yp.ErrorCode, reason string) (store.AttemptEnd, error) {
+	status, ended, until := yp.Failed, store.EndedFailed, any(nil)
+	tooOften := false
+	switch set.Event {
+	case yp.EventPark:
+		status, ended, tooOften = yp.Parked, store.EndedParked, set.Level > keepLevel
+	case yp.EventBackOff:
+		status = yp.Planned
+	}
+	if set.Wait > 0 {
+		until = yp.FormatTime(tx.At.Add(set.Wait))
+	}
+	end := store.AttemptEnd{Ended: ended, Code: code, Message: reason, Backoff: set.Wait}
+	if _, err := tx.Exec(fareIll, c.SourceID); err != nil {
+		return end, err
+	}
+	return end, c.change(tx, failTarget, string(status), tx.Now, string(code), reason, set.Level, until, tooOften, string(set.Health))
 }
 
 const countTarget = `UPDATE runs SET targets = targets + 1, heartbeat_at = ? WHERE id = ?`
 
-func (k *Keeper) end(ctx context.Context, c *Claim, what string, fn func(*store.Tx) error) error {
+// end carries out what ends a claim with an outcome, and the attempt with it.
+func (k *Keeper) end(ctx context.Context, c *Claim, what string, fn func(*store.Tx) (store.AttemptEnd, error)) error {
 	err := k.write(ctx, func(tx *store.Tx) error {
-		if err := fn(tx); err != nil {
+		end, err := fn(tx)
+		if err != nil {
 			return err
 		}
-		_, err := tx.Exec(countTarget, tx.Now, c.Worker.RunID)
+		if err := c.close(tx, end); err != nil {
+			return err
+		}
+		_, err = tx.Exec(countTarget, tx.Now, c.Worker.RunID)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("%s target %d: %w", what, c.TargetID, err)
 	}
+	c.Requests = c.Requests[:0]
 	return nil
 }
 
-// Backoff returns how long a target rests after its n-th failure in a row:
-// 2 h, doubled each time, at most 32 h (health rules, section 3, levels 1–5).
-func Backoff(n int) time.Duration {
-	level := min(max(n, 1), 5)
-	return 2 * time.Hour << (level - 1)
+// close completes the attempt's row, with the requests that wait for it.
+func (c *Claim) close(tx *store.Tx, end store.AttemptEnd) error {
+	if err := store.SaveRequests(tx, c.Requests); err != nil {
+		return err
+	}
+	return store.EndAttempt(tx, c.key(), &c.Attempt, end)
+}
+
+// Record writes requests that belong to no claim, or to one that was lost.
+func (k *Keeper) Record(ctx context.Context, requests []store.Request) error {
+	if len(requests) == 0 {
+		return nil
+	}
+	return k.write(ctx, func(tx *store.Tx) error { return store.SaveRequests(tx, requests) })
 }
 
 // clip bounds an error text without cutting a character in half.
@@ -98,3 +155,7 @@ func clip(s string) string {
 	}
 	return s[:cut]
 }
+
+// far is beyond every backoff: one that ends later is the mark of a clock that was
+// set back since, and over.
+const far = 33 * time.Hour

@@ -63,6 +63,7 @@ type Claim struct {
 	Token       int64
 	Worker      Worker
 	SourceID    int64
+	CategoryID  int64
 	Place       yp.Place
 	Priority    int
 	MaxPages    int    // 0 = all
@@ -71,7 +72,16 @@ type Claim struct {
 	LastListing string // id of the last listing committed
 	StartedAt   string // when the current crawl of the target began
 	Accepted    int    // listings accepted so far by this crawl
+	MaxRetries  int    // of one page within an attempt
+
+	// Attempt adds up what this claim did; the worker notes its steps and requests
+	// here, and the next write on the claim that succeeds takes them along: they
+	// cost no transaction of their own.
+	Attempt  store.Attempt
+	Requests []store.Request
 }
+
+func (c *Claim) key() store.AttemptKey { return store.AttemptKey{TargetID: c.TargetID, Token: c.Token} }
 
 // fence is the condition under which a claim may still write; its four
 // arguments are those of (*Claim).fenced.

@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"ypcrawl/store"
 	"ypcrawl/yp"
@@ -26,9 +25,6 @@ type Committed struct {
 	Done bool // the target is DONE: the page was the last, or repeated earlier ones
 }
 
-// RecrawlAfter is when a completed target is due again (health rules, section 3).
-const RecrawlAfter = 10080 * time.Minute
-
 const (
 	pageSet = `
 	UPDATE targets SET page_current = ?, next_page_url = ?, last_listing_id = ifnull(?, last_listing_id),
@@ -38,10 +34,16 @@ const (
 	completePage = pageSet + doneSet + fence + ` AND page_current = ? - 1`
 
 	unclaim = `claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, `
-	doneSet = unclaim + `status = 'DONE', finished_at = ?, last_success_at = ?, next_crawl_at = ?,
-		consecutive_failures = 0, backoff_until = NULL, last_error_code = ?, last_error = ?, total_successes = total_successes + 1`
+	// The next crawl is due after the target's own frequency; 0 = never by itself.
+	doneSet = unclaim + `status = 'DONE', finished_at = ?, last_success_at = ?,
+		next_crawl_at = iif(crawl_frequency_minutes > 0, strftime('%Y-%m-%dT%H:%M:%fZ', ?, '+' || crawl_frequency_minutes || ' minutes'), NULL),
+		consecutive_failures = 0, backoff_level = 0, backoff_until = NULL, auto_disabled = 0,
+		crawl_status = iif(crawl_status = 'paused', 'paused', 'active'),
+		last_error_code = ?, last_error = ?, total_successes = total_successes + 1`
 
-	countRun = `UPDATE runs SET pages = pages + 1, listings_new = listings_new + ?, targets = targets + ?, heartbeat_at = ? WHERE id = ?`
+	countRun    = `UPDATE runs SET pages = pages + 1, listings_new = listings_new + ?, targets = targets + ?, heartbeat_at = ? WHERE id = ?`
+	countWorker = `UPDATE workers SET pages = pages + 1, listings = listings + ?, heartbeat_at = ? WHERE run_id = ? AND worker_id = ?`
+	fareWell    = `UPDATE sources SET consecutive_failures = 0 WHERE id = ? AND consecutive_failures > 0`
 )
 
 // CommitPage is the checkpoint: listings, companies, counters and the target's
@@ -51,6 +53,7 @@ const (
 // past the end.
 func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p Page) (Committed, error) {
 	var out Committed
+	var attempt store.Attempt
 	at := store.PageOf{SourceID: c.SourceID, TargetID: c.TargetID, State: c.Place.State, Page: p.Number}
 	err := k.write(ctx, func(tx *store.Tx) (err error) {
 		if out.Saved, err = store.SaveListings(tx, at, c.StartedAt, p.Listings); err != nil {
@@ -61,12 +64,20 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p Page) (Committed, e
 		if err := c.savePage(tx, p, out); err != nil {
 			return err
 		}
-		_, err = tx.Exec(countRun, out.New, out.Done, tx.Now, c.Worker.RunID)
-		return err
+		if _, err := tx.Exec(countRun, out.New, out.Done, tx.Now, c.Worker.RunID); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(countWorker, out.Kept(), tx.Now, c.Worker.RunID, c.Worker.ID); err != nil {
+			return err
+		}
+		attempt = c.counted(tx, p, out)
+		return c.account(tx, &attempt, out)
 	})
 	if err != nil {
 		return Committed{}, fmt.Errorf("commit page %d of target %d: %w", p.Number, c.TargetID, err)
 	}
+	c.Requests = c.Requests[:0]
+	c.Attempt = attempt
 	c.PageCurrent, c.NextPageURL = p.Number, p.NextURL
 	if n := len(p.Listings); n > 0 {
 		c.LastListing = p.Listings[n-1].ID
@@ -75,6 +86,30 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p Page) (Committed, e
 		c.Accepted += out.Kept()
 	}
 	return out, nil
+}
+
+// account writes the requests that brought the page and, when it was the last,
+// how the attempt ended.
+func (c *Claim) account(tx *store.Tx, a *store.Attempt, out Committed) error {
+	if err := store.SaveRequests(tx, c.Requests); err != nil || !out.Done {
+		return err
+	}
+	if _, err := tx.Exec(fareWell, c.SourceID); err != nil {
+		return err
+	}
+	return store.EndAttempt(tx, c.key(), a, store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess})
+}
+
+// counted is the attempt with the page added. It returns a copy: a transaction
+// that fails must leave the claim as it was.
+func (c *Claim) counted(tx *store.Tx, p Page, out Committed) store.Attempt {
+	a := c.Attempt
+	a.Pages++
+	a.Listings += p.Raw
+	a.Upserted += out.Kept()
+	a.Changed += out.New + out.Changed
+	a.Trace.Add(tx.At, "committed", p.Number, fmt.Sprintf("%d listings, %d new, %d changed", out.Kept(), out.New, out.Changed))
+	return a
 }
 
 // echoes reports whether the listings kept of a page speak for the whole page:
@@ -111,5 +146,5 @@ func (c *Claim) savePage(tx *store.Tx, p Page, out Committed) error {
 }
 
 func doneArgs(tx *store.Tx, code yp.ErrorCode, reason string) []any {
-	return []any{tx.Now, tx.Now, yp.FormatTime(tx.At.Add(RecrawlAfter)), null(string(code)), null(reason)}
+	return []any{tx.Now, tx.Now, tx.Now, null(string(code)), null(reason)}
 }

@@ -66,7 +66,7 @@ const (
 
 	// More pages than before: what is done stays done, and the crawl goes on behind it.
 	deepenDone = `
-	UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL, max_pages = ?4
+	UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL, gap_until = NULL, max_pages = ?4
 	WHERE id IN ` + planned + ` AND status = 'DONE' AND next_page_url IS NOT NULL AND (?4 = 0 OR page_current < ?4)`
 	setPages = `UPDATE targets SET max_pages = ?4 WHERE id IN ` + planned + ` AND max_pages <> ?4`
 	planned  = `(

@@ -216,7 +216,7 @@ func TestScopes(t *testing.T) {
 	b := setup(t, 3, "CA", "TX") // 12 targets, of 6 cities
 	ctx := t.Context()
 	for range 3 {
-		if err := b.Fail(ctx, b.claim(t, 0), yp.CodeTimeout, "slow"); err != nil {
+		if _, err := b.Fail(ctx, b.claim(t, 0), yp.CodeTimeout, "slow"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -241,73 +241,6 @@ func TestScopes(t *testing.T) {
 		if err != nil || got.Targets != c.want || got.Planned+got.Failed != c.want {
 			t.Errorf("%s: %+v (%v), want %d targets", c.name, got, err, c.want)
 		}
-	}
-}
-
-func TestReady(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 1, "CA")
-	ctx := t.Context()
-	if ready, _, err := b.Ready(ctx, b.scope); err != nil || !ready {
-		t.Errorf("planned: %v (%v)", ready, err)
-	}
-	first := clock.now()
-	if err := b.Fail(ctx, b.claim(t, 0), yp.CodeTimeout, "slow"); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Park(ctx, b.claim(t, 0), yp.CodeBlockedProxy, "no"); err != nil {
-		t.Fatal(err)
-	}
-	ready, next, err := b.Ready(ctx, b.scope)
-	if err != nil || ready || !next.Equal(first.Add(checkpoint.Backoff(1))) {
-		t.Errorf("one failed: %v, next %s (%v), want its backoff", ready, next, err)
-	}
-	other := b.scope
-	other.States = []string{"TX"}
-	if ready, next, err := b.Ready(ctx, other); err != nil || ready || !next.IsZero() {
-		t.Errorf("elsewhere: %v, %s (%v), want nothing", ready, next, err)
-	}
-	clock.move(checkpoint.Backoff(1))
-	if n, err := b.Wake(ctx, b.scope); err != nil || n != 1 {
-		t.Errorf("woke %d (%v), want 1", n, err)
-	}
-}
-
-func TestResetFilters(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 3, "CA")
-	ctx := t.Context()
-	for i, code := range []yp.ErrorCode{yp.CodeTimeout, yp.CodeBlockedProxy, yp.CodeTimeout} {
-		if err := b.Fail(ctx, b.claim(t, i), code, "x"); err != nil {
-			t.Fatal(err)
-		}
-		clock.move(checkpoint.Backoff(1) / 2)
-	}
-	execute(t, b.DB(), `UPDATE targets SET total_attempts = 9 WHERE id = 1`)
-	for _, c := range []struct {
-		name  string
-		reset checkpoint.Reset
-		want  int
-	}{
-		{"all failed", checkpoint.Reset{}, 3},
-		{"parked", checkpoint.Reset{Statuses: []yp.Status{yp.Parked}}, 0},
-		{"by code", checkpoint.Reset{Error: yp.CodeTimeout}, 2},
-		{"few attempts", checkpoint.Reset{MaxAttempts: 8}, 2},
-		{"old", checkpoint.Reset{OlderThan: checkpoint.Backoff(1)}, 1},
-		{"older", checkpoint.Reset{OlderThan: 4 * checkpoint.Backoff(1)}, 0},
-		{"in a city", checkpoint.Reset{Scope: checkpoint.Scope{CityIDs: []int64{1}}}, 2},
-	} {
-		if n, err := b.CountReset(ctx, c.reset); err != nil || n != c.want {
-			t.Errorf("%s: %d (%v), want %d", c.name, n, err, c.want)
-		}
-	}
-	for _, s := range []yp.Status{yp.Done, yp.InProgress, yp.Planned} {
-		if _, err := b.ResetTargets(ctx, checkpoint.Reset{Statuses: []yp.Status{s}}); err == nil {
-			t.Errorf("%s was reset", s)
-		}
-	}
-	if n, err := b.ResetTargets(ctx, checkpoint.Reset{Error: yp.CodeTimeout}); err != nil || n != 2 {
-		t.Errorf("reset %d (%v), want 2", n, err)
 	}
 }
 

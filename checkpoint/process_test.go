@@ -87,7 +87,7 @@ func TestRecoverDead(t *testing.T) {
 	if rec, err := b.RecoverDead(ctx, checkpoint.Scope{}); err != nil || rec != (checkpoint.Recovered{}) {
 		t.Errorf("again, after a sweep: %+v (%v), want nothing", rec, err)
 	}
-	if err := b.Release(ctx, mine); err != nil {
+	if err := b.Release(ctx, mine, "stop"); err != nil {
 		t.Errorf("a claim of the living: %v", err)
 	}
 }
@@ -144,10 +144,10 @@ func TestFinishReleases(t *testing.T) {
 	if err := b.run.Finish(t.Context(), checkpoint.OutcomeInterrupted, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Release(t.Context(), c); !errors.Is(err, checkpoint.ErrClaimLost) {
+	if err := b.Release(t.Context(), c, "stop"); !errors.Is(err, checkpoint.ErrClaimLost) {
 		t.Errorf("a claim after its run: %v, want ErrClaimLost", err)
 	}
-	if err := b.Release(t.Context(), kept); err != nil {
+	if err := b.Release(t.Context(), kept, "stop"); err != nil {
 		t.Errorf("another run's claim: %v", err)
 	}
 	if err := other.Finish(t.Context(), checkpoint.OutcomeDone, 0); err != nil {
@@ -170,7 +170,7 @@ func TestHeartbeatKeepsFresh(t *testing.T) {
 	total := 0
 	for range 200 {
 		clock.move(30 * time.Second)
-		if _, err := b.run.Heartbeat(t.Context(), 0); err != nil {
+		if _, err := b.run.Heartbeat(t.Context(), 0, 0); err != nil {
 			t.Fatal(err)
 		}
 		rec, err := b.RecoverStale(t.Context(), checkpoint.Scope{}, time.Hour)
@@ -179,10 +179,10 @@ func TestHeartbeatKeepsFresh(t *testing.T) {
 		}
 		total += rec.Total()
 	}
-	if err := b.Release(t.Context(), stale); total != 1 || !errors.Is(err, checkpoint.ErrClaimLost) {
+	if err := b.Release(t.Context(), stale, "stop"); total != 1 || !errors.Is(err, checkpoint.ErrClaimLost) {
 		t.Errorf("%d recovered in 100 minutes and the silent claim says %v, want 1 and ErrClaimLost", total, err)
 	}
-	if err := b.Release(t.Context(), fresh); err != nil {
+	if err := b.Release(t.Context(), fresh, "stop"); err != nil {
 		t.Errorf("the claim that beat: %v", err)
 	}
 	t.Run("NULL is stale", func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestHeartbeatKeepsFresh(t *testing.T) {
 		if rec, err := b.RecoverStale(t.Context(), checkpoint.Scope{}, time.Hour); err != nil || rec.Planned != 1 {
 			t.Errorf("%+v (%v), want the one", rec, err)
 		}
-		if err := b.Fail(t.Context(), c, yp.CodeTimeout, ""); !errors.Is(err, checkpoint.ErrClaimLost) {
+		if _, err := b.Fail(t.Context(), c, yp.CodeTimeout, ""); !errors.Is(err, checkpoint.ErrClaimLost) {
 			t.Errorf("got %v, want ErrClaimLost", err)
 		}
 	})

@@ -80,10 +80,16 @@ const (
 	FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id JOIN runs r ON r.id = t.run_id
 	WHERE t.status = 'IN_PROGRESS' AND (?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
 	ORDER BY r.id, length(t.claimed_by), t.claimed_by`
+	// WAITING is what people are told of a target that is PLANNED again after a first
+	// failure and waits for its short backoff.
 	troubles = `
-	SELECT ifnull(t.last_error_code, 'none'), t.status, count(*), ifnull(max(t.last_error), '') FROM targets t
-	WHERE t.status IN ('FAILED', 'STUCK', 'PARKED') AND (?1 = 0 OR t.source_id = ?1)
-		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+	SELECT ifnull(code, 'none'), status, count(*), ifnull(max(error), '') FROM (
+		SELECT t.last_error_code AS code, t.status, t.last_error AS error FROM targets t
+		WHERE t.status IN ('FAILED', 'STUCK', 'PARKED') AND (?1 = 0 OR t.source_id = ?1)
+			AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+		UNION ALL SELECT t.last_error_code, 'WAITING', t.last_error FROM targets t
+		WHERE t.backoff_until IS NOT NULL AND t.status = 'PLANNED' AND (?1 = 0 OR t.source_id = ?1)
+			AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2))))
 	GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`
 	liveRuns = `
 	SELECT r.uuid, r.host, r.started_at, r.heartbeat_at, r.pages, r.targets FROM runs r

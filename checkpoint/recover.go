@@ -23,7 +23,7 @@ func (r Recovered) Total() int { return r.Planned + r.Stuck }
 var (
 	giveUp     = strconv.Itoa(yp.MaxRecoveries)
 	recoverSet = `
-	UPDATE targets AS t SET ` + unclaim + `recoveries = recoveries + 1,
+	UPDATE targets AS t SET ` + unclaim + `recoveries = recoveries + 1, gap_until = NULL,
 		finished_at = iif(recoveries + 1 >= ` + giveUp + `, ?6, NULL),
 		status = iif(recoveries + 1 >= ` + giveUp + `, 'STUCK', 'PLANNED')
 	WHERE t.status = 'IN_PROGRESS' AND ` + where
@@ -51,7 +51,10 @@ func (k *Keeper) RecoverDead(ctx context.Context, scope Scope) (Recovered, error
 	}
 	out.Dead = len(dead)
 	err = k.write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(closeRuns, tx.Now, jsonInts(dead))
+		if _, err := tx.Exec(closeRuns, tx.Now, jsonInts(dead)); err != nil {
+			return err
+		}
+		_, err := tx.Exec(dismissDead, jsonInts(dead))
 		return err
 	})
 	return out, err
@@ -69,27 +72,33 @@ func (k *Keeper) RecoverStale(ctx context.Context, scope Scope, timeout time.Dur
 }
 
 func (k *Keeper) recover(ctx context.Context, query string, scope Scope, more ...any) (out Recovered, err error) {
-	err = k.write(ctx, func(tx *store.Tx) error {
-		out = Recovered{}
-		rows, err := tx.Query(query, scope.args(append([]any{tx.Now}, more...)...)...)
-		if err != nil {
+	err = k.write(ctx, func(tx *store.Tx) (err error) {
+		if out, err = takeBack(tx, query, scope.args(append([]any{tx.Now}, more...)...)); err != nil || out.Total() == 0 {
 			return err
 		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
-			var status yp.Status
-			if err := rows.Scan(&status); err != nil {
-				return err
-			}
-			if status == yp.Stuck {
-				out.Stuck++
-			} else {
-				out.Planned++
-			}
-		}
-		return rows.Err()
+		return store.CloseAttempts(tx)
 	})
 	return out, err
+}
+
+func takeBack(tx *store.Tx, query string, args []any) (out Recovered, err error) {
+	rows, err := tx.Query(query, args...)
+	if err != nil {
+		return out, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var status yp.Status
+		if err := rows.Scan(&status); err != nil {
+			return out, err
+		}
+		if status == yp.Stuck {
+			out.Stuck++
+		} else {
+			out.Planned++
+		}
+	}
+	return out, rows.Err()
 }
 
 // elsewhere is how long a run of a machine with another name must be silent, its

@@ -128,24 +128,46 @@ func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 	case wal.PageComplete:
 		return r.page(tx, e, source, target)
 	case wal.TargetComplete:
-		_, err = tx.Exec(replayDone, tx.Now, tx.Now, yp.FormatTime(tx.At.Add(RecrawlAfter)), null(string(e.ErrorCode)), null(e.Error), target)
+		_, err = tx.Exec(replayDone, tx.Now, tx.Now, tx.Now, null(string(e.ErrorCode)), null(e.Error), target, tx.Now)
 	case wal.TargetError:
-		if e.Status == yp.Parked {
-			_, err = tx.Exec(replayParked, tx.Now, string(e.ErrorCode), clip(e.Error), target)
-		} else {
-			return r.fail(tx, e, target)
-		}
+		return r.fail(tx, e, target)
 	}
 	return err
 }
 
+// fail applies what the log says became of a target: it waits (PLANNED), rests
+// (FAILED), or is parked.
 func (r *replayer) fail(tx *store.Tx, e *wal.Event, target int64) error {
-	var n int
-	if err := tx.Get(`SELECT consecutive_failures FROM targets WHERE id = ?`, []any{target}, &n); err != nil {
+	var n, level int
+	if err := tx.Get(`SELECT consecutive_failures, backoff_level FROM targets WHERE id = ?`, []any{target}, &n, &level); err != nil {
 		return err
 	}
-	_, err := tx.Exec(replayFailed, tx.Now, string(e.ErrorCode), clip(e.Error), yp.FormatTime(tx.At.Add(Backoff(n+1))), target)
+	status, set := setback(e, n, level)
+	var until any
+	if set.Wait > 0 {
+		until = yp.FormatTime(tx.At.Add(set.Wait))
+	}
+	_, err := tx.Exec(replayFailed, string(status), tx.Now, string(e.ErrorCode), clip(e.Error), until, set.Level, string(set.Health),
+		status == yp.Parked && set.Level > keepLevel, target, tx.Now, tx.Now)
 	return err
+}
+
+// setback is what a logged failure made of a target that had failed n times in a
+// row before. The log alone says which of the three it was: programs before this
+// one took every failure for FAILED.
+func setback(e *wal.Event, n, level int) (yp.Status, yp.Setback) {
+	switch e.Status {
+	case yp.Parked:
+		set := yp.Setback{Event: yp.EventPark, Health: yp.Dead, Level: keepLevel}
+		if level == yp.MaxBackoffLevel && e.ErrorCode != yp.CodeNoListings { // not for a permanent cause
+			set.Level = level
+		}
+		return yp.Parked, set
+	case yp.Planned:
+		return yp.Planned, yp.Fail(min(n+1, 2), 0, 0)
+	}
+	level = min(level+1, yp.MaxBackoffLevel)
+	return yp.Failed, yp.Setback{Event: yp.EventFail, Health: yp.Degraded, Level: level, Wait: yp.Backoff(level)}
 }
 
 const (
@@ -159,17 +181,22 @@ const (
 
 	// Only a target that nobody holds is moved: a replay never disturbs a crawl. How
 	// a target failed is taken from logs only where no run of this database has
-	// tried it: what an operator reset since must not fail again.
+	// tried it: what an operator reset since must not fail again. What stands there of
+	// a later time, or of a later crawl, is not undone when a log is read again.
 	idle         = ` WHERE id = ? AND status <> 'IN_PROGRESS'`
 	untried      = idle + ` AND status = 'PLANNED' AND total_attempts = 0`
-	replayDone   = `UPDATE targets SET ` + doneSet + idle + ` AND status <> 'DONE'`
-	replayFailed = `UPDATE targets SET status = 'FAILED', finished_at = ?, last_error_code = ?, last_error = ?,
-		consecutive_failures = consecutive_failures + 1, backoff_until = ?` + untried
-	replayParked = `UPDATE targets SET status = 'PARKED', finished_at = ?, last_error_code = ?, last_error = ?,
-		consecutive_failures = consecutive_failures + 1` + untried
-	replayRetry = `UPDATE targets SET status = 'PLANNED', backoff_until = NULL
-		WHERE id = ? AND status IN ('FAILED', 'PARKED') AND total_attempts = 0 AND finished_at < ?`
-	replayAnew  = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL, ` + anew + idle + ` AND page_current > 0`
+	thisCrawl    = ` AND ifnull(crawl_started_at, '') <= ?`
+	replayDone   = `UPDATE targets SET ` + doneSet + idle + ` AND status <> 'DONE'` + thisCrawl
+	replayFailed = `UPDATE targets SET status = ?, finished_at = ?, last_error_code = ?, last_error = ?,
+		consecutive_failures = consecutive_failures + 1, backoff_until = ?, backoff_level = ?,
+		crawl_status = iif(crawl_status = 'paused', 'paused', ?), auto_disabled = ?` + untried + thisCrawl + ` AND ifnull(finished_at, '') < ?`
+	// A dead letter that is crawled again was taken back by an operator.
+	replayRetry = `UPDATE targets SET status = 'PLANNED', backoff_until = NULL, auto_disabled = 0,
+		consecutive_failures = iif(status = 'PARKED', 0, consecutive_failures), backoff_level = iif(status = 'PARKED', 0, backoff_level),
+		crawl_status = iif(crawl_status = 'failed', 'active', crawl_status)
+		WHERE id = ? AND (status IN ('FAILED', 'PARKED') OR backoff_until IS NOT NULL) AND total_attempts = 0 AND finished_at < ?`
+	replayAnew = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL, backoff_until = NULL, auto_disabled = 0,
+		crawl_status = iif(crawl_status = 'failed', 'active', crawl_status), ` + anew + idle + ` AND page_current > 0`
 	replayStart = `UPDATE targets SET crawl_started_at = ifnull(crawl_started_at, ?)` + idle
 	replayPage  = `
 	UPDATE targets SET page_current = ?, next_page_url = ?, last_listing_id = ifnull(?, last_listing_id),
@@ -250,28 +277,30 @@ func (r *replayer) page(tx *store.Tx, e *wal.Event, source, target int64) error 
 }
 
 // begin tells whether the page is stored already (by the crawl that logged it, or
-// by an earlier replay) and when its crawl began. A first page later than all
-// that is stored begins a new crawl.
+// by an earlier replay), or is of a crawl before the one that is, and when its
+// crawl began. A first page later than all that is stored begins a new crawl.
 func (r *replayer) begin(tx *store.Tx, p *wal.Page, target int64) (started string, known bool, err error) {
 	var current int
 	var last string
 	if err := tx.Get(replayState, []any{target}, &current, &started, &last); err != nil {
 		return "", false, err
 	}
-	if p.Number <= current && tx.Now <= last {
+	if p.Number <= current && tx.Now <= last || tx.Now < started {
 		return started, true, nil
 	}
 	if p.Number == 1 && current > 0 {
 		if _, err := tx.Exec(replayAnew, target); err != nil {
 			return "", false, err
 		}
-		started = ""
+		started, current = "", 0
 	}
-	if started == "" {
+	if started != "" {
+		return started, false, nil
+	}
+	if p.Number == current+1 { // a page that comes before its time begins nothing
 		_, err = tx.Exec(replayStart, tx.Now, target)
-		started = tx.Now
 	}
-	return started, false, err
+	return tx.Now, false, err
 }
 
 func (r *replayer) advance(tx *store.Tx, p *wal.Page, saved store.Saved, target int64) error {
@@ -287,6 +316,6 @@ func (r *replayer) advance(tx *store.Tx, p *wal.Page, saved store.Saved, target 
 	if err != nil || !p.Last && !saved.Repeated {
 		return err
 	}
-	_, err = tx.Exec(replayDone, tx.Now, tx.Now, yp.FormatTime(tx.At.Add(RecrawlAfter)), nil, nil, target)
+	_, err = tx.Exec(replayDone, tx.Now, tx.Now, tx.Now, nil, nil, target, tx.Now)
 	return err
 }

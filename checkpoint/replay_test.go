@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store/storetest"
@@ -56,6 +58,30 @@ func (g *logged) take(t *testing.T, n int) *checkpoint.Claim {
 	return c
 }
 
+// fail ends the claim, logs what became of its target, and waits until it may be
+// claimed again, but for one that rests for hours.
+func (g *logged) fail(t *testing.T, c *checkpoint.Claim) yp.Setback {
+	t.Helper()
+	set, err := g.Fail(t.Context(), c, yp.CodeTimeout, "slow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, _ := yp.InProgress.Next(set.Event)
+	g.log(wal.TargetError, c, nil, yp.CodeTimeout, status)
+	if set.Event == yp.EventBackOff {
+		g.clock.move(set.Wait)
+		g.wake(t)
+	}
+	return set
+}
+
+func (g *logged) wake(t *testing.T) {
+	t.Helper()
+	if _, err := g.Wake(t.Context(), g.scope); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // crawl is a small crawl with all that happens to one.
 func crawl(t *testing.T) *logged {
 	t.Helper()
@@ -72,13 +98,14 @@ func crawl(t *testing.T) *logged {
 	g.page(t, a, false, 1, 2, 3)
 	g.page(t, z, false, 3, 4)
 	g.page(t, a, false, 4, 5, 6)
-	must(g.Release(ctx, a)) // a stop; another worker goes on
+	must(g.Release(ctx, a, "stop")) // a stop; another worker goes on
 	g.log(wal.Stop, a, nil, "", yp.Planned)
 	a = g.take(t, 2)
 	g.page(t, a, true, 7, 8, 9)
 	g.log(wal.TargetComplete, a, nil, "", yp.Done)
-	must(g.Fail(ctx, z, yp.CodeTimeout, "slow"))
-	g.log(wal.TargetError, z, nil, yp.CodeTimeout, yp.Failed)
+	g.fail(t, z)
+	g.fail(t, g.take(t, 1))
+	g.fail(t, g.take(t, 1)) // three in a row
 	e := g.take(t, 0)
 	must(g.Complete(ctx, e, yp.CodeNoListings, "none"))
 	g.log(wal.TargetComplete, e, nil, yp.CodeNoListings, yp.Done)
@@ -87,10 +114,10 @@ func crawl(t *testing.T) *logged {
 	g.log(wal.TargetError, p, nil, yp.CodeBlockedProxy, yp.Parked)
 	r := g.take(t, 3) // logged, killed before its commit, and read again
 	g.log(wal.PageComplete, r, &wal.Page{Number: 1, NextURL: "/x", Raw: 2, Accepted: 1, Listings: []yp.Listing{{ID: "l10", Name: "N10", Phone: "10"}}}, "", yp.InProgress)
-	must(g.Release(ctx, r))
+	must(g.Release(ctx, r, "stop"))
 	r = g.take(t, 4)
 	g.page(t, r, false, 10)
-	must(g.Release(ctx, r))
+	must(g.Release(ctx, r, "stop"))
 	return g
 }
 
@@ -123,8 +150,10 @@ func (g *logged) replay(t *testing.T, k *checkpoint.Keeper, events []*wal.Event)
 const (
 	foundRows = `SELECT source_id, listing_id, name, phone, website, found_state, (SELECT name || ifnull(website, '') || lead_listing FROM companies c WHERE c.id = company_id),
 		(SELECT group_concat(k.listing_id) FROM (SELECT listing_id FROM listings o WHERE o.company_id = l.company_id ORDER BY 1) k) FROM listings l ORDER BY 1, 2`
-	targetRows = `SELECT c.slug, k.slug, status, page_current, next_page_url, last_listing_id, raw_count, accepted_count, bad_count, last_error_code, total_successes
-		FROM targets t JOIN cities c ON c.id = city_id JOIN categories k ON k.id = category_id WHERE status <> 'PLANNED' OR page_current > 0 ORDER BY 1, 2`
+	targetRows = `SELECT c.slug, k.slug, status, page_current, next_page_url, last_listing_id, raw_count, accepted_count, bad_count, last_error_code, total_successes,
+		consecutive_failures, backoff_level, crawl_status, auto_disabled, backoff_until IS NOT NULL
+		FROM targets t JOIN cities c ON c.id = city_id JOIN categories k ON k.id = category_id
+		WHERE status <> 'PLANNED' OR page_current > 0 OR consecutive_failures > 0 ORDER BY 1, 2`
 )
 
 func same(t *testing.T, what string, got, want []string) {
@@ -242,14 +271,12 @@ func TestReplayDamaged(t *testing.T) {
 func TestReplayRecrawl(t *testing.T) {
 	t.Parallel()
 	g := crawl(t)
-	g.clock.move(checkpoint.RecrawlAfter + 1e9)
-	if _, err := g.Wake(t.Context(), g.scope); err != nil {
-		t.Fatal(err)
-	}
+	g.clock.move(yp.RecrawlAfter + 1e9)
+	g.wake(t)
 	g.scope.CityIDs, g.scope.CategoryIDs = []int64{1}, g.cats[:1]
 	c := g.take(t, 0)
 	g.page(t, c, false, 21, 22)
-	if err := g.Release(t.Context(), c); err != nil {
+	if err := g.Release(t.Context(), c, "stop"); err != nil {
 		t.Fatal(err)
 	}
 	k := checkpoint.New(storetest.Open(t))
@@ -258,4 +285,130 @@ func TestReplayRecrawl(t *testing.T) {
 		WHERE c.slug = ? AND k.slug = ?`
 	same(t, "target", table(t, k.DB(), mine, c.Place.CitySlug, c.Place.CategorySlug), table(t, g.DB(), mine, c.Place.CitySlug, c.Place.CategorySlug))
 	same(t, "listings", table(t, k.DB(), foundRows), table(t, g.DB(), foundRows))
+}
+
+// TestReplayHealth: a target that fails down to the dead letter is the same in a
+// database made from its log, at every step; the log knows no jitter.
+func TestReplayHealth(t *testing.T) {
+	t.Parallel()
+	const rows = `SELECT status, crawl_status, consecutive_failures, backoff_level, auto_disabled, last_error_code, finished_at, backoff_until FROM targets WHERE consecutive_failures > 0`
+	b, clock := setupClock(t, 1, "CA")
+	b.scope.CategoryIDs = b.cats[:1]
+	g := &logged{bundle: b, clock: clock}
+	compare := func(n int, least yp.Setback) {
+		t.Helper()
+		k := checkpoint.New(storetest.Open(t))
+		for range 2 { // and a second time changes nothing
+			g.replay(t, k, g.events)
+			original, replayed := table(t, g.DB(), rows)[0], table(t, k.DB(), rows)[0]
+			failed := g.events[len(g.events)-1].Timestamp
+			until := ""
+			if least.Wait > 0 {
+				until = yp.FormatTime(failed.Add(least.Wait))
+			}
+			want := strings.Split(original, "|")
+			want[6], want[7] = yp.FormatTime(failed), until
+			if replayed != strings.Join(want, "|") {
+				t.Errorf("after %d failures the log makes it\n%s\nwant\n%s", n, replayed, strings.Join(want, "|"))
+			}
+			recount(t, k.DB())
+		}
+	}
+	for n := 1; n <= 8; n++ {
+		set := g.fail(t, g.take(t, 0))
+		compare(n, yp.Fail(n, max(0, n-3), 0))
+		if set.Event == yp.EventFail {
+			clock.move(set.Wait)
+			g.wake(t)
+		}
+	}
+	same(t, "the original", table(t, g.DB(), `SELECT status, auto_disabled FROM targets WHERE id = 1`), []string{"PARKED|1"})
+	t.Run("an operator takes it back, and it ends well", func(t *testing.T) {
+		if n, err := g.ResetTargets(bg, checkpoint.Reset{Statuses: []yp.Status{yp.Parked}}); err != nil || n != 1 {
+			t.Fatal(n, err)
+		}
+		g.fail(t, g.take(t, 0))
+		compare(9, yp.Fail(1, 0, 0))
+		g.page(t, g.take(t, 0), true, 1, 2, 3)
+		k := checkpoint.New(storetest.Open(t))
+		g.replay(t, k, g.events)
+		const done = `SELECT status, crawl_status, consecutive_failures, backoff_level, backoff_until, auto_disabled FROM targets WHERE page_current > 0`
+		same(t, "target", table(t, k.DB(), done), table(t, g.DB(), done))
+	})
+}
+
+// TestReplayOfOlderLogs: programs before this one took every failure for FAILED.
+func TestReplayOfOlderLogs(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 1, "CA")
+	g := &logged{bundle: b, clock: clock}
+	c := g.take(t, 0)
+	for range 7 {
+		g.log(wal.TargetError, c, nil, yp.CodeTimeout, yp.Failed)
+		clock.move(time.Hour)
+		g.log(wal.TargetStart, c, nil, "", yp.InProgress)
+	}
+	k := checkpoint.New(storetest.Open(t))
+	for i, want := range []string{"FAILED|degraded|1|1|2", "FAILED|degraded|2|2|4", "FAILED|degraded|3|3|8", "FAILED|degraded|4|4|16", "FAILED|degraded|5|5|32", "FAILED|degraded|6|5|32", "FAILED|degraded|7|5|32"} {
+		g.replay(t, k, g.events[:2*i+2])
+		same(t, "target", table(t, k.DB(), `SELECT status, crawl_status, consecutive_failures, backoff_level, cast(round((julianday(backoff_until) - julianday(finished_at)) * 24) AS INTEGER) FROM targets`), []string{want})
+	}
+	g.log(wal.TargetError, c, nil, yp.CodeNoListings, yp.Parked) // a permanent cause, whatever the level
+	g.replay(t, k, g.events)
+	same(t, "target", table(t, k.DB(), `SELECT status, crawl_status, backoff_level, auto_disabled, backoff_until FROM targets`), []string{"PARKED|failed|0|0|"})
+}
+
+// TestReplayAgainLater: reading an old log again undoes nothing of a crawl that began
+// since, neither where the log was read nor where it was written.
+func TestReplayAgainLater(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 1, "CA")
+	b.scope.CategoryIDs = b.cats[:1]
+	g := &logged{bundle: b, clock: clock}
+	g.fail(t, g.take(t, 0))
+	c := g.take(t, 0)
+	g.page(t, c, false, 1, 2)
+	g.page(t, c, true, 3)
+	g.log(wal.TargetComplete, c, nil, "", yp.Done)
+	clock.move(yp.RecrawlAfter)
+	g.wake(t)
+	c = g.take(t, 1)
+	g.page(t, c, false, 21, 22)
+	if err := g.Release(bg, c, "stop"); err != nil {
+		t.Fatal(err)
+	}
+	g.log(wal.Stop, c, nil, "", yp.Planned)
+	k := checkpoint.New(storetest.Open(t))
+	for _, k := range []*checkpoint.Keeper{k, k, g.Keeper} {
+		g.replay(t, k, g.events)
+		same(t, "target", table(t, k.DB(), `SELECT status, page_current, next_page_url, consecutive_failures, backoff_until, last_error_code FROM targets WHERE page_current > 0`),
+			[]string{"PLANNED|1|/page/2|0||"})
+	}
+}
+
+// TestReplayLeavesTheOperator: what an operator set is no business of a log, and a
+// crawl that begins in a log takes a dead letter back.
+func TestReplayLeavesTheOperator(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 1, "CA")
+	b.scope.CategoryIDs = b.cats[:1]
+	g := &logged{bundle: b, clock: clock}
+	g.fail(t, g.take(t, 0))
+	k := checkpoint.New(storetest.Open(t))
+	g.replay(t, k, g.events[:1])
+	execute(t, k.DB(), `UPDATE targets SET crawl_status = 'paused', enabled = 0`)
+	const q = `SELECT status, crawl_status, enabled, page_current FROM targets`
+	g.replay(t, k, g.events)
+	same(t, "failed while paused", table(t, k.DB(), q), []string{"PLANNED|paused|0|0"})
+	c := g.take(t, 0)
+	g.page(t, c, false, 1)
+	g.replay(t, k, g.events)
+	same(t, "crawled while paused", table(t, k.DB(), q), []string{"PLANNED|paused|0|1"})
+	// Parked here by a run of this database; the log tells of a crawl since, from page 1.
+	execute(t, k.DB(), `UPDATE targets SET status = 'PARKED', crawl_status = 'failed', auto_disabled = 1, backoff_level = 5, total_attempts = 8, finished_at = '`+yp.FormatTime(clock.now())+`'`)
+	clock.move(time.Hour)
+	c.PageCurrent = 0
+	g.log(wal.PageComplete, c, &wal.Page{Number: 1, NextURL: "/2", Raw: 1, Accepted: 1, Listings: []yp.Listing{{ID: "l1", Name: "N1"}}}, "", yp.InProgress)
+	g.replay(t, k, g.events)
+	same(t, "taken back", table(t, k.DB(), `SELECT status, crawl_status, auto_disabled, page_current FROM targets`), []string{"PLANNED|active|0|1"})
 }

@@ -30,6 +30,9 @@ const (
 	OutcomeInterrupted Outcome = "interrupted"
 	OutcomeBudget      Outcome = "budget"
 	OutcomeError       Outcome = "error"
+	OutcomeBlocked     Outcome = "blocked"    // the source is closed for now, with work left
+	OutcomeNoProxies   Outcome = "no_proxies" // --proxy-policy require, and none is left
+	OutcomeLayout      Outcome = "layout"     // the layout alarm paused the source
 )
 
 const insertRun = `
@@ -97,7 +100,7 @@ const finishRun = `UPDATE runs SET outcome = ?, finished_at = ?, heartbeat_at = 
 // the run still holds, so that nothing stays in progress behind it.
 func (r *Run) Finish(ctx context.Context, outcome Outcome, requests int64) error {
 	err := r.keeper.write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		if _, err := tx.Exec(releaseRun, r.ID); err != nil {
+		if err := r.handBack(tx); err != nil {
 			return err
 		}
 		_, err := tx.Exec(finishRun, string(outcome), tx.Now, tx.Now, requests, r.ID)
@@ -109,21 +112,40 @@ func (r *Run) Finish(ctx context.Context, outcome Outcome, requests int64) error
 	return errors.Join(err, r.unlock())
 }
 
+// handBack releases what the run holds, closes its attempts and dismisses its workers.
+func (r *Run) handBack(tx *store.Tx) error {
+	n, err := tx.Changed(releaseRun, r.ID)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		if err := store.CloseAttempts(tx); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec(dismissAll, tx.Now, tx.Now, r.ID)
+	return err
+}
+
 const (
-	releaseRun  = `UPDATE targets SET ` + unclaim + `status = 'PLANNED' WHERE status = 'IN_PROGRESS' AND run_id = ?`
+	releaseRun  = `UPDATE targets SET ` + unclaim + `status = 'PLANNED', gap_until = NULL WHERE status = 'IN_PROGRESS' AND run_id = ?`
 	beatTargets = `UPDATE targets SET heartbeat_at = ? WHERE status = 'IN_PROGRESS' AND run_id = ?`
 	beatRun     = `UPDATE runs SET heartbeat_at = ?, requests = ? WHERE id = ?`
 )
 
-// Heartbeat marks every claim of the run as alive and returns how many it holds.
-// Claims that were recovered belong to nobody or to another run and are left alone.
-func (r *Run) Heartbeat(ctx context.Context, requests int64) (held int, err error) {
+// Heartbeat marks every claim and worker of the run as alive and returns how many
+// targets it holds. Claims that were recovered belong to nobody or to another run
+// and are left alone. rss is the memory of the process in bytes, 0 = unknown.
+func (r *Run) Heartbeat(ctx context.Context, requests, rss int64) (held int, err error) {
 	err = r.keeper.write(ctx, func(tx *store.Tx) error {
 		n, err := tx.Changed(beatTargets, tx.Now, r.ID)
 		if err != nil {
 			return err
 		}
 		held = int(n)
+		if _, err := tx.Exec(beatWorkers, tx.Now, rss, r.ID); err != nil {
+			return err
+		}
 		_, err = tx.Exec(beatRun, tx.Now, requests, r.ID)
 		return err
 	})

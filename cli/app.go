@@ -22,6 +22,9 @@ const (
 	ExitUsage       = 2
 	ExitFailures    = 3
 	ExitBudget      = 4
+	ExitBlocked     = 5 // the source is closed for longer than the run waits
+	ExitNoProxies   = 6
+	ExitLayout      = 7
 	ExitLocked      = 11
 	ExitInterrupted = 130
 )
@@ -66,7 +69,8 @@ func (p *Program) app() *cli.App {
 		},
 		Commands: []*cli.Command{
 			p.runCommand(), p.planCommand(), p.progressCommand(), p.recoverCommand(), p.resetCommand(),
-			p.walCommand(), p.sourcesCommand(), p.demoCommand(), versionCommand(), completionCommand(),
+			p.statusCommand(), p.traceCommand(), p.targetsCommand(), p.deadCommand(),
+			p.walCommand(), p.sourcesCommand(), p.proxiesCommand(), p.doctorCommand(), p.demoCommand(), versionCommand(), completionCommand(),
 		},
 	}
 	eachCommand(app.Commands, func(cmd *cli.Command) {
@@ -89,7 +93,8 @@ Look at it:   ypcrawl progress --watch
 Settings come from flags, then YPCRAWL_* variables, then ypcrawl.yaml, then the defaults shown.
 
 Exit codes: 0 all due work done · 1 error · 2 usage · 3 finished, some targets failed or parked ·
-4 a budget is used up, resumable · 11 another run holds the database (--exclusive) · 130 interrupted, resumable`
+4 a budget is used up, resumable · 5 the source is blocked, quarantined, paused or disabled ·
+6 all proxies are gone · 7 layout alarm · 11 another run holds the database (--exclusive) · 130 interrupted, resumable`
 
 const defaultLogs = "logs/yp_wal"
 

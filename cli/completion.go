@@ -9,6 +9,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/fetch"
 	"ypcrawl/yp"
 )
 
@@ -153,6 +155,14 @@ func valuesFor(f flagShape) []string {
 		return lowerNames(yp.Statuses())
 	case "error":
 		return lowerNames(yp.ErrorCodes())
+	case "health":
+		return lowerNames(yp.Healths())
+	case "schedule":
+		return lowerNames(checkpoint.Schedules())
+	case "proxy-policy":
+		return lowerNames(fetch.Policies())
+	case "identity":
+		return []string{"honest", "browser"}
 	case "source":
 		return []string{"demo", "yellowpages"}
 	case "log-level":

@@ -14,19 +14,22 @@ import (
 
 // summary is what `run` ends with.
 type summary struct {
-	Outcome string `json:"outcome"` // done, interrupted, budget, error
+	Outcome string `json:"outcome"` // done, interrupted, budget, blocked, no_proxies, layout, error
 	crawl.Stats
 	Seconds  float64   `json:"seconds"`
 	Scope    selected  `json:"scope"`
 	Database contained `json:"database"`
 	Error    string    `json:"error,omitempty"`
 	Resume   string    `json:"resume,omitempty"` // the command that goes on
+
+	fresh int64 // targets in trouble since this run began
 }
 
 // selected are the targets this run is about, as they stand now.
 type selected struct {
 	Targets    int64   `json:"targets"`
 	Planned    int64   `json:"planned"`
+	Waiting    int64   `json:"waiting"` // of the planned: tried again when a short backoff is over
 	InProgress int64   `json:"in_progress"`
 	Done       int64   `json:"done"`
 	Failed     int64   `json:"failed"`
@@ -75,12 +78,17 @@ func (r *run) look(s *summary) {
 	if now, err := r.keeper.Count(ctx, r.scope); err == nil {
 		s.Scope = selectedOf(now)
 	}
+	if t, err := r.keeper.Trouble(ctx, r.scope, r.began); err == nil {
+		s.Scope.Waiting, s.fresh = t.Waiting, t.Since
+	}
 	if all, err := r.keeper.Progress(ctx, checkpoint.Scope{}); err == nil {
 		s.Database.Listings, s.Database.Companies = all.Overall.Listings, all.Overall.Companies
 	}
 }
 
+// ending maps how the run ended to its exit code, with the next step.
 func (r *run) ending(runErr error, s summary) error {
+	var blocked *crawl.BlockedError
 	switch {
 	case errors.Is(runErr, crawl.ErrInterrupted):
 		r.p.note("Interrupted. Everything committed is kept; go on with:\n  %s", s.Resume)
@@ -88,14 +96,44 @@ func (r *run) ending(runErr error, s summary) error {
 	case errors.Is(runErr, crawl.ErrBudget):
 		r.p.note("Stopped: %v. Go on with:\n  %s", runErr, s.Resume)
 		return &exitError{code: ExitBudget}
+	case errors.As(runErr, &blocked):
+		r.p.note("Stopped: %s. %s", yp.Printable(blocked.Error()), r.opening(blocked))
+		return &exitError{code: ExitBlocked}
+	case errors.Is(runErr, crawl.ErrNoProxies):
+		r.p.note("Stopped: %s. `ypcrawl proxies list` tells why; add others or wait until they are rested, then type the same again.", yp.Printable(runErr.Error()))
+		return &exitError{code: ExitNoProxies}
+	case errors.Is(runErr, crawl.ErrLayout):
+		r.p.note("Stopped: %s.\nThe pages are kept: `ypcrawl sources samples %s`. Mend the definition (--source-file), then: `ypcrawl sources enable %s`.",
+			yp.Printable(runErr.Error()), r.src.Name(), r.src.Name())
+		return &exitError{code: ExitLayout}
 	case runErr != nil:
 		return runErr
+	}
+	return r.remainder(s)
+}
+
+// opening is what opens a source again.
+func (r *run) opening(b *crawl.BlockedError) string {
+	switch {
+	case b.Gate.State == checkpoint.GateDisabled, b.Gate.Until.IsZero():
+		return fmt.Sprintf("When it is in order again: `ypcrawl sources enable %s`.", b.Source)
+	case b.Gate.State == checkpoint.GateQuarantined:
+		return "One page is asked for then, to see whether it answers; `ypcrawl status` shows it. Type the same again then, or stay with --watch."
+	}
+	return "Nothing is lost. Type the same again then, or stay with --watch; `ypcrawl status` shows what holds it."
+}
+
+// remainder tells of what a run that came to its end could not do.
+func (r *run) remainder(s summary) error {
+	switch {
 	case r.abandoned():
 		r.p.note("Some targets are held by a run that seems to be gone from another machine: take them back with `ypcrawl recover --timeout 3`.")
 		return &exitError{code: ExitFailures}
-	case s.Scope.troubled() > 0:
+	case s.fresh+s.Scope.Stuck > 0: // what is stuck is not done, and never will be by itself
 		r.p.note("%s: `ypcrawl progress` tells why, %s.", r.trouble(s.Scope), cure(s.Scope))
 		return &exitError{code: ExitFailures}
+	case s.Scope.troubled()+s.Scope.Waiting > 0:
+		r.p.note("From earlier runs: %s. `ypcrawl status` tells when they are tried again, %s.", r.trouble(s.Scope), cure(s.Scope))
 	}
 	return nil
 }
@@ -106,7 +144,7 @@ func (r *run) trouble(s selected) string {
 	for _, part := range []struct {
 		n    int64
 		word string
-	}{{s.Failed, "failed"}, {s.Parked, "parked"}, {s.Stuck, "stuck"}} {
+	}{{s.Waiting, "to be tried again in minutes"}, {s.Failed, "failed"}, {s.Parked, "parked"}, {s.Stuck, "stuck"}} {
 		switch {
 		case part.n == 0:
 		case text == "":
@@ -124,7 +162,7 @@ func cure(s selected) string {
 	for _, part := range []struct {
 		n      int64
 		status yp.Status
-	}{{s.Failed, yp.Failed}, {s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}} {
+	}{{s.Failed + s.Waiting, yp.Failed}, {s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}} {
 		if part.n > 0 {
 			statuses += " " + string(part.status)
 		}
@@ -157,7 +195,7 @@ func (r *run) printTable(s summary) error {
 	for _, part := range []struct {
 		name     string
 		now, all int64
-	}{{"targets failed", s.Failed, s.Scope.Failed}, {"targets parked", s.Parked, s.Scope.Parked}} {
+	}{{"targets to try again", s.Stats.Waiting, s.Scope.Waiting}, {"targets failed", s.Failed, s.Scope.Failed}, {"targets parked", s.Parked, s.Scope.Parked}} {
 		if part.now+part.all > 0 {
 			t.row(part.name, part.now, part.all)
 		}
@@ -165,7 +203,7 @@ func (r *run) printTable(s summary) error {
 	if s.Scope.Stuck > 0 {
 		t.row("targets stuck", "", s.Scope.Stuck)
 	}
-	t.row("targets to do", "", s.Scope.toDo())
+	t.row("targets to do", "", s.Scope.toDo()-s.Scope.Waiting)
 	t.row("pages", s.Pages, s.Scope.Pages)
 	t.row("requests", s.Requests, "")
 	t.row("new listings", s.New, "")

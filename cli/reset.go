@@ -18,7 +18,7 @@ func (p *Program) resetCommand() *cli.Command {
 		Usage:       "Take FAILED (or STUCK, PARKED) targets back to PLANNED; pages done are kept",
 		Description: "Shows how many there are and asks before it does. The next run crawls them.",
 		Flags: []cli.Flag{
-			list("status", "`STATUS...` to take back: FAILED, STUCK, PARKED", "FAILED"),
+			list("status", "`STATUS...` to take back: FAILED (with those that wait after a first failure), STUCK, PARKED", "FAILED"),
 			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only targets whose last error has this `CODE`, TIMEOUT say"},
 			&cli.IntFlag{Name: "max-attempts", DefaultText: "any", Usage: "only targets with at most so many `ATTEMPTS`"},
 			&cli.GenericFlag{Name: "older-than", Value: ageValue(0), DefaultText: "any", Usage: "only targets that ended longer than `TIME` ago: 2d, 36h"},
@@ -80,8 +80,12 @@ func (p *Program) adviseReset(c *cli.Context, k *checkpoint.Keeper, r checkpoint
 	if err != nil {
 		return err
 	}
-	p.note("No target matches. There are %d FAILED, %d STUCK and %d PARKED ones%s; choose with --status.",
-		now.Failed, now.Stuck, now.Parked, within(r.Scope))
+	trouble, err := k.Trouble(c.Context, r.Scope, k.DB().Now())
+	if err != nil {
+		return err
+	}
+	p.note("No target matches. There are %d FAILED, %d STUCK and %d PARKED ones, and %d that wait for a short backoff%s; choose with --status.",
+		now.Failed, now.Stuck, now.Parked, trouble.Waiting, within(r.Scope))
 	return nil
 }
 

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
@@ -16,6 +14,7 @@ import (
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/wal"
@@ -45,57 +44,14 @@ Without --states all states of the source are meant. For yellowpages that is abo
 targets, a week's work at the default pace: --dry-run tells before anything is asked of a site.
 Listings go into --db, and are logged in --wal-dir first.
 
+A host that says when to come back is waited for (--patience); one that blocks rests longer with
+every block. --watch stays when nothing is due and takes targets as they fall due.
+Proxies (--proxy, --proxy-file, or "ypcrawl proxies add") and browser identities are your choice
+and your responsibility; no challenge is ever solved.
+
 Exit codes: 0 all due work done · 3 some targets failed or parked · 4 a budget is used up, resumable ·
+5 the source is blocked, quarantined, paused or disabled · 6 all proxies are gone · 7 layout alarm ·
 11 another run holds the database (--exclusive) · 130 interrupted, resumable · 1 error · 2 usage`
-
-func runFlags() []cli.Flag {
-	flags := paceFlags()
-	flags = append(flags, budgetFlags()...)
-	flags = append(flags, keepFlags()...)
-	return append(
-		flags,
-		&cli.BoolFlag{Name: "exclusive", Usage: "be the only run on this database, or exit 11"},
-		&cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print what it would cost"},
-		jsonFlag(),
-	)
-}
-
-// paceFlags say how fast and under which name a site is asked.
-func paceFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.IntFlag{Name: "workers", Value: 5, Usage: "`WORKERS` that crawl at once"},
-		delayFlag(),
-		&cli.IntFlag{Name: "concurrency-per-host", Value: 5, Usage: "`REQUESTS` in flight to a host at most"},
-		&cli.IntFlag{Name: "max-per-state", Value: 5, Usage: "`TARGETS` of a state in progress at once"},
-		&cli.StringFlag{Name: "robots", Value: "obey", Usage: "`RULE` for robots.txt: obey or ignore"},
-		&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
-		&cli.GenericFlag{Name: "request-timeout", Value: ageValue(fetch.DefaultTimeout), Usage: "`TIME` for one request, its body included"},
-		&cli.GenericFlag{
-			Name: "linger", Value: minutesValue(5 * time.Minute),
-			Usage: "wait for failed targets that fall due within `MINUTES` (or 2h); 0 for cron",
-		},
-	}
-}
-
-// budgetFlags end a run early.
-func budgetFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.GenericFlag{Name: "max-duration", Value: minutesValue(0), DefaultText: "no limit", Usage: "end after `MINUTES` (or 2h), resumable"},
-		&cli.Int64Flag{Name: "max-requests", DefaultText: "no limit", Usage: "end after `REQUESTS` for pages, resumable"},
-		&cli.IntFlag{Name: "max-targets", DefaultText: "no limit", Usage: "end after `TARGETS`, resumable"},
-	}
-}
-
-// keepFlags choose the listings that are kept.
-func keepFlags() []cli.Flag {
-	return []cli.Flag{
-		list("allow-categories", "keep only listings that show one of these: `CATEGORY...`", "all"),
-		list("block-categories", "leave out listings that show one of these: `CATEGORY...`", "none"),
-		list("block-words", "leave out listings with one of these in their name: `WORD...`", "none"),
-		&cli.IntFlag{Name: "min-score", Usage: "leave out listings less complete than `SCORE` (0 to 100)"},
-		&cli.BoolFlag{Name: "include-sponsored", Usage: "keep ads too"},
-	}
-}
 
 // run is one invocation of `run` in the making.
 type run struct {
@@ -104,13 +60,17 @@ type run struct {
 	src      *site.Source
 	sel      discover.Selection
 	resolved *discover.Resolved
+	ways     ways
 	display  *Display
 	log      zerolog.Logger
 
-	keeper *checkpoint.Keeper
-	scope  checkpoint.Scope
-	row    *checkpoint.Run
-	before checkpoint.Counts
+	keeper  *checkpoint.Keeper
+	monitor *health.Monitor
+	scores  scores
+	scope   checkpoint.Scope
+	row     *checkpoint.Run
+	began   time.Time // by the database's clock
+	before  checkpoint.Counts
 }
 
 // echoed is the room left behind the bar for the "^C" that a terminal shows: on
@@ -133,45 +93,11 @@ func (p *Program) newRun(c *cli.Context) (*run, error) {
 	if err := checkRunFlags(c); err != nil {
 		return nil, err
 	}
+	if r.ways, err = waysOf(c); err != nil {
+		return nil, err
+	}
 	r.resolved, err = resolve(r.src, r.sel)
 	return r, err
-}
-
-func checkRunFlags(c *cli.Context) error {
-	for _, f := range []struct {
-		name     string
-		min, max int
-	}{
-		{"workers", 1, 1024},
-		{"concurrency-per-host", 1, 1024},
-		{"max-per-state", 1, 1_000_000},
-		{"min-score", 0, 100},
-	} {
-		if v := c.Int(f.name); v < f.min || v > f.max {
-			return Usagef("--%s %d: want a number from %s to %s", f.name, v, thousands(int64(f.min)), thousands(int64(f.max)))
-		}
-	}
-	if v := c.Int64("max-requests"); v < 0 {
-		return Usagef("--max-requests %d: want a number from 1 up, or 0 for no limit", v)
-	}
-	if timeOf(c, "request-timeout") <= 0 {
-		return Usagef("--request-timeout: want more than 0, 30s say: a site that never answers would hold a worker for ever")
-	}
-	if r := c.String("robots"); r != "obey" && r != "ignore" {
-		return Usagef("--robots %q: want obey or ignore", r)
-	}
-	return checkUserAgent(c.String("user-agent"))
-}
-
-// checkUserAgent refuses what no request can carry.
-func checkUserAgent(s string) error {
-	if strings.TrimSpace(s) == "" {
-		return Usagef("--user-agent is empty: say who you are, \"acme-research (+https://acme.example/crawling)\" say")
-	}
-	if strings.ContainsFunc(s, unicode.IsControl) {
-		return Usagef("--user-agent %q: a header can't hold control characters", s)
-	}
-	return nil
 }
 
 func (r *run) do(ctx context.Context) (err error) {
@@ -185,6 +111,7 @@ func (r *run) do(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.keeper.DB().Close()) }()
+	r.monitor = health.New(r.keeper.DB())
 	if err := quickCheck(ctx, r.keeper.DB()); err != nil {
 		return err
 	}
@@ -256,6 +183,7 @@ func (r *run) register(ctx context.Context) error {
 }
 
 func (r *run) prepare(ctx context.Context, id int64) error {
+	r.began = r.keeper.DB().Now()
 	rec, err := r.keeper.RecoverDead(ctx, checkpoint.Scope{})
 	if err != nil {
 		return err
@@ -315,9 +243,13 @@ func (r *run) warnOfAll(ctx context.Context, sourceID int64) error {
 // crawl runs the engine with the display beside it, and tells how it went.
 func (r *run) crawl(ctx context.Context) error {
 	var engine *crawl.Engine
-	client := fetch.New(r.fetchConfig(func(o fetch.Observation) { engine.Observed(o.WireBytes) }))
+	client := fetch.New(r.fetchConfig(func(o fetch.Observation) { engine.Observed(o) }))
 	defer client.Close()
-	engine = crawl.New(r.engineConfig(client))
+	pool, err := r.ways.pool(ctx, r.monitor, client, &r.scores)
+	if err != nil {
+		return errors.Join(err, r.row.Finish(ctx, checkpoint.OutcomeNoProxies, 0))
+	}
+	engine = crawl.New(r.engineConfig(client, pool))
 
 	interrupted := context.AfterFunc(ctx, func() {
 		r.log.Info().Msg("stopping: pages in hand are finished first; once more ends at once")
@@ -328,8 +260,9 @@ func (r *run) crawl(ctx context.Context) error {
 	defer packed()
 	watch := newWatcher(r, engine, client)
 	watch.start()
-	err := engine.Run(context.WithoutCancel(ctx))
+	err = engine.Run(context.WithoutCancel(ctx))
 	watch.stop()
+	err = errors.Join(err, r.scores.flush(context.WithoutCancel(ctx), r.monitor))
 	if errors.Is(err, crawl.ErrBudget) && r.throughWith(ctx) {
 		err = nil // the budget was just enough
 	}
@@ -354,6 +287,12 @@ func outcomeOf(err error) checkpoint.Outcome {
 		return checkpoint.OutcomeInterrupted
 	case errors.Is(err, crawl.ErrBudget):
 		return checkpoint.OutcomeBudget
+	case errors.Is(err, crawl.ErrNoProxies):
+		return checkpoint.OutcomeNoProxies
+	case errors.Is(err, crawl.ErrLayout):
+		return checkpoint.OutcomeLayout
+	case errors.As(err, new(*crawl.BlockedError)):
+		return checkpoint.OutcomeBlocked
 	}
 	return checkpoint.OutcomeError
 }
@@ -367,11 +306,12 @@ func (r *run) fetchConfig(observe func(fetch.Observation)) fetch.Config {
 	}
 }
 
-func (r *run) engineConfig(client *fetch.Client) crawl.Config {
+func (r *run) engineConfig(client *fetch.Client, pool *fetch.Pool) crawl.Config {
 	c := r.c
 	dir := c.String("wal-dir")
+	shortest, _ := pace(c, r.src)
 	return crawl.Config{
-		Keeper: r.keeper, Run: r.row, Source: r.src, Scope: r.scope, Fetch: client,
+		Keeper: r.keeper, Monitor: r.monitor, Run: r.row, Pool: pool, Delay: shortest, Source: r.src, Scope: r.scope, Fetch: client,
 		OpenLog: func(worker string) (crawl.Log, error) {
 			cfg := wal.Config{Dir: dir, WorkerID: worker, Logger: r.log}
 			log, err := wal.Create(cfg)
@@ -385,6 +325,8 @@ func (r *run) engineConfig(client *fetch.Client) crawl.Config {
 			return log, nil
 		},
 		Workers: c.Int("workers"), MaxPerState: c.Int("max-per-state"), Linger: timeOf(c, "linger"),
+		Patience: timeOf(c, "patience"), Watch: c.Bool("watch"), Keep: time.Duration(c.Int("keep-requests")) * 24 * time.Hour,
+		Beat: func(ctx context.Context) error { return r.scores.flush(ctx, r.monitor) },
 		Filter: crawl.Filter{
 			Allow: SplitList(c.StringSlice("allow-categories")), Block: SplitList(c.StringSlice("block-categories")),
 			Words: SplitList(c.StringSlice("block-words")), MinScore: c.Int("min-score"), Sponsored: c.Bool("include-sponsored"),

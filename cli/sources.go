@@ -3,9 +3,13 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/site"
 	"ypcrawl/yp"
 )
@@ -13,9 +17,12 @@ import (
 func (p *Program) sourcesCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "sources",
-		Usage: "The directory sites that can be crawled",
-		Subcommands: []*cli.Command{
-			{Name: "list", Usage: "List the built-in sources", Flags: []cli.Flag{jsonFlag()}, Action: p.sourcesList},
+		Usage: "The directory sites that can be crawled: list, enable, reset, see pages that could not be read",
+		Subcommands: slices.Concat([]*cli.Command{
+			{
+				Name: "list", Usage: "List the built-in sources, and those of the database with how they fare", Flags: []cli.Flag{jsonFlag()},
+				Action: p.sourcesList,
+			},
 			{
 				Name: "show", Usage: "Print a source's definition (YAML) to read or to start your own from", ArgsUsage: "SOURCE",
 				Args: true, Action: p.sourcesShow,
@@ -24,7 +31,7 @@ func (p *Program) sourcesCommand() *cli.Command {
 				Name: "check", Usage: "Check definition files of your own: every error with its line", ArgsUsage: "FILE...",
 				Args: true, Flags: []cli.Flag{jsonFlag()}, Action: p.sourcesCheck,
 			},
-		},
+		}, p.switchCommands(), p.sampleCommands()),
 	}
 }
 
@@ -35,7 +42,18 @@ type sourceRow struct {
 	Delay      string   `json:"delay"`
 	PageCap    int      `json:"page_cap"` // 0 = none
 	Categories []string `json:"categories"`
-	Example    string   `json:"example"` // URL of a target
+	Example    string   `json:"example,omitempty"` // URL of a target
+
+	// What the database knows of it; empty without one.
+	Gate   checkpoint.GateState `json:"gate,omitempty"`
+	Until  time.Time            `json:"gate_until,omitzero"`
+	Reason string               `json:"gate_reason,omitempty"`
+	Status string               `json:"status,omitempty"`
+}
+
+// fares takes over what the database knows.
+func (r *sourceRow) fares(s checkpoint.SourceStatus) {
+	r.Gate, r.Until, r.Reason, r.Status = s.Gate, s.Until, s.Reason, s.Profile.Status
 }
 
 func rowOf(s *site.Source) sourceRow {
@@ -59,20 +77,47 @@ func (p *Program) sourcesList(c *cli.Context) error {
 		}
 		rows = append(rows, rowOf(s))
 	}
+	known, looked := p.knownSources(c)
+	rows = withKnown(rows, known)
 	if c.Bool("json") {
 		return writeRows(p.Out, rows)
 	}
-	return p.printSources(rows)
+	return p.printSources(rows, looked)
 }
 
-func (p *Program) printSources(rows []sourceRow) error {
-	t := newTable("source", "base URL", "delay", "pages at most", "example")
+// withKnown adds what the database knows, and sources that only it knows: those
+// of definitions of the operator's own.
+func withKnown(rows []sourceRow, known []checkpoint.SourceStatus) []sourceRow {
+	for _, s := range known {
+		i := slices.IndexFunc(rows, func(r sourceRow) bool { return r.Name == s.Name })
+		if i < 0 {
+			rows = append(rows, sourceRow{Name: s.Name, BaseURL: s.BaseURL, Categories: []string{}})
+			i = len(rows) - 1
+		}
+		rows[i].fares(s)
+	}
+	return rows
+}
+
+func (p *Program) printSources(rows []sourceRow, known bool) error {
+	header := []string{"source", "base URL", "delay", "pages at most", "example"}
+	if known {
+		header = append(header, "gate", "status")
+	}
+	t := newTable(header...)
 	for _, r := range rows {
 		pages := "no cap"
-		if r.PageCap > 0 {
+		switch {
+		case r.Example == "":
+			pages = "-"
+		case r.PageCap > 0:
 			pages = thousands(int64(r.PageCap))
 		}
-		t.row(r.Name, r.BaseURL, r.Delay, pages, r.Example)
+		row := []any{r.Name, r.BaseURL, orDash(r.Delay), pages, orDash(strings.TrimPrefix(r.Example, r.BaseURL))}
+		if known {
+			row = append(row, orDash(string(r.Gate)), orDash(r.Status))
+		}
+		t.row(row...)
 	}
 	return t.flush(&p.Streams, p.Out)
 }

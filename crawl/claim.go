@@ -18,7 +18,8 @@ func (w *worker) next(ctx context.Context) (*checkpoint.Claim, error) {
 		switch {
 		case err == nil:
 			w.count.wait("")
-			w.free() // there may be another one
+			w.barredBy.Store(nil) // whoever went because of a hold: it is over
+			w.free()              // there may be another one
 			return c, nil
 		case errors.Is(err, errSpoken):
 			more = w.rest(ctx, w.look)
@@ -60,39 +61,64 @@ func (w *worker) claim(ctx context.Context) (*checkpoint.Claim, error) {
 }
 
 // idle waits until it is worth claiming again; more is false when nothing can
-// be claimed and nothing will be soon.
+// be claimed and nothing will be soon, or when others can see to it.
 func (w *worker) idle(ctx context.Context) (more bool, err error) {
-	ready, next, err := w.ready(ctx)
+	o, err := w.outlook(ctx)
 	if err != nil {
 		return false, err
 	}
+	if o.Ready == 0 && w.staff.spare() {
+		w.gone = true
+		return false, nil
+	}
+	if !o.Gate.Open() {
+		return w.barred(ctx, o)
+	}
 	wait := w.look
-	if !ready {
-		if next.IsZero() {
+	if o.Ready == 0 {
+		if o.Next.IsZero() && !w.cfg.Watch {
 			return false, nil
 		}
-		left := next.Sub(w.cfg.Keeper.DB().Now())
-		if left > w.cfg.Linger {
-			return false, nil
-		}
-		w.count.wait(fmt.Sprintf("waiting %s: the next target falls due", max(left, 0).Round(time.Second)))
-		wait = min(max(left, 10*time.Millisecond), w.look)
+		wait = w.until(o.Next)
 	}
 	return w.rest(ctx, wait), nil
 }
 
-// ready is checkpoint's Ready after a refill, which is left out while there is
-// something planned and one was made just now: states that are full wake
-// workers often.
-func (w *worker) ready(ctx context.Context) (ready bool, next time.Time, err error) {
-	ready, next, err = w.cfg.Keeper.Ready(ctx, w.cfg.Scope)
-	if err != nil || ready && !w.looks.due(w.look) {
-		return ready, next, err
+// until is how long to rest when the next target falls due then, and says so.
+func (w *worker) until(next time.Time) time.Duration {
+	if next.IsZero() {
+		w.count.wait("nothing is due")
+		return w.look
+	}
+	left := max(next.Sub(w.cfg.Keeper.DB().Now()), 0)
+	w.count.wait(fmt.Sprintf("waiting %s: the next target falls due", left.Round(time.Second)))
+	return min(max(left, 10*time.Millisecond), w.look)
+}
+
+// horizon is how far ahead a run looks for what falls due.
+func (e *Engine) horizon() time.Duration {
+	if e.cfg.Watch {
+		return max(e.cfg.Linger, watchAhead)
+	}
+	return e.cfg.Linger
+}
+
+// watchAhead is far enough for a run that stays to tell what it waits for, and near
+// enough to find it in the index at once.
+const watchAhead = time.Hour
+
+// outlook is what the scope has to offer after a refill, which is left out while
+// there is something planned and one was made just now: states that are full
+// wake workers often.
+func (w *worker) outlook(ctx context.Context) (checkpoint.Outlook, error) {
+	o, err := w.cfg.Keeper.Look(ctx, w.cfg.Scope, 1, w.horizon())
+	if err != nil || o.Ready > 0 && !w.looks.due(w.look) {
+		return o, err
 	}
 	if err := w.refill(ctx); err != nil {
-		return false, time.Time{}, err
+		return o, err
 	}
-	return w.cfg.Keeper.Ready(ctx, w.cfg.Scope)
+	return w.cfg.Keeper.Look(ctx, w.cfg.Scope, 1, w.horizon())
 }
 
 // rest waits for d, for a freed target, or for the end; false at the end.

@@ -9,13 +9,16 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
 	"ypcrawl/wal"
 )
 
-// Fetcher brings one page; *fetch.Client is one.
+// Fetcher brings pages and keeps the pace; *fetch.Client is one.
 type Fetcher interface {
+	health.Pacer
 	Get(ctx context.Context, req fetch.Request) (*fetch.Response, error)
+	HeldUntil(host string) (time.Time, string)
 }
 
 // Log takes a worker's events; *wal.Log is one.
@@ -28,25 +31,42 @@ type Log interface {
 // Config says what to crawl and with what. The fields up to OpenLog are required.
 type Config struct {
 	Keeper  *checkpoint.Keeper
+	Monitor *health.Monitor
 	Run     *checkpoint.Run
 	Source  *site.Source
 	Scope   checkpoint.Scope // SourceID and States must be set
 	Fetch   Fetcher
 	OpenLog func(workerID string) (Log, error)
 
-	Workers     int           // default 5
+	Pool        *fetch.Pool   // ways out through proxies or as browsers; nil = direct and honest
+	Delay       time.Duration // configured time between two requests to a host: what the pace returns to
+	Watch       bool          // stay when nothing is due, and take targets as they fall due
+	Workers     int           // at most; default 5
 	MaxPerState int           // targets of a state in progress at once; default 5
 	Filter      Filter        //
 	Linger      time.Duration // wait for what falls due so soon; default 0
+	Patience    time.Duration // wait for a host that says when to come back, at most so long; default 10 min
+	RollUp      time.Duration // between two roll-ups of the sources' health; default 5 min
+	Keep        time.Duration // age at which requests are forgotten; default 14 days
 	Heartbeat   time.Duration // default 30 s
 	Budget      Budget        //
 	RetryBase   time.Duration // wait before the first retry of a network error, doubled each time; default 1 s
 	Logger      zerolog.Logger
 
+	// Beat, when set, is called with every heartbeat, for what else is to be written
+	// now and then.
+	Beat func(ctx context.Context) error
+
 	// Reached, when set, is called at the named points of a page's way, so that
 	// a test can kill the process there.
 	Reached func(point Point)
 }
+
+// Defaults that the command line shows.
+const (
+	DefaultPatience = 10 * time.Minute
+	DefaultKeep     = 14 * 24 * time.Hour
+)
 
 // Budget ends a run early, resumable. Zero values set no limit.
 type Budget struct {
@@ -79,6 +99,12 @@ func (c Config) withDefaults() Config {
 	c.MaxPerState = cmp.Or(c.MaxPerState, 5)
 	c.Heartbeat = cmp.Or(c.Heartbeat, 30*time.Second)
 	c.RetryBase = cmp.Or(c.RetryBase, time.Second)
+	c.Patience = cmp.Or(c.Patience, DefaultPatience)
+	c.RollUp = cmp.Or(c.RollUp, 5*time.Minute)
+	c.Keep = cmp.Or(c.Keep, DefaultKeep)
+	if c.Beat == nil {
+		c.Beat = func(context.Context) error { return nil }
+	}
 	if c.Reached == nil {
 		c.Reached = func(Point) {}
 	}

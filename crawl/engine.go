@@ -5,15 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"ypcrawl/checkpoint"
-	"ypcrawl/store"
-	"ypcrawl/yp"
+	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/health"
 )
 
 // Engine runs one crawl.
@@ -35,8 +32,18 @@ type Engine struct {
 	freed chan struct{} // there may be a target to claim: somebody's turn to look again
 	look  time.Duration // how often an idle worker asks again: other processes can't signal
 	looks pacer         // of refills by idle workers
-	staff roster
-	big   sync.Mutex // held while a big page is parsed
+	staff staff
+	// perWorker is how many due targets make one more worker worth its while.
+	perWorker int
+	fetches   atomic.Int64 // logical page fetches so far
+	strangers atomic.Int32 // pages in a row that were none of the site's
+	loose     loose        // requests that belong to no target
+	big       sync.Mutex   // held while a big page is parsed
+	hosts     *health.Hosts
+	layout    *health.Layout
+	status    string // of the source at the last roll-up
+
+	barredBy atomic.Pointer[BlockedError] // why the run ends with work left
 }
 
 // look is the default of Engine.look.
@@ -53,7 +60,7 @@ var (
 
 // New returns an engine for one run.
 func New(cfg Config) *Engine {
-	e := &Engine{cfg: cfg.withDefaults(), started: time.Now(), freed: make(chan struct{}, 1), look: look}
+	e := &Engine{cfg: cfg.withDefaults(), started: time.Now(), freed: make(chan struct{}, 1), look: look, perWorker: targetsPerWorker}
 	e.filter = e.cfg.Filter.compile()
 	e.patience, e.stop = context.WithCancelCause(context.Background())
 	e.appetite, e.enough = context.WithCancelCause(e.patience)
@@ -73,17 +80,21 @@ func (e *Engine) Waiting() string {
 	}
 	e.count.mu.Lock()
 	defer e.count.mu.Unlock()
-	return e.count.waiting
+	return e.count.idle
 }
 
-// Observed counts one HTTP request; hand it to the fetch client's Observe.
-func (e *Engine) Observed(wireBytes int64) {
+// Observed counts one HTTP request; it is the fetch client's Observe.
+func (e *Engine) Observed(o fetch.Observation) {
 	e.count.requests.Add(1)
-	e.count.bytes.Add(wireBytes)
+	e.count.bytes.Add(o.WireBytes)
+	if o.Robots && !o.Cancelled {
+		e.loose.add(robotsRequest(e.cfg.Scope.SourceID, o))
+	}
 }
 
 // Run crawls until nothing can be claimed (nil), the run is stopped
-// (the cause of the stop), a budget is used up with work left (ErrBudget), or the
+// (the cause of the stop), a budget is used up with work left (ErrBudget), the
+// source is closed for longer than the run waits (a *BlockedError), or the
 // database or the log can't be written any more (that error). Cancelling ctx cuts
 // requests under way, too.
 func (e *Engine) Run(ctx context.Context) error {
@@ -92,21 +103,37 @@ func (e *Engine) Run(ctx context.Context) error {
 		t := time.AfterFunc(d, func() { e.stop(fmt.Errorf("%w: %s", ErrBudget, d)) })
 		defer t.Stop()
 	}
-	if _, err := e.cfg.Keeper.Wake(ctx, e.cfg.Scope); err != nil {
+	due, err := e.prepare(ctx)
+	if err != nil {
 		return err
 	}
 	var side sync.WaitGroup
 	beats, quiet := context.WithCancel(ctx)
+	err = e.staff.open(ctx, e, due)
 	side.Go(func() { e.beat(beats) })
-
-	var workers errgroup.Group // without a context: one that ends must not cut the others' pages
-	for n := range e.cfg.Workers {
-		workers.Go(func() error { return e.work(ctx, n) })
-	}
-	err := workers.Wait()
+	side.Go(func() { e.forget(beats) })
+	err = errors.Join(err, e.staff.wait())
 	quiet()
 	side.Wait()
-	return e.verdict(ctx, err)
+	return e.verdict(ctx, errors.Join(err, e.settleUp(context.WithoutCancel(ctx))))
+}
+
+// prepare reads how the source fares and wakes what is due; it returns how many
+// targets are, counted as far as it matters.
+func (e *Engine) prepare(ctx context.Context) (due int, err error) {
+	if _, err := e.cfg.Monitor.RollUp(ctx); err != nil {
+		return 0, err
+	}
+	if e.hosts, err = e.cfg.Monitor.Hosts(ctx, e.cfg.Scope.SourceID, e.cfg.Delay, e.cfg.Fetch); err != nil {
+		return 0, err
+	}
+	if e.layout, err = e.cfg.Monitor.Layout(ctx, e.cfg.Scope.SourceID); err != nil {
+		return 0, err
+	}
+	if _, err := e.cfg.Keeper.Wake(ctx, e.cfg.Scope); err != nil {
+		return 0, err
+	}
+	return e.due(ctx)
 }
 
 // verdict is how the run ended, err being the first of its workers' errors.
@@ -114,92 +141,20 @@ func (e *Engine) verdict(ctx context.Context, err error) error {
 	if cause := context.Cause(e.appetite); err == nil || cause != nil && errors.Is(err, context.Canceled) {
 		err = cause
 	}
-	if !errors.Is(err, ErrBudget) {
+	if barred := e.barredBy.Load(); err == nil && barred != nil {
+		err = barred
+	}
+	if !errors.Is(err, ErrBudget) && !errors.As(err, new(*BlockedError)) {
 		return cmp.Or(err, ctx.Err())
 	}
 	if more, lookErr := e.more(ctx); lookErr == nil && !more {
-		return nil // the budget was just enough
+		return nil // the budget was just enough, or others have done the rest meanwhile
 	}
 	return err
 }
 
 // more reports whether something of the scope can be claimed, or soon will be.
 func (e *Engine) more(ctx context.Context) (bool, error) {
-	ready, next, err := e.cfg.Keeper.Ready(ctx, e.cfg.Scope)
-	return ready || !next.IsZero() && next.Sub(e.cfg.Keeper.DB().Now()) <= e.cfg.Linger, err
-}
-
-// work runs worker n with a log of its own.
-func (e *Engine) work(ctx context.Context, n int) (err error) {
-	id := yp.WorkerID(n, os.Getpid())
-	log, err := e.cfg.OpenLog(id)
-	if err != nil {
-		e.stop(err)
-		return err
-	}
-	defer func() { err = errors.Join(err, log.Close()) }()
-	w := &worker{
-		Engine: e, me: checkpoint.Worker{ID: id, RunID: e.cfg.Run.ID}, log: log,
-		logger: e.cfg.Logger.With().Str("component", "crawl").Str("worker", yp.WorkerName(n)).Logger(),
-	}
-	e.staff.enter(w)
-	defer e.staff.leave(w)
-	if err := w.run(ctx); err != nil {
-		e.stop(err) // the others finish their page and hand back
-		return err
-	}
-	return nil
-}
-
-// beat keeps the claims of this process alive, takes back what processes that
-// died meanwhile held, and wakes what falls due.
-func (e *Engine) beat(ctx context.Context) {
-	tick := time.NewTicker(e.cfg.Heartbeat)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			if err := e.beatOnce(ctx); err != nil && ctx.Err() == nil {
-				e.cfg.Logger.Warn().Err(err).Str("component", "crawl").Msg("heartbeat failed")
-				if store.Fatal(err) {
-					e.stop(err)
-				}
-			}
-		}
-	}
-}
-
-func (e *Engine) beatOnce(ctx context.Context) error {
-	if _, err := e.cfg.Run.Heartbeat(ctx, e.count.requests.Load()); err != nil {
-		return err
-	}
-	return errors.Join(e.staff.beat(), e.refill(ctx))
-}
-
-// refill makes claimable what has become so by itself.
-func (e *Engine) refill(ctx context.Context) error {
-	e.looks.mark()
-	rec, err := e.cfg.Keeper.RecoverDead(ctx, e.cfg.Scope)
-	if err != nil {
-		return err
-	}
-	if rec.Total() > 0 {
-		e.cfg.Logger.Info().Str("component", "crawl").Int("planned", rec.Planned).Int("stuck", rec.Stuck).
-			Msg("recovered targets of a dead process")
-	}
-	woken, err := e.cfg.Keeper.Wake(ctx, e.cfg.Scope)
-	if rec.Planned+woken > 0 {
-		e.free()
-	}
-	return err
-}
-
-// free lets one waiting worker look again.
-func (e *Engine) free() {
-	select {
-	case e.freed <- struct{}{}:
-	default:
-	}
+	o, err := e.cfg.Keeper.Look(ctx, e.cfg.Scope, 1, e.cfg.Linger)
+	return o.Ready > 0 || !o.Next.IsZero(), err
 }

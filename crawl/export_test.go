@@ -6,6 +6,9 @@ import "time"
 // that it is woken, or need not wait.
 func (e *Engine) SetLook(d time.Duration) { e.look = d }
 
+// SetPerWorker sets how many due targets make one more worker worth its while.
+func (e *Engine) SetPerWorker(n int) { e.perWorker = n }
+
 // Parse is the guarded parser.
 var Parse = parse
 

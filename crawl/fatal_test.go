@@ -236,7 +236,7 @@ func TestDatabaseErrors(t *testing.T) {
 		w.on(target, ok(page("", shops(6, 3)...)))
 		w.on("/city-1-ca/plumbers", ok(page("", shops(10, 3)...)))
 		w.done()
-		if r := w.is(1, yp.Failed, 0, yp.CodeUnknown); !strings.Contains(r.Error, "no sevens") {
+		if r := w.is(1, waiting, 0, yp.CodeUnknown); !strings.Contains(r.Error, "no sevens") {
 			t.Errorf("last_error %q", r.Error)
 		}
 		w.is(2, yp.Done, 1, "")

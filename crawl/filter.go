@@ -53,8 +53,9 @@ func words(s string) string {
 // "auto-repair-service".
 func category(s string) string { return strings.ReplaceAll(words(s), " and ", " ") }
 
-// accept returns the listings to keep, in place, and how many the page had
-// before the filters (ads that are not wanted are no part of it).
+// accept returns the listings to keep, in their order and in place: they are moved to
+// the front, the others behind them. raw is how many the page had before the
+// filters (ads that are not wanted are no part of it).
 func (m matcher) accept(listings []yp.Listing) (kept []yp.Listing, raw int) {
 	kept = listings[:0]
 	for i := range listings {
@@ -64,7 +65,10 @@ func (m matcher) accept(listings []yp.Listing) (kept []yp.Listing, raw int) {
 		}
 		raw++
 		if m.keeps(l) {
-			kept = append(kept, *l)
+			n := len(kept)
+			if kept = kept[:n+1]; n != i {
+				listings[n], listings[i] = listings[i], listings[n]
+			}
 		}
 	}
 	return kept, raw

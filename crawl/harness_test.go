@@ -18,6 +18,7 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
@@ -39,6 +40,8 @@ type layout struct {
 	categories []string // default Plumbers
 	now        func() time.Time
 	path       string // of the database
+
+	beforeCommit func() // in every write transaction
 }
 
 // world is a database with planned targets, a directory, and what an engine
@@ -53,6 +56,7 @@ type world struct {
 	scope  checkpoint.Scope
 	walDir string
 	fetch  fetch.Config
+	limit  time.Duration // of a run; default patience
 }
 
 // target is the address of the first target's first page, and search what is
@@ -70,7 +74,7 @@ func setup(t testing.TB, l layout) *world {
 func newWorld(t testing.TB, d *town, l layout) *world {
 	t.Helper()
 	path := cmp.Or(l.path, filepath.Join(t.TempDir(), "test.db"))
-	db := storetest.OpenConfig(t, store.Config{Path: path, Now: l.now})
+	db := storetest.OpenConfig(t, store.Config{Path: path, Now: l.now, BeforeCommit: l.beforeCommit})
 	w := &world{town: d, t: t, db: db, keeper: checkpoint.New(db), walDir: t.TempDir()}
 	w.src = source(t, d.URL, l.yaml)
 	w.plan(l)
@@ -137,7 +141,7 @@ func (w *world) start() {
 func (w *world) peer() *world {
 	w.t.Helper()
 	db := storetest.OpenConfig(w.t, store.Config{Path: w.db.Path()})
-	p := &world{town: w.town, t: w.t, db: db, keeper: checkpoint.New(db), src: w.src, scope: w.scope, walDir: w.t.TempDir(), fetch: w.fetch}
+	p := &world{town: w.town, t: w.t, db: db, keeper: checkpoint.New(db), src: w.src, scope: w.scope, walDir: w.t.TempDir(), fetch: w.fetch, limit: w.limit}
 	p.start()
 	return p
 }
@@ -153,17 +157,18 @@ func (w *world) engine(change ...func(*crawl.Config)) *crawl.Engine {
 	var e *crawl.Engine
 	fc := w.fetch
 	fc.ConcurrencyPerHost = cmp.Or(fc.ConcurrencyPerHost, 32)
-	fc.Observe = func(o fetch.Observation) { e.Observed(o.WireBytes) }
+	fc.Observe = func(o fetch.Observation) { e.Observed(o) }
 	client := fetch.New(fc)
 	w.t.Cleanup(client.Close)
 	cfg := crawl.Config{
-		Keeper: w.keeper, Run: w.run, Source: w.src, Scope: w.scope, Fetch: client, OpenLog: w.openLog,
+		Keeper: w.keeper, Monitor: health.New(w.db), Run: w.run, Source: w.src, Scope: w.scope, Fetch: client, OpenLog: w.openLog,
 		Workers: 1, RetryBase: time.Microsecond, Heartbeat: time.Hour,
 	}
 	for _, f := range change {
 		f(&cfg)
 	}
 	e = crawl.New(cfg)
+	e.SetPerWorker(1) // the few targets of a test are worth all the workers that it asks for
 	return e
 }
 
@@ -184,7 +189,7 @@ func (w *world) wait(done <-chan error) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(patience):
+	case <-time.After(cmp.Or(w.limit, patience)):
 		w.t.Fatal("the engine does not end")
 		return nil
 	}
@@ -222,7 +227,11 @@ type row struct {
 	ClaimedBy, LastSeenID string
 }
 
-const rowQuery = `SELECT status, page_current, ifnull(next_page_url, ''), raw_count, accepted_count, bad_count,
+// waiting is how a row shows a target that is PLANNED again after a first failure and
+// waits for its short backoff.
+const waiting = yp.Planned + ", waiting"
+
+const rowQuery = `SELECT status || iif(status = 'PLANNED' AND backoff_until IS NOT NULL, ', waiting', ''), page_current, ifnull(next_page_url, ''), raw_count, accepted_count, bad_count,
 	ifnull(last_error_code, ''), ifnull(last_error, ''), ifnull(backoff_until, ''), consecutive_failures, total_attempts,
 	claim_token, ifnull(heartbeat_at, ''), ifnull(claimed_at, ''), ifnull(claimed_by, ''), ifnull(last_listing_id, '')
 	FROM targets WHERE id = ?`
@@ -262,6 +271,13 @@ func (w *world) write(query string, args ...any) {
 		w.t.Error(err)
 	}
 }
+
+// unpaced is the pace of a Fetcher that has none.
+type unpaced struct{}
+
+func (unpaced) SetDelay(string, time.Duration, string)     {}
+func (unpaced) Hold(string, time.Duration, string)         {}
+func (unpaced) HeldUntil(string) (t time.Time, why string) { return t, "" }
 
 // requested compares what the directory was asked for.
 func (w *world) requested(want ...string) {
@@ -347,7 +363,9 @@ type clock struct {
 	step time.Duration
 }
 
-func newClock() *clock { return &clock{now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)} }
+// newClock stands at the present: the network's clock can't be set, and what it
+// stamps is compared with the database's.
+func newClock() *clock { return &clock{now: time.Now().UTC().Truncate(time.Millisecond)} }
 
 func (c *clock) Now() time.Time {
 	c.mu.Lock()

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,85 +15,99 @@ import (
 	"ypcrawl/yp"
 )
 
-// retries says how often an attempt may ask again after each kind of failure
-// (health rules, section 2). What is not named here is asked once.
-func retries(code yp.ErrorCode) int {
-	switch code {
-	case yp.CodeTimeout, yp.CodeNetworkError:
-		return 3
-	case yp.CodeRateLimited:
-		return 5 // the host's own waiting time is kept each time
-	case yp.CodeParseError, yp.CodeUnknown:
-		return 1
-	default:
-		return 0
-	}
-}
-
-// allowed is retries, but for a page that is not recognised at all: it is asked
-// for once more before it is taken for a block.
-func allowed(err error, code yp.ErrorCode) int {
-	var pe *pageError
-	if errors.As(err, &pe) && pe.page.Outcome == site.Unrecognised {
-		return 1
-	}
-	return retries(code)
-}
-
-// failures counts what went wrong with one page by what allowed bounds: time-outs and
-// network errors are of one kind, and have their tries together.
-type failures struct{ limited, network, other int }
-
-func (t *failures) add(code yp.ErrorCode) int {
-	n := &t.other
-	switch code {
-	case yp.CodeRateLimited:
-		n = &t.limited
-	case yp.CodeTimeout, yp.CodeNetworkError:
-		n = &t.network
-	}
-	*n++
-	return *n
-}
-
-// load brings one page, asking again where that may help. It returns a page
-// whose outcome is OK or NoListings, or an *attemptError, or errStopped.
+// load brings one page, asking again where the policy of what went wrong says so.
+// It returns a page whose outcome is OK or NoListings, or an *attemptError,
+// errHeld or errStopped.
 func (w *worker) load(ctx context.Context, c *checkpoint.Claim, url string, number int) (*site.Page, error) {
+	t := w.task(c, yp.RequestListing, url, number)
 	var failed failures
 	for {
-		page, err := w.once(ctx, url)
+		page, err := w.ask(ctx, t)
 		if err == nil {
 			return page, nil
 		}
 		if stopping := w.stopped(ctx, err); stopping != nil {
 			return nil, stopping
 		}
-		fail := classify(err)
-		n := failed.add(fail.code)
-		if fail.permanent || !again(err) || n > allowed(err, fail.code) {
-			return nil, fail
+		var fatal fatalError
+		if errors.As(err, &fatal) {
+			return nil, err // nothing can be noted any more: nothing more is asked for
 		}
-		w.count.retries.Add(1)
-		w.logger.Debug().Err(err).Int64("target", c.TargetID).Int("page", number).Str("url", url).
-			Str("error_code", string(fail.code)).Int("failure", n).Msg("page will be asked for again")
-		if fail.code != yp.CodeRateLimited && !w.pause(ctx, w.backoff(n)) {
-			return nil, errStopped
+		if errors.Is(err, fetch.ErrHeld) {
+			return nil, fmt.Errorf("%w: %w", errHeld, err)
+		}
+		cause := causeOf(err)
+		n := failed.add(cause)
+		if final := w.again(ctx, t, cause, err, n); final != nil {
+			return nil, final
 		}
 	}
 }
 
-// once asks for the page one time.
-func (w *worker) once(ctx context.Context, url string) (*site.Page, error) {
+// again prepares the next try after the n-th failure of a kind; its error is how
+// the attempt ends if there is none.
+func (w *worker) again(ctx context.Context, t *task, cause yp.Cause, err error, n int) error {
+	if affected := w.affect(ctx, t, cause, err); affected != nil {
+		return affected
+	}
+	p, final := cause.Policy(), &attemptError{cause: cause, err: err}
+	if !mayHelp(err) || n > retries(p, t.claim.MaxRetries) {
+		return final
+	}
+	if p.Rotate && !w.rotate(t) {
+		return final
+	}
+	w.count.retries.Add(1)
+	wait := time.Duration(0)
+	if p.Wait == yp.WaitExponential {
+		wait = yp.RetryDelay(w.cfg.RetryBase, n, rand.Float64()) //nolint:gosec // no secret hangs on a jitter
+	}
+	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code, when(wait, p.Wait), n, retries(p, t.claim.MaxRetries))
+	w.logger.Debug().Err(err).Int64("target", t.claim.TargetID).Int("page", t.number).Str("url", t.url).
+		Str("error_code", string(p.Code)).Int("failure", n).Str("wait", wait.Round(time.Millisecond).String()).Msg("page will be asked for again")
+	if wait > 0 && !w.pause(ctx, wait) {
+		return errStopped
+	}
+	return nil
+}
+
+func when(wait time.Duration, how yp.Wait) string {
+	switch {
+	case how == yp.WaitTold:
+		return "when the host allows it"
+	case wait > 0:
+		return "in " + wait.Round(time.Millisecond).String()
+	}
+	return "at once"
+}
+
+// ask makes one request for the page, reads the answer and keeps the record of both.
+func (w *worker) ask(ctx context.Context, t *task) (*site.Page, error) {
 	if err := w.spend(); err != nil {
 		return nil, err
 	}
-	src := w.cfg.Source
-	resp, err := w.cfg.Fetch.Get(ctx, fetch.Request{URL: url, Base: src.BaseURL(), Patience: w.patience})
-	if err != nil {
+	if err := w.equip(); err != nil {
 		return nil, err
 	}
-	defer resp.Release()
-	w.cfg.Reached(PointFetched)
+	var on asked
+	resp, err := w.cfg.Fetch.Get(ctx, fetch.Request{
+		URL: t.url, Base: w.cfg.Source.BaseURL(), Patience: w.patience, MaxHold: w.cfg.Patience, Session: w.session, Observe: on.observe,
+	})
+	var page *site.Page
+	if err == nil {
+		w.cfg.Reached(PointFetched)
+		page, err = w.understand(resp)
+		resp.Release()
+	}
+	if recorded := w.record(ctx, t, &on, page, err); recorded != nil {
+		return nil, recorded
+	}
+	return page, err
+}
+
+// understand parses an answer; a page without listings that does not say so
+// itself is a *pageError.
+func (w *worker) understand(resp *fetch.Response) (*site.Page, error) {
 	page, err := w.parse(resp)
 	if err != nil {
 		return nil, err
@@ -102,7 +117,53 @@ func (w *worker) once(ctx context.Context, url string) (*site.Page, error) {
 	case site.OK, site.NoListings:
 		return page, nil
 	}
-	return nil, &pageError{page: page}
+	pe := &pageError{page: page, url: resp.URL.Redacted()}
+	if page.Outcome == site.HTMLChanged {
+		pe.body = bytes.Clone(resp.Body)
+	}
+	return nil, pe
+}
+
+// record notes what one call of the fetcher did: in the requests, in the pace of
+// the host, in the scores of the proxies. Its error is the database's.
+func (w *worker) record(ctx context.Context, t *task, on *asked, page *site.Page, err error) error {
+	if on.hops == 0 {
+		return w.unasked(ctx, t, err)
+	}
+	if on.last.Cancelled {
+		return nil // nobody knows what would have come back
+	}
+	r := on.request(w, t)
+	r.Class = classOf(on.last.Class, err)
+	if page != nil {
+		r.Results = len(page.Listings)
+	}
+	t.note(r)
+	w.grade(err)
+	if on.last.ProxyFailed {
+		return nil
+	}
+	if err := w.hosts.Observed(ctx, w.seen(on, r.Class, err)); err != nil {
+		return fatalOrNil(err)
+	}
+	return nil
+}
+
+// classOf is the class of the request: the fetcher's, or that of a page which came
+// but could not be read.
+func classOf(fetched yp.ErrorClass, err error) yp.ErrorClass {
+	switch {
+	case fetched != "" || err == nil:
+		return fetched
+	case isFetch(err):
+		return yp.ClassUnknown // led astray by a redirect
+	}
+	return yp.ClassParseError
+}
+
+func isFetch(err error) bool {
+	var fe *fetch.Error
+	return errors.As(err, &fe)
 }
 
 // bigPage is the size in bytes from which pages are parsed one at a time: the
@@ -143,37 +204,6 @@ func (w *worker) spend() error {
 	return nil
 }
 
-// pageError is a page that came whole and is not what it should be.
-type pageError struct{ page *site.Page }
-
-func (e *pageError) Error() string { return e.page.Reason }
-
-// classify turns an error of once into the attempt's.
-func classify(err error) *attemptError {
-	var fe *fetch.Error
-	var pe *pageError
-	switch {
-	case errors.As(err, &fe):
-		return &attemptError{code: fe.Code(), permanent: errors.Is(err, fetch.ErrDisallowed), err: err}
-	case errors.As(err, &pe):
-		return &attemptError{code: pe.page.Outcome.Code(), err: err}
-	}
-	return &attemptError{code: yp.CodeParseError, err: err}
-}
-
-// again reports whether asking again may help at all.
-func again(err error) bool {
-	var fe *fetch.Error
-	var pe *pageError
-	switch {
-	case errors.As(err, &fe):
-		return fe.Retryable()
-	case errors.As(err, &pe):
-		return pe.page.Outcome == site.Unrecognised
-	}
-	return !errors.Is(err, site.ErrTooDeep)
-}
-
 // stopped returns errStopped when err only says that the run is ending.
 func (w *worker) stopped(ctx context.Context, err error) error {
 	if errors.Is(err, errStopped) || ctx.Err() != nil {
@@ -183,13 +213,6 @@ func (w *worker) stopped(ctx context.Context, err error) error {
 		return errStopped
 	}
 	return nil
-}
-
-// backoff is the wait after the n-th failure of a kind: doubled each time,
-// jittered by half so that workers do not come back together.
-func (w *worker) backoff(n int) time.Duration {
-	d := w.cfg.RetryBase << (n - 1)
-	return d/2 + rand.N(d) //nolint:gosec // no secret hangs on a jitter
 }
 
 // pause waits for d; false when the run stops first.

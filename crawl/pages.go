@@ -19,7 +19,7 @@ func (w *worker) pages(ctx context.Context, c *checkpoint.Claim, t *wal.Target) 
 	w.echo.reset()
 	for {
 		if w.patience.Err() != nil || ctx.Err() != nil {
-			return outcome{event: yp.EventRelease}
+			return outcome{event: yp.EventRelease, reason: "the run stops"}
 		}
 		number := c.PageCurrent + 1
 		if last := w.lastPage(c); last > 0 && number > last {
@@ -86,9 +86,14 @@ func (w *worker) nothing(c *checkpoint.Claim, page *site.Page) outcome {
 	case c.PageCurrent > 0:
 		return outcome{event: yp.EventLastPage}
 	case page.NotFound:
-		return outcome{event: yp.EventPark, code: yp.CodeNoListings, reason: "the source has no such page: " + page.Reason}
+		return settled(yp.CauseMissing, "the source has no such page: "+page.Reason)
 	}
-	return outcome{event: yp.EventLastPage, code: yp.CodeNoListings, reason: page.Reason}
+	return settled(yp.CauseEmpty, page.Reason)
+}
+
+func settled(cause yp.Cause, reason string) outcome {
+	p := cause.Policy()
+	return outcome{event: p.Final, code: p.Code, reason: reason}
 }
 
 // commit filters a page, logs it, and checkpoints it.
@@ -115,7 +120,7 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 	}
 	w.cfg.Reached(PointCommitted)
 	w.counted(c, page, raw, len(kept), res)
-	return res.Done, nil
+	return res.Done, w.watchLayout(context.WithoutCancel(ctx), c.TargetID, c.CategoryID, page.Listings)
 }
 
 // local drops scheme and host from an address of the source: a source that moves
@@ -144,37 +149,20 @@ func (w *worker) counted(c *checkpoint.Claim, page *site.Page, raw, accepted int
 		Int("new", res.New).Int("bad", page.Bad).Bool("done", res.Done).Msg("page committed")
 }
 
-// fatalError ends the run, not only the target.
-type fatalError struct{ error }
-
-func (e fatalError) Unwrap() error { return e.error }
-
-// attemptError ends an attempt: the target fails or is parked.
-type attemptError struct {
-	code      yp.ErrorCode
-	permanent bool
-	err       error
-}
-
-func (e *attemptError) Error() string { return e.err.Error() }
-func (e *attemptError) Unwrap() error { return e.err }
-
-// errStopped means that a wait was cut short because the run stops.
-var errStopped = errors.New("stopped while waiting")
-
 // judge turns an error on a page's way into the target's outcome.
 func (w *worker) judge(ctx context.Context, err error) outcome {
 	var attempt *attemptError
 	var fatal fatalError
 	switch {
-	case errors.As(err, &attempt) && attempt.permanent:
-		return outcome{event: yp.EventPark, code: attempt.code, reason: err.Error()}
-	case errors.As(err, &attempt):
-		return outcome{event: yp.EventFail, code: attempt.code, reason: err.Error()}
 	case errors.As(err, &fatal), errors.Is(err, checkpoint.ErrClaimLost):
 		return outcome{err: err}
+	case errors.As(err, &attempt):
+		p := attempt.cause.Policy()
+		return outcome{event: p.Final, code: p.Code, reason: err.Error()}
+	case errors.Is(err, errHeld):
+		return outcome{event: yp.EventRelease, reason: err.Error()}
 	case errors.Is(err, errStopped), ctx.Err() != nil:
-		return outcome{event: yp.EventRelease}
+		return outcome{event: yp.EventRelease, reason: "the run stops"}
 	}
 	return w.judgeCommit(err)
 }

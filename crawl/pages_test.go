@@ -224,7 +224,7 @@ func TestEmpty(t *testing.T) {
 		{"no results, then 404", none, missing, yp.Done, yp.CodeNoListings},
 		{"404, then no results", missing, none, yp.Done, yp.CodeNoListings},
 		{"404 on both", missing, missing, yp.Parked, yp.CodeNoListings},
-		{"no results, then a layout that changed", none, ok(shell("(217) 555-0100")), yp.Failed, yp.CodeHTMLChanged},
+		{"no results, then a layout that changed", none, ok(shell("(217) 555-0100")), waiting, yp.CodeHTMLChanged},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -294,7 +294,7 @@ func TestEmpty(t *testing.T) {
 		w.on(target, func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/", http.StatusFound) })
 		w.on("/", none)
 		w.done()
-		w.is(1, yp.Failed, 0, yp.CodeBlockedProxy)
+		w.is(1, waiting, 0, yp.CodeBlockedProxy)
 		w.requested(target, "/")
 	})
 }

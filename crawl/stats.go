@@ -12,7 +12,8 @@ type Stats struct {
 	Done      int64         `json:"done"`
 	Failed    int64         `json:"failed"`
 	Parked    int64         `json:"parked"`
-	Empty     int64         `json:"empty"` // done: the site says there is nothing
+	Waiting   int64         `json:"waiting"` // failed for the first or second time in a row: tried again in minutes
+	Empty     int64         `json:"empty"`   // done: the site says there is nothing
 	Lost      int64         `json:"claims_lost"`
 	Released  int64         `json:"released"`
 	Pages     int64         `json:"pages"`
@@ -31,19 +32,19 @@ type Stats struct {
 
 // counters is Stats in the making.
 type counters struct {
-	targets, done, failed, parked, empty, lost, released      atomic.Int64
-	pages, requests, retries, raw, accepted, bad, newListings atomic.Int64
-	changed, companies, bytes, busy                           atomic.Int64
-	reserved                                                  atomic.Int64 // requests paid from the budget
-	tickets, claimed                                          atomic.Int64 // targets paid from the budget: asked for, and had
+	targets, done, failed, waiting, parked, empty, lost, released atomic.Int64
+	pages, requests, retries, raw, accepted, bad, newListings     atomic.Int64
+	changed, companies, bytes, busy                               atomic.Int64
+	reserved                                                      atomic.Int64 // requests paid from the budget
+	tickets, claimed                                              atomic.Int64 // targets paid from the budget: asked for, and had
 
-	mu      sync.Mutex
-	waiting string
+	mu   sync.Mutex
+	idle string
 }
 
 func (c *counters) snapshot(elapsed time.Duration) Stats {
 	return Stats{
-		Targets: c.targets.Load(), Done: c.done.Load(), Failed: c.failed.Load(), Parked: c.parked.Load(),
+		Targets: c.targets.Load(), Done: c.done.Load(), Failed: c.failed.Load(), Waiting: c.waiting.Load(), Parked: c.parked.Load(),
 		Empty: c.empty.Load(), Lost: c.lost.Load(), Released: c.released.Load(), Pages: c.pages.Load(),
 		Requests: c.requests.Load(), Retries: c.retries.Load(), Raw: c.raw.Load(), Accepted: c.accepted.Load(),
 		Bad: c.bad.Load(), New: c.newListings.Load(), Changed: c.changed.Load(), Companies: c.companies.Load(),
@@ -54,7 +55,7 @@ func (c *counters) snapshot(elapsed time.Duration) Stats {
 // wait says what the idle workers wait for; empty when one has found work.
 func (c *counters) wait(reason string) {
 	c.mu.Lock()
-	c.waiting = reason
+	c.idle = reason
 	c.mu.Unlock()
 }
 

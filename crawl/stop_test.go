@@ -34,59 +34,64 @@ func nothingHeld(w *world) {
 	}
 }
 
-// TestStop stops a run while its only worker waits, and then lets another
+// TestStopWaiting stops a run while its only worker waits, and then lets another
 // engine finish the work.
-func TestStop(t *testing.T) {
-	t.Parallel()
-	slow := func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Retry-After", "3600")
-		status(http.StatusTooManyRequests, "slow down")(w, r)
-	}
+func TestStopWaiting(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		fetch fetch.Config
+		delay time.Duration // between requests
 		base  time.Duration // of retries
 		page2 http.HandlerFunc
 		gets  int // after which the worker waits
 		pages int // committed before
+		later time.Duration
 	}{
-		{"while it waits for the pace", fetch.Config{DelayMin: time.Hour}, 0, nil, 1, 0},
-		{"in a Retry-After", fetch.Config{}, 0, slow, 3, 1},
-		{"in the pause before a retry", fetch.Config{}, time.Hour, status(500, ""), 2, 1},
+		{"for the pace", time.Hour, 0, nil, 1, 0, 3 * time.Hour},
+		{"in a Retry-After", 0, 0, inTurn(tooMany("599"), ok(page(target+"?page=3", shops(4, 3)...))), 3, 1, 599 * time.Second},
+		{"in the pause before a retry", 0, time.Hour, inTurn(status(500, ""), ok(page(target+"?page=3", shops(4, 3)...))), 2, 1, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			w := setup(t, layout{})
-			threePages(w)
-			if tt.page2 != nil {
-				w.on(target+"?page=2", tt.page2)
-			}
-			w.fetch = tt.fetch
-			began := make(chan string, 9)
-			e := w.engine(func(c *crawl.Config) {
-				c.RetryBase = max(tt.base, time.Microsecond)
-				c.Fetch = announced{c.Fetch, began}
+			bubble(t, func(t *testing.T) {
+				w := setupInBubble(t, layout{})
+				threePages(w)
+				if tt.page2 != nil {
+					w.on(target+"?page=2", tt.page2)
+				}
+				w.fetch.DelayMin = tt.delay
+				began := make(chan string, 9)
+				e := w.engine(func(c *crawl.Config) {
+					c.RetryBase = max(tt.base, time.Microsecond)
+					c.Fetch = announced{c.Fetch, began}
+				})
+				done := w.begin(t.Context(), e)
+				for range tt.gets {
+					<-began
+				}
+				time.Sleep(time.Second)
+				e.Stop(crawl.ErrInterrupted)
+				stopped := time.Now()
+				endedBy(t, w.wait(done), crawl.ErrInterrupted)
+				if took := time.Since(stopped); took > 0 {
+					t.Errorf("it went on waiting for %s", took)
+				}
+				w.is(1, yp.Planned, tt.pages, "")
+				nothingHeld(w)
+				w.done()
+				if took := time.Since(stopped); took < tt.later-time.Second || took > tt.later+time.Second {
+					t.Errorf("the rest took %s, want %s: a restart lifts no hold", took, tt.later)
+				}
+				w.is(1, yp.Done, 3, "")
+				if w.ids() != "1 2 3 4 5 6 7 8" {
+					t.Errorf("stored %q", w.ids())
+				}
 			})
-			done := w.begin(t.Context(), e)
-			for range tt.gets {
-				<-began
-			}
-			if tt.base > 0 {
-				waitFor(t, func() bool { return e.Stats().Retries == 1 })
-			}
-			e.Stop(crawl.ErrInterrupted)
-			endedBy(t, w.wait(done), crawl.ErrInterrupted)
-			w.is(1, yp.Planned, tt.pages, "")
-			nothingHeld(w)
-			w.fetch = fetch.Config{}
-			threePages(w)
-			w.done()
-			w.is(1, yp.Done, 3, "")
-			if w.ids() != "1 2 3 4 5 6 7 8" {
-				t.Errorf("stored %q", w.ids())
-			}
 		})
 	}
+}
+
+// TestStop stops a run while its workers work, or have nothing to do.
+func TestStop(t *testing.T) {
+	t.Parallel()
 	t.Run("in a request: the page is finished and committed", func(t *testing.T) {
 		t.Parallel()
 		w := setup(t, layout{cities: 6})
@@ -150,16 +155,23 @@ func TestStop(t *testing.T) {
 		})
 	}
 	t.Run("while idle", func(t *testing.T) {
-		t.Parallel()
-		c := newClock()
-		w := setup(t, layout{now: c.Now})
-		w.on(target, status(403, shell("no")))
-		e := w.engine(func(c *crawl.Config) { c.Linger = 3 * time.Hour })
-		e.SetLook(time.Hour)
-		done := w.begin(t.Context(), e)
-		waitFor(t, func() bool { return e.Waiting() != "" })
-		e.Stop(crawl.ErrInterrupted)
-		endedBy(t, w.wait(done), crawl.ErrInterrupted)
+		bubble(t, func(t *testing.T) {
+			w := setupInBubble(t, layout{})
+			w.on(target, status(403, shell("no")))
+			e := w.engine(func(c *crawl.Config) { c.Linger = 3 * time.Minute })
+			e.SetLook(time.Hour)
+			done := w.begin(t.Context(), e)
+			time.Sleep(time.Second)
+			if e.Waiting() == "" {
+				t.Error("it does not say that it waits")
+			}
+			e.Stop(crawl.ErrInterrupted)
+			stopped := time.Now()
+			endedBy(t, w.wait(done), crawl.ErrInterrupted)
+			if took := time.Since(stopped); took > 0 {
+				t.Errorf("it went on waiting for %s", took)
+			}
+		})
 	})
 	t.Run("before it begins", func(t *testing.T) {
 		t.Parallel()

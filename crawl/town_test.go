@@ -19,6 +19,7 @@ type town struct {
 	routes map[string]http.HandlerFunc // by path and query, else by path and "*"
 	seen   []string                    // path and query, robots.txt left out
 	robots string
+	rules  http.HandlerFunc // answers for robots.txt; nil = with robots
 }
 
 func newTown(t testing.TB) *town {
@@ -45,6 +46,9 @@ func (d *town) find(r *http.Request) http.HandlerFunc {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if r.URL.Path == "/robots.txt" {
+		if d.rules != nil {
+			return d.rules
+		}
 		return status(http.StatusOK, d.robots)
 	}
 	uri := r.URL.RequestURI()

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync/atomic"
+	"time"
 
 	"github.com/rs/zerolog"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/fetch"
 	"ypcrawl/store"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
@@ -21,6 +23,14 @@ type worker struct {
 	me     checkpoint.Worker
 	log    Log
 	logger zerolog.Logger
+
+	number  int
+	name    string         // for people
+	gone    bool           // let go by the staff
+	session *fetch.Session // its way out; nil = direct
+	// turnedAway is for how long its host is held, when the gate of the source did not
+	// say so: a hold of a few seconds is not written down.
+	turnedAway time.Duration
 
 	echo echo // of the target in hand
 	hand atomic.Pointer[wal.Target]
@@ -41,6 +51,10 @@ func (w *worker) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if w.turnedAway > 0 {
+			w.pause(ctx, min(w.turnedAway, w.look))
+			w.turnedAway = 0
+		}
 	}
 }
 
@@ -58,7 +72,7 @@ func (w *worker) crawl(ctx context.Context, c *checkpoint.Claim) error {
 		Str("category", c.Place.Category).Int("page", c.PageCurrent+1).Msg("target claimed")
 	err := w.conclude(ctx, c, t, w.guarded(ctx, c, t))
 	if errors.Is(err, checkpoint.ErrClaimLost) {
-		return w.dropped(c, t)
+		return w.dropped(ctx, c, t)
 	}
 	if err != nil {
 		return err
@@ -79,9 +93,13 @@ func (w *worker) guarded(ctx context.Context, c *checkpoint.Claim, t *wal.Target
 	return w.pages(ctx, c, t)
 }
 
-// dropped forgets a target that somebody else has taken back.
-func (w *worker) dropped(c *checkpoint.Claim, t *wal.Target) error {
+// dropped forgets a target that somebody else has taken back. What was asked for
+// it was asked all the same.
+func (w *worker) dropped(ctx context.Context, c *checkpoint.Claim, t *wal.Target) error {
 	w.count.lost.Add(1)
+	if err := w.cfg.Keeper.Record(context.WithoutCancel(ctx), c.Requests); err != nil {
+		return fatalOrNil(err)
+	}
 	w.logger.Warn().Int64("target", c.TargetID).Msg("claim lost: the target is no longer this worker's")
 	return w.append(&wal.Event{Type: wal.ClaimLost, Target: t})
 }
@@ -108,7 +126,8 @@ type outcome struct {
 	saved  bool     // EventLastPage: the last page's commit has done it already
 	code   yp.ErrorCode
 	reason string
-	err    error // the claim is lost, or the run can't go on
+	wait   time.Duration // after a failure: until the target may be claimed again
+	err    error         // the claim is lost, or the run can't go on
 }
 
 // conclude makes the outcome durable, then logs it.
@@ -117,29 +136,36 @@ func (w *worker) conclude(ctx context.Context, c *checkpoint.Claim, t *wal.Targe
 		return w.abandon(ctx, c, o.err)
 	}
 	keep := context.WithoutCancel(ctx)
-	k, e := w.cfg.Keeper, &wal.Event{Type: wal.TargetError, Target: t, ErrorCode: o.code, Error: o.reason}
-	var err error
-	switch o.event {
-	case yp.EventLastPage:
-		e.Type, e.Status = wal.TargetComplete, yp.Done
-		if !o.saved {
-			err = k.Complete(keep, c, o.code, o.reason)
-		}
-	case yp.EventRelease:
-		e.Type, e.Status = wal.Stop, yp.Planned
-		err = k.Release(keep, c)
-	case yp.EventPark:
-		e.Status = yp.Parked
-		err = k.Park(keep, c, o.code, o.reason)
-	default:
-		e.Status = yp.Failed
-		err = k.Fail(keep, c, o.code, o.reason)
-	}
-	if err != nil {
+	e := &wal.Event{Type: wal.TargetError, Target: t, ErrorCode: o.code, Error: o.reason}
+	if err := w.settle(keep, c, &o, e); err != nil {
 		return err
 	}
 	w.tally(c, o)
 	return w.append(e)
+}
+
+// settle makes the outcome durable and completes its event and, for a failure, the
+// outcome itself with what becomes of the target.
+func (w *worker) settle(ctx context.Context, c *checkpoint.Claim, o *outcome, e *wal.Event) error {
+	k := w.cfg.Keeper
+	switch o.event {
+	case yp.EventLastPage:
+		e.Type, e.Status = wal.TargetComplete, yp.Done
+		if o.saved {
+			return nil
+		}
+		return k.Complete(ctx, c, o.code, o.reason)
+	case yp.EventRelease:
+		e.Type, e.Status = wal.Stop, yp.Planned
+		return k.Release(ctx, c, o.reason)
+	case yp.EventPark:
+		e.Status = yp.Parked
+		return k.Park(ctx, c, o.code, o.reason)
+	}
+	set, err := k.Fail(ctx, c, o.code, o.reason)
+	o.event, o.wait = set.Event, set.Wait
+	e.Status, _ = yp.InProgress.Next(set.Event)
+	return err
 }
 
 // abandon hands a target back before the run ends with err; what can't be
@@ -148,7 +174,7 @@ func (w *worker) abandon(ctx context.Context, c *checkpoint.Claim, err error) er
 	if errors.Is(err, checkpoint.ErrClaimLost) || store.Fatal(err) {
 		return err
 	}
-	if rel := w.cfg.Keeper.Release(context.WithoutCancel(ctx), c); rel != nil {
+	if rel := w.cfg.Keeper.Release(context.WithoutCancel(ctx), c, err.Error()); rel != nil {
 		return errors.Join(err, rel)
 	}
 	w.count.released.Add(1)
@@ -171,11 +197,18 @@ func (w *worker) tally(c *checkpoint.Claim, o outcome) {
 	case yp.EventPark:
 		what = "target parked"
 		n.parked.Add(1)
+	case yp.EventBackOff:
+		level, what = zerolog.InfoLevel, "target will be tried again"
+		n.waiting.Add(1)
 	default:
 		n.failed.Add(1)
 	}
 	n.targets.Add(1)
-	w.logger.WithLevel(level).Int64("target", c.TargetID).Str("city", c.Place.City).Str("state", c.Place.State).
+	log := w.logger.WithLevel(level)
+	if o.wait > 0 {
+		log = log.Str("next_try_in", o.wait.Round(time.Second).String())
+	}
+	log.Int64("target", c.TargetID).Str("city", c.Place.City).Str("state", c.Place.State).
 		Str("category", c.Place.Category).Int("pages", c.PageCurrent).Str("error_code", string(o.code)).
 		Str("reason", o.reason).Msg(what)
 }

@@ -35,6 +35,9 @@ func (e *VersionError) Error() string {
 	if e.Have > e.Max {
 		return fmt.Sprintf("%s has schema version %d, newer than this program's %d: use a newer ypcrawl, or another --db", e.Path, e.Have, e.Max)
 	}
+	if e.Have > 0 && e.Have < e.Max {
+		return fmt.Sprintf("%s has schema version %d, older than this program's %d: open it for writing once, by any `ypcrawl run` or `ypcrawl plan`, and it is upgraded", e.Path, e.Have, e.Max)
+	}
 	return fmt.Sprintf("%s has schema version %d, which is none of ypcrawl's: is it another program's file? Use another --db", e.Path, e.Have)
 }
 

@@ -13,14 +13,14 @@ import (
 )
 
 // SchemaVersion is the PRAGMA user_version of files that this program makes.
-const SchemaVersion = 1
+const SchemaVersion = 2
 
 // applicationID marks a SQLite file as ypcrawl's ("ypcr"), so that another
 // program's database is refused rather than filled.
 const applicationID = 0x79706372
 
 // migrations holds the upgrade steps NNNN_title.sql: step N takes a file from
-// version N-1 to N. Version 1 is schema.sql itself, so the first step will be 0002.
+// version N-1 to N. Version 1 was a schema.sql of its own, so the first step is 0002.
 //
 //go:embed migrations
 var migrations embed.FS
@@ -213,8 +213,13 @@ func checkVersion(ctx context.Context, q queryer, path string) error {
 	if err != nil {
 		return err
 	}
-	if have != SchemaVersion {
-		return &VersionError{Path: path, Have: have, Max: SchemaVersion}
+	wrong := &VersionError{Path: path, Have: have, Max: SchemaVersion}
+	if have <= 0 || have > SchemaVersion {
+		return wrong
 	}
-	return verifyOwner(ctx, q, path, SchemaVersion)
+	// Only a file of ours that is older may be told to be upgraded.
+	if err := verifyOwner(ctx, q, path, SchemaVersion); err != nil || have == SchemaVersion {
+		return err
+	}
+	return wrong
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -208,40 +207,71 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestEnumerations holds the CHECKs of schema.sql to the constants of package yp.
+// TestEnumerations holds every enumeration that schema.sql CHECKs to the constants
+// that the program writes there; one that is new must be added here.
 func TestEnumerations(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../schema.sql")
-	if err != nil {
-		t.Fatal(err)
+	classes, codes := texts(yp.ErrorClasses()), texts(yp.ErrorCodes())
+	flag := []string{"0", "1"}
+	want := map[string][]string{
+		"sources.enabled": flag, "sources.auto_disabled": flag,
+		"sources.paused_code":               texts([]yp.ErrorCode{yp.CodeAuthFailed, yp.CodeHTMLChanged}),
+		"runs.outcome":                      {"running", "done", "interrupted", "budget", "error", "dead", "blocked", "no_proxies", "layout"},
+		"targets.status":                    texts(yp.Statuses()),
+		"targets.enabled":                   flag,
+		"targets.auto_disabled":             flag,
+		"targets.crawl_status":              texts(yp.Healths()),
+		"targets.last_error_code":           slices.DeleteFunc(slices.Clone(codes), func(c string) bool { return c == string(yp.CodeSuccess) }),
+		"listings.claimed":                  flag,
+		"listings.sponsored":                flag,
+		"crawl_attempts.ended":              texts([]Ended{"running", EndedDone, EndedFailed, EndedParked, EndedReleased, EndedRecovered}),
+		"crawl_attempts.error_code":         codes,
+		"requests.type":                     texts(yp.RequestTypes()),
+		"requests.outcome":                  {"success", "failure"},
+		"requests.error_class":              classes,
+		"requests.parse_ok":                 flag,
+		"requests.via":                      {"none", "proxy", "browser"},
+		"connectivity_profiles.status":      {"healthy", "degraded", "failing", "quarantined"},
+		"connectivity_profiles.error_class": classes,
+		"connectivity_profiles.burst_429":   flag,
+		"requests.proxy_failed":             flag,
+		"proxies.enabled":                   flag,
 	}
-	words := func(pattern string) []string {
-		m := regexp.MustCompile(`(?s)` + pattern).FindSubmatch(text)
-		if m == nil {
-			t.Fatalf("schema.sql has no %s", pattern)
+	got := checkedEnumerations(t)
+	for column := range got {
+		if _, ok := want[column]; !ok {
+			t.Errorf("%s is CHECKed for %v: this test does not know it", column, got[column])
 		}
-		return regexp.MustCompile(`[A-Z_a-z]+`).FindAllString(string(m[1]), -1)
 	}
-	var statuses, codes []string
-	for _, s := range yp.Statuses() {
-		statuses = append(statuses, string(s))
-	}
-	for _, c := range yp.ErrorCodes() {
-		if c != yp.CodeSuccess { // an attempt's, never a target's last error
-			codes = append(codes, string(c))
+	for column, values := range want {
+		slices.Sort(values)
+		slices.Sort(got[column])
+		if !slices.Equal(got[column], values) {
+			t.Errorf("%s: schema.sql has %v, the program %v", column, got[column], values)
 		}
 	}
-	for _, c := range []struct {
-		what      string
-		got, want []string
-	}{
-		{"statuses", words(`CHECK \(status IN \(([^)]*)\)\)`), statuses},
-		{"error codes", words(`CHECK \(last_error_code IN\s*\(([^)]*)\)\)`), codes},
-	} {
-		slices.Sort(c.got)
-		slices.Sort(c.want)
-		if !slices.Equal(c.got, c.want) {
-			t.Errorf("%s: schema.sql has %v, package yp %v", c.what, c.got, c.want)
+}
+
+// checkedEnumerations reads the values of every CHECK (column IN (…)) of
+// schema.sql, by table.column.
+func checkedEnumerations(t *testing.T) map[string][]string {
+	t.Helper()
+	text := file(t, "../schema.sql")
+	check, value := regexp.MustCompile(`CHECK \((\w+) IN\s*\(([^)]*)\)\)`), regexp.MustCompile(`\w+`)
+	out := map[string][]string{}
+	for _, body := range strings.Split(text, "\nCREATE TABLE ")[1:] {
+		table, _, _ := strings.Cut(body, " ")
+		for _, m := range check.FindAllStringSubmatch(body, -1) {
+			out[table+"."+m[1]] = value.FindAllString(m[2], -1)
 		}
 	}
+	return out
+}
+
+func texts[T ~string](values []T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
 }

@@ -29,9 +29,14 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{DB: storetest.Open(t), targets: 6}
+	return worldOn(t, storetest.Open(t))
+}
+
+func worldOn(t testing.TB, db *store.DB) *world {
+	t.Helper()
+	w := &world{DB: db, targets: 6}
 	w.must(t,
-		`INSERT INTO sources VALUES (1, 'one', 'http://one', 1, 'x', 'x'), (2, 'two', 'http://two', 1, 'x', 'x')`,
+		`INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (1, 'one', 'http://one', 'x', 'x'), (2, 'two', 'http://two', 'x', 'x')`,
 		`INSERT INTO categories VALUES (1, 'plumbers', 'Plumbers')`)
 	for i := 1; i <= w.targets; i++ {
 		w.must(t,

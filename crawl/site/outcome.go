@@ -32,18 +32,28 @@ func (o Outcome) String() string {
 	return "unknown"
 }
 
-// Code returns the error code of an attempt that ends with such a page. A
-// redirect to the homepage and a page without chrome are soft blocks.
-func (o Outcome) Code() yp.ErrorCode {
+// Cause returns why an attempt ends with such a page, CauseNone for one that holds
+// listings. A redirect to the homepage is a soft block.
+func (o Outcome) Cause() yp.Cause {
 	switch o {
 	case OK:
-		return yp.CodeSuccess
+		return yp.CauseNone
 	case NoListings:
-		return yp.CodeNoListings
+		return yp.CauseEmpty
 	case HTMLChanged:
-		return yp.CodeHTMLChanged
-	case Redirected, Unrecognised:
-		return yp.CodeBlockedProxy
+		return yp.CauseLayout
+	case Redirected:
+		return yp.CauseBlocked
+	case Unrecognised:
+		return yp.CauseUnrecognised
 	}
-	return yp.CodeUnknown
+	return yp.CauseOther
+}
+
+// Code returns the error code of an attempt that ends with such a page.
+func (o Outcome) Code() yp.ErrorCode {
+	if o == OK {
+		return yp.CodeSuccess
+	}
+	return o.Cause().Policy().Code
 }

@@ -1,0 +1,60 @@
+package checkpoint
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"ypcrawl/yp"
+)
+
+// DeadLetter is a row of v_dead_letters: a target that no crawl takes again by
+// itself.
+type DeadLetter struct {
+	ID           int64     `json:"id"`
+	Source       string    `json:"source"`
+	City         string    `json:"city"`
+	State        string    `json:"state"`
+	Category     string    `json:"category"`
+	Code         string    `json:"last_error_code"`
+	Error        string    `json:"last_error"`
+	Parked       time.Time `json:"parked_at,omitzero"`
+	Failures     int       `json:"consecutive_failures"`
+	Attempts     int       `json:"total_attempts"`
+	Page         int       `json:"page_current"`
+	AutoDisabled bool      `json:"auto_disabled"` // it failed too often; else the cause is permanent
+}
+
+const deadLetters = `
+	SELECT d.id, d.source, d.city, d.state, d.category, ifnull(d.last_error_code, ''), ifnull(d.last_error, ''), d.parked_at,
+		d.consecutive_failures, d.total_attempts, d.page_current, d.auto_disabled
+	FROM v_dead_letters d
+	WHERE (?1 = 0 OR d.source = (SELECT name FROM sources WHERE id = ?1)) AND (?2 = '[]' OR d.state IN (SELECT value FROM json_each(?2)))
+		AND (?3 = '' OR d.last_error_code = ?3) AND (?4 = '' OR d.parked_at < ?4)
+	ORDER BY d.parked_at DESC, d.id LIMIT ?5`
+
+// DeadLetters lists the dead letters that c selects, the newest first, at most
+// limit of them (0 = all).
+func (k *Keeper) DeadLetters(ctx context.Context, c Chosen, limit int) ([]DeadLetter, error) {
+	if limit <= 0 {
+		limit = -1
+	}
+	before := ""
+	if c.OlderThan > 0 {
+		before = yp.FormatTime(k.db.Now().Add(-c.OlderThan))
+	}
+	all := []DeadLetter{}
+	args := []any{c.Scope.SourceID, jsonList(c.Scope.States), string(c.Error), before, limit}
+	err := k.each(ctx, deadLetters, args, func(rows *sql.Rows) error {
+		var d DeadLetter
+		err := rows.Scan(&d.ID, &d.Source, &d.City, &d.State, &d.Category, &d.Code, &d.Error, at(&d.Parked),
+			&d.Failures, &d.Attempts, &d.Page, &d.AutoDisabled)
+		all = append(all, d)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list dead letters: %w", err)
+	}
+	return all, nil
+}

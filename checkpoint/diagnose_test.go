@@ -1,0 +1,112 @@
+package checkpoint_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+)
+
+func TestRunHolders(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 3, "CA", "TX")
+	b.claim(t, 0)
+	dying := start(t, "hold", b.DB().Path(), "TX")
+	dying.number(t, "holds")
+	for name, heartbeat := range map[string]string{"far": ago(time.Minute), "silent": ago(time.Hour)} {
+		execute(t, b.DB(), fmt.Sprintf(`INSERT INTO runs (uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES ('%s', 'elsewhere', 1, 1, 'run', '%s', '%s')`,
+			name, ago(2*time.Hour), heartbeat))
+	}
+	look := func() map[string]string {
+		t.Helper()
+		all, err := b.RunHolders(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]string{}
+		for _, r := range all {
+			name := r.UUID
+			if r.Here {
+				name = fmt.Sprint(r.Command, " with ", r.Targets)
+			}
+			out[name] = fmt.Sprintf("alive %t, gone %t", r.Alive, r.Gone())
+		}
+		return out
+	}
+	if got := fmt.Sprint(look()); got != "map[far:alive false, gone false hold with 3:alive true, gone false silent:alive false, gone true test with 1:alive true, gone false]" {
+		t.Errorf("while it lives: %s", got)
+	}
+	dying.kill(t)
+	if got := look()["hold with 3"]; got != "alive false, gone true" {
+		t.Errorf("after the kill: %s", got)
+	}
+	if err := b.run.Finish(t.Context(), checkpoint.OutcomeDone, 0); err != nil {
+		t.Fatal(err)
+	}
+	if len(look()) != 3 {
+		t.Error("a run that ended well holds the database")
+	}
+}
+
+func TestFutureRows(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 1, "CA")
+	c := b.claim(t, 0)
+	look := func() string {
+		t.Helper()
+		all, err := b.FutureRows(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := ""
+		for _, f := range all {
+			out += fmt.Sprint(f.Table, " ", f.Rows, " ")
+			if f.Latest.Before(time.Now()) {
+				t.Errorf("%s: the last by %s", f.Table, f.Latest)
+			}
+		}
+		return out
+	}
+	if got := look(); got != "" {
+		t.Errorf("a clock that is right: %s", got)
+	}
+	execute(t, b.DB(), request(-30*time.Second, "listing", "success", "", "", 1)) // clocks differ by that much
+	if got := look(); got != "" {
+		t.Errorf("half a minute ahead: %s", got)
+	}
+	execute(t, b.DB(), request(-2*time.Minute, "listing", "success", "", "", 1), request(-3*time.Hour, "robots", "success", "", "", 1),
+		fmt.Sprintf(`UPDATE targets SET heartbeat_at = '%s' WHERE id = %d`, ahead(time.Hour), c.TargetID),
+		`UPDATE runs SET heartbeat_at = '`+ahead(time.Hour)+`'`,
+		`UPDATE crawl_attempts SET ended = 'released', finished_at = '`+ahead(time.Hour)+`'`)
+	if got, want := look(), "runs 1 targets 1 crawl_attempts 1 requests 2 "; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestSources(t *testing.T) {
+	t.Parallel()
+	k, _ := newKeeper(t)
+	if name, base, err := k.LastSource(t.Context()); name != "" || base != "" || err != nil {
+		t.Errorf("before the first run: %s, %s, %v", name, base, err)
+	}
+	b := setup(t, 1, "CA")
+	other, err := b.Source(t.Context(), "other", "http://other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := b.StartRun(t.Context(), other, "other", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Finish(t.Context(), checkpoint.OutcomeDone, 0); err != nil {
+		t.Fatal(err)
+	}
+	if name, base, err := b.LastSource(t.Context()); name != "other" || base != "http://other" || err != nil {
+		t.Errorf("%s, %s, %v", name, base, err)
+	}
+	all, err := b.Sources(t.Context())
+	if err != nil || len(all) != 2 || all[0].Name != "demo" || all[0].Gate != checkpoint.GateOpen || all[0].Remedy != "" {
+		t.Errorf("%+v, %v", all, err)
+	}
+}

@@ -1,0 +1,365 @@
+package checkpoint_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/yp"
+)
+
+// outlook looks at the whole scope.
+func (b *bundle) outlook(t *testing.T, limit int, horizon time.Duration) checkpoint.Outlook {
+	t.Helper()
+	o, err := b.Look(t.Context(), b.scope, limit, horizon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func TestLook(t *testing.T) {
+	t.Parallel()
+	t.Run("counts what is ready, up to the limit", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, 3, "CA", "TX") // 12 targets
+		for limit, want := range map[int]int{0: 0, 1: 1, 11: 11, 12: 12, 100: 12} {
+			if o := b.outlook(t, limit, time.Hour); o.Ready != want || limit > 0 && !o.Next.IsZero() || !o.Gate.Open() {
+				t.Errorf("limit %d: %+v, want %d ready", limit, o, want)
+			}
+		}
+		b.scope.States = []string{"TX"}
+		b.scope.CategoryIDs = b.cats[:1]
+		if o := b.outlook(t, 100, 0); o.Ready != 3 {
+			t.Errorf("plumbers in TX: %+v, want 3", o)
+		}
+		for i := range 3 { // the state is full for one worker more, and its targets are ready all the same
+			b.claim(t, i)
+		}
+		b.scope.CategoryIDs = nil
+		if o := b.outlook(t, 100, 0); o.Ready != 3 {
+			t.Errorf("with three held: %+v, want 3", o)
+		}
+	})
+	t.Run("paused, disabled, held, parked and stuck ones never", func(t *testing.T) {
+		t.Parallel()
+		b, clock := setupClock(t, 5, "CA") // 10 targets
+		soon := yp.FormatTime(clock.now().Add(time.Minute))
+		b.claim(t, 0) // target 1
+		execute(t, b.DB(),
+			`UPDATE targets SET enabled = 0 WHERE id IN (2, 3)`, `UPDATE targets SET crawl_status = 'paused' WHERE id IN (4, 5)`,
+			`UPDATE targets SET status = 'STUCK' WHERE id = 6`, `UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT' WHERE id = 7`,
+			`UPDATE targets SET backoff_until = '`+soon+`' WHERE id IN (3, 5)`,
+			`UPDATE targets SET status = 'DONE', finished_at = 'x', next_crawl_at = '`+soon+`', enabled = id % 2, crawl_status = iif(id = 9, 'paused', 'active') WHERE id IN (8, 9)`,
+			`UPDATE targets SET status = 'DONE', finished_at = 'x' WHERE id = 10`)
+		if o := b.outlook(t, 100, time.Hour); o.Ready != 0 || !o.Next.IsZero() {
+			t.Errorf("%+v, want nothing, ever", o)
+		}
+	})
+	t.Run("elsewhere", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, 1, "CA")
+		b.scope.States = []string{"TX"}
+		if o := b.outlook(t, 10, time.Hour); o.Ready != 0 || !o.Next.IsZero() {
+			t.Errorf("%+v, want nothing", o)
+		}
+	})
+	t.Run("no such source", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, 1, "CA")
+		b.scope.SourceID = 99
+		if o, err := b.Look(t.Context(), b.scope, 1, time.Hour); err == nil {
+			t.Errorf("%+v, want an error", o)
+		}
+	})
+}
+
+// TestNextDue: the first that falls due by itself, on both sides of the horizon.
+func TestNextDue(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, set string }{
+		{"a short backoff", `backoff_until = %s`},
+		{"a rest", `status = 'FAILED', last_error_code = 'TIMEOUT', crawl_status = 'degraded', backoff_level = 1, backoff_until = %s`},
+		{"a crawl that is due again", `status = 'DONE', finished_at = 'x', next_crawl_at = %s`},
+		{"a crawl that is due, in its gap", `status = 'DONE', finished_at = 'x', next_crawl_at = '2026-01-01T00:00:00.000Z', gap_until = %s`},
+		{"a gap", `gap_until = %s`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b, clock := setupClock(t, 1, "CA") // 2 targets
+			b.claim(t, 0)
+			clock.move(3 * time.Minute)
+			at := clock.now().Add(90 * time.Second)
+			execute(t, b.DB(), fmt.Sprintf(`UPDATE targets SET `+c.set+` WHERE id = 2`, "'"+yp.FormatTime(at)+"'"))
+			for _, s := range []struct {
+				horizon time.Duration
+				want    time.Time
+			}{{0, time.Time{}}, {90*time.Second - time.Millisecond, time.Time{}}, {90 * time.Second, at}, {time.Hour, at}} {
+				if o := b.outlook(t, 1, s.horizon); o.Ready != 0 || !o.Next.Equal(s.want) {
+					t.Errorf("horizon %s: %+v, want next %s", s.horizon, o, stamp(s.want))
+				}
+			}
+			clock.move(90*time.Second - time.Millisecond)
+			early := func() {
+				t.Helper()
+				if _, err := b.Wake(t.Context(), b.scope); err != nil {
+					t.Fatal(err)
+				}
+				if c, err := b.Claim(t.Context(), b.worker(1), b.scope, 5); !errors.Is(err, checkpoint.ErrNothing) {
+					t.Errorf("a millisecond early: %+v (%v)", c, err)
+				}
+			}
+			early()
+			clock.move(time.Millisecond)
+			if _, err := b.Wake(t.Context(), b.scope); err != nil {
+				t.Fatal(err)
+			}
+			if o := b.outlook(t, 9, 0); o.Ready != 1 {
+				t.Errorf("when it is due: %+v", o)
+			}
+			b.claim(t, 1)
+		})
+	}
+	t.Run("the earliest of all", func(t *testing.T) {
+		t.Parallel()
+		b, clock := setupClock(t, 2, "CA") // 4 targets
+		at := func(d time.Duration) string { return "'" + yp.FormatTime(clock.now().Add(d)) + "'" }
+		execute(t, b.DB(), `UPDATE targets SET backoff_until = `+at(3*time.Minute)+` WHERE id = 1`,
+			`UPDATE targets SET status = 'DONE', finished_at = 'x', next_crawl_at = `+at(2*time.Minute)+` WHERE id = 2`,
+			`UPDATE targets SET gap_until = `+at(time.Minute)+` WHERE id = 3`,
+			`UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1, backoff_until = `+at(30*time.Second)+` WHERE id = 4`)
+		for i, want := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 3 * time.Minute} {
+			if o := b.outlook(t, 1, time.Hour); !o.Next.Equal(clock.now().Add(want)) {
+				t.Errorf("with %d gone: next %s, want in %s", i, stamp(o.Next), want)
+			}
+			execute(t, b.DB(), fmt.Sprintf(`UPDATE targets SET enabled = 0 WHERE id = %d`, []int{4, 3, 2, 1}[i]))
+		}
+	})
+}
+
+// TestClockSetBack: a wait that no rule could have set is the mark of a clock that
+// was set back since, and over.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		set   string
+		ahead time.Duration
+		free  bool
+	}{
+		{"the longest backoff", `status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 5, backoff_until = %s`, 32 * time.Hour, false},
+		{"an hour more", `status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 5, backoff_until = %s`, 33 * time.Hour, false},
+		{"no backoff that there is", `status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 5, backoff_until = %s`, 33*time.Hour + time.Millisecond, true},
+		{"a short backoff of another time", `backoff_until = %s`, 40 * time.Hour, true},
+		{"the whole gap", `gap_until = %s`, 2 * time.Minute, false},
+		{"no gap that there is", `gap_until = %s`, 2*time.Minute + time.Millisecond, true},
+		{"due, with no gap that there is", `status = 'DONE', finished_at = 'x', next_crawl_at = '2026-01-01T00:00:00.000Z', gap_until = %s`, 3 * time.Hour, true},
+		{"due, with the whole gap", `status = 'DONE', finished_at = 'x', next_crawl_at = '2026-01-01T00:00:00.000Z', gap_until = %s`, 2 * time.Minute, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b, clock := setupClock(t, 1, "CA")
+			b.scope.CategoryIDs = b.cats[:1]
+			execute(t, b.DB(), fmt.Sprintf(`UPDATE targets SET `+c.set, "'"+yp.FormatTime(clock.now().Add(c.ahead))+"'"))
+			if _, err := b.Wake(t.Context(), b.scope); err != nil {
+				t.Fatal(err)
+			}
+			if o := b.outlook(t, 1, 0); (o.Ready == 1) != c.free {
+				t.Errorf("the outlook is %+v", o)
+			}
+			_, err := b.Claim(t.Context(), b.worker(0), b.scope, 5)
+			if c.free && err != nil || !c.free && !errors.Is(err, checkpoint.ErrNothing) {
+				t.Errorf("claimed: %v", err)
+			}
+		})
+	}
+}
+
+// TestWake: after a failure the crawl goes on behind its last page;
+// one that is due again begins anew. A pause or a ban is no matter of time.
+func TestWake(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 3, "CA") // 6 targets
+	past := "'" + yp.FormatTime(clock.now().Add(-time.Second)) + "'"
+	execute(t, b.DB(),
+		`UPDATE targets SET page_current = 2, raw_count = 60, next_page_url = '/3', recoveries = 2, total_attempts = 3, crawl_started_at = 'x'`,
+		`UPDATE targets SET status = 'FAILED', crawl_status = 'degraded', last_error_code = 'TIMEOUT', consecutive_failures = 3, backoff_level = 1, backoff_until = `+past+` WHERE id = 1`,
+		`UPDATE targets SET consecutive_failures = 1, last_error_code = 'TIMEOUT', backoff_until = `+past+` WHERE id = 2`,
+		`UPDATE targets SET status = 'DONE', finished_at = 'x', next_crawl_at = `+past+` WHERE id = 3`,
+		`UPDATE targets SET status = 'FAILED', crawl_status = 'paused', last_error_code = 'TIMEOUT', backoff_level = 1, backoff_until = `+past+` WHERE id = 4`,
+		`UPDATE targets SET enabled = 0, backoff_until = `+past+` WHERE id = 5`,
+		`UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT' WHERE id = 6`)
+	if n, err := b.Wake(t.Context(), b.scope); err != nil || n != 5 {
+		t.Errorf("woke %d (%v), want 5", n, err)
+	}
+	const q = `SELECT status, crawl_status, enabled, consecutive_failures, backoff_level, backoff_until, page_current, raw_count, next_page_url, recoveries, next_crawl_at FROM targets ORDER BY id`
+	same(t, "targets", table(t, b.DB(), q), []string{
+		"PLANNED|degraded|1|3|1||2|60|/3|0|", "PLANNED|active|1|1|0||2|60|/3|0|", "PLANNED|active|1|0|0||0|0||0|",
+		"PLANNED|paused|1|0|1||2|60|/3|0|", "PLANNED|active|0|0|0||2|60|/3|0|", "PARKED|active|1|0|0||2|60|/3|2|",
+	})
+	if n, err := b.Wake(t.Context(), b.scope); err != nil || n != 0 {
+		t.Errorf("again: woke %d (%v)", n, err)
+	}
+	for _, want := range []int64{1, 2, 3} {
+		c, err := b.Claim(t.Context(), b.worker(int(want)), b.scope, 5)
+		if err != nil || c.TargetID != want {
+			t.Errorf("claimed %+v (%v), want target %d", c, err, want)
+		}
+	}
+	if c, err := b.Claim(t.Context(), b.worker(9), b.scope, 5); !errors.Is(err, checkpoint.ErrNothing) {
+		t.Errorf("claimed %+v (%v), want nothing", c, err)
+	}
+}
+
+// TestResuming: whoever goes on with an interrupted crawl waits for nothing; who
+// begins another one, for two minutes.
+func TestResuming(t *testing.T) {
+	t.Parallel()
+	free := func(t *testing.T, b *bundle, yes bool) {
+		t.Helper()
+		if _, err := b.Wake(t.Context(), b.scope); err != nil {
+			t.Fatal(err)
+		}
+		c, err := b.Claim(t.Context(), b.worker(1), b.scope, 5)
+		if yes && err != nil || !yes && !errors.Is(err, checkpoint.ErrNothing) {
+			t.Errorf("claimed %+v (%v), want it free: %t", c, err, yes)
+		}
+	}
+	for name, interrupt := range map[string]func(t *testing.T, b *bundle, c *checkpoint.Claim){
+		"released": func(t *testing.T, b *bundle, c *checkpoint.Claim) {
+			if err := b.Release(t.Context(), c, "stop"); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"recovered": func(t *testing.T, b *bundle, _ *checkpoint.Claim) {
+			execute(t, b.DB(), `UPDATE targets SET heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
+			if _, err := b.RecoverStale(t.Context(), checkpoint.Scope{}, time.Hour); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"its run is over": func(t *testing.T, b *bundle, _ *checkpoint.Claim) {
+			if err := b.run.Finish(t.Context(), checkpoint.OutcomeInterrupted, 0); err != nil {
+				t.Fatal(err)
+			}
+			var err error
+			if b.run, err = b.StartRun(t.Context(), b.scope.SourceID, "again", false); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"failed, and reset": func(t *testing.T, b *bundle, c *checkpoint.Claim) {
+			if _, err := b.Fail(t.Context(), c, yp.CodeTimeout, ""); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := b.ResetTargets(t.Context(), checkpoint.Reset{}); err != nil || n != 1 {
+				t.Fatalf("reset %d (%v)", n, err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, _ := setupClock(t, 1, "CA")
+			b.scope.CategoryIDs = b.cats[:1]
+			interrupt(t, b, b.claim(t, 0))
+			free(t, b, true)
+		})
+	}
+	t.Run("done, and due at once", func(t *testing.T) {
+		t.Parallel()
+		b, clock := setupClock(t, 1, "CA")
+		b.scope.CategoryIDs = b.cats[:1]
+		c := b.claim(t, 0)
+		clock.move(time.Minute)
+		if err := b.Complete(t.Context(), c, "", ""); err != nil {
+			t.Fatal(err)
+		}
+		execute(t, b.DB(), `UPDATE targets SET next_crawl_at = '2026-01-01T00:00:00.000Z' WHERE status = 'DONE'`)
+		free(t, b, false)
+		clock.move(time.Minute - time.Millisecond)
+		free(t, b, false)
+		clock.move(time.Millisecond)
+		free(t, b, true)
+	})
+	t.Run("failed, and enabled", func(t *testing.T) {
+		t.Parallel()
+		b, clock := setupClock(t, 1, "CA")
+		b.scope.CategoryIDs = b.cats[:1]
+		if _, err := b.Fail(t.Context(), b.claim(t, 0), yp.CodeTimeout, ""); err != nil {
+			t.Fatal(err)
+		}
+		execute(t, b.DB(), `UPDATE targets SET enabled = 1`)
+		free(t, b, false)
+		if o := b.outlook(t, 1, time.Hour); o.Ready != 0 || !o.Next.Equal(clock.now().Add(2*time.Minute)) {
+			t.Errorf("the outlook is %+v, want it in two minutes", o)
+		}
+		clock.move(2 * time.Minute)
+		free(t, b, true)
+	})
+}
+
+// TestPeek: the place of some target that could be claimed if its source were open.
+func TestPeek(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 1, "CA")
+	execute(t, b.DB(), `UPDATE sources SET enabled = 0`, `UPDATE targets SET enabled = 0 WHERE id = 1`)
+	p, found, err := b.Peek(t.Context(), b.scope)
+	if want := (yp.Place{City: "City 0", CitySlug: "city-0-CA", State: "CA", Category: "Dentists", CategorySlug: "dentists"}); err != nil || !found || p != want {
+		t.Errorf("%+v, %t (%v), want %+v", p, found, err, want)
+	}
+	b.scope.States = []string{"TX"}
+	if p, found, err := b.Peek(t.Context(), b.scope); err != nil || found {
+		t.Errorf("elsewhere: %+v, %t (%v)", p, found, err)
+	}
+}
+
+// TestLookInScopes: a look sees what a claim would, whatever the scope is made of.
+func TestLookInScopes(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 3, "CA", "TX") // 12 targets of 6 cities
+	in := yp.FormatTime(clock.now().Add(time.Minute))
+	execute(t, b.DB(), `INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (2, 'other', 'x', 'x', 'x')`,
+		`INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at) SELECT 2, city_id, category_id, state, population, 1, 0, 'x' FROM targets`)
+	for _, c := range []struct {
+		name   string
+		change func(*checkpoint.Scope)
+		want   int
+	}{
+		{"all", func(*checkpoint.Scope) {}, 12},
+		{"no states named", func(s *checkpoint.Scope) { s.States = nil }, 12},
+		{"a state", func(s *checkpoint.Scope) { s.States = []string{"TX"} }, 6},
+		{"a state twice", func(s *checkpoint.Scope) { s.States = []string{"TX", "TX"} }, 6},
+		{"a category", func(s *checkpoint.Scope) { s.CategoryIDs = b.cats[:1] }, 6},
+		{"a category twice, in a state", func(s *checkpoint.Scope) { s.CategoryIDs, s.States = []int64{b.cats[0], b.cats[0]}, []string{"CA"} }, 3},
+		{"a category, no states named", func(s *checkpoint.Scope) { s.CategoryIDs, s.States = b.cats[:1], nil }, 6},
+		{"cities", func(s *checkpoint.Scope) { s.CityIDs = []int64{1, 2, 2} }, 4},
+		{"cities and a category", func(s *checkpoint.Scope) { s.CityIDs, s.CategoryIDs = []int64{1, 2}, b.cats[1:] }, 2},
+		{"cities in a state", func(s *checkpoint.Scope) { s.CityIDs, s.States = []int64{1, 2}, []string{"CA"} }, 2},
+		{"a population", func(s *checkpoint.Scope) { s.MinPopulation = 999_999 }, 8},
+		{"a population and cities", func(s *checkpoint.Scope) { s.MinPopulation, s.CityIDs = 999_999, []int64{1, 5} }, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := b.scope
+			c.change(&s)
+			look := func() checkpoint.Outlook {
+				t.Helper()
+				o, err := b.Look(t.Context(), s, 100, time.Hour)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return o
+			}
+			if o := look(); o.Ready != c.want {
+				t.Errorf("%+v, want %d ready", o, c.want)
+			}
+			if _, found, err := b.Peek(t.Context(), s); err != nil || !found {
+				t.Errorf("peek: %t (%v)", found, err)
+			}
+			execute(t, b.DB(), `UPDATE targets SET gap_until = '`+in+`'`)
+			if o := look(); o.Ready != 0 || stamp(o.Next) != in {
+				t.Errorf("all in their gap: %+v", o)
+			}
+			execute(t, b.DB(), `UPDATE targets SET gap_until = NULL`)
+		})
+	}
+}

@@ -1,0 +1,131 @@
+package checkpoint
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"ypcrawl/yp"
+)
+
+// UnknownTargetError says that a word names no target.
+type UnknownTargetError struct {
+	Word string
+	Hint string // the nearest word, or what to do; may be empty
+}
+
+func (e *UnknownTargetError) Error() string {
+	text := fmt.Sprintf("no target %q", e.Word)
+	if e.Hint != "" {
+		text += ": " + e.Hint
+	}
+	return text
+}
+
+// AmbiguousTargetError says that several sources have the target.
+type AmbiguousTargetError struct {
+	Word    string
+	Sources []string
+}
+
+func (e *AmbiguousTargetError) Error() string {
+	return fmt.Sprintf("target %q is there for several sources: add --source %s", e.Word, strings.Join(e.Sources, " or --source "))
+}
+
+const (
+	targetByID = `SELECT id FROM targets WHERE id = ?1 AND (?2 = 0 OR source_id = ?2)`
+	// The unique key of targets, in its own order.
+	targetBySlugs = `
+	SELECT t.id, s.name FROM sources s CROSS JOIN cities c CROSS JOIN categories k
+		CROSS JOIN targets t ON t.source_id = s.id AND t.city_id = c.id AND t.category_id = k.id
+	WHERE c.slug = ?1 AND k.slug = ?2 AND (?3 = 0 OR s.id = ?3) ORDER BY s.name`
+	citySlugs     = `SELECT slug FROM cities`
+	categorySlugs = `SELECT slug FROM categories`
+)
+
+// FindTarget returns the id of the target that word names: its id, or
+// "los-angeles-ca/plumbers". sourceID chooses among sources, 0 = any. The error
+// is an *UnknownTargetError or an *AmbiguousTargetError where those apply.
+func (k *Keeper) FindTarget(ctx context.Context, word string, sourceID int64) (int64, error) {
+	if id, err := strconv.ParseInt(word, 10, 64); err == nil {
+		return k.targetByID(ctx, id, sourceID)
+	}
+	city, category, ok := strings.Cut(strings.ToLower(word), "/")
+	if !ok {
+		return 0, &UnknownTargetError{Word: word, Hint: "want an id, or city/category like los-angeles-ca/plumbers"}
+	}
+	var ids []int64
+	var sources []string
+	err := k.each(ctx, targetBySlugs, []any{city, category, sourceID}, func(rows *sql.Rows) error {
+		var id int64
+		var source string
+		err := rows.Scan(&id, &source)
+		ids, sources = append(ids, id), append(sources, source)
+		return err
+	})
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("find target %q: %w", word, err)
+	case len(ids) == 0:
+		return 0, k.unknownTarget(ctx, word, city, category)
+	case len(ids) > 1:
+		return 0, &AmbiguousTargetError{Word: word, Sources: sources}
+	}
+	return ids[0], nil
+}
+
+func (k *Keeper) targetByID(ctx context.Context, id, sourceID int64) (int64, error) {
+	found := false
+	err := k.each(ctx, targetByID, []any{id, sourceID}, func(*sql.Rows) error { found = true; return nil })
+	if err == nil && !found {
+		err = &UnknownTargetError{Word: strconv.FormatInt(id, 10), Hint: "`ypcrawl targets list` shows those there are"}
+	}
+	return id, err
+}
+
+// unknownTarget names the words that were probably meant.
+func (k *Keeper) unknownTarget(ctx context.Context, word, city, category string) error {
+	near, known, err := k.nearest(ctx, citySlugs, city)
+	if err != nil {
+		return err
+	}
+	nearCategory, knownCategory, err := k.nearest(ctx, categorySlugs, category)
+	if err != nil {
+		return err
+	}
+	e := &UnknownTargetError{Word: word}
+	switch {
+	case known && knownCategory:
+		e.Hint = "it was not planned; `ypcrawl plan` adds targets"
+	case near != "" && nearCategory != "":
+		e.Hint = fmt.Sprintf("did you mean %s/%s?", near, nearCategory)
+	case known || near != "":
+		e.Hint = fmt.Sprintf("nothing was planned for the category %q", category)
+	default:
+		e.Hint = fmt.Sprintf("nothing was planned for the place %q", city)
+	}
+	return e
+}
+
+// nearest returns the word of a query that word was meant to be, and whether it is
+// that very word.
+func (k *Keeper) nearest(ctx context.Context, query, word string) (near string, known bool, err error) {
+	var all []string
+	err = k.each(ctx, query, nil, func(rows *sql.Rows) error {
+		var s string
+		err := rows.Scan(&s)
+		known = known || s == word
+		all = append(all, s)
+		return err
+	})
+	if err != nil {
+		return "", false, fmt.Errorf("find %q: %w", word, err)
+	}
+	if known {
+		return word, true, nil
+	}
+	near, _ = yp.Nearest(word, all)
+	return near, false, nil
+}

@@ -1,0 +1,199 @@
+package checkpoint_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/yp"
+)
+
+const standingRows = `SELECT id, status, crawl_status, enabled, auto_disabled, backoff_level, consecutive_failures, backoff_until IS NULL,
+	page_current, ifnull(last_error_code, '') FROM targets WHERE id = ?`
+
+func (b *bundle) operate(t *testing.T, o checkpoint.Operation, c checkpoint.Chosen) int {
+	t.Helper()
+	want, err := b.CountChosen(t.Context(), o, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.Operate(t.Context(), o, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != want {
+		t.Errorf("%s changed %d, and said before that it would be %d", o, got, want)
+	}
+	recount(t, b.DB())
+	return got
+}
+
+func one(id int64) checkpoint.Chosen { return checkpoint.Chosen{IDs: []int64{id}} }
+
+// TestOperations: what each operation makes of each kind of target.
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		do   []checkpoint.Operation
+		id   int64
+		want string
+	}{
+		"pause one due":               {[]checkpoint.Operation{checkpoint.Pause}, 11, "11|PLANNED|paused|1|0|0|0|1|0|"},
+		"pause one that rests":        {[]checkpoint.Operation{checkpoint.Pause}, 3, "3|FAILED|paused|1|0|2|4|0|0|TIMEOUT"},
+		"pause a dead letter":         {[]checkpoint.Operation{checkpoint.Pause}, 4, "4|PARKED|paused|1|1|5|8|1|0|TIMEOUT"},
+		"resume one due":              {[]checkpoint.Operation{checkpoint.Resume}, 7, "7|PLANNED|active|1|0|0|0|1|0|"},
+		"resume one that rested":      {[]checkpoint.Operation{checkpoint.Pause, checkpoint.Resume}, 3, "3|FAILED|degraded|1|0|2|4|0|0|TIMEOUT"},
+		"resume a dead letter":        {[]checkpoint.Operation{checkpoint.Pause, checkpoint.Resume}, 5, "5|PARKED|failed|1|0|0|1|1|0|NO_LISTINGS"},
+		"disable":                     {[]checkpoint.Operation{checkpoint.Disable}, 11, "11|PLANNED|active|0|0|0|0|1|0|"},
+		"enable":                      {[]checkpoint.Operation{checkpoint.Enable}, 8, "8|PLANNED|active|1|0|0|0|1|0|"},
+		"enable one that rests":       {[]checkpoint.Operation{checkpoint.Enable}, 3, "3|PLANNED|active|1|0|0|0|1|0|TIMEOUT"},
+		"enable one parked by force":  {[]checkpoint.Operation{checkpoint.Enable}, 4, "4|PLANNED|active|1|0|0|0|1|0|TIMEOUT"},
+		"enable one parked for good":  {[]checkpoint.Operation{checkpoint.Enable}, 5, "5|PARKED|failed|1|0|0|0|1|0|NO_LISTINGS"},
+		"requeue one parked by force": {[]checkpoint.Operation{checkpoint.Requeue}, 4, "4|PLANNED|active|1|0|0|0|1|0|TIMEOUT"},
+		"requeue one parked for good": {[]checkpoint.Operation{checkpoint.Requeue}, 5, "5|PLANNED|active|1|0|0|0|1|0|NO_LISTINGS"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := mixed(t)
+			for _, o := range tc.do {
+				if n := b.operate(t, o, one(tc.id)); n != 1 {
+					t.Errorf("%s changed %d targets", o, n)
+				}
+			}
+			same(t, "target", table(t, b.DB(), standingRows, tc.id), []string{tc.want})
+			last := tc.do[len(tc.do)-1]
+			if n := b.operate(t, last, one(tc.id)); n != 0 {
+				t.Errorf("%s again changed %d targets", last, n)
+			}
+		})
+	}
+}
+
+func TestRequeueKeepsPages(t *testing.T) {
+	t.Parallel()
+	for o, want := range map[checkpoint.Operation]string{checkpoint.Requeue: "2|u", checkpoint.RequeueAnew: "0|"} {
+		b := mixed(t)
+		execute(t, b.DB(), `UPDATE targets SET page_current = 2, next_page_url = 'u', gap_until = '`+ahead(time.Minute)+`' WHERE id = 4`)
+		b.operate(t, o, one(4))
+		same(t, string(o), table(t, b.DB(), `SELECT page_current, next_page_url FROM targets WHERE id = 4 AND gap_until IS NULL AND finished_at IS NULL`), []string{want})
+		if n := b.operate(t, o, one(3)); n != 0 {
+			t.Errorf("%s took a target that is no dead letter", o)
+		}
+	}
+}
+
+func TestChosen(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		o    checkpoint.Operation
+		c    checkpoint.Chosen
+		want int
+	}{
+		"everything":      {checkpoint.Pause, checkpoint.Chosen{}, 31}, // one is paused already
+		"state":           {checkpoint.Pause, checkpoint.Chosen{Scope: checkpoint.Scope{States: []string{"CA"}}}, 16},
+		"status":          {checkpoint.Pause, checkpoint.Chosen{Statuses: []yp.Status{yp.Done, yp.Failed}}, 3},
+		"error":           {checkpoint.Requeue, checkpoint.Chosen{Error: yp.CodeTimeout}, 1},
+		"older":           {checkpoint.Requeue, checkpoint.Chosen{OlderThan: 48 * time.Hour}, 1},
+		"old enough":      {checkpoint.Requeue, checkpoint.Chosen{OlderThan: time.Minute}, 2},
+		"too young":       {checkpoint.Requeue, checkpoint.Chosen{OlderThan: 100 * time.Hour}, 0},
+		"ids":             {checkpoint.Disable, checkpoint.Chosen{IDs: []int64{11, 12, 8, 999}}, 2},
+		"ids and state":   {checkpoint.Disable, checkpoint.Chosen{IDs: []int64{1, 3}, Scope: checkpoint.Scope{States: []string{"TX"}}}, 1},
+		"another source":  {checkpoint.Disable, checkpoint.Chosen{Scope: checkpoint.Scope{SourceID: 9}}, 0},
+		"set by itself":   {checkpoint.Enable, checkpoint.Chosen{}, 5}, // 3, 4, 5, 8, 9
+		"nothing to undo": {checkpoint.Resume, checkpoint.Chosen{Statuses: []yp.Status{yp.Done}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := mixed(t).operate(t, tc.o, tc.c); got != tc.want {
+				t.Errorf("%d targets, want %d", got, tc.want)
+			}
+		})
+	}
+	if _, err := mixed(t).Operate(t.Context(), "explode", checkpoint.Chosen{}); err == nil || !strings.Contains(err.Error(), "no such operation") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestOperateInChunks: more targets than fit one transaction, chosen and named.
+func TestOperateInChunks(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 1100, "CA", "TX") // 4,400 targets
+	if n := b.operate(t, checkpoint.Pause, checkpoint.Chosen{}); n != 4400 {
+		t.Errorf("%d paused", n)
+	}
+	var all []int64
+	for id := int64(1); id <= 4400; id++ {
+		all = append(all, id)
+	}
+	if n := b.operate(t, checkpoint.Resume, checkpoint.Chosen{IDs: all}); n != 4400 {
+		t.Errorf("%d resumed", n)
+	}
+	t.Run("cut short", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if n, err := b.Operate(ctx, checkpoint.Pause, checkpoint.Chosen{}); n != 0 || !errors.Is(err, context.Canceled) {
+			t.Errorf("%d, %v", n, err)
+		}
+	})
+}
+
+// TestPauseInProgress: a crawl under way is finished, and what comes of it leaves
+// the pause as it is.
+func TestPauseInProgress(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*bundle, *checkpoint.Claim) error{
+		"done": func(b *bundle, c *checkpoint.Claim) error {
+			return b.Complete(t.Context(), c, yp.CodeNoListings, "none")
+		},
+		"failed": func(b *bundle, c *checkpoint.Claim) error {
+			_, err := b.Fail(t.Context(), c, yp.CodeTimeout, "slow")
+			return err
+		},
+		"released": func(b *bundle, c *checkpoint.Claim) error { return b.Release(t.Context(), c, "stop") },
+		"parked":   func(b *bundle, c *checkpoint.Claim) error { return b.Park(t.Context(), c, yp.CodeUnknown, "robots") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := setup(t, 2, "CA")
+			c := b.claim(t, 0)
+			if n := b.operate(t, checkpoint.Pause, one(c.TargetID)); n != 1 {
+				t.Fatalf("%d paused", n)
+			}
+			if err := end(b, c); err != nil {
+				t.Fatal(err)
+			}
+			same(t, "health", table(t, b.DB(), `SELECT crawl_status FROM targets WHERE id = ?`, c.TargetID), []string{"paused"})
+			for {
+				next, err := b.Claim(t.Context(), b.worker(1), b.scope, 5)
+				if errors.Is(err, checkpoint.ErrNothing) {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if next.TargetID == c.TargetID {
+					t.Fatal("a paused target was claimed")
+				}
+			}
+		})
+	}
+}
+
+// TestEveryOperationIsCounted keeps the statements of each together.
+func TestEveryOperationIsCounted(t *testing.T) {
+	t.Parallel()
+	for _, o := range []checkpoint.Operation{checkpoint.Pause, checkpoint.Resume, checkpoint.Enable, checkpoint.Disable, checkpoint.Requeue, checkpoint.RequeueAnew} {
+		b := mixed(t)
+		chosen := b.operate(t, o, checkpoint.Chosen{})
+		b = mixed(t)
+		var all []int64
+		for id := int64(1); id <= 32; id++ {
+			all = append(all, id)
+		}
+		if named := b.operate(t, o, checkpoint.Chosen{IDs: all}); named != chosen || chosen == 0 {
+			t.Errorf("%s: %d chosen, %d named", o, chosen, named)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package checkpoint_test
+
+import (
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/yp"
+)
+
+// TestResetFilters: six targets in trouble, three of which wait PLANNED after a first
+// failure.
+func TestResetFilters(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 5, "CA") // 10 targets
+	ctx := t.Context()
+	for i, code := range []yp.ErrorCode{yp.CodeTimeout, yp.CodeBlockedProxy, yp.CodeTimeout, yp.CodeTimeout, yp.CodeNetworkError} {
+		c := b.claim(t, i)
+		if i >= 3 { // the third in a row
+			execute(t, b.DB(), `UPDATE targets SET consecutive_failures = 2 WHERE status = 'IN_PROGRESS'`)
+		}
+		if _, err := b.Fail(ctx, c, code, "x"); err != nil {
+			t.Fatal(err)
+		}
+		clock.move(time.Hour)
+	}
+	if err := b.Park(ctx, b.claim(t, 5), yp.CodeTimeout, "x"); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, b.DB(), `UPDATE targets SET total_attempts = 9 WHERE id = 1`, `UPDATE targets SET status = 'STUCK', finished_at = 'x' WHERE id = 10`)
+	same(t, "in trouble", table(t, b.DB(), `SELECT status, count(*) FROM targets WHERE finished_at IS NOT NULL GROUP BY 1`), []string{"FAILED|2", "PARKED|1", "PLANNED|3", "STUCK|1"})
+	for _, c := range []struct {
+		name  string
+		reset checkpoint.Reset
+		want  int
+	}{
+		{"all failed", checkpoint.Reset{}, 5},
+		{"parked", checkpoint.Reset{Statuses: []yp.Status{yp.Parked}}, 1},
+		{"stuck", checkpoint.Reset{Statuses: []yp.Status{yp.Stuck}}, 1},
+		{"all three", checkpoint.Reset{Statuses: []yp.Status{yp.Parked, yp.Failed, yp.Stuck}}, 7},
+		{"by code", checkpoint.Reset{Error: yp.CodeTimeout}, 3},
+		{"by another code", checkpoint.Reset{Error: yp.CodeNetworkError}, 1},
+		{"by code and status", checkpoint.Reset{Error: yp.CodeTimeout, Statuses: []yp.Status{yp.Parked}}, 1},
+		{"few attempts", checkpoint.Reset{MaxAttempts: 8}, 4},
+		{"old", checkpoint.Reset{OlderThan: 3 * time.Hour}, 2}, // they failed five and four hours ago, and three, to the millisecond
+		{"older", checkpoint.Reset{OlderThan: 8 * time.Hour}, 0},
+		{"in a city", checkpoint.Reset{Scope: checkpoint.Scope{CityIDs: []int64{1}}}, 2},
+		{"elsewhere", checkpoint.Reset{Scope: checkpoint.Scope{States: []string{"TX"}}}, 0},
+	} {
+		if n, err := b.CountReset(ctx, c.reset); err != nil || n != c.want {
+			t.Errorf("%s: %d (%v), want %d", c.name, n, err, c.want)
+		}
+	}
+	for _, s := range []yp.Status{yp.Done, yp.InProgress, yp.Planned} {
+		if _, err := b.ResetTargets(ctx, checkpoint.Reset{Statuses: []yp.Status{s}}); err == nil {
+			t.Errorf("%s was reset", s)
+		}
+	}
+	if n, err := b.ResetTargets(ctx, checkpoint.Reset{Error: yp.CodeTimeout}); err != nil || n != 3 {
+		t.Errorf("reset %d (%v), want 3", n, err)
+	}
+	if n, err := b.CountReset(ctx, checkpoint.Reset{}); err != nil || n != 2 {
+		t.Errorf("left are %d (%v), want 2", n, err)
+	}
+}
+
+// TestResetEndsEveryWait: an operator's word ends the short backoff, the rest, the
+// gap and the count; a pause is another word of the operator's.
+func TestResetEndsEveryWait(t *testing.T) {
+	t.Parallel()
+	for _, fromPage1 := range []bool{false, true} {
+		b, clock := setupClock(t, 3, "CA") // 6 targets
+		until := "'" + yp.FormatTime(clock.now().Add(time.Minute)) + "'"
+		execute(t, b.DB(),
+			`UPDATE targets SET page_current = 2, raw_count = 60, next_page_url = '/3', recoveries = 2, consecutive_failures = 1, last_error_code = 'TIMEOUT', finished_at = 'x', gap_until = `+until,
+			`UPDATE targets SET backoff_until = `+until+` WHERE id = 1`,
+			`UPDATE targets SET backoff_until = `+until+`, crawl_status = 'paused' WHERE id = 2`,
+			`UPDATE targets SET status = 'FAILED', crawl_status = 'degraded', backoff_level = 3, backoff_until = `+until+` WHERE id = 3`,
+			`UPDATE targets SET status = 'PARKED', crawl_status = 'failed', backoff_level = 5, auto_disabled = 1 WHERE id = 4`,
+			`UPDATE targets SET status = 'STUCK' WHERE id = 5`)
+		n, err := b.ResetTargets(t.Context(), checkpoint.Reset{FromPage1: fromPage1, Statuses: []yp.Status{yp.Failed, yp.Stuck, yp.Parked}})
+		if err != nil || n != 5 {
+			t.Errorf("reset %d (%v), want 5", n, err)
+		}
+		progress := "2|60|/3"
+		if fromPage1 {
+			progress = "0|0|"
+		}
+		const q = `SELECT status, crawl_status, consecutive_failures, backoff_level, backoff_until, auto_disabled, gap_until, finished_at, recoveries, page_current, raw_count, next_page_url
+			FROM targets WHERE id < 6 ORDER BY id`
+		row := "|0|0||0|||0|" + progress
+		same(t, "targets", table(t, b.DB(), q), []string{"PLANNED|active" + row, "PLANNED|paused" + row, "PLANNED|active" + row, "PLANNED|active" + row, "PLANNED|active" + row})
+		same(t, "who waits for its gap alone is no failure", table(t, b.DB(), `SELECT page_current, gap_until IS NULL FROM targets WHERE id = 6`), []string{"2|0"})
+		for range 4 {
+			b.claim(t, 0)
+		}
+	}
+}

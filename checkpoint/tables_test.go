@@ -1,0 +1,93 @@
+package checkpoint_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"ypcrawl/store"
+)
+
+// clock is a clock that moves when it is told to.
+type clock struct{ ns atomic.Int64 }
+
+func newClock() *clock {
+	c := &clock{}
+	c.ns.Store(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).UnixNano())
+	return c
+}
+
+func (c *clock) now() time.Time       { return time.Unix(0, c.ns.Load()).UTC() }
+func (c *clock) move(d time.Duration) { c.ns.Add(int64(d)) }
+
+// tester is a *testing.T, a *testing.B or a *rapid.T.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// table runs a query and gives each row as its columns, joined by "|"; NULL is "".
+func table(t tester, db *store.DB, query string, args ...any) []string {
+	t.Helper()
+	rs, err := db.Read().QueryContext(context.Background(), query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer func() { _ = rs.Close() }()
+	cols, err := rs.Columns()
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	var out []string
+	for rs.Next() {
+		cells, into := make([]sql.NullString, len(cols)), make([]any, len(cols))
+		for i := range cells {
+			into[i] = &cells[i]
+		}
+		if err := rs.Scan(into...); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		row := make([]string, len(cols))
+		for i, c := range cells {
+			row[i] = c.String
+		}
+		out = append(out, strings.Join(row, "|"))
+	}
+	if err := rs.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return out
+}
+
+func execute(t tester, db *store.DB, queries ...string) {
+	t.Helper()
+	err := db.Write(context.Background(), func(tx *store.Tx) error {
+		for _, q := range queries {
+			if _, err := tx.Exec(q); err != nil {
+				return fmt.Errorf("%s: %w", q, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+// recount compares the counters that triggers keep with what they count.
+func recount(t tester, db *store.DB) {
+	t.Helper()
+	const kept = `SELECT source_id, state, status, targets, pages, raw, accepted FROM target_totals WHERE targets <> 0 ORDER BY 1, 2, 3`
+	const real = `SELECT source_id, state, status, count(*), sum(page_current), sum(raw_count), sum(accepted_count) FROM targets GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
+	if a, b := fmt.Sprint(table(t, db, kept)), fmt.Sprint(table(t, db, real)); a != b {
+		t.Errorf("target_totals: %s, want %s", a, b)
+	}
+	const zero = `SELECT * FROM target_totals WHERE targets = 0 AND (pages <> 0 OR raw <> 0 OR accepted <> 0)`
+	if left := table(t, db, zero); len(left) > 0 {
+		t.Errorf("target_totals of no targets: %v", left)
+	}
+}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/checkpoint"
+)
+
+func (p *Program) deadCommand() *cli.Command {
+	which := func() []cli.Flag {
+		return []cli.Flag{
+			statesFlag(),
+			onlySourceFlag(),
+			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only those whose last error has this `CODE`, TIMEOUT say"},
+			&cli.GenericFlag{Name: "older-than", Value: ageValue(0), DefaultText: "any", Usage: "only those parked longer than `TIME` ago: 2d, 36h"},
+		}
+	}
+	return &cli.Command{
+		Name:  "dead",
+		Usage: "Dead letters: targets that no crawl takes again by itself",
+		Subcommands: []*cli.Command{
+			{Name: "list", Usage: "List dead letters with their reasons, the newest first", Flags: append(which(), limitFlag(), jsonFlag()), Action: p.deadList},
+			{
+				Name: "requeue", Usage: "Plan dead letters again; their failures are forgotten, pages done are kept", ArgsUsage: "[TARGET...]", Args: true,
+				Description: "Name targets, or choose them with flags; that shows how many there are and asks.\n" + targetHelp,
+				Flags: append(which(),
+					&cli.BoolFlag{Name: "from-page-1", Usage: "forget the pages done and crawl them again"},
+					&cli.BoolFlag{Name: "all", Usage: "every dead letter, when no flag chooses"},
+					&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
+					&cli.BoolFlag{Name: "dry-run", Usage: "only count"},
+					jsonFlag()),
+				Action: p.deadRequeue,
+			},
+		},
+	}
+}
+
+func (p *Program) deadList(c *cli.Context) error {
+	limit, err := limitOf(c)
+	if err != nil {
+		return err
+	}
+	code, err := errorOf(c)
+	if err != nil {
+		return err
+	}
+	k, scope, err := p.openScoped(c, reading)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	chosen := checkpoint.Chosen{Scope: scope, Error: code, OlderThan: timeOf(c, "older-than")}
+	all, err := k.DeadLetters(c.Context, chosen, oneMore(limit))
+	if err != nil {
+		return err
+	}
+	all, more := cutAt(all, limit)
+	if c.Bool("json") {
+		err = writeRows(p.Out, all)
+	} else {
+		err = p.printDead(k.DB().Now(), all)
+	}
+	p.noteRest(len(all), more, "dead letter")
+	return err
+}
+
+func (p *Program) printDead(now time.Time, all []checkpoint.DeadLetter) error {
+	if len(all) == 0 {
+		return nil
+	}
+	t := newTable("id", "target", "source", "parked", "attempts", "page", "error", "reason")
+	for _, d := range all {
+		title := titleOf(checkpoint.Target{Category: d.Category, City: d.City, State: d.State})
+		t.row(idText(d.ID), short(title, 30), d.Source, ago(now, d.Parked), d.Attempts, d.Page, d.Code, short(reason(d.Error), p.room(92)))
+	}
+	return t.flush(&p.Streams, p.Out)
+}
+
+func (p *Program) deadRequeue(c *cli.Context) error {
+	code, err := errorOf(c)
+	if err != nil {
+		return err
+	}
+	if err := needsAll(c); err != nil {
+		return err
+	}
+	k, scope, err := p.openScoped(c, existing)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	chosen := checkpoint.Chosen{Scope: scope, Error: code, OlderThan: timeOf(c, "older-than")}
+	if chosen.IDs, err = p.targetIDs(c, k, scope.SourceID); err != nil {
+		return err
+	}
+	t := task{
+		operation: checkpoint.Requeue, chosen: chosen, question: "Take %s back to PLANNED?",
+		nothing: "No dead letter matches.", past: past(checkpoint.Requeue),
+	}
+	if c.Bool("from-page-1") {
+		t.operation, t.question = checkpoint.RequeueAnew, "Take %s back to PLANNED and crawl them again from page 1?"
+	}
+	return p.carryOut(c, k, t)
+}

@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ypcrawl/store"
+	"ypcrawl/wal"
+)
+
+// Bounds of what doctor looks at without --full, and of free space: a crawl of one
+// state brings about 1 GB, and a commit needs room for the journal.
+const (
+	checkLogsUpTo = 256 << 20
+	littleSpace   = 2_000_000_000
+	noSpace       = 200_000_000
+)
+
+// openDatabase opens the database for reading, or finds out why it can't be.
+func (d *diagnosis) openDatabase() {
+	path := d.c.String("db")
+	k, err := d.p.open(d.c, reading)
+	var version *store.VersionError
+	switch {
+	case err == nil:
+		d.k = k
+		d.add("database", fine, "", "%s, schema version %d, %s", path, store.SchemaVersion, sizeOf(path))
+	case errors.Is(err, store.ErrNotFound):
+		d.add("database", broken, d.command("run"), "%s is not there: nothing was crawled yet, or --db names another file", path)
+	case errors.As(err, &version) && version.Have > 0 && version.Have < version.Max:
+		d.add("database", broken, d.command("recover"), "%s has schema version %d; every command that writes upgrades it to %d", path, version.Have, version.Max)
+	case errors.Is(err, store.ErrCorrupt):
+		d.add("database", broken, d.p.rebuildCommand(), "%v", err)
+	default:
+		d.add("database", broken, "name another file with --db, or mend its permissions", "%v", err)
+	}
+}
+
+func sizeOf(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "of unknown size"
+	}
+	return bytesText(info.Size())
+}
+
+// bytesText writes a size for people.
+func bytesText(n int64) string {
+	switch {
+	case n >= 1_000_000_000:
+		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.1f KB", float64(n)/1e3)
+}
+
+// disk looks at the room left where the database and the logs lie.
+func (d *diagnosis) disk() {
+	for _, place := range []struct{ check, path string }{{"disk", filepath.Dir(d.c.String("db"))}, {"disk of logs", d.c.String("wal-dir")}} {
+		dir := existingFolder(place.path)
+		free, err := freeSpace(dir)
+		switch {
+		case err != nil:
+			d.failed(place.check, err)
+		case free < noSpace:
+			d.add(place.check, broken, "make room; what is committed is safe", "%s left at %s: the next run will stop soon", bytesText(free), dir)
+		case free < littleSpace:
+			d.add(place.check, dubious, "make room; "+d.command("wal", "compress")+" shrinks old logs", "%s left at %s", bytesText(free), dir)
+		default:
+			d.add(place.check, fine, "", "%s left at %s", bytesText(free), dir)
+		}
+	}
+}
+
+// existingFolder is the folder, or the nearest above it that is there.
+func existingFolder(dir string) string {
+	for {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return dir
+		}
+		dir = up
+	}
+}
+
+// logFolder tries to write where the logs go.
+func (d *diagnosis) logFolder() {
+	dir := d.c.String("wal-dir")
+	there := existingFolder(dir)
+	if err := tryWrite(there); err != nil {
+		d.add("log folder", broken, "mend its permissions, or name another one with --wal-dir", "%s can't be written: %v", there, err)
+		return
+	}
+	if there != dir {
+		if _, err := os.Stat(dir); err == nil {
+			d.add("log folder", broken, "name another one with --wal-dir", "%s is no folder", dir)
+			return
+		}
+		d.add("log folder", fine, "", "%s is not there yet; the next run makes it", dir)
+		return
+	}
+	d.add("log folder", fine, "", "%s can be written", dir)
+}
+
+// logEnds looks for lines that a kill cut off, and for damage where the logs are
+// small enough to read, or with --full.
+func (d *diagnosis) logEnds(ctx context.Context) {
+	dir := d.c.String("wal-dir")
+	names, size, err := logFiles(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return
+	case err != nil:
+		d.failed("logs", err)
+		return
+	case size <= checkLogsUpTo || d.c.Bool("full"):
+		d.readLogs(ctx, dir)
+		return
+	}
+	torn := []string{}
+	for _, name := range names {
+		if t, err := endsTorn(name); err != nil {
+			d.failed("logs", err)
+			return
+		} else if t {
+			torn = append(torn, name)
+		}
+	}
+	d.tornLogs(torn)
+	d.add("logs", fine, d.command("doctor", "--full"), "%s in %s: only their ends were looked at", bytesText(size), dir)
+}
+
+// logFiles lists the plain logs of a folder; size is that of the compressed ones,
+// too.
+func logFiles(dir string) (plain []string, size int64, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || e.IsDir() {
+			continue // compressed away since it was listed
+		}
+		switch name := e.Name(); {
+		case strings.HasSuffix(name, ".jsonl"):
+			plain = append(plain, filepath.Join(dir, name))
+			size += info.Size()
+		case strings.HasSuffix(name, ".jsonl.zst"):
+			size += info.Size()
+		}
+	}
+	return plain, size, err
+}
+
+// endsTorn reports whether a log ends within a line.
+func endsTorn(path string) (bool, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return false, err
+	}
+	var last [1]byte
+	_, err = f.ReadAt(last[:], info.Size()-1)
+	return last[0] != '\n', err
+}
+
+// readLogs reads all logs.
+func (d *diagnosis) readLogs(ctx context.Context, dir string) {
+	r, err := wal.OpenReader(dir, wal.Options{SkipListings: true})
+	if err != nil {
+		d.failed("logs", err)
+		return
+	}
+	defer func() { _ = r.Close() }() // opened for reading only
+	events, damage := 0, []string{}
+	for _, err := range r.Events() {
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			damage = append(damage, err.Error())
+			continue
+		}
+		events++
+	}
+	var torn []string
+	for _, t := range r.Torn() {
+		torn = append(torn, t.File)
+	}
+	d.tornLogs(torn)
+	if len(damage) > 0 {
+		d.add("logs", broken, "the database has what was logged there; "+d.command("wal", "stats", dir)+" tells more",
+			"%s can't be read, the rest can: %s", plural(len(damage), "place"), damage[0])
+		return
+	}
+	d.add("logs", fine, "", "%s in %s can be read", plural(events, "event"), dir)
+}
+
+func (d *diagnosis) tornLogs(torn []string) {
+	if len(torn) > 0 {
+		d.add("torn logs", dubious, "none needed: readers stop there, and nothing before it is lost",
+			"%s in the middle of a line, where a write was cut off: %s", endingLogs(len(torn)), strings.Join(torn, ", "))
+	}
+}
+
+func endingLogs(n int) string {
+	if n == 1 {
+		return "1 log ends"
+	}
+	return thousands(int64(n)) + " logs end"
+}

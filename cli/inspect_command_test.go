@@ -1,0 +1,287 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/health"
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func TestMoment(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		in   time.Duration
+		want string
+	}{
+		{-time.Second, "now"},
+		{0, "now"},
+		{90 * time.Second, "12:01:30Z (in 1m30s)"},
+		{11 * time.Hour, "23:00:00Z (in 11h00m)"},
+		{12 * time.Hour, "2026-11-21 00:00Z (in 12h00m)"},
+		{-7 * 24 * time.Hour, "now"},
+	} {
+		if got := moment(noon, noon.Add(tc.in)); got != tc.want {
+			t.Errorf("%s: got %s, want %s", tc.in, got, tc.want)
+		}
+	}
+}
+
+func TestMillis(t *testing.T) {
+	t.Parallel()
+	for ms, want := range map[int64]string{0: "0 ms", 999: "999 ms", 1000: "1.0 s", 59_949: "59.9 s", 60_000: "1m00s", 7_200_000: "2h00m"} {
+		if got := millis(&ms); got != want {
+			t.Errorf("%d: got %s, want %s", ms, got, want)
+		}
+	}
+	if got := millis(nil); got != "-" {
+		t.Errorf("nil: %s", got)
+	}
+}
+
+func TestBytesText(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int64]string{512: "0.5 KB", 1_500_000: "1.5 MB", 2_000_000_000: "2.0 GB"} {
+		if got := bytesText(n); got != want {
+			t.Errorf("%d: got %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestRemedyText(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		in   checkpoint.SourceStatus
+		want string
+	}{
+		{checkpoint.SourceStatus{Name: "demo", Gate: checkpoint.GateOpen}, ""},
+		{
+			checkpoint.SourceStatus{Name: "demo", Gate: checkpoint.GateHeld, Until: noon.Add(time.Minute), Reason: "Retry-After"},
+			"demo is held until 12:01:00Z (in 1m00s): Retry-After",
+		},
+		{
+			checkpoint.SourceStatus{Name: "demo", Gate: checkpoint.GatePaused, Reason: "401", Remedy: "sources enable demo"},
+			"demo is paused: 401. Open it with `ypcrawl sources enable demo`",
+		},
+		{
+			checkpoint.SourceStatus{Name: "demo", Gate: checkpoint.GateDisabled, Reason: "disabled by an operator", Remedy: "sources enable demo"},
+			"demo is disabled. Open it with `ypcrawl sources enable demo`",
+		},
+	} {
+		if got := remedyText(noon, tc.in); got != tc.want {
+			t.Errorf("got  %s\nwant %s", got, tc.want)
+		}
+	}
+}
+
+func TestNextText(t *testing.T) {
+	t.Parallel()
+	p := &Program{}
+	for want, n := range map[string]checkpoint.Next{
+		"now in the hands of w":                                            {When: checkpoint.NextHeld, Held: "w"},
+		"claimable now: why":                                               {When: checkpoint.NextNow, Why: "why"},
+		"claimable at 12:01:00Z (in 1m00s): why":                           {When: checkpoint.NextLater, Why: "why", At: noon.Add(time.Minute)},
+		"never by itself: why. `ypcrawl dead requeue 7` changes that":      {When: checkpoint.NextNever, Why: "why", Remedy: "dead requeue 7"},
+		"claimable at 12:01:00Z (in 1m00s): why. `ypcrawl x` changes that": {When: checkpoint.NextLater, Why: "why", At: noon.Add(time.Minute), Remedy: "x"},
+	} {
+		if got := p.nextText(noon, n); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// TestMarksOf: steps and requests stand in the order in which they happened, also
+// those of one millisecond.
+func TestMarksOf(t *testing.T) {
+	t.Parallel()
+	second := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
+	found := int64(30)
+	a := &checkpoint.TraceAttempt{
+		Started: noon, HasSteps: true,
+		Steps: []store.Step{
+			{At: yp.FormatTime(noon), Event: "claimed"},
+			{At: yp.FormatTime(second(44)), Event: "committed", Page: 1, Detail: "30 listings, 12 new"},
+			{At: yp.FormatTime(second(3)), Event: "retry", Page: 1, Detail: "TIMEOUT"},
+			{At: "no time", Event: "odd"},
+		},
+		Requests: []checkpoint.TraceRequest{
+			{Page: 2, URL: "http://x/2", Type: "listing", Started: second(44), Finished: second(45), LatencyMS: 1000, HTTPStatus: 403, Class: "http_403", Proxy: "http://p:1", Via: "proxy", Identity: "chrome"},
+			{Page: 1, URL: "http://x/1", Type: "listing", Started: second(2), Finished: second(3), LatencyMS: 1000, Class: "timeout", ProxyFailed: true},
+			{Page: 1, URL: "http://x/1", Type: "listing", Retry: 1, Started: second(43), Finished: second(44), LatencyMS: 120, HTTPStatus: 200, Results: &found, WaitedMS: 42_000, WaitReason: "Retry-After"},
+			{Page: 3, URL: "http://x/3", Type: "listing", Started: second(50), Finished: second(50), Class: "rate_limited", WaitReason: "penalty"},
+		},
+	}
+	var got []string
+	for _, m := range marksOf(a) {
+		got = append(got, m.text)
+	}
+	want := []string{
+		"claimed", "odd",
+		"asked GET http://x/1", "no answer in 1.0 s: the proxy failed, timeout", "page 1 retry: TIMEOUT",
+		"waited 42.0 s: Retry-After", "asked GET http://x/1 again (1)", "answered 200 in 120 ms: 30 listings", "page 1 committed: 30 listings, 12 new",
+		"asked GET http://x/2 via http://p:1 as chrome", "answered 403 in 1.0 s: http_403",
+		"not asked yet: penalty",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestEndText(t *testing.T) {
+	t.Parallel()
+	number := func(n int64) *int64 { return &n }
+	for want, a := range map[string]checkpoint.TraceAttempt{
+		"still under way, or its process was killed and not yet recovered": {Ended: "running"},
+		"recovered: its process is gone; 2 pages":                          {Ended: "recovered", Pages: number(2)},
+		"handed back after 1.5 s: the run stops":                           {Ended: "released", DurationMS: number(1500), Message: "the run stops"},
+		"done after 900 ms; 1 page, 30 listings, 12 new or changed":        {Ended: "done", Code: "SUCCESS", DurationMS: number(900), Pages: number(1), Listings: number(30), Changed: number(12)},
+		"failed TIMEOUT: slow; next try at 2026-11-20 12:02:00Z":           {Ended: "failed", Code: "TIMEOUT", Message: "fetch http://x/y: slow", BackoffMS: number(120_000), Finished: noon},
+	} {
+		if got := endText(&a); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+func TestNextOf(t *testing.T) {
+	t.Parallel()
+	for want, x := range map[string]checkpoint.Target{
+		"-":        {Status: yp.Planned},
+		"in 1h00m": {Status: yp.Failed, BackoffUntil: noon.Add(time.Hour), NextCrawl: noon.Add(time.Minute)},
+		"in 1m00s": {Status: yp.Done, NextCrawl: noon.Add(time.Minute)},
+		"now":      {Status: yp.Failed, BackoffUntil: noon.Add(-time.Hour)},
+	} {
+		if got := nextOf(noon, x); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestNamedProxy(t *testing.T) {
+	t.Parallel()
+	all := []health.Proxy{
+		{ID: 1, URL: "http://me:one@h:80", Name: "http://me:xxxxx@h:80"},
+		{ID: 2, URL: "http://me:two@h:80", Name: "http://me:xxxxx@h:80"},
+		{ID: 3, URL: "socks5://h:1080", Name: "socks5://h:1080"},
+		{ID: 4, URL: "http://you:pw@h:80", Name: "http://you:xxxxx@h:80"},
+	}
+	for word, want := range map[string]int64{
+		"1": 1, "http://me:two@h:80": 2, "http://me:two@h": 2, "socks5://h": 3, "http://you:xxxxx@h:80": 4, "you:pw@h": 4,
+	} {
+		if got, err := namedProxy(all, word); err != nil || got.ID != want {
+			t.Errorf("%s: %d (%v), want %d", word, got.ID, err, want)
+		}
+	}
+	if _, err := namedProxy(all, "http://me:xxxxx@h:80"); !errors.Is(err, health.ErrAmbiguous) || !isUsage(err) {
+		t.Errorf("a name of two: %v", err)
+	}
+	if _, err := namedProxy(all, "http://me:sekret@elsewhere:80"); !isUsage(err) || strings.Contains(err.Error(), "sekret") {
+		t.Errorf("none: %v", err)
+	}
+}
+
+// TestBlames: what the site answered is not the proxy's fault; all else is.
+func TestBlames(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"the proxy refused":          {&fetch.Error{Proxy: true, Status: 407, Class: yp.ClassAuthError}, true},
+		"blocked as a proxy":         {&fetch.Error{Status: 403, Class: yp.ClassHTTP403}, true},
+		"challenged":                 {&fetch.Error{Status: 503, Class: yp.ClassChallenge}, true},
+		"no answer":                  {&fetch.Error{Class: yp.ClassTimeout}, true},
+		"the site's 500":             {&fetch.Error{Status: 500, Class: yp.ClassHTTP5xx}, false},
+		"the site's 429":             {&fetch.Error{Status: 429, Class: yp.ClassHTTP429}, false},
+		"a host that is held":        {&fetch.Error{Class: yp.ClassRateLimited, Err: fetch.ErrHeld}, false},
+		"no robots.txt to be had":    {&fetch.Error{Class: yp.ClassTimeout, Err: fetch.ErrRobotsUnavailable}, false},
+		"robots.txt by a dead proxy": {&fetch.Error{Proxy: true, Class: yp.ClassTimeout, Err: fetch.ErrRobotsUnavailable}, true},
+		"something else":             {errors.New("odd"), true},
+	} {
+		if got := blames(tc.err); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// TestPrintPage: a pipe gets the page, a terminal nothing that acts on it.
+func TestPrintPage(t *testing.T) {
+	t.Parallel()
+	page := []byte("<html>\r\n\t<b>\x1b[31mred\u202e</b>\n\nend")
+	var pipe bytes.Buffer
+	p := &Program{Streams: Streams{Out: &pipe, Err: &bytes.Buffer{}, Getenv: env(nil)}}
+	if err := p.printPage(page); err != nil || pipe.String() != string(page) {
+		t.Errorf("pipe: %q, %v", pipe.String(), err)
+	}
+	screen := &tty{width: 80}
+	p.Out = screen
+	if err := p.printPage(page); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := screen.String(), "<html>\n    <b>\\x1b[31mred\\u202e</b>\n\nend\n"; got != want {
+		t.Errorf("terminal: got %q, want %q", got, want)
+	}
+}
+
+func TestEndsTorn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for text, want := range map[string]bool{"": false, "{}\n": false, "{}\n{\"a\"": true, "{": true} {
+		path := filepath.Join(dir, fmt.Sprintf("worker_%d.jsonl", len(text)))
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := endsTorn(path); err != nil || got != want {
+			t.Errorf("%q: %t, %v", text, got, err)
+		}
+	}
+	if got, err := endsTorn(filepath.Join(dir, "gone.jsonl")); got || err != nil {
+		t.Errorf("a file compressed away meanwhile: %t, %v", got, err)
+	}
+	plain, size, err := logFiles(dir)
+	if err != nil || len(plain) != 4 || size != 3+7+1 {
+		t.Errorf("%d files, %d bytes, %v", len(plain), size, err)
+	}
+}
+
+func TestExistingFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, path := range []string{dir, filepath.Join(dir, "a"), filepath.Join(dir, "a", "b", "c")} {
+		if got := existingFolder(path); got != dir {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	if free, err := freeSpace(dir); err != nil || free <= 0 {
+		t.Errorf("%d bytes free, %v", free, err)
+	}
+}
+
+// TestDoctorWorstLast: what is bad stands where the eye is.
+func TestDoctorWorstLast(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	d := &diagnosis{p: &Program{Streams: Streams{Out: &out, Getenv: env(nil)}}}
+	d.add("a", broken, "mend\x1b it", "bad thing")
+	d.add("longer", fine, "", "good thing")
+	d.add("b", dubious, "", "odd thing")
+	if err := d.print(); err != nil {
+		t.Fatal(err)
+	}
+	want := "ok    longer  good thing\nwarn  b       odd thing\nbad   a       bad thing\n              fix: mend\\x1b it\n"
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}

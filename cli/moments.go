@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// moment writes a time to come, and how far off it is: "14:05:33Z (in 22m10s)",
+// with its date when that is another one. A time that has passed is "now".
+func moment(now, t time.Time) string {
+	d := t.Sub(now)
+	if d <= 0 {
+		return "now"
+	}
+	layout := "15:04:05Z"
+	if t.UTC().Format(time.DateOnly) != now.UTC().Format(time.DateOnly) {
+		layout = "2006-01-02 15:04Z"
+	}
+	return fmt.Sprintf("%s (in %s)", t.UTC().Format(layout), lasting(d))
+}
+
+// millis writes a number of milliseconds: "420 ms", "1.2 s", "3m12s"; nil is "-".
+func millis(ms *int64) string {
+	switch {
+	case ms == nil:
+		return "-"
+	case *ms < 1000:
+		return fmt.Sprintf("%d ms", *ms)
+	case *ms < 60_000:
+		return fmt.Sprintf("%.1f s", float64(*ms)/1000)
+	}
+	return lasting(time.Duration(*ms) * time.Millisecond)
+}
+
+// rate is a share from 0 to 1 as a cell; nil is "-".
+func rate(r *float64) any {
+	if r == nil {
+		return nil
+	}
+	return percent(100 * *r)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// idText is an id as a cell: a name, with no separators, so that it can be typed.
+func idText(id int64) string { return strconv.FormatInt(id, 10) }
+
+// room is how wide the widest text of a table may be, beside so many columns of the
+// terminal that the others take.
+func (p *Program) room(others int) int {
+	if isTerminal(p.Out) {
+		return max(20, widthOf(p.Out)-others)
+	}
+	return 120
+}

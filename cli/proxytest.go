@@ -1,0 +1,246 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sync/errgroup"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/health"
+	"ypcrawl/yp"
+)
+
+func (p *Program) proxiesTestCommand() *cli.Command {
+	return &cli.Command{
+		Name: "test", Usage: "Ask for a page through proxies and tell how long it took; it counts in their scores", ArgsUsage: "[ID or NAME...]", Args: true,
+		Description: "All that are enabled, without arguments. robots.txt of the site is obeyed, and asked for through the proxies, too.\nExit code 1 when one fails.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "url", DefaultText: "the base URL of the source crawled last", Usage: "`URL` to ask for"},
+			&cli.GenericFlag{Name: "request-timeout", Value: ageValue(15 * time.Second), Usage: "`TIME` for one request"},
+			&cli.GenericFlag{Name: "delay", Value: &delayValue{2 * time.Second, 2 * time.Second}, Usage: "`TIME` between two requests to the site: 2s, 1s-3s or 0"},
+			&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
+			jsonFlag(),
+		},
+		Action: p.proxiesTest,
+	}
+}
+
+// testedRow is how a proxy fared in a test.
+type testedRow struct {
+	ID        int64  `json:"id"`
+	Name      string `json:"name"`
+	OK        bool   `json:"ok"`
+	Status    int    `json:"http_status,omitempty"`
+	LatencyMS int64  `json:"latency_ms"` // of the request for the page
+	Error     string `json:"error,omitempty"`
+	Counted   bool   `json:"counted"` // in the proxy's score: what the site itself refused is not its fault
+}
+
+func (p *Program) proxiesTest(c *cli.Context) error {
+	if timeOf(c, "request-timeout") <= 0 {
+		return Usagef("--request-timeout: want more than 0")
+	}
+	if err := checkUserAgent(c.String("user-agent")); err != nil {
+		return err
+	}
+	k, err := p.open(c, existing)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	target, err := testURL(c, k)
+	if err != nil {
+		return err
+	}
+	m := health.New(k.DB())
+	found, err := toTest(c, m)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return errors.New("there is no proxy to test: `ypcrawl proxies add` takes them")
+	}
+	rows, err := p.testAll(c, m, target, found)
+	if err != nil {
+		return err
+	}
+	return p.verdictOf(c, target, rows)
+}
+
+// testURL is the page to ask for.
+func testURL(c *cli.Context, k *checkpoint.Keeper) (*url.URL, error) {
+	raw := c.String("url")
+	if raw == "" {
+		_, base, err := k.LastSource(c.Context)
+		if err != nil {
+			return nil, err
+		}
+		if raw = base; raw == "" {
+			return nil, Usagef("nothing was crawled yet: say with --url what to ask for")
+		}
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return nil, Usagef("--url %q: want a web address like https://www.example.com", redactURL(raw))
+	}
+	return u, nil
+}
+
+// toTest are the proxies that the arguments name, or those that are enabled.
+func toTest(c *cli.Context, m *health.Monitor) ([]health.Proxy, error) {
+	if c.Args().Present() {
+		return namedProxies(c.Context, m, c.Args().Slice())
+	}
+	all, err := m.Proxies(c.Context)
+	return slices.DeleteFunc(all, func(x health.Proxy) bool { return !x.Enabled }), err
+}
+
+// testsAtOnce is how many proxies are tested side by side: as many requests as a
+// host gets at once by default.
+const testsAtOnce = fetch.DefaultConcurrency
+
+func (p *Program) testAll(c *cli.Context, m *health.Monitor, target *url.URL, found []health.Proxy) ([]testedRow, error) {
+	shortest, longest := delayOf(c, "delay")
+	client := fetch.New(fetch.Config{
+		UserAgent: c.String("user-agent"), DelayMin: shortest, DelayMax: longest, Timeout: timeOf(c, "request-timeout"), MaxBody: 10 << 20,
+	})
+	defer client.Close()
+	t := tester{client: client, monitor: m, target: target, patience: timeOf(c, "request-timeout")}
+	var mu sync.Mutex
+	var rows []testedRow
+	g, ctx := errgroup.WithContext(c.Context)
+	g.SetLimit(testsAtOnce)
+	for _, x := range found {
+		g.Go(func() error {
+			row, err := t.test(ctx, x)
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			rows = append(rows, row)
+			if c.Bool("json") {
+				return nil
+			}
+			_, err = fmt.Fprintln(p.Out, yp.Printable(testedText(row)))
+			return err
+		})
+	}
+	err := g.Wait()
+	slices.SortFunc(rows, func(a, b testedRow) int { return cmp.Compare(a.ID, b.ID) })
+	return rows, err
+}
+
+func testedText(r testedRow) string {
+	if r.OK {
+		return fmt.Sprintf("ok      %s  answered %d in %s", r.Name, r.Status, millis(&r.LatencyMS))
+	}
+	return fmt.Sprintf("failed  %s  after %s: %s", r.Name, millis(&r.LatencyMS), r.Error)
+}
+
+// tester asks for one page by many ways.
+type tester struct {
+	client   *fetch.Client
+	monitor  *health.Monitor
+	target   *url.URL
+	patience time.Duration
+}
+
+// test asks once through a proxy and counts how it fared. The error ends the whole
+// test: robots.txt forbids the page, the user has enough, or the database fails.
+func (t tester) test(ctx context.Context, x health.Proxy) (testedRow, error) {
+	row := testedRow{ID: x.ID, Name: x.Name}
+	way, name, err := fetch.ParseProxy(x.URL)
+	if err != nil {
+		row.Error = err.Error()
+		return row, nil
+	}
+	var use health.ProxyUse
+	pool := fetch.NewPool(t.client, fetch.PoolConfig{
+		Policy:  fetch.PolicyRequire,
+		Proxies: []fetch.Proxy{{ID: x.ID, URL: way, Name: name, Consecutive: x.Consecutive}}, // one that rests is tested as well
+		Changed: func(s fetch.ProxyState) {
+			use = health.ProxyUse{
+				Successes: s.Successes, Failures: s.Failures, Consecutive: s.Consecutive, CooldownUntil: s.CooldownUntil, LastError: s.LastError,
+			}
+		},
+	})
+	s, err := pool.Take()
+	if err != nil {
+		return row, err
+	}
+	defer s.Close()
+	failure := t.ask(ctx, s, &row)
+	switch {
+	case ctx.Err() != nil:
+		return row, ctx.Err()
+	case errors.Is(failure, fetch.ErrDisallowed):
+		return row, fmt.Errorf("%s: %w: name another page with --url", t.target.Redacted(), fetch.ErrDisallowed)
+	case failure != nil && !blames(failure):
+		return row, nil
+	}
+	pool.Report(s, failure)
+	row.Counted = true
+	return row, t.monitor.CountProxy(ctx, x.ID, use)
+}
+
+// ask asks for the page and notes what came.
+func (t tester) ask(ctx context.Context, s *fetch.Session, row *testedRow) error {
+	began, last := time.Now(), time.Duration(0)
+	res, err := t.client.Get(ctx, fetch.Request{
+		URL: t.target.String(), Base: t.target, Session: s, MaxHold: t.patience,
+		Observe: func(o fetch.Observation) { last = o.Latency },
+	})
+	defer res.Release()
+	row.LatencyMS = cmp.Or(last, time.Since(began)).Milliseconds()
+	if err == nil {
+		row.OK, row.Status = true, res.Status
+		return nil
+	}
+	row.Error = proxyReason(err.Error(), row.Name)
+	var fe *fetch.Error
+	if errors.As(err, &fe) {
+		row.Status = fe.Status
+	}
+	return err
+}
+
+// blames reports whether a failure is the proxy's: it failed itself, it was
+// refused as one, or nothing came back. What the site answered is not its fault.
+func blames(err error) bool {
+	var fe *fetch.Error
+	if !errors.As(err, &fe) || fe.Proxy || fe.Code() == yp.CodeBlockedProxy {
+		return true
+	}
+	return fe.Status == 0 && !errors.Is(err, fetch.ErrHeld) && !errors.Is(err, fetch.ErrRobotsUnavailable)
+}
+
+func (p *Program) verdictOf(c *cli.Context, target *url.URL, rows []testedRow) error {
+	if c.Bool("json") {
+		if err := writeRows(p.Out, rows); err != nil {
+			return err
+		}
+	}
+	failed := 0
+	for _, r := range rows {
+		if !r.OK {
+			failed++
+		}
+	}
+	if failed == 0 {
+		return nil
+	}
+	if failed == len(rows) && failed > 1 {
+		p.note("All failed: is %s to be reached at all?", yp.Printable(target.Redacted()))
+	}
+	return fmt.Errorf("%d of %s failed", failed, plural(len(rows), "proxy"))
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/fetch"
+)
+
+func runFlags() []cli.Flag {
+	flags := paceFlags()
+	flags = append(flags, wayFlags()...)
+	flags = append(flags, budgetFlags()...)
+	flags = append(flags, keepFlags()...)
+	return append(
+		flags,
+		&cli.IntFlag{Name: "keep-requests", Value: int(crawl.DefaultKeep.Hours() / 24), Usage: "forget the record of requests after `DAYS` (1 to 90)"},
+		&cli.BoolFlag{Name: "exclusive", Usage: "be the only run on this database, or exit 11"},
+		&cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print what it would cost"},
+		jsonFlag(),
+	)
+}
+
+// paceFlags say how fast and under which name a site is asked.
+func paceFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "workers", Value: 5, Usage: "`WORKERS` that crawl at once"},
+		delayFlag(),
+		&cli.IntFlag{Name: "concurrency-per-host", Value: 5, Usage: "`REQUESTS` in flight to a host at most"},
+		&cli.IntFlag{Name: "max-per-state", Value: 5, Usage: "`TARGETS` of a state in progress at once"},
+		&cli.StringFlag{Name: "robots", Value: "obey", Usage: "`RULE` for robots.txt: obey or ignore"},
+		&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
+		&cli.GenericFlag{Name: "request-timeout", Value: ageValue(fetch.DefaultTimeout), Usage: "`TIME` for one request, its body included"},
+		&cli.GenericFlag{
+			Name: "linger", Value: minutesValue(5 * time.Minute),
+			Usage: "wait for targets that fall due within `MINUTES` (or 2h); 0 for cron",
+		},
+		&cli.GenericFlag{
+			Name: "patience", Value: minutesValue(crawl.DefaultPatience),
+			Usage: "wait for a host that says when to come back, at most `MINUTES` (or 2h); then exit 5",
+		},
+		&cli.BoolFlag{Name: "watch", Usage: "stay when nothing is due, and take targets as they fall due"},
+	}
+}
+
+// budgetFlags end a run early.
+func budgetFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.GenericFlag{Name: "max-duration", Value: minutesValue(0), DefaultText: "no limit", Usage: "end after `MINUTES` (or 2h), resumable"},
+		&cli.Int64Flag{Name: "max-requests", DefaultText: "no limit", Usage: "end after `REQUESTS` for pages, resumable"},
+		&cli.IntFlag{Name: "max-targets", DefaultText: "no limit", Usage: "end after `TARGETS`, resumable"},
+	}
+}
+
+// keepFlags choose the listings that are kept.
+func keepFlags() []cli.Flag {
+	return []cli.Flag{
+		list("allow-categories", "keep only listings that show one of these: `CATEGORY...`", "all"),
+		list("block-categories", "leave out listings that show one of these: `CATEGORY...`", "none"),
+		list("block-words", "leave out listings with one of these in their name: `WORD...`", "none"),
+		&cli.IntFlag{Name: "min-score", Usage: "leave out listings less complete than `SCORE` (0 to 100)"},
+		&cli.BoolFlag{Name: "include-sponsored", Usage: "keep ads too"},
+	}
+}
+
+// checkRunFlags refuses numbers that make no sense.
+func checkRunFlags(c *cli.Context) error {
+	for _, f := range []struct {
+		name     string
+		min, max int
+	}{
+		{"workers", 1, 1024},
+		{"concurrency-per-host", 1, 1024},
+		{"max-per-state", 1, 1_000_000},
+		{"min-score", 0, 100},
+		{"keep-requests", 1, 90},
+	} {
+		if v := c.Int(f.name); v < f.min || v > f.max {
+			return Usagef("--%s %d: want a number from %s to %s", f.name, v, thousands(int64(f.min)), thousands(int64(f.max)))
+		}
+	}
+	if v := c.Int64("max-requests"); v < 0 {
+		return Usagef("--max-requests %d: want a number from 1 up, or 0 for no limit", v)
+	}
+	if timeOf(c, "patience") <= 0 {
+		return Usagef("--patience: want more than 0, 1s say: the shortest Retry-After would end the run")
+	}
+	if timeOf(c, "request-timeout") <= 0 {
+		return Usagef("--request-timeout: want more than 0, 30s say: a site that never answers would hold a worker for ever")
+	}
+	if r := c.String("robots"); r != "obey" && r != "ignore" {
+		return Usagef("--robots %q: want obey or ignore", r)
+	}
+	return checkUserAgent(c.String("user-agent"))
+}
+
+// checkUserAgent refuses what no request can carry.
+func checkUserAgent(s string) error {
+	if strings.TrimSpace(s) == "" {
+		return Usagef("--user-agent is empty: say who you are, \"acme-research (+https://acme.example/crawling)\" say")
+	}
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		return Usagef("--user-agent %q: a header can't hold control characters", s)
+	}
+	return nil
+}

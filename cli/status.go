@@ -1,0 +1,281 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/health"
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+func (p *Program) statusCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "status",
+		Usage: "Show how sources and targets fare: health, errors, what waits and until when, workers",
+		Description: "Sources are rated by the requests of the last hour and day, errors are those of 7 days.\n" +
+			"--states narrows targets, waits and workers; sources and errors are always whole.",
+		Flags:  []cli.Flag{statesFlag(), onlySourceFlag(), jsonFlag()},
+		Action: p.status,
+	}
+}
+
+// statusReport is what `status` prints as JSON.
+type statusReport struct {
+	*checkpoint.Status
+	RolledUp bool `json:"rolled_up"` // the figures of sources are of now; else of their updated_at
+}
+
+func (p *Program) status(c *cli.Context) error {
+	k, scope, err := p.openFresh(c)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	fresh := p.rollUp(c.Context, k)
+	s, err := k.Status(c.Context, scope)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return writeJSON(p.Out, statusReport{s, fresh})
+	}
+	return p.printStatus(s, fresh)
+}
+
+// openFresh opens the database for writing, so that figures can be brought up to
+// date, and for reading only where it can't be written.
+func (p *Program) openFresh(c *cli.Context) (*checkpoint.Keeper, checkpoint.Scope, error) {
+	k, scope, err := p.openScoped(c, existing)
+	if errors.Is(err, store.ErrReadOnly) {
+		return p.openScoped(c, reading)
+	}
+	return k, scope, err
+}
+
+// rollUp rates the sources anew and reports whether it could: a file that is
+// read-only or busy is shown as it is.
+func (p *Program) rollUp(ctx context.Context, k *checkpoint.Keeper) bool {
+	_, err := health.New(k.DB()).RollUp(ctx)
+	if err != nil && !errors.Is(err, store.ErrReadOnly) {
+		p.note("The sources could not be rated anew: %s", yp.Printable(err.Error()))
+	}
+	return err == nil
+}
+
+func (p *Program) printStatus(s *checkpoint.Status, fresh bool) error {
+	if len(s.Sources) == 0 {
+		p.note("Nothing was planned or crawled yet: start with `ypcrawl run`.")
+		return nil
+	}
+	w := &sections{w: p.Out}
+	for _, step := range []func(*sections, *checkpoint.Status) error{
+		func(w *sections, s *checkpoint.Status) error { return p.printFaring(w, s, fresh) }, p.printGates, p.printSchedules, p.printHealth, p.printSummary, p.printRests, p.printHosts, p.printCrew, printHour,
+	} {
+		if err := step(w, s); err != nil {
+			return err
+		}
+	}
+	if !fresh {
+		return w.lines("The database could not be written: the figures of sources are as old as they say.")
+	}
+	return nil
+}
+
+// sections parts what is printed by an empty line.
+type sections struct {
+	w     io.Writer
+	begun bool
+}
+
+// next begins a section.
+func (s *sections) next() error {
+	if !s.begun {
+		s.begun = true
+		return nil
+	}
+	_, err := fmt.Fprintln(s.w)
+	return err
+}
+
+// table is a section of its own, left out when the table is empty.
+func (s *sections) table(p *Program, t *table) error {
+	if len(t.rows) == 0 {
+		return nil
+	}
+	if err := s.next(); err != nil {
+		return err
+	}
+	return t.flush(&p.Streams, s.w)
+}
+
+// lines is a section of plain lines, left out when there are none.
+func (s *sections) lines(texts ...string) error {
+	if len(texts) == 0 {
+		return nil
+	}
+	if err := s.next(); err != nil {
+		return err
+	}
+	for _, text := range texts {
+		if _, err := fmt.Fprintln(s.w, yp.Printable(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printFaring shows how the sources answer; when they were rated, where that is not
+// just now.
+func (p *Program) printFaring(w *sections, s *checkpoint.Status, fresh bool) error {
+	header := []string{"source", "gate", "status", "ok 1 h", "of", "ok 24 h", "of", "p50", "p95", "error"}
+	if !fresh {
+		header = append(header, "rated")
+	}
+	t := newTable(header...)
+	for _, src := range s.Sources {
+		c := src.Profile
+		row := []any{
+			src.Name, string(src.Gate), orDash(c.Status), rate(c.Rate1h), c.Samples1h, rate(c.Rate24h), c.Samples24h,
+			millis(c.P50), millis(c.P95), orDash(c.Class),
+		}
+		if !fresh {
+			row = append(row, ago(s.Now, c.Updated))
+		}
+		t.row(row...)
+	}
+	return w.table(p, t)
+}
+
+// printGates says of each closed source why it is closed, until when, and what
+// opens it.
+func (p *Program) printGates(w *sections, s *checkpoint.Status) error {
+	var texts []string
+	for _, src := range s.Sources {
+		if text := remedyText(s.Now, src); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return w.lines(texts...)
+}
+
+func gateText(now time.Time, src checkpoint.SourceStatus) string {
+	if src.Gate == checkpoint.GateOpen {
+		return ""
+	}
+	text := fmt.Sprintf("%s is %s", src.Name, src.Gate)
+	if !src.Until.IsZero() {
+		text += " until " + moment(now, src.Until)
+	}
+	if src.Reason != "" && src.Gate != checkpoint.GateDisabled {
+		text += ": " + src.Reason
+	}
+	if src.Gate == checkpoint.GateQuarantined {
+		text += "; then one page is asked for, to see whether it answers"
+	}
+	return text
+}
+
+// remedyText is gateText with the command that opens the source.
+func remedyText(now time.Time, src checkpoint.SourceStatus) string {
+	text := gateText(now, src)
+	if text != "" && src.Remedy != "" {
+		text += ". Open it with `ypcrawl " + src.Remedy + "`"
+	}
+	return text
+}
+
+// printSchedules counts targets by schedule; a column without any is left out.
+func (p *Program) printSchedules(w *sections, s *checkpoint.Status) error {
+	columns := []struct {
+		name string
+		of   func(checkpoint.ScheduleCounts) int64
+	}{
+		{"due", func(c checkpoint.ScheduleCounts) int64 { return c.Due }},
+		{"scheduled", func(c checkpoint.ScheduleCounts) int64 { return c.Scheduled }},
+		{"degraded", func(c checkpoint.ScheduleCounts) int64 { return c.Degraded }},
+		{"paused", func(c checkpoint.ScheduleCounts) int64 { return c.Paused }},
+		{"failed", func(c checkpoint.ScheduleCounts) int64 { return c.Failed }},
+		{"needs plan", func(c checkpoint.ScheduleCounts) int64 { return c.NeedsPlan }},
+		{"not scheduled", func(c checkpoint.ScheduleCounts) int64 { return c.NotScheduled }},
+	}
+	header := []string{"schedule", "targets"}
+	for _, col := range columns {
+		if col.of(s.Schedule) > 0 {
+			header = append(header, col.name)
+		}
+	}
+	t := newTable(header...)
+	eachAndAll(s, func(name string, src checkpoint.SourceStatus) {
+		row := []any{name, src.Schedule.Targets}
+		for _, col := range columns {
+			if col.of(s.Schedule) > 0 {
+				row = append(row, col.of(src.Schedule))
+			}
+		}
+		t.row(row...)
+	})
+	return w.table(p, t)
+}
+
+// printHealth counts targets by health; failing are those whose last crawl failed, and
+// how often in a row, on the mean over all.
+func (p *Program) printHealth(w *sections, s *checkpoint.Status) error {
+	t := newTable("health", "active", "degraded", "paused", "failed", "due now", "failing", "in a row", "ok 24 h")
+	for _, src := range s.Sources {
+		h, f := src.Health, src.Faring
+		t.row(src.Name, h.Active, h.Degraded, h.Paused, h.Failed, f.DueNow, f.WithFailures, f.MeanFailures, f.Successes24h)
+	}
+	return w.table(p, t)
+}
+
+// eachAndAll calls f for each source, and for all of them where there are several.
+func eachAndAll(s *checkpoint.Status, f func(name string, src checkpoint.SourceStatus)) {
+	for _, src := range s.Sources {
+		f(src.Name, src)
+	}
+	if len(s.Sources) > 1 {
+		f("all", checkpoint.SourceStatus{Schedule: s.Schedule, Health: s.Health})
+	}
+}
+
+func (p *Program) printSummary(w *sections, s *checkpoint.Status) error {
+	t := newTable("error in 7 days", "source", "times", "targets", "last seen", "mean time")
+	for _, e := range s.Errors {
+		t.row(e.Code, e.Source, e.Occurrences, e.Targets, ago(s.Now, e.LastSeen), millis(e.MeanMS))
+	}
+	return w.table(p, t)
+}
+
+func (p *Program) printRests(w *sections, s *checkpoint.Status) error {
+	t := newTable("resting", "for", "targets", "next is back", "last is back")
+	for _, b := range s.Backoff {
+		level, rest := "first failures", "minutes"
+		if b.Level > 0 {
+			level, rest = fmt.Sprintf("level %d", b.Level), shortTime(yp.Backoff(b.Level))
+		}
+		t.row(level, rest, b.Targets, moment(s.Now, b.Next), moment(s.Now, b.Last))
+	}
+	return w.table(p, t)
+}
+
+func (p *Program) printHosts(w *sections, s *checkpoint.Status) error {
+	t := newTable("host", "source", "held until", "for", "delay", "because of", "blocks")
+	for _, h := range s.Hosts {
+		held, delay := "-", "-"
+		if !h.HeldUntil.IsZero() {
+			held = moment(s.Now, h.HeldUntil)
+		}
+		if h.DelayMS > 0 {
+			delay = millis(&h.DelayMS)
+		}
+		t.row(h.Host, h.Source, held, orDash(h.HeldFor), delay, short(orDash(h.DelayReason), p.room(80)), h.Blocks)
+	}
+	return w.table(p, t)
+}

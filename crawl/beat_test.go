@@ -1,0 +1,65 @@
+package crawl_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ypcrawl/crawl"
+	"ypcrawl/wal"
+	"ypcrawl/yp"
+)
+
+func TestHeartbeat(t *testing.T) {
+	t.Parallel()
+	w := setup(t, layout{})
+	w.on(target, func(rw http.ResponseWriter, r *http.Request) {
+		waitFor(t, func() bool { r := w.row(1); return r.Heartbeat > r.ClaimedAt })
+		waitFor(t, func() bool { return w.number("SELECT requests FROM runs") == 1 }) // robots.txt
+		ok(page("", shops(1, 3)...))(rw, r)
+	})
+	w.done(func(c *crawl.Config) { c.Heartbeat = time.Millisecond })
+	w.is(1, yp.Done, 1, "")
+	beats := 0
+	for _, e := range w.events() {
+		if e.Type == wal.Heartbeat && e.Target != nil && e.Target.ID == 1 {
+			beats++
+		}
+	}
+	if beats == 0 {
+		t.Error("no heartbeat with the target in hand stands in the log")
+	}
+}
+
+// TestLogs: every worker has a log of its own, and a line names its run and target.
+func TestLogs(t *testing.T) {
+	t.Parallel()
+	w := setup(t, layout{cities: 6})
+	var n atomic.Int64
+	all := make(chan struct{})
+	for i := range 6 {
+		w.on(fmt.Sprintf("/city-%d-ca/plumbers", i), func(rw http.ResponseWriter, r *http.Request) {
+			if n.Add(1) == 3 {
+				close(all)
+			}
+			<-all
+			ok(page("", shops(i+1, 1)...))(rw, r)
+		})
+	}
+	w.done(workers(3))
+	names := map[string]int{}
+	for _, e := range w.events() {
+		names[e.WorkerID]++
+		if e.Run != w.run.UUID || e.Target == nil || e.Target.Source != "test" || e.Target.State != "CA" {
+			t.Errorf("event %+v", e)
+		}
+		if e.Type == wal.PageComplete && (len(e.Page.Listings) != 1 || e.Page.Raw != 1 || !e.Page.Last) {
+			t.Errorf("page %+v", e.Page)
+		}
+	}
+	if len(names) != 3 {
+		t.Errorf("logs of %v, want three workers", names)
+	}
+}

@@ -1,0 +1,234 @@
+package crawl_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/health"
+	"ypcrawl/yp"
+)
+
+// city is the address of the n-th city's plumbers.
+func city(n int) string { return fmt.Sprintf("/city-%d-ca/plumbers", n) }
+
+// TestAuthPause: a source that refuses our credentials is left alone for 30 minutes,
+// by every run, and then asked again.
+func TestAuthPause(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := setupInBubble(t, layout{cities: 3})
+		w.on(target, inTurn(status(401, shell("who are you?")), ok(page("", shops(1, 3)...))))
+		for n := 1; n < 3; n++ {
+			w.on(city(n), ok(page("", shops(10*n, 3)...)))
+		}
+		began := time.Now()
+		w.isBlocked(w.crawl(w.engine()), checkpoint.GatePaused, "401")
+		w.is(1, waiting, 0, yp.CodeAuthFailed)
+		w.requested(target)
+		for _, at := range []time.Duration{0, 10 * time.Minute, health.AuthPause - time.Second - 10*time.Minute} {
+			time.Sleep(time.Until(began.Add(at)))
+			w.isBlocked(w.crawl(w.engine()), checkpoint.GatePaused, "401")
+			w.requested(target)
+		}
+		time.Sleep(time.Until(began.Add(health.AuthPause)))
+		w.done()
+		w.requested(target, target, city(1), city(2))
+		if got := w.source(); got != "" && !strings.HasPrefix(got, "paused -") {
+			t.Errorf("in force: %s", got)
+		}
+	})
+	t.Run("is waited for by a run with the patience", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			w := setupInBubble(t, layout{cities: 2})
+			w.on(target, inTurn(status(407, shell("no")), ok(page("", shops(1, 3)...))))
+			w.on(city(1), ok(page("", shops(10, 3)...)))
+			began := time.Now()
+			e := w.engine(func(c *crawl.Config) { c.Patience = time.Hour })
+			done := w.begin(t.Context(), e)
+			time.Sleep(10 * time.Minute)
+			if got := e.Waiting(); !strings.HasPrefix(got, "waiting 20m") || !strings.Contains(got, "the source is paused: ") {
+				t.Errorf("it says %q", got)
+			}
+			if err := w.wait(done); err != nil || time.Since(began) < health.AuthPause {
+				t.Errorf("it ended with %v after %s", err, time.Since(began))
+			}
+			w.requested(target, target, city(1))
+		})
+	})
+}
+
+// TestDisabledSource: what an operator has disabled is not asked.
+func TestDisabledSource(t *testing.T) {
+	t.Parallel()
+	t.Run("from the start", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.write("UPDATE sources SET enabled = 0")
+		w.isBlocked(w.crawl(w.engine(workers(3))), checkpoint.GateDisabled, "operator")
+		w.requested()
+		if n := w.number("SELECT count(*) FROM requests") + w.number("SELECT total_attempts FROM targets"); n != 0 {
+			t.Errorf("%d requests and attempts", n)
+		}
+	})
+	t.Run("meanwhile: the target in hand is the last", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{cities: 2})
+		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
+			w.write("UPDATE sources SET enabled = 0")
+			ok(page("", shops(1, 3)...))(rw, r)
+		})
+		w.isBlocked(w.crawl(w.engine()), checkpoint.GateDisabled, "operator")
+		w.is(1, yp.Done, 1, "")
+		w.requested(target)
+	})
+	t.Run("and enabled while a run watches: it goes on", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			w := setupInBubble(t, layout{})
+			w.on(target, ok(page("", shops(1, 3)...)))
+			w.write("UPDATE sources SET enabled = 0")
+			e := w.watching(30 * time.Second)
+			done := w.begin(t.Context(), e)
+			time.Sleep(3 * time.Hour)
+			w.requested()
+			if got := e.Waiting(); got != "the source is disabled: disabled by an operator" {
+				t.Errorf("it says %q", got)
+			}
+			w.write("UPDATE sources SET enabled = 1")
+			w.untilDone(e, done)
+		})
+	})
+}
+
+// TestLayoutAlarm: three pages running whose layout is not known pause the source until
+// an operator enables it; they are kept for whoever mends it.
+func TestLayoutAlarm(t *testing.T) {
+	t.Parallel()
+	changed := func(n int) string {
+		return strings.ReplaceAll(layoutChanged(), "Shop ", fmt.Sprintf("Shop of page %d, ", n))
+	}
+	t.Run("at the third page", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{cities: 5})
+		for n := range 5 {
+			w.on(city(n), ok(changed(n)))
+		}
+		err := w.crawl(w.engine())
+		endedBy(t, err, crawl.ErrLayout)
+		if !strings.Contains(err.Error(), "3 pages running") || !strings.Contains(err.Error(), "links to listings") {
+			t.Errorf("it says %q", err)
+		}
+		w.requested(city(0), city(1), city(2))
+		if got := w.source(); got != "paused HTML_CHANGED, 3 strikes, 3 samples" {
+			t.Errorf("in force: %s", got)
+		}
+		w.isBlocked(w.crawl(w.engine()), checkpoint.GatePaused, "3 pages running")
+		w.requested(city(0), city(1), city(2))
+		w.kept(func(n int) string { return changed(n) }, 3)
+		if found, err := health.New(w.db).SetEnabled(t.Context(), "test", true); err != nil || !found {
+			t.Error(err)
+		}
+		for n := range 5 {
+			w.on(city(n), ok(page("", shops(10*n+1, 3)...)))
+		}
+		w.done()
+		w.requested(city(0), city(1), city(2), city(3), city(4)) // the first three wait for their backoff
+	})
+	t.Run("not when a good page comes between", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{cities: 7})
+		for n := range 7 {
+			if n%3 == 2 {
+				w.on(city(n), ok(page("", shops(10*n+1, 3)...)))
+			} else {
+				w.on(city(n), ok(changed(n)))
+			}
+		}
+		w.done()
+		if got := w.source(); got != "1 strikes, 5 samples" {
+			t.Errorf("in force: %s", got)
+		}
+	})
+	t.Run("also when a restart comes between", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{cities: 4})
+		for n := range 4 {
+			w.on(city(n), ok(changed(n)))
+		}
+		endedBy(t, w.crawl(w.engine(func(c *crawl.Config) { c.Budget.Targets = 2 })), crawl.ErrBudget)
+		endedBy(t, w.crawl(w.peer().engine()), crawl.ErrLayout)
+		w.requested(city(0), city(1), city(2))
+	})
+	t.Run("and the workers' other pages are carried through", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{cities: 5})
+		alarm := make(chan struct{})
+		e := w.engine(workers(2))
+		w.on(city(0), func(rw http.ResponseWriter, r *http.Request) {
+			<-alarm
+			waitFor(t, e.Stopping)
+			ok(page(city(0)+"?page=2", shops(1, 3)...))(rw, r)
+		})
+		for n := 1; n < 5; n++ {
+			w.on(city(n), func(rw http.ResponseWriter, r *http.Request) {
+				if n == 3 {
+					close(alarm)
+				}
+				ok(changed(n))(rw, r)
+			})
+		}
+		endedBy(t, w.crawl(e), crawl.ErrLayout)
+		w.is(1, yp.Planned, 1, "")
+		nothingHeld(w)
+	})
+}
+
+// kept compares the samples, the newest first, with the pages of the cities from n-1 down.
+func (w *world) kept(body func(n int) string, n int) {
+	w.t.Helper()
+	m := health.New(w.db)
+	samples, err := m.Samples(w.t.Context(), w.scope.SourceID)
+	if err != nil || len(samples) != n {
+		w.t.Fatalf("%d samples, %v; want %d", len(samples), err, n)
+	}
+	for i, s := range samples {
+		got, err := m.ReadSample(w.t.Context(), s.ID)
+		if want := body(n - 1 - i); err != nil || string(got) != want || s.URL != w.URL+city(n-1-i) || s.TargetID != int64(n-i) || !strings.Contains(s.Reason, "links") {
+			w.t.Errorf("sample %d of %s (target %d, %s): %v, %d bytes", i, s.URL, s.TargetID, s.Reason, err, len(got))
+		}
+	}
+}
+
+// TestFieldAlarm: a field that goes missing in mid-crawl ends the run and is named;
+// cards that others may read are no reason to store half of them.
+func TestFieldAlarm(t *testing.T) {
+	t.Parallel()
+	w := setup(t, layout{cities: 60})
+	ads := []biz{{id: "9001", name: "Ad", bare: true}, {id: "9002", name: "Ad", bare: true}}
+	for n := range 60 {
+		cards := shops(100*n+1, 20)
+		body := pageWithAds("", ads, cards...)
+		if n >= 25 {
+			body = strings.ReplaceAll(body, "phones phone primary", "tel-7f3")
+		}
+		w.on(city(n), ok(body))
+	}
+	err := w.crawl(w.engine())
+	endedBy(t, err, crawl.ErrLayout)
+	if err == nil || !strings.Contains(err.Error(), "phone (") || strings.Contains(err.Error(), "street") {
+		t.Errorf("it says %v, want the phone alone to be named", err)
+	}
+	if n := len(w.asked()); n < 30 || n > 45 {
+		t.Errorf("the alarm came after %d pages, 25 of them good", n)
+	}
+	if got := w.source(); got != "paused HTML_CHANGED" {
+		t.Errorf("in force: %s", got)
+	}
+	w.isBlocked(w.crawl(w.engine()), checkpoint.GatePaused, "phone (")
+	if n := w.number("SELECT count(*) FROM targets WHERE status = 'IN_PROGRESS' OR status = 'FAILED'"); n != 0 {
+		t.Errorf("%d targets failed for it", n)
+	}
+}

@@ -1,0 +1,35 @@
+// Package health knows how sources fare: health rules, section 4 (connectivity,
+// layout alarm) and section 5 (pace), and the rows that remember it.
+//
+// Purpose: the rules as small pure functions that can be read beside the
+// document (Counts, Profile, NextDelay, Penalty, and the layout alarm), and
+// around them a Monitor that fills them from the database and keeps what they
+// decide: connectivity_profiles, hosts, field_shares, page_samples, proxies, and
+// the automatic pauses of sources.
+//
+//	            bad for 30 minutes           cooldown over
+//	healthy ⇄ degraded ⇄ failing ───▶ quarantined ───▶ one probe ── failed ──▶ quarantined, cooldown doubled
+//	             ▲                         │              └──────── succeeded ──▶ degraded
+//	             └── healthy after the cooldown
+//
+// Invariants: a profile is rolled up from requests alone, and a later reading is
+// never overwritten by an earlier one, whoever rolls up; a quarantine ends by its
+// one probe or by a healthy roll-up after the cooldown, never by silence; a hold
+// on a host is only ever prolonged; a pause that waits for an operator is not
+// replaced by one that ends by itself; a time further ahead than its rule allows
+// is the mark of a clock that was set back, and is cut to what the rule allows;
+// a page under suspicion is not learned from.
+//
+// Crash: what must outlive it is written at once: quarantine, pauses, strikes,
+// learned delays, and holds of 5 s or more. Lost are the outcomes of a host's last
+// requests, its first block (it costs nothing anyway), the run of pages that the
+// layout alarm suspects, and what it learned since the last Flush.
+//
+// Imports: store and yp, and klauspost/compress for page samples. What fetches is
+// met through the Pacer interface.
+//
+// Tests: tables at every threshold and on both sides of it, with a fake clock;
+// the four scenarios and a restart on real files; query plans; the layout
+// alarm over 2,000,000 pages of directories that do not change, and on the demo;
+// benchmarks over 1,000,000 requests.
+package health

@@ -1,0 +1,229 @@
+package health
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"ypcrawl/yp"
+)
+
+// keepHold is the shortest hold that is written down: a restart takes longer than
+// what is shorter.
+const keepHold = 5 * time.Second
+
+// Pacer is what keeps the hosts' turns; the fetch client is one. Both must be quick
+// and must not call back. The reasons are shown to people.
+type Pacer interface {
+	// SetDelay sets the delay between requests to a host; 0 = as configured.
+	SetDelay(host string, d time.Duration, reason string)
+	// Hold keeps requests to a host back for d; a longer hold in force stays.
+	Hold(host string, d time.Duration, reason string)
+}
+
+// Seen is a request that has ended, as far as its host is concerned.
+type Seen struct {
+	Host      string        // as the Pacer knows it
+	Class     yp.ErrorClass // "" = a page, a 404, an empty result; our own deferrals are passed over
+	Block     bool          // the host said no: 403, a challenge, a soft block
+	HostFault bool          // a failure of the host: time-out, network, 5xx, 429; not a layout that we do not know
+	Started   time.Time     // by the database's clock
+
+	RetryAfter time.Duration // what the host asked for, 0 = nothing
+	HoldReason string        // of RetryAfter; default "Retry-After"
+}
+
+// Hosts paces the hosts of one source for one process, and remembers what a restart
+// must keep to. It is safe for concurrent use; what it does per request is a few
+// additions under a lock, and a write only when the pace or a hold has changed.
+type Hosts struct {
+	m          *Monitor
+	source     int64
+	configured time.Duration
+	pacer      Pacer
+
+	saving sync.Mutex // one write at a time, of what is newest then; taken before mu
+
+	mu    sync.Mutex
+	hosts map[string]*hostState
+}
+
+// hostState is what is known of a host. Of Host, Delay is 0 while it is as configured.
+type hostState struct {
+	Host
+	stored    Host // as it was last written or read
+	lastBlock time.Time
+	recent    recent
+}
+
+// Hosts returns the pacing of a source's hosts, with what is in force applied to
+// the pacer. configured is the delay that the operator asked for.
+func (m *Monitor) Hosts(ctx context.Context, sourceID int64, configured time.Duration, pacer Pacer) (*Hosts, error) {
+	h := &Hosts{m: m, source: sourceID, configured: configured, pacer: pacer, hosts: map[string]*hostState{}}
+	return h, h.Refresh(ctx)
+}
+
+// Refresh takes over what other processes have stored meanwhile: their holds, and
+// the delays of hosts that this one does not know.
+func (h *Hosts) Refresh(ctx context.Context) error {
+	rows, err := h.m.LoadHosts(ctx, h.source)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, r := range rows {
+		h.adopt(r)
+	}
+	return nil
+}
+
+// adopt takes over a stored row; mu is held.
+func (h *Hosts) adopt(r Host) {
+	s, known := h.hosts[r.Host]
+	if !known {
+		s = h.state(r.Host)
+		s.Blocks = r.Blocks
+		if r.Delay > h.configured {
+			s.Delay, s.DelayReason = r.Delay, r.DelayReason
+			h.pacer.SetDelay(r.Host, s.Delay, s.DelayReason)
+		}
+		s.stored = r
+	}
+	if r.HeldUntil.After(s.HeldUntil) {
+		s.HeldUntil, s.HeldFor = r.HeldUntil, r.HeldFor
+		s.stored.HeldUntil, s.stored.HeldFor = r.HeldUntil, r.HeldFor
+		h.pacer.Hold(r.Host, r.HeldUntil.Sub(h.m.db.Now()), shown(r))
+	}
+}
+
+func (h *Hosts) state(host string) *hostState {
+	s := h.hosts[host]
+	if s == nil {
+		s = &hostState{Host: Host{Host: host}, stored: Host{Host: host}}
+		h.hosts[host] = s
+	}
+	return s
+}
+
+// Observed takes a request into account: it holds the host as it asked, imposes the
+// penalty of a block, adapts the pace, and stores what a restart must know.
+func (h *Hosts) Observed(ctx context.Context, seen Seen) error {
+	if seen.Class == yp.ClassRateLimited {
+		return nil
+	}
+	if !h.observe(seen) {
+		return nil
+	}
+	return h.save(context.WithoutCancel(ctx), seen.Host) // a run that stops must leave it behind too
+}
+
+// observe reports whether there is something to store.
+func (h *Hosts) observe(seen Seen) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := h.m.db.Now()
+	s := h.state(seen.Host)
+	s.Host, s.stored = s.Host.sane(now), s.stored.sane(now)
+	if seen.Started.IsZero() {
+		seen.Started = now
+	}
+	if seen.RetryAfter > 0 {
+		h.hold(s, min(seen.RetryAfter, MaxHold), cmp.Or(seen.HoldReason, "Retry-After"), now)
+	}
+	switch {
+	case s.sameIncident(seen, now):
+	case seen.Block:
+		s.Blocks, s.lastBlock = s.Blocks+1, now
+		h.hold(s, Penalty(s.Blocks), heldForPenalty, now)
+	case seen.Class == "" && !seen.HostFault:
+		s.Blocks = 0
+	}
+	if s.recent.add(seen.outcome()) {
+		h.pace(s)
+	}
+	return s.worthStoring(now)
+}
+
+// sameIncident reports whether the request was on its way already when the last
+// block came: it says nothing of how the host takes the penalty. (A block in the
+// future was before the clock was set back.)
+func (s *hostState) sameIncident(seen Seen, now time.Time) bool {
+	return seen.Started.Before(s.lastBlock) && !s.lastBlock.After(now)
+}
+
+// hold keeps a host back. The pacer knows by itself whether it is held for longer
+// already, and by a clock that nobody sets back.
+func (h *Hosts) hold(s *hostState, d time.Duration, reason string, now time.Time) {
+	if d <= 0 {
+		return
+	}
+	held := Host{Host: s.Host.Host, Blocks: s.Blocks, HeldUntil: now.Add(d), HeldFor: reason}
+	if held.HeldUntil.After(s.HeldUntil) {
+		s.HeldUntil, s.HeldFor = held.HeldUntil, held.HeldFor
+	}
+	h.pacer.Hold(held.Host, d, shown(held))
+}
+
+// shown is why a host is held, for people.
+func shown(h Host) string {
+	if h.HeldFor == heldForPenalty && h.Blocks > 1 {
+		return fmt.Sprintf("penalty: %d blocks in a row", h.Blocks)
+	}
+	return h.HeldFor
+}
+
+func (h *Hosts) pace(s *hostState) {
+	current := max(s.Delay, h.configured)
+	next, reason := NextDelay(current, h.configured, s.recent.window())
+	if next == current {
+		return
+	}
+	if next == h.configured {
+		next = 0
+	}
+	s.Delay, s.DelayReason = next.Round(time.Millisecond), reason
+	h.pacer.SetDelay(s.Host.Host, s.Delay, reason)
+}
+
+// worthStoring: a delay, a hold that outlasts a restart, the blocks that it came
+// with. A first block alone costs nothing and is not worth a write.
+func (s *hostState) worthStoring(now time.Time) bool {
+	return s.Delay != s.stored.Delay ||
+		s.HeldUntil.After(s.stored.HeldUntil) && s.HeldUntil.Sub(now) >= keepHold ||
+		s.Blocks != s.stored.Blocks && (s.Blocks == 0 || Penalty(s.Blocks) > 0)
+}
+
+// save stores the newest state of a host. Whoever waits here for another's write
+// finds that there is nothing left to do, mostly.
+func (h *Hosts) save(ctx context.Context, host string) error {
+	h.saving.Lock()
+	defer h.saving.Unlock()
+	was, is, worth := h.snapshot(host)
+	if !worth {
+		return nil
+	}
+	stored, err := h.m.SaveHost(ctx, h.source, was, is)
+	if err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.state(host)
+	s.stored = is
+	s.stored.Blocks = stored.Blocks
+	if s.Blocks == is.Blocks { // another process may have met more, or seen it well again
+		s.Blocks = stored.Blocks
+	}
+	h.adopt(stored)
+	return nil
+}
+
+func (h *Hosts) snapshot(host string) (was, is Host, worth bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.state(host)
+	return s.stored, s.Host, s.worthStoring(h.m.db.Now())
+}

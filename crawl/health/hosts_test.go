@@ -1,0 +1,403 @@
+package health
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// tape is a Pacer that writes down what it is told.
+type tape struct {
+	mu    sync.Mutex
+	lines []string
+	held  time.Duration // the last hold
+}
+
+func (p *tape) SetDelay(host string, d time.Duration, reason string) {
+	p.add(fmt.Sprintf("%s delay %s %s", host, d, reason))
+}
+
+func (p *tape) Hold(host string, d time.Duration, reason string) {
+	p.add(fmt.Sprintf("%s hold %s %s", host, d, reason))
+	p.held = d
+}
+
+func (p *tape) add(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lines = append(p.lines, line)
+}
+
+// want checks what was said since it was last asked.
+func (p *tape) want(t *testing.T, want ...string) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slices.Equal(p.lines, want) {
+		t.Errorf("the pacer was told\n %q, want\n %q", p.lines, want)
+	}
+	p.lines = nil
+}
+
+const delay = 2 * time.Second
+
+// pacing is a world with the hosts of its first source.
+type pacing struct {
+	*world
+	*tape
+	hosts *Hosts
+}
+
+func newPacing(t *testing.T, w *world) *pacing {
+	t.Helper()
+	p := &pacing{world: w, tape: &tape{}}
+	p.load(t, delay)
+	return p
+}
+
+func (p *pacing) load(t *testing.T, configured time.Duration) {
+	t.Helper()
+	h, err := p.Hosts(t.Context(), demo, configured, p.tape)
+	ok(t, err)
+	p.hosts = h
+}
+
+// see observes requests to the host "a" that start and end now.
+func (p *pacing) see(t *testing.T, n int, seen Seen) {
+	t.Helper()
+	seen.Host = orDefault(seen.Host, "a")
+	if seen.Started.IsZero() {
+		seen.Started = p.clock.now()
+	}
+	for range n {
+		ok(t, p.hosts.Observed(t.Context(), seen))
+	}
+}
+
+const storedHosts = `SELECT host, delay_ms, blocks, substr(held_until, 12, 8), held_for FROM hosts WHERE source_id = 1`
+
+var (
+	fine    = Seen{}
+	blocked = Seen{Class: yp.ClassHTTP403, Block: true}
+	timeout = Seen{Class: yp.ClassTimeout, HostFault: true}
+)
+
+func TestObservedPenalties(t *testing.T) {
+	t.Parallel()
+	t.Run("the first block costs nothing, the second 30 s, then doubled", func(t *testing.T) {
+		t.Parallel()
+		p := newPacing(t, setup(t))
+		p.see(t, 1, blocked)
+		p.want(t)
+		wantRows(t, p.db, storedHosts)
+		for i, want := range []string{"30s", "1m0s", "2m0s", "4m0s", "8m0s", "16m0s", "30m0s", "30m0s"} {
+			p.clock.move(time.Second)
+			p.clock.move(p.held)
+			p.see(t, 1, blocked)
+			p.lines = slices.DeleteFunc(p.lines, func(s string) bool { return s[:7] == "a delay" })
+			p.want(t, fmt.Sprintf("a hold %s penalty: %d blocks in a row", want, i+2))
+		}
+		wantRows(t, p.db, `SELECT blocks, held_for FROM hosts`, "9|penalty")
+	})
+	t.Run("blocks of requests that were on their way are one incident", func(t *testing.T) {
+		t.Parallel()
+		p := newPacing(t, setup(t))
+		p.see(t, 1, blocked)
+		p.clock.move(time.Second)
+		p.see(t, 3, Seen{Block: true, Class: yp.ClassHTTP403, Started: noon.Add(-time.Millisecond)})
+		p.want(t)
+		p.see(t, 1, Seen{Block: true, Class: yp.ClassHTTP403, Started: noon})
+		p.want(t, "a hold 30s penalty: 2 blocks in a row")
+	})
+	t.Run("a success ends the row, one that was on its way does not", func(t *testing.T) {
+		t.Parallel()
+		p := newPacing(t, setup(t))
+		p.see(t, 2, blocked)
+		p.clock.move(time.Minute)
+		p.see(t, 1, Seen{Started: noon.Add(-1)})
+		wantRows(t, p.db, `SELECT blocks FROM hosts`, "2")
+		p.see(t, 1, fine)
+		wantRows(t, p.db, `SELECT blocks FROM hosts`, "0")
+		p.see(t, 1, blocked)
+		p.want(t, "a hold 30s penalty: 2 blocks in a row") // the one from above
+	})
+	for name, seen := range map[string]Seen{
+		"a time-out":                   timeout,
+		"a page that can't be parsed":  {Class: yp.ClassParseError},
+		"a deferral of our own":        {Class: yp.ClassRateLimited},
+		"a 429":                        {Class: yp.ClassHTTP429, HostFault: true},
+		"a layout that is not known":   {Class: yp.ClassParseError},
+		"a fault that has no class":    {HostFault: true},
+		"a success of another host":    {Host: "b"},
+		"a failure of another host":    {Host: "b", HostFault: true},
+		"a challenge of another host":  {Host: "b", Block: true},
+		"a parse error of another one": {Host: "b", Class: yp.ClassParseError},
+	} {
+		t.Run("the row goes on after "+name, func(t *testing.T) {
+			t.Parallel()
+			p := newPacing(t, setup(t))
+			p.see(t, 1, blocked)
+			p.see(t, 1, seen)
+			p.see(t, 1, blocked)
+			p.want(t, "a hold 30s penalty: 2 blocks in a row")
+		})
+	}
+	t.Run("a clock that was set back makes no incident last", func(t *testing.T) {
+		t.Parallel()
+		p := newPacing(t, setup(t))
+		p.see(t, 3, blocked)
+		p.want(t, "a hold 30s penalty: 2 blocks in a row", "a hold 1m0s penalty: 3 blocks in a row")
+		p.clock.move(-24 * time.Hour)
+		p.see(t, 1, blocked)
+		p.want(t, "a hold 2m0s penalty: 4 blocks in a row")
+		wantRows(t, p.db, storedHosts, "a|0|4|12:30:00|penalty") // cut
+	})
+}
+
+// TestHostTurnsTo403 asks a host for an hour that has turned to 403, as soon as it
+// may, with a restart in the middle: the requests it gets are counted.
+func TestHostTurnsTo403(t *testing.T) {
+	t.Parallel()
+	p := newPacing(t, setup(t))
+	asked, restarted := 0, false
+	for p.clock.now().Before(noon.Add(time.Hour)) {
+		if !restarted && p.clock.now().After(noon.Add(20*time.Minute)) {
+			restarted = true
+			p.restart(t)
+			p.load(t, delay)
+		}
+		p.held = 0
+		asked++
+		p.see(t, 1, blocked)
+		p.clock.move(max(p.held, delay))
+	}
+	// At 0 s, 2 s, 32 s, 92 s and so on to 31.5 min: the restart adds none.
+	if asked != 8 {
+		t.Errorf("the host was asked %d times in an hour, want 8", asked)
+	}
+}
+
+func TestObservedHolds(t *testing.T) {
+	t.Parallel()
+	t.Run("5 s are stored, less is not", func(t *testing.T) {
+		t.Parallel()
+		p := newPacing(t, setup(t))
+		p.see(t, 1, Seen{Class: yp.ClassHTTP429, HostFault: true, RetryAfter: keepHold - time.Millisecond})
+		wantRows(t, p.db, storedHosts)
+		p.see(t, 1, Seen{Class: yp.ClassHTTP429, HostFault: true, RetryAfter: keepHold, HoldReason: "429 without Retry-After"})
+		wantRows(t, p.db, storedHosts, "a|0|0|12:00:05|429 without Retry-After")
+		p.want(t, "a hold 4.999s Retry-After", "a hold 5s 429 without Retry-After")
+	})
+	t.Run("only ever prolonged", func(t *testing.T) {
+		t.Parallel()
+		p := newPacing(t, setup(t))
+		p.see(t, 1, Seen{HostFault: true, RetryAfter: time.Minute})
+		p.see(t, 1, Seen{HostFault: true, RetryAfter: 59 * time.Second, HoldReason: "shorter"})
+		p.see(t, 2, blocked)                                                                                // 30 s
+		p.want(t, "a hold 1m0s Retry-After", "a hold 59s shorter", "a hold 30s penalty: 2 blocks in a row") // the pacer keeps the longest
+		wantRows(t, p.db, storedHosts, "a|0|2|12:01:00|Retry-After")
+		p.see(t, 1, blocked)
+		p.see(t, 1, blocked) // 2 min
+		p.want(t, "a hold 1m0s penalty: 3 blocks in a row", "a hold 2m0s penalty: 4 blocks in a row")
+		wantRows(t, p.db, storedHosts, "a|0|4|12:02:00|penalty")
+	})
+	t.Run("at most an hour", func(t *testing.T) {
+		t.Parallel()
+		p := newPacing(t, setup(t))
+		p.see(t, 1, Seen{HostFault: true, RetryAfter: 24 * time.Hour})
+		p.want(t, "a hold 1h0m0s Retry-After")
+		wantRows(t, p.db, storedHosts, "a|0|0|13:00:00|Retry-After")
+	})
+	t.Run("of a run that is being stopped", func(t *testing.T) {
+		t.Parallel()
+		p := newPacing(t, setup(t))
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		ok(t, p.hosts.Observed(ctx, Seen{Host: "a", HostFault: true, RetryAfter: time.Minute}))
+		wantRows(t, p.db, storedHosts, "a|0|0|12:01:00|Retry-After")
+	})
+}
+
+func TestObservedPace(t *testing.T) {
+	t.Parallel()
+	p := newPacing(t, setup(t))
+	p.see(t, 7, fine)
+	p.see(t, 2, timeout)
+	p.want(t)
+	p.see(t, 1, timeout)
+	p.want(t, "a delay 3s slowed down: 3 of the last 10 requests failed")
+	wantRows(t, p.db, storedHosts, "a|3000|0||")
+	p.see(t, 10, fine) // 3 of 20
+	p.want(t)
+	p.see(t, 10, fine)
+	p.want(t, "a delay 2.25s easing off: 20 of the last 20 requests went well")
+	wantRows(t, p.db, storedHosts, "a|2250|0||")
+	p.see(t, 10, fine)
+	p.want(t, "a delay 0s ")
+	wantRows(t, p.db, `SELECT delay_ms, delay_reason FROM hosts`, "0|")
+	p.see(t, 100, fine)
+	p.want(t)
+	t.Run("what is sound is no failure of the host", func(t *testing.T) {
+		for _, class := range []yp.ErrorClass{"", yp.ClassParseError, yp.ClassRateLimited} {
+			p.see(t, 40, Seen{Host: "b", Class: class})
+		}
+		p.want(t)
+	})
+	t.Run("challenges", func(t *testing.T) {
+		p.see(t, 9, Seen{Host: "c"})
+		p.see(t, 1, Seen{Host: "c", Class: yp.ClassChallenge, Block: true})
+		p.want(t, "c delay 3s slowed down: 1 of the last 10 requests were challenged")
+	})
+}
+
+// TestObservedWrites: a crawl that goes well writes nothing.
+func TestObservedWrites(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	writes := 0
+	db, err := store.Open(t.Context(), store.Config{Path: w.path, MustExist: true, BeforeCommit: func() { writes++ }})
+	ok(t, err)
+	defer db.Close()
+	h, err := New(db).Hosts(t.Context(), demo, delay, &tape{})
+	ok(t, err)
+	for i := range 1000 {
+		seen := Seen{Host: "a", Started: time.Now()}
+		if i%25 == 0 {
+			seen.HostFault, seen.Class = true, yp.ClassTimeout
+		}
+		ok(t, h.Observed(t.Context(), seen))
+	}
+	if writes > 0 {
+		t.Errorf("%d writes for 1000 pages", writes)
+	}
+}
+
+func TestHostsLoad(t *testing.T) {
+	t.Parallel()
+	row := func(values string) string {
+		return `INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, updated_at) VALUES (1, 'a', ` + values + `, '2026-11-20T11:00:00.000Z')`
+	}
+	for _, c := range []struct {
+		name, values string
+		want         []string
+	}{
+		{"nothing in force", `0, NULL, 0, NULL, NULL`, nil},
+		{"a learned delay", `4500, 'slow', 0, NULL, NULL`, []string{"a delay 4.5s slow"}},
+		{"a learned delay under the configured one", `2000, 'slow', 0, NULL, NULL`, nil},
+		{"a Retry-After", `0, NULL, 0, '2026-11-20T12:10:00.000Z', 'Retry-After'`, []string{"a hold 10m0s Retry-After"}},
+		{"a penalty", `0, NULL, 5, '2026-11-20T12:03:00.000Z', 'penalty'`, []string{"a hold 3m0s penalty: 5 blocks in a row"}},
+		{"a hold that is over", `0, NULL, 0, '2026-11-20T12:00:00.000Z', 'Retry-After'`, nil},
+		{"a Retry-After from before the clock was set back", `0, NULL, 0, '2026-11-21T12:00:00.000Z', 'Retry-After'`, []string{"a hold 1h0m0s Retry-After"}},
+		{"a penalty from before the clock was set back", `0, NULL, 5, '2026-11-21T12:00:00.000Z', 'penalty'`, []string{"a hold 30m0s penalty: 5 blocks in a row"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			must(t, w.db, row(c.values))
+			newPacing(t, w).want(t, c.want...)
+		})
+	}
+	t.Run("a learned delay under the configured one goes with the next request", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t)
+		must(t, w.db, row(`2000, 'slow', 0, NULL, NULL`))
+		newPacing(t, w).see(t, 1, fine)
+		wantRows(t, w.db, storedHosts, "a|0|0||")
+	})
+	t.Run("the row of blocks goes on", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t)
+		must(t, w.db, row(`0, NULL, 5, NULL, NULL`))
+		p := newPacing(t, w)
+		p.see(t, 1, blocked)
+		p.want(t, "a hold 8m0s penalty: 6 blocks in a row")
+	})
+}
+
+// TestHostsOfTwoProcesses: what one process has met, the other keeps to.
+func TestHostsOfTwoProcesses(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	a, b := newPacing(t, w), newPacing(t, &world{Monitor: w.open(t), path: w.path, clock: w.clock})
+	a.see(t, 1, Seen{HostFault: true, RetryAfter: 10 * time.Minute})
+	ok(t, b.hosts.Refresh(t.Context()))
+	b.want(t, "a hold 10m0s Retry-After")
+	a.see(t, 3, blocked)
+	b.see(t, 2, blocked) // has not heard of the three
+	b.want(t, "a hold 30s penalty: 2 blocks in a row")
+	wantRows(t, w.db, storedHosts, "a|0|3|12:10:00|Retry-After")
+	b.clock.move(time.Hour)
+	b.see(t, 1, blocked)
+	b.want(t, "a hold 2m0s penalty: 4 blocks in a row")
+	a.see(t, 1, fine)
+	wantRows(t, w.db, storedHosts, "a|0|0|13:02:00|penalty")
+	for range 20 {
+		b.see(t, 1, Seen{HostFault: true})
+	}
+	wantRows(t, w.db, storedHosts, "a|4500|0|13:02:00|penalty")
+}
+
+func TestHostsTogether(t *testing.T) {
+	t.Parallel()
+	p := newPacing(t, setup(t))
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			for j := range 50 {
+				seen := Seen{Host: fmt.Sprint("host", j%3), Block: j%7 == i%7, HostFault: j%5 == 0, RetryAfter: time.Duration(j%11) * time.Second}
+				if err := p.hosts.Observed(t.Context(), seen); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for i := range 3 {
+		host := fmt.Sprint("host", i)
+		p.see(t, 1, Seen{Host: host}) // what changed during a write is stored with the next request
+		if s := p.hosts.hosts[host]; s.worthStoring(p.clock.now()) {
+			t.Errorf("%s is %+v, stored %+v", host, s.Host, s.stored)
+		}
+	}
+}
+
+func TestSaveHost(t *testing.T) {
+	t.Parallel()
+	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
+	stored := Host{Host: "a", Delay: time.Second, DelayReason: "r", Blocks: 3, HeldUntil: at(5), HeldFor: "penalty"}
+	for _, c := range []struct {
+		name          string
+		was, is, want Host
+	}{
+		{"nothing changed", Host{Host: "a"}, Host{Host: "a"}, stored},
+		{"the delay", Host{Host: "a"}, Host{Host: "a", Delay: 2, DelayReason: "s"}, Host{Host: "a", Delay: 2, DelayReason: "s", Blocks: 3, HeldUntil: at(5), HeldFor: "penalty"}},
+		{"the delay, back to as configured", Host{Host: "a", Delay: 5}, Host{Host: "a"}, Host{Host: "a", Blocks: 3, HeldUntil: at(5), HeldFor: "penalty"}},
+		{"fewer blocks than another has met", Host{Host: "a", Blocks: 1}, Host{Host: "a", Blocks: 2}, stored},
+		{"more blocks", Host{Host: "a", Blocks: 3}, Host{Host: "a", Blocks: 4}, Host{Host: "a", Delay: time.Second, DelayReason: "r", Blocks: 4, HeldUntil: at(5), HeldFor: "penalty"}},
+		{"no more blocks", Host{Host: "a", Blocks: 1}, Host{Host: "a"}, Host{Host: "a", Delay: time.Second, DelayReason: "r", HeldUntil: at(5), HeldFor: "penalty"}},
+		{"a longer hold", Host{Host: "a"}, Host{Host: "a", HeldUntil: at(6), HeldFor: "Retry-After"}, Host{Host: "a", Delay: time.Second, DelayReason: "r", Blocks: 3, HeldUntil: at(6), HeldFor: "Retry-After"}},
+		{"a shorter hold", Host{Host: "a"}, Host{Host: "a", HeldUntil: at(4), HeldFor: "Retry-After"}, stored},
+		{"a hold that is too long", Host{Host: "a"}, Host{Host: "a", HeldUntil: at(600), HeldFor: "Retry-After"}, Host{Host: "a", Delay: time.Second, DelayReason: "r", Blocks: 3, HeldUntil: at(60), HeldFor: "Retry-After"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			_, err := w.SaveHost(t.Context(), demo, Host{Host: "a"}, stored)
+			ok(t, err)
+			got, err := w.SaveHost(t.Context(), demo, c.was, c.is)
+			ok(t, err)
+			c.want.UpdatedAt = noon
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}

@@ -1,0 +1,354 @@
+package health
+
+import (
+	"math"
+	"testing"
+
+	"ypcrawl/yp"
+)
+
+const phone, rating, prices = 0, 6, 8
+
+// page is how many of a page's listings have some fields.
+func page(have map[int]int) (h having) {
+	for f, n := range have {
+		h[f] = n
+	}
+	return h
+}
+
+// taught is a window that knows what is usual of phones in category 1, and that other
+// fields are not.
+func taught(phones share) *window {
+	w := newWindow()
+	for f := range fields {
+		w.category(1)[f] = share{1000, 0, 0, 0}
+	}
+	w.category(1)[phone] = phones
+	return w
+}
+
+// alarmAt feeds pages of 30 listings, so many of a target and one after another, and
+// returns the number of the one with an alarm; 0 = none.
+func alarmAt(w *window, pages, ofTarget int, h having) int {
+	for i := range pages {
+		if len(w.add(int64(1000+i/ofTarget), 1, 30, h)) > 0 {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+func TestLayoutThresholds(t *testing.T) {
+	t.Parallel()
+	sure := share{1000, 1000, 400, 0}
+	for _, c := range []struct {
+		name     string
+		usual    share
+		ofTarget int // pages
+		phones   int // on each
+		want     int // the page with the alarm, of 200
+	}{
+		{"5 targets", sure, 1, 0, 5},
+		{"5 targets of 3 pages", sure, 3, 0, 13},
+		{"one target", sure, 200, 0, 0},
+		{"4 targets", sure, 50, 0, 0},
+		{"a quarter left, less one listing: 6 of 30, usually 28", share{3000, 2800, 400, 0}, 1, 6, 5},
+		{"7 of 30, usually 28", share{3000, 2800, 400, 0}, 1, 7, 0},
+		{"5 of 30 should have it", share{600, 100, 400, 0}, 1, 0, 5},
+		{"4.95 of 30 should have it", share{600, 99, 400, 0}, 1, 0, 0},
+		{"60 listings seen", share{60, 60, 400, 0}, 1, 0, 5},
+		{"59 listings seen: the first page is learned", share{59, 59, 400, 0}, 1, 0, 6},
+		{"161 targets seen", share{1000, 1000, 161, 0}, 1, 0, 5},
+		{"160 targets seen", share{1000, 1000, 160, 0}, 1, 0, 6},
+		{"20 targets seen", share{1000, 1000, 20, 0}, 1, 0, 14},
+		{"6 targets seen", share{1000, 1000, 6, 0}, 1, 0, 62},
+		{"5 targets seen", share{1000, 1000, 5, 0}, 1, 0, 0},
+		{"1 % of targets are bare", share{1000, 1000, 400, 4}, 1, 0, 6},
+		{"7 % of targets are bare", share{1000, 1000, 400, 28}, 1, 0, 9},
+		{"half of the targets are bare", share{1000, 1000, 400, 200}, 1, 0, 32},
+		{"three of four targets are bare", share{1000, 1000, 400, 300}, 1, 0, 0},
+		{"the category never has it", share{1000, 0, 400, 0}, 1, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := alarmAt(taught(c.usual), 200, c.ofTarget, page(map[int]int{phone: c.phones})); got != c.want {
+				t.Errorf("alarm at page %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+func TestSheet(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		expected    float64
+		have        int
+		bare, alive bool
+	}{
+		{5, 0, true, false},
+		{4.99, 0, false, false},
+		{0, 4, false, false},
+		{0, 5, false, true},
+		{4.99, 5, false, true},
+		{7.99, 1, false, true},
+		{8, 1, true, false},
+		{28, 6, true, false},
+		{28, 7, false, true},
+		{27.9, 6, false, true},
+	} {
+		p := sheet{have: c.have, expected: c.expected}
+		if p.bare() != c.bare || p.alive() != c.alive {
+			t.Errorf("%d where %g are usual: bare %v, alive %v, want %v, %v", c.have, c.expected, p.bare(), p.alive(), c.bare, c.alive)
+		}
+	}
+}
+
+func TestLayoutRun(t *testing.T) {
+	t.Parallel()
+	sure := share{1000, 1000, 400, 0}
+	all, none := page(map[int]int{phone: 30}), having{}
+	t.Run("a page that has the field ends it", func(t *testing.T) {
+		t.Parallel()
+		w := taught(sure)
+		for range 20 {
+			if got := alarmAt(w, 4, 1, none); got > 0 {
+				t.Fatalf("an alarm at page %d", got)
+			}
+			w.add(7, 1, 30, all)
+		}
+	})
+	t.Run("one of a category that is not known yet as well", func(t *testing.T) {
+		t.Parallel()
+		w := taught(sure)
+		for i := range 20 {
+			if got := alarmAt(w, 4, 1, none); got > 0 {
+				t.Fatalf("an alarm at page %d", got)
+			}
+			w.add(7, int64(2+i), 30, all)
+		}
+	})
+	t.Run("workers on deep targets find it with a page each", func(t *testing.T) {
+		t.Parallel()
+		w := taught(sure)
+		for i := range 100 {
+			w.add(int64(i%5), 1, 30, all)
+		}
+		for i := range 5 {
+			if got := w.add(int64(i), 1, 30, none); (len(got) > 0) != (i == 4) {
+				t.Errorf("page %d: %v", i+1, got)
+			}
+		}
+	})
+	t.Run("pages that prove nothing are not counted", func(t *testing.T) {
+		t.Parallel()
+		w := taught(sure)
+		w.category(2)[phone] = share{1000, 0, 400, 0}
+		for i := range 5 {
+			for j := range 50 {
+				if got := w.add(int64(100*i+j), 2, 30, none); len(got) > 0 {
+					t.Fatalf("an alarm: %v", got)
+				}
+			}
+			if got := w.add(int64(10_000+i), 1, 30, none); (len(got) > 0) != (i == 4) {
+				t.Errorf("page %d: %v", i+1, got)
+			}
+		}
+	})
+	t.Run("64 targets without an alarm are as usual as any", func(t *testing.T) {
+		t.Parallel()
+		w := taught(share{1000, 1000, 0, 0})
+		if got := alarmAt(w, recentTargets, 1, none); got > 0 || w.track[phone].run != 0 {
+			t.Errorf("alarm at page %d, a run of %d", got, w.track[phone].run)
+		}
+		if got := w.category(1)[phone]; got.listings < 1400 || got.having > 500 {
+			t.Errorf("learned %+v", got)
+		}
+	})
+}
+
+func TestLayoutByCategory(t *testing.T) {
+	t.Parallel()
+	w, target := newWindow(), int64(0)
+	add := func(category int64, h having) []fall {
+		target++
+		return w.add(target, category, 30, h)
+	}
+	plumbers := page(map[int]int{phone: 30})
+	restaurants := page(map[int]int{phone: 30, prices: 25, rating: 20})
+	for range 600 {
+		for category, h := range map[int64]having{1: plumbers, 2: restaurants} {
+			if got := add(category, h); len(got) > 0 {
+				t.Fatalf("an alarm while all is as ever: %v", got)
+			}
+		}
+	}
+	t.Run("pages of a category without the field are none of its business", func(t *testing.T) {
+		for range 50 {
+			if got := add(1, plumbers); len(got) > 0 {
+				t.Fatalf("an alarm: %v", got)
+			}
+		}
+	})
+	t.Run("the alarm names all that fell, though one of them later", func(t *testing.T) {
+		for i := range 5 {
+			have := page(map[int]int{phone: 30})
+			if i < 2 {
+				have[rating] = 20
+			}
+			got := add(2, have)
+			if i < 4 && len(got) > 0 {
+				t.Fatalf("an alarm after %d pages: %v", i+1, got)
+			}
+			add(1, plumbers)
+			want := "went missing: rating (0 of 90 listings on the last 3 pages, usually 60), price_range (0 of 150 listings on the last 5 pages, usually 125)"
+			if i == 4 && reason(got) != want {
+				t.Errorf("%q, want %q", reason(got), want)
+			}
+		}
+	})
+	t.Run("what fell is forgotten, and only that", func(t *testing.T) {
+		for range 50 {
+			if got := add(2, plumbers); len(got) > 0 {
+				t.Fatalf("the same alarm again: %v", got)
+			}
+		}
+		for i := 1; i <= 5; i++ {
+			if got := add(2, having{}); (len(got) > 0) != (i == 5) {
+				t.Fatalf("phones gone from %d pages: %v", i, got)
+			}
+		}
+	})
+	t.Run("five categories of which 62 targets are known tell as much as one of 161", func(t *testing.T) {
+		for known, want := range map[float64]bool{62: true, 61: false} {
+			w, alarm := newWindow(), false
+			for i := range int64(5) {
+				w.category(i)[phone] = share{1000, 1000, known, 0}
+				alarm = len(w.add(i, i, 30, having{})) > 0
+			}
+			if alarm != want {
+				t.Errorf("%g targets known of each: alarm %v, want %v", known, alarm, want)
+			}
+		}
+	})
+	t.Run("one unlikely category among the targets does not speak for the others", func(t *testing.T) {
+		w := taught(share{1000, 1000, 400, 0})
+		w.category(2)[phone] = share{1000, 1000, 400, 399}
+		for i := range int64(60) {
+			if got := w.add(i, 1+min(i, 1), 30, having{}); len(got) > 0 {
+				t.Fatalf("target %d: %v", i, got)
+			}
+		}
+	})
+}
+
+func TestLayoutLearning(t *testing.T) {
+	t.Parallel()
+	sure, none := share{600, 600, 400, 0}, having{}
+	t.Run("pages of an alarm are not learned, of new categories neither", func(t *testing.T) {
+		t.Parallel()
+		w := taught(sure)
+		w.category(1)[rating] = share{600, 300, 400, 0}
+		for i := range int64(5) {
+			w.add(i, 1, 30, page(map[int]int{rating: 15}))
+			w.add(100+i, 3, 30, page(map[int]int{rating: 15}))
+			if got := *w.category(3); i < 4 && got[phone] != (share{}) {
+				t.Fatalf("learned %+v of a new category while phones are missing", got[phone])
+			}
+		}
+		if got := w.category(1)[phone]; got != (share{}) {
+			t.Errorf("phones are not forgotten: %+v", got)
+		}
+		if got := w.category(1)[rating]; got.having != 375 {
+			t.Errorf("ratings, which nobody missed: %+v", got)
+		}
+	})
+	t.Run("those of a run that ends by itself are", func(t *testing.T) {
+		t.Parallel()
+		w := taught(sure)
+		for i := range int64(4) {
+			w.add(i, 1, 30, none)
+			w.add(100+i, 3, 30, none)
+		}
+		if got := w.category(1)[phone]; got != sure {
+			t.Errorf("learned %+v at once", got)
+		}
+		w.add(5, 1, 30, page(map[int]int{phone: 30}))
+		if got, want := w.category(1)[phone], (share{750, 630, 400, 0}); got != want {
+			t.Errorf("learned %+v, want %+v", got, want)
+		}
+		if got, want := w.category(3)[phone], (share{120, 0, 0, 0}); got != want {
+			t.Errorf("learned %+v of another category, want %+v", got, want)
+		}
+	})
+	t.Run("a target is done after 64 others, and bare when one page of it was", func(t *testing.T) {
+		t.Parallel()
+		w := taught(share{600, 600, 100, 0})
+		all := page(map[int]int{phone: 30})
+		done := func(from, to int64) share {
+			for i := from; i <= to; i++ {
+				w.add(i, 1, 30, all)
+			}
+			return share{targets: w.category(1)[phone].targets, bare: w.category(1)[phone].bare}
+		}
+		for _, h := range []having{all, none, all} {
+			w.add(0, 1, 30, h)
+		}
+		if got := done(1, 40); got != (share{targets: 100}) {
+			t.Errorf("%+v after 40 others", got)
+		}
+		w.add(0, 1, 30, all) // a deep one: it is not done yet
+		if got := done(41, 64); got != (share{targets: 101}) {
+			t.Errorf("%+v after 64 others, 24 of them later than its last page", got)
+		}
+		if got := done(65, 103); got != (share{targets: 140}) {
+			t.Errorf("%+v after 63 others since its last page", got)
+		}
+		if got := done(104, 104); got.bare == 0 {
+			t.Errorf("%+v after 64 others since its last page", got)
+		}
+	})
+	t.Run("what is old fades", func(t *testing.T) {
+		t.Parallel()
+		var s share
+		s.learn(1_000_000, 1_000_000)
+		for range 10_000 {
+			s.settle(true)
+		}
+		for i := 1; i <= 3; i++ {
+			for range 1000 {
+				s.learn(1, 0)
+			}
+			for range 300 {
+				s.settle(false)
+			}
+			want := math.Pow(0.5, float64(i))
+			if got := s.having / s.listings; math.Abs(got-want) > 1e-3 {
+				t.Errorf("after %d listings %.4f is left, want %.4f", 1000*i, got, want)
+			}
+			if got := s.bare / s.targets; math.Abs(got-want) > 1e-3 {
+				t.Errorf("after %d targets %.4f is left, want %.4f", 300*i, got, want)
+			}
+		}
+	})
+}
+
+func TestFields(t *testing.T) {
+	t.Parallel()
+	full := yp.Listing{
+		ID: "1", Name: "n", Phone: "x", Street: "x", City: "x", PostalCode: "x", Website: "x", Categories: []string{"x"}, Rating: 1, ReviewCount: 1,
+		PriceRange: "$", Snippet: "x", YearsInBusiness: 1, Hours: []string{"x"}, ProfileURL: "x", ImageURL: "x",
+	}
+	got := count([]yp.Listing{full, {ID: "2", Name: "n"}, full})
+	for f := range fields {
+		if got[f] != 2 {
+			t.Errorf("%s: %d of 3 listings have it, want 2", fields[f].name, got[f])
+		}
+		if fieldNumber(fields[f].name) != f {
+			t.Errorf("%s is not found by its name", fields[f].name)
+		}
+	}
+	if fieldNumber("name") >= 0 {
+		t.Error("name is watched")
+	}
+}

@@ -1,0 +1,121 @@
+package health
+
+import (
+	"fmt"
+	"time"
+
+	"ypcrawl/yp"
+)
+
+// Numbers of the pace (health rules, section 5).
+const (
+	// MaxDelay is the longest delay that a host is slowed down to.
+	MaxDelay = 60 * time.Second
+
+	windowRequests = 20 // the recent requests to a host that count
+	windowStep     = 10 // the pace is thought over after so many
+
+	slowFailures   = 20 // percent, above it: slower
+	slowChallenges = 5  // percent, above it: slower
+	fastSuccesses  = 95 // percent, above it: faster
+
+	// slowStart is the smallest delay of a host that is slowed down. Half of
+	// nothing is nothing: a host that the operator (or the demo) asks without any
+	// delay needs a first step, and one of a few milliseconds would take a dozen
+	// more rounds of failures to be felt.
+	slowStart = 500 * time.Millisecond
+)
+
+// Window is how the recent requests to a host ended. Challenges count as failures
+// too. What the host answers soundly is no failure of its own: a 404, an empty
+// result, a page whose layout we do not know.
+type Window struct{ Requests, Failures, Challenges int }
+
+// NextDelay returns the delay between requests to a host after w, and why:
+// failures above 20 % or challenges above 5 % make it half as long again, at most
+// MaxDelay; successes above 95 % a quarter shorter, never below configured. The
+// reason is "" when next is current, or is the configured delay again.
+func NextDelay(current, configured time.Duration, w Window) (next time.Duration, reason string) {
+	current = max(current, configured)
+	switch {
+	case w.Requests < windowStep:
+		return current, ""
+	case w.Failures*100 > w.Requests*slowFailures:
+		return slower(current, fmt.Sprintf("slowed down: %d of the last %d requests failed", w.Failures, w.Requests))
+	case w.Challenges*100 > w.Requests*slowChallenges:
+		return slower(current, fmt.Sprintf("slowed down: %d of the last %d requests were challenged", w.Challenges, w.Requests))
+	case (w.Requests-w.Failures)*100 > w.Requests*fastSuccesses:
+		return faster(current, configured, fmt.Sprintf("easing off: %d of the last %d requests went well", w.Requests-w.Failures, w.Requests))
+	}
+	return current, ""
+}
+
+func slower(current time.Duration, reason string) (time.Duration, string) {
+	next := max(current+current/2, slowStart)
+	if next = min(next, MaxDelay); next <= current { // at the limit, or configured beyond it
+		return current, ""
+	}
+	return next, reason
+}
+
+// faster snaps to the configured delay once it is within reach, which a quarter
+// less each time would never quite be.
+func faster(current, configured time.Duration, reason string) (time.Duration, string) {
+	next := current - current/4
+	if next <= configured || next < slowStart {
+		return configured, ""
+	}
+	return next, reason
+}
+
+// Numbers of the penalties.
+const (
+	firstPenalty = 30 * time.Second
+	// MaxPenalty is the longest rest of a host after a block.
+	MaxPenalty = 30 * time.Minute
+)
+
+// Penalty is how long a host rests after the n-th block in a row: not at all after
+// the first, then 30 s, doubled each time, at most 30 minutes. One stray challenge
+// must cost nothing; a host that has turned to 403 must be asked a handful of
+// times an hour.
+func Penalty(blocks int) time.Duration {
+	if blocks < 2 {
+		return 0
+	}
+	return min(firstPenalty<<min(blocks-2, 10), MaxPenalty)
+}
+
+// outcome is how one request ended, as far as the pace goes.
+type outcome struct{ failed, challenged bool }
+
+// recent is a ring of a host's last outcomes.
+type recent struct {
+	ring [windowRequests]outcome
+	n    int // ever added
+}
+
+// add reports whether it is time to think the pace over.
+func (r *recent) add(o outcome) bool {
+	r.ring[r.n%windowRequests] = o
+	r.n++
+	return r.n%windowStep == 0
+}
+
+func (r *recent) window() Window {
+	w := Window{Requests: min(r.n, windowRequests)}
+	for _, o := range r.ring[:w.Requests] {
+		if o.failed {
+			w.Failures++
+		}
+		if o.challenged {
+			w.Challenges++
+		}
+	}
+	return w
+}
+
+func (s Seen) outcome() outcome {
+	challenged := s.Class == yp.ClassChallenge
+	return outcome{failed: s.Block || s.HostFault || challenged, challenged: challenged}
+}

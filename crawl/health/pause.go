@@ -1,0 +1,126 @@
+package health
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+const (
+	// AuthPause is how long a source pauses that asks for credentials (401, 407).
+	AuthPause = 30 * time.Minute
+	// MaxPause bounds a pause that ends by itself; one further ahead is the mark of
+	// a clock that was set back.
+	MaxPause = 6 * time.Hour
+)
+
+const (
+	pauseForGood = `
+	UPDATE sources SET auto_disabled = 1, paused_until = NULL, paused_code = ?, paused_reason = ?, updated_at = ?
+	WHERE id = ? AND auto_disabled = 0`
+	pauseUntil = `
+	UPDATE sources SET paused_until = ?1, paused_code = ?2, paused_reason = ?3, updated_at = ?4
+	WHERE id = ?5 AND auto_disabled = 0 AND ifnull(paused_until, '') < ?1`
+)
+
+// Pause stops a source by itself: until a time, at most MaxPause ahead, or with the
+// zero time until an operator enables it. code is CodeAuthFailed or
+// CodeHTMLChanged; reason is shown. A pause in force is never shortened, and the
+// first reason to wait for an operator stands.
+func (m *Monitor) Pause(ctx context.Context, sourceID int64, code yp.ErrorCode, reason string, until time.Time) error {
+	return m.db.Write(ctx, func(tx *store.Tx) error { return pause(tx, sourceID, code, reason, until) })
+}
+
+func pause(tx *store.Tx, sourceID int64, code yp.ErrorCode, reason string, until time.Time) (err error) {
+	if until.IsZero() {
+		_, err = tx.Exec(pauseForGood, string(code), reason, tx.Now, sourceID)
+	} else {
+		until = notAfter(until, now(tx).Add(MaxPause))
+		_, err = tx.Exec(pauseUntil, stamp(until), string(code), reason, tx.Now, sourceID)
+	}
+	if err != nil {
+		return fmt.Errorf("pause source %d for %s: %w", sourceID, code, err)
+	}
+	return nil
+}
+
+const setEnabled = `UPDATE sources SET enabled = ?, updated_at = ? WHERE name = ?`
+
+// SetEnabled is the operator's word. Enabling a source, also one that is enabled,
+// takes back what was set automatically: its pause, its quarantine, its penalties
+// and its strikes (trigger sources_enabled). found tells whether there is such a
+// source.
+func (m *Monitor) SetEnabled(ctx context.Context, name string, enabled bool) (found bool, err error) {
+	found, err = m.change(ctx, setEnabled, flag(enabled), yp.FormatTime(m.db.Now()), name)
+	if err != nil {
+		return false, fmt.Errorf("set whether source %s is enabled: %w", name, err)
+	}
+	return found, nil
+}
+
+// change runs one statement and reports whether it changed a row.
+func (m *Monitor) change(ctx context.Context, query string, args ...any) (found bool, err error) {
+	err = m.db.Write(ctx, func(tx *store.Tx) error {
+		n, err := tx.Changed(query, args...)
+		found = n > 0
+		return err
+	})
+	return found && err == nil, err
+}
+
+const (
+	resetSource = `
+	UPDATE sources SET auto_disabled = 0, paused_until = NULL, paused_code = NULL, paused_reason = NULL,
+		consecutive_failures = 0, layout_strikes = 0, updated_at = ?2 WHERE name = ?1`
+	resetProfile = `
+	UPDATE connectivity_profiles SET status = 'degraded', failing_since = NULL, quarantine_until = NULL, probe_until = NULL, cooldown_minutes = 30
+	WHERE status IN ('failing', 'quarantined') AND source_id = (SELECT id FROM sources WHERE name = ?1) AND ?2 = ?2`
+	// What the host itself asked for (Retry-After) stays.
+	resetHosts = `
+	UPDATE hosts SET blocks = 0, delay_ms = 0, delay_reason = NULL, updated_at = ?2,
+		held_until = iif(held_for = 'penalty', NULL, held_until), held_for = iif(held_for = 'penalty', NULL, held_for)
+	WHERE source_id = (SELECT id FROM sources WHERE name = ?1)`
+)
+
+// Reset clears what was set automatically, and the learned delays with it, and
+// leaves the operator's enabled as it is.
+func (m *Monitor) Reset(ctx context.Context, name string) (found bool, err error) {
+	err = m.db.Write(ctx, func(tx *store.Tx) error {
+		n, err := tx.Changed(resetSource, name, tx.Now)
+		found = n > 0
+		for _, query := range []string{resetProfile, resetHosts} {
+			if err == nil {
+				_, err = tx.Exec(query, name, tx.Now)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("reset source %s: %w", name, err)
+	}
+	return found, nil
+}
+
+// The limits, as late as they may lie after now.
+const (
+	mendPauses    = `UPDATE sources SET paused_until = ?1 WHERE paused_until > ?1`
+	mendPenalties = `UPDATE hosts SET held_until = ?1 WHERE held_until > ?1 AND held_for = 'penalty'`
+	mendHolds     = `UPDATE hosts SET held_until = ?1 WHERE held_until > ?1 AND held_for <> 'penalty'`
+)
+
+// mendClock cuts what a clock that was set back has left: views and claims compare
+// these times with the clock as they are.
+func mendClock(tx *store.Tx) error {
+	for _, m := range []struct {
+		query string
+		limit time.Duration
+	}{{mendPauses, MaxPause}, {mendPenalties, MaxPenalty}, {mendHolds, MaxHold}} {
+		if _, err := tx.Exec(m.query, stamp(now(tx).Add(m.limit))); err != nil {
+			return fmt.Errorf("cut times that are too far ahead: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package health
+
+import (
+	"testing"
+	"time"
+
+	"ypcrawl/yp"
+)
+
+const pauseOfDemo = `SELECT auto_disabled, substr(paused_until, 12, 5), paused_code, paused_reason FROM sources WHERE id = 1`
+
+func TestPause(t *testing.T) {
+	t.Parallel()
+	type call struct {
+		code   yp.ErrorCode
+		reason string
+		until  time.Time
+	}
+	auth := call{yp.CodeAuthFailed, "401", noon.Add(AuthPause)}
+	alarm := call{yp.CodeHTMLChanged, "phone", time.Time{}}
+	for _, c := range []struct {
+		name  string
+		calls []call
+		want  string
+	}{
+		{"until a time", []call{auth}, "0|12:30|AUTH_FAILED|401"},
+		{"until an operator enables it", []call{alarm}, "1||HTML_CHANGED|phone"},
+		{"a longer pause replaces a shorter", []call{auth, {yp.CodeAuthFailed, "407", noon.Add(time.Hour)}}, "0|13:00|AUTH_FAILED|407"},
+		{"a shorter pause changes nothing", []call{auth, {yp.CodeAuthFailed, "407", noon.Add(time.Minute)}}, "0|12:30|AUTH_FAILED|401"},
+		{"an alarm replaces a pause", []call{auth, alarm}, "1||HTML_CHANGED|phone"},
+		{"a pause does not replace an alarm", []call{alarm, auth}, "1||HTML_CHANGED|phone"},
+		{"the first alarm stands", []call{alarm, {yp.CodeHTMLChanged, "street", time.Time{}}}, "1||HTML_CHANGED|phone"},
+		{"at most 6 hours", []call{{yp.CodeAuthFailed, "401", noon.Add(48 * time.Hour)}}, "0|18:00|AUTH_FAILED|401"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			for _, p := range c.calls {
+				ok(t, w.Pause(t.Context(), demo, p.code, p.reason, p.until))
+			}
+			wantRows(t, w.db, pauseOfDemo, c.want)
+			wantRows(t, w.db, `SELECT auto_disabled, paused_until FROM sources WHERE id = 2`, "0|")
+		})
+	}
+	t.Run("a code that pauses nothing", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t)
+		if err := w.Pause(t.Context(), demo, yp.CodeTimeout, "x", noon.Add(time.Hour)); err == nil {
+			t.Error("no error")
+		}
+	})
+}
+
+// troubled is a world whose first source has everything set that is set automatically.
+func troubled(t *testing.T) *world {
+	t.Helper()
+	w := inQuarantine(t)
+	ok(t, w.Pause(t.Context(), demo, yp.CodeHTMLChanged, "phone", time.Time{}))
+	must(t, w.db,
+		`UPDATE sources SET layout_strikes = 3, consecutive_failures = 7 WHERE id = 1`,
+		`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, updated_at) VALUES
+			(1, 'a', 3000, 'slow', 4, '2026-11-20T13:10:00.000Z', 'penalty', 'x'), (1, 'b', 0, NULL, 2, '2026-11-20T13:10:00.000Z', 'Retry-After', 'x'),
+			(2, 'a', 3000, 'slow', 4, '2026-11-20T13:10:00.000Z', 'penalty', 'x')`)
+	return w
+}
+
+const (
+	sourceRows  = `SELECT enabled, auto_disabled, paused_code, consecutive_failures, layout_strikes FROM sources WHERE id = 1`
+	profileRows = `SELECT status, error_class, failing_since, quarantine_until, cooldown_minutes FROM connectivity_profiles WHERE source_id = 1`
+	hostRows    = `SELECT source_id, host, delay_ms, blocks, held_for FROM hosts`
+)
+
+func TestSetEnabled(t *testing.T) {
+	t.Parallel()
+	w := troubled(t)
+	found, err := w.SetEnabled(t.Context(), "demo", false)
+	if err != nil || !found {
+		t.Fatal(found, err)
+	}
+	wantRows(t, w.db, sourceRows, "0|1|HTML_CHANGED|7|3") // disabling forgets nothing
+	if found, err = w.SetEnabled(t.Context(), "demo", true); err != nil || !found {
+		t.Fatal(found, err)
+	}
+	wantRows(t, w.db, sourceRows, "1|0||0|0")
+	wantRows(t, w.db, profileRows, "degraded|auth_error|||30")
+	wantRows(t, w.db, hostRows, "1|a|3000|0|", "1|b|0|0|Retry-After", "2|a|3000|4|penalty")
+	if found, err = w.SetEnabled(t.Context(), "nowhere", true); err != nil || found {
+		t.Errorf("a source that does not exist: %v, %v", found, err)
+	}
+}
+
+func TestReset(t *testing.T) {
+	t.Parallel()
+	w := troubled(t)
+	must(t, w.db, `UPDATE sources SET enabled = 0 WHERE id = 1`)
+	found, err := w.Reset(t.Context(), "demo")
+	if err != nil || !found {
+		t.Fatal(found, err)
+	}
+	wantRows(t, w.db, sourceRows, "0|0||0|0") // enabled is the operator's
+	wantRows(t, w.db, profileRows, "degraded|auth_error|||30")
+	wantRows(t, w.db, hostRows, "1|a|0|0|", "1|b|0|0|Retry-After", "2|a|3000|4|penalty")
+	if found, err = w.Reset(t.Context(), "nowhere"); err != nil || found {
+		t.Errorf("a source that does not exist: %v, %v", found, err)
+	}
+}

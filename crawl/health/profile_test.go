@@ -1,0 +1,209 @@
+package health
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/yp"
+)
+
+var (
+	good      = Counts{Samples1h: 100, OK1h: 100}
+	soSo      = Counts{Samples1h: 100, OK1h: 95, Failures: classes{yp.ClassTimeout: 4}}
+	bad       = Counts{Samples1h: 100, OK1h: 50, Failures: classes{yp.ClassTimeout: 50}}
+	forbidden = Counts{Samples1h: 100, OK1h: 50, Failures: classes{yp.ClassAuthError: 50}}
+	burst     = Counts{Samples1h: 100, OK1h: 50, Failures: classes{yp.ClassHTTP429: 15, yp.ClassTimeout: 35}, Samples10m: 20, Limited10m: 10}
+)
+
+// step rolls a profile up and checks status and class.
+func step(t *testing.T, p Profile, c Counts, at time.Time, status Status, class yp.ErrorClass) Profile {
+	t.Helper()
+	p = p.Rolled(c, at)
+	if p.Status != status || p.Class != class {
+		t.Errorf("at %s: %s (%s), want %s (%s)", at.Format(time.TimeOnly), p.Status, p.Class, status, class)
+	}
+	if (p.Class == "") != (p.Status == Healthy) || p.FailingSince.IsZero() == (p.Status == Failing || p.Status == Quarantined) ||
+		p.QuarantineUntil.IsZero() == (p.Status == Quarantined) {
+		t.Errorf("an impossible profile: %+v", p)
+	}
+	return p
+}
+
+func TestRolled(t *testing.T) {
+	t.Parallel()
+	at := func(minutes float64) time.Time { return noon.Add(time.Duration(minutes * float64(time.Minute))) }
+	t.Run("a new source without a sample", func(t *testing.T) {
+		t.Parallel()
+		step(t, Profile{}, Counts{}, noon, Degraded, yp.ClassUnknown)
+	})
+	t.Run("the class: dominant, burst, previous, unknown", func(t *testing.T) {
+		t.Parallel()
+		p := step(t, Profile{}, soSo, noon, Degraded, yp.ClassUnknown)
+		p = step(t, p, bad, noon, Failing, yp.ClassTimeout)
+		p = step(t, p, soSo, noon, Degraded, yp.ClassTimeout)
+		p = step(t, p, Counts{Samples1h: 100, OK1h: 80, Samples10m: 20, Limited10m: 6}, noon, Failing, yp.ClassHTTP429)
+		p = step(t, p, burst, noon, Failing, yp.ClassTimeout) // a dominant class comes before a burst
+		p = step(t, p, good, noon, Healthy, "")
+		step(t, p, Counts{}, noon, Degraded, yp.ClassUnknown)
+	})
+	for name, c := range map[string]struct {
+		counts Counts
+		class  yp.ErrorClass
+	}{
+		"auth_error":   {forbidden, yp.ClassAuthError},
+		"cf_challenge": {Counts{Samples1h: 100, OK1h: 50, Failures: classes{yp.ClassChallenge: 50}}, yp.ClassChallenge},
+		"a 429 burst":  {burst, yp.ClassTimeout},
+	} {
+		t.Run("quarantined after 30 minutes of "+name, func(t *testing.T) {
+			t.Parallel()
+			p := step(t, Profile{}, c.counts, noon, Failing, c.class)
+			p = step(t, p, c.counts, at(29.99), Failing, c.class)
+			p = step(t, p, c.counts, at(30), Quarantined, c.class)
+			if want := at(60); !p.QuarantineUntil.Equal(want) {
+				t.Errorf("until %s, want %s", p.QuarantineUntil, want)
+			}
+		})
+	}
+	for name, c := range map[string]Counts{
+		"time-outs": bad,
+		"tls":       {Samples1h: 100, OK1h: 50, Failures: classes{yp.ClassTLS: 50}},
+		"http_403":  {Samples1h: 100, OK1h: 50, Failures: classes{yp.ClassHTTP403: 50}},
+	} {
+		t.Run("never quarantined for "+name, func(t *testing.T) {
+			t.Parallel()
+			p := Profile{}
+			for minutes := range 200 {
+				p = step(t, p, c, at(float64(minutes)), Failing, c.Dominant())
+			}
+		})
+	}
+	t.Run("the 30 minutes count whatever failed before", func(t *testing.T) {
+		t.Parallel()
+		p := step(t, Profile{}, bad, noon, Failing, yp.ClassTimeout)
+		step(t, p, forbidden, at(30), Quarantined, yp.ClassAuthError)
+	})
+	t.Run("a break starts the 30 minutes anew", func(t *testing.T) {
+		t.Parallel()
+		p := step(t, Profile{}, forbidden, noon, Failing, yp.ClassAuthError)
+		p = step(t, p, soSo, at(20), Degraded, yp.ClassAuthError)
+		p = step(t, p, forbidden, at(30), Failing, yp.ClassAuthError)
+		p = step(t, p, forbidden, at(59), Failing, yp.ClassAuthError)
+		step(t, p, forbidden, at(60), Quarantined, yp.ClassAuthError)
+	})
+}
+
+// quarantined is a source quarantined at noon for auth errors.
+func quarantined() Profile {
+	return Profile{}.Rolled(forbidden, noon.Add(-30*time.Minute)).Rolled(forbidden, noon)
+}
+
+func TestRolledInQuarantine(t *testing.T) {
+	t.Parallel()
+	early, over := noon.Add(30*time.Minute-time.Millisecond), noon.Add(30*time.Minute)
+	for name, c := range map[string]struct {
+		counts Counts
+		at     time.Time
+		want   Status
+	}{
+		"healthy too early":       {good, early, Quarantined},
+		"healthy after":           {good, over, Degraded},
+		"degraded after":          {soSo, over, Quarantined},
+		"no sample after":         {Counts{}, over, Quarantined},
+		"no sample for days":      {Counts{}, over.Add(72 * time.Hour), Quarantined},
+		"failing after":           {forbidden, over, Quarantined},
+		"failing of other causes": {Counts{Samples1h: 4, OK1h: 1}, over, Quarantined},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			step(t, quarantined(), c.counts, c.at, c.want, yp.ClassAuthError)
+		})
+	}
+	t.Run("degraded keeps its class, also in a burst that is healthy", func(t *testing.T) {
+		t.Parallel()
+		lively := Counts{Samples1h: 1000, OK1h: 990, Failures: classes{yp.ClassHTTP429: 10}, Samples10m: 300, Limited10m: 10}
+		p := step(t, quarantined(), lively, over, Degraded, yp.ClassAuthError)
+		step(t, p, lively, over.Add(5*time.Minute), Healthy, "")
+	})
+	t.Run("its end is not moved, its class is", func(t *testing.T) {
+		t.Parallel()
+		p := step(t, quarantined(), Counts{Samples1h: 10, OK1h: 1, Failures: classes{yp.ClassChallenge: 9}}, noon.Add(10*time.Minute), Quarantined, yp.ClassChallenge)
+		if !p.QuarantineUntil.Equal(over) {
+			t.Errorf("until %s, want %s", p.QuarantineUntil, over)
+		}
+	})
+}
+
+func TestProbed(t *testing.T) {
+	t.Parallel()
+	t.Run("success", func(t *testing.T) {
+		t.Parallel()
+		p := quarantined()
+		p.Cooldown, p.ProbeUntil = 2*time.Hour, noon.Add(time.Hour)
+		p = p.Probed(true, "", noon.Add(31*time.Minute))
+		want := quarantined()
+		want.Status, want.Cooldown, want.UpdatedAt = Degraded, Cooldown, noon.Add(31*time.Minute)
+		want.FailingSince, want.QuarantineUntil = time.Time{}, time.Time{}
+		if d := cmp.Diff(want, p); d != "" {
+			t.Error(d)
+		}
+		// The hour's failures are still there: it takes another 30 minutes of them.
+		p = step(t, p, forbidden, noon.Add(32*time.Minute), Failing, yp.ClassAuthError)
+		p = step(t, p, forbidden, noon.Add(61*time.Minute), Failing, yp.ClassAuthError)
+		p = step(t, p, forbidden, noon.Add(62*time.Minute), Quarantined, yp.ClassAuthError)
+		if p.Cooldown != Cooldown {
+			t.Errorf("the cooldown is %s, want %s again", p.Cooldown, Cooldown)
+		}
+	})
+	t.Run("failures double the cooldown, at most to 6 hours", func(t *testing.T) {
+		t.Parallel()
+		p := quarantined()
+		for _, want := range []time.Duration{time.Hour, 2 * time.Hour, 4 * time.Hour, 6 * time.Hour, 6 * time.Hour} {
+			at := p.QuarantineUntil
+			p = p.Probed(false, yp.ClassTimeout, at)
+			if p.Status != Quarantined || p.Class != yp.ClassTimeout || p.Cooldown != want || !p.QuarantineUntil.Equal(at.Add(want)) {
+				t.Errorf("%s (%s), cooldown %s until %s, want %s", p.Status, p.Class, p.Cooldown, p.QuarantineUntil, want)
+			}
+		}
+	})
+	t.Run("a failure without a class keeps the last", func(t *testing.T) {
+		t.Parallel()
+		if p := quarantined().Probed(false, "", noon); p.Class != yp.ClassAuthError {
+			t.Errorf("class %s, want %s", p.Class, yp.ClassAuthError)
+		}
+	})
+}
+
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	past := noon.Add(-48 * time.Hour)
+	t.Run("a quarantine lasts no longer than its cooldown", func(t *testing.T) {
+		t.Parallel()
+		p := step(t, quarantined(), forbidden, past, Quarantined, yp.ClassAuthError)
+		if want := past.Add(Cooldown); !p.QuarantineUntil.Equal(want) || p.FailingSince.After(past) {
+			t.Errorf("until %s, failing since %s, want at most %s", p.QuarantineUntil, p.FailingSince, want)
+		}
+	})
+	t.Run("a failing source needs another 30 minutes", func(t *testing.T) {
+		t.Parallel()
+		p := Profile{}.Rolled(forbidden, noon)
+		p = step(t, p, forbidden, past, Failing, yp.ClassAuthError)
+		p = step(t, p, forbidden, past.Add(29*time.Minute), Failing, yp.ClassAuthError)
+		step(t, p, forbidden, past.Add(30*time.Minute), Quarantined, yp.ClassAuthError)
+	})
+	t.Run("a probe blocks another for 5 minutes at most", func(t *testing.T) {
+		t.Parallel()
+		p := quarantined()
+		p.QuarantineUntil, p.ProbeUntil = past, noon
+		if p = p.sane(past); p.probeDue(past.Add(ProbeTime-1)) || !p.probeDue(past.Add(ProbeTime)) {
+			t.Errorf("a probe is due at the wrong time: %+v", p)
+		}
+	})
+	t.Run("a probe that began later", func(t *testing.T) {
+		t.Parallel()
+		if p := quarantined().Probed(false, "", past); !p.QuarantineUntil.Equal(past.Add(time.Hour)) {
+			t.Errorf("until %s", p.QuarantineUntil)
+		}
+	})
+}

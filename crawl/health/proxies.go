@@ -1,0 +1,154 @@
+package health
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// Numbers of the proxies (health rules, section 6).
+const (
+	// ProxyFailures is how many failures in a row send a proxy to rest.
+	ProxyFailures = 10
+	// ProxyRest is how long it rests.
+	ProxyRest = 60 * time.Minute
+)
+
+// Proxy is a proxy of the operator's and how it fares: a row of proxies. Times that
+// do not apply are zero.
+type Proxy struct {
+	ID            int64
+	URL           string // may hold a password: for dialling, never for showing
+	Name          string // the same without it
+	Enabled       bool
+	Successes     int64
+	Failures      int64
+	Consecutive   int // failures in a row
+	LastUsedAt    time.Time
+	LastError     string
+	CooldownUntil time.Time // it rests until then
+	CreatedAt     time.Time
+}
+
+const (
+	selectProxies = `
+	SELECT id, url, name, enabled, successes, failures, consecutive_failures, last_used_at, ifnull(last_error, ''), cooldown_until, created_at
+	FROM proxies ORDER BY id`
+	// ON CONFLICT DO NOTHING would use a number up.
+	insertProxy = `INSERT INTO proxies (url, name, created_at) SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM proxies WHERE url = ?1)`
+	findProxy   = `SELECT id FROM proxies WHERE name = ?1 OR id = ?2`
+	// Never a trap: a proxy that an operator enables has its rest behind it.
+	enableProxy = `
+	UPDATE proxies SET enabled = ?2, consecutive_failures = iif(?2, 0, consecutive_failures), cooldown_until = iif(?2, NULL, cooldown_until)
+	WHERE id = ?1`
+	removeProxy = `DELETE FROM proxies WHERE id = ?1`
+	// A rest that another process has ordered stands until the proxy is seen to work.
+	countProxy = `
+	UPDATE proxies SET successes = successes + ?2, failures = failures + ?3, consecutive_failures = ?4,
+		cooldown_until = iif(?4 = 0, NULL, nullif(max(ifnull(cooldown_until, ''), ifnull(?5, '')), '')),
+		last_error = ifnull(?6, last_error), last_used_at = ?7
+	WHERE id = ?1`
+)
+
+// Proxies returns all proxies, the oldest first. A rest further ahead than
+// ProxyRest, the mark of a clock that was set back, is cut to it.
+func (m *Monitor) Proxies(ctx context.Context) ([]Proxy, error) {
+	all, err := collect(ctx, m.db.Read(), scanProxy, selectProxies)
+	if err != nil {
+		return nil, fmt.Errorf("read proxies: %w", err)
+	}
+	for i := range all {
+		all[i].CooldownUntil = notAfter(all[i].CooldownUntil, m.db.Now().Add(ProxyRest))
+	}
+	return all, nil
+}
+
+func scanProxy(r row) (p Proxy, err error) {
+	return p, r.Scan(&p.ID, &p.URL, &p.Name, &p.Enabled, &p.Successes, &p.Failures, &p.Consecutive,
+		clock{&p.LastUsedAt}, &p.LastError, clock{&p.CooldownUntil}, clock{&p.CreatedAt})
+}
+
+// AddProxy adds a proxy under its name (its URL without the password); added is
+// false when that URL is there already.
+func (m *Monitor) AddProxy(ctx context.Context, url, name string) (added bool, err error) {
+	added, err = m.change(ctx, insertProxy, url, name, yp.FormatTime(m.db.Now()))
+	if err != nil {
+		return false, fmt.Errorf("add proxy %s: %w", name, err)
+	}
+	return added, nil
+}
+
+// SetProxyEnabled is the operator's word on a proxy, named by id or name. Enabling
+// it ends its rest. ErrAmbiguous when several have that name.
+func (m *Monitor) SetProxyEnabled(ctx context.Context, idOrName string, enabled bool) (found bool, err error) {
+	return m.changeProxy(ctx, "set whether it is enabled", enableProxy, idOrName, flag(enabled))
+}
+
+// RemoveProxy forgets a proxy, named by id or name, and how it fared. ErrAmbiguous
+// when several have that name.
+func (m *Monitor) RemoveProxy(ctx context.Context, idOrName string) (found bool, err error) {
+	return m.changeProxy(ctx, "remove it", removeProxy, idOrName)
+}
+
+func (m *Monitor) changeProxy(ctx context.Context, what, query, idOrName string, args ...any) (found bool, err error) {
+	err = m.db.Write(ctx, func(tx *store.Tx) error {
+		id, err := proxyID(tx, idOrName)
+		if err != nil || id == 0 {
+			return err
+		}
+		n, err := tx.Changed(query, append([]any{id}, args...)...)
+		found = n > 0
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("proxy %s: %s: %w", idOrName, what, err)
+	}
+	return found, nil
+}
+
+// proxyID finds the one proxy that is meant; 0 = none.
+func proxyID(tx *store.Tx, idOrName string) (id int64, err error) {
+	number, err := strconv.ParseInt(idOrName, 10, 64)
+	if err != nil {
+		number = 0 // a name
+	}
+	rows, err := tx.Query(findProxy, idOrName, number)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if id != 0 {
+			return 0, ErrAmbiguous
+		}
+		if err := rows.Scan(&id); err != nil {
+			return 0, err
+		}
+	}
+	return id, rows.Err()
+}
+
+// ProxyUse is how a proxy fared since it was last counted.
+type ProxyUse struct {
+	Successes, Failures int       // since then
+	Consecutive         int       // failures in a row, now
+	CooldownUntil       time.Time // zero = it does not rest
+	LastError           string    // without the password; "" = none since then
+}
+
+// CountProxy adds what a process has seen of a proxy. A proxy that was removed
+// meanwhile is none of our business.
+func (m *Monitor) CountProxy(ctx context.Context, id int64, use ProxyUse) error {
+	err := m.db.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(countProxy, id, use.Successes, use.Failures, use.Consecutive, stamp(use.CooldownUntil), text(use.LastError), tx.Now)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("count the use of proxy %d: %w", id, err)
+	}
+	return nil
+}

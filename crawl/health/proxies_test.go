@@ -1,0 +1,140 @@
+package health
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	urlA, nameA = "http://u:secret@a:8080", "http://u:xxxxx@a:8080"
+	urlB, nameB = "socks5://b:1080", "socks5://b:1080"
+)
+
+func withProxies(t *testing.T) *world {
+	t.Helper()
+	w := setup(t)
+	for url, name := range map[string]string{urlA: nameA, urlB: nameB} {
+		added, err := w.AddProxy(t.Context(), url, name)
+		if err != nil || !added {
+			t.Fatal(added, err)
+		}
+	}
+	must(t, w.db, `UPDATE proxies SET id = iif(name LIKE 'socks%', 20, 10)`)
+	return w
+}
+
+func (w *world) proxies(t *testing.T) (a, b Proxy) {
+	t.Helper()
+	all, err := w.Proxies(t.Context())
+	if err != nil || len(all) != 2 {
+		t.Fatal(all, err)
+	}
+	return all[0], all[1]
+}
+
+func TestProxies(t *testing.T) {
+	t.Parallel()
+	t.Run("added once", func(t *testing.T) {
+		t.Parallel()
+		w := withProxies(t)
+		if added, err := w.AddProxy(t.Context(), urlA, "again"); added || err != nil {
+			t.Errorf("%v, %v", added, err)
+		}
+		a, b := w.proxies(t)
+		want := []Proxy{
+			{ID: 10, URL: urlA, Name: nameA, Enabled: true, CreatedAt: noon},
+			{ID: 20, URL: urlB, Name: nameB, Enabled: true, CreatedAt: noon},
+		}
+		if d := cmp.Diff(want, []Proxy{a, b}); d != "" {
+			t.Error(d)
+		}
+	})
+	t.Run("named by id or by name", func(t *testing.T) {
+		t.Parallel()
+		w := withProxies(t)
+		for _, c := range []struct {
+			name  string
+			found bool
+		}{{"10", true}, {nameB, true}, {"11", false}, {"0", false}, {"", false}, {urlA, false}, {"http://nowhere", false}} {
+			if found, err := w.SetProxyEnabled(t.Context(), c.name, false); found != c.found || err != nil {
+				t.Errorf("%q: found %v, %v", c.name, found, err)
+			}
+		}
+		if a, b := w.proxies(t); a.Enabled || b.Enabled {
+			t.Error("not disabled")
+		}
+		for name, want := range map[string]bool{"20": true, "21": false} {
+			if found, err := w.RemoveProxy(t.Context(), name); found != want || err != nil {
+				t.Errorf("%q: removed %v, %v", name, found, err)
+			}
+		}
+		wantRows(t, w.db, `SELECT id FROM proxies`, "10")
+	})
+	t.Run("a name that stands for two", func(t *testing.T) {
+		t.Parallel()
+		w := withProxies(t)
+		_, err := w.AddProxy(t.Context(), "http://u:other@a:8080", nameA)
+		ok(t, err)
+		for _, try := range []func() (bool, error){
+			func() (bool, error) { return w.RemoveProxy(t.Context(), nameA) },
+			func() (bool, error) { return w.SetProxyEnabled(t.Context(), nameA, false) },
+		} {
+			if found, err := try(); found || !errors.Is(err, ErrAmbiguous) {
+				t.Errorf("%v, %v, want ErrAmbiguous", found, err)
+			}
+		}
+		wantRows(t, w.db, `SELECT sum(enabled) FROM proxies`, "3")
+	})
+}
+
+func TestCountProxy(t *testing.T) {
+	t.Parallel()
+	rest := noon.Add(ProxyRest)
+	w := withProxies(t)
+	ok(t, w.CountProxy(t.Context(), 10, ProxyUse{Successes: 5, Failures: 12, Consecutive: 10, CooldownUntil: rest, LastError: "refused"}))
+	w.clock.move(time.Minute)
+	ok(t, w.CountProxy(t.Context(), 10, ProxyUse{Failures: 1, Consecutive: 1})) // another process, which knows of no rest
+	a, b := w.proxies(t)
+	want := Proxy{
+		ID: 10, URL: urlA, Name: nameA, Enabled: true, Successes: 5, Failures: 13, Consecutive: 1,
+		LastUsedAt: noon.Add(time.Minute), LastError: "refused", CooldownUntil: rest, CreatedAt: noon,
+	}
+	if d := cmp.Diff(want, a); d != "" {
+		t.Error(d)
+	}
+	if b.Failures != 0 || !b.LastUsedAt.IsZero() {
+		t.Errorf("the other one: %+v", b)
+	}
+	t.Run("an operator ends its rest", func(t *testing.T) {
+		_, err := w.SetProxyEnabled(t.Context(), "10", false)
+		ok(t, err)
+		if a, _ := w.proxies(t); a.Consecutive != 1 || a.CooldownUntil.IsZero() {
+			t.Errorf("disabling has ended its rest: %+v", a)
+		}
+		_, err = w.SetProxyEnabled(t.Context(), "10", true)
+		ok(t, err)
+		if a, _ := w.proxies(t); a.Consecutive != 0 || !a.CooldownUntil.IsZero() || a.Failures != 13 {
+			t.Errorf("%+v", a)
+		}
+	})
+	t.Run("a success ends its rest", func(t *testing.T) {
+		ok(t, w.CountProxy(t.Context(), 10, ProxyUse{Failures: 10, Consecutive: 10, CooldownUntil: rest}))
+		ok(t, w.CountProxy(t.Context(), 10, ProxyUse{Successes: 1}))
+		if a, _ := w.proxies(t); a.Consecutive != 0 || !a.CooldownUntil.IsZero() || a.Successes != 6 {
+			t.Errorf("%+v", a)
+		}
+	})
+	t.Run("a rest from before the clock was set back", func(t *testing.T) {
+		ok(t, w.CountProxy(t.Context(), 10, ProxyUse{Failures: 10, Consecutive: 10, CooldownUntil: rest}))
+		w.clock.move(-48 * time.Hour)
+		if a, _ := w.proxies(t); !a.CooldownUntil.Equal(w.clock.now().Add(ProxyRest)) {
+			t.Errorf("rests until %s", a.CooldownUntil)
+		}
+	})
+	t.Run("one that was removed", func(t *testing.T) {
+		ok(t, w.CountProxy(t.Context(), 99, ProxyUse{Successes: 1}))
+	})
+}

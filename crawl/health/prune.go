@@ -1,0 +1,123 @@
+package health
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// How long rows are kept (health rules, section 1).
+const (
+	DefaultKeep = 14 * 24 * time.Hour // requests
+	MinKeep     = 24 * time.Hour
+	MaxKeep     = 90 * 24 * time.Hour // attempts and workers, always
+
+	// pruneBatch rows go in one transaction, which holds up a worker's commit for two
+	// milliseconds or so.
+	pruneBatch = 500
+)
+
+// What each of them costs depends on what it deletes and not on what stays.
+const (
+	// The next rows by id, which is about their order in time: how many are old, and
+	// how many are to be kept. Those dated in the future, left by a clock that was set
+	// back, are neither: they must not stand before what is old for years.
+	nextRequests = `
+	SELECT ifnull(max(id), 0), ifnull(sum(finished_at < ?2), 0), ifnull(sum(finished_at >= ?2 AND finished_at <= ?3), 0)
+	FROM (SELECT id, finished_at FROM requests WHERE id > ?1 ORDER BY id LIMIT ?4)`
+	pruneRequests = `DELETE FROM requests WHERE id > ?1 AND id <= ?2 AND finished_at < ?3`
+	pruneAttempts = `
+	DELETE FROM crawl_attempts WHERE id IN (SELECT id FROM crawl_attempts WHERE finished_at < ?1 ORDER BY finished_at LIMIT ?2)`
+	// The oldest workers are those with the smallest ids, near enough.
+	pruneWorkers = `
+	DELETE FROM workers WHERE id IN (SELECT w.id FROM (SELECT id, run_id FROM workers ORDER BY id LIMIT ?2) w JOIN runs r ON r.id = w.run_id
+		WHERE r.finished_at < ?1)`
+)
+
+// Prune deletes the requests that ended longer ago than keep (0 = DefaultKeep; it
+// is held between MinKeep and MaxKeep), and the attempts and workers that ended
+// longer ago than MaxKeep, in small transactions with a pause after each, so that
+// workers hardly notice. It returns how many requests and attempts it deleted, also
+// when ctx has ended it early.
+func (m *Monitor) Prune(ctx context.Context, keep time.Duration) (requests, attempts int, err error) {
+	if keep == 0 {
+		keep = DefaultKeep
+	}
+	keep = min(max(keep, MinKeep), MaxKeep)
+	if requests, err = m.pruneRequests(ctx, keep); err != nil {
+		return requests, 0, fmt.Errorf("delete old requests: %w", err)
+	}
+	if attempts, err = m.pruneEnded(ctx, pruneAttempts); err != nil {
+		return requests, attempts, fmt.Errorf("delete old attempts: %w", err)
+	}
+	if _, err = m.pruneEnded(ctx, pruneWorkers); err != nil {
+		return requests, attempts, fmt.Errorf("delete old workers: %w", err)
+	}
+	return requests, attempts, nil
+}
+
+// pruneRequests walks from the oldest request to the first batch that has none to
+// delete. It looks before it takes the writer.
+func (m *Monitor) pruneRequests(ctx context.Context, keep time.Duration) (deleted int, err error) {
+	now := m.db.Now()
+	before := yp.FormatTime(now.Add(-keep))
+	for last := int64(0); ; {
+		var upTo int64
+		var old, young int
+		args := []any{last, before, yp.FormatTime(now), pruneBatch}
+		if err := m.db.Read().QueryRowContext(ctx, nextRequests, args...).Scan(&upTo, &old, &young); err != nil {
+			return deleted, err
+		}
+		if upTo == 0 || old == 0 && young > 0 {
+			return deleted, nil
+		}
+		if old > 0 {
+			n, err := m.batch(ctx, pruneRequests, last, upTo, before)
+			if deleted += n; err != nil {
+				return deleted, err
+			}
+		}
+		last = upTo
+	}
+}
+
+// pruneEnded runs a statement until it finds less than a batch.
+func (m *Monitor) pruneEnded(ctx context.Context, query string) (deleted int, err error) {
+	before := yp.FormatTime(m.db.Now().Add(-MaxKeep))
+	for {
+		n, err := m.batch(ctx, query, before, pruneBatch)
+		if deleted += n; err != nil || n < pruneBatch {
+			return deleted, err
+		}
+	}
+}
+
+// batch deletes in one transaction and rests after it.
+func (m *Monitor) batch(ctx context.Context, query string, args ...any) (deleted int, err error) {
+	began := time.Now()
+	err = m.db.Write(ctx, func(tx *store.Tx) error {
+		n, err := tx.Changed(query, args...)
+		deleted = int(n)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return deleted, rest(ctx, time.Since(began))
+}
+
+// rest waits as long as the batch took, so that other processes, which wait for the
+// writer's lock by polling, find it free half of the time.
+func rest(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,130 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"ypcrawl/store"
+)
+
+const day = 24 * time.Hour
+
+func TestPrune(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		keep, kept time.Duration
+	}{{0, 14 * day}, {14 * day, 14 * day}, {time.Hour, day}, {-day, day}, {30 * day, 30 * day}, {1000 * day, 90 * day}} {
+		t.Run(fmt.Sprint("keep ", c.keep), func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			w.requests(t,
+				req{n: 3, ago: c.kept + time.Millisecond},
+				req{n: 2, ago: c.kept + time.Millisecond, source: other, kind: "robots"},
+				req{n: 5, ago: c.kept},
+				req{n: 7, ago: -1000 * day}, // before the clock was set back: none of our business
+				req{n: 4, ago: c.kept * 2})  // and old ones behind them
+			requests, attempts, err := w.Prune(t.Context(), c.keep)
+			if requests != 9 || attempts != 0 || err != nil {
+				t.Errorf("%d requests and %d attempts deleted, %v, want 9 and 0", requests, attempts, err)
+			}
+			wantRows(t, w.db, `SELECT count(*) FROM requests`, "12")
+		})
+	}
+	t.Run("more than a batch", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t)
+		w.requests(t, req{n: 2*pruneBatch + 1, ago: 15 * day}, req{n: 10})
+		if n, _, err := w.Prune(t.Context(), 0); n != 2*pruneBatch+1 || err != nil {
+			t.Errorf("%d deleted, %v", n, err)
+		}
+		wantRows(t, w.db, `SELECT count(*) FROM requests`, "10")
+	})
+	t.Run("behind a day of a clock that was ahead", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t)
+		w.requests(t, req{n: 2 * pruneBatch, ago: -15 * day}, req{n: pruneBatch, ago: 15 * day}, req{n: 3, ago: 13 * day},
+			req{n: pruneBatch, ago: 15 * day}, req{n: 2*pruneBatch + 10, ago: 13 * day}, req{n: 7, ago: 15 * day})
+		// The last 7 stand behind a whole batch that stays: some later day will find them.
+		if n, _, err := w.Prune(t.Context(), 0); n != 2*pruneBatch || err != nil {
+			t.Errorf("%d deleted, %v, want %d", n, err, 2*pruneBatch)
+		}
+	})
+	t.Run("attempts and workers", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t)
+		must(t, w.db,
+			`INSERT INTO runs (id, uuid, host, pid, source_id, command, started_at, heartbeat_at, finished_at, outcome) VALUES
+				(1, 'a', 'h', 1, 1, 'c', 'x', 'x', '2026-08-22T11:59:59.999Z', 'done'),
+				(2, 'b', 'h', 1, 1, 'c', 'x', 'x', '2026-08-22T12:00:00.000Z', 'dead'),
+				(3, 'c', 'h', 1, 1, 'c', 'x', '2020-01-01T00:00:00.000Z', NULL, 'running')`,
+			`INSERT INTO workers (run_id, worker_id, name, host, pid, started_at, heartbeat_at, stopped_at) VALUES
+				(3, 'w', 'n', 'h', 1, 'x', 'x', NULL), (1, 'w', 'n', 'h', 1, 'x', 'x', NULL), (1, 'v', 'n', 'h', 1, 'x', 'x', 'x'), (2, 'w', 'n', 'h', 1, 'x', 'x', 'x')`,
+			`INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, ended) VALUES
+				(1, 1, 1, 'w', 1, 0, 'x', '2026-08-22T11:59:59.999Z', 'released'), (1, 2, 2, 'w', 1, 0, 'x', '2026-08-22T12:00:00.000Z', 'released'),
+				(1, 3, 3, 'w', 1, 0, '2020-01-01T00:00:00.000Z', NULL, 'running')`)
+		requests, attempts, err := w.Prune(t.Context(), 0)
+		if requests != 0 || attempts != 1 || err != nil {
+			t.Errorf("%d requests and %d attempts deleted, %v, want 0 and 1", requests, attempts, err)
+		}
+		wantRows(t, w.db, `SELECT claim_token FROM crawl_attempts`, "2", "3")
+		wantRows(t, w.db, `SELECT run_id FROM workers ORDER BY run_id`, "2", "3")
+	})
+}
+
+// TestPruneStops: the end of its context ends it between two batches.
+func TestPruneStops(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.requests(t, req{n: 4 * pruneBatch, ago: 15 * day})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	commits := 0
+	db, err := store.Open(t.Context(), store.Config{Path: w.path, Now: w.clock.now, BeforeCommit: func() {
+		if commits++; commits == 2 {
+			stop()
+		}
+	}})
+	ok(t, err)
+	defer db.Close()
+	n, _, err := New(db).Prune(ctx, 0)
+	if n != 2*pruneBatch || !errors.Is(err, context.Canceled) {
+		t.Errorf("%d deleted, %v, want two batches and context.Canceled", n, err)
+	}
+	wantRows(t, w.db, `SELECT count(*) FROM requests`, fmt.Sprint(2*pruneBatch))
+}
+
+// TestPruneYields: what a worker writes meanwhile shares a batch's transaction or
+// comes right behind it: it never waits for two of them.
+func TestPruneYields(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.requests(t, req{n: 8 * pruneBatch, ago: 15 * day})
+	pruned := make(chan error, 1)
+	first := make(chan struct{})
+	commits := 0
+	db, err := store.Open(t.Context(), store.Config{Path: w.path, Now: w.clock.now, BeforeCommit: func() {
+		if commits++; commits == 1 {
+			close(first)
+		}
+	}})
+	ok(t, err)
+	defer db.Close()
+	go func() {
+		_, _, err := New(db).Prune(t.Context(), 0)
+		pruned <- err
+	}()
+	<-first
+	for range 3 {
+		var left [2]int
+		for i := range left {
+			ok(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.Get(`SELECT count(*) FROM requests`, nil, &left[i]) }))
+		}
+		if deleted := left[0] - left[1]; deleted > 2*pruneBatch {
+			t.Errorf("%d rows were deleted between two commits, want at most two batches", deleted)
+		}
+	}
+	ok(t, <-pruned)
+}

@@ -1,0 +1,267 @@
+package health
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/yp"
+)
+
+// The four scenarios of the health rules, on a real file.
+
+func TestScenarioNoSampleIsDegraded(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	if p := w.rollUp(t, demo); p.Status != Degraded || p.Class != yp.ClassUnknown {
+		t.Errorf("%s (%s), want degraded (unknown)", p.Status, p.Class)
+	}
+	wantRows(t, w.db, `SELECT source_id, status, error_class, samples_1h, success_rate_1h, latency_p50_ms, latency_p95_ms FROM connectivity_profiles`,
+		"1|degraded|unknown|0|||", "2|degraded|unknown|0|||")
+}
+
+func TestScenarioLowSuccessIsFailing(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.requests(t, req{n: 89}, req{n: 11, class: yp.ClassTimeout})
+	if p := w.rollUp(t, demo); p.Status != Failing || p.Class != yp.ClassUnknown || p.Rate1h != 0.89 {
+		t.Errorf("%s (%s) at %g, want failing (unknown) at 0.89", p.Status, p.Class, p.Rate1h)
+	}
+	w.clock.move(time.Minute)
+	w.requests(t, req{n: 20, class: yp.ClassTimeout})
+	if p := w.rollUp(t, demo); p.Status != Failing || p.Class != yp.ClassTimeout {
+		t.Errorf("%s (%s), want failing (timeout)", p.Status, p.Class)
+	}
+}
+
+// authFailures rolls up every 5 minutes for 30, over requests that all fail.
+func authFailures(t *testing.T, w *world) Profile {
+	t.Helper()
+	for range 6 {
+		w.requests(t, req{n: 10, class: yp.ClassAuthError})
+		if p := w.rollUp(t, demo); p.Status != Failing {
+			t.Fatalf("at %s: %s, want failing", w.clock.now(), p.Status)
+		}
+		w.clock.move(5 * time.Minute)
+	}
+	return w.rollUp(t, demo)
+}
+
+func TestScenarioAuthFailuresAreQuarantined(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	p := authFailures(t, w)
+	if p.Status != Quarantined || p.Class != yp.ClassAuthError || !p.QuarantineUntil.Equal(noon.Add(time.Hour)) {
+		t.Errorf("%s (%s) until %s, want quarantined (auth_error) until %s", p.Status, p.Class, p.QuarantineUntil, noon.Add(time.Hour))
+	}
+	if p := w.rollUp(t, other); p.Status != Degraded {
+		t.Errorf("the other source is %s", p.Status)
+	}
+}
+
+func TestScenarioAfterCooldownIsDegraded(t *testing.T) {
+	t.Parallel()
+	t.Run("by its probe", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t)
+		authFailures(t, w)
+		w.clock.move(30 * time.Minute)
+		probe, begun, err := w.BeginProbe(t.Context(), demo)
+		if err != nil || !begun {
+			t.Fatal(begun, err)
+		}
+		p, err := w.EndProbe(t.Context(), probe, true, "")
+		if err != nil || p.Status != Degraded || p.Class != yp.ClassAuthError {
+			t.Errorf("%s (%s), %v, want degraded (auth_error)", p.Status, p.Class, err)
+		}
+	})
+	t.Run("by a healthy roll-up", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t)
+		authFailures(t, w)
+		w.clock.move(61 * time.Minute) // the failures are out of the hour
+		w.requests(t, req{n: 100, kind: "probe"})
+		if p := w.rollUp(t, demo); p.Status != Degraded || p.Class != yp.ClassAuthError {
+			t.Errorf("%s (%s), want degraded (auth_error)", p.Status, p.Class)
+		}
+		w.clock.move(5 * time.Minute)
+		if p := w.rollUp(t, demo); p.Status != Healthy || p.Class != "" {
+			t.Errorf("%s (%s), want healthy", p.Status, p.Class)
+		}
+	})
+}
+
+// counted returns what a source's requests say now.
+func (w *world) counted(t *testing.T, source int64) Counts {
+	t.Helper()
+	all, err := w.counts(t.Context(), w.clock.now())
+	ok(t, err)
+	for _, c := range all {
+		if c.source == source {
+			return c.Counts
+		}
+	}
+	t.Fatalf("source %d is not counted", source)
+	return Counts{}
+}
+
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		all  []req
+		want Counts
+	}{
+		{"nothing", nil, Counts{}},
+		{"what counts and what does not", []req{
+			{n: 1, kind: "listing"},
+			{n: 2, kind: "detail"},
+			{n: 4, kind: "state_index"},
+			{n: 8, kind: "city_index"},
+			{n: 16, kind: "probe"},
+			{n: 100, kind: "robots"},
+			{n: 100, kind: "robots", class: yp.ClassTimeout},
+			{n: 100, class: yp.ClassRateLimited},
+			{n: 100, class: yp.ClassConnectionRefused, proxy: true},
+			{n: 100, source: other},
+		}, Counts{Samples1h: 31, OK1h: 31, Samples24h: 31, OK24h: 31, Samples10m: 31}},
+		{
+			"a page that can't be parsed is no success and has no class",
+			[]req{{n: 3}, {n: 2, unread: true}, {n: 1, class: yp.ClassParseError}},
+			Counts{Samples1h: 6, OK1h: 3, Samples24h: 6, OK24h: 3, Samples10m: 6, Failures: classes{yp.ClassParseError: 1}},
+		},
+		{"the windows, on both sides", []req{
+			{n: 1, ago: 10*time.Minute - time.Millisecond, class: yp.ClassHTTP429},
+			{n: 2, ago: 10 * time.Minute, class: yp.ClassHTTP429},
+			{n: 4, ago: time.Hour - time.Millisecond},
+			{n: 8, ago: time.Hour},
+			{n: 16, ago: 24*time.Hour - time.Millisecond},
+			{n: 32, ago: 24 * time.Hour},
+		}, Counts{Samples1h: 7, OK1h: 4, Samples24h: 31, OK24h: 28, Samples10m: 1, Limited10m: 1, Failures: classes{yp.ClassHTTP429: 3}}},
+		{
+			"rows from the future",
+			[]req{{n: 1}, {n: 10, ago: -time.Millisecond, class: yp.ClassDNS, latency: 9}, {n: 10, ago: -240 * time.Hour}},
+			Counts{Samples1h: 1, OK1h: 1, Samples24h: 1, OK24h: 1, Samples10m: 1},
+		},
+		{
+			"latencies, of failures too",
+			[]req{{n: 10, latency: 100}, {n: 8, latency: 300}, {n: 2, latency: 30_000, class: yp.ClassTimeout}},
+			Counts{
+				Samples1h: 20, OK1h: 18, Samples24h: 20, OK24h: 18, Samples10m: 20, Failures: classes{yp.ClassTimeout: 2},
+				P50: 100 * time.Millisecond, P95: 30 * time.Second,
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t)
+			w.requests(t, c.all...)
+			if c.want.Failures == nil {
+				c.want.Failures = classes{}
+			}
+			if d := cmp.Diff(c.want, w.counted(t, demo)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestRollUp(t *testing.T) {
+	t.Parallel()
+	t.Run("what is returned is what is stored", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t)
+		w.requests(t, req{n: 50, latency: 120}, req{n: 50, class: yp.ClassChallenge, latency: 80}, req{n: 20, source: other, latency: 2000})
+		w.clock.move(1234567) // not a whole millisecond
+		rolled, err := w.RollUp(t.Context())
+		ok(t, err)
+		stored, err := w.Profiles(t.Context())
+		ok(t, err)
+		if d := cmp.Diff(rolled, stored); d != "" {
+			t.Error(d)
+		}
+		if len(stored) != 2 || stored[0].Source != "demo" || stored[0].Dominant != yp.ClassChallenge || stored[1].P95 != 2*time.Second {
+			t.Errorf("%+v", stored)
+		}
+	})
+	t.Run("a disabled source keeps its row and is left alone", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t)
+		w.rollUp(t, other)
+		found, err := w.SetEnabled(t.Context(), "other", false)
+		if err != nil || !found {
+			t.Fatal(found, err)
+		}
+		w.clock.move(time.Hour)
+		all, err := w.RollUp(t.Context())
+		if err != nil || len(all) != 1 {
+			t.Errorf("%d sources rolled up, %v", len(all), err)
+		}
+		wantRows(t, w.db, `SELECT source_id, updated_at FROM connectivity_profiles`, "1|2026-11-20T13:00:00.000Z", "2|2026-11-20T12:00:00.000Z")
+	})
+	t.Run("a reading that another has overtaken is dropped", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t)
+		authFailures(t, w)
+		w.clock.move(61 * time.Minute)
+		w.requests(t, req{n: 100, kind: "probe"})
+		readAt := w.clock.now()
+		early, err := w.counts(t.Context(), readAt) // two processes read
+		ok(t, err)
+		w.clock.move(time.Second)
+		if p := w.rollUp(t, demo); p.Status != Degraded { // one of them is through
+			t.Fatalf("%s, want degraded", p.Status)
+		}
+		w.clock.move(time.Second)
+		_, err = w.roll(t.Context(), early, readAt) // the other comes late
+		ok(t, err)
+		wantRows(t, w.db, `SELECT status, updated_at FROM connectivity_profiles WHERE source_id = 1`, "degraded|2026-11-20T13:31:01.000Z")
+		if p := w.rollUp(t, demo); p.Status != Healthy { // the next reading counts again
+			t.Errorf("%s, want healthy", p.Status)
+		}
+	})
+	t.Run("a row from before the clock was set back does not stop it", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t)
+		w.rollUp(t, demo)
+		w.clock.move(-48 * time.Hour)
+		w.requests(t, req{n: 10})
+		if p := w.rollUp(t, demo); p.Status != Healthy || !p.UpdatedAt.Equal(noon.Add(-48*time.Hour)) {
+			t.Errorf("%s at %s, want healthy now", p.Status, p.UpdatedAt)
+		}
+	})
+	t.Run("many at once", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t)
+		w.requests(t, req{n: 50}, req{n: 50, class: yp.ClassAuthError})
+		second := w.open(t)
+		var wg sync.WaitGroup
+		for i := range 8 {
+			m := []*Monitor{w.Monitor, second}[i%2]
+			wg.Go(func() {
+				for range 5 {
+					if _, err := m.RollUp(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		wantRows(t, w.db, `SELECT source_id, status, error_class FROM connectivity_profiles`, "1|failing|auth_error", "2|degraded|unknown")
+	})
+	t.Run("times that only a clock set back can have left are cut", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t)
+		must(t, w.db,
+			`UPDATE sources SET paused_until = '2026-11-20T18:00:00.001Z', paused_code = 'AUTH_FAILED' WHERE id = 1`,
+			`UPDATE sources SET paused_until = '2026-11-20T18:00:00.000Z', paused_code = 'AUTH_FAILED' WHERE id = 2`,
+			`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES
+				(1, 'a', '2026-11-20T13:30:00.000Z', 'Retry-After', 'x'), (1, 'b', '2026-11-20T13:30:00.000Z', 'penalty', 'x'),
+				(1, 'c', '2026-11-20T12:59:00.000Z', 'Retry-After', 'x'), (1, 'd', '2026-11-20T12:29:00.000Z', 'penalty', 'x'), (1, 'e', NULL, NULL, 'x')`)
+		w.rollUp(t, demo)
+		wantRows(t, w.db, `SELECT paused_until FROM sources`, "2026-11-20T18:00:00.000Z", "2026-11-20T18:00:00.000Z")
+		wantRows(t, w.db, `SELECT substr(held_until, 12, 8) FROM hosts`, "13:00:00", "12:30:00", "12:59:00", "12:29:00", "")
+	})
+}

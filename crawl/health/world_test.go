@@ -1,0 +1,202 @@
+package health
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
+)
+
+// noon is when every test begins.
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// fakeClock stands still until it is moved.
+type fakeClock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *fakeClock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *fakeClock) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+// world is a database with two sources, some categories and a target of the first.
+type world struct {
+	*Monitor
+	path  string
+	clock *fakeClock
+}
+
+const (
+	demo  = int64(1)
+	other = int64(2)
+)
+
+func setup(t testing.TB) *world {
+	t.Helper()
+	w := &world{path: filepath.Join(t.TempDir(), "test.db"), clock: &fakeClock{at: noon}}
+	w.Monitor = w.open(t)
+	must(t, w.db,
+		`INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (1, 'demo', 'http://one', 'x', 'x'), (2, 'other', 'http://two', 'x', 'x')`,
+		`INSERT INTO categories VALUES (1, 'plumbers', 'Plumbers'), (2, 'restaurants', 'Restaurants'), (3, 'lawyers', 'Lawyers')`,
+		`INSERT INTO cities VALUES (1, 'city', 'City', 'CA', 1000, 0, 0, 1)`,
+		`INSERT INTO targets (id, source_id, city_id, category_id, state, population, priority, max_pages, created_at)
+			VALUES (1, 1, 1, 1, 'CA', 1000, 1, 0, 'x')`)
+	return w
+}
+
+// open opens the world's file once more, as another process does.
+func (w *world) open(t testing.TB) *Monitor {
+	t.Helper()
+	return New(storetest.OpenConfig(t, store.Config{Path: w.path, Now: w.clock.now, Synchronous: "OFF"}))
+}
+
+// restart is a new process after this one has ended.
+func (w *world) restart(t testing.TB) {
+	t.Helper()
+	if err := w.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.Monitor = w.open(t)
+}
+
+func must(t testing.TB, db *store.DB, queries ...string) {
+	t.Helper()
+	err := db.Write(context.WithoutCancel(t.Context()), func(tx *store.Tx) error {
+		for _, q := range queries {
+			if _, err := tx.Exec(q); err != nil {
+				return fmt.Errorf("%s: %w", q, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// table gives each row of a query as its columns, joined by "|"; NULL is "".
+func table(t testing.TB, db *store.DB, query string) []string {
+	t.Helper()
+	rs, err := db.Read().QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer func() { _ = rs.Close() }()
+	cols, err := rs.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for rs.Next() {
+		cells, into := make([]sql.NullString, len(cols)), make([]any, len(cols))
+		for i := range cells {
+			into[i] = &cells[i]
+		}
+		if err := rs.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		line := make([]string, len(cols))
+		for i, c := range cells {
+			line[i] = c.String
+		}
+		out = append(out, strings.Join(line, "|"))
+	}
+	if err := rs.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func wantRows(t testing.TB, db *store.DB, query string, want ...string) {
+	t.Helper()
+	if got := table(t, db, query); !slices.Equal(got, want) {
+		t.Errorf("%s\n got %q\nwant %q", query, got, want)
+	}
+}
+
+// req is n requests that ended some time ago.
+type req struct {
+	n       int           // default 1
+	class   yp.ErrorClass // "" = success
+	ago     time.Duration // negative = in the future
+	source  int64         // default demo
+	kind    string        // default listing
+	latency int           // milliseconds
+	unread  bool          // the page could not be parsed
+	proxy   bool          // its proxy failed
+}
+
+const insertRequests = `
+	WITH RECURSIVE s (v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM s WHERE v < ?)
+	INSERT INTO requests (source_id, correlation_id, type, url, started_at, finished_at, outcome, error_class, latency_ms, parse_ok, result_count, proxy_failed)
+	SELECT ?, 'c', ?, 'http://x', ?, ?, ?, ?, ?, ?, ?, ? FROM s`
+
+func (w *world) requests(t testing.TB, all ...req) {
+	t.Helper()
+	err := w.db.Write(t.Context(), func(tx *store.Tx) error {
+		for _, r := range all {
+			at := yp.FormatTime(tx.At.Add(-r.ago))
+			outcome, parsed, results := "success", any(flag(!r.unread)), any(0)
+			if r.class != "" {
+				outcome, parsed, results = "failure", nil, nil
+			}
+			_, err := tx.Exec(insertRequests, max(r.n, 1), max(r.source, demo), orDefault(r.kind, "listing"), at, at, outcome,
+				text(string(r.class)), r.latency, parsed, results, flag(r.proxy))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func orDefault(s, def string) string {
+	if s == "" {
+		return def
+	}
+	return s
+}
+
+// rollUp rolls up and returns the profile of a source.
+func (w *world) rollUp(t testing.TB, source int64) Profile {
+	t.Helper()
+	all, err := w.RollUp(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		if p.SourceID == source {
+			return p
+		}
+	}
+	t.Fatalf("source %d was not rolled up", source)
+	return Profile{}
+}
+
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

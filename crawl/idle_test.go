@@ -1,0 +1,196 @@
+package crawl_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	"ypcrawl/crawl"
+	"ypcrawl/yp"
+)
+
+// TestMaxPerState runs 16 workers over two states. The first ten requests meet
+// at the server, so that both states are really full; no worker asks by itself.
+func TestMaxPerState(t *testing.T) {
+	t.Parallel()
+	w := setup(t, layout{states: []string{"CA", "TX"}, cities: 12})
+	var mu sync.Mutex
+	flying, highest := map[string]int{}, map[string]int{}
+	full := make(chan struct{})
+	total := 0
+	for i := range 12 {
+		for _, st := range []string{"ca", "tx"} {
+			w.on(fmt.Sprintf("/city-%d-%s/plumbers", i, st), func(rw http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				flying[st]++
+				highest[st] = max(highest[st], flying[st])
+				if total++; total == 10 {
+					close(full)
+				}
+				mu.Unlock()
+				<-full
+				mu.Lock()
+				flying[st]--
+				mu.Unlock()
+				ok(page("", shops(1+i, 1)...))(rw, r)
+			})
+		}
+	}
+	e := w.engine(workers(16), reached(func(p crawl.Point) {
+		if p == crawl.PointClaimed || p == crawl.PointCommitted {
+			if n := w.number("SELECT ifnull(max(n), 0) FROM (SELECT count(*) AS n FROM targets WHERE status = 'IN_PROGRESS' GROUP BY state)"); n > 5 {
+				t.Errorf("%d targets of a state are in progress", n)
+			}
+		}
+	}))
+	e.SetLook(time.Hour)
+	if err := w.crawl(e); err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]int{"ca": 5, "tx": 5}; !maps.Equal(highest, want) {
+		t.Errorf("at most %v requests of a state at once, want %v", highest, want)
+	}
+	if st := e.Stats(); st.Done != 24 {
+		t.Errorf("stats %+v", st)
+	}
+}
+
+func TestIdleWorkersEndWithTheRun(t *testing.T) {
+	t.Parallel()
+	w := setup(t, layout{cities: 3})
+	for i := range 3 {
+		w.on(fmt.Sprintf("/city-%d-ca/plumbers", i), ok(page("", shops(i+1, 1)...)))
+	}
+	e := w.engine(workers(8), func(c *crawl.Config) { c.MaxPerState = 1 })
+	e.SetLook(time.Hour)
+	if err := w.crawl(e); err != nil {
+		t.Fatal(err)
+	}
+	if st := e.Stats(); st.Done != 3 {
+		t.Errorf("stats %+v", st)
+	}
+}
+
+// TestLinger: a run waits for what falls due soon, be it a backoff or a crawl.
+func TestLinger(t *testing.T) {
+	good := ok(page("", shops(1, 3)...))
+	bad := status(403, shell("no"))
+	for _, tt := range []struct {
+		name   string
+		page   http.HandlerFunc
+		linger time.Duration
+		asked  int
+		took   [2]time.Duration // at least, at most
+		status yp.Status
+	}{
+		{"waits for a backoff that ends soon", inTurn(bad, good), 150 * time.Second, 2, [2]time.Duration{2 * time.Minute, 151 * time.Second}, yp.Done},
+		{"waits for the second, which is longer", inTurn(bad, bad, good), 5 * time.Minute, 3, [2]time.Duration{6 * time.Minute, 452 * time.Second}, yp.Done},
+		{"does not wait for the third, which is two hours", bad, 5 * time.Minute, 3, [2]time.Duration{6 * time.Minute, 452 * time.Second}, yp.Failed},
+		{"waits for two hours, too", inTurn(bad, bad, bad, good), 2 * time.Hour, 4, [2]time.Duration{2 * time.Hour, 130 * time.Minute}, yp.Done},
+		{"does not wait for one that ends later", inTurn(bad, good), 119 * time.Second, 1, [2]time.Duration{0, time.Second}, waiting},
+		{"of 0 waits for nothing", inTurn(bad, good), 0, 1, [2]time.Duration{0, time.Second}, waiting},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := setupInBubble(t, layout{})
+				w.on(target, tt.page)
+				began := time.Now()
+				e := w.engine(func(c *crawl.Config) { c.Linger = tt.linger })
+				e.SetLook(time.Minute)
+				if err := w.crawl(e); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(began); took < tt.took[0] || took > tt.took[1] {
+					t.Errorf("it took %s, want %s to %s", took, tt.took[0], tt.took[1])
+				}
+				w.requested(times(tt.asked, target)...)
+				if r := w.row(1); r.Status != tt.status {
+					t.Errorf("the target is %s, want %s", r.Status, tt.status)
+				}
+			})
+		})
+	}
+	for _, tt := range []struct {
+		name  string
+		due   time.Duration
+		asked int
+	}{
+		{"waits for a crawl that is due again soon", 4 * time.Minute, 2},
+		{"does not wait for one that is due later", 6 * time.Minute, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := setupInBubble(t, layout{})
+				w.on(target, good)
+				w.done()
+				w.write("UPDATE targets SET next_crawl_at = ?", yp.FormatTime(time.Now().Add(tt.due)))
+				w.done(func(c *crawl.Config) { c.Linger = 5 * time.Minute })
+				w.requested(times(tt.asked, target)...)
+				w.is(1, yp.Done, 1, "")
+			})
+		})
+	}
+}
+
+// TestWake: a run begins with what has fallen due.
+func TestWake(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	w := setup(t, layout{now: c.Now})
+	threePages(w)
+	w.done()
+	w.done()
+	w.requested(target, target+"?page=2", target+"?page=3")
+	c.add(yp.RecrawlAfter)
+	st := w.done()
+	if r := w.is(1, yp.Done, 3, ""); r.Raw != 8 || st.New != 0 || st.Pages != 3 {
+		t.Errorf("the second crawl: %+v, %+v", r, st)
+	}
+}
+
+// TestWakeFirst: what has fallen due competes with what is planned from the start.
+func TestWakeFirst(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	w := setup(t, layout{cities: 2, now: c.Now})
+	w.on(target, inTurn(status(403, shell("no")), ok(page("", shops(1, 3)...))))
+	w.on("/city-1-ca/plumbers", ok(page("", shops(4, 3)...)))
+	endedBy(t, w.crawl(w.engine(func(c *crawl.Config) { c.Budget.Targets = 1 })), crawl.ErrBudget)
+	c.add(3 * time.Hour)
+	w.done()
+	w.requested(target, target, "/city-1-ca/plumbers")
+}
+
+// TestWaiting: a run that works does not wait, whatever its idle workers do; one that
+// waits says for what.
+func TestWaiting(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := setupInBubble(t, layout{cities: 2})
+		e := w.engine(workers(2), func(c *crawl.Config) { c.Linger = 3 * time.Minute })
+		w.on(target, inTurn(status(403, shell("no")), ok(page("", shops(4, 3)...))))
+		w.on("/city-1-ca/plumbers", func(rw http.ResponseWriter, r *http.Request) {
+			time.Sleep(15 * time.Second)
+			if s := e.Stats(); e.Waiting() != "" || s.Busy != 1 || s.Waiting != 1 || w.row(1).Status != waiting {
+				t.Errorf("it works with %d busy workers, and says %q", s.Busy, e.Waiting())
+			}
+			ok(page("", shops(1, 3)...))(rw, r)
+		})
+		done := w.begin(t.Context(), e)
+		time.Sleep(30*time.Second + time.Millisecond)
+		if got := e.Waiting(); !regexp.MustCompile(`^waiting (1m[3-5]\ds|2m0s): the next target falls due$`).MatchString(got) {
+			t.Errorf("it says %q", got)
+		}
+		if err := w.wait(done); err != nil {
+			t.Error(err)
+		}
+		if e.Waiting() != "" {
+			t.Errorf("it is over, and says %q", e.Waiting())
+		}
+		w.is(1, yp.Done, 1, "")
+		w.is(2, yp.Done, 1, "")
+	})
+}

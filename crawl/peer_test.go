@@ -1,0 +1,128 @@
+package crawl_test
+
+import (
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ypcrawl/crawl"
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// held gives targets to another process of this machine, which lives until the
+// returned function ends it.
+func (w *world) held(ids ...int64) (die func()) {
+	w.t.Helper()
+	host, err := os.Hostname()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	lock, err := store.TakeLock(w.db.Path(), "other", false)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	now := yp.FormatTime(time.Now())
+	w.write("INSERT INTO runs (uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES ('other', ?, 1, ?, 'test', ?, ?)",
+		host, w.scope.SourceID, now, now)
+	for _, id := range ids {
+		w.write(`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'worker_0_pid_1', claimed_at = ?, heartbeat_at = ?, claim_token = 1,
+			run_id = (SELECT id FROM runs WHERE uuid = 'other') WHERE id = ?`, now, now, id)
+	}
+	var once sync.Once
+	die = func() { once.Do(func() { _ = lock.Release() }) }
+	w.t.Cleanup(die)
+	return die
+}
+
+func TestDeadPeer(t *testing.T) {
+	t.Parallel()
+	good := ok(page("", shops(1, 3)...))
+	t.Run("that dies during the run is succeeded", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{cities: 2})
+		die := w.held(2)
+		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
+			die()
+			good(rw, r)
+		})
+		w.on("/city-1-ca/plumbers", good)
+		w.done()
+		w.is(2, yp.Done, 1, "")
+		w.requested(target, "/city-1-ca/plumbers")
+	})
+	t.Run("that fills a state is succeeded", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{cities: 2})
+		die := w.held(2)
+		w.on(target, good)
+		w.on("/city-1-ca/plumbers", good)
+		e := w.engine(func(c *crawl.Config) { c.MaxPerState = 1 })
+		e.SetLook(time.Millisecond)
+		done := w.begin(t.Context(), e)
+		waitFor(t, func() bool { return e.Looked() > 3 })
+		w.requested()
+		die()
+		if err := w.wait(done); err != nil {
+			t.Fatal(err)
+		}
+		w.is(1, yp.Done, 1, "")
+		w.is(2, yp.Done, 1, "")
+	})
+	t.Run("that held several is succeeded by as many workers at once", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{cities: 2})
+		die := w.held(1, 2)
+		var n atomic.Int64
+		both := make(chan struct{})
+		meet := func(rw http.ResponseWriter, r *http.Request) {
+			if n.Add(1) == 2 {
+				close(both)
+			}
+			signalled(t, "the other request", both)
+			good(rw, r)
+		}
+		w.on(target, meet)
+		w.on("/city-1-ca/plumbers", meet)
+		w.write("INSERT INTO categories (slug, name) VALUES ('dentists', 'Dentists')") // one more target, so that the workers stay
+		w.write(`INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at)
+			SELECT source_id, city_id, 2, state, population, 9, max_pages, created_at FROM targets WHERE id = 1`)
+		w.on("/city-0-ca/dentists", good)
+		e := w.engine(workers(2), func(c *crawl.Config) { c.MaxPerState, c.Heartbeat = 2, time.Millisecond })
+		e.SetLook(time.Hour)
+		done := w.begin(t.Context(), e)
+		waitFor(t, func() bool { return e.Looked() > 5 })
+		w.requested()
+		die()
+		if err := w.wait(done); err != nil {
+			t.Fatal(err)
+		}
+		if st := e.Stats(); st.Done != 3 {
+			t.Errorf("stats %+v", st)
+		}
+	})
+	t.Run("is succeeded at a heartbeat while all workers are busy", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{cities: 2})
+		w.held(2)()
+		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
+			waitFor(t, func() bool { return w.row(2).Status == yp.Planned })
+			good(rw, r)
+		})
+		w.on("/city-1-ca/plumbers", good)
+		w.done(func(c *crawl.Config) { c.Heartbeat = time.Millisecond })
+		w.is(2, yp.Done, 1, "")
+	})
+	t.Run("that lives keeps its target", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{cities: 2})
+		w.held(2)
+		w.on(target, good)
+		w.done()
+		w.is(2, yp.InProgress, 0, "")
+		w.requested(target)
+	})
+}

@@ -1,0 +1,279 @@
+package crawl_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/fetch"
+	"ypcrawl/yp"
+)
+
+// secret is the password of every proxy.
+const secret = "s3cr3t-of-the-proxy"
+
+// proxy is a real HTTP proxy on loopback.
+type proxy struct {
+	*httptest.Server
+	refuse int // the status with which it answers everything itself; 0 = it works
+
+	mu    sync.Mutex
+	asked []string // paths
+}
+
+func newProxy(t *testing.T, refuse int) *proxy {
+	p := &proxy{refuse: refuse}
+	p.Server = httptest.NewServer(p)
+	t.Cleanup(func() {
+		p.CloseClientConnections()
+		p.Close()
+	})
+	return p
+}
+
+func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	p.asked = append(p.asked, r.URL.Path)
+	p.mu.Unlock()
+	if user, password, _ := parseProxyAuth(r); user != "agent" || password != secret || !r.URL.IsAbs() {
+		w.WriteHeader(http.StatusProxyAuthRequired)
+		return
+	}
+	if p.refuse != 0 && r.URL.Path != "/robots.txt" {
+		status(p.refuse, "<html>no</html>")(w, r)
+		return
+	}
+	out := r.Clone(r.Context())
+	out.RequestURI = ""
+	out.Header.Del("Proxy-Authorization")
+	transport := &http.Transport{DisableKeepAlives: true}
+	resp, err := transport.RoundTrip(out)
+	if err != nil {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	defer resp.Body.Close()
+	w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
+	w.WriteHeader(resp.StatusCode)
+	_, _ = io.Copy(w, resp.Body)
+}
+
+func parseProxyAuth(r *http.Request) (user, password string, ok bool) {
+	q := &http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}
+	return q.BasicAuth()
+}
+
+// way is a proxy as the operator names it; one without a server is dead.
+func way(t *testing.T, id int64, p *proxy, failures int) fetch.Proxy {
+	host := unused(t)
+	if p != nil {
+		host = p.Listener.Addr().String()
+	}
+	u, name, err := fetch.ParseProxy("http://agent:" + secret + "@" + host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fetch.Proxy{ID: id, URL: u, Name: name, Consecutive: failures}
+}
+
+// scores counts what a pool tells of its proxies.
+type scores struct {
+	mu   sync.Mutex
+	last map[int64]fetch.ProxyState
+	sum  map[int64][2]int // successes, failures
+}
+
+func (s *scores) add(st fetch.ProxyState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last[st.ID] = st
+	n := s.sum[st.ID]
+	s.sum[st.ID] = [2]int{n[0] + st.Successes, n[1] + st.Failures}
+}
+
+// through gives an engine a pool.
+func (s *scores) through(policy fetch.Policy, proxies ...fetch.Proxy) func(*crawl.Config) {
+	s.last, s.sum = map[int64]fetch.ProxyState{}, map[int64][2]int{}
+	return func(c *crawl.Config) {
+		client, ok := c.Fetch.(*fetch.Client)
+		if !ok {
+			panic("no client to go through")
+		}
+		c.Pool = fetch.NewPool(client, fetch.PoolConfig{Policy: policy, Proxies: proxies, Identities: fetch.Browsers(), Changed: s.add})
+	}
+}
+
+const proxyRow = `SELECT CASE outcome WHEN 'success' THEN 'ok' ELSE error_class END, ifnull(proxy, 'direct'), via, proxy_failed, retry_seq
+	FROM requests WHERE type = 'listing' ORDER BY id`
+
+// TestProxies: a block, or a proxy that fails, is answered by going another way within
+// the attempt; with none left to go, that is the end of the attempt, or of the run.
+func TestProxies(t *testing.T) {
+	t.Parallel()
+	good := ok(page("", shops(1, 3)...))
+	t.Run("rotate with the identity on a 403", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.on(target, good)
+		blocked, works := newProxy(t, 403), newProxy(t, 0)
+		a, b := way(t, 1, blocked, 0), way(t, 2, works, 0)
+		var s scores
+		var log bytes.Buffer
+		w.done(s.through(fetch.PolicyRequire, a, b), func(c *crawl.Config) { c.Logger = zerolog.New(&log) })
+		w.is(1, yp.Done, 1, "")
+		w.same("rows", w.table(proxyRow), []string{"http_403 " + a.Name + " proxy 0 0", "ok " + b.Name + " proxy 0 1"})
+		all := w.attempted("done SUCCESS 200: rotated retry committed")
+		if all[0].Proxy != b.Name || !strings.Contains(all[0].Steps[0].Detail, b.Name) {
+			t.Errorf("attempt %+v", all[0])
+		}
+		if ids := w.table("SELECT identity FROM requests WHERE type = 'listing' ORDER BY id"); ids[0] == ids[1] || ids[1] != all[0].Identity || ids[0] == "honest" {
+			t.Errorf("identities %v", ids)
+		}
+		if s.sum[1] != [2]int{0, 1} || s.sum[2] != [2]int{1, 0} {
+			t.Errorf("scores %v", s.sum)
+		}
+		if w.source() != "" || len(w.asked()) != 1 {
+			t.Errorf("in force %q after %v", w.source(), w.asked())
+		}
+		w.discreet(log.String())
+		w.tidy()
+	})
+	t.Run("on a redirect to the homepage, too", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.on(target, inTurn(redirectTo("/"), good))
+		w.on("/", ok(noResults()))
+		var s scores
+		w.done(s.through(fetch.PolicyRequire, way(t, 1, newProxy(t, 0), 0), way(t, 2, newProxy(t, 0), 0)))
+		w.attempted("done SUCCESS 200: rotated retry committed")
+		if s.sum[1] != [2]int{0, 1} || s.sum[2] != [2]int{1, 0} {
+			t.Errorf("scores %v", s.sum)
+		}
+	})
+	t.Run("that all meet a 403: the attempt fails", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		var s scores
+		ways := make([]fetch.Proxy, 3)
+		for i := range ways {
+			ways[i] = way(t, int64(i+1), newProxy(t, 403), 0)
+		}
+		w.done(s.through(fetch.PolicyRequire, ways...), func(c *crawl.Config) { c.Patience = time.Minute })
+		w.is(1, waiting, 0, yp.CodeBlockedProxy)
+		w.same("rows", w.table("SELECT proxy FROM requests WHERE type = 'listing' ORDER BY id"), []string{ways[0].Name, ways[1].Name})
+	})
+	for _, robots := range []bool{true, false} {
+		t.Run(fmt.Sprintf("that are dead are passed over and blamed, robots.txt wanted: %v", robots), func(t *testing.T) {
+			t.Parallel()
+			w := setup(t, layout{})
+			w.fetch.IgnoreRobots = !robots
+			w.on(target, good)
+			dead, works := way(t, 1, nil, 0), way(t, 2, newProxy(t, 0), 0)
+			var s scores
+			w.done(s.through(fetch.PolicyPrefer, dead, works))
+			w.attempted("done SUCCESS 200: rotated retry committed")
+			rows := []string{"connection_refused " + dead.Name + " proxy 1 0", "ok " + works.Name + " proxy 0 1"}
+			if robots {
+				rows = []string{"ok " + works.Name + " proxy 0 0"} // the page was not asked for through the dead one
+			}
+			w.same("rows", w.table(proxyRow), rows)
+			if s.sum[1] != [2]int{0, 1} || s.sum[2] != [2]int{1, 0} || s.last[1].Consecutive != 1 {
+				t.Errorf("scores %v", s.sum)
+			}
+			if got := w.table("SELECT status, samples_1h FROM connectivity_profiles")[0]; got != "healthy 1" {
+				t.Errorf("the source is %s: it is not to blame", got)
+			}
+			w.discreet("")
+		})
+		t.Run(fmt.Sprintf("that are required and all dead end the run, robots.txt wanted: %v", robots), func(t *testing.T) {
+			t.Parallel()
+			w := setup(t, layout{cities: 3})
+			w.fetch.IgnoreRobots = !robots
+			w.on(target, good)
+			var s scores
+			err := w.crawl(w.engine(s.through(fetch.PolicyRequire, way(t, 1, nil, 9), way(t, 2, nil, 9))))
+			endedBy(t, err, crawl.ErrNoProxies)
+			endedBy(t, err, fetch.ErrNoProxies)
+			w.requested()
+			if n := w.number("SELECT count(*) FROM targets WHERE status = 'PLANNED'"); n != 3 {
+				t.Errorf("%d targets are planned, want 3", n)
+			}
+			if a := w.attempts(2); len(a) != 1 || a[0].Ended != "released" {
+				t.Errorf("the second target: %v", a)
+			}
+			if s.last[1].CooldownUntil.IsZero() || s.last[2].CooldownUntil.IsZero() {
+				t.Errorf("they do not rest: %+v", s.last)
+			}
+			w.discreet(err.Error())
+		})
+	}
+	t.Run("that are preferred and all dead: the crawl goes on directly", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{cities: 3})
+		for n := range 3 {
+			w.on(city(n), ok(page("", shops(10*n+1, 3)...)))
+		}
+		var s scores
+		w.done(s.through(fetch.PolicyPrefer, way(t, 1, nil, 9)))
+		w.is(1, waiting, 0, yp.CodeNetworkError)
+		w.is(2, yp.Done, 1, "")
+		w.same("rows", w.table("SELECT via FROM requests WHERE outcome = 'success' AND type = 'listing'"), times(2, "browser"))
+	})
+	t.Run("that want another password are blamed, not the source", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{cities: 2})
+		p := newProxy(t, 0)
+		u, name, err := fetch.ParseProxy("http://agent:wrong@" + p.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s scores
+		endedBy(t, w.crawl(w.engine(s.through(fetch.PolicyRequire, fetch.Proxy{ID: 1, URL: u, Name: name, Consecutive: 9}))), crawl.ErrNoProxies)
+		w.requested()
+		if got := w.source(); got != "" {
+			t.Errorf("in force: %s", got)
+		}
+	})
+}
+
+// discreet holds the database, the logs and a text to keep the password to themselves.
+func (w *world) discreet(text string) {
+	w.t.Helper()
+	if strings.Contains(text, secret) {
+		w.t.Errorf("the password stands in %q", text)
+	}
+	files, err := filepath.Glob(w.db.Path() + "*")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	logs, err := filepath.Glob(filepath.Join(w.walDir, "*"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, f := range append(files, logs...) {
+		if info, err := os.Stat(f); err == nil && info.IsDir() {
+			continue
+		}
+		b, err := os.ReadFile(f)
+		if err != nil {
+			w.t.Error(err)
+		}
+		for _, form := range []string{secret, url.QueryEscape(secret)} {
+			if bytes.Contains(b, []byte(form)) {
+				w.t.Errorf("the password stands in %s", f)
+			}
+		}
+	}
+}

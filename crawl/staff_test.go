@@ -1,0 +1,219 @@
+package crawl_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ypcrawl/crawl"
+	"ypcrawl/yp"
+)
+
+// crowd counts the pages under way at once.
+type crowd struct {
+	mu       sync.Mutex
+	now, top int
+}
+
+func (c *crowd) in(n int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now += n
+	c.top = max(c.top, c.now)
+	return c.now
+}
+
+// towns plans n targets of one page each that take a second, and counts them.
+func towns(t *testing.T, n int) (*world, *crowd) {
+	t.Helper()
+	w, c := setupInBubble(t, layout{cities: n}), &crowd{}
+	for i := range n {
+		w.on(city(i), func(rw http.ResponseWriter, r *http.Request) {
+			c.in(1)
+			time.Sleep(time.Second)
+			c.in(-1)
+			ok(page("", shops(10*i+1, 3)...))(rw, r)
+		})
+	}
+	return w, c
+}
+
+// staffed returns an engine that hires as it does outside of tests.
+func (w *world) staffed(n int, change ...func(*crawl.Config)) *crawl.Engine {
+	w.t.Helper()
+	e := w.engine(append([]func(*crawl.Config){workers(n), func(c *crawl.Config) { c.MaxPerState = 50 }}, change...)...)
+	e.SetPerWorker(10)
+	return e
+}
+
+// TestStaff: there are as many workers as the due targets are worth, one for every ten,
+// and at most as many as asked for.
+func TestStaff(t *testing.T) {
+	for _, tt := range []struct{ due, most, want int }{
+		{1, 5, 1}, {10, 5, 1}, {11, 5, 2}, {20, 5, 2}, {21, 5, 3}, {45, 5, 5}, {50, 5, 5}, {51, 5, 5}, {60, 3, 3}, {30, 16, 3},
+	} {
+		t.Run(fmt.Sprintf("%d targets and %d workers: %d", tt.due, tt.most, tt.want), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w, c := towns(t, tt.due)
+				if err := w.crawl(w.staffed(tt.most)); err != nil {
+					t.Fatal(err)
+				}
+				if n := w.number("SELECT count(*) FROM workers"); n != int64(tt.want) || c.top != tt.want {
+					t.Errorf("%d workers, %d pages at once, want %d", n, c.top, tt.want)
+				}
+				if n := w.number("SELECT count(*) FROM targets WHERE status = 'DONE'"); n != int64(tt.due) {
+					t.Errorf("%d targets are done", n)
+				}
+			})
+		})
+	}
+	t.Run("grows when more falls due, and shrinks when there is less", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			w, c := towns(t, 40)
+			w.write("UPDATE targets SET backoff_until = ?, consecutive_failures = 1 WHERE id > 5", yp.FormatTime(time.Now().Add(20*time.Minute)))
+			e := w.staffed(4, func(c *crawl.Config) { c.Watch, c.Heartbeat = true, 30*time.Second })
+			e.SetLook(15 * time.Second)
+			done := w.begin(t.Context(), e)
+			at := func(d time.Duration, want int) {
+				t.Helper()
+				time.Sleep(d)
+				if n := int(w.number("SELECT count(*) FROM workers WHERE stopped_at IS NULL")); n != want {
+					t.Errorf("%d workers are at work, want %d", n, want)
+				}
+			}
+			at(time.Second, 1)
+			at(10*time.Minute, 1) // it waits
+			if c.top != 1 {
+				t.Errorf("%d pages at once", c.top)
+			}
+			at(10*time.Minute+3*time.Second, 4)
+			at(5*time.Minute, 1)
+			if c.top != 4 {
+				t.Errorf("%d pages at once, want 4", c.top)
+			}
+			w.write("UPDATE targets SET next_crawl_at = ?", yp.FormatTime(time.Now().Add(time.Hour)))
+			at(time.Hour+3*time.Second, 4)
+			at(time.Hour, 1)
+			e.Stop(crawl.ErrInterrupted)
+			endedBy(t, w.wait(done), crawl.ErrInterrupted)
+			if st := e.Stats(); st.Done != 80 {
+				t.Errorf("stats %+v", st)
+			}
+			w.tidy() // of those that came back, too
+			if n := len(w.table("SELECT DISTINCT worker_id FROM workers")); n != 4 {
+				t.Errorf("%d names of workers", n)
+			}
+		})
+	})
+	t.Run("lets nobody go while he is the last", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			w, _ := towns(t, 3)
+			e := w.staffed(3, func(c *crawl.Config) { c.Linger = 5 * time.Minute })
+			e.SetPerWorker(1)
+			w.on(city(0), inTurn(status(403, "no"), ok(page("", shops(1, 3)...))))
+			if err := w.crawl(e); err != nil {
+				t.Fatal(err)
+			}
+			w.is(1, yp.Done, 1, "")
+			if left := w.table("SELECT name FROM workers WHERE stopped_at > ?", yp.FormatTime(time.Now().Add(-time.Minute))); len(left) != 1 {
+				t.Errorf("%v stayed to the end, want one", left)
+			}
+		})
+	})
+}
+
+// TestRegistry: a worker's row says who it is, what it did, and that it is alive.
+func TestRegistry(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w, _ := towns(t, 6)
+		w.on(city(0), ok(page(city(0)+"?page=2", shops(1000, 4)...)))
+		w.on(city(0)+"?page=2", func(rw http.ResponseWriter, r *http.Request) {
+			time.Sleep(15 * time.Second)
+			ok(page("", shops(2000, 2)...))(rw, r)
+		})
+		began := time.Now()
+		e := w.engine(workers(2), func(c *crawl.Config) { c.Heartbeat = 5 * time.Second })
+		done := w.begin(t.Context(), e)
+		time.Sleep(11 * time.Second)
+		const now = "SELECT name, target_id, page FROM v_workers"
+		if got := w.table(now); len(got) != 1 || !strings.HasSuffix(got[0], " 1 2") {
+			t.Errorf("at work: %v, want one, on page 2 of target 1", got)
+		}
+		if beat := w.table("SELECT max(heartbeat_at) FROM workers")[0]; beat < yp.FormatTime(began.Add(10*time.Second)) {
+			t.Errorf("the last heartbeat was at %s", beat)
+		}
+		if err := w.wait(done); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct{ what, query, want string }{
+			{"names", "SELECT group_concat(name, ' ') FROM (SELECT name FROM workers ORDER BY worker_id)", yp.WorkerName(0) + " " + yp.WorkerName(1)},
+			{"ids", "SELECT group_concat(worker_id, ' ') FROM (SELECT worker_id FROM workers ORDER BY worker_id)", yp.WorkerID(0, os.Getpid()) + " " + yp.WorkerID(1, os.Getpid())},
+			{"pids", "SELECT DISTINCT pid FROM workers", fmt.Sprint(os.Getpid())},
+			{"pages", "SELECT sum(pages) FROM workers", "7"},
+			{"listings", "SELECT sum(listings) FROM workers", "21"},
+			{"claims", "SELECT sum(claims), sum(claim_retries) FROM workers", "6 0"},
+			{"still at work", "SELECT count(*) FROM workers WHERE stopped_at IS NULL", "0"},
+			{"impossible", "SELECT count(*) FROM workers WHERE stopped_at < started_at OR heartbeat_at < started_at", "0"},
+			{"pages of the run", "SELECT pages, targets, listings_new FROM runs", "7 6 21"},
+		} {
+			if got := w.table(c.query)[0]; got != c.want {
+				t.Errorf("%s: %s, want %s", c.what, got, c.want)
+			}
+		}
+	})
+}
+
+// TestWatch: a run that watches stays when nothing is due, takes targets as they fall
+// due, and ends when it is told to.
+func TestWatch(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := setupInBubble(t, layout{cities: 2})
+		w.on(target, ok(page("", shops(1, 3)...)))
+		w.on(city(1), inTurn(status(404, shell("x")), ok(page("", shops(4, 3)...))))
+		w.write("UPDATE targets SET crawl_frequency_minutes = 120 WHERE id = 1")
+		w.write("UPDATE targets SET enabled = 0 WHERE id = 2")
+		began := time.Now()
+		e := w.engine(workers(3), func(c *crawl.Config) { c.Watch = true })
+		e.SetLook(time.Minute)
+		done := w.begin(t.Context(), e)
+		time.Sleep(30 * time.Minute)
+		if got := e.Waiting(); got != "nothing is due" {
+			t.Errorf("it says %q", got)
+		}
+		time.Sleep(45 * time.Minute) // within the hour that it looks ahead
+		if got := e.Waiting(); !strings.HasPrefix(got, "waiting 4") || !strings.HasSuffix(got, "m0s: the next target falls due") {
+			t.Errorf("it says %q", got)
+		}
+		time.Sleep(time.Until(began.Add(6*time.Hour + time.Minute)))
+		w.requested(times(4, target)...) // at 0, 2, 4 and 6 hours
+		var at []string
+		for _, s := range w.table("SELECT started_at FROM requests WHERE target_id = 1") {
+			when, err := yp.ParseTime(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at = append(at, when.Sub(began).Round(time.Second).String())
+		}
+		if want := []string{"0s", "2h0m0s", "4h0m0s", "6h0m0s"}; !slices.Equal(at, want) {
+			t.Errorf("crawled after %v, want %v", at, want)
+		}
+		w.write("UPDATE targets SET enabled = 1 WHERE id = 2") // an operator's word is heard, too
+		time.Sleep(2 * time.Minute)
+		w.requested(append(times(4, target), city(1), "/search?search_terms=Plumbers&geo_location_terms=City+1%2C+CA")...)
+		w.is(2, yp.Parked, 0, yp.CodeNoListings)
+		stopped := time.Now()
+		e.Stop(crawl.ErrInterrupted)
+		endedBy(t, w.wait(done), crawl.ErrInterrupted)
+		if took := time.Since(stopped); took > 0 {
+			t.Errorf("it took %s to end", took)
+		}
+		if w.number("SELECT count(*) FROM workers WHERE stopped_at IS NULL") != 0 {
+			t.Error("workers stayed")
+		}
+	})
+}

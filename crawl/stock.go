@@ -1,0 +1,105 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/health"
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// loose gathers the requests that belong to no target, robots.txt above all, until
+// they are written with the next roll-up.
+type loose struct {
+	mu   sync.Mutex
+	rows []store.Request
+	made int
+}
+
+func (l *loose) add(r store.Request) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.made++
+	r.Correlation += "." + strconv.Itoa(l.made)
+	l.rows = append(l.rows, r)
+}
+
+func (l *loose) take() []store.Request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	rows := l.rows
+	l.rows = nil
+	return rows
+}
+
+func robotsRequest(source int64, o fetch.Observation) store.Request {
+	return store.Request{
+		SourceID: source, Correlation: "robots." + strconv.FormatInt(o.Started.UnixMilli(), 36), Type: yp.RequestRobots, URL: o.URL, Started: o.Started,
+		Latency: o.Latency, Waited: o.Waited, WaitReason: o.WaitReason, Class: o.Class, Status: o.Status, Bytes: o.WireBytes,
+		Proxy: o.Proxy, ProxyFailed: o.ProxyFailed, Identity: o.Identity, Via: o.Via,
+	}
+}
+
+// takeStock rolls up the health of the sources and keeps what the run has learned
+// of this one.
+func (e *Engine) takeStock(ctx context.Context) error {
+	if err := e.cfg.Keeper.Record(ctx, e.loose.take()); err != nil {
+		return err
+	}
+	profiles, err := e.cfg.Monitor.RollUp(ctx)
+	if err != nil {
+		return err
+	}
+	e.tell(profiles)
+	return errors.Join(e.hosts.Refresh(ctx), e.layout.Flush(ctx))
+}
+
+// tell logs the source's status when it is another than before.
+func (e *Engine) tell(profiles []health.Profile) {
+	for _, p := range profiles {
+		if p.SourceID != e.cfg.Scope.SourceID || string(p.Status) == e.status {
+			continue
+		}
+		before := e.status
+		if e.status = string(p.Status); before == "" && p.Status == health.Healthy {
+			continue // nothing that anybody waits to hear
+		}
+		log := e.cfg.Logger.Info()
+		if p.Status == health.Failing || p.Status == health.Quarantined {
+			log = e.cfg.Logger.Warn()
+		}
+		log.Str("component", "crawl").Str("source", e.cfg.Source.Name()).Str("status", e.status).
+			Str("error_class", string(p.Class)).Msg("health of the source")
+	}
+}
+
+// settleUp is the last stock of a run.
+func (e *Engine) settleUp(ctx context.Context) error {
+	if e.layout == nil {
+		return nil
+	}
+	return e.takeStock(ctx)
+}
+
+// forget deletes old requests and attempts, once at the start of a run and then
+// every day, in steps that let the workers' commits pass.
+func (e *Engine) forget(ctx context.Context) {
+	tick := time.NewTicker(24 * time.Hour)
+	defer tick.Stop()
+	for {
+		_, _, err := e.cfg.Monitor.Prune(ctx, e.cfg.Keep)
+		if err != nil && !errors.Is(err, context.Canceled) {
+			e.cfg.Logger.Warn().Err(err).Str("component", "crawl").Msg("old requests could not be deleted")
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

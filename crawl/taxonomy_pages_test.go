@@ -1,0 +1,191 @@
+package crawl_test
+
+import (
+	"io"
+	"log"
+	"net/http"
+	"strings"
+	"testing"
+
+	"ypcrawl/crawl"
+	"ypcrawl/yp"
+)
+
+func discard() *log.Logger { return log.New(io.Discard, "", 0) }
+
+// strangers are pages that are none of the site's: asked for once more, then a block.
+func strangers() (all []trouble) {
+	for _, tt := range []struct {
+		name string
+		page http.HandlerFunc
+		says string
+	}{
+		{"a stranger's page", ok("<html><body>" + strings.Repeat("<p>Domain for sale.</p>", 50) + "</body></html>"), "chrome"},
+		{"a login page", ok(loginPage()), "chrome"},
+		{"an empty body", ok(""), "empty body"},
+		{"JSON", ok(`{"error": "no"}`), "chrome"},
+		{"404 without the site's chrome", status(404, "<html>"+strings.Repeat("<p>nginx</p>", 99)+"</html>"), "status 404 without"},
+	} {
+		code := "200"
+		if strings.HasPrefix(tt.name, "404") {
+			code = "404"
+		}
+		all = append(all, trouble{
+			name: tt.name, cause: yp.CauseUnrecognised, page: tt.page, made: times(2, "parse_error "+code+", unread"),
+			attempt: retried(1, yp.CodeBlockedProxy, code), status: waiting, says: tt.says,
+		})
+	}
+	return all
+}
+
+// empties are pages on which the site itself says that there is nothing (site-facts,
+// section 8): the search is asked too, and believed.
+func empties() (all []trouble) {
+	titled := strings.Replace(shell("<p>Sorry.</p>"), "Plumbers | The", "No results found | The", 1)
+	for _, tt := range []struct{ name, page, says string }{
+		{"by its class", shell(`<div class="no-results-main"></div>`), "marker"},
+		{"by its id", shell(`<div id="no-results-main"></div>`), "marker"},
+		{"by its text", shell(`<p>No results found for Plumbers</p>`), "no results found"},
+		{"by other words", shell(`<p>Your search did not match any business.</p>`), "did not match"},
+		{"by its title", titled, "title"},
+		{"by a count of zero", shell(`<div class="showing-count">0 results</div>`), "counts 0"},
+		{"by a total of zero", shell(`<div class="showing-count">Showing 0 of 0</div>`), "counts 0"},
+	} {
+		all = append(all, trouble{
+			name: "nothing here, " + tt.name, cause: yp.CauseEmpty, page: ok(tt.page), search: ok(tt.page),
+			made: times(2, "ok 200, 0 listings"), attempt: "done NO_LISTINGS 200", status: yp.Done, says: tt.says,
+		})
+	}
+	gone := status(http.StatusGone, shell("Gone"))
+	missing := status(http.StatusNotFound, shell("No such page"))
+	return append(all,
+		trouble{
+			name: "nothing here, by 404 and then in words", cause: yp.CauseEmpty, page: missing, search: ok(noResults()),
+			made: []string{"ok 404, 0 listings", "ok 200, 0 listings"}, attempt: "done NO_LISTINGS 200", status: yp.Done,
+		},
+		trouble{
+			name: "404 at both addresses", cause: yp.CauseMissing, page: missing, search: missing,
+			made: times(2, "ok 404, 0 listings"), attempt: "parked NO_LISTINGS 404", status: yp.Parked, says: "404",
+		},
+		trouble{
+			name: "410 at both addresses", cause: yp.CauseMissing, page: gone, search: gone,
+			made: times(2, "ok 410, 0 listings"), attempt: "parked NO_LISTINGS 410", status: yp.Parked, says: "410",
+		})
+}
+
+// layouts are pages of the site that nobody can read: kept as samples, never called
+// empty.
+func layouts() (all []trouble) {
+	for _, tt := range []struct{ name, page, says string }{
+		{"cards of another name", layoutChanged(), "links to listings"},
+		{"chrome without cards", shell("<p>Welcome.</p>"), "neither listings nor an empty-result marker"},
+		{"a total without cards", shell(`<div class="showing-count">Showing 1-30 of 1,108</div>`), "1108"},
+		{"JSON-LD without cards", shell(`<script type="application/ld+json">[{"@type": "LocalBusiness", "name": "Shop"}]</script>`), "JSON-LD"},
+		{"a phone without cards", shell("<p>(217) 555-0100</p>"), "phone"},
+		{"a next link without cards", page(target + "?page=2"), "next link"},
+		{"cards that are all bad", page("", biz{id: "1"}, biz{name: "No id"}), "2 cards without"},
+	} {
+		all = append(all, trouble{
+			name: tt.name, cause: yp.CauseLayout, page: ok(tt.page), made: []string{"parse_error 200, unread"},
+			attempt: "failed HTML_CHANGED 200: sample", status: waiting, source: "1 strikes, 1 samples", says: tt.says,
+		})
+	}
+	return all
+}
+
+// odd are pages whose bytes are wrong, and what has no other place.
+func odd() []trouble {
+	refuse := func(w *world) {
+		w.write("CREATE TRIGGER none BEFORE INSERT ON listings BEGIN SELECT raise(ABORT, 'none of these'); END")
+	}
+	cafe := page("", biz{id: "1", name: "Caf\u00e9 Ol\u00e9"})
+	return []trouble{
+		{
+			name: "a body that is not gzip", cause: yp.CauseBroken, page: garbled, made: times(2, "parse_error 200, unread"),
+			attempt: retried(1, yp.CodeParseError, "200"), status: waiting, says: "decode",
+		},
+		{
+			name: "a nesting bomb", cause: yp.CauseBroken, page: ok(shell(strings.Repeat("<div>", 5000))), made: []string{"parse_error 200, unread"},
+			attempt: "failed PARSE_ERROR 200", status: waiting, says: "512",
+		},
+		{
+			name: "a page of 50 MB", cause: yp.CauseBroken, page: huge, made: []string{"parse_error 200, unread"},
+			attempt: "failed PARSE_ERROR 200", status: waiting, says: "cap",
+		},
+		{
+			name: "418", cause: yp.CauseOther, page: status(418, shell("no")), made: times(2, "unknown 418"),
+			attempt: retried(1, yp.CodeUnknown, "418"), status: waiting, says: "418",
+		},
+		{
+			name: "a redirect in a circle", cause: yp.CauseOther, page: redirectTo(target), made: times(2, "unknown 302"),
+			attempt: retried(1, yp.CodeUnknown, "302"), status: waiting, says: "redirects",
+		},
+		{
+			name: "robots.txt forbids it", cause: yp.CauseDisallowed, change: func(w *world) { w.robots = "User-agent: *\nDisallow: /city-0-ca/\n" },
+			attempt: "parked UNKNOWN_ERROR", status: yp.Parked, says: "robots.txt",
+		},
+		{
+			name: "a page that the database refuses", cause: yp.CauseInternalError, page: ok(cafe), change: refuse, made: []string{"ok 200, 1 listings"},
+			attempt: "failed UNKNOWN_ERROR 200", status: waiting, says: "none of these",
+		},
+		{
+			// As browsers show it: what a page says of itself stands.
+			name: "latin-1 that says it is UTF-8", page: latin1(cafe), change: named("Caf\ufffd Ol\ufffd"), made: []string{"ok 200, 1 listings"},
+			attempt: "done SUCCESS 200: committed", status: yp.Done,
+		},
+		{
+			name: "UTF-16", page: inUTF16(cafe), change: named("Caf\u00e9 Ol\u00e9"), made: []string{"ok 200, 1 listings"},
+			attempt: "done SUCCESS 200: committed", status: yp.Done,
+		},
+	}
+}
+
+// named holds the one listing of a world to a name, at the end of its test.
+func named(want string) func(*world) {
+	return func(w *world) {
+		w.t.Cleanup(func() { w.same("names", w.table("SELECT name FROM listings"), []string{want}) })
+	}
+}
+
+// TestHealthyPages: what CDNs and vendors put on every page, and businesses into
+// their names, is no block (site-facts, section 7).
+func TestHealthyPages(t *testing.T) {
+	t.Parallel()
+	cards := func(names ...string) string {
+		all := shops(1, 3)
+		for i, n := range names {
+			all = append(all, biz{id: string(rune('4' + i)), name: n})
+		}
+		return page("", all...)
+	}
+	for _, tt := range []struct {
+		name string
+		page http.HandlerFunc
+	}{
+		{"CDN headers and cookies", with(ok(cards()), "Server: cloudflare", "CF-RAY: 8a-IAD", "cf-cache-status: DYNAMIC", "X-Datadome: protected",
+			"X-DataDome-Cid: 1", "X-Kpsdk-Ct: 1", "Set-Cookie: __cf_bm=1; Path=/", "Set-Cookie: datadome=1; Path=/", "X-Iinfo: 1")},
+		{"Akamai's server", with(ok(cards()), "Server: AkamaiGHost")},
+		{"captcha in a name", ok(cards("Captcha Solutions LLC", "reCAPTCHA Caf\u00e9"))},
+		{"blocked and banned in names", ok(cards("Blocked Drains &amp; Sons", "Banned Books", "You Have Been Blocked Escape Rooms"))},
+		{"Cloudflare in a name", ok(cards("Cloudflare Consultants", "Attention Required! Wellness"))},
+		{"Just a Moment Photography", ok(cards("Just a Moment Photography", "Just a moment..."))},
+		{"Press &amp; Hold, a gym", ok(cards("Press &amp; Hold Gym", "Verify You Are Human Art"))},
+		{"Access Denied, a bar", ok(cards("Access Denied Bar", "Pardon Our Interruption Movers"))},
+		{"a business's name in the title", ok(strings.Replace(cards(), "<title>Plumbers", "<title>Just a Moment Photography", 1))},
+		{"a sensor script of a vendor", ok(strings.Replace(cards(), "</head>", `<script src="/cdn-cgi/challenge-platform/h/b/scripts/jsd/main.js"></script>`+
+			`<script>window.__CF$cv$params={r:'8a'}</script></head>`, 1))},
+		{"a form with a Turnstile", ok(strings.Replace(cards(), "</footer>", `<form class="challenge-form"><script src="https://challenges.cloudflare.com/turnstile/v0/api.js"></script></form></footer>`, 1))},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t, layout{})
+			w.on(target, tt.page)
+			st := w.done(func(c *crawl.Config) { c.Budget.Requests = 2 })
+			w.is(1, yp.Done, 1, "")
+			w.attempted("done SUCCESS 200: committed")
+			if n := len(w.asked()); n != 1 || st.Retries != 0 || w.source() != "" {
+				t.Errorf("asked %d times, %q, stats %+v", n, w.source(), st)
+			}
+		})
+	}
+}

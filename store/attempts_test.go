@@ -1,0 +1,225 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
+)
+
+var bg = context.Background()
+
+// tried is a world whose clock stands where it was set, with a run and target 1 held
+// under token 5.
+type tried struct {
+	*world
+	at time.Time
+}
+
+func newTried(t *testing.T) *tried {
+	t.Helper()
+	x := &tried{at: noon}
+	x.world = worldOn(t, storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db"), Now: func() time.Time { return x.at }}))
+	x.must(t, `INSERT INTO runs (id, uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (1, 'u', 'h', 1, 1, 'run', 'x', 'x')`)
+	x.hold(t, 1, 5)
+	return x
+}
+
+// hold claims a target under a token and begins its attempt.
+func (x *tried) hold(t *testing.T, target, token int64) {
+	t.Helper()
+	err := x.Write(bg, func(tx *store.Tx) error {
+		_, err := tx.Exec(`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', claimed_at = ?, run_id = 1, claim_token = ?, page_current = 2 WHERE id = ?`, tx.Now, token, target)
+		return errors.Join(err, store.BeginAttempt(tx, store.AttemptKey{TargetID: target, Token: token}, 1, "w", 3, 2))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (x *tried) drop(t *testing.T, target string) {
+	t.Helper()
+	x.must(t, `UPDATE targets SET status = 'PLANNED', claimed_by = NULL, claimed_at = NULL, run_id = NULL WHERE id = `+target)
+}
+
+const attemptRows = `SELECT target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, duration_ms, ended, error_code,
+	error_message, http_status, proxy, identity, pages, listings, upserted, changed, bytes, backoff_delay_ms, metadata FROM crawl_attempts ORDER BY id`
+
+func TestAttempt(t *testing.T) {
+	t.Parallel()
+	key := store.AttemptKey{TargetID: 1, Token: 5}
+	const begun = "1|5|1|w|3|2|2026-11-20T12:00:00.000Z|"
+	a := store.Attempt{
+		HTTPStatus: 503, Proxy: "http://p:1", Identity: "firefox", Pages: 2, Listings: 60, Upserted: 58, Changed: 9, Bytes: 1 << 20, StartedAt: noon,
+	}
+	a.Trace.Add(noon.Add(time.Second), "asked", 3, "because\x1b[31m")
+	const trace = `{"steps":[{"at":"2026-11-20T12:00:01.000Z","event":"asked","page":3,"detail":"because[31m"}],"dropped":0}`
+	for _, c := range []struct {
+		name string
+		a    store.Attempt
+		end  store.AttemptEnd
+		want string
+	}{
+		{
+			"failed", a,
+			store.AttemptEnd{Ended: store.EndedFailed, Code: yp.CodeNetworkError, Message: "503", Backoff: 2 * time.Hour},
+			"2026-11-20T12:01:00.250Z|60250|failed|NETWORK_ERROR|503|503|http://p:1|firefox|2|60|58|9|1048576|7200000|",
+		},
+		{"done", a, store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess}, "2026-11-20T12:01:00.250Z|60250|done|SUCCESS||503|http://p:1|firefox|2|60|58|9|1048576||"},
+		{
+			"parked", a,
+			store.AttemptEnd{Ended: store.EndedParked, Code: yp.CodeNoListings, Message: "404"},
+			"2026-11-20T12:01:00.250Z|60250|parked|NO_LISTINGS|404|503|http://p:1|firefox|2|60|58|9|1048576||",
+		},
+		{
+			"released, having done nothing",
+			store.Attempt{StartedAt: noon, Trace: a.Trace},
+			store.AttemptEnd{Ended: store.EndedReleased, Message: "stop"},
+			"2026-11-20T12:01:00.250Z|60250|released||stop||||0|0|0|0|0||",
+		},
+		{
+			"a clock set back meanwhile",
+			store.Attempt{StartedAt: noon.Add(time.Hour), Trace: a.Trace},
+			store.AttemptEnd{Ended: store.EndedReleased},
+			"2026-11-20T12:01:00.250Z|0|released||||||0|0|0|0|0||",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			x := newTried(t)
+			if got := rows(t, x.DB, attemptRows); !slices.Equal(got, []string{begun + "||running||||||||||||"}) {
+				t.Fatalf("begun: %q", got)
+			}
+			x.at = noon.Add(time.Minute + 250*time.Millisecond)
+			if err := x.end(key, c.a, c.end); err != nil {
+				t.Fatal(err)
+			}
+			want := []string{begun + c.want + trace}
+			if got := rows(t, x.DB, attemptRows); !slices.Equal(got, want) {
+				t.Errorf("ended:\n%q\nwant\n%q", got, want)
+			}
+			if err := x.end(key, store.Attempt{}, store.AttemptEnd{Ended: store.EndedReleased}); err != nil {
+				t.Errorf("again: %v", err)
+			}
+			if got := rows(t, x.DB, attemptRows); !slices.Equal(got, want) {
+				t.Errorf("the row of an attempt that was over was written again:\n%q", got)
+			}
+		})
+	}
+}
+
+func (x *tried) end(key store.AttemptKey, a store.Attempt, end store.AttemptEnd) error {
+	return x.Write(bg, func(tx *store.Tx) error { return store.EndAttempt(tx, key, &a, end) })
+}
+
+// TestAttemptRules: an outcome has a code, and nothing else has one; one row a claim.
+func TestAttemptRules(t *testing.T) {
+	t.Parallel()
+	x := newTried(t)
+	key := store.AttemptKey{TargetID: 1, Token: 5}
+	for _, c := range []struct {
+		end   store.Ended
+		code  yp.ErrorCode
+		taken bool
+	}{
+		{store.EndedDone, "", false},
+		{store.EndedFailed, "", false},
+		{store.EndedParked, "", false},
+		{store.EndedReleased, yp.CodeTimeout, false},
+		{store.EndedRecovered, yp.CodeSuccess, false},
+		{"running", "", false},
+		{"finished", yp.CodeSuccess, false},
+		{store.EndedFailed, "timeout", false},
+		{store.EndedFailed, yp.CodeTimeout, true},
+	} {
+		if err := x.end(key, store.Attempt{StartedAt: noon}, store.AttemptEnd{Ended: c.end, Code: c.code}); (err == nil) != c.taken {
+			t.Errorf("%q with code %q: %v", c.end, c.code, err)
+		}
+	}
+	again := func(tx *store.Tx) error { return store.BeginAttempt(tx, key, 1, "w", 4, 0) }
+	if err := x.Write(bg, again); err == nil || !strings.Contains(err.Error(), "record attempt") {
+		t.Errorf("a second row of one claim: %v", err)
+	}
+	for _, code := range yp.ErrorCodes() {
+		if err := x.try(`UPDATE crawl_attempts SET error_code = ?`, string(code)); err != nil {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+}
+
+// TestCloseAttempts: those whose claim is gone end as recovered; a living claim's
+// attempt, and one that is over, stay as they are.
+func TestCloseAttempts(t *testing.T) {
+	t.Parallel()
+	x := newTried(t) // target 1, token 5
+	for target := int64(2); target <= 5; target++ {
+		x.hold(t, target, 1)
+	}
+	x.drop(t, "2")                                                     // its claim is gone
+	x.must(t, `UPDATE targets SET page_current = 6 WHERE id IN (2,3)`) // and 4 pages were committed
+	x.must(t, `UPDATE targets SET claim_token = 2 WHERE id = 3`)       // held again, under another token
+	x.must(t, `UPDATE targets SET page_current = 0 WHERE id = 4`)      // crawled anew since
+	x.drop(t, "4")
+	if err := x.end(store.AttemptKey{TargetID: 5, Token: 1}, store.Attempt{StartedAt: noon}, store.AttemptEnd{Ended: store.EndedReleased}); err != nil {
+		t.Fatal(err)
+	}
+	x.drop(t, "5") // its claim is gone, its attempt was ended before
+	closing := func() {
+		t.Helper()
+		if err := x.Write(bg, store.CloseAttempts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.at = noon.Add(90*time.Second + time.Millisecond)
+	closing()
+	const q = `SELECT target_id, ended, finished_at, duration_ms, error_code, pages, listings, bytes, metadata FROM crawl_attempts ORDER BY id`
+	want := []string{
+		"1|running|||||||",
+		"2|recovered|2026-11-20T12:01:30.001Z|90001||4|||",
+		"3|recovered|2026-11-20T12:01:30.001Z|90001||4|||",
+		"4|recovered|2026-11-20T12:01:30.001Z|90001||0|||",
+		`5|released|2026-11-20T12:00:00.000Z|0||0|0|0|{"steps":[],"dropped":0}`,
+	}
+	if got := rows(t, x.DB, q); !slices.Equal(got, want) {
+		t.Errorf("closed:\n%q\nwant\n%q", got, want)
+	}
+	x.at = x.at.Add(time.Hour)
+	closing()
+	if got := rows(t, x.DB, q); !slices.Equal(got, want) {
+		t.Errorf("closed again:\n%q", got)
+	}
+	x.drop(t, "1")
+	x.at = noon.Add(-time.Hour) // the clock was set back
+	closing()
+	if got := rows(t, x.DB, q); got[0] != "1|recovered|2026-11-20T11:00:00.000Z|0||0|||" {
+		t.Errorf("under a clock set back: %s", got[0])
+	}
+}
+
+// TestTrace: a trace is bounded and says how much it lacks.
+func TestTrace(t *testing.T) {
+	t.Parallel()
+	var trace store.Trace
+	for i := range 1000 {
+		trace.Add(noon.Add(time.Duration(i)*time.Second), "step", i, "why")
+	}
+	if len(trace.Steps) != 256 || trace.Dropped != 744 || trace.Steps[255].Page != 255 {
+		t.Errorf("%d steps, %d dropped, the last of page %d: want the first 256 and 744", len(trace.Steps), trace.Dropped, trace.Steps[len(trace.Steps)-1].Page)
+	}
+	x := newTried(t)
+	if err := x.end(store.AttemptKey{TargetID: 1, Token: 5}, store.Attempt{Trace: trace, StartedAt: noon}, store.AttemptEnd{Ended: store.EndedReleased}); err != nil {
+		t.Fatal(err)
+	}
+	var kept store.Trace
+	if err := json.Unmarshal([]byte(rows(t, x.DB, `SELECT metadata FROM crawl_attempts`)[0]), &kept); err != nil || !slices.Equal(kept.Steps, trace.Steps) || kept.Dropped != 744 {
+		t.Errorf("the row keeps %d steps, %d dropped (%v)", len(kept.Steps), kept.Dropped, err)
+	}
+}
