@@ -17,7 +17,7 @@ import (
 )
 
 // cmdServeDemo is `serve-demo [latency=50ms] [robots=none|all] [429=0.1]...`: a demo
-// directory in this process, its address in $URL.
+// directory in this process, its address in $URL, host and port of it in $ADDR.
 func cmdServeDemo(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, true, "serve-demo [latency=TIME] [robots=none|all] [KIND=SHARE]...")
 	cfg, robots := demo.Config{Fail: map[string]float64{}}, ""
@@ -86,6 +86,7 @@ func serve(ts *testscript.TestScript, h http.Handler) {
 	s := httptest.NewServer(h)
 	ts.Defer(s.Close)
 	ts.Setenv("URL", s.URL)
+	ts.Setenv("ADDR", strings.TrimPrefix(s.URL, "http://"))
 }
 
 // cmdAsked is `asked N`: so many pages were asked for since the last time; `asked

@@ -50,6 +50,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"log-of":       cmdLogOf,
 		"no-controls":  cmdNoControls,
 		"alter-sqlite": cmdAlterSQLite,
+		"grep-all":     cmdGrepAll,
 	}
 }
 
@@ -427,6 +428,30 @@ func cmdLogOf(ts *testscript.TestScript, neg bool, args []string) {
 			largest = info.Size()
 			ts.Setenv(args[1], args[0]+"/"+e.Name())
 		}
+	}
+}
+
+// cmdGrepAll is `[!] grep-all TEXT FOLDER`: some (no) file below the folder holds
+// the text.
+func cmdGrepAll(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: [!] grep-all TEXT FOLDER")
+	}
+	files, found := 0, ""
+	err := filepath.WalkDir(ts.MkAbs(args[1]), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte(args[0])) {
+			found = path
+		}
+		return err
+	})
+	ts.Check(err)
+	if files == 0 || neg == (found != "") {
+		ts.Fatalf("%q in %d files below %s: found in %q", args[0], files, args[1], found)
 	}
 }
 
