@@ -556,15 +556,17 @@ FROM target_totals t JOIN sources s ON s.id = t.source_id GROUP BY s.name, t.sta
 CREATE VIEW targets_available AS
 SELECT t.* FROM targets t JOIN v_source_gates g ON g.source_id = t.source_id
 WHERE g.open = 1 AND t.enabled = 1 AND t.crawl_status <> 'paused'
-    AND (t.status = 'PLANNED' AND (t.backoff_until IS NULL OR t.backoff_until <= g.now)
-        OR t.status = 'FAILED' AND t.backoff_until <= g.now
-        OR t.status = 'DONE' AND t.next_crawl_at <= g.now)
-    AND (t.gap_until IS NULL OR t.gap_until <= g.now);
+    AND (t.status = 'PLANNED' AND (t.backoff_until IS NULL OR t.backoff_until <= g.now OR t.backoff_until > g.far)
+        OR t.status = 'FAILED' AND (t.backoff_until <= g.now OR t.backoff_until > g.far)
+        OR t.status = 'DONE' AND (t.next_crawl_at <= g.now OR t.next_crawl_at > g.week
+            AND t.next_crawl_at > strftime('%Y-%m-%dT%H:%M:%fZ', g.now, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes')))
+    AND (t.gap_until IS NULL OR t.gap_until <= g.now OR t.gap_until > g.gap);
 
 -- Whether a source may be asked at all, and if not, why and until when ('' = until an
--- operator or a probe says otherwise).
+-- operator or a probe says otherwise). What ends later than gap (for a gap), far (for a
+-- backoff) or week (for a weekly crawl) is the mark of a clock that was set back.
 CREATE VIEW v_source_gates AS
-SELECT s.id AS source_id, s.name AS source, n.now,
+SELECT s.id AS source_id, s.name AS source, n.now, n.gap, n.far, n.week,
        CASE WHEN s.enabled = 0 THEN 'disabled' WHEN s.auto_disabled = 1 OR s.paused_until > n.now THEN 'paused'
             WHEN p.status = 'quarantined' THEN 'quarantined' WHEN h.held_until > n.now THEN 'held' ELSE 'open' END AS gate,
        s.enabled = 1 AND s.auto_disabled = 0 AND ifnull(s.paused_until, '') <= n.now
@@ -573,7 +575,9 @@ SELECT s.id AS source_id, s.name AS source, n.now,
             WHEN p.status = 'quarantined' THEN p.quarantine_until ELSE ifnull(h.held_until, '') END AS until,
        CASE WHEN s.enabled = 0 THEN 'disabled by an operator' WHEN s.auto_disabled = 1 OR s.paused_until > n.now THEN s.paused_reason
             WHEN p.status = 'quarantined' THEN p.error_class ELSE ifnull(h.held_for, '') END AS reason
-FROM sources s CROSS JOIN (SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS now) n
+FROM sources s CROSS JOIN (
+    SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS now, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+2 minutes') AS gap,
+           strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+33 hours') AS far, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+192 hours') AS week) n
 LEFT JOIN connectivity_profiles p ON p.source_id = s.id
 LEFT JOIN hosts h ON h.source_id = s.id AND h.host =
     (SELECT x.host FROM hosts x WHERE x.source_id = s.id AND x.held_until > n.now ORDER BY x.held_until DESC LIMIT 1);
@@ -585,15 +589,18 @@ LEFT JOIN hosts h ON h.source_id = s.id AND h.host =
 -- NEEDS_PLAN   stuck: `reset --status STUCK` plans it again
 -- NOT_SCHEDULED done, and not to be crawled again
 -- DUE          may be crawled now, or is
--- SCHEDULED    has its time
+-- SCHEDULED    has its time, or its host has
 CREATE VIEW v_crawler_status AS
 SELECT t.id, g.source, c.name AS city, t.state, k.name AS category, t.status, t.crawl_status, t.enabled, t.auto_disabled,
        CASE WHEN t.status = 'PARKED' THEN 'FAILED'
             WHEN t.enabled = 0 OR t.crawl_status = 'paused' OR g.gate IN ('disabled', 'paused', 'quarantined') THEN 'PAUSED'
             WHEN t.status = 'STUCK' THEN 'NEEDS_PLAN'
-            WHEN t.status = 'FAILED' AND t.backoff_until > g.now THEN 'DEGRADED'
+            WHEN t.status = 'FAILED' AND t.backoff_until > g.now AND t.backoff_until <= g.far THEN 'DEGRADED'
             WHEN t.status = 'DONE' AND t.next_crawl_at IS NULL THEN 'NOT_SCHEDULED'
-            WHEN t.status = 'DONE' AND t.next_crawl_at > g.now OR t.backoff_until > g.now OR t.gap_until > g.now AND t.status <> 'IN_PROGRESS' THEN 'SCHEDULED'
+            WHEN t.status = 'DONE' AND t.next_crawl_at > g.now AND (t.next_crawl_at <= g.week
+                    OR t.next_crawl_at <= strftime('%Y-%m-%dT%H:%M:%fZ', g.now, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes'))
+                OR t.backoff_until > g.now AND t.backoff_until <= g.far
+                OR t.status <> 'IN_PROGRESS' AND (g.gate = 'held' OR t.gap_until > g.now AND t.gap_until <= g.gap) THEN 'SCHEDULED'
             ELSE 'DUE' END AS schedule_status,
        t.backoff_level, t.backoff_until, t.consecutive_failures, t.crawl_frequency_minutes, t.next_crawl_at, t.last_success_at,
        t.total_attempts, t.total_successes, round(100.0 * t.total_successes / nullif(t.total_attempts, 0), 1) AS success_rate,

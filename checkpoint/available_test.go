@@ -27,10 +27,10 @@ const setHealth = `UPDATE targets SET status = ?, crawl_status = ?, backoff_unti
 func TestAvailable(t *testing.T) {
 	t.Parallel()
 	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db"), Synchronous: "OFF"})
-	b := setupOn(t, db, 15, "CA", "TX") // 60 targets
+	b := setupOn(t, db, 8, "CA", "TX") // 32 targets
 	rapid.Check(t, func(rt *rapid.T) {
 		execute(rt, db, `DELETE FROM crawl_attempts`, `UPDATE sources SET enabled = 1`, `UPDATE targets SET enabled = 1`)
-		b.mix(rt, 60)
+		b.mix(rt, 32)
 		execute(rt, db, `UPDATE targets SET enabled = 0 WHERE id % `+fmt.Sprint(rapid.IntRange(2, 9).Draw(rt, "disabled"))+` = 0`)
 		if rapid.IntRange(0, 9).Draw(rt, "closed") == 0 {
 			execute(rt, db, `UPDATE sources SET enabled = 0`)
@@ -57,8 +57,8 @@ func TestAvailable(t *testing.T) {
 
 // mix gives the first n targets any health that there is.
 func (b *bundle) mix(rt *rapid.T, n int) {
-	at := func() string { // none is near now
-		return rapid.SampledFrom([]string{ago(30 * 24 * time.Hour), ago(time.Minute), ahead(time.Hour), ahead(30 * time.Hour)}).Draw(rt, "at")
+	at := func() string { // none is near now; the last is the mark of a clock set back
+		return rapid.SampledFrom([]string{ago(30 * 24 * time.Hour), ago(time.Minute), ahead(time.Hour), ahead(30 * time.Hour), ahead(40 * 24 * time.Hour)}).Draw(rt, "at")
 	}
 	err := b.DB().Write(context.Background(), func(tx *store.Tx) error {
 		for id := 1; id <= n; id++ {
@@ -82,7 +82,7 @@ func (b *bundle) mix(rt *rapid.T, n int) {
 			if rapid.IntRange(0, 4).Draw(rt, "paused") == 0 {
 				health = "paused"
 			}
-			if g := rapid.SampledFrom([]string{"", "", ago(time.Second), ahead(100 * time.Second)}).Draw(rt, "gap"); g != "" {
+			if g := rapid.SampledFrom([]string{"", "", ago(time.Second), ahead(100 * time.Second), ahead(time.Hour)}).Draw(rt, "gap"); g != "" {
 				gap = g
 			}
 			if _, err := tx.Exec(setHealth, string(status), health, backoff, due, gap, auto, b.run.ID, id); err != nil {

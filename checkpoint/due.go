@@ -18,6 +18,11 @@ const (
 	// A target that is due again is crawled anew, from page 1.
 	wakeDone = `UPDATE targets AS t SET status = 'PLANNED', next_crawl_at = NULL, finished_at = NULL, ` + anew + `
 		WHERE t.status = 'DONE' AND t.next_crawl_at <= ?6 AND (t.gap_until IS NULL OR t.gap_until <= ?6 OR t.gap_until > ?7) AND ` + where
+	// A next crawl that is a day later than the target's own frequency allows is the mark
+	// of a clock that was set back since. ?7 leaves those of the usual week to the index.
+	wakeLost = `UPDATE targets AS t SET status = 'PLANNED', next_crawl_at = NULL, finished_at = NULL, ` + anew + `
+		WHERE t.status = 'DONE' AND t.next_crawl_at > ?7 AND (t.gap_until IS NULL OR t.gap_until <= ?6 OR t.gap_until > ?8)
+			AND t.next_crawl_at > strftime('%Y-%m-%dT%H:%M:%fZ', ?6, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes') AND ` + where
 
 	anew = `page_current = 0, next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0, bad_count = 0,
 		site_total = NULL, crawl_started_at = NULL, recoveries = 0`
@@ -49,8 +54,13 @@ func (k *Keeper) Wake(ctx context.Context, scope Scope) (n int, err error) {
 		if err != nil {
 			return err
 		}
-		done, err := tx.Changed(wakeDone, scope.args(tx.Now, yp.FormatTime(tx.At.Add(yp.MinCrawlGap)))...)
-		n = int(waiting + done)
+		gap := yp.FormatTime(tx.At.Add(yp.MinCrawlGap))
+		done, err := tx.Changed(wakeDone, scope.args(tx.Now, gap)...)
+		if err != nil {
+			return err
+		}
+		lost, err := tx.Changed(wakeLost, scope.args(tx.Now, yp.FormatTime(tx.At.Add(yp.RecrawlAfter+24*time.Hour)), gap)...)
+		n = int(waiting + done + lost)
 		return err
 	})
 	if err != nil {

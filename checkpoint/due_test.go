@@ -155,6 +155,11 @@ func TestClockSetBack(t *testing.T) {
 		{"a short backoff of another time", `backoff_until = %s`, 40 * time.Hour, true},
 		{"the whole gap", `gap_until = %s`, 2 * time.Minute, false},
 		{"no gap that there is", `gap_until = %s`, 2*time.Minute + time.Millisecond, true},
+		{"the longest week", `status = 'DONE', finished_at = 'x', next_crawl_at = %s`, 8 * 24 * time.Hour, false},
+		{"no week that there is", `status = 'DONE', finished_at = 'x', next_crawl_at = %s`, 8*24*time.Hour + time.Millisecond, true},
+		{"a month, of one that is crawled monthly", `status = 'DONE', finished_at = 'x', crawl_frequency_minutes = 43200, next_crawl_at = %s`, 31 * 24 * time.Hour, false},
+		{"no month that there is", `status = 'DONE', finished_at = 'x', crawl_frequency_minutes = 43200, next_crawl_at = %s`, 31*24*time.Hour + time.Millisecond, true},
+		{"no week that there is, in its gap", `status = 'DONE', finished_at = 'x', next_crawl_at = '2027-11-20T12:00:00.000Z', gap_until = %s`, 2 * time.Minute, false},
 		{"due, with no gap that there is", `status = 'DONE', finished_at = 'x', next_crawl_at = '2026-01-01T00:00:00.000Z', gap_until = %s`, 3 * time.Hour, true},
 		{"due, with the whole gap", `status = 'DONE', finished_at = 'x', next_crawl_at = '2026-01-01T00:00:00.000Z', gap_until = %s`, 2 * time.Minute, false},
 	} {
@@ -278,6 +283,7 @@ func TestResuming(t *testing.T) {
 		free(t, b, false)
 		clock.move(time.Minute - time.Millisecond)
 		free(t, b, false)
+		same(t, "until then it stays done", table(t, b.DB(), `SELECT count(*) FROM targets WHERE status = 'DONE' AND finished_at IS NOT NULL`), []string{"1"})
 		clock.move(time.Millisecond)
 		free(t, b, true)
 	})

@@ -88,6 +88,9 @@ func (m *machine) recovered(rt *rapid.T, got checkpoint.Recovered, err error, or
 // clock that was set back since.
 const longest = 33 * time.Hour
 
+// latest is beyond every next crawl of a target of the usual frequency, likewise.
+const latest = yp.RecrawlAfter + 24*time.Hour
+
 func (m *machine) wake(rt *rapid.T) {
 	s, now, want := m.scope(rt), m.clock.now(), 0
 	got, err := m.k.Wake(context.Background(), s)
@@ -100,7 +103,7 @@ func (m *machine) wake(rt *rapid.T) {
 			}
 			t.backoff, t.recoveries = time.Time{}, 0
 			want++
-		case t.status == yp.Done && !t.again.After(now) && t.ripe(now):
+		case t.status == yp.Done && (!t.again.After(now) || t.again.After(now.Add(latest))) && t.ripe(now):
 			t.move(rt, yp.EventDue)
 			t.again, t.recoveries, t.page, t.next = time.Time{}, 0, 0, false
 			want++

@@ -60,7 +60,7 @@ func TestRecoverDead(t *testing.T) {
 	mine := b.claim(t, 7)
 	dying, living := start(t, "hold", b.DB().Path(), "TX"), start(t, "hold", b.DB().Path(), "TX,CA")
 	dead, alive := dying.number(t, "holds"), living.number(t, "holds")
-	execute(t, b.DB(), `INSERT INTO runs (id, uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (900, 'far', 'elsewhere', 1, 1, 'run', 'x', 'x')`,
+	execute(t, b.DB(), `INSERT INTO runs (id, uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (900, 'far', 'elsewhere', 1, 1, 'run', 'x', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
 		`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', claimed_at = 'x', run_id = 900 WHERE id = (SELECT max(id) FROM targets WHERE status = 'PLANNED')`,
 		`UPDATE targets SET heartbeat_at = '2000-01-01T00:00:00.000Z' WHERE status = 'IN_PROGRESS'`)
 	if rec, err := b.RecoverDead(ctx, checkpoint.Scope{}); err != nil || rec.Total() != 0 {

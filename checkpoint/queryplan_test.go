@@ -69,6 +69,7 @@ func TestQueryPlans(t *testing.T) {
 		{"recover stale", recoverStale, nil, []string{held}},
 		{"list runs", listRuns, nil, []string{held, "INDEX runs_alive"}},
 		{"wake waiting", wakeWaiting, nil, []string{"INDEX targets_backoff (backoff_until<?)", "INDEX targets_backoff (backoff_until>?)"}},
+		{"wake lost", wakeLost, nil, []string{"INDEX targets_due (next_crawl_at>?)"}},
 		{"wake done", wakeDone, nil, []string{"INDEX targets_due (next_crawl_at<?)"}},
 		{"ready", countReady + ofStates + readyRipe, nil, inStates},
 		{"ready by category", countReady + ofCategories + readyRipe, nil, inCategories},

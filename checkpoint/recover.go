@@ -113,7 +113,8 @@ func (k *Keeper) deadRuns(ctx context.Context) ([]int64, error) {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
 	defer func() { _ = rows.Close() }()
-	silent := yp.FormatTime(k.db.Now().Add(-elsewhere))
+	now := k.db.Now()
+	silent, ahead := yp.FormatTime(now.Add(-elsewhere)), yp.FormatTime(now.Add(24*time.Hour))
 	var dead []int64
 	for rows.Next() {
 		var id int64
@@ -121,7 +122,7 @@ func (k *Keeper) deadRuns(ctx context.Context) ([]int64, error) {
 		if err := rows.Scan(&id, &uuid, &host, &beat); err != nil {
 			return nil, err
 		}
-		if host != k.host && beat > silent {
+		if host != k.host && beat > silent && beat <= ahead { // further ahead: a clock was set back
 			continue
 		}
 		alive, err := store.Alive(k.db.Path(), uuid)

@@ -142,7 +142,7 @@ func (p *Program) complain(err error) {
 		return
 	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
-		p.note("%s %s", p.paint(p.Err, red, "ypcrawl:"), yp.Printable(line))
+		p.note("%s %s", p.paint(p.Err, red, "ypcrawl:"), yp.Printable(redactURL(line))) // a word that was typed may be a proxy
 	}
 }
 

@@ -1,29 +1,23 @@
 package cli
 
 import (
-	"net/url"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"ypcrawl/yp"
 )
 
-// redactURL hides the password of a web address, also behind "--flag=".
-func redactURL(arg string) string {
-	head, rest := "", arg
-	if strings.HasPrefix(arg, "-") {
-		if i := strings.IndexByte(arg, '='); i > 0 {
-			head, rest = arg[:i+1], arg[i+1:]
-		}
+// userinfo finds "user:password@", with and without a scheme before it, also in the
+// middle of a list or behind "--flag=". The password may hold colons and at signs.
+var userinfo = regexp.MustCompile(`([^\s:/@,="'` + "`" + `]*):([^\s/,"'` + "`" + `]+)@`)
+
+// redactURL hides the passwords of all web addresses and proxies in a text.
+func redactURL(text string) string {
+	if !strings.Contains(text, "@") {
+		return text
 	}
-	if !strings.Contains(rest, "://") || !strings.Contains(rest, "@") {
-		return arg
-	}
-	u, err := url.Parse(rest)
-	if err != nil || u.User == nil {
-		return arg
-	}
-	return head + u.Redacted()
+	return userinfo.ReplaceAllString(text, "$1:xxxxx@")
 }
 
 // commandLine is what was typed, quoted for a shell, without secrets.

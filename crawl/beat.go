@@ -8,6 +8,10 @@ import (
 	"ypcrawl/store"
 )
 
+// hearEvery is how soon a host that told another process to stop, or that an
+// operator has reset, is known here: between two requests at the usual pace.
+const hearEvery = 2 * time.Second
+
 // beat keeps the claims of this process alive, takes back what processes that
 // died meanwhile held, and wakes what falls due.
 func (e *Engine) beat(ctx context.Context) {
@@ -15,6 +19,8 @@ func (e *Engine) beat(ctx context.Context) {
 	defer tick.Stop()
 	roll := time.NewTicker(e.cfg.RollUp)
 	defer roll.Stop()
+	news := time.NewTicker(e.hear)
+	defer news.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -25,6 +31,10 @@ func (e *Engine) beat(ctx context.Context) {
 				if store.Fatal(err) {
 					e.stop(err)
 				}
+			}
+		case <-news.C:
+			if err := e.hosts.Refresh(ctx); err != nil && ctx.Err() == nil {
+				e.cfg.Logger.Warn().Err(err).Str("component", "crawl").Msg("holds of other processes could not be read")
 			}
 		case <-roll.C:
 			if err := e.takeStock(ctx); err != nil && ctx.Err() == nil {

@@ -8,21 +8,29 @@
 //	            claim                  last page
 //	PLANNED ────────────▶ IN_PROGRESS ───────────▶ DONE
 //	   ▲                    │   │   │
-//	   └── stop, recovery ──┘   │   └─ permanent ──▶ PARKED
-//	                            └─ retries used up ▶ FAILED
+//	   └── stop, recovery, ─┘   │   └─ permanent ──▶ PARKED
+//	       first failures       └─ retries used up ▶ FAILED
+//
+// What follows a failure stands in one table (yp.Policies): cause.go tells the cause,
+// load.go retries, effects.go does to source and proxy what it says, gate.go waits
+// for a source that is closed or probes it, hold.go gives a target back whose host
+// is held for long. staff.go has as many workers as there is work for.
 //
 // Invariants: the WAL line stands before the commit; a page is never skipped
 // and never committed twice; an empty result is only what the site itself
 // calls empty; a worker that lost its claim writes nothing more; after a stop
 // no request is begun, and one under way is carried through; a panic on a page's
-// way fails its target, not the run.
+// way fails its target, not the run; every request made is on record with the page
+// or the outcome that it led to; a host that says stop is not asked by anybody,
+// across restarts and processes.
 //
 // Crash: killed before a commit, the page is fetched again by whoever claims the
 // target next; killed after it, the crawl goes on behind it. The engine keeps
 // nothing in memory that a restart would miss.
 //
-// Imports: crawl/fetch, crawl/site, checkpoint, store, wal and yp.
+// Imports: crawl/fetch, crawl/health, crawl/site, checkpoint, store, wal and yp.
 //
 // Tests: real databases and real local servers; kill points (Config.Reached)
-// let the crash tests die at every step.
+// let the crash tests die at every step; what takes hours runs in synctest bubbles,
+// over net.Pipe.
 package crawl

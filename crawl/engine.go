@@ -32,6 +32,7 @@ type Engine struct {
 	freed chan struct{} // there may be a target to claim: somebody's turn to look again
 	look  time.Duration // how often an idle worker asks again: other processes can't signal
 	looks pacer         // of refills by idle workers
+	hear  time.Duration // how often the holds of other processes are read
 	staff staff
 	// perWorker is how many due targets make one more worker worth its while.
 	perWorker int
@@ -60,7 +61,7 @@ var (
 
 // New returns an engine for one run.
 func New(cfg Config) *Engine {
-	e := &Engine{cfg: cfg.withDefaults(), started: time.Now(), freed: make(chan struct{}, 1), look: look, perWorker: targetsPerWorker}
+	e := &Engine{cfg: cfg.withDefaults(), started: time.Now(), freed: make(chan struct{}, 1), look: look, hear: hearEvery, perWorker: targetsPerWorker}
 	e.filter = e.cfg.Filter.compile()
 	e.patience, e.stop = context.WithCancelCause(context.Background())
 	e.appetite, e.enough = context.WithCancelCause(e.patience)

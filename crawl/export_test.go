@@ -1,16 +1,28 @@
 package crawl
 
-import "time"
+import (
+	"time"
+
+	"ypcrawl/yp"
+)
 
 // SetLook sets how often an idle worker asks again, so that a test can show
 // that it is woken, or need not wait.
 func (e *Engine) SetLook(d time.Duration) { e.look = d }
+
+// SetHear sets how often the holds of other processes are read.
+func (e *Engine) SetHear(d time.Duration) { e.hear = d }
 
 // SetPerWorker sets how many due targets make one more worker worth its while.
 func (e *Engine) SetPerWorker(n int) { e.perWorker = n }
 
 // Parse is the guarded parser.
 var Parse = parse
+
+// Accept filters listings in place.
+func Accept(f Filter, listings []yp.Listing) (kept []yp.Listing, raw int) {
+	return f.compile().accept(listings)
+}
 
 // Stopping reports whether the run is to stop.
 func (e *Engine) Stopping() bool { return e.patience.Err() != nil }

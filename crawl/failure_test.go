@@ -36,26 +36,32 @@ func TestTroubleThatPasses(t *testing.T) {
 		{"trouble of three kinds", inTurn(status(500, ""), garbled, tooMany, status(500, ""), good), 5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			w := setup(t, layout{})
-			w.fetch = fetch.Config{HeaderTimeout: 50 * time.Millisecond, Timeout: 20 * time.Second}
-			w.on(target, tt.page)
-			st := w.done()
-			w.is(1, yp.Done, 1, "")
-			if n := len(w.asked()); n != tt.requests || st.Retries != int64(tt.requests-1) {
-				t.Errorf("asked %d times with %d retries, want %d", n, st.Retries, tt.requests)
-			}
+			bubble(t, func(t *testing.T) {
+				w := setupInBubble(t, layout{})
+				w.on(target, tt.page)
+				st := w.done()
+				w.is(1, yp.Done, 1, "")
+				if n := len(w.asked()); n != tt.requests || st.Retries != int64(tt.requests-1) {
+					t.Errorf("asked %d times with %d retries, want %d", n, st.Retries, tt.requests)
+				}
+				w.attempted("done SUCCESS 200:" + strings.Repeat(" retry", tt.requests-1) + " committed")
+				w.tidy()
+			})
 		})
 	}
 	t.Run("429 for ever fails the target", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t, layout{})
-		f := &scripted{err: &fetch.Error{Status: 429, Class: yp.ClassHTTP429}}
-		w.done(func(c *crawl.Config) { c.Fetch = f })
-		w.is(1, waiting, 0, yp.CodeRateLimited)
-		if n := f.calls.Load(); n != 6 {
-			t.Errorf("asked %d times, want 1 and 5 retries", n)
-		}
+		bubble(t, func(t *testing.T) {
+			w := setupInBubble(t, layout{})
+			w.on(target, status(429, "slow down"))
+			began := time.Now()
+			w.done()
+			w.is(1, waiting, 0, yp.CodeRateLimited)
+			w.onRecord(times(6, "http_429 429")...)
+			w.attempted("failed RATE_LIMITED 429: retry retry retry retry retry")
+			if took := time.Since(began); took != 5*yp.DefaultRetryAfter {
+				t.Errorf("it took %s, want five times 30 s", took)
+			}
+		})
 	})
 	t.Run("a failure on page 2 keeps page 1", func(t *testing.T) {
 		t.Parallel()
@@ -83,6 +89,41 @@ func TestTroubleThatPasses(t *testing.T) {
 		w.is(1, waiting, 0, yp.CodeBlockedProxy)
 		w.is(2, yp.Done, 1, "")
 		w.is(3, yp.Done, 1, "")
+	})
+}
+
+// TestSetbacks: a target that fails again and again is tried after 2 and 4 minutes,
+// then after 2, 4, 8, 16 and 32 hours, and then put aside.
+func TestSetbacks(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := setupInBubble(t, layout{})
+		w.on(target, status(418, shell("no")))
+		e := w.watching(time.Hour)
+		w.until("SELECT count(*) FROM targets WHERE status <> 'PARKED'", e, w.begin(t.Context(), e))
+		hours := func(n int) [2]time.Duration {
+			return [2]time.Duration{time.Duration(n) * time.Hour, time.Duration(n) * time.Hour}
+		}
+		want := [][2]time.Duration{
+			{2 * time.Minute, 150 * time.Second}, {4 * time.Minute, 5 * time.Minute}, hours(2), hours(4), hours(8), hours(16), hours(32), hours(0),
+		}
+		all := w.attempts(1)
+		if len(all) != len(want) {
+			t.Fatalf("%d attempts, want %d: %v", len(all), len(want), all)
+		}
+		for i, a := range all {
+			ended := "failed"
+			if i == len(want)-1 {
+				ended = "parked"
+			}
+			if a.Ended != ended || a.Backoff < want[i][0] || a.Backoff > want[i][1] {
+				t.Errorf("attempt %d %s, and the target waits %s, want %s", i+1, a.Ended, a.Backoff, want[i])
+			}
+		}
+		w.same("the target", w.table("SELECT status, crawl_status, auto_disabled, backoff_level, consecutive_failures, last_error_code FROM targets"),
+			[]string{"PARKED failed 1 5 8 UNKNOWN_ERROR"})
+		if st := e.Stats(); st.Waiting != 2 || st.Failed != 5 || st.Parked != 1 {
+			t.Errorf("stats %+v", st)
+		}
 	})
 }
 

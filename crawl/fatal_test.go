@@ -229,6 +229,17 @@ func TestDatabaseErrors(t *testing.T) {
 		endedBy(t, w.crawl(e), store.ErrClosed)
 		w.requested(target)
 	})
+	t.Run("a hold that can't be written down ends the run: the page is not asked for again", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			w := setupInBubble(t, layout{})
+			w.on(target, func(rw http.ResponseWriter, r *http.Request) {
+				_ = w.db.Close()
+				with(status(503, "later"), "Retry-After: 60")(rw, r)
+			})
+			endedBy(t, w.crawl(w.engine()), store.ErrClosed)
+			w.requested(target)
+		})
+	})
 	t.Run("a page that the database refuses fails its target alone", func(t *testing.T) {
 		t.Parallel()
 		w := setup(t, layout{cities: 2})

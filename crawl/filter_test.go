@@ -1,11 +1,38 @@
 package crawl_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"ypcrawl/crawl"
 	"ypcrawl/yp"
 )
+
+// TestFilterKeepsAll: what a filter leaves out is still there for who counts what the
+// page showed, and what it keeps is in the order of the page.
+func TestFilterKeepsAll(t *testing.T) {
+	t.Parallel()
+	var all []yp.Listing
+	for i := range 12 {
+		all = append(all, yp.Listing{ID: fmt.Sprint(i), Name: []string{"Shop", "Bar", "Ad"}[i%3], Sponsored: i%3 == 2})
+	}
+	kept, raw := crawl.Accept(crawl.Filter{Words: []string{"bar"}}, all)
+	ids := func(list []yp.Listing) (out []string) {
+		for i := range list {
+			out = append(out, list[i].ID)
+		}
+		return out
+	}
+	if got := ids(kept); raw != 8 || !slices.Equal(got, []string{"0", "3", "6", "9"}) {
+		t.Errorf("kept %v of %d", got, raw)
+	}
+	got := ids(all)
+	slices.Sort(got)
+	if len(slices.Compact(got)) != 12 {
+		t.Errorf("of the page there is left %v", got)
+	}
+}
 
 func TestFilter(t *testing.T) {
 	t.Parallel()

@@ -2,10 +2,13 @@ package crawl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/fetch"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -38,11 +41,8 @@ func (w *worker) barred(ctx context.Context, o checkpoint.Outlook) (more bool, e
 	if ends {
 		left = max(o.Gate.Until.Sub(w.cfg.Keeper.DB().Now()), 0)
 	}
-	switch over := o.Gate.State == checkpoint.GateQuarantined && left == 0; {
-	case over && o.Ready > 0:
-		return true, w.probe(ctx)
-	case over: // there is nothing to probe it with
-		return w.rest(ctx, w.until(o.Next)), nil
+	if o.Gate.State == checkpoint.GateQuarantined && left == 0 {
+		return w.tryProbe(ctx, o)
 	}
 	if !w.cfg.Watch && (!ends || left > w.cfg.Patience) {
 		w.barredBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Gate: o.Gate})
@@ -59,17 +59,41 @@ func reasonOf(g checkpoint.Gate, left time.Duration, ends bool) string {
 	return fmt.Sprintf("waiting %s: the source is %s: %s", left.Round(time.Second), g.State, g.Reason)
 }
 
+// tryProbe probes a source whose quarantine is over, if there is something to probe
+// it with and nobody else does. A probe that could not be made, because robots.txt
+// or the proxy is in the way, is nobody's for a while: a run waits for that as
+// long as for a host.
+func (w *worker) tryProbe(ctx context.Context, o checkpoint.Outlook) (more bool, err error) {
+	if o.Ready == 0 {
+		return w.rest(ctx, w.until(o.Next)), nil
+	}
+	made, err := w.probe(ctx)
+	if err != nil || made {
+		return true, err
+	}
+	if w.unprobed.IsZero() {
+		w.unprobed = time.Now()
+	}
+	if !w.cfg.Watch && time.Since(w.unprobed) >= w.cfg.Patience {
+		w.barredBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Gate: o.Gate})
+		return false, nil
+	}
+	w.count.wait("the source is quarantined, and waits for a probe")
+	return w.rest(ctx, w.look), nil
+}
+
 // probe asks a quarantined source for one page, as the only one to do so: what it
-// answers opens the source or closes it for longer.
-func (w *worker) probe(ctx context.Context) error {
+// answers opens the source or closes it for longer. made is false when somebody
+// else's probe is under way, or nothing came of this one that says anything about
+// the source.
+func (w *worker) probe(ctx context.Context) (made bool, err error) {
 	mine, ok, err := w.cfg.Monitor.BeginProbe(ctx, w.cfg.Scope.SourceID)
 	if err != nil || !ok {
-		w.rest(ctx, w.look)
-		return err
+		return false, err
 	}
 	place, found, err := w.cfg.Keeper.Peek(ctx, w.cfg.Scope)
 	if err != nil || !found {
-		return err // what there was has gone meanwhile: no other page proves anything
+		return false, err // what there was has gone meanwhile: no other page proves anything
 	}
 	address := w.cfg.Source.TargetURL(place, 1)
 	t := w.task(nil, yp.RequestProbe, address, 1)
@@ -77,15 +101,33 @@ func (w *worker) probe(ctx context.Context) error {
 	_, asked := w.ask(ctx, t)
 	keep := context.WithoutCancel(ctx)
 	if err := w.cfg.Keeper.Record(keep, t.rows); err != nil {
-		return fatalOrNil(err)
+		return false, fatalOrNil(err)
 	}
-	if len(t.rows) == 0 {
-		return nil // nothing was asked: the run stops, and the probe is another's when it runs out
+	class, telling := verdictOf(t.rows, asked)
+	if !telling {
+		return false, nil
 	}
-	p, err := w.cfg.Monitor.EndProbe(keep, mine, asked == nil, t.rows[len(t.rows)-1].Class)
+	p, err := w.cfg.Monitor.EndProbe(keep, mine, asked == nil, class)
 	if err != nil {
-		return fatalOrNil(err)
+		return true, fatalOrNil(err)
 	}
+	w.unprobed = time.Time{}
 	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("status", string(p.Status)).Bool("answered", asked == nil).Msg("the probe is over")
-	return nil
+	return true, nil
+}
+
+// verdictOf is what a probe says about the source: nothing when it was not asked, or
+// its proxy failed; a robots.txt that can't be had is an answer.
+func verdictOf(rows []store.Request, err error) (class yp.ErrorClass, telling bool) {
+	var fe *fetch.Error
+	switch {
+	case errors.As(err, &fe) && (fe.Proxy || errors.Is(err, fetch.ErrHeld)):
+		return "", false
+	case errors.Is(err, fetch.ErrRobotsUnavailable):
+		return fe.Class, true
+	case len(rows) == 0:
+		return "", false
+	}
+	last := rows[len(rows)-1]
+	return last.Class, !last.ProxyFailed && last.Class != yp.ClassRateLimited
 }

@@ -42,6 +42,7 @@ type layout struct {
 	path       string // of the database
 
 	beforeCommit func() // in every write transaction
+	synchronous  string // of the database; "" = FULL
 }
 
 // world is a database with planned targets, a directory, and what an engine
@@ -74,7 +75,7 @@ func setup(t testing.TB, l layout) *world {
 func newWorld(t testing.TB, d *town, l layout) *world {
 	t.Helper()
 	path := cmp.Or(l.path, filepath.Join(t.TempDir(), "test.db"))
-	db := storetest.OpenConfig(t, store.Config{Path: path, Now: l.now, BeforeCommit: l.beforeCommit})
+	db := storetest.OpenConfig(t, store.Config{Path: path, Now: l.now, BeforeCommit: l.beforeCommit, Synchronous: l.synchronous})
 	w := &world{town: d, t: t, db: db, keeper: checkpoint.New(db), walDir: t.TempDir()}
 	w.src = source(t, d.URL, l.yaml)
 	w.plan(l)
@@ -276,6 +277,7 @@ func (w *world) write(query string, args ...any) {
 type unpaced struct{}
 
 func (unpaced) SetDelay(string, time.Duration, string)     {}
+func (unpaced) Release(string)                             {}
 func (unpaced) Hold(string, time.Duration, string)         {}
 func (unpaced) HeldUntil(string) (t time.Time, why string) { return t, "" }
 

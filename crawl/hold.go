@@ -7,9 +7,7 @@ import (
 	"strings"
 
 	"ypcrawl/crawl/fetch"
-	"ypcrawl/crawl/health"
 	"ypcrawl/store"
-	"ypcrawl/yp"
 )
 
 // unasked sees to a page that was not asked for: because its host is held, because of
@@ -33,7 +31,7 @@ func (w *worker) unasked(ctx context.Context, t *task, err error) error {
 	if errors.Is(err, fetch.ErrHeld) {
 		w.deferred(t, fe.URL, reason)
 	}
-	return w.tellOfHold(ctx, host, reason, fe)
+	return w.tellOfHold(ctx, host, fe)
 }
 
 // deferred notes a request that was not made because the host's turn has not come.
@@ -48,16 +46,19 @@ func (w *worker) deferred(t *task, address, reason string) {
 // tellOfHold writes down a hold that only the fetcher knows of: one that came with
 // robots.txt, or one that is over by the database's clock (after a suspend of the
 // machine, say). Else the target that is handed back would be claimed again at once.
-func (w *worker) tellOfHold(ctx context.Context, host, reason string, fe *fetch.Error) error {
+// One that an operator has just taken back is no longer in force, and not written.
+func (w *worker) tellOfHold(ctx context.Context, host string, fe *fetch.Error) error {
+	if err := w.hosts.Refresh(context.WithoutCancel(ctx)); err != nil {
+		return fatalOrNil(err)
+	}
+	until, reason := w.cfg.Fetch.HeldUntil(host)
 	gate, err := w.cfg.Keeper.Gate(ctx, w.cfg.Scope.SourceID)
-	if err != nil || !gate.Open() {
+	if err != nil || !gate.Open() || until.IsZero() {
 		return fatalOrNil(err)
 	}
 	if errors.Is(fe, fetch.ErrHeld) {
 		w.turnedAway = fe.RetryAfter
 	}
 	kind, _, _ := strings.Cut(reason, ":") // "penalty: 3 blocks in a row"
-	return fatalOrNil(w.hosts.Observed(ctx, health.Seen{
-		Host: host, Class: yp.ClassUnknown, HostFault: true, RetryAfter: fe.RetryAfter, HoldReason: kind,
-	}))
+	return fatalOrNil(w.hosts.Held(ctx, host, fe.RetryAfter, kind))
 }

@@ -101,6 +101,7 @@ func TestLinger(t *testing.T) {
 				began := time.Now()
 				e := w.engine(func(c *crawl.Config) { c.Linger = tt.linger })
 				e.SetLook(time.Minute)
+				e.SetHear(time.Minute)
 				if err := w.crawl(e); err != nil {
 					t.Fatal(err)
 				}

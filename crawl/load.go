@@ -65,10 +65,34 @@ func (w *worker) again(ctx context.Context, t *task, cause yp.Cause, err error, 
 	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code, when(wait, p.Wait), n, retries(p, t.claim.MaxRetries))
 	w.logger.Debug().Err(err).Int64("target", t.claim.TargetID).Int("page", t.number).Str("url", t.url).
 		Str("error_code", string(p.Code)).Int("failure", n).Str("wait", wait.Round(time.Millisecond).String()).Msg("page will be asked for again")
+	if err := w.tellBefore(ctx, t, max(wait, waitOf(err))); err != nil {
+		return err
+	}
 	if wait > 0 && !w.pause(ctx, wait) {
 		return errStopped
 	}
 	return nil
+}
+
+// longWait is a wait before which an attempt tells what it did so far: it may be an
+// hour, and people look.
+const longWait = 10 * time.Second
+
+// tellBefore writes down the claim's requests and steps ahead of a long wait.
+func (w *worker) tellBefore(ctx context.Context, t *task, wait time.Duration) error {
+	if wait < longWait {
+		return nil
+	}
+	return fatalOrNil(w.cfg.Keeper.Note(context.WithoutCancel(ctx), t.claim))
+}
+
+// waitOf is how long the host is held back for this failure.
+func waitOf(err error) time.Duration {
+	var fe *fetch.Error
+	if errors.As(err, &fe) {
+		return fe.RetryAfter
+	}
+	return 0
 }
 
 func when(wait time.Duration, how yp.Wait) string {

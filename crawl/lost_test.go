@@ -3,6 +3,7 @@ package crawl_test
 import (
 	"net/http"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -68,6 +69,12 @@ func TestClaimLost(t *testing.T) {
 			if st := e.Stats(); st.Lost != 1 || st.Failed+st.Parked != 0 {
 				t.Errorf("stats %+v", st)
 			}
+			asked := slices.DeleteFunc(w.asked(), func(uri string) bool { return uri == city(1) })
+			if n := w.number("SELECT count(*) FROM requests WHERE target_id = 1 AND claim_token = 1"); n != int64(len(asked)) {
+				t.Errorf("%d requests of the lost claim are on record, %d were made", n, len(asked))
+			}
+			w.attempted("recovered", "running")
+			w.tidy()
 			if _, err := other.keeper.CommitPage(t.Context(), theirs, checkpoint.Page{Number: 1, Last: true}); err != nil {
 				t.Errorf("the holder can't go on: %v", err)
 			}

@@ -30,6 +30,9 @@ func (w *worker) pages(ctx context.Context, c *checkpoint.Claim, t *wal.Target) 
 			return w.judge(ctx, err)
 		}
 		if page.Outcome == site.NoListings {
+			if err := w.watchLayout(context.WithoutCancel(ctx), c.TargetID, c.CategoryID, nil); err != nil { // a page that is known, too
+				return outcome{err: err}
+			}
 			return w.nothing(c, page)
 		}
 		done, err := w.commit(ctx, c, t, page, number)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -65,7 +65,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer resp.Body.Close()
-	w.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
+	maps.Copy(w.Header(), resp.Header)
 	w.WriteHeader(resp.StatusCode)
 	_, _ = io.Copy(w, resp.Body)
 }
@@ -166,13 +166,17 @@ func TestProxies(t *testing.T) {
 		t.Parallel()
 		w := setup(t, layout{})
 		var s scores
-		ways := make([]fetch.Proxy, 3)
+		ways := make([]fetch.Proxy, 2)
 		for i := range ways {
 			ways[i] = way(t, int64(i+1), newProxy(t, 403), 0)
 		}
-		w.done(s.through(fetch.PolicyRequire, ways...), func(c *crawl.Config) { c.Patience = time.Minute })
+		w.done(s.through(fetch.PolicyRequire, ways...))
 		w.is(1, waiting, 0, yp.CodeBlockedProxy)
-		w.same("rows", w.table("SELECT proxy FROM requests WHERE type = 'listing' ORDER BY id"), []string{ways[0].Name, ways[1].Name})
+		w.same("rows", w.table(proxyRow), []string{"http_403 " + ways[0].Name + " proxy 0 0", "http_403 " + ways[1].Name + " proxy 0 1"})
+		w.attempted("failed BLOCKED_PROXY 403: rotated retry rotated")
+		if got := w.source(); !strings.HasPrefix(got, "held ") {
+			t.Errorf("in force %q: two blocks in a row are a penalty", got)
+		}
 	})
 	for _, robots := range []bool{true, false} {
 		t.Run(fmt.Sprintf("that are dead are passed over and blamed, robots.txt wanted: %v", robots), func(t *testing.T) {

@@ -75,7 +75,7 @@ func (s *siege) world(t *testing.T, targets int) *world {
 	d := &town{}
 	s.began = time.Now()
 	d.Server = p.serve(t, http.HandlerFunc(s.serve))
-	w := newWorld(t, d, layout{cities: targets})
+	w := newWorld(t, d, layout{cities: targets, synchronous: unsafe})
 	w.limit = ages
 	w.fetch = fetch.Config{Dial: p.dial, DelayMin: siegeDelay, ConcurrencyPerHost: siegeWorkers}
 	return w
@@ -91,9 +91,11 @@ const (
 func (w *world) watching(look time.Duration) *crawl.Engine {
 	w.t.Helper()
 	e := w.engine(workers(siegeWorkers), func(c *crawl.Config) {
-		c.Watch, c.Delay, c.Heartbeat, c.RetryBase, c.MaxPerState = true, siegeDelay, look, time.Second, siegeWorkers
+		c.Watch, c.Delay, c.RetryBase, c.MaxPerState = true, siegeDelay, time.Second, siegeWorkers
+		c.Heartbeat, c.RollUp = look, max(look, 5*time.Minute)
 	})
 	e.SetLook(look)
+	e.SetHear(look)
 	return e
 }
 
@@ -111,7 +113,7 @@ func (w *world) until(left string, e *crawl.Engine, done <-chan error) {
 		select {
 		case err := <-done:
 			w.t.Fatalf("a run that stays ended with %v", err)
-		case <-time.After(time.Minute):
+		case <-time.After(10 * time.Minute):
 		}
 		if time.Now().After(end) {
 			w.t.Fatalf("after %s there is still %d of %s", ages, w.number(left), left)
@@ -183,6 +185,9 @@ func TestTheHour(t *testing.T) {
 		{"of redirects to the homepage", redirectHome, quick, time.Minute, 60, false, 8 * 2 * siegeWorkers},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if raced {
+				tt.from, tt.targets = time.Minute, 60
+			}
 			bubble(t, func(t *testing.T) {
 				from, to := tt.from, tt.from+time.Hour
 				s := &siege{from: from, to: to, bad: tt.bad, latency: tt.latency}

@@ -78,6 +78,7 @@ func TestStaff(t *testing.T) {
 			w.write("UPDATE targets SET backoff_until = ?, consecutive_failures = 1 WHERE id > 5", yp.FormatTime(time.Now().Add(20*time.Minute)))
 			e := w.staffed(4, func(c *crawl.Config) { c.Watch, c.Heartbeat = true, 30*time.Second })
 			e.SetLook(15 * time.Second)
+			e.SetHear(time.Minute)
 			done := w.begin(t.Context(), e)
 			at := func(d time.Duration, want int) {
 				t.Helper()
@@ -180,6 +181,7 @@ func TestWatch(t *testing.T) {
 		began := time.Now()
 		e := w.engine(workers(3), func(c *crawl.Config) { c.Watch = true })
 		e.SetLook(time.Minute)
+		e.SetHear(time.Minute)
 		done := w.begin(t.Context(), e)
 		time.Sleep(30 * time.Minute)
 		if got := e.Waiting(); got != "nothing is due" {

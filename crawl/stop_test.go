@@ -121,6 +121,12 @@ func TestStop(t *testing.T) {
 		if n := len(w.asked()); n != 3 {
 			t.Errorf("%d requests, want 3: nothing new is begun after a stop", n)
 		}
+		for id := range int64(3) {
+			if a := w.attempts(id + 1); len(a) != 1 || a[0].String() != "released 200: committed" || a[0].Message != "the run stops" {
+				t.Errorf("attempts at target %d: %v", id+1, a)
+			}
+		}
+		w.onRecord(times(3, "ok 200, 3 listings")...)
 	})
 	t.Run("in a target's last page: it is done", func(t *testing.T) {
 		t.Parallel()

@@ -24,10 +24,11 @@ type worker struct {
 	log    Log
 	logger zerolog.Logger
 
-	number  int
-	name    string         // for people
-	gone    bool           // let go by the staff
-	session *fetch.Session // its way out; nil = direct
+	number   int
+	name     string         // for people
+	unprobed time.Time      // since when a probe of the source could not be made
+	gone     bool           // let go by the staff
+	session  *fetch.Session // its way out; nil = direct
 	// turnedAway is for how long its host is held, when the gate of the source did not
 	// say so: a hold of a few seconds is not written down.
 	turnedAway time.Duration

@@ -51,6 +51,15 @@ func (t *Trace) Add(at time.Time, event string, page int, detail string) {
 	t.Steps = append(t.Steps, Step{At: yp.FormatTime(at), Event: event, Page: page, Detail: yp.Clean(detail)})
 }
 
+// text is the trace as its row keeps it: always with a list, also an empty one.
+func (t Trace) text() (string, error) {
+	if t.Steps == nil {
+		t.Steps = []Step{}
+	}
+	b, err := json.Marshal(t)
+	return string(b), err
+}
+
 // Ended says how an attempt ended.
 type Ended string
 
@@ -79,6 +88,7 @@ const (
 	UPDATE crawl_attempts SET finished_at = ?, duration_ms = ?, ended = ?, error_code = ?, error_message = ?, http_status = ?, proxy = ?,
 		identity = ?, pages = ?, listings = ?, upserted = ?, changed = ?, bytes = ?, backoff_delay_ms = ?, metadata = ?
 	WHERE target_id = ? AND claim_token = ? AND ended = 'running'`
+	noteAttempt = `UPDATE crawl_attempts SET metadata = ? WHERE target_id = ? AND claim_token = ? AND ended = 'running'`
 	// An attempt is over when its claim is: the target is held under another token, or
 	// not at all. What was committed is known from the target itself.
 	closeAttempts = `
@@ -100,18 +110,26 @@ func BeginAttempt(tx *Tx, key AttemptKey, run int64, worker string, number, page
 // EndAttempt completes the row of an attempt. One that somebody else has closed
 // stays as it is.
 func EndAttempt(tx *Tx, key AttemptKey, a *Attempt, end AttemptEnd) error {
-	trace := a.Trace
-	if trace.Steps == nil {
-		trace.Steps = []Step{} // a list for every reader, also when it is empty
-	}
-	metadata, err := json.Marshal(trace)
+	metadata, err := a.Trace.text()
 	if err != nil {
 		return fmt.Errorf("record attempt: %w", err)
 	}
 	_, err = tx.Exec(endAttempt, tx.Now, millis(tx.At.Sub(a.StartedAt)), string(end.Ended), text(string(end.Code)), text(end.Message),
 		number(int64(a.HTTPStatus)), text(a.Proxy), text(a.Identity), a.Pages, a.Listings, a.Upserted, a.Changed, a.Bytes,
-		number(end.Backoff.Milliseconds()), string(metadata), key.TargetID, key.Token)
+		number(end.Backoff.Milliseconds()), metadata, key.TargetID, key.Token)
 	if err != nil {
+		return fmt.Errorf("record attempt: %w", err)
+	}
+	return nil
+}
+
+// NoteAttempt writes the steps of an attempt that goes on.
+func NoteAttempt(tx *Tx, key AttemptKey, a *Attempt) error {
+	metadata, err := a.Trace.text()
+	if err != nil {
+		return fmt.Errorf("record attempt: %w", err)
+	}
+	if _, err := tx.Exec(noteAttempt, metadata, key.TargetID, key.Token); err != nil {
 		return fmt.Errorf("record attempt: %w", err)
 	}
 	return nil

@@ -120,6 +120,41 @@ func (x *tried) end(key store.AttemptKey, a store.Attempt, end store.AttemptEnd)
 	return x.Write(bg, func(tx *store.Tx) error { return store.EndAttempt(tx, key, &a, end) })
 }
 
+// TestNoteAttempt: the steps so far are readable while the attempt goes on, and stay
+// when its process dies.
+func TestNoteAttempt(t *testing.T) {
+	t.Parallel()
+	x := newTried(t)
+	key := store.AttemptKey{TargetID: 1, Token: 5}
+	note := func(a *store.Attempt) {
+		t.Helper()
+		if err := x.Write(bg, func(tx *store.Tx) error { return store.NoteAttempt(tx, key, a) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const q = `SELECT ended, finished_at, metadata FROM crawl_attempts`
+	var a store.Attempt
+	note(&a)
+	if got := rows(t, x.DB, q); got[0] != `running||{"steps":[],"dropped":0}` {
+		t.Errorf("no step: %s", got[0])
+	}
+	a.Trace.Add(noon, "wait", 3, "Retry-After")
+	note(&a)
+	const steps = `{"steps":[{"at":"2026-11-20T12:00:00.000Z","event":"wait","page":3,"detail":"Retry-After"}],"dropped":0}`
+	if got := rows(t, x.DB, q); got[0] != "running||"+steps {
+		t.Errorf("one step: %s", got[0])
+	}
+	x.drop(t, "1")
+	if err := x.Write(bg, store.CloseAttempts); err != nil {
+		t.Fatal(err)
+	}
+	a.Trace.Add(noon, "too late", 3, "")
+	note(&a)
+	if got := rows(t, x.DB, q); got[0] != "recovered|2026-11-20T12:00:00.000Z|"+steps {
+		t.Errorf("after its process died: %s", got[0])
+	}
+}
+
 // TestAttemptRules: an outcome has a code, and nothing else has one; one row a claim.
 func TestAttemptRules(t *testing.T) {
 	t.Parallel()

@@ -17,6 +17,9 @@ var (
 	ErrReadOnly = errors.New("the database can't be written")
 	// ErrCorrupt means the file is no sound SQLite database.
 	ErrCorrupt = errors.New("the database is damaged")
+	// ErrOlderRun means that a run of an older version works on a file that this
+	// one would have to upgrade.
+	ErrOlderRun = errors.New("a run of an older version works on it: let that run end, or stop it, and try again")
 	// ErrNotFound means a file that must be there is not.
 	ErrNotFound = errors.New("no such database")
 	// ErrClosed means the writer was closed before it took the transaction.

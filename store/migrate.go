@@ -53,11 +53,64 @@ func migrateTo(ctx context.Context, conn *sql.Conn, cfg Config, now time.Time, t
 	if _, err := conn.ExecContext(ctx, "PRAGMA foreign_keys = OFF"); err != nil {
 		return err
 	}
+	if have > 0 {
+		release, err := aloneToUpgrade(ctx, conn, cfg.Path, target)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	if err := inTransaction(ctx, conn, "BEGIN IMMEDIATE", func() error { return upgrade(ctx, conn, cfg, now, target, steps) }); err != nil {
 		return err
 	}
 	_, err = conn.ExecContext(ctx, "PRAGMA foreign_keys = ON")
 	return err
+}
+
+const (
+	upgradeLock = "upgrade" // held by whoever upgrades the file
+	runsLock    = "run"     // held by every run, shared: see checkpoint
+)
+
+// aloneToUpgrade waits until no other process upgrades the file, however long that
+// takes, and makes sure that no run of the older version works on it: it would go
+// on writing what the new schema does not allow. release must be called.
+func aloneToUpgrade(ctx context.Context, conn *sql.Conn, path string, target int) (release func(), err error) {
+	mine, err := TakeLock(path, upgradeLock, false)
+	for errors.Is(err, ErrLocked) {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+		mine, err = TakeLock(path, upgradeLock, false)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("upgrade: %w", err)
+	}
+	release = func() { _ = mine.Release() }
+	// Who was waited for may have done it, and be running by now: its lock is none of
+	// an older version's, and must not even be tried.
+	have, err := fileVersion(ctx, conn)
+	if err == nil && have < target {
+		err = noRuns(path)
+	}
+	if err != nil {
+		release()
+		return nil, fmt.Errorf("upgrade: %w", err)
+	}
+	return release, nil
+}
+
+func noRuns(path string) error {
+	runs, err := TakeLock(path, runsLock, false)
+	if errors.Is(err, ErrLocked) {
+		return ErrOlderRun
+	}
+	if err != nil {
+		return err
+	}
+	return runs.Release()
 }
 
 func inTransaction(ctx context.Context, conn *sql.Conn, begin string, fn func() error) error {

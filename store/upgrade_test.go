@@ -231,9 +231,9 @@ func TestUpgradedHealth(t *testing.T) {
 			"1CA DONE 1 2 31 31", "1CA FAILED 1 0 0 0", "1CA IN_PROGRESS 1 1 30 30", "1CA PLANNED 2 2 60 58",
 			"1TX FAILED 2 1 30 29", "1TX PARKED 1 0 0 0", "1TX STUCK 1 0 0 0", "2TX PLANNED 1 0 0 0",
 		},
-		`SELECT source || ' ' || targets || failed || due_now FROM v_crawl_health ORDER BY 1`: {"demo 100", "yellowpages 915"},
+		`SELECT source || ' ' || targets || failed || due_now FROM v_crawl_health ORDER BY 1`: {"demo 100", "yellowpages 916"},
 		`SELECT id || ' ' || schedule_status FROM v_crawler_status ORDER BY id`: {
-			"1 DUE", "2 DUE", "3 DUE", "4 DUE", "5 DUE", "6 DUE", "7 DEGRADED", "8 NEEDS_PLAN", "9 FAILED", "10 PAUSED",
+			"1 DUE", "2 DUE", "3 DUE", "4 DUE", "5 DUE", "6 DUE", "7 DUE", "8 NEEDS_PLAN", "9 FAILED", "10 PAUSED",
 		},
 		`SELECT count(*) || ' ' || (SELECT count(*) FROM requests) FROM crawl_attempts`: {"0 0"},
 	} {
@@ -308,6 +308,72 @@ func TestUpgradeRace(t *testing.T) {
 		if v, n := ask(t, c, "PRAGMA user_version"), ask(t, c, "SELECT count(*) FROM targets"); v != "2" || n != "10" {
 			t.Errorf("version %s with %s targets, want 2 with 10", v, n)
 		}
+	}
+}
+
+// TestUpgradeWithOlderRun: while a run of the older program works on the file, it stays
+// as it is.
+func TestUpgradeWithOlderRun(t *testing.T) {
+	t.Parallel()
+	cfg := versionOne(t)
+	run, err := TakeLock(cfg.Path, "run", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), cfg); !errors.Is(err, ErrOlderRun) {
+		t.Fatalf("got %v, want ErrOlderRun", err)
+	}
+	if v := ask(t, rawConn(t, cfg.Path), "PRAGMA user_version"); v != "1" {
+		t.Errorf("the file says version %s", v)
+	}
+	if err := run.Release(); err != nil {
+		t.Fatal(err)
+	}
+	mustOpen(t, cfg)
+	if run, err = TakeLock(cfg.Path, "run", false); err != nil { // the probe left no lock behind
+		t.Fatal(err)
+	}
+	if err := run.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestUpgradeByAnother: who waited for another process to upgrade the file takes that
+// one's run for no run of an older version.
+func TestUpgradeByAnother(t *testing.T) {
+	t.Parallel()
+	cfg := versionOne(t)
+	other, err := TakeLock(cfg.Path, upgradeLock, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		db, err := Open(context.Background(), cfg)
+		if err == nil {
+			err = db.Close()
+		}
+		opened <- err
+	}()
+	c := rawConn(t, cfg.Path)
+	must(t, c, "PRAGMA foreign_keys = OFF", "BEGIN IMMEDIATE", file(t, "migrations/0002_health.sql"), "PRAGMA user_version = 2", "COMMIT")
+	run, err := TakeLock(cfg.Path, "run", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-opened: // it may have looked late enough to see version 2 already
+		opened <- err
+	case <-time.After(300 * time.Millisecond):
+	}
+	if err := other.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
+		t.Errorf("who waited: %v", err)
+	}
+	if err := run.Release(); err != nil {
+		t.Error(err)
 	}
 }
 

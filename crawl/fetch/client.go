@@ -104,6 +104,9 @@ func (c *Client) Hold(host string, d time.Duration, reason string) {
 	c.pacer.host(keyOf(host)).hold(d, reason)
 }
 
+// Release ends a hold of host, whatever it was for: an operator has taken it back.
+func (c *Client) Release(host string) { c.pacer.host(keyOf(host)).release() }
+
 // HeldUntil tells until when host is held back (Retry-After, a Hold, a robots.txt
 // that can't be had), and why; the zero time = it is not. The pace is no hold.
 func (c *Client) HeldUntil(host string) (time.Time, string) {

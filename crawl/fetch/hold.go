@@ -47,6 +47,14 @@ type heldError struct {
 func (e *heldError) Error() string { return ErrHeld.Error() + ": " + e.reason }
 func (e *heldError) Unwrap() error { return ErrHeld }
 
+// release ends a hold.
+func (t *turnstile) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.heldUntil, t.heldFor = time.Time{}, ""
+	t.wakeFirst()
+}
+
 // hold keeps everybody back for d. A hold in force is never shortened.
 func (t *turnstile) hold(d time.Duration, reason string) {
 	if d <= 0 {

@@ -21,6 +21,8 @@ type Pacer interface {
 	SetDelay(host string, d time.Duration, reason string)
 	// Hold keeps requests to a host back for d; a longer hold in force stays.
 	Hold(host string, d time.Duration, reason string)
+	// Release ends a hold: an operator has taken it back.
+	Release(host string)
 }
 
 // Seen is a request that has ended, as far as its host is concerned.
@@ -67,17 +69,60 @@ func (m *Monitor) Hosts(ctx context.Context, sourceID int64, configured time.Dur
 
 // Refresh takes over what other processes have stored meanwhile: their holds, and
 // the delays of hosts that this one does not know.
+//
+// A stored hold is only ever prolonged by us: one that has become shorter was taken
+// back by an operator, and is here too.
 func (h *Hosts) Refresh(ctx context.Context) error {
+	h.saving.Lock() // what is read here is no older than what we have stored
+	defer h.saving.Unlock()
 	rows, err := h.m.LoadHosts(ctx, h.source)
 	if err != nil {
 		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	now := h.m.db.Now()
 	for _, r := range rows {
+		h.yield(r, now)
 		h.adopt(r)
 	}
 	return nil
+}
+
+// yield gives up what an operator has reset in the stored row; mu is held.
+func (h *Hosts) yield(r Host, now time.Time) {
+	s := h.hosts[r.Host]
+	if s == nil {
+		return
+	}
+	if s.stored.HeldUntil.After(now) && r.HeldUntil.Before(s.stored.HeldUntil) {
+		s.HeldUntil, s.HeldFor = r.HeldUntil, r.HeldFor
+		s.stored.HeldUntil, s.stored.HeldFor = r.HeldUntil, r.HeldFor
+		h.pacer.Release(r.Host)
+	}
+	if s.Blocks == s.stored.Blocks { // another process may have met more, or seen it well again
+		s.Blocks, s.stored.Blocks = r.Blocks, r.Blocks
+	}
+	if s.Delay == s.stored.Delay && r.Delay != s.stored.Delay {
+		s.Delay, s.DelayReason = r.Delay, r.DelayReason
+		s.stored.Delay, s.stored.DelayReason = r.Delay, r.DelayReason
+		h.pacer.SetDelay(r.Host, s.Delay, s.DelayReason)
+	}
+}
+
+// Held takes down a hold that only the pacer knows of, one that came with
+// robots.txt, say: nothing was asked for, so it says nothing else.
+func (h *Hosts) Held(ctx context.Context, host string, d time.Duration, reason string) error {
+	h.mu.Lock()
+	now := h.m.db.Now()
+	s := h.state(host)
+	h.hold(s, min(d, MaxHold), reason, now)
+	worth := s.worthStoring(now)
+	h.mu.Unlock()
+	if !worth {
+		return nil
+	}
+	return h.save(context.WithoutCancel(ctx), host)
 }
 
 // adopt takes over a stored row; mu is held.
@@ -188,12 +233,13 @@ func (h *Hosts) pace(s *hostState) {
 	h.pacer.SetDelay(s.Host.Host, s.Delay, reason)
 }
 
-// worthStoring: a delay, a hold that outlasts a restart, the blocks that it came
-// with. A first block alone costs nothing and is not worth a write.
+// worthStoring: a delay, a hold that outlasts a restart, and every block: a process
+// that is started again and again, and blocked at its first request each time,
+// would else never come to a penalty.
 func (s *hostState) worthStoring(now time.Time) bool {
 	return s.Delay != s.stored.Delay ||
 		s.HeldUntil.After(s.stored.HeldUntil) && s.HeldUntil.Sub(now) >= keepHold ||
-		s.Blocks != s.stored.Blocks && (s.Blocks == 0 || Penalty(s.Blocks) > 0)
+		s.Blocks != s.stored.Blocks
 }
 
 // save stores the newest state of a host. Whoever waits here for another's write

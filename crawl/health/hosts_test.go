@@ -16,10 +16,13 @@ import (
 
 // tape is a Pacer that writes down what it is told.
 type tape struct {
-	mu    sync.Mutex
-	lines []string
-	held  time.Duration // the last hold
+	released []string
+	mu       sync.Mutex
+	lines    []string
+	held     time.Duration // the last hold
 }
+
+func (p *tape) Release(host string) { p.released = append(p.released, host) }
 
 func (p *tape) SetDelay(host string, d time.Duration, reason string) {
 	p.add(fmt.Sprintf("%s delay %s %s", host, d, reason))
@@ -97,7 +100,7 @@ func TestObservedPenalties(t *testing.T) {
 		p := newPacing(t, setup(t))
 		p.see(t, 1, blocked)
 		p.want(t)
-		wantRows(t, p.db, storedHosts)
+		wantRows(t, p.db, storedHosts, "a|0|1||") // a process that is started again and again must come to a penalty
 		for i, want := range []string{"30s", "1m0s", "2m0s", "4m0s", "8m0s", "16m0s", "30m0s", "30m0s"} {
 			p.clock.move(time.Second)
 			p.clock.move(p.held)
@@ -331,18 +334,47 @@ func TestHostsOfTwoProcesses(t *testing.T) {
 	ok(t, b.hosts.Refresh(t.Context()))
 	b.want(t, "a hold 10m0s Retry-After")
 	a.see(t, 3, blocked)
-	b.see(t, 2, blocked) // has not heard of the three
-	b.want(t, "a hold 30s penalty: 2 blocks in a row")
-	wantRows(t, w.db, storedHosts, "a|0|3|12:10:00|Retry-After")
+	b.see(t, 2, blocked) // hears of the three with its first
+	b.want(t, "a hold 2m0s penalty: 4 blocks in a row")
+	wantRows(t, w.db, storedHosts, "a|0|4|12:10:00|Retry-After")
 	b.clock.move(time.Hour)
 	b.see(t, 1, blocked)
-	b.want(t, "a hold 2m0s penalty: 4 blocks in a row")
+	b.want(t, "a hold 4m0s penalty: 5 blocks in a row")
 	a.see(t, 1, fine)
-	wantRows(t, w.db, storedHosts, "a|0|0|13:02:00|penalty")
+	wantRows(t, w.db, storedHosts, "a|0|0|13:04:00|penalty")
 	for range 20 {
 		b.see(t, 1, Seen{HostFault: true})
 	}
-	wantRows(t, w.db, storedHosts, "a|4500|0|13:02:00|penalty")
+	wantRows(t, w.db, storedHosts, "a|4500|0|13:04:00|penalty")
+}
+
+// TestHostsReset: an operator's reset reaches a process that works.
+func TestHostsReset(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	a := newPacing(t, w)
+	a.see(t, 3, blocked)
+	for range 20 {
+		a.see(t, 1, timeout)
+	}
+	_, err := w.Reset(t.Context(), "demo")
+	ok(t, err)
+	ok(t, a.hosts.Refresh(t.Context()))
+	if a.released == nil {
+		t.Error("the pacer still holds the host")
+	}
+	a.see(t, 1, blocked)
+	wantRows(t, w.db, storedHosts, "a|0|1||")
+}
+
+// TestHostsHeld: a hold that only the pacer knows of says nothing of failures.
+func TestHostsHeld(t *testing.T) {
+	t.Parallel()
+	p := newPacing(t, setup(t))
+	for range 30 {
+		ok(t, p.hosts.Held(t.Context(), "a", time.Minute, "robots.txt is unavailable"))
+	}
+	wantRows(t, p.db, storedHosts, "a|0|0|12:01:00|robots.txt is unavailable")
 }
 
 func TestHostsTogether(t *testing.T) {

@@ -1,0 +1,251 @@
+package crawl_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
+	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
+)
+
+// TestRecord: every request made is a row, with what it was for and what came of it.
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	w := setup(t, layout{cities: 2})
+	w.robots = "User-agent: *\nAllow: /\n"
+	w.on(target, ok(page(target+"?page=2&s=distance", shops(1, 3)...)))
+	w.on(target+"?page=2&s=distance", inTurn(status(500, "oops"), ok(page("", shops(4, 2)...))))
+	w.on("/city-1-ca/plumbers", redirectTo("/city-1-ca/plumbers?moved=1"))
+	w.on("/city-1-ca/plumbers?moved=1", ok(page("", shops(7, 1)...)))
+	began := yp.FormatTime(time.Now())
+	w.done()
+	run := w.number("SELECT id FROM runs")
+	id := func(n int) string { return fmt.Sprintf("%d.amber.%d", run, n) }
+	const columns = `SELECT type, ifnull(target_id, '-'), ifnull(claim_token, '-'), ifnull(page, '-'), correlation_id, retry_seq, substr(url, length(?) + 1), outcome,
+		ifnull(error_class, '-'), http_status, ifnull(parse_ok, '-'), ifnull(result_count, '-'), identity, via, ifnull(proxy, '-'), proxy_failed FROM requests `
+	w.same("rows", w.table(columns+"WHERE type = 'listing' ORDER BY id", w.URL), []string{
+		"listing 1 1 1 " + id(1) + " 0 " + target + " success - 200 1 3 honest none - 0",
+		"listing 1 1 2 " + id(2) + " 0 " + target + "?page=2&s=distance failure http_5xx 500 - - honest none - 0",
+		"listing 1 1 2 " + id(2) + " 1 " + target + "?page=2&s=distance success - 200 1 2 honest none - 0",
+		"listing 2 1 1 " + id(3) + " 0 /city-1-ca/plumbers success - 200 1 1 honest none - 0", // with the redirect that followed
+	})
+	robots := w.table(columns+"WHERE type = 'robots'", w.URL)
+	if len(robots) != 1 || !strings.HasPrefix(robots[0], "robots - - - robots.") || !strings.HasSuffix(robots[0], " 0 /robots.txt success - 200 1 0 honest none - 0") {
+		t.Errorf("robots.txt: %v", robots)
+	}
+	if n := w.number("SELECT count(*) FROM requests WHERE started_at < ? OR finished_at > ? OR bytes <= 0 OR latency_ms > 60000", began, yp.FormatTime(time.Now())); n != 0 {
+		t.Errorf("%d rows with impossible times or sizes", n)
+	}
+	w.tidy()
+	all := w.attempted("done SUCCESS 200: committed retry committed")
+	if a := all[0]; a.Pages != 2 || a.Listings != 5 || a.Identity != "honest" || int64(a.Bytes) != w.number("SELECT sum(bytes) FROM requests WHERE target_id = 1") {
+		t.Errorf("attempt %+v", a)
+	}
+	for _, step := range all[0].Steps {
+		if step.At < began || step.Page == 0 || step.Detail == "" {
+			t.Errorf("step %+v", step)
+		}
+	}
+}
+
+// TestRobotsRecord: robots.txt is on record whatever came of it, redirects one by one.
+func TestRobotsRecord(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		robots http.HandlerFunc
+		rows   []string
+	}{
+		{"there is none", status(404, shell("none")), []string{"ok 404, 0 listings"}},
+		{"it is forbidden", status(403, "no"), []string{"http_403 403"}},
+		{"it has moved", inTurn(redirectTo("/robots.txt?2"), ok("")), []string{"ok 302, 0 listings", "ok 200, 0 listings"}},
+		{"it comes at the third try", inTurn(status(500, ""), status(503, ""), ok("")), []string{"http_5xx 500", "http_5xx 503", "ok 200, 0 listings"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := setupInBubble(t, layout{})
+				w.rules = tt.robots
+				w.on(target, ok(page("", shops(1, 3)...)))
+				w.done()
+				w.is(1, yp.Done, 1, "")
+				w.same("robots.txt", w.table(requestRow+"WHERE type = 'robots' ORDER BY id"), tt.rows)
+				w.onRecord("ok 200, 3 listings")
+			})
+		})
+	}
+}
+
+// TestRecordWithPage: the requests that brought a page, and the attempt's count of it,
+// are committed with the page: a process killed inside that transaction leaves none
+// of them, one killed behind it all.
+func TestRecordWithPage(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "test.db")
+	appended, taken := false, map[string]string{}
+	snapshot := func(name string) { taken[name] = copied(t, path) }
+	w := setup(t, layout{path: path, beforeCommit: func() {
+		if appended {
+			snapshot("in the transaction")
+			appended = false
+		}
+	}})
+	w.on(target, inTurn(status(500, ""), ok(page(target+"?page=2", shops(1, 3)...))))
+	w.on(target+"?page=2", ok(page("", shops(4, 3)...)))
+	w.done(reached(func(p crawl.Point) {
+		switch {
+		case len(taken) > 2:
+		case p == crawl.PointAppended:
+			snapshot("before")
+			appended = true
+		case p == crawl.PointCommitted:
+			snapshot("behind")
+		}
+	}))
+	const query = `SELECT (SELECT count(*) FROM requests), (SELECT count(*) FROM listings), (SELECT page_current FROM targets),
+		(SELECT ended FROM crawl_attempts), (SELECT ifnull(pages, 'unknown') FROM crawl_attempts)`
+	for name, want := range map[string]string{
+		"before": "0 0 0 running unknown", "in the transaction": "0 0 0 running unknown", "behind": "2 3 1 running unknown",
+	} {
+		db := storetest.OpenConfig(t, store.Config{Path: taken[name]})
+		killed := &world{t: t, db: db}
+		killed.same(name, killed.table(query), []string{want})
+	}
+	w.same("at the end", w.table(query), []string{"4 6 2 done 2"}) // and robots.txt
+}
+
+// copied is what a kill would leave of a database now.
+func copied(t *testing.T, path string) string {
+	to := filepath.Join(t.TempDir(), "copy.db")
+	for _, suffix := range []string{"", "-wal"} {
+		b, err := os.ReadFile(path + suffix)
+		if err == nil {
+			err = os.WriteFile(to+suffix, b, 0o600)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	return to
+}
+
+// TestDeferrals: whoever finds the host held for longer than the run waits gives its
+// target back, and a row tells of the request that was not made.
+func TestDeferrals(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := setupInBubble(t, layout{cities: 3})
+		w.fetch.DelayMin = 2 * time.Second
+		w.on(target, tooMany("900"))
+		var blocked *crawl.BlockedError
+		began := time.Now()
+		err := w.crawl(w.engine(workers(3)))
+		if !errors.As(err, &blocked) || blocked.Gate.State != checkpoint.GateHeld || blocked.Gate.Reason != "Retry-After" || blocked.Source != "test" {
+			t.Fatalf("the run ended with %v", err)
+		}
+		if want := "source test is held: Retry-After, until "; !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("it says %q", err)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		w.requested(target)
+		if want := time.Now().Add(900 * time.Second); blocked.Gate.Until.Sub(want).Abs() > 5*time.Second {
+			t.Errorf("until %s, want %s", blocked.Gate.Until, want)
+		}
+		w.same("rows", w.table(`SELECT target_id, ifnull(error_class, 'ok'), retry_seq, latency_ms, started_at = finished_at, waited_ms, wait_reason FROM requests
+			WHERE type = 'listing' ORDER BY target_id, id`), []string{
+			"1 http_429 0 0 1 2000 delay between requests",
+			"1 rate_limited 1 0 1 0 Retry-After",
+			"2 rate_limited 0 0 1 0 Retry-After",
+			"3 rate_limited 0 0 1 0 Retry-After",
+		})
+		for id, want := range []string{"released 429: retry", "released", "released"} {
+			if a := w.attempts(int64(id + 1)); len(a) != 1 || a[0].String() != want || !strings.Contains(a[0].Message, "held back") {
+				t.Errorf("target %d: %v", id+1, a)
+			}
+			w.is(int64(id+1), yp.Planned, 0, "")
+		}
+		if got := w.table("SELECT samples_1h, dominant_class, status FROM connectivity_profiles")[0]; got != "1 - failing" {
+			t.Errorf("the roll-up says %q: a deferral is no sample", got)
+		}
+		w.tidy()
+		w.on(target, ok(page("", shops(1, 3)...)))
+		w.on("/city-1-ca/plumbers", ok(page("", shops(4, 3)...)))
+		w.on("/city-2-ca/plumbers", ok(page("", shops(7, 3)...)))
+		time.Sleep(10 * time.Minute)
+		w.done() // waits for the five minutes left
+		if took := time.Since(began); took < 900*time.Second || took > 920*time.Second {
+			t.Errorf("the source was asked again after %s, want 15 minutes", took)
+		}
+	})
+}
+
+// TestWaits: a row says how long its request waited for the host's turn, and why.
+func TestWaits(t *testing.T) {
+	const rows = "SELECT waited_ms, wait_reason FROM requests WHERE type = 'listing' ORDER BY id"
+	for _, tt := range []struct {
+		name  string
+		world func(*world)
+		cfg   func(*crawl.Config)
+		want  []string
+	}{
+		{"the pace", func(w *world) { w.fetch.DelayMin = 3 * time.Second }, nil,
+			[]string{"3000 delay between requests", "3000 delay between requests", "3000 delay between requests"}},
+		{"Crawl-delay", func(w *world) { w.robots = "User-agent: *\nCrawl-delay: 7\n" }, nil,
+			[]string{"7000 Crawl-delay", "7000 Crawl-delay", "7000 Crawl-delay"}},
+		{"Retry-After", func(w *world) {
+			w.on(target+"?page=2", inTurn(tooMany("90"), ok(page(target+"?page=3", shops(4, 3)...))))
+		}, nil,
+			[]string{"0 -", "0 -", "90000 Retry-After", "0 -"}},
+		{"a 429 without", func(w *world) {
+			w.on(target+"?page=2", inTurn(status(429, ""), ok(page(target+"?page=3", shops(4, 3)...))))
+		}, nil,
+			[]string{"0 -", "0 -", "30000 429 without Retry-After", "0 -"}},
+		{"what was learned before", func(w *world) {
+			w.write(`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, updated_at) VALUES (?, 'directory.test', 5000, 'slowed down: 9 of the last 20 requests failed', ?)`,
+				w.scope.SourceID, yp.FormatTime(time.Now()))
+		}, func(c *crawl.Config) { c.Delay = time.Second },
+			[]string{"5000 slowed down: 9 of the last 20 requests failed", "5000 slowed down: 9 of the last 20 requests failed", "5000 slowed down: 9 of the last 20 requests failed"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := setupInBubble(t, layout{})
+				threePages(w)
+				tt.world(w)
+				if tt.cfg == nil {
+					tt.cfg = func(*crawl.Config) {}
+				}
+				w.done(tt.cfg)
+				w.same("waits", w.table(rows), tt.want)
+				w.tidy()
+			})
+		})
+	}
+	t.Run("a penalty", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			w := setupInBubble(t, layout{cities: 3})
+			w.on(target, status(403, ""))
+			w.on("/city-1-ca/plumbers", status(403, ""))
+			w.on("/city-2-ca/plumbers", ok(page("", shops(1, 3)...)))
+			e := w.engine()
+			done := w.begin(t.Context(), e)
+			time.Sleep(10 * time.Second)
+			if got := e.Waiting(); got != "waiting 20s: the source is held: penalty" && got != "waiting 21s: the source is held: penalty" {
+				t.Errorf("it says %q", got)
+			}
+			if err := w.wait(done); err != nil {
+				t.Error(err)
+			}
+			w.is(3, yp.Done, 1, "")
+			w.same("starts", w.table("SELECT round((julianday(started_at) - julianday((SELECT min(started_at) FROM requests))) * 86400) FROM requests WHERE type = 'listing' ORDER BY id"),
+				[]string{"0", "0", "30"})
+		})
+	})
+}
