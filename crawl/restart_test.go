@@ -1,0 +1,68 @@
+package crawl_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"ypcrawl/crawl"
+	"ypcrawl/yp"
+)
+
+// TestRestartLoop: a process that is started again and again, and ended after its
+// first request each time, can't hammer a host that says no.
+func TestRestartLoop(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	w := setup(t, layout{cities: 40, now: c.Now})
+	for _, uri := range targetsOf(40) {
+		w.on(uri, status(http.StatusForbidden, shell("no")))
+	}
+	for range 40 {
+		e := w.engine(func(cfg *crawl.Config) { cfg.Budget.Requests, cfg.Patience = 1, time.Millisecond })
+		var blocked *crawl.BlockedError
+		if err := w.crawl(e); err != nil && !errors.Is(err, crawl.ErrBudget) && !errors.As(err, &blocked) {
+			t.Fatal(err)
+		}
+		c.add(time.Second)
+	}
+	// In 40 s: the first block is free, the second rests the host for 30 s, the third for 60 s.
+	if n := len(w.asked()); n != 3 {
+		t.Errorf("asked %d times in 40 s, want 3", n)
+	}
+	if n := w.number(`SELECT blocks FROM hosts`); n != 3 {
+		t.Errorf("%d blocks in a row are stored, want 3", n)
+	}
+}
+
+func targetsOf(cities int) (uris []string) {
+	for i := range cities {
+		uris = append(uris, fmt.Sprintf("/city-%d-ca/plumbers", i))
+	}
+	return uris
+}
+
+// TestToldBeforeAWait: while a worker waits for a host, what it did stands in the
+// database already.
+func TestToldBeforeAWait(t *testing.T) {
+	t.Parallel()
+	w := setup(t, layout{})
+	w.on(target, func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Retry-After", "120")
+		rw.WriteHeader(http.StatusTooManyRequests)
+	})
+	e := w.engine()
+	done := w.begin(t.Context(), e)
+	waitFor(t, func() bool {
+		return w.number(`SELECT count(*) FROM requests WHERE error_class = 'http_429'`) == 1 &&
+			w.number(`SELECT count(*) FROM crawl_attempts WHERE ended = 'running' AND metadata LIKE '%RATE_LIMITED%'`) == 1
+	})
+	e.Stop(crawl.ErrInterrupted)
+	endedBy(t, w.wait(done), crawl.ErrInterrupted)
+	w.is(1, yp.Planned, 0, "")
+	if n := w.number(`SELECT count(*) FROM requests WHERE error_class = 'http_429'`); n != 1 {
+		t.Errorf("%d rows of one request", n)
+	}
+}
