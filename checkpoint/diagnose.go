@@ -56,10 +56,11 @@ func (k *Keeper) RunHolders(ctx context.Context) ([]RunHolder, error) {
 	return all, nil
 }
 
-// FutureRows counts the rows of a table that bear a time to come: the mark of a
-// clock that was set back.
+// FutureRows counts the rows of a table that bear a time to come which nothing of
+// today can have written: the mark of a clock that was set back.
 type FutureRows struct {
 	Table  string
+	Column string // "" = one of those that say when something happened
 	Rows   int64
 	Latest time.Time
 }
@@ -68,29 +69,72 @@ type FutureRows struct {
 // differ.
 const clockTolerance = time.Minute
 
-const futureRows = `
-	SELECT 'runs', count(*), max(at) FROM (SELECT max(started_at, heartbeat_at) AS at FROM runs) WHERE at > ?1
-	UNION ALL SELECT 'workers', count(*), max(heartbeat_at) FROM workers WHERE heartbeat_at > ?1
-	UNION ALL SELECT 'targets', count(*), max(heartbeat_at) FROM targets WHERE status = 'IN_PROGRESS' AND heartbeat_at > ?1
-	UNION ALL SELECT 'crawl_attempts', count(*), max(finished_at) FROM crawl_attempts WHERE finished_at > ?1
-	UNION ALL SELECT 'requests', count(*), max(r.finished_at) FROM sources s CROSS JOIN requests r ON r.source_id = s.id WHERE r.finished_at > ?1 AND r.proxy_failed = 0`
+// longestHold is the longest that a host is held (health rules, section 5): what it
+// may ask for itself.
+const longestHold = time.Hour
+
+// What waits for longer than it may. The columns after the tables' names are read
+// from indexes; a gap is looked for where a claim would pass it over.
+const (
+	futureRows = `
+	SELECT 'runs', '', count(*), max(at) FROM (SELECT max(started_at, heartbeat_at) AS at FROM runs) WHERE at > ?1
+	UNION ALL SELECT 'workers', '', count(*), max(heartbeat_at) FROM workers WHERE heartbeat_at > ?1
+	UNION ALL SELECT 'targets', '', count(*), max(heartbeat_at) FROM targets WHERE status = 'IN_PROGRESS' AND heartbeat_at > ?1
+	UNION ALL SELECT 'crawl_attempts', '', count(*), max(finished_at) FROM crawl_attempts WHERE finished_at > ?1
+	UNION ALL SELECT 'requests', '', count(*), max(r.finished_at) FROM sources s CROSS JOIN requests r ON r.source_id = s.id WHERE r.finished_at > ?1 AND r.proxy_failed = 0`
+	farWaits = `
+	SELECT 'targets', 'backoff_until', count(*), max(backoff_until) FROM targets WHERE backoff_until > ?2
+	UNION ALL SELECT 'targets', 'next_crawl_at', count(*), max(next_crawl_at) FROM targets
+		WHERE status = 'DONE' AND next_crawl_at > ?3
+			AND next_crawl_at > strftime('%Y-%m-%dT%H:%M:%fZ', ?1, '+' || (crawl_frequency_minutes + 60) || ' minutes')
+	UNION ALL SELECT 'targets', 'gap_until', count(*), max(gap_until) FROM targets INDEXED BY targets_ready
+		WHERE status = 'PLANNED' AND enabled = 1 AND crawl_status <> 'paused' AND backoff_until IS NULL AND gap_until > ?4
+	UNION ALL SELECT 'hosts', 'held_until', count(*), max(held_until) FROM hosts WHERE held_until > ?5`
+)
 
 // FutureRows lists the tables with rows from the future; none is as it should be.
 func (k *Keeper) FutureRows(ctx context.Context) ([]FutureRows, error) {
-	var all []FutureRows
-	limit := yp.FormatTime(k.db.Now().Add(clockTolerance))
-	err := k.each(ctx, futureRows, []any{limit}, func(rows *sql.Rows) error {
+	now := k.db.Now()
+	ahead := func(d time.Duration) string { return yp.FormatTime(now.Add(d)) }
+	all, err := k.futureRows(ctx, futureRows, ahead(clockTolerance))
+	if err == nil {
+		var waits []FutureRows
+		waits, err = k.futureRows(ctx, farWaits, ahead(0), ahead(far), ahead(yp.RecrawlAfter+time.Hour),
+			ahead(yp.MinCrawlGap+clockTolerance), ahead(longestHold+clockTolerance))
+		all = append(all, waits...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for rows from the future: %w", err)
+	}
+	return all, nil
+}
+
+func (k *Keeper) futureRows(ctx context.Context, query string, limits ...any) (all []FutureRows, err error) {
+	err = k.each(ctx, query, limits, func(rows *sql.Rows) error {
 		var f FutureRows
-		err := rows.Scan(&f.Table, &f.Rows, at(&f.Latest))
+		err := rows.Scan(&f.Table, &f.Column, &f.Rows, at(&f.Latest))
 		if f.Rows > 0 {
 			all = append(all, f)
 		}
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("look for rows from the future: %w", err)
+	return all, err
+}
+
+const heldHost = `SELECT held_until, held_for FROM hosts WHERE host = ?1 AND held_until > ?2 ORDER BY held_until DESC LIMIT 1`
+
+// HostGate tells whether a host, by the name it has in the hosts table, is held, for
+// whichever source: it is open or held.
+func (k *Keeper) HostGate(ctx context.Context, host string) (Gate, error) {
+	g := Gate{State: GateHeld}
+	err := k.db.Read().QueryRowContext(ctx, heldHost, host, yp.FormatTime(k.db.Now())).Scan(at(&g.Until), &g.Reason)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Gate{State: GateOpen}, nil
 	}
-	return all, nil
+	if err != nil {
+		return Gate{}, fmt.Errorf("look whether %s is held: %w", host, err)
+	}
+	return g, nil
 }
 
 const lastSource = `SELECT s.name, s.base_url FROM runs r JOIN sources s ON s.id = r.source_id ORDER BY r.id DESC LIMIT 1`

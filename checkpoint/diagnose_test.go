@@ -84,6 +84,53 @@ func TestFutureRows(t *testing.T) {
 	}
 }
 
+// TestFarWaits: what waits for longer than anything may, at each limit and behind it.
+func TestFarWaits(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		column string
+		limit  time.Duration
+		set    string // %s is the time
+	}{
+		{"targets backoff_until", 33 * time.Hour, `UPDATE targets SET backoff_until = '%s', status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1 WHERE id = 1`},
+		{"targets next_crawl_at", 169 * time.Hour, `UPDATE targets SET next_crawl_at = '%s', status = 'DONE', finished_at = 'x' WHERE id = 1`},
+		{"targets next_crawl_at", 20161 * time.Minute, `UPDATE targets SET next_crawl_at = '%s', status = 'DONE', finished_at = 'x', crawl_frequency_minutes = 20101 WHERE id = 1`},
+		{"targets gap_until", 3 * time.Minute, `UPDATE targets SET gap_until = '%s' WHERE id = 1`},
+		{"hosts held_until", 61 * time.Minute, `INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'a', '%s', 'Retry-After', 'x')`},
+	} {
+		for by, want := range map[time.Duration]string{-2 * time.Second: "", 2 * time.Second: tt.column} {
+			t.Run(fmt.Sprint(tt.column, " at ", tt.limit+by), func(t *testing.T) {
+				t.Parallel()
+				b := setup(t, 1, "CA")
+				execute(t, b.DB(), fmt.Sprintf(tt.set, ahead(tt.limit+by)))
+				all, err := b.FutureRows(t.Context())
+				got := ""
+				for _, f := range all {
+					got += fmt.Sprint(f.Table, " ", f.Column)
+				}
+				if got != want || err != nil {
+					t.Errorf("got %q, want %q, %v", got, want, err)
+				}
+			})
+		}
+	}
+}
+
+func TestHostGate(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 1, "CA")
+	execute(t, b.DB(), fmt.Sprintf(`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'a', '%s', 'Retry-After', 'x'), (1, 'b', '%s', 'penalty', 'x')`,
+		ahead(time.Hour), ago(time.Second)))
+	if g, err := b.HostGate(t.Context(), "a"); err != nil || g.State != checkpoint.GateHeld || g.Reason != "Retry-After" || g.Until.Before(time.Now()) {
+		t.Errorf("one that is held: %+v, %v", g, err)
+	}
+	for _, host := range []string{"b", "c"} {
+		if g, err := b.HostGate(t.Context(), host); err != nil || !g.Open() {
+			t.Errorf("%s: %+v, %v", host, g, err)
+		}
+	}
+}
+
 func TestSources(t *testing.T) {
 	t.Parallel()
 	k, _ := newKeeper(t)
@@ -108,5 +155,19 @@ func TestSources(t *testing.T) {
 	all, err := b.Sources(t.Context())
 	if err != nil || len(all) != 2 || all[0].Name != "demo" || all[0].Gate != checkpoint.GateOpen || all[0].Remedy != "" {
 		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// BenchmarkFutureRows: what doctor's look at the clock costs over a million targets.
+func BenchmarkFutureRows(b *testing.B) {
+	for name, health := range map[string]string{"fresh": freshHealth, "mixed": mixedHealth} {
+		b.Run(name, func(b *testing.B) {
+			k := benchDBOf(b, million, false, health)
+			for b.Loop() {
+				if _, err := k.FutureRows(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

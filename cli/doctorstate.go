@@ -2,13 +2,11 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
 
 	"ypcrawl/checkpoint"
-	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 )
 
@@ -39,6 +37,10 @@ func (d *diagnosis) clock(ctx context.Context) {
 		return
 	}
 	for _, f := range future {
+		if f.Column != "" {
+			d.longWait(f)
+			continue
+		}
 		d.add("clock", dubious, "set the clock (timedatectl status); nothing is lost, waiting times may be off until then",
 			"%s of %s later than now, the last by %s: the clock was set back, or another machine's is ahead", plural(f.Rows, "row"), f.Table,
 			lasting(f.Latest.Sub(d.k.DB().Now())))
@@ -46,6 +48,16 @@ func (d *diagnosis) clock(ctx context.Context) {
 	if len(future) == 0 {
 		d.add("clock", fine, "", "no row is later than now")
 	}
+}
+
+// longWait tells of what waits for longer than anything may. It holds nothing up.
+func (d *diagnosis) longWait(f checkpoint.FutureRows) {
+	fix := "nothing to do: such a time counts as over"
+	if f.Table == "hosts" {
+		fix = "nothing to do: the next run cuts it to an hour at most; " + d.command("sources", "reset", "SOURCE") + " ends what is a penalty"
+	}
+	d.add("clock", dubious, fix, "%s of %s with a %s later than any can be, the last by %s: the clock was set back, or another machine's is ahead",
+		plural(f.Rows, "row"), f.Table, f.Column, lasting(f.Latest.Sub(d.k.DB().Now())))
 }
 
 // holders tells who holds the database, and who died while he did.
@@ -143,40 +155,4 @@ func (d *diagnosis) proxies(ctx context.Context) {
 		return
 	}
 	d.add("proxies", fine, "", "%s", text)
-}
-
-// robots asks each enabled source for its robots.txt.
-func (d *diagnosis) robots(ctx context.Context) {
-	all, err := d.k.Sources(ctx)
-	if err != nil {
-		d.failed("robots.txt", err)
-		return
-	}
-	client := fetch.New(fetch.Config{UserAgent: d.c.String("user-agent"), Timeout: timeOf(d.c, "request-timeout"), IgnoreRobots: true}) // it is robots.txt itself
-	defer client.Close()
-	for _, s := range all {
-		if s.Gate == checkpoint.GateDisabled {
-			continue
-		}
-		d.oneRobots(ctx, client, s)
-	}
-}
-
-func (d *diagnosis) oneRobots(ctx context.Context, client *fetch.Client, s checkpoint.SourceStatus) {
-	u, err := baseURL(s.BaseURL)
-	if err != nil {
-		d.failed("robots.txt", err)
-		return
-	}
-	res, err := client.Get(ctx, fetch.Request{URL: "/robots.txt", Base: u, MaxHold: timeOf(d.c, "request-timeout")})
-	defer res.Release()
-	var fe *fetch.Error
-	switch {
-	case err == nil:
-		d.add("robots.txt", fine, "", "%s answered %d at %s", s.Name, res.Status, s.BaseURL)
-	case errors.As(err, &fe) && fe.Status >= 400 && fe.Status < 500 && fe.Status != 429:
-		d.add("robots.txt", fine, "", "%s has none (%d), which allows everything", s.Name, fe.Status)
-	default:
-		d.add("robots.txt", broken, "look at "+s.BaseURL+" with a browser; nothing is crawled while its robots.txt can't be had", "%s: %s", s.Name, reason(err.Error()))
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -37,7 +36,7 @@ func (p *Program) proxiesCommand() *cli.Command {
 			},
 			{
 				Name: "add", Usage: "Add proxies: http, https, socks5 or socks5h, with user and password if need be", ArgsUsage: "URL...", Args: true,
-				Description: "As in http://user:password@proxy.example:8080; the port is 80, 443 or 1080 without one.\n" +
+				Description: "As in http://user:password@proxy.example:8080; the port is 80, 443 or 1080 without one, and must be there without a scheme.\n" +
 					"A command line is seen by other users of the machine: `ypcrawl proxies import -` reads from a pipe.",
 				Flags: []cli.Flag{jsonFlag()}, Action: p.proxiesAdd,
 			},
@@ -148,7 +147,7 @@ func (p *Program) proxiesAdd(c *cli.Context) error {
 	}
 	var list []fetch.Proxy
 	for i, text := range c.Args().Slice() {
-		u, name, err := fetch.ParseProxy(text)
+		u, name, err := parseProxy(text)
 		if err != nil {
 			return Usagef("proxy %d: %w", i+1, err) // never the text: it may hold a password
 		}
@@ -232,7 +231,7 @@ func (p *Program) readProxies(path string) ([]fetch.Proxy, error) {
 		defer func() { _ = f.Close() }() // opened for reading only
 		in = f
 	}
-	return fetch.ParseProxies(io.LimitReader(in, maxProxyList))
+	return parseProxies(in)
 }
 
 // maxProxyList bounds a list of proxies: a wrong path may name anything.

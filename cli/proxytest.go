@@ -22,7 +22,7 @@ import (
 func (p *Program) proxiesTestCommand() *cli.Command {
 	return &cli.Command{
 		Name: "test", Usage: "Ask for a page through proxies and tell how long it took; it counts in their scores", ArgsUsage: "[ID or NAME...]", Args: true,
-		Description: "All that are enabled, without arguments. robots.txt of the site is obeyed, and asked for through the proxies, too.\nExit code 1 when one fails.",
+		Description: "All that are enabled, without arguments. robots.txt of the site is obeyed, and asked for through the proxies, too.\nA host that is held, or whose source is paused or in quarantine, is not asked.\nExit code 1 when one fails.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "url", DefaultText: "the base URL of the source crawled last", Usage: "`URL` to ask for"},
 			&cli.GenericFlag{Name: "request-timeout", Value: ageValue(15 * time.Second), Usage: "`TIME` for one request"},
@@ -68,6 +68,13 @@ func (p *Program) proxiesTest(c *cli.Context) error {
 	}
 	if len(found) == 0 {
 		return errors.New("there is no proxy to test: `ypcrawl proxies add` takes them")
+	}
+	why, err := closedTo(c.Context, k, target)
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		return fmt.Errorf("nothing was asked: %s", why)
 	}
 	rows, err := p.testAll(c, m, target, found)
 	if err != nil {

@@ -260,7 +260,9 @@ func (r *run) crawl(ctx context.Context) error {
 	defer packed()
 	watch := newWatcher(r, engine, client)
 	watch.start()
+	written := r.scores.keep(ctx, r.monitor, pool, r.ways)
 	err = engine.Run(context.WithoutCancel(ctx))
+	written()
 	watch.stop()
 	err = errors.Join(err, r.scores.flush(context.WithoutCancel(ctx), r.monitor))
 	if errors.Is(err, crawl.ErrBudget) && r.throughWith(ctx) {
@@ -326,7 +328,7 @@ func (r *run) engineConfig(client *fetch.Client, pool *fetch.Pool) crawl.Config 
 		},
 		Workers: c.Int("workers"), MaxPerState: c.Int("max-per-state"), Linger: timeOf(c, "linger"),
 		Patience: timeOf(c, "patience"), Watch: c.Bool("watch"), Keep: time.Duration(c.Int("keep-requests")) * 24 * time.Hour,
-		Beat: func(ctx context.Context) error { return r.scores.flush(ctx, r.monitor) },
+		Beat: func(ctx context.Context) error { return r.scores.beat(ctx, r.monitor, pool, r.ways) },
 		Filter: crawl.Filter{
 			Allow: SplitList(c.StringSlice("allow-categories")), Block: SplitList(c.StringSlice("block-categories")),
 			Words: SplitList(c.StringSlice("block-words")), MinScore: c.Int("min-score"), Sponsored: c.Bool("include-sponsored"),

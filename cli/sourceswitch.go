@@ -102,6 +102,8 @@ func (p *Program) mustKnow(c *cli.Context, all []checkpoint.SourceStatus, name s
 	if slices.Contains(site.Builtins(), name) {
 		return fmt.Errorf("the source %s has not been crawled yet: %s knows nothing of it", name, c.String("db"))
 	}
+	slices.Sort(known)
+	known = slices.Compact(known)
 	hint := "there are " + strings.Join(known, ", ")
 	if near, ok := yp.Nearest(name, known); ok {
 		hint = "did you mean " + near + "?"

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
-	"sync"
+	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -39,7 +41,7 @@ func waysOf(c *cli.Context) (w ways, err error) {
 		return w, Usagef("--identity %q: want honest or browser", w.identity)
 	}
 	for _, text := range SplitList(c.StringSlice("proxy")) {
-		u, name, err := fetch.ParseProxy(text)
+		u, name, err := parseProxy(text)
 		if err != nil {
 			return w, Usagef("--proxy: %w", err)
 		}
@@ -70,11 +72,52 @@ func readProxies(path string) ([]fetch.Proxy, error) {
 		return nil, Usagef("--proxy-file: %w", err)
 	}
 	defer func() { _ = f.Close() }() // only read
-	proxies, err := fetch.ParseProxies(f)
+	proxies, err := parseProxies(f)
 	if err != nil {
 		return nil, Usagef("--proxy-file %s: %w", path, err)
 	}
 	return proxies, nil
+}
+
+// errNoPort: "foo" is a slip far more often than a proxy, and what is taken for one
+// is remembered.
+var errNoPort = fmt.Errorf("%w: without a scheme the port must be there, as in host:8080 or http://host", fetch.ErrBadProxy)
+
+// parseProxy reads a proxy that somebody wrote.
+func parseProxy(text string) (*url.URL, string, error) {
+	if lacksPort(text) {
+		return nil, "", errNoPort
+	}
+	return fetch.ParseProxy(text)
+}
+
+// lacksPort reports whether a proxy is written with neither scheme nor port.
+func lacksPort(text string) bool {
+	if strings.Contains(text, "://") {
+		return false
+	}
+	u, err := url.Parse("http://" + strings.TrimSpace(text))
+	return err == nil && u.Hostname() != "" && u.Port() == ""
+}
+
+// parseProxies reads a list of proxies that somebody wrote, as fetch.ParseProxies
+// does: the error names the bad lines, and the others are given.
+func parseProxies(r io.Reader) ([]fetch.Proxy, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxProxyList))
+	if err != nil {
+		return nil, err
+	}
+	var bad []error
+	lines := strings.Split(string(text), "\n")
+	for i, line := range lines {
+		words := strings.Fields(strings.TrimPrefix(line, "\ufeff"))
+		if len(words) > 0 && words[0][0] != '#' && lacksPort(words[0]) {
+			bad = append(bad, fmt.Errorf("line %d: %w", i+1, errNoPort))
+			lines[i] = ""
+		}
+	}
+	list, err := fetch.ParseProxies(strings.NewReader(strings.Join(lines, "\n")))
+	return list, errors.Join(append(bad, err)...)
 }
 
 // pool makes the pool of a run's ways out; nil when it goes out directly as itself.
@@ -84,34 +127,39 @@ func (w ways) pool(ctx context.Context, m *health.Monitor, client *fetch.Client,
 	if w.identity == "browser" {
 		cfg.Identities = fetch.Browsers()
 	}
-	if w.policy != fetch.PolicyOff {
-		for _, p := range w.typed {
-			if _, err := m.AddProxy(ctx, p.URL.String(), p.Name); err != nil {
-				return nil, err
-			}
-		}
-		var err error
-		if cfg.Proxies, err = activeProxies(ctx, m); err != nil {
-			return nil, err
-		}
+	known, err := w.proxies(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Proxies, err = activeProxies(known); err != nil {
+		return nil, err
 	}
 	if w.policy == fetch.PolicyOff && cfg.Identities == nil {
 		return nil, nil
 	}
 	pool := fetch.NewPool(client, cfg)
 	if w.policy == fetch.PolicyRequire && pool.Active() == 0 {
-		return nil, &exitError{code: ExitNoProxies, err: fmt.Errorf("--proxy-policy require: no proxy is active (%d known): add one with `ypcrawl proxies add`, or see `ypcrawl proxies list`", len(cfg.Proxies))}
+		return nil, &exitError{code: ExitNoProxies, err: noneActive(known, time.Now())}
 	}
 	return pool, nil
 }
 
-func activeProxies(ctx context.Context, m *health.Monitor) ([]fetch.Proxy, error) {
-	rows, err := m.Proxies(ctx)
-	if err != nil {
-		return nil, err
+// proxies returns the proxies of the table, those that were typed among them.
+func (w ways) proxies(ctx context.Context, m *health.Monitor) ([]health.Proxy, error) {
+	if w.policy == fetch.PolicyOff {
+		return nil, nil
 	}
-	var out []fetch.Proxy
-	for _, p := range rows {
+	for _, p := range w.typed {
+		if _, err := m.AddProxy(ctx, p.URL.String(), p.Name); err != nil {
+			return nil, err
+		}
+	}
+	return m.Proxies(ctx)
+}
+
+// activeProxies are those that are enabled; some of them may rest.
+func activeProxies(known []health.Proxy) (out []fetch.Proxy, err error) {
+	for _, p := range known {
 		if !p.Enabled {
 			continue
 		}
@@ -124,37 +172,30 @@ func activeProxies(ctx context.Context, m *health.Monitor) ([]fetch.Proxy, error
 	return out, nil
 }
 
-// scores gathers how the proxies fare, so that a page costs no write of its own.
-type scores struct {
-	mu  sync.Mutex
-	use map[int64]health.ProxyUse
-}
+// fewProxies is how many are named in an error.
+const fewProxies = 10
 
-func (s *scores) add(st fetch.ProxyState) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.use == nil {
-		s.use = map[int64]health.ProxyUse{}
+// noneActive tells what has become of the proxies, and what makes them active.
+func noneActive(known []health.Proxy, now time.Time) error {
+	const none = "--proxy-policy require: no proxy is active"
+	if len(known) == 0 {
+		return errors.New(none + " (0 known): add one with `ypcrawl proxies add`")
 	}
-	u := s.use[st.ID]
-	u.Successes += st.Successes
-	u.Failures += st.Failures
-	u.Consecutive, u.CooldownUntil = st.Consecutive, st.CooldownUntil
-	if st.LastError != "" {
-		u.LastError = st.LastError
+	ids, disabled, first := "", 0, time.Time{}
+	for i, p := range known {
+		if i < fewProxies {
+			ids += " " + idText(p.ID)
+		}
+		switch {
+		case !p.Enabled:
+			disabled++
+		case first.IsZero() || p.CooldownUntil.Before(first):
+			first = p.CooldownUntil
+		}
 	}
-	s.use[st.ID] = u
-}
-
-// flush writes what was gathered.
-func (s *scores) flush(ctx context.Context, m *health.Monitor) error {
-	s.mu.Lock()
-	use := s.use
-	s.use = nil
-	s.mu.Unlock()
-	var errs []error
-	for id, u := range use {
-		errs = append(errs, m.CountProxy(ctx, id, u))
+	text := fmt.Sprintf("%s (%d known: %d disabled", none, len(known), disabled)
+	if resting := len(known) - disabled; resting > 0 {
+		text += fmt.Sprintf(", %d resting, the first until %s", resting, moment(now, first))
 	}
-	return errors.Join(errs...)
+	return fmt.Errorf("%s): `ypcrawl proxies enable%s` takes them back, `ypcrawl proxies list` tells how they fared", text, ids)
 }

@@ -66,8 +66,10 @@ type Pool struct {
 // member is a proxy of a pool.
 type member struct {
 	Proxy
-	open int // sessions that use it now
-	uses int // sessions that ever did
+	open int       // sessions that use it now
+	uses int       // sessions that ever did
+	told time.Time // the rest that the last Update brought
+	gone bool      // an Update came without it
 }
 
 // NewPool returns a pool of sessions of the client, which must outlive it.
@@ -84,10 +86,56 @@ func NewPool(client *Client, cfg PoolConfig) *Pool {
 	}
 	if p.policy != PolicyOff {
 		for _, proxy := range cfg.Proxies {
-			p.members = append(p.members, &member{Proxy: proxy})
+			p.members = append(p.members, newMember(proxy))
 		}
 	}
 	return p
+}
+
+func newMember(x Proxy) *member { return &member{Proxy: x, told: x.CooldownUntil} }
+
+// Update takes over the proxies as they stand now, each with the ID of its row.
+// Those that stay keep their scores and their sessions; a rest that was ordered
+// elsewhere is taken over, and so is its end. One that is not among them is never
+// handed out again, and a session through it is replaced at the next Keep. With
+// PolicyOff nothing changes.
+func (p *Pool) Update(proxies []Proxy) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.policy == PolicyOff {
+		return
+	}
+	known := map[int64]*member{}
+	for _, m := range p.members {
+		known[m.ID], m.gone = m, true
+	}
+	now := p.now()
+	p.members = make([]*member, 0, len(proxies))
+	for _, x := range proxies {
+		m := known[x.ID]
+		if m == nil {
+			m = newMember(x)
+		}
+		m.gone = false
+		m.adopt(x, now)
+		p.members = append(p.members, m)
+	}
+}
+
+// adopt takes over what others have made of a proxy. A rest that stood at the last
+// Update and stands no more was ended: by the operator's word, or because the proxy
+// was seen to work. One of our own that nobody has written down yet stays.
+func (m *member) adopt(x Proxy, now time.Time) {
+	switch {
+	case x.CooldownUntil.After(now):
+		if x.CooldownUntil.After(m.CooldownUntil) {
+			m.CooldownUntil = x.CooldownUntil
+		}
+		m.Consecutive = max(m.Consecutive, x.Consecutive) // on probation afterwards
+	case m.told.After(now):
+		m.CooldownUntil, m.Consecutive = time.Time{}, x.Consecutive
+	}
+	m.told = x.CooldownUntil
 }
 
 // Take returns a session for a worker: the next identity through the active proxy
@@ -111,7 +159,7 @@ func (p *Pool) take() (*Session, error) {
 
 // Keep returns the session for a worker's next page: s itself as long as it is
 // what Take would choose from, another one in its place (s is closed) when its
-// proxy rests by now or, with PolicyPrefer, when it is direct and a proxy is back.
+// proxy rests or is gone by now or, with PolicyPrefer, when it is direct and a proxy is back.
 // With an error, which is Take's, s stays open.
 func (p *Pool) Keep(s *Session) (*Session, error) {
 	p.mu.Lock()
@@ -130,7 +178,7 @@ func (p *Pool) fits(s *Session) bool {
 	case s == nil:
 		return false
 	case s.member != nil:
-		return !p.rests(s.member)
+		return !s.member.gone && !p.rests(s.member)
 	}
 	return p.policy != PolicyRequire && p.leastUsed(nil) == nil
 }

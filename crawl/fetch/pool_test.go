@@ -274,6 +274,141 @@ func TestProxiesAsLoaded(t *testing.T) {
 	}
 }
 
+// as is the pool's proxies as the table has them: those of the numbers, changed by
+// each.
+func (p *poolOf) as(each func(*Proxy), ids ...int64) []Proxy {
+	var rows []Proxy
+	for _, m := range p.members {
+		if slices.Contains(ids, m.ID) {
+			x := Proxy{ID: m.ID, URL: m.URL, Name: m.Name}
+			if each != nil {
+				each(&x)
+			}
+			rows = append(rows, x)
+		}
+	}
+	return rows
+}
+
+// TestUpdate: what an operator or another process does to the proxies holds for the
+// pool, too.
+func TestUpdate(t *testing.T) {
+	t.Parallel()
+	t.Run("one that is gone is not handed out, and its sessions are replaced", func(t *testing.T) {
+		t.Parallel()
+		p := newPoolOf(t, PolicyRequire, 2)
+		a, b := p.take(t), p.take(t)
+		p.Update(p.as(nil, 2))
+		if kept, err := p.Keep(b); kept != b || err != nil {
+			t.Errorf("of the one that stays: %v, %v", kept, err)
+		}
+		fresh, err := p.Keep(a)
+		if err != nil || number(fresh) != 1 || a.enter() {
+			t.Errorf("of the one that is gone: %v, %v", fresh, err)
+		}
+		p.Report(a, errBroken) // comes in late
+		for range 4 {
+			if s := p.take(t); number(s) != 1 {
+				t.Errorf("took %v", s)
+			}
+		}
+		if p.Active() != 1 {
+			t.Errorf("%d active", p.Active())
+		}
+	})
+	t.Run("all gone", func(t *testing.T) {
+		t.Parallel()
+		p := newPoolOf(t, PolicyRequire, 1)
+		s := p.take(t)
+		p.Update(nil)
+		if _, err := p.Keep(s); !errors.Is(err, ErrNoProxies) || !strings.Contains(err.Error(), "there is none") {
+			t.Errorf("kept: %v", err)
+		}
+		prefer := newPoolOf(t, PolicyPrefer, 1)
+		s = prefer.take(t)
+		prefer.Update(nil)
+		if s, err := prefer.Keep(s); err != nil || s != prefer.client.direct {
+			t.Errorf("to prefer: %v, %v", s, err)
+		}
+	})
+	t.Run("back again, and new ones", func(t *testing.T) {
+		t.Parallel()
+		p := newPoolOf(t, PolicyPrefer, 2)
+		rows := p.as(nil, 1, 2)
+		p.Update(nil)
+		s := p.take(t)
+		p.Update(append(rows, Proxy{ID: 3, URL: parse(t, "http://proxy3:1"), Name: "http://proxy3:1"}))
+		s, err := p.Keep(s)
+		if err != nil || number(s) == -1 {
+			t.Fatalf("direct, with a proxy back: %v, %v", s, err)
+		}
+		numbers := map[int]bool{number(s): true, number(p.take(t)): true, number(p.take(t)): true}
+		if len(numbers) != 3 || p.Active() != 3 {
+			t.Errorf("took %v, %d active", numbers, p.Active())
+		}
+	})
+	t.Run("the score of one that stays", func(t *testing.T) {
+		t.Parallel()
+		p := newPoolOf(t, PolicyRequire, 1)
+		s := p.take(t)
+		for range 9 {
+			p.Report(s, errBroken)
+		}
+		p.Update(p.as(nil, 1))
+		p.Report(s, errBroken)
+		if p.Active() != 0 {
+			t.Error("the failures before were forgotten")
+		}
+		p.Update(p.as(nil, 1)) // read before the rest was written
+		if p.Active() != 0 {
+			t.Error("the rest was forgotten")
+		}
+	})
+	t.Run("a rest ordered elsewhere, and probation after it", func(t *testing.T) {
+		t.Parallel()
+		p := newPoolOf(t, PolicyRequire, 2)
+		s := p.take(t)
+		until := p.now.Add(time.Minute)
+		p.Update(p.as(func(x *Proxy) {
+			if x.ID == 1 {
+				x.Consecutive, x.CooldownUntil = 10, until
+			}
+		}, 1, 2))
+		if p.Active() != 1 || !p.NextReturn().Equal(until) {
+			t.Errorf("%d active, the first back at %s", p.Active(), p.NextReturn())
+		}
+		p.now = until
+		p.Report(s, errBroken)
+		if p.Active() != 1 || !p.NextReturn().Equal(until.Add(ProxyRest)) {
+			t.Errorf("after a failure more: %d active", p.Active())
+		}
+	})
+	t.Run("a rest that was ended elsewhere", func(t *testing.T) {
+		t.Parallel()
+		p := newPoolOf(t, PolicyRequire, 1)
+		s := p.take(t)
+		p.rest(s)
+		until := p.NextReturn().Truncate(time.Millisecond)
+		p.Update(p.as(func(x *Proxy) { x.Consecutive, x.CooldownUntil = 10, until }, 1))
+		if p.Active() != 0 {
+			t.Error("the rest was forgotten")
+		}
+		p.Update(p.as(nil, 1)) // an operator has enabled it
+		p.Report(s, errBroken)
+		if p.Active() != 1 {
+			t.Error("it rests on, or is on probation")
+		}
+	})
+	t.Run("without a policy", func(t *testing.T) {
+		t.Parallel()
+		p := newPoolOf(t, PolicyOff, 0)
+		p.Update([]Proxy{{ID: 1, URL: parse(t, "http://proxy3:1"), Name: "http://proxy3:1"}})
+		if s := p.take(t); s != p.client.direct || p.Active() != 0 {
+			t.Errorf("took %v, %d active", s, p.Active())
+		}
+	})
+}
+
 func TestChanged(t *testing.T) {
 	t.Parallel()
 	p := newPoolOf(t, PolicyPrefer, 1)

@@ -1,7 +1,10 @@
 package health
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -46,10 +49,9 @@ const (
 	UPDATE proxies SET enabled = ?2, consecutive_failures = iif(?2, 0, consecutive_failures), cooldown_until = iif(?2, NULL, cooldown_until)
 	WHERE id = ?1`
 	removeProxy = `DELETE FROM proxies WHERE id = ?1`
-	// A rest that another process has ordered stands until the proxy is seen to work.
-	countProxy = `
-	UPDATE proxies SET successes = successes + ?2, failures = failures + ?3, consecutive_failures = ?4,
-		cooldown_until = iif(?4 = 0, NULL, nullif(max(ifnull(cooldown_until, ''), ifnull(?5, '')), '')),
+	selectScore = `SELECT consecutive_failures, cooldown_until FROM proxies WHERE id = ?`
+	countProxy  = `
+	UPDATE proxies SET successes = successes + ?2, failures = failures + ?3, consecutive_failures = ?4, cooldown_until = ?5,
 		last_error = ifnull(?6, last_error), last_used_at = ?7
 	WHERE id = ?1`
 )
@@ -135,20 +137,84 @@ func proxyID(tx *store.Tx, idOrName string) (id int64, err error) {
 // ProxyUse is how a proxy fared since it was last counted.
 type ProxyUse struct {
 	Successes, Failures int       // since then
-	Consecutive         int       // failures in a row, now
-	CooldownUntil       time.Time // zero = it does not rest
+	Consecutive         int       // failures in a row, as this process knows
+	CooldownUntil       time.Time // zero = it does not rest, as this process knows
 	LastError           string    // without the password; "" = none since then
+}
+
+// Then is the use with what came after it.
+func (u ProxyUse) Then(next ProxyUse) ProxyUse {
+	next.Successes += u.Successes
+	next.Failures += u.Failures
+	next.LastError = cmp.Or(next.LastError, u.LastError)
+	return next
 }
 
 // CountProxy adds what a process has seen of a proxy. A proxy that was removed
 // meanwhile is none of our business.
 func (m *Monitor) CountProxy(ctx context.Context, id int64, use ProxyUse) error {
+	return m.CountProxies(ctx, map[int64]ProxyUse{id: use})
+}
+
+// CountProxies is CountProxy of several, by id: all are counted, or none.
+func (m *Monitor) CountProxies(ctx context.Context, uses map[int64]ProxyUse) error {
 	err := m.db.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(countProxy, id, use.Successes, use.Failures, use.Consecutive, stamp(use.CooldownUntil), text(use.LastError), tx.Now)
-		return err
+		for id, use := range uses {
+			if err := countUse(tx, id, use); err != nil {
+				return fmt.Errorf("proxy %d: %w", id, err)
+			}
+		}
+		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("count the use of proxy %d: %w", id, err)
+		return fmt.Errorf("count the use of proxies: %w", err)
 	}
 	return nil
+}
+
+func countUse(tx *store.Tx, id int64, use ProxyUse) error {
+	var stored score
+	err := tx.Get(selectScore, []any{id}, &stored.inARow, clock{&stored.restsUntil})
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	is := stored.after(use, now(tx))
+	_, err = tx.Exec(countProxy, id, use.Successes, use.Failures, is.inARow, stamp(is.restsUntil), text(use.LastError), tx.Now)
+	return err
+}
+
+// score is what all processes together know of a proxy.
+type score struct {
+	inARow     int // failures
+	restsUntil time.Time
+}
+
+// after is the score after a process's use. Failures of several processes add up, so
+// that ten in a row are ten, whoever saw them; a success starts the count anew. A
+// rest that another process has ordered stands until the proxy is seen to work, and
+// one that this process knows of even then. What comes in while the proxy rests does
+// not prolong that.
+func (s score) after(use ProxyUse, now time.Time) score {
+	inARow := use.Consecutive
+	if inARow > 0 && use.Successes == 0 {
+		inARow = s.inARow + use.Failures
+	}
+	rest := use.CooldownUntil
+	if inARow > 0 {
+		rest = later(rest, notAfter(s.restsUntil, now.Add(ProxyRest)))
+		if inARow >= ProxyFailures && !rest.After(now) {
+			rest = now.Add(ProxyRest)
+		}
+	}
+	return score{inARow, rest}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

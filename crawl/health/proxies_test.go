@@ -99,7 +99,7 @@ func TestCountProxy(t *testing.T) {
 	ok(t, w.CountProxy(t.Context(), 10, ProxyUse{Failures: 1, Consecutive: 1})) // another process, which knows of no rest
 	a, b := w.proxies(t)
 	want := Proxy{
-		ID: 10, URL: urlA, Name: nameA, Enabled: true, Successes: 5, Failures: 13, Consecutive: 1,
+		ID: 10, URL: urlA, Name: nameA, Enabled: true, Successes: 5, Failures: 13, Consecutive: 11,
 		LastUsedAt: noon.Add(time.Minute), LastError: "refused", CooldownUntil: rest, CreatedAt: noon,
 	}
 	if d := cmp.Diff(want, a); d != "" {
@@ -111,7 +111,7 @@ func TestCountProxy(t *testing.T) {
 	t.Run("an operator ends its rest", func(t *testing.T) {
 		_, err := w.SetProxyEnabled(t.Context(), "10", false)
 		ok(t, err)
-		if a, _ := w.proxies(t); a.Consecutive != 1 || a.CooldownUntil.IsZero() {
+		if a, _ := w.proxies(t); a.Consecutive != 11 || a.CooldownUntil.IsZero() {
 			t.Errorf("disabling has ended its rest: %+v", a)
 		}
 		_, err = w.SetProxyEnabled(t.Context(), "10", true)
@@ -137,4 +137,62 @@ func TestCountProxy(t *testing.T) {
 	t.Run("one that was removed", func(t *testing.T) {
 		ok(t, w.CountProxy(t.Context(), 99, ProxyUse{Successes: 1}))
 	})
+}
+
+// TestCountProxyOfMany: failures in a row are those of all processes.
+func TestCountProxyOfMany(t *testing.T) {
+	t.Parallel()
+	rest := noon.Add(ProxyRest)
+	for _, tt := range []struct {
+		name   string
+		stored score
+		use    ProxyUse
+		want   score
+	}{
+		{"failures add up", score{inARow: 4}, ProxyUse{Failures: 3, Consecutive: 3}, score{inARow: 7}},
+		{"and not what was counted before", score{inARow: 8}, ProxyUse{Failures: 1, Consecutive: 5}, score{inARow: 9}},
+		{"ten are a rest", score{inARow: 4}, ProxyUse{Failures: 6, Consecutive: 6}, score{10, rest}},
+		{"after the rest one is enough", score{10, noon}, ProxyUse{Failures: 1, Consecutive: 1}, score{11, rest}},
+		{"a rest is not prolonged", score{10, noon.Add(time.Minute)}, ProxyUse{Failures: 1, Consecutive: 1}, score{11, noon.Add(time.Minute)}},
+		{"its own rest", score{inARow: 2}, ProxyUse{Failures: 10, Consecutive: 10, CooldownUntil: noon.Add(time.Hour - time.Second)}, score{12, noon.Add(time.Hour - time.Second)}},
+		{"the longer rest", score{10, rest}, ProxyUse{Failures: 1, Consecutive: 10, CooldownUntil: noon.Add(time.Minute)}, score{11, rest}},
+		{"a success and then failures", score{inARow: 8}, ProxyUse{Successes: 1, Failures: 9, Consecutive: 3}, score{inARow: 3}},
+		{"failures and then a success", score{inARow: 8}, ProxyUse{Successes: 1, Failures: 9}, score{}},
+		{"a success ends the rest that another has ordered", score{10, rest}, ProxyUse{Successes: 1}, score{}},
+		{"and not its own", score{10, rest}, ProxyUse{Successes: 1, CooldownUntil: rest}, score{0, rest}},
+		{"a rest from before the clock was set back", score{10, noon.Add(48 * time.Hour)}, ProxyUse{Failures: 1, Consecutive: 1}, score{11, rest}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := tt.stored.after(tt.use, noon); got != tt.want {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
+	}
+	t.Run("in the database", func(t *testing.T) {
+		t.Parallel()
+		w := withProxies(t)
+		for range 2 { // two processes, five failures each
+			ok(t, w.CountProxies(t.Context(), map[int64]ProxyUse{10: {Failures: 5, Consecutive: 5}, 20: {Failures: 4, Consecutive: 4}, 99: {Failures: 1, Consecutive: 1}}))
+		}
+		a, b := w.proxies(t)
+		if a.Consecutive != 10 || !a.CooldownUntil.Equal(rest) {
+			t.Errorf("ten failures: %+v", a)
+		}
+		if b.Consecutive != 8 || !b.CooldownUntil.IsZero() {
+			t.Errorf("eight failures: %+v", b)
+		}
+	})
+}
+
+func TestProxyUseThen(t *testing.T) {
+	t.Parallel()
+	first := ProxyUse{Successes: 1, Failures: 2, Consecutive: 2, LastError: "first"}
+	got := first.Then(ProxyUse{Failures: 8, Consecutive: 10, CooldownUntil: noon})
+	if want := (ProxyUse{Successes: 1, Failures: 10, Consecutive: 10, CooldownUntil: noon, LastError: "first"}); got != want {
+		t.Errorf("got %+v", got)
+	}
+	if got := first.Then(ProxyUse{LastError: "second"}).LastError; got != "second" {
+		t.Errorf("the last error: %s", got)
+	}
 }

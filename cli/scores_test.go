@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/health"
+	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+)
+
+// scored is a database with two proxies, and a pool of them whose reports are
+// gathered.
+type scored struct {
+	scores
+	db      *store.DB
+	monitor *health.Monitor
+	pool    *fetch.Pool
+	ways    ways
+}
+
+func newScored(t *testing.T) *scored {
+	t.Helper()
+	s := &scored{db: storetest.Open(t), ways: ways{policy: fetch.PolicyRequire}}
+	s.monitor = health.New(s.db)
+	for _, text := range []string{"http://a:1", "http://b:1"} {
+		u, name, err := fetch.ParseProxy(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.ways.typed = append(s.ways.typed, fetch.Proxy{URL: u, Name: name})
+	}
+	client := fetch.New(fetch.Config{})
+	t.Cleanup(client.Close)
+	var err error
+	if s.pool, err = s.ways.pool(t.Context(), s.monitor, client, &s.scores); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// of reads the row of a proxy.
+func (s *scored) of(t *testing.T, id int64) health.Proxy {
+	t.Helper()
+	all, err := s.monitor.Proxies(context.WithoutCancel(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range all {
+		if x.ID == id {
+			return x
+		}
+	}
+	return health.Proxy{}
+}
+
+func (s *scored) take(t *testing.T) *fetch.Session {
+	t.Helper()
+	way, err := s.pool.Take()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return way
+}
+
+// soon waits for something that another goroutine brings about.
+func soon(t *testing.T, limit time.Duration, what string, so func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(limit); !so(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("not within %s: %s", limit, what)
+		}
+	}
+}
+
+var errDead = context.DeadlineExceeded
+
+// TestBeat: what an operator does to a proxy reaches the run.
+func TestBeat(t *testing.T) {
+	t.Parallel()
+	s := newScored(t)
+	a := s.take(t)
+	s.pool.Report(a, nil)
+	if _, err := s.monitor.SetProxyEnabled(t.Context(), "1", false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.monitor.AddProxy(t.Context(), "http://c:1", "http://c:1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.beat(t.Context(), s.monitor, s.pool, s.ways); err != nil {
+		t.Fatal(err)
+	}
+	if s.of(t, 1).Successes != 1 {
+		t.Error("nothing was counted")
+	}
+	if fresh, err := s.pool.Keep(a); err != nil || fresh.Proxy() == "http://a:1" {
+		t.Errorf("kept %v, %v", fresh, err)
+	}
+	if s.pool.Active() != 2 {
+		t.Errorf("%d active", s.pool.Active())
+	}
+	if err := s.beat(t.Context(), s.monitor, nil, s.ways); err != nil {
+		t.Errorf("without a pool: %v", err)
+	}
+}
+
+// TestKeep: a kill costs two seconds of the scores at most, and no rest.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	s := newScored(t)
+	stop := s.keep(t.Context(), s.monitor, s.pool, s.ways)
+	defer stop()
+	a := s.take(t)
+	for range fetch.ProxyFailures {
+		s.pool.Report(a, errDead)
+	}
+	soon(t, flushEvery-time.Second/2, "the rest is written at once", func() bool { return !s.of(t, 1).CooldownUntil.IsZero() })
+	s.pool.Report(s.take(t), nil)
+	soon(t, 4*flushEvery, "what was seen is written", func() bool { return s.of(t, 2).Successes == 1 })
+}
+
+// TestFlushWritesNothing when there is nothing, and once what there is.
+func TestFlushWritesNothing(t *testing.T) {
+	t.Parallel()
+	s := newScored(t)
+	s.pool.Report(s.take(t), errDead)
+	for range 2 {
+		if err := s.flush(t.Context(), s.monitor); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.of(t, 1); got.Failures != 1 || got.Consecutive != 1 {
+		t.Errorf("%+v", got)
+	}
+	if err := s.db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.flush(t.Context(), s.monitor); err != nil { // a write would fail
+		t.Errorf("wrote: %v", err)
+	}
+}
+
+// TestFlushKeepsWhatFails: a database that is busy costs no score.
+func TestFlushKeepsWhatFails(t *testing.T) {
+	t.Parallel()
+	s := newScored(t)
+	a := s.take(t)
+	s.pool.Report(a, errDead)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.flush(ended, s.monitor); err == nil {
+		t.Fatal("written")
+	}
+	s.pool.Report(s.take(t), nil)
+	s.pool.Report(a, errDead)
+	if err := s.flush(t.Context(), s.monitor); err != nil {
+		t.Fatal(err)
+	}
+	if x, y := s.of(t, 1), s.of(t, 2); x.Failures != 2 || x.Consecutive != 2 || y.Successes != 1 {
+		t.Errorf("%+v, %+v", x, y)
+	}
+}
