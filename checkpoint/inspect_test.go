@@ -37,7 +37,7 @@ func mixed(t *testing.T) *bundle {
 		`UPDATE targets SET crawl_status = 'paused' WHERE id = 7`,
 		`UPDATE targets SET enabled = 0 WHERE id = 8`,
 		`UPDATE targets SET backoff_until = '`+ahead(time.Hour)+`', consecutive_failures = 1, last_error_code = 'BLOCKED_PROXY' WHERE id = 9`,
-		`UPDATE targets SET gap_until = '`+ahead(time.Minute)+`' WHERE id = 10`,
+		`UPDATE targets SET gap_until = '`+ahead(110*time.Second)+`' WHERE id = 10`,
 	)
 	return b
 }
