@@ -357,12 +357,10 @@ func endedBy(t testing.TB, got, cause error) {
 	}
 }
 
-// clock is a clock that is set by hand, and may move by itself whenever it is
-// read.
+// clock is a clock that is set by hand.
 type clock struct {
-	mu   sync.Mutex
-	now  time.Time
-	step time.Duration
+	mu  sync.Mutex
+	now time.Time
 }
 
 // newClock stands at the present: the network's clock can't be set, and what it
@@ -372,7 +370,6 @@ func newClock() *clock { return &clock{now: time.Now().UTC().Truncate(time.Milli
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now = c.now.Add(c.step)
 	return c.now
 }
 
@@ -380,10 +377,4 @@ func (c *clock) add(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
-}
-
-func (c *clock) run(step time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.step = step
 }

@@ -100,8 +100,8 @@ func TestLinger(t *testing.T) {
 				w.on(target, tt.page)
 				began := time.Now()
 				e := w.engine(func(c *crawl.Config) { c.Linger = tt.linger })
-				e.SetLook(time.Minute)
-				e.SetHear(time.Minute)
+				e.SetLook(10 * time.Minute)
+				e.SetHear(10 * time.Minute)
 				if err := w.crawl(e); err != nil {
 					t.Fatal(err)
 				}
@@ -129,7 +129,12 @@ func TestLinger(t *testing.T) {
 				w.on(target, good)
 				w.done()
 				w.write("UPDATE targets SET next_crawl_at = ?", yp.FormatTime(time.Now().Add(tt.due)))
-				w.done(func(c *crawl.Config) { c.Linger = 5 * time.Minute })
+				e := w.engine(func(c *crawl.Config) { c.Linger = 5 * time.Minute })
+				e.SetLook(10 * time.Minute)
+				e.SetHear(10 * time.Minute)
+				if err := w.crawl(e); err != nil {
+					t.Fatal(err)
+				}
 				w.requested(times(tt.asked, target)...)
 				w.is(1, yp.Done, 1, "")
 			})

@@ -196,23 +196,33 @@ func TestWaits(t *testing.T) {
 		cfg   func(*crawl.Config)
 		want  []string
 	}{
-		{"the pace", func(w *world) { w.fetch.DelayMin = 3 * time.Second }, nil,
-			[]string{"3000 delay between requests", "3000 delay between requests", "3000 delay between requests"}},
-		{"Crawl-delay", func(w *world) { w.robots = "User-agent: *\nCrawl-delay: 7\n" }, nil,
-			[]string{"7000 Crawl-delay", "7000 Crawl-delay", "7000 Crawl-delay"}},
-		{"Retry-After", func(w *world) {
-			w.on(target+"?page=2", inTurn(tooMany("90"), ok(page(target+"?page=3", shops(4, 3)...))))
-		}, nil,
-			[]string{"0 -", "0 -", "90000 Retry-After", "0 -"}},
-		{"a 429 without", func(w *world) {
-			w.on(target+"?page=2", inTurn(status(429, ""), ok(page(target+"?page=3", shops(4, 3)...))))
-		}, nil,
-			[]string{"0 -", "0 -", "30000 429 without Retry-After", "0 -"}},
-		{"what was learned before", func(w *world) {
-			w.write(`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, updated_at) VALUES (?, 'directory.test', 5000, 'slowed down: 9 of the last 20 requests failed', ?)`,
-				w.scope.SourceID, yp.FormatTime(time.Now()))
-		}, func(c *crawl.Config) { c.Delay = time.Second },
-			[]string{"5000 slowed down: 9 of the last 20 requests failed", "5000 slowed down: 9 of the last 20 requests failed", "5000 slowed down: 9 of the last 20 requests failed"}},
+		{
+			"the pace", func(w *world) { w.fetch.DelayMin = 3 * time.Second }, nil,
+			[]string{"3000 delay between requests", "3000 delay between requests", "3000 delay between requests"},
+		},
+		{
+			"Crawl-delay", func(w *world) { w.robots = "User-agent: *\nCrawl-delay: 7\n" }, nil,
+			[]string{"7000 Crawl-delay", "7000 Crawl-delay", "7000 Crawl-delay"},
+		},
+		{
+			"Retry-After", func(w *world) {
+				w.on(target+"?page=2", inTurn(tooMany("90"), ok(page(target+"?page=3", shops(4, 3)...))))
+			}, nil,
+			[]string{"0 -", "0 -", "90000 Retry-After", "0 -"},
+		},
+		{
+			"a 429 without", func(w *world) {
+				w.on(target+"?page=2", inTurn(status(429, ""), ok(page(target+"?page=3", shops(4, 3)...))))
+			}, nil,
+			[]string{"0 -", "0 -", "30000 429 without Retry-After", "0 -"},
+		},
+		{
+			"what was learned before", func(w *world) {
+				w.write(`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, updated_at) VALUES (?, 'directory.test', 5000, 'slowed down: 9 of the last 20 requests failed', ?)`,
+					w.scope.SourceID, yp.FormatTime(time.Now()))
+			}, func(c *crawl.Config) { c.Delay = time.Second },
+			[]string{"5000 slowed down: 9 of the last 20 requests failed", "5000 slowed down: 9 of the last 20 requests failed", "5000 slowed down: 9 of the last 20 requests failed"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

@@ -76,9 +76,9 @@ func TestStaff(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			w, c := towns(t, 40)
 			w.write("UPDATE targets SET backoff_until = ?, consecutive_failures = 1 WHERE id > 5", yp.FormatTime(time.Now().Add(20*time.Minute)))
-			e := w.staffed(4, func(c *crawl.Config) { c.Watch, c.Heartbeat = true, 30*time.Second })
-			e.SetLook(15 * time.Second)
-			e.SetHear(time.Minute)
+			e := w.staffed(4, func(c *crawl.Config) { c.Watch, c.Heartbeat = true, 2*time.Minute })
+			e.SetLook(2 * time.Minute)
+			e.SetHear(2 * time.Minute)
 			done := w.begin(t.Context(), e)
 			at := func(d time.Duration, want int) {
 				t.Helper()
@@ -116,6 +116,8 @@ func TestStaff(t *testing.T) {
 			w, _ := towns(t, 3)
 			e := w.staffed(3, func(c *crawl.Config) { c.Linger = 5 * time.Minute })
 			e.SetPerWorker(1)
+			e.SetLook(time.Minute)
+			e.SetHear(time.Minute)
 			w.on(city(0), inTurn(status(403, "no"), ok(page("", shops(1, 3)...))))
 			if err := w.crawl(e); err != nil {
 				t.Fatal(err)
@@ -181,7 +183,7 @@ func TestWatch(t *testing.T) {
 		began := time.Now()
 		e := w.engine(workers(3), func(c *crawl.Config) { c.Watch = true })
 		e.SetLook(time.Minute)
-		e.SetHear(time.Minute)
+		e.SetHear(2 * time.Minute)
 		done := w.begin(t.Context(), e)
 		time.Sleep(30 * time.Minute)
 		if got := e.Waiting(); got != "nothing is due" {
