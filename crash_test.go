@@ -101,6 +101,54 @@ func TestCrashTwoProcesses(t *testing.T) {
 	}
 }
 
+// TestCrashInTrouble kills a crawl of a site in trouble again and again: blocks,
+// limits, time-outs and cut bodies, and deaths between them, change nothing of
+// what is found in the end. What waits is taken back as an operator would.
+func TestCrashInTrouble(t *testing.T) {
+	t.Parallel()
+	w := troubledWorld(t, 4, map[string]float64{"429": 0.05, "503": 0.02, "challenge": 0.01, "timeout": 0.01, "truncate": 0.01})
+	hasty := []string{"--request-timeout", "1s", "--linger", "0"}
+	rnd := rand.New(rand.NewPCG(3, 3))
+	for range 10 {
+		w.killAfter(rnd.IntN(12)+1, hasty...)
+	}
+	code := -1
+	for range 20 {
+		if code = exitCode(t, command(w.dir, nil, w.crawlArgs(hasty...)...).Run()); code != 3 && code != 5 {
+			break
+		}
+		for _, args := range [][]string{{"reset", "--yes", "--status", "FAILED", "STUCK", "PARKED"}, {"sources", "reset", "demo"}} {
+			if out, err := command(w.dir, nil, args...).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %v\n%s", args, err, out)
+			}
+		}
+	}
+	if code != 0 {
+		t.Fatalf("the crawl does not come to its end: exit code %d", code)
+	}
+	w.checkTruth()
+	w.checkReplay()
+	w.checkRecords()
+}
+
+// checkRecords: every claim has its attempt, all of them over, and none that is done
+// ended with anything but a page, or the site's own word that there is none.
+func (w *world) checkRecords() {
+	w.t.Helper()
+	db := w.open(filepath.Join(w.dir, "ypcrawl.db"))
+	for query, what := range map[string]string{
+		`SELECT count(*) FROM crawl_attempts WHERE ended = 'running'`:                                                      "attempts that still run",
+		`SELECT count(*) FROM targets t WHERE claim_token <> (SELECT count(*) FROM crawl_attempts WHERE target_id = t.id)`: "targets with more or fewer attempts than claims",
+		`SELECT count(*) FROM crawl_attempts WHERE ended = 'done' AND error_code NOT IN ('SUCCESS', 'NO_LISTINGS')`:        "attempts done on an error",
+		`SELECT count(*) FROM workers WHERE stopped_at IS NULL`:                                                            "workers that never stopped",
+	} {
+		var n int
+		if err := db.Read().QueryRowContext(w.t.Context(), query).Scan(&n); err != nil || n != 0 {
+			w.t.Errorf("%d %s (%v)", n, what, err)
+		}
+	}
+}
+
 // TestStop sends SIGTERM under load.
 func TestStop(t *testing.T) {
 	t.Parallel()

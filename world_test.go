@@ -47,11 +47,17 @@ func (c *counted) URL() string { return c.Server.URL }
 
 func newWorld(t *testing.T, places int) *world {
 	t.Helper()
+	return troubledWorld(t, places, nil)
+}
+
+// troubledWorld is a world whose directory fails as demo.Config.Fail says.
+func troubledWorld(t *testing.T, places int, fail map[string]float64) *world {
+	t.Helper()
 	g, err := gazetteer.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := demo.New(demo.Config{Places: places}, g)
+	dir, err := demo.New(demo.Config{Places: places, Fail: fail}, g)
 	if err != nil {
 		t.Fatal(err)
 	}
