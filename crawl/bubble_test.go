@@ -25,6 +25,10 @@ const ages = 1000 * time.Hour
 // makes shorter.
 const unsafe = "OFF"
 
+// seldom is how often engines in bubbles look whether there is something new: a query
+// takes real time. What falls due is not late for it.
+const seldom = 10 * time.Second
+
 // bubble runs a test in one.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
@@ -85,6 +89,6 @@ func setupInBubble(t testing.TB, l layout) *world {
 	d.Server = p.serve(t, http.HandlerFunc(d.serve))
 	l.synchronous = unsafe
 	w := newWorld(t, d, l)
-	w.fetch, w.limit = fetch.Config{Dial: p.dial}, ages
+	w.fetch, w.limit, w.look = fetch.Config{Dial: p.dial}, ages, seldom
 	return w
 }

@@ -41,7 +41,7 @@ func demoInBubble(t testing.TB, cfg demo.Config, states ...string) (*world, *dem
 	t.Helper()
 	dir, p := newDemo(t, cfg), newPipes()
 	w := overDemo(t, p.serve(t, dir), cfg, layout{states: states, synchronous: unsafe})
-	w.fetch, w.limit = fetch.Config{Dial: p.dial}, ages
+	w.fetch, w.limit, w.look = fetch.Config{Dial: p.dial}, ages, seldom
 	return w, dir, dir.Truth(w.src.BaseURL(), demo.Selection{States: states})
 }
 

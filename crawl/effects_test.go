@@ -48,8 +48,6 @@ func TestAuthPause(t *testing.T) {
 			w.on(city(1), ok(page("", shops(10, 3)...)))
 			began := time.Now()
 			e := w.engine(func(c *crawl.Config) { c.Patience = time.Hour })
-			e.SetLook(time.Minute)
-			e.SetHear(time.Minute)
 			done := w.begin(t.Context(), e)
 			time.Sleep(10 * time.Minute)
 			if got := e.Waiting(); !strings.HasPrefix(got, "waiting 2") || !strings.Contains(got, "the source is paused: ") {
@@ -92,7 +90,7 @@ func TestDisabledSource(t *testing.T) {
 			w := setupInBubble(t, layout{})
 			w.on(target, ok(page("", shops(1, 3)...)))
 			w.write("UPDATE sources SET enabled = 0")
-			e := w.watching(30 * time.Second)
+			e := w.watching(10 * time.Minute)
 			done := w.begin(t.Context(), e)
 			time.Sleep(3 * time.Hour)
 			w.requested()

@@ -58,6 +58,7 @@ type world struct {
 	walDir string
 	fetch  fetch.Config
 	limit  time.Duration // of a run; default patience
+	look   time.Duration // how often idle workers look and the holds of others are read; 0 = as ever
 }
 
 // target is the address of the first target's first page, and search what is
@@ -142,7 +143,7 @@ func (w *world) start() {
 func (w *world) peer() *world {
 	w.t.Helper()
 	db := storetest.OpenConfig(w.t, store.Config{Path: w.db.Path()})
-	p := &world{town: w.town, t: w.t, db: db, keeper: checkpoint.New(db), src: w.src, scope: w.scope, walDir: w.t.TempDir(), fetch: w.fetch, limit: w.limit}
+	p := &world{town: w.town, t: w.t, db: db, keeper: checkpoint.New(db), src: w.src, scope: w.scope, walDir: w.t.TempDir(), fetch: w.fetch, limit: w.limit, look: w.look}
 	p.start()
 	return p
 }
@@ -170,6 +171,10 @@ func (w *world) engine(change ...func(*crawl.Config)) *crawl.Engine {
 	}
 	e = crawl.New(cfg)
 	e.SetPerWorker(1) // the few targets of a test are worth all the workers that it asks for
+	if w.look > 0 {
+		e.SetLook(w.look)
+		e.SetHear(w.look)
+	}
 	return e
 }
 

@@ -170,6 +170,7 @@ func TestHoldOfAnother(t *testing.T) {
 			tooMany("3600")(rw, r)
 		})
 		w.fetch.DelayMin = 2 * time.Second
+		w.look = 2 * time.Second
 		p := w.peer()
 		long := w.begin(t.Context(), w.engine())
 		time.Sleep(time.Second)

@@ -97,11 +97,10 @@ func TestLinger(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w := setupInBubble(t, layout{})
+				w.look = 10 * time.Minute
 				w.on(target, tt.page)
 				began := time.Now()
 				e := w.engine(func(c *crawl.Config) { c.Linger = tt.linger })
-				e.SetLook(10 * time.Minute)
-				e.SetHear(10 * time.Minute)
 				if err := w.crawl(e); err != nil {
 					t.Fatal(err)
 				}
@@ -126,12 +125,11 @@ func TestLinger(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w := setupInBubble(t, layout{})
+				w.look = 10 * time.Minute
 				w.on(target, good)
 				w.done()
 				w.write("UPDATE targets SET next_crawl_at = ?", yp.FormatTime(time.Now().Add(tt.due)))
 				e := w.engine(func(c *crawl.Config) { c.Linger = 5 * time.Minute })
-				e.SetLook(10 * time.Minute)
-				e.SetHear(10 * time.Minute)
 				if err := w.crawl(e); err != nil {
 					t.Fatal(err)
 				}
@@ -187,7 +185,7 @@ func TestWaiting(t *testing.T) {
 		})
 		done := w.begin(t.Context(), e)
 		time.Sleep(30*time.Second + time.Millisecond)
-		if got := e.Waiting(); !regexp.MustCompile(`^waiting (1m[3-5]\ds|2m0s): the next target falls due$`).MatchString(got) {
+		if got := e.Waiting(); !regexp.MustCompile(`^waiting (1m[3-5]\ds|2m\d+s): the next target falls due$`).MatchString(got) {
 			t.Errorf("it says %q", got)
 		}
 		if err := w.wait(done); err != nil {
