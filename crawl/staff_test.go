@@ -28,6 +28,13 @@ func (c *crowd) in(n int) int {
 	return c.now
 }
 
+// most is how many there were at once.
+func (c *crowd) most() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.top
+}
+
 // towns plans n targets of one page each that take a second, and counts them.
 func towns(t *testing.T, n int) (*world, *crowd) {
 	t.Helper()
@@ -63,8 +70,8 @@ func TestStaff(t *testing.T) {
 				if err := w.crawl(w.staffed(tt.most)); err != nil {
 					t.Fatal(err)
 				}
-				if n := w.number("SELECT count(*) FROM workers"); n != int64(tt.want) || c.top != tt.want {
-					t.Errorf("%d workers, %d pages at once, want %d", n, c.top, tt.want)
+				if n := w.number("SELECT count(*) FROM workers"); n != int64(tt.want) || c.most() != tt.want {
+					t.Errorf("%d workers, %d pages at once, want %d", n, c.most(), tt.want)
 				}
 				if n := w.number("SELECT count(*) FROM targets WHERE status = 'DONE'"); n != int64(tt.due) {
 					t.Errorf("%d targets are done", n)
@@ -88,13 +95,13 @@ func TestStaff(t *testing.T) {
 			}
 			at(time.Second, 1)
 			at(10*time.Minute, 1) // it waits
-			if c.top != 1 {
-				t.Errorf("%d pages at once", c.top)
+			if c.most() != 1 {
+				t.Errorf("%d pages at once", c.most())
 			}
 			at(10*time.Minute+3*time.Second, 4)
 			at(5*time.Minute, 1)
-			if c.top != 4 {
-				t.Errorf("%d pages at once, want 4", c.top)
+			if c.most() != 4 {
+				t.Errorf("%d pages at once, want 4", c.most())
 			}
 			w.write("UPDATE targets SET next_crawl_at = ?", yp.FormatTime(time.Now().Add(time.Hour)))
 			at(time.Hour+3*time.Second, 4)
