@@ -1,9 +1,10 @@
--- ypcrawl: the whole database, version 2.
+-- ypcrawl: the whole database, version 3.
 --
--- Read it top to bottom: where and what (sources, cities, categories), the unit of
--- work (targets), who works (runs, workers), what was found (companies, listings,
--- company_keys, sightings), what was tried (crawl_attempts, requests), how the
--- sources fare (connectivity_profiles, hosts, field_shares, page_samples, proxies),
+-- Read it top to bottom: where and what (sources, cities, source_cities, discoveries,
+-- categories), the unit of work (targets), who works (runs, workers), what was found
+-- (companies, listings, company_keys, sightings, details), how it came to be so
+-- (staged_listings, promotion_log, listing_changes, company_merges, company_apart),
+-- what was tried (crawl_attempts, requests), how the sources fare (connectivity_profiles, hosts, field_shares, page_samples, proxies),
 -- the counters that keep `progress` instant, and the rules as views.
 --
 -- Times are UTC text "2026-11-20T23:50:00.000Z": text order is time order.
@@ -31,23 +32,73 @@ CREATE TABLE sources (
     paused_reason        TEXT,
     consecutive_failures INTEGER NOT NULL DEFAULT 0 CHECK (consecutive_failures >= 0), -- attempts in a row, over all targets
     layout_strikes       INTEGER NOT NULL DEFAULT 0 CHECK (layout_strikes >= 0),       -- HTML_CHANGED in a row
+    -- A source that was added by its address proves itself first: in review it waits for
+    -- an operator, in the sandbox it has a few targets and no more.
+    stage                TEXT NOT NULL DEFAULT 'active' CHECK (stage IN ('review', 'sandbox', 'active')),
+    definition           TEXT,                                                         -- YAML; NULL = built in, or a file
+    score                INTEGER CHECK (score BETWEEN 0 AND 100),                      -- what it was found worth when it was added
+    notes                TEXT CHECK (notes IS NULL OR json_valid(notes)),              -- why: a list of texts
     created_at           TEXT NOT NULL,
     updated_at           TEXT NOT NULL,
     CHECK ((auto_disabled = 1 OR paused_until IS NOT NULL) = (paused_code IS NOT NULL))
 ) STRICT;
 
--- A place of the gazetteer. The slug ends in the state ("austin-tx"), so it is unique.
+-- A place: of the gazetteer, or one that only a source's index knows. The slug ends in
+-- the state ("austin-tx"), so it is unique.
 CREATE TABLE cities (
     id         INTEGER PRIMARY KEY,
     slug       TEXT NOT NULL UNIQUE,
     name       TEXT NOT NULL,
     state      TEXT NOT NULL CHECK (length(state) = 2),
-    population INTEGER NOT NULL CHECK (population >= 0),
-    lat        REAL NOT NULL,
-    lon        REAL NOT NULL,
-    tier       INTEGER NOT NULL CHECK (tier BETWEEN 1 AND 3)
+    population INTEGER NOT NULL CHECK (population >= 0),                -- 0 = not in the gazetteer
+    lat        REAL,
+    lon        REAL,
+    tier       INTEGER NOT NULL CHECK (tier BETWEEN 1 AND 3),
+    CHECK ((lat IS NULL) = (lon IS NULL))
 ) STRICT;
 CREATE INDEX cities_by_state ON cities (state, population);
+
+-- A city as a source lists it in its index of the state. slug is the source's own: its
+-- addresses are formed with it. A city that is gone from the index keeps its row, and
+-- its targets are retired.
+CREATE TABLE source_cities (
+    source_id     INTEGER NOT NULL REFERENCES sources (id),
+    city_id       INTEGER NOT NULL REFERENCES cities (id),
+    slug          TEXT NOT NULL CHECK (slug <> ''),
+    name          TEXT NOT NULL,                     -- as the index has it
+    found_on      TEXT NOT NULL,                     -- path of the index page that showed it last
+    matched       TEXT NOT NULL CHECK (matched IN ('slug', 'name', 'none')), -- how the gazetteer knew it
+    first_seen_at TEXT NOT NULL,
+    last_seen_at  TEXT NOT NULL,
+    gone_at       TEXT,
+    PRIMARY KEY (source_id, city_id)
+) STRICT, WITHOUT ROWID;
+
+-- A walk through a source's index of one state: the last one, or the one under way. The
+-- pages follow each other in a fixed order, so that pages_done is all a resumption needs.
+CREATE TABLE discoveries (
+    id              INTEGER PRIMARY KEY,
+    source_id       INTEGER NOT NULL REFERENCES sources (id),
+    state           TEXT NOT NULL CHECK (length(state) = 2),
+    status          TEXT NOT NULL CHECK (status IN ('PLANNED', 'IN_PROGRESS', 'DONE', 'FAILED')),
+    run_id          INTEGER REFERENCES runs (id),    -- who walks now
+    claim_token     INTEGER NOT NULL DEFAULT 0 CHECK (claim_token >= 0),
+    pages           INTEGER NOT NULL CHECK (pages >= 1),
+    pages_done      INTEGER NOT NULL DEFAULT 0 CHECK (pages_done BETWEEN 0 AND pages),
+    cities          INTEGER NOT NULL DEFAULT 0,      -- met by this walk
+    added           INTEGER NOT NULL DEFAULT 0,      -- of them new to the source, or back
+    gone            INTEGER NOT NULL DEFAULT 0,      -- known before and not met: set at the end
+    started_at      TEXT,                            -- of this walk, over all resumptions
+    finished_at     TEXT,
+    last_done_at    TEXT,                            -- end of the last walk that was complete
+    last_error_code TEXT CHECK (last_error_code IN
+        ('RATE_LIMITED', 'BLOCKED_PROXY', 'HTML_CHANGED', 'TIMEOUT', 'AUTH_FAILED',
+         'NETWORK_ERROR', 'PARSE_ERROR', 'NO_LISTINGS', 'UNKNOWN_ERROR')),
+    last_error      TEXT,
+    UNIQUE (source_id, state),
+    CHECK ((status = 'IN_PROGRESS') = (run_id IS NOT NULL)),
+    CHECK (status <> 'DONE' OR pages_done = pages)
+) STRICT;
 
 -- What is searched for.
 CREATE TABLE categories (
@@ -63,7 +114,7 @@ CREATE TABLE runs (
     uuid         TEXT NOT NULL UNIQUE,
     host         TEXT NOT NULL,
     pid          INTEGER NOT NULL,
-    source_id    INTEGER NOT NULL REFERENCES sources (id),
+    source_id    INTEGER REFERENCES sources (id),    -- NULL = several
     command      TEXT NOT NULL,                      -- what was typed, without secrets
     started_at   TEXT NOT NULL,
     heartbeat_at TEXT NOT NULL,
@@ -131,8 +182,11 @@ CREATE TABLE targets (
     bad_count            INTEGER NOT NULL DEFAULT 0 CHECK (bad_count >= 0),
     crawl_started_at     TEXT,
     finished_at          TEXT,
+    crawls               INTEGER NOT NULL DEFAULT 0 CHECK (crawls >= 0),         -- begun at page 1 so far: the number of the current one
+    complete_at          TEXT,                                                  -- end of the last crawl that saw every page to a confirmed end
 
     -- When it may be crawled. enabled is the operator's; see the trigger targets_enabled.
+    retired_at              TEXT,                    -- its city is gone from the source's index: not crawled, not counted with its status
     enabled                 INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
     auto_disabled           INTEGER NOT NULL DEFAULT 0 CHECK (auto_disabled IN (0, 1)), -- PARKED because it failed too often
     crawl_status            TEXT NOT NULL DEFAULT 'active'
@@ -171,12 +225,12 @@ CREATE TABLE targets (
 -- Serves the claim: the best target of a state in one seek, however many there are, and
 -- however many of them wait, are paused or disabled.
 CREATE INDEX targets_ready ON targets (source_id, state, priority, id, population, gap_until)
-    WHERE status = 'PLANNED' AND enabled = 1 AND crawl_status <> 'paused' AND backoff_until IS NULL;
+    WHERE status = 'PLANNED' AND enabled = 1 AND crawl_status <> 'paused' AND backoff_until IS NULL AND retired_at IS NULL;
 -- The same for a run that names its categories.
 CREATE INDEX targets_ready_category ON targets (source_id, state, category_id, priority, id, population, gap_until)
-    WHERE status = 'PLANNED' AND enabled = 1 AND crawl_status <> 'paused' AND backoff_until IS NULL;
+    WHERE status = 'PLANNED' AND enabled = 1 AND crawl_status <> 'paused' AND backoff_until IS NULL AND retired_at IS NULL;
 -- What is held now: a few rows at any time. Serves --max-per-state, heartbeats, recovery, workers.
-CREATE INDEX targets_held ON targets (state, run_id) WHERE status = 'IN_PROGRESS';
+CREATE INDEX targets_held ON targets (source_id, state, run_id) WHERE status = 'IN_PROGRESS';
 -- What falls due by itself.
 CREATE INDEX targets_backoff ON targets (backoff_until) WHERE backoff_until IS NOT NULL;
 CREATE INDEX targets_due ON targets (next_crawl_at) WHERE status = 'DONE';
@@ -243,6 +297,10 @@ CREATE TABLE listings (
     fingerprint       INTEGER NOT NULL,              -- hash of the last sighting's fields: an equal one changes nothing
     first_seen_at     TEXT NOT NULL,
     last_seen_at      TEXT NOT NULL,
+    gone_at           TEXT,                          -- every target that met it was crawled to its end twice without it
+    -- {"rating": time}: fields that a target filled which had never met it. They are completed,
+    -- unless a target that had met it before shows them, too: then they have changed.
+    filled            TEXT CHECK (filled IS NULL OR json_valid(filled)),
     UNIQUE (source_id, listing_id)
 ) STRICT;
 CREATE INDEX listings_by_company ON listings (company_id);
@@ -255,8 +313,135 @@ CREATE TABLE sightings (
     page      INTEGER NOT NULL CHECK (page >= 1),
     rank      INTEGER NOT NULL CHECK (rank >= 0),
     seen_at   TEXT NOT NULL,
+    since     INTEGER NOT NULL DEFAULT 0 CHECK (since >= 0),   -- crawl of the target (targets.crawls) that met it first
+    crawl     INTEGER NOT NULL DEFAULT 0 CHECK (crawl >= 0),   -- and last, if only as an ad
+    missed    INTEGER NOT NULL DEFAULT 0 CHECK (missed >= 0),  -- complete crawls of the target in a row without it
     PRIMARY KEY (target_id, listing)
 ) STRICT, WITHOUT ROWID;
+-- Who else has met a listing: asked before it is called gone.
+CREATE INDEX sightings_by_listing ON sightings (listing);
+
+-- Listings that were seen and may not be promoted, as they were seen, with every reason.
+-- (A listing in good order passes through: it is checked and promoted in the transaction
+-- of its page, and its row is gone from here.)
+CREATE TABLE staged_listings (
+    source_id     INTEGER NOT NULL REFERENCES sources (id),
+    listing_id    TEXT NOT NULL CHECK (listing_id <> ''),
+    target_id     INTEGER NOT NULL REFERENCES targets (id),
+    page          INTEGER NOT NULL CHECK (page >= 1),
+    reasons       TEXT NOT NULL CHECK (json_valid(reasons)),
+    listing       TEXT NOT NULL CHECK (json_valid(listing)),
+    first_seen_at TEXT NOT NULL,
+    last_seen_at  TEXT NOT NULL,
+    PRIMARY KEY (source_id, listing_id)
+) STRICT, WITHOUT ROWID;
+
+-- The audit trail of what became of listings. A page that says again what it said before
+-- leaves no row.
+CREATE TABLE promotion_log (
+    id         INTEGER PRIMARY KEY,
+    at         TEXT NOT NULL,
+    action     TEXT NOT NULL CHECK (action IN ('promoted_create', 'promoted_update', 'rejected', 'dropped', 'restored')),
+    source_id  INTEGER NOT NULL REFERENCES sources (id),
+    listing_id TEXT NOT NULL,                        -- the source's own: a rejected one has no row
+    company_id INTEGER,                              -- at that time; NULL = rejected
+    run_id     INTEGER REFERENCES runs (id),         -- NULL = rebuilt from logs
+    what       TEXT CHECK (what IS NULL OR json_valid(what)), -- fields that changed, reasons, the key by which it found its company
+    CHECK ((action = 'rejected') = (company_id IS NULL))
+) STRICT;
+CREATE INDEX promotion_log_by_time ON promotion_log (at);
+
+-- What a source says otherwise than before. What changes without meaning anything
+-- (rank, open now, an ad or not, how an address is written) is not here, nor is what
+-- merely became known because other markup shows more.
+CREATE TABLE listing_changes (
+    id      INTEGER PRIMARY KEY,
+    listing INTEGER NOT NULL REFERENCES listings (id),
+    field   TEXT NOT NULL,
+    old     TEXT,                                    -- NULL = nothing
+    new     TEXT,
+    run_id  INTEGER REFERENCES runs (id),            -- NULL = rebuilt from logs
+    at      TEXT NOT NULL
+) STRICT;
+CREATE INDEX listing_changes_by_time ON listing_changes (at);
+CREATE INDEX listing_changes_by_listing ON listing_changes (listing);
+
+-- Two companies that turned out to be one: which, why, and what is needed to take it back.
+CREATE TABLE company_merges (
+    id        INTEGER PRIMARY KEY,
+    at        TEXT NOT NULL,
+    kept      INTEGER NOT NULL,
+    gone      INTEGER NOT NULL,
+    by        TEXT NOT NULL CHECK (by IN ('web', 'tel', 'adr', 'hand')),
+    key       TEXT,                                  -- the key that they share; NULL = by hand
+    company   TEXT NOT NULL CHECK (json_valid(company)),  -- the row that is gone
+    listings  TEXT NOT NULL CHECK (json_valid(listings)), -- its listings, by row id
+    keys      TEXT NOT NULL CHECK (json_valid(keys)),     -- its keys
+    undone_at TEXT,
+    CHECK ((by = 'hand') = (key IS NULL))
+) STRICT;
+CREATE INDEX company_merges_by_kept ON company_merges (kept);
+
+-- Companies that an operator has taken apart: no key joins them again.
+CREATE TABLE company_apart (
+    a  INTEGER NOT NULL REFERENCES companies (id),
+    b  INTEGER NOT NULL REFERENCES companies (id),
+    at TEXT NOT NULL,
+    PRIMARY KEY (a, b),
+    CHECK (a < b)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX company_apart_by_b ON company_apart (b);
+
+-- What a listing's own page says, and when it is to be asked for again: claimed, fenced
+-- and recovered as targets are, one page each. A row is there as soon as somebody wants
+-- the details of its source.
+CREATE TABLE details (
+    listing              INTEGER PRIMARY KEY REFERENCES listings (id),
+    source_id            INTEGER NOT NULL REFERENCES sources (id),
+    status               TEXT NOT NULL DEFAULT 'PLANNED'
+        CHECK (status IN ('PLANNED', 'IN_PROGRESS', 'DONE', 'FAILED', 'STUCK', 'PARKED')),
+    claimed_by           TEXT,
+    claim_token          INTEGER NOT NULL DEFAULT 0 CHECK (claim_token >= 0),
+    run_id               INTEGER REFERENCES runs (id),
+    heartbeat_at         TEXT,
+    recoveries           INTEGER NOT NULL DEFAULT 0 CHECK (recoveries >= 0),
+    due_at               TEXT,                       -- claimable from then on: the next time, or after a failure; NULL = now, or never by itself (PARKED, STUCK)
+    total_attempts       INTEGER NOT NULL DEFAULT 0 CHECK (total_attempts >= 0),
+    consecutive_failures INTEGER NOT NULL DEFAULT 0 CHECK (consecutive_failures >= 0),
+    backoff_level        INTEGER NOT NULL DEFAULT 0 CHECK (backoff_level BETWEEN 0 AND 5),
+    last_error_code      TEXT CHECK (last_error_code IN
+        ('RATE_LIMITED', 'BLOCKED_PROXY', 'HTML_CHANGED', 'TIMEOUT', 'AUTH_FAILED',
+         'NETWORK_ERROR', 'PARSE_ERROR', 'NO_LISTINGS', 'UNKNOWN_ERROR')),
+    last_error           TEXT,
+    fetched_at           TEXT,                       -- last time that its page was read
+    email                TEXT,
+    phone                TEXT,
+    phone_e164           TEXT,
+    website_url          TEXT,
+    website              TEXT,
+    domain               TEXT,
+    hours                TEXT CHECK (hours IS NULL OR json_valid(hours)),
+    lat                  REAL CHECK (lat BETWEEN -90 AND 90),
+    lon                  REAL CHECK (lon BETWEEN -180 AND 180),
+    payment              TEXT CHECK (payment IS NULL OR json_valid(payment)),
+    social               TEXT CHECK (social IS NULL OR json_valid(social)),
+    services             TEXT CHECK (services IS NULL OR json_valid(services)),
+    languages            TEXT CHECK (languages IS NULL OR json_valid(languages)),
+    neighborhoods        TEXT CHECK (neighborhoods IS NULL OR json_valid(neighborhoods)),
+    aka                  TEXT CHECK (aka IS NULL OR json_valid(aka)),
+    founded              INTEGER,                    -- year
+    years_in_business    INTEGER CHECK (years_in_business >= 0),
+    about                TEXT,
+    CHECK ((status = 'IN_PROGRESS') = (claimed_by IS NOT NULL)),
+    CHECK ((claimed_by IS NULL) = (run_id IS NULL)),
+    CHECK (status = 'IN_PROGRESS' OR heartbeat_at IS NULL),
+    CHECK (status NOT IN ('FAILED', 'PARKED') OR last_error_code IS NOT NULL),
+    CHECK (status <> 'DONE' OR fetched_at IS NOT NULL),
+    CHECK ((lat IS NULL) = (lon IS NULL))
+) STRICT;
+-- Serves the claim: what was never asked for first, then what has waited longest.
+CREATE INDEX details_ready ON details (source_id, due_at, listing) WHERE status IN ('PLANNED', 'FAILED', 'DONE');
+CREATE INDEX details_held ON details (run_id) WHERE status = 'IN_PROGRESS';
 
 -- One claim of a target, from its start to its outcome. The row is there from the claim
 -- on; one of a killed process is closed by the recovery, and what only that process
@@ -421,7 +606,7 @@ CREATE TABLE proxies (
 CREATE TABLE target_totals (
     source_id INTEGER NOT NULL,
     state     TEXT NOT NULL,
-    status    TEXT NOT NULL,
+    status    TEXT NOT NULL,                         -- RETIRED for those whose city is gone
     targets   INTEGER NOT NULL DEFAULT 0,
     pages     INTEGER NOT NULL DEFAULT 0,
     raw       INTEGER NOT NULL DEFAULT 0,
@@ -442,27 +627,29 @@ CREATE TABLE company_totals (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER targets_added AFTER INSERT ON targets BEGIN
-    INSERT INTO target_totals VALUES (new.source_id, new.state, new.status, 1, new.page_current, new.raw_count, new.accepted_count)
+    INSERT INTO target_totals VALUES (new.source_id, new.state, iif(new.retired_at IS NULL, new.status, 'RETIRED'), 1, new.page_current, new.raw_count, new.accepted_count)
     ON CONFLICT DO UPDATE SET targets = targets + 1, pages = pages + excluded.pages,
         raw = raw + excluded.raw, accepted = accepted + excluded.accepted;
 END;
 CREATE TRIGGER targets_removed AFTER DELETE ON targets BEGIN
     UPDATE target_totals SET targets = targets - 1, pages = pages - old.page_current,
         raw = raw - old.raw_count, accepted = accepted - old.accepted_count
-    WHERE source_id = old.source_id AND state = old.state AND status = old.status;
+    WHERE source_id = old.source_id AND state = old.state AND status = iif(old.retired_at IS NULL, old.status, 'RETIRED');
 END;
-CREATE TRIGGER targets_moved AFTER UPDATE OF status ON targets WHEN old.status <> new.status BEGIN
+CREATE TRIGGER targets_moved AFTER UPDATE OF status, retired_at ON targets
+WHEN old.status <> new.status OR (old.retired_at IS NULL) <> (new.retired_at IS NULL) BEGIN
     UPDATE target_totals SET targets = targets - 1, pages = pages - old.page_current,
         raw = raw - old.raw_count, accepted = accepted - old.accepted_count
-    WHERE source_id = old.source_id AND state = old.state AND status = old.status;
-    INSERT INTO target_totals VALUES (new.source_id, new.state, new.status, 1, new.page_current, new.raw_count, new.accepted_count)
+    WHERE source_id = old.source_id AND state = old.state AND status = iif(old.retired_at IS NULL, old.status, 'RETIRED');
+    INSERT INTO target_totals VALUES (new.source_id, new.state, iif(new.retired_at IS NULL, new.status, 'RETIRED'), 1, new.page_current, new.raw_count, new.accepted_count)
     ON CONFLICT DO UPDATE SET targets = targets + 1, pages = pages + excluded.pages,
         raw = raw + excluded.raw, accepted = accepted + excluded.accepted;
 END;
-CREATE TRIGGER targets_grew AFTER UPDATE OF page_current, raw_count, accepted_count ON targets WHEN old.status = new.status BEGIN
+CREATE TRIGGER targets_grew AFTER UPDATE OF page_current, raw_count, accepted_count ON targets
+WHEN old.status = new.status AND (old.retired_at IS NULL) = (new.retired_at IS NULL) BEGIN
     UPDATE target_totals SET pages = pages + new.page_current - old.page_current,
         raw = raw + new.raw_count - old.raw_count, accepted = accepted + new.accepted_count - old.accepted_count
-    WHERE source_id = new.source_id AND state = new.state AND status = new.status;
+    WHERE source_id = new.source_id AND state = new.state AND status = iif(new.retired_at IS NULL, new.status, 'RETIRED');
 END;
 CREATE TRIGGER listings_added AFTER INSERT ON listings BEGIN
     INSERT INTO listing_totals VALUES (new.source_id, new.found_state, 1)
@@ -526,14 +713,40 @@ CREATE VIEW v_listings AS
 SELECT s.name AS source, l.listing_id, l.name, l.phone, l.phone_e164, l.street, l.city, l.state, l.postal_code,
        l.service_area, l.website, l.domain, l.categories, l.rating, l.review_count, l.years_in_business,
        l.price_range, l.snippet, l.hours, l.claimed, l.sponsored, l.profile_url, l.image_url, l.company_id,
-       l.first_seen_at, l.last_seen_at
+       l.first_seen_at, l.last_seen_at, l.gone_at
 FROM listings l JOIN sources s ON s.id = l.source_id;
 
 -- Every company with how many listings it has.
 CREATE VIEW v_companies AS
 SELECT c.id, c.name, c.website, c.domain, c.phone_e164, c.street, c.city, c.state, c.postal_code,
-       (SELECT count(*) FROM listings l WHERE l.company_id = c.id) AS listings, c.first_seen_at
+       (SELECT count(*) FROM listings l WHERE l.company_id = c.id) AS listings,
+       (SELECT count(*) FROM listings l WHERE l.company_id = c.id AND l.gone_at IS NULL) AS alive, c.first_seen_at
 FROM companies c;
+
+-- Every listing with what its own page says.
+CREATE VIEW v_details AS
+SELECT s.name AS source, l.listing_id, l.name, d.status, d.fetched_at, d.email, ifnull(l.phone, d.phone) AS phone,
+       ifnull(l.website, d.website) AS website, ifnull(d.hours, l.hours) AS hours, d.lat, d.lon, d.payment, d.social, d.services, d.languages,
+       d.neighborhoods, d.aka, d.founded, ifnull(l.years_in_business, d.years_in_business) AS years_in_business, d.about,
+       d.due_at, d.last_error_code, d.last_error, l.company_id
+FROM details d JOIN listings l ON l.id = d.listing JOIN sources s ON s.id = d.source_id;
+
+-- Every change of a listing in words.
+CREATE VIEW v_changes AS
+SELECT x.at, r.uuid AS run, s.name AS source, l.listing_id, l.name, l.city, l.state, x.field, x.old, x.new, l.company_id
+FROM listing_changes x JOIN listings l ON l.id = x.listing JOIN sources s ON s.id = l.source_id LEFT JOIN runs r ON r.id = x.run_id;
+
+-- What the site says that it has, and what was seen of it by the last crawl of each
+-- target. pages_left are those that only the limit of pages kept from us.
+CREATE VIEW v_coverage AS
+SELECT t.id, s.name AS source, c.name AS city, t.state, k.name AS category, t.status, t.site_total, t.raw_count + t.bad_count AS seen,
+       t.page_current AS pages, t.max_pages,
+       CASE WHEN t.next_page_url IS NULL OR t.page_current = 0 THEN 0 WHEN t.site_total IS NULL THEN 1
+            ELSE max(1, cast(ceil((t.site_total - t.raw_count - t.bad_count) * 1.0 * t.page_current / max(1, t.raw_count + t.bad_count)) AS INTEGER)) END AS pages_left,
+       round(100.0 * min(t.raw_count + t.bad_count, t.site_total) / nullif(t.site_total, 0), 1) AS percent,
+       t.complete_at, t.finished_at
+FROM targets t JOIN sources s ON s.id = t.source_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+WHERE t.retired_at IS NULL AND (t.page_current > 0 OR t.finished_at IS NOT NULL);
 
 -- Every target in words.
 CREATE VIEW v_targets AS
@@ -544,18 +757,18 @@ FROM targets t JOIN sources s ON s.id = t.source_id JOIN cities c ON c.id = t.ci
 
 -- Progress of each state, by status.
 CREATE VIEW v_state_progress AS
-SELECT s.name AS source, t.state, sum(t.targets) AS targets,
+SELECT s.name AS source, t.state, sum(iif(t.status = 'RETIRED', 0, t.targets)) AS targets,
        sum(iif(t.status = 'PLANNED', t.targets, 0)) AS planned, sum(iif(t.status = 'IN_PROGRESS', t.targets, 0)) AS in_progress,
        sum(iif(t.status = 'DONE', t.targets, 0)) AS done, sum(iif(t.status = 'FAILED', t.targets, 0)) AS failed,
        sum(iif(t.status = 'STUCK', t.targets, 0)) AS stuck, sum(iif(t.status = 'PARKED', t.targets, 0)) AS parked,
-       sum(t.pages) AS pages, sum(t.accepted) AS accepted
+       sum(iif(t.status = 'RETIRED', t.targets, 0)) AS retired, sum(t.pages) AS pages, sum(t.accepted) AS accepted
 FROM target_totals t JOIN sources s ON s.id = t.source_id GROUP BY s.name, t.state;
 
 -- What may be claimed now: enabled, not paused, waiting for nothing, and of a source that
 -- is open. (A claim reads the same off an index; a test holds the two together.)
 CREATE VIEW targets_available AS
 SELECT t.* FROM targets t JOIN v_source_gates g ON g.source_id = t.source_id
-WHERE g.open = 1 AND t.enabled = 1 AND t.crawl_status <> 'paused'
+WHERE g.open = 1 AND t.enabled = 1 AND t.crawl_status <> 'paused' AND t.retired_at IS NULL
     AND (t.status = 'PLANNED' AND (t.backoff_until IS NULL OR t.backoff_until <= g.now OR t.backoff_until > g.far)
         OR t.status = 'FAILED' AND (t.backoff_until <= g.now OR t.backoff_until > g.far)
         OR t.status = 'DONE' AND (t.next_crawl_at <= g.now OR t.next_crawl_at > g.week
@@ -583,16 +796,16 @@ LEFT JOIN hosts h ON h.source_id = s.id AND h.host =
     (SELECT x.host FROM hosts x WHERE x.source_id = s.id AND x.held_until > n.now ORDER BY x.held_until DESC LIMIT 1);
 
 -- Every target with its health and where it stands in its schedule:
+-- NOT_SCHEDULED done, and not to be crawled again; or retired, because its city is gone
 -- FAILED       a dead letter (`dead requeue` takes it back)
 -- PAUSED       by an operator, or its source is disabled, paused or quarantined
 -- DEGRADED     rests after three failures or more, and comes back by itself
 -- NEEDS_PLAN   stuck: `reset --status STUCK` plans it again
--- NOT_SCHEDULED done, and not to be crawled again
 -- DUE          may be crawled now, or is
 -- SCHEDULED    has its time, or its host has
 CREATE VIEW v_crawler_status AS
 SELECT t.id, g.source, c.name AS city, t.state, k.name AS category, t.status, t.crawl_status, t.enabled, t.auto_disabled,
-       CASE WHEN t.status = 'PARKED' THEN 'FAILED'
+       CASE WHEN t.retired_at IS NOT NULL THEN 'NOT_SCHEDULED' WHEN t.status = 'PARKED' THEN 'FAILED'
             WHEN t.enabled = 0 OR t.crawl_status = 'paused' OR g.gate IN ('disabled', 'paused', 'quarantined') THEN 'PAUSED'
             WHEN t.status = 'STUCK' THEN 'NEEDS_PLAN'
             WHEN t.status = 'FAILED' AND t.backoff_until > g.now AND t.backoff_until <= g.far THEN 'DEGRADED'
@@ -632,8 +845,9 @@ CREATE VIEW v_workers AS
 SELECT w.worker_id, w.name, w.host, w.pid, r.uuid AS run, s.name AS source, w.started_at, w.heartbeat_at,
        t.id AS target_id, c.name AS city, t.state, k.name AS category, t.page_current + 1 AS page,
        w.pages, w.listings, w.claims, w.claim_retries, w.rss_bytes
-FROM workers w JOIN runs r ON r.id = w.run_id JOIN sources s ON s.id = r.source_id
+FROM workers w JOIN runs r ON r.id = w.run_id
 LEFT JOIN targets t INDEXED BY targets_held ON t.status = 'IN_PROGRESS' AND t.run_id = w.run_id AND t.claimed_by = w.worker_id
+LEFT JOIN sources s ON s.id = ifnull(t.source_id, r.source_id)
 LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id
 WHERE w.stopped_at IS NULL AND r.outcome = 'running';
 
@@ -642,4 +856,4 @@ CREATE VIEW v_dead_letters AS
 SELECT t.id, s.name AS source, c.name AS city, t.state, k.name AS category, t.last_error_code, t.last_error,
        t.finished_at AS parked_at, t.consecutive_failures, t.total_attempts, t.page_current, t.auto_disabled
 FROM targets t JOIN sources s ON s.id = t.source_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
-WHERE t.status = 'PARKED' AND t.status IN ('FAILED', 'STUCK', 'PARKED'); -- twice: so that the partial index serves it
+WHERE t.status = 'PARKED' AND t.retired_at IS NULL AND t.status IN ('FAILED', 'STUCK', 'PARKED'); -- twice: so that the partial index serves it

@@ -18,18 +18,20 @@ import (
 const (
 	claimHead = `
 	UPDATE targets SET status = 'IN_PROGRESS', claimed_by = ?1, run_id = ?2, claimed_at = ?3, heartbeat_at = ?3, gap_until = ?8,
-		claim_token = claim_token + 1, total_attempts = total_attempts + 1,
+		claim_token = claim_token + 1, total_attempts = total_attempts + 1, crawls = crawls + (page_current = 0),
 		crawl_started_at = iif(page_current = 0 OR crawl_started_at IS NULL, ?3, crawl_started_at), finished_at = NULL
 	WHERE status = 'PLANNED' AND ` + sourceOpen + ` AND id = `
 	claimTail = `
 	RETURNING id, claim_token, source_id, priority, max_pages, page_current, ifnull(next_page_url, ''), ifnull(last_listing_id, ''),
-		crawl_started_at, accepted_count, state, max_retries, total_attempts, category_id,
-		(SELECT name FROM cities WHERE id = city_id), (SELECT slug FROM cities WHERE id = city_id),
+		crawl_started_at, crawls, accepted_count, state, max_retries, total_attempts, category_id,
+		(SELECT name FROM cities WHERE id = city_id),
+		ifnull((SELECT sc.slug FROM source_cities sc WHERE sc.source_id = ?4 AND sc.city_id = targets.city_id), (SELECT slug FROM cities WHERE id = city_id)),
 		(SELECT name FROM categories WHERE id = category_id), (SELECT slug FROM categories WHERE id = category_id)`
-	claimFull = `(SELECT state FROM targets WHERE status = 'IN_PROGRESS' GROUP BY state HAVING count(*) >= ?6)`
+	// Each source has its own places in a state: one that hangs takes none from the others.
+	claimFull = `(SELECT state FROM targets INDEXED BY targets_held WHERE status = 'IN_PROGRESS' AND source_id = ?4 GROUP BY state HAVING count(*) >= ?6)`
 
 	// claimable is the condition of the indexes that serve a claim, word for word.
-	claimable = `t.status = 'PLANNED' AND t.enabled = 1 AND t.crawl_status <> 'paused' AND t.backoff_until IS NULL`
+	claimable = `t.status = 'PLANNED' AND t.enabled = 1 AND t.crawl_status <> 'paused' AND t.backoff_until IS NULL AND t.retired_at IS NULL`
 	// ripe leaves out targets whose last crawl began less than the gap ago. ?8 is the
 	// end of a gap that began now: one that ends later is the mark of a clock set back.
 	ripe = ` AND (t.gap_until IS NULL OR t.gap_until <= ?3 OR t.gap_until > ?8)`
@@ -64,7 +66,7 @@ const (
 var claimWaits = [...]time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond}
 
 // Claim takes the best target of the scope for worker w, or returns ErrNothing.
-// At most maxPerState targets of a state are in progress at once, over all runs.
+// At most maxPerState targets of a state of a source are in progress at once, over all runs.
 // scope.SourceID and scope.States must be set. The attempt's row is written with it.
 func (k *Keeper) Claim(ctx context.Context, w Worker, scope Scope, maxPerState int) (*Claim, error) {
 	for try := 0; ; try++ {
@@ -88,7 +90,7 @@ func (k *Keeper) claimOnce(ctx context.Context, w Worker, scope Scope, maxPerSta
 		all[7] = yp.FormatTime(tx.At.Add(yp.MinCrawlGap))
 		attempt, p := 0, &c.Place
 		err := tx.Get(query, all, &c.TargetID, &c.Token, &c.SourceID, &c.Priority, &c.MaxPages, &c.PageCurrent, &c.NextPageURL, &c.LastListing,
-			&c.StartedAt, &c.Accepted, &p.State, &c.MaxRetries, &attempt, &c.CategoryID, &p.City, &p.CitySlug, &p.Category, &p.CategorySlug)
+			&c.StartedAt, &c.Crawl, &c.Accepted, &p.State, &c.MaxRetries, &attempt, &c.CategoryID, &p.City, &p.CitySlug, &p.Category, &p.CategorySlug)
 		if err != nil {
 			return err
 		}

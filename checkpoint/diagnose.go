@@ -88,7 +88,7 @@ const (
 		WHERE status = 'DONE' AND next_crawl_at > ?3
 			AND next_crawl_at > strftime('%Y-%m-%dT%H:%M:%fZ', ?1, '+' || (crawl_frequency_minutes + 60) || ' minutes')
 	UNION ALL SELECT 'targets', 'gap_until', count(*), max(gap_until) FROM targets INDEXED BY targets_ready
-		WHERE status = 'PLANNED' AND enabled = 1 AND crawl_status <> 'paused' AND backoff_until IS NULL AND gap_until > ?4
+		WHERE status = 'PLANNED' AND enabled = 1 AND crawl_status <> 'paused' AND backoff_until IS NULL AND retired_at IS NULL AND gap_until > ?4
 	UNION ALL SELECT 'hosts', 'held_until', count(*), max(held_until) FROM hosts WHERE held_until > ?5`
 )
 
@@ -137,7 +137,7 @@ func (k *Keeper) HostGate(ctx context.Context, host string) (Gate, error) {
 	return g, nil
 }
 
-const lastSource = `SELECT s.name, s.base_url FROM runs r JOIN sources s ON s.id = r.source_id ORDER BY r.id DESC LIMIT 1`
+const lastSource = `SELECT s.name, s.base_url FROM runs r JOIN sources s ON s.id = ifnull(r.source_id, (SELECT t.source_id FROM targets t ORDER BY t.id LIMIT 1)) ORDER BY r.id DESC LIMIT 1`
 
 // LastSource returns name and base URL of the source that was crawled last; both
 // empty when none was.

@@ -14,14 +14,14 @@ import (
 const (
 	// A failed crawl goes on behind its last page: nothing done is forgotten.
 	wakeWaiting = `UPDATE targets AS t SET status = 'PLANNED', backoff_until = NULL, recoveries = 0
-		WHERE (t.backoff_until <= ?6 OR t.backoff_until > ?7) AND ` + where
+		WHERE (t.backoff_until <= ?6 OR t.backoff_until > ?7) AND t.retired_at IS NULL AND ` + where
 	// A target that is due again is crawled anew, from page 1.
 	wakeDone = `UPDATE targets AS t SET status = 'PLANNED', next_crawl_at = NULL, finished_at = NULL, ` + anew + `
-		WHERE t.status = 'DONE' AND t.next_crawl_at <= ?6 AND (t.gap_until IS NULL OR t.gap_until <= ?6 OR t.gap_until > ?7) AND ` + where
+		WHERE t.status = 'DONE' AND t.next_crawl_at <= ?6 AND (t.gap_until IS NULL OR t.gap_until <= ?6 OR t.gap_until > ?7) AND t.retired_at IS NULL AND ` + where
 	// A next crawl that is a day later than the target's own frequency allows is the mark
 	// of a clock that was set back since. ?7 leaves those of the usual week to the index.
 	wakeLost = `UPDATE targets AS t SET status = 'PLANNED', next_crawl_at = NULL, finished_at = NULL, ` + anew + `
-		WHERE t.status = 'DONE' AND t.next_crawl_at > ?7 AND (t.gap_until IS NULL OR t.gap_until <= ?6 OR t.gap_until > ?8)
+		WHERE t.status = 'DONE' AND t.retired_at IS NULL AND t.next_crawl_at > ?7 AND (t.gap_until IS NULL OR t.gap_until <= ?6 OR t.gap_until > ?8)
 			AND t.next_crawl_at > strftime('%Y-%m-%dT%H:%M:%fZ', ?6, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes') AND ` + where
 
 	anew = `page_current = 0, next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0, bad_count = 0,
@@ -31,10 +31,10 @@ const (
 	// time has come, and (nextRipe) a gap that ends.
 	nextDue = `SELECT min(at) FROM (
 		SELECT min(t.backoff_until) AS at FROM targets t
-		WHERE t.backoff_until IS NOT NULL AND t.backoff_until <= ?6 AND t.enabled = 1 AND t.crawl_status <> 'paused' AND ` + where + `
+		WHERE t.backoff_until IS NOT NULL AND t.backoff_until <= ?6 AND t.enabled = 1 AND t.retired_at IS NULL AND t.crawl_status <> 'paused' AND ` + where + `
 		UNION ALL SELECT min(max(t.next_crawl_at, iif(t.gap_until <= ?8, t.gap_until, ''))) FROM targets t
 		WHERE t.status = 'DONE' AND t.next_crawl_at <= ?6 AND (t.gap_until IS NULL OR t.gap_until <= ?6 OR t.gap_until > ?8)
-			AND t.enabled = 1 AND t.crawl_status <> 'paused' AND ` + where + `
+			AND t.enabled = 1 AND t.retired_at IS NULL AND t.crawl_status <> 'paused' AND ` + where + `
 		UNION ALL `
 
 	// Of the targets that wait for nothing but the gap between two crawls, and whether
@@ -126,7 +126,8 @@ func (k *Keeper) Look(ctx context.Context, scope Scope, limit int, horizon time.
 }
 
 const peekTarget = `
-	SELECT c.name, c.slug, t.state, k.name, k.slug FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+	SELECT c.name, ifnull(x.slug, c.slug), t.state, k.name, k.slug FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+	LEFT JOIN source_cities x ON x.source_id = t.source_id AND x.city_id = t.city_id
 	WHERE t.id = (SELECT t.id `
 
 // Peek returns the place of some target that could be claimed if its source were

@@ -276,7 +276,7 @@ func TestResuming(t *testing.T) {
 		b.scope.CategoryIDs = b.cats[:1]
 		c := b.claim(t, 0)
 		clock.move(time.Minute)
-		if err := b.Complete(t.Context(), c, "", ""); err != nil {
+		if err := b.Complete(t.Context(), c, "", "", false); err != nil {
 			t.Fatal(err)
 		}
 		execute(t, b.DB(), `UPDATE targets SET next_crawl_at = '2026-01-01T00:00:00.000Z' WHERE status = 'DONE'`)

@@ -30,8 +30,9 @@ const (
 
 // Complete marks the target DONE without a further page: the site said that
 // there is nothing (code NO_LISTINGS with its reason), or that the last page
-// committed was the end (code empty).
-func (k *Keeper) Complete(ctx context.Context, c *Claim, code yp.ErrorCode, reason string) error {
+// committed was the end (code empty). confirmed tells that the site itself said so,
+// and not the limit of pages.
+func (k *Keeper) Complete(ctx context.Context, c *Claim, code yp.ErrorCode, reason string, confirmed bool) error {
 	return k.end(ctx, c, "complete", func(tx *store.Tx) (store.AttemptEnd, error) {
 		end := store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess, Message: clip(reason)}
 		if code != "" {
@@ -40,7 +41,11 @@ func (k *Keeper) Complete(ctx context.Context, c *Claim, code yp.ErrorCode, reas
 		if _, err := tx.Exec(fareWell, c.SourceID); err != nil {
 			return end, err
 		}
-		return end, c.change(tx, completeTarget, doneArgs(tx, code, end.Message)...)
+		if err := c.change(tx, completeTarget, doneArgs(tx, code, end.Message)...); err != nil {
+			return end, err
+		}
+		_, err := c.endCrawl(tx, confirmed)
+		return end, err
 	})
 }
 

@@ -71,6 +71,7 @@ type Claim struct {
 	NextPageURL string // of page PageCurrent+1, when the site gave it
 	LastListing string // id of the last listing committed
 	StartedAt   string // when the current crawl of the target began
+	Crawl       int64  // its number: crawls of the target begun so far
 	Accepted    int    // listings accepted so far by this crawl
 	MaxRetries  int    // of one page within an attempt
 
@@ -132,4 +133,12 @@ func null(s string) any {
 		return nil
 	}
 	return s
+}
+
+// nullID binds 0 as NULL.
+func nullID(id int64) any {
+	if id == 0 {
+		return nil
+	}
+	return id
 }

@@ -65,7 +65,7 @@ func child(part, path, states string) error {
 		if _, err := io.ReadAll(os.Stdin); err != nil {
 			return err
 		}
-		err = errors.Join(finishAll(ctx, k, run, scope), k.Complete(ctx, c, yp.CodeNoListings, "none"))
+		err = errors.Join(finishAll(ctx, k, run, scope), k.Complete(ctx, c, yp.CodeNoListings, "none", true))
 		return errors.Join(err, run.Finish(ctx, checkpoint.OutcomeDone, 0), db.Close())
 	}
 	return fmt.Errorf("no such part: %s", part)
@@ -84,7 +84,7 @@ func finishAll(ctx context.Context, k *checkpoint.Keeper, run *checkpoint.Run, s
 				}
 				if err == nil {
 					fmt.Println("claimed", c.TargetID)
-					err = k.Complete(ctx, c, yp.CodeNoListings, "none")
+					err = k.Complete(ctx, c, yp.CodeNoListings, "none", true)
 				}
 				if err != nil {
 					errs <- err

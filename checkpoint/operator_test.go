@@ -146,7 +146,7 @@ func TestPauseInProgress(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*bundle, *checkpoint.Claim) error{
 		"done": func(b *bundle, c *checkpoint.Claim) error {
-			return b.Complete(t.Context(), c, yp.CodeNoListings, "none")
+			return b.Complete(t.Context(), c, yp.CodeNoListings, "none", true)
 		},
 		"failed": func(b *bundle, c *checkpoint.Claim) error {
 			_, err := b.Fail(t.Context(), c, yp.CodeTimeout, "slow")

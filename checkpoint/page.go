@@ -17,12 +17,17 @@ type Page struct {
 	Bad       int // cards without a name or an id; listings dropped for the same cause are added
 	SiteTotal int // what the site says it has, 0 = it does not say
 	Listings  []yp.Listing
+
+	End      bool           // with Last: the site itself says that nothing follows; the limit of pages is no end
+	Others   []string       // ids of listings that were there and are not kept: filtered out, or ads
+	Rejected []yp.Rejection // listings that break a rule of their source
 }
 
 // Committed tells what the commit of a page made of it.
 type Committed struct {
 	store.Saved
 	Done bool // the target is DONE: the page was the last, or repeated earlier ones
+	Gone int  // listings that are gone, now that a complete crawl has missed them again
 }
 
 const (
@@ -54,14 +59,20 @@ const (
 func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p Page) (Committed, error) {
 	var out Committed
 	var attempt store.Attempt
-	at := store.PageOf{SourceID: c.SourceID, TargetID: c.TargetID, State: c.Place.State, Page: p.Number}
+	at := c.pageOf(p)
 	err := k.write(ctx, func(tx *store.Tx) (err error) {
-		if out.Saved, err = store.SaveListings(tx, at, c.StartedAt, p.Listings); err != nil {
+		if out.Saved, err = store.SaveListings(tx, at, p.Listings); err != nil {
+			return err
+		}
+		if err := planPage(tx, c.SourceID, p.Listings); err != nil {
 			return err
 		}
 		out.Repeated = out.Repeated && echoes(out.Saved, p.Raw)
 		out.Done = p.Last || out.Repeated
 		if err := c.savePage(tx, p, out); err != nil {
+			return err
+		}
+		if out.Gone, err = c.endCrawl(tx, out.Done && (p.End || out.Repeated)); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(countRun, out.New, out.Done, tx.Now, c.Worker.RunID); err != nil {
@@ -147,4 +158,11 @@ func (c *Claim) savePage(tx *store.Tx, p Page, out Committed) error {
 
 func doneArgs(tx *store.Tx, code yp.ErrorCode, reason string) []any {
 	return []any{tx.Now, tx.Now, tx.Now, null(string(code)), null(reason)}
+}
+
+func (c *Claim) pageOf(p Page) store.PageOf {
+	return store.PageOf{
+		SourceID: c.SourceID, TargetID: c.TargetID, State: c.Place.State, Page: p.Number, Crawl: c.Crawl, RunID: c.Worker.RunID,
+		Others: p.Others, Rejected: p.Rejected,
+	}
 }

@@ -15,8 +15,8 @@ import (
 type City struct {
 	Slug, Name, State string
 	Population        int
-	Lat, Lon          float64
-	Tier              int // also the priority of its targets
+	Lat, Lon          float64 // both 0 = not known
+	Tier              int     // also the priority of its targets
 }
 
 // Category is what to search for.
@@ -60,7 +60,8 @@ const (
 	insertTargets = `
 	INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at)
 	SELECT ?1, c.id, k.value, c.state, c.population, c.tier, CASE c.tier WHEN 1 THEN ?2 WHEN 2 THEN ?3 ELSE ?4 END, ?5
-	FROM json_each(?6) AS j CROSS JOIN cities c ON c.id = j.value CROSS JOIN json_each(?7) AS k WHERE true
+	FROM json_each(?6) AS j CROSS JOIN cities c ON c.id = j.value CROSS JOIN json_each(?7) AS k
+	WHERE NOT EXISTS (SELECT 1 FROM source_cities x WHERE x.source_id = ?1 AND x.city_id = c.id AND x.gone_at IS NOT NULL)
 	ORDER BY j.key, k.key LIMIT ?8
 	ON CONFLICT DO NOTHING`
 
@@ -72,7 +73,7 @@ const (
 	planned  = `(
 		SELECT t.id FROM json_each(?2) AS j CROSS JOIN json_each(?3) AS k
 			CROSS JOIN targets t ON t.source_id = ?1 AND t.city_id = j.value AND t.category_id = k.value
-		ORDER BY j.key, k.key LIMIT ?5)`
+		WHERE t.retired_at IS NULL ORDER BY j.key, k.key LIMIT ?5)`
 )
 
 // Source returns the id of the source, adding it when it is new.
@@ -110,7 +111,8 @@ func (k *Keeper) Categories(ctx context.Context, cats []Category) ([]int64, erro
 }
 
 // Plan adds the targets that are not there yet, in bulk, and never disturbs
-// what is done. Running it again changes nothing.
+// what is done. Running it again changes nothing. A city that is gone from the source's
+// index gets none, and its retired targets stay retired.
 func (k *Keeper) Plan(ctx context.Context, p Plan) (Planned, error) {
 	out := Planned{Selected: len(p.Cities) * len(p.Categories)}
 	left := out.Selected
@@ -157,10 +159,20 @@ func (p Plan) chunk(tx *store.Tx, cities []City, cats []int64, limit int, out *P
 	return err
 }
 
+// row is a row of upsertCities. A place that the gazetteer does not know has no
+// coordinates.
+func (c City) row() []any {
+	var lat, lon any
+	if c.Lat != 0 || c.Lon != 0 {
+		lat, lon = c.Lat, c.Lon
+	}
+	return []any{c.Slug, c.Name, c.State, c.Population, lat, lon, c.Tier}
+}
+
 func saveCities(tx *store.Tx, cities []City) ([]int64, error) {
-	rows := make([][7]any, len(cities))
+	rows := make([][]any, len(cities))
 	for i, c := range cities {
-		rows[i] = [7]any{c.Slug, c.Name, c.State, c.Population, c.Lat, c.Lon, c.Tier}
+		rows[i] = c.row()
 	}
 	list, err := json.Marshal(rows)
 	if err != nil {
@@ -198,7 +210,7 @@ func (k *Keeper) CityIDs(ctx context.Context, cities []City) (ids []int64, err e
 }
 
 const scopeCounts = `
-	SELECT t.status, count(*), sum(t.page_current) FROM targets t WHERE ` + where + ` GROUP BY t.status`
+	SELECT iif(t.retired_at IS NULL, t.status, 'RETIRED'), count(*), sum(t.page_current) FROM targets t WHERE ` + where + ` GROUP BY 1`
 
 // Count counts the targets of a scope by status. It reads them all: a start of
 // a run can afford that, a display that is redrawn can't (see Progress).

@@ -118,7 +118,7 @@ func TestDeepen(t *testing.T) {
 	if _, err := b.CommitPage(ctx, ended, checkpoint.Page{Number: 1, NextURL: "/2"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Complete(ctx, ended, "", ""); err != nil { // page 2 said that there is nothing
+	if err := b.Complete(ctx, ended, "", "", false); err != nil { // page 2 said that there is nothing
 		t.Fatal(err)
 	}
 	deeper := func(pages, limit int) checkpoint.Planned {

@@ -19,6 +19,7 @@ type Counts struct {
 	Failed     int64   `json:"failed"`
 	Stuck      int64   `json:"stuck"`
 	Parked     int64   `json:"parked"`
+	Retired    int64   `json:"retired"` // their city is gone from the source's index; not part of Targets
 	Percent    float64 `json:"percent"` // of the targets, DONE or PARKED
 	Pages      int64   `json:"pages"`   // of the current crawls
 	Raw        int64   `json:"raw"`
@@ -63,6 +64,8 @@ type Progress struct {
 	Errors  []ErrorCount  `json:"errors"`
 	Rate    float64       `json:"pages_per_second"` // of the runs alive now
 	ETASec  float64       `json:"eta_seconds"`      // -1 = unknown
+
+	Details *DetailTotals `json:"details,omitempty"` // where somebody wants some, see ProgressOfDetails
 }
 
 const (
@@ -93,7 +96,7 @@ const (
 	GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`
 	liveRuns = `
 	SELECT r.uuid, r.host, r.started_at, r.heartbeat_at, r.pages, r.targets FROM runs r
-	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1) AND ?2 = ?2`
+	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) AND ?2 = ?2`
 )
 
 // Progress reads the counters that the triggers keep: it costs the same over a
@@ -153,7 +156,14 @@ func (r progressReader) states(p *Progress) error {
 	return err
 }
 
+// retired stands for a status where targets are counted whose city is gone.
+const retired yp.Status = "RETIRED"
+
 func (c *Counts) add(status yp.Status, n int64) {
+	if status == retired {
+		c.Retired += n
+		return
+	}
 	c.Targets += n
 	switch status {
 	case yp.Planned:

@@ -15,6 +15,9 @@ type Recovered struct {
 	Planned int `json:"planned"` // back to PLANNED, pages kept
 	Stuck   int `json:"stuck"`   // recovered too often without a new page
 	Dead    int `json:"dead"`    // runs found dead
+
+	Details      int `json:"details"`       // taken back, those that are stuck included
+	DetailsStuck int `json:"details_stuck"` // recovered too often without their page
 }
 
 // Total is the number of targets recovered.
@@ -33,7 +36,7 @@ var (
 	listRuns     = `
 	SELECT id, uuid, host, heartbeat_at FROM runs WHERE outcome = 'running'
 	UNION ALL SELECT id, uuid, host, heartbeat_at FROM runs
-	WHERE id IN (SELECT run_id FROM targets WHERE status = 'IN_PROGRESS') AND outcome <> 'running'`
+	WHERE id IN (SELECT run_id FROM targets WHERE status = 'IN_PROGRESS' UNION SELECT run_id FROM details WHERE status = 'IN_PROGRESS') AND outcome <> 'running'`
 )
 
 // RecoverDead takes back at once what dead processes of this machine held: their
@@ -45,13 +48,16 @@ func (k *Keeper) RecoverDead(ctx context.Context, scope Scope) (Recovered, error
 	if err != nil || len(dead) == 0 {
 		return Recovered{}, err
 	}
-	out, err := k.recover(ctx, recoverRuns, scope, jsonInts(dead))
+	out, err := k.recover(ctx, recoverRuns, recoverDetailRuns, scope, jsonInts(dead))
 	if err != nil {
 		return out, fmt.Errorf("recover targets of dead runs: %w", err)
 	}
 	out.Dead = len(dead)
 	err = k.write(ctx, func(tx *store.Tx) error {
 		if _, err := tx.Exec(closeRuns, tx.Now, jsonInts(dead)); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(recoverWalks, jsonInts(dead)); err != nil {
 			return err
 		}
 		_, err := tx.Exec(dismissDead, jsonInts(dead))
@@ -64,19 +70,25 @@ func (k *Keeper) RecoverDead(ctx context.Context, scope Scope) (Recovered, error
 // timeout, or as far in the future: the clock was set back since.
 func (k *Keeper) RecoverStale(ctx context.Context, scope Scope, timeout time.Duration) (Recovered, error) {
 	now := k.db.Now()
-	out, err := k.recover(ctx, recoverStale, scope, yp.FormatTime(now.Add(-timeout)), yp.FormatTime(now.Add(timeout)))
+	out, err := k.recover(ctx, recoverStale, recoverDetailStale, scope, yp.FormatTime(now.Add(-timeout)), yp.FormatTime(now.Add(timeout)))
 	if err != nil {
 		return out, fmt.Errorf("recover stale targets: %w", err)
 	}
 	return out, nil
 }
 
-func (k *Keeper) recover(ctx context.Context, query string, scope Scope, more ...any) (out Recovered, err error) {
+// recover takes targets back by one statement, and details by the other.
+func (k *Keeper) recover(ctx context.Context, targets, details string, scope Scope, more ...any) (out Recovered, err error) {
 	err = k.write(ctx, func(tx *store.Tx) (err error) {
-		if out, err = takeBack(tx, query, scope.args(append([]any{tx.Now}, more...)...)); err != nil || out.Total() == 0 {
+		if out, err = takeBack(tx, targets, scope.args(append([]any{tx.Now}, more...)...)); err != nil {
 			return err
 		}
-		return store.CloseAttempts(tx)
+		if out.Total() > 0 {
+			if err := store.CloseAttempts(tx); err != nil {
+				return err
+			}
+		}
+		return takeBackDetails(tx, &out, details, append([]any{scope.SourceID}, more...)...)
 	})
 	return out, err
 }
@@ -107,8 +119,12 @@ func takeBack(tx *store.Tx, query string, args []any) (out Recovered, err error)
 const elsewhere = 3 * time.Minute
 
 // deadRuns lists the runs that no living process stands behind.
-func (k *Keeper) deadRuns(ctx context.Context) ([]int64, error) {
-	rows, err := k.db.Read().QueryContext(ctx, listRuns)
+func (k *Keeper) deadRuns(ctx context.Context) ([]int64, error) { return k.dead(ctx, listRuns) }
+
+// dead lists those of the runs that a query brings, with id, uuid, host and heartbeat,
+// that no living process stands behind.
+func (k *Keeper) dead(ctx context.Context, query string) ([]int64, error) {
+	rows, err := k.db.Read().QueryContext(ctx, query)
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}

@@ -18,6 +18,7 @@ type Replayed struct {
 	Listings int `json:"listings"` // met, not all of them new
 	New      int `json:"new"`
 	Targets  int `json:"targets"`
+	Details  int `json:"details"` // listings' own pages
 	Damaged  int `json:"damaged"` // lines that could not be read
 }
 
@@ -77,7 +78,7 @@ func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 	defer func() { tx.Now, tx.At = now, at }() // other callers share the transaction
 	for _, e := range events {
 		r.out.Events++
-		if e.Target == nil {
+		if e.Target == nil && e.Detail == nil {
 			continue
 		}
 		tx.At, tx.Now = e.Timestamp.UTC(), yp.FormatTime(e.Timestamp)
@@ -110,7 +111,9 @@ func (r *replayer) try(tx *store.Tx, e *wal.Event) error {
 	r.out.Damaged++
 	r.cfg.Damaged(fmt.Errorf("event %d of %s: %w", e.Seq, e.WorkerID, refused))
 	clear(r.sources) // what was added for the event is gone
-	delete(r.targets, targetKey(e.Target))
+	if e.Target != nil {
+		delete(r.targets, targetKey(e.Target))
+	}
 	_, err := tx.Exec("RELEASE event")
 	return err
 }
@@ -118,6 +121,9 @@ func (r *replayer) try(tx *store.Tx, e *wal.Event) error {
 func targetKey(t *wal.Target) string { return t.Source + "\x00" + t.CitySlug + "\x00" + t.CategorySlug }
 
 func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
+	if e.Target == nil {
+		return r.detail(tx, e)
+	}
 	source, target, err := r.target(tx, e.Target)
 	if err != nil {
 		return err
@@ -128,7 +134,7 @@ func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 	case wal.PageComplete:
 		return r.page(tx, e, source, target)
 	case wal.TargetComplete:
-		_, err = tx.Exec(replayDone, tx.Now, tx.Now, tx.Now, null(string(e.ErrorCode)), null(e.Error), target, tx.Now)
+		return r.done(tx, target, e.Complete, string(e.ErrorCode), e.Error)
 	case wal.TargetError:
 		return r.fail(tx, e, target)
 	}
@@ -196,13 +202,13 @@ const (
 		crawl_status = iif(crawl_status = 'failed', 'active', crawl_status)
 		WHERE id = ? AND (status IN ('FAILED', 'PARKED') OR backoff_until IS NOT NULL) AND total_attempts = 0 AND finished_at < ?`
 	replayAnew = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL, backoff_until = NULL, auto_disabled = 0,
-		crawl_status = iif(crawl_status = 'failed', 'active', crawl_status), ` + anew + idle + ` AND page_current > 0`
+		crawl_status = iif(crawl_status = 'failed', 'active', crawl_status), crawls = crawls + 1, ` + anew + idle + ` AND page_current > 0`
 	replayStart = `UPDATE targets SET crawl_started_at = ifnull(crawl_started_at, ?)` + idle
 	replayPage  = `
 	UPDATE targets SET page_current = ?, next_page_url = ?, last_listing_id = ifnull(?, last_listing_id),
-		raw_count = raw_count + ?, accepted_count = accepted_count + ?, bad_count = bad_count + ?` + idle + ` AND page_current = ? - 1`
+		raw_count = raw_count + ?, accepted_count = accepted_count + ?, bad_count = bad_count + ?, site_total = ifnull(?, site_total)` + idle + ` AND page_current = ? - 1`
 	replayState = `
-	SELECT page_current, ifnull(crawl_started_at, ''),
+	SELECT page_current, crawls, ifnull(crawl_started_at, ''),
 		max(ifnull(crawl_started_at, ''), ifnull(finished_at, ''), ifnull((SELECT max(seen_at) FROM sightings WHERE target_id = t.id), ''))
 	FROM targets t WHERE id = ?`
 )
@@ -257,7 +263,7 @@ func (r *replayer) page(tx *store.Tx, e *wal.Event, source, target int64) error 
 		return nil
 	}
 	p := e.Page
-	started, known, err := r.begin(tx, p, target)
+	state, known, err := r.begin(tx, p, target)
 	if err != nil {
 		return err
 	}
@@ -266,9 +272,14 @@ func (r *replayer) page(tx *store.Tx, e *wal.Event, source, target int64) error 
 	if known {
 		return nil
 	}
-	at := store.PageOf{SourceID: source, TargetID: target, State: e.Target.State, Page: p.Number}
-	saved, err := store.SaveListings(tx, at, started, p.Listings)
+	at := store.PageOf{
+		SourceID: source, TargetID: target, State: e.Target.State, Page: p.Number, Crawl: state.crawl, Others: p.Others, Rejected: p.Rejected,
+	}
+	saved, err := store.SaveListings(tx, at, p.Listings)
 	if err != nil {
+		return err
+	}
+	if err := planPage(tx, source, p.Listings); err != nil {
 		return err
 	}
 	r.out.New += saved.New
@@ -276,31 +287,34 @@ func (r *replayer) page(tx *store.Tx, e *wal.Event, source, target int64) error 
 	return r.advance(tx, p, saved, target)
 }
 
+// replayed is what stands of a target's current crawl.
+type replayed struct {
+	page    int
+	crawl   int64
+	started string
+	last    string // the latest time of anything that is stored of it
+}
+
 // begin tells whether the page is stored already (by the crawl that logged it, or
-// by an earlier replay), or is of a crawl before the one that is, and when its
-// crawl began. A first page later than all that is stored begins a new crawl.
-func (r *replayer) begin(tx *store.Tx, p *wal.Page, target int64) (started string, known bool, err error) {
-	var current int
-	var last string
-	if err := tx.Get(replayState, []any{target}, &current, &started, &last); err != nil {
-		return "", false, err
+// by an earlier replay), or is of a crawl before the one that is, and which crawl it
+// is of. A first page later than all that is stored begins a new crawl.
+func (r *replayer) begin(tx *store.Tx, p *wal.Page, target int64) (s replayed, known bool, err error) {
+	if err := tx.Get(replayState, []any{target}, &s.page, &s.crawl, &s.started, &s.last); err != nil {
+		return s, false, err
 	}
-	if p.Number <= current && tx.Now <= last || tx.Now < started {
-		return started, true, nil
+	if p.Number <= s.page && tx.Now <= s.last || tx.Now < s.started {
+		return s, true, nil
 	}
-	if p.Number == 1 && current > 0 {
+	if p.Number == 1 && s.page > 0 {
 		if _, err := tx.Exec(replayAnew, target); err != nil {
-			return "", false, err
+			return s, false, err
 		}
-		started, current = "", 0
+		s.started, s.page, s.crawl = "", 0, s.crawl+1
 	}
-	if started != "" {
-		return started, false, nil
-	}
-	if p.Number == current+1 { // a page that comes before its time begins nothing
+	if s.started == "" && p.Number == s.page+1 { // a page that comes before its time begins nothing
 		_, err = tx.Exec(replayStart, tx.Now, target)
 	}
-	return tx.Now, false, err
+	return s, false, err
 }
 
 func (r *replayer) advance(tx *store.Tx, p *wal.Page, saved store.Saved, target int64) error {
@@ -312,10 +326,23 @@ func (r *replayer) advance(tx *store.Tx, p *wal.Page, saved store.Saved, target 
 	if n := len(p.Listings); n > 0 {
 		last = p.Listings[n-1].ID
 	}
-	_, err := tx.Exec(replayPage, p.Number, null(next), last, max(raw, accepted), accepted, p.Bad+saved.Dropped, target, p.Number)
+	_, err := tx.Exec(replayPage, p.Number, null(next), last, max(raw, accepted), accepted, p.Bad+saved.Dropped, nullID(int64(p.Total)), target, p.Number)
 	if err != nil || !p.Last && !saved.Repeated {
 		return err
 	}
-	_, err = tx.Exec(replayDone, tx.Now, tx.Now, tx.Now, nil, nil, target, tx.Now)
+	return r.done(tx, target, p.End || saved.Repeated, "", "")
+}
+
+// done ends the target's crawl; confirmed tells that the site said so itself.
+func (r *replayer) done(tx *store.Tx, target int64, confirmed bool, code, reason string) error {
+	n, err := tx.Changed(replayDone, tx.Now, tx.Now, tx.Now, null(code), null(reason), target, tx.Now)
+	if err != nil || n == 0 || !confirmed {
+		return err
+	}
+	var crawl int64
+	if err := tx.Get(`SELECT crawls FROM targets WHERE id = ?`, []any{target}, &crawl); err != nil {
+		return err
+	}
+	_, err = endCrawl(tx, store.PageOf{TargetID: target, Crawl: crawl})
 	return err
 }

@@ -107,7 +107,7 @@ func crawl(t *testing.T) *logged {
 	g.fail(t, g.take(t, 1))
 	g.fail(t, g.take(t, 1)) // three in a row
 	e := g.take(t, 0)
-	must(g.Complete(ctx, e, yp.CodeNoListings, "none"))
+	must(g.Complete(ctx, e, yp.CodeNoListings, "none", true))
 	g.log(wal.TargetComplete, e, nil, yp.CodeNoListings, yp.Done)
 	p := g.take(t, 0)
 	must(g.Park(ctx, p, yp.CodeBlockedProxy, "no"))

@@ -42,7 +42,7 @@ const insertRun = `
 // be alone.
 const runLock = "run"
 
-// StartRun registers a run of this process over source. With exclusive, or
+// StartRun registers a run of this process over source, 0 = several. With exclusive, or
 // while an exclusive run lives, a second run is refused with ErrExclusive.
 func (k *Keeper) StartRun(ctx context.Context, source int64, command string, exclusive bool) (*Run, error) {
 	r := &Run{keeper: k}
@@ -50,7 +50,7 @@ func (k *Keeper) StartRun(ctx context.Context, source int64, command string, exc
 		return nil, err
 	}
 	err := k.write(ctx, func(tx *store.Tx) error {
-		res, err := tx.Exec(insertRun, r.UUID, k.host, os.Getpid(), source, command, tx.Now, tx.Now)
+		res, err := tx.Exec(insertRun, r.UUID, k.host, os.Getpid(), nullID(source), command, tx.Now, tx.Now)
 		if err != nil {
 			return err
 		}
@@ -115,6 +115,9 @@ func (r *Run) Finish(ctx context.Context, outcome Outcome, requests int64) error
 // handBack releases what the run holds, closes its attempts and dismisses its workers.
 func (r *Run) handBack(tx *store.Tx) error {
 	n, err := tx.Changed(releaseRun, r.ID)
+	if err == nil {
+		_, err = tx.Exec(releaseDetails, r.ID)
+	}
 	if err != nil {
 		return err
 	}
@@ -134,7 +137,7 @@ const (
 )
 
 // Heartbeat marks every claim and worker of the run as alive and returns how many
-// targets it holds. Claims that were recovered belong to nobody or to another run
+// targets and details it holds. Claims that were recovered belong to nobody or to another run
 // and are left alone. rss is the memory of the process in bytes, 0 = unknown.
 func (r *Run) Heartbeat(ctx context.Context, requests, rss int64) (held int, err error) {
 	err = r.keeper.write(ctx, func(tx *store.Tx) error {
@@ -143,6 +146,10 @@ func (r *Run) Heartbeat(ctx context.Context, requests, rss int64) (held int, err
 			return err
 		}
 		held = int(n)
+		if n, err = tx.Changed(beatDetails, tx.Now, r.ID); err != nil {
+			return err
+		}
+		held += int(n)
 		if _, err := tx.Exec(beatWorkers, tx.Now, rss, r.ID); err != nil {
 			return err
 		}

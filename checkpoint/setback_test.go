@@ -116,10 +116,14 @@ func TestSuccessClears(t *testing.T) {
 			return err
 		},
 		"an empty result": func(t *testing.T, f *failing, c *checkpoint.Claim) error {
-			return f.Complete(t.Context(), c, yp.CodeNoListings, "none")
+			return f.Complete(t.Context(), c, yp.CodeNoListings, "none", true)
 		},
-		"no further page":   func(t *testing.T, f *failing, c *checkpoint.Claim) error { return f.Complete(t.Context(), c, "", "") },
-		"an operator's own": func(t *testing.T, f *failing, c *checkpoint.Claim) error { return f.Complete(t.Context(), c, "", "") },
+		"no further page": func(t *testing.T, f *failing, c *checkpoint.Claim) error {
+			return f.Complete(t.Context(), c, "", "", false)
+		},
+		"an operator's own": func(t *testing.T, f *failing, c *checkpoint.Claim) error {
+			return f.Complete(t.Context(), c, "", "", false)
+		},
 	} {
 		for failures := range 8 {
 			t.Run(fmt.Sprintf("%s after %d failures", name, failures), func(t *testing.T) {
@@ -149,7 +153,7 @@ func TestSuccessClears(t *testing.T) {
 		t.Parallel()
 		f := newFailing(t)
 		execute(t, f.DB(), `UPDATE targets SET crawl_frequency_minutes = 0`)
-		if err := f.Complete(t.Context(), f.claim(t, 0), "", ""); err != nil {
+		if err := f.Complete(t.Context(), f.claim(t, 0), "", "", false); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "target", table(t, f.DB(), `SELECT status, next_crawl_at FROM targets WHERE id = 1`), []string{"DONE|"})

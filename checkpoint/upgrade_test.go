@@ -101,7 +101,7 @@ func TestCrawlAfterUpgrade(t *testing.T) {
 				t.Errorf("target 7: %+v (%v)", set, err)
 			}
 		default:
-			must(b.Complete(bg, c, yp.CodeNoListings, "none"))
+			must(b.Complete(bg, c, yp.CodeNoListings, "none", true))
 		}
 	}
 	same(t, "targets", table(t, b.DB(), `SELECT id, status, crawl_status, auto_disabled FROM targets ORDER BY id`), []string{

@@ -39,6 +39,7 @@ type resolver struct {
 	newKeys map[string]*company
 	created int
 	gone    int
+	by      string // the key by which the last resolve found a company for a listing that had none; "" = it made one
 }
 
 // The key's place in the list comes back, not its text: what JSON makes of odd
@@ -83,24 +84,14 @@ func (r *resolver) know(c company) *company {
 
 // resolve returns the company of listing l, which may already have one (own).
 // Companies that turn out to be the same are merged into the one with the
-// smallest id.
+// smallest id. Those that an operator took apart stay apart: then the listing
+// keeps its own company, else it goes to the one of its strongest key.
 func (r *resolver) resolve(l *yp.Listing, keys []string, own *company) (*company, error) {
-	best := own
-	if best != nil {
-		best = best.root()
-	}
-	for _, k := range keys {
-		c := r.byKey[k]
-		if c == nil {
-			continue
-		}
-		var err error
-		if best, err = r.join(best, c.root()); err != nil {
-			return nil, err
-		}
+	best, err := r.find(keys, own)
+	if err != nil {
+		return nil, err
 	}
 	if best == nil {
-		var err error
 		if best, err = r.create(l); err != nil {
 			return nil, err
 		}
@@ -108,6 +99,30 @@ func (r *resolver) resolve(l *yp.Listing, keys []string, own *company) (*company
 	for _, k := range keys {
 		if r.byKey[k] == nil {
 			r.byKey[k], r.newKeys[k] = best, best
+		}
+	}
+	return best, nil
+}
+
+// find returns the company that own and the owners of the keys make, nil for none.
+func (r *resolver) find(keys []string, own *company) (*company, error) {
+	r.by = ""
+	best := own
+	if best != nil {
+		best = best.root()
+	}
+	for _, k := range keys {
+		c := r.byKey[k]
+		if c == nil || c.root() == best {
+			continue
+		}
+		if best == nil {
+			best, r.by = c.root(), k
+			continue
+		}
+		var err error
+		if best, err = r.join(best, c.root(), k); err != nil {
+			return nil, err
 		}
 	}
 	return best, nil
@@ -133,65 +148,13 @@ func (r *resolver) create(l *yp.Listing) (*company, error) {
 }
 
 const (
-	moveListings = `UPDATE listings SET company_id = ? WHERE company_id = ?`
-	moveKeys     = `UPDATE company_keys SET company_id = ? WHERE company_id = ?`
-	dropCompany  = `DELETE FROM companies WHERE id = ?`
-	adoptLead    = `
+	adoptLead = `
 	UPDATE companies SET (lead_source, lead_listing) = (?, ?),
 		(name, phone_e164, street, city, state, postal_code) =
 			(SELECT name, phone_e164, street, city, state, postal_code FROM listings WHERE source_id = ? AND listing_id = ?)
 	WHERE id = ?`
 	adoptWebsite = `UPDATE companies SET website = ?, domain = ? WHERE id = ?`
-	copyWebsite  = `UPDATE companies SET (website, domain) = (SELECT website, domain FROM companies WHERE id = ?) WHERE id = ?`
-	foldSeen     = `
-	UPDATE companies SET first_seen_at = min(first_seen_at, (SELECT first_seen_at FROM companies WHERE id = ?)) WHERE id = ?`
 )
-
-// join merges two companies, either of which may be nil, and returns the survivor.
-func (r *resolver) join(a, b *company) (*company, error) {
-	if a == nil || a == b {
-		return b, nil
-	}
-	keep, gone := a, b
-	if gone.id < keep.id {
-		keep, gone = gone, keep
-	}
-	if err := r.merge(keep, gone); err != nil {
-		return nil, fmt.Errorf("merge company %d into %d: %w", gone.id, keep.id, err)
-	}
-	gone.merged = keep
-	r.gone++
-	return keep, nil
-}
-
-func (r *resolver) merge(keep, gone *company) error {
-	if gone.website != "" && (keep.website == "" || gone.website < keep.website) {
-		if _, err := r.tx.Exec(copyWebsite, gone.id, keep.id); err != nil {
-			return err
-		}
-		keep.website = gone.website
-	}
-	if keep.leads(gone.leadSource, gone.leadListing) {
-		if err := r.setLead(keep, gone.leadSource, gone.leadListing); err != nil {
-			return err
-		}
-	}
-	if _, err := r.tx.Exec(foldSeen, gone.id, keep.id); err != nil {
-		return err
-	}
-	for _, q := range []string{moveListings, moveKeys} {
-		if _, err := r.tx.Exec(q, keep.id, gone.id); err != nil {
-			return err
-		}
-	}
-	for k, c := range r.newKeys { // keys not yet written
-		if c == gone {
-			r.newKeys[k] = keep
-		}
-	}
-	_, err := r.tx.Exec(dropCompany, gone.id)
-	return err
-}
 
 func (r *resolver) setLead(c *company, source int64, listing string) error {
 	c.leadSource, c.leadListing = source, listing
@@ -221,34 +184,11 @@ func (r *resolver) refresh(c *company, l *yp.Listing, left string) error {
 	return nil
 }
 
-const companyWebsites = `SELECT DISTINCT website, domain FROM listings WHERE company_id = ? AND website IS NOT NULL ORDER BY website`
-
 // chooseWebsite takes the smallest website of the company's listings again,
 // after one of them has left it for another.
-func (r *resolver) chooseWebsite(c *company) error {
-	web, domain, err := r.smallestWebsite(c.id)
-	if err != nil {
-		return err
-	}
-	c.website = web
-	_, err = r.tx.Exec(adoptWebsite, text(web), text(domain), c.id)
+func (r *resolver) chooseWebsite(c *company) (err error) {
+	c.website, err = chooseWebsite(r.tx, c.id)
 	return err
-}
-
-func (r *resolver) smallestWebsite(company int64) (web, domain string, err error) {
-	rows, err := r.tx.Query(companyWebsites, company)
-	if err != nil {
-		return "", "", err
-	}
-	defer func() { _ = rows.Close() }()
-	var l yp.Listing
-	for web == "" && rows.Next() {
-		if err := rows.Scan(&l.Website, &l.Domain); err != nil {
-			return "", "", err
-		}
-		web, domain = companyWebsite(&l)
-	}
-	return web, domain, rows.Err()
 }
 
 // A key travels behind its company's number, padded, in one flat text: taking

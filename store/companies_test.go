@@ -110,7 +110,7 @@ func TestCompaniesProperty(t *testing.T) {
 		}
 		companies := 0
 		for n, p := range drawPages(rt, w, sightings) {
-			saved, err := w.save(p.target, n+1, "", p.listings...)
+			saved, err := w.save(p.target, n+1, 0, p.listings...)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -155,7 +155,7 @@ func TestCompaniesChange(t *testing.T) {
 					p = append(p, drawPart(rt, drawMaster(rt, fmt.Sprint(i))))
 				}
 			}
-			if _, err := w.save(target, n+1, "", p...); err != nil {
+			if _, err := w.save(target, n+1, 0, p...); err != nil {
 				rt.Fatal(err)
 			}
 			w.sound(rt)

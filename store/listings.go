@@ -1,13 +1,8 @@
 package store
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
-	"hash/fnv"
-	"math"
 	"slices"
-	"strconv"
 	"unicode/utf8"
 
 	"ypcrawl/yp"
@@ -19,6 +14,11 @@ type PageOf struct {
 	TargetID int64
 	State    string // searched, of the target
 	Page     int    // from 1
+	Crawl    int64  // number of the target's current crawl
+	RunID    int64  // 0 = rebuilt from logs
+
+	Others   []string       // ids of listings that were there and are not kept: filtered out, or ads
+	Rejected []yp.Rejection // listings that break a rule of their source
 }
 
 // Saved counts what a page brought.
@@ -27,6 +27,8 @@ type Saved struct {
 	Changed   int // seen before, with other fields
 	Unchanged int
 	Dropped   int // without a name or an id, or a second time on the page
+	Rejected  int // staged, not promoted
+	Restored  int // were gone, and are back
 	Companies int // companies added, less companies merged away
 	Repeated  bool
 }
@@ -34,52 +36,55 @@ type Saved struct {
 // Kept is the number of listings stored.
 func (s Saved) Kept() int { return s.New + s.Changed + s.Unchanged }
 
-// known is a listing of the page that is already stored.
-type known struct {
-	id          int64
-	fingerprint int64
-	company     company
-	keyed       yp.Listing // the fields that keys are made of
-}
-
-const selectKnown = `
-	SELECT l.listing_id, l.id, l.fingerprint, c.id, c.lead_source, c.lead_listing, ifnull(c.website, ''),
-		ifnull(l.phone_e164, ''), ifnull(l.street, ''), ifnull(l.postal_code, ''), ifnull(l.website, '')
-	FROM json_each(?) AS j CROSS JOIN listings l ON l.source_id = ? AND l.listing_id = j.value JOIN companies c ON c.id = l.company_id`
-
 // SaveListings stores one page's listings with their companies: new ones are
 // added, changed ones updated (a value the page does not give keeps the old
-// one), equal ones only marked as seen. The same page again changes nothing.
-// crawlStarted is when the target's current crawl began; Saved.Repeated tells
-// that this crawl met every listing of the page on an earlier page.
-func SaveListings(tx *Tx, at PageOf, crawlStarted string, listings []yp.Listing) (Saved, error) {
-	var saved Saved
+// one), equal ones only marked as seen. What became of each stands in the promotion
+// log, and what its source says otherwise in listing_changes. The same page again
+// changes nothing and logs nothing. Saved.Repeated tells that this crawl of the
+// target met every listing of the page on an earlier page.
+func SaveListings(tx *Tx, at PageOf, listings []yp.Listing) (Saved, error) {
 	given := len(listings)
 	listings = usable(listings)
-	saved.Dropped = given - len(listings)
-	if len(listings) == 0 {
-		return saved, nil
-	}
-	stored, err := findKnown(tx, at.SourceID, listings)
-	if err != nil {
-		return saved, err
-	}
-	s := saver{tx: tx, at: at, rows: make([]int64, len(listings)), saved: &saved}
-	if err := s.sort(listings, stored, &saved); err != nil {
-		return saved, err
-	}
-	if err := s.write(listings, stored, &saved); err != nil {
-		return saved, err
-	}
-	if err := s.touch(); err != nil {
-		return saved, err
-	}
-	if saved.New == 0 && at.Page > 1 {
-		if saved.Repeated, err = s.repeated(crawlStarted); err != nil {
-			return saved, err
+	s := saver{tx: tx, at: at, rows: make([]int64, len(listings)), saved: &Saved{Dropped: given - len(listings)}}
+	for _, step := range []func([]yp.Listing) error{s.save, s.reject, s.met} {
+		if err := step(listings); err != nil {
+			return *s.saved, err
 		}
 	}
-	return saved, s.sight(listings)
+	return *s.saved, s.log.flush(tx, at)
+}
+
+// save stores the listings in good order.
+func (s *saver) save(listings []yp.Listing) error {
+	if len(listings) == 0 {
+		return nil
+	}
+	stored, err := findKnown(s.tx, s.at.SourceID, listings)
+	if err != nil {
+		return err
+	}
+	s.sort(listings, stored)
+	if err := s.compare(listings, stored); err != nil {
+		return err
+	}
+	if err := s.tellFilled(listings, stored); err != nil {
+		return err
+	}
+	if err := s.write(listings, stored); err != nil {
+		return err
+	}
+	if err := s.touch(); err != nil {
+		return err
+	}
+	if s.saved.New == 0 && s.at.Page > 1 {
+		if s.saved.Repeated, err = s.repeated(); err != nil {
+			return err
+		}
+	}
+	if err := s.saveFilled(); err != nil {
+		return err
+	}
+	return s.sight(listings)
 }
 
 // usable drops listings without a name or an id, and all but the first of those
@@ -103,36 +108,6 @@ func usable(listings []yp.Listing) []yp.Listing {
 	return listings
 }
 
-func findKnown(tx *Tx, source int64, listings []yp.Listing) (map[string]known, error) {
-	ids := make([]string, len(listings))
-	for i := range listings {
-		ids[i] = listings[i].ID
-	}
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := tx.Query(selectKnown, string(list), source)
-	if err != nil {
-		return nil, fmt.Errorf("find listings: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	stored := make(map[string]known, len(listings))
-	for rows.Next() {
-		var id string
-		var k known
-		c := &k.company
-		l := &k.keyed
-		err := rows.Scan(&id, &k.id, &k.fingerprint, &c.id, &c.leadSource, &c.leadListing, &c.website,
-			&l.PhoneE164, &l.Street, &l.PostalCode, &l.Website)
-		if err != nil {
-			return nil, err
-		}
-		stored[id] = k
-	}
-	return stored, rows.Err()
-}
-
 // saver carries one page through its steps.
 type saver struct {
 	tx     *Tx
@@ -142,52 +117,41 @@ type saver struct {
 	dirty  []int      // indexes of the listings to write
 	keys   [][]string // strong keys of each of those
 	same   []int64    // row ids of the equal ones
+	back   []int64    // row ids of those that were gone
+	diffs  map[int]diff
+	filled map[int64]string // by row id: listings.filled, where this page changes it
+	log    trail
 	saved  *Saved
 }
 
 // sort tells what must be written from what is stored already.
-func (s *saver) sort(listings []yp.Listing, stored map[string]known, saved *Saved) error {
+func (s *saver) sort(listings []yp.Listing, stored map[string]known) {
 	s.prints = make([]int64, len(listings))
 	for i := range listings {
 		l := &listings[i]
 		s.prints[i] = fingerprint(l)
 		k, ok := stored[l.ID]
+		if ok && k.gone {
+			s.back = append(s.back, k.id)
+		}
 		if ok && k.fingerprint == s.prints[i] {
 			s.rows[i] = k.id
 			s.same = append(s.same, k.id)
-			saved.Unchanged++
+			s.saved.Unchanged++
 			continue
 		}
 		s.dirty = append(s.dirty, i)
 		if ok {
-			saved.Changed++
+			s.saved.Changed++
 			s.keys = append(s.keys, yp.CompanyKeys(k.with(l)))
 		} else {
-			saved.New++
+			s.saved.New++
 			s.keys = append(s.keys, yp.CompanyKeys(l))
 		}
 	}
-	return nil
 }
 
-// with returns what the stored listing will be once l is saved, as far as keys
-// go: they come from all that is known of it, not from the last page alone.
-func (k known) with(l *yp.Listing) *yp.Listing {
-	return &yp.Listing{
-		Name: l.Name, PhoneE164: cmp.Or(l.PhoneE164, k.keyed.PhoneE164), Street: cmp.Or(l.Street, k.keyed.Street),
-		PostalCode: cmp.Or(l.PostalCode, k.keyed.PostalCode), Website: cmp.Or(l.Website, k.keyed.Website),
-	}
-}
-
-// left returns the website that the listing gives up for that of l, if it does.
-func (k known) left(l *yp.Listing) string {
-	if l.Website == "" || l.Website == k.keyed.Website {
-		return ""
-	}
-	return k.keyed.Website
-}
-
-func (s *saver) write(listings []yp.Listing, stored map[string]known, saved *Saved) error {
+func (s *saver) write(listings []yp.Listing, stored map[string]known) error {
 	if len(s.dirty) == 0 {
 		return nil
 	}
@@ -204,7 +168,7 @@ func (s *saver) write(listings []yp.Listing, stored map[string]known, saved *Sav
 			return err
 		}
 	}
-	saved.Companies = r.created - r.gone
+	s.saved.Companies = r.created - r.gone
 	return r.flush()
 }
 
@@ -223,10 +187,16 @@ func (s *saver) writeOne(r *resolver, l *yp.Listing, i int, keys []string, store
 	if err != nil {
 		return err
 	}
-	s.rows[i] = row
 	if exists {
-		s.rows[i] = k.id
+		row = k.id
+		if err := s.fill(row, k.filled, s.diffs[i]); err != nil {
+			return err
+		}
+		s.log.update(row, s.diffs[i])
+	} else {
+		s.log.create(row, r.by)
 	}
+	s.rows[i] = row
 	if !changed {
 		s.same = append(s.same, k.id)
 		s.saved.Changed--
@@ -285,127 +255,4 @@ func (s *saver) upsert(l *yp.Listing, company, print int64) (row int64, changed 
 	}
 	row, err = res.LastInsertId()
 	return row, n > 0, err
-}
-
-const touchListings = `UPDATE listings SET last_seen_at = ? WHERE id IN (SELECT value FROM json_each(?))`
-
-// touch marks the equal listings as seen, in one statement.
-func (s *saver) touch() error {
-	if len(s.same) == 0 {
-		return nil
-	}
-	_, err := s.tx.Exec(touchListings, s.tx.Now, intList(s.same))
-	if err != nil {
-		return fmt.Errorf("mark listings as seen: %w", err)
-	}
-	return nil
-}
-
-const countEarlier = `
-	SELECT count(*) FROM json_each(?) AS j CROSS JOIN sightings s ON s.target_id = ? AND s.listing = j.value
-	WHERE s.page < ? AND s.seen_at >= ?`
-
-func (s *saver) repeated(crawlStarted string) (bool, error) {
-	var n int
-	err := s.tx.Get(countEarlier, []any{intList(s.rows), s.at.TargetID, s.at.Page, crawlStarted}, &n)
-	if err != nil {
-		return false, fmt.Errorf("look for a repeated page: %w", err)
-	}
-	return n >= len(s.rows), nil
-}
-
-// Row id and rank travel as one number, so that a page's sightings are one
-// statement over a flat list; ranks beyond 4095 do not occur (pages are capped).
-const (
-	rankBits     = 12
-	saveSighting = `
-	INSERT INTO sightings (target_id, listing, page, rank, seen_at)
-	SELECT ?, value >> 12, ?, value & 4095, ? FROM json_each(?) WHERE true
-	ON CONFLICT DO UPDATE SET page = excluded.page, rank = excluded.rank, seen_at = excluded.seen_at`
-)
-
-func (s *saver) sight(listings []yp.Listing) error {
-	packed := make([]int64, len(s.rows))
-	for i, row := range s.rows {
-		packed[i] = row<<rankBits | int64(min(max(listings[i].Rank, 0), 1<<rankBits-1))
-	}
-	if _, err := s.tx.Exec(saveSighting, s.at.TargetID, s.at.Page, s.tx.Now, intList(packed)); err != nil {
-		return fmt.Errorf("save sightings: %w", err)
-	}
-	return nil
-}
-
-// fingerprint hashes what a page says of a listing, less its rank: two pages
-// that say the same give the same number. The canonical forms are part of it, so
-// that better rules for them reach what was stored under the old ones.
-func fingerprint(l *yp.Listing) int64 {
-	h := fnv.New64a()
-	buf := make([]byte, 0, 1024)
-	for _, s := range [...]string{
-		l.Name, l.ProfileURL, l.Phone, l.Street, l.City, l.State, l.PostalCode, l.ServiceArea,
-		l.WebsiteURL, l.PriceRange, l.Snippet, l.ImageURL, l.PhoneE164, l.Website,
-	} {
-		buf = append(append(buf, s...), 0)
-	}
-	for _, part := range [...][]string{l.Categories, l.Hours} {
-		for _, s := range part {
-			buf = append(append(buf, s...), 1)
-		}
-		buf = append(buf, 0)
-	}
-	buf = strconv.AppendFloat(buf, l.Rating, 'g', -1, 64)
-	buf = strconv.AppendInt(append(buf, 0), int64(l.ReviewCount), 10)
-	buf = strconv.AppendInt(append(buf, 0), int64(l.YearsInBusiness), 10)
-	buf = strconv.AppendBool(append(buf, 0), l.Sponsored)
-	if l.Claimed != nil {
-		buf = strconv.AppendBool(append(buf, 0), *l.Claimed)
-	}
-	_, _ = h.Write(buf)
-	return int64(h.Sum64() & math.MaxInt64) // #nosec: the top bit is dropped on purpose
-}
-
-// intList writes numbers as a JSON array for json_each.
-func intList(ids []int64) string {
-	b := make([]byte, 0, 2+len(ids)*8)
-	b = append(b, '[')
-	for i, id := range ids {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, id, 10)
-	}
-	return string(append(b, ']'))
-}
-
-func list(items []string) any {
-	if len(items) == 0 {
-		return nil
-	}
-	b, err := json.Marshal(items)
-	if err != nil { // strings always marshal
-		panic(err)
-	}
-	return string(b)
-}
-
-// stars stores a rating; one off the scale, or absent, is no rating.
-func stars(f float64) any {
-	if f >= 0.5 && f <= 5 {
-		return f
-	}
-	return nil
-}
-
-func count(n int) any {
-	if n <= 0 {
-		return nil
-	}
-	return int64(n)
-}
-
-func flag(b *bool) any {
-	if b == nil {
-		return nil
-	}
-	return *b
 }

@@ -13,9 +13,9 @@ import (
 	"ypcrawl/yp"
 )
 
-func mustSave(t *testing.T, w *world, target, page int, started string, ls ...yp.Listing) store.Saved {
+func mustSave(t *testing.T, w *world, target, page int, crawl int64, ls ...yp.Listing) store.Saved {
 	t.Helper()
-	saved, err := w.save(target, page, started, ls...)
+	saved, err := w.save(target, page, crawl, ls...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestSaveCounts(t *testing.T) {
 		}, store.Saved{New: 1, Changed: 2, Unchanged: 1, Companies: -1}},
 	} {
 		step.change()
-		if got := mustSave(t, w, 1, 1, "", p...); got != step.want {
+		if got := mustSave(t, w, 1, 1, 0, p...); got != step.want {
 			t.Errorf("%s: %+v, want %+v", step.what, got, step.want)
 		}
 	}
@@ -58,12 +58,12 @@ func TestSaveCounts(t *testing.T) {
 		t.Errorf("rank of the last sighting: %v, want 9", got)
 	}
 	t.Run("the same id at another source is another listing", func(t *testing.T) {
-		if got := mustSave(t, w, 2, 1, "", named("a")...); got.New != 1 {
+		if got := mustSave(t, w, 2, 1, 0, named("a")...); got.New != 1 {
 			t.Errorf("%+v, want a new one", got)
 		}
 	})
 	t.Run("an empty page", func(t *testing.T) {
-		if got := mustSave(t, w, 1, 2, ""); got != (store.Saved{}) {
+		if got := mustSave(t, w, 1, 2, 0); got != (store.Saved{}) {
 			t.Errorf("%+v, want nothing", got)
 		}
 	})
@@ -77,7 +77,7 @@ func TestSaveDropped(t *testing.T) {
 	p[3].Name = "the second a"
 	p = append(p, named("c")...)
 	before := slices.Clone(p)
-	got := mustSave(t, w, 1, 1, "", p...)
+	got := mustSave(t, w, 1, 1, 0, p...)
 	if got.New != 2 || got.Dropped != 4 || got.Kept() != 2 {
 		t.Errorf("%+v, want 2 new and 4 dropped", got)
 	}
@@ -89,7 +89,7 @@ func TestSaveDropped(t *testing.T) {
 			t.Error("the caller's page was changed")
 		}
 	}
-	if got := mustSave(t, w, 1, 1, "", named("")...); got.Dropped != 1 {
+	if got := mustSave(t, w, 1, 1, 0, named("")...); got.Dropped != 1 {
 		t.Errorf("a page of one unusable listing: %+v, want it dropped", got)
 	}
 }
@@ -103,7 +103,7 @@ func TestSaveOddValues(t *testing.T) {
 			ID: fmt.Sprint(i), Name: "N", Rating: rating, ReviewCount: -i, YearsInBusiness: i, Rank: -i * 100000, Claimed: &yes,
 			Categories: []string{`"quoted"`, "a,b", "✓"}, Hours: []string{"Mo 9-5"},
 		}
-		mustSave(t, w, 1, 1, "", l)
+		mustSave(t, w, 1, 1, 0, l)
 	}
 	want := []string{"", "", "", "0.5", "5", "", "", ""}
 	if got := rows(t, w.DB, `SELECT rating FROM listings ORDER BY listing_id`); !slices.Equal(got, want) {
@@ -116,15 +116,15 @@ func TestSaveOddValues(t *testing.T) {
 		odd := []string{`"`, `\`, `'`, "\n", "\t\x01", "✓ 日本", "\u2028", "<&>", `\u0041`, "null", "[1]", "0", "💥"}
 		for _, s := range odd {
 			l := yp.Listing{ID: "odd" + s, Name: "Same " + s + " name", PhoneE164: "+1310555" + s, Website: ""}
-			saved := mustSave(t, w, 1, 1, "", l)
+			saved := mustSave(t, w, 1, 1, 0, l)
 			if saved.New != 1 {
 				t.Errorf("%q: %+v, want it new", s, saved)
 			}
 			l.ID += " twin"
-			if saved = mustSave(t, w, 1, 2, "", l); saved.New != 1 || saved.Companies != 0 {
+			if saved = mustSave(t, w, 1, 2, 0, l); saved.New != 1 || saved.Companies != 0 {
 				t.Errorf("its twin %q: %+v, want it new and of the same company", s, saved)
 			}
-			if saved = mustSave(t, w, 1, 3, "", l); saved.Unchanged != 1 {
+			if saved = mustSave(t, w, 1, 3, 0, l); saved.Unchanged != 1 {
 				t.Errorf("%q again: %+v, want it unchanged", s, saved)
 			}
 		}
@@ -143,17 +143,17 @@ func TestSaveCoalesces(t *testing.T) {
 	}
 	const all = `SELECT name, profile_url, phone, phone_e164, street, city, state, postal_code, service_area, website_url, website, domain,
 		categories, rating, review_count, years_in_business, price_range, snippet, image_url, hours, claimed, sponsored FROM listings`
-	mustSave(t, w, 1, 1, "", full)
+	mustSave(t, w, 1, 1, 0, full)
 	before := rows(t, w.DB, all)
 	t.Run("absent keeps the old", func(t *testing.T) {
-		mustSave(t, w, 1, 1, "", yp.Listing{ID: "a", Name: "Acme"})
+		mustSave(t, w, 1, 1, 0, yp.Listing{ID: "a", Name: "Acme"})
 		if got := rows(t, w.DB, all); !slices.Equal(got, before) {
 			t.Errorf("got %v, want %v", got, before)
 		}
 	})
 	t.Run("new wins", func(t *testing.T) {
 		yes := true
-		mustSave(t, w, 1, 1, "", yp.Listing{
+		mustSave(t, w, 1, 1, 0, yp.Listing{
 			ID: "a", Name: "Acme 2", ProfileURL: "2", Phone: "2", PhoneE164: "+12", Street: "2 Main St", City: "SF", State: "NV", PostalCode: "90002",
 			ServiceArea: "2", WebsiteURL: "2", Website: "https://b.com", Domain: "b.com", Categories: []string{"2"}, Rating: 2, ReviewCount: 2,
 			YearsInBusiness: 2, PriceRange: "$", Snippet: "2", ImageURL: "2", Hours: []string{"2"}, Claimed: &yes, Sponsored: true,
@@ -173,21 +173,21 @@ func TestSaveCoalesces(t *testing.T) {
 			want      string
 		}{{true, "1"}, {false, "0"}, {true, "0"}} {
 			ad.Sponsored = step.sponsored
-			mustSave(t, w, 1, 1, "", ad)
+			mustSave(t, w, 1, 1, 0, ad)
 			if got := rows(t, w.DB, `SELECT sponsored FROM listings WHERE listing_id = 'ad'`); !slices.Equal(got, []string{step.want}) {
 				t.Errorf("after sighting %d: %v, want %s", i, got, step.want)
 			}
 		}
 	})
 	t.Run("a shared host is no website of the company", func(t *testing.T) {
-		mustSave(t, w, 1, 1, "", yp.Listing{ID: "fb", Name: "Fb", Website: "https://facebook.com/fb", Domain: "facebook.com"})
+		mustSave(t, w, 1, 1, 0, yp.Listing{ID: "fb", Name: "Fb", Website: "https://facebook.com/fb", Domain: "facebook.com"})
 		if got := rows(t, w.DB, `SELECT website, domain FROM companies WHERE name = 'Fb'`); !slices.Equal(got, []string{"|"}) {
 			t.Errorf("company: %v, want no website", got)
 		}
 	})
 	t.Run("a website met later makes no second company", func(t *testing.T) {
-		mustSave(t, w, 1, 1, "", yp.Listing{ID: "w", Name: "W", PhoneE164: "+13105550999"})
-		if got := mustSave(t, w, 1, 1, "", yp.Listing{ID: "w", Name: "W", Website: "https://w.com", Domain: "w.com"}); got.Companies != 0 {
+		mustSave(t, w, 1, 1, 0, yp.Listing{ID: "w", Name: "W", PhoneE164: "+13105550999"})
+		if got := mustSave(t, w, 1, 1, 0, yp.Listing{ID: "w", Name: "W", Website: "https://w.com", Domain: "w.com"}); got.Companies != 0 {
 			t.Errorf("%+v, want no new company", got)
 		}
 	})
@@ -202,10 +202,10 @@ func TestSeenTimes(t *testing.T) {
 	seen := func() string {
 		return rows(t, db, `SELECT first_seen_at, last_seen_at, (SELECT first_seen_at FROM companies), (SELECT seen_at FROM sightings) FROM listings`)[0]
 	}
-	mustSave(t, w, 1, 1, "", named("a")...)
+	mustSave(t, w, 1, 1, 0, named("a")...)
 	at := []string{yp.FormatTime(now)}
 	now = now.Add(time.Hour)
-	mustSave(t, w, 1, 1, "", named("a")...)
+	mustSave(t, w, 1, 1, 0, named("a")...)
 	at = append(at, yp.FormatTime(now))
 	if want := at[0] + "|" + at[1] + "|" + at[0] + "|" + at[1]; seen() != want {
 		t.Errorf("unchanged: %s, want %s", seen(), want)
@@ -213,7 +213,7 @@ func TestSeenTimes(t *testing.T) {
 	now = now.Add(time.Hour)
 	l := named("a")[0]
 	l.Phone = "1"
-	mustSave(t, w, 1, 1, "", l)
+	mustSave(t, w, 1, 1, 0, l)
 	at = append(at, yp.FormatTime(now))
 	if want := at[0] + "|" + at[2] + "|" + at[0] + "|" + at[2]; seen() != want {
 		t.Errorf("changed: %s, want %s", seen(), want)
@@ -225,7 +225,7 @@ func TestRepeated(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	db := newWorld(t)
 	w := &world{DB: storetest.OpenConfig(t, store.Config{Path: db.Path(), Now: func() time.Time { return now }}), targets: db.targets}
-	first := yp.FormatTime(now)
+	const first, again = 1, 2
 	for _, step := range []struct {
 		what   string
 		target int
@@ -247,7 +247,7 @@ func TestRepeated(t *testing.T) {
 		}
 	}
 	now = now.Add(7 * 24 * time.Hour)
-	again := yp.FormatTime(now)
+
 	if got := mustSave(t, w, 1, 2, again, named("a", "b")...); got.Repeated {
 		t.Error("what an earlier crawl met on page 1 counts as met by this one")
 	}
@@ -263,21 +263,21 @@ func TestRepeated(t *testing.T) {
 func TestSaveIsWhole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	mustSave(t, w, 1, 1, "", named("a")...)
+	mustSave(t, w, 1, 1, 0, named("a")...)
 	before := rows(t, w.DB, `SELECT * FROM listings`)
 	own := errors.New("own")
 	err := w.Write(t.Context(), func(tx *store.Tx) error {
-		_, err := store.SaveListings(tx, store.PageOf{SourceID: 1, TargetID: 1, State: "CA", Page: 1}, "", named("b", "c"))
+		_, err := store.SaveListings(tx, store.PageOf{SourceID: 1, TargetID: 1, State: "CA", Page: 1}, named("b", "c"))
 		return errors.Join(err, own)
 	})
 	if !errors.Is(err, own) || !slices.Equal(before, rows(t, w.DB, `SELECT * FROM listings`)) {
 		t.Errorf("%v: listings %v, want %v", err, rows(t, w.DB, `SELECT * FROM listings`), before)
 	}
 	w.sound(t)
-	if _, err := w.save(99, 1, "", named("b")...); err == nil {
+	if _, err := w.save(99, 1, 0, named("b")...); err == nil {
 		t.Error("a target that is not there was taken")
 	}
-	if _, err := w.save(1, 0, "", named("b")...); err == nil {
+	if _, err := w.save(1, 0, 0, named("b")...); err == nil {
 		t.Error("page 0 was taken")
 	}
 	w.sound(t)

@@ -236,6 +236,14 @@ func TestEnumerations(t *testing.T) {
 		"connectivity_profiles.burst_429":   flag,
 		"requests.proxy_failed":             flag,
 		"proxies.enabled":                   flag,
+		"sources.stage":                     {"review", "sandbox", "active"},
+		"source_cities.matched":             {"slug", "name", "none"},
+		"discoveries.status":                {"PLANNED", "IN_PROGRESS", "DONE", "FAILED"},
+		"discoveries.last_error_code":       slices.DeleteFunc(slices.Clone(codes), func(c string) bool { return c == string(yp.CodeSuccess) }),
+		"details.status":                    texts(yp.Statuses()),
+		"details.last_error_code":           slices.DeleteFunc(slices.Clone(codes), func(c string) bool { return c == string(yp.CodeSuccess) }),
+		"promotion_log.action":              texts([]Action{PromotedCreate, PromotedUpdate, Rejected, Dropped, Restored}),
+		"company_merges.by":                 {"web", "tel", "adr", "hand"},
 	}
 	got := checkedEnumerations(t)
 	for column := range got {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -305,8 +306,8 @@ func TestUpgradeRace(t *testing.T) {
 			}
 		}
 		c := rawConn(t, cfg.Path)
-		if v, n := ask(t, c, "PRAGMA user_version"), ask(t, c, "SELECT count(*) FROM targets"); v != "2" || n != "10" {
-			t.Errorf("version %s with %s targets, want 2 with 10", v, n)
+		if v, n := ask(t, c, "PRAGMA user_version"), ask(t, c, "SELECT count(*) FROM targets"); v != strconv.Itoa(SchemaVersion) || n != "10" {
+			t.Errorf("version %s with %s targets, want %d with 10", v, n, SchemaVersion)
 		}
 	}
 }
@@ -356,7 +357,8 @@ func TestUpgradeByAnother(t *testing.T) {
 		opened <- err
 	}()
 	c := rawConn(t, cfg.Path)
-	must(t, c, "PRAGMA foreign_keys = OFF", "BEGIN IMMEDIATE", file(t, "migrations/0002_health.sql"), "PRAGMA user_version = 2", "COMMIT")
+	must(t, c, "PRAGMA foreign_keys = OFF", "BEGIN IMMEDIATE", file(t, "migrations/0002_health.sql"), file(t, "migrations/0003_directory.sql"),
+		fmt.Sprintf("PRAGMA user_version = %d", SchemaVersion), "COMMIT")
 	run, err := TakeLock(cfg.Path, "run", true)
 	if err != nil {
 		t.Fatal(err)
@@ -384,10 +386,10 @@ func TestOlderForAReader(t *testing.T) {
 	before := file(t, cfg.Path)
 	_, err := Open(t.Context(), Config{Path: cfg.Path, ReadOnly: true})
 	var version *VersionError
-	if !errors.As(err, &version) || version.Have != 1 || version.Max != 2 {
-		t.Fatalf("got %v, want a VersionError of 1 under 2", err)
+	if !errors.As(err, &version) || version.Have != 1 || version.Max != SchemaVersion {
+		t.Fatalf("got %v, want a VersionError of 1 under %d", err, SchemaVersion)
 	}
-	for _, part := range []string{cfg.Path, "version 1, older than this program's 2", "for writing once", "`ypcrawl run`", "`ypcrawl plan`"} {
+	for _, part := range []string{cfg.Path, fmt.Sprintf("version 1, older than this program's %d", SchemaVersion), "for writing once", "`ypcrawl run`", "`ypcrawl plan`"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("the error lacks %q: %v", part, err)
 		}

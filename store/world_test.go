@@ -68,13 +68,13 @@ func (w *world) must(t testing.TB, queries ...string) {
 // empty removes all that was found, so that one file serves many rounds; the
 // counters must follow it down.
 func (w *world) empty(t testing.TB) {
-	w.must(t, `DELETE FROM sightings`, `DELETE FROM company_keys`, `DELETE FROM listings`, `DELETE FROM companies`)
+	w.must(t, `DELETE FROM sightings`, `DELETE FROM listing_changes`, `DELETE FROM promotion_log`, `DELETE FROM company_merges`, `DELETE FROM company_apart`, `DELETE FROM company_keys`, `DELETE FROM listings`, `DELETE FROM companies`)
 }
 
-func (w *world) save(target, page int, started string, listings ...yp.Listing) (saved store.Saved, err error) {
+func (w *world) save(target, page int, crawl int64, listings ...yp.Listing) (saved store.Saved, err error) {
 	err = w.Write(context.Background(), func(tx *store.Tx) (err error) {
-		at := store.PageOf{SourceID: w.source(target), TargetID: int64(target), State: w.state(target), Page: page}
-		saved, err = store.SaveListings(tx, at, started, listings)
+		at := store.PageOf{SourceID: w.source(target), TargetID: int64(target), State: w.state(target), Page: page, Crawl: crawl}
+		saved, err = store.SaveListings(tx, at, listings)
 		return err
 	})
 	return saved, err

@@ -20,6 +20,10 @@ type line struct {
 	Status    yp.Status    `json:"status"`
 	ErrorCode yp.ErrorCode `json:"error_code"`
 	Error     string       `json:"error"`
+	Complete  bool         `json:"complete"`
+	Source    string       `json:"source"` // of the target or of the detail: it hides the target's own
+	Listing   string       `json:"listing_id"`
+	Detail    *yp.Detail   `json:"detail"`
 	*Target
 	*Page
 }
@@ -92,9 +96,12 @@ func (e *Event) set(l *line) error {
 	if l.Page != nil && len(l.Listings) == 0 {
 		l.Listings = nil
 	}
+	if l.Target != nil {
+		l.Target.Source = l.Source
+	}
 	*e = Event{
 		Timestamp: l.Timestamp.Time, WorkerID: l.WorkerID, Type: l.Type, Seq: l.Seq, Run: l.Run,
-		Status: l.Status, Target: l.Target, Page: l.Page, ErrorCode: l.ErrorCode, Error: l.Error,
+		Status: l.Status, Target: l.Target, Page: l.Page, ErrorCode: l.ErrorCode, Error: l.Error, Complete: l.Complete, Detail: l.detail(),
 	}
 	return nil
 }

@@ -28,7 +28,11 @@ func (e *Event) AppendJSON(b []byte) []byte {
 	b = appendTarget(b, e.Target)
 	b = appendText(b, `,"error_code":`, string(e.ErrorCode))
 	b = appendText(b, `,"error":`, e.Error)
+	if e.Complete {
+		b = append(b, `,"complete":true`...)
+	}
 	b = appendPage(b, e.Page)
+	b = appendDetail(b, e.Detail)
 	return append(b, '}')
 }
 
@@ -82,6 +86,29 @@ func appendPage(b []byte, p *Page) []byte {
 			b = append(b, ',')
 		}
 		b = appendListing(b, &p.Listings[i])
+	}
+	return appendRest(append(b, ']'), p)
+}
+
+// appendRest writes what most pages have nothing of.
+func appendRest(b []byte, p *Page) []byte {
+	b = appendInt(b, `,"site_total":`, p.Total)
+	if p.End {
+		b = append(b, `,"end":true`...)
+	}
+	b = appendList(b, `,"others":`, p.Others)
+	if len(p.Rejected) == 0 {
+		return b
+	}
+	b = append(b, `,"rejected":[`...)
+	for i := range p.Rejected {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"listing":`...)
+		b = appendListing(b, &p.Rejected[i].Listing)
+		b = appendList(b, `,"reasons":`, p.Rejected[i].Reasons)
+		b = append(b, '}')
 	}
 	return append(b, ']')
 }

@@ -21,11 +21,12 @@ const (
 	Heartbeat      EventType = "heartbeat"       // the worker is alive
 	ClaimLost      EventType = "claim_lost"      // the fence refused a write: the page before it was rolled back
 	Stop           EventType = "stop"            // the worker ends and has handed its target back
+	DetailComplete EventType = "detail_complete" // a listing's own page was read; it carries the detail and stands before the commit
 )
 
 // EventTypes lists every event type in the order of a target's life.
 func EventTypes() []EventType {
-	return []EventType{TargetStart, PageComplete, TargetComplete, TargetError, Heartbeat, ClaimLost, Stop}
+	return []EventType{TargetStart, PageComplete, TargetComplete, TargetError, Heartbeat, ClaimLost, Stop, DetailComplete}
 }
 
 // ParseEventType returns the event type named s, in any letter case and with
@@ -49,8 +50,10 @@ type Event struct {
 	Status    yp.Status    // "status" the target has after the event; empty when it has none
 	Target    *Target      // nil when the event is about no target
 	Page      *Page        // nil unless the event is about a page
+	Detail    *Detail      // nil unless the event is about a listing's own page
 	ErrorCode yp.ErrorCode // "error_code"
 	Error     string       // "error", for people
+	Complete  bool         // "complete": a target_complete whose crawl saw every page to a confirmed end
 }
 
 // Target is what a log says of the target an event is about: enough to build
@@ -64,6 +67,14 @@ type Target struct {
 	MaxPages int `json:"max_pages"` // 0 = all
 }
 
+// Detail is a listing's own page as it was read. In a line its source and listing
+// stand beside the other fields, as those of a target do.
+type Detail struct {
+	Source  string    // "source"
+	Listing string    // "listing_id", the source's own
+	Found   yp.Detail // "detail"
+}
+
 // Page is a page as it was read.
 type Page struct {
 	Number   int          `json:"page_number"` // from 1
@@ -73,4 +84,9 @@ type Page struct {
 	Bad      int          `json:"bad_count"`      // cards without a name or an id
 	Last     bool         `json:"last"`           // no page follows
 	Listings []yp.Listing `json:"listings"`
+
+	Total    int            `json:"site_total,omitempty"` // what the site says it has; 0 = it does not say
+	End      bool           `json:"end,omitempty"`        // the last page, and the site itself says so: not the limit of pages
+	Others   []string       `json:"others,omitempty"`     // ids that were there and are not kept: filtered out, or ads
+	Rejected []yp.Rejection `json:"rejected,omitempty"`   // staged, not promoted: they break a rule of the source
 }

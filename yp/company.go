@@ -9,24 +9,28 @@ import (
 // CompanyKeys returns the strong keys of a listing, strongest first. Two
 // listings belong to one company when they share any of them:
 //
-//	web:acme.com/menu                   the canonical website, unless its host is shared by many
+//	web:acme.com/menu                   the canonical website, see webKey
 //	tel:+13105550123|acme plumbing      phone and name
-//	adr:acme plumbing|12 main st|90210  name, street and five-digit postal code
+//	adr:acme plumbing|12 main st|90210  name, street without unit, and five-digit postal code
 //
-// Phone and address alone are no key: two businesses can share both.
+// Phone and address alone are no key: two businesses can share both. Names and
+// streets stand in them as appendKeyName and appendStreet have them. The rules are
+// held to the labelled set in store/testdata.
 func CompanyKeys(l *Listing) []string {
 	var buf [384]byte
+	var named [96]byte
 	var ends [3]int // where each key ends in the text
 	b, n := buf[:0], 0
-	if w, ok := CanonicalWebsite(l.Website); ok && !w.Shared {
-		b = append(append(b, "web:"...), w.URL[len("https://"):]...)
-		ends[n], n = len(b), n+1
-	}
-	if longer, ok := appendPhoneKey(b, l); ok {
+	name := appendKeyName(named[:0], l.Name)
+	if longer, ok := appendWebKey(b, l); ok {
 		b = longer
 		ends[n], n = len(b), n+1
 	}
-	if longer, ok := appendAddressKey(b, l); ok {
+	if longer, ok := appendPhoneKey(b, l, name); ok {
+		b = longer
+		ends[n], n = len(b), n+1
+	}
+	if longer, ok := appendAddressKey(b, l, name); ok {
 		b = longer
 		ends[n], n = len(b), n+1
 	}
@@ -42,26 +46,50 @@ func cut(s string, ends []int) []string {
 	return keys
 }
 
-func appendPhoneKey(dst []byte, l *Listing) ([]byte, bool) {
-	if l.PhoneE164 == "" {
+func appendWebKey(dst []byte, l *Listing) ([]byte, bool) {
+	w, ok := CanonicalWebsite(l.Website)
+	if !ok || w.Shared {
+		return dst, false
+	}
+	site, ok := webKey(&w)
+	return append(append(dst, "web:"...), site...), ok
+}
+
+func appendPhoneKey(dst []byte, l *Listing, name []byte) ([]byte, bool) {
+	if l.PhoneE164 == "" || len(name) == 0 || oneDigit(l.PhoneE164) {
 		return dst, false
 	}
 	dst = append(append(append(dst, "tel:"...), l.PhoneE164...), '|')
-	named := appendName(dst, l.Name)
-	return named, len(named) > len(dst)
+	return append(dst, name...), true
 }
 
-func appendAddressKey(dst []byte, l *Listing) ([]byte, bool) {
+// oneDigit reports whether a number in E.164 repeats one digit: (555) 555-5555 is what
+// people type where a number is asked for and they have none.
+func oneDigit(e164 string) bool {
+	if len(e164) != len("+13105550123") {
+		return false
+	}
+	for i := 3; i < len(e164); i++ {
+		if e164[i] != e164[2] {
+			return false
+		}
+	}
+	return true
+}
+
+func appendAddressKey(dst []byte, l *Listing, name []byte) ([]byte, bool) {
 	zip, ok := zip5(l.PostalCode)
-	if !ok || l.Street == "" {
+	if !ok || len(name) == 0 || l.Street == "" {
 		return dst, false
 	}
-	dst = append(dst, "adr:"...)
-	named := appendName(dst, l.Name)
-	placed := appendStreet(append(named, '|'), l.Street)
-	ok = len(named) > len(dst) && len(placed) > len(named)+1
-	return append(append(placed, '|'), zip...), ok
+	dst = append(append(append(dst, "adr:"...), name...), '|')
+	placed := appendStreet(dst, l.Street)
+	return append(append(placed, '|'), zip...), len(placed) > len(dst)
 }
+
+// firstZIP is the smallest ZIP code there is (Holtsville, NY): what is below it is no
+// place but a filled field.
+const firstZIP = "00501"
 
 // zip5 returns the five digits that begin a postal code.
 func zip5(s string) (string, bool) {
@@ -73,13 +101,13 @@ func zip5(s string) (string, bool) {
 			return "", false
 		}
 	}
-	return s[:5], true
+	return s[:5], s[:5] >= firstZIP
 }
 
 // NormalName returns a business name as it is compared: lower case, accents
 // folded, "&" as "and", apostrophes and periods dropped, other punctuation and
-// white space one space, trailing legal forms (Inc, LLC, Co, Corp, Ltd and
-// their long forms) dropped. A name that is only a legal form is kept.
+// white space one space, trailing legal forms (Inc, LLC, Co, Corp, Ltd, PC, PA and
+// others, see legalForm) dropped. A name that is only a legal form is kept.
 func NormalName(s string) string {
 	var buf [96]byte
 	return keep(appendName(buf[:0], s), s)
@@ -96,26 +124,6 @@ func appendName(dst []byte, s string) []byte {
 		}
 		dst = dst[:start+space]
 	}
-}
-
-// appendStreet appends a street address as it is compared: words as in
-// NormalName, with the usual postal abbreviations.
-func appendStreet(dst []byte, s string) []byte {
-	var buf [96]byte
-	words, more := appendWords(buf[:0], s), true
-	for more {
-		var word []byte
-		word, words, more = bytes.Cut(words, []byte{' '})
-		if short := postalShort(word); short != "" {
-			dst = append(dst, short...)
-		} else {
-			dst = append(dst, word...)
-		}
-		if more {
-			dst = append(dst, ' ')
-		}
-	}
-	return dst
 }
 
 // appendWords appends the words of s to dst: lower case, accents folded, one
@@ -167,48 +175,11 @@ func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || 
 // legalForm reports whether word says only what kind of company it is.
 func legalForm(word []byte) bool {
 	switch string(word) {
-	case "inc", "llc", "co", "corp", "ltd", "incorporated", "corporation", "company", "limited", "llp", "pllc":
+	case "inc", "llc", "co", "corp", "ltd", "incorporated", "corporation", "company", "limited",
+		"llp", "pllc", "lp", "lllp", "plc", "pc", "pa", "psc":
 		return true
 	}
 	return false
-}
-
-// postalShort returns the postal abbreviation of a street word (USPS
-// Publication 28, appendix C, the frequent ones), or "".
-func postalShort(word []byte) string {
-	switch string(word) {
-	case "street":
-		return "st"
-	case "avenue", "av":
-		return "ave"
-	case "boulevard":
-		return "blvd"
-	case "road":
-		return "rd"
-	case "drive":
-		return "dr"
-	case "lane":
-		return "ln"
-	case "court":
-		return "ct"
-	case "place":
-		return "pl"
-	case "highway":
-		return "hwy"
-	case "parkway":
-		return "pkwy"
-	case "suite":
-		return "ste"
-	case "north":
-		return "n"
-	case "south":
-		return "s"
-	case "east":
-		return "e"
-	case "west":
-		return "w"
-	}
-	return ""
 }
 
 // keep returns b as a string: s itself when it is the same, to spare a copy.

@@ -131,7 +131,7 @@ func (h *webHost) domain() string {
 
 // shared reports whether many businesses share the host, so that an address on
 // it says nothing about which business it is: social networks, link pages,
-// directories, map and order portals, link shorteners. With site builders that
+// directories, map and order portals, link shorteners, placeholders. With site builders that
 // give each customer a host (acme.wixsite.com, acme.business.site) only the
 // builder's own host is shared.
 func (h *webHost) shared() bool {
@@ -158,7 +158,9 @@ func sharedDomain(domain string) bool {
 		"chamberofcommerce.com", "merchantcircle.com", "hotfrog.com", "alignable.com", "healthgrades.com",
 		"zocdoc.com", "vitals.com", "avvo.com", "findlaw.com", "justia.com", "lawyers.com", "zillow.com",
 		"realtor.com", "trulia.com", "apartments.com", "carfax.com", "cars.com", "theknot.com", "weddingwire.com",
-		"craigslist.org", "indeed.com", "glassdoor.com", "wikipedia.org", "groupon.com", "nicelocal.com":
+		"craigslist.org", "indeed.com", "glassdoor.com", "wikipedia.org", "groupon.com", "nicelocal.com",
+		"care.com", "caring.com", "rover.com", "psychologytoday.com", "webmd.com", "ratemds.com", "sharecare.com",
+		"autotrader.com", "cargurus.com", "loopnet.com", "rent.com", "apartmentguide.com", "meetup.com":
 		return true
 	case // orders, bookings, shops, payment, forms
 		"google.com", "apple.com", "bing.com", "yahoo.com", "doordash.com", "ubereats.com", "grubhub.com",
@@ -166,7 +168,12 @@ func sharedDomain(domain string) bool {
 		"booksy.com", "vagaro.com", "styleseat.com", "fresha.com", "schedulicity.com", "setmore.com",
 		"calendly.com", "mindbodyonline.com", "booking.com", "expedia.com", "hotels.com", "airbnb.com", "vrbo.com",
 		"amazon.com", "ebay.com", "etsy.com", "walmart.com", "paypal.com", "paypal.me", "venmo.com", "cash.app",
-		"eventbrite.com", "gofundme.com", "dropbox.com", "jotform.com", "surveymonkey.com":
+		"eventbrite.com", "gofundme.com", "dropbox.com", "jotform.com", "surveymonkey.com",
+		"chownow.com", "clover.com", "order.online", "menufy.com", "beyondmenu.com", "eatstreet.com", "squareup.com":
+		return true
+	case // what stands in a field that nobody filled
+		"example.com", "example.org", "example.net", "yourdomain.com", "yourwebsite.com", "yoursite.com", "mydomain.com",
+		"mywebsite.com", "mysite.com", "website.com", "domain.com", "test.com", "none.com", "nowebsite.com", "comingsoon.com", "sample.com":
 		return true
 	}
 	return false
@@ -179,7 +186,7 @@ func siteBuilder(host string) bool {
 	case "business.site", "wix.com", "weebly.com", "wordpress.com", "squarespace.com", "webnode.com", "jimdo.com",
 		"jimdosite.com", "jimdofree.com", "godaddysites.com", "strikingly.com", "mystrikingly.com", "site123.me",
 		"ueniweb.com", "edan.io", "tripod.com", "angelfire.com", "homestead.com", "webs.com", "godaddy.com",
-		"shopify.com", "square.com", "squareup.com", "canva.site", "toast.site", "vistaprintdigital.com",
+		"shopify.com", "square.com", "canva.site", "toast.site", "vistaprintdigital.com",
 		"negocio.site", "ueni.com", "webador.com", "duda.co", "multiscreensite.com", "geocities.com":
 		return true
 	}

@@ -1,0 +1,37 @@
+package checkpoint
+
+import (
+	"database/sql"
+	"errors"
+
+	"ypcrawl/store"
+)
+
+// A crawl is complete when the site itself said that nothing follows and, if it said
+// how many listings it has, nearly all of them were met (sites count some twice); a
+// card that could not be read may be the one that is missed.
+const markComplete = `
+	UPDATE targets SET complete_at = ?1
+	WHERE id = ?2 AND status = 'DONE' AND bad_count = 0 AND (site_total IS NULL OR 20 * raw_count >= 19 * site_total)
+	RETURNING source_id`
+
+// endCrawl ends a crawl that came to an end that the site confirmed: what it did not
+// meet is missing once more. It returns how many listings are gone by that. Its
+// transaction must have made the target DONE.
+func (c *Claim) endCrawl(tx *store.Tx, confirmed bool) (gone int, err error) {
+	if !confirmed {
+		return 0, nil
+	}
+	return endCrawl(tx, c.pageOf(Page{}))
+}
+
+func endCrawl(tx *store.Tx, at store.PageOf) (gone int, err error) {
+	err = tx.Get(markComplete, []any{tx.Now, at.TargetID}, &at.SourceID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return store.EndCrawl(tx, at)
+}

@@ -1,0 +1,163 @@
+package checkpoint_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/store/storetest"
+	"ypcrawl/wal"
+	"ypcrawl/yp"
+)
+
+// oneTarget is a target alone, and the listings that its site would show.
+func oneTarget(t *testing.T) *bundle {
+	t.Helper()
+	b := setup(t, 1, "CA")
+	b.scope.CategoryIDs = b.cats[:1]
+	return b
+}
+
+func cards(ids ...string) []yp.Listing {
+	var out []yp.Listing
+	for _, id := range ids {
+		out = append(out, yp.Listing{ID: id, Name: "N" + id})
+	}
+	return out
+}
+
+// again makes the target due at once and commits one page of its next crawl.
+func (b *bundle) again(t *testing.T, p checkpoint.Page) checkpoint.Committed {
+	t.Helper()
+	if _, err := b.Recrawl(t.Context(), b.scope, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Wake(t.Context(), b.scope); err != nil {
+		t.Fatal(err)
+	}
+	p.Number, p.Raw = 1, max(p.Raw, len(p.Listings))
+	out, err := b.CommitPage(t.Context(), b.claim(t, 0), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+const goneRows = `SELECT group_concat(listing_id, ' ') FROM (SELECT listing_id FROM listings WHERE gone_at IS NOT NULL ORDER BY 1)`
+
+// TestCompleteCrawls: which crawls prove that what they did not meet is not there.
+func TestCompleteCrawls(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		page     checkpoint.Page
+		complete bool
+	}{
+		"the site ends the list":               {checkpoint.Page{Last: true, End: true, Listings: cards("a")}, true},
+		"the limit of pages ends it":           {checkpoint.Page{Last: true, Listings: cards("a")}, false},
+		"all that the site says it has":        {checkpoint.Page{Last: true, End: true, SiteTotal: 20, Raw: 19, Listings: cards("a")}, true},
+		"the site says that it has more":       {checkpoint.Page{Last: true, End: true, SiteTotal: 20, Raw: 18, Listings: cards("a")}, false},
+		"a card could not be read":             {checkpoint.Page{Last: true, End: true, Bad: 1, Listings: cards("a")}, false},
+		"a card breaks a rule and is no other": {checkpoint.Page{Last: true, End: true, Listings: cards("a"), Rejected: []yp.Rejection{{Listing: cards("x")[0], Reasons: []string{"id"}}}}, true},
+		"the page that no link leads on from":  {checkpoint.Page{Last: true, End: true}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := oneTarget(t)
+			b.again(t, checkpoint.Page{Last: true, End: true, Listings: cards("a", "b")})
+			for range 2 {
+				if out := b.again(t, c.page); !out.Done {
+					t.Fatal("the crawl is not done")
+				}
+			}
+			gone := table(t, b.DB(), goneRows)[0]
+			if missing := strings.Contains(gone, "b"); missing != c.complete {
+				t.Errorf("gone are %q; the crawl was complete: %v", gone, c.complete)
+			}
+			if marked := table(t, b.DB(), `SELECT complete_at IS NOT NULL AND complete_at = finished_at FROM targets WHERE claim_token > 0`)[0] == "1"; marked != c.complete {
+				t.Errorf("complete_at is that of the last crawl: %v, want %v", marked, c.complete)
+			}
+		})
+	}
+}
+
+// TestCompleteByAnEmptyPage: a page beyond the end, or one that says that there is nothing, ends
+// a crawl as well; the limit of pages does not.
+func TestCompleteByAnEmptyPage(t *testing.T) {
+	t.Parallel()
+	for _, confirmed := range []bool{true, false} {
+		b := oneTarget(t)
+		b.again(t, checkpoint.Page{Last: true, End: true, Listings: cards("a", "b")})
+		for range 2 {
+			if _, err := b.Recrawl(t.Context(), b.scope, 0); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Wake(t.Context(), b.scope); err != nil {
+				t.Fatal(err)
+			}
+			c := b.claim(t, 0)
+			if _, err := b.CommitPage(t.Context(), c, checkpoint.Page{Number: 1, NextURL: "/2", Raw: 1, Listings: cards("a")}); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Complete(t.Context(), c, "", "", confirmed); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := table(t, b.DB(), goneRows)[0] == "b"; got != confirmed {
+			t.Errorf("confirmed %v: b is gone: %v", confirmed, got)
+		}
+	}
+}
+
+// TestReplayOfGone: a database made from logs knows what is gone, changed and staged.
+func TestReplayOfGone(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 1, "CA")
+	b.scope.CategoryIDs = b.cats[:1]
+	g := &logged{bundle: b, clock: clock}
+	name := "A"
+	for range 3 {
+		if _, err := g.Recrawl(t.Context(), g.scope, 0); err != nil {
+			t.Fatal(err)
+		}
+		g.wake(t)
+		c := g.take(t, 0)
+		p := checkpoint.Page{
+			Number: 1, Last: true, End: true, Raw: 2, SiteTotal: 2, Others: []string{"c"}, Listings: []yp.Listing{{ID: "a", Name: name}},
+			Rejected: []yp.Rejection{{Listing: yp.Listing{ID: "x", Name: "X"}, Reasons: []string{"why"}}},
+		}
+		if name == "A" {
+			p.Listings, p.Others = append(p.Listings, cards("b", "c")...), nil
+		}
+		name += "!"
+		g.log(wal.PageComplete, c, &wal.Page{
+			Number: 1, Last: true, End: true, Raw: p.Raw, Total: 2, Accepted: len(p.Listings), Listings: p.Listings, Others: p.Others, Rejected: p.Rejected,
+		}, "", yp.InProgress)
+		if _, err := g.CommitPage(t.Context(), c, p); err != nil {
+			t.Fatal(err)
+		}
+		g.log(wal.TargetComplete, c, nil, "", yp.Done)
+		clock.move(time.Hour)
+	}
+	k := checkpoint.New(storetest.Open(t))
+	g.replay(t, k, g.events)
+	for _, query := range []string{
+		`SELECT listing_id, name, gone_at IS NOT NULL FROM listings ORDER BY 1`,
+		`SELECT action, listing_id, what FROM promotion_log ORDER BY id`,
+		`SELECT field, old, new FROM listing_changes ORDER BY id`,
+		`SELECT listing_id, reasons, listing FROM staged_listings`,
+		`SELECT site_total, complete_at IS NOT NULL FROM targets WHERE page_current > 0`,
+	} {
+		want := table(t, b.DB(), query)
+		if len(want) == 0 {
+			t.Errorf("%s: nothing to compare", query)
+		}
+		same(t, query, table(t, k.DB(), query), want)
+	}
+	if got := table(t, k.DB(), goneRows)[0]; got != "b" {
+		t.Errorf("gone are %q, want b", got)
+	}
+	before := table(t, k.DB(), `SELECT count(*) FROM promotion_log`)
+	g.replay(t, k, g.events)
+	same(t, "the log of promotions after a second replay", table(t, k.DB(), `SELECT count(*) FROM promotion_log`), before)
+}

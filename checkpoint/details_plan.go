@@ -1,0 +1,160 @@
+package checkpoint
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// DetailsEvery is how often a listing's own page is asked for, unless somebody says
+// otherwise.
+const DetailsEvery = 30 * 24 * time.Hour
+
+// A row of meta says that the details of a source's listings of one state are wanted:
+// "details:1:CA". From then on every page plans those of its listings. 'sweeping' says
+// that those that were there before are not all planned yet.
+const (
+	wantDetails = `
+	INSERT INTO meta (key, value) SELECT 'details:' || ?1 || ':' || value, 'sweeping' FROM json_each(?2) WHERE true ON CONFLICT DO NOTHING`
+	unswept = `
+	SELECT j.value FROM json_each(?2) AS j CROSS JOIN meta m ON m.key = 'details:' || ?1 || ':' || j.value WHERE m.value = 'sweeping'`
+	swept = `
+	UPDATE meta SET value = 'planned' WHERE value = 'sweeping' AND key IN (SELECT 'details:' || ?1 || ':' || value FROM json_each(?2))`
+
+	sweepEnd = `SELECT listing_id FROM listings WHERE source_id = ?1 AND listing_id > ?2 ORDER BY listing_id LIMIT 1 OFFSET ?3`
+	sweep    = `
+	INSERT INTO details (listing, source_id)
+	SELECT l.id, l.source_id FROM listings l
+	WHERE l.source_id = ?1 AND l.listing_id > ?2 AND (?3 = '' OR l.listing_id <= ?3) AND l.profile_url IS NOT NULL
+		AND l.found_state IN (SELECT value FROM json_each(?4)) AND NOT EXISTS (SELECT 1 FROM details d WHERE d.listing = l.id)
+	ON CONFLICT DO NOTHING`
+
+	planDetails = `
+	INSERT INTO details (listing, source_id)
+	SELECT l.id, l.source_id FROM json_each(?2) AS j CROSS JOIN listings l ON l.source_id = ?1 AND l.listing_id = j.value
+	WHERE EXISTS (SELECT 1 FROM meta w WHERE w.key >= 'details:' AND w.key < 'details;') AND l.profile_url IS NOT NULL
+		AND EXISTS (SELECT 1 FROM meta m WHERE m.key = 'details:' || l.source_id || ':' || l.found_state)
+		AND NOT EXISTS (SELECT 1 FROM details d WHERE d.listing = l.id)
+	ON CONFLICT DO NOTHING`
+)
+
+// sweepChunk bounds how long other writers wait behind the planning of what was there
+// before.
+const sweepChunk = 1000
+
+// WantDetails plans the details of every listing that a source has in some states, in
+// steps that let other writers pass, and returns how many were new. From then on every
+// page plans those of its listings in its own transaction, whoever commits it. every is how
+// long a page that was read stays good: those read longer ago are due.
+func (k *Keeper) WantDetails(ctx context.Context, source int64, states []string, every time.Duration) (added int, err error) {
+	err = k.write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(wantDetails, source, jsonList(states))
+		return err
+	})
+	if err == nil {
+		added, err = k.sweep(ctx, source, states)
+	}
+	if err == nil {
+		err = k.retime(ctx, source, every)
+	}
+	if err != nil {
+		return added, fmt.Errorf("plan details: %w", err)
+	}
+	return added, nil
+}
+
+func (k *Keeper) sweep(ctx context.Context, source int64, states []string) (added int, err error) {
+	var left []string
+	err = k.each(ctx, unswept, []any{source, jsonList(states)}, func(rows *sql.Rows) error {
+		var state string
+		err := rows.Scan(&state)
+		left = append(left, state)
+		return err
+	})
+	if err != nil || len(left) == 0 {
+		return 0, err
+	}
+	for from, more := "", true; more; {
+		var n int64
+		n, from, more, err = k.sweepOnce(ctx, source, left, from)
+		added += int(n)
+		if err != nil {
+			return added, err
+		}
+	}
+	return added, nil
+}
+
+// sweepOnce plans the details of the next listings in the order of their ids, those
+// after from.
+func (k *Keeper) sweepOnce(ctx context.Context, source int64, states []string, from string) (n int64, to string, more bool, err error) {
+	err = k.db.Read().QueryRowContext(ctx, sweepEnd, source, from, sweepChunk-1).Scan(&to)
+	more = err == nil
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, "", false, err
+	}
+	err = k.write(ctx, func(tx *store.Tx) (err error) {
+		if n, err = tx.Changed(sweep, source, from, to, jsonList(states)); err != nil || more {
+			return err
+		}
+		_, err = tx.Exec(swept, source, jsonList(states))
+		return err
+	})
+	return n, to, more, err
+}
+
+// planPage plans the details of a page's listings, where somebody wants them.
+func planPage(tx *store.Tx, source int64, listings []yp.Listing) error {
+	if len(listings) == 0 {
+		return nil
+	}
+	ids := make([]string, len(listings))
+	for i := range listings {
+		ids[i] = listings[i].ID
+	}
+	if _, err := tx.Exec(planDetails, source, jsonList(ids)); err != nil {
+		return fmt.Errorf("plan details: %w", err)
+	}
+	return nil
+}
+
+// What is due later than a page stays good was set under a longer interval, or by a
+// clock that was set back since: it is due after the interval of now, or at once.
+const retimeDetails = `
+	UPDATE details SET due_at = iif(status = 'DONE' AND fetched_at <= ?2, strftime('%Y-%m-%dT%H:%M:%fZ', fetched_at, ?3), NULL)
+	WHERE listing IN (SELECT d.listing FROM details d INDEXED BY details_ready
+		WHERE d.status IN ('PLANNED', 'FAILED', 'DONE') AND d.source_id = ?1 AND d.due_at > ?4 ORDER BY d.due_at DESC LIMIT ?5)`
+
+// retime sees to what is due too late.
+func (k *Keeper) retime(ctx context.Context, source int64, every time.Duration) error {
+	for {
+		var n int64
+		err := k.write(ctx, func(tx *store.Tx) (err error) {
+			late := yp.FormatTime(tx.At.Add(max(every, far) + time.Hour))
+			n, err = tx.Changed(retimeDetails, source, tx.Now, seconds(every), late, sweepChunk)
+			return err
+		})
+		if err != nil || n < sweepChunk {
+			return err
+		}
+	}
+}
+
+// WakeDetails makes claimable what a clock that was set back would keep for long.
+func (k *Keeper) WakeDetails(ctx context.Context, source int64, every time.Duration) error {
+	if err := k.retime(ctx, source, every); err != nil {
+		return fmt.Errorf("wake details: %w", err)
+	}
+	return nil
+}
+
+// seconds is a duration as SQLite's time functions take it.
+func seconds(d time.Duration) string {
+	return "+" + strconv.FormatFloat(d.Seconds(), 'f', 3, 64) + " seconds"
+}

@@ -1,0 +1,177 @@
+package store_test
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
+)
+
+const promotions = `SELECT action, listing_id, ifnull(what, '') FROM promotion_log ORDER BY id`
+
+// since gives what a step adds to a query's rows.
+func since(t *testing.T, w *world, query string, step func()) []string {
+	t.Helper()
+	before := len(rows(t, w.DB, query))
+	step()
+	return rows(t, w.DB, query)[before:]
+}
+
+// place saves a page and the ids beside it that are not kept.
+func (w *world) place(t *testing.T, at store.PageOf, ls ...yp.Listing) store.Saved {
+	t.Helper()
+	var saved store.Saved
+	at.SourceID, at.State = w.source(int(at.TargetID)), w.state(int(at.TargetID))
+	err := w.Write(t.Context(), func(tx *store.Tx) (err error) {
+		saved, err = store.SaveListings(tx, at, ls)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.sound(t)
+	return saved
+}
+
+func TestPromotionLog(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := yp.Listing{ID: "a", Name: "Acme", Phone: "(512) 555-0100", PhoneE164: "+15125550100", Categories: []string{"Plumbers"}, Rating: 4}
+	b := yp.Listing{ID: "b", Name: "Bee"}
+	at := func(crawl int64) store.PageOf { return store.PageOf{TargetID: 1, Page: 1, Crawl: crawl} }
+	for _, step := range []struct {
+		what  string
+		do    func() []yp.Listing
+		crawl int64
+		want  []string
+	}{
+		{"new", func() []yp.Listing { return []yp.Listing{a, b} }, 1, []string{"promoted_create|a|", "promoted_create|b|"}},
+		{"the same again", func() []yp.Listing { return []yp.Listing{a, b} }, 1, nil},
+		{"the same in the next crawl", func() []yp.Listing { return []yp.Listing{a, b} }, 2, nil},
+		{"another rank, ad and image", func() []yp.Listing {
+			x := a
+			x.Rank, x.Sponsored, x.ImageURL = 7, true, "https://cdn.example/2.png"
+			return []yp.Listing{x}
+		}, 2, nil},
+		{"another way to write the phone", func() []yp.Listing {
+			x := a
+			x.Phone = "512-555-0100"
+			return []yp.Listing{x}
+		}, 2, nil},
+		{"another name and rating", func() []yp.Listing {
+			a.Name, a.Rating = "Acme Plumbing", 4.5
+			return []yp.Listing{a}
+		}, 3, []string{`promoted_update|a|{"fields":["name","rating"]}`}},
+		{"less than is known", func() []yp.Listing { return []yp.Listing{{ID: "a", Name: "Acme Plumbing"}} }, 3, nil},
+		{"one that joins a company", func() []yp.Listing {
+			return []yp.Listing{{ID: "c", Name: "Acme Plumbing", Phone: "1", PhoneE164: "+15125550100"}}
+		}, 3, []string{`promoted_create|c|{"key":"tel:+15125550100|acme plumbing"}`}},
+	} {
+		got := since(t, w, promotions, func() { w.place(t, at(step.crawl), step.do()...) })
+		if !slices.Equal(got, step.want) {
+			t.Errorf("%s: logged %q, want %q", step.what, got, step.want)
+		}
+	}
+	if got := rows(t, w.DB, `SELECT field, old, new FROM listing_changes`); !slices.Equal(got, []string{"name|Acme|Acme Plumbing", "rating|4|4.5"}) {
+		t.Errorf("changes: %q", got)
+	}
+}
+
+// TestCompleted: what other markup shows more is no change; what the same target did not
+// show before is one.
+func TestCompleted(t *testing.T) {
+	t.Parallel()
+	var now atomic.Int64
+	plain := newWorld(t)
+	w := &world{targets: plain.targets, DB: storetest.OpenConfig(t, store.Config{Path: plain.Path(), Now: func() time.Time { return time.Unix(now.Add(1), 0) }})}
+	poor, rich := yp.Listing{ID: "a", Name: "A"}, yp.Listing{ID: "a", Name: "A", Rating: 3, Website: "https://a.example", WebsiteURL: "http://a.example"}
+	changes := `SELECT field, old, new FROM listing_changes ORDER BY id`
+	w.place(t, store.PageOf{TargetID: 1, Page: 1, Crawl: 1}, poor)
+	t.Run("another target shows more", func(t *testing.T) {
+		got := since(t, w, changes, func() { w.place(t, store.PageOf{TargetID: 3, Page: 1, Crawl: 1}, rich) })
+		if len(got) > 0 {
+			t.Errorf("changes %q, want none", got)
+		}
+		if got := rows(t, w.DB, promotions+" LIMIT 1 OFFSET 1"); !slices.Equal(got, []string{`promoted_update|a|{"completed":["website","rating"]}`}) {
+			t.Errorf("log %q", got)
+		}
+	})
+	t.Run("a later page of the same crawl shows more", func(t *testing.T) {
+		w.place(t, store.PageOf{TargetID: 1, Page: 1, Crawl: 1}, yp.Listing{ID: "b", Name: "B"})
+		got := since(t, w, changes, func() {
+			w.place(t, store.PageOf{TargetID: 1, Page: 2, Crawl: 1}, yp.Listing{ID: "b", Name: "B", PriceRange: "$"})
+		})
+		if len(got) > 0 {
+			t.Errorf("changes %q, want none", got)
+		}
+	})
+	t.Run("it is a change when a target that met it before shows it too, whoever was first", func(t *testing.T) {
+		w.place(t, store.PageOf{TargetID: 1, Page: 1, Crawl: 4}, yp.Listing{ID: "c", Name: "C"})
+		site := yp.Listing{ID: "c", Name: "C", Website: "https://c.example", Rating: 2}
+		if got := since(t, w, changes, func() { w.place(t, store.PageOf{TargetID: 3, Page: 1, Crawl: 4}, site) }); len(got) > 0 {
+			t.Errorf("the stranger tells %q", got)
+		}
+		site.Rating = 0 // its markup has none
+		for _, want := range [][]string{{"website||https://c.example"}, nil} {
+			if got := since(t, w, changes, func() { w.place(t, store.PageOf{TargetID: 1, Page: 1, Crawl: 5}, site) }); !slices.Equal(got, want) {
+				t.Errorf("changes %q, want %q", got, want)
+			}
+		}
+	})
+	t.Run("the same target shows more in its next crawl", func(t *testing.T) {
+		rich.Hours = []string{"Mo-Fr 09:00-17:00"}
+		got := since(t, w, changes, func() { w.place(t, store.PageOf{TargetID: 3, Page: 1, Crawl: 2}, rich) })
+		if want := []string{`hours||["Mo-Fr 09:00-17:00"]`}; !slices.Equal(got, want) {
+			t.Errorf("changes %q, want %q", got, want)
+		}
+	})
+}
+
+func TestStaged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	bad := yp.Rejection{Listing: yp.Listing{ID: "x1", Name: "X", Rank: 4}, Reasons: []string{"id: not a number"}}
+	at := store.PageOf{TargetID: 1, Page: 1, Crawl: 1, Rejected: []yp.Rejection{bad}}
+	staged := `SELECT listing_id, reasons, listing ->> '$.name', json_type(listing, '$.rank') FROM staged_listings`
+	t.Run("kept as it was seen, with its reasons", func(t *testing.T) {
+		got := since(t, w, promotions, func() {
+			if s := w.place(t, at, named("a")...); s.Rejected != 1 || s.New != 1 {
+				t.Errorf("%+v", s)
+			}
+		})
+		if want := []string{`rejected|x1|{"reasons":["id: not a number"]}`, "promoted_create|a|"}; !slices.Equal(sorted(got), sorted(want)) {
+			t.Errorf("log %q, want %q", got, want)
+		}
+		if got := rows(t, w.DB, staged); !slices.Equal(got, []string{`x1|["id: not a number"]|X|`}) {
+			t.Errorf("staged %q", got)
+		}
+	})
+	t.Run("again says nothing new", func(t *testing.T) {
+		at.Rejected[0].Listing.Rank = 9
+		if got := since(t, w, promotions, func() { w.place(t, at, named("a")...) }); len(got) > 0 {
+			t.Errorf("log %q, want nothing", got)
+		}
+	})
+	t.Run("in good order at last", func(t *testing.T) {
+		w.place(t, store.PageOf{TargetID: 1, Page: 1, Crawl: 2}, named("x1")...)
+		if got := rows(t, w.DB, staged); len(got) > 0 {
+			t.Errorf("still staged: %q", got)
+		}
+	})
+	t.Run("one that is known is not spoilt by what breaks a rule", func(t *testing.T) {
+		at.Crawl, at.Rejected[0].Listing.Name = 3, "???"
+		w.place(t, at)
+		if got := rows(t, w.DB, `SELECT name, crawl FROM listings l JOIN sightings s ON s.listing = l.id WHERE listing_id = 'x1'`); !slices.Equal(got, []string{"Name x1|3"}) {
+			t.Errorf("the listing is %q, want as it was, and seen", got)
+		}
+	})
+}
+
+func sorted(list []string) []string {
+	slices.Sort(list)
+	return list
+}

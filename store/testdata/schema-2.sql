@@ -1,0 +1,645 @@
+-- ypcrawl: the whole database, version 2.
+--
+-- Read it top to bottom: where and what (sources, cities, categories), the unit of
+-- work (targets), who works (runs, workers), what was found (companies, listings,
+-- company_keys, sightings), what was tried (crawl_attempts, requests), how the
+-- sources fare (connectivity_profiles, hosts, field_shares, page_samples, proxies),
+-- the counters that keep `progress` instant, and the rules as views.
+--
+-- Times are UTC text "2026-11-20T23:50:00.000Z": text order is time order.
+-- Every table is STRICT; every enumeration and impossible combination has a CHECK.
+-- A fresh file is made from this text; older files are upgraded by the numbered
+-- steps in store/migrations, and a test holds both to the same result.
+
+-- Small facts about the file itself: who made it and when.
+CREATE TABLE meta (
+    key   TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- A directory site. base_url is the one it was last crawled at. enabled is the
+-- operator's; the columns after it are set automatically, and cleared whenever an
+-- operator sets enabled (trigger sources_enabled): there is no trap to fall into.
+CREATE TABLE sources (
+    id                   INTEGER PRIMARY KEY,
+    name                 TEXT NOT NULL UNIQUE,
+    base_url             TEXT NOT NULL,
+    enabled              INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+    auto_disabled        INTEGER NOT NULL DEFAULT 0 CHECK (auto_disabled IN (0, 1)), -- an alarm: until an operator enables it
+    paused_until         TEXT,                                                       -- a pause that ends by itself
+    paused_code          TEXT CHECK (paused_code IN ('AUTH_FAILED', 'HTML_CHANGED')),
+    paused_reason        TEXT,
+    consecutive_failures INTEGER NOT NULL DEFAULT 0 CHECK (consecutive_failures >= 0), -- attempts in a row, over all targets
+    layout_strikes       INTEGER NOT NULL DEFAULT 0 CHECK (layout_strikes >= 0),       -- HTML_CHANGED in a row
+    created_at           TEXT NOT NULL,
+    updated_at           TEXT NOT NULL,
+    CHECK ((auto_disabled = 1 OR paused_until IS NOT NULL) = (paused_code IS NOT NULL))
+) STRICT;
+
+-- A place of the gazetteer. The slug ends in the state ("austin-tx"), so it is unique.
+CREATE TABLE cities (
+    id         INTEGER PRIMARY KEY,
+    slug       TEXT NOT NULL UNIQUE,
+    name       TEXT NOT NULL,
+    state      TEXT NOT NULL CHECK (length(state) = 2),
+    population INTEGER NOT NULL CHECK (population >= 0),
+    lat        REAL NOT NULL,
+    lon        REAL NOT NULL,
+    tier       INTEGER NOT NULL CHECK (tier BETWEEN 1 AND 3)
+) STRICT;
+CREATE INDEX cities_by_state ON cities (state, population);
+
+-- What is searched for.
+CREATE TABLE categories (
+    id   INTEGER PRIMARY KEY,
+    slug TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL
+) STRICT;
+
+-- One invocation of `run`. A run is alive for as long as its process holds the lock
+-- file "{database}.locks/{uuid}.lock", whatever this row says.
+CREATE TABLE runs (
+    id           INTEGER PRIMARY KEY,
+    uuid         TEXT NOT NULL UNIQUE,
+    host         TEXT NOT NULL,
+    pid          INTEGER NOT NULL,
+    source_id    INTEGER NOT NULL REFERENCES sources (id),
+    command      TEXT NOT NULL,                      -- what was typed, without secrets
+    started_at   TEXT NOT NULL,
+    heartbeat_at TEXT NOT NULL,
+    finished_at  TEXT,
+    outcome      TEXT NOT NULL DEFAULT 'running'
+        CHECK (outcome IN ('running', 'done', 'interrupted', 'budget', 'error', 'dead', 'blocked', 'no_proxies', 'layout')),
+    requests     INTEGER NOT NULL DEFAULT 0,
+    pages        INTEGER NOT NULL DEFAULT 0,
+    targets      INTEGER NOT NULL DEFAULT 0,         -- brought to an outcome by this run
+    listings_new INTEGER NOT NULL DEFAULT 0,
+    CHECK ((outcome = 'running') = (finished_at IS NULL))
+) STRICT;
+CREATE INDEX runs_alive ON runs (started_at) WHERE outcome = 'running';
+
+-- One worker of a run, for as long as it works and after. What it holds now stands in
+-- targets: v_workers joins the two.
+CREATE TABLE workers (
+    id            INTEGER PRIMARY KEY,
+    run_id        INTEGER NOT NULL REFERENCES runs (id),
+    worker_id     TEXT NOT NULL,                     -- worker_{n}_pid_{pid}
+    name          TEXT NOT NULL,                     -- for people
+    host          TEXT NOT NULL,
+    pid           INTEGER NOT NULL,
+    started_at    TEXT NOT NULL,
+    heartbeat_at  TEXT NOT NULL,
+    stopped_at    TEXT,
+    pages         INTEGER NOT NULL DEFAULT 0,        -- committed
+    listings      INTEGER NOT NULL DEFAULT 0,        -- accepted
+    claims        INTEGER NOT NULL DEFAULT 0,        -- targets claimed
+    claim_retries INTEGER NOT NULL DEFAULT 0,        -- tries more that these took: the database was busy
+    rss_bytes     INTEGER NOT NULL DEFAULT 0,        -- memory of its process at the last heartbeat; 0 = unknown
+    UNIQUE (run_id, worker_id)
+) STRICT;
+
+-- The unit a worker claims: source × city × category. state, population and priority are
+-- copies, so that a claim reads one index and nothing else.
+CREATE TABLE targets (
+    id                   INTEGER PRIMARY KEY,
+    source_id            INTEGER NOT NULL REFERENCES sources (id),
+    city_id              INTEGER NOT NULL REFERENCES cities (id),
+    category_id          INTEGER NOT NULL REFERENCES categories (id),
+    state                TEXT NOT NULL,
+    population           INTEGER NOT NULL,
+    priority             INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 32767), -- smaller first
+    max_pages            INTEGER NOT NULL CHECK (max_pages >= 0),               -- 0 = all
+
+    status               TEXT NOT NULL DEFAULT 'PLANNED'
+        CHECK (status IN ('PLANNED', 'IN_PROGRESS', 'DONE', 'FAILED', 'STUCK', 'PARKED')),
+
+    -- The claim. claim_token grows by one with every claim and fences every write.
+    claimed_by           TEXT,
+    claimed_at           TEXT,
+    heartbeat_at         TEXT,
+    claim_token          INTEGER NOT NULL DEFAULT 0 CHECK (claim_token >= 0),
+    run_id               INTEGER REFERENCES runs (id),
+    recoveries           INTEGER NOT NULL DEFAULT 0 CHECK (recoveries >= 0),    -- in a row, without a new page
+
+    -- Progress of the current crawl of the target. page_current is the last page committed.
+    page_current         INTEGER NOT NULL DEFAULT 0 CHECK (page_current >= 0),
+    next_page_url        TEXT,
+    last_listing_id      TEXT,
+    site_total           INTEGER,                                               -- "of 1,108", as the site says
+    raw_count            INTEGER NOT NULL DEFAULT 0 CHECK (raw_count >= 0),
+    accepted_count       INTEGER NOT NULL DEFAULT 0 CHECK (accepted_count >= 0),
+    bad_count            INTEGER NOT NULL DEFAULT 0 CHECK (bad_count >= 0),
+    crawl_started_at     TEXT,
+    finished_at          TEXT,
+
+    -- When it may be crawled. enabled is the operator's; see the trigger targets_enabled.
+    enabled                 INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+    auto_disabled           INTEGER NOT NULL DEFAULT 0 CHECK (auto_disabled IN (0, 1)), -- PARKED because it failed too often
+    crawl_status            TEXT NOT NULL DEFAULT 'active'
+        CHECK (crawl_status IN ('active', 'degraded', 'paused', 'failed')),
+    crawl_frequency_minutes INTEGER NOT NULL DEFAULT 10080 CHECK (crawl_frequency_minutes >= 0), -- 0 = once only
+    max_retries             INTEGER NOT NULL DEFAULT 3 CHECK (max_retries >= 0),     -- of one page within an attempt
+    backoff_level           INTEGER NOT NULL DEFAULT 0 CHECK (backoff_level BETWEEN 0 AND 5),
+    gap_until               TEXT,                    -- no new crawl starts before; resuming one waits for nothing
+
+    -- Outcomes so far.
+    last_error_code      TEXT CHECK (last_error_code IN
+        ('RATE_LIMITED', 'BLOCKED_PROXY', 'HTML_CHANGED', 'TIMEOUT', 'AUTH_FAILED',
+         'NETWORK_ERROR', 'PARSE_ERROR', 'NO_LISTINGS', 'UNKNOWN_ERROR')),
+    last_error           TEXT,
+    last_success_at      TEXT,
+    next_crawl_at        TEXT,                                                  -- DONE: due again then
+    backoff_until        TEXT,                                                  -- FAILED, or PLANNED after a first failure: claimable again then
+    consecutive_failures INTEGER NOT NULL DEFAULT 0 CHECK (consecutive_failures >= 0),
+    total_attempts       INTEGER NOT NULL DEFAULT 0 CHECK (total_attempts >= 0),
+    total_successes      INTEGER NOT NULL DEFAULT 0 CHECK (total_successes >= 0),
+    created_at           TEXT NOT NULL,
+
+    UNIQUE (source_id, city_id, category_id),
+    CHECK ((status = 'IN_PROGRESS') = (claimed_by IS NOT NULL)),
+    CHECK ((claimed_by IS NULL) = (claimed_at IS NULL)),
+    CHECK ((claimed_by IS NULL) = (run_id IS NULL)),
+    CHECK (status = 'IN_PROGRESS' OR heartbeat_at IS NULL),
+    CHECK (accepted_count <= raw_count),
+    CHECK (status <> 'FAILED' OR (last_error_code IS NOT NULL AND backoff_until IS NOT NULL AND backoff_level > 0)),
+    CHECK (backoff_until IS NULL OR status IN ('FAILED', 'PLANNED')),
+    CHECK (status <> 'PARKED' OR last_error_code IS NOT NULL),
+    CHECK (auto_disabled = 0 OR status = 'PARKED'),
+    CHECK (crawl_status <> 'failed' OR status = 'PARKED'),
+    CHECK (status <> 'DONE' OR finished_at IS NOT NULL)
+) STRICT;
+-- Serves the claim: the best target of a state in one seek, however many there are, and
+-- however many of them wait, are paused or disabled.
+CREATE INDEX targets_ready ON targets (source_id, state, priority, id, population, gap_until)
+    WHERE status = 'PLANNED' AND enabled = 1 AND crawl_status <> 'paused' AND backoff_until IS NULL;
+-- The same for a run that names its categories.
+CREATE INDEX targets_ready_category ON targets (source_id, state, category_id, priority, id, population, gap_until)
+    WHERE status = 'PLANNED' AND enabled = 1 AND crawl_status <> 'paused' AND backoff_until IS NULL;
+-- What is held now: a few rows at any time. Serves --max-per-state, heartbeats, recovery, workers.
+CREATE INDEX targets_held ON targets (state, run_id) WHERE status = 'IN_PROGRESS';
+-- What falls due by itself.
+CREATE INDEX targets_backoff ON targets (backoff_until) WHERE backoff_until IS NOT NULL;
+CREATE INDEX targets_due ON targets (next_crawl_at) WHERE status = 'DONE';
+-- What an operator asks about: errors by code.
+CREATE INDEX targets_troubled ON targets (status, last_error_code, state) WHERE status IN ('FAILED', 'STUCK', 'PARKED');
+
+-- The de-duplicated business. Its fields come from its lead listing (the one with the
+-- smallest source and id), its website is the smallest of its listings': so they do not
+-- depend on the order in which pages came. A number once given is never given
+-- again, so what was exported yesterday is no other business today.
+CREATE TABLE companies (
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    name          TEXT NOT NULL,
+    website       TEXT,
+    domain        TEXT,
+    phone_e164    TEXT,
+    street        TEXT,
+    city          TEXT,
+    state         TEXT,
+    postal_code   TEXT,
+    lead_source   INTEGER NOT NULL REFERENCES sources (id),
+    lead_listing  TEXT NOT NULL,
+    first_seen_at TEXT NOT NULL
+) STRICT;
+
+-- The strong keys by which listings find their company: "web:acme.com",
+-- "tel:+13105550123|acme plumbing", "adr:acme plumbing|12 main st|90210".
+CREATE TABLE company_keys (
+    key        TEXT PRIMARY KEY,
+    company_id INTEGER NOT NULL REFERENCES companies (id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX company_keys_by_company ON company_keys (company_id);
+
+-- What a source says of one business at one place. city and state are the listing's own
+-- place; found_state is the state of the target that first met it.
+CREATE TABLE listings (
+    id                INTEGER PRIMARY KEY,
+    source_id         INTEGER NOT NULL REFERENCES sources (id),
+    listing_id        TEXT NOT NULL CHECK (listing_id <> ''),
+    company_id        INTEGER NOT NULL REFERENCES companies (id),
+    name              TEXT NOT NULL CHECK (name <> ''),
+    profile_url       TEXT,
+    phone             TEXT,
+    phone_e164        TEXT,
+    street            TEXT,
+    city              TEXT,
+    state             TEXT,
+    postal_code       TEXT,
+    service_area      TEXT,
+    website_url       TEXT,
+    website           TEXT,
+    domain            TEXT,
+    categories        TEXT CHECK (categories IS NULL OR json_valid(categories)),
+    rating            REAL CHECK (rating BETWEEN 0.5 AND 5),
+    review_count      INTEGER CHECK (review_count >= 0),
+    years_in_business INTEGER CHECK (years_in_business >= 0),
+    price_range       TEXT,
+    snippet           TEXT,
+    image_url         TEXT,
+    hours             TEXT CHECK (hours IS NULL OR json_valid(hours)),
+    claimed           INTEGER CHECK (claimed IN (0, 1)),
+    sponsored         INTEGER NOT NULL DEFAULT 0 CHECK (sponsored IN (0, 1)),
+    found_state       TEXT NOT NULL,
+    fingerprint       INTEGER NOT NULL,              -- hash of the last sighting's fields: an equal one changes nothing
+    first_seen_at     TEXT NOT NULL,
+    last_seen_at      TEXT NOT NULL,
+    UNIQUE (source_id, listing_id)
+) STRICT;
+CREATE INDEX listings_by_company ON listings (company_id);
+
+-- Which target met which listing, and where on its pages: the searched place beside the
+-- listing's own, and the proof that a page brought something new.
+CREATE TABLE sightings (
+    target_id INTEGER NOT NULL REFERENCES targets (id),
+    listing   INTEGER NOT NULL REFERENCES listings (id),
+    page      INTEGER NOT NULL CHECK (page >= 1),
+    rank      INTEGER NOT NULL CHECK (rank >= 0),
+    seen_at   TEXT NOT NULL,
+    PRIMARY KEY (target_id, listing)
+) STRICT, WITHOUT ROWID;
+
+-- One claim of a target, from its start to its outcome. The row is there from the claim
+-- on; one of a killed process is closed by the recovery, and what only that process
+-- knew stays NULL.
+CREATE TABLE crawl_attempts (
+    id               INTEGER PRIMARY KEY,
+    target_id        INTEGER NOT NULL REFERENCES targets (id),
+    claim_token      INTEGER NOT NULL,
+    run_id           INTEGER NOT NULL REFERENCES runs (id),
+    worker_id        TEXT NOT NULL,
+    attempt_number   INTEGER NOT NULL CHECK (attempt_number >= 1),
+    page_before      INTEGER NOT NULL CHECK (page_before >= 0), -- last page committed when it began
+    started_at       TEXT NOT NULL,
+    finished_at      TEXT,
+    duration_ms      INTEGER CHECK (duration_ms >= 0),
+    ended            TEXT NOT NULL DEFAULT 'running'
+        CHECK (ended IN ('running', 'done', 'failed', 'parked', 'released', 'recovered')),
+    error_code       TEXT CHECK (error_code IN
+        ('SUCCESS', 'RATE_LIMITED', 'BLOCKED_PROXY', 'HTML_CHANGED', 'TIMEOUT', 'AUTH_FAILED',
+         'NETWORK_ERROR', 'PARSE_ERROR', 'NO_LISTINGS', 'UNKNOWN_ERROR')),
+    error_message    TEXT,
+    http_status      INTEGER,                        -- of the last answer
+    proxy            TEXT,                           -- without its password
+    identity         TEXT,
+    pages            INTEGER CHECK (pages >= 0),
+    listings         INTEGER CHECK (listings >= 0),  -- found on its pages
+    upserted         INTEGER CHECK (upserted >= 0),  -- of them written
+    changed          INTEGER CHECK (changed >= 0),   -- of them new or changed
+    bytes            INTEGER CHECK (bytes >= 0),     -- received
+    backoff_delay_ms INTEGER CHECK (backoff_delay_ms >= 0), -- until the target may be claimed again
+    metadata         TEXT CHECK (metadata IS NULL OR json_valid(metadata)), -- {"steps": […]}: what was done and why, beside its requests
+    UNIQUE (target_id, claim_token),
+    CHECK ((ended = 'running') = (finished_at IS NULL)),
+    CHECK ((ended IN ('done', 'failed', 'parked')) = (error_code IS NOT NULL))
+) STRICT;
+-- What a recovery has to close: a few rows at any time.
+CREATE INDEX crawl_attempts_open ON crawl_attempts (target_id) WHERE ended = 'running';
+-- The error summary of the last days.
+CREATE INDEX crawl_attempts_by_end ON crawl_attempts (finished_at, error_code) WHERE finished_at IS NOT NULL;
+
+-- One outbound HTTP request, redirects followed. Kept for some days, see meta 'request_days'.
+CREATE TABLE requests (
+    id             INTEGER PRIMARY KEY,
+    source_id      INTEGER NOT NULL REFERENCES sources (id),
+    target_id      INTEGER REFERENCES targets (id),
+    claim_token    INTEGER,                          -- of the attempt it belongs to
+    page           INTEGER,
+    correlation_id TEXT NOT NULL,                    -- one per logical page fetch: its retries share it
+    retry_seq      INTEGER NOT NULL DEFAULT 0 CHECK (retry_seq >= 0),
+    type           TEXT NOT NULL CHECK (type IN ('listing', 'detail', 'state_index', 'city_index', 'robots', 'probe')),
+    url            TEXT NOT NULL,
+    started_at     TEXT NOT NULL,
+    finished_at    TEXT NOT NULL,
+    waited_ms      INTEGER NOT NULL DEFAULT 0 CHECK (waited_ms >= 0), -- before it started
+    wait_reason    TEXT,
+    outcome        TEXT NOT NULL CHECK (outcome IN ('success', 'failure')),
+    error_class    TEXT CHECK (error_class IN
+        ('dns', 'tls', 'timeout', 'connection_refused', 'http_403', 'http_429', 'http_5xx', 'parse_error',
+         'auth_error', 'cf_challenge', 'rate_limited', 'unknown')),
+    http_status    INTEGER,
+    latency_ms     INTEGER NOT NULL CHECK (latency_ms >= 0),
+    parse_ok       INTEGER CHECK (parse_ok IN (0, 1)),
+    result_count   INTEGER CHECK (result_count >= 0),
+    bytes          INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0),
+    proxy          TEXT,                             -- without its password
+    proxy_failed   INTEGER NOT NULL DEFAULT 0 CHECK (proxy_failed IN (0, 1)), -- the proxy itself: says nothing about the source
+    identity       TEXT,
+    via            TEXT NOT NULL DEFAULT 'none' CHECK (via IN ('none', 'proxy', 'browser')),
+    CHECK ((error_class IS NULL) = (outcome = 'success')),
+    CHECK (outcome <> 'success' OR result_count IS NOT NULL),
+    CHECK (error_class IS NOT 'rate_limited' OR (latency_ms = 0 AND started_at = finished_at))
+) STRICT;
+-- Serves the roll-ups: all that they ask stands in the index.
+CREATE INDEX requests_rollup ON requests (source_id, finished_at, type, outcome, parse_ok, error_class, latency_ms) WHERE proxy_failed = 0;
+CREATE INDEX requests_by_target ON requests (target_id, claim_token) WHERE target_id IS NOT NULL;
+
+-- How a source answers, rolled up from requests (health rules, section 4).
+CREATE TABLE connectivity_profiles (
+    source_id        INTEGER PRIMARY KEY REFERENCES sources (id),
+    status           TEXT NOT NULL CHECK (status IN ('healthy', 'degraded', 'failing', 'quarantined')),
+    error_class      TEXT CHECK (error_class IN
+        ('dns', 'tls', 'timeout', 'connection_refused', 'http_403', 'http_429', 'http_5xx', 'parse_error',
+         'auth_error', 'cf_challenge', 'rate_limited', 'unknown')),
+    samples_1h       INTEGER NOT NULL DEFAULT 0,
+    success_rate_1h  REAL CHECK (success_rate_1h BETWEEN 0 AND 1),  -- NULL = no sample
+    samples_24h      INTEGER NOT NULL DEFAULT 0,
+    success_rate_24h REAL CHECK (success_rate_24h BETWEEN 0 AND 1),
+    latency_p50_ms   INTEGER,                        -- of the hour
+    latency_p95_ms   INTEGER,
+    dominant_class   TEXT,                           -- the failure class that stands out in the hour
+    burst_429        INTEGER NOT NULL DEFAULT 0 CHECK (burst_429 IN (0, 1)),
+    failing_since    TEXT,                           -- failing or quarantined without a break
+    quarantine_until TEXT,                           -- then one probe
+    cooldown_minutes INTEGER NOT NULL DEFAULT 30 CHECK (cooldown_minutes BETWEEN 30 AND 360),
+    probe_until      TEXT,                           -- somebody's probe is under way, at most until then
+    updated_at       TEXT NOT NULL,
+    CHECK ((error_class IS NULL) = (status = 'healthy')),
+    CHECK ((status IN ('failing', 'quarantined')) = (failing_since IS NOT NULL)),
+    CHECK ((status = 'quarantined') = (quarantine_until IS NOT NULL))
+) STRICT;
+
+-- What a host has told us to keep to, so that a restart can't hammer one that has just
+-- said stop.
+CREATE TABLE hosts (
+    source_id    INTEGER NOT NULL REFERENCES sources (id),
+    host         TEXT NOT NULL,                      -- with the port if it is not the scheme's own
+    delay_ms     INTEGER NOT NULL DEFAULT 0 CHECK (delay_ms >= 0), -- between request starts; 0 = as configured
+    delay_reason TEXT,
+    blocks       INTEGER NOT NULL DEFAULT 0 CHECK (blocks >= 0),   -- in a row: each doubles the penalty
+    held_until   TEXT,                               -- no request before
+    held_for     TEXT,                               -- "Retry-After", say
+    updated_at   TEXT NOT NULL,
+    PRIMARY KEY (source_id, host),
+    CHECK ((held_until IS NULL) = (held_for IS NULL))
+) STRICT, WITHOUT ROWID;
+
+-- How many listings of a category have a field: its usual share, against which the
+-- layout alarm holds the last pages; and how many whole targets lacked it, which tells
+-- a change from markup that some targets have always had. What is old fades out.
+CREATE TABLE field_shares (
+    source_id   INTEGER NOT NULL REFERENCES sources (id),
+    category_id INTEGER NOT NULL REFERENCES categories (id),
+    field       TEXT NOT NULL,
+    listings    REAL NOT NULL CHECK (listings >= 0),
+    having_it   REAL NOT NULL CHECK (having_it BETWEEN 0 AND listings),
+    targets     REAL NOT NULL CHECK (targets >= 0),  -- that are done
+    bare        REAL NOT NULL CHECK (bare BETWEEN 0 AND targets),
+    PRIMARY KEY (source_id, category_id, field)
+) STRICT, WITHOUT ROWID;
+
+-- Pages whose layout was not known, kept for whoever mends the source; the newest few of each.
+CREATE TABLE page_samples (
+    id        INTEGER PRIMARY KEY,
+    source_id INTEGER NOT NULL REFERENCES sources (id),
+    target_id INTEGER REFERENCES targets (id),
+    url       TEXT NOT NULL,
+    reason    TEXT NOT NULL,
+    taken_at  TEXT NOT NULL,
+    size      INTEGER NOT NULL CHECK (size >= 0),    -- bytes, unpacked
+    body      BLOB NOT NULL                          -- zstd
+) STRICT;
+CREATE INDEX page_samples_by_source ON page_samples (source_id, id);
+
+-- Proxies are the operator's choice. url may hold a password and is shown nowhere; name
+-- is the same without it.
+CREATE TABLE proxies (
+    id                   INTEGER PRIMARY KEY AUTOINCREMENT, -- commands name it: never given again
+    url                  TEXT NOT NULL UNIQUE,
+    name                 TEXT NOT NULL,
+    enabled              INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+    successes            INTEGER NOT NULL DEFAULT 0 CHECK (successes >= 0),
+    failures             INTEGER NOT NULL DEFAULT 0 CHECK (failures >= 0),
+    consecutive_failures INTEGER NOT NULL DEFAULT 0 CHECK (consecutive_failures >= 0),
+    last_used_at         TEXT,
+    last_error           TEXT,
+    cooldown_until       TEXT,
+    created_at           TEXT NOT NULL
+) STRICT;
+
+-- Counters kept by the triggers below in the same transaction as what they count, so that
+-- `progress` costs the same over a thousand targets and over a million.
+CREATE TABLE target_totals (
+    source_id INTEGER NOT NULL,
+    state     TEXT NOT NULL,
+    status    TEXT NOT NULL,
+    targets   INTEGER NOT NULL DEFAULT 0,
+    pages     INTEGER NOT NULL DEFAULT 0,
+    raw       INTEGER NOT NULL DEFAULT 0,
+    accepted  INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (source_id, state, status)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE listing_totals (
+    source_id INTEGER NOT NULL,
+    state     TEXT NOT NULL,                         -- found_state
+    listings  INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (source_id, state)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE company_totals (
+    state     TEXT PRIMARY KEY,                      -- '' when the lead listing has no state
+    companies INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER targets_added AFTER INSERT ON targets BEGIN
+    INSERT INTO target_totals VALUES (new.source_id, new.state, new.status, 1, new.page_current, new.raw_count, new.accepted_count)
+    ON CONFLICT DO UPDATE SET targets = targets + 1, pages = pages + excluded.pages,
+        raw = raw + excluded.raw, accepted = accepted + excluded.accepted;
+END;
+CREATE TRIGGER targets_removed AFTER DELETE ON targets BEGIN
+    UPDATE target_totals SET targets = targets - 1, pages = pages - old.page_current,
+        raw = raw - old.raw_count, accepted = accepted - old.accepted_count
+    WHERE source_id = old.source_id AND state = old.state AND status = old.status;
+END;
+CREATE TRIGGER targets_moved AFTER UPDATE OF status ON targets WHEN old.status <> new.status BEGIN
+    UPDATE target_totals SET targets = targets - 1, pages = pages - old.page_current,
+        raw = raw - old.raw_count, accepted = accepted - old.accepted_count
+    WHERE source_id = old.source_id AND state = old.state AND status = old.status;
+    INSERT INTO target_totals VALUES (new.source_id, new.state, new.status, 1, new.page_current, new.raw_count, new.accepted_count)
+    ON CONFLICT DO UPDATE SET targets = targets + 1, pages = pages + excluded.pages,
+        raw = raw + excluded.raw, accepted = accepted + excluded.accepted;
+END;
+CREATE TRIGGER targets_grew AFTER UPDATE OF page_current, raw_count, accepted_count ON targets WHEN old.status = new.status BEGIN
+    UPDATE target_totals SET pages = pages + new.page_current - old.page_current,
+        raw = raw + new.raw_count - old.raw_count, accepted = accepted + new.accepted_count - old.accepted_count
+    WHERE source_id = new.source_id AND state = new.state AND status = new.status;
+END;
+CREATE TRIGGER listings_added AFTER INSERT ON listings BEGIN
+    INSERT INTO listing_totals VALUES (new.source_id, new.found_state, 1)
+    ON CONFLICT DO UPDATE SET listings = listings + 1;
+END;
+CREATE TRIGGER listings_removed AFTER DELETE ON listings BEGIN
+    UPDATE listing_totals SET listings = listings - 1 WHERE source_id = old.source_id AND state = old.found_state;
+END;
+CREATE TRIGGER companies_added AFTER INSERT ON companies BEGIN
+    INSERT INTO company_totals VALUES (ifnull(new.state, ''), 1)
+    ON CONFLICT DO UPDATE SET companies = companies + 1;
+END;
+CREATE TRIGGER companies_removed AFTER DELETE ON companies BEGIN
+    UPDATE company_totals SET companies = companies - 1 WHERE state = ifnull(old.state, '');
+END;
+CREATE TRIGGER companies_moved AFTER UPDATE OF state ON companies WHEN ifnull(old.state, '') <> ifnull(new.state, '') BEGIN
+    UPDATE company_totals SET companies = companies - 1 WHERE state = ifnull(old.state, '');
+    INSERT INTO company_totals VALUES (ifnull(new.state, ''), 1)
+    ON CONFLICT DO UPDATE SET companies = companies + 1;
+END;
+
+-- The rules that no statement may break.
+
+-- Two crawls of a target start at least two minutes apart, whoever asks. A gap further
+-- ahead than that is the mark of a clock that was set back, and none.
+CREATE TRIGGER targets_gap BEFORE UPDATE OF status ON targets
+WHEN new.status = 'IN_PROGRESS' AND old.status <> 'IN_PROGRESS' AND old.gap_until > new.claimed_at
+    AND round((julianday(old.gap_until) - julianday(new.claimed_at)) * 86400000) <= 120000
+BEGIN
+    SELECT raise(ABORT, 'two crawls of a target start at least 2 minutes apart');
+END;
+
+-- Never a trap: an operator who enables a target means it to be crawled, so all that was
+-- set automatically goes with the same statement. A dead letter for a permanent cause
+-- stays one: `dead requeue` is for those.
+CREATE TRIGGER targets_enabled AFTER UPDATE OF enabled ON targets
+WHEN new.enabled = 1
+BEGIN
+    UPDATE targets SET auto_disabled = 0, consecutive_failures = 0, backoff_level = 0, backoff_until = NULL,
+        crawl_status = iif(crawl_status IN ('degraded', 'failed') AND (status <> 'PARKED' OR auto_disabled = 1), 'active', crawl_status),
+        finished_at = iif(status = 'FAILED' OR auto_disabled = 1, NULL, finished_at),
+        status = iif(status = 'FAILED' OR auto_disabled = 1, 'PLANNED', status)
+    WHERE id = new.id;
+END;
+CREATE TRIGGER sources_enabled AFTER UPDATE OF enabled ON sources
+WHEN new.enabled = 1
+BEGIN
+    UPDATE sources SET auto_disabled = 0, paused_until = NULL, paused_code = NULL, paused_reason = NULL,
+        consecutive_failures = 0, layout_strikes = 0 WHERE id = new.id;
+    UPDATE connectivity_profiles SET status = 'degraded', failing_since = NULL, quarantine_until = NULL, probe_until = NULL,
+        cooldown_minutes = 30 WHERE source_id = new.id AND status IN ('failing', 'quarantined');
+    -- A penalty is ours and goes; what the host itself asked for (Retry-After) stays.
+    UPDATE hosts SET blocks = 0, held_until = iif(held_for = 'penalty', NULL, held_until), held_for = iif(held_for = 'penalty', NULL, held_for)
+    WHERE source_id = new.id;
+END;
+
+-- For people with sqlite3 or Datasette.
+
+-- Every listing with the name of its source.
+CREATE VIEW v_listings AS
+SELECT s.name AS source, l.listing_id, l.name, l.phone, l.phone_e164, l.street, l.city, l.state, l.postal_code,
+       l.service_area, l.website, l.domain, l.categories, l.rating, l.review_count, l.years_in_business,
+       l.price_range, l.snippet, l.hours, l.claimed, l.sponsored, l.profile_url, l.image_url, l.company_id,
+       l.first_seen_at, l.last_seen_at
+FROM listings l JOIN sources s ON s.id = l.source_id;
+
+-- Every company with how many listings it has.
+CREATE VIEW v_companies AS
+SELECT c.id, c.name, c.website, c.domain, c.phone_e164, c.street, c.city, c.state, c.postal_code,
+       (SELECT count(*) FROM listings l WHERE l.company_id = c.id) AS listings, c.first_seen_at
+FROM companies c;
+
+-- Every target in words.
+CREATE VIEW v_targets AS
+SELECT t.id, s.name AS source, c.name AS city, t.state, k.name AS category, t.status, t.page_current, t.max_pages,
+       t.raw_count, t.accepted_count, t.claimed_by, t.heartbeat_at, t.last_error_code, t.last_error,
+       t.backoff_until, t.next_crawl_at, t.total_attempts
+FROM targets t JOIN sources s ON s.id = t.source_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id;
+
+-- Progress of each state, by status.
+CREATE VIEW v_state_progress AS
+SELECT s.name AS source, t.state, sum(t.targets) AS targets,
+       sum(iif(t.status = 'PLANNED', t.targets, 0)) AS planned, sum(iif(t.status = 'IN_PROGRESS', t.targets, 0)) AS in_progress,
+       sum(iif(t.status = 'DONE', t.targets, 0)) AS done, sum(iif(t.status = 'FAILED', t.targets, 0)) AS failed,
+       sum(iif(t.status = 'STUCK', t.targets, 0)) AS stuck, sum(iif(t.status = 'PARKED', t.targets, 0)) AS parked,
+       sum(t.pages) AS pages, sum(t.accepted) AS accepted
+FROM target_totals t JOIN sources s ON s.id = t.source_id GROUP BY s.name, t.state;
+
+-- What may be claimed now: enabled, not paused, waiting for nothing, and of a source that
+-- is open. (A claim reads the same off an index; a test holds the two together.)
+CREATE VIEW targets_available AS
+SELECT t.* FROM targets t JOIN v_source_gates g ON g.source_id = t.source_id
+WHERE g.open = 1 AND t.enabled = 1 AND t.crawl_status <> 'paused'
+    AND (t.status = 'PLANNED' AND (t.backoff_until IS NULL OR t.backoff_until <= g.now OR t.backoff_until > g.far)
+        OR t.status = 'FAILED' AND (t.backoff_until <= g.now OR t.backoff_until > g.far)
+        OR t.status = 'DONE' AND (t.next_crawl_at <= g.now OR t.next_crawl_at > g.week
+            AND t.next_crawl_at > strftime('%Y-%m-%dT%H:%M:%fZ', g.now, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes')))
+    AND (t.gap_until IS NULL OR t.gap_until <= g.now OR t.gap_until > g.gap);
+
+-- Whether a source may be asked at all, and if not, why and until when ('' = until an
+-- operator or a probe says otherwise). What ends later than gap (for a gap), far (for a
+-- backoff) or week (for a weekly crawl) is the mark of a clock that was set back.
+CREATE VIEW v_source_gates AS
+SELECT s.id AS source_id, s.name AS source, n.now, n.gap, n.far, n.week,
+       CASE WHEN s.enabled = 0 THEN 'disabled' WHEN s.auto_disabled = 1 OR s.paused_until > n.now THEN 'paused'
+            WHEN p.status = 'quarantined' THEN 'quarantined' WHEN h.held_until > n.now THEN 'held' ELSE 'open' END AS gate,
+       s.enabled = 1 AND s.auto_disabled = 0 AND ifnull(s.paused_until, '') <= n.now
+           AND ifnull(p.status, '') <> 'quarantined' AND ifnull(h.held_until, '') <= n.now AS open,
+       CASE WHEN s.enabled = 0 OR s.auto_disabled = 1 THEN '' WHEN s.paused_until > n.now THEN s.paused_until
+            WHEN p.status = 'quarantined' THEN p.quarantine_until ELSE ifnull(h.held_until, '') END AS until,
+       CASE WHEN s.enabled = 0 THEN 'disabled by an operator' WHEN s.auto_disabled = 1 OR s.paused_until > n.now THEN s.paused_reason
+            WHEN p.status = 'quarantined' THEN p.error_class ELSE ifnull(h.held_for, '') END AS reason
+FROM sources s CROSS JOIN (
+    SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS now, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+2 minutes') AS gap,
+           strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+33 hours') AS far, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+192 hours') AS week) n
+LEFT JOIN connectivity_profiles p ON p.source_id = s.id
+LEFT JOIN hosts h ON h.source_id = s.id AND h.host =
+    (SELECT x.host FROM hosts x WHERE x.source_id = s.id AND x.held_until > n.now ORDER BY x.held_until DESC LIMIT 1);
+
+-- Every target with its health and where it stands in its schedule:
+-- FAILED       a dead letter (`dead requeue` takes it back)
+-- PAUSED       by an operator, or its source is disabled, paused or quarantined
+-- DEGRADED     rests after three failures or more, and comes back by itself
+-- NEEDS_PLAN   stuck: `reset --status STUCK` plans it again
+-- NOT_SCHEDULED done, and not to be crawled again
+-- DUE          may be crawled now, or is
+-- SCHEDULED    has its time, or its host has
+CREATE VIEW v_crawler_status AS
+SELECT t.id, g.source, c.name AS city, t.state, k.name AS category, t.status, t.crawl_status, t.enabled, t.auto_disabled,
+       CASE WHEN t.status = 'PARKED' THEN 'FAILED'
+            WHEN t.enabled = 0 OR t.crawl_status = 'paused' OR g.gate IN ('disabled', 'paused', 'quarantined') THEN 'PAUSED'
+            WHEN t.status = 'STUCK' THEN 'NEEDS_PLAN'
+            WHEN t.status = 'FAILED' AND t.backoff_until > g.now AND t.backoff_until <= g.far THEN 'DEGRADED'
+            WHEN t.status = 'DONE' AND t.next_crawl_at IS NULL THEN 'NOT_SCHEDULED'
+            WHEN t.status = 'DONE' AND t.next_crawl_at > g.now AND (t.next_crawl_at <= g.week
+                    OR t.next_crawl_at <= strftime('%Y-%m-%dT%H:%M:%fZ', g.now, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes'))
+                OR t.backoff_until > g.now AND t.backoff_until <= g.far
+                OR t.status <> 'IN_PROGRESS' AND (g.gate = 'held' OR t.gap_until > g.now AND t.gap_until <= g.gap) THEN 'SCHEDULED'
+            ELSE 'DUE' END AS schedule_status,
+       t.backoff_level, t.backoff_until, t.consecutive_failures, t.crawl_frequency_minutes, t.next_crawl_at, t.last_success_at,
+       t.total_attempts, t.total_successes, round(100.0 * t.total_successes / nullif(t.total_attempts, 0), 1) AS success_rate,
+       t.page_current, t.last_error_code, t.last_error, t.claimed_by, t.heartbeat_at, t.crawl_started_at, t.finished_at
+FROM targets t JOIN v_source_gates g ON g.source_id = t.source_id
+JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id;
+
+-- What went wrong in the last 7 days, by code.
+CREATE VIEW v_crawl_error_summary AS
+SELECT s.name AS source, a.error_code, count(*) AS occurrences, count(DISTINCT a.target_id) AS targets, max(a.finished_at) AS last_seen,
+       cast(avg(a.duration_ms) AS INTEGER) AS mean_duration_ms
+FROM crawl_attempts a JOIN targets t ON t.id = a.target_id JOIN sources s ON s.id = t.source_id
+WHERE a.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days') AND a.error_code <> 'SUCCESS'
+GROUP BY s.name, a.error_code;
+
+-- The health of each source's targets in one line.
+CREATE VIEW v_crawl_health AS
+SELECT s.name AS source, count(t.id) AS targets,
+       sum(t.crawl_status = 'active') AS active, sum(t.crawl_status = 'degraded') AS degraded,
+       sum(t.crawl_status = 'paused') AS paused, sum(t.crawl_status = 'failed') AS failed,
+       (SELECT count(*) FROM targets_available a WHERE a.source_id = s.id) AS due_now,
+       sum(t.consecutive_failures > 0) AS with_failures, round(avg(t.consecutive_failures), 2) AS mean_consecutive_failures,
+       sum(t.last_success_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day')) AS successful_24h
+FROM sources s JOIN targets t ON t.source_id = s.id GROUP BY s.id;
+
+-- The workers that have not stopped, with what each holds. Whether their process lives is
+-- told by its lock file alone: `ypcrawl status` looks.
+CREATE VIEW v_workers AS
+SELECT w.worker_id, w.name, w.host, w.pid, r.uuid AS run, s.name AS source, w.started_at, w.heartbeat_at,
+       t.id AS target_id, c.name AS city, t.state, k.name AS category, t.page_current + 1 AS page,
+       w.pages, w.listings, w.claims, w.claim_retries, w.rss_bytes
+FROM workers w JOIN runs r ON r.id = w.run_id JOIN sources s ON s.id = r.source_id
+LEFT JOIN targets t INDEXED BY targets_held ON t.status = 'IN_PROGRESS' AND t.run_id = w.run_id AND t.claimed_by = w.worker_id
+LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id
+WHERE w.stopped_at IS NULL AND r.outcome = 'running';
+
+-- The targets that no crawl will take again by itself.
+CREATE VIEW v_dead_letters AS
+SELECT t.id, s.name AS source, c.name AS city, t.state, k.name AS category, t.last_error_code, t.last_error,
+       t.finished_at AS parked_at, t.consecutive_failures, t.total_attempts, t.page_current, t.auto_disabled
+FROM targets t JOIN sources s ON s.id = t.source_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+WHERE t.status = 'PARKED' AND t.status IN ('FAILED', 'STUCK', 'PARKED'); -- twice: so that the partial index serves it

@@ -1,0 +1,80 @@
+package yp
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCanonicalEmail(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"info@acme.com":    "info@acme.com",
+		" Info@ACME.com. ": "Info@acme.com",
+		"mailto:info@acme.com?subject=Hi&cc=x@y.z": "info@acme.com",
+		"MAILTO:%20a%40acme.com":                   "a@acme.com",
+		"mailto: a.b+c@sub.acme.co.uk":             "a.b+c@sub.acme.co.uk",
+		"Joe <joe@acme.com>":                       "joe@acme.com",
+		"a@acme.com, b@acme.com":                   "a@acme.com",
+		"a@acme.com; b@acme.com":                   "a@acme.com",
+		"info7@joesplumbing.example":               "info7@joesplumbing.example",
+		"a@bücher.example":                         "a@xn--bcher-kva.example",
+		"_a@acme.com":                              "_a@acme.com",
+		"":                                         "",
+		"mailto:":                                  "",
+		"acme.com":                                 "",
+		"@acme.com":                                "",
+		"a@":                                       "",
+		"a@localhost":                              "",
+		"a@127.0.0.1":                              "",
+		"a@[::1]":                                  "",
+		"a@b@acme.com":                             "",
+		"a b@acme.com":                             "",
+		".a@acme.com":                              "",
+		"a.@acme.com":                              "",
+		"a..b@acme.com":                            "",
+		"=cmd@acme.com":                            "",
+		"-a@acme.com":                              "",
+		`"a b"@acme.com`:                           "",
+		"a\x00@acme.com":                           "",
+		"a@ac\x1bme.com":                           "",
+		"a@-acme.com":                              "",
+		"a@ac_me.com":                              "",
+		"a@acme.c":                                 "",
+		"a@acme.123":                               "",
+		"logo@2x.png":                              "",
+		"[email protected]":                        "",
+		"mailto:a%zz@acme.com":                     "",
+		"mailto:a%0a@acme.com":                     "a@acme.com",
+		strings.Repeat("a", 64) + "@acme.com":      strings.Repeat("a", 64) + "@acme.com",
+		strings.Repeat("a", 65) + "@acme.com":      "",
+		"a@" + strings.Repeat("abcdefgh.", 28) + "com": "",
+		strings.Repeat(" ", 2000) + "a@acme.com":       "",
+		"josé@acme.com":                                "",
+	} {
+		got, ok := CanonicalEmail(in)
+		if got != want || ok != (want != "") {
+			t.Errorf("%q: got %q, %t, want %q", in, got, ok, want)
+		}
+	}
+}
+
+func FuzzCanonicalEmail(f *testing.F) {
+	for _, s := range []string{"info@acme.com", "mailto:a%40b.example?x", "Joe <joe@bücher.example>", "a@b@c", "\x00@"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got, ok := CanonicalEmail(s)
+		if !ok {
+			if got != "" {
+				t.Fatalf("%q: refused, yet %q", s, got)
+			}
+			return
+		}
+		if again, ok := CanonicalEmail(got); !ok || again != got {
+			t.Fatalf("%q: %q becomes %q", s, got, again)
+		}
+		if len(got) > maxMail || strings.Count(got, "@") != 1 || Printable(got) != got || strings.ContainsAny(got, " \"<>,;") {
+			t.Fatalf("%q: %q", s, got)
+		}
+	})
+}
