@@ -47,6 +47,9 @@ func (c *compiled) compile(f *faults) *url.URL {
 	c.evidence = matchers(d.Evidence, "evidence", f)
 	c.compileCards(f)
 	c.compileFields(f)
+	c.compileIndex(f)
+	c.compileDetail(f)
+	c.compileRules(f)
 	return base
 }
 
@@ -124,7 +127,7 @@ func matchers(list []scalar, at string, f *faults) []goquery.Matcher {
 
 func (c *compiled) compileCards(f *faults) {
 	d := &c.def.Cards
-	if len(d.Organic) == 0 {
+	if len(d.Organic) == 0 && !c.def.Structured.On {
 		f.add(0, "cards.organic", errMissing)
 	}
 	c.organic = selectors(c.page, d.Organic, "cards.organic", f)
@@ -209,7 +212,7 @@ func (c *compiled) compileFields(f *faults) {
 		*at = rules(c.cards, set, "fields."+name, f)
 	}
 	for _, name := range []string{"id", "name"} {
-		if len(c.def.Fields[name]) == 0 {
+		if len(c.def.Fields[name]) == 0 && !c.def.Structured.On {
 			f.add(f.lineOf("fields"), "fields."+name, errMissing)
 		}
 	}

@@ -27,6 +27,7 @@ type definition struct {
 	Chrome         markDef            `yaml:"chrome"`
 	Empty          markDef            `yaml:"empty"`
 	Evidence       []scalar           `yaml:"evidence"`
+	Structured     structuredDef      `yaml:"structured"`
 	Cards          cardDef            `yaml:"cards"`
 	Next           []ruleDef          `yaml:"next"`
 	Total          []ruleDef          `yaml:"total"`
@@ -36,11 +37,15 @@ type definition struct {
 	ClaimedIs      string             `yaml:"claimed_is"`
 	UnclaimedIs    string             `yaml:"unclaimed_is"`
 	SnippetPrefix  []string           `yaml:"snippet_prefixes"`
+	Index          indexDef           `yaml:"index"`
+	Detail         detailDef          `yaml:"detail"`
+	Rules          rulesDef           `yaml:"rules"`
 }
 
 type urlDef struct {
-	Target scalar `yaml:"target"`
-	Search scalar `yaml:"search"`
+	Target     scalar `yaml:"target"`
+	Search     scalar `yaml:"search"`
+	StateIndex scalar `yaml:"state_index"`
 }
 
 // markDef is a set of signs on a page: elements, or words in its text or title.

@@ -5,14 +5,18 @@
 // loaded: how URLs are formed, which selectors find cards and fields, what the
 // site's chrome and its empty results look like. ParsePage takes the HTML of a
 // results page and returns its listings, the site's total, the next link, and
-// an Outcome with a reason for people.
+// an Outcome with a reason for people. ParseIndex does so with the cities of a
+// state's index, ParseDetail with the page of one listing; Check tells why a
+// listing may not be promoted.
 //
 // Invariants: a card without a name or an id is counted as bad, never guessed;
 // "empty" is said only of pages that say so themselves; outcomes follow in the
 // order written down in decide.go. A page whose tags are in good order is read
 // from the containers that the source names and from nothing else (scan.go),
 // and the result equals, byte for byte, that of parsing the whole page; any
-// other page is parsed whole. Everything kept from a page is cleaned, bounded
+// other page is parsed whole; detail pages follow the same rule, with regions
+// of their own. Of the businesses in a detail page's JSON-LD only one that is
+// plainly that of the page counts. Everything kept from a page is cleaned, bounded
 // in length and number, and does not hold on to the page's memory. A Source is
 // never changed, and safe for use by many goroutines.
 //
@@ -25,6 +29,7 @@
 // Tests: golden pages of both markups (testdata/pages, -update); tables for
 // every rule of definitions, outcomes, addresses and values; the scanner
 // against the whole-page parser, node by node, over seed pages, mutated pages
-// and every pair of troublesome fragments, and by FuzzRegionEqualsWhole;
-// benchmarks of both ways and of a plain html.Parse.
+// and every pair of troublesome fragments, and by FuzzRegionEqualsWhole; every
+// kind of page of the demo directory against what the demo knows
+// (demo_pages_test.go); fuzz targets for each parser; benchmarks of both ways and of a plain html.Parse.
 package site

@@ -12,6 +12,14 @@ var ErrTooDeep = errors.New("page nests deeper than 512 elements")
 // ErrNoSource says that no built-in source has the name asked for.
 var ErrNoSource = errors.New("no such built-in source")
 
+// ErrNoIndex says that a source has no index of a state: its definition names
+// none, or there is no such state.
+var ErrNoIndex = errors.New("the source has no such state index: urls.state_index in its definition names one")
+
+// ErrNoDetails says that the definition of a source does not describe the
+// pages of single listings.
+var ErrNoDetails = errors.New("the source has no detail pages: the block detail of its definition describes them")
+
 // DefinitionError is one fault in a source definition.
 type DefinitionError struct {
 	Name  string // of the definition, as given to Parse

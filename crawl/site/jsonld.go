@@ -17,6 +17,7 @@ type business struct {
 	rating       string
 	reviews      string
 	price        string
+	more         *moreLD // nil unless the reader is wide
 }
 
 type address struct{ street, city, state, zip string }
@@ -29,13 +30,16 @@ const (
 
 // businesses returns what the scripts say of businesses. A script that is no
 // JSON is passed over, whatever it begins with.
-func businesses(scripts []string) []business {
+func businesses(scripts []string) []business { return readBusinesses(scripts, false) }
+
+// readBusinesses does that; wide says to read what detail pages have, too.
+func readBusinesses(scripts []string, wide bool) []business {
 	var found []business
 	for _, script := range scripts {
 		if len(script) > maxScript {
 			continue
 		}
-		r := ldReader{jsonText: jsonText{s: script}}
+		r := ldReader{jsonText: jsonText{s: script}, wide: wide}
 		r.objects(r.object)
 		if r.peek(); !r.bad && r.i == len(script) {
 			found = append(found, r.found...)
@@ -48,6 +52,7 @@ func businesses(scripts []string) []business {
 // or an item list.
 type ldReader struct {
 	jsonText
+	wide  bool
 	found []business
 }
 
@@ -57,6 +62,9 @@ func (r *ldReader) object() {
 		return
 	}
 	var b business
+	if r.wide {
+		b.more = &moreLD{}
+	}
 	for first := true; r.more('}', first); first = false {
 		r.member(&b, r.key())
 	}
@@ -94,7 +102,11 @@ func (r *ldReader) member(b *business, key string) {
 	case "priceRange":
 		b.price = r.word()
 	default:
-		r.skip()
+		if b.more == nil {
+			r.skip()
+			return
+		}
+		r.moreMember(b.more, key)
 	}
 }
 
@@ -137,7 +149,7 @@ func (r *ldReader) rating(b *business) {
 // is reports whether the type is LocalBusiness, or one of its many subtypes,
 // told by an address or a telephone beside the url.
 func (b *business) is() bool {
-	return b.local || b.typed && b.url != "" && (b.address != nil || b.phone != "")
+	return b.local || b.more != nil && b.typed && b.more.name != "" && (b.address != nil || b.phone != "") || b.typed && b.url != "" && (b.address != nil || b.phone != "")
 }
 
 // fillFromJSONLD gives listings what their cards lack and the page's JSON-LD

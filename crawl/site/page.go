@@ -23,7 +23,7 @@ type Page struct {
 	Total    int          // listings that the site says it has for the target; 0 = not said
 	NextURL  string       // absolute, on the source's host; "" = last page
 	NotFound bool         // NoListings because the site answered 404: the slug may be wrong
-	Via      string       // "region" or "whole": how much of the page was parsed
+	Via      string       // "region" or "whole": how much of the page was parsed; "structured": listings are from structured data
 
 	zero bool // the page says explicitly that there are 0 listings
 }
@@ -44,6 +44,9 @@ func (s *Source) ParsePage(body []byte, final *url.URL, status int) (*Page, erro
 		final = s.base
 	} else if reason := s.redirected(final); reason != "" {
 		return &Page{Outcome: Redirected, Reason: reason}, nil
+	}
+	if s.def.Structured.On {
+		return s.parseStructured(body, final, status)
 	}
 	if p := s.parseRegions(body, final); p != nil {
 		return p, nil

@@ -64,6 +64,10 @@ type compiled struct {
 	marks              []int // in cards
 	fields             fields
 
+	states *stateIndex  // nil = the source has no state indexes
+	detail *detailRules // nil = the source has no detail pages
+	rules  rulebook
+
 	chrome, empty marks
 	evidence      []goquery.Matcher
 

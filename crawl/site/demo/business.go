@@ -14,6 +14,7 @@ type business struct {
 	lid   int64 // the site's other number, which only sometimes equals id
 	dice  dice
 	trade *trade
+	spot  dice   // where in its city it is: dice, until it moves
 	home  *place // nil for nationwide advertisers
 
 	name    string
@@ -83,7 +84,7 @@ const (
 )
 
 // business makes up the business of a key.
-func (d *Directory) business(k key) business {
+func (d *edition) business(k key) business {
 	b := d.original(k)
 	if k.n%2 == 1 && k.place != nationwide && !b.chain && b.dice.pct(tagTwin) < 6 {
 		twin := k
@@ -92,6 +93,7 @@ func (d *Directory) business(k key) business {
 			b.follow(&o)
 		}
 	}
+	d.age(&b, k)
 	b.path = profilePath(&b)
 	return b
 }
@@ -109,9 +111,9 @@ func (b *business) follow(o *business) {
 }
 
 // original makes up a business that is no twin.
-func (d *Directory) original(k key) business {
+func (d *edition) original(k key) business {
 	b := business{id: k.id(), trade: &trades[k.cat], dice: newDice(d.cfg.Seed, uint64(k.place), uint64(k.cat), uint64(k.n)), home: d.byIndex[k.place]}
-	b.lid = b.id
+	b.lid, b.spot = b.id, b.dice
 	if b.dice.pct(tagLid) < 30 {
 		b.lid = 1_000_000_000 + int64(b.dice.pick(tagLid+100, 900_000_000))
 	}
@@ -167,10 +169,7 @@ func (b *business) inventName() string {
 func (b *business) inventSite(k key) string {
 	r := b.dice.pct(tagWeb)
 	slug := yp.Slug(yp.Clean(b.name))
-	own := strings.ReplaceAll(slug, "-", "") + strconv.FormatInt(int64(k.place*maxLocal+k.n), 36) + ".example"
-	if len(own) > 60 {
-		own = own[len(own)-60:]
-	}
+	own := ownHost(slug, int64(k.place*maxLocal+k.n))
 	switch {
 	case r < 38:
 		return ""
@@ -186,6 +185,15 @@ func (b *business) inventSite(k key) string {
 	return "http://" + own + ":80/locations/" + b.home.Slug + "/"
 }
 
+// ownHost makes up a host that belongs to one business alone.
+func ownHost(slug string, number int64) string {
+	own := strings.ReplaceAll(slug, "-", "") + strconv.FormatInt(number, 36) + ".example"
+	if len(own) > 60 {
+		own = own[len(own)-60:]
+	}
+	return own
+}
+
 // phoneNumber gives a number of the home's area; chains have one toll-free
 // number for all.
 func (b *business) phoneNumber(k key) {
@@ -194,8 +202,13 @@ func (b *business) phoneNumber(k key) {
 		return
 	}
 	if b.dice.pct(tagPhone) < 90 {
-		b.phone = "(" + b.dice.word(tagPhone+100, b.home.zone.area) + ") 555-" + pad(b.dice.pick(tagPhoneNo, 10_000), 4)
+		b.phone = b.localNumber(b.dice, tagPhoneNo)
 	}
+}
+
+// localNumber makes up a number of the home's area.
+func (b *business) localNumber(d dice, tag int) string {
+	return "(" + d.word(tagPhone+100, b.home.zone.area) + ") 555-" + pad(d.pick(tag, 10_000), 4)
 }
 
 func (b *business) reputation() {

@@ -28,7 +28,7 @@ func open(t testing.TB, cfg Config) *Directory {
 
 // census counts what the pages of a selection show.
 type census struct {
-	d      *Directory
+	d      *edition
 	counts map[string]int
 	times  map[key]int
 	where  map[key]map[string]bool // target → seen
@@ -156,7 +156,7 @@ func (c *census) name(name string) {
 func TestCensus(t *testing.T) {
 	t.Parallel()
 	for _, seed := range []int64{0, 1} {
-		c := &census{d: open(t, Config{Seed: seed}), counts: make(map[string]int), times: make(map[key]int), where: make(map[key]map[string]bool), sites: make(map[string]int)}
+		c := &census{d: open(t, Config{Seed: seed}).edition(), counts: make(map[string]int), times: make(map[key]int), where: make(map[key]map[string]bool), sites: make(map[string]int)}
 		for _, target := range c.d.selected(Selection{States: []string{"CA", "TX"}}) {
 			c.target(&target)
 		}

@@ -10,7 +10,7 @@ import (
 
 // findDetail resolves /{city}-{st}/mip/{slug}-{ypid}: only the trailing digits
 // count. moved is the proper address when the path is not it.
-func (d *Directory) findDetail(path string) (b business, moved string, ok bool) {
+func (d *edition) findDetail(path string) (b business, moved string, ok bool) {
 	i := strings.LastIndexByte(path, '-')
 	id := number(path[i+1:])
 	if i < 0 || id < 0 {
@@ -27,105 +27,138 @@ func (d *Directory) findDetail(path string) (b business, moved string, ok bool) 
 	return b, moved, true
 }
 
-func (d *Directory) writeDetail(p *page, b *business) {
+// writeDetail writes a business's own page.
+func (d *edition) writeDetail(p *page, b *business) {
+	pr := b.profile()
 	v := plainFrame(encodeUTF8.escape(b.name), "mip")
 	v.fillCard(b, 0, 0, encodeUTF8)
 	s := &v.s
 	s[fRank] = ""
-	where := "Nationwide"
-	if b.home != nil {
-		where = b.home.Name + ", " + b.home.State
-	}
-	s[fWhere] = encodeUTF8.escape(where)
-	if e164, ok := yp.CanonicalPhone(b.phone); ok {
+	s[fWhere] = encodeUTF8.escape(b.where())
+	s[fPhone] = pr.phone
+	if e164, ok := yp.CanonicalPhone(pr.phone); ok {
 		s[fTel] = e164
 	}
 	s[fAddressSpan] = encodeUTF8.escape(b.address.oneLine())
-	s[fMailto] = b.mailto()
-	s[fServices] = encodeUTF8.escape(strings.Join(b.labels, ", "))
-	s[fPayment] = "amex, cash, check, debit, master card, visa"
-	s[fLanguages] = "English, Spanish"
-	s[fSocial] = "https://www.facebook.com/platform"
-	if b.dice.pct(tagDetail+1) < 50 {
-		s[fSocial] = "https://www.facebook.com/" + yp.Slug(b.name)
+	s[fMailto] = pr.mailto()
+	s[fServices] = pr.styles[0].write(pr.services)
+	s[fPayment] = pr.styles[1].write(pr.payment)
+	s[fLanguages] = pr.styles[2].write(pr.languages)
+	s[fHoods] = styleSpans.write(pr.hoods)
+	s[fAKA] = styleParagraphs.write(pr.aka)
+	s[fSocial] = socialLinks(pr.social)
+	s[fHoursRows] = hourRows(pr.hours)
+	if pr.ld {
+		s[fLDDetail] = b.detailLD(&pr)
 	}
-	if b.dice.pct(tagDetail+2) < 30 {
-		s[fAKA] = encodeUTF8.escape(b.name) + " of " + s[fWhere]
-	}
-	s[fHoursRows] = hourRows(b.hours)
-	s[fLDDetail] = b.detailLD()
 	d.tpl["shell_top"].write(p, v)
 	d.tpl["detail"].write(p, v)
 	d.tpl["shell_bottom"].write(p, v)
 }
 
-func hourRows(hours []string) string {
+func socialLinks(links []string) string {
 	var b strings.Builder
-	for _, h := range hours {
-		days, times, _ := strings.Cut(h, " ")
-		if times == "" {
-			times = "Closed"
+	for _, link := range links {
+		name := "Facebook"
+		if strings.Contains(link, "instagram") {
+			name = "Instagram"
 		}
-		b.WriteString(`<tr><th class="day-label">` + days + `</th><td class="day-hours"><time datetime="` + h + `">` + times + `</time></td></tr>`)
+		b.WriteString(`<a href="` + link + `" rel="nofollow">` + name + `</a>`)
 	}
 	return b.String()
 }
 
-// email returns the business's address, "" when it gives none.
-func (b *business) email() string {
-	if b.dice.pct(tagDetail+3) < 50 {
-		return ""
+// hourRows writes opening hours for people, with the form for machines beside.
+func hourRows(hours []string) string {
+	var b strings.Builder
+	for _, h := range hours {
+		days, times, _ := strings.Cut(h, " ")
+		b.WriteString(`<tr><th class="day-label">` + dayNames(days) + `</th><td class="day-hours"><time datetime="` + h + `">` + clock(times) + `</time></td></tr>`)
 	}
-	return "info" + strconv.FormatInt(b.id%1000, 10) + "@" + strings.ReplaceAll(yp.Slug(yp.Clean(b.name)), "-", "") + ".example"
+	return b.String()
 }
 
-// mailto writes the email link, for half of them as the CDN hides it: in hex,
-// the first byte being the key that the others are XORed with.
-func (b *business) mailto() string {
-	email := b.email()
-	if email == "" {
-		return ""
+// dayNames writes "Mo-Th" as "Mon - Thu".
+func dayNames(days string) string {
+	r := strings.NewReplacer("Mo", "Mon", "Tu", "Tue", "We", "Wed", "Th", "Thu", "Fr", "Fri", "Sa", "Sat", "Su", "Sun", "-", " - ")
+	return r.Replace(days)
+}
+
+// clock writes "13:00-17:30" as "1:00 pm - 5:30 pm".
+func clock(times string) string {
+	if times == "" {
+		return "Closed"
 	}
-	if b.dice.pct(tagDetail+4) < 50 {
-		return "mailto:" + email
+	var out []string
+	for span := range strings.SplitSeq(times, ",") {
+		from, to, _ := strings.Cut(span, "-")
+		out = append(out, halfDay(from)+" - "+halfDay(to))
 	}
-	mask := byte(b.dice.pick(tagDetail+5, 256))
-	hex := fmt.Sprintf("%02x", mask)
-	for _, c := range []byte(email) {
-		hex += fmt.Sprintf("%02x", c^mask)
+	return strings.Join(out, ", ")
+}
+
+func halfDay(t string) string {
+	h, half := number(t[:2]), " am"
+	if h >= 12 {
+		half = " pm"
+	}
+	return strconv.Itoa((h+11)%12+1) + t[2:] + half
+}
+
+// mailto writes the email link, or hides it as the CDN does: in hex, the first
+// byte being the key that the others are XORed with.
+func (pr *profile) mailto() string {
+	if pr.email == "" || !pr.hidden {
+		return prefixed("mailto:", pr.email)
+	}
+	hex := fmt.Sprintf("%02x", pr.mask)
+	for _, c := range []byte(pr.email) {
+		hex += fmt.Sprintf("%02x", c^pr.mask)
 	}
 	return "/cdn-cgi/l/email-protection#" + hex
 }
 
-// detailLD is the JSON-LD of a detail page; here url is the business's own site.
-func (b *business) detailLD() string {
-	f := []string{`"@context":"http://schema.org"`, `"@type":` + b.dice.word(tagDetail+6, []string{`"LocalBusiness"`, `["LocalBusiness","Organization"]`}), `"name":"` + jsonText(b.name) + `"`}
+// detailLD is the JSON-LD of a detail page; here url is the business's own
+// site. One in some stands in a graph. What the CDN hides it does not tell.
+func (b *business) detailLD(pr *profile) string {
+	f := []string{`"@type":` + b.dice.word(tagDetail+6, []string{`"LocalBusiness"`, `["LocalBusiness","Organization"]`}), `"name":"` + jsonText(b.name) + `"`}
 	add := func(name, value string) {
 		if value != "" {
 			f = append(f, `"`+name+`":`+value)
 		}
 	}
-	add("telephone", quoted(b.phone))
+	add("telephone", quoted(pr.phone))
 	if b.address.street != "" {
 		add("address", `{"@type":"PostalAddress","streetAddress":`+quoted(b.address.street)+`,"addressLocality":`+quoted(b.address.city)+`,"addressRegion":"`+b.address.state+`","postalCode":"`+b.address.zip+`"}`)
-		add("geo", fmt.Sprintf(`{"@type":"GeoCoordinates","latitude":%.5f,"longitude":%.5f}`, b.home.Lat+b.dice.unit(tagDetail+7)/20, b.home.Lon+b.dice.unit(tagDetail+8)/20))
+		add("geo", `{"@type":"GeoCoordinates","latitude":`+pr.lat+`,"longitude":`+pr.lon+`}`)
 	}
 	if strings.HasPrefix(b.website, "http") {
 		add("url", quoted(b.website))
 	}
-	if email := b.email(); email != "" {
-		add("email", quoted("mailto:"+email))
+	if !pr.hidden {
+		add("email", quoted(prefixed("mailto:", pr.email)))
 	}
-	add("openingHours", jsonList(b.hours))
+	add("openingHours", jsonList(pr.hours))
 	if b.stars > 0 {
 		add("aggregateRating", `{"@type":"AggregateRating","ratingValue":"`+rating(b.stars)+`","reviewCount":`+strconv.Itoa(b.reviews)+`}`)
 	}
-	add("paymentAccepted", `"cash, check, visa"`)
+	add("paymentAccepted", quoted(strings.Join(pr.payment, ", ")))
 	if b.years > 0 {
-		add("foundingDate", `"`+strconv.Itoa(2026-b.years)+`"`)
+		add("foundingDate", `"`+strconv.Itoa(pr.founded)+`"`)
 	}
 	add("image", quoted(b.image))
-	return "{" + strings.Join(f, ",") + "}"
+	body := strings.Join(f, ",")
+	if pr.graph {
+		return `{"@context":"http://schema.org","@graph":[{"@type":"BreadcrumbList","itemListElement":[]},{` + body + `}]}`
+	}
+	return `{"@context":"http://schema.org",` + body + `}`
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
 }
 
 func quoted(s string) string {

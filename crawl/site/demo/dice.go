@@ -21,6 +21,9 @@ func newDice(seed int64, of ...uint64) dice {
 	return dice(d)
 }
 
+// of derives the dice of the n-th part of a thing.
+func (d dice) of(n int) dice { return dice(mix(uint64(d) ^ mix(uint64(n)))) }
+
 // at answers the question tag with 64 random bits.
 func (d dice) at(tag int) uint64 { return mix(uint64(d) ^ mix(uint64(tag)+1)) }
 

@@ -72,6 +72,7 @@ const (
 	fAKA
 	fSocial
 	fAddressSpan
+	fHoods
 	numFields
 )
 
@@ -85,7 +86,7 @@ var fieldNames = [numFields]string{
 	fHeading: "heading", fTotal: "total", fSort: "sort", fShowing: "showing", fShowingP: "showing_p", fPager: "pager", fNext: "next",
 	fNextPage: "next_page", fLast: "last", fCitySlug: "city_slug", fStateSlug: "state_slug", fLetters: "letters", fList: "list",
 	fListClass: "list_class", fMailto: "mailto", fServices: "services", fPayment: "payment", fHoursRows: "hours_rows",
-	fLanguages: "languages", fAKA: "aka", fSocial: "social", fAddressSpan: "address_span",
+	fLanguages: "languages", fAKA: "aka", fSocial: "social", fAddressSpan: "address_span", fHoods: "hoods",
 }
 
 func fieldNamed(name string) (int, error) {

@@ -35,8 +35,12 @@ const (
 
 // ServeHTTP answers a request for a page of the directory.
 func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/__stats" {
+	switch r.URL.Path {
+	case "/__stats":
 		d.serveStats(w, r)
+		return
+	case "/__epoch":
+		d.serveEpoch(w, r)
 		return
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -57,7 +61,7 @@ func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if failure == failLayout && kind != kindListing && kind != kindSearch {
 		failure = ""
 	}
-	a := answer{d: d, w: w, r: r, kind: kind, failure: failure}
+	a := answer{d: d.edition(), w: w, r: r, kind: kind, failure: failure}
 	a.serve()
 	d.cfg.Logger.Debug().Str("component", "demo").Str("url", uri).Int("status", a.status).Str("failure", failure).Dur("took", time.Since(started)).Msg("request")
 }
@@ -122,9 +126,23 @@ func (d *Directory) serveStats(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// serveEpoch moves the directory to the epoch n by POST /__epoch?n=2.
+func (d *Directory) serveEpoch(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "another epoch by POST only", http.StatusMethodNotAllowed)
+		return
+	}
+	if err := d.SetEpoch(number(r.URL.Query().Get("n"))); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
 // answer is one answer under way.
 type answer struct {
-	d       *Directory
+	d       *edition // the same from the first byte to the last
 	w       http.ResponseWriter
 	r       *http.Request
 	kind    string

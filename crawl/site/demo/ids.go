@@ -1,5 +1,7 @@
 package demo
 
+import "strconv"
+
 // A key names a business: the n-th of a place and a category.
 type key struct {
 	place int // place.index
@@ -27,6 +29,9 @@ func (k key) id() int64 {
 	x := uint64((k.place*maxCats+k.cat)*maxLocal+k.n) + 1
 	return int64(x*idFactor%idPrime) + idOffset
 }
+
+// text is the id as pages and crawls write it.
+func (k key) text() string { return strconv.FormatInt(k.id(), 10) }
 
 // keyOf reads an id back; inverse is idInverse().
 func keyOf(id int64, inverse uint64) (key, bool) {

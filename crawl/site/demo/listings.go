@@ -36,7 +36,7 @@ func (r *request) sorted() string {
 func pageNumber(q url.Values) int { return max(number(q.Get("page")), 1) }
 
 // findListings resolves /{city}-{st}/{category}.
-func (d *Directory) findListings(path string, q url.Values) (request, bool) {
+func (d *edition) findListings(path string, q url.Values) (request, bool) {
 	city, cat, ok := strings.Cut(path[1:], "/")
 	p, i := d.bySlug[city], 0
 	if ok {
@@ -49,10 +49,10 @@ func (d *Directory) findListings(path string, q url.Values) (request, bool) {
 }
 
 // findSearch resolves /search?search_terms=…&geo_location_terms=City, ST.
-func (d *Directory) findSearch(q url.Values) (request, bool) {
+func (d *edition) findSearch(q url.Values) (request, bool) {
 	what, where := q.Get("search_terms"), q.Get("geo_location_terms")
 	i, ok := d.cats[slugOf(what)]
-	p := d.bySlug[placeSlug(where)]
+	p := d.byKnown[placeSlug(where)]
 	if !ok || p == nil {
 		return request{}, false
 	}
@@ -62,7 +62,7 @@ func (d *Directory) findSearch(q url.Values) (request, bool) {
 
 // serveListings answers with a page of results. Past the end some targets show
 // their last page again, the others are not found.
-func (d *Directory) serveListings(s *scratch, r *request) (status int) {
+func (d *edition) serveListings(s *scratch, r *request) (status int) {
 	t := &r.target
 	if t.total == 0 {
 		d.writeNoResults(s.page, d.frame(r), t.skin)
@@ -80,7 +80,7 @@ func (d *Directory) serveListings(s *scratch, r *request) (status int) {
 }
 
 // frame sets the values around the cards.
-func (d *Directory) frame(r *request) *values {
+func (d *edition) frame(r *request) *values {
 	t, e := &r.target, r.target.skin.encoding()
 	v := &values{}
 	s := &v.s
@@ -140,7 +140,7 @@ func pager(r *request) string {
 }
 
 // writeResults writes a page that has cards.
-func (d *Directory) writeResults(s *scratch, r *request) {
+func (d *edition) writeResults(s *scratch, r *request) {
 	t, p := &r.target, s.page
 	s.keys = d.page(t, r.page, s.keys)
 	center, aside := d.ads(t, r.page, s.ads)
@@ -166,7 +166,7 @@ func (d *Directory) writeResults(s *scratch, r *request) {
 	d.tpl["shell_bottom"].write(p, v)
 }
 
-func (d *Directory) writeCards(p *page, list []business, r *request) {
+func (d *edition) writeCards(p *page, list []business, r *request) {
 	t := &r.target
 	for i := range list {
 		var v values
@@ -175,7 +175,7 @@ func (d *Directory) writeCards(p *page, list []business, r *request) {
 	}
 }
 
-func (d *Directory) writeAds(p *page, name string, keys []key, e encoding) {
+func (d *edition) writeAds(p *page, name string, keys []key, e encoding) {
 	for _, k := range keys {
 		b := d.business(k)
 		var v values
@@ -186,7 +186,7 @@ func (d *Directory) writeAds(p *page, name string, keys []key, e encoding) {
 
 // writeLD writes the array of businesses that modern pages carry, after a
 // script that is about something else.
-func (d *Directory) writeLD(p *page, list []business, sk skin) {
+func (d *edition) writeLD(p *page, list []business, sk skin) {
 	if sk != skinModern && sk != skinEntity {
 		return
 	}
@@ -205,14 +205,14 @@ func (d *Directory) writeLD(p *page, list []business, sk skin) {
 	p.raw(`]</script>`)
 }
 
-func (d *Directory) writeNoResults(p *page, v *values, sk skin) {
+func (d *edition) writeNoResults(p *page, v *values, sk skin) {
 	v.s[fCharset] = sk.charset()
 	d.tpl["shell_top"].write(p, v)
 	d.tpl["no_results"].write(p, v)
 	d.tpl["shell_bottom"].write(p, v)
 }
 
-func (d *Directory) writeNotFound(p *page) {
+func (d *edition) writeNotFound(p *page) {
 	v := plainFrame("404 Not Found", "error")
 	d.tpl["shell_top"].write(p, v)
 	d.tpl["not_found"].write(p, v)

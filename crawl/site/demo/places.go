@@ -10,12 +10,15 @@ import (
 // defaultPlaces is how many of a state's places the directory has.
 const defaultPlaces = 40
 
-// place is a city of the directory.
+// place is a city of the directory. Slug is the site's own; what a gazetteer
+// would make of the name is known.
 type place struct {
 	gazetteer.Place
-	index int      // in the gazetteer's order: part of every id, whatever Config.Places says
-	near  []*place // the nearest others of its state, nearest first
-	zone  zone
+	known  string   // the gazetteer's slug
+	listed string   // the name as the indexes write it
+	index  int      // in the gazetteer's order: part of every id, whatever Config.Places says
+	near   []*place // the nearest others of its state in epoch 0, nearest first
+	zone   zone
 }
 
 // maxNear is how many neighbours lend businesses to a city's results.
@@ -33,9 +36,15 @@ func takePlaces(all []gazetteer.Place, n int) []*place {
 		}
 		byState[g.State]++
 		seen[g.Slug] = true
-		places = append(places, &place{Place: g, index: i, zone: zones[g.State]})
+		places = append(places, newPlace(g, i, zones))
 	}
 	return places
+}
+
+func newPlace(g gazetteer.Place, index int, zones map[string]zone) *place {
+	p := &place{Place: g, known: g.Slug, index: index, zone: zones[g.State]}
+	p.listed = p.indexName()
+	return p
 }
 
 // meet finds the neighbours of every place.

@@ -18,7 +18,9 @@ type target struct {
 	place *place
 	cat   int
 	dice  dice
-	total int // organic results
+	first int   // organic results in epoch 0
+	total int   // organic results
+	slots []key // what they are, in order; nil in epoch 0, where at tells
 	skin  skin
 	// repeats says that pages past the end show the last one again; elsewhere
 	// they are not found.
@@ -49,9 +51,12 @@ const (
 	tagAd       = 1_000_000 // + page × adSlots + slot
 )
 
-func (d *Directory) target(p *place, cat int) target {
-	t := target{place: p, cat: cat, dice: newDice(d.cfg.Seed, 0x7a, uint64(p.index), uint64(cat))}
-	t.total = t.invent()
+func (d *edition) target(p *place, cat int) target {
+	t := d.blank(p, cat)
+	t.total = t.first
+	if d.epoch > 0 {
+		d.layOut(&t)
+	}
 	t.repeats = t.dice.pct(tagPastEnd) < 50
 	switch r := t.dice.pct(tagSkin); {
 	case r < 55:
@@ -66,8 +71,18 @@ func (d *Directory) target(p *place, cat int) target {
 	return t
 }
 
-// total returns how many businesses a place has in a category.
-func (d *Directory) total(p *place, cat int) int { return d.target(p, cat).total }
+// blank returns a target of which only the dice and the size are known.
+func (d *Directory) blank(p *place, cat int) target {
+	t := target{place: p, cat: cat, dice: newDice(d.cfg.Seed, 0x7a, uint64(p.index), uint64(cat))}
+	t.first = t.invent()
+	return t
+}
+
+// firstTotal returns how many businesses a place had in a category in epoch 0.
+func (d *Directory) firstTotal(p *place, cat int) int {
+	t := d.blank(p, cat)
+	return t.first
+}
 
 // invent makes up how many results a target has (the conversions keep machines
 // from fusing operations, which would round differently): it grows with the root of the
@@ -88,21 +103,29 @@ func (t *target) invent() int {
 func (t *target) pages() int { return (t.total + perPage - 1) / perPage }
 
 // page returns the businesses on page n, which must exist, in their order.
-func (d *Directory) page(t *target, n int, into []key) []key {
+func (d *edition) page(t *target, n int, into []key) []key {
+	if t.slots == nil {
+		return d.firstPage(t, n, into)
+	}
+	return append(into[:0], t.slots[(n-1)*perPage:min(n*perPage, t.total)]...)
+}
+
+// firstPage returns what page n held in epoch 0.
+func (d *Directory) firstPage(t *target, n int, into []key) []key {
 	start := (n - 1) * perPage
 	into = into[:0]
-	for p := start; p < min(start+perPage, t.total); p++ {
+	for p := start; p < min(start+perPage, t.first); p++ {
 		k := d.at(t, p, start)
-		if slices.Contains(into, k) {
-			k = key{t.place.index, t.cat, p}
+		if own := (key{t.place.index, t.cat, p}); k != own && slices.Contains(into, k) {
+			k = own // which nothing else on the page can be
 		}
 		into = append(into, k)
 	}
 	return into
 }
 
-// at decides which business stands at a position: mostly the city's own, else
-// one of a neighbour, of another category, or of an earlier page.
+// at decides which business stood at a position in epoch 0: mostly the city's
+// own, else one of a neighbour, of another category, or of an earlier page.
 func (d *Directory) at(t *target, p, start int) key {
 	own := key{t.place.index, t.cat, p}
 	h := t.dice.at(tagPosition + p)
@@ -125,7 +148,7 @@ func (d *Directory) at(t *target, p, start int) key {
 // lend returns one of the first businesses of a place and category, or
 // otherwise when it has none.
 func (d *Directory) lend(p *place, cat, which int, otherwise key) key {
-	n := min(d.total(p, cat), lendable)
+	n := min(d.firstTotal(p, cat), lendable)
 	if n == 0 {
 		return otherwise
 	}
@@ -139,23 +162,30 @@ const (
 	adSlots     = centerSlots + asideSlots
 )
 
-// ads returns the advertisers above and beside page n. An empty target has none.
-func (d *Directory) ads(t *target, n int, into []key) (center, aside []key) {
-	if t.total == 0 {
+// ads returns the advertisers above and beside page n. A target that was empty
+// in epoch 0 has none; whoever closed leaves a gap.
+func (d *edition) ads(t *target, n int, into []key) (center, aside []key) {
+	if t.first == 0 {
 		return nil, nil
 	}
 	into = into[:0]
 	nCenter := 1 + t.dice.pick(tagAds+n*tagEnd, centerSlots)
 	nAside := 2 + t.dice.pick(tagAside+n*tagEnd, asideSlots-1)
+	shown := 0
 	for slot := range nCenter + nAside {
-		into = append(into, d.ad(t, tagAd+n*adSlots+slot))
+		if slot == nCenter {
+			shown = len(into)
+		}
+		if k := d.ad(t, tagAd+n*adSlots+slot); d.epoch == 0 || d.alive(k) {
+			into = append(into, k)
+		}
 	}
-	return into[:nCenter], into[nCenter:]
+	return into[:shown], into[shown:]
 }
 
 func (d *Directory) ad(t *target, tag int) key {
 	h := t.dice.at(tag)
-	own := key{t.place.index, t.cat, int(h >> 40 % uint64(min(t.total, lendable)))}
+	own := key{t.place.index, t.cat, int(h >> 40 % uint64(min(t.first, lendable)))}
 	switch r := h % 100; {
 	case r < 60:
 		return own
@@ -171,10 +201,14 @@ func (d *Directory) ad(t *target, tag int) key {
 const nationwideCount = 6
 
 // exists reports whether a key names a business of the directory.
-func (d *Directory) exists(k key) bool {
+func (d *edition) exists(k key) bool {
 	if k.place == nationwide {
 		return k.n < nationwideCount
 	}
 	p := d.byIndex[k.place]
-	return p != nil && k.n < d.total(p, k.cat)
+	if p == nil {
+		return false
+	}
+	opened := d.openedIn(k)
+	return opened <= d.epoch && d.open(d.fate(k), opened)
 }

@@ -18,6 +18,10 @@ type Selection struct {
 	MaxPages         int      // per target; 0 = by the city's tier, below 0 = all
 	MinPopulation    int
 	IncludeSponsored bool
+	// Planned means that the crawl's cities are those of epoch 0, as a gazetteer
+	// tells them, whatever the indexes say: the targets of a city that left are
+	// empty, those of one that came are none.
+	Planned bool
 }
 
 // Truth is what a complete crawl of a selection ends with.
@@ -27,6 +31,12 @@ type Truth struct {
 	Pages     int          `json:"pages"`         // pages with results; the answer of an empty target is none
 	Listings  []yp.Listing `json:"listings"`      // sorted by id, as text; rank is zero
 	Companies []Company    `json:"companies"`     // sorted by their first listing
+
+	// The rest is only there when it was asked for: Directory.Changes, Details
+	// and Cities compute it.
+	Changes *Changes    `json:"changes,omitempty"`
+	Details []yp.Detail `json:"details,omitempty"` // sorted by id, as text
+	Cities  []City      `json:"cities,omitempty"`  // sorted by slug
 }
 
 // Company is a business and the ids of its listings, sorted as text. Its name
@@ -36,11 +46,8 @@ type Company struct {
 	Listings []string `json:"listings"`
 }
 
-// Truth computes what a complete crawl of a selection must end with when the
-// directory's base URL is base. A listing holds the union of what the crawled
-// pages show of it; it is sponsored only when it was never seen as an organic
-// result. Companies are the connected components over yp.CompanyKeys.
-func (d *Directory) Truth(base *url.URL, sel Selection) Truth {
+// truth is Directory.Truth of one epoch.
+func (d *edition) truth(base *url.URL, sel Selection) Truth {
 	var t Truth
 	seen := make(map[key]views)
 	for _, target := range d.selected(sel) {
@@ -51,7 +58,7 @@ func (d *Directory) Truth(base *url.URL, sel Selection) Truth {
 		}
 		pages := min(target.pages(), pageLimit(sel.MaxPages, target.place.Tier))
 		t.Pages += pages
-		d.see(&target, pages, sel.IncludeSponsored, seen)
+		d.see(&target, pages, sel.IncludeSponsored, func(k key, v views) { seen[k] |= v })
 	}
 	for k, v := range seen {
 		b := d.business(k)
@@ -62,23 +69,23 @@ func (d *Directory) Truth(base *url.URL, sel Selection) Truth {
 	return t
 }
 
-// see notes which businesses the first pages of a target show.
-func (d *Directory) see(t *target, pages int, ads bool, seen map[key]views) {
+// see tells which businesses the first pages of a target show, and in what.
+func (d *edition) see(t *target, pages int, ads bool, saw func(key, views)) {
 	var keys, adKeys []key
 	for n := 1; n <= pages; n++ {
 		keys = d.page(t, n, keys)
 		for _, k := range keys {
-			seen[k] |= t.skin.view()
+			saw(k, t.skin.view())
 		}
 		if !ads {
 			continue
 		}
 		center, aside := d.ads(t, n, adKeys)
 		for _, k := range center {
-			seen[k] |= viewCenterAd
+			saw(k, viewCenterAd)
 		}
 		for _, k := range aside {
-			seen[k] |= viewAsideAd
+			saw(k, viewAsideAd)
 		}
 	}
 }
@@ -91,25 +98,36 @@ func pageLimit(maxPages, tier int) int {
 }
 
 // selected lists the targets of a selection that the directory has.
-func (d *Directory) selected(sel Selection) []target {
+func (d *edition) selected(sel Selection) []target {
 	var targets []target
-	cities := d.citySlugs(&sel)
-	for _, p := range d.places {
+	cities, places := d.citySlugs(&sel), d.places
+	if sel.Planned {
+		places = d.first.places
+	}
+	for _, p := range places {
 		if !sel.hasPlace(p, cities) {
 			continue
 		}
 		for i := range trades {
 			if sel.hasCategory(i) {
-				targets = append(targets, d.target(p, i))
+				targets = append(targets, d.searched(p, i))
 			}
 		}
 	}
 	return targets
 }
 
+// searched is target, empty where the city is no longer in the directory.
+func (d *edition) searched(p *place, cat int) target {
+	if d.byIndex[p.index] == nil {
+		return target{place: p, cat: cat}
+	}
+	return d.target(p, cat)
+}
+
 // citySlugs resolves the cities of a selection in every state of the directory,
 // as the gazetteer does; nil = all.
-func (d *Directory) citySlugs(sel *Selection) map[string]bool {
+func (d *edition) citySlugs(sel *Selection) map[string]bool {
 	if len(sel.Cities) == 0 {
 		return nil
 	}
@@ -126,7 +144,7 @@ func (d *Directory) citySlugs(sel *Selection) map[string]bool {
 }
 
 func (sel *Selection) hasPlace(p *place, cities map[string]bool) bool {
-	if p.Population < sel.MinPopulation || cities != nil && !cities[p.Slug] {
+	if p.Population < sel.MinPopulation || cities != nil && !cities[p.Slug] && !cities[p.known] {
 		return false
 	}
 	return len(sel.States) == 0 || slices.ContainsFunc(sel.States, func(s string) bool { return strings.EqualFold(s, p.State) })

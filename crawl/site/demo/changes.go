@@ -1,0 +1,207 @@
+package demo
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Changes is what the last of several complete crawls of a selection tells a
+// database that holds what the ones before it saw. Ids are sorted as text; no
+// list is nil.
+type Changes struct {
+	New      []string `json:"new"`      // never seen before
+	Changed  []Change `json:"changed"`  // by id, then by field
+	Gone     []string `json:"gone"`     // dropped: every target that saw them was read to its end
+	Restored []string `json:"restored"` // dropped after an earlier crawl, and seen again
+	// Unconfirmed have vanished, but a target that saw them was cut by the page
+	// limit, so they may stand behind it.
+	Unconfirmed []string `json:"unconfirmed"`
+	// Retired have vanished with a city: the page of a target that saw them is there no more,
+	// and the others were read to their ends. They and the unconfirmed are told
+	// again by every crawl until they are seen or gone.
+	Retired []string `json:"retired"`
+}
+
+// Change is a field of a listing that says something else than before. Fields
+// are named as in yp.Listing's JSON; lists are JSON arrays, a rating is a
+// decimal ("4.5"), claimed is "true" or "false". Old is "" for nothing; New
+// never is, since what a page does not show is kept.
+type Change struct {
+	ID    string `json:"id"`
+	Field string `json:"field"`
+	Old   string `json:"old"`
+	New   string `json:"new"`
+}
+
+// Changes computes what a complete crawl of the present epoch tells a database
+// that crawled the epochs of since, in their order and each completely, before.
+// From nothing to a value is a change only where a target that saw the listing
+// sees it again and shows the value; elsewhere the listing is completed.
+// A listing counts as dropped from the first crawl that misses it for certain.
+// Errors wrap ErrEpoch.
+func (d *Directory) Changes(sel Selection, since ...int) (Changes, error) {
+	l := ledger{sel: sel, known: make(map[key]*record)}
+	for _, epoch := range since {
+		if err := checkEpoch(epoch); err != nil {
+			return Changes{}, fmt.Errorf("changes since epoch %d: %w", epoch, err)
+		}
+		l.crawl(d.editionOf(epoch))
+	}
+	c := l.crawl(d.edition())
+	c.sort()
+	return c, nil
+}
+
+// spot names a target in every epoch.
+type spot struct{ place, cat int }
+
+// sighting is where and in what markup a crawl saw a listing.
+type sighting struct {
+	at    spot
+	shown views
+}
+
+// record is what the database knows of a listing.
+type record struct {
+	told told
+	at   []sighting // wherever it ever was seen, in the markup of the last time there
+	gone bool
+}
+
+// ledger is the database.
+type ledger struct {
+	sel   Selection
+	known map[key]*record
+}
+
+// crawl reads an edition and returns what that tells.
+func (l *ledger) crawl(e *edition) Changes {
+	var c Changes
+	seen, complete := e.read(l.sel)
+	for k, r := range l.known {
+		if _, again := seen[k]; !again && !r.gone {
+			l.miss(&c, k, r, complete)
+		}
+	}
+	for k, at := range seen {
+		b := e.business(k)
+		l.meet(&c, k, &b, at)
+	}
+	return c
+}
+
+// read crawls the selection: who was seen where, and which targets were read,
+// true when to their ends.
+func (d *edition) read(sel Selection) (seen map[key][]sighting, complete map[spot]bool) {
+	seen, complete = make(map[key][]sighting), make(map[spot]bool)
+	for _, t := range d.selected(sel) {
+		at, limit := spot{t.place.index, t.cat}, pageLimit(sel.MaxPages, t.place.Tier)
+		if d.byIndex[t.place.index] == nil {
+			continue // its page is not there: that says nothing of who was on it
+		}
+		complete[at] = t.pages() <= limit
+		d.see(&t, min(t.pages(), limit), sel.IncludeSponsored, func(k key, v views) {
+			list := seen[k]
+			if n := len(list); n > 0 && list[n-1].at == at {
+				list[n-1].shown |= v
+				return
+			}
+			seen[k] = append(list, sighting{at, v})
+		})
+	}
+	return seen, complete
+}
+
+// miss sorts a listing that was not seen.
+func (l *ledger) miss(c *Changes, k key, r *record, complete map[spot]bool) {
+	cut, retired := false, false
+	for _, s := range r.at {
+		whole, stands := complete[s.at]
+		cut, retired = cut || stands && !whole, retired || !stands
+	}
+	id := k.text()
+	switch {
+	case cut:
+		c.Unconfirmed = append(c.Unconfirmed, id)
+	case retired:
+		c.Retired = append(c.Retired, id)
+	default:
+		c.Gone = append(c.Gone, id)
+		r.gone = true
+	}
+}
+
+// meet takes in a listing that was seen.
+func (l *ledger) meet(c *Changes, k key, b *business, at []sighting) {
+	says, id := b.tells(allOf(at)), k.text()
+	r, known := l.known[k]
+	if !known {
+		c.New = append(c.New, id)
+		l.known[k] = &record{told: says, at: at}
+		return
+	}
+	if r.gone {
+		c.Restored = append(c.Restored, id)
+	}
+	for f, text := range says {
+		if text == "" {
+			continue
+		}
+		if !r.told.same(f, text) && (r.told[f] != "" || b.shownAgain(f, r.at, at)) {
+			c.Changed = append(c.Changed, Change{id, toldFields[f], r.told[f], text})
+		}
+		r.told[f] = text
+	}
+	r.at, r.gone = everywhere(r.at, at), false
+}
+
+// everywhere adds what a crawl saw to where a listing was seen before.
+func everywhere(before, now []sighting) []sighting {
+	all := slices.DeleteFunc(slices.Clone(before), func(s sighting) bool {
+		return slices.ContainsFunc(now, func(n sighting) bool { return n.at == s.at })
+	})
+	return append(all, now...)
+}
+
+// shownAgain reports whether a target that saw the listing before sees it again
+// and shows the field now.
+func (b *business) shownAgain(field int, before, now []sighting) bool {
+	return slices.ContainsFunc(now, func(s sighting) bool {
+		if !slices.ContainsFunc(before, func(o sighting) bool { return o.at == s.at }) {
+			return false
+		}
+		says := b.tells(s.shown)
+		return says[field] != ""
+	})
+}
+
+// tells returns what b's cards of the given kinds say.
+func (b *business) tells(shown views) told {
+	l := b.listing(&url.URL{}, shown)
+	return tell(&l)
+}
+
+func allOf(at []sighting) (all views) {
+	for _, s := range at {
+		all |= s.shown
+	}
+	return all
+}
+
+// sort puts every list in order.
+func (c *Changes) sort() {
+	for _, ids := range []*[]string{&c.New, &c.Gone, &c.Restored, &c.Unconfirmed, &c.Retired} {
+		if slices.Sort(*ids); *ids == nil {
+			*ids = []string{}
+		}
+	}
+	slices.SortFunc(c.Changed, func(a, b Change) int {
+		return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Field, b.Field))
+	})
+	if c.Changed == nil {
+		c.Changed = []Change{}
+	}
+}

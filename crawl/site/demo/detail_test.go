@@ -1,0 +1,193 @@
+package demo_test
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/crawl/site/demo"
+	"ypcrawl/yp"
+)
+
+// readDetail reads a business's own page in the plainest way.
+func readDetail(t *testing.T, d http.Handler, uri string, counts map[string]int) yp.Detail {
+	t.Helper()
+	w := get(d, uri)
+	doc, err := goquery.NewDocumentFromReader(strings.NewReader(between(w.Body.String(), `<main id="bpp"`, `</main>`)))
+	if err != nil || w.Code != http.StatusOK {
+		t.Fatalf("%s: status %d, %v", uri, w.Code, err)
+	}
+	main := doc.Find("main#bpp")
+	det := yp.Detail{
+		ID: main.AttrOr("data-ypid", ""), Name: yp.Clean(main.Find("h1.business-name").Text()), Phone: main.Find("#default-ctas a.phone strong").Text(),
+		About: strings.TrimPrefix(main.Find(".general-info").Text(), "From Business: "), Email: emailOf(t, main, counts),
+	}
+	det.PhoneE164, _ = yp.CanonicalPhone(det.Phone)
+	if site := main.Find("a.website-link").AttrOr("href", ""); !strings.HasPrefix(site, "/") {
+		if c, ok := yp.CanonicalWebsite(site); ok {
+			det.WebsiteURL, det.Website, det.Domain = site, c.URL, c.Domain
+		}
+	}
+	det.Years, _ = strconv.Atoi(main.Find(".years-in-business .number").Text())
+	main.Find(".open-details time").Each(func(_ int, s *goquery.Selection) { det.Hours = append(det.Hours, s.AttrOr("datetime", "")) })
+	main.Find(".social-links a").Each(func(_ int, a *goquery.Selection) {
+		if href := a.AttrOr("href", ""); !strings.HasSuffix(href, "facebook.com/platform") {
+			det.Social = append(det.Social, href)
+		}
+	})
+	main.Find(".aka p").Each(func(_ int, p *goquery.Selection) { det.AKA = append(det.AKA, p.Text()) })
+	det.Services, det.Payment = words(t, main, ".features-services", counts), words(t, main, ".payment", counts)
+	det.Languages, det.Neighborhoods = words(t, main, ".languages", counts), words(t, main, ".neighborhoods", counts)
+	readLD(t, main, &det, counts)
+	return det
+}
+
+// between cuts the frame of a page away, which takes longer to parse than the rest.
+func between(body, from, to string) string {
+	i, j := strings.Index(body, from), strings.LastIndex(body, to)
+	return body[max(i, 0):max(i, j, 0)]
+}
+
+// words reads a list however it is written.
+func words(t *testing.T, main *goquery.Selection, sel string, counts map[string]int) (out []string) {
+	t.Helper()
+	markup, err := main.Find(sel).Html()
+	if err != nil {
+		t.Fatal(err)
+	}
+	markup = strings.ReplaceAll(markup, "&amp;", "&") // its semicolon parts nothing
+	counts[sel+" missing"] += map[bool]int{true: 1}[markup == ""]
+	sep := ""
+	for _, s := range []string{"<br/>", "</li>", "</span>", "; ", " • ", ", "} {
+		if strings.Contains(markup, s) {
+			counts[sel+" "+s]++
+			sep = s
+			break
+		}
+	}
+	for _, part := range strings.Split(markup, orNever(sep)) {
+		doc, err := goquery.NewDocumentFromReader(strings.NewReader(part))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := strings.TrimSpace(doc.Text()); text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// orNever returns a separator, one that never occurs for none.
+func orNever(sep string) string {
+	if sep == "" {
+		return "\x00"
+	}
+	return sep
+}
+
+func emailOf(t *testing.T, main *goquery.Selection, counts map[string]int) string {
+	t.Helper()
+	href := main.Find("a.email-business").AttrOr("href", "")
+	if plain, ok := strings.CutPrefix(href, "mailto:"); ok {
+		counts["mailto"]++
+		return plain
+	}
+	_, secret, ok := strings.Cut(href, "email-protection#")
+	if !ok {
+		counts["no e-mail"]++
+		return ""
+	}
+	counts["hidden e-mail"]++
+	b, err := hex.DecodeString(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range b[1:] {
+		b[i+1] ^= b[0]
+	}
+	return string(b[1:])
+}
+
+// readLD adds what the JSON-LD alone says, and compares the rest.
+func readLD(t *testing.T, main *goquery.Selection, det *yp.Detail, counts map[string]int) {
+	t.Helper()
+	text := main.Find(`script[type="application/ld+json"]`).Text()
+	if text == "" {
+		counts["no JSON-LD"]++
+		return
+	}
+	type business struct {
+		Telephone, Email, FoundingDate, PaymentAccepted, URL string
+		OpeningHours                                         []string
+		Geo                                                  struct{ Latitude, Longitude float64 }
+		Graph                                                []json.RawMessage `json:"@graph"`
+	}
+	var ld business
+	if err := json.Unmarshal([]byte(text), &ld); err != nil {
+		t.Fatal(err)
+	}
+	if len(ld.Graph) == 2 {
+		counts["graph"]++
+		if err := json.Unmarshal(ld.Graph[1], &ld); err != nil {
+			t.Fatal(err)
+		}
+	}
+	det.Lat, det.Lon = ld.Geo.Latitude, ld.Geo.Longitude
+	det.Founded, _ = strconv.Atoi(ld.FoundingDate)
+	if ld.Telephone != det.Phone || ld.PaymentAccepted != strings.Join(det.Payment, ", ") || cmp.Diff(ld.OpeningHours, det.Hours) != "" {
+		t.Errorf("%s: JSON-LD says something else than the page: %s", det.ID, text)
+	}
+	if ld.Email != "" && ld.Email != "mailto:"+det.Email || ld.URL != "" && ld.URL != det.WebsiteURL {
+		t.Errorf("%s: JSON-LD says something else than the page: %s", det.ID, text)
+	}
+	if math.Abs(det.Lat*1e5-math.Round(det.Lat*1e5)) > 1e-6 {
+		t.Errorf("%s: latitude %v has more than five decimals", det.ID, det.Lat)
+	}
+}
+
+// TestDetailsEqualReading: Details is what the listings' own pages say, and the
+// pages are varied enough to be worth reading.
+func TestDetailsEqualReading(t *testing.T) {
+	t.Parallel()
+	d, _ := setup(t, demo.Config{Seed: 2, Epoch: 1})
+	base, err := url.Parse("http://127.0.0.1:9999")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sel := demo.Selection{States: []string{"NM", "CO"}, MaxPages: 1, MinPopulation: 130_000, IncludeSponsored: true, Categories: []string{"Restaurants", "Dentists"}}
+	truth, counts := d.Truth(base, sel), make(map[string]int)
+	var read []yp.Detail
+	for _, l := range truth.Listings {
+		if l.ProfileURL == "" {
+			counts["no page"]++
+			continue
+		}
+		det := readDetail(t, d, strings.TrimPrefix(l.ProfileURL, base.String()), counts)
+		read = append(read, det)
+		counts["phone only here"] += map[bool]int{true: 1}[l.Phone == "" && det.Phone != ""]
+		counts["hours only here"] += map[bool]int{true: 1}[len(l.Hours) == 0 && len(det.Hours) > 0]
+		counts["social"] += len(det.Social)
+		counts["two other names"] += map[bool]int{true: 1}[len(det.AKA) == 2]
+		counts["geo"] += map[bool]int{true: 1}[det.Lat != 0]
+	}
+	if diff := cmp.Diff(d.Details(base, sel), read); diff != "" {
+		t.Errorf("details differ (-truth +read):\n%.6000s", diff)
+	}
+	for _, what := range []string{
+		"no page", "phone only here", "hours only here", "mailto", "hidden e-mail", "no e-mail", "no JSON-LD", "graph", "social", "two other names", "geo",
+		".payment missing", ".payment <br/>", ".payment </li>", ".payment </span>", ".payment ; ", ".payment  • ", ".payment , ", ".languages missing", ".features-services missing",
+	} {
+		if counts[what] == 0 {
+			t.Errorf("no case of %q", what)
+		}
+	}
+	t.Logf("%d pages: %v", len(read), counts)
+}

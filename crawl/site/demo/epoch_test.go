@@ -1,0 +1,261 @@
+package demo_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"ypcrawl/crawl/site/demo"
+)
+
+// moved returns a directory that was built in epoch 0 and then moved.
+func moved(t testing.TB, cfg demo.Config, epoch int) *demo.Directory {
+	t.Helper()
+	d, _ := setup(t, cfg)
+	if err := d.SetEpoch(epoch); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestEpochFollowsFromItsNumber: however a directory got into an epoch, its
+// pages are the same, and the way back leads to the first ones.
+func TestEpochFollowsFromItsNumber(t *testing.T) {
+	t.Parallel()
+	first, _ := setup(t, demo.Config{Seed: 4})
+	built, _ := setup(t, demo.Config{Seed: 4, Epoch: 2})
+	came, back := moved(t, demo.Config{Seed: 4, Epoch: 5}, 2), moved(t, demo.Config{Seed: 4, Epoch: 3}, 0)
+	differ := 0
+	for _, uri := range samples() {
+		zero, two := get(first, uri).Body.Bytes(), get(built, uri).Body.Bytes()
+		if !bytes.Equal(two, get(came, uri).Body.Bytes()) {
+			t.Errorf("%s: epoch 2 depends on the way there", uri)
+		}
+		if !bytes.Equal(zero, get(back, uri).Body.Bytes()) {
+			t.Errorf("%s: the way back leads elsewhere", uri)
+		}
+		if !bytes.Equal(zero, two) {
+			differ++
+		}
+	}
+	if differ < 5 {
+		t.Errorf("only %d pages changed", differ)
+	}
+}
+
+func TestSetEpoch(t *testing.T) {
+	t.Parallel()
+	d, g := setup(t, demo.Config{Epoch: 3})
+	if d.Epoch() != 3 {
+		t.Errorf("epoch %d, want 3", d.Epoch())
+	}
+	for _, n := range []int{-1, demo.MaxEpoch + 1} {
+		if err := d.SetEpoch(n); !errors.Is(err, demo.ErrEpoch) {
+			t.Errorf("epoch %d: %v", n, err)
+		}
+		if _, err := demo.New(demo.Config{Epoch: n}, g); !errors.Is(err, demo.ErrEpoch) {
+			t.Errorf("new in epoch %d: %v", n, err)
+		}
+		if _, err := d.Changes(demo.Selection{}, n); !errors.Is(err, demo.ErrEpoch) {
+			t.Errorf("changes since epoch %d: %v", n, err)
+		}
+	}
+	if d.Epoch() != 3 {
+		t.Errorf("a refused epoch moved the directory to %d", d.Epoch())
+	}
+}
+
+// TestEpochControl: a running directory is moved by POST, and by nothing else.
+func TestEpochControl(t *testing.T) {
+	t.Parallel()
+	d, _ := setup(t, demo.Config{})
+	for _, c := range []struct {
+		method, uri   string
+		status, epoch int
+	}{
+		{http.MethodGet, "/__epoch?n=2", 405, 0},
+		{http.MethodPost, "/__epoch?n=2", 204, 2},
+		{http.MethodHead, "/__epoch?n=1", 405, 2},
+		{http.MethodPost, "/__epoch", 400, 2},
+		{http.MethodPost, "/__epoch?n=x", 400, 2},
+		{http.MethodPost, "/__epoch?n=-1", 400, 2},
+		{http.MethodPost, "/__epoch?n=101", 400, 2},
+		{http.MethodPost, "/__epoch?n=0", 204, 0},
+	} {
+		w := httptest.NewRecorder()
+		d.ServeHTTP(w, httptest.NewRequest(c.method, c.uri, nil))
+		if w.Code != c.status || d.Epoch() != c.epoch {
+			t.Errorf("%s %s: status %d, epoch %d; want %d, %d", c.method, c.uri, w.Code, d.Epoch(), c.status, c.epoch)
+		}
+		if allow := w.Header().Get("Allow"); (allow == "POST") != (c.status == 405) {
+			t.Errorf("%s %s: Allow %q", c.method, c.uri, allow)
+		}
+	}
+	if n := d.Stats().Requests; n != 0 {
+		t.Errorf("%d requests counted", n)
+	}
+}
+
+// TestSetEpochWhileServing: every answer is wholly of one epoch.
+func TestSetEpochWhileServing(t *testing.T) {
+	t.Parallel()
+	d, _ := setup(t, demo.Config{})
+	uris := []string{"/austin-tx/plumbers", "/houston-tx/dentists?page=2", "/state-az?page=s", "/oakland-ca/restaurants"}
+	want := make(map[string][]string)
+	for epoch := range 3 {
+		at := moved(t, demo.Config{}, epoch)
+		for _, uri := range uris {
+			want[uri] = append(want[uri], get(at, uri).Body.String())
+		}
+	}
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for n := range 12 {
+				uri := uris[(i+n)%len(uris)]
+				if body := get(d, uri).Body.String(); !slices.Contains(want[uri], body) {
+					t.Errorf("%s is of no epoch", uri)
+				}
+			}
+		})
+	}
+	wg.Go(func() {
+		for n := range 30 {
+			if err := d.SetEpoch(n % 3); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	wg.Wait()
+}
+
+var mipPattern = regexp.MustCompile(`href="(/[^"?]+/mip/[^"?]+)`)
+
+// results reads all pages of a target: the profiles' paths by id, and the ids in
+// their order.
+func results(t *testing.T, d http.Handler, target string) (paths map[string]string, ids []string) {
+	t.Helper()
+	paths = make(map[string]string)
+	for n := 1; ; n++ {
+		body := get(d, fmt.Sprintf("%s?page=%d", target, n)).Body.String()
+		body = body[strings.LastIndex(body, `<div class="search-results organic">`)+1:] // the first ones are decoys
+		for _, card := range strings.Split(body, `<div class="result" id="lid-`)[1:] {
+			m := mipPattern.FindStringSubmatch(card)
+			id := m[1][strings.LastIndexByte(m[1], '-')+1:]
+			paths[id] = m[1]
+			ids = append(ids, id)
+		}
+		if !strings.Contains(body, `class="next ajax-page"`) {
+			return paths, ids
+		}
+	}
+}
+
+// TestClosedAndRenamed: who closed is gone from the results, the later ones
+// move up in their order, and the page is not found; who was renamed answers at
+// the old address with the new one.
+func TestClosedAndRenamed(t *testing.T) {
+	t.Parallel()
+	was, now := moved(t, demo.Config{}, 0), moved(t, demo.Config{}, 1)
+	closed, renamed, opened := 0, 0, 0
+	for _, target := range []string{"/los-angeles-ca/plumbers", "/austin-tx/plumbers", "/houston-tx/auto-repair-service"} {
+		before, order := results(t, was, target)
+		after, later := results(t, now, target)
+		for id, path := range before {
+			w := get(now, path)
+			switch next, stays := after[id]; {
+			case !stays:
+				closed++
+				if w.Code != http.StatusNotFound {
+					t.Errorf("%s has vanished from the results and answers %d", path, w.Code)
+				}
+			case next != path:
+				renamed++
+				if w.Code != http.StatusMovedPermanently || w.Header().Get("Location") != next {
+					t.Errorf("%s answers %d, %s; want %s", path, w.Code, w.Header().Get("Location"), next)
+				}
+			}
+		}
+		for id, path := range after {
+			if before[id] == "" {
+				opened++
+				if get(was, path).Code != http.StatusNotFound || get(now, path).Code != http.StatusOK {
+					t.Errorf("%s has opened, yet it was there, or is not", path)
+				}
+			}
+		}
+		order = slices.DeleteFunc(order, func(id string) bool { return after[id] == "" })
+		later = slices.DeleteFunc(later, func(id string) bool { return before[id] == "" })
+		if !slices.Equal(order, later) {
+			t.Errorf("%s: the order of those that stay has changed", target)
+		}
+	}
+	if closed < 20 || renamed < 10 || opened < 20 {
+		t.Errorf("%d closed, %d renamed, %d opened: the test says little", closed, renamed, opened)
+	}
+}
+
+// TestCitiesComeAndGo: in the first epoch Arizona loses a city and gains one.
+func TestCitiesComeAndGo(t *testing.T) {
+	t.Parallel()
+	was, now := moved(t, demo.Config{}, 0), moved(t, demo.Config{}, 1)
+	left, came := difference(was.Cities("AZ"), now.Cities("az")), difference(now.Cities("AZ"), was.Cities("AZ"))
+	if len(left) == 0 || len(came) == 0 {
+		t.Fatalf("%d cities of Arizona left, %d came", len(left), len(came))
+	}
+	for _, c := range left {
+		paths, _ := results(t, was, "/"+c.Slug+"/plumbers")
+		for _, path := range paths {
+			if strings.HasPrefix(path, "/"+c.Slug+"/") && get(now, path).Code != http.StatusNotFound {
+				t.Errorf("%s has outlived its city", path)
+			}
+		}
+		for _, uri := range []string{"/" + c.Slug, "/" + c.Slug + "/plumbers"} {
+			if get(was, uri).Code != http.StatusOK || get(now, uri).Code != http.StatusNotFound {
+				t.Errorf("%s: %d, then %d", uri, get(was, uri).Code, get(now, uri).Code)
+			}
+		}
+	}
+	for _, c := range came {
+		for _, uri := range []string{"/" + c.Slug, "/" + c.Slug + "/dentists"} {
+			if get(was, uri).Code != http.StatusNotFound || get(now, uri).Code != http.StatusOK {
+				t.Errorf("%s: %d, then %d", uri, get(was, uri).Code, get(now, uri).Code)
+			}
+		}
+	}
+}
+
+func difference(a, b []demo.City) []demo.City {
+	return slices.DeleteFunc(a, func(c demo.City) bool { return slices.Contains(b, c) })
+}
+
+// TestNewMany: directories that share their stock are those of their seeds.
+func TestNewMany(t *testing.T) {
+	t.Parallel()
+	_, g := setup(t, demo.Config{})
+	all, err := demo.NewMany(demo.Config{Seed: 20, Epoch: 1}, g, 3)
+	if err != nil || len(all) != 3 {
+		t.Fatal(len(all), err)
+	}
+	for i, d := range all {
+		alone, _ := setup(t, demo.Config{Seed: 20 + int64(i), Epoch: 1})
+		for _, uri := range samples() {
+			if !bytes.Equal(get(d, uri).Body.Bytes(), get(alone, uri).Body.Bytes()) {
+				t.Errorf("directory %d: %s is another than that of its seed", i, uri)
+			}
+		}
+		if err := d.SetEpoch(i); err != nil || d.Stats().Requests != len(samples()) {
+			t.Errorf("directory %d: %d requests, %v", i, d.Stats().Requests, err)
+		}
+	}
+	if all[0].Epoch() != 0 || all[2].Epoch() != 2 {
+		t.Error("directories share their epoch")
+	}
+}

@@ -1,0 +1,145 @@
+package demo_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/crawl/site/demo"
+	"ypcrawl/yp"
+	"ypcrawl/yp/gazetteer"
+)
+
+// walk is a reading of a state's indexes.
+type walk struct {
+	cities []demo.City
+	twice  int // links to a city that was listed before
+	others int // links of the lists that lead to no city
+	empty  int // letters without a city
+	older  bool
+}
+
+var citySlug = regexp.MustCompile(`^/([a-z0-9-]+)-([a-z]{2})$`)
+
+func readIndexes(t *testing.T, d http.Handler, state string) (w walk) {
+	t.Helper()
+	byPath := make(map[string]bool)
+	for letter := 'a'; letter <= 'z'; letter++ {
+		page := get(d, fmt.Sprintf("/state-%s?page=%c", strings.ToLower(state), letter))
+		doc, err := goquery.NewDocumentFromReader(strings.NewReader(between(page.Body.String(), `<div id="content">`, `<footer`)))
+		if err != nil || page.Code != http.StatusOK {
+			t.Fatalf("%s, %c: status %d, %v", state, letter, page.Code, err)
+		}
+		if !strings.Contains(page.Body.String(), `<header id="main-header"`) {
+			t.Errorf("%s, %c: no chrome", state, letter)
+		}
+		w.older = w.older || doc.Find("ul.cities-list").Length() > 0
+		found := 0
+		doc.Find("section.column a, .list-content a, ul.cities-list li a").Each(func(_ int, a *goquery.Selection) {
+			m := citySlug.FindStringSubmatch(a.AttrOr("href", ""))
+			if m == nil || m[1] == "state" || !strings.EqualFold(m[2], state) {
+				w.others++
+				return
+			}
+			found++
+			if byPath[m[0]] {
+				w.twice++
+				return
+			}
+			byPath[m[0]] = true
+			w.cities = append(w.cities, demo.City{Slug: m[0][1:], Name: a.Text(), State: state})
+		})
+		if found == 0 {
+			w.empty++
+			if text := doc.Find("#content").Text(); !strings.Contains(text, "no city here") {
+				t.Errorf("%s, %c: the page does not say that it is empty: %s", state, letter, text)
+			}
+		}
+	}
+	slices.SortFunc(w.cities, func(a, b demo.City) int { return strings.Compare(a.Slug, b.Slug) })
+	return w
+}
+
+// TestCitiesEqualWalk: the letters of the indexes lead to exactly the cities
+// that Cities tells, in every epoch, and the indexes are as untidy as real ones.
+func TestCitiesEqualWalk(t *testing.T) {
+	t.Parallel()
+	d, g := setup(t, demo.Config{})
+	counts := make(map[string]int)
+	for _, epoch := range []int{0, 2} {
+		if err := d.SetEpoch(epoch); err != nil {
+			t.Fatal(err)
+		}
+		for _, code := range []string{"AZ", "CA", "DC", "FL", "ID", "IN", "MN", "MO", "NJ", "TX", "WA"} {
+			w := readIndexes(t, d, code)
+			if diff := cmp.Diff(d.Cities(code), w.cities); diff != "" {
+				t.Errorf("epoch %d, %s: cities differ (-truth +walk):\n%s", epoch, code, diff)
+			}
+			if w.twice != 1 || w.others < 3*26 {
+				t.Errorf("epoch %d, %s: %d cities twice, %d other links", epoch, code, w.twice, w.others)
+			}
+			if w.older {
+				counts["older"]++
+			} else {
+				counts["newer"]++
+			}
+			counts["empty"] += w.empty
+			for _, c := range w.cities {
+				if !slices.ContainsFunc(g.In(code), func(p gazetteer.Place) bool { return p.Slug == c.Slug || p.Slug == yp.CitySlug(c.Name, code) }) {
+					t.Errorf("%+v: neither slug nor name is the gazetteer's", c)
+				}
+				p, ok := g.Find(c.Name, code)
+				switch {
+				case strings.HasPrefix(c.Name, "St "), strings.HasPrefix(c.Name, "Ft "), strings.HasPrefix(c.Name, "Mt "):
+					counts["short name"]++
+				case !ok:
+					counts["other name"]++
+				case p.Slug != c.Slug:
+					counts["own slug"]++
+				case strings.Count(c.Slug, "-") > 2:
+					counts["many words"]++
+				}
+			}
+		}
+	}
+	for _, what := range []string{"older", "newer", "empty", "short name", "other name", "own slug", "many words"} {
+		if counts[what] == 0 {
+			t.Errorf("no case of %q", what)
+		}
+	}
+	t.Log(counts)
+}
+
+// TestOwnSlugs: a city whose slug is the site's own is not found at the
+// gazetteer's, but by a search.
+func TestOwnSlugs(t *testing.T) {
+	t.Parallel()
+	d, g := setup(t, demo.Config{Epoch: 4})
+	found := 0
+	for _, c := range d.Cities() {
+		p, ok := g.Find(c.Name, c.State)
+		if !ok || p.Slug == c.Slug {
+			continue
+		}
+		found++
+		search := "/search?search_terms=Plumbers&geo_location_terms=" + strings.ReplaceAll(c.Name, " ", "+") + "%2C+" + c.State
+		for uri, want := range map[string]int{"/" + p.Slug + "/plumbers": 404, "/" + c.Slug + "/plumbers": 200, search: 200} {
+			if w := get(d, uri); w.Code != want {
+				t.Errorf("%s: status %d, want %d", uri, w.Code, want)
+			}
+		}
+		if truth := d.Truth(&url.URL{}, demo.Selection{Cities: []string{p.Slug}}); truth.Targets != len(demo.Categories()) {
+			t.Errorf("a selection of %s has %d targets", p.Slug, truth.Targets)
+		}
+	}
+	if found < 5 {
+		t.Errorf("only %d such cities", found)
+	}
+}

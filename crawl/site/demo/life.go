@@ -1,0 +1,180 @@
+package demo
+
+import "ypcrawl/yp"
+
+// What happens to businesses between one epoch and the next. Every step is
+// decided by the seed, the key and the epoch alone, so the state of a business
+// in an epoch is found by going through the steps before it: nothing is kept.
+
+// event is what one step does to a business.
+type event uint8
+
+const (
+	eventNone    event = iota
+	eventCloses        // gone from all pages, perhaps for one epoch only
+	eventMoves         // another street and perhaps phone, in the same city
+	eventRenamed       // another name and so another profile path
+	eventRated         // other stars or more reviews
+	eventSite          // a website where there was none
+	eventPhone         // another phone
+)
+
+// The shares of the events, in thousandths of the businesses per epoch.
+const (
+	shareCloses  = 30
+	shareMoves   = 25
+	shareRenamed = 20
+	shareRated   = 60
+	shareSite    = 40
+	sharePhone   = 20
+	// reopenPct of those that closed open again one epoch later.
+	reopenPct = 15
+)
+
+// fate is what decides a business's steps. The step of an epoch is asked by
+// its number.
+func (d *Directory) fate(k key) dice { return d.fates(k.place, k.cat).of(k.n) }
+
+// fates is what the fates of a place and category have in common.
+func (d *Directory) fates(place, cat int) dice {
+	return newDice(d.cfg.Seed, 0xfa7e, uint64(place), uint64(cat))
+}
+
+// eventAt returns what happens to an open business on the way into an epoch.
+func (d dice) eventAt(epoch int) event {
+	r := d.pick(epoch, 1000)
+	for i, share := range [...]int{shareCloses, shareMoves, shareRenamed, shareRated, shareSite, sharePhone} {
+		if r -= share; r < 0 {
+			return event(i + 1)
+		}
+	}
+	return eventNone
+}
+
+// reopensAt reports whether a business that closed in the epoch before opens
+// again in this one.
+func (d dice) reopensAt(epoch int) bool { return d.pct(tagReopens+epoch) < reopenPct }
+
+const tagReopens = 1_000 // + epoch
+
+// open reports whether a business that opened in an epoch (0: it always was)
+// is open in the edition's.
+func (d *edition) open(fate dice, opened int) bool {
+	for epoch := opened + 1; epoch <= d.epoch; epoch++ {
+		if fate.eventAt(epoch) != eventCloses {
+			continue
+		}
+		if epoch == d.epoch || !fate.reopensAt(epoch+1) {
+			return false
+		}
+		epoch++ // the step on which it opened again
+	}
+	return true
+}
+
+// age makes a business what it is in the edition's epoch, starting from what
+// it was when it opened. It must be open.
+func (d *edition) age(b *business, k key) {
+	if d.epoch == 0 || k.place == nationwide {
+		return
+	}
+	fate := d.fate(k)
+	for epoch := d.openedIn(k) + 1; epoch <= d.epoch; epoch++ {
+		switch ev := fate.eventAt(epoch); ev {
+		case eventNone:
+		case eventCloses:
+			epoch++ // it opened again: nothing else happened on that step
+		default:
+			b.suffer(ev, newDice(d.cfg.Seed, 0xe9, uint64(b.id), uint64(epoch)))
+		}
+	}
+}
+
+// suffer applies an event; d decides how it turns out.
+func (b *business) suffer(ev event, d dice) {
+	switch ev {
+	case eventMoves:
+		b.move(d)
+	case eventRenamed:
+		b.rename(d)
+	case eventRated:
+		b.rate(d)
+	case eventSite:
+		b.gainSite(d)
+	case eventPhone:
+		b.rephone(d)
+	case eventNone, eventCloses:
+	}
+}
+
+// as returns a copy of b that makes things up anew.
+func (b *business) as(d dice) *business {
+	c := *b
+	c.dice = d
+	return &c
+}
+
+// move gives another street and postal code of the same city. Businesses that
+// show no street do not show a move either.
+func (b *business) move(d dice) {
+	if b.address.street == "" {
+		return
+	}
+	c := b.as(d)
+	b.spot = d
+	b.address.street, b.address.zip = c.inventStreet(), c.inventZip()
+	if b.address.kind == addressZip4 {
+		b.address.zip += "-" + pad(d.pick(tagZip4, 10_000), 4)
+	}
+	if !b.chain && d.pct(tagLife) < 35 {
+		b.rephone(d)
+	}
+}
+
+// rename gives another name; a chain's branches keep theirs.
+func (b *business) rename(d dice) {
+	if b.chain {
+		return
+	}
+	old := b.name
+	if b.name = b.as(d).inventName(); b.name == old {
+		b.name += " & Daughters"
+	}
+}
+
+// rate moves the stars by a half, or adds reviews only; who was unrated is
+// rated now.
+func (b *business) rate(d dice) {
+	more := 1 + d.pick(tagReviews, 12)
+	switch {
+	case b.stars == 0:
+		b.stars = 1 + d.pick(tagStars, 10)
+	case d.pct(tagLife) < 60:
+		b.stars += 1 - 2*d.pick(tagStars, 2)
+		if b.stars < 1 || b.stars > 10 {
+			b.stars = min(max(b.stars, 2), 9)
+		}
+	}
+	b.reviews += more
+}
+
+// gainSite gives a website of its own to a business that has none.
+func (b *business) gainSite(d dice) {
+	if b.chain || b.website != "" {
+		return
+	}
+	b.website = "https://www." + ownHost(yp.Slug(yp.Clean(b.name)), b.id) + d.word(tagWebForm, []string{"", "/", "/index.html"})
+}
+
+// rephone gives another number, or one to a business that had none.
+func (b *business) rephone(d dice) {
+	if b.chain {
+		return
+	}
+	old := b.phone
+	for tag := tagPhoneNo; b.phone == old; tag += 100 {
+		b.phone = b.localNumber(d, tag)
+	}
+}
+
+const tagLife = 500 // no tag of another question

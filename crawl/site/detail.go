@@ -1,0 +1,204 @@
+package site
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"ypcrawl/yp"
+)
+
+// DetailPage is what a listing's own page says.
+type DetailPage struct {
+	Outcome Outcome
+	Reason  string    // why, for people
+	Detail  yp.Detail // set when Outcome is OK
+}
+
+// HasDetails reports whether the source describes the pages of its listings.
+func (s *Source) HasDetails() bool { return s.detail != nil }
+
+// ParseDetail reads the page of one listing. final is the URL that answered
+// (nil = not known), status its HTTP status: 2xx, 404 or 410. The error is a
+// *ParseError, or ErrNoDetails; a page that makes no sense is an Outcome. The
+// rules follow those of results pages (decide.go):
+//
+//  1. the URL is that of another kind of page: Redirected. Another slug with
+//     the same id is the same page
+//  2. 404 or 410 with the site's chrome: NoListings, the business is missing
+//  3. the page names another id than its URL: Unrecognised
+//  4. a name and an id, on a page with the marks of a detail page or the site's chrome: OK
+//  5. the site's chrome: HTMLChanged
+//  6. anything else: Unrecognised
+func (s *Source) ParseDetail(body []byte, final *url.URL, status int) (*DetailPage, error) {
+	if s.detail == nil {
+		return nil, fmt.Errorf("read a detail page of %s: %w", s.Name(), ErrNoDetails)
+	}
+	if final == nil {
+		final = s.base
+	} else if reason := s.offDetail(final); reason != "" {
+		return &DetailPage{Outcome: Redirected, Reason: reason}, nil
+	}
+	if p := s.detailRegions(body, final, status); p != nil {
+		return p, nil
+	}
+	return s.detailWhole(body, final, status)
+}
+
+// offDetail tells why a URL is none of the source's detail pages, or "".
+func (s *Source) offDetail(final *url.URL) string {
+	path, reason := s.below(final)
+	if reason == "" && s.detail.pathID(path) == "" {
+		reason = fmt.Sprintf("redirected to a page of another kind: %s", yp.Printable(clip(path, 200)))
+	}
+	return reason
+}
+
+// detailRegions reads the page from its regions alone; nil when the whole page
+// must be looked at.
+func (s *Source) detailRegions(body []byte, final *url.URL, status int) *DetailPage {
+	if len(s.detail.regions.sels) == 0 || gone(status) {
+		return nil
+	}
+	w := s.workspace()
+	defer s.release(w)
+	w.arena.reset()
+	w.scan.reset(view(body), &s.detail.regions, &w.arena)
+	defer func() { w.scan.s = "" }()
+	if !w.scan.run() || len(w.scan.roots) == 0 {
+		return nil
+	}
+	doc, _ := graft(w.scan.roots)
+	r := s.readDetail(doc, w.scan.scripts, final)
+	p := &DetailPage{}
+	if !r.ok(p, r.marked) {
+		return nil
+	}
+	return p
+}
+
+// detailWhole reads the page from the tree of all of it: from the regions
+// first, as detailRegions does, then from everywhere.
+func (s *Source) detailWhole(body []byte, final *url.URL, status int) (*DetailPage, error) {
+	doc, err := html.Parse(bytes.NewReader(body))
+	if err != nil {
+		return nil, &ParseError{Source: s.Name(), URL: final.Redacted(), Err: ErrTooDeep}
+	}
+	p, scripts := &DetailPage{}, jsonLDScripts(doc, nil)
+	chrome := s.hasChrome(doc)
+	if gone(status) {
+		p.gone(chrome, status)
+		return p, nil
+	}
+	if roots := s.detail.regions.find(doc, nil); len(roots) > 0 {
+		regions, undo := graft(roots)
+		r := s.readDetail(regions, scripts, final)
+		undo()
+		if r.ok(p, r.marked || chrome) {
+			return p, nil
+		}
+	}
+	r := s.readDetail(doc, scripts, final)
+	if !r.ok(p, r.marked || chrome) {
+		r.decide(p, chrome, len(body) == 0)
+	}
+	return p, nil
+}
+
+// gone names the outcome of a page that the site does not have.
+func (p *DetailPage) gone(chrome bool, status int) {
+	p.Outcome, p.Reason = NoListings, fmt.Sprintf("status %d: the site has no such listing", status)
+	if !chrome {
+		p.Outcome, p.Reason = Unrecognised, fmt.Sprintf("status %d without the site's chrome", status)
+	}
+}
+
+// ok reports whether the page could be read, and sets it if so. sure says that
+// the page is the site's.
+func (r *detailReader) ok(p *DetailPage, sure bool) bool {
+	if !sure || r.Name == "" || r.ID == "" || r.otherID != "" {
+		return false
+	}
+	p.Outcome, p.Reason, p.Detail = OK, "the page of listing "+r.ID, r.Detail
+	return true
+}
+
+// decide names the outcome of a page that could not be read.
+func (r *detailReader) decide(p *DetailPage, chrome, empty bool) {
+	p.Outcome = Unrecognised
+	switch {
+	case r.otherID != "":
+		p.Reason = fmt.Sprintf("the page of listing %s, not of %s", r.otherID, r.ID)
+	case empty:
+		p.Reason = "empty body"
+	case !chrome && !r.marked:
+		p.Reason = "not a page of the site: none of its chrome is there"
+	case r.ID == "":
+		p.Outcome, p.Reason = HTMLChanged, "a page without the id of its listing"
+	case r.marked:
+		p.Outcome, p.Reason = HTMLChanged, "a detail page whose name could not be read"
+	default:
+		p.Outcome, p.Reason = HTMLChanged, "the site's page, but not that of a listing"
+	}
+}
+
+// pathID returns the id in the path of a detail page, or "".
+func (r *detailRules) pathID(path string) string {
+	m := r.path.FindStringSubmatch(clip(path, maxURL))
+	if m == nil {
+		return ""
+	}
+	return identifier(m[r.id])
+}
+
+// readDetail reads all that the tree and the scripts say.
+func (s *Source) readDetail(root *html.Node, scripts []string, final *url.URL) *detailReader {
+	d := s.detail
+	r := &detailReader{src: s, final: final, page: cardReader{src: s, final: final, card: root, hits: d.page.newHits()}}
+	d.page.run(root, r.page.hits, nil)
+	r.marked = d.marks.on(root)
+	r.labelled()
+	r.ID = d.pathID(final.Path)
+	if id := identifier(d.fields.id.first(&r.page)); r.ID == "" {
+		r.ID = id
+	} else if id != "" && id != r.ID {
+		r.otherID = id
+	}
+	r.Name = keep(d.fields.name.first(&r.page), maxName)
+	r.ld = r.pick(detailBusinesses(scripts))
+	if r.ld == nil {
+		r.ld = &business{more: &moreLD{}}
+	}
+	if r.Name == "" && r.marked {
+		r.Name = keep(part(r.ld.more.name), maxName)
+	}
+	r.contacts()
+	r.facts()
+	r.lists()
+	return r
+}
+
+// labelled notes what stands under each label of the page's lists of facts.
+func (r *detailReader) labelled() {
+	r.under = make(map[string][]*html.Node)
+	for _, i := range r.src.detail.info {
+		for _, dl := range r.page.hits[i] {
+			name := ""
+			for n := dl.FirstChild; n != nil; n = n.NextSibling {
+				switch {
+				case n.Type != html.ElementNode:
+				case n.Data == "dt":
+					name = r.src.detail.labels[labelText(yp.Clean(string(appendText(nil, n, maxText))))]
+				case n.Data == "dd" && name != "" && len(r.under[name]) < maxTries:
+					r.under[name] = append(r.under[name], n)
+				}
+			}
+		}
+	}
+}
+
+// labelText is the form in which labels are compared.
+func labelText(s string) string { return strings.ToLower(strings.Trim(s, " :")) }

@@ -1,0 +1,142 @@
+package site
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"ypcrawl/yp"
+)
+
+// lists reads what is a list: from under the page's labels first, then by the
+// rules of the field, then from the JSON-LD.
+func (r *detailReader) lists() {
+	f, ld := &r.src.detail.fields, r.ld.more
+	r.Services = r.list("services", f.services, byComma)
+	r.Languages = r.list("languages", f.languages, byComma)
+	r.Neighborhoods = r.list("neighborhoods", f.neighborhoods, byPlace)
+	r.AKA = r.list("aka", f.aka, byElement)
+	r.Payment = r.list("payment", f.payment, byComma)
+	if len(r.Payment) == 0 {
+		var l itemList
+		for _, s := range ld.payment {
+			l.split(part(s), byComma)
+		}
+		r.Payment = l.items
+	}
+	r.Payment = lowered(r.Payment)
+	r.socialLinks(f.social)
+}
+
+// socialLinks takes links from everywhere: each source may know some.
+func (r *detailReader) socialLinks(f field) {
+	take := func(href string) bool {
+		r.Social = r.src.social(r.Social, href)
+		return false
+	}
+	r.linksUnder("social", take)
+	f.each(&r.page, take)
+	for _, href := range r.ld.more.sameAs {
+		take(href)
+	}
+}
+
+func (r *detailReader) list(name string, f field, how splitting) []string {
+	var l itemList
+	for _, n := range r.under[name] {
+		l.gather(n, how)
+		l.flush(how)
+	}
+	if len(l.items) == 0 {
+		for _, s := range f.all(&r.page, maxFacts) {
+			l.split(s, how)
+		}
+	}
+	return l.items
+}
+
+// lowered returns the items in lower case, each once.
+func lowered(items []string) []string {
+	var out []string
+	for _, s := range items {
+		if s = strings.ToLower(s); !contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// splitting says what parts the items of a list.
+type splitting uint8
+
+const (
+	byElement splitting = iota // blocks and line breaks only: names hold commas
+	byComma                    // links and spans too, and commas
+	byPlace                    // the same, but "Mesa, AZ" is one place
+)
+
+// itemList gathers the items of a list.
+type itemList struct {
+	items []string
+	text  []byte // of the item being read
+}
+
+// gather reads the items below n.
+func (l *itemList) gather(n *html.Node, how splitting) {
+	for c := n.FirstChild; c != nil && len(l.items) < maxFacts; c = c.NextSibling {
+		switch {
+		case c.Type == html.TextNode:
+			l.text = append(l.text, c.Data[:min(len(c.Data), maxText)]...)
+			if len(l.text) > 4*maxText {
+				return
+			}
+		case c.Type != html.ElementNode || skippedText(c.Data):
+		case breaks(c.Data) || how != byElement && (c.Data == "a" || c.Data == "span"):
+			l.flush(how)
+			l.gather(c, how)
+			l.flush(how)
+		default:
+			l.gather(c, how)
+		}
+	}
+}
+
+func skippedText(name string) bool {
+	return name == "script" || name == "style" || name == "noscript" || name == "template"
+}
+
+// flush ends the item being read.
+func (l *itemList) flush(how splitting) {
+	if len(l.text) > 0 {
+		l.split(yp.Clean(clip(string(l.text), maxText)), how)
+		l.text = l.text[:0]
+	}
+}
+
+// split adds the items of a text.
+func (l *itemList) split(s string, how splitting) {
+	start, depth := 0, 0
+	for i, c := range s {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth = max(0, depth-1)
+		case c == ';' || c == '|' || c == '•' || c == '·' || c == ',' && how != byElement && depth == 0:
+			l.add(s[start:i], how)
+			start = i + len(string(c))
+		}
+	}
+	l.add(s[start:], how)
+}
+
+func (l *itemList) add(s string, how splitting) {
+	s = strings.Trim(s, " ,-–•·*")
+	if n := len(l.items); how == byPlace && n > 0 && len(s) == 2 && stateCode(s) == s && !strings.Contains(l.items[n-1], ", ") {
+		l.items[n-1] += ", " + s
+		return
+	}
+	if s = keep(s, maxLine); s != "" && len(l.items) < maxFacts && !contains(l.items, s) {
+		l.items = append(l.items, s)
+	}
+}

@@ -1,0 +1,54 @@
+package site
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestSourceEmail(t *testing.T) {
+	t.Parallel()
+	s := builtin(t, "yellowpages")
+	for in, want := range map[string]string{
+		"joe@joes.example":                  "joe@joes.example",
+		"mailto:joe@joes.example":           "joe@joes.example",
+		"Write to <joe@joes.example>, soon": "joe@joes.example",
+		"E-mail:joe@joes.example.":          "joe@joes.example",
+		hide("joe@joes.example", 0):         "joe@joes.example",
+		"/cdn-cgi/l/email-protection#" + hide("joe@joes.example?subject=a%20b", 0x42): "joe@joes.example",
+		"/cdn-cgi/l/email-protection":                           "",
+		"/cdn-cgi/l/email-protection#":                          "",
+		"/cdn-cgi/l/email-protection#5":                         "",
+		"/cdn-cgi/l/email-protection#5a3":                       "",
+		"/cdn-cgi/l/email-protection#xyz1":                      "",
+		"/cdn-cgi/l/email-protection#" + hide("\x00\x1b[2J", 9): "",
+		"help@yellowpages.com":                                  "",
+		"help@mail.yellowpages.com":                             "",
+		"joe at joes.example":                                   "",
+		"@joe":                                                  "",
+		strings.Repeat("a", 5000) + "@b.com":                    "",
+		hide(strings.Repeat("a", 600)+"@b.com", 1):              "",
+	} {
+		if got := s.email(in); got != want {
+			t.Errorf("%q: got %q, want %q", clip(in, 80), got, want)
+		}
+	}
+}
+
+func FuzzCloudflareEmail(f *testing.F) {
+	s := builtin(f, "yellowpages")
+	f.Add("joe@joes.example", byte(0x5a))
+	f.Add("joe@joes.example?subject=x", byte(0))
+	f.Add("\x00\xff", byte(0xff))
+	f.Fuzz(func(t *testing.T, text string, key byte) {
+		got, ok := cloudflareEmail(hide(text, key))
+		if fits := 2+2*len(text) <= maxHiddenEmail && text != ""; ok != fits || ok && got != text {
+			t.Fatalf("%q with key %#x: got %q, %t", text, key, got, ok)
+		}
+		for _, v := range []string{text, "/cdn-cgi/l/email-protection#" + text, hide(text, key)} {
+			email := s.email(v)
+			if email != "" && (strings.Count(email, "@") != 1 || len(email) > 254 || strings.ContainsAny(email, " \x00\x1b<>\"")) {
+				t.Fatalf("%q: %q", v, email)
+			}
+		}
+	})
+}

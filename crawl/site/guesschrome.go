@@ -1,0 +1,165 @@
+package site
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"ypcrawl/yp"
+)
+
+// chromeDoc is what a sample has that may be the same on all pages of its
+// site, and its links.
+type chromeDoc struct {
+	ids      []string // of elements, in the order of the page
+	siteName string   // og:site_name
+	title    string
+	links    []string
+}
+
+// Bounds on what is kept of a sample.
+const (
+	maxChromeIDs = 400
+	maxLinks     = 3000
+)
+
+func readChromeDoc(body []byte) (*chromeDoc, error) {
+	doc, err := parseHTML(body)
+	if err != nil {
+		return nil, err
+	}
+	d := &chromeDoc{}
+	d.walk(doc)
+	return d, nil
+}
+
+func (d *chromeDoc) walk(n *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type != html.ElementNode || skipped(c.Data) {
+			continue
+		}
+		d.element(c)
+		d.walk(c)
+	}
+}
+
+func (d *chromeDoc) element(n *html.Node) {
+	if id := attrOf(n, "id"); n.Namespace == "" && sturdyID(id) && len(d.ids) < maxChromeIDs {
+		d.ids = append(d.ids, strings.Clone(id))
+	}
+	switch n.Data {
+	case "title":
+		if d.title == "" && n.Namespace == "" {
+			d.title = keep(nodeText(n), maxName)
+		}
+	case "meta":
+		if attrOf(n, "property") == "og:site_name" && d.siteName == "" {
+			d.siteName = keep(part(attrOf(n, "content")), maxLine)
+		}
+	case "a":
+		if href := attrOf(n, "href"); href != "" && len(href) <= maxURL && len(d.links) < maxLinks {
+			d.links = append(d.links, strings.Clone(yp.Clean(href)))
+		}
+	}
+}
+
+// sturdyID reports whether an id can stand in a selector and does not look
+// made up for one page or one build: no digits, not too long.
+func sturdyID(id string) bool {
+	if !plainWord(id) || len(id) > 40 || !letter(id[0]) {
+		return false
+	}
+	return !strings.ContainsAny(id, "0123456789")
+}
+
+// commonIDs are ids that a thousand sites have, error pages and interstitials
+// among them: chrome for want of better.
+var commonIDs = wordSet("root app main content wrapper container page body header footer nav menu top search form title error message")
+
+// maxChromeMarks bounds the ids of a guessed chrome.
+const maxChromeMarks = 6
+
+// chrome finds what all samples have, or, when their homepage and the like
+// have nothing in common with them, all results pages. nil when that is
+// nothing, either.
+func (g *guesser) chrome() *guessMarks {
+	var all, results []*chromeDoc
+	for i := range g.samples {
+		s := &g.samples[i]
+		all = append(all, s.doc)
+		if s.parts.names() {
+			results = append(results, s.doc)
+		}
+	}
+	if m := chromeOf(all); m != nil || len(results) == 0 {
+		return m
+	}
+	return chromeOf(results)
+}
+
+// chromeOf returns ids that are the site's own, the site's name and the end of
+// the title, as far as the samples share them; ids of everybody's when there
+// is nothing else.
+func chromeOf(docs []*chromeDoc) *guessMarks {
+	m := &guessMarks{}
+	own, plain := sharedIDs(docs)
+	for _, id := range own[:min(len(own), maxChromeMarks)] {
+		m.Selectors = append(m.Selectors, "#"+id)
+	}
+	first := docs[0]
+	if name := first.siteName; name != "" && !strings.ContainsAny(name, `"\`) && every(docs, func(d *chromeDoc) bool { return d.siteName == name }) {
+		m.Selectors = append(m.Selectors, `meta[property="og:site_name"][content="`+name+`"]`)
+	}
+	if end := titleEnd(first.title); end != "" && every(docs, func(d *chromeDoc) bool { return strings.HasSuffix(d.title, end) }) {
+		m.Titles = []string{end}
+	}
+	if len(m.Selectors)+len(m.Titles) > 0 {
+		return m
+	}
+	for _, id := range plain[:min(len(plain), maxChromeMarks)] {
+		m.Selectors = append(m.Selectors, "#"+id)
+	}
+	if len(m.Selectors) == 0 {
+		return nil
+	}
+	return m
+}
+
+// sharedIDs returns the ids that all samples have: the site's own, and
+// everybody's.
+func sharedIDs(docs []*chromeDoc) (own, plain []string) {
+	for _, id := range docs[0].ids {
+		switch {
+		case slices.Contains(own, id) || slices.Contains(plain, id):
+		case !every(docs, func(d *chromeDoc) bool { return slices.Contains(d.ids, id) }):
+		case commonIDs[strings.ToLower(id)]:
+			plain = append(plain, id)
+		default:
+			own = append(own, id)
+		}
+	}
+	return own, plain
+}
+
+func every(docs []*chromeDoc, has func(*chromeDoc) bool) bool {
+	for _, d := range docs {
+		if !has(d) {
+			return false
+		}
+	}
+	return true
+}
+
+// titleEnd returns what stands behind the last separator of a title, which is
+// the site's name on most: "Plumbers in Springfield | Prairie Directory".
+func titleEnd(title string) string {
+	for _, sep := range [...]string{" | ", " - ", " – ", " — ", " · ", " :: "} {
+		if i := strings.LastIndex(title, sep); i > 0 {
+			if end := strings.TrimSpace(title[i+len(sep):]); len(end) >= 4 {
+				return end
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,278 @@
+package site
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html"
+
+	"ypcrawl/yp"
+)
+
+// Index is what a page of a state's index says: which cities the site has.
+type Index struct {
+	Outcome  Outcome
+	Reason   string     // why, for people
+	Cities   []CityLink // each slug once, in the order of the page; at most 5,000
+	NotFound bool       // NoListings because the site answered 404: it may not know the state
+}
+
+// CityLink is a city in a state's index.
+type CityLink struct {
+	Slug  string `json:"slug"`  // as the site has it: "saint-louis-mo"
+	Name  string `json:"name"`  // as shown, without the state; made from the slug when the link has no text
+	State string `json:"state"` // two letters
+	URL   string `json:"url"`   // absolute
+}
+
+// maxCities bounds the cities of an index page. Texas, with the most places of
+// all states, has some 1,900.
+const maxCities = 5000
+
+// maxSlug bounds a city's slug, in bytes.
+const maxSlug = 100
+
+// stateIndex is how a source lists its cities.
+type stateIndex struct {
+	pages  []*template // the unlettered page, then one per letter
+	cities []matcher   // links to cities
+	frame  marks
+	city   *regexp.Regexp    // of a path; its group is the slug
+	not    *regexp.Regexp    // of paths that look like cities' and are not; nil = none
+	slug   int               // number of that group
+	paths  map[string]string // of all its pages, without slashes at the ends, to their states
+}
+
+// HasIndex reports whether the source has state indexes.
+func (s *Source) HasIndex() bool { return s.states != nil }
+
+// IndexPages returns the URLs of a state's index in the order in which they
+// are walked: the unlettered page first, which may hold popular cities only,
+// then the letters. nil means that the source has no index, or that there is
+// no such state.
+func (s *Source) IndexPages(state string) []string {
+	if s.states == nil {
+		return nil
+	}
+	st, ok := yp.LookupState(state)
+	if !ok {
+		return nil
+	}
+	urls := make([]string, 0, len(s.states.pages))
+	for _, t := range s.states.pages {
+		urls = append(urls, t.expand(s.base, yp.Place{State: st.Code}, 1))
+	}
+	return urls
+}
+
+// ParseIndex reads a page of a state's index. final is the URL that answered
+// (nil = not known), status its HTTP status: 2xx, 404 or 410. The error is a
+// *ParseError, or ErrNoIndex; a page that makes no sense is an Outcome.
+//
+// The rules are those of results pages (decide.go): "no cities" is said only
+// of a page that has the site's chrome and the index's own frame, such as the
+// row of letters, or that the site says it does not have.
+func (s *Source) ParseIndex(body []byte, final *url.URL, status int, state string) (*Index, error) {
+	st, ok := yp.LookupState(state)
+	if s.states == nil || !ok {
+		return nil, fmt.Errorf("read the index of %q at %s: %w", state, s.Name(), ErrNoIndex)
+	}
+	r := indexReader{src: s, state: st.Code, final: final}
+	if final == nil {
+		r.final = s.base
+	} else if reason := s.offIndex(final, st.Code); reason != "" {
+		return &Index{Outcome: Redirected, Reason: reason}, nil
+	}
+	doc, err := html.Parse(bytes.NewReader(body))
+	if err != nil {
+		return nil, &ParseError{Source: s.Name(), URL: r.final.Redacted(), Err: ErrTooDeep}
+	}
+	r.walk(doc, false)
+	x := &Index{Cities: r.cities}
+	r.decide(x, doc, len(body) == 0, status)
+	return x, nil
+}
+
+// offIndex tells why a URL is none of the state's index pages, or "".
+func (s *Source) offIndex(final *url.URL, state string) string {
+	path, reason := s.below(final)
+	if reason != "" {
+		return reason
+	}
+	if s.states.paths[indexPath(path)] == state {
+		return ""
+	}
+	return fmt.Sprintf("redirected to a page of another kind: %s", yp.Printable(clip(path, 200)))
+}
+
+// below returns the path of a page below the source's base, or tells why it is
+// none of the source's pages, or only its homepage.
+func (s *Source) below(final *url.URL) (path, reason string) {
+	if bareHost(final) != s.host {
+		return "", fmt.Sprintf("redirected to another host: %s", yp.Printable(final.Host))
+	}
+	path = strings.TrimPrefix(final.Path, strings.TrimSuffix(s.base.Path, "/"))
+	if strings.Trim(path, "/") == "" {
+		return "", "redirected to the homepage"
+	}
+	return path, ""
+}
+
+// indexPath is the form in which the paths of index pages are compared.
+func indexPath(path string) string { return strings.ToLower(strings.Trim(path, "/")) }
+
+// indexReader gathers the cities of an index page.
+type indexReader struct {
+	src    *Source
+	state  string
+	final  *url.URL
+	cities []CityLink
+	seen   map[string]bool
+	other  int      // links to cities of other states
+	more   int      // cities beyond the bound
+	pages  []string // queries and paths of the state's other index pages that the page links to
+}
+
+// walk looks at every link of the page. framed says that the node stands in
+// the site's header, footer or navigation: its links are no list of cities.
+func (r *indexReader) walk(n *html.Node, framed bool) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type != html.ElementNode {
+			continue
+		}
+		if c.Data == "a" {
+			r.link(c, framed)
+		}
+		switch c.Data {
+		case "header", "footer", "nav", "aside":
+			r.walk(c, true)
+		default:
+			r.walk(c, framed)
+		}
+	}
+}
+
+func (r *indexReader) link(a *html.Node, framed bool) {
+	href := attrOf(a, "href")
+	if href == "" || len(href) > maxURL {
+		return
+	}
+	u, err := r.final.Parse(strings.TrimSpace(href))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return
+	}
+	path, reason := r.src.below(u)
+	if reason != "" || u.Port() != r.final.Port() {
+		return
+	}
+	if state, ok := r.src.states.paths[indexPath(path)]; ok {
+		r.page(state, u)
+		return
+	}
+	if !framed && r.listed(a) {
+		r.city(a, u, path)
+	}
+}
+
+// page notes a link to another page of the same index.
+func (r *indexReader) page(state string, u *url.URL) {
+	if mark := u.Path + "?" + u.RawQuery; state == r.state && len(r.pages) < 2 && !slices.Contains(r.pages, mark) {
+		r.pages = append(r.pages, mark)
+	}
+}
+
+// listed reports whether a link stands where the index lists its cities.
+func (r *indexReader) listed(a *html.Node) bool {
+	for _, m := range r.src.states.cities {
+		if m.Match(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// city keeps a link if it leads to a city of the state.
+func (r *indexReader) city(a *html.Node, u *url.URL, path string) {
+	x := r.src.states
+	m := x.city.FindStringSubmatch(strings.ToLower(path))
+	if m == nil || len(m[x.slug]) > maxSlug || x.not != nil && x.not.MatchString(strings.ToLower(path)) {
+		return
+	}
+	slug := strings.Clone(m[x.slug])
+	dash := strings.LastIndexByte(slug, '-')
+	switch end := strings.ToUpper(slug[dash+1:]); {
+	case dash <= 0 || !slices.Contains(stateCodes, end):
+		return // "about-us"
+	case end != r.state:
+		r.other++
+		return
+	case r.seen[slug]:
+		return
+	case len(r.cities) >= maxCities:
+		r.more++
+		return
+	case r.seen == nil:
+		r.seen = make(map[string]bool)
+	}
+	r.seen[slug] = true
+	home := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
+	r.cities = append(r.cities, CityLink{Slug: slug, Name: r.name(a, slug), State: r.state, URL: strings.Clone(home.String())})
+}
+
+// name returns the city's name: the text of its link without the state, or
+// else what the slug says.
+func (r *indexReader) name(a *html.Node, slug string) string {
+	text := yp.Clean(string(appendText(nil, a, maxText)))
+	if city, state, _ := locality(text); state == r.state {
+		text = city
+	}
+	if text = trimPlace(text); strings.ContainsFunc(text, unicode.IsLetter) {
+		return keep(text, maxLine)
+	}
+	words := strings.Split(strings.TrimSuffix(slug, "-"+strings.ToLower(r.state)), "-")
+	for i, w := range words {
+		if w != "" {
+			words[i] = strings.ToUpper(w[:1]) + w[1:]
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// decide names the outcome, in the order of decide.go.
+func (r *indexReader) decide(x *Index, doc *html.Node, empty bool, status int) {
+	chrome := r.src.hasChrome(doc)
+	switch {
+	case gone(status) && chrome:
+		x.Outcome, x.Reason, x.NotFound, x.Cities = NoListings, fmt.Sprintf("status %d", status), true, nil
+	case gone(status):
+		x.Outcome, x.Reason, x.Cities = Unrecognised, fmt.Sprintf("status %d without the site's chrome", status), nil
+	case len(x.Cities) > 0:
+		x.Outcome, x.Reason = OK, fmt.Sprintf("%d cities", len(x.Cities))
+		if r.more > 0 {
+			x.Reason += fmt.Sprintf(", and %d more that are left out", r.more)
+		}
+	case empty:
+		x.Outcome, x.Reason = Unrecognised, "empty body"
+	case !chrome:
+		x.Outcome, x.Reason = Unrecognised, "not a page of the site: none of its chrome is there"
+	case r.other > 0:
+		x.Outcome, x.Reason = HTMLChanged, fmt.Sprintf("no city of %s, yet %d of other states", r.state, r.other)
+	case r.framed(doc):
+		x.Outcome, x.Reason = NoListings, "the index lists no city here"
+	default:
+		x.Outcome, x.Reason = HTMLChanged, "the site's page, but neither cities nor the frame of an index"
+	}
+}
+
+// framed reports whether the page has the frame of the state's index: links to
+// two others of its pages, as the row of letters has, or what the definition
+// names.
+func (r *indexReader) framed(doc *html.Node) bool {
+	f := &r.src.states.frame
+	return len(r.pages) >= 2 || f.on(doc) || f.inTitle(doc) || f.inText([]*html.Node{doc}) != ""
+}

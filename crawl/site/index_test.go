@@ -1,0 +1,302 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const azIndex = "https://www.yellowpages.com/state-az?page=b"
+
+func parseIndex(t testing.TB, s *Source, body, final string, status int, state string) *Index {
+	t.Helper()
+	u, err := url.Parse(final)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := s.ParseIndex([]byte(body), u, status, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func slugs(x *Index) string {
+	var out []string
+	for _, c := range x.Cities {
+		out = append(out, c.Slug)
+	}
+	return strings.Join(out, " ")
+}
+
+func column(links ...string) string {
+	return siteHTML(`<section class="column"><ul><li>` + strings.Join(links, "</li><li>") + `</li></ul></section>`)
+}
+
+const azLetters = `<nav><a href="/state-az?page=a">A</a><a href="/state-az?page=b">B</a></nav>`
+
+func TestIndexOutcomes(t *testing.T) {
+	t.Parallel()
+	phoenix := `<a href="/phoenix-az">Phoenix</a>`
+	for _, c := range []struct {
+		name, body, final string
+		status            int
+		want              Outcome
+		notFound          bool
+	}{
+		{"cities", column(phoenix), azIndex, 200, OK, false},
+		{"cities need no chrome", `<div class="list-content">` + phoenix, azIndex, 200, OK, false},
+		{"unlettered page", column(phoenix), "https://www.yellowpages.com/state-az", 200, OK, false},
+		{"slash at the end and capitals", column(phoenix), "https://www.yellowpages.com/State-AZ/", 200, OK, false},
+		{"letter without cities", siteHTML(azLetters), azIndex, 200, NoListings, false},
+		{"letter in the markup of the cities", column(azLetters), azIndex, 200, NoListings, false},
+		{"not found", siteHTML("gone"), azIndex, 404, NoListings, true},
+		{"not found with links", column(phoenix), azIndex, 410, NoListings, true},
+		{"not found without chrome", "nginx", azIndex, 404, Unrecognised, false},
+		{"homepage", column(phoenix), "https://www.yellowpages.com/", 200, Redirected, false},
+		{"homepage wins over 404", siteHTML(""), "https://www.yellowpages.com", 404, Redirected, false},
+		{"other host", column(phoenix), "https://consent.example/state-az", 200, Redirected, false},
+		{"other state", column(phoenix), "https://www.yellowpages.com/state-nv", 200, Redirected, false},
+		{"city home", column(phoenix), "https://www.yellowpages.com/phoenix-az", 200, Redirected, false},
+		{"results page", column(phoenix), srp, 200, Redirected, false},
+		{"no frame", siteHTML("<p>nothing here</p>"), azIndex, 200, HTMLChanged, false},
+		{"one letter is no frame", siteHTML(`<a href="/state-az?page=a">A</a><a href="/state-az?page=a#x">A</a>`), azIndex, 200, HTMLChanged, false},
+		{"letters of another state are no frame", siteHTML(strings.ReplaceAll(azLetters, "-az", "-nv")), azIndex, 200, HTMLChanged, false},
+		{"cities of another state only", column(azLetters, `<a href="/reno-nv">Reno</a>`), azIndex, 200, HTMLChanged, false},
+		{"cities outside the list", siteHTML(phoenix), azIndex, 200, HTMLChanged, false},
+		{"no chrome", "<html><body>hello" + azLetters, azIndex, 200, Unrecognised, false},
+		{"empty body", "", azIndex, 200, Unrecognised, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			x := parseIndex(t, builtin(t, "yellowpages"), c.body, c.final, c.status, "AZ")
+			if x.Outcome != c.want || x.Reason == "" || x.NotFound != c.notFound {
+				t.Errorf("got %v (%q), NotFound %t, want %v", x.Outcome, x.Reason, x.NotFound, c.want)
+			}
+			if (len(x.Cities) > 0) != (c.want == OK) {
+				t.Errorf("%v with cities %v", x.Outcome, x.Cities)
+			}
+		})
+	}
+	t.Run("FinalUnknown", func(t *testing.T) {
+		t.Parallel()
+		x, err := builtin(t, "yellowpages").ParseIndex([]byte(column(phoenix)), nil, 200, "arizona")
+		want := []CityLink{{"phoenix-az", "Phoenix", "AZ", "https://www.yellowpages.com/phoenix-az"}}
+		if err != nil || !cmp.Equal(x.Cities, want) {
+			t.Errorf("got %v, %v", x, err)
+		}
+	})
+	t.Run("TooDeep", func(t *testing.T) {
+		t.Parallel()
+		_, err := builtin(t, "yellowpages").ParseIndex([]byte(strings.Repeat("<div>", 600)), nil, 200, "AZ")
+		var pe *ParseError
+		if !errors.As(err, &pe) || !pe.Permanent() {
+			t.Errorf("got %v, want a permanent ErrTooDeep", err)
+		}
+	})
+	t.Run("ErrNoIndex", func(t *testing.T) {
+		t.Parallel()
+		if _, err := builtin(t, "yellowpages").ParseIndex(nil, nil, 200, "ZZ"); !errors.Is(err, ErrNoIndex) {
+			t.Errorf("no such state: %v", err)
+		}
+		small, err := Parse("small.yaml", []byte(smallDef))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := small.ParseIndex(nil, nil, 200, "AZ"); !errors.Is(err, ErrNoIndex) || small.IndexPages("AZ") != nil || small.HasIndex() {
+			t.Errorf("no index: %v", err)
+		}
+	})
+}
+
+// TestIndexLinks checks which links count as cities, and what is kept of them.
+func TestIndexLinks(t *testing.T) {
+	t.Parallel()
+	s := builtin(t, "yellowpages")
+	for name, c := range map[string]struct{ link, want string }{
+		"one word":               {`<a href="/phoenix-az">Phoenix</a>`, "phoenix-az|Phoenix"},
+		"two words":              {`<a href="/apache-junction-az">Apache Junction</a>`, "apache-junction-az|Apache Junction"},
+		"five words":             {`<a href="/oak-creek-canyon-of-sedona-az">Oak</a>`, "oak-creek-canyon-of-sedona-az|Oak"},
+		"double hyphen":          {`<a href="/three--points-az">Three Points</a>`, "three--points-az|Three Points"},
+		"digits":                 {`<a href="/29-palms-az">29 Palms</a>`, "29-palms-az|29 Palms"},
+		"query and fragment":     {`<a href="/mesa-az?from=state#x">Mesa</a>`, "mesa-az|Mesa"},
+		"absolute":               {`<a href="https://www.yellowpages.com/mesa-az">Mesa</a>`, "mesa-az|Mesa"},
+		"without www":            {`<a href="http://yellowpages.com/mesa-az/">Mesa</a>`, "mesa-az|Mesa"},
+		"capitals":               {`<a href="/Mesa-AZ">Mesa</a>`, "mesa-az|Mesa"},
+		"state in the text":      {`<a href="/mesa-az">Mesa, AZ</a>`, "mesa-az|Mesa"},
+		"entities and spaces":    {"<a href='/mesa-az'>\n Coeur&nbsp;d&rsquo;Alene\x1b </a>", "mesa-az|Coeur d’Alene"},
+		"no text":                {`<a href="/casa-grande-az"><img src=x></a>`, "casa-grande-az|Casa Grande"},
+		"text without a letter":  {`<a href="/casa-grande-az">&raquo;</a>`, "casa-grande-az|Casa Grande"},
+		"other state":            {`<a href="/reno-nv">Reno</a>`, ""},
+		"ends like the state":    {`<a href="/plaz">x</a>`, ""},
+		"state index":            {`<a href="/state-az">Arizona</a>`, ""},
+		"letter":                 {`<a href="/state-az?page=c">C</a>`, ""},
+		"page about the site":    {`<a href="/about-us">About</a>`, ""},
+		"page that ends like AZ": {`<a href="/sign-az">Sign in</a>`, ""},
+		"category":               {`<a href="/phoenix-az/plumbers">Plumbers</a>`, ""},
+		"profile":                {`<a href="/phoenix-az/mip/joe-az">Joe</a>`, ""},
+		"other host":             {`<a href="https://evil.example/mesa-az">Mesa</a>`, ""},
+		"other port":             {`<a href="https://www.yellowpages.com:8443/mesa-az">Mesa</a>`, ""},
+		"other scheme":           {`<a href="ftp://www.yellowpages.com/mesa-az">Mesa</a>`, ""},
+		"user":                   {`<a href="https://u:p@www.yellowpages.com/mesa-az">Mesa</a>`, ""},
+		"script":                 {`<a href="javascript:mesa-az">Mesa</a>`, ""},
+		"no link":                {`<a name="mesa-az">Mesa</a>`, ""},
+		"bad URL":                {`<a href="http://[::1/mesa-az">Mesa</a>`, ""},
+		"long slug":              {`<a href="/` + strings.Repeat("a-", 60) + `az">Mesa</a>`, ""},
+		"long link":              {`<a href="/mesa-az?` + strings.Repeat("a", 3000) + `">Mesa</a>`, ""},
+		"in the page's header":   {`<header><a href="/mesa-az">Mesa</a></header>`, ""},
+		"in the page's footer":   {`<footer><p><a href="/mesa-az">Mesa</a></p></footer>`, ""},
+		"in the page's menu":     {`<nav><ul><li><a href="/mesa-az">Mesa</a></ul></nav>`, ""},
+		"twice":                  {`<a href="/mesa-az">Mesa</a><a href="/mesa-az?x">Mesa again</a>`, "mesa-az|Mesa"},
+		"control character path": {"<a href='/me\x01sa-az'>Mesa</a>", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := parseIndex(t, s, column(c.link), azIndex, 200, "az")
+			var got []string
+			for _, l := range x.Cities {
+				got = append(got, l.Slug+"|"+l.Name)
+				if l.State != "AZ" || !strings.HasPrefix(l.URL, "http") || strings.ContainsAny(l.URL, "?#") {
+					t.Errorf("got %+v", l)
+				}
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+	for name, body := range map[string]string{
+		"list-content":    `<div class="x list-content"><p><a href="/a-az">A</a></div>`,
+		"section.column":  `<section class="column"><a href="/a-az">A</a></section>`,
+		"ul.cities-list":  `<ul class="cities-list"><li><a href="/a-az">A</a></ul>`,
+		"damaged nesting": `<section class="column"><li><b><a href="/a-az">A</b><li></section></div></ul>`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := slugs(parseIndex(t, s, siteHTML(body), azIndex, 200, "AZ")); got != "a-az" {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+func TestIndexBounds(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for i := range maxCities + 100 {
+		fmt.Fprintf(&b, `<a href="/city-%d-az">City</a>`, i)
+	}
+	x := parseIndex(t, builtin(t, "yellowpages"), column(b.String()), azIndex, 200, "AZ")
+	if len(x.Cities) != maxCities || !strings.Contains(x.Reason, "100 more") {
+		t.Errorf("%d cities: %s", len(x.Cities), x.Reason)
+	}
+}
+
+func TestIndexPages(t *testing.T) {
+	t.Parallel()
+	y := builtin(t, "yellowpages")
+	got := y.IndexPages("az")
+	if len(got) != 27 || got[0] != "https://www.yellowpages.com/state-az" || got[1] != "https://www.yellowpages.com/state-az?page=a" || got[26] != "https://www.yellowpages.com/state-az?page=z" {
+		t.Errorf("got %d: %v", len(got), got)
+	}
+	if y.IndexPages("ZZ") != nil || !y.HasIndex() {
+		t.Error("a state that there is not has an index")
+	}
+	moved := y.WithBaseURL(&url.URL{Scheme: "http", Host: "127.0.0.1:99", Path: "/x/"})
+	if got := moved.IndexPages("NC"); got[2] != "http://127.0.0.1:99/x/state-nc?page=b" {
+		t.Errorf("got %s", got[2])
+	}
+	if x := parseIndex(t, moved, column(`<a href="/x/winston-salem-nc">x</a>`, `<a href="/x/state-nc?page=q">x</a>`), "http://127.0.0.1:99/x/state-nc?page=b", 200, "NC"); slugs(x) != "winston-salem-nc" {
+		t.Errorf("below a base path: %v %s", x.Cities, x.Reason)
+	}
+	for text, want := range map[string]string{
+		"/s/{state}":                    "/s/AZ",
+		"/s/{state}?x=1&l={letter}&y=2": "/s/AZ?x=1&y=2 /s/AZ?x=1&l=a&y=2 /s/AZ?x=1&l=b&y=2",
+		"/s/{state_lower}/{letter}":     "/s/az/a /s/az/b",
+	} {
+		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\nurls: {state_index: '"+text+"'}\nindex: {letters: ab}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.ReplaceAll(strings.Join(s.IndexPages("AZ"), " "), "https://x.example", ""); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestIndexDefinition(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ yaml, want string }{
+		"unknown placeholder":    {"urls: {state_index: '/s/{city}'}", `x.yaml:4: urls: unknown placeholder {city}: want one of {state}, {state_lower}, {letter}`},
+		"mistyped placeholder":   {"urls:\n  state_index: /s/{stat}", `x.yaml:5: urls.state_index: unknown placeholder {stat}: did you mean {state}?`},
+		"no state":               {"urls:\n  state_index: /s?l={letter}", `x.yaml:5: urls.state_index: must hold {state} or {state_lower}`},
+		"unclosed placeholder":   {"urls:\n  state_index: /s/{state", `x.yaml:5: urls.state_index: "{state" has an opening brace`},
+		"letters twice":          {"index:\n  letters: abca", `index.letters "abca": want letters and digits, each once`},
+		"odd letters":            {"index:\n  letters: 'a&'", `index.letters "a&": want letters and digits, each once`},
+		"letter without letters": {"urls: {state_index: '/{state}/{letter}'}\nindex: {letters: ''}", `index.letters is empty`},
+		"no cities":              {"index:\n  cities: []", `x.yaml:4: index: cities is missing`},
+		"bad selector":           {"index:\n  cities: ['a[']", `x.yaml:5: index.cities: selector "a["`},
+		"bad frame":              {"index:\n  frame: {selectors: ['<']}", `x.yaml:5: index.frame: selector "<"`},
+		"bad path":               {"index:\n  path: '('", `x.yaml:5: index.path: error parsing regexp`},
+		"bad not":                {"index:\n  not: '('", `x.yaml:5: index.not: error parsing regexp`},
+		"no path":                {"index:\n  path: ''", `x.yaml:5: index.path: is missing`},
+		"no group":               {"index:\n  path: '^/x'", `x.yaml:5: index.path: "^/x": want one group, or one named city`},
+		"two groups":             {"index:\n  path: '(a)(b)'", `want one group, or one named city`},
+		"unknown key":            {"index:\n  leters: abc", `x.yaml:5: index.leters: unknown field "leters"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\n"+c.yaml+"\n"))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+		})
+	}
+	t.Run("NamedGroup", func(t *testing.T) {
+		t.Parallel()
+		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\nindex: {path: '^/(c|town)/(?P<city>[a-z-]+)$'}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x := parseIndex(t, s, column(`<a href="/town/mesa-az">Mesa</a>`), "https://x.example/state-az", 200, "AZ"); slugs(x) != "mesa-az" {
+			t.Errorf("got %v: %s", x.Cities, x.Reason)
+		}
+	})
+	t.Run("TurnedOff", func(t *testing.T) {
+		t.Parallel()
+		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\nurls: {state_index: ''}\n"))
+		if err != nil || s.HasIndex() {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func FuzzParseIndex(f *testing.F) {
+	s := builtin(f, "yellowpages")
+	final, err := url.Parse(azIndex)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(column(`<a href="/phoenix-az">Phoenix, AZ</a>`, azLetters)), 200)
+	f.Add([]byte(siteHTML(`<ul class="cities-list"><li><a href="//yellowpages.com/x--y-az?z#q">X</a></ul>`)), 404)
+	f.Fuzz(func(t *testing.T, page []byte, status int) {
+		x, err := s.ParseIndex(page, final, status, "AZ")
+		if err != nil {
+			return
+		}
+		if x.Reason == "" || (x.Outcome == OK) != (len(x.Cities) > 0) || x.NotFound && x.Outcome != NoListings {
+			t.Fatalf("%v %q with %d cities", x.Outcome, x.Reason, len(x.Cities))
+		}
+		seen := map[string]bool{}
+		for _, c := range x.Cities {
+			if seen[c.Slug] || !strings.HasSuffix(c.Slug, "-az") || c.Name == "" || len(c.Name) > maxLine || c.State != "AZ" || !strings.HasPrefix(c.URL, "http") {
+				t.Fatalf("%+v", c)
+			}
+			seen[c.Slug] = true
+		}
+	})
+}

@@ -1,0 +1,221 @@
+package site
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"ypcrawl/yp"
+)
+
+// rulebook is what a listing must be to be promoted.
+type rulebook struct {
+	required []listingField
+	formats  []format
+}
+
+// listingField is a field of a listing that rules can speak of.
+type listingField uint8
+
+// format is what the value of a field must look like when there is one.
+type format struct {
+	field listingField
+	match *regexp.Regexp // it must match
+	not   *regexp.Regexp // it must not match
+	max   int            // runes; 0 = any number
+	kind  string         // "", or one of formatKinds
+}
+
+// Check returns why a listing may not be promoted: what is missing, and every
+// value of the wrong form, such as `id: "abc" does not match ^\d+$`. nil means
+// that it may. An id and a name are required of every source.
+func (s *Source) Check(l *yp.Listing) []string {
+	var reasons []string
+	for _, f := range s.rules.required {
+		if f.of(l) == "" {
+			reasons = append(reasons, f.name()+": is missing")
+		}
+	}
+	for i := range s.rules.formats {
+		f := &s.rules.formats[i]
+		v := f.field.of(l)
+		if v == "" {
+			continue
+		}
+		if why := s.fault(f, v); why != "" {
+			reasons = append(reasons, fmt.Sprintf("%s: %q %s", f.field.name(), clip(v, 80), why))
+		}
+	}
+	return reasons
+}
+
+// fault tells what is wrong with a value, or "".
+func (s *Source) fault(f *format, v string) string {
+	switch {
+	case f.max > 0 && len(v) > f.max && utf8.RuneCountInString(v) > f.max:
+		return fmt.Sprintf("is longer than %d characters", f.max)
+	case f.match != nil && !f.match.MatchString(v):
+		return "does not match " + f.match.String()
+	case f.not != nil && f.not.MatchString(v):
+		return "matches " + f.not.String()
+	}
+	switch f.kind {
+	case kindState:
+		if !knownState(v) {
+			return "is none of the 50 states and DC"
+		}
+	case kindOwnURL:
+		if !s.ownURL(v) {
+			return "is not on " + s.base.Host
+		}
+	case kindPublicURL:
+		if !publicURL(v) {
+			return "is no http or https address of a public host"
+		}
+	}
+	return ""
+}
+
+// The kinds of values that no regular expression can tell.
+const (
+	kindState     = "state"      // one of the 50 states and DC, by code or name
+	kindOwnURL    = "own_url"    // a URL on the source's own host
+	kindPublicURL = "public_url" // an http(s) URL whose host others can reach
+)
+
+var formatKinds = []string{kindOwnURL, kindPublicURL, kindState}
+
+// knownState is yp.LookupState, quick for the codes that listings have.
+func knownState(s string) bool {
+	if len(s) == 2 && slices.Contains(stateCodes, s) {
+		return true
+	}
+	_, ok := yp.LookupState(s)
+	return ok
+}
+
+var stateCodes = func() (codes []string) {
+	for _, st := range yp.States() {
+		codes = append(codes, st.Code)
+	}
+	return codes
+}()
+
+// ownURL reports whether a URL is on the source's host and port.
+func (s *Source) ownURL(u string) bool {
+	host, port, ok := hostOf(u)
+	return ok && strings.EqualFold(strings.TrimPrefix(host, "www."), s.host) && port == s.base.Port()
+}
+
+// publicURL reports whether a URL is http(s), and its host can be reached from
+// the internet: a name with a dot that is not set aside for local use (RFC
+// 6762, RFC 6761, RFC 8375, and .internal by ICANN), or an address of no
+// private, loopback or otherwise special network. The names under .example, which are
+// nobody's either (RFC 2606), pass: the demo directory is full of them.
+func publicURL(u string) bool {
+	host, _, ok := hostOf(u)
+	if !ok || host == "" {
+		return false
+	}
+	if last := host[len(host)-1]; digit(last) || last == ']' {
+		addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+		return err == nil && addr.IsGlobalUnicast() && !addr.IsPrivate()
+	}
+	dot := strings.LastIndexByte(host, '.')
+	if dot <= 0 || strings.HasSuffix(host, "home.arpa") {
+		return false
+	}
+	switch host[dot+1:] {
+	case "", "local", "localhost", "internal", "intranet", "lan", "home", "corp", "invalid", "test", "onion":
+		return false
+	}
+	return true
+}
+
+// hostOf returns the host and the port of an http(s) URL.
+func hostOf(u string) (host, port string, ok bool) {
+	rest, ok := strings.CutPrefix(u, "https://")
+	if !ok {
+		rest, ok = strings.CutPrefix(u, "http://")
+	}
+	if !ok {
+		return "", "", false
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	if i := strings.LastIndexByte(rest, ':'); i > strings.LastIndexByte(rest, ']') {
+		return rest[:i], rest[i+1:], true
+	}
+	return rest, "", true
+}
+
+// The fields that rules can speak of, named as yp.Listing's JSON names them.
+const (
+	fieldID listingField = iota
+	fieldName
+	fieldProfile
+	fieldPhone
+	fieldPhoneE164
+	fieldStreet
+	fieldCity
+	fieldState
+	fieldPostal
+	fieldArea
+	fieldWebsiteURL
+	fieldWebsite
+	fieldDomain
+	fieldPrice
+	fieldSnippet
+	fieldImage
+)
+
+var listingFields = []string{
+	"id", "name", "profile_url", "phone", "phone_e164", "street", "city", "state", "postal_code", "service_area", "website_url", "website",
+	"domain", "price_range", "snippet", "image_url",
+}
+
+func (f listingField) name() string { return listingFields[f] }
+
+// of returns the field's value.
+func (f listingField) of(l *yp.Listing) string {
+	switch f {
+	case fieldID:
+		return l.ID
+	case fieldName:
+		return l.Name
+	case fieldProfile:
+		return l.ProfileURL
+	case fieldPhone:
+		return l.Phone
+	case fieldPhoneE164:
+		return l.PhoneE164
+	case fieldStreet:
+		return l.Street
+	case fieldCity:
+		return l.City
+	case fieldState:
+		return l.State
+	case fieldPostal:
+		return l.PostalCode
+	case fieldArea:
+		return l.ServiceArea
+	case fieldWebsiteURL:
+		return l.WebsiteURL
+	case fieldWebsite:
+		return l.Website
+	case fieldDomain:
+		return l.Domain
+	case fieldPrice:
+		return l.PriceRange
+	case fieldSnippet:
+		return l.Snippet
+	case fieldImage:
+		return l.ImageURL
+	}
+	return ""
+}

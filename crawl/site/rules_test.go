@@ -1,0 +1,160 @@
+package site
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/yp"
+)
+
+// soundListing may be promoted.
+func soundListing() yp.Listing {
+	return yp.Listing{
+		ID: "400001", Name: "Müller & Söhne Plumbing", ProfileURL: "https://www.yellowpages.com/springfield-il/mip/mueller-400001",
+		Phone: "(217) 555-0100", PhoneE164: "+12175550100", Street: "100 Main St", City: "Coeur d'Alene", State: "IL", PostalCode: "62701-1234",
+		WebsiteURL: "http://www.mueller.example/", Website: "https://mueller.example", Domain: "mueller.example",
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	s := builtin(t, "yellowpages")
+	for name, c := range map[string]struct {
+		change func(*yp.Listing)
+		want   string
+	}{
+		"sound":                  {func(*yp.Listing) {}, ""},
+		"id and name only":       {func(l *yp.Listing) { *l = yp.Listing{ID: "1", Name: "A"} }, ""},
+		"no id":                  {func(l *yp.Listing) { l.ID = "" }, "id: is missing"},
+		"no name":                {func(l *yp.Listing) { l.Name = "" }, "name: is missing"},
+		"id in letters":          {func(l *yp.Listing) { l.ID = "abc" }, `id: "abc" does not match ^\d{1,12}$`},
+		"id of 13 digits":        {func(l *yp.Listing) { l.ID = "1234567890123" }, `id: "1234567890123" does not match ^\d{1,12}$`},
+		"id with a line end":     {func(l *yp.Listing) { l.ID = "12\n" }, `id: "12\n" does not match ^\d{1,12}$`},
+		"id of 12 digits":        {func(l *yp.Listing) { l.ID = "123456789012" }, ""},
+		"name of marks":          {func(l *yp.Listing) { l.Name = "*** - !!" }, `name: "*** - !!" does not match [\pL\pN]`},
+		"name of digits":         {func(l *yp.Listing) { l.Name = "1-800" }, ""},
+		"name in another script": {func(l *yp.Listing) { l.Name = "寿司" }, ""},
+		"name of 200":            {func(l *yp.Listing) { l.Name = strings.Repeat("é", 200) }, ""},
+		"name of 201":            {func(l *yp.Listing) { l.Name = strings.Repeat("é", 201) }, `name: "` + strings.Repeat("é", 40) + `" is longer than 200 characters`},
+		"city of marks":          {func(l *yp.Listing) { l.City = "--" }, `city: "--" does not match \pL`},
+		"city with a digit":      {func(l *yp.Listing) { l.City = "Austin, TX 7870" }, `city: "Austin, TX 7870" matches \pN`},
+		"state not of the 51":    {func(l *yp.Listing) { l.State = "PR" }, `state: "PR" is none of the 50 states and DC`},
+		"state by name":          {func(l *yp.Listing) { l.State = "District of Columbia" }, ""},
+		"postal code":            {func(l *yp.Listing) { l.PostalCode = "6270" }, `postal_code: "6270" does not match ^\d{5}(?:-\d{4})?$`},
+		"profile elsewhere":      {func(l *yp.Listing) { l.ProfileURL = "https://evil.example/mip/a-1" }, `profile_url: "https://evil.example/mip/a-1" is not on www.yellowpages.com`},
+		"profile on a port":      {func(l *yp.Listing) { l.ProfileURL = "https://www.yellowpages.com:8443/mip/a-1" }, `profile_url: "https://www.yellowpages.com:8443/mip/a-1" is not on www.yellowpages.com`},
+		"profile of a user":      {func(l *yp.Listing) { l.ProfileURL = "https://www.yellowpages.com@evil.example/mip/" }, `profile_url: "https://www.yellowpages.com@evil.example/mip/" is not on www.yellowpages.com`},
+		"profile without www":    {func(l *yp.Listing) { l.ProfileURL = "http://yellowpages.com/a/mip/a-1" }, ""},
+		"no profile page":        {func(l *yp.Listing) { l.ProfileURL = "https://www.yellowpages.com/springfield-il" }, `profile_url: "https://www.yellowpages.com/springfield-il" does not match /mip/`},
+		"website on a LAN":       {func(l *yp.Listing) { l.Website = "https://192.168.0.1/x" }, `website: "https://192.168.0.1/x" is no http or https address of a public host`},
+		"several": {
+			func(l *yp.Listing) { l.ID, l.Name, l.State = "x", "", "ZZ" },
+			`name: is missing | id: "x" does not match ^\d{1,12}$ | state: "ZZ" is none of the 50 states and DC`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := soundListing()
+			c.change(&l)
+			if got := strings.Join(s.Check(&l), " | "); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+	t.Run("WithoutRules", func(t *testing.T) {
+		t.Parallel()
+		small, err := Parse("small.yaml", []byte(smallDef))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := small.Check(&yp.Listing{State: "ZZ"}), []string{"id: is missing", "name: is missing"}; !cmp.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+func TestPublicURL(t *testing.T) {
+	t.Parallel()
+	for u, want := range map[string]bool{
+		"https://acme.com":                true,
+		"http://shop.acme.co.uk:8080/x?y": true,
+		"https://user@acme.com/":          true,
+		"https://93.184.216.34":           true,
+		"https://[2606:4700::1111]:443/":  true,
+		"https://a.example":               true,
+		"":                                false,
+		"acme.com":                        false,
+		"ftp://acme.com":                  false,
+		"https://":                        false,
+		"https://localhost":               false,
+		"https://acme":                    false,
+		"https://printer.local/x":         false,
+		"https://db.internal":             false,
+		"https://router.home.arpa":        false,
+		"https://x.onion":                 false,
+		"https://x.test":                  false,
+		"https://127.0.0.1:8080":          false,
+		"https://10.1.2.3":                false,
+		"https://172.16.0.1":              false,
+		"https://192.168.1.1":             false,
+		"https://169.254.169.254/latest":  false,
+		"https://0.0.0.0":                 false,
+		"https://224.0.0.1":               false,
+		"https://[::1]":                   false,
+		"https://[fe80::1]":               false,
+		"https://[fd00::1]":               false,
+		"https://1.2.3":                   false,
+		"https://acme.com@127.0.0.1":      false,
+	} {
+		if got := publicURL(u); got != want {
+			t.Errorf("%s: got %t", u, got)
+		}
+	}
+}
+
+func TestRuleDefinition(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ yaml, want string }{
+		"unknown required": {"rules:\n  required: [id, nam]", `x.yaml:5: rules.required: unknown field "nam": did you mean "name"?`},
+		"unknown format":   {"rules:\n  formats:\n    postalcode: x", `x.yaml:6: rules.formats.postalcode: unknown field "postalcode": did you mean "postal_code"?`},
+		"far from all":     {"rules:\n  formats:\n    qqqqqqqqqqqqqq: x", `unknown field "qqqqqqqqqqqqqq": want one of id, name,`},
+		"bad match":        {"rules:\n  formats:\n    id: '('", `x.yaml:6: rules.formats.id: error parsing regexp`},
+		"bad not":          {"rules:\n  formats:\n    id: {not: '['}", `x.yaml:6: rules.formats.id: error parsing regexp`},
+		"negative max":     {"rules:\n  formats:\n    id: {max: -1}", `x.yaml:6: rules.formats.id: max must not be negative`},
+		"unknown kind":     {"rules:\n  formats:\n    state: {kind: sate}", `x.yaml:6: rules.formats.state: unknown kind "sate": did you mean "state"?`},
+		"unknown key":      {"rules:\n  formats:\n    state: {knd: state}", `x.yaml:6: rules.formats.state: unknown field "knd"`},
+		"list":             {"rules:\n  formats:\n    state: [x]", `want a regular expression or a mapping`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\n"+c.yaml+"\n"))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+		})
+	}
+	t.Run("ChildReplacesOne", func(t *testing.T) {
+		t.Parallel()
+		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\nrules: {required: [phone], formats: {id: '^[a-z]+$'}}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := fmt.Sprint(s.Check(&yp.Listing{ID: "abc", Name: "!", ProfileURL: "https://x.example/mip/1"}))
+		if want := `[phone: is missing name: "!" does not match [\pL\pN]]`; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}
+
+func BenchmarkCheck(b *testing.B) {
+	s, l := builtin(b, "yellowpages"), soundListing()
+	b.ReportAllocs()
+	for b.Loop() {
+		if s.Check(&l) != nil {
+			b.Fatal(s.Check(&l))
+		}
+	}
+}

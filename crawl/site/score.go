@@ -1,0 +1,234 @@
+package site
+
+import (
+	"fmt"
+	"math"
+
+	"ypcrawl/yp"
+)
+
+// What becomes of a guessed definition by its score.
+const (
+	// ScoreSandbox is the least score with which a new source may be crawled,
+	// in a sandbox first.
+	ScoreSandbox = 70
+	// ScoreReview is the least score with which a new source is kept, switched
+	// off until a person has looked at it. Below it, it is refused.
+	ScoreReview = 60
+)
+
+// scoreTable says what a definition's score is made of: 100 points in all. A
+// page with complete structured data and a next link has 90; the last ten
+// take a second sample.
+var scoreTable = [...]struct {
+	points float64
+	what   string                      // what they are for, for people
+	share  func(*scorecard) float64    // 0 to 1
+	say    func(*scorecard) (s string) // what was found
+}{
+	{25, "cards with a name and an id", (*scorecard).named, func(c *scorecard) string {
+		return fmt.Sprintf("%d of %d cards have a name and an id", c.cards-c.bad, c.cards)
+	}},
+	{25, "a phone or an address", (*scorecard).reachable, func(c *scorecard) string {
+		return fmt.Sprintf("%d of %d listings have a phone or an address", c.reached, c.listings)
+	}},
+	{15, "a next link or a total", (*scorecard).paged, func(c *scorecard) string {
+		return fmt.Sprintf("%d of %d pages have a next link or a total", c.pagesOn, c.pages)
+	}},
+	{15, "stable ids", (*scorecard).stable, (*scorecard).sayStable},
+	{10, "at least 5 listings on a page", (*scorecard).full, func(c *scorecard) string {
+		return fmt.Sprintf("the fullest page has %d listings", c.most)
+	}},
+	{10, "two pages that parse alike", (*scorecard).alike, func(c *scorecard) string {
+		return fmt.Sprintf("%d of %d samples are pages of listings, %d of them alike", c.pages, c.samples, c.same)
+	}},
+}
+
+// scorecard counts what a definition reads on the samples.
+type scorecard struct {
+	points  int
+	reasons []string
+
+	samples, pages           int // samples; those of them with listings
+	cards, bad, listings     int
+	repeated                 int // cards whose id another card of the page has
+	reached                  int // listings with a phone or an address
+	pagesOn                  int // pages with a next link or a total
+	most                     int
+	same                     int // pages whose listings have what those of the fullest have
+	positional, contradicted bool
+	shape                    uint
+	ids                      map[string]string // profile URL by id
+	urls                     map[string]string // id by profile URL
+}
+
+// score reads the samples with a source and counts. only, if not nil, are the
+// samples to read.
+func (g *guesser) score(s *Source, only func(*sample) bool) *scorecard {
+	c := &scorecard{ids: map[string]string{}, urls: map[string]string{}}
+	var pages []*Page
+	for i := range g.samples {
+		sm := &g.samples[i]
+		if only != nil && !only(sm) {
+			continue
+		}
+		c.samples++
+		p, err := s.ParsePage(sm.Body, sm.URL, sm.Status)
+		if err == nil && p.Outcome == OK {
+			pages = append(pages, p)
+			c.count(p)
+		}
+	}
+	for _, p := range pages {
+		if similar(shapeOf(p), c.shape) {
+			c.same++
+		}
+	}
+	c.sum()
+	return c
+}
+
+func (c *scorecard) count(p *Page) {
+	c.pages++
+	c.cards += p.Raw
+	c.bad += p.Bad
+	c.listings += len(p.Listings)
+	c.repeated += p.Raw - p.Bad - len(p.Listings)
+	if p.NextURL != "" || p.Total > 0 {
+		c.pagesOn++
+	}
+	if len(p.Listings) > c.most {
+		c.most, c.shape = len(p.Listings), shapeOf(p)
+	}
+	c.positional = c.positional || positional(p.Listings)
+	for i := range p.Listings {
+		l := &p.Listings[i]
+		if reachable(l) {
+			c.reached++
+		}
+		if l.ProfileURL == "" {
+			continue
+		}
+		if have, ok := c.urls[l.ProfileURL]; ok && have != l.ID {
+			c.contradicted = true
+		}
+		if have, ok := c.ids[l.ID]; ok && have != l.ProfileURL {
+			c.contradicted = true
+		}
+		c.urls[l.ProfileURL], c.ids[l.ID] = l.ID, l.ProfileURL
+	}
+}
+
+// sum adds up the points of the table.
+func (c *scorecard) sum() {
+	if c.listings == 0 {
+		return
+	}
+	total := 0.0
+	for _, row := range scoreTable {
+		got := row.points * row.share(c)
+		total += got
+		c.reasons = append(c.reasons, fmt.Sprintf("%.0f of %.0f for %s: %s", got, row.points, row.what, row.say(c)))
+	}
+	c.points = int(math.Round(total))
+}
+
+func share(n, of int) float64 {
+	if of <= 0 {
+		return 0
+	}
+	return float64(n) / float64(of)
+}
+
+func (c *scorecard) named() float64     { return share(c.cards-c.bad, c.cards) }
+func (c *scorecard) reachable() float64 { return share(c.reached, c.listings) }
+
+// paged asks for one page only: the last of a target has no next link.
+func (c *scorecard) paged() float64 {
+	if c.pagesOn > 0 {
+		return 1
+	}
+	return 0
+}
+
+// stable is the share of cards with an id of their own; none when an id is but
+// a position, or names two businesses. One card in four may repeat an id: an
+// advertiser stands on the page twice.
+func (c *scorecard) stable() float64 {
+	switch {
+	case c.positional || c.contradicted:
+		return 0
+	case c.repeated*3 <= c.listings:
+		return 1
+	}
+	return share(c.listings, c.listings+c.repeated)
+}
+
+func (c *scorecard) sayStable() string {
+	switch {
+	case c.positional:
+		return "the ids are the positions on the page"
+	case c.contradicted:
+		return "one business has two ids, or two have one"
+	}
+	return fmt.Sprintf("%d cards repeat an id of their page", c.repeated)
+}
+
+func (c *scorecard) full() float64 { return share(min(c.most, 5), 5) }
+
+func (c *scorecard) alike() float64 {
+	if c.same >= 2 && c.same*2 >= c.pages {
+		return 1
+	}
+	return 0
+}
+
+// reachable reports whether a listing tells how to reach or find the business.
+func reachable(l *yp.Listing) bool {
+	return l.Phone != "" || l.Street != "" || l.City != "" || l.PostalCode != "" || l.ServiceArea != ""
+}
+
+// positional reports whether the ids only count the listings of a page.
+func positional(list []yp.Listing) bool {
+	if len(list) < 3 {
+		return false
+	}
+	first, ok := firstInt(list[0].ID)
+	if !ok || first > 1 {
+		return false
+	}
+	for i := range list {
+		if list[i].ID != fmt.Sprint(first+i) {
+			return false
+		}
+	}
+	return true
+}
+
+// shapeOf tells which fields at least half of a page's listings have.
+func shapeOf(p *Page) uint {
+	var counts [6]int
+	for i := range p.Listings {
+		l := &p.Listings[i]
+		for j, has := range [...]bool{
+			l.Phone != "", l.City != "", l.Street != "", l.ProfileURL != "", l.WebsiteURL != "", len(l.Categories) > 0,
+		} {
+			if has {
+				counts[j]++
+			}
+		}
+	}
+	shape := uint(0)
+	for j, n := range counts {
+		if n*2 >= len(p.Listings) && n > 0 {
+			shape |= 1 << j
+		}
+	}
+	return shape
+}
+
+// similar reports whether two shapes differ in one field at most.
+func similar(a, b uint) bool {
+	diff := a ^ b
+	return diff&(diff-1) == 0
+}

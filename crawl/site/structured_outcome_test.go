@@ -1,0 +1,203 @@
+package site
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestStructuredOutcomes checks that the rules of decide.go hold for sources
+// without selectors.
+func TestStructuredOutcomes(t *testing.T) {
+	t.Parallel()
+	const (
+		acme  = `<script type="application/ld+json">{"@type":"Plumber","name":"Acme","url":"/biz/acme-400001"}</script>`
+		bad   = `<script type="application/ld+json">{"@type":"Plumber","name":"Acme"}</script>`
+		empty = `<p>Sorry, no results found.</p>`
+	)
+	framed := func(s string) string { return `<html><body><header id="pd-header"></header>` + s }
+	for _, c := range []struct {
+		name, body, final string
+		status            int
+		want              Outcome
+	}{
+		{"3 homepage", framed(acme), "https://dir.example.com/", 200, Redirected},
+		{"3 other host", framed(acme), "https://consent.example.org/springfield-il/plumbers", 200, Redirected},
+		{"4 listings", framed(acme), prairieList, 200, OK},
+		{"4 listings win over the empty marker", framed(acme + empty), prairieList, 200, OK},
+		{"4 listings need no chrome", acme, prairieList, 200, OK},
+		{"5 words", framed(empty), prairieList, 200, NoListings},
+		{"5 not found", framed("gone"), prairieList, 404, NoListings},
+		{"6 bad businesses", framed(bad), prairieList, 200, HTMLChanged},
+		{"6 next link", framed(`<a rel="next" href="?page=2">2</a>`), prairieList, 200, HTMLChanged},
+		{"7 no chrome", empty, prairieList, 200, Unrecognised},
+		{"7 not found without chrome", "nginx 404", prairieList, 404, Unrecognised},
+		{"7 empty body", "", prairieList, 200, Unrecognised},
+		{"8 no sign", framed("<div>?</div>"), prairieList, 200, HTMLChanged},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if p := parse(t, prairie(t), c.body, c.final, c.status); p.Outcome != c.want || p.Reason == "" {
+				t.Errorf("got %v (%q), want %v", p.Outcome, p.Reason, c.want)
+			}
+		})
+	}
+	t.Run("nesting bomb", func(t *testing.T) {
+		t.Parallel()
+		_, err := prairie(t).ParsePage([]byte(strings.Repeat("<b>", 5000)), prairieURL(t), 200)
+		var pe *ParseError
+		if !errors.As(err, &pe) || !pe.Permanent() {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestStructuredDefinition(t *testing.T) {
+	t.Parallel()
+	with := func(s string) string { return strings.Replace(prairieDef, "structured: true", s, 1) }
+	ld := `<div class="vcard"><a class="fn" href="/biz/card-400001">Card</a></div>
+<script type="application/ld+json">[{"@type":"Plumber","name":"Acme","url":"/biz/acme-400002"},{"@type":"Guild","name":"Guild","url":"/biz/guild-400003"}]</script>`
+	t.Run("Forms", func(t *testing.T) {
+		t.Parallel()
+		for def, want := range map[string]string{
+			"structured: true":                              "400002 400001",
+			"structured: {}":                                "400002 400001",
+			"structured: {forms: [hcard]}":                  "400001",
+			"structured: {forms: [jsonld], types: [Guild]}": "400002 400003",
+		} {
+			s, err := Parse("x", []byte(with(def)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []string
+			for _, l := range parse(t, s, ld, prairieList, 200).Listings {
+				ids = append(ids, l.ID)
+			}
+			if got := strings.Join(ids, " "); got != want {
+				t.Errorf("%s: got %s, want %s", def, got, want)
+			}
+		}
+	})
+	t.Run("ExtendsAndSwitchedOff", func(t *testing.T) {
+		t.Parallel()
+		for def, want := range map[string]Outcome{"true": HTMLChanged, "false": OK} {
+			s, err := Parse("x", []byte("extends: yellowpages\nname: x\nstructured: "+def))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p := parse(t, s, siteHTML(aCard), srp, 200); p.Outcome != want {
+				t.Errorf("structured: %s: got %v, want %v", def, p.Outcome, want)
+			}
+		}
+	})
+	for def, want := range map[string]string{
+		"structured: [jsonld]":         "x:3: structured: want true or a mapping",
+		"structured: {form: [jsonld]}": `x:3: structured: unknown field "form"`,
+		"structured: {forms: [rdfa]}":  `x:3: structured: form "rdfa": want one of`,
+		"structured: maybe":            "x:3: structured: cannot",
+		"structured: false":            "cards.organic: is missing",
+	} {
+		t.Run(def, func(t *testing.T) {
+			t.Parallel()
+			if _, err := Parse("x", []byte(with(def))); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+		})
+	}
+}
+
+// TestStructuredTotalAndNext checks that a definition's own rules for the
+// total and the next link come before the general ones.
+func TestStructuredTotalAndNext(t *testing.T) {
+	t.Parallel()
+	s, err := Parse("x", []byte(prairieDef+"total: [{css: .count, match: 'of ([0-9,]+)'}]\nnext: [{css: a.on, attr: href}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const body = `<p class="count">1-30 of 1,108</p><a rel="next" href="?page=3">3</a><a class="on" href="?page=2">2</a>
+<script type="application/ld+json">{"@type":"Plumber","name":"Acme","url":"/biz/acme-400001"}</script>`
+	if p := parse(t, s, body, prairieList, 200); p.Total != 1108 || p.NextURL != prairieList+"?page=2" {
+		t.Errorf("total %d, next %s", p.Total, p.NextURL)
+	}
+	for name, c := range map[string]struct{ html, want string }{
+		"LinkBeforeAnchor":     {`<a rel="next" href="?page=3">n</a><link rel="next" href="?page=2">`, "?page=2"},
+		"RelBeforeClass":       {`<a class="next" href="?page=3">n</a><a rel="nofollow next" href="?page=2">n</a>`, "?page=2"},
+		"OtherHostIsNone":      {`<a rel="next" href="https://other.example.com/?page=2">n</a>`, ""},
+		"SamePageIsNone":       {`<a rel="next" href="#">n</a>`, ""},
+		"DisabledIsNone":       {`<a class="next disabled" href="?page=2">n</a>`, ""},
+		"NextThatWorksIsTaken": {`<a class="next" href="javascript:void(0)">slide</a><a class="next" href="?page=2">n</a>`, "?page=2"},
+		"Label":                {`<a aria-label="Next page" href="?page=2">2</a>`, "?page=2"},
+		"TextInPagination":     {`<div class="pagination-list"><a href="?page=2">Next &raquo;</a></div>`, "?page=2"},
+		"ArrowInPagination":    {`<ul id="pager"><a href="?page=2">»</a></ul>`, "?page=2"},
+		"TextElsewhereIsNone":  {`<p><a href="?page=2">Next</a></p>`, ""},
+		"PreviousIsNone":       {`<div class="pagination"><a href="?page=2">«</a><a href="?page=4">Next to you</a></div>`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := c.want
+			if want != "" {
+				want = prairieList + want
+			}
+			if p := parse(t, prairie(t), c.html, prairieList, 200); p.NextURL != want {
+				t.Errorf("got %q, want %q", p.NextURL, want)
+			}
+		})
+	}
+}
+
+// TestStructuredBounds checks that hostile pages cost little and yield little.
+func TestStructuredBounds(t *testing.T) {
+	t.Parallel()
+	script := func(s string) string { return `<script type="application/ld+json">` + s + `</script>` }
+	many := func(n int, s string) string { return strings.Repeat(s+",", n-1) + s }
+	for name, c := range map[string]struct {
+		body string
+		want int
+	}{
+		"DeepJSONIsPassedOver":  {script(strings.Repeat(`{"@graph":[`, 4000) + `{"@type":"Plumber"}` + strings.Repeat(`]}`, 4000)), 0},
+		"ManyTokens":            {script("[" + many(maxTokens, "[]") + "]"), 0},
+		"LargeScript":           {script(`"` + strings.Repeat("x", maxScript) + `"`), 0},
+		"ManyBusinesses":        {script("[" + many(maxBusinesses+50, `{"@type":"Plumber","name":"A","telephone":"2175550101","identifier":"x"}`) + "]"), 1},
+		"ReferencesInACircle":   {script(`{"@graph":[{"@id":"a","@type":"ItemList","itemListElement":{"@id":"b"}},{"@id":"b","@type":"ItemList","itemListElement":[{"@id":"a"},{"@id":"b"}]}]}`), 0},
+		"AddressOfItself":       {script(`{"@type":"Plumber","@id":"/biz/a-400001","name":"A","address":{"@id":"/biz/a-400001"},"location":{"@id":"/biz/a-400001"}}`), 1},
+		"LongPathIsCut":         {script(`{"@type":"Plumber","name":"A","url":"/` + strings.Repeat("a", 1500) + `"}`), 1},
+		"LongIdentifierIsNone":  {script(`{"@type":"Plumber","name":"A","identifier":"` + strings.Repeat("9", 65) + `"}`), 0},
+		"MarkupWithoutAnEnd":    {script(strings.Repeat("<!-- ", 100_000)), 0},
+		"EntitiesThatBurst":     {script(`{"@type":"Plumber","url":"/b/1","name":"` + strings.Repeat("&amp;", 5000) + `"}`), 1},
+		"ManyMicrodataSiblings": {"<ul>" + strings.Repeat(`<li itemscope itemtype="Plumber">x</li>`, maxItems+10) + "</ul>", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := parse(t, prairie(t), c.body, prairieList, 200)
+			checkStructured(t, p)
+			if len(p.Listings) != c.want {
+				t.Errorf("got %d listings, want %d", len(p.Listings), c.want)
+			}
+		})
+	}
+}
+
+// TestStructuredOutlivesBody checks that nothing kept of a page shares memory
+// with it.
+func TestStructuredOutlivesBody(t *testing.T) {
+	t.Parallel()
+	body, err := os.ReadFile(filepath.Join(structuredDir, "microdata.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := parse(t, prairie(t), string(body), prairieList, 200)
+	got, err := prairie(t).ParsePage(body, prairieURL(t), 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range body {
+		body[i] = '#'
+	}
+	if diff := cmp.Diff(want.Listings, got.Listings); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,65 @@
+package site
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const structuredDir = pagesDir + "/structured"
+
+// prairieDef is a source without selectors.
+const prairieDef = `name: prairie
+base_url: https://dir.example.com
+structured: true
+urls:
+  target: /{city_slug}/{category_slug}?page={page}
+chrome:
+  selectors: ["#pd-header"]
+empty:
+  texts: [no results found]
+`
+
+func prairie(t testing.TB) *Source {
+	t.Helper()
+	s, err := Parse("prairie.yaml", []byte(prairieDef))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func prairieURL(t testing.TB) *url.URL {
+	t.Helper()
+	u, err := url.Parse("https://dir.example.com/springfield-il/plumbers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func TestStructuredGolden(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join(structuredDir, "*.html"))
+	if err != nil || len(files) < 19 {
+		t.Fatalf("found %d pages: %v", len(files), err)
+	}
+	s := prairie(t)
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".html")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := s.ParsePage(body, prairieURL(t), 200)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compareGolden(t, strings.TrimSuffix(file, ".html")+".golden.json", p)
+		})
+	}
+}
