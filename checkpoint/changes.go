@@ -89,7 +89,9 @@ const (
 	LEFT JOIN listings l ON l.source_id = p.source_id AND l.listing_id = p.listing_id
 	LEFT JOIN staged_listings g ON p.action = 'rejected' AND g.source_id = p.source_id AND g.listing_id = p.listing_id
 	WHERE `
-	changesSince = `p.at >= ?1 AND (?2 = 0 OR p.source_id = ?2)
+	// What merely became known of a listing, because other markup shows more, is no change.
+	told         = ` (p.action <> 'promoted_update' OR p.what ->> 'fields' IS NOT NULL)`
+	changesSince = `p.at >= ?1 AND` + told + ` AND (?2 = 0 OR p.source_id = ?2)
 		AND (?3 = '[]' OR ifnull(ifnull(g.listing ->> 'state', l.state), l.found_state) IN (SELECT value FROM json_each(?3)))
 		AND (?4 = '[]' OR p.action IN (SELECT value FROM json_each(?4)))`
 	changeColumns = `
@@ -102,7 +104,7 @@ const (
 	listChanges  = changeColumns + changeRows + changesSince + ` ORDER BY p.at, p.id LIMIT ?5`
 	countChanges = `SELECT p.action, count(*)` + changeRows + changesSince + ` GROUP BY 1`
 	// Counts of a source or of all need neither listings nor their staged forms.
-	countPlain = `SELECT p.action, count(*) FROM promotion_log p WHERE p.at >= ?1 AND (?2 = 0 OR p.source_id = ?2) GROUP BY 1`
+	countPlain = `SELECT p.action, count(*) FROM promotion_log p WHERE p.at >= ?1 AND` + told + ` AND (?2 = 0 OR p.source_id = ?2) GROUP BY 1`
 	// The whole history of one listing. Nobody asks for it often, so no index of every
 	// row of the log pays for it: this reads the log once.
 	listHistory = changeColumns + changeRows + `p.source_id = ?1 AND p.listing_id = ?2 ORDER BY p.at, p.id`

@@ -53,9 +53,9 @@ func (s *sighting) listing() yp.Listing {
 	return l
 }
 
-func labelled(t *testing.T) []sighting {
+func labelled(t *testing.T, file string) []sighting {
 	t.Helper()
-	text, err := os.ReadFile("testdata/companies.jsonl")
+	text, err := os.ReadFile("testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,12 +135,25 @@ func judge(all []sighting, company map[string]string) verdicts {
 	return v
 }
 
+// companyOfEach maps "source/id" of each listing to its company.
+func (w *world) companyOfEach(t *testing.T) map[string]string {
+	t.Helper()
+	company := map[string]string{}
+	for _, r := range rows(t, w.DB, `SELECT s.name, l.listing_id, l.company_id FROM listings l JOIN sources s ON s.id = l.source_id`) {
+		f := strings.Split(r, "|")
+		company[f[0]+"/"+f[1]] = f[2]
+	}
+	return company
+}
+
 // TestLabelledCompanies holds the way from a card to a company to the labelled set:
 // of the pairs that it joins at least 99 % belong together, of those that belong
-// together it joins at least 95 %, in whatever order pages come.
+// together it joins at least 95 %, in whatever order pages come. The rules were made
+// with this set in view, so these are no figures of what they do elsewhere: see
+// TestUnseenCompanies.
 func TestLabelledCompanies(t *testing.T) {
 	t.Parallel()
-	all := labelled(t)
+	all := labelled(t, "companies.jsonl")
 	w := newWorld(t)
 	var before []string
 	for round := range 5 {
@@ -154,11 +167,7 @@ func TestLabelledCompanies(t *testing.T) {
 			r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		}
 		savePages(t, w, order)
-		company := map[string]string{}
-		for _, r := range rows(t, w.DB, `SELECT s.name, l.listing_id, l.company_id FROM listings l JOIN sources s ON s.id = l.source_id`) {
-			f := strings.Split(r, "|")
-			company[f[0]+"/"+f[1]] = f[2]
-		}
+		company := w.companyOfEach(t)
 		v := judge(all, company)
 		if round == 0 {
 			t.Logf("%d sightings of %d listings: precision %.4f, recall %.4f (%d pairs right, %d wrong, %d missed)",
@@ -174,5 +183,21 @@ func TestLabelledCompanies(t *testing.T) {
 			t.Errorf("round %d: the companies depend on the order of pages", round)
 		}
 		before = got
+	}
+}
+
+// TestUnseenCompanies reports how the rules fare on listings that they were not made
+// for. The set is small, and was written when the rules stood: do not tune rules by it,
+// write another one then. The floors only keep them from getting worse unseen.
+func TestUnseenCompanies(t *testing.T) {
+	t.Parallel()
+	all := labelled(t, "companies_unseen.jsonl")
+	w := newWorld(t)
+	savePages(t, w, all)
+	v := judge(all, w.companyOfEach(t))
+	t.Logf("%d sightings: precision %.3f, recall %.3f (%d pairs right, %d wrong, %d missed); misjudged:\n%s",
+		len(all), v.precision(), v.recall(), v.right, v.wrong, v.missed, strings.Join(v.pairs, "\n"))
+	if v.precision() < 0.9 || v.recall() < 0.5 {
+		t.Errorf("precision %.3f, recall %.3f, want 0.9 and 0.5 at least", v.precision(), v.recall())
 	}
 }

@@ -194,7 +194,7 @@ func TestGuessURL(t *testing.T) {
 		{"slug and slug", "/springfield-il/plumbers", "?page=2", "/{city_slug}/{category_slug}?page={page}", "/los-angeles-ca/auto-repair-service?page=2"},
 		{"category first", "/c/plumbers/in/springfield-il/", "?p=2", "/c/{category_slug}/in/{city_slug}/?p={page}", "/c/auto-repair-service/in/los-angeles-ca/?p=2"},
 		{"search", "/search?q=Plumbers&where=Springfield%2C+IL", "/search?q=Plumbers&where=Springfield%2C+IL&pg=2", "/search?q={category}&where={city}%2C+{state}&pg={page}", "/search?q=Auto+Repair+%26+Service&where=Los+Angeles%2C+CA&pg=2"},
-		{"search by parts", "/find?city=springfield&state=il&cat=plumbers&utm_source=x", "/find?city=springfield&state=il&cat=plumbers&page=2", "/find?city={city}&state={state_lower}&cat={category_slug}&page={page}", "/find?city=Los+Angeles&state=ca&cat=auto-repair-service&page=2"},
+		{"search by parts", "/find?city=springfield&state=il&cat=plumbers&utm_source=x", "/find?city=springfield&state=il&cat=plumbers&page=2", "/find?city={city_name_slug}&state={state_lower}&cat={category_slug}&page={page}", "/find?city=los-angeles&state=ca&cat=auto-repair-service&page=2"},
 		{"one part", "/plumbers-in-springfield-il.html", "?page=2", "/{category_slug}-in-{city_slug}.html?page={page}", "/auto-repair-service-in-los-angeles-ca.html?page=2"},
 		{"city first in one part", "/l/springfield-il-plumbers", "?page=2", "/l/{city_slug}-{category_slug}?page={page}", "/l/los-angeles-ca-auto-repair-service?page=2"},
 		{"page in the path", "/springfield-il/plumbers/", "/springfield-il/plumbers/page/2/", "/{city_slug}/{category_slug}/page/{page}/", "/los-angeles-ca/auto-repair-service/page/2/"},
@@ -228,12 +228,17 @@ func TestGuessURL(t *testing.T) {
 			}
 		}
 	})
-	t.Run("CityWithoutItsStateIsForReview", func(t *testing.T) {
+	t.Run("CityApartFromItsState", func(t *testing.T) {
 		t.Parallel()
-		for _, at := range []string{"/il/springfield/plumbers", "/illinois/springfield/plumbers", "/ca/los-angeles/plumbers"} {
+		for at, want := range map[string]string{
+			"/il/springfield/plumbers":       "/nm/santa-fe/plumbers",
+			"/illinois/springfield/plumbers": "/new-mexico/santa-fe/plumbers",
+			"/ca/los-angeles/plumbers":       "/nm/santa-fe/plumbers",
+		} {
 			c := guess(t, sampleOf(t, here+at, listPage(30, 30, `<a rel="next" href="?page=2">Next</a>`)))
-			if c.Score != ScoreSandbox-1 || !strings.Contains(strings.Join(c.Reasons, "\n"), "check urls.target by hand") {
-				t.Errorf("%s: got %d: %q", at, c.Score, c.Reasons)
+			place := yp.Place{City: "Santa Fe", CitySlug: "santa-fe-nm", State: "NM", Category: "Plumbers", CategorySlug: "plumbers"}
+			if got := c.Source.TargetURL(place, 1); c.Score < ScoreSandbox || got != here+want {
+				t.Errorf("%s: %d, %s; want %s", at, c.Score, got, here+want)
 			}
 		}
 	})

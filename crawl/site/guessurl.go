@@ -148,15 +148,14 @@ func (r *urlReader) findStateAndCity(p *urlParts) bool {
 // category, the most general first.
 var (
 	wholeCity  = []string{"{city_slug}", "{city}, {state}", "{city},{state}", "{city} {state}", "{city}-{state}", "{city}-{state_lower}"}
-	cityAlone  = []string{"{city}"}
-	stateAlone = []string{"{state_lower}", "{state}"}
+	cityAlone  = []string{"{city_name_slug}", "{city}"}
+	stateAlone = []string{"{state_lower}", "{state}", "{state_slug}"}
 	categories = []string{"{category_slug}", "{category}"}
 )
 
 // write gives a part the first of the forms that yields its text. In a query
-// letter case counts for nothing. In a path it may count, and no placeholder
-// writes the slug of a city without its state: what fits no form exactly gets
-// the nearest, and is noted as odd.
+// letter case counts for nothing. In a path it may count: what fits no form
+// exactly gets the nearest, and is noted as odd.
 func (p *urlParts) write(i int, forms []string) {
 	u := &p.parts[i]
 	if i < p.segments && !strings.ContainsRune(u.text, ' ') && !slices.Equal(forms, stateAlone) {
@@ -180,7 +179,7 @@ func (p *urlParts) write(i int, forms []string) {
 }
 
 func fillIn(form string, pl yp.Place) string {
-	return strings.NewReplacer("{city_slug}", pl.CitySlug, "{city}", pl.City, "{state}", pl.State, "{state_lower}", strings.ToLower(pl.State),
+	return strings.NewReplacer("{city_slug}", pl.CitySlug, "{city_name_slug}", yp.Slug(pl.City), "{state_slug}", stateSlug(pl.State), "{city}", pl.City, "{state}", pl.State, "{state_lower}", strings.ToLower(pl.State),
 		"{category_slug}", pl.CategorySlug, "{category}", pl.Category).Replace(form)
 }
 

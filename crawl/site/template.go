@@ -25,7 +25,7 @@ type piece struct {
 }
 
 // placeholders are the names that templates may use.
-var placeholders = []string{"city", "city_slug", "state", "state_lower", "category", "category_slug", "page"}
+var placeholders = []string{"city", "city_slug", "city_name_slug", "state", "state_lower", "state_slug", "category", "category_slug", "page"}
 
 // parseTemplate parses a site-relative URL template.
 func parseTemplate(s string) (*template, error) {
@@ -160,10 +160,14 @@ func (p piece) value(pl yp.Place, page int) string {
 		return pl.City
 	case "city_slug":
 		return pl.CitySlug
+	case "city_name_slug":
+		return yp.Slug(pl.City)
 	case "state":
 		return pl.State
 	case "state_lower":
 		return strings.ToLower(pl.State)
+	case "state_slug":
+		return stateSlug(pl.State)
 	case "category":
 		return pl.Category
 	case "category_slug":
@@ -183,4 +187,12 @@ func (t *template) matches(path string) bool {
 		i++
 	}
 	return i == len(t.kind)
+}
+
+// stateSlug is a state's name as addresses write it: "new-mexico".
+func stateSlug(code string) string {
+	if st, ok := yp.LookupState(code); ok {
+		return yp.Slug(st.Name)
+	}
+	return strings.ToLower(code)
 }

@@ -1,0 +1,143 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// hold plans the details of a listing, in the hands of a worker.
+func (w *world) hold(t testing.TB, source int, listing string) store.DetailKey {
+	t.Helper()
+	w.must(t, `INSERT OR IGNORE INTO runs (id, uuid, host, pid, command, started_at, heartbeat_at) VALUES (1, 'r', 'h', 1, 'c', 'x', 'x')`,
+		fmt.Sprintf(`INSERT INTO details (listing, source_id, status, claimed_by, claim_token, run_id)
+			SELECT id, source_id, 'IN_PROGRESS', 'w', 3, 1 FROM listings WHERE source_id = %d AND listing_id = '%s'
+			ON CONFLICT DO UPDATE SET status = 'IN_PROGRESS', claimed_by = 'w', claim_token = 3, run_id = 1`, source, listing))
+	key := store.DetailKey{Worker: "w", Token: 3}
+	if err := w.Read().QueryRowContext(t.Context(), `SELECT id FROM listings WHERE source_id = ? AND listing_id = ?`, source, listing).Scan(&key.Listing); err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func (w *world) detail(t testing.TB, key store.DetailKey, d yp.Detail) (saved bool) {
+	t.Helper()
+	err := w.Write(context.WithoutCancel(t.Context()), func(tx *store.Tx) (err error) {
+		saved, err = store.SaveDetail(tx, key, &d, "")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return saved
+}
+
+const completedRow = `SELECT phone, phone_e164, website_url, website, domain, hours, years_in_business FROM listings WHERE listing_id = ?`
+
+func TestDetailCompletesListing(t *testing.T) {
+	t.Parallel()
+	full := yp.Detail{
+		ID: "a", Phone: "(310) 555-0100", PhoneE164: "+13105550100", WebsiteURL: "http://acme.com/?utm_source=x", Website: "https://acme.com", Domain: "acme.com",
+		Hours: []string{"Mo 09:00-10:00"}, Years: 7,
+	}
+	t.Run("what its cards lack", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		card(t, w, yp.Listing{ID: "a", Name: "Acme"})
+		w.detail(t, w.hold(t, 1, "a"), full)
+		sameRows(t, rows(t, w.DB, completedRow, "a"), `(310) 555-0100|+13105550100|http://acme.com/?utm_source=x|https://acme.com|acme.com|["Mo 09:00-10:00"]|7`)
+		sameRows(t, rows(t, w.DB, `SELECT website, phone_e164 FROM companies`), "https://acme.com|+13105550100")
+		card(t, w, yp.Listing{ID: "a", Name: "Acme"}) // the same card again
+		card(t, w, yp.Listing{ID: "a", Name: "Acme", City: "Springfield"})
+		sameRows(t, rows(t, w.DB, completedRow, "a"), `(310) 555-0100|+13105550100|http://acme.com/?utm_source=x|https://acme.com|acme.com|["Mo 09:00-10:00"]|7`)
+		if n := rows(t, w.DB, `SELECT field FROM listing_changes WHERE field NOT IN ('city')`); len(n) > 0 {
+			t.Errorf("what was completed counts as changed: %v", n)
+		}
+		w.sound(t)
+	})
+	t.Run("and nothing that they say", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		card(t, w, yp.Listing{ID: "a", Name: "Acme", Phone: "1", WebsiteURL: "http://other.com", Website: "https://other.com", Domain: "other.com", Hours: []string{"Su"}, YearsInBusiness: 3})
+		w.detail(t, w.hold(t, 1, "a"), full)
+		sameRows(t, rows(t, w.DB, completedRow, "a"), `1||http://other.com|https://other.com|other.com|["Su"]|3`)
+		w.sound(t)
+	})
+	t.Run("a card that says it later wins", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		card(t, w, yp.Listing{ID: "a", Name: "Acme"})
+		w.detail(t, w.hold(t, 1, "a"), full)
+		card(t, w, yp.Listing{ID: "a", Name: "Acme", WebsiteURL: "http://new.com", Website: "https://new.com", Domain: "new.com"})
+		sameRows(t, rows(t, w.DB, `SELECT website FROM listings`), "https://new.com")
+		sameRows(t, rows(t, w.DB, `SELECT website FROM companies`), "https://new.com")
+		w.sound(t)
+	})
+	t.Run("by its new keys it finds its company", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		card(t, w, yp.Listing{ID: "b", Name: "Acme Plumbing", Website: "https://acme.com", Domain: "acme.com"}, yp.Listing{ID: "a", Name: "Acme"})
+		if n := rows(t, w.DB, `SELECT id FROM companies`); len(n) != 2 {
+			t.Fatalf("%d companies, want 2", len(n))
+		}
+		w.detail(t, w.hold(t, 1, "a"), full)
+		sameRows(t, rows(t, w.DB, `SELECT count(DISTINCT company_id), count(*) FROM listings`), "1|2")
+		sameRows(t, rows(t, w.DB, `SELECT count(*), min(lead_listing), min(phone_e164) FROM companies`), "1|a|+13105550100")
+		w.sound(t)
+	})
+	t.Run("nothing under a claim that is lost", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		card(t, w, yp.Listing{ID: "a", Name: "Acme"})
+		key := w.hold(t, 1, "a")
+		key.Token--
+		if w.detail(t, key, full) {
+			t.Error("it was saved")
+		}
+		sameRows(t, rows(t, w.DB, completedRow, "a"), "||||||")
+	})
+}
+
+func card(t testing.TB, w *world, listings ...yp.Listing) {
+	t.Helper()
+	if _, err := w.save(1, 1, 1, listings...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sameRows(t testing.TB, got []string, want string) {
+	t.Helper()
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestDetailsProperty: whatever the order of cards and details, companies stay sound.
+func TestDetailsProperty(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		w.must(t, `DELETE FROM details`)
+		w.empty(t)
+		pick := func(what string, from ...string) string { return rapid.SampledFrom(from).Draw(rt, what) }
+		for range rapid.IntRange(2, 8).Draw(rt, "steps") {
+			id := pick("id", "a", "b", "c")
+			site, phone := pick("site", "", "acme.com", "other.com", "facebook.com"), pick("phone", "", "+13105550100", "+13105550101")
+			web := ""
+			if site != "" {
+				web = "https://" + site
+			}
+			if len(rows(rt, w.DB, `SELECT 1 FROM listings WHERE listing_id = ?`, id)) == 0 || rapid.Bool().Draw(rt, "card") {
+				card(t, w, yp.Listing{ID: id, Name: pick("name", "Acme", "Bolt"), WebsiteURL: web, Website: web, Domain: site, Phone: phone, PhoneE164: phone})
+			} else {
+				w.detail(t, w.hold(t, 1, id), yp.Detail{ID: id, WebsiteURL: web, Website: web, Domain: site, Phone: phone, PhoneE164: phone})
+			}
+			w.sound(rt)
+		}
+	})
+}
