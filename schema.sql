@@ -374,7 +374,7 @@ CREATE TABLE company_merges (
     gone      INTEGER NOT NULL,
     by        TEXT NOT NULL CHECK (by IN ('web', 'tel', 'adr', 'hand')),
     key       TEXT,                                  -- the key that they share; NULL = by hand
-    company   TEXT NOT NULL CHECK (json_valid(company)),  -- the row that is gone
+    company   TEXT NOT NULL CHECK (json_valid(company)),  -- the row that is gone, and the last listing it knew
     listings  TEXT NOT NULL CHECK (json_valid(listings)), -- its listings, by row id
     keys      TEXT NOT NULL CHECK (json_valid(keys)),     -- its keys
     undone_at TEXT,

@@ -65,8 +65,11 @@ func TestChanges(t *testing.T) {
 		"limit":                 {checkpoint.ChangeFilter{}, 2, all[:2]},
 		"since, inclusive":      {checkpoint.ChangeFilter{Since: noon(1)}, 0, all[2:]},
 		"since, just after":     {checkpoint.ChangeFilter{Since: noon(1).Add(time.Millisecond)}, 0, all[3:]},
-		"kinds": {checkpoint.ChangeFilter{Kinds: []checkpoint.ChangeKind{checkpoint.ChangeDropped, checkpoint.ChangeNew}}, 0,
-			[]string{"12 new a", "12 new b", "14 dropped b"}},
+		"kinds": {
+			checkpoint.ChangeFilter{Kinds: []checkpoint.ChangeKind{checkpoint.ChangeDropped, checkpoint.ChangeNew}},
+			0,
+			[]string{"12 new a", "12 new b", "14 dropped b"},
+		},
 		"the listing's own state":     {checkpoint.ChangeFilter{Scope: checkpoint.Scope{States: []string{"CA"}}}, 0, []string{"12 new a", "13 changed a"}},
 		"the state that was searched": {checkpoint.ChangeFilter{Scope: checkpoint.Scope{States: []string{"NV"}}}, 0, []string{"12 new b", "14 dropped b", "15 restored b"}},
 		"the state as it was staged":  {checkpoint.ChangeFilter{Scope: checkpoint.Scope{States: []string{"OR"}}}, 0, []string{"16 rejected c"}},

@@ -129,10 +129,6 @@ func (q *Details) claimOnce(ctx context.Context, w Worker) (c *DetailClaim, more
 			}
 			return ErrNothing
 		}
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(countClaim, 0, w.RunID, w.ID)
 		return err
 	})
 	switch {

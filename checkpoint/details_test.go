@@ -157,7 +157,7 @@ func TestDetailClaim(t *testing.T) {
 		b, clock := setupClock(t, 2, "CA", "TX")
 		b.want(t, "CA", "TX")
 		b.found(t, "CA", "a")
-		execute(t, b.DB(), upTo(3000)+`INSERT INTO listings (source_id, listing_id, company_id, name, profile_url, found_state,
+		execute(t, b.DB(), upTo(1200)+`INSERT INTO listings (source_id, listing_id, company_id, name, profile_url, found_state,
 				fingerprint, first_seen_at, last_seen_at, gone_at) SELECT 1, 'y' || value, 1, 'N', 'http://x', iif(value % 2, 'CA', 'TX'), 0, 'x', 'x', iif(value % 2, 'x', NULL) FROM s`,
 			`INSERT OR IGNORE INTO details (listing, source_id) SELECT id, 1 FROM listings`)
 		b.found(t, "CA", "b")
@@ -177,8 +177,8 @@ func TestDetailClaim(t *testing.T) {
 		if got := q.all(t); got != "a b" {
 			t.Errorf("took %q, want a b", got)
 		}
-		if got := len(strings.Fields(b.details().all(t))); got != 1500 {
-			t.Errorf("%d of all states could be claimed, want the 1500 that are not gone", got)
+		if got := len(strings.Fields(b.details().all(t))); got != 600 {
+			t.Errorf("%d of all states could be claimed, want the 600 that are not gone", got)
 		}
 	})
 	t.Run("only while the source is open", func(t *testing.T) {
@@ -332,8 +332,16 @@ func TestDetailFails(t *testing.T) {
 		status yp.Status
 		level  int
 		wait   time.Duration
-	}{{yp.Planned, 0, 0}, {yp.Planned, 0, 0}, {yp.Failed, 1, 2 * time.Hour}, {yp.Failed, 2, 4 * time.Hour}, {yp.Failed, 3, 8 * time.Hour},
-		{yp.Failed, 4, 16 * time.Hour}, {yp.Failed, 5, 32 * time.Hour}, {yp.Parked, 5, 0}} {
+	}{
+		{yp.Planned, 0, 0},
+		{yp.Planned, 0, 0},
+		{yp.Failed, 1, 2 * time.Hour},
+		{yp.Failed, 2, 4 * time.Hour},
+		{yp.Failed, 3, 8 * time.Hour},
+		{yp.Failed, 4, 16 * time.Hour},
+		{yp.Failed, 5, 32 * time.Hour},
+		{yp.Parked, 5, 0},
+	} {
 		c, id := q.next(t)
 		if id != "1" {
 			t.Fatalf("failure %d: took %q, want 1", i+1, id)

@@ -72,8 +72,8 @@ type IndexPage struct {
 
 const (
 	walkUnderWay = `
-	SELECT EXISTS (SELECT 1 FROM discoveries d WHERE d.source_id = ?1 AND d.status IN ('PLANNED', 'IN_PROGRESS')
-		AND d.state IN (SELECT value ->> 0 FROM json_each(?2)))`
+	SELECT EXISTS (SELECT 1 FROM discoveries d WHERE d.source_id = ?1 AND d.state IN (SELECT value ->> 0 FROM json_each(?2))
+		AND (d.status IN ('PLANNED', 'IN_PROGRESS') OR d.status = 'FAILED' AND d.last_error_code <> 'NO_LISTINGS' AND d.finished_at BETWEEN ?3 AND ?4))`
 	insertWalks = `
 	INSERT INTO discoveries (source_id, state, status, pages)
 	SELECT ?1, value ->> 0, 'PLANNED', value ->> 1 FROM json_each(?2) WHERE true
@@ -98,9 +98,10 @@ const (
 // to be walked, in their order.
 //
 // The walks of several states are a round: while one of these states is still planned
-// or being walked, because the process died or another one is at work, the states
-// that the round has done are not walked again. When the round is over, all of
-// them are. A walk that ended in its middle goes on behind its last page, if it began
+// or being walked, because the process died or another one is at work, or has just
+// failed, the states that the round has done are not walked again. When the round is
+// over, all of them are. (A state that the source does not have holds no round up.)
+// A walk that ended in its middle goes on behind its last page, if it began
 // less than WalkRest ago.
 func (k *Keeper) PlanWalks(ctx context.Context, sourceID int64, indexes []StateIndex) (todo []string, err error) {
 	rows := make([][2]any, len(indexes))
@@ -114,13 +115,13 @@ func (k *Keeper) PlanWalks(ctx context.Context, sourceID int64, indexes []StateI
 	err = k.write(ctx, func(tx *store.Tx) error {
 		todo = nil
 		var underWay bool
-		if err := tx.Get(walkUnderWay, []any{sourceID, string(list)}, &underWay); err != nil {
+		rest, ahead := yp.FormatTime(tx.At.Add(-WalkRest)), yp.FormatTime(tx.At.Add(WalkRest)) // ahead: a clock was set back
+		if err := tx.Get(walkUnderWay, []any{sourceID, string(list), rest, ahead}, &underWay); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(insertWalks, sourceID, string(list)); err != nil {
 			return err
 		}
-		rest, ahead := yp.FormatTime(tx.At.Add(-WalkRest)), yp.FormatTime(tx.At.Add(WalkRest)) // ahead: a clock was set back
 		if _, err := tx.Exec(planWalks, sourceID, string(list), rest, ahead, !underWay); err != nil {
 			return err
 		}

@@ -336,6 +336,24 @@ func TestWalkRound(t *testing.T) {
 	}
 	clock.move(checkpoint.WalkRest + time.Minute)
 	expect(plan("AZ", "NV", "UT"), "AZ", "NV", "UT") // what the round did is too old
+	w = b.beginWalk(t)
+	if err := b.FailWalk(ctx, w, yp.CodeTimeout, "slow"); err != nil {
+		t.Fatal(err)
+	}
+	for _, state := range []string{"NV", "UT"} {
+		if w, err := b.BeginWalk(ctx, b.run.ID, b.scope.SourceID, state); err != nil {
+			t.Fatal(err)
+		} else if b.commitIndex(t, w); err == nil {
+			if _, err := b.EndWalk(ctx, w); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	expect(plan("AZ", "NV", "UT"), "AZ") // what failed is tried again, by itself
+	if err := b.FailWalk(ctx, b.beginWalk(t), yp.CodeNoListings, "no such state"); err != nil {
+		t.Fatal(err)
+	}
+	expect(plan("AZ", "NV", "UT"), "AZ", "NV", "UT") // the round is over
 }
 
 func TestRecoverWalks(t *testing.T) {

@@ -68,8 +68,9 @@ func (p *Program) app() *cli.App {
 			return nil
 		},
 		Commands: []*cli.Command{
-			p.runCommand(), p.planCommand(), p.progressCommand(), p.recoverCommand(), p.resetCommand(),
-			p.statusCommand(), p.traceCommand(), p.targetsCommand(), p.deadCommand(),
+			p.runCommand(), p.planCommand(), p.discoverCommand(), p.progressCommand(), p.recoverCommand(), p.resetCommand(),
+			p.statusCommand(), p.traceCommand(), p.targetsCommand(), p.deadCommand(), p.detailsCommand(),
+			p.changesCommand(), p.coverageCommand(), p.companiesCommand(),
 			p.walCommand(), p.sourcesCommand(), p.proxiesCommand(), p.doctorCommand(), p.demoCommand(), versionCommand(), completionCommand(),
 		},
 	}

@@ -22,6 +22,9 @@ type Snapshot struct {
 	Waiting       string        // why nothing moves, if so: "30s for demo (429)"
 	Workers       int           // at work
 	Elapsed       time.Duration // since the run began
+
+	Details      int64 // listings' own pages brought to an outcome
+	DetailsTotal int64 // of a run that fetches nothing else: those that were due when it began
 }
 
 // finished returns the targets that need no more work, at most the total.
@@ -32,6 +35,9 @@ func (s Snapshot) finished() int64 {
 // percentDone is 100 only when everything is finished, and when there is
 // nothing to do.
 func (s Snapshot) percentDone() int64 {
+	if s.DetailsTotal > 0 {
+		return min(s.Details, s.DetailsTotal) * 100 / s.DetailsTotal
+	}
 	if s.TargetsTotal == 0 {
 		return 100
 	}
@@ -196,6 +202,9 @@ func (d *Display) line() {
 		Int64("targets", s.finished()).Int64("targets_total", s.TargetsTotal).Int64("targets_failed", s.TargetsFailed).
 		Int64("pages", s.PagesDone).Int64("listings", s.Listings).Int64("companies", s.Companies).
 		Float64("pages_per_second", round1(s.Rate)).Str("elapsed", lasting(s.Elapsed)).Int("workers", s.Workers)
+	if s.Details > 0 {
+		e = e.Int64("details", s.Details)
+	}
 	if s.ETA > 0 {
 		e = e.Str("eta", lasting(s.ETA))
 	}

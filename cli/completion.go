@@ -163,7 +163,7 @@ func valuesFor(f flagShape) []string {
 		return lowerNames(fetch.Policies())
 	case "identity":
 		return []string{"honest", "browser"}
-	case "source":
+	case "source", "sources":
 		return []string{"demo", "yellowpages"}
 	case "log-level":
 		return []string{"debug", "info", "warn", "error"}

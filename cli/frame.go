@@ -28,6 +28,9 @@ func frame(s Snapshot, width int) string {
 	text := fit(details(s), width-1-barFixed-barMin)
 	size := min(max(width-1-barFixed-utf8.RuneCountInString(text), barMin), barMax)
 	total, done := s.TargetsTotal, s.finished()
+	if s.DetailsTotal > 0 {
+		total, done = s.DetailsTotal, min(s.Details, s.DetailsTotal)
+	}
 	if total == 0 { // nothing to do is all done; the library refuses a total of 0
 		total, done = 1, 1
 	}
@@ -63,6 +66,12 @@ func details(s Snapshot) []detail {
 		{4, plural(s.Listings, "listing")},
 		{6, plural(s.Companies, "company")},
 		{3, fmt.Sprintf("%.1f pages/s", s.Rate)},
+	}
+	switch {
+	case s.DetailsTotal > 0:
+		list = []detail{{0, fmt.Sprintf("%s/%s details", thousands(s.Details), thousands(s.DetailsTotal))}}
+	case s.Details > 0:
+		list = append(list, detail{2, plural(s.Details, "detail")})
 	}
 	if s.TargetsFailed > 0 {
 		list = slices.Insert(list, 1, detail{5, thousands(s.TargetsFailed) + " failed"})

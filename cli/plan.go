@@ -50,9 +50,12 @@ func (p *Program) plan(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	out, err := k.Plan(c.Context, r.Plan(id, sel.MaxTargets))
+	out, err := k.PlanStaged(c.Context, r.Plan(id, sel.MaxTargets))
 	if err != nil {
 		return err
+	}
+	if room, err := k.PlanLimit(c.Context, id); err == nil && room == 0 {
+		p.note("%s is in the sandbox, which has %d targets: `ypcrawl run --source %s` crawls them.", src.Name(), checkpoint.SandboxTargets, src.Name())
 	}
 	return p.printPlan(c, out, time.Since(began))
 }

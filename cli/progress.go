@@ -45,7 +45,7 @@ func (p *Program) progress(c *cli.Context) error {
 	if c.Bool("watch") {
 		return p.watchProgress(c, k, scope, every)
 	}
-	pr, err := k.Progress(c.Context, scope)
+	pr, err := k.ProgressOfDetails(c.Context, scope)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (p *Program) watchProgress(c *cli.Context, k *checkpoint.Keeper, scope chec
 	t := time.NewTicker(every)
 	defer t.Stop()
 	for {
-		pr, err := k.Progress(c.Context, scope)
+		pr, err := k.ProgressOfDetails(c.Context, scope)
 		if err == nil {
 			err = p.showLook(c, pr)
 		}
@@ -189,7 +189,7 @@ const defaultHeight = 24
 func (p *Program) printProgress(pr *checkpoint.Progress, w io.Writer, states int) error {
 	for _, step := range []func(*checkpoint.Progress, io.Writer) error{
 		func(pr *checkpoint.Progress, w io.Writer) error { return p.printStates(pr, w, states) },
-		printSpeed, p.printWorkers, p.printErrors,
+		printDetailTotals, printSpeed, p.printWorkers, p.printErrors,
 	} {
 		if err := step(pr, w); err != nil {
 			return err

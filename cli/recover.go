@@ -44,12 +44,16 @@ func (p *Program) recover(c *cli.Context) error {
 		return err
 	}
 	out := checkpoint.Recovered{Planned: dead.Planned + stale.Planned, Stuck: dead.Stuck + stale.Stuck, Dead: dead.Dead}
+	out.Details, out.DetailsStuck = dead.Details+stale.Details, dead.DetailsStuck+stale.DetailsStuck
 	if c.Bool("json") {
 		return writeJSON(p.Out, out)
 	}
 	_, err = fmt.Fprintf(p.Out, "%s recovered", plural(out.Planned, "target"))
 	if err == nil && out.Stuck > 0 {
 		_, err = fmt.Fprintf(p.Out, ", %d stuck after %d fruitless recoveries (see `ypcrawl reset --status STUCK`)", out.Stuck, maxRecoveries)
+	}
+	if err == nil && out.Details > 0 {
+		_, err = fmt.Fprintf(p.Out, ", and %s", plural(out.Details, "detail"))
 	}
 	if err == nil {
 		_, err = fmt.Fprintln(p.Out)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,8 @@ type summary struct {
 	Database contained `json:"database"`
 	Error    string    `json:"error,omitempty"`
 	Resume   string    `json:"resume,omitempty"` // the command that goes on
+
+	Sources []sourceSummary `json:"sources,omitempty"` // of a run over several
 
 	fresh int64 // targets in trouble since this run began
 }
@@ -57,30 +60,38 @@ type contained struct {
 }
 
 // report prints the summary and maps how the run ended to its exit code.
-func (r *run) report(st crawl.Stats, runErr error) error {
-	s := summary{Outcome: string(outcomeOf(runErr)), Stats: st, Seconds: st.Elapsed.Seconds()}
-	r.look(&s)
-	if runErr != nil {
-		s.Error = runErr.Error()
+func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
+	left := worst(runErr, ended)
+	s := summary{Outcome: string(outcomeOf(left)), Stats: st, Seconds: st.Elapsed.Seconds()}
+	r.look(&s, ended)
+	if left != nil {
+		s.Error = left.Error()
 		s.Resume = r.p.commandLine()
 	}
-	if err := r.print(s, runErr); err != nil {
+	if err := r.print(s, left); err != nil {
 		return errors.Join(err, runErr)
+	}
+	if runErr == nil && r.several() {
+		return r.fleetEnding(s, ended)
 	}
 	return r.ending(runErr, s)
 }
 
 // look counts what stands in the database now. An interrupted run is still to
 // be told where it stands; one whose database is gone tells what is known.
-func (r *run) look(s *summary) {
+func (r *run) look(s *summary, ended []ending) {
 	ctx := context.WithoutCancel(r.c.Context)
-	s.Scope, s.Database.Path = selectedOf(r.before), r.keeper.DB().Path()
-	if now, err := r.keeper.Count(ctx, r.scope); err == nil {
-		s.Scope = selectedOf(now)
+	s.Database.Path = r.keeper.DB().Path()
+	var all checkpoint.Counts
+	var waiting int64
+	for _, e := range ended {
+		all, waiting, s.fresh = sum(all, e.now), waiting+e.waiting, s.fresh+e.fresh
+		if r.several() {
+			s.Sources = append(s.Sources, sourceSummaryOf(e))
+		}
 	}
-	if t, err := r.keeper.Trouble(ctx, r.scope, r.began); err == nil {
-		s.Scope.Waiting, s.fresh = t.Waiting, t.Since
-	}
+	s.Scope = selectedOf(all)
+	s.Scope.Waiting = waiting
 	if all, err := r.keeper.Progress(ctx, checkpoint.Scope{}); err == nil {
 		s.Database.Listings, s.Database.Companies = all.Overall.Listings, all.Overall.Companies
 	}
@@ -104,12 +115,12 @@ func (r *run) ending(runErr error, s summary) error {
 		return &exitError{code: ExitNoProxies}
 	case errors.Is(runErr, crawl.ErrLayout):
 		r.p.note("Stopped: %s.\nThe pages are kept: `ypcrawl sources samples %s`. Mend the definition (--source-file), then: `ypcrawl sources enable %s`.",
-			yp.Printable(runErr.Error()), r.src.Name(), r.src.Name())
+			yp.Printable(runErr.Error()), r.crews[0].src.Name(), r.crews[0].src.Name())
 		return &exitError{code: ExitLayout}
 	case runErr != nil:
 		return runErr
 	}
-	return r.remainder(s)
+	return cmp.Or(r.remainder(s), r.remainderOfDetails(s.Stats))
 }
 
 // opening is what opens a source again.
@@ -179,11 +190,21 @@ func (r *run) print(s summary, runErr error) error {
 		return writeJSON(r.p.Out, s)
 	case r.c.Bool("quiet"), s.Outcome == string(checkpoint.OutcomeError) && s.Pages == 0:
 		return nil
-	case runErr == nil && s.Targets == 0 && s.Pages == 0:
+	case runErr == nil && r.onlyDetails && s.Details+s.DetailsFailed+s.DetailsMissing == 0:
+		_, err := fmt.Fprintln(r.p.Out, "Nothing left to do: no details are due.")
+		return errors.Join(err, r.printHolds(s.Database))
+	case runErr == nil && s.Targets == 0 && s.Pages == 0 && s.Details+s.DetailsFailed+s.DetailsMissing == 0:
 		_, err := fmt.Fprintf(r.p.Out, "Nothing left to do: %s of %s done.\n", thousands(s.Scope.Done), plural(s.Scope.Targets, "target"))
 		return errors.Join(err, r.printHolds(s.Database))
 	}
-	if err := r.printTable(s); err != nil {
+	printTable := r.printTable
+	if r.several() {
+		printTable = r.printFleet
+	}
+	if r.onlyDetails {
+		printTable = r.printDetailTable
+	}
+	if err := printTable(s); err != nil {
 		return err
 	}
 	return r.printHolds(s.Database)
@@ -205,6 +226,7 @@ func (r *run) printTable(s summary) error {
 	}
 	t.row("targets to do", "", s.Scope.toDo()-s.Scope.Waiting)
 	t.row("pages", s.Pages, s.Scope.Pages)
+	detailRows(t, s.Stats)
 	t.row("requests", s.Requests, "")
 	t.row("new listings", s.New, "")
 	if s.Changed > 0 {
@@ -234,7 +256,11 @@ func took(d time.Duration) string {
 // abandoned reports whether targets of this run's scope are held by a run that
 // no living process is seen behind: they are not done, and nobody does them.
 func (r *run) abandoned() bool {
-	pr, err := r.keeper.Progress(context.WithoutCancel(r.c.Context), r.scope)
+	scope := r.crews[0].scope
+	if len(r.crews) > 1 {
+		scope.SourceID = 0
+	}
+	pr, err := r.keeper.Progress(context.WithoutCancel(r.c.Context), scope)
 	if err != nil {
 		return false
 	}

@@ -15,20 +15,28 @@ func runFlags() []cli.Flag {
 	flags := paceFlags()
 	flags = append(flags, wayFlags()...)
 	flags = append(flags, budgetFlags()...)
+	flags = append(flags, againFlags()...)
 	flags = append(flags, keepFlags()...)
+	flags = append(flags, runDetailFlags()...)
 	return append(
-		flags,
-		&cli.IntFlag{Name: "keep-requests", Value: int(crawl.DefaultKeep.Hours() / 24), Usage: "forget the record of requests after `DAYS` (1 to 90)"},
-		&cli.BoolFlag{Name: "exclusive", Usage: "be the only run on this database, or exit 11"},
+		append(flags, databaseFlags()...),
 		&cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print what it would cost"},
 		jsonFlag(),
 	)
 }
 
+// databaseFlags say how a run treats its database.
+func databaseFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "keep-requests", Value: int(crawl.DefaultKeep.Hours() / 24), Usage: "forget the record of requests after `DAYS` (1 to 90)"},
+		&cli.BoolFlag{Name: "exclusive", Usage: "be the only run on this database, or exit 11"},
+	}
+}
+
 // paceFlags say how fast and under which name a site is asked.
 func paceFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.IntFlag{Name: "workers", Value: 5, Usage: "`WORKERS` that crawl at once"},
+		&cli.IntFlag{Name: "workers", Value: 5, DefaultText: "5; with several sources 1 for each", Usage: "`WORKERS` that crawl at once, for each source"},
 		delayFlag(),
 		&cli.IntFlag{Name: "concurrency-per-host", Value: 5, Usage: "`REQUESTS` in flight to a host at most"},
 		&cli.IntFlag{Name: "max-per-state", Value: 5, Usage: "`TARGETS` of a state in progress at once"},
@@ -69,6 +77,9 @@ func keepFlags() []cli.Flag {
 
 // checkRunFlags refuses numbers that make no sense.
 func checkRunFlags(c *cli.Context) error {
+	if err := checkAgain(c); err != nil {
+		return err
+	}
 	for _, f := range []struct {
 		name     string
 		min, max int
@@ -86,6 +97,11 @@ func checkRunFlags(c *cli.Context) error {
 	if v := c.Int64("max-requests"); v < 0 {
 		return Usagef("--max-requests %d: want a number from 1 up, or 0 for no limit", v)
 	}
+	return checkManners(c)
+}
+
+// checkManners refuses ways of asking a site that make no sense.
+func checkManners(c *cli.Context) error {
 	if timeOf(c, "patience") <= 0 {
 		return Usagef("--patience: want more than 0, 1s say: the shortest Retry-After would end the run")
 	}

@@ -76,10 +76,10 @@ func (s *scores) giveBack(use map[int64]health.ProxyUse) {
 	}
 }
 
-// beat writes what was gathered and brings the pool, nil = none, what operators and
-// other processes have made of the proxies meanwhile.
-func (s *scores) beat(ctx context.Context, m *health.Monitor, pool *fetch.Pool, w ways) error {
-	if err := s.flush(ctx, m); err != nil || pool == nil || w.policy == fetch.PolicyOff {
+// beat writes what was gathered and brings the pools what operators and other
+// processes have made of the proxies meanwhile.
+func (s *scores) beat(ctx context.Context, m *health.Monitor, pools []*fetch.Pool, w ways) error {
+	if err := s.flush(ctx, m); err != nil || len(pools) == 0 || w.policy == fetch.PolicyOff {
 		return err
 	}
 	known, err := m.Proxies(ctx)
@@ -90,7 +90,9 @@ func (s *scores) beat(ctx context.Context, m *health.Monitor, pool *fetch.Pool, 
 	if err != nil {
 		return err
 	}
-	pool.Update(active)
+	for _, pool := range pools {
+		pool.Update(active)
+	}
 	return nil
 }
 
@@ -99,8 +101,8 @@ const flushEvery = 2 * time.Second
 
 // keep flushes every two seconds, and beats at once when a proxy goes to rest, until
 // stop is called. What fails is left to the heartbeat, which tells.
-func (s *scores) keep(ctx context.Context, m *health.Monitor, pool *fetch.Pool, w ways) (stop func()) {
-	if pool == nil || w.policy == fetch.PolicyOff {
+func (s *scores) keep(ctx context.Context, m *health.Monitor, pools []*fetch.Pool, w ways) (stop func()) {
+	if len(pools) == 0 || w.policy == fetch.PolicyOff {
 		return func() {}
 	}
 	ctx = context.WithoutCancel(ctx) // a stop lets the pages in hand end
@@ -117,7 +119,7 @@ func (s *scores) keep(ctx context.Context, m *health.Monitor, pool *fetch.Pool, 
 			case <-tick.C:
 				_ = s.flush(ctx, m)
 			case <-rest:
-				_ = s.beat(ctx, m, pool, w)
+				_ = s.beat(ctx, m, pools, w)
 			case <-quit:
 				return
 			}

@@ -91,7 +91,7 @@ func TestBeat(t *testing.T) {
 	if _, err := s.monitor.AddProxy(t.Context(), "http://c:1", "http://c:1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.beat(t.Context(), s.monitor, s.pool, s.ways); err != nil {
+	if err := s.beat(t.Context(), s.monitor, []*fetch.Pool{s.pool}, s.ways); err != nil {
 		t.Fatal(err)
 	}
 	if s.of(t, 1).Successes != 1 {
@@ -112,7 +112,7 @@ func TestBeat(t *testing.T) {
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	s := newScored(t)
-	stop := s.keep(t.Context(), s.monitor, s.pool, s.ways)
+	stop := s.keep(t.Context(), s.monitor, []*fetch.Pool{s.pool}, s.ways)
 	defer stop()
 	a := s.take(t)
 	for range fetch.ProxyFailures {

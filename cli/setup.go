@@ -99,7 +99,7 @@ func jsonFlag() cli.Flag {
 // sourceFlags choose a source.
 func sourceFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "source", Value: "yellowpages", Usage: "built-in `SOURCE`: " + strings.Join(site.Builtins(), ", ")},
+		&cli.StringFlag{Name: "source", Value: "yellowpages", Usage: "`SOURCE`: " + strings.Join(site.Builtins(), ", ") + ", or one that `ypcrawl sources add` has stored"},
 		&cli.StringFlag{Name: "source-file", DefaultText: "none", Usage: "definition `FILE` of a source of your own (YAML), instead of --source"},
 		&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` of the site, instead of the one that the source names"},
 	}
@@ -130,7 +130,7 @@ func delayFlag() cli.Flag {
 
 // source loads the source that the flags name.
 func (p *Program) source(c *cli.Context) (*site.Source, error) {
-	src, err := loadSource(c)
+	src, err := p.loadSource(c)
 	if err != nil {
 		return nil, err
 	}
@@ -160,10 +160,10 @@ func baseURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-func loadSource(c *cli.Context) (*site.Source, error) {
+func (p *Program) loadSource(c *cli.Context) (*site.Source, error) {
 	path := c.String("source-file")
 	if path == "" {
-		return builtin("--source ", c.String("source"))
+		return p.namedSource(c, c.String("source"))
 	}
 	src, err := readSource(path)
 	if err != nil {
@@ -244,6 +244,10 @@ func resolve(src *site.Source, sel discover.Selection) (*discover.Resolved, erro
 	if err != nil {
 		return nil, fmt.Errorf("load places: %w", err)
 	}
+	return resolveIn(g, src, sel)
+}
+
+func resolveIn(g *gazetteer.Gazetteer, src *site.Source, sel discover.Selection) (*discover.Resolved, error) {
 	r, err := discover.Resolve(g, extent(src), sel)
 	if err != nil {
 		return nil, Usagef("%w", err)

@@ -17,16 +17,14 @@ import (
 func (p *Program) sourcesCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "sources",
-		Usage: "The directory sites that can be crawled: list, enable, reset, see pages that could not be read",
+		Usage: "The directory sites that can be crawled: list, add, enable, reset, see pages that could not be read",
 		Subcommands: slices.Concat([]*cli.Command{
+			p.sourcesAddCommand(),
 			{
 				Name: "list", Usage: "List the built-in sources, and those of the database with how they fare", Flags: []cli.Flag{jsonFlag()},
 				Action: p.sourcesList,
 			},
-			{
-				Name: "show", Usage: "Print a source's definition (YAML) to read or to start your own from", ArgsUsage: "SOURCE",
-				Args: true, Action: p.sourcesShow,
-			},
+			p.sourcesShowCommand(), p.sourcesSetCommand(), p.sourcesPromoteCommand(),
 			{
 				Name: "check", Usage: "Check definition files of your own: every error with its line", ArgsUsage: "FILE...",
 				Args: true, Flags: []cli.Flag{jsonFlag()}, Action: p.sourcesCheck,
@@ -49,6 +47,8 @@ type sourceRow struct {
 	Until  time.Time            `json:"gate_until,omitzero"`
 	Reason string               `json:"gate_reason,omitempty"`
 	Status string               `json:"status,omitempty"`
+	Stage  checkpoint.Stage     `json:"stage,omitempty"`
+	Score  *int                 `json:"score,omitempty"` // 0 to 100, of one that was added by its address
 }
 
 // fares takes over what the database knows.
@@ -79,6 +79,11 @@ func (p *Program) sourcesList(c *cli.Context) error {
 	}
 	known, looked := p.knownSources(c)
 	rows = withKnown(rows, known)
+	if looked {
+		if err := p.withStages(c, rows); err != nil {
+			return err
+		}
+	}
 	if c.Bool("json") {
 		return writeRows(p.Out, rows)
 	}
@@ -104,6 +109,10 @@ func (p *Program) printSources(rows []sourceRow, known bool) error {
 	if known {
 		header = append(header, "gate", "status")
 	}
+	staged := slices.ContainsFunc(rows, sourceRow.staged)
+	if staged {
+		header = append(header, "stage", "score")
+	}
 	t := newTable(header...)
 	for _, r := range rows {
 		pages := "no cap"
@@ -117,21 +126,12 @@ func (p *Program) printSources(rows []sourceRow, known bool) error {
 		if known {
 			row = append(row, orDash(string(r.Gate)), orDash(r.Status))
 		}
+		if staged {
+			row = append(row, orDash(string(r.Stage)), scoreCell(r.Score))
+		}
 		t.row(row...)
 	}
 	return t.flush(&p.Streams, p.Out)
-}
-
-func (p *Program) sourcesShow(c *cli.Context) error {
-	if c.Args().Len() != 1 {
-		return Usagef("want the name of one source; see `ypcrawl sources list`")
-	}
-	s, err := builtin("", c.Args().First())
-	if err != nil {
-		return err
-	}
-	_, err = p.Out.Write(s.YAML())
-	return err
 }
 
 func (p *Program) sourcesCheck(c *cli.Context) error {

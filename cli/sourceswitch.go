@@ -21,7 +21,7 @@ import (
 
 // switchCommands are those of `sources` that write to the database.
 func (p *Program) switchCommands() []*cli.Command {
-	act := func(name, usage, description string, do func(context.Context, *health.Monitor, string) (bool, error)) *cli.Command {
+	act := func(name, usage, description string, do sourceSwitch) *cli.Command {
 		return &cli.Command{
 			Name: name, Usage: usage, Description: description, ArgsUsage: "SOURCE...", Args: true, Flags: []cli.Flag{jsonFlag()},
 			Action: func(c *cli.Context) error { return p.switchSources(c, do) },
@@ -29,18 +29,32 @@ func (p *Program) switchCommands() []*cli.Command {
 	}
 	return []*cli.Command{
 		act("enable", "Let a source be crawled, and clear what was set automatically",
-			"Its pause, quarantine, penalties and failures in a row are forgotten, also when it is enabled already.",
-			func(ctx context.Context, m *health.Monitor, name string) (bool, error) {
-				return m.SetEnabled(ctx, name, true)
-			}),
+			"Its pause, quarantine, penalties and failures in a row are forgotten, also when it is enabled already.\n"+
+				"One that waits for a review goes to the sandbox.", p.enableSource),
 		act("disable", "Leave a source alone until it is enabled", "Runs under way finish the pages they have in hand.",
-			func(ctx context.Context, m *health.Monitor, name string) (bool, error) {
-				return m.SetEnabled(ctx, name, false)
+			func(ctx context.Context, k *checkpoint.Keeper, name string) (bool, error) {
+				return health.New(k.DB()).SetEnabled(ctx, name, false)
 			}),
 		act("reset", "Clear pauses, quarantine, penalties and learned delays of a source",
 			"What the site itself asked for (Retry-After) is kept to, and a source that is disabled stays so.",
-			func(ctx context.Context, m *health.Monitor, name string) (bool, error) { return m.Reset(ctx, name) }),
+			func(ctx context.Context, k *checkpoint.Keeper, name string) (bool, error) {
+				return health.New(k.DB()).Reset(ctx, name)
+			}),
 	}
+}
+
+// sourceSwitch does something to a source, and tells whether that changed it.
+type sourceSwitch func(ctx context.Context, k *checkpoint.Keeper, name string) (bool, error)
+
+func (p *Program) enableSource(ctx context.Context, k *checkpoint.Keeper, name string) (bool, error) {
+	entered, err := k.EnterSandbox(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	if entered {
+		p.note("%s is in the sandbox: it has %d targets at most, until its layout has held.", name, checkpoint.SandboxTargets)
+	}
+	return health.New(k.DB()).SetEnabled(ctx, name, true)
 }
 
 // gateRow is a source after it was switched.
@@ -59,7 +73,7 @@ func gateRowOf(s checkpoint.SourceStatus) gateRow {
 
 // switchSources does something to each named source, and shows what became of it.
 // All names are looked at before anything is done.
-func (p *Program) switchSources(c *cli.Context, do func(context.Context, *health.Monitor, string) (bool, error)) error {
+func (p *Program) switchSources(c *cli.Context, do sourceSwitch) error {
 	names := SplitList(c.Args().Slice())
 	if len(names) == 0 {
 		return Usagef("want the name of a source; see `ypcrawl sources list`")
@@ -78,9 +92,8 @@ func (p *Program) switchSources(c *cli.Context, do func(context.Context, *health
 			return err
 		}
 	}
-	m := health.New(k.DB())
 	for _, name := range names {
-		if _, err := do(c.Context, m, name); err != nil {
+		if _, err := do(c.Context, k, name); err != nil {
 			return err
 		}
 	}

@@ -149,6 +149,9 @@ func describe(e *wal.Event) string {
 			s += ", last page"
 		}
 	}
+	if d := e.Detail; d != nil {
+		s += fmt.Sprintf("  listing %s of %s", d.Listing, d.Source)
+	}
 	if e.ErrorCode != "" {
 		s += fmt.Sprintf("  %s %s", e.ErrorCode, e.Error)
 	}
@@ -313,6 +316,9 @@ func (p *Program) printReplay(c *cli.Context, out checkpoint.Replayed) (err erro
 	} else {
 		_, err = fmt.Fprintf(p.Out, "%s, %s, %s met, %s new in %s\n", plural(out.Targets, "target"), plural(out.Pages, "page"),
 			plural(out.Listings, "listing"), thousands(int64(out.New)), yp.Printable(c.String("db")))
+		if err == nil && out.Details > 0 {
+			_, err = fmt.Fprintf(p.Out, "%s\n", plural(out.Details, "detail"))
+		}
 	}
 	if err == nil && out.Damaged > 0 {
 		err = damaged(out.Damaged)

@@ -15,18 +15,18 @@ import (
 
 // watcher feeds the display while the engine works.
 type watcher struct {
-	r      *run
-	engine *crawl.Engine
-	client *fetch.Client
-	base   Snapshot // what was done before this run
-	pace   pacemaker
-	quit   chan struct{}
-	done   chan struct{}
-	brief  atomic.Bool // the run is over before its first line of progress was due
+	r       *run
+	fleet   *crawl.Fleet
+	clients []*fetch.Client // of the crews
+	base    Snapshot        // what was done before this run
+	pace    pacemaker
+	quit    chan struct{}
+	done    chan struct{}
+	brief   atomic.Bool // the run is over before its first line of progress was due
 }
 
-func newWatcher(r *run, engine *crawl.Engine, client *fetch.Client) *watcher {
-	w := &watcher{r: r, engine: engine, client: client, quit: make(chan struct{}), done: make(chan struct{})}
+func newWatcher(r *run, fleet *crawl.Fleet, clients []*fetch.Client) *watcher {
+	w := &watcher{r: r, fleet: fleet, clients: clients, quit: make(chan struct{}), done: make(chan struct{})}
 	b := r.before
 	w.base = Snapshot{
 		TargetsTotal: b.Targets, TargetsDone: b.Done, TargetsFailed: b.Failed + b.Parked + b.Stuck, PagesDone: b.Pages,
@@ -35,6 +35,12 @@ func newWatcher(r *run, engine *crawl.Engine, client *fetch.Client) *watcher {
 	// to another when its listings are merged, and the bar would jump back.
 	if p, err := r.keeper.Progress(r.c.Context, checkpoint.Scope{}); err == nil {
 		w.base.Listings, w.base.Companies = p.Overall.Listings, p.Overall.Companies
+	}
+	for _, c := range r.crews {
+		w.base.DetailsTotal += c.detailsDue
+	}
+	if n := r.c.Int64("limit"); n > 0 {
+		w.base.DetailsTotal = min(w.base.DetailsTotal, n)
 	}
 	return w
 }
@@ -79,12 +85,13 @@ func (w *watcher) stop() {
 }
 
 func (w *watcher) snapshot() Snapshot {
-	st, s := w.engine.Stats(), w.base
+	st, s := w.fleet.Stats(), w.base
 	s.TargetsDone += st.Done
 	s.TargetsFailed += st.Failed + st.Parked
 	s.PagesDone += st.Pages
 	s.Listings += st.New
 	s.Companies += st.Companies
+	s.Details = st.Details + st.DetailsFailed + st.DetailsMissing
 	s.Workers, s.Elapsed = int(st.Busy), st.Elapsed
 	w.pace.mark(st.Elapsed, st.Pages, st.Targets)
 	pages, targets := w.pace.rates()
@@ -96,16 +103,44 @@ func (w *watcher) snapshot() Snapshot {
 	return s
 }
 
-// waiting names what holds the whole run up for a noticeable time.
+// waiting names what holds the whole run up for a noticeable time: nothing does while
+// one of its sources works.
 func (w *watcher) waiting() string {
-	if why := w.engine.Waiting(); why != "" {
-		return strings.TrimPrefix(why, "waiting ") // the display says that word itself
+	first, others := "", 0
+	for i, c := range w.fleet.Results() {
+		if c.Ended {
+			continue
+		}
+		why := w.holdUp(i, c)
+		switch {
+		case why == "":
+			return ""
+		case first == "":
+			first = why
+		default:
+			others++
+		}
 	}
-	d, reason := w.client.Waiting(w.r.src.BaseURL().Host)
-	if d < 3*time.Second {
-		return ""
+	if others > 0 {
+		first += fmt.Sprintf(", and %d more", others)
 	}
-	return fmt.Sprintf("%s: %s", lasting(d.Round(time.Second)), reason)
+	return first
+}
+
+// holdUp names what holds one source up.
+func (w *watcher) holdUp(i int, c crawl.Result) string {
+	why := strings.TrimPrefix(c.Waiting, "waiting ") // the display says that word itself
+	if why == "" {
+		d, reason := w.clients[i].Waiting(w.r.crews[i].src.BaseURL().Host)
+		if d < 3*time.Second {
+			return ""
+		}
+		why = fmt.Sprintf("%s: %s", lasting(d.Round(time.Second)), reason)
+	}
+	if w.r.several() {
+		why = c.Source + " " + why
+	}
+	return why
 }
 
 // pacemaker measures the speed of the last minute.

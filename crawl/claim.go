@@ -24,7 +24,9 @@ func (w *worker) next(ctx context.Context) (*checkpoint.Claim, error) {
 		case errors.Is(err, errSpoken):
 			more = w.rest(ctx, w.look)
 		case errors.Is(err, checkpoint.ErrNothing):
-			more, err = w.idle(ctx)
+			if more, err = w.takeDetail(ctx); err == nil && !more {
+				more, err = w.idle(ctx)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -44,18 +46,21 @@ var errSpoken = errors.New("the targets of the budget are spoken for")
 // claim claims a target within the budget. What was asked for in vain goes back
 // into it, so that a full state costs nothing.
 func (w *worker) claim(ctx context.Context) (*checkpoint.Claim, error) {
+	if w.cfg.Details.Only {
+		return nil, checkpoint.ErrNothing
+	}
 	b := w.cfg.Budget.Targets
-	if b > 0 && w.count.tickets.Add(1) > b {
-		w.count.tickets.Add(-1)
+	if b > 0 && w.house.tickets.Add(1) > b {
+		w.house.tickets.Add(-1)
 		return nil, errSpoken
 	}
 	c, err := w.cfg.Keeper.Claim(ctx, w.me, w.cfg.Scope, w.cfg.MaxPerState)
 	switch {
 	case b == 0:
 	case err != nil:
-		w.count.tickets.Add(-1)
-	case w.count.claimed.Add(1) == b:
-		w.enough(fmt.Errorf("%w: %d targets", ErrBudget, b))
+		w.house.tickets.Add(-1)
+	case w.house.claimed.Add(1) == b:
+		w.house.enough(fmt.Errorf("%w: %d targets", ErrBudget, b))
 	}
 	return c, err
 }
@@ -111,14 +116,14 @@ const watchAhead = time.Hour
 // there is something planned and one was made just now: states that are full
 // wake workers often.
 func (w *worker) outlook(ctx context.Context) (checkpoint.Outlook, error) {
-	o, err := w.cfg.Keeper.Look(ctx, w.cfg.Scope, 1, w.horizon())
+	o, err := w.offers(ctx, 1, w.horizon())
 	if err != nil || o.Ready > 0 && !w.looks.due(w.look) {
 		return o, err
 	}
 	if err := w.refill(ctx); err != nil {
 		return o, err
 	}
-	return w.cfg.Keeper.Look(ctx, w.cfg.Scope, 1, w.horizon())
+	return w.offers(ctx, 1, w.horizon())
 }
 
 // rest waits for d, for a freed target, or for the end; false at the end.

@@ -40,6 +40,7 @@ type Config struct {
 
 	Pool        *fetch.Pool   // ways out through proxies or as browsers; nil = direct and honest
 	Delay       time.Duration // configured time between two requests to a host: what the pace returns to
+	Details     Details       // listings' own pages
 	Watch       bool          // stay when nothing is due, and take targets as they fall due
 	Workers     int           // at most; default 5
 	MaxPerState int           // targets of a state in progress at once; default 5
@@ -73,6 +74,7 @@ type Budget struct {
 	Duration time.Duration // then pages in hand are finished and their targets handed back
 	Requests int64         // pages asked for, retries counted; those paid for are still made
 	Targets  int64         // targets claimed; those claimed are still brought to their outcome
+	Details  int64         // listings' own pages claimed, likewise
 }
 
 // Point names a place on a page's way.
@@ -102,6 +104,7 @@ func (c Config) withDefaults() Config {
 	c.Patience = cmp.Or(c.Patience, DefaultPatience)
 	c.RollUp = cmp.Or(c.RollUp, 5*time.Minute)
 	c.Keep = cmp.Or(c.Keep, DefaultKeep)
+	c.Details.Every = cmp.Or(c.Details.Every, checkpoint.DetailsEvery)
 	if c.Beat == nil {
 		c.Beat = func(context.Context) error { return nil }
 	}

@@ -51,6 +51,9 @@ func (w *worker) unknownLayout(ctx context.Context, t *task, err error) error {
 		return fatalOrNil(err)
 	}
 	w.step(t, "sample", "the page was kept: %s", pe.Error())
+	if t.kind == yp.RequestStateIndex || t.kind == yp.RequestDetail {
+		return nil // an index or a detail that nobody can read keeps no results page from being read
+	}
 	alarm, err := w.layout.Unknown(ctx, pe.Error())
 	return w.heed(alarm, err)
 }

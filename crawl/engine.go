@@ -4,18 +4,18 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 )
 
-// Engine runs one crawl.
+// Engine runs one crawl of one source.
 type Engine struct {
 	cfg     Config
+	house   *house // what it shares with other engines of the process
 	filter  matcher
 	count   counters
 	started time.Time
@@ -32,19 +32,22 @@ type Engine struct {
 	freed chan struct{} // there may be a target to claim: somebody's turn to look again
 	look  time.Duration // how often an idle worker asks again: other processes can't signal
 	looks pacer         // of refills by idle workers
-	hear  time.Duration // how often the holds of other processes are read
 	staff staff
 	// perWorker is how many due targets make one more worker worth its while.
 	perWorker int
-	fetches   atomic.Int64 // logical page fetches so far
 	strangers atomic.Int32 // pages in a row that were none of the site's
 	loose     loose        // requests that belong to no target
-	big       sync.Mutex   // held while a big page is parsed
 	hosts     *health.Hosts
 	layout    *health.Layout
 	status    string // of the source at the last roll-up
 
+	details    *checkpoint.Details // nil = not wanted
+	oddDetails atomic.Int32        // pages of listings running whose layout is not known
+
 	barredBy atomic.Pointer[BlockedError] // why the run ends with work left
+	ended    error                        // how it ended; to be read when over is closed
+	took     time.Duration                // until then, likewise
+	over     chan struct{}
 }
 
 // look is the default of Engine.look.
@@ -59,20 +62,26 @@ var (
 	errDone   = errors.New("run is over")
 )
 
-// New returns an engine for one run.
-func New(cfg Config) *Engine {
-	e := &Engine{cfg: cfg.withDefaults(), started: time.Now(), freed: make(chan struct{}, 1), look: look, hear: hearEvery, perWorker: targetsPerWorker}
-	e.filter = e.cfg.Filter.compile()
-	e.patience, e.stop = context.WithCancelCause(context.Background())
-	e.appetite, e.enough = context.WithCancelCause(e.patience)
-	return e
-}
+// New returns an engine for a run over one source.
+func New(cfg Config) *Engine { return newHouse(cfg.withDefaults()).engine(cfg) }
 
 // Stop asks every worker to finish its page, release its target and end.
 func (e *Engine) Stop(cause error) { e.stop(cause) }
 
 // Stats returns what the run has done so far; safe to call at any time.
 func (e *Engine) Stats() Stats { return e.count.snapshot(time.Since(e.started)) }
+
+// result is how far the engine has come; its clock stands still once it has ended.
+func (e *Engine) result() Result {
+	r := Result{Source: e.cfg.Source.Name()}
+	select {
+	case <-e.over:
+		r.Ended, r.Err, r.Stats = true, e.ended, e.count.snapshot(e.took)
+	default:
+		r.Waiting, r.Stats = e.Waiting(), e.Stats()
+	}
+	return r
+}
 
 // Waiting tells for what the whole run waits now; empty while it works.
 func (e *Engine) Waiting() string {
@@ -99,32 +108,29 @@ func (e *Engine) Observed(o fetch.Observation) {
 // database or the log can't be written any more (that error). Cancelling ctx cuts
 // requests under way, too.
 func (e *Engine) Run(ctx context.Context) error {
+	err := e.house.run(ctx)
+	return cmp.Or(e.ended, err)
+}
+
+// sail crawls the engine's source to its end; its house sees to the rest. An error
+// that says that the database can't be read ends all engines.
+func (e *Engine) sail(ctx context.Context) error {
 	defer e.stop(errDone)
-	if d := e.cfg.Budget.Duration; d > 0 {
-		t := time.AfterFunc(d, func() { e.stop(fmt.Errorf("%w: %s", ErrBudget, d)) })
-		defer t.Stop()
-	}
 	due, err := e.prepare(ctx)
 	if err != nil {
+		e.house.stop(err)
 		return err
 	}
-	var side sync.WaitGroup
-	beats, quiet := context.WithCancel(ctx)
+	e.house.enter(e)
 	err = e.staff.open(ctx, e, due)
-	side.Go(func() { e.beat(beats) })
-	side.Go(func() { e.forget(beats) })
 	err = errors.Join(err, e.staff.wait())
-	quiet()
-	side.Wait()
+	e.house.leave(e)
 	return e.verdict(ctx, errors.Join(err, e.settleUp(context.WithoutCancel(ctx))))
 }
 
 // prepare reads how the source fares and wakes what is due; it returns how many
 // targets are, counted as far as it matters.
 func (e *Engine) prepare(ctx context.Context) (due int, err error) {
-	if _, err := e.cfg.Monitor.RollUp(ctx); err != nil {
-		return 0, err
-	}
 	if e.hosts, err = e.cfg.Monitor.Hosts(ctx, e.cfg.Scope.SourceID, e.cfg.Delay, e.cfg.Fetch); err != nil {
 		return 0, err
 	}
@@ -132,6 +138,9 @@ func (e *Engine) prepare(ctx context.Context) (due int, err error) {
 		return 0, err
 	}
 	if _, err := e.cfg.Keeper.Wake(ctx, e.cfg.Scope); err != nil {
+		return 0, err
+	}
+	if err := e.planDetails(ctx); err != nil {
 		return 0, err
 	}
 	return e.due(ctx)
@@ -156,6 +165,6 @@ func (e *Engine) verdict(ctx context.Context, err error) error {
 
 // more reports whether something of the scope can be claimed, or soon will be.
 func (e *Engine) more(ctx context.Context) (bool, error) {
-	o, err := e.cfg.Keeper.Look(ctx, e.cfg.Scope, 1, e.cfg.Linger)
+	o, err := e.offers(ctx, 1, e.cfg.Linger)
 	return o.Ready > 0 || !o.Next.IsZero(), err
 }

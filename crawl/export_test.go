@@ -11,7 +11,7 @@ import (
 func (e *Engine) SetLook(d time.Duration) { e.look = d }
 
 // SetHear sets how often the holds of other processes are read.
-func (e *Engine) SetHear(d time.Duration) { e.hear = d }
+func (e *Engine) SetHear(d time.Duration) { e.house.hear = d }
 
 // SetPerWorker sets how many due targets make one more worker worth its while.
 func (e *Engine) SetPerWorker(n int) { e.perWorker = n }
@@ -32,4 +32,11 @@ func (e *Engine) Looked() int {
 	e.looks.mu.Lock()
 	defer e.looks.mu.Unlock()
 	return e.looks.marks
+}
+
+// SetPerWorker does so for every crew.
+func (f *Fleet) SetPerWorker(n int) {
+	for _, e := range f.house.engines {
+		e.perWorker = n
+	}
 }

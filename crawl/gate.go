@@ -8,6 +8,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/yp"
 )
@@ -91,13 +92,11 @@ func (w *worker) probe(ctx context.Context) (made bool, err error) {
 	if err != nil || !ok {
 		return false, err
 	}
-	place, found, err := w.cfg.Keeper.Peek(ctx, w.cfg.Scope)
-	if err != nil || !found {
+	t, err := w.probeTask(ctx)
+	if err != nil || t == nil {
 		return false, err // what there was has gone meanwhile: no other page proves anything
 	}
-	address := w.cfg.Source.TargetURL(place, 1)
-	t := w.task(nil, yp.RequestProbe, address, 1)
-	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("url", address).Msg("the quarantined source is probed")
+	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("url", t.url).Msg("the quarantined source is probed")
 	_, asked := w.ask(ctx, t)
 	keep := context.WithoutCancel(ctx)
 	if err := w.cfg.Keeper.Record(keep, t.rows); err != nil {
@@ -114,6 +113,26 @@ func (w *worker) probe(ctx context.Context) (made bool, err error) {
 	w.unprobed = time.Time{}
 	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("status", string(p.Status)).Bool("answered", asked == nil).Msg("the probe is over")
 	return true, nil
+}
+
+// probeTask is the fetch of some page that is due; nil when there is none.
+func (w *worker) probeTask(ctx context.Context) (*task, error) {
+	if !w.cfg.Details.Only {
+		place, found, err := w.cfg.Keeper.Peek(ctx, w.cfg.Scope)
+		if err != nil || found {
+			return w.task(nil, yp.RequestProbe, w.cfg.Source.TargetURL(place, 1), 1), err
+		}
+	}
+	if !w.wantsDetails() {
+		return nil, nil
+	}
+	address, found, err := w.details.Peek(ctx)
+	if err != nil || !found {
+		return nil, err
+	}
+	t := w.task(nil, yp.RequestProbe, w.rebased(address), 0)
+	t.read = func(resp *fetch.Response) (*site.Page, error) { return w.understandDetail(t, resp, "", new(yp.Detail)) }
+	return t, nil
 }
 
 // verdictOf is what a probe says about the source: nothing when it was not asked, or

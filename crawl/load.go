@@ -19,7 +19,12 @@ import (
 // It returns a page whose outcome is OK or NoListings, or an *attemptError,
 // errHeld or errStopped.
 func (w *worker) load(ctx context.Context, c *checkpoint.Claim, url string, number int) (*site.Page, error) {
-	t := w.task(c, yp.RequestListing, url, number)
+	return w.persist(ctx, w.task(c, yp.RequestListing, url, number))
+}
+
+// persist asks for the page of a task until it comes, or the policy of what went
+// wrong says that it is enough.
+func (w *worker) persist(ctx context.Context, t *task) (*site.Page, error) {
 	var failed failures
 	for {
 		page, err := w.ask(ctx, t)
@@ -51,7 +56,8 @@ func (w *worker) again(ctx context.Context, t *task, cause yp.Cause, err error, 
 		return affected
 	}
 	p, final := cause.Policy(), &attemptError{cause: cause, err: err}
-	if !mayHelp(err) || n > retries(p, t.claim.MaxRetries) {
+	allowed := t.retries(p)
+	if !mayHelp(err) || n > allowed {
 		return final
 	}
 	if p.Rotate && !w.rotate(t) {
@@ -62,8 +68,8 @@ func (w *worker) again(ctx context.Context, t *task, cause yp.Cause, err error, 
 	if p.Wait == yp.WaitExponential {
 		wait = yp.RetryDelay(w.cfg.RetryBase, n, rand.Float64()) //nolint:gosec // no secret hangs on a jitter
 	}
-	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code, when(wait, p.Wait), n, retries(p, t.claim.MaxRetries))
-	w.logger.Debug().Err(err).Int64("target", t.claim.TargetID).Int("page", t.number).Str("url", t.url).
+	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code, when(wait, p.Wait), n, allowed)
+	w.logger.Debug().Err(err).Int64("target", t.target()).Int("page", t.number).Str("url", t.url).
 		Str("error_code", string(p.Code)).Int("failure", n).Str("wait", wait.Round(time.Millisecond).String()).Msg("page will be asked for again")
 	if err := w.tellBefore(ctx, t, max(wait, waitOf(err))); err != nil {
 		return err
@@ -78,10 +84,15 @@ func (w *worker) again(ctx context.Context, t *task, cause yp.Cause, err error, 
 // hour, and people look.
 const longWait = 10 * time.Second
 
-// tellBefore writes down the claim's requests and steps ahead of a long wait.
+// tellBefore writes down the requests and steps so far ahead of a long wait.
 func (w *worker) tellBefore(ctx context.Context, t *task, wait time.Duration) error {
 	if wait < longWait {
 		return nil
+	}
+	if t.claim == nil {
+		rows := t.rows
+		t.rows = nil
+		return fatalOrNil(w.cfg.Keeper.Record(context.WithoutCancel(ctx), rows))
 	}
 	return fatalOrNil(w.cfg.Keeper.Note(context.WithoutCancel(ctx), t.claim))
 }
@@ -120,13 +131,21 @@ func (w *worker) ask(ctx context.Context, t *task) (*site.Page, error) {
 	var page *site.Page
 	if err == nil {
 		w.cfg.Reached(PointFetched)
-		page, err = w.understand(resp)
+		page, err = w.answer(t, resp)
 		resp.Release()
 	}
 	if recorded := w.record(ctx, t, &on, page, err); recorded != nil {
 		return nil, recorded
 	}
 	return page, err
+}
+
+// answer reads an answer as the task wants it read.
+func (w *worker) answer(t *task, resp *fetch.Response) (*site.Page, error) {
+	if t.read != nil {
+		return t.read(resp)
+	}
+	return w.understand(resp)
 }
 
 // understand parses an answer; a page without listings that does not say so
@@ -159,8 +178,9 @@ func (w *worker) record(ctx context.Context, t *task, on *asked, page *site.Page
 	}
 	r := on.request(w, t)
 	r.Class = classOf(on.last.Class, err)
+	r.Results = t.found
 	if page != nil {
-		r.Results = len(page.Listings)
+		r.Results += len(page.Listings)
 	}
 	t.note(r)
 	w.grade(err)
@@ -190,16 +210,8 @@ func isFetch(err error) bool {
 	return errors.As(err, &fe)
 }
 
-// bigPage is the size in bytes from which pages are parsed one at a time: the
-// tree of a hostile page takes twenty times its size, and sixteen workers would
-// hold as many of them.
-const bigPage = 1 << 20
-
 func (w *worker) parse(resp *fetch.Response) (*site.Page, error) {
-	if len(resp.Body) >= bigPage {
-		w.big.Lock()
-		defer w.big.Unlock()
-	}
+	defer w.house.parsing.enter(len(resp.Body))()
 	return parse(w.cfg.Source, resp)
 }
 
@@ -221,8 +233,8 @@ func (w *worker) spend() error {
 	if w.patience.Err() != nil {
 		return errStopped
 	}
-	if b := w.cfg.Budget.Requests; b > 0 && w.count.reserved.Add(1) > b {
-		w.enough(fmt.Errorf("%w: %d requests", ErrBudget, b))
+	if b := w.cfg.Budget.Requests; b > 0 && w.house.reserved.Add(1) > b {
+		w.house.enough(fmt.Errorf("%w: %d requests", ErrBudget, b))
 		return errStopped
 	}
 	return nil

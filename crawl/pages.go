@@ -63,6 +63,7 @@ func (w *worker) read(ctx context.Context, c *checkpoint.Claim, number int) (*si
 		address = src.TargetURL(c.Place, number)
 	}
 	page, err := w.load(ctx, c, address, number)
+	w.noPage = err == nil && page.NotFound
 	if err != nil || number > 1 || page.Outcome != site.NoListings {
 		return page, err
 	}
@@ -87,11 +88,13 @@ func (w *worker) read(ctx context.Context, c *checkpoint.Claim, number int) (*si
 func (w *worker) nothing(c *checkpoint.Claim, page *site.Page) outcome {
 	switch {
 	case c.PageCurrent > 0:
-		return outcome{event: yp.EventLastPage}
+		return outcome{event: yp.EventLastPage, end: true}
 	case page.NotFound:
 		return settled(yp.CauseMissing, "the source has no such page: "+page.Reason)
 	}
-	return settled(yp.CauseEmpty, page.Reason)
+	o := settled(yp.CauseEmpty, page.Reason)
+	o.end = !w.noPage // that its page is gone says nothing of the businesses that were on it
+	return o
 }
 
 func settled(cause yp.Cause, reason string) outcome {
@@ -104,25 +107,27 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 	if w.echo.again(page.Listings, w.filter.sponsored) {
 		page = &site.Page{} // nothing new to count, and the last one
 	}
-	kept, raw := w.filter.accept(page.Listings)
+	s := w.sift(page)
 	last := page.NextURL == "" || number == w.lastPage(c)
-	next := w.local(page.NextURL)
+	p := checkpoint.Page{
+		Number: number, NextURL: w.local(page.NextURL), Last: last, End: page.NextURL == "", Raw: s.raw, Bad: page.Bad, SiteTotal: page.Total,
+		Listings: s.kept, Others: s.others, Rejected: s.rejected,
+	}
 	err = w.append(&wal.Event{Type: wal.PageComplete, Target: t, Status: yp.InProgress, Page: &wal.Page{
-		Number: number, NextURL: next, Raw: raw, Accepted: len(kept), Bad: page.Bad, Last: last, Listings: kept,
+		Number: number, NextURL: p.NextURL, Raw: p.Raw, Accepted: len(s.kept), Bad: p.Bad, Last: last, End: p.End, Total: p.SiteTotal,
+		Listings: s.kept, Others: s.others, Rejected: s.rejected,
 	}})
 	if err != nil {
 		return false, fatalError{err}
 	}
 	w.cfg.Reached(PointAppended)
 	// A page in hand is carried through: a stop must not cost it.
-	res, err := w.cfg.Keeper.CommitPage(context.WithoutCancel(ctx), c, checkpoint.Page{
-		Number: number, NextURL: next, Last: last, Raw: raw, Bad: page.Bad, SiteTotal: page.Total, Listings: kept,
-	})
+	res, err := w.cfg.Keeper.CommitPage(context.WithoutCancel(ctx), c, p)
 	if err != nil {
 		return false, err
 	}
 	w.cfg.Reached(PointCommitted)
-	w.counted(c, page, raw, len(kept), res)
+	w.counted(c, page, s.raw, len(s.kept), res)
 	return res.Done, w.watchLayout(context.WithoutCancel(ctx), c.TargetID, c.CategoryID, page.Listings)
 }
 

@@ -45,10 +45,8 @@ func (s *staff) wanted(due int) int {
 func (s *staff) hire(ctx context.Context, due int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for n := 0; s.stay < s.wanted(due) && !s.closed && s.engine.appetite.Err() == nil; n++ {
-		if _, taken := s.on[n]; taken {
-			continue
-		}
+	for s.stay < s.wanted(due) && !s.closed && s.engine.appetite.Err() == nil {
+		n := s.engine.house.numbers.take()
 		s.on[n] = nil
 		s.stay++
 		s.group.Go(func() { s.employ(ctx, n) })
@@ -65,16 +63,17 @@ func (s *staff) wait() error {
 	return s.err
 }
 
-// employ runs worker n to its end. An error of one ends the run; the others finish
-// their page and hand back.
+// employ runs worker n to its end. An error of one says that nobody can go on, of this
+// source or another: all finish their page and hand back.
 func (s *staff) employ(ctx context.Context, n int) {
 	gone, err := s.engine.work(ctx, n)
 	if err != nil {
-		s.engine.stop(err)
+		s.engine.house.stop(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.on, n)
+	s.engine.house.numbers.giveBack(n)
 	if !gone {
 		s.stay--
 	}

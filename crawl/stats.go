@@ -28,15 +28,18 @@ type Stats struct {
 	Bytes     int64         `json:"bytes"`
 	Elapsed   time.Duration `json:"-"`
 	Busy      int64         `json:"-"` // workers that hold a target now
+
+	Details        int64 `json:"details"`         // listings' own pages saved
+	DetailsFailed  int64 `json:"details_failed"`  // to be tried again, or parked
+	DetailsMissing int64 `json:"details_missing"` // parked: the source has no such page
 }
 
 // counters is Stats in the making.
 type counters struct {
 	targets, done, failed, waiting, parked, empty, lost, released atomic.Int64
 	pages, requests, retries, raw, accepted, bad, newListings     atomic.Int64
-	changed, companies, bytes, busy                               atomic.Int64
-	reserved                                                      atomic.Int64 // requests paid from the budget
-	tickets, claimed                                              atomic.Int64 // targets paid from the budget: asked for, and had
+	changed, companies, bytes, busy, details, detailsFailed       atomic.Int64
+	detailsMissing                                                atomic.Int64
 
 	mu   sync.Mutex
 	idle string
@@ -48,8 +51,36 @@ func (c *counters) snapshot(elapsed time.Duration) Stats {
 		Empty: c.empty.Load(), Lost: c.lost.Load(), Released: c.released.Load(), Pages: c.pages.Load(),
 		Requests: c.requests.Load(), Retries: c.retries.Load(), Raw: c.raw.Load(), Accepted: c.accepted.Load(),
 		Bad: c.bad.Load(), New: c.newListings.Load(), Changed: c.changed.Load(), Companies: c.companies.Load(),
+		Details: c.details.Load(), DetailsFailed: c.detailsFailed.Load(), DetailsMissing: c.detailsMissing.Load(),
 		Bytes: c.bytes.Load(), Busy: c.busy.Load(), Elapsed: elapsed,
 	}
+}
+
+// add adds what another engine has done beside it.
+func (s *Stats) add(o Stats) {
+	s.Targets += o.Targets
+	s.Done += o.Done
+	s.Failed += o.Failed
+	s.Parked += o.Parked
+	s.Waiting += o.Waiting
+	s.Empty += o.Empty
+	s.Lost += o.Lost
+	s.Released += o.Released
+	s.Pages += o.Pages
+	s.Requests += o.Requests
+	s.Retries += o.Retries
+	s.Raw += o.Raw
+	s.Accepted += o.Accepted
+	s.Bad += o.Bad
+	s.New += o.New
+	s.Changed += o.Changed
+	s.Companies += o.Companies
+	s.Bytes += o.Bytes
+	s.Details += o.Details
+	s.DetailsFailed += o.DetailsFailed
+	s.DetailsMissing += o.DetailsMissing
+	s.Busy += o.Busy
+	s.Elapsed = max(s.Elapsed, o.Elapsed)
 }
 
 // wait says what the idle workers wait for; empty when one has found work.

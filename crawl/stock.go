@@ -39,23 +39,17 @@ func (l *loose) take() []store.Request {
 
 func robotsRequest(source int64, o fetch.Observation) store.Request {
 	return store.Request{
-		SourceID: source, Correlation: "robots." + strconv.FormatInt(o.Started.UnixMilli(), 36), Type: yp.RequestRobots, URL: o.URL, Started: o.Started,
+		SourceID: source, Correlation: "robots." + strconv.FormatInt(source, 10) + "." + strconv.FormatInt(o.Started.UnixMilli(), 36), Type: yp.RequestRobots, URL: o.URL, Started: o.Started,
 		Latency: o.Latency, Waited: o.Waited, WaitReason: o.WaitReason, Class: o.Class, Status: o.Status, Bytes: o.WireBytes,
 		Proxy: o.Proxy, ProxyFailed: o.ProxyFailed, Identity: o.Identity, Via: o.Via,
 	}
 }
 
-// takeStock rolls up the health of the sources and keeps what the run has learned
-// of this one.
+// takeStock keeps what the run has learned of its source.
 func (e *Engine) takeStock(ctx context.Context) error {
 	if err := e.cfg.Keeper.Record(ctx, e.loose.take()); err != nil {
 		return err
 	}
-	profiles, err := e.cfg.Monitor.RollUp(ctx)
-	if err != nil {
-		return err
-	}
-	e.tell(profiles)
 	return errors.Join(e.hosts.Refresh(ctx), e.layout.Flush(ctx))
 }
 
@@ -86,15 +80,37 @@ func (e *Engine) settleUp(ctx context.Context) error {
 	return e.takeStock(ctx)
 }
 
+// takeStock rolls up the health of all sources, after every engine at work has
+// written what it knows.
+func (h *house) takeStock(ctx context.Context) error {
+	var errs []error
+	for _, e := range h.atWork() {
+		errs = append(errs, e.takeStock(ctx))
+	}
+	return errors.Join(append(errs, h.rollUp(ctx))...)
+}
+
+// rollUp rolls up the health of the sources, and says where that has changed.
+func (h *house) rollUp(ctx context.Context) error {
+	profiles, err := h.cfg.Monitor.RollUp(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range h.engines {
+		e.tell(profiles)
+	}
+	return nil
+}
+
 // forget deletes old requests and attempts, once at the start of a run and then
 // every day, in steps that let the workers' commits pass.
-func (e *Engine) forget(ctx context.Context) {
+func (h *house) forget(ctx context.Context) {
 	tick := time.NewTicker(24 * time.Hour)
 	defer tick.Stop()
 	for {
-		_, _, err := e.cfg.Monitor.Prune(ctx, e.cfg.Keep)
+		_, _, err := h.cfg.Monitor.Prune(ctx, h.cfg.Keep)
 		if err != nil && !errors.Is(err, context.Canceled) {
-			e.cfg.Logger.Warn().Err(err).Str("component", "crawl").Msg("old requests could not be deleted")
+			h.cfg.Logger.Warn().Err(err).Str("component", "crawl").Msg("old requests could not be deleted")
 		}
 		select {
 		case <-tick.C:

@@ -6,6 +6,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/yp"
 )
@@ -20,12 +21,33 @@ type task struct {
 	made   int              // requests so far
 	tried  []*fetch.Session // in vain
 	rows   []store.Request
+
+	// read, when set, reads the answer in place of the parser of results pages; what it
+	// keeps is its own. found is how many things it found on the page.
+	read  func(*fetch.Response) (*site.Page, error)
+	found int
+}
+
+// target is the task's target, 0 = none.
+func (t *task) target() int64 {
+	if t.claim == nil {
+		return 0
+	}
+	return t.claim.TargetID
+}
+
+// retries is how often the page may be asked for again under a policy.
+func (t *task) retries(p yp.Policy) int {
+	if t.claim == nil {
+		return p.Retries
+	}
+	return retries(p, t.claim.MaxRetries)
 }
 
 // task begins a page fetch. Its id is unique in the database: a worker that is
 // hired again has the name and number of one that went.
 func (w *worker) task(c *checkpoint.Claim, kind yp.RequestType, url string, number int) *task {
-	return &task{claim: c, kind: kind, url: url, number: number, id: fmt.Sprintf("%d.%s.%d", w.cfg.Run.ID, w.name, w.fetches.Add(1))}
+	return &task{claim: c, kind: kind, url: url, number: number, id: fmt.Sprintf("%d.%s.%d", w.cfg.Run.ID, w.name, w.house.fetches.Add(1))}
 }
 
 // asked is what one call of the fetcher did on the wire: a request, and perhaps

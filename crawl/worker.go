@@ -33,7 +33,8 @@ type worker struct {
 	// say so: a hold of a few seconds is not written down.
 	turnedAway time.Duration
 
-	echo echo // of the target in hand
+	echo   echo // of the target in hand
+	noPage bool // its own page is not there: what is known of it comes from the search
 	hand atomic.Pointer[wal.Target]
 }
 
@@ -52,10 +53,15 @@ func (w *worker) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if w.turnedAway > 0 {
-			w.pause(ctx, min(w.turnedAway, w.look))
-			w.turnedAway = 0
-		}
+		w.stepBack(ctx)
+	}
+}
+
+// stepBack waits a moment after a host has turned the worker away.
+func (w *worker) stepBack(ctx context.Context) {
+	if w.turnedAway > 0 {
+		w.pause(ctx, min(w.turnedAway, w.look))
+		w.turnedAway = 0
 	}
 }
 
@@ -125,6 +131,7 @@ func (w *worker) append(e *wal.Event) error {
 type outcome struct {
 	event  yp.Event // EventLastPage, EventRelease, EventFail, EventPark
 	saved  bool     // EventLastPage: the last page's commit has done it already
+	end    bool     // EventLastPage: the site says that nothing follows, not our limit of pages
 	code   yp.ErrorCode
 	reason string
 	wait   time.Duration // after a failure: until the target may be claimed again
@@ -155,7 +162,8 @@ func (w *worker) settle(ctx context.Context, c *checkpoint.Claim, o *outcome, e 
 		if o.saved {
 			return nil
 		}
-		return k.Complete(ctx, c, o.code, o.reason)
+		e.Complete = o.end
+		return k.Complete(ctx, c, o.code, o.reason, o.end)
 	case yp.EventRelease:
 		e.Type, e.Status = wal.Stop, yp.Planned
 		return k.Release(ctx, c, o.reason)

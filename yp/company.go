@@ -10,7 +10,7 @@ import (
 // listings belong to one company when they share any of them:
 //
 //	web:acme.com/menu                   the canonical website, see webKey
-//	tel:+13105550123|acme plumbing      phone and name
+//	tel:+13105550123|acme plumbing      phone and the stem of the name, see nameStem
 //	adr:acme plumbing|12 main st|90210  name, street without unit, and five-digit postal code
 //
 // Phone and address alone are no key: two businesses can share both. Names and
@@ -60,7 +60,7 @@ func appendPhoneKey(dst []byte, l *Listing, name []byte) ([]byte, bool) {
 		return dst, false
 	}
 	dst = append(append(append(dst, "tel:"...), l.PhoneE164...), '|')
-	return append(dst, name...), true
+	return append(dst, nameStem(name)...), true
 }
 
 // oneDigit reports whether a number in E.164 repeats one digit: (555) 555-5555 is what

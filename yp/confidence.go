@@ -33,10 +33,10 @@ const (
 )
 
 // LinkStrength returns how sure it is, from 0 to 1, that two listings are one
-// business when they share keys of these kinds. Keys are independent witnesses: of
-// two kinds, both would have to be wrong. Strengths are the order of the kinds'
-// failures on the labelled set in store/testdata, put cautiously; they are there to
-// compare companies with, and no frequencies.
+// business when they share keys of these kinds. Keys count as independent witnesses:
+// of two kinds, both would have to be wrong. The strengths are put by judgement, in the
+// order in which the kinds err on the labelled set in store/testdata (three wrong pairs:
+// too few to measure by). They are there to compare companies with, and no frequencies.
 func LinkStrength(kinds ...KeyKind) float64 {
 	doubt := 1.0
 	for _, kind := range kinds {

@@ -61,3 +61,27 @@ func nameShort(word []byte) string {
 	}
 	return ""
 }
+
+// nameStem returns what a business seldom leaves out of its name, of a key name: the
+// first two words behind those that only say whose office it is. "Hernandez Roofing"
+// and "Hernandez Roofing & Siding" with one phone are one business; of two lawyers who
+// share one, each is behind a "Law Office of".
+func nameStem(name []byte) []byte {
+	word, rest, more := bytes.Cut(name, []byte{' '})
+	for more && leadWord(word) {
+		name = rest
+		word, rest, more = bytes.Cut(name, []byte{' '})
+	}
+	if i := bytes.IndexByte(rest, ' '); i >= 0 {
+		return name[:len(word)+1+i]
+	}
+	return name
+}
+
+func leadWord(word []byte) bool {
+	switch string(word) {
+	case "dr", "law", "office", "offices", "of", "firm", "the", "and", "a":
+		return true
+	}
+	return false
+}

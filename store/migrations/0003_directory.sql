@@ -208,8 +208,9 @@ CREATE TABLE listings_new (
     filled            TEXT CHECK (filled IS NULL OR json_valid(filled)),
     UNIQUE (source_id, listing_id)
 ) STRICT;
+-- No fingerprint: the next sighting registers the keys by the rules of today.
 INSERT INTO listings_new (id, source_id, listing_id, company_id, name, profile_url, phone, phone_e164, street, city, state, postal_code, service_area, website_url, website, domain, categories, rating, review_count, years_in_business, price_range, snippet, image_url, hours, claimed, sponsored, found_state, fingerprint, first_seen_at, last_seen_at)
-SELECT id, source_id, listing_id, company_id, name, profile_url, phone, phone_e164, street, city, state, postal_code, service_area, website_url, website, domain, categories, rating, review_count, years_in_business, price_range, snippet, image_url, hours, claimed, sponsored, found_state, fingerprint, first_seen_at, last_seen_at FROM listings;
+SELECT id, source_id, listing_id, company_id, name, profile_url, phone, phone_e164, street, city, state, postal_code, service_area, website_url, website, domain, categories, rating, review_count, years_in_business, price_range, snippet, image_url, hours, claimed, sponsored, found_state, 0, first_seen_at, last_seen_at FROM listings;
 DROP TABLE listings;
 ALTER TABLE listings_new RENAME TO listings;
 CREATE INDEX listings_by_company ON listings (company_id);

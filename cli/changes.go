@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/yp"
+)
+
+func (p *Program) changesCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "changes",
+		Usage: "Show what became of listings: new, changed, dropped, restored, rejected",
+		Description: "--since takes an age, a date or a run; " + sinceHelp + "\n" +
+			"A listing is dropped when every target that met it was crawled completely twice without it.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "since", DefaultText: "when the last finished run began", Usage: "changes since `7d|DATE|RUN`"},
+			onlySourceFlag(),
+			statesFlag(),
+			list("kind", "only these: `KIND...` is new, changed, dropped, restored, rejected", "all"),
+			&cli.StringFlag{Name: "listing", DefaultText: "all", Usage: "the whole history of one listing, `SOURCE/ID`"},
+			&cli.IntFlag{Name: "limit", Value: 50, Usage: "at most so many `ROWS` of each kind; 0 = all"},
+			jsonFlag(),
+		},
+		Action: p.changes,
+	}
+}
+
+func (p *Program) changes(c *cli.Context) error {
+	kinds, err := wordsOf(c, "kind", checkpoint.ParseChangeKind)
+	if err != nil {
+		return err
+	}
+	limit, err := limitOf(c)
+	if err != nil {
+		return err
+	}
+	if c.IsSet("listing") {
+		return p.listingHistory(c)
+	}
+	k, scope, err := p.openScoped(c, reading)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	from, err := sinceOf(c, k)
+	if err != nil {
+		return err
+	}
+	l := changeList{k: k, c: c, filter: checkpoint.ChangeFilter{Scope: scope, Since: from.at, Kinds: kinds}, limit: limit}
+	if l.counts, err = k.CountChanges(c.Context, l.filter); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(p.Out)
+	if c.Bool("json") {
+		err = l.json(out)
+	} else {
+		err = l.print(p, out, from)
+	}
+	err = errors.Join(err, out.Flush())
+	if l.left() > 0 {
+		p.note("%s more: --limit 0 shows all.", thousands(l.left()))
+	}
+	return err
+}
+
+// changeList is one listing of changes. Rows are written as they are read, so that a
+// million take no memory.
+type changeList struct {
+	k      *checkpoint.Keeper
+	c      *cli.Context
+	filter checkpoint.ChangeFilter
+	limit  int // of each kind; 0 = all
+	counts map[checkpoint.ChangeKind]int64
+}
+
+// left counts the changes that the limit keeps back.
+func (l *changeList) left() (n int64) {
+	for _, count := range l.counts {
+		if l.limit > 0 {
+			n += max(0, count-int64(l.limit))
+		}
+	}
+	return n
+}
+
+// errEnough ends a listing early.
+var errEnough = errors.New("enough rows")
+
+// json writes one array in the order of time.
+func (l *changeList) json(w io.Writer) error {
+	rows := &jsonArray{w: w}
+	room := map[checkpoint.ChangeKind]int64{}
+	var open int64
+	for kind, n := range l.counts {
+		if l.limit > 0 {
+			n = min(n, int64(l.limit))
+		}
+		room[kind] = n
+		open += n
+	}
+	err := l.k.EachChange(l.c.Context, l.filter, 0, func(x *checkpoint.Change) error {
+		if open == 0 {
+			return errEnough
+		}
+		if room[x.Kind] == 0 {
+			return nil
+		}
+		room[x.Kind]--
+		open--
+		return rows.add(x)
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return errors.Join(err, rows.end())
+}
+
+// print writes a line of counts, then the changes of each kind.
+func (l *changeList) print(p *Program, out io.Writer, from since) error {
+	var head []string
+	for _, kind := range checkpoint.ChangeKinds() {
+		if len(l.filter.Kinds) == 0 || l.counts[kind] > 0 {
+			head = append(head, thousands(l.counts[kind])+" "+string(kind))
+		}
+	}
+	if _, err := fmt.Fprintf(out, "%s since %s\n", cmp.Or(strings.Join(head, ", "), "nothing"), from.text); err != nil {
+		return err
+	}
+	for _, kind := range checkpoint.ChangeKinds() {
+		if l.counts[kind] == 0 {
+			continue
+		}
+		if err := l.group(p, out, kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// group writes the changes of one kind.
+func (l *changeList) group(p *Program, out io.Writer, kind checkpoint.ChangeKind) error {
+	if _, err := fmt.Fprintf(out, "\n%s\n", p.paint(p.Out, bold, string(kind))); err != nil {
+		return err
+	}
+	f := l.filter
+	f.Kinds = []checkpoint.ChangeKind{kind}
+	return l.k.EachChange(l.c.Context, f, l.limit, func(x *checkpoint.Change) error {
+		_, err := fmt.Fprintln(out, "  "+changeLine(x))
+		return err
+	})
+}
+
+// changeLine is a change on one line.
+func changeLine(x *checkpoint.Change) string {
+	line := fmt.Sprintf("%s  %s/%s  %s", minute(x.At), x.Source, x.ListingID, placed(x.Name, x.City, x.State))
+	if more := changeText(x); more != "" {
+		line += ": " + more
+	}
+	return yp.Printable(line)
+}
+
+// placed is a name with its place.
+func placed(name, city, state string) string {
+	place := strings.Trim(city+", "+state, ", ")
+	if place != "" {
+		place = " (" + place + ")"
+	}
+	return cmp.Or(short(name, shownValue), "-") + place
+}
+
+// shownValue is how much of a value is shown on a line.
+const shownValue = 60
+
+// changeText tells the fields that changed, or why a listing was rejected.
+func changeText(x *checkpoint.Change) string {
+	parts := make([]string, 0, len(x.Changes)+len(x.Reasons))
+	for _, f := range x.Changes {
+		parts = append(parts, fmt.Sprintf("%s: %s → %s", f.Field, valueText(f.Old), valueText(f.New)))
+	}
+	for _, r := range x.Reasons {
+		parts = append(parts, short(r, 2*shownValue))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func valueText(s *string) string {
+	if s == nil || *s == "" {
+		return "-"
+	}
+	return short(*s, shownValue)
+}
+
+// listingHistory shows what became of one listing.
+func (p *Program) listingHistory(c *cli.Context) error {
+	source, id, ok := strings.Cut(c.String("listing"), "/")
+	if !ok || source == "" || id == "" {
+		return Usagef("--listing %q: want SOURCE/ID, as `ypcrawl changes` shows them", c.String("listing"))
+	}
+	for _, other := range []string{"since", "source", "states", "kind"} {
+		if c.IsSet(other) {
+			return Usagef("--listing shows the whole history of one listing: leave --%s out", other)
+		}
+	}
+	k, err := p.open(c, reading)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	h, err := k.History(c.Context, source, id)
+	var unknown *checkpoint.UnknownListingError
+	if errors.As(err, &unknown) {
+		return Usagef("--listing: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return writeJSON(p.Out, h)
+	}
+	return p.printHistory(h)
+}
+
+func (p *Program) printHistory(h *checkpoint.History) error {
+	head := fmt.Sprintf("%s/%s  %s", h.Source, h.ListingID, placed(h.Name, h.City, h.State))
+	if h.CompanyID != nil {
+		head += ", company " + idText(*h.CompanyID)
+	}
+	lines := []string{head}
+	if !h.FirstSeen.IsZero() {
+		seen := fmt.Sprintf("first seen %s, last seen %s", minute(h.FirstSeen), minute(h.LastSeen))
+		if !h.Gone.IsZero() {
+			seen += ", gone since " + minute(h.Gone)
+		}
+		lines = append(lines, seen)
+	}
+	for i := range h.Changes {
+		x := &h.Changes[i]
+		line := fmt.Sprintf("  %s  %s", minute(x.At), x.Kind)
+		if x.Run != nil {
+			line += " by run " + idText(*x.Run)
+		}
+		if more := changeText(x); more != "" {
+			line += ": " + more
+		}
+		lines = append(lines, line)
+	}
+	w := &sections{w: p.Out}
+	return w.lines(lines...)
+}

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/yp"
+)
+
+// maxShown bounds the listings and keys of a company that people are shown; JSON has all.
+const maxShown = 100
+
+func (p *Program) companiesShow(c *cli.Context) error {
+	ids, err := companyIDs(c)
+	if err != nil {
+		return err
+	}
+	if len(ids) == 0 {
+		return Usagef("want companies to show by their number; `ypcrawl companies list` shows those there are")
+	}
+	k, err := p.open(c, reading)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	all := make([]*checkpoint.CompanyDetail, 0, len(ids))
+	for _, id := range ids {
+		d, err := k.Company(c.Context, id)
+		if err != nil {
+			return asUsage(err)
+		}
+		all = append(all, d)
+	}
+	if c.Bool("json") {
+		return writeRows(p.Out, all)
+	}
+	w := &sections{w: p.Out}
+	for _, d := range all {
+		if err := p.printCompany(w, k.DB().Now(), d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Program) printCompany(w *sections, now time.Time, d *checkpoint.CompanyDetail) error {
+	for _, t := range []*table{companyTable(now, d), p.placesTable(now, d), p.keysTable(d), p.mergeTable(now, "merge", d.Merges)} {
+		if err := w.table(p, t); err != nil {
+			return err
+		}
+	}
+	if len(d.Places) > maxShown || len(d.Keys) > maxShown {
+		p.note("Only %d listings and keys of company %d are shown; --json shows all.", maxShown, d.ID)
+	}
+	return nil
+}
+
+// companyTable shows a company line by line; what it has not is left out.
+func companyTable(now time.Time, d *checkpoint.CompanyDetail) *table {
+	t := newTable(fmt.Sprintf("company %d", d.ID), yp.Printable(d.Name))
+	for _, line := range [][2]string{
+		{"website", d.Website},
+		{"phone", d.Phone},
+		{"address", strings.Join(present(d.Street, d.City, strings.TrimSpace(d.State+" "+d.PostalCode)), ", ")},
+	} {
+		if line[1] != "" {
+			t.row(line[0], line[1])
+		}
+	}
+	t.row("listings", fmt.Sprintf("%s, %s gone", thousands(int64(d.Listings)), thousands(int64(d.Listings-d.Alive))))
+	t.row("confidence", fmt.Sprintf("%.3f", d.Confidence))
+	t.row("first seen", ago(now, d.FirstSeen))
+	if len(d.Apart) > 0 {
+		t.row("kept apart from", "company "+joined(d.Apart))
+	}
+	return t
+}
+
+func present(texts ...string) (out []string) {
+	for _, s := range texts {
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (p *Program) placesTable(now time.Time, d *checkpoint.CompanyDetail) *table {
+	t := newTable("listing", "name", "place", "first seen", "last seen", "gone")
+	for _, l := range d.Places[:min(len(d.Places), maxShown)] {
+		gone := "-"
+		if !l.Gone.IsZero() {
+			gone = ago(now, l.Gone)
+		}
+		place := strings.Join(present(l.Street, l.City, l.State), ", ")
+		t.row(l.Source+"/"+l.ID, short(l.Name, 34), short(orDash(place), p.room(100)), ago(now, l.FirstSeen), ago(now, l.LastSeen), gone)
+	}
+	return t
+}
+
+// keysTable shows each key with the listings that give it now.
+func (p *Program) keysTable(d *checkpoint.CompanyDetail) *table {
+	names := map[int64]string{}
+	for _, l := range d.Places {
+		names[l.Row] = l.Source + "/" + l.ID
+	}
+	t := newTable("key", "given by", "listings")
+	for _, k := range d.Keys[:min(len(d.Keys), maxShown)] {
+		var who []string
+		for _, row := range k.Listings[:min(len(k.Listings), 5)] {
+			who = append(who, names[row])
+		}
+		text := strings.Join(who, " ")
+		switch {
+		case len(k.Listings) == 0:
+			text = "nobody now: remembered"
+		case len(k.Listings) > len(who):
+			text += " …"
+		}
+		t.row(short(k.Key, 70), len(k.Listings), short(text, p.room(90)))
+	}
+	return t
+}
+
+// joined lists ids as people read them.
+func joined(ids []int64) string {
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		words[i] = idText(id)
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/yp"
+)
+
+func (p *Program) coverageCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "coverage",
+		Usage: "Show what sites say they have and what was seen of it, the thinnest first",
+		Description: "Of each city and category: the listings that the site says it has, those the last crawl saw, and the pages\n" +
+			"that only the limit of pages kept from it (--max-pages of `run` raises it). Retired targets are left out.",
+		Flags: []cli.Flag{
+			onlySourceFlag(),
+			statesFlag(),
+			list("categories", "only these: `CATEGORY...` by name or slug", "all"),
+			&cli.BoolFlag{Name: "all", Usage: "list targets that were never crawled, too"},
+			&cli.IntFlag{Name: "limit", Value: 20, Usage: "at most so many `ROWS`; 0 = all"},
+			jsonFlag(),
+		},
+		Action: p.coverage,
+	}
+}
+
+func (p *Program) coverage(c *cli.Context) error {
+	limit, err := limitOf(c)
+	if err != nil {
+		return err
+	}
+	words := SplitList(c.StringSlice("categories"))
+	if err := notEmpty(c, "categories", words); err != nil {
+		return err
+	}
+	k, scope, err := p.openScoped(c, reading)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	scope.CategoryIDs, err = k.FindCategories(c.Context, words)
+	var unknown *checkpoint.UnknownCategoryError
+	if errors.As(err, &unknown) {
+		return Usagef("--categories: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	totals, err := k.CoverageTotals(c.Context, scope)
+	if err != nil {
+		return err
+	}
+	rows, err := k.Coverage(c.Context, checkpoint.CoverageFilter{Scope: scope, All: c.Bool("all")}, oneMore(limit))
+	if err != nil {
+		return err
+	}
+	rows, more := cutAt(rows, limit)
+	if c.Bool("json") {
+		err = writeJSON(p.Out, struct {
+			Totals checkpoint.CoverageTotals `json:"totals"`
+			Rows   []checkpoint.Coverage     `json:"targets"`
+		}{totals, rows})
+	} else {
+		err = p.printCoverage(k.DB().Now(), rows, totals)
+	}
+	p.noteRest(len(rows), more, "target")
+	return err
+}
+
+func (p *Program) printCoverage(now time.Time, rows []checkpoint.Coverage, totals checkpoint.CoverageTotals) error {
+	if _, err := fmt.Fprintln(p.Out, coverageText(totals)); err != nil || len(rows) == 0 {
+		return err
+	}
+	header := []string{"city", "state", "category", "site says", "seen", "percent", "pages left", "last complete"}
+	several := slices.ContainsFunc(rows, func(r checkpoint.Coverage) bool { return r.Source != rows[0].Source })
+	if several {
+		header = append(header, "source")
+	}
+	t := newTable(header...)
+	for _, r := range rows {
+		cells := []any{
+			short(r.City, 30), r.State, short(r.Category, 30), numberOrDash(r.SiteTotal), r.Seen, percentOrDash(r.Percent),
+			r.PagesLeft, lastComplete(now, r),
+		}
+		if several {
+			cells = append(cells, r.Source)
+		}
+		t.row(cells...)
+	}
+	return t.flush(&p.Streams, p.Out)
+}
+
+// coverageText is the line of totals.
+func coverageText(t checkpoint.CoverageTotals) string {
+	text := plural(t.Targets, "target") + " crawled, " + thousands(t.NeverCrawled) + " never"
+	if t.Again > 0 {
+		text += ", " + thousands(t.Again) + " about to be crawled again"
+	}
+	text += "; " + thousands(t.Complete) + " were seen to a confirmed end"
+	if t.Percent != nil {
+		text += fmt.Sprintf("; %s of %s seen (%.1f%%)", thousands(t.SeenOfKnown), plural(t.SiteTotal, "listing"), *t.Percent)
+	} else {
+		text += "; " + plural(t.Seen, "listing") + " seen"
+	}
+	return text + "; " + plural(t.PagesLeft, "page") + " left by the limit"
+}
+
+func lastComplete(now time.Time, r checkpoint.Coverage) string {
+	if r.Complete.IsZero() && r.Status == yp.Planned && r.Finished.IsZero() && r.Pages == 0 {
+		return "never crawled"
+	}
+	return ago(now, r.Complete)
+}
+
+func numberOrDash(n *int64) any {
+	if n == nil {
+		return nil
+	}
+	return *n
+}
+
+func percentOrDash(f *float64) any {
+	if f == nil {
+		return nil
+	}
+	return percent(*f)
+}

@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/yp"
+)
+
+func (p *Program) detailsCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "details",
+		Usage: "The listings' own pages: fetch those that are due (e-mail, hours, geo, payment ...), show, count, retry",
+		Description: `Without a subcommand: fetches the pages that are due of the listings found so far, and no results
+pages ("ypcrawl run --details" does both, results pages first). Each is fetched once per --details-every.
+The same pace, claims, recovery and exit codes as run: stop it at any time, type the same again, and it goes on.`,
+		Flags:  append(append(sourceFlags(), fleetFlags()...), detailsFlags()...),
+		Action: p.fetchDetails,
+		Subcommands: []*cli.Command{
+			{
+				Name: "show", Usage: "Show what the page of a listing says", ArgsUsage: "LISTING", Args: true,
+				Flags: []cli.Flag{onlySourceFlag(), jsonFlag()}, Action: p.detailsShow,
+			},
+			{
+				Name: "stats", Usage: "Count details by source: wanted, done, failed, with e-mail, hours, geo",
+				Flags: []cli.Flag{statesFlag(), onlySourceFlag(), jsonFlag()}, Action: p.detailsStats,
+			},
+			{
+				Name: "retry", Usage: "Take FAILED (or PARKED, STUCK) details back; what was read of them is kept",
+				Description: "Shows how many there are and asks before it does. The next run fetches them.",
+				Flags: []cli.Flag{
+					list("status", "`STATUS...` to take back: FAILED (with those that wait after a first failure), PARKED, STUCK", "FAILED"),
+					statesFlag(),
+					onlySourceFlag(),
+					&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
+					&cli.BoolFlag{Name: "dry-run", Usage: "only count"},
+					jsonFlag(),
+				},
+				Action: p.detailsRetry,
+			},
+		},
+	}
+}
+
+func (p *Program) detailsShow(c *cli.Context) error {
+	if c.Args().Len() != 1 {
+		return Usagef("want one listing id, got %d; see '%s --help'", c.Args().Len(), c.Command.HelpName)
+	}
+	k, scope, err := p.openSource(c, reading)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	id := c.Args().First()
+	rows, err := k.DetailsOf(c.Context, id, scope)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return Usagef("no details of a listing %q: `ypcrawl run --details` plans those of every listing with a page of its own", id)
+	}
+	if c.Bool("json") {
+		return writeRows(p.Out, rows)
+	}
+	for i := range rows {
+		if err := p.printDetail(&rows[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openSource opens the database with the source that --source names, 0 = any.
+func (p *Program) openSource(c *cli.Context, how access) (*checkpoint.Keeper, int64, error) {
+	k, err := p.open(c, how)
+	if err != nil {
+		return nil, 0, err
+	}
+	id, err := knownSource(c, k)
+	if err != nil {
+		return nil, 0, errors.Join(err, k.DB().Close())
+	}
+	return k, id, nil
+}
+
+func (p *Program) printDetail(d *checkpoint.DetailRow) error {
+	t := newTable("field", "value")
+	line := func(name, value string) {
+		if value != "" {
+			t.row(name, value)
+		}
+	}
+	line("listing", d.ID+" of "+d.Source)
+	line("name", d.Name)
+	line("status", string(d.Status))
+	line("e-mail", d.Email)
+	line("phone", d.Phone)
+	line("website", d.Website)
+	line("hours", strings.Join(d.Hours, ", "))
+	if d.Lat != 0 || d.Lon != 0 {
+		line("place", fmt.Sprintf("%.5f, %.5f", d.Lat, d.Lon))
+	}
+	for _, l := range []struct {
+		name  string
+		items []string
+	}{
+		{"payment", d.Payment},
+		{"social", d.Social},
+		{"services", d.Services},
+		{"languages", d.Languages},
+		{"neighborhoods", d.Neighborhoods},
+		{"also known as", d.AKA},
+	} {
+		line(l.name, strings.Join(l.items, ", "))
+	}
+	if d.Founded > 0 {
+		t.row("founded", fmt.Sprint(d.Founded))
+	}
+	if d.Years > 0 {
+		t.row("years in business", fmt.Sprint(d.Years))
+	}
+	line("about", d.About)
+	line("error", strings.TrimSpace(string(d.Code)+" "+reason(d.Error)))
+	line("fetched", clockText(d.Fetched))
+	line("due", clockText(d.Due))
+	line("page", d.URL)
+	return t.flush(&p.Streams, p.Out)
+}
+
+func (p *Program) detailsStats(c *cli.Context) error {
+	k, scope, err := p.openScoped(c, reading)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	all, err := k.DetailStats(c.Context, scope.SourceID, scope.States)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return writeRows(p.Out, all)
+	}
+	if len(all) == 0 {
+		p.note("No details are wanted yet: `ypcrawl run --details` or `ypcrawl details` plans them.")
+		return nil
+	}
+	t := newTable("source", "wanted", "to do", "done", "failed", "parked", "stuck", "fetched", "e-mail", "phone", "website", "hours", "geo")
+	for _, s := range all {
+		t.row(s.Source, s.Wanted, s.Planned+s.InProgress, s.Done, s.Failed, s.Parked, s.Stuck, s.Fetched, s.Email, s.Phone, s.Website, s.Hours, s.Geo)
+	}
+	return t.flush(&p.Streams, p.Out)
+}
+
+func (p *Program) detailsRetry(c *cli.Context) error {
+	var which checkpoint.DetailRetry
+	for _, word := range SplitList(c.StringSlice("status")) {
+		st, err := yp.ParseStatus(word)
+		if err != nil {
+			return Usagef("--status: %w", err)
+		}
+		if !st.Resettable() {
+			return Usagef("--status %s: only FAILED, STUCK and PARKED details can be taken back", st)
+		}
+		which.Statuses = append(which.Statuses, st)
+	}
+	k, scope, err := p.openScoped(c, existing)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	which.SourceID, which.States = scope.SourceID, scope.States
+	ids, err := k.DetailsToRetry(c.Context, which)
+	if err != nil {
+		return err
+	}
+	done := 0
+	if len(ids) > 0 && !c.Bool("dry-run") {
+		ok, err := p.confirm(c.Context, fmt.Sprintf("Take %s back to PLANNED?", plural(len(ids), "detail")), c.Bool("yes"))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			p.note("Nothing was changed.")
+			return nil
+		}
+		if done, err = k.RetryDetails(c.Context, ids); err != nil {
+			return err
+		}
+	}
+	if c.Bool("json") {
+		return writeJSON(p.Out, struct {
+			Selected int `json:"selected"`
+			Reset    int `json:"reset"`
+		}{len(ids), done})
+	}
+	_, err = fmt.Fprintf(p.Out, "%s selected, %d taken back\n", plural(len(ids), "detail"), done)
+	return err
+}
+
+// clockText is a time as the database has it; empty for none.
+func clockText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return yp.FormatTime(t)
+}
+
+// printDetailTotals is the line of `progress` about details, if there are any.
+func printDetailTotals(pr *checkpoint.Progress, w io.Writer) error {
+	if pr.Details == nil {
+		return nil
+	}
+	d := pr.Details
+	_, err := fmt.Fprintf(w, "details: %s due · %s in hand · %s read or waiting\n", thousands(d.Due), thousands(d.Held), thousands(d.Later))
+	return err
+}

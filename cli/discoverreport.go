@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
+	"ypcrawl/yp"
+)
+
+// estimate prints what a tour would ask for, without asking.
+func (t *tour) estimate() error {
+	type row struct {
+		State string `json:"state"`
+		Pages int    `json:"pages"`
+		First string `json:"first_page"`
+	}
+	shortest, longest := pace(t.c, t.src)
+	rows, pages := []row{}, 0
+	for _, state := range t.states {
+		urls := t.src.IndexPages(state)
+		rows, pages = append(rows, row{state, len(urls), urls[0]}), pages+len(urls)
+	}
+	took := time.Duration(pages) * (shortest + longest) / 2
+	if t.c.Bool("json") {
+		return writeJSON(t.p.Out, struct {
+			Source  string  `json:"source"`
+			Pages   int     `json:"pages"`
+			Seconds float64 `json:"seconds"`
+			States  []row   `json:"states"`
+		}{t.src.Name(), pages, took.Seconds(), rows})
+	}
+	table := newTable("state", "pages", "first page")
+	for _, r := range rows {
+		table.row(r.State, r.Pages, r.First)
+	}
+	if err := table.flush(&t.p.Streams, t.p.Out); err != nil {
+		return err
+	}
+	text := "as fast as the source answers"
+	if took > 0 {
+		text = lasting(took) + " at this pace"
+	}
+	t.p.note("%s of %s would be asked for: %s. Nothing was asked or written (--dry-run).", plural(pages, "page"), plural(len(rows), "state"), text)
+	return nil
+}
+
+// toured is what `discover` ends with.
+type toured struct {
+	Source   string      `json:"source"`
+	Outcome  string      `json:"outcome"` // done, interrupted, blocked, no_proxies, error
+	States   []crawl.Leg `json:"states"`
+	Pages    int         `json:"pages"` // fetched by this process
+	Requests int64       `json:"requests"`
+	Seconds  float64     `json:"seconds"`
+	Database string      `json:"database"`
+	Error    string      `json:"error,omitempty"`
+	Resume   string      `json:"resume,omitempty"` // the command that goes on
+
+	failed int // states
+}
+
+// report prints how the tour went and maps it to the exit code.
+func (t *tour) report(legs []crawl.Leg, requests int64, took time.Duration, err error) error {
+	s := toured{
+		Source: t.src.Name(), Outcome: string(outcomeOf(err)), States: legs, Requests: requests, Seconds: took.Seconds(), Database: t.keeper.DB().Path(),
+	}
+	if s.States == nil {
+		s.States = []crawl.Leg{}
+	}
+	for _, l := range legs {
+		s.Pages += l.Fetched
+		if l.Status == crawl.LegFailed {
+			s.failed++
+		}
+	}
+	if err != nil {
+		s.Error, s.Resume = err.Error(), t.p.commandLine()
+	}
+	if perr := t.print(s); perr != nil {
+		return errors.Join(perr, err)
+	}
+	return t.end(s, err)
+}
+
+func (t *tour) print(s toured) error {
+	switch {
+	case t.c.Bool("json"):
+		return writeJSON(t.p.Out, s)
+	case t.c.Bool("quiet") || len(s.States) == 0:
+		return nil
+	}
+	table := newTable("state", "walk", "pages", "cities", "new", "gone", "targets planned", "retired", "reason")
+	for _, l := range s.States {
+		table.row(l.State, string(l.Status), fmt.Sprintf("%d of %d", l.PagesDone, l.Pages), l.Cities, l.Added, l.Gone, l.Planned, l.Retired, orDash(l.Reason))
+	}
+	return table.flush(&t.p.Streams, t.p.Out)
+}
+
+// end maps how the tour ended to its exit code, with the next step.
+func (t *tour) end(s toured, err error) error {
+	var blocked *crawl.BlockedError
+	switch {
+	case errors.Is(err, crawl.ErrInterrupted):
+		t.p.note("Interrupted. Every page that came is kept; go on with:\n  %s", s.Resume)
+		return &exitError{code: ExitInterrupted}
+	case errors.As(err, &blocked):
+		t.p.note("Stopped: %s. %s", yp.Printable(blocked.Error()), t.remedy(blocked))
+		return &exitError{code: ExitBlocked}
+	case errors.Is(err, crawl.ErrNoProxies):
+		t.p.note("Stopped: %s. `ypcrawl proxies list` tells why; add others or wait until they are rested, then type the same again.", yp.Printable(err.Error()))
+		return &exitError{code: ExitNoProxies}
+	case err != nil:
+		return err
+	case s.failed > 0:
+		t.p.note("%s failed, and nothing was marked as gone there: `ypcrawl discover stats` tells why. Type the same again to go on with them.", plural(s.failed, "state"))
+		return &exitError{code: ExitFailures}
+	}
+	return nil
+}
+
+// remedy is what opens a source again.
+func (t *tour) remedy(b *crawl.BlockedError) string {
+	if b.Gate.State == checkpoint.GateQuarantined {
+		return fmt.Sprintf("`ypcrawl run` asks for one page when its time has come; `ypcrawl sources enable %s` opens it now.", b.Source)
+	}
+	if b.Gate.State == checkpoint.GateDisabled || b.Gate.Until.IsZero() {
+		return fmt.Sprintf("When it is in order again: `ypcrawl sources enable %s`.", b.Source)
+	}
+	return "Nothing is lost. Type the same again then; `ypcrawl status` shows what holds it."
+}
+
+func (p *Program) discoverStats(c *cli.Context) error {
+	k, scope, err := p.openScoped(c, reading)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	rows, err := k.Discoveries(c.Context, scope)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return writeRows(p.Out, rows)
+	}
+	if len(rows) == 0 {
+		p.note("No index was walked yet: `ypcrawl discover --states AZ` walks one.")
+		return nil
+	}
+	now := k.DB().Now()
+	t := newTable("source", "state", "cities", "new", "gone", "by slug", "by name", "unmatched", "targets", "retired", "last walk", "pages", "complete", "error")
+	for _, d := range rows {
+		t.row(d.Source, d.State, d.Cities, d.New, d.Gone, d.BySlug, d.ByName, d.Unmatched, d.Targets, d.Retired,
+			string(d.Status), fmt.Sprintf("%d of %d", d.PagesDone, d.Pages), ago(now, d.LastDone), orDash(d.Error))
+	}
+	return t.flush(&p.Streams, p.Out)
+}

@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/discover"
+	"ypcrawl/crawl/site"
+	"ypcrawl/yp"
+	"ypcrawl/yp/gazetteer"
+)
+
+// fleetFlags choose several sources for one run.
+func fleetFlags() []cli.Flag {
+	return []cli.Flag{
+		list("sources", "crawl several sources side by side: `SOURCE...`, instead of --source", "none"),
+		&cli.BoolFlag{Name: "all-sources", Usage: "crawl every enabled source of the database side by side"},
+	}
+}
+
+// manySources reports whether sources were asked for that go side by side.
+func manySources(c *cli.Context) bool { return c.IsSet("sources") || c.Bool("all-sources") }
+
+// checkFleetFlags refuses flags that say two things.
+func checkFleetFlags(c *cli.Context) error {
+	if err := notEmpty(c, "sources", c.StringSlice("sources")); err != nil || !manySources(c) {
+		return err
+	}
+	if c.IsSet("sources") && c.Bool("all-sources") {
+		return Usagef("--sources and --all-sources: name the sources or take them all, not both")
+	}
+	for _, name := range []string{"source", "source-file", "base-url"} {
+		if c.IsSet(name) {
+			return Usagef("--%s is about one source: leave it out, or leave out --sources and --all-sources", name)
+		}
+	}
+	return nil
+}
+
+// muster finds the sources of the run and what is selected of each.
+func (r *run) muster() ([]*crew, error) {
+	if err := checkFleetFlags(r.c); err != nil {
+		return nil, err
+	}
+	if !r.several() {
+		src, err := r.p.source(r.c)
+		if err != nil {
+			return nil, err
+		}
+		resolved, err := resolve(src, r.sel)
+		return []*crew{{src: src, resolved: resolved}}, err
+	}
+	sources, err := r.p.manySources(r.c)
+	if err != nil {
+		return nil, err
+	}
+	return r.brief(sources)
+}
+
+// brief resolves the selection for every source. One that has nothing of it is left
+// out with a word: others may have.
+func (r *run) brief(sources []*site.Source) (crews []*crew, err error) {
+	g, err := gazetteer.Load()
+	if err != nil {
+		return nil, fmt.Errorf("load places: %w", err)
+	}
+	known := map[string]*discover.Resolved{} // by extent: the places of a hundred sources are the same
+	var last error
+	for _, src := range sources {
+		x := extent(src)
+		key := fmt.Sprintf("%q %d %d", x.Categories, x.PlacesPerState, x.PageCap)
+		if known[key] == nil {
+			if known[key], err = resolveIn(g, src, r.sel); err != nil {
+				r.log.Warn().Str("source", src.Name()).Str("reason", err.Error()).Msg("a source is left out")
+				last = err
+				delete(known, key)
+				continue
+			}
+		}
+		crews = append(crews, &crew{src: src, resolved: known[key]})
+	}
+	if len(crews) == 0 {
+		return nil, last
+	}
+	return crews, nil
+}
+
+// manySources loads the sources that --sources or --all-sources mean.
+func (p *Program) manySources(c *cli.Context) ([]*site.Source, error) {
+	stored, err := p.storedSources(c)
+	if err != nil {
+		return nil, err
+	}
+	if c.Bool("all-sources") {
+		return p.allSources(c, stored)
+	}
+	var all []*site.Source
+	seen := map[string]bool{}
+	for _, name := range SplitList(c.StringSlice("sources")) {
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		src, err := stored.load("--sources: ", name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, src)
+	}
+	return all, nil
+}
+
+// allSources loads every source of the database that is enabled and past review. One
+// whose definition is a file of the operator's can't be had here.
+func (p *Program) allSources(c *cli.Context, stored shelf) (all []*site.Source, err error) {
+	for _, s := range stored {
+		switch {
+		case !s.Enabled || s.Stage == checkpoint.StageReview:
+			continue
+		case s.Definition == "" && !isBuiltin(s.Name):
+			p.note("%s is left out: its definition is a file; crawl it with --source-file.", yp.Printable(s.Name))
+			continue
+		}
+		src, err := stored.load("", s.Name)
+		if err != nil {
+			p.note("%s is left out: %s.", yp.Printable(s.Name), yp.Printable(strings.ReplaceAll(err.Error(), "\n", "; ")))
+			continue
+		}
+		all = append(all, src)
+	}
+	if len(all) == 0 {
+		return nil, Usagef("--all-sources: %s has no enabled source; add one with `ypcrawl sources add URL`, or name them with --sources", c.String("db"))
+	}
+	return all, nil
+}
+
+// demonstration is the crew of the demo directory if this process has to serve it: its
+// address was not given. Of several sources, it may be one that somebody else serves.
+func (r *run) demonstration() *crew {
+	for _, c := range r.crews {
+		switch {
+		case c.src.Name() != demoSource, r.c.IsSet("base-url"), r.c.IsSet("source-file"):
+		case r.several() && !isBuiltinPlace(c.src) && !vacant(c.src.BaseURL().Host):
+		default:
+			return c
+		}
+	}
+	return nil
+}
+
+// isBuiltinPlace reports whether a source is where its definition says: nobody has
+// ever crawled it elsewhere.
+func isBuiltinPlace(src *site.Source) bool {
+	b, err := site.Builtin(src.Name())
+	return err == nil && b.BaseURL().Host == src.BaseURL().Host
+}
+
+// vacant reports whether an address of this machine is there to be served at.
+func vacant(host string) bool {
+	at, err := netip.ParseAddrPort(host)
+	if err != nil || !at.Addr().IsLoopback() {
+		return false
+	}
+	l, err := net.Listen("tcp", host) //nolint:noctx // it is closed at once
+	if err != nil {
+		return false
+	}
+	return l.Close() == nil
+}
+
+// estimate is what the crew's targets would cost from the start.
+func (c *crew) estimate(ctx *cli.Context, maxTargets int) discover.Estimate {
+	shortest, longest := pace(ctx, c.src)
+	return c.resolved.Estimate(extent(c.src), maxTargets, (shortest+longest)/2)
+}
+
+// dryRun tells what the run would cost.
+func (r *run) dryRun() error {
+	if !r.several() {
+		c := r.crews[0]
+		return r.p.dryRun(r.c, c.src, c.resolved, r.sel.MaxTargets)
+	}
+	return r.dryFleet()
+}
+
+// dryRow is what one source of several would cost.
+type dryRow struct {
+	Source     string `json:"source"`
+	States     int    `json:"states"`
+	Cities     int    `json:"cities"`
+	Categories int    `json:"categories"`
+	discover.Estimate
+}
+
+func (r *run) dryFleet() error {
+	t := newTable("would crawl", "targets", "requests at most", "time at this pace")
+	rows, targets := []dryRow{}, 0
+	for _, c := range r.crews {
+		e := c.estimate(r.c, r.sel.MaxTargets)
+		rows = append(rows, dryRow{c.src.Name(), len(c.resolved.States), len(c.resolved.Cities), len(c.resolved.Categories), e})
+		targets += e.Targets
+		switch {
+		case e.Requests < 0:
+			t.row(c.src.Name(), e.Targets, "unknown", "unknown")
+		case e.Time == 0:
+			t.row(c.src.Name(), e.Targets, thousands(int64(e.Requests)), "no delay")
+		default:
+			t.row(c.src.Name(), e.Targets, thousands(int64(e.Requests)), lasting(e.Time))
+		}
+	}
+	if r.c.Bool("json") {
+		return writeRows(r.p.Out, rows)
+	}
+	if err := t.flush(&r.p.Streams, r.p.Out); err != nil {
+		return err
+	}
+	r.p.note("%s of %s, which are crawled side by side. Nothing was written (--dry-run).", plural(int64(targets), "target"), plural(int64(len(rows)), "source"))
+	return nil
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
+	"ypcrawl/yp"
+)
+
+// ending is how the crawl of one source ended, and what stands in the database then.
+type ending struct {
+	crawl.Result
+	before, now    checkpoint.Counts
+	waiting, fresh int64 // targets that wait for a short backoff; in trouble since the run began
+	unknown        bool  // now could not be read
+}
+
+// endings looks at every source. A database that is gone tells nothing new.
+func (r *run) endings(ctx context.Context, fleet *crawl.Fleet) []ending {
+	ctx = context.WithoutCancel(ctx)
+	all := make([]ending, len(r.crews))
+	for i, result := range fleet.Results() {
+		c, e := r.crews[i], ending{Result: result, before: r.crews[i].before, now: r.crews[i].before}
+		if r.onlyDetails { // what stands of targets is no business of this run
+			all[i] = e
+			continue
+		}
+		if now, err := r.keeper.Count(ctx, c.scope); err == nil {
+			e.now = now
+		} else {
+			e.unknown = true
+		}
+		if t, err := r.keeper.Trouble(ctx, c.scope, r.began); err == nil {
+			e.waiting, e.fresh = t.Waiting, t.Since
+		}
+		all[i] = e
+	}
+	return all
+}
+
+// closed reports whether the source was left because it is closed: with work undone,
+// and with targets in trouble that are its own.
+func (e ending) closed() bool {
+	o := outcomeOf(e.Err)
+	return o == checkpoint.OutcomeLayout || o == checkpoint.OutcomeNoProxies || o == checkpoint.OutcomeBlocked
+}
+
+// worst is the error that says how the run ended: that which ended all of it, or else
+// of the sources that were left the one that most needs somebody to look.
+func worst(runErr error, all []ending) error {
+	if runErr != nil {
+		return runErr
+	}
+	for _, o := range []checkpoint.Outcome{checkpoint.OutcomeLayout, checkpoint.OutcomeNoProxies, checkpoint.OutcomeBlocked} {
+		for _, e := range all {
+			if e.Err != nil && outcomeOf(e.Err) == o {
+				return e.Err
+			}
+		}
+	}
+	return nil
+}
+
+// sourceSummary is one source of a summary.
+type sourceSummary struct {
+	Source  string `json:"source"`
+	Outcome string `json:"outcome"`
+	crawl.Stats
+	Seconds float64  `json:"seconds"` // until it ended
+	Scope   selected `json:"scope"`
+	Error   string   `json:"error,omitempty"`
+
+	unexplained bool // troubled, and not because it is closed
+}
+
+func sourceSummaryOf(e ending) sourceSummary {
+	s := sourceSummary{
+		Source: e.Source, Outcome: string(outcomeOf(e.Err)), Stats: e.Stats, Seconds: e.Stats.Elapsed.Seconds(), Scope: selectedOf(e.now),
+	}
+	s.Scope.Waiting = e.waiting
+	s.unexplained = !e.closed() && e.fresh+e.now.Stuck > 0
+	if e.Err != nil {
+		s.Error = e.Err.Error()
+	}
+	return s
+}
+
+// printFleet is the table of a run over several sources.
+func (r *run) printFleet(s summary) error {
+	t := newTable("source", "ended", "done", "to do", "failed", "pages", "requests", "new", "time")
+	for _, o := range s.Sources {
+		t.row(o.Source, o.Outcome, o.Scope.Done, o.Scope.toDo(), o.Scope.troubled(), o.Pages, o.Requests, o.New, took(o.Elapsed))
+	}
+	t.row("all", s.Outcome, s.Scope.Done, s.Scope.toDo(), s.Scope.troubled(), s.Pages, s.Requests, s.New, took(s.Elapsed))
+	return t.flush(&r.p.Streams, r.p.Out)
+}
+
+// mostTold is how many sources are told of one by one.
+const mostTold = 10
+
+// fleetEnding maps how a run over several sources ended to its exit code: what failed
+// for another reason than a closed source comes before the closed ones.
+func (r *run) fleetEnding(s summary, all []ending) error {
+	closed := r.tellClosed(all)
+	var rest summary // of the sources that are open
+	for i, e := range all {
+		if e.closed() {
+			continue
+		}
+		o := s.Sources[i].Scope
+		rest.Scope.Failed += o.Failed
+		rest.Scope.Parked += o.Parked
+		rest.Scope.Stuck += o.Stuck
+		rest.Scope.Waiting += o.Waiting
+		rest.fresh += e.fresh
+	}
+	if err := r.remainder(rest); err != nil || closed == nil {
+		return err
+	}
+	var blocked *crawl.BlockedError
+	switch {
+	case errors.Is(closed, crawl.ErrLayout):
+		return &exitError{code: ExitLayout}
+	case errors.Is(closed, crawl.ErrNoProxies):
+		return &exitError{code: ExitNoProxies}
+	case errors.As(closed, &blocked):
+		return &exitError{code: ExitBlocked}
+	}
+	return closed
+}
+
+// tellClosed says which sources were left, and what opens them; it returns the worst.
+func (r *run) tellClosed(all []ending) error {
+	told := 0
+	for _, e := range all {
+		if !e.closed() {
+			continue
+		}
+		if told++; told <= mostTold {
+			r.p.note("Left: %s", r.closedText(e))
+		}
+	}
+	if told > mostTold {
+		r.p.note("Left: %s more; `ypcrawl sources list` shows them.", plural(int64(told-mostTold), "source"))
+	}
+	return worst(nil, all)
+}
+
+func (r *run) closedText(e ending) string {
+	text := yp.Printable(e.Err.Error())
+	var blocked *crawl.BlockedError
+	switch {
+	case errors.As(e.Err, &blocked):
+		return text + ". " + r.opening(blocked)
+	case errors.Is(e.Err, crawl.ErrLayout):
+		return fmt.Sprintf("source %s: %s. `ypcrawl sources samples %s` has its pages; when its definition is mended: `ypcrawl sources enable %s`.", e.Source, text, e.Source, e.Source)
+	}
+	return fmt.Sprintf("source %s: %s. `ypcrawl proxies list` tells why.", e.Source, text)
+}

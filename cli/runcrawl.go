@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/fetch"
+	"ypcrawl/wal"
+)
+
+// crawl runs the engines with the display beside them, and tells how it went.
+func (r *run) crawl(ctx context.Context) error {
+	var fleet *crawl.Fleet
+	clients := r.clients(func(i int, o fetch.Observation) { fleet.Observed(i, o) })
+	defer closeClients(clients)
+	pools, err := r.pools(ctx, clients)
+	if err != nil {
+		return errors.Join(err, r.row.Finish(ctx, checkpoint.OutcomeNoProxies, 0))
+	}
+	fleet = crawl.NewFleet(r.engineConfig(pools), r.crewConfigs(clients, pools))
+
+	interrupted := context.AfterFunc(ctx, func() {
+		r.log.Info().Msg("stopping: pages in hand are finished first; once more ends at once")
+		fleet.Stop(crawl.ErrInterrupted)
+	})
+	defer interrupted()
+	packed := r.compressOld(ctx)
+	defer packed()
+	watch := newWatcher(r, fleet, clients)
+	watch.start()
+	written := r.scores.keep(ctx, r.monitor, used(pools), r.ways)
+	err = fleet.Run(context.WithoutCancel(ctx))
+	written()
+	watch.stop()
+	ended := r.endings(ctx, fleet)
+	if len(ended) == 1 && err == nil {
+		err = ended[0].Err
+	}
+	err = errors.Join(err, r.scores.flush(context.WithoutCancel(ctx), r.monitor))
+	if errors.Is(err, crawl.ErrBudget) && r.throughWith(ended) {
+		err = nil // the budget was just enough
+	}
+	stats := fleet.Stats()
+	if ferr := r.row.Finish(ctx, outcomeOf(worst(err, ended)), stats.Requests); ferr != nil && err == nil {
+		err = ferr
+	}
+	r.judgeSandboxes(ctx)
+	return r.report(stats, err, ended)
+}
+
+// throughWith tells whether nothing is left to do.
+func (r *run) throughWith(all []ending) bool {
+	if r.details().Wanted {
+		return false // the engines have looked: what was left may have been details
+	}
+	for _, e := range all {
+		if e.now.Planned+e.now.InProgress > 0 || e.unknown {
+			return false
+		}
+	}
+	return true
+}
+
+func outcomeOf(err error) checkpoint.Outcome {
+	switch {
+	case err == nil:
+		return checkpoint.OutcomeDone
+	case errors.Is(err, crawl.ErrInterrupted):
+		return checkpoint.OutcomeInterrupted
+	case errors.Is(err, crawl.ErrBudget):
+		return checkpoint.OutcomeBudget
+	case errors.Is(err, crawl.ErrNoProxies):
+		return checkpoint.OutcomeNoProxies
+	case errors.Is(err, crawl.ErrLayout):
+		return checkpoint.OutcomeLayout
+	case errors.As(err, new(*crawl.BlockedError)):
+		return checkpoint.OutcomeBlocked
+	}
+	return checkpoint.OutcomeError
+}
+
+// clients makes a fetch client for every source, so that each has a pace and a
+// robots.txt of its own. Sources at one host share theirs: a host is not asked twice
+// as fast because two definitions speak of it.
+func (r *run) clients(observe func(i int, o fetch.Observation)) []*fetch.Client {
+	clients, at := make([]*fetch.Client, len(r.crews)), map[string]int{}
+	for i, c := range r.crews {
+		host := c.src.BaseURL().Host
+		first, shared := at[host]
+		if shared {
+			clients[i] = clients[first]
+			continue
+		}
+		at[host] = i
+		clients[i] = fetch.New(r.fetchConfig(host, func(o fetch.Observation) { observe(i, o) }))
+	}
+	return clients
+}
+
+// closeClients closes clients; doing so twice is harmless.
+func closeClients(clients []*fetch.Client) {
+	for _, c := range clients {
+		c.Close()
+	}
+}
+
+// fetchConfig is for the sources at a host: the longest of their delays counts.
+func (r *run) fetchConfig(host string, observe func(fetch.Observation)) fetch.Config {
+	var shortest, longest time.Duration
+	for _, c := range r.crews {
+		if c.src.BaseURL().Host == host {
+			lo, hi := pace(r.c, c.src)
+			shortest, longest = max(shortest, lo), max(longest, hi)
+		}
+	}
+	inFlight := r.c.Int("concurrency-per-host")
+	return fetch.Config{
+		UserAgent: r.c.String("user-agent"), DelayMin: shortest, DelayMax: longest, ConcurrencyPerHost: inFlight,
+		Timeout: timeOf(r.c, "request-timeout"), IgnoreRobots: r.c.String("robots") == "ignore", Logger: r.log, Observe: observe,
+	}
+}
+
+// pools makes the pools of ways out, one for each client; nil where it is direct.
+func (r *run) pools(ctx context.Context, clients []*fetch.Client) ([]*fetch.Pool, error) {
+	pools, of := make([]*fetch.Pool, len(clients)), map[*fetch.Client]*fetch.Pool{}
+	for i, c := range clients {
+		pool, made := of[c]
+		if !made {
+			var err error
+			if pool, err = r.ways.pool(ctx, r.monitor, c, &r.scores); err != nil {
+				return nil, err
+			}
+			of[c] = pool
+		}
+		pools[i] = pool
+	}
+	return pools, nil
+}
+
+// used leaves out the pools that are none.
+func used(pools []*fetch.Pool) (all []*fetch.Pool) {
+	for _, p := range pools {
+		if p != nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func (r *run) crewConfigs(clients []*fetch.Client, pools []*fetch.Pool) []crawl.Crew {
+	crews := make([]crawl.Crew, len(r.crews))
+	for i, c := range r.crews {
+		shortest, _ := pace(r.c, c.src)
+		crews[i] = crawl.Crew{Source: c.src, Scope: c.scope, Fetch: clients[i], Pool: pools[i], Delay: shortest}
+	}
+	return crews
+}
+
+// engineConfig is what all engines have in common.
+func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
+	c := r.c
+	return crawl.Config{
+		Keeper: r.keeper, Monitor: r.monitor, Run: r.row, OpenLog: r.openLog,
+		Workers: r.workers(), MaxPerState: c.Int("max-per-state"), Linger: timeOf(c, "linger"),
+		Patience: timeOf(c, "patience"), Watch: c.Bool("watch"), Keep: time.Duration(c.Int("keep-requests")) * 24 * time.Hour,
+		Beat: func(ctx context.Context) error { return r.scores.beat(ctx, r.monitor, used(pools), r.ways) },
+		Filter: crawl.Filter{
+			Allow: SplitList(c.StringSlice("allow-categories")), Block: SplitList(c.StringSlice("block-categories")),
+			Words: SplitList(c.StringSlice("block-words")), MinScore: c.Int("min-score"), Sponsored: c.Bool("include-sponsored"),
+		},
+		Budget: crawl.Budget{Duration: timeOf(c, "max-duration"), Requests: c.Int64("max-requests"), Targets: int64(c.Int("max-targets")), Details: c.Int64("limit")}, Details: r.details(),
+		Logger: r.log, Reached: r.p.Reached,
+	}
+}
+
+// workers is how many there are for each source: of several, one unless more were
+// asked for. They are polite to their hosts one by one, and fast all together.
+func (r *run) workers() int {
+	if len(r.crews) > 1 && !r.c.IsSet("workers") {
+		return 1
+	}
+	return r.c.Int("workers")
+}
+
+// openLog opens the write-ahead log of a worker.
+func (r *run) openLog(worker string) (crawl.Log, error) {
+	cfg := wal.Config{Dir: r.c.String("wal-dir"), WorkerID: worker, Logger: r.log}
+	log, err := wal.Create(cfg)
+	if errors.Is(err, wal.ErrInUse) { // another container's process has the same number
+		cfg.WorkerID += "_" + r.row.UUID
+		log, err = wal.Create(cfg)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open write-ahead log: %w", err)
+	}
+	return log, nil
+}

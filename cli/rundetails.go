@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/discover"
+)
+
+// detailsFlags are those of `details` itself.
+func detailsFlags() []cli.Flag {
+	flags := []cli.Flag{
+		statesFlag(), detailsEveryFlag(),
+		&cli.Int64Flag{Name: "limit", DefaultText: "no limit", Usage: "end after `PAGES`, resumable"},
+	}
+	flags = append(append(flags, paceFlags()...), wayFlags()...)
+	flags = append(flags, budgetFlags()...)
+	for _, f := range flags {
+		if n, ok := f.(*cli.IntFlag); ok && (n.Name == "max-per-state" || n.Name == "max-targets") {
+			n.Hidden = true // of targets
+		}
+	}
+	return append(append(flags, databaseFlags()...), jsonFlag())
+}
+
+// runDetailFlags are what `run` adds for details.
+func runDetailFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "details", Usage: "then fetch the listings' own pages that are due: e-mail, hours, geo, payment, social links"},
+		detailsEveryFlag(),
+	}
+}
+
+func detailsEveryFlag() cli.Flag {
+	return &cli.GenericFlag{Name: "details-every", Value: ageValue(checkpoint.DetailsEvery), DefaultText: "30d", Usage: "fetch a listing's own page again after `TIME`: 30d, 12h"}
+}
+
+// minEvery keeps a run from asking for the same page again and again.
+const minEvery = time.Minute
+
+// details is what the run is to do about the listings' own pages.
+func (r *run) details() crawl.Details {
+	return crawl.Details{Wanted: r.onlyDetails || r.c.Bool("details"), Only: r.onlyDetails, Every: timeOf(r.c, "details-every")}
+}
+
+// checkDetails refuses what can't be done, and says which sources have no such pages.
+func (r *run) checkDetails() error {
+	d := r.details()
+	if d.Every < minEvery {
+		return Usagef("--details-every %s: want 1m or more", d.Every)
+	}
+	if n := r.c.Int64("limit"); n < 0 {
+		return Usagef("--limit %d: want a number from 1 up, or 0 for no limit", n)
+	}
+	if !d.Wanted {
+		return nil
+	}
+	without := []string{}
+	for _, c := range r.crews {
+		if !c.src.HasDetails() {
+			without = append(without, c.src.Name())
+		}
+	}
+	names := strings.Join(without, ", ")
+	if len(without) == len(r.crews) {
+		return Usagef("%s does not say how to read the pages of its listings: its definition needs a `detail` section", names)
+	}
+	if len(without) > 0 {
+		r.log.Warn().Str("sources", names).Msg("no details of sources whose definition has no detail section")
+	}
+	return nil
+}
+
+// fetchDetails is `details` itself.
+func (p *Program) fetchDetails(c *cli.Context) error {
+	if c.Args().Present() {
+		return groupAction(c)
+	}
+	if err := beforeLeaf(c, p.settle); err != nil { // it has subcommands, so nobody else did this
+		return err
+	}
+	r, err := p.newRunOf(c, true)
+	if err != nil {
+		return err
+	}
+	return r.do(c.Context)
+}
+
+// detailSelection is what `details` selects: whole states.
+func detailSelection(c *cli.Context) (sel discover.Selection, err error) {
+	sel.States = stateList(c.StringSlice("states"))
+	return sel, notEmpty(c, "states", sel.States)
+}
+
+// planDetails prepares a crew that fetches details alone, and counts those that are due.
+func (r *run) planDetails(ctx context.Context, c *crew, id int64) error {
+	c.scope = checkpoint.Scope{SourceID: id, States: c.resolved.States}
+	if !c.src.HasDetails() {
+		return nil
+	}
+	if _, err := r.keeper.WantDetails(ctx, id, c.scope.States, r.details().Every); err != nil {
+		return err
+	}
+	totals, err := r.keeper.DetailTotals(ctx, id)
+	c.detailsDue = totals.Due
+	return err
+}
+
+// remainderOfDetails tells of the details of this run that failed.
+func (r *run) remainderOfDetails(st crawl.Stats) error {
+	if st.DetailsMissing > 0 {
+		r.p.note("%s not there any more: the source has no such page.", plural(st.DetailsMissing, "listing's page"))
+	}
+	if st.DetailsFailed == 0 {
+		return nil
+	}
+	r.p.note("%s failed: most are tried again by themselves, `ypcrawl details stats` counts them, `ypcrawl details retry` takes them back.", plural(st.DetailsFailed, "detail"))
+	return &exitError{code: ExitFailures}
+}
+
+// detailRows are the lines of the summary that tell of details.
+func detailRows(t *table, st crawl.Stats) {
+	for _, part := range []struct {
+		name string
+		n    int64
+	}{{"details", st.Details}, {"details failed", st.DetailsFailed}, {"details missing", st.DetailsMissing}} {
+		if part.n > 0 {
+			t.row(part.name, part.n, "")
+		}
+	}
+}
+
+// printDetailTable is the summary of a run that fetches details alone.
+func (r *run) printDetailTable(s summary) error {
+	t := newTable("", "this run")
+	t.row("details", s.Details)
+	if s.DetailsFailed > 0 {
+		t.row("details failed", s.DetailsFailed)
+	}
+	if s.DetailsMissing > 0 {
+		t.row("details missing", s.DetailsMissing)
+	}
+	t.row("requests", s.Requests)
+	t.row("time", took(s.Elapsed))
+	return t.flush(&r.p.Streams, r.p.Out)
+}

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/sync/errgroup"
+
+	"ypcrawl/checkpoint"
+)
+
+// register enters the run, takes back what dead runs held, and plans.
+func (r *run) register(ctx context.Context) error {
+	ids, err := r.sourceIDs(ctx)
+	if err != nil {
+		return err
+	}
+	id := ids[0]
+	if len(ids) > 1 {
+		id = 0
+	}
+	if r.row, err = r.keeper.StartRun(ctx, id, r.p.commandLine(), r.c.Bool("exclusive")); err != nil {
+		return err
+	}
+	err = r.prepare(ctx, ids)
+	if err != nil {
+		outcome := checkpoint.OutcomeError
+		if ctx.Err() != nil {
+			outcome = checkpoint.OutcomeInterrupted
+		}
+		err = errors.Join(err, r.row.Finish(ctx, outcome, 0))
+	}
+	return err
+}
+
+func (r *run) sourceIDs(ctx context.Context) ([]int64, error) {
+	ids := make([]int64, len(r.crews))
+	for i, c := range r.crews {
+		var err error
+		if ids[i], err = r.keeper.Source(ctx, c.src.Name(), c.src.BaseURL().String()); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+func (r *run) prepare(ctx context.Context, ids []int64) error {
+	r.began = r.keeper.DB().Now()
+	rec, err := r.keeper.RecoverDead(ctx, checkpoint.Scope{})
+	if err != nil {
+		return err
+	}
+	if rec.Total()+rec.Details > 0 {
+		r.log.Info().Int("targets", rec.Planned).Int("stuck", rec.Stuck).Int("details", rec.Details).Int("dead_runs", rec.Dead).Msg("recovered what an ended run held")
+	}
+	if err := r.keeper.SweepLocks(); err != nil {
+		r.log.Warn().Err(err).Msg("old lock files stay")
+	}
+	if err := r.warnOfAll(ctx, ids); err != nil {
+		return err
+	}
+	plan, err := r.plan(ctx, ids)
+	if err != nil {
+		return err
+	}
+	if plan.Added+plan.Deepened > 0 {
+		r.log.Info().Int("selected", plan.Selected).Int("new", plan.Added).Int("deepened", plan.Deepened).Msg("targets planned")
+	}
+	for _, c := range r.crews {
+		r.before = sum(r.before, c.before)
+	}
+	if left := r.before.Planned + r.before.InProgress; left > 0 && r.before.Pages > 0 {
+		r.log.Info().Int64("targets_done", r.before.Done).Int64("to_do", left).Int64("pages", r.before.Pages).
+			Msg("going on where the last run ended")
+	}
+	return nil
+}
+
+// planAtOnce is how many sources are planned side by side: their commits go together.
+const planAtOnce = 8
+
+// plan plans the targets of all sources, and counts what is there of them.
+func (r *run) plan(ctx context.Context, ids []int64) (all checkpoint.Planned, err error) {
+	plans := make([]checkpoint.Planned, len(ids))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(planAtOnce)
+	for i, id := range ids {
+		g.Go(func() (err error) {
+			plans[i], err = r.planOne(ctx, r.crews[i], id)
+			return err
+		})
+	}
+	err = g.Wait()
+	for _, p := range plans {
+		all.Selected += p.Selected
+		all.Added += p.Added
+		all.Deepened += p.Deepened
+	}
+	return all, err
+}
+
+func (r *run) planOne(ctx context.Context, c *crew, id int64) (plan checkpoint.Planned, err error) {
+	if r.onlyDetails {
+		return plan, r.planDetails(ctx, c, id)
+	}
+	if plan, err = r.keeper.PlanStaged(ctx, c.resolved.Plan(id, 0)); err != nil {
+		return plan, err
+	}
+	if c.scope, err = scopeOf(ctx, r.keeper, id, c.resolved, r.sel); err != nil {
+		return plan, err
+	}
+	if err := r.again(ctx, c.scope); err != nil {
+		return plan, err
+	}
+	if _, err := r.keeper.Wake(ctx, c.scope); err != nil {
+		return plan, err
+	}
+	c.before, err = r.keeper.Count(ctx, c.scope)
+	return plan, err
+}
+
+// warnOfAll tells somebody who named no states what that means, before the
+// first of those targets is planned.
+func (r *run) warnOfAll(ctx context.Context, ids []int64) error {
+	if len(r.sel.States) > 0 || len(r.sel.Cities) > 0 || r.onlyDetails {
+		return nil
+	}
+	targets, there, states := 0, int64(0), 0
+	took := r.crews[0].estimate(r.c, 0).Time
+	for i, c := range r.crews {
+		e := c.estimate(r.c, 0)
+		targets, states, took = targets+e.Targets, max(states, len(c.resolved.States)), max(took, e.Time)
+		n, err := r.keeper.Count(ctx, checkpoint.Scope{SourceID: ids[i]})
+		if err != nil {
+			return err
+		}
+		there += min(n.Targets, int64(e.Targets))
+	}
+	if there >= int64(targets) {
+		return nil
+	}
+	log := r.log.Info().Int("targets", targets)
+	if took > 0 {
+		log = log.Str("at_this_pace", lasting(took))
+	}
+	log.Msgf("no --states: all %d states are crawled; Ctrl-C stops, --states CA narrows, --dry-run tells the cost", states)
+	return nil
+}
+
+// sum adds up the counts of two sources.
+func sum(a, b checkpoint.Counts) checkpoint.Counts {
+	s := checkpoint.Counts{
+		Targets: a.Targets + b.Targets, Planned: a.Planned + b.Planned, InProgress: a.InProgress + b.InProgress, Done: a.Done + b.Done,
+		Failed: a.Failed + b.Failed, Stuck: a.Stuck + b.Stuck, Parked: a.Parked + b.Parked, Retired: a.Retired + b.Retired, Pages: a.Pages + b.Pages,
+	}
+	if s.Targets > 0 {
+		s.Percent = 100 * float64(s.Done+s.Parked) / float64(s.Targets)
+	}
+	return s
+}

@@ -1,0 +1,461 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/discover"
+	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/site"
+	"ypcrawl/store"
+	"ypcrawl/yp"
+	"ypcrawl/yp/gazetteer"
+)
+
+// sourcesAddCommand is `sources add`.
+func (p *Program) sourcesAddCommand() *cli.Command {
+	return &cli.Command{
+		Name: "add", Usage: "Find out what a site looks like from a few of its pages, score that, and store it as a source",
+		ArgsUsage: "URL", Args: true,
+		Description: fmt.Sprintf("At most %d pages are asked for. The address of a results page (a category in a city) tells most.\n", crawl.SampleRequests) +
+			fmt.Sprintf("Score %d or more: stored, in the sandbox, where a source has %d targets and becomes active when its layout\n", site.ScoreSandbox, checkpoint.SandboxTargets) +
+			fmt.Sprintf("holds; from %d: stored, disabled, for you to review; less: refused, with the reasons. Adding one again updates it.", site.ScoreReview),
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "name", DefaultText: "from the host", Usage: "`NAME` of the source: lower-case letters, digits, - and _"},
+			list("states", "a `STATE` that the site has, by code or name", "any", "s"),
+			&cli.StringFlag{Name: "city", DefaultText: "a large one", Usage: "a `CITY` of that state that the site has"},
+			&cli.StringFlag{Name: "category", DefaultText: "Plumbers", Usage: "a `CATEGORY` that the site has"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "store nothing, tell what would be stored"},
+			&cli.GenericFlag{Name: "delay", Value: &delayValue{defaultSampleDelay, defaultSampleDelay}, Usage: "`TIME` between two requests: 2s, 1s-3s or 0"},
+			&cli.StringFlag{Name: "robots", Value: "obey", Usage: "`RULE` for robots.txt: obey or ignore"},
+			&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
+			&cli.GenericFlag{Name: "request-timeout", Value: ageValue(fetch.DefaultTimeout), Usage: "`TIME` for one request, its body included"},
+			jsonFlag(),
+		},
+		Action: p.sourcesAdd,
+	}
+}
+
+// stagedRow is what `sources add` tells, and `sources set`.
+type stagedRow struct {
+	Name    string           `json:"name"`
+	BaseURL string           `json:"base_url"`
+	Form    string           `json:"form,omitempty"` // the built-in source that it looks like, or "structured"
+	Score   *int             `json:"score"`
+	Stored  bool             `json:"stored"`
+	Updated bool             `json:"updated"`
+	Stage   checkpoint.Stage `json:"stage,omitempty"`
+	Enabled bool             `json:"enabled"`
+	Reasons []string         `json:"reasons"`
+	Pages   []crawl.Sampled  `json:"pages"`
+
+	definition []byte
+	before     checkpoint.Stage
+	changed    bool
+}
+
+func (p *Program) sourcesAdd(c *cli.Context) error {
+	if c.Args().Len() != 1 {
+		return Usagef("want one web address, like https://www.example.com/austin-tx/plumbers")
+	}
+	address, err := sampleURL(c.Args().First())
+	if err != nil {
+		return err
+	}
+	s, err := p.sampling(c)
+	if err != nil {
+		return err
+	}
+	if p.requiresProxies(c) {
+		return errors.New("the settings require proxies, and this would ask directly: pass --source-file to `ypcrawl run`, or take the requirement out of the settings")
+	}
+	a := adding{p: p, c: c, address: address, sampling: s}
+	defer a.close()
+	if err := a.open(); err != nil {
+		return err
+	}
+	if err := a.name(); err != nil {
+		return err
+	}
+	row, err := a.sample()
+	if err != nil {
+		return err
+	}
+	return a.decide(row)
+}
+
+// adding is one `sources add`.
+type adding struct {
+	p        *Program
+	c        *cli.Context
+	address  *url.URL
+	sampling crawl.Sampling
+	k        *checkpoint.Keeper // nil = there is no database yet
+	known    []checkpoint.StoredSource
+	called   string
+}
+
+// open reads what is known already. Where there is no database none is made yet: what is
+// refused leaves nothing behind.
+func (a *adding) open() (err error) {
+	how := existing
+	if a.c.Bool("dry-run") {
+		how = reading
+	}
+	if a.k, err = a.p.open(a.c, how); errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if a.known, err = a.k.StoredSources(a.c.Context); err != nil {
+		return err
+	}
+	closed, err := closedTo(a.c.Context, a.k, a.address)
+	if err == nil && closed != "" {
+		err = fmt.Errorf("the site may not be asked now: %s", closed)
+	}
+	return err
+}
+
+func (a *adding) close() {
+	if a.k != nil {
+		_ = a.k.DB().Close()
+	}
+}
+
+// name finds the name of the source: that of the source that is at this host already,
+// else the one that was typed, else one made from the host.
+func (a *adding) name() error {
+	typed := a.c.String("name")
+	for _, s := range a.known {
+		if !checkpoint.SameHost(s.BaseURL, a.address.String()) {
+			continue
+		}
+		a.called = s.Name
+		if slices.Contains(site.Builtins(), s.Name) {
+			return a.taken(&checkpoint.SourceTakenError{Name: s.Name, BaseURL: s.BaseURL, Host: true, BuiltIn: true})
+		}
+		if typed != "" && typed != s.Name {
+			a.p.note("%s is the source %s already: it is updated, and --name %s is not used.", s.BaseURL, s.Name, yp.Printable(typed))
+		}
+		return nil
+	}
+	if a.called = typed; typed == "" {
+		a.called = crawl.SourceNameOf(a.address, false)
+	}
+	if _, err := site.Guess(a.called, a.address, nil, site.Hints{}); err != nil { // of no samples, it only looks at the name
+		return Usagef("--name: %w", err)
+	}
+	return a.free()
+}
+
+// free refuses a name, or a host, that belongs to another source. An address of this
+// machine, such as the demo's, belongs to nobody.
+func (a *adding) free() error {
+	for _, name := range site.Builtins() {
+		src, err := site.Builtin(name)
+		if err != nil {
+			return err
+		}
+		own := src.BaseURL()
+		_, err = netip.ParseAddr(own.Hostname())
+		if host := err != nil && checkpoint.SameHost(own.String(), a.address.String()); host || name == a.called {
+			return a.taken(&checkpoint.SourceTakenError{Name: name, BaseURL: own.String(), Host: host, BuiltIn: true})
+		}
+	}
+	for _, s := range a.known {
+		if s.Name == a.called {
+			return a.taken(&checkpoint.SourceTakenError{Name: s.Name, BaseURL: s.BaseURL})
+		}
+	}
+	return nil
+}
+
+// taken gives the error its next step.
+func (a *adding) taken(e *checkpoint.SourceTakenError) error {
+	switch {
+	case e.Host && e.BuiltIn:
+		return fmt.Errorf("%w: `ypcrawl run --source %s --base-url %s` crawls it", e, e.Name, e.BaseURL)
+	case e.Host:
+		return fmt.Errorf("%w: add it without --name to update it", e)
+	}
+	return fmt.Errorf("%w: take another one, --name %s say", e, a.proposal())
+}
+
+// proposal is a name that is free.
+func (a *adding) proposal() string {
+	used := site.Builtins()
+	for _, s := range a.known {
+		used = append(used, s.Name)
+	}
+	name := crawl.SourceNameOf(a.address, false)
+	if slices.Contains(used, name) {
+		name = crawl.SourceNameOf(a.address, true)
+	}
+	for n := 2; slices.Contains(used, name); n++ {
+		name = fmt.Sprintf("%s-%d", crawl.SourceNameOf(a.address, false), n)
+	}
+	return name
+}
+
+// sample asks the site, and rates what it answers.
+func (a *adding) sample() (*stagedRow, error) {
+	found, err := a.sampling.Find(a.c.Context, a.called, a.address)
+	if client, ok := a.sampling.Fetch.(*fetch.Client); ok {
+		client.Close()
+	}
+	if err != nil {
+		return nil, sampleError(err)
+	}
+	row := &stagedRow{
+		Name: a.called, BaseURL: a.address.String(), Form: found.Form, Score: &found.Score, Reasons: found.Reasons, Pages: found.Pages, definition: found.YAML,
+	}
+	if found.Source != nil {
+		row.BaseURL = found.Source.BaseURL().String()
+	}
+	if row.Reasons == nil {
+		row.Reasons = []string{}
+	}
+	return row, nil
+}
+
+// sampleError gives a failure of the first page its next step.
+func sampleError(err error) error {
+	switch {
+	case errors.Is(err, fetch.ErrDisallowed):
+		return fmt.Errorf("%w: the site does not want this; give a page that it allows, or ask its owner", err)
+	case errors.Is(err, fetch.ErrChallenge):
+		return fmt.Errorf("%w: the site blocks programs, and no challenge is ever solved", err)
+	}
+	return fmt.Errorf("%w: look at the address with a browser", err)
+}
+
+// decide stores what was found, or refuses it.
+func (a *adding) decide(row *stagedRow) error {
+	if *row.Score < site.ScoreReview || len(row.definition) == 0 {
+		return a.refuse(row)
+	}
+	row.Stage = checkpoint.StageSandbox
+	if *row.Score < site.ScoreSandbox {
+		row.Stage = checkpoint.StageReview
+	}
+	row.Enabled = row.Stage == checkpoint.StageSandbox
+	if a.c.Bool("dry-run") {
+		return a.p.printAdded(a.c, row)
+	}
+	if err := a.store(row); err != nil {
+		var taken *checkpoint.SourceTakenError
+		if errors.As(err, &taken) {
+			return a.taken(taken)
+		}
+		return err
+	}
+	return a.p.printAdded(a.c, row)
+}
+
+func (a *adding) store(row *stagedRow) (err error) {
+	if a.k == nil {
+		if a.k, err = a.p.open(a.c, create); err != nil {
+			return err
+		}
+	}
+	return storeSource(a.c.Context, a.k, row, false)
+}
+
+// storeSource stores the row, and notes in it what became of it.
+func storeSource(ctx context.Context, k *checkpoint.Keeper, row *stagedRow, moves bool) error {
+	added, err := k.AddSource(ctx, checkpoint.NewSource{
+		Name: row.Name, BaseURL: row.BaseURL, Definition: string(row.definition), Stage: row.Stage, Score: row.Score, Notes: row.Reasons,
+		Moves: moves, BuiltIn: site.Builtins(),
+	})
+	if err != nil {
+		return err
+	}
+	row.Stored, row.Updated, row.Stage, row.Enabled = true, added.Updated, added.Stage, added.Enabled
+	row.before, row.changed = added.Before, added.Changed
+	return nil
+}
+
+// refuse tells why nothing is stored, and ends with exit code 1.
+func (a *adding) refuse(row *stagedRow) error {
+	row.BaseURL = a.address.String()
+	if a.c.Bool("json") {
+		if err := writeJSON(a.p.Out, row); err != nil {
+			return err
+		}
+	}
+	text := fmt.Sprintf("%s was not added: score %d, want %d or more", yp.Printable(a.address.Redacted()), *row.Score, site.ScoreReview)
+	for _, reason := range row.Reasons {
+		text += "\n  " + reason
+	}
+	for _, page := range row.Pages {
+		if page.Error != "" {
+			text += "\n  " + reasonOf(page)
+		}
+	}
+	text += "\nNext: give the address of a results page, of a category in a city; or describe the site yourself, starting from\n" +
+		"  `ypcrawl sources show yellowpages`, and store that with `ypcrawl sources set " + a.called + " --file FILE`"
+	return errors.New(text)
+}
+
+func reasonOf(page crawl.Sampled) string { return page.URL + ": " + reason(page.Error) }
+
+// printAdded tells what was stored, in what stage, why, and what comes next.
+func (p *Program) printAdded(c *cli.Context, row *stagedRow) error {
+	if c.Bool("json") {
+		return writeJSON(p.Out, row)
+	}
+	lines := []string{addedText(row)}
+	for _, reason := range row.Reasons {
+		lines = append(lines, "  "+reason)
+	}
+	lines = append(lines, addedNext(row))
+	w := &sections{w: p.Out}
+	return w.lines(lines...)
+}
+
+func addedText(row *stagedRow) string {
+	text := row.Name
+	switch {
+	case !row.Stored:
+		text += " would be stored"
+	case row.Updated && !row.changed:
+		text += " was there, with the same definition, and is updated"
+	case row.Updated:
+		text += " was there, and is updated: its definition is a new one"
+	default:
+		text += " was added"
+	}
+	if row.Score != nil {
+		text += fmt.Sprintf(" (score %d)", *row.Score)
+	}
+	switch row.Stage {
+	case checkpoint.StageSandbox:
+		text += fmt.Sprintf("; it is in the sandbox: %d targets at most, until its layout has held", checkpoint.SandboxTargets)
+	case checkpoint.StageReview:
+		text += "; it is disabled, for you to review"
+	case checkpoint.StageActive:
+		text += "; it is active"
+	}
+	if row.Stage != checkpoint.StageReview && !row.Enabled {
+		text += ", and disabled"
+	}
+	return text
+}
+
+func addedNext(row *stagedRow) string {
+	switch {
+	case !row.Stored:
+		return "Nothing was stored (--dry-run)."
+	case row.Stage == checkpoint.StageReview:
+		return fmt.Sprintf("Next: look at it with `ypcrawl sources show %s --yaml`, then `ypcrawl sources enable %s` tries it in the sandbox.", row.Name, row.Name)
+	case !row.Enabled:
+		return fmt.Sprintf("Next: `ypcrawl sources enable %s`.", row.Name)
+	}
+	return fmt.Sprintf("Next: `ypcrawl run --source %s --states CA`.", row.Name)
+}
+
+// sampleURL reads the address of a page.
+func sampleURL(raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+		return nil, Usagef("%q: want a web address like https://www.example.com/austin-tx/plumbers", redactURL(raw))
+	case u.User != nil:
+		return nil, Usagef("%q: leave user and password out, they would be stored", redactURL(raw))
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u, nil
+}
+
+// sampling reads the flags that say how, and where, the site is asked.
+func (p *Program) sampling(c *cli.Context) (crawl.Sampling, error) {
+	var s crawl.Sampling
+	if rule := c.String("robots"); rule != "obey" && rule != "ignore" {
+		return s, Usagef("--robots %q: want obey or ignore", rule)
+	}
+	if strings.TrimSpace(c.String("user-agent")) == "" {
+		return s, Usagef("--user-agent is empty: say who you are")
+	}
+	log, err := p.logger(c, p.Err)
+	if err != nil {
+		return s, err
+	}
+	g, err := gazetteer.Load()
+	if err != nil {
+		return s, fmt.Errorf("load places: %w", err)
+	}
+	if s.Place, err = samplePlace(c, g); err != nil {
+		return s, err
+	}
+	shortest, longest := delayOf(c, "delay")
+	timeout := timeOf(c, "request-timeout")
+	s.Hints, s.MaxHold = hints(g), timeout
+	s.Fetch = fetch.New(fetch.Config{
+		UserAgent: c.String("user-agent"), DelayMin: shortest, DelayMax: longest, ConcurrencyPerHost: 1, MaxBody: maxSample,
+		Timeout: timeout, IgnoreRobots: c.String("robots") == "ignore", Logger: log,
+	})
+	return s, nil
+}
+
+const (
+	// defaultSampleDelay is between two requests for samples: nothing is known of the
+	// site yet.
+	defaultSampleDelay = 2 * time.Second
+	// maxSample is the largest sample, in bytes: all of them are held at once.
+	maxSample = 4 << 20
+)
+
+// samplePlace is what is searched for on the site: what the flags say, else plumbers in
+// the largest place of the state, or of all.
+func samplePlace(c *cli.Context, g *gazetteer.Gazetteer) (yp.Place, error) {
+	codes, err := states(c)
+	if err != nil {
+		return yp.Place{}, err
+	}
+	sel := discover.Selection{States: codes, MaxCities: 1, AnyCategory: true, Categories: []string{c.String("category")}}
+	if !c.IsSet("category") {
+		sel.Categories = []string{"Plumbers"}
+	}
+	if city := c.String("city"); city != "" {
+		sel.Cities, sel.MaxCities = []string{city}, 0
+	} else if len(codes) == 0 {
+		sel.States = []string{"CA"} // New York's slug has several forms, Los Angeles' has one
+	}
+	r, err := discover.Resolve(g, discover.Source{}, sel)
+	if err != nil {
+		return yp.Place{}, Usagef("%w", err)
+	}
+	city, category := r.Cities[0], r.Categories[0]
+	return yp.Place{City: city.Name, CitySlug: city.Slug, State: city.State, Category: category.Name, CategorySlug: category.Slug}, nil
+}
+
+// hints are the places and categories that are known.
+func hints(g *gazetteer.Gazetteer) site.Hints {
+	all := g.All()
+	bySlug := make(map[string]*gazetteer.Place, len(all))
+	for i := range all {
+		bySlug[all[i].Slug] = &all[i]
+	}
+	return site.Hints{
+		Categories: discover.KnownCategories(),
+		City: func(slug string) (city, state string, ok bool) {
+			p, ok := bySlug[slug]
+			if !ok {
+				return "", "", false
+			}
+			return p.Name, p.State, true
+		},
+	}
+}

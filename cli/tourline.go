@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"ypcrawl/crawl"
+	"ypcrawl/yp"
+)
+
+// tourLine shows on stderr how a tour of state indexes gets on: a line that is
+// redrawn on a terminal, a log line every 30 s elsewhere. Log lines written through it
+// do not break it. Its methods may be called from several goroutines.
+type tourLine struct {
+	out     io.Writer
+	live    bool
+	quiet   bool
+	width   func() int
+	states  int           // to be walked
+	waiting func() string // why nothing moves, if so
+
+	mu    sync.Mutex
+	leg   crawl.Leg
+	ended int // states
+	shown bool
+	quit  chan struct{}
+	done  chan struct{}
+}
+
+// Write implements io.Writer, for log lines.
+func (t *tourLine) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.clear()
+	n, err := t.out.Write(p)
+	t.draw()
+	return n, err
+}
+
+// start begins to show progress; log gets the lines where none can be redrawn.
+func (t *tourLine) start(log zerolog.Logger) {
+	t.quit, t.done = make(chan struct{}), make(chan struct{})
+	every := redrawEvery
+	if !t.live {
+		every = defaultTick
+	}
+	go func() {
+		defer close(t.done)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				t.news(log)
+			case <-t.quit:
+				return
+			}
+		}
+	}()
+}
+
+func (t *tourLine) stop() {
+	close(t.quit)
+	<-t.done
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.clear()
+	t.quiet = true
+}
+
+// hear takes news of a state.
+func (t *tourLine) hear(l crawl.Leg) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.leg = l
+	if l.Status != crawl.LegWalking {
+		t.ended++
+	}
+}
+
+func (t *tourLine) news(log zerolog.Logger) {
+	t.mu.Lock()
+	if t.live {
+		t.clear()
+		t.draw()
+		t.mu.Unlock()
+		return
+	}
+	l, ended := t.leg, t.ended
+	t.mu.Unlock() // the logger writes through t
+	if t.quiet {
+		return
+	}
+	e := log.Info().Int("states_done", ended).Int("states", t.states).Str("state", l.State).Int("page", l.PagesDone).Int("pages", l.Pages).Int("cities", l.Cities)
+	if why := t.waiting(); why != "" {
+		e = e.Str("waiting", why)
+	}
+	e.Msg("progress")
+}
+
+func (t *tourLine) draw() {
+	if !t.live || t.quiet || t.leg.State == "" {
+		return
+	}
+	_, _ = io.WriteString(t.out, cut(t.text(), t.width()-1)) // a tour goes on when its terminal is gone
+	t.shown = true
+}
+
+func (t *tourLine) clear() {
+	if t.shown {
+		_, _ = io.WriteString(t.out, clearLine)
+		t.shown = false
+	}
+}
+
+// tourBar is the number of columns of the bar.
+const tourBar = 20
+
+func (t *tourLine) text() string {
+	l := t.leg
+	full := 0
+	if l.Pages > 0 {
+		full = tourBar * l.PagesDone / l.Pages
+	}
+	text := fmt.Sprintf("%s |%s%s| page %d of %d, %s, state %d of %d", l.State, strings.Repeat("█", full), strings.Repeat(" ", tourBar-full),
+		l.PagesDone, l.Pages, plural(l.Cities, "city"), min(t.ended+1, t.states), t.states)
+	if why := t.waiting(); why != "" {
+		text += ", waiting " + yp.Printable(why)
+	}
+	return text
+}

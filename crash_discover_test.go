@@ -1,0 +1,211 @@
+//go:build unix
+
+package main
+
+import (
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/site/demo"
+	"ypcrawl/yp/gazetteer"
+)
+
+// atlas is a world whose indexes are walked.
+type atlas struct {
+	*world
+	directory *demo.Directory
+}
+
+var atlasStates = []string{"AZ", "NV", "UT"}
+
+func newAtlas(t *testing.T) *atlas {
+	t.Helper()
+	g, err := gazetteer.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := demo.New(demo.Config{Places: 30}, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, dir: t.TempDir(), counter: &counter{next: dir, seen: map[string]map[string]int{}}}
+	w.server = &counted{httptest.NewServer(w.counter)}
+	t.Cleanup(w.server.Close)
+	return &atlas{w, dir}
+}
+
+func (a *atlas) args(more ...string) []string {
+	args := append([]string{"discover", "--source", "demo", "--base-url", a.server.URL(), "--log-level", "warn", "--states"}, atlasStates...)
+	return append(args, more...)
+}
+
+// discover walks to the end.
+func (a *atlas) discover() {
+	a.t.Helper()
+	if out, err := command(a.dir, nil, a.args()...).CombinedOutput(); err != nil {
+		a.t.Fatalf("discover: %v\n%s", err, out)
+	}
+}
+
+// killed walks until the process is killed at the nth time that it reaches a point.
+func (a *atlas) killed(point crawl.Point, nth int) {
+	a.t.Helper()
+	out, err := command(a.dir, []string{fmt.Sprintf("%s=%s:%d", killAt, point, nth)}, a.args()...).CombinedOutput()
+	if !killed(err) {
+		a.t.Fatalf("the walk was not killed at %s:%d: %v\n%s", point, nth, err, out)
+	}
+}
+
+// rows are what a walk leaves behind, without times and numbers.
+func (a *atlas) rows() (rows []string) {
+	a.t.Helper()
+	db := a.open(filepath.Join(a.dir, "ypcrawl.db"))
+	for _, query := range []string{
+		`SELECT state || ' ' || status || ' ' || pages_done || ' ' || cities || ' ' || gone FROM discoveries ORDER BY 1`,
+		`SELECT c.slug || ' ' || x.slug || ' ' || x.name || ' ' || x.found_on || ' ' || x.matched || ' ' || (x.gone_at IS NOT NULL)
+		FROM source_cities x JOIN cities c ON c.id = x.city_id ORDER BY 1`,
+		`SELECT c.slug || ' ' || k.slug || ' ' || t.priority || ' ' || t.max_pages || ' ' || t.status || ' ' || (t.retired_at IS NOT NULL)
+		FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id ORDER BY 1`,
+	} {
+		each(a.t, db, query, func(r *sql.Rows) error {
+			rows = append(rows, "")
+			return r.Scan(&rows[len(rows)-1])
+		})
+	}
+	if err := db.IntegrityCheck(a.t.Context()); err != nil {
+		a.t.Error(err)
+	}
+	return rows
+}
+
+// checkCities: the cities that are not gone are those that the demo's indexes have.
+func (a *atlas) checkCities() {
+	a.t.Helper()
+	var got []demo.City
+	db := a.open(filepath.Join(a.dir, "ypcrawl.db"))
+	each(a.t, db, `SELECT x.slug, x.name, c.state FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.gone_at IS NULL ORDER BY x.slug`,
+		func(r *sql.Rows) error {
+			var c demo.City
+			err := r.Scan(&c.Slug, &c.Name, &c.State)
+			got = append(got, c)
+			return err
+		})
+	if diff := cmp.Diff(a.directory.Cities(atlasStates...), got); diff != "" {
+		a.t.Errorf("cities differ from the truth (-want +got):\n%s", head(diff))
+	}
+}
+
+// TestDiscoverCrash kills a walk ten times at random points; what is found in the end
+// is what an undisturbed walk finds, and no page is asked for twice but the one in
+// hand.
+func TestDiscoverCrash(t *testing.T) {
+	t.Parallel()
+	a, calm := newAtlas(t), newAtlas(t)
+	rnd := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 4))
+	points := []crawl.Point{crawl.PointClaimed, crawl.PointFetched, crawl.PointParsed, crawl.PointInTx, crawl.PointCommitted}
+	rest := slices.Clone(points)
+	points = append(append(points, crawl.PointEnded), rest[1:]...)
+	rnd.Shuffle(len(points), func(i, j int) { points[i], points[j] = points[j], points[i] })
+	for _, p := range points {
+		nth := 1 + rnd.IntN(5)
+		if p == crawl.PointClaimed || p == crawl.PointEnded { // once a state
+			nth = 1
+		}
+		t.Logf("killed at %s:%d", p, nth)
+		a.killed(p, nth)
+	}
+	a.discover()
+	a.checkCities()
+	if extra := a.counter.extra(); extra > len(points) {
+		t.Errorf("%d pages were asked for again after %d kills", extra, len(points))
+	}
+	calm.discover()
+	if diff := cmp.Diff(calm.rows(), a.rows()); diff != "" {
+		t.Errorf("rows differ from an undisturbed walk's (-want +got):\n%s", head(diff))
+	}
+}
+
+// TestDiscoverEpochs: killed in a walk of the next epoch, nothing is marked as gone too
+// soon, and in the end what is gone and what has come is exactly the truth.
+func TestDiscoverEpochs(t *testing.T) {
+	t.Parallel()
+	a := newAtlas(t)
+	a.discover()
+	before := a.directory.Cities(atlasStates...)
+	if err := a.directory.SetEpoch(2); err != nil {
+		t.Fatal(err)
+	}
+	a.killed(crawl.PointCommitted, 20)
+	if n := a.count(`SELECT count(*) FROM source_cities WHERE gone_at IS NOT NULL`); n != 0 {
+		t.Errorf("%d cities are gone before the first walk is over", n)
+	}
+	a.killed(crawl.PointEnded, 1)
+	a.discover()
+	a.checkCities()
+	lost := 0
+	now := a.directory.Cities(atlasStates...)
+	for _, c := range before {
+		if !slices.Contains(now, c) {
+			lost++
+		}
+	}
+	if n := a.count(`SELECT count(*) FROM source_cities WHERE gone_at IS NOT NULL`); n != lost || lost == 0 {
+		t.Errorf("%d cities are gone, want %d and some", n, lost)
+	}
+	const wrong = `SELECT count(*) FROM targets t JOIN source_cities x ON x.source_id = t.source_id AND x.city_id = t.city_id
+		WHERE (x.gone_at IS NULL) <> (t.retired_at IS NULL)`
+	if n := a.count(wrong); n != 0 {
+		t.Errorf("%d targets are retired and their city is not gone, or the other way round", n)
+	}
+	if err := a.directory.SetEpoch(0); err != nil {
+		t.Fatal(err)
+	}
+	a.discover()
+	a.checkCities()
+	if n := a.count(wrong); n != 0 {
+		t.Errorf("%d targets did not come back with their cities", n)
+	}
+}
+
+func (a *atlas) count(query string) (n int) {
+	a.t.Helper()
+	db := a.open(filepath.Join(a.dir, "ypcrawl.db"))
+	each(a.t, db, query, func(r *sql.Rows) error { return r.Scan(&n) })
+	return n
+}
+
+// TestDiscoverTwoProcesses: two at once on one database walk no state twice.
+func TestDiscoverTwoProcesses(t *testing.T) {
+	t.Parallel()
+	a := newAtlas(t)
+	a.counter.latency.Store(int64(10 * time.Millisecond))
+	one := command(a.dir, nil, a.args("--user-agent", "one")...)
+	if err := one.Start(); err != nil {
+		t.Fatal(err)
+	}
+	a.counter.waitFor(t, 3) // it has begun its round
+	two := command(a.dir, nil, a.args("--user-agent", "two")...)
+	out, err := two.CombinedOutput()
+	if err != nil {
+		t.Errorf("the second: %v\n%s", err, out)
+	}
+	if code := exitCode(t, one.Wait()); code != 0 {
+		t.Errorf("the first exited with %d", code)
+	}
+	a.checkCities()
+	if extra := a.counter.extra(); extra != 0 {
+		t.Errorf("%d pages were asked for twice", extra)
+	}
+	if n := a.count(`SELECT count(*) FROM runs WHERE outcome = 'done'`); n != 2 {
+		t.Errorf("%d runs are done, want 2", n)
+	}
+}

@@ -1,0 +1,136 @@
+package crawl_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/site/demo"
+	"ypcrawl/yp"
+)
+
+func detailed(c *crawl.Config) { c.Details.Wanted = true }
+
+func detailsOnly(c *crawl.Config) { c.Details = crawl.Details{Wanted: true, Only: true} }
+
+const savedDetails = `
+	SELECT l.listing_id, ifnull(d.email, ''), ifnull(d.phone, ''), ifnull(d.phone_e164, ''), ifnull(d.website_url, ''), ifnull(d.website, ''), ifnull(d.domain, ''),
+		ifnull(d.hours, '[]'), ifnull(d.lat, 0), ifnull(d.lon, 0), ifnull(d.payment, '[]'), ifnull(d.social, '[]'), ifnull(d.services, '[]'), ifnull(d.languages, '[]'),
+		ifnull(d.neighborhoods, '[]'), ifnull(d.aka, '[]'), ifnull(d.founded, 0), ifnull(d.years_in_business, 0), ifnull(d.about, '')
+	FROM details d JOIN listings l ON l.id = d.listing WHERE d.status = 'DONE' ORDER BY l.listing_id`
+
+// saved reads the details that are DONE as the truth tells them.
+func (w *world) saved() (all []yp.Detail) {
+	w.t.Helper()
+	rows, err := w.db.Read().QueryContext(context.Background(), savedDetails)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var d yp.Detail
+		lists := [7]string{}
+		into := [7]*[]string{&d.Hours, &d.Payment, &d.Social, &d.Services, &d.Languages, &d.Neighborhoods, &d.AKA}
+		err := rows.Scan(&d.ID, &d.Email, &d.Phone, &d.PhoneE164, &d.WebsiteURL, &d.Website, &d.Domain, &lists[0], &d.Lat, &d.Lon,
+			&lists[1], &lists[2], &lists[3], &lists[4], &lists[5], &lists[6], &d.Founded, &d.Years, &d.About)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for i, s := range lists {
+			if s == "[]" {
+				continue
+			}
+			if err := json.Unmarshal([]byte(s), into[i]); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		all = append(all, d)
+	}
+	if err := rows.Err(); err != nil {
+		w.t.Fatal(err)
+	}
+	return all
+}
+
+// hasDetails compares what was saved with the truth.
+func (w *world) hasDetails(truth []yp.Detail) {
+	w.t.Helper()
+	for i := range truth {
+		truth[i].Name = "" // that of the listing stays
+	}
+	if diff := cmp.Diff(truth, w.saved()); diff != "" {
+		w.t.Errorf("details (-truth +saved):\n%.4000s", diff)
+	}
+	if n := w.number("SELECT count(*) FROM details WHERE status <> 'DONE'"); n != 0 {
+		w.t.Errorf("%d details are not DONE", n)
+	}
+}
+
+// TestDetailsEqualTheTruth: what a run with details saves is what the demo has, in one run and
+// as a second step.
+func TestDetailsEqualTheTruth(t *testing.T) {
+	t.Parallel()
+	t.Run("with the results pages", func(t *testing.T) {
+		t.Parallel()
+		w, dir, truth := demoWorld(t, demo.Config{Places: 1}, "CA")
+		st := w.done(detailed, workers(4))
+		w.hasDetails(dir.Details(w.src.BaseURL(), demo.Selection{States: []string{"CA"}}))
+		if st.Details != w.number("SELECT count(*) FROM details") || st.DetailsFailed != 0 || st.Pages != int64(truth.Pages) {
+			t.Errorf("stats: %+v", st)
+		}
+		if n := w.number("SELECT count(*) FROM requests WHERE type = 'detail' AND outcome = 'success' AND result_count = 1 AND target_id IS NULL"); n != st.Details {
+			t.Errorf("%d requests for %d details", n, st.Details)
+		}
+		again := w.done(detailed)
+		if again.Requests != 0 {
+			t.Errorf("a second run asked for %d pages", again.Requests)
+		}
+	})
+	t.Run("afterwards", func(t *testing.T) {
+		t.Parallel()
+		w, dir, truth := demoWorld(t, demo.Config{Places: 1}, "CA", "TX")
+		w.done(workers(4))
+		w.holds(truth)
+		w.scope.States = []string{"TX"}
+		w.done(detailsOnly, workers(4))
+		w.hasDetails(dir.Details(w.src.BaseURL(), demo.Selection{States: []string{"TX"}}))
+		w.scope.States = []string{"CA", "TX"}
+		w.done(detailsOnly, workers(4))
+		w.hasDetails(dir.Details(w.src.BaseURL(), demo.Selection{States: []string{"CA", "TX"}}))
+	})
+}
+
+// TestDetailsFallDueAgain: after --details-every, and not before.
+func TestDetailsFallDueAgain(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	w := demoAt(t, c, demo.Config{Places: 1}, "CA")
+	n := w.done(detailed, workers(4)).Details
+	c.add(6 * 24 * time.Hour)
+	weekly := func(cfg *crawl.Config) {
+		cfg.Details = crawl.Details{Wanted: true, Only: true, Every: 7 * 24 * time.Hour}
+	}
+	if st := w.done(weekly); st.Requests != 0 {
+		t.Errorf("%d requests before the week is over", st.Requests)
+	}
+	c.add(25 * time.Hour)
+	if st := w.done(weekly, workers(4)); st.Details != n {
+		t.Errorf("%d details after a week, want all %d", st.Details, n)
+	}
+}
+
+// demoAt is demoWorld with a clock.
+func demoAt(t testing.TB, c *clock, cfg demo.Config, states ...string) *world {
+	t.Helper()
+	srv := httptest.NewServer(newDemo(t, cfg))
+	t.Cleanup(func() {
+		srv.CloseClientConnections()
+		srv.Close()
+	})
+	return overDemo(t, srv, cfg, layout{states: states, now: c.Now})
+}

@@ -1,0 +1,279 @@
+package crawl_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
+	"ypcrawl/store/storetest"
+	"ypcrawl/wal"
+	"ypcrawl/yp"
+)
+
+// shopPages is how the pages of a town's shops are found.
+const shopPages = "detail:\n  path: '/mip/shop(\\d+)$'\n"
+
+// shopTown is a world with n shops on one results page, each with a good page of its own.
+func shopTown(t testing.TB, n int) *world {
+	t.Helper()
+	w := setup(t, layout{yaml: shopPages})
+	w.on(target, ok(page("", shops(1, n)...)))
+	for i := range n {
+		w.on(shop(i+1), ok(own(i+1)))
+	}
+	return w
+}
+
+func shop(n int) string { return fmt.Sprint("/x/mip/shop", n) }
+
+// own is the page of a shop.
+func own(n int) string {
+	return shell(fmt.Sprintf(`<main id="bpp" data-ypid="%d"><h1 class="business-name">Shop %d</h1><section id="default-ctas"><a class="website-link" href="https://shop%d.example/">Web</a>
+		<a class="email-business" href="mailto:shop%d@x.example">Mail</a></section></main>`, n, n, n, n))
+}
+
+const detailRows = `SELECT l.listing_id, d.status, ifnull(d.last_error_code, ''), ifnull(d.email, ''), d.total_attempts FROM details d JOIN listings l ON l.id = d.listing ORDER BY l.id`
+
+// details compares the rows, of which each reads "1 DONE  shop1@x.example 1".
+func (w *world) detailsAre(want ...string) {
+	w.t.Helper()
+	w.same("details", w.table(detailRows), want)
+	if n := w.number("SELECT count(*) FROM details WHERE status = 'IN_PROGRESS'"); n != 0 {
+		w.t.Errorf("%d details are still in hand", n)
+	}
+	w.tidy()
+}
+
+func TestDetailTrouble(t *testing.T) {
+	t.Parallel()
+	good := "1 DONE  shop1@x.example 1"
+	for _, tt := range []struct {
+		name     string
+		page     http.HandlerFunc
+		robots   string
+		want     string
+		requests int64 // for the page
+		failed   int64
+		missing  int64
+	}{
+		{"a good page", ok(own(1)), "", good, 1, 0, 0},
+		{"trouble that passes", inTurn(status(500, ""), garbled, ok(own(1))), "", good, 3, 0, 0},
+		{"no such page", status(404, shell("gone")), "", "1 PARKED NO_LISTINGS  1", 1, 0, 1},
+		{"the page of another listing", ok(own(2)), "", "1 PLANNED BLOCKED_PROXY  1", 2, 1, 0},
+		{"sent on to another listing", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, shop(2), http.StatusMovedPermanently)
+		}, "", "1 PARKED NO_LISTINGS  1", 1, 0, 1},
+		{"blocked", status(403, shell("no")), "", "1 PLANNED BLOCKED_PROXY  1", 1, 1, 0},
+		{"500 for ever", status(500, ""), "", "1 PLANNED NETWORK_ERROR  1", 4, 1, 0},
+		{"a layout that is not known", ok(shell("<p>Hello</p>")), "", "1 PLANNED HTML_CHANGED  1", 1, 1, 0},
+		{"forbidden by robots.txt", ok(own(1)), "User-agent: *\nDisallow: /x/mip", "1 PARKED UNKNOWN_ERROR  1", 0, 1, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := shopTown(t, 1)
+			w.robots = tt.robots
+			w.on(shop(1), tt.page)
+			w.on(shop(2), ok(own(2)))
+			st := w.done(detailed)
+			w.detailsAre(tt.want)
+			if n := w.number("SELECT count(*) FROM requests WHERE type = 'detail'"); n != tt.requests {
+				t.Errorf("%d requests, want %d", n, tt.requests)
+			}
+			if st.DetailsFailed != tt.failed || st.DetailsMissing != tt.missing {
+				t.Errorf("%d failed and %d missing, want %d and %d", st.DetailsFailed, st.DetailsMissing, tt.failed, tt.missing)
+			}
+			if n := w.number("SELECT count(*) FROM listings WHERE gone_at IS NULL"); n != 1 {
+				t.Errorf("the listing is gone")
+			}
+			w.is(1, yp.Done, 1, "")
+		})
+	}
+}
+
+// TestDetailLayout: three pages of listings running that nobody can read end the details of
+// the run, and nothing else: the results pages are as they were.
+func TestDetailLayout(t *testing.T) {
+	t.Parallel()
+	w := shopTown(t, 6)
+	for i := range 6 {
+		w.on(shop(i+1), ok(shell("<p>Hello</p>")))
+	}
+	st := w.done(detailed)
+	if st.DetailsFailed != 3 {
+		t.Errorf("%d failed, want 3", st.DetailsFailed)
+	}
+	if got := w.source(); got != "3 samples" {
+		t.Errorf("in force: %q, want the samples alone", got)
+	}
+}
+
+// TestDetailsComeLast: no detail is asked for while a results page can be had.
+func TestDetailsComeLast(t *testing.T) {
+	t.Parallel()
+	w := setup(t, layout{yaml: shopPages, cities: 2})
+	w.on(city(0), ok(page("", shops(1, 1)...)))
+	w.on(city(1), ok(page("", shops(2, 1)...)))
+	w.on(shop(1), ok(own(1)))
+	w.on(shop(2), ok(own(2)))
+	w.done(detailed)
+	w.requested(city(0), city(1), shop(1), shop(2))
+}
+
+func TestDetailBudgets(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		budget crawl.Budget
+		done   int64
+	}{
+		{"details", crawl.Budget{Details: 2}, 2},
+		{"requests", crawl.Budget{Requests: 4}, 3},
+		{"targets end the run", crawl.Budget{Targets: 1}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := shopTown(t, 5)
+			endedBy(t, w.crawl(w.engine(detailed, func(c *crawl.Config) { c.Budget = tt.budget })), crawl.ErrBudget)
+			if n := w.number("SELECT count(*) FROM details WHERE status = 'DONE'"); n != tt.done {
+				t.Errorf("%d details are done, want %d", n, tt.done)
+			}
+			w.start()
+			if n := w.done(detailed).Details; n != 5-tt.done {
+				t.Errorf("the next run did %d", n)
+			}
+			w.tidy()
+			if n := w.number("SELECT count(*) FROM requests WHERE type = 'detail'"); n != 5 {
+				t.Errorf("%d pages were asked for, want each of the 5 once", n)
+			}
+		})
+	}
+	t.Run("just enough is no budget used up", func(t *testing.T) {
+		t.Parallel()
+		w := shopTown(t, 2)
+		w.done(detailed, func(c *crawl.Config) { c.Budget.Details = 2 })
+	})
+}
+
+// TestDetailStop: a stop finishes the page in hand and begins no other.
+func TestDetailStop(t *testing.T) {
+	t.Parallel()
+	w := shopTown(t, 3)
+	var e *crawl.Engine
+	w.on(shop(2), func(rw http.ResponseWriter, r *http.Request) {
+		e.Stop(crawl.ErrInterrupted)
+		ok(own(2))(rw, r)
+	})
+	e = w.engine(detailed)
+	endedBy(t, w.crawl(e), crawl.ErrInterrupted)
+	w.detailsAre("1 DONE  shop1@x.example 1", "2 DONE  shop2@x.example 1", "3 PLANNED   0")
+}
+
+// TestDetailLost: a claim that was taken back while the page was fetched writes nothing,
+// and the page is fetched again.
+func TestDetailLost(t *testing.T) {
+	t.Parallel()
+	w := shopTown(t, 1)
+	first := true
+	w.on(shop(1), func(rw http.ResponseWriter, r *http.Request) {
+		if first {
+			first = false
+			if rec, err := w.keeper.RecoverStale(r.Context(), checkpoint.Scope{}, -1e12); err != nil || rec.Details != 1 {
+				t.Errorf("recovered %+v (%v)", rec, err)
+			}
+		}
+		ok(own(1))(rw, r)
+	})
+	if st := w.done(detailed); st.Lost != 1 || st.Details != 1 {
+		t.Errorf("%d lost and %d done, want 1 and 1", st.Lost, st.Details)
+	}
+	w.detailsAre("1 DONE  shop1@x.example 2")
+}
+
+// TestDetailsOfSeveralWorkers: none is fetched twice.
+func TestDetailsOfSeveralWorkers(t *testing.T) {
+	t.Parallel()
+	w := shopTown(t, 25)
+	if st := w.done(detailed, workers(5)); st.Details != 25 || st.Requests != 27 { // with robots.txt and the results page
+		t.Errorf("%d details with %d requests", st.Details, st.Requests)
+	}
+}
+
+// TestDetailsCompleteListings: what the cards have never said is taken from the listing's
+// own page, and a later card that does not say it does not undo it.
+func TestDetailsCompleteListings(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	w := newWorld(t, newTown(t), layout{yaml: shopPages, now: c.Now})
+	w.on(target, ok(page("", biz{id: "1", name: "Shop 1", bare: true}, biz{id: "2", name: "Other"})))
+	same := strings.ReplaceAll(own(1), "shop1", "acme")
+	w.on(shop(1), ok(same))
+	w.on(shop(2), ok(strings.ReplaceAll(strings.ReplaceAll(same, "Shop 1", "Other"), `ypid="1"`, `ypid="2"`)))
+	w.done(detailed)
+	const rows = `SELECT listing_id, ifnull(website, ''), company_id, (SELECT ifnull(c.website, '') FROM companies c WHERE c.id = company_id) FROM listings ORDER BY id`
+	want := []string{"1 https://acme.example 1 https://acme.example", "2 https://acme.example 1 https://acme.example"}
+	w.same("listings", w.table(rows), want)
+	c.add(8 * yp.RecrawlAfter / 7)
+	w.on(target, ok(page("", biz{id: "1", name: "Shop 1 and Sons", bare: true}, biz{id: "2", name: "Other"})))
+	w.done()
+	w.same("listings after another card", w.table(rows), want)
+	w.same("changes", w.table("SELECT field, ifnull(old, ''), ifnull(new, '') FROM listing_changes"), []string{"name Shop 1 Shop 1 and Sons"})
+}
+
+// TestDetailsReplayed: the logs alone rebuild what was saved.
+func TestDetailsReplayed(t *testing.T) {
+	t.Parallel()
+	w := shopTown(t, 5)
+	w.done(detailed, workers(2))
+	other := storetest.Open(t)
+	k := checkpoint.New(other)
+	replay := func() checkpoint.Replayed {
+		r, err := wal.OpenReader(w.walDir, wal.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		out, err := k.Replay(t.Context(), r.Events(), checkpoint.ReplayConfig{
+			BaseURL: func(string) string { return w.URL }, Damaged: func(err error) { t.Error(err) },
+			City: func(string, string, string) (checkpoint.City, bool) { return checkpoint.City{}, false },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	if out := replay(); out.Details != 5 {
+		t.Errorf("replayed %+v, want 5 details", out)
+	}
+	before := w.db
+	want := w.saved()
+	w.db = other
+	if got := w.saved(); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("rebuilt %+v, want %+v", got, want)
+	}
+	w.db, k = before, checkpoint.New(before)
+	rows := `SELECT * FROM details`
+	was := w.table(rows)
+	replay()
+	w.same("rows of a database that has them", w.table(rows), was)
+}
+
+// TestDetailProbes: a source whose quarantine is over is probed with the page of a listing
+// when nothing else is due.
+func TestDetailProbes(t *testing.T) {
+	t.Parallel()
+	w := shopTown(t, 2)
+	w.done()
+	now := yp.FormatTime(w.db.Now().Add(-time.Minute))
+	w.write(`INSERT OR REPLACE INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at) VALUES (?1, 'quarantined', 'timeout', ?2, ?2, ?2)`,
+		w.scope.SourceID, now)
+	w.start()
+	if st := w.done(detailsOnly); st.Details != 2 {
+		t.Errorf("%d details, want 2", st.Details)
+	}
+	w.same("requests", w.table("SELECT type, url FROM requests WHERE type IN ('probe', 'detail') ORDER BY id"),
+		[]string{"probe " + w.URL + shop(1), "detail " + w.URL + shop(1), "detail " + w.URL + shop(2)})
+}

@@ -1,0 +1,139 @@
+package crawl_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/discover"
+	"ypcrawl/crawl/site/demo"
+)
+
+// recrawl makes every target due and crawls it anew.
+func (w *world) recrawl(change ...func(*crawl.Config)) {
+	w.t.Helper()
+	if _, err := w.keeper.Recrawl(w.t.Context(), w.scope, 0); err != nil {
+		w.t.Fatal(err)
+	}
+	w.done(change...)
+}
+
+// ledger reads what the database tells of the changes after a row of its logs.
+type ledger struct{ promotions, changes int64 }
+
+func (w *world) ledger() ledger {
+	return ledger{w.number("SELECT ifnull(max(id), 0) FROM promotion_log"), w.number("SELECT ifnull(max(id), 0) FROM listing_changes")}
+}
+
+func (w *world) promoted(since ledger, action string) []string {
+	return w.table(fmt.Sprintf("SELECT listing_id FROM promotion_log WHERE id > %d AND action = '%s' ORDER BY listing_id", since.promotions, action))
+}
+
+func (w *world) changed(since ledger) []string {
+	return w.table(fmt.Sprintf(`SELECT l.listing_id, field, ifnull(old, ''), ifnull(new, '') FROM listing_changes c JOIN listings l ON l.id = c.listing
+		WHERE c.id > %d ORDER BY l.listing_id, field`, since.changes))
+}
+
+func changedOf(c demo.Changes) (out []string) {
+	for _, x := range c.Changed {
+		out = append(out, strings.Join([]string{x.ID, x.Field, x.Old, x.New}, " "))
+	}
+	return out
+}
+
+func (w *world) changes(dir *demo.Directory, sel demo.Selection, since ...int) demo.Changes {
+	w.t.Helper()
+	c, err := dir.Changes(sel, since...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+func (w *world) epoch(dir *demo.Directory, n int) {
+	w.t.Helper()
+	if err := dir.SetEpoch(n); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestEpochs: a directory that changes between crawls ends with exactly the changes of
+// its truth, and nothing is gone before it was missing twice.
+func TestEpochs(t *testing.T) {
+	t.Parallel()
+	cfg, sel := demo.Config{Places: 8}, demo.Selection{States: []string{"AZ"}}
+	w, dir, _ := demoWorld(t, cfg, sel.States...)
+	sel.Cities, sel.MaxPages = w.table("SELECT slug FROM cities"), discover.AllPages
+	w.write("UPDATE targets SET max_pages = 0")
+	many := workers(4)
+	w.done(many)
+	before := w.ledger()
+	if n := w.number("SELECT count(*) FROM listing_changes"); n != 0 {
+		t.Errorf("the first crawl tells of %d changes", n)
+	}
+	w.recrawl(many)
+	if after := w.ledger(); after != before {
+		t.Errorf("a second crawl of the same logged %+v, want %+v", after, before)
+	}
+	w.epoch(dir, 1)
+	want := w.changes(dir, sel, 0)
+	w.recrawl(many)
+	w.same("new", w.promoted(before, "promoted_create"), want.New)
+	w.same("changed", w.changed(before), changedOf(want))
+	w.same("gone after one crawl", w.promoted(before, "dropped"), nil)
+	w.recrawl(many)
+	w.same("gone", w.promoted(before, "dropped"), want.Gone)
+	w.same("restored", w.promoted(before, "restored"), want.Restored)
+	if len(want.New) == 0 || len(want.Changed) == 0 || len(want.Gone) < 10 {
+		t.Errorf("the test is too tame: %d new, %d changed, %d gone", len(want.New), len(want.Changed), len(want.Gone))
+	}
+
+	second := w.ledger()
+	w.epoch(dir, 2)
+	want = w.changes(dir, sel, 0, 1)
+	w.recrawl(many)
+	w.same("new in the second", w.promoted(second, "promoted_create"), want.New)
+	w.same("changed in the second", w.changed(second), changedOf(want))
+	w.same("back in the second", w.promoted(second, "restored"), want.Restored)
+	w.recrawl(many)
+	w.same("gone in the second", w.promoted(second, "dropped"), want.Gone)
+	t.Logf("second epoch: %d new, %d changed, %d gone, %d back", len(want.New), len(want.Changed), len(want.Gone), len(want.Restored))
+}
+
+// TestEpochInTrouble: blocks, errors, damaged pages and limits of pages call nothing gone
+// that is there.
+func TestEpochInTrouble(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		places := 8
+		if raced {
+			places = 3
+		}
+		sel := demo.Selection{States: []string{"AZ"}}
+		w, dir, _ := demoInBubble(t, demo.Config{Places: places, Fail: map[string]float64{
+			"429": 0.05, "503": 0.05, "challenge": 0.01, "timeout": 0.01, "truncate": 0.03,
+		}}, sel.States...)
+		sel.Cities = w.table("SELECT slug FROM cities")
+		w.fetch.DelayMin, w.fetch.ConcurrencyPerHost = siegeDelay, siegeWorkers
+		w.write("UPDATE targets SET crawl_frequency_minutes = 60")
+		e := w.watching(5 * time.Minute)
+		done := w.begin(t.Context(), e)
+		w.until("SELECT count(*) FROM targets WHERE total_successes < 1", e, done)
+		w.epoch(dir, 1)
+		want := w.changes(dir, sel, 0)
+		w.start()
+		e = w.watching(5 * time.Minute)
+		w.until("SELECT count(*) FROM targets WHERE total_successes < 5", e, w.begin(t.Context(), e))
+		gone := w.table("SELECT listing_id FROM listings WHERE gone_at IS NOT NULL ORDER BY listing_id")
+		for _, id := range gone {
+			if !slices.Contains(want.Gone, id) && !slices.Contains(want.Retired, id) {
+				t.Errorf("%s is called gone, and is there", id)
+			}
+		}
+		if len(gone) < len(want.Gone)*9/10 {
+			t.Errorf("%d are gone, want nearly %d", len(gone), len(want.Gone))
+		}
+	})
+}

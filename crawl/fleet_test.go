@@ -1,0 +1,509 @@
+package crawl_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/health"
+	"ypcrawl/crawl/site"
+	"ypcrawl/crawl/site/demo"
+	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+	"ypcrawl/wal"
+	"ypcrawl/yp"
+)
+
+// harbour is a database with many sources, each a directory on a port of its own.
+type harbour struct {
+	t      testing.TB
+	db     *store.DB
+	keeper *checkpoint.Keeper
+	run    *checkpoint.Run
+	walDir string
+	berths []*berth
+}
+
+// berth is one source: its directory behind what measures how it is asked.
+type berth struct {
+	dir    *demo.Directory
+	server *httptest.Server
+	fetch  fetch.Config
+	crew   crawl.Crew
+	truth  demo.Truth
+
+	answer http.Handler  // in place of the directory; nil = the directory
+	wait   time.Duration // before every answer
+
+	mu     sync.Mutex
+	flight int
+	most   int // in flight at once
+	starts []time.Time
+}
+
+func (b *berth) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	b.mu.Lock()
+	b.flight++
+	b.most = max(b.most, b.flight)
+	b.starts = append(b.starts, time.Now())
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		b.flight--
+		b.mu.Unlock()
+	}()
+	if b.wait > 0 {
+		select {
+		case <-time.After(b.wait):
+		case <-r.Context().Done():
+		}
+	}
+	if b.answer != nil {
+		b.answer.ServeHTTP(w, r)
+		return
+	}
+	b.dir.ServeHTTP(w, r)
+}
+
+// berthState and berthCategories are what is planned of every source.
+const berthState = "WY"
+
+func berthCategories() []string { return []string{"Plumbers", "Dentists"} }
+
+// newHarbour opens n directories of one place each.
+func newHarbour(t testing.TB, n int) *harbour {
+	t.Helper()
+	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: unsafe})
+	h := &harbour{t: t, db: db, keeper: checkpoint.New(db), walDir: t.TempDir()}
+	dirs, err := demo.NewMany(demo.Config{Places: 1}, places(t), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, dir := range dirs {
+		h.berths = append(h.berths, h.moor(i, dir))
+	}
+	if h.run, err = h.keeper.StartRun(t.Context(), 0, "test", false); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.run.Finish(context.Background(), checkpoint.OutcomeDone, 0) })
+	return h
+}
+
+// moor serves a directory and plans its targets.
+func (h *harbour) moor(i int, dir *demo.Directory) *berth {
+	h.t.Helper()
+	b := &berth{dir: dir}
+	b.server = httptest.NewServer(b)
+	h.t.Cleanup(func() {
+		b.server.CloseClientConnections()
+		b.server.Close()
+	})
+	src, err := site.Parse("berth.yaml", fmt.Appendf(nil, "extends: demo\nname: berth-%d\n", i))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	base, err := url.Parse(b.server.URL)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	b.crew.Source = src.WithBaseURL(base)
+	b.truth = dir.Truth(base, demo.Selection{States: []string{berthState}, Categories: berthCategories()})
+	id, err := h.keeper.Source(h.t.Context(), src.Name(), b.server.URL)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	b.crew.Scope = checkpoint.Scope{SourceID: id, States: []string{berthState}}
+	town := places(h.t).In(berthState)[0]
+	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, 3, 2, 1}, Cities: []checkpoint.City{{
+		Slug: town.Slug, Name: town.Name, State: town.State, Population: town.Population, Tier: town.Tier,
+	}}}
+	for _, c := range berthCategories() {
+		p.Categories = append(p.Categories, checkpoint.Category{Slug: yp.CategorySlug(c), Name: c})
+	}
+	if _, err := h.keeper.Plan(h.t.Context(), p); err != nil {
+		h.t.Fatal(err)
+	}
+	return b
+}
+
+// fleet returns a fleet of real parts over all berths.
+func (h *harbour) fleet(change ...func(*crawl.Config)) *crawl.Fleet {
+	h.t.Helper()
+	var f *crawl.Fleet
+	crews := make([]crawl.Crew, len(h.berths))
+	for i, b := range h.berths {
+		cfg := b.fetch
+		cfg.Observe = func(o fetch.Observation) { f.Observed(i, o) }
+		client := fetch.New(cfg)
+		h.t.Cleanup(client.Close)
+		crews[i] = b.crew
+		crews[i].Fetch, crews[i].Delay = client, cfg.DelayMin
+	}
+	cfg := crawl.Config{
+		Keeper: h.keeper, Monitor: health.New(h.db), Run: h.run, Workers: 2, RetryBase: time.Microsecond, Patience: time.Millisecond,
+		OpenLog: func(id string) (crawl.Log, error) { return wal.Create(wal.Config{Dir: h.walDir, WorkerID: id}) },
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	f = crawl.NewFleet(cfg, crews)
+	f.SetPerWorker(1)
+	return f
+}
+
+// begin runs a fleet beside the test.
+func (h *harbour) begin(f *crawl.Fleet) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- f.Run(h.t.Context()) }()
+	return done
+}
+
+func (h *harbour) wait(done <-chan error) error {
+	h.t.Helper()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(patience):
+		h.t.Fatal("the fleet does not end")
+		return nil
+	}
+}
+
+func (h *harbour) rows(query string, args ...any) (out []string) {
+	h.t.Helper()
+	rows, err := h.db.Read().QueryContext(context.Background(), query, args...)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			h.t.Fatal(err)
+		}
+		out = append(out, s)
+	}
+	if err := rows.Err(); err != nil {
+		h.t.Fatal(err)
+	}
+	return out
+}
+
+// holds compares what the database has of a source with its truth.
+func (h *harbour) holds(b *berth) {
+	h.t.Helper()
+	var want []string
+	for i := range b.truth.Listings {
+		want = append(want, b.truth.Listings[i].ID+" "+b.truth.Listings[i].Name)
+	}
+	got := h.rows("SELECT listing_id || ' ' || name FROM listings WHERE source_id = ? ORDER BY listing_id", b.crew.Scope.SourceID)
+	if !slices.Equal(got, want) {
+		h.t.Errorf("%s: %d listings, want %d", b.crew.Source.Name(), len(got), len(want))
+	}
+	if n := len(h.rows("SELECT id FROM targets WHERE source_id = ? AND status = 'DONE'", b.crew.Scope.SourceID)); n != b.truth.Targets {
+		h.t.Errorf("%s: %d targets are done, want %d", b.crew.Source.Name(), n, b.truth.Targets)
+	}
+}
+
+// berthDelay is the pace of the hosts, and slack what the network may take from a
+// gap between two requests, over all of them.
+const (
+	berthDelay = 30 * time.Millisecond
+	slack      = 20 * time.Millisecond
+)
+
+// pacedWell checks how the host was asked.
+func (b *berth) pacedWell(t *testing.T) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.most > 1 {
+		t.Errorf("%s: %d requests in flight at once, want one", b.crew.Source.Name(), b.most)
+	}
+	n := len(b.starts)
+	if n < 2 {
+		t.Errorf("%s was asked %d times", b.crew.Source.Name(), n)
+		return
+	}
+	if took, least := b.starts[n-1].Sub(b.starts[0]), time.Duration(n-1)*berthDelay-slack; took < least {
+		t.Errorf("%s: %d requests within %s, want %s at least", b.crew.Source.Name(), n, took, least)
+	}
+}
+
+// TestFleet crawls 120 sources at once. One refuses every connection, one answers
+// nothing until all others are through, one never answers, one forbids: none of them
+// is noticed by the others.
+func TestFleet(t *testing.T) {
+	t.Parallel()
+	n := 120
+	if raced {
+		n = 24
+	}
+	h := newHarbour(t, n)
+	const dead, hanging, mute, forbidding = 0, 1, 2, 3
+	for _, b := range h.berths {
+		b.fetch = fetch.Config{DelayMin: berthDelay, ConcurrencyPerHost: 1, Timeout: patience}
+		b.wait = 10 * time.Millisecond
+	}
+	h.berths[dead].server.Close()
+	release := make(chan struct{})
+	h.berths[hanging].answer = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-release
+		h.berths[hanging].dir.ServeHTTP(w, r)
+	})
+	h.berths[mute].answer = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	h.berths[mute].fetch.Timeout = 100 * time.Millisecond
+	for _, i := range []int{dead, mute} {
+		h.berths[i].fetch.IgnoreRobots = true // one that can't be had is waited for
+	}
+	h.berths[forbidding].answer = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
+
+	f := h.fleet()
+	began := time.Now()
+	done := h.begin(f)
+	waitFor(t, func() bool {
+		for i, r := range f.Results() {
+			if i != hanging && !r.Ended {
+				return false
+			}
+		}
+		return true
+	})
+	t.Logf("%d sources ended within %s while one hung", n-1, time.Since(began).Round(time.Millisecond))
+	if f.Results()[hanging].Ended {
+		t.Error("the source that hangs has ended")
+	}
+	close(release)
+	if err := h.wait(done); err != nil {
+		t.Fatalf("the run ended with %v", err)
+	}
+	results := f.Results()
+	for i, b := range h.berths {
+		switch i {
+		case dead, mute:
+			if st := results[i].Stats; results[i].Err != nil || st.Waiting == 0 || st.Done > 0 {
+				t.Errorf("%s ended with %v, %+v", results[i].Source, results[i].Err, st)
+			}
+		case forbidding:
+			// Both of its targets may have been asked for before the first answer came.
+			if err := new(crawl.BlockedError); results[i].Err != nil && (!errors.As(results[i].Err, &err) || err.Source != results[i].Source) {
+				t.Errorf("%s ended with %v, want that it is blocked", results[i].Source, results[i].Err)
+			}
+		default:
+			if results[i].Err != nil {
+				t.Errorf("%s ended with %v", results[i].Source, results[i].Err)
+			}
+			h.holds(b)
+			b.pacedWell(t)
+		}
+	}
+	if got := h.rows(`SELECT s.name FROM hosts h JOIN sources s ON s.id = h.source_id WHERE h.held_until IS NOT NULL`); !slices.Equal(got, []string{"berth-3"}) {
+		t.Errorf("held are the hosts of %q", got)
+	}
+	h.apart()
+	want := []string{"berth-0 connection_refused", "berth-2 timeout", "berth-3 http_403"}
+	got := h.rows(`SELECT s.name || ' ' || max(r.error_class) FROM requests r JOIN sources s ON s.id = r.source_id
+		WHERE r.error_class <> 'rate_limited' GROUP BY s.id ORDER BY s.id`)
+	if !slices.Equal(got, want) {
+		t.Errorf("failures on record: %q, want %q", got, want)
+	}
+}
+
+// apart: every source has a health of its own, and every request belongs to the source
+// that was asked; no two workers had a number at once.
+func (h *harbour) apart() {
+	h.t.Helper()
+	if n := len(h.rows("SELECT source_id FROM connectivity_profiles")); n != len(h.berths) {
+		h.t.Errorf("%d sources have a health, want %d", n, len(h.berths))
+	}
+	if got := h.rows(`SELECT r.url FROM requests r JOIN sources s ON s.id = r.source_id WHERE substr(r.url, 1, length(s.base_url)) <> s.base_url`); got != nil {
+		h.t.Errorf("requests on record under another source: %s", strings.Join(got, " "))
+	}
+	if got := h.rows(`SELECT p.source_id FROM connectivity_profiles p WHERE p.samples_1h <> (SELECT count(*) FROM requests r
+		WHERE r.source_id = p.source_id AND r.type <> 'robots' AND r.error_class IS NOT 'rate_limited')`); got != nil {
+		h.t.Errorf("samples that are not the sources' own: %v", got)
+	}
+	if got := h.rows(`SELECT correlation_id FROM requests GROUP BY correlation_id HAVING count(DISTINCT source_id) > 1`); got != nil {
+		h.t.Errorf("correlation ids of several sources: %v", got)
+	}
+}
+
+// TestFleetStops: what is everybody's ends all crews, and what is one source's does not.
+func TestFleetStops(t *testing.T) {
+	t.Parallel()
+	// held opens a harbour whose sources answer when the test says so.
+	held := func(t *testing.T, n int) (h *harbour, asked chan int, release func()) {
+		t.Helper()
+		h, asked = newHarbour(t, n), make(chan int, 100)
+		open := make(chan struct{})
+		for i, b := range h.berths {
+			b.fetch.IgnoreRobots = true
+			b.answer = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked <- i
+				<-open
+				b.dir.ServeHTTP(w, r)
+			})
+		}
+		return h, asked, sync.OnceFunc(func() { close(open) })
+	}
+	t.Run("an interrupt ends all, with their pages", func(t *testing.T) {
+		t.Parallel()
+		h, asked, release := held(t, 3)
+		f := h.fleet(workers(1))
+		done := h.begin(f)
+		for range h.berths {
+			<-asked
+		}
+		f.Stop(crawl.ErrInterrupted)
+		release()
+		endedBy(t, h.wait(done), crawl.ErrInterrupted)
+		for _, r := range f.Results() {
+			if r.Stats.Pages != 1 || !errors.Is(r.Err, crawl.ErrInterrupted) {
+				t.Errorf("%s: %d pages, %v", r.Source, r.Stats.Pages, r.Err)
+			}
+		}
+	})
+	t.Run("a budget of requests is one for all", func(t *testing.T) {
+		t.Parallel()
+		h := newHarbour(t, 5)
+		f := h.fleet(func(c *crawl.Config) { c.Budget.Requests = 7 })
+		endedBy(t, h.wait(h.begin(f)), crawl.ErrBudget)
+		if n := len(h.rows("SELECT id FROM requests WHERE type = 'listing'")); n != 7 {
+			t.Errorf("%d requests for pages, want 7", n)
+		}
+	})
+	t.Run("a budget of targets is one for all", func(t *testing.T) {
+		t.Parallel()
+		h := newHarbour(t, 5)
+		f := h.fleet(func(c *crawl.Config) { c.Budget.Targets = 4 })
+		endedBy(t, h.wait(h.begin(f)), crawl.ErrBudget)
+		if st := f.Stats(); st.Targets != 4 {
+			t.Errorf("%d targets, want 4", st.Targets)
+		}
+	})
+	t.Run("a budget that is just enough is none", func(t *testing.T) {
+		t.Parallel()
+		h := newHarbour(t, 2)
+		f := h.fleet(func(c *crawl.Config) { c.Budget.Targets = 4 })
+		if err := h.wait(h.begin(f)); err != nil {
+			t.Errorf("the run ended with %v", err)
+		}
+	})
+	t.Run("a log that can't be written ends all", func(t *testing.T) {
+		t.Parallel()
+		h, asked, release := held(t, 3)
+		full := errors.New("no room")
+		var mu sync.Mutex
+		opened := 0
+		f := h.fleet(workers(1), func(c *crawl.Config) {
+			open := c.OpenLog
+			c.OpenLog = func(id string) (crawl.Log, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if opened++; opened == 3 {
+					return nil, full
+				}
+				return open(id)
+			}
+		})
+		done := h.begin(f)
+		<-asked
+		<-asked
+		release()
+		endedBy(t, h.wait(done), full)
+		if n := len(h.rows("SELECT id FROM targets WHERE status = 'IN_PROGRESS'")); n > 0 {
+			t.Errorf("%d targets are still held", n)
+		}
+	})
+	t.Run("a layout alarm ends its source alone", func(t *testing.T) {
+		t.Parallel()
+		h := newHarbour(t, 3)
+		h.berths[1].answer = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = fmt.Fprintf(w, hollow)
+		})
+		h.berths[1].fetch.IgnoreRobots = true
+		err := h.db.Write(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.Exec("UPDATE sources SET layout_strikes = 1 WHERE name = 'berth-1'")
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := h.fleet(workers(1))
+		if err := h.wait(h.begin(f)); err != nil {
+			t.Errorf("the run ended with %v", err)
+		}
+		results := f.Results()
+		endedBy(t, results[1].Err, crawl.ErrLayout)
+		for _, i := range []int{0, 2} {
+			if results[i].Err != nil {
+				t.Errorf("%s ended with %v", results[i].Source, results[i].Err)
+			}
+			h.holds(h.berths[i])
+		}
+	})
+}
+
+// hollow is a page of the site that is none of those we know.
+const hollow = `<html><head><title>Plumbers - The Real Yellow Pages</title></head><body><div id="main-header"></div>
+<div id="main-content"><p>1,234 results</p><a href="/x/mip/acme-123456">Acme</a> (310) 555-0123</div></body></html>`
+
+// TestWorkerNumbers: the lowest number that is free, so that logs are reused.
+func TestWorkerNumbers(t *testing.T) {
+	t.Parallel()
+	h := newHarbour(t, 6)
+	f := h.fleet()
+	if err := h.wait(h.begin(f)); err != nil {
+		t.Fatal(err)
+	}
+	logs, err := filepath.Glob(filepath.Join(h.walDir, "*.jsonl"))
+	if err != nil || len(logs) > 12 {
+		t.Errorf("%d logs of at most 12 workers at once: %v", len(logs), err)
+	}
+	if got := h.rows("SELECT worker_id FROM workers GROUP BY worker_id HAVING count(*) > 1"); got != nil {
+		t.Errorf("workers registered twice: %v", got)
+	}
+}
+
+// BenchmarkFleet shows how throughput grows with the sources, whose servers answer
+// after 20 ms, until the machine is full.
+func BenchmarkFleet(b *testing.B) {
+	for _, n := range []int{1, 4, 16, 64} {
+		b.Run(fmt.Sprintf("%d sources", n), func(b *testing.B) {
+			pages, took := int64(0), time.Duration(0)
+			cpu := time.Duration(0)
+			for b.Loop() {
+				b.StopTimer()
+				h := newHarbour(b, n)
+				for _, berth := range h.berths {
+					berth.wait = 20 * time.Millisecond
+				}
+				f := h.fleet(workers(1))
+				began, used := time.Now(), cpuTime()
+				b.StartTimer()
+				if err := h.wait(h.begin(f)); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				took += time.Since(began)
+				cpu += cpuTime() - used
+				pages += f.Stats().Pages
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(pages)/took.Seconds(), "pages/s")
+			b.ReportMetric(100*cpu.Seconds()/took.Seconds(), "%cpu")
+		})
+	}
+}
