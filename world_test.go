@@ -254,9 +254,15 @@ const selectListings = `
 	FROM listings ORDER BY listing_id`
 
 // readListings reads every listing as `demo truth` prints it.
-func readListings(t *testing.T, db *store.DB) (all []yp.Listing) {
+func readListings(t *testing.T, db *store.DB) []yp.Listing {
 	t.Helper()
-	each(t, db, selectListings, func(rows *sql.Rows) error {
+	return listingsBy(t, db, selectListings)
+}
+
+// listingsBy reads the listings of a query that has selectListings' columns.
+func listingsBy(t *testing.T, db *store.DB, query string) (all []yp.Listing) {
+	t.Helper()
+	each(t, db, query, func(rows *sql.Rows) error {
 		var l yp.Listing
 		var cats, hours string
 		var claimed sql.NullBool

@@ -42,7 +42,10 @@ func (r *run) again(ctx context.Context, scope checkpoint.Scope) error {
 
 // checkAgain refuses frequencies that can't be kept to.
 func checkAgain(c *cli.Context) error {
-	if every := timeOf(c, "every"); c.IsSet("every") && every != 0 && every < 5*time.Minute {
+	if !c.IsSet("every") { // `details` has no such flag
+		return nil
+	}
+	if every := timeOf(c, "every"); every != 0 && every < 5*time.Minute {
 		return Usagef("--every %s: want 5m or more, or 0 for once only", every)
 	}
 	return nil

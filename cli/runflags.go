@@ -39,7 +39,7 @@ func paceFlags() []cli.Flag {
 		&cli.IntFlag{Name: "workers", Value: 5, DefaultText: "5; with several sources 1 for each", Usage: "`WORKERS` that crawl at once, for each source"},
 		delayFlag(),
 		&cli.IntFlag{Name: "concurrency-per-host", Value: 5, Usage: "`REQUESTS` in flight to a host at most"},
-		&cli.IntFlag{Name: "max-per-state", Value: 5, Usage: "`TARGETS` of a state in progress at once"},
+		&cli.IntFlag{Name: "max-per-state", Value: 5, Usage: "`TARGETS` of a state of a source in progress at once"},
 		&cli.StringFlag{Name: "robots", Value: "obey", Usage: "`RULE` for robots.txt: obey or ignore"},
 		&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
 		&cli.GenericFlag{Name: "request-timeout", Value: ageValue(fetch.DefaultTimeout), Usage: "`TIME` for one request, its body included"},

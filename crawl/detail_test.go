@@ -3,9 +3,7 @@ package crawl_test
 import (
 	"context"
 	"encoding/json"
-	"net/http/httptest"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -103,34 +101,4 @@ func TestDetailsEqualTheTruth(t *testing.T) {
 		w.done(detailsOnly, workers(4))
 		w.hasDetails(dir.Details(w.src.BaseURL(), demo.Selection{States: []string{"CA", "TX"}}))
 	})
-}
-
-// TestDetailsFallDueAgain: after --details-every, and not before.
-func TestDetailsFallDueAgain(t *testing.T) {
-	t.Parallel()
-	c := newClock()
-	w := demoAt(t, c, demo.Config{Places: 1}, "CA")
-	n := w.done(detailed, workers(4)).Details
-	c.add(6 * 24 * time.Hour)
-	weekly := func(cfg *crawl.Config) {
-		cfg.Details = crawl.Details{Wanted: true, Only: true, Every: 7 * 24 * time.Hour}
-	}
-	if st := w.done(weekly); st.Requests != 0 {
-		t.Errorf("%d requests before the week is over", st.Requests)
-	}
-	c.add(25 * time.Hour)
-	if st := w.done(weekly, workers(4)); st.Details != n {
-		t.Errorf("%d details after a week, want all %d", st.Details, n)
-	}
-}
-
-// demoAt is demoWorld with a clock.
-func demoAt(t testing.TB, c *clock, cfg demo.Config, states ...string) *world {
-	t.Helper()
-	srv := httptest.NewServer(newDemo(t, cfg))
-	t.Cleanup(func() {
-		srv.CloseClientConnections()
-		srv.Close()
-	})
-	return overDemo(t, srv, cfg, layout{states: states, now: c.Now})
 }

@@ -123,6 +123,30 @@ func TestDetailsComeLast(t *testing.T) {
 	w.requested(city(0), city(1), shop(1), shop(2))
 }
 
+// TestDetailsFallDueAgain: after --details-every, and not before, also where that was
+// longer when they were read.
+func TestDetailsFallDueAgain(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	w := newWorld(t, newTown(t), layout{yaml: shopPages, now: c.Now})
+	w.on(target, ok(page("", shops(1, 2)...)))
+	w.on(shop(1), ok(own(1)))
+	w.on(shop(2), ok(own(2)))
+	w.done(detailed)
+	weekly := func(cfg *crawl.Config) {
+		cfg.Details = crawl.Details{Wanted: true, Only: true, Every: 7 * 24 * time.Hour}
+	}
+	for _, step := range []struct {
+		wait time.Duration
+		done int64
+	}{{6 * 24 * time.Hour, 0}, {25 * time.Hour, 2}, {6 * 24 * time.Hour, 0}, {25 * time.Hour, 2}} {
+		c.add(step.wait)
+		if st := w.done(weekly); st.Details != step.done {
+			t.Errorf("%s later: %d details, want %d", step.wait, st.Details, step.done)
+		}
+	}
+}
+
 func TestDetailBudgets(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -264,16 +288,20 @@ func TestDetailsReplayed(t *testing.T) {
 // TestDetailProbes: a source whose quarantine is over is probed with the page of a listing
 // when nothing else is due.
 func TestDetailProbes(t *testing.T) {
-	t.Parallel()
-	w := shopTown(t, 2)
-	w.done()
-	now := yp.FormatTime(w.db.Now().Add(-time.Minute))
-	w.write(`INSERT OR REPLACE INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at) VALUES (?1, 'quarantined', 'timeout', ?2, ?2, ?2)`,
-		w.scope.SourceID, now)
-	w.start()
-	if st := w.done(detailsOnly); st.Details != 2 {
-		t.Errorf("%d details, want 2", st.Details)
-	}
-	w.same("requests", w.table("SELECT type, url FROM requests WHERE type IN ('probe', 'detail') ORDER BY id"),
-		[]string{"probe " + w.URL + shop(1), "detail " + w.URL + shop(1), "detail " + w.URL + shop(2)})
+	bubble(t, func(t *testing.T) {
+		w := setupInBubble(t, layout{yaml: shopPages})
+		w.on(target, ok(page("", shops(1, 1)...)))
+		w.on(shop(1), ok(own(1)))
+		w.done()
+		now := time.Now()
+		w.write(`DELETE FROM requests`)
+		w.write(`INSERT OR REPLACE INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at)
+			VALUES (?, 'quarantined', 'timeout', ?, ?, ?)`, w.scope.SourceID, yp.FormatTime(now.Add(-time.Hour)), yp.FormatTime(now.Add(time.Minute)), yp.FormatTime(now))
+		w.start()
+		if st := w.done(detailsOnly); st.Details != 1 {
+			t.Errorf("%d details, want 1", st.Details)
+		}
+		w.same("requests", w.table("SELECT type, outcome FROM requests WHERE type <> 'robots' ORDER BY id"), []string{"probe success", "detail success"})
+		w.requested(target, shop(1), shop(1))
+	})
 }

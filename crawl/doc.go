@@ -22,7 +22,8 @@
 //
 // Invariants: the WAL line stands before the commit; a page is never skipped
 // and never committed twice; an empty result is only what the site itself
-// calls empty; a worker that lost its claim writes nothing more; after a stop
+// calls empty; of several sources in one run (Fleet) none waits for another: what they
+// share is in house.go; a worker that lost its claim writes nothing more; after a stop
 // no request is begun, and one under way is carried through; a panic on a page's
 // way fails its target, not the run; every request made is on record with the page
 // or the outcome that it led to; a host that says stop is not asked by anybody,

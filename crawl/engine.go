@@ -16,6 +16,7 @@ import (
 type Engine struct {
 	cfg     Config
 	house   *house // what it shares with other engines of the process
+	shares  bool   // its fetcher with another engine, whose Observed hears of both
 	filter  matcher
 	count   counters
 	started time.Time
@@ -95,11 +96,17 @@ func (e *Engine) Waiting() string {
 
 // Observed counts one HTTP request; it is the fetch client's Observe.
 func (e *Engine) Observed(o fetch.Observation) {
-	e.count.requests.Add(1)
-	e.count.bytes.Add(o.WireBytes)
+	if o.Robots || !e.shares {
+		e.countRequest(o)
+	}
 	if o.Robots && !o.Cancelled {
 		e.loose.add(robotsRequest(e.cfg.Scope.SourceID, o))
 	}
+}
+
+func (e *Engine) countRequest(o fetch.Observation) {
+	e.count.requests.Add(1)
+	e.count.bytes.Add(o.WireBytes)
 }
 
 // Run crawls until nothing can be claimed (nil), the run is stopped

@@ -173,7 +173,7 @@ func TestDatabaseErrors(t *testing.T) {
 		many := func(first int) []biz {
 			list := shops(first, 30)
 			for i := range list {
-				list[i].name = strings.Repeat("A long name ", 40) + list[i].id
+				list[i].name = strings.Repeat("A long name ", 14) + list[i].id
 			}
 			return list
 		}

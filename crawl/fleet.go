@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"ypcrawl/checkpoint"
@@ -35,17 +36,19 @@ func NewFleet(cfg Config, crews []Crew) *Fleet {
 		own := cfg
 		own.Source, own.Scope, own.Fetch, own.Pool, own.Delay = c.Source, c.Scope, c.Fetch, c.Pool, c.Delay
 		e := h.engine(own)
+		e.shares = slices.ContainsFunc(crews, func(o Crew) bool { return o.Fetch == c.Fetch && o.Source != c.Source })
 		e.look = max(e.look, time.Duration(len(crews))*lookShare)
 	}
 	return &Fleet{house: h}
 }
 
 // lookShare is what an engine adds to the time between two looks of idle workers:
-// however many wait for something to fall due, they ask the database fifty times a
+// however many wait for something to fall due, they ask the database twenty times a
 // second at most.
-const lookShare = 20 * time.Millisecond
+const lookShare = 50 * time.Millisecond
 
-// Observed counts one HTTP request of the i-th crew's fetch client.
+// Observed counts one HTTP request of the i-th crew's fetch client. Of a client that
+// crews share, it is called for one of them.
 func (f *Fleet) Observed(i int, o fetch.Observation) { f.house.engines[i].Observed(o) }
 
 // Stop asks every worker to finish its page, release its target and end.

@@ -419,10 +419,16 @@ func TestFleetStops(t *testing.T) {
 			}
 		})
 		done := h.begin(f)
-		<-asked
-		<-asked
-		release()
+		ended := make(chan struct{})
+		go func() { // the others may be in the middle of a page, or not yet begun
+			select {
+			case <-asked:
+			case <-ended:
+			}
+			release()
+		}()
 		endedBy(t, h.wait(done), full)
+		close(ended)
 		if n := len(h.rows("SELECT id FROM targets WHERE status = 'IN_PROGRESS'")); n > 0 {
 			t.Errorf("%d targets are still held", n)
 		}

@@ -126,7 +126,7 @@ func (w *worker) ask(ctx context.Context, t *task) (*site.Page, error) {
 	}
 	var on asked
 	resp, err := w.cfg.Fetch.Get(ctx, fetch.Request{
-		URL: t.url, Base: w.cfg.Source.BaseURL(), Patience: w.patience, MaxHold: w.cfg.Patience, Session: w.session, Observe: on.observe,
+		URL: t.url, Base: w.cfg.Source.BaseURL(), Patience: w.patience, MaxHold: w.cfg.Patience, Session: w.session, Observe: w.observer(&on),
 	})
 	var page *site.Page
 	if err == nil {

@@ -74,6 +74,17 @@ func (a *asked) observe(o fetch.Observation) {
 	}
 }
 
+// observer is where the fetcher tells what it did for one page.
+func (w *worker) observer(on *asked) func(fetch.Observation) {
+	if !w.shares {
+		return on.observe
+	}
+	return func(o fetch.Observation) {
+		w.countRequest(o)
+		on.observe(o)
+	}
+}
+
 // request is the row that tells of it: redirects are part of the request that led
 // to them.
 func (a *asked) request(w *worker, t *task) store.Request {
