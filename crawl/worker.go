@@ -35,7 +35,7 @@ type worker struct {
 
 	echo   echo // of the target in hand
 	noPage bool // its own page is not there: what is known of it comes from the search
-	hand atomic.Pointer[wal.Target]
+	hand   atomic.Pointer[wal.Target]
 }
 
 // run claims and crawls until there is nothing more to do or the run stops. An

@@ -59,9 +59,12 @@ func TestGone(t *testing.T) {
 			{1, 1, true, "a b", ""}, {1, 2, true, "a", ""}, {1, 3, false, "b", ""}, {1, 4, true, "a", ""}, {1, 5, true, "a", "b"},
 		},
 		"another target that met it keeps it until it has missed it twice as well": {
-			{1, 1, true, "a b", ""}, {3, 1, true, "b", ""},
-			{1, 2, true, "a", ""}, {1, 3, true, "a", ""},
-			{3, 2, true, "c", ""}, {3, 3, true, "c", "b"},
+			{1, 1, true, "a b", ""},
+			{3, 1, true, "b", ""},
+			{1, 2, true, "a", ""},
+			{1, 3, true, "a", ""},
+			{3, 2, true, "c", ""},
+			{3, 3, true, "c", "b"},
 		},
 		"a target of another source has no say": {
 			{1, 1, true, "a b", ""}, {2, 1, true, "b", ""}, {1, 2, true, "a", ""}, {1, 3, true, "a", "b"},
