@@ -24,6 +24,7 @@ import (
 	"ypcrawl/store/storetest"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
+	"ypcrawl/yp/gazetteer"
 )
 
 // harbour is a database with many sources, each a directory on a port of its own.
@@ -87,12 +88,13 @@ func newHarbour(t testing.TB, n int) *harbour {
 	t.Helper()
 	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: unsafe})
 	h := &harbour{t: t, db: db, keeper: checkpoint.New(db), walDir: t.TempDir()}
-	dirs, err := demo.NewMany(demo.Config{Places: 1}, places(t), n)
+	g := places(t)
+	dirs, err := demo.NewMany(demo.Config{Places: 1}, g, n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, dir := range dirs {
-		h.berths = append(h.berths, h.moor(i, dir))
+		h.berths = append(h.berths, h.moor(i, dir, g.In(berthState)[0]))
 	}
 	if h.run, err = h.keeper.StartRun(t.Context(), 0, "test", false); err != nil {
 		t.Fatal(err)
@@ -102,7 +104,7 @@ func newHarbour(t testing.TB, n int) *harbour {
 }
 
 // moor serves a directory and plans its targets.
-func (h *harbour) moor(i int, dir *demo.Directory) *berth {
+func (h *harbour) moor(i int, dir *demo.Directory, town gazetteer.Place) *berth {
 	h.t.Helper()
 	b := &berth{dir: dir}
 	b.server = httptest.NewServer(b)
@@ -125,7 +127,6 @@ func (h *harbour) moor(i int, dir *demo.Directory) *berth {
 		h.t.Fatal(err)
 	}
 	b.crew.Scope = checkpoint.Scope{SourceID: id, States: []string{berthState}}
-	town := places(h.t).In(berthState)[0]
 	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, 3, 2, 1}, Cities: []checkpoint.City{{
 		Slug: town.Slug, Name: town.Name, State: town.State, Population: town.Population, Tier: town.Tier,
 	}}}
@@ -249,12 +250,12 @@ func TestFleet(t *testing.T) {
 	t.Parallel()
 	n := 120
 	if raced {
-		n = 24
+		n = 12
 	}
 	h := newHarbour(t, n)
 	const dead, hanging, mute, forbidding = 0, 1, 2, 3
 	for _, b := range h.berths {
-		b.fetch = fetch.Config{DelayMin: berthDelay, ConcurrencyPerHost: 1, Timeout: patience}
+		b.fetch = fetch.Config{DelayMin: berthDelay, ConcurrencyPerHost: 1, Timeout: patience, HeaderTimeout: patience}
 		b.wait = 10 * time.Millisecond
 	}
 	h.berths[dead].server.Close()
@@ -437,7 +438,7 @@ func TestFleetStops(t *testing.T) {
 		t.Parallel()
 		h := newHarbour(t, 3)
 		h.berths[1].answer = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = fmt.Fprintf(w, hollow)
+			_, _ = fmt.Fprint(w, hollow)
 		})
 		h.berths[1].fetch.IgnoreRobots = true
 		err := h.db.Write(t.Context(), func(tx *store.Tx) error {
@@ -480,36 +481,5 @@ func TestWorkerNumbers(t *testing.T) {
 	}
 	if got := h.rows("SELECT worker_id FROM workers GROUP BY worker_id HAVING count(*) > 1"); got != nil {
 		t.Errorf("workers registered twice: %v", got)
-	}
-}
-
-// BenchmarkFleet shows how throughput grows with the sources, whose servers answer
-// after 20 ms, until the machine is full.
-func BenchmarkFleet(b *testing.B) {
-	for _, n := range []int{1, 4, 16, 64} {
-		b.Run(fmt.Sprintf("%d sources", n), func(b *testing.B) {
-			pages, took := int64(0), time.Duration(0)
-			cpu := time.Duration(0)
-			for b.Loop() {
-				b.StopTimer()
-				h := newHarbour(b, n)
-				for _, berth := range h.berths {
-					berth.wait = 20 * time.Millisecond
-				}
-				f := h.fleet(workers(1))
-				began, used := time.Now(), cpuTime()
-				b.StartTimer()
-				if err := h.wait(h.begin(f)); err != nil {
-					b.Fatal(err)
-				}
-				b.StopTimer()
-				took += time.Since(began)
-				cpu += cpuTime() - used
-				pages += f.Stats().Pages
-				b.StartTimer()
-			}
-			b.ReportMetric(float64(pages)/took.Seconds(), "pages/s")
-			b.ReportMetric(100*cpu.Seconds()/took.Seconds(), "%cpu")
-		})
 	}
 }

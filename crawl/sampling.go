@@ -46,7 +46,8 @@ type Found struct {
 
 // Find fetches the page at address, then pages that the built-in definitions would
 // have, those that the guesser asks for, and a second page, and makes a definition of
-// that name from them. A site that can't be understood is no error; one of which no
+// that name from them. What was understood it asks for once more, since ids must outlive a
+// visit. A site that can't be understood is no error; one of which no
 // page can be had is.
 func (s Sampling) Find(ctx context.Context, name string, address *url.URL) (*Found, error) {
 	t := &sampler{Sampling: s, name: name, base: address, asked: map[string]bool{}, found: &Found{}}
@@ -64,7 +65,10 @@ func (s Sampling) Find(ctx context.Context, name string, address *url.URL) (*Fou
 			return t.found, err
 		}
 	}
-	return t.found, t.follow(ctx)
+	if err := t.follow(ctx); err != nil {
+		return t.found, err
+	}
+	return t.found, t.again(ctx)
 }
 
 // tries are the addresses that the built-in definitions would have.
@@ -103,13 +107,33 @@ func (t *sampler) follow(ctx context.Context) error {
 		}
 		next := slices.Concat(t.second(), t.found.Links)
 		next = slices.DeleteFunc(next, func(u string) bool { return t.asked[u] })
-		if len(next) == 0 || len(t.found.Pages) >= SampleRequests {
+		if len(next) == 0 || len(t.found.Pages) >= SampleRequests-1 { // the last one is for again
 			return nil
 		}
 		if err := t.ask(ctx, next[0]); err != nil {
 			return err
 		}
 	}
+}
+
+// again asks once more for the first page that was understood, of a site that would be
+// stored otherwise.
+func (t *sampler) again(ctx context.Context) error {
+	if t.found.Score < site.ScoreReview {
+		return nil
+	}
+	for i := range t.samples {
+		s := &t.samples[i]
+		if p, err := t.found.Source.ParsePage(s.Body, s.URL, s.Status); err != nil || p.Outcome != site.OK {
+			continue
+		}
+		delete(t.asked, s.URL.String())
+		if err := t.ask(ctx, s.URL.String()); err != nil {
+			return err
+		}
+		return t.guess()
+	}
+	return nil
 }
 
 // guess makes a candidate from what there is.

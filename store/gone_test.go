@@ -135,6 +135,47 @@ func TestShownButNotKept(t *testing.T) {
 	}
 }
 
+// TestShownElsewhereButNotKept: a target that shows a listing as an ad, or to a filter,
+// keeps it alive, even if it never kept it.
+func TestShownElsewhereButNotKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.crawl(t, 1, 1, true, "a", "b")
+	got := since(t, w, promotions, func() {
+		for n := int64(1); n <= 4; n++ {
+			at := store.PageOf{TargetID: 3, Page: 1, Crawl: n, Others: []string{"b"}}
+			w.place(t, at)
+			w.end(t, at)
+			w.crawl(t, 1, n+1, true, "a")
+		}
+	})
+	if len(got) > 0 {
+		t.Errorf("log %q, want none: a target shows it", got)
+	}
+	w.crawl(t, 3, 5, true)
+	if got := w.crawl(t, 3, 6, true); got != "b" {
+		t.Errorf("gone are %q, want b: nobody shows it any more", got)
+	}
+}
+
+// TestMetAsAnAdOnly: a target that has shown a listing as an ad alone says nothing of how
+// its cards were marked up: what it shows later is completed, and no page is repeated.
+func TestMetAsAnAdOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.crawl(t, 1, 1, true, "a")
+	w.place(t, store.PageOf{TargetID: 3, Page: 1, Crawl: 1, Others: []string{"a"}})
+	if s := w.place(t, store.PageOf{TargetID: 3, Page: 2, Crawl: 1}, named("a")...); s.Repeated {
+		t.Error("a listing that was an ad on the page before makes a page a repeated one")
+	}
+	w.place(t, store.PageOf{TargetID: 5, Page: 1, Crawl: 1, Others: []string{"a"}})
+	more := named("a")
+	more[0].Snippet = "Since 1950"
+	if got := since(t, w, `SELECT field, old, new FROM listing_changes ORDER BY id`, func() { w.place(t, store.PageOf{TargetID: 5, Page: 1, Crawl: 2}, more...) }); len(got) > 0 {
+		t.Errorf("changes %q, want none", got)
+	}
+}
+
 func TestRetiredTargetKeepsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -36,8 +36,8 @@ func (s *saver) restore(rows []int64) error {
 }
 
 const countEarlier = `
-	SELECT count(*) FROM json_each(?) AS j CROSS JOIN sightings s ON s.target_id = ? AND s.listing = j.value
-	WHERE s.page < ? AND s.crawl = ?`
+	SELECT count(*) FROM json_each(?1) AS j CROSS JOIN sightings s ON s.target_id = ?2 AND s.listing = j.value
+	WHERE s.page < ?3 AND s.crawl = ?4 AND s.since <= ?4`
 
 func (s *saver) repeated() (bool, error) {
 	var n int
@@ -55,7 +55,8 @@ const (
 	saveSighting = `
 	INSERT INTO sightings (target_id, listing, page, rank, seen_at, since, crawl)
 	SELECT ?1, value >> 12, ?2, value & 4095, ?3, ?4, ?4 FROM json_each(?5) WHERE true
-	ON CONFLICT DO UPDATE SET page = excluded.page, rank = excluded.rank, seen_at = excluded.seen_at, crawl = excluded.crawl, missed = 0`
+	ON CONFLICT DO UPDATE SET page = excluded.page, rank = excluded.rank, seen_at = excluded.seen_at,
+		since = min(since, excluded.since), crawl = excluded.crawl, missed = 0`
 )
 
 func (s *saver) sight(listings []yp.Listing) error {
@@ -72,13 +73,19 @@ func (s *saver) sight(listings []yp.Listing) error {
 const (
 	selectMet = `
 	SELECT l.id, l.gone_at IS NOT NULL FROM json_each(?) AS j CROSS JOIN listings l ON l.source_id = ? AND l.listing_id = j.value`
+	// A target that never kept it has it in sight from now on, but since no crawl that is.
 	meetAgain = `
-	UPDATE sightings SET crawl = ?1, missed = 0 WHERE target_id = ?2 AND listing IN (SELECT value FROM json_each(?3))`
+	INSERT INTO sightings (target_id, listing, page, rank, seen_at, since, crawl)
+	SELECT ?1, value, ?2, 0, ?3, ` + neverKept + `, ?4 FROM json_each(?5) WHERE true
+	ON CONFLICT DO UPDATE SET crawl = excluded.crawl, missed = 0`
+	// neverKept is later than every crawl: a target that has shown a listing as an ad
+	// alone, or to a filter, says nothing of how its own card of it is marked up.
+	neverKept = `0x7FFFFFFFFFFFFFFF`
 )
 
 // met marks the listings that were on the page and were not saved (an ad, one that a
-// filter leaves out, one that breaks a rule) as seen, if they are known: whoever is
-// shown is not gone.
+// filter leaves out, one that breaks a rule) as seen by the target, if they are known:
+// whoever is shown is not gone, whoever else misses it.
 func (s *saver) met([]yp.Listing) error {
 	ids := s.at.Others
 	for i := range s.at.Rejected {
@@ -95,7 +102,7 @@ func (s *saver) met([]yp.Listing) error {
 	if _, err := s.tx.Exec(touchListings, s.tx.Now, list); err != nil {
 		return fmt.Errorf("mark listings as seen: %w", err)
 	}
-	if _, err := s.tx.Exec(meetAgain, s.at.Crawl, s.at.TargetID, list); err != nil {
+	if _, err := s.tx.Exec(meetAgain, s.at.TargetID, s.at.Page, s.tx.Now, s.at.Crawl, list); err != nil {
 		return fmt.Errorf("mark listings as seen: %w", err)
 	}
 	return s.restore(back)

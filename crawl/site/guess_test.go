@@ -157,12 +157,22 @@ empty:
 			t.Errorf("got %d: %q", c.Score, c.Reasons)
 		}
 	})
-	t.Run("NoChrome", func(t *testing.T) {
+	bare := strings.NewReplacer(` id="pd-header"`, "", ` id="content"`, "", " | Prairie Directory", "").Replace(listPage(9, 9, next))
+	t.Run("NoChromeIsForReview", func(t *testing.T) {
 		t.Parallel()
-		body := strings.NewReplacer(` id="pd-header"`, "", ` id="content"`, "", " | Prairie Directory", "").Replace(listPage(9, 9, next))
+		for _, body := range []string{bare, strings.NewReplacer("<header>", "", "</header>", "", "<main>", "", "</main>", "").Replace(bare)} {
+			c := guess(t, sampleOf(t, prairieList, body))
+			if c.Score != ScoreSandbox-1 || !strings.Contains(strings.Join(c.Reasons, "\n"), "missing: an element id") {
+				t.Errorf("got %d: %q", c.Score, c.Reasons)
+			}
+		}
+	})
+	t.Run("ClassesOfTheFrameAreChrome", func(t *testing.T) {
+		t.Parallel()
+		body := strings.NewReplacer("<header>", `<header class="wrapper pd-head">`, "<main>", `<main class="col-2">`).Replace(bare)
 		c := guess(t, sampleOf(t, prairieList, body))
-		if c.Score != 0 || !strings.Contains(c.Reasons[0], "missing: an element id") {
-			t.Errorf("got %d: %q", c.Score, c.Reasons)
+		if c.Score != 90 || !strings.Contains(string(c.YAML), "selectors:\n        - header.pd-head\nempty:") {
+			t.Errorf("got %d: %q\n%s", c.Score, c.Reasons, c.YAML)
 		}
 	})
 	t.Run("SamplesThatDoNotCount", func(t *testing.T) {

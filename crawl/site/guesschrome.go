@@ -13,6 +13,8 @@ import (
 // site, and its links.
 type chromeDoc struct {
 	ids      []string // of elements, in the order of the page
+	classes  []string // of the parts that frame a page, as selectors: "header.site-head"
+	frames   []string // the tags of those parts
 	siteName string   // og:site_name
 	title    string
 	links    []string
@@ -20,8 +22,9 @@ type chromeDoc struct {
 
 // Bounds on what is kept of a sample.
 const (
-	maxChromeIDs = 400
-	maxLinks     = 3000
+	maxChromeIDs     = 400
+	maxChromeClasses = 100
+	maxLinks         = 3000
 )
 
 func readChromeDoc(body []byte) (*chromeDoc, error) {
@@ -48,6 +51,9 @@ func (d *chromeDoc) element(n *html.Node) {
 	if id := attrOf(n, "id"); n.Namespace == "" && sturdyID(id) && len(d.ids) < maxChromeIDs {
 		d.ids = append(d.ids, strings.Clone(id))
 	}
+	if frameTags[n.Data] && n.Namespace == "" {
+		d.frame(n)
+	}
 	switch n.Data {
 	case "title":
 		if d.title == "" && n.Namespace == "" {
@@ -60,6 +66,21 @@ func (d *chromeDoc) element(n *html.Node) {
 	case "a":
 		if href := attrOf(n, "href"); href != "" && len(href) <= maxURL && len(d.links) < maxLinks {
 			d.links = append(d.links, strings.Clone(yp.Clean(href)))
+		}
+	}
+}
+
+// frameTags are the elements that frame a page rather than fill it.
+var frameTags = wordSet("body header nav main footer aside")
+
+// frame keeps what tells one of them from those of other sites.
+func (d *chromeDoc) frame(n *html.Node) {
+	if !slices.Contains(d.frames, n.Data) {
+		d.frames = append(d.frames, strings.Clone(n.Data))
+	}
+	for class := range strings.FieldsSeq(attrOf(n, "class")) {
+		if sturdyID(class) && !commonIDs[strings.ToLower(class)] && len(d.classes) < maxChromeClasses {
+			d.classes = append(d.classes, n.Data+"."+class)
 		}
 	}
 }
@@ -81,9 +102,9 @@ var commonIDs = wordSet("root app main content wrapper container page body heade
 const maxChromeMarks = 6
 
 // chrome finds what all samples have, or, when their homepage and the like
-// have nothing in common with them, all results pages. nil when that is
-// nothing, either.
-func (g *guesser) chrome() *guessMarks {
+// have nothing in common with them, all results pages. bare tells that nothing
+// there is the site's own: any page of any site may have it.
+func (g *guesser) chrome() (m *guessMarks, bare bool) {
 	var all, results []*chromeDoc
 	for i := range g.samples {
 		s := &g.samples[i]
@@ -92,15 +113,18 @@ func (g *guesser) chrome() *guessMarks {
 			results = append(results, s.doc)
 		}
 	}
-	if m := chromeOf(all); m != nil || len(results) == 0 {
-		return m
+	if m = chromeOf(all); m == nil && len(results) > 0 {
+		m = chromeOf(results)
 	}
-	return chromeOf(results)
+	if m == nil {
+		return &guessMarks{Selectors: sharedFrames(all)}, true
+	}
+	return m, false
 }
 
 // chromeOf returns ids that are the site's own, the site's name and the end of
-// the title, as far as the samples share them; ids of everybody's when there
-// is nothing else.
+// the title, as far as the samples share them; else classes of the parts that
+// frame the page; ids of everybody's when there is nothing else.
 func chromeOf(docs []*chromeDoc) *guessMarks {
 	m := &guessMarks{}
 	own, plain := sharedIDs(docs)
@@ -117,9 +141,11 @@ func chromeOf(docs []*chromeDoc) *guessMarks {
 	if len(m.Selectors)+len(m.Titles) > 0 {
 		return m
 	}
-	for _, id := range plain[:min(len(plain), maxChromeMarks)] {
+	m.Selectors = shared(docs, func(d *chromeDoc) []string { return d.classes })
+	for _, id := range plain {
 		m.Selectors = append(m.Selectors, "#"+id)
 	}
+	m.Selectors = m.Selectors[:min(len(m.Selectors), maxChromeMarks)]
 	if len(m.Selectors) == 0 {
 		return nil
 	}
@@ -140,6 +166,26 @@ func sharedIDs(docs []*chromeDoc) (own, plain []string) {
 		}
 	}
 	return own, plain
+}
+
+// shared returns what all samples have of a list.
+func shared(docs []*chromeDoc, of func(*chromeDoc) []string) (out []string) {
+	for _, x := range of(docs[0]) {
+		if !slices.Contains(out, x) && every(docs, func(d *chromeDoc) bool { return slices.Contains(of(d), x) }) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// sharedFrames returns the tags that frame all samples: body, which every page
+// has, only when there is no other.
+func sharedFrames(docs []*chromeDoc) []string {
+	tags := shared(docs, func(d *chromeDoc) []string { return d.frames })
+	if more := slices.DeleteFunc(slices.Clone(tags), func(t string) bool { return t == "body" }); len(more) > 0 {
+		return more
+	}
+	return []string{"body"}
 }
 
 func every(docs []*chromeDoc, has func(*chromeDoc) bool) bool {

@@ -22,11 +22,7 @@ func (g *guesser) structured() *Candidate {
 	if at == nil {
 		return c
 	}
-	chrome := g.chrome()
-	if chrome == nil {
-		c.say("missing: an element id, og:site_name or title end that all samples have, to tell the site's pages from others")
-		return c
-	}
+	chrome, bare := g.chrome()
 	next := g.nextOf(at)
 	target, search, paged := at.parts.urlTemplates(next)
 	d := guessDef{
@@ -50,6 +46,10 @@ func (g *guesser) structured() *Candidate {
 	}
 	c.YAML, c.Source, c.Form, c.Score = text, s, "structured", card.points
 	g.doubts(c, at.parts)
+	if bare {
+		c.Score = min(c.Score, ScoreSandbox-1)
+		c.say("missing: an element id, class, og:site_name or title end that all samples have, to tell the site's pages from others: put one into chrome.selectors by hand")
+	}
 	return c
 }
 

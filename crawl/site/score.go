@@ -3,6 +3,7 @@ package site
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"ypcrawl/yp"
 )
@@ -57,6 +58,7 @@ type scorecard struct {
 	most                     int
 	same                     int // pages whose listings have what those of the fullest have
 	positional, contradicted bool
+	met, kept                int // businesses met on a page's second visit; those with an id of the first
 	shape                    uint
 	ids                      map[string]string // profile URL by id
 	urls                     map[string]string // id by profile URL
@@ -67,14 +69,22 @@ type scorecard struct {
 func (g *guesser) score(s *Source, only func(*sample) bool) *scorecard {
 	c := &scorecard{ids: map[string]string{}, urls: map[string]string{}}
 	var pages []*Page
+	visited := map[string]*Page{}
 	for i := range g.samples {
 		sm := &g.samples[i]
 		if only != nil && !only(sm) {
 			continue
 		}
-		c.samples++
 		p, err := s.ParsePage(sm.Body, sm.URL, sm.Status)
-		if err == nil && p.Outcome == OK {
+		if err != nil || p.Outcome != OK {
+			p = nil
+		}
+		if before, again := visited[pageKey(sm.URL)]; again {
+			c.revisit(before, p)
+			continue
+		}
+		visited[pageKey(sm.URL)] = p
+		if c.samples++; p != nil {
 			pages = append(pages, p)
 			c.count(p)
 		}
@@ -119,6 +129,35 @@ func (c *scorecard) count(p *Page) {
 	}
 }
 
+// revisit compares the ids of a page with those of its visit before. A page
+// changes between two visits; the ids of the businesses that both show don't.
+func (c *scorecard) revisit(before, now *Page) {
+	if before == nil || now == nil {
+		return
+	}
+	had := map[string][]string{}
+	for i := range before.Listings {
+		l := &before.Listings[i]
+		had[businessKey(l)] = append(had[businessKey(l)], l.ID)
+	}
+	for i := range now.Listings {
+		l := &now.Listings[i]
+		if ids, ok := had[businessKey(l)]; ok {
+			c.met++
+			if slices.Contains(ids, l.ID) {
+				c.kept++
+			}
+		}
+	}
+}
+
+// businessKey tells the businesses of a page apart without their ids.
+func businessKey(l *yp.Listing) string { return l.Name + "\x00" + l.Phone + "\x00" + l.Street }
+
+// wandering reports whether ids are made up for each visit: every crawl would
+// find a directory of new businesses.
+func (c *scorecard) wandering() bool { return c.kept*2 < c.met }
+
 // sum adds up the points of the table.
 func (c *scorecard) sum() {
 	if c.listings == 0 {
@@ -131,6 +170,9 @@ func (c *scorecard) sum() {
 		c.reasons = append(c.reasons, fmt.Sprintf("%.0f of %.0f for %s: %s", got, row.points, row.what, row.say(c)))
 	}
 	c.points = int(math.Round(total))
+	if c.wandering() {
+		c.points = min(c.points, ScoreSandbox-1)
+	}
 }
 
 func share(n, of int) float64 {
@@ -156,7 +198,7 @@ func (c *scorecard) paged() float64 {
 // advertiser stands on the page twice.
 func (c *scorecard) stable() float64 {
 	switch {
-	case c.positional || c.contradicted:
+	case c.positional || c.contradicted || c.wandering():
 		return 0
 	case c.repeated*3 <= c.listings:
 		return 1
@@ -166,6 +208,8 @@ func (c *scorecard) stable() float64 {
 
 func (c *scorecard) sayStable() string {
 	switch {
+	case c.wandering():
+		return fmt.Sprintf("%d of %d businesses had another id when their page was asked for again", c.met-c.kept, c.met)
 	case c.positional:
 		return "the ids are the positions on the page"
 	case c.contradicted:
