@@ -12,7 +12,8 @@
 -- A fresh file is made from this text; older files are upgraded by the numbered
 -- steps in store/migrations, and a test holds both to the same result.
 
--- Small facts about the file itself: who made it and when.
+-- Small facts about the file itself: who made it and when, and of which sources and
+-- states the details are wanted ("details:{source}:{state}").
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL

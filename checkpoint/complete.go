@@ -5,14 +5,17 @@ import (
 	"errors"
 
 	"ypcrawl/store"
+	"ypcrawl/yp"
 )
 
 // A crawl is complete when the site itself said that nothing follows and, if it said
 // how many listings it has, nearly all of them were met (sites count some twice); a
-// card that could not be read may be the one that is missed.
+// card that could not be read may be the one that is missed. One that was interrupted for
+// long, or went on deeper days later, saw two states of its source (see WalkRest).
 const markComplete = `
 	UPDATE targets SET complete_at = ?1
 	WHERE id = ?2 AND status = 'DONE' AND bad_count = 0 AND (site_total IS NULL OR 20 * raw_count >= 19 * site_total)
+		AND (crawl_started_at IS NULL OR crawl_started_at BETWEEN ?3 AND ?1)
 	RETURNING source_id`
 
 // endCrawl ends a crawl that came to an end that the site confirmed: what it did not
@@ -26,7 +29,7 @@ func (c *Claim) endCrawl(tx *store.Tx, confirmed bool) (gone int, err error) {
 }
 
 func endCrawl(tx *store.Tx, at store.PageOf) (gone int, err error) {
-	err = tx.Get(markComplete, []any{tx.Now, at.TargetID}, &at.SourceID)
+	err = tx.Get(markComplete, []any{tx.Now, at.TargetID, yp.FormatTime(tx.At.Add(-WalkRest))}, &at.SourceID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}

@@ -109,6 +109,29 @@ func TestCompleteByAnEmptyPage(t *testing.T) {
 	}
 }
 
+// TestCompleteInOneGo: a crawl that was interrupted for long, or goes on deeper days
+// later, has seen two states of its source: what it missed may just have moved up.
+func TestCompleteInOneGo(t *testing.T) {
+	t.Parallel()
+	for _, rest := range []time.Duration{time.Hour, checkpoint.WalkRest + time.Hour} {
+		b, clock := setupClock(t, 1, "CA")
+		b.scope.CategoryIDs = b.cats[:1]
+		b.again(t, checkpoint.Page{Last: true, End: true, Listings: cards("a", "b")})
+		for range 2 {
+			clock.move(time.Hour)
+			b.again(t, checkpoint.Page{NextURL: "/2", Last: true, Listings: cards("a")})
+			execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL, gap_until = NULL WHERE status = 'DONE'`)
+			clock.move(rest)
+			if _, err := b.CommitPage(t.Context(), b.claim(t, 0), checkpoint.Page{Number: 2, Last: true, End: true, Raw: 1, Listings: cards("c")}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if gone, want := table(t, b.DB(), goneRows)[0] == "b", rest < checkpoint.WalkRest; gone != want {
+			t.Errorf("after a rest of %v: b is gone: %v, want %v", rest, gone, want)
+		}
+	}
+}
+
 // TestReplayOfGone: a database made from logs knows what is gone, changed and staged.
 func TestReplayOfGone(t *testing.T) {
 	t.Parallel()

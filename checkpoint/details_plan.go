@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -27,11 +26,11 @@ const (
 	swept = `
 	UPDATE meta SET value = 'planned' WHERE value = 'sweeping' AND key IN (SELECT 'details:' || ?1 || ':' || value FROM json_each(?2))`
 
-	sweepEnd = `SELECT listing_id FROM listings WHERE source_id = ?1 AND listing_id > ?2 ORDER BY listing_id LIMIT 1 OFFSET ?3`
-	sweep    = `
+	lastListing = `SELECT ifnull(max(id), 0) FROM listings`
+	sweep       = `
 	INSERT INTO details (listing, source_id)
 	SELECT l.id, l.source_id FROM listings l
-	WHERE l.source_id = ?1 AND l.listing_id > ?2 AND (?3 = '' OR l.listing_id <= ?3) AND l.profile_url IS NOT NULL
+	WHERE +l.source_id = ?1 AND l.id > ?2 AND l.id <= ?3 AND l.profile_url IS NOT NULL
 		AND l.found_state IN (SELECT value FROM json_each(?4)) AND NOT EXISTS (SELECT 1 FROM details d WHERE d.listing = l.id)
 	ON CONFLICT DO NOTHING`
 
@@ -46,7 +45,7 @@ const (
 
 // sweepChunk bounds how long other writers wait behind the planning of what was there
 // before.
-const sweepChunk = 1000
+const sweepChunk = 5000
 
 // WantDetails plans the details of every listing that a source has in some states, in
 // steps that let other writers pass, and returns how many were new. From then on every
@@ -80,33 +79,31 @@ func (k *Keeper) sweep(ctx context.Context, source int64, states []string) (adde
 	if err != nil || len(left) == 0 {
 		return 0, err
 	}
-	for from, more := "", true; more; {
-		var n int64
-		n, from, more, err = k.sweepOnce(ctx, source, left, from)
-		added += int(n)
-		if err != nil {
+	var last int64
+	if err := k.db.Read().QueryRowContext(ctx, lastListing).Scan(&last); err != nil {
+		return 0, err
+	}
+	for from := int64(0); ; from += sweepChunk {
+		n, err := k.sweepOnce(ctx, source, left, from, from+sweepChunk >= last)
+		if added += n; err != nil || from+sweepChunk >= last {
 			return added, err
 		}
 	}
-	return added, nil
 }
 
-// sweepOnce plans the details of the next listings in the order of their ids, those
-// after from.
-func (k *Keeper) sweepOnce(ctx context.Context, source int64, states []string, from string) (n int64, to string, more bool, err error) {
-	err = k.db.Read().QueryRowContext(ctx, sweepEnd, source, from, sweepChunk-1).Scan(&to)
-	more = err == nil
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, "", false, err
-	}
-	err = k.write(ctx, func(tx *store.Tx) (err error) {
-		if n, err = tx.Changed(sweep, source, from, to, jsonList(states)); err != nil || more {
+// sweepOnce plans the details of the next listings in the order of their rows, those
+// after from. What comes after the last plans its own.
+func (k *Keeper) sweepOnce(ctx context.Context, source int64, states []string, from int64, last bool) (added int, err error) {
+	err = k.write(ctx, func(tx *store.Tx) error {
+		n, err := tx.Changed(sweep, source, from, from+sweepChunk, jsonList(states))
+		added = int(n)
+		if err != nil || !last {
 			return err
 		}
 		_, err = tx.Exec(swept, source, jsonList(states))
 		return err
 	})
-	return n, to, more, err
+	return added, err
 }
 
 // planPage plans the details of a page's listings, where somebody wants them.

@@ -134,6 +134,9 @@ func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 	case wal.PageComplete:
 		return r.page(tx, e, source, target)
 	case wal.TargetComplete:
+		if err := r.empty(tx, e, target); err != nil {
+			return err
+		}
 		return r.done(tx, target, e.Complete, string(e.ErrorCode), e.Error)
 	case wal.TargetError:
 		return r.fail(tx, e, target)
@@ -202,13 +205,15 @@ const (
 		crawl_status = iif(crawl_status = 'failed', 'active', crawl_status)
 		WHERE id = ? AND (status IN ('FAILED', 'PARKED') OR backoff_until IS NOT NULL) AND total_attempts = 0 AND finished_at < ?`
 	replayAnew = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL, backoff_until = NULL, auto_disabled = 0,
-		crawl_status = iif(crawl_status = 'failed', 'active', crawl_status), crawls = crawls + 1, ` + anew + idle + ` AND page_current > 0`
+		crawl_status = iif(crawl_status = 'failed', 'active', crawl_status), crawls = crawls + 1, ` + anew + idle
+	// More pages were wanted than the crawl had, and it goes on behind them.
+	replayMore  = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL` + idle + ` AND status = 'DONE'`
 	replayStart = `UPDATE targets SET crawl_started_at = ifnull(crawl_started_at, ?)` + idle
 	replayPage  = `
 	UPDATE targets SET page_current = ?, next_page_url = ?, last_listing_id = ifnull(?, last_listing_id),
 		raw_count = raw_count + ?, accepted_count = accepted_count + ?, bad_count = bad_count + ?, site_total = ifnull(?, site_total)` + idle + ` AND page_current = ? - 1`
 	replayState = `
-	SELECT page_current, crawls, ifnull(crawl_started_at, ''),
+	SELECT page_current, crawls, status = 'DONE', claim_token, ifnull(crawl_started_at, ''),
 		max(ifnull(crawl_started_at, ''), ifnull(finished_at, ''), ifnull((SELECT max(seen_at) FROM sightings WHERE target_id = t.id), ''))
 	FROM targets t WHERE id = ?`
 )
@@ -291,25 +296,43 @@ func (r *replayer) page(tx *store.Tx, e *wal.Event, source, target int64) error 
 type replayed struct {
 	page    int
 	crawl   int64
+	done    bool  // it has come to an end
+	token   int64 // of the last claim in this database, 0 = none
 	started string
 	last    string // the latest time of anything that is stored of it
 }
 
+func (s *replayed) read(tx *store.Tx, target int64) error {
+	return tx.Get(replayState, []any{target}, &s.page, &s.crawl, &s.done, &s.token, &s.started, &s.last)
+}
+
+// anew begins the target's next crawl.
+func (s *replayed) anew(tx *store.Tx, target int64) error {
+	s.started, s.page, s.crawl, s.done = "", 0, s.crawl+1, false
+	_, err := tx.Exec(replayAnew, target)
+	return err
+}
+
 // begin tells whether the page is stored already (by the crawl that logged it, or
 // by an earlier replay), or is of a crawl before the one that is, and which crawl it
-// is of. A first page later than all that is stored begins a new crawl.
+// is of. A first page later than all that is stored begins a new crawl; the page behind
+// the last one of a crawl that the limit of pages ended goes on with it.
 func (r *replayer) begin(tx *store.Tx, p *wal.Page, target int64) (s replayed, known bool, err error) {
-	if err := tx.Get(replayState, []any{target}, &s.page, &s.crawl, &s.started, &s.last); err != nil {
+	if err := s.read(tx, target); err != nil {
 		return s, false, err
 	}
 	if p.Number <= s.page && tx.Now <= s.last || tx.Now < s.started {
 		return s, true, nil
 	}
-	if p.Number == 1 && s.page > 0 {
-		if _, err := tx.Exec(replayAnew, target); err != nil {
-			return s, false, err
-		}
-		s.started, s.page, s.crawl = "", 0, s.crawl+1
+	since := s.done && tx.Now > s.last
+	switch {
+	case p.Number == 1 && (s.page > 0 || since):
+		err = s.anew(tx, target)
+	case p.Number == s.page+1 && since:
+		_, err = tx.Exec(replayMore, target)
+	}
+	if err != nil {
+		return s, false, err
 	}
 	if s.started == "" && p.Number == s.page+1 { // a page that comes before its time begins nothing
 		_, err = tx.Exec(replayStart, tx.Now, target)
@@ -333,14 +356,39 @@ func (r *replayer) advance(tx *store.Tx, p *wal.Page, saved store.Saved, target 
 	return r.done(tx, target, p.End || saved.Repeated, "", "")
 }
 
-// done ends the target's crawl; confirmed tells that the site said so itself.
+// empty begins the crawl that the event ends, where that found nothing at all and so
+// logged no page. One that this database made itself stands there already: it was
+// logged a moment after it was stored, so its claim tells that and not its time.
+func (r *replayer) empty(tx *store.Tx, e *wal.Event, target int64) error {
+	var s replayed
+	if e.ErrorCode != yp.CodeNoListings {
+		return nil
+	}
+	if err := s.read(tx, target); err != nil {
+		return err
+	}
+	if !s.done && s.page == 0 || tx.Now <= s.last || s.token >= e.Target.ClaimToken {
+		return nil
+	}
+	if err := s.anew(tx, target); err != nil {
+		return err
+	}
+	_, err := tx.Exec(replayStart, tx.Now, target)
+	return err
+}
+
+const crawlOf = `SELECT crawls, ifnull(complete_at >= ifnull(crawl_started_at, ''), 0) FROM targets WHERE id = ?`
+
+// done ends the target's crawl; confirmed tells that the site said so itself. What may
+// stand in a log twice, the last page of a crawl, ends it once.
 func (r *replayer) done(tx *store.Tx, target int64, confirmed bool, code, reason string) error {
 	n, err := tx.Changed(replayDone, tx.Now, tx.Now, tx.Now, null(code), null(reason), target, tx.Now)
 	if err != nil || n == 0 || !confirmed {
 		return err
 	}
 	var crawl int64
-	if err := tx.Get(`SELECT crawls FROM targets WHERE id = ?`, []any{target}, &crawl); err != nil {
+	var ended bool
+	if err := tx.Get(crawlOf, []any{target}, &crawl, &ended); err != nil || ended {
 		return err
 	}
 	_, err = endCrawl(tx, store.PageOf{TargetID: target, Crawl: crawl})

@@ -300,8 +300,11 @@ func (a *adding) refuse(row *stagedRow) error {
 		text += "\n  " + reason
 	}
 	for _, page := range row.Pages {
-		if page.Error != "" {
+		switch {
+		case page.Error != "":
 			text += "\n  " + reasonOf(page)
+		case page.LedTo != "":
+			text += "\n  " + yp.Printable(page.URL+" led to "+page.LedTo)
 		}
 	}
 	text += "\nNext: give the address of a results page, of a category in a city; or describe the site yourself, starting from\n" +

@@ -64,7 +64,7 @@ func (w *world) epoch(dir *demo.Directory, n int) {
 // its truth, and nothing is gone before it was missing twice.
 func TestEpochs(t *testing.T) {
 	t.Parallel()
-	cfg, sel, least := demo.Config{Places: 6}, demo.Selection{States: []string{"AZ"}}, 10
+	cfg, sel, least := demo.Config{Places: 6}, demo.Selection{States: []string{"AZ"}, Planned: true}, 10
 	if raced {
 		cfg.Places, least = 2, 1
 	}
@@ -114,7 +114,7 @@ func TestEpochInTrouble(t *testing.T) {
 		if raced {
 			places = 2
 		}
-		sel := demo.Selection{States: []string{"AZ"}}
+		sel := demo.Selection{States: []string{"AZ"}, Planned: true}
 		w, dir, _ := demoInBubble(t, demo.Config{Places: places, Fail: map[string]float64{
 			"429": 0.05, "503": 0.05, "challenge": 0.01, "timeout": 0.01, "truncate": 0.03,
 		}}, sel.States...)

@@ -35,6 +35,7 @@ type Sampling struct {
 type Sampled struct {
 	URL    string `json:"url"`
 	Status int    `json:"status,omitempty"` // 0 = no answer
+	LedTo  string `json:"led_to,omitempty"` // where a redirect ended
 	Error  string `json:"error,omitempty"`
 }
 
@@ -189,7 +190,9 @@ func (t *sampler) ask(ctx context.Context, address string) error {
 	} else {
 		defer res.Release()
 		page.Status = res.Status
-		t.asked[res.URL.String()] = true
+		if at := res.URL.String(); at != address {
+			page.LedTo, t.asked[at] = res.URL.Redacted(), true
+		}
 		t.samples = append(t.samples, site.Sample{URL: res.URL, Status: res.Status, Body: slices.Clone(res.Body)})
 	}
 	t.found.Pages = append(t.found.Pages, page)

@@ -26,6 +26,8 @@ type townSite struct {
 	robots string
 	plain  bool // no structured data
 	phones bool
+	random bool // ids that no visit sees again
+	visits int
 }
 
 func (s *townSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -35,15 +37,23 @@ func (s *townSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	s.asked = append(s.asked, r.URL.RequestURI())
+	ids := "-10"
+	if s.visits++; s.random {
+		ids = fmt.Sprintf("-%d10", s.visits)
+	}
 	s.mu.Unlock()
 	page := `<html><head><title>%s | Town Pages</title></head><body><div id="town-header"></div>%s</body></html>`
 	switch path := strings.Trim(r.URL.Path, "/"); path {
 	case "":
 		_, _ = fmt.Fprintf(w, page, "Home", `<a href="/austin-tx/plumbers">Plumbers in Austin</a> <a href="/dallas-tx/dentists">Dentists in Dallas</a>`)
 	case "austin-tx/plumbers", "dallas-tx/dentists":
-		_, _ = fmt.Fprintf(w, page, path, s.results(path, r.URL.Query().Get("page")))
+		_, _ = fmt.Fprintf(w, page, path, strings.ReplaceAll(s.results(path, r.URL.Query().Get("page")), "-10", ids))
 	case "elsewhere":
 		http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
+	case "members/only":
+		http.Redirect(w, r, "/login", http.StatusFound)
+	case "login":
+		_, _ = fmt.Fprintf(w, page, "Log in", "")
 	default:
 		http.NotFound(w, r)
 	}
@@ -108,8 +118,8 @@ func TestSampling(t *testing.T) {
 		if len(s.asked) > crawl.SampleRequests || len(found.Pages) != len(s.asked) {
 			t.Errorf("asked %v, told of %v", s.asked, found.Pages)
 		}
-		if seen := slices.Compact(slices.Sorted(slices.Values(s.asked))); len(seen) != len(s.asked) {
-			t.Errorf("a page was asked for twice: %v", s.asked)
+		if seen := slices.Compact(slices.Sorted(slices.Values(s.asked))); len(seen) != len(s.asked)-1 || !slices.Contains(s.asked[:len(s.asked)-1], s.asked[len(s.asked)-1]) {
+			t.Errorf("one page is asked for twice, at the end: %v", s.asked)
 		}
 		if _, err := site.Parse("town", found.YAML); err != nil {
 			t.Error(err)
@@ -122,6 +132,26 @@ func TestSampling(t *testing.T) {
 		found, err := from.Find(t.Context(), "town", u.JoinPath("austin-tx/plumbers"))
 		if err != nil || found.Score >= site.ScoreSandbox {
 			t.Fatalf("%v, %d: %v", err, found.Score, found.Reasons)
+		}
+	})
+	t.Run("ids that change with every visit are for a review", func(t *testing.T) {
+		t.Parallel()
+		s := &townSite{phones: true, random: true}
+		from, u := s.sampling(t)
+		found, err := from.Find(t.Context(), "town", u)
+		if err != nil || found.Score != site.ScoreSandbox-1 {
+			t.Fatalf("%v, %d: %v", err, found.Score, found.Reasons)
+		}
+		if want := "0 of 15 for stable ids: 12 of 12 businesses had another id when their page was asked for again"; !slices.Contains(found.Reasons, want) {
+			t.Errorf("%q", found.Reasons)
+		}
+	})
+	t.Run("a redirect is told", func(t *testing.T) {
+		t.Parallel()
+		from, u := (&townSite{plain: true}).sampling(t)
+		found, err := from.Find(t.Context(), "town", u.JoinPath("members/only"))
+		if err != nil || found.Score != 0 || found.Pages[0].LedTo != u.JoinPath("login").String() {
+			t.Errorf("%v, %+v", err, found)
 		}
 	})
 	t.Run("nothing to read", func(t *testing.T) {

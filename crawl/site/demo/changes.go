@@ -19,9 +19,10 @@ type Changes struct {
 	// Unconfirmed have vanished, but a target that saw them was cut by the page
 	// limit, so they may stand behind it.
 	Unconfirmed []string `json:"unconfirmed"`
-	// Retired have vanished with a city: the page of a target that saw them is there no more,
-	// and the others were read to their ends. They and the unconfirmed are told
-	// again by every crawl until they are seen or gone.
+	// Retired have vanished with a city: the page of a target that saw them is there no more.
+	// A walk through the indexes retires such a target, so that they are gone if another one
+	// saw them and was read to its end; without a walk (Planned) they never are. They and the
+	// unconfirmed are told again by every crawl until they are seen or gone.
 	Retired []string `json:"retired"`
 }
 
@@ -117,16 +118,16 @@ func (d *edition) read(sel Selection) (seen map[key][]sighting, complete map[spo
 
 // miss sorts a listing that was not seen.
 func (l *ledger) miss(c *Changes, k key, r *record, complete map[spot]bool) {
-	cut, retired := false, false
+	cut, left, read := false, false, false // left by a city; read to its end
 	for _, s := range r.at {
 		whole, stands := complete[s.at]
-		cut, retired = cut || stands && !whole, retired || !stands
+		cut, left, read = cut || stands && !whole, left || !stands, read || whole
 	}
 	id := k.text()
 	switch {
 	case cut:
 		c.Unconfirmed = append(c.Unconfirmed, id)
-	case retired:
+	case left && (l.sel.Planned || !read):
 		c.Retired = append(c.Retired, id)
 	default:
 		c.Gone = append(c.Gone, id)

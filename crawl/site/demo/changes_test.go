@@ -113,14 +113,22 @@ func (db *database) take(c *crawled) {
 }
 
 func (db *database) missed(c *crawled, id string, k *kept) {
+	asked := 0
 	list := &db.tell.Gone
 	for _, at := range k.targets {
-		if whole, stands := c.whole[at]; stands && !whole {
+		whole, stands := c.whole[at]
+		if stands {
+			asked++
+		}
+		if stands && !whole {
 			list = &db.tell.Unconfirmed
 			break
-		} else if !stands {
+		} else if !stands && db.sel.Planned {
 			list = &db.tell.Retired
 		}
+	}
+	if asked == 0 {
+		list = &db.tell.Retired
 	}
 	*list = append(*list, id)
 	k.gone = list == &db.tell.Gone
