@@ -201,14 +201,14 @@ func (p *Program) printProgress(pr *checkpoint.Progress, w io.Writer, states int
 // troubleColumns are shown when there is something in them: with all of them
 // the table is wider than 80 columns.
 func troubleColumns(all checkpoint.Counts) (names []string, of func(checkpoint.Counts) []any) {
-	keep := []bool{all.Failed > 0, all.Stuck > 0, all.Parked > 0}
-	for i, name := range []string{"failed", "stuck", "parked"} {
+	keep := []bool{all.Failed > 0, all.Stuck > 0, all.Parked > 0, all.Retired > 0}
+	for i, name := range []string{"failed", "stuck", "parked", "retired"} {
 		if keep[i] {
 			names = append(names, name)
 		}
 	}
 	return names, func(c checkpoint.Counts) (cells []any) {
-		for i, n := range []int64{c.Failed, c.Stuck, c.Parked} {
+		for i, n := range []int64{c.Failed, c.Stuck, c.Parked, c.Retired} {
 			if keep[i] {
 				cells = append(cells, n)
 			}

@@ -66,6 +66,9 @@ type stagedRow struct {
 
 func (p *Program) sourcesAdd(c *cli.Context) error {
 	if c.Args().Len() != 1 {
+		if s := c.StringSlice("states"); !c.Args().Present() && slices.ContainsFunc(s, isAddress) {
+			return Usagef("want the web address before --states, which takes all that follows it: `ypcrawl sources add URL --states IL`")
+		}
 		return Usagef("want one web address, like https://www.example.com/austin-tx/plumbers")
 	}
 	address, err := sampleURL(c.Args().First())
@@ -368,6 +371,8 @@ func addedNext(row *stagedRow) string {
 	}
 	return fmt.Sprintf("Next: `ypcrawl run --source %s --states CA`.", row.Name)
 }
+
+func isAddress(s string) bool { return strings.Contains(s, "://") }
 
 // sampleURL reads the address of a page.
 func sampleURL(raw string) (*url.URL, error) {

@@ -172,6 +172,7 @@ func (c *scorecard) sum() {
 	c.points = int(math.Round(total))
 	if c.wandering() {
 		c.points = min(c.points, ScoreSandbox-1)
+		c.reasons = append(c.reasons, fmt.Sprintf("held at %d: every crawl would find new businesses", c.points))
 	}
 }
 
