@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -82,38 +83,14 @@ func (p *Program) sourcesPromoteCommand() *cli.Command {
 }
 
 func (p *Program) sourcesPromote(c *cli.Context) error {
-	names := SplitList(c.Args().Slice())
-	if len(names) == 0 {
-		return Usagef("want the name of a source; see `ypcrawl sources list`")
-	}
-	k, err := p.open(c, existing)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	all, err := k.Sources(c.Context)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if err := p.mustKnow(c, all, name); err != nil {
-			return err
-		}
-	}
-	for _, name := range names {
-		before, err := k.Promote(c.Context, name)
+	return p.switchSources(c, func(ctx context.Context, k *checkpoint.Keeper, name string) (bool, error) {
+		before, err := k.Promote(ctx, name)
 		if errors.Is(err, checkpoint.ErrNotStaged) {
-			return Usagef("%s: %w", name, checkpoint.ErrNotStaged)
+			return false, Usagef("%s: %w", name, checkpoint.ErrNotStaged)
 		}
-		if err != nil {
-			return err
-		}
-		if before == checkpoint.StageActive {
+		if err == nil && before == checkpoint.StageActive {
 			p.note("%s is active already.", name)
 		}
-	}
-	if all, err = k.Sources(c.Context); err != nil {
-		return err
-	}
-	return p.printGateRows(c, k, all, names)
+		return err == nil, err
+	})
 }

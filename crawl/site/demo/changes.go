@@ -69,6 +69,7 @@ type sighting struct {
 type record struct {
 	told told
 	at   []sighting // wherever it ever was seen, in the markup of the last time there
+	ads  []spot     // wherever it ever was seen, and maybe only as an ad that is left out
 	gone bool
 }
 
@@ -81,30 +82,44 @@ type ledger struct {
 // crawl reads an edition and returns what that tells.
 func (l *ledger) crawl(e *edition) Changes {
 	var c Changes
-	seen, complete := e.read(l.sel)
+	seen, ads, complete := e.read(l.sel)
 	for k, r := range l.known {
-		if _, again := seen[k]; !again && !r.gone {
+		_, again := seen[k]
+		switch {
+		case again:
+		case len(ads[k]) == 0 && !r.gone:
 			l.miss(&c, k, r, complete)
+		case len(ads[k]) > 0 && r.gone:
+			c.Restored, r.gone = append(c.Restored, k.text()), false
 		}
 	}
 	for k, at := range seen {
 		b := e.business(k)
 		l.meet(&c, k, &b, at)
 	}
+	for k, at := range ads {
+		if r, known := l.known[k]; known {
+			r.ads = append(r.ads, at...)
+		}
+	}
 	return c
 }
 
-// read crawls the selection: who was seen where, and which targets were read,
-// true when to their ends.
-func (d *edition) read(sel Selection) (seen map[key][]sighting, complete map[spot]bool) {
-	seen, complete = make(map[key][]sighting), make(map[spot]bool)
+// read crawls the selection: who was seen where, whose ads were left out where, and
+// which targets were read, true when to their ends.
+func (d *edition) read(sel Selection) (seen map[key][]sighting, ads map[key][]spot, complete map[spot]bool) {
+	seen, ads, complete = make(map[key][]sighting), make(map[key][]spot), make(map[spot]bool)
 	for _, t := range d.selected(sel) {
 		at, limit := spot{t.place.index, t.cat}, pageLimit(sel.MaxPages, t.place.Tier)
 		if d.byIndex[t.place.index] == nil {
 			continue // its page is not there: that says nothing of who was on it
 		}
 		complete[at] = t.pages() <= limit
-		d.see(&t, min(t.pages(), limit), sel.IncludeSponsored, func(k key, v views) {
+		d.see(&t, min(t.pages(), limit), true, func(k key, v views) {
+			if v&(viewCenterAd|viewAsideAd) != 0 && !sel.IncludeSponsored {
+				ads[k] = append(ads[k], at)
+				return
+			}
 			list := seen[k]
 			if n := len(list); n > 0 && list[n-1].at == at {
 				list[n-1].shown |= v
@@ -113,14 +128,14 @@ func (d *edition) read(sel Selection) (seen map[key][]sighting, complete map[spo
 			seen[k] = append(list, sighting{at, v})
 		})
 	}
-	return seen, complete
+	return seen, ads, complete
 }
 
 // miss sorts a listing that was not seen.
 func (l *ledger) miss(c *Changes, k key, r *record, complete map[spot]bool) {
 	cut, left, read := false, false, false // left by a city; read to its end
-	for _, s := range r.at {
-		whole, stands := complete[s.at]
+	for _, at := range r.everywhere() {
+		whole, stands := complete[at]
 		cut, left, read = cut || stands && !whole, left || !stands, read || whole
 	}
 	id := k.text()
@@ -133,6 +148,15 @@ func (l *ledger) miss(c *Changes, k key, r *record, complete map[spot]bool) {
 		c.Gone = append(c.Gone, id)
 		r.gone = true
 	}
+}
+
+// everywhere is where it ever was seen, were it as an ad.
+func (r *record) everywhere() []spot {
+	all := slices.Clone(r.ads)
+	for _, s := range r.at {
+		all = append(all, s.at)
+	}
+	return all
 }
 
 // meet takes in a listing that was seen.

@@ -31,18 +31,20 @@ type database struct {
 type kept struct {
 	fields  map[string]string
 	targets []string // that ever saw it
+	ads     []string // targets that ever showed an ad of it, which is not kept
 	gone    bool
 }
 
 // crawled is what one crawl saw: by target and id what the target's pages show.
 type crawled struct {
 	shown map[string]map[string]yp.Listing
-	whole map[string]bool // the targets read, true when to their ends
+	ads   map[string][]string // targets that showed an ad of it, by id
+	whole map[string]bool     // the targets read, true when to their ends
 }
 
 // crawl reads the targets of the given cities.
 func (db *database) crawl(d http.Handler, cities []yp.Place, limit func(yp.Place) int) {
-	c := crawled{shown: make(map[string]map[string]yp.Listing), whole: make(map[string]bool)}
+	c := crawled{shown: make(map[string]map[string]yp.Listing), ads: make(map[string][]string), whole: make(map[string]bool)}
 	for _, city := range cities {
 		for _, cat := range db.sel.Categories {
 			p := city
@@ -66,6 +68,7 @@ func (db *database) target(c *crawled, d http.Handler, p yp.Place, limit int) {
 		}
 		for _, l := range page.Listings {
 			if l.Sponsored && !db.sel.IncludeSponsored {
+				c.ads[l.ID] = append(c.ads[l.ID], at)
 				continue
 			}
 			if old, again := c.shown[at][l.ID]; again {
@@ -97,12 +100,18 @@ func (db *database) take(c *crawled) {
 		}
 	}
 	for id, k := range db.known {
-		if seen[id] == nil && !k.gone {
+		if k.ads = append(k.ads, c.ads[id]...); seen[id] != nil {
+			continue
+		}
+		if there := c.ads[id] != nil; !there && !k.gone {
 			db.missed(c, id, k)
+		} else if there && k.gone {
+			db.tell.Restored, k.gone = append(db.tell.Restored, id), false
 		}
 	}
 	for id, targets := range seen {
 		db.met(c, id, targets)
+		db.known[id].ads = append(db.known[id].ads, c.ads[id]...)
 	}
 	for _, ids := range [][]string{db.tell.New, db.tell.Gone, db.tell.Restored, db.tell.Unconfirmed, db.tell.Retired} {
 		slices.Sort(ids)
@@ -115,7 +124,7 @@ func (db *database) take(c *crawled) {
 func (db *database) missed(c *crawled, id string, k *kept) {
 	asked := 0
 	list := &db.tell.Gone
-	for _, at := range k.targets {
+	for _, at := range slices.Concat(k.targets, k.ads) {
 		whole, stands := c.whole[at]
 		if stands {
 			asked++
