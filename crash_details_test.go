@@ -47,12 +47,15 @@ func TestCrashDetails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
 	rnd := rand.New(rand.NewPCG(4, 4))
-	for range 6 {
+	for range detailKills {
 		if w.killAfter(rnd.IntN(40)+20, "--details") {
 			w.kills++
 		}
 	}
-	for _, point := range crawl.Points() {
+	for i, point := range crawl.Points() {
+		if i%pointStep != 0 {
+			continue
+		}
 		cmd := command(w.dir, []string{fmt.Sprintf("%s=%s:%d", killAt, point, 20)}, w.detailArgs()...)
 		if out, err := cmd.CombinedOutput(); !killed(err) {
 			t.Fatalf("not killed at %s: %v\n%s", point, err, out)

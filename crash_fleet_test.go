@@ -20,9 +20,6 @@ import (
 	"ypcrawl/yp/gazetteer"
 )
 
-// convoySize is how many sources the fleet's crash test crawls at once.
-const convoySize = 10
-
 // convoy is a world of several demo directories, each behind a counter of its own and
 // stored as a source of the database. One counter more counts the requests of all.
 type convoy struct {

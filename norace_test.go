@@ -5,6 +5,9 @@ package main
 const (
 	defaultKills = 100 // how many times the random crash test kills unless told otherwise
 	sharedPlaces = 25  // of each state, in the test of two processes
+	convoySize   = 10  // sources that the fleet's crash test crawls at once
+	detailKills  = 6   // kills of a crawl with details
+	pointStep    = 1   // every how manyth named point `details` is killed at
 )
 
 // pointTimes says at which arrival at a named point the crawl is killed there.

@@ -7,6 +7,9 @@ package main
 const (
 	defaultKills = 15
 	sharedPlaces = 8
+	convoySize   = 3
+	detailKills  = 2
+	pointStep    = 3
 )
 
 var pointTimes = [...]int{6}

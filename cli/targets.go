@@ -214,7 +214,7 @@ func nextOf(now time.Time, t checkpoint.Target) string {
 	if t.Status == yp.Done {
 		at = t.NextCrawl
 	}
-	if at.IsZero() {
+	if at.IsZero() || t.Schedule == checkpoint.ScheduleNone { // done for good, or retired with its city
 		return "-"
 	}
 	if d := at.Sub(now); d > 0 {

@@ -66,7 +66,7 @@ func TestEpochs(t *testing.T) {
 	t.Parallel()
 	cfg, sel, least := demo.Config{Places: 6}, demo.Selection{States: []string{"AZ"}, Planned: true}, 10
 	if raced {
-		cfg.Places, least = 2, 1
+		cfg.Places, least = 1, 1
 	}
 	w, dir, _ := demoWorld(t, cfg, sel.States...)
 	sel.Cities, sel.MaxPages = w.table("SELECT slug FROM cities"), discover.AllPages
