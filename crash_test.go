@@ -109,7 +109,7 @@ func TestCrashInTrouble(t *testing.T) {
 	w := troubledWorld(t, 4, map[string]float64{"429": 0.05, "503": 0.02, "challenge": 0.01, "timeout": 0.01, "truncate": 0.01})
 	hasty := []string{"--request-timeout", "1s", "--linger", "0"}
 	rnd := rand.New(rand.NewPCG(3, 3))
-	for range 10 {
+	for range troubleKills {
 		w.killAfter(rnd.IntN(12)+1, hasty...)
 	}
 	code := -1

@@ -125,7 +125,7 @@ func (w *world) holds(truth demo.Truth) {
 // the other has, since the one that writes without a pause keeps the other out.
 func TestTwoEngines(t *testing.T) {
 	t.Parallel()
-	w, dir, truth := demoWorld(t, demo.Config{Places: 5}, "CA", "TX")
+	w, dir, truth := demoWorld(t, demo.Config{Places: somePlaces}, "CA", "TX")
 	p := w.peer()
 	var both sync.WaitGroup
 	both.Add(2)
@@ -207,7 +207,7 @@ func TestTrouble(t *testing.T) {
 // TestStats: what a run says it did is what it did, in spite of trouble.
 func TestStats(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w, dir, _ := demoInBubble(t, demo.Config{Places: 4, Fail: map[string]float64{
+		w, dir, _ := demoInBubble(t, demo.Config{Places: somePlaces, Fail: map[string]float64{
 			"503": 0.4, "truncate": 0.05, "layout": 0.02, "challenge": 0.05,
 		}}, "CA", "NY")
 		st := w.done(workers(4), func(c *crawl.Config) { c.Filter.MinScore, c.Linger = 40, time.Minute })

@@ -3,3 +3,5 @@
 package crawl_test
 
 const raced = false
+
+const somePlaces = 4
