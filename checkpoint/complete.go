@@ -15,7 +15,7 @@ import (
 const markComplete = `
 	UPDATE targets SET complete_at = ?1
 	WHERE id = ?2 AND status = 'DONE' AND bad_count = 0 AND (site_total IS NULL OR 20 * raw_count >= 19 * site_total)
-		AND (crawl_started_at IS NULL OR crawl_started_at BETWEEN ?3 AND ?1)
+		AND ifnull(crawl_started_at, ?1) >= ?3
 	RETURNING source_id`
 
 // endCrawl ends a crawl that came to an end that the site confirmed: what it did not

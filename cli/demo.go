@@ -117,7 +117,7 @@ func truthFlags() []cli.Flag {
 	return append(selectFlags(),
 		&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` at which the crawled directory stood; profile addresses start with it"},
 		&cli.BoolFlag{Name: "include-sponsored", Usage: "ads too"},
-		list("since", "add the changes that a crawl of --epoch tells after crawls of these `EPOCH...`, in this order", "no changes"),
+		list("since", "add the changes that a crawl of --epoch tells after crawls of these `EPOCH...`, in this order; gone is what two crawls running miss", "no changes"),
 		&cli.BoolFlag{Name: "planned", Usage: "the crawls take their cities from the gazetteer, whatever the indexes say since"},
 		&cli.BoolFlag{Name: "details", Usage: "add what the listings' own pages say"},
 		&cli.BoolFlag{Name: "index", Usage: "add the cities that a walk through the state indexes must find"},

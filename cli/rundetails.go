@@ -119,7 +119,7 @@ func (r *run) remainderOfDetails(st crawl.Stats) error {
 	if st.DetailsFailed == 0 {
 		return nil
 	}
-	r.p.note("%s failed: most are tried again by themselves, `ypcrawl details stats` counts them, `ypcrawl details retry` takes them back.", plural(st.DetailsFailed, "detail"))
+	r.p.note("%s failed: those that are still to do are tried again by themselves, `ypcrawl details retry` takes the others back; `ypcrawl details stats` counts both.", plural(st.DetailsFailed, "detail"))
 	return &exitError{code: ExitFailures}
 }
 

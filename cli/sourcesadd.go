@@ -298,7 +298,7 @@ func (a *adding) refuse(row *stagedRow) error {
 			return err
 		}
 	}
-	text := fmt.Sprintf("%s was not added: score %d, want %d or more", yp.Printable(a.address.Redacted()), *row.Score, site.ScoreReview)
+	text := fmt.Sprintf("%s was not %s: score %d, want %d or more", yp.Printable(a.address.Redacted()), a.verb(), *row.Score, site.ScoreReview)
 	for _, reason := range row.Reasons {
 		text += "\n  " + reason
 	}
@@ -313,6 +313,14 @@ func (a *adding) refuse(row *stagedRow) error {
 	text += "\nNext: give the address of a results page, of a category in a city; or describe the site yourself, starting from\n" +
 		"  `ypcrawl sources show yellowpages`, and store that with `ypcrawl sources set " + a.called + " --file FILE`"
 	return errors.New(text)
+}
+
+// verb is what did not happen to the source: one that is there stays as it is.
+func (a *adding) verb() string {
+	if slices.ContainsFunc(a.known, func(s checkpoint.StoredSource) bool { return s.Name == a.called }) {
+		return "updated, and " + a.called + " stays as it is"
+	}
+	return "added"
 }
 
 func reasonOf(page crawl.Sampled) string { return page.URL + ": " + reason(page.Error) }

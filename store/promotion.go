@@ -124,16 +124,19 @@ func (t *trail) flushRest(tx *Tx, at PageOf, run any) error {
 }
 
 const (
-	// Only what is new or otherwise than before is worth a line in the log.
+	// Only what is new or breaks another rule is worth a line in the log: two targets may
+	// show a listing in different words, each in every crawl.
+	stageAgain = `
+	UPDATE staged_listings SET target_id = ?3, page = ?4, listing = ?6, last_seen_at = ?7 WHERE source_id = ?1 AND listing_id = ?2 AND reasons = ?5`
 	stage = `
 	INSERT INTO staged_listings (source_id, listing_id, target_id, page, reasons, listing, first_seen_at, last_seen_at)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)
 	ON CONFLICT DO UPDATE SET target_id = excluded.target_id, page = excluded.page, reasons = excluded.reasons,
-		listing = excluded.listing, last_seen_at = excluded.last_seen_at
-	WHERE reasons <> excluded.reasons OR listing <> excluded.listing`
-	stageAgain = `UPDATE staged_listings SET last_seen_at = ? WHERE source_id = ? AND listing_id = ?`
-	unstage    = `
-	DELETE FROM staged_listings WHERE source_id = ?1 AND listing_id IN (SELECT listing_id FROM listings WHERE id IN (SELECT value FROM json_each(?2)))`
+		listing = excluded.listing, last_seen_at = excluded.last_seen_at`
+	// That another target shows it in good order mends nothing where it was found.
+	unstage = `
+	DELETE FROM staged_listings WHERE source_id = ?1 AND target_id = ?3
+		AND listing_id IN (SELECT listing_id FROM listings WHERE id IN (SELECT value FROM json_each(?2)))`
 	anyStaged = `SELECT EXISTS (SELECT 1 FROM staged_listings)`
 )
 
@@ -160,12 +163,11 @@ func (s *saver) reject([]yp.Listing) error {
 func (s *saver) stage(r yp.Rejection) error {
 	r.Listing.Rank = 0 // says nothing of the listing
 	reasons := what(r.Reasons)
-	n, err := s.tx.Changed(stage, s.at.SourceID, r.Listing.ID, s.at.TargetID, s.at.Page, reasons, what(r.Listing), s.tx.Now)
-	if err != nil {
+	args := []any{s.at.SourceID, r.Listing.ID, s.at.TargetID, s.at.Page, reasons, what(r.Listing), s.tx.Now}
+	if n, err := s.tx.Changed(stageAgain, args...); err != nil || n > 0 {
 		return err
 	}
-	if n == 0 {
-		_, err = s.tx.Exec(stageAgain, s.tx.Now, s.at.SourceID, r.Listing.ID)
+	if _, err := s.tx.Exec(stage, args...); err != nil {
 		return err
 	}
 	s.log.rejected = append(s.log.rejected, rejected{r.Listing.ID, `{"reasons":` + reasons + `}`})
@@ -180,6 +182,6 @@ func (s *saver) unstage() error {
 	if err := s.tx.Get(anyStaged, nil, &some); err != nil || !some {
 		return err
 	}
-	_, err := s.tx.Exec(unstage, s.at.SourceID, intList(s.rows))
+	_, err := s.tx.Exec(unstage, s.at.SourceID, intList(s.rows), s.at.TargetID)
 	return err
 }

@@ -171,6 +171,37 @@ func TestStaged(t *testing.T) {
 	})
 }
 
+// TestStagedOnce: what one target shows against the rules, and another one otherwise or in
+// good order, is told of once and not with every crawl.
+func TestStagedOnce(t *testing.T) {
+	t.Parallel()
+	for name, other := range map[string]func(at *store.PageOf) []yp.Listing{
+		"another text": func(at *store.PageOf) []yp.Listing {
+			at.Rejected = []yp.Rejection{{Listing: yp.Listing{ID: "x", Name: "X", Snippet: "Plumbing"}, Reasons: []string{"id"}}}
+			return nil
+		},
+		"in good order": func(*store.PageOf) []yp.Listing { return named("x") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			got := since(t, w, `SELECT action FROM promotion_log WHERE action = 'rejected'`, func() {
+				for n := int64(1); n <= 3; n++ {
+					w.place(t, store.PageOf{
+						TargetID: 1, Page: 1, Crawl: n, Rejected: []yp.Rejection{{Listing: yp.Listing{ID: "x", Name: "X"}, Reasons: []string{"id"}}},
+					})
+					at := store.PageOf{TargetID: 3, Page: 1, Crawl: n}
+					ls := other(&at)
+					w.place(t, at, ls...)
+				}
+			})
+			if len(got) != 1 {
+				t.Errorf("rejected %d times, want once", len(got))
+			}
+		})
+	}
+}
+
 func sorted(list []string) []string {
 	slices.Sort(list)
 	return list

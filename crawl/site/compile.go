@@ -62,6 +62,8 @@ func compileBase(s scalar, f *faults) *url.URL {
 		f.add(s.line, "base_url", err)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		f.add(s.line, "base_url", fmt.Errorf("base URL %q: want http:// or https:// and a host", s.text))
+	case u.User != nil: // definitions are stored as they are
+		f.add(s.line, "base_url", fmt.Errorf("base URL %q: leave user and password out, they would be stored", u.Redacted()))
 	default:
 		return u
 	}
