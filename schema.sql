@@ -753,7 +753,7 @@ WHERE t.retired_at IS NULL AND (t.page_current > 0 OR t.finished_at IS NOT NULL)
 CREATE VIEW v_targets AS
 SELECT t.id, s.name AS source, c.name AS city, t.state, k.name AS category, t.status, t.page_current, t.max_pages,
        t.raw_count, t.accepted_count, t.claimed_by, t.heartbeat_at, t.last_error_code, t.last_error,
-       t.backoff_until, t.next_crawl_at, t.total_attempts
+       t.backoff_until, t.next_crawl_at, t.total_attempts, t.retired_at
 FROM targets t JOIN sources s ON s.id = t.source_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id;
 
 -- Progress of each state, by status.
@@ -818,7 +818,7 @@ SELECT t.id, g.source, c.name AS city, t.state, k.name AS category, t.status, t.
             ELSE 'DUE' END AS schedule_status,
        t.backoff_level, t.backoff_until, t.consecutive_failures, t.crawl_frequency_minutes, t.next_crawl_at, t.last_success_at,
        t.total_attempts, t.total_successes, round(100.0 * t.total_successes / nullif(t.total_attempts, 0), 1) AS success_rate,
-       t.page_current, t.last_error_code, t.last_error, t.claimed_by, t.heartbeat_at, t.crawl_started_at, t.finished_at
+       t.page_current, t.last_error_code, t.last_error, t.claimed_by, t.heartbeat_at, t.crawl_started_at, t.finished_at, t.retired_at
 FROM targets t JOIN v_source_gates g ON g.source_id = t.source_id
 JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id;
 

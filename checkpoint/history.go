@@ -80,7 +80,9 @@ const minPrefix = 4
 const (
 	runByID   = `SELECT r.id, r.uuid, r.started_at FROM runs r WHERE r.id = ?`
 	runByUUID = `SELECT r.id, r.uuid, r.started_at FROM runs r WHERE r.uuid GLOB ? LIMIT 2`
-	lastRun   = `SELECT r.id, r.uuid, r.started_at FROM runs r WHERE r.outcome <> 'running' ORDER BY r.id DESC LIMIT 1`
+	lastRun   = `SELECT r.id, r.uuid, r.started_at FROM runs r WHERE r.id = coalesce(
+		(SELECT o.id FROM runs o WHERE o.outcome <> 'running' AND o.pages > 0 ORDER BY o.id DESC LIMIT 1),
+		(SELECT o.id FROM runs o WHERE o.outcome <> 'running' ORDER BY o.id DESC LIMIT 1))`
 )
 
 func (k *Keeper) runs(ctx context.Context, query string, args ...any) (found []RunMark, err error) {
@@ -120,7 +122,8 @@ func (k *Keeper) FindRun(ctx context.Context, word string) (RunMark, error) {
 	return found[0], nil
 }
 
-// LastFinishedRun returns the youngest run that has ended; ok is false when none has.
+// LastFinishedRun returns the youngest run that has ended, one that read pages of results
+// before one that had nothing to do; ok is false when none has.
 func (k *Keeper) LastFinishedRun(ctx context.Context) (r RunMark, ok bool, err error) {
 	found, err := k.runs(ctx, lastRun)
 	return first(found), len(found) == 1, err

@@ -80,13 +80,14 @@ type Target struct {
 	Heartbeat    time.Time `json:"heartbeat_at,omitzero"`
 	Started      time.Time `json:"crawl_started_at,omitzero"`
 	Finished     time.Time `json:"finished_at,omitzero"`
+	Retired      time.Time `json:"retired_at,omitzero"` // its city is gone from the source's index
 }
 
 const (
 	targetColumns = `v.id, v.source, v.city, v.state, v.category, v.status, v.schedule_status, v.crawl_status, v.enabled, v.auto_disabled,
 		v.backoff_level, v.backoff_until, v.consecutive_failures, v.crawl_frequency_minutes, v.next_crawl_at, v.last_success_at,
 		v.total_attempts, v.total_successes, v.success_rate, v.page_current, ifnull(v.last_error_code, ''), ifnull(v.last_error, ''),
-		ifnull(v.claimed_by, ''), v.heartbeat_at, v.crawl_started_at, v.finished_at`
+		ifnull(v.claimed_by, ''), v.heartbeat_at, v.crawl_started_at, v.finished_at, v.retired_at`
 	listTargets = `
 	SELECT ` + targetColumns + ` FROM v_crawler_status v
 	WHERE (?1 = 0 OR v.source = (SELECT name FROM sources WHERE id = ?1))
@@ -104,7 +105,7 @@ func (t *Target) into() []any {
 		&t.ID, &t.Source, &t.City, &t.State, &t.Category, &t.Status, &t.Schedule, &t.Health, &t.Enabled, &t.AutoDisabled,
 		&t.BackoffLevel, at(&t.BackoffUntil), &t.Failures, &t.FrequencyMin, at(&t.NextCrawl), at(&t.LastSuccess),
 		&t.Attempts, &t.Successes, &t.SuccessRate, &t.Page, &t.ErrorCode, &t.Error,
-		&t.ClaimedBy, at(&t.Heartbeat), at(&t.Started), at(&t.Finished),
+		&t.ClaimedBy, at(&t.Heartbeat), at(&t.Started), at(&t.Finished), at(&t.Retired),
 	}
 }
 

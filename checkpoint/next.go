@@ -35,6 +35,8 @@ func (t *TargetDetail) next() Next {
 		return Next{When: NextHeld, Held: t.ClaimedBy, Why: "a worker has it"}
 	case t.available:
 		return Next{When: NextNow, Why: "the next free worker may take it"}
+	case !t.Retired.IsZero():
+		return never("its city is gone from the source's index; it is crawled again when the city is back (`discover` looks)", "")
 	case t.Schedule == ScheduleFailed:
 		return never("it is a dead letter", fmt.Sprintf("dead requeue %d", t.ID))
 	case !t.Enabled:

@@ -27,9 +27,12 @@ type Plan struct {
 	SourceID   int64
 	Cities     []City // in the order in which equal priorities are crawled
 	Categories []Category
-	TierPages  [4]int // pages of each tier, by its number; 0 = all
-	Explicit   bool   // the operator named the pages: targets planned before take them too
-	MaxTargets int    // plan at most so many targets; 0 = all
+	TierPages  [4]int  // pages of each tier, by its number; 0 = all
+	Explicit   bool    // the operator named the pages: targets planned before take them too
+	MaxTargets int     // plan at most so many targets; 0 = all
+	Listed     *Listed // whole states are meant: their own index decides on Cities where it is known; nil = Cities as they are
+
+	sandbox bool // no more than SandboxTargets in all, or errSandboxFull
 }
 
 // Planned counts what a plan did.
@@ -114,6 +117,10 @@ func (k *Keeper) Categories(ctx context.Context, cats []Category) ([]int64, erro
 // what is done. Running it again changes nothing. A city that is gone from the source's
 // index gets none, and its retired targets stay retired.
 func (k *Keeper) Plan(ctx context.Context, p Plan) (Planned, error) {
+	p, err := k.follow(ctx, p)
+	if err != nil {
+		return Planned{}, err
+	}
 	out := Planned{Selected: len(p.Cities) * len(p.Categories)}
 	left := out.Selected
 	if p.MaxTargets > 0 {
@@ -143,6 +150,9 @@ func (p Plan) chunk(tx *store.Tx, cities []City, cats []int64, limit int, out *P
 	added, err := tx.Changed(insertTargets, p.SourceID, p.TierPages[1], p.TierPages[2], p.TierPages[3], tx.Now,
 		jsonInts(ids), jsonInts(cats), limit)
 	if err != nil {
+		return err
+	}
+	if err := p.fits(tx, added); err != nil {
 		return err
 	}
 	out.Added += int(added)

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -38,6 +39,26 @@ func (k *Keeper) PlanLimit(ctx context.Context, sourceID int64) (int, error) {
 	return SandboxTargets - planned, nil
 }
 
+// errSandboxFull means that somebody else has planned targets of the sandbox since the
+// room in it was looked at. Nothing was written.
+var errSandboxFull = errors.New("the sandbox has less room than it had")
+
+// fits tells whether what was added to a sandbox has room in it.
+func (p Plan) fits(tx *store.Tx, added int64) error {
+	if !p.sandbox || added == 0 {
+		return nil
+	}
+	var stage Stage
+	var planned int
+	if err := tx.Get(stageRoom, []any{p.SourceID, SandboxTargets + 1}, &stage, &planned); err != nil {
+		return err
+	}
+	if stage != StageActive && planned > SandboxTargets {
+		return errSandboxFull
+	}
+	return nil
+}
+
 // PlanStaged is Plan, but for a source in the sandbox, of which it plans no more than
 // PlanLimit allows.
 func (k *Keeper) PlanStaged(ctx context.Context, p Plan) (Planned, error) {
@@ -52,12 +73,17 @@ func (k *Keeper) PlanStaged(ctx context.Context, p Plan) (Planned, error) {
 	if p.MaxTargets > 0 {
 		all = min(all, p.MaxTargets)
 	}
-	out := Planned{}
+	p.sandbox = true
+	given, out := p, Planned{}
 	// What is planned already stands in the way of as many new ones: one more is looked
 	// at each time, so that never one too many is planned.
 	for n := min(room, all); room > 0 && n > 0 && n <= min(all, SandboxTargets); n++ {
 		p.MaxTargets = n
 		got, err := k.Plan(ctx, p)
+		if errors.Is(err, errSandboxFull) {
+			got, err = k.PlanStaged(ctx, given)
+			return Planned{Selected: got.Selected, Added: out.Added + got.Added, Deepened: out.Deepened + got.Deepened}, err
+		}
 		if err != nil {
 			return out, err
 		}

@@ -3,6 +3,7 @@ package checkpoint_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -143,6 +144,30 @@ func TestSandboxAgain(t *testing.T) {
 			t.Error(got)
 		}
 	})
+}
+
+// TestPlanTogether: processes that plan other places of one sandbox at once fill it, and no more.
+func TestPlanTogether(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		b := boxed(t, 3)
+		var all sync.WaitGroup
+		for _, state := range []string{"AZ", "CA", "NM", "TX"} {
+			p := checkpoint.Plan{SourceID: 1, TierPages: [4]int{0, 3, 2, 1}, Categories: []checkpoint.Category{{Slug: "plumbers", Name: "Plumbers"}}}
+			for i := range 8 {
+				p.Cities = append(p.Cities, checkpoint.City{Slug: fmt.Sprintf("town-%d-%s", i, state), Name: "Town", State: state, Tier: 1})
+			}
+			all.Go(func() {
+				if _, err := b.PlanStaged(t.Context(), p); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if n := table(t, b.DB(), `SELECT count(*) FROM targets`)[0]; n != fmt.Sprint(checkpoint.SandboxTargets) {
+			t.Fatalf("%s targets are planned, want %d", n, checkpoint.SandboxTargets)
+		}
+	}
 }
 
 func TestPlanLimit(t *testing.T) {

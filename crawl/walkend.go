@@ -48,7 +48,7 @@ func (w *walker) complete(ctx context.Context, walk *checkpoint.Walk, leg *Leg) 
 		return err
 	}
 	plan := w.tour.Plan
-	plan.SourceID, plan.Cities = walk.SourceID, cities
+	plan.SourceID, plan.Cities, plan.Listed = walk.SourceID, cities, nil
 	planned, err := k.PlanStaged(ctx, plan)
 	if err != nil {
 		return err

@@ -136,7 +136,8 @@ func TestUpgradeFromTwo(t *testing.T) {
 	t.Parallel()
 	cfg := Config{Path: filepath.Join(t.TempDir(), "two.db"), Schema: file(t, "../schema.sql")}
 	c := rawConn(t, cfg.Path)
-	must(t, c, file(t, "testdata/schema-2.sql"), fmt.Sprintf("PRAGMA application_id = %d", applicationID), "PRAGMA user_version = 2", "PRAGMA journal_mode = WAL",
+	must(t, c, file(t, "testdata/schema-1.sql"), file(t, "migrations/0002_health.sql"), fmt.Sprintf("PRAGMA application_id = %d", applicationID),
+		"PRAGMA user_version = 2", "PRAGMA journal_mode = WAL",
 		`INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (1, 's', 'http://s.example', 'x', 'x')`,
 		`INSERT INTO cities VALUES (1, 'a-ca', 'A', 'CA', 10, 1.5, 2.5, 1)`, `INSERT INTO categories VALUES (1, 'k', 'K')`,
 		`INSERT INTO targets (id, source_id, city_id, category_id, state, population, priority, max_pages, page_current, raw_count, crawl_started_at, created_at)

@@ -39,6 +39,8 @@ type Resolved struct {
 	Explicit   bool   // pages were asked for, not taken from the tiers
 	ByCity     bool   // not all of the states' cities are meant
 	ByCategory bool   // categories were named
+	// MinPopulation is the selection's.
+	MinPopulation int
 }
 
 // Resolve finds the places and categories that sel means.
@@ -52,7 +54,7 @@ func Resolve(g *gazetteer.Gazetteer, src Source, sel Selection) (*Resolved, erro
 			states = append(states, s.Code)
 		}
 	}
-	r := &Resolved{States: states, ByCity: len(sel.Cities) > 0 || sel.MaxCities > 0, ByCategory: len(sel.Categories) > 0}
+	r := &Resolved{States: states, ByCity: len(sel.Cities) > 0 || sel.MaxCities > 0, ByCategory: len(sel.Categories) > 0, MinPopulation: sel.MinPopulation}
 	r.TierPages, r.Explicit = tierPages(sel.MaxPages)
 	if r.Categories, err = resolveCategories(sel.Categories, src.Categories, sel.AnyCategory); err != nil {
 		return nil, err
@@ -117,8 +119,12 @@ func (r *Resolved) Estimate(src Source, maxTargets int, delay time.Duration) Est
 
 // Plan is the resolved selection as targets of the source with that id.
 func (r *Resolved) Plan(sourceID int64, maxTargets int) checkpoint.Plan {
-	return checkpoint.Plan{
+	p := checkpoint.Plan{
 		SourceID: sourceID, Cities: r.Cities, Categories: r.Categories,
 		TierPages: r.TierPages, Explicit: r.Explicit, MaxTargets: maxTargets,
 	}
+	if !r.ByCity {
+		p.Listed = &checkpoint.Listed{States: r.States, MinPopulation: r.MinPopulation}
+	}
+	return p
 }
