@@ -314,7 +314,7 @@ CREATE TABLE sightings (
     page      INTEGER NOT NULL CHECK (page >= 1),
     rank      INTEGER NOT NULL CHECK (rank >= 0),
     seen_at   TEXT NOT NULL,
-    since     INTEGER NOT NULL DEFAULT 0 CHECK (since >= 0),   -- crawl of the target (targets.crawls) that met it first
+    since     INTEGER NOT NULL DEFAULT 0 CHECK (since >= 0),   -- crawl of the target (targets.crawls) that kept it first; 2^63-1 = never: an ad, or filtered out
     crawl     INTEGER NOT NULL DEFAULT 0 CHECK (crawl >= 0),   -- and last, if only as an ad
     missed    INTEGER NOT NULL DEFAULT 0 CHECK (missed >= 0),  -- complete crawls of the target in a row without it
     PRIMARY KEY (target_id, listing)

@@ -194,7 +194,7 @@ func (s *saver) writeOne(r *resolver, l *yp.Listing, i int, keys []string, store
 		}
 		s.log.update(row, s.diffs[i])
 	} else {
-		s.log.create(row, r.by)
+		s.log.create(row, l.ID, c, r.by)
 	}
 	s.rows[i] = row
 	if !changed {

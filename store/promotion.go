@@ -23,13 +23,19 @@ const (
 // for the whole page. Companies are read from the rows at the end: they may have been
 // merged since.
 type trail struct {
-	created  []int64 // row ids
-	found    []told  // created as well, by a key that led to a company
+	created  []created
+	found    []told // created as well, by a key that led to a company
 	updated  []told
 	dropped  []int64
 	restored []int64
 	rejected []rejected
 	changes  []change
+}
+
+// created is a new listing: nothing is read back to log it.
+type created struct {
+	id      string
+	company *company
 }
 
 // told is a row with the JSON of its promotion_log.what.
@@ -40,9 +46,9 @@ type told struct {
 
 type rejected struct{ id, what string }
 
-func (t *trail) create(row int64, key string) {
+func (t *trail) create(row int64, id string, c *company, key string) {
 	if key == "" {
-		t.created = append(t.created, row)
+		t.created = append(t.created, created{id, c})
 		return
 	}
 	t.found = append(t.found, told{row, what(struct {
@@ -71,6 +77,10 @@ func what(v any) string {
 }
 
 const (
+	// A listing's id travels behind its company's number, as keys do: see insertKeys.
+	logCreated = `
+	INSERT INTO promotion_log (at, action, source_id, listing_id, company_id, run_id)
+	SELECT ?1, 'promoted_create', ?2, substr(value, 1 + ` + idDigits + `), CAST(substr(value, 1, ` + idDigits + `) AS INTEGER), ?3 FROM json_each(?4)`
 	logRows = `
 	INSERT INTO promotion_log (at, action, source_id, listing_id, company_id, run_id)
 	SELECT ?1, ?2, l.source_id, l.listing_id, l.company_id, ?3 FROM json_each(?4) AS j CROSS JOIN listings l ON l.id = j.value ORDER BY j.key`
@@ -85,10 +95,13 @@ const (
 // flush writes what was gathered.
 func (t *trail) flush(tx *Tx, at PageOf) error {
 	run := number(at.RunID)
+	if err := t.flushCreated(tx, at, run); err != nil {
+		return err
+	}
 	for _, l := range []struct {
 		action Action
 		rows   []int64
-	}{{PromotedCreate, t.created}, {Dropped, t.dropped}, {Restored, t.restored}} {
+	}{{Dropped, t.dropped}, {Restored, t.restored}} {
 		if len(l.rows) == 0 {
 			continue
 		}
@@ -107,6 +120,20 @@ func (t *trail) flush(tx *Tx, at PageOf) error {
 		}
 	}
 	return t.flushRest(tx, at, run)
+}
+
+func (t *trail) flushCreated(tx *Tx, at PageOf, run any) error {
+	if len(t.created) == 0 {
+		return nil
+	}
+	packed := make([]string, len(t.created))
+	for i, c := range t.created {
+		packed[i] = fmt.Sprintf("%0"+idDigits+"d%s", c.company.root().id, c.id)
+	}
+	if _, err := tx.Exec(logCreated, tx.Now, at.SourceID, run, what(packed)); err != nil {
+		return fmt.Errorf("log promotion: %w", err)
+	}
+	return nil
 }
 
 func (t *trail) flushRest(tx *Tx, at PageOf, run any) error {

@@ -71,8 +71,12 @@ func (s *saver) sight(listings []yp.Listing) error {
 }
 
 const (
+	// Those that it makes a difference to: gone, or not yet met by this crawl of the target.
 	selectMet = `
-	SELECT l.id, l.gone_at IS NOT NULL FROM json_each(?) AS j CROSS JOIN listings l ON l.source_id = ? AND l.listing_id = j.value`
+	SELECT l.id, l.gone_at IS NOT NULL
+	FROM json_each(?1) AS j CROSS JOIN listings l ON l.source_id = ?2 AND l.listing_id = j.value
+	LEFT JOIN sightings s ON s.target_id = ?3 AND s.listing = l.id
+	WHERE l.gone_at IS NOT NULL OR ifnull(s.crawl, -1) < ?4`
 	// A target that never kept it has it in sight from now on, but since no crawl that is.
 	meetAgain = `
 	INSERT INTO sightings (target_id, listing, page, rank, seen_at, since, crawl)
@@ -113,7 +117,7 @@ func (s *saver) findMet(ids []string) (met, back []int64, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	rows, err := s.tx.Query(selectMet, string(list), s.at.SourceID)
+	rows, err := s.tx.Query(selectMet, string(list), s.at.SourceID, s.at.TargetID, s.at.Crawl)
 	if err != nil {
 		return nil, nil, fmt.Errorf("find listings: %w", err)
 	}
