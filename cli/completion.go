@@ -159,6 +159,8 @@ func valuesFor(f flagShape) []string {
 		return lowerNames(yp.Healths())
 	case "schedule":
 		return lowerNames(checkpoint.Schedules())
+	case "kind":
+		return lowerNames(checkpoint.ChangeKinds())
 	case "proxy-policy":
 		return lowerNames(fetch.Policies())
 	case "identity":

@@ -17,7 +17,7 @@ import (
 func completingApp() *cli.App {
 	app := shapedApp(&call{})
 	run := app.Commands[0]
-	run.Flags = append(run.Flags, &cli.StringFlag{Name: "status"}, &cli.GenericFlag{Name: "max-pages", Value: &pagesValue{}})
+	run.Flags = append(run.Flags, &cli.StringFlag{Name: "status"}, &cli.StringFlag{Name: "kind"}, &cli.GenericFlag{Name: "max-pages", Value: &pagesValue{}})
 	app.Commands = append(app.Commands, completionCommand(), versionCommand())
 	return app
 }
@@ -59,6 +59,7 @@ func TestCandidates(t *testing.T) {
 		"no states after a flag":   {"run|--states|CA|--json", nil, []string{"NY"}},
 		"states after equals":      {"run|--states|=", []string{"CA"}, nil}, // bash splits at =
 		"statuses":                 {"run|--status", []string{"failed", "stuck"}, []string{"CA"}},
+		"kinds of change":          {"run|--kind", []string{"new", "dropped", "rejected"}, []string{"stuck"}},
 		"nothing after a value":    {"run|--status|failed", nil, []string{"stuck"}},
 		"after an alias":           {"run|-s|CA", []string{"NY"}, nil},
 		"commands after a list":    {"--regions|west", []string{"run"}, []string{"read"}},

@@ -3,12 +3,14 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
+	"ypcrawl/crawl/fetch"
 	"ypcrawl/yp"
 )
 
@@ -61,7 +63,18 @@ type toured struct {
 	Error    string      `json:"error,omitempty"`
 	Resume   string      `json:"resume,omitempty"` // the command that goes on
 
-	failed int // states
+	failed    int // states
+	forbidden int // of them by robots.txt
+}
+
+// forbidden reports whether robots.txt is the reason why a state failed: nothing that
+// is typed again helps then.
+func forbidden(reason string) bool { return strings.Contains(reason, fetch.ErrDisallowed.Error()) }
+
+// plainReason drops a class of errors that says nothing beside what robots.txt says.
+func plainReason(reason string) string {
+	says := fetch.ErrDisallowed.Error()
+	return strings.ReplaceAll(reason, string(yp.ClassUnknown)+": "+says, says)
 }
 
 // report prints how the tour went and maps it to the exit code.
@@ -72,11 +85,16 @@ func (t *tour) report(legs []crawl.Leg, requests int64, took time.Duration, err 
 	if s.States == nil {
 		s.States = []crawl.Leg{}
 	}
-	for _, l := range legs {
+	for i := range legs {
+		l := &legs[i]
 		s.Pages += l.Fetched
 		if l.Status == crawl.LegFailed {
 			s.failed++
+			if forbidden(l.Reason) {
+				s.forbidden++
+			}
 		}
+		l.Reason = plainReason(l.Reason)
 	}
 	if err != nil {
 		s.Error, s.Resume = err.Error(), t.p.commandLine()
@@ -117,10 +135,23 @@ func (t *tour) end(s toured, err error) error {
 	case err != nil:
 		return err
 	case s.failed > 0:
-		t.p.note("%s failed, and nothing was marked as gone there: `ypcrawl discover stats` tells why. Type the same again to go on with them.", plural(s.failed, "state"))
+		t.p.note("%s failed, and nothing was marked as gone there: `ypcrawl discover stats` tells why. %s", plural(s.failed, "state"), s.retry())
 		return &exitError{code: ExitFailures}
 	}
 	return nil
+}
+
+// retry is what may help with the states that failed.
+func (s *toured) retry() string {
+	const others = "robots.txt forbids the index: asked again it forbids it again. " +
+		"Plan by the gazetteer (`ypcrawl plan`) or take another source; whether to go on with --robots ignore is for you to answer for."
+	switch s.forbidden {
+	case 0:
+		return "Type the same again to go on with them."
+	case s.failed:
+		return others
+	}
+	return fmt.Sprintf("Type the same again to go on with them, but for %s: there %s", plural(s.forbidden, "state"), others)
 }
 
 // remedy is what opens a source again.
@@ -145,6 +176,9 @@ func (p *Program) discoverStats(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("json") {
+		for i := range rows {
+			rows[i].Error = plainReason(rows[i].Error)
+		}
 		return writeRows(p.Out, rows)
 	}
 	if len(rows) == 0 {
@@ -155,7 +189,7 @@ func (p *Program) discoverStats(c *cli.Context) error {
 	t := newTable("source", "state", "cities", "new", "gone", "by slug", "by name", "unmatched", "targets", "retired", "last walk", "pages", "complete", "error")
 	for _, d := range rows {
 		t.row(d.Source, d.State, d.Cities, d.New, d.Gone, d.BySlug, d.ByName, d.Unmatched, d.Targets, d.Retired,
-			string(d.Status), fmt.Sprintf("%d of %d", d.PagesDone, d.Pages), ago(now, d.LastDone), orDash(d.Error))
+			string(d.Status), fmt.Sprintf("%d of %d", d.PagesDone, d.Pages), ago(now, d.LastDone), orDash(plainReason(d.Error)))
 	}
 	return t.flush(&p.Streams, p.Out)
 }

@@ -23,19 +23,54 @@ func fleetFlags() []cli.Flag {
 	}
 }
 
-// manySources reports whether sources were asked for that go side by side.
-func manySources(c *cli.Context) bool { return c.IsSet("sources") || c.Bool("all-sources") }
+// fleet tells which sources go side by side: those that are named, or all. Settings
+// that say one thing give way to a command line that says another.
+func (p *Program) fleet(c *cli.Context) (names []string, all bool) {
+	names, all = SplitList(c.StringSlice("sources")), c.Bool("all-sources")
+	switch {
+	case p.typed("sources"):
+		return names, all && p.typed("all-sources")
+	case all && p.typed("all-sources"):
+		return nil, true
+	case p.typed("source"), p.typed("source-file"), p.typed("base-url"):
+		return nil, false
+	}
+	return names, all
+}
+
+// typed reports whether a flag stands on the command line: the library tells it from
+// neither a variable nor the settings file.
+func (p *Program) typed(flag string) bool {
+	for _, arg := range p.args {
+		if arg == "--" {
+			return false
+		}
+		if isFlag(arg) {
+			if name, _, _ := splitFlag(arg); name == flag {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// several reports whether sources were asked for that go side by side: the summary has
+// a line for each then, even if there is one.
+func (r *run) several() bool {
+	names, all := r.p.fleet(r.c)
+	return len(names) > 0 || all
+}
 
 // checkFleetFlags refuses flags that say two things.
-func checkFleetFlags(c *cli.Context) error {
-	if err := notEmpty(c, "sources", c.StringSlice("sources")); err != nil || !manySources(c) {
+func (r *run) checkFleetFlags() error {
+	if err := notEmpty(r.c, "sources", r.c.StringSlice("sources")); err != nil || !r.several() {
 		return err
 	}
-	if c.IsSet("sources") && c.Bool("all-sources") {
+	if names, all := r.p.fleet(r.c); len(names) > 0 && all {
 		return Usagef("--sources and --all-sources: name the sources or take them all, not both")
 	}
 	for _, name := range []string{"source", "source-file", "base-url"} {
-		if c.IsSet(name) {
+		if r.p.typed(name) {
 			return Usagef("--%s is about one source: leave it out, or leave out --sources and --all-sources", name)
 		}
 	}
@@ -44,7 +79,7 @@ func checkFleetFlags(c *cli.Context) error {
 
 // muster finds the sources of the run and what is selected of each.
 func (r *run) muster() ([]*crew, error) {
-	if err := checkFleetFlags(r.c); err != nil {
+	if err := r.checkFleetFlags(); err != nil {
 		return nil, err
 	}
 	if !r.several() {
@@ -96,12 +131,13 @@ func (p *Program) manySources(c *cli.Context) ([]*site.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Bool("all-sources") {
+	names, every := p.fleet(c)
+	if every {
 		return p.allSources(c, stored)
 	}
 	var all []*site.Source
 	seen := map[string]bool{}
-	for _, name := range SplitList(c.StringSlice("sources")) {
+	for _, name := range names {
 		if seen[name] {
 			continue
 		}
@@ -144,7 +180,7 @@ func (p *Program) allSources(c *cli.Context, stored shelf) (all []*site.Source, 
 func (r *run) demonstration() *crew {
 	for _, c := range r.crews {
 		switch {
-		case c.src.Name() != demoSource, r.c.IsSet("base-url"), r.c.IsSet("source-file"):
+		case c.src.Name() != demoSource, !r.several() && (r.c.IsSet("base-url") || r.c.IsSet("source-file")):
 		case r.several() && !isBuiltinPlace(c.src) && !vacant(c.src.BaseURL().Host):
 		default:
 			return c

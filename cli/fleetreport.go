@@ -156,7 +156,8 @@ func (r *run) closedText(e ending) string {
 	case errors.As(e.Err, &blocked):
 		return text + ". " + r.opening(blocked)
 	case errors.Is(e.Err, crawl.ErrLayout):
-		return fmt.Sprintf("source %s: %s. `ypcrawl sources samples %s` has its pages; when its definition is mended: `ypcrawl sources enable %s`.", e.Source, text, e.Source, e.Source)
+		return fmt.Sprintf("source %s: %s. `ypcrawl sources samples %s` has its pages; when its definition is mended%s: `ypcrawl sources enable %s`.",
+			e.Source, text, e.Source, r.mending(e.Source), e.Source)
 	}
 	return fmt.Sprintf("source %s: %s. `ypcrawl proxies list` tells why.", e.Source, text)
 }

@@ -114,13 +114,23 @@ func (r *run) ending(runErr error, s summary) error {
 		r.p.note("Stopped: %s. `ypcrawl proxies list` tells why; add others or wait until they are rested, then type the same again.", yp.Printable(runErr.Error()))
 		return &exitError{code: ExitNoProxies}
 	case errors.Is(runErr, crawl.ErrLayout):
-		r.p.note("Stopped: %s.\nThe pages are kept: `ypcrawl sources samples %s`. Mend the definition (--source-file), then: `ypcrawl sources enable %s`.",
-			yp.Printable(runErr.Error()), r.crews[0].src.Name(), r.crews[0].src.Name())
+		name := r.crews[0].src.Name()
+		r.p.note("Stopped: %s.\nThe pages are kept: `ypcrawl sources samples %s`. Mend the definition%s, then: `ypcrawl sources enable %s`.",
+			yp.Printable(runErr.Error()), name, r.mending(name), name)
 		return &exitError{code: ExitLayout}
 	case runErr != nil:
 		return runErr
 	}
 	return cmp.Or(r.remainder(s), r.remainderOfDetails(s.Stats))
+}
+
+// mending tells where a source's definition is mended: one that the database holds is
+// taken out of it and put back.
+func (r *run) mending(name string) string {
+	if isBuiltin(name) || !r.several() && r.c.String("source-file") != "" {
+		return " (--source-file)"
+	}
+	return fmt.Sprintf(" (`ypcrawl sources show %s --yaml` prints it, `ypcrawl sources set %s --file FILE` puts it back)", name, name)
 }
 
 // opening is what opens a source again.

@@ -85,10 +85,6 @@ type crew struct {
 	detailsDue int64 // of a run that fetches details alone
 }
 
-// several reports whether the run is about more than one source, as it was typed: the
-// summary has a line for each then, even if there is one.
-func (r *run) several() bool { return manySources(r.c) }
-
 // echoed is the room left behind the bar for the "^C" that a terminal shows: on
 // a full line it would wrap, and the bar be drawn twice.
 const echoed = 2

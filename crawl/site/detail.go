@@ -33,6 +33,11 @@ func (s *Source) HasDetails() bool { return s.detail != nil }
 //  4. a name and an id, on a page with the marks of a detail page or the site's chrome: OK
 //  5. the site's chrome: HTMLChanged
 //  6. anything else: Unrecognised
+//
+// A source of structured data whose definition has no such rules reads what the
+// page says of the one business whose page it is (detailstructured.go). A page
+// that has data of none is read as one without a name, and one that lists
+// several others where results pages are as Redirected.
 func (s *Source) ParseDetail(body []byte, final *url.URL, status int) (*DetailPage, error) {
 	if s.detail == nil {
 		return nil, fmt.Errorf("read a detail page of %s: %w", s.Name(), ErrNoDetails)
@@ -42,6 +47,9 @@ func (s *Source) ParseDetail(body []byte, final *url.URL, status int) (*DetailPa
 	} else if reason := s.offDetail(final); reason != "" {
 		return &DetailPage{Outcome: Redirected, Reason: reason}, nil
 	}
+	if s.detail.structured {
+		return s.ownPage(body, final, status)
+	}
 	if p := s.detailRegions(body, final, status); p != nil {
 		return p, nil
 	}
@@ -50,6 +58,9 @@ func (s *Source) ParseDetail(body []byte, final *url.URL, status int) (*DetailPa
 
 // offDetail tells why a URL is none of the source's detail pages, or "".
 func (s *Source) offDetail(final *url.URL) string {
+	if s.detail.structured {
+		return s.offOwnPage(final)
+	}
 	path, reason := s.below(final)
 	if reason == "" && s.detail.pathID(path) == "" {
 		reason = fmt.Sprintf("redirected to a page of another kind: %s", yp.Printable(clip(path, 200)))

@@ -11,6 +11,7 @@ import (
 // detailDef is the YAML form of what detail pages look like.
 type detailDef struct {
 	Path    scalar              `yaml:"path"`
+	IDs     scalar              `yaml:"ids"` // page or url: of structured sources, see compileOwnPages
 	Regions []scalar            `yaml:"regions"`
 	Marks   markDef             `yaml:"marks"`
 	Info    []scalar            `yaml:"info"`
@@ -21,6 +22,9 @@ type detailDef struct {
 
 // detailRules is a detailDef, ready for use.
 type detailRules struct {
+	structured bool // the pages are read by ownPage; the rules below are empty then
+	urlIDs     bool // ids are those of URLs
+
 	path        *regexp.Regexp
 	id          int // group of path
 	regions     regionSet
@@ -53,6 +57,9 @@ var labelFields = []string{
 // compileDetail makes the rules for detail pages ready, if there are any.
 func (c *compiled) compileDetail(f *faults) {
 	d := &c.def.Detail
+	if c.compileOwnPages(f) {
+		return
+	}
 	if d.Path.text == "" {
 		if len(d.Fields)+len(d.Labels) > 0 && c.def.Extends.text == "" {
 			f.add(f.lineOf("detail"), "detail", fmt.Errorf("path %w", errMissing))

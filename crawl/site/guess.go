@@ -151,6 +151,12 @@ type guessDef struct {
 	URLs       *guessURLs  `yaml:"urls,omitempty"`
 	Chrome     *guessMarks `yaml:"chrome,omitempty"`
 	Empty      *guessMarks `yaml:"empty,omitempty"`
+	Detail     *guessOwn   `yaml:"detail,omitempty"`
+}
+
+// guessOwn says where the listings' own pages have their ids.
+type guessOwn struct {
+	IDs string `yaml:"ids"`
 }
 
 type guessURLs struct {

@@ -116,6 +116,8 @@ empty:
         - no results for
         - ' 0 results'
         - (0 results
+detail:
+    ids: url
 `
 		if diff := cmp.Diff(want, string(c.YAML)); diff != "" {
 			t.Error(diff)

@@ -35,6 +35,12 @@ func (g *guesser) structured() *Candidate {
 		return c
 	}
 	card := g.score(s, func(sm *sample) bool { return s.redirected(sm.URL) == "" })
+	if d.Detail = s.ownPages(card); d.Detail != nil {
+		if text, s, err = d.compile(); err != nil {
+			c.say("its listings' own pages can't be described: %s", yp.Printable(err.Error()))
+			return c
+		}
+	}
 	c.say("structured data: URLs are formed as %s", target)
 	if !paged {
 		c.say("missing: a next link that counts pages; took ?page=2 for the second page")
@@ -51,6 +57,23 @@ func (g *guesser) structured() *Candidate {
 		c.say("missing: an element id, class, og:site_name or title end that all samples have, to tell the site's pages from others: put one into chrome.selectors by hand")
 	}
 	return c
+}
+
+// ownPages says how the listings' own pages are told apart: by their URLs, when
+// every id that was read is that of its listing's URL. A page may well name
+// another number there, a license say. nil = no listing has a page of its own.
+func (s *Source) ownPages(c *scorecard) *guessOwn {
+	if len(c.ids) == 0 {
+		return nil
+	}
+	r := businessReader{src: s, final: s.base, ownPage: true}
+	for id, profile := range c.ids {
+		key, _ := r.ownKey(profile)
+		if id != trailingID(key, "") && id != pathID(key) {
+			return &guessOwn{IDs: idsOfPage}
+		}
+	}
+	return &guessOwn{IDs: idsOfURL}
 }
 
 // doubts holds a candidate back for review when its URLs may be wrong for

@@ -28,6 +28,10 @@ var structuredForms = []string{formJSONLD, formMicrodata, formHCard}
 //
 //	forms  forms to read, of jsonld, microdata and hcard; left out = all
 //	types  further schema.org types that are businesses
+//
+// The listings' own pages are read from theirs, too, unless the block detail
+// says how else. It may say where the id of such a page stands, ids: page (the
+// default) or url, see compileOwnPages.
 type structuredDef struct {
 	On    bool
 	Forms []string
@@ -102,8 +106,14 @@ func (s *Source) readAround(p *Page, doc *html.Node, final *url.URL) {
 // structuredListings gathers what all forms say and makes one listing of each
 // business.
 func (s *Source) structuredListings(p *Page, doc *html.Node, scripts []string, final *url.URL) {
-	d := &s.def.Structured
 	r := &businessReader{src: s, final: final, doc: doc}
+	r.forms(scripts)
+	r.finish(p)
+}
+
+// forms gathers what all forms that the definition takes say.
+func (r *businessReader) forms(scripts []string) {
+	d := &r.src.def.Structured
 	for _, form := range structuredForms {
 		if !d.reads(form) {
 			continue
@@ -113,13 +123,12 @@ func (s *Source) structuredListings(p *Page, doc *html.Node, scripts []string, f
 		case formJSONLD:
 			g.addScripts(scripts)
 		case formMicrodata:
-			g.addMicrodata(doc, nil)
+			g.addMicrodata(r.doc, nil)
 		case formHCard:
-			g.addHCards(doc)
+			g.addHCards(r.doc)
 		}
 		r.read(g)
 	}
-	r.finish(p)
 }
 
 func parseHTML(body []byte) (*html.Node, error) { return html.Parse(bytes.NewReader(body)) }

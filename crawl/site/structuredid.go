@@ -111,7 +111,7 @@ func (r *businessReader) ownKey(ref string) (key, profile string) {
 	key = strings.TrimRight(u.EscapedPath(), "/")
 	query := queryID(u)
 	base := strings.TrimRight(r.src.base.EscapedPath(), "/")
-	if query == "" && (key == base || key == "" || key == strings.TrimRight(r.final.EscapedPath(), "/")) {
+	if query == "" && (key == base || key == "" || !r.ownPage && key == strings.TrimRight(r.final.EscapedPath(), "/")) {
 		return "", ""
 	}
 	if profile, ok := yp.CanonicalURL(r.final, ref); ok {

@@ -14,6 +14,8 @@ type businessReader struct {
 	final *url.URL
 	doc   *html.Node
 	found []sighting // in the order of the forms, then of the page
+
+	ownPage bool // it is a listing's own page, not one of results
 }
 
 // A sighting is what one form says of one business.
@@ -21,7 +23,9 @@ type sighting struct {
 	l     yp.Listing
 	ident string // the id that the page gives it
 	key   string // its own path on the directory, see ownKey; "" = none
-	bare  bool   // only an address in a list: a business if another form says so, or nothing else does
+	graph *graph // with item, where its own page is read
+	item  *item
+	bare  bool // only an address in a list: a business if another form says so, or nothing else does
 }
 
 // read gathers the businesses of one form.
@@ -155,6 +159,9 @@ func (r *businessReader) business(g *graph, it *item, at listEntry) {
 	l.ImageURL = r.image(g, it)
 	l.Hours = hoursOf(g, it)
 	l.Categories = clones(distinct(g.texts(it, "category", "keywords"), maxCategories))
+	if r.ownPage {
+		s.graph, s.item = g, it
+	}
 	r.found = append(r.found, s)
 }
 

@@ -1,0 +1,286 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"ypcrawl/yp"
+)
+
+// Where a source of structured data reads the id of a listing's own page.
+const (
+	idsOfPage = "page" // from what the page says, else from its URL: as on a results page
+	idsOfURL  = "url"  // from its URL, whatever the page says besides
+)
+
+var errIDs = errors.New("ids: want page or url, of a source of structured data without a path")
+
+// compileOwnPages lets a source of structured data that says nothing of its
+// listings' own pages read those as it reads results pages. It returns false
+// when the definition describes detail pages itself.
+func (c *compiled) compileOwnPages(f *faults) bool {
+	d := &c.def.Detail
+	own := c.def.Structured.On && d.Path.text == "" && len(d.Fields)+len(d.Labels) == 0
+	switch ids := d.IDs.text; {
+	case ids != "" && (!own || ids != idsOfPage && ids != idsOfURL):
+		f.add(d.IDs.line, "detail.ids", errIDs)
+	case own:
+		c.detail = &detailRules{structured: true, urlIDs: ids == idsOfURL}
+	}
+	return own
+}
+
+// ownPage reads a listing's own page from its structured data. Nothing is taken
+// for the listing's that the page does not plainly say of it: the rest of such
+// a page is the directory's, or its neighbours'.
+func (s *Source) ownPage(body []byte, final *url.URL, status int) (*DetailPage, error) {
+	doc, err := parseHTML(body)
+	if err != nil {
+		return nil, &ParseError{Source: s.Name(), URL: final.Redacted(), Err: ErrTooDeep}
+	}
+	p, chrome := &DetailPage{}, s.hasChrome(doc)
+	if gone(status) {
+		p.gone(chrome, status)
+		return p, nil
+	}
+	o := &ownPageReader{businessReader: businessReader{src: s, final: final, doc: doc, ownPage: true}}
+	o.key, _ = o.ownKey(final.String())
+	o.title = pageTitle(doc)
+	o.forms(ldScripts(doc, nil))
+	r := o.detail(o.ours())
+	r.marked = o.linked
+	if !r.ok(p, r.marked || chrome) {
+		r.decide(p, chrome, len(body) == 0)
+		if chrome && o.isList() {
+			p.Outcome, p.Reason = Redirected, "redirected to a list of listings"
+		}
+	}
+	return p, nil
+}
+
+// ownPageReader reads what a listing's own page says of it.
+type ownPageReader struct {
+	businessReader
+	key    string   // of this page
+	title  string   // what the page is about, for people
+	linked bool     // a business says that this is its page
+	others []string // keys of businesses with pages of their own
+}
+
+// pageTitle is the page's heading, or the title it is shared by.
+func pageTitle(doc *html.Node) string {
+	share := ""
+	var find func(*html.Node) string
+	find = func(n *html.Node) string {
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			if c.Type != html.ElementNode || c.Namespace != "" {
+				continue
+			}
+			if c.Data == "h1" {
+				if text := nodeText(c); text != "" {
+					return text
+				}
+			}
+			if c.Data == "meta" && attrOf(c, "property") == "og:title" && share == "" {
+				share = attrOf(c, "content")
+			}
+			if text := find(c); text != "" {
+				return text
+			}
+		}
+		return ""
+	}
+	if h1 := find(doc); h1 != "" {
+		return keep(part(h1), maxName)
+	}
+	share, _, _ = strings.Cut(share, " | ") // behind it stands the directory's name
+	return keep(part(share), maxName)
+}
+
+// ours returns the sightings that are of this page's listing: those whose page
+// it is; else those that name no other page and bear the name of its heading;
+// else the only one, unless it plainly bears another name.
+func (o *ownPageReader) ours() []*sighting {
+	var here, free, named []*sighting
+	for i := range o.found {
+		s := &o.found[i]
+		switch {
+		case s.item == nil: // an address in a list
+		case s.key != "" && o.same(s):
+			here = append(here, s)
+		case s.key == "":
+			free = append(free, s)
+		default:
+			o.others = append(o.others, s.key)
+		}
+	}
+	o.linked = len(here) > 0
+	name := o.title
+	if o.linked {
+		name = orText(here[0].l.Name, name)
+	}
+	for _, s := range free {
+		if name != "" && yp.NormalName(s.l.Name) == yp.NormalName(name) {
+			named = append(named, s)
+		}
+	}
+	switch {
+	case o.linked || len(named) > 0:
+		return append(here, named...)
+	case len(free) == 1 && alike(free[0].l.Name, name):
+		return free
+	}
+	return nil
+}
+
+// isList reports whether the page is plainly one of results, to which sites lead
+// from listings that are gone: it lists several others, its URL is formed as
+// those of results pages are, and not as those of the listings it has. In doubt
+// it is not, so that a new layout is never taken for a redirect.
+func (o *ownPageReader) isList() bool {
+	path, _ := o.src.below(o.final)
+	if len(o.others) < 2 || !o.src.target.matches(path) || trailingID(o.key, "") != "" {
+		return false
+	}
+	folder := o.key[:strings.LastIndexByte(o.key, '/')+1]
+	return !slices.ContainsFunc(o.others, func(key string) bool {
+		return strings.HasPrefix(key, folder) && !strings.Contains(key[len(folder):], "/")
+	})
+}
+
+// same reports whether a business's own page is this one: by its address, or by
+// the id in it. Another slug with the same id is the same page.
+func (o *ownPageReader) same(s *sighting) bool {
+	id := trailingID(s.key, s.l.PostalCode)
+	return s.key == o.key || id != "" && id == trailingID(o.key, s.l.PostalCode)
+}
+
+// detail makes one detail of all that was said of the listing.
+func (o *ownPageReader) detail(ours []*sighting) *detailReader {
+	r := &detailReader{src: o.src, final: o.final}
+	all := sighting{key: o.key}
+	for _, s := range ours {
+		fillListing(&all.l, &s.l)
+		if !o.src.detail.urlIDs {
+			all.ident = orText(all.ident, s.ident)
+		}
+	}
+	r.ID = strings.Clone(all.idOf())
+	if len(ours) == 0 {
+		return r // without a name, which decide tells
+	}
+	l := &all.l
+	r.Name = orText(l.Name, o.title)
+	r.Phone, r.PhoneE164 = l.Phone, l.PhoneE164
+	r.WebsiteURL, r.Website, r.Domain = l.WebsiteURL, l.Website, l.Domain
+	for _, s := range ours {
+		o.more(r, s)
+	}
+	if r.Email == "" {
+		r.Email = o.onlyEmail()
+	}
+	return r
+}
+
+// more reads what results pages have no use for.
+func (o *ownPageReader) more(r *detailReader, s *sighting) {
+	g, it := s.graph, s.item
+	for _, text := range g.texts(it, "email") {
+		if r.Email == "" {
+			r.Email = o.src.email(text)
+		}
+	}
+	if r.Founded == 0 {
+		r.Founded = year(g.text(it, "foundingDate"))
+	}
+	r.About = orText(r.About, keep(o.src.snippet(g.text(it, "description")), maxAbout))
+	if len(r.Payment) == 0 {
+		var list itemList
+		for _, text := range g.texts(it, "paymentAccepted") {
+			list.split(text, byComma)
+		}
+		r.Payment = lowered(list.items)
+	}
+	for _, href := range append(g.texts(it, "sameAs"), g.texts(it, linkProp)...) {
+		r.Social = o.src.social(r.Social, href)
+	}
+	if len(r.Hours) == 0 {
+		r.Hours = ownHours(g, it)
+	}
+	for _, v := range append(g.values(it, "geo"), value{item: it}) { // itself: older pages have no geo around them
+		if v.item != nil && r.Lat == 0 && r.Lon == 0 {
+			r.position(g.text(v.item, "latitude"), g.text(v.item, "longitude"))
+		}
+	}
+}
+
+// ownHours returns the opening hours of a business in the forms of schema.org.
+func ownHours(g *graph, it *item) []string {
+	list := g.texts(it, "openingHours")
+	for _, v := range g.values(it, "openingHoursSpecification") {
+		if v.item != nil && g.text(v.item, "validFrom", "validThrough") == "" { // some dates only: a holiday
+			list = append(list, specHours(g, v.item))
+		}
+	}
+	var out []string
+	for _, h := range list {
+		if len(out) < maxHours {
+			out, _ = yp.AppendHours(out, h)
+		}
+	}
+	return boundHours(out)
+}
+
+// onlyEmail returns the mail address that the page links to, outside the parts
+// that frame it, if there is just one: of two, one may be anybody's.
+func (o *ownPageReader) onlyEmail() string {
+	found := ""
+	for _, v := range linkedEmails(o.doc, nil) {
+		email := o.src.email(yp.Clean(v))
+		if email != "" && found != "" && email != found {
+			return ""
+		}
+		found = orText(found, email)
+	}
+	return found
+}
+
+// linkedEmails appends the values below n that hold a mail address, in the
+// order of the page.
+func linkedEmails(n *html.Node, found []string) []string {
+	for c := n.FirstChild; c != nil && len(found) < maxEmails; c = c.NextSibling {
+		if c.Type != html.ElementNode || skipped(c.Data) || frames(c.Data) {
+			continue
+		}
+		if hidden := attrOf(c, "data-cfemail"); hidden != "" {
+			found = append(found, hidden)
+		}
+		href := attrOf(c, "href")
+		if c.Data == "a" && (len(href) > 7 && strings.EqualFold(href[:7], "mailto:") || strings.Contains(href, emailPath+"#")) {
+			found = append(found, href)
+		}
+		found = linkedEmails(c, found)
+	}
+	return found
+}
+
+// frames reports whether an element holds what is about the directory, or about
+// others.
+func frames(name string) bool {
+	return name == "header" || name == "nav" || name == "footer" || name == "aside"
+}
+
+// offOwnPage tells why a URL can't be that of a listing's own page, or "".
+func (s *Source) offOwnPage(final *url.URL) string {
+	path, reason := s.below(final)
+	r := businessReader{src: s, final: final, ownPage: true}
+	if key, _ := r.ownKey(final.String()); reason == "" && key == "" {
+		reason = fmt.Sprintf("redirected to a page of another kind: %s", yp.Printable(clip(path, 200)))
+	}
+	return reason
+}
