@@ -8,8 +8,12 @@
 // caller under a savepoint of its own, so a bad page fails alone; readers use a
 // separate read-only pool; pragmas stand in the DSN, so every connection has
 // them, and the journal mode in the file; another program's file is refused
-// untouched; a company's number is never given again; a listing belongs to exactly one company, and two listings that share a
-// strong key (yp.CompanyKeys) belong to the same one, in whatever order they came.
+// untouched; a company's number is never given again but to itself; a listing belongs
+// to exactly one company, and two listings that share a strong key (yp.CompanyKeys)
+// belong to the same one, in whatever order they came, unless an operator took them
+// apart; what became of a listing stands in promotion_log, written with it, and the
+// same page again writes nothing; a listing is gone only when every target that met
+// it was crawled to a confirmed end twice without it.
 //
 // Crash: a transaction is there whole or not at all. With synchronous=FULL (the
 // default) what Write acknowledged survives a power cut. Lock files are dropped
