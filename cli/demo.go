@@ -117,7 +117,7 @@ func truthFlags() []cli.Flag {
 	return append(selectFlags(),
 		&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` at which the crawled directory stood; profile addresses start with it"},
 		&cli.BoolFlag{Name: "include-sponsored", Usage: "ads too"},
-		list("since", "add the changes that a crawl of --epoch tells after crawls of these `EPOCH...`, in this order; gone is what two crawls running miss", "no changes"),
+		list("since", "add the changes that a crawl of --epoch tells after crawls of these `EPOCH...`, in this order; gone is what two crawls running miss", "the epoch before, if there is one"),
 		&cli.BoolFlag{Name: "planned", Usage: "the crawls take their cities from the gazetteer, whatever the indexes say since"},
 		&cli.BoolFlag{Name: "details", Usage: "add what the listings' own pages say"},
 		&cli.BoolFlag{Name: "index", Usage: "add the cities that a walk through the state indexes must find"},
@@ -236,7 +236,7 @@ func (p *Program) demoTruth(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	since, err := epochs(c.StringSlice("since"))
+	since, err := sinceEpochs(c)
 	if err != nil {
 		return err
 	}
@@ -276,6 +276,15 @@ func wholeTruth(c *cli.Context, dir *demo.Directory, base *url.URL, want demo.Se
 		truth.Cities = dir.Cities(want.States...)
 	}
 	return truth, nil
+}
+
+// sinceEpochs is what was crawled before --epoch: the epoch before it unless --since
+// says otherwise.
+func sinceEpochs(c *cli.Context) ([]int, error) {
+	if n := c.Int("epoch"); !c.IsSet("since") && n > 0 {
+		return []int{n - 1}, nil
+	}
+	return epochs(c.StringSlice("since"))
 }
 
 // epochs reads the words of --since.
