@@ -11,5 +11,8 @@ const (
 	pointStep    = 1   // every how manyth named point `details` is killed at
 )
 
+// scripts are the command scripts to run; none = all of testdata/script.
+var scripts []string
+
 // pointTimes says at which arrival at a named point the crawl is killed there.
 var pointTimes = [...]int{1, 6, 17}

@@ -13,4 +13,8 @@ const (
 	troubleKills = 4
 )
 
+// scripts are those that crawl with several workers or processes: what other commands do
+// is as well tested without the detector, which makes each of them ten times as slow.
+var scripts = []string{"run", "stop", "failures", "fleet", "details", "discover", "proxies"}
+
 var pointTimes = [...]int{6}

@@ -56,8 +56,13 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 
 // scriptParams is what TestScript runs with.
 func scriptParams() testscript.Params {
+	dir, files := "testdata/script", []string(nil)
+	for _, name := range scripts {
+		dir, files = "", append(files, "testdata/script/"+name+".txtar")
+	}
 	return testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
+		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds:                scriptCommands(),
