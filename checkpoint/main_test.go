@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -29,6 +30,9 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		return
+	}
+	if err := flag.Set("rapid.checks", propertyChecks); err != nil { // a flag that is given comes later, and wins
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bufio"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,6 +18,9 @@ const childEnv = "YPCRAWL_STORE_TEST_CHILD"
 func TestMain(m *testing.M) {
 	if part := os.Getenv(childEnv); part != "" {
 		os.Exit(child(part, os.Args[1:]))
+	}
+	if err := flag.Set("rapid.checks", propertyChecks); err != nil { // a flag that is given comes later, and wins
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }
