@@ -164,7 +164,7 @@ func TestFindRun(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 1, "CA")
 	execute(t, b.DB(), `INSERT INTO runs (id, uuid, host, pid, command, started_at, heartbeat_at, finished_at, outcome) VALUES
-		(20, 'ABCDEFGH', 'h', 1, 'x', '2026-11-20T12:00:00.000Z', 'x', 'x', 'done'), (21, 'ABCDXXXX', 'h', 1, 'x', '2026-11-20T13:00:00.000Z', 'x', 'x', 'dead'),
+		(20, 'ABCDEFGH', 'h', 1, 'x', '2026-11-20T12:00:00.000Z', 'x', 'x', 'done'), (21, 'ABCDXYZW', 'h', 1, 'x', '2026-11-20T13:00:00.000Z', 'x', 'x', 'dead'),
 		(22, '23456ABC', 'h', 1, 'x', '2026-11-20T14:00:00.000Z', 'x', NULL, 'running')`)
 	for word, want := range map[string]int64{"20": 20, "ABCDEFGH": 20, "abcde": 20, "abcdx": 21, "23456": 22} {
 		if r, err := b.FindRun(t.Context(), word); err != nil || r.ID != want {
