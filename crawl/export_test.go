@@ -24,6 +24,9 @@ func Accept(f Filter, listings []yp.Listing) (kept []yp.Listing, raw int) {
 	return f.compile().accept(listings)
 }
 
+// Divide parts the listings of a page by the rules of their source, in place.
+var Divide = divide
+
 // Stopping reports whether the run is to stop.
 func (e *Engine) Stopping() bool { return e.patience.Err() != nil }
 

@@ -19,15 +19,23 @@ func (w *worker) sift(page *site.Page) (s sifted) {
 	for _, l := range page.Listings[len(s.kept):] {
 		s.others = append(s.others, l.ID)
 	}
-	good := s.kept[:0]
-	for i := range s.kept {
-		l := s.kept[i]
-		if reasons := w.cfg.Source.Check(&l); len(reasons) > 0 {
-			s.rejected = append(s.rejected, yp.Rejection{Listing: l, Reasons: reasons})
+	s.kept, s.rejected = divide(s.kept, w.cfg.Source.Check)
+	return s
+}
+
+// divide moves the listings that break no rule to the front, in their order, and the
+// others behind them: the layout alarm looks at all of the page afterwards.
+func divide(listings []yp.Listing, check func(*yp.Listing) []string) (good []yp.Listing, rejected []yp.Rejection) {
+	n := 0
+	for i := range listings {
+		if reasons := check(&listings[i]); len(reasons) > 0 {
+			rejected = append(rejected, yp.Rejection{Listing: listings[i], Reasons: reasons})
 			continue
 		}
-		good = append(good, l)
+		if n != i {
+			listings[n], listings[i] = listings[i], listings[n]
+		}
+		n++
 	}
-	s.kept = good
-	return s
+	return listings[:n], rejected
 }
