@@ -172,19 +172,6 @@ func (p *Program) loadSource(c *cli.Context) (*site.Source, error) {
 	return src, nil
 }
 
-// builtin returns a built-in source; what says where its name was typed.
-func builtin(what, name string) (*site.Source, error) {
-	src, err := site.Builtin(name)
-	if err == nil {
-		return src, nil
-	}
-	hint := "there are " + strings.Join(site.Builtins(), " and ")
-	if near, ok := yp.Nearest(name, site.Builtins()); ok {
-		hint = "did you mean " + near + "?"
-	}
-	return nil, Usagef("%sunknown source %q: %s (a definition of your own goes with --source-file)", what, name, hint)
-}
-
 // maxDefinition bounds a definition file: a wrong path may name anything.
 const maxDefinition = 1 << 20
 
