@@ -19,22 +19,21 @@ const markComplete = `
 	RETURNING source_id`
 
 // endCrawl ends a crawl that came to an end that the site confirmed: what it did not
-// meet is missing once more. It returns how many listings are gone by that. Its
-// transaction must have made the target DONE.
-func (c *Claim) endCrawl(tx *store.Tx, confirmed bool) (gone int, err error) {
+// meet is missing once more. Its transaction must have made the target DONE.
+func (c *Claim) endCrawl(tx *store.Tx, confirmed bool) error {
 	if !confirmed {
-		return 0, nil
+		return nil
 	}
 	return endCrawl(tx, c.pageOf(Page{}))
 }
 
-func endCrawl(tx *store.Tx, at store.PageOf) (gone int, err error) {
-	err = tx.Get(markComplete, []any{tx.Now, at.TargetID, yp.FormatTime(tx.At.Add(-WalkRest))}, &at.SourceID)
+func endCrawl(tx *store.Tx, at store.PageOf) error {
+	err := tx.Get(markComplete, []any{tx.Now, at.TargetID, yp.FormatTime(tx.At.Add(-WalkRest))}, &at.SourceID)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
+		return nil
 	}
 	if err != nil {
-		return 0, err
+		return err
 	}
 	return store.EndCrawl(tx, at)
 }

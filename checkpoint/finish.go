@@ -44,8 +44,7 @@ func (k *Keeper) Complete(ctx context.Context, c *Claim, code yp.ErrorCode, reas
 		if err := c.change(tx, completeTarget, doneArgs(tx, code, end.Message)...); err != nil {
 			return end, err
 		}
-		_, err := c.endCrawl(tx, confirmed)
-		return end, err
+		return end, c.endCrawl(tx, confirmed)
 	})
 }
 

@@ -27,7 +27,6 @@ type Page struct {
 type Committed struct {
 	store.Saved
 	Done bool // the target is DONE: the page was the last, or repeated earlier ones
-	Gone int  // listings that are gone, now that a complete crawl has missed them again
 }
 
 const (
@@ -72,7 +71,7 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p Page) (Committed, e
 		if err := c.savePage(tx, p, out); err != nil {
 			return err
 		}
-		if out.Gone, err = c.endCrawl(tx, out.Done && (p.End || out.Repeated)); err != nil {
+		if err := c.endCrawl(tx, out.Done && (p.End || out.Repeated)); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(countRun, out.New, out.Done, tx.Now, c.Worker.RunID); err != nil {

@@ -391,6 +391,5 @@ func (r *replayer) done(tx *store.Tx, target int64, confirmed bool, code, reason
 	if err := tx.Get(crawlOf, []any{target}, &crawl, &ended); err != nil || ended {
 		return err
 	}
-	_, err = endCrawl(tx, store.PageOf{TargetID: target, Crawl: crawl})
-	return err
+	return endCrawl(tx, store.PageOf{TargetID: target, Crawl: crawl})
 }

@@ -24,20 +24,20 @@ const (
 // every target that ever met it. It must be called once a crawl, in the
 // transaction that ends it. Crawls that were cut short, by a block, an error or the
 // limit of pages, prove nothing and must not be ended so.
-func EndCrawl(tx *Tx, at PageOf) (dropped int, err error) {
+func EndCrawl(tx *Tx, at PageOf) error {
 	n, err := tx.Changed(missUnseen, at.TargetID, at.Crawl)
 	if err != nil {
-		return 0, fmt.Errorf("look for missing listings: %w", err)
+		return fmt.Errorf("look for missing listings: %w", err)
 	}
 	if n == 0 {
-		return 0, nil
+		return nil
 	}
 	rows, err := dropMissing(tx, at)
 	if err != nil {
-		return 0, fmt.Errorf("drop listings: %w", err)
+		return fmt.Errorf("drop listings: %w", err)
 	}
 	t := trail{dropped: rows}
-	return len(rows), t.flush(tx, at)
+	return t.flush(tx, at)
 }
 
 func dropMissing(tx *Tx, at PageOf) (gone []int64, err error) {

@@ -90,8 +90,7 @@ func BenchmarkEndCrawl(b *testing.B) {
 			if _, err := tx.Exec(`UPDATE sightings SET crawl = ?, missed = 0 WHERE listing > 1`, at.Crawl); err != nil {
 				return err
 			}
-			_, err := store.EndCrawl(tx, at)
-			return err
+			return store.EndCrawl(tx, at)
 		})
 		if err != nil {
 			b.Fatal(err)
