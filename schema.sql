@@ -1,4 +1,4 @@
--- ypcrawl: the whole database, version 3.
+-- ypcrawl: the whole database, version 4.
 --
 -- Read it top to bottom: where and what (sources, cities, source_cities, discoveries,
 -- categories), the unit of work (targets), who works (runs, workers), what was found
@@ -837,7 +837,7 @@ SELECT s.name AS source, count(t.id) AS targets,
        sum(t.crawl_status = 'paused') AS paused, sum(t.crawl_status = 'failed') AS failed,
        (SELECT count(*) FROM targets_available a WHERE a.source_id = s.id) AS due_now,
        sum(t.consecutive_failures > 0) AS with_failures, round(avg(t.consecutive_failures), 2) AS mean_consecutive_failures,
-       sum(t.last_success_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day')) AS successful_24h
+       count(*) FILTER (WHERE t.last_success_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day')) AS successful_24h
 FROM sources s JOIN targets t ON t.source_id = s.id GROUP BY s.id;
 
 -- The workers that have not stopped, with what each holds. Whether their process lives is

@@ -13,7 +13,7 @@ import (
 )
 
 // SchemaVersion is the PRAGMA user_version of files that this program makes.
-const SchemaVersion = 3
+const SchemaVersion = 4
 
 // applicationID marks a SQLite file as ypcrawl's ("ypcr"), so that another
 // program's database is refused rather than filled.
