@@ -362,6 +362,9 @@ func (p *Program) walCompress(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	for _, cause := range rep.Foreign {
+		p.note("ypcrawl: left as it is: %s", yp.Printable(cause))
+	}
 	if c.Bool("json") {
 		return writeJSON(p.Out, rep)
 	}

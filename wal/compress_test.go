@@ -63,7 +63,7 @@ func TestCompressClosed(t *testing.T) {
 	t.Run("leftover temps and half copies", func(t *testing.T) {
 		t.Parallel()
 		dir := setup(t)
-		for _, name := range []string{"worker_0_pid_1.jsonl.zst", "worker_0_pid_1.jsonl.zst.tmp", "gone.jsonl.zst.tmp"} {
+		for _, name := range []string{"worker_0_pid_1.jsonl.zst", "worker_0_pid_1.jsonl.zst.tmp", "worker_0_pid_9.jsonl.zst.tmp"} {
 			writeLines(t, dir, name, "half")
 		}
 		if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
@@ -81,11 +81,12 @@ func TestCompressClosed(t *testing.T) {
 	t.Run("a torn tail is left out", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		writeLines(t, dir, "w.jsonl", textLine("w", 1, 1, Stop), "torn")
+		const w = "worker_0_pid_1"
+		writeLines(t, dir, w+".jsonl", textLine(w, 1, 1, Stop), `{"time`)
 		if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
 			t.Fatal(err)
 		}
-		writeLines(t, dir, "w.000001.jsonl", textLine("w", 2, 2, Stop))
+		writeLines(t, dir, w+".000001.jsonl", textLine(w, 2, 2, Stop))
 		wantSeqs(t, dir, 2)
 	})
 	t.Run("a folder that is not there", func(t *testing.T) {

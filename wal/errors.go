@@ -18,7 +18,8 @@ var (
 	// read of it: somebody cut or replaced it, and it is read from its start.
 	ErrShrunk = errors.New("the file shrank while it was followed")
 
-	errTorn = errors.New("the last line has no end")
+	errTorn    = errors.New("the last line has no end")
+	errNoLines = errors.New("there is no complete line")
 )
 
 // WriteError is returned by Append, Sync and Close when the file system

@@ -136,7 +136,7 @@ func TestFollow(t *testing.T) {
 	t.Run("a torn line that is cut", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		writeLines(t, dir, "worker_0_pid_1.jsonl", textLine("worker_0_pid_1", 1, 1, Stop), "torn")
+		writeLines(t, dir, "worker_0_pid_1.jsonl", textLine("worker_0_pid_1", 1, 1, Stop), `{"time`)
 		f := follow(t, dir, FollowOptions{})
 		appendN(t, create(t, Config{Dir: dir}), 1)
 		f.want(t, 2)

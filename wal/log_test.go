@@ -213,7 +213,7 @@ func TestResume(t *testing.T) {
 	})
 	t.Run("a torn last line is cut", func(t *testing.T) {
 		t.Parallel()
-		for _, tail := range []string{"x", `{"timestamp":"2026`, strings.Repeat("\x00", 200_000), `{"whole":"but without its newline"}`} {
+		for _, tail := range []string{"{", `{"timestamp":"2026`, `{"time` + "\x00\x00", strings.Repeat("\x00", 200_000), `{"timestamp":"whole, but without its newline"}`} {
 			dir := t.TempDir()
 			write(t, Config{Dir: dir}, 3)
 			path := filepath.Join(dir, name)

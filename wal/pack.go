@@ -35,9 +35,15 @@ func packSteps() []packStep {
 
 // packFile compresses a closed part: temp, fsync, rename, fsync of the folder,
 // and only then the plain file is removed. It returns the sizes before and
-// after, ErrInUse when somebody writes the part or compresses it already, and
-// fs.ErrNotExist when somebody has done so meanwhile. step may be nil.
+// after, ErrInUse when somebody writes the part or compresses it already,
+// fs.ErrNotExist when somebody has done so meanwhile, and ErrForeign when one of
+// the names belongs to somebody else. step may be nil.
 func packFile(ctx context.Context, p part, step func(packStep)) (before, after int64, err error) {
+	for _, path := range []string{p.plainPath(), p.packedPath(), p.tempPath()} {
+		if err := regular(path); err != nil {
+			return 0, 0, fmt.Errorf("compress %s: %w", p.plainPath(), err)
+		}
+	}
 	src, err := openLocked(p.plainPath(), os.O_RDWR)
 	if err != nil {
 		return 0, 0, err
@@ -59,7 +65,10 @@ func packTo(ctx context.Context, src *os.File, p part, step func(packStep)) (bef
 	}
 	// A torn last line is the end of the log; it must not come to stand in the
 	// middle when the pid comes back and a new part follows.
-	end, err := linesEnd(src, info.Size())
+	end, whole, err := ownLines(src, info.Size(), p.worker)
+	if err == nil && !whole {
+		err = errNoLines
+	}
 	if err != nil {
 		return 0, 0, err
 	}
@@ -87,7 +96,10 @@ func packTo(ctx context.Context, src *os.File, p part, step func(packStep)) (bef
 
 // writeTemp writes the compressed text to path and syncs it.
 func writeTemp(ctx context.Context, text io.Reader, path string, step func(packStep)) (size int64, err error) {
-	temp, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err := ignoreMissing(os.Remove(path)); err != nil { // what an earlier compression left
+		return 0, err
+	}
+	temp, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return 0, err
 	}

@@ -68,7 +68,7 @@ func (p *packer) pack(file part) {
 	case err == nil:
 		p.log.Debug().Str("component", "wal").Str("file", file.packedPath()).
 			Int64("bytes_before", before).Int64("bytes_after", after).Msg("compressed a closed log")
-	case errors.Is(err, context.Canceled), errors.Is(err, ErrInUse), errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, context.Canceled), errors.Is(err, ErrInUse), errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoLines):
 	default:
 		p.log.Warn().Err(err).Str("component", "wal").Msg("a closed log stays uncompressed")
 	}

@@ -134,23 +134,24 @@ func TestReaderOrder(t *testing.T) {
 
 func TestReaderTakesEachPartOnce(t *testing.T) {
 	t.Parallel()
-	text := textLine("w", 1, 1, Stop) + textLine("w", 2, 2, Stop)
+	const w = "worker_0_pid_1"
+	text := textLine(w, 1, 1, Stop) + textLine(w, 2, 2, Stop)
 	for name, packed := range map[string][]byte{
 		"a complete copy": pack(t, []byte(text)), "half a copy": pack(t, []byte(text))[:20], "an empty copy": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			writeLines(t, dir, "w.jsonl", text)
-			writeFile(t, filepath.Join(dir, "w.jsonl.zst"), packed)
-			writeFile(t, filepath.Join(dir, "w.jsonl.zst.tmp"), packed)
+			writeLines(t, dir, w+".jsonl", text)
+			writeFile(t, filepath.Join(dir, w+".jsonl.zst"), packed)
+			writeFile(t, filepath.Join(dir, w+".jsonl.zst.tmp"), packed)
 			wantSeqs(t, dir, 2)
 		})
 	}
 	t.Run("a part compressed after it was listed", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		path := writeLines(t, dir, "w.jsonl", text)
+		path := writeLines(t, dir, w+".jsonl", text)
 		r, err := OpenReader(dir, Options{})
 		if err != nil {
 			t.Fatal(err)

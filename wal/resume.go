@@ -47,18 +47,18 @@ func (l *Log) tryResume() error {
 
 // openPart opens the last part when it is still plain, else makes the next
 // one. A last part that is locked because it is being compressed right now
-// counts as closed.
+// counts as closed, and one that somebody else has put there is left alone.
 func (l *Log) openPart(parts []part) (reopened bool, err error) {
 	l.part = part{dir: l.cfg.Dir, worker: l.cfg.WorkerID}
 	if len(parts) > 0 {
 		last := parts[len(parts)-1]
 		l.part.number = last.number
 		if last.plain {
-			l.file, err = l.cfg.open(last.plainPath(), false)
+			err := l.reopen(last)
 			if err == nil {
 				return true, l.dropUnfinished()
 			}
-			if _, statErr := os.Stat(last.tempPath()); !errors.Is(err, ErrInUse) || statErr != nil {
+			if _, statErr := os.Stat(last.tempPath()); !errors.Is(err, ErrForeign) && (!errors.Is(err, ErrInUse) || statErr != nil) {
 				return false, err
 			}
 		}
@@ -66,6 +66,28 @@ func (l *Log) openPart(parts []part) (reopened bool, err error) {
 	}
 	l.file, err = l.cfg.open(l.part.plainPath(), true)
 	return false, err
+}
+
+// reopen opens a part to write on, if it is one that this worker's name has begun.
+func (l *Log) reopen(p part) error {
+	for _, path := range []string{p.plainPath(), p.packedPath(), p.tempPath()} {
+		if err := regular(path); err != nil {
+			return err
+		}
+	}
+	file, err := l.cfg.open(p.plainPath(), false)
+	if err != nil {
+		return err
+	}
+	size, err := file.Size()
+	if err == nil {
+		_, _, err = ownLines(file, size, p.worker)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("read %s: %w", p.plainPath(), err), file.Close())
+	}
+	l.file = file
+	return nil
 }
 
 // dropUnfinished removes what an unfinished compression left of a part that is
