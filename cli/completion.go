@@ -171,6 +171,8 @@ func valuesFor(f flagShape) []string {
 		return []string{"debug", "info", "warn", "error"}
 	case "log-format":
 		return []string{"text", "json"}
+	case "wal-sync":
+		return []string{"page", "interval"}
 	case "robots":
 		return []string{"obey", "ignore"}
 	case "max-pages":

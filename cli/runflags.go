@@ -29,6 +29,7 @@ func runFlags() []cli.Flag {
 func databaseFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "keep-requests", Value: int(crawl.DefaultKeep.Hours() / 24), Usage: "forget the record of requests after `DAYS` (1 to 90)"},
+		&cli.StringFlag{Name: "wal-sync", Value: "page", Usage: "`WHEN` a log is brought to the disk: page (before each page's commit) or interval (every 30 s: faster where the disk is slow, but after a power cut pages of the database may be in no log)"},
 		&cli.BoolFlag{Name: "exclusive", Usage: "be the only run on this database, or exit 11"},
 	}
 }
@@ -96,6 +97,9 @@ func checkRunFlags(c *cli.Context) error {
 	}
 	if v := c.Int64("max-requests"); v < 0 {
 		return Usagef("--max-requests %d: want a number from 1 up, or 0 for no limit", v)
+	}
+	if s := c.String("wal-sync"); s != "page" && s != "interval" {
+		return Usagef("--wal-sync %q: want page or interval", s)
 	}
 	return checkManners(c)
 }

@@ -54,6 +54,11 @@ type Config struct {
 	RetryBase   time.Duration // wait before the first retry of a network error, doubled each time; default 1 s
 	Logger      zerolog.Logger
 
+	// LazyLogs leaves a log to the disk until the next heartbeat: after a power cut the
+	// database may then hold pages that no log has. Otherwise a page's line is on the disk
+	// before the page is committed.
+	LazyLogs bool
+
 	// Beat, when set, is called with every heartbeat, for what else is to be written
 	// now and then.
 	Beat func(ctx context.Context) error
@@ -85,7 +90,7 @@ const (
 	PointClaimed   Point = "claimed"
 	PointFetched   Point = "fetched"
 	PointParsed    Point = "parsed"
-	PointAppended  Point = "appended"  // the WAL line is written, the commit not begun
+	PointAppended  Point = "appended"  // the WAL line is written and durable, the commit not begun
 	PointInTx      Point = "in_tx"     // inside the page's transaction, see store.Config.BeforeCommit
 	PointCommitted Point = "committed" // the page is durable, its worker does not know yet
 	PointEnded     Point = "ended"     // the target's outcome is durable

@@ -104,7 +104,7 @@ func (w *worker) bringDetail(ctx context.Context, c *checkpoint.DetailClaim, t *
 	if page.Outcome == site.NoListings {
 		return settled(yp.CauseMissing, "the source has no such page: "+page.Reason)
 	}
-	err = w.append(&wal.Event{Type: wal.DetailComplete, Status: yp.Done, Detail: &wal.Detail{
+	err = w.appendPage(&wal.Event{Type: wal.DetailComplete, Status: yp.Done, Detail: &wal.Detail{
 		Source: w.cfg.Source.Name(), Listing: c.ListingID, Found: found,
 	}})
 	if err != nil {

@@ -113,7 +113,7 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 		Number: number, NextURL: w.local(page.NextURL), Last: last, End: page.NextURL == "", Raw: s.raw, Bad: page.Bad, SiteTotal: page.Total,
 		Listings: s.kept, Others: s.others, Rejected: s.rejected,
 	}
-	err = w.append(&wal.Event{Type: wal.PageComplete, Target: t, Status: yp.InProgress, Page: &wal.Page{
+	err = w.appendPage(&wal.Event{Type: wal.PageComplete, Target: t, Status: yp.InProgress, Page: &wal.Page{
 		Number: number, NextURL: p.NextURL, Raw: p.Raw, Accepted: len(s.kept), Bad: p.Bad, Last: last, End: p.End, Total: p.SiteTotal,
 		Listings: s.kept, Others: s.others, Rejected: s.rejected,
 	}})

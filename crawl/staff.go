@@ -136,7 +136,8 @@ func (s *staff) leave(w *worker) {
 }
 
 // beat writes a heartbeat into every log, with the target in hand, and brings
-// the logs to the disk: a power cut takes at most what came since the last one.
+// the logs to the disk: of what is no page, a power cut takes at most what came since the
+// last one.
 func (s *staff) beat() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

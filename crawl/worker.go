@@ -127,6 +127,20 @@ func (w *worker) append(e *wal.Event) error {
 	return nil
 }
 
+// appendPage writes the event of a page that is about to be committed, and brings it to
+// the disk: no power cut may leave a page in the database alone. Each worker does so for
+// its own log while others are in the database, so the commit that follows waits for none
+// of it, and what is synced at the same time shares the journal of the file system.
+func (w *worker) appendPage(e *wal.Event) error {
+	if err := w.append(e); err != nil || w.cfg.LazyLogs {
+		return err
+	}
+	if err := w.log.Sync(); err != nil {
+		return fmt.Errorf("write-ahead log: %w", err)
+	}
+	return nil
+}
+
 // outcome is how a target's crawl ended.
 type outcome struct {
 	event  yp.Event // EventLastPage, EventRelease, EventFail, EventPark

@@ -215,6 +215,24 @@ func laterParts(from part) ([]workerLog, error) {
 	return slices.DeleteFunc(logs, func(w workerLog) bool { return len(w.parts) == 0 }), nil
 }
 
+// makeDir makes a folder with its parents, and their names durable: a log is only as safe
+// as the way to it.
+func makeDir(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if err := makeDir(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(parent)
+}
+
 // syncDir makes a new, renamed or removed name of the folder durable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)

@@ -68,7 +68,7 @@ func Create(cfg Config) (*Log, error) {
 	if cfg.open == nil {
 		cfg.open = openLogFile
 	}
-	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
+	if err := makeDir(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("create log folder: %w", err)
 	}
 	l := &Log{cfg: cfg, limit: cfg.MaxBytes}
