@@ -17,12 +17,14 @@ type line struct {
 	Type      EventType    `json:"event_type"`
 	Seq       int64        `json:"seq"`
 	Run       string       `json:"run"`
+	Database  string       `json:"database"`
 	Status    yp.Status    `json:"status"`
 	ErrorCode yp.ErrorCode `json:"error_code"`
 	Error     string       `json:"error"`
 	Complete  bool         `json:"complete"`
 	Source    string       `json:"source"` // of the target or of the detail: it hides the target's own
 	Listing   string       `json:"listing_id"`
+	Token     int64        `json:"detail_token"`
 	Detail    *yp.Detail   `json:"detail"`
 	*Target
 	*Page
@@ -100,7 +102,7 @@ func (e *Event) set(l *line) error {
 		l.Target.Source = l.Source
 	}
 	*e = Event{
-		Timestamp: l.Timestamp.Time, WorkerID: l.WorkerID, Type: l.Type, Seq: l.Seq, Run: l.Run,
+		Timestamp: l.Timestamp.Time, WorkerID: l.WorkerID, Type: l.Type, Seq: l.Seq, Run: l.Run, Database: l.Database,
 		Status: l.Status, Target: l.Target, Page: l.Page, ErrorCode: l.ErrorCode, Error: l.Error, Complete: l.Complete, Detail: l.detail(),
 	}
 	return nil

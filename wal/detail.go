@@ -8,7 +8,7 @@ func (l *line) detail() *Detail {
 	if l.Detail == nil || l.Source == "" || l.Listing == "" {
 		return nil
 	}
-	return &Detail{Source: l.Source, Listing: l.Listing, Found: *l.Detail}
+	return &Detail{Source: l.Source, Listing: l.Listing, Token: l.Token, Found: *l.Detail}
 }
 
 // appendDetail writes a detail. An event has a target or a detail, not both: their
@@ -21,6 +21,7 @@ func appendDetail(b []byte, d *Detail) []byte {
 	b = appendString(b, d.Source)
 	b = append(b, `,"listing_id":`...)
 	b = appendString(b, d.Listing)
+	b = appendInt(b, `,"detail_token":`, d.Token)
 	b = append(b, `,"detail":`...)
 	return appendFound(b, &d.Found)
 }

@@ -24,6 +24,7 @@ func (e *Event) AppendJSON(b []byte) []byte {
 	b = strconv.AppendInt(b, e.Seq, 10)
 	b = append(b, `,"run":`...)
 	b = appendString(b, e.Run)
+	b = appendText(b, `,"database":`, e.Database)
 	b = appendText(b, `,"status":`, string(e.Status))
 	b = appendTarget(b, e.Target)
 	b = appendText(b, `,"error_code":`, string(e.ErrorCode))
@@ -47,6 +48,7 @@ func appendTarget(b []byte, t *Target) []byte {
 	b = strconv.AppendInt(b, t.ID, 10)
 	b = append(b, `,"claim_token":`...)
 	b = strconv.AppendInt(b, t.ClaimToken, 10)
+	b = appendInt(b, `,"crawl":`, t.Crawl)
 	b = append(b, `,"source":`...)
 	b = appendString(b, t.Source)
 	b = append(b, `,"city":`...)
@@ -159,7 +161,7 @@ func appendText(b []byte, key, s string) []byte {
 	return appendString(append(b, key...), s)
 }
 
-func appendInt(b []byte, key string, n int) []byte {
+func appendInt[T int | int64](b []byte, key string, n T) []byte {
 	if n == 0 {
 		return b
 	}

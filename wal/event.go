@@ -47,6 +47,7 @@ type Event struct {
 	Type      EventType    // "event_type"
 	Seq       int64        // "seq", from 1, consecutive in a worker's log; Append sets it
 	Run       string       // "run", the id of the run
+	Database  string       // "database", the id of the database that the page goes into; Append sets it; empty in older logs
 	Status    yp.Status    // "status" the target has after the event; empty when it has none
 	Target    *Target      // nil when the event is about no target
 	Page      *Page        // nil unless the event is about a page
@@ -61,6 +62,7 @@ type Event struct {
 type Target struct {
 	ID         int64  `json:"target_id"`
 	ClaimToken int64  `json:"claim_token"`
+	Crawl      int64  `json:"crawl"` // number of the target's crawl, from 1; 0 in older logs
 	Source     string `json:"source"`
 	yp.Place
 	Priority int `json:"priority"`
@@ -72,6 +74,7 @@ type Target struct {
 type Detail struct {
 	Source  string    // "source"
 	Listing string    // "listing_id", the source's own
+	Token   int64     // "detail_token", of the claim; 0 in older logs
 	Found   yp.Detail // "detail"
 }
 

@@ -13,19 +13,21 @@ type Filter struct {
 	Workers    []string  // ids: "worker_0_pid_12345", or "worker_0" for that worker of every process
 	States     []string  // two letters, any case
 	Categories []string  // names or slugs, any case
+	Databases  []string  // ids; "" for events that have none
 	Since      time.Time // inclusive
 	Until      time.Time // exclusive
 }
 
 // Empty reports whether every event passes.
 func (f *Filter) Empty() bool {
-	return len(f.Types)+len(f.Workers)+len(f.States)+len(f.Categories) == 0 && f.Since.IsZero() && f.Until.IsZero()
+	return len(f.Types)+len(f.Workers)+len(f.States)+len(f.Categories)+len(f.Databases) == 0 && f.Since.IsZero() && f.Until.IsZero()
 }
 
 // Match reports whether e passes. An event without a target passes no filter
 // on states or categories.
 func (f *Filter) Match(e *Event) bool {
 	return f.matchTime(e.Timestamp) &&
+		(len(f.Databases) == 0 || slices.Contains(f.Databases, e.Database)) &&
 		(len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) &&
 		(len(f.Workers) == 0 || slices.ContainsFunc(f.Workers, func(w string) bool { return matchWorker(w, e.WorkerID) })) &&
 		f.matchTarget(e.Target)

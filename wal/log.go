@@ -24,6 +24,7 @@ const keepBuffer = 1 << 20
 type Config struct {
 	Dir        string           // folder, created with its parents; required
 	WorkerID   string           // "worker_0_pid_12345": names the files; letters, digits, "_" and "-"; required
+	Database   string           // id of the database that the pages go into, noted in every line; may be empty
 	MaxBytes   int64            // size of a file before the next one begins; 0 = DefaultMaxBytes
 	NoCompress bool             // leave closed files as they are
 	Now        func() time.Time // nil = time.Now
@@ -89,7 +90,7 @@ func (l *Log) Path() string {
 }
 
 // Append adds e as one line, by a single write, and fills in its WorkerID, its
-// Seq, and its Timestamp when that is zero. When it returns a *WriteError the
+// Database, its Seq, and its Timestamp when that is zero. When it returns a *WriteError the
 // event is not in the log, its number is free again, and a partly written line
 // is cut back (if even that fails: before the next event).
 //
@@ -129,7 +130,7 @@ func (l *Log) encode(e *Event) error {
 	if e.Type == "" {
 		return errors.New("append event: no event type")
 	}
-	e.WorkerID, e.Seq = l.cfg.WorkerID, l.seq+1
+	e.WorkerID, e.Database, e.Seq = l.cfg.WorkerID, l.cfg.Database, l.seq+1
 	l.buf = append(e.AppendJSON(l.buf[:0]), '\n')
 	if len(l.buf) > DefaultMaxLine {
 		size := len(l.buf)

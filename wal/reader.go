@@ -76,6 +76,7 @@ type merge struct {
 	streams []*stream // all, for torn tails and cursors
 	heads   heads
 	ready   bool
+	order   *order // nil = by time alone
 }
 
 // head is a stream in the heap with the time of its next item. A dormant one
@@ -97,6 +98,9 @@ func (m *merge) add(s *stream) {
 func (m *merge) next() (item, bool) {
 	if !m.ready {
 		m.start()
+	}
+	if m.order != nil {
+		return m.nextInOrder()
 	}
 	for len(m.heads) > 0 {
 		top := &m.heads[0]
@@ -160,7 +164,7 @@ func (m *merge) close() {
 	for _, s := range m.streams {
 		s.close()
 	}
-	m.heads, m.ready = nil, true
+	m.heads, m.ready, m.order = nil, true, nil
 }
 
 type heads []headItem
