@@ -12,12 +12,14 @@
 -- A fresh file is made from this text; older files are upgraded by the numbered
 -- steps in store/migrations, and a test holds both to the same result.
 
--- Small facts about the file itself: who made it and when, and of which sources and
--- states the details are wanted ("details:{source}:{state}").
+-- Small facts about the file itself: who made it and when, which database it is
+-- ("database_id", random; its logs name it, and a file that is rebuilt from them takes it
+-- over), and of which sources and states the details are wanted ("details:{source}:{state}").
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+INSERT INTO meta (key, value) VALUES ('database_id', lower(hex(randomblob(8))));
 
 -- A directory site. base_url is the one it was last crawled at. enabled is the
 -- operator's; the columns after it are set automatically, and cleared whenever an
@@ -321,6 +323,18 @@ CREATE TABLE sightings (
 ) STRICT, WITHOUT ROWID;
 -- Who else has met a listing: asked before it is called gone.
 CREATE INDEX sightings_by_listing ON sightings (listing);
+
+-- How far the logs of a database have been replayed into this one, by target: what stands
+-- there up to this event is not read a second time. Empty where nothing was replayed.
+CREATE TABLE replayed (
+    target_id   INTEGER NOT NULL REFERENCES targets (id),
+    database_id TEXT NOT NULL,                             -- of the logs: meta 'database_id' of the file whose crawl they tell
+    claim_token INTEGER NOT NULL CHECK (claim_token >= 0), -- of the last event
+    seq         INTEGER NOT NULL CHECK (seq >= 0),         -- its number within its worker's log
+    crawl       INTEGER NOT NULL CHECK (crawl >= 0),       -- the number there of the crawl that the target is in here; 0 = older logs, which do not say
+    ended       INTEGER NOT NULL CHECK (ended >= 0),       -- last crawl (targets.crawls) whose end was counted
+    PRIMARY KEY (target_id, database_id)
+) STRICT, WITHOUT ROWID;
 
 -- Listings that were seen and may not be promoted, as they were seen, with every reason.
 -- (A listing in good order passes through: it is checked and promoted in the transaction

@@ -93,7 +93,8 @@ func TestQueryPlans(t *testing.T) {
 		{"progress: workers", holders, progress, []string{held}},
 		{"progress: errors", troubles, progress, []string{"INDEX targets_troubled"}},
 		{"progress: runs", liveRuns, progress, []string{"INDEX runs_alive"}},
-		{"replay: state", replayState, nil, []string{"SEARCH sightings USING PRIMARY KEY (target_id=?)"}},
+		{"replay: state", replayStand, nil, []string{"SEARCH r USING PRIMARY KEY (target_id=? AND database_id=?)"}},
+		{"replay: unknown listings", selectUnknown, nil, []string{"USING COVERING INDEX sqlite_autoindex_listings_1 (source_id=? AND listing_id=?)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

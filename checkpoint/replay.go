@@ -1,17 +1,19 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"ypcrawl/store"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
-// Replayed counts what a replay did.
+// Replayed counts what a replay did, and what it passed over.
 type Replayed struct {
 	Events   int `json:"events"`
 	Pages    int `json:"pages"`
@@ -19,7 +21,12 @@ type Replayed struct {
 	New      int `json:"new"`
 	Targets  int `json:"targets"`
 	Details  int `json:"details"` // listings' own pages
-	Damaged  int `json:"damaged"` // lines that could not be read
+
+	Known   int `json:"known"`   // of Pages and Details: there already, in this or a later form
+	Late    int `json:"late"`    // of Pages: older than what their target has reached, so that only the listings that nobody knew were added
+	Aside   int `json:"aside"`   // of Pages: their listings were stored, but their target stays where it is: a page before them is missing, or a run holds it
+	Unknown int `json:"unknown"` // events of a kind that this program does not know
+	Damaged int `json:"damaged"` // lines that could not be read, and events that the database refused
 }
 
 // ReplayConfig says what logs do not hold.
@@ -27,21 +34,46 @@ type ReplayConfig struct {
 	BaseURL func(source string) string                  // of a source; may return ""
 	City    func(name, slug, state string) (City, bool) // from the gazetteer
 	Damaged func(error)                                 // told of every line that could not be read
+	Adopt   string                                      // id of the logs' database, which an untouched file becomes; "" = it stays what it is
+
+	// Details, when set, reads the details once more: a clock that was set back can bring
+	// one before the page that its listing stands on.
+	Details func() (iter.Seq2[*wal.Event, error], error)
 }
 
 // replayBatch is how many events share a transaction.
 const replayBatch = 256
 
-// Replay builds targets, listings and companies from logged events alone, in
-// their order. Logs hold a page before its commit, so a page may stand there
-// twice: replaying is idempotent, and replaying into a database that has the
-// pages already changes nothing.
+// Replay builds targets, listings and companies from logged events alone. They come in the
+// order of wal.Index.OpenOrdered. What an event is to its target tell its claim's token, its
+// number in its log, the crawl and the page; never its time, which is only stored. Logs hold a
+// page before its commit, so a page may stand there twice: replaying is idempotent, and
+// replaying into a database that has the pages already changes nothing.
 func (k *Keeper) Replay(ctx context.Context, events iter.Seq2[*wal.Event, error], cfg ReplayConfig) (Replayed, error) {
 	r := &replayer{cfg: cfg, sources: map[string]int64{}, targets: map[string]int64{}}
+	if err := r.read(ctx, k, events); err != nil {
+		return r.out, fmt.Errorf("replay: %w", err)
+	}
+	if r.early > 0 {
+		again, err := cfg.Details()
+		if err == nil {
+			r.second = true
+			err = r.read(ctx, k, again)
+		}
+		if err != nil {
+			return r.out, fmt.Errorf("replay details: %w", err)
+		}
+	}
+	r.out.Targets = len(r.targets)
+	return r.out, nil
+}
+
+// read applies the events in batches.
+func (r *replayer) read(ctx context.Context, k *Keeper, events iter.Seq2[*wal.Event, error]) error {
 	batch := make([]*wal.Event, 0, replayBatch)
 	flush := func() error {
-		if len(batch) == 0 {
-			return nil
+		if err := ctx.Err(); err != nil || len(batch) == 0 && r.own != "" {
+			return err
 		}
 		err := k.write(ctx, func(tx *store.Tx) error { return r.apply(tx, batch) })
 		batch = batch[:0]
@@ -49,35 +81,54 @@ func (k *Keeper) Replay(ctx context.Context, events iter.Seq2[*wal.Event, error]
 	}
 	for e, err := range events {
 		if err != nil {
-			r.out.Damaged++
-			cfg.Damaged(err)
+			if !r.second {
+				r.damaged(err)
+			}
 			continue
 		}
 		if batch = append(batch, e); len(batch) == replayBatch {
-			if err := errors.Join(ctx.Err(), flush()); err != nil {
-				return r.out, fmt.Errorf("replay: %w", err)
+			if err := flush(); err != nil {
+				return err
 			}
 		}
 	}
-	if err := flush(); err != nil {
-		return r.out, fmt.Errorf("replay: %w", err)
-	}
-	r.out.Targets = len(r.targets)
-	return r.out, nil
+	return flush()
 }
 
 type replayer struct {
 	cfg     ReplayConfig
+	own     string // id of the database that is replayed into
 	sources map[string]int64
 	targets map[string]int64
+	early   int  // details whose listing was not there yet
+	second  bool // they are read once more
 	out     Replayed
 }
 
+func (r *replayer) damaged(err error) {
+	r.out.Damaged++
+	r.cfg.Damaged(err)
+}
+
 func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
+	if r.own == "" {
+		if err := r.identify(tx); err != nil {
+			return err
+		}
+	}
 	now, at := tx.Now, tx.At
 	defer func() { tx.Now, tx.At = now, at }() // other callers share the transaction
 	for _, e := range events {
-		r.out.Events++
+		if r.second && (e.Detail == nil || e.Type != wal.DetailComplete) {
+			continue
+		}
+		if !r.second {
+			r.out.Events++
+		}
+		if !slices.Contains(wal.EventTypes(), e.Type) {
+			r.out.Unknown++
+			continue
+		}
 		if e.Target == nil && e.Detail == nil {
 			continue
 		}
@@ -87,6 +138,16 @@ func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 		}
 	}
 	return nil
+}
+
+// identify finds out which database this is, once it has become the one that is rebuilt.
+func (r *replayer) identify(tx *store.Tx) error {
+	if r.cfg.Adopt != "" {
+		if err := store.TakeOver(tx, r.cfg.Adopt); err != nil {
+			return err
+		}
+	}
+	return tx.Get(`SELECT value FROM meta WHERE key = 'database_id'`, nil, &r.own)
 }
 
 // try applies one event under a savepoint of its own: one that the database
@@ -108,8 +169,7 @@ func (r *replayer) try(tx *store.Tx, e *wal.Event) error {
 		return errors.Join(refused, err)
 	}
 	r.out = before
-	r.out.Damaged++
-	r.cfg.Damaged(fmt.Errorf("event %d of %s: %w", e.Seq, e.WorkerID, refused))
+	r.damaged(fmt.Errorf("event %d of %s: %w", e.Seq, e.WorkerID, refused))
 	clear(r.sources) // what was added for the event is gone
 	if e.Target != nil {
 		delete(r.targets, targetKey(e.Target))
@@ -125,23 +185,33 @@ func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 		return r.detail(tx, e)
 	}
 	source, target, err := r.target(tx, e.Target)
-	if err != nil {
+	if err != nil || e.Type == wal.Heartbeat || e.Type == wal.ClaimLost {
 		return err
+	}
+	s := stand{target: target, source: source, database: cmp.Or(e.Database, r.own)}
+	if err := s.read(tx, r.own); err != nil {
+		return err
+	}
+	if e.Type == wal.PageComplete {
+		return r.page(tx, e, &s)
+	}
+	if s.has(e) {
+		return nil
 	}
 	switch e.Type {
 	case wal.TargetStart:
-		_, err = tx.Exec(replayRetry, target, tx.Now)
-	case wal.PageComplete:
-		return r.page(tx, e, source, target)
+		_, err = tx.Exec(replayRetry, target)
 	case wal.TargetComplete:
-		if err := r.empty(tx, e, target); err != nil {
-			return err
+		if err = s.empty(tx, e); err == nil {
+			err = s.finish(tx, e.Complete, string(e.ErrorCode), e.Error)
 		}
-		return r.done(tx, target, e.Complete, string(e.ErrorCode), e.Error)
 	case wal.TargetError:
-		return r.fail(tx, e, target)
+		err = r.fail(tx, e, target)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.mark(tx, e, r.own)
 }
 
 // fail applies what the log says became of a target: it waits (PLANNED), rests
@@ -157,7 +227,7 @@ func (r *replayer) fail(tx *store.Tx, e *wal.Event, target int64) error {
 		until = yp.FormatTime(tx.At.Add(set.Wait))
 	}
 	_, err := tx.Exec(replayFailed, string(status), tx.Now, string(e.ErrorCode), clip(e.Error), until, set.Level, string(set.Health),
-		status == yp.Parked && set.Level > keepLevel, target, tx.Now, tx.Now)
+		status == yp.Parked && set.Level > keepLevel, target)
 	return err
 }
 
@@ -190,32 +260,27 @@ const (
 
 	// Only a target that nobody holds is moved: a replay never disturbs a crawl. How
 	// a target failed is taken from logs only where no run of this database has
-	// tried it: what an operator reset since must not fail again. What stands there of
-	// a later time, or of a later crawl, is not undone when a log is read again.
+	// tried it: what an operator reset since must not fail again.
 	idle         = ` WHERE id = ? AND status <> 'IN_PROGRESS'`
 	untried      = idle + ` AND status = 'PLANNED' AND total_attempts = 0`
-	thisCrawl    = ` AND ifnull(crawl_started_at, '') <= ?`
-	replayDone   = `UPDATE targets SET ` + doneSet + idle + ` AND status <> 'DONE'` + thisCrawl
+	replayDone   = `UPDATE targets SET ` + doneSet + idle + ` AND status <> 'DONE'`
 	replayFailed = `UPDATE targets SET status = ?, finished_at = ?, last_error_code = ?, last_error = ?,
 		consecutive_failures = consecutive_failures + 1, backoff_until = ?, backoff_level = ?,
-		crawl_status = iif(crawl_status = 'paused', 'paused', ?), auto_disabled = ?` + untried + thisCrawl + ` AND ifnull(finished_at, '') < ?`
+		crawl_status = iif(crawl_status = 'paused', 'paused', ?), auto_disabled = ?` + untried
 	// A dead letter that is crawled again was taken back by an operator.
 	replayRetry = `UPDATE targets SET status = 'PLANNED', backoff_until = NULL, auto_disabled = 0,
 		consecutive_failures = iif(status = 'PARKED', 0, consecutive_failures), backoff_level = iif(status = 'PARKED', 0, backoff_level),
 		crawl_status = iif(crawl_status = 'failed', 'active', crawl_status)
-		WHERE id = ? AND (status IN ('FAILED', 'PARKED') OR backoff_until IS NOT NULL) AND total_attempts = 0 AND finished_at < ?`
+		WHERE id = ? AND (status IN ('FAILED', 'PARKED') OR backoff_until IS NOT NULL) AND total_attempts = 0`
 	replayAnew = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL, backoff_until = NULL, auto_disabled = 0,
-		crawl_status = iif(crawl_status = 'failed', 'active', crawl_status), crawls = crawls + 1, ` + anew + idle
-	// More pages were wanted than the crawl had, and it goes on behind them.
-	replayMore  = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL` + idle + ` AND status = 'DONE'`
-	replayStart = `UPDATE targets SET crawl_started_at = ifnull(crawl_started_at, ?)` + idle
-	replayPage  = `
+		crawl_status = iif(crawl_status = 'failed', 'active', crawl_status), ` + anew + `, crawl_started_at = ?, crawls = ?` + idle
+	// More pages were wanted than the crawl had, or the last one was none, and it goes on.
+	replayMore = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL` + idle + ` AND status = 'DONE'`
+	replayPage = `
 	UPDATE targets SET page_current = ?, next_page_url = ?, last_listing_id = ifnull(?, last_listing_id),
 		raw_count = raw_count + ?, accepted_count = accepted_count + ?, bad_count = bad_count + ?, site_total = ifnull(?, site_total)` + idle + ` AND page_current = ? - 1`
-	replayState = `
-	SELECT page_current, crawls, status = 'DONE', claim_token, ifnull(crawl_started_at, ''),
-		max(ifnull(crawl_started_at, ''), ifnull(finished_at, ''), ifnull((SELECT max(seen_at) FROM sightings WHERE target_id = t.id), ''))
-	FROM targets t WHERE id = ?`
+	// A claim of this database comes after every one that the logs tell of.
+	replayToken = `UPDATE targets SET claim_token = ?2 WHERE id = ?1 AND status <> 'IN_PROGRESS' AND claim_token < ?2`
 )
 
 func (r *replayer) target(tx *store.Tx, t *wal.Target) (source, target int64, err error) {
@@ -261,135 +326,3 @@ func (r *replayer) source(tx *store.Tx, name string) (id int64, err error) {
 }
 
 const insertSource = `INSERT INTO sources (name, base_url, created_at, updated_at) VALUES (?1, ?2, ?3, ?3) ON CONFLICT (name) DO NOTHING`
-
-// page applies one page_complete line as CommitPage did.
-func (r *replayer) page(tx *store.Tx, e *wal.Event, source, target int64) error {
-	if e.Page == nil {
-		return nil
-	}
-	p := e.Page
-	state, known, err := r.begin(tx, p, target)
-	if err != nil {
-		return err
-	}
-	r.out.Pages++
-	r.out.Listings += len(p.Listings)
-	if known {
-		return nil
-	}
-	at := store.PageOf{
-		SourceID: source, TargetID: target, State: e.Target.State, Page: p.Number, Crawl: state.crawl, Others: p.Others, Rejected: p.Rejected,
-	}
-	saved, err := store.SaveListings(tx, at, p.Listings)
-	if err != nil {
-		return err
-	}
-	if err := planPage(tx, source, p.Listings); err != nil {
-		return err
-	}
-	r.out.New += saved.New
-	saved.Repeated = saved.Repeated && echoes(saved, p.Raw)
-	return r.advance(tx, p, saved, target)
-}
-
-// replayed is what stands of a target's current crawl.
-type replayed struct {
-	page    int
-	crawl   int64
-	done    bool  // it has come to an end
-	token   int64 // of the last claim in this database, 0 = none
-	started string
-	last    string // the latest time of anything that is stored of it
-}
-
-func (s *replayed) read(tx *store.Tx, target int64) error {
-	return tx.Get(replayState, []any{target}, &s.page, &s.crawl, &s.done, &s.token, &s.started, &s.last)
-}
-
-// anew begins the target's next crawl.
-func (s *replayed) anew(tx *store.Tx, target int64) error {
-	s.started, s.page, s.crawl, s.done = "", 0, s.crawl+1, false
-	_, err := tx.Exec(replayAnew, target)
-	return err
-}
-
-// begin tells whether the page is stored already (by the crawl that logged it, or
-// by an earlier replay), or is of a crawl before the one that is, and which crawl it
-// is of. A first page later than all that is stored begins a new crawl; the page behind
-// the last one of a crawl that the limit of pages ended goes on with it.
-func (r *replayer) begin(tx *store.Tx, p *wal.Page, target int64) (s replayed, known bool, err error) {
-	if err := s.read(tx, target); err != nil {
-		return s, false, err
-	}
-	if p.Number <= s.page && tx.Now <= s.last || tx.Now < s.started {
-		return s, true, nil
-	}
-	since := s.done && tx.Now > s.last
-	switch {
-	case p.Number == 1 && (s.page > 0 || since):
-		err = s.anew(tx, target)
-	case p.Number == s.page+1 && since:
-		_, err = tx.Exec(replayMore, target)
-	}
-	if err != nil {
-		return s, false, err
-	}
-	if s.started == "" && p.Number == s.page+1 { // a page that comes before its time begins nothing
-		_, err = tx.Exec(replayStart, tx.Now, target)
-	}
-	return s, false, err
-}
-
-func (r *replayer) advance(tx *store.Tx, p *wal.Page, saved store.Saved, target int64) error {
-	raw, accepted, next := p.Raw, saved.Kept(), p.NextURL
-	if saved.Repeated {
-		raw, accepted, next = 0, 0, ""
-	}
-	var last any
-	if n := len(p.Listings); n > 0 {
-		last = p.Listings[n-1].ID
-	}
-	_, err := tx.Exec(replayPage, p.Number, null(next), last, max(raw, accepted), accepted, p.Bad+saved.Dropped, nullID(int64(p.Total)), target, p.Number)
-	if err != nil || !p.Last && !saved.Repeated {
-		return err
-	}
-	return r.done(tx, target, p.End || saved.Repeated, "", "")
-}
-
-// empty begins the crawl that the event ends, where that found nothing at all and so
-// logged no page. One that this database made itself stands there already: it was
-// logged a moment after it was stored, so its claim tells that and not its time.
-func (r *replayer) empty(tx *store.Tx, e *wal.Event, target int64) error {
-	var s replayed
-	if e.ErrorCode != yp.CodeNoListings {
-		return nil
-	}
-	if err := s.read(tx, target); err != nil {
-		return err
-	}
-	if !s.done && s.page == 0 || tx.Now <= s.last || s.token >= e.Target.ClaimToken {
-		return nil
-	}
-	if err := s.anew(tx, target); err != nil {
-		return err
-	}
-	_, err := tx.Exec(replayStart, tx.Now, target)
-	return err
-}
-
-const crawlOf = `SELECT crawls, ifnull(complete_at >= ifnull(crawl_started_at, ''), 0) FROM targets WHERE id = ?`
-
-// done ends the target's crawl; confirmed tells that the site said so itself. What may
-// stand in a log twice, the last page of a crawl, ends it once.
-func (r *replayer) done(tx *store.Tx, target int64, confirmed bool, code, reason string) error {
-	n, err := tx.Changed(replayDone, tx.Now, tx.Now, tx.Now, null(code), null(reason), target, tx.Now)
-	if err != nil || n == 0 || !confirmed {
-		return err
-	}
-	var crawl int64
-	var ended bool
-	if err := tx.Get(crawlOf, []any{target}, &crawl, &ended); err != nil || ended {
-		return err
-	}
-	return endCrawl(tx, store.PageOf{TargetID: target, Crawl: crawl})
-}

@@ -10,7 +10,8 @@ import (
 
 // detail applies one detail_complete line as SaveDetail did. The log does not say how
 // long the page stays good: it is due again after the usual time. A detail of a listing
-// that no page has brought is refused like a line that can't be read.
+// that no page has brought is tried once more when all pages were read, and then refused
+// like a line that can't be read.
 func (r *replayer) detail(tx *store.Tx, e *wal.Event) error {
 	if e.Type != wal.DetailComplete || e.Detail == nil {
 		return nil
@@ -19,13 +20,22 @@ func (r *replayer) detail(tx *store.Tx, e *wal.Event) error {
 	if err != nil {
 		return err
 	}
-	known, err := store.RebuildDetail(tx, source, e.Detail.Listing, &e.Detail.Found, yp.FormatTime(tx.At.Add(DetailsEvery)))
-	if err != nil {
+	d := e.Detail
+	known, saved, err := store.RebuildDetail(tx, source, d.Listing, d.Token, &d.Found, yp.FormatTime(tx.At.Add(DetailsEvery)))
+	switch {
+	case err != nil:
 		return err
-	}
-	if !known {
-		return fmt.Errorf("details of listing %q of source %s: there is no such listing", yp.Printable(e.Detail.Listing), yp.Printable(e.Detail.Source))
+	case !known && !r.second && r.cfg.Details != nil:
+		r.early++
+		return nil
+	case !known:
+		return fmt.Errorf("details of listing %q of source %s: there is no such listing", yp.Printable(d.Listing), yp.Printable(d.Source))
+	case r.second && !saved:
+		return nil // counted at the first reading
 	}
 	r.out.Details++
+	if !saved {
+		r.out.Known++
+	}
 	return nil
 }

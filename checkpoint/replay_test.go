@@ -21,13 +21,18 @@ type logged struct {
 	*bundle
 	clock  *clock
 	events []*wal.Event
+	seqs   map[string]int64 // by worker
 }
 
 func (g *logged) log(typ wal.EventType, c *checkpoint.Claim, p *wal.Page, code yp.ErrorCode, status yp.Status) {
 	g.clock.move(1000000)
+	if g.seqs == nil {
+		g.seqs = map[string]int64{}
+	}
+	g.seqs[c.Worker.ID]++
 	g.events = append(g.events, &wal.Event{
-		Timestamp: g.clock.now(), WorkerID: c.Worker.ID, Type: typ, Page: p, ErrorCode: code, Status: status,
-		Target: &wal.Target{ID: c.TargetID, ClaimToken: c.Token, Source: "demo", Place: c.Place, Priority: c.Priority, MaxPages: c.MaxPages},
+		Timestamp: g.clock.now(), WorkerID: c.Worker.ID, Seq: g.seqs[c.Worker.ID], Type: typ, Page: p, ErrorCode: code, Status: status,
+		Target: &wal.Target{ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Source: "demo", Place: c.Place, Priority: c.Priority, MaxPages: c.MaxPages},
 	})
 	g.clock.move(1000000)
 }
@@ -156,6 +161,19 @@ const (
 		WHERE status <> 'PLANNED' OR page_current > 0 OR consecutive_failures > 0 ORDER BY 1, 2`
 )
 
+// older are the events as programs before this one wrote them.
+func older(events []*wal.Event) (out []*wal.Event) {
+	for _, e := range events {
+		e := *e
+		if e.Target != nil {
+			target := *e.Target
+			target.Crawl, e.Target = 0, &target
+		}
+		out = append(out, &e)
+	}
+	return out
+}
+
 func same(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
@@ -180,6 +198,12 @@ func TestReplay(t *testing.T) {
 			t.Errorf("told %+v", out)
 		}
 		recount(t, k.DB())
+	})
+	t.Run("equals the original, from older logs", func(t *testing.T) {
+		k := fresh()
+		g.replay(t, k, older(g.events))
+		same(t, "listings", table(t, k.DB(), foundRows), found)
+		same(t, "targets", table(t, k.DB(), targetRows), targets)
 	})
 	t.Run("twice changes nothing", func(t *testing.T) {
 		k := fresh()
@@ -407,7 +431,7 @@ func TestReplayLeavesTheOperator(t *testing.T) {
 	// Parked here by a run of this database; the log tells of a crawl since, from page 1.
 	execute(t, k.DB(), `UPDATE targets SET status = 'PARKED', crawl_status = 'failed', auto_disabled = 1, backoff_level = 5, total_attempts = 8, finished_at = '`+yp.FormatTime(clock.now())+`'`)
 	clock.move(time.Hour)
-	c.PageCurrent = 0
+	c.PageCurrent, c.Token, c.Crawl = 0, c.Token+1, c.Crawl+1
 	g.log(wal.PageComplete, c, &wal.Page{Number: 1, NextURL: "/2", Raw: 1, Accepted: 1, Listings: []yp.Listing{{ID: "l1", Name: "N1"}}}, "", yp.InProgress)
 	g.replay(t, k, g.events)
 	same(t, "taken back", table(t, k.DB(), `SELECT status, crawl_status, auto_disabled, page_current FROM targets`), []string{"PLANNED|active|0|1"})

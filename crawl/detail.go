@@ -105,7 +105,7 @@ func (w *worker) bringDetail(ctx context.Context, c *checkpoint.DetailClaim, t *
 		return settled(yp.CauseMissing, "the source has no such page: "+page.Reason)
 	}
 	err = w.appendPage(&wal.Event{Type: wal.DetailComplete, Status: yp.Done, Detail: &wal.Detail{
-		Source: w.cfg.Source.Name(), Listing: c.ListingID, Found: found,
+		Source: w.cfg.Source.Name(), Listing: c.ListingID, Token: c.Token, Found: found,
 	}})
 	if err != nil {
 		return outcome{err: fatalError{err}}

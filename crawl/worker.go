@@ -113,7 +113,7 @@ func (w *worker) dropped(ctx context.Context, c *checkpoint.Claim, t *wal.Target
 
 func (w *worker) logTarget(c *checkpoint.Claim) *wal.Target {
 	return &wal.Target{
-		ID: c.TargetID, ClaimToken: c.Token, Source: w.cfg.Source.Name(), Place: c.Place,
+		ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Source: w.cfg.Source.Name(), Place: c.Place,
 		Priority: c.Priority, MaxPages: c.MaxPages,
 	}
 }

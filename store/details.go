@@ -27,11 +27,12 @@ const (
 		website = ifnull(?7, website), domain = ifnull(?8, domain), hours = ifnull(?9, hours), lat = iif(?10 IS NULL, lat, ?10), lon = iif(?10 IS NULL, lon, ?11),
 		payment = ifnull(?12, payment), social = ifnull(?13, social), services = ifnull(?14, services), languages = ifnull(?15, languages),
 		neighborhoods = ifnull(?16, neighborhoods), aka = ifnull(?17, aka), founded = ifnull(?18, founded),
-		years_in_business = ifnull(?19, years_in_business), about = ifnull(?20, about)
-	WHERE listing = ?21`
-	saveDetail = detailSet + ` AND claimed_by = ?22 AND claim_token = ?23 AND status = 'IN_PROGRESS'`
-	// A log never disturbs a crawl, nor what was read later than it was written.
-	rebuildDetail = detailSet + ` AND status <> 'IN_PROGRESS' AND ifnull(fetched_at, '') < ?1`
+		years_in_business = ifnull(?19, years_in_business), about = ifnull(?20, about)`
+	saveDetail = detailSet + ` WHERE listing = ?21 AND claimed_by = ?22 AND claim_token = ?23 AND status = 'IN_PROGRESS'`
+	// A log never disturbs a crawl, nor what a later claim has read. Older logs do not tell
+	// the claim: theirs counts by its time.
+	rebuildDetail = detailSet + `, claim_token = max(claim_token, ?22)
+	WHERE listing = ?21 AND status <> 'IN_PROGRESS' AND iif(?22 > 0, ?22 > claim_token, ifnull(fetched_at, '') < ?1)`
 	insertDetail  = `INSERT INTO details (listing, source_id) VALUES (?, ?) ON CONFLICT DO NOTHING`
 	findListing   = `SELECT id FROM listings WHERE source_id = ? AND listing_id = ?`
 )
@@ -50,28 +51,29 @@ func SaveDetail(tx *Tx, key DetailKey, d *yp.Detail, due string) (saved bool, er
 	return true, complete(tx, key.Listing, d)
 }
 
-// RebuildDetail stores a detail of a log, read at the transaction's time. With known
-// false the source has no such listing. What is stored of a later time stays.
-func RebuildDetail(tx *Tx, source int64, listing string, d *yp.Detail, due string) (known bool, err error) {
+// RebuildDetail stores a detail of a log, read at the transaction's time under a claim's
+// token (0 = an older log, which does not tell). With known false the source has no such
+// listing; with saved false the same or a later claim's detail is there already.
+func RebuildDetail(tx *Tx, source int64, listing string, token int64, d *yp.Detail, due string) (known, saved bool, err error) {
 	var row int64
 	err = tx.Get(findListing, []any{source, listing}, &row)
 	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
+		return false, false, nil
 	}
 	if err == nil {
 		_, err = tx.Exec(insertDetail, row, source)
 	}
 	if err != nil {
-		return true, fmt.Errorf("rebuild details: %w", err)
+		return true, false, fmt.Errorf("rebuild details: %w", err)
 	}
-	n, err := tx.Changed(rebuildDetail, append(detailArgs(tx, d, due), row)...)
+	n, err := tx.Changed(rebuildDetail, append(detailArgs(tx, d, due), row, token)...)
 	if err != nil {
-		return true, fmt.Errorf("rebuild details: %w", err)
+		return true, false, fmt.Errorf("rebuild details: %w", err)
 	}
 	if n == 0 {
-		return true, nil
+		return true, false, nil
 	}
-	return true, complete(tx, row, d)
+	return true, true, complete(tx, row, d)
 }
 
 func detailArgs(tx *Tx, d *yp.Detail, due string) []any {

@@ -167,6 +167,35 @@ func (db *DB) Path() string { return db.path }
 // Now returns the time by the database's clock, in UTC.
 func (db *DB) Now() time.Time { return db.now().UTC() }
 
+// ID returns the id of the database, which its logs name: random, made with the file, and
+// taken over by a file that is rebuilt from them.
+func (db *DB) ID(ctx context.Context) (id string, err error) {
+	if err := db.read.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'database_id'").Scan(&id); err != nil {
+		return "", fmt.Errorf("read the id of database %s: %w", db.path, classify(err))
+	}
+	return id, nil
+}
+
+// Untouched reports whether nothing was planned, crawled or replayed into the file yet.
+func (db *DB) Untouched(ctx context.Context) (yes bool, err error) {
+	const query = "SELECT NOT EXISTS (SELECT 1 FROM targets) AND NOT EXISTS (SELECT 1 FROM runs)"
+	if err := db.read.QueryRowContext(ctx, query).Scan(&yes); err != nil {
+		return false, fmt.Errorf("look into database %s: %w", db.path, classify(err))
+	}
+	return yes, nil
+}
+
+// TakeOver makes an untouched file the database id: rebuilt from its logs, it goes on as
+// that database. Any other file keeps the id that it has.
+func TakeOver(tx *Tx, id string) error {
+	_, err := tx.Exec(`UPDATE meta SET value = ? WHERE key = 'database_id'
+		AND NOT EXISTS (SELECT 1 FROM targets) AND NOT EXISTS (SELECT 1 FROM runs)`, id)
+	if err != nil {
+		return fmt.Errorf("take over the id of the logs' database: %w", err)
+	}
+	return nil
+}
+
 // Read returns the pool of read-only connections.
 func (db *DB) Read() *sql.DB { return db.read }
 

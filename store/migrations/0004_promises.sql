@@ -10,3 +10,18 @@ SELECT s.name AS source, count(t.id) AS targets,
        sum(t.consecutive_failures > 0) AS with_failures, round(avg(t.consecutive_failures), 2) AS mean_consecutive_failures,
        count(*) FILTER (WHERE t.last_success_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day')) AS successful_24h
 FROM sources s JOIN targets t ON t.source_id = s.id GROUP BY s.id;
+
+-- Which database this is, for its logs.
+INSERT INTO meta (key, value) VALUES ('database_id', lower(hex(randomblob(8))));
+
+-- How far the logs of a database have been replayed into this one, by target: what stands
+-- there up to this event is not read a second time. Empty where nothing was replayed.
+CREATE TABLE replayed (
+    target_id   INTEGER NOT NULL REFERENCES targets (id),
+    database_id TEXT NOT NULL,                             -- of the logs: meta 'database_id' of the file whose crawl they tell
+    claim_token INTEGER NOT NULL CHECK (claim_token >= 0), -- of the last event
+    seq         INTEGER NOT NULL CHECK (seq >= 0),         -- its number within its worker's log
+    crawl       INTEGER NOT NULL CHECK (crawl >= 0),       -- the number there of the crawl that the target is in here; 0 = older logs, which do not say
+    ended       INTEGER NOT NULL CHECK (ended >= 0),       -- last crawl (targets.crawls) whose end was counted
+    PRIMARY KEY (target_id, database_id)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,242 @@
+package checkpoint
+
+import (
+	"encoding/json"
+
+	"ypcrawl/store"
+	"ypcrawl/wal"
+	"ypcrawl/yp"
+)
+
+// stand is how far a target has come here, by its own row and by the logs of one database.
+type stand struct {
+	target, source int64
+	database       string // that wrote the logs
+
+	page    int   // of the current crawl, the last one stored
+	crawl   int64 // its number here
+	started bool  // false = it has ended, and the next one has not begun
+	done    bool
+	held    bool // a run has it now
+	claimed int64
+	tried   bool // by a run of this database, whose claims the logs tell of
+
+	// The last event of these logs that was read.
+	token, seq int64
+	logged     int64 // number there of the crawl that the target is in here; 0 = it was not said
+	ended      int64 // last crawl whose end was counted
+}
+
+const (
+	replayStand = `
+	SELECT t.page_current, t.crawls, t.crawl_started_at IS NOT NULL, t.status = 'DONE', t.status = 'IN_PROGRESS', t.claim_token, t.total_attempts > 0,
+		ifnull(r.claim_token, -1), ifnull(r.seq, -1), ifnull(r.crawl, iif(?3, t.crawls, 0)), ifnull(r.ended, 0)
+	FROM targets t LEFT JOIN replayed r ON r.target_id = t.id AND r.database_id = ?2 WHERE t.id = ?1`
+	replayMark = `
+	INSERT INTO replayed (target_id, database_id, claim_token, seq, crawl, ended) VALUES (?, ?, ?, ?, ?, ?)
+	ON CONFLICT DO UPDATE SET claim_token = excluded.claim_token, seq = excluded.seq, crawl = excluded.crawl, ended = excluded.ended`
+)
+
+func (s *stand) read(tx *store.Tx, own string) error {
+	err := tx.Get(replayStand, []any{s.target, s.database, s.database == own}, &s.page, &s.crawl, &s.started, &s.done, &s.held, &s.claimed, &s.tried,
+		&s.token, &s.seq, &s.logged, &s.ended)
+	s.tried = s.tried && s.database == own
+	return err
+}
+
+// has reports whether the event is in the database already, or something later of its
+// target: it was read before, or a run of this database has come past it.
+func (s *stand) has(e *wal.Event) bool {
+	k := e.Target.ClaimToken
+	if k < s.token || k == s.token && e.Seq <= s.seq {
+		return true
+	}
+	return s.tried && k <= s.claimed && k != s.token
+}
+
+// goesOn reports whether a page is the next one of the crawl that the last claim was in the
+// middle of: it was logged, and its commit never came.
+func (s *stand) goesOn(e *wal.Event) bool {
+	c := e.Target.Crawl
+	return e.Target.ClaimToken == s.claimed && e.Target.ClaimToken > s.token && s.started && !s.done && e.Page.Number == s.page+1 && (c == 0 || c == s.crawl)
+}
+
+// mark notes that the event was read.
+func (s *stand) mark(tx *store.Tx, e *wal.Event, own string) error {
+	k := e.Target.ClaimToken
+	if _, err := tx.Exec(replayMark, s.target, s.database, k, e.Seq, s.logged, s.ended); err != nil {
+		return err
+	}
+	if s.database != own || k <= s.claimed {
+		return nil
+	}
+	_, err := tx.Exec(replayToken, s.target, k)
+	return err
+}
+
+// page applies one page_complete line as CommitPage did.
+func (r *replayer) page(tx *store.Tx, e *wal.Event, s *stand) error {
+	p := e.Page
+	if p == nil {
+		return nil
+	}
+	r.out.Pages++
+	r.out.Listings += len(p.Listings)
+	if s.has(e) && !s.goesOn(e) {
+		return r.late(tx, e, s)
+	}
+	if err := s.begin(tx, e); err != nil {
+		return err
+	}
+	saved, err := store.SaveListings(tx, s.pageOf(e), p.Listings)
+	if err != nil {
+		return err
+	}
+	if err := planPage(tx, s.source, p.Listings); err != nil {
+		return err
+	}
+	r.out.New += saved.New
+	saved.Repeated = saved.Repeated && echoes(saved, p.Raw)
+	if s.held || p.Number > s.page+1 {
+		r.out.Aside++
+	}
+	if err := s.advance(tx, p, saved); err != nil {
+		return err
+	}
+	return s.mark(tx, e, r.own)
+}
+
+func (s *stand) pageOf(e *wal.Event) store.PageOf {
+	return store.PageOf{
+		SourceID: s.source, TargetID: s.target, State: e.Target.State, Page: e.Page.Number, Crawl: s.crawl, Others: e.Page.Others, Rejected: e.Page.Rejected,
+	}
+}
+
+const selectUnknown = `
+	SELECT j.value FROM json_each(?1) AS j WHERE NOT EXISTS (SELECT 1 FROM listings l WHERE l.source_id = ?2 AND l.listing_id = j.value)`
+
+// late keeps of a page that its target has left behind the listings that nobody knows: logs
+// that are read file by file, out of order, lose nothing.
+func (r *replayer) late(tx *store.Tx, e *wal.Event, s *stand) error {
+	lost, err := unknown(tx, s.source, e.Page.Listings)
+	if err != nil {
+		return err
+	}
+	if len(lost) == 0 {
+		r.out.Known++
+		return nil
+	}
+	at := s.pageOf(e)
+	at.Others, at.Rejected = nil, nil
+	if e.Target.Crawl > 0 {
+		at.Crawl = min(at.Crawl, e.Target.Crawl)
+	}
+	saved, err := store.SaveListings(tx, at, lost)
+	if err != nil {
+		return err
+	}
+	r.out.New += saved.New
+	r.out.Late++
+	return planPage(tx, s.source, lost)
+}
+
+// unknown returns the listings that are not stored.
+func unknown(tx *store.Tx, source int64, listings []yp.Listing) (lost []yp.Listing, err error) {
+	byID := make(map[string]yp.Listing, len(listings))
+	ids := make([]string, 0, len(listings))
+	for _, l := range listings {
+		if l.ID != "" && l.Name != "" {
+			byID[l.ID], ids = l, append(ids, l.ID)
+		}
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.Query(selectUnknown, string(list), source)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		lost = append(lost, byID[id])
+	}
+	return lost, rows.Err()
+}
+
+// begin brings the target to the crawl that a page is of.
+func (s *stand) begin(tx *store.Tx, e *wal.Event) error {
+	if s.begins(e) {
+		return s.anew(tx, e.Target.Crawl)
+	}
+	s.logged = max(s.logged, e.Target.Crawl)
+	if p := e.Page; s.done && (p.Number == s.page+1 || p.Number == s.page && !p.Last) {
+		_, err := tx.Exec(replayMore, s.target)
+		return err
+	}
+	return nil
+}
+
+// begins reports whether a page is of another crawl than the one that the target is in.
+func (s *stand) begins(e *wal.Event) bool {
+	n, c := e.Page.Number, e.Target.Crawl
+	switch {
+	case c == 0: // an older log does not say: a first page begins a crawl
+		return n == 1 && (s.page > 0 || s.done || !s.started)
+	case s.logged == 0 && s.started && n > 1 && n == s.page+1:
+		return false // the program that writes the number has gone on with a crawl of one that did not
+	}
+	return c > s.logged || !s.started
+}
+
+// anew begins the target's next crawl, which has the number c in the logs.
+func (s *stand) anew(tx *store.Tx, c int64) error {
+	if s.held {
+		return nil
+	}
+	s.started, s.page, s.crawl, s.done, s.logged = true, 0, max(s.crawl+1, c), false, c
+	_, err := tx.Exec(replayAnew, tx.Now, s.crawl, s.target)
+	return err
+}
+
+// empty begins the crawl that the event ends, where that found nothing at all and so
+// logged no page.
+func (s *stand) empty(tx *store.Tx, e *wal.Event) error {
+	c := e.Target.Crawl
+	if e.ErrorCode != yp.CodeNoListings || c == 0 && !s.done && s.page == 0 || c > 0 && c == s.logged && s.started {
+		return nil
+	}
+	return s.anew(tx, c)
+}
+
+func (s *stand) advance(tx *store.Tx, p *wal.Page, saved store.Saved) error {
+	raw, accepted, next := p.Raw, saved.Kept(), p.NextURL
+	if saved.Repeated {
+		raw, accepted, next = 0, 0, ""
+	}
+	var last any
+	if n := len(p.Listings); n > 0 {
+		last = p.Listings[n-1].ID
+	}
+	_, err := tx.Exec(replayPage, p.Number, null(next), last, max(raw, accepted), accepted, p.Bad+saved.Dropped, nullID(int64(p.Total)), s.target, p.Number)
+	if err != nil || !p.Last && !saved.Repeated {
+		return err
+	}
+	// A crawl of which a page is missing proves nothing of the listings that it does not show.
+	return s.finish(tx, p.Number <= s.page+1 && (p.End || saved.Repeated), "", "")
+}
+
+// finish ends the target's crawl; confirmed tells that the site said so itself. What may
+// stand in a log twice, the last page of a crawl, ends it once.
+func (s *stand) finish(tx *store.Tx, confirmed bool, code, reason string) error {
+	n, err := tx.Changed(replayDone, tx.Now, tx.Now, tx.Now, null(code), null(reason), s.target)
+	if err != nil || n == 0 || !confirmed || s.ended == s.crawl {
+		return err
+	}
+	s.ended = s.crawl
+	return endCrawl(tx, store.PageOf{TargetID: s.target, Crawl: s.crawl})
+}

@@ -1,0 +1,51 @@
+package store
+
+import (
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// TestDatabaseID: every file is told from every other, new or upgraded, and keeps its id; only
+// a file that holds nothing yet takes over another's.
+func TestDatabaseID(t *testing.T) {
+	t.Parallel()
+	id := func(db *DB) string {
+		t.Helper()
+		id, err := db.ID(t.Context())
+		if err != nil || !regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString(id) {
+			t.Fatalf("id %q: %v", id, err)
+		}
+		return id
+	}
+	takeOver := func(db *DB) string {
+		t.Helper()
+		if err := db.Write(t.Context(), func(tx *Tx) error { return TakeOver(tx, "00000000deadbeef") }); err != nil {
+			t.Fatal(err)
+		}
+		return id(db)
+	}
+	config := func() Config { return Config{Path: filepath.Join(t.TempDir(), "a.db"), Schema: file(t, "../schema.sql")} }
+	cfg := config()
+	first, again := mustOpen(t, cfg), mustOpen(t, cfg)
+	old := versionOne(t)
+	upgraded := mustOpen(t, old)
+	if a, b := id(first), id(again); a != b {
+		t.Errorf("one file is %s and %s", a, b)
+	}
+	if a, b := id(upgraded), id(mustOpen(t, old)); a != b || a == id(first) || id(first) == id(mustOpen(t, config())) {
+		t.Errorf("an upgraded file is %s and %s, a new one %s", a, b, id(first))
+	}
+	if yes, err := first.Untouched(t.Context()); err != nil || !yes {
+		t.Errorf("a new file: untouched %t (%v)", yes, err)
+	}
+	if yes, err := upgraded.Untouched(t.Context()); err != nil || yes {
+		t.Errorf("a file with targets: untouched %t (%v)", yes, err)
+	}
+	if got := takeOver(first); got != "00000000deadbeef" {
+		t.Errorf("a new file stayed %s", got)
+	}
+	if before, got := id(upgraded), takeOver(upgraded); got != before {
+		t.Errorf("a file with targets became %s", got)
+	}
+}
