@@ -44,6 +44,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"json":         cmdJSON,
 		"holds-truth":  cmdHoldsTruth,
 		"holds-same":   cmdHoldsSame,
+		"database-id":  cmdDatabaseID,
 		"damage":       cmdDamage,
 		"tear":         cmdTear,
 		"spoil":        cmdSpoil,
@@ -372,6 +373,14 @@ func cmdHoldsSame(ts *testscript.TestScript, neg bool, args []string) {
 	if diff := cmp.Diff(all[0], all[1]); diff != "" || len(all[0]) == 0 {
 		ts.Fatalf("they differ (-first +second):\n%s", head(diff))
 	}
+}
+
+// cmdDatabaseID is `database-id FILE VARIABLE`: the id that the file's logs name.
+func cmdDatabaseID(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 2, "database-id FILE VARIABLE")
+	db := openSQLite(ts, args[0], "ro")
+	ts.Setenv(args[1], column(ts, db, `SELECT value FROM meta WHERE key = 'database_id'`)[0])
+	ts.Check(db.Close())
 }
 
 func column(ts *testscript.TestScript, db *sql.DB, query string) (all []string) {

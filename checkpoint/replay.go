@@ -27,6 +27,7 @@ type Replayed struct {
 	Aside   int `json:"aside"`   // of Pages: their listings were stored, but their target stays where it is: a page before them is missing, or a run holds it
 	Unknown int `json:"unknown"` // events of a kind that this program does not know
 	Damaged int `json:"damaged"` // lines that could not be read, and events that the database refused
+	Torn    int `json:"torn"`    // logs that end in the middle of a line; for whoever reads them to set
 }
 
 // ReplayConfig says what logs do not hold.

@@ -94,9 +94,11 @@ func TestReplayWithAnyClock(t *testing.T) {
 	start := g.events[0].Timestamp
 	rnd := rand.New(rand.NewPCG(7, 7))
 	clocks := map[string]func(i int) time.Time{
-		"backwards":    func(i int) time.Time { return start.Add(-time.Duration(i) * time.Second) },
-		"standing":     func(int) time.Time { return start },
-		"ten s back":   func(i int) time.Time { return start.Add(time.Duration(i)*time.Second - time.Duration(i/10)*10*time.Second) },
+		"backwards": func(i int) time.Time { return start.Add(-time.Duration(i) * time.Second) },
+		"standing":  func(int) time.Time { return start },
+		"ten s back": func(i int) time.Time {
+			return start.Add(time.Duration(i)*time.Second - time.Duration(i/10)*10*time.Second)
+		},
 		"a year ahead": func(i int) time.Time { return start.AddDate(i%2, 0, 0) },
 	}
 	for i := range 8 {

@@ -36,7 +36,7 @@ type Program struct {
 	Reached func(crawl.Point) // see crawl.Config; nil outside of crash tests
 
 	args     []string
-	db, logs string // --db and --wal-dir of the running command, for hints
+	db, logs string // the database and the log folder of the running command, for hints
 }
 
 // Run runs the command line args (args[0] is the program's name) and returns
@@ -85,7 +85,7 @@ func (p *Program) app() *cli.App {
 // settle takes over what the settings file may have said.
 func (p *Program) settle(c *cli.Context) error {
 	p.NoColor = c.Bool("no-color")
-	p.db, p.logs = c.String("db"), c.String("wal-dir")
+	p.db, p.logs = c.String("db"), logDir(c)
 	return nil
 }
 
@@ -102,7 +102,7 @@ const defaultLogs = "logs/yp_wal"
 func globalFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "db", Value: "ypcrawl.db", Usage: "SQLite database `FILE`"},
-		&cli.StringFlag{Name: "wal-dir", Value: defaultLogs, Usage: "`FOLDER` of the write-ahead logs"},
+		&cli.StringFlag{Name: "wal-dir", DefaultText: defaultLogs + ", and in it texas for --db texas.db", Usage: "`FOLDER` of the write-ahead logs"},
 		&cli.StringFlag{Name: "log-level", Value: "info", Usage: "least `LEVEL` to log: trace, debug, info, warn or error"},
 		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORM` of log lines: text or json"},
 		&cli.BoolFlag{Name: "quiet", Usage: "no progress, warnings and errors only"},
@@ -175,11 +175,7 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 // rebuildCommand makes a new database beside the one that is damaged.
 func (p *Program) rebuildCommand() string {
 	ext := filepath.Ext(p.db)
-	words := []string{p.self(), "--db", strings.TrimSuffix(p.db, ext) + "-rebuilt" + ext}
-	if p.logs != defaultLogs {
-		words = append(words, "--wal-dir", p.logs)
-	}
-	return shellLine(append(words, "wal", "replay"))
+	return shellLine([]string{p.self(), "--db", strings.TrimSuffix(p.db, ext) + "-rebuilt" + ext, "wal", "replay", p.logs})
 }
 
 // Standard returns a program on the process's own streams.

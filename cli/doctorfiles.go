@@ -62,7 +62,7 @@ func bytesText(n int64) string {
 
 // disk looks at the room left where the database and the logs lie.
 func (d *diagnosis) disk() {
-	for _, place := range []struct{ check, path string }{{"disk", filepath.Dir(d.c.String("db"))}, {"disk of logs", d.c.String("wal-dir")}} {
+	for _, place := range []struct{ check, path string }{{"disk", filepath.Dir(d.c.String("db"))}, {"disk of logs", logDir(d.c)}} {
 		dir := existingFolder(place.path)
 		free, err := freeSpace(dir)
 		switch {
@@ -94,7 +94,7 @@ func existingFolder(dir string) string {
 
 // logFolder tries to write where the logs go.
 func (d *diagnosis) logFolder() {
-	dir := d.c.String("wal-dir")
+	dir := logDir(d.c)
 	there := existingFolder(dir)
 	if err := tryWrite(there); err != nil {
 		d.add("log folder", broken, "mend its permissions, or name another one with --wal-dir", "%s can't be written: %v", there, err)
@@ -114,7 +114,7 @@ func (d *diagnosis) logFolder() {
 // logEnds looks for lines that a kill cut off, and for damage where the logs are
 // small enough to read, or with --full.
 func (d *diagnosis) logEnds(ctx context.Context) {
-	dir := d.c.String("wal-dir")
+	dir := logDir(d.c)
 	names, size, err := logFiles(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

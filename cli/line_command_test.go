@@ -42,11 +42,11 @@ func TestCommandLine(t *testing.T) {
 func TestRebuildCommand(t *testing.T) {
 	t.Parallel()
 	p := &Program{args: []string{"ypcrawl"}, db: "my data/yp.db", logs: defaultLogs}
-	if got, want := p.rebuildCommand(), "ypcrawl --db 'my data/yp-rebuilt.db' wal replay"; got != want {
+	if got, want := p.rebuildCommand(), "ypcrawl --db 'my data/yp-rebuilt.db' wal replay logs/yp_wal"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	p.db, p.logs = "yp", "elsewhere"
-	if got, want := p.rebuildCommand(), "ypcrawl --db yp-rebuilt --wal-dir elsewhere wal replay"; got != want {
+	if got, want := p.rebuildCommand(), "ypcrawl --db yp-rebuilt wal replay elsewhere"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

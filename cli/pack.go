@@ -16,7 +16,7 @@ func (r *run) compressOld(ctx context.Context) (wait func()) {
 		defer close(done)
 		alive, err := r.keeper.AlivePIDs(ctx)
 		if err == nil {
-			_, err = wal.CompressClosed(ctx, r.c.String("wal-dir"), func(worker string) bool {
+			_, err = wal.CompressClosed(ctx, logDir(r.c), func(worker string) bool {
 				pid, ok := yp.WorkerPID(worker)
 				return ok && alive[pid]
 			})

@@ -15,6 +15,7 @@ import (
 	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
+	"ypcrawl/wal"
 )
 
 func (p *Program) runCommand() *cli.Command {
@@ -39,7 +40,8 @@ a second Ctrl-C ends at once, equally safe.
 
 Without --states all states of the source are meant. For yellowpages that is about 159,000
 targets, a week's work at the default pace: --dry-run tells before anything is asked of a site.
-Listings go into --db, and are logged in --wal-dir first.
+Listings go into --db, and are logged first: in logs/yp_wal, or in a folder of its own there for a --db
+of another name, or where --wal-dir says.
 
 With --sources or --all-sources one run crawls several sources side by side, each at its own pace,
 and each ends by itself: one that is blocked, dead or slow keeps no other waiting.
@@ -69,6 +71,7 @@ type run struct {
 	monitor *health.Monitor
 	scores  scores
 	row     *checkpoint.Run
+	id      string            // of the database, for its logs
 	began   time.Time         // by the database's clock
 	before  checkpoint.Counts // of all sources
 
@@ -124,13 +127,16 @@ func (r *run) do(ctx context.Context) (err error) {
 	if r.c.Bool("dry-run") {
 		return r.dryRun()
 	}
-	if err := checkLogFolder(r.c.String("wal-dir")); err != nil {
+	if err := checkLogFolder(logDir(r.c)); err != nil {
 		return err
 	}
 	if r.keeper, err = r.p.open(r.c, create); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.keeper.DB().Close()) }()
+	if r.id, err = r.keeper.DB().ID(ctx); err != nil {
+		return err
+	}
 	r.monitor = health.New(r.keeper.DB())
 	if err := quickCheck(ctx, r.keeper.DB()); err != nil {
 		return err
@@ -149,7 +155,7 @@ func (r *run) do(ctx context.Context) (err error) {
 // checkLogFolder finds out before anything is planned or asked of a site
 // whether the logs can be written.
 func checkLogFolder(dir string) error {
-	err := os.MkdirAll(dir, 0o755)
+	err := wal.MakeDir(dir)
 	if err == nil {
 		err = tryWrite(dir)
 	}

@@ -192,7 +192,7 @@ func (r *run) workers() int {
 
 // openLog opens the write-ahead log of a worker.
 func (r *run) openLog(worker string) (crawl.Log, error) {
-	cfg := wal.Config{Dir: r.c.String("wal-dir"), WorkerID: worker, Logger: r.log}
+	cfg := wal.Config{Dir: logDir(r.c), WorkerID: worker, Database: r.id, Logger: r.log}
 	log, err := wal.Create(cfg)
 	if errors.Is(err, wal.ErrInUse) { // another container's process has the same number
 		cfg.WorkerID += "_" + r.row.UUID

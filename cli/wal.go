@@ -2,18 +2,21 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"iter"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/site"
+	"ypcrawl/store"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
@@ -39,8 +42,11 @@ func (p *Program) walCommand() *cli.Command {
 				Args: true, Flags: []cli.Flag{jsonFlag()}, Action: p.walStats,
 			},
 			{
-				Name: "replay", Usage: "Build the database (--db) from the logs alone; doing it again changes nothing", ArgsUsage: "[FILE or FOLDER]",
-				Args: true, Flags: []cli.Flag{jsonFlag()}, Action: p.walReplay,
+				Name: "replay", Usage: "Build the database (--db) from logs alone; doing it again changes nothing", ArgsUsage: "[FILE or FOLDER]",
+				Description: replayDescription, Args: true, Flags: []cli.Flag{
+					list("database", "only what these have written: `ID...`, none for the lines of older logs that name no database, all to mix them", "all, if it is but one"),
+					jsonFlag(),
+				}, Action: p.walReplay,
 			},
 			{
 				Name: "compress", Usage: "Compress the logs of workers that are gone", ArgsUsage: "[FOLDER]",
@@ -66,14 +72,19 @@ func filterFlags() []cli.Flag {
 	}
 }
 
-// walPath is the argument, or the folder of --wal-dir. It must be there.
+const replayDescription = `Name the logs when --db is a new file:  ypcrawl --db new.db wal replay logs/yp_wal
+Without a name it reads those of --db itself. A new file becomes the database that the logs are of,
+and a crawl can go on with it. Logs of two databases, or of another one than --db holds, are mixed
+only when --database says so.`
+
+// walPath is the argument, or the log folder of --db. It must be there.
 func walPath(c *cli.Context) (string, error) {
-	path, err := walArg(c, c.String("wal-dir"))
+	path, err := walArg(c, logDir(c))
 	if err != nil {
 		return "", err
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("there are no logs at %s: start a crawl with `ypcrawl run`, or name the file or folder", path)
+		return "", fmt.Errorf("there are no logs at %s: start a crawl with `ypcrawl run`, or name the file or folder, %s say", path, defaultLogs)
 	}
 	return path, nil
 }
@@ -272,12 +283,12 @@ func (p *Program) walReplay(c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("load places: %w", err)
 	}
-	r, err := wal.OpenReader(path, wal.Options{})
+	x, err := wal.ReadIndex(path, wal.Options{})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = r.Close() }()
-	if err := holdsEvents(path); err != nil {
+	chosen, err := chooseDatabases(c, path, x.Databases)
+	if err != nil {
 		return err
 	}
 	k, err := p.open(c, create)
@@ -285,43 +296,134 @@ func (p *Program) walReplay(c *cli.Context) error {
 		return err
 	}
 	defer func() { _ = k.DB().Close() }()
-	out, err := k.Replay(c.Context, r.Events(), checkpoint.ReplayConfig{
-		BaseURL: baseURLOf, City: cityOf(g),
-		Damaged: func(err error) { p.note("ypcrawl: %s", yp.Printable(err.Error())) },
-	})
+	adopt, err := adoptable(c, k.DB(), path, chosen)
 	if err != nil {
 		return err
 	}
-	p.noteTorn(r)
-	return p.printReplay(c, out)
-}
-
-// holdsEvents looks for a first event, so that a wrong folder makes no empty
-// database.
-func holdsEvents(path string) error {
-	r, err := wal.OpenReader(path, wal.Options{SkipListings: true})
+	opts := wal.Options{Filter: wal.Filter{Databases: chosen}}
+	r, err := x.OpenOrdered(path, opts)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	if _, err := r.Next(); errors.Is(err, io.EOF) {
-		return fmt.Errorf("there is nothing to replay in %s: want the folder of a crawl's logs, or one of them", path)
+	opts.Filter.Types = []wal.EventType{wal.DetailComplete}
+	var again *wal.Reader
+	defer func() {
+		if again != nil {
+			_ = again.Close()
+		}
+	}()
+	out, err := k.Replay(c.Context, r.Events(), checkpoint.ReplayConfig{
+		BaseURL: baseURLOf, City: cityOf(g), Adopt: adopt,
+		Damaged: func(err error) { p.note("ypcrawl: %s", yp.Printable(err.Error())) },
+		Details: func() (_ iter.Seq2[*wal.Event, error], err error) {
+			if again, err = wal.OpenReader(path, opts); err != nil {
+				return nil, err
+			}
+			return again.Events(), nil
+		},
+	})
+	if err != nil {
+		return err
 	}
-	return nil
+	out.Torn = len(r.Torn())
+	p.noteTorn(r)
+	return p.printReplay(c, out)
+}
+
+// chooseDatabases returns the ids of the databases whose lines are to be replayed, "" for
+// lines that name none. Those of one database may go with lines that do not say: they are
+// of before it had an id.
+func chooseDatabases(c *cli.Context, path string, there []wal.DatabaseEvents) ([]string, error) {
+	if len(there) == 0 {
+		return nil, fmt.Errorf("there is nothing to replay in %s: want the folder of a crawl's logs, or one of them", path)
+	}
+	var all, named []string
+	list := ""
+	for _, d := range there {
+		all = append(all, d.ID)
+		if d.ID != "" {
+			named = append(named, d.ID)
+		}
+		list += fmt.Sprintf("\n  %s: %s from %s to %s", cmp.Or(d.ID, noDatabase), plural(int(d.Events), "event"), yp.FormatTime(d.First.Time), yp.FormatTime(d.Last.Time))
+	}
+	words := SplitList(c.StringSlice("database"))
+	if len(words) == 0 && len(named) > 1 {
+		return nil, fmt.Errorf("the logs in %s are of %d databases, and a replay would mix them: choose with --database ID, or mix them with --database all%s", path, len(named), list)
+	}
+	if len(words) == 0 || slices.Contains(words, allDatabases) {
+		return all, nil
+	}
+	for i, id := range words {
+		if id == noDatabase {
+			words[i] = ""
+		}
+		if !slices.Contains(all, words[i]) {
+			return nil, Usagef("--database %s: the logs in %s have no line of it; they are of%s", id, path, list)
+		}
+	}
+	return words, nil
+}
+
+// Words of --database.
+const (
+	allDatabases = "all"
+	noDatabase   = "none"
+)
+
+// adoptable returns the id that a new file takes over from the logs. A file that holds
+// another database is mixed with them only when --database says so.
+func adoptable(c *cli.Context, db *store.DB, path string, chosen []string) (string, error) {
+	named := slices.DeleteFunc(slices.Clone(chosen), func(id string) bool { return id == "" })
+	untouched, err := db.Untouched(c.Context)
+	if err != nil {
+		return "", err
+	}
+	if untouched {
+		if len(named) == 1 {
+			return named[0], nil
+		}
+		return "", nil
+	}
+	own, err := db.ID(c.Context)
+	if err != nil {
+		return "", err
+	}
+	if len(c.StringSlice("database")) == 0 && len(named) > 0 && !slices.Contains(named, own) {
+		return "", fmt.Errorf("%s holds database %s, and the logs in %s are of database %s: name a new file with --db, or mix the two with --database %s",
+			db.Path(), own, path, named[0], named[0])
+	}
+	return "", nil
 }
 
 func (p *Program) printReplay(c *cli.Context, out checkpoint.Replayed) (err error) {
 	if c.Bool("json") {
 		err = writeJSON(p.Out, out)
 	} else {
-		_, err = fmt.Fprintf(p.Out, "%s, %s, %s met, %s new in %s\n", plural(out.Targets, "target"), plural(out.Pages, "page"),
-			plural(out.Listings, "listing"), thousands(int64(out.New)), yp.Printable(c.String("db")))
-		if err == nil && out.Details > 0 {
-			_, err = fmt.Fprintf(p.Out, "%s\n", plural(out.Details, "detail"))
-		}
+		err = p.tellReplay(c.String("db"), out)
 	}
 	if err == nil && out.Damaged > 0 {
 		err = damaged(out.Damaged)
+	}
+	return err
+}
+
+func (p *Program) tellReplay(db string, out checkpoint.Replayed) error {
+	_, err := fmt.Fprintf(p.Out, "%s, %s, %s met, %s new in %s\n", plural(out.Targets, "target"), plural(out.Pages, "page"),
+		plural(out.Listings, "listing"), thousands(int64(out.New)), yp.Printable(db))
+	for _, line := range []struct {
+		n    int
+		what string
+	}{
+		{out.Details, plural(out.Details, "detail")},
+		{out.Known, plural(out.Known, "page") + " passed over: in the database already"},
+		{out.Late, plural(out.Late, "page") + " older than what the target has reached: only listings that nobody knew were added"},
+		{out.Aside, plural(out.Aside, "page") + " without the one before, or of a target that a run holds: the listings were kept, the target stays where it is"},
+		{out.Unknown, plural(out.Unknown, "event") + " passed over: of a kind that this version does not know"},
+	} {
+		if err == nil && line.n > 0 {
+			_, err = fmt.Fprintln(p.Out, line.what)
+		}
 	}
 	return err
 }

@@ -33,8 +33,8 @@ const (
 	// the claim: theirs counts by its time.
 	rebuildDetail = detailSet + `, claim_token = max(claim_token, ?22)
 	WHERE listing = ?21 AND status <> 'IN_PROGRESS' AND iif(?22 > 0, ?22 > claim_token, ifnull(fetched_at, '') < ?1)`
-	insertDetail  = `INSERT INTO details (listing, source_id) VALUES (?, ?) ON CONFLICT DO NOTHING`
-	findListing   = `SELECT id FROM listings WHERE source_id = ? AND listing_id = ?`
+	insertDetail = `INSERT INTO details (listing, source_id) VALUES (?, ?) ON CONFLICT DO NOTHING`
+	findListing  = `SELECT id FROM listings WHERE source_id = ? AND listing_id = ?`
 )
 
 // SaveDetail stores what a listing's own page says under the claim of it: the details,

@@ -25,7 +25,9 @@ func TestDatabaseID(t *testing.T) {
 		}
 		return id(db)
 	}
-	config := func() Config { return Config{Path: filepath.Join(t.TempDir(), "a.db"), Schema: file(t, "../schema.sql")} }
+	config := func() Config {
+		return Config{Path: filepath.Join(t.TempDir(), "a.db"), Schema: file(t, "../schema.sql")}
+	}
 	cfg := config()
 	first, again := mustOpen(t, cfg), mustOpen(t, cfg)
 	old := versionOne(t)

@@ -17,11 +17,11 @@ type Lock struct{ f *os.File }
 // LockDir returns the folder of the lock files of the database at path. It stands
 // beside the file itself: two names of one file, relative or through symbolic
 // links, share their locks, as they share SQLite's.
-func LockDir(path string) string { return realPath(path) + ".locks" }
+func LockDir(path string) string { return RealPath(path) + ".locks" }
 
-// realPath is path made absolute, with its links followed as far as they lead:
+// RealPath is path made absolute, with its links followed as far as they lead:
 // the file need not be there yet.
-func realPath(path string) string {
+func RealPath(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return path

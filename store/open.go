@@ -98,7 +98,7 @@ func (db *DB) openReaders(name string) (err error) {
 // atRest reports whether the file stands for itself, with no journal or an empty one beside it:
 // then it can be read where no journal can be made, on a read-only disk.
 func atRest(path string) bool {
-	info, err := os.Stat(realPath(path) + "-wal")
+	info, err := os.Stat(RealPath(path) + "-wal")
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 }
 

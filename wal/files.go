@@ -215,15 +215,15 @@ func laterParts(from part) ([]workerLog, error) {
 	return slices.DeleteFunc(logs, func(w workerLog) bool { return len(w.parts) == 0 }), nil
 }
 
-// makeDir makes a folder with its parents, and their names durable: a log is only as safe
+// MakeDir makes a folder with its parents, and their names durable: a log is only as safe
 // as the way to it.
-func makeDir(dir string) error {
+func MakeDir(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
 	parent := filepath.Dir(dir)
 	if parent != dir {
-		if err := makeDir(parent); err != nil {
+		if err := MakeDir(parent); err != nil {
 			return err
 		}
 	}

@@ -69,7 +69,7 @@ func Create(cfg Config) (*Log, error) {
 	if cfg.open == nil {
 		cfg.open = openLogFile
 	}
-	if err := makeDir(cfg.Dir); err != nil {
+	if err := MakeDir(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("create log folder: %w", err)
 	}
 	l := &Log{cfg: cfg, limit: cfg.MaxBytes}

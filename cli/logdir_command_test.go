@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestLogsOf: every database has a folder of its own, whatever name it is called by, and the
+// default one stays where it was.
+func TestLogsOf(t *testing.T) {
+	dir := t.TempDir()
+	elsewhere, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	for _, name := range []string{"data", "texas.db"} {
+		if err := os.Symlink(elsewhere, filepath.Join(dir, "link")); err != nil && !os.IsExist(err) {
+			t.Fatal(err)
+		}
+		_ = os.Mkdir(name, 0o700)
+	}
+	for db, want := range map[string]string{
+		"ypcrawl.db":                          "logs/yp_wal",
+		"./ypcrawl.db":                        "logs/yp_wal",
+		filepath.Join(dir, "ypcrawl.db"):      "logs/yp_wal",
+		"texas.db":                            "logs/yp_wal/texas",
+		"data/../texas.db":                    "logs/yp_wal/texas",
+		filepath.Join(dir, "texas.db"):        "logs/yp_wal/texas",
+		"texas.sqlite":                        "logs/yp_wal/texas.sqlite",
+		"data/texas.db":                       "logs/yp_wal/data/texas",
+		"data/ypcrawl.db":                     "logs/yp_wal/data/ypcrawl",
+		filepath.Join(elsewhere, "a.db"):      "logs/yp_wal" + elsewhere + "/a",
+		"link/a.db":                           "logs/yp_wal" + elsewhere + "/a",
+		"../" + filepath.Base(dir) + "/tx.db": "logs/yp_wal/tx",
+	} {
+		if got := filepath.ToSlash(logsOf(db)); got != filepath.ToSlash(want) {
+			t.Errorf("the logs of %s are in %s, want %s", db, got, want)
+		}
+	}
+}
