@@ -1,0 +1,63 @@
+package crawl_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/site/demo"
+	"ypcrawl/store/storetest"
+	"ypcrawl/wal"
+)
+
+// TestReplayAfterAClockThatWentBack: a crawl by four workers, stopped and gone on with again
+// and again while the clock is set back ten seconds every few lines, is rebuilt from its logs
+// whole.
+func TestReplayAfterAClockThatWentBack(t *testing.T) {
+	t.Parallel()
+	w, _, truth := demoWorld(t, demo.Config{Places: 1}, "CA", "TX")
+	var looks atomic.Int64
+	now := func() time.Time { return time.Now().Add(-10 * time.Second * time.Duration(looks.Add(1)/25)) }
+	stops := 0
+	for {
+		err := w.crawl(w.engine(workers(4), func(c *crawl.Config) {
+			c.Budget.Requests = 12
+			c.OpenLog = func(id string) (crawl.Log, error) {
+				return wal.Create(wal.Config{Dir: w.walDir, WorkerID: id, Now: now})
+			}
+		}))
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, crawl.ErrBudget) {
+			t.Fatal(err)
+		}
+		stops++
+	}
+	w.holds(truth)
+	if stops < 2 {
+		t.Fatalf("stopped %d times: too few to have targets that several workers had", stops)
+	}
+	x, err := wal.ReadIndex(w.walDir, wal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := x.OpenOrdered(w.walDir, wal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := storetest.Open(t)
+	out, err := checkpoint.New(db).Replay(t.Context(), r.Events(), checkpoint.ReplayConfig{
+		BaseURL: func(string) string { return w.URL }, Damaged: func(err error) { t.Error(err) },
+		City: func(string, string, string) (checkpoint.City, bool) { return checkpoint.City{}, false },
+	})
+	if err != nil || out.Late+out.Aside+out.Known+out.Unknown > 0 || out.New != len(truth.Listings) {
+		t.Errorf("replayed %+v (%v), want %d listings and nothing passed over", out, err, len(truth.Listings))
+	}
+	rebuilt := *w
+	rebuilt.db = db
+	rebuilt.holds(truth)
+}
