@@ -12,7 +12,8 @@
 // before its successor appears; a plain file is removed only after its
 // compressed copy is durable, and while both are there the plain one counts.
 // A log is written by one process at a time (flock), and nothing ever follows
-// a torn line.
+// a torn line. Only a plain file that is named like a worker's log and begins with
+// an event of that worker is ever cut, compressed or removed.
 //
 // Crash: a kill in a write leaves a torn last line: the end of the log for
 // readers, cut when the log is opened again. A failed write (a full disk) is
@@ -20,7 +21,7 @@
 // empty last part. A kill in a compression leaves a temp that nobody reads, or
 // both files; compressing again finishes the work. Damage in the middle is
 // reported with file, line and offset, and the rest is read. A power loss can
-// take the lines since the last Sync. Compressed text stands in frames of 1 MiB
+// take the lines since the last Sync, and no name: folders are synced too. Compressed text stands in frames of 1 MiB
 // with checksums, so damage there costs one frame and is never believed.
 //
 // Imports: yp, the zstd codec and the logger; of ours nothing else.

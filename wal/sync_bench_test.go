@@ -1,0 +1,42 @@
+//go:build unix
+
+package wal
+
+import (
+	"syscall"
+	"testing"
+	"time"
+)
+
+// BenchmarkAppendSync is what it costs to have a page's line on the disk before the page:
+// beside the time, which is the disk's, the CPU of this process.
+func BenchmarkAppendSync(b *testing.B) {
+	for name, sync := range map[string]bool{"page": true, "interval": false} {
+		b.Run(name, func(b *testing.B) {
+			log := create(b, Config{Dir: b.TempDir(), NoCompress: true})
+			e := samplePage(30)
+			before := cpu(b)
+			for b.Loop() {
+				if err := log.Append(e); err != nil {
+					b.Fatal(err)
+				}
+				if sync {
+					if err := log.Sync(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64((cpu(b)-before).Microseconds())/float64(b.N), "cpu-µs/op")
+		})
+	}
+}
+
+// cpu is the time that this process has had of the processors so far.
+func cpu(b *testing.B) time.Duration {
+	b.Helper()
+	var ru syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &ru); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
+}
