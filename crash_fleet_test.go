@@ -174,7 +174,7 @@ func TestCrashFleet(t *testing.T) {
 		t.Errorf("%d pages were fetched again after %d kills with %d workers", extra, kills, c.workers)
 	}
 	path := filepath.Join(t.TempDir(), "rebuilt.db")
-	if out, err := command(c.dir, nil, "--db", path, "wal", "replay").CombinedOutput(); err != nil {
+	if out, err := command(c.dir, nil, "--db", path, "wal", "replay", "logs/yp_wal").CombinedOutput(); err != nil {
 		t.Fatalf("wal replay: %v\n%s", err, out)
 	}
 	c.checkShips(path)

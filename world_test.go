@@ -223,7 +223,7 @@ func (w *world) checkRows(db *store.DB) {
 func (w *world) checkReplay() {
 	w.t.Helper()
 	path := filepath.Join(w.t.TempDir(), "rebuilt.db")
-	out, err := command(w.dir, nil, "--db", path, "wal", "replay").CombinedOutput()
+	out, err := command(w.dir, nil, "--db", path, "wal", "replay", "logs/yp_wal").CombinedOutput()
 	if err != nil {
 		w.t.Fatalf("wal replay: %v\n%s", err, out)
 	}
