@@ -64,6 +64,8 @@ func (k *Keeper) Replay(ctx context.Context, events iter.Seq2[*wal.Event, error]
 		if err != nil {
 			return r.out, fmt.Errorf("replay details: %w", err)
 		}
+		r.out.Details += r.early // what is left had a later claim's detail before it
+		r.out.Known += r.early
 	}
 	r.out.Targets = len(r.targets)
 	return r.out, nil

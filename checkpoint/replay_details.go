@@ -29,9 +29,12 @@ func (r *replayer) detail(tx *store.Tx, e *wal.Event) error {
 		r.early++
 		return nil
 	case !known:
+		r.early--
 		return fmt.Errorf("details of listing %q of source %s: there is no such listing", yp.Printable(d.Listing), yp.Printable(d.Source))
 	case r.second && !saved:
-		return nil // counted at the first reading
+		return nil // counted at the first reading, or after this one
+	case r.second:
+		r.early--
 	}
 	r.out.Details++
 	if !saved {
