@@ -48,10 +48,13 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err := checkFile(cfg); err != nil {
 		return nil, err
 	}
-	db := &DB{path: cfg.Path, now: cfg.Now}
-	if db.now == nil {
-		db.now = time.Now
+	now := cfg.Now
+	if now == nil {
+		now = time.Now
 	}
+	// Stored times have milliseconds, and are compared with the clock again and again:
+	// with a finer one, a time would seem to have changed by being stored.
+	db := &DB{path: cfg.Path, now: func() time.Time { return now().UTC().Truncate(time.Millisecond) }}
 	if err := db.open(ctx, cfg); err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("open database %s: %w", cfg.Path, classify(err))
@@ -164,8 +167,8 @@ func dsn(cfg Config, reader bool) string {
 // Path returns the path of the database file as it was given.
 func (db *DB) Path() string { return db.path }
 
-// Now returns the time by the database's clock, in UTC.
-func (db *DB) Now() time.Time { return db.now().UTC() }
+// Now returns the time by the database's clock, in UTC, to the millisecond.
+func (db *DB) Now() time.Time { return db.now() }
 
 // ID returns the id of the database, which its logs name: random, made with the file, and
 // taken over by a file that is rebuilt from them.

@@ -192,7 +192,7 @@ func (w *writer) transact(ctx context.Context, batch []job, errs []error) error 
 	if err := w.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return fmt.Errorf("begin: %w", classify(err))
 	}
-	at := w.now().UTC()
+	at := w.now()
 	tx := &Tx{Now: yp.FormatTime(at), At: at, w: w, ctx: ctx}
 	for i, j := range batch {
 		errs[i] = w.one(ctx, tx, j, len(batch) > 1)

@@ -1,0 +1,140 @@
+package crawl_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"ypcrawl/crawl"
+)
+
+// A hold is kept to its last millisecond, whoever looks at the stored one meanwhile:
+// the gaps between the requests that a server gets are measured.
+
+// moments notes when a server was asked for a page, and answers in turn.
+type moments struct {
+	mu  sync.Mutex
+	at  []time.Time
+	end http.HandlerFunc // after the others, again and again
+}
+
+func (m *moments) answers(handlers ...http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		m.mu.Lock()
+		n := len(m.at)
+		m.at = append(m.at, time.Now())
+		m.mu.Unlock()
+		if n < len(handlers) {
+			handlers[n](w, r)
+			return
+		}
+		m.end(w, r)
+	}
+}
+
+// gaps checks that so much time, or a little more, passed between the first requests.
+func (m *moments) gaps(t *testing.T, more time.Duration, want ...time.Duration) {
+	t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.at) < len(want)+1 {
+		t.Fatalf("%d requests, want %d", len(m.at), len(want)+1)
+	}
+	for i := range want {
+		if gap := m.at[i+1].Sub(m.at[i]); gap < want[i] || gap > want[i]+more {
+			t.Errorf("gap %d is %s, want %s", i+1, gap, want[i])
+		}
+	}
+}
+
+// fine is a clock with parts below a millisecond, which no stored time has.
+func fine() time.Time { return time.Now().Add(123456 * time.Nanosecond) }
+
+func repeat(n int, h http.HandlerFunc) (all []http.HandlerFunc) {
+	for range n {
+		all = append(all, h)
+	}
+	return all
+}
+
+// TestHoldIsKept has a minute of waits in each case, in a bubble.
+func TestHoldIsKept(t *testing.T) {
+	t.Parallel()
+	refuse := status(http.StatusForbidden, "no")
+	for _, tt := range []struct {
+		name    string
+		cities  int
+		answers []http.HandlerFunc
+		want    []time.Duration
+	}{
+		{"Retry-After of 3 s", 1, repeat(3, tooMany("3")), []time.Duration{3 * time.Second, 3 * time.Second, 3 * time.Second}},
+		{"Retry-After of 20 s", 1, repeat(3, tooMany("20")), []time.Duration{20 * time.Second, 20 * time.Second, 20 * time.Second}},
+		{"Retry-After of a minute", 1, repeat(3, tooMany("60")), []time.Duration{time.Minute, time.Minute, time.Minute}},
+		{"a date", 1, repeat(2, inDate(20*time.Second)), []time.Duration{20 * time.Second, 20 * time.Second}},
+		{"429 without Retry-After", 1, repeat(2, status(http.StatusTooManyRequests, "slow down")), []time.Duration{30 * time.Second, 30 * time.Second}},
+		{"503 with Retry-After", 1, repeat(2, with(status(http.StatusServiceUnavailable, ""), "Retry-After: 20")), []time.Duration{20 * time.Second, 20 * time.Second}},
+		{"penalties of 403, doubled", 5, repeat(4, refuse), []time.Duration{0, 30 * time.Second, time.Minute, 2 * time.Minute}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := setupInBubble(t, layout{cities: tt.cities, now: fine})
+				w.look = 0 // as in a run: the stored holds are read every two seconds
+				m := &moments{end: ok(page("", shops(1, 3)...))}
+				for i := range tt.cities {
+					w.on(fmt.Sprintf("/city-%d-ca/plumbers", i), m.answers(tt.answers...))
+				}
+				err := w.crawl(w.engine())
+				if err != nil && !errors.As(err, new(*crawl.BlockedError)) {
+					t.Error(err)
+				}
+				m.gaps(t, 1500*time.Millisecond, tt.want...)
+			})
+		})
+	}
+}
+
+// TestHoldIsKeptRealTime is the same with the machine's clock and a real server.
+func TestHoldIsKeptRealTime(t *testing.T) {
+	t.Parallel()
+	type real struct {
+		name    string
+		answers []http.HandlerFunc
+		want    time.Duration
+	}
+	cases := []real{
+		{"Retry-After of 3 s", repeat(2, tooMany("3")), 3 * time.Second},
+		{"Retry-After of 6 s, which is stored", repeat(1, tooMany("6")), 6 * time.Second},
+	}
+	if !testing.Short() {
+		cases = append(cases,
+			real{"Retry-After of 20 s", repeat(1, tooMany("20")), 20 * time.Second},
+			real{"a date", repeat(1, inDate(20*time.Second)), 20 * time.Second},
+			real{"429 without Retry-After", repeat(1, status(http.StatusTooManyRequests, "")), 30 * time.Second},
+			real{"503 with Retry-After", repeat(1, with(status(http.StatusServiceUnavailable, ""), "Retry-After: 20")), 20 * time.Second},
+		)
+	}
+	// All at once, and not as parallel tests, of which there are only as many as processors.
+	type running struct {
+		*moments
+		done <-chan error
+	}
+	all := make([]running, len(cases))
+	for i, tt := range cases {
+		w := setup(t, layout{})
+		m := &moments{end: ok(page("", shops(1, 3)...))}
+		w.on(target, m.answers(tt.answers...))
+		all[i] = running{m, w.begin(t.Context(), w.engine())}
+	}
+	for i, tt := range cases {
+		if err := <-all[i].done; err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			all[i].gaps(t, 3*time.Second, slices.Repeat([]time.Duration{tt.want}, len(tt.answers))...)
+		})
+	}
+}
