@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,8 +103,8 @@ func serveFlags() []cli.Flag {
 		&cli.IntFlag{Name: "count", Value: 1, Usage: "serve `N` directories, each on a port and with a seed of its own: --seed and the ones after it"},
 		&cli.GenericFlag{Name: "latency", Value: ageValue(0), DefaultText: "none", Usage: "`TIME` before every answer: 150ms, 2s"},
 		&cli.GenericFlag{
-			Name: "fail", Value: &ratesValue{known: troubles()}, DefaultText: "none",
-			Usage: "`SHARES` of the requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,layout=0.01",
+			Name: "fail", Value: &ratesValue{known: troubles(), timed: "retry-after"}, DefaultText: "none",
+			Usage: "`SHARES` of the requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,layout=0.01; with retry-after=60, 429s and 503s say so many seconds (else 429s say 1), with 0 none does",
 		},
 	}
 }
@@ -146,6 +147,9 @@ func (p *Program) demoServe(c *cli.Context) error {
 		return err
 	}
 	cfg.Latency, cfg.Fail = timeOf(c, "latency"), ratesOf(c, "fail")
+	if after := c.Generic("fail").(*ratesValue).after; after != nil {
+		cfg.RetryAfter = cmp.Or(*after, -1)
+	}
 	if cfg.Logger, err = p.logger(c, p.Err); err != nil {
 		return err
 	}

@@ -161,12 +161,25 @@ func (v *sizeValue) String() string {
 type ratesValue struct {
 	known []string // the names there are; empty = any
 	rates map[string]float64
+
+	timed string         // the name of an item that is a number of seconds; "" = none
+	after *time.Duration // its value; nil = not given
 }
 
 // Set implements cli.Generic.
 func (v *ratesValue) Set(s string) error {
 	rates, sum := map[string]float64{}, 0.0
+	var after *time.Duration
 	for _, item := range SplitList([]string{s}) {
+		if name, text, _ := strings.Cut(item, "="); v.timed != "" && strings.EqualFold(strings.TrimSpace(name), v.timed) {
+			n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31)
+			if err != nil || after != nil {
+				return fmt.Errorf("%q: want %s once, as a number of seconds: %[2]s=60", item, v.timed)
+			}
+			d := time.Duration(n) * time.Second //nolint:gosec // of 31 bits
+			after = &d
+			continue
+		}
 		name, share, err := v.parseRate(item)
 		if err != nil {
 			return err
@@ -180,7 +193,7 @@ func (v *ratesValue) Set(s string) error {
 	if sum > 1 {
 		return fmt.Errorf("the shares add up to %g; make them add up to at most 1", sum)
 	}
-	v.rates = rates
+	v.rates, v.after = rates, after
 	return nil
 }
 
@@ -211,5 +224,8 @@ func (v *ratesValue) String() string {
 		items = append(items, name+"="+strconv.FormatFloat(share, 'g', -1, 64))
 	}
 	slices.Sort(items)
+	if v.after != nil {
+		items = append(items, fmt.Sprintf("%s=%d", v.timed, *v.after/time.Second))
+	}
 	return strings.Join(items, ",")
 }

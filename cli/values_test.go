@@ -116,7 +116,7 @@ func TestSize(t *testing.T) {
 
 func TestRates(t *testing.T) {
 	t.Parallel()
-	testValues(t, func() cli.Generic { return &ratesValue{known: []string{"429", "503", "timeout"}} }, map[string]valueTest{
+	testValues(t, func() cli.Generic { return &ratesValue{known: []string{"429", "503", "timeout"}, timed: "retry-after"} }, map[string]valueTest{
 		"two":         {in: "503=0.02, 429=0.05", want: "429=0.05,503=0.02"},
 		"none":        {in: "", want: ""},
 		"near name":   {in: "timeuot=0.1", err: `unknown name "timeuot": did you mean timeout?`},
@@ -125,6 +125,11 @@ func TestRates(t *testing.T) {
 		"above one":   {in: "429=1.5", err: `"429=1.5": want name=share with a share from 0 to 1, like 429=0.05`},
 		"not a share": {in: "429=NaN", err: `"429=NaN": want name=share with a share from 0 to 1, like 429=0.05`},
 		"sum":         {in: "429=0.6,503=0.6", err: "the shares add up to 1.2; make them add up to at most 1"},
+		"seconds":     {in: "retry-after=60,429=1", want: "429=1,retry-after=60"},
+		"no seconds":  {in: "429=1,Retry-After=0", want: "429=1,retry-after=0"},
+		"a fraction":  {in: "429=1,retry-after=0.5", err: `"retry-after=0.5": want retry-after once, as a number of seconds: retry-after=60`},
+		"bare":        {in: "retry-after", err: `"retry-after": want retry-after once, as a number of seconds: retry-after=60`},
+		"twice timed": {in: "retry-after=1,retry-after=2", err: `"retry-after=2": want retry-after once, as a number of seconds: retry-after=60`},
 		"twice":       {in: "429=0.1,429=0.2", err: `"429" is given twice; give it once`},
 	})
 }
@@ -173,7 +178,7 @@ func FuzzValues(f *testing.F) {
 			func() cli.Generic { return &delayValue{} },
 			func() cli.Generic { return &pagesValue{} },
 			func() cli.Generic { return &sizeValue{} },
-			func() cli.Generic { return &ratesValue{} },
+			func() cli.Generic { return &ratesValue{timed: "retry-after"} },
 		} {
 			v, again := fresh(), fresh()
 			if v.Set(s) != nil {

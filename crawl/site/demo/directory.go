@@ -18,6 +18,11 @@ type Config struct {
 	Places  int                // the largest places of every state; 0 = 40, below 0 = all
 	Latency time.Duration      // added before every answer; 0 = none
 	Fail    map[string]float64 // probability of each kind of failure, see ParseFail; nil = none
+
+	// RetryAfter is what a 429 and a 503 tell, in whole seconds; 0 = 1 s by a 429 and
+	// nothing by a 503, below 0 = nothing by either.
+	RetryAfter time.Duration
+
 	Logger  zerolog.Logger     // one debug line per request; the zero value discards
 }
 

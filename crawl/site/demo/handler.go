@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -154,9 +155,10 @@ type answer struct {
 func (a *answer) serve() {
 	switch a.failure {
 	case fail429:
-		a.w.Header().Set("Retry-After", "1")
+		a.retryAfter(cmp.Or(a.d.cfg.RetryAfter, time.Second))
 		a.plain(http.StatusTooManyRequests, "text/plain; charset=utf-8", "Too many requests. Slow down.\n")
 	case fail503:
+		a.retryAfter(a.d.cfg.RetryAfter)
 		a.plain(http.StatusServiceUnavailable, "text/plain; charset=utf-8", "Service unavailable.\n")
 	case failChallenge:
 		a.w.Header().Set("Cf-Mitigated", "challenge")
@@ -168,6 +170,12 @@ func (a *answer) serve() {
 		panic(http.ErrAbortHandler) // closes the connection without an answer
 	default:
 		a.page()
+	}
+}
+
+func (a *answer) retryAfter(d time.Duration) {
+	if d > 0 {
+		a.w.Header().Set("Retry-After", strconv.FormatInt(int64(d/time.Second), 10))
 	}
 }
 

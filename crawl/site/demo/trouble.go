@@ -12,8 +12,8 @@ import (
 
 // The kinds of failure that Config.Fail knows.
 const (
-	fail429       = "429"       // too many requests, with Retry-After: 1
-	fail503       = "503"       // unavailable, nothing else said
+	fail429       = "429"       // too many requests, with Retry-After: 1 or Config.RetryAfter
+	fail503       = "503"       // unavailable, with Config.RetryAfter if there is one
 	failChallenge = "challenge" // 403 with cf-mitigated and "Just a moment…"
 	failTimeout   = "timeout"   // no answer until the client gives up, at most holdFor
 	failTruncate  = "truncate"  // half of the body under the whole one's Content-Length

@@ -102,6 +102,22 @@ func TestFailureShapes(t *testing.T) {
 	}
 }
 
+func TestRetryAfterIsChosen(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		kind  string
+		after time.Duration
+		want  string
+	}{
+		{"429", 0, "1"}, {"429", time.Minute, "60"}, {"429", -1, ""}, {"503", 0, ""}, {"503", 3 * time.Second, "3"}, {"503", -1, ""},
+	} {
+		d, _ := setup(t, demo.Config{Fail: map[string]float64{tt.kind: 1}, RetryAfter: tt.after})
+		if got := get(d, "/austin-tx/plumbers").Header().Get("Retry-After"); got != tt.want {
+			t.Errorf("%s of %s: Retry-After %q, want %q", tt.kind, tt.after, got, tt.want)
+		}
+	}
+}
+
 // TestLayoutIsChanged: the parser takes a redesigned page for what it is.
 func TestLayoutIsChanged(t *testing.T) {
 	t.Parallel()
