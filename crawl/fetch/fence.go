@@ -14,7 +14,9 @@ import (
 const MaxRedirects = 5
 
 // fence is where a request may lead: the registered domain of the source's
-// base URL, or exactly its host when that has none (an address, localhost).
+// base URL, or exactly its host when that has none (an address, localhost). A
+// redirect keeps to the base's port, too: another one is another server, which
+// nobody has named as the source.
 //
 // Through a proxy nobody here sees the address that a name resolves to, so a
 // name of a private network must be the base's own, and not only below it. What a
@@ -22,12 +24,13 @@ const MaxRedirects = 5
 type fence struct {
 	domain  string
 	host    string // of the base
+	port    string // of the base; "" = the scheme's own
 	proxied bool
 }
 
 func newFence(base *url.URL, proxied bool) fence {
 	host := hostname(base)
-	return fence{domain: registeredDomain(host), host: host, proxied: proxied}
+	return fence{domain: registeredDomain(host), host: host, port: ownPort(base), proxied: proxied}
 }
 
 // check reports, as ErrRedirectedAway, why u is outside.
@@ -62,6 +65,9 @@ func (f fence) follow(from *url.URL, location string) (*url.URL, error) {
 	if err := f.check(to); err != nil {
 		return nil, err
 	}
+	if ownPort(to) != f.port {
+		return nil, fmt.Errorf("%w: %s is another port than the source's", ErrRedirectedAway, to.Host)
+	}
 	if from.Scheme == "https" && to.Scheme == "http" {
 		return nil, fmt.Errorf("%w: from https down to %s", ErrRedirectedAway, to.Redacted())
 	}
@@ -86,12 +92,18 @@ func hostKey(u *url.URL) string {
 	if strings.Contains(h, ":") {
 		h = "[" + h + "]"
 	}
-	switch port := u.Port(); port {
-	case "", "80", "443":
-		return h
-	default:
+	if port := ownPort(u); port != "" {
 		return h + ":" + port
 	}
+	return h
+}
+
+// ownPort is the port of u, "" for one of those that http and https have.
+func ownPort(u *url.URL) string {
+	if port := u.Port(); port != "80" && port != "443" {
+		return port
+	}
+	return ""
 }
 
 // registeredDomain is the domain that one owner holds, "yellowpages.com"; a

@@ -30,6 +30,13 @@ func TestFence(t *testing.T) {
 		{"private host, same", "http://127.0.0.1:8080/", "/b", "http://127.0.0.1:8080/b"},
 		{"localhost, same", "http://localhost:8080/", "http://localhost:8080/b", "http://localhost:8080/b"},
 
+		{"up to https, ports named", "http://acme.com:80/", "https://acme.com:443/", "https://acme.com:443/"},
+
+		{"another port", "http://127.0.0.1:8080/", "http://127.0.0.1:8081/", ""},
+		{"another port of the name", "https://acme.com/", "https://acme.com:8443/", ""},
+		{"another port of a subdomain", "https://acme.com/", "https://www.acme.com:8443/", ""},
+		{"the scheme's own port from another", "http://acme.com:8080/", "http://acme.com/", ""},
+		{"up to https at another port", "http://acme.com:8080/", "https://acme.com:8443/", ""},
 		{"down to http", "https://acme.com/", "http://acme.com/", ""},
 		{"other domain", "https://acme.com/", "https://other.com/", ""},
 		{"look-alike", "https://acme.com/", "https://acme.com.other.com/", ""},
@@ -183,6 +190,7 @@ func TestRedirects(t *testing.T) {
 		{"/to?https://other.com/", ErrRedirectedAway},
 		{"/to?http://169.254.169.254/latest/meta-data/", ErrRedirectedAway},
 		{"/to?http://localhost/", ErrRedirectedAway},
+		{"/to?" + other.URL, ErrRedirectedAway},
 		{"/to?ftp://127.0.0.1/", ErrRedirectedAway},
 	}
 	for _, tt := range tests {
