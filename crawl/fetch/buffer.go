@@ -85,11 +85,14 @@ func (p *pools) zstd() (*zstd.Decoder, error) {
 }
 
 // limit bounds a body: more than max bytes are an error, or, with cut, left
-// unread.
+// unread. With part, what came before the body broke off will do too.
 type limit struct {
-	max int64
-	cut bool
+	max       int64
+	cut, part bool
 }
+
+// reached tells whether our own limit has cut a body.
+func (l limit) reached(b *buffer) bool { return l.cut && int64(len(b.b)) >= l.max }
 
 // grow makes room for hint more bytes, as far as the limit allows any.
 func (b *buffer) grow(hint int64, lim limit) {

@@ -107,8 +107,12 @@ func challenge(status int, h http.Header, body []byte) string {
 }
 
 // carriesPage reports whether the body of an answer with this status is what
-// was asked for, or the site's own word that there is none.
+// was asked for, or the site's own word that there is none. A part of a page is
+// neither: no range is ever asked for.
 func carriesPage(status int) bool {
+	if status == http.StatusPartialContent {
+		return false
+	}
 	return (status >= 200 && status < 300) || status == http.StatusNotFound || status == http.StatusGone
 }
 

@@ -93,6 +93,9 @@ func classifyStatus(r *reply) (yp.ErrorClass, error) {
 	if vendor := challenge(r.status, r.header, r.bytes()); vendor != "" {
 		return yp.ClassChallenge, fmt.Errorf("%w (%s)", ErrChallenge, vendor)
 	}
+	if r.status == http.StatusPartialContent {
+		return yp.ClassUnknown, ErrPartial
+	}
 	return classifyCode(r.status), nil
 }
 

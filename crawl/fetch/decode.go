@@ -43,7 +43,7 @@ func (p *pools) readBody(w *wireReader, encoding string, length int64, lim limit
 	dst.grow(sizeHint(encoding, length), lim)
 	err := p.decode(dst, w, strings.ToLower(strings.TrimSpace(encoding)), lim)
 	switch {
-	case err == nil:
+	case err == nil && (w.err == nil || lim.reached(dst)):
 		return dst, nil
 	case w.err != nil:
 		err = w.err // what the decoder made of it does not matter
@@ -52,8 +52,8 @@ func (p *pools) readBody(w *wireReader, encoding string, length int64, lim limit
 	case !errors.Is(err, ErrTooLarge):
 		err = fmt.Errorf("%w as %q: %w", ErrCorrupt, encoding, err)
 	}
-	if lim.cut && len(dst.b) > 0 {
-		return dst, nil // an error page: its first part is all we look at
+	if len(dst.b) > 0 && (lim.part || lim.cut && errors.Is(err, ErrTooLarge)) {
+		return dst, nil
 	}
 	p.putBuffer(dst)
 	return nil, err

@@ -27,6 +27,8 @@ var (
 	ErrTooLarge = errors.New("body over the cap")
 	// ErrCorrupt: the body does not decode as its Content-Encoding says.
 	ErrCorrupt = errors.New("body does not decode")
+	// ErrPartial: 206, a part of the page, though the whole was asked for.
+	ErrPartial = errors.New("a part of the page, though the whole was asked for")
 	// ErrChallenge: an anti-bot challenge or block page was served.
 	ErrChallenge = errors.New("challenge or block page")
 	// ErrBadURL: the request's URL is not an absolute http or https URL.

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -69,7 +70,7 @@ func (c *Client) roundTrip(ctx context.Context, w *watch, t *trip, u *url.URL) (
 	t.session.remember(u, resp)
 	lim, r := t.lim, &reply{status: resp.StatusCode, header: resp.Header}
 	if !carriesPage(r.status) {
-		lim = limit{max: min(lim.max, errorPageMax), cut: true}
+		lim = limit{max: min(lim.max, errorPageMax), cut: true, part: true} // its beginning is all we look at
 	}
 	if isRedirect(r.status) {
 		r.location = resp.Header.Get("Location")
@@ -81,12 +82,25 @@ func (c *Client) roundTrip(ctx context.Context, w *watch, t *trip, u *url.URL) (
 	w.progress() // from here on silence counts
 	r.body, err = c.pools.readBody(wire, resp.Header.Get("Content-Encoding"), resp.ContentLength, lim)
 	if err == nil {
-		_, _ = io.CopyN(io.Discard, wire, drainMax) // the page is complete; this is for the connection
+		err = drain(wire, lim.part || lim.reached(r.body))
+	}
+	if err == nil {
 		r.size = len(r.body.b)
 		r.body, err = c.pools.toUTF8(r.body, resp.Header.Get("Content-Type"), lim)
 	}
 	r.wire = wire.n
 	return r, err
+}
+
+// drain reads on to the end of the body, so that the connection can be used again, and,
+// unless there is enough of it, because what decodes may not be whole: of two gzip
+// members the second may be missing.
+func drain(wire *wireReader, enough bool) error {
+	_, _ = io.CopyN(io.Discard, wire, drainMax) // its error is the wire's own
+	if wire.err == nil || enough || errors.Is(wire.err, ErrTooLarge) {
+		return nil
+	}
+	return wire.err
 }
 
 func isRedirect(status int) bool {

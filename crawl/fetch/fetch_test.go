@@ -175,6 +175,7 @@ func TestStatus(t *testing.T) {
 		{204, "", "", "", false},
 		{202, long, "", "", false},
 		{202, "please wait", yp.ClassChallenge, yp.CodeBlockedProxy, false},
+		{206, long, yp.ClassUnknown, yp.CodeUnknown, true},
 		{404, "gone fishing", "", "", false},
 		{410, "gone", "", "", false},
 		{300, long, yp.ClassUnknown, yp.CodeUnknown, true},

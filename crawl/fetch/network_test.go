@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -102,7 +103,8 @@ func TestPrivateAddressByName(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/away" {
-			http.Redirect(w, r, "http://inner.demo.internal:1/", http.StatusFound)
+			_, port, _ := net.SplitHostPort(r.Host)
+			http.Redirect(w, r, "http://inner.demo.internal:"+port+"/", http.StatusFound)
 		}
 	}))
 	t.Cleanup(server.Close)
@@ -244,10 +246,14 @@ func rawServer(t *testing.T, serve func(net.Conn)) string {
 	return "http://" + l.Addr().String()
 }
 
+// chunk is a body as one chunk, without the empty one that ends it.
+func chunk(body string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(body), body) }
+
 func readRequest(conn net.Conn) { _, _ = conn.Read(make([]byte, 4096)) }
 
 func TestBrokenConnections(t *testing.T) {
 	t.Parallel()
+	member := string(compress(t, "gzip", htmlPage(2000)))
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 	tests := []struct {
 		name, answer string
@@ -262,6 +268,10 @@ func TestBrokenConnections(t *testing.T) {
 		{"malformed chunks", head + "Transfer-Encoding: chunked\r\n\r\nzz\r\nhalf\r\n", false},
 		{"no HTTP at all", "SSH-2.0-OpenSSH_9.6\r\n\r\n", false},
 		{"closed in a gzip body", head + "Content-Encoding: gzip\r\nContent-Length: 1000\r\n\r\n\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff", false},
+		{"closed between gzip members", head + "Content-Encoding: gzip\r\nContent-Length: 9999\r\n\r\n" + member, false},
+		{"closed between chunks of a gzip body", head + "Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(member), false},
+		{"closed between chunks of a brotli body", head + "Content-Encoding: br\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(string(compress(t, "br", htmlPage(2000)))), false},
+		{"closed between chunks of a zstd body", head + "Content-Encoding: zstd\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(string(compress(t, "zstd", htmlPage(2000)))), false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

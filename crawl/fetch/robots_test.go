@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -101,6 +102,105 @@ func TestRobotsAnswer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A robots.txt that is cut short says nothing: what is missing may be what forbids the
+// page. Only our own limit may cut it.
+func TestRobotsCutShort(t *testing.T) {
+	t.Parallel()
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
+	const half = "User-agent: *\nDisallow: /b\n" // and then "Disallow: /a"
+	gz := string(compress(t, "gzip", []byte(half+"Disallow: /a\n"+strings.Repeat("# and so on\n", 5000))))
+	member := string(compress(t, "gzip", []byte(half)))
+	for _, tt := range []struct{ name, answer string }{
+		{"short of its Content-Length", head + "Content-Length: 1000\r\n\r\n" + half},
+		{"broken chunks", head + "Transfer-Encoding: chunked\r\n\r\n" + chunk(half)},
+		{"malformed chunks", head + "Transfer-Encoding: chunked\r\n\r\n" + chunk(half) + "zz\r\n"},
+		{"gzip cut in two", fmt.Sprintf("%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", head, len(gz)/2, gz[:len(gz)/2])},
+		{"gzip short of its Content-Length", fmt.Sprintf("%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", head, len(gz), gz[:len(gz)/2])},
+		{"the second gzip member is missing", head + "Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(member)},
+		{"206", strings.Replace(head, "200 OK", "206 Partial Content", 1) + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(half), half)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			rules, page := robotsThatBreakOff(t, tt.answer)
+			c := New(patiently(Config{}))
+			t.Cleanup(c.Close)
+			_, err := c.Get(t.Context(), Request{URL: rules + "/a"})
+			if e := asError(t, err); !errors.Is(e, ErrRobotsUnavailable) || !e.Retryable() || e.RetryAfter <= 0 {
+				t.Errorf("error %v", e)
+			}
+			if page.Load() > 0 {
+				t.Error("the page was asked for")
+			}
+		})
+	}
+	t.Run("a stall", func(t *testing.T) {
+		t.Parallel()
+		var pages atomic.Int64
+		url := rawServer(t, func(conn net.Conn) {
+			if requestFor(conn) != "/robots.txt" {
+				pages.Add(1)
+			}
+			_, _ = io.WriteString(conn, head+"Content-Length: 1000\r\n\r\n"+half)
+			_, _ = io.Copy(io.Discard, conn)
+		})
+		c := New(Config{StallTimeout: 30 * time.Millisecond})
+		t.Cleanup(c.Close)
+		_, err := c.Get(t.Context(), Request{URL: url + "/a"})
+		if e := asError(t, err); !errors.Is(e, ErrRobotsUnavailable) || e.Class != yp.ClassTimeout || pages.Load() > 0 {
+			t.Errorf("error %v, %d pages", e, pages.Load())
+		}
+	})
+	t.Run("rules in force stay", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			cut := func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Length", "1000")
+				_, _ = io.WriteString(w, half)
+				panic(http.ErrAbortHandler)
+			}
+			s := newPipeSite(t, Config{}, script(text(half+"Disallow: /a\n"), cut))
+			for range 2 {
+				if err := s.get(t.Context(), "/a"); !errors.Is(err, ErrDisallowed) {
+					t.Errorf("error %v", err)
+				}
+				time.Sleep(robotsTTL + time.Second)
+			}
+		})
+	})
+	t.Run("a 404 that breaks off is one", func(t *testing.T) {
+		t.Parallel()
+		rules, pages := robotsThatBreakOff(t, "HTTP/1.1 404 Not Found\r\nContent-Length: 1000\r\n\r\n<html>")
+		c := New(patiently(Config{}))
+		t.Cleanup(c.Close)
+		_, err := c.Get(t.Context(), Request{URL: rules + "/a"})
+		if errors.Is(err, ErrRobotsUnavailable) || pages.Load() == 0 {
+			t.Errorf("error %v, %d pages", err, pages.Load())
+		}
+	})
+}
+
+// robotsThatBreakOff gives one answer for everything, closes the connection behind it, and
+// counts the pages that it is asked for.
+func robotsThatBreakOff(t *testing.T, answer string) (url string, pages *atomic.Int64) {
+	t.Helper()
+	pages = &atomic.Int64{}
+	return rawServer(t, func(conn net.Conn) {
+		if requestFor(conn) != "/robots.txt" {
+			pages.Add(1)
+		}
+		_, _ = io.WriteString(conn, answer)
+	}), pages
+}
+
+// requestFor reads a request and returns its path.
+func requestFor(conn net.Conn) string {
+	buf := make([]byte, 4096)
+	n, _ := conn.Read(buf)
+	_, rest, _ := strings.Cut(string(buf[:n]), " ")
+	path, _, _ := strings.Cut(rest, " ")
+	return path
 }
 
 func TestRobotsRedirect(t *testing.T) {
