@@ -573,6 +573,14 @@ CREATE TABLE hosts (
     CHECK ((held_until IS NULL) = (held_for IS NULL))
 ) STRICT, WITHOUT ROWID;
 
+-- When the next request to a host may start, whatever process and source it is for. Kept
+-- where the delay is 200 ms or more; it changes with every request then.
+CREATE TABLE host_turns (
+    host    TEXT PRIMARY KEY,                        -- as in hosts
+    next_at TEXT NOT NULL,                           -- no request starts before
+    gap_ms  INTEGER NOT NULL CHECK (gap_ms > 0)      -- how far ahead that was when it was written: further ahead it is after the clock was set back
+) STRICT, WITHOUT ROWID;
+
 -- How many listings of a category have a field: its usual share, against which the
 -- layout alarm holds the last pages; and how many whole targets lacked it, which tells
 -- a change from markup that some targets have always had. What is old fades out.

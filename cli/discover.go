@@ -226,7 +226,7 @@ func (t *tour) waitsFor(engine *crawl.Engine, client *fetch.Client) string {
 func (t *tour) manners(observe func(fetch.Observation)) fetch.Config {
 	shortest, longest := pace(t.c, t.src)
 	return fetch.Config{
-		UserAgent: t.c.String("user-agent"), DelayMin: shortest, DelayMax: longest, Timeout: timeOf(t.c, "request-timeout"),
+		UserAgent: t.c.String("user-agent"), DelayMin: shortest, DelayMax: longest, Turns: t.monitor, Timeout: timeOf(t.c, "request-timeout"),
 		IgnoreRobots: t.c.String("robots") == "ignore", Logger: t.log, Observe: observe,
 	}
 }

@@ -27,7 +27,7 @@ func (d *diagnosis) robots(ctx context.Context) {
 		d.failed("robots.txt", err)
 		return
 	}
-	client := fetch.New(fetch.Config{UserAgent: d.c.String("user-agent"), Timeout: timeOf(d.c, "request-timeout"), IgnoreRobots: true}) // it is robots.txt itself
+	client := fetch.New(fetch.Config{UserAgent: d.c.String("user-agent"), Timeout: timeOf(d.c, "request-timeout"), DelayMin: defaultSampleDelay, IgnoreRobots: true}) // it is robots.txt itself
 	defer client.Close()
 	for _, s := range all {
 		if s.Gate == checkpoint.GateDisabled {

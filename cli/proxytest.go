@@ -118,7 +118,7 @@ const testsAtOnce = fetch.DefaultConcurrency
 func (p *Program) testAll(c *cli.Context, m *health.Monitor, target *url.URL, found []health.Proxy) ([]testedRow, error) {
 	shortest, longest := delayOf(c, "delay")
 	client := fetch.New(fetch.Config{
-		UserAgent: c.String("user-agent"), DelayMin: shortest, DelayMax: longest, Timeout: timeOf(c, "request-timeout"), MaxBody: 10 << 20,
+		UserAgent: c.String("user-agent"), DelayMin: shortest, DelayMax: longest, Turns: m, Timeout: timeOf(c, "request-timeout"), MaxBody: 10 << 20,
 	})
 	defer client.Close()
 	t := tester{client: client, monitor: m, target: target, patience: timeOf(c, "request-timeout")}

@@ -123,7 +123,7 @@ func (r *run) fetchConfig(host string, observe func(fetch.Observation)) fetch.Co
 	}
 	inFlight := r.c.Int("concurrency-per-host")
 	return fetch.Config{
-		UserAgent: r.c.String("user-agent"), DelayMin: shortest, DelayMax: longest, ConcurrencyPerHost: inFlight,
+		UserAgent: r.c.String("user-agent"), DelayMin: shortest, DelayMax: longest, ConcurrencyPerHost: inFlight, Turns: r.monitor,
 		Timeout: timeOf(r.c, "request-timeout"), IgnoreRobots: r.c.String("robots") == "ignore", Logger: r.log, Observe: observe,
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/yp"
@@ -75,14 +76,14 @@ func (p *Program) sourcesAdd(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := p.sampling(c)
+	s, asks, err := p.sampling(c)
 	if err != nil {
 		return err
 	}
 	if p.requiresProxies(c) {
 		return errors.New("the settings require proxies, and this would ask directly: pass --source-file to `ypcrawl run`, or take the requirement out of the settings")
 	}
-	a := adding{p: p, c: c, address: address, sampling: s}
+	a := adding{p: p, c: c, address: address, sampling: s, asks: asks}
 	defer a.close()
 	if err := a.open(); err != nil {
 		return err
@@ -103,6 +104,7 @@ type adding struct {
 	c        *cli.Context
 	address  *url.URL
 	sampling crawl.Sampling
+	asks     fetch.Config       // how
 	k        *checkpoint.Keeper // nil = there is no database yet
 	known    []checkpoint.StoredSource
 	called   string
@@ -214,10 +216,13 @@ func (a *adding) proposal() string {
 
 // sample asks the site, and rates what it answers.
 func (a *adding) sample() (*stagedRow, error) {
-	found, err := a.sampling.Find(a.c.Context, a.called, a.address)
-	if client, ok := a.sampling.Fetch.(*fetch.Client); ok {
-		client.Close()
+	if a.k != nil && !a.c.Bool("dry-run") { // which writes nothing
+		a.asks.Turns = health.New(a.k.DB())
 	}
+	client := fetch.New(a.asks)
+	a.sampling.Fetch = client
+	found, err := a.sampling.Find(a.c.Context, a.called, a.address)
+	client.Close()
 	if err != nil {
 		return nil, sampleError(err)
 	}
@@ -395,34 +400,33 @@ func sampleURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// sampling reads the flags that say how, and where, the site is asked.
-func (p *Program) sampling(c *cli.Context) (crawl.Sampling, error) {
-	var s crawl.Sampling
+// sampling reads the flags that say where, and how, the site is asked.
+func (p *Program) sampling(c *cli.Context) (s crawl.Sampling, how fetch.Config, err error) {
 	if rule := c.String("robots"); rule != "obey" && rule != "ignore" {
-		return s, Usagef("--robots %q: want obey or ignore", rule)
+		return s, how, Usagef("--robots %q: want obey or ignore", rule)
 	}
 	if strings.TrimSpace(c.String("user-agent")) == "" {
-		return s, Usagef("--user-agent is empty: say who you are")
+		return s, how, Usagef("--user-agent is empty: say who you are")
 	}
 	log, err := p.logger(c, p.Err)
 	if err != nil {
-		return s, err
+		return s, how, err
 	}
 	g, err := gazetteer.Load()
 	if err != nil {
-		return s, fmt.Errorf("load places: %w", err)
+		return s, how, fmt.Errorf("load places: %w", err)
 	}
 	if s.Place, err = samplePlace(c, g); err != nil {
-		return s, err
+		return s, how, err
 	}
 	shortest, longest := delayOf(c, "delay")
 	timeout := timeOf(c, "request-timeout")
 	s.Hints, s.MaxHold = hints(g), timeout
-	s.Fetch = fetch.New(fetch.Config{
+	how = fetch.Config{
 		UserAgent: c.String("user-agent"), DelayMin: shortest, DelayMax: longest, ConcurrencyPerHost: 1, MaxBody: maxSample,
 		Timeout: timeout, IgnoreRobots: c.String("robots") == "ignore", Logger: log,
-	})
-	return s, nil
+	}
+	return s, how, nil
 }
 
 const (

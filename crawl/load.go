@@ -129,6 +129,11 @@ func (w *worker) ask(ctx context.Context, t *task) (*site.Page, error) {
 		URL: t.url, Base: w.cfg.Source.BaseURL(), Patience: w.patience, MaxHold: w.cfg.Patience, Session: w.session, Observe: w.observer(&on),
 	})
 	var page *site.Page
+	if err != nil && !isFetch(err) { // the turns that processes share stand in the database
+		if fatal := fatalOrNil(err); fatal != nil {
+			return nil, fatal
+		}
+	}
 	if err == nil {
 		w.cfg.Reached(PointFetched)
 		page, err = w.answer(t, resp)

@@ -30,6 +30,9 @@ type Config struct {
 	// means DelayMin.
 	DelayMin, DelayMax time.Duration
 
+	// Turns, when set, keeps delays of SharedDelay or more together with other processes.
+	Turns Turns
+
 	ConcurrencyPerHost int   // requests in flight at one host; default 5
 	MaxBody            int64 // bytes of a body, on the wire and decoded; default 10 MiB
 

@@ -11,13 +11,15 @@
 //
 // Invariants: no request starts before the host's turn (delay, in-flight cap,
 // Crawl-delay, Retry-After, Hold), redirect hops and robots.txt included, whatever
-// the session; turns are first come, first served; every wait ends with its
+// the session, and, with Config.Turns, whatever the process; turns are first come,
+// first served within a process; every wait ends with its
 // context, and a hold over Request.MaxHold is not waited for at all; no connection
 // is opened to a private address unless the URL's own host is one, checked
-// against the resolved address at dial time; a redirect leads to no other domain and no other port; no body grows past the cap, on
-// the wire or decoded, and one that breaks off before its end, or is a part (206), is
-// neither a page nor a robots.txt; a page is judged a block by proof, never by a word; a
-// context ended by the caller is reported as that, never as a failed request.
+// against the resolved address at dial time; a redirect leads to no other domain
+// and no other port; no body grows past the cap, on the wire or decoded, and one
+// that breaks off before its end, or is a part (206), is neither a page nor a
+// robots.txt; a page is judged a block by proof, never by a word; a context ended
+// by the caller is reported as that, never as a failed request.
 // A session with a proxy sends nothing past it: no page, no robots.txt, no
 // question to a name server; and no private host but the base's own is asked of
 // the proxy. A proxy's failure is told from the host's (Error.Proxy) and holds no

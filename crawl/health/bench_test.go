@@ -134,3 +134,26 @@ func BenchmarkLayoutPage(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkTake is what a turn costs that processes share: one small transaction, on the
+// disk when it returns.
+func BenchmarkTake(b *testing.B) {
+	for _, synchronous := range []string{"FULL", "OFF"} {
+		b.Run(synchronous, func(b *testing.B) {
+			w := setup(b)
+			db, err := store.Open(b.Context(), store.Config{Path: w.path, MustExist: true, Now: w.clock.now, Synchronous: synchronous})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = db.Close() }()
+			m := New(db)
+			b.ReportAllocs()
+			for b.Loop() {
+				w.clock.move(time.Minute)
+				if wait, err := m.Take(b.Context(), "a", time.Second); wait > 0 || err != nil {
+					b.Fatal(wait, err)
+				}
+			}
+		})
+	}
+}

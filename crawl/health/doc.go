@@ -4,8 +4,8 @@
 // Purpose: the rules as small pure functions that can be read beside the
 // document (Counts, Profile, NextDelay, Penalty, and the layout alarm), and
 // around them a Monitor that fills them from the database and keeps what they
-// decide: connectivity_profiles, hosts, field_shares, page_samples, proxies, and
-// the automatic pauses of sources.
+// decide: connectivity_profiles, hosts, host_turns, field_shares, page_samples,
+// proxies, and the automatic pauses of sources.
 //
 //	            bad for 30 minutes           cooldown over
 //	healthy ⇄ degraded ⇄ failing ───▶ quarantined ───▶ one probe ── failed ──▶ quarantined, cooldown doubled
@@ -15,13 +15,15 @@
 // Invariants: a profile is rolled up from requests alone, and a later reading is
 // never overwritten by an earlier one, whoever rolls up; a quarantine ends by its
 // one probe or by a healthy roll-up after the cooldown, never by silence; a hold
-// on a host is only ever prolonged; a pause that waits for an operator is not
+// on a host is only ever prolonged; between two turns at a host (Take) lies the delay,
+// whatever processes take them; a pause that waits for an operator is not
 // replaced by one that ends by itself; a time further ahead than its rule allows
 // is the mark of a clock that was set back, and is cut to what the rule allows;
 // a page under suspicion is not learned from.
 //
 // Crash: what must outlive it is written at once: quarantine, pauses, strikes,
-// learned delays, and holds of 5 s or more. Lost are the outcomes of a host's last
+// learned delays, holds of 5 s or more, and turns, which are never taken ahead of their
+// time, so that a dead process keeps nobody waiting for longer than the delay. Lost are the outcomes of a host's last
 // requests, its first block (it costs nothing anyway), the run of pages that the
 // layout alarm suspects, and what it learned since the last Flush.
 //

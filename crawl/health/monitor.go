@@ -16,9 +16,9 @@ type Monitor struct{ db *store.DB }
 // New returns the monitor of a database.
 func New(db *store.DB) *Monitor { return &Monitor{db: db} }
 
-// now is the transaction's time as the database writes it, to the millisecond: so
-// what is returned is what a later reading gives.
-func now(tx *store.Tx) time.Time { return tx.At.Truncate(time.Millisecond) }
+// now is the transaction's time, to the millisecond as the database writes it: so what
+// is returned is what a later reading gives.
+func now(tx *store.Tx) time.Time { return tx.At }
 
 // stamp writes a time; zero is NULL.
 func stamp(t time.Time) any {

@@ -25,3 +25,9 @@ CREATE TABLE replayed (
     ended       INTEGER NOT NULL CHECK (ended >= 0),       -- last crawl (targets.crawls) whose end was counted
     PRIMARY KEY (target_id, database_id)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE host_turns (
+    host    TEXT PRIMARY KEY,
+    next_at TEXT NOT NULL,
+    gap_ms  INTEGER NOT NULL CHECK (gap_ms > 0)
+) STRICT, WITHOUT ROWID;
