@@ -43,6 +43,7 @@ CREATE TABLE sources (
     notes                TEXT CHECK (notes IS NULL OR json_valid(notes)),              -- why: a list of texts
     created_at           TEXT NOT NULL,
     updated_at           TEXT NOT NULL,
+    paused_ms            INTEGER CHECK (paused_ms > 0),                                -- how long the last such pause was to be: none becomes longer when the clock is set back
     CHECK ((auto_disabled = 1 OR paused_until IS NOT NULL) = (paused_code IS NOT NULL))
 ) STRICT;
 
@@ -569,6 +570,7 @@ CREATE TABLE hosts (
     held_until   TEXT,                               -- no request before
     held_for     TEXT,                               -- "Retry-After", say
     updated_at   TEXT NOT NULL,
+    held_ms      INTEGER CHECK (held_ms > 0),        -- how long the last hold was to be: none becomes longer when the clock is set back
     PRIMARY KEY (source_id, host),
     CHECK ((held_until IS NULL) = (held_for IS NULL))
 ) STRICT, WITHOUT ROWID;

@@ -61,7 +61,7 @@ func (h *house) beatOnce(ctx context.Context) error {
 
 // listen takes over what other processes have been told by the hosts.
 func (h *house) listen(ctx context.Context) error {
-	var errs []error
+	errs := []error{h.cfg.Monitor.MendClock(ctx)}
 	for _, e := range h.atWork() {
 		errs = append(errs, e.hosts.Refresh(ctx))
 	}

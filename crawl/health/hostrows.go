@@ -23,23 +23,37 @@ type Host struct {
 	Delay       time.Duration // between request starts; 0 = as configured
 	DelayReason string
 	Blocks      int       // in a row
-	HeldUntil   time.Time // no request before; zero = not held
-	HeldFor     string    // "penalty", "Retry-After", …
-	UpdatedAt   time.Time // when it was stored
+	HeldUntil   time.Time     // no request before; zero = not held
+	HeldFor     string        // "penalty", "Retry-After", …
+	HeldLong    time.Duration // what that was when the hold was taken; 0 = not known
+	UpdatedAt   time.Time     // when it was stored
 }
 
-// sane drops a hold that is over and cuts one that is further ahead than it may be,
-// the mark of a clock that was set back.
-func (h Host) sane(now time.Time) Host {
-	if !h.HeldUntil.After(now) {
-		h.HeldUntil, h.HeldFor = time.Time{}, ""
-		return h
-	}
+// limit is how far ahead the end of a hold can be.
+func (h Host) limit() time.Duration {
 	limit := MaxHold
 	if h.HeldFor == heldForPenalty {
 		limit = MaxPenalty
 	}
-	h.HeldUntil = notAfter(h.HeldUntil, now.Add(limit))
+	if h.HeldLong > 0 {
+		limit = min(limit, h.HeldLong)
+	}
+	return limit
+}
+
+// withHold is the host with the hold of another row of it.
+func (h Host) withHold(of Host) Host {
+	h.HeldUntil, h.HeldFor, h.HeldLong = of.HeldUntil, of.HeldFor, of.HeldLong
+	return h
+}
+
+// sane drops a hold that is over and cuts one that is further ahead than it was when it
+// was taken, the mark of a clock that was set back.
+func (h Host) sane(now time.Time) Host {
+	if !h.HeldUntil.After(now) {
+		return h.withHold(Host{})
+	}
+	h.HeldUntil = notAfter(h.HeldUntil, now.Add(h.limit()))
 	return h
 }
 
@@ -59,7 +73,7 @@ func (h Host) merged(was, is Host, now time.Time) Host {
 		h.Blocks = max(h.Blocks, is.Blocks)
 	}
 	if is = is.sane(now); is.HeldUntil.After(h.HeldUntil) {
-		h.HeldUntil, h.HeldFor = is.HeldUntil, is.HeldFor
+		h = h.withHold(is)
 	}
 	h.Host, h.UpdatedAt = is.Host, now
 	return h
@@ -67,16 +81,17 @@ func (h Host) merged(was, is Host, now time.Time) Host {
 
 const (
 	hostColumns = `
-	SELECT host, delay_ms, ifnull(delay_reason, ''), blocks, held_until, ifnull(held_for, ''), updated_at FROM hosts `
+	SELECT host, delay_ms, ifnull(delay_reason, ''), blocks, held_until, ifnull(held_for, ''), held_ms, updated_at FROM hosts `
 	selectHosts = hostColumns + `WHERE source_id = ? ORDER BY host`
 	selectHost  = hostColumns + `WHERE source_id = ? AND host = ?`
 	upsertHost  = `
-	INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-	ON CONFLICT (source_id, host) DO UPDATE SET delay_ms = ?3, delay_reason = ?4, blocks = ?5, held_until = ?6, held_for = ?7, updated_at = ?8`
+	INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, held_ms, updated_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+	ON CONFLICT (source_id, host) DO UPDATE SET delay_ms = ?3, delay_reason = ?4, blocks = ?5, held_until = ?6, held_for = ?7, held_ms = ?8, updated_at = ?9`
 )
 
 func scanHost(r row) (h Host, err error) {
-	err = r.Scan(&h.Host, millis{&h.Delay}, &h.DelayReason, &h.Blocks, clock{&h.HeldUntil}, &h.HeldFor, clock{&h.UpdatedAt})
+	err = r.Scan(&h.Host, millis{&h.Delay}, &h.DelayReason, &h.Blocks, clock{&h.HeldUntil}, &h.HeldFor, millis{&h.HeldLong}, clock{&h.UpdatedAt})
 	return h, err
 }
 
@@ -103,7 +118,7 @@ func (m *Monitor) SaveHost(ctx context.Context, sourceID int64, was, is Host) (s
 		}
 		stored = stored.merged(was, is, now(tx))
 		_, err = tx.Exec(upsertHost, sourceID, stored.Host, stored.Delay.Milliseconds(), text(stored.DelayReason), stored.Blocks,
-			stamp(stored.HeldUntil), text(stored.HeldFor), stamp(stored.UpdatedAt))
+			stamp(stored.HeldUntil), text(stored.HeldFor), lasting(stored.HeldLong), stamp(stored.UpdatedAt))
 		return err
 	})
 	if err != nil {
@@ -112,10 +127,18 @@ func (m *Monitor) SaveHost(ctx context.Context, sourceID int64, was, is Host) (s
 	return stored, nil
 }
 
+// lasting writes how long something is to be; 0 is NULL.
+func lasting(d time.Duration) any {
+	if d < time.Millisecond {
+		return nil
+	}
+	return d.Milliseconds()
+}
+
 // loadHost reads one host; one that is not known is the zero row.
 func loadHost(tx *store.Tx, sourceID int64, host string) (h Host, err error) {
 	err = tx.Get(selectHost, []any{sourceID, host},
-		&h.Host, millis{&h.Delay}, &h.DelayReason, &h.Blocks, clock{&h.HeldUntil}, &h.HeldFor, clock{&h.UpdatedAt})
+		&h.Host, millis{&h.Delay}, &h.DelayReason, &h.Blocks, clock{&h.HeldUntil}, &h.HeldFor, millis{&h.HeldLong}, clock{&h.UpdatedAt})
 	if errors.Is(err, sql.ErrNoRows) {
 		return Host{}, nil
 	}

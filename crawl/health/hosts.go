@@ -96,9 +96,13 @@ func (h *Hosts) yield(r Host, now time.Time) {
 		return
 	}
 	if s.stored.HeldUntil.After(now) && r.HeldUntil.Before(s.stored.HeldUntil) {
-		s.HeldUntil, s.HeldFor = r.HeldUntil, r.HeldFor
-		s.stored.HeldUntil, s.stored.HeldFor = r.HeldUntil, r.HeldFor
-		h.pacer.Release(r.Host)
+		same := r.HeldFor == s.stored.HeldFor && r.HeldLong == s.stored.HeldLong
+		if !same { // what there is now, adopt takes
+			h.pacer.Release(r.Host)
+			s.Host, s.stored = s.withHold(Host{}), s.stored.withHold(Host{})
+		} else { // cut, because the clock was set back; the pacer knows how long it has lasted
+			s.Host, s.stored = s.withHold(r), s.stored.withHold(r)
+		}
 	}
 	if s.Blocks == s.stored.Blocks { // another process may have met more, or seen it well again
 		s.Blocks, s.stored.Blocks = r.Blocks, r.Blocks
@@ -131,15 +135,14 @@ func (h *Hosts) adopt(r Host) {
 	if !known {
 		s = h.state(r.Host)
 		s.Blocks = r.Blocks
-		if r.Delay > h.configured {
-			s.Delay, s.DelayReason = r.Delay, r.DelayReason
+		if delay := faded(r.Delay, h.configured, h.m.db.Now().Sub(r.UpdatedAt)); delay > h.configured {
+			s.Delay, s.DelayReason = delay, r.DelayReason
 			h.pacer.SetDelay(r.Host, s.Delay, s.DelayReason)
 		}
 		s.stored = r
 	}
 	if r.HeldUntil.After(s.HeldUntil) {
-		s.HeldUntil, s.HeldFor = r.HeldUntil, r.HeldFor
-		s.stored.HeldUntil, s.stored.HeldFor = r.HeldUntil, r.HeldFor
+		s.Host, s.stored = s.withHold(r), s.stored.withHold(r)
 		h.pacer.Hold(r.Host, r.HeldUntil.Sub(h.m.db.Now()), shown(r))
 	}
 }
@@ -205,9 +208,10 @@ func (h *Hosts) hold(s *hostState, d time.Duration, reason string, now time.Time
 	if d <= 0 {
 		return
 	}
-	held := Host{Host: s.Host.Host, Blocks: s.Blocks, HeldUntil: now.Add(d), HeldFor: reason}
+	d = (d + time.Millisecond - 1).Truncate(time.Millisecond) // as it is stored
+	held := Host{Host: s.Host.Host, Blocks: s.Blocks, HeldUntil: now.Add(d), HeldFor: reason, HeldLong: d}
 	if held.HeldUntil.After(s.HeldUntil) {
-		s.HeldUntil, s.HeldFor = held.HeldUntil, held.HeldFor
+		s.Host = s.withHold(held)
 	}
 	h.pacer.Hold(held.Host, d, shown(held))
 }

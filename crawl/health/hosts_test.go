@@ -161,7 +161,7 @@ func TestObservedPenalties(t *testing.T) {
 		p.clock.move(-24 * time.Hour)
 		p.see(t, 1, blocked)
 		p.want(t, "a hold 2m0s penalty: 4 blocks in a row")
-		wantRows(t, p.db, storedHosts, "a|0|4|12:30:00|penalty") // cut
+		wantRows(t, p.db, storedHosts, "a|0|4|12:02:00|penalty") // no longer than itself
 	})
 }
 
@@ -286,7 +286,7 @@ func TestObservedWrites(t *testing.T) {
 func TestHostsLoad(t *testing.T) {
 	t.Parallel()
 	row := func(values string) string {
-		return `INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, updated_at) VALUES (1, 'a', ` + values + `, '2026-11-20T11:00:00.000Z')`
+		return `INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, updated_at) VALUES (1, 'a', ` + values + `, '2026-11-20T11:50:01.000Z')`
 	}
 	for _, c := range []struct {
 		name, values string
@@ -323,6 +323,108 @@ func TestHostsLoad(t *testing.T) {
 		p.see(t, 1, blocked)
 		p.want(t, "a hold 8m0s penalty: 6 blocks in a row")
 	})
+}
+
+// TestLearnedDelayFades: a later run begins where a host may be again, not where it was.
+func TestLearnedDelayFades(t *testing.T) {
+	t.Parallel()
+	for ago, want := range map[time.Duration]time.Duration{
+		-time.Hour: time.Minute, 0: time.Minute, fadeAfter - 1: time.Minute, fadeAfter: 45 * time.Second, 2 * fadeAfter: 33750 * time.Millisecond,
+		6 * fadeAfter: 10679 * time.Millisecond, 12 * fadeAfter: delay, 100 * 365 * 24 * time.Hour: delay,
+	} {
+		if got := faded(time.Minute, delay, ago); got != want {
+			t.Errorf("after %s: %s, want %s", ago, got, want)
+		}
+	}
+	if got := faded(time.Minute, 0, 20*fadeAfter); got != 0 {
+		t.Errorf("without a configured delay: %s", got)
+	}
+	w := setup(t)
+	must(t, w.db, `INSERT INTO hosts (source_id, host, delay_ms, delay_reason, updated_at) VALUES (1, 'a', 60000, 'slow', '2026-11-20T11:39:00.000Z')`)
+	p := newPacing(t, w)
+	p.want(t, "a delay 33.75s slow")
+	p.see(t, 1, fine)
+	wantRows(t, w.db, storedHosts, "a|33750|0||")
+}
+
+// TestClockIsSetBack: what was taken while the clock was ahead lasts no longer than it was
+// to last, in every process.
+func TestClockIsSetBack(t *testing.T) {
+	t.Parallel()
+	const year = 365 * 24 * time.Hour
+	ends := `SELECT (SELECT substr(held_until, 1, 19) FROM hosts WHERE host = 'a'), (SELECT substr(held_until, 1, 19) FROM hosts WHERE host = 'b'),
+		(SELECT substr(paused_until, 1, 19) FROM sources WHERE id = 1), (SELECT substr(quarantine_until, 1, 19) FROM connectivity_profiles WHERE source_id = 1)`
+	for _, mend := range []struct {
+		name string
+		by   func(context.Context, *Monitor) error
+	}{
+		{"by a roll-up", func(ctx context.Context, m *Monitor) error { _, err := m.RollUp(ctx); return err }},
+		{"by a run's next look", func(ctx context.Context, m *Monitor) error { return m.MendClock(ctx) }},
+	} {
+		t.Run(mend.name, func(t *testing.T) {
+			t.Parallel()
+			w := inQuarantine(t)
+			p, other := newPacing(t, w), newPacing(t, &world{Monitor: w.open(t), path: w.path, clock: w.clock})
+			back := -w.clock.now().Sub(noon) - year // inQuarantine took its time
+			w.clock.move(year)
+			must(t, w.db, `UPDATE connectivity_profiles SET quarantine_until = strftime('%Y-%m-%dT%H:%M:%fZ', quarantine_until, '+365 days')`)
+			p.see(t, 1, Seen{HostFault: true, RetryAfter: time.Minute})
+			p.see(t, 3, Seen{Host: "b", Block: true})
+			ok(t, w.Pause(t.Context(), demo, yp.CodeAuthFailed, "401", w.clock.now().Add(AuthPause)))
+			p.want(t, "a hold 1m0s Retry-After", "b hold 30s penalty: 2 blocks in a row", "b hold 1m0s penalty: 3 blocks in a row")
+			w.clock.move(back)
+			other.want(t)
+			ok(t, other.hosts.Refresh(t.Context())) // reads what nobody has mended yet
+			other.want(t, "a hold 1m0s Retry-After", "b hold 1m0s penalty: 3 blocks in a row")
+			ok(t, mend.by(t.Context(), w.Monitor))
+			wantRows(t, w.db, ends, "2026-11-20T12:01:00|2026-11-20T12:01:00|2026-11-20T12:30:00|2026-11-20T12:30:00")
+			for range 3 {
+				w.clock.move(time.Second)
+				ok(t, mend.by(t.Context(), w.Monitor))
+				ok(t, p.hosts.Refresh(t.Context()))
+			}
+			p.want(t)
+			wantRows(t, w.db, ends, "2026-11-20T12:01:00|2026-11-20T12:01:00|2026-11-20T12:30:00|2026-11-20T12:30:00")
+			if len(p.released) > 0 {
+				t.Errorf("released %q: nobody has taken the holds back", p.released)
+			}
+			w.clock.move(time.Minute)
+			fresh := newPacing(t, w)
+			fresh.want(t)
+		})
+	}
+	t.Run("by less than a hold", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t)
+		p := newPacing(t, w)
+		p.see(t, 1, Seen{HostFault: true, RetryAfter: time.Minute})
+		w.clock.move(-time.Second)
+		ok(t, w.MendClock(t.Context()))
+		wantRows(t, w.db, storedHosts, "a|0|0|12:00:59|Retry-After")
+		ok(t, p.hosts.Refresh(t.Context()))
+		if len(p.released) > 0 {
+			t.Error("released")
+		}
+	})
+}
+
+// TestHoldIsReplaced: an operator takes a hold back, and another process takes a shorter
+// one before this one looks.
+func TestHoldIsReplaced(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	p := newPacing(t, w)
+	p.see(t, 4, blocked)
+	p.want(t, "a hold 30s penalty: 2 blocks in a row", "a hold 1m0s penalty: 3 blocks in a row", "a hold 2m0s penalty: 4 blocks in a row")
+	_, err := w.Reset(t.Context(), "demo")
+	ok(t, err)
+	other := newPacing(t, &world{Monitor: w.open(t), path: w.path, clock: w.clock})
+	other.see(t, 1, Seen{HostFault: true, RetryAfter: 10 * time.Second})
+	ok(t, p.hosts.Refresh(t.Context()))
+	p.want(t, "a hold 10s Retry-After")
+	if len(p.released) != 1 {
+		t.Errorf("released %q", p.released)
+	}
 }
 
 // TestHostsOfTwoProcesses: what one process has met, the other keeps to.

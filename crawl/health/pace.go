@@ -68,6 +68,18 @@ func faster(current, configured time.Duration, reason string) (time.Duration, st
 	return next, reason
 }
 
+// fadeAfter is how long a learned delay is left alone for each quarter that it becomes
+// shorter: nobody knows any more whether the host is still as it was.
+const fadeAfter = 10 * time.Minute
+
+// faded is what is left of a learned delay that was last heard of so long ago.
+func faded(delay, configured, ago time.Duration) time.Duration {
+	for ; ago >= fadeAfter && delay > configured; ago -= fadeAfter {
+		delay, _ = faster(delay, configured, "")
+	}
+	return delay.Round(time.Millisecond)
+}
+
 // Numbers of the penalties.
 const (
 	firstPenalty = 30 * time.Second

@@ -22,7 +22,7 @@ const (
 	UPDATE sources SET auto_disabled = 1, paused_until = NULL, paused_code = ?, paused_reason = ?, updated_at = ?
 	WHERE id = ? AND auto_disabled = 0`
 	pauseUntil = `
-	UPDATE sources SET paused_until = ?1, paused_code = ?2, paused_reason = ?3, updated_at = ?4
+	UPDATE sources SET paused_until = ?1, paused_code = ?2, paused_reason = ?3, updated_at = ?4, paused_ms = ?6
 	WHERE id = ?5 AND auto_disabled = 0 AND ifnull(paused_until, '') < ?1`
 )
 
@@ -39,7 +39,7 @@ func pause(tx *store.Tx, sourceID int64, code yp.ErrorCode, reason string, until
 		_, err = tx.Exec(pauseForGood, string(code), reason, tx.Now, sourceID)
 	} else {
 		until = notAfter(until, now(tx).Add(MaxPause))
-		_, err = tx.Exec(pauseUntil, stamp(until), string(code), reason, tx.Now, sourceID)
+		_, err = tx.Exec(pauseUntil, stamp(until), string(code), reason, tx.Now, sourceID, lasting(until.Sub(now(tx))))
 	}
 	if err != nil {
 		return fmt.Errorf("pause source %d for %s: %w", sourceID, code, err)
@@ -104,21 +104,45 @@ func (m *Monitor) Reset(ctx context.Context, name string) (found bool, err error
 	return found, nil
 }
 
-// The limits, as late as they may lie after now.
+// What can be further ahead than it was when it was set, only by a clock that was set back
+// since: an expression for its end if it began now (?1), and the row's own end. ?2 to ?4
+// are the most that each may be, for rows that do not say.
 const (
-	mendPauses    = `UPDATE sources SET paused_until = ?1 WHERE paused_until > ?1`
-	mendPenalties = `UPDATE hosts SET held_until = ?1 WHERE held_until > ?1 AND held_for = 'penalty'`
-	mendHolds     = `UPDATE hosts SET held_until = ?1 WHERE held_until > ?1 AND held_for <> 'penalty'`
+	pauseFromNow      = `strftime('%Y-%m-%dT%H:%M:%fZ', ?1, (ifnull(paused_ms, ?2) / 1000.0) || ' seconds')`
+	holdFromNow       = `strftime('%Y-%m-%dT%H:%M:%fZ', ?1, (ifnull(held_ms, iif(held_for = 'penalty', ?3, ?4)) / 1000.0) || ' seconds')`
+	quarantineFromNow = `strftime('%Y-%m-%dT%H:%M:%fZ', ?1, cooldown_minutes || ' minutes')`
+
+	anyAhead = `SELECT EXISTS (SELECT 1 FROM sources WHERE paused_until > ` + pauseFromNow + `)
+		OR EXISTS (SELECT 1 FROM hosts WHERE held_until > ` + holdFromNow + `)
+		OR EXISTS (SELECT 1 FROM connectivity_profiles WHERE quarantine_until > ` + quarantineFromNow + `)`
+	mendPauses      = `UPDATE sources SET paused_until = ` + pauseFromNow + ` WHERE paused_until > ` + pauseFromNow
+	mendHolds       = `UPDATE hosts SET held_until = ` + holdFromNow + ` WHERE held_until > ` + holdFromNow
+	mendQuarantines = `UPDATE connectivity_profiles SET quarantine_until = ` + quarantineFromNow + ` WHERE quarantine_until > ` + quarantineFromNow
 )
 
-// mendClock cuts what a clock that was set back has left: views and claims compare
-// these times with the clock as they are.
+func mendArgs(now time.Time) []any {
+	return []any{yp.FormatTime(now), MaxPause.Milliseconds(), MaxPenalty.Milliseconds(), MaxHold.Milliseconds()}
+}
+
+// MendClock cuts the pauses, holds and quarantines that a clock which was set back would
+// make longer than they were to be: views and claims compare their ends with the clock as
+// they are. It writes only if there are any.
+func (m *Monitor) MendClock(ctx context.Context) error {
+	var ahead bool
+	err := m.db.Read().QueryRowContext(ctx, anyAhead, mendArgs(m.db.Now())...).Scan(&ahead)
+	if err == nil && ahead {
+		err = m.db.Write(ctx, mendClock)
+	}
+	if err != nil {
+		return fmt.Errorf("look for times that are too far ahead: %w", err)
+	}
+	return nil
+}
+
 func mendClock(tx *store.Tx) error {
-	for _, m := range []struct {
-		query string
-		limit time.Duration
-	}{{mendPauses, MaxPause}, {mendPenalties, MaxPenalty}, {mendHolds, MaxHold}} {
-		if _, err := tx.Exec(m.query, stamp(now(tx).Add(m.limit))); err != nil {
+	args := mendArgs(now(tx))
+	for query, n := range map[string]int{mendPauses: 2, mendHolds: 4, mendQuarantines: 1} {
+		if _, err := tx.Exec(query, args[:n]...); err != nil {
 			return fmt.Errorf("cut times that are too far ahead: %w", err)
 		}
 	}

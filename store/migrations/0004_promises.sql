@@ -31,3 +31,6 @@ CREATE TABLE host_turns (
     next_at TEXT NOT NULL,
     gap_ms  INTEGER NOT NULL CHECK (gap_ms > 0)
 ) STRICT, WITHOUT ROWID;
+
+ALTER TABLE sources ADD COLUMN paused_ms INTEGER CHECK (paused_ms > 0);
+ALTER TABLE hosts ADD COLUMN held_ms INTEGER CHECK (held_ms > 0);
