@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 )
 
@@ -137,4 +139,43 @@ func TestHoldIsKeptRealTime(t *testing.T) {
 			all[i].gaps(t, 3*time.Second, slices.Repeat([]time.Duration{tt.want}, len(tt.answers))...)
 		})
 	}
+}
+
+// TestClockIsSetBack: a hold that was taken while the clock was a year ahead lasts as long
+// as it was to last, for the run that took it and for the next one.
+func TestClockIsSetBack(t *testing.T) {
+	t.Parallel()
+	const year = 365 * 24 * time.Hour
+	setup := func(t *testing.T) (w *world, m *moments, ahead *atomic.Int64) {
+		ahead = &atomic.Int64{}
+		ahead.Store(int64(year))
+		w = setupInBubble(t, layout{cities: 2, now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+		w.look = 0
+		m = &moments{end: ok(page("", shops(1, 3)...))}
+		for i := range 2 {
+			w.on(fmt.Sprintf("/city-%d-ca/plumbers", i), m.answers(tooMany("60")))
+		}
+		return w, m, ahead
+	}
+	t.Run("within a run", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			w, m, ahead := setup(t)
+			done := w.begin(t.Context(), w.engine())
+			time.Sleep(10 * time.Second)
+			ahead.Store(0)
+			if err := w.wait(done); err != nil {
+				t.Error(err)
+			}
+			m.gaps(t, 15*time.Second, time.Minute, 0)
+		})
+	})
+	t.Run("between runs", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			w, m, ahead := setup(t)
+			w.isBlocked(w.crawl(w.engine(func(c *crawl.Config) { c.Patience = time.Second })), checkpoint.GateHeld, "Retry-After")
+			ahead.Store(0)
+			w.done()
+			m.gaps(t, 5*time.Second, time.Minute, 0)
+		})
+	})
 }
