@@ -1,6 +1,7 @@
 package crawl_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
+	"ypcrawl/store"
 )
 
 // A hold is kept to its last millisecond, whoever looks at the stored one meanwhile:
@@ -177,5 +179,25 @@ func TestClockIsSetBack(t *testing.T) {
 			w.done()
 			m.gaps(t, 5*time.Second, time.Minute, 0)
 		})
+	})
+}
+
+// brokenTurns are turns in a database that can't be written any more.
+type brokenTurns struct{}
+
+func (brokenTurns) Take(context.Context, string, time.Duration) (time.Duration, error) {
+	return 0, fmt.Errorf("write: %w", store.ErrDiskFull)
+}
+
+// TestNoTurnNoRequest: a run whose turns can't be written down ends, and asks for nothing.
+func TestNoTurnNoRequest(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := setupInBubble(t, layout{cities: 3})
+		w.fetch.Turns, w.fetch.DelayMin = brokenTurns{}, time.Second
+		endedBy(t, w.crawl(w.engine()), store.ErrDiskFull)
+		w.requested()
+		if n := w.number("SELECT sum(consecutive_failures) FROM targets"); n > 0 {
+			t.Errorf("%d failures are the targets'", n)
+		}
 	})
 }

@@ -111,7 +111,7 @@ func (w *walker) listen(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := errors.Join(w.cfg.Monitor.MendClock(ctx), w.hosts.Refresh(ctx)); err != nil && ctx.Err() == nil {
+			if err := w.hosts.Refresh(ctx); err != nil && ctx.Err() == nil {
 				w.house.warn(err, "holds of other processes could not be read")
 			}
 		}
