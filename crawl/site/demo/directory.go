@@ -23,7 +23,7 @@ type Config struct {
 	// nothing by a 503, below 0 = nothing by either.
 	RetryAfter time.Duration
 
-	Logger  zerolog.Logger     // one debug line per request; the zero value discards
+	Logger zerolog.Logger // one debug line per request; the zero value discards
 }
 
 // Directory is the demo directory. It is an http.Handler and safe for
