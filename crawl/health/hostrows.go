@@ -22,7 +22,7 @@ type Host struct {
 	Host        string        // as fetch names it: with the port if it is not the scheme's own
 	Delay       time.Duration // between request starts; 0 = as configured
 	DelayReason string
-	Blocks      int       // in a row
+	Blocks      int           // in a row
 	HeldUntil   time.Time     // no request before; zero = not held
 	HeldFor     string        // "penalty", "Retry-After", …
 	HeldLong    time.Duration // what that was when the hold was taken; 0 = not known
