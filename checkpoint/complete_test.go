@@ -27,15 +27,23 @@ func cards(ids ...string) []yp.Listing {
 	return out
 }
 
-// again makes the target due at once and commits one page of its next crawl.
-func (b *bundle) again(t *testing.T, p checkpoint.Page) checkpoint.Committed {
+// due makes what is done claimable at once: the gap between two crawls is lifted, as an
+// operator's reset does it.
+func (b *bundle) due(t *testing.T) {
 	t.Helper()
 	if _, err := b.Recrawl(t.Context(), b.scope, 0); err != nil {
 		t.Fatal(err)
 	}
+	execute(t, b.DB(), `UPDATE targets SET gap_until = NULL WHERE status = 'DONE'`)
 	if _, err := b.Wake(t.Context(), b.scope); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// again makes the target due at once and commits one page of its next crawl.
+func (b *bundle) again(t *testing.T, p checkpoint.Page) checkpoint.Committed {
+	t.Helper()
+	b.due(t)
 	p.Number, p.Raw = 1, max(p.Raw, len(p.Listings))
 	out, err := b.CommitPage(t.Context(), b.claim(t, 0), p)
 	if err != nil {
@@ -89,12 +97,7 @@ func TestCompleteByAnEmptyPage(t *testing.T) {
 		b := oneTarget(t)
 		b.again(t, checkpoint.Page{Last: true, End: true, Listings: cards("a", "b")})
 		for range 2 {
-			if _, err := b.Recrawl(t.Context(), b.scope, 0); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := b.Wake(t.Context(), b.scope); err != nil {
-				t.Fatal(err)
-			}
+			b.due(t)
 			c := b.claim(t, 0)
 			if _, err := b.CommitPage(t.Context(), c, checkpoint.Page{Number: 1, NextURL: "/2", Raw: 1, Listings: cards("a")}); err != nil {
 				t.Fatal(err)
@@ -140,6 +143,7 @@ func TestReplayOfGone(t *testing.T) {
 	g := &logged{bundle: b, clock: clock}
 	name := "A"
 	for range 3 {
+		clock.move(yp.MinCrawlGap)
 		if _, err := g.Recrawl(t.Context(), g.scope, 0); err != nil {
 			t.Fatal(err)
 		}

@@ -9,15 +9,15 @@ import (
 	"ypcrawl/yp"
 )
 
-// An operator's word ends every wait, the gap between two crawls included. A target
-// that ended in the future (a clock was set back since) is long done.
+// The gap between two crawls stands: only `reset` lifts it. A target that ended in the
+// future (a clock was set back since) is long done.
 const recrawlDone = `
-	UPDATE targets AS t SET next_crawl_at = ?6, gap_until = NULL
+	UPDATE targets AS t SET next_crawl_at = ?6
 	WHERE t.status = 'DONE' AND t.retired_at IS NULL AND (t.finished_at <= ?7 OR t.finished_at > ?6) AND ` + where
 
 // Recrawl makes the DONE targets of the scope due whose last crawl ended at least
 // age ago, 0 = all, and returns how many they are. They are crawled anew, from page
-// 1; Wake plans them.
+// 1; Wake plans them, those in the gap between two crawls (InGap) when it is over.
 func (k *Keeper) Recrawl(ctx context.Context, scope Scope, age time.Duration) (n int, err error) {
 	err = k.write(ctx, func(tx *store.Tx) error {
 		due, err := tx.Changed(recrawlDone, scope.args(tx.Now, yp.FormatTime(tx.At.Add(-age)))...)
@@ -28,6 +28,24 @@ func (k *Keeper) Recrawl(ctx context.Context, scope Scope, age time.Duration) (n
 		return 0, fmt.Errorf("make done targets due again: %w", err)
 	}
 	return n, nil
+}
+
+// A gap that ends later than ?7 is the mark of a clock that was set back, and none.
+const countInGap = `
+	SELECT count(*), max(t.gap_until) FROM targets t
+	WHERE t.status = 'DONE' AND t.next_crawl_at <= ?6 AND t.gap_until > ?6 AND t.gap_until <= ?7
+		AND t.enabled = 1 AND t.retired_at IS NULL AND t.crawl_status <> 'paused' AND ` + where
+
+// InGap counts the targets of the scope that are due and wait only because two crawls of
+// a target start at least yp.MinCrawlGap apart, and tells when the last of them may be
+// claimed.
+func (k *Keeper) InGap(ctx context.Context, scope Scope) (n int64, until time.Time, err error) {
+	now := k.db.Now()
+	args := scope.args(yp.FormatTime(now), yp.FormatTime(now.Add(yp.MinCrawlGap)))
+	if err := k.db.Read().QueryRowContext(ctx, countInGap, args...).Scan(&n, at(&until)); err != nil {
+		return 0, until, fmt.Errorf("count targets in the gap between two crawls: %w", err)
+	}
+	return n, until, nil
 }
 
 // What is done keeps its last success as the time from which the next is counted; 0 =

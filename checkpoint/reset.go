@@ -14,7 +14,7 @@ type Reset struct {
 	Scope       Scope
 	Statuses    []yp.Status   // default FAILED; only resettable ones
 	Error       yp.ErrorCode  // only those whose last error it was; empty = any
-	MaxAttempts int           // only those with at most so many attempts; 0 = any
+	MaxAttempts *int          // only those with at most so many attempts; nil = any
 	OlderThan   time.Duration // only those that ended longer ago; 0 = any
 	FromPage1   bool          // forget the pages done
 }
@@ -24,7 +24,7 @@ const (
 	// statuses are named once more for the planner: it finds them in targets_troubled.
 	resetWhere = ` WHERE (t.status IN ('FAILED', 'STUCK', 'PARKED') AND t.status IN (SELECT value FROM json_each(?6))
 			OR t.backoff_until IS NOT NULL AND t.status = 'PLANNED' AND 'FAILED' IN (SELECT value FROM json_each(?6))) AND (?7 = '' OR t.last_error_code = ?7)
-		AND (?8 = 0 OR t.total_attempts <= ?8) AND (?9 = '' OR t.finished_at < ?9) AND ` + where
+		AND (?8 IS NULL OR t.total_attempts <= ?8) AND (?9 = '' OR t.finished_at < ?9) AND ` + where
 	countReset = `SELECT count(*) FROM targets t` + resetWhere
 	resetKeep  = `UPDATE targets AS t SET ` + resetSet + `recoveries = 0` + resetWhere
 	resetAnew  = `UPDATE targets AS t SET ` + resetSet + anew + resetWhere

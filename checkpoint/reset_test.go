@@ -41,7 +41,9 @@ func TestResetFilters(t *testing.T) {
 		{"by code", checkpoint.Reset{Error: yp.CodeTimeout}, 3},
 		{"by another code", checkpoint.Reset{Error: yp.CodeNetworkError}, 1},
 		{"by code and status", checkpoint.Reset{Error: yp.CodeTimeout, Statuses: []yp.Status{yp.Parked}}, 1},
-		{"few attempts", checkpoint.Reset{MaxAttempts: 8}, 4},
+		{"few attempts", checkpoint.Reset{MaxAttempts: new(8)}, 4},
+		{"no attempt at all", checkpoint.Reset{MaxAttempts: new(0)}, 0},
+		{"stuck by hand, with no attempt at all", checkpoint.Reset{MaxAttempts: new(0), Statuses: []yp.Status{yp.Failed, yp.Stuck}}, 1},
 		{"old", checkpoint.Reset{OlderThan: 3 * time.Hour}, 2}, // they failed five and four hours ago, and three, to the millisecond
 		{"older", checkpoint.Reset{OlderThan: 8 * time.Hour}, 0},
 		{"in a city", checkpoint.Reset{Scope: checkpoint.Scope{CityIDs: []int64{1}}}, 2},

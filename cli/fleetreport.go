@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
@@ -16,6 +17,8 @@ type ending struct {
 	before, now    checkpoint.Counts
 	waiting, fresh int64 // targets that wait for a short backoff; in trouble since the run began
 	unknown        bool  // now could not be read
+	inGap          int64 // targets that are due and wait for the gap between two crawls
+	gapUntil       time.Time
 }
 
 // endings looks at every source. A database that is gone tells nothing new.
@@ -35,6 +38,9 @@ func (r *run) endings(ctx context.Context, fleet *crawl.Fleet) []ending {
 		}
 		if t, err := r.keeper.Trouble(ctx, c.scope, r.began); err == nil {
 			e.waiting, e.fresh = t.Waiting, t.Since
+		}
+		if n, until, err := r.keeper.InGap(ctx, c.scope); err == nil {
+			e.inGap, e.gapUntil = n, until
 		}
 		all[i] = e
 	}

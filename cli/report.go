@@ -40,6 +40,9 @@ type selected struct {
 	Parked     int64   `json:"parked"`
 	Percent    float64 `json:"percent"`
 	Pages      int64   `json:"pages"`
+
+	InGap    int64     `json:"in_gap"`             // of the done: due, and waiting for the gap between two crawls
+	GapUntil time.Time `json:"gap_until,omitzero"` // when the last of them may be claimed
 }
 
 func selectedOf(c checkpoint.Counts) selected {
@@ -71,6 +74,9 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	if err := r.print(s, left); err != nil {
 		return errors.Join(err, runErr)
 	}
+	if runErr == nil && s.Scope.InGap > 0 {
+		r.p.note("%s", inGapText(r.keeper.DB().Now(), s.Scope))
+	}
 	if runErr == nil && r.several() {
 		return r.fleetEnding(s, ended)
 	}
@@ -83,15 +89,20 @@ func (r *run) look(s *summary, ended []ending) {
 	ctx := context.WithoutCancel(r.c.Context)
 	s.Database.Path = r.keeper.DB().Path()
 	var all checkpoint.Counts
-	var waiting int64
+	var waiting, inGap int64
+	var gapUntil time.Time
 	for _, e := range ended {
 		all, waiting, s.fresh = sum(all, e.now), waiting+e.waiting, s.fresh+e.fresh
+		inGap += e.inGap
+		if e.gapUntil.After(gapUntil) {
+			gapUntil = e.gapUntil
+		}
 		if r.several() {
 			s.Sources = append(s.Sources, sourceSummaryOf(e))
 		}
 	}
 	s.Scope = selectedOf(all)
-	s.Scope.Waiting = waiting
+	s.Scope.Waiting, s.Scope.InGap, s.Scope.GapUntil = waiting, inGap, gapUntil
 	if all, err := r.keeper.Progress(ctx, checkpoint.Scope{}); err == nil {
 		s.Database.Listings, s.Database.Companies = all.Overall.Listings, all.Overall.Companies
 	}
@@ -204,7 +215,11 @@ func (r *run) print(s summary, runErr error) error {
 		_, err := fmt.Fprintln(r.p.Out, "Nothing left to do: no details are due.")
 		return errors.Join(err, r.printHolds(s.Database))
 	case runErr == nil && s.Targets == 0 && s.Pages == 0 && s.Details+s.DetailsFailed+s.DetailsMissing == 0:
-		_, err := fmt.Fprintf(r.p.Out, "Nothing left to do: %s of %s done.\n", thousands(s.Scope.Done), plural(s.Scope.Targets, "target"))
+		left := "left"
+		if s.Scope.InGap > 0 {
+			left = "now"
+		}
+		_, err := fmt.Fprintf(r.p.Out, "Nothing %s to do: %s of %s done.\n", left, thousands(s.Scope.Done), plural(s.Scope.Targets, "target"))
 		return errors.Join(err, r.printHolds(s.Database))
 	}
 	printTable := r.printTable

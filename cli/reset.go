@@ -112,9 +112,12 @@ func resetOf(c *cli.Context) (r checkpoint.Reset, err error) {
 			return r, Usagef("--error: %w", err)
 		}
 	}
-	r.MaxAttempts, r.OlderThan, r.FromPage1 = c.Int("max-attempts"), timeOf(c, "older-than"), c.Bool("from-page-1")
-	if r.MaxAttempts < 0 {
-		return r, Usagef("--max-attempts %d: want a number from 1 up", r.MaxAttempts)
+	r.OlderThan, r.FromPage1 = timeOf(c, "older-than"), c.Bool("from-page-1")
+	if c.IsSet("max-attempts") {
+		r.MaxAttempts = new(c.Int("max-attempts"))
+		if *r.MaxAttempts < 0 {
+			return r, Usagef("--max-attempts %d: want a number from 0 up", *r.MaxAttempts)
+		}
 	}
 	return r, nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -18,7 +19,7 @@ func againFlags() []cli.Flag {
 		},
 		&cli.GenericFlag{
 			Name: "recrawl", Value: ageValue(0), DefaultText: "only what is due",
-			Usage: "crawl again now what was done longer ago than `TIME`: 1d, 12h; 0 = all that is done",
+			Usage: "crawl again now what was done longer ago than `TIME`: 1d, 12h; 0 = all that is done, at the earliest 2 minutes after its last crawl began",
 		},
 	}
 }
@@ -34,10 +35,23 @@ func (r *run) again(ctx context.Context, scope checkpoint.Scope) error {
 		return nil
 	}
 	n, err := r.keeper.Recrawl(ctx, scope, timeOf(r.c, "recrawl"))
-	if n > 0 {
-		r.log.Info().Int("targets", n).Msg("crawled again from page 1: --recrawl")
+	if err != nil || n == 0 {
+		return err
+	}
+	r.log.Info().Int("targets", n).Msg("crawled again from page 1: --recrawl")
+	waiting, until, err := r.keeper.InGap(ctx, scope)
+	if waiting > 0 {
+		r.log.Info().Int64("targets", waiting).Str("until", moment(r.keeper.DB().Now(), until)).Msg("wait: " + gapReason)
 	}
 	return err
+}
+
+// gapReason is why a target that is due may have to wait all the same.
+const gapReason = "two crawls of a target start at least 2 minutes apart"
+
+// inGapText says how many of a run's targets wait for nothing else.
+func inGapText(now time.Time, s selected) string {
+	return fmt.Sprintf("%s due and waiting until %s: %s. Type the same again then.", plural(s.InGap, "target"), moment(now, s.GapUntil), gapReason)
 }
 
 // checkAgain refuses frequencies that can't be kept to.

@@ -12,9 +12,11 @@ import (
 	"ypcrawl/crawl/site/demo"
 )
 
-// recrawl makes every target due and crawls it anew.
+// recrawl makes every target due and crawls it anew. The tests' clock is the real one:
+// the gap between two crawls is lifted as an operator's reset does it.
 func (w *world) recrawl(change ...func(*crawl.Config)) {
 	w.t.Helper()
+	w.write("UPDATE targets SET gap_until = NULL")
 	if _, err := w.keeper.Recrawl(w.t.Context(), w.scope, 0); err != nil {
 		w.t.Fatal(err)
 	}
