@@ -185,6 +185,7 @@ func (t *tour) walk(ctx context.Context) error {
 	var engine *crawl.Engine
 	client := fetch.New(t.manners(func(o fetch.Observation) { engine.Observed(o) }))
 	defer client.Close()
+	t.mentionProxies(ctx)
 	pool, err := t.ways.pool(ctx, t.monitor, client, &t.scores)
 	if err != nil {
 		return errors.Join(err, t.row.Finish(ctx, checkpoint.OutcomeNoProxies, 0))

@@ -21,6 +21,7 @@ func (r *run) crawl(ctx context.Context) error {
 	var fleet *crawl.Fleet
 	clients := r.clients(func(i int, o fetch.Observation) { fleet.Observed(i, o) })
 	defer closeClients(clients)
+	r.mentionProxies(ctx)
 	pools, err := r.pools(ctx, clients)
 	if err != nil {
 		return errors.Join(err, r.row.Finish(ctx, checkpoint.OutcomeNoProxies, 0))
@@ -143,6 +144,18 @@ func (r *run) pools(ctx context.Context, clients []*fetch.Client) ([]*fetch.Pool
 		pools[i] = pool
 	}
 	return pools, nil
+}
+
+// mentionProxies says once that there are proxies which this run does not use: nobody is
+// to think that he is hidden behind them.
+func (r *run) mentionProxies(ctx context.Context) {
+	n, err := r.ways.idle(ctx, r.monitor)
+	switch {
+	case err != nil:
+		r.log.Warn().Err(err).Msg("the stored proxies could not be read")
+	case n > 0:
+		r.log.Info().Int("proxies", n).Msg("requests go out directly: proxies that are stored are used with --proxy-policy prefer or require")
+	}
 }
 
 // used leaves out the pools that are none.

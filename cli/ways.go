@@ -144,6 +144,21 @@ func (w ways) pool(ctx context.Context, m *health.Monitor, client *fetch.Client,
 	return pool, nil
 }
 
+// idle tells how many proxies the database holds that could be used and are not, because
+// the policy is off.
+func (w ways) idle(ctx context.Context, m *health.Monitor) (n int, err error) {
+	if w.policy != fetch.PolicyOff {
+		return 0, nil
+	}
+	known, err := m.Proxies(ctx)
+	for _, p := range known {
+		if p.Enabled {
+			n++
+		}
+	}
+	return n, err
+}
+
 // proxies returns the proxies of the table, those that were typed among them.
 func (w ways) proxies(ctx context.Context, m *health.Monitor) ([]health.Proxy, error) {
 	if w.policy == fetch.PolicyOff {

@@ -43,7 +43,10 @@ func (w *worker) barred(ctx context.Context, o checkpoint.Outlook) (more bool, e
 		left = max(o.Gate.Until.Sub(w.cfg.Keeper.DB().Now()), 0)
 	}
 	if o.Gate.State == checkpoint.GateQuarantined && left == 0 {
-		return w.tryProbe(ctx, o)
+		if o.Ready == 0 {
+			return w.rest(ctx, w.until(o.Next)), nil
+		}
+		return w.tryProbe(ctx, o.Gate, nil)
 	}
 	if !w.cfg.Watch && (!ends || left > w.cfg.Patience) {
 		w.barredBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Gate: o.Gate})
@@ -60,15 +63,12 @@ func reasonOf(g checkpoint.Gate, left time.Duration, ends bool) string {
 	return fmt.Sprintf("waiting %s: the source is %s: %s", left.Round(time.Second), g.State, g.Reason)
 }
 
-// tryProbe probes a source whose quarantine is over, if there is something to probe
-// it with and nobody else does. A probe that could not be made, because robots.txt
+// tryProbe probes a source whose quarantine is over, if nobody else does: with a page
+// that is due, else with the page of the task other, if that is not nil. A probe that could not be made, because robots.txt
 // or the proxy is in the way, is nobody's for a while: a run waits for that as
 // long as for a host.
-func (w *worker) tryProbe(ctx context.Context, o checkpoint.Outlook) (more bool, err error) {
-	if o.Ready == 0 {
-		return w.rest(ctx, w.until(o.Next)), nil
-	}
-	made, err := w.probe(ctx)
+func (w *worker) tryProbe(ctx context.Context, gate checkpoint.Gate, other *task) (more bool, err error) {
+	made, err := w.probe(ctx, other)
 	if err != nil || made {
 		return true, err
 	}
@@ -76,7 +76,7 @@ func (w *worker) tryProbe(ctx context.Context, o checkpoint.Outlook) (more bool,
 		w.unprobed = time.Now()
 	}
 	if !w.cfg.Watch && time.Since(w.unprobed) >= w.cfg.Patience {
-		w.barredBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Gate: o.Gate})
+		w.barredBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Gate: gate})
 		return false, nil
 	}
 	w.count.wait("the source is quarantined, and waits for a probe")
@@ -87,12 +87,15 @@ func (w *worker) tryProbe(ctx context.Context, o checkpoint.Outlook) (more bool,
 // answers opens the source or closes it for longer. made is false when somebody
 // else's probe is under way, or nothing came of this one that says anything about
 // the source.
-func (w *worker) probe(ctx context.Context) (made bool, err error) {
+func (w *worker) probe(ctx context.Context, other *task) (made bool, err error) {
 	mine, ok, err := w.cfg.Monitor.BeginProbe(ctx, w.cfg.Scope.SourceID)
 	if err != nil || !ok {
 		return false, err
 	}
 	t, err := w.probeTask(ctx)
+	if t == nil {
+		t = other
+	}
 	if err != nil || t == nil {
 		return false, err // what there was has gone meanwhile: no other page proves anything
 	}

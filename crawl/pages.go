@@ -166,6 +166,10 @@ func (w *worker) judge(ctx context.Context, err error) outcome {
 		return outcome{err: err}
 	case errors.As(err, &attempt):
 		p := attempt.cause.Policy()
+		if p.Final == yp.EventRelease {
+			w.logger.Warn().Err(err).Msg("the proxy failed: what it was used for is handed back, and nobody else is blamed")
+			return outcome{event: p.Final, reason: err.Error()}
+		}
 		return outcome{event: p.Final, code: p.Code, reason: err.Error()}
 	case errors.Is(err, errHeld):
 		return outcome{event: yp.EventRelease, reason: err.Error()}

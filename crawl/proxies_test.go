@@ -214,9 +214,7 @@ func TestProxies(t *testing.T) {
 			if n := w.number("SELECT count(*) FROM targets WHERE status = 'PLANNED'"); n != 3 {
 				t.Errorf("%d targets are planned, want 3", n)
 			}
-			if a := w.attempts(2); len(a) != 1 || a[0].Ended != "released" {
-				t.Errorf("the second target: %v", a)
-			}
+			w.same("attempts", w.table("SELECT DISTINCT ended FROM crawl_attempts"), []string{"released"})
 			if s.last[1].CooldownUntil.IsZero() || s.last[2].CooldownUntil.IsZero() {
 				t.Errorf("they do not rest: %+v", s.last)
 			}
@@ -230,10 +228,45 @@ func TestProxies(t *testing.T) {
 			w.on(city(n), ok(page("", shops(10*n+1, 3)...)))
 		}
 		var s scores
-		w.done(s.through(fetch.PolicyPrefer, way(t, 1, nil, 9)))
-		w.is(1, waiting, 0, yp.CodeNetworkError)
-		w.is(2, yp.Done, 1, "")
-		w.same("rows", w.table("SELECT via FROM requests WHERE outcome = 'success' AND type = 'listing'"), times(2, "browser"))
+		w.done(s.through(fetch.PolicyPrefer, way(t, 1, nil, 0), way(t, 2, nil, 0)))
+		for id := range 3 {
+			w.is(int64(id+1), yp.Done, 1, "")
+		}
+		w.same("rows", w.table("SELECT via FROM requests WHERE outcome = 'success' AND type = 'listing'"), times(3, "browser"))
+		if s.sum[1] != [2]int{0, fetch.ProxyFailures} || s.sum[2] != s.sum[1] {
+			t.Errorf("scores %v", s.sum)
+		}
+		w.same("how the attempts ended", w.table("SELECT ended || ' ' || ifnull(error_code, '') || ' ' || count(*) FROM crawl_attempts GROUP BY ended ORDER BY 1"), []string{
+			"done SUCCESS 3", fmt.Sprintf("released  %d", fetch.ProxyFailures),
+		})
+		if n := w.number("SELECT sum(consecutive_failures) FROM sources"); n != 0 {
+			t.Errorf("the source is charged with %d failures", n)
+		}
+	})
+	t.Run("that are all dead cost a listing's own page nothing either", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{yaml: shopPages})
+		w.on(target, ok(page("", shops(1, 1)...)))
+		w.on(shop(1), ok(own(1)))
+		w.done()
+		var s scores
+		if st := w.done(detailsOnly, s.through(fetch.PolicyPrefer, way(t, 1, nil, 0))); st.Details != 1 || st.DetailsFailed != 0 {
+			t.Errorf("%d details and %d that failed, want 1 and none", st.Details, st.DetailsFailed)
+		}
+	})
+	t.Run("that are all dead fail no walk through an index", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.indexes("az")
+		var s scores
+		legs, err := w.walk(w.tour("AZ"), s.through(fetch.PolicyPrefer, way(t, 1, nil, 0), way(t, 2, nil, 3)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.expectLegs(legs, "AZ done 27/27 2 ")
+		legs, err = w.walk(w.tour("AZ"), s.through(fetch.PolicyRequire, way(t, 1, nil, 0)))
+		endedBy(t, err, crawl.ErrNoProxies)
+		w.expectLegs(legs, "AZ paused 0/27 0 ")
 	})
 	t.Run("that want another password are blamed, not the source", func(t *testing.T) {
 		t.Parallel()

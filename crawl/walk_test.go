@@ -275,6 +275,61 @@ func TestWalkGate(t *testing.T) {
 	})
 }
 
+// TestWalkProbes: a source whose quarantine is over is probed by a walk as by a crawl: with
+// a page that is due, and with the index where nothing is planned. One answer opens the
+// source, another one closes it for longer.
+func TestWalkProbes(t *testing.T) {
+	quarantine := func(w *world) {
+		now := time.Now()
+		w.write(`INSERT INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at)
+			VALUES (?, 'quarantined', 'timeout', ?, ?, ?)`, w.scope.SourceID, yp.FormatTime(now.Add(-time.Hour)), yp.FormatTime(now.Add(time.Minute)), yp.FormatTime(now))
+	}
+	for _, tc := range []struct {
+		name    string
+		planned bool
+		asked   string // by the probe
+		answer  http.HandlerFunc
+		opens   bool
+	}{
+		{"a page that is due answers", true, target, ok(page("", shops(1, 3)...)), true},
+		{"the index answers, and nothing is planned", false, "/state-az", nil, true},
+		{"a page that is due is refused", true, target, status(http.StatusForbidden, "<html>no</html>"), false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := setupInBubble(t, layout{})
+				w.indexes("az")
+				if tc.answer != nil {
+					w.on(target, tc.answer)
+				}
+				if !tc.planned {
+					w.write("DELETE FROM targets")
+				}
+				quarantine(w)
+				w.start()
+				legs, err := w.walk(w.tour("AZ"))
+				first := w.table("SELECT type, outcome FROM requests WHERE type <> 'robots' ORDER BY id LIMIT 1")
+				if tc.opens {
+					if err != nil {
+						t.Fatal(err)
+					}
+					w.expectLegs(legs, "AZ done 27/27 2 ")
+					w.same("the first request", first, []string{"probe success"})
+				} else {
+					if !errors.As(err, new(*crawl.BlockedError)) {
+						t.Fatalf("ended with %v", err)
+					}
+					w.same("the first request", first, []string{"probe failure"})
+					w.same("the source", w.table("SELECT status, cooldown_minutes FROM connectivity_profiles"), []string{"quarantined 60"})
+				}
+				if seen := w.asked(); len(seen) == 0 || seen[0] != tc.asked {
+					t.Errorf("asked %q, want %s first", seen, tc.asked)
+				}
+			})
+		})
+	}
+}
+
 func TestWalkStop(t *testing.T) {
 	t.Parallel()
 	w := setup(t, layout{})

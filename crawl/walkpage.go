@@ -3,6 +3,7 @@ package crawl
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"time"
@@ -26,10 +27,10 @@ func (w *walker) pages(ctx context.Context, walk *checkpoint.Walk, leg *Leg) err
 	}
 	m := w.matcher(walk.State)
 	for walk.PagesDone < walk.Pages {
-		if err := w.admitted(ctx); err != nil {
+		number, address := walk.PagesDone+1, urls[walk.PagesDone]
+		if err := w.admitted(ctx, walk, address, number); err != nil {
 			return err
 		}
-		number, address := walk.PagesDone+1, urls[walk.PagesDone]
 		index, err := w.read(ctx, walk, address, number)
 		if err != nil {
 			return err
@@ -71,9 +72,9 @@ func pathOf(address string) string {
 }
 
 // admitted waits until the source may be asked. A *BlockedError says that this takes
-// longer than the run waits. A source whose quarantine is over waits for the probe of a
-// crawl: an index page that comes proves little for results pages.
-func (w *walker) admitted(ctx context.Context) error {
+// longer than the run waits. A source whose quarantine is over is probed with a page that
+// a crawl would ask for, and with the index page itself where nothing is planned yet.
+func (w *walker) admitted(ctx context.Context, walk *checkpoint.Walk, address string, number int) error {
 	for w.patience.Err() == nil && ctx.Err() == nil {
 		gate, err := w.cfg.Keeper.Gate(ctx, w.cfg.Scope.SourceID)
 		if err != nil || gate.Open() {
@@ -81,33 +82,57 @@ func (w *walker) admitted(ctx context.Context) error {
 			return err
 		}
 		left := gate.Until.Sub(w.cfg.Keeper.DB().Now())
-		if gate.Until.IsZero() || left > w.cfg.Patience || gate.State == checkpoint.GateQuarantined {
+		if gate.State == checkpoint.GateQuarantined && left <= 0 {
+			index, _ := w.indexTask(yp.RequestProbe, walk.State, address, number)
+			if more, err := w.tryProbe(ctx, gate, index); err != nil {
+				return err
+			} else if !more {
+				break
+			}
+			continue
+		}
+		if gate.Until.IsZero() || left > w.cfg.Patience {
 			return &BlockedError{Source: w.cfg.Source.Name(), Gate: gate}
 		}
 		w.count.wait(reasonOf(gate, max(left, 0), true))
 		w.pause(ctx, min(max(left, 10*time.Millisecond), w.look))
 	}
+	if barred := w.barredBy.Load(); barred != nil {
+		return barred
+	}
 	return errStopped
+}
+
+// indexTask is the fetch of a page of a state's index, and where it puts what it read.
+func (w *walker) indexTask(kind yp.RequestType, state, address string, number int) (*task, **site.Index) {
+	index := new(*site.Index)
+	t := w.task(nil, kind, address, number)
+	t.read = func(resp *fetch.Response) (_ *site.Page, err error) {
+		if *index, err = w.understandIndex(resp, state); err == nil {
+			t.found = len((*index).Cities)
+		}
+		return nil, err
+	}
+	return t, index
 }
 
 // read brings one page of a state's index. Its error is an *attemptError, errHeld,
 // errStopped, or one that ends the run.
 func (w *walker) read(ctx context.Context, walk *checkpoint.Walk, address string, number int) (*site.Index, error) {
-	var index *site.Index
-	t := w.task(nil, yp.RequestStateIndex, address, number)
-	t.read = func(resp *fetch.Response) (_ *site.Page, err error) {
-		index, err = w.understandIndex(resp, walk.State)
-		if err == nil {
-			t.found = len(index.Cities)
+	for {
+		t, read := w.indexTask(yp.RequestStateIndex, walk.State, address, number)
+		_, err := w.persist(ctx, t)
+		walk.Requests = append(walk.Requests, t.rows...)
+		var attempt *attemptError
+		if errors.As(err, &attempt) && attempt.cause.Policy().Final == yp.EventRelease {
+			continue // its proxies failed: each rests after ten times, and then there is another way or none
 		}
-		return nil, err
+		index := *read
+		if err == nil && number == 1 && index.NotFound {
+			err = &attemptError{cause: yp.CauseMissing, err: fmt.Errorf("the source has no index of %s: %s", walk.State, index.Reason)}
+		}
+		return index, err
 	}
-	_, err := w.persist(ctx, t)
-	walk.Requests = append(walk.Requests, t.rows...)
-	if err == nil && number == 1 && index.NotFound {
-		err = &attemptError{cause: yp.CauseMissing, err: fmt.Errorf("the source has no index of %s: %s", walk.State, index.Reason)}
-	}
-	return index, err
 }
 
 // understandIndex parses an index page; one that shows no city and does not say so

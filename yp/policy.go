@@ -14,7 +14,7 @@ const (
 	CauseNone          Cause = ""
 	CauseRateLimited   Cause = "rate_limited"      // 429
 	CauseBlocked       Cause = "blocked"           // 403, a challenge, a page that is the site's "no"
-	CauseProxy         Cause = "proxy"             // the proxy itself failed: no fault of the source
+	CauseProxy         Cause = "proxy"             // the proxy itself failed: no fault of the source, nor of the target
 	CauseUnrecognised  Cause = "unrecognised"      // a page without the site's chrome: asked for once more, then a block
 	CauseAuth          Cause = "auth"              // 401, 407
 	CauseTimeout       Cause = "timeout"           //
@@ -70,7 +70,7 @@ type Policy struct {
 var policies = [...]Policy{
 	{CauseRateLimited, CodeRateLimited, []ErrorClass{ClassHTTP429}, 5, WaitTold, false, EffectSlow, EventFail},
 	{CauseBlocked, CodeBlockedProxy, []ErrorClass{ClassHTTP403, ClassChallenge}, 3, WaitNone, true, EffectPenalty, EventFail},
-	{CauseProxy, CodeNetworkError, nil, 3, WaitNone, true, EffectNone, EventFail},
+	{CauseProxy, CodeNetworkError, nil, 3, WaitNone, true, EffectNone, EventRelease}, // until the proxy rests: the target is not to blame
 	{CauseUnrecognised, CodeBlockedProxy, nil, 1, WaitExponential, false, EffectPenalty, EventFail},
 	{CauseAuth, CodeAuthFailed, []ErrorClass{ClassAuthError}, 0, WaitNone, false, EffectPause, EventFail},
 	{CauseTimeout, CodeTimeout, []ErrorClass{ClassTimeout}, 3, WaitExponential, false, EffectNone, EventFail},

@@ -15,7 +15,7 @@ func TestPolicies(t *testing.T) {
 	want := map[Cause]string{
 		CauseRateLimited:   "RATE_LIMITED, up to 5 retries, told, slow, then fail: http_429",
 		CauseBlocked:       "BLOCKED_PROXY, up to 3 retries, rotate, penalty, then fail: http_403 cf_challenge",
-		CauseProxy:         "NETWORK_ERROR, up to 3 retries, rotate, then fail:",
+		CauseProxy:         "NETWORK_ERROR, up to 3 retries, rotate, then release:",
 		CauseUnrecognised:  "BLOCKED_PROXY, up to 1 retries, exponential, penalty, then fail:",
 		CauseAuth:          "AUTH_FAILED, up to 0 retries, pause, then fail: auth_error",
 		CauseTimeout:       "TIMEOUT, up to 3 retries, exponential, then fail: timeout",
