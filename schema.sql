@@ -129,6 +129,9 @@ CREATE TABLE runs (
     pages        INTEGER NOT NULL DEFAULT 0,
     targets      INTEGER NOT NULL DEFAULT 0,         -- brought to an outcome by this run
     listings_new INTEGER NOT NULL DEFAULT 0,
+    listings_rejected INTEGER NOT NULL DEFAULT 0,    -- sightings of listings that break a rule of their source
+    listings_dropped  INTEGER NOT NULL DEFAULT 0,    -- gone from their source, see listings.gone_at
+    listings_restored INTEGER NOT NULL DEFAULT 0,    -- and back again
     CHECK ((outcome = 'running') = (finished_at IS NULL))
 ) STRICT;
 CREATE INDEX runs_alive ON runs (started_at) WHERE outcome = 'running';

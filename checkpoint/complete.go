@@ -20,20 +20,20 @@ const markComplete = `
 
 // endCrawl ends a crawl that came to an end that the site confirmed: what it did not
 // meet is missing once more. Its transaction must have made the target DONE.
-func (c *Claim) endCrawl(tx *store.Tx, confirmed bool) error {
-	if !confirmed {
-		return nil
+func (c *Claim) endCrawl(tx *store.Tx, confirmed bool) (err error) {
+	if c.Dropped = 0; confirmed {
+		c.Dropped, err = endCrawl(tx, c.pageOf(Page{}))
 	}
-	return endCrawl(tx, c.pageOf(Page{}))
+	return err
 }
 
-func endCrawl(tx *store.Tx, at store.PageOf) error {
-	err := tx.Get(markComplete, []any{tx.Now, at.TargetID, yp.FormatTime(tx.At.Add(-WalkRest))}, &at.SourceID)
+func endCrawl(tx *store.Tx, at store.PageOf) (dropped int, err error) {
+	err = tx.Get(markComplete, []any{tx.Now, at.TargetID, yp.FormatTime(tx.At.Add(-WalkRest))}, &at.SourceID)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil
+		return 0, nil
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
 	return store.EndCrawl(tx, at)
 }

@@ -109,6 +109,7 @@ func TestCompleteByAnEmptyPage(t *testing.T) {
 		if got := table(t, b.DB(), goneRows)[0] == "b"; got != confirmed {
 			t.Errorf("confirmed %v: b is gone: %v", confirmed, got)
 		}
+		same(t, "counted with the run", table(t, b.DB(), `SELECT sum(listings_dropped) FROM runs`), table(t, b.DB(), `SELECT sum(action = 'dropped') FROM promotion_log`))
 	}
 }
 

@@ -39,11 +39,15 @@ func (k *Keeper) DetailTotals(ctx context.Context, source int64) (t DetailTotals
 	return t, nil
 }
 
-// ProgressOfDetails is Progress with the details, which cost a walk through an index.
+// ProgressOfDetails is Progress with the details, which cost a walk through an index, and
+// what the last run brought.
 // They are counted over all states.
 func (k *Keeper) ProgressOfDetails(ctx context.Context, scope Scope) (*Progress, error) {
 	p, err := k.Progress(ctx, scope)
 	if err != nil {
+		return nil, err
+	}
+	if p.LastRun, err = k.LastRun(ctx, scope.SourceID); err != nil {
 		return nil, err
 	}
 	t, err := k.DetailTotals(ctx, scope.SourceID)

@@ -109,11 +109,12 @@ func (c *Claim) setBack(tx *store.Tx, set yp.Setback, code yp.ErrorCode, reason 
 	return end, c.change(tx, failTarget, string(status), tx.Now, string(code), reason, set.Level, until, tooOften, string(set.Health))
 }
 
-const countTarget = `UPDATE runs SET targets = targets + 1, heartbeat_at = ? WHERE id = ?`
+const countTarget = `UPDATE runs SET targets = targets + 1, heartbeat_at = ?, listings_dropped = listings_dropped + ? WHERE id = ?`
 
 // end carries out what ends a claim with an outcome, and the attempt with it.
 func (k *Keeper) end(ctx context.Context, c *Claim, what string, fn func(*store.Tx) (store.AttemptEnd, error)) error {
 	err := k.write(ctx, func(tx *store.Tx) error {
+		c.Dropped = 0 // fn may set it
 		end, err := fn(tx)
 		if err != nil {
 			return err
@@ -121,7 +122,7 @@ func (k *Keeper) end(ctx context.Context, c *Claim, what string, fn func(*store.
 		if err := c.close(tx, end); err != nil {
 			return err
 		}
-		_, err = tx.Exec(countTarget, tx.Now, c.Worker.RunID)
+		_, err = tx.Exec(countTarget, tx.Now, c.Dropped, c.Worker.RunID)
 		return err
 	})
 	if err != nil {

@@ -74,6 +74,7 @@ type Claim struct {
 	Crawl       int64  // its number: crawls of the target begun so far
 	Accepted    int    // listings accepted so far by this crawl
 	MaxRetries  int    // of one page within an attempt
+	Dropped     int    // listings that the end of this crawl showed to be gone
 
 	// Attempt adds up what this claim did; the worker notes its steps and requests
 	// here, and the next write on the claim that succeeds takes them along: they

@@ -45,7 +45,8 @@ const (
 		crawl_status = iif(crawl_status = 'paused', 'paused', 'active'),
 		last_error_code = ?, last_error = ?, total_successes = total_successes + 1`
 
-	countRun    = `UPDATE runs SET pages = pages + 1, listings_new = listings_new + ?, targets = targets + ?, heartbeat_at = ? WHERE id = ?`
+	countRun = `UPDATE runs SET pages = pages + 1, targets = targets + ?, heartbeat_at = ?, listings_new = listings_new + ?,
+		listings_rejected = listings_rejected + ?, listings_dropped = listings_dropped + ?, listings_restored = listings_restored + ? WHERE id = ?`
 	countWorker = `UPDATE workers SET pages = pages + 1, listings = listings + ?, heartbeat_at = ? WHERE run_id = ? AND worker_id = ?`
 	fareWell    = `UPDATE sources SET consecutive_failures = 0 WHERE id = ? AND consecutive_failures > 0`
 )
@@ -74,7 +75,7 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p Page) (Committed, e
 		if err := c.endCrawl(tx, out.Done && (p.End || out.Repeated)); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(countRun, out.New, out.Done, tx.Now, c.Worker.RunID); err != nil {
+		if _, err := tx.Exec(countRun, out.Done, tx.Now, out.New, out.Rejected, c.Dropped, out.Restored, c.Worker.RunID); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(countWorker, out.Kept(), tx.Now, c.Worker.RunID, c.Worker.ID); err != nil {

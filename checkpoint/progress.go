@@ -65,7 +65,8 @@ type Progress struct {
 	Rate    float64       `json:"pages_per_second"` // of the runs alive now
 	ETASec  float64       `json:"eta_seconds"`      // -1 = unknown
 
-	Details *DetailTotals `json:"details,omitempty"` // where somebody wants some, see ProgressOfDetails
+	LastRun *RunListings  `json:"last_run,omitempty"` // of those that committed a page
+	Details *DetailTotals `json:"details,omitempty"`  // where somebody wants some, see ProgressOfDetails
 }
 
 const (

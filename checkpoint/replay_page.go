@@ -238,5 +238,6 @@ func (s *stand) finish(tx *store.Tx, confirmed bool, code, reason string) error 
 		return err
 	}
 	s.ended = s.crawl
-	return endCrawl(tx, store.PageOf{TargetID: s.target, Crawl: s.crawl})
+	_, err = endCrawl(tx, store.PageOf{TargetID: s.target, Crawl: s.crawl})
+	return err
 }

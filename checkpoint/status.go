@@ -25,6 +25,7 @@ type Status struct {
 	Workers  []WorkerStatus `json:"workers"`
 	Pages    int64          `json:"pages_1h"`    // committed in the last hour
 	Listings int64          `json:"listings_1h"` // on them
+	LastRun  *RunListings   `json:"last_run,omitempty"`
 }
 
 // SourceStatus is how one source fares.
@@ -171,7 +172,11 @@ func (k *Keeper) Status(ctx context.Context, scope Scope) (*Status, error) {
 		g.Go(func() error { return r.available(&s.Sources[i]) })
 		g.Go(func() error { return r.recent(&s.Sources[i]) })
 	}
-	for _, step := range []func() error{r.errors, r.backoff, r.hosts, r.workers} {
+	lastRun := func() (err error) {
+		s.LastRun, err = k.LastRun(ctx, scope.SourceID)
+		return err
+	}
+	for _, step := range []func() error{r.errors, r.backoff, r.hosts, r.workers, lastRun} {
 		g.Go(step)
 	}
 	if err := g.Wait(); err != nil {

@@ -93,7 +93,7 @@ const description = `Start with:   ypcrawl run --source demo --states CA TX
 Look at it:   ypcrawl progress --watch
 Settings come from flags, then YPCRAWL_* variables, then ypcrawl.yaml, then the defaults shown.
 
-Exit codes: 0 all due work done · 1 error · 2 usage · 3 finished, some targets failed or parked ·
+Exit codes: 0 all due work done · 1 error · 2 usage · 3 finished, some targets failed or parked, or most listings rejected ·
 4 a budget is used up, resumable · 5 the source is blocked, quarantined, paused or disabled ·
 6 all proxies are gone · 7 layout alarm · 11 another run holds the database (--exclusive) · 130 interrupted, resumable`
 

@@ -61,5 +61,8 @@ func printHour(w *sections, s *checkpoint.Status) error {
 			texts = append(texts, fmt.Sprintf("%s via %s: %s, %s failed", src.Name, u.Proxy, plural(u.Requests, "request"), thousands(u.Failures)))
 		}
 	}
+	if text := lastRunText(s.LastRun); text != "" {
+		texts = append(texts, text+".")
+	}
 	return w.lines(texts...)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,11 +97,27 @@ func sourceSummaryOf(e ending) sourceSummary {
 
 // printFleet is the table of a run over several sources.
 func (r *run) printFleet(s summary) error {
-	t := newTable("source", "ended", "done", "to do", "failed", "pages", "requests", "new", "time")
-	for _, o := range s.Sources {
-		t.row(o.Source, o.Outcome, o.Scope.Done, o.Scope.toDo(), o.Scope.troubled(), o.Pages, o.Requests, o.New, took(o.Elapsed))
+	header := []string{"source", "ended", "done", "to do", "failed", "pages", "requests", "new"}
+	all := fatesOf(s.Stats)
+	for _, part := range all {
+		if part.n > 0 {
+			header = append(header, part.name)
+		}
 	}
-	t.row("all", s.Outcome, s.Scope.Done, s.Scope.toDo(), s.Scope.troubled(), s.Pages, s.Requests, s.New, took(s.Elapsed))
+	t := newTable(append(header, "time")...)
+	add := func(name, outcome string, in selected, st crawl.Stats) {
+		row := []any{name, outcome, in.Done, in.toDo(), in.troubled(), st.Pages, st.Requests, st.New}
+		for i, part := range fatesOf(st) {
+			if all[i].n > 0 {
+				row = append(row, part.n)
+			}
+		}
+		t.row(append(row, took(st.Elapsed))...)
+	}
+	for _, o := range s.Sources {
+		add(o.Source, o.Outcome, o.Scope, o.Stats)
+	}
+	add("all", s.Outcome, s.Scope, s.Stats)
 	return t.flush(&r.p.Streams, r.p.Out)
 }
 
@@ -112,6 +129,7 @@ const mostTold = 10
 func (r *run) fleetEnding(s summary, all []ending) error {
 	closed := r.tellClosed(all)
 	var rest summary // of the sources that are open
+	rejected := false
 	for i, e := range all {
 		if e.closed() {
 			continue
@@ -122,8 +140,9 @@ func (r *run) fleetEnding(s summary, all []ending) error {
 		rest.Scope.Stuck += o.Stuck
 		rest.Scope.Waiting += o.Waiting
 		rest.fresh += e.fresh
+		rejected = rejected || mostlyRejected(e.Stats)
 	}
-	if err := r.remainder(rest); err != nil || closed == nil {
+	if err := cmp.Or(r.remainder(rest), remainderOfListings(rejected)); err != nil || closed == nil {
 		return err
 	}
 	var blocked *crawl.BlockedError

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
 	"ypcrawl/yp"
 )
 
@@ -189,7 +190,7 @@ const defaultHeight = 24
 func (p *Program) printProgress(pr *checkpoint.Progress, w io.Writer, states int) error {
 	for _, step := range []func(*checkpoint.Progress, io.Writer) error{
 		func(pr *checkpoint.Progress, w io.Writer) error { return p.printStates(pr, w, states) },
-		printDetailTotals, printSpeed, p.printWorkers, p.printErrors,
+		printLastRun, printDetailTotals, printSpeed, p.printWorkers, p.printErrors,
 	} {
 		if err := step(pr, w); err != nil {
 			return err
@@ -233,6 +234,33 @@ func (p *Program) printStates(pr *checkpoint.Progress, w io.Writer, states int) 
 	}
 	add("all", pr.Overall)
 	return t.flush(&p.Streams, w)
+}
+
+func printLastRun(pr *checkpoint.Progress, w io.Writer) error {
+	text := lastRunText(pr.LastRun)
+	if text == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
+}
+
+// lastRunText says what a run rejected, dropped and restored; empty when it did none of that.
+func lastRunText(r *checkpoint.RunListings) string {
+	if r == nil || r.Rejected+r.Dropped+r.Restored == 0 {
+		return ""
+	}
+	text := "The last run"
+	if r.Running {
+		text = "The run under way"
+	}
+	text += ": " + plural(r.New, "new listing")
+	for _, part := range fatesOf(crawl.Stats{Rejected: r.Rejected, Dropped: r.Dropped, Restored: r.Restored}) {
+		if part.n > 0 {
+			text += fmt.Sprintf(", %s %s", thousands(part.n), part.name)
+		}
+	}
+	return text
 }
 
 func (p *Program) printWorkers(pr *checkpoint.Progress, w io.Writer) error {

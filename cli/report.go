@@ -74,6 +74,7 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	if err := r.print(s, left); err != nil {
 		return errors.Join(err, runErr)
 	}
+	r.noteRejected(s)
 	if runErr == nil && s.Scope.InGap > 0 {
 		r.p.note("%s", inGapText(r.keeper.DB().Now(), s.Scope))
 	}
@@ -132,7 +133,7 @@ func (r *run) ending(runErr error, s summary) error {
 	case runErr != nil:
 		return runErr
 	}
-	return cmp.Or(r.remainder(s), r.remainderOfDetails(s.Stats))
+	return cmp.Or(r.remainder(s), r.remainderOfDetails(s.Stats), remainderOfListings(mostlyRejected(s.Stats)))
 }
 
 // mending tells where a source's definition is mended: one that the database holds is
@@ -257,12 +258,56 @@ func (r *run) printTable(s summary) error {
 	if s.Changed > 0 {
 		t.row("changed listings", s.Changed, "")
 	}
+	for _, part := range fatesOf(s.Stats) {
+		if part.n > 0 {
+			t.row(part.name+" listings", part.n, "")
+		}
+	}
 	t.row("new companies", s.Companies, "")
 	t.row("time", took(s.Elapsed), "")
 	if s.Seconds > 0 && s.Pages > 0 {
 		t.row("pages/s", fmt.Sprintf("%.1f", float64(s.Pages)/s.Seconds), "")
 	}
 	return t.flush(&r.p.Streams, r.p.Out)
+}
+
+// fate is how many listings something became of.
+type fate struct {
+	name string
+	n    int64
+}
+
+// fatesOf are those that are told only where there are any.
+func fatesOf(st crawl.Stats) []fate {
+	return []fate{{"rejected", st.Rejected}, {"dropped", st.Dropped}, {"restored", st.Restored}}
+}
+
+// mostlyRejected reports whether a crawl was of little use: more than half of the
+// listings that it was to keep break a rule of their source.
+func mostlyRejected(st crawl.Stats) bool { return st.Rejected > st.Accepted }
+
+// noteRejected says so, source by source.
+func (r *run) noteRejected(s summary) {
+	note := func(whose string, st crawl.Stats) {
+		if mostlyRejected(st) {
+			r.p.note("%s of %s%s were rejected: they break a rule of their source. The table staged_listings has them with the reasons; `ypcrawl changes --since 30d --kind rejected` tells when.",
+				thousands(st.Rejected), plural(st.Rejected+st.Accepted, "listing"), whose)
+		}
+	}
+	for _, o := range s.Sources {
+		note(" of "+yp.Printable(o.Source), o.Stats)
+	}
+	if !r.several() {
+		note("", s.Stats)
+	}
+}
+
+// remainderOfListings is the exit code of a run that rejected most of what it found.
+func remainderOfListings(rejected bool) error {
+	if rejected {
+		return &exitError{code: ExitFailures}
+	}
+	return nil
 }
 
 func (r *run) printHolds(d contained) error {

@@ -14,13 +14,13 @@ import (
 
 // recrawl makes every target due and crawls it anew. The tests' clock is the real one:
 // the gap between two crawls is lifted as an operator's reset does it.
-func (w *world) recrawl(change ...func(*crawl.Config)) {
+func (w *world) recrawl(change ...func(*crawl.Config)) crawl.Stats {
 	w.t.Helper()
 	w.write("UPDATE targets SET gap_until = NULL")
 	if _, err := w.keeper.Recrawl(w.t.Context(), w.scope, 0); err != nil {
 		w.t.Fatal(err)
 	}
-	w.done(change...)
+	return w.done(change...)
 }
 
 // ledger reads what the database tells of the changes after a row of its logs.
@@ -85,13 +85,17 @@ func TestEpochs(t *testing.T) {
 	}
 	w.epoch(dir, 1)
 	want := w.changes(dir, sel, 0)
-	w.recrawl(many)
+	st := w.recrawl(many)
 	w.same("new", w.promoted(before, "promoted_create"), want.New)
 	w.same("changed", w.changed(before), changedOf(want))
 	w.same("gone after one crawl", w.promoted(before, "dropped"), nil)
-	w.recrawl(many)
+	st.Dropped += w.recrawl(many).Dropped
+	if got := [3]int64{st.New, st.Dropped, st.Restored}; got != [3]int64{int64(len(want.New)), int64(len(want.Gone)), int64(len(want.Restored))} {
+		t.Errorf("new, dropped and restored are told as %d", got)
+	}
 	w.same("gone", w.promoted(before, "dropped"), want.Gone)
 	w.same("restored", w.promoted(before, "restored"), want.Restored)
+	w.tellsOfFates(t)
 	if len(want.New) == 0 || len(want.Changed) == 0 || len(want.Gone) < least {
 		t.Errorf("the test is too tame: %d new, %d changed, %d gone", len(want.New), len(want.Changed), len(want.Gone))
 	}
@@ -102,13 +106,24 @@ func TestEpochs(t *testing.T) {
 	second := w.ledger()
 	w.epoch(dir, 2)
 	want = w.changes(dir, sel, 0, 1)
-	w.recrawl(many)
+	if st = w.recrawl(many); st.Restored != int64(len(want.Restored)) || st.Restored == 0 {
+		t.Errorf("%d are told as restored, want %d", st.Restored, len(want.Restored))
+	}
 	w.same("new in the second", w.promoted(second, "promoted_create"), want.New)
 	w.same("changed in the second", w.changed(second), changedOf(want))
 	w.same("back in the second", w.promoted(second, "restored"), want.Restored)
 	w.recrawl(many)
 	w.same("gone in the second", w.promoted(second, "dropped"), want.Gone)
+	w.tellsOfFates(t)
 	t.Logf("second epoch: %d new, %d changed, %d gone, %d back", len(want.New), len(want.Changed), len(want.Gone), len(want.Restored))
+}
+
+// tellsOfFates: what became of listings is counted with the run, as it stands in the log.
+func (w *world) tellsOfFates(t *testing.T) {
+	t.Helper()
+	const counted = "SELECT sum(listings_new), sum(listings_dropped), sum(listings_restored) FROM runs"
+	const logged = `SELECT sum(action = 'promoted_create'), sum(action = 'dropped'), sum(action = 'restored') FROM promotion_log`
+	w.same("counted with the runs", w.table(counted), w.table(logged))
 }
 
 // TestEpochInTrouble: blocks, errors, damaged pages and limits of pages call nothing gone

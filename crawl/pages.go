@@ -152,9 +152,11 @@ func (w *worker) counted(c *checkpoint.Claim, page *site.Page, raw, accepted int
 	n.bad.Add(int64(page.Bad))
 	n.newListings.Add(int64(res.New))
 	n.changed.Add(int64(res.Changed))
+	n.rejected.Add(int64(res.Rejected))
+	n.restored.Add(int64(res.Restored))
 	n.companies.Add(int64(res.Companies))
 	w.logger.Debug().Int64("target", c.TargetID).Int("page", c.PageCurrent).Int("raw", raw).Int("accepted", accepted).
-		Int("new", res.New).Int("bad", page.Bad).Bool("done", res.Done).Msg("page committed")
+		Int("new", res.New).Int("bad", page.Bad).Int("rejected", res.Rejected).Bool("done", res.Done).Msg("page committed")
 }
 
 // judge turns an error on a page's way into the target's outcome.

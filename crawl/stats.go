@@ -24,6 +24,9 @@ type Stats struct {
 	Bad       int64         `json:"bad"`
 	New       int64         `json:"new"`
 	Changed   int64         `json:"changed"`
+	Rejected  int64         `json:"rejected"`  // listings that break a rule of their source, once a page
+	Dropped   int64         `json:"dropped"`   // listings that are gone from their source
+	Restored  int64         `json:"restored"`  // and back again
 	Companies int64         `json:"companies"` // added, less those merged away
 	Bytes     int64         `json:"bytes"`
 	Elapsed   time.Duration `json:"-"`
@@ -39,7 +42,7 @@ type counters struct {
 	targets, done, failed, waiting, parked, empty, lost, released atomic.Int64
 	pages, requests, retries, raw, accepted, bad, newListings     atomic.Int64
 	changed, companies, bytes, busy, details, detailsFailed       atomic.Int64
-	detailsMissing                                                atomic.Int64
+	detailsMissing, rejected, dropped, restored                   atomic.Int64
 
 	mu   sync.Mutex
 	idle string
@@ -50,6 +53,7 @@ func (c *counters) snapshot(elapsed time.Duration) Stats {
 		Targets: c.targets.Load(), Done: c.done.Load(), Failed: c.failed.Load(), Waiting: c.waiting.Load(), Parked: c.parked.Load(),
 		Empty: c.empty.Load(), Lost: c.lost.Load(), Released: c.released.Load(), Pages: c.pages.Load(),
 		Requests: c.requests.Load(), Retries: c.retries.Load(), Raw: c.raw.Load(), Accepted: c.accepted.Load(),
+		Rejected: c.rejected.Load(), Dropped: c.dropped.Load(), Restored: c.restored.Load(),
 		Bad: c.bad.Load(), New: c.newListings.Load(), Changed: c.changed.Load(), Companies: c.companies.Load(),
 		Details: c.details.Load(), DetailsFailed: c.detailsFailed.Load(), DetailsMissing: c.detailsMissing.Load(),
 		Bytes: c.bytes.Load(), Busy: c.busy.Load(), Elapsed: elapsed,
@@ -74,6 +78,9 @@ func (s *Stats) add(o Stats) {
 	s.Bad += o.Bad
 	s.New += o.New
 	s.Changed += o.Changed
+	s.Rejected += o.Rejected
+	s.Dropped += o.Dropped
+	s.Restored += o.Restored
 	s.Companies += o.Companies
 	s.Bytes += o.Bytes
 	s.Details += o.Details

@@ -214,6 +214,7 @@ func (w *worker) tally(c *checkpoint.Claim, o outcome) {
 	case yp.EventLastPage:
 		level, what = zerolog.DebugLevel, "target done"
 		n.done.Add(1)
+		n.dropped.Add(int64(c.Dropped))
 		if o.code == yp.CodeNoListings {
 			n.empty.Add(1)
 		}

@@ -23,21 +23,21 @@ const (
 // it did not meet is missing once more, and gone after DropAfter such crawls of
 // every target that ever met it. It must be called once a crawl, in the
 // transaction that ends it. Crawls that were cut short, by a block, an error or the
-// limit of pages, prove nothing and must not be ended so.
-func EndCrawl(tx *Tx, at PageOf) error {
+// limit of pages, prove nothing and must not be ended so. It returns how many are gone.
+func EndCrawl(tx *Tx, at PageOf) (dropped int, err error) {
 	n, err := tx.Changed(missUnseen, at.TargetID, at.Crawl)
 	if err != nil {
-		return fmt.Errorf("look for missing listings: %w", err)
+		return 0, fmt.Errorf("look for missing listings: %w", err)
 	}
 	if n == 0 {
-		return nil
+		return 0, nil
 	}
 	rows, err := dropMissing(tx, at)
 	if err != nil {
-		return fmt.Errorf("drop listings: %w", err)
+		return 0, fmt.Errorf("drop listings: %w", err)
 	}
 	t := trail{dropped: rows}
-	return t.flush(tx, at)
+	return len(rows), t.flush(tx, at)
 }
 
 func dropMissing(tx *Tx, at PageOf) (gone []int64, err error) {

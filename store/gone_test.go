@@ -23,7 +23,7 @@ func (w *world) crawl(t *testing.T, target int64, number int64, complete bool, i
 
 func (w *world) end(t *testing.T, at store.PageOf) {
 	t.Helper()
-	err := w.Write(t.Context(), func(tx *store.Tx) error { return store.EndCrawl(tx, at) })
+	err := w.Write(t.Context(), func(tx *store.Tx) error { _, err := store.EndCrawl(tx, at); return err })
 	if err != nil {
 		t.Fatal(err)
 	}

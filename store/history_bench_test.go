@@ -90,7 +90,8 @@ func BenchmarkEndCrawl(b *testing.B) {
 			if _, err := tx.Exec(`UPDATE sightings SET crawl = ?, missed = 0 WHERE listing > 1`, at.Crawl); err != nil {
 				return err
 			}
-			return store.EndCrawl(tx, at)
+			_, err := store.EndCrawl(tx, at)
+			return err
 		})
 		if err != nil {
 			b.Fatal(err)

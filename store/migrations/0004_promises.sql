@@ -34,3 +34,8 @@ CREATE TABLE host_turns (
 
 ALTER TABLE sources ADD COLUMN paused_ms INTEGER CHECK (paused_ms > 0);
 ALTER TABLE hosts ADD COLUMN held_ms INTEGER CHECK (held_ms > 0);
+
+-- What a run rejected, dropped and restored.
+ALTER TABLE runs ADD COLUMN listings_rejected INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN listings_dropped INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE runs ADD COLUMN listings_restored INTEGER NOT NULL DEFAULT 0;
