@@ -54,6 +54,10 @@ func (k *Keeper) ProgressOfDetails(ctx context.Context, scope Scope) (*Progress,
 	if err == nil && t != (DetailTotals{}) {
 		p.Details = &t
 	}
+	if err == nil && p.Live > 0 && p.WaitingFor == "" {
+		r := progressReader{k: k, ctx: ctx, args: []any{scope.SourceID, jsonList(scope.States)}}
+		p.DetailsETASec, err = r.timeLeft(lastDetails, p.Now, t.Due+t.Held)
+	}
 	return p, err
 }
 

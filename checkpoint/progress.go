@@ -63,10 +63,17 @@ type Progress struct {
 	Workers []Holder      `json:"workers"`
 	Errors  []ErrorCount  `json:"errors"`
 	Rate    float64       `json:"pages_per_second"` // of the runs alive now
-	ETASec  float64       `json:"eta_seconds"`      // -1 = unknown
+	Live    int           `json:"live_runs"`
+	ETASec  float64       `json:"eta_seconds"` // until all targets are done, at the speed of the last ones; -1 = unknown
+
+	// For what everything waits, and until when; zero = until somebody opens the source.
+	WaitingFor   string    `json:"waiting_for,omitempty"`
+	WaitingUntil time.Time `json:"waiting_until,omitzero"`
 
 	LastRun *RunListings  `json:"last_run,omitempty"` // of those that committed a page
 	Details *DetailTotals `json:"details,omitempty"`  // where somebody wants some, see ProgressOfDetails
+
+	DetailsETASec float64 `json:"details_eta_seconds"` // as ETASec, for those that are due
 }
 
 const (
@@ -95,17 +102,14 @@ const (
 		WHERE t.backoff_until IS NOT NULL AND t.status = 'PLANNED' AND (?1 = 0 OR t.source_id = ?1)
 			AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2))))
 	GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`
-	liveRuns = `
-	SELECT r.uuid, r.host, r.started_at, r.heartbeat_at, r.pages, r.targets FROM runs r
-	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) AND ?2 = ?2`
 )
 
 // Progress reads the counters that the triggers keep: it costs the same over a
 // thousand targets and over a million. Of the scope, source and states count.
 func (k *Keeper) Progress(ctx context.Context, scope Scope) (*Progress, error) {
 	r := progressReader{k: k, ctx: ctx, args: []any{scope.SourceID, jsonList(scope.States)}}
-	p := &Progress{Now: k.db.Now(), States: []StateCounts{}, Workers: []Holder{}, Errors: []ErrorCount{}, ETASec: -1}
-	for _, step := range []func(*Progress) error{r.states, r.found, r.workers, r.errors, r.rate} {
+	p := &Progress{Now: k.db.Now(), States: []StateCounts{}, Workers: []Holder{}, Errors: []ErrorCount{}, ETASec: -1, DetailsETASec: -1}
+	for _, step := range []func(*Progress) error{r.states, r.found, r.workers, r.errors, r.speed} {
 		if err := step(p); err != nil {
 			return nil, fmt.Errorf("read progress: %w", err)
 		}
@@ -242,33 +246,4 @@ func (r progressReader) errors(p *Progress) error {
 		p.Errors = append(p.Errors, e)
 		return nil
 	})
-}
-
-// rate adds up the speed of the runs whose process lives, and from it when the
-// targets still planned will be through.
-func (r progressReader) rate(p *Progress) error {
-	var perSec float64
-	err := r.each(liveRuns, func(rows *sql.Rows) error {
-		var uuid, host, started, beat string
-		var pages, targets int64
-		if err := rows.Scan(&uuid, &host, &started, &beat, &pages, &targets); err != nil {
-			return err
-		}
-		if alive, err := store.Alive(r.k.db.Path(), uuid); err != nil || !alive || host != r.k.host {
-			return err
-		}
-		from, err := yp.ParseTime(started)
-		if err != nil {
-			return err
-		}
-		if secs := p.Now.Sub(from).Seconds(); secs >= 1 {
-			p.Rate += float64(pages) / secs
-			perSec += float64(targets) / secs
-		}
-		return nil
-	})
-	if left := p.Overall.Planned + p.Overall.InProgress; err == nil && perSec > 0 {
-		p.ETASec = float64(left) / perSec
-	}
-	return err
 }

@@ -17,14 +17,38 @@ type Snapshot struct {
 	PagesDone     int64         // checkpointed pages
 	Listings      int64         // listings kept
 	Companies     int64         // companies they belong to
-	Rate          float64       // pages a second over the last minute
-	ETA           time.Duration // until the end at that rate; 0 = not known
-	Waiting       string        // why nothing moves, if so: "30s for demo (429)"
+	Rate          float64       // pages and details a second over the last minute
+	ETA           time.Duration // until the end of the phase, at the speed of the last minutes; 0 = not known
+	Waiting       string        // why nothing moves, if so: "until 14:05:33Z: the source is held: Retry-After"
+	Held          bool          // nothing will end before that wait does
 	Workers       int           // at work
 	Elapsed       time.Duration // since the run began
 
 	Details      int64 // listings' own pages brought to an outcome
-	DetailsTotal int64 // of a run that fetches nothing else: those that were due when it began
+	DetailsTotal int64 // and those that are due: the second phase of a run that fetches them, or the only one
+}
+
+// fetchesDetails reports whether the first phase is over: no target is to be crawled any more.
+func (s Snapshot) fetchesDetails() bool { return s.DetailsTotal > 0 && s.finished() == s.TargetsTotal }
+
+// phase is how far the phase is that the crawl is in.
+func (s Snapshot) phase() (done, total int64) {
+	if s.fetchesDetails() {
+		return min(s.Details, s.DetailsTotal), s.DetailsTotal
+	}
+	return s.finished(), s.TargetsTotal
+}
+
+// eta is the time left as text; empty when there is nothing left, or a wait says more.
+func (s Snapshot) eta() string {
+	done, total := s.phase()
+	switch {
+	case done >= total || s.Held:
+		return ""
+	case s.ETA <= 0:
+		return "unknown"
+	}
+	return lasting(s.ETA)
 }
 
 // finished returns the targets that need no more work, at most the total.
@@ -32,16 +56,14 @@ func (s Snapshot) finished() int64 {
 	return min(s.TargetsDone+s.TargetsFailed, s.TargetsTotal)
 }
 
-// percentDone is 100 only when everything is finished, and when there is
-// nothing to do.
+// percentDone is that of the phase: 100 only when everything of it is finished, and when
+// there is nothing to do.
 func (s Snapshot) percentDone() int64 {
-	if s.DetailsTotal > 0 {
-		return min(s.Details, s.DetailsTotal) * 100 / s.DetailsTotal
-	}
-	if s.TargetsTotal == 0 {
+	done, total := s.phase()
+	if total == 0 {
 		return 100
 	}
-	return s.finished() * 100 / s.TargetsTotal
+	return done * 100 / total
 }
 
 // DisplayConfig says how progress is shown.
@@ -202,11 +224,11 @@ func (d *Display) line() {
 		Int64("targets", s.finished()).Int64("targets_total", s.TargetsTotal).Int64("targets_failed", s.TargetsFailed).
 		Int64("pages", s.PagesDone).Int64("listings", s.Listings).Int64("companies", s.Companies).
 		Float64("pages_per_second", round1(s.Rate)).Str("elapsed", lasting(s.Elapsed)).Int("workers", s.Workers)
-	if s.Details > 0 {
-		e = e.Int64("details", s.Details)
+	if s.Details+s.DetailsTotal > 0 {
+		e = e.Int64("details", s.Details).Int64("details_total", s.DetailsTotal)
 	}
-	if s.ETA > 0 {
-		e = e.Str("eta", lasting(s.ETA))
+	if eta := s.eta(); eta != "" {
+		e = e.Str("eta", eta)
 	}
 	if s.Waiting != "" {
 		e = e.Str("waiting", s.Waiting)

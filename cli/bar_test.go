@@ -98,25 +98,35 @@ func TestFrame(t *testing.T) {
 	t.Parallel()
 	zero := Snapshot{TargetsTotal: 200}
 	all := Snapshot{TargetsTotal: 200, TargetsDone: 200}
-	waiting := halfway()
-	waiting.Waiting = "30s for demo (429)\x1b[2J"
+	paced, held, slow, first, second := halfway(), halfway(), halfway(), halfway(), halfway()
+	paced.Waiting = "12s: Crawl-delay\x1b[2J"
+	held.Waiting, held.Held = "until 14:05:33Z: the source is held: Retry-After", true
+	slow.ETA = 0
+	first.DetailsTotal, first.Details = 7208, 12
+	second.TargetsDone, second.DetailsTotal, second.Details = 198, 7208, 1802
 	tests := map[string]struct {
 		s     Snapshot
 		width int
 		want  string
 	}{
-		"wide": {halfway(), 150, "  50% |███████████████████                    |  100/200 targets · 2 failed · 456 pages · 12,345 listings · 9,876 companies · 3.2 pages/s · ETA 2m10s"},
-		"80":   {halfway(), 80, "  50% |████████        |  100/200 targets · 456 pages · 3.2 pages/s · ETA 2m10s"},
-		"60":   {halfway(), 60, "  50% |█████     |  100/200 targets · 456 pages · ETA 2m10s"},
-		"40":   {halfway(), 40, "  50% |███████       |  100/200 targets"},
-		"20":   {halfway(), 20, "  50% |█████     |"},
-		"one":  {halfway(), 1, ""},
-		"zero": {halfway(), 0, ""},
-		"0 %":  {zero, 60, "   0% |            |  0/200 targets · 0 pages · 0.0 pages/s"},
-		"100%": {all, 60, " 100% |██████████|  200/200 targets · 0 pages · 0.0 pages/s"},
-		"none": {Snapshot{}, 40, " 100% |██████████████████|  0/0 targets"},
-		"wait": {waiting, 90, `  50% |████████        |  100/200 targets · ETA 2m10s · waiting 30s for demo (429)\x1b[2J`},
-		"more": {Snapshot{TargetsTotal: 2, TargetsDone: 2, TargetsFailed: 1}, 40, " 100% |██████████████████|  2/2 targets"},
+		"wide":                   {halfway(), 150, "  50% |███████████████████                    |  100/200 targets · 2 failed · 456 pages · 12,345 listings · 9,876 companies · 3.2 pages/s · ETA 2m10s"},
+		"80":                     {halfway(), 80, "  50% |████████        |  100/200 targets · 456 pages · 3.2 pages/s · ETA 2m10s"},
+		"60":                     {halfway(), 60, "  50% |█████     |  100/200 targets · 456 pages · ETA 2m10s"},
+		"40":                     {halfway(), 40, "  50% |███████       |  100/200 targets"},
+		"20":                     {halfway(), 20, "  50% |█████     |"},
+		"one":                    {halfway(), 1, ""},
+		"zero":                   {halfway(), 0, ""},
+		"0 %":                    {zero, 60, "   0% |            |  0/200 targets · 0 pages · ETA unknown"},
+		"100%":                   {all, 60, " 100% |██████████|  200/200 targets · 0 pages · 0.0 pages/s"},
+		"none":                   {Snapshot{}, 40, " 100% |██████████████████|  0/0 targets"},
+		"slow":                   {slow, 80, "  50% |███████       |  100/200 targets · 456 pages · 3.2 pages/s · ETA unknown"},
+		"pace":                   {paced, 90, `  50% |████████         |  100/200 targets · ETA 2m10s · waiting 12s · Crawl-delay\x1b[2J`},
+		"held":                   {held, 90, "  50% |███████████████████                   |  100/200 targets · waiting until 14:05:33Z"},
+		"held, at 110":           {held, 110, "  50% |██████      |  100/200 targets · 456 pages · waiting until 14:05:33Z · the source is held: Retry-After"},
+		"details to come":        {first, 80, "  50% |███████       |  100/200 targets · 12/7,208 details · targets' ETA 2m10s"},
+		"details, second phase":  {second, 80, "  25% |██████                  |  1,802/7,208 details · 3.2 pages/s · ETA 2m10s"},
+		"details, in 60 columns": {second, 60, "  25% |████              |  1,802/7,208 details · ETA 2m10s"},
+		"more":                   {Snapshot{TargetsTotal: 2, TargetsDone: 2, TargetsFailed: 1}, 40, " 100% |██████████████████|  2/2 targets"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -248,7 +258,7 @@ func TestLinesWhereThereIsNoTerminal(t *testing.T) {
 	d := NewDisplay(DisplayConfig{Out: &out, Tick: tick})
 	d.Start(zerolog.New(d.Writer()), Snapshot{TargetsTotal: 200})
 	s := halfway()
-	s.Waiting = "30s for demo (429)"
+	s.Waiting = "12s: Crawl-delay"
 	d.Update(s)
 	tick <- time.Time{}
 	tick <- time.Time{} // taken: the first line is written
@@ -261,7 +271,7 @@ func TestLinesWhereThereIsNoTerminal(t *testing.T) {
 	want := map[string]any{
 		"level": "info", "message": "progress", "percent": 50.0, "targets": 100.0, "targets_total": 200.0, "targets_failed": 2.0,
 		"pages": 456.0, "listings": 12345.0, "companies": 9876.0, "pages_per_second": 3.2, "elapsed": "2m00s", "workers": 5.0,
-		"eta": "2m10s", "waiting": "30s for demo (429)",
+		"eta": "2m10s", "waiting": "12s: Crawl-delay",
 	}
 	var got map[string]any
 	if err := json.Unmarshal([]byte(lines[0]), &got); err != nil {

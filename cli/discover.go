@@ -216,11 +216,8 @@ func (t *tour) waitsFor(engine *crawl.Engine, client *fetch.Client) string {
 	if why := engine.Waiting(); why != "" {
 		return strings.TrimPrefix(why, "waiting ") // the line says that word itself
 	}
-	d, reason := client.Waiting(t.src.BaseURL().Host)
-	if d < 3*time.Second {
-		return ""
-	}
-	return lasting(d.Round(time.Second)) + ": " + reason
+	why, _ := waitsAt(client, t.src.BaseURL().Host)
+	return why
 }
 
 // manners are how the site is asked.

@@ -27,10 +27,7 @@ const (
 func frame(s Snapshot, width int) string {
 	text := fit(details(s), width-1-barFixed-barMin)
 	size := min(max(width-1-barFixed-utf8.RuneCountInString(text), barMin), barMax)
-	total, done := s.TargetsTotal, s.finished()
-	if s.DetailsTotal > 0 {
-		total, done = s.DetailsTotal, min(s.Details, s.DetailsTotal)
-	}
+	done, total := s.phase()
 	if total == 0 { // nothing to do is all done; the library refuses a total of 0
 		total, done = 1, 1
 	}
@@ -60,27 +57,32 @@ type detail struct {
 }
 
 func details(s Snapshot) []detail {
-	list := []detail{
-		{0, fmt.Sprintf("%s/%s targets", thousands(s.finished()), thousands(s.TargetsTotal))},
-		{2, plural(s.PagesDone, "page")},
-		{4, plural(s.Listings, "listing")},
-		{6, plural(s.Companies, "company")},
-		{3, fmt.Sprintf("%.1f pages/s", s.Rate)},
-	}
+	targets := fmt.Sprintf("%s/%s targets", thousands(s.finished()), thousands(s.TargetsTotal))
+	own := fmt.Sprintf("%s/%s details", thousands(s.Details), thousands(s.DetailsTotal))
+	speed := detail{4, fmt.Sprintf("%.1f pages/s", s.Rate)}
+	list, eta := []detail{
+		{0, targets}, {3, plural(s.PagesDone, "page")}, {5, plural(s.Listings, "listing")}, {7, plural(s.Companies, "company")}, speed,
+	}, "ETA "
 	switch {
-	case s.DetailsTotal > 0:
-		list = []detail{{0, fmt.Sprintf("%s/%s details", thousands(s.Details), thousands(s.DetailsTotal))}}
-	case s.Details > 0:
-		list = append(list, detail{2, plural(s.Details, "detail")})
+	case s.fetchesDetails():
+		list = []detail{{0, own}, speed}
+		if s.TargetsTotal > 0 {
+			list = append(list, detail{5, targets})
+		}
+	case s.Details+s.DetailsTotal > 0:
+		list, eta = slices.Insert(list, 1, detail{2, own}), "targets' ETA "
 	}
 	if s.TargetsFailed > 0 {
-		list = slices.Insert(list, 1, detail{5, thousands(s.TargetsFailed) + " failed"})
+		list = slices.Insert(list, 1, detail{6, thousands(s.TargetsFailed) + " failed"})
 	}
-	if s.ETA > 0 {
-		list = append(list, detail{1, "ETA " + lasting(s.ETA)})
+	if left := s.eta(); left != "" {
+		list = append(list, detail{1, eta + left})
 	}
-	if s.Waiting != "" {
-		list = append(list, detail{1, "waiting " + yp.Printable(s.Waiting)})
+	if s.Waiting != "" { // until when is worth more room than why
+		when, why, _ := strings.Cut("waiting "+yp.Printable(s.Waiting), ": ")
+		if list = append(list, detail{1, when}); why != "" {
+			list = append(list, detail{2, why})
+		}
 	}
 	return list
 }

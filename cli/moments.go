@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"ypcrawl/yp"
 )
 
 // moment writes a time to come, and how far off it is: "14:05:33Z (in 22m10s)",
@@ -13,11 +15,7 @@ func moment(now, t time.Time) string {
 	if d <= 0 {
 		return "now"
 	}
-	layout := "15:04:05Z"
-	if t.UTC().Format(time.DateOnly) != now.UTC().Format(time.DateOnly) {
-		layout = "2006-01-02 15:04Z"
-	}
-	return fmt.Sprintf("%s (in %s)", t.UTC().Format(layout), lasting(d))
+	return fmt.Sprintf("%s (in %s)", yp.ClockTime(now, t), lasting(d))
 }
 
 // millis writes a number of milliseconds: "420 ms", "1.2 s", "3m12s"; nil is "-".

@@ -302,16 +302,40 @@ func (p *Program) printErrors(pr *checkpoint.Progress, w io.Writer) error {
 	return t.flush(&p.Streams, w)
 }
 
+// printSpeed tells how fast it goes and how long it takes: the targets first, the details
+// that are due after them.
 func printSpeed(pr *checkpoint.Progress, w io.Writer) error {
-	if pr.Rate == 0 {
+	if pr.Live == 0 {
 		return nil
 	}
-	eta := "unknown"
-	if pr.ETASec >= 0 {
-		eta = lasting(time.Duration(pr.ETASec * float64(time.Second)))
+	text, targets, due := "", pr.Overall.Planned+pr.Overall.InProgress, int64(0)
+	if targets > 0 || pr.Details == nil {
+		text = fmt.Sprintf("%.1f pages/s, ", pr.Rate)
 	}
-	_, err := fmt.Fprintf(w, "\n%.1f pages/s, time left: %s\n", pr.Rate, eta)
+	if pr.Details != nil {
+		due = pr.Details.Due + pr.Details.Held
+	}
+	switch {
+	case pr.WaitingFor != "" && pr.WaitingUntil.IsZero():
+		text += "waiting: " + pr.WaitingFor
+	case pr.WaitingFor != "":
+		text += fmt.Sprintf("waiting until %s: %s", yp.ClockTime(pr.Now, pr.WaitingUntil), pr.WaitingFor)
+	case due == 0:
+		text += "time left: " + timeLeft(pr.ETASec)
+	case targets == 0:
+		text += "time left for the details: " + timeLeft(pr.DetailsETASec)
+	default:
+		text += fmt.Sprintf("time left for the targets: %s, for the details: %s", timeLeft(pr.ETASec), timeLeft(pr.DetailsETASec))
+	}
+	_, err := fmt.Fprintln(w, "\n"+yp.Printable(text))
 	return err
+}
+
+func timeLeft(seconds float64) string {
+	if seconds < 0 {
+		return "unknown"
+	}
+	return lasting(time.Duration(seconds * float64(time.Second)))
 }
 
 // reason is an error's text without the address at its head: in a table of

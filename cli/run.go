@@ -84,8 +84,6 @@ type crew struct {
 	resolved *discover.Resolved
 	scope    checkpoint.Scope
 	before   checkpoint.Counts
-
-	detailsDue int64 // of a run that fetches details alone
 }
 
 // echoed is the room left behind the bar for the "^C" that a terminal shows: on

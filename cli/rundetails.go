@@ -97,17 +97,13 @@ func detailSelection(c *cli.Context) (sel discover.Selection, err error) {
 	return sel, notEmpty(c, "states", sel.States)
 }
 
-// planDetails prepares a crew that fetches details alone, and counts those that are due.
+// planDetails prepares a crew that fetches details alone.
 func (r *run) planDetails(ctx context.Context, c *crew, id int64) error {
 	c.scope = checkpoint.Scope{SourceID: id, States: c.resolved.States}
 	if !c.src.HasDetails() {
 		return nil
 	}
-	if _, err := r.keeper.WantDetails(ctx, id, c.scope.States, r.details().Every); err != nil {
-		return err
-	}
-	totals, err := r.keeper.DetailTotals(ctx, id)
-	c.detailsDue = totals.Due
+	_, err := r.keeper.WantDetails(ctx, id, c.scope.States, r.details().Every)
 	return err
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/yp"
 )
 
 // watcher feeds the display while the engine works.
@@ -19,7 +21,10 @@ type watcher struct {
 	fleet   *crawl.Fleet
 	clients []*fetch.Client // of the crews
 	base    Snapshot        // what was done before this run
-	pace    pacemaker
+	speed   speedometer
+	targets ender
+	details ender
+	total   atomic.Int64 // details that are due and those that were done, as last counted
 	quit    chan struct{}
 	done    chan struct{}
 	brief   atomic.Bool // the run is over before its first line of progress was due
@@ -36,12 +41,6 @@ func newWatcher(r *run, fleet *crawl.Fleet, clients []*fetch.Client) *watcher {
 	if p, err := r.keeper.Progress(r.c.Context, checkpoint.Scope{}); err == nil {
 		w.base.Listings, w.base.Companies = p.Overall.Listings, p.Overall.Companies
 	}
-	for _, c := range r.crews {
-		w.base.DetailsTotal += c.detailsDue
-	}
-	if n := r.c.Int64("limit"); n > 0 {
-		w.base.DetailsTotal = min(w.base.DetailsTotal, n)
-	}
 	return w
 }
 
@@ -49,6 +48,7 @@ func newWatcher(r *run, fleet *crawl.Fleet, clients []*fetch.Client) *watcher {
 const redrawEvery = 200 * time.Millisecond
 
 func (w *watcher) start() {
+	next := w.countDetails(time.Now())
 	w.r.display.Start(w.progressLog(), w.snapshot())
 	go func() {
 		defer close(w.done)
@@ -56,13 +56,44 @@ func (w *watcher) start() {
 		defer t.Stop()
 		for {
 			select {
-			case <-t.C:
+			case now := <-t.C:
+				if !now.Before(next) {
+					next = w.countDetails(now)
+				}
 				w.r.display.Update(w.snapshot())
 			case <-w.quit:
 				return
 			}
 		}
 	}()
+}
+
+// countEvery is how often the details that are due are counted: pages add to them all the
+// time. Where that takes long, it is done less often.
+const countEvery = 2 * time.Second
+
+// countDetails counts the details of this run, done and due, and returns when to do it again.
+func (w *watcher) countDetails(now time.Time) (next time.Time) {
+	if !w.r.details().Wanted {
+		return now.Add(time.Hour)
+	}
+	st := w.fleet.Stats()
+	total := st.Details + st.DetailsFailed + st.DetailsMissing
+	for _, c := range w.r.crews {
+		if !c.src.HasDetails() {
+			continue
+		}
+		n, err := w.r.keeper.DetailsLeft(context.WithoutCancel(w.r.c.Context), c.scope.SourceID, c.scope.States)
+		if err != nil {
+			return now.Add(countEvery) // what was counted last stands
+		}
+		total += n
+	}
+	if limit := w.r.c.Int64("limit"); limit > 0 {
+		total = min(total, limit)
+	}
+	w.total.Store(total)
+	return now.Add(max(countEvery, 20*time.Since(now)))
 }
 
 // progressLog is where lines of progress go. A run shorter than the time
@@ -78,6 +109,7 @@ func (w *watcher) progressLog() zerolog.Logger {
 func (w *watcher) stop() {
 	close(w.quit)
 	<-w.done
+	w.countDetails(time.Now())
 	last := w.snapshot()
 	w.brief.Store(last.Elapsed < defaultTick)
 	w.r.display.Update(last)
@@ -92,29 +124,47 @@ func (w *watcher) snapshot() Snapshot {
 	s.Listings += st.New
 	s.Companies += st.Companies
 	s.Details = st.Details + st.DetailsFailed + st.DetailsMissing
-	s.Workers, s.Elapsed = int(st.Busy), st.Elapsed
-	w.pace.mark(st.Elapsed, st.Pages, st.Targets)
-	pages, targets := w.pace.rates()
-	s.Rate = pages
-	if left := s.TargetsTotal - s.TargetsDone - s.TargetsFailed; left > 0 && targets > 0 {
-		s.ETA = time.Duration(float64(left) / targets * float64(time.Second))
+	s.DetailsTotal = max(w.total.Load(), s.Details)
+	if !w.r.details().Wanted {
+		s.DetailsTotal = 0
 	}
-	s.Waiting = w.waiting()
+	s.Workers, s.Elapsed = int(st.Busy), st.Elapsed
+	s.Rate = w.speed.rate(st.Elapsed, st.Pages+s.Details)
+	s.Waiting, s.Held = w.waiting()
+	s.ETA = w.eta(s)
 	return s
+}
+
+// eta is the time left in the phase. What is held begins to count anew afterwards.
+func (w *watcher) eta(s Snapshot) time.Duration {
+	e, other := &w.targets, &w.details
+	if s.fetchesDetails() {
+		e, other = other, e
+	}
+	other.restart()
+	if s.Held {
+		e.restart()
+		return 0
+	}
+	done, total := s.phase()
+	return e.left(s.Elapsed, done, total-done)
 }
 
 // waiting names what holds the whole run up for a noticeable time: nothing does while
 // one of its sources works.
-func (w *watcher) waiting() string {
-	first, others := "", 0
+// held tells that it is more than the pace.
+func (w *watcher) waiting() (first string, held bool) {
+	others := 0
+	held = true
 	for i, c := range w.fleet.Results() {
 		if c.Ended {
 			continue
 		}
-		why := w.holdUp(i, c)
+		why, stands := w.holdUp(i, c)
+		held = held && stands
 		switch {
 		case why == "":
-			return ""
+			return "", false
 		case first == "":
 			first = why
 		default:
@@ -124,51 +174,96 @@ func (w *watcher) waiting() string {
 	if others > 0 {
 		first += fmt.Sprintf(", and %d more", others)
 	}
-	return first
+	return first, held && first != ""
 }
 
-// holdUp names what holds one source up.
-func (w *watcher) holdUp(i int, c crawl.Result) string {
-	why := strings.TrimPrefix(c.Waiting, "waiting ") // the display says that word itself
+// holdUp names what holds one source up, and whether that is more than its pace.
+func (w *watcher) holdUp(i int, c crawl.Result) (why string, held bool) {
+	why, held = strings.TrimPrefix(c.Waiting, "waiting "), true // the display says that word itself
 	if why == "" {
-		d, reason := w.clients[i].Waiting(w.r.crews[i].src.BaseURL().Host)
-		if d < 3*time.Second {
-			return ""
-		}
-		why = fmt.Sprintf("%s: %s", lasting(d.Round(time.Second)), reason)
+		why, held = waitsAt(w.clients[i], w.r.crews[i].src.BaseURL().Host)
 	}
-	if w.r.several() {
+	if why != "" && w.r.several() {
 		why = c.Source + " " + why
 	}
-	return why
+	return why, held
 }
 
-// pacemaker measures the speed of the last minute.
-type pacemaker struct{ marks []mark }
+// noticeable is how long a wait is that is worth a word.
+const noticeable = 3 * time.Second
 
+// waitsAt tells what a host has requests wait for: a hold until when, or its pace how long.
+func waitsAt(client *fetch.Client, host string) (why string, held bool) {
+	d, reason := client.Waiting(host)
+	if d < noticeable {
+		return "", false
+	}
+	if until, what := client.HeldUntil(host); !until.IsZero() {
+		return fmt.Sprintf("until %s: %s", yp.ClockTime(time.Now(), until), what), true
+	}
+	return fmt.Sprintf("%s: %s", lasting(d.Round(time.Second)), reason), false
+}
+
+// speedometer measures the speed of the last minute.
+type speedometer struct{ marks []mark }
+
+// mark is how many there were at a time.
 type mark struct {
-	at             time.Duration
-	pages, targets int64
+	at time.Duration
+	n  int64
 }
 
 const paceWindow = time.Minute
 
-func (p *pacemaker) mark(at time.Duration, pages, targets int64) {
-	if n := len(p.marks); n > 0 && at-p.marks[n-1].at < time.Second/2 {
-		return
+// rate takes note of n at a time and returns how many a second there were of late.
+func (p *speedometer) rate(at time.Duration, n int64) float64 {
+	if last := len(p.marks) - 1; last < 0 || at-p.marks[last].at >= time.Second/2 {
+		p.marks = append(p.marks, mark{at, n})
 	}
-	p.marks = append(p.marks, mark{at, pages, targets})
 	for len(p.marks) > 2 && at-p.marks[1].at > paceWindow {
 		p.marks = p.marks[1:]
 	}
+	a, b := p.marks[0], p.marks[len(p.marks)-1]
+	if a.at == b.at {
+		return 0
+	}
+	return float64(b.n-a.n) / (b.at - a.at).Seconds()
 }
 
-// rates returns pages and targets a second.
-func (p *pacemaker) rates() (pages, targets float64) {
-	if len(p.marks) < 2 {
-		return 0, 0
-	}
-	a, b := p.marks[0], p.marks[len(p.marks)-1]
-	secs := (b.at - a.at).Seconds()
-	return float64(b.pages-a.pages) / secs, float64(b.targets-a.targets) / secs
+// ender tells the time left from when the last of many things ended.
+type ender struct {
+	marks []mark // when something had ended; the first is where it began to count
+	n     int64  // that had ended when it was last asked
+	cold  bool   // it begins to count when the next one ends: nobody knows when that was begun
 }
+
+// endWindow is how far back it looks.
+const endWindow = 5 * time.Minute
+
+// left takes note that n have ended at a time and returns the time for the rest; 0 = unknown.
+// After a silence it counts anew: what comes then has nothing to do with what was before.
+func (e *ender) left(at time.Duration, n, rest int64) time.Duration {
+	ended := n != e.n
+	e.n = n
+	if ended || len(e.marks) == 0 && !e.cold {
+		e.marks, e.cold = append(e.marks, mark{at, n}), false
+	}
+	if len(e.marks) == 0 {
+		return 0
+	}
+	for len(e.marks) > 2 && at-e.marks[1].at > endWindow {
+		e.marks = e.marks[1:]
+	}
+	a, b := e.marks[0], e.marks[len(e.marks)-1]
+	d, ok := checkpoint.TimeLeft(b.n-a.n, rest, b.at-a.at, at-b.at)
+	switch {
+	case ok:
+		return max(d, time.Second)
+	case at-b.at > checkpoint.Silence:
+		e.restart()
+	}
+	return 0
+}
+
+// restart forgets what was.
+func (e *ender) restart() { e.marks, e.cold = nil, true }

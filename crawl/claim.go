@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/yp"
 )
 
 // next claims a target, waiting while one may still become free; nil when
@@ -95,8 +96,9 @@ func (w *worker) until(next time.Time) time.Duration {
 		w.count.wait("nothing is due")
 		return w.look
 	}
-	left := max(next.Sub(w.cfg.Keeper.DB().Now()), 0)
-	w.count.wait(fmt.Sprintf("waiting %s: the next target falls due", left.Round(time.Second)))
+	now := w.cfg.Keeper.DB().Now()
+	left := max(next.Sub(now), 0)
+	w.count.wait(fmt.Sprintf("waiting until %s: the next target falls due", yp.ClockTime(now, next)))
 	return min(max(left, 10*time.Millisecond), w.look)
 }
 

@@ -50,7 +50,7 @@ func TestAuthPause(t *testing.T) {
 			e := w.engine(func(c *crawl.Config) { c.Patience = time.Hour })
 			done := w.begin(t.Context(), e)
 			time.Sleep(10 * time.Minute)
-			if got := e.Waiting(); !strings.HasPrefix(got, "waiting 2") || !strings.Contains(got, "the source is paused: ") {
+			if got := e.Waiting(); !strings.HasPrefix(got, "waiting until "+yp.ClockTime(began, began.Add(health.AuthPause))+": ") || !strings.Contains(got, "the source is paused: ") {
 				t.Errorf("it says %q", got)
 			}
 			if err := w.wait(done); err != nil || time.Since(began) < health.AuthPause {

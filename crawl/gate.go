@@ -27,7 +27,7 @@ func (e *BlockedError) Error() string {
 		text += ": " + e.Gate.Reason
 	}
 	if !e.Gate.Until.IsZero() {
-		text += ", until " + e.Gate.Until.Local().Format("2006-01-02 15:04:05")
+		text += ", until " + e.Gate.Until.UTC().Format("2006-01-02 15:04:05Z")
 	}
 	return text
 }
@@ -52,15 +52,16 @@ func (w *worker) barred(ctx context.Context, o checkpoint.Outlook) (more bool, e
 		w.barredBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Gate: o.Gate})
 		return false, nil
 	}
-	w.count.wait(reasonOf(o.Gate, left, ends))
+	w.count.wait(w.reasonOf(o.Gate))
 	return w.rest(ctx, min(max(left, 10*time.Millisecond), w.look)), nil
 }
 
-func reasonOf(g checkpoint.Gate, left time.Duration, ends bool) string {
-	if !ends {
+// reasonOf tells people why and until when a source is closed.
+func (e *Engine) reasonOf(g checkpoint.Gate) string {
+	if g.Until.IsZero() {
 		return fmt.Sprintf("the source is %s: %s", g.State, g.Reason)
 	}
-	return fmt.Sprintf("waiting %s: the source is %s: %s", left.Round(time.Second), g.State, g.Reason)
+	return fmt.Sprintf("waiting until %s: the source is %s: %s", yp.ClockTime(e.cfg.Keeper.DB().Now(), g.Until), g.State, g.Reason)
 }
 
 // tryProbe probes a source whose quarantine is over, if nobody else does: with a page

@@ -94,7 +94,7 @@ func (w *walker) admitted(ctx context.Context, walk *checkpoint.Walk, address st
 		if gate.Until.IsZero() || left > w.cfg.Patience {
 			return &BlockedError{Source: w.cfg.Source.Name(), Gate: gate}
 		}
-		w.count.wait(reasonOf(gate, max(left, 0), true))
+		w.count.wait(w.reasonOf(gate))
 		w.pause(ctx, min(max(left, 10*time.Millisecond), w.look))
 	}
 	if barred := w.barredBy.Load(); barred != nil {

@@ -15,6 +15,16 @@ func FormatTime(t time.Time) string { return t.UTC().Format(TimeLayout) }
 // AppendTime appends t in TimeLayout to b.
 func AppendTime(b []byte, t time.Time) []byte { return t.UTC().AppendFormat(b, TimeLayout) }
 
+// ClockTime writes a time near now for people: "14:05:33Z", with its date when that is
+// another one: "2026-11-20 14:05Z".
+func ClockTime(now, t time.Time) string {
+	now, t = now.UTC(), t.UTC()
+	if t.Format(time.DateOnly) != now.Format(time.DateOnly) {
+		return t.Format("2006-01-02 15:04Z")
+	}
+	return t.Format("15:04:05Z")
+}
+
 // ParseTime reads a time in TimeLayout.
 func ParseTime(s string) (time.Time, error) {
 	t, err := time.Parse(TimeLayout, s)
