@@ -211,8 +211,12 @@ func vacant(host string) bool {
 
 // estimate is what the crew's targets would cost from the start.
 func (c *crew) estimate(ctx *cli.Context, maxTargets int) discover.Estimate {
-	shortest, longest := pace(ctx, c.src)
-	return c.resolved.Estimate(extent(c.src), maxTargets, (shortest+longest)/2)
+	return estimate(ctx, c.src, c.resolved, maxTargets)
+}
+
+func estimate(ctx *cli.Context, src *site.Source, r *discover.Resolved, maxTargets int) discover.Estimate {
+	shortest, longest := pace(ctx, src)
+	return r.Estimate(extent(src), maxTargets, (shortest+longest)/2, ctx.Bool("details") && src.HasDetails())
 }
 
 // dryRun tells what the run would cost.
@@ -234,7 +238,7 @@ type dryRow struct {
 }
 
 func (r *run) dryFleet() error {
-	t := newTable("would crawl", "targets", "requests at most", "time at this pace")
+	t := newTable("would crawl", "targets", "requests at most", "time at this pace", "disk at most")
 	rows, targets := []dryRow{}, 0
 	for _, c := range r.crews {
 		e := c.estimate(r.c, r.sel.MaxTargets)
@@ -242,11 +246,11 @@ func (r *run) dryFleet() error {
 		targets += e.Targets
 		switch {
 		case e.Requests < 0:
-			t.row(c.src.Name(), e.Targets, "unknown", "unknown")
+			t.row(c.src.Name(), e.Targets, "unknown", "unknown", "unknown")
 		case e.Time == 0:
-			t.row(c.src.Name(), e.Targets, thousands(int64(e.Requests)), "no delay")
+			t.row(c.src.Name(), e.Targets, thousands(int64(e.Requests)), "no delay", bytesText(e.Bytes))
 		default:
-			t.row(c.src.Name(), e.Targets, thousands(int64(e.Requests)), lasting(e.Time))
+			t.row(c.src.Name(), e.Targets, thousands(int64(e.Requests)), lasting(e.Time), bytesText(e.Bytes))
 		}
 	}
 	if r.c.Bool("json") {

@@ -21,7 +21,7 @@ func (p *Program) planCommand() *cli.Command {
 			"never disturbs what is done. Without --states all states of the source are meant.",
 		Flags: append(flags,
 			&cli.IntFlag{Name: "max-targets", DefaultText: "all", Usage: "plan at most so many `TARGETS`"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print what it would cost"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print what it would cost from the start: requests, time, disk"},
 			delayFlag(), jsonFlag(),
 		),
 		Action: p.plan,
@@ -92,8 +92,7 @@ func pace(c *cli.Context, src *site.Source) (shortest, longest time.Duration) {
 }
 
 func (p *Program) dryRun(c *cli.Context, src *site.Source, r *discover.Resolved, maxTargets int) error {
-	shortest, longest := pace(c, src)
-	e := r.Estimate(extent(src), maxTargets, (shortest+longest)/2)
+	e := estimate(c, src, r, maxTargets)
 	if c.Bool("json") {
 		return writeJSON(p.Out, struct {
 			Source     string `json:"source"`
@@ -103,9 +102,9 @@ func (p *Program) dryRun(c *cli.Context, src *site.Source, r *discover.Resolved,
 			discover.Estimate
 		}{src.Name(), len(r.States), len(r.Cities), len(r.Categories), e})
 	}
-	requests, took := thousands(int64(e.Requests)), lasting(e.Time)
+	requests, took, room := thousands(int64(e.Requests)), lasting(e.Time), bytesText(e.Bytes)
 	if e.Requests < 0 {
-		requests, took = "unknown: all pages were asked for", "unknown"
+		requests, took, room = "unknown: all pages were asked for", "unknown", "unknown"
 	} else if e.Time == 0 {
 		took = "no delay: as fast as the source answers"
 	}
@@ -114,8 +113,13 @@ func (p *Program) dryRun(c *cli.Context, src *site.Source, r *discover.Resolved,
 	t.row("cities", thousands(int64(len(r.Cities))))
 	t.row("categories", thousands(int64(len(r.Categories))))
 	t.row("targets", thousands(int64(e.Targets)))
+	if e.Details > 0 {
+		t.row("results pages at most", thousands(int64(e.Pages)))
+		t.row("detail pages at most", fmt.Sprintf("%s (%d a results page)", thousands(int64(e.Details)), discover.PageCards))
+	}
 	t.row("requests at most", requests)
 	t.row("time at this pace", took)
+	t.row("disk at most", room)
 	if err := t.flush(&p.Streams, p.Out); err != nil {
 		return err
 	}

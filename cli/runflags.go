@@ -20,7 +20,7 @@ func runFlags() []cli.Flag {
 	flags = append(flags, runDetailFlags()...)
 	return append(
 		append(flags, databaseFlags()...),
-		&cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print what it would cost"},
+		&cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print what it would cost from the start: requests, time, disk"},
 		jsonFlag(),
 	)
 }

@@ -86,14 +86,26 @@ func tierPages(pages int) (tiers [4]int, explicit bool) {
 // Estimate is what a plan would cost from the start.
 type Estimate struct {
 	Targets  int           `json:"targets"`
-	Requests int           `json:"requests"` // at most, without retries; -1 = unknown, all pages were asked for without a cap
-	Time     time.Duration `json:"-"`        // at the pace in force; 0 = as fast as the source answers
+	Pages    int           `json:"results_pages"` // at most; -1 = unknown, all pages were asked for without a cap
+	Details  int           `json:"detail_pages"`  // at most, with PageCards listings on each of them; -1 = unknown
+	Requests int           `json:"requests"`      // both, without retries; -1 = unknown
+	Time     time.Duration `json:"-"`             // at the pace in force; 0 = as fast as the source answers
 	Seconds  float64       `json:"seconds"`
+	Bytes    int64         `json:"disk_bytes"` // database and logs; -1 = unknown
 }
 
-// Estimate counts the targets and the requests they need at most, and how long
-// those take at delay between two requests.
-func (r *Resolved) Estimate(src Source, maxTargets int, delay time.Duration) Estimate {
+// What an estimate takes a page for. The bytes are those of the demo directory, rounded up
+// (docs/benchmarks.md).
+const (
+	PageCards   = 30     // listings on a results page of the Yellow Pages
+	PageBytes   = 50_000 // of such a page in database and log, its listings new
+	DetailBytes = 2_000  // of a listing's own page
+)
+
+// Estimate counts the targets and the requests they need at most, those for the listings' own
+// pages among them if they are wanted, how long those take at delay between two requests, and
+// how much room they need.
+func (r *Resolved) Estimate(src Source, maxTargets int, delay time.Duration, details bool) Estimate {
 	e := Estimate{Targets: len(r.Cities) * len(r.Categories)}
 	if maxTargets > 0 {
 		e.Targets = min(e.Targets, maxTargets)
@@ -106,12 +118,20 @@ func (r *Resolved) Estimate(src Source, maxTargets int, delay time.Duration) Est
 			pages = src.PageCap
 		}
 		if pages == 0 {
-			e.Requests = -1
+			e.Pages, e.Requests, e.Bytes = -1, -1, -1
+			if details {
+				e.Details = -1
+			}
 			return e
 		}
-		e.Requests += n * pages
+		e.Pages += n * pages
 		left -= n
 	}
+	if details {
+		e.Details = e.Pages * PageCards
+	}
+	e.Requests = e.Pages + e.Details
+	e.Bytes = int64(e.Pages)*PageBytes + int64(e.Details)*DetailBytes
 	e.Time = time.Duration(e.Requests) * delay
 	e.Seconds = e.Time.Seconds()
 	return e

@@ -343,19 +343,33 @@ func TestEstimate(t *testing.T) {
 			t.Parallel()
 			s := sel
 			s.MaxPages = tt.pages
-			e := resolve(t, discover.Source{}, s).Estimate(discover.Source{PageCap: tt.cap}, tt.maxTargets, 2*time.Second)
+			e := resolve(t, discover.Source{}, s).Estimate(discover.Source{PageCap: tt.cap}, tt.maxTargets, 2*time.Second, false)
 			same(t, "targets", e.Targets, tt.targets)
+			same(t, "pages", e.Pages, tt.requests)
+			same(t, "details", e.Details, 0)
 			same(t, "requests", e.Requests, tt.requests)
 			want := time.Duration(max(tt.requests, 0)) * 2 * time.Second
 			same(t, "time", e.Time, want)
 			same(t, "seconds", e.Seconds, want.Seconds())
+			d := resolve(t, discover.Source{}, s).Estimate(discover.Source{PageCap: tt.cap}, tt.maxTargets, 2*time.Second, true)
+			same(t, "targets with details", d.Targets, tt.targets)
+			if tt.requests < 0 {
+				same(t, "unknown", [4]int64{int64(d.Pages), int64(d.Details), int64(d.Requests), d.Bytes}, [4]int64{-1, -1, -1, -1})
+				return
+			}
+			same(t, "pages with details", d.Pages, tt.requests)
+			same(t, "details", d.Details, 30*tt.requests)
+			same(t, "requests with details", d.Requests, 31*tt.requests)
+			same(t, "time with details", d.Time, 31*want)
+			same(t, "room", d.Bytes, int64(tt.requests)*(50_000+30*2_000))
+			same(t, "room without details", e.Bytes, int64(tt.requests)*50_000)
 		})
 	}
 	t.Run("of nothing", func(t *testing.T) {
 		t.Parallel()
 		s := sel
 		s.MinPopulation, s.MaxPages = 1<<40, discover.AllPages
-		same(t, "estimate", resolve(t, discover.Source{}, s).Estimate(discover.Source{}, 0, time.Second), discover.Estimate{})
+		same(t, "estimate", resolve(t, discover.Source{}, s).Estimate(discover.Source{}, 0, time.Second, true), discover.Estimate{})
 	})
 }
 
