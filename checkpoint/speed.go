@@ -15,7 +15,7 @@ const (
 	// enough to forget a wait soon.
 	speedEnds = 100
 	// lookBack bounds the search for ends.
-	lookBack = time.Hour
+	lookBack = 15 * time.Minute
 )
 
 // Silence is how long at least nothing must end before the time left is unknown.

@@ -87,7 +87,7 @@ func sourceSummaryOf(e ending) sourceSummary {
 	s := sourceSummary{
 		Source: e.Source, Outcome: string(outcomeOf(e.Err)), Stats: e.Stats, Seconds: e.Stats.Elapsed.Seconds(), Scope: selectedOf(e.now),
 	}
-	s.Scope.Waiting = e.waiting
+	s.Scope.Waiting, s.Scope.InGap, s.Scope.GapUntil = e.waiting, e.inGap, e.gapUntil
 	s.unexplained = !e.closed() && e.fresh+e.now.Stuck > 0
 	if e.Err != nil {
 		s.Error = e.Err.Error()
