@@ -24,8 +24,8 @@ type PageOf struct {
 // Saved counts what a page brought.
 type Saved struct {
 	New       int // listings never seen before
-	Changed   int // seen before, with other fields
-	Unchanged int
+	Changed   int // seen before, and their source says otherwise now: those that listing_changes tells of
+	Unchanged int // seen before and the same, also where this page only made more known of them
 	Dropped   int // without a name or an id, or a second time on the page
 	Rejected  int // staged, not promoted
 	Restored  int // were gone, and are back
@@ -199,6 +199,8 @@ func (s *saver) writeOne(r *resolver, l *yp.Listing, i int, keys []string, store
 	s.rows[i] = row
 	if !changed {
 		s.same = append(s.same, k.id)
+	}
+	if exists && len(s.diffs[i].changed) == 0 {
 		s.saved.Changed--
 		s.saved.Unchanged++
 	}

@@ -35,7 +35,7 @@ func TestSaveCounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	p := named("a", "b", "c")
-	for _, step := range []struct {
+	for crawl, step := range []struct {
 		what   string
 		change func()
 		want   store.Saved
@@ -50,7 +50,7 @@ func TestSaveCounts(t *testing.T) {
 		}, store.Saved{New: 1, Changed: 2, Unchanged: 1, Companies: -1}},
 	} {
 		step.change()
-		if got := mustSave(t, w, 1, 1, 0, p...); got != step.want {
+		if got := w.place(t, store.PageOf{TargetID: 1, Page: 1, Crawl: int64(crawl + 1)}, p...); got != step.want {
 			t.Errorf("%s: %+v, want %+v", step.what, got, step.want)
 		}
 	}

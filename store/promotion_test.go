@@ -92,7 +92,11 @@ func TestCompleted(t *testing.T) {
 	changes := `SELECT field, old, new FROM listing_changes ORDER BY id`
 	w.place(t, store.PageOf{TargetID: 1, Page: 1, Crawl: 1}, poor)
 	t.Run("another target shows more", func(t *testing.T) {
-		got := since(t, w, changes, func() { w.place(t, store.PageOf{TargetID: 3, Page: 1, Crawl: 1}, rich) })
+		var saved store.Saved
+		got := since(t, w, changes, func() { saved = w.place(t, store.PageOf{TargetID: 3, Page: 1, Crawl: 1}, rich) })
+		if saved.Changed != 0 || saved.Unchanged != 1 {
+			t.Errorf("counted as %+v: what only became known is no changed listing", saved)
+		}
 		if len(got) > 0 {
 			t.Errorf("changes %q, want none", got)
 		}
