@@ -849,13 +849,16 @@ SELECT t.id, g.source, c.name AS city, t.state, k.name AS category, t.status, t.
 FROM targets t JOIN v_source_gates g ON g.source_id = t.source_id
 JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id;
 
--- What went wrong in the last 7 days, by code.
+-- What went wrong in the last 7 days, by code. A target that is DONE because its site says
+-- that there is nothing (NO_LISTINGS) went well. A block has one code, whether it met a
+-- proxy or not: by_proxy tells the two apart.
 CREATE VIEW v_crawl_error_summary AS
-SELECT s.name AS source, a.error_code, count(*) AS occurrences, count(DISTINCT a.target_id) AS targets, max(a.finished_at) AS last_seen,
+SELECT s.name AS source, a.error_code, a.error_code = 'BLOCKED_PROXY' AND a.proxy IS NOT NULL AS by_proxy,
+       count(*) AS occurrences, count(DISTINCT a.target_id) AS targets, max(a.finished_at) AS last_seen,
        cast(avg(a.duration_ms) AS INTEGER) AS mean_duration_ms
 FROM crawl_attempts a JOIN targets t ON t.id = a.target_id JOIN sources s ON s.id = t.source_id
-WHERE a.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days') AND a.error_code <> 'SUCCESS'
-GROUP BY s.name, a.error_code;
+WHERE a.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days') AND a.error_code <> 'SUCCESS' AND a.ended <> 'done'
+GROUP BY s.name, a.error_code, by_proxy;
 
 -- The health of each source's targets in one line.
 CREATE VIEW v_crawl_health AS

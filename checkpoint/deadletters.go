@@ -18,6 +18,7 @@ type DeadLetter struct {
 	State        string    `json:"state"`
 	Category     string    `json:"category"`
 	Code         string    `json:"last_error_code"`
+	ByProxy      bool      `json:"last_error_by_proxy,omitempty"` // of BLOCKED_PROXY: that attempt used a proxy
 	Error        string    `json:"last_error"`
 	Parked       time.Time `json:"parked_at,omitzero"`
 	Failures     int       `json:"consecutive_failures"`
@@ -27,12 +28,12 @@ type DeadLetter struct {
 }
 
 const deadLetters = `
-	SELECT d.id, d.source, d.city, d.state, d.category, ifnull(d.last_error_code, ''), ifnull(d.last_error, ''), d.parked_at,
-		d.consecutive_failures, d.total_attempts, d.page_current, d.auto_disabled
-	FROM v_dead_letters d
-	WHERE (?1 = 0 OR d.source = (SELECT name FROM sources WHERE id = ?1)) AND (?2 = '[]' OR d.state IN (SELECT value FROM json_each(?2)))
-		AND (?3 = '' OR d.last_error_code = ?3) AND (?4 = '' OR d.parked_at < ?4)
-	ORDER BY d.parked_at DESC, d.id LIMIT ?5`
+	SELECT v.id, v.source, v.city, v.state, v.category, ifnull(v.last_error_code, ''), ` + byProxy + `, ifnull(v.last_error, ''), v.parked_at,
+		v.consecutive_failures, v.total_attempts, v.page_current, v.auto_disabled
+	FROM v_dead_letters v
+	WHERE (?1 = 0 OR v.source = (SELECT name FROM sources WHERE id = ?1)) AND (?2 = '[]' OR v.state IN (SELECT value FROM json_each(?2)))
+		AND (?3 = '' OR v.last_error_code = ?3) AND (?4 = '' OR v.parked_at < ?4)
+	ORDER BY v.parked_at DESC, v.id LIMIT ?5`
 
 // DeadLetters lists the dead letters that c selects, the newest first, at most
 // limit of them (0 = all).
@@ -48,7 +49,7 @@ func (k *Keeper) DeadLetters(ctx context.Context, c Chosen, limit int) ([]DeadLe
 	args := []any{c.Scope.SourceID, jsonList(c.Scope.States), string(c.Error), before, limit}
 	err := k.each(ctx, deadLetters, args, func(rows *sql.Rows) error {
 		var d DeadLetter
-		err := rows.Scan(&d.ID, &d.Source, &d.City, &d.State, &d.Category, &d.Code, &d.Error, at(&d.Parked),
+		err := rows.Scan(&d.ID, &d.Source, &d.City, &d.State, &d.Category, &d.Code, &d.ByProxy, &d.Error, at(&d.Parked),
 			&d.Failures, &d.Attempts, &d.Page, &d.AutoDisabled)
 		all = append(all, d)
 		return err

@@ -75,6 +75,7 @@ type Target struct {
 	SuccessRate  *float64  `json:"success_rate"` // percent, null before the first attempt
 	Page         int       `json:"page_current"`
 	ErrorCode    string    `json:"last_error_code,omitempty"`
+	ByProxy      bool      `json:"last_error_by_proxy,omitempty"` // of BLOCKED_PROXY: that attempt used a proxy
 	Error        string    `json:"last_error,omitempty"`
 	ClaimedBy    string    `json:"claimed_by,omitempty"`
 	Heartbeat    time.Time `json:"heartbeat_at,omitzero"`
@@ -84,9 +85,12 @@ type Target struct {
 }
 
 const (
+	// A block has one code whether it met a proxy or not. Only of a block it is asked.
+	byProxy = `v.last_error_code IS 'BLOCKED_PROXY' AND ifnull((SELECT a.proxy IS NOT NULL FROM crawl_attempts a
+			WHERE a.target_id = v.id AND a.error_code = 'BLOCKED_PROXY' ORDER BY a.claim_token DESC LIMIT 1), 0)`
 	targetColumns = `v.id, v.source, v.city, v.state, v.category, v.status, v.schedule_status, v.crawl_status, v.enabled, v.auto_disabled,
 		v.backoff_level, v.backoff_until, v.consecutive_failures, v.crawl_frequency_minutes, v.next_crawl_at, v.last_success_at,
-		v.total_attempts, v.total_successes, v.success_rate, v.page_current, ifnull(v.last_error_code, ''), ifnull(v.last_error, ''),
+		v.total_attempts, v.total_successes, v.success_rate, v.page_current, ifnull(v.last_error_code, ''), ` + byProxy + `, ifnull(v.last_error, ''),
 		ifnull(v.claimed_by, ''), v.heartbeat_at, v.crawl_started_at, v.finished_at, v.retired_at`
 	listTargets = `
 	SELECT ` + targetColumns + ` FROM v_crawler_status v
@@ -104,7 +108,7 @@ func (t *Target) into() []any {
 	return []any{
 		&t.ID, &t.Source, &t.City, &t.State, &t.Category, &t.Status, &t.Schedule, &t.Health, &t.Enabled, &t.AutoDisabled,
 		&t.BackoffLevel, at(&t.BackoffUntil), &t.Failures, &t.FrequencyMin, at(&t.NextCrawl), at(&t.LastSuccess),
-		&t.Attempts, &t.Successes, &t.SuccessRate, &t.Page, &t.ErrorCode, &t.Error,
+		&t.Attempts, &t.Successes, &t.SuccessRate, &t.Page, &t.ErrorCode, &t.ByProxy, &t.Error,
 		&t.ClaimedBy, at(&t.Heartbeat), at(&t.Started), at(&t.Finished), at(&t.Retired),
 	}
 }

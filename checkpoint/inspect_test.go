@@ -182,11 +182,11 @@ func TestNextOfClosedSource(t *testing.T) {
 		"quarantined": {
 			[]string{`INSERT INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at)
 				VALUES (1, 'quarantined', 'cf_challenge', '` + ago(time.Hour) + `', '` + ahead(time.Hour) + `', '` + ago(0) + `')`},
-			checkpoint.Next{When: checkpoint.NextLater, Why: "its source is quarantined: cf_challenge", Remedy: "sources reset demo"},
+			checkpoint.Next{When: checkpoint.NextLater, Why: "its source is quarantined: cf_challenge"},
 		},
 		"penalty": {
 			[]string{`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '` + ahead(time.Hour) + `', 'penalty', 'x')`},
-			checkpoint.Next{When: checkpoint.NextLater, Why: "its source is held: penalty", Remedy: "sources reset demo"},
+			checkpoint.Next{When: checkpoint.NextLater, Why: "its source is held: penalty"},
 		},
 		"Retry-After": {
 			[]string{`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '` + ahead(time.Hour) + `', 'Retry-After', 'x')`},

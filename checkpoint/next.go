@@ -48,9 +48,9 @@ func (t *TargetDetail) next() Next {
 	case t.Schedule == ScheduleNone:
 		return never("it is done, and not to be crawled again", "")
 	case t.gate == GateDisabled:
-		return never("its source is disabled", SourceRemedy(t.Source, t.gate, t.gateWhy))
+		return never("its source is disabled", SourceRemedy(t.Source, t.gate))
 	case t.gate == GatePaused && t.gateUntil.IsZero():
-		return never("its source is paused: "+t.gateWhy, SourceRemedy(t.Source, t.gate, t.gateWhy))
+		return never("its source is paused: "+t.gateWhy, SourceRemedy(t.Source, t.gate))
 	}
 	return t.later()
 }
@@ -62,11 +62,11 @@ func (t *TargetDetail) later() Next {
 	n := Next{When: NextLater, Why: "it is due"}
 	waits := []Next{
 		{At: t.GapUntil, Why: "two crawls of a target start at least 2 minutes apart"},
-		{At: t.BackoffUntil, Why: restText(t.Failures), Remedy: fmt.Sprintf("targets enable %d", t.ID)},
+		{At: t.BackoffUntil, Why: restText(t.Failures), Remedy: t.restRemedy()},
 		{At: t.NextCrawl, Why: "then it is due again"},
 	}
 	if t.gate != GateOpen {
-		waits = append(waits, Next{At: t.gateUntil, Why: fmt.Sprintf("its source is %s: %s", t.gate, t.gateWhy), Remedy: SourceRemedy(t.Source, t.gate, t.gateWhy)})
+		waits = append(waits, Next{At: t.gateUntil, Why: fmt.Sprintf("its source is %s: %s", t.gate, t.gateWhy), Remedy: SourceRemedy(t.Source, t.gate)})
 	}
 	for _, w := range waits {
 		if w.At.After(n.At) {
@@ -86,17 +86,25 @@ func restText(failures int) string {
 	return fmt.Sprintf("it rests after %d failures in a row", failures)
 }
 
-// SourceRemedy is the command that opens a source, without the program's name;
-// empty where there is none: what a host itself asked for is kept to.
-func SourceRemedy(source string, gate GateState, why string) string {
-	switch {
-	case gate == GateDisabled, gate == GatePaused:
+// restRemedy is the command that ends a target's rest; none where the site said no: it
+// would only be asked again too soon.
+func (t *TargetDetail) restRemedy() string {
+	switch yp.ErrorCode(t.ErrorCode) {
+	case yp.CodeBlockedProxy, yp.CodeRateLimited:
+		return ""
+	}
+	return fmt.Sprintf("targets enable %d", t.ID)
+}
+
+// SourceRemedy is the command that opens a source, without the program's name; empty
+// where there is none. What a host itself asked for is kept to, and while a site blocks
+// nothing is to be done but to wait: `sources reset` would have it asked all the more.
+func SourceRemedy(source string, gate GateState) string {
+	if gate == GateDisabled || gate == GatePaused {
 		return "sources enable " + source
-	case gate == GateQuarantined, gate == GateHeld && why == penalty:
-		return "sources reset " + source
 	}
 	return ""
 }
 
-// penalty is the reason of a hold that is ours, not the host's.
-const penalty = "penalty"
+// Penalty is the reason of a hold that is ours, after a block, not the host's.
+const Penalty = "penalty"

@@ -51,6 +51,7 @@ type Holder struct {
 type ErrorCount struct {
 	Code    string `json:"code"`
 	Status  string `json:"status"`
+	ByProxy bool   `json:"by_proxy,omitempty"` // of BLOCKED_PROXY: those whose last attempt used a proxy
 	Targets int64  `json:"targets"`
 	Example string `json:"example"` // one of the error texts
 }
@@ -94,14 +95,14 @@ const (
 	// WAITING is what people are told of a target that is PLANNED again after a first
 	// failure and waits for its short backoff.
 	troubles = `
-	SELECT ifnull(code, 'none'), status, count(*), ifnull(max(error), '') FROM (
-		SELECT t.last_error_code AS code, t.status, t.last_error AS error FROM targets t
-		WHERE t.status IN ('FAILED', 'STUCK', 'PARKED') AND (?1 = 0 OR t.source_id = ?1)
-			AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
-		UNION ALL SELECT t.last_error_code, 'WAITING', t.last_error FROM targets t
-		WHERE t.backoff_until IS NOT NULL AND t.status = 'PLANNED' AND (?1 = 0 OR t.source_id = ?1)
-			AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2))))
-	GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`
+	SELECT ifnull(code, 'none'), by_proxy, status, count(*), ifnull(max(error), '') FROM (
+		SELECT v.last_error_code AS code, ` + byProxy + ` AS by_proxy, v.status, v.last_error AS error FROM targets v
+		WHERE v.status IN ('FAILED', 'STUCK', 'PARKED') AND (?1 = 0 OR v.source_id = ?1)
+			AND (?2 = '[]' OR v.state IN (SELECT value FROM json_each(?2)))
+		UNION ALL SELECT v.last_error_code, ` + byProxy + `, 'WAITING', v.last_error FROM targets v
+		WHERE v.backoff_until IS NOT NULL AND v.status = 'PLANNED' AND (?1 = 0 OR v.source_id = ?1)
+			AND (?2 = '[]' OR v.state IN (SELECT value FROM json_each(?2))))
+	GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3`
 )
 
 // Progress reads the counters that the triggers keep: it costs the same over a
@@ -240,7 +241,7 @@ func (r progressReader) workers(p *Progress) error {
 func (r progressReader) errors(p *Progress) error {
 	return r.each(troubles, func(rows *sql.Rows) error {
 		var e ErrorCount
-		if err := rows.Scan(&e.Code, &e.Status, &e.Targets, &e.Example); err != nil {
+		if err := rows.Scan(&e.Code, &e.ByProxy, &e.Status, &e.Targets, &e.Example); err != nil {
 			return err
 		}
 		p.Errors = append(p.Errors, e)

@@ -35,7 +35,7 @@ type SourceStatus struct {
 	Gate    GateState `json:"gate"`
 	Until   time.Time `json:"gate_until,omitzero"` // when it may open by itself
 	Reason  string    `json:"gate_reason,omitempty"`
-	Remedy  string    `json:"remedy,omitempty"` // the command that opens it, without the program's name
+	Remedy  string    `json:"remedy,omitempty"` // the command that opens it, without the program's name; none while the site blocks
 	Profile Profile   `json:"connectivity"`
 
 	Schedule ScheduleCounts `json:"targets_by_schedule"`
@@ -60,6 +60,7 @@ type Profile struct {
 	P50        *int64    `json:"latency_p50_ms"`
 	P95        *int64    `json:"latency_p95_ms"`
 	Dominant   string    `json:"dominant_class,omitempty"`
+	Other      int       `json:"other_http_status,omitempty"` // of class unknown: the most frequent HTTP status of the last hour's failures of that class
 	Burst429   bool      `json:"burst_429"`
 	Failing    time.Time `json:"failing_since,omitzero"`
 	Quarantine time.Time `json:"quarantine_until,omitzero"` // then one probe
@@ -99,6 +100,7 @@ type Faring struct {
 type ErrorSummary struct {
 	Source      string    `json:"source"`
 	Code        string    `json:"error_code"`
+	ByProxy     bool      `json:"by_proxy,omitempty"` // of BLOCKED_PROXY: attempts that used a proxy
 	Occurrences int64     `json:"occurrences"`
 	Targets     int64     `json:"targets"`
 	LastSeen    time.Time `json:"last_seen"`

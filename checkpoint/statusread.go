@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 
 	"ypcrawl/yp"
 )
@@ -16,6 +17,11 @@ const sourceStatus = `
 	FROM v_source_gates g JOIN sources s ON s.id = g.source_id LEFT JOIN connectivity_profiles p ON p.source_id = g.source_id
 	WHERE ?1 = 0 OR g.source_id = ?1 GROUP BY g.source_id ORDER BY g.source`
 
+// otherStatus is the HTTP status to name where no class of failures says more.
+const otherStatus = `
+	SELECT ifnull(http_status, 0) FROM requests WHERE source_id = ? AND finished_at > ? AND proxy_failed = 0 AND type <> 'robots'
+		AND error_class = 'unknown' GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1`
+
 // sourceStatus reads the gates and profiles of sources; id 0 = of all.
 func (k *Keeper) sourceStatus(ctx context.Context, id int64) ([]SourceStatus, error) {
 	all := []SourceStatus{}
@@ -25,10 +31,17 @@ func (k *Keeper) sourceStatus(ctx context.Context, id int64) ([]SourceStatus, er
 		err := rows.Scan(&s.id, &s.Name, &s.BaseURL, &s.Gate, at(&s.Until), &s.Reason,
 			&p.Status, &p.Class, &p.Samples1h, &p.Rate1h, &p.Samples24h, &p.Rate24h,
 			&p.P50, &p.P95, &p.Dominant, &p.Burst429, at(&p.Failing), at(&p.Quarantine), &p.Cooldown, at(&p.Updated))
-		s.Remedy = SourceRemedy(s.Name, s.Gate, s.Reason)
+		s.Remedy = SourceRemedy(s.Name, s.Gate)
 		all = append(all, s)
 		return err
 	})
+	for i := range all {
+		if s := &all[i]; err == nil && s.Profile.Class == string(yp.ClassUnknown) {
+			err = k.each(ctx, otherStatus, []any{s.id, yp.FormatTime(k.db.Now().Add(-time.Hour))}, func(rows *sql.Rows) error {
+				return rows.Scan(&s.Profile.Other)
+			})
+		}
+	}
 	return all, err
 }
 
@@ -117,13 +130,13 @@ func (r statusReader) recent(s *SourceStatus) error {
 }
 
 const errorSummary = `
-	SELECT e.source, e.error_code, e.occurrences, e.targets, e.last_seen, e.mean_duration_ms FROM v_crawl_error_summary e
-	WHERE ?1 = 0 OR e.source = (SELECT name FROM sources WHERE id = ?1) ORDER BY e.occurrences DESC, e.error_code, e.source`
+	SELECT e.source, e.error_code, e.by_proxy, e.occurrences, e.targets, e.last_seen, e.mean_duration_ms FROM v_crawl_error_summary e
+	WHERE ?1 = 0 OR e.source = (SELECT name FROM sources WHERE id = ?1) ORDER BY e.occurrences DESC, e.error_code, e.source, e.by_proxy`
 
 func (r statusReader) errors() error {
 	return r.each(errorSummary, []any{r.scope.SourceID}, func(rows *sql.Rows) error {
 		var e ErrorSummary
-		err := rows.Scan(&e.Source, &e.Code, &e.Occurrences, &e.Targets, at(&e.LastSeen), &e.MeanMS)
+		err := rows.Scan(&e.Source, &e.Code, &e.ByProxy, &e.Occurrences, &e.Targets, at(&e.LastSeen), &e.MeanMS)
 		r.s.Errors = append(r.s.Errors, e)
 		return err
 	})

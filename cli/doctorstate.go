@@ -54,7 +54,7 @@ func (d *diagnosis) clock(ctx context.Context) {
 func (d *diagnosis) longWait(f checkpoint.FutureRows) {
 	fix := "nothing to do: such a time counts as over"
 	if f.Table == "hosts" {
-		fix = "nothing to do: the next run cuts it to an hour at most; " + d.command("sources", "reset", "SOURCE") + " ends what is a penalty"
+		fix = "nothing to do: the next run cuts it to an hour at most"
 	}
 	d.add("clock", dubious, fix, "%s of %s with a %s later than any can be, the last by %s: the clock was set back, or another machine's is ahead",
 		plural(f.Rows, "row"), f.Table, f.Column, lasting(f.Latest.Sub(d.k.DB().Now())))
@@ -112,8 +112,11 @@ func (d *diagnosis) sources(ctx context.Context) {
 	}
 	for _, s := range all {
 		text, fix := gateText(d.k.DB().Now(), s), ""
-		if s.Remedy != "" {
+		switch {
+		case s.Remedy != "":
 			fix = d.command(strings.SplitN(s.Remedy, " ", 3)...)
+		case text != "":
+			fix = waitText(d.k.DB().Now(), s)
 		}
 		switch {
 		case s.Gate == checkpoint.GateDisabled:
@@ -121,9 +124,13 @@ func (d *diagnosis) sources(ctx context.Context) {
 		case text != "":
 			d.add("sources", dubious, fix, "%s", text)
 		case s.Profile.Status == string(health.Failing):
-			d.add("sources", dubious, d.command("status", "--source", s.Name), "%s is failing (%s)", s.Name, s.Profile.Class)
+			d.add("sources", dubious, d.command("status", "--source", s.Name), "%s is failing (%s)", s.Name, causeOf(s.Profile))
 		default:
-			d.add("sources", fine, "", "%s is open, %s", s.Name, orDash(s.Profile.Status))
+			text := orDash(s.Profile.Status)
+			if cause := causeOf(s.Profile); cause != "" {
+				text += " (" + cause + ")"
+			}
+			d.add("sources", fine, "", "%s is open, %s", s.Name, text)
 		}
 	}
 }

@@ -294,7 +294,7 @@ func (p *Program) printErrors(pr *checkpoint.Progress, w io.Writer) error {
 	}
 	t := newTable("error", "status", "targets", "for example")
 	for _, e := range pr.Errors {
-		t.row(e.Code, e.Status, e.Targets, short(reason(e.Example), room))
+		t.row(codeText(e.Code, e.ByProxy), e.Status, e.Targets, short(reason(e.Example), room))
 	}
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err

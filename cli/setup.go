@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
@@ -68,12 +69,25 @@ func (p *Program) logger(c *cli.Context, w io.Writer) (zerolog.Logger, error) {
 
 // console writes log lines for people: what happened to what first, and no
 // component, which says nothing to them. Control characters in values are quoted.
+// Times are UTC; what goes to a file is read another day, and has its date.
 func (p *Program) console(w io.Writer) io.Writer {
+	layout := "2006-01-02 15:04:05Z"
+	if isTerminal(p.Err) {
+		layout = "15:04:05Z"
+	}
 	return zerolog.ConsoleWriter{
-		Out: w, NoColor: !p.color(p.Err), TimeFormat: "15:04:05",
+		Out: w, NoColor: !p.color(p.Err), TimeFormat: layout, TimeLocation: time.UTC, FormatPrepare: sayCode,
 		FieldsExclude: []string{"component"},
 		FieldsOrder:   []string{"percent", "targets", "city", "state", "category", "error_code", "reason"},
 	}
+}
+
+// sayCode puts the error code of a log line as people are told it.
+func sayCode(line map[string]any) error {
+	if code, ok := line["error_code"].(string); ok {
+		line["error_code"] = codeText(code, line["proxy"] != nil)
+	}
+	return nil
 }
 
 // escapingWriter keeps JSON log lines from acting on a terminal: encoding

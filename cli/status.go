@@ -134,7 +134,7 @@ func (s *sections) lines(texts ...string) error {
 // printFaring shows how the sources answer; when they were rated, where that is not
 // just now.
 func (p *Program) printFaring(w *sections, s *checkpoint.Status, fresh bool) error {
-	header := []string{"source", "gate", "status", "ok 1 h", "of", "ok 24 h", "of", "p50", "p95", "error"}
+	header := []string{"source", "gate", "status", "ok 1 h", "of", "ok 24 h", "of", "p50", "p95", "cause"}
 	if !fresh {
 		header = append(header, "rated")
 	}
@@ -143,7 +143,7 @@ func (p *Program) printFaring(w *sections, s *checkpoint.Status, fresh bool) err
 		c := src.Profile
 		row := []any{
 			src.Name, string(src.Gate), orDash(c.Status), rate(c.Rate1h), c.Samples1h, rate(c.Rate24h), c.Samples24h,
-			millis(c.P50), millis(c.P95), orDash(c.Class),
+			millis(c.P50), millis(c.P95), orDash(causeOf(c)),
 		}
 		if !fresh {
 			row = append(row, ago(s.Now, c.Updated))
@@ -151,6 +151,23 @@ func (p *Program) printFaring(w *sections, s *checkpoint.Status, fresh bool) err
 		t.row(row...)
 	}
 	return w.table(p, t)
+}
+
+// causeOf says why a source is not healthy, "" where it is.
+func causeOf(c checkpoint.Profile) string {
+	p := health.Profile{Status: health.Status(c.Status), Class: yp.ErrorClass(c.Class), Samples1h: int(c.Samples1h), OtherStatus: c.Other}
+	for _, x := range []struct {
+		ms *int64
+		to *time.Duration
+	}{{c.P50, &p.P50}, {c.P95, &p.P95}} {
+		if x.ms != nil {
+			*x.to = time.Duration(*x.ms) * time.Millisecond
+		}
+	}
+	if c.Rate1h != nil {
+		p.Rate1h = *c.Rate1h
+	}
+	return p.Cause()
 }
 
 // printGates says of each closed source why it is closed, until when, and what
@@ -169,26 +186,54 @@ func gateText(now time.Time, src checkpoint.SourceStatus) string {
 	if src.Gate == checkpoint.GateOpen {
 		return ""
 	}
-	text := fmt.Sprintf("%s is %s", src.Name, src.Gate)
-	if !src.Until.IsZero() {
+	text, probe := fmt.Sprintf("%s is %s", src.Name, src.Gate), "the next run asks for one page"
+	if src.Until.After(now) {
 		text += " until " + moment(now, src.Until)
+		probe = "then one page is asked for"
 	}
 	if src.Reason != "" && src.Gate != checkpoint.GateDisabled {
 		text += ": " + src.Reason
 	}
 	if src.Gate == checkpoint.GateQuarantined {
-		text += "; then one page is asked for, to see whether it answers"
+		text += "; " + probe + ", to see whether it answers"
 	}
 	return text
 }
 
-// remedyText is gateText with the command that opens the source.
+// remedyText is gateText with what is to be done about it.
 func remedyText(now time.Time, src checkpoint.SourceStatus) string {
 	text := gateText(now, src)
-	if text != "" && src.Remedy != "" {
-		text += ". Open it with `ypcrawl " + src.Remedy + "`"
+	switch {
+	case text == "":
+		return ""
+	case src.Gate == checkpoint.GateDisabled:
+		return text + ". Open it with `ypcrawl " + src.Remedy + "`"
+	case src.Gate == checkpoint.GatePaused:
+		return text + ". When that is mended: `ypcrawl " + src.Remedy + "`"
+	case asked(src):
+		return text
 	}
-	return text
+	return text + ". Wait; " + onlyReset
+}
+
+// asked reports whether a source is closed because its host said when to come back.
+func asked(src checkpoint.SourceStatus) bool {
+	return src.Gate == checkpoint.GateHeld && src.Reason != checkpoint.Penalty
+}
+
+// onlyReset names no command: a site that blocks would only be asked all the more.
+const onlyReset = "reset only if the site has lifted the block"
+
+// waitText says how long to wait for a source that its site closed.
+func waitText(now time.Time, src checkpoint.SourceStatus) string {
+	text := "wait for the next run"
+	if src.Until.After(now) {
+		text = "wait until " + moment(now, src.Until)
+	}
+	if asked(src) {
+		return text + ": the site asked for it"
+	}
+	return text + "; " + onlyReset
 }
 
 // printSchedules counts targets by schedule; a column without any is left out.
@@ -248,7 +293,7 @@ func eachAndAll(s *checkpoint.Status, f func(name string, src checkpoint.SourceS
 func (p *Program) printSummary(w *sections, s *checkpoint.Status) error {
 	t := newTable("error in 7 days", "source", "times", "targets", "last seen", "mean time")
 	for _, e := range s.Errors {
-		t.row(e.Code, e.Source, e.Occurrences, e.Targets, ago(s.Now, e.LastSeen), millis(e.MeanMS))
+		t.row(codeText(e.Code, e.ByProxy), e.Source, e.Occurrences, e.Targets, ago(s.Now, e.LastSeen), millis(e.MeanMS))
 	}
 	return w.table(p, t)
 }

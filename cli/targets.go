@@ -184,7 +184,7 @@ func (p *Program) printTargets(now time.Time, all []checkpoint.Target) error {
 	}
 	t := newTable(header...)
 	for _, x := range all {
-		row := []any{idText(x.ID), short(titleOf(x), 34), string(x.Status), string(x.Schedule), healthOf(x), x.Page, x.Failures, nextOf(now, x), orDash(x.ErrorCode)}
+		row := []any{idText(x.ID), short(titleOf(x), 34), string(x.Status), string(x.Schedule), healthOf(x), x.Page, x.Failures, nextOf(now, x), orDash(errorText(x))}
 		if several {
 			row = append(row, x.Source)
 		}
@@ -198,6 +198,15 @@ func (p *Program) printTargets(now time.Time, all []checkpoint.Target) error {
 
 func titleOf(t checkpoint.Target) string {
 	return fmt.Sprintf("%s in %s, %s", t.Category, t.City, t.State)
+}
+
+// errorText is the code of a target's last error. One that is done because its site says
+// that there is nothing has none.
+func errorText(t checkpoint.Target) string {
+	if t.Status == yp.Done && t.ErrorCode == string(yp.CodeNoListings) {
+		return ""
+	}
+	return codeText(t.ErrorCode, t.ByProxy)
 }
 
 // healthOf is a target's health; whether it is enabled counts more.

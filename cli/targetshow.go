@@ -55,11 +55,14 @@ func (p *Program) detailTable(now time.Time, t *checkpoint.TargetDetail) *table 
 	tb.row("source", t.Source)
 	tb.row("status", fmt.Sprintf("%s, %s, %s", t.Status, t.Schedule, healthOf(t.Target)))
 	tb.row("next", p.nextText(now, t.Next))
-	if t.ErrorCode != "" {
-		tb.row("last error", short(t.ErrorCode+": "+reason(t.Error), 300))
+	if code := errorText(t.Target); code != "" {
+		tb.row("last error", short(code+": "+reason(t.Error), 300))
 	}
 	tb.row("pages", pagesText(t))
 	tb.row("listings", fmt.Sprintf("%s accepted of %s, %s unreadable", thousands(int64(t.Accepted)), thousands(int64(t.Raw)), thousands(int64(t.Bad))))
+	if t.Status == yp.Done && t.ErrorCode == string(yp.CodeNoListings) {
+		tb.row("the site says", "no listings here")
+	}
 	if t.SiteTotal != nil {
 		tb.row("the site says", plural(*t.SiteTotal, "listing"))
 	}

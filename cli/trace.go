@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -124,8 +125,11 @@ func endText(a *checkpoint.TraceAttempt) string {
 	case "released":
 		text = "handed back"
 	}
-	if a.Code != "" && a.Code != string(yp.CodeSuccess) {
-		text += " " + a.Code
+	switch {
+	case text == string(store.EndedDone) && a.Code == string(yp.CodeNoListings):
+		text += " (the site has no listings here)"
+	case a.Code != "" && a.Code != string(yp.CodeSuccess):
+		text += " " + codeText(a.Code, a.Proxy != "")
 	}
 	if a.DurationMS != nil {
 		text += " after " + millis(a.DurationMS)

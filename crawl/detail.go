@@ -205,6 +205,9 @@ func (w *worker) tallyDetail(c *checkpoint.DetailClaim, o outcome) {
 	if o.wait > 0 {
 		log = log.Str("next_try_in", o.wait.Round(time.Second).String())
 	}
+	if proxy := w.proxy(); proxy != "" {
+		log = log.Str("proxy", proxy)
+	}
 	log.Str("listing", c.ListingID).Str("error_code", string(o.code)).Str("reason", o.reason).Msg("details failed")
 }
 

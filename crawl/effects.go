@@ -111,6 +111,14 @@ func (w *worker) rotate(t *task) bool {
 	return true
 }
 
+// proxy names the proxy that the worker uses, "" = none.
+func (w *worker) proxy() string {
+	if w.session == nil {
+		return ""
+	}
+	return w.session.Proxy()
+}
+
 // leaveSession gives the worker's way out back.
 func (w *worker) leaveSession() {
 	if w.session != nil {

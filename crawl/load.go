@@ -68,7 +68,7 @@ func (w *worker) again(ctx context.Context, t *task, cause yp.Cause, err error, 
 	if p.Wait == yp.WaitExponential {
 		wait = yp.RetryDelay(w.cfg.RetryBase, n, rand.Float64()) //nolint:gosec // no secret hangs on a jitter
 	}
-	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code, when(wait, p.Wait), n, allowed)
+	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code.Text(w.proxy() != ""), when(wait, p.Wait), n, allowed)
 	w.logger.Debug().Err(err).Int64("target", t.target()).Int("page", t.number).Str("url", t.url).
 		Str("error_code", string(p.Code)).Int("failure", n).Str("wait", wait.Round(time.Millisecond).String()).Msg("page will be asked for again")
 	if err := w.tellBefore(ctx, t, max(wait, waitOf(err))); err != nil {

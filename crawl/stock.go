@@ -67,8 +67,10 @@ func (e *Engine) tell(profiles []health.Profile) {
 		if p.Status == health.Failing || p.Status == health.Quarantined {
 			log = e.cfg.Logger.Warn()
 		}
-		log.Str("component", "crawl").Str("source", e.cfg.Source.Name()).Str("status", e.status).
-			Str("error_class", string(p.Class)).Msg("health of the source")
+		if p.Class != "" {
+			log = log.Str("cause", p.Cause())
+		}
+		log.Str("component", "crawl").Str("source", e.cfg.Source.Name()).Str("status", e.status).Msg("health of the source")
 	}
 }
 

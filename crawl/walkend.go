@@ -80,7 +80,11 @@ func (w *walker) failed(ctx context.Context, walk *checkpoint.Walk, leg *Leg, co
 		return err
 	}
 	w.count.failed.Add(1)
-	w.logger.Warn().Str("state", walk.State).Int("page", walk.PagesDone+1).Int("pages", walk.Pages).Str("error_code", string(code)).
+	log := w.logger.Warn()
+	if proxy := w.proxy(); proxy != "" {
+		log = log.Str("proxy", proxy)
+	}
+	log.Str("state", walk.State).Int("page", walk.PagesDone+1).Int("pages", walk.Pages).Str("error_code", string(code)).
 		Str("reason", reason).Msg("the walk through a state failed: no city is marked as gone")
 	w.hear(*leg)
 	return nil

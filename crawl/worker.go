@@ -232,6 +232,9 @@ func (w *worker) tally(c *checkpoint.Claim, o outcome) {
 	if o.wait > 0 {
 		log = log.Str("next_try_in", o.wait.Round(time.Second).String())
 	}
+	if c.Attempt.Proxy != "" {
+		log = log.Str("proxy", c.Attempt.Proxy)
+	}
 	log.Int64("target", c.TargetID).Str("city", c.Place.City).Str("state", c.Place.State).
 		Str("category", c.Place.Category).Int("pages", c.PageCurrent).Str("error_code", string(o.code)).
 		Str("reason", o.reason).Msg(what)

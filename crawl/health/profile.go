@@ -2,6 +2,7 @@ package health
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"ypcrawl/yp"
@@ -33,6 +34,7 @@ type Profile struct {
 	P50, P95              time.Duration // of the hour
 	Dominant              yp.ErrorClass // of the hour, "" = none stands out
 	Burst                 bool          // of 429s
+	OtherStatus           int           // of the hour's failures of class "unknown", the most frequent; not stored
 
 	FailingSince    time.Time     // failing or quarantined without a break
 	QuarantineUntil time.Time     // then one probe
@@ -48,12 +50,15 @@ func (p Profile) Rolled(c Counts, now time.Time) Profile {
 	p.Samples1h, p.Rate1h = c.Samples1h, rate(c.OK1h, c.Samples1h)
 	p.Samples24h, p.Rate24h = c.Samples24h, rate(c.OK24h, c.Samples24h)
 	p.P50, p.P95 = c.P50, c.P95
-	p.Dominant, p.Burst = c.Dominant(), c.Burst()
+	p.Dominant, p.Burst, p.OtherStatus = c.Dominant(), c.Burst(), c.OtherStatus
 	p.UpdatedAt = now
 	if p.Status == Quarantined {
 		return p.rolledInQuarantine(c.Base(), now)
 	}
 	p.Status = c.Base()
+	if p.Class == yp.ClassUnknown || p.Class == "" {
+		p.Class = c.failures()
+	}
 	if p.Status != Failing {
 		p.FailingSince = time.Time{}
 		return p.withClass()
@@ -77,7 +82,8 @@ func (p Profile) rolledInQuarantine(base Status, now time.Time) Profile {
 }
 
 // withClass sets the error class: "" exactly when healthy, else the dominant
-// class, else http_429 on a burst, else the previous one, else unknown.
+// class, else http_429 on a burst, else the previous one or, where there was none,
+// the most frequent of the failures that keep it from being healthy, else unknown.
 func (p Profile) withClass() Profile {
 	if p.Status == Healthy {
 		p.Class = ""
@@ -89,6 +95,28 @@ func (p Profile) withClass() Profile {
 	}
 	p.Class = cmp.Or(p.Dominant, burst, p.Class, yp.ClassUnknown)
 	return p
+}
+
+// Cause says for people why the source is not healthy: its error class, or what there is
+// to say where that is "unknown". "" = it is healthy, or was never rolled up.
+func (p Profile) Cause() string {
+	latency, name := p.P95, "p95"
+	if p.Samples1h < someSamples {
+		latency, name = p.P50, "p50"
+	}
+	switch {
+	case p.Class != yp.ClassUnknown:
+		return string(p.Class)
+	case p.Samples1h == 0:
+		return "no request in the last hour"
+	case p.Rate1h*100 < healthyPercent && p.OtherStatus > 0:
+		return fmt.Sprintf("HTTP status %d", p.OtherStatus)
+	case p.Rate1h*100 < healthyPercent:
+		return "failures of no known class"
+	case latency > healthyLatency:
+		return fmt.Sprintf("slow: %s %.1f s", name, latency.Seconds())
+	}
+	return string(p.Class)
 }
 
 // Probed returns the profile after the probe of a quarantine: success takes it to

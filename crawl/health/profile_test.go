@@ -38,9 +38,11 @@ func TestRolled(t *testing.T) {
 		t.Parallel()
 		step(t, Profile{}, Counts{}, noon, Degraded, yp.ClassUnknown)
 	})
-	t.Run("the class: dominant, burst, previous, unknown", func(t *testing.T) {
+	t.Run("the class: dominant, burst, previous, most frequent, unknown", func(t *testing.T) {
 		t.Parallel()
-		p := step(t, Profile{}, soSo, noon, Degraded, yp.ClassUnknown)
+		slow := Counts{Samples1h: 100, OK1h: 98, P95: 2 * time.Second, Failures: classes{yp.ClassDNS: 2}}
+		p := step(t, Profile{}, slow, noon, Degraded, yp.ClassUnknown)
+		p = step(t, p, soSo, noon, Degraded, yp.ClassTimeout)
 		p = step(t, p, bad, noon, Failing, yp.ClassTimeout)
 		p = step(t, p, soSo, noon, Degraded, yp.ClassTimeout)
 		p = step(t, p, Counts{Samples1h: 100, OK1h: 80, Samples10m: 20, Limited10m: 6}, noon, Failing, yp.ClassHTTP429)
@@ -92,6 +94,27 @@ func TestRolled(t *testing.T) {
 		p = step(t, p, forbidden, at(59), Failing, yp.ClassAuthError)
 		step(t, p, forbidden, at(60), Quarantined, yp.ClassAuthError)
 	})
+}
+
+// TestCause: where no class says it, the cause is told all the same.
+func TestCause(t *testing.T) {
+	t.Parallel()
+	others := Counts{Samples1h: 100, OK1h: 50, Failures: classes{yp.ClassUnknown: 50}}
+	numbered := others
+	numbered.OtherStatus = 410
+	for want, c := range map[string]Counts{
+		"":                            good,
+		"timeout":                     bad,
+		"slow: p95 2.5 s":             {Samples1h: 100, OK1h: 100, P50: time.Second, P95: 2500 * time.Millisecond},
+		"slow: p50 1.6 s":             {Samples1h: 10, OK1h: 10, P50: 1600 * time.Millisecond, P95: 9 * time.Second},
+		"no request in the last hour": {},
+		"HTTP status 410":             numbered,
+		"failures of no known class":  others,
+	} {
+		if got := (Profile{}).Rolled(c, noon).Cause(); got != want {
+			t.Errorf("%+v: %q, want %q", c, got, want)
+		}
+	}
 }
 
 // quarantined is a source quarantined at noon for auth errors.

@@ -22,6 +22,7 @@ const (
 		AND proxy_failed = 0 AND type <> 'robots' AND error_class IS NOT 'rate_limited'`
 	countSamples = `SELECT count(*), count(*) FILTER (WHERE outcome = 'success' AND parse_ok = 1)` + counted
 	countLimited = `SELECT count(*), count(*) FILTER (WHERE error_class = 'http_429')` + counted
+	countOthers  = `SELECT ifnull(http_status, 0)` + counted + ` AND error_class = 'unknown' GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1`
 	countClasses = `SELECT error_class, count(*)` + counted + ` AND outcome = 'failure' GROUP BY error_class`
 	// Sorting a histogram beats sorting samples, and it gives the hour's sums in the same pass.
 	countLatencies = `
@@ -118,6 +119,12 @@ func (r reading) counts() (c Counts, err error) {
 	}
 	if c.Failures, err = r.classes(hour); err != nil {
 		return c, err
+	}
+	if c.mostFrequent() == yp.ClassUnknown {
+		err := r.q.QueryRowContext(r.ctx, countOthers, r.args(hour, r.now)...).Scan(&c.OtherStatus)
+		if err != nil {
+			return c, err
+		}
 	}
 	if c.Samples10m, c.Limited10m, err = r.pair(countLimited, r.now.Add(-10*time.Minute), r.now); err != nil {
 		return c, err

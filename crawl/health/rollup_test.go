@@ -26,8 +26,8 @@ func TestScenarioLowSuccessIsFailing(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	w.requests(t, req{n: 89}, req{n: 11, class: yp.ClassTimeout})
-	if p := w.rollUp(t, demo); p.Status != Failing || p.Class != yp.ClassUnknown || p.Rate1h != 0.89 {
-		t.Errorf("%s (%s) at %g, want failing (unknown) at 0.89", p.Status, p.Class, p.Rate1h)
+	if p := w.rollUp(t, demo); p.Status != Failing || p.Class != yp.ClassTimeout || p.Dominant != "" || p.Rate1h != 0.89 {
+		t.Errorf("%s (%s) at %g, want failing (timeout) at 0.89", p.Status, p.Class, p.Rate1h)
 	}
 	w.clock.move(time.Minute)
 	w.requests(t, req{n: 20, class: yp.ClassTimeout})

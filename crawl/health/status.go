@@ -46,22 +46,39 @@ type Counts struct {
 	Samples24h, OK24h      int
 	P50, P95               time.Duration         // latency of the hour's samples, nearest rank; 0 = no sample
 	Failures               map[yp.ErrorClass]int // of the hour
+	OtherStatus            int                   // most frequent HTTP status of those that are "unknown", 0 = none
 	Samples10m, Limited10m int                   // Limited are the 429s
 }
 
-// Dominant is the failure class that stands out in the hour, ties by name: at
-// least 5 failures and 20 % of the samples. "" = none.
+// Dominant is the failure class that stands out in the hour: at least 5 failures
+// and 20 % of the samples. "" = none.
 func (c Counts) Dominant() yp.ErrorClass {
+	top := c.mostFrequent()
+	if n := c.Failures[top]; n < dominantSamples || n*100 < c.Samples1h*dominantPercent {
+		return ""
+	}
+	return top
+}
+
+// mostFrequent is the failure class that the hour has most of, ties by name. "" =
+// nothing failed.
+func (c Counts) mostFrequent() yp.ErrorClass {
 	var top yp.ErrorClass
 	for class, n := range c.Failures {
 		if most := c.Failures[top]; n > most || n == most && class < top {
 			top = class
 		}
 	}
-	if n := c.Failures[top]; n < dominantSamples || n*100 < c.Samples1h*dominantPercent {
+	return top
+}
+
+// failures is the class to name where failures keep the source from being healthy, and
+// none stands out.
+func (c Counts) failures() yp.ErrorClass {
+	if c.rateAtLeast(healthyPercent) {
 		return ""
 	}
-	return top
+	return c.mostFrequent()
 }
 
 // Burst reports a burst of 429s: at least 10 in 10 minutes, or 30 % of at least

@@ -39,3 +39,13 @@ ALTER TABLE hosts ADD COLUMN held_ms INTEGER CHECK (held_ms > 0);
 ALTER TABLE runs ADD COLUMN listings_rejected INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE runs ADD COLUMN listings_dropped INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE runs ADD COLUMN listings_restored INTEGER NOT NULL DEFAULT 0;
+
+DROP VIEW v_crawl_error_summary;
+
+CREATE VIEW v_crawl_error_summary AS
+SELECT s.name AS source, a.error_code, a.error_code = 'BLOCKED_PROXY' AND a.proxy IS NOT NULL AS by_proxy,
+       count(*) AS occurrences, count(DISTINCT a.target_id) AS targets, max(a.finished_at) AS last_seen,
+       cast(avg(a.duration_ms) AS INTEGER) AS mean_duration_ms
+FROM crawl_attempts a JOIN targets t ON t.id = a.target_id JOIN sources s ON s.id = t.source_id
+WHERE a.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days') AND a.error_code <> 'SUCCESS' AND a.ended <> 'done'
+GROUP BY s.name, a.error_code, by_proxy;
