@@ -46,19 +46,24 @@ const (
 )
 
 // FindTarget returns the id of the target that word names: its id, or
-// "los-angeles-ca/plumbers". sourceID chooses among sources, 0 = any. The error
-// is an *UnknownTargetError or an *AmbiguousTargetError where those apply.
+// "los-angeles-ca/plumbers", both also behind the name of its source, "demo/12".
+// sourceID chooses among sources, 0 = any. The error is an *UnknownTargetError or an
+// *AmbiguousTargetError where those apply.
 func (k *Keeper) FindTarget(ctx context.Context, word string, sourceID int64) (int64, error) {
-	if id, err := strconv.ParseInt(word, 10, 64); err == nil {
+	name, err := k.ofSource(ctx, word, &sourceID)
+	if err != nil {
+		return 0, fmt.Errorf("find target %q: %w", word, err)
+	}
+	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
 		return k.targetByID(ctx, id, sourceID)
 	}
-	city, category, ok := strings.Cut(strings.ToLower(word), "/")
+	city, category, ok := strings.Cut(strings.ToLower(name), "/")
 	if !ok {
 		return 0, &UnknownTargetError{Word: word, Hint: "want an id, or city/category like los-angeles-ca/plumbers"}
 	}
 	var ids []int64
 	var sources []string
-	err := k.each(ctx, targetBySlugs, []any{city, category, sourceID}, func(rows *sql.Rows) error {
+	err = k.each(ctx, targetBySlugs, []any{city, category, sourceID}, func(rows *sql.Rows) error {
 		var id int64
 		var source string
 		err := rows.Scan(&id, &source)
@@ -74,6 +79,57 @@ func (k *Keeper) FindTarget(ctx context.Context, word string, sourceID int64) (i
 		return 0, &AmbiguousTargetError{Word: word, Sources: sources}
 	}
 	return ids[0], nil
+}
+
+// ofSource cuts the name of a source off a word like "demo/12", and sets id to it; a word
+// that begins with no source, or with another than id chooses, is returned whole.
+func (k *Keeper) ofSource(ctx context.Context, word string, id *int64) (string, error) {
+	name, rest, ok := strings.Cut(word, "/")
+	if !ok || name == "" || rest == "" {
+		return word, nil
+	}
+	known, err := k.SourceID(ctx, name)
+	if err != nil || known == 0 || *id != 0 && *id != known {
+		return word, err
+	}
+	*id = known
+	return rest, nil
+}
+
+// ListingName is what a listing is called by: its source and the source's own id.
+type ListingName struct {
+	SourceID int64
+	Source   string
+	ID       string
+	Company  int64
+}
+
+const listingsByID = `
+	SELECT s.id, s.name, l.listing_id, l.company_id FROM sources s CROSS JOIN listings l ON l.source_id = s.id AND l.listing_id = ?1
+	WHERE ?2 = 0 OR s.id = ?2 ORDER BY s.name`
+
+// FindListings returns the listings that word names, "400110158" or "demo/400110158": one
+// of each source that has it. sourceID chooses among sources, 0 = any.
+func (k *Keeper) FindListings(ctx context.Context, word string, sourceID int64) (all []ListingName, err error) {
+	id, of := word, sourceID
+	for range 2 { // an id may hold a slash itself: the whole word first
+		err = k.each(ctx, listingsByID, []any{id, of}, func(rows *sql.Rows) error {
+			var l ListingName
+			err := rows.Scan(&l.SourceID, &l.Source, &l.ID, &l.Company)
+			all = append(all, l)
+			return err
+		})
+		if err == nil && len(all) == 0 {
+			id, err = k.ofSource(ctx, word, &of)
+		}
+		if err != nil || len(all) > 0 {
+			break
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find listing %q: %w", word, err)
+	}
+	return all, nil
 }
 
 func (k *Keeper) targetByID(ctx context.Context, id, sourceID int64) (int64, error) {

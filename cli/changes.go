@@ -200,8 +200,8 @@ func valueText(s *string) string {
 
 // listingHistory shows what became of one listing.
 func (p *Program) listingHistory(c *cli.Context) error {
-	source, id, ok := strings.Cut(c.String("listing"), "/")
-	if !ok || source == "" || id == "" {
+	source, id, _ := strings.Cut(c.String("listing"), "/")
+	if source == "" {
 		return Usagef("--listing %q: want SOURCE/ID, as `ypcrawl changes` shows them", c.String("listing"))
 	}
 	for _, other := range []string{"since", "source", "states", "kind"} {
@@ -214,6 +214,13 @@ func (p *Program) listingHistory(c *cli.Context) error {
 		return err
 	}
 	defer func() { _ = k.DB().Close() }()
+	if id == "" {
+		l, err := listingOf(c.Context, k, source)
+		if err != nil {
+			return fmt.Errorf("--listing: %w", err)
+		}
+		source, id = l.Source, l.ID
+	}
 	h, err := k.History(c.Context, source, id)
 	var unknown *checkpoint.UnknownListingError
 	if errors.As(err, &unknown) {

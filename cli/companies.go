@@ -58,7 +58,8 @@ func (p *Program) companiesCommand() *cli.Command {
 }
 
 const (
-	confidenceHelp = `Confidence goes from 0 to 1: the weakest link that the company's listings need to hang together. Phone and name
+	confidenceHelp = `A COMPANY is its number, or SOURCE/ID of one of its listings.
+Confidence goes from 0 to 1: the weakest link that the company's listings need to hang together. Phone and name
 count 0.98, name and address 0.96, a website 0.92, two of them more; a key that is only remembered 0.5; by hand 1.`
 	splitHelp = `ypcrawl companies split 12 --listings 4711 4712   makes a new company of them. The keys that only they give go with
                                                   them; a key that the others give too stays.
@@ -78,13 +79,21 @@ func asUsage(err error) error {
 // companyIDs reads the arguments as numbers of companies.
 func companyIDs(c *cli.Context) (ids []int64, err error) {
 	for _, word := range SplitList(c.Args().Slice()) {
-		id, err := strconv.ParseInt(word, 10, 64)
-		if err != nil || id < 1 {
-			return nil, Usagef("no company %q: want its number; `ypcrawl companies list --name TEXT` finds it", word)
+		id, err := companyID(word)
+		if err != nil {
+			return nil, err
 		}
 		ids = append(ids, id)
 	}
 	return ids, nil
+}
+
+func companyID(word string) (int64, error) {
+	id, err := strconv.ParseInt(word, 10, 64)
+	if err != nil || id < 1 {
+		return 0, Usagef("no company %q: want its number; `ypcrawl companies list --name TEXT` finds it", word)
+	}
+	return id, nil
 }
 
 func (p *Program) companiesList(c *cli.Context) error {

@@ -15,20 +15,30 @@ import (
 const maxShown = 100
 
 func (p *Program) companiesShow(c *cli.Context) error {
-	ids, err := companyIDs(c)
-	if err != nil {
-		return err
+	words := SplitList(c.Args().Slice())
+	if len(words) == 0 {
+		return Usagef("want companies to show, by their number or by a listing, SOURCE/ID; `ypcrawl companies list` shows those there are")
 	}
-	if len(ids) == 0 {
-		return Usagef("want companies to show by their number; `ypcrawl companies list` shows those there are")
+	for _, word := range words {
+		if _, err := companyID(word); err != nil && !strings.Contains(word, "/") {
+			return err
+		}
 	}
 	k, err := p.open(c, reading)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = k.DB().Close() }()
-	all := make([]*checkpoint.CompanyDetail, 0, len(ids))
-	for _, id := range ids {
+	all := make([]*checkpoint.CompanyDetail, 0, len(words))
+	for _, word := range words {
+		id, err := companyID(word)
+		if err != nil {
+			l, err := listingOf(c.Context, k, word)
+			if err != nil {
+				return err
+			}
+			id = l.Company
+		}
 		d, err := k.Company(c.Context, id)
 		if err != nil {
 			return asUsage(err)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +25,7 @@ The same pace, claims, recovery and exit codes as run: stop it at any time, type
 		Action: p.fetchDetails,
 		Subcommands: []*cli.Command{
 			{
-				Name: "show", Usage: "Show what the page of a listing says", ArgsUsage: "LISTING", Args: true,
+				Name: "show", Usage: "Show what the page of a listing says", ArgsUsage: "LISTING", Args: true, Description: listingHelp,
 				Flags: []cli.Flag{onlySourceFlag(), jsonFlag()}, Action: p.detailsShow,
 			},
 			{
@@ -57,13 +58,25 @@ func (p *Program) detailsShow(c *cli.Context) error {
 		return err
 	}
 	defer func() { _ = k.DB().Close() }()
-	id := c.Args().First()
-	rows, err := k.DetailsOf(c.Context, id, scope)
+	word := c.Args().First()
+	found, err := k.FindListings(c.Context, word, scope)
 	if err != nil {
 		return err
 	}
+	if len(found) == 0 {
+		return unknownListing(word)
+	}
+	var rows []checkpoint.DetailRow
+	for _, l := range found {
+		more, err := k.DetailsOf(c.Context, l.ID, l.SourceID)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, more...)
+	}
 	if len(rows) == 0 {
-		return Usagef("no details of a listing %q: `ypcrawl run --details` plans those of every listing with a page of its own", id)
+		return Usagef("listing %s/%s is known, its details were never planned: `ypcrawl run --details` plans those of every listing with a page of its own",
+			found[0].Source, found[0].ID)
 	}
 	if c.Bool("json") {
 		return writeRows(p.Out, rows)
@@ -74,6 +87,27 @@ func (p *Program) detailsShow(c *cli.Context) error {
 		}
 	}
 	return nil
+}
+
+// listingHelp says how a listing is named.
+const listingHelp = "A LISTING is its source's id of it, or SOURCE/ID as in demo/400110158."
+
+func unknownListing(word string) error {
+	return Usagef("no listing %q: want the source's id of it, or SOURCE/ID; `ypcrawl changes` and `ypcrawl companies show` tell them", word)
+}
+
+// listingOf is the one listing that a word names.
+func listingOf(ctx context.Context, k *checkpoint.Keeper, word string) (l checkpoint.ListingName, err error) {
+	found, err := k.FindListings(ctx, word, 0)
+	switch {
+	case err != nil:
+		return l, err
+	case len(found) == 0:
+		return l, unknownListing(word)
+	case len(found) > 1:
+		return l, Usagef("%d sources have a listing %q: write %s/%s, say", len(found), word, found[0].Source, word)
+	}
+	return found[0], nil
 }
 
 // openSource opens the database with the source that --source names, 0 = any.
@@ -96,7 +130,7 @@ func (p *Program) printDetail(d *checkpoint.DetailRow) error {
 			t.row(name, value)
 		}
 	}
-	line("listing", d.ID+" of "+d.Source)
+	line("listing", d.Source+"/"+d.ID)
 	line("name", d.Name)
 	line("status", string(d.Status))
 	line("e-mail", d.Email)
@@ -126,7 +160,7 @@ func (p *Program) printDetail(d *checkpoint.DetailRow) error {
 		t.row("years in business", fmt.Sprint(d.Years))
 	}
 	line("about", d.About)
-	line("error", strings.TrimSpace(string(d.Code)+" "+reason(d.Error)))
+	line("error", strings.TrimSpace(d.Code.Text(false)+" "+reason(d.Error)))
 	line("fetched", clockText(d.Fetched))
 	line("due", clockText(d.Due))
 	line("page", d.URL)

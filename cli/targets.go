@@ -13,7 +13,7 @@ import (
 	"ypcrawl/yp"
 )
 
-const targetHelp = "A TARGET is an id, or city/category as in los-angeles-ca/plumbers; --source chooses where several sources have it."
+const targetHelp = "A TARGET is an id, or city/category as in los-angeles-ca/plumbers; --source, or demo/ before it, chooses where several\nsources have it."
 
 func (p *Program) targetsCommand() *cli.Command {
 	operation := func(o checkpoint.Operation, usage, description string) *cli.Command {
