@@ -26,6 +26,8 @@ func TestInspectPlans(t *testing.T) {
 		"attempts":   {lastAttempts, []any{1, 5}, "(target_id=?)"},
 		"requests":   {attemptRequests, []any{1, 1}, "requests_by_target (target_id=? AND claim_token=?)"},
 		"last hour":  {recentPages, []any{1, "x"}, "requests_rollup (source_id=? AND finished_at>?)"},
+		"different":  {recentListings, []any{1, "x"}, "crawl_attempts_by_end (finished_at>?)"},
+		"listing":    {listingsByID, []any{"a", 0}, "(source_id=? AND listing_id=?)"},
 		"last steps": {errorSummary, []any{0}, "crawl_attempts_by_end (finished_at>?)"},
 		"backoff":    {backoffWaits, Scope{}.args("x"), "targets_backoff (backoff_until>?)"},
 		"future":     {futureRows, []any{"x"}, "requests_rollup (source_id=? AND finished_at>?)"},

@@ -62,6 +62,7 @@ type Progress struct {
 	Overall Counts        `json:"overall"`
 	States  []StateCounts `json:"states"`
 	Workers []Holder      `json:"workers"`
+	Beyond  int64         `json:"companies_elsewhere"` // of the companies of all: their address is in none of these states, or they give none
 	Errors  []ErrorCount  `json:"errors"`
 	Rate    float64       `json:"pages_per_second"` // of the runs alive now
 	Live    int           `json:"live_runs"`
@@ -96,7 +97,9 @@ const (
 	// failure and waits for its short backoff.
 	troubles = `
 	SELECT ifnull(code, 'none'), by_proxy, status, count(*), ifnull(max(error), '') FROM (
-		SELECT v.last_error_code AS code, ` + byProxy + ` AS by_proxy, v.status, v.last_error AS error FROM targets v
+		SELECT iif(v.status = 'STUCK', NULL, v.last_error_code) AS code, ` + byProxy + ` AS by_proxy, v.status,
+			iif(v.status = 'STUCK', 'its process died ' || v.recoveries || ' times in a row without a new page of it', v.last_error) AS error
+		FROM targets v
 		WHERE v.status IN ('FAILED', 'STUCK', 'PARKED') AND (?1 = 0 OR v.source_id = ?1)
 			AND (?2 = '[]' OR v.state IN (SELECT value FROM json_each(?2)))
 		UNION ALL SELECT v.last_error_code, ` + byProxy + `, 'WAITING', v.last_error FROM targets v
@@ -194,13 +197,19 @@ func (c *Counts) setPercent() {
 }
 
 // found adds listings and companies. A company may lie in a state where nothing
-// was searched (a neighbour's): it counts in the overall number all the same.
+// was searched (a neighbour's), or tell none: it counts in the overall number all the
+// same, and in Beyond.
 func (r progressReader) found(p *Progress) error {
 	err := r.perState(listingCounts, p, func(c *Counts) *int64 { return &c.Listings })
 	if err != nil {
 		return err
 	}
-	return r.perState(companyCounts, p, func(c *Counts) *int64 { return &c.Companies })
+	err = r.perState(companyCounts, p, func(c *Counts) *int64 { return &c.Companies })
+	p.Beyond = p.Overall.Companies
+	for _, s := range p.States {
+		p.Beyond -= s.Companies
+	}
+	return err
 }
 
 func (r progressReader) perState(query string, p *Progress, field func(*Counts) *int64) error {

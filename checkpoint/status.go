@@ -23,8 +23,9 @@ type Status struct {
 	Backoff  []BackoffWait  `json:"backoff"`
 	Hosts    []HostPace     `json:"hosts"` // held or slowed down
 	Workers  []WorkerStatus `json:"workers"`
-	Pages    int64          `json:"pages_1h"`    // committed in the last hour
-	Listings int64          `json:"listings_1h"` // on them
+	Pages    int64          `json:"pages_1h"`    // with rows on them, read in the last hour
+	Rows     int64          `json:"rows_1h"`     // on them: a listing counts on every page that shows it
+	Listings int64          `json:"listings_1h"` // different ones, kept from them
 	LastRun  *RunListings   `json:"last_run,omitempty"`
 }
 
@@ -43,6 +44,7 @@ type SourceStatus struct {
 	Faring   Faring         `json:"health"`
 	Proxies  []ProxyUse     `json:"proxies_1h"`
 	Pages    int64          `json:"pages_1h"`
+	Rows     int64          `json:"rows_1h"`
 	Listings int64          `json:"listings_1h"`
 
 	id int64
@@ -195,6 +197,7 @@ func (s *Status) sum() {
 		s.Schedule.add(src.Schedule)
 		s.Health.add(src.Health)
 		s.Pages += src.Pages
+		s.Rows += src.Rows
 		s.Listings += src.Listings
 	}
 }

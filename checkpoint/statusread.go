@@ -105,8 +105,14 @@ func (s *SourceStatus) tally(marks []byte) error {
 
 const (
 	recentPages = `
-	SELECT count(*), ifnull(sum(result_count), 0) FROM requests
+	SELECT count(nullif(result_count, 0)), ifnull(sum(result_count), 0) FROM requests
 	WHERE source_id = ? AND finished_at >= ? AND type = 'listing' AND outcome = 'success' AND proxy_failed = 0`
+	// The listings of the targets that were at work in the hour, each once.
+	recentListings = `
+	SELECT count(DISTINCT x.listing) FROM (
+		SELECT a.target_id AS id FROM crawl_attempts a WHERE a.finished_at >= ?2 UNION SELECT id FROM targets WHERE status = 'IN_PROGRESS' AND source_id = ?1) w
+	CROSS JOIN targets t ON t.id = w.id AND t.source_id = ?1
+	CROSS JOIN sightings x ON x.target_id = t.id AND x.seen_at >= ?2 AND x.since < 0x7FFFFFFFFFFFFFFF`
 	// No index has the requests that failed at their proxy: of the newest 50,000, more
 	// than an hour's, each is looked at.
 	recentProxies = `
@@ -117,9 +123,14 @@ const (
 
 // recent reads what the last hour brought.
 func (r statusReader) recent(s *SourceStatus) error {
-	err := r.k.db.Read().QueryRowContext(r.ctx, recentPages, s.id, r.hour).Scan(&s.Pages, &s.Listings)
+	err := r.k.db.Read().QueryRowContext(r.ctx, recentPages, s.id, r.hour).Scan(&s.Pages, &s.Rows)
 	if err != nil {
 		return err
+	}
+	if s.Rows > 0 {
+		if err := r.k.db.Read().QueryRowContext(r.ctx, recentListings, s.id, r.hour).Scan(&s.Listings); err != nil {
+			return err
+		}
 	}
 	return r.each(recentProxies, []any{s.id, r.hour}, func(rows *sql.Rows) error {
 		var u ProxyUse

@@ -104,7 +104,7 @@ func coverageText(t checkpoint.CoverageTotals) string {
 	}
 	text += "; " + thousands(t.Complete) + " were seen to a confirmed end"
 	if t.Percent != nil {
-		text += fmt.Sprintf("; %s of %s seen (%.1f%%)", thousands(t.SeenOfKnown), plural(t.SiteTotal, "listing"), *t.Percent)
+		text += fmt.Sprintf("; %s of %s seen (%.1f%%), counted by city and category", thousands(t.SeenOfKnown), plural(t.SiteTotal, "listing"), *t.Percent)
 	} else {
 		text += "; " + plural(t.Seen, "listing") + " seen"
 	}

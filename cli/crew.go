@@ -53,9 +53,17 @@ func megabytes(n int64) string {
 	return fmt.Sprintf("%d MB", (n+500_000)/1_000_000)
 }
 
+// different counts listings, each once however many pages showed it.
+func different(n int64) string {
+	if n == 1 {
+		return "1 listing"
+	}
+	return thousands(n) + " different listings"
+}
+
 // printHour says what the last hour brought.
 func printHour(w *sections, s *checkpoint.Status) error {
-	texts := []string{fmt.Sprintf("Last hour: %s with %s.", plural(s.Pages, "page"), plural(s.Listings, "listing"))}
+	texts := []string{fmt.Sprintf("Last hour, all states: %s with %s, %s.", plural(s.Pages, "page"), plural(s.Rows, "row"), different(s.Listings))}
 	for _, src := range s.Sources {
 		for _, u := range src.Proxies {
 			texts = append(texts, fmt.Sprintf("%s via %s: %s, %s failed", src.Name, u.Proxy, plural(u.Requests, "request"), thousands(u.Failures)))

@@ -232,6 +232,14 @@ func (p *Program) printStates(pr *checkpoint.Progress, w io.Writer, states int) 
 	if left := len(pr.States) - states; left > 0 {
 		t.row(fmt.Sprintf("+%d more", left))
 	}
+	if pr.Beyond > 0 {
+		row := make([]any, len(t.header))
+		for i := range row {
+			row[i] = ""
+		}
+		row[0], row[len(row)-1] = "elsewhere", pr.Beyond // a company counts where its own address is
+		t.row(row...)
+	}
 	add("all", pr.Overall)
 	return t.flush(&p.Streams, w)
 }
@@ -294,7 +302,11 @@ func (p *Program) printErrors(pr *checkpoint.Progress, w io.Writer) error {
 	}
 	t := newTable("error", "status", "targets", "for example")
 	for _, e := range pr.Errors {
-		t.row(codeText(e.Code, e.ByProxy), e.Status, e.Targets, short(reason(e.Example), room))
+		code := codeText(e.Code, e.ByProxy)
+		if code == "none" {
+			code = "-"
+		}
+		t.row(code, e.Status, e.Targets, short(reason(e.Example), room))
 	}
 	if _, err := fmt.Fprintln(w); err != nil {
 		return err

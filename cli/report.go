@@ -216,11 +216,7 @@ func (r *run) print(s summary, runErr error) error {
 		_, err := fmt.Fprintln(r.p.Out, "Nothing left to do: no details are due.")
 		return errors.Join(err, r.printHolds(s.Database))
 	case runErr == nil && s.Targets == 0 && s.Pages == 0 && s.Details+s.DetailsFailed+s.DetailsMissing == 0:
-		left := "left"
-		if s.Scope.InGap > 0 {
-			left = "now"
-		}
-		_, err := fmt.Fprintf(r.p.Out, "Nothing %s to do: %s of %s done.\n", left, thousands(s.Scope.Done), plural(s.Scope.Targets, "target"))
+		_, err := fmt.Fprintln(r.p.Out, r.idle(s.Scope))
 		return errors.Join(err, r.printHolds(s.Database))
 	}
 	printTable := r.printTable
@@ -236,8 +232,20 @@ func (r *run) print(s summary, runErr error) error {
 	return r.printHolds(s.Database)
 }
 
+// idle is what a run says that found nothing it may crawl now.
+func (r *run) idle(s selected) string {
+	text := fmt.Sprintf("%s of %s done", thousands(s.Done), plural(s.Targets, "target"))
+	if s.Done == s.Targets && s.InGap == 0 {
+		return "Nothing left to do: " + text + "."
+	}
+	if more := r.trouble(s); more != "" {
+		text += "; " + more
+	}
+	return "Nothing may be crawled now: " + text + "."
+}
+
 func (r *run) printTable(s summary) error {
-	t := newTable("", "this run", "in all")
+	t := newTable("", "this run", "this selection")
 	t.row("targets done", s.Done, s.Scope.Done)
 	for _, part := range []struct {
 		name     string
@@ -311,7 +319,7 @@ func remainderOfListings(rejected bool) error {
 }
 
 func (r *run) printHolds(d contained) error {
-	_, err := fmt.Fprintf(r.p.Out, "%s holds %s of %s.\n", yp.Printable(d.Path), plural(d.Listings, "listing"), plural(d.Companies, "company"))
+	_, err := fmt.Fprintf(r.p.Out, "%s holds %s of %s in all.\n", yp.Printable(d.Path), plural(d.Listings, "listing"), plural(d.Companies, "company"))
 	return err
 }
 

@@ -109,9 +109,9 @@ func attemptHead(a *checkpoint.TraceAttempt) string {
 // clockTime is the time of a step; an attempt that has not ended has none yet.
 func clockTime(t time.Time) string {
 	if t.IsZero() {
-		return "            "
+		return "             "
 	}
-	return t.UTC().Format("15:04:05.000")
+	return t.UTC().Format("15:04:05.000Z")
 }
 
 // endText says how an attempt ended, what it brought, and what follows.
