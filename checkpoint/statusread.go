@@ -110,7 +110,7 @@ const (
 	// The listings of the targets that were at work in the hour, each once.
 	recentListings = `
 	SELECT count(DISTINCT x.listing) FROM (
-		SELECT a.target_id AS id FROM crawl_attempts a WHERE a.finished_at >= ?2 UNION SELECT id FROM targets WHERE status = 'IN_PROGRESS' AND source_id = ?1) w
+		SELECT a.target_id AS id FROM crawl_attempts a WHERE a.finished_at >= ?2 UNION ALL SELECT id FROM targets WHERE status = 'IN_PROGRESS' AND source_id = ?1) w
 	CROSS JOIN targets t ON t.id = w.id AND t.source_id = ?1
 	CROSS JOIN sightings x ON x.target_id = t.id AND x.seen_at >= ?2 AND x.since < 0x7FFFFFFFFFFFFFFF`
 	// No index has the requests that failed at their proxy: of the newest 50,000, more

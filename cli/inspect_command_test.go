@@ -73,7 +73,15 @@ func TestRemedyText(t *testing.T) {
 		},
 		{
 			checkpoint.SourceStatus{Name: "demo", Gate: checkpoint.GatePaused, Reason: "401", Remedy: "sources enable demo"},
-			"demo is paused: 401. Open it with `ypcrawl sources enable demo`",
+			"demo is paused: 401. When that is mended: `ypcrawl sources enable demo`",
+		},
+		{
+			checkpoint.SourceStatus{Name: "demo", Gate: checkpoint.GateHeld, Until: noon.Add(time.Minute), Reason: "penalty"},
+			"demo is held until 12:01:00Z (in 1m00s): penalty. Wait; reset only if the site has lifted the block",
+		},
+		{ // its time has come, and no run has probed it yet
+			checkpoint.SourceStatus{Name: "demo", Gate: checkpoint.GateQuarantined, Until: noon, Reason: "cf_challenge"},
+			"demo is quarantined: cf_challenge; the next run asks for one page, to see whether it answers. Wait; reset only if the site has lifted the block",
 		},
 		{
 			checkpoint.SourceStatus{Name: "demo", Gate: checkpoint.GateDisabled, Reason: "disabled by an operator", Remedy: "sources enable demo"},

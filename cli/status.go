@@ -210,14 +210,14 @@ func remedyText(now time.Time, src checkpoint.SourceStatus) string {
 		return text + ". Open it with `ypcrawl " + src.Remedy + "`"
 	case src.Gate == checkpoint.GatePaused:
 		return text + ". When that is mended: `ypcrawl " + src.Remedy + "`"
-	case asked(src):
+	case askedToWait(src):
 		return text
 	}
 	return text + ". Wait; " + onlyReset
 }
 
-// asked reports whether a source is closed because its host said when to come back.
-func asked(src checkpoint.SourceStatus) bool {
+// askedToWait reports whether a source is closed because its host said when to come back.
+func askedToWait(src checkpoint.SourceStatus) bool {
 	return src.Gate == checkpoint.GateHeld && src.Reason != checkpoint.Penalty
 }
 
@@ -230,7 +230,7 @@ func waitText(now time.Time, src checkpoint.SourceStatus) string {
 	if src.Until.After(now) {
 		text = "wait until " + moment(now, src.Until)
 	}
-	if asked(src) {
+	if askedToWait(src) {
 		return text + ": the site asked for it"
 	}
 	return text + "; " + onlyReset
