@@ -195,7 +195,7 @@ func (c *Client) robotsLater(origin *url.URL, e *Error) *Error {
 	if wait > 0 {
 		c.pacer.host(hostKey(origin)).hold(wait, reasonRobots)
 	}
-	c.log.Warn().Str("url", origin.String()).Err(e).Dur("wait", wait).Msg("robots.txt is unavailable")
+	c.log.Warn().Str("url", origin.String()).Err(e).Str("wait", wait.Round(time.Millisecond).String()).Msg("robots.txt is unavailable")
 	return &Error{
 		URL: e.URL, Status: e.Status, Class: e.Class, RetryAfter: wait,
 		Err: fmt.Errorf("%w: %w", ErrRobotsUnavailable, causeOf(e)), Proxy: e.Proxy,
