@@ -57,6 +57,13 @@ func TestStatusCounts(t *testing.T) {
 	})
 }
 
+// TestHealthBeforeAnySuccess: no success is 0 of them, not NULL.
+func TestHealthBeforeAnySuccess(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 1, "CA")
+	same(t, "successes", table(t, b.DB(), `SELECT source, ifnull(successful_24h, 'NULL') FROM v_crawl_health`), []string{"demo|0"})
+}
+
 func TestStatusOfNothing(t *testing.T) {
 	t.Parallel()
 	k, id := newKeeper(t)
@@ -181,7 +188,7 @@ func request(finished time.Duration, kind, outcome, class, proxy string, results
 
 func TestStatusOfTheHour(t *testing.T) {
 	t.Parallel()
-	b := setup(t, 1, "CA")
+	b := setup(t, 2, "CA")
 	execute(t, b.DB(),
 		request(time.Minute, "listing", "success", "", "http://p:1", 30),
 		request(59*time.Minute, "listing", "success", "", "", 12),
@@ -191,8 +198,17 @@ func TestStatusOfTheHour(t *testing.T) {
 		request(time.Minute, "robots", "success", "", "", 0),
 	)
 	s := readStatus(t, b, checkpoint.Scope{})
-	if s.Pages != 2 || s.Listings != 42 {
-		t.Errorf("%d pages, %d listings", s.Pages, s.Listings)
+	if s.Pages != 2 || s.Rows != 42 || s.Listings != 0 {
+		t.Errorf("%d pages, %d rows, %d listings", s.Pages, s.Rows, s.Listings)
+	}
+	for range 2 { // both targets show a and b, one is still in hand
+		c := b.claim(t, 0)
+		if _, err := b.CommitPage(t.Context(), c, page(1, c.TargetID == 1, "a", "b", fmt.Sprint("own", c.TargetID))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := readStatus(t, b, checkpoint.Scope{}).Listings; got != 4 {
+		t.Errorf("%d different listings, want 4", got)
 	}
 	if diff := cmp.Diff([]checkpoint.ProxyUse{{Proxy: "http://p:1", Requests: 2, Failures: 1}}, s.Sources[0].Proxies); diff != "" {
 		t.Error(diff)
