@@ -52,6 +52,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"no-controls":  cmdNoControls,
 		"alter-sqlite": cmdAlterSQLite,
 		"grep-all":     cmdGrepAll,
+		"private":      cmdPrivate,
 	}
 }
 
@@ -466,6 +467,27 @@ func cmdGrepAll(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if files == 0 || neg == (found != "") {
 		ts.Fatalf("%q in %d files below %s: found in %q", args[0], files, args[1], found)
+	}
+}
+
+// cmdPrivate is `[!] private FOLDER`: all below it, and the folder, is its owner's alone.
+func cmdPrivate(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, false, len(args) == 1, "[!] private FOLDER")
+	files, wide := 0, []string{}
+	err := filepath.WalkDir(ts.MkAbs(args[0]), func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		files++
+		info, err := d.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			wide = append(wide, fmt.Sprint(info.Mode(), " ", path))
+		}
+		return err
+	})
+	ts.Check(err)
+	if files < 4 || neg != (len(wide) > 0) {
+		ts.Fatalf("of %d files below %s others can read %q", files, args[0], wide)
 	}
 }
 

@@ -84,7 +84,7 @@ func readConfig(path string, explicit bool) (*yaml.Node, error) {
 }
 
 func readBounded(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +94,21 @@ func readBounded(path string) ([]byte, error) {
 		err = fmt.Errorf("%s is larger than 1 MiB: no settings file", path)
 	}
 	return data, err
+}
+
+// openRegular opens a file that was named. A pipe or a device is refused before it is
+// opened: that may wait for ever, deaf to every signal, or never come to an end.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a folder: name a file", path)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is a pipe or a device: name a regular file", path)
+	}
+	return os.Open(path)
 }
 
 // commandPath lists the names of c's command and its parents, outermost first.

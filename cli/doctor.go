@@ -101,6 +101,7 @@ func (p *Program) doctor(c *cli.Context) error {
 func (d *diagnosis) examine(ctx context.Context) {
 	d.disk()
 	d.logFolder()
+	d.permissions()
 	d.logEnds(ctx)
 	if d.k == nil {
 		return

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 
 	"ypcrawl/store"
@@ -111,6 +113,57 @@ func (d *diagnosis) logFolder() {
 	d.add("log folder", fine, "", "%s can be written", dir)
 }
 
+// permissions looks for files that other users of the machine can read: the database
+// may hold the passwords of proxies, and so may the settings.
+func (d *diagnosis) permissions() {
+	if runtime.GOOS == "windows" {
+		return // who may read a file there does not stand in its mode
+	}
+	db := d.c.String("db")
+	places := []string{db, db + "-wal", db + "-shm", store.LockDir(db), d.c.String("wal-dir")}
+	if settings := d.c.String(configFlag); holdsPassword(settings) {
+		places = append(places, settings)
+	}
+	var wide, fix []string
+	for _, place := range places {
+		found := wideFiles(place)
+		if wide = append(wide, found...); len(found) > 0 {
+			fix = append(fix, place)
+		}
+	}
+	if len(wide) == 0 {
+		d.add("permissions", fine, "", "nobody else can read the database, its logs and its locks")
+		return
+	}
+	shown := strings.Join(wide[:min(len(wide), 3)], ", ")
+	if len(wide) > 3 {
+		shown += " ..."
+	}
+	d.add("permissions", dubious, shellLine(append([]string{"chmod", "-R", "go="}, fix...)), "other users of this machine can read or write %s: %s", plural(len(wide), "path"), shown)
+}
+
+// wideFiles lists what of a file, or of a folder and the files in it, is not its
+// owner's alone.
+func wideFiles(place string) (wide []string) {
+	look := func(path string) {
+		if info, err := os.Stat(path); err == nil && (info.IsDir() || info.Mode().IsRegular()) && info.Mode().Perm()&0o077 != 0 {
+			wide = append(wide, path)
+		}
+	}
+	look(place)
+	entries, _ := os.ReadDir(place) // a file has none; a folder that can't be listed is told of by others
+	for _, e := range entries {
+		look(filepath.Join(place, e.Name()))
+	}
+	return wide
+}
+
+// holdsPassword reports whether a settings file names a proxy with its user.
+func holdsPassword(path string) bool {
+	text, err := readBounded(path)
+	return err == nil && regexp.MustCompile(`://[^/\s]+@`).Match(text)
+}
+
 // logEnds looks for lines that a kill cut off, and for damage where the logs are
 // small enough to read, or with --full.
 func (d *diagnosis) logEnds(ctx context.Context) {
@@ -130,7 +183,6 @@ func (d *diagnosis) logEnds(ctx context.Context) {
 	for _, name := range names {
 		if t, err := endsTorn(name); err != nil {
 			d.failed("logs", err)
-			return
 		} else if t {
 			torn = append(torn, name)
 		}
@@ -161,7 +213,7 @@ func logFiles(dir string) (plain []string, size int64, err error) {
 
 // endsTorn reports whether a log ends within a line.
 func endsTorn(path string) (bool, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

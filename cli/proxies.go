@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -224,7 +223,7 @@ func (p *Program) proxiesImport(c *cli.Context) error {
 func (p *Program) readProxies(path string) ([]fetch.Proxy, error) {
 	in := p.In
 	if path != "-" {
-		f, err := os.Open(path)
+		f, err := openRegular(path)
 		if err != nil {
 			return nil, err
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -191,7 +190,7 @@ const maxDefinition = 1 << 20
 
 // readSource reads a definition file. Its errors name the file as it was typed.
 func readSource(path string) (*site.Source, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}

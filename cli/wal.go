@@ -252,12 +252,12 @@ func (p *Program) walStats(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	st, err := wal.ReadStats(path, wal.Options{SkipListings: true})
-	if err != nil {
-		return err
+	st, unread := wal.ReadStats(path, wal.Options{SkipListings: true})
+	if st == nil {
+		return unread
 	}
 	if c.Bool("json") {
-		return writeJSON(p.Out, st)
+		return errors.Join(writeJSON(p.Out, st), unread)
 	}
 	t := newTable("worker", "files", "bytes", "events", "pages", "raw", "accepted", "errors", "damaged", "torn")
 	add := func(name string, s wal.Summary) {
@@ -271,7 +271,7 @@ func (p *Program) walStats(c *cli.Context) error {
 		add(w.WorkerID, w.Summary)
 	}
 	add("all", st.Total)
-	return t.flush(&p.Streams, p.Out)
+	return errors.Join(t.flush(&p.Streams, p.Out), unread)
 }
 
 func (p *Program) walReplay(c *cli.Context) error {

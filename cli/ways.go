@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -67,7 +66,7 @@ func waysOf(c *cli.Context) (w ways, err error) {
 }
 
 func readProxies(path string) ([]fetch.Proxy, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return nil, Usagef("--proxy-file: %w", err)
 	}

@@ -53,7 +53,7 @@ func lockPath(db, name string) string { return filepath.Join(LockDir(db), name+"
 // TakeLock takes the lock name of the database at path, shared or exclusive,
 // without waiting; ErrLocked when another process holds it.
 func TakeLock(path, name string, shared bool) (*Lock, error) {
-	if err := os.MkdirAll(LockDir(path), 0o755); err != nil {
+	if err := os.MkdirAll(LockDir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of the lock files: %w", err)
 	}
 	for {
@@ -67,7 +67,7 @@ func TakeLock(path, name string, shared bool) (*Lock, error) {
 // takeOnce returns nil, nil when a sweeper removed the file between its opening
 // and its locking: a lock on a name that is gone would protect nothing.
 func takeOnce(name string, shared bool) (*Lock, error) {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o644)
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock file: %w", err)
 	}

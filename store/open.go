@@ -111,6 +111,8 @@ func checkFile(cfg Config) error {
 	switch {
 	case err == nil && info.IsDir():
 		return fmt.Errorf("database %s is a folder: name a file with --db", cfg.Path)
+	case err == nil && !info.Mode().IsRegular():
+		return fmt.Errorf("database %s is a pipe or a device: name a file with --db", cfg.Path)
 	case err == nil:
 		return checkWritable(cfg)
 	case !errors.Is(err, fs.ErrNotExist):
@@ -118,10 +120,22 @@ func checkFile(cfg Config) error {
 	case cfg.MustExist || cfg.ReadOnly:
 		return fmt.Errorf("%w: %s (start a crawl with `ypcrawl run`, or name the file with --db)", ErrNotFound, cfg.Path)
 	}
-	if err := os.MkdirAll(filepath.Dir(cfg.Path), 0o755); err != nil {
-		return fmt.Errorf("make the folder of database %s: %w", cfg.Path, err)
+	return makeFile(cfg.Path)
+}
+
+// makeFile makes an empty file that nobody but its owner reads: it will hold the
+// passwords of proxies. SQLite would make it as wide as the umask allows, and gives
+// the files beside it ("-wal", "-shm") the mode of this one. A file that is there
+// keeps the mode that somebody may have given it; doctor warns of a wide one.
+func makeFile(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make the folder of database %s: %w", path, err)
 	}
-	return nil
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrReadOnly, err)
+	}
+	return f.Close()
 }
 
 // checkWritable tries the file itself: SQLite opens a write-protected file

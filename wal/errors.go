@@ -18,8 +18,10 @@ var (
 	// read of it: somebody cut or replaced it, and it is read from its start.
 	ErrShrunk = errors.New("the file shrank while it was followed")
 
-	errTorn    = errors.New("the last line has no end")
-	errNoLines = errors.New("there is no complete line")
+	errNoFile   = errors.New("no regular file, but a folder, a pipe or a device")
+	errUnopened = errors.New("open log")
+	errTorn     = errors.New("the last line has no end")
+	errNoLines  = errors.New("there is no complete line")
 )
 
 // WriteError is returned by Append, Sync and Close when the file system

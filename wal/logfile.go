@@ -57,7 +57,7 @@ func openLogFile(path string, create bool) (logFile, error) {
 // the name came to mean another file, or none, meanwhile: a compression that
 // held the lock before us has removed it.
 func openLocked(path string, flag int) (*os.File, error) {
-	f, err := os.OpenFile(path, flag, 0o644)
+	f, err := os.OpenFile(path, flag, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +67,9 @@ func openLocked(path string, flag int) (*os.File, error) {
 	mine, err := f.Stat()
 	if err != nil {
 		return nil, errors.Join(err, closeLocked(f))
+	}
+	if !mine.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, errNoFile), closeLocked(f))
 	}
 	named, err := os.Stat(path)
 	if err != nil || !os.SameFile(mine, named) {

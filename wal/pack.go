@@ -99,11 +99,14 @@ func writeTemp(ctx context.Context, text io.Reader, path string, step func(packS
 	if err := ignoreMissing(os.Remove(path)); err != nil { // what an earlier compression left
 		return 0, err
 	}
-	temp, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	temp, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, temp.Close()) }()
+	if err := temp.Chmod(0o600); err != nil { // what a kill left may be wider
+		return 0, err
+	}
 	step(stepOpened)
 	if err := compressText(ctx, temp, text, step); err != nil {
 		return 0, err

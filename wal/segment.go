@@ -30,13 +30,13 @@ type segment struct {
 // new name: the text inside, and so the offset, is the same.
 func openSegment(p part, offset int64, lines, maxLine int) (*segment, error) {
 	path := p.path()
-	file, err := os.Open(path)
+	file, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) && path == p.plainPath() {
 		path = p.packedPath()
-		file, err = os.Open(path)
+		file, err = openRegular(path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open log: %w", err)
+		return nil, fmt.Errorf("%w: %w", errUnopened, withoutPath(err))
 	}
 	seg := &segment{path: path, file: file}
 	if err := seg.start(path == p.packedPath(), offset, maxLine); err != nil {
@@ -44,6 +44,19 @@ func openSegment(p part, offset int64, lines, maxLine int) (*segment, error) {
 	}
 	seg.offset, seg.lines = offset, lines
 	return seg, nil
+}
+
+// openRegular opens a file for reading. A pipe is refused before it is opened: that
+// would wait for a writer for ever.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errNoFile
+	}
+	return os.Open(path)
 }
 
 func (s *segment) start(packed bool, offset int64, maxLine int) error {

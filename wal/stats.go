@@ -41,7 +41,8 @@ type Summary struct {
 	TornTails        int64                  `json:"torn_tails"`
 }
 
-// ReadStats reads every event of a folder or a file and counts.
+// ReadStats reads every event of a folder or a file and counts. Files that can't be
+// opened stop nothing: the error names them, and the counts of the others are given.
 func ReadStats(path string, opts Options) (*Stats, error) {
 	logs, err := selectLogs(path, false)
 	if err != nil {
@@ -49,15 +50,14 @@ func ReadStats(path string, opts Options) (*Stats, error) {
 	}
 	opts.SkipListings = true
 	stats := &Stats{Path: path, Total: newSummary(), Workers: make([]WorkerStats, 0, len(logs))}
+	var failed []error
 	for _, log := range logs {
 		w := WorkerStats{WorkerID: log.worker, Summary: newSummary()}
-		if err := w.read(log, opts); err != nil {
-			return nil, err
-		}
+		failed = append(failed, w.read(log, opts))
 		stats.Total.add(&w.Summary)
 		stats.Workers = append(stats.Workers, w)
 	}
-	return stats, nil
+	return stats, errors.Join(failed...)
 }
 
 func newSummary() Summary {
@@ -65,16 +65,18 @@ func newSummary() Summary {
 }
 
 func (s *Summary) read(log workerLog, opts Options) error {
+	var failed []error
 	for _, p := range log.parts {
-		if err := s.countFile(p); err != nil {
-			return err
-		}
+		s.countFile(p)
 	}
 	stream := newStream(log, cursor{part: log.parts[0].number}, opts)
 	defer stream.close()
 	for it, ok := stream.next(); ok; it, ok = stream.next() {
 		if it.err != nil {
 			s.CorruptLines++
+			if errors.Is(it.err, errUnopened) {
+				failed = append(failed, it.err)
+			}
 			continue
 		}
 		s.count(it.event)
@@ -82,25 +84,24 @@ func (s *Summary) read(log workerLog, opts Options) error {
 	if stream.torn != nil {
 		s.TornTails++
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
-// countFile counts a part by the file that is read of it.
-func (s *Summary) countFile(p part) error {
+// countFile counts a part by the file that is read of it. One that can't be had is told
+// of when it is opened.
+func (s *Summary) countFile(p part) {
 	info, err := os.Stat(p.path())
 	if errors.Is(err, fs.ErrNotExist) && p.plain { // compressed since it was listed
 		p.plain, p.packed = false, true
 		info, err = os.Stat(p.path())
 	}
-	if err != nil {
-		return err
-	}
 	s.Files++
-	s.Bytes += info.Size()
+	if err == nil {
+		s.Bytes += info.Size()
+	}
 	if !p.plain {
 		s.Compressed++
 	}
-	return nil
 }
 
 func (s *Summary) count(e *Event) {
