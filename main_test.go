@@ -17,8 +17,8 @@ import (
 // The test binary is ypcrawl itself when it is started as a child with asMain,
 // so that tests kill the real program.
 const (
-	asMain = "YPCRAWL_TEST_AS"   // "main", or "bare": the loop that the crawl is compared with
-	killAt = "YPCRAWL_TEST_KILL" // "appended:7": SIGKILL at the 7th time that point is reached
+	asMain = "TEST_YPCRAWL_AS"   // "main", or "bare": the loop that the crawl is compared with
+	killAt = "TEST_YPCRAWL_KILL" // "appended:7": SIGKILL at the 7th time that point is reached
 )
 
 func TestMain(m *testing.M) {

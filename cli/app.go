@@ -91,7 +91,10 @@ func (p *Program) settle(c *cli.Context) error {
 
 const description = `Start with:   ypcrawl run --source demo --states CA TX
 Look at it:   ypcrawl progress --watch
-Settings come from flags, then YPCRAWL_* variables, then ypcrawl.yaml, then the defaults shown.
+Settings come from flags, then YPCRAWL_* variables, then ypcrawl.yaml, then the defaults shown. A name alone
+(YPCRAWL_DELAY, or "delay: 3s" in the file) sets a flag of the program or of run, and reaches other commands
+where the flag is the same one. Every other setting names its command: YPCRAWL_PROGRESS_EVERY, or
+"progress: {every: 5s}" in the file.
 
 Exit codes: 0 all due work done · 1 error · 2 usage · 3 finished, some targets failed or parked, or most listings rejected ·
 4 a budget is used up, resumable · 5 the source is blocked, quarantined, paused or disabled ·

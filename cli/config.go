@@ -7,9 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
@@ -21,13 +19,13 @@ import (
 //
 //	db: yp.db
 //	states: [CA, TX]
-//	run:
-//	  delay: 1s-3s
+//	progress:
+//	  every: 10s
+//
+// Which commands a setting outside of a section reaches stands in settingnames.go.
 
-const (
-	configFlag = "config"   // the flag that names the settings file
-	envPrefix  = "YPCRAWL_" // of the variables
-)
+// configFlag names the settings file.
+const configFlag = "config"
 
 // maxConfig bounds the settings file: a wrong path may name anything.
 const maxConfig = 1 << 20
@@ -42,8 +40,8 @@ func ApplyConfig(c *cli.Context, path string, explicit bool) error {
 	if err != nil || root == nil {
 		return err
 	}
-	r := configReader{path: path, c: c, found: map[string]setting{}}
-	if err := r.section(root, appScope(c.App), commandPath(c)); err != nil {
+	r := newConfigReader(path, c, commandPath(c))
+	if err := r.read(root); err != nil {
 		return err
 	}
 	for _, name := range r.order {
@@ -101,11 +99,9 @@ func readBounded(path string) ([]byte, error) {
 func openRegular(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	switch {
-	case err != nil:
-		return nil, err
-	case info.IsDir():
+	case err == nil && info.IsDir():
 		return nil, fmt.Errorf("%s is a folder: name a file", path)
-	case !info.Mode().IsRegular():
+	case err == nil && !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is a pipe or a device: name a regular file", path)
 	}
 	return os.Open(path)
@@ -121,30 +117,4 @@ func commandPath(c *cli.Context) []string {
 	}
 	slices.Reverse(path)
 	return path
-}
-
-// setEnvVars gives every flag its variable: --wal-dir reads YPCRAWL_WAL_DIR.
-// The library's flag types share no interface to set it by.
-func setEnvVars(app *cli.App) {
-	eachFlag(app.Flags, app.Commands, func(f cli.Flag) {
-		if name := f.Names()[0]; name != "help" {
-			vars := reflect.ValueOf(f).Elem().FieldByName("EnvVars")
-			vars.Set(reflect.ValueOf([]string{envName(name)}))
-		}
-	})
-}
-
-// envName is the variable of a flag.
-func envName(flag string) string {
-	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
-
-// eachFlag calls f for all flags of the commands and their subcommands.
-func eachFlag(flags []cli.Flag, cmds []*cli.Command, f func(cli.Flag)) {
-	for _, fl := range flags {
-		f(fl)
-	}
-	for _, cmd := range cmds {
-		eachFlag(cmd.Flags, cmd.Subcommands, f)
-	}
 }

@@ -58,7 +58,7 @@ resumable · 1 error · 2 usage`
 
 func discoverFlags() []cli.Flag {
 	flags := append(sourceFlags(),
-		list("states", "`STATE...` by code or name: --states AZ NV", "none", "s"),
+		list("states", "`STATE...` by code or name: --states CA TX", "none", "s"),
 		&cli.BoolFlag{Name: "all", Usage: "all states"},
 		list("categories", "plan these `CATEGORY...` in the cities found", "the source's own, or ten common ones"),
 		&cli.BoolFlag{Name: "any-category", Usage: "take categories that are not known as they are typed"},

@@ -105,11 +105,13 @@ func hostOf(u *url.URL) string {
 // requiresProxies reports whether `run` would ask through proxies only by what the
 // environment and the settings file say. The file was checked when this command began.
 func (p *Program) requiresProxies(c *cli.Context) bool {
-	said := func(flag string) string { return p.getenv(envName(flag)) }
+	said := func(flag string) string {
+		return cmp.Or(p.getenv(envName([]string{mainCommand}, flag)), p.getenv(envName(nil, flag)))
+	}
 	root, err := readConfig(c.String(configFlag), false)
 	if err == nil && root != nil {
-		r := configReader{path: c.String(configFlag), c: c, found: map[string]setting{}}
-		if r.section(root, appScope(c.App), []string{"run"}) == nil {
+		r := newConfigReader(c.String(configFlag), c, []string{mainCommand})
+		if r.read(root) == nil {
 			env := said
 			said = func(flag string) string { return cmp.Or(env(flag), strings.Join(r.found[flag].values, "")) }
 		}

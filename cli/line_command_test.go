@@ -115,7 +115,7 @@ func TestEveryFlagSaysWhatItIsFor(t *testing.T) {
 	t.Parallel()
 	p := &Program{}
 	app := p.app()
-	eachFlag(app.Flags, app.Commands, func(f cli.Flag) {
+	eachFlag(nil, app.Flags, app.Commands, func(_ []string, f cli.Flag) {
 		text := f.String()
 		if name := f.Names()[0]; strings.Count(text, "(default:") > 1 {
 			t.Errorf("--%s names its default twice: %s", name, text)

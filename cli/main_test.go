@@ -10,7 +10,7 @@ import (
 
 // asProgram, set in the environment, makes the test binary act as the test app
 // instead: a shell under test can call it.
-const asProgram = "YPCRAWL_TEST_PROGRAM"
+const asProgram = "TEST_YPCRAWL_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) == "" {

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+	"os"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -61,6 +63,11 @@ func prepareCommand(cmd *cli.Command) {
 func beforeLeaf(c *cli.Context, own cli.BeforeFunc) error {
 	if !takesOperands(c.Command) {
 		if err := NoArgs(c); err != nil {
+			return err
+		}
+	}
+	for _, complaint := range unknownVariables(c.App, os.Environ()) {
+		if _, err := fmt.Fprintf(c.App.ErrWriter, "ypcrawl: %s\n", complaint); err != nil {
 			return err
 		}
 	}

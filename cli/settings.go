@@ -16,21 +16,24 @@ type scope struct {
 	subs  map[string]func() scope
 }
 
-// appScope is the top of the file: every flag of every command, and a section
-// a command.
+// appScope is the top of the file: the flags of the program and those of `run`, and a
+// section a command.
 func appScope(app *cli.App) scope {
-	return newScope(nil, app.Flags, app.Commands)
+	s := newScope(nil, app.Flags, app.Commands)
+	for _, f := range mainFlags(app) {
+		s.flags = addSetting(s.flags, f.Names()[0])
+	}
+	return s
 }
 
 // newScope is the section of a command. The flags of outer commands (global)
 // may stand in it too.
 func newScope(global []string, flags []cli.Flag, cmds []*cli.Command) scope {
 	s := scope{flags: slices.Clone(global), subs: map[string]func() scope{}}
-	eachFlag(flags, cmds, func(f cli.Flag) { s.flags = addSetting(s.flags, f.Names()[0]) })
-	outer := slices.Clone(global)
 	for _, name := range longNames(flags) {
-		outer = addSetting(outer, name)
+		s.flags = addSetting(s.flags, name)
 	}
+	outer := s.flags
 	for _, cmd := range cmds {
 		s.subs[cmd.Name] = func() scope { return newScope(outer, cmd.Flags, cmd.Subcommands) }
 	}
@@ -65,10 +68,20 @@ type setting struct {
 
 // configReader collects the settings that hold for one command.
 type configReader struct {
-	path  string
-	c     *cli.Context
-	found map[string]setting // the innermost section wins
-	order []string           // names in the order of the file
+	path    string // of the file
+	c       *cli.Context
+	command []string           // the way to the command
+	found   map[string]setting // the innermost section wins
+	order   []string           // names in the order of the file
+}
+
+func newConfigReader(path string, c *cli.Context, command []string) *configReader {
+	return &configReader{path: path, c: c, command: command, found: map[string]setting{}}
+}
+
+// read reads the whole file.
+func (r *configReader) read(root *yaml.Node) error {
+	return r.section(root, appScope(r.c.App), r.command)
 }
 
 // section reads a mapping. active is what is left of the way to the running
@@ -101,7 +114,7 @@ func (r *configReader) entry(key, value *yaml.Node, s scope, active []string) er
 		return r.unknown(key, s)
 	}
 	values, err := r.values(key, value)
-	if err != nil || active == nil {
+	if err != nil || active == nil || !reaches(r.c.App, r.command, len(r.command)-len(active), key.Value) {
 		return err
 	}
 	r.keep(setting{key: key, values: values, list: value.Kind == yaml.SequenceNode})
@@ -130,6 +143,9 @@ func (r *configReader) keep(s setting) {
 }
 
 func (r *configReader) unknown(key *yaml.Node, s scope) error {
+	if owners := ownersOf(r.c.App, key.Value); len(owners) > 0 {
+		return r.errorf(key, "%q is a flag of %s: write it into the section of its command, %s", key.Value, someOf(owners), asSection(owners[0], key.Value))
+	}
 	if near, ok := yp.Nearest(key.Value, s.names()); ok {
 		return r.errorf(key, "unknown key %q: did you mean %q?", key.Value, near)
 	}
@@ -154,10 +170,9 @@ func (r *configReader) values(key, value *yaml.Node) ([]string, error) {
 	return values, nil
 }
 
-// apply sets one flag unless the user has. Settings for flags that the running
-// command lacks are for others.
+// apply sets one flag unless the user has.
 func (r *configReader) apply(name string) error {
-	f := flagOf(r.c, name)
+	f, _ := flagOf(r.c.App, r.command, name)
 	if f == nil || r.c.IsSet(name) {
 		return nil
 	}
@@ -168,21 +183,6 @@ func (r *configReader) apply(name string) error {
 	for _, v := range s.values {
 		if err := r.c.Set(name, v); err != nil {
 			return r.errorf(s.key, "%s: invalid value %q: %w", name, v, err)
-		}
-	}
-	return nil
-}
-
-// flagOf finds a flag of c's command or of those above it.
-func flagOf(c *cli.Context, name string) cli.Flag {
-	for _, up := range c.Lineage() {
-		if up.Command == nil {
-			continue
-		}
-		for _, f := range up.Command.Flags {
-			if slices.Contains(f.Names(), name) {
-				return f
-			}
 		}
 	}
 	return nil
