@@ -120,7 +120,7 @@ func (d *diagnosis) permissions() {
 		return // who may read a file there does not stand in its mode
 	}
 	db := d.c.String("db")
-	places := []string{db, db + "-wal", db + "-shm", store.LockDir(db), d.c.String("wal-dir")}
+	places := []string{db, db + "-wal", db + "-shm", store.LockDir(db), logDir(d.c)}
 	if settings := d.c.String(configFlag); holdsPassword(settings) {
 		places = append(places, settings)
 	}

@@ -7,23 +7,52 @@ import (
 	"ypcrawl/yp"
 )
 
-// compressOld compresses, beside the crawl, the logs that ended runs left. The
+// pruneAtOnce is how many bytes of old logs a run reads to see whether they may go: on
+// the disk, where they stand compressed to about a tenth.
+const pruneAtOnce = 32 << 20
+
+// tidyLogs compresses, beside the crawl, the logs that ended runs left, and removes those
+// that are older than --keep-logs and say nothing that the database does not have. The
 // function that it returns waits for that; an interrupt cuts it short. What
 // fails is only logged: a log that stays as it is can be read all the same.
-func (r *run) compressOld(ctx context.Context) (wait func()) {
+func (r *run) tidyLogs(ctx context.Context) (wait func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		alive, err := r.keeper.AlivePIDs(ctx)
-		if err == nil {
-			_, err = wal.CompressClosed(ctx, logDir(r.c), func(worker string) bool {
-				pid, ok := yp.WorkerPID(worker)
-				return ok && alive[pid]
-			})
+		if err != nil {
+			r.log.Warn().Err(err).Msg("old logs stay as they are")
+			return
 		}
-		if err != nil && ctx.Err() == nil {
+		isLive := func(worker string) bool {
+			pid, ok := yp.WorkerPID(worker)
+			return ok && alive[pid]
+		}
+		dir := logDir(r.c)
+		if _, err := wal.CompressClosed(ctx, dir, isLive); err != nil && ctx.Err() == nil {
 			r.log.Warn().Err(err).Msg("old logs stay uncompressed")
+		}
+		if err := r.pruneLogs(ctx, dir, isLive); err != nil && ctx.Err() == nil {
+			r.log.Warn().Err(err).Msg("old logs stay")
 		}
 	}()
 	return func() { <-done }
+}
+
+func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) bool) error {
+	days := r.c.Int("keep-logs")
+	if days == 0 {
+		return nil
+	}
+	pruned, err := wal.Prune(ctx, dir, wal.PruneConfig{
+		Before: r.keeper.DB().Now().AddDate(0, 0, -days), IsLive: isLive, MaxBytes: pruneAtOnce,
+		Held: func(e *wal.Event) (bool, error) { return r.keeper.Holds(ctx, e) },
+	})
+	if pruned.Files > 0 {
+		r.log.Info().Int("files", pruned.Files).Int64("bytes", pruned.Bytes).Int("older_than_days", days).Msg("removed old logs; the database has what they said")
+	}
+	if pruned.Kept > 0 {
+		r.log.Debug().Int("files", pruned.Kept).Msg("old logs stay: they say what the database does not have")
+	}
+	return err
 }

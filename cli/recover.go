@@ -14,7 +14,11 @@ func (p *Program) recoverCommand() *cli.Command {
 		Name:  "recover",
 		Usage: "Take back targets whose worker is dead or silent, so that the next run goes on with them",
 		Description: "What dead processes of this machine held is taken back at once; beyond that, every target\n" +
-			"whose heartbeat is older than --timeout. Pages done are kept.",
+			"whose heartbeat is older than --timeout. Pages done are kept.\n" +
+			"A run of another machine, or under another host name, as every container has its own, counts as dead\n" +
+			"when nobody holds its lock file and it has been silent for 3 minutes. Where machines share a file but\n" +
+			"not its locks (some network file systems), a run that hangs that long loses what it holds: it notices,\n" +
+			"writes nothing more of it, and the page in hand is done again.",
 		Flags: []cli.Flag{
 			&cli.GenericFlag{Name: "timeout", Value: minutesValue(time.Hour), Usage: "age of a heartbeat in `MINUTES` (or 2h) from which its worker counts as gone"},
 			statesFlag(),

@@ -33,8 +33,8 @@ func (r *run) crawl(ctx context.Context) error {
 		fleet.Stop(crawl.ErrInterrupted)
 	})
 	defer interrupted()
-	packed := r.compressOld(ctx)
-	defer packed()
+	tidied := r.tidyLogs(ctx)
+	defer tidied()
 	watch := newWatcher(r, fleet, clients)
 	watch.start()
 	written := r.scores.keep(ctx, r.monitor, used(pools), r.ways)
@@ -205,12 +205,7 @@ func (r *run) workers() int {
 
 // openLog opens the write-ahead log of a worker.
 func (r *run) openLog(worker string) (crawl.Log, error) {
-	cfg := wal.Config{Dir: logDir(r.c), WorkerID: worker, Database: r.id, Logger: r.log}
-	log, err := wal.Create(cfg)
-	if errors.Is(err, wal.ErrInUse) { // another container's process has the same number
-		cfg.WorkerID += "_" + r.row.UUID
-		log, err = wal.Create(cfg)
-	}
+	log, err := wal.Create(wal.Config{Dir: logDir(r.c), WorkerID: worker, Spare: worker + "_" + r.row.UUID, Database: r.id, Logger: r.log})
 	if err != nil {
 		return nil, fmt.Errorf("open write-ahead log: %w", err)
 	}

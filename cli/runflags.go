@@ -30,6 +30,7 @@ func databaseFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "keep-requests", Value: int(crawl.DefaultKeep.Hours() / 24), Usage: "forget the record of requests after `DAYS` (1 to 90)"},
 		&cli.StringFlag{Name: "wal-sync", Value: "page", Usage: "`WHEN` a log is brought to the disk: page (before each page's commit) or interval (every 30 s: faster where the disk is slow, but after a power cut pages of the database may be in no log)"},
+		&cli.IntFlag{Name: "keep-logs", Value: 90, Usage: "remove logs older than `DAYS` once the database has all that they say; 0 = never"},
 		&cli.BoolFlag{Name: "exclusive", Usage: "be the only run on this database, or exit 11"},
 	}
 }
@@ -90,6 +91,7 @@ func checkRunFlags(c *cli.Context) error {
 		{"max-per-state", 1, 1_000_000},
 		{"min-score", 0, 100},
 		{"keep-requests", 1, 90},
+		{"keep-logs", 0, 36_500},
 	} {
 		if v := c.Int(f.name); v < f.min || v > f.max {
 			return Usagef("--%s %d: want a number from %s to %s", f.name, v, thousands(int64(f.min)), thousands(int64(f.max)))

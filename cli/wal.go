@@ -83,7 +83,7 @@ func walPath(c *cli.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	if !wal.Exists(path) {
 		return "", fmt.Errorf("there are no logs at %s: start a crawl with `ypcrawl run`, or name the file or folder, %s say", path, defaultLogs)
 	}
 	return path, nil

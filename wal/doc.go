@@ -4,11 +4,13 @@
 // Purpose: the database is the source of truth; the log stands beside it for
 // operators' eyes (jq works on it as it is) and for building a database anew.
 // A worker writes worker_0_pid_12345.jsonl, then worker_0_pid_12345.000001.jsonl
-// and so on; a file that is full becomes .jsonl.zst in the background.
+// and so on; a file that is full becomes .jsonl.zst in the background. A file is made
+// by its first event, so a worker that finds nothing to do leaves none; Prune removes
+// what is old, as long as the database has all that it says.
 //
 // Invariants: one event is one line and one write; seq is consecutive within a
 // worker's log, also when a pid comes back; a name, once given, always means
-// the same part, so listing a living folder is never wrong; a part is synced
+// the same part for as long as it is there, so listing a living folder is never wrong; a part is synced
 // before its successor appears; a plain file is removed only after its
 // compressed copy is durable, and while both are there the plain one counts.
 // A log is written by one process at a time (flock), and nothing ever follows

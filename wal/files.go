@@ -184,7 +184,7 @@ func workerNumbers(id string) (n, pid uint64) {
 // selectLogs lists what path means: a folder with all its workers, or one
 // file. With follow, a file stands for its worker's log from that part on.
 func selectLogs(path string, follow bool) ([]workerLog, error) {
-	info, err := os.Stat(path)
+	info, err := statLog(path)
 	if err != nil {
 		return nil, fmt.Errorf("no log folder or file %s: %w", path, err)
 	}
@@ -201,6 +201,23 @@ func selectLogs(path string, follow bool) ([]workerLog, error) {
 		return []workerLog{{worker: p.worker, parts: []part{p}}}, nil
 	}
 	return laterParts(p)
+}
+
+// Exists reports whether there is a log folder or file at path. A .jsonl that was
+// compressed since its name was seen counts, and is read under its new name.
+func Exists(path string) bool {
+	_, err := statLog(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+func statLog(path string) (fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if name, plain := strings.CutSuffix(path, plainExt); plain && errors.Is(err, fs.ErrNotExist) {
+		if packed, packedErr := os.Stat(name + packedExt); packedErr == nil {
+			return packed, nil
+		}
+	}
+	return info, err
 }
 
 func laterParts(from part) ([]workerLog, error) {
@@ -241,19 +258,4 @@ func syncDir(dir string) error {
 	}
 	err = d.Sync()
 	return errors.Join(err, d.Close())
-}
-
-// selectPacked is selectLogs for a followed file whose name is gone: it may
-// have been compressed. Otherwise it returns the error that was met.
-func selectPacked(path string, missing error) ([]workerLog, error) {
-	dir, name := filepath.Split(path)
-	p, ok := parseName(name)
-	p.dir = dir
-	if !ok || !p.plain {
-		return nil, missing
-	}
-	if _, err := os.Stat(p.packedPath()); err != nil {
-		return nil, missing
-	}
-	return laterParts(p)
 }

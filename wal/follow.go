@@ -3,7 +3,6 @@ package wal
 import (
 	"cmp"
 	"context"
-	"errors"
 	"os"
 	"time"
 )
@@ -85,7 +84,7 @@ func (f *follower) start() error {
 // whose successor is in the list is complete, so once read to its end it can
 // be left behind.
 func (f *follower) poll(ctx context.Context) error {
-	logs, err := f.list()
+	logs, err := selectLogs(f.path, true)
 	if err != nil {
 		return err
 	}
@@ -112,15 +111,6 @@ func (f *follower) poll(ctx context.Context) error {
 		w.cur = s.cur
 	}
 	return nil
-}
-
-// list lists what is followed. A single file may have been compressed since.
-func (f *follower) list() ([]workerLog, error) {
-	logs, err := selectLogs(f.path, true)
-	if !errors.Is(err, os.ErrNotExist) {
-		return logs, err
-	}
-	return selectPacked(f.path, err)
 }
 
 func (f *follower) give(ctx context.Context, m *merge) error {

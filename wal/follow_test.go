@@ -157,9 +157,10 @@ func TestFollow(t *testing.T) {
 		dir := t.TempDir()
 		log := create(t, Config{Dir: dir, MaxBytes: 1500})
 		path := log.Path()
-		f := follow(t, path, FollowOptions{})
+		appendN(t, log, 1)
+		f := follow(t, path, FollowOptions{Last: 1})
 		appendN(t, create(t, Config{Dir: dir, WorkerID: "worker_9_pid_1"}), 1)
-		appendN(t, log, 5)
+		appendN(t, log, 4)
 		waitPacked(log)
 		if _, err := os.Stat(path); err == nil {
 			t.Fatal("the first file should be compressed by now")

@@ -25,6 +25,7 @@ type Config struct {
 	Dir        string           // folder, created with its parents; required
 	WorkerID   string           // "worker_0_pid_12345": names the files; letters, digits, "_" and "-"; required
 	Database   string           // id of the database that the pages go into, noted in every line; may be empty
+	Spare      string           // taken instead of WorkerID when another process writes that log: a pid is no machine's alone; "" = ErrInUse
 	MaxBytes   int64            // size of a file before the next one begins; 0 = DefaultMaxBytes
 	NoCompress bool             // leave closed files as they are
 	Now        func() time.Time // nil = time.Now
@@ -41,7 +42,7 @@ type Log struct {
 	packer *packer // compresses closed files; nil = left as they are
 
 	mu     sync.Mutex
-	file   logFile
+	file   logFile // nil until there is something to write
 	part   part
 	size   int64 // up to the last complete line
 	limit  int64 // size beyond which the next part begins
@@ -56,7 +57,8 @@ var workerName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 // Create opens the log of a worker for appending. When files of the same
 // worker id are there already (a pid comes back sooner or later), a torn last
 // line is cut and seq goes on from the last event. It returns ErrInUse when
-// another process writes the same log.
+// another process writes the same log. A new file is made by the first Append, so
+// that a worker which finds nothing to do leaves none.
 func Create(cfg Config) (*Log, error) {
 	if !workerName.MatchString(cfg.WorkerID) {
 		return nil, fmt.Errorf("create log: worker id %q: want letters, digits, _ and -", cfg.WorkerID)
@@ -76,13 +78,13 @@ func Create(cfg Config) (*Log, error) {
 	if !cfg.NoCompress {
 		l.packer = newPacker(cfg.Logger, cfg.step)
 	}
-	if err := l.resume(); err != nil {
-		return nil, err
+	if err := l.resume(false); err != nil {
+		return nil, fmt.Errorf("create log: %w", err)
 	}
 	return l, nil
 }
 
-// Path is the file that is written now.
+// Path is the file that is written now, or will be.
 func (l *Log) Path() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,6 +103,11 @@ func (l *Log) Append(e *Event) error {
 	defer l.mu.Unlock()
 	if l.closed {
 		return ErrClosed
+	}
+	if l.file == nil {
+		if err := l.resume(true); err != nil {
+			return l.failure("create", err)
+		}
 	}
 	if err := l.encode(e); err != nil {
 		return err
@@ -184,13 +191,16 @@ func (l *Log) Sync() error {
 }
 
 func (l *Log) sync() error {
+	if l.file == nil {
+		return nil
+	}
 	if err := l.file.Sync(); err != nil {
 		return l.failure("sync", err)
 	}
 	return nil
 }
 
-// Close syncs and closes the log. A compression under way is given up: its
+// Close syncs and closes the log, and leaves no empty file. A compression under way is given up: its
 // file stays as it is, for CompressClosed or the next run. A second Close does
 // nothing.
 func (l *Log) Close() error {
@@ -201,7 +211,13 @@ func (l *Log) Close() error {
 	}
 	l.closed = true
 	l.packer.stop()
+	if l.file == nil {
+		return nil
+	}
 	err := errors.Join(l.cut(), l.sync())
+	if err == nil && l.size == 0 { // a kill left it so, and there was nothing to write
+		err = os.Remove(l.part.plainPath())
+	}
 	if closeErr := l.file.Close(); closeErr != nil {
 		err = errors.Join(err, l.failure("close", closeErr))
 	}

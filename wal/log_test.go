@@ -2,8 +2,10 @@ package wal
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,10 +39,62 @@ func TestCreate(t *testing.T) {
 	t.Run("ErrInUse", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		create(t, Config{Dir: dir})
+		appendN(t, create(t, Config{Dir: dir}), 1)
 		if _, err := Create(Config{Dir: dir, WorkerID: "worker_0_pid_1"}); !errors.Is(err, ErrInUse) {
 			t.Fatalf("got %v", err)
 		}
+		spare := create(t, Config{Dir: dir, Spare: "worker_0_pid_1_B"})
+		appendN(t, spare, 1)
+		if got := filepath.Base(spare.Path()); got != "worker_0_pid_1_B.jsonl" {
+			t.Fatalf("writes %s", got)
+		}
+	})
+	t.Run("of two at once one takes the spare name", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		logs := []*Log{create(t, Config{Dir: dir, Spare: "worker_0_pid_1_A"}), create(t, Config{Dir: dir, Spare: "worker_0_pid_1_B"})}
+		for _, log := range logs {
+			appendN(t, log, 2)
+		}
+		events, _, _ := readAll(t, dir, Options{})
+		var got []string
+		for _, e := range events {
+			got = append(got, fmt.Sprint(e.WorkerID, " ", e.Seq))
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff([]string{"worker_0_pid_1 1", "worker_0_pid_1 2", "worker_0_pid_1_B 1", "worker_0_pid_1_B 2"}, got); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+	t.Run("a worker with nothing to write leaves no file", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		log := create(t, Config{Dir: dir})
+		wantFiles := func(want ...string) {
+			t.Helper()
+			names, err := logNames(dir)
+			if err != nil || !slices.Equal(names, want) {
+				t.Fatalf("got %v, %v, want %v", names, err, want)
+			}
+		}
+		if err := log.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		wantFiles()
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		wantFiles()
+		writeFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl"), nil) // as a kill leaves it that came before the first line
+		if err := create(t, Config{Dir: dir}).Close(); err != nil {
+			t.Fatal(err)
+		}
+		wantFiles()
+		writeFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl"), []byte("{\"torn"))
+		if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
+			t.Fatal(err)
+		}
+		wantFiles()
 	})
 	t.Run("a folder that can't be made", func(t *testing.T) {
 		t.Parallel()

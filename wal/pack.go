@@ -72,6 +72,9 @@ func packTo(ctx context.Context, src *os.File, p part, step func(packStep)) (bef
 	if err != nil {
 		return 0, 0, err
 	}
+	if end == 0 && !p.packed { // a kill came before its first line: no log
+		return info.Size(), 0, errors.Join(os.Remove(p.plainPath()), syncDir(p.dir))
+	}
 	after, err = writeTemp(ctx, io.NewSectionReader(src, 0, end), p.tempPath(), step)
 	if err == nil {
 		err = os.Chtimes(p.tempPath(), info.ModTime(), info.ModTime())

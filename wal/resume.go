@@ -15,40 +15,45 @@ import (
 const openTries = 5
 
 // resume opens the part to append to: the last one when it is still plain,
-// else a new one behind it.
-func (l *Log) resume() error {
+// else, with create, a new one behind it.
+func (l *Log) resume(create bool) error {
 	var err error
 	for range openTries {
-		if err = l.tryResume(); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
+		if err = l.tryResume(create); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			break
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("create log: %w", err)
+	if errors.Is(err, ErrInUse) && l.cfg.Spare != "" && l.cfg.WorkerID != l.cfg.Spare {
+		l.cfg.WorkerID = l.cfg.Spare
+		return l.resume(create)
 	}
-	return nil
+	return err
 }
 
-func (l *Log) tryResume() error {
+func (l *Log) tryResume(create bool) error {
 	parts, err := l.ownParts()
 	if err != nil {
 		return err
 	}
-	reopened, err := l.openPart(parts)
+	reopened, err := l.openPart(parts, create)
 	if err != nil {
 		return err
 	}
 	if err := l.continueFrom(parts, reopened); err != nil {
-		return errors.Join(err, l.file.Close())
+		if l.file != nil {
+			err = errors.Join(err, l.file.Close())
+			l.file = nil
+		}
+		return err
 	}
 	l.packLeftovers(parts)
 	return nil
 }
 
 // openPart opens the last part when it is still plain, else makes the next
-// one. A last part that is locked because it is being compressed right now
+// one if it is to. A last part that is locked because it is being compressed right now
 // counts as closed, and one that somebody else has put there is left alone.
-func (l *Log) openPart(parts []part) (reopened bool, err error) {
+func (l *Log) openPart(parts []part, create bool) (reopened bool, err error) {
 	l.part = part{dir: l.cfg.Dir, worker: l.cfg.WorkerID}
 	if len(parts) > 0 {
 		last := parts[len(parts)-1]
@@ -64,8 +69,15 @@ func (l *Log) openPart(parts []part) (reopened bool, err error) {
 		}
 		l.part.number++
 	}
-	l.file, err = l.cfg.open(l.part.plainPath(), true)
-	return false, err
+	if !create {
+		return false, nil
+	}
+	file, err := l.cfg.open(l.part.plainPath(), true)
+	if err != nil {
+		return false, err // a nil file in an interface is none
+	}
+	l.file = file
+	return false, nil
 }
 
 // reopen opens a part to write on, if it is one that this worker's name has begun.
@@ -95,7 +107,9 @@ func (l *Log) reopen(p part) error {
 func (l *Log) dropUnfinished() error {
 	err := errors.Join(ignoreMissing(os.Remove(l.part.tempPath())), ignoreMissing(os.Remove(l.part.packedPath())))
 	if err != nil {
-		return errors.Join(err, l.file.Close())
+		err = errors.Join(err, l.file.Close())
+		l.file = nil
+		return err
 	}
 	return nil
 }

@@ -1,0 +1,102 @@
+package checkpoint_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/store/storetest"
+	"ypcrawl/wal"
+)
+
+func lacks(t *testing.T, k *checkpoint.Keeper, events []*wal.Event) (missing []*wal.Event) {
+	t.Helper()
+	for _, e := range events {
+		held, err := k.Holds(t.Context(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !held {
+			missing = append(missing, e)
+		}
+	}
+	return missing
+}
+
+func TestHolds(t *testing.T) {
+	t.Parallel()
+	g := crawl(t)
+	found, targets := table(t, g.DB(), foundRows), table(t, g.DB(), targetRows)
+	fresh := func() *checkpoint.Keeper { return checkpoint.New(storetest.Open(t)) }
+	t.Run("TheCrawlsOwn", func(t *testing.T) {
+		for _, e := range lacks(t, g.Keeper, g.events) {
+			t.Errorf("%s of %s at %s is not held", e.Type, e.Target.CategorySlug, e.Timestamp)
+		}
+	})
+	t.Run("AnEmptyDatabase", func(t *testing.T) {
+		k := fresh()
+		for _, e := range g.events {
+			if held, err := k.Holds(t.Context(), e); err != nil || held != (e.Type == wal.Stop) {
+				t.Errorf("%s: held %v, %v", e.Type, held, err)
+			}
+		}
+	})
+	t.Run("AnUnknownEvent", func(t *testing.T) {
+		e := *g.events[0]
+		e.Type = "of_a_later_version"
+		if len(lacks(t, g.Keeper, []*wal.Event{&e})) != 1 {
+			t.Error("held")
+		}
+	})
+	// An older copy of the database, whatever it is missing: the logs that it does not
+	// hold bring it to where the crawl was.
+	t.Run("WhatIsNotHeldBringsTheRest", func(t *testing.T) {
+		for n := range g.events {
+			k := fresh()
+			g.replay(t, k, g.events[:n])
+			missing := lacks(t, k, g.events)
+			g.replay(t, k, missing)
+			same(t, fmt.Sprint("listings after ", n), table(t, k.DB(), foundRows), found)
+			same(t, fmt.Sprint("targets after ", n), table(t, k.DB(), targetRows), targets)
+			if left := lacks(t, k, g.events); len(left) > 0 {
+				t.Errorf("after %d: %d are still not held, the first a %s", n, len(left), left[0].Type)
+			}
+		}
+	})
+	t.Run("AListingThatIsGone", func(t *testing.T) {
+		k := fresh()
+		g.replay(t, k, g.events)
+		before := len(lacks(t, k, g.events))
+		execute(t, k.DB(), `DELETE FROM sightings WHERE listing = (SELECT id FROM listings WHERE listing_id = 'l5')`)
+		execute(t, k.DB(), `UPDATE listings SET last_seen_at = '2001-01-01T00:00:00.000Z' WHERE listing_id = 'l8'`)
+		var pages []string
+		for _, e := range lacks(t, k, g.events) {
+			if e.Type == wal.PageComplete {
+				pages = append(pages, e.Page.Listings[0].ID)
+			}
+		}
+		if got := fmt.Sprint(before, pages); got != "0 [l4 l7]" {
+			t.Errorf("got %s, want the two pages", got)
+		}
+	})
+}
+
+// The next crawl of a target takes the place of the one before, once it has begun.
+func TestHoldsAnEarlierCrawl(t *testing.T) {
+	t.Parallel()
+	g := logOfOne(t)
+	c := g.anew(t)
+	g.brings(t, c, checkpoint.Page{}, "a", "b")
+	g.brings(t, c, checkpoint.Page{Last: true, End: true}, "c")
+	first := g.events
+	g.clock.move(8 * 24 * time.Hour)
+	c = g.anew(t)
+	if missing := lacks(t, g.Keeper, first); len(missing) > 0 {
+		t.Errorf("%d of the first crawl are not held once the second has begun: %s", len(missing), missing[0].Type)
+	}
+	g.brings(t, c, checkpoint.Page{Last: true, End: true}, "a")
+	if missing := lacks(t, g.Keeper, g.events); len(missing) > 0 {
+		t.Errorf("%d are not held, the first a %s", len(missing), missing[0].Type)
+	}
+}

@@ -1,0 +1,147 @@
+package wal
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestPrune(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	all := func(*Event) (bool, error) { return true, nil }
+	// old makes logs whose files and events are of noon's day.
+	old := func(t *testing.T) string {
+		t.Helper()
+		dir := t.TempDir()
+		a := create(t, Config{Dir: dir, WorkerID: "worker_0_pid_1", MaxBytes: 1500})
+		appendN(t, a, 7)
+		waitPacked(a)
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		writeLines(t, dir, "worker_1_pid_1.jsonl", textLine("worker_1_pid_1", 1, 1, Stop), "torn")
+		names, err := logNames(dir)
+		if err != nil || len(names) < 4 {
+			t.Fatal(names, err)
+		}
+		for _, name := range names {
+			if err := os.Chtimes(filepath.Join(dir, name), noon, noon); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return dir
+	}
+	left := func(t *testing.T, dir string) []string {
+		t.Helper()
+		names, err := logNames(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return names
+	}
+	prune := func(t *testing.T, dir string, cfg PruneConfig) Pruned {
+		t.Helper()
+		out, err := Prune(t.Context(), dir, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	t.Run("removes what is old and held", func(t *testing.T) {
+		t.Parallel()
+		dir := old(t)
+		before := len(left(t, dir))
+		out := prune(t, dir, PruneConfig{Before: noon.Add(day), Held: all})
+		if names := left(t, dir); len(names) > 0 || out.Files != before || out.Bytes == 0 {
+			t.Fatalf("left %v, told %+v", names, out)
+		}
+	})
+	t.Run("keeps young files and young events", func(t *testing.T) {
+		t.Parallel()
+		dir := old(t)
+		before := left(t, dir)
+		prune(t, dir, PruneConfig{Before: noon, Held: all})
+		for _, name := range before { // a clock that is ahead
+			if err := os.Chtimes(filepath.Join(dir, name), noon.Add(-9*day), noon.Add(-9*day)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		prune(t, dir, PruneConfig{Before: noon, Held: all})
+		if got := left(t, dir); !slices.Equal(got, before) {
+			t.Fatalf("left %v of %v", got, before)
+		}
+	})
+	t.Run("stops at what is not held", func(t *testing.T) {
+		t.Parallel()
+		dir := old(t)
+		out := prune(t, dir, PruneConfig{Before: noon.Add(day), Held: func(e *Event) (bool, error) { return e.Seq != 3, nil }})
+		events, _, _ := readAll(t, dir, Options{})
+		if len(events) == 0 || events[0].Seq > 3 || events[0].Seq == 1 || events[len(events)-1].Seq != 7 || out.Kept != 1 {
+			t.Fatalf("left from %d on, told %+v", events[0].Seq, out)
+		}
+	})
+	t.Run("keeps damage", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		path := writeLines(t, dir, "w.jsonl", textLine("w", 1, 1, Stop), "bad\n")
+		if err := os.Chtimes(path, noon, noon); err != nil {
+			t.Fatal(err)
+		}
+		if out := prune(t, dir, PruneConfig{Before: noon.Add(day), Held: all}); out.Kept != 1 || len(left(t, dir)) != 1 {
+			t.Fatalf("told %+v", out)
+		}
+	})
+	t.Run("keeps the logs of the living", func(t *testing.T) {
+		t.Parallel()
+		dir := old(t)
+		log := create(t, Config{Dir: dir, WorkerID: "worker_1_pid_1"}) // holds the lock, and cuts the torn line
+		if err := os.Chtimes(log.Path(), noon, noon); err != nil {
+			t.Fatal(err)
+		}
+		prune(t, dir, PruneConfig{Before: noon.Add(day), Held: all, IsLive: func(w string) bool { return w == "worker_0_pid_1" }})
+		if names := left(t, dir); len(names) < 4 {
+			t.Fatalf("left %v", names)
+		}
+	})
+	t.Run("a pass is bounded and goes on", func(t *testing.T) {
+		t.Parallel()
+		dir := old(t)
+		for n := len(left(t, dir)); n > 0; n-- {
+			if out := prune(t, dir, PruneConfig{Before: noon.Add(day), Held: all, MaxBytes: 1}); out.Files != 1 {
+				t.Fatalf("removed %d files, want 1", out.Files)
+			}
+		}
+	})
+	t.Run("a database that fails removes nothing", func(t *testing.T) {
+		t.Parallel()
+		dir, gone := old(t), errors.New("gone")
+		before := left(t, dir)
+		_, err := Prune(t.Context(), dir, PruneConfig{Before: noon.Add(day), Held: func(*Event) (bool, error) { return true, gone }})
+		if got := left(t, dir); !errors.Is(err, gone) || !slices.Equal(got, before) {
+			t.Fatalf("left %v, %v", got, err)
+		}
+	})
+}
+
+func TestANameThatWasCompressedSince(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := writeLines(t, dir, "w.jsonl", textLine("w", 1, 1, Stop))
+	if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	if events, _, _ := readAll(t, path, Options{}); len(events) != 1 || !Exists(path) || Exists(path+"x") {
+		t.Fatalf("read %d events", len(events))
+	}
+	stats, err := ReadStats(path, Options{})
+	if err != nil || stats.Total.Events != 1 || stats.Total.Compressed != 1 {
+		t.Fatalf("%+v, %v", stats, err)
+	}
+	if events, err := Tail(path, 5, Options{}); err != nil || len(events) != 1 {
+		t.Fatalf("%d events, %v", len(events), err)
+	}
+}
