@@ -238,6 +238,8 @@ CREATE INDEX targets_ready_category ON targets (source_id, state, category_id, p
     WHERE status = 'PLANNED' AND enabled = 1 AND crawl_status <> 'paused' AND backoff_until IS NULL AND retired_at IS NULL;
 -- What is held now: a few rows at any time. Serves --max-per-state, heartbeats, recovery, workers.
 CREATE INDEX targets_held ON targets (source_id, state, run_id) WHERE status = 'IN_PROGRESS';
+-- What a run holds, asked before its row is deleted, as the indexes "by_run" below are.
+CREATE INDEX targets_held_by_run ON targets (run_id) WHERE run_id IS NOT NULL;
 -- What falls due by itself.
 CREATE INDEX targets_backoff ON targets (backoff_until) WHERE backoff_until IS NOT NULL;
 CREATE INDEX targets_due ON targets (next_crawl_at) WHERE status = 'DONE';
@@ -369,6 +371,7 @@ CREATE TABLE promotion_log (
     CHECK ((action = 'rejected') = (company_id IS NULL))
 ) STRICT;
 CREATE INDEX promotion_log_by_time ON promotion_log (at);
+CREATE INDEX promotion_log_by_run ON promotion_log (run_id) WHERE run_id IS NOT NULL;
 
 -- What a source says otherwise than before. What changes without meaning anything
 -- (rank, open now, an ad or not, how an address is written) is not here, nor is what
@@ -383,6 +386,7 @@ CREATE TABLE listing_changes (
     at      TEXT NOT NULL
 ) STRICT;
 CREATE INDEX listing_changes_by_time ON listing_changes (at);
+CREATE INDEX listing_changes_by_run ON listing_changes (run_id) WHERE run_id IS NOT NULL;
 CREATE INDEX listing_changes_by_listing ON listing_changes (listing);
 
 -- Two companies that turned out to be one: which, why, and what is needed to take it back.
@@ -461,6 +465,7 @@ CREATE TABLE details (
 -- Serves the claim: what was never asked for first, then what has waited longest.
 CREATE INDEX details_ready ON details (source_id, due_at, listing) WHERE status IN ('PLANNED', 'FAILED', 'DONE');
 CREATE INDEX details_held ON details (run_id) WHERE status = 'IN_PROGRESS';
+CREATE INDEX details_held_by_run ON details (run_id) WHERE run_id IS NOT NULL;
 
 -- One claim of a target, from its start to its outcome. The row is there from the claim
 -- on; one of a killed process is closed by the recovery, and what only that process
@@ -498,6 +503,7 @@ CREATE TABLE crawl_attempts (
 ) STRICT;
 -- What a recovery has to close: a few rows at any time.
 CREATE INDEX crawl_attempts_open ON crawl_attempts (target_id) WHERE ended = 'running';
+CREATE INDEX crawl_attempts_by_run ON crawl_attempts (run_id);
 -- The error summary of the last days.
 CREATE INDEX crawl_attempts_by_end ON crawl_attempts (finished_at, error_code) WHERE finished_at IS NOT NULL;
 

@@ -13,7 +13,7 @@ import (
 const (
 	DefaultKeep = 14 * 24 * time.Hour // requests
 	MinKeep     = 24 * time.Hour
-	MaxKeep     = 90 * 24 * time.Hour // attempts and workers, always
+	MaxKeep     = 90 * 24 * time.Hour // attempts, workers and runs, always
 
 	// pruneBatch rows go in one transaction, which holds up a worker's commit for two
 	// milliseconds or so.
@@ -35,10 +35,17 @@ const (
 	pruneWorkers = `
 	DELETE FROM workers WHERE id IN (SELECT w.id FROM (SELECT id, run_id FROM workers ORDER BY id LIMIT ?2) w JOIN runs r ON r.id = w.run_id
 		WHERE r.finished_at < ?1)`
+	// A run stays for as long as anything says that it comes from it: what it found, above all.
+	pruneRuns = `
+	DELETE FROM runs WHERE id IN (SELECT id FROM runs r WHERE finished_at < ?1
+		AND NOT EXISTS (SELECT 1 FROM workers WHERE run_id = r.id) AND NOT EXISTS (SELECT 1 FROM crawl_attempts WHERE run_id = r.id)
+		AND NOT EXISTS (SELECT 1 FROM promotion_log WHERE run_id = r.id) AND NOT EXISTS (SELECT 1 FROM listing_changes WHERE run_id = r.id)
+		AND NOT EXISTS (SELECT 1 FROM targets WHERE run_id = r.id) AND NOT EXISTS (SELECT 1 FROM details WHERE run_id = r.id)
+		AND NOT EXISTS (SELECT 1 FROM discoveries WHERE run_id = r.id) ORDER BY id LIMIT ?2)`
 )
 
 // Prune deletes the requests that ended longer ago than keep (0 = DefaultKeep; it
-// is held between MinKeep and MaxKeep), and the attempts and workers that ended
+// is held between MinKeep and MaxKeep), and the attempts, workers and runs that ended
 // longer ago than MaxKeep, in small transactions with a pause after each, so that
 // workers hardly notice. It returns how many requests and attempts it deleted, also
 // when ctx has ended it early.
@@ -55,6 +62,9 @@ func (m *Monitor) Prune(ctx context.Context, keep time.Duration) (requests, atte
 	}
 	if _, err = m.pruneEnded(ctx, pruneWorkers); err != nil {
 		return requests, attempts, fmt.Errorf("delete old workers: %w", err)
+	}
+	if _, err = m.pruneEnded(ctx, pruneRuns); err != nil {
+		return requests, attempts, fmt.Errorf("delete old runs: %w", err)
 	}
 	return requests, attempts, nil
 }

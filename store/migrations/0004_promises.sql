@@ -49,3 +49,10 @@ SELECT s.name AS source, a.error_code, a.error_code = 'BLOCKED_PROXY' AND a.prox
 FROM crawl_attempts a JOIN targets t ON t.id = a.target_id JOIN sources s ON s.id = t.source_id
 WHERE a.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days') AND a.error_code <> 'SUCCESS' AND a.ended <> 'done'
 GROUP BY s.name, a.error_code, by_proxy;
+
+-- Ended runs are deleted after a while, if nothing refers to them: that is looked for by run.
+CREATE INDEX targets_held_by_run ON targets (run_id) WHERE run_id IS NOT NULL;
+CREATE INDEX promotion_log_by_run ON promotion_log (run_id) WHERE run_id IS NOT NULL;
+CREATE INDEX listing_changes_by_run ON listing_changes (run_id) WHERE run_id IS NOT NULL;
+CREATE INDEX details_held_by_run ON details (run_id) WHERE run_id IS NOT NULL;
+CREATE INDEX crawl_attempts_by_run ON crawl_attempts (run_id);
