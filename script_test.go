@@ -47,6 +47,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"database-id":  cmdDatabaseID,
 		"damage":       cmdDamage,
 		"tear":         cmdTear,
+		"ruin":         cmdRuin,
 		"spoil":        cmdSpoil,
 		"log-of":       cmdLogOf,
 		"no-controls":  cmdNoControls,
@@ -407,6 +408,25 @@ func cmdDamage(ts *testscript.TestScript, neg bool, args []string) {
 	data := []byte(ts.ReadFile(args[0]))
 	for at := 20 * page; at+page <= len(data); at += 3 * page {
 		copy(data[at:at+page], bytes.Repeat([]byte{0xff}, page))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o600))
+}
+
+// cmdRuin is `ruin FILE`: overwrites the first page of every table and index, and leaves the
+// schema, so that the file opens and its queries fail.
+func cmdRuin(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 1, "ruin FILE")
+	db := openSQLite(ts, args[0], "rw")
+	_, err := db.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
+	ts.Check(err)
+	roots := column(ts, db, "SELECT rootpage FROM sqlite_master WHERE rootpage > 1")
+	ts.Check(db.Close())
+	const page = 4096
+	data := []byte(ts.ReadFile(args[0]))
+	for _, root := range roots {
+		n, err := strconv.Atoi(root)
+		ts.Check(err)
+		copy(data[(n-1)*page:n*page], bytes.Repeat([]byte{0xff}, page))
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o600))
 }

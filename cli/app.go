@@ -155,6 +155,8 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 	switch {
 	case err == nil:
 		return ExitOK, ""
+	case store.Corrupt(err):
+		return ExitError, "Put the file aside and rebuild it from the logs:\n  " + p.rebuildCommand()
 	case errors.As(err, &coded):
 		return coded.code, ""
 	case isUsage(err):
@@ -163,8 +165,6 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 		return ExitLocked, "Wait for the other run to end, or leave --exclusive out: two runs can share a database."
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return ExitInterrupted, "Interrupted. Nothing is lost: type the same command again."
-	case errors.Is(err, store.ErrCorrupt):
-		return ExitError, "Put the file aside and rebuild it from the logs:\n  " + p.rebuildCommand()
 	case errors.Is(err, store.ErrDiskFull), errors.Is(err, errNoSpace):
 		return ExitError, "What was committed is safe. Make room, then type the same command again."
 	case errors.Is(err, store.ErrReadOnly):

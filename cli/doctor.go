@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -64,7 +65,11 @@ func (d *diagnosis) add(check string, level severity, fix, format string, args .
 
 // failed notes that a check itself could not be made.
 func (d *diagnosis) failed(check string, err error) {
-	d.add(check, broken, "", "could not be looked at: %v", err)
+	fix := ""
+	if store.Corrupt(err) {
+		fix = d.p.rebuildCommand()
+	}
+	d.add(check, broken, fix, "could not be looked at: %v", err)
 }
 
 // command is a command of this program for the database in hand.

@@ -36,7 +36,7 @@ func (d *diagnosis) openDatabase() {
 		d.add("database", broken, d.command("run"), "%s is not there: nothing was crawled yet, or --db names another file", path)
 	case errors.As(err, &version) && version.Have > 0 && version.Have < version.Max:
 		d.add("database", broken, d.command("recover"), "%s has schema version %d; every command that writes upgrades it to %d", path, version.Have, version.Max)
-	case errors.Is(err, store.ErrCorrupt):
+	case store.Corrupt(err):
 		d.add("database", broken, d.p.rebuildCommand(), "%v", err)
 	default:
 		d.add("database", broken, "name another file with --db, or mend its permissions", "%v", err)

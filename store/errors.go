@@ -69,6 +69,10 @@ func classify(err error) error {
 	return fmt.Errorf("%w (%w)", kind, err)
 }
 
+// Corrupt reports whether an error says that the file is damaged, also one of a query
+// that went to SQLite directly.
+func Corrupt(err error) bool { return errors.Is(err, ErrCorrupt) || errors.Is(classify(err), ErrCorrupt) }
+
 // Fatal reports whether no further write to this database can succeed, so that
 // a crawl must stop and keep what is committed.
 func Fatal(err error) bool {
