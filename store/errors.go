@@ -71,7 +71,9 @@ func classify(err error) error {
 
 // Corrupt reports whether an error says that the file is damaged, also one of a query
 // that went to SQLite directly.
-func Corrupt(err error) bool { return errors.Is(err, ErrCorrupt) || errors.Is(classify(err), ErrCorrupt) }
+func Corrupt(err error) bool {
+	return errors.Is(err, ErrCorrupt) || errors.Is(classify(err), ErrCorrupt)
+}
 
 // Fatal reports whether no further write to this database can succeed, so that
 // a crawl must stop and keep what is committed.
