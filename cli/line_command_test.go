@@ -41,8 +41,8 @@ func TestCommandLine(t *testing.T) {
 
 func TestRebuildCommand(t *testing.T) {
 	t.Parallel()
-	p := &Program{args: []string{"ypcrawl"}, db: "my data/yp.db", logs: defaultLogs}
-	if got, want := p.rebuildCommand(), "ypcrawl --db 'my data/yp-rebuilt.db' wal replay logs/yp_wal"; got != want {
+	p := &Program{args: []string{"ypcrawl"}, db: "my data/yp.db", logs: logsOf("my data/yp.db")}
+	if got, want := p.rebuildCommand(), "ypcrawl --db 'my data/yp-rebuilt.db' wal replay 'logs/yp_wal/my data/yp'"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	p.db, p.logs = "yp", "elsewhere"

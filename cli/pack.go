@@ -46,7 +46,12 @@ func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) boo
 	}
 	pruned, err := wal.Prune(ctx, dir, wal.PruneConfig{
 		Before: r.keeper.DB().Now().AddDate(0, 0, -days), IsLive: isLive, MaxBytes: pruneAtOnce,
-		Held: func(e *wal.Event) (bool, error) { return r.keeper.Holds(ctx, e) },
+		Held: func(e *wal.Event) (bool, error) {
+			if e.Database != "" && e.Database != r.id {
+				return false, nil // of another database that shares the folder
+			}
+			return r.keeper.Holds(ctx, e)
+		},
 	})
 	if pruned.Files > 0 {
 		r.log.Info().Int("files", pruned.Files).Int64("bytes", pruned.Bytes).Int("older_than_days", days).Msg("removed old logs; the database has what they said")

@@ -72,6 +72,8 @@ func (r *CompressReport) compress(ctx context.Context, p part, live bool) error 
 		return nil
 	case err != nil:
 		return r.leave(err)
+	case after == 0: // there was no line: it is removed
+		return nil
 	}
 	r.Files++
 	r.BytesBefore += before

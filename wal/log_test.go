@@ -90,7 +90,7 @@ func TestCreate(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantFiles()
-		writeFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl"), []byte("{\"torn"))
+		writeFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl"), []byte(`{"timest`))
 		if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -66,13 +66,12 @@ func packTo(ctx context.Context, src *os.File, p part, step func(packStep)) (bef
 	// A torn last line is the end of the log; it must not come to stand in the
 	// middle when the pid comes back and a new part follows.
 	end, whole, err := ownLines(src, info.Size(), p.worker)
-	if err == nil && !whole {
-		err = errNoLines
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, 0, err
-	}
-	if end == 0 && !p.packed { // a kill came before its first line: no log
+	case !whole && p.packed: // there is nothing to replace the compressed one with
+		return 0, 0, errNoLines
+	case !whole: // a kill came before its first line had its end: no log
 		return info.Size(), 0, errors.Join(os.Remove(p.plainPath()), syncDir(p.dir))
 	}
 	after, err = writeTemp(ctx, io.NewSectionReader(src, 0, end), p.tempPath(), step)

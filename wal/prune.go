@@ -38,7 +38,7 @@ func Prune(ctx context.Context, dir string, cfg PruneConfig) (Pruned, error) {
 	p := pruner{cfg: cfg, out: &out}
 	var failed []error
 	for _, log := range logs {
-		if cfg.IsLive != nil && cfg.IsLive(log.worker) {
+		if !ownName.MatchString(log.worker) || cfg.IsLive != nil && cfg.IsLive(log.worker) {
 			continue
 		}
 		for _, file := range log.parts {
@@ -66,7 +66,7 @@ type pruner struct {
 // file removes one file if it may go. The lock of a plain one is held meanwhile, so
 // that nobody writes or compresses it.
 func (p *pruner) file(ctx context.Context, file part) (gone bool, err error) {
-	info, err := os.Stat(file.path())
+	info, err := os.Lstat(file.path())
 	if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(p.cfg.Before) {
 		return false, ignoreMissing(err)
 	}
@@ -83,6 +83,10 @@ func (p *pruner) file(ctx context.Context, file part) (gone bool, err error) {
 			return false, ignoreMissing(err)
 		}
 		defer func() { err = errors.Join(err, closeLocked(lock)) }()
+		if _, _, err := ownLines(lock, info.Size(), file.worker); err != nil {
+			p.out.Kept++
+			return false, nil //nolint:nilerr // what somebody else has put there is kept, as damage is
+		}
 	}
 	held, err := p.held(ctx, file)
 	if err != nil {

@@ -23,7 +23,7 @@ func TestPrune(t *testing.T) {
 		if err := a.Close(); err != nil {
 			t.Fatal(err)
 		}
-		writeLines(t, dir, "worker_1_pid_1.jsonl", textLine("worker_1_pid_1", 1, 1, Stop), "torn")
+		writeLines(t, dir, "worker_1_pid_1.jsonl", textLine("worker_1_pid_1", 1, 1, Stop), `{"timest`)
 		names, err := logNames(dir)
 		if err != nil || len(names) < 4 {
 			t.Fatal(names, err)
@@ -87,11 +87,27 @@ func TestPrune(t *testing.T) {
 	t.Run("keeps damage", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		path := writeLines(t, dir, "w.jsonl", textLine("w", 1, 1, Stop), "bad\n")
+		path := writeLines(t, dir, "worker_9_pid_1.jsonl", textLine("worker_9_pid_1", 1, 1, Stop), "bad\n")
 		if err := os.Chtimes(path, noon, noon); err != nil {
 			t.Fatal(err)
 		}
 		if out := prune(t, dir, PruneConfig{Before: noon.Add(day), Held: all}); out.Kept != 1 || len(left(t, dir)) != 1 {
+			t.Fatalf("told %+v", out)
+		}
+	})
+	t.Run("keeps what is not ours", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		for _, path := range []string{
+			writeLines(t, dir, "customers.jsonl"), writeLines(t, dir, "w.jsonl", textLine("w", 1, 1, Stop)),
+			writeLines(t, dir, "worker_9_pid_1.jsonl", textLine("worker_9_pid_1", 1, 1, Stop), "a note of somebody"),
+			writeLines(t, dir, "worker_9_pid_2.jsonl", textLine("worker_9_pid_1", 1, 1, Stop)),
+		} {
+			if err := os.Chtimes(path, noon, noon); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out := prune(t, dir, PruneConfig{Before: noon.Add(day), Held: all}); out.Files != 0 || out.Kept != 2 || len(left(t, dir)) != 4 {
 			t.Fatalf("told %+v", out)
 		}
 	})
@@ -130,7 +146,7 @@ func TestPrune(t *testing.T) {
 func TestANameThatWasCompressedSince(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := writeLines(t, dir, "w.jsonl", textLine("w", 1, 1, Stop))
+	path := writeLines(t, dir, "worker_9_pid_1.jsonl", textLine("worker_9_pid_1", 1, 1, Stop))
 	if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
 		t.Fatal(err)
 	}
