@@ -28,7 +28,8 @@ func mayHelp(err error) bool {
 	if errors.As(err, &fe) {
 		return fe.Retryable() || fe.Cause().Policy().Rotate
 	}
-	return !errors.Is(err, site.ErrTooDeep)
+	var pe *site.ParseError
+	return !errors.As(err, &pe) || !pe.Permanent()
 }
 
 // retries says how often a page may be asked for again. A target may allow fewer

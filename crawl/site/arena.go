@@ -31,6 +31,12 @@ func (a *arena) reset() {
 	}
 }
 
+// full reports whether more was handed out than any page of listings needs: such a
+// page is left to the census.
+func (a *arena) full() bool {
+	return a.block*nodeBlock > maxUnits || a.attrBlock*attrBlock > maxUnits
+}
+
 // node returns an empty node.
 func (a *arena) node() *html.Node {
 	if a.block == len(a.nodes) {

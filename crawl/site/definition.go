@@ -20,6 +20,7 @@ type definition struct {
 	BaseURL        scalar             `yaml:"base_url"`
 	Delay          scalar             `yaml:"delay"`
 	PageCap        int                `yaml:"page_cap"`
+	NoEndTags      bool               `yaml:"no_end_tags"`
 	Categories     []string           `yaml:"categories"`
 	PlacesPerState int                `yaml:"places_per_state"`
 	URLs           urlDef             `yaml:"urls"`

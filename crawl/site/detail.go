@@ -1,7 +1,6 @@
 package site
 
 import (
-	"bytes"
 	"fmt"
 	"net/url"
 	"strings"
@@ -94,29 +93,29 @@ func (s *Source) detailRegions(body []byte, final *url.URL, status int) *DetailP
 // detailWhole reads the page from the tree of all of it: from the regions
 // first, as detailRegions does, then from everywhere.
 func (s *Source) detailWhole(body []byte, final *url.URL, status int) (*DetailPage, error) {
-	doc, err := html.Parse(bytes.NewReader(body))
+	doc, end, err := parseTree(body)
 	if err != nil {
-		return nil, &ParseError{Source: s.Name(), URL: final.Redacted(), Err: ErrTooDeep}
+		return nil, s.parseError(final, err)
 	}
 	p, scripts := &DetailPage{}, jsonLDScripts(doc, nil)
 	chrome := s.hasChrome(doc)
 	if gone(status) {
 		p.gone(chrome, status)
-		return p, nil
+		return p, s.cut(p.Outcome, end, final)
 	}
 	if roots := s.detail.regions.find(doc, nil); len(roots) > 0 {
 		regions, undo := graft(roots)
 		r := s.readDetail(regions, scripts, final)
 		undo()
 		if r.ok(p, r.marked || chrome) {
-			return p, nil
+			return p, s.cut(p.Outcome, end, final)
 		}
 	}
 	r := s.readDetail(doc, scripts, final)
 	if !r.ok(p, r.marked || chrome) {
 		r.decide(p, chrome, len(body) == 0)
 	}
-	return p, nil
+	return p, s.cut(p.Outcome, end, final)
 }
 
 // gone names the outcome of a page that the site does not have.

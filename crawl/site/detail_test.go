@@ -182,6 +182,7 @@ func TestDetailFields(t *testing.T) {
 		"languages":             {info("Languages", `<dd>English, Español</dd>`), yp.Detail{Languages: []string{"English", "Español"}}},
 		"neighborhoods":         {info("Neighborhoods", `<dd><span>Springfield, IL</span>, <a>Downtown</a></dd>`), yp.Detail{Neighborhoods: []string{"Springfield, IL", "Downtown"}}},
 		"neighborhoods as text": {info("Neighborhood", `<dd>Downtown, Mesa, AZ, Old Town</dd>`), yp.Detail{Neighborhoods: []string{"Downtown", "Mesa, AZ", "Old Town"}}},
+		"AKA in one text":       {info("AKA", `<dd>Joe's, Inc.; Joe &amp; Co.;Joe Sr.</dd>`), yp.Detail{AKA: []string{"Joe's, Inc.", "Joe & Co.", "Joe Sr."}}},
 		"AKA":                   {info("AKA", `<dd><p>Joe's, Inc.</p><p>Joe <span>Sr.</span></p></dd>`), yp.Detail{AKA: []string{"Joe's, Inc.", "Joe Sr."}}},
 		"founded":               {ld(`"foundingDate":"1998-05-01"`), yp.Detail{Founded: 1998}},
 		"founded as a number":   {ld(`"foundingDate":1998`), yp.Detail{Founded: 1998}},

@@ -70,7 +70,7 @@ func lowered(items []string) []string {
 type splitting uint8
 
 const (
-	byElement splitting = iota // blocks and line breaks only: names hold commas
+	byElement splitting = iota // blocks, line breaks and semicolons: names hold commas
 	byComma                    // links and spans too, and commas
 	byPlace                    // the same, but "Mesa, AZ" is one place
 )

@@ -39,14 +39,14 @@ func (c *compiled) compileOwnPages(f *faults) bool {
 // for the listing's that the page does not plainly say of it: the rest of such
 // a page is the directory's, or its neighbours'.
 func (s *Source) ownPage(body []byte, final *url.URL, status int) (*DetailPage, error) {
-	doc, err := parseHTML(body)
+	doc, end, err := parseTree(body)
 	if err != nil {
-		return nil, &ParseError{Source: s.Name(), URL: final.Redacted(), Err: ErrTooDeep}
+		return nil, s.parseError(final, err)
 	}
 	p, chrome := &DetailPage{}, s.hasChrome(doc)
 	if gone(status) {
 		p.gone(chrome, status)
-		return p, nil
+		return p, s.cut(p.Outcome, end, final)
 	}
 	o := &ownPageReader{businessReader: businessReader{src: s, final: final, doc: doc, ownPage: true}}
 	o.key, _ = o.ownKey(final.String())
@@ -60,7 +60,7 @@ func (s *Source) ownPage(body []byte, final *url.URL, status int) (*DetailPage, 
 			p.Outcome, p.Reason = Redirected, "redirected to a list of listings"
 		}
 	}
-	return p, nil
+	return p, s.cut(p.Outcome, end, final)
 }
 
 // ownPageReader reads what a listing's own page says of it.

@@ -15,10 +15,12 @@
 // from the containers that the source names and from nothing else (scan.go),
 // and the result equals, byte for byte, that of parsing the whole page; any
 // other page is parsed whole; detail pages follow the same rule, with regions
-// of their own. Of the businesses in a detail page's JSON-LD only one that is
-// plainly that of the page counts. Everything kept from a page is cleaned, bounded
-// in length and number, and does not hold on to the page's memory. A Source is
-// never changed, and safe for use by many goroutines.
+// of their own. No tree is built of a page before its size is known to be bounded
+// (bound.go), and a page that breaks off is an error (docs/decisions/0026). Of the
+// businesses in a detail page's JSON-LD only one that is plainly that of the page
+// counts. Everything kept from a page is cleaned, bounded in length and number, and
+// does not hold on to the page's memory. A Source is never changed, and safe for use
+// by many goroutines.
 //
 // Crash: nothing here has state, does I/O or reads a clock, so nothing can be
 // lost.

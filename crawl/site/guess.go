@@ -128,7 +128,7 @@ func (g *guesser) take(s *Sample) {
 	default:
 		doc, err := readChromeDoc(s.Body)
 		if err != nil {
-			g.note("left out %s: %v", at, ErrTooDeep)
+			g.note("left out %s: %v", at, err)
 			return
 		}
 		if len(g.samples) == 0 { // where the site says it lives: https, www
@@ -148,6 +148,7 @@ type guessDef struct {
 	Name       string      `yaml:"name"`
 	BaseURL    string      `yaml:"base_url"`
 	Structured bool        `yaml:"structured,omitempty"`
+	NoEndTags  bool        `yaml:"no_end_tags,omitempty"`
 	URLs       *guessURLs  `yaml:"urls,omitempty"`
 	Chrome     *guessMarks `yaml:"chrome,omitempty"`
 	Empty      *guessMarks `yaml:"empty,omitempty"`

@@ -18,6 +18,7 @@ type chromeDoc struct {
 	siteName string   // og:site_name
 	title    string
 	links    []string
+	end      pageEnd
 }
 
 // Bounds on what is kept of a sample.
@@ -28,11 +29,11 @@ const (
 )
 
 func readChromeDoc(body []byte) (*chromeDoc, error) {
-	doc, err := parseHTML(body)
+	doc, end, err := parseTree(body)
 	if err != nil {
 		return nil, err
 	}
-	d := &chromeDoc{}
+	d := &chromeDoc{end: end}
 	d.walk(doc)
 	return d, nil
 }

@@ -27,7 +27,7 @@ func (g *guesser) structured() *Candidate {
 	target, search, paged := at.parts.urlTemplates(next)
 	d := guessDef{
 		Name: g.name, BaseURL: g.base.String(), Structured: true, URLs: &guessURLs{Target: target, Search: search},
-		Chrome: chrome, Empty: &guessMarks{Texts: emptyWords},
+		Chrome: chrome, Empty: &guessMarks{Texts: emptyWords}, NoEndTags: g.noEndTags(),
 	}
 	text, s, err := d.compile()
 	if err != nil {
@@ -57,6 +57,12 @@ func (g *guesser) structured() *Candidate {
 		c.say("missing: an element id, class, og:site_name or title end that all samples have, to tell the site's pages from others: put one into chrome.selectors by hand")
 	}
 	return c
+}
+
+// noEndTags reports whether it is the habit of the site to leave </body> and </html>
+// out: no sample has them, and there are several.
+func (g *guesser) noEndTags() bool {
+	return len(g.samples) > 1 && !slices.ContainsFunc(g.samples, func(s sample) bool { return s.doc.end != endOpen })
 }
 
 // ownPages says how the listings' own pages are told apart: by their URLs, when
@@ -150,11 +156,12 @@ func (p *urlParts) rank() int {
 func (g *guesser) nextOf(s *sample) *url.URL {
 	probe := &Source{compiled: &compiled{def: &definition{}}}
 	probe = probe.WithBaseURL(g.base)
-	doc, err := parseHTML(s.Body)
+	doc, _, err := parseTree(s.Body)
 	if err != nil {
 		return nil
 	}
-	next, err := url.Parse(probe.genericNext(doc, s.URL))
+	ref, _ := probe.genericNext(doc, s.URL)
+	next, err := url.Parse(ref)
 	if err != nil || next.Host == "" {
 		return nil
 	}

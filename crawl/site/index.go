@@ -1,7 +1,6 @@
 package site
 
 import (
-	"bytes"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -88,14 +87,14 @@ func (s *Source) ParseIndex(body []byte, final *url.URL, status int, state strin
 	} else if reason := s.offIndex(final, st.Code); reason != "" {
 		return &Index{Outcome: Redirected, Reason: reason}, nil
 	}
-	doc, err := html.Parse(bytes.NewReader(body))
+	doc, end, err := parseTree(body)
 	if err != nil {
-		return nil, &ParseError{Source: s.Name(), URL: r.final.Redacted(), Err: ErrTooDeep}
+		return nil, s.parseError(r.final, err)
 	}
-	r.walk(doc, false)
+	r.walk(doc, false, 0)
 	x := &Index{Cities: r.cities}
 	r.decide(x, doc, len(body) == 0, status)
-	return x, nil
+	return x, s.cut(x.Outcome, end, r.final)
 }
 
 // offIndex tells why a URL is none of the state's index pages, or "".
@@ -139,25 +138,40 @@ type indexReader struct {
 }
 
 // walk looks at every link of the page. framed says that the node stands in
-// the site's header, footer or navigation: its links are no list of cities.
-func (r *indexReader) walk(n *html.Node, framed bool) {
+// the site's header, footer or navigation: its links are no list of cities. under has
+// a bit for each selector of cities of which all but the link itself matches n or what
+// n stands in: looked for anew above every link, a deep page would take minutes.
+func (r *indexReader) walk(n *html.Node, framed bool, under uint64) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type != html.ElementNode {
 			continue
 		}
 		if c.Data == "a" {
-			r.link(c, framed)
+			r.link(c, framed, under)
+		}
+		below := under
+		for i, m := range r.src.states.cities {
+			if chain, ok := descends(i, m); ok && chain[:len(chain)-1].Match(c) {
+				below |= 1 << i
+			}
 		}
 		switch c.Data {
 		case "header", "footer", "nav", "aside":
-			r.walk(c, true)
+			r.walk(c, true, below)
 		default:
-			r.walk(c, framed)
+			r.walk(c, framed, below)
 		}
 	}
 }
 
-func (r *indexReader) link(a *html.Node, framed bool) {
+// descends returns the i-th selector of cities as a chain whose last link may stand
+// anywhere below the one before.
+func descends(i int, m matcher) (chain, bool) {
+	c, ok := m.(chain)
+	return c, ok && i < 64 && len(c) > 1 && !c[len(c)-2].child
+}
+
+func (r *indexReader) link(a *html.Node, framed bool, under uint64) {
 	href := attrOf(a, "href")
 	if href == "" || len(href) > maxURL {
 		return
@@ -174,7 +188,7 @@ func (r *indexReader) link(a *html.Node, framed bool) {
 		r.page(state, u)
 		return
 	}
-	if !framed && r.listed(a) {
+	if !framed && r.listed(a, under) {
 		r.city(a, u, path)
 	}
 }
@@ -187,9 +201,13 @@ func (r *indexReader) page(state string, u *url.URL) {
 }
 
 // listed reports whether a link stands where the index lists its cities.
-func (r *indexReader) listed(a *html.Node) bool {
-	for _, m := range r.src.states.cities {
-		if m.Match(a) {
+func (r *indexReader) listed(a *html.Node, under uint64) bool {
+	for i, m := range r.src.states.cities {
+		if chain, ok := descends(i, m); ok {
+			if under&(1<<i) != 0 && chain[len(chain)-1].matchNode(a) {
+				return true
+			}
+		} else if m.Match(a) {
 			return true
 		}
 	}

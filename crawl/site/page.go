@@ -1,7 +1,6 @@
 package site
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -20,8 +19,10 @@ type Page struct {
 	Listings []yp.Listing // organic and sponsored, each id once, in the order of the page
 	Raw      int          // cards on the page: listings, repeated ones and bad ones
 	Bad      int          // cards without a name or an id
+	LeftOut  int          // cards, or businesses, beyond the first 1,000
 	Total    int          // listings that the site says it has for the target; 0 = not said
-	NextURL  string       // absolute, on the source's host; "" = last page
+	NextURL  string       // absolute, on the source's host; "" = last page, or NextHost
+	NextHost string       // host of a next link that leads to another host, and is not followed
 	NotFound bool         // NoListings because the site answered 404: the slug may be wrong
 	Via      string       // "region" or "whole": how much of the page was parsed; "structured": listings are from structured data
 
@@ -115,9 +116,9 @@ func view(body []byte) string { return unsafe.String(unsafe.SliceData(body), len
 // parseWhole reads the page from the tree of all of it: from the regions first,
 // as parseRegions does, then from everywhere.
 func (s *Source) parseWhole(body []byte, final *url.URL, status int) (*Page, error) {
-	doc, err := html.Parse(bytes.NewReader(body))
+	doc, end, err := parseTree(body)
 	if err != nil {
-		return nil, &ParseError{Source: s.Name(), URL: final.Redacted(), Err: ErrTooDeep}
+		return nil, s.parseError(final, err)
 	}
 	w := s.workspace()
 	defer s.release(w)
@@ -129,7 +130,7 @@ func (s *Source) parseWhole(body []byte, final *url.URL, status int) (*Page, err
 		undo()
 		if len(p.Listings) > 0 {
 			p.Via = "whole"
-			return p, nil
+			return p, s.cut(p.Outcome, end, final)
 		}
 		w.pageHits.reset()
 	}
@@ -138,25 +139,54 @@ func (s *Source) parseWhole(body []byte, final *url.URL, status int) (*Page, err
 	if len(p.Listings) == 0 {
 		s.decide(p, &evidence{doc: doc, roots: roots, scripts: scripts, empty: len(body) == 0, status: status})
 	}
-	return p, nil
+	return p, s.cut(p.Outcome, end, final)
+}
+
+func (s *Source) parseError(final *url.URL, err error) error {
+	return &ParseError{Source: s.Name(), URL: final.Redacted(), Err: err}
+}
+
+// cut returns an error when a page of the site did not come to its end: what is
+// missing may be the rest of the listings, or the marks that the outcome hangs on.
+// HTML lets a page leave its last tags out, so a page that has no tag of html or body
+// at all may; so may all pages of a source whose definition says so. A page
+// that is none of the site's may be a message of a few words and is judged by what it
+// is. Pages that were read from their regions have come to their end.
+func (s *Source) cut(o Outcome, end pageEnd, final *url.URL) error {
+	switch {
+	case o == Unrecognised || o == Redirected:
+		return nil
+	case end == endBroken:
+		return s.parseError(final, fmt.Errorf("%w: it ends within a tag, a comment or a script", ErrCut))
+	case end == endOpen && !s.def.NoEndTags:
+		return s.parseError(final, fmt.Errorf("%w: it has neither </body> nor </html>", ErrCut))
+	}
+	return nil
 }
 
 // extract reads cards, total and next link from a tree.
 func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, final *url.URL) *Page {
 	var cards []card
+	beyond := 0
 	s.page.run(doc, w.pageHits, func(n *html.Node) bool {
 		c, ok := s.cardAt(w.pageHits, n)
-		if ok && len(cards) < maxHits {
+		switch {
+		case ok && len(cards) < maxHits:
 			cards = append(cards, c)
+		case ok:
+			beyond++
 		}
 		return !ok
 	})
 	w.card.begin(s, final)
-	p := &Page{Raw: len(cards)}
+	p := &Page{Raw: len(cards), LeftOut: beyond}
 	s.readListings(p, w, cards, scripts)
 	pageHits := cardReader{src: s, final: final, hits: w.pageHits, card: doc}
 	p.Total, p.zero = readTotal(s.total.first(&pageHits))
-	p.NextURL = s.nextURL(final, s.next.first(&pageHits))
+	next := s.next.first(&pageHits)
+	if p.NextURL = s.nextURL(final, next); p.NextURL == "" {
+		p.NextHost = s.otherHost(final, next)
+	}
 	if len(p.Listings) > 0 {
 		p.Outcome, p.Reason = OK, fmt.Sprintf("%d listings in %d cards, %d of them bad", len(p.Listings), p.Raw, p.Bad)
 	}
@@ -236,6 +266,18 @@ func (s *Source) nextURL(final *url.URL, ref string) string {
 		return next
 	}
 	return ""
+}
+
+// otherHost returns the host that a next link leads to when it is not the source's.
+func (s *Source) otherHost(final *url.URL, ref string) string {
+	if ref == "" || len(ref) > maxURL {
+		return ""
+	}
+	u, err := final.Parse(ref)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || bareHost(u) == s.host && u.Port() == s.base.Port() {
+		return ""
+	}
+	return strings.Clone(u.Host)
 }
 
 // readTotal reads the site's count of listings. zero tells "0" from nothing.

@@ -106,7 +106,7 @@ func headOnly(t *tag) bool {
 func (c *scanner) body() bool {
 	for {
 		j := strings.IndexByte(c.s[c.i:], '<')
-		if j < 0 || c.i+j+1 >= len(c.s) {
+		if j < 0 || c.i+j+1 >= len(c.s) || c.arena.full() {
 			return false
 		}
 		if j > 0 && !c.text(c.s[c.i:c.i+j]) {

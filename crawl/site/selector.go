@@ -193,7 +193,10 @@ func (x *index) tryAll(n *html.Node, qs []int, out hits) (matched bool) {
 			matched = true
 			continue
 		}
-		if len(found) < maxHits && q.sel.Match(n) {
+		if q.sel.Match(n) {
+			if len(found) > maxHits { // the last place is for the one met last
+				found = found[:maxHits]
+			}
 			out[q.out] = append(found, n)
 			matched = true
 		}
@@ -201,8 +204,8 @@ func (x *index) tryAll(n *html.Node, qs []int, out hits) (matched bool) {
 	return matched
 }
 
-// maxHits bounds the elements kept for one selector: cards on a page, or
-// categories in a card. A hostile page may hold any number.
+// maxHits bounds the elements kept for one selector, beside the one met last: cards
+// on a page, or categories in a card. A hostile page may hold any number.
 const maxHits = 1000
 
 // newHits returns room for the index's results.

@@ -1,7 +1,6 @@
 package site
 
 import (
-	"bytes"
 	"fmt"
 	"net/url"
 	"slices"
@@ -74,9 +73,9 @@ func (d *structuredDef) reads(form string) bool {
 // parseStructured reads a results page from its structured data. Outcomes
 // follow as they do for pages with cards.
 func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page, error) {
-	doc, err := parseHTML(body)
+	doc, end, err := parseTree(body)
 	if err != nil {
-		return nil, &ParseError{Source: s.Name(), URL: final.Redacted(), Err: ErrTooDeep}
+		return nil, s.parseError(final, err)
 	}
 	scripts := ldScripts(doc, nil)
 	p := &Page{Via: "structured"}
@@ -84,10 +83,10 @@ func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page
 	s.readAround(p, doc, final)
 	if len(p.Listings) > 0 {
 		p.Outcome, p.Reason = OK, fmt.Sprintf("%d listings in %d businesses, %d of them bad", len(p.Listings), p.Raw, p.Bad)
-		return p, nil
+	} else {
+		s.decide(p, &evidence{doc: doc, roots: s.regions.find(doc, nil), scripts: scripts, empty: len(body) == 0, status: status})
 	}
-	s.decide(p, &evidence{doc: doc, roots: s.regions.find(doc, nil), scripts: scripts, empty: len(body) == 0, status: status})
-	return p, nil
+	return p, s.cut(p.Outcome, end, final)
 }
 
 // readAround reads the total and the next link: by the definition's rules,
@@ -98,8 +97,12 @@ func (s *Source) readAround(p *Page, doc *html.Node, final *url.URL) {
 	s.page.run(doc, w.pageHits, nil)
 	around := cardReader{src: s, final: final, hits: w.pageHits, card: doc}
 	p.Total, p.zero = readTotal(s.total.first(&around))
-	if p.NextURL = s.nextURL(final, s.next.first(&around)); p.NextURL == "" {
-		p.NextURL = s.genericNext(doc, final)
+	next := s.next.first(&around)
+	if p.NextURL = s.nextURL(final, next); p.NextURL != "" {
+		return
+	}
+	if p.NextHost = s.otherHost(final, next); p.NextHost == "" {
+		p.NextURL, p.NextHost = s.genericNext(doc, final)
 	}
 }
 
@@ -109,6 +112,7 @@ func (s *Source) structuredListings(p *Page, doc *html.Node, scripts []string, f
 	r := &businessReader{src: s, final: final, doc: doc}
 	r.forms(scripts)
 	r.finish(p)
+	p.LeftOut = r.leftOut
 }
 
 // forms gathers what all forms that the definition takes say.
@@ -130,5 +134,3 @@ func (r *businessReader) forms(scripts []string) {
 		r.read(g)
 	}
 }
-
-func parseHTML(body []byte) (*html.Node, error) { return html.Parse(bytes.NewReader(body)) }

@@ -13,7 +13,7 @@ func BenchmarkStructured(b *testing.B) {
 	whole := resultsPage(30, 95)
 	script := whole[strings.Index(whole, "<script type=\"application/ld+json\""):]
 	for _, c := range []struct{ name, page string }{
-		{"whole", whole}, {"script", script[:strings.Index(script, "</script>")]}, {"microdata", microdataPage(30)},
+		{"whole", whole}, {"script", script[:strings.Index(script, "</script>")+len("</script>")]}, {"microdata", microdataPage(30)},
 	} {
 		page := []byte(c.page)
 		b.Run(c.name, func(b *testing.B) {

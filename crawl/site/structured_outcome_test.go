@@ -19,7 +19,7 @@ func TestStructuredOutcomes(t *testing.T) {
 		bad   = `<script type="application/ld+json">{"@type":"Plumber","name":"Acme"}</script>`
 		empty = `<p>Sorry, no results found.</p>`
 	)
-	framed := func(s string) string { return `<html><body><header id="pd-header"></header>` + s }
+	framed := func(s string) string { return `<html><body><header id="pd-header"></header>` + s + "</body>" }
 	for _, c := range []struct {
 		name, body, final string
 		status            int

@@ -12,18 +12,22 @@ import (
 // genericNext finds the link to the next page as most sites mark it. In this
 // order: link rel=next, a rel=next, a link of class next, one labelled "Next",
 // and, within a pagination, one that reads "Next", "›" or "»". It stays on the
-// source's host, or is "".
-func (s *Source) genericNext(doc *html.Node, final *url.URL) string {
+// source's host, or is ""; host is then the one that such a link leads to.
+func (s *Source) genericNext(doc *html.Node, final *url.URL) (next, host string) {
 	var f nextFinder
 	f.walk(doc, false)
 	for _, refs := range f.found {
 		for _, ref := range refs {
-			if next := s.nextURL(final, yp.Clean(ref)); next != "" {
-				return next
+			ref = yp.Clean(ref)
+			if next = s.nextURL(final, ref); next != "" {
+				return next, ""
+			}
+			if host == "" {
+				host = s.otherHost(final, ref)
 			}
 		}
 	}
-	return ""
+	return "", host
 }
 
 // nextFinder holds the links found, by how sure it is that they lead on.

@@ -15,6 +15,7 @@ type businessReader struct {
 	doc   *html.Node
 	found []sighting // in the order of the forms, then of the page
 
+	leftOut int  // businesses beyond the first 1,000
 	ownPage bool // it is a listing's own page, not one of results
 }
 
@@ -60,7 +61,7 @@ func (w *walker) value(v value, at listEntry, depth int) {
 	v = w.g.resolve(v)
 	it := v.item
 	switch {
-	case depth > maxNesting || len(w.r.found) >= maxBusinesses:
+	case depth > maxNesting:
 	case it == nil:
 		if at.in && at.url == "" {
 			at.url = v.text
@@ -118,13 +119,22 @@ func (w *walker) listItem(it *item, depth int) {
 	}
 }
 
+// full reports whether no more businesses are taken, and counts the one at hand if so.
+func (r *businessReader) full() bool {
+	if len(r.found) < maxBusinesses {
+		return false
+	}
+	r.leftOut++
+	return true
+}
+
 // bare notes an address in a list. Whether it is a business is seen in the end.
 func (w *walker) bare(at listEntry) {
 	if !at.in || at.url == "" {
 		return
 	}
 	key, profile := w.r.ownKey(at.url)
-	if key == "" || len(w.r.found) >= maxBusinesses {
+	if key == "" || w.r.full() {
 		return
 	}
 	s := sighting{key: key, bare: true}
@@ -143,6 +153,9 @@ func orText(a, b string) string {
 
 // business reads one business.
 func (r *businessReader) business(g *graph, it *item, at listEntry) {
+	if r.full() {
+		return
+	}
 	s := sighting{ident: explicitID(g, it)}
 	home := r.addresses(g, it, at, &s)
 	if home && s.ident == "" && s.key == "" {

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -286,6 +287,10 @@ func (a *answer) results(s *scratch) (status int, charset string) {
 
 // send writes the page, gzipped when the client takes it.
 func (a *answer) send(s *scratch, status int, contentType string) {
+	if a.failure == failCut {
+		a.cut(s.page.buf, status, contentType)
+		return
+	}
 	body, h := s.page.buf, a.w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Vary", "Accept-Encoding")
@@ -322,4 +327,18 @@ func acceptsGzip(header string) bool {
 		return !ok || err != nil || weight > 0
 	}
 	return false
+}
+
+// cut sends the first half of the page as servers of old did: its end is that of the
+// connection, so that nobody can tell by the transfer that there is more.
+func (a *answer) cut(body []byte, status int, contentType string) {
+	a.done(status)
+	conn, buf, err := http.NewResponseController(a.w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler) // a server that can't: the client sees an error
+	}
+	defer func() { _ = conn.Close() }()
+	fmt.Fprintf(buf, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nConnection: close\r\n\r\n", status, http.StatusText(status), contentType)
+	_, _ = buf.Write(body[:len(body)/2]) // the client may have gone: nothing to do about it
+	_ = buf.Flush()
 }

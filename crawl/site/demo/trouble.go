@@ -17,6 +17,7 @@ const (
 	failChallenge = "challenge" // 403 with cf-mitigated and "Just a moment…"
 	failTimeout   = "timeout"   // no answer until the client gives up, at most holdFor
 	failTruncate  = "truncate"  // half of the body under the whole one's Content-Length
+	failCut       = "cut"       // the first part of the page, ended by closing the connection: no length, no error
 	failLayout    = "layout"    // a listing page with every class renamed
 )
 
@@ -25,11 +26,11 @@ const holdFor = 60 * time.Second
 
 // failKinds returns the kinds in the order in which they are drawn.
 func failKinds() []string {
-	return []string{fail429, fail503, failChallenge, failTimeout, failTruncate, failLayout}
+	return []string{fail429, fail503, failChallenge, failTimeout, failTruncate, failCut, failLayout}
 }
 
 // ParseFail reads probabilities of failure, "429=0.05,503=0.02". Kinds: 429,
-// 503, challenge, timeout, truncate, layout. Errors wrap ErrFailSpec.
+// 503, challenge, timeout, truncate, cut, layout. Errors wrap ErrFailSpec.
 func ParseFail(s string) (map[string]float64, error) {
 	fail := make(map[string]float64)
 	for part := range strings.SplitSeq(s, ",") {

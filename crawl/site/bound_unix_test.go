@@ -1,0 +1,95 @@
+//go:build unix && !race
+
+package site
+
+import (
+	"cmp"
+	"runtime"
+	"runtime/metrics"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// mostTime is what reading any page may take of a processor.
+const mostTime = 5 * time.Second
+
+// measured returns by how much the heap grew at most while f ran, and what f took of
+// the processors: the time on the wall is also that of whoever shares the machine.
+func measured(t *testing.T, f func()) (grown uint64, took time.Duration) {
+	t.Helper()
+	runtime.GC()
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	heap := func() uint64 { metrics.Read(sample); return sample[0].Value.Uint64() }
+	before, top := heap(), uint64(0)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(2 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			top = max(top, heap())
+			select {
+			case <-tick.C:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	used := spent(t)
+	f()
+	took = spent(t) - used
+	close(stop)
+	<-done
+	return max(top, before) - before, took
+}
+
+// spent is what this process has taken of the processors so far.
+func spent(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// aims tells which pages aim at another reader than that of results.
+var aims = map[string]string{
+	"links to cities": "index", "detail, lists": "detail", "detail, one list": "detail", "cards deep in long classes": "detail",
+	"microdata, deep": "own page", "hCard, deep": "own page", "links in blocks": "guess", "deep and wide": "results",
+}
+
+// TestWorstPages reads the worst pages known in full, and as much of them as is let
+// through to the parser. It is not parallel: it measures.
+func TestWorstPages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads pages of 10 MB")
+	}
+	all := readers(t)
+	check := func(kind string, n int, body []byte, name string) {
+		grown, took := measured(t, func() { all[name](body) })
+		if testing.Verbose() && (took > time.Second || grown > 100<<20) {
+			t.Logf("%s, %d bytes, read as %s: %d MB, %s", kind, n, name, grown>>20, took)
+		}
+		if grown > mostMemory || took > mostTime {
+			t.Errorf("%s, %d bytes, read as %s, took %d MB and %s", kind, n, name, grown>>20, took)
+		}
+	}
+	full := hostilePages(pageLimit)
+	admitted := map[string][]byte{}
+	for n := pageLimit; n > 50_000; n /= 4 {
+		for kind, page := range hostilePages(n) {
+			if c := (census{body: []byte(page)}); admitted[kind] == nil && c.take() == nil {
+				admitted[kind] = []byte(page)
+			}
+		}
+	}
+	for kind, page := range full {
+		body := []byte(page[:min(len(page), pageLimit)])
+		check(kind, len(body), body, "results")
+		if body = admitted[kind]; body != nil {
+			check(kind, len(body), body, cmp.Or(aims[kind], "structured"))
+		}
+	}
+}
