@@ -73,6 +73,7 @@ type Claim struct {
 	StartedAt   string // when the current crawl of the target began
 	Crawl       int64  // its number: crawls of the target begun so far
 	Accepted    int    // listings accepted so far by this crawl
+	Seen        int    // listings and bad cards on its pages so far
 	MaxRetries  int    // of one page within an attempt
 	Dropped     int    // listings that the end of this crawl showed to be gone
 

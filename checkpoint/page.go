@@ -95,6 +95,7 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p Page) (Committed, e
 	}
 	if !out.Repeated {
 		c.Accepted += out.Kept()
+		c.Seen += max(p.Raw, out.Kept()) + p.Bad + out.Dropped
 	}
 	return out, nil
 }

@@ -272,6 +272,7 @@ func (r *run) printTable(s summary) error {
 		}
 	}
 	t.row("new companies", s.Companies, "")
+	leftOutRows(t, s.Stats)
 	t.row("time", took(s.Elapsed), "")
 	if s.Seconds > 0 && s.Pages > 0 {
 		t.row("pages/s", fmt.Sprintf("%.1f", float64(s.Pages)/s.Seconds), "")
@@ -316,6 +317,16 @@ func remainderOfListings(rejected bool) error {
 		return &exitError{code: ExitFailures}
 	}
 	return nil
+}
+
+// leftOutRows tell what was on the pages and was neither kept nor followed.
+func leftOutRows(t *table, st crawl.Stats) {
+	if st.LeftOut > 0 {
+		t.row("cards left out (more than 1,000 on a page)", st.LeftOut, "")
+	}
+	if st.Elsewhere > 0 {
+		t.row("next links to another host, not followed", st.Elsewhere, "")
+	}
 }
 
 func (r *run) printHolds(d contained) error {

@@ -170,7 +170,7 @@ func TestTrouble(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w, dir, truth := demoInBubble(t, demo.Config{Seed: seed, Places: places, Fail: map[string]float64{
-					"429": 0.05, "503": 0.02, "challenge": 0.01, "timeout": 0.01, "truncate": 0.01,
+					"429": 0.05, "503": 0.02, "challenge": 0.01, "timeout": 0.01, "truncate": 0.01, "cut": 0.02,
 				}}, "CA", "TX")
 				w.fetch.DelayMin, w.fetch.ConcurrencyPerHost = siegeDelay, siegeWorkers
 				w.write("UPDATE targets SET crawl_frequency_minutes = 60")

@@ -150,7 +150,14 @@ func (w *worker) answer(t *task, resp *fetch.Response) (*site.Page, error) {
 	if t.read != nil {
 		return t.read(resp)
 	}
-	return w.understand(resp)
+	page, err := w.understand(resp)
+	if err == nil {
+		err = w.endsEarly(t, page)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return page, nil
 }
 
 // understand parses an answer; a page without listings that does not say so

@@ -54,6 +54,45 @@ func (w *worker) lastPage(c *checkpoint.Claim) int {
 	return limit
 }
 
+// endsEarly returns an error when a page leads no further although by its own count
+// more follows: it was cut short, or its next link is not where it was. Asked for
+// again it may be whole; a target must not be DONE with a part of its listings.
+func (w *worker) endsEarly(t *task, page *site.Page) error {
+	c := t.claim
+	if c == nil || page.Outcome != site.OK || page.NextURL != "" || t.number == w.lastPage(c) || w.capped(t.number) {
+		return nil
+	}
+	seen := c.Seen + page.Raw + page.LeftOut
+	if !muchMissing(seen, page.Total) {
+		return nil
+	}
+	why := "has no link to a next page"
+	if page.NextHost != "" {
+		why = "links to its next page on " + yp.Printable(page.NextHost) + ", which is another host"
+	}
+	return fmt.Errorf("%w: page %d %s, yet it counts %d listings and %d were shown so far; if that count means something else, take total out of the source's definition",
+		site.ErrCut, t.number, why, page.Total, seen)
+}
+
+// muchMissing reports whether a list that ends with seen of total listings did not
+// come to its end. Sites count some listings twice and ads along, so a tenth may be
+// missing, and a few of a short list.
+func muchMissing(seen, total int) bool {
+	missing := total - seen
+	return missing > 5 && missing*10 > total
+}
+
+// capped reports whether a list that ends on a page may have met the number of pages
+// that the site shows at most: near what the definition says, or, when it says
+// nothing, from the tenth on.
+func (w *worker) capped(number int) bool {
+	limit := w.cfg.Source.PageCap()
+	if limit == 0 {
+		return number >= 10
+	}
+	return number*10 >= limit*9
+}
+
 // read fetches and parses page number of the claim. On page 1, what looks empty
 // or missing is asked for once more by search: a wrong slug is no empty result.
 func (w *worker) read(ctx context.Context, c *checkpoint.Claim, number int) (*site.Page, error) {
@@ -109,8 +148,10 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 	}
 	s := w.sift(page)
 	last := page.NextURL == "" || number == w.lastPage(c)
+	w.tellLeftOut(c, page, number)
 	p := checkpoint.Page{
-		Number: number, NextURL: w.local(page.NextURL), Last: last, End: page.NextURL == "", Raw: s.raw, Bad: page.Bad, SiteTotal: page.Total,
+		Number: number, NextURL: w.local(page.NextURL), Last: last, Raw: s.raw, Bad: page.Bad, SiteTotal: page.Total,
+		End:      page.NextURL == "" && page.NextHost == "" && page.LeftOut == 0,
 		Listings: s.kept, Others: s.others, Rejected: s.rejected,
 	}
 	err = w.appendPage(&wal.Event{Type: wal.PageComplete, Target: t, Status: yp.InProgress, Page: &wal.Page{
@@ -129,6 +170,23 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 	w.cfg.Reached(PointCommitted)
 	w.counted(c, page, s.raw, len(s.kept), res)
 	return res.Done, w.watchLayout(context.WithoutCancel(ctx), c.TargetID, c.CategoryID, page.Listings)
+}
+
+// tellLeftOut says what of a page is not followed or kept, where people look: in the
+// log, in the trace of the target and in the sums of the run.
+func (w *worker) tellLeftOut(c *checkpoint.Claim, page *site.Page, number int) {
+	tell := func(event, text string) {
+		c.Attempt.Trace.Add(w.cfg.Keeper.DB().Now(), event, number, text)
+		w.logger.Warn().Int64("target", c.TargetID).Int("page", number).Msg(text)
+	}
+	if page.LeftOut > 0 {
+		w.count.leftOut.Add(int64(page.LeftOut))
+		tell("left out", fmt.Sprintf("%d cards beyond the first 1,000 of the page", page.LeftOut))
+	}
+	if page.NextHost != "" {
+		w.count.nextElsewhere.Add(1)
+		tell("not followed", "the next link leads to another host and was not followed: "+yp.Printable(page.NextHost))
+	}
 }
 
 // local drops scheme and host from an address of the source: a source that moves

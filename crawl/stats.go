@@ -29,6 +29,8 @@ type Stats struct {
 	Restored  int64         `json:"restored"`  // and back again
 	Companies int64         `json:"companies"` // added, less those merged away
 	Bytes     int64         `json:"bytes"`
+	LeftOut   int64         `json:"cards_left_out"`       // beyond the first 1,000 of a page
+	Elsewhere int64         `json:"next_links_elsewhere"` // next links to another host, not followed
 	Elapsed   time.Duration `json:"-"`
 	Busy      int64         `json:"-"` // workers that hold a target now
 
@@ -42,7 +44,8 @@ type counters struct {
 	targets, done, failed, waiting, parked, empty, lost, released atomic.Int64
 	pages, requests, retries, raw, accepted, bad, newListings     atomic.Int64
 	changed, companies, bytes, busy, details, detailsFailed       atomic.Int64
-	detailsMissing, rejected, dropped, restored                   atomic.Int64
+	detailsMissing, rejected, dropped, restored, leftOut          atomic.Int64
+	nextElsewhere                                                 atomic.Int64
 
 	mu   sync.Mutex
 	idle string
@@ -56,6 +59,7 @@ func (c *counters) snapshot(elapsed time.Duration) Stats {
 		Rejected: c.rejected.Load(), Dropped: c.dropped.Load(), Restored: c.restored.Load(),
 		Bad: c.bad.Load(), New: c.newListings.Load(), Changed: c.changed.Load(), Companies: c.companies.Load(),
 		Details: c.details.Load(), DetailsFailed: c.detailsFailed.Load(), DetailsMissing: c.detailsMissing.Load(),
+		LeftOut: c.leftOut.Load(), Elsewhere: c.nextElsewhere.Load(),
 		Bytes: c.bytes.Load(), Busy: c.busy.Load(), Elapsed: elapsed,
 	}
 }
@@ -83,6 +87,8 @@ func (s *Stats) add(o Stats) {
 	s.Restored += o.Restored
 	s.Companies += o.Companies
 	s.Bytes += o.Bytes
+	s.LeftOut += o.LeftOut
+	s.Elsewhere += o.Elsewhere
 	s.Details += o.Details
 	s.DetailsFailed += o.DetailsFailed
 	s.DetailsMissing += o.DetailsMissing

@@ -1,0 +1,185 @@
+package crawl_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/site/demo"
+	"ypcrawl/yp"
+)
+
+// closed answers with a page whose end is that of the connection, as servers of old
+// did: that something is missing does not show in the transfer.
+func closed(body string) http.HandlerFunc {
+	return func(rw http.ResponseWriter, _ *http.Request) {
+		conn, buf, err := http.NewResponseController(rw).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer func() { _ = conn.Close() }()
+		_, _ = fmt.Fprintf(buf, "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nConnection: close\r\n\r\n%s", body)
+		_ = buf.Flush()
+	}
+}
+
+// cutAt is the part of a page before a text.
+func cutAt(body, text string) string {
+	before, _, ok := strings.Cut(body, text)
+	if !ok {
+		panic("the page has no " + text)
+	}
+	return before
+}
+
+// counting is a page that says how many listings the site has.
+func counting(total int, next string, cards ...biz) string {
+	return strings.Replace(page(next, cards...), `<div class="center-ads">`, fmt.Sprintf(`<div class="showing-count">Showing 1-9 of %d</div><div class="center-ads">`, total), 1)
+}
+
+func TestCutPages(t *testing.T) {
+	t.Parallel()
+	whole := page(target+"?page=2", shops(1, 9)...)
+	for name, part := range map[string]string{
+		"between two cards":     cutAt(whole, `<div class="result" data-ypid="6"`),
+		"within a tag":          cutAt(whole, `ata-ypid="6"`),
+		"within a comment":      cutAt(whole, `-x-x-->`),
+		"before the next link":  cutAt(whole, `<div class="pagination"`),
+		"before the first card": cutAt(whole, `<div class="result"`),
+		"before the end":        cutAt(whole, `</body>`),
+	} {
+		t.Run(name+", then whole", func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := setupInBubble(t, layout{})
+				w.on(target, inTurn(closed(part), closed(whole)))
+				w.on(target+"?page=2", ok(page("", shops(10, 2)...)))
+				w.done()
+				if r := w.is(1, yp.Done, 2, ""); r.Accepted != 11 {
+					t.Errorf("counted %+v", r)
+				}
+				w.requested(target, target, target+"?page=2")
+			})
+		})
+		t.Run(name+", for ever", func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := setupInBubble(t, layout{})
+				w.on(target, closed(part))
+				w.done()
+				if r := w.is(1, waiting, 0, yp.CodeParseError); r.Accepted != 0 {
+					t.Errorf("counted %+v", r)
+				}
+				w.onRecord(times(2, "parse_error 200, unread")...)
+				w.attempted("failed PARSE_ERROR 200: retry")
+			})
+		})
+	}
+}
+
+// TestEndsEarly: a page without a next link is the last only if its own count of
+// listings does not say that much more follows.
+func TestEndsEarly(t *testing.T) {
+	t.Parallel()
+	far := func(pages int) func(w *world) {
+		return func(w *world) {
+			w.on(target, ok(counting(5000, target+"?page=2", shops(1, 9)...)))
+			for n := 2; n < pages; n++ {
+				w.on(fmt.Sprintf("%s?page=%d", target, n), ok(counting(5000, fmt.Sprintf("%s?page=%d", target, n+1), shops(n*10, 9)...)))
+			}
+			w.on(fmt.Sprintf("%s?page=%d", target, pages), ok(counting(5000, "", shops(pages*10, 9)...)))
+		}
+	}
+	one := func(total int) func(w *world) {
+		return func(w *world) { w.on(target, ok(counting(total, "", shops(1, 9)...))) }
+	}
+	for name, tt := range map[string]struct {
+		layout layout
+		serve  func(w *world)
+		pages  int // committed
+		fails  bool
+	}{
+		"the first of many pages":               {layout{}, one(1108), 0, true},
+		"the first of two":                      {layout{}, one(18), 0, true},
+		"one of another count":                  {layout{}, one(9), 1, false},
+		"a few are missing":                     {layout{}, one(12), 1, false},
+		"no count":                              {layout{}, one(0), 1, false},
+		"the third of many":                     {layout{yaml: "page_cap: 0"}, far(3), 2, true},
+		"as many pages as are wanted":           {layout{pages: 3}, far(3), 3, false},
+		"as many pages as the site shows":       {layout{yaml: "page_cap: 3"}, far(3), 3, false},
+		"nearly as many as the site shows":      {layout{yaml: "page_cap: 10"}, far(9), 9, false},
+		"many pages of a site whose cap nobody": {layout{yaml: "page_cap: 0"}, far(10), 10, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := setupInBubble(t, tt.layout)
+				tt.serve(w)
+				w.done()
+				if !tt.fails {
+					w.is(1, yp.Done, tt.pages, "")
+					return
+				}
+				w.is(1, waiting, tt.pages, yp.CodeParseError)
+				if n := w.number("SELECT count(*) FROM targets WHERE last_error LIKE '%has no link to a next page%counts%'"); n != 1 {
+					t.Error("the reason does not stand with the target")
+				}
+				if asked := w.asked(); len(asked) != tt.pages+2 {
+					t.Errorf("asked for %q", asked)
+				}
+			})
+		})
+	}
+	t.Run("what was seen before a restart counts", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.write("UPDATE targets SET page_current = 1, raw_count = 9, next_page_url = ? WHERE id = 1", target+"?page=2")
+		w.on(target+"?page=2", ok(counting(18, "", shops(10, 9)...)))
+		w.done()
+		w.is(1, yp.Done, 2, "")
+	})
+}
+
+// TestCutDemo crawls a directory that cuts one page in five short.
+func TestCutDemo(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w, dir, truth := demoInBubble(t, demo.Config{Places: 3, Fail: map[string]float64{"cut": 0.2}}, "CA")
+		for range 6 { // two in 25 pages are cut twice running; their targets are due again in minutes
+			w.done()
+			if w.number("SELECT count(*) FROM targets WHERE status <> 'DONE'") == 0 {
+				break
+			}
+			w.write("UPDATE targets SET backoff_until = NULL, gap_until = NULL, consecutive_failures = 0, status = 'PLANNED', crawl_status = 'active', backoff_level = 0 WHERE status <> 'DONE'")
+		}
+		if n := dir.Stats().ByFailure["cut"]; n == 0 {
+			t.Fatal("no page was cut")
+		}
+		w.holds(truth)
+	})
+}
+
+// TestLeftOut: what a page has and is neither kept nor followed is said.
+func TestLeftOut(t *testing.T) {
+	t.Parallel()
+	w := setup(t, layout{})
+	w.on(target, ok(page("http://elsewhere.example/city-0-ca/plumbers?page=2", shops(1, 1003)...)))
+	var log bytes.Buffer
+	st := w.done(func(c *crawl.Config) { c.Logger = zerolog.New(&log) })
+	r := w.is(1, yp.Done, 1, "")
+	if st.LeftOut != 3 || st.Elsewhere != 1 || r.Accepted != 1000 {
+		t.Errorf("left out %d, next links elsewhere %d, kept %d", st.LeftOut, st.Elsewhere, r.Accepted)
+	}
+	for _, text := range []string{"3 cards beyond the first 1,000", "elsewhere.example"} {
+		if !strings.Contains(log.String(), text) {
+			t.Errorf("the log does not say %q", text)
+		}
+	}
+	if n := w.number("SELECT count(*) FROM crawl_attempts WHERE metadata LIKE '%beyond the first 1,000%elsewhere.example%'"); n != 1 {
+		t.Error("the trace does not tell of it")
+	}
+	if n := w.number("SELECT count(*) FROM targets WHERE complete_at IS NOT NULL"); n != 0 {
+		t.Error("the crawl passes for complete")
+	}
+}
