@@ -109,8 +109,14 @@ func TestPaceOfProcesses(t *testing.T) {
 	}
 	rate := float64(len(v.at)-1) / v.at[len(v.at)-1].Sub(v.at[0]).Seconds()
 	t.Logf("%d requests, %.2f a second, smallest gap %s, turns %v", len(v.at), rate, least, turns)
-	if least < delay {
-		t.Errorf("two requests came %s after one another, the delay is %s", least, delay)
+	// A busy machine may bring a request late after its turn, and so near to the next one;
+	// the turns themselves lie a delay apart.
+	const late, window = delay * 2 / 3, 5
+	for i := range v.at {
+		j := min(i+window, len(v.at)-1)
+		if took := v.at[j].Sub(v.at[i]); took < time.Duration(j-i)*delay-late {
+			t.Errorf("requests %d to %d came within %s, the delay is %s", i, j, took, delay)
+		}
 	}
 	for _, name := range []string{"first", "second", "details", "discover", "again"} {
 		if turns[name] == 0 {

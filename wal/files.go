@@ -127,7 +127,7 @@ func logNames(dir string) ([]string, error) {
 	}
 	names := make([]string, 0, len(entries))
 	for _, entry := range entries {
-		if _, ok := parseName(entry.Name()); ok && (entry.Type().IsRegular() || entry.Type()&fs.ModeSymlink != 0) { // a pipe would be waited for
+		if _, ok := parseName(entry.Name()); ok && !entry.IsDir() {
 			names = append(names, entry.Name())
 		}
 	}
