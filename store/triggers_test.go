@@ -182,7 +182,7 @@ func TestSourceEnabled(t *testing.T) {
 		`UPDATE sources SET auto_disabled = 1, paused_until = 'later', paused_code = 'HTML_CHANGED', paused_reason = 'r', consecutive_failures = 9, layout_strikes = 3`,
 		`INSERT INTO connectivity_profiles (source_id, status, error_class, samples_1h, failing_since, quarantine_until, cooldown_minutes, probe_until, updated_at)
 			VALUES (1, 'quarantined', 'cf_challenge', 9, 'since', 'later', 240, 'soon', 'x'), (2, 'quarantined', 'cf_challenge', 9, 'since', 'later', 240, 'soon', 'x')`,
-		`INSERT INTO hosts VALUES (1, 'a', 9000, '403', 5, 'later', 'penalty', 'x'), (1, 'b', 2000, NULL, 2, 'later', 'Retry-After', 'x'), (1, 'c', 0, NULL, 0, NULL, NULL, 'x'),
+		`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, updated_at) VALUES (1, 'a', 9000, '403', 5, 'later', 'penalty', 'x'), (1, 'b', 2000, NULL, 2, 'later', 'Retry-After', 'x'), (1, 'c', 0, NULL, 0, NULL, NULL, 'x'),
 			(2, 'a', 9000, '403', 5, 'later', 'penalty', 'x')`)
 	bad := []string{"1|1|later|HTML_CHANGED|r|9|3", "quarantined|cf_challenge|since|later|240|soon|9", "a|9000|5|later|penalty"}
 	check := func(when, s, p string, h ...string) {
