@@ -124,12 +124,9 @@ func (d *diagnosis) permissions() {
 	if settings := d.c.String(configFlag); holdsPassword(settings) {
 		places = append(places, settings)
 	}
-	var wide, fix []string
+	var wide []string
 	for _, place := range places {
-		found := wideFiles(place)
-		if wide = append(wide, found...); len(found) > 0 {
-			fix = append(fix, place)
-		}
+		wide = append(wide, wideFiles(place)...)
 	}
 	if len(wide) == 0 {
 		d.add("permissions", fine, "", "nobody else can read the database, its logs and its locks")
@@ -139,21 +136,26 @@ func (d *diagnosis) permissions() {
 	if len(wide) > 3 {
 		shown += " ..."
 	}
-	d.add("permissions", dubious, shellLine(append([]string{"chmod", "-R", "go="}, fix...)), "other users of this machine can read or write %s: %s", plural(len(wide), "path"), shown)
+	d.add("permissions", dubious, shellLine(append([]string{"chmod", "go="}, wide[:min(len(wide), 50)]...)), "other users of this machine can read or write %s: %s", plural(len(wide), "path"), shown)
 }
 
-// wideFiles lists what of a file, or of a folder and the files in it, is not its
-// owner's alone.
+// wideFiles lists what of a file, or of a folder and the logs and locks in it, is not its
+// owner's alone. The folder that one works in is nobody's secret.
 func wideFiles(place string) (wide []string) {
 	look := func(path string) {
 		if info, err := os.Stat(path); err == nil && (info.IsDir() || info.Mode().IsRegular()) && info.Mode().Perm()&0o077 != 0 {
 			wide = append(wide, path)
 		}
 	}
-	look(place)
+	if filepath.Clean(place) != "." {
+		look(place)
+	}
 	entries, _ := os.ReadDir(place) // a file has none; a folder that can't be listed is told of by others
 	for _, e := range entries {
-		look(filepath.Join(place, e.Name()))
+		switch filepath.Ext(e.Name()) {
+		case ".jsonl", ".zst", ".lock":
+			look(filepath.Join(place, e.Name()))
+		}
 	}
 	return wide
 }

@@ -84,7 +84,7 @@ func setEnvVars(app *cli.App) {
 			return
 		}
 		use := envName(command, name)
-		if _, set := os.LookupEnv(use); !set && shared(app, f) {
+		if os.Getenv(use) == "" && shared(app, f) { // an empty one sets nothing
 			use = envName(nil, name)
 		}
 		reflect.ValueOf(f).Elem().FieldByName("EnvVars").Set(reflect.ValueOf([]string{use}))
