@@ -23,7 +23,7 @@ const (
 	WHERE status = 'PLANNED' AND ` + sourceOpen + ` AND id = `
 	claimTail = `
 	RETURNING id, claim_token, source_id, priority, max_pages, page_current, ifnull(next_page_url, ''), ifnull(last_listing_id, ''),
-		crawl_started_at, crawls, accepted_count, raw_count + bad_count, state, max_retries, total_attempts, category_id,
+		crawl_started_at, crawls, accepted_count, raw_count + bad_count, ifnull(site_total, 0), state, max_retries, total_attempts, category_id,
 		(SELECT name FROM cities WHERE id = city_id),
 		ifnull((SELECT sc.slug FROM source_cities sc WHERE sc.source_id = ?4 AND sc.city_id = targets.city_id), (SELECT slug FROM cities WHERE id = city_id)),
 		(SELECT name FROM categories WHERE id = category_id), (SELECT slug FROM categories WHERE id = category_id)`
@@ -90,7 +90,7 @@ func (k *Keeper) claimOnce(ctx context.Context, w Worker, scope Scope, maxPerSta
 		all[7] = yp.FormatTime(tx.At.Add(yp.MinCrawlGap))
 		attempt, p := 0, &c.Place
 		err := tx.Get(query, all, &c.TargetID, &c.Token, &c.SourceID, &c.Priority, &c.MaxPages, &c.PageCurrent, &c.NextPageURL, &c.LastListing,
-			&c.StartedAt, &c.Crawl, &c.Accepted, &c.Seen, &p.State, &c.MaxRetries, &attempt, &c.CategoryID, &p.City, &p.CitySlug, &p.Category, &p.CategorySlug)
+			&c.StartedAt, &c.Crawl, &c.Accepted, &c.Seen, &c.SiteTotal, &p.State, &c.MaxRetries, &attempt, &c.CategoryID, &p.City, &p.CitySlug, &p.Category, &p.CategorySlug)
 		if err != nil {
 			return err
 		}

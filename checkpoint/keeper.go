@@ -74,6 +74,7 @@ type Claim struct {
 	Crawl       int64  // its number: crawls of the target begun so far
 	Accepted    int    // listings accepted so far by this crawl
 	Seen        int    // listings and bad cards on its pages so far
+	SiteTotal   int    // what the site said last that it has; 0 = nothing
 	MaxRetries  int    // of one page within an attempt
 	Dropped     int    // listings that the end of this crawl showed to be gone
 

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -95,6 +96,7 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p Page) (Committed, e
 	}
 	if !out.Repeated {
 		c.Accepted += out.Kept()
+		c.SiteTotal = cmp.Or(p.SiteTotal, c.SiteTotal)
 		c.Seen += max(p.Raw, out.Kept()) + p.Bad + out.Dropped
 	}
 	return out, nil

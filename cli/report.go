@@ -325,7 +325,7 @@ func leftOutRows(t *table, st crawl.Stats) {
 		t.row("cards left out (more than 1,000 on a page)", st.LeftOut, "")
 	}
 	if st.Elsewhere > 0 {
-		t.row("next links to another host, not followed", st.Elsewhere, "")
+		t.row("next links off the source, not followed", st.Elsewhere, "")
 	}
 }
 

@@ -96,6 +96,12 @@ func TestEndsEarly(t *testing.T) {
 	one := func(total int) func(w *world) {
 		return func(w *world) { w.on(target, ok(counting(total, "", shops(1, 9)...))) }
 	}
+	then := func(second http.HandlerFunc) func(w *world) {
+		return func(w *world) {
+			w.on(target, ok(counting(611, target+"?page=2", shops(1, 9)...)))
+			w.on(target+"?page=2", second)
+		}
+	}
 	for name, tt := range map[string]struct {
 		layout layout
 		serve  func(w *world)
@@ -106,6 +112,9 @@ func TestEndsEarly(t *testing.T) {
 		"the first of two":                      {layout{}, one(18), 0, true},
 		"one of another count":                  {layout{}, one(9), 1, false},
 		"a few are missing":                     {layout{}, one(12), 1, false},
+		"a page without a count behind one":     {layout{}, then(ok(page("", shops(10, 9)...))), 1, true},
+		"nothing where more was counted":        {layout{}, then(ok(noResults())), 1, true},
+		"404 where more was counted":            {layout{}, then(status(http.StatusNotFound, noResults())), 1, true},
 		"no count":                              {layout{}, one(0), 1, false},
 		"the third of many":                     {layout{yaml: "page_cap: 0"}, far(3), 2, true},
 		"as many pages as are wanted":           {layout{pages: 3}, far(3), 3, false},
@@ -123,7 +132,7 @@ func TestEndsEarly(t *testing.T) {
 					return
 				}
 				w.is(1, waiting, tt.pages, yp.CodeParseError)
-				if n := w.number("SELECT count(*) FROM targets WHERE last_error LIKE '%has no link to a next page%counts%'"); n != 1 {
+				if n := w.number("SELECT count(*) FROM targets WHERE last_error LIKE '%yet the site counts%were shown so far%'"); n != 1 {
 					t.Error("the reason does not stand with the target")
 				}
 				if asked := w.asked(); len(asked) != tt.pages+2 {
@@ -132,6 +141,19 @@ func TestEndsEarly(t *testing.T) {
 			})
 		})
 	}
+	t.Run("a full page is doubted once", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			w := setupInBubble(t, layout{})
+			w.on(target, inTurn(ok(counting(12, "", shops(1, 9)...)), ok(counting(12, target+"?page=2", shops(1, 9)...))))
+			w.on(target+"?page=2", ok(counting(12, "", shops(10, 2)...)))
+			w.done()
+			w.is(1, yp.Done, 2, "")
+			w.requested(target, target, target+"?page=2")
+			if n := w.number("SELECT count(*) FROM crawl_attempts WHERE metadata LIKE '%with 11 of the 12 listings that the site counts%'"); n != 1 {
+				t.Error("that one is missing is not told")
+			}
+		})
+	})
 	t.Run("what was seen before a restart counts", func(t *testing.T) {
 		t.Parallel()
 		w := setup(t, layout{})

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,24 +55,42 @@ func (w *worker) lastPage(c *checkpoint.Claim) int {
 	return limit
 }
 
-// endsEarly returns an error when a page leads no further although by its own count
-// more follows: it was cut short, or its next link is not where it was. Asked for
-// again it may be whole; a target must not be DONE with a part of its listings.
+// endsEarly returns an error when a page leads no further although by the site's own
+// count more follows: it was cut short, its next link is not where it was, or the site
+// has nothing to say just now. Asked for again it may be whole; a target must not be DONE
+// with a part of its listings. What is too little to fail for, but a page as full as
+// those before it, is asked for again once.
 func (w *worker) endsEarly(t *task, page *site.Page) error {
 	c := t.claim
-	if c == nil || page.Outcome != site.OK || page.NextURL != "" || t.number == w.lastPage(c) || w.capped(t.number) {
+	if c == nil || page.NextURL != "" || t.number == w.lastPage(c) || w.capped(t.number) {
 		return nil
 	}
-	seen := c.Seen + page.Raw + page.LeftOut
-	if !muchMissing(seen, page.Total) {
+	total, seen := cmp.Or(page.Total, c.SiteTotal), c.Seen+page.Raw+page.LeftOut
+	why, doubtful := "has no link to a next page", seen < total && !t.doubted && w.full(c, page)
+	switch {
+	case page.Outcome == site.NoListings:
+		if c.PageCurrent == 0 {
+			return nil
+		}
+		why, doubtful = "shows nothing", false
+	case page.NextHost != "":
+		why = "links to its next page on " + yp.Printable(page.NextHost) + ", which is not the source's"
+	}
+	if !doubtful && !muchMissing(seen, total) {
 		return nil
 	}
-	why := "has no link to a next page"
-	if page.NextHost != "" {
-		why = "links to its next page on " + yp.Printable(page.NextHost) + ", which is another host"
+	if page.NextHost != "" && !t.doubted {
+		w.count.nextElsewhere.Add(1)
 	}
-	return fmt.Errorf("%w: page %d %s, yet it counts %d listings and %d were shown so far; if that count means something else, take total out of the source's definition",
-		site.ErrCut, t.number, why, page.Total, seen)
+	t.doubted = true
+	return fmt.Errorf("%w: page %d %s, yet the site counts %d listings and %d were shown so far; if it never shows more, set page_cap in the source's definition, and if the count means something else, take total out of it",
+		site.ErrCut, t.number, why, total, seen)
+}
+
+// full reports whether a page shows about as many cards as the pages before it, so that
+// another one may well follow.
+func (w *worker) full(c *checkpoint.Claim, page *site.Page) bool {
+	return page.Raw*c.PageCurrent*10 >= c.Seen*9
 }
 
 // muchMissing reports whether a list that ends with seen of total listings did not
@@ -185,7 +204,10 @@ func (w *worker) tellLeftOut(c *checkpoint.Claim, page *site.Page, number int) {
 	}
 	if page.NextHost != "" {
 		w.count.nextElsewhere.Add(1)
-		tell("not followed", "the next link leads to another host and was not followed: "+yp.Printable(page.NextHost))
+		tell("not followed", "the next link leads off the source and was not followed: "+yp.Printable(page.NextHost))
+	}
+	if seen, total := c.Seen+page.Raw+page.LeftOut, cmp.Or(page.Total, c.SiteTotal); page.NextURL == "" && seen < total {
+		c.Attempt.Trace.Add(w.cfg.Keeper.DB().Now(), "ends", number, fmt.Sprintf("with %d of the %d listings that the site counts", seen, total))
 	}
 }
 

@@ -30,7 +30,7 @@ type Stats struct {
 	Companies int64         `json:"companies"` // added, less those merged away
 	Bytes     int64         `json:"bytes"`
 	LeftOut   int64         `json:"cards_left_out"`       // beyond the first 1,000 of a page
-	Elsewhere int64         `json:"next_links_elsewhere"` // next links to another host, not followed
+	Elsewhere int64         `json:"next_links_elsewhere"` // next links off the source, not followed
 	Elapsed   time.Duration `json:"-"`
 	Busy      int64         `json:"-"` // workers that hold a target now
 

@@ -26,6 +26,8 @@ type task struct {
 	// keeps is its own. found is how many things it found on the page.
 	read  func(*fetch.Response) (*site.Page, error)
 	found int
+
+	doubted bool // its list ended before the site's own count did, and it was asked for again
 }
 
 // target is the task's target, 0 = none.

@@ -2,6 +2,7 @@ package yp
 
 import (
 	"net/netip"
+	"net/url"
 	"strings"
 
 	"golang.org/x/net/idna"
@@ -191,4 +192,12 @@ func siteBuilder(host string) bool {
 		return true
 	}
 	return false
+}
+
+// OwnPort is the port of u, "" for one of those that http and https have.
+func OwnPort(u *url.URL) string {
+	if port := u.Port(); port != "80" && port != "443" {
+		return port
+	}
+	return ""
 }

@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
+
+	"ypcrawl/yp"
 )
 
 // MaxRedirects is how many redirects of one request are followed.
@@ -30,7 +32,7 @@ type fence struct {
 
 func newFence(base *url.URL, proxied bool) fence {
 	host := hostname(base)
-	return fence{domain: registeredDomain(host), host: host, port: ownPort(base), proxied: proxied}
+	return fence{domain: registeredDomain(host), host: host, port: yp.OwnPort(base), proxied: proxied}
 }
 
 // check reports, as ErrRedirectedAway, why u is outside.
@@ -65,7 +67,7 @@ func (f fence) follow(from *url.URL, location string) (*url.URL, error) {
 	if err := f.check(to); err != nil {
 		return nil, err
 	}
-	if ownPort(to) != f.port {
+	if yp.OwnPort(to) != f.port {
 		return nil, fmt.Errorf("%w: %s is another port than the source's", ErrRedirectedAway, to.Host)
 	}
 	if from.Scheme == "https" && to.Scheme == "http" {
@@ -92,18 +94,10 @@ func hostKey(u *url.URL) string {
 	if strings.Contains(h, ":") {
 		h = "[" + h + "]"
 	}
-	if port := ownPort(u); port != "" {
+	if port := yp.OwnPort(u); port != "" {
 		return h + ":" + port
 	}
 	return h
-}
-
-// ownPort is the port of u, "" for one of those that http and https have.
-func ownPort(u *url.URL) string {
-	if port := u.Port(); port != "80" && port != "443" {
-		return port
-	}
-	return ""
 }
 
 // registeredDomain is the domain that one owner holds, "yellowpages.com"; a

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"testing"
+
+	"ypcrawl/yp"
 )
 
 // A proxy must not become a way into a private network.
@@ -42,7 +44,7 @@ func TestFenceThroughProxy(t *testing.T) {
 					t.Errorf("proxied %v: %v", proxied, err)
 				}
 				if req.Base != nil { // a redirect is judged like a request, but for its port
-					samePort := ownPort(req.Base.ResolveReference(parse(t, tt.url))) == ownPort(req.Base)
+					samePort := yp.OwnPort(req.Base.ResolveReference(parse(t, tt.url))) == yp.OwnPort(req.Base)
 					if _, err := f.follow(req.Base, tt.url); (err == nil) != (want && samePort) {
 						t.Errorf("redirect, proxied %v: %v", proxied, err)
 					}

@@ -258,10 +258,10 @@ func (s *Source) nextURL(final *url.URL, ref string) string {
 		return ""
 	}
 	u, err := final.Parse(ref)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || bareHost(u) != s.host || u.Port() != s.base.Port() || u.User != nil {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || bareHost(u) != s.host || yp.OwnPort(u) != yp.OwnPort(s.base) {
 		return ""
 	}
-	u.Fragment, u.RawFragment = "", ""
+	u.Fragment, u.RawFragment, u.User = "", "", nil
 	if next := u.String(); next != final.String() && !strings.HasPrefix(ref, "#") {
 		return next
 	}
@@ -274,7 +274,7 @@ func (s *Source) otherHost(final *url.URL, ref string) string {
 		return ""
 	}
 	u, err := final.Parse(ref)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || bareHost(u) == s.host && u.Port() == s.base.Port() {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || bareHost(u) == s.host && yp.OwnPort(u) == yp.OwnPort(s.base) {
 		return ""
 	}
 	return strings.Clone(u.Host)
