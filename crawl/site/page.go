@@ -258,10 +258,10 @@ func (s *Source) nextURL(final *url.URL, ref string) string {
 		return ""
 	}
 	u, err := final.Parse(ref)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || bareHost(u) != s.host || yp.OwnPort(u) != yp.OwnPort(s.base) {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || bareHost(u) != s.host || yp.OwnPort(u) != yp.OwnPort(s.base) || u.User != nil {
 		return ""
 	}
-	u.Fragment, u.RawFragment, u.User = "", "", nil
+	u.Fragment, u.RawFragment = "", ""
 	if next := u.String(); next != final.String() && !strings.HasPrefix(ref, "#") {
 		return next
 	}
