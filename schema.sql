@@ -635,8 +635,9 @@ CREATE TABLE proxies (
     created_at           TEXT NOT NULL
 ) STRICT;
 
--- Counters kept by the triggers below in the same transaction as what they count, so that
--- `progress` costs the same over a thousand targets and over a million.
+-- Counters kept in the same transaction as what they count, so that `progress` costs the
+-- same over a thousand targets and over a million: by the triggers below, but for new
+-- listings and companies, which whoever adds them counts, once a page.
 CREATE TABLE target_totals (
     source_id INTEGER NOT NULL,
     state     TEXT NOT NULL,
@@ -685,16 +686,8 @@ WHEN old.status = new.status AND (old.retired_at IS NULL) = (new.retired_at IS N
         raw = raw + new.raw_count - old.raw_count, accepted = accepted + new.accepted_count - old.accepted_count
     WHERE source_id = new.source_id AND state = new.state AND status = iif(new.retired_at IS NULL, new.status, 'RETIRED');
 END;
-CREATE TRIGGER listings_added AFTER INSERT ON listings BEGIN
-    INSERT INTO listing_totals VALUES (new.source_id, new.found_state, 1)
-    ON CONFLICT DO UPDATE SET listings = listings + 1;
-END;
 CREATE TRIGGER listings_removed AFTER DELETE ON listings BEGIN
     UPDATE listing_totals SET listings = listings - 1 WHERE source_id = old.source_id AND state = old.found_state;
-END;
-CREATE TRIGGER companies_added AFTER INSERT ON companies BEGIN
-    INSERT INTO company_totals VALUES (ifnull(new.state, ''), 1)
-    ON CONFLICT DO UPDATE SET companies = companies + 1;
 END;
 CREATE TRIGGER companies_removed AFTER DELETE ON companies BEGIN
     UPDATE company_totals SET companies = companies - 1 WHERE state = ifnull(old.state, '');

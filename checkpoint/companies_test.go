@@ -50,7 +50,7 @@ func (d *directory) save(t *testing.T, listings ...yp.Listing) {
 	t.Helper()
 	d.pages++
 	err := d.DB().Write(t.Context(), func(tx *store.Tx) error {
-		_, err := store.SaveListings(tx, store.PageOf{SourceID: 1, TargetID: 1, State: "CA", Page: d.pages}, listings)
+		_, err := store.SaveListings(tx, store.PageOf{SourceID: 1, TargetID: 1, State: "CA", Page: d.pages}, store.Prepare(listings))
 		return err
 	})
 	if err != nil {
@@ -252,7 +252,7 @@ func crawlOn(ctx context.Context, db *store.DB, listings []yp.Listing) error {
 			}
 		}
 		err := db.Write(ctx, func(tx *store.Tx) error {
-			_, err := store.SaveListings(tx, store.PageOf{SourceID: 1, TargetID: 1, State: "CA", Page: page + 1}, some)
+			_, err := store.SaveListings(tx, store.PageOf{SourceID: 1, TargetID: 1, State: "CA", Page: page + 1}, store.Prepare(some))
 			return err
 		})
 		if err != nil {

@@ -60,9 +60,9 @@ const (
 func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p Page) (Committed, error) {
 	var out Committed
 	var attempt store.Attempt
-	at := c.pageOf(p)
+	at, listings := c.pageOf(p), store.Prepare(p.Listings)
 	err := k.write(ctx, func(tx *store.Tx) (err error) {
-		if out.Saved, err = store.SaveListings(tx, at, p.Listings); err != nil {
+		if out.Saved, err = store.SaveListings(tx, at, listings); err != nil {
 			return err
 		}
 		if err := planPage(tx, c.SourceID, p.Listings); err != nil {

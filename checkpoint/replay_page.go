@@ -88,7 +88,7 @@ func (r *replayer) page(tx *store.Tx, e *wal.Event, s *stand) error {
 	if err := s.begin(tx, e); err != nil {
 		return err
 	}
-	saved, err := store.SaveListings(tx, s.pageOf(e), p.Listings)
+	saved, err := store.SaveListings(tx, s.pageOf(e), store.Prepare(p.Listings))
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (r *replayer) late(tx *store.Tx, e *wal.Event, s *stand) error {
 	if e.Target.Crawl > 0 {
 		at.Crawl = min(at.Crawl, e.Target.Crawl)
 	}
-	saved, err := store.SaveListings(tx, at, lost)
+	saved, err := store.SaveListings(tx, at, store.Prepare(lost))
 	if err != nil {
 		return err
 	}

@@ -9,11 +9,15 @@ import (
 
 // company is what the resolver must know of a company that a page touches.
 type company struct {
-	id          int64
+	id          int64 // 0 = made by this page, and not yet written
 	leadSource  int64
 	leadListing string
 	website     string
 	merged      *company // the survivor, once this one was merged away
+
+	// Of one that is not yet written, what its row will say.
+	lead   *yp.Listing
+	domain string
 }
 
 func (c *company) root() *company {
@@ -37,6 +41,8 @@ type resolver struct {
 	byID    map[int64]*company
 	byKey   map[string]*company
 	newKeys map[string]*company
+	made    []*company   // not yet written
+	settle  func() error // writes what of the page is not yet written: a merge reads it
 	created int
 	gone    int
 	by      string // the key by which the last resolve found a company for a listing that had none; "" = it made one
@@ -91,10 +97,11 @@ func (r *resolver) resolve(l *yp.Listing, keys []string, own *company) (*company
 	if err != nil {
 		return nil, err
 	}
-	if best == nil {
-		if best, err = r.create(l); err != nil {
-			return nil, err
-		}
+	switch {
+	case best == nil:
+		best = r.create(l)
+	case best.id == 0:
+		r.absorb(best, l)
 	}
 	for _, k := range keys {
 		if r.byKey[k] == nil {
@@ -128,23 +135,62 @@ func (r *resolver) find(keys []string, own *company) (*company, error) {
 	return best, nil
 }
 
-const insertCompany = `
-	INSERT INTO companies (name, website, domain, phone_e164, street, city, state, postal_code, lead_source, lead_listing, first_seen_at)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+var insertCompanies = newInsert(
+	`INSERT INTO companies (name, website, domain, phone_e164, street, city, state, postal_code, lead_source, lead_listing, first_seen_at)`, 11)
 
-func (r *resolver) create(l *yp.Listing) (*company, error) {
-	web, domain := companyWebsite(l)
-	res, err := r.tx.Exec(insertCompany, l.Name, text(web), text(domain), text(l.PhoneE164), text(l.Street),
-		text(l.City), text(l.State), text(l.PostalCode), r.source, l.ID, r.tx.Now)
-	if err != nil {
-		return nil, fmt.Errorf("add company: %w", err)
-	}
-	id, err := res.LastInsertId()
-	if err != nil {
-		return nil, err
-	}
+// create makes a company of a listing; it is written later, with others.
+func (r *resolver) create(l *yp.Listing) *company {
+	c := &company{leadSource: r.source, leadListing: l.ID, lead: l}
+	c.website, c.domain = companyWebsite(l)
+	r.made = append(r.made, c)
 	r.created++
-	return r.know(company{id: id, leadSource: r.source, leadListing: l.ID, website: web}), nil
+	return c
+}
+
+// absorb brings listing l into a company that is not yet written.
+func (r *resolver) absorb(c *company, l *yp.Listing) {
+	if web, domain := companyWebsite(l); web != "" && (c.website == "" || web < c.website) {
+		c.website, c.domain = web, domain
+	}
+	if c.leads(r.source, l.ID) {
+		c.leadListing, c.lead = l.ID, l
+	}
+}
+
+// saveCompanies writes the companies that the page has made.
+func (r *resolver) saveCompanies() error {
+	if len(r.made) == 0 {
+		return nil
+	}
+	args, states := make([]any, 0, len(r.made)*insertCompanies.columns), map[string]int64{}
+	for _, c := range r.made {
+		l := c.lead
+		args = append(args, l.Name, text(c.website), text(c.domain), text(l.PhoneE164), text(l.Street),
+			text(l.City), text(l.State), text(l.PostalCode), c.leadSource, l.ID, r.tx.Now)
+		states[l.State]++
+	}
+	first, err := insertCompanies.run(r.tx, args)
+	if err != nil {
+		return fmt.Errorf("add companies: %w", err)
+	}
+	for i, c := range r.made {
+		c.id, c.lead = first+int64(i), nil
+		r.byID[c.id] = c
+	}
+	r.made = r.made[:0]
+	return countCompanies(r.tx, states)
+}
+
+const addCompanies = `INSERT INTO company_totals VALUES (?, ?) ON CONFLICT DO UPDATE SET companies = companies + excluded.companies`
+
+// countCompanies adds new companies to the totals of their states.
+func countCompanies(tx *Tx, states map[string]int64) error {
+	for state, n := range states {
+		if _, err := tx.Exec(addCompanies, state, n); err != nil {
+			return fmt.Errorf("count companies: %w", err)
+		}
+	}
+	return nil
 }
 
 const (

@@ -145,6 +145,9 @@ func (d *Divided) carryOut(tx *Tx) error {
 	if d.Other, err = res.LastInsertId(); err != nil {
 		return err
 	}
+	if err := countCompanies(tx, map[string]int64{"": 1}); err != nil {
+		return err
+	}
 	if _, err := tx.Exec(takeListings, d.Other, d.Company, intList(d.Listings)); err != nil {
 		return fmt.Errorf("move listings to company %d: %w", d.Other, err)
 	}

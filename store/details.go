@@ -169,6 +169,7 @@ func (l *lacking) resolve(tx *Tx) error {
 	if err != nil {
 		return err
 	}
+	r.settle = func() error { return nil } // the listing is stored, and so is its company
 	c, err := r.resolve(&l.now, keys, r.know(l.company))
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ func BenchmarkPage(b *testing.B) {
 					at.Rejected = []yp.Rejection{{Listing: yp.Listing{ID: fmt.Sprint("x", version%2), Name: "?"}, Reasons: []string{"name: no letter"}}}
 				}
 				err := w.Write(b.Context(), func(tx *store.Tx) error {
-					_, err := store.SaveListings(tx, at, fullPage(page, c.changed, version))
+					_, err := store.SaveListings(tx, at, store.Prepare(fullPage(page, c.changed, version)))
 					return err
 				})
 				if err != nil {
@@ -77,7 +77,7 @@ func BenchmarkEndCrawl(b *testing.B) {
 	at := store.PageOf{SourceID: 1, TargetID: 1, State: "CA", Page: 1, Crawl: 1}
 	for page := range 34 {
 		err := w.Write(b.Context(), func(tx *store.Tx) error {
-			_, err := store.SaveListings(tx, at, fullPage(page, 0, 0))
+			_, err := store.SaveListings(tx, at, store.Prepare(fullPage(page, 0, 0)))
 			return err
 		})
 		if err != nil {

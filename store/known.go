@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -26,21 +25,14 @@ const selectKnown = `
 		ifnull(l.phone_e164, ''), ifnull(l.street, ''), ifnull(l.postal_code, ''), ifnull(l.website, '')
 	FROM json_each(?) AS j CROSS JOIN listings l ON l.source_id = ? AND l.listing_id = j.value JOIN companies c ON c.id = l.company_id`
 
-func findKnown(tx *Tx, source int64, listings []yp.Listing) (map[string]known, error) {
-	ids := make([]string, len(listings))
-	for i := range listings {
-		ids[i] = listings[i].ID
-	}
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := tx.Query(selectKnown, string(list), source)
+// findKnown takes a JSON array of ids.
+func findKnown(tx *Tx, source int64, ids string) (map[string]known, error) {
+	rows, err := tx.Query(selectKnown, ids, source)
 	if err != nil {
 		return nil, fmt.Errorf("find listings: %w", err)
 	}
 	defer func() { _ = rows.Close() }()
-	stored := make(map[string]known, len(listings))
+	stored := map[string]known{}
 	for rows.Next() {
 		var id string
 		var k known

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"ypcrawl/yp"
@@ -36,18 +37,44 @@ type Saved struct {
 // Kept is the number of listings stored.
 func (s Saved) Kept() int { return s.New + s.Changed + s.Unchanged }
 
+// Prepared is a page's listings with all that can be told of them without the
+// database. It is made before the transaction, so that the one writer, for which all
+// wait, is not kept busy with it.
+type Prepared struct {
+	listings []yp.Listing // those that can be stored
+	dropped  int
+	ids      string     // a JSON array
+	prints   []int64    // fingerprint of each listing
+	keys     [][]string // strong keys of each
+	args     [][]any    // of insertListings, but for what the page and the database say
+}
+
+// Prepare prepares a page's listings. They must not be changed afterwards.
+func Prepare(listings []yp.Listing) *Prepared {
+	p := &Prepared{listings: usable(listings)}
+	n := len(p.listings)
+	p.dropped = len(listings) - n
+	ids := make([]string, n)
+	p.prints, p.keys, p.args = make([]int64, n), make([][]string, n), make([][]any, n)
+	for i := range p.listings {
+		l := &p.listings[i]
+		ids[i], p.prints[i], p.keys[i] = l.ID, fingerprint(l), yp.CompanyKeys(l)
+		p.args[i] = listingArgs(l, p.prints[i])
+	}
+	p.ids = textList(ids)
+	return p
+}
+
 // SaveListings stores one page's listings with their companies: new ones are
 // added, changed ones updated (a value the page does not give keeps the old
 // one), equal ones only marked as seen. What became of each stands in the promotion
 // log, and what its source says otherwise in listing_changes. The same page again
 // changes nothing and logs nothing. Saved.Repeated tells that this crawl of the
 // target met every listing of the page on an earlier page.
-func SaveListings(tx *Tx, at PageOf, listings []yp.Listing) (Saved, error) {
-	given := len(listings)
-	listings = usable(listings)
-	s := saver{tx: tx, at: at, rows: make([]int64, len(listings)), saved: &Saved{Dropped: given - len(listings)}}
+func SaveListings(tx *Tx, at PageOf, p *Prepared) (Saved, error) {
+	s := saver{tx: tx, at: at, page: p, rows: make([]int64, len(p.listings)), saved: &Saved{Dropped: p.dropped}}
 	for _, step := range []func([]yp.Listing) error{s.save, s.reject, s.met} {
-		if err := step(listings); err != nil {
+		if err := step(p.listings); err != nil {
 			return *s.saved, err
 		}
 	}
@@ -59,7 +86,7 @@ func (s *saver) save(listings []yp.Listing) error {
 	if len(listings) == 0 {
 		return nil
 	}
-	stored, err := findKnown(s.tx, s.at.SourceID, listings)
+	stored, err := findKnown(s.tx, s.at.SourceID, s.page.ids)
 	if err != nil {
 		return err
 	}
@@ -93,7 +120,7 @@ func (s *saver) save(listings []yp.Listing) error {
 func usable(listings []yp.Listing) []yp.Listing {
 	seen := make(map[string]bool, len(listings))
 	drop := func(l yp.Listing) bool {
-		if l.ID == "" || l.Name == "" || seen[l.ID] || !utf8.ValidString(l.ID) {
+		if l.ID == "" || l.Name == "" || seen[l.ID] || !utf8.ValidString(l.ID) || strings.IndexByte(l.ID, 0) >= 0 {
 			return true
 		}
 		seen[l.ID] = true
@@ -110,31 +137,39 @@ func usable(listings []yp.Listing) []yp.Listing {
 
 // saver carries one page through its steps.
 type saver struct {
-	tx     *Tx
-	at     PageOf
-	rows   []int64    // row id of each listing of the page
-	prints []int64    // fingerprint of each listing
-	dirty  []int      // indexes of the listings to write
-	keys   [][]string // strong keys of each of those
-	same   []int64    // row ids of the equal ones
-	back   []int64    // row ids of those that were gone
-	diffs  map[int]diff
-	filled map[int64]string // by row id: listings.filled, where this page changes it
-	log    trail
-	saved  *Saved
+	tx      *Tx
+	at      PageOf
+	page    *Prepared
+	rows    []int64    // row id of each listing of the page
+	dirty   []int      // indexes of the listings to write
+	keys    [][]string // strong keys of each of those
+	waiting []placed   // those of them that have their company and are not yet written
+	same    []int64    // row ids of the equal ones
+	back    []int64    // row ids of those that were gone
+	diffs   map[int]diff
+	filled  map[int64]string // by row id: listings.filled, where this page changes it
+	log     trail
+	saved   *Saved
+}
+
+// placed is a listing with its company.
+type placed struct {
+	i       int // of the page
+	company *company
+	by      string // the key that led to the company, of a new listing
+	known   *known // nil = new
+	told    bool   // the company's row will say already what the listing brings
 }
 
 // sort tells what must be written from what is stored already.
 func (s *saver) sort(listings []yp.Listing, stored map[string]known) {
-	s.prints = make([]int64, len(listings))
 	for i := range listings {
 		l := &listings[i]
-		s.prints[i] = fingerprint(l)
 		k, ok := stored[l.ID]
 		if ok && k.gone {
 			s.back = append(s.back, k.id)
 		}
-		if ok && k.fingerprint == s.prints[i] {
+		if ok && k.fingerprint == s.page.prints[i] {
 			s.rows[i] = k.id
 			s.same = append(s.same, k.id)
 			s.saved.Unchanged++
@@ -146,11 +181,12 @@ func (s *saver) sort(listings []yp.Listing, stored map[string]known) {
 			s.keys = append(s.keys, yp.CompanyKeys(k.with(l)))
 		} else {
 			s.saved.New++
-			s.keys = append(s.keys, yp.CompanyKeys(l))
+			s.keys = append(s.keys, s.page.keys[i])
 		}
 	}
 }
 
+// write finds the company of every listing that is to be written, and writes them.
 func (s *saver) write(listings []yp.Listing, stored map[string]known) error {
 	if len(s.dirty) == 0 {
 		return nil
@@ -163,58 +199,116 @@ func (s *saver) write(listings []yp.Listing, stored map[string]known) error {
 	if err != nil {
 		return err
 	}
+	r.settle = func() error { return s.settle(r) }
 	for n, i := range s.dirty {
-		if err := s.writeOne(r, &listings[i], i, s.keys[n], stored); err != nil {
+		l := &listings[i]
+		p := placed{i: i}
+		var own *company
+		if k, ok := stored[l.ID]; ok {
+			p.known, own = &k, r.know(k.company)
+		}
+		if p.company, err = r.resolve(l, s.keys[n], own); err != nil {
 			return err
+		}
+		p.by, p.told = r.by, p.company.id == 0
+		s.waiting = append(s.waiting, p)
+	}
+	if err := r.settle(); err != nil {
+		return err
+	}
+	if s.saved.New > 0 {
+		if _, err := s.tx.Exec(addListings, s.at.SourceID, s.at.State, s.saved.New); err != nil {
+			return fmt.Errorf("count listings: %w", err)
 		}
 	}
 	s.saved.Companies = r.created - r.gone
 	return r.flush()
 }
 
-func (s *saver) writeOne(r *resolver, l *yp.Listing, i int, keys []string, stored map[string]known) error {
-	var own *company
-	k, exists := stored[l.ID]
-	if exists {
-		own = r.know(k.company)
-	}
-	before := r.created
-	c, err := r.resolve(l, keys, own)
-	if err != nil {
+const addListings = `INSERT INTO listing_totals VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET listings = listings + excluded.listings`
+
+// settle writes the listings that have their company, and the companies that they made.
+func (s *saver) settle(r *resolver) error {
+	if err := r.saveCompanies(); err != nil {
 		return err
 	}
-	row, changed, err := s.upsert(l, c.id, s.prints[i])
-	if err != nil {
+	if err := s.insert(); err != nil {
 		return err
 	}
-	if exists {
-		row = k.id
-		if err := s.fill(row, k.filled, s.diffs[i]); err != nil {
+	for _, p := range s.waiting {
+		if p.known != nil {
+			if err := s.update(p); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range s.waiting {
+		if p.told {
+			continue
+		}
+		l, left := &s.page.listings[p.i], ""
+		if p.known != nil {
+			left = p.known.left(l)
+		}
+		if err := r.refresh(p.company, l, left); err != nil {
 			return err
 		}
-		s.log.update(row, s.diffs[i])
-	} else {
-		s.log.create(row, l.ID, c, r.by)
 	}
-	s.rows[i] = row
-	if !changed {
-		s.same = append(s.same, k.id)
-	}
-	if exists && len(s.diffs[i].changed) == 0 {
-		s.saved.Changed--
-		s.saved.Unchanged++
-	}
-	if r.created > before {
-		return nil // made from this very listing
-	}
-	return r.refresh(c, l, k.left(l))
+	s.waiting = s.waiting[:0]
+	return nil
 }
 
-const upsertListing = `
-	INSERT INTO listings (source_id, listing_id, company_id, name, profile_url, phone, phone_e164, street, city, state,
-		postal_code, service_area, website_url, website, domain, categories, rating, review_count, years_in_business,
-		price_range, snippet, image_url, hours, claimed, sponsored, found_state, fingerprint, first_seen_at, last_seen_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?28)
+// insert adds the new listings.
+func (s *saver) insert() error {
+	var args []any
+	for _, p := range s.waiting {
+		if p.known == nil {
+			args = append(args, s.argsOf(p)...)
+		}
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	row, err := insertListings.run(s.tx, args)
+	if err != nil {
+		return fmt.Errorf("save listings: %w", err)
+	}
+	for _, p := range s.waiting {
+		if p.known == nil {
+			s.rows[p.i] = row
+			s.log.create(row, s.page.listings[p.i].ID, p.company, p.by)
+			row++
+		}
+	}
+	return nil
+}
+
+// The columns of a listing that its source says, in the order of listingArgs.
+var insertListings = newInsert(`
+	INSERT INTO listings (source_id, company_id, found_state, first_seen_at, last_seen_at, listing_id, name, profile_url, phone, phone_e164,
+		street, city, state, postal_code, service_area, website_url, website, domain, categories, rating, review_count, years_in_business,
+		price_range, snippet, image_url, hours, claimed, sponsored, fingerprint)`, 29)
+
+// argsOf are the arguments of insertListings for a listing that has its company.
+func (s *saver) argsOf(p placed) []any {
+	args := s.page.args[p.i]
+	args[0], args[1], args[2], args[3], args[4] = s.at.SourceID, p.company.root().id, s.at.State, s.tx.Now, s.tx.Now
+	return args
+}
+
+// listingArgs are the arguments of insertListings; the first five are the page's.
+func listingArgs(l *yp.Listing, print int64) []any {
+	return []any{
+		nil, nil, nil, nil, nil, l.ID, l.Name, text(l.ProfileURL), text(l.Phone), text(l.PhoneE164),
+		text(l.Street), text(l.City), text(l.State), text(l.PostalCode), text(l.ServiceArea), text(l.WebsiteURL), text(l.Website), text(l.Domain),
+		list(l.Categories), stars(l.Rating), count(l.ReviewCount), count(l.YearsInBusiness),
+		text(l.PriceRange), text(l.Snippet), text(l.ImageURL), list(l.Hours), flag(l.Claimed), l.Sponsored, print,
+	}
+}
+
+// A page may show less of a listing than is known of it: what it does not give stays,
+// and a row that says the same already is not written.
+var upsertListing = insertListings.texts[len(insertSizes)-1] + `
 	ON CONFLICT (source_id, listing_id) DO UPDATE SET
 		company_id = excluded.company_id, name = excluded.name,
 		profile_url = ifnull(excluded.profile_url, profile_url), phone = ifnull(excluded.phone, phone),
@@ -240,21 +334,21 @@ const upsertListing = `
 		ifnull(excluded.snippet, snippet), ifnull(excluded.image_url, image_url), ifnull(excluded.hours, hours),
 		ifnull(excluded.claimed, claimed), min(sponsored, excluded.sponsored))`
 
-// upsert saves the listing. With changed false the row says the same already: a
-// page may show less of a listing than is known of it.
-func (s *saver) upsert(l *yp.Listing, company, print int64) (row int64, changed bool, err error) {
-	res, err := s.tx.Exec(upsertListing, s.at.SourceID, l.ID, company, l.Name, text(l.ProfileURL), text(l.Phone),
-		text(l.PhoneE164), text(l.Street), text(l.City), text(l.State), text(l.PostalCode), text(l.ServiceArea),
-		text(l.WebsiteURL), text(l.Website), text(l.Domain), list(l.Categories), stars(l.Rating),
-		count(l.ReviewCount), count(l.YearsInBusiness), text(l.PriceRange), text(l.Snippet), text(l.ImageURL),
-		list(l.Hours), flag(l.Claimed), l.Sponsored, s.at.State, print, s.tx.Now)
+// update saves what a page says otherwise of a listing that is stored.
+func (s *saver) update(p placed) error {
+	l, k := &s.page.listings[p.i], p.known
+	n, err := s.tx.Changed(upsertListing, s.argsOf(p)...)
 	if err != nil {
-		return 0, false, fmt.Errorf("save listing %s: %w", l.ID, err)
+		return fmt.Errorf("save listing %s: %w", l.ID, err)
 	}
-	n, err := res.RowsAffected()
-	if err != nil {
-		return 0, false, err
+	s.rows[p.i] = k.id
+	if n == 0 {
+		s.same = append(s.same, k.id)
 	}
-	row, err = res.LastInsertId()
-	return row, n > 0, err
+	if len(s.diffs[p.i].changed) == 0 {
+		s.saved.Changed--
+		s.saved.Unchanged++
+	}
+	s.log.update(k.id, s.diffs[p.i])
+	return s.fill(k.id, k.filled, s.diffs[p.i])
 }

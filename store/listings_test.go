@@ -267,7 +267,7 @@ func TestSaveIsWhole(t *testing.T) {
 	before := rows(t, w.DB, `SELECT * FROM listings`)
 	own := errors.New("own")
 	err := w.Write(t.Context(), func(tx *store.Tx) error {
-		_, err := store.SaveListings(tx, store.PageOf{SourceID: 1, TargetID: 1, State: "CA", Page: 1}, named("b", "c"))
+		_, err := store.SaveListings(tx, store.PageOf{SourceID: 1, TargetID: 1, State: "CA", Page: 1}, store.Prepare(named("b", "c")))
 		return errors.Join(err, own)
 	})
 	if !errors.Is(err, own) || !slices.Equal(before, rows(t, w.DB, `SELECT * FROM listings`)) {

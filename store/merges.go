@@ -15,6 +15,9 @@ import (
 // join merges two companies because of a key and returns the survivor, or the first
 // one when an operator took the two apart.
 func (r *resolver) join(a, b *company, key string) (*company, error) {
+	if err := r.settle(); err != nil {
+		return nil, err
+	}
 	apart, err := areApart(r.tx, a.id, b.id)
 	if err != nil || apart {
 		return a, err

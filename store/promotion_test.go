@@ -27,7 +27,7 @@ func (w *world) place(t *testing.T, at store.PageOf, ls ...yp.Listing) store.Sav
 	var saved store.Saved
 	at.SourceID, at.State = w.source(int(at.TargetID)), w.state(int(at.TargetID))
 	err := w.Write(t.Context(), func(tx *store.Tx) (err error) {
-		saved, err = store.SaveListings(tx, at, ls)
+		saved, err = store.SaveListings(tx, at, store.Prepare(ls))
 		return err
 	})
 	if err != nil {

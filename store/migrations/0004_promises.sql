@@ -56,3 +56,6 @@ CREATE INDEX promotion_log_by_run ON promotion_log (run_id) WHERE run_id IS NOT 
 CREATE INDEX listing_changes_by_run ON listing_changes (run_id) WHERE run_id IS NOT NULL;
 CREATE INDEX details_held_by_run ON details (run_id) WHERE run_id IS NOT NULL;
 CREATE INDEX crawl_attempts_by_run ON crawl_attempts (run_id);
+-- New listings and companies are counted once a page, by whoever adds them.
+DROP TRIGGER listings_added;
+DROP TRIGGER companies_added;

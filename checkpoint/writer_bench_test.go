@@ -1,0 +1,115 @@
+//go:build unix
+
+package checkpoint_test
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"syscall"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/yp"
+)
+
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// directoryPage is a page as a directory has them: ids and websites in no order, phones
+// and postal codes of one place. Of twenty listings one is of a business that was on the
+// page before.
+func directoryPage(page int) []yp.Listing {
+	ls := make([]yp.Listing, 30)
+	for i := range ls {
+		n := page*30 + i
+		business := n
+		if n%20 == 19 && page > 0 {
+			business = n - 30
+		}
+		h := fnv.New32a()
+		_, _ = fmt.Fprint(h, business)
+		r := h.Sum32()
+		place := page / 40
+		ls[i] = yp.Listing{
+			ID: fmt.Sprint((n * 2_654_435_761) % 999_999_937), Name: fmt.Sprintf("%s %s %d", []string{"Acme", "Summit", "Eagle", "José García"}[r%4], []string{"Plumbing & Heating", "Rooter, Inc.", "Sewer Repair"}[r%3], business),
+			Rank: i + 1, Phone: fmt.Sprintf("(%d) 555-%04d", 210+place%700, business%10_000), PhoneE164: fmt.Sprintf("+1%d555%04d", 210+place%700, business%10_000),
+			Street: fmt.Sprintf("%d Main Street", business%9000), City: "Los Angeles", State: "CA", PostalCode: fmt.Sprintf("%05d", 10_000+place*37+i%3),
+			Categories: []string{"Plumbers", "Water Heaters & Repair"}, Snippet: "Licensed and insured: free estimates on every job.",
+		}
+		ls[i].ProfileURL = fmt.Sprintf("http://127.0.0.1:42183/los-angeles-ca/mip/acme-plumbing-%s", ls[i].ID)
+		if r%5 < 2 {
+			ls[i].Domain = fmt.Sprintf("acme%dplumbing.example", r)
+			ls[i].Website, ls[i].WebsiteURL = "https://"+ls[i].Domain, "http://www."+ls[i].Domain+"/?utm_source=yp"
+		}
+		if r%3 == 0 {
+			ls[i].Rating, ls[i].ReviewCount, ls[i].Hours = 4.5, 12, []string{"Mo-Fr 07:30-18:00", "Sa 08:00-14:00", "Su"}
+		}
+	}
+	return ls
+}
+
+// BenchmarkWriter is the processor time (user and system) of the one writer for a page of
+// 30 listings with its request, a page a commit: new ones into an empty file and into one
+// of a million, and ones that it has already.
+func BenchmarkWriter(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		pages int // there already
+		again bool
+	}{{"new", 0, false}, {"equal", 300, true}, {"new after 1000000", million / 30, false}} {
+		b.Run(c.name, func(b *testing.B) {
+			if testing.Short() && c.pages > 10_000 {
+				b.Skip("takes minutes to set up")
+			}
+			benchWriter(b, c.pages, c.again)
+		})
+	}
+}
+
+func benchWriter(b *testing.B, stored int, again bool) {
+	k := benchDB(b, 10_000, false)
+	run, err := k.StartRun(b.Context(), 1, "bench", false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := checkpoint.Worker{ID: yp.WorkerID(0, 1), RunID: run.ID}
+	c, err := k.Claim(b.Context(), w, checkpoint.Scope{SourceID: 1, States: allStates()}, 8)
+	if err != nil {
+		b.Fatal(err)
+	}
+	commit := func(listings []yp.Listing) {
+		c.Requests = benchRequests(c, 1)
+		_, err := k.CommitPage(b.Context(), c, checkpoint.Page{Number: c.PageCurrent + 1, NextURL: "/x?page=2", Raw: 30, Listings: listings})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	for page := range stored {
+		commit(directoryPage(page))
+	}
+	pages := make([][]yp.Listing, 0, b.N)
+	for n := range b.N {
+		if again {
+			pages = append(pages, directoryPage(n%stored))
+			continue
+		}
+		pages = append(pages, directoryPage(stored+n))
+	}
+	b.ResetTimer()
+	before := cpuTime(b)
+	for _, listings := range pages {
+		c.Crawl++ // a page that this crawl has shown before would end the target
+		commit(listings)
+	}
+	b.ReportMetric((cpuTime(b)-before).Seconds()*1000/float64(b.N), "cpu-ms/page")
+	b.StopTimer()
+	_ = run.Finish(context.WithoutCancel(b.Context()), checkpoint.OutcomeDone, 0)
+}
