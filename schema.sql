@@ -3,7 +3,7 @@
 -- Read it top to bottom: where and what (sources, cities, source_cities, discoveries,
 -- categories), the unit of work (targets), who works (runs, workers), what was found
 -- (companies, listings, company_keys, sightings, details), how it came to be so
--- (staged_listings, promotion_log, listing_changes, company_merges, company_apart),
+-- (staged_listings, listing_events, company_merges, company_apart),
 -- what was tried (crawl_attempts, requests), how the sources fare (connectivity_profiles, hosts, field_shares, page_samples, proxies),
 -- the counters that keep `progress` instant, and the rules as views.
 --
@@ -357,37 +357,33 @@ CREATE TABLE staged_listings (
     PRIMARY KEY (source_id, listing_id)
 ) STRICT, WITHOUT ROWID;
 
--- The audit trail of what became of listings. A page that says again what it said before
--- leaves no row.
-CREATE TABLE promotion_log (
+-- What became of listings. A page that says again what it said before leaves no row, one
+-- that shows new listings leaves one for all of them.
+-- What changes without meaning anything (rank, open now, an ad or not, how an address is
+-- written) is no change; a field that merely became known because other markup shows more
+-- is completed.
+CREATE TABLE listing_events (
     id         INTEGER PRIMARY KEY,
     at         TEXT NOT NULL,
-    action     TEXT NOT NULL CHECK (action IN ('promoted_create', 'promoted_update', 'rejected', 'dropped', 'restored')),
+    kind       TEXT NOT NULL CHECK (kind IN ('new', 'changed', 'completed', 'dropped', 'restored', 'rejected')),
     source_id  INTEGER NOT NULL REFERENCES sources (id),
-    listing_id TEXT NOT NULL,                        -- the source's own: a rejected one has no row
-    company_id INTEGER,                              -- at that time; NULL = rejected
+    listing    INTEGER REFERENCES listings (id),     -- of several new ones the first
+    listings   INTEGER NOT NULL DEFAULT 1 CHECK (listings >= 1), -- new ones, with row ids that follow each other
+    listing_id TEXT,                                 -- of a rejected one, which has no row: the source's own
+    company_id INTEGER,                              -- at that time; NULL = new (that of the listing), or rejected
     run_id     INTEGER REFERENCES runs (id),         -- NULL = rebuilt from logs
-    what       TEXT CHECK (what IS NULL OR json_valid(what)), -- fields that changed, reasons, the key by which it found its company
-    CHECK ((action = 'rejected') = (company_id IS NULL))
+    -- new: {"2": key}, the keys by which some found their company, by their place from 0 on
+    -- changed: {"changes": [{"field", "old", "new"}…], "completed": [field…]}; completed: the latter alone
+    -- rejected: {"reasons": […]}
+    what       TEXT CHECK (what IS NULL OR json_valid(what)),
+    CHECK ((kind = 'rejected') = (listing IS NULL)),
+    CHECK ((kind = 'rejected') = (listing_id IS NOT NULL)),
+    CHECK ((kind IN ('new', 'rejected')) = (company_id IS NULL)),
+    CHECK (kind = 'new' OR listings = 1)
 ) STRICT;
-CREATE INDEX promotion_log_by_time ON promotion_log (at);
-CREATE INDEX promotion_log_by_run ON promotion_log (run_id) WHERE run_id IS NOT NULL;
-
--- What a source says otherwise than before. What changes without meaning anything
--- (rank, open now, an ad or not, how an address is written) is not here, nor is what
--- merely became known because other markup shows more.
-CREATE TABLE listing_changes (
-    id      INTEGER PRIMARY KEY,
-    listing INTEGER NOT NULL REFERENCES listings (id),
-    field   TEXT NOT NULL,
-    old     TEXT,                                    -- NULL = nothing
-    new     TEXT,
-    run_id  INTEGER REFERENCES runs (id),            -- NULL = rebuilt from logs
-    at      TEXT NOT NULL
-) STRICT;
-CREATE INDEX listing_changes_by_time ON listing_changes (at);
-CREATE INDEX listing_changes_by_run ON listing_changes (run_id) WHERE run_id IS NOT NULL;
-CREATE INDEX listing_changes_by_listing ON listing_changes (listing);
+CREATE INDEX listing_events_by_time ON listing_events (at);
+CREATE INDEX listing_events_by_listing ON listing_events (listing);
+CREATE INDEX listing_events_by_run ON listing_events (run_id) WHERE run_id IS NOT NULL;
 
 -- Two companies that turned out to be one: which, why, and what is needed to take it back.
 CREATE TABLE company_merges (
@@ -757,6 +753,22 @@ SELECT s.name AS source, l.listing_id, l.name, d.status, d.fetched_at, d.email, 
        d.neighborhoods, d.aka, d.founded, ifnull(l.years_in_business, d.years_in_business) AS years_in_business, d.about,
        d.due_at, d.last_error_code, d.last_error, l.company_id
 FROM details d JOIN listings l ON l.id = d.listing JOIN sources s ON s.id = d.source_id;
+
+-- The audit trail: a row for each listing and each thing that became of it.
+CREATE VIEW promotion_log AS
+SELECT e.id << 12 | ifnull(l.id - e.listing, 0) AS id, e.at,
+       CASE e.kind WHEN 'new' THEN 'promoted_create' WHEN 'changed' THEN 'promoted_update' WHEN 'completed' THEN 'promoted_update' ELSE e.kind END AS action,
+       e.source_id, ifnull(e.listing_id, l.listing_id) AS listing_id, iif(e.kind = 'new', l.company_id, e.company_id) AS company_id, e.run_id,
+       CASE e.kind WHEN 'new' THEN iif(e.what ->> ('' || (l.id - e.listing)) IS NULL, NULL, json_object('key', e.what ->> ('' || (l.id - e.listing))))
+           WHEN 'changed' THEN json_patch(json_object('fields', json((SELECT json_group_array(x.value ->> 'field') FROM json_each(e.what, '$.changes') x))),
+               json_object('completed', e.what -> 'completed'))
+           ELSE e.what END AS what
+FROM listing_events e LEFT JOIN listings l ON l.id BETWEEN e.listing AND e.listing + e.listings - 1;
+
+-- Each field that a source says otherwise than before; NULL = nothing.
+CREATE VIEW listing_changes AS
+SELECT e.id << 12 | x.key AS id, e.listing, x.value ->> 'field' AS field, x.value ->> 'old' AS old, x.value ->> 'new' AS new, e.run_id, e.at
+FROM listing_events e CROSS JOIN json_each(e.what, '$.changes') x WHERE e.kind = 'changed';
 
 -- Every change of a listing in words.
 CREATE VIEW v_changes AS

@@ -19,24 +19,16 @@ type ChangeKind string
 
 // The kinds of change.
 const (
-	ChangeNew      ChangeKind = "new"      // seen for the first time
-	ChangeChanged  ChangeKind = "changed"  // its source says something else of it
-	ChangeDropped  ChangeKind = "dropped"  // gone from its source
-	ChangeRestored ChangeKind = "restored" // back again
-	ChangeRejected ChangeKind = "rejected" // it broke a rule of its source: staged, not promoted
+	ChangeNew      = ChangeKind(store.EventNew)      // seen for the first time
+	ChangeChanged  = ChangeKind(store.EventChanged)  // its source says something else of it
+	ChangeDropped  = ChangeKind(store.EventDropped)  // gone from its source
+	ChangeRestored = ChangeKind(store.EventRestored) // back again
+	ChangeRejected = ChangeKind(store.EventRejected) // it broke a rule of its source: staged, not promoted
 )
 
 // ChangeKinds lists every kind in the order in which people read them.
 func ChangeKinds() []ChangeKind {
 	return []ChangeKind{ChangeNew, ChangeChanged, ChangeDropped, ChangeRestored, ChangeRejected}
-}
-
-// actions are the kinds as promotion_log has them.
-func actions() map[ChangeKind]store.Action {
-	return map[ChangeKind]store.Action{
-		ChangeNew: store.PromotedCreate, ChangeChanged: store.PromotedUpdate, ChangeDropped: store.Dropped,
-		ChangeRestored: store.Restored, ChangeRejected: store.Rejected,
-	}
 }
 
 // ParseChangeKind returns the kind named s, in any letter case, or an error that
@@ -81,33 +73,33 @@ type ChangeFilter struct {
 	Kinds []ChangeKind
 }
 
-// changeRows reads promotion_log through its index of times, and for each row the
-// listing as it is now, or as it was staged. A state narrows before a row is made up.
+// changeRows reads listing_events through its index of times, and for each row the
+// listings as they are now, or one as it was staged. A state narrows before a row is made up.
+// What merely became known of a listing, because other markup shows more, is no change.
 const (
 	changeRows = `
-	FROM promotion_log p CROSS JOIN sources s ON s.id = p.source_id
-	LEFT JOIN listings l ON l.source_id = p.source_id AND l.listing_id = p.listing_id
-	LEFT JOIN staged_listings g ON p.action = 'rejected' AND g.source_id = p.source_id AND g.listing_id = p.listing_id
-	WHERE `
-	// What merely became known of a listing, because other markup shows more, is no change.
-	told         = ` (p.action <> 'promoted_update' OR p.what ->> 'fields' IS NOT NULL)`
-	changesSince = `p.at >= ?1 AND` + told + ` AND (?2 = 0 OR p.source_id = ?2)
-		AND (?3 = '[]' OR ifnull(ifnull(g.listing ->> 'state', l.state), l.found_state) IN (SELECT value FROM json_each(?3)))
-		AND (?4 = '[]' OR p.action IN (SELECT value FROM json_each(?4)))`
+	FROM listing_events e CROSS JOIN sources s ON s.id = e.source_id
+	LEFT JOIN listings l ON l.id BETWEEN e.listing AND e.listing + e.listings - 1
+	LEFT JOIN staged_listings g ON e.kind = 'rejected' AND g.source_id = e.source_id AND g.listing_id = e.listing_id
+	LEFT JOIN listings r ON e.kind = 'rejected' AND r.source_id = e.source_id AND r.listing_id = e.listing_id
+	WHERE e.kind <> 'completed' AND `
+	changesSince = `e.at >= ?1 AND (?2 = 0 OR e.source_id = ?2)
+		AND (?3 = '[]' OR coalesce(g.listing ->> 'state', l.state, r.state, l.found_state, r.found_state) IN (SELECT value FROM json_each(?3)))
+		AND (?4 = '[]' OR e.kind IN (SELECT value FROM json_each(?4)))`
 	changeColumns = `
-	SELECT p.at, p.action, s.name, p.listing_id, ifnull(ifnull(g.listing ->> 'name', l.name), ''), ifnull(iif(g.listing IS NULL, l.city, g.listing ->> 'city'), ''),
-		ifnull(iif(g.listing IS NULL, l.state, g.listing ->> 'state'), ''), iif(p.company_id IS NULL, NULL, ifnull(l.company_id, p.company_id)), p.run_id,
-		iif(p.what ->> 'fields' IS NULL, NULL, (
-			SELECT json_group_array(json_object('field', x.field, 'old', x.old, 'new', x.new) ORDER BY x.id) FROM listing_changes x
-			WHERE x.listing = l.id AND x.at = p.at AND x.field IN (SELECT value FROM json_each(p.what, '$.fields')))),
-		p.what -> 'reasons'`
-	listChanges  = changeColumns + changeRows + changesSince + ` ORDER BY p.at, p.id LIMIT ?5`
-	countChanges = `SELECT p.action, count(*)` + changeRows + changesSince + ` GROUP BY 1`
+	SELECT e.at, e.kind, s.name, ifnull(e.listing_id, l.listing_id), coalesce(g.listing ->> 'name', l.name, r.name, ''),
+		ifnull(iif(g.listing IS NULL, ifnull(l.city, r.city), g.listing ->> 'city'), ''),
+		ifnull(iif(g.listing IS NULL, ifnull(l.state, r.state), g.listing ->> 'state'), ''), l.company_id, e.run_id, e.what -> 'changes', e.what -> 'reasons'`
+	listChanges  = changeColumns + changeRows + changesSince + ` ORDER BY e.at, e.id, l.id LIMIT ?5`
+	countChanges = `SELECT e.kind, count(*)` + changeRows + changesSince + ` GROUP BY 1`
 	// Counts of a source or of all need neither listings nor their staged forms.
-	countPlain = `SELECT p.action, count(*) FROM promotion_log p WHERE p.at >= ?1 AND` + told + ` AND (?2 = 0 OR p.source_id = ?2) GROUP BY 1`
-	// The whole history of one listing. Nobody asks for it often, so no index of every
-	// row of the log pays for it: this reads the log once.
-	listHistory = changeColumns + changeRows + `p.source_id = ?1 AND p.listing_id = ?2 ORDER BY p.at, p.id`
+	countPlain = `SELECT e.kind, sum(e.listings) FROM listing_events e WHERE e.at >= ?1 AND e.kind <> 'completed' AND (?2 = 0 OR e.source_id = ?2) GROUP BY 1`
+	// The whole history of one listing, by its row (0 = none), its source and its id there.
+	listHistory = changeColumns + changeRows + `e.id IN (
+			SELECT id FROM (SELECT id FROM listing_events WHERE listing <= ?1 AND kind = 'new' ORDER BY listing DESC LIMIT 1)
+			UNION ALL SELECT id FROM listing_events WHERE listing = ?1 AND kind <> 'new'
+			UNION ALL SELECT id FROM listing_events WHERE listing IS NULL AND source_id = ?2 AND listing_id = ?3)
+		AND ifnull(l.id = ?1, 1) ORDER BY e.at, e.id`
 )
 
 func (f ChangeFilter) args(more ...any) []any {
@@ -115,11 +107,7 @@ func (f ChangeFilter) args(more ...any) []any {
 	if !f.Since.IsZero() {
 		since = yp.FormatTime(f.Since)
 	}
-	wanted := []store.Action{}
-	for _, kind := range f.Kinds {
-		wanted = append(wanted, actions()[kind])
-	}
-	return append([]any{since, f.Scope.SourceID, jsonList(f.Scope.States), jsonList(texts(wanted))}, more...)
+	return append([]any{since, f.Scope.SourceID, jsonList(f.Scope.States), jsonList(texts(f.Kinds))}, more...)
 }
 
 // EachChange hands the changes of the filter to do, the oldest first, at most limit of
@@ -133,13 +121,9 @@ func (k *Keeper) EachChange(ctx context.Context, f ChangeFilter, limit int, do f
 }
 
 func (k *Keeper) eachChange(ctx context.Context, query string, args []any, do func(*Change) error) error {
-	kinds := map[store.Action]ChangeKind{}
-	for kind, action := range actions() {
-		kinds[action] = kind
-	}
 	var given error
 	err := k.each(ctx, query, args, func(rows *sql.Rows) error {
-		c, err := scanChange(rows, kinds)
+		c, err := scanChange(rows)
 		if err == nil {
 			given = do(c)
 			err = given
@@ -152,15 +136,13 @@ func (k *Keeper) eachChange(ctx context.Context, query string, args []any, do fu
 	return err
 }
 
-func scanChange(rows *sql.Rows, kinds map[store.Action]ChangeKind) (*Change, error) {
+func scanChange(rows *sql.Rows) (*Change, error) {
 	c := &Change{Changes: []FieldChange{}, Reasons: []string{}}
-	var action store.Action
 	var changes, reasons []byte
-	err := rows.Scan(at(&c.At), &action, &c.Source, &c.ListingID, &c.Name, &c.City, &c.State, &c.CompanyID, &c.Run, &changes, &reasons)
+	err := rows.Scan(at(&c.At), &c.Kind, &c.Source, &c.ListingID, &c.Name, &c.City, &c.State, &c.CompanyID, &c.Run, &changes, &reasons)
 	if err != nil {
 		return nil, err
 	}
-	c.Kind = kinds[action]
 	if changes != nil {
 		err = json.Unmarshal(changes, &c.Changes)
 	}
@@ -176,22 +158,18 @@ func (k *Keeper) CountChanges(ctx context.Context, f ChangeFilter) (map[ChangeKi
 	if len(f.Scope.States) == 0 {
 		query, args = countPlain, args[:2]
 	}
-	found := map[store.Action]int64{}
+	counts := map[ChangeKind]int64{}
 	err := k.each(ctx, query, args, func(rows *sql.Rows) error {
-		var action store.Action
+		var kind ChangeKind
 		var n int64
-		err := rows.Scan(&action, &n)
-		found[action] = n
+		err := rows.Scan(&kind, &n)
+		if len(f.Kinds) == 0 || slices.Contains(f.Kinds, kind) {
+			counts[kind] = n
+		}
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("count changes: %w", err)
-	}
-	counts := map[ChangeKind]int64{}
-	for kind, action := range actions() {
-		if n := found[action]; n > 0 && (len(f.Kinds) == 0 || slices.Contains(f.Kinds, kind)) {
-			counts[kind] = n
-		}
 	}
 	return counts, nil
 }

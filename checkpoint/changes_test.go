@@ -24,17 +24,14 @@ func told(t *testing.T) *bundle {
 			(2, 1, 'b', 8, 'Best', NULL, NULL, 'NV', 0, '2026-11-20T12:00:00.000Z', '2026-11-20T12:00:00.000Z', '2026-11-20T14:00:00.000Z')`,
 		`INSERT INTO staged_listings (source_id, listing_id, target_id, page, reasons, listing, first_seen_at, last_seen_at)
 			VALUES (1, 'c', 1, 1, '["no name"]', '{"id":"c","name":"","state":"OR"}', 'x', 'x')`,
-		`INSERT INTO promotion_log (at, action, source_id, listing_id, company_id, run_id, what) VALUES
-			('2026-11-20T12:00:00.000Z', 'promoted_create', 1, 'a', 6, 1, NULL),
-			('2026-11-20T12:00:00.000Z', 'promoted_create', 1, 'b', 8, 1, '{"key":"web:best.com"}'),
-			('2026-11-20T13:00:00.000Z', 'promoted_update', 1, 'a', 7, NULL, '{"fields":["phone","street"]}'),
-			('2026-11-20T14:00:00.000Z', 'dropped', 1, 'b', 8, 1, NULL),
-			('2026-11-20T15:00:00.000Z', 'restored', 1, 'b', 8, 1, NULL),
-			('2026-11-20T16:00:00.000Z', 'rejected', 1, 'c', NULL, 1, '{"reasons":["no name","id: odd"]}')`,
-		`INSERT INTO listing_changes (listing, field, old, new, at) VALUES
-			(1, 'street', '1 Main St', NULL, '2026-11-20T13:00:00.000Z'),
-			(1, 'phone', NULL, '555', '2026-11-20T13:00:00.000Z'),
-			(1, 'phone', '555', '556', '2026-11-20T13:00:00.001Z')`)
+		`INSERT INTO listing_events (at, kind, source_id, listing, listings, listing_id, company_id, run_id, what) VALUES
+			('2026-11-20T12:00:00.000Z', 'new', 1, 1, 2, NULL, NULL, 1, '{"1":"web:best.com"}'),
+			('2026-11-20T13:00:00.000Z', 'changed', 1, 1, 1, NULL, 7, NULL,
+				'{"changes":[{"field":"street","old":"1 Main St","new":null},{"field":"phone","old":null,"new":"555"}],"completed":["rating"]}'),
+			('2026-11-20T13:30:00.000Z', 'completed', 1, 1, 1, NULL, 7, NULL, '{"completed":["hours"]}'),
+			('2026-11-20T14:00:00.000Z', 'dropped', 1, 2, 1, NULL, 8, 1, NULL),
+			('2026-11-20T15:00:00.000Z', 'restored', 1, 2, 1, NULL, 8, 1, NULL),
+			('2026-11-20T16:00:00.000Z', 'rejected', 1, NULL, 1, 'c', NULL, 1, '{"reasons":["no name","id: odd"]}')`)
 	return b
 }
 

@@ -22,11 +22,12 @@ func TestChangePlans(t *testing.T) {
 	}{
 		"list": {
 			listChanges, f.args(50),
-			[]string{"SEARCH p USING INDEX promotion_log_by_time (at>?)", "listing_changes_by_listing (listing=?)", "(source_id=? AND listing_id=?)"},
-			[]string{"SCAN p", "SCAN l", "SCAN x", "SCAN g", "TEMP B-TREE FOR ORDER BY"},
+			[]string{"SEARCH e USING INDEX listing_events_by_time (at>?)", "SEARCH l USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "(source_id=? AND listing_id=?)"},
+			[]string{"SCAN e", "SCAN l", "SCAN r", "SCAN g", "TEMP B-TREE FOR ORDER BY"},
 		},
-		"count":      {countChanges, f.args(), []string{"promotion_log_by_time (at>?)"}, []string{"SCAN p", "SCAN l", "SCAN g"}},
-		"count fast": {countPlain, f.args()[:2], []string{"promotion_log_by_time (at>?)"}, []string{"SCAN p"}},
+		"count":      {countChanges, f.args(), []string{"listing_events_by_time (at>?)"}, []string{"SCAN e", "SCAN l", "SCAN g", "SCAN r"}},
+		"count fast": {countPlain, f.args()[:2], []string{"listing_events_by_time (at>?)"}, []string{"SCAN e"}},
+		"history":    {listHistory, []any{1, 1, "a"}, []string{"listing_events_by_listing (listing<?)", "listing_events_by_listing (listing=?)"}, []string{"SCAN e", "SCAN l", "SCAN listing_events"}},
 		"run":        {runByID, []any{1}, []string{"INTEGER PRIMARY KEY"}, []string{"SCAN"}},
 		"last run":   {lastRun, nil, nil, []string{"TEMP B-TREE"}},
 		"listing":    {showListing, []any{1, "a"}, []string{"(source_id=? AND listing_id=?)"}, []string{"SCAN"}},

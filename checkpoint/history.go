@@ -32,7 +32,7 @@ type History struct {
 }
 
 const showListing = `
-	SELECT l.name, ifnull(l.city, ''), ifnull(l.state, ''), l.company_id, l.first_seen_at, l.last_seen_at, l.gone_at
+	SELECT l.id, l.name, ifnull(l.city, ''), ifnull(l.state, ''), l.company_id, l.first_seen_at, l.last_seen_at, l.gone_at
 	FROM listings l WHERE l.source_id = ? AND l.listing_id = ?`
 
 // History returns the history of the listing that a source knows by id. The error is an
@@ -43,13 +43,14 @@ func (k *Keeper) History(ctx context.Context, source, id string) (*History, erro
 	if err != nil {
 		return nil, fmt.Errorf("look for the source %s: %w", source, err)
 	}
+	var row int64
 	err = k.db.Read().QueryRowContext(ctx, showListing, src, id).
-		Scan(&h.Name, &h.City, &h.State, &h.CompanyID, at(&h.FirstSeen), at(&h.LastSeen), at(&h.Gone))
+		Scan(&row, &h.Name, &h.City, &h.State, &h.CompanyID, at(&h.FirstSeen), at(&h.LastSeen), at(&h.Gone))
 	known := err == nil
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("look at listing %s of %s: %w", id, source, err)
 	}
-	err = k.eachChange(ctx, listHistory, []any{src, id}, func(c *Change) error {
+	err = k.eachChange(ctx, listHistory, []any{row, src, id}, func(c *Change) error {
 		h.Changes = append(h.Changes, *c)
 		return nil
 	})

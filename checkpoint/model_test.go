@@ -333,7 +333,7 @@ func (m *machine) begin(rt *rapid.T) {
 			}
 		}
 	}
-	execute(rt, m.k.DB(), `DELETE FROM sightings`, `DELETE FROM company_keys`, `DELETE FROM promotion_log`, `DELETE FROM listing_changes`, `DELETE FROM company_merges`, `DELETE FROM listings`, `DELETE FROM companies`, `DELETE FROM requests`,
+	execute(rt, m.k.DB(), `DELETE FROM sightings`, `DELETE FROM company_keys`, `DELETE FROM listing_events`, `DELETE FROM company_merges`, `DELETE FROM listings`, `DELETE FROM companies`, `DELETE FROM requests`,
 		`DELETE FROM crawl_attempts`, `DELETE FROM workers`, `DELETE FROM targets`, `DELETE FROM runs`, `DELETE FROM hosts`, `DELETE FROM connectivity_profiles`,
 		`UPDATE sources SET enabled = 1`)
 	m.claims, m.targets, m.attempts, m.requests, m.gate = nil, nil, nil, 0, modelGate{enabled: true}

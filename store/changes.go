@@ -10,25 +10,25 @@ import (
 
 // change is a field whose value is another than before.
 type change struct {
-	row             int64
-	field, old, new string
+	Field string  `json:"field"`
+	Old   *string `json:"old"` // nil = nothing
+	New   *string `json:"new"`
+}
+
+func changeOf(field, before, now string) change {
+	some := func(s string) *string {
+		if s == "" {
+			return nil
+		}
+		return &s
+	}
+	return change{field, some(before), some(now)}
 }
 
 // diff is what a page says otherwise of a listing than what is stored.
 type diff struct {
-	changed   []change // another value, or one where the same target saw none before
-	completed []string // fields that are known now, because this page shows more
-}
-
-func (d diff) what() any {
-	names := make([]string, len(d.changed))
-	for i, c := range d.changed {
-		names[i] = c.field
-	}
-	return struct {
-		Fields    []string `json:"fields,omitempty"`
-		Completed []string `json:"completed,omitempty"`
-	}{names, d.completed}
+	Changed   []change `json:"changes,omitempty"`   // another value, or one where the same target saw none before
+	Completed []string `json:"completed,omitempty"` // fields that are known now, because this page shows more
 }
 
 // Fields that count as changes, in the order of selectBefore and told by valuesOf.
@@ -101,9 +101,9 @@ func (v *values) to(now *values, again bool) (d diff) {
 		switch {
 		case now[i] == "" || now[i] == old:
 		case old == "" && !again:
-			d.completed = append(d.completed, countedFields[i])
+			d.Completed = append(d.Completed, countedFields[i])
 		default:
-			d.changed = append(d.changed, change{field: countedFields[i], old: old, new: now[i]})
+			d.Changed = append(d.Changed, changeOf(countedFields[i], old, now[i]))
 		}
 	}
 	return d

@@ -33,7 +33,7 @@ func (s *saver) mark(row int64, f fills) {
 // fill notes what a page completed of a listing. It may yet turn out to be a change:
 // see tellFilled.
 func (s *saver) fill(row int64, before string, d diff) error {
-	if len(d.completed) == 0 {
+	if len(d.Completed) == 0 {
 		return nil
 	}
 	if now, ok := s.filled[row]; ok {
@@ -43,7 +43,7 @@ func (s *saver) fill(row int64, before string, d diff) error {
 	if err != nil {
 		return fmt.Errorf("read filled fields: %w", err)
 	}
-	for _, field := range d.completed {
+	for _, field := range d.Completed {
 		f[field] = s.tx.Now
 	}
 	s.mark(row, f)
@@ -102,11 +102,11 @@ func (s *saver) tell(row int64, before, seen string, now values, told diff) erro
 			continue
 		}
 		delete(f, field)
-		if !slices.ContainsFunc(told.changed, func(c change) bool { return c.field == field }) {
-			d.changed = append(d.changed, change{field: field, new: now[i]})
+		if !slices.ContainsFunc(told.Changed, func(c change) bool { return c.Field == field }) {
+			d.Changed = append(d.Changed, changeOf(field, "", now[i]))
 		}
 	}
-	if len(d.changed) > 0 {
+	if len(d.Changed) > 0 {
 		s.log.update(row, d)
 		s.mark(row, f)
 	}

@@ -25,7 +25,7 @@ type PageOf struct {
 // Saved counts what a page brought.
 type Saved struct {
 	New       int // listings never seen before
-	Changed   int // seen before, and their source says otherwise now: those that listing_changes tells of
+	Changed   int // seen before, and their source says otherwise now: those whose changes listing_events has
 	Unchanged int // seen before and the same, also where this page only made more known of them
 	Dropped   int // without a name or an id, or a second time on the page
 	Rejected  int // staged, not promoted
@@ -276,7 +276,7 @@ func (s *saver) insert() error {
 	for _, p := range s.waiting {
 		if p.known == nil {
 			s.rows[p.i] = row
-			s.log.create(row, s.page.listings[p.i].ID, p.company, p.by)
+			s.log.create(row, p.by)
 			row++
 		}
 	}
@@ -345,7 +345,7 @@ func (s *saver) update(p placed) error {
 	if n == 0 {
 		s.same = append(s.same, k.id)
 	}
-	if len(s.diffs[p.i].changed) == 0 {
+	if len(s.diffs[p.i].Changed) == 0 {
 		s.saved.Changed--
 		s.saved.Unchanged++
 	}

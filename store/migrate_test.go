@@ -242,7 +242,7 @@ func TestEnumerations(t *testing.T) {
 		"discoveries.last_error_code":       slices.DeleteFunc(slices.Clone(codes), func(c string) bool { return c == string(yp.CodeSuccess) }),
 		"details.status":                    texts(yp.Statuses()),
 		"details.last_error_code":           slices.DeleteFunc(slices.Clone(codes), func(c string) bool { return c == string(yp.CodeSuccess) }),
-		"promotion_log.action":              texts([]Action{PromotedCreate, PromotedUpdate, Rejected, Dropped, Restored}),
+		"listing_events.kind":               texts([]Event{EventNew, EventChanged, EventCompleted, EventDropped, EventRestored, EventRejected}),
 		"company_merges.by":                 {"web", "tel", "adr", "hand"},
 	}
 	got := checkedEnumerations(t)

@@ -7,65 +7,57 @@ import (
 	"ypcrawl/yp"
 )
 
-// Action is what became of a listing: a value of promotion_log.action.
-type Action string
+// Event is what became of a listing: a value of listing_events.kind.
+type Event string
 
-// The actions.
+// The events.
 const (
-	PromotedCreate Action = "promoted_create" // seen for the first time, in good order
-	PromotedUpdate Action = "promoted_update" // its source says something else of it now
-	Rejected       Action = "rejected"        // it broke a rule of its source: staged, not promoted
-	Dropped        Action = "dropped"         // gone from its source
-	Restored       Action = "restored"        // back again
+	EventNew       Event = "new"       // seen for the first time, in good order
+	EventChanged   Event = "changed"   // its source says something else of it
+	EventCompleted Event = "completed" // other markup shows more of it
+	EventDropped   Event = "dropped"   // gone from its source
+	EventRestored  Event = "restored"  // back again
+	EventRejected  Event = "rejected"  // it broke a rule of its source: staged, not promoted
 )
 
-// trail gathers what a page did to listings until it is written, in a few statements
-// for the whole page. Companies are read from the rows at the end: they may have been
-// merged since.
+// trail gathers what a page did to listings until it is written. Companies are read
+// from the rows at the end: they may have been merged since.
 type trail struct {
-	created  []created
-	found    []told // created as well, by a key that led to a company
-	updated  []told
+	first    int64          // row id of the first new listing; the others follow it
+	created  int            // how many
+	found    map[int]string // the keys by which some of them found their company
+	updated  []updated
 	dropped  []int64
 	restored []int64
 	rejected []rejected
-	changes  []change
 }
 
-// created is a new listing: nothing is read back to log it.
-type created struct {
-	id      string
-	company *company
-}
-
-// told is a row with the JSON of its promotion_log.what.
-type told struct {
+type updated struct {
 	row  int64
-	what string
+	diff diff
 }
 
 type rejected struct{ id, what string }
 
-func (t *trail) create(row int64, id string, c *company, key string) {
-	if key == "" {
-		t.created = append(t.created, created{id, c})
-		return
+// create notes a new listing.
+func (t *trail) create(row int64, key string) {
+	if t.created == 0 {
+		t.first = row
 	}
-	t.found = append(t.found, told{row, what(struct {
-		Key string `json:"key"`
-	}{key})})
+	if key != "" {
+		if t.found == nil {
+			t.found = map[int]string{}
+		}
+		t.found[t.created] = key
+	}
+	t.created++
 }
 
 // update notes what changed of a listing; nothing if that is nothing.
 func (t *trail) update(row int64, d diff) {
-	if len(d.changed)+len(d.completed) == 0 {
-		return
+	if len(d.Changed)+len(d.Completed) > 0 {
+		t.updated = append(t.updated, updated{row, d})
 	}
-	for _, c := range d.changed {
-		c.row = row
-		t.changes = append(t.changes, c)
-	}
-	t.updated = append(t.updated, told{row, what(d.what())})
 }
 
 func what(v any) string {
@@ -77,75 +69,47 @@ func what(v any) string {
 }
 
 const (
-	// A listing's id travels behind its company's number, as keys do: see insertKeys.
-	logCreated = `
-	INSERT INTO promotion_log (at, action, source_id, listing_id, company_id, run_id)
-	SELECT ?1, 'promoted_create', ?2, substr(value, 1 + ` + idDigits + `), CAST(substr(value, 1, ` + idDigits + `) AS INTEGER), ?3 FROM json_each(?4)`
-	logRows = `
-	INSERT INTO promotion_log (at, action, source_id, listing_id, company_id, run_id)
-	SELECT ?1, ?2, l.source_id, l.listing_id, l.company_id, ?3 FROM json_each(?4) AS j CROSS JOIN listings l ON l.id = j.value ORDER BY j.key`
-	logTold = `
-	INSERT INTO promotion_log (at, action, source_id, listing_id, company_id, run_id, what)
-	SELECT ?1, ?2, l.source_id, l.listing_id, l.company_id, ?3, ?5 FROM listings l WHERE l.id = ?4`
-	logRejected = `
-	INSERT INTO promotion_log (at, action, source_id, listing_id, run_id, what) VALUES (?, 'rejected', ?, ?, ?, ?)`
-	saveChange = `INSERT INTO listing_changes (listing, field, old, new, run_id, at) VALUES (?, ?, ?, ?, ?, ?)`
+	logNew    = `INSERT INTO listing_events (at, kind, source_id, run_id, listing, listings, what) VALUES (?, 'new', ?, ?, ?, ?, ?)`
+	logStored = `
+	INSERT INTO listing_events (at, kind, run_id, source_id, listing, company_id, what)
+	SELECT ?1, ?2, ?3, l.source_id, l.id, l.company_id, ?5 FROM json_each(?4) AS j CROSS JOIN listings l ON l.id = j.value ORDER BY j.key`
+	logRejected = `INSERT INTO listing_events (at, kind, source_id, run_id, listing_id, what) VALUES (?, 'rejected', ?, ?, ?, ?)`
 )
 
 // flush writes what was gathered.
-func (t *trail) flush(tx *Tx, at PageOf) error {
+func (t *trail) flush(tx *Tx, at PageOf) (err error) {
 	run := number(at.RunID)
-	if err := t.flushCreated(tx, at, run); err != nil {
-		return err
-	}
-	for _, l := range []struct {
-		action Action
-		rows   []int64
-	}{{Dropped, t.dropped}, {Restored, t.restored}} {
-		if len(l.rows) == 0 {
-			continue
-		}
-		if _, err := tx.Exec(logRows, tx.Now, string(l.action), run, intList(l.rows)); err != nil {
-			return fmt.Errorf("log promotion: %w", err)
+	exec := func(query string, args ...any) {
+		if err == nil {
+			_, err = tx.Exec(query, args...)
 		}
 	}
-	for _, l := range []struct {
-		action Action
-		rows   []told
-	}{{PromotedCreate, t.found}, {PromotedUpdate, t.updated}} {
-		for _, r := range l.rows {
-			if _, err := tx.Exec(logTold, tx.Now, string(l.action), run, r.row, r.what); err != nil {
-				return fmt.Errorf("log promotion: %w", err)
-			}
+	stored := func(kind Event, what any, rows ...int64) {
+		if len(rows) > 0 {
+			exec(logStored, tx.Now, string(kind), run, intList(rows), what)
 		}
 	}
-	return t.flushRest(tx, at, run)
-}
-
-func (t *trail) flushCreated(tx *Tx, at PageOf, run any) error {
-	if len(t.created) == 0 {
-		return nil
+	if t.created > 0 {
+		var keys any
+		if t.found != nil {
+			keys = what(t.found)
+		}
+		exec(logNew, tx.Now, at.SourceID, run, t.first, t.created, keys)
 	}
-	packed := make([]string, len(t.created))
-	for i, c := range t.created {
-		packed[i] = fmt.Sprintf("%0"+idDigits+"d%s", c.company.root().id, c.id)
+	stored(EventDropped, nil, t.dropped...)
+	stored(EventRestored, nil, t.restored...)
+	for _, u := range t.updated {
+		kind := EventChanged
+		if len(u.diff.Changed) == 0 {
+			kind = EventCompleted
+		}
+		stored(kind, what(u.diff), u.row)
 	}
-	if _, err := tx.Exec(logCreated, tx.Now, at.SourceID, run, what(packed)); err != nil {
-		return fmt.Errorf("log promotion: %w", err)
-	}
-	return nil
-}
-
-func (t *trail) flushRest(tx *Tx, at PageOf, run any) error {
 	for _, r := range t.rejected {
-		if _, err := tx.Exec(logRejected, tx.Now, at.SourceID, r.id, run, r.what); err != nil {
-			return fmt.Errorf("log rejection: %w", err)
-		}
+		exec(logRejected, tx.Now, at.SourceID, run, r.id, r.what)
 	}
-	for _, c := range t.changes {
-		if _, err := tx.Exec(saveChange, c.row, c.field, text(c.old), text(c.new), run, tx.Now); err != nil {
-			return fmt.Errorf("log change: %w", err)
-		}
+	if err != nil {
+		return fmt.Errorf("log what became of listings: %w", err)
 	}
 	return nil
 }

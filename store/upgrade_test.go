@@ -165,6 +165,34 @@ func TestUpgradeFromTwo(t *testing.T) {
 	}
 }
 
+// TestUpgradeFromThree: what became of listings reads as it did before.
+func TestUpgradeFromThree(t *testing.T) {
+	t.Parallel()
+	cfg := Config{Path: filepath.Join(t.TempDir(), "three.db"), Schema: file(t, "../schema.sql")}
+	c := rawConn(t, cfg.Path)
+	must(t, c, file(t, "testdata/schema-1.sql"), file(t, "migrations/0002_health.sql"), file(t, "migrations/0003_directory.sql"),
+		fmt.Sprintf("PRAGMA application_id = %d", applicationID), "PRAGMA user_version = 3", "PRAGMA journal_mode = WAL",
+		`INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (1, 's', 'http://s.example', 'x', 'x')`,
+		`INSERT INTO companies (id, name, lead_source, lead_listing, first_seen_at) VALUES (7, 'N', 1, 'l', 'x')`,
+		`INSERT INTO listings (id, source_id, listing_id, company_id, name, found_state, fingerprint, first_seen_at, last_seen_at) VALUES
+			(3, 1, 'l', 7, 'N', 'CA', 9, 'x', 'y'), (4, 1, 'm', 7, 'N', 'CA', 9, 'x', 'y')`,
+		`INSERT INTO promotion_log (at, action, source_id, listing_id, company_id, run_id, what) VALUES
+			('a', 'promoted_create', 1, 'l', 7, NULL, NULL), ('a', 'promoted_create', 1, 'm', 7, NULL, '{"key":"web:x.example"}'),
+			('b', 'promoted_update', 1, 'l', 7, NULL, '{"fields":["name","phone"],"completed":["hours"]}'),
+			('c', 'promoted_update', 1, 'm', 7, NULL, '{"completed":["hours"]}'), ('d', 'promoted_update', 1, 'm', 7, NULL, '{"fields":["name"]}'),
+			('e', 'dropped', 1, 'l', 7, NULL, NULL), ('f', 'restored', 1, 'l', 7, NULL, NULL), ('g', 'rejected', 1, 'l', NULL, NULL, '{"reasons":["odd"]}')`,
+		`INSERT INTO listing_changes (listing, field, old, new, at) VALUES (3, 'name', 'O', 'N', 'b'), (3, 'phone', '1', NULL, 'b'), (4, 'name', NULL, 'N', 'd')`)
+	const (
+		promotions = `SELECT at, action, source_id, listing_id, company_id, run_id, what FROM promotion_log ORDER BY id`
+		changes    = `SELECT listing, field, old, new, run_id, at FROM listing_changes ORDER BY id`
+	)
+	before := append(lines(t, c, promotions), lines(t, c, changes)...)
+	db := mustOpen(t, cfg)
+	if after := append(lines(t, db.Read(), promotions), lines(t, db.Read(), changes)...); !slices.Equal(after, before) || len(before) != 11 {
+		t.Errorf("\n%s\nwas\n%s", strings.Join(after, "\n"), strings.Join(before, "\n"))
+	}
+}
+
 func TestUpgradeFromOne(t *testing.T) {
 	t.Parallel()
 	t.Run("the schema is that of a fresh file", func(t *testing.T) {

@@ -86,14 +86,14 @@ func TestPruneRuns(t *testing.T) {
 		`UPDATE runs SET finished_at = '2026-08-22T12:00:00.000Z' WHERE id = 700`,
 		`UPDATE runs SET finished_at = NULL, outcome = 'running' WHERE id = 701`,
 		`INSERT INTO workers (run_id, worker_id, name, host, pid, started_at, heartbeat_at) VALUES (600, 'w', 'n', 'h', 1, 'x', 'x')`,
-		`INSERT INTO promotion_log (at, action, source_id, listing_id, run_id) VALUES ('x', 'rejected', 1, 'a', 2)`,
+		`INSERT INTO listing_events (at, kind, source_id, listing_id, run_id) VALUES ('x', 'rejected', 1, 'a', 2)`,
 		`INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, ended) VALUES
 			(1, 1, 1000, 'w', 1, 0, 'x', '2026-08-22T12:00:00.000Z', 'released')`)
 	_, _, err := w.Prune(t.Context(), 0)
 	ok(t, err)
 	wantRows(t, w.db, `SELECT id FROM runs ORDER BY id`, "2", "700", "701", "1000")
 	wantRows(t, w.db, `PRAGMA foreign_key_check`)
-	for _, child := range []string{"targets", "promotion_log", "listing_changes", "details", "crawl_attempts", "workers"} {
+	for _, child := range []string{"targets", "listing_events", "details", "crawl_attempts", "workers"} {
 		plan := table(t, w.db, `EXPLAIN QUERY PLAN SELECT 1 FROM `+child+` WHERE run_id = 1`)
 		if len(plan) != 1 || !strings.Contains(plan[0], "INDEX") {
 			t.Errorf("deleting a run reads all of %s: %v", child, plan)

@@ -52,10 +52,57 @@ GROUP BY s.name, a.error_code, by_proxy;
 
 -- Ended runs are deleted after a while, if nothing refers to them: that is looked for by run.
 CREATE INDEX targets_held_by_run ON targets (run_id) WHERE run_id IS NOT NULL;
-CREATE INDEX promotion_log_by_run ON promotion_log (run_id) WHERE run_id IS NOT NULL;
-CREATE INDEX listing_changes_by_run ON listing_changes (run_id) WHERE run_id IS NOT NULL;
 CREATE INDEX details_held_by_run ON details (run_id) WHERE run_id IS NOT NULL;
 CREATE INDEX crawl_attempts_by_run ON crawl_attempts (run_id);
 -- New listings and companies are counted once a page, by whoever adds them.
 DROP TRIGGER listings_added;
 DROP TRIGGER companies_added;
+
+-- One table of all that became of listings; what was two tables are views of it.
+CREATE TABLE listing_events (
+    id         INTEGER PRIMARY KEY,
+    at         TEXT NOT NULL,
+    kind       TEXT NOT NULL CHECK (kind IN ('new', 'changed', 'completed', 'dropped', 'restored', 'rejected')),
+    source_id  INTEGER NOT NULL REFERENCES sources (id),
+    listing    INTEGER REFERENCES listings (id),     -- of several new ones the first
+    listings   INTEGER NOT NULL DEFAULT 1 CHECK (listings >= 1), -- new ones, with row ids that follow each other
+    listing_id TEXT,                                 -- of a rejected one, which has no row: the source's own
+    company_id INTEGER,                              -- at that time; NULL = new (that of the listing), or rejected
+    run_id     INTEGER REFERENCES runs (id),         -- NULL = rebuilt from logs
+    -- new: {"2": key}, the keys by which some found their company, by their place from 0 on
+    -- changed: {"changes": [{"field", "old", "new"}…], "completed": [field…]}; completed: the latter alone
+    -- rejected: {"reasons": […]}
+    what       TEXT CHECK (what IS NULL OR json_valid(what)),
+    CHECK ((kind = 'rejected') = (listing IS NULL)),
+    CHECK ((kind = 'rejected') = (listing_id IS NOT NULL)),
+    CHECK ((kind IN ('new', 'rejected')) = (company_id IS NULL)),
+    CHECK (kind = 'new' OR listings = 1)
+) STRICT;
+CREATE INDEX listing_events_by_time ON listing_events (at);
+CREATE INDEX listing_events_by_listing ON listing_events (listing);
+CREATE INDEX listing_events_by_run ON listing_events (run_id) WHERE run_id IS NOT NULL;
+INSERT INTO listing_events (id, at, kind, source_id, listing, listing_id, company_id, run_id, what)
+SELECT p.id, p.at, CASE WHEN p.action = 'promoted_create' THEN 'new' WHEN p.action <> 'promoted_update' THEN p.action
+        WHEN p.what ->> 'fields' IS NULL THEN 'completed' ELSE 'changed' END,
+    p.source_id, l.id, iif(l.id IS NULL, p.listing_id, NULL), iif(p.action = 'promoted_create', NULL, p.company_id), p.run_id,
+    CASE WHEN p.action = 'promoted_create' THEN iif(p.what IS NULL, NULL, json_object('0', p.what ->> 'key'))
+        WHEN p.action = 'promoted_update' AND p.what ->> 'fields' IS NOT NULL THEN json_patch(
+            json_object('changes', json((SELECT json_group_array(json_object('field', x.field, 'old', x.old, 'new', x.new) ORDER BY x.id)
+                FROM listing_changes x WHERE x.listing = l.id AND x.at = p.at AND x.field IN (SELECT value FROM json_each(p.what, '$.fields'))))),
+            json_object('completed', p.what -> 'completed'))
+        ELSE p.what END
+FROM promotion_log p LEFT JOIN listings l ON p.action <> 'rejected' AND l.source_id = p.source_id AND l.listing_id = p.listing_id;
+DROP TABLE promotion_log;
+DROP TABLE listing_changes;
+CREATE VIEW promotion_log AS
+SELECT e.id << 12 | ifnull(l.id - e.listing, 0) AS id, e.at,
+       CASE e.kind WHEN 'new' THEN 'promoted_create' WHEN 'changed' THEN 'promoted_update' WHEN 'completed' THEN 'promoted_update' ELSE e.kind END AS action,
+       e.source_id, ifnull(e.listing_id, l.listing_id) AS listing_id, iif(e.kind = 'new', l.company_id, e.company_id) AS company_id, e.run_id,
+       CASE e.kind WHEN 'new' THEN iif(e.what ->> ('' || (l.id - e.listing)) IS NULL, NULL, json_object('key', e.what ->> ('' || (l.id - e.listing))))
+           WHEN 'changed' THEN json_patch(json_object('fields', json((SELECT json_group_array(x.value ->> 'field') FROM json_each(e.what, '$.changes') x))),
+               json_object('completed', e.what -> 'completed'))
+           ELSE e.what END AS what
+FROM listing_events e LEFT JOIN listings l ON l.id BETWEEN e.listing AND e.listing + e.listings - 1;
+CREATE VIEW listing_changes AS
+SELECT e.id << 12 | x.key AS id, e.listing, x.value ->> 'field' AS field, x.value ->> 'old' AS old, x.value ->> 'new' AS new, e.run_id, e.at
+FROM listing_events e CROSS JOIN json_each(e.what, '$.changes') x WHERE e.kind = 'changed';
