@@ -266,12 +266,14 @@ CREATE TABLE companies (
 ) STRICT;
 
 -- The strong keys by which listings find their company: "web:acme.com",
--- "tel:+13105550123|acme plumbing", "adr:acme plumbing|12 main st|90210".
+-- "tel:+13105550123|acme plumbing", "adr:acme plumbing|12 main st|90210". Each stands under
+-- its number, or the next free one if another has that: see store/keys.go.
 CREATE TABLE company_keys (
-    key        TEXT PRIMARY KEY,
-    company_id INTEGER NOT NULL REFERENCES companies (id)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX company_keys_by_company ON company_keys (company_id);
+    hash       INTEGER PRIMARY KEY,
+    company_id INTEGER NOT NULL,                     -- of companies; a REFERENCES would read the whole table when a company goes
+    key        TEXT                                  -- NULL = the one with this number that the company's own row gives
+) STRICT;
+CREATE INDEX company_keys_by_company ON company_keys (company_id) WHERE key IS NOT NULL;
 
 -- What a source says of one business at one place. city and state are the listing's own
 -- place; found_state is the state of the target that first met it.

@@ -16,7 +16,6 @@ func TestCompanyPlans(t *testing.T) {
 	for name, c := range map[string]struct{ query, want string }{
 		"show":     {showCompany, "listings_by_company (company_id=?)"},
 		"listings": {companyListings, "listings_by_company (company_id=?)"},
-		"keys":     {companyKeys, "company_keys_by_company (company_id=?)"},
 		"merges":   {companyMerges, "company_merges_by_kept (kept=?)"},
 		"apart":    {apartFrom, "company_apart_by_b"},
 	} {

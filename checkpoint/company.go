@@ -57,8 +57,7 @@ const (
 		ifnull(l.state, ''), l.first_seen_at, l.last_seen_at, l.gone_at, ifnull(l.postal_code, ''), ifnull(d.phone_e164, ''), ifnull(d.website, '')
 	FROM listings l JOIN sources s ON s.id = l.source_id LEFT JOIN details d ON d.listing = l.id
 	WHERE l.company_id = ? ORDER BY l.id`
-	companyKeys = `SELECT key FROM company_keys WHERE company_id = ? ORDER BY key`
-	apartFrom   = `SELECT b FROM company_apart WHERE a = ?1 UNION SELECT a FROM company_apart WHERE b = ?1 ORDER BY 1`
+	apartFrom = `SELECT b FROM company_apart WHERE a = ?1 UNION SELECT a FROM company_apart WHERE b = ?1 ORDER BY 1`
 	// The merges into the company, and into those that became parts of it.
 	companyMerges = `
 	WITH RECURSIVE part(id) AS (
@@ -138,12 +137,10 @@ func (k *Keeper) companyKeys(ctx context.Context, c *CompanyDetail) error {
 		}
 	}
 	c.Keys = []CompanyKey{}
-	err := k.each(ctx, companyKeys, []any{c.ID}, func(rows *sql.Rows) error {
-		var key string
-		err := rows.Scan(&key)
+	keys, err := store.KeysOf(ctx, k.db, c.ID)
+	for _, key := range keys {
 		c.Keys = append(c.Keys, CompanyKey{Key: key, Kind: yp.KindOf(key), Listings: append([]int64{}, givers[key]...)})
-		return err
-	})
+	}
 	slices.SortStableFunc(c.Keys, func(a, b CompanyKey) int { return cmp.Compare(len(b.Listings), len(a.Listings)) })
 	return err
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"ypcrawl/yp"
@@ -18,6 +17,7 @@ type company struct {
 	// Of one that is not yet written, what its row will say.
 	lead   *yp.Listing
 	domain string
+	gives  []string // keys of which it is known that its row gives them
 }
 
 func (c *company) root() *company {
@@ -41,42 +41,31 @@ type resolver struct {
 	byID    map[int64]*company
 	byKey   map[string]*company
 	newKeys map[string]*company
-	made    []*company   // not yet written
-	settle  func() error // writes what of the page is not yet written: a merge reads it
+	numbers map[string]int64 // of keys that nobody has
+	made    []*company       // not yet written
+	settle  func() error     // writes what of the page is not yet written: a merge reads it
 	created int
 	gone    int
 	by      string // the key by which the last resolve found a company for a listing that had none; "" = it made one
 }
 
-// The key's place in the list comes back, not its text: what JSON makes of odd
-// bytes is the same in a search and in an insert, but need not be what was asked.
-const selectKeys = `
-	SELECT j.key, c.id, c.lead_source, c.lead_listing, ifnull(c.website, '')
-	FROM json_each(?) AS j CROSS JOIN company_keys k ON k.key = j.value JOIN companies c ON c.id = k.company_id`
-
 func newResolver(tx *Tx, source int64, keys []string) (*resolver, error) {
 	r := &resolver{
 		tx: tx, source: source,
-		byID: map[int64]*company{}, byKey: make(map[string]*company, len(keys)), newKeys: map[string]*company{},
+		byID: map[int64]*company{}, byKey: make(map[string]*company, len(keys)), newKeys: map[string]*company{}, numbers: make(map[string]int64, len(keys)),
 	}
-	list, err := json.Marshal(keys)
+	found, err := findKeys(tx, tx.w.keyHash, keys)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.Query(selectKeys, string(list))
-	if err != nil {
-		return nil, fmt.Errorf("find companies by key: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var n int
-		var c company
-		if err := rows.Scan(&n, &c.id, &c.leadSource, &c.leadListing, &c.website); err != nil {
-			return nil, err
+	for i, f := range found {
+		if f.company == nil {
+			r.numbers[keys[i]] = f.number
+			continue
 		}
-		r.byKey[keys[n]] = r.know(c)
+		r.byKey[keys[i]] = r.know(*f.company)
 	}
-	return r, rows.Err()
+	return r, nil
 }
 
 // know returns the one company value for c's id.
@@ -99,7 +88,7 @@ func (r *resolver) resolve(l *yp.Listing, keys []string, own *company) (*company
 	}
 	switch {
 	case best == nil:
-		best = r.create(l)
+		best = r.create(l, keys)
 	case best.id == 0:
 		r.absorb(best, l)
 	}
@@ -139,8 +128,8 @@ var insertCompanies = newInsert(
 	`INSERT INTO companies (name, website, domain, phone_e164, street, city, state, postal_code, lead_source, lead_listing, first_seen_at)`, 11)
 
 // create makes a company of a listing; it is written later, with others.
-func (r *resolver) create(l *yp.Listing) *company {
-	c := &company{leadSource: r.source, leadListing: l.ID, lead: l}
+func (r *resolver) create(l *yp.Listing, keys []string) *company {
+	c := &company{leadSource: r.source, leadListing: l.ID, lead: l, gives: keys}
 	c.website, c.domain = companyWebsite(l)
 	r.made = append(r.made, c)
 	r.created++
@@ -149,6 +138,7 @@ func (r *resolver) create(l *yp.Listing) *company {
 
 // absorb brings listing l into a company that is not yet written.
 func (r *resolver) absorb(c *company, l *yp.Listing) {
+	c.gives = nil
 	if web, domain := companyWebsite(l); web != "" && (c.website == "" || web < c.website) {
 		c.website, c.domain = web, domain
 	}
@@ -200,11 +190,21 @@ const (
 			(SELECT name, phone_e164, street, city, state, postal_code FROM listings WHERE source_id = ? AND listing_id = ?)
 	WHERE id = ?`
 	adoptWebsite = `UPDATE companies SET website = ?, domain = ? WHERE id = ?`
+	selectLead   = `
+	SELECT name, ifnull(phone_e164, ''), ifnull(street, ''), ifnull(postal_code, ''), website FROM listings WHERE source_id = ? AND listing_id = ?`
 )
 
 func (r *resolver) setLead(c *company, source int64, listing string) error {
-	c.leadSource, c.leadListing = source, listing
-	_, err := r.tx.Exec(adoptLead, source, listing, source, listing, c.id)
+	c.leadSource, c.leadListing, c.gives = source, listing, nil
+	err := beforeChange(r.tx, c.id, func(row *yp.Listing) error {
+		into := keyed(row)
+		into[len(into)-1] = new(any) // the website does not come from the lead
+		return r.tx.Get(selectLead, []any{source, listing}, into...)
+	})
+	if err != nil {
+		return err
+	}
+	_, err = r.tx.Exec(adoptLead, source, listing, source, listing, c.id)
 	return err
 }
 
@@ -217,8 +217,8 @@ func (r *resolver) refresh(c *company, l *yp.Listing, left string) error {
 			return fmt.Errorf("choose company website: %w", err)
 		}
 	} else if web, domain := companyWebsite(l); web != "" && (c.website == "" || web < c.website) {
-		c.website = web
-		if _, err := r.tx.Exec(adoptWebsite, web, domain, c.id); err != nil {
+		c.website, c.gives = web, nil
+		if err := setWebsite(r.tx, c.id, web, domain); err != nil {
 			return fmt.Errorf("set company website: %w", err)
 		}
 	}
@@ -233,37 +233,21 @@ func (r *resolver) refresh(c *company, l *yp.Listing, left string) error {
 // chooseWebsite takes the smallest website of the company's listings again,
 // after one of them has left it for another.
 func (r *resolver) chooseWebsite(c *company) (err error) {
+	c.gives = nil
 	c.website, err = chooseWebsite(r.tx, c.id)
 	return err
 }
 
-// A key travels behind its company's number, padded, in one flat text: taking
-// that apart costs half of what a nested JSON array does.
-const (
-	idDigits   = "15"
-	insertKeys = `
-	INSERT INTO company_keys (key, company_id)
-	SELECT substr(value, 1 + ` + idDigits + `), CAST(substr(value, 1, ` + idDigits + `) AS INTEGER) FROM json_each(?)
-	WHERE true ON CONFLICT DO NOTHING`
-)
-
-// flush writes the keys that the page added.
-func (r *resolver) flush() error {
-	if len(r.newKeys) == 0 {
+func setWebsite(tx *Tx, company int64, website, domain string) error {
+	err := beforeChange(tx, company, func(row *yp.Listing) error {
+		row.Website = website
 		return nil
-	}
-	packed := make([]string, 0, len(r.newKeys))
-	for k, c := range r.newKeys {
-		packed = append(packed, fmt.Sprintf("%0"+idDigits+"d%s", c.root().id, k))
-	}
-	list, err := json.Marshal(packed)
+	})
 	if err != nil {
 		return err
 	}
-	if _, err := r.tx.Exec(insertKeys, string(list)); err != nil {
-		return fmt.Errorf("add company keys: %w", err)
-	}
-	return nil
+	_, err = tx.Exec(adoptWebsite, text(website), text(domain), company)
+	return err
 }
 
 // companyWebsite is the listing's website unless its host is shared by many

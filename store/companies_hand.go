@@ -98,7 +98,7 @@ const (
 	SELECT ?1, name, source_id, listing_id, first_seen_at FROM listings WHERE id = ?2`
 	takeListings = `UPDATE listings SET company_id = ? WHERE company_id = ? AND id IN (SELECT value FROM json_each(?))`
 	takeKeys     = `
-	UPDATE company_keys SET company_id = ? WHERE company_id = ? AND key IN (SELECT value FROM json_each(?)) RETURNING key`
+	UPDATE company_keys SET company_id = ? WHERE company_id = ? AND key IS NOT NULL AND key IN (SELECT value FROM json_each(?)) RETURNING key`
 )
 
 // SplitCompany takes listings, by row id, out of a company into a new one: with them
@@ -138,6 +138,9 @@ func SplitCompany(tx *Tx, from int64, rows []int64) (*Divided, error) {
 // carryOut moves listings and keys to the other company, which is made with a new
 // number when it has none, and takes the two apart.
 func (d *Divided) carryOut(tx *Tx) error {
+	if err := spellAll(tx, d.Company); err != nil {
+		return err
+	}
 	res, err := tx.Exec(addOther, nullID(d.Other), d.Listings[0])
 	if err != nil {
 		return fmt.Errorf("add company: %w", err)

@@ -86,6 +86,9 @@ const (
 // recompute makes all that a company's row says from its listings, of which it must
 // have one at least.
 func recompute(tx *Tx, company int64) error {
+	if err := spellAll(tx, company); err != nil {
+		return err
+	}
 	if _, err := tx.Exec(recomputeCompany, company); err != nil {
 		return fmt.Errorf("set fields of company %d: %w", company, err)
 	}
@@ -101,8 +104,7 @@ func chooseWebsite(tx *Tx, company int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = tx.Exec(adoptWebsite, text(web), text(domain), company)
-	return web, err
+	return web, setWebsite(tx, company, web, domain)
 }
 
 func smallestWebsite(tx *Tx, company int64) (web, domain string, err error) {

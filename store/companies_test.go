@@ -1,13 +1,16 @@
 package store_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -94,7 +97,10 @@ func drawPages(rt *rapid.T, w *world, bySource [3][]yp.Listing) []page {
 // of a company is what its listings make it.
 func TestCompaniesProperty(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	worlds(t, companiesProperty)
+}
+
+func companiesProperty(t *testing.T, w *world) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w.empty(t)
 		known := map[string]*yp.Listing{}
@@ -140,13 +146,17 @@ func storedListing(t tester, w *world, key string) string {
 	return strings.Join(got, "\n")
 }
 
-// TestCompaniesChange: listings that say something else later keep every rule
-// but the memory of what they said before.
+// TestCompaniesChange: listings that say something else later keep every rule, and
+// their companies every key that they ever gave.
 func TestCompaniesChange(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	worlds(t, companiesChange)
+}
+
+func companiesChange(t *testing.T, w *world) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w.empty(t)
+		given := map[string]string{} // key: row id of a listing that gave it
 		for n := range rapid.IntRange(1, 10).Draw(rt, "pages") {
 			target := rapid.IntRange(1, w.targets).Draw(rt, "target")
 			var p []yp.Listing
@@ -159,6 +169,34 @@ func TestCompaniesChange(t *testing.T) {
 				rt.Fatal(err)
 			}
 			w.sound(rt)
+			w.remembers(rt, given)
 		}
 	})
+}
+
+// remembers adds the keys that listings give now to given, and fails the test unless
+// the company of each listing has every key that it ever gave.
+func (w *world) remembers(t tester, given map[string]string) {
+	t.Helper()
+	companies := map[string]int64{}
+	for _, r := range rows(t, w.DB, `SELECT id, company_id, name, phone_e164, street, postal_code, website FROM listings`) {
+		f := strings.Split(r, "|")
+		for _, k := range yp.CompanyKeys(&yp.Listing{Name: f[2], PhoneE164: f[3], Street: f[4], PostalCode: f[5], Website: f[6]}) {
+			given[k] = f[0]
+		}
+		companies[f[0]], _ = strconv.ParseInt(f[1], 10, 64)
+	}
+	keys := map[int64][]string{}
+	for k, row := range given {
+		c := companies[row]
+		if keys[c] == nil {
+			var err error
+			if keys[c], err = store.KeysOf(context.Background(), w.DB, c); err != nil {
+				t.Fatalf("keys of company %d: %v", c, err)
+			}
+		}
+		if !slices.Contains(keys[c], k) {
+			t.Fatalf("company %d of listing %s has the keys %q, it has lost %q", c, row, keys[c], k)
+		}
+	}
 }

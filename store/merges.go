@@ -40,10 +40,10 @@ const (
 			'street', c.street, 'city', c.city, 'state', c.state, 'postal_code', c.postal_code, 'lead_source', c.lead_source,
 			'lead_listing', c.lead_listing, 'first_seen_at', c.first_seen_at, 'last_listing', (SELECT ifnull(max(id), 0) FROM listings)),
 		(SELECT json_group_array(id) FROM (SELECT id FROM listings WHERE company_id = c.id ORDER BY id)),
-		(SELECT json_group_array(key) FROM (SELECT key FROM company_keys WHERE company_id = c.id UNION SELECT value FROM json_each(?5) ORDER BY 1))
+		(SELECT json_group_array(key) FROM (SELECT key FROM company_keys WHERE company_id = c.id AND key IS NOT NULL UNION SELECT value FROM json_each(?5) ORDER BY 1))
 	FROM companies c WHERE c.id = ?6`
 	moveListings = `UPDATE listings SET company_id = ? WHERE company_id = ?`
-	moveKeys     = `UPDATE company_keys SET company_id = ? WHERE company_id = ?`
+	moveKeys     = `UPDATE company_keys SET company_id = ? WHERE company_id = ? AND key IS NOT NULL`
 	dropCompany  = `DELETE FROM companies WHERE id = ?`
 	copyWebsite  = `UPDATE companies SET (website, domain) = (SELECT website, domain FROM companies WHERE id = ?) WHERE id = ?`
 	foldSeen     = `
@@ -52,7 +52,11 @@ const (
 
 // merge makes gone a part of keep and returns the number of the merge in the log.
 func (r *resolver) merge(keep, gone *company, by yp.KeyKind, key string) (int64, error) {
-	id, err := r.logMerge(keep, gone, by, key)
+	var id int64
+	err := spellAll(r.tx, gone.id)
+	if err == nil {
+		id, err = r.logMerge(keep, gone, by, key)
+	}
 	if err == nil {
 		err = r.fold(keep, gone)
 	}
@@ -88,10 +92,17 @@ func (r *resolver) logMerge(keep, gone *company, by yp.KeyKind, key string) (int
 // fold brings what gone's row says into keep's.
 func (r *resolver) fold(keep, gone *company) error {
 	if gone.website != "" && (keep.website == "" || gone.website < keep.website) {
+		err := beforeChange(r.tx, keep.id, func(row *yp.Listing) error {
+			row.Website = gone.website
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 		if _, err := r.tx.Exec(copyWebsite, gone.id, keep.id); err != nil {
 			return err
 		}
-		keep.website = gone.website
+		keep.website, keep.gives = gone.website, nil
 	}
 	if keep.leads(gone.leadSource, gone.leadListing) {
 		if err := r.setLead(keep, gone.leadSource, gone.leadListing); err != nil {

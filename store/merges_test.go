@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,8 +62,27 @@ func (h hand) companies(t tester) string {
 func (h hand) state(t tester) []string {
 	t.Helper()
 	return slices.Concat(
-		rows(t, h.DB, `SELECT * FROM companies ORDER BY id`), rows(t, h.DB, `SELECT * FROM company_keys ORDER BY key`),
+		rows(t, h.DB, `SELECT * FROM companies ORDER BY id`), h.keys(t),
 		rows(t, h.DB, `SELECT id, company_id FROM listings ORDER BY id`), rows(t, h.DB, `SELECT * FROM company_totals WHERE companies > 0 ORDER BY state`))
+}
+
+// keys lists the keys of every company.
+func (h hand) keys(t tester) (out []string) {
+	t.Helper()
+	for _, c := range rows(t, h.DB, `SELECT id FROM companies ORDER BY id`) {
+		id, err := strconv.ParseInt(c, 10, 64)
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		keys, err := store.KeysOf(context.Background(), h.DB, id)
+		if err != nil {
+			t.Fatalf("keys of company %d: %v", id, err)
+		}
+		for _, k := range keys {
+			out = append(out, c+" "+k)
+		}
+	}
+	return out
 }
 
 // soundApart is sound where an operator took companies apart: they may share keys.
@@ -348,7 +368,11 @@ func TestUndo(t *testing.T) {
 // hand that is undone leaves everything as it was.
 func TestMergesProperty(t *testing.T) {
 	t.Parallel()
-	h := hand{newWorld(t)}
+	worlds(t, mergesProperty)
+}
+
+func mergesProperty(t *testing.T, w *world) {
+	h := hand{w}
 	rapid.Check(t, func(rt *rapid.T) {
 		h.empty(t)
 		const numbered = `SELECT ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'companies'), 0)`
@@ -385,7 +409,11 @@ func TestMergesProperty(t *testing.T) {
 // merge, never come together again by any later pages.
 func TestApartProperty(t *testing.T) {
 	t.Parallel()
-	h := hand{newWorld(t)}
+	worlds(t, apartProperty)
+}
+
+func apartProperty(t *testing.T, w *world) {
+	h := hand{w}
 	rapid.Check(t, func(rt *rapid.T) {
 		h.empty(t)
 		apart := map[[2]string]bool{}

@@ -177,7 +177,7 @@ func upgrade(ctx context.Context, conn *sql.Conn, cfg Config, now time.Time, tar
 	if have == 0 {
 		err = create(ctx, conn, cfg.Schema, now)
 	} else {
-		err = runSteps(ctx, conn, have, target, steps)
+		err = runSteps(ctx, conn, cfg, have, target, steps)
 	}
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func create(ctx context.Context, conn *sql.Conn, schema string, now time.Time) e
 	return err
 }
 
-func runSteps(ctx context.Context, conn *sql.Conn, have, target int, steps fs.FS) error {
+func runSteps(ctx context.Context, conn *sql.Conn, cfg Config, have, target int, steps fs.FS) error {
 	for v := have + 1; v <= target; v++ {
 		names, err := fs.Glob(steps, fmt.Sprintf("%04d_*.sql", v))
 		if err != nil {
@@ -215,6 +215,11 @@ func runSteps(ctx context.Context, conn *sql.Conn, have, target int, steps fs.FS
 		}
 		if _, err := conn.ExecContext(ctx, string(text)); err != nil {
 			return fmt.Errorf("upgrade step %s: %w", names[0], err)
+		}
+		if names[0] == "0004_promises.sql" { // what SQL can't do of it
+			if err := numberKeys(ctx, conn, cfg.KeyHash); err != nil {
+				return fmt.Errorf("upgrade step %s: %w", names[0], err)
+			}
 		}
 	}
 	return checkReferences(ctx, conn)

@@ -27,6 +27,8 @@ type Config struct {
 	ReadOnly    bool             // no writer; implies MustExist
 	Now         func() time.Time // default time.Now
 
+	KeyHash func(key string) int64 // of 54 bits, of a strong key of companies; only tests give one
+
 	// BeforeCommit, when set, is called inside every write transaction just
 	// before it is committed: crash tests die there.
 	BeforeCommit func()
@@ -36,6 +38,7 @@ type Config struct {
 type DB struct {
 	path    string
 	now     func() time.Time
+	keyHash func(string) int64
 	read    *sql.DB
 	writeDB *sql.DB
 	writer  *writer
@@ -54,7 +57,10 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	}
 	// Stored times have milliseconds, and are compared with the clock again and again:
 	// with a finer one, a time would seem to have changed by being stored.
-	db := &DB{path: cfg.Path, now: func() time.Time { return now().UTC().Truncate(time.Millisecond) }}
+	if cfg.KeyHash == nil {
+		cfg.KeyHash = keyHash
+	}
+	db := &DB{path: cfg.Path, keyHash: cfg.KeyHash, now: func() time.Time { return now().UTC().Truncate(time.Millisecond) }}
 	if err := db.open(ctx, cfg); err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("open database %s: %w", cfg.Path, classify(err))
@@ -76,6 +82,7 @@ func (db *DB) open(ctx context.Context, cfg Config) (err error) {
 			return errors.Join(err, conn.Close())
 		}
 		db.writer = startWriter(conn, db.now, cfg.BeforeCommit)
+		db.writer.keyHash = cfg.KeyHash
 	}
 	if err := db.openReaders(dsn(cfg, true)); err != nil || !cfg.ReadOnly {
 		return err

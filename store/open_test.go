@@ -415,7 +415,7 @@ func TestPragmas(t *testing.T) {
 		if err == nil {
 			t.Error("writer: a name in double quotes passes for a text")
 		}
-		_, err = tx.Exec("INSERT INTO company_keys VALUES ('k', 99)")
+		_, err = tx.Exec("INSERT INTO company_apart VALUES (98, 99, 'x')")
 		return err
 	})
 	if err == nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +31,21 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	return worldOn(t, storetest.Open(t))
+}
+
+// worlds runs a test in an ordinary world, and in one in which most keys of companies
+// have the number of another.
+func worlds(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Run("numbers of keys", func(t *testing.T) {
+		t.Parallel()
+		test(t, newWorld(t))
+	})
+	t.Run("numbers that collide", func(t *testing.T) {
+		t.Parallel()
+		cfg := store.Config{Path: filepath.Join(t.TempDir(), "test.db"), KeyHash: func(key string) int64 { return int64(len(key) % 3) }}
+		test(t, worldOn(t, storetest.OpenConfig(t, cfg)))
+	})
 }
 
 func worldOn(t testing.TB, db *store.DB) *world {
@@ -118,6 +134,7 @@ func (w *world) sound(t tester) {
 	t.Helper()
 	for what, query := range map[string]string{
 		"a broken reference":           `SELECT * FROM pragma_foreign_key_check`,
+		"a key without a company":      `SELECT hash FROM company_keys WHERE company_id NOT IN (SELECT id FROM companies)`,
 		"a company without listings":   `SELECT id FROM companies WHERE id NOT IN (SELECT company_id FROM listings)`,
 		"a company led by another's":   `SELECT c.id FROM companies c LEFT JOIN listings l ON l.source_id = lead_source AND l.listing_id = lead_listing WHERE l.company_id IS NOT c.id`,
 		"a lead that is not the first": `SELECT c.id FROM companies c JOIN listings l ON l.company_id = c.id WHERE (l.source_id, l.listing_id) < (lead_source, lead_listing)`,

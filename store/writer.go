@@ -80,6 +80,7 @@ type writer struct {
 	closed sync.Once
 	stmts  map[string]*sql.Stmt
 
+	keyHash      func(string) int64 // of the strong keys of companies
 	beforeCommit func()
 }
 

@@ -106,3 +106,13 @@ FROM listing_events e LEFT JOIN listings l ON l.id BETWEEN e.listing AND e.listi
 CREATE VIEW listing_changes AS
 SELECT e.id << 12 | x.key AS id, e.listing, x.value ->> 'field' AS field, x.value ->> 'old' AS old, x.value ->> 'new' AS new, e.run_id, e.at
 FROM listing_events e CROSS JOIN json_each(e.what, '$.changes') x WHERE e.kind = 'changed';
+
+-- The program moves the keys from the old table to this one and drops it.
+DROP INDEX company_keys_by_company;
+ALTER TABLE company_keys RENAME TO old_company_keys;
+CREATE TABLE company_keys (
+    hash       INTEGER PRIMARY KEY,
+    company_id INTEGER NOT NULL,                     -- of companies; a REFERENCES would read the whole table when a company goes
+    key        TEXT                                  -- NULL = the one with this number that the company's own row gives
+) STRICT;
+CREATE INDEX company_keys_by_company ON company_keys (company_id) WHERE key IS NOT NULL;

@@ -1,0 +1,318 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+
+	"ypcrawl/yp"
+)
+
+// A key stands in company_keys under its number, or under the next one of its kind that
+// was free when it came: another key may have the same number. Its text is written out
+// only where the row of its company does not give it: that gives one key of a kind, so
+// there is no doubt which. So whoever finds a number makes sure of the key itself, and
+// whoever changes the row of a company writes out the keys that it gives no more.
+
+// kindBits of a number tell the kind of its key.
+const kindBits = 2
+
+// numberOf is the number of a key by its hash.
+func numberOf(hash func(string) int64, key string) int64 {
+	kind := slices.Index([]yp.KeyKind{yp.KeyWeb, yp.KeyTel, yp.KeyAdr}, yp.KindOf(key))
+	return hash(key)<<kindBits | int64(kind)
+}
+
+// nextNumber is the next number for a key of the same kind.
+func nextNumber(number int64) int64 { return number + 1<<kindBits }
+
+// A hash has hashBits, so that a number takes eight bytes in the file; the highest
+// placeBits tell the place of the key.
+const (
+	hashBits  = 54
+	placeBits = 24
+)
+
+// keyHash is the hash of a key. Keys of one place, an area code with its exchange or a
+// postal code, are near each other: a crawl goes from place to place, and so it writes
+// few pages of the table, however large that is. Websites have no place. The hash is a
+// cryptographic one so that nobody can make a thousand keys of one number.
+func keyHash(key string) int64 {
+	sum := sha256.Sum256([]byte(key))
+	h := int64(binary.BigEndian.Uint64(sum[:]) >> (64 - hashBits)) // #nosec: the top bits
+	if place := placeOf(key); place > 0 {
+		return place<<(hashBits-placeBits) | h>>placeBits
+	}
+	return h
+}
+
+// placeOf is the number of the place that a key tells, 0 = none.
+func placeOf(key string) (place int64) {
+	from, to := 0, 0
+	switch yp.KindOf(key) {
+	case yp.KeyTel:
+		from, to = len("tel:+"), len("tel:+1310555")
+	case yp.KeyAdr:
+		from, to = len(key)-len("90210"), len(key)
+	}
+	if from < 0 || to > len(key) {
+		return 0
+	}
+	for _, digit := range []byte(key[from:to]) {
+		place = 10*place + int64(digit&0xF)
+	}
+	return place
+}
+
+// querier is a Tx or a pool of readers.
+type querier interface {
+	Query(query string, args ...any) (*sql.Rows, error)
+}
+
+// foundKey is what is known of a key.
+type foundKey struct {
+	number  int64    // where it stands, or would
+	company *company // that has it; nil = none
+	spelled bool     // its text is written out
+}
+
+const selectKeys = `
+	SELECT j.key, k.key, c.id, c.lead_source, c.lead_listing, ` + keyedColumns + `
+	FROM json_each(?) AS j CROSS JOIN company_keys k ON k.hash = j.value JOIN companies c ON c.id = k.company_id`
+
+// findKeys looks for keys.
+func findKeys(q querier, hash func(string) int64, keys []string) ([]foundKey, error) {
+	found, left := make([]foundKey, len(keys)), make([]int, len(keys))
+	for i, k := range keys {
+		found[i].number, left[i] = numberOf(hash, k), i
+	}
+	for len(left) > 0 {
+		var err error
+		if left, err = lookForKeys(q, keys, found, left); err != nil {
+			return nil, fmt.Errorf("find companies by key: %w", err)
+		}
+	}
+	return found, nil
+}
+
+// lookForKeys looks for some of the keys under the numbers that they have in found, and
+// returns those of them whose number another key has.
+func lookForKeys(q querier, keys []string, found []foundKey, some []int) (taken []int, err error) {
+	numbers := make([]int64, len(some))
+	for n, i := range some {
+		numbers[n] = found[i].number
+	}
+	rows, err := q.Query(selectKeys, intList(numbers))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var n int
+		var text sql.NullString
+		var c company
+		var row yp.Listing
+		if err := rows.Scan(append([]any{&n, &text, &c.id, &c.leadSource, &c.leadListing}, keyed(&row)...)...); err != nil {
+			return nil, err
+		}
+		f, key := &found[some[n]], keys[some[n]]
+		if text.String == key || !text.Valid && slices.Contains(yp.CompanyKeys(&row), key) {
+			c.website = row.Website
+			f.company, f.spelled = &c, text.Valid
+			continue
+		}
+		f.number = nextNumber(f.number)
+		taken = append(taken, some[n])
+	}
+	return taken, rows.Err()
+}
+
+const (
+	// What of a company's row its keys are made of, in the order of keyed.
+	keyedColumns = `c.name, ifnull(c.phone_e164, ''), ifnull(c.street, ''), ifnull(c.postal_code, ''), ifnull(c.website, '')`
+	selectKeyed  = `SELECT ` + keyedColumns + ` FROM companies c WHERE c.id = ?`
+	spellKey     = `UPDATE company_keys SET key = ? WHERE hash = ?`
+)
+
+func keyed(row *yp.Listing) []any {
+	return []any{&row.Name, &row.PhoneE164, &row.Street, &row.PostalCode, &row.Website}
+}
+
+// beforeChange must be called before a company's row is changed: change makes the same of
+// what keys are made of, and the keys that the row gives no more are written out.
+func beforeChange(tx *Tx, company int64, change func(row *yp.Listing) error) error {
+	var row yp.Listing
+	if err := tx.Get(selectKeyed, []any{company}, keyed(&row)...); err != nil {
+		return fmt.Errorf("find company %d: %w", company, err)
+	}
+	before := yp.CompanyKeys(&row)
+	if err := change(&row); err != nil {
+		return err
+	}
+	after := yp.CompanyKeys(&row)
+	for _, k := range before {
+		if slices.Contains(after, k) {
+			continue
+		}
+		found, err := findKeys(tx, tx.w.keyHash, []string{k})
+		if err != nil {
+			return err
+		}
+		if f := found[0]; f.company == nil || f.company.id != company || f.spelled {
+			continue
+		}
+		if _, err := tx.Exec(spellKey, k, found[0].number); err != nil {
+			return fmt.Errorf("write out the key %q of company %d: %w", k, company, err)
+		}
+	}
+	return nil
+}
+
+// spellAll writes out every key of a company.
+func spellAll(tx *Tx, company int64) error {
+	return beforeChange(tx, company, func(row *yp.Listing) error {
+		*row = yp.Listing{}
+		return nil
+	})
+}
+
+var insertKeys = newInsert(`INSERT INTO company_keys (hash, company_id, key)`, 3)
+
+const insertKey = `INSERT INTO company_keys (hash, company_id, key) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
+
+// flush writes the keys that the page added, in the order of their numbers.
+func (r *resolver) flush() error {
+	keys := slices.SortedFunc(maps.Keys(r.newKeys), func(a, b string) int {
+		return cmp.Or(cmp.Compare(r.numbers[a], r.numbers[b]), cmp.Compare(a, b))
+	})
+	args := make([]any, 0, insertKeys.columns*len(keys))
+	var taken []string // by another key of the page
+	for i, k := range keys {
+		if i > 0 && r.numbers[k] == r.numbers[keys[i-1]] {
+			taken = append(taken, k)
+			continue
+		}
+		c := r.newKeys[k].root()
+		var spelled any
+		if !slices.Contains(c.gives, k) {
+			spelled = k
+		}
+		args = append(args, r.numbers[k], c.id, spelled)
+	}
+	if _, err := insertKeys.run(r.tx, args); err != nil {
+		return fmt.Errorf("add company keys: %w", err)
+	}
+	for _, k := range taken {
+		c := r.newKeys[k].root()
+		if err := placeKey(r.numbers[k], func(number int64) (int64, error) { return r.tx.Changed(insertKey, number, c.id, k) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// placeKey inserts a key under the first free number from the given one on: insert
+// returns how many rows it added.
+func placeKey(number int64, insert func(number int64) (int64, error)) error {
+	for ; ; number = nextNumber(number) {
+		if n, err := insert(number); err != nil {
+			return fmt.Errorf("add company key: %w", err)
+		} else if n > 0 {
+			return nil
+		}
+	}
+}
+
+const spelledKeys = `SELECT key FROM company_keys WHERE company_id = ? AND key IS NOT NULL`
+
+// KeysOf returns the strong keys that a company has, in order, also those that no listing
+// of it gives any more.
+func KeysOf(ctx context.Context, db *DB, company int64) ([]string, error) {
+	q := reader{ctx, db.read}
+	var keys []string
+	rows, err := q.Query(spelledKeys, company)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var k string
+		if err := rows.Scan(&k); err != nil {
+			return nil, err
+		}
+		keys = append(keys, k)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	var row yp.Listing
+	if err := db.read.QueryRowContext(ctx, selectKeyed, company).Scan(keyed(&row)...); err != nil {
+		return nil, err
+	}
+	given := yp.CompanyKeys(&row)
+	found, err := findKeys(q, db.keyHash, given)
+	for i, f := range found {
+		if f.company != nil && f.company.id == company && !f.spelled {
+			keys = append(keys, given[i])
+		}
+	}
+	slices.Sort(keys)
+	return keys, err
+}
+
+type reader struct {
+	ctx  context.Context
+	pool *sql.DB
+}
+
+func (r reader) Query(query string, args ...any) (*sql.Rows, error) {
+	return r.pool.QueryContext(r.ctx, query, args...)
+}
+
+// numberKeys takes over the keys of a file in which they had no numbers.
+func numberKeys(ctx context.Context, conn *sql.Conn, hash func(string) int64) error {
+	type key struct {
+		text    string
+		company int64
+	}
+	var keys []key
+	rows, err := conn.QueryContext(ctx, `SELECT key, company_id FROM old_company_keys`)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var k key
+		if err := rows.Scan(&k.text, &k.company); err != nil {
+			return err
+		}
+		keys = append(keys, k)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	st, err := conn.PrepareContext(ctx, insertKey)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = st.Close() }()
+	for _, k := range keys {
+		err := placeKey(numberOf(hash, k.text), func(number int64) (int64, error) {
+			res, err := st.ExecContext(ctx, number, k.company, k.text)
+			if err != nil {
+				return 0, err
+			}
+			return res.RowsAffected()
+		})
+		if err != nil {
+			return err
+		}
+	}
+	_, err = conn.ExecContext(ctx, `DROP TABLE old_company_keys`)
+	return err
+}
