@@ -9,7 +9,7 @@ type insert struct {
 	texts   [len(insertSizes)]string
 }
 
-var insertSizes = [...]int{16, 4, 1}
+var insertSizes = [...]int{32, 16, 8, 4, 2, 1}
 
 // newInsert takes the statement up to its VALUES.
 func newInsert(head string, columns int) *insert {
