@@ -268,7 +268,7 @@ const (
 		website_url, website, domain, categories, rating, review_count, years_in_business, snippet, found_state, fingerprint, first_seen_at, last_seen_at)
 	VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'CA', 1, 'x', 'x')
 	ON CONFLICT (source_id, listing_id) DO UPDATE SET name = excluded.name, last_seen_at = excluded.last_seen_at`
-	bareKey      = `INSERT INTO company_keys (key, company_id) VALUES (?, ?) ON CONFLICT DO NOTHING`
+	bareKey      = `INSERT INTO company_keys (hash, company_id) VALUES (random() >> 8, ?)`
 	bareSighting = `INSERT INTO sightings (target_id, listing, page, rank, seen_at) VALUES (1, ?, 1, ?, 'x') ON CONFLICT DO NOTHING`
 )
 
@@ -311,8 +311,8 @@ func bareRow(tx *store.Tx, l *yp.Listing) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range yp.CompanyKeys(l) {
-		if _, err := tx.Exec(bareKey, key, company); err != nil {
+	for range yp.CompanyKeys(l) {
+		if _, err := tx.Exec(bareKey, company); err != nil {
 			return err
 		}
 	}

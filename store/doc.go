@@ -11,7 +11,7 @@
 // untouched; a company's number is never given again but to itself; a listing belongs
 // to exactly one company, and two listings that share a strong key (yp.CompanyKeys)
 // belong to the same one, in whatever order they came, unless an operator took them
-// apart; what became of a listing stands in promotion_log, written with it, and the
+// apart; what became of a listing stands in listing_events, written with it, and the
 // same page again writes nothing; a listing is gone only when every target that met
 // it was crawled to a confirmed end twice without it.
 //

@@ -67,8 +67,8 @@ func Prepare(listings []yp.Listing) *Prepared {
 
 // SaveListings stores one page's listings with their companies: new ones are
 // added, changed ones updated (a value the page does not give keeps the old
-// one), equal ones only marked as seen. What became of each stands in the promotion
-// log, and what its source says otherwise in listing_changes. The same page again
+// one), equal ones only marked as seen. What became of each stands in listing_events,
+// with what its source says otherwise. The same page again
 // changes nothing and logs nothing. Saved.Repeated tells that this crawl of the
 // target met every listing of the page on an earlier page.
 func SaveListings(tx *Tx, at PageOf, p *Prepared) (Saved, error) {
