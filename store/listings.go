@@ -114,8 +114,9 @@ func (s *saver) save(listings []yp.Listing) error {
 	return s.sight(listings)
 }
 
-// usable drops listings without a name or an id, and all but the first of those
-// with the same id: one of them must not cost the page its others. A parser
+// usable drops listings without a name or an id, those whose id would not be found again
+// (JSON takes ids to the database), and all but the first of those with the same id:
+// one of them must not cost the page its others. A parser
 // gives none such; a log that is replayed might.
 func usable(listings []yp.Listing) []yp.Listing {
 	seen := make(map[string]bool, len(listings))

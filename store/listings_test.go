@@ -89,8 +89,12 @@ func TestSaveDropped(t *testing.T) {
 			t.Error("the caller's page was changed")
 		}
 	}
-	if got := mustSave(t, w, 1, 1, 0, named("")...); got.Dropped != 1 {
-		t.Errorf("a page of one unusable listing: %+v, want it dropped", got)
+	for _, id := range []string{"", "a\x00b"} { // twice: one that is not found again must not be there twice
+		for range 2 {
+			if got := mustSave(t, w, 1, 1, 0, named(id)...); got.Dropped != 1 {
+				t.Errorf("a page of the unusable listing %q: %+v, want it dropped", id, got)
+			}
+		}
 	}
 }
 
