@@ -210,3 +210,27 @@ func sorted(list []string) []string {
 	slices.Sort(list)
 	return list
 }
+
+// TestNewOfAPage: a page leaves one event for all its new listings, whatever stands
+// between them and however they come by their companies; the log has a row for each.
+func TestNewOfAPage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := store.PageOf{TargetID: 1, Page: 1, Crawl: 1}
+	w.place(t, at, listing("a", "Acme", tel1, ""), listing("b", "Bolt", "", web1))
+	at.Page = 2
+	w.place(t, at,
+		listing("c", "Cobb", "", ""), listing("a", "Acme Two", tel1, ""), listing("d", "Acme", tel1, ""),
+		listing("e", "Bolt", tel2, web1), listing("f", "Acme", tel1, web1), listing("g", "Gray", tel3, "")) // f joins two companies
+	if got := rows(t, w.DB, `SELECT kind, listing, listings FROM listing_events WHERE kind = 'new' ORDER BY id`); !slices.Equal(got, []string{"new|1|2", "new|3|5"}) {
+		t.Errorf("events: %q", got)
+	}
+	want := []string{
+		"a|1|", "b|1|", "c|3|", `d|1|{"key":"tel:` + tel1 + `|acme"}`, `e|1|{"key":"web:acme.com"}`, `f|1|{"key":"web:acme.com"}`, "g|4|",
+	}
+	got := rows(t, w.DB, `SELECT listing_id, company_id, what FROM promotion_log WHERE action = 'promoted_create' ORDER BY id`)
+	if !slices.Equal(got, want) {
+		t.Errorf("the log has\n%q, want\n%q", got, want)
+	}
+	w.sound(t)
+}
