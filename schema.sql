@@ -761,7 +761,7 @@ CREATE VIEW promotion_log AS
 SELECT e.id << 12 | ifnull(l.id - e.listing, 0) AS id, e.at,
        CASE e.kind WHEN 'new' THEN 'promoted_create' WHEN 'changed' THEN 'promoted_update' WHEN 'completed' THEN 'promoted_update' ELSE e.kind END AS action,
        e.source_id, ifnull(e.listing_id, l.listing_id) AS listing_id, iif(e.kind = 'new', l.company_id, e.company_id) AS company_id, e.run_id,
-       CASE e.kind WHEN 'new' THEN iif(e.what ->> ('' || (l.id - e.listing)) IS NULL, NULL, json_object('key', e.what ->> ('' || (l.id - e.listing))))
+       CASE e.kind WHEN 'new' THEN iif(e.what ->> ('$."' || (l.id - e.listing) || '"') IS NULL, NULL, json_object('key', e.what ->> ('$."' || (l.id - e.listing) || '"')))
            WHEN 'changed' THEN json_patch(json_object('fields', json((SELECT json_group_array(x.value ->> 'field') FROM json_each(e.what, '$.changes') x))),
                json_object('completed', e.what -> 'completed'))
            ELSE e.what END AS what
