@@ -18,7 +18,7 @@ import (
 
 // quickly has time-outs that end a test of a silent proxy.
 func quickly(what string) Config {
-	const soon = 40 * time.Millisecond
+	const soon = 250 * time.Millisecond
 	cfg := Config{IgnoreRobots: true, Timeout: time.Minute}
 	switch what {
 	case "dial":
