@@ -89,8 +89,7 @@ func restText(failures int) string {
 // restRemedy is the command that ends a target's rest; none where the site said no: it
 // would only be asked again too soon.
 func (t *TargetDetail) restRemedy() string {
-	switch yp.ErrorCode(t.ErrorCode) {
-	case yp.CodeBlockedProxy, yp.CodeRateLimited:
+	if (Rest{Code: yp.ErrorCode(t.ErrorCode)}).Blocked() {
 		return ""
 	}
 	return fmt.Sprintf("targets enable %d", t.ID)

@@ -82,6 +82,7 @@ func TestQueryPlans(t *testing.T) {
 		{"peek by category", peekTarget + ofCategories + " LIMIT 1)", nil, inCategories},
 		{"peek by city", peekTarget + ofCities + " LIMIT 1)", nil, inCities},
 		{"reset: count", countReset, nil, waiting},
+		{"rests", countRests, nil, waiting[1:]},
 		{"reset", resetKeep, nil, waiting},
 		{"reset from page 1", resetAnew, nil, waiting},
 		{"plan: deepen", deepenDone, nil, []string{"SEARCH t USING INDEX sqlite_autoindex_targets_1 (source_id=? AND city_id=? AND category_id=?)"}},

@@ -17,6 +17,7 @@ type ending struct {
 	crawl.Result
 	before, now    checkpoint.Counts
 	waiting, fresh int64 // targets that wait for a short backoff; in trouble since the run began
+	rests          []checkpoint.Rest
 	unknown        bool  // now could not be read
 	inGap          int64 // targets that are due and wait for the gap between two crawls
 	gapUntil       time.Time
@@ -38,7 +39,7 @@ func (r *run) endings(ctx context.Context, fleet *crawl.Fleet) []ending {
 			e.unknown = true
 		}
 		if t, err := r.keeper.Trouble(ctx, c.scope, r.began); err == nil {
-			e.waiting, e.fresh = t.Waiting, t.Since
+			e.waiting, e.fresh, e.rests = t.Waiting, t.Since, t.Rests
 		}
 		if n, until, err := r.keeper.InGap(ctx, c.scope); err == nil {
 			e.inGap, e.gapUntil = n, until
@@ -139,6 +140,7 @@ func (r *run) fleetEnding(s summary, all []ending) error {
 		rest.Scope.Parked += o.Parked
 		rest.Scope.Stuck += o.Stuck
 		rest.Scope.Waiting += o.Waiting
+		rest.Scope.rests = append(rest.Scope.rests, e.rests...)
 		rest.fresh += e.fresh
 		rejected = rejected || mostlyRejected(e.Stats)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/site"
+	"ypcrawl/yp"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -137,18 +138,37 @@ func TestTroublesAreTheDemos(t *testing.T) {
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	r := &run{}
+	blocked := checkpoint.Rest{Code: yp.CodeBlockedProxy, Targets: 4, From: noon.Add(2 * time.Minute)}
 	for _, tc := range []struct {
 		in         selected
 		text, cure string
 	}{
-		{selected{Failed: 1}, "1 target failed", "`ypcrawl reset` takes them back"},
-		{selected{Failed: 2, Stuck: 1}, "2 targets failed, 1 stuck", "`ypcrawl reset --status FAILED STUCK` takes them back"},
-		{selected{Parked: 3}, "3 targets parked", "`ypcrawl reset --status PARKED` takes them back"},
+		{selected{Failed: 1}, "1 target failed", ", `ypcrawl reset` takes them back"},
+		{selected{Failed: 2, Stuck: 1}, "2 targets failed, 1 stuck", ", `ypcrawl reset --status FAILED STUCK` takes them back"},
+		{selected{Parked: 3}, "3 targets parked", ", `ypcrawl reset --status PARKED` takes them back"},
+		{
+			selected{Waiting: 3, rests: []checkpoint.Rest{{Code: yp.CodeTimeout, Targets: 3, From: noon}}},
+			"3 targets to be tried again in minutes", ", `ypcrawl reset` takes them back",
+		},
+		{ // a site that says no is left alone
+			selected{Waiting: 2, Failed: 3, rests: []checkpoint.Rest{blocked, {Code: yp.CodeRateLimited, Targets: 1, From: noon.Add(time.Minute)}}},
+			"2 targets to be tried again in minutes, 3 failed", ". The next run tries 5 blocked targets again by itself, from 12:01:00Z on",
+		},
+		{
+			selected{Waiting: 4, Stuck: 1, rests: []checkpoint.Rest{blocked}},
+			"4 targets to be tried again in minutes, 1 stuck",
+			". The next run tries 4 blocked targets again by itself, from 12:02:00Z on; `ypcrawl reset --status STUCK` takes the others back",
+		},
+		{
+			selected{Failed: 9, Parked: 1, rests: []checkpoint.Rest{blocked, {Code: yp.CodeTimeout, Targets: 5, From: noon}}},
+			"9 targets failed, 1 parked",
+			". The next run tries 4 blocked targets again by itself, from 12:02:00Z on; `ypcrawl reset --error TIMEOUT` and `ypcrawl reset --status PARKED` take the others back",
+		},
 	} {
 		if got := r.trouble(tc.in); got != tc.text {
 			t.Errorf("got %q, want %q", got, tc.text)
 		}
-		if got := cure(tc.in); got != tc.cure {
+		if got := cure(noon, tc.in); got != tc.cure {
 			t.Errorf("got %q, want %q", got, tc.cure)
 		}
 	}

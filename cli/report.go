@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"ypcrawl/checkpoint"
@@ -43,6 +44,8 @@ type selected struct {
 
 	InGap    int64     `json:"in_gap"`             // of the done: due, and waiting for the gap between two crawls
 	GapUntil time.Time `json:"gap_until,omitzero"` // when the last of them may be claimed
+
+	rests []checkpoint.Rest // what waits or failed, by cause
 }
 
 func selectedOf(c checkpoint.Counts) selected {
@@ -92,9 +95,11 @@ func (r *run) look(s *summary, ended []ending) {
 	var all checkpoint.Counts
 	var waiting, inGap int64
 	var gapUntil time.Time
+	var rests []checkpoint.Rest
 	for _, e := range ended {
 		all, waiting, s.fresh = sum(all, e.now), waiting+e.waiting, s.fresh+e.fresh
 		inGap += e.inGap
+		rests = append(rests, e.rests...)
 		if e.gapUntil.After(gapUntil) {
 			gapUntil = e.gapUntil
 		}
@@ -103,7 +108,7 @@ func (r *run) look(s *summary, ended []ending) {
 		}
 	}
 	s.Scope = selectedOf(all)
-	s.Scope.Waiting, s.Scope.InGap, s.Scope.GapUntil = waiting, inGap, gapUntil
+	s.Scope.Waiting, s.Scope.InGap, s.Scope.GapUntil, s.Scope.rests = waiting, inGap, gapUntil, rests
 	if all, err := r.keeper.Progress(ctx, checkpoint.Scope{}); err == nil {
 		s.Database.Listings, s.Database.Companies = all.Overall.Listings, all.Overall.Companies
 	}
@@ -163,10 +168,10 @@ func (r *run) remainder(s summary) error {
 		r.p.note("Some targets are held by a run that seems to be gone from another machine: take them back with `ypcrawl recover --timeout 3`.")
 		return &exitError{code: ExitFailures}
 	case s.fresh+s.Scope.Stuck > 0: // what is stuck is not done, and never will be by itself
-		r.p.note("%s: `ypcrawl progress` tells why, %s.", r.trouble(s.Scope), cure(s.Scope))
+		r.p.note("%s: `ypcrawl progress` tells why%s.", r.trouble(s.Scope), cure(r.keeper.DB().Now(), s.Scope))
 		return &exitError{code: ExitFailures}
 	case s.Scope.troubled()+s.Scope.Waiting > 0:
-		r.p.note("From earlier runs: %s. `ypcrawl status` tells when they are tried again, %s.", r.trouble(s.Scope), cure(s.Scope))
+		r.p.note("From earlier runs: %s. `ypcrawl status` tells when they are tried again%s.", r.trouble(s.Scope), cure(r.keeper.DB().Now(), s.Scope))
 	}
 	return nil
 }
@@ -189,21 +194,58 @@ func (r *run) trouble(s selected) string {
 	return text
 }
 
-// cure is the command that takes back all that is in trouble.
-func cure(s selected) string {
+// cure ends the sentence on what is in trouble: what takes it back, or, where the site
+// said no, when it is tried again. No command is offered for that: the site would only be
+// asked too soon.
+func cure(now time.Time, s selected) string {
+	blocked, from := int64(0), time.Time{}
+	var commands []string
+	for _, x := range s.rests {
+		if x.Blocked() {
+			if blocked == 0 || x.From.Before(from) {
+				from = x.From
+			}
+			blocked += x.Targets
+			continue
+		}
+		command := "`ypcrawl reset --error " + string(x.Code) + "`"
+		if x.Code != "" && !slices.Contains(commands, command) {
+			commands = append(commands, command)
+		}
+	}
+	if blocked == 0 {
+		return ", " + resetText([]statusCount{{s.Failed + s.Waiting, yp.Failed}, {s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}}) + " takes them back"
+	}
+	text := fmt.Sprintf(". The next run tries %s again by itself, from %s on", plural(blocked, "blocked target"), yp.ClockTime(now, from))
+	if s.Parked+s.Stuck > 0 {
+		commands = append(commands, resetText([]statusCount{{s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}}))
+	}
+	switch len(commands) {
+	case 0:
+		return text
+	case 1:
+		return text + "; " + commands[0] + " takes the others back"
+	}
+	return text + "; " + strings.Join(commands, " and ") + " take the others back"
+}
+
+type statusCount struct {
+	n      int64
+	status yp.Status
+}
+
+// resetText is the command that takes targets of the statuses back that have any.
+func resetText(all []statusCount) string {
 	statuses := ""
-	for _, part := range []struct {
-		n      int64
-		status yp.Status
-	}{{s.Failed + s.Waiting, yp.Failed}, {s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}} {
+	for _, part := range all {
 		if part.n > 0 {
 			statuses += " " + string(part.status)
 		}
 	}
 	if statuses == " "+string(yp.Failed) {
-		return "`ypcrawl reset` takes them back"
+		return "`ypcrawl reset`"
 	}
-	return "`ypcrawl reset --status" + statuses + "` takes them back"
+	return "`ypcrawl reset --status" + statuses + "`"
 }
 
 func (r *run) print(s summary, runErr error) error {
