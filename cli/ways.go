@@ -168,6 +168,9 @@ func (w ways) proxies(ctx context.Context, m *health.Monitor) ([]health.Proxy, e
 			return nil, err
 		}
 	}
+	if err := m.MendClock(ctx); err != nil { // a rest of a year would leave none to choose from
+		return nil, err
+	}
 	return m.Proxies(ctx)
 }
 

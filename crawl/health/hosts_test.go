@@ -393,6 +393,18 @@ func TestClockIsSetBack(t *testing.T) {
 			fresh.want(t)
 		})
 	}
+	t.Run("the rest of a proxy", func(t *testing.T) {
+		t.Parallel()
+		w := withProxies(t)
+		w.clock.move(year)
+		ok(t, w.CountProxy(t.Context(), 10, ProxyUse{Failures: ProxyFailures, Consecutive: ProxyFailures, CooldownUntil: w.clock.now().Add(ProxyRest)}))
+		w.clock.move(-year)
+		for range 2 {
+			ok(t, w.MendClock(t.Context()))
+			wantRows(t, w.db, `SELECT cooldown_until FROM proxies ORDER BY id`, "2026-11-20T13:00:00.000Z", "")
+			w.clock.move(time.Minute)
+		}
+	})
 	t.Run("by less than a hold", func(t *testing.T) {
 		t.Parallel()
 		w := setup(t)

@@ -106,7 +106,8 @@ func (m *Monitor) Reset(ctx context.Context, name string) (found bool, err error
 
 // What can be further ahead than it was when it was set, only by a clock that was set back
 // since: an expression for its end if it began now (?1), and the row's own end. ?2 to ?4
-// are the most that each may be, for rows that do not say.
+// are the most that each may be, for rows that do not say; ?5 is when a proxy's rest ends at
+// the latest.
 const (
 	pauseFromNow      = `strftime('%Y-%m-%dT%H:%M:%fZ', ?1, (ifnull(paused_ms, ?2) / 1000.0) || ' seconds')`
 	holdFromNow       = `strftime('%Y-%m-%dT%H:%M:%fZ', ?1, (ifnull(held_ms, iif(held_for = 'penalty', ?3, ?4)) / 1000.0) || ' seconds')`
@@ -114,19 +115,21 @@ const (
 
 	anyAhead = `SELECT EXISTS (SELECT 1 FROM sources WHERE paused_until > ` + pauseFromNow + `)
 		OR EXISTS (SELECT 1 FROM hosts WHERE held_until > ` + holdFromNow + `)
-		OR EXISTS (SELECT 1 FROM connectivity_profiles WHERE quarantine_until > ` + quarantineFromNow + `)`
+		OR EXISTS (SELECT 1 FROM connectivity_profiles WHERE quarantine_until > ` + quarantineFromNow + `)
+		OR EXISTS (SELECT 1 FROM proxies WHERE cooldown_until > ?5)`
+	mendProxies     = `UPDATE proxies SET cooldown_until = ?1 WHERE cooldown_until > ?1`
 	mendPauses      = `UPDATE sources SET paused_until = ` + pauseFromNow + ` WHERE paused_until > ` + pauseFromNow
 	mendHolds       = `UPDATE hosts SET held_until = ` + holdFromNow + ` WHERE held_until > ` + holdFromNow
 	mendQuarantines = `UPDATE connectivity_profiles SET quarantine_until = ` + quarantineFromNow + ` WHERE quarantine_until > ` + quarantineFromNow
 )
 
 func mendArgs(now time.Time) []any {
-	return []any{yp.FormatTime(now), MaxPause.Milliseconds(), MaxPenalty.Milliseconds(), MaxHold.Milliseconds()}
+	return []any{yp.FormatTime(now), MaxPause.Milliseconds(), MaxPenalty.Milliseconds(), MaxHold.Milliseconds(), proxyRestEnd(now)}
 }
 
 // MendClock cuts the pauses, holds and quarantines that a clock which was set back would
-// make longer than they were to be: views and claims compare their ends with the clock as
-// they are. It writes only if there are any.
+// make longer than they were to be, and the rests of proxies: views and claims compare
+// their ends with the clock as they are. It writes only if there are any.
 func (m *Monitor) MendClock(ctx context.Context) error {
 	var ahead bool
 	err := m.db.Read().QueryRowContext(ctx, anyAhead, mendArgs(m.db.Now())...).Scan(&ahead)
@@ -146,5 +149,11 @@ func mendClock(tx *store.Tx) error {
 			return fmt.Errorf("cut times that are too far ahead: %w", err)
 		}
 	}
+	if _, err := tx.Exec(mendProxies, proxyRestEnd(now(tx))); err != nil {
+		return fmt.Errorf("cut the rests of proxies that are too far ahead: %w", err)
+	}
 	return nil
 }
+
+// proxyRestEnd is when a rest ends at the latest that a proxy takes now.
+func proxyRestEnd(now time.Time) string { return yp.FormatTime(now.Add(ProxyRest)) }
