@@ -69,6 +69,7 @@ type Target struct {
 	Failures     int       `json:"consecutive_failures"`
 	FrequencyMin int       `json:"crawl_frequency_minutes"` // 0 = once only
 	NextCrawl    time.Time `json:"next_crawl_at,omitzero"`
+	GapUntil     time.Time `json:"gap_until,omitzero"` // no crawl of it begins before
 	LastSuccess  time.Time `json:"last_success_at,omitzero"`
 	Attempts     int       `json:"total_attempts"`
 	Successes    int       `json:"total_successes"`
@@ -91,7 +92,8 @@ const (
 	targetColumns = `v.id, v.source, v.city, v.state, v.category, v.status, v.schedule_status, v.crawl_status, v.enabled, v.auto_disabled,
 		v.backoff_level, v.backoff_until, v.consecutive_failures, v.crawl_frequency_minutes, v.next_crawl_at, v.last_success_at,
 		v.total_attempts, v.total_successes, v.success_rate, v.page_current, ifnull(v.last_error_code, ''), ` + byProxy + `, ifnull(v.last_error, ''),
-		ifnull(v.claimed_by, ''), v.heartbeat_at, v.crawl_started_at, v.finished_at, v.retired_at`
+		ifnull(v.claimed_by, ''), v.heartbeat_at, v.crawl_started_at, v.finished_at, v.retired_at,
+		(SELECT x.gap_until FROM targets x WHERE x.id = v.id)`
 	listTargets = `
 	SELECT ` + targetColumns + ` FROM v_crawler_status v
 	WHERE (?1 = 0 OR v.source = (SELECT name FROM sources WHERE id = ?1))
@@ -109,7 +111,7 @@ func (t *Target) into() []any {
 		&t.ID, &t.Source, &t.City, &t.State, &t.Category, &t.Status, &t.Schedule, &t.Health, &t.Enabled, &t.AutoDisabled,
 		&t.BackoffLevel, at(&t.BackoffUntil), &t.Failures, &t.FrequencyMin, at(&t.NextCrawl), at(&t.LastSuccess),
 		&t.Attempts, &t.Successes, &t.SuccessRate, &t.Page, &t.ErrorCode, &t.ByProxy, &t.Error,
-		&t.ClaimedBy, at(&t.Heartbeat), at(&t.Started), at(&t.Finished), at(&t.Retired),
+		&t.ClaimedBy, at(&t.Heartbeat), at(&t.Started), at(&t.Finished), at(&t.Retired), at(&t.GapUntil),
 	}
 }
 
@@ -149,7 +151,6 @@ type TargetDetail struct {
 	Accepted   int       `json:"accepted_count"`
 	Bad        int       `json:"bad_count"`
 	Recoveries int       `json:"recoveries"` // in a row, without a new page
-	GapUntil   time.Time `json:"gap_until,omitzero"`
 	Created    time.Time `json:"created_at,omitzero"`
 	Next       Next      `json:"next"`
 
@@ -161,7 +162,7 @@ type TargetDetail struct {
 
 const showTarget = `
 	SELECT ` + targetColumns + `, c.slug || '/' || k.slug, t.priority, t.population, t.max_pages, t.max_retries, ifnull(t.next_page_url, ''),
-		t.site_total, t.raw_count, t.accepted_count, t.bad_count, t.recoveries, t.gap_until, t.created_at,
+		t.site_total, t.raw_count, t.accepted_count, t.bad_count, t.recoveries, t.created_at,
 		g.gate, g.until, ifnull(g.reason, ''), EXISTS (SELECT 1 FROM targets_available a WHERE a.id = t.id)
 	FROM v_crawler_status v JOIN targets t ON t.id = v.id JOIN v_source_gates g ON g.source_id = t.source_id
 	JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
@@ -172,7 +173,7 @@ const showTarget = `
 func (k *Keeper) Target(ctx context.Context, id int64) (*TargetDetail, error) {
 	var t TargetDetail
 	into := append(t.into(), &t.Name, &t.Priority, &t.Population, &t.MaxPages, &t.MaxRetries, &t.NextPage,
-		&t.SiteTotal, &t.Raw, &t.Accepted, &t.Bad, &t.Recoveries, at(&t.GapUntil), at(&t.Created),
+		&t.SiteTotal, &t.Raw, &t.Accepted, &t.Bad, &t.Recoveries, at(&t.Created),
 		&t.gate, at(&t.gateUntil), &t.gateWhy, &t.available)
 	if err := k.db.Read().QueryRowContext(ctx, showTarget, id).Scan(into...); err != nil {
 		return nil, fmt.Errorf("look at target %d: %w", id, err)

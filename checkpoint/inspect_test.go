@@ -186,7 +186,7 @@ func TestNextOfClosedSource(t *testing.T) {
 		},
 		"penalty": {
 			[]string{`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '` + ahead(time.Hour) + `', 'penalty', 'x')`},
-			checkpoint.Next{When: checkpoint.NextLater, Why: "its source is held: penalty"},
+			checkpoint.Next{When: checkpoint.NextLater, Why: "its source is held: a rest after blocks"},
 		},
 		"Retry-After": {
 			[]string{`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '` + ahead(time.Hour) + `', 'Retry-After', 'x')`},

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"ypcrawl/yp"
@@ -66,7 +67,7 @@ func (t *TargetDetail) later() Next {
 		{At: t.NextCrawl, Why: "then it is due again"},
 	}
 	if t.gate != GateOpen {
-		waits = append(waits, Next{At: t.gateUntil, Why: fmt.Sprintf("its source is %s: %s", t.gate, t.gateWhy), Remedy: SourceRemedy(t.Source, t.gate)})
+		waits = append(waits, Next{At: t.gateUntil, Why: fmt.Sprintf("its source is %s: %s", t.gate, ReasonText(t.gateWhy)), Remedy: SourceRemedy(t.Source, t.gate)})
 	}
 	for _, w := range waits {
 		if w.At.After(n.At) {
@@ -107,3 +108,15 @@ func SourceRemedy(source string, gate GateState) string {
 
 // Penalty is the reason of a hold that is ours, after a block, not the host's.
 const Penalty = "penalty"
+
+// ReasonText is the reason of a closed source or a held host as people are told it:
+// "penalty: 3 blocks in a row" is "a rest after 3 blocks in a row".
+func ReasonText(reason string) string {
+	if reason == Penalty {
+		return "a rest after blocks"
+	}
+	if blocks, ok := strings.CutPrefix(reason, Penalty+": "); ok {
+		return "a rest after " + blocks
+	}
+	return reason
+}

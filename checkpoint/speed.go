@@ -104,7 +104,7 @@ func (r progressReader) closed(p *Progress) error {
 			open++
 		}
 		if why == "" || until.IsZero() { // the first that opens by itself
-			why, until = fmt.Sprintf("the source is %s: %s", gate, reason), end
+			why, until = fmt.Sprintf("the source is %s: %s", gate, ReasonText(reason)), end
 		}
 		return nil
 	})

@@ -77,7 +77,7 @@ func TestRemedyText(t *testing.T) {
 		},
 		{
 			checkpoint.SourceStatus{Name: "demo", Gate: checkpoint.GateHeld, Until: noon.Add(time.Minute), Reason: "penalty"},
-			"demo is held until 12:01:00Z (in 1m00s): penalty. Wait; reset only if the site has lifted the block",
+			"demo is held until 12:01:00Z (in 1m00s): a rest after blocks. Wait; reset only if the site has lifted the block",
 		},
 		{ // its time has come, and no run has probed it yet
 			checkpoint.SourceStatus{Name: "demo", Gate: checkpoint.GateQuarantined, Until: noon, Reason: "cf_challenge"},
@@ -170,8 +170,20 @@ func TestNextOf(t *testing.T) {
 		"in 1h00m": {Status: yp.Failed, BackoffUntil: noon.Add(time.Hour), NextCrawl: noon.Add(time.Minute)},
 		"in 1m00s": {Status: yp.Done, NextCrawl: noon.Add(time.Minute)},
 		"now":      {Status: yp.Failed, BackoffUntil: noon.Add(-time.Hour)},
+		"in 1m30s": {Status: yp.Done, NextCrawl: noon.Add(-time.Hour), GapUntil: noon.Add(90 * time.Second)},
 	} {
 		if got := nextOf(noon, x); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestReasonText(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"penalty": "a rest after blocks", "penalty: 3 blocks in a row": "a rest after 3 blocks in a row", "Retry-After": "Retry-After",
+	} {
+		if got := checkpoint.ReasonText(in); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}

@@ -192,7 +192,7 @@ func gateText(now time.Time, src checkpoint.SourceStatus) string {
 		probe = "then one page is asked for"
 	}
 	if src.Reason != "" && src.Gate != checkpoint.GateDisabled {
-		text += ": " + src.Reason
+		text += ": " + checkpoint.ReasonText(src.Reason)
 	}
 	if src.Gate == checkpoint.GateQuarantined {
 		text += "; " + probe + ", to see whether it answers"

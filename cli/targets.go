@@ -223,6 +223,10 @@ func nextOf(now time.Time, t checkpoint.Target) string {
 	if t.Status == yp.Done {
 		at = t.NextCrawl
 	}
+	gap := t.GapUntil.After(at) && t.GapUntil.After(now) && !t.GapUntil.After(now.Add(yp.MinCrawlGap))
+	if gap && (t.Status == yp.Planned || t.Status == yp.Done || t.Status == yp.Failed) {
+		at = t.GapUntil
+	}
 	if at.IsZero() || t.Schedule == checkpoint.ScheduleNone { // done for good, or retired with its city
 		return "-"
 	}

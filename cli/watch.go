@@ -199,7 +199,7 @@ func waitsAt(client *fetch.Client, host string) (why string, held bool) {
 		return "", false
 	}
 	if until, what := client.HeldUntil(host); !until.IsZero() {
-		return fmt.Sprintf("until %s: %s", yp.ClockTime(time.Now(), until), what), true
+		return fmt.Sprintf("until %s: %s", yp.ClockTime(time.Now(), until), checkpoint.ReasonText(what)), true
 	}
 	return fmt.Sprintf("%s: %s", lasting(d.Round(time.Second)), reason), false
 }
