@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -84,9 +85,29 @@ func (p *Program) adviseReset(c *cli.Context, k *checkpoint.Keeper, r checkpoint
 	if err != nil {
 		return err
 	}
-	p.note("No target matches. There are %d FAILED, %d STUCK and %d PARKED ones, and %d that wait for a short backoff%s; choose with --status.",
-		now.Failed, now.Stuck, now.Parked, trouble.Waiting, within(r.Scope))
+	hint, err := leftOut(c, k, r)
+	if err != nil {
+		return err
+	}
+	p.note("No target matches. There are %d FAILED, %d STUCK and %d PARKED ones, and %d that wait for a short backoff%s; %s.",
+		now.Failed, now.Stuck, now.Parked, trouble.Waiting, within(r.Scope), hint)
 	return nil
+}
+
+// leftOut names what has left the targets of the statuses out that were asked for.
+func leftOut(c *cli.Context, k *checkpoint.Keeper, r checkpoint.Reset) (string, error) {
+	r.Error, r.MaxAttempts, r.OlderThan = "", nil, 0
+	n, err := k.CountReset(c.Context, r)
+	if err != nil || n == 0 {
+		return "choose with --status", err
+	}
+	var flags []string
+	for _, name := range []string{"error", "max-attempts", "older-than"} {
+		if c.IsSet(name) {
+			flags = append(flags, "--"+name)
+		}
+	}
+	return fmt.Sprintf("%s left %d of them out", strings.Join(flags, " and "), n), nil
 }
 
 func within(s checkpoint.Scope) string {
