@@ -114,7 +114,9 @@ func (d *diagnosis) sources(ctx context.Context) {
 		text, fix := gateText(d.k.DB().Now(), s), ""
 		switch {
 		case s.Remedy != "":
-			fix = d.command(strings.SplitN(s.Remedy, " ", 3)...)
+			if fix = d.command(strings.SplitN(s.Remedy, " ", 3)...); s.Gate == checkpoint.GatePaused {
+				fix = "when that is mended: " + fix
+			}
 		case text != "":
 			fix = waitText(d.k.DB().Now(), s)
 		}
