@@ -59,7 +59,7 @@ type detail struct {
 func details(s Snapshot) []detail {
 	targets := fmt.Sprintf("%s/%s targets", thousands(s.finished()), thousands(s.TargetsTotal))
 	own := fmt.Sprintf("%s/%s details", thousands(s.Details), thousands(s.DetailsTotal))
-	speed := detail{4, fmt.Sprintf("%.1f pages/s", s.Rate)}
+	speed := detail{4, fmt.Sprintf("%.1f %s", s.Rate, speedUnit(s.Details+s.DetailsTotal > 0))}
 	list, eta := []detail{
 		{0, targets}, {3, plural(s.PagesDone, "page")}, {5, plural(s.Listings, "listing")}, {7, plural(s.Companies, "company")}, speed,
 	}, "ETA "
@@ -85,6 +85,14 @@ func details(s Snapshot) []detail {
 		}
 	}
 	return list
+}
+
+// speedUnit names what a run's speed counts.
+func speedUnit(withDetails bool) string {
+	if withDetails {
+		return "pages and details/s"
+	}
+	return "pages/s"
 }
 
 // fit joins the details, leaving out the least important until they fit.

@@ -316,8 +316,9 @@ func (r *run) printTable(s summary) error {
 	t.row("new companies", s.Companies, "")
 	leftOutRows(t, s.Stats)
 	t.row("time", took(s.Elapsed), "")
-	if s.Seconds > 0 && s.Pages > 0 {
-		t.row("pages/s", fmt.Sprintf("%.1f", float64(s.Pages)/s.Seconds), "")
+	own := s.Details + s.DetailsFailed + s.DetailsMissing
+	if s.Seconds > 0 && s.Pages+own > 0 {
+		t.row(speedUnit(own > 0), fmt.Sprintf("%.1f", float64(s.Pages+own)/s.Seconds), "")
 	}
 	return t.flush(&r.p.Streams, r.p.Out)
 }
