@@ -54,6 +54,7 @@ and your responsibility; no challenge is ever solved.
 Exit codes: 0 all due work done · 3 some targets failed or parked, or more than half of the listings rejected · 4 a budget is used up, resumable ·
 5 the source is blocked, quarantined, paused or disabled · 6 all proxies are gone · 7 layout alarm ·
 11 another run holds the database (--exclusive) · 130 interrupted, resumable · 1 error · 2 usage
+A run that ends early keeps its own code, also when 3 would be true of it.
 With several sources the first of these that applies: 130 · 1 · 4 · 3 if targets failed, or most listings were rejected, of a source that is
 not closed · 7 · 6 · 5 if a source was left because it is closed · 0`
 

@@ -108,7 +108,7 @@ func (p Profile) Cause() string {
 	case p.Class != yp.ClassUnknown:
 		return string(p.Class)
 	case p.Samples1h == 0:
-		return "no request in the last hour"
+		return "no page was reached in the last hour"
 	case p.Rate1h*100 < healthyPercent && p.OtherStatus > 0:
 		return fmt.Sprintf("HTTP status %d", p.OtherStatus)
 	case p.Rate1h*100 < healthyPercent:

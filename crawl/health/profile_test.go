@@ -103,13 +103,13 @@ func TestCause(t *testing.T) {
 	numbered := others
 	numbered.OtherStatus = 410
 	for want, c := range map[string]Counts{
-		"":                            good,
-		"timeout":                     bad,
-		"slow: p95 2.5 s":             {Samples1h: 100, OK1h: 100, P50: time.Second, P95: 2500 * time.Millisecond},
-		"slow: p50 1.6 s":             {Samples1h: 10, OK1h: 10, P50: 1600 * time.Millisecond, P95: 9 * time.Second},
-		"no request in the last hour": {},
-		"HTTP status 410":             numbered,
-		"failures of no known class":  others,
+		"":                                     good,
+		"timeout":                              bad,
+		"slow: p95 2.5 s":                      {Samples1h: 100, OK1h: 100, P50: time.Second, P95: 2500 * time.Millisecond},
+		"slow: p50 1.6 s":                      {Samples1h: 10, OK1h: 10, P50: 1600 * time.Millisecond, P95: 9 * time.Second},
+		"no page was reached in the last hour": {},
+		"HTTP status 410":                      numbered,
+		"failures of no known class":           others,
 	} {
 		if got := (Profile{}).Rolled(c, noon).Cause(); got != want {
 			t.Errorf("%+v: %q, want %q", c, got, want)
