@@ -56,7 +56,7 @@ func (k *Keeper) ProgressOfDetails(ctx context.Context, scope Scope) (*Progress,
 	}
 	if err == nil && p.Live > 0 && p.WaitingFor == "" {
 		r := progressReader{k: k, ctx: ctx, args: []any{scope.SourceID, jsonList(scope.States)}}
-		p.DetailsETASec, err = r.timeLeft(lastDetails, p.Now, t.Due+t.Held)
+		p.DetailsETASec, err = r.timeLeft(lastDetails, p, t.Due+t.Held)
 	}
 	return p, err
 }

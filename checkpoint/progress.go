@@ -76,6 +76,8 @@ type Progress struct {
 	Details *DetailTotals `json:"details,omitempty"`  // where somebody wants some, see ProgressOfDetails
 
 	DetailsETASec float64 `json:"details_eta_seconds"` // as ETASec, for those that are due
+
+	began time.Time // when the first of the runs alive did
 }
 
 const (

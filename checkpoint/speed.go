@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// speedEnds is from how many ends the time left is told: enough to even out, few
+	// SpeedEnds is from how many ends the time left is told: enough to even out, few
 	// enough to forget a wait soon.
-	speedEnds = 100
-	// lookBack bounds the search for ends.
-	lookBack = 15 * time.Minute
+	SpeedEnds = 100
+	// LookBack bounds the search for ends.
+	LookBack = 15 * time.Minute
 )
 
 // Silence is how long at least nothing must end before the time left is unknown.
@@ -73,7 +73,9 @@ func (r progressReader) speed(p *Progress) error {
 		if alive, err := store.Alive(r.k.db.Path(), uuid); err != nil || !alive || host != r.k.host {
 			return err
 		}
-		p.Live++
+		if p.Live++; p.Live == 1 || started.Before(p.began) {
+			p.began = started
+		}
 		if secs := p.Now.Sub(started).Seconds(); secs >= 1 {
 			p.Rate += float64(pages) / secs
 		}
@@ -85,7 +87,7 @@ func (r progressReader) speed(p *Progress) error {
 	if err := r.closed(p); err != nil || p.WaitingFor != "" {
 		return err
 	}
-	p.ETASec, err = r.timeLeft(lastEnds, p.Now, p.Overall.Planned+p.Overall.InProgress)
+	p.ETASec, err = r.timeLeft(lastEnds, p, p.Overall.Planned+p.Overall.InProgress)
 	return err
 }
 
@@ -115,13 +117,17 @@ func (r progressReader) closed(p *Progress) error {
 }
 
 // timeLeft is the time for so many in seconds, from when the last ones ended; -1 = unknown.
-func (r progressReader) timeLeft(query string, now time.Time, left int64) (float64, error) {
+func (r progressReader) timeLeft(query string, p *Progress, left int64) (float64, error) {
 	if left == 0 {
 		return 0, nil
 	}
 	var n int64
 	var first, last time.Time
-	args := append(r.args[:2:2], yp.FormatTime(now.Add(-lookBack)), speedEnds)
+	from := p.Now.Add(-LookBack)
+	if p.began.After(from) { // what an earlier run did says nothing: nobody crawled between the two
+		from = p.began
+	}
+	args := append(r.args[:2:2], yp.FormatTime(from), SpeedEnds)
 	err := r.k.each(r.ctx, query, args, func(rows *sql.Rows) error {
 		err := rows.Scan(at(&first))
 		if n++; n == 1 {
@@ -129,7 +135,7 @@ func (r progressReader) timeLeft(query string, now time.Time, left int64) (float
 		}
 		return err
 	})
-	d, ok := TimeLeft(n-1, left, last.Sub(first), now.Sub(last))
+	d, ok := TimeLeft(n-1, left, last.Sub(first), p.Now.Sub(last))
 	if err != nil || !ok {
 		return -1, err
 	}

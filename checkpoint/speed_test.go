@@ -87,6 +87,30 @@ func TestProgressTimeLeft(t *testing.T) {
 	}
 }
 
+// TestProgressTimeLeftAfterPause: what an earlier run did, and the time between the two, say
+// nothing of the speed.
+func TestProgressTimeLeftAfterPause(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 20, "CA") // 40 targets
+	end := func(n int) {
+		t.Helper()
+		for range n {
+			clock.move(3 * time.Second)
+			if err := b.Complete(t.Context(), b.claim(t, 0), yp.CodeNoListings, "none", true); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	end(10)
+	clock.move(4 * time.Minute)
+	execute(t, b.DB(), fmt.Sprintf(`UPDATE runs SET started_at = '%s'`, stamp(clock.now())))
+	end(5)
+	p, err := b.ProgressOfDetails(t.Context(), checkpoint.Scope{})
+	if err != nil || p.ETASec != 75 {
+		t.Errorf("25 left, three seconds each: %f s (%v)", p.ETASec, err)
+	}
+}
+
 // TestDetailsLeft: what a run has before it, and nothing that it could not claim.
 func TestDetailsLeft(t *testing.T) {
 	t.Parallel()

@@ -230,15 +230,13 @@ func (p *speedometer) rate(at time.Duration, n int64) float64 {
 	return float64(b.n-a.n) / (b.at - a.at).Seconds()
 }
 
-// ender tells the time left from when the last of many things ended.
+// ender tells the time left from when the last of many things ended: from as many ends as
+// `progress` does, and no further back.
 type ender struct {
 	marks []mark // when something had ended; the first is where it began to count
 	n     int64  // that had ended when it was last asked
 	cold  bool   // it begins to count when the next one ends: nobody knows when that was begun
 }
-
-// endWindow is how far back it looks.
-const endWindow = 5 * time.Minute
 
 // left takes note that n have ended at a time and returns the time for the rest; 0 = unknown.
 // After a silence it counts anew: what comes then has nothing to do with what was before.
@@ -251,10 +249,11 @@ func (e *ender) left(at time.Duration, n, rest int64) time.Duration {
 	if len(e.marks) == 0 {
 		return 0
 	}
-	for len(e.marks) > 2 && at-e.marks[1].at > endWindow {
+	b := e.marks[len(e.marks)-1]
+	for len(e.marks) > 2 && (at-e.marks[1].at > checkpoint.LookBack || b.n-e.marks[1].n >= checkpoint.SpeedEnds) {
 		e.marks = e.marks[1:]
 	}
-	a, b := e.marks[0], e.marks[len(e.marks)-1]
+	a := e.marks[0]
 	d, ok := checkpoint.TimeLeft(b.n-a.n, rest, b.at-a.at, at-b.at)
 	switch {
 	case ok:

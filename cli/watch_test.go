@@ -50,6 +50,25 @@ func TestTimeLeftOfRun(t *testing.T) {
 	}
 }
 
+// TestTimeLeftLooksBackAsProgressDoes: over the last hundred ends, however long they took.
+func TestTimeLeftLooksBackAsProgressDoes(t *testing.T) {
+	t.Parallel()
+	var e ender
+	var got time.Duration
+	at, n := time.Duration(0), int64(0)
+	for n < 201 { // half a minute each for eight minutes, then a hundred and eighty-five of a second each
+		step := time.Second
+		if n < 16 {
+			step = 30 * time.Second
+		}
+		at, n = at+step, n+1
+		got = e.left(at, n, 100)
+	}
+	if got != 100*time.Second {
+		t.Errorf("100 left, of the last hundred a second each: %s", got)
+	}
+}
+
 func TestSpeed(t *testing.T) {
 	t.Parallel()
 	var s speedometer
