@@ -3,8 +3,9 @@ package wal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
-	"os"
+	"path/filepath"
 )
 
 // CompressReport says what CompressClosed did.
@@ -17,7 +18,7 @@ type CompressReport struct {
 	Foreign []string `json:"foreign"` // files left alone that are named like logs and are none, with the cause
 }
 
-// CompressClosed compresses the files of dead workers in a folder and removes
+// CompressClosed compresses the files of dead workers in a folder and replaces
 // what earlier compressions left half done. Only what a run has named and begun
 // with an event is a log: whatever else stands in the folder is left alone. Files of
 // workers for which isLive is true are left alone, and so are files that are locked: a
@@ -55,11 +56,8 @@ func (r *CompressReport) compress(ctx context.Context, p part, live bool) error 
 		}
 		return nil
 	case !p.plain:
-		if p.temp { // a temp lives beside its plain file; alone it is of no use
-			if err := regular(p.tempPath()); err != nil {
-				return r.leave(err)
-			}
-			return ignoreMissing(os.Remove(p.tempPath()))
+		if p.temp { // a compression's temp lives beside its plain file
+			r.Foreign = append(r.Foreign, fmt.Sprintf("%v: %s stands beside no %s: remove it if it is not yours", ErrForeign, p.tempPath(), filepath.Base(p.plainPath())))
 		}
 		return nil
 	}

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -63,9 +64,9 @@ func TestCompressClosed(t *testing.T) {
 	t.Run("leftover temps and half copies", func(t *testing.T) {
 		t.Parallel()
 		dir := setup(t)
-		for _, name := range []string{"worker_0_pid_1.jsonl.zst", "worker_0_pid_1.jsonl.zst.tmp", "worker_0_pid_9.jsonl.zst.tmp"} {
-			writeLines(t, dir, name, "half")
-		}
+		half := pack(t, bytes.SplitAfter(readFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl")), []byte("\n"))[0])
+		writeFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl.zst"), half)
+		writeFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl.zst.tmp"), half[:len(half)/2])
 		if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -14,8 +14,10 @@
 // before its successor appears; a plain file is removed only after its
 // compressed copy is durable, and while both are there the plain one counts.
 // A log is written by one process at a time (flock), and nothing ever follows
-// a torn line. Only a plain file that is named like a worker's log and begins with
-// an event of that worker is ever cut, compressed or removed.
+// a torn line. Only a plain file that is named like a worker's log, begins with
+// an event of that worker and ends with a line, with an event that lacks only its line
+// end (which it gets), or with the beginning of one is ever cut, compressed or removed;
+// and a compressed file beside it only if the plain one begins with its text.
 //
 // Crash: a kill in a write leaves a torn last line: the end of the log for
 // readers, cut when the log is opened again. A failed write (a full disk) is

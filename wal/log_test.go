@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -267,7 +268,7 @@ func TestResume(t *testing.T) {
 	})
 	t.Run("a torn last line is cut", func(t *testing.T) {
 		t.Parallel()
-		for _, tail := range []string{"{", `{"timestamp":"2026`, `{"time` + "\x00\x00", strings.Repeat("\x00", 200_000), `{"timestamp":"whole, but without its newline"}`} {
+		for _, tail := range []string{"{", `{"timestamp":"2026`, `{"time` + "\x00\x00", strings.Repeat("\x00", 200_000)} {
 			dir := t.TempDir()
 			write(t, Config{Dir: dir}, 3)
 			path := filepath.Join(dir, name)
@@ -323,8 +324,9 @@ func TestResume(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
 		write(t, Config{Dir: dir}, 3)
-		writeFile(t, filepath.Join(dir, name+".zst"), []byte("half"))
-		writeFile(t, filepath.Join(dir, name+".zst.tmp"), []byte("half"))
+		half := pack(t, bytes.SplitAfter(readFile(t, filepath.Join(dir, name)), []byte("\n"))[0])
+		writeFile(t, filepath.Join(dir, name+".zst"), half)
+		writeFile(t, filepath.Join(dir, name+".zst.tmp"), half[:len(half)/2])
 		write(t, Config{Dir: dir}, 2)
 		if diff := cmp.Diff([]string{name}, names(t, dir)); diff != "" {
 			t.Fatal(diff)

@@ -1,14 +1,17 @@
 package wal
 
 import (
-	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"regexp"
+	"strings"
+
+	"ypcrawl/yp"
 )
 
 // ErrForeign is returned for a file that has a log's place but is no log of ours: it is
@@ -38,45 +41,134 @@ func regular(path string) error {
 	return fmt.Errorf("%w: %s is a link or a pipe, not a plain file", ErrForeign, path)
 }
 
-// ownLines returns where the complete lines of a worker's log end; whole is false when it
-// has none. The error is ErrForeign when the first line is no event of this worker, or
-// when what stands behind the last newline is not the beginning of one.
-func ownLines(r io.ReaderAt, size int64, worker string) (end int64, whole bool, err error) {
-	if end, err = linesEnd(r, size); err != nil {
-		return 0, false, err
-	}
-	if whole = end > 0; whole {
-		var first Event
-		line, err := newLineScanner(io.NewSectionReader(r, 0, end), DefaultMaxLine).next()
-		if err != nil || first.unmarshalHead(line) != nil || first.WorkerID != worker {
-			return 0, false, fmt.Errorf("%w: its first line is no event of %s", ErrForeign, worker)
-		}
-	}
-	if torn, err := tornEvent(io.NewSectionReader(r, end, size-end)); err != nil || !torn {
-		return 0, false, errors.Join(err, fmt.Errorf("%w: what stands behind its last line end is no event cut short", ErrForeign))
-	}
-	return end, whole, nil
+// ownText is what of a worker's file is its log.
+type ownText struct {
+	end  int64  // of the complete lines
+	last []byte // a complete event behind them that lacks only its line end
 }
 
-// tornEvent reports whether the text is what a death leaves of a write: the beginning of an
-// event, or, after a power cut, the zeros of a write that never reached the disk.
-func tornEvent(text io.Reader) (bool, error) {
-	r := bufio.NewReader(text)
-	start, err := r.Peek(len(eventStart))
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, err
+func (t ownText) empty() bool { return t.end == 0 && len(t.last) == 0 }
+
+// reader reads the log of r, every line with its end.
+func (t ownText) reader(r io.ReaderAt) io.Reader {
+	lines := io.NewSectionReader(r, 0, t.end)
+	if len(t.last) == 0 {
+		return lines
 	}
-	written := bytes.TrimRight(start, "\x00")
-	if len(written) > 0 || len(start) < len(eventStart) {
-		return bytes.HasPrefix([]byte(eventStart), written), nil
+	return io.MultiReader(lines, bytes.NewReader(t.last), strings.NewReader("\n"))
+}
+
+// ownLines finds what of a file is the log of a worker; the rest is an event that a death
+// cut short. The error is ErrForeign when the first line is no event of this worker, or
+// when what stands behind the last newline is neither one nor the beginning of one.
+func ownLines(r io.ReaderAt, size int64, worker string) (t ownText, err error) {
+	if t.end, err = linesEnd(r, size); err != nil {
+		return ownText{}, err
 	}
-	for {
-		b, err := r.ReadByte()
-		switch {
-		case errors.Is(err, io.EOF):
-			return true, nil
-		case err != nil, b != 0:
-			return false, err
+	if t.end > 0 {
+		line, err := newLineScanner(io.NewSectionReader(r, 0, t.end), DefaultMaxLine).next()
+		if err != nil || !ownEvent(line, worker) {
+			return ownText{}, fmt.Errorf("%w: its first line is no event of %s", ErrForeign, worker)
 		}
 	}
+	tail, err := io.ReadAll(io.NewSectionReader(r, t.end, min(size-t.end, DefaultMaxLine+1)))
+	if err != nil {
+		return ownText{}, err
+	}
+	tail = bytes.TrimRight(tail, "\x00") // what a power cut leaves of a write that never reached the disk
+	switch {
+	case len(tail) <= DefaultMaxLine && ownEvent(tail, worker):
+		t.last = tail
+	case len(tail) > DefaultMaxLine || !tornEvent(tail, worker):
+		return ownText{}, fmt.Errorf("%w: what stands behind its last line end is no event of %s cut short", ErrForeign, worker)
+	}
+	return t, nil
+}
+
+func ownEvent(line []byte, worker string) bool {
+	var e Event
+	return e.unmarshalHead(line) == nil && e.WorkerID == worker
+}
+
+// tornEvent reports whether the text is the beginning of an event of this worker, as
+// AppendJSON writes it, as far as the text reaches. What begins with a complete value is
+// none, whatever follows.
+func tornEvent(text []byte, worker string) bool {
+	if json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage)) == nil {
+		return false
+	}
+	start := `{"timestamp":"` + yp.TimeLayout + `","worker_id":"` + worker + `","event_type":"`
+	for i := range min(len(text), len(start)) {
+		if inTime := i >= len(eventStart) && i < len(eventStart)+len(yp.TimeLayout); inTime && start[i] >= '0' && start[i] <= '9' {
+			if text[i] < '0' || text[i] > '9' {
+				return false
+			}
+		} else if text[i] != start[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// ownCopies makes sure that what stands beside a plain file of ours under the names of its
+// compressed copies is one: a compressed text that the plain one begins with, and a temp
+// that is empty or begins as a compressed file does.
+func ownCopies(p part, plain io.ReaderAt, text ownText) error {
+	if err := ownTemp(p.tempPath()); err != nil {
+		return err
+	}
+	packed, err := openRegular(p.packedPath())
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	defer func() { _ = packed.Close() }()
+	dec, err := newFrameReader(packed)
+	if err != nil {
+		return err
+	}
+	defer dec.close()
+	same, err := beginsWith(text.reader(plain), dec)
+	if _, damaged := errors.AsType[*frameError](err); err != nil && !damaged {
+		return err
+	}
+	if !same {
+		return fmt.Errorf("%w: %s does not hold the same as %s: keep what you need of the two, and remove or rename one", ErrForeign, p.packedPath(), p.plainPath())
+	}
+	return nil
+}
+
+// beginsWith reports whether whole begins with all of start.
+func beginsWith(whole, start io.Reader) (bool, error) {
+	a, b := make([]byte, readBuffer), make([]byte, readBuffer)
+	for {
+		n, err := io.ReadFull(start, a)
+		ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !ended {
+			return false, err
+		}
+		if _, err := io.ReadFull(whole, b[:n]); n > 0 && err != nil || !bytes.Equal(a[:n], b[:n]) {
+			return false, nil //nolint:nilerr // the plain text is shorter
+		}
+		if ended {
+			return true, nil
+		}
+	}
+}
+
+// ownTemp makes sure that what is there under the name of a temp was begun by a compression.
+func ownTemp(path string) error {
+	temp, err := openRegular(path)
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	defer func() { _ = temp.Close() }()
+	start := make([]byte, len(zstdMagic))
+	n, err := io.ReadFull(temp, start)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	if n > 0 && string(start[:n]) != zstdMagic[:n] {
+		return fmt.Errorf("%w: %s is no compressed file: move it away", ErrForeign, path)
+	}
+	return nil
 }

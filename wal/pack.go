@@ -65,16 +65,19 @@ func packTo(ctx context.Context, src *os.File, p part, step func(packStep)) (bef
 	}
 	// A torn last line is the end of the log; it must not come to stand in the
 	// middle when the pid comes back and a new part follows.
-	end, whole, err := ownLines(src, info.Size(), p.worker)
+	text, err := ownLines(src, info.Size(), p.worker)
+	if err == nil {
+		err = ownCopies(p, src, text)
+	}
 	switch {
 	case err != nil:
 		return 0, 0, err
-	case !whole && p.packed: // there is nothing to replace the compressed one with
+	case text.empty() && p.packed: // there is nothing to replace the compressed one with
 		return 0, 0, errNoLines
-	case !whole: // a kill came before its first line had its end: no log
-		return info.Size(), 0, errors.Join(os.Remove(p.plainPath()), syncDir(p.dir))
+	case text.empty(): // a kill came before its first line had its end: no log
+		return info.Size(), 0, errors.Join(ignoreMissing(os.Remove(p.tempPath())), os.Remove(p.plainPath()), syncDir(p.dir))
 	}
-	after, err = writeTemp(ctx, io.NewSectionReader(src, 0, end), p.tempPath(), step)
+	after, err = writeTemp(ctx, text.reader(src), p.tempPath(), step)
 	if err == nil {
 		err = os.Chtimes(p.tempPath(), info.ModTime(), info.ModTime())
 	}

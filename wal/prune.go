@@ -83,7 +83,11 @@ func (p *pruner) file(ctx context.Context, file part) (gone bool, err error) {
 			return false, ignoreMissing(err)
 		}
 		defer func() { err = errors.Join(err, closeLocked(lock)) }()
-		if _, _, err := ownLines(lock, info.Size(), file.worker); err != nil {
+		text, err := ownLines(lock, info.Size(), file.worker)
+		if err == nil {
+			err = ownCopies(file, lock, text)
+		}
+		if err != nil || len(text.last) > 0 { // of others, or with an event that readers wait for the end of
 			p.out.Kept++
 			return false, nil //nolint:nilerr // what somebody else has put there is kept, as damage is
 		}
@@ -109,12 +113,12 @@ func (p *pruner) held(ctx context.Context, file part) (bool, error) {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		if it.err != nil || !it.event.Timestamp.Before(p.cfg.Before) {
+		if it.err != nil || it.event.WorkerID != file.worker || !it.event.Timestamp.Before(p.cfg.Before) {
 			return false, nil //nolint:nilerr // damage is a reason to keep the file, and told of by those who read it
 		}
 		if held, err := p.cfg.Held(it.event); err != nil || !held {
 			return false, err
 		}
 	}
-	return true, nil
+	return s.torn == nil || file.plain, nil // what is compressed has whole lines
 }

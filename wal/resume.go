@@ -92,8 +92,12 @@ func (l *Log) reopen(p part) error {
 		return err
 	}
 	size, err := file.Size()
+	var text ownText
 	if err == nil {
-		_, _, err = ownLines(file, size, p.worker)
+		text, err = ownLines(file, size, p.worker)
+	}
+	if err == nil {
+		err = ownCopies(p, file, text)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("read %s: %w", p.plainPath(), err), file.Close())
@@ -151,8 +155,14 @@ func (l *Log) cutTorn() error {
 	if err != nil {
 		return err
 	}
-	if l.size, err = linesEnd(l.file, size); err != nil {
+	text, err := ownLines(l.file, size, l.cfg.WorkerID)
+	if err != nil {
 		return fmt.Errorf("read %s: %w", l.part.plainPath(), err)
+	}
+	if l.size = text.end; len(text.last) > 0 { // the event is whole: it gets its line end
+		l.size += int64(len(text.last))
+		l.dirty, l.buf = l.size < size, append(l.buf[:0], '\n')
+		return errors.Join(l.cut(), l.write())
 	}
 	if l.size == size {
 		return nil
