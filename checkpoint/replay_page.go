@@ -25,21 +25,22 @@ type stand struct {
 	token, seq int64
 	logged     int64 // number there of the crawl that the target is in here; 0 = it was not said
 	ended      int64 // last crawl whose end was counted
+	gap        bool  // a page before the last one read is missing
 }
 
 const (
 	replayStand = `
 	SELECT t.page_current, t.crawls, t.crawl_started_at IS NOT NULL, t.status = 'DONE', t.status = 'IN_PROGRESS', t.claim_token, t.total_attempts > 0,
-		ifnull(r.claim_token, -1), ifnull(r.seq, -1), ifnull(r.crawl, iif(?3, t.crawls, 0)), ifnull(r.ended, 0)
+		ifnull(r.claim_token, -1), ifnull(r.seq, -1), ifnull(r.crawl, iif(?3, t.crawls, 0)), ifnull(r.ended, 0), ifnull(r.gap, 0)
 	FROM targets t LEFT JOIN replayed r ON r.target_id = t.id AND r.database_id = ?2 WHERE t.id = ?1`
 	replayMark = `
-	INSERT INTO replayed (target_id, database_id, claim_token, seq, crawl, ended) VALUES (?, ?, ?, ?, ?, ?)
-	ON CONFLICT DO UPDATE SET claim_token = excluded.claim_token, seq = excluded.seq, crawl = excluded.crawl, ended = excluded.ended`
+	INSERT INTO replayed (target_id, database_id, claim_token, seq, crawl, ended, gap) VALUES (?, ?, ?, ?, ?, ?, ?)
+	ON CONFLICT DO UPDATE SET claim_token = excluded.claim_token, seq = excluded.seq, crawl = excluded.crawl, ended = excluded.ended, gap = excluded.gap`
 )
 
 func (s *stand) read(tx *store.Tx, own string) error {
 	err := tx.Get(replayStand, []any{s.target, s.database, s.database == own}, &s.page, &s.crawl, &s.started, &s.done, &s.held, &s.claimed, &s.tried,
-		&s.token, &s.seq, &s.logged, &s.ended)
+		&s.token, &s.seq, &s.logged, &s.ended, &s.gap)
 	s.tried = s.tried && s.database == own
 	return err
 }
@@ -64,7 +65,7 @@ func (s *stand) goesOn(e *wal.Event) bool {
 // mark notes that the event was read.
 func (s *stand) mark(tx *store.Tx, e *wal.Event, own string) error {
 	k := e.Target.ClaimToken
-	if _, err := tx.Exec(replayMark, s.target, s.database, k, e.Seq, s.logged, s.ended); err != nil {
+	if _, err := tx.Exec(replayMark, s.target, s.database, k, e.Seq, s.logged, s.ended, s.gap); err != nil {
 		return err
 	}
 	if s.database != own || k <= s.claimed {
@@ -97,7 +98,7 @@ func (r *replayer) page(tx *store.Tx, e *wal.Event, s *stand) error {
 	}
 	r.out.New += saved.New
 	saved.Repeated = saved.Repeated && echoes(saved, p.Raw)
-	if s.held || p.Number > s.page+1 {
+	if s.gap = p.Number > s.page+1; s.held || s.gap {
 		r.out.Aside++
 	}
 	if err := s.advance(tx, p, saved); err != nil {
@@ -174,7 +175,7 @@ func (s *stand) begin(tx *store.Tx, e *wal.Event) error {
 		return s.anew(tx, e.Target.Crawl)
 	}
 	s.logged = max(s.logged, e.Target.Crawl)
-	if p := e.Page; s.done && (p.Number == s.page+1 || p.Number == s.page && !p.Last) {
+	if p := e.Page; s.done && (p.Number > s.page || p.Number == s.page && !p.Last) {
 		_, err := tx.Exec(replayMore, s.target)
 		return err
 	}
@@ -198,7 +199,7 @@ func (s *stand) anew(tx *store.Tx, c int64) error {
 	if s.held {
 		return nil
 	}
-	s.started, s.page, s.crawl, s.done, s.logged = true, 0, max(s.crawl+1, c), false, c
+	s.started, s.page, s.crawl, s.done, s.logged, s.gap = true, 0, max(s.crawl+1, c), false, c, false
 	_, err := tx.Exec(replayAnew, tx.Now, s.crawl, s.target)
 	return err
 }
@@ -226,13 +227,16 @@ func (s *stand) advance(tx *store.Tx, p *wal.Page, saved store.Saved) error {
 	if err != nil || !p.Last && !saved.Repeated {
 		return err
 	}
-	// A crawl of which a page is missing proves nothing of the listings that it does not show.
-	return s.finish(tx, p.Number <= s.page+1 && (p.End || saved.Repeated), "", "")
+	return s.finish(tx, p.End || saved.Repeated, "", "")
 }
 
 // finish ends the target's crawl; confirmed tells that the site said so itself. What may
-// stand in a log twice, the last page of a crawl, ends it once.
+// stand in a log twice, the last page of a crawl, ends it once. A crawl of which a page is
+// missing is not ended: its target goes on behind the last page before.
 func (s *stand) finish(tx *store.Tx, confirmed bool, code, reason string) error {
+	if s.gap {
+		return nil
+	}
 	n, err := tx.Changed(replayDone, tx.Now, tx.Now, tx.Now, null(code), null(reason), s.target)
 	if err != nil || n == 0 || !confirmed || s.ended == s.crawl {
 		return err
