@@ -178,7 +178,7 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 // rebuildCommand makes a new database beside the one that is damaged.
 func (p *Program) rebuildCommand() string {
 	ext := filepath.Ext(p.db)
-	return shellLine([]string{p.self(), "--db", strings.TrimSuffix(p.db, ext) + "-rebuilt" + ext, "wal", "replay", p.logs})
+	return shellLine(append([]string{p.self(), "--db", strings.TrimSuffix(p.db, ext) + rebuilt + ext, "wal", "replay"}, rebuildFrom(p.db, p.logs)...))
 }
 
 // Standard returns a program on the process's own streams.

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -42,7 +43,7 @@ func (p *Program) walCommand() *cli.Command {
 				Args: true, Flags: []cli.Flag{jsonFlag()}, Action: p.walStats,
 			},
 			{
-				Name: "replay", Usage: "Build the database (--db) from logs alone; doing it again changes nothing", ArgsUsage: "[FILE or FOLDER]",
+				Name: "replay", Usage: "Build the database (--db) from logs alone; doing it again changes nothing", ArgsUsage: "[FILE or FOLDER]...",
 				Description: replayDescription, Args: true, Flags: []cli.Flag{
 					list("database", "only what these have written: `ID...`, none for the lines of older logs that name no database, all to mix them", "all, if it is but one"),
 					jsonFlag(),
@@ -73,7 +74,7 @@ func filterFlags() []cli.Flag {
 }
 
 const replayDescription = `Name the logs when --db is a new file:  ypcrawl --db new.db wal replay logs/yp_wal
-Without a name it reads those of --db itself. A new file becomes the database that the logs are of,
+Several files and folders are read together. Without a name it reads those of --db itself. A new file becomes the database that the logs are of,
 and a crawl can go on with it. Logs of two databases, or of another one than --db holds, are mixed
 only when --database says so.`
 
@@ -83,10 +84,28 @@ func walPath(c *cli.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !wal.Exists(path) {
-		return "", fmt.Errorf("there are no logs at %s: start a crawl with `ypcrawl run`, or name the file or folder, %s say", path, defaultLogs)
+	return path, haveLogs(path)
+}
+
+// walPaths is walPath for a command that takes several.
+func walPaths(c *cli.Context) (path string, also []string, err error) {
+	paths := []string{logDir(c)}
+	if c.Args().Present() {
+		paths = c.Args().Slice()
 	}
-	return path, nil
+	for _, path := range paths {
+		if err := haveLogs(path); err != nil {
+			return "", nil, err
+		}
+	}
+	return paths[0], paths[1:], nil
+}
+
+func haveLogs(path string) error {
+	if !wal.Exists(path) {
+		return fmt.Errorf("there are no logs at %s: start a crawl with `ypcrawl run`, or name the file or folder, %s say", path, defaultLogs)
+	}
+	return nil
 }
 
 func walArg(c *cli.Context, otherwise string) (string, error) {
@@ -275,7 +294,7 @@ func (p *Program) walStats(c *cli.Context) error {
 }
 
 func (p *Program) walReplay(c *cli.Context) error {
-	path, err := walPath(c)
+	path, also, err := walPaths(c)
 	if err != nil {
 		return err
 	}
@@ -283,11 +302,12 @@ func (p *Program) walReplay(c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("load places: %w", err)
 	}
-	x, err := wal.ReadIndex(path, wal.Options{})
+	x, err := wal.ReadIndex(path, wal.Options{Also: also})
 	if err != nil {
 		return err
 	}
-	chosen, err := chooseDatabases(c, path, x.Databases)
+	named := strings.Join(append([]string{path}, also...), " and ")
+	chosen, err := chooseDatabases(c, named, x.Databases)
 	if err != nil {
 		return err
 	}
@@ -296,11 +316,11 @@ func (p *Program) walReplay(c *cli.Context) error {
 		return err
 	}
 	defer func() { _ = k.DB().Close() }()
-	adopt, err := adoptable(c, k.DB(), path, chosen)
+	adopt, err := adoptable(c, k.DB(), named, chosen)
 	if err != nil {
 		return err
 	}
-	opts := wal.Options{Filter: wal.Filter{Databases: chosen}}
+	opts := wal.Options{Also: also, Filter: wal.Filter{Databases: chosen}}
 	r, err := x.OpenOrdered(path, opts)
 	if err != nil {
 		return err

@@ -203,6 +203,46 @@ func selectLogs(path string, follow bool) ([]workerLog, error) {
 	return laterParts(p)
 }
 
+// selectAll lists what several paths mean together. The same worker in two folders has two
+// logs.
+func selectAll(path string, also []string) ([]workerLog, error) {
+	var all []workerLog
+	for _, path := range append([]string{path}, also...) {
+		logs, err := selectLogs(path, false)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, logs...)
+	}
+	return all, nil
+}
+
+// Writers returns the ids of the databases that the first events of a folder's files name,
+// sorted; "" stands for events that name none. It reads no more than those: a file is
+// written by one process, for one database.
+func Writers(dir string) ([]string, error) {
+	logs, err := listLogs(dir, false)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, log := range logs {
+		for _, p := range log.parts {
+			s := newStream(workerLog{parts: []part{p}}, cursor{part: p.number}, Options{SkipListings: true})
+			it, ok := s.next()
+			for ok && it.event == nil {
+				it, ok = s.next()
+			}
+			s.close()
+			if ok && !slices.Contains(ids, it.event.Database) {
+				ids = append(ids, it.event.Database)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
 // Exists reports whether there is a log folder or file at path. A .jsonl that was
 // compressed since its name was seen counts, and is read under its new name.
 func Exists(path string) bool {

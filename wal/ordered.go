@@ -32,7 +32,7 @@ type claimEvents struct {
 
 // ReadIndex reads a folder or a file once, for OpenOrdered.
 func ReadIndex(path string, opts Options) (*Index, error) {
-	logs, err := selectLogs(path, false)
+	logs, err := selectAll(path, opts.Also)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type Reader struct {
 // folder or file that is not there is an error; a folder without logs has no
 // events.
 func OpenReader(path string, opts Options) (*Reader, error) {
-	logs, err := selectLogs(path, false)
+	logs, err := selectAll(path, opts.Also)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 type Options struct {
 	Filter       Filter // which events; damage is always reported
 	SkipListings bool   // leave Page.Listings empty: faster, and hardly any memory
+	Also         []string // OpenReader and ReadIndex: further folders and files to read with it
 	MaxLine      int    // longest line in bytes; 0 = DefaultMaxLine
 }
 
