@@ -28,6 +28,7 @@ type Replayed struct {
 	Unknown int `json:"unknown"` // events of a kind that this program does not know
 	Damaged int `json:"damaged"` // lines that could not be read, and events that the database refused
 	Torn    int `json:"torn"`    // logs that end in the middle of a line; for whoever reads them to set
+	Unnamed int `json:"unnamed"` // events that name no database, beside others that do, and are of no run of this one; for whoever reads them to set
 }
 
 // ReplayConfig says what logs do not hold.

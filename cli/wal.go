@@ -316,6 +316,10 @@ func (p *Program) walReplay(c *cli.Context) error {
 		return err
 	}
 	defer func() { _ = k.DB().Close() }()
+	unnamed, err := p.unnamedEvents(c, k.DB(), x)
+	if err != nil {
+		return err
+	}
 	adopt, err := adoptable(c, k.DB(), named, chosen)
 	if err != nil {
 		return err
@@ -346,7 +350,7 @@ func (p *Program) walReplay(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	out.Torn = len(r.Torn())
+	out.Torn, out.Unnamed = len(r.Torn()), unnamed
 	p.noteTorn(r)
 	return p.printReplay(c, out)
 }
@@ -390,6 +394,29 @@ const (
 	allDatabases = "all"
 	noDatabase   = "none"
 )
+
+// unnamedEvents counts and tells the events that name no database and go, unasked, with those
+// of one that is named: they may be of another one. Those of a run that the file knows are its own.
+func (p *Program) unnamedEvents(c *cli.Context, db *store.DB, x *wal.Index) (n int, err error) {
+	named := slices.IndexFunc(x.Databases, func(d wal.DatabaseEvents) bool { return d.ID != "" })
+	if named < 0 || len(c.StringSlice("database")) > 0 {
+		return 0, nil
+	}
+	for run, events := range x.Unnamed {
+		var known bool
+		if err := db.Read().QueryRowContext(c.Context, `SELECT EXISTS (SELECT 1 FROM runs WHERE uuid = ?)`, run).Scan(&known); err != nil {
+			return 0, fmt.Errorf("look for run %s: %w", yp.Printable(run), err)
+		}
+		if !known {
+			n += int(events)
+		}
+	}
+	if n > 0 {
+		p.note("%s without the name of a database (older logs): they may be of another one; --database %s leaves them out",
+			plural(n, "event"), x.Databases[named].ID)
+	}
+	return n, nil
+}
 
 // adoptable returns the id that a new file takes over from the logs. A file that holds
 // another database is mixed with them only when --database says so.

@@ -10,6 +10,7 @@ import (
 // which claims of each target they hold.
 type Index struct {
 	Databases []DatabaseEvents // by id; lines of older logs name none and stand under ""
+	Unnamed   map[string]int64 // events that name no database, by the run that they name
 	claims    map[targetKey][]claimEvents
 }
 
@@ -37,7 +38,7 @@ func ReadIndex(path string, opts Options) (*Index, error) {
 		return nil, err
 	}
 	opts.SkipListings = true
-	x := &Index{claims: map[targetKey][]claimEvents{}}
+	x := &Index{Unnamed: map[string]int64{}, claims: map[targetKey][]claimEvents{}}
 	for _, log := range logs {
 		s := newStream(log, cursor{part: log.parts[0].number}, opts)
 		for it, ok := s.next(); ok; it, ok = s.next() {
@@ -48,9 +49,6 @@ func ReadIndex(path string, opts Options) (*Index, error) {
 		s.close()
 	}
 	slices.SortFunc(x.Databases, func(a, b DatabaseEvents) int { return cmp.Compare(a.ID, b.ID) })
-	for _, claims := range x.claims {
-		slices.SortFunc(claims, func(a, b claimEvents) int { return cmp.Compare(a.token, b.token) })
-	}
 	return x, nil
 }
 
@@ -62,6 +60,9 @@ func (x *Index) add(e *Event) {
 	}
 	d := &x.Databases[i]
 	d.Events++
+	if e.Database == "" {
+		x.Unnamed[e.Run]++
+	}
 	if e.Timestamp.Before(d.First.Time) {
 		d.First = Stamp{e.Timestamp}
 	}
@@ -101,8 +102,45 @@ func (x *Index) OpenOrdered(path string, opts Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.merge.order = &order{claims: x.claims, waiting: map[targetKey][]headItem{}}
+	o := &order{unnamed: x.soleDatabase(opts.Filter.Databases), claims: map[targetKey][]claimEvents{}, waiting: map[targetKey][]headItem{}}
+	for key, claims := range x.claims {
+		key = o.key(key)
+		o.claims[key] = addClaims(o.claims[key], claims)
+	}
+	r.merge.order = o
 	return r, nil
+}
+
+// soleDatabase is the one database of those that are read, where it is but one: lines that
+// name none are taken for its own, and their claims come in one order with those of the
+// others.
+func (x *Index) soleDatabase(read []string) (id string) {
+	if len(read) > 0 && !slices.Contains(read, "") {
+		return "" // those are not read
+	}
+	for _, d := range x.Databases {
+		if d.ID == "" || len(read) > 0 && !slices.Contains(read, d.ID) {
+			continue
+		}
+		if id != "" {
+			return ""
+		}
+		id = d.ID
+	}
+	return id
+}
+
+// addClaims adds the claims of one target, sorted by token.
+func addClaims(to, claims []claimEvents) []claimEvents {
+	for _, c := range claims {
+		if i := slices.IndexFunc(to, func(have claimEvents) bool { return have.token == c.token }); i >= 0 {
+			to[i].events += c.events
+		} else {
+			to = append(to, c)
+		}
+	}
+	slices.SortFunc(to, func(a, b claimEvents) int { return cmp.Compare(a.token, b.token) })
+	return to
 }
 
 // order holds back the streams whose next event is of a claim that another one comes before.
@@ -110,8 +148,14 @@ func (x *Index) OpenOrdered(path string, opts Options) (*Reader, error) {
 // They never wait for each other in a circle: a worker has one target at a time, so both the
 // claims of a worker and those of a target follow each other as they were taken.
 type order struct {
+	unnamed string // the database of lines that name none
 	claims  map[targetKey][]claimEvents // by token; those that were given are gone
 	waiting map[targetKey][]headItem
+}
+
+func (o *order) key(k targetKey) targetKey {
+	k.database = cmp.Or(k.database, o.unnamed)
+	return k
 }
 
 // before reports whether events of an earlier claim of the target are still to come.
@@ -120,6 +164,7 @@ func (o *order) before(e *Event) (key targetKey, wait bool) {
 		return key, false
 	}
 	key, ok := ofClaim(e)
+	key = o.key(key)
 	return key, ok && len(o.claims[key]) > 0 && o.claims[key][0].token < e.Target.ClaimToken
 }
 
@@ -132,6 +177,7 @@ func (o *order) given(e *Event) []headItem {
 	if !ok {
 		return nil
 	}
+	key = o.key(key)
 	claims := o.claims[key]
 	i := slices.IndexFunc(claims, func(c claimEvents) bool { return c.token == e.Target.ClaimToken })
 	if i < 0 {

@@ -1,0 +1,65 @@
+package wal
+
+import (
+	"testing"
+	"time"
+)
+
+// logAt writes a log of one worker: each event with its own time.
+func logAt(t *testing.T, dir, worker, database string, run int64, events ...*Event) {
+	t.Helper()
+	var at time.Time
+	log := create(t, Config{Dir: dir, WorkerID: worker, Database: database, Now: func() time.Time { return at }})
+	for _, e := range events {
+		at = e.Timestamp
+		if err := log.Append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closeLog(t, log)
+}
+
+func pageAt(second int, token int64, id string) *Event {
+	e := samplePage(1)
+	e.Timestamp, e.Target.ClaimToken, e.Target.CitySlug = noon.Add(time.Duration(second)*time.Second), token, id
+	return e
+}
+
+// inOrder reads a folder as a replay does, and returns the workers of its events.
+func inOrder(t *testing.T, dir string, databases ...string) (workers []string) {
+	t.Helper()
+	opts := Options{Filter: Filter{Databases: databases}}
+	x, err := ReadIndex(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := x.OpenOrdered(dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	for e, err := range r.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		workers = append(workers, e.WorkerID)
+	}
+	return workers
+}
+
+// TestUnnamedClaims: the claims of a target come in one order, also where the older ones name
+// no database yet and the clock went back before the later ones.
+func TestUnnamedClaims(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	logAt(t, dir, "worker_0_pid_1", "", 0, pageAt(100, 1, "a"))
+	logAt(t, dir, "worker_0_pid_2", "id", 0, pageAt(10, 2, "a"))
+	for _, databases := range [][]string{nil, {"", "id"}} {
+		if got := inOrder(t, dir, databases...); len(got) != 2 || got[0] != "worker_0_pid_1" {
+			t.Errorf("%q: %q", databases, got)
+		}
+	}
+	if got := inOrder(t, dir, "id"); len(got) != 1 {
+		t.Errorf("of the one alone: %q", got)
+	}
+}
