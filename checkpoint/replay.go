@@ -104,6 +104,7 @@ type replayer struct {
 	own     string // id of the database that is replayed into
 	sources map[string]int64
 	targets map[string]int64
+	run     int64 // highest number of a run of this database
 	early   int  // details whose listing was not there yet
 	second  bool // they are read once more
 	out     Replayed
@@ -136,12 +137,19 @@ func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 		if e.Target == nil && e.Detail == nil {
 			continue
 		}
+		if cmp.Or(e.Database, r.own) == r.own {
+			r.run = max(r.run, e.RunNumber)
+		}
 		tx.At, tx.Now = e.Timestamp.UTC(), yp.FormatTime(e.Timestamp)
 		if err := r.try(tx, e); err != nil {
 			return fmt.Errorf("event %d of %s: %w", e.Seq, e.WorkerID, err)
 		}
 	}
-	return nil
+	if r.run == 0 {
+		return nil
+	}
+	_, err := tx.Exec(raiseRunNumber, r.run)
+	return err
 }
 
 // identify finds out which database this is, once it has become the one that is rebuilt.

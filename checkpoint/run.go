@@ -16,6 +16,11 @@ type Run struct {
 	ID   int64
 	UUID string
 
+	// Number is higher than that of every run that had ended when this one started; runs at
+	// the same time have the same one. The logs have it, so that a replay need not trust a
+	// clock between runs. IDs won't do: a database that is rebuilt has none of its runs.
+	Number int64
+
 	keeper *Keeper
 	owner  *store.Lock
 	shared *store.Lock
@@ -38,6 +43,16 @@ const (
 const insertRun = `
 	INSERT INTO runs (uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (?, ?, ?, ?, ?, ?, ?)`
 
+const (
+	nextRunNumber = `
+	INSERT INTO meta (key, value) VALUES ('run_number', '1')
+	ON CONFLICT DO UPDATE SET value = CAST(value + ?1 AS TEXT) RETURNING CAST(value AS INTEGER)`
+	// A rebuilt database goes on behind the runs that the logs tell of.
+	raiseRunNumber = `
+	INSERT INTO meta (key, value) VALUES ('run_number', CAST(?1 AS TEXT))
+	ON CONFLICT DO UPDATE SET value = excluded.value WHERE CAST(value AS INTEGER) < ?1`
+)
+
 // runLock is held by every run: shared, or exclusively by a run that wants to
 // be alone.
 const runLock = "run"
@@ -49,13 +64,23 @@ func (k *Keeper) StartRun(ctx context.Context, source int64, command string, exc
 	if err := r.lock(k.db.Path(), exclusive); err != nil {
 		return nil, err
 	}
-	err := k.write(ctx, func(tx *store.Tx) error {
+	alive, err := k.AlivePIDs(ctx)
+	if err != nil {
+		return nil, errors.Join(err, r.unlock())
+	}
+	alone := true
+	for _, lives := range alive {
+		alone = alone && !lives
+	}
+	err = k.write(ctx, func(tx *store.Tx) error {
 		res, err := tx.Exec(insertRun, r.UUID, k.host, os.Getpid(), nullID(source), command, tx.Now, tx.Now)
 		if err != nil {
 			return err
 		}
-		r.ID, err = res.LastInsertId()
-		return err
+		if r.ID, err = res.LastInsertId(); err != nil {
+			return err
+		}
+		return tx.Get(nextRunNumber, []any{alone}, &r.Number)
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("register run: %w", err), r.unlock())

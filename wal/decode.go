@@ -18,6 +18,7 @@ type line struct {
 	Seq       int64        `json:"seq"`
 	Run       string       `json:"run"`
 	Database  string       `json:"database"`
+	RunNumber int64        `json:"run_number"`
 	Status    yp.Status    `json:"status"`
 	ErrorCode yp.ErrorCode `json:"error_code"`
 	Error     string       `json:"error"`
@@ -102,7 +103,7 @@ func (e *Event) set(l *line) error {
 		l.Target.Source = l.Source
 	}
 	*e = Event{
-		Timestamp: l.Timestamp.Time, WorkerID: l.WorkerID, Type: l.Type, Seq: l.Seq, Run: l.Run, Database: l.Database,
+		Timestamp: l.Timestamp.Time, WorkerID: l.WorkerID, Type: l.Type, Seq: l.Seq, Run: l.Run, Database: l.Database, RunNumber: l.RunNumber,
 		Status: l.Status, Target: l.Target, Page: l.Page, ErrorCode: l.ErrorCode, Error: l.Error, Complete: l.Complete, Detail: l.detail(),
 	}
 	return nil

@@ -25,6 +25,7 @@ func (e *Event) AppendJSON(b []byte) []byte {
 	b = append(b, `,"run":`...)
 	b = appendString(b, e.Run)
 	b = appendText(b, `,"database":`, e.Database)
+	b = appendInt(b, `,"run_number":`, e.RunNumber)
 	b = appendText(b, `,"status":`, string(e.Status))
 	b = appendTarget(b, e.Target)
 	b = appendText(b, `,"error_code":`, string(e.ErrorCode))

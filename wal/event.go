@@ -48,6 +48,7 @@ type Event struct {
 	Seq       int64        // "seq", from 1, consecutive in a worker's log; Append sets it
 	Run       string       // "run", the id of the run
 	Database  string       // "database", the id of the database that the page goes into; Append sets it; empty in older logs
+	RunNumber int64        // "run_number" in the database: of two runs that never ran at the same time, the later has the higher; Append sets it; 0 in older logs
 	Status    yp.Status    // "status" the target has after the event; empty when it has none
 	Target    *Target      // nil when the event is about no target
 	Page      *Page        // nil unless the event is about a page

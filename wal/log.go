@@ -25,6 +25,7 @@ type Config struct {
 	Dir        string           // folder, created with its parents; required
 	WorkerID   string           // "worker_0_pid_12345": names the files; letters, digits, "_" and "-"; required
 	Database   string           // id of the database that the pages go into, noted in every line; may be empty
+	RunNumber  int64            // see Event; noted in every line; 0 = none
 	Spare      string           // taken instead of WorkerID when another process writes that log: a pid is no machine's alone; "" = ErrInUse
 	MaxBytes   int64            // size of a file before the next one begins; 0 = DefaultMaxBytes
 	NoCompress bool             // leave closed files as they are
@@ -137,7 +138,7 @@ func (l *Log) encode(e *Event) error {
 	if e.Type == "" {
 		return errors.New("append event: no event type")
 	}
-	e.WorkerID, e.Database, e.Seq = l.cfg.WorkerID, l.cfg.Database, l.seq+1
+	e.WorkerID, e.Database, e.RunNumber, e.Seq = l.cfg.WorkerID, l.cfg.Database, l.cfg.RunNumber, l.seq+1
 	l.buf = append(e.AppendJSON(l.buf[:0]), '\n')
 	if len(l.buf) > DefaultMaxLine {
 		size := len(l.buf)

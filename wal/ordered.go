@@ -96,8 +96,10 @@ func ofClaim(e *Event) (key targetKey, ok bool) {
 // OpenOrdered opens what ReadIndex has read, with the same options but for the listings, in
 // the order in which it came about: the events of each target by claim token, those of a
 // claim as its worker wrote them. Time decides only between events that have nothing to do
-// with each other, so no clock can put a page before the one it follows. The index is used up.
+// with each other, so no clock can put a page before the one it follows; and where all that is
+// read is of one database, a run's number comes before the time. The index is used up.
 func (x *Index) OpenOrdered(path string, opts Options) (*Reader, error) {
+	opts.byRun = x.oneDatabase(opts.Filter.Databases)
 	r, err := OpenReader(path, opts)
 	if err != nil {
 		return nil, err
@@ -109,6 +111,17 @@ func (x *Index) OpenOrdered(path string, opts Options) (*Reader, error) {
 	}
 	r.merge.order = o
 	return r, nil
+}
+
+// oneDatabase reports whether the lines that are read name no more than one.
+func (x *Index) oneDatabase(read []string) bool {
+	named := 0
+	for _, d := range x.Databases {
+		if d.ID != "" && (len(read) == 0 || slices.Contains(read, d.ID)) {
+			named++
+		}
+	}
+	return named <= 1
 }
 
 // soleDatabase is the one database of those that are read, where it is but one: lines that

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -9,7 +10,7 @@ import (
 func logAt(t *testing.T, dir, worker, database string, run int64, events ...*Event) {
 	t.Helper()
 	var at time.Time
-	log := create(t, Config{Dir: dir, WorkerID: worker, Database: database, Now: func() time.Time { return at }})
+	log := create(t, Config{Dir: dir, WorkerID: worker, Database: database, RunNumber: run, Now: func() time.Time { return at }})
 	for _, e := range events {
 		at = e.Timestamp
 		if err := log.Append(e); err != nil {
@@ -61,5 +62,27 @@ func TestUnnamedClaims(t *testing.T) {
 	}
 	if got := inOrder(t, dir, "id"); len(got) != 1 {
 		t.Errorf("of the one alone: %q", got)
+	}
+}
+
+// TestRunsInOrder: between the runs of one database their numbers decide, not a clock that
+// went back; lines of before there were any come first. Numbers of two databases say nothing
+// of each other.
+func TestRunsInOrder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	logAt(t, dir, "worker_0_pid_1", "", 0, pageAt(300, 1, "a"))
+	logAt(t, dir, "worker_0_pid_2", "id", 1, pageAt(200, 1, "b"), pageAt(210, 2, "b"))
+	logAt(t, dir, "worker_0_pid_3", "id", 2, pageAt(100, 1, "c"), pageAt(400, 2, "c"))
+	want := []string{"worker_0_pid_1", "worker_0_pid_2", "worker_0_pid_2", "worker_0_pid_3", "worker_0_pid_3"}
+	if got := inOrder(t, dir, "", "id"); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	logAt(t, dir, "worker_0_pid_4", "other", 9, pageAt(1, 1, "d"))
+	if got := inOrder(t, dir, "id"); !slices.Equal(got, want[1:]) {
+		t.Errorf("of one alone: %q, want %q", got, want[1:])
+	}
+	if got := inOrder(t, dir); got[0] != "worker_0_pid_4" {
+		t.Errorf("mixed: %q", got)
 	}
 }

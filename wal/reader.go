@@ -85,6 +85,7 @@ type merge struct {
 type headItem struct {
 	stream  *stream
 	rank    int // order of the workers
+	run     int64
 	key     time.Time
 	item    item
 	dormant bool
@@ -123,19 +124,22 @@ func (m *merge) start() {
 		return
 	}
 	for i := range m.heads {
-		m.heads[i].key = firstTime(m.heads[i].stream)
+		m.heads[i].run, m.heads[i].key = firstTime(m.heads[i].stream)
 	}
 	heap.Init(&m.heads)
 }
 
 // firstTime looks ahead without moving the stream. Damage at the start has no
 // time: the stream is then opened at once.
-func firstTime(s *stream) time.Time {
+func firstTime(s *stream) (run int64, at time.Time) {
 	ahead := *s
-	ahead.opts = Options{MaxLine: s.opts.MaxLine, SkipListings: true}
+	ahead.opts = Options{MaxLine: s.opts.MaxLine, SkipListings: true, byRun: s.opts.byRun}
+	if s.opts.byRun { // another database's runs have numbers of their own
+		ahead.opts.Filter = s.opts.Filter
+	}
 	defer ahead.close()
 	ahead.next()
-	return ahead.last
+	return ahead.run, ahead.last
 }
 
 // advance moves the top stream to its next item, or out of the heap.
@@ -146,7 +150,7 @@ func (m *merge) advance() {
 		heap.Pop(&m.heads)
 		return
 	}
-	top.item, top.key = it, top.stream.last
+	top.item, top.run, top.key = it, top.stream.run, top.stream.last
 	heap.Fix(&m.heads, 0)
 }
 
@@ -172,8 +176,11 @@ type heads []headItem
 // Len, Less, Swap, Push and Pop make heads a heap.
 func (h heads) Len() int { return len(h) }
 
-// Less orders by time, then worker.
+// Less orders by run, time, then worker.
 func (h heads) Less(i, j int) bool {
+	if h[i].run != h[j].run {
+		return h[i].run < h[j].run
+	}
 	if c := h[i].key.Compare(h[j].key); c != 0 {
 		return c < 0
 	}

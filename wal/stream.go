@@ -12,6 +12,7 @@ import (
 type Options struct {
 	Filter       Filter // which events; damage is always reported
 	SkipListings bool   // leave Page.Listings empty: faster, and hardly any memory
+	byRun        bool     // of one database: the number of a run comes before the time
 	Also         []string // OpenReader and ReadIndex: further folders and files to read with it
 	MaxLine      int    // longest line in bytes; 0 = DefaultMaxLine
 }
@@ -48,6 +49,7 @@ type stream struct {
 	part  part // the one seg reads
 	cur   cursor
 	torn  *TornTail
+	run   int64     // of the last event, if the order is by run
 	last  time.Time // of the last event, to place damage among the other workers' events
 }
 
@@ -174,5 +176,8 @@ func (s *stream) decode(pos Position, text []byte) (it item, ok bool) {
 		return item{err: &CorruptError{Position: pos, Err: err}, pos: pos}, true
 	}
 	s.last = e.Timestamp
+	if s.opts.byRun {
+		s.run = e.RunNumber
+	}
 	return item{event: e, pos: pos}, true
 }
