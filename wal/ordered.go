@@ -161,7 +161,7 @@ func addClaims(to, claims []claimEvents) []claimEvents {
 // They never wait for each other in a circle: a worker has one target at a time, so both the
 // claims of a worker and those of a target follow each other as they were taken.
 type order struct {
-	unnamed string // the database of lines that name none
+	unnamed string                      // the database of lines that name none
 	claims  map[targetKey][]claimEvents // by token; those that were given are gone
 	waiting map[targetKey][]headItem
 }

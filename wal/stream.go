@@ -10,11 +10,11 @@ import (
 
 // Options say what a reader gives.
 type Options struct {
-	Filter       Filter // which events; damage is always reported
-	SkipListings bool   // leave Page.Listings empty: faster, and hardly any memory
+	Filter       Filter   // which events; damage is always reported
+	SkipListings bool     // leave Page.Listings empty: faster, and hardly any memory
 	byRun        bool     // of one database: the number of a run comes before the time
 	Also         []string // OpenReader and ReadIndex: further folders and files to read with it
-	MaxLine      int    // longest line in bytes; 0 = DefaultMaxLine
+	MaxLine      int      // longest line in bytes; 0 = DefaultMaxLine
 }
 
 func (o Options) maxLine() int { return cmp.Or(max(o.MaxLine, 0), DefaultMaxLine) }
