@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"ypcrawl/yp"
 )
 
 // RunListings is what a run brought.
@@ -38,4 +40,20 @@ func (k *Keeper) LastRun(ctx context.Context, sourceID int64) (*RunListings, err
 		return nil, fmt.Errorf("read the last run: %w", err)
 	}
 	return &r, rows.Err()
+}
+
+const lastRunSeen = `SELECT ifnull(max(heartbeat_at), '') FROM runs WHERE id <> ? AND heartbeat_at < ?`
+
+// LaterBound is the time from which the age of logs is counted: now, or when the last other
+// run was seen if that is earlier. So one start with a clock that is far ahead makes nothing
+// old. It is zero where no other run is known.
+func (k *Keeper) LaterBound(ctx context.Context, run int64) (at time.Time, err error) {
+	var seen string
+	if err := k.db.Read().QueryRowContext(ctx, lastRunSeen, run, yp.FormatTime(k.db.Now())).Scan(&seen); err != nil {
+		return at, fmt.Errorf("look for the last run: %w", err)
+	}
+	if seen == "" {
+		return at, nil
+	}
+	return yp.ParseTime(seen)
 }

@@ -105,8 +105,8 @@ type replayer struct {
 	sources map[string]int64
 	targets map[string]int64
 	run     int64 // highest number of a run of this database
-	early   int  // details whose listing was not there yet
-	second  bool // they are read once more
+	early   int   // details whose listing was not there yet
+	second  bool  // they are read once more
 	out     Replayed
 }
 

@@ -2,10 +2,12 @@ package checkpoint_test
 
 import (
 	"testing"
+	"time"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store/storetest"
 	"ypcrawl/wal"
+	"ypcrawl/yp"
 )
 
 // TestRunNumber: a later run has a higher number, one beside another the same, and a rebuilt
@@ -45,5 +47,27 @@ func TestRunNumber(t *testing.T) {
 		if want := []int64{42, 42, 42, 43}[i]; r.Number != want {
 			t.Errorf("run %d has number %d, want %d", i, r.Number, want)
 		}
+	}
+}
+
+// TestLaterBound: a start with a clock a year ahead counts the age of logs from the run before.
+func TestLaterBound(t *testing.T) {
+	t.Parallel()
+	g := logOfOne(t)
+	var want string
+	if err := g.DB().Read().QueryRowContext(t.Context(), `SELECT max(heartbeat_at) FROM runs`).Scan(&want); err != nil {
+		t.Fatal(err)
+	}
+	g.clock.move(365 * 24 * time.Hour)
+	ahead, err := g.StartRun(t.Context(), 0, "run", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := g.LaterBound(t.Context(), ahead.ID)
+	if err != nil || yp.FormatTime(at) != want {
+		t.Errorf("counted from %v (%v), want %s", at, err, want)
+	}
+	if err := ahead.Finish(t.Context(), checkpoint.OutcomeDone, 0); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -44,8 +44,12 @@ func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) boo
 	if days == 0 {
 		return nil
 	}
+	now, err := r.keeper.LaterBound(ctx, r.row.ID)
+	if err != nil || now.IsZero() {
+		return err
+	}
 	pruned, err := wal.Prune(ctx, dir, wal.PruneConfig{
-		Before: r.keeper.DB().Now().AddDate(0, 0, -days), IsLive: isLive, MaxBytes: pruneAtOnce,
+		Before: now.AddDate(0, 0, -days), IsLive: isLive, MaxBytes: pruneAtOnce,
 		Held: func(e *wal.Event) (bool, error) {
 			if e.Database != "" && e.Database != r.id {
 				return false, nil // of another database that shares the folder
