@@ -15,6 +15,10 @@ func TestLogsOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
+	here, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"data", "texas.db"} {
 		if err := os.Symlink(elsewhere, filepath.Join(dir, "link")); err != nil && !os.IsExist(err) {
 			t.Fatal(err)
@@ -28,11 +32,18 @@ func TestLogsOf(t *testing.T) {
 		"texas.db":                            "logs/yp_wal/texas",
 		"data/../texas.db":                    "logs/yp_wal/texas",
 		filepath.Join(dir, "texas.db"):        "logs/yp_wal/texas",
-		"texas.sqlite":                        "logs/yp_wal/texas.sqlite",
+		"texas.sqlite":                        "logs/yp_wal/texas.sqlite_",
+		"texas":                               "logs/yp_wal/texas_",
+		"texas_.db":                           "logs/yp_wal/texas_.db_",
+		".db":                                 "logs/yp_wal/.db_",
+		"..db":                                "logs/yp_wal/..db_",
+		"srv/a.db":                            "logs/yp_wal/srv/a",
+		"/srv/a.db":                           "logs/yp_wal/abs/srv/a",
+		"abs/srv/a.db":                        "logs/yp_wal/abs" + here + "/abs/srv/a",
 		"data/texas.db":                       "logs/yp_wal/data/texas",
 		"data/ypcrawl.db":                     "logs/yp_wal/data/ypcrawl",
-		filepath.Join(elsewhere, "a.db"):      "logs/yp_wal" + elsewhere + "/a",
-		"link/a.db":                           "logs/yp_wal" + elsewhere + "/a",
+		filepath.Join(elsewhere, "a.db"):      "logs/yp_wal/abs" + elsewhere + "/a",
+		"link/a.db":                           "logs/yp_wal/abs" + elsewhere + "/a",
 		"../" + filepath.Base(dir) + "/tx.db": "logs/yp_wal/tx",
 	} {
 		if got := filepath.ToSlash(logsOf(db)); got != filepath.ToSlash(want) {
