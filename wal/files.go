@@ -191,13 +191,13 @@ func selectLogs(path string, follow bool) ([]workerLog, error) {
 	if info.IsDir() {
 		return listLogs(path, false)
 	}
-	if !info.Mode().IsRegular() { // reading a pipe would wait for a writer for ever
-		return nil, fmt.Errorf("%s: %w: want a folder, a .jsonl or a .jsonl.zst", path, errNoFile)
-	}
 	dir, name := filepath.Split(path)
 	p, ok := parseName(name)
 	if !ok || p.temp {
 		return nil, fmt.Errorf("%s is no log file: want a folder, a .jsonl or a .jsonl.zst", path)
+	}
+	if !info.Mode().IsRegular() { // reading a pipe would wait for a writer for ever
+		return nil, fmt.Errorf("%s: %w: want a folder, a .jsonl or a .jsonl.zst", path, errNoFile)
 	}
 	p.dir = dir
 	if !follow {
