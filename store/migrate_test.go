@@ -236,6 +236,7 @@ func TestEnumerations(t *testing.T) {
 		"connectivity_profiles.burst_429":   flag,
 		"requests.proxy_failed":             flag,
 		"proxies.enabled":                   flag,
+		"replayed.gap":                      flag,
 		"sources.stage":                     {"review", "sandbox", "active"},
 		"source_cities.matched":             {"slug", "name", "none"},
 		"discoveries.status":                {"PLANNED", "IN_PROGRESS", "DONE", "FAILED"},
