@@ -31,7 +31,7 @@ test: ## Run all tests
 
 .PHONY: race
 race: ## Run all tests in random order under the race detector (needs gcc)
-	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 20m ./...
+	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 40m ./...
 
 .PHONY: lint
 lint: ## Run go vet and golangci-lint (built at the first run, about a minute)
