@@ -7,6 +7,11 @@ import (
 	"time"
 )
 
+const (
+	own     = "worker_0_pid_1"
+	ownFile = own + ".jsonl"
+)
+
 // TestNotOurs: names that only compressions and runs use, with what neither has written:
 // nothing is replaced, cut or removed, whoever comes by, and a compression tells of it.
 func TestNotOurs(t *testing.T) {

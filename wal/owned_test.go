@@ -13,11 +13,6 @@ import (
 	"testing"
 )
 
-const (
-	own     = "worker_0_pid_1"
-	ownFile = own + ".jsonl"
-)
-
 // TestForeignFiles: whatever is no log of ours is as it was after every command that cuts,
 // replaces or removes files, and the log beside it is treated as ever.
 func TestForeignFiles(t *testing.T) {
