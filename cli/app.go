@@ -152,11 +152,14 @@ func (p *Program) complain(err error) {
 
 func (p *Program) verdict(ctx context.Context, err error) (code int, hint string) {
 	var coded *exitError
+	var version *store.VersionError
 	switch {
 	case err == nil:
 		return ExitOK, ""
 	case store.Corrupt(err):
 		return ExitError, "Put the file aside and rebuild it from the logs:\n  " + p.rebuildCommand()
+	case errors.As(err, &version) && version.Development():
+		return ExitError, "To rebuild it from its logs:\n  " + p.rebuildCommand()
 	case errors.As(err, &coded):
 		return coded.code, ""
 	case isUsage(err):
@@ -175,7 +178,7 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 	return ExitError, ""
 }
 
-// rebuildCommand makes a new database beside the one that is damaged.
+// rebuildCommand makes a new database beside the one that is damaged or can't be upgraded.
 func (p *Program) rebuildCommand() string {
 	ext := filepath.Ext(p.db)
 	return shellLine(append([]string{p.self(), "--db", strings.TrimSuffix(p.db, ext) + rebuilt + ext, "wal", "replay"}, rebuildFrom(p.db, p.logs)...))

@@ -34,7 +34,9 @@ func (d *diagnosis) openDatabase() {
 		d.add("database", fine, "", "%s, schema version %d, %s", path, store.SchemaVersion, sizeOf(path))
 	case errors.Is(err, store.ErrNotFound):
 		d.add("database", broken, d.command("run"), "%s is not there: nothing was crawled yet, or --db names another file", path)
-	case errors.As(err, &version) && version.Have > 0 && version.Have < version.Max:
+	case errors.As(err, &version) && version.Development():
+		d.add("database", broken, d.p.rebuildCommand(), "%v", err)
+	case errors.As(err, &version) && version.Upgradable():
 		d.add("database", broken, d.command("recover"), "%s has schema version %d; every command that writes upgrades it to %d", path, version.Have, version.Max)
 	case store.Corrupt(err):
 		d.add("database", broken, d.p.rebuildCommand(), "%v", err)

@@ -35,14 +35,22 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	if e.Have > e.Max {
+	switch {
+	case e.Have > e.Max:
 		return fmt.Sprintf("%s has schema version %d, newer than this program's %d: use a newer ypcrawl, or another --db", e.Path, e.Have, e.Max)
-	}
-	if e.Have > 0 && e.Have < e.Max {
+	case e.Development():
+		return fmt.Sprintf("%s has schema version %d: a development version of ypcrawl made it, and it can't be upgraded; crawl into a new --db, or rebuild it from its logs by `ypcrawl --db NEW wal replay LOGS`", e.Path, e.Have)
+	case e.Upgradable():
 		return fmt.Sprintf("%s has schema version %d, older than this program's %d: open it for writing once, by any `ypcrawl run` or `ypcrawl plan`, and it is upgraded", e.Path, e.Have, e.Max)
 	}
 	return fmt.Sprintf("%s has schema version %d, which is none of ypcrawl's: is it another program's file? Use another --db", e.Path, e.Have)
 }
+
+// Upgradable reports whether the file is upgraded when it is opened for writing.
+func (e *VersionError) Upgradable() bool { return e.Have >= OldestVersion && e.Have < e.Max }
+
+// Development reports whether the file is of a version from before OldestVersion.
+func (e *VersionError) Development() bool { return e.Have > 0 && e.Have < OldestVersion }
 
 // classify adds the sentinel that callers decide by to a SQLite error, told
 // apart by code, never by text.

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDatabaseID: every file is told from every other, new or upgraded, and keeps its id; only
-// a file that holds nothing yet takes over another's.
+// TestDatabaseID: every file is told from every other and keeps its id; only a file that
+// holds nothing yet takes over another's.
 func TestDatabaseID(t *testing.T) {
 	t.Parallel()
 	id := func(db *DB) string {
@@ -30,24 +30,30 @@ func TestDatabaseID(t *testing.T) {
 	}
 	cfg := config()
 	first, again := mustOpen(t, cfg), mustOpen(t, cfg)
-	old := versionOne(t)
-	upgraded := mustOpen(t, old)
+	used := mustOpen(t, config())
 	if a, b := id(first), id(again); a != b {
 		t.Errorf("one file is %s and %s", a, b)
 	}
-	if a, b := id(upgraded), id(mustOpen(t, old)); a != b || a == id(first) || id(first) == id(mustOpen(t, config())) {
-		t.Errorf("an upgraded file is %s and %s, a new one %s", a, b, id(first))
+	if a, b := id(first), id(used); a == b {
+		t.Errorf("two files are %s", a)
+	}
+	err := used.Write(t.Context(), func(tx *Tx) error {
+		_, err := tx.Exec(`INSERT INTO runs (uuid, host, pid, command, started_at, heartbeat_at) VALUES ('r', 'h', 1, 'run', 'x', 'x')`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	if yes, err := first.Untouched(t.Context()); err != nil || !yes {
 		t.Errorf("a new file: untouched %t (%v)", yes, err)
 	}
-	if yes, err := upgraded.Untouched(t.Context()); err != nil || yes {
-		t.Errorf("a file with targets: untouched %t (%v)", yes, err)
+	if yes, err := used.Untouched(t.Context()); err != nil || yes {
+		t.Errorf("a file with a run: untouched %t (%v)", yes, err)
 	}
 	if got := takeOver(first); got != "00000000deadbeef" {
 		t.Errorf("a new file stayed %s", got)
 	}
-	if before, got := id(upgraded), takeOver(upgraded); got != before {
-		t.Errorf("a file with targets became %s", got)
+	if before, got := id(used), takeOver(used); got != before {
+		t.Errorf("a file with a run became %s", got)
 	}
 }

@@ -209,18 +209,17 @@ func (r *resolver) flush() error {
 	}
 	for _, k := range taken {
 		c := r.newKeys[k].root()
-		if err := placeKey(r.numbers[k], func(number int64) (int64, error) { return r.tx.Changed(insertKey, number, c.id, k) }); err != nil {
+		if err := placeKey(r.tx, r.numbers[k], c.id, k); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// placeKey inserts a key under the first free number from the given one on: insert
-// returns how many rows it added.
-func placeKey(number int64, insert func(number int64) (int64, error)) error {
+// placeKey inserts a key under the first free number from the given one on.
+func placeKey(tx *Tx, number, company int64, key string) error {
 	for ; ; number = nextNumber(number) {
-		if n, err := insert(number); err != nil {
+		if n, err := tx.Changed(insertKey, number, company, key); err != nil {
 			return fmt.Errorf("add company key: %w", err)
 		} else if n > 0 {
 			return nil
@@ -272,47 +271,4 @@ type reader struct {
 
 func (r reader) Query(query string, args ...any) (*sql.Rows, error) {
 	return r.pool.QueryContext(r.ctx, query, args...)
-}
-
-// numberKeys takes over the keys of a file in which they had no numbers.
-func numberKeys(ctx context.Context, conn *sql.Conn, hash func(string) int64) error {
-	type key struct {
-		text    string
-		company int64
-	}
-	var keys []key
-	rows, err := conn.QueryContext(ctx, `SELECT key, company_id FROM old_company_keys`)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var k key
-		if err := rows.Scan(&k.text, &k.company); err != nil {
-			return err
-		}
-		keys = append(keys, k)
-	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	st, err := conn.PrepareContext(ctx, insertKey)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = st.Close() }()
-	for _, k := range keys {
-		err := placeKey(numberOf(hash, k.text), func(number int64) (int64, error) {
-			res, err := st.ExecContext(ctx, number, k.company, k.text)
-			if err != nil {
-				return 0, err
-			}
-			return res.RowsAffected()
-		})
-		if err != nil {
-			return err
-		}
-	}
-	_, err = conn.ExecContext(ctx, `DROP TABLE old_company_keys`)
-	return err
 }

@@ -12,15 +12,20 @@ import (
 	"ypcrawl/yp"
 )
 
-// SchemaVersion is the PRAGMA user_version of files that this program makes.
-const SchemaVersion = 4
+const (
+	// SchemaVersion is the PRAGMA user_version of files that this program makes.
+	SchemaVersion = 5
+	// OldestVersion is the first one that upgrade steps lead on from. Those before it were
+	// made in development only; their files are refused.
+	OldestVersion = 5
+)
 
 // applicationID marks a SQLite file as ypcrawl's ("ypcr"), so that another
 // program's database is refused rather than filled.
 const applicationID = 0x79706372
 
 // migrations holds the upgrade steps NNNN_title.sql: step N takes a file from
-// version N-1 to N. Version 1 was a schema.sql of its own, so the first step is 0002.
+// version N-1 to N. There are none yet, and go:embed wants a file: README.md.
 //
 //go:embed migrations
 var migrations embed.FS
@@ -129,21 +134,26 @@ func inTransaction(ctx context.Context, conn *sql.Conn, begin string, fn func() 
 
 // inspect returns the file's version, or a *VersionError for a file that is not
 // ours to touch. It writes nothing: another program's file stays as it is.
-func inspect(ctx context.Context, conn *sql.Conn, path string, target int) (have int, err error) {
-	if have, err = fileVersion(ctx, conn); err != nil {
+func inspect(ctx context.Context, q queryer, path string, target int) (have int, err error) {
+	if have, err = fileVersion(ctx, q); err != nil {
 		return 0, err
 	}
-	empty, err := isEmpty(ctx, conn)
+	empty, err := isEmpty(ctx, q)
 	if err != nil {
 		return 0, err
 	}
 	if have == 0 && empty {
 		return 0, nil
 	}
+	wrong := &VersionError{Path: path, Have: have, Max: target}
 	if have <= 0 || have > target {
-		return have, &VersionError{Path: path, Have: have, Max: target}
+		return have, wrong
 	}
-	return have, verifyOwner(ctx, conn, path, target)
+	// Only a file of ours may be called one of a development version.
+	if err := verifyOwner(ctx, q, path, target); err != nil || have >= OldestVersion {
+		return have, err
+	}
+	return have, wrong
 }
 
 // useWAL switches a file that is ours to the write-ahead journal, which it keeps.
@@ -177,7 +187,7 @@ func upgrade(ctx context.Context, conn *sql.Conn, cfg Config, now time.Time, tar
 	if have == 0 {
 		err = create(ctx, conn, cfg.Schema, now)
 	} else {
-		err = runSteps(ctx, conn, cfg, have, target, steps)
+		err = runSteps(ctx, conn, have, target, steps)
 	}
 	if err != nil {
 		return err
@@ -200,7 +210,7 @@ func create(ctx context.Context, conn *sql.Conn, schema string, now time.Time) e
 	return err
 }
 
-func runSteps(ctx context.Context, conn *sql.Conn, cfg Config, have, target int, steps fs.FS) error {
+func runSteps(ctx context.Context, conn *sql.Conn, have, target int, steps fs.FS) error {
 	for v := have + 1; v <= target; v++ {
 		names, err := fs.Glob(steps, fmt.Sprintf("%04d_*.sql", v))
 		if err != nil {
@@ -215,11 +225,6 @@ func runSteps(ctx context.Context, conn *sql.Conn, cfg Config, have, target int,
 		}
 		if _, err := conn.ExecContext(ctx, string(text)); err != nil {
 			return fmt.Errorf("upgrade step %s: %w", names[0], err)
-		}
-		if names[0] == "0004_promises.sql" { // what SQL can't do of it
-			if err := numberKeys(ctx, conn, cfg.KeyHash); err != nil {
-				return fmt.Errorf("upgrade step %s: %w", names[0], err)
-			}
 		}
 	}
 	return checkReferences(ctx, conn)
@@ -266,18 +271,10 @@ func verifyOwner(ctx context.Context, q queryer, path string, target int) error 
 }
 
 // checkVersion is what a reader, who can't upgrade, asks.
-func checkVersion(ctx context.Context, q queryer, path string) error {
-	have, err := fileVersion(ctx, q)
-	if err != nil {
-		return err
+func checkVersion(ctx context.Context, q queryer, path string, target int) error {
+	have, err := inspect(ctx, q, path, target)
+	if err == nil && have != target {
+		err = &VersionError{Path: path, Have: have, Max: target}
 	}
-	wrong := &VersionError{Path: path, Have: have, Max: SchemaVersion}
-	if have <= 0 || have > SchemaVersion {
-		return wrong
-	}
-	// Only a file of ours that is older may be told to be upgraded.
-	if err := verifyOwner(ctx, q, path, SchemaVersion); err != nil || have == SchemaVersion {
-		return err
-	}
-	return wrong
+	return err
 }

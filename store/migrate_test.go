@@ -4,9 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -15,23 +19,34 @@ import (
 	"ypcrawl/yp"
 )
 
-// The inside of migrate is tested here, over steps that no program ever had.
+// The inside of migrate is tested here, over steps that no program ever had: they lead
+// from the version first to the version last.
+const (
+	first = SchemaVersion
+	last  = SchemaVersion + 2
+)
 
-const schemaOne = `
+const schemaFirst = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE owners (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;
 CREATE TABLE pets (id INTEGER PRIMARY KEY, owner INTEGER NOT NULL REFERENCES owners (id)) STRICT;`
 
-const schemaThree = `
+const schemaLast = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE "owners" (id INTEGER PRIMARY KEY, name TEXT NOT NULL CHECK (name <> '')) STRICT;
-CREATE TABLE pets (id INTEGER PRIMARY KEY, owner INTEGER NOT NULL REFERENCES owners (id), kind TEXT) STRICT;
+CREATE TABLE owners (id INTEGER PRIMARY KEY, name TEXT NOT NULL CHECK (name <> '')) STRICT;
+CREATE TABLE pets (
+	id    INTEGER PRIMARY KEY,
+	owner INTEGER NOT NULL REFERENCES owners (id),
+	kind  TEXT -- a dog, say
+) STRICT;
 CREATE INDEX pets_by_owner ON pets (owner);`
+
+var kindStep, namedStep = fmt.Sprintf("%04d_kind.sql", first+1), fmt.Sprintf("%04d_named.sql", last)
 
 func steps() fstest.MapFS {
 	return fstest.MapFS{
-		"0002_kind.sql": {Data: []byte("ALTER TABLE pets ADD COLUMN kind TEXT; CREATE INDEX pets_by_owner ON pets (owner);")},
-		"0003_named.sql": {Data: []byte(`
+		kindStep: {Data: []byte("ALTER TABLE pets ADD COLUMN kind TEXT; CREATE INDEX pets_by_owner ON pets (owner);")},
+		namedStep: {Data: []byte(`
 			CREATE TABLE owners_new (id INTEGER PRIMARY KEY, name TEXT NOT NULL CHECK (name <> '')) STRICT;
 			INSERT INTO owners_new SELECT * FROM owners;
 			DROP TABLE owners;
@@ -40,7 +55,30 @@ func steps() fstest.MapFS {
 	}
 }
 
-// conn opens a writing connection without migrating.
+func file(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func mustOpen(t *testing.T, cfg Config) *DB {
+	t.Helper()
+	db, err := Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// rawConn opens a writing connection without migrating.
 func rawConn(t *testing.T, path string) *sql.Conn {
 	t.Helper()
 	pool, err := sql.Open("sqlite", dsn(Config{Path: path}, false))
@@ -72,39 +110,110 @@ func ask(t *testing.T, c *sql.Conn, query string) (answer string) {
 	return answer
 }
 
-// shape is what sqlite_schema says, spaces folded.
-func shape(t *testing.T, c *sql.Conn) []string {
+// asker is a connection or a pool of them.
+type asker interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// lines runs a query and gives each row as its columns with their types.
+func lines(t *testing.T, q asker, query string) (out []string) {
 	t.Helper()
-	rows, err := c.QueryContext(t.Context(), "SELECT type || ' ' || name || ' ' || ifnull(sql, '') FROM sqlite_schema")
+	rows, err := q.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer func() { _ = rows.Close() }()
+	cols, err := rows.Columns()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = rows.Close() }()
-	var out []string
 	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
+		cells, into := make([]any, len(cols)), make([]any, len(cols))
+		for i := range cells {
+			into[i] = &cells[i]
+		}
+		if err := rows.Scan(into...); err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, strings.Join(strings.Fields(s), " "))
+		out = append(out, fmt.Sprintf("%#v", cells))
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
+	}
+	return out
+}
+
+var (
+	comment = regexp.MustCompile(`--[^\n]*`)
+	quoted  = regexp.MustCompile(`"(\w+)"`)
+	mark    = regexp.MustCompile(`\s*([(),;])\s*`)
+)
+
+// canonical is the text of a statement without comments, quotes around names, and
+// spaces that mean nothing.
+func canonical(s string) string {
+	s = quoted.ReplaceAllString(comment.ReplaceAllString(s, " "), "$1")
+	return mark.ReplaceAllString(strings.Join(strings.Fields(s), " "), "$1")
+}
+
+// anatomy is all that makes the schema of a file: every statement, and what SQLite
+// made of it.
+func anatomy(t *testing.T, db asker) []string {
+	t.Helper()
+	var out []string
+	for _, line := range lines(t, db, `SELECT type || ' ' || name || ' ' || tbl_name || ' ' || ifnull(sql, '') FROM sqlite_schema`) {
+		out = append(out, canonical(strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\"`, `"`).Replace(line)))
+	}
+	for _, pragma := range []string{
+		`SELECT * FROM pragma_table_list WHERE schema = 'main'`,
+		`SELECT s.name, x.* FROM sqlite_schema s, pragma_table_xinfo(s.name) x`,
+		`SELECT s.name, x.name, x."unique", x.origin, x.partial FROM sqlite_schema s, pragma_index_list(s.name) x`,
+		`SELECT s.name, x.* FROM sqlite_schema s, pragma_index_xinfo(s.name) x WHERE s.type = 'index'`,
+		`SELECT s.name, x.* FROM sqlite_schema s, pragma_foreign_key_list(s.name) x`,
+		`PRAGMA application_id`, `PRAGMA user_version`, `PRAGMA journal_mode`, `PRAGMA encoding`,
+	} {
+		for _, line := range lines(t, db, pragma) {
+			out = append(out, pragma+": "+line)
+		}
 	}
 	slices.Sort(out)
 	return out
 }
 
-// older makes a database of version 1 with rows that refer to each other.
+// sameAsFresh holds the schema of an upgraded file to that of a new one.
+func sameAsFresh(t *testing.T, upgraded, fresh []string) {
+	t.Helper()
+	missing := func(a, b []string) string {
+		return strings.Join(slices.DeleteFunc(slices.Clone(a), func(line string) bool { return slices.Contains(b, line) }), "\n")
+	}
+	if !slices.Equal(upgraded, fresh) {
+		t.Errorf("upgraded only:\n%s\n\nfresh only:\n%s", missing(upgraded, fresh), missing(fresh, upgraded))
+	}
+}
+
+// older makes a database of the version first with rows that refer to each other.
 func older(t *testing.T) (c *sql.Conn, cfg Config) {
 	t.Helper()
-	cfg = Config{Path: filepath.Join(t.TempDir(), "a.db"), Schema: schemaOne}
+	cfg = Config{Path: filepath.Join(t.TempDir(), "a.db"), Schema: schemaFirst}
 	c = rawConn(t, cfg.Path)
-	if err := migrateTo(t.Context(), c, cfg, time.Now(), 1, steps()); err != nil {
+	if err := migrateTo(t.Context(), c, cfg, time.Now(), first, steps()); err != nil {
 		t.Fatal(err)
 	}
 	must(t, c, "INSERT INTO owners VALUES (1, 'Ann')", "INSERT INTO pets VALUES (7, 1)")
 	return c, cfg
+}
+
+// isUpgraded tells whether the file is of the version last and has the rows that it had.
+func isUpgraded(t *testing.T, c *sql.Conn) {
+	t.Helper()
+	for query, want := range map[string]string{
+		"PRAGMA user_version": strconv.Itoa(last), "PRAGMA foreign_keys": "1", "PRAGMA journal_mode": "wal",
+		"SELECT name FROM owners JOIN pets ON owner = owners.id WHERE pets.id = 7": "Ann",
+	} {
+		if got := ask(t, c, query); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
 }
 
 func TestUpgrade(t *testing.T) {
@@ -112,54 +221,27 @@ func TestUpgrade(t *testing.T) {
 	t.Run("gives the schema of a fresh file, and keeps the rows", func(t *testing.T) {
 		t.Parallel()
 		c, cfg := older(t)
-		if err := migrateTo(t.Context(), c, cfg, time.Now(), 3, steps()); err != nil {
+		if err := migrateTo(t.Context(), c, cfg, time.Now(), last, steps()); err != nil {
 			t.Fatal(err)
 		}
-		cfg = Config{Path: filepath.Join(t.TempDir(), "fresh.db"), Schema: schemaThree}
+		cfg = Config{Path: filepath.Join(t.TempDir(), "fresh.db"), Schema: schemaLast}
 		fresh := rawConn(t, cfg.Path)
-		if err := migrateTo(t.Context(), fresh, cfg, time.Now(), 3, steps()); err != nil {
+		if err := migrateTo(t.Context(), fresh, cfg, time.Now(), last, steps()); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := shape(t, c), shape(t, fresh); !slices.Equal(got, want) {
-			t.Errorf("upgraded:\n%s\nfresh:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
-		for query, want := range map[string]string{
-			"PRAGMA user_version": "3", "PRAGMA foreign_keys": "1", "PRAGMA journal_mode": "wal",
-			"SELECT name FROM owners JOIN pets ON owner = owners.id WHERE pets.id = 7": "Ann",
-		} {
-			if got := ask(t, c, query); got != want {
-				t.Errorf("%s: %s, want %s", query, got, want)
-			}
-		}
-	})
-	t.Run("a step that fails leaves the file as it was", func(t *testing.T) {
-		t.Parallel()
-		for name, text := range map[string]string{
-			"bad SQL":                     "CREATE TABLE more (x); NONSENSE;",
-			"a row that refers to nobody": "UPDATE pets SET owner = 99;",
-		} {
-			c, cfg := older(t)
-			before := shape(t, c)
-			broken := steps()
-			broken["0003_named.sql"] = &fstest.MapFile{Data: []byte(text)}
-			if err := migrateTo(t.Context(), c, cfg, time.Now(), 3, broken); err == nil {
-				t.Errorf("%s: no error", name)
-			}
-			if !slices.Equal(shape(t, c), before) || ask(t, c, "PRAGMA user_version") != "1" || ask(t, c, "SELECT owner FROM pets") != "1" {
-				t.Errorf("%s: the file was changed", name)
-			}
-		}
+		sameAsFresh(t, anatomy(t, c), anatomy(t, fresh))
+		isUpgraded(t, c)
 	})
 	t.Run("a step that is missing, or there twice", func(t *testing.T) {
 		t.Parallel()
 		for _, change := range []func(fstest.MapFS){
-			func(m fstest.MapFS) { delete(m, "0002_kind.sql") },
-			func(m fstest.MapFS) { m["0002_again.sql"] = m["0002_kind.sql"] },
+			func(m fstest.MapFS) { delete(m, kindStep) },
+			func(m fstest.MapFS) { m[strings.Replace(kindStep, "kind", "again", 1)] = m[kindStep] },
 		} {
 			c, cfg := older(t)
 			changed := steps()
 			change(changed)
-			if err := migrateTo(t.Context(), c, cfg, time.Now(), 3, changed); err == nil || strings.Contains(err.Error(), "%!") {
+			if err := migrateTo(t.Context(), c, cfg, time.Now(), last, changed); err == nil || strings.Contains(err.Error(), "%!") {
 				t.Errorf("got %v, want a plain error", err)
 			}
 		}
@@ -167,43 +249,203 @@ func TestUpgrade(t *testing.T) {
 	t.Run("a newer file is refused", func(t *testing.T) {
 		t.Parallel()
 		c, cfg := older(t)
-		must(t, c, "PRAGMA user_version = 4")
+		must(t, c, fmt.Sprintf("PRAGMA user_version = %d", last+1))
 		var version *VersionError
-		if err := migrateTo(t.Context(), c, cfg, time.Now(), 3, steps()); !errors.As(err, &version) || version.Have != 4 || version.Max != 3 {
-			t.Errorf("got %v, want a VersionError of 4 over 3", err)
+		if err := migrateTo(t.Context(), c, cfg, time.Now(), last, steps()); !errors.As(err, &version) || version.Have != last+1 || version.Max != last {
+			t.Errorf("got %v, want a VersionError of %d over %d", err, last+1, last)
 		}
 	})
-	t.Run("several at once do it once", func(t *testing.T) {
-		t.Parallel()
-		_, cfg := older(t)
+}
+
+// TestUpgradeBreaks: a step that ends anywhere but at its end leaves the file as it was,
+// and the next start upgrades it.
+func TestUpgradeBreaks(t *testing.T) {
+	t.Parallel()
+	named := string(steps()[namedStep].Data)
+	broken := map[string]string{"a row that refers to nobody": named + "UPDATE pets SET owner = 99;"}
+	for _, at := range []string{"CREATE TABLE owners_new", "INSERT INTO", "DROP TABLE", "ALTER TABLE", ""} {
+		before, after, ok := strings.Cut(named, at)
+		if !ok {
+			t.Fatalf("the step has no %q", at)
+		}
+		if at == "" {
+			before, after = named, ""
+		}
+		broken["before "+at] = before + "\nNONSENSE;" + at + after
+	}
+	for name, text := range broken {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, cfg := older(t)
+			before := anatomy(t, c)
+			bad := steps()
+			bad[namedStep] = &fstest.MapFile{Data: []byte(text)}
+			want := namedStep
+			if !strings.Contains(text, "NONSENSE") {
+				want = "a row of pets refers to no row of owners"
+			}
+			if err := migrateTo(t.Context(), c, cfg, time.Now(), last, bad); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q in it", err, want)
+			}
+			again := rawConn(t, cfg.Path)
+			if !slices.Equal(anatomy(t, again), before) || ask(t, again, "SELECT name FROM owners") != "Ann" || ask(t, again, "SELECT owner FROM pets") != "1" {
+				t.Error("the file was changed")
+			}
+			if err := migrateTo(t.Context(), again, cfg, time.Now(), last, steps()); err != nil {
+				t.Fatal(err)
+			}
+			isUpgraded(t, again)
+		})
+	}
+}
+
+// TestUpgradeRace: several that start on an old file upgrade it once: a second upgrade
+// would fail, because what the steps make is there already.
+func TestUpgradeRace(t *testing.T) {
+	t.Parallel()
+	for range 3 {
+		c, cfg := older(t)
 		errs := make(chan error, 6)
 		for range cap(errs) {
 			c := rawConn(t, cfg.Path)
-			go func() { errs <- migrateTo(context.Background(), c, cfg, time.Now(), 3, steps()) }()
+			go func() { errs <- migrateTo(context.Background(), c, cfg, time.Now(), last, steps()) }()
 		}
 		for range cap(errs) {
 			if err := <-errs; err != nil {
 				t.Error(err)
 			}
 		}
-	})
+		isUpgraded(t, c)
+	}
 }
 
-// TestSteps holds the real steps to the rule: one for every version after the first.
-func TestSteps(t *testing.T) {
+// TestUpgradeWithOlderRun: while a run of the older program works on the file, it stays
+// as it is.
+func TestUpgradeWithOlderRun(t *testing.T) {
 	t.Parallel()
-	entries, err := migrations.ReadDir("migrations")
+	c, cfg := older(t)
+	before := anatomy(t, c)
+	run, err := TakeLock(cfg.Path, runsLock, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := 0
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".sql") {
-			n++
+	if err := migrateTo(t.Context(), rawConn(t, cfg.Path), cfg, time.Now(), last, steps()); !errors.Is(err, ErrOlderRun) {
+		t.Fatalf("got %v, want ErrOlderRun", err)
+	}
+	if !slices.Equal(anatomy(t, c), before) {
+		t.Error("the file was changed")
+	}
+	if err := run.Release(); err != nil {
+		t.Fatal(err)
+	}
+	again := rawConn(t, cfg.Path)
+	if err := migrateTo(t.Context(), again, cfg, time.Now(), last, steps()); err != nil {
+		t.Fatal(err)
+	}
+	isUpgraded(t, again)
+	if run, err = TakeLock(cfg.Path, runsLock, false); err != nil { // the probe left no lock behind
+		t.Fatal(err)
+	}
+	if err := run.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestUpgradeByAnother: who waited for another process to upgrade the file takes that
+// one's run for no run of an older version.
+func TestUpgradeByAnother(t *testing.T) {
+	t.Parallel()
+	_, cfg := older(t)
+	other, err := TakeLock(cfg.Path, upgradeLock, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting, opened := rawConn(t, cfg.Path), make(chan error, 1)
+	go func() { opened <- migrateTo(context.Background(), waiting, cfg, time.Now(), last, steps()) }()
+	c := rawConn(t, cfg.Path)
+	must(t, c, "PRAGMA foreign_keys = OFF", "BEGIN IMMEDIATE", string(steps()[kindStep].Data), string(steps()[namedStep].Data),
+		fmt.Sprintf("PRAGMA user_version = %d", last), "COMMIT")
+	run, err := TakeLock(cfg.Path, runsLock, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-opened: // it may have looked late enough to see the new version already
+		opened <- err
+	case <-time.After(300 * time.Millisecond):
+	}
+	if err := other.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
+		t.Errorf("who waited: %v", err)
+	}
+	if err := run.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOlderForAReader: who can't write can't upgrade, and says who can.
+func TestOlderForAReader(t *testing.T) {
+	t.Parallel()
+	c, cfg := older(t)
+	before := file(t, cfg.Path)
+	db := &DB{}
+	if err := db.openReaders(dsn(Config{Path: cfg.Path}, true)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.read.Close() })
+	err := checkVersion(t.Context(), db.read, cfg.Path, last)
+	var version *VersionError
+	if !errors.As(err, &version) || version.Have != first || version.Max != last || !version.Upgradable() {
+		t.Fatalf("got %v, want a VersionError of %d under %d", err, first, last)
+	}
+	for _, part := range []string{cfg.Path, fmt.Sprintf("version %d, older than this program's %d", first, last), "for writing once", "`ypcrawl run`", "`ypcrawl plan`"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("the error lacks %q: %v", part, err)
 		}
 	}
-	if n != SchemaVersion-1 {
-		t.Errorf("%d upgrade steps for schema version %d, want %d", n, SchemaVersion, SchemaVersion-1)
+	if file(t, cfg.Path) != before {
+		t.Error("the file was changed")
+	}
+	if err := checkVersion(t.Context(), db.read, cfg.Path, first); err != nil {
+		t.Errorf("of the program's own version: %v", err)
+	}
+	t.Run("another program's file is not told to be upgraded", func(t *testing.T) {
+		must(t, c, "PRAGMA application_id = 7")
+		for who, err := range map[string]error{
+			"reader": checkVersion(t.Context(), db.read, cfg.Path, last),
+			"writer": migrateTo(t.Context(), rawConn(t, cfg.Path), cfg, time.Now(), last, steps()),
+		} {
+			if !errors.As(err, &version) || strings.Contains(err.Error(), "upgraded") || !strings.Contains(err.Error(), "another program's") {
+				t.Errorf("%s: %v", who, err)
+			}
+		}
+	})
+}
+
+// TestSteps holds the real steps to the rule: one for every version after the oldest. A
+// file of any of those versions becomes what a fresh file is.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(names) != SchemaVersion-OldestVersion {
+		t.Errorf("upgrade steps %v, want one for every schema version from %d to %d", names, OldestVersion+1, SchemaVersion)
+	}
+	fresh := Config{Path: filepath.Join(t.TempDir(), "fresh.db"), Schema: file(t, "../schema.sql")}
+	want := anatomy(t, mustOpen(t, fresh).Read())
+	if len(want) < 300 {
+		t.Errorf("only %d lines to compare with", len(want))
+	}
+	for v := OldestVersion; v < SchemaVersion; v++ {
+		cfg := Config{Path: filepath.Join(t.TempDir(), "old.db"), Schema: file(t, fmt.Sprintf("testdata/schema-%04d.sql", v))}
+		if err := migrateTo(t.Context(), rawConn(t, cfg.Path), cfg, time.Now(), v, nil); err != nil {
+			t.Fatal(err)
+		}
+		sameAsFresh(t, anatomy(t, mustOpen(t, cfg).Read()), want)
 	}
 }
 

@@ -87,12 +87,12 @@ func (db *DB) open(ctx context.Context, cfg Config) (err error) {
 	if err := db.openReaders(dsn(cfg, true)); err != nil || !cfg.ReadOnly {
 		return err
 	}
-	err = checkVersion(ctx, db.read, cfg.Path)
+	err = checkVersion(ctx, db.read, cfg.Path, SchemaVersion)
 	if errors.Is(classify(err), ErrReadOnly) && atRest(cfg.Path) {
 		if err := errors.Join(db.read.Close(), db.openReaders(dsn(cfg, true)+"&immutable=1")); err != nil {
 			return err
 		}
-		return checkVersion(ctx, db.read, cfg.Path)
+		return checkVersion(ctx, db.read, cfg.Path, SchemaVersion)
 	}
 	return err
 }

@@ -198,6 +198,48 @@ func TestOpenFile(t *testing.T) {
 	})
 }
 
+// TestOpenDevelopmentVersion: what a development version made is refused as it is, and
+// the error says what to do.
+func TestOpenDevelopmentVersion(t *testing.T) {
+	t.Parallel()
+	for version := 1; version < store.OldestVersion; version++ {
+		for _, readOnly := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d read-only %t", version, readOnly), func(t *testing.T) {
+				t.Parallel()
+				path := filled(t)
+				foreign(t, path, fmt.Sprintf("PRAGMA user_version = %d", version))
+				before := read(t, path)
+				err := open(t, store.Config{Path: path, ReadOnly: readOnly})
+				var wrong *store.VersionError
+				if !errors.As(err, &wrong) || wrong.Have != version || !wrong.Development() || wrong.Upgradable() {
+					t.Fatalf("got %v, want a VersionError of a development version", err)
+				}
+				for _, part := range []string{path, fmt.Sprintf("schema version %d", version), "development version", "can't be upgraded", "new --db", "`ypcrawl --db NEW wal replay LOGS`"} {
+					if !strings.Contains(err.Error(), part) {
+						t.Errorf("the error lacks %q: %v", part, err)
+					}
+				}
+				if !bytes.Equal(before, read(t, path)) {
+					t.Error("the file was changed")
+				}
+				beside, err := os.ReadDir(filepath.Dir(path))
+				if !readOnly && (err != nil || len(beside) != 1) { // a reader can't remove SQLite's empty side files
+					t.Errorf("the folder holds %v (%v), want the file alone", beside, err)
+				}
+			})
+		}
+	}
+	t.Run("another program's file of such a version", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "a.db")
+		foreign(t, path, "CREATE TABLE notes (x)", fmt.Sprintf("PRAGMA user_version = %d", store.OldestVersion-1))
+		var wrong *store.VersionError
+		if err := open(t, store.Config{Path: path}); !errors.As(err, &wrong) || wrong.Development() || !strings.Contains(err.Error(), "another program's") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 func write(t *testing.T, path string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, data, 0o644); err != nil {
