@@ -11,6 +11,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
@@ -359,7 +360,7 @@ func BenchmarkProgress(b *testing.B) {
 	for _, states := range [][]string{nil, {"CA", "TX"}} {
 		b.Run(fmt.Sprintf("%d states asked", len(states)), func(b *testing.B) {
 			for b.Loop() {
-				p, err := k.Progress(b.Context(), checkpoint.Scope{States: states})
+				p, err := report.New(k.DB()).Progress(b.Context(), checkpoint.Scope{States: states})
 				if err != nil || p.Overall.Targets == 0 || len(states) == 0 && p.Overall.Listings != million {
 					b.Fatal(p, err)
 				}

@@ -8,6 +8,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
@@ -15,6 +16,7 @@ import (
 // bundle is a database with a source, a run and planned targets.
 type bundle struct {
 	*checkpoint.Keeper
+	*report.Reader
 	run   *checkpoint.Run
 	scope checkpoint.Scope
 	cats  []int64
@@ -35,7 +37,7 @@ func setupClock(t testing.TB, cities int, states ...string) (*bundle, *clock) {
 
 func setupOn(t testing.TB, db *store.DB, cities int, states ...string) *bundle {
 	t.Helper()
-	b := &bundle{Keeper: checkpoint.New(db)}
+	b := &bundle{Keeper: checkpoint.New(db), Reader: report.New(db)}
 	b.plan(t, cities, states...)
 	var err error
 	if b.run, err = b.StartRun(t.Context(), b.scope.SourceID, "test", false); err != nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -56,14 +57,14 @@ func BenchmarkDetails(b *testing.B) {
 		})
 		b.Run(d.name+"/totals", func(b *testing.B) {
 			for range b.N {
-				if _, err := k.DetailTotals(b.Context(), 0); err != nil {
+				if _, err := report.New(k.DB()).DetailTotals(b.Context(), 0); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 		b.Run(d.name+"/stats", func(b *testing.B) {
 			for range b.N {
-				if _, err := k.DetailStats(b.Context(), 0, nil); err != nil {
+				if _, err := report.New(k.DB()).DetailStats(b.Context(), 0, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

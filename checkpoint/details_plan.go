@@ -70,7 +70,7 @@ func (k *Keeper) WantDetails(ctx context.Context, source int64, states []string,
 
 func (k *Keeper) sweep(ctx context.Context, source int64, states []string) (added int, err error) {
 	var left []string
-	err = k.each(ctx, unswept, []any{source, jsonList(states)}, func(rows *sql.Rows) error {
+	err = k.db.Each(ctx, unswept, []any{source, jsonList(states)}, func(rows *sql.Rows) error {
 		var state string
 		err := rows.Scan(&state)
 		left = append(left, state)
@@ -133,7 +133,7 @@ func (k *Keeper) retime(ctx context.Context, source int64, every time.Duration) 
 	for {
 		var n int64
 		err := k.write(ctx, func(tx *store.Tx) (err error) {
-			late := yp.FormatTime(tx.At.Add(max(every, far) + time.Hour))
+			late := yp.FormatTime(tx.At.Add(max(every, yp.BeyondBackoff) + time.Hour))
 			n, err = tx.Changed(retimeDetails, source, tx.Now, seconds(every), late, sweepChunk)
 			return err
 		})

@@ -37,7 +37,6 @@ func TestDetailQueryPlans(t *testing.T) {
 		{"recover: stale", recoverDetailStale, []string{held}},
 		{"hand back", releaseDetails, []string{held + " (run_id=?)"}},
 		{"beat", beatDetails, []string{held + " (run_id=?)"}},
-		{"totals", detailTotals, []string{"SEARCH d USING INDEX details_ready (source_id=? AND due_at>?)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

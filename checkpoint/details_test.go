@@ -448,3 +448,34 @@ func TestDetailRecovered(t *testing.T) {
 		}
 	})
 }
+
+// TestDetailsLeft: what a run has before it, and nothing that it could not claim.
+func TestDetailsLeft(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 1, "CA", "TX")
+	b.found(t, "CA", "a", "b", "c", "-none")
+	b.found(t, "TX", "x")
+	b.want(t, "CA", "TX")
+	left := func(want int64, states ...string) {
+		t.Helper()
+		if n, err := b.DetailsLeft(t.Context(), b.scope.SourceID, states); err != nil || n != want {
+			t.Errorf("%d left in %v (%v), want %d", n, states, err, want)
+		}
+	}
+	left(4)
+	left(3, "CA")
+	q := b.details("CA")
+	if _, id := q.next(t); id != "a" { // in hand
+		t.Fatalf("claimed %q", id)
+	}
+	left(3, "CA")
+	q.save(t) // b
+	left(2, "CA")
+	execute(t, b.DB(), `UPDATE listings SET gone_at = 'x' WHERE listing_id = 'c'`)
+	left(1, "CA")
+	clock.move(month)
+	left(2, "CA") // b is due again
+	if n, err := b.DetailsLeft(t.Context(), 99, nil); err != nil || n != 0 {
+		t.Errorf("of another source: %d (%v)", n, err)
+	}
+}

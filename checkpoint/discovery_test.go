@@ -456,7 +456,7 @@ func TestDiscoveries(t *testing.T) {
 		t.Fatalf("%v, %v", got, err)
 	}
 	d := got[0]
-	if d.Source != "demo" || d.Cities != 2 || d.New != 1 || d.Gone != 1 || d.BySlug != 2 || d.Targets != 2 || d.Retired != 1 || d.Status != checkpoint.WalkDone || d.LastDone.IsZero() {
+	if d.Source != "demo" || d.Cities != 2 || d.New != 1 || d.Gone != 1 || d.BySlug != 2 || d.Targets != 2 || d.Retired != 1 || d.Status != yp.Done || d.LastDone.IsZero() {
 		t.Errorf("%+v", d)
 	}
 	if none, err := b.Discoveries(t.Context(), checkpoint.Scope{States: []string{"TX"}}); err != nil || none == nil || len(none) != 0 {

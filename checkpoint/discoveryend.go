@@ -143,7 +143,7 @@ const foundCities = `
 // least so many people; cities that the gazetteer does not know have none.
 func (k *Keeper) FoundCities(ctx context.Context, w *Walk, minPopulation int) ([]City, error) {
 	var all []City
-	err := k.each(ctx, foundCities, []any{w.SourceID, w.State, minPopulation, w.StartedAt}, func(rows *sql.Rows) error {
+	err := k.db.Each(ctx, foundCities, []any{w.SourceID, w.State, minPopulation, w.StartedAt}, func(rows *sql.Rows) error {
 		var c City
 		err := rows.Scan(&c.Slug, &c.Name, &c.State, &c.Population, &c.Lat, &c.Lon, &c.Tier)
 		all = append(all, c)

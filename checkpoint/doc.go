@@ -1,5 +1,6 @@
 // Package checkpoint decides what may happen to a target's progress: plan, claim,
-// commit a page, heartbeat, finish, recover, reset, and how progress is told.
+// commit a page, heartbeat, finish, recover, reset. What is told of it to people is
+// store/report's.
 //
 // Purpose: the status machine of the design, section 4, as SQL statements that
 // can't be interleaved into an impossible state:

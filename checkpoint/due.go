@@ -50,16 +50,16 @@ const (
 // as well: it is claimed when the operator lets it.)
 func (k *Keeper) Wake(ctx context.Context, scope Scope) (n int, err error) {
 	err = k.write(ctx, func(tx *store.Tx) error {
-		waiting, err := tx.Changed(wakeWaiting, scope.args(tx.Now, yp.FormatTime(tx.At.Add(far)))...)
+		waiting, err := tx.Changed(wakeWaiting, scope.Args(tx.Now, yp.FormatTime(tx.At.Add(yp.BeyondBackoff)))...)
 		if err != nil {
 			return err
 		}
 		gap := yp.FormatTime(tx.At.Add(yp.MinCrawlGap))
-		done, err := tx.Changed(wakeDone, scope.args(tx.Now, gap)...)
+		done, err := tx.Changed(wakeDone, scope.Args(tx.Now, gap)...)
 		if err != nil {
 			return err
 		}
-		lost, err := tx.Changed(wakeLost, scope.args(tx.Now, yp.FormatTime(tx.At.Add(yp.RecrawlAfter+24*time.Hour)), gap)...)
+		lost, err := tx.Changed(wakeLost, scope.Args(tx.Now, yp.FormatTime(tx.At.Add(yp.RecrawlAfter+24*time.Hour)), gap)...)
 		n = int(waiting + done + lost)
 		return err
 	})
@@ -109,14 +109,14 @@ func (k *Keeper) Look(ctx context.Context, scope Scope, limit int, horizon time.
 	at := k.db.Now()
 	now, gap := yp.FormatTime(at), yp.FormatTime(at.Add(yp.MinCrawlGap))
 	from := candidates(scope)
-	if err := k.db.Read().QueryRowContext(ctx, countReady+from+readyRipe, scope.args(limit, now, gap)...).Scan(&o.Ready); err != nil {
+	if err := k.db.Read().QueryRowContext(ctx, countReady+from+readyRipe, scope.Args(limit, now, gap)...).Scan(&o.Ready); err != nil {
 		return o, fmt.Errorf("look for planned targets: %w", err)
 	}
 	if o.Ready > 0 {
 		return o, nil
 	}
 	var next sql.NullString
-	if err := k.db.Read().QueryRowContext(ctx, nextDue+nextRipe+from+nextInGap, scope.args(yp.FormatTime(at.Add(horizon)), now, gap)...).Scan(&next); err != nil {
+	if err := k.db.Read().QueryRowContext(ctx, nextDue+nextRipe+from+nextInGap, scope.Args(yp.FormatTime(at.Add(horizon)), now, gap)...).Scan(&next); err != nil {
 		return o, fmt.Errorf("look for due targets: %w", err)
 	}
 	if next.Valid {
@@ -133,7 +133,7 @@ const peekTarget = `
 // Peek returns the place of some target that could be claimed if its source were
 // open; found is false when there is none. scope.SourceID must be set.
 func (k *Keeper) Peek(ctx context.Context, scope Scope) (p yp.Place, found bool, err error) {
-	err = k.db.Read().QueryRowContext(ctx, peekTarget+candidates(scope)+" LIMIT 1)", scope.args()...).Scan(&p.City, &p.CitySlug, &p.State, &p.Category, &p.CategorySlug)
+	err = k.db.Read().QueryRowContext(ctx, peekTarget+candidates(scope)+" LIMIT 1)", scope.Args()...).Scan(&p.City, &p.CitySlug, &p.State, &p.Category, &p.CategorySlug)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, false, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"time"
 	"unicode/utf8"
 
 	"ypcrawl/store"
@@ -176,7 +175,3 @@ func clip(s string) string {
 	}
 	return s[:cut]
 }
-
-// far is beyond every backoff: one that ends later is the mark of a clock that was
-// set back since, and over.
-const far = 33 * time.Hour

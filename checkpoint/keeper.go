@@ -2,9 +2,7 @@ package checkpoint
 
 import (
 	"context"
-	"encoding/json"
 	"os"
-	"strconv"
 
 	"ypcrawl/store"
 	"ypcrawl/yp"
@@ -28,28 +26,11 @@ func New(db *store.DB) *Keeper {
 // DB returns the database under the keeper.
 func (k *Keeper) DB() *store.DB { return k.db }
 
-// Scope selects the targets that a command is about. Empty lists select all.
-type Scope struct {
-	SourceID      int64 // 0 = every source
-	States        []string
-	CategoryIDs   []int64
-	CityIDs       []int64
-	MinPopulation int
-}
+// Scope selects the targets that a command is about.
+type Scope = store.Scope
 
-// where is the scope as a condition on targets t, with its arguments. Its shape
-// is constant, so that every statement is prepared once.
-const where = `
-	(?1 = 0 OR t.source_id = ?1)
-	AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
-	AND (?3 = '[]' OR t.category_id IN (SELECT value FROM json_each(?3)))
-	AND (?4 = '[]' OR t.city_id IN (SELECT value FROM json_each(?4)))
-	AND t.population >= ?5`
-
-// args returns the arguments of where, then more.
-func (s Scope) args(more ...any) []any {
-	return append([]any{s.SourceID, jsonList(s.States), jsonInts(s.CategoryIDs), jsonInts(s.CityIDs), s.MinPopulation}, more...)
-}
+// where is the scope as a condition on targets t, with the arguments of Scope.Args.
+const where = store.InScope
 
 // Worker is who claims: one goroutine of a run.
 type Worker struct {
@@ -109,27 +90,9 @@ func (k *Keeper) write(ctx context.Context, fn func(*store.Tx) error) error {
 	return k.db.Write(ctx, fn)
 }
 
-func jsonList(items []string) string {
-	if len(items) == 0 {
-		return "[]"
-	}
-	b, err := json.Marshal(items)
-	if err != nil { // strings always marshal
-		panic(err)
-	}
-	return string(b)
-}
+func jsonList[T ~string](items []T) string { return store.JSONTexts(items) }
 
-func jsonInts(ids []int64) string {
-	b := []byte{'['}
-	for i, id := range ids {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, id, 10)
-	}
-	return string(append(b, ']'))
-}
+func jsonInts(ids []int64) string { return store.JSONInts(ids) }
 
 func null(s string) any {
 	if s == "" {

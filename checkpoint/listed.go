@@ -31,7 +31,7 @@ func (k *Keeper) follow(ctx context.Context, p Plan) (Plan, error) {
 		return p, nil
 	}
 	var walked []string
-	err := k.each(ctx, walkedStates, []any{p.SourceID, jsonList(p.Listed.States)}, func(rows *sql.Rows) error {
+	err := k.db.Each(ctx, walkedStates, []any{p.SourceID, jsonList(p.Listed.States)}, func(rows *sql.Rows) error {
 		var state string
 		err := rows.Scan(&state)
 		walked = append(walked, state)
@@ -44,7 +44,7 @@ func (k *Keeper) follow(ctx context.Context, p Plan) (Plan, error) {
 		return p, nil
 	}
 	p.Cities = slices.DeleteFunc(slices.Clone(p.Cities), func(c City) bool { return slices.Contains(walked, c.State) })
-	err = k.each(ctx, listedCities, []any{p.SourceID, jsonList(walked), p.Listed.MinPopulation}, func(rows *sql.Rows) error {
+	err = k.db.Each(ctx, listedCities, []any{p.SourceID, jsonList(walked), p.Listed.MinPopulation}, func(rows *sql.Rows) error {
 		var c City
 		err := rows.Scan(&c.Slug, &c.Name, &c.State, &c.Population, &c.Lat, &c.Lon, &c.Tier)
 		p.Cities = append(p.Cities, c)

@@ -94,7 +94,7 @@ func (c Chosen) args(now time.Time, more ...any) []any {
 	if c.OlderThan > 0 {
 		before = yp.FormatTime(now.Add(-c.OlderThan))
 	}
-	return c.Scope.args(append([]any{jsonList(texts(c.Statuses)), string(c.Error), before}, more...)...)
+	return c.Scope.Args(append([]any{jsonList(c.Statuses), string(c.Error), before}, more...)...)
 }
 
 // CountChosen returns how many targets Operate would change now.
@@ -155,7 +155,7 @@ func (k *Keeper) chunks(c Chosen, query string, now time.Time) func(context.Cont
 	}
 	last := int64(-1)
 	return func(ctx context.Context) (ids []int64, err error) {
-		err = k.each(ctx, query, c.args(now, last, operatorChunk), func(rows *sql.Rows) error {
+		err = k.db.Each(ctx, query, c.args(now, last, operatorChunk), func(rows *sql.Rows) error {
 			err := rows.Scan(&last)
 			ids = append(ids, last)
 			return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -29,6 +30,14 @@ func (b *bundle) operate(t *testing.T, o checkpoint.Operation, c checkpoint.Chos
 	}
 	recount(t, b.DB())
 	return got
+}
+
+// mixed is a database with one target of every kind, ids 1 to 10, and the rest due.
+func mixed(t *testing.T) *bundle {
+	t.Helper()
+	b := setup(t, 8, "CA", "TX") // 32 targets: cities in order, both states, both categories
+	storetest.Mixed(t, b.DB())
+	return b
 }
 
 func one(id int64) checkpoint.Chosen { return checkpoint.Chosen{IDs: []int64{id}} }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"ypcrawl/store"
-	"ypcrawl/yp"
 )
 
 // City is a place to plan targets in.
@@ -219,30 +218,6 @@ func (k *Keeper) CityIDs(ctx context.Context, cities []City) (ids []int64, err e
 	return ids, nil
 }
 
-const scopeCounts = `
-	SELECT iif(t.retired_at IS NULL, t.status, 'RETIRED'), count(*), sum(t.page_current) FROM targets t WHERE ` + where + ` GROUP BY 1`
-
-// Count counts the targets of a scope by status. It reads them all: a start of
-// a run can afford that, a display that is redrawn can't (see Progress).
-func (k *Keeper) Count(ctx context.Context, scope Scope) (c Counts, err error) {
-	rows, err := k.db.Read().QueryContext(ctx, scopeCounts, scope.args()...)
-	if err != nil {
-		return c, fmt.Errorf("count targets: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var status yp.Status
-		var n, pages int64
-		if err := rows.Scan(&status, &n, &pages); err != nil {
-			return c, err
-		}
-		c.add(status, n)
-		c.Pages += pages
-	}
-	c.setPercent()
-	return c, rows.Err()
-}
-
 // BaseURL returns the base URL under which the source was last crawled; empty
 // when it is not known here.
 func (k *Keeper) BaseURL(ctx context.Context, name string) (base string, err error) {
@@ -251,13 +226,4 @@ func (k *Keeper) BaseURL(ctx context.Context, name string) (base string, err err
 		return "", nil
 	}
 	return base, err
-}
-
-// SourceID returns the id of a source; 0 when the database does not have it.
-func (k *Keeper) SourceID(ctx context.Context, name string) (id int64, err error) {
-	err = k.db.Read().QueryRowContext(ctx, sourceID, name).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
-	return id, err
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
@@ -264,7 +265,7 @@ func TestProgress(t *testing.T) {
 	if len(p.Workers) != 1 || p.Workers[0].TargetID != c.TargetID || !p.Workers[0].Alive || p.Workers[0].Page != c.PageCurrent+1 || p.Workers[0].AgeSec < 10 || p.Workers[0].AgeSec > 11 {
 		t.Errorf("workers: %+v", p.Workers)
 	}
-	want := []checkpoint.ErrorCount{{Code: "BLOCKED_PROXY", Status: "PARKED", Targets: 1, Example: "no"}, {Code: "TIMEOUT", Status: "FAILED", Targets: 1, Example: "slow"}}
+	want := []report.ErrorCount{{Code: "BLOCKED_PROXY", Status: "PARKED", Targets: 1, Example: "no"}, {Code: "TIMEOUT", Status: "FAILED", Targets: 1, Example: "slow"}}
 	if !slices.Equal(p.Errors, want) {
 		t.Errorf("errors: %+v", p.Errors)
 	}

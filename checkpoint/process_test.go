@@ -206,3 +206,44 @@ func TestHeartbeatKeepsFresh(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestRunHolders(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 3, "CA", "TX")
+	b.claim(t, 0)
+	dying := start(t, "hold", b.DB().Path(), "TX")
+	dying.number(t, "holds")
+	for name, heartbeat := range map[string]string{"far": ago(time.Minute), "silent": ago(time.Hour)} {
+		execute(t, b.DB(), fmt.Sprintf(`INSERT INTO runs (uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES ('%s', 'elsewhere', 1, 1, 'run', '%s', '%s')`,
+			name, ago(2*time.Hour), heartbeat))
+	}
+	look := func() map[string]string {
+		t.Helper()
+		all, err := b.RunHolders(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]string{}
+		for _, r := range all {
+			name := r.UUID
+			if r.Here {
+				name = fmt.Sprint(r.Command, " with ", r.Targets)
+			}
+			out[name] = fmt.Sprintf("alive %t, gone %t", r.Alive, r.Gone())
+		}
+		return out
+	}
+	if got := fmt.Sprint(look()); got != "map[far:alive false, gone false hold with 3:alive true, gone false silent:alive false, gone true test with 1:alive true, gone false]" {
+		t.Errorf("while it lives: %s", got)
+	}
+	dying.kill(t)
+	if got := look()["hold with 3"]; got != "alive false, gone true" {
+		t.Errorf("after the kill: %s", got)
+	}
+	if err := b.run.Finish(t.Context(), checkpoint.OutcomeDone, 0); err != nil {
+		t.Fatal(err)
+	}
+	if len(look()) != 3 {
+		t.Error("a run that ended well holds the database")
+	}
+}

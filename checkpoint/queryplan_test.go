@@ -28,7 +28,7 @@ func TestQueryPlans(t *testing.T) {
 	byCity.CityIDs = []int64{1}
 	_, cityArgs := claimStatement(byCity, 5)
 	claim := func(args []any) []any { return append([]any{"w", 1, "now"}, args...) }
-	progress := []any{1, `["CA"]`}
+	chosen, byID := Chosen{IDs: []int64{1}}, []string{"SEARCH t USING INTEGER PRIMARY KEY"}
 	held := "INDEX targets_held"
 	inStates := []string{"SEARCH t USING INDEX targets_ready", "(source_id=? AND state=?)"} // either of the two
 	inCategories := []string{"SEARCH t USING INDEX targets_ready_category (source_id=? AND state=? AND category_id=?)"}
@@ -82,18 +82,15 @@ func TestQueryPlans(t *testing.T) {
 		{"peek by category", peekTarget + ofCategories + " LIMIT 1)", nil, inCategories},
 		{"peek by city", peekTarget + ofCities + " LIMIT 1)", nil, inCities},
 		{"reset: count", countReset, nil, waiting},
-		{"rests", countRests, nil, waiting[1:]},
 		{"reset", resetKeep, nil, waiting},
 		{"reset from page 1", resetAnew, nil, waiting},
 		{"plan: deepen", deepenDone, nil, []string{"SEARCH t USING INDEX sqlite_autoindex_targets_1 (source_id=? AND city_id=? AND category_id=?)"}},
 		{"plan: pages", setPages, nil, []string{"SEARCH t USING INDEX sqlite_autoindex_targets_1 (source_id=? AND city_id=? AND category_id=?)"}},
 		{"plan: cities", cityIDs, nil, []string{"SEARCH c USING COVERING INDEX"}},
-		{"progress: states", stateCounts, progress, nil},
-		{"progress: listings", listingCounts, progress, nil},
-		{"progress: companies", companyCounts, progress, nil},
-		{"progress: workers", holders, progress, []string{held}},
-		{"progress: errors", troubles, progress, []string{"INDEX targets_troubled"}},
-		{"progress: runs", liveRuns, progress, []string{"INDEX runs_alive"}},
+		{"operate: pause", pauseTargets, chosen.args(db.Now(), "[1]"), byID},
+		{"operate: requeue", requeueKeep, chosen.args(db.Now(), "[1]"), byID},
+		{"operate: count", countGiven + canPause + chosenOnes, chosen.args(db.Now(), "[1]"), byID},
+		{"operate: next", nextChosen + canPause + chosenOnes + inOrder, chosen.args(db.Now(), 7, 100), []string{"SEARCH t USING INTEGER PRIMARY KEY (rowid>?)"}},
 		{"replay: state", replayStand, nil, []string{"SEARCH r USING PRIMARY KEY (target_id=? AND database_id=?)"}},
 		{"replay: unknown listings", selectUnknown, nil, []string{"USING COVERING INDEX sqlite_autoindex_listings_1 (source_id=? AND listing_id=?)"}},
 	} {
@@ -173,34 +170,4 @@ func program(t *testing.T, pool *sql.DB, query string) (ops []op) {
 	return ops
 }
 
-var numbered = regexp.MustCompile(`\?(\d)`)
-
-// parameters is how many arguments query takes.
-func parameters(query string) int {
-	n := 0
-	for _, m := range numbered.FindAllStringSubmatch(query, -1) {
-		n = max(n, int(m[1][0]-'0'))
-	}
-	return n + strings.Count(numbered.ReplaceAllString(query, ""), "?")
-}
-
-func explain(t *testing.T, pool *sql.DB, query string, args []any) (lines []string) {
-	t.Helper()
-	rows, err := pool.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var id, parent, unused int
-		var line string
-		if err := rows.Scan(&id, &parent, &unused, &line); err != nil {
-			t.Fatal(err)
-		}
-		lines = append(lines, line)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return lines
-}
+var explain, parameters = storetest.Explain, storetest.Parameters

@@ -80,7 +80,7 @@ func (k *Keeper) RecoverStale(ctx context.Context, scope Scope, timeout time.Dur
 // recover takes targets back by one statement, and details by the other.
 func (k *Keeper) recover(ctx context.Context, targets, details string, scope Scope, more ...any) (out Recovered, err error) {
 	err = k.write(ctx, func(tx *store.Tx) (err error) {
-		if out, err = takeBack(tx, targets, scope.args(append([]any{tx.Now}, more...)...)); err != nil {
+		if out, err = takeBack(tx, targets, scope.Args(append([]any{tx.Now}, more...)...)); err != nil {
 			return err
 		}
 		if out.Total() > 0 {
@@ -113,11 +113,6 @@ func takeBack(tx *store.Tx, query string, args []any) (out Recovered, err error)
 	return out, rows.Err()
 }
 
-// elsewhere is how long a run of a machine with another name must be silent, its
-// lock free, until it counts as dead: six heartbeats. Locks may not reach across
-// machines; on the other hand a machine's name changes, with every container.
-const elsewhere = 3 * time.Minute
-
 // deadRuns lists the runs that no living process stands behind.
 func (k *Keeper) deadRuns(ctx context.Context) ([]int64, error) { return k.dead(ctx, listRuns) }
 
@@ -130,7 +125,7 @@ func (k *Keeper) dead(ctx context.Context, query string) ([]int64, error) {
 	}
 	defer func() { _ = rows.Close() }()
 	now := k.db.Now()
-	silent, ahead := yp.FormatTime(now.Add(-elsewhere)), yp.FormatTime(now.Add(24*time.Hour))
+	silent, ahead := yp.FormatTime(now.Add(-store.SilentElsewhere)), yp.FormatTime(now.Add(24*time.Hour))
 	var dead []int64
 	for rows.Next() {
 		var id int64

@@ -20,7 +20,7 @@ const recrawlDone = `
 // 1; Wake plans them, those in the gap between two crawls (InGap) when it is over.
 func (k *Keeper) Recrawl(ctx context.Context, scope Scope, age time.Duration) (n int, err error) {
 	err = k.write(ctx, func(tx *store.Tx) error {
-		due, err := tx.Changed(recrawlDone, scope.args(tx.Now, yp.FormatTime(tx.At.Add(-age)))...)
+		due, err := tx.Changed(recrawlDone, scope.Args(tx.Now, yp.FormatTime(tx.At.Add(-age)))...)
 		n = int(due)
 		return err
 	})
@@ -28,24 +28,6 @@ func (k *Keeper) Recrawl(ctx context.Context, scope Scope, age time.Duration) (n
 		return 0, fmt.Errorf("make done targets due again: %w", err)
 	}
 	return n, nil
-}
-
-// A gap that ends later than ?7 is the mark of a clock that was set back, and none.
-const countInGap = `
-	SELECT count(*), max(t.gap_until) FROM targets t
-	WHERE t.status = 'DONE' AND t.next_crawl_at <= ?6 AND t.gap_until > ?6 AND t.gap_until <= ?7
-		AND t.enabled = 1 AND t.retired_at IS NULL AND t.crawl_status <> 'paused' AND ` + where
-
-// InGap counts the targets of the scope that are due and wait only because two crawls of
-// a target start at least yp.MinCrawlGap apart, and tells when the last of them may be
-// claimed.
-func (k *Keeper) InGap(ctx context.Context, scope Scope) (n int64, until time.Time, err error) {
-	now := k.db.Now()
-	args := scope.args(yp.FormatTime(now), yp.FormatTime(now.Add(yp.MinCrawlGap)))
-	if err := k.db.Read().QueryRowContext(ctx, countInGap, args...).Scan(&n, at(&until)); err != nil {
-		return 0, until, fmt.Errorf("count targets in the gap between two crawls: %w", err)
-	}
-	return n, until, nil
 }
 
 // What is done keeps its last success as the time from which the next is counted; 0 =
@@ -61,7 +43,7 @@ const setFrequency = `
 // another frequency.
 func (k *Keeper) SetFrequency(ctx context.Context, scope Scope, every time.Duration) (n int, err error) {
 	err = k.write(ctx, func(tx *store.Tx) error {
-		changed, err := tx.Changed(setFrequency, scope.args(int64(every/time.Minute))...)
+		changed, err := tx.Changed(setFrequency, scope.Args(int64(every/time.Minute))...)
 		n = int(changed)
 		return err
 	})

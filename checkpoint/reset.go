@@ -48,7 +48,7 @@ func (r Reset) args(now time.Time) ([]any, error) {
 	if r.OlderThan > 0 {
 		before = yp.FormatTime(now.Add(-r.OlderThan))
 	}
-	return r.Scope.args(jsonList(statuses), string(r.Error), r.MaxAttempts, before), nil
+	return r.Scope.Args(jsonList(statuses), string(r.Error), r.MaxAttempts, before), nil
 }
 
 // CountReset returns how many targets ResetTargets would take back.

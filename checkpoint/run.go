@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"ypcrawl/store"
+	"ypcrawl/yp"
 )
 
 // Run is this process's invocation of `run`: a row, and a lock file that tells
@@ -185,4 +187,20 @@ func (r *Run) Heartbeat(ctx context.Context, requests, rss int64) (held int, err
 		return 0, fmt.Errorf("heartbeat: %w", err)
 	}
 	return held, nil
+}
+
+const lastRunSeen = `SELECT ifnull(max(heartbeat_at), '') FROM runs WHERE id <> ? AND heartbeat_at < ?`
+
+// LaterBound is the time from which the age of logs is counted: now, or when the last other
+// run was seen if that is earlier. So one start with a clock that is far ahead makes nothing
+// old. It is zero where no other run is known.
+func (k *Keeper) LaterBound(ctx context.Context, run int64) (at time.Time, err error) {
+	var seen string
+	if err := k.db.Read().QueryRowContext(ctx, lastRunSeen, run, yp.FormatTime(k.db.Now())).Scan(&seen); err != nil {
+		return at, fmt.Errorf("look for the last run: %w", err)
+	}
+	if seen == "" {
+		return at, nil
+	}
+	return yp.ParseTime(seen)
 }

@@ -40,7 +40,7 @@ func (s *StoredSource) scan(row interface{ Scan(dest ...any) error }) error {
 // StoredSources returns all sources that the database knows, by name.
 func (k *Keeper) StoredSources(ctx context.Context) ([]StoredSource, error) {
 	all := []StoredSource{}
-	err := k.each(ctx, listStored, nil, func(rows *sql.Rows) error {
+	err := k.db.Each(ctx, listStored, nil, func(rows *sql.Rows) error {
 		var s StoredSource
 		err := s.scan(rows)
 		all = append(all, s)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
 )
 
@@ -42,7 +43,7 @@ func TestAddSource(t *testing.T) {
 		if got, want := addSource(t, k, sourceAt("thin", "https://thin.com", review)), (checkpoint.Added{Stage: review, Changed: true}); got != want {
 			t.Errorf("%+v, want %+v", got, want)
 		}
-		score, notes, err := k.SourceNotes(t.Context(), 1)
+		score, notes, err := report.New(k.DB()).SourceNotes(t.Context(), 1)
 		if err != nil || *score != 80 || len(notes) != 1 || notes[0] != "fine" {
 			t.Error(score, notes, err)
 		}

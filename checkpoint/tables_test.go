@@ -1,14 +1,12 @@
 package checkpoint_test
 
 import (
-	"context"
-	"database/sql"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 )
 
 // clock is a clock that moves when it is told to.
@@ -30,53 +28,10 @@ type tester interface {
 	Fatalf(format string, args ...any)
 }
 
-// table runs a query and gives each row as its columns, joined by "|"; NULL is "".
-func table(t tester, db *store.DB, query string, args ...any) []string {
-	t.Helper()
-	rs, err := db.Read().QueryContext(context.Background(), query, args...)
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	defer func() { _ = rs.Close() }()
-	cols, err := rs.Columns()
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	var out []string
-	for rs.Next() {
-		cells, into := make([]sql.NullString, len(cols)), make([]any, len(cols))
-		for i := range cells {
-			into[i] = &cells[i]
-		}
-		if err := rs.Scan(into...); err != nil {
-			t.Fatalf("%s: %v", query, err)
-		}
-		row := make([]string, len(cols))
-		for i, c := range cells {
-			row[i] = c.String
-		}
-		out = append(out, strings.Join(row, "|"))
-	}
-	if err := rs.Err(); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	return out
-}
-
-func execute(t tester, db *store.DB, queries ...string) {
-	t.Helper()
-	err := db.Write(context.Background(), func(tx *store.Tx) error {
-		for _, q := range queries {
-			if _, err := tx.Exec(q); err != nil {
-				return fmt.Errorf("%s: %w", q, err)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-}
+var (
+	table, execute = storetest.Table, storetest.Execute
+	ago, ahead     = storetest.Ago, storetest.Ahead
+)
 
 // recount compares the counters that triggers keep with what they count.
 func recount(t tester, db *store.DB) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -34,7 +34,7 @@ func (p *Program) changesCommand() *cli.Command {
 }
 
 func (p *Program) changes(c *cli.Context) error {
-	kinds, err := wordsOf(c, "kind", checkpoint.ParseChangeKind)
+	kinds, err := wordsOf(c, "kind", report.ParseChangeKind)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (p *Program) changes(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	l := changeList{k: k, c: c, filter: checkpoint.ChangeFilter{Scope: scope, Since: from.at, Kinds: kinds}, limit: limit}
+	l := changeList{k: k, c: c, filter: report.ChangeFilter{Scope: scope, Since: from.at, Kinds: kinds}, limit: limit}
 	if l.counts, err = k.CountChanges(c.Context, l.filter); err != nil {
 		return err
 	}
@@ -74,11 +74,11 @@ func (p *Program) changes(c *cli.Context) error {
 // changeList is one listing of changes. Rows are written as they are read, so that a
 // million take no memory.
 type changeList struct {
-	k      *checkpoint.Keeper
+	k      *database
 	c      *cli.Context
-	filter checkpoint.ChangeFilter
+	filter report.ChangeFilter
 	limit  int // of each kind; 0 = all
-	counts map[checkpoint.ChangeKind]int64
+	counts map[report.ChangeKind]int64
 }
 
 // left counts the changes that the limit keeps back.
@@ -97,7 +97,7 @@ var errEnough = errors.New("enough rows")
 // json writes one array in the order of time.
 func (l *changeList) json(w io.Writer) error {
 	rows := &jsonArray{w: w}
-	room := map[checkpoint.ChangeKind]int64{}
+	room := map[report.ChangeKind]int64{}
 	var open int64
 	for kind, n := range l.counts {
 		if l.limit > 0 {
@@ -106,7 +106,7 @@ func (l *changeList) json(w io.Writer) error {
 		room[kind] = n
 		open += n
 	}
-	err := l.k.EachChange(l.c.Context, l.filter, 0, func(x *checkpoint.Change) error {
+	err := l.k.EachChange(l.c.Context, l.filter, 0, func(x *report.Change) error {
 		if open == 0 {
 			return errEnough
 		}
@@ -126,7 +126,7 @@ func (l *changeList) json(w io.Writer) error {
 // print writes a line of counts, then the changes of each kind.
 func (l *changeList) print(p *Program, out io.Writer, from since) error {
 	var head []string
-	for _, kind := range checkpoint.ChangeKinds() {
+	for _, kind := range report.ChangeKinds() {
 		if len(l.filter.Kinds) == 0 || l.counts[kind] > 0 {
 			head = append(head, thousands(l.counts[kind])+" "+string(kind))
 		}
@@ -134,7 +134,7 @@ func (l *changeList) print(p *Program, out io.Writer, from since) error {
 	if _, err := fmt.Fprintf(out, "%s since %s\n", cmp.Or(strings.Join(head, ", "), "nothing"), from.text); err != nil {
 		return err
 	}
-	for _, kind := range checkpoint.ChangeKinds() {
+	for _, kind := range report.ChangeKinds() {
 		if l.counts[kind] == 0 {
 			continue
 		}
@@ -146,20 +146,20 @@ func (l *changeList) print(p *Program, out io.Writer, from since) error {
 }
 
 // group writes the changes of one kind.
-func (l *changeList) group(p *Program, out io.Writer, kind checkpoint.ChangeKind) error {
+func (l *changeList) group(p *Program, out io.Writer, kind report.ChangeKind) error {
 	if _, err := fmt.Fprintf(out, "\n%s\n", p.paint(p.Out, bold, string(kind))); err != nil {
 		return err
 	}
 	f := l.filter
-	f.Kinds = []checkpoint.ChangeKind{kind}
-	return l.k.EachChange(l.c.Context, f, l.limit, func(x *checkpoint.Change) error {
+	f.Kinds = []report.ChangeKind{kind}
+	return l.k.EachChange(l.c.Context, f, l.limit, func(x *report.Change) error {
 		_, err := fmt.Fprintln(out, "  "+changeLine(x))
 		return err
 	})
 }
 
 // changeLine is a change on one line.
-func changeLine(x *checkpoint.Change) string {
+func changeLine(x *report.Change) string {
 	line := fmt.Sprintf("%s  %s/%s  %s", minute(x.At), x.Source, x.ListingID, placed(x.Name, x.City, x.State))
 	if more := changeText(x); more != "" {
 		line += ": " + more
@@ -180,7 +180,7 @@ func placed(name, city, state string) string {
 const shownValue = 60
 
 // changeText tells the fields that changed, or why a listing was rejected.
-func changeText(x *checkpoint.Change) string {
+func changeText(x *report.Change) string {
 	parts := make([]string, 0, len(x.Changes)+len(x.Reasons))
 	for _, f := range x.Changes {
 		parts = append(parts, fmt.Sprintf("%s: %s → %s", f.Field, valueText(f.Old), valueText(f.New)))
@@ -222,7 +222,7 @@ func (p *Program) listingHistory(c *cli.Context) error {
 		source, id = l.Source, l.ID
 	}
 	h, err := k.History(c.Context, source, id)
-	var unknown *checkpoint.UnknownListingError
+	var unknown *report.UnknownListingError
 	if errors.As(err, &unknown) {
 		return Usagef("--listing: %w", err)
 	}
@@ -235,7 +235,7 @@ func (p *Program) listingHistory(c *cli.Context) error {
 	return p.printHistory(h)
 }
 
-func (p *Program) printHistory(h *checkpoint.History) error {
+func (p *Program) printHistory(h *report.History) error {
 	head := fmt.Sprintf("%s/%s  %s", h.Source, h.ListingID, placed(h.Name, h.City, h.State))
 	if h.CompanyID != nil {
 		head += ", company " + idText(*h.CompanyID)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 )
 
 func (p *Program) companiesCommand() *cli.Command {
@@ -97,7 +97,7 @@ func companyID(word string) (int64, error) {
 }
 
 func (p *Program) companiesList(c *cli.Context) error {
-	f := checkpoint.CompanyFilter{Name: strings.TrimSpace(c.String("name")), MinListings: c.Int("min-listings")}
+	f := report.CompanyFilter{Name: strings.TrimSpace(c.String("name")), MinListings: c.Int("min-listings")}
 	limit, err := limitOf(c)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (p *Program) companiesList(c *cli.Context) error {
 	return err
 }
 
-func (p *Program) printCompanies(all []checkpoint.CompanyRow) error {
+func (p *Program) printCompanies(all []report.CompanyRow) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (p *Program) companiesMerges(c *cli.Context) error {
 }
 
 // mergeTable shows merges, one a line.
-func (p *Program) mergeTable(now time.Time, title string, all []checkpoint.MergeRow) *table {
+func (p *Program) mergeTable(now time.Time, title string, all []report.MergeRow) *table {
 	t := newTable(title, "when", "kept", "name", "gone", "name", "listings", "by", "key")
 	for _, m := range all {
 		by := m.By
@@ -177,9 +177,9 @@ func (p *Program) mergeTable(now time.Time, title string, all []checkpoint.Merge
 }
 
 // listingRows finds the listings of a company that words name.
-func listingRows(d *checkpoint.CompanyDetail, words []string) (rows []int64, err error) {
+func listingRows(d *report.CompanyDetail, words []string) (rows []int64, err error) {
 	for _, word := range words {
-		var found []checkpoint.CompanyListing
+		var found []report.CompanyListing
 		for _, l := range d.Places {
 			if l.ID == word || l.Source+"/"+l.ID == word {
 				found = append(found, l)

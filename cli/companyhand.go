@@ -6,7 +6,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/store"
 )
 
@@ -93,7 +92,7 @@ func (p *Program) companiesSplit(c *cli.Context) error {
 	return p.printDivided(c, k, d)
 }
 
-func (p *Program) splitOff(c *cli.Context, k *checkpoint.Keeper, id int64, words []string) (*store.Divided, error) {
+func (p *Program) splitOff(c *cli.Context, k *database, id int64, words []string) (*store.Divided, error) {
 	company, err := k.Company(c.Context, id)
 	if err != nil {
 		return nil, err
@@ -105,7 +104,7 @@ func (p *Program) splitOff(c *cli.Context, k *checkpoint.Keeper, id int64, words
 	return k.SplitCompany(c.Context, id, rows)
 }
 
-func (p *Program) printDivided(c *cli.Context, k *checkpoint.Keeper, d *store.Divided) error {
+func (p *Program) printDivided(c *cli.Context, k *database, d *store.Divided) error {
 	other, err := k.Company(c.Context, d.Other)
 	if err != nil {
 		return err

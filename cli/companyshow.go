@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -29,7 +29,7 @@ func (p *Program) companiesShow(c *cli.Context) error {
 		return err
 	}
 	defer func() { _ = k.DB().Close() }()
-	all := make([]*checkpoint.CompanyDetail, 0, len(words))
+	all := make([]*report.CompanyDetail, 0, len(words))
 	for _, word := range words {
 		id, err := companyID(word)
 		if err != nil {
@@ -57,7 +57,7 @@ func (p *Program) companiesShow(c *cli.Context) error {
 	return nil
 }
 
-func (p *Program) printCompany(w *sections, now time.Time, d *checkpoint.CompanyDetail) error {
+func (p *Program) printCompany(w *sections, now time.Time, d *report.CompanyDetail) error {
 	for _, t := range []*table{companyTable(now, d), p.placesTable(now, d), p.keysTable(d), p.mergeTable(now, "merge", d.Merges)} {
 		if err := w.table(p, t); err != nil {
 			return err
@@ -70,7 +70,7 @@ func (p *Program) printCompany(w *sections, now time.Time, d *checkpoint.Company
 }
 
 // companyTable shows a company line by line; what it has not is left out.
-func companyTable(now time.Time, d *checkpoint.CompanyDetail) *table {
+func companyTable(now time.Time, d *report.CompanyDetail) *table {
 	t := newTable(fmt.Sprintf("company %d", d.ID), yp.Printable(d.Name))
 	for _, line := range [][2]string{
 		{"website", d.Website},
@@ -99,7 +99,7 @@ func present(texts ...string) (out []string) {
 	return out
 }
 
-func (p *Program) placesTable(now time.Time, d *checkpoint.CompanyDetail) *table {
+func (p *Program) placesTable(now time.Time, d *report.CompanyDetail) *table {
 	t := newTable("listing", "name", "place", "first seen", "last seen", "gone")
 	for _, l := range d.Places[:min(len(d.Places), maxShown)] {
 		gone := "-"
@@ -113,7 +113,7 @@ func (p *Program) placesTable(now time.Time, d *checkpoint.CompanyDetail) *table
 }
 
 // keysTable shows each key with the listings that give it now.
-func (p *Program) keysTable(d *checkpoint.CompanyDetail) *table {
+func (p *Program) keysTable(d *report.CompanyDetail) *table {
 	names := map[int64]string{}
 	for _, l := range d.Places {
 		names[l.Row] = l.Source + "/" + l.ID

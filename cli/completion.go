@@ -9,8 +9,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -158,9 +158,9 @@ func valuesFor(f flagShape) []string {
 	case "health":
 		return lowerNames(yp.Healths())
 	case "schedule":
-		return lowerNames(checkpoint.Schedules())
+		return lowerNames(report.Schedules())
 	case "kind":
-		return lowerNames(checkpoint.ChangeKinds())
+		return lowerNames(report.ChangeKinds())
 	case "proxy-policy":
 		return lowerNames(fetch.Policies())
 	case "identity":

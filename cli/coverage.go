@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -45,7 +45,7 @@ func (p *Program) coverage(c *cli.Context) error {
 	}
 	defer func() { _ = k.DB().Close() }()
 	scope.CategoryIDs, err = k.FindCategories(c.Context, words)
-	var unknown *checkpoint.UnknownCategoryError
+	var unknown *report.UnknownCategoryError
 	if errors.As(err, &unknown) {
 		return Usagef("--categories: %w", err)
 	}
@@ -56,15 +56,15 @@ func (p *Program) coverage(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	rows, err := k.Coverage(c.Context, checkpoint.CoverageFilter{Scope: scope, All: c.Bool("all")}, oneMore(limit))
+	rows, err := k.Coverage(c.Context, report.CoverageFilter{Scope: scope, All: c.Bool("all")}, oneMore(limit))
 	if err != nil {
 		return err
 	}
 	rows, more := cutAt(rows, limit)
 	if c.Bool("json") {
 		err = writeJSON(p.Out, struct {
-			Totals checkpoint.CoverageTotals `json:"totals"`
-			Rows   []checkpoint.Coverage     `json:"targets"`
+			Totals report.CoverageTotals `json:"totals"`
+			Rows   []report.Coverage     `json:"targets"`
 		}{totals, rows})
 	} else {
 		err = p.printCoverage(k.DB().Now(), rows, totals)
@@ -73,12 +73,12 @@ func (p *Program) coverage(c *cli.Context) error {
 	return err
 }
 
-func (p *Program) printCoverage(now time.Time, rows []checkpoint.Coverage, totals checkpoint.CoverageTotals) error {
+func (p *Program) printCoverage(now time.Time, rows []report.Coverage, totals report.CoverageTotals) error {
 	if _, err := fmt.Fprintln(p.Out, coverageText(totals)); err != nil || len(rows) == 0 {
 		return err
 	}
 	header := []string{"city", "state", "category", "site says", "seen", "percent", "pages left", "last complete"}
-	several := slices.ContainsFunc(rows, func(r checkpoint.Coverage) bool { return r.Source != rows[0].Source })
+	several := slices.ContainsFunc(rows, func(r report.Coverage) bool { return r.Source != rows[0].Source })
 	if several {
 		header = append(header, "source")
 	}
@@ -97,7 +97,7 @@ func (p *Program) printCoverage(now time.Time, rows []checkpoint.Coverage, total
 }
 
 // coverageText is the line of totals.
-func coverageText(t checkpoint.CoverageTotals) string {
+func coverageText(t report.CoverageTotals) string {
 	text := plural(t.Targets, "target") + " crawled, " + thousands(t.NeverCrawled) + " never"
 	if t.Again > 0 {
 		text += ", " + thousands(t.Again) + " about to be crawled again"
@@ -111,7 +111,7 @@ func coverageText(t checkpoint.CoverageTotals) string {
 	return text + "; " + plural(t.PagesLeft, "page") + " left by the limit"
 }
 
-func lastComplete(now time.Time, r checkpoint.Coverage) string {
+func lastComplete(now time.Time, r report.Coverage) string {
 	if r.Complete.IsZero() && r.Status == yp.Planned && r.Finished.IsZero() && r.Pages == 0 {
 		return "never crawled"
 	}

@@ -3,11 +3,11 @@ package cli
 import (
 	"fmt"
 
-	"ypcrawl/checkpoint"
+	"ypcrawl/store/report"
 )
 
 // printCrew shows the workers that have not stopped.
-func (p *Program) printCrew(w *sections, s *checkpoint.Status) error {
+func (p *Program) printCrew(w *sections, s *report.Status) error {
 	t := newTable("worker", "process", "target", "page", "pages", "listings", "retries", "memory", "heartbeat")
 	for _, m := range s.Workers {
 		t.row(m.Name, process(m), short(holding(m), min(40, p.room(90))), inHand(m), m.Pages, m.Listings, retries(m), megabytes(m.RSS), ago(s.Now, m.Heartbeat))
@@ -16,7 +16,7 @@ func (p *Program) printCrew(w *sections, s *checkpoint.Status) error {
 }
 
 // process names a worker's process, and says so when it is not seen to live.
-func process(m checkpoint.WorkerStatus) string {
+func process(m report.WorkerStatus) string {
 	text := fmt.Sprintf("%d on %s", m.PID, short(m.Host, 16))
 	if !m.Alive {
 		text += " (gone)"
@@ -24,14 +24,14 @@ func process(m checkpoint.WorkerStatus) string {
 	return text
 }
 
-func holding(m checkpoint.WorkerStatus) string {
+func holding(m report.WorkerStatus) string {
 	if m.TargetID == 0 {
 		return "none"
 	}
 	return fmt.Sprintf("%s in %s, %s", m.Category, m.City, m.State)
 }
 
-func inHand(m checkpoint.WorkerStatus) any {
+func inHand(m report.WorkerStatus) any {
 	if m.TargetID == 0 {
 		return nil
 	}
@@ -39,7 +39,7 @@ func inHand(m checkpoint.WorkerStatus) any {
 }
 
 // retries is how many of a worker's claims met a busy database.
-func retries(m checkpoint.WorkerStatus) any {
+func retries(m report.WorkerStatus) any {
 	if m.Claims == 0 {
 		return nil
 	}
@@ -62,7 +62,7 @@ func different(n int64) string {
 }
 
 // printHour says what the last hour brought.
-func printHour(w *sections, s *checkpoint.Status) error {
+func printHour(w *sections, s *report.Status) error {
 	texts := []string{fmt.Sprintf("Last hour, all states: %s with %s, %s.", plural(s.Pages, "page"), plural(s.Rows, "row"), different(s.Listings))}
 	for _, src := range s.Sources {
 		for _, u := range src.Proxies {

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store/report"
 )
 
 func (p *Program) deadCommand() *cli.Command {
@@ -51,8 +52,8 @@ func (p *Program) deadList(c *cli.Context) error {
 		return err
 	}
 	defer func() { _ = k.DB().Close() }()
-	chosen := checkpoint.Chosen{Scope: scope, Error: code, OlderThan: timeOf(c, "older-than")}
-	all, err := k.DeadLetters(c.Context, chosen, oneMore(limit))
+	filter := report.DeadLetterFilter{Scope: scope, Error: code, OlderThan: timeOf(c, "older-than")}
+	all, err := k.DeadLetters(c.Context, filter, oneMore(limit))
 	if err != nil {
 		return err
 	}
@@ -66,13 +67,13 @@ func (p *Program) deadList(c *cli.Context) error {
 	return err
 }
 
-func (p *Program) printDead(now time.Time, all []checkpoint.DeadLetter) error {
+func (p *Program) printDead(now time.Time, all []report.DeadLetter) error {
 	if len(all) == 0 {
 		return nil
 	}
 	t := newTable("id", "target", "source", "parked", "attempts", "page", "error", "reason")
 	for _, d := range all {
-		title := titleOf(checkpoint.Target{Category: d.Category, City: d.City, State: d.State})
+		title := titleOf(report.Target{Category: d.Category, City: d.City, State: d.State})
 		t.row(idText(d.ID), short(title, 30), d.Source, ago(now, d.Parked), d.Attempts, d.Page, codeText(d.Code, d.ByProxy), short(reason(d.Error), p.room(92)))
 	}
 	return t.flush(&p.Streams, p.Out)

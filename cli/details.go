@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -66,7 +67,7 @@ func (p *Program) detailsShow(c *cli.Context) error {
 	if len(found) == 0 {
 		return unknownListing(word)
 	}
-	var rows []checkpoint.DetailRow
+	var rows []report.DetailRow
 	for _, l := range found {
 		more, err := k.DetailsOf(c.Context, l.ID, l.SourceID)
 		if err != nil {
@@ -97,7 +98,7 @@ func unknownListing(word string) error {
 }
 
 // listingOf is the one listing that a word names.
-func listingOf(ctx context.Context, k *checkpoint.Keeper, word string) (l checkpoint.ListingName, err error) {
+func listingOf(ctx context.Context, k *database, word string) (l report.ListingName, err error) {
 	found, err := k.FindListings(ctx, word, 0)
 	switch {
 	case err != nil:
@@ -111,7 +112,7 @@ func listingOf(ctx context.Context, k *checkpoint.Keeper, word string) (l checkp
 }
 
 // openSource opens the database with the source that --source names, 0 = any.
-func (p *Program) openSource(c *cli.Context, how access) (*checkpoint.Keeper, int64, error) {
+func (p *Program) openSource(c *cli.Context, how access) (*database, int64, error) {
 	k, err := p.open(c, how)
 	if err != nil {
 		return nil, 0, err
@@ -123,7 +124,7 @@ func (p *Program) openSource(c *cli.Context, how access) (*checkpoint.Keeper, in
 	return k, id, nil
 }
 
-func (p *Program) printDetail(d *checkpoint.DetailRow) error {
+func (p *Program) printDetail(d *report.DetailRow) error {
 	t := newTable("field", "value")
 	line := func(name, value string) {
 		if value != "" {
@@ -246,7 +247,7 @@ func clockText(t time.Time) string {
 }
 
 // printDetailTotals is the line of `progress` about details, if there are any.
-func printDetailTotals(pr *checkpoint.Progress, w io.Writer) error {
+func printDetailTotals(pr *report.Progress, w io.Writer) error {
 	if pr.Details == nil {
 		return nil
 	}

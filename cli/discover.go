@@ -232,7 +232,7 @@ func (t *tour) manners(observe func(fetch.Observation)) fetch.Config {
 func (t *tour) config(client *fetch.Client, pool *fetch.Pool) crawl.Config {
 	shortest, _ := pace(t.c, t.src)
 	return crawl.Config{
-		Keeper: t.keeper, Monitor: t.monitor, Run: t.row, Pool: pool, Delay: shortest, Source: t.src, Scope: t.scope, Fetch: client,
+		Keeper: t.keeper.Keeper, Monitor: t.monitor, Run: t.row, Pool: pool, Delay: shortest, Source: t.src, Scope: t.scope, Fetch: client,
 		Patience: timeOf(t.c, "patience"), Logger: t.log, Reached: t.p.Reached,
 		Beat: func(ctx context.Context) error {
 			return t.scores.beat(ctx, t.monitor, used([]*fetch.Pool{pool}), t.ways)

@@ -8,9 +8,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -156,10 +156,10 @@ func (s *toured) retry() string {
 
 // remedy is what opens a source again.
 func (t *tour) remedy(b *crawl.BlockedError) string {
-	if b.Gate.State == checkpoint.GateQuarantined {
+	if b.Gate.State == store.GateQuarantined {
 		return fmt.Sprintf("`ypcrawl run` asks for one page when its time has come; `ypcrawl sources enable %s` opens it now.", b.Source)
 	}
-	if b.Gate.State == checkpoint.GateDisabled || b.Gate.Until.IsZero() {
+	if b.Gate.State == store.GateDisabled || b.Gate.Until.IsZero() {
 		return fmt.Sprintf("When it is in order again: `ypcrawl sources enable %s`.", b.Source)
 	}
 	return "Nothing is lost. Type the same again then; `ypcrawl status` shows what holds it."

@@ -9,7 +9,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/store"
 	"ypcrawl/yp"
 )
@@ -55,7 +54,7 @@ type finding struct {
 type diagnosis struct {
 	p        *Program
 	c        *cli.Context
-	k        *checkpoint.Keeper // nil when the database can't be read
+	k        *database // nil when the database can't be read
 	findings []finding
 }
 

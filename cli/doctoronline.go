@@ -12,8 +12,9 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/net/idna"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/store"
+	"ypcrawl/store/report"
 )
 
 // robots asks each source that may be asked for its robots.txt.
@@ -30,14 +31,14 @@ func (d *diagnosis) robots(ctx context.Context) {
 	client := fetch.New(fetch.Config{UserAgent: d.c.String("user-agent"), Timeout: timeOf(d.c, "request-timeout"), DelayMin: defaultSampleDelay, IgnoreRobots: true}) // it is robots.txt itself
 	defer client.Close()
 	for _, s := range all {
-		if s.Gate == checkpoint.GateDisabled {
+		if s.Gate == store.GateDisabled {
 			continue
 		}
 		d.oneRobots(ctx, client, s)
 	}
 }
 
-func (d *diagnosis) oneRobots(ctx context.Context, client *fetch.Client, s checkpoint.SourceStatus) {
+func (d *diagnosis) oneRobots(ctx context.Context, client *fetch.Client, s report.SourceStatus) {
 	u, err := baseURL(s.BaseURL)
 	if err != nil {
 		d.failed("robots.txt", err)
@@ -68,7 +69,7 @@ func (d *diagnosis) oneRobots(ctx context.Context, client *fetch.Client, s check
 // closedTo tells why the host of a web address may not be asked now: it is held, or a
 // source that lives there is held, paused or in quarantine. "" = it may. (To disable
 // a source is to leave it alone, not to spare its host.)
-func closedTo(ctx context.Context, k *checkpoint.Keeper, u *url.URL) (string, error) {
+func closedTo(ctx context.Context, k *database, u *url.URL) (string, error) {
 	all, err := k.Sources(ctx)
 	if err != nil {
 		return "", err
@@ -76,7 +77,7 @@ func closedTo(ctx context.Context, k *checkpoint.Keeper, u *url.URL) (string, er
 	now, host := k.DB().Now(), hostOf(u)
 	for _, s := range all {
 		base, err := url.Parse(s.BaseURL)
-		if err == nil && hostOf(base) == host && s.Gate != checkpoint.GateOpen && s.Gate != checkpoint.GateDisabled {
+		if err == nil && hostOf(base) == host && s.Gate != store.GateOpen && s.Gate != store.GateDisabled {
 			return remedyText(now, s), nil
 		}
 	}

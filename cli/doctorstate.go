@@ -8,6 +8,8 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/health"
+	"ypcrawl/store"
+	"ypcrawl/store/report"
 )
 
 // integrity checks the whole file where that is quick, or with --full.
@@ -51,7 +53,7 @@ func (d *diagnosis) clock(ctx context.Context) {
 }
 
 // longWait tells of what waits for longer than anything may. It holds nothing up.
-func (d *diagnosis) longWait(f checkpoint.FutureRows) {
+func (d *diagnosis) longWait(f report.FutureRows) {
 	fix := "nothing to do: such a time counts as over"
 	if f.Table == "hosts" {
 		fix = "nothing to do: the next run cuts it to an hour at most"
@@ -114,14 +116,14 @@ func (d *diagnosis) sources(ctx context.Context) {
 		text, fix := gateText(d.k.DB().Now(), s), ""
 		switch {
 		case s.Remedy != "":
-			if fix = d.command(strings.SplitN(s.Remedy, " ", 3)...); s.Gate == checkpoint.GatePaused {
+			if fix = d.command(strings.SplitN(s.Remedy, " ", 3)...); s.Gate == store.GatePaused {
 				fix = "when that is mended: " + fix
 			}
 		case text != "":
 			fix = waitText(d.k.DB().Now(), s)
 		}
 		switch {
-		case s.Gate == checkpoint.GateDisabled:
+		case s.Gate == store.GateDisabled:
 			d.add("sources", fine, fix, "%s is disabled by an operator", s.Name)
 		case text != "":
 			d.add("sources", dubious, fix, "%s", text)

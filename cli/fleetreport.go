@@ -9,15 +9,16 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
 // ending is how the crawl of one source ended, and what stands in the database then.
 type ending struct {
 	crawl.Result
-	before, now    checkpoint.Counts
+	before, now    report.Counts
 	waiting, fresh int64 // targets that wait for a short backoff; in trouble since the run began
-	rests          []checkpoint.Rest
+	rests          []report.Rest
 	unknown        bool  // now could not be read
 	inGap          int64 // targets that are due and wait for the gap between two crawls
 	gapUntil       time.Time

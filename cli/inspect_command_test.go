@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -63,28 +63,28 @@ func TestBytesText(t *testing.T) {
 func TestRemedyText(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		in   checkpoint.SourceStatus
+		in   report.SourceStatus
 		want string
 	}{
-		{checkpoint.SourceStatus{Name: "demo", Gate: checkpoint.GateOpen}, ""},
+		{report.SourceStatus{Name: "demo", Gate: store.GateOpen}, ""},
 		{
-			checkpoint.SourceStatus{Name: "demo", Gate: checkpoint.GateHeld, Until: noon.Add(time.Minute), Reason: "Retry-After"},
+			report.SourceStatus{Name: "demo", Gate: store.GateHeld, Until: noon.Add(time.Minute), Reason: "Retry-After"},
 			"demo is held until 12:01:00Z (in 1m00s): Retry-After",
 		},
 		{
-			checkpoint.SourceStatus{Name: "demo", Gate: checkpoint.GatePaused, Reason: "401", Remedy: "sources enable demo"},
+			report.SourceStatus{Name: "demo", Gate: store.GatePaused, Reason: "401", Remedy: "sources enable demo"},
 			"demo is paused: 401. When that is mended: `ypcrawl sources enable demo`",
 		},
 		{
-			checkpoint.SourceStatus{Name: "demo", Gate: checkpoint.GateHeld, Until: noon.Add(time.Minute), Reason: "penalty"},
+			report.SourceStatus{Name: "demo", Gate: store.GateHeld, Until: noon.Add(time.Minute), Reason: "penalty"},
 			"demo is held until 12:01:00Z (in 1m00s): a rest after blocks. Wait; reset only if the site has lifted the block",
 		},
 		{ // its time has come, and no run has probed it yet
-			checkpoint.SourceStatus{Name: "demo", Gate: checkpoint.GateQuarantined, Until: noon, Reason: "cf_challenge"},
+			report.SourceStatus{Name: "demo", Gate: store.GateQuarantined, Until: noon, Reason: "cf_challenge"},
 			"demo is quarantined: cf_challenge; the next run asks for one page, to see whether it answers. Wait; reset only if the site has lifted the block",
 		},
 		{
-			checkpoint.SourceStatus{Name: "demo", Gate: checkpoint.GateDisabled, Reason: "disabled by an operator", Remedy: "sources enable demo"},
+			report.SourceStatus{Name: "demo", Gate: store.GateDisabled, Reason: "disabled by an operator", Remedy: "sources enable demo"},
 			"demo is disabled. Open it with `ypcrawl sources enable demo`",
 		},
 	} {
@@ -97,12 +97,12 @@ func TestRemedyText(t *testing.T) {
 func TestNextText(t *testing.T) {
 	t.Parallel()
 	p := &Program{}
-	for want, n := range map[string]checkpoint.Next{
-		"now in the hands of w":                                            {When: checkpoint.NextHeld, Held: "w"},
-		"claimable now: why":                                               {When: checkpoint.NextNow, Why: "why"},
-		"claimable at 12:01:00Z (in 1m00s): why":                           {When: checkpoint.NextLater, Why: "why", At: noon.Add(time.Minute)},
-		"never by itself: why. `ypcrawl dead requeue 7` changes that":      {When: checkpoint.NextNever, Why: "why", Remedy: "dead requeue 7"},
-		"claimable at 12:01:00Z (in 1m00s): why. `ypcrawl x` changes that": {When: checkpoint.NextLater, Why: "why", At: noon.Add(time.Minute), Remedy: "x"},
+	for want, n := range map[string]report.Next{
+		"now in the hands of w":                                            {When: report.NextHeld, Held: "w"},
+		"claimable now: why":                                               {When: report.NextNow, Why: "why"},
+		"claimable at 12:01:00Z (in 1m00s): why":                           {When: report.NextLater, Why: "why", At: noon.Add(time.Minute)},
+		"never by itself: why. `ypcrawl dead requeue 7` changes that":      {When: report.NextNever, Why: "why", Remedy: "dead requeue 7"},
+		"claimable at 12:01:00Z (in 1m00s): why. `ypcrawl x` changes that": {When: report.NextLater, Why: "why", At: noon.Add(time.Minute), Remedy: "x"},
 	} {
 		if got := p.nextText(noon, n); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -116,7 +116,7 @@ func TestMarksOf(t *testing.T) {
 	t.Parallel()
 	second := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
 	found := int64(30)
-	a := &checkpoint.TraceAttempt{
+	a := &report.TraceAttempt{
 		Started: noon, HasSteps: true,
 		Steps: []store.Step{
 			{At: yp.FormatTime(noon), Event: "claimed"},
@@ -124,7 +124,7 @@ func TestMarksOf(t *testing.T) {
 			{At: yp.FormatTime(second(3)), Event: "retry", Page: 1, Detail: "TIMEOUT"},
 			{At: "no time", Event: "odd"},
 		},
-		Requests: []checkpoint.TraceRequest{
+		Requests: []report.TraceRequest{
 			{Page: 2, URL: "http://x/2", Type: "listing", Started: second(44), Finished: second(45), LatencyMS: 1000, HTTPStatus: 403, Class: "http_403", Proxy: "http://p:1", Via: "proxy", Identity: "chrome"},
 			{Page: 1, URL: "http://x/1", Type: "listing", Started: second(2), Finished: second(3), LatencyMS: 1000, Class: "timeout", ProxyFailed: true},
 			{Page: 1, URL: "http://x/1", Type: "listing", Retry: 1, Started: second(43), Finished: second(44), LatencyMS: 120, HTTPStatus: 200, Results: &found, WaitedMS: 42_000, WaitReason: "Retry-After"},
@@ -150,7 +150,7 @@ func TestMarksOf(t *testing.T) {
 func TestEndText(t *testing.T) {
 	t.Parallel()
 	number := func(n int64) *int64 { return &n }
-	for want, a := range map[string]checkpoint.TraceAttempt{
+	for want, a := range map[string]report.TraceAttempt{
 		"still under way, or its process was killed and not yet recovered": {Ended: "running"},
 		"recovered: its process is gone; 2 pages":                          {Ended: "recovered", Pages: number(2)},
 		"handed back after 1.5 s: the run stops":                           {Ended: "released", DurationMS: number(1500), Message: "the run stops"},
@@ -165,7 +165,7 @@ func TestEndText(t *testing.T) {
 
 func TestNextOf(t *testing.T) {
 	t.Parallel()
-	for want, x := range map[string]checkpoint.Target{
+	for want, x := range map[string]report.Target{
 		"-":        {Status: yp.Planned},
 		"in 1h00m": {Status: yp.Failed, BackoffUntil: noon.Add(time.Hour), NextCrawl: noon.Add(time.Minute)},
 		"in 1m00s": {Status: yp.Done, NextCrawl: noon.Add(time.Minute)},
@@ -183,7 +183,7 @@ func TestReasonText(t *testing.T) {
 	for in, want := range map[string]string{
 		"penalty": "a rest after blocks", "penalty: 3 blocks in a row": "a rest after 3 blocks in a row", "Retry-After": "Retry-After",
 	} {
-		if got := checkpoint.ReasonText(in); got != want {
+		if got := report.ReasonText(in); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}

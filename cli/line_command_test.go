@@ -8,8 +8,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/site"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -138,7 +138,7 @@ func TestTroublesAreTheDemos(t *testing.T) {
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	r := &run{}
-	blocked := checkpoint.Rest{Code: yp.CodeBlockedProxy, Targets: 4, From: noon.Add(2 * time.Minute)}
+	blocked := report.Rest{Code: yp.CodeBlockedProxy, Targets: 4, From: noon.Add(2 * time.Minute)}
 	for _, tc := range []struct {
 		in         selected
 		text, cure string
@@ -147,20 +147,20 @@ func TestTrouble(t *testing.T) {
 		{selected{Failed: 2, Stuck: 1}, "2 targets failed, 1 stuck", ", `ypcrawl reset --status FAILED STUCK` takes them back"},
 		{selected{Parked: 3}, "3 targets parked", ", `ypcrawl reset --status PARKED` takes them back"},
 		{
-			selected{Waiting: 3, rests: []checkpoint.Rest{{Code: yp.CodeTimeout, Targets: 3, From: noon}}},
+			selected{Waiting: 3, rests: []report.Rest{{Code: yp.CodeTimeout, Targets: 3, From: noon}}},
 			"3 targets to be tried again in minutes", ", `ypcrawl reset` takes them back",
 		},
 		{ // a site that says no is left alone
-			selected{Waiting: 2, Failed: 3, rests: []checkpoint.Rest{blocked, {Code: yp.CodeRateLimited, Targets: 1, From: noon.Add(time.Minute)}}},
+			selected{Waiting: 2, Failed: 3, rests: []report.Rest{blocked, {Code: yp.CodeRateLimited, Targets: 1, From: noon.Add(time.Minute)}}},
 			"2 targets to be tried again in minutes, 3 failed", ". The next run tries 5 blocked targets again by itself, from 12:01:00Z on",
 		},
 		{
-			selected{Waiting: 4, Stuck: 1, rests: []checkpoint.Rest{blocked}},
+			selected{Waiting: 4, Stuck: 1, rests: []report.Rest{blocked}},
 			"4 targets to be tried again in minutes, 1 stuck",
 			". The next run tries 4 blocked targets again by itself, from 12:02:00Z on; `ypcrawl reset --status STUCK` takes the others back",
 		},
 		{
-			selected{Failed: 9, Parked: 1, rests: []checkpoint.Rest{blocked, {Code: yp.CodeTimeout, Targets: 5, From: noon}}},
+			selected{Failed: 9, Parked: 1, rests: []report.Rest{blocked, {Code: yp.CodeTimeout, Targets: 5, From: noon}}},
 			"9 targets failed, 1 parked",
 			". The next run tries 4 blocked targets again by itself, from 12:02:00Z on; `ypcrawl reset --error TIMEOUT` and `ypcrawl reset --status PARKED` take the others back",
 		},
@@ -199,14 +199,14 @@ func TestReason(t *testing.T) {
 }
 
 // manyStates is a progress over n states with a worker and an error.
-func manyStates(n int) *checkpoint.Progress {
-	pr := &checkpoint.Progress{
+func manyStates(n int) *report.Progress {
+	pr := &report.Progress{
 		Rate: 1, ETASec: 60,
-		Workers: []checkpoint.Holder{{Worker: "worker_0_pid_1", City: "Austin", State: "TX", Category: "Plumbers", Page: 1}},
-		Errors:  []checkpoint.ErrorCount{{Code: "TIMEOUT", Status: "FAILED", Targets: 1, Example: strings.Repeat("long ", 50)}},
+		Workers: []report.Holder{{Worker: "worker_0_pid_1", City: "Austin", State: "TX", Category: "Plumbers", Page: 1}},
+		Errors:  []report.ErrorCount{{Code: "TIMEOUT", Status: "FAILED", Targets: 1, Example: strings.Repeat("long ", 50)}},
 	}
 	for i := range n {
-		pr.States = append(pr.States, checkpoint.StateCounts{State: string(rune('A'+i/26)) + string(rune('A'+i%26))})
+		pr.States = append(pr.States, report.StateCounts{State: string(rune('A'+i/26)) + string(rune('A'+i%26))})
 	}
 	return pr
 }

@@ -15,6 +15,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -62,7 +63,7 @@ func onlySourceFlag() cli.Flag {
 
 // openScoped opens the database with the scope of --source and --states. What
 // was typed is checked first.
-func (p *Program) openScoped(c *cli.Context, how access) (*checkpoint.Keeper, checkpoint.Scope, error) {
+func (p *Program) openScoped(c *cli.Context, how access) (*database, checkpoint.Scope, error) {
 	codes, err := states(c)
 	if err != nil {
 		return nil, checkpoint.Scope{}, err
@@ -79,7 +80,7 @@ func (p *Program) openScoped(c *cli.Context, how access) (*checkpoint.Keeper, ch
 }
 
 // knownSource is the id of --source, 0 when it was not given.
-func knownSource(c *cli.Context, k *checkpoint.Keeper) (int64, error) {
+func knownSource(c *cli.Context, k *database) (int64, error) {
 	name := c.String("source")
 	if name == "" {
 		return 0, nil
@@ -93,7 +94,7 @@ func knownSource(c *cli.Context, k *checkpoint.Keeper) (int64, error) {
 
 // watchProgress shows the progress until ctx ends: a screen that is redrawn on
 // a terminal, one JSON object a line or one text a look elsewhere.
-func (p *Program) watchProgress(c *cli.Context, k *checkpoint.Keeper, scope checkpoint.Scope, every time.Duration) error {
+func (p *Program) watchProgress(c *cli.Context, k *database, scope checkpoint.Scope, every time.Duration) error {
 	t := time.NewTicker(every)
 	defer t.Stop()
 	for {
@@ -116,7 +117,7 @@ func (p *Program) watchProgress(c *cli.Context, k *checkpoint.Keeper, scope chec
 }
 
 // showLook writes one look of --watch.
-func (p *Program) showLook(c *cli.Context, pr *checkpoint.Progress) error {
+func (p *Program) showLook(c *cli.Context, pr *report.Progress) error {
 	if c.Bool("json") {
 		return writeJSON(p.Out, pr)
 	}
@@ -137,7 +138,7 @@ func (p *Program) showLook(c *cli.Context, pr *checkpoint.Progress) error {
 
 // screen is the progress in at most height lines: where room is short, states
 // are left out before anything else.
-func (p *Program) screen(pr *checkpoint.Progress, height int) ([]string, error) {
+func (p *Program) screen(pr *report.Progress, height int) ([]string, error) {
 	states := len(pr.States)
 	for {
 		var text bytes.Buffer
@@ -187,9 +188,9 @@ const defaultHeight = 24
 
 // printProgress writes the progress with so many of the states, and says
 // how many it left out.
-func (p *Program) printProgress(pr *checkpoint.Progress, w io.Writer, states int) error {
-	for _, step := range []func(*checkpoint.Progress, io.Writer) error{
-		func(pr *checkpoint.Progress, w io.Writer) error { return p.printStates(pr, w, states) },
+func (p *Program) printProgress(pr *report.Progress, w io.Writer, states int) error {
+	for _, step := range []func(*report.Progress, io.Writer) error{
+		func(pr *report.Progress, w io.Writer) error { return p.printStates(pr, w, states) },
 		printLastRun, printDetailTotals, printSpeed, p.printWorkers, p.printErrors,
 	} {
 		if err := step(pr, w); err != nil {
@@ -201,14 +202,14 @@ func (p *Program) printProgress(pr *checkpoint.Progress, w io.Writer, states int
 
 // troubleColumns are shown when there is something in them: with all of them
 // the table is wider than 80 columns.
-func troubleColumns(all checkpoint.Counts) (names []string, of func(checkpoint.Counts) []any) {
+func troubleColumns(all report.Counts) (names []string, of func(report.Counts) []any) {
 	keep := []bool{all.Failed > 0, all.Stuck > 0, all.Parked > 0, all.Retired > 0}
 	for i, name := range []string{"failed", "stuck", "parked", "retired"} {
 		if keep[i] {
 			names = append(names, name)
 		}
 	}
-	return names, func(c checkpoint.Counts) (cells []any) {
+	return names, func(c report.Counts) (cells []any) {
 		for i, n := range []int64{c.Failed, c.Stuck, c.Parked, c.Retired} {
 			if keep[i] {
 				cells = append(cells, n)
@@ -218,11 +219,11 @@ func troubleColumns(all checkpoint.Counts) (names []string, of func(checkpoint.C
 	}
 }
 
-func (p *Program) printStates(pr *checkpoint.Progress, w io.Writer, states int) error {
+func (p *Program) printStates(pr *report.Progress, w io.Writer, states int) error {
 	names, cells := troubleColumns(pr.Overall)
 	header := append([]string{"state", "%", "planned", "in progress", "done"}, names...)
 	t := newTable(append(header, "pages", "listings", "companies")...)
-	add := func(name string, c checkpoint.Counts) {
+	add := func(name string, c report.Counts) {
 		row := append([]any{name, percent(c.Percent), c.Planned, c.InProgress, c.Done}, cells(c)...)
 		t.row(append(row, c.Pages, c.Listings, c.Companies)...)
 	}
@@ -244,7 +245,7 @@ func (p *Program) printStates(pr *checkpoint.Progress, w io.Writer, states int) 
 	return t.flush(&p.Streams, w)
 }
 
-func printLastRun(pr *checkpoint.Progress, w io.Writer) error {
+func printLastRun(pr *report.Progress, w io.Writer) error {
 	text := lastRunText(pr.LastRun)
 	if text == "" {
 		return nil
@@ -254,7 +255,7 @@ func printLastRun(pr *checkpoint.Progress, w io.Writer) error {
 }
 
 // lastRunText says what a run rejected, dropped and restored; empty when it did none of that.
-func lastRunText(r *checkpoint.RunListings) string {
+func lastRunText(r *report.RunListings) string {
 	if r == nil || r.Rejected+r.Dropped+r.Restored == 0 {
 		return ""
 	}
@@ -271,7 +272,7 @@ func lastRunText(r *checkpoint.RunListings) string {
 	return text
 }
 
-func (p *Program) printWorkers(pr *checkpoint.Progress, w io.Writer) error {
+func (p *Program) printWorkers(pr *report.Progress, w io.Writer) error {
 	if len(pr.Workers) == 0 {
 		return nil
 	}
@@ -292,7 +293,7 @@ func (p *Program) printWorkers(pr *checkpoint.Progress, w io.Writer) error {
 	return t.flush(&p.Streams, w)
 }
 
-func (p *Program) printErrors(pr *checkpoint.Progress, w io.Writer) error {
+func (p *Program) printErrors(pr *report.Progress, w io.Writer) error {
 	if len(pr.Errors) == 0 {
 		return nil
 	}
@@ -316,7 +317,7 @@ func (p *Program) printErrors(pr *checkpoint.Progress, w io.Writer) error {
 
 // printSpeed tells how fast it goes and how long it takes: the targets first, the details
 // that are due after them.
-func printSpeed(pr *checkpoint.Progress, w io.Writer) error {
+func printSpeed(pr *report.Progress, w io.Writer) error {
 	if pr.Live == 0 {
 		return nil
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sync/errgroup"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 	"ypcrawl/yp"
@@ -84,7 +83,7 @@ func (p *Program) proxiesTest(c *cli.Context) error {
 }
 
 // testURL is the page to ask for.
-func testURL(c *cli.Context, k *checkpoint.Keeper) (*url.URL, error) {
+func testURL(c *cli.Context, k *database) (*url.URL, error) {
 	raw := c.String("url")
 	if raw == "" {
 		_, base, err := k.LastSource(c.Context)

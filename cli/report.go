@@ -11,6 +11,8 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
+	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -45,10 +47,10 @@ type selected struct {
 	InGap    int64     `json:"in_gap"`             // of the done: due, and waiting for the gap between two crawls
 	GapUntil time.Time `json:"gap_until,omitzero"` // when the last of them may be claimed
 
-	rests []checkpoint.Rest // what waits or failed, by cause
+	rests []report.Rest // what waits or failed, by cause
 }
 
-func selectedOf(c checkpoint.Counts) selected {
+func selectedOf(c report.Counts) selected {
 	return selected{
 		Targets: c.Targets, Planned: c.Planned, InProgress: c.InProgress, Done: c.Done, Failed: c.Failed,
 		Stuck: c.Stuck, Parked: c.Parked, Percent: c.Percent, Pages: c.Pages,
@@ -92,10 +94,10 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 func (r *run) look(s *summary, ended []ending) {
 	ctx := context.WithoutCancel(r.c.Context)
 	s.Database.Path = r.keeper.DB().Path()
-	var all checkpoint.Counts
+	var all report.Counts
 	var waiting, inGap int64
 	var gapUntil time.Time
-	var rests []checkpoint.Rest
+	var rests []report.Rest
 	for _, e := range ended {
 		all, waiting, s.fresh = sum(all, e.now), waiting+e.waiting, s.fresh+e.fresh
 		inGap += e.inGap
@@ -153,9 +155,9 @@ func (r *run) mending(name string) string {
 // opening is what opens a source again.
 func (r *run) opening(b *crawl.BlockedError) string {
 	switch {
-	case b.Gate.State == checkpoint.GateDisabled, b.Gate.Until.IsZero():
+	case b.Gate.State == store.GateDisabled, b.Gate.Until.IsZero():
 		return fmt.Sprintf("When it is in order again: `ypcrawl sources enable %s`.", b.Source)
-	case b.Gate.State == checkpoint.GateQuarantined:
+	case b.Gate.State == store.GateQuarantined:
 		return "One page is asked for then, to see whether it answers; `ypcrawl status` shows it. Type the same again then, or stay with --watch."
 	}
 	return "Nothing is lost. Type the same again then, or stay with --watch; `ypcrawl status` shows what holds it."
@@ -396,5 +398,5 @@ func (r *run) abandoned() bool {
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(pr.Workers, func(h checkpoint.Holder) bool { return !h.Alive })
+	return slices.ContainsFunc(pr.Workers, func(h report.Holder) bool { return !h.Alive })
 }

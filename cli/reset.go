@@ -76,7 +76,7 @@ func (p *Program) reset(c *cli.Context) error {
 }
 
 // adviseReset tells somebody who selected nothing what there is to select.
-func (p *Program) adviseReset(c *cli.Context, k *checkpoint.Keeper, r checkpoint.Reset) error {
+func (p *Program) adviseReset(c *cli.Context, k *database, r checkpoint.Reset) error {
 	now, err := k.Count(c.Context, r.Scope)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (p *Program) adviseReset(c *cli.Context, k *checkpoint.Keeper, r checkpoint
 }
 
 // leftOut names what has left the targets of the statuses out that were asked for.
-func leftOut(c *cli.Context, k *checkpoint.Keeper, r checkpoint.Reset) (string, error) {
+func leftOut(c *cli.Context, k *database, r checkpoint.Reset) (string, error) {
 	r.Error, r.MaxAttempts, r.OlderThan = "", nil, 0
 	n, err := k.CountReset(c.Context, r)
 	if err != nil || n == 0 {

@@ -15,6 +15,7 @@ import (
 	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/wal"
 )
 
@@ -68,13 +69,13 @@ type run struct {
 	display *Display
 	log     zerolog.Logger
 
-	keeper  *checkpoint.Keeper
+	keeper  *database
 	monitor *health.Monitor
 	scores  scores
 	row     *checkpoint.Run
-	id      string            // of the database, for its logs
-	began   time.Time         // by the database's clock
-	before  checkpoint.Counts // of all sources
+	id      string        // of the database, for its logs
+	began   time.Time     // by the database's clock
+	before  report.Counts // of all sources
 
 	onlyDetails bool // `details`: no results pages
 }
@@ -84,7 +85,7 @@ type crew struct {
 	src      *site.Source
 	resolved *discover.Resolved
 	scope    checkpoint.Scope
-	before   checkpoint.Counts
+	before   report.Counts
 }
 
 // echoed is the room left behind the bar for the "^C" that a terminal shows: on

@@ -181,7 +181,7 @@ func (r *run) crewConfigs(clients []*fetch.Client, pools []*fetch.Pool) []crawl.
 func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
 	c := r.c
 	return crawl.Config{
-		Keeper: r.keeper, Monitor: r.monitor, Run: r.row, OpenLog: r.openLog, LazyLogs: c.String("wal-sync") == "interval",
+		Keeper: r.keeper.Keeper, Monitor: r.monitor, Run: r.row, OpenLog: r.openLog, LazyLogs: c.String("wal-sync") == "interval",
 		Workers: r.workers(), MaxPerState: c.Int("max-per-state"), Linger: timeOf(c, "linger"),
 		Patience: timeOf(c, "patience"), Watch: c.Bool("watch"), Keep: time.Duration(c.Int("keep-requests")) * 24 * time.Hour,
 		Beat: func(ctx context.Context) error { return r.scores.beat(ctx, r.monitor, used(pools), r.ways) },

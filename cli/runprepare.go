@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store/report"
 )
 
 // register enters the run, takes back what dead runs held, and plans.
@@ -148,8 +149,8 @@ func (r *run) warnOfAll(ctx context.Context, ids []int64) error {
 }
 
 // sum adds up the counts of two sources.
-func sum(a, b checkpoint.Counts) checkpoint.Counts {
-	s := checkpoint.Counts{
+func sum(a, b report.Counts) report.Counts {
+	s := report.Counts{
 		Targets: a.Targets + b.Targets, Planned: a.Planned + b.Planned, InProgress: a.InProgress + b.InProgress, Done: a.Done + b.Done,
 		Failed: a.Failed + b.Failed, Stuck: a.Stuck + b.Stuck, Parked: a.Parked + b.Parked, Retired: a.Retired + b.Retired, Pages: a.Pages + b.Pages,
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/health"
 	"ypcrawl/yp"
 )
@@ -71,7 +70,7 @@ func (p *Program) samples(c *cli.Context) error {
 	return t.flush(&p.Streams, p.Out)
 }
 
-func (p *Program) sampleRows(c *cli.Context, k *checkpoint.Keeper) (rows []sampleRow, err error) {
+func (p *Program) sampleRows(c *cli.Context, k *database) (rows []sampleRow, err error) {
 	all, err := k.Sources(c.Context)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )
@@ -33,8 +34,14 @@ const (
 	reading                // read only
 )
 
+// database is an open database: what changes it, and what tells of it.
+type database struct {
+	*checkpoint.Keeper
+	*report.Reader
+}
+
 // open opens the database that --db names.
-func (p *Program) open(c *cli.Context, how access) (*checkpoint.Keeper, error) {
+func (p *Program) open(c *cli.Context, how access) (*database, error) {
 	cfg := store.Config{Path: c.String("db"), Schema: p.Schema, MustExist: how != create, ReadOnly: how == reading}
 	if p.Reached != nil {
 		cfg.BeforeCommit = func() { p.Reached(crawl.PointInTx) }
@@ -43,7 +50,7 @@ func (p *Program) open(c *cli.Context, how access) (*checkpoint.Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return checkpoint.New(db), nil
+	return &database{checkpoint.New(db), report.New(db)}, nil
 }
 
 // logger writes to w, which is stderr or the display in front of it.
@@ -259,7 +266,7 @@ func resolveIn(g *gazetteer.Gazetteer, src *site.Source, sel discover.Selection)
 }
 
 // scopeOf is the selection as the condition under which targets are claimed.
-func scopeOf(ctx context.Context, k *checkpoint.Keeper, sourceID int64, r *discover.Resolved, sel discover.Selection) (checkpoint.Scope, error) {
+func scopeOf(ctx context.Context, k *database, sourceID int64, r *discover.Resolved, sel discover.Selection) (checkpoint.Scope, error) {
 	s := checkpoint.Scope{SourceID: sourceID, States: r.States, MinPopulation: sel.MinPopulation}
 	var err error
 	if r.ByCategory {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -27,7 +27,7 @@ type since struct {
 }
 
 // sinceOf reads --since: an age, a date or time, or a run.
-func sinceOf(c *cli.Context, k *checkpoint.Keeper) (since, error) {
+func sinceOf(c *cli.Context, k *database) (since, error) {
 	word := strings.TrimSpace(c.String("since"))
 	if word == "" {
 		if c.IsSet("since") {
@@ -44,14 +44,14 @@ func sinceOf(c *cli.Context, k *checkpoint.Keeper) (since, error) {
 		}
 	}
 	r, err := k.FindRun(c.Context, word)
-	var unknown *checkpoint.UnknownRunError
+	var unknown *report.UnknownRunError
 	if errors.As(err, &unknown) {
 		return since{}, Usagef("--since %q is no age (7d, 36h), no date (2026-11-20), and names no run: %s", word, unknown.Hint)
 	}
 	return sinceRun(r, ""), err
 }
 
-func sinceLastRun(c *cli.Context, k *checkpoint.Keeper) (since, error) {
+func sinceLastRun(c *cli.Context, k *database) (since, error) {
 	r, ok, err := k.LastFinishedRun(c.Context)
 	if !ok {
 		return since{text: "the beginning"}, err
@@ -59,7 +59,7 @@ func sinceLastRun(c *cli.Context, k *checkpoint.Keeper) (since, error) {
 	return sinceRun(r, "the last finished, "), nil
 }
 
-func sinceRun(r checkpoint.RunMark, which string) since {
+func sinceRun(r report.RunMark, which string) since {
 	return since{at: r.Started, text: fmt.Sprintf("run %d (%sbegun %s)", r.ID, which, minute(r.Started))}
 }
 

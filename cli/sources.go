@@ -11,6 +11,8 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/site"
+	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -43,16 +45,16 @@ type sourceRow struct {
 	Example    string   `json:"example,omitempty"` // URL of a target
 
 	// What the database knows of it; empty without one.
-	Gate   checkpoint.GateState `json:"gate,omitempty"`
-	Until  time.Time            `json:"gate_until,omitzero"`
-	Reason string               `json:"gate_reason,omitempty"`
-	Status string               `json:"status,omitempty"`
-	Stage  checkpoint.Stage     `json:"stage,omitempty"`
-	Score  *int                 `json:"score,omitempty"` // 0 to 100, of one that was added by its address
+	Gate   store.GateState  `json:"gate,omitempty"`
+	Until  time.Time        `json:"gate_until,omitzero"`
+	Reason string           `json:"gate_reason,omitempty"`
+	Status string           `json:"status,omitempty"`
+	Stage  checkpoint.Stage `json:"stage,omitempty"`
+	Score  *int             `json:"score,omitempty"` // 0 to 100, of one that was added by its address
 }
 
 // fares takes over what the database knows.
-func (r *sourceRow) fares(s checkpoint.SourceStatus) {
+func (r *sourceRow) fares(s report.SourceStatus) {
 	r.Gate, r.Until, r.Reason, r.Status = s.Gate, s.Until, s.Reason, s.Profile.Status
 }
 
@@ -92,7 +94,7 @@ func (p *Program) sourcesList(c *cli.Context) error {
 
 // withKnown adds what the database knows, and sources that only it knows: those
 // of definitions of the operator's own.
-func withKnown(rows []sourceRow, known []checkpoint.SourceStatus) []sourceRow {
+func withKnown(rows []sourceRow, known []report.SourceStatus) []sourceRow {
 	for _, s := range known {
 		i := slices.IndexFunc(rows, func(r sourceRow) bool { return r.Name == s.Name })
 		if i < 0 {

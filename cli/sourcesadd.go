@@ -104,8 +104,8 @@ type adding struct {
 	c        *cli.Context
 	address  *url.URL
 	sampling crawl.Sampling
-	asks     fetch.Config       // how
-	k        *checkpoint.Keeper // nil = there is no database yet
+	asks     fetch.Config // how
+	k        *database    // nil = there is no database yet
 	known    []checkpoint.StoredSource
 	called   string
 }
@@ -282,7 +282,7 @@ func (a *adding) store(row *stagedRow) (err error) {
 }
 
 // storeSource stores the row, and notes in it what became of it.
-func storeSource(ctx context.Context, k *checkpoint.Keeper, row *stagedRow, moves bool) error {
+func storeSource(ctx context.Context, k *database, row *stagedRow, moves bool) error {
 	added, err := k.AddSource(ctx, checkpoint.NewSource{
 		Name: row.Name, BaseURL: row.BaseURL, Definition: string(row.definition), Stage: row.Stage, Score: row.Score, Notes: row.Reasons,
 		Moves: moves, BuiltIn: site.Builtins(),

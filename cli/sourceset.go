@@ -83,7 +83,7 @@ func (p *Program) sourcesPromoteCommand() *cli.Command {
 }
 
 func (p *Program) sourcesPromote(c *cli.Context) error {
-	return p.switchSources(c, func(ctx context.Context, k *checkpoint.Keeper, name string) (bool, error) {
+	return p.switchSources(c, func(ctx context.Context, k *database, name string) (bool, error) {
 		before, err := k.Promote(ctx, name)
 		if errors.Is(err, checkpoint.ErrNotStaged) {
 			return false, Usagef("%s: %w", name, checkpoint.ErrNotStaged)

@@ -10,6 +10,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/site"
+	"ypcrawl/store/report"
 )
 
 func (p *Program) sourcesShowCommand() *cli.Command {
@@ -87,7 +88,7 @@ func (p *Program) showFacts(c *cli.Context, s checkpoint.StoredSource) error {
 	if err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(all, func(x checkpoint.SourceStatus) bool { return x.Name == s.Name }); i >= 0 {
+	if i := slices.IndexFunc(all, func(x report.SourceStatus) bool { return x.Name == s.Name }); i >= 0 {
 		f.gateRow = gateRowOf(all[i])
 	}
 	if c.Bool("json") {
@@ -181,7 +182,7 @@ func (p *Program) withStages(c *cli.Context, rows []sourceRow) error {
 	return nil
 }
 
-func (r *sourceRow) storedAs(c *cli.Context, k *checkpoint.Keeper, s checkpoint.StoredSource) (err error) {
+func (r *sourceRow) storedAs(c *cli.Context, k *database, s checkpoint.StoredSource) (err error) {
 	if s.Definition != "" {
 		if src, err := site.Parse(s.Name, []byte(s.Definition)); err == nil {
 			own := rowOf(src)

@@ -16,6 +16,7 @@ import (
 	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -32,21 +33,21 @@ func (p *Program) switchCommands() []*cli.Command {
 			"Its pause, quarantine, penalties and failures in a row are forgotten, also when it is enabled already.\n"+
 				"One that waits for a review goes to the sandbox.", p.enableSource),
 		act("disable", "Leave a source alone until it is enabled", "Runs under way finish the pages they have in hand.",
-			func(ctx context.Context, k *checkpoint.Keeper, name string) (bool, error) {
+			func(ctx context.Context, k *database, name string) (bool, error) {
 				return health.New(k.DB()).SetEnabled(ctx, name, false)
 			}),
 		act("reset", "Clear pauses, quarantine, penalties and learned delays of a source",
 			"What the site itself asked for (Retry-After) is kept to, and a source that is disabled stays so.",
-			func(ctx context.Context, k *checkpoint.Keeper, name string) (bool, error) {
+			func(ctx context.Context, k *database, name string) (bool, error) {
 				return health.New(k.DB()).Reset(ctx, name)
 			}),
 	}
 }
 
 // sourceSwitch does something to a source, and tells whether that changed it.
-type sourceSwitch func(ctx context.Context, k *checkpoint.Keeper, name string) (bool, error)
+type sourceSwitch func(ctx context.Context, k *database, name string) (bool, error)
 
-func (p *Program) enableSource(ctx context.Context, k *checkpoint.Keeper, name string) (bool, error) {
+func (p *Program) enableSource(ctx context.Context, k *database, name string) (bool, error) {
 	entered, err := k.EnterSandbox(ctx, name)
 	if err != nil {
 		return false, err
@@ -59,15 +60,15 @@ func (p *Program) enableSource(ctx context.Context, k *checkpoint.Keeper, name s
 
 // gateRow is a source after it was switched.
 type gateRow struct {
-	Name   string               `json:"name"`
-	Gate   checkpoint.GateState `json:"gate"`
-	Until  time.Time            `json:"gate_until,omitzero"`
-	Reason string               `json:"gate_reason,omitempty"`
-	Remedy string               `json:"remedy,omitempty"`
-	Status string               `json:"status,omitempty"`
+	Name   string          `json:"name"`
+	Gate   store.GateState `json:"gate"`
+	Until  time.Time       `json:"gate_until,omitzero"`
+	Reason string          `json:"gate_reason,omitempty"`
+	Remedy string          `json:"remedy,omitempty"`
+	Status string          `json:"status,omitempty"`
 }
 
-func gateRowOf(s checkpoint.SourceStatus) gateRow {
+func gateRowOf(s report.SourceStatus) gateRow {
 	return gateRow{s.Name, s.Gate, s.Until, s.Reason, s.Remedy, s.Profile.Status}
 }
 
@@ -104,7 +105,7 @@ func (p *Program) switchSources(c *cli.Context, do sourceSwitch) error {
 }
 
 // mustKnow refuses a source that the database does not know.
-func (p *Program) mustKnow(c *cli.Context, all []checkpoint.SourceStatus, name string) error {
+func (p *Program) mustKnow(c *cli.Context, all []report.SourceStatus, name string) error {
 	known := site.Builtins()
 	for _, s := range all {
 		if s.Name == name {
@@ -124,7 +125,7 @@ func (p *Program) mustKnow(c *cli.Context, all []checkpoint.SourceStatus, name s
 	return Usagef("unknown source %q: %s", name, hint)
 }
 
-func (p *Program) printGateRows(c *cli.Context, k *checkpoint.Keeper, all []checkpoint.SourceStatus, names []string) error {
+func (p *Program) printGateRows(c *cli.Context, k *database, all []report.SourceStatus, names []string) error {
 	var rows []gateRow
 	for _, s := range all {
 		if !slices.Contains(names, s.Name) {
@@ -150,14 +151,14 @@ func (p *Program) printGateRows(c *cli.Context, k *checkpoint.Keeper, all []chec
 
 // knownSources reads the sources of the database where there is one. It makes
 // none, and one that can't be read costs a word to stderr.
-func (p *Program) knownSources(c *cli.Context) ([]checkpoint.SourceStatus, bool) {
+func (p *Program) knownSources(c *cli.Context) ([]report.SourceStatus, bool) {
 	if _, err := os.Stat(c.String("db")); errors.Is(err, fs.ErrNotExist) {
 		return nil, false
 	}
 	k, err := p.open(c, reading)
 	if err == nil {
 		defer func() { _ = k.DB().Close() }()
-		var all []checkpoint.SourceStatus
+		var all []report.SourceStatus
 		if all, err = k.Sources(c.Context); err == nil {
 			return all, true
 		}

@@ -12,6 +12,7 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/health"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -28,7 +29,7 @@ func (p *Program) statusCommand() *cli.Command {
 
 // statusReport is what `status` prints as JSON.
 type statusReport struct {
-	*checkpoint.Status
+	*report.Status
 	RolledUp bool `json:"rolled_up"` // the figures of sources are of now; else of their updated_at
 }
 
@@ -51,7 +52,7 @@ func (p *Program) status(c *cli.Context) error {
 
 // openFresh opens the database for writing, so that figures can be brought up to
 // date, and for reading only where it can't be written.
-func (p *Program) openFresh(c *cli.Context) (*checkpoint.Keeper, checkpoint.Scope, error) {
+func (p *Program) openFresh(c *cli.Context) (*database, checkpoint.Scope, error) {
 	k, scope, err := p.openScoped(c, existing)
 	if errors.Is(err, store.ErrReadOnly) {
 		return p.openScoped(c, reading)
@@ -61,7 +62,7 @@ func (p *Program) openFresh(c *cli.Context) (*checkpoint.Keeper, checkpoint.Scop
 
 // rollUp rates the sources anew and reports whether it could: a file that is
 // read-only or busy is shown as it is.
-func (p *Program) rollUp(ctx context.Context, k *checkpoint.Keeper) bool {
+func (p *Program) rollUp(ctx context.Context, k *database) bool {
 	_, err := health.New(k.DB()).RollUp(ctx)
 	if err != nil && !errors.Is(err, store.ErrReadOnly) {
 		p.note("The sources could not be rated anew: %s", yp.Printable(err.Error()))
@@ -69,14 +70,14 @@ func (p *Program) rollUp(ctx context.Context, k *checkpoint.Keeper) bool {
 	return err == nil
 }
 
-func (p *Program) printStatus(s *checkpoint.Status, fresh bool) error {
+func (p *Program) printStatus(s *report.Status, fresh bool) error {
 	if len(s.Sources) == 0 {
 		p.note("Nothing was planned or crawled yet: start with `ypcrawl run`.")
 		return nil
 	}
 	w := &sections{w: p.Out}
-	for _, step := range []func(*sections, *checkpoint.Status) error{
-		func(w *sections, s *checkpoint.Status) error { return p.printFaring(w, s, fresh) }, p.printGates, p.printSchedules, p.printHealth, p.printSummary, p.printRests, p.printHosts, p.printCrew, printHour,
+	for _, step := range []func(*sections, *report.Status) error{
+		func(w *sections, s *report.Status) error { return p.printFaring(w, s, fresh) }, p.printGates, p.printSchedules, p.printHealth, p.printSummary, p.printRests, p.printHosts, p.printCrew, printHour,
 	} {
 		if err := step(w, s); err != nil {
 			return err
@@ -133,7 +134,7 @@ func (s *sections) lines(texts ...string) error {
 
 // printFaring shows how the sources answer; when they were rated, where that is not
 // just now.
-func (p *Program) printFaring(w *sections, s *checkpoint.Status, fresh bool) error {
+func (p *Program) printFaring(w *sections, s *report.Status, fresh bool) error {
 	header := []string{"source", "gate", "status", "ok 1 h", "of", "ok 24 h", "of", "p50", "p95", "cause"}
 	if !fresh {
 		header = append(header, "rated")
@@ -154,7 +155,7 @@ func (p *Program) printFaring(w *sections, s *checkpoint.Status, fresh bool) err
 }
 
 // causeOf says why a source is not healthy, "" where it is.
-func causeOf(c checkpoint.Profile) string {
+func causeOf(c report.Profile) string {
 	p := health.Profile{Status: health.Status(c.Status), Class: yp.ErrorClass(c.Class), Samples1h: int(c.Samples1h), OtherStatus: c.Other}
 	for _, x := range []struct {
 		ms *int64
@@ -172,7 +173,7 @@ func causeOf(c checkpoint.Profile) string {
 
 // printGates says of each closed source why it is closed, until when, and what
 // opens it.
-func (p *Program) printGates(w *sections, s *checkpoint.Status) error {
+func (p *Program) printGates(w *sections, s *report.Status) error {
 	var texts []string
 	for _, src := range s.Sources {
 		if text := remedyText(s.Now, src); text != "" {
@@ -182,8 +183,8 @@ func (p *Program) printGates(w *sections, s *checkpoint.Status) error {
 	return w.lines(texts...)
 }
 
-func gateText(now time.Time, src checkpoint.SourceStatus) string {
-	if src.Gate == checkpoint.GateOpen {
+func gateText(now time.Time, src report.SourceStatus) string {
+	if src.Gate == store.GateOpen {
 		return ""
 	}
 	text, probe := fmt.Sprintf("%s is %s", src.Name, src.Gate), "the next run asks for one page"
@@ -191,24 +192,24 @@ func gateText(now time.Time, src checkpoint.SourceStatus) string {
 		text += " until " + moment(now, src.Until)
 		probe = "then one page is asked for"
 	}
-	if src.Reason != "" && src.Gate != checkpoint.GateDisabled {
-		text += ": " + checkpoint.ReasonText(src.Reason)
+	if src.Reason != "" && src.Gate != store.GateDisabled {
+		text += ": " + report.ReasonText(src.Reason)
 	}
-	if src.Gate == checkpoint.GateQuarantined {
+	if src.Gate == store.GateQuarantined {
 		text += "; " + probe + ", to see whether it answers"
 	}
 	return text
 }
 
 // remedyText is gateText with what is to be done about it.
-func remedyText(now time.Time, src checkpoint.SourceStatus) string {
+func remedyText(now time.Time, src report.SourceStatus) string {
 	text := gateText(now, src)
 	switch {
 	case text == "":
 		return ""
-	case src.Gate == checkpoint.GateDisabled:
+	case src.Gate == store.GateDisabled:
 		return text + ". Open it with `ypcrawl " + src.Remedy + "`"
-	case src.Gate == checkpoint.GatePaused:
+	case src.Gate == store.GatePaused:
 		return text + ". When that is mended: `ypcrawl " + src.Remedy + "`"
 	case askedToWait(src):
 		return text
@@ -217,15 +218,15 @@ func remedyText(now time.Time, src checkpoint.SourceStatus) string {
 }
 
 // askedToWait reports whether a source is closed because its host said when to come back.
-func askedToWait(src checkpoint.SourceStatus) bool {
-	return src.Gate == checkpoint.GateHeld && src.Reason != checkpoint.Penalty
+func askedToWait(src report.SourceStatus) bool {
+	return src.Gate == store.GateHeld && src.Reason != report.Penalty
 }
 
 // onlyReset names no command: a site that blocks would only be asked all the more.
 const onlyReset = "reset only if the site has lifted the block"
 
 // waitText says how long to wait for a source that its site closed.
-func waitText(now time.Time, src checkpoint.SourceStatus) string {
+func waitText(now time.Time, src report.SourceStatus) string {
 	text := "wait for the next run"
 	if src.Until.After(now) {
 		text = "wait until " + moment(now, src.Until)
@@ -237,18 +238,18 @@ func waitText(now time.Time, src checkpoint.SourceStatus) string {
 }
 
 // printSchedules counts targets by schedule; a column without any is left out.
-func (p *Program) printSchedules(w *sections, s *checkpoint.Status) error {
+func (p *Program) printSchedules(w *sections, s *report.Status) error {
 	columns := []struct {
 		name string
-		of   func(checkpoint.ScheduleCounts) int64
+		of   func(report.ScheduleCounts) int64
 	}{
-		{"due", func(c checkpoint.ScheduleCounts) int64 { return c.Due }},
-		{"scheduled", func(c checkpoint.ScheduleCounts) int64 { return c.Scheduled }},
-		{"degraded", func(c checkpoint.ScheduleCounts) int64 { return c.Degraded }},
-		{"paused", func(c checkpoint.ScheduleCounts) int64 { return c.Paused }},
-		{"failed", func(c checkpoint.ScheduleCounts) int64 { return c.Failed }},
-		{"needs plan", func(c checkpoint.ScheduleCounts) int64 { return c.NeedsPlan }},
-		{"not scheduled", func(c checkpoint.ScheduleCounts) int64 { return c.NotScheduled }},
+		{"due", func(c report.ScheduleCounts) int64 { return c.Due }},
+		{"scheduled", func(c report.ScheduleCounts) int64 { return c.Scheduled }},
+		{"degraded", func(c report.ScheduleCounts) int64 { return c.Degraded }},
+		{"paused", func(c report.ScheduleCounts) int64 { return c.Paused }},
+		{"failed", func(c report.ScheduleCounts) int64 { return c.Failed }},
+		{"needs plan", func(c report.ScheduleCounts) int64 { return c.NeedsPlan }},
+		{"not scheduled", func(c report.ScheduleCounts) int64 { return c.NotScheduled }},
 	}
 	header := []string{"schedule", "targets"}
 	for _, col := range columns {
@@ -257,7 +258,7 @@ func (p *Program) printSchedules(w *sections, s *checkpoint.Status) error {
 		}
 	}
 	t := newTable(header...)
-	eachAndAll(s, func(name string, src checkpoint.SourceStatus) {
+	eachAndAll(s, func(name string, src report.SourceStatus) {
 		row := []any{name, src.Schedule.Targets}
 		for _, col := range columns {
 			if col.of(s.Schedule) > 0 {
@@ -271,7 +272,7 @@ func (p *Program) printSchedules(w *sections, s *checkpoint.Status) error {
 
 // printHealth counts targets by health; failing are those whose last crawl failed, and
 // how often in a row, on the mean over all.
-func (p *Program) printHealth(w *sections, s *checkpoint.Status) error {
+func (p *Program) printHealth(w *sections, s *report.Status) error {
 	t := newTable("health", "active", "degraded", "paused", "failed", "due now", "failing", "in a row", "ok 24 h")
 	for _, src := range s.Sources {
 		h, f := src.Health, src.Faring
@@ -281,16 +282,16 @@ func (p *Program) printHealth(w *sections, s *checkpoint.Status) error {
 }
 
 // eachAndAll calls f for each source, and for all of them where there are several.
-func eachAndAll(s *checkpoint.Status, f func(name string, src checkpoint.SourceStatus)) {
+func eachAndAll(s *report.Status, f func(name string, src report.SourceStatus)) {
 	for _, src := range s.Sources {
 		f(src.Name, src)
 	}
 	if len(s.Sources) > 1 {
-		f("all", checkpoint.SourceStatus{Schedule: s.Schedule, Health: s.Health})
+		f("all", report.SourceStatus{Schedule: s.Schedule, Health: s.Health})
 	}
 }
 
-func (p *Program) printSummary(w *sections, s *checkpoint.Status) error {
+func (p *Program) printSummary(w *sections, s *report.Status) error {
 	t := newTable("error in 7 days", "source", "times", "targets", "last seen", "mean time")
 	for _, e := range s.Errors {
 		t.row(codeText(e.Code, e.ByProxy), e.Source, e.Occurrences, e.Targets, ago(s.Now, e.LastSeen), millis(e.MeanMS))
@@ -298,7 +299,7 @@ func (p *Program) printSummary(w *sections, s *checkpoint.Status) error {
 	return w.table(p, t)
 }
 
-func (p *Program) printRests(w *sections, s *checkpoint.Status) error {
+func (p *Program) printRests(w *sections, s *report.Status) error {
 	t := newTable("resting", "for", "targets", "next is back", "last is back")
 	for _, b := range s.Backoff {
 		level, rest := "first failures", "minutes"
@@ -310,7 +311,7 @@ func (p *Program) printRests(w *sections, s *checkpoint.Status) error {
 	return w.table(p, t)
 }
 
-func (p *Program) printHosts(w *sections, s *checkpoint.Status) error {
+func (p *Program) printHosts(w *sections, s *report.Status) error {
 	t := newTable("host", "source", "held until", "for", "delay", "because of", "blocks")
 	for _, h := range s.Hosts {
 		held, delay := "-", "-"

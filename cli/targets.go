@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -108,14 +109,14 @@ func parseHealth(s string) (yp.Health, error) {
 	return "", fmt.Errorf("unknown health %q: want one of %v", s, yp.Healths())
 }
 
-func filterOf(c *cli.Context) (f checkpoint.Filter, err error) {
+func filterOf(c *cli.Context) (f report.Filter, err error) {
 	if f.Statuses, err = wordsOf(c, "status", yp.ParseStatus); err != nil {
 		return f, err
 	}
 	if f.Healths, err = wordsOf(c, "health", parseHealth); err != nil {
 		return f, err
 	}
-	if f.Schedule, err = wordsOf(c, "schedule", checkpoint.ParseSchedule); err != nil {
+	if f.Schedule, err = wordsOf(c, "schedule", report.ParseSchedule); err != nil {
 		return f, err
 	}
 	f.Error, err = errorOf(c)
@@ -176,9 +177,9 @@ func (p *Program) noteRest(shown int, more bool, noun string) {
 	}
 }
 
-func (p *Program) printTargets(now time.Time, all []checkpoint.Target) error {
+func (p *Program) printTargets(now time.Time, all []report.Target) error {
 	header := []string{"id", "target", "status", "schedule", "health", "page", "failures", "next", "error"}
-	several := len(all) > 0 && slices.ContainsFunc(all, func(t checkpoint.Target) bool { return t.Source != all[0].Source })
+	several := len(all) > 0 && slices.ContainsFunc(all, func(t report.Target) bool { return t.Source != all[0].Source })
 	if several {
 		header = append(header, "source")
 	}
@@ -196,13 +197,13 @@ func (p *Program) printTargets(now time.Time, all []checkpoint.Target) error {
 	return t.flush(&p.Streams, p.Out)
 }
 
-func titleOf(t checkpoint.Target) string {
+func titleOf(t report.Target) string {
 	return fmt.Sprintf("%s in %s, %s", t.Category, t.City, t.State)
 }
 
 // errorText is the code of a target's last error. One that is done because its site says
 // that there is nothing has none.
-func errorText(t checkpoint.Target) string {
+func errorText(t report.Target) string {
 	if t.Status == yp.Done && t.ErrorCode == string(yp.CodeNoListings) {
 		return ""
 	}
@@ -210,7 +211,7 @@ func errorText(t checkpoint.Target) string {
 }
 
 // healthOf is a target's health; whether it is enabled counts more.
-func healthOf(t checkpoint.Target) string {
+func healthOf(t report.Target) string {
 	if !t.Enabled {
 		return "disabled"
 	}
@@ -218,7 +219,7 @@ func healthOf(t checkpoint.Target) string {
 }
 
 // nextOf is the time that the target itself waits for.
-func nextOf(now time.Time, t checkpoint.Target) string {
+func nextOf(now time.Time, t report.Target) string {
 	at := t.BackoffUntil
 	if t.Status == yp.Done {
 		at = t.NextCrawl
@@ -227,7 +228,7 @@ func nextOf(now time.Time, t checkpoint.Target) string {
 	if gap && (t.Status == yp.Planned || t.Status == yp.Done || t.Status == yp.Failed) {
 		at = t.GapUntil
 	}
-	if at.IsZero() || t.Schedule == checkpoint.ScheduleNone { // done for good, or retired with its city
+	if at.IsZero() || t.Schedule == report.ScheduleNone { // done for good, or retired with its city
 		return "-"
 	}
 	if d := at.Sub(now); d > 0 {
@@ -237,11 +238,11 @@ func nextOf(now time.Time, t checkpoint.Target) string {
 }
 
 // targetIDs finds the targets that the arguments name.
-func (p *Program) targetIDs(c *cli.Context, k *checkpoint.Keeper, source int64) (ids []int64, err error) {
+func (p *Program) targetIDs(c *cli.Context, k *database, source int64) (ids []int64, err error) {
 	for _, word := range SplitList(c.Args().Slice()) {
 		id, err := k.FindTarget(c.Context, word, source)
-		var unknown *checkpoint.UnknownTargetError
-		var ambiguous *checkpoint.AmbiguousTargetError
+		var unknown *report.UnknownTargetError
+		var ambiguous *report.AmbiguousTargetError
 		if errors.As(err, &unknown) || errors.As(err, &ambiguous) {
 			return nil, Usagef("%w", err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -28,7 +29,7 @@ func (p *Program) targetsShow(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	all := make([]*checkpoint.TargetDetail, 0, len(ids))
+	all := make([]*report.TargetDetail, 0, len(ids))
 	for _, id := range ids {
 		t, err := k.Target(c.Context, id)
 		if err != nil {
@@ -49,7 +50,7 @@ func (p *Program) targetsShow(c *cli.Context) error {
 }
 
 // detailTable shows a target line by line; what it has not is left out.
-func (p *Program) detailTable(now time.Time, t *checkpoint.TargetDetail) *table {
+func (p *Program) detailTable(now time.Time, t *report.TargetDetail) *table {
 	tb := newTable(fmt.Sprintf("target %d", t.ID), yp.Printable(titleOf(t.Target)))
 	tb.row("name", t.Name)
 	tb.row("source", t.Source)
@@ -83,14 +84,14 @@ func (p *Program) detailTable(now time.Time, t *checkpoint.TargetDetail) *table 
 	return tb
 }
 
-func pagesText(t *checkpoint.TargetDetail) string {
+func pagesText(t *report.TargetDetail) string {
 	if t.MaxPages == 0 {
 		return fmt.Sprintf("%d done, all wanted", t.Page)
 	}
 	return fmt.Sprintf("%d done of at most %d", t.Page, t.MaxPages)
 }
 
-func attemptsText(t *checkpoint.TargetDetail) string {
+func attemptsText(t *report.TargetDetail) string {
 	text := fmt.Sprintf("%s, %s succeeded", thousands(int64(t.Attempts)), thousands(int64(t.Successes)))
 	if t.SuccessRate != nil {
 		text += fmt.Sprintf(" (%.1f%%)", *t.SuccessRate)
@@ -106,14 +107,14 @@ func frequencyText(minutes int) string {
 }
 
 // nextText says when a target is crawled next, why, and what would change that.
-func (p *Program) nextText(now time.Time, n checkpoint.Next) string {
+func (p *Program) nextText(now time.Time, n report.Next) string {
 	text := ""
 	switch n.When {
-	case checkpoint.NextHeld:
+	case report.NextHeld:
 		return "now in the hands of " + n.Held
-	case checkpoint.NextNow:
+	case report.NextNow:
 		return "claimable now: " + n.Why
-	case checkpoint.NextLater:
+	case report.NextLater:
 		text = "claimable at " + moment(now, n.At) + ": " + n.Why
 	default:
 		text = "never by itself: " + n.Why
@@ -179,7 +180,7 @@ type task struct {
 }
 
 // carryOut counts, asks where targets were not named, and operates.
-func (p *Program) carryOut(c *cli.Context, k *checkpoint.Keeper, t task) error {
+func (p *Program) carryOut(c *cli.Context, k *database, t task) error {
 	n, err := k.CountChosen(c.Context, t.operation, t.chosen)
 	if err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -58,7 +58,7 @@ func (p *Program) trace(c *cli.Context) error {
 	return p.printTrace(t)
 }
 
-func (p *Program) printTrace(t *checkpoint.Trace) error {
+func (p *Program) printTrace(t *report.Trace) error {
 	w := &sections{w: p.Out}
 	x := t.Target
 	head := []string{fmt.Sprintf("%s: target %d of %s (%s), %s", titleOf(x.Target), x.ID, x.Source, x.Name, x.Status)}
@@ -82,7 +82,7 @@ func (p *Program) printTrace(t *checkpoint.Trace) error {
 }
 
 // attemptLines tell an attempt: who and how it ended, then its steps.
-func attemptLines(a *checkpoint.TraceAttempt) []string {
+func attemptLines(a *report.TraceAttempt) []string {
 	lines := []string{attemptHead(a)}
 	for _, m := range marksOf(a) {
 		lines = append(lines, "  "+clockTime(m.at)+"  "+m.text)
@@ -102,7 +102,7 @@ func attemptLines(a *checkpoint.TraceAttempt) []string {
 // endedRunning is how an attempt that is under way says it ended.
 const endedRunning = "running"
 
-func attemptHead(a *checkpoint.TraceAttempt) string {
+func attemptHead(a *report.TraceAttempt) string {
 	return fmt.Sprintf("Attempt %d, %s, by %s on %s, from page %d", a.Number, a.Started.Format("2006-01-02 15:04:05Z"), a.Worker, a.Host, a.PageBefore+1)
 }
 
@@ -115,7 +115,7 @@ func clockTime(t time.Time) string {
 }
 
 // endText says how an attempt ended, what it brought, and what follows.
-func endText(a *checkpoint.TraceAttempt) string {
+func endText(a *report.TraceAttempt) string {
 	text := string(a.Ended)
 	switch text {
 	case endedRunning:

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 )
 
 // traceMark is a line of a trace: something that happened at a time.
@@ -28,7 +28,7 @@ const (
 )
 
 // marksOf merges the steps of an attempt with its requests, by time.
-func marksOf(a *checkpoint.TraceAttempt) []traceMark {
+func marksOf(a *report.TraceAttempt) []traceMark {
 	marks := []traceMark{{at: a.Started, rank: rankBegun, text: "claimed"}}
 	for _, s := range a.Steps {
 		if s.Event != "claimed" && s.Event != "ended" { // the attempt says as much itself
@@ -61,7 +61,7 @@ func stepMark(s store.Step, began time.Time) traceMark {
 }
 
 // requestMarks tell a request: what was waited for, what was asked, what came.
-func requestMarks(r *checkpoint.TraceRequest) []traceMark {
+func requestMarks(r *report.TraceRequest) []traceMark {
 	var marks []traceMark
 	if r.WaitedMS > 0 {
 		text := "waited " + millis(&r.WaitedMS)
@@ -78,7 +78,7 @@ func requestMarks(r *checkpoint.TraceRequest) []traceMark {
 		traceMark{r.Finished, r.Page, rankAnswered, answeredText(r)})
 }
 
-func askedText(r *checkpoint.TraceRequest) string {
+func askedText(r *report.TraceRequest) string {
 	text := "asked GET " + r.URL
 	if r.Retry > 0 {
 		text += fmt.Sprintf(" again (%d)", r.Retry)
@@ -95,7 +95,7 @@ func askedText(r *checkpoint.TraceRequest) string {
 	return text
 }
 
-func answeredText(r *checkpoint.TraceRequest) string {
+func answeredText(r *report.TraceRequest) string {
 	text := "no answer"
 	if r.HTTPStatus > 0 {
 		text = fmt.Sprintf("answered %d", r.HTTPStatus)

@@ -12,6 +12,7 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -199,7 +200,7 @@ func waitsAt(client *fetch.Client, host string) (why string, held bool) {
 		return "", false
 	}
 	if until, what := client.HeldUntil(host); !until.IsZero() {
-		return fmt.Sprintf("until %s: %s", yp.ClockTime(time.Now(), until), checkpoint.ReasonText(what)), true
+		return fmt.Sprintf("until %s: %s", yp.ClockTime(time.Now(), until), report.ReasonText(what)), true
 	}
 	return fmt.Sprintf("%s: %s", lasting(d.Round(time.Second)), reason), false
 }
@@ -250,15 +251,15 @@ func (e *ender) left(at time.Duration, n, rest int64) time.Duration {
 		return 0
 	}
 	b := e.marks[len(e.marks)-1]
-	for len(e.marks) > 2 && (at-e.marks[1].at > checkpoint.LookBack || b.n-e.marks[1].n >= checkpoint.SpeedEnds) {
+	for len(e.marks) > 2 && (at-e.marks[1].at > report.LookBack || b.n-e.marks[1].n >= report.SpeedEnds) {
 		e.marks = e.marks[1:]
 	}
 	a := e.marks[0]
-	d, ok := checkpoint.TimeLeft(b.n-a.n, rest, b.at-a.at, at-b.at)
+	d, ok := report.TimeLeft(b.n-a.n, rest, b.at-a.at, at-b.at)
 	switch {
 	case ok:
 		return max(d, time.Second)
-	case at-b.at > checkpoint.Silence:
+	case at-b.at > report.Silence:
 		e.restart()
 	}
 	return 0

@@ -10,6 +10,7 @@ import (
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -24,7 +25,7 @@ type BlockedError struct {
 func (e *BlockedError) Error() string {
 	text := fmt.Sprintf("source %s is %s", e.Source, e.Gate.State)
 	if e.Gate.Reason != "" {
-		text += ": " + checkpoint.ReasonText(e.Gate.Reason)
+		text += ": " + report.ReasonText(e.Gate.Reason)
 	}
 	if !e.Gate.Until.IsZero() {
 		text += ", until " + e.Gate.Until.UTC().Format("2006-01-02 15:04:05Z")
@@ -59,9 +60,9 @@ func (w *worker) barred(ctx context.Context, o checkpoint.Outlook) (more bool, e
 // reasonOf tells people why and until when a source is closed.
 func (e *Engine) reasonOf(g checkpoint.Gate) string {
 	if g.Until.IsZero() {
-		return fmt.Sprintf("the source is %s: %s", g.State, checkpoint.ReasonText(g.Reason))
+		return fmt.Sprintf("the source is %s: %s", g.State, report.ReasonText(g.Reason))
 	}
-	return fmt.Sprintf("waiting until %s: the source is %s: %s", yp.ClockTime(e.cfg.Keeper.DB().Now(), g.Until), g.State, checkpoint.ReasonText(g.Reason))
+	return fmt.Sprintf("waiting until %s: the source is %s: %s", yp.ClockTime(e.cfg.Keeper.DB().Now(), g.Until), g.State, report.ReasonText(g.Reason))
 }
 
 // tryProbe probes a source whose quarantine is over, if nobody else does: with a page

@@ -9,6 +9,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/discover"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )
@@ -161,22 +162,22 @@ func (w *walker) skipped(ctx context.Context, todo []string) error {
 	if len(todo) == len(w.tour.States) {
 		return nil
 	}
-	known, err := w.cfg.Keeper.Discoveries(ctx, checkpoint.Scope{SourceID: w.cfg.Scope.SourceID, States: w.tour.States})
+	known, err := report.New(w.cfg.Keeper.DB()).Discoveries(ctx, checkpoint.Scope{SourceID: w.cfg.Scope.SourceID, States: w.tour.States})
 	if err != nil {
 		return err
 	}
 	for _, d := range known {
 		switch d.Status {
-		case checkpoint.WalkDone:
+		case yp.Done:
 			w.skip(d, "walked already, by the round of walks that goes on now")
-		case checkpoint.WalkInProgress:
+		case yp.InProgress:
 			w.skip(d, "another process walks it")
 		}
 	}
 	return nil
 }
 
-func (w *walker) skip(d checkpoint.Discovery, why string) {
+func (w *walker) skip(d report.Discovery, why string) {
 	w.logger.Info().Str("state", d.State).Str("reason", why).Msg("state skipped")
 	w.hear(Leg{State: d.State, Status: LegSkipped, Pages: d.Pages, PagesDone: d.PagesDone, Cities: int(d.Cities), Reason: why})
 }
@@ -195,7 +196,7 @@ func (w *walker) hear(l Leg) {
 func (w *walker) visit(ctx context.Context, state string) error {
 	walk, err := w.cfg.Keeper.BeginWalk(ctx, w.cfg.Run.ID, w.cfg.Scope.SourceID, state)
 	if errors.Is(err, checkpoint.ErrWalked) {
-		w.skip(checkpoint.Discovery{State: state}, "another process took it meanwhile")
+		w.skip(report.Discovery{State: state}, "another process took it meanwhile")
 		return nil
 	}
 	if err != nil {

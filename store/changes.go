@@ -66,7 +66,7 @@ func (s *saver) compare(listings []yp.Listing, stored map[string]known) error {
 		return nil
 	}
 	s.diffs = make(map[int]diff, len(rows))
-	found, err := s.tx.Query(selectBefore, intList(rows), s.at.TargetID, s.at.Crawl)
+	found, err := s.tx.Query(selectBefore, JSONInts(rows), s.at.TargetID, s.at.Crawl)
 	if err != nil {
 		return fmt.Errorf("compare listings: %w", err)
 	}

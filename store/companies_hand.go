@@ -151,7 +151,7 @@ func (d *Divided) carryOut(tx *Tx) error {
 	if err := countCompanies(tx, map[string]int64{"": 1}); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(takeListings, d.Other, d.Company, intList(d.Listings)); err != nil {
+	if _, err := tx.Exec(takeListings, d.Other, d.Company, JSONInts(d.Listings)); err != nil {
 		return fmt.Errorf("move listings to company %d: %w", d.Other, err)
 	}
 	if d.Keys, err = moveSome(tx, d.Other, d.Company, d.Keys); err != nil {

@@ -69,7 +69,7 @@ func (s *saver) tellFilled(listings []yp.Listing, stored map[string]known) error
 	if len(rows) == 0 {
 		return nil
 	}
-	found, err := s.tx.Query(metBefore, intList(rows), s.at.TargetID, s.at.Crawl)
+	found, err := s.tx.Query(metBefore, JSONInts(rows), s.at.TargetID, s.at.Crawl)
 	if err != nil {
 		return fmt.Errorf("compare listings: %w", err)
 	}

@@ -107,7 +107,7 @@ func lookForKeys(q querier, keys []string, found []foundKey, some []int) (taken 
 	for n, i := range some {
 		numbers[n] = found[i].number
 	}
-	rows, err := q.Query(selectKeys, intList(numbers))
+	rows, err := q.Query(selectKeys, JSONInts(numbers))
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Lock is a hold on a lock file beside the database. The kernel drops it at any
@@ -122,6 +123,11 @@ func Alive(path, name string) (bool, error) {
 	}
 	return false, err
 }
+
+// SilentElsewhere is how long a run of a machine with another name must be silent, its
+// lock free, until it counts as dead: six heartbeats. Locks may not reach across
+// machines; on the other hand a machine's name changes, with every container.
+const SilentElsewhere = 3 * time.Minute
 
 // SweepLocks removes the lock files of dead processes, except those named in keep.
 func SweepLocks(path string, keep func(name string) bool) error {

@@ -223,6 +223,21 @@ func TakeOver(tx *Tx, id string) error {
 // Read returns the pool of read-only connections.
 func (db *DB) Read() *sql.DB { return db.read }
 
+// Each runs a query on the readers and hands every row to scan; the first error ends it.
+func (db *DB) Each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
+	rows, err := db.read.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
 // Close lets the writer finish what it has, and closes every connection: the
 // writing one last, because only it can fold the journal into the file and
 // remove it.

@@ -86,7 +86,7 @@ func (t *trail) flush(tx *Tx, at PageOf) (err error) {
 	}
 	stored := func(kind Event, what any, rows ...int64) {
 		if len(rows) > 0 {
-			exec(logStored, tx.Now, string(kind), run, intList(rows), what)
+			exec(logStored, tx.Now, string(kind), run, JSONInts(rows), what)
 		}
 	}
 	if t.created > 0 {
@@ -173,6 +173,6 @@ func (s *saver) unstage() error {
 	if err := s.tx.Get(anyStaged, nil, &some); err != nil || !some {
 		return err
 	}
-	_, err := s.tx.Exec(unstage, s.at.SourceID, intList(s.rows), s.at.TargetID)
+	_, err := s.tx.Exec(unstage, s.at.SourceID, JSONInts(s.rows), s.at.TargetID)
 	return err
 }

@@ -15,7 +15,7 @@ const (
 // touch marks the equal listings as seen, and those that were gone as back.
 func (s *saver) touch() error {
 	if len(s.same) > 0 {
-		if _, err := s.tx.Exec(touchListings, s.tx.Now, intList(s.same)); err != nil {
+		if _, err := s.tx.Exec(touchListings, s.tx.Now, JSONInts(s.same)); err != nil {
 			return fmt.Errorf("mark listings as seen: %w", err)
 		}
 	}
@@ -27,7 +27,7 @@ func (s *saver) restore(rows []int64) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if _, err := s.tx.Exec(bringBack, intList(rows)); err != nil {
+	if _, err := s.tx.Exec(bringBack, JSONInts(rows)); err != nil {
 		return fmt.Errorf("restore listings: %w", err)
 	}
 	s.saved.Restored += len(rows)
@@ -41,7 +41,7 @@ const countEarlier = `
 
 func (s *saver) repeated() (bool, error) {
 	var n int
-	err := s.tx.Get(countEarlier, []any{intList(s.rows), s.at.TargetID, s.at.Page, s.at.Crawl}, &n)
+	err := s.tx.Get(countEarlier, []any{JSONInts(s.rows), s.at.TargetID, s.at.Page, s.at.Crawl}, &n)
 	if err != nil {
 		return false, fmt.Errorf("look for a repeated page: %w", err)
 	}
@@ -64,7 +64,7 @@ func (s *saver) sight(listings []yp.Listing) error {
 	for i, row := range s.rows {
 		packed[i] = row<<rankBits | int64(min(max(listings[i].Rank, 0), 1<<rankBits-1))
 	}
-	if _, err := s.tx.Exec(saveSighting, s.at.TargetID, s.at.Page, s.tx.Now, s.at.Crawl, intList(packed)); err != nil {
+	if _, err := s.tx.Exec(saveSighting, s.at.TargetID, s.at.Page, s.tx.Now, s.at.Crawl, JSONInts(packed)); err != nil {
 		return fmt.Errorf("save sightings: %w", err)
 	}
 	return nil
@@ -102,7 +102,7 @@ func (s *saver) met([]yp.Listing) error {
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	list := intList(rows)
+	list := JSONInts(rows)
 	if _, err := s.tx.Exec(touchListings, s.tx.Now, list); err != nil {
 		return fmt.Errorf("mark listings as seen: %w", err)
 	}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// intList writes numbers as a JSON array for json_each.
-func intList(ids []int64) string {
+// JSONInts writes numbers as a JSON array for json_each.
+func JSONInts(ids []int64) string {
 	b := make([]byte, 0, 2+len(ids)*8)
 	b = append(b, '[')
 	for i, id := range ids {
@@ -18,15 +18,23 @@ func intList(ids []int64) string {
 	return string(append(b, ']'))
 }
 
-func list(items []string) any {
+// JSONTexts writes texts as a JSON array for json_each; none is "[]".
+func JSONTexts[T ~string](items []T) string {
 	if len(items) == 0 {
-		return nil
+		return "[]"
 	}
 	b, err := json.Marshal(items)
 	if err != nil { // strings always marshal
 		panic(err)
 	}
 	return string(b)
+}
+
+func list(items []string) any {
+	if len(items) == 0 {
+		return nil
+	}
+	return JSONTexts(items)
 }
 
 // stars stores a rating; one off the scale, or absent, is no rating.

@@ -60,3 +60,7 @@ func Fail(n, level int, unit float64) Setback {
 func Backoff(level int) time.Duration {
 	return firstBackoff << (min(max(level, 1), MaxBackoffLevel) - 1)
 }
+
+// BeyondBackoff is longer than every backoff: one that ends later is the mark of a clock
+// that was set back since, and over.
+const BeyondBackoff = 33 * time.Hour

@@ -1,0 +1,86 @@
+package checkpoint_test
+
+import (
+	"testing"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/store/report"
+)
+
+// BenchmarkStatus: all that `status` reads, over a million targets of which one in
+// ten rests and half are done. It must stay under two seconds.
+func BenchmarkStatus(b *testing.B) {
+	k := benchDB(b, million, false)
+	r := report.New(k.DB())
+	execute(b, k.DB(),
+		`UPDATE targets SET status = 'DONE', page_current = 3, finished_at = '2026-01-01T00:00:00.000Z', next_crawl_at = '2099-01-01T00:00:00.000Z' WHERE id % 2 = 0`,
+		`UPDATE targets SET status = 'FAILED', crawl_status = 'degraded', backoff_level = 2, consecutive_failures = 4, last_error_code = 'TIMEOUT',
+			last_error = 'slow', backoff_until = '2099-01-01T00:00:00.000Z' WHERE id % 10 = 1`)
+	for name, scope := range map[string]checkpoint.Scope{"all": {}, "one state": {States: []string{"CA"}}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				s, err := r.Status(b.Context(), scope)
+				if err != nil || s.Schedule.Targets == 0 {
+					b.Fatal(s, err)
+				}
+			}
+		})
+	}
+	b.Run("list", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := r.Targets(b.Context(), report.Filter{}, 50); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("show", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := r.Trace(b.Context(), million/2, 5); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkFutureRows: what doctor's look at the clock costs over a million targets.
+func BenchmarkFutureRows(b *testing.B) {
+	for name, health := range map[string]string{"fresh": freshHealth, "mixed": mixedHealth} {
+		b.Run(name, func(b *testing.B) {
+			r := report.New(benchDBOf(b, million, false, health).DB())
+			for b.Loop() {
+				if _, err := r.FutureRows(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkCoverage: 160,000 targets, half of them crawled, in less than a second.
+func BenchmarkCoverage(b *testing.B) {
+	k := benchDB(b, 160_000, false)
+	r := report.New(k.DB())
+	execute(b, k.DB(), `UPDATE targets SET status = 'DONE', page_current = 3, finished_at = '2026-01-01T00:00:00.000Z', raw_count = 90,
+		site_total = 30 + id % 1000, next_page_url = iif(id % 3 = 0, '/n', NULL) WHERE id % 2 = 0`)
+	b.Run("list", func(b *testing.B) {
+		for b.Loop() {
+			if rows, err := r.Coverage(b.Context(), report.CoverageFilter{}, 20); err != nil || len(rows) != 20 {
+				b.Fatal(len(rows), err)
+			}
+		}
+	})
+	b.Run("all", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := r.Coverage(b.Context(), report.CoverageFilter{All: true}, 20); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("totals", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := r.CoverageTotals(b.Context(), checkpoint.Scope{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

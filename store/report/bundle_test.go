@@ -1,0 +1,109 @@
+package report_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
+)
+
+// bundle is a database with a source, a run and planned targets, and the Reader of it.
+type bundle struct {
+	*checkpoint.Keeper
+	*report.Reader
+	run   *checkpoint.Run
+	scope store.Scope
+}
+
+var (
+	table, execute = storetest.Table, storetest.Execute
+	ago, ahead     = storetest.Ago, storetest.Ahead
+)
+
+// clock is a clock that moves when it is told to.
+type clock struct{ ns atomic.Int64 }
+
+func (c *clock) now() time.Time       { return time.Unix(0, c.ns.Load()).UTC() }
+func (c *clock) move(d time.Duration) { c.ns.Add(int64(d)) }
+
+// setup plans two categories in so many cities of each state.
+func setup(t *testing.T, cities int, states ...string) *bundle {
+	t.Helper()
+	return setupOn(t, storetest.Open(t), cities, states...)
+}
+
+// setupClock is setup with a clock that moves when it is told to.
+func setupClock(t *testing.T, cities int, states ...string) (*bundle, *clock) {
+	t.Helper()
+	c := &clock{}
+	c.ns.Store(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).UnixNano())
+	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db"), Now: c.now})
+	return setupOn(t, db, cities, states...), c
+}
+
+func setupOn(t *testing.T, db *store.DB, cities int, states ...string) *bundle {
+	t.Helper()
+	b := &bundle{Keeper: checkpoint.New(db), Reader: report.New(db)}
+	source, err := b.Source(t.Context(), "demo", "http://127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.scope = store.Scope{SourceID: source, States: states}
+	p := checkpoint.Plan{SourceID: source, TierPages: [4]int{0, 3, 2, 1}, Categories: []checkpoint.Category{{Slug: "plumbers", Name: "Plumbers"}, {Slug: "dentists", Name: "Dentists"}}}
+	for i := range cities {
+		for _, st := range states {
+			p.Cities = append(p.Cities, checkpoint.City{
+				Slug: fmt.Sprintf("city-%d-%s", i, st), Name: fmt.Sprintf("City %d", i), State: st, Population: 1000000 - i, Tier: 1 + i%3,
+			})
+		}
+	}
+	if _, err := b.Plan(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if b.run, err = b.StartRun(t.Context(), source, "test", false); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.run.Finish(t.Context(), checkpoint.OutcomeDone, 0) })
+	return b
+}
+
+// mixed is a database with one target of every kind, ids 1 to 10, and the rest due.
+func mixed(t *testing.T) *bundle {
+	t.Helper()
+	b := setup(t, 8, "CA", "TX") // 32 targets: cities in order, both states, both categories
+	storetest.Mixed(t, b.DB())
+	return b
+}
+
+func (b *bundle) claim(t *testing.T, n int) *checkpoint.Claim {
+	t.Helper()
+	c, err := b.Claim(t.Context(), checkpoint.Worker{ID: yp.WorkerID(n, 1), RunID: b.run.ID}, b.scope, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func same(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s:\n%v\nwant\n%v", what, got, want)
+	}
+}
+
+// page is a first page with listings of these ids.
+func page(last bool, ids ...string) checkpoint.Page {
+	p := checkpoint.Page{Number: 1, Last: last, Raw: len(ids), NextURL: "/2"}
+	for _, id := range ids {
+		p.Listings = append(p.Listings, yp.Listing{ID: id, Name: "N" + id})
+	}
+	return p
+}

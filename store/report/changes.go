@@ -1,0 +1,183 @@
+package report
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// ChangeKind is what became of a listing, in the words of `changes`.
+type ChangeKind string
+
+// The kinds of change.
+const (
+	ChangeNew      = ChangeKind(store.EventNew)      // seen for the first time
+	ChangeChanged  = ChangeKind(store.EventChanged)  // its source says something else of it
+	ChangeDropped  = ChangeKind(store.EventDropped)  // gone from its source
+	ChangeRestored = ChangeKind(store.EventRestored) // back again
+	ChangeRejected = ChangeKind(store.EventRejected) // it broke a rule of its source: staged, not promoted
+)
+
+// ChangeKinds lists every kind in the order in which people read them.
+func ChangeKinds() []ChangeKind {
+	return []ChangeKind{ChangeNew, ChangeChanged, ChangeDropped, ChangeRestored, ChangeRejected}
+}
+
+// ParseChangeKind returns the kind named s, in any letter case, or an error that
+// names the nearest one.
+func ParseChangeKind(s string) (ChangeKind, error) {
+	kind := ChangeKind(strings.ToLower(s))
+	if slices.Contains(ChangeKinds(), kind) {
+		return kind, nil
+	}
+	if near, ok := yp.Nearest(s, texts(ChangeKinds())); ok {
+		return "", fmt.Errorf("unknown kind %q: did you mean %s?", s, near)
+	}
+	return "", fmt.Errorf("unknown kind %q: want one of %s", s, strings.Join(texts(ChangeKinds()), ", "))
+}
+
+// FieldChange is one field of a listing before and after; nil = nothing.
+type FieldChange struct {
+	Field string  `json:"field"`
+	Old   *string `json:"old"`
+	New   *string `json:"new"`
+}
+
+// Change is one thing that became of a listing. The place is the listing's own.
+type Change struct {
+	At        time.Time     `json:"at"`
+	Kind      ChangeKind    `json:"kind"`
+	Source    string        `json:"source"`
+	ListingID string        `json:"listing_id"`
+	Name      string        `json:"name"`
+	City      string        `json:"city"`
+	State     string        `json:"state"`
+	CompanyID *int64        `json:"company_id"` // the listing's company now; null = rejected
+	Run       *int64        `json:"run"`        // null = rebuilt from logs
+	Changes   []FieldChange `json:"changes"`
+	Reasons   []string      `json:"reasons"` // why it was rejected
+}
+
+// ChangeFilter selects changes. Empty fields select all.
+type ChangeFilter struct {
+	Scope store.Scope // source and states count; the state is the listing's own
+	Since time.Time   // zero = from the beginning
+	Kinds []ChangeKind
+}
+
+// changeRows reads listing_events through its index of times, and for each row the
+// listings as they are now, or one as it was staged. A state narrows before a row is made up.
+// What merely became known of a listing, because other markup shows more, is no change.
+const (
+	changeRows = `
+	FROM listing_events e CROSS JOIN sources s ON s.id = e.source_id
+	LEFT JOIN listings l ON l.id BETWEEN e.listing AND e.listing + e.listings - 1
+	LEFT JOIN staged_listings g ON e.kind = 'rejected' AND g.source_id = e.source_id AND g.listing_id = e.listing_id
+	LEFT JOIN listings r ON e.kind = 'rejected' AND r.source_id = e.source_id AND r.listing_id = e.listing_id
+	WHERE e.kind <> 'completed' AND `
+	changesSince = `e.at >= ?1 AND (?2 = 0 OR e.source_id = ?2)
+		AND (?3 = '[]' OR coalesce(g.listing ->> 'state', l.state, r.state, l.found_state, r.found_state) IN (SELECT value FROM json_each(?3)))
+		AND (?4 = '[]' OR e.kind IN (SELECT value FROM json_each(?4)))`
+	changeColumns = `
+	SELECT e.at, e.kind, s.name, ifnull(e.listing_id, l.listing_id), coalesce(g.listing ->> 'name', l.name, r.name, ''),
+		ifnull(iif(g.listing IS NULL, ifnull(l.city, r.city), g.listing ->> 'city'), ''),
+		ifnull(iif(g.listing IS NULL, ifnull(l.state, r.state), g.listing ->> 'state'), ''), l.company_id, e.run_id, e.what -> 'changes', e.what -> 'reasons'`
+	listChanges  = changeColumns + changeRows + changesSince + ` ORDER BY e.at, e.id, l.id LIMIT ?5`
+	countChanges = `SELECT e.kind, count(*)` + changeRows + changesSince + ` GROUP BY 1`
+	// Counts of a source or of all need neither listings nor their staged forms.
+	countPlain = `SELECT e.kind, sum(e.listings) FROM listing_events e WHERE e.at >= ?1 AND e.kind <> 'completed' AND (?2 = 0 OR e.source_id = ?2) GROUP BY 1`
+	// The whole history of one listing, by its row (0 = none), its source and its id there.
+	listHistory = changeColumns + changeRows + `e.id IN (
+			SELECT id FROM (SELECT id FROM listing_events WHERE listing <= ?1 AND kind = 'new' ORDER BY listing DESC LIMIT 1)
+			UNION ALL SELECT id FROM listing_events WHERE listing = ?1 AND kind <> 'new'
+			UNION ALL SELECT id FROM listing_events WHERE listing IS NULL AND source_id = ?2 AND listing_id = ?3)
+		AND ifnull(l.id = ?1, 1) ORDER BY e.at, e.id`
+)
+
+func (f ChangeFilter) args(more ...any) []any {
+	since := ""
+	if !f.Since.IsZero() {
+		since = yp.FormatTime(f.Since)
+	}
+	return append([]any{since, f.Scope.SourceID, store.JSONTexts(f.Scope.States), store.JSONTexts(f.Kinds)}, more...)
+}
+
+// EachChange hands the changes of the filter to do, the oldest first, at most limit of
+// them (0 = all). They are read as do takes them: a million take no memory. An error of
+// do ends it and is returned as it is.
+func (k *Reader) EachChange(ctx context.Context, f ChangeFilter, limit int, do func(*Change) error) error {
+	if limit <= 0 {
+		limit = -1
+	}
+	return k.eachChange(ctx, listChanges, f.args(limit), do)
+}
+
+func (k *Reader) eachChange(ctx context.Context, query string, args []any, do func(*Change) error) error {
+	var given error
+	err := k.db.Each(ctx, query, args, func(rows *sql.Rows) error {
+		c, err := scanChange(rows)
+		if err == nil {
+			given = do(c)
+			err = given
+		}
+		return err
+	})
+	if err != nil && given == nil {
+		err = fmt.Errorf("list changes: %w", err)
+	}
+	return err
+}
+
+func scanChange(rows *sql.Rows) (*Change, error) {
+	c := &Change{Changes: []FieldChange{}, Reasons: []string{}}
+	var changes, reasons []byte
+	err := rows.Scan(at(&c.At), &c.Kind, &c.Source, &c.ListingID, &c.Name, &c.City, &c.State, &c.CompanyID, &c.Run, &changes, &reasons)
+	if err != nil {
+		return nil, err
+	}
+	if changes != nil {
+		err = json.Unmarshal(changes, &c.Changes)
+	}
+	if reasons != nil {
+		err = errors.Join(err, json.Unmarshal(reasons, &c.Reasons))
+	}
+	return c, err
+}
+
+// CountChanges counts the changes of the filter by kind; kinds with none are absent.
+func (k *Reader) CountChanges(ctx context.Context, f ChangeFilter) (map[ChangeKind]int64, error) {
+	query, args := countChanges, f.args()
+	if len(f.Scope.States) == 0 {
+		query, args = countPlain, args[:2]
+	}
+	counts := map[ChangeKind]int64{}
+	err := k.db.Each(ctx, query, args, func(rows *sql.Rows) error {
+		var kind ChangeKind
+		var n int64
+		err := rows.Scan(&kind, &n)
+		if len(f.Kinds) == 0 || slices.Contains(f.Kinds, kind) {
+			counts[kind] = n
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count changes: %w", err)
+	}
+	return counts, nil
+}
+
+func texts[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = string(v)
+	}
+	return out
+}

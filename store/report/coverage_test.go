@@ -1,0 +1,125 @@
+package report_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+)
+
+// covered is a database of 16 targets: ids 1 to 7 were crawled, 8 is about to be
+// crawled again, 9 is retired, the rest never were.
+func covered(t *testing.T) *bundle {
+	t.Helper()
+	b := setup(t, 4, "CA", "TX")
+	set := func(id int, what string) string { return fmt.Sprintf(`UPDATE targets SET %s WHERE id = %d`, what, id) }
+	const done, end = `status = 'DONE', finished_at = '2026-11-20T12:00:00.000Z', `, `complete_at = '2026-11-20T12:00:00.000Z', `
+	execute(t, b.DB(),
+		set(1, done+`page_current = 3, raw_count = 90, next_page_url = '/n', site_total = 1108`),
+		set(2, done+end+`page_current = 2, raw_count = 40, bad_count = 2, site_total = 42`),
+		set(3, done+end+`page_current = 2, raw_count = 50, site_total = 42`), // ads: more than it says
+		set(4, done+`page_current = 1, raw_count = 30, next_page_url = '/n'`),
+		set(5, `page_current = 1, raw_count = 30, next_page_url = '/n', site_total = 60`),
+		set(6, done+end+`site_total = 0`),
+		set(7, done+`page_current = 1, raw_count = 30, next_page_url = '/n', site_total = 300`),
+		set(8, end+`last_success_at = '2026-11-20T12:00:00.000Z'`),
+		set(9, done+`page_current = 1, retired_at = 'x', raw_count = 1, site_total = 999`))
+	return b
+}
+
+func TestCoverage(t *testing.T) {
+	t.Parallel()
+	b := covered(t)
+	for name, c := range map[string]struct {
+		filter report.CoverageFilter
+		limit  int
+		want   []int64
+	}{
+		"thinnest first, unknown ones last": {report.CoverageFilter{}, 0, []int64{1, 7, 5, 2, 3, 4, 6}},
+		"limit":                             {report.CoverageFilter{}, 2, []int64{1, 7}},
+		"all":                               {report.CoverageFilter{All: true}, 0, []int64{1, 7, 5, 2, 3, 4, 6, 8, 10, 11, 12, 13, 14, 15, 16}},
+		"a category":                        {report.CoverageFilter{Scope: store.Scope{CategoryIDs: []int64{2}}}, 0, []int64{2, 4, 6}},
+		"a state":                           {report.CoverageFilter{Scope: store.Scope{States: []string{"TX"}}}, 0, []int64{7, 3, 4}},
+		"another source":                    {report.CoverageFilter{Scope: store.Scope{SourceID: 9}}, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rows, err := b.Coverage(t.Context(), c.filter, c.limit)
+			var got []int64
+			for _, r := range rows {
+				got = append(got, r.TargetID)
+			}
+			if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
+				t.Error(err, diff)
+			}
+		})
+	}
+}
+
+func TestCoverageRow(t *testing.T) {
+	t.Parallel()
+	b := covered(t)
+	rows, err := b.Coverage(t.Context(), report.CoverageFilter{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[int64]string{}
+	for _, r := range rows {
+		total, share := "-", "-"
+		if r.SiteTotal != nil {
+			total = fmt.Sprint(*r.SiteTotal)
+		}
+		if r.Percent != nil {
+			share = fmt.Sprint(*r.Percent)
+		}
+		got[r.TargetID] = fmt.Sprintf("%s %s of %s = %s, %d left, complete %t", r.State, fmt.Sprint(r.Seen), total, share, r.PagesLeft, !r.Complete.IsZero())
+	}
+	want := map[int64]string{
+		1: "CA 90 of 1108 = 8.1, 34 left, complete false",
+		2: "CA 42 of 42 = 100, 0 left, complete true",
+		3: "TX 50 of 42 = 100, 0 left, complete true",
+		4: "TX 30 of - = -, 1 left, complete false",
+		5: "CA 30 of 60 = 50, 1 left, complete false",
+		6: "CA 0 of 0 = -, 0 left, complete true",
+		7: "TX 30 of 300 = 10, 9 left, complete false",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCoverageTotals(t *testing.T) {
+	t.Parallel()
+	b := covered(t)
+	got, err := b.CoverageTotals(t.Context(), store.Scope{})
+	share := 100 * 234.0 / 1552
+	want := report.CoverageTotals{
+		Targets: 7, Again: 1, NeverCrawled: 7, Complete: 4, Known: 6, SiteTotal: 1552, SeenOfKnown: 90 + 42 + 42 + 30 + 30, Seen: 272, Percent: &share, PagesLeft: 45,
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	none, err := b.CoverageTotals(t.Context(), store.Scope{SourceID: 9})
+	if diff := cmp.Diff(report.CoverageTotals{}, none); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+func TestFindCategories(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 1, "CA")
+	ids, err := b.FindCategories(t.Context(), []string{"Dentists", "plumbers"})
+	if diff := cmp.Diff([]int64{2, 1}, ids); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	for word, near := range map[string]string{"plumers": "Plumbers", "zzz": ""} {
+		var unknown *report.UnknownCategoryError
+		if _, err := b.FindCategories(t.Context(), []string{word}); !errors.As(err, &unknown) || unknown.Near != near {
+			t.Errorf("%s: %v", word, err)
+		}
+	}
+}

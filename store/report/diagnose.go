@@ -1,0 +1,163 @@
+package report
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// RunHolder is a run that says it is under way.
+type RunHolder struct {
+	UUID      string    `json:"uuid"`
+	PID       int       `json:"pid"`
+	Host      string    `json:"host"`
+	Here      bool      `json:"here"` // on this machine, as far as its name tells
+	Command   string    `json:"command"`
+	Started   time.Time `json:"started_at"`
+	Heartbeat time.Time `json:"heartbeat_at"`
+	Alive     bool      `json:"alive"` // its process is seen to live: it holds its lock
+	Silent    bool      `json:"silent"`
+	Targets   int64     `json:"targets"` // in its hands
+}
+
+// Gone reports whether the run would be recovered: no process of this machine
+// stands behind it, and one of another machine has been silent for a while.
+func (r RunHolder) Gone() bool { return !r.Alive && (r.Here || r.Silent) }
+
+const runHolders = `
+	SELECT r.uuid, r.pid, r.host, r.command, r.started_at, r.heartbeat_at,
+		(SELECT count(*) FROM targets t WHERE t.status = 'IN_PROGRESS' AND t.run_id = r.id)
+	FROM runs r WHERE r.outcome = 'running' ORDER BY r.started_at`
+
+// RunHolders lists the runs that hold the database, or died while they did.
+func (k *Reader) RunHolders(ctx context.Context) ([]RunHolder, error) {
+	silent := k.db.Now().Add(-store.SilentElsewhere)
+	var all []RunHolder
+	err := k.db.Each(ctx, runHolders, nil, func(rows *sql.Rows) error {
+		var r RunHolder
+		if err := rows.Scan(&r.UUID, &r.PID, &r.Host, &r.Command, at(&r.Started), at(&r.Heartbeat), &r.Targets); err != nil {
+			return err
+		}
+		r.Here, r.Silent = r.Host == k.host, r.Heartbeat.Before(silent)
+		if lives, err := store.Alive(k.db.Path(), r.UUID); err == nil {
+			r.Alive = lives
+		}
+		all = append(all, r)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	return all, nil
+}
+
+// FutureRows counts the rows of a table that bear a time to come which nothing of
+// today can have written: the mark of a clock that was set back.
+type FutureRows struct {
+	Table  string
+	Column string // "" = one of those that say when something happened
+	Rows   int64
+	Latest time.Time
+}
+
+// clockTolerance is by how much the clocks of machines that share a file may
+// differ.
+const clockTolerance = time.Minute
+
+// longestHold is the longest that a host is held (health rules, section 5): what it
+// may ask for itself.
+const longestHold = time.Hour
+
+// What waits for longer than it may. The columns after the tables' names are read
+// from indexes; a gap is looked for where a claim would pass it over.
+const (
+	futureRows = `
+	SELECT 'runs', '', count(*), max(at) FROM (SELECT max(started_at, heartbeat_at) AS at FROM runs) WHERE at > ?1
+	UNION ALL SELECT 'workers', '', count(*), max(heartbeat_at) FROM workers WHERE heartbeat_at > ?1
+	UNION ALL SELECT 'targets', '', count(*), max(heartbeat_at) FROM targets WHERE status = 'IN_PROGRESS' AND heartbeat_at > ?1
+	UNION ALL SELECT 'crawl_attempts', '', count(*), max(finished_at) FROM crawl_attempts WHERE finished_at > ?1
+	UNION ALL SELECT 'requests', '', count(*), max(r.finished_at) FROM sources s CROSS JOIN requests r ON r.source_id = s.id WHERE r.finished_at > ?1 AND r.proxy_failed = 0`
+	farWaits = `
+	SELECT 'targets', 'backoff_until', count(*), max(backoff_until) FROM targets WHERE backoff_until > ?2
+	UNION ALL SELECT 'targets', 'next_crawl_at', count(*), max(next_crawl_at) FROM targets
+		WHERE status = 'DONE' AND next_crawl_at > ?3
+			AND next_crawl_at > strftime('%Y-%m-%dT%H:%M:%fZ', ?1, '+' || (crawl_frequency_minutes + 60) || ' minutes')
+	UNION ALL SELECT 'targets', 'gap_until', count(*), max(gap_until) FROM targets INDEXED BY targets_ready
+		WHERE status = 'PLANNED' AND enabled = 1 AND crawl_status <> 'paused' AND backoff_until IS NULL AND retired_at IS NULL AND gap_until > ?4
+	UNION ALL SELECT 'hosts', 'held_until', count(*), max(held_until) FROM hosts WHERE held_until > ?5`
+)
+
+// FutureRows lists the tables with rows from the future; none is as it should be.
+func (k *Reader) FutureRows(ctx context.Context) ([]FutureRows, error) {
+	now := k.db.Now()
+	ahead := func(d time.Duration) string { return yp.FormatTime(now.Add(d)) }
+	all, err := k.futureRows(ctx, futureRows, ahead(clockTolerance))
+	if err == nil {
+		var waits []FutureRows
+		waits, err = k.futureRows(ctx, farWaits, ahead(0), ahead(yp.BeyondBackoff), ahead(yp.RecrawlAfter+time.Hour),
+			ahead(yp.MinCrawlGap+clockTolerance), ahead(longestHold+clockTolerance))
+		all = append(all, waits...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for rows from the future: %w", err)
+	}
+	return all, nil
+}
+
+func (k *Reader) futureRows(ctx context.Context, query string, limits ...any) (all []FutureRows, err error) {
+	err = k.db.Each(ctx, query, limits, func(rows *sql.Rows) error {
+		var f FutureRows
+		err := rows.Scan(&f.Table, &f.Column, &f.Rows, at(&f.Latest))
+		if f.Rows > 0 {
+			all = append(all, f)
+		}
+		return err
+	})
+	return all, err
+}
+
+const heldHost = `SELECT held_until, held_for FROM hosts WHERE host = ?1 AND held_until > ?2 ORDER BY held_until DESC LIMIT 1`
+
+// HostGate tells whether a host, by the name it has in the hosts table, is held, for
+// whichever source: it is open or held.
+func (k *Reader) HostGate(ctx context.Context, host string) (store.Gate, error) {
+	g := store.Gate{State: store.GateHeld}
+	err := k.db.Read().QueryRowContext(ctx, heldHost, host, yp.FormatTime(k.db.Now())).Scan(at(&g.Until), &g.Reason)
+	if errors.Is(err, sql.ErrNoRows) {
+		return store.Gate{State: store.GateOpen}, nil
+	}
+	if err != nil {
+		return store.Gate{}, fmt.Errorf("look whether %s is held: %w", host, err)
+	}
+	return g, nil
+}
+
+const lastSource = `SELECT s.name, s.base_url FROM runs r JOIN sources s ON s.id = ifnull(r.source_id, (SELECT t.source_id FROM targets t ORDER BY t.id LIMIT 1)) ORDER BY r.id DESC LIMIT 1`
+
+// LastSource returns name and base URL of the source that was crawled last; both
+// empty when none was.
+func (k *Reader) LastSource(ctx context.Context) (name, baseURL string, err error) {
+	err = k.db.Read().QueryRowContext(ctx, lastSource).Scan(&name, &baseURL)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", "", nil
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("look for the source crawled last: %w", err)
+	}
+	return name, baseURL, nil
+}
+
+// Sources lists the sources that the database knows, by name, with their gates and
+// profiles, and without their targets.
+func (k *Reader) Sources(ctx context.Context) ([]SourceStatus, error) {
+	all, err := k.sourceStatus(ctx, 0)
+	if err != nil {
+		return nil, fmt.Errorf("list sources: %w", err)
+	}
+	return all, nil
+}

@@ -1,0 +1,184 @@
+package report
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// Schedule says where a target stands in its schedule: a value of
+// v_crawler_status.schedule_status, which alone decides it.
+type Schedule string
+
+// The values of schedule_status, as the schema explains them.
+const (
+	ScheduleFailed    Schedule = "FAILED"        // a dead letter
+	SchedulePaused    Schedule = "PAUSED"        // by an operator, or its source is closed
+	ScheduleDegraded  Schedule = "DEGRADED"      // rests after several failures
+	ScheduleNeedsPlan Schedule = "NEEDS_PLAN"    // stuck
+	ScheduleNone      Schedule = "NOT_SCHEDULED" // done, and not to be crawled again
+	ScheduleDue       Schedule = "DUE"           // may be crawled now, or is
+	ScheduleLater     Schedule = "SCHEDULED"     // has its time
+)
+
+// Schedules lists every value in the order in which people read them.
+func Schedules() []Schedule {
+	return []Schedule{
+		ScheduleDue, ScheduleLater, ScheduleDegraded, SchedulePaused, ScheduleFailed, ScheduleNeedsPlan, ScheduleNone,
+	}
+}
+
+// ParseSchedule returns the value named s, in any letter case and with dashes or
+// underscores, or an error that lists the valid ones.
+func ParseSchedule(s string) (Schedule, error) {
+	name := Schedule(strings.ToUpper(strings.ReplaceAll(s, "-", "_")))
+	if slices.Contains(Schedules(), name) {
+		return name, nil
+	}
+	return "", fmt.Errorf("unknown schedule status %q: want one of %v", s, Schedules())
+}
+
+// Filter selects targets that an operator asks about. Empty fields select all.
+type Filter struct {
+	Scope    store.Scope // source and states count
+	Statuses []yp.Status
+	Healths  []yp.Health
+	Schedule []Schedule
+	Error    yp.ErrorCode // of the last failure
+}
+
+// Target is a row of v_crawler_status: a target with its health and its schedule.
+type Target struct {
+	ID           int64     `json:"id"`
+	Source       string    `json:"source"`
+	City         string    `json:"city"`
+	State        string    `json:"state"`
+	Category     string    `json:"category"`
+	Status       yp.Status `json:"status"`
+	Schedule     Schedule  `json:"schedule_status"`
+	Health       yp.Health `json:"crawl_status"`
+	Enabled      bool      `json:"enabled"`
+	AutoDisabled bool      `json:"auto_disabled"` // parked because it failed too often
+	BackoffLevel int       `json:"backoff_level"`
+	BackoffUntil time.Time `json:"backoff_until,omitzero"`
+	Failures     int       `json:"consecutive_failures"`
+	FrequencyMin int       `json:"crawl_frequency_minutes"` // 0 = once only
+	NextCrawl    time.Time `json:"next_crawl_at,omitzero"`
+	GapUntil     time.Time `json:"gap_until,omitzero"` // no crawl of it begins before
+	LastSuccess  time.Time `json:"last_success_at,omitzero"`
+	Attempts     int       `json:"total_attempts"`
+	Successes    int       `json:"total_successes"`
+	SuccessRate  *float64  `json:"success_rate"` // percent, null before the first attempt
+	Page         int       `json:"page_current"`
+	ErrorCode    string    `json:"last_error_code,omitempty"`
+	ByProxy      bool      `json:"last_error_by_proxy,omitempty"` // of BLOCKED_PROXY: that attempt used a proxy
+	Error        string    `json:"last_error,omitempty"`
+	ClaimedBy    string    `json:"claimed_by,omitempty"`
+	Heartbeat    time.Time `json:"heartbeat_at,omitzero"`
+	Started      time.Time `json:"crawl_started_at,omitzero"`
+	Finished     time.Time `json:"finished_at,omitzero"`
+	Retired      time.Time `json:"retired_at,omitzero"` // its city is gone from the source's index
+}
+
+const (
+	// A block has one code whether it met a proxy or not. Only of a block it is asked.
+	byProxy = `v.last_error_code IS 'BLOCKED_PROXY' AND ifnull((SELECT a.proxy IS NOT NULL FROM crawl_attempts a
+			WHERE a.target_id = v.id AND a.error_code = 'BLOCKED_PROXY' ORDER BY a.claim_token DESC LIMIT 1), 0)`
+	targetColumns = `v.id, v.source, v.city, v.state, v.category, v.status, v.schedule_status, v.crawl_status, v.enabled, v.auto_disabled,
+		v.backoff_level, v.backoff_until, v.consecutive_failures, v.crawl_frequency_minutes, v.next_crawl_at, v.last_success_at,
+		v.total_attempts, v.total_successes, v.success_rate, v.page_current, ifnull(v.last_error_code, ''), ` + byProxy + `, ifnull(v.last_error, ''),
+		ifnull(v.claimed_by, ''), v.heartbeat_at, v.crawl_started_at, v.finished_at, v.retired_at,
+		(SELECT x.gap_until FROM targets x WHERE x.id = v.id)`
+	listTargets = `
+	SELECT ` + targetColumns + ` FROM v_crawler_status v
+	WHERE (?1 = 0 OR v.source = (SELECT name FROM sources WHERE id = ?1))
+		AND (?2 = '[]' OR v.state IN (SELECT value FROM json_each(?2)))
+		AND (?3 = '[]' OR v.status IN (SELECT value FROM json_each(?3)))
+		AND (?4 = '[]' OR v.crawl_status IN (SELECT value FROM json_each(?4)))
+		AND (?5 = '[]' OR v.schedule_status IN (SELECT value FROM json_each(?5)))
+		AND (?6 = '' OR v.last_error_code = ?6)
+	ORDER BY v.id LIMIT ?7`
+)
+
+// into lists where the columns of targetColumns go.
+func (t *Target) into() []any {
+	return []any{
+		&t.ID, &t.Source, &t.City, &t.State, &t.Category, &t.Status, &t.Schedule, &t.Health, &t.Enabled, &t.AutoDisabled,
+		&t.BackoffLevel, at(&t.BackoffUntil), &t.Failures, &t.FrequencyMin, at(&t.NextCrawl), at(&t.LastSuccess),
+		&t.Attempts, &t.Successes, &t.SuccessRate, &t.Page, &t.ErrorCode, &t.ByProxy, &t.Error,
+		&t.ClaimedBy, at(&t.Heartbeat), at(&t.Started), at(&t.Finished), at(&t.Retired), at(&t.GapUntil),
+	}
+}
+
+// Targets lists the targets of the filter by id, at most limit of them (0 = all).
+func (k *Reader) Targets(ctx context.Context, f Filter, limit int) ([]Target, error) {
+	if limit <= 0 {
+		limit = -1
+	}
+	args := []any{
+		f.Scope.SourceID, store.JSONTexts(f.Scope.States), store.JSONTexts(f.Statuses), store.JSONTexts(f.Healths),
+		store.JSONTexts(f.Schedule), string(f.Error), limit,
+	}
+	all := []Target{}
+	err := k.db.Each(ctx, listTargets, args, func(rows *sql.Rows) error {
+		var t Target
+		err := rows.Scan(t.into()...)
+		all = append(all, t)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list targets: %w", err)
+	}
+	return all, nil
+}
+
+// TargetDetail is all that is known of one target.
+type TargetDetail struct {
+	Target
+	Name       string    `json:"name"` // city-slug/category-slug, as commands take it
+	Priority   int       `json:"priority"`
+	Population int       `json:"population"`
+	MaxPages   int       `json:"max_pages"`   // 0 = all
+	MaxRetries int       `json:"max_retries"` // of one page within an attempt
+	NextPage   string    `json:"next_page_url,omitempty"`
+	SiteTotal  *int      `json:"site_total"` // listings, as the site says
+	Raw        int       `json:"raw_count"`
+	Accepted   int       `json:"accepted_count"`
+	Bad        int       `json:"bad_count"`
+	Recoveries int       `json:"recoveries"` // in a row, without a new page
+	Created    time.Time `json:"created_at,omitzero"`
+	Next       Next      `json:"next"`
+
+	gate      store.GateState
+	gateUntil time.Time
+	gateWhy   string
+	available bool
+}
+
+const showTarget = `
+	SELECT ` + targetColumns + `, c.slug || '/' || k.slug, t.priority, t.population, t.max_pages, t.max_retries, ifnull(t.next_page_url, ''),
+		t.site_total, t.raw_count, t.accepted_count, t.bad_count, t.recoveries, t.created_at,
+		g.gate, g.until, ifnull(g.reason, ''), EXISTS (SELECT 1 FROM targets_available a WHERE a.id = t.id)
+	FROM v_crawler_status v JOIN targets t ON t.id = v.id JOIN v_source_gates g ON g.source_id = t.source_id
+	JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+	WHERE v.id = ?`
+
+// Target returns one target with what happens to it next; sql.ErrNoRows, wrapped,
+// when there is none with that id.
+func (k *Reader) Target(ctx context.Context, id int64) (*TargetDetail, error) {
+	var t TargetDetail
+	into := append(t.into(), &t.Name, &t.Priority, &t.Population, &t.MaxPages, &t.MaxRetries, &t.NextPage,
+		&t.SiteTotal, &t.Raw, &t.Accepted, &t.Bad, &t.Recoveries, at(&t.Created),
+		&t.gate, at(&t.gateUntil), &t.gateWhy, &t.available)
+	if err := k.db.Read().QueryRowContext(ctx, showTarget, id).Scan(into...); err != nil {
+		return nil, fmt.Errorf("look at target %d: %w", id, err)
+	}
+	t.Next = t.next()
+	return &t, nil
+}

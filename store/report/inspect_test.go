@@ -1,0 +1,237 @@
+package report_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+	"ypcrawl/yp"
+)
+
+func ids(all []report.Target) (out []int64) {
+	for _, t := range all {
+		out = append(out, t.ID)
+	}
+	return out
+}
+
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	b := mixed(t)
+	var rest []int64
+	for id := int64(11); id <= 32; id++ {
+		rest = append(rest, id)
+	}
+	for name, tc := range map[string]struct {
+		filter report.Filter
+		want   []int64
+	}{
+		"due":           {report.Filter{Schedule: []report.Schedule{report.ScheduleDue}}, rest},
+		"scheduled":     {report.Filter{Schedule: []report.Schedule{report.ScheduleLater}}, []int64{1, 9, 10}},
+		"degraded":      {report.Filter{Schedule: []report.Schedule{report.ScheduleDegraded}}, []int64{3}},
+		"paused":        {report.Filter{Schedule: []report.Schedule{report.SchedulePaused}}, []int64{7, 8}},
+		"failed":        {report.Filter{Schedule: []report.Schedule{report.ScheduleFailed}}, []int64{4, 5}},
+		"needs plan":    {report.Filter{Schedule: []report.Schedule{report.ScheduleNeedsPlan}}, []int64{6}},
+		"not scheduled": {report.Filter{Schedule: []report.Schedule{report.ScheduleNone}}, []int64{2}},
+		"status":        {report.Filter{Statuses: []yp.Status{yp.Done, yp.Stuck}}, []int64{1, 2, 6}},
+		"health":        {report.Filter{Healths: []yp.Health{yp.Dead, yp.Paused}}, []int64{4, 5, 7}},
+		"error":         {report.Filter{Error: yp.CodeTimeout}, []int64{3, 4}},
+		"both":          {report.Filter{Error: yp.CodeTimeout, Statuses: []yp.Status{yp.Parked}}, []int64{4}},
+		"state":         {report.Filter{Scope: store.Scope{States: []string{"CA"}}, Error: yp.CodeTimeout}, nil},
+		"other state":   {report.Filter{Scope: store.Scope{States: []string{"TX"}}, Error: yp.CodeTimeout}, []int64{3, 4}},
+		"other source":  {report.Filter{Scope: store.Scope{SourceID: 99}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := b.Targets(t.Context(), tc.filter, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, ids(got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	t.Run("limit", func(t *testing.T) {
+		t.Parallel()
+		for limit, want := range map[int]int{1: 1, 31: 31, 32: 32, 33: 32, 0: 32} {
+			if got, err := b.Targets(t.Context(), report.Filter{}, limit); err != nil || len(got) != want {
+				t.Errorf("limit %d: %d targets (%v), want %d", limit, len(got), err, want)
+			}
+		}
+	})
+	t.Run("a row", func(t *testing.T) {
+		t.Parallel()
+		got, err := b.Targets(t.Context(), report.Filter{Statuses: []yp.Status{yp.Failed}}, 0)
+		if err != nil || len(got) != 1 {
+			t.Fatal(got, err)
+		}
+		x := got[0]
+		if x.Source != "demo" || x.City != "City 0" || x.State != "TX" || x.BackoffLevel != 2 || x.Failures != 4 || x.Error != "slow" ||
+			x.BackoffUntil.Before(time.Now()) || x.SuccessRate != nil || !x.LastSuccess.IsZero() || !x.Enabled {
+			t.Errorf("%+v", x)
+		}
+	})
+}
+
+func TestParseSchedule(t *testing.T) {
+	t.Parallel()
+	for _, s := range report.Schedules() {
+		if got, err := report.ParseSchedule(strings.ToLower(strings.ReplaceAll(string(s), "_", "-"))); err != nil || got != s {
+			t.Errorf("%s: %s, %v", s, got, err)
+		}
+	}
+	if _, err := report.ParseSchedule("soon"); err == nil || !strings.Contains(err.Error(), "NOT_SCHEDULED") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestNext: what a target waits for, and what would change it.
+func TestNext(t *testing.T) {
+	t.Parallel()
+	b := mixed(t)
+	look := func(id int64) report.Next {
+		t.Helper()
+		x, err := b.Target(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x.Next
+	}
+	for id, want := range map[int64]report.Next{
+		1:  {When: report.NextLater, Why: "then it is due again"},
+		2:  {When: report.NextNever, Why: "it is done, and not to be crawled again"},
+		3:  {When: report.NextLater, Why: "it rests after 4 failures in a row", Remedy: "targets enable 3"},
+		4:  {When: report.NextNever, Why: "it is a dead letter", Remedy: "dead requeue 4"},
+		6:  {When: report.NextNever, Why: "it is stuck: its worker died too often", Remedy: "reset --status STUCK"},
+		7:  {When: report.NextNever, Why: "it is paused", Remedy: "targets resume 7"},
+		8:  {When: report.NextNever, Why: "it is disabled", Remedy: "targets enable 8"},
+		10: {When: report.NextLater, Why: "two crawls of a target start at least 2 minutes apart"},
+		11: {When: report.NextNow, Why: "the next free worker may take it"},
+	} {
+		got := look(id)
+		if later := got.When == report.NextLater; later == got.At.IsZero() {
+			t.Errorf("target %d: at %s", id, got.At)
+		}
+		if got.At = (time.Time{}); got != want {
+			t.Errorf("target %d: %+v, want %+v", id, got, want)
+		}
+	}
+	c := b.claim(t, 3)
+	if n := look(c.TargetID); n.When != report.NextHeld || n.Held != c.Worker.ID {
+		t.Errorf("one in progress: %+v", n)
+	}
+	if _, err := b.Target(t.Context(), 999); !errors.Is(err, sql.ErrNoRows) {
+		t.Errorf("no such target: %v", err)
+	}
+}
+
+// TestNextOfClosedSource: a target that is due waits for its source.
+func TestNextOfClosedSource(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		sql  []string
+		want report.Next
+	}{
+		"disabled": {
+			[]string{`UPDATE sources SET enabled = 0`},
+			report.Next{When: report.NextNever, Why: "its source is disabled", Remedy: "sources enable demo"},
+		},
+		"alarm": {
+			[]string{`UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = 'no names'`},
+			report.Next{When: report.NextNever, Why: "its source is paused: no names", Remedy: "sources enable demo"},
+		},
+		"paused": {
+			[]string{`UPDATE sources SET paused_until = '` + ahead(time.Hour) + `', paused_code = 'AUTH_FAILED', paused_reason = '401'`},
+			report.Next{When: report.NextLater, Why: "its source is paused: 401", Remedy: "sources enable demo"},
+		},
+		"quarantined": {
+			[]string{`INSERT INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at)
+				VALUES (1, 'quarantined', 'cf_challenge', '` + ago(time.Hour) + `', '` + ahead(time.Hour) + `', '` + ago(0) + `')`},
+			report.Next{When: report.NextLater, Why: "its source is quarantined: cf_challenge"},
+		},
+		"penalty": {
+			[]string{`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '` + ahead(time.Hour) + `', 'penalty', 'x')`},
+			report.Next{When: report.NextLater, Why: "its source is held: a rest after blocks"},
+		},
+		"Retry-After": {
+			[]string{`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '` + ahead(time.Hour) + `', 'Retry-After', 'x')`},
+			report.Next{When: report.NextLater, Why: "its source is held: Retry-After"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, 1, "CA")
+			execute(t, b.DB(), tc.sql...)
+			x, err := b.Target(t.Context(), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := x.Next
+			if (got.When == report.NextLater) == got.At.IsZero() {
+				t.Errorf("at %s", got.At)
+			}
+			if got.At = (time.Time{}); got != tc.want {
+				t.Errorf("got %+v, want %+v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestFindTarget(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 3, "CA")
+	ctx := t.Context()
+	want := table(t, b.DB(), `SELECT t.id FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+		WHERE c.slug = 'city-1-CA' AND k.slug = 'dentists'`)[0]
+	execute(t, b.DB(), `UPDATE cities SET slug = lower(slug)`, `INSERT INTO categories (slug, name) VALUES ('bakers', 'Bakers')`)
+	for _, word := range []string{want, "city-1-ca/dentists", "City-1-CA/Dentists"} {
+		if id, err := b.FindTarget(ctx, word, 0); err != nil || fmt.Sprint(id) != want {
+			t.Errorf("%s: %d, %v; want %s", word, id, err, want)
+		}
+	}
+	for word, hint := range map[string]string{
+		"999":                   "targets list",
+		"dentists":              "want an id, or city/category",
+		"city-1-cx/dentists":    "did you mean city-1-ca/dentists?",
+		"city-1-ca/dentsits":    "did you mean city-1-ca/dentists?",
+		"city-1-ca/bakers":      "it was not planned",
+		"city-1-ca/zookeepers":  `nothing was planned for the category "zookeepers"`,
+		"springfield/dentists":  `nothing was planned for the place "springfield"`,
+		"springfield/zookeeper": `nothing was planned for the place "springfield"`,
+	} {
+		_, err := b.FindTarget(ctx, word, 0)
+		var unknown *report.UnknownTargetError
+		if !errors.As(err, &unknown) || !strings.Contains(err.Error(), hint) {
+			t.Errorf("%s: %v, want a hint of %q", word, err, hint)
+		}
+	}
+	t.Run("several sources", func(t *testing.T) {
+		other, err := b.Source(ctx, "other", "http://x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		execute(t, b.DB(), fmt.Sprintf(`INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at)
+			SELECT %d, city_id, category_id, state, population, priority, max_pages, created_at FROM targets WHERE source_id = 1`, other))
+		_, err = b.FindTarget(ctx, "city-1-ca/dentists", 0)
+		var ambiguous *report.AmbiguousTargetError
+		if !errors.As(err, &ambiguous) || !slices.Equal(ambiguous.Sources, []string{"demo", "other"}) {
+			t.Errorf("got %v", err)
+		}
+		id, err := b.FindTarget(ctx, "city-1-ca/dentists", other)
+		if err != nil || fmt.Sprint(id) == want {
+			t.Errorf("of the other source: %d, %v", id, err)
+		}
+		if _, err := b.FindTarget(ctx, want, other); err == nil {
+			t.Error("an id of one source was found in the other")
+		}
+	})
+}

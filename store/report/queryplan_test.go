@@ -1,0 +1,86 @@
+package report
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+)
+
+// whole matches a plan line that reads a table from end to end of which there may be a
+// million rows.
+var whole = regexp.MustCompile(`(?m)SCAN (t|v|a|c|k|l|d|m|g|targets|listings|companies|cities|sightings|crawl_attempts|requests|listing_events|company_keys|company_merges|company_apart)` +
+	`( USING (COVERING )?INDEX (sqlite_autoindex_\w+|details_ready))?$`)
+
+// TestQueryPlans: what is asked often, or of one thing, reads an index that holds but what
+// it is about, so that a million targets cost what a thousand do.
+func TestQueryPlans(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	f := ChangeFilter{Since: time.Now(), Scope: store.Scope{SourceID: 1, States: []string{"CA"}}, Kinds: ChangeKinds()[:1]}
+	progress := []any{1, `["CA"]`}
+	for name, c := range map[string]struct {
+		query string
+		args  []any // nil = so many NULLs
+		want  []string
+		never string
+	}{
+		"progress: states":    {stateCounts, progress, nil, ""},
+		"progress: listings":  {listingCounts, progress, nil, ""},
+		"progress: companies": {companyCounts, progress, nil, ""},
+		"progress: workers":   {holders, progress, []string{"INDEX targets_held"}, ""},
+		"progress: errors":    {troubles, progress, []string{"INDEX targets_troubled"}, ""},
+		"progress: runs":      {liveRuns, progress, []string{"INDEX runs_alive"}, ""},
+		"rests":               {countRests, nil, []string{"INDEX targets_backoff (backoff_until>?)"}, ""},
+
+		"status: last hour": {recentPages, []any{1, "x"}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, ""},
+		"status: different": {recentListings, []any{1, "x"}, []string{"crawl_attempts_by_end (finished_at>?)"}, ""},
+		"status: errors":    {errorSummary, []any{0}, []string{"crawl_attempts_by_end (finished_at>?)"}, ""},
+		"status: backoff":   {backoffWaits, store.Scope{}.Args("x"), []string{"targets_backoff (backoff_until>?)"}, ""},
+		"status: proxies":   {recentProxies, []any{1, "x"}, []string{"requests USING INTEGER PRIMARY KEY (rowid>?)"}, ""},
+		"future":            {futureRows, []any{"x"}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, ""},
+
+		"target: show":      {showTarget, []any{1}, []string{"SEARCH t USING INTEGER PRIMARY KEY"}, ""},
+		"target: by id":     {targetByID, []any{1, 0}, []string{"USING INTEGER PRIMARY KEY"}, ""},
+		"target: by slugs":  {targetBySlugs, []any{"a", "b", 0}, []string{"(source_id=? AND city_id=? AND category_id=?)"}, ""},
+		"listings: by id":   {listingsByID, []any{"a", 0}, []string{"(source_id=? AND listing_id=?)"}, ""},
+		"trace: attempts":   {lastAttempts, []any{1, 5}, []string{"(target_id=?)"}, ""},
+		"trace: requests":   {attemptRequests, []any{1, 1}, []string{"requests_by_target (target_id=? AND claim_token=?)"}, ""},
+		"company: show":     {showCompany, []any{1}, []string{"listings_by_company (company_id=?)"}, ""},
+		"company: listings": {companyListings, []any{1}, []string{"listings_by_company (company_id=?)"}, ""},
+		"company: merges":   {companyMerges, []any{1}, []string{"company_merges_by_kept (kept=?)"}, ""},
+		"company: apart":    {apartFrom, []any{1}, []string{"company_apart_by_b"}, ""},
+		"details: totals":   {detailTotals, nil, []string{"SEARCH d USING INDEX details_ready (source_id=? AND due_at>?)"}, "TEMP B-TREE"},
+
+		"changes: list":       {listChanges, f.args(50), []string{"SEARCH e USING INDEX listing_events_by_time (at>?)", "SEARCH l USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "(source_id=? AND listing_id=?)"}, "TEMP B-TREE FOR ORDER BY"},
+		"changes: count":      {countChanges, f.args(), []string{"listing_events_by_time (at>?)"}, ""},
+		"changes: count fast": {countPlain, f.args()[:2], []string{"listing_events_by_time (at>?)"}, ""},
+		"history":             {listHistory, []any{1, 1, "a"}, []string{"listing_events_by_listing (listing<?)", "listing_events_by_listing (listing=?)"}, "SCAN e"},
+		"history: listing":    {showListing, []any{1, "a"}, []string{"(source_id=? AND listing_id=?)"}, ""},
+		"run":                 {runByID, []any{1}, []string{"INTEGER PRIMARY KEY"}, ""},
+		"last run":            {lastRun, nil, nil, "TEMP B-TREE"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := c.args
+			if args == nil {
+				args = make([]any, storetest.Parameters(c.query))
+			}
+			plan := strings.Join(storetest.Explain(t, db.Read(), c.query, args), "\n")
+			if found := whole.FindString(plan); found != "" {
+				t.Errorf("reads a whole table: %s", found)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(plan, want) {
+					t.Errorf("the plan lacks %q:\n%s", want, plan)
+				}
+			}
+			if c.never != "" && strings.Contains(plan, c.never) {
+				t.Errorf("the plan has %q:\n%s", c.never, plan)
+			}
+		})
+	}
+}

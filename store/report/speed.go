@@ -1,0 +1,165 @@
+package report
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+const (
+	// SpeedEnds is from how many ends the time left is told: enough to even out, few
+	// enough to forget a wait soon.
+	SpeedEnds = 100
+	// LookBack bounds the search for ends.
+	LookBack = 15 * time.Minute
+)
+
+// Silence is how long at least nothing must end before the time left is unknown.
+const Silence = 30 * time.Second
+
+// TimeLeft is how long the rest takes at the speed of the last ends: n of them within span,
+// the last of them since ago. ok is false when that can't be told: too few have ended, or
+// none for several times as long as usual.
+func TimeLeft(n, left int64, span, since time.Duration) (d time.Duration, ok bool) {
+	if n < 1 || span <= 0 {
+		return 0, false
+	}
+	mean := span / time.Duration(n)
+	if since > max(Silence, 4*mean) {
+		return 0, false
+	}
+	return max(time.Duration(left)*mean-since, 0), true
+}
+
+const (
+	liveRuns = `
+	SELECT r.uuid, r.host, r.started_at, r.pages FROM runs r
+	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) AND ?2 = ?2`
+	// A target that is tried again in minutes has not ended.
+	lastEnds = `
+	SELECT a.finished_at FROM crawl_attempts a INDEXED BY crawl_attempts_by_end CROSS JOIN targets t ON t.id = a.target_id
+	WHERE a.finished_at IS NOT NULL AND a.finished_at > ?3 AND (a.ended IN ('done', 'parked') OR a.ended = 'failed' AND t.status = 'FAILED')
+		AND (?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+	ORDER BY a.finished_at DESC LIMIT ?4`
+	// No index has the details alone: of the newest requests, each is looked at.
+	lastDetails = `
+	SELECT r.finished_at FROM requests r
+	WHERE r.id > (SELECT max(id) - 2000 FROM requests) AND r.type = 'detail' AND r.outcome = 'success' AND (?1 = 0 OR r.source_id = ?1) AND ?2 = ?2
+		AND r.finished_at > ?3
+	ORDER BY r.id DESC LIMIT ?4`
+	// The sources that have targets or details to do, and what closes them.
+	closedSources = `
+	SELECT g.gate, g.until, ifnull(g.reason, '') FROM v_source_gates g
+	WHERE (?1 = 0 OR g.source_id = ?1) AND (EXISTS (
+		SELECT 1 FROM target_totals n WHERE n.source_id = g.source_id AND n.status IN ('PLANNED', 'IN_PROGRESS') AND n.targets > 0
+			AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2))))
+		OR EXISTS (SELECT 1 FROM details d INDEXED BY details_ready WHERE d.status IN ('PLANNED', 'FAILED', 'DONE') AND d.source_id = g.source_id AND d.due_at IS NULL))
+	ORDER BY g.until`
+)
+
+// speed adds up the runs whose process lives, and tells when what is left will be done.
+func (r progressReader) speed(p *Progress) error {
+	err := r.each(liveRuns, func(rows *sql.Rows) error {
+		var uuid, host string
+		var started time.Time
+		var pages int64
+		if err := rows.Scan(&uuid, &host, at(&started), &pages); err != nil {
+			return err
+		}
+		if alive, err := store.Alive(r.k.db.Path(), uuid); err != nil || !alive || host != r.k.host {
+			return err
+		}
+		if p.Live++; p.Live == 1 || started.Before(p.began) {
+			p.began = started
+		}
+		if secs := p.Now.Sub(started).Seconds(); secs >= 1 {
+			p.Rate += float64(pages) / secs
+		}
+		return nil
+	})
+	if err != nil || p.Live == 0 {
+		return err
+	}
+	if err := r.closed(p); err != nil || p.WaitingFor != "" {
+		return err
+	}
+	p.ETASec, err = r.timeLeft(lastEnds, p, p.Overall.Planned+p.Overall.InProgress)
+	return err
+}
+
+// closed tells for what all sources wait that have something to do.
+func (r progressReader) closed(p *Progress) error {
+	open, why := 0, ""
+	var until time.Time
+	err := r.each(closedSources, func(rows *sql.Rows) error {
+		var gate store.GateState
+		var end time.Time
+		var reason string
+		if err := rows.Scan(&gate, at(&end), &reason); err != nil {
+			return err
+		}
+		if gate == store.GateOpen {
+			open++
+		}
+		if why == "" || until.IsZero() { // the first that opens by itself
+			why, until = fmt.Sprintf("the source is %s: %s", gate, ReasonText(reason)), end
+		}
+		return nil
+	})
+	if err == nil && open == 0 {
+		p.WaitingFor, p.WaitingUntil = why, until
+	}
+	return err
+}
+
+// timeLeft is the time for so many in seconds, from when the last ones ended; -1 = unknown.
+func (r progressReader) timeLeft(query string, p *Progress, left int64) (float64, error) {
+	if left == 0 {
+		return 0, nil
+	}
+	var n int64
+	var first, last time.Time
+	from := p.Now.Add(-LookBack)
+	if p.began.After(from) { // what an earlier run did says nothing: nobody crawled between the two
+		from = p.began
+	}
+	args := append(r.args[:2:2], yp.FormatTime(from), SpeedEnds)
+	err := r.k.db.Each(r.ctx, query, args, func(rows *sql.Rows) error {
+		err := rows.Scan(at(&first))
+		if n++; n == 1 {
+			last = first
+		}
+		return err
+	})
+	d, ok := TimeLeft(n-1, left, last.Sub(first), p.Now.Sub(last))
+	if err != nil || !ok {
+		return -1, err
+	}
+	return d.Seconds(), nil
+}
+
+// detailsDue counts as the claims see it: those of other states, of listings that are gone
+// or have no page are nobody's work.
+const detailsDue = `
+	SELECT count(*) FROM details d INDEXED BY details_ready CROSS JOIN listings l ON l.id = d.listing
+	WHERE d.status IN ('PLANNED', 'FAILED', 'DONE') AND d.source_id = ?1 AND (d.due_at IS NULL OR d.due_at <= ?3)
+		AND l.gone_at IS NULL AND l.profile_url IS NOT NULL AND (?2 = '[]' OR l.found_state IN (SELECT value FROM json_each(?2)))`
+
+const detailsInHand = `SELECT count(*) FROM details d INDEXED BY details_held WHERE d.status = 'IN_PROGRESS' AND d.source_id = ?1`
+
+// DetailsLeft counts the details of a source's listings of some states (none = all) that
+// can be claimed now or are in somebody's hands. It looks at each of them.
+func (k *Reader) DetailsLeft(ctx context.Context, source int64, states []string) (n int64, err error) {
+	var held int64
+	if err := k.db.Read().QueryRowContext(ctx, detailsDue, source, store.JSONTexts(states), yp.FormatTime(k.db.Now())).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count details that are due: %w", err)
+	}
+	if err := k.db.Read().QueryRowContext(ctx, detailsInHand, source).Scan(&held); err != nil {
+		return 0, fmt.Errorf("count details in hand: %w", err)
+	}
+	return n + held, nil
+}

@@ -1,0 +1,130 @@
+package storetest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// tester is a *testing.T, a *testing.B or a *rapid.T.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// Table runs a query and gives each row as its columns, joined by "|"; NULL is "".
+func Table(t tester, db *store.DB, query string, args ...any) []string {
+	t.Helper()
+	rs, err := db.Read().QueryContext(context.Background(), query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer func() { _ = rs.Close() }()
+	cols, err := rs.Columns()
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	var out []string
+	for rs.Next() {
+		cells, into := make([]sql.NullString, len(cols)), make([]any, len(cols))
+		for i := range cells {
+			into[i] = &cells[i]
+		}
+		if err := rs.Scan(into...); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		row := make([]string, len(cols))
+		for i, c := range cells {
+			row[i] = c.String
+		}
+		out = append(out, strings.Join(row, "|"))
+	}
+	if err := rs.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return out
+}
+
+// Execute runs statements that write, in one transaction.
+func Execute(t tester, db *store.DB, queries ...string) {
+	t.Helper()
+	err := db.Write(context.Background(), func(tx *store.Tx) error {
+		for _, q := range queries {
+			if _, err := tx.Exec(q); err != nil {
+				return fmt.Errorf("%s: %w", q, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+var numbered = regexp.MustCompile(`\?(\d)`)
+
+// Parameters is how many arguments query takes.
+func Parameters(query string) int {
+	n := 0
+	for _, m := range numbered.FindAllStringSubmatch(query, -1) {
+		n = max(n, int(m[1][0]-'0'))
+	}
+	return n + strings.Count(numbered.ReplaceAllString(query, ""), "?")
+}
+
+// Explain returns how SQLite carries a query out, a line a step.
+func Explain(t *testing.T, pool *sql.DB, query string, args []any) (lines []string) {
+	t.Helper()
+	rows, err := pool.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id, parent, unused int
+		var line string
+		if err := rows.Scan(&id, &parent, &unused, &line); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+// Ago is a time past, as the database writes it.
+func Ago(d time.Duration) string { return yp.FormatTime(time.Now().Add(-d)) }
+
+// Ahead is a time to come.
+func Ahead(d time.Duration) string { return yp.FormatTime(time.Now().Add(d)) }
+
+// Mixed makes of ten planned targets, ids 1 to 10, one of every kind.
+func Mixed(t *testing.T, db *store.DB) {
+	t.Helper()
+	Execute(t, db,
+		`UPDATE targets SET status = 'DONE', page_current = 3, finished_at = '`+Ago(time.Hour)+`', last_success_at = '`+Ago(time.Hour)+`',
+			next_crawl_at = '`+Ahead(24*time.Hour)+`', total_attempts = 3, total_successes = 1 WHERE id = 1`,
+		`UPDATE targets SET status = 'DONE', finished_at = '`+Ago(48*time.Hour)+`', last_success_at = '`+Ago(48*time.Hour)+`' WHERE id = 2`,
+		`UPDATE targets SET status = 'FAILED', crawl_status = 'degraded', backoff_level = 2, consecutive_failures = 4, last_error_code = 'TIMEOUT',
+			last_error = 'slow', finished_at = '`+Ago(time.Hour)+`', backoff_until = '`+Ahead(3*time.Hour)+`' WHERE id = 3`,
+		`UPDATE targets SET status = 'PARKED', crawl_status = 'failed', auto_disabled = 1, backoff_level = 5, consecutive_failures = 8,
+			last_error_code = 'TIMEOUT', last_error = 'slow', finished_at = '`+Ago(72*time.Hour)+`' WHERE id = 4`,
+		`UPDATE targets SET status = 'PARKED', crawl_status = 'failed', consecutive_failures = 1, last_error_code = 'NO_LISTINGS',
+			last_error = 'gone', finished_at = '`+Ago(time.Hour)+`' WHERE id = 5`,
+		`UPDATE targets SET status = 'STUCK', recoveries = 3, finished_at = '`+Ago(time.Hour)+`' WHERE id = 6`,
+		`UPDATE targets SET crawl_status = 'paused' WHERE id = 7`,
+		`UPDATE targets SET enabled = 0 WHERE id = 8`,
+		`UPDATE targets SET backoff_until = '`+Ahead(time.Hour)+`', consecutive_failures = 1, last_error_code = 'BLOCKED_PROXY' WHERE id = 9`,
+		`UPDATE targets SET gap_until = '`+Ahead(110*time.Second)+`' WHERE id = 10`,
+	)
+}
