@@ -1,9 +1,9 @@
 package store
 
 import (
-	"encoding/json"
 	"fmt"
-	"strconv"
+	"slices"
+	"strings"
 
 	"ypcrawl/yp"
 )
@@ -31,26 +31,42 @@ type diff struct {
 	Completed []string `json:"completed,omitempty"` // fields that are known now, because this page shows more
 }
 
-// Fields that count as changes, in the order of selectBefore and told by valuesOf.
-// Left out is what changes without meaning anything: rank, an ad or not, addresses
-// of the profile and of images, and how a website or a phone is written.
-var countedFields = [...]string{
-	"name", "phone", "street", "city", "state", "postal_code", "service_area", "website", "categories", "rating",
-	"review_count", "years_in_business", "price_range", "snippet", "hours", "claimed",
-}
+// values are the texts of a listing's fields that count as changes, and of their canonical
+// forms, in the order of yp.ListingFields. Left out is what changes without meaning
+// anything: rank, an ad or not, addresses of the profile and of images, and how a website
+// or a phone is written.
+type values [len(yp.ListingFields)]string
 
-// phone is the place of the phone in countedFields.
-const phone = 1
+// compared are the places in yp.ListingFields of the fields that values has, and formOf
+// those of their canonical forms; -1 = none.
+var compared, formOf = func() (places []int, forms [len(yp.ListingFields)]int) {
+	for i := range yp.ListingFields {
+		f := &yp.ListingFields[i]
+		forms[i] = yp.ListingFieldAt(f.Form)
+		isForm := slices.ContainsFunc(yp.ListingFields[:], func(other yp.ListingField) bool { return other.Form == f.Name })
+		if f.Is(yp.Counted) || isForm {
+			places = append(places, i)
+		}
+	}
+	return places, forms
+}()
 
-const selectBefore = `
-	SELECT l.id, ifnull(l.phone_e164, ''), l.name, ifnull(l.phone, ''), ifnull(l.street, ''), ifnull(l.city, ''), ifnull(l.state, ''),
-		ifnull(l.postal_code, ''), ifnull(l.service_area, ''), ifnull(l.website, ''), ifnull(l.categories, ''), ifnull(l.rating, 0),
-		ifnull(l.review_count, 0), ifnull(l.years_in_business, 0), ifnull(l.price_range, ''), ifnull(l.snippet, ''), ifnull(l.hours, ''),
-		CASE l.claimed WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE '' END,
+// The driver gives numbers as database/sql writes them, which is as yp.ListingField.Text does.
+var selectBefore = func() string {
+	var columns strings.Builder
+	for _, i := range compared {
+		f := &yp.ListingFields[i]
+		column := "l." + f.ColumnName()
+		if _, ok := f.At(&yp.Listing{}).(**bool); ok {
+			column = "CASE " + column + " WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
+		}
+		columns.WriteString("ifnull(" + column + ", ''), ")
+	}
+	return `
+	SELECT l.id, ` + columns.String() + `
 		EXISTS (SELECT 1 FROM sightings s WHERE s.target_id = ?2 AND s.listing = l.id AND s.since < ?3)
 	FROM json_each(?1) AS j CROSS JOIN listings l ON l.id = j.value`
-
-type values [len(countedFields)]string
+}()
 
 // compare finds what the page says otherwise of the listings that it knows. A value
 // where there was none is a change only if an earlier crawl of the same target has met
@@ -72,80 +88,48 @@ func (s *saver) compare(listings []yp.Listing, stored map[string]known) error {
 	}
 	defer func() { _ = found.Close() }()
 	for found.Next() {
-		row, e164, before, again, err := scanBefore(found.Scan)
+		row, before, again, err := scanBefore(found.Scan)
 		if err != nil {
 			return fmt.Errorf("compare listings: %w", err)
 		}
 		l := &listings[at[row]]
 		now := valuesOf(l)
-		if l.PhoneE164 != "" && l.PhoneE164 == e164 {
-			before[phone] = now[phone] // the same number, written in another way
-		}
 		s.diffs[at[row]] = before.to(&now, again)
 	}
 	return found.Err()
 }
 
-func scanBefore(scan func(...any) error) (row int64, e164 string, v values, again bool, err error) {
-	var rating float64
-	var reviews, years int64
-	err = scan(&row, &e164, &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7], &v[8], &rating, &reviews, &years, &v[12], &v[13], &v[14], &v[15], &again)
-	v[9], v[10], v[11] = decimal(rating), whole(reviews), whole(years)
-	return row, e164, v, again, err
+func scanBefore(scan func(...any) error) (row int64, v values, again bool, err error) {
+	into := make([]any, 0, len(compared)+2)
+	into = append(into, &row)
+	for _, i := range compared {
+		into = append(into, &v[i])
+	}
+	err = scan(append(into, &again)...)
+	return row, v, again, err
 }
 
 // to is the difference between what was stored and what a page says now. again tells
 // that an earlier crawl of the same target has met the listing.
 func (v *values) to(now *values, again bool) (d diff) {
-	for i, old := range v {
+	for _, i := range compared {
+		f, old := &yp.ListingFields[i], v[i]
+		form := formOf[i]
 		switch {
-		case now[i] == "" || now[i] == old:
+		case !f.Is(yp.Counted) || now[i] == "" || now[i] == old:
+		case form >= 0 && now[form] != "" && now[form] == v[form]: // the same, written in another way
 		case old == "" && !again:
-			d.Completed = append(d.Completed, countedFields[i])
+			d.Completed = append(d.Completed, f.Name)
 		default:
-			d.Changed = append(d.Changed, changeOf(countedFields[i], old, now[i]))
+			d.Changed = append(d.Changed, changeOf(f.Name, old, now[i]))
 		}
 	}
 	return d
 }
 
-func valuesOf(l *yp.Listing) values {
-	claimed := ""
-	if l.Claimed != nil {
-		claimed = strconv.FormatBool(*l.Claimed)
+func valuesOf(l *yp.Listing) (v values) {
+	for _, i := range compared {
+		v[i] = yp.ListingFields[i].Text(l)
 	}
-	rating := l.Rating
-	if stars(rating) == nil {
-		rating = 0
-	}
-	return values{
-		l.Name, l.Phone, l.Street, l.City, l.State, l.PostalCode, l.ServiceArea, l.Website, textList(l.Categories), decimal(rating),
-		whole(int64(l.ReviewCount)), whole(int64(l.YearsInBusiness)), l.PriceRange, l.Snippet, textList(l.Hours), claimed,
-	}
-}
-
-// decimal, whole and textList write values as listing_changes has them; "" for nothing.
-func decimal(f float64) string {
-	if f == 0 {
-		return ""
-	}
-	return strconv.FormatFloat(f, 'g', -1, 64)
-}
-
-func whole(n int64) string {
-	if n <= 0 {
-		return ""
-	}
-	return strconv.FormatInt(n, 10)
-}
-
-func textList(items []string) string {
-	if len(items) == 0 {
-		return ""
-	}
-	b, err := json.Marshal(items)
-	if err != nil { // strings always marshal
-		panic(err)
-	}
-	return string(b)
+	return v
 }

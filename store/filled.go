@@ -96,7 +96,8 @@ func (s *saver) tell(row int64, before, seen string, now values, told diff) erro
 		return err
 	}
 	var d diff
-	for i, field := range countedFields {
+	for _, i := range compared {
+		field := yp.ListingFields[i].Name
 		at, ok := f[field]
 		if !ok || now[i] == "" || seen >= at {
 			continue

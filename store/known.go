@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
-	"strconv"
 
 	"ypcrawl/yp"
 )
@@ -71,24 +70,8 @@ func (k known) left(l *yp.Listing) string {
 func fingerprint(l *yp.Listing) int64 {
 	h := fnv.New64a()
 	buf := make([]byte, 0, 1024)
-	for _, s := range [...]string{
-		l.Name, l.ProfileURL, l.Phone, l.Street, l.City, l.State, l.PostalCode, l.ServiceArea,
-		l.WebsiteURL, l.PriceRange, l.Snippet, l.ImageURL, l.PhoneE164, l.Website,
-	} {
-		buf = append(append(buf, s...), 0)
-	}
-	for _, part := range [...][]string{l.Categories, l.Hours} {
-		for _, s := range part {
-			buf = append(append(buf, s...), 1)
-		}
-		buf = append(buf, 0)
-	}
-	buf = strconv.AppendFloat(buf, l.Rating, 'g', -1, 64)
-	buf = strconv.AppendInt(append(buf, 0), int64(l.ReviewCount), 10)
-	buf = strconv.AppendInt(append(buf, 0), int64(l.YearsInBusiness), 10)
-	buf = strconv.AppendBool(append(buf, 0), l.Sponsored)
-	if l.Claimed != nil {
-		buf = strconv.AppendBool(append(buf, 0), *l.Claimed)
+	for _, f := range columnsOf {
+		buf = f.AppendKey(buf, l)
 	}
 	_, _ = h.Write(buf)
 	return int64(h.Sum64() & math.MaxInt64) // #nosec: the top bit is dropped on purpose

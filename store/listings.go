@@ -61,7 +61,7 @@ func Prepare(listings []yp.Listing) *Prepared {
 		ids[i], p.prints[i], p.keys[i] = l.ID, fingerprint(l), yp.CompanyKeys(l)
 		p.args[i] = listingArgs(l, p.prints[i])
 	}
-	p.ids = textList(ids)
+	p.ids = yp.JSONList(ids)
 	return p
 }
 
@@ -284,11 +284,27 @@ func (s *saver) insert() error {
 	return nil
 }
 
-// The columns of a listing that its source says, in the order of listingArgs.
-var insertListings = newInsert(`
-	INSERT INTO listings (source_id, company_id, found_state, first_seen_at, last_seen_at, listing_id, name, profile_url, phone, phone_e164,
-		street, city, state, postal_code, service_area, website_url, website, domain, categories, rating, review_count, years_in_business,
-		price_range, snippet, image_url, hours, claimed, sponsored, fingerprint)`, 29)
+// ofPage are the columns of a new listing that its source does not say: what the page and
+// the database do. The others follow in the order of yp.ListingFields.
+var ofPage = [...]string{"source_id", "company_id", "found_state", "first_seen_at", "last_seen_at", "fingerprint"}
+
+var insertListings = func() *insert {
+	columns := slices.Clone(ofPage[:])
+	for _, f := range columnsOf {
+		columns = append(columns, f.ColumnName())
+	}
+	return newInsert(`INSERT INTO listings (`+strings.Join(columns, ", ")+`)`, len(columns))
+}()
+
+// columnsOf are the fields that the table listings has.
+var columnsOf = func() (fields []*yp.ListingField) {
+	for i := range yp.ListingFields {
+		if f := &yp.ListingFields[i]; f.ColumnName() != "" {
+			fields = append(fields, f)
+		}
+	}
+	return fields
+}()
 
 // argsOf are the arguments of insertListings for a listing that has its company.
 func (s *saver) argsOf(p placed) []any {
@@ -297,43 +313,44 @@ func (s *saver) argsOf(p placed) []any {
 	return args
 }
 
-// listingArgs are the arguments of insertListings; the first five are the page's.
+// listingArgs are the arguments of insertListings; those ofPage are filled in later, but
+// for the fingerprint.
 func listingArgs(l *yp.Listing, print int64) []any {
-	return []any{
-		nil, nil, nil, nil, nil, l.ID, l.Name, text(l.ProfileURL), text(l.Phone), text(l.PhoneE164),
-		text(l.Street), text(l.City), text(l.State), text(l.PostalCode), text(l.ServiceArea), text(l.WebsiteURL), text(l.Website), text(l.Domain),
-		list(l.Categories), stars(l.Rating), count(l.ReviewCount), count(l.YearsInBusiness),
-		text(l.PriceRange), text(l.Snippet), text(l.ImageURL), list(l.Hours), flag(l.Claimed), l.Sponsored, print,
+	args := make([]any, len(ofPage), insertListings.columns)
+	args[len(ofPage)-1] = print
+	for _, f := range columnsOf {
+		args = append(args, f.Value(l))
 	}
+	return args
 }
 
 // A page may show less of a listing than is known of it: what it does not give stays,
 // and a row that says the same already is not written.
-var upsertListing = insertListings.texts[len(insertSizes)-1] + `
-	ON CONFLICT (source_id, listing_id) DO UPDATE SET
-		company_id = excluded.company_id, name = excluded.name,
-		profile_url = ifnull(excluded.profile_url, profile_url), phone = ifnull(excluded.phone, phone),
-		phone_e164 = ifnull(excluded.phone_e164, phone_e164), street = ifnull(excluded.street, street),
-		city = ifnull(excluded.city, city), state = ifnull(excluded.state, state),
-		postal_code = ifnull(excluded.postal_code, postal_code), service_area = ifnull(excluded.service_area, service_area),
-		website_url = ifnull(excluded.website_url, website_url), website = ifnull(excluded.website, website),
-		domain = ifnull(excluded.domain, domain), categories = ifnull(excluded.categories, categories),
-		rating = ifnull(excluded.rating, rating), review_count = ifnull(excluded.review_count, review_count),
-		years_in_business = ifnull(excluded.years_in_business, years_in_business),
-		price_range = ifnull(excluded.price_range, price_range), snippet = ifnull(excluded.snippet, snippet),
-		image_url = ifnull(excluded.image_url, image_url), hours = ifnull(excluded.hours, hours),
-		claimed = ifnull(excluded.claimed, claimed), sponsored = min(sponsored, excluded.sponsored),
+var upsertListing = func() string {
+	set, now, then := []string{"company_id = excluded.company_id"}, []string{"company_id"}, []string{"excluded.company_id"}
+	for _, f := range columnsOf {
+		column, value := f.ColumnName(), ""
+		switch f.Absent {
+		case yp.Refused:
+			value = "excluded." + column
+		case yp.Kept:
+			value = "ifnull(excluded." + column + ", " + column + ")"
+		case yp.Overrules:
+			value = "min(" + column + ", excluded." + column + ")"
+		}
+		if column == keyColumn {
+			continue
+		}
+		set, now, then = append(set, column+" = "+value), append(now, column), append(then, value)
+	}
+	return insertListings.texts[len(insertSizes)-1] + `
+	ON CONFLICT (source_id, ` + keyColumn + `) DO UPDATE SET ` + strings.Join(set, ", ") + `,
 		fingerprint = excluded.fingerprint, last_seen_at = excluded.last_seen_at
-	WHERE (company_id, name, profile_url, phone, phone_e164, street, city, state, postal_code, service_area, website_url, website, domain,
-		categories, rating, review_count, years_in_business, price_range, snippet, image_url, hours, claimed, sponsored)
-	IS NOT (excluded.company_id, excluded.name, ifnull(excluded.profile_url, profile_url), ifnull(excluded.phone, phone),
-		ifnull(excluded.phone_e164, phone_e164), ifnull(excluded.street, street), ifnull(excluded.city, city),
-		ifnull(excluded.state, state), ifnull(excluded.postal_code, postal_code), ifnull(excluded.service_area, service_area),
-		ifnull(excluded.website_url, website_url), ifnull(excluded.website, website), ifnull(excluded.domain, domain),
-		ifnull(excluded.categories, categories), ifnull(excluded.rating, rating), ifnull(excluded.review_count, review_count),
-		ifnull(excluded.years_in_business, years_in_business), ifnull(excluded.price_range, price_range),
-		ifnull(excluded.snippet, snippet), ifnull(excluded.image_url, image_url), ifnull(excluded.hours, hours),
-		ifnull(excluded.claimed, claimed), min(sponsored, excluded.sponsored))`
+	WHERE (` + strings.Join(now, ", ") + `) IS NOT (` + strings.Join(then, ", ") + `)`
+}()
+
+// keyColumn is the column of the source's own id.
+const keyColumn = "listing_id"
 
 // update saves what a page says otherwise of a listing that is stored.
 func (s *saver) update(p placed) error {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
@@ -287,5 +289,24 @@ func TestSaveIsWhole(t *testing.T) {
 	w.sound(t)
 	if n := intOf(t, w.DB, `SELECT count(*) FROM listings`); n != 1 {
 		t.Errorf("%d listings, want 1", n)
+	}
+}
+
+// TestListingColumns holds schema.sql to the table of fields: one column for each, in
+// their order, beside those that are the database's own.
+func TestListingColumns(t *testing.T) {
+	t.Parallel()
+	own := []string{"id", "source_id", "company_id", "found_state", "fingerprint", "first_seen_at", "last_seen_at", "gone_at", "filled"}
+	var want []string
+	for i := range yp.ListingFields {
+		if column := yp.ListingFields[i].ColumnName(); column != "" {
+			want = append(want, column)
+		}
+	}
+	got := slices.DeleteFunc(rows(t, newWorld(t).DB, `SELECT name FROM pragma_table_info('listings') ORDER BY cid`), func(c string) bool {
+		return slices.Contains(own, c)
+	})
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("columns of listings (-yp.ListingFields +schema.sql):\n%s", diff)
 	}
 }

@@ -1,8 +1,11 @@
 package store
 
 import (
-	"encoding/json"
+	"database/sql"
 	"strconv"
+	"time"
+
+	"ypcrawl/yp"
 )
 
 // JSONInts writes numbers as a JSON array for json_each.
@@ -23,26 +26,14 @@ func JSONTexts[T ~string](items []T) string {
 	if len(items) == 0 {
 		return "[]"
 	}
-	b, err := json.Marshal(items)
-	if err != nil { // strings always marshal
-		panic(err)
-	}
-	return string(b)
+	return yp.JSONList(items)
 }
 
 func list(items []string) any {
 	if len(items) == 0 {
 		return nil
 	}
-	return JSONTexts(items)
-}
-
-// stars stores a rating; one off the scale, or absent, is no rating.
-func stars(f float64) any {
-	if f >= 0.5 && f <= 5 {
-		return f
-	}
-	return nil
+	return yp.JSONList(items)
 }
 
 func count(n int) any {
@@ -52,9 +43,19 @@ func count(n int) any {
 	return int64(n)
 }
 
-func flag(b *bool) any {
-	if b == nil {
-		return nil
+// Instant scans a time that may be NULL into t: the zero time. One that can't be read is
+// zero, too: whoever looks at a database must see the rest of it.
+func Instant(t *time.Time) sql.Scanner { return instant{t} }
+
+type instant struct{ t *time.Time }
+
+// Scan implements sql.Scanner.
+func (i instant) Scan(v any) error {
+	*i.t = time.Time{}
+	if s, ok := v.(string); ok {
+		if parsed, err := yp.ParseTime(s); err == nil {
+			*i.t = parsed
+		}
 	}
-	return *b
+	return nil
 }

@@ -83,7 +83,7 @@ func setField(t *testing.T, f reflect.Value) {
 	case reflect.Pointer:
 		f.Set(reflect.ValueOf(new(bool)))
 	default:
-		t.Fatalf("a field of kind %s: teach appendListing and this test", f.Kind())
+		t.Fatalf("a field of kind %s: teach yp.ListingField, appendListing and this test", f.Kind())
 	}
 }
 

@@ -116,40 +116,42 @@ func appendRest(b []byte, p *Page) []byte {
 	return append(b, ']')
 }
 
-// appendListing writes the JSON form that yp.Listing's tags give; a test sets
-// every field by reflection, so that a new one can't be forgotten here.
+// listingKeys are the keys of a listing's fields with what stands before their values, in
+// the order of yp.ListingFields.
+var listingKeys = func() (keys [len(yp.ListingFields)]string) {
+	for i := range yp.ListingFields {
+		keys[i] = `,"` + yp.ListingFields[i].Name + `":`
+	}
+	return keys
+}()
+
+// appendListing writes the JSON form that yp.Listing's tags give.
 func appendListing(b []byte, l *yp.Listing) []byte {
-	b = append(b, `{"id":`...)
-	b = appendString(b, l.ID)
-	b = append(b, `,"name":`...)
-	b = appendString(b, l.Name)
-	b = appendInt(b, `,"rank":`, l.Rank)
-	b = appendText(b, `,"profile_url":`, l.ProfileURL)
-	b = appendText(b, `,"phone":`, l.Phone)
-	b = appendText(b, `,"phone_e164":`, l.PhoneE164)
-	b = appendText(b, `,"street":`, l.Street)
-	b = appendText(b, `,"city":`, l.City)
-	b = appendText(b, `,"state":`, l.State)
-	b = appendText(b, `,"postal_code":`, l.PostalCode)
-	b = appendText(b, `,"service_area":`, l.ServiceArea)
-	b = appendText(b, `,"website_url":`, l.WebsiteURL)
-	b = appendText(b, `,"website":`, l.Website)
-	b = appendText(b, `,"domain":`, l.Domain)
-	b = appendList(b, `,"categories":`, l.Categories)
-	b = appendFloat(b, `,"rating":`, l.Rating)
-	b = appendInt(b, `,"review_count":`, l.ReviewCount)
-	b = appendInt(b, `,"years_in_business":`, l.YearsInBusiness)
-	b = appendText(b, `,"price_range":`, l.PriceRange)
-	b = appendText(b, `,"snippet":`, l.Snippet)
-	b = appendText(b, `,"image_url":`, l.ImageURL)
-	b = appendList(b, `,"hours":`, l.Hours)
-	if l.Claimed != nil {
-		b = append(b, `,"claimed":`...)
-		b = strconv.AppendBool(b, *l.Claimed)
+	start := len(b)
+	for i := range yp.ListingFields {
+		f, key := &yp.ListingFields[i], listingKeys[i]
+		switch v := f.At(l).(type) {
+		case *string:
+			if *v != "" || f.Absent == yp.Refused {
+				b = appendString(append(b, key...), *v)
+			}
+		case *int:
+			b = appendInt(b, key, *v)
+		case *float64:
+			b = appendFloat(b, key, *v)
+		case *[]string:
+			b = appendList(b, key, *v)
+		case *bool:
+			if *v {
+				b = append(append(b, key...), "true"...)
+			}
+		case **bool:
+			if *v != nil {
+				b = strconv.AppendBool(append(b, key...), **v)
+			}
+		}
 	}
-	if l.Sponsored {
-		b = append(b, `,"sponsored":true`...)
-	}
+	b[start] = '{' // in place of the first comma
 	return append(b, '}')
 }
 

@@ -1,10 +1,17 @@
 package yp
 
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+)
+
 // Listing is what a source says of one business at one place. It is keyed by
 // (source, ID); the source stands beside it wherever it is kept. Zero values
 // mean "the page does not say".
 //
-// The JSON form is the one in WAL lines, exports and golden files.
+// The JSON form is the one in WAL lines, exports and golden files. Every field stands
+// once more in ListingFields, which says how it is treated.
 type Listing struct {
 	ID              string   `json:"id"`                          // the source's own id, e.g. a ypid
 	Name            string   `json:"name"`                        // white space folded, control characters removed
@@ -30,6 +37,202 @@ type Listing struct {
 	Hours           []string `json:"hours,omitempty"`             // schema.org forms: "Mo-Th 11:00-21:30"
 	Claimed         *bool    `json:"claimed,omitempty"`           // nil = the page does not say
 	Sponsored       bool     `json:"sponsored,omitempty"`         // an ad, not an organic result
+}
+
+// ListingFields is the table of a listing's fields, in their order. What treats all
+// fields alike goes by it: the columns and statements of the store, the lines of logs,
+// what counts as a change, the fingerprint, the layout alarm, rules, and the names that a
+// definition of a source may use. It must not be changed.
+var ListingFields = [...]ListingField{
+	{Name: "id", Column: "listing_id", Absent: Refused, Uses: Defined, At: func(l *Listing) any { return &l.ID }},
+	{Name: "name", Absent: Refused, Uses: Defined | Counted, At: func(l *Listing) any { return &l.Name }},
+	{Name: "rank", Column: NoColumn, Uses: Defined, At: func(l *Listing) any { return &l.Rank }},
+	{Name: "profile_url", Uses: Defined | Watched, At: func(l *Listing) any { return &l.ProfileURL }},
+	{Name: "phone", Uses: Defined | Counted | Watched, Form: "phone_e164", At: func(l *Listing) any { return &l.Phone }},
+	{Name: "phone_e164", At: func(l *Listing) any { return &l.PhoneE164 }},
+	{Name: "street", Uses: Defined | Counted | Watched, At: func(l *Listing) any { return &l.Street }},
+	{Name: "city", Uses: Defined | Counted | Watched, At: func(l *Listing) any { return &l.City }},
+	{Name: "state", Uses: Defined | Counted, At: func(l *Listing) any { return &l.State }},
+	{Name: "postal_code", Uses: Defined | Counted | Watched, At: func(l *Listing) any { return &l.PostalCode }},
+	{Name: "service_area", Uses: Counted, At: func(l *Listing) any { return &l.ServiceArea }},
+	{Name: "website_url", At: func(l *Listing) any { return &l.WebsiteURL }},
+	{Name: "website", Uses: Defined | Counted | Watched, At: func(l *Listing) any { return &l.Website }},
+	{Name: "domain", At: func(l *Listing) any { return &l.Domain }},
+	{Name: "categories", Uses: Defined | Counted | Watched, At: func(l *Listing) any { return &l.Categories }},
+	{Name: "rating", Uses: Defined | Counted | Watched, At: func(l *Listing) any { return &l.Rating }},
+	{Name: "review_count", Uses: Defined | Counted | Watched, At: func(l *Listing) any { return &l.ReviewCount }},
+	{Name: "years_in_business", Uses: Defined | Counted | Watched, At: func(l *Listing) any { return &l.YearsInBusiness }},
+	{Name: "price_range", Uses: Defined | Counted | Watched, At: func(l *Listing) any { return &l.PriceRange }},
+	{Name: "snippet", Uses: Defined | Counted | Watched, At: func(l *Listing) any { return &l.Snippet }},
+	{Name: "image_url", Uses: Defined | Watched, At: func(l *Listing) any { return &l.ImageURL }},
+	{Name: "hours", Uses: Counted | Watched, At: func(l *Listing) any { return &l.Hours }},
+	{Name: "claimed", Uses: Defined | Counted, At: func(l *Listing) any { return &l.Claimed }},
+	{Name: "sponsored", Absent: Overrules, At: func(l *Listing) any { return &l.Sponsored }},
+}
+
+// ListingField is a row of ListingFields.
+type ListingField struct {
+	Name   string // in JSON, in the table listings, in rules, in changes and in definitions
+	Column string // in the table listings, where it is not Name; NoColumn = it has none
+	Absent Absent // what becomes of the stored value when a page does not give one
+	Uses   Use
+	Form   string // the field that has the canonical form: two values with the same one are no change
+
+	// At returns where a listing has the field: a *string, *int, *float64 (a rating),
+	// *[]string, *bool or **bool (nil = the page does not say).
+	At func(*Listing) any
+}
+
+// NoColumn is the Column of a field that the table listings does not have.
+const NoColumn = "-"
+
+// Absent says what becomes of a stored value when a page does not give one.
+type Absent uint8
+
+// What may become of it.
+const (
+	Kept      Absent = iota // it stays: a page may show less than is known
+	Refused                 // every page gives it: without it there is no listing
+	Overrules               // it goes, and does not come back: what is an ad on some pages alone is none
+)
+
+// Use is a set of what a field is used for.
+type Use uint8
+
+// The uses.
+const (
+	Counted Use = 1 << iota // another value is a change of the listing
+	Watched                 // the layout alarm watches it: a page may say it or not
+	Defined                 // a definition says where on a card it stands
+)
+
+// Is reports whether the field is used so.
+func (f *ListingField) Is(u Use) bool { return f.Uses&u != 0 }
+
+// ColumnName returns the field's column in the table listings, "" when it has none.
+func (f *ListingField) ColumnName() string {
+	switch f.Column {
+	case "":
+		return f.Name
+	case NoColumn:
+		return ""
+	}
+	return f.Column
+}
+
+// ListingFieldAt returns the place in ListingFields of the field of that name, -1 when
+// there is none.
+func ListingFieldAt(name string) int {
+	for i := range ListingFields {
+		if ListingFields[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Value returns the field as a database keeps it: nil when the page does not say, else a
+// string (a list is a JSON array), an int64, a float64 or a bool. A count below one, and a
+// rating off the scale, say nothing.
+func (f *ListingField) Value(l *Listing) any {
+	switch v := f.At(l).(type) {
+	case *string:
+		if *v != "" {
+			return *v
+		}
+	case *int:
+		if *v > 0 {
+			return int64(*v)
+		}
+	case *float64:
+		if *v >= 0.5 && *v <= 5 {
+			return *v
+		}
+	case *[]string:
+		if len(*v) > 0 {
+			return JSONList(*v)
+		}
+	case *bool:
+		return *v
+	case **bool:
+		if *v != nil {
+			return **v
+		}
+	}
+	return nil
+}
+
+// Text returns the field as changes tell it: Value as a text, "" for nothing.
+func (f *ListingField) Text(l *Listing) string {
+	switch v := f.Value(l).(type) {
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	return ""
+}
+
+// Has reports whether the page says anything in the field.
+func (f *ListingField) Has(l *Listing) bool {
+	switch v := f.At(l).(type) {
+	case *string:
+		return *v != ""
+	case *int:
+		return *v > 0
+	case *float64:
+		return *v > 0
+	case *[]string:
+		return len(*v) > 0
+	case *bool:
+		return *v
+	case **bool:
+		return *v != nil
+	}
+	return false
+}
+
+// AppendKey appends what tells two values of the field apart, to make a fingerprint of.
+func (f *ListingField) AppendKey(b []byte, l *Listing) []byte {
+	switch v := f.At(l).(type) {
+	case *string:
+		b = append(b, *v...)
+	case *int:
+		b = strconv.AppendInt(b, int64(*v), 10)
+	case *float64:
+		b = strconv.AppendFloat(b, *v, 'g', -1, 64)
+	case *[]string:
+		for _, s := range *v {
+			b = append(append(b, s...), 1)
+		}
+	case *bool:
+		b = strconv.AppendBool(b, *v)
+	case **bool:
+		if *v != nil {
+			b = strconv.AppendBool(b, **v)
+		}
+	}
+	return append(b, 0)
+}
+
+// Fill gives a listing the field of another one where it has none of its own.
+func (f *ListingField) Fill(l, from *Listing) {
+	if !f.Has(l) {
+		reflect.ValueOf(f.At(l)).Elem().Set(reflect.ValueOf(f.At(from)).Elem())
+	}
+}
+
+// JSONList writes texts as a JSON array.
+func JSONList[T ~string](items []T) string {
+	b, err := json.Marshal(items)
+	if err != nil { // strings always marshal
+		panic(err)
+	}
+	return string(b)
 }
 
 // Place is where a target searches and for what: everything a source needs to

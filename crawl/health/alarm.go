@@ -105,7 +105,7 @@ func (l *Layout) clearStrikes(ctx context.Context) error {
 func (l *Layout) raise(ctx context.Context, alarm string, falls []fall) error {
 	names := make([]string, len(falls))
 	for i, f := range falls {
-		names[i] = fields[f.field].name
+		names[i] = fields[f.field].Name
 	}
 	list, err := json.Marshal(names)
 	if err != nil {
@@ -188,8 +188,10 @@ func (l *Layout) learned() (rows []shareRow, dirty map[int64]bool) {
 	defer l.mu.Unlock()
 	dirty, l.window.dirty = l.window.dirty, map[int64]bool{}
 	for category := range dirty {
-		for f, s := range l.window.standing(category) {
-			rows = append(rows, shareRow{category, fields[f].name, s.listings, s.having, s.targets, s.bare})
+		standing := l.window.standing(category)
+		for f := range fields {
+			s := &standing[f]
+			rows = append(rows, shareRow{category, fields[f].Name, s.listings, s.having, s.targets, s.bare})
 		}
 	}
 	return rows, dirty

@@ -13,27 +13,27 @@ import (
 type directory struct {
 	rnd     *rand.Rand
 	skins   []skin
-	shares  map[int64]*[len(fields)]int // in 64ths
-	targets int64                       // made
-	wide    int64                       // categories
-	depth   int                         // pages of a target, at most
+	shares  map[int64]*[maxFields]int // in 64ths
+	targets int64                     // made
+	wide    int64                     // categories
+	depth   int                       // pages of a target, at most
 }
 
 // skin is what some targets lack.
 type skin struct {
-	often float64          // part of the targets
-	lacks [len(fields)]int // from this page on; 0 = has it
+	often float64        // part of the targets
+	lacks [maxFields]int // from this page on; 0 = has it
 }
 
 // newDirectory makes up a directory; of its targets each of up to four skins has 5 to
 // 50 %.
 func newDirectory(seed uint64) *directory {
 	rnd := rand.New(rand.NewPCG(seed, 1)) // #nosec: the same pages every time
-	d := &directory{rnd: rnd, shares: map[int64]*[len(fields)]int{}, wide: 1 + rnd.Int64N(30), depth: 1 + rnd.IntN(30)}
+	d := &directory{rnd: rnd, shares: map[int64]*[maxFields]int{}, wide: 1 + rnd.Int64N(30), depth: 1 + rnd.IntN(30)}
 	for range rnd.IntN(5) {
 		s := skin{often: 0.05 + 0.45*rnd.Float64()}
 		deep := rnd.IntN(3) == 0
-		for f := range s.lacks {
+		for f := range fields {
 			if rnd.IntN(2) == 0 {
 				continue
 			}
@@ -47,11 +47,11 @@ func newDirectory(seed uint64) *directory {
 	return d
 }
 
-func (d *directory) share(category int64) *[len(fields)]int {
+func (d *directory) share(category int64) *[maxFields]int {
 	s := d.shares[category]
 	if s == nil {
-		s = &[len(fields)]int{}
-		for f := range s {
+		s = &[maxFields]int{}
+		for f := range fields {
 			switch d.rnd.IntN(5) {
 			case 0:
 			case 1:
@@ -72,7 +72,7 @@ type walk struct {
 	target, category int64
 	page, pages      int
 	last             int // listings of the last page
-	lacks            [len(fields)]int
+	lacks            [maxFields]int
 }
 
 func (d *directory) walk() walk {

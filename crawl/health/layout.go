@@ -70,7 +70,7 @@ func (s share) chance(more int) float64 {
 }
 
 // shares are the shares of one category, in the order of fields.
-type shares [len(fields)]share
+type shares [maxFields]share
 
 // sheet is what a page says of one field, with what was usual when it came.
 type sheet struct {
@@ -100,7 +100,7 @@ type fall struct {
 }
 
 func (f fall) String() string {
-	return fmt.Sprintf("%s (%d of %d listings on the last %d pages, usually %.0f)", fields[f.field].name, f.seen, f.listings, f.pages, f.expected)
+	return fmt.Sprintf("%s (%d of %d listings on the last %d pages, usually %.0f)", fields[f.field].Name, f.seen, f.listings, f.pages, f.expected)
 }
 
 // reason says what an alarm is about.

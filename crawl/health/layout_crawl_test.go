@@ -91,7 +91,7 @@ func (d *directory) vanish(t *testing.T, w *window, workers, f int) {
 			}
 		}
 	}
-	t.Errorf("%s vanished unseen from %d targets", fields[f].name, len(proving))
+	t.Errorf("%s vanished unseen from %d targets", fields[f].Name, len(proving))
 }
 
 // TestLayoutTowns: cities come before towns, where directories have less to say of a
@@ -101,20 +101,20 @@ func TestLayoutTowns(t *testing.T) {
 	for seed := range uint64(max(200/scale, 1)) {
 		rnd := rand.New(rand.NewPCG(seed, 2)) // #nosec: the same pages every time
 		w, categories, towns := newWindow(), 1+rnd.IntN(10), []int{50, 200}[seed%2]
-		var cities [len(fields)]float64
+		var cities [maxFields]float64
 		for f := range cities {
 			cities[f] = rnd.Float64()
 		}
 		for town := range 2 * towns {
 			size := max(1-float64(town)/float64(towns), 0)
-			var share [len(fields)]float64
-			for f := range share {
+			var share [maxFields]float64
+			for f := range fields {
 				share[f] = 64 * cities[f] * max(size, 1.0/3) * (1 - 0.6*rnd.Float64())
 			}
 			for c := range categories {
 				for left := int(150*size) + 5 + rnd.IntN(25); left > 0; left -= 30 {
 					var h having
-					for f := range h {
+					for f := range fields {
 						h[f] = binomials.draw(rnd, int(share[f]), min(left, 30))
 					}
 					if falls := w.add(int64(town*categories+c), int64(c), min(left, 30), h); len(falls) > 0 {

@@ -153,6 +153,6 @@ func demoVanish(t *testing.T, w *window, targets []demoTarget, workers, f int) {
 	falls, pages, seen := feedDemo(copyOf(w), targets, workers, func(h *having) { h[f] = 0 })
 	if len(falls) == 0 || falls[0].field != f || seen > within {
 		t.Errorf("%d workers: %s, which %.0f of %.0f targets lack, vanished from %d pages of %d targets: %v, want an alarm within %d targets",
-			workers, fields[f].name, known.bare, known.targets, pages, seen, falls, within)
+			workers, fields[f].Name, known.bare, known.targets, pages, seen, falls, within)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"ypcrawl/yp"
 )
 
-const phone, rating, prices = 0, 6, 8
+var phone, rating, prices = fieldNumber("phone"), fieldNumber("rating"), fieldNumber("price_range")
 
 // page is how many of a page's listings have some fields.
 func page(have map[int]int) (h having) {
@@ -342,10 +342,10 @@ func TestFields(t *testing.T) {
 	got := count([]yp.Listing{full, {ID: "2", Name: "n"}, full})
 	for f := range fields {
 		if got[f] != 2 {
-			t.Errorf("%s: %d of 3 listings have it, want 2", fields[f].name, got[f])
+			t.Errorf("%s: %d of 3 listings have it, want 2", fields[f].Name, got[f])
 		}
-		if fieldNumber(fields[f].name) != f {
-			t.Errorf("%s is not found by its name", fields[f].name)
+		if fieldNumber(fields[f].Name) != f {
+			t.Errorf("%s is not found by its name", fields[f].Name)
 		}
 	}
 	if fieldNumber("name") >= 0 {

@@ -9,7 +9,7 @@ const recentTargets = 64
 // window is the layout alarm of one source: what is usual, and what is under way.
 type window struct {
 	usual map[int64]*shares // by category
-	track [len(fields)]track
+	track [maxFields]track
 	dirty map[int64]bool // categories of which there may be something to store
 }
 
@@ -58,7 +58,7 @@ func (w *window) add(target, category int64, listings int, have having) []fall {
 	}
 	falls := w.falls()
 	if len(falls) > 0 {
-		w.track = [len(fields)]track{}
+		w.track = [maxFields]track{}
 		w.forget(falls)
 	}
 	return falls

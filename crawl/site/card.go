@@ -44,20 +44,45 @@ func (c *cardReader) read(at card) yp.Listing {
 		return l
 	}
 	l.Sponsored = at.sponsored || c.marked()
-	l.Rank, _ = firstInt(f.rank.first(c))
-	l.ProfileURL = c.profile(f.profile.first(c))
-	c.phone(&l)
 	c.place(&l)
-	c.website(&l, f.website.first(c))
-	l.Categories = clones(f.categories.all(c, maxCategories))
-	l.Rating = rating(f.rating.first(c))
-	l.ReviewCount, _ = firstInt(f.reviews.first(c))
-	l.YearsInBusiness, _ = firstInt(f.years.first(c))
-	l.PriceRange = priceRange(f.price.first(c))
-	l.Snippet = keep(c.src.snippet(f.snippet.first(c)), maxSnippet)
-	l.ImageURL = c.image()
-	l.Claimed = c.src.claimed(f.claimed.first(c))
+	for i := range f.others {
+		o := &f.others[i]
+		o.set(c, &l, o.rules)
+	}
 	return l
+}
+
+// setter puts what a field's rules yield into a listing.
+type setter func(c *cardReader, l *yp.Listing, rules field)
+
+// setters are those of the fields that take more than what setterOf does.
+var setters = map[string]setter{
+	"profile_url": func(c *cardReader, l *yp.Listing, f field) { l.ProfileURL = c.profile(f.first(c)) },
+	"phone":       func(c *cardReader, l *yp.Listing, f field) { setPhone(l, f.first(c)) },
+	"website":     func(c *cardReader, l *yp.Listing, f field) { c.website(l, f.first(c)) },
+	"price_range": func(c *cardReader, l *yp.Listing, f field) { l.PriceRange = priceRange(f.first(c)) },
+	"snippet":     func(c *cardReader, l *yp.Listing, f field) { l.Snippet = keep(c.src.snippet(f.first(c)), maxSnippet) },
+	"image_url":   func(c *cardReader, l *yp.Listing, f field) { l.ImageURL = c.image(f) },
+	"claimed":     func(c *cardReader, l *yp.Listing, f field) { l.Claimed = c.src.claimed(f.first(c)) },
+}
+
+// setterOf returns what reads a field: its own, or that of all fields of its type.
+func setterOf(to *yp.ListingField) setter {
+	if own, ok := setters[to.Name]; ok {
+		return own
+	}
+	return func(c *cardReader, l *yp.Listing, f field) {
+		switch v := to.At(l).(type) {
+		case *string:
+			*v = keep(f.first(c), maxLine)
+		case *int:
+			*v, _ = firstInt(f.first(c))
+		case *float64:
+			*v = rating(f.first(c))
+		case *[]string:
+			*v = clones(f.all(c, maxCategories))
+		}
+	}
 }
 
 // marked reports whether the card carries the mark of an ad.
@@ -79,10 +104,6 @@ func (c *cardReader) profile(href string) string {
 		return ""
 	}
 	return u
-}
-
-func (c *cardReader) phone(l *yp.Listing) {
-	setPhone(l, c.src.fields.phone.first(c))
 }
 
 // setPhone keeps a phone number if there are digits enough to be one.
@@ -125,10 +146,9 @@ func absolute(href string) bool {
 }
 
 // image returns the first image that is none of the site's stand-ins.
-func (c *cardReader) image() string {
-	for i := range c.src.fields.image {
-		f := c.src.fields.image[i : i+1]
-		src := field(f).first(c)
+func (c *cardReader) image(f field) string {
+	for i := range f {
+		src := f[i : i+1].first(c)
 		if src == "" || len(src) > maxURL || c.src.standIn(src) {
 			continue
 		}

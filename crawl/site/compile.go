@@ -190,28 +190,40 @@ func compileRule(x *index, d ruleDef) (rule, error) {
 	return r, nil
 }
 
-// byName returns the field that a definition calls so.
-func (fs *fields) byName() map[string]*field {
+// fieldNames are the names that a definition may use: those of yp.ListingFields that say
+// so, and the two that are split into others.
+var fieldNames = func() []string {
+	names := []string{"address", "locality"}
+	for i := range yp.ListingFields {
+		if f := &yp.ListingFields[i]; f.Is(yp.Defined) {
+			names = append(names, f.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}()
+
+// together are the fields that are read before the others, or at once.
+func (fs *fields) together() map[string]*field {
 	return map[string]*field{
-		"id": &fs.id, "name": &fs.name, "rank": &fs.rank, "profile_url": &fs.profile, "phone": &fs.phone,
-		"street": &fs.street, "locality": &fs.locality, "city": &fs.city, "state": &fs.state,
-		"postal_code": &fs.postal, "address": &fs.address, "website": &fs.website, "categories": &fs.categories,
-		"rating": &fs.rating, "review_count": &fs.reviews, "years_in_business": &fs.years, "price_range": &fs.price,
-		"snippet": &fs.snippet, "image_url": &fs.image, "claimed": &fs.claimed,
+		"id": &fs.id, "name": &fs.name, "street": &fs.street, "locality": &fs.locality, "city": &fs.city, "state": &fs.state,
+		"postal_code": &fs.postal, "address": &fs.address,
 	}
 }
 
 func (c *compiled) compileFields(f *faults) {
-	known := c.fields.byName()
-	names := slices.Sorted(maps.Keys(known))
+	together := c.fields.together()
 	for _, name := range slices.Sorted(maps.Keys(c.def.Fields)) {
-		set := c.def.Fields[name]
-		at, ok := known[name]
-		if !ok {
-			f.add(f.lineOf("fields."+name), "fields."+name, unknown(name, names))
+		if !slices.Contains(fieldNames, name) {
+			f.add(f.lineOf("fields."+name), "fields."+name, unknown(name, fieldNames))
 			continue
 		}
-		*at = rules(c.cards, set, "fields."+name, f)
+		compiled := rules(c.cards, c.def.Fields[name], "fields."+name, f)
+		if at, ok := together[name]; ok {
+			*at = compiled
+			continue
+		}
+		c.fields.others = append(c.fields.others, cardField{compiled, setterOf(&yp.ListingFields[yp.ListingFieldAt(name)])})
 	}
 	for _, name := range []string{"id", "name"} {
 		if len(c.def.Fields[name]) == 0 && !c.def.Structured.On {

@@ -56,31 +56,31 @@ func (d *formatDef) UnmarshalYAML(n *yaml.Node) error {
 // compileRules makes the rules for promotion ready.
 func (c *compiled) compileRules(f *faults) {
 	d, r := &c.def.Rules, &c.rules
-	r.required = []listingField{fieldID, fieldName}
-	for _, s := range d.Required {
-		i := slices.Index(listingFields, s.text)
-		if i < 0 {
-			f.add(s.line, "rules.required", unknown(s.text, listingFields))
-			continue
+	for _, l := range textFields {
+		if l.Absent == yp.Refused {
+			r.required = append(r.required, l)
 		}
-		if at := listingField(i); !slices.Contains(r.required, at) {
-			r.required = append(r.required, at)
+	}
+	for _, s := range d.Required {
+		l, err := textField(s.text)
+		f.add(s.line, "rules.required", err)
+		if err == nil && !slices.Contains(r.required, l) {
+			r.required = append(r.required, l)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Formats)) {
-		at := "rules.formats." + name
-		i := slices.Index(listingFields, name)
-		if i < 0 {
-			f.add(f.lineOf(at), at, unknown(name, listingFields))
-			continue
+		if _, err := textField(name); err != nil {
+			f.add(f.lineOf("rules.formats."+name), "rules.formats."+name, err)
 		}
-		def := d.Formats[name]
-		r.formats = append(r.formats, compileFormat(listingField(i), &def, at, f))
 	}
-	slices.SortFunc(r.formats, func(a, b format) int { return int(a.field) - int(b.field) })
+	for _, l := range textFields {
+		if def, ok := d.Formats[l.Name]; ok {
+			r.formats = append(r.formats, compileFormat(l, &def, "rules.formats."+l.Name, f))
+		}
+	}
 }
 
-func compileFormat(at listingField, d *formatDef, path string, f *faults) format {
+func compileFormat(at *yp.ListingField, d *formatDef, path string, f *faults) format {
 	out := format{field: at, max: d.Max, kind: d.Kind.text}
 	out.match = compileMatch(d.Match, path, f)
 	out.not = compileMatch(d.Not, path, f)

@@ -13,16 +13,13 @@ import (
 
 // rulebook is what a listing must be to be promoted.
 type rulebook struct {
-	required []listingField
+	required []*yp.ListingField
 	formats  []format
 }
 
-// listingField is a field of a listing that rules can speak of.
-type listingField uint8
-
 // format is what the value of a field must look like when there is one.
 type format struct {
-	field listingField
+	field *yp.ListingField
 	match *regexp.Regexp // it must match
 	not   *regexp.Regexp // it must not match
 	max   int            // runes; 0 = any number
@@ -35,18 +32,18 @@ type format struct {
 func (s *Source) Check(l *yp.Listing) []string {
 	var reasons []string
 	for _, f := range s.rules.required {
-		if f.of(l) == "" {
-			reasons = append(reasons, f.name()+": is missing")
+		if textOf(f, l) == "" {
+			reasons = append(reasons, f.Name+": is missing")
 		}
 	}
 	for i := range s.rules.formats {
 		f := &s.rules.formats[i]
-		v := f.field.of(l)
+		v := textOf(f.field, l)
 		if v == "" {
 			continue
 		}
 		if why := s.fault(f, v); why != "" {
-			reasons = append(reasons, fmt.Sprintf("%s: %q %s", f.field.name(), clip(v, 80), why))
+			reasons = append(reasons, fmt.Sprintf("%s: %q %s", f.field.Name, clip(v, 80), why))
 		}
 	}
 	return reasons
@@ -154,68 +151,27 @@ func hostOf(u string) (host, port string, ok bool) {
 	return rest, "", true
 }
 
-// The fields that rules can speak of, named as yp.Listing's JSON names them.
-const (
-	fieldID listingField = iota
-	fieldName
-	fieldProfile
-	fieldPhone
-	fieldPhoneE164
-	fieldStreet
-	fieldCity
-	fieldState
-	fieldPostal
-	fieldArea
-	fieldWebsiteURL
-	fieldWebsite
-	fieldDomain
-	fieldPrice
-	fieldSnippet
-	fieldImage
-)
-
-var listingFields = []string{
-	"id", "name", "profile_url", "phone", "phone_e164", "street", "city", "state", "postal_code", "service_area", "website_url", "website",
-	"domain", "price_range", "snippet", "image_url",
-}
-
-func (f listingField) name() string { return listingFields[f] }
-
-// of returns the field's value.
-func (f listingField) of(l *yp.Listing) string {
-	switch f {
-	case fieldID:
-		return l.ID
-	case fieldName:
-		return l.Name
-	case fieldProfile:
-		return l.ProfileURL
-	case fieldPhone:
-		return l.Phone
-	case fieldPhoneE164:
-		return l.PhoneE164
-	case fieldStreet:
-		return l.Street
-	case fieldCity:
-		return l.City
-	case fieldState:
-		return l.State
-	case fieldPostal:
-		return l.PostalCode
-	case fieldArea:
-		return l.ServiceArea
-	case fieldWebsiteURL:
-		return l.WebsiteURL
-	case fieldWebsite:
-		return l.Website
-	case fieldDomain:
-		return l.Domain
-	case fieldPrice:
-		return l.PriceRange
-	case fieldSnippet:
-		return l.Snippet
-	case fieldImage:
-		return l.ImageURL
+// textFields are the fields that rules can speak of.
+var textFields = func() (fields []*yp.ListingField) {
+	for i := range yp.ListingFields {
+		f := &yp.ListingFields[i]
+		if _, ok := f.At(&yp.Listing{}).(*string); ok {
+			fields = append(fields, f)
+		}
 	}
-	return ""
+	return fields
+}()
+
+// textField returns the field of that name, or an error that lists those there are.
+func textField(name string) (*yp.ListingField, error) {
+	names := make([]string, len(textFields))
+	for i, f := range textFields {
+		if names[i] = f.Name; f.Name == name {
+			return f, nil
+		}
+	}
+	return nil, unknown(name, names)
 }
+
+// textOf returns the value of a text field.
+func textOf(f *yp.ListingField, l *yp.Listing) string { return *f.At(l).(*string) }

@@ -83,8 +83,15 @@ type marks struct {
 
 // fields are the rules for the fields of a listing.
 type fields struct {
-	id, name, rank, profile, phone, street, locality, city, state, postal, address, website,
-	categories, rating, reviews, years, price, snippet, image, claimed field
+	id, name                                       field
+	street, locality, city, state, postal, address field
+	others                                         []cardField
+}
+
+// cardField is a field that stands on a card by itself.
+type cardField struct {
+	rules field
+	set   setter
 }
 
 // Parse reads a source definition. name stands in errors, which are one or

@@ -1,6 +1,8 @@
 package site
 
 import (
+	"slices"
+
 	"golang.org/x/net/html"
 
 	"ypcrawl/yp"
@@ -137,36 +139,28 @@ func (m *merger) join(at int, s *sighting) {
 }
 
 // fillListing gives a listing what it lacks and another has. An address is
-// taken whole or not at all.
+// taken whole or not at all; so are a phone and a website with their other forms.
 func fillListing(l, from *yp.Listing) {
-	l.Name = orText(l.Name, from.Name)
-	if l.Rank == 0 {
-		l.Rank = from.Rank
-	}
 	if l.Phone == "" || l.PhoneE164 == "" && from.PhoneE164 != "" {
 		l.Phone, l.PhoneE164 = from.Phone, from.PhoneE164
 	}
 	if l.Street == "" && l.PostalCode == "" && (l.City == "" || from.Street != "") && from.City+from.Street+from.PostalCode != "" {
 		l.Street, l.City, l.State, l.PostalCode = from.Street, from.City, from.State, from.PostalCode
 	}
-	l.ServiceArea = orText(l.ServiceArea, from.ServiceArea)
 	if l.WebsiteURL == "" {
 		l.WebsiteURL, l.Website, l.Domain = from.WebsiteURL, from.Website, from.Domain
 	}
-	if l.Rating == 0 {
-		l.Rating = from.Rating
+	for i := range yp.ListingFields {
+		if f := &yp.ListingFields[i]; !slices.Contains(wholes, f.Name) {
+			f.Fill(l, from)
+		}
 	}
-	if l.ReviewCount == 0 {
-		l.ReviewCount = from.ReviewCount
-	}
-	l.PriceRange, l.Snippet = orText(l.PriceRange, from.PriceRange), orText(l.Snippet, from.Snippet)
-	l.ImageURL = orText(l.ImageURL, from.ImageURL)
-	if len(l.Categories) == 0 {
-		l.Categories = from.Categories
-	}
-	if len(l.Hours) == 0 {
-		l.Hours = from.Hours
-	}
+}
+
+// wholes are the fields that are not filled by themselves: the id and the own page are the
+// merger's.
+var wholes = []string{
+	"id", "profile_url", "phone", "phone_e164", "street", "city", "state", "postal_code", "website_url", "website", "domain", "sponsored",
 }
 
 // listings puts the businesses on the page. An id that two of them have is

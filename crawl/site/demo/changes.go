@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"ypcrawl/yp"
 )
 
 // Changes is what the last of several complete crawls of a selection tells a
@@ -176,7 +178,7 @@ func (l *ledger) meet(c *Changes, k key, b *business, at []sighting) {
 			continue
 		}
 		if !r.told.same(f, text) && (r.told[f] != "" || b.shownAgain(f, r.at, at)) {
-			c.Changed = append(c.Changed, Change{id, toldFields[f], r.told[f], text})
+			c.Changed = append(c.Changed, Change{id, yp.ListingFields[f].Name, r.told[f], text})
 		}
 		r.told[f] = text
 	}

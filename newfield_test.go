@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// newField is what a field of a listing takes that a new one is: by file, texts of which
+// the second comes behind the first.
+var newField = map[string][][2]string{
+	"yp/listing.go": {
+		{"	PriceRange      string   `json:\"price_range,omitempty\"`       // \"$\" to \"$$$$\"\n", "	Slogan string `json:\"slogan,omitempty\"`\n"},
+		{"At: func(l *Listing) any { return &l.PriceRange }},\n", "	{Name: \"slogan\", Uses: Defined | Counted | Watched, At: func(l *Listing) any { return &l.Slogan }},\n"},
+	},
+	"schema.sql":                        {{"    price_range       TEXT,\n", "    slogan TEXT,\n"}},
+	"crawl/site/yellowpages.yaml":       {{"  price_range:\n    - .price-range\n", "  slogan:\n    - .slogan\n"}},
+	"testdata/pages/modern.html":        {{`<div class="price-range">$$</div>`, `<div class="slogan">We never sleep</div>`}},
+	"testdata/pages/modern.golden.json": {{"\"price_range\": \"$$\",\n", "\"slogan\": \"We never sleep\",\n"}},
+	"crawl/newfield/newfield_test.go":   nil, // the check, below
+}
+
+// TestNewField adds a field to the listings in a copy of the module, and looks there
+// whether all that treats fields alike has it: definition, parser, log, table, upsert,
+// changes, fingerprint, rules and layout alarm. Beside the check itself the field takes the
+// table of fields, schema.sql, a definition, and a golden page with what is expected of it.
+func TestNewField(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a copy of the module")
+	}
+	t.Parallel()
+	dir := t.TempDir()
+	copyModule(t, dir)
+	check, err := os.ReadFile("testdata/newfield/check.go.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var changed []string
+	for file, edits := range newField {
+		path := filepath.Join(dir, filepath.FromSlash(file))
+		if edits == nil {
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			writeText(t, path, check)
+			continue
+		}
+		changed = append(changed, file)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range edits {
+			if !bytes.Contains(text, []byte(e[0])) {
+				t.Fatalf("%s: %q is not there", file, e[0])
+			}
+			text = bytes.Replace(text, []byte(e[0]), []byte(e[0]+e[1]), 1)
+		}
+		writeText(t, path, text)
+	}
+	slices.Sort(changed)
+	want := "[crawl/site/yellowpages.yaml schema.sql testdata/pages/modern.golden.json testdata/pages/modern.html yp/listing.go]"
+	if fmt.Sprint(changed) != want {
+		t.Errorf("files changed: %v, want %s", changed, want)
+	}
+	args := []string{"test", "-run", "TestNewField|TestListingFields|TestListingAsEncodingJSON|TestListingColumns|TestGoldenPages/modern",
+		"./crawl/newfield", "./yp", "./wal", "./store", "./crawl/site"}
+	for _, args := range [][]string{{"build", "-o", os.DevNull, "."}, args} {
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go %s in the copy: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+}
+
+func writeText(t *testing.T, path string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copyModule copies what a build and its tests read.
+func copyModule(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(dir, path)
+		switch {
+		case d.IsDir() && (path == "docs" || path == "tools" || path == "logs" || path != "." && strings.HasPrefix(path, ".")):
+			return fs.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(to, 0o700)
+		case !d.Type().IsRegular() || strings.HasSuffix(path, ".db"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to, text, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,104 @@
+package yp
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestListingFields holds the table to the struct: every field once, in the same order,
+// under the name that its JSON has.
+func TestListingFields(t *testing.T) {
+	t.Parallel()
+	var l Listing
+	v := reflect.ValueOf(&l).Elem()
+	if v.NumField() != len(ListingFields) {
+		t.Fatalf("yp.Listing has %d fields, yp.ListingFields %d", v.NumField(), len(ListingFields))
+	}
+	for i := range ListingFields {
+		f, field := &ListingFields[i], v.Type().Field(i)
+		if at := f.At(&l); at != v.Field(i).Addr().Interface() {
+			t.Errorf("%s: At points elsewhere than to Listing.%s", f.Name, field.Name)
+		}
+		want := f.Name + ",omitempty"
+		if f.Absent == Refused {
+			want = f.Name
+		}
+		if tag := field.Tag.Get("json"); tag != want {
+			t.Errorf("Listing.%s has the JSON tag %q, want %q", field.Name, tag, want)
+		}
+		if f.Form != "" && ListingFieldAt(f.Form) < 0 {
+			t.Errorf("%s: there is no field %q", f.Name, f.Form)
+		}
+		if ListingFieldAt(f.Name) != i {
+			t.Errorf("%s stands there twice", f.Name)
+		}
+	}
+}
+
+// full is a listing that says something in every field.
+func full() Listing {
+	yes := true
+	var l Listing
+	for i := range ListingFields {
+		switch v := ListingFields[i].At(&l).(type) {
+		case *string:
+			*v = "a " + ListingFields[i].Name
+		case *int:
+			*v = i
+		case *float64:
+			*v = 4.5
+		case *[]string:
+			*v = []string{"x & y", "z"}
+		case *bool:
+			*v = true
+		case **bool:
+			*v = &yes
+		}
+	}
+	return l
+}
+
+func TestListingFieldValues(t *testing.T) {
+	t.Parallel()
+	some, none := full(), Listing{}
+	for i := range ListingFields {
+		f := &ListingFields[i]
+		if !f.Has(&some) || f.Value(&some) == nil || f.Text(&some) == "" {
+			t.Errorf("%s: nothing is said of %v", f.Name, f.At(&some))
+		}
+		if f.Has(&none) {
+			t.Errorf("%s: an empty listing has it", f.Name)
+		}
+		if v := f.Value(&none); v != nil && f.Absent != Overrules {
+			t.Errorf("%s: an empty listing has the value %v", f.Name, v)
+		}
+		if string(f.AppendKey(nil, &some)) == string(f.AppendKey(nil, &none)) {
+			t.Errorf("%s: a fingerprint does not tell it from nothing", f.Name)
+		}
+		filled := none
+		f.Fill(&filled, &some)
+		if f.Text(&filled) != f.Text(&some) {
+			t.Errorf("%s: filled with %q, want %q", f.Name, f.Text(&filled), f.Text(&some))
+		}
+		kept := some
+		f.Fill(&kept, &none)
+		if !reflect.DeepEqual(kept, some) {
+			t.Errorf("%s: what is there was overwritten", f.Name)
+		}
+	}
+	for _, l := range []Listing{{Rating: 0.4}, {Rating: 5.5}, {ReviewCount: -1}, {Categories: []string{}}} {
+		for i := range ListingFields {
+			if f := &ListingFields[i]; f.Value(&l) != nil && f.Absent == Kept {
+				t.Errorf("%+v: %s is %v", l, f.Name, f.Value(&l))
+			}
+		}
+	}
+	if got := ListingFields[ListingFieldAt("categories")].Text(&some); !slices.Contains([]string{`["x & y","z"]`, `["x \u0026 y","z"]`}, got) {
+		t.Error(got)
+	}
+	if strings.Contains(ListingFields[ListingFieldAt("rank")].ColumnName(), "rank") {
+		t.Error("rank is of a sighting, not of a listing")
+	}
+}
