@@ -22,7 +22,7 @@ const markComplete = `
 // meet is missing once more. Its transaction must have made the target DONE.
 func (c *Claim) endCrawl(tx *store.Tx, confirmed bool) (err error) {
 	if c.Dropped = 0; confirmed {
-		c.Dropped, err = endCrawl(tx, c.pageOf(Page{}))
+		c.Dropped, err = endCrawl(tx, c.pageOf())
 	}
 	return err
 }

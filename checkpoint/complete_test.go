@@ -158,8 +158,8 @@ func TestReplayOfGone(t *testing.T) {
 			p.Listings, p.Others = append(p.Listings, cards("b", "c")...), nil
 		}
 		name += "!"
-		g.log(wal.PageComplete, c, &wal.Page{
-			Number: 1, Last: true, End: true, Raw: p.Raw, Total: 2, Accepted: len(p.Listings), Listings: p.Listings, Others: p.Others, Rejected: p.Rejected,
+		g.log(wal.PageComplete, c, &yp.Page{
+			Number: 1, Last: true, End: true, Raw: p.Raw, SiteTotal: 2, Accepted: len(p.Listings), Listings: p.Listings, Others: p.Others, Rejected: p.Rejected,
 		}, "", yp.InProgress)
 		if _, err := g.CommitPage(t.Context(), c, p); err != nil {
 			t.Fatal(err)

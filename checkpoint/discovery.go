@@ -56,12 +56,7 @@ type Walk struct {
 }
 
 // FoundCity is a city of an index page, matched to the gazetteer.
-type FoundCity struct {
-	City           // population 0 without coordinates, when the gazetteer has no such place
-	Address string // the source's own slug: its URLs are formed with it
-	Shown   string // its name as the index has it
-	Matched string // "slug", "name" or "none"
-}
+type FoundCity = yp.FoundCity
 
 // IndexPage is what a walk hands over of one page.
 type IndexPage struct {
@@ -259,7 +254,7 @@ func (k *Keeper) CommitIndex(ctx context.Context, w *Walk, p IndexPage) error {
 func foundRows(cities []FoundCity) (string, error) {
 	rows := make([][10]any, len(cities))
 	for i, c := range cities {
-		copy(rows[i][:7], c.row())
+		copy(rows[i][:7], cityRow(c.City))
 		rows[i][7], rows[i][8], rows[i][9] = c.Address, c.Shown, c.Matched
 	}
 	list, err := json.Marshal(rows)

@@ -9,20 +9,8 @@ import (
 	"ypcrawl/yp"
 )
 
-// Page is what a worker hands over of one results page.
-type Page struct {
-	Number    int // must be the claim's PageCurrent + 1
-	NextURL   string
-	Last      bool
-	Raw       int // listings on the page
-	Bad       int // cards without a name or an id; listings dropped for the same cause are added
-	SiteTotal int // what the site says it has, 0 = it does not say
-	Listings  []yp.Listing
-
-	End      bool           // with Last: the site itself says that nothing follows; the limit of pages is no end
-	Others   []string       // ids of listings that were there and are not kept: filtered out, or ads
-	Rejected []yp.Rejection // listings that break a rule of their source
-}
+// Page is what a worker hands over of one page: Number must be the claim's PageCurrent + 1.
+type Page = yp.Page
 
 // Committed tells what the commit of a page made of it.
 type Committed struct {
@@ -60,7 +48,7 @@ const (
 func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p Page) (Committed, error) {
 	var out Committed
 	var attempt store.Attempt
-	at, listings := c.pageOf(p), store.Prepare(p.Listings)
+	at, listings := c.pageOf(), store.Prepare(&p)
 	err := k.write(ctx, func(tx *store.Tx) (err error) {
 		if out.Saved, err = store.SaveListings(tx, at, listings); err != nil {
 			return err
@@ -163,9 +151,6 @@ func doneArgs(tx *store.Tx, code yp.ErrorCode, reason string) []any {
 	return []any{tx.Now, tx.Now, tx.Now, null(string(code)), null(reason)}
 }
 
-func (c *Claim) pageOf(p Page) store.PageOf {
-	return store.PageOf{
-		SourceID: c.SourceID, TargetID: c.TargetID, State: c.Place.State, Page: p.Number, Crawl: c.Crawl, RunID: c.Worker.RunID,
-		Others: p.Others, Rejected: p.Rejected,
-	}
+func (c *Claim) pageOf() store.PageOf {
+	return store.PageOf{SourceID: c.SourceID, TargetID: c.TargetID, State: c.Place.State, Crawl: c.Crawl, RunID: c.Worker.RunID}
 }

@@ -8,15 +8,11 @@ import (
 	"fmt"
 
 	"ypcrawl/store"
+	"ypcrawl/yp"
 )
 
 // City is a place to plan targets in.
-type City struct {
-	Slug, Name, State string
-	Population        int
-	Lat, Lon          float64 // both 0 = not known
-	Tier              int     // also the priority of its targets
-}
+type City = yp.City
 
 // Category is what to search for.
 type Category struct{ Slug, Name string }
@@ -170,7 +166,7 @@ func (p Plan) chunk(tx *store.Tx, cities []City, cats []int64, limit int, out *P
 
 // row is a row of upsertCities. A place that the gazetteer does not know has no
 // coordinates.
-func (c City) row() []any {
+func cityRow(c City) []any {
 	var lat, lon any
 	if c.Lat != 0 || c.Lon != 0 {
 		lat, lon = c.Lat, c.Lon
@@ -181,7 +177,7 @@ func (c City) row() []any {
 func saveCities(tx *store.Tx, cities []City) ([]int64, error) {
 	rows := make([][]any, len(cities))
 	for i, c := range cities {
-		rows[i] = c.row()
+		rows[i] = cityRow(c)
 	}
 	list, err := json.Marshal(rows)
 	if err != nil {

@@ -33,7 +33,7 @@ func (g *logged) anew(t *testing.T) *checkpoint.Claim {
 func (g *logged) brings(t *testing.T, c *checkpoint.Claim, p checkpoint.Page, ids ...string) {
 	t.Helper()
 	p.Number, p.Raw, p.Listings = c.PageCurrent+1, len(ids), cards(ids...)
-	g.log(wal.PageComplete, c, &wal.Page{
+	g.log(wal.PageComplete, c, &yp.Page{
 		Number: p.Number, NextURL: p.NextURL, Last: p.Last, End: p.End, Raw: p.Raw, Accepted: p.Raw, Listings: p.Listings,
 	}, "", yp.InProgress)
 	out, err := g.CommitPage(t.Context(), c, p)
@@ -137,12 +137,12 @@ func TestReplayOfALastPageThatWasNone(t *testing.T) {
 	g := logOfOne(t)
 	g.brings(t, g.take(t, 0), checkpoint.Page{Last: true, End: true}, "a", "b")
 	c := g.anew(t)
-	g.log(wal.PageComplete, c, &wal.Page{Number: 1, Last: true, End: true, Raw: 1, Accepted: 1, Listings: cards("a")}, "", yp.InProgress)
+	g.log(wal.PageComplete, c, &yp.Page{Number: 1, Last: true, End: true, Raw: 1, Accepted: 1, Listings: cards("a")}, "", yp.InProgress)
 	g.brings(t, c, checkpoint.Page{NextURL: "/2"}, "a")
 	g.brings(t, c, checkpoint.Page{Last: true, End: true}, "c")
 	c = g.anew(t)
 	g.brings(t, c, checkpoint.Page{NextURL: "/2"}, "a")
-	g.log(wal.PageComplete, c, &wal.Page{Number: 2, Last: true, End: true, Raw: 1, Accepted: 1, Listings: cards("b")}, "", yp.InProgress)
+	g.log(wal.PageComplete, c, &yp.Page{Number: 2, Last: true, End: true, Raw: 1, Accepted: 1, Listings: cards("b")}, "", yp.InProgress)
 	g.brings(t, c, checkpoint.Page{NextURL: "/3"}, "b")
 	g.brings(t, c, checkpoint.Page{Last: true, End: true}, "c")
 	k := checkpoint.New(storetest.Open(t))

@@ -89,7 +89,7 @@ func (r *replayer) page(tx *store.Tx, e *wal.Event, s *stand) error {
 	if err := s.begin(tx, e); err != nil {
 		return err
 	}
-	saved, err := store.SaveListings(tx, s.pageOf(e), store.Prepare(p.Listings))
+	saved, err := store.SaveListings(tx, s.pageOf(e), store.Prepare(p))
 	if err != nil {
 		return err
 	}
@@ -108,9 +108,7 @@ func (r *replayer) page(tx *store.Tx, e *wal.Event, s *stand) error {
 }
 
 func (s *stand) pageOf(e *wal.Event) store.PageOf {
-	return store.PageOf{
-		SourceID: s.source, TargetID: s.target, State: e.Target.State, Page: e.Page.Number, Crawl: s.crawl, Others: e.Page.Others, Rejected: e.Page.Rejected,
-	}
+	return store.PageOf{SourceID: s.source, TargetID: s.target, State: e.Target.State, Crawl: s.crawl}
 }
 
 const selectUnknown = `
@@ -128,11 +126,10 @@ func (r *replayer) late(tx *store.Tx, e *wal.Event, s *stand) error {
 		return nil
 	}
 	at := s.pageOf(e)
-	at.Others, at.Rejected = nil, nil
 	if e.Target.Crawl > 0 {
 		at.Crawl = min(at.Crawl, e.Target.Crawl)
 	}
-	saved, err := store.SaveListings(tx, at, store.Prepare(lost))
+	saved, err := store.SaveListings(tx, at, store.Prepare(&yp.Page{Number: e.Page.Number, Listings: lost}))
 	if err != nil {
 		return err
 	}
@@ -214,7 +211,7 @@ func (s *stand) empty(tx *store.Tx, e *wal.Event) error {
 	return s.anew(tx, c)
 }
 
-func (s *stand) advance(tx *store.Tx, p *wal.Page, saved store.Saved) error {
+func (s *stand) advance(tx *store.Tx, p *yp.Page, saved store.Saved) error {
 	raw, accepted, next := p.Raw, saved.Kept(), p.NextURL
 	if saved.Repeated {
 		raw, accepted, next = 0, 0, ""
@@ -223,7 +220,7 @@ func (s *stand) advance(tx *store.Tx, p *wal.Page, saved store.Saved) error {
 	if n := len(p.Listings); n > 0 {
 		last = p.Listings[n-1].ID
 	}
-	_, err := tx.Exec(replayPage, p.Number, null(next), last, max(raw, accepted), accepted, p.Bad+saved.Dropped, nullID(int64(p.Total)), s.target, p.Number)
+	_, err := tx.Exec(replayPage, p.Number, null(next), last, max(raw, accepted), accepted, p.Bad+saved.Dropped, nullID(int64(p.SiteTotal)), s.target, p.Number)
 	if err != nil || !p.Last && !saved.Repeated {
 		return err
 	}

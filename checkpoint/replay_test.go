@@ -24,7 +24,7 @@ type logged struct {
 	seqs   map[string]int64 // by worker
 }
 
-func (g *logged) log(typ wal.EventType, c *checkpoint.Claim, p *wal.Page, code yp.ErrorCode, status yp.Status) {
+func (g *logged) log(typ wal.EventType, c *checkpoint.Claim, p *yp.Page, code yp.ErrorCode, status yp.Status) {
 	g.clock.move(1000000)
 	if g.seqs == nil {
 		g.seqs = map[string]int64{}
@@ -50,7 +50,7 @@ func (g *logged) page(t *testing.T, c *checkpoint.Claim, last bool, ids ...int) 
 		}
 		p.Listings = append(p.Listings, l)
 	}
-	g.log(wal.PageComplete, c, &wal.Page{Number: p.Number, NextURL: p.NextURL, Raw: p.Raw, Accepted: len(ids), Bad: 1, Last: last, Listings: p.Listings}, "", yp.InProgress)
+	g.log(wal.PageComplete, c, &yp.Page{Number: p.Number, NextURL: p.NextURL, Raw: p.Raw, Accepted: len(ids), Bad: 1, Last: last, Listings: p.Listings}, "", yp.InProgress)
 	if _, err := g.CommitPage(t.Context(), c, p); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func crawl(t *testing.T) *logged {
 	must(g.Park(ctx, p, yp.CodeBlockedProxy, "no"))
 	g.log(wal.TargetError, p, nil, yp.CodeBlockedProxy, yp.Parked)
 	r := g.take(t, 3) // logged, killed before its commit, and read again
-	g.log(wal.PageComplete, r, &wal.Page{Number: 1, NextURL: "/x", Raw: 2, Accepted: 1, Listings: []yp.Listing{{ID: "l10", Name: "N10", Phone: "10"}}}, "", yp.InProgress)
+	g.log(wal.PageComplete, r, &yp.Page{Number: 1, NextURL: "/x", Raw: 2, Accepted: 1, Listings: []yp.Listing{{ID: "l10", Name: "N10", Phone: "10"}}}, "", yp.InProgress)
 	must(g.Release(ctx, r, "stop"))
 	r = g.take(t, 4)
 	g.page(t, r, false, 10)
@@ -432,7 +432,7 @@ func TestReplayLeavesTheOperator(t *testing.T) {
 	execute(t, k.DB(), `UPDATE targets SET status = 'PARKED', crawl_status = 'failed', auto_disabled = 1, backoff_level = 5, total_attempts = 8, finished_at = '`+yp.FormatTime(clock.now())+`'`)
 	clock.move(time.Hour)
 	c.PageCurrent, c.Token, c.Crawl = 0, c.Token+1, c.Crawl+1
-	g.log(wal.PageComplete, c, &wal.Page{Number: 1, NextURL: "/2", Raw: 1, Accepted: 1, Listings: []yp.Listing{{ID: "l1", Name: "N1"}}}, "", yp.InProgress)
+	g.log(wal.PageComplete, c, &yp.Page{Number: 1, NextURL: "/2", Raw: 1, Accepted: 1, Listings: []yp.Listing{{ID: "l1", Name: "N1"}}}, "", yp.InProgress)
 	g.replay(t, k, g.events)
 	same(t, "taken back", table(t, k.DB(), `SELECT status, crawl_status, auto_disabled, page_current FROM targets`), []string{"PLANNED|active|0|1"})
 }

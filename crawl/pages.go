@@ -65,7 +65,7 @@ func (w *worker) endsEarly(t *task, page *site.Page) error {
 	if c == nil || page.NextURL != "" || t.number == w.lastPage(c) || w.capped(t.number) {
 		return nil
 	}
-	total, seen := cmp.Or(page.Total, c.SiteTotal), c.Seen+page.Raw+page.LeftOut
+	total, seen := cmp.Or(page.SiteTotal, c.SiteTotal), c.Seen+page.Raw+page.LeftOut
 	why, doubtful := "has no link to a next page", seen < total && !t.doubted && w.full(c, page)
 	switch {
 	case page.Outcome == site.NoListings:
@@ -165,30 +165,24 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 	if w.echo.again(page.Listings, w.filter.sponsored) {
 		page = &site.Page{} // nothing new to count, and the last one
 	}
-	s := w.sift(page)
-	last := page.NextURL == "" || number == w.lastPage(c)
 	w.tellLeftOut(c, page, number)
-	p := checkpoint.Page{
-		Number: number, NextURL: w.local(page.NextURL), Last: last, Raw: s.raw, Bad: page.Bad, SiteTotal: page.Total,
-		End:      page.NextURL == "" && page.NextHost == "" && page.LeftOut == 0,
-		Listings: s.kept, Others: s.others, Rejected: s.rejected,
-	}
-	err = w.appendPage(&wal.Event{Type: wal.PageComplete, Target: t, Status: yp.InProgress, Page: &wal.Page{
-		Number: number, NextURL: p.NextURL, Raw: p.Raw, Accepted: len(s.kept), Bad: p.Bad, Last: last, End: p.End, Total: p.SiteTotal,
-		Listings: s.kept, Others: s.others, Rejected: s.rejected,
-	}})
-	if err != nil {
+	all, p := page.Listings, &page.Page
+	w.sift(p)
+	p.Number, p.Last = number, page.NextURL == "" || number == w.lastPage(c)
+	p.End = page.NextURL == "" && page.NextHost == "" && page.LeftOut == 0
+	p.NextURL = w.local(page.NextURL)
+	if err := w.appendPage(&wal.Event{Type: wal.PageComplete, Target: t, Status: yp.InProgress, Page: p}); err != nil {
 		return false, fatalError{err}
 	}
 	w.cfg.Reached(PointAppended)
 	// A page in hand is carried through: a stop must not cost it.
-	res, err := w.cfg.Keeper.CommitPage(context.WithoutCancel(ctx), c, p)
+	res, err := w.cfg.Keeper.CommitPage(context.WithoutCancel(ctx), c, *p)
 	if err != nil {
 		return false, err
 	}
 	w.cfg.Reached(PointCommitted)
-	w.counted(c, page, s.raw, len(s.kept), res)
-	return res.Done, w.watchLayout(context.WithoutCancel(ctx), c.TargetID, c.CategoryID, page.Listings)
+	w.counted(c, p, res)
+	return res.Done, w.watchLayout(context.WithoutCancel(ctx), c.TargetID, c.CategoryID, all)
 }
 
 // tellLeftOut says what of a page is not followed or kept, where people look: in the
@@ -206,7 +200,7 @@ func (w *worker) tellLeftOut(c *checkpoint.Claim, page *site.Page, number int) {
 		w.count.nextElsewhere.Add(1)
 		tell("not followed", "the next link leads off the source and was not followed: "+yp.Printable(page.NextHost))
 	}
-	if seen, total := c.Seen+page.Raw+page.LeftOut, cmp.Or(page.Total, c.SiteTotal); page.NextURL == "" && seen < total {
+	if seen, total := c.Seen+page.Raw+page.LeftOut, cmp.Or(page.SiteTotal, c.SiteTotal); page.NextURL == "" && seen < total {
 		c.Attempt.Trace.Add(w.cfg.Keeper.DB().Now(), "ends", number, fmt.Sprintf("with %d of the %d listings that the site counts", seen, total))
 	}
 }
@@ -224,19 +218,19 @@ func (w *worker) local(next string) string {
 	return next
 }
 
-func (w *worker) counted(c *checkpoint.Claim, page *site.Page, raw, accepted int, res checkpoint.Committed) {
+func (w *worker) counted(c *checkpoint.Claim, p *yp.Page, res checkpoint.Committed) {
 	n := &w.count
 	n.pages.Add(1)
-	n.raw.Add(int64(raw))
-	n.accepted.Add(int64(accepted))
-	n.bad.Add(int64(page.Bad))
+	n.raw.Add(int64(p.Raw))
+	n.accepted.Add(int64(p.Accepted))
+	n.bad.Add(int64(p.Bad))
 	n.newListings.Add(int64(res.New))
 	n.changed.Add(int64(res.Changed))
 	n.rejected.Add(int64(res.Rejected))
 	n.restored.Add(int64(res.Restored))
 	n.companies.Add(int64(res.Companies))
-	w.logger.Debug().Int64("target", c.TargetID).Int("page", c.PageCurrent).Int("raw", raw).Int("accepted", accepted).
-		Int("new", res.New).Int("bad", page.Bad).Int("rejected", res.Rejected).Bool("done", res.Done).Msg("page committed")
+	w.logger.Debug().Int64("target", c.TargetID).Int("page", c.PageCurrent).Int("raw", p.Raw).Int("accepted", p.Accepted).
+		Int("new", res.New).Int("bad", p.Bad).Int("rejected", res.Rejected).Bool("done", res.Done).Msg("page committed")
 }
 
 // judge turns an error on a page's way into the target's outcome.

@@ -1,26 +1,17 @@
 package crawl
 
-import (
-	"ypcrawl/crawl/site"
-	"ypcrawl/yp"
-)
+import "ypcrawl/yp"
 
-// sifted is a page's listings by what becomes of them.
-type sifted struct {
-	kept     []yp.Listing   // to be promoted
-	others   []string       // ids of those left out: ads, or what a filter does not want
-	rejected []yp.Rejection // they break a rule of the source
-	raw      int            // on the page, before the filters
-}
-
-// sift sorts the listings of a page, in place.
-func (w *worker) sift(page *site.Page) (s sifted) {
-	s.kept, s.raw = w.filter.accept(page.Listings)
-	for _, l := range page.Listings[len(s.kept):] {
-		s.others = append(s.others, l.ID)
+// sift leaves on a page the listings that are to be promoted, and notes the others by what
+// becomes of them. It sorts them in place: those left out stand behind the others.
+func (w *worker) sift(p *yp.Page) {
+	all := p.Listings
+	p.Listings, p.Raw = w.filter.accept(all)
+	for _, l := range all[len(p.Listings):] {
+		p.Others = append(p.Others, l.ID)
 	}
-	s.kept, s.rejected = divide(s.kept, w.cfg.Source.Check)
-	return s
+	p.Listings, p.Rejected = divide(p.Listings, w.cfg.Source.Check)
+	p.Accepted = len(p.Listings)
 }
 
 // divide moves the listings that break no rule to the front, in their order, and the

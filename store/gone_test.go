@@ -13,7 +13,7 @@ import (
 // complete or not. It returns which listings are gone then.
 func (w *world) crawl(t *testing.T, target int64, number int64, complete bool, ids ...string) string {
 	t.Helper()
-	at := store.PageOf{TargetID: target, Page: 1, Crawl: number}
+	at := pageAt{TargetID: target, Page: 1, Crawl: number}
 	w.place(t, at, named(ids...)...)
 	if complete {
 		w.end(t, at)
@@ -21,9 +21,9 @@ func (w *world) crawl(t *testing.T, target int64, number int64, complete bool, i
 	return w.gone(t)
 }
 
-func (w *world) end(t *testing.T, at store.PageOf) {
+func (w *world) end(t *testing.T, at pageAt) {
 	t.Helper()
-	err := w.Write(t.Context(), func(tx *store.Tx) error { _, err := store.EndCrawl(tx, at); return err })
+	err := w.Write(t.Context(), func(tx *store.Tx) error { _, err := store.EndCrawl(tx, at.of(w)); return err })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestGoneAndBackAreLogged(t *testing.T) {
 		t.Errorf("dropped again: %q", got)
 	}
 	got := since(t, w, promotions, func() {
-		if s := w.place(t, store.PageOf{TargetID: 1, Page: 1, Crawl: 5}, named("a", "b")...); s.Restored != 1 || s.Unchanged != 2 {
+		if s := w.place(t, pageAt{TargetID: 1, Page: 1, Crawl: 5}, named("a", "b")...); s.Restored != 1 || s.Unchanged != 2 {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -112,8 +112,7 @@ func TestShownButNotKept(t *testing.T) {
 	w := newWorld(t)
 	w.crawl(t, 1, 1, true, "a", "b", "c")
 	for n := int64(2); n <= 4; n++ {
-		at := store.PageOf{
-			TargetID: 1, Page: 1, Crawl: n, Others: []string{"b", "never met"},
+		at := pageAt{TargetID: 1, Page: 1, Crawl: n, Others: []string{"b", "never met"},
 			Rejected: []yp.Rejection{{Listing: yp.Listing{ID: "c", Name: "?"}, Reasons: []string{"name"}}},
 		}
 		w.place(t, at, named("a")...)
@@ -127,7 +126,7 @@ func TestShownButNotKept(t *testing.T) {
 	if got := w.gone(t); got != "b c" {
 		t.Fatalf("gone are %q, want b c", got)
 	}
-	if s := w.place(t, store.PageOf{TargetID: 1, Page: 1, Crawl: 7, Others: []string{"b"}}); s.Restored != 1 || w.gone(t) != "c" {
+	if s := w.place(t, pageAt{TargetID: 1, Page: 1, Crawl: 7, Others: []string{"b"}}); s.Restored != 1 || w.gone(t) != "c" {
 		t.Errorf("an ad does not bring it back: %+v, gone %q", s, w.gone(t))
 	}
 }
@@ -140,7 +139,7 @@ func TestShownElsewhereButNotKept(t *testing.T) {
 	w.crawl(t, 1, 1, true, "a", "b")
 	got := since(t, w, promotions, func() {
 		for n := int64(1); n <= 4; n++ {
-			at := store.PageOf{TargetID: 3, Page: 1, Crawl: n, Others: []string{"b"}}
+			at := pageAt{TargetID: 3, Page: 1, Crawl: n, Others: []string{"b"}}
 			w.place(t, at)
 			w.end(t, at)
 			w.crawl(t, 1, n+1, true, "a")
@@ -161,14 +160,14 @@ func TestMetAsAnAdOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.crawl(t, 1, 1, true, "a")
-	w.place(t, store.PageOf{TargetID: 3, Page: 1, Crawl: 1, Others: []string{"a"}})
-	if s := w.place(t, store.PageOf{TargetID: 3, Page: 2, Crawl: 1}, named("a")...); s.Repeated {
+	w.place(t, pageAt{TargetID: 3, Page: 1, Crawl: 1, Others: []string{"a"}})
+	if s := w.place(t, pageAt{TargetID: 3, Page: 2, Crawl: 1}, named("a")...); s.Repeated {
 		t.Error("a listing that was an ad on the page before makes a page a repeated one")
 	}
-	w.place(t, store.PageOf{TargetID: 5, Page: 1, Crawl: 1, Others: []string{"a"}})
+	w.place(t, pageAt{TargetID: 5, Page: 1, Crawl: 1, Others: []string{"a"}})
 	more := named("a")
 	more[0].Snippet = "Since 1950"
-	if got := since(t, w, `SELECT field, old, new FROM listing_changes ORDER BY id`, func() { w.place(t, store.PageOf{TargetID: 5, Page: 1, Crawl: 2}, more...) }); len(got) > 0 {
+	if got := since(t, w, `SELECT field, old, new FROM listing_changes ORDER BY id`, func() { w.place(t, pageAt{TargetID: 5, Page: 1, Crawl: 2}, more...) }); len(got) > 0 {
 		t.Errorf("changes %q, want none", got)
 	}
 }

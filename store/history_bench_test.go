@@ -39,16 +39,17 @@ func BenchmarkPage(b *testing.B) {
 	}{{"new", 0, true, 0, 0}, {"known and equal", 0, false, 0, 0}, {"3 of 30 changed", 3, false, 0, 0}, {"all changed", 30, false, 0, 0}, {"5 ads beside", 0, false, 5, 0}, {"1 rejected", 0, false, 0, 1}} {
 		b.Run(c.name, func(b *testing.B) {
 			w := newWorld(b)
-			at := store.PageOf{SourceID: 1, TargetID: 1, State: "CA", Page: 1, Crawl: 1}
+			at, p := store.PageOf{SourceID: 1, TargetID: 1, State: "CA", Crawl: 1}, yp.Page{Number: 1}
 			for i := range c.others {
-				at.Others = append(at.Others, fmt.Sprint(i))
+				p.Others = append(p.Others, fmt.Sprint(i))
 			}
 			save := func(page, version int) {
 				if c.bad > 0 {
-					at.Rejected = []yp.Rejection{{Listing: yp.Listing{ID: fmt.Sprint("x", version%2), Name: "?"}, Reasons: []string{"name: no letter"}}}
+					p.Rejected = []yp.Rejection{{Listing: yp.Listing{ID: fmt.Sprint("x", version%2), Name: "?"}, Reasons: []string{"name: no letter"}}}
 				}
+				p.Listings = fullPage(page, c.changed, version)
 				err := w.Write(b.Context(), func(tx *store.Tx) error {
-					_, err := store.SaveListings(tx, at, store.Prepare(fullPage(page, c.changed, version)))
+					_, err := store.SaveListings(tx, at, store.Prepare(&p))
 					return err
 				})
 				if err != nil {
@@ -74,10 +75,10 @@ func BenchmarkPage(b *testing.B) {
 // more is missing every time.
 func BenchmarkEndCrawl(b *testing.B) {
 	w := newWorld(b)
-	at := store.PageOf{SourceID: 1, TargetID: 1, State: "CA", Page: 1, Crawl: 1}
+	at := store.PageOf{SourceID: 1, TargetID: 1, State: "CA", Crawl: 1}
 	for page := range 34 {
 		err := w.Write(b.Context(), func(tx *store.Tx) error {
-			_, err := store.SaveListings(tx, at, store.Prepare(fullPage(page, 0, 0)))
+			_, err := store.SaveListings(tx, at, store.Prepare(&yp.Page{Number: 1, Listings: fullPage(page, 0, 0)}))
 			return err
 		})
 		if err != nil {

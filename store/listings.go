@@ -14,12 +14,8 @@ type PageOf struct {
 	SourceID int64
 	TargetID int64
 	State    string // searched, of the target
-	Page     int    // from 1
 	Crawl    int64  // number of the target's current crawl
 	RunID    int64  // 0 = rebuilt from logs
-
-	Others   []string       // ids of listings that were there and are not kept: filtered out, or ads
-	Rejected []yp.Rejection // listings that break a rule of their source
 }
 
 // Saved counts what a page brought.
@@ -41,6 +37,7 @@ func (s Saved) Kept() int { return s.New + s.Changed + s.Unchanged }
 // database. It is made before the transaction, so that the one writer, for which all
 // wait, is not kept busy with it.
 type Prepared struct {
+	page     *yp.Page
 	listings []yp.Listing // those that can be stored
 	dropped  int
 	ids      string     // a JSON array
@@ -49,11 +46,11 @@ type Prepared struct {
 	args     [][]any    // of insertListings, but for what the page and the database say
 }
 
-// Prepare prepares a page's listings. They must not be changed afterwards.
-func Prepare(listings []yp.Listing) *Prepared {
-	p := &Prepared{listings: usable(listings)}
+// Prepare prepares a page. It must not be changed afterwards.
+func Prepare(page *yp.Page) *Prepared {
+	p := &Prepared{page: page, listings: usable(page.Listings)}
 	n := len(p.listings)
-	p.dropped = len(listings) - n
+	p.dropped = len(page.Listings) - n
 	ids := make([]string, n)
 	p.prints, p.keys, p.args = make([]int64, n), make([][]string, n), make([][]any, n)
 	for i := range p.listings {
@@ -103,7 +100,7 @@ func (s *saver) save(listings []yp.Listing) error {
 	if err := s.touch(); err != nil {
 		return err
 	}
-	if s.saved.New == 0 && s.at.Page > 1 {
+	if s.saved.New == 0 && s.page.page.Number > 1 {
 		if s.saved.Repeated, err = s.repeated(); err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ func TestSaveCounts(t *testing.T) {
 		}, store.Saved{New: 1, Changed: 2, Unchanged: 1, Companies: -1}},
 	} {
 		step.change()
-		if got := w.place(t, store.PageOf{TargetID: 1, Page: 1, Crawl: int64(crawl + 1)}, p...); got != step.want {
+		if got := w.place(t, pageAt{TargetID: 1, Page: 1, Crawl: int64(crawl + 1)}, p...); got != step.want {
 			t.Errorf("%s: %+v, want %+v", step.what, got, step.want)
 		}
 	}
@@ -273,7 +273,7 @@ func TestSaveIsWhole(t *testing.T) {
 	before := rows(t, w.DB, `SELECT * FROM listings`)
 	own := errors.New("own")
 	err := w.Write(t.Context(), func(tx *store.Tx) error {
-		_, err := store.SaveListings(tx, store.PageOf{SourceID: 1, TargetID: 1, State: "CA", Page: 1}, store.Prepare(named("b", "c")))
+		_, err := store.SaveListings(tx, store.PageOf{SourceID: 1, TargetID: 1, State: "CA"}, store.Prepare(&yp.Page{Number: 1, Listings: named("b", "c")}))
 		return errors.Join(err, own)
 	})
 	if !errors.Is(err, own) || !slices.Equal(before, rows(t, w.DB, `SELECT * FROM listings`)) {

@@ -137,8 +137,7 @@ func (s *saver) reject([]yp.Listing) error {
 	if err := s.unstage(); err != nil {
 		return fmt.Errorf("stage listings: %w", err)
 	}
-	for i := range s.at.Rejected {
-		r := s.at.Rejected[i]
+	for _, r := range s.page.page.Rejected {
 		if r.Listing.ID == "" || len(r.Reasons) == 0 {
 			s.saved.Dropped++
 			continue
@@ -154,7 +153,7 @@ func (s *saver) reject([]yp.Listing) error {
 func (s *saver) stage(r yp.Rejection) error {
 	r.Listing.Rank = 0 // says nothing of the listing
 	reasons := what(r.Reasons)
-	args := []any{s.at.SourceID, r.Listing.ID, s.at.TargetID, s.at.Page, reasons, what(r.Listing), s.tx.Now}
+	args := []any{s.at.SourceID, r.Listing.ID, s.at.TargetID, s.page.page.Number, reasons, what(r.Listing), s.tx.Now}
 	if n, err := s.tx.Changed(stageAgain, args...); err != nil || n > 0 {
 		return err
 	}

@@ -21,13 +21,26 @@ func since(t *testing.T, w *world, query string, step func()) []string {
 	return rows(t, w.DB, query)[before:]
 }
 
+// pageAt says what page of which target's crawl is saved.
+type pageAt struct {
+	TargetID int64
+	Page     int
+	Crawl    int64
+	Others   []string
+	Rejected []yp.Rejection
+}
+
+func (at pageAt) of(w *world) store.PageOf {
+	target := int(at.TargetID)
+	return store.PageOf{SourceID: w.source(target), TargetID: at.TargetID, State: w.state(target), Crawl: at.Crawl}
+}
+
 // place saves a page and the ids beside it that are not kept.
-func (w *world) place(t *testing.T, at store.PageOf, ls ...yp.Listing) store.Saved {
+func (w *world) place(t *testing.T, at pageAt, ls ...yp.Listing) store.Saved {
 	t.Helper()
 	var saved store.Saved
-	at.SourceID, at.State = w.source(int(at.TargetID)), w.state(int(at.TargetID))
 	err := w.Write(t.Context(), func(tx *store.Tx) (err error) {
-		saved, err = store.SaveListings(tx, at, store.Prepare(ls))
+		saved, err = store.SaveListings(tx, at.of(w), store.Prepare(&yp.Page{Number: at.Page, Listings: ls, Others: at.Others, Rejected: at.Rejected}))
 		return err
 	})
 	if err != nil {
@@ -42,7 +55,7 @@ func TestPromotionLog(t *testing.T) {
 	w := newWorld(t)
 	a := yp.Listing{ID: "a", Name: "Acme", Phone: "(512) 555-0100", PhoneE164: "+15125550100", Categories: []string{"Plumbers"}, Rating: 4}
 	b := yp.Listing{ID: "b", Name: "Bee"}
-	at := func(crawl int64) store.PageOf { return store.PageOf{TargetID: 1, Page: 1, Crawl: crawl} }
+	at := func(crawl int64) pageAt { return pageAt{TargetID: 1, Page: 1, Crawl: crawl} }
 	for _, step := range []struct {
 		what  string
 		do    func() []yp.Listing
@@ -90,10 +103,10 @@ func TestCompleted(t *testing.T) {
 	w := &world{targets: plain.targets, DB: storetest.OpenConfig(t, store.Config{Path: plain.Path(), Now: func() time.Time { return time.Unix(now.Add(1), 0) }})}
 	poor, rich := yp.Listing{ID: "a", Name: "A"}, yp.Listing{ID: "a", Name: "A", Rating: 3, Website: "https://a.example", WebsiteURL: "http://a.example"}
 	changes := `SELECT field, old, new FROM listing_changes ORDER BY id`
-	w.place(t, store.PageOf{TargetID: 1, Page: 1, Crawl: 1}, poor)
+	w.place(t, pageAt{TargetID: 1, Page: 1, Crawl: 1}, poor)
 	t.Run("another target shows more", func(t *testing.T) {
 		var saved store.Saved
-		got := since(t, w, changes, func() { saved = w.place(t, store.PageOf{TargetID: 3, Page: 1, Crawl: 1}, rich) })
+		got := since(t, w, changes, func() { saved = w.place(t, pageAt{TargetID: 3, Page: 1, Crawl: 1}, rich) })
 		if saved.Changed != 0 || saved.Unchanged != 1 {
 			t.Errorf("counted as %+v: what only became known is no changed listing", saved)
 		}
@@ -105,30 +118,30 @@ func TestCompleted(t *testing.T) {
 		}
 	})
 	t.Run("a later page of the same crawl shows more", func(t *testing.T) {
-		w.place(t, store.PageOf{TargetID: 1, Page: 1, Crawl: 1}, yp.Listing{ID: "b", Name: "B"})
+		w.place(t, pageAt{TargetID: 1, Page: 1, Crawl: 1}, yp.Listing{ID: "b", Name: "B"})
 		got := since(t, w, changes, func() {
-			w.place(t, store.PageOf{TargetID: 1, Page: 2, Crawl: 1}, yp.Listing{ID: "b", Name: "B", PriceRange: "$"})
+			w.place(t, pageAt{TargetID: 1, Page: 2, Crawl: 1}, yp.Listing{ID: "b", Name: "B", PriceRange: "$"})
 		})
 		if len(got) > 0 {
 			t.Errorf("changes %q, want none", got)
 		}
 	})
 	t.Run("it is a change when a target that met it before shows it too, whoever was first", func(t *testing.T) {
-		w.place(t, store.PageOf{TargetID: 1, Page: 1, Crawl: 4}, yp.Listing{ID: "c", Name: "C"})
+		w.place(t, pageAt{TargetID: 1, Page: 1, Crawl: 4}, yp.Listing{ID: "c", Name: "C"})
 		site := yp.Listing{ID: "c", Name: "C", Website: "https://c.example", Rating: 2}
-		if got := since(t, w, changes, func() { w.place(t, store.PageOf{TargetID: 3, Page: 1, Crawl: 4}, site) }); len(got) > 0 {
+		if got := since(t, w, changes, func() { w.place(t, pageAt{TargetID: 3, Page: 1, Crawl: 4}, site) }); len(got) > 0 {
 			t.Errorf("the stranger tells %q", got)
 		}
 		site.Rating = 0 // its markup has none
 		for _, want := range [][]string{{"website||https://c.example"}, nil} {
-			if got := since(t, w, changes, func() { w.place(t, store.PageOf{TargetID: 1, Page: 1, Crawl: 5}, site) }); !slices.Equal(got, want) {
+			if got := since(t, w, changes, func() { w.place(t, pageAt{TargetID: 1, Page: 1, Crawl: 5}, site) }); !slices.Equal(got, want) {
 				t.Errorf("changes %q, want %q", got, want)
 			}
 		}
 	})
 	t.Run("the same target shows more in its next crawl", func(t *testing.T) {
 		rich.Hours = []string{"Mo-Fr 09:00-17:00"}
-		got := since(t, w, changes, func() { w.place(t, store.PageOf{TargetID: 3, Page: 1, Crawl: 2}, rich) })
+		got := since(t, w, changes, func() { w.place(t, pageAt{TargetID: 3, Page: 1, Crawl: 2}, rich) })
 		if want := []string{`hours||["Mo-Fr 09:00-17:00"]`}; !slices.Equal(got, want) {
 			t.Errorf("changes %q, want %q", got, want)
 		}
@@ -139,7 +152,7 @@ func TestStaged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	bad := yp.Rejection{Listing: yp.Listing{ID: "x1", Name: "X", Rank: 4}, Reasons: []string{"id: not a number"}}
-	at := store.PageOf{TargetID: 1, Page: 1, Crawl: 1, Rejected: []yp.Rejection{bad}}
+	at := pageAt{TargetID: 1, Page: 1, Crawl: 1, Rejected: []yp.Rejection{bad}}
 	staged := `SELECT listing_id, reasons, listing ->> '$.name', json_type(listing, '$.rank') FROM staged_listings`
 	t.Run("kept as it was seen, with its reasons", func(t *testing.T) {
 		got := since(t, w, promotions, func() {
@@ -161,7 +174,7 @@ func TestStaged(t *testing.T) {
 		}
 	})
 	t.Run("in good order at last", func(t *testing.T) {
-		w.place(t, store.PageOf{TargetID: 1, Page: 1, Crawl: 2}, named("x1")...)
+		w.place(t, pageAt{TargetID: 1, Page: 1, Crawl: 2}, named("x1")...)
 		if got := rows(t, w.DB, staged); len(got) > 0 {
 			t.Errorf("still staged: %q", got)
 		}
@@ -179,22 +192,20 @@ func TestStaged(t *testing.T) {
 // good order, is told of once and not with every crawl.
 func TestStagedOnce(t *testing.T) {
 	t.Parallel()
-	for name, other := range map[string]func(at *store.PageOf) []yp.Listing{
-		"another text": func(at *store.PageOf) []yp.Listing {
+	for name, other := range map[string]func(at *pageAt) []yp.Listing{
+		"another text": func(at *pageAt) []yp.Listing {
 			at.Rejected = []yp.Rejection{{Listing: yp.Listing{ID: "x", Name: "X", Snippet: "Plumbing"}, Reasons: []string{"id"}}}
 			return nil
 		},
-		"in good order": func(*store.PageOf) []yp.Listing { return named("x") },
+		"in good order": func(*pageAt) []yp.Listing { return named("x") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			got := since(t, w, `SELECT action FROM promotion_log WHERE action = 'rejected'`, func() {
 				for n := int64(1); n <= 3; n++ {
-					w.place(t, store.PageOf{
-						TargetID: 1, Page: 1, Crawl: n, Rejected: []yp.Rejection{{Listing: yp.Listing{ID: "x", Name: "X"}, Reasons: []string{"id"}}},
-					})
-					at := store.PageOf{TargetID: 3, Page: 1, Crawl: n}
+					w.place(t, pageAt{TargetID: 1, Page: 1, Crawl: n, Rejected: []yp.Rejection{{Listing: yp.Listing{ID: "x", Name: "X"}, Reasons: []string{"id"}}}})
+					at := pageAt{TargetID: 3, Page: 1, Crawl: n}
 					ls := other(&at)
 					w.place(t, at, ls...)
 				}
@@ -216,7 +227,7 @@ func sorted(list []string) []string {
 func TestNewOfAPage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	at := store.PageOf{TargetID: 1, Page: 1, Crawl: 1}
+	at := pageAt{TargetID: 1, Page: 1, Crawl: 1}
 	w.place(t, at, listing("a", "Acme", tel1, ""), listing("b", "Bolt", "", web1))
 	at.Page = 2
 	w.place(t, at,

@@ -41,7 +41,7 @@ const countEarlier = `
 
 func (s *saver) repeated() (bool, error) {
 	var n int
-	err := s.tx.Get(countEarlier, []any{JSONInts(s.rows), s.at.TargetID, s.at.Page, s.at.Crawl}, &n)
+	err := s.tx.Get(countEarlier, []any{JSONInts(s.rows), s.at.TargetID, s.page.page.Number, s.at.Crawl}, &n)
 	if err != nil {
 		return false, fmt.Errorf("look for a repeated page: %w", err)
 	}
@@ -64,7 +64,7 @@ func (s *saver) sight(listings []yp.Listing) error {
 	for i, row := range s.rows {
 		packed[i] = row<<rankBits | int64(min(max(listings[i].Rank, 0), 1<<rankBits-1))
 	}
-	if _, err := s.tx.Exec(saveSighting, s.at.TargetID, s.at.Page, s.tx.Now, s.at.Crawl, JSONInts(packed)); err != nil {
+	if _, err := s.tx.Exec(saveSighting, s.at.TargetID, s.page.page.Number, s.tx.Now, s.at.Crawl, JSONInts(packed)); err != nil {
 		return fmt.Errorf("save sightings: %w", err)
 	}
 	return nil
@@ -91,9 +91,9 @@ const (
 // filter leaves out, one that breaks a rule) as seen by the target, if they are known:
 // whoever is shown is not gone, whoever else misses it.
 func (s *saver) met([]yp.Listing) error {
-	ids := s.at.Others
-	for i := range s.at.Rejected {
-		ids = append(ids[:len(ids):len(ids)], s.at.Rejected[i].Listing.ID)
+	ids := s.page.page.Others
+	for i := range s.page.page.Rejected {
+		ids = append(ids[:len(ids):len(ids)], s.page.page.Rejected[i].Listing.ID)
 	}
 	if len(ids) == 0 {
 		return nil
@@ -106,7 +106,7 @@ func (s *saver) met([]yp.Listing) error {
 	if _, err := s.tx.Exec(touchListings, s.tx.Now, list); err != nil {
 		return fmt.Errorf("mark listings as seen: %w", err)
 	}
-	if _, err := s.tx.Exec(meetAgain, s.at.TargetID, s.at.Page, s.tx.Now, s.at.Crawl, list); err != nil {
+	if _, err := s.tx.Exec(meetAgain, s.at.TargetID, s.page.page.Number, s.tx.Now, s.at.Crawl, list); err != nil {
 		return fmt.Errorf("mark listings as seen: %w", err)
 	}
 	return s.restore(back)

@@ -89,8 +89,8 @@ func (w *world) empty(t testing.TB) {
 
 func (w *world) save(target, page int, crawl int64, listings ...yp.Listing) (saved store.Saved, err error) {
 	err = w.Write(context.Background(), func(tx *store.Tx) (err error) {
-		at := store.PageOf{SourceID: w.source(target), TargetID: int64(target), State: w.state(target), Page: page, Crawl: crawl}
-		saved, err = store.SaveListings(tx, at, store.Prepare(listings))
+		at := store.PageOf{SourceID: w.source(target), TargetID: int64(target), State: w.state(target), Crawl: crawl}
+		saved, err = store.SaveListings(tx, at, store.Prepare(&yp.Page{Number: page, Listings: listings}))
 		return err
 	})
 	return saved, err

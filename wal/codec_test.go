@@ -32,7 +32,13 @@ func TestCodecRoundTrip(t *testing.T) {
 	t.Parallel()
 	events := map[string]*Event{
 		"page":       samplePage(30),
-		"empty page": {Type: PageComplete, Page: &Page{Number: 1, Last: true, Bad: 2}},
+		"index page": {Type: PageComplete, Status: yp.InProgress, Target: samplePage(0).Target, Page: &yp.Page{
+			Number: 2, Path: "/state-ca?page=b", Cities: []yp.FoundCity{
+				{City: yp.City{Slug: "burbank-ca", Name: "Burbank", State: "CA", Population: 107_337, Lat: 34.18, Lon: -118.3, Tier: 1}, Address: "burbank-ca", Shown: "Burbank", Matched: "slug"},
+				{City: yp.City{Slug: "bee-ca", Name: "Bee", State: "CA", Tier: 3}, Address: "bee", Shown: "B \"ee\" \u202e", Matched: "none"},
+			},
+		}},
+		"empty page": {Type: PageComplete, Page: &yp.Page{Number: 1, Last: true, Bad: 2}},
 		"heartbeat":  {Type: Heartbeat, Run: "r"},
 		"start":      {Type: TargetStart, Status: yp.InProgress, Target: samplePage(0).Target},
 		"error": {
@@ -216,6 +222,7 @@ func TestHeadLeavesListingsOut(t *testing.T) {
 func FuzzCodec(f *testing.F) {
 	f.Add("Müller\u2028", "\x1b[0m\xff", int64(3), 4.5, true, uint8(2))
 	f.Add("", "", int64(0), 0.0, false, uint8(0))
+	f.Add("springfield-il", "Springfield", int64(3), 39.8, true, uint8(11))
 	f.Add(`"\`, "\u202e", int64(math.MinInt64), 1e300, true, uint8(7))
 	f.Fuzz(func(t *testing.T, a, b string, n int64, rating float64, flag bool, shape uint8) {
 		e := fuzzEvent(a, b, n, rating, flag, shape)
@@ -246,7 +253,10 @@ func fuzzEvent(a, b string, n int64, rating float64, flag bool, shape uint8) *Ev
 		e.Target = &Target{ID: n, Source: a, Place: yp.Place{City: b, State: a}, MaxPages: int(n)}
 	}
 	if shape&2 != 0 {
-		e.Page = &Page{Number: int(n), NextURL: b, Last: flag}
+		e.Page = &yp.Page{Number: int(n), NextURL: b, Last: flag}
+	}
+	if shape&10 == 10 {
+		e.Page.Path, e.Page.Cities = a, []yp.FoundCity{{City: yp.City{Slug: a, Name: b, Population: int(n), Lat: rating, Tier: int(n)}, Address: b, Matched: a}, {}}
 	}
 	if shape&6 == 6 {
 		e.Page.Listings = []yp.Listing{{ID: a, Name: b, Rating: rating, Categories: []string{a, b}, Claimed: &flag}, {}}

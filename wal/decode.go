@@ -28,7 +28,7 @@ type line struct {
 	Token     int64        `json:"detail_token"`
 	Detail    *yp.Detail   `json:"detail"`
 	*Target
-	*Page
+	*yp.Page
 }
 
 // head is a line whose listings are passed over: the field here hides the one

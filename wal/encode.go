@@ -68,7 +68,7 @@ func appendTarget(b []byte, t *Target) []byte {
 	return strconv.AppendInt(b, int64(t.MaxPages), 10)
 }
 
-func appendPage(b []byte, p *Page) []byte {
+func appendPage(b []byte, p *yp.Page) []byte {
 	if p == nil {
 		return b
 	}
@@ -94,26 +94,62 @@ func appendPage(b []byte, p *Page) []byte {
 }
 
 // appendRest writes what most pages have nothing of.
-func appendRest(b []byte, p *Page) []byte {
-	b = appendInt(b, `,"site_total":`, p.Total)
+func appendRest(b []byte, p *yp.Page) []byte {
+	b = appendInt(b, `,"site_total":`, p.SiteTotal)
 	if p.End {
 		b = append(b, `,"end":true`...)
 	}
 	b = appendList(b, `,"others":`, p.Others)
-	if len(p.Rejected) == 0 {
-		return b
-	}
-	b = append(b, `,"rejected":[`...)
 	for i := range p.Rejected {
-		if i > 0 {
-			b = append(b, ',')
-		}
+		b = append(b, opening(i, `,"rejected":[`)...)
 		b = append(b, `{"listing":`...)
 		b = appendListing(b, &p.Rejected[i].Listing)
 		b = appendList(b, `,"reasons":`, p.Rejected[i].Reasons)
 		b = append(b, '}')
 	}
-	return append(b, ']')
+	if len(p.Rejected) > 0 {
+		b = append(b, ']')
+	}
+	b = appendText(b, `,"path":`, p.Path)
+	for i := range p.Cities {
+		b = appendCity(append(b, opening(i, `,"cities":[`)...), &p.Cities[i])
+	}
+	if len(p.Cities) > 0 {
+		b = append(b, ']')
+	}
+	if p.Detail != nil {
+		b = appendFound(append(b, `,"detail":`...), p.Detail)
+	}
+	return b
+}
+
+// opening is what stands before item i of a list.
+func opening(i int, first string) string {
+	if i == 0 {
+		return first
+	}
+	return ","
+}
+
+// appendCity writes the JSON form that yp.FoundCity's tags give.
+func appendCity(b []byte, c *yp.FoundCity) []byte {
+	b = append(b, `{"slug":`...)
+	b = appendString(b, c.Slug)
+	b = append(b, `,"name":`...)
+	b = appendString(b, c.Name)
+	b = append(b, `,"state":`...)
+	b = appendString(b, c.State)
+	b = appendInt(b, `,"population":`, c.Population)
+	b = appendFloat(b, `,"lat":`, c.Lat)
+	b = appendFloat(b, `,"lon":`, c.Lon)
+	b = append(b, `,"tier":`...)
+	b = strconv.AppendInt(b, int64(c.Tier), 10)
+	b = append(b, `,"address":`...)
+	b = appendString(b, c.Address)
+	b = append(b, `,"shown":`...)
+	b = appendString(b, c.Shown)
+	b = append(b, `,"matched":`...)
+	return append(appendString(b, c.Matched), '}')
 }
 
 // listingKeys are the keys of a listing's fields with what stands before their values, in

@@ -51,7 +51,7 @@ type Event struct {
 	RunNumber int64        // "run_number" in the database: of two runs that never ran at the same time, the later has the higher; Append sets it; 0 in older logs
 	Status    yp.Status    // "status" the target has after the event; empty when it has none
 	Target    *Target      // nil when the event is about no target
-	Page      *Page        // nil unless the event is about a page
+	Page      *yp.Page     // nil unless the event is about a page
 	Detail    *Detail      // nil unless the event is about a listing's own page
 	ErrorCode yp.ErrorCode // "error_code"
 	Error     string       // "error", for people
@@ -77,20 +77,4 @@ type Detail struct {
 	Listing string    // "listing_id", the source's own
 	Token   int64     // "detail_token", of the claim; 0 in older logs
 	Found   yp.Detail // "detail"
-}
-
-// Page is a page as it was read.
-type Page struct {
-	Number   int          `json:"page_number"` // from 1
-	NextURL  string       `json:"next_page_url"`
-	Raw      int          `json:"raw_count"`      // listings on the page
-	Accepted int          `json:"accepted_count"` // listings that passed the filters: those in Listings
-	Bad      int          `json:"bad_count"`      // cards without a name or an id
-	Last     bool         `json:"last"`           // no page follows
-	Listings []yp.Listing `json:"listings"`
-
-	Total    int            `json:"site_total,omitempty"` // what the site says it has; 0 = it does not say
-	End      bool           `json:"end,omitempty"`        // the last page, and the site itself says so: not the limit of pages
-	Others   []string       `json:"others,omitempty"`     // ids that were there and are not kept: filtered out, or ads
-	Rejected []yp.Rejection `json:"rejected,omitempty"`   // staged, not promoted: they break a rule of the source
 }

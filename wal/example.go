@@ -39,8 +39,8 @@ func exampleEvents() []Event {
 	}}
 	failed := *done
 	failed.ID, failed.Category, failed.CategorySlug = 2, "Dentists", "dentists"
-	page := func(n int, last bool, id, name string) *Page {
-		return &Page{Number: n, Raw: 1, Accepted: 1, Last: last, Listings: []yp.Listing{{
+	page := func(n int, last bool, id, name string) *yp.Page {
+		return &yp.Page{Number: n, Raw: 1, Accepted: 1, Last: last, Listings: []yp.Listing{{
 			ID: id, Name: name, Rank: n, Phone: "(512) 555-0123", PhoneE164: "+15125550123", City: "Austin", State: "TX",
 		}}}
 	}

@@ -137,7 +137,7 @@ func samplePage(n int) *Event {
 			ID: 4711, ClaimToken: 3, Source: "demo", Priority: 1, MaxPages: 3,
 			Place: yp.Place{City: "Los Angeles", CitySlug: "los-angeles-ca", State: "CA", Category: "Plumbers", CategorySlug: "plumbers"},
 		},
-		Page: &Page{Number: 2, NextURL: "https://directory.example/los-angeles-ca/plumbers?page=3", Raw: n, Accepted: n},
+		Page: &yp.Page{Number: 2, NextURL: "https://directory.example/los-angeles-ca/plumbers?page=3", Raw: n, Accepted: n},
 	}
 	for i := range n {
 		e.Page.Listings = append(e.Page.Listings, sampleListing(i))

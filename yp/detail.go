@@ -26,10 +26,3 @@ type Detail struct {
 	Years         int      `json:"years_in_business,omitempty"`
 	About         string   `json:"about,omitempty"` // the business's own words, clipped
 }
-
-// Rejection is a listing as it was seen that may not be promoted, with every
-// reason why: "id: \"abc\" does not match ^\\d+$".
-type Rejection struct {
-	Listing Listing  `json:"listing"`
-	Reasons []string `json:"reasons"`
-}

@@ -34,22 +34,21 @@ func (c *cardReader) begin(s *Source, final *url.URL) {
 }
 
 // read reads one card. Its listing has no id or no name when the card is bad.
-func (c *cardReader) read(at card) yp.Listing {
+func (c *cardReader) read(at card, l *yp.Listing) {
 	c.card = at.n
 	c.hits.reset()
 	c.src.cards.run(at.n, c.hits, nil)
 	f := &c.src.fields
-	l := yp.Listing{ID: identifier(f.id.first(c)), Name: keep(f.name.first(c), maxName)}
+	*l = yp.Listing{ID: identifier(f.id.first(c)), Name: keep(f.name.first(c), maxName)}
 	if l.ID == "" || l.Name == "" {
-		return l
+		return
 	}
 	l.Sponsored = at.sponsored || c.marked()
-	c.place(&l)
+	c.place(l)
 	for i := range f.others {
 		o := &f.others[i]
-		o.set(c, &l, o.rules)
+		o.set(c, l, o.rules)
 	}
-	return l
 }
 
 // setter puts what a field's rules yield into a listing.

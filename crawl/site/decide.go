@@ -81,8 +81,8 @@ func (s *Source) sign(p *Page, e *evidence) string {
 	switch {
 	case p.Raw > 0:
 		return fmt.Sprintf("%d cards without a name or an id", p.Raw)
-	case p.Total > 0:
-		return fmt.Sprintf("a total of %d", p.Total)
+	case p.SiteTotal > 0:
+		return fmt.Sprintf("a total of %d", p.SiteTotal)
 	case len(businesses(e.scripts)) > 0:
 		return "JSON-LD of businesses"
 	case p.NextURL != "":

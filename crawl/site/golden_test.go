@@ -70,7 +70,7 @@ func TestGoldenPages(t *testing.T) {
 
 func compareGolden(t *testing.T, file string, p *Page) {
 	t.Helper()
-	got := golden{p.Outcome.String(), p.Outcome.Code(), p.Reason, p.Via, p.Raw, p.Bad, p.Total, p.NextURL, p.NotFound, p.Listings}
+	got := golden{p.Outcome.String(), p.Outcome.Code(), p.Reason, p.Via, p.Raw, p.Bad, p.SiteTotal, p.NextURL, p.NotFound, p.Listings}
 	if *update {
 		b, err := json.MarshalIndent(got, "", "  ")
 		if err != nil {

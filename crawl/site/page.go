@@ -12,19 +12,19 @@ import (
 	"ypcrawl/yp"
 )
 
-// Page is what a results page says.
+// Page is what a page says, and what is to be made of it.
 type Page struct {
+	// What it says, before the filters: Listings has organic and sponsored ones, each id
+	// once, in the order of the page; Raw counts the cards, with those that are repeated or
+	// bad; NextURL is absolute, on the source's host, "" = last page, or NextHost.
+	yp.Page
+
 	Outcome  Outcome
-	Reason   string       // why, for people
-	Listings []yp.Listing // organic and sponsored, each id once, in the order of the page
-	Raw      int          // cards on the page: listings, repeated ones and bad ones
-	Bad      int          // cards without a name or an id
-	LeftOut  int          // cards, or businesses, beyond the first 1,000
-	Total    int          // listings that the site says it has for the target; 0 = not said
-	NextURL  string       // absolute, on the source's host; "" = last page, or NextHost
-	NextHost string       // host of a next link that leads to another host, and is not followed
-	NotFound bool         // NoListings because the site answered 404: the slug may be wrong
-	Via      string       // "region" or "whole": how much of the page was parsed; "structured": listings are from structured data
+	Reason   string // why, for people
+	LeftOut  int    // cards, or businesses, beyond the first 1,000
+	NextHost string // host of a next link that leads to another host, and is not followed
+	NotFound bool   // NoListings because the site answered 404: the slug may be wrong
+	Via      string // "region" or "whole": how much of the page was parsed; "structured": listings are from structured data
 
 	zero bool // the page says explicitly that there are 0 listings
 }
@@ -179,10 +179,10 @@ func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, final *
 		return !ok
 	})
 	w.card.begin(s, final)
-	p := &Page{Raw: len(cards), LeftOut: beyond}
+	p := &Page{Page: yp.Page{Raw: len(cards)}, LeftOut: beyond}
 	s.readListings(p, w, cards, scripts)
 	pageHits := cardReader{src: s, final: final, hits: w.pageHits, card: doc}
-	p.Total, p.zero = readTotal(s.total.first(&pageHits))
+	p.SiteTotal, p.zero = readTotal(s.total.first(&pageHits))
 	next := s.next.first(&pageHits)
 	if p.NextURL = s.nextURL(final, next); p.NextURL == "" {
 		p.NextHost = s.otherHost(final, next)
@@ -223,8 +223,9 @@ func (s *Source) readListings(p *Page, w *workspace, cards []card, scripts []str
 	list := make([]yp.Listing, 0, len(cards))
 	seen := make(map[string]int, len(cards))
 	for _, c := range cards {
-		l := w.card.read(c)
-		if l.ID == "" || l.Name == "" {
+		n := len(list)
+		l := &list[:n+1][n]
+		if w.card.read(c, l); l.ID == "" || l.Name == "" {
 			p.Bad++
 			continue
 		}
@@ -235,8 +236,8 @@ func (s *Source) readListings(p *Page, w *workspace, cards []card, scripts []str
 		if again {
 			list[at].ID = "" // an ad that is organic too
 		}
-		seen[l.ID] = len(list)
-		list = append(list, l)
+		seen[l.ID] = n
+		list = list[:n+1]
 	}
 	kept := list[:0]
 	for _, l := range list {

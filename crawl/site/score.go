@@ -104,7 +104,7 @@ func (c *scorecard) count(p *Page) {
 	c.bad += p.Bad
 	c.listings += len(p.Listings)
 	c.repeated += p.Raw - p.Bad - len(p.Listings)
-	if p.NextURL != "" || p.Total > 0 {
+	if p.NextURL != "" || p.SiteTotal > 0 {
 		c.pagesOn++
 	}
 	if len(p.Listings) > c.most {

@@ -96,7 +96,7 @@ func (s *Source) readAround(p *Page, doc *html.Node, final *url.URL) {
 	defer s.release(w)
 	s.page.run(doc, w.pageHits, nil)
 	around := cardReader{src: s, final: final, hits: w.pageHits, card: doc}
-	p.Total, p.zero = readTotal(s.total.first(&around))
+	p.SiteTotal, p.zero = readTotal(s.total.first(&around))
 	next := s.next.first(&around)
 	if p.NextURL = s.nextURL(final, next); p.NextURL != "" {
 		return

@@ -120,8 +120,8 @@ func TestStructuredTotalAndNext(t *testing.T) {
 	}
 	const body = `<p class="count">1-30 of 1,108</p><a rel="next" href="?page=3">3</a><a class="on" href="?page=2">2</a>
 <script type="application/ld+json">{"@type":"Plumber","name":"Acme","url":"/biz/acme-400001"}</script>`
-	if p := parse(t, s, body, prairieList, 200); p.Total != 1108 || p.NextURL != prairieList+"?page=2" {
-		t.Errorf("total %d, next %s", p.Total, p.NextURL)
+	if p := parse(t, s, body, prairieList, 200); p.SiteTotal != 1108 || p.NextURL != prairieList+"?page=2" {
+		t.Errorf("total %d, next %s", p.SiteTotal, p.NextURL)
 	}
 	for name, c := range map[string]struct{ html, want string }{
 		"LinkBeforeAnchor":     {`<a rel="next" href="?page=3">n</a><link rel="next" href="?page=2">`, "?page=2"},

@@ -53,7 +53,7 @@ func (d *directory) save(t *testing.T, listings ...yp.Listing) {
 	t.Helper()
 	d.pages++
 	err := d.DB().Write(t.Context(), func(tx *store.Tx) error {
-		_, err := store.SaveListings(tx, store.PageOf{SourceID: 1, TargetID: 1, State: "CA", Page: d.pages}, store.Prepare(listings))
+		_, err := store.SaveListings(tx, store.PageOf{SourceID: 1, TargetID: 1, State: "CA"}, store.Prepare(&yp.Page{Number: d.pages, Listings: listings}))
 		return err
 	})
 	if err != nil {
@@ -255,7 +255,7 @@ func crawlOn(ctx context.Context, db *store.DB, listings []yp.Listing) error {
 			}
 		}
 		err := db.Write(ctx, func(tx *store.Tx) error {
-			_, err := store.SaveListings(tx, store.PageOf{SourceID: 1, TargetID: 1, State: "CA", Page: page + 1}, store.Prepare(some))
+			_, err := store.SaveListings(tx, store.PageOf{SourceID: 1, TargetID: 1, State: "CA"}, store.Prepare(&yp.Page{Number: page + 1, Listings: some}))
 			return err
 		})
 		if err != nil {

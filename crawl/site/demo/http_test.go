@@ -195,8 +195,8 @@ func TestSearchShowsTheSameListings(t *testing.T) {
 	}
 	a := parse(t, d, src, "/los-angeles-ca/auto-repair-service?page=2")
 	b := parse(t, d, src, "/search?search_terms=Auto+Repair+%26+Service&geo_location_terms=Los+Angeles%2C+CA&page=2")
-	if len(a.Listings) == 0 || len(a.Listings) != len(b.Listings) || a.Listings[29].ID != b.Listings[29].ID || a.Total != b.Total {
-		t.Errorf("search shows %d listings of %d, the category %d of %d", len(b.Listings), b.Total, len(a.Listings), a.Total)
+	if len(a.Listings) == 0 || len(a.Listings) != len(b.Listings) || a.Listings[29].ID != b.Listings[29].ID || a.SiteTotal != b.SiteTotal {
+		t.Errorf("search shows %d listings of %d, the category %d of %d", len(b.Listings), b.SiteTotal, len(a.Listings), a.SiteTotal)
 	}
 	if want := "/search?search_terms=Auto+Repair+%26+Service&geo_location_terms=Los+Angeles%2C+CA&page=3"; !strings.HasSuffix(b.NextURL, want) {
 		t.Errorf("next page of the search is %q", b.NextURL)
@@ -232,7 +232,7 @@ func TestPastTheEnd(t *testing.T) {
 		if first.Outcome != site.OK {
 			continue
 		}
-		last := (first.Total + 29) / 30
+		last := (first.SiteTotal + 29) / 30
 		uri := func(n int) string { return fmt.Sprintf("/%s/dentists?page=%d", p.Slug, n) }
 		if page := parse(t, d, src, uri(last)); page.NextURL != "" {
 			t.Errorf("%s: the last page links to %s", p.Slug, page.NextURL)

@@ -1,0 +1,52 @@
+package yp
+
+// Page is a page of a source, of any kind: what the parser makes of it, less what the
+// filters leave out, what its line in a log says, and what its commit takes. A results page
+// has listings, a page of a state's index cities, a listing's own page its details.
+//
+// The JSON form is the one in WAL lines.
+type Page struct {
+	Number   int       `json:"page_number"` // of the target, from 1
+	NextURL  string    `json:"next_page_url,omitempty"`
+	Raw      int       `json:"raw_count"`      // listings on the page, before the filters
+	Accepted int       `json:"accepted_count"` // those in Listings
+	Bad      int       `json:"bad_count"`      // cards without a name or an id
+	Last     bool      `json:"last"`           // no page follows
+	Listings []Listing `json:"listings"`       // those that passed the filters
+
+	SiteTotal int         `json:"site_total,omitempty"` // listings that the site says it has for the target; 0 = it does not say
+	End       bool        `json:"end,omitempty"`        // the last page, and the site itself says so: not the limit of pages
+	Others    []string    `json:"others,omitempty"`     // ids of listings that were there and are not kept: filtered out, or ads
+	Rejected  []Rejection `json:"rejected,omitempty"`   // staged, not promoted: they break a rule of the source
+
+	Path   string      `json:"path,omitempty"`   // of a page of an index: its address, without the host
+	Cities []FoundCity `json:"cities,omitempty"` // of a page of an index
+	Detail *Detail     `json:"detail,omitempty"` // of a listing's own page
+}
+
+// Rejection is a listing as it was seen that may not be promoted, with every
+// reason why: "id: \"abc\" does not match ^\\d+$".
+type Rejection struct {
+	Listing Listing  `json:"listing"`
+	Reasons []string `json:"reasons"`
+}
+
+// City is a place that targets are planned for.
+type City struct {
+	Slug       string  `json:"slug"` // "los-angeles-ca"
+	Name       string  `json:"name"` // "Los Angeles"
+	State      string  `json:"state"`
+	Population int     `json:"population,omitempty"`
+	Lat        float64 `json:"lat,omitempty"` // both 0 = not known
+	Lon        float64 `json:"lon,omitempty"`
+	Tier       int     `json:"tier"` // also the priority of its targets
+}
+
+// FoundCity is a city of a state's index, and the place of the gazetteer that it was
+// matched to.
+type FoundCity struct {
+	City           // population 0 without coordinates, when the gazetteer has no such place
+	Address string `json:"address"` // the source's own slug: its URLs are formed with it
+	Shown   string `json:"shown"`   // its name as the index has it
+	Matched string `json:"matched"` // "slug", "name" or "none"
+}
