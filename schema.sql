@@ -3,7 +3,7 @@
 -- Read it top to bottom: where and what (sources, cities, source_cities, discoveries,
 -- categories), the unit of work (targets), who works (runs, workers), what was found
 -- (companies, listings, company_keys, sightings, details), how it came to be so
--- (staged_listings, listing_events, company_merges, company_apart),
+-- (staged_listings, listing_events, company_merges, company_apart, company_edits),
 -- what was tried (crawl_attempts, requests), how the sources fare (connectivity_profiles, hosts, field_shares, page_samples, proxies),
 -- the counters that keep `progress` instant, and the rules as views.
 --
@@ -413,6 +413,13 @@ CREATE TABLE company_apart (
     CHECK (a < b)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX company_apart_by_b ON company_apart (b);
+
+-- Which merges and splits by hand have been made, by the id that they have in the logs: a
+-- replay makes none a second time.
+CREATE TABLE company_edits (
+    id TEXT PRIMARY KEY,
+    at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- What a listing's own page says, and when it is to be asked for again: claimed, fenced
 -- and recovered as targets are, one page each. A row is there as soon as somebody wants

@@ -12,6 +12,8 @@ import (
 	"ypcrawl/yp"
 )
 
+const heldEdit = `SELECT EXISTS (SELECT 1 FROM company_edits WHERE id = ?)`
+
 const (
 	heldTarget = `
 	SELECT t.id, t.source_id, t.page_current, t.crawls, ifnull(t.crawl_started_at, ''), ifnull(t.finished_at, ''), t.status = 'IN_PROGRESS'
@@ -50,6 +52,11 @@ func (k *Keeper) Holds(ctx context.Context, e *wal.Event) (held bool, err error)
 	switch e.Type {
 	case wal.Heartbeat, wal.ClaimLost, wal.Stop:
 		return true, nil
+	case wal.CompanyMerge, wal.CompanySplit:
+		if e.Edit == nil {
+			return false, nil
+		}
+		err = k.db.Read().QueryRowContext(ctx, heldEdit, e.Edit.ID).Scan(&held)
 	case wal.DetailComplete:
 		if e.Detail == nil {
 			return false, nil

@@ -21,6 +21,7 @@ type Replayed struct {
 	New      int `json:"new"`
 	Targets  int `json:"targets"`
 	Details  int `json:"details"` // listings' own pages
+	Edits    int `json:"edits"`   // merges and splits by hand
 
 	Known   int `json:"known"`   // of Pages and Details: there already, in this or a later form
 	Late    int `json:"late"`    // of Pages: older than what their target has reached, so that only the listings that nobody knew were added
@@ -68,6 +69,9 @@ func (k *Keeper) Replay(ctx context.Context, events iter.Seq2[*wal.Event, error]
 		r.out.Details += r.early // what is left had a later claim's detail before it
 		r.out.Known += r.early
 	}
+	if err := r.endEdits(ctx, k); err != nil {
+		return r.out, fmt.Errorf("replay merges and splits: %w", err)
+	}
 	r.out.Targets = len(r.targets)
 	return r.out, nil
 }
@@ -104,9 +108,10 @@ type replayer struct {
 	own     string // id of the database that is replayed into
 	sources map[string]int64
 	targets map[string]int64
-	run     int64 // highest number of a run of this database
-	early   int   // details whose listing was not there yet
-	second  bool  // they are read once more
+	run     int64        // highest number of a run of this database
+	early   int          // details whose listing was not there yet
+	second  bool         // they are read once more
+	edits   []*wal.Event // by hand, that wait for a page
 	out     Replayed
 }
 
@@ -121,6 +126,9 @@ func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 			return err
 		}
 	}
+	if err := r.redoEdits(tx, false); err != nil {
+		return err
+	}
 	now, at := tx.Now, tx.At
 	defer func() { tx.Now, tx.At = now, at }() // other callers share the transaction
 	for _, e := range events {
@@ -134,7 +142,7 @@ func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 			r.out.Unknown++
 			continue
 		}
-		if e.Target == nil && e.Detail == nil {
+		if e.Target == nil && e.Detail == nil && e.Edit == nil {
 			continue
 		}
 		if cmp.Or(e.Database, r.own) == r.own {
@@ -165,11 +173,15 @@ func (r *replayer) identify(tx *store.Tx) error {
 // try applies one event under a savepoint of its own: one that the database
 // refuses is told like a line that can't be read, and the rest goes on.
 func (r *replayer) try(tx *store.Tx, e *wal.Event) error {
+	return r.attempt(tx, e, func() error { return r.one(tx, e) })
+}
+
+func (r *replayer) attempt(tx *store.Tx, e *wal.Event, fn func() error) error {
 	if _, err := tx.Exec("SAVEPOINT event"); err != nil {
 		return err
 	}
 	before := r.out
-	refused := r.one(tx, e)
+	refused := fn()
 	if refused == nil {
 		_, err := tx.Exec("RELEASE event")
 		return err
@@ -193,6 +205,9 @@ func (r *replayer) try(tx *store.Tx, e *wal.Event) error {
 func targetKey(t *wal.Target) string { return t.Source + "\x00" + t.CitySlug + "\x00" + t.CategorySlug }
 
 func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
+	if e.Edit != nil {
+		return r.edit(tx, e)
+	}
 	if e.Target == nil {
 		return r.detail(tx, e)
 	}

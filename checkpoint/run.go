@@ -66,13 +66,9 @@ func (k *Keeper) StartRun(ctx context.Context, source int64, command string, exc
 	if err := r.lock(k.db.Path(), exclusive); err != nil {
 		return nil, err
 	}
-	alive, err := k.AlivePIDs(ctx)
+	alone, err := k.alone(ctx)
 	if err != nil {
 		return nil, errors.Join(err, r.unlock())
-	}
-	alone := true
-	for _, lives := range alive {
-		alone = alone && !lives
 	}
 	err = k.write(ctx, func(tx *store.Tx) error {
 		res, err := tx.Exec(insertRun, r.UUID, k.host, os.Getpid(), nullID(source), command, tx.Now, tx.Now)
@@ -88,6 +84,17 @@ func (k *Keeper) StartRun(ctx context.Context, source int64, command string, exc
 		return nil, errors.Join(fmt.Errorf("register run: %w", err), r.unlock())
 	}
 	return r, nil
+}
+
+// alone reports whether no other run is alive.
+func (k *Keeper) alone(ctx context.Context) (bool, error) {
+	alive, err := k.AlivePIDs(ctx)
+	for _, lives := range alive {
+		if lives {
+			return false, nil
+		}
+	}
+	return err == nil, err
 }
 
 func (r *Run) lock(path string, exclusive bool) (err error) {

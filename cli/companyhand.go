@@ -1,12 +1,18 @@
 package cli
 
 import (
+	"crypto/rand"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/checkpoint"
 	"ypcrawl/store"
+	"ypcrawl/wal"
+	"ypcrawl/yp"
 )
 
 // mergedRow is what `companies merge` did.
@@ -29,7 +35,11 @@ func (p *Program) companiesMerge(c *cli.Context) error {
 		return err
 	}
 	defer func() { _ = k.DB().Close() }()
-	merges, err := k.MergeCompanies(c.Context, ids[0], ids[1:])
+	var merges []int64
+	err = p.edit(c, k, func(log checkpoint.EditLog) (err error) {
+		merges, err = k.MergeCompanies(c.Context, log, ids[0], ids[1:])
+		return err
+	})
 	if err != nil {
 		return asUsage(err)
 	}
@@ -81,18 +91,40 @@ func (p *Program) companiesSplit(c *cli.Context) error {
 	}
 	defer func() { _ = k.DB().Close() }()
 	var d *store.Divided
-	if undo {
-		d, err = k.UndoMerge(c.Context, c.Int64("merge"))
-	} else {
-		d, err = p.splitOff(c, k, ids[0], words)
-	}
+	err = p.edit(c, k, func(log checkpoint.EditLog) (err error) {
+		if undo {
+			d, err = k.UndoMerge(c.Context, log, c.Int64("merge"))
+		} else {
+			d, err = p.splitOff(c, k, log, ids[0], words)
+		}
+		return err
+	})
 	if err != nil {
 		return asUsage(err)
 	}
 	return p.printDivided(c, k, d)
 }
 
-func (p *Program) splitOff(c *cli.Context, k *database, id int64, words []string) (*store.Divided, error) {
+// edit runs an edit of companies with the log of this process, in which it stands before it
+// is committed: so a replay makes it again.
+func (p *Program) edit(c *cli.Context, k *database, fn func(checkpoint.EditLog) error) error {
+	id, err := k.DB().ID(c.Context)
+	if err != nil {
+		return err
+	}
+	number, err := k.EditNumber(c.Context)
+	if err != nil {
+		return err
+	}
+	worker := yp.WorkerID(0, os.Getpid())
+	log, err := wal.Create(wal.Config{Dir: logDir(c), WorkerID: worker, Spare: worker + "_" + rand.Text(), Database: id, RunNumber: number, NoCompress: true})
+	if err != nil {
+		return fmt.Errorf("open write-ahead log: %w", err)
+	}
+	return errors.Join(fn(log), log.Close())
+}
+
+func (p *Program) splitOff(c *cli.Context, k *database, log checkpoint.EditLog, id int64, words []string) (*store.Divided, error) {
 	company, err := k.Company(c.Context, id)
 	if err != nil {
 		return nil, err
@@ -101,7 +133,7 @@ func (p *Program) splitOff(c *cli.Context, k *database, id int64, words []string
 	if err != nil {
 		return nil, err
 	}
-	return k.SplitCompany(c.Context, id, rows)
+	return k.SplitCompany(c.Context, log, id, rows)
 }
 
 func (p *Program) printDivided(c *cli.Context, k *database, d *store.Divided) error {

@@ -182,6 +182,13 @@ func describe(e *wal.Event) string {
 	if d := e.Detail; d != nil {
 		s += fmt.Sprintf("  listing %s of %s", d.Listing, d.Source)
 	}
+	if x := e.Edit; x != nil {
+		for _, keys := range append(x.Gone, x.Out) {
+			for _, k := range keys {
+				s += fmt.Sprintf("  %s/%s", k.Source, k.ID)
+			}
+		}
+	}
 	if e.ErrorCode != "" {
 		s += fmt.Sprintf("  %s %s", e.ErrorCode, e.Error)
 	}
@@ -463,6 +470,7 @@ func (p *Program) tellReplay(db string, out checkpoint.Replayed) error {
 		what string
 	}{
 		{out.Details, plural(out.Details, "detail")},
+		{out.Edits, plural(out.Edits, "edit") + " of companies by hand"},
 		{out.Known, plural(out.Known, "page") + " passed over: in the database already"},
 		{out.Late, plural(out.Late, "page") + " older than what the target has reached: only listings that nobody knew were added"},
 		{out.Aside, plural(out.Aside, "page") + " without the one before, or of a target that a run holds: the listings were kept, the target stays where it is"},

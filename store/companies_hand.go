@@ -49,37 +49,44 @@ func loadCompany(tx *Tx, id int64) (*company, error) {
 }
 
 // MergeCompanies makes the companies gone parts of keep because an operator says so,
-// and returns the number of each merge in the log. Where they were taken apart before,
-// they are so no more. What means nothing is a *RefusedError.
-func MergeCompanies(tx *Tx, keep int64, gone []int64) ([]int64, error) {
+// and returns the number of each merge, and what a log says of it. Where they were taken
+// apart before, they are so no more. What means nothing is a *RefusedError.
+func MergeCompanies(tx *Tx, keep int64, gone []int64) (merges []int64, edit *yp.CompanyEdit, err error) {
 	if len(gone) == 0 {
-		return nil, refuse("name the companies that are the same as company %d", keep)
+		return nil, nil, refuse("name the companies that are the same as company %d", keep)
 	}
 	r := &resolver{tx: tx}
 	kept, err := loadCompany(tx, keep)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	merges := make([]int64, len(gone))
+	edit = &yp.CompanyEdit{Gone: make([][]yp.ListingKey, len(gone))}
+	if edit.Kept, err = namesOf(tx, listingsOf, keep); err != nil {
+		return nil, nil, err
+	}
+	merges = make([]int64, len(gone))
 	for i, id := range gone {
 		if id == keep {
-			return nil, refuse("company %d can't be merged into itself: name another one to keep", id)
+			return nil, nil, refuse("company %d can't be merged into itself: name another one to keep", id)
 		}
 		if slices.Contains(gone[:i], id) {
-			return nil, refuse("company %d is named twice", id)
+			return nil, nil, refuse("company %d is named twice", id)
 		}
 		other, err := loadCompany(tx, id)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		if edit.Gone[i], err = namesOf(tx, listingsOf, id); err != nil {
+			return nil, nil, err
 		}
 		if _, err := tx.Exec(liftApart, keep, id); err != nil {
-			return nil, fmt.Errorf("lift what keeps companies %d and %d apart: %w", keep, id, err)
+			return nil, nil, fmt.Errorf("lift what keeps companies %d and %d apart: %w", keep, id, err)
 		}
 		if merges[i], err = r.merge(kept, other, yp.KeyHand, ""); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return merges, nil
+	return merges, edit, nil
 }
 
 // Divided tells what became of a company that was taken apart.
@@ -89,6 +96,8 @@ type Divided struct {
 	Listings []int64  // row ids of those that went there
 	Keys     []string // strong keys that went with them
 	Merge    int64    // number of the merge that was undone; 0 = none
+
+	Edit *yp.CompanyEdit // what a log says of it
 }
 
 const (
@@ -168,8 +177,33 @@ func (d *Divided) carryOut(tx *Tx) error {
 	if _, err := tx.Exec(insertApart, d.Company, d.Other, tx.Now); err != nil {
 		return fmt.Errorf("keep companies %d and %d apart: %w", d.Company, d.Other, err)
 	}
-	return nil
+	if d.Merge != 0 {
+		if _, err := tx.Exec(markUndone, tx.Now, d.Merge); err != nil {
+			return fmt.Errorf("mark merge %d as undone: %w", d.Merge, err)
+		}
+	}
+	return d.tell(tx)
 }
+
+// tell makes what a log says of it.
+func (d *Divided) tell(tx *Tx) (err error) {
+	d.Edit = &yp.CompanyEdit{Keys: d.Keys}
+	if d.Edit.Kept, err = namesOf(tx, listingsOf, d.Company); err != nil {
+		return err
+	}
+	if d.Edit.Out, err = namesOf(tx, listingKeys, JSONInts(d.Listings)); err != nil || d.Merge == 0 {
+		return err
+	}
+	m, listings := &yp.UndoneMerge{}, ""
+	if err = tx.Get(undoneMerge, []any{d.Merge}, &m.At, &m.By, &m.Key, &listings); err != nil {
+		return fmt.Errorf("read merge %d: %w", d.Merge, err)
+	}
+	m.Listings, err = namesOf(tx, listingKeys, listings)
+	d.Edit.Merge = m
+	return err
+}
+
+const undoneMerge = `SELECT at, by, ifnull(key, ''), listings FROM company_merges WHERE id = ?`
 
 // moveSome gives a company those of the keys that another has, and returns them.
 func moveSome(tx *Tx, to, from int64, keys []string) ([]string, error) {

@@ -91,13 +91,7 @@ func UndoMerge(tx *Tx, id int64) (*Divided, error) {
 		return nil, refuse("company %d holds nothing but what merge %d brought: undoing it would leave it empty", from, id)
 	}
 	d.Keys = append(d.Keys, onlyTheirs(all, func(row int64) bool { return theirs[row] })...)
-	if err := d.carryOut(tx); err != nil {
-		return nil, err
-	}
-	if _, err := tx.Exec(markUndone, tx.Now, id); err != nil {
-		return nil, fmt.Errorf("mark merge %d as undone: %w", id, err)
-	}
-	return d, nil
+	return d, d.carryOut(tx)
 }
 
 // theirs returns which listings of the company go with the one that comes back.

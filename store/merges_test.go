@@ -21,7 +21,7 @@ type hand struct{ *world }
 
 func (h hand) merge(keep int64, gone ...int64) (merges []int64, err error) {
 	err = h.Write(context.Background(), func(tx *store.Tx) (err error) {
-		merges, err = store.MergeCompanies(tx, keep, gone)
+		merges, _, err = store.MergeCompanies(tx, keep, gone)
 		return err
 	})
 	return merges, err

@@ -31,12 +31,19 @@ func stamped(e *Event) *Event {
 func TestCodecRoundTrip(t *testing.T) {
 	t.Parallel()
 	events := map[string]*Event{
-		"page":       samplePage(30),
+		"page": samplePage(30),
 		"index page": {Type: PageComplete, Status: yp.InProgress, Target: samplePage(0).Target, Page: &yp.Page{
 			Number: 2, Path: "/state-ca?page=b", Cities: []yp.FoundCity{
 				{City: yp.City{Slug: "burbank-ca", Name: "Burbank", State: "CA", Population: 107_337, Lat: 34.18, Lon: -118.3, Tier: 1}, Address: "burbank-ca", Shown: "Burbank", Matched: "slug"},
 				{City: yp.City{Slug: "bee-ca", Name: "Bee", State: "CA", Tier: 3}, Address: "bee", Shown: "B \"ee\" \u202e", Matched: "none"},
 			},
+		}},
+		"merge": {Type: CompanyMerge, Edit: &yp.CompanyEdit{
+			ID: "X", Kept: []yp.ListingKey{{Source: "demo", ID: "1"}}, Gone: [][]yp.ListingKey{{{Source: "demo", ID: "2"}, {Source: "b", ID: "\u202e"}}, {{Source: "demo", ID: "3"}}},
+		}},
+		"split": {Type: CompanySplit, Edit: &yp.CompanyEdit{
+			ID: "Y", Kept: []yp.ListingKey{{Source: "demo", ID: "1"}}, Out: []yp.ListingKey{{Source: "demo", ID: "2"}}, Keys: []string{"web:acme.com"},
+			Merge: &yp.UndoneMerge{At: "2026-11-20T12:00:00.000Z", By: yp.KeyWeb, Key: "web:acme.com", Listings: []yp.ListingKey{{Source: "demo", ID: "2"}}},
 		}},
 		"empty page": {Type: PageComplete, Page: &yp.Page{Number: 1, Last: true, Bad: 2}},
 		"heartbeat":  {Type: Heartbeat, Run: "r"},

@@ -12,21 +12,22 @@ import (
 // line is an event as encoding/json sees it: flat, the two groups allocated
 // when one of their keys turns up.
 type line struct {
-	Timestamp Stamp        `json:"timestamp"`
-	WorkerID  string       `json:"worker_id"`
-	Type      EventType    `json:"event_type"`
-	Seq       int64        `json:"seq"`
-	Run       string       `json:"run"`
-	Database  string       `json:"database"`
-	RunNumber int64        `json:"run_number"`
-	Status    yp.Status    `json:"status"`
-	ErrorCode yp.ErrorCode `json:"error_code"`
-	Error     string       `json:"error"`
-	Complete  bool         `json:"complete"`
-	Source    string       `json:"source"` // of the target or of the detail: it hides the target's own
-	Listing   string       `json:"listing_id"`
-	Token     int64        `json:"detail_token"`
-	Detail    *yp.Detail   `json:"detail"`
+	Timestamp Stamp           `json:"timestamp"`
+	WorkerID  string          `json:"worker_id"`
+	Type      EventType       `json:"event_type"`
+	Seq       int64           `json:"seq"`
+	Run       string          `json:"run"`
+	Database  string          `json:"database"`
+	RunNumber int64           `json:"run_number"`
+	Status    yp.Status       `json:"status"`
+	ErrorCode yp.ErrorCode    `json:"error_code"`
+	Error     string          `json:"error"`
+	Complete  bool            `json:"complete"`
+	Source    string          `json:"source"` // of the target or of the detail: it hides the target's own
+	Listing   string          `json:"listing_id"`
+	Token     int64           `json:"detail_token"`
+	Detail    *yp.Detail      `json:"detail"`
+	Edit      *yp.CompanyEdit `json:"edit"`
 	*Target
 	*yp.Page
 }
@@ -104,7 +105,7 @@ func (e *Event) set(l *line) error {
 	}
 	*e = Event{
 		Timestamp: l.Timestamp.Time, WorkerID: l.WorkerID, Type: l.Type, Seq: l.Seq, Run: l.Run, Database: l.Database, RunNumber: l.RunNumber,
-		Status: l.Status, Target: l.Target, Page: l.Page, ErrorCode: l.ErrorCode, Error: l.Error, Complete: l.Complete, Detail: l.detail(),
+		Status: l.Status, Target: l.Target, Page: l.Page, ErrorCode: l.ErrorCode, Error: l.Error, Complete: l.Complete, Detail: l.detail(), Edit: l.Edit,
 	}
 	return nil
 }

@@ -35,6 +35,7 @@ func (e *Event) AppendJSON(b []byte) []byte {
 	}
 	b = appendPage(b, e.Page)
 	b = appendDetail(b, e.Detail)
+	b = appendEdit(b, e.Edit)
 	return append(b, '}')
 }
 
@@ -121,6 +122,45 @@ func appendRest(b []byte, p *yp.Page) []byte {
 		b = appendFound(append(b, `,"detail":`...), p.Detail)
 	}
 	return b
+}
+
+// appendEdit writes the JSON form that yp.CompanyEdit's tags give.
+func appendEdit(b []byte, e *yp.CompanyEdit) []byte {
+	if e == nil {
+		return b
+	}
+	b = append(b, `,"edit":{"id":`...)
+	b = appendString(b, e.ID)
+	b = appendListingKeys(append(b, `,"kept":`...), e.Kept)
+	for i, keys := range e.Gone {
+		b = appendListingKeys(append(b, opening(i, `,"gone":[`)...), keys)
+	}
+	if len(e.Gone) > 0 {
+		b = append(b, ']')
+	}
+	if len(e.Out) > 0 {
+		b = appendListingKeys(append(b, `,"out":`...), e.Out)
+	}
+	b = appendList(b, `,"keys":`, e.Keys)
+	if m := e.Merge; m != nil {
+		b = appendString(append(b, `,"merge":{"at":`...), m.At)
+		b = appendString(append(b, `,"by":`...), string(m.By))
+		b = appendText(b, `,"key":`, m.Key)
+		b = append(appendListingKeys(append(b, `,"listings":`...), m.Listings), '}')
+	}
+	return append(b, '}')
+}
+
+func appendListingKeys(b []byte, keys []yp.ListingKey) []byte {
+	b = append(b, '[')
+	for i, k := range keys {
+		b = append(b, opening(i, "")...)
+		b = append(b, `{"source":`...)
+		b = appendString(b, k.Source)
+		b = append(b, `,"id":`...)
+		b = append(appendString(b, k.ID), '}')
+	}
+	return append(b, ']')
 }
 
 // opening is what stands before item i of a list.

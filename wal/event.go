@@ -22,11 +22,13 @@ const (
 	ClaimLost      EventType = "claim_lost"      // the fence refused a write: the page before it was rolled back
 	Stop           EventType = "stop"            // the worker ends and has handed its target back
 	DetailComplete EventType = "detail_complete" // a listing's own page was read; it carries the detail and stands before the commit
+	CompanyMerge   EventType = "company_merge"   // an operator made companies one; it stands before the commit
+	CompanySplit   EventType = "company_split"   // an operator took listings out of a company, or a merge back
 )
 
 // EventTypes lists every event type in the order of a target's life.
 func EventTypes() []EventType {
-	return []EventType{TargetStart, PageComplete, TargetComplete, TargetError, Heartbeat, ClaimLost, Stop, DetailComplete}
+	return []EventType{TargetStart, PageComplete, TargetComplete, TargetError, Heartbeat, ClaimLost, Stop, DetailComplete, CompanyMerge, CompanySplit}
 }
 
 // ParseEventType returns the event type named s, in any letter case and with
@@ -42,20 +44,21 @@ func ParseEventType(s string) (EventType, error) {
 // Event is one line of a log. Its JSON is flat: the fields of Target and Page
 // stand beside the others, and are absent where the event has none.
 type Event struct {
-	Timestamp time.Time    // "timestamp", to the millisecond; Append sets it when zero
-	WorkerID  string       // "worker_id"; Append sets it
-	Type      EventType    // "event_type"
-	Seq       int64        // "seq", from 1, consecutive in a worker's log; Append sets it
-	Run       string       // "run", the id of the run
-	Database  string       // "database", the id of the database that the page goes into; Append sets it; empty in older logs
-	RunNumber int64        // "run_number" in the database: of two runs that never ran at the same time, the later has the higher; Append sets it; 0 in older logs
-	Status    yp.Status    // "status" the target has after the event; empty when it has none
-	Target    *Target      // nil when the event is about no target
-	Page      *yp.Page     // nil unless the event is about a page
-	Detail    *Detail      // nil unless the event is about a listing's own page
-	ErrorCode yp.ErrorCode // "error_code"
-	Error     string       // "error", for people
-	Complete  bool         // "complete": a target_complete whose crawl saw every page to a confirmed end
+	Timestamp time.Time       // "timestamp", to the millisecond; Append sets it when zero
+	WorkerID  string          // "worker_id"; Append sets it
+	Type      EventType       // "event_type"
+	Seq       int64           // "seq", from 1, consecutive in a worker's log; Append sets it
+	Run       string          // "run", the id of the run
+	Database  string          // "database", the id of the database that the page goes into; Append sets it; empty in older logs
+	RunNumber int64           // "run_number" in the database: of two runs that never ran at the same time, the later has the higher; Append sets it; 0 in older logs
+	Status    yp.Status       // "status" the target has after the event; empty when it has none
+	Target    *Target         // nil when the event is about no target
+	Page      *yp.Page        // nil unless the event is about a page
+	Detail    *Detail         // nil unless the event is about a listing's own page
+	Edit      *yp.CompanyEdit // "edit": nil unless the event is about companies
+	ErrorCode yp.ErrorCode    // "error_code"
+	Error     string          // "error", for people
+	Complete  bool            // "complete": a target_complete whose crawl saw every page to a confirmed end
 }
 
 // Target is what a log says of the target an event is about: enough to build

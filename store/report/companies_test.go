@@ -153,18 +153,18 @@ func TestCompanyConfidence(t *testing.T) {
 	expect("a website", 1, web)
 	d.save(t, place("c", "Zed", phone3, "", "CA"), place("d", "Zed", phone3, "", "CA"))
 	expect("phone and name", 3-1, tel)
-	merges, err := d.MergeCompanies(t.Context(), 2, []int64{1})
+	merges, err := d.MergeCompanies(t.Context(), noLog{}, 2, []int64{1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	expect("by hand, of parts that hang together by less", 2, web)
 	d.save(t, place("e", "Moe", "+13105550109", "", "CA"))
-	if _, err := d.MergeCompanies(t.Context(), 3, []int64{2}); err != nil { // what was kept is a part itself now
+	if _, err := d.MergeCompanies(t.Context(), noLog{}, 3, []int64{2}); err != nil { // what was kept is a part itself now
 		t.Fatal(err)
 	}
 	d.save(t, place("f", "Zed", phone3, "", "CA"))
 	expect("twice by hand, and one that came since", 3, web)
-	if _, err := d.UndoMerge(t.Context(), merges[0]); err != nil {
+	if _, err := d.UndoMerge(t.Context(), noLog{}, merges[0]); err != nil {
 		t.Fatal(err)
 	}
 	expect("what is left", 3, tel)
@@ -220,10 +220,10 @@ func TestByHandBesideACrawl(t *testing.T) {
 	done := 0
 	for k, i := checkpoint.New(operator), int64(1); i < 30; i++ {
 		var refused *store.RefusedError
-		merges, err := k.MergeCompanies(t.Context(), i, []int64{i + 1})
+		merges, err := k.MergeCompanies(t.Context(), noLog{}, i, []int64{i + 1})
 		if err == nil {
 			done++
-			_, err = k.UndoMerge(t.Context(), merges[0])
+			_, err = k.UndoMerge(t.Context(), noLog{}, merges[0])
 		}
 		if err != nil && !errors.As(err, &refused) {
 			t.Error(err)

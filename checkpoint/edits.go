@@ -1,0 +1,78 @@
+package checkpoint
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"ypcrawl/store"
+	"ypcrawl/wal"
+	"ypcrawl/yp"
+)
+
+// EditLog is where an edit of companies is written down before it is committed.
+type EditLog interface {
+	Append(e *wal.Event) error
+	Sync() error
+}
+
+// EditNumber takes the number of a run for edits by hand, whose order among the runs it
+// tells in the logs: higher than that of every run that has ended; beside a run, its own.
+func (k *Keeper) EditNumber(ctx context.Context) (number int64, err error) {
+	alone, err := k.alone(ctx)
+	if err != nil {
+		return 0, err
+	}
+	err = k.write(ctx, func(tx *store.Tx) error { return tx.Get(nextRunNumber, []any{alone}, &number) })
+	if err != nil {
+		return 0, fmt.Errorf("number an edit: %w", err)
+	}
+	return number, nil
+}
+
+// MergeCompanies makes the companies gone parts of keep by hand, and returns the
+// number of each merge. What means nothing is a *store.RefusedError.
+func (k *Keeper) MergeCompanies(ctx context.Context, log EditLog, keep int64, gone []int64) (merges []int64, err error) {
+	err = k.edit(ctx, log, wal.CompanyMerge, func(tx *store.Tx) (edit *yp.CompanyEdit, err error) {
+		merges, edit, err = store.MergeCompanies(tx, keep, gone)
+		return edit, err
+	})
+	return merges, err
+}
+
+// SplitCompany takes listings, by row id, out of a company into a new one. What means
+// nothing is a *store.RefusedError.
+func (k *Keeper) SplitCompany(ctx context.Context, log EditLog, from int64, rows []int64) (*store.Divided, error) {
+	return k.divide(ctx, log, func(tx *store.Tx) (*store.Divided, error) { return store.SplitCompany(tx, from, rows) })
+}
+
+// UndoMerge takes a merge back, see store.UndoMerge.
+func (k *Keeper) UndoMerge(ctx context.Context, log EditLog, merge int64) (*store.Divided, error) {
+	return k.divide(ctx, log, func(tx *store.Tx) (*store.Divided, error) { return store.UndoMerge(tx, merge) })
+}
+
+func (k *Keeper) divide(ctx context.Context, log EditLog, fn func(*store.Tx) (*store.Divided, error)) (d *store.Divided, err error) {
+	err = k.edit(ctx, log, wal.CompanySplit, func(tx *store.Tx) (*yp.CompanyEdit, error) {
+		if d, err = fn(tx); err != nil {
+			return nil, err
+		}
+		return d.Edit, nil
+	})
+	return d, err
+}
+
+// edit makes an edit, and brings what the logs say of it to the disk before its commit.
+func (k *Keeper) edit(ctx context.Context, log EditLog, kind wal.EventType, fn func(*store.Tx) (*yp.CompanyEdit, error)) error {
+	return k.write(ctx, func(tx *store.Tx) error {
+		edit, err := fn(tx)
+		if err != nil {
+			return err
+		}
+		edit.ID = rand.Text()
+		if _, err := store.NoteEdit(tx, edit.ID); err != nil {
+			return err
+		}
+		return errors.Join(log.Append(&wal.Event{Type: kind, Timestamp: tx.At, Edit: edit}), log.Sync())
+	})
+}

@@ -1,0 +1,188 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"ypcrawl/yp"
+)
+
+// What operators did to companies, in the words of the logs: see yp.CompanyEdit.
+
+const (
+	listingKeys = `
+	SELECT s.name, l.listing_id FROM json_each(?) AS j CROSS JOIN listings l ON l.id = j.value JOIN sources s ON s.id = l.source_id ORDER BY j.key`
+	listingsOf = `SELECT s.name, l.listing_id FROM listings l JOIN sources s ON s.id = l.source_id WHERE l.company_id = ? ORDER BY l.id`
+	findEdited = `
+	SELECT l.id, l.company_id FROM json_each(?) AS j CROSS JOIN sources s ON s.name = j.value ->> 'source'
+	CROSS JOIN listings l ON l.source_id = s.id AND l.listing_id = j.value ->> 'id' ORDER BY j.key`
+	noteEdit = `INSERT INTO company_edits (id, at) VALUES (?, ?) ON CONFLICT DO NOTHING`
+	// A page is logged before it is committed, and its merges come with the commit.
+	findMerge = `
+	SELECT id, gone FROM company_merges WHERE listings = ? AND by = ? AND ifnull(key, '') = ? AND undone_at IS NULL
+	ORDER BY abs(julianday(at) - julianday(?)), id DESC LIMIT 1`
+	hasEdit = `SELECT EXISTS (SELECT 1 FROM company_edits WHERE id = ?)`
+)
+
+// HasEdit reports whether an edit has been made.
+func HasEdit(tx *Tx, id string) (has bool, err error) {
+	err = tx.Get(hasEdit, []any{id}, &has)
+	return has, err
+}
+
+// NoteEdit notes that an edit is made. With fresh false it was made before.
+func NoteEdit(tx *Tx, id string) (fresh bool, err error) {
+	n, err := tx.Changed(noteEdit, id, tx.Now)
+	if err != nil {
+		return false, fmt.Errorf("note edit of companies: %w", err)
+	}
+	return n > 0, nil
+}
+
+// namesOf returns the listings that a query finds, as their sources name them.
+func namesOf(tx *Tx, query string, arg any) (names []yp.ListingKey, err error) {
+	rows, err := tx.Query(query, arg)
+	if err != nil {
+		return nil, fmt.Errorf("name listings: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var k yp.ListingKey
+		if err := rows.Scan(&k.Source, &k.ID); err != nil {
+			return nil, err
+		}
+		names = append(names, k)
+	}
+	return names, rows.Err()
+}
+
+// edited is a listing that an edit names, as it is here.
+type edited struct{ row, company int64 }
+
+// editedRows finds listings by their names; all tells that none is missing.
+func editedRows(tx *Tx, names []yp.ListingKey) (found []edited, all bool, err error) {
+	list, err := json.Marshal(names)
+	if err != nil {
+		return nil, false, err
+	}
+	rows, err := tx.Query(findEdited, string(list))
+	if err != nil {
+		return nil, false, fmt.Errorf("find listings: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var e edited
+		if err := rows.Scan(&e.row, &e.company); err != nil {
+			return nil, false, err
+		}
+		found = append(found, e)
+	}
+	return found, len(found) == len(names), rows.Err()
+}
+
+var errNoListings = errors.New("no page has brought the listings that were joined or taken apart by hand")
+
+// RedoEdit makes an edit of a log once more. Where a listing that it names is not there yet
+// nothing is done and ready is false, unless last says that no more pages come. An edit
+// that was made before, or that changes nothing, is ready.
+func RedoEdit(tx *Tx, e *yp.CompanyEdit, last bool) (ready bool, err error) {
+	if has, err := HasEdit(tx, e.ID); err != nil || has {
+		return true, err
+	}
+	moved := e.Gone
+	if len(moved) == 0 {
+		moved = [][]yp.ListingKey{e.Out}
+	}
+	found := make([][]edited, len(moved))
+	kept, all, err := editedRows(tx, e.Kept)
+	for i := range moved {
+		some := false
+		if err == nil {
+			found[i], some, err = editedRows(tx, moved[i])
+		}
+		all = all && some && len(found[i]) > 0
+	}
+	switch {
+	case err != nil:
+		return false, err
+	case !all && !last:
+		return false, nil
+	case len(kept) == 0 || !slices.ContainsFunc(found, func(rows []edited) bool { return len(rows) > 0 }):
+		return false, errNoListings
+	case len(e.Gone) > 0:
+		err = redoMerge(tx, kept[0].company, found)
+	default:
+		err = redoSplit(tx, e, kept, found[0])
+	}
+	if err == nil {
+		_, err = NoteEdit(tx, e.ID)
+	}
+	return err == nil, err
+}
+
+func redoMerge(tx *Tx, keep int64, found [][]edited) error {
+	var gone []int64
+	for _, rows := range found {
+		if len(rows) > 0 && rows[0].company != keep && !slices.Contains(gone, rows[0].company) {
+			gone = append(gone, rows[0].company)
+		}
+	}
+	if len(gone) == 0 {
+		return nil // they are one already
+	}
+	_, _, err := MergeCompanies(tx, keep, gone)
+	return err
+}
+
+// redoSplit takes the listings out that had left, where they are still with those that
+// stayed. A listing that came between, by the order of the logs, and gives only keys that
+// went, goes with them.
+func redoSplit(tx *Tx, e *yp.CompanyEdit, kept, out []edited) error {
+	d := &Divided{Company: kept[0].company, Keys: slices.Clone(e.Keys)}
+	all, err := members(tx, d.Company)
+	if err != nil {
+		return err
+	}
+	of := func(list []edited, row int64) bool {
+		return slices.ContainsFunc(list, func(x edited) bool { return x.row == row })
+	}
+	for _, m := range all {
+		stays := func(k string) bool { return !slices.Contains(e.Keys, k) }
+		later := !of(kept, m.row) && len(m.keys) > 0 && !slices.ContainsFunc(m.keys, stays)
+		if of(out, m.row) || later {
+			d.Listings = append(d.Listings, m.row)
+		}
+	}
+	if len(d.Listings) == 0 || len(d.Listings) == len(all) {
+		return nil // they are apart already
+	}
+	if e.Merge != nil {
+		if err := d.findMerge(tx, e.Merge); err != nil {
+			return err
+		}
+	}
+	return d.carryOut(tx)
+}
+
+// findMerge finds the merge that a split took back, by the listings that it had brought: the
+// company gets its old number then, and the merge is marked. Where keys have joined the
+// listings at once, in another order of pages, there is none.
+func (d *Divided) findMerge(tx *Tx, m *yp.UndoneMerge) error {
+	brought, _, err := editedRows(tx, m.Listings)
+	if err != nil {
+		return err
+	}
+	rows := make([]int64, len(brought))
+	for i, b := range brought {
+		rows[i] = b.row
+	}
+	slices.Sort(rows)
+	err = tx.Get(findMerge, []any{JSONInts(rows), string(m.By), m.Key, m.At}, &d.Merge, &d.Other)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
+}
