@@ -56,7 +56,7 @@ bench: ## Run the benchmarks that match BENCH (.)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 .PHONY: crash
-crash: ## Kill a crawl KILLS (1000) times and compare it with the truth; takes long
+crash: ## Kill a crawl of searches, and one of the whole chain, KILLS (1000) times each and compare them with the truth; takes long
 	$(GO) test -count 1 -v -timeout 0 -run '^TestCrashRandom$$' -crash.kills=$(KILLS) .
 
 .PHONY: cover

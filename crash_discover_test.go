@@ -19,7 +19,7 @@ import (
 	"ypcrawl/yp/gazetteer"
 )
 
-// atlas is a world whose indexes are walked.
+// atlas is a world whose indexes are read.
 type atlas struct {
 	*world
 	directory *demo.Directory
@@ -48,7 +48,7 @@ func (a *atlas) args(more ...string) []string {
 	return append(args, more...)
 }
 
-// discover walks to the end.
+// discover reads them to the end.
 func (a *atlas) discover() {
 	a.t.Helper()
 	if out, err := command(a.dir, nil, a.args()...).CombinedOutput(); err != nil {
@@ -56,21 +56,21 @@ func (a *atlas) discover() {
 	}
 }
 
-// killed walks until the process is killed at the nth time that it reaches a point.
+// killed reads them until the process is killed at the nth time that it reaches a point.
 func (a *atlas) killed(point crawl.Point, nth int) {
 	a.t.Helper()
 	out, err := command(a.dir, []string{fmt.Sprintf("%s=%s:%d", killAt, point, nth)}, a.args()...).CombinedOutput()
 	if !killed(err) {
-		a.t.Fatalf("the walk was not killed at %s:%d: %v\n%s", point, nth, err, out)
+		a.t.Fatalf("discover was not killed at %s:%d: %v\n%s", point, nth, err, out)
 	}
 }
 
-// rows are what a walk leaves behind, without times and numbers.
+// rows are what `discover` leaves behind, without times and numbers.
 func (a *atlas) rows() (rows []string) {
 	a.t.Helper()
 	db := a.open(filepath.Join(a.dir, "ypcrawl.db"))
 	for _, query := range []string{
-		`SELECT state || ' ' || status || ' ' || pages_done || ' ' || cities || ' ' || gone FROM discoveries ORDER BY 1`,
+		`SELECT state || ' ' || status || ' ' || page_current || ' ' || raw_count || ' ' || (complete_at IS NOT NULL) FROM targets WHERE kind = 'index' ORDER BY 1`,
 		`SELECT c.slug || ' ' || x.slug || ' ' || x.name || ' ' || x.found_on || ' ' || x.matched || ' ' || (x.gone_at IS NOT NULL)
 		FROM source_cities x JOIN cities c ON c.id = x.city_id ORDER BY 1`,
 		`SELECT c.slug || ' ' || k.slug || ' ' || t.priority || ' ' || t.max_pages || ' ' || t.status || ' ' || (t.retired_at IS NOT NULL)
@@ -87,25 +87,8 @@ func (a *atlas) rows() (rows []string) {
 	return rows
 }
 
-// checkCities: the cities that are not gone are those that the demo's indexes have.
-func (a *atlas) checkCities() {
-	a.t.Helper()
-	var got []demo.City
-	db := a.open(filepath.Join(a.dir, "ypcrawl.db"))
-	each(a.t, db, `SELECT x.slug, x.name, c.state FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.gone_at IS NULL ORDER BY x.slug`,
-		func(r *sql.Rows) error {
-			var c demo.City
-			err := r.Scan(&c.Slug, &c.Name, &c.State)
-			got = append(got, c)
-			return err
-		})
-	if diff := cmp.Diff(a.directory.Cities(atlasStates...), got); diff != "" {
-		a.t.Errorf("cities differ from the truth (-want +got):\n%s", head(diff))
-	}
-}
-
-// TestDiscoverCrash kills a walk ten times at random points; what is found in the end
-// is what an undisturbed walk finds, and no page is asked for twice but the one in
+// TestDiscoverCrash kills `discover` ten times at random points; what is found in the end
+// is what an undisturbed one finds, and no page is asked for twice but the one in
 // hand.
 func TestDiscoverCrash(t *testing.T) {
 	t.Parallel()
@@ -124,17 +107,17 @@ func TestDiscoverCrash(t *testing.T) {
 		a.killed(p, nth)
 	}
 	a.discover()
-	a.checkCities()
+	a.checkCities(a.open(filepath.Join(a.dir, "ypcrawl.db")), atlasStates...)
 	if extra := a.counter.extra(); extra > len(points) {
 		t.Errorf("%d pages were asked for again after %d kills", extra, len(points))
 	}
 	calm.discover()
 	if diff := cmp.Diff(calm.rows(), a.rows()); diff != "" {
-		t.Errorf("rows differ from an undisturbed walk's (-want +got):\n%s", head(diff))
+		t.Errorf("rows differ from those of an undisturbed crawl (-want +got):\n%s", head(diff))
 	}
 }
 
-// TestDiscoverEpochs: killed in a walk of the next epoch, nothing is marked as gone too
+// TestDiscoverEpochs: killed in a crawl of the index of the next epoch, nothing is marked as gone too
 // soon, and in the end what is gone and what has come is exactly the truth.
 func TestDiscoverEpochs(t *testing.T) {
 	t.Parallel()
@@ -146,11 +129,11 @@ func TestDiscoverEpochs(t *testing.T) {
 	}
 	a.killed(crawl.PointCommitted, 20)
 	if n := a.count(`SELECT count(*) FROM source_cities WHERE gone_at IS NOT NULL`); n != 0 {
-		t.Errorf("%d cities are gone before the first walk is over", n)
+		t.Errorf("%d cities are gone before the first index is read", n)
 	}
 	a.killed(crawl.PointEnded, 1)
 	a.discover()
-	a.checkCities()
+	a.checkCities(a.open(filepath.Join(a.dir, "ypcrawl.db")), atlasStates...)
 	lost := 0
 	now := a.directory.Cities(atlasStates...)
 	for _, c := range before {
@@ -170,7 +153,7 @@ func TestDiscoverEpochs(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.discover()
-	a.checkCities()
+	a.checkCities(a.open(filepath.Join(a.dir, "ypcrawl.db")), atlasStates...)
 	if n := a.count(wrong); n != 0 {
 		t.Errorf("%d targets did not come back with their cities", n)
 	}
@@ -183,7 +166,7 @@ func (a *atlas) count(query string) (n int) {
 	return n
 }
 
-// TestDiscoverTwoProcesses: two at once on one database walk no state twice.
+// TestDiscoverTwoProcesses: two at once on one database read no state twice.
 func TestDiscoverTwoProcesses(t *testing.T) {
 	t.Parallel()
 	a := newAtlas(t)
@@ -192,7 +175,7 @@ func TestDiscoverTwoProcesses(t *testing.T) {
 	if err := one.Start(); err != nil {
 		t.Fatal(err)
 	}
-	a.counter.waitFor(t, 3) // it has begun its round
+	a.counter.waitFor(t, 3) // it has begun its pass
 	two := command(a.dir, nil, a.args("--user-agent", "two")...)
 	out, err := two.CombinedOutput()
 	if err != nil {
@@ -201,7 +184,7 @@ func TestDiscoverTwoProcesses(t *testing.T) {
 	if code := exitCode(t, one.Wait()); code != 0 {
 		t.Errorf("the first exited with %d", code)
 	}
-	a.checkCities()
+	a.checkCities(a.open(filepath.Join(a.dir, "ypcrawl.db")), atlasStates...)
 	if extra := a.counter.extra(); extra != 0 {
 		t.Errorf("%d pages were asked for twice", extra)
 	}

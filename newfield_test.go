@@ -69,8 +69,10 @@ func TestNewField(t *testing.T) {
 	if fmt.Sprint(changed) != want {
 		t.Errorf("files changed: %v, want %s", changed, want)
 	}
-	args := []string{"test", "-run", "TestNewField|TestListingFields|TestListingAsEncodingJSON|TestListingColumns|TestGoldenPages/modern",
-		"./crawl/newfield", "./yp", "./wal", "./store", "./crawl/site"}
+	args := []string{
+		"test", "-run", "TestNewField|TestListingFields|TestListingAsEncodingJSON|TestListingColumns|TestGoldenPages/modern",
+		"./crawl/newfield", "./yp", "./wal", "./store", "./crawl/site",
+	}
 	for _, args := range [][]string{{"build", "-o", os.DevNull, "."}, args} {
 		cmd := exec.CommandContext(t.Context(), "go", args...)
 		cmd.Dir = dir

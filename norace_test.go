@@ -7,6 +7,7 @@ const (
 	sharedPlaces = 25  // of each state, in the test of two processes
 	convoySize   = 10  // sources that the fleet's crash test crawls at once
 	detailKills  = 6   // kills of a crawl with details
+	chainKills   = 20  // kills of the whole chain, unless told otherwise
 	troubleKills = 10  // kills of a crawl whose site is in trouble
 	pointStep    = 1   // every how manyth named point `details` is killed at
 )

@@ -10,6 +10,7 @@ const (
 	convoySize   = 3
 	detailKills  = 2
 	pointStep    = 3
+	chainKills   = 3
 	troubleKills = 4
 )
 

@@ -1,6 +1,6 @@
 -- ypcrawl: the whole database, version 5.
 --
--- Read it top to bottom: where and what (sources, cities, source_cities, discoveries,
+-- Read it top to bottom: where and what (sources, cities, source_cities,
 -- categories), the unit of work (targets), who works (runs, workers), what was found
 -- (companies, listings, company_keys, sightings, details), how it came to be so
 -- (staged_listings, listing_events, company_merges, company_apart, company_edits),
@@ -74,35 +74,10 @@ CREATE TABLE source_cities (
     matched       TEXT NOT NULL CHECK (matched IN ('slug', 'name', 'none')), -- how the gazetteer knew it
     first_seen_at TEXT NOT NULL,
     last_seen_at  TEXT NOT NULL,
+    crawl         INTEGER NOT NULL CHECK (crawl >= 0), -- of the index (targets.crawls) that met it last
     gone_at       TEXT,
     PRIMARY KEY (source_id, city_id)
 ) STRICT, WITHOUT ROWID;
-
--- A walk through a source's index of one state: the last one, or the one under way. The
--- pages follow each other in a fixed order, so that pages_done is all a resumption needs.
-CREATE TABLE discoveries (
-    id              INTEGER PRIMARY KEY,
-    source_id       INTEGER NOT NULL REFERENCES sources (id),
-    state           TEXT NOT NULL CHECK (length(state) = 2),
-    status          TEXT NOT NULL CHECK (status IN ('PLANNED', 'IN_PROGRESS', 'DONE', 'FAILED')),
-    run_id          INTEGER REFERENCES runs (id),    -- who walks now
-    claim_token     INTEGER NOT NULL DEFAULT 0 CHECK (claim_token >= 0),
-    pages           INTEGER NOT NULL CHECK (pages >= 1),
-    pages_done      INTEGER NOT NULL DEFAULT 0 CHECK (pages_done BETWEEN 0 AND pages),
-    cities          INTEGER NOT NULL DEFAULT 0,      -- met by this walk
-    added           INTEGER NOT NULL DEFAULT 0,      -- of them new to the source, or back
-    gone            INTEGER NOT NULL DEFAULT 0,      -- known before and not met: set at the end
-    started_at      TEXT,                            -- of this walk, over all resumptions
-    finished_at     TEXT,
-    last_done_at    TEXT,                            -- end of the last walk that was complete
-    last_error_code TEXT CHECK (last_error_code IN
-        ('RATE_LIMITED', 'BLOCKED_PROXY', 'HTML_CHANGED', 'TIMEOUT', 'AUTH_FAILED',
-         'NETWORK_ERROR', 'PARSE_ERROR', 'NO_LISTINGS', 'UNKNOWN_ERROR')),
-    last_error      TEXT,
-    UNIQUE (source_id, state),
-    CHECK ((status = 'IN_PROGRESS') = (run_id IS NOT NULL)),
-    CHECK (status <> 'DONE' OR pages_done = pages)
-) STRICT;
 
 -- What is searched for.
 CREATE TABLE categories (
@@ -132,9 +107,31 @@ CREATE TABLE runs (
     listings_rejected INTEGER NOT NULL DEFAULT 0,    -- sightings of listings that break a rule of their source
     listings_dropped  INTEGER NOT NULL DEFAULT 0,    -- gone from their source, see listings.gone_at
     listings_restored INTEGER NOT NULL DEFAULT 0,    -- and back again
+    pass_began_at TEXT,                              -- of the pass that it began or went on with, of several sources the earliest
     CHECK ((outcome = 'running') = (finished_at IS NULL))
 ) STRICT;
 CREATE INDEX runs_alive ON runs (started_at) WHERE outcome = 'running';
+
+-- A pass crawls a selection once, by as many runs as it takes: who types the same again
+-- goes on with it. The last one of each selection.
+CREATE TABLE passes (
+    source_id INTEGER NOT NULL REFERENCES sources (id),
+    selection TEXT NOT NULL CHECK (json_valid(selection)), -- places, categories and --recrawl
+    began_at  TEXT NOT NULL,
+    cutoff    TEXT NOT NULL,                         -- with --recrawl: what was done until then is crawled again
+    PRIMARY KEY (source_id, selection)
+) STRICT, WITHOUT ROWID;
+
+-- A run that finds no place in a state, because other runs hold all that --max-per-state
+-- gives, waits for one: until then those take no more than their share.
+CREATE TABLE run_waits (
+    run_id    INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    source_id INTEGER NOT NULL REFERENCES sources (id),
+    state     TEXT NOT NULL,
+    until     TEXT NOT NULL,                         -- put off while it waits
+    PRIMARY KEY (source_id, state, run_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX run_waits_by_run ON run_waits (run_id);
 
 -- One worker of a run, for as long as it works and after. What it holds now stands in
 -- targets: v_workers joins the two.
@@ -156,17 +153,21 @@ CREATE TABLE workers (
     UNIQUE (run_id, worker_id)
 ) STRICT;
 
--- The unit a worker claims: source × city × category. state, population and priority are
--- copies, so that a claim reads one index and nothing else.
+-- The unit a worker claims, of three kinds: the index of a source's cities in a state, a
+-- search (source × city × category), and a listing's own page. All work stands here, under
+-- the same claim, fence, waits and outcomes. state, population and priority are copies, so
+-- that a claim reads one index and nothing else.
 CREATE TABLE targets (
     id                   INTEGER PRIMARY KEY,
     source_id            INTEGER NOT NULL REFERENCES sources (id),
-    city_id              INTEGER NOT NULL REFERENCES cities (id),
-    category_id          INTEGER NOT NULL REFERENCES categories (id),
-    state                TEXT NOT NULL,
-    population           INTEGER NOT NULL,
-    priority             INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 32767), -- smaller first
-    max_pages            INTEGER NOT NULL CHECK (max_pages >= 0),               -- 0 = all
+    kind                 TEXT NOT NULL DEFAULT 'search' CHECK (kind IN ('index', 'search', 'detail')),
+    state                TEXT NOT NULL,                                         -- of a detail: where its listing was found
+    city_id              INTEGER REFERENCES cities (id),                        -- search; detail: that of the search which found its listing, if known
+    category_id          INTEGER REFERENCES categories (id),                    -- likewise
+    listing              INTEGER REFERENCES listings (id),                      -- detail
+    population           INTEGER NOT NULL,                                      -- of the city, 0 = not known
+    priority             INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 32767), -- smaller first: index 0, search by size of city 1-3, detail 100, one that was read before 101
+    max_pages            INTEGER NOT NULL CHECK (max_pages >= 0),               -- 0 = all; index: as many as it has
 
     status               TEXT NOT NULL DEFAULT 'PLANNED'
         CHECK (status IN ('PLANNED', 'IN_PROGRESS', 'DONE', 'FAILED', 'STUCK', 'PARKED')),
@@ -180,6 +181,8 @@ CREATE TABLE targets (
     recoveries           INTEGER NOT NULL DEFAULT 0 CHECK (recoveries >= 0),    -- in a row, without a new page
 
     -- Progress of the current crawl of the target. page_current is the last page committed.
+    -- raw_count and accepted_count are listings found and kept; of an index, cities met and
+    -- of them those new to the source, or back.
     page_current         INTEGER NOT NULL DEFAULT 0 CHECK (page_current >= 0),
     next_page_url        TEXT,
     last_listing_id      TEXT,
@@ -192,16 +195,18 @@ CREATE TABLE targets (
     crawls               INTEGER NOT NULL DEFAULT 0 CHECK (crawls >= 0),         -- begun at page 1 so far: the number of the current one
     complete_at          TEXT,                                                  -- end of the last crawl that saw every page to a confirmed end
 
-    -- When it may be crawled. enabled is the operator's; see the trigger targets_enabled.
-    retired_at              TEXT,                    -- its city is gone from the source's index: not crawled, not counted with its status
+    -- When it may be crawled. Not before not_before; a target that waits is planned again by
+    -- the first run that finds its time come. enabled and paused are the operator's; see the
+    -- trigger targets_enabled.
+    not_before              TEXT,
+    wait_reason             TEXT                     -- backoff: after a failure. recrawl: DONE, and due again then.
+        CHECK (wait_reason IN ('backoff', 'recrawl', 'gap')), -- gap: DONE and due, but its last crawl began less than two minutes ago
+    retired_at              TEXT,                    -- its city is gone from the source's index, or its listing from the source: not crawled, not counted with its status
     enabled                 INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
-    auto_disabled           INTEGER NOT NULL DEFAULT 0 CHECK (auto_disabled IN (0, 1)), -- PARKED because it failed too often
-    crawl_status            TEXT NOT NULL DEFAULT 'active'
-        CHECK (crawl_status IN ('active', 'degraded', 'paused', 'failed')),
-    crawl_frequency_minutes INTEGER NOT NULL DEFAULT 10080 CHECK (crawl_frequency_minutes >= 0), -- 0 = once only
+    paused                  INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)),
+    crawl_frequency_minutes INTEGER NOT NULL DEFAULT 10080 CHECK (crawl_frequency_minutes >= 0), -- from one begin to the next; 0 = once only
     max_retries             INTEGER NOT NULL DEFAULT 3 CHECK (max_retries >= 0),     -- of one page within an attempt
-    backoff_level           INTEGER NOT NULL DEFAULT 0 CHECK (backoff_level BETWEEN 0 AND 5),
-    gap_until               TEXT,                    -- no new crawl starts before; resuming one waits for nothing
+    backoff_level           INTEGER NOT NULL DEFAULT 0 CHECK (backoff_level BETWEEN 0 AND 5), -- how long it rests after its next failure; of a PARKED one: above 0 = it failed too often, 0 = a permanent cause
 
     -- Outcomes so far.
     last_error_code      TEXT CHECK (last_error_code IN
@@ -209,42 +214,46 @@ CREATE TABLE targets (
          'NETWORK_ERROR', 'PARSE_ERROR', 'NO_LISTINGS', 'UNKNOWN_ERROR')),
     last_error           TEXT,
     last_success_at      TEXT,
-    next_crawl_at        TEXT,                                                  -- DONE: due again then
-    backoff_until        TEXT,                                                  -- FAILED, or PLANNED after a first failure: claimable again then
     consecutive_failures INTEGER NOT NULL DEFAULT 0 CHECK (consecutive_failures >= 0),
     total_attempts       INTEGER NOT NULL DEFAULT 0 CHECK (total_attempts >= 0),
     total_successes      INTEGER NOT NULL DEFAULT 0 CHECK (total_successes >= 0),
     created_at           TEXT NOT NULL,
 
-    UNIQUE (source_id, city_id, category_id),
+    CHECK (kind <> 'search' OR city_id IS NOT NULL AND category_id IS NOT NULL),
+    CHECK (kind <> 'index' OR city_id IS NULL AND category_id IS NULL AND max_pages > 0),
+    CHECK ((kind = 'detail') = (listing IS NOT NULL)),
     CHECK ((status = 'IN_PROGRESS') = (claimed_by IS NOT NULL)),
     CHECK ((claimed_by IS NULL) = (claimed_at IS NULL)),
     CHECK ((claimed_by IS NULL) = (run_id IS NULL)),
     CHECK (status = 'IN_PROGRESS' OR heartbeat_at IS NULL),
     CHECK (accepted_count <= raw_count),
-    CHECK (status <> 'FAILED' OR (last_error_code IS NOT NULL AND backoff_until IS NOT NULL AND backoff_level > 0)),
-    CHECK (backoff_until IS NULL OR status IN ('FAILED', 'PLANNED')),
+    CHECK ((not_before IS NULL) = (wait_reason IS NULL)),
+    CHECK (wait_reason IS NULL OR iif(wait_reason = 'backoff', status IN ('FAILED', 'PLANNED'), status = 'DONE')),
+    CHECK (status <> 'FAILED' OR (last_error_code IS NOT NULL AND not_before IS NOT NULL AND backoff_level > 0)),
     CHECK (status <> 'PARKED' OR last_error_code IS NOT NULL),
-    CHECK (auto_disabled = 0 OR status = 'PARKED'),
-    CHECK (crawl_status <> 'failed' OR status = 'PARKED'),
     CHECK (status <> 'DONE' OR finished_at IS NOT NULL)
 ) STRICT;
--- Serves the claim: the best target of a state in one seek, however many there are, and
--- however many of them wait, are paused or disabled.
-CREATE INDEX targets_ready ON targets (source_id, state, priority, id, population, gap_until)
-    WHERE status = 'PLANNED' AND enabled = 1 AND crawl_status <> 'paused' AND backoff_until IS NULL AND retired_at IS NULL;
--- The same for a run that names its categories.
-CREATE INDEX targets_ready_category ON targets (source_id, state, category_id, priority, id, population, gap_until)
-    WHERE status = 'PLANNED' AND enabled = 1 AND crawl_status <> 'paused' AND backoff_until IS NULL AND retired_at IS NULL;
+-- No target is there twice.
+CREATE UNIQUE INDEX targets_of_index ON targets (source_id, state) WHERE kind = 'index';
+CREATE UNIQUE INDEX targets_of_search ON targets (source_id, city_id, category_id) WHERE kind = 'search';
+CREATE UNIQUE INDEX targets_of_detail ON targets (listing) WHERE listing IS NOT NULL;
+-- Serves the claim: the best target of a kind in a state in one seek, however many there
+-- are, and however many of them wait, are paused or disabled.
+CREATE INDEX targets_ready ON targets (source_id, kind, state, priority, id, population)
+    WHERE status = 'PLANNED' AND enabled = 1 AND paused = 0 AND not_before IS NULL AND retired_at IS NULL;
+-- The same for a run that names its categories, and for one that names its cities.
+CREATE INDEX targets_ready_category ON targets (source_id, kind, state, category_id, priority, id, population)
+    WHERE status = 'PLANNED' AND enabled = 1 AND paused = 0 AND not_before IS NULL AND retired_at IS NULL AND category_id IS NOT NULL;
+CREATE INDEX targets_ready_city ON targets (source_id, kind, city_id, priority, id, category_id, population, state)
+    WHERE status = 'PLANNED' AND enabled = 1 AND paused = 0 AND not_before IS NULL AND retired_at IS NULL AND city_id IS NOT NULL;
 -- What is held now: a few rows at any time. Serves --max-per-state, heartbeats, recovery, workers.
-CREATE INDEX targets_held ON targets (source_id, state, run_id) WHERE status = 'IN_PROGRESS';
+CREATE INDEX targets_held ON targets (source_id, kind, state, run_id) WHERE status = 'IN_PROGRESS';
 -- What a run holds, asked before its row is deleted, as the indexes "by_run" below are.
 CREATE INDEX targets_held_by_run ON targets (run_id) WHERE run_id IS NOT NULL;
 -- What falls due by itself.
-CREATE INDEX targets_backoff ON targets (backoff_until) WHERE backoff_until IS NOT NULL;
-CREATE INDEX targets_due ON targets (next_crawl_at) WHERE status = 'DONE';
+CREATE INDEX targets_waiting ON targets (wait_reason, not_before) WHERE not_before IS NOT NULL;
 -- What an operator asks about: errors by code.
-CREATE INDEX targets_troubled ON targets (status, last_error_code, state) WHERE status IN ('FAILED', 'STUCK', 'PARKED');
+CREATE INDEX targets_troubled ON targets (kind, status, last_error_code, state) WHERE status IN ('FAILED', 'STUCK', 'PARKED');
 
 -- The de-duplicated business. Its fields come from its lead listing (the one with the
 -- smallest source and id), its website is the smallest of its listings': so they do not
@@ -421,28 +430,10 @@ CREATE TABLE company_edits (
     at TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- What a listing's own page says, and when it is to be asked for again: claimed, fenced
--- and recovered as targets are, one page each. A row is there as soon as somebody wants
--- the details of its source.
+-- What a listing's own page says, as it was last read.
 CREATE TABLE details (
     listing              INTEGER PRIMARY KEY REFERENCES listings (id),
-    source_id            INTEGER NOT NULL REFERENCES sources (id),
-    status               TEXT NOT NULL DEFAULT 'PLANNED'
-        CHECK (status IN ('PLANNED', 'IN_PROGRESS', 'DONE', 'FAILED', 'STUCK', 'PARKED')),
-    claimed_by           TEXT,
-    claim_token          INTEGER NOT NULL DEFAULT 0 CHECK (claim_token >= 0),
-    run_id               INTEGER REFERENCES runs (id),
-    heartbeat_at         TEXT,
-    recoveries           INTEGER NOT NULL DEFAULT 0 CHECK (recoveries >= 0),
-    due_at               TEXT,                       -- claimable from then on: the next time, or after a failure; NULL = now, or never by itself (PARKED, STUCK)
-    total_attempts       INTEGER NOT NULL DEFAULT 0 CHECK (total_attempts >= 0),
-    consecutive_failures INTEGER NOT NULL DEFAULT 0 CHECK (consecutive_failures >= 0),
-    backoff_level        INTEGER NOT NULL DEFAULT 0 CHECK (backoff_level BETWEEN 0 AND 5),
-    last_error_code      TEXT CHECK (last_error_code IN
-        ('RATE_LIMITED', 'BLOCKED_PROXY', 'HTML_CHANGED', 'TIMEOUT', 'AUTH_FAILED',
-         'NETWORK_ERROR', 'PARSE_ERROR', 'NO_LISTINGS', 'UNKNOWN_ERROR')),
-    last_error           TEXT,
-    fetched_at           TEXT,                       -- last time that its page was read
+    fetched_at           TEXT NOT NULL,
     email                TEXT,
     phone                TEXT,
     phone_e164           TEXT,
@@ -461,17 +452,8 @@ CREATE TABLE details (
     founded              INTEGER,                    -- year
     years_in_business    INTEGER CHECK (years_in_business >= 0),
     about                TEXT,
-    CHECK ((status = 'IN_PROGRESS') = (claimed_by IS NOT NULL)),
-    CHECK ((claimed_by IS NULL) = (run_id IS NULL)),
-    CHECK (status = 'IN_PROGRESS' OR heartbeat_at IS NULL),
-    CHECK (status NOT IN ('FAILED', 'PARKED') OR last_error_code IS NOT NULL),
-    CHECK (status <> 'DONE' OR fetched_at IS NOT NULL),
     CHECK ((lat IS NULL) = (lon IS NULL))
 ) STRICT;
--- Serves the claim: what was never asked for first, then what has waited longest.
-CREATE INDEX details_ready ON details (source_id, due_at, listing) WHERE status IN ('PLANNED', 'FAILED', 'DONE');
-CREATE INDEX details_held ON details (run_id) WHERE status = 'IN_PROGRESS';
-CREATE INDEX details_held_by_run ON details (run_id) WHERE run_id IS NOT NULL;
 
 -- One claim of a target, from its start to its outcome. The row is there from the claim
 -- on; one of a killed process is closed by the recovery, and what only that process
@@ -497,7 +479,7 @@ CREATE TABLE crawl_attempts (
     proxy            TEXT,                           -- without its password
     identity         TEXT,
     pages            INTEGER CHECK (pages >= 0),
-    listings         INTEGER CHECK (listings >= 0),  -- found on its pages
+    listings         INTEGER CHECK (listings >= 0),  -- found on its pages; of an index, cities
     upserted         INTEGER CHECK (upserted >= 0),  -- of them written
     changed          INTEGER CHECK (changed >= 0),   -- of them new or changed
     bytes            INTEGER CHECK (bytes >= 0),     -- received
@@ -646,13 +628,14 @@ CREATE TABLE proxies (
 -- listings and companies, which whoever adds them counts, once a page.
 CREATE TABLE target_totals (
     source_id INTEGER NOT NULL,
+    kind      TEXT NOT NULL,
     state     TEXT NOT NULL,
     status    TEXT NOT NULL,                         -- RETIRED for those whose city is gone
     targets   INTEGER NOT NULL DEFAULT 0,
     pages     INTEGER NOT NULL DEFAULT 0,
     raw       INTEGER NOT NULL DEFAULT 0,
     accepted  INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (source_id, state, status)
+    PRIMARY KEY (source_id, kind, state, status)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE listing_totals (
@@ -668,21 +651,21 @@ CREATE TABLE company_totals (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER targets_added AFTER INSERT ON targets BEGIN
-    INSERT INTO target_totals VALUES (new.source_id, new.state, iif(new.retired_at IS NULL, new.status, 'RETIRED'), 1, new.page_current, new.raw_count, new.accepted_count)
+    INSERT INTO target_totals VALUES (new.source_id, new.kind, new.state, iif(new.retired_at IS NULL, new.status, 'RETIRED'), 1, new.page_current, new.raw_count, new.accepted_count)
     ON CONFLICT DO UPDATE SET targets = targets + 1, pages = pages + excluded.pages,
         raw = raw + excluded.raw, accepted = accepted + excluded.accepted;
 END;
 CREATE TRIGGER targets_removed AFTER DELETE ON targets BEGIN
     UPDATE target_totals SET targets = targets - 1, pages = pages - old.page_current,
         raw = raw - old.raw_count, accepted = accepted - old.accepted_count
-    WHERE source_id = old.source_id AND state = old.state AND status = iif(old.retired_at IS NULL, old.status, 'RETIRED');
+    WHERE source_id = old.source_id AND kind = old.kind AND state = old.state AND status = iif(old.retired_at IS NULL, old.status, 'RETIRED');
 END;
 CREATE TRIGGER targets_moved AFTER UPDATE OF status, retired_at ON targets
 WHEN old.status <> new.status OR (old.retired_at IS NULL) <> (new.retired_at IS NULL) BEGIN
     UPDATE target_totals SET targets = targets - 1, pages = pages - old.page_current,
         raw = raw - old.raw_count, accepted = accepted - old.accepted_count
-    WHERE source_id = old.source_id AND state = old.state AND status = iif(old.retired_at IS NULL, old.status, 'RETIRED');
-    INSERT INTO target_totals VALUES (new.source_id, new.state, iif(new.retired_at IS NULL, new.status, 'RETIRED'), 1, new.page_current, new.raw_count, new.accepted_count)
+    WHERE source_id = old.source_id AND kind = old.kind AND state = old.state AND status = iif(old.retired_at IS NULL, old.status, 'RETIRED');
+    INSERT INTO target_totals VALUES (new.source_id, new.kind, new.state, iif(new.retired_at IS NULL, new.status, 'RETIRED'), 1, new.page_current, new.raw_count, new.accepted_count)
     ON CONFLICT DO UPDATE SET targets = targets + 1, pages = pages + excluded.pages,
         raw = raw + excluded.raw, accepted = accepted + excluded.accepted;
 END;
@@ -690,7 +673,7 @@ CREATE TRIGGER targets_grew AFTER UPDATE OF page_current, raw_count, accepted_co
 WHEN old.status = new.status AND (old.retired_at IS NULL) = (new.retired_at IS NULL) BEGIN
     UPDATE target_totals SET pages = pages + new.page_current - old.page_current,
         raw = raw + new.raw_count - old.raw_count, accepted = accepted + new.accepted_count - old.accepted_count
-    WHERE source_id = new.source_id AND state = new.state AND status = iif(new.retired_at IS NULL, new.status, 'RETIRED');
+    WHERE source_id = new.source_id AND kind = new.kind AND state = new.state AND status = iif(new.retired_at IS NULL, new.status, 'RETIRED');
 END;
 CREATE TRIGGER listings_removed AFTER DELETE ON listings BEGIN
     UPDATE listing_totals SET listings = listings - 1 WHERE source_id = old.source_id AND state = old.found_state;
@@ -704,15 +687,18 @@ CREATE TRIGGER companies_moved AFTER UPDATE OF state ON companies WHEN ifnull(ol
     ON CONFLICT DO UPDATE SET companies = companies + 1;
 END;
 
+-- The page of a listing that is gone is not asked for, until it is back.
+CREATE TRIGGER listings_gone AFTER UPDATE OF gone_at ON listings WHEN (old.gone_at IS NULL) <> (new.gone_at IS NULL) BEGIN
+    UPDATE targets SET retired_at = new.gone_at WHERE listing = new.id;
+END;
+
 -- The rules that no statement may break.
 
--- Two crawls of a target start at least two minutes apart, whoever asks. A gap further
--- ahead than that is the mark of a clock that was set back, and none.
-CREATE TRIGGER targets_gap BEFORE UPDATE OF status ON targets
-WHEN new.status = 'IN_PROGRESS' AND old.status <> 'IN_PROGRESS' AND old.gap_until > new.claimed_at
-    AND round((julianday(old.gap_until) - julianday(new.claimed_at)) * 86400000) <= 120000
+-- Whoever asks: a target that waits is not claimed.
+CREATE TRIGGER targets_wait BEFORE UPDATE OF status ON targets
+WHEN new.status = 'IN_PROGRESS' AND old.status <> 'IN_PROGRESS' AND old.not_before IS NOT NULL
 BEGIN
-    SELECT raise(ABORT, 'two crawls of a target start at least 2 minutes apart');
+    SELECT raise(ABORT, 'a target that waits is not claimed');
 END;
 
 -- Never a trap: an operator who enables a target means it to be crawled, so all that was
@@ -721,10 +707,10 @@ END;
 CREATE TRIGGER targets_enabled AFTER UPDATE OF enabled ON targets
 WHEN new.enabled = 1
 BEGIN
-    UPDATE targets SET auto_disabled = 0, consecutive_failures = 0, backoff_level = 0, backoff_until = NULL,
-        crawl_status = iif(crawl_status IN ('degraded', 'failed') AND (status <> 'PARKED' OR auto_disabled = 1), 'active', crawl_status),
-        finished_at = iif(status = 'FAILED' OR auto_disabled = 1, NULL, finished_at),
-        status = iif(status = 'FAILED' OR auto_disabled = 1, 'PLANNED', status)
+    UPDATE targets SET consecutive_failures = 0, backoff_level = 0,
+        not_before = iif(wait_reason = 'backoff', NULL, not_before), wait_reason = iif(wait_reason = 'backoff', NULL, wait_reason),
+        finished_at = iif(status = 'FAILED' OR status = 'PARKED' AND backoff_level > 0, NULL, finished_at),
+        status = iif(status = 'FAILED' OR status = 'PARKED' AND backoff_level > 0, 'PLANNED', status)
     WHERE id = new.id;
 END;
 CREATE TRIGGER sources_enabled AFTER UPDATE OF enabled ON sources
@@ -758,11 +744,12 @@ FROM companies c;
 
 -- Every listing with what its own page says.
 CREATE VIEW v_details AS
-SELECT s.name AS source, l.listing_id, l.name, d.status, d.fetched_at, d.email, ifnull(l.phone, d.phone) AS phone,
+SELECT t.id, s.name AS source, l.listing_id, l.name, t.status, d.fetched_at, d.email, ifnull(l.phone, d.phone) AS phone,
        ifnull(l.website, d.website) AS website, ifnull(d.hours, l.hours) AS hours, d.lat, d.lon, d.payment, d.social, d.services, d.languages,
        d.neighborhoods, d.aka, d.founded, ifnull(l.years_in_business, d.years_in_business) AS years_in_business, d.about,
-       d.due_at, d.last_error_code, d.last_error, l.company_id
-FROM details d JOIN listings l ON l.id = d.listing JOIN sources s ON s.id = d.source_id;
+       t.not_before, t.wait_reason, t.last_error_code, t.last_error, l.company_id
+FROM targets t JOIN listings l ON l.id = t.listing JOIN sources s ON s.id = l.source_id LEFT JOIN details d ON d.listing = t.listing
+WHERE t.listing IS NOT NULL;
 
 -- The audit trail: a row for each listing and each thing that became of it.
 CREATE VIEW promotion_log AS
@@ -795,54 +782,63 @@ SELECT t.id, s.name AS source, c.name AS city, t.state, k.name AS category, t.st
        round(100.0 * min(t.raw_count + t.bad_count, t.site_total) / nullif(t.site_total, 0), 1) AS percent,
        t.complete_at, t.finished_at
 FROM targets t JOIN sources s ON s.id = t.source_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
-WHERE t.retired_at IS NULL AND (t.page_current > 0 OR t.finished_at IS NOT NULL);
+WHERE t.kind = 'search' AND t.retired_at IS NULL AND (t.page_current > 0 OR t.finished_at IS NOT NULL);
 
 -- Every target in words.
 CREATE VIEW v_targets AS
-SELECT t.id, s.name AS source, c.name AS city, t.state, k.name AS category, t.status, t.page_current, t.max_pages,
+SELECT t.id, t.kind, s.name AS source, c.name AS city, t.state, k.name AS category, l.listing_id, l.name AS listing, t.status, t.page_current, t.max_pages,
        t.raw_count, t.accepted_count, t.claimed_by, t.heartbeat_at, t.last_error_code, t.last_error,
-       t.backoff_until, t.next_crawl_at, t.total_attempts, t.retired_at
-FROM targets t JOIN sources s ON s.id = t.source_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id;
+       t.not_before, t.wait_reason, t.total_attempts, t.retired_at
+FROM targets t JOIN sources s ON s.id = t.source_id LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id
+LEFT JOIN listings l ON l.id = t.listing;
 
--- Progress of each state, by status.
+-- Progress of each kind in each state, by status.
 CREATE VIEW v_state_progress AS
-SELECT s.name AS source, t.state, sum(iif(t.status = 'RETIRED', 0, t.targets)) AS targets,
+SELECT s.name AS source, t.kind, t.state, sum(iif(t.status = 'RETIRED', 0, t.targets)) AS targets,
        sum(iif(t.status = 'PLANNED', t.targets, 0)) AS planned, sum(iif(t.status = 'IN_PROGRESS', t.targets, 0)) AS in_progress,
        sum(iif(t.status = 'DONE', t.targets, 0)) AS done, sum(iif(t.status = 'FAILED', t.targets, 0)) AS failed,
        sum(iif(t.status = 'STUCK', t.targets, 0)) AS stuck, sum(iif(t.status = 'PARKED', t.targets, 0)) AS parked,
        sum(iif(t.status = 'RETIRED', t.targets, 0)) AS retired, sum(t.pages) AS pages, sum(t.accepted) AS accepted
-FROM target_totals t JOIN sources s ON s.id = t.source_id GROUP BY s.name, t.state;
+FROM target_totals t JOIN sources s ON s.id = t.source_id GROUP BY s.name, t.kind, t.state;
 
--- What may be claimed now: enabled, not paused, waiting for nothing, and of a source that
--- is open. (A claim reads the same off an index; a test holds the two together.)
+-- What may be claimed now: enabled, not paused, its time come, and of a source that is
+-- open. (A claim reads the same off an index, after what fell due was planned; a test holds
+-- the two together.) A time further ahead than its reason allows is the mark of a clock that
+-- was set back, and over.
 CREATE VIEW targets_available AS
-SELECT t.* FROM targets t JOIN v_source_gates g ON g.source_id = t.source_id
-WHERE g.open = 1 AND t.enabled = 1 AND t.crawl_status <> 'paused' AND t.retired_at IS NULL
-    AND (t.status = 'PLANNED' AND (t.backoff_until IS NULL OR t.backoff_until <= g.now OR t.backoff_until > g.far)
-        OR t.status = 'FAILED' AND (t.backoff_until <= g.now OR t.backoff_until > g.far)
-        OR t.status = 'DONE' AND (t.next_crawl_at <= g.now OR t.next_crawl_at > g.week
-            AND t.next_crawl_at > strftime('%Y-%m-%dT%H:%M:%fZ', g.now, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes')))
-    AND (t.gap_until IS NULL OR t.gap_until <= g.now OR t.gap_until > g.gap);
+SELECT t.* FROM v_waits t CROSS JOIN v_source_availability o ON o.source_id = t.source_id
+WHERE o.open = 1 AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL
+    AND (t.status IN ('PLANNED', 'FAILED') OR t.status = 'DONE' AND t.not_before IS NOT NULL) AND t.waits = 0;
 
--- Whether a source may be asked at all, and if not, why and until when ('' = until an
--- operator or a probe says otherwise). What ends later than gap (for a gap), far (for a
--- backoff) or week (for a weekly crawl) is the mark of a clock that was set back.
-CREATE VIEW v_source_gates AS
-SELECT s.id AS source_id, s.name AS source, n.now, n.gap, n.far, n.week,
-       CASE WHEN s.enabled = 0 THEN 'disabled' WHEN s.auto_disabled = 1 OR s.paused_until > n.now THEN 'paused'
-            WHEN p.status = 'quarantined' THEN 'quarantined' WHEN h.held_until > n.now THEN 'held' ELSE 'open' END AS gate,
-       s.enabled = 1 AND s.auto_disabled = 0 AND ifnull(s.paused_until, '') <= n.now
-           AND ifnull(p.status, '') <> 'quarantined' AND ifnull(h.held_until, '') <= n.now AS open,
-       CASE WHEN s.enabled = 0 OR s.auto_disabled = 1 THEN '' WHEN s.paused_until > n.now THEN s.paused_until
-            WHEN p.status = 'quarantined' THEN p.quarantine_until ELSE ifnull(h.held_until, '') END AS until,
-       CASE WHEN s.enabled = 0 THEN 'disabled by an operator' WHEN s.auto_disabled = 1 OR s.paused_until > n.now THEN s.paused_reason
-            WHEN p.status = 'quarantined' THEN p.error_class ELSE ifnull(h.held_for, '') END AS reason
-FROM sources s CROSS JOIN (
+-- The targets, and whether each waits.
+CREATE VIEW v_waits AS
+SELECT t.*, ifnull(t.not_before > n.now AND CASE t.wait_reason WHEN 'gap' THEN t.not_before <= n.gap WHEN 'backoff' THEN t.not_before <= n.far
+        ELSE t.not_before <= n.week OR t.not_before <= strftime('%Y-%m-%dT%H:%M:%fZ', n.now, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes') END, 0) AS waits
+FROM targets t CROSS JOIN (
     SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS now, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+2 minutes') AS gap,
-           strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+33 hours') AS far, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+192 hours') AS week) n
-LEFT JOIN connectivity_profiles p ON p.source_id = s.id
-LEFT JOIN hosts h ON h.source_id = s.id AND h.host =
-    (SELECT x.host FROM hosts x WHERE x.source_id = s.id AND x.held_until > n.now ORDER BY x.held_until DESC LIMIT 1);
+           strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+33 hours') AS far, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+192 hours') AS week) n;
+
+-- Why sources may not be asked now, and until when: a row for each reason, also of one that
+-- is over. A source is open when none of its rows lasts: claims, runs and commands ask this
+-- view and nothing else. "9999" = until an operator, or a probe, says otherwise.
+CREATE VIEW v_source_closures AS
+SELECT id AS source_id, 1 AS rank, 'disabled' AS state, '9999' AS until, NULL AS ends, NULL AS code, 'disabled by an operator' AS reason
+FROM sources WHERE enabled = 0
+UNION ALL
+SELECT id, 2, 'paused', iif(auto_disabled = 1, '9999', paused_until), iif(auto_disabled = 1, NULL, paused_until), paused_code, paused_reason
+FROM sources WHERE auto_disabled = 1 OR paused_until IS NOT NULL
+UNION ALL
+SELECT source_id, 3, 'quarantined', '9999', quarantine_until, NULL, error_class
+FROM connectivity_profiles WHERE status = 'quarantined'
+UNION ALL
+SELECT source_id, 4, 'held', until, until, NULL, held_for
+FROM (SELECT h.source_id, max(h.held_until) AS until, h.held_for FROM hosts h WHERE h.held_until IS NOT NULL GROUP BY h.source_id);
+
+-- The same for people: one row a source, with what closes it now.
+CREATE VIEW v_source_availability AS
+SELECT s.id AS source_id, s.name AS source, ifnull(c.state, 'open') AS state, c.state IS NULL AS open, c.ends AS until, c.code, c.reason, min(c.rank) AS rank
+FROM sources s LEFT JOIN v_source_closures c ON c.source_id = s.id AND c.until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+GROUP BY s.id; -- of the row with the least rank
 
 -- Every target with its health and where it stands in its schedule:
 -- NOT_SCHEDULED done, and not to be crawled again; or retired, because its city is gone
@@ -853,59 +849,65 @@ LEFT JOIN hosts h ON h.source_id = s.id AND h.host =
 -- DUE          may be crawled now, or is
 -- SCHEDULED    has its time, or its host has
 CREATE VIEW v_crawler_status AS
-SELECT t.id, g.source, c.name AS city, t.state, k.name AS category, t.status, t.crawl_status, t.enabled, t.auto_disabled,
+SELECT t.id, t.kind, o.source, c.name AS city, t.state, k.name AS category, t.listing, t.status,
+       CASE WHEN t.paused = 1 THEN 'paused' WHEN t.status = 'PARKED' THEN 'failed' WHEN t.backoff_level > 0 THEN 'degraded' ELSE 'active' END AS crawl_status,
+       t.enabled, t.status = 'PARKED' AND t.backoff_level > 0 AS auto_disabled,
        CASE WHEN t.retired_at IS NOT NULL THEN 'NOT_SCHEDULED' WHEN t.status = 'PARKED' THEN 'FAILED'
-            WHEN t.enabled = 0 OR t.crawl_status = 'paused' OR g.gate IN ('disabled', 'paused', 'quarantined') THEN 'PAUSED'
+            WHEN t.enabled = 0 OR t.paused = 1 OR o.state IN ('disabled', 'paused', 'quarantined') THEN 'PAUSED'
             WHEN t.status = 'STUCK' THEN 'NEEDS_PLAN'
-            WHEN t.status = 'FAILED' AND t.backoff_until > g.now AND t.backoff_until <= g.far THEN 'DEGRADED'
-            WHEN t.status = 'DONE' AND t.next_crawl_at IS NULL THEN 'NOT_SCHEDULED'
-            WHEN t.status = 'DONE' AND t.next_crawl_at > g.now AND (t.next_crawl_at <= g.week
-                    OR t.next_crawl_at <= strftime('%Y-%m-%dT%H:%M:%fZ', g.now, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes'))
-                OR t.backoff_until > g.now AND t.backoff_until <= g.far
-                OR t.status <> 'IN_PROGRESS' AND (g.gate = 'held' OR t.gap_until > g.now AND t.gap_until <= g.gap) THEN 'SCHEDULED'
+            WHEN t.status = 'FAILED' AND t.waits THEN 'DEGRADED'
+            WHEN t.status = 'DONE' AND t.not_before IS NULL THEN 'NOT_SCHEDULED'
+            WHEN t.waits OR t.status <> 'IN_PROGRESS' AND o.state = 'held' THEN 'SCHEDULED'
             ELSE 'DUE' END AS schedule_status,
-       t.backoff_level, t.backoff_until, t.consecutive_failures, t.crawl_frequency_minutes, t.next_crawl_at, t.last_success_at,
+       t.not_before, t.wait_reason, t.backoff_level, iif(t.wait_reason = 'backoff', t.not_before, NULL) AS backoff_until,
+       t.consecutive_failures, t.crawl_frequency_minutes, iif(t.wait_reason IN ('recrawl', 'gap'), t.not_before, NULL) AS next_crawl_at, t.last_success_at,
        t.total_attempts, t.total_successes, round(100.0 * t.total_successes / nullif(t.total_attempts, 0), 1) AS success_rate,
-       t.page_current, t.last_error_code, t.last_error, t.claimed_by, t.heartbeat_at, t.crawl_started_at, t.finished_at, t.retired_at
-FROM targets t JOIN v_source_gates g ON g.source_id = t.source_id
-JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id;
+       t.page_current, t.accepted_count AS listings, t.max_retries, t.last_error_code, t.last_error,
+       (SELECT x.finished_at FROM crawl_attempts x WHERE x.target_id = t.id AND x.ended IN ('failed', 'parked') ORDER BY x.claim_token DESC LIMIT 1) AS last_failure_at,
+       (SELECT x.proxy FROM crawl_attempts x WHERE x.target_id = t.id ORDER BY x.claim_token DESC LIMIT 1) AS last_proxy,
+       (SELECT x.identity FROM crawl_attempts x WHERE x.target_id = t.id ORDER BY x.claim_token DESC LIMIT 1) AS last_identity,
+       t.claimed_by, t.heartbeat_at, t.crawl_started_at, t.finished_at, t.retired_at
+FROM v_waits t CROSS JOIN v_source_availability o ON o.source_id = t.source_id
+LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id;
 
--- What went wrong in the last 7 days, by code. A target that is DONE because its site says
--- that there is nothing (NO_LISTINGS) went well. A block has one code, whether it met a
+-- How attempts ended in the last 7 days, by code. A target that is DONE because its site says
+-- that there is nothing (NO_LISTINGS) went well, and counts as SUCCESS. A block has one code, whether it met a
 -- proxy or not: by_proxy tells the two apart.
 CREATE VIEW v_crawl_error_summary AS
-SELECT s.name AS source, a.error_code, a.error_code = 'BLOCKED_PROXY' AND a.proxy IS NOT NULL AS by_proxy,
+SELECT s.name AS source, iif(a.ended = 'done', 'SUCCESS', a.error_code) AS error_code, a.error_code = 'BLOCKED_PROXY' AND a.proxy IS NOT NULL AS by_proxy,
        count(*) AS occurrences, count(DISTINCT a.target_id) AS targets, max(a.finished_at) AS last_seen,
        cast(avg(a.duration_ms) AS INTEGER) AS mean_duration_ms
 FROM crawl_attempts a JOIN targets t ON t.id = a.target_id JOIN sources s ON s.id = t.source_id
-WHERE a.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days') AND a.error_code <> 'SUCCESS' AND a.ended <> 'done'
-GROUP BY s.name, a.error_code, by_proxy;
+WHERE a.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days') AND a.error_code IS NOT NULL
+GROUP BY s.name, iif(a.ended = 'done', 'SUCCESS', a.error_code), by_proxy;
 
--- The health of each source's targets in one line.
+-- The health of each source's searches in one line.
 CREATE VIEW v_crawl_health AS
 SELECT s.name AS source, count(t.id) AS targets,
-       sum(t.crawl_status = 'active') AS active, sum(t.crawl_status = 'degraded') AS degraded,
-       sum(t.crawl_status = 'paused') AS paused, sum(t.crawl_status = 'failed') AS failed,
-       (SELECT count(*) FROM targets_available a WHERE a.source_id = s.id) AS due_now,
+       sum(t.paused = 0 AND t.status <> 'PARKED' AND t.backoff_level = 0) AS active,
+       sum(t.paused = 0 AND t.status <> 'PARKED' AND t.backoff_level > 0) AS degraded,
+       sum(t.paused = 1) AS paused, sum(t.paused = 0 AND t.status = 'PARKED') AS failed,
+       (SELECT count(*) FROM targets_available a WHERE a.source_id = s.id AND a.kind = 'search') AS due_now,
        sum(t.consecutive_failures > 0) AS with_failures, round(avg(t.consecutive_failures), 2) AS mean_consecutive_failures,
        count(*) FILTER (WHERE t.last_success_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day')) AS successful_24h
-FROM sources s JOIN targets t ON t.source_id = s.id GROUP BY s.id;
+FROM sources s JOIN targets t ON t.source_id = s.id WHERE t.kind = 'search' GROUP BY s.id;
 
 -- The workers that have not stopped, with what each holds. Whether their process lives is
 -- told by its lock file alone: `ypcrawl status` looks.
 CREATE VIEW v_workers AS
 SELECT w.worker_id, w.name, w.host, w.pid, r.uuid AS run, s.name AS source, w.started_at, w.heartbeat_at,
-       t.id AS target_id, c.name AS city, t.state, k.name AS category, t.page_current + 1 AS page,
+       t.id AS target_id, t.kind, l.name AS listing, c.name AS city, t.state, k.name AS category, t.page_current + 1 AS page,
        w.pages, w.listings, w.claims, w.claim_retries, w.rss_bytes
 FROM workers w JOIN runs r ON r.id = w.run_id
 LEFT JOIN targets t INDEXED BY targets_held ON t.status = 'IN_PROGRESS' AND t.run_id = w.run_id AND t.claimed_by = w.worker_id
 LEFT JOIN sources s ON s.id = ifnull(t.source_id, r.source_id)
-LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id
+LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id LEFT JOIN listings l ON l.id = t.listing
 WHERE w.stopped_at IS NULL AND r.outcome = 'running';
 
 -- The targets that no crawl will take again by itself.
 CREATE VIEW v_dead_letters AS
-SELECT t.id, s.name AS source, c.name AS city, t.state, k.name AS category, t.last_error_code, t.last_error,
-       t.finished_at AS parked_at, t.consecutive_failures, t.total_attempts, t.page_current, t.auto_disabled
-FROM targets t JOIN sources s ON s.id = t.source_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+SELECT t.id, t.kind, s.name AS source, c.name AS city, t.state, k.name AS category, l.listing_id, l.name AS listing, t.last_error_code, t.last_error,
+       t.finished_at AS parked_at, t.consecutive_failures, t.total_attempts, t.page_current, t.backoff_level > 0 AS auto_disabled
+FROM targets t JOIN sources s ON s.id = t.source_id LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id
+LEFT JOIN listings l ON l.id = t.listing
 WHERE t.status = 'PARKED' AND t.retired_at IS NULL AND t.status IN ('FAILED', 'STUCK', 'PARKED'); -- twice: so that the partial index serves it

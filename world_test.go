@@ -37,6 +37,7 @@ type world struct {
 	files   int
 	kills   int // of the crawl into the present file
 	stuck   int
+	chain   bool // indexes, searches and details; else searches alone
 }
 
 // counted is a demo server behind a counter.
@@ -100,7 +101,38 @@ func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	c.next.ServeHTTP(w, r)
+	answer := &answered{ResponseWriter: w}
+	c.next.ServeHTTP(answer, r)
+	if answer.status == http.StatusTooManyRequests || answer.status == http.StatusServiceUnavailable {
+		c.forget(r)
+	}
+}
+
+// answered notes the status of an answer.
+type answered struct {
+	http.ResponseWriter
+	status int
+}
+
+func (a *answered) WriteHeader(status int) {
+	a.status = status
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap serves http.ResponseController.
+func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// forget takes back what count has noted: the page was refused.
+func (c *counter) forget(r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	by := c.seen[r.URL.RequestURI()]
+	if by[r.UserAgent()]--; by[r.UserAgent()] == 0 {
+		delete(by, r.UserAgent())
+	}
+	if len(by) == 0 {
+		delete(c.seen, r.URL.RequestURI())
+	}
 }
 
 func (c *counter) count(r *http.Request) {
@@ -159,6 +191,16 @@ func (c *counter) extra() (n int) {
 	return n
 }
 
+// by is how many requests a User-Agent has made.
+func (c *counter) by(agent string) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, by := range c.seen {
+		n += by[agent]
+	}
+	return n
+}
+
 // both is how many addresses were asked for by both User-Agents.
 func (c *counter) both(a, b string) (n int) {
 	c.mu.Lock()
@@ -201,7 +243,7 @@ func (w *world) checkTruth() {
 		w.t.Errorf("%d targets are DONE, want %d", n, w.truth.Targets)
 	}
 	var pages int
-	if err := db.Read().QueryRowContext(w.t.Context(), "SELECT sum(page_current) FROM targets").Scan(&pages); err != nil {
+	if err := db.Read().QueryRowContext(w.t.Context(), "SELECT sum(page_current) FROM targets WHERE kind = 'search'").Scan(&pages); err != nil {
 		w.t.Fatal(err)
 	}
 	if pages != w.truth.Pages {
@@ -211,6 +253,11 @@ func (w *world) checkTruth() {
 
 func (w *world) checkRows(db *store.DB) {
 	w.t.Helper()
+	if w.chain {
+		w.checkDetails(db) // what they complete may join companies
+		w.checkCities(db, "CA", "TX")
+		return
+	}
 	if diff := cmp.Diff(w.truth.Listings, readListings(w.t, db)); diff != "" {
 		w.t.Errorf("listings differ from the truth (-want +got):\n%s", head(diff))
 	}
@@ -233,13 +280,29 @@ func (w *world) checkReplay() {
 func (w *world) countStatus(status string) (n int) {
 	w.t.Helper()
 	db := w.open(filepath.Join(w.dir, "ypcrawl.db"))
-	if err := db.Read().QueryRowContext(w.t.Context(), "SELECT count(*) FROM targets WHERE status = ?", status).Scan(&n); err != nil {
+	if err := db.Read().QueryRowContext(w.t.Context(), "SELECT count(*) FROM targets WHERE kind = 'search' AND status = ?", status).Scan(&n); err != nil {
 		w.t.Fatal(err)
 	}
 	return n
 }
 
 func (w *world) held() int { return w.countStatus("IN_PROGRESS") }
+
+// checkCities: the cities that are not gone are those that the demo's indexes have.
+func (w *world) checkCities(db *store.DB, states ...string) {
+	w.t.Helper()
+	var got []demo.City
+	each(w.t, db, `SELECT x.slug, x.name, c.state FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.gone_at IS NULL ORDER BY x.slug`,
+		func(r *sql.Rows) error {
+			var c demo.City
+			err := r.Scan(&c.Slug, &c.Name, &c.State)
+			got = append(got, c)
+			return err
+		})
+	if diff := cmp.Diff(w.counter.next.(*demo.Directory).Cities(states...), got); diff != "" {
+		w.t.Errorf("cities differ from the truth (-want +got):\n%s", head(diff))
+	}
+}
 
 func head(s string) string {
 	lines := strings.SplitAfterN(s, "\n", 40)

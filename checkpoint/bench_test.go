@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,17 +19,41 @@ import (
 
 const million = 1_000_000
 
-// fresh targets are all claimable; mixed ones are in all the health that a database
-// gathers with the years, by category: three of ten wait after a first failure, two
-// are paused, one is disabled, one rests, two are done, and one of ten can be claimed,
-// the last in order.
+// freshHealth makes every target claimable. Of mixed ones, by number, three of ten wait and
+// one is disabled.
+const freshHealth = `'PLANNED', 1, NULL, NULL, NULL, 0, NULL`
+
+func mixedHealth(number string) string {
+	return strings.ReplaceAll(`CASE # % 10 WHEN 1 THEN 'FAILED' WHEN 2 THEN 'DONE' ELSE 'PLANNED' END, # % 10 <> 3,
+		iif(# % 10 < 3, '2099-01-0' || (1 + # % 10), NULL), CASE # % 10 WHEN 0 THEN 'backoff' WHEN 1 THEN 'backoff' WHEN 2 THEN 'recrawl' END,
+		iif(# % 10 = 1, 'TIMEOUT', NULL), # % 10 = 1, iif(# % 10 IN (1, 2), 'x', NULL)`, "#", "("+number+")")
+}
+
 const (
-	freshHealth = `'PLANNED', 'active', 1, NULL, NULL, NULL, 0, NULL, c.tier`
-	mixedHealth = `CASE k.id WHEN 7 THEN 'FAILED' WHEN 8 THEN 'DONE' WHEN 9 THEN 'DONE' ELSE 'PLANNED' END,
-		CASE k.id WHEN 4 THEN 'paused' WHEN 5 THEN 'paused' WHEN 7 THEN 'degraded' ELSE 'active' END, k.id <> 6,
-		CASE k.id WHEN 1 THEN '2099-01-01' WHEN 2 THEN '2099-01-02' WHEN 3 THEN '2099-01-03' WHEN 7 THEN '2099-01-04' END,
-		iif(k.id IN (8, 9), '2099-01-05', NULL), iif(k.id = 7, 'TIMEOUT', NULL), k.id = 7, iif(k.id IN (7, 8, 9), 'x', NULL), iif(k.id = 10, 9, c.tier)`
+	healthColumns = `status, enabled, not_before, wait_reason, last_error_code, backoff_level, finished_at`
+	countTargets  = `INSERT OR REPLACE INTO target_totals SELECT source_id, kind, state, status, count(*), 0, 0, 0 FROM targets GROUP BY 1, 2, 3, 4`
 )
+
+// mixedDB is a database of n targets of the three kinds: the indexes of 51 states, of which
+// most were read this week, and half searches, half details, in mixed health.
+func mixedDB(b *testing.B, n int) *checkpoint.Keeper {
+	b.Helper()
+	k := benchDBOf(b, n/2, true, mixedHealth("c.id + k.id"))
+	triggers := table(b, k.DB(), `SELECT name FROM sqlite_schema WHERE type = 'trigger'`)
+	restore := table(b, k.DB(), `SELECT sql FROM sqlite_schema WHERE type = 'trigger'`)
+	for _, name := range triggers {
+		execute(b, k.DB(), "DROP TRIGGER "+name)
+	}
+	execute(b, k.DB(),
+		`INSERT INTO targets (source_id, kind, state, city_id, category_id, listing, population, max_pages, priority, created_at, `+healthColumns+`)
+			SELECT 1, 'detail', t.state, t.city_id, t.category_id, l.id, t.population, 1, 100 + l.id % 2, 'x', `+mixedHealth("l.id / 2")+`
+			FROM listings l JOIN targets t ON t.id = l.id`,
+		`INSERT INTO targets (source_id, kind, state, population, max_pages, priority, created_at, `+healthColumns+`)
+			SELECT DISTINCT 1, 'index', value, 0, 26, 0, 'x', `+mixedHealth("iif(substr(key, 6) % 10 = 5, 5, 2)")+` FROM meta WHERE key LIKE 'state%'`,
+		countTargets)
+	execute(b, k.DB(), restore...)
+	return k
+}
 
 // benchDB is a database of n targets over all states, ten categories each city,
 // made by plain SQL; with listings, it has as many of them.
@@ -55,10 +80,9 @@ func benchDBOf(b *testing.B, n int, listings bool, health string) *checkpoint.Ke
 		upTo(10)+`INSERT INTO categories SELECT value, 'k' || value, 'K' || value FROM s`,
 		upTo(n/10)+`INSERT INTO cities SELECT value, 'c' || value, 'City', (SELECT value FROM meta WHERE key = format('state%02d', s.value % 51)),
 			1000000 - value, 0, 0, iif(value % 10 = 0, 1, iif(value % 2 = 0, 2, 3)) FROM s`,
-		`INSERT INTO targets (source_id, city_id, category_id, state, population, max_pages, created_at, status, crawl_status, enabled, backoff_until,
-				next_crawl_at, last_error_code, backoff_level, finished_at, priority)
-			SELECT 1, c.id, k.id, c.state, c.population, 4 - c.tier, 'x', `+health+` FROM cities c CROSS JOIN categories k`,
-		`INSERT INTO target_totals SELECT source_id, state, status, count(*), 0, 0, 0 FROM targets GROUP BY 1, 2, 3`)
+		`INSERT INTO targets (source_id, city_id, category_id, state, population, max_pages, priority, created_at, `+healthColumns+`)
+			SELECT 1, c.id, k.id, c.state, c.population, 4 - c.tier, c.tier, 'x', `+health+` FROM cities c CROSS JOIN categories k`,
+		countTargets)
 	if listings {
 		execute(b, db,
 			upTo(n)+`INSERT INTO companies (id, name, state, lead_source, lead_listing, first_seen_at)
@@ -101,31 +125,34 @@ func together(b *testing.B, n int, fn func(i int) error) {
 
 const benchWorkers = 16
 
+// hugeEnv, when set, has BenchmarkClaim make a database of ten million targets, too: that
+// takes minutes and several gigabytes.
+const hugeEnv = "YPCRAWL_BENCH_HUGE"
+
 // BenchmarkClaim: sixteen workers claim at once, each in a durable transaction
-// that they may share. An op is one claim.
+// that they may share, of the three kinds mixed. An op is one claim.
 func BenchmarkClaim(b *testing.B) {
-	for _, d := range []struct {
-		name   string
-		n      int
-		health string
-	}{
-		{"10000 targets", 10_000, freshHealth},
-		{"10000 mixed", 10_000, mixedHealth},
-		{"1000000 targets", million, freshHealth},
-		{"1000000 mixed", million, mixedHealth},
-	} {
-		k := benchDBOf(b, d.n, false, d.health)
+	for _, n := range []int{10_000, million, 10 * million} {
+		if n > 10_000 && testing.Short() || n > million && os.Getenv(hugeEnv) == "" {
+			continue
+		}
+		k := mixedDB(b, n)
 		run, err := k.StartRun(b.Context(), 1, "bench", false)
 		if err != nil {
 			b.Fatal(err)
 		}
 		for _, c := range []struct {
-			name   string
-			states []string
-		}{{"51 states", allStates()}, {"2 states", []string{"CA", "TX"}}} {
-			b.Run(d.name+"/"+c.name, func(b *testing.B) {
-				benchClaim(b, k, run, checkpoint.Scope{SourceID: 1, States: c.states})
-			})
+			name  string
+			scope checkpoint.Scope
+		}{
+			{"51 states", checkpoint.Scope{States: allStates(), Kinds: yp.Kinds()}},
+			{"2 states", checkpoint.Scope{States: []string{"CA", "TX"}, Kinds: yp.Kinds()}},
+			{"searches", checkpoint.Scope{States: allStates()}},
+			{"details", checkpoint.Scope{States: allStates(), Kinds: []yp.Kind{yp.KindDetail}}},
+			{"details of 20 cities", checkpoint.Scope{States: allStates(), Kinds: []yp.Kind{yp.KindDetail}, CityIDs: upToTwenty}},
+		} {
+			c.scope.SourceID = 1
+			b.Run(fmt.Sprintf("%d targets/%s", n, c.name), func(b *testing.B) { benchClaim(b, k, run, c.scope) })
 		}
 		if err := run.Finish(context.WithoutCancel(b.Context()), checkpoint.OutcomeDone, 0); err != nil {
 			b.Fatal(err)
@@ -133,13 +160,15 @@ func BenchmarkClaim(b *testing.B) {
 	}
 }
 
+var upToTwenty = []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}
+
 func benchClaim(b *testing.B, k *checkpoint.Keeper, run *checkpoint.Run, scope checkpoint.Scope) {
 	claim := func(i int) error {
 		_, err := k.Claim(b.Context(), checkpoint.Worker{ID: yp.WorkerID(i, 1), RunID: run.ID}, scope, 8)
 		return err
 	}
 	release := func() {
-		execute(b, k.DB(), `UPDATE targets SET status = 'PLANNED', claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, gap_until = NULL WHERE status = 'IN_PROGRESS'`,
+		execute(b, k.DB(), `UPDATE targets SET status = 'PLANNED', claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`,
 			`UPDATE crawl_attempts SET ended = 'released', finished_at = started_at WHERE ended = 'running'`)
 	}
 	together(b, benchWorkers, claim) // statements prepared, pages read
@@ -207,7 +236,7 @@ func benchCommit(b *testing.B, requests int, last bool) {
 		together(b, min(benchWorkers, left), commit)
 		if last {
 			b.StopTimer()
-			execute(b, k.DB(), `UPDATE targets SET status = 'PLANNED', gap_until = NULL, finished_at = NULL, next_crawl_at = NULL, page_current = 0 WHERE status = 'DONE'`)
+			execute(b, k.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL, page_current = 0 WHERE status = 'DONE'`)
 			together(b, min(benchWorkers, left), claim)
 			b.StartTimer()
 		}

@@ -11,54 +11,60 @@ import (
 	"ypcrawl/yp"
 )
 
-// claimHead begins the one statement that takes a target. Its inner SELECT asks, for
-// each wanted state that is not full, for the state's best target – one seek in
-// a partial index – and takes the best of those: priority and id travel as one
-// number, so that min() compares both. A source that is closed has none.
+// claimHead begins the one statement that takes a target of a kind. Its inner SELECT asks,
+// for each wanted state that is not full, for the best target there – one seek in a
+// partial index – and takes the best of those: priority and id travel as one number, so
+// that min() compares both. A source that is closed, or has none that is ready, is asked
+// no further.
 const (
 	claimHead = `
-	UPDATE targets SET status = 'IN_PROGRESS', claimed_by = ?1, run_id = ?2, claimed_at = ?3, heartbeat_at = ?3, gap_until = ?8,
+	UPDATE targets SET status = 'IN_PROGRESS', claimed_by = ?1, run_id = ?2, claimed_at = ?3, heartbeat_at = ?3,
 		claim_token = claim_token + 1, total_attempts = total_attempts + 1, crawls = crawls + (page_current = 0),
+		crawl_frequency_minutes = iif(kind = 'detail' AND ?9 > 0, ?9, crawl_frequency_minutes),
 		crawl_started_at = iif(page_current = 0 OR crawl_started_at IS NULL, ?3, crawl_started_at), finished_at = NULL
-	WHERE status = 'PLANNED' AND ` + sourceOpen + ` AND id = `
+	WHERE status = 'PLANNED' AND ` + sourceOpen + ` AND EXISTS (SELECT 1 FROM targets t WHERE ` + claimable + ` AND t.source_id = ?4 AND t.kind = ` + ofKind + `) AND id = `
 	claimTail = `
-	RETURNING id, claim_token, source_id, priority, max_pages, page_current, ifnull(next_page_url, ''), ifnull(last_listing_id, ''),
-		crawl_started_at, crawls, accepted_count, raw_count + bad_count, ifnull(site_total, 0), state, max_retries, total_attempts, category_id,
-		(SELECT name FROM cities WHERE id = city_id),
-		ifnull((SELECT sc.slug FROM source_cities sc WHERE sc.source_id = ?4 AND sc.city_id = targets.city_id), (SELECT slug FROM cities WHERE id = city_id)),
-		(SELECT name FROM categories WHERE id = category_id), (SELECT slug FROM categories WHERE id = category_id)`
-	// Each source has its own places in a state: one that hangs takes none from the others.
-	claimFull = `(SELECT state FROM targets INDEXED BY targets_held WHERE status = 'IN_PROGRESS' AND source_id = ?4 GROUP BY state HAVING count(*) >= ?6)`
+	RETURNING id, claim_token, kind, source_id, priority, max_pages, page_current,
+		coalesce(next_page_url, (SELECT l.profile_url FROM listings l WHERE l.id = listing), ''), ifnull(last_listing_id, ''),
+		crawl_started_at, crawls, accepted_count, raw_count + bad_count, ifnull(site_total, 0), state, max_retries, total_attempts, ifnull(category_id, 0),
+		ifnull((SELECT name FROM cities WHERE id = city_id), ''),
+		coalesce((SELECT sc.slug FROM source_cities sc WHERE sc.source_id = ?4 AND sc.city_id = targets.city_id), (SELECT slug FROM cities WHERE id = city_id), ''),
+		ifnull((SELECT name FROM categories WHERE id = category_id), ''), ifnull((SELECT slug FROM categories WHERE id = category_id), ''),
+		ifnull(listing, 0), ifnull((SELECT l.listing_id FROM listings l WHERE l.id = listing), '')`
+	sourceOpen = `NOT EXISTS (SELECT 1 FROM v_source_closures o WHERE o.source_id = ?4 AND o.until > ?3)`
+
+	// ofKind hides the parameter from the planner: as it is, SQLite would prepare the statement
+	// anew for each value, because there are partial indexes of kinds.
+	ofKind = `(?8 || '')`
 
 	// claimable is the condition of the indexes that serve a claim, word for word.
-	claimable = `t.status = 'PLANNED' AND t.enabled = 1 AND t.crawl_status <> 'paused' AND t.backoff_until IS NULL AND t.retired_at IS NULL`
-	// ripe leaves out targets whose last crawl began less than the gap ago. ?8 is the
-	// end of a gap that began now: one that ends later is the mark of a clock set back.
-	ripe = ` AND (t.gap_until IS NULL OR t.gap_until <= ?3 OR t.gap_until > ?8)`
-	// sourceOpen is v_source_gates' "open", for one source at one time.
-	sourceOpen = `EXISTS (
-		SELECT 1 FROM sources o WHERE o.id = ?4 AND o.enabled = 1 AND o.auto_disabled = 0 AND (o.paused_until IS NULL OR o.paused_until <= ?3)
-			AND NOT EXISTS (SELECT 1 FROM connectivity_profiles p WHERE p.source_id = o.id AND p.status = 'quarantined')
-			AND NOT EXISTS (SELECT 1 FROM hosts h WHERE h.source_id = o.id AND h.held_until > ?3))`
+	claimable = `t.status = 'PLANNED' AND t.enabled = 1 AND t.paused = 0 AND t.not_before IS NULL AND t.retired_at IS NULL`
+	// Searches of a state are spread over the sources of a run, and over runs: each source
+	// has its own places in a state. One that hangs takes none from the others.
+	// While other runs wait for one, a run takes no more than its share of them.
+	notFull = `(?8 <> 'search' OR s.value NOT IN (SELECT h.state FROM targets h INDEXED BY targets_held
+		WHERE h.status = 'IN_PROGRESS' AND h.source_id = ?4 AND h.kind = 'search' GROUP BY h.state
+		HAVING count(*) >= ?6 OR EXISTS (SELECT 1 FROM run_waits w WHERE w.source_id = ?4) AND sum(h.run_id = ?2) >= max(1, ?6 / (1 + (
+			SELECT count(*) FROM run_waits w WHERE w.source_id = ?4 AND w.state = h.state AND w.run_id <> ?2 AND w.until > ?3)))))`
+	best = `t.priority << 48 | t.id FROM targets t WHERE ` + claimable + ` AND t.source_id = ?4 AND t.kind = ` + ofKind + ` AND t.state = s.value AND t.population >= ?7`
 
 	claimAny = claimHead + `(
-		SELECT min((SELECT t.priority << 48 | t.id FROM targets t
-			WHERE ` + claimable + ` AND t.source_id = ?4 AND t.state = s.value AND t.population >= ?7` + ripe + `
-			ORDER BY t.priority, t.id LIMIT 1)) & 0xFFFFFFFFFFFF
-		FROM json_each(?5) AS s WHERE s.value NOT IN ` + claimFull + `)` + claimTail
+		SELECT min((SELECT ` + best + ` ORDER BY t.priority, t.id LIMIT 1)) & 0xFFFFFFFFFFFF
+		FROM json_each(?5) AS s WHERE ` + notFull + `)` + claimTail
 
 	claimCategory = claimHead + `(
-		SELECT min((SELECT t.priority << 48 | t.id FROM targets t
-			WHERE ` + claimable + ` AND t.source_id = ?4 AND t.state = s.value AND t.category_id = c.value AND t.population >= ?7` + ripe + `
-			ORDER BY t.priority, t.id LIMIT 1)) & 0xFFFFFFFFFFFF
-		FROM json_each(?5) AS s CROSS JOIN json_each(?9) AS c WHERE s.value NOT IN ` + claimFull + `)` + claimTail
+		SELECT min((SELECT ` + best + ` AND t.category_id = c.value ORDER BY t.priority, t.id LIMIT 1)) & 0xFFFFFFFFFFFF
+		FROM json_each(?5) AS s CROSS JOIN json_each(?10) AS c WHERE ` + notFull + `)` + claimTail
 
-	// Named cities are few: their targets are found by the unique key.
+	// Likewise for each city. The details of other categories that come first are passed over
+	// in the index.
 	claimCity = claimHead + `(
-		SELECT min(t.priority << 48 | t.id) & 0xFFFFFFFFFFFF
-		FROM json_each(?10) AS c CROSS JOIN targets t INDEXED BY sqlite_autoindex_targets_1 ON t.source_id = ?4 AND t.city_id = c.value
-		WHERE ` + claimable + ` AND t.population >= ?7` + ripe + ` AND (?9 = '[]' OR t.category_id IN (SELECT value FROM json_each(?9)))
-			AND t.state IN (SELECT value FROM json_each(?5)) AND t.state NOT IN ` + claimFull + `)` + claimTail
+		SELECT min((SELECT t.priority << 48 | t.id FROM targets t INDEXED BY targets_ready_city
+			WHERE ` + claimable + ` AND t.source_id = ?4 AND t.kind = ` + ofKind + ` AND t.city_id = s.id AND t.population >= ?7
+				AND (?10 = '[]' OR t.category_id IN (SELECT value FROM json_each(?10))) AND t.state IN (SELECT value FROM json_each(?5))
+			ORDER BY t.priority, t.id LIMIT 1)) & 0xFFFFFFFFFFFF
+		FROM (SELECT c.id, c.state AS value FROM json_each(?11) AS j CROSS JOIN cities c ON c.id = j.value) AS s
+		WHERE ` + notFull + `)` + claimTail
 )
 
 // claimWaits is how long a claim that met a busy database waits before each of
@@ -66,7 +72,7 @@ const (
 var claimWaits = [...]time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond}
 
 // Claim takes the best target of the scope for worker w, or returns ErrNothing.
-// At most maxPerState targets of a state of a source are in progress at once, over all runs.
+// At most maxPerState searches of a state of a source are in progress at once, over all runs.
 // scope.SourceID and scope.States must be set. The attempt's row is written with it.
 func (k *Keeper) Claim(ctx context.Context, w Worker, scope Scope, maxPerState int) (*Claim, error) {
 	for try := 0; ; try++ {
@@ -83,14 +89,18 @@ func (k *Keeper) Claim(ctx context.Context, w Worker, scope Scope, maxPerState i
 }
 
 func (k *Keeper) claimOnce(ctx context.Context, w Worker, scope Scope, maxPerState, retries int) (*Claim, error) {
-	query, args := claimStatement(scope, maxPerState)
 	c := &Claim{Worker: w}
-	err := k.write(ctx, func(tx *store.Tx) error {
-		all := append([]any{w.ID, w.RunID, tx.Now}, args...)
-		all[7] = yp.FormatTime(tx.At.Add(yp.MinCrawlGap))
+	err := k.write(ctx, func(tx *store.Tx) (err error) {
 		attempt, p := 0, &c.Place
-		err := tx.Get(query, all, &c.TargetID, &c.Token, &c.SourceID, &c.Priority, &c.MaxPages, &c.PageCurrent, &c.NextPageURL, &c.LastListing,
-			&c.StartedAt, &c.Crawl, &c.Accepted, &c.Seen, &c.SiteTotal, &p.State, &c.MaxRetries, &attempt, &c.CategoryID, &p.City, &p.CitySlug, &p.Category, &p.CategorySlug)
+		for _, part := range parts(scope) {
+			query, args := claimStatement(part, maxPerState)
+			err = tx.Get(query, append([]any{w.ID, w.RunID, tx.Now}, args...), &c.TargetID, &c.Token, &c.Kind, &c.SourceID, &c.Priority, &c.MaxPages, &c.PageCurrent,
+				&c.NextPageURL, &c.LastListing, &c.StartedAt, &c.Crawl, &c.Accepted, &c.Seen, &c.SiteTotal, &p.State, &c.MaxRetries, &attempt, &c.CategoryID,
+				&p.City, &p.CitySlug, &p.Category, &p.CategorySlug, &c.listing, &c.ListingID)
+			if !errors.Is(err, sql.ErrNoRows) {
+				break
+			}
+		}
 		if err != nil {
 			return err
 		}
@@ -110,10 +120,26 @@ func (k *Keeper) claimOnce(ctx context.Context, w Worker, scope Scope, maxPerSta
 	return c, nil
 }
 
-// claimStatement returns the statement for a scope with its arguments from ?4 on;
-// ?8, the end of the gap, is filled in by the transaction.
+// parts divides a scope by kinds, in the order in which they are taken. No city, category or
+// population chooses among the indexes of states.
+func parts(s Scope) (all []Scope) {
+	for _, kind := range yp.Kinds() {
+		if !s.Has(kind) {
+			continue
+		}
+		part := s
+		part.Kinds = []yp.Kind{kind}
+		if kind == yp.KindIndex {
+			part.CityIDs, part.CategoryIDs, part.MinPopulation = nil, nil, 0
+		}
+		all = append(all, part)
+	}
+	return all
+}
+
+// claimStatement returns the statement for a scope of one kind with its arguments from ?4 on.
 func claimStatement(s Scope, maxPerState int) (query string, args []any) {
-	args = []any{s.SourceID, jsonList(s.States), maxPerState, s.MinPopulation, nil}
+	args = []any{s.SourceID, jsonList(s.States), maxPerState, s.MinPopulation, string(s.Kinds[0]), int64(s.DetailsEvery / time.Minute)}
 	switch {
 	case len(s.CityIDs) > 0:
 		return claimCity, append(args, jsonInts(s.CategoryIDs), jsonInts(s.CityIDs))
@@ -121,4 +147,42 @@ func claimStatement(s Scope, maxPerState int) (query string, args []any) {
 		return claimCategory, append(args, jsonInts(s.CategoryIDs))
 	}
 	return claimAny, args
+}
+
+const (
+	// heldByOthers are the states of a source in which other runs hold all places, and
+	// this one less than its share.
+	heldByOthers = `
+	SELECT h.state FROM targets h INDEXED BY targets_held
+	WHERE h.status = 'IN_PROGRESS' AND h.source_id = ?1 AND h.kind = 'search' AND h.state IN (SELECT value FROM json_each(?2))
+	GROUP BY h.state HAVING count(*) >= ?3 AND 2 * sum(h.run_id = ?4) < ?3`
+	waitForPlaces = `
+	INSERT INTO run_waits (run_id, source_id, state, until) SELECT ?1, ?2, value, ?4 FROM json_each(?3) WHERE true
+	ON CONFLICT DO UPDATE SET until = excluded.until`
+)
+
+// placeWait is how long a run's wish for a place in a state lasts unless it is renewed.
+const placeWait = 5 * time.Second
+
+// WaitForPlaces tells other runs that this one waits for a place in the states of the scope
+// where they hold all that maxPerState gives, and returns those states. They take no more
+// than their share of the places then.
+func (r *Run) WaitForPlaces(ctx context.Context, scope Scope, maxPerState int) (states []string, err error) {
+	k := r.keeper
+	err = k.db.Each(ctx, heldByOthers, []any{scope.SourceID, jsonList(scope.States), maxPerState, r.ID}, func(rows *sql.Rows) error {
+		var state string
+		err := rows.Scan(&state)
+		states = append(states, state)
+		return err
+	})
+	if err == nil && len(states) > 0 {
+		err = k.write(ctx, func(tx *store.Tx) error {
+			_, err := tx.Exec(waitForPlaces, r.ID, scope.SourceID, jsonList(states), yp.FormatTime(tx.At.Add(placeWait)))
+			return err
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("wait for a place: %w", err)
+	}
+	return states, nil
 }

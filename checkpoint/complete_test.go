@@ -27,14 +27,10 @@ func cards(ids ...string) []yp.Listing {
 	return out
 }
 
-// due makes what is done claimable at once: the gap between two crawls is lifted, as an
-// operator's reset does it.
+// due makes what is done claimable at once, the gap between two crawls or not.
 func (b *bundle) due(t *testing.T) {
 	t.Helper()
-	if _, err := b.Recrawl(t.Context(), b.scope, 0); err != nil {
-		t.Fatal(err)
-	}
-	execute(t, b.DB(), `UPDATE targets SET gap_until = NULL WHERE status = 'DONE'`)
+	execute(t, b.DB(), `UPDATE targets SET wait_reason = 'recrawl', not_before = '2026-01-01T00:00:00.000Z' WHERE status = 'DONE' AND kind = 'search'`)
 	if _, err := b.Wake(t.Context(), b.scope); err != nil {
 		t.Fatal(err)
 	}
@@ -117,20 +113,20 @@ func TestCompleteByAnEmptyPage(t *testing.T) {
 // later, has seen two states of its source: what it missed may just have moved up.
 func TestCompleteInOneGo(t *testing.T) {
 	t.Parallel()
-	for _, rest := range []time.Duration{time.Hour, checkpoint.WalkRest + time.Hour} {
+	for _, rest := range []time.Duration{time.Hour, checkpoint.IndexRest + time.Hour} {
 		b, clock := setupClock(t, 1, "CA")
 		b.scope.CategoryIDs = b.cats[:1]
 		b.again(t, checkpoint.Page{Last: true, End: true, Listings: cards("a", "b")})
 		for range 2 {
 			clock.move(time.Hour)
 			b.again(t, checkpoint.Page{NextURL: "/2", Last: true, Listings: cards("a")})
-			execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL, gap_until = NULL WHERE status = 'DONE'`)
+			execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL WHERE status = 'DONE'`)
 			clock.move(rest)
 			if _, err := b.CommitPage(t.Context(), b.claim(t, 0), checkpoint.Page{Number: 2, Last: true, End: true, Raw: 1, Listings: cards("c")}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if gone, want := table(t, b.DB(), goneRows)[0] == "b", rest < checkpoint.WalkRest; gone != want {
+		if gone, want := table(t, b.DB(), goneRows)[0] == "b", rest < checkpoint.IndexRest; gone != want {
 			t.Errorf("after a rest of %v: b is gone: %v, want %v", rest, gone, want)
 		}
 	}
@@ -145,9 +141,7 @@ func TestReplayOfGone(t *testing.T) {
 	name := "A"
 	for range 3 {
 		clock.move(yp.MinCrawlGap)
-		if _, err := g.Recrawl(t.Context(), g.scope, 0); err != nil {
-			t.Fatal(err)
-		}
+		g.recrawl(t)
 		g.wake(t)
 		c := g.take(t, 0)
 		p := checkpoint.Page{

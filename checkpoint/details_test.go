@@ -2,9 +2,7 @@ package checkpoint_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,8 +14,8 @@ import (
 const month = checkpoint.DetailsEvery
 
 // found commits a last page with listings that have a page of their own; an id that
-// begins with "-" has none.
-func (b *bundle) found(t *testing.T, state string, ids ...string) {
+// begins with "-" has none. It returns the target that found them.
+func (b *bundle) found(t *testing.T, state string, ids ...string) *checkpoint.Claim {
 	t.Helper()
 	scope := b.scope
 	scope.States = []string{state}
@@ -36,6 +34,7 @@ func (b *bundle) found(t *testing.T, state string, ids ...string) {
 	if _, err := b.CommitPage(t.Context(), c, p); err != nil {
 		t.Fatal(err)
 	}
+	return c
 }
 
 func (b *bundle) want(t *testing.T, states ...string) int {
@@ -47,20 +46,18 @@ func (b *bundle) want(t *testing.T, states ...string) int {
 	return n
 }
 
-// details is a queue over states, with what claims from it.
-func (b *bundle) details(states ...string) *detailQueue {
-	return &detailQueue{b.Details(b.scope.SourceID, states), b}
+// details is the scope of the details of some states.
+func (b *bundle) details(states ...string) checkpoint.Scope {
+	return checkpoint.Scope{SourceID: b.scope.SourceID, States: states, Kinds: []yp.Kind{yp.KindDetail}}
 }
 
-type detailQueue struct {
-	*checkpoint.Details
-	b *bundle
-}
-
-// next claims, and returns the listing's id, "" for nothing.
-func (q *detailQueue) next(t *testing.T) (*checkpoint.DetailClaim, string) {
+// take plans what is due and claims, and returns the listing's id, "" for nothing.
+func (b *bundle) take(t *testing.T, s checkpoint.Scope) (*checkpoint.Claim, string) {
 	t.Helper()
-	c, err := q.Claim(t.Context(), q.b.worker(0))
+	if _, err := b.Wake(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	c, err := b.Claim(t.Context(), b.worker(0), s, 5)
 	if errors.Is(err, checkpoint.ErrNothing) {
 		return nil, ""
 	}
@@ -70,45 +67,38 @@ func (q *detailQueue) next(t *testing.T) (*checkpoint.DetailClaim, string) {
 	return c, c.ListingID
 }
 
-// save claims the next and saves it.
-func (q *detailQueue) save(t *testing.T) string {
-	t.Helper()
-	c, id := q.next(t)
-	if c == nil {
-		return ""
-	}
-	if err := q.b.SaveDetail(t.Context(), c, &yp.Detail{ID: id, Email: id + "@x.example"}, month, nil); err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
-func (q *detailQueue) all(t *testing.T) (ids string) {
+// readAll reads what is due until nothing is, and returns the listings' ids.
+func (b *bundle) readAll(t *testing.T, s checkpoint.Scope) (ids string) {
 	t.Helper()
 	for {
-		id := q.save(t)
-		if id == "" {
+		c, id := b.take(t, s)
+		if c == nil {
 			return strings.TrimSpace(ids)
+		}
+		if _, err := b.CommitPage(t.Context(), c, checkpoint.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: id, Email: id + "@x.example"}}); err != nil {
+			t.Fatal(err)
 		}
 		ids += id + " "
 	}
 }
 
-const detailStatus = `SELECT l.listing_id, d.status, ifnull(d.last_error_code, '') FROM details d JOIN listings l ON l.id = d.listing ORDER BY 1`
+const detailStatus = `SELECT l.listing_id, t.status FROM targets t JOIN listings l ON l.id = t.listing ORDER BY 1`
 
+// TestDetailsPlanned: the page that brings a listing plans its details in its own
+// transaction, where somebody wants them.
 func TestDetailsPlanned(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 3, "CA", "TX")
-	b.found(t, "CA", "1", "-2", "3")
+	first := b.found(t, "CA", "1", "-2", "3")
 	if n := len(table(t, b.DB(), detailStatus)); n != 0 {
 		t.Fatalf("%d details are planned that nobody wants", n)
 	}
 	if n := b.want(t, "CA"); n != 2 {
 		t.Errorf("%d details of older listings were planned, want those of 2 with a page of their own", n)
 	}
-	b.found(t, "CA", "3", "4")
+	second := b.found(t, "CA", "3", "4")
 	b.found(t, "TX", "5")
-	same(t, "planned", table(t, b.DB(), detailStatus), []string{"1|PLANNED|", "3|PLANNED|", "4|PLANNED|"})
+	same(t, "planned", table(t, b.DB(), detailStatus), []string{"1|PLANNED", "3|PLANNED", "4|PLANNED"})
 	if n := b.want(t, "CA", "TX"); n != 1 {
 		t.Errorf("%d more were planned, want that of 5", n)
 	}
@@ -116,7 +106,13 @@ func TestDetailsPlanned(t *testing.T) {
 		t.Errorf("%d more were planned the second time, want none", n)
 	}
 	b.found(t, "TX", "2") // met again, with a page of its own now
-	same(t, "planned", table(t, b.DB(), detailStatus), []string{"1|PLANNED|", "2|PLANNED|", "3|PLANNED|", "4|PLANNED|", "5|PLANNED|"})
+	same(t, "planned", table(t, b.DB(), detailStatus), []string{"1|PLANNED", "2|PLANNED", "3|PLANNED", "4|PLANNED", "5|PLANNED"})
+	// A detail belongs to the place and the category of the search that met its listing first.
+	for id, of := range map[string]int64{"1": first.TargetID, "3": first.TargetID, "4": second.TargetID} {
+		const place = `SELECT t.state, t.city_id, t.category_id, t.population FROM targets t `
+		same(t, "the place of "+id, table(t, b.DB(), place+`JOIN listings l ON l.id = t.listing WHERE l.listing_id = ?`, id), table(t, b.DB(), place+`WHERE id = ?`, of))
+	}
+	recount(t, b.DB())
 }
 
 func TestDetailsSweptInSteps(t *testing.T) {
@@ -128,354 +124,193 @@ func TestDetailsSweptInSteps(t *testing.T) {
 	if n := b.want(t, "CA"); n != 2501 {
 		t.Errorf("%d details were planned, want 2501", n)
 	}
+	recount(t, b.DB())
 }
 
-func TestDetailClaim(t *testing.T) {
+// TestDetailsInOrder: those never read first, then those that were; each again nine tenths
+// of a month after its last reading began.
+func TestDetailsInOrder(t *testing.T) {
 	t.Parallel()
-	t.Run("those never asked for first, then what has waited longest", func(t *testing.T) {
-		t.Parallel()
-		b, clock := setupClock(t, 4, "CA")
-		b.want(t, "CA")
-		b.found(t, "CA", "1", "2", "3")
-		q := b.details("CA")
-		if got := q.all(t); got != "1 2 3" {
-			t.Errorf("took %s, want 1 2 3", got)
-		}
-		clock.move(month - time.Minute)
-		if got := q.all(t); got != "" {
-			t.Errorf("took %s before the month is over", got)
-		}
-		execute(t, b.DB(), `UPDATE details SET due_at = '2026-12-01T00:00:00.000Z' WHERE listing = 3`)
-		b.found(t, "CA", "4")
-		clock.move(2 * time.Minute)
-		if got := q.all(t); got != "4 3 1 2" {
-			t.Errorf("took %s, want 4 3 1 2", got)
-		}
-	})
-	t.Run("never one of a listing that is gone or of another state, however many there are", func(t *testing.T) {
-		t.Parallel()
-		b, clock := setupClock(t, 2, "CA", "TX")
-		b.want(t, "CA", "TX")
-		b.found(t, "CA", "a")
-		execute(t, b.DB(), upTo(1200)+`INSERT INTO listings (source_id, listing_id, company_id, name, profile_url, found_state,
-				fingerprint, first_seen_at, last_seen_at, gone_at) SELECT 1, 'y' || value, 1, 'N', 'http://x', iif(value % 2, 'CA', 'TX'), 0, 'x', 'x', iif(value % 2, 'x', NULL) FROM s`,
-			`INSERT OR IGNORE INTO details (listing, source_id) SELECT id, 1 FROM listings`)
-		b.found(t, "CA", "b")
-		q := b.details("CA")
-		if got := q.all(t); got != "a b" {
-			t.Errorf("took %q, want a b", got)
-		}
-		if o, err := q.Look(t.Context(), 10, time.Hour); err != nil || o.Ready != 0 {
-			t.Errorf("%d are ready, want 0 (%v)", o.Ready, err)
-		}
-		execute(t, b.DB(), `UPDATE details SET due_at = '2026-11-20T00:00:00.000Z'`, `UPDATE details SET due_at = '2026-11-20T00:00:01.000Z' WHERE status = 'DONE'`)
-		clock.move(time.Minute)
-		q = b.details("CA")
-		if o, err := q.Look(t.Context(), 10, time.Hour); err != nil || o.Ready != 2 {
-			t.Errorf("%d are ready, want 2 (%v)", o.Ready, err)
-		}
-		if got := q.all(t); got != "a b" {
-			t.Errorf("took %q, want a b", got)
-		}
-		if got := len(strings.Fields(b.details().all(t))); got != 600 {
-			t.Errorf("%d of all states could be claimed, want the 600 that are not gone", got)
-		}
-	})
-	t.Run("only while the source is open", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, 1, "CA")
-		b.want(t, "CA")
-		b.found(t, "CA", "1")
-		execute(t, b.DB(), `UPDATE sources SET enabled = 0`)
-		if _, id := b.details().next(t); id != "" {
-			t.Errorf("took %s of a disabled source", id)
-		}
-		execute(t, b.DB(), `UPDATE sources SET enabled = 1`)
-		if _, id := b.details().next(t); id != "1" {
-			t.Errorf("took %q, want 1", id)
-		}
-	})
-	t.Run("what a clock that was set back left far ahead", func(t *testing.T) {
-		t.Parallel()
-		b, clock := setupClock(t, 1, "CA")
-		b.want(t, "CA")
-		b.found(t, "CA", "1", "2")
-		q := b.details()
-		clock.move(400 * 24 * time.Hour)
-		q.save(t)
-		c, _ := q.next(t)
-		if _, err := b.FailDetail(t.Context(), c, yp.CodeTimeout, "slow", nil); err != nil {
-			t.Fatal(err)
-		}
-		clock.move(-400 * 24 * time.Hour)
-		if err := b.WakeDetails(t.Context(), b.scope.SourceID, month); err != nil {
-			t.Fatal(err)
-		}
-		if got := q.all(t); got != "1 2" {
-			t.Errorf("took %q, want 1 2", got)
-		}
-	})
-	t.Run("no two workers take the same", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, 1, "CA")
-		b.want(t, "CA")
-		var ids []string
-		for i := range 60 {
-			ids = append(ids, fmt.Sprint(i))
-		}
-		b.found(t, "CA", ids...)
-		q := b.details("CA")
-		var mu sync.Mutex
-		var wg sync.WaitGroup
-		taken := map[string]int{}
-		for i := range 4 {
-			wg.Go(func() {
-				for {
-					c, err := q.Claim(t.Context(), b.worker(i))
-					if err != nil {
-						if !errors.Is(err, checkpoint.ErrNothing) {
-							t.Error(err)
-						}
-						return
-					}
-					mu.Lock()
-					taken[c.ListingID]++
-					mu.Unlock()
-				}
-			})
-		}
-		wg.Wait()
-		if len(taken) != 60 {
-			t.Errorf("%d of 60 were taken", len(taken))
-		}
-		for id, n := range taken {
-			if n != 1 {
-				t.Errorf("%s was taken %d times", id, n)
-			}
-		}
-	})
+	b, clock := setupClock(t, 4, "CA")
+	b.want(t, "CA")
+	b.found(t, "CA", "1", "2", "3")
+	s := b.details("CA")
+	if got := b.readAll(t, s); got != "1 2 3" {
+		t.Errorf("took %s, want 1 2 3", got)
+	}
+	same(t, "due", table(t, b.DB(), `SELECT DISTINCT not_before, wait_reason, priority FROM targets WHERE kind = 'detail'`), []string{"2026-12-17T12:00:00.000Z|recrawl|101"})
+	clock.move(month*9/10 - time.Millisecond)
+	if got := b.readAll(t, s); got != "" {
+		t.Errorf("took %s before they are due", got)
+	}
+	b.found(t, "CA", "4")
+	clock.move(time.Millisecond)
+	if got := b.readAll(t, s); got != "4 1 2 3" {
+		t.Errorf("took %s, want 4 1 2 3", got)
+	}
 }
 
-func TestDetailSaved(t *testing.T) {
+// TestDetailsEvery: a run that says how long a page stays good says it of those that it
+// reads, and of those that another interval would keep for longer.
+func TestDetailsEvery(t *testing.T) {
 	t.Parallel()
-	b, clock := setupClock(t, 1, "CA")
+	const day = 24 * time.Hour
+	b, clock := setupClock(t, 4, "CA")
 	b.want(t, "CA")
 	b.found(t, "CA", "1")
-	q := b.details()
-	c, _ := q.next(t)
-	requests := []store.Request{{SourceID: 1, Correlation: "x", Type: yp.RequestDetail, URL: "http://x", Started: clock.now(), Results: 1}}
-	first := &yp.Detail{ID: "1", Email: "a@x.example", Hours: []string{"Mo 9:00-10:00"}, Lat: 1.5, Lon: -2.5, Payment: []string{"cash"}, Founded: 1990}
-	if err := b.SaveDetail(t.Context(), c, first, month, requests); err != nil {
+	s := b.details("CA")
+	const due = `SELECT not_before FROM targets WHERE kind = 'detail' ORDER BY id`
+	began := clock.now()
+	s.DetailsEvery = 100 * day
+	b.readAll(t, s)
+	same(t, "read for 100 days", table(t, b.DB(), due), []string{stamp(began.Add(90 * day))})
+	clock.move(day)
+	b.want(t, "CA") // for a month
+	same(t, "and then for a month", table(t, b.DB(), due), []string{stamp(began.Add(27 * day))})
+	if _, err := b.WantDetails(t.Context(), s.SourceID, s.States, 10*day); err != nil {
 		t.Fatal(err)
 	}
-	clock.move(month)
-	c, _ = q.next(t)
-	if err := b.SaveDetail(t.Context(), c, &yp.Detail{ID: "1", Email: "b@x.example", Lat: 91, Lon: 3}, month, nil); err != nil {
+	same(t, "for ten days", table(t, b.DB(), due), []string{stamp(began.Add(9 * day))})
+	if _, err := b.WantDetails(t.Context(), s.SourceID, s.States, 100*day); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "what a later page does not give keeps the old value, and a place off the globe is none",
-		table(t, b.DB(), `SELECT status, email, hours, lat, lon, payment, founded, total_attempts, fetched_at, due_at, last_error_code, claimed_by FROM details`),
-		[]string{`DONE|b@x.example|["Mo 9:00-10:00"]|1.5|-2.5|["cash"]|1990|2|2026-12-20T12:00:00.000Z|2027-01-19T12:00:00.000Z||`})
-	same(t, "requests", table(t, b.DB(), `SELECT type, url, target_id FROM requests`), []string{"detail|http://x|"})
+	same(t, "a longer one is that of the next reading", table(t, b.DB(), due), []string{stamp(began.Add(9 * day))})
+	clock.move(9 * day)
+	again := clock.now()
+	if got := b.readAll(t, s); got != "1" {
+		t.Errorf("took %q", got)
+	}
+	same(t, "the next reading", table(t, b.DB(), due), []string{stamp(again.Add(90 * day))})
 }
 
-// TestDetailFence: a claim that was lost writes nothing at all.
-func TestDetailFence(t *testing.T) {
+// TestDetailsOfGoneListings: the page of a listing that is gone is not asked for, and is
+// again when the listing is back.
+func TestDetailsOfGoneListings(t *testing.T) {
+	t.Parallel()
+	b := oneTarget(t)
+	b.want(t, "CA")
+	show := func(ids ...string) {
+		t.Helper()
+		p := checkpoint.Page{Last: true, End: true, Listings: cards(ids...)}
+		for i := range p.Listings {
+			p.Listings[i].ProfileURL = "http://127.0.0.1:1/mip/" + ids[i]
+		}
+		b.again(t, p)
+	}
+	show("a", "b", "c")
+	s := b.details("CA")
+	c, id := b.take(t, s)
+	if id != "a" {
+		t.Fatalf("took %q", id)
+	}
+	show("c")
+	show("c")
+	same(t, "gone", table(t, b.DB(), goneRows), []string{"a b"})
+	same(t, "their details", table(t, b.DB(), `SELECT l.listing_id, t.retired_at IS NOT NULL FROM targets t JOIN listings l ON l.id = t.listing ORDER BY 1`), []string{"a|1", "b|1", "c|0"})
+	if o, err := b.Look(t.Context(), s, 9, time.Hour); err != nil || o.Ready != 1 {
+		t.Errorf("%d are ready (%v), want that of c", o.Ready, err)
+	}
+	if _, err := b.CommitPage(t.Context(), c, checkpoint.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "a"}}); err != nil {
+		t.Errorf("one in hand is carried through: %v", err)
+	}
+	if got := b.readAll(t, s); got != "c" {
+		t.Errorf("took %q, want c", got)
+	}
+	recount(t, b.DB())
+	show("a", "b", "c")
+	if got := b.readAll(t, s); got != "b" {
+		t.Errorf("took %q when they were back, want b: a was read", got)
+	}
+	recount(t, b.DB())
+}
+
+// TestDetailsOfASelection: who names cities or categories gets the details of the listings
+// that their searches found.
+func TestDetailsOfASelection(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 2, "CA", "TX") // two cities a state, two categories
+	b.want(t, "CA", "TX")
+	of := map[string]*checkpoint.Claim{}
+	for _, state := range []string{"CA", "TX"} {
+		for _, id := range []string{"1", "2", "3", "4"} {
+			of[state+id] = b.found(t, state, state+id)
+		}
+	}
+	city := func(id string) int64 {
+		var n int64
+		if err := b.DB().Read().QueryRowContext(t.Context(), `SELECT city_id FROM targets WHERE id = ?`, of[id].TargetID).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for _, c := range []struct {
+		name   string
+		change func(s *checkpoint.Scope)
+		in     func(id string) bool
+	}{
+		{"a state", func(s *checkpoint.Scope) { s.States = []string{"CA"} }, func(id string) bool { return id[:2] == "CA" }},
+		{"a category", func(s *checkpoint.Scope) { s.CategoryIDs = b.cats[:1] }, func(id string) bool { return of[id].CategoryID == b.cats[0] }},
+		{"a city", func(s *checkpoint.Scope) { s.CityIDs = []int64{city("TX1")} }, func(id string) bool { return city(id) == city("TX1") }},
+		{"a city and a category", func(s *checkpoint.Scope) {
+			s.CityIDs, s.CategoryIDs = []int64{city("TX1")}, []int64{of["TX1"].CategoryID}
+		}, func(id string) bool { return id == "TX1" }},
+		{"a size", func(s *checkpoint.Scope) { s.MinPopulation = 1_000_000 }, func(id string) bool { return of[id].Place.City == "City 0" }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := b.details("CA", "TX")
+			c.change(&s)
+			want, got := 0, ""
+			for id := range of {
+				if c.in(id) {
+					want++
+				}
+			}
+			if o, err := b.Look(t.Context(), s, 99, time.Hour); err != nil || o.Ready != want {
+				t.Errorf("%d are ready (%v), want %d", o.Ready, err, want)
+			}
+			var held []*checkpoint.Claim
+			for {
+				claim, id := b.take(t, s)
+				if claim == nil {
+					break
+				}
+				if got += id + " "; !c.in(id) {
+					t.Errorf("took %s", id)
+				}
+				held = append(held, claim)
+			}
+			if len(held) != want {
+				t.Errorf("took %s, want %d", got, want)
+			}
+			for _, claim := range held {
+				if err := b.Release(t.Context(), claim, "stop"); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// TestDetailPage: what a page says, and its requests, are stored with its commit.
+func TestDetailPage(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 1, "CA")
 	b.want(t, "CA")
 	b.found(t, "CA", "1")
-	q := b.details()
-	old, _ := q.next(t)
-	if _, err := b.RecoverStale(t.Context(), checkpoint.Scope{}, -time.Hour); err != nil {
-		t.Fatal(err)
+	c, _ := b.take(t, b.details("CA"))
+	if c.NextPageURL != "http://127.0.0.1:1/mip/1" || c.Kind != yp.KindDetail || c.MaxPages != 1 || c.Place.City != "City 0" || c.Place.State != "CA" {
+		t.Errorf("claimed %+v", c)
 	}
-	mine, _ := q.next(t)
-	if mine == nil || mine.Token != old.Token+1 {
-		t.Fatalf("claimed %+v after %+v, want the next token", mine, old)
+	c.Requests = []store.Request{{SourceID: 1, TargetID: c.TargetID, ClaimToken: c.Token, Correlation: "x", Type: yp.RequestDetail, URL: "http://x", Started: b.DB().Now(), Results: 1}}
+	before := table(t, b.DB(), `SELECT pages, targets, listings_new FROM runs`)
+	out, err := b.CommitPage(t.Context(), c, checkpoint.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "1", Email: "a@x.example"}})
+	if err != nil || !out.Done {
+		t.Fatal(out, err)
 	}
-	before := table(t, b.DB(), `SELECT d.*, l.* FROM details d, listings l`)
-	requests := []store.Request{{SourceID: 1, Correlation: "x", Type: yp.RequestDetail, URL: "http://x"}}
-	for name, write := range map[string]func() error{
-		"save": func() error {
-			return b.SaveDetail(bg, old, &yp.Detail{ID: "1", Email: "late", Website: "https://late.example"}, month, requests)
-		},
-		"release": func() error { return b.ReleaseDetail(bg, old, requests) },
-		"park":    func() error { return b.ParkDetail(bg, old, yp.CodeNoListings, "late", requests) },
-		"fail":    func() error { _, err := b.FailDetail(bg, old, yp.CodeTimeout, "late", requests); return err },
-	} {
-		if err := write(); !errors.Is(err, checkpoint.ErrClaimLost) {
-			t.Errorf("%s: got %v, want ErrClaimLost", name, err)
-		}
-	}
-	same(t, "rows", table(t, b.DB(), `SELECT d.*, l.* FROM details d, listings l`), before)
-	if n := len(table(t, b.DB(), `SELECT id FROM requests`)); n != 0 {
-		t.Errorf("%d requests were written", n)
-	}
-}
-
-// TestDetailFails: the ladder of failures is that of targets, and what was read stays.
-func TestDetailFails(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 1, "CA")
-	b.want(t, "CA")
-	b.found(t, "CA", "1", "2")
-	q := b.details()
-	if q.save(t) != "1" {
-		t.Fatal("1 comes first")
-	}
-	if c, _ := q.next(t); b.ParkDetail(t.Context(), c, yp.CodeNoListings, "the source has no such page", nil) != nil {
-		t.Fatal("not parked")
-	}
-	clock.move(month)
-	for i, want := range []struct {
-		status yp.Status
-		level  int
-		wait   time.Duration
-	}{
-		{yp.Planned, 0, 0},
-		{yp.Planned, 0, 0},
-		{yp.Failed, 1, 2 * time.Hour},
-		{yp.Failed, 2, 4 * time.Hour},
-		{yp.Failed, 3, 8 * time.Hour},
-		{yp.Failed, 4, 16 * time.Hour},
-		{yp.Failed, 5, 32 * time.Hour},
-		{yp.Parked, 5, 0},
-	} {
-		c, id := q.next(t)
-		if id != "1" {
-			t.Fatalf("failure %d: took %q, want 1", i+1, id)
-		}
-		set, err := b.FailDetail(t.Context(), c, yp.CodeTimeout, "slow", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := table(t, b.DB(), `SELECT status, backoff_level, email FROM details WHERE listing = 1`)[0]
-		if got != fmt.Sprintf("%s|%d|1@x.example", want.status, want.level) || want.wait > 0 && set.Wait != want.wait {
-			t.Errorf("failure %d: %s for %s, want %v", i+1, got, set.Wait, want)
-		}
-		clock.move(set.Wait - time.Second)
-		if _, id := q.next(t); id != "" {
-			t.Fatalf("failure %d: taken again before its time", i+1)
-		}
-		clock.move(time.Second)
-	}
-	same(t, "parked", table(t, b.DB(), detailStatus), []string{"1|PARKED|TIMEOUT", "2|PARKED|NO_LISTINGS"})
-	ids, err := b.DetailsToRetry(t.Context(), checkpoint.DetailRetry{Statuses: []yp.Status{yp.Parked}})
-	if err != nil || len(ids) != 2 {
-		t.Fatalf("%d to retry, want 2 (%v)", len(ids), err)
-	}
-	if n, err := b.RetryDetails(t.Context(), ids); err != nil || n != 2 {
-		t.Fatalf("%d taken back, want 2 (%v)", n, err)
-	}
-	if got := q.all(t); got != "1 2" {
-		t.Errorf("took %q, want 1 2", got)
-	}
-}
-
-func TestDetailRecovered(t *testing.T) {
-	t.Parallel()
-	t.Run("what a dead run held is planned again, three times", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, 1, "CA")
-		b.want(t, "CA")
-		b.found(t, "CA", "1", "2")
-		q := b.details()
-		q.save(t)
-		for i := range yp.MaxRecoveries {
-			r, err := b.StartRun(bg, b.scope.SourceID, "dies", false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := q.Claim(bg, checkpoint.Worker{ID: "other", RunID: r.ID})
-			if err != nil || c.ListingID != "2" {
-				t.Fatalf("claimed %+v (%v), want 2", c, err)
-			}
-			if _, id := q.next(t); id != "" {
-				t.Fatalf("took %s while it is held", id)
-			}
-			b.kill(t, r)
-			rec, err := b.RecoverDead(bg, checkpoint.Scope{})
-			if err != nil || rec.Details != 1 || rec.DetailsStuck != i/2 || rec.Total() != 0 {
-				t.Errorf("recovered %+v (%v)", rec, err)
-			}
-		}
-		same(t, "details", table(t, b.DB(), detailStatus), []string{"1|DONE|", "2|STUCK|"})
-		ids, err := b.DetailsToRetry(t.Context(), checkpoint.DetailRetry{Statuses: []yp.Status{yp.Stuck}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.RetryDetails(bg, ids); err != nil {
-			t.Fatal(err)
-		}
-		if got := q.all(t); got != "2" {
-			t.Errorf("took %q, want 2", got)
-		}
-	})
-	t.Run("a living run keeps its own, and hands it back at its end", func(t *testing.T) {
-		t.Parallel()
-		b, clock := setupClock(t, 1, "CA")
-		b.want(t, "CA")
-		b.found(t, "CA", "1")
-		q := b.details()
-		q.next(t)
-		clock.move(time.Hour)
-		if held, err := b.run.Heartbeat(bg, 0, 0); err != nil || held != 1 {
-			t.Errorf("the heartbeat is for %d, want 1 (%v)", held, err)
-		}
-		for name, rec := range map[string]func() (checkpoint.Recovered, error){
-			"dead":  func() (checkpoint.Recovered, error) { return b.RecoverDead(bg, checkpoint.Scope{}) },
-			"stale": func() (checkpoint.Recovered, error) { return b.RecoverStale(bg, checkpoint.Scope{}, time.Minute) },
-		} {
-			if out, err := rec(); err != nil || out.Details != 0 {
-				t.Errorf("%s: recovered %+v (%v)", name, out, err)
-			}
-		}
-		if err := b.run.Finish(bg, checkpoint.OutcomeDone, 0); err != nil {
-			t.Fatal(err)
-		}
-		same(t, "details", table(t, b.DB(), detailStatus), []string{"1|PLANNED|"})
-	})
-	t.Run("stale", func(t *testing.T) {
-		t.Parallel()
-		b, clock := setupClock(t, 1, "CA")
-		b.want(t, "CA")
-		b.found(t, "CA", "1")
-		b.details().next(t)
-		clock.move(time.Hour)
-		if out, err := b.RecoverStale(bg, checkpoint.Scope{}, time.Minute); err != nil || out.Details != 1 {
-			t.Errorf("recovered %+v (%v), want 1", out, err)
-		}
-	})
-}
-
-// TestDetailsLeft: what a run has before it, and nothing that it could not claim.
-func TestDetailsLeft(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 1, "CA", "TX")
-	b.found(t, "CA", "a", "b", "c", "-none")
-	b.found(t, "TX", "x")
-	b.want(t, "CA", "TX")
-	left := func(want int64, states ...string) {
-		t.Helper()
-		if n, err := b.DetailsLeft(t.Context(), b.scope.SourceID, states); err != nil || n != want {
-			t.Errorf("%d left in %v (%v), want %d", n, states, err, want)
-		}
-	}
-	left(4)
-	left(3, "CA")
-	q := b.details("CA")
-	if _, id := q.next(t); id != "a" { // in hand
-		t.Fatalf("claimed %q", id)
-	}
-	left(3, "CA")
-	q.save(t) // b
-	left(2, "CA")
-	execute(t, b.DB(), `UPDATE listings SET gone_at = 'x' WHERE listing_id = 'c'`)
-	left(1, "CA")
-	clock.move(month)
-	left(2, "CA") // b is due again
-	if n, err := b.DetailsLeft(t.Context(), 99, nil); err != nil || n != 0 {
-		t.Errorf("of another source: %d (%v)", n, err)
-	}
+	same(t, "target", table(t, b.DB(), `SELECT status, page_current, raw_count, total_attempts, total_successes, last_error_code FROM targets WHERE kind = 'detail'`), []string{"DONE|1|1|1|1|"})
+	same(t, "details", table(t, b.DB(), `SELECT email, fetched_at IS NOT NULL FROM details`), []string{"a@x.example|1"})
+	same(t, "requests", table(t, b.DB(), `SELECT type, url, target_id = ? FROM requests`, c.TargetID), []string{"detail|http://x|1"})
+	same(t, "attempt", table(t, b.DB(), `SELECT ended, error_code, pages FROM crawl_attempts WHERE target_id = ?`, c.TargetID), []string{"done|SUCCESS|1"})
+	same(t, "no results page of the run", table(t, b.DB(), `SELECT pages, targets, listings_new FROM runs`), before)
+	recount(t, b.DB())
 }

@@ -17,10 +17,11 @@
 // a late worker can't write a byte (ErrClaimLost); a page's listings and its
 // page_current are one transaction, and pages follow each other without a gap.
 //
-// The same machine, in the small, serves walks through a source's index (discovery*.go) and
-// listings' own pages (details*.go): claimed, fenced, committed page by page, taken back.
-// A crawl ends as complete only when the site itself said that nothing follows
-// (complete.go), and only such crawls and whole walks call anything gone.
+// Targets are of three kinds (yp.Kind): the index of a source's cities in a state, a search,
+// a listing's own page. They differ in what a page of them is (CommitPage) and in how
+// a crawl of them ends (complete.go, index.go), and in nothing else.
+// A crawl ends as complete only when the site itself said that nothing follows, and only
+// such crawls and whole indexes call anything gone.
 //
 // Crash: before a commit the page is not there and is fetched again; after it
 // the crawl goes on behind it. What a dead process held is found by its lock

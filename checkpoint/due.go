@@ -13,36 +13,25 @@ import (
 
 const (
 	// A failed crawl goes on behind its last page: nothing done is forgotten.
-	wakeWaiting = `UPDATE targets AS t SET status = 'PLANNED', backoff_until = NULL, recoveries = 0
-		WHERE (t.backoff_until <= ?6 OR t.backoff_until > ?7) AND t.retired_at IS NULL AND ` + where
+	wakeWaiting = `UPDATE targets AS t SET status = 'PLANNED', not_before = NULL, wait_reason = NULL, recoveries = 0
+		WHERE t.wait_reason = 'backoff' AND (t.not_before <= ?7 OR t.not_before > ?8) AND t.retired_at IS NULL AND ` + where
 	// A target that is due again is crawled anew, from page 1.
-	wakeDone = `UPDATE targets AS t SET status = 'PLANNED', next_crawl_at = NULL, finished_at = NULL, ` + anew + `
-		WHERE t.status = 'DONE' AND t.next_crawl_at <= ?6 AND (t.gap_until IS NULL OR t.gap_until <= ?6 OR t.gap_until > ?7) AND t.retired_at IS NULL AND ` + where
-	// A next crawl that is a day later than the target's own frequency allows is the mark
-	// of a clock that was set back since. ?7 leaves those of the usual week to the index.
-	wakeLost = `UPDATE targets AS t SET status = 'PLANNED', next_crawl_at = NULL, finished_at = NULL, ` + anew + `
-		WHERE t.status = 'DONE' AND t.retired_at IS NULL AND t.next_crawl_at > ?7 AND (t.gap_until IS NULL OR t.gap_until <= ?6 OR t.gap_until > ?8)
-			AND t.next_crawl_at > strftime('%Y-%m-%dT%H:%M:%fZ', ?6, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes') AND ` + where
+	wake     = `UPDATE targets AS t SET status = 'PLANNED', not_before = NULL, wait_reason = NULL, finished_at = NULL, ` + anew
+	wakeDone = wake + ` WHERE t.wait_reason IN ('recrawl', 'gap') AND t.not_before <= ?7 AND t.retired_at IS NULL AND ` + where
+	// A time further ahead than its reason allows is the mark of a clock that was set back
+	// since. ?8 leaves the crawls of the usual week to the index.
+	wakeGap  = wake + ` WHERE t.wait_reason = 'gap' AND t.not_before > ?7 AND t.retired_at IS NULL AND ` + where
+	wakeLost = wake + ` WHERE t.wait_reason = 'recrawl' AND t.not_before > ?8 AND t.retired_at IS NULL
+			AND t.not_before > strftime('%Y-%m-%dT%H:%M:%fZ', ?7, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes') AND ` + where
 
 	anew = `page_current = 0, next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0, bad_count = 0,
 		site_total = NULL, crawl_started_at = NULL, recoveries = 0`
 
-	// What falls due by itself within the horizon: a backoff that ends, a crawl whose
-	// time has come, and (nextRipe) a gap that ends.
-	nextDue = `SELECT min(at) FROM (
-		SELECT min(t.backoff_until) AS at FROM targets t
-		WHERE t.backoff_until IS NOT NULL AND t.backoff_until <= ?6 AND t.enabled = 1 AND t.retired_at IS NULL AND t.crawl_status <> 'paused' AND ` + where + `
-		UNION ALL SELECT min(max(t.next_crawl_at, iif(t.gap_until <= ?8, t.gap_until, ''))) FROM targets t
-		WHERE t.status = 'DONE' AND t.next_crawl_at <= ?6 AND (t.gap_until IS NULL OR t.gap_until <= ?6 OR t.gap_until > ?8)
-			AND t.enabled = 1 AND t.retired_at IS NULL AND t.crawl_status <> 'paused' AND ` + where + `
-		UNION ALL `
-
-	// Of the targets that wait for nothing but the gap between two crawls, and whether
-	// it is over; ?8 is the end of a gap that began now, see ripe.
-	countReady = `SELECT count(*) FROM (SELECT 1 `
-	readyRipe  = ` AND (t.gap_until IS NULL OR t.gap_until <= ?7 OR t.gap_until > ?8) LIMIT ?6)`
-	nextRipe   = `SELECT min(t.gap_until) `
-	nextInGap  = ` AND t.gap_until > ?7 AND t.gap_until <= min(?6, ?8))`
+	// What falls due first, by itself.
+	nextDue  = `SELECT min(at) FROM (` + nextOf + `'backoff'` + firstOf + ` UNION ALL ` + nextOf + `'recrawl'` + firstOf + ` UNION ALL ` + nextOf + `'gap'` + firstOf + `)`
+	nextOf   = `SELECT * FROM (SELECT t.not_before AS at FROM targets t WHERE t.wait_reason = `
+	firstOf  = ` AND t.not_before <= ?7 AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL AND ` + where + ` ORDER BY t.not_before LIMIT 1)`
+	readyNow = `SELECT count(*) FROM (SELECT 1 `
 )
 
 // Wake plans again what fell due in the scope: targets whose backoff is over, and
@@ -50,18 +39,24 @@ const (
 // as well: it is claimed when the operator lets it.)
 func (k *Keeper) Wake(ctx context.Context, scope Scope) (n int, err error) {
 	err = k.write(ctx, func(tx *store.Tx) error {
-		waiting, err := tx.Changed(wakeWaiting, scope.Args(tx.Now, yp.FormatTime(tx.At.Add(yp.BeyondBackoff)))...)
-		if err != nil {
-			return err
+		n = 0
+		after := func(d time.Duration) string { return yp.FormatTime(tx.At.Add(d)) }
+		for _, w := range []struct {
+			query string
+			args  []any
+		}{
+			{wakeWaiting, []any{tx.Now, after(yp.BeyondBackoff)}},
+			{wakeDone, []any{tx.Now}},
+			{wakeGap, []any{after(yp.MinCrawlGap)}},
+			{wakeLost, []any{tx.Now, after(yp.RecrawlAfter + 24*time.Hour)}},
+		} {
+			woken, err := tx.Changed(w.query, scope.Args(w.args...)...)
+			if err != nil {
+				return err
+			}
+			n += int(woken)
 		}
-		gap := yp.FormatTime(tx.At.Add(yp.MinCrawlGap))
-		done, err := tx.Changed(wakeDone, scope.Args(tx.Now, gap)...)
-		if err != nil {
-			return err
-		}
-		lost, err := tx.Changed(wakeLost, scope.Args(tx.Now, yp.FormatTime(tx.At.Add(yp.RecrawlAfter+24*time.Hour)), gap)...)
-		n = int(waiting + done + lost)
-		return err
+		return nil
 	})
 	if err != nil {
 		return 0, fmt.Errorf("wake due targets: %w", err)
@@ -72,12 +67,13 @@ func (k *Keeper) Wake(ctx context.Context, scope Scope) (n int, err error) {
 // The targets of a scope that a claim may find, by the same indexes as the claim: a
 // look at a scope that is exhausted costs no walk through a million others.
 const (
-	ofAll        = `FROM targets t WHERE ` + claimable + ` AND ` + where
-	ofStates     = `FROM (SELECT DISTINCT value FROM json_each(?2)) AS s CROSS JOIN targets t ON t.source_id = ?1 AND t.state = s.value WHERE ` + claimable + ` AND ` + where
-	ofCategories = `FROM (SELECT DISTINCT value FROM json_each(?2)) AS s CROSS JOIN (SELECT DISTINCT value FROM json_each(?3)) AS c
-		CROSS JOIN targets t ON t.source_id = ?1 AND t.state = s.value AND t.category_id = c.value WHERE ` + claimable + ` AND ` + where
-	ofCities = `FROM (SELECT DISTINCT value FROM json_each(?4)) AS c CROSS JOIN targets t INDEXED BY sqlite_autoindex_targets_1
-		ON t.source_id = ?1 AND t.city_id = c.value WHERE ` + claimable + ` AND ` + where
+	ofKinds      = `FROM (SELECT DISTINCT value FROM json_each(?6)) AS k CROSS JOIN `
+	ofAll        = ofKinds + `targets t ON t.source_id = ?1 AND t.kind = k.value WHERE ` + claimable + ` AND ` + where
+	ofStates     = ofKinds + `(SELECT DISTINCT value FROM json_each(?2)) AS s CROSS JOIN targets t ON t.source_id = ?1 AND t.kind = k.value AND t.state = s.value WHERE ` + claimable + ` AND ` + where
+	ofCategories = ofKinds + `(SELECT DISTINCT value FROM json_each(?2)) AS s CROSS JOIN (SELECT DISTINCT value FROM json_each(?3)) AS c
+		CROSS JOIN targets t ON t.source_id = ?1 AND t.kind = k.value AND t.state = s.value AND t.category_id = c.value WHERE ` + claimable + ` AND ` + where
+	ofCities = ofKinds + `(SELECT DISTINCT value FROM json_each(?4)) AS c CROSS JOIN targets t INDEXED BY targets_ready_city
+		ON t.source_id = ?1 AND t.kind = k.value AND t.city_id = c.value WHERE ` + claimable + ` AND ` + where
 )
 
 // candidates returns which of them serves the scope; it must have a source.
@@ -106,39 +102,49 @@ func (k *Keeper) Look(ctx context.Context, scope Scope, limit int, horizon time.
 	if o.Gate, err = k.Gate(ctx, scope.SourceID); err != nil {
 		return o, err
 	}
-	at := k.db.Now()
-	now, gap := yp.FormatTime(at), yp.FormatTime(at.Add(yp.MinCrawlGap))
-	from := candidates(scope)
-	if err := k.db.Read().QueryRowContext(ctx, countReady+from+readyRipe, scope.Args(limit, now, gap)...).Scan(&o.Ready); err != nil {
-		return o, fmt.Errorf("look for planned targets: %w", err)
+	for _, part := range parts(scope) {
+		var n int
+		if err := k.db.Read().QueryRowContext(ctx, readyNow+candidates(part)+" LIMIT ?7)", part.Args(limit-o.Ready)...).Scan(&n); err != nil {
+			return o, fmt.Errorf("look for planned targets: %w", err)
+		}
+		o.Ready += n
 	}
-	if o.Ready > 0 {
-		return o, nil
-	}
-	var next sql.NullString
-	if err := k.db.Read().QueryRowContext(ctx, nextDue+nextRipe+from+nextInGap, scope.Args(yp.FormatTime(at.Add(horizon)), now, gap)...).Scan(&next); err != nil {
-		return o, fmt.Errorf("look for due targets: %w", err)
-	}
-	if next.Valid {
-		o.Next, err = yp.ParseTime(next.String)
+	if o.Ready == 0 && horizon > 0 {
+		o.Next, err = k.NextDue(ctx, scope, k.db.Now().Add(horizon))
 	}
 	return o, err
 }
 
+// NextDue tells when the first target of the scope falls due by itself, until a time; zero =
+// none does.
+func (k *Keeper) NextDue(ctx context.Context, scope Scope, until time.Time) (next time.Time, err error) {
+	if err := k.db.Read().QueryRowContext(ctx, nextDue, scope.Args(yp.FormatTime(until))...).Scan(store.Instant(&next)); err != nil {
+		return next, fmt.Errorf("look for due targets: %w", err)
+	}
+	return next, nil
+}
+
 const peekTarget = `
-	SELECT c.name, ifnull(x.slug, c.slug), t.state, k.name, k.slug FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+	SELECT t.kind, ifnull(c.name, ''), coalesce(x.slug, c.slug, ''), t.state, ifnull(k.name, ''), ifnull(k.slug, ''), ifnull(l.profile_url, ''), ifnull(l.listing_id, '')
+	FROM targets t LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id LEFT JOIN listings l ON l.id = t.listing
 	LEFT JOIN source_cities x ON x.source_id = t.source_id AND x.city_id = t.city_id
 	WHERE t.id = (SELECT t.id `
 
-// Peek returns the place of some target that could be claimed if its source were
-// open; found is false when there is none. scope.SourceID must be set.
-func (k *Keeper) Peek(ctx context.Context, scope Scope) (p yp.Place, found bool, err error) {
-	err = k.db.Read().QueryRowContext(ctx, peekTarget+candidates(scope)+" LIMIT 1)", scope.Args()...).Scan(&p.City, &p.CitySlug, &p.State, &p.Category, &p.CategorySlug)
-	if errors.Is(err, sql.ErrNoRows) {
-		return p, false, nil
+// Peek returns a claim of some target that could be taken if its source were open, with
+// no more than tells its page; nil when there is none. It is not held. scope.SourceID must
+// be set.
+func (k *Keeper) Peek(ctx context.Context, scope Scope) (*Claim, error) {
+	c := &Claim{SourceID: scope.SourceID}
+	p := &c.Place
+	for _, part := range parts(scope) {
+		err := k.db.Read().QueryRowContext(ctx, peekTarget+candidates(part)+" LIMIT 1)", part.Args()...).
+			Scan(&c.Kind, &p.City, &p.CitySlug, &p.State, &p.Category, &p.CategorySlug, &c.NextPageURL, &c.ListingID)
+		if err == nil {
+			return c, nil
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return nil, fmt.Errorf("look for a planned target: %w", err)
+		}
 	}
-	if err != nil {
-		return p, false, fmt.Errorf("look for a planned target: %w", err)
-	}
-	return p, true, nil
+	return nil, nil
 }

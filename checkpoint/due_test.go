@@ -49,10 +49,10 @@ func TestLook(t *testing.T) {
 		soon := yp.FormatTime(clock.now().Add(time.Minute))
 		b.claim(t, 0) // target 1
 		execute(t, b.DB(),
-			`UPDATE targets SET enabled = 0 WHERE id IN (2, 3)`, `UPDATE targets SET crawl_status = 'paused' WHERE id IN (4, 5)`,
+			`UPDATE targets SET enabled = 0 WHERE id IN (2, 3)`, `UPDATE targets SET paused = 1 WHERE id IN (4, 5)`,
 			`UPDATE targets SET status = 'STUCK' WHERE id = 6`, `UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT' WHERE id = 7`,
-			`UPDATE targets SET backoff_until = '`+soon+`' WHERE id IN (3, 5)`,
-			`UPDATE targets SET status = 'DONE', finished_at = 'x', next_crawl_at = '`+soon+`', enabled = id % 2, crawl_status = iif(id = 9, 'paused', 'active') WHERE id IN (8, 9)`,
+			`UPDATE targets SET wait_reason = 'backoff', not_before = '`+soon+`' WHERE id IN (3, 5)`,
+			`UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'recrawl', not_before = '`+soon+`', enabled = id % 2, paused = id = 9 WHERE id IN (8, 9)`,
 			`UPDATE targets SET status = 'DONE', finished_at = 'x' WHERE id = 10`)
 		if o := b.outlook(t, 100, time.Hour); o.Ready != 0 || !o.Next.IsZero() {
 			t.Errorf("%+v, want nothing, ever", o)
@@ -80,11 +80,10 @@ func TestLook(t *testing.T) {
 func TestNextDue(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, set string }{
-		{"a short backoff", `backoff_until = %s`},
-		{"a rest", `status = 'FAILED', last_error_code = 'TIMEOUT', crawl_status = 'degraded', backoff_level = 1, backoff_until = %s`},
-		{"a crawl that is due again", `status = 'DONE', finished_at = 'x', next_crawl_at = %s`},
-		{"a crawl that is due, in its gap", `status = 'DONE', finished_at = 'x', next_crawl_at = '2026-01-01T00:00:00.000Z', gap_until = %s`},
-		{"a gap", `gap_until = %s`},
+		{"a short backoff", `wait_reason = 'backoff', not_before = %s`},
+		{"a rest", `status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1, wait_reason = 'backoff', not_before = %s`},
+		{"a crawl that is due again", `status = 'DONE', finished_at = 'x', wait_reason = 'recrawl', not_before = %s`},
+		{"a crawl that is due, in its gap", `status = 'DONE', finished_at = 'x', wait_reason = 'gap', not_before = %s`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -126,10 +125,10 @@ func TestNextDue(t *testing.T) {
 		t.Parallel()
 		b, clock := setupClock(t, 2, "CA") // 4 targets
 		at := func(d time.Duration) string { return "'" + yp.FormatTime(clock.now().Add(d)) + "'" }
-		execute(t, b.DB(), `UPDATE targets SET backoff_until = `+at(3*time.Minute)+` WHERE id = 1`,
-			`UPDATE targets SET status = 'DONE', finished_at = 'x', next_crawl_at = `+at(2*time.Minute)+` WHERE id = 2`,
-			`UPDATE targets SET gap_until = `+at(time.Minute)+` WHERE id = 3`,
-			`UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1, backoff_until = `+at(30*time.Second)+` WHERE id = 4`)
+		execute(t, b.DB(), `UPDATE targets SET wait_reason = 'backoff', not_before = `+at(3*time.Minute)+` WHERE id = 1`,
+			`UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'recrawl', not_before = `+at(2*time.Minute)+` WHERE id = 2`,
+			`UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'gap', not_before = `+at(time.Minute)+` WHERE id = 3`,
+			`UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1, wait_reason = 'backoff', not_before = `+at(30*time.Second)+` WHERE id = 4`)
 		for i, want := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 3 * time.Minute} {
 			if o := b.outlook(t, 1, time.Hour); !o.Next.Equal(clock.now().Add(want)) {
 				t.Errorf("with %d gone: next %s, want in %s", i, stamp(o.Next), want)
@@ -149,19 +148,16 @@ func TestClockSetBack(t *testing.T) {
 		ahead time.Duration
 		free  bool
 	}{
-		{"the longest backoff", `status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 5, backoff_until = %s`, 32 * time.Hour, false},
-		{"an hour more", `status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 5, backoff_until = %s`, 33 * time.Hour, false},
-		{"no backoff that there is", `status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 5, backoff_until = %s`, 33*time.Hour + time.Millisecond, true},
-		{"a short backoff of another time", `backoff_until = %s`, 40 * time.Hour, true},
-		{"the whole gap", `gap_until = %s`, 2 * time.Minute, false},
-		{"no gap that there is", `gap_until = %s`, 2*time.Minute + time.Millisecond, true},
-		{"the longest week", `status = 'DONE', finished_at = 'x', next_crawl_at = %s`, 8 * 24 * time.Hour, false},
-		{"no week that there is", `status = 'DONE', finished_at = 'x', next_crawl_at = %s`, 8*24*time.Hour + time.Millisecond, true},
-		{"a month, of one that is crawled monthly", `status = 'DONE', finished_at = 'x', crawl_frequency_minutes = 43200, next_crawl_at = %s`, 31 * 24 * time.Hour, false},
-		{"no month that there is", `status = 'DONE', finished_at = 'x', crawl_frequency_minutes = 43200, next_crawl_at = %s`, 31*24*time.Hour + time.Millisecond, true},
-		{"no week that there is, in its gap", `status = 'DONE', finished_at = 'x', next_crawl_at = '2027-11-20T12:00:00.000Z', gap_until = %s`, 2 * time.Minute, false},
-		{"due, with no gap that there is", `status = 'DONE', finished_at = 'x', next_crawl_at = '2026-01-01T00:00:00.000Z', gap_until = %s`, 3 * time.Hour, true},
-		{"due, with the whole gap", `status = 'DONE', finished_at = 'x', next_crawl_at = '2026-01-01T00:00:00.000Z', gap_until = %s`, 2 * time.Minute, false},
+		{"the longest backoff", `status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 5, wait_reason = 'backoff', not_before = %s`, 32 * time.Hour, false},
+		{"an hour more", `status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 5, wait_reason = 'backoff', not_before = %s`, 33 * time.Hour, false},
+		{"no backoff that there is", `status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 5, wait_reason = 'backoff', not_before = %s`, 33*time.Hour + time.Millisecond, true},
+		{"a short backoff of another time", `wait_reason = 'backoff', not_before = %s`, 40 * time.Hour, true},
+		{"the whole gap", `status = 'DONE', finished_at = 'x', wait_reason = 'gap', not_before = %s`, 2 * time.Minute, false},
+		{"no gap that there is", `status = 'DONE', finished_at = 'x', wait_reason = 'gap', not_before = %s`, 2*time.Minute + time.Millisecond, true},
+		{"the longest week", `status = 'DONE', finished_at = 'x', wait_reason = 'recrawl', not_before = %s`, 8 * 24 * time.Hour, false},
+		{"no week that there is", `status = 'DONE', finished_at = 'x', wait_reason = 'recrawl', not_before = %s`, 8*24*time.Hour + time.Millisecond, true},
+		{"a month, of one that is crawled monthly", `status = 'DONE', finished_at = 'x', crawl_frequency_minutes = 43200, wait_reason = 'recrawl', not_before = %s`, 31 * 24 * time.Hour, false},
+		{"no month that there is", `status = 'DONE', finished_at = 'x', crawl_frequency_minutes = 43200, wait_reason = 'recrawl', not_before = %s`, 31*24*time.Hour + time.Millisecond, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -190,19 +186,20 @@ func TestWake(t *testing.T) {
 	past := "'" + yp.FormatTime(clock.now().Add(-time.Second)) + "'"
 	execute(t, b.DB(),
 		`UPDATE targets SET page_current = 2, raw_count = 60, next_page_url = '/3', recoveries = 2, total_attempts = 3, crawl_started_at = 'x'`,
-		`UPDATE targets SET status = 'FAILED', crawl_status = 'degraded', last_error_code = 'TIMEOUT', consecutive_failures = 3, backoff_level = 1, backoff_until = `+past+` WHERE id = 1`,
-		`UPDATE targets SET consecutive_failures = 1, last_error_code = 'TIMEOUT', backoff_until = `+past+` WHERE id = 2`,
-		`UPDATE targets SET status = 'DONE', finished_at = 'x', next_crawl_at = `+past+` WHERE id = 3`,
-		`UPDATE targets SET status = 'FAILED', crawl_status = 'paused', last_error_code = 'TIMEOUT', backoff_level = 1, backoff_until = `+past+` WHERE id = 4`,
-		`UPDATE targets SET enabled = 0, backoff_until = `+past+` WHERE id = 5`,
+		`UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', consecutive_failures = 3, backoff_level = 1, wait_reason = 'backoff', not_before = `+past+` WHERE id = 1`,
+		`UPDATE targets SET consecutive_failures = 1, last_error_code = 'TIMEOUT', wait_reason = 'backoff', not_before = `+past+` WHERE id = 2`,
+		`UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'recrawl', not_before = `+past+` WHERE id = 3`,
+		`UPDATE targets SET status = 'FAILED', paused = 1, last_error_code = 'TIMEOUT', backoff_level = 1, wait_reason = 'backoff', not_before = `+past+` WHERE id = 4`,
+		`UPDATE targets SET enabled = 0, wait_reason = 'backoff', not_before = `+past+` WHERE id = 5`,
 		`UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT' WHERE id = 6`)
 	if n, err := b.Wake(t.Context(), b.scope); err != nil || n != 5 {
 		t.Errorf("woke %d (%v), want 5", n, err)
 	}
-	const q = `SELECT status, crawl_status, enabled, consecutive_failures, backoff_level, backoff_until, page_current, raw_count, next_page_url, recoveries, next_crawl_at FROM targets ORDER BY id`
+	const q = `SELECT status, crawl_status, enabled, consecutive_failures, backoff_level, not_before, page_current, raw_count, next_page_url, recoveries, wait_reason
+		FROM targets JOIN (SELECT id, crawl_status FROM v_crawler_status) USING (id) ORDER BY id`
 	same(t, "targets", table(t, b.DB(), q), []string{
 		"PLANNED|degraded|1|3|1||2|60|/3|0|", "PLANNED|active|1|1|0||2|60|/3|0|", "PLANNED|active|1|0|0||0|0||0|",
-		"PLANNED|paused|1|0|1||2|60|/3|0|", "PLANNED|active|0|0|0||2|60|/3|0|", "PARKED|active|1|0|0||2|60|/3|2|",
+		"PLANNED|paused|1|0|1||2|60|/3|0|", "PLANNED|active|0|0|0||2|60|/3|0|", "PARKED|failed|1|0|0||2|60|/3|2|",
 	})
 	if n, err := b.Wake(t.Context(), b.scope); err != nil || n != 0 {
 		t.Errorf("again: woke %d (%v)", n, err)
@@ -279,7 +276,7 @@ func TestResuming(t *testing.T) {
 		if err := b.Complete(t.Context(), c, "", "", false); err != nil {
 			t.Fatal(err)
 		}
-		execute(t, b.DB(), `UPDATE targets SET next_crawl_at = '2026-01-01T00:00:00.000Z' WHERE status = 'DONE'`)
+		b.recrawl(t)
 		free(t, b, false)
 		clock.move(time.Minute - time.Millisecond)
 		free(t, b, false)
@@ -289,17 +286,11 @@ func TestResuming(t *testing.T) {
 	})
 	t.Run("failed, and enabled", func(t *testing.T) {
 		t.Parallel()
-		b, clock := setupClock(t, 1, "CA")
-		b.scope.CategoryIDs = b.cats[:1]
+		b := oneTarget(t)
 		if _, err := b.Fail(t.Context(), b.claim(t, 0), yp.CodeTimeout, ""); err != nil {
 			t.Fatal(err)
 		}
 		execute(t, b.DB(), `UPDATE targets SET enabled = 1`)
-		free(t, b, false)
-		if o := b.outlook(t, 1, time.Hour); o.Ready != 0 || !o.Next.Equal(clock.now().Add(2*time.Minute)) {
-			t.Errorf("the outlook is %+v, want it in two minutes", o)
-		}
-		clock.move(2 * time.Minute)
 		free(t, b, true)
 	})
 }
@@ -309,13 +300,13 @@ func TestPeek(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 1, "CA")
 	execute(t, b.DB(), `UPDATE sources SET enabled = 0`, `UPDATE targets SET enabled = 0 WHERE id = 1`)
-	p, found, err := b.Peek(t.Context(), b.scope)
-	if want := (yp.Place{City: "City 0", CitySlug: "city-0-CA", State: "CA", Category: "Dentists", CategorySlug: "dentists"}); err != nil || !found || p != want {
-		t.Errorf("%+v, %t (%v), want %+v", p, found, err, want)
+	c, err := b.Peek(t.Context(), b.scope)
+	if want := (yp.Place{City: "City 0", CitySlug: "city-0-CA", State: "CA", Category: "Dentists", CategorySlug: "dentists"}); err != nil || c == nil || c.Place != want || c.Kind != yp.KindSearch {
+		t.Errorf("%+v (%v), want %+v", c, err, want)
 	}
 	b.scope.States = []string{"TX"}
-	if p, found, err := b.Peek(t.Context(), b.scope); err != nil || found {
-		t.Errorf("elsewhere: %+v, %t (%v)", p, found, err)
+	if c, err := b.Peek(t.Context(), b.scope); err != nil || c != nil {
+		t.Errorf("elsewhere: %+v (%v)", c, err)
 	}
 }
 
@@ -358,14 +349,14 @@ func TestLookInScopes(t *testing.T) {
 			if o := look(); o.Ready != c.want {
 				t.Errorf("%+v, want %d ready", o, c.want)
 			}
-			if _, found, err := b.Peek(t.Context(), s); err != nil || !found {
-				t.Errorf("peek: %t (%v)", found, err)
+			if c, err := b.Peek(t.Context(), s); err != nil || c == nil {
+				t.Errorf("peek: %+v (%v)", c, err)
 			}
-			execute(t, b.DB(), `UPDATE targets SET gap_until = '`+in+`'`)
+			execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'gap', not_before = '`+in+`'`)
 			if o := look(); o.Ready != 0 || stamp(o.Next) != in {
 				t.Errorf("all in their gap: %+v", o)
 			}
-			execute(t, b.DB(), `UPDATE targets SET gap_until = NULL`)
+			execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, wait_reason = NULL, not_before = NULL`)
 		})
 	}
 }

@@ -15,12 +15,6 @@ import (
 	"ypcrawl/yp"
 )
 
-// noLog is a log of edits that nobody reads.
-type noLog struct{}
-
-func (noLog) Append(*wal.Event) error { return nil }
-func (noLog) Sync() error             { return nil }
-
 // editLog puts edits into the log of a crawl.
 type editLog struct {
 	*logged
@@ -39,6 +33,15 @@ func (l *editLog) Append(e *wal.Event) error {
 func (l *editLog) Sync() error {
 	l.synced++
 	return l.err
+}
+
+// place is a listing with what companies are found by.
+func place(id, name, phone, website, state string) yp.Listing {
+	l := yp.Listing{ID: id, Name: name, PhoneE164: phone, Phone: phone, State: state}
+	if w, ok := yp.CanonicalWebsite(website); ok {
+		l.Website, l.WebsiteURL, l.Domain = w.URL, w.URL, w.Domain
+	}
+	return l
 }
 
 // businesses are listings of which many share a website, or phone and name.

@@ -18,11 +18,9 @@ const (
 	// the crawl: then it can go deeper later.
 	completeTarget = `UPDATE targets SET next_page_url = iif(max_pages > 0 AND page_current >= max_pages, next_page_url, NULL), ` + doneSet + fence
 	// Whoever goes on with an interrupted crawl waits for nothing.
-	releaseTarget = `UPDATE targets SET ` + unclaim + `status = 'PLANNED', gap_until = NULL` + fence
-	// A target that an operator paused meanwhile stays paused.
-	failTarget = `UPDATE targets SET ` + unclaim + `status = ?, finished_at = ?, last_error_code = ?, last_error = ?,
-		consecutive_failures = consecutive_failures + 1, backoff_level = ?, backoff_until = ?, auto_disabled = ?,
-		crawl_status = iif(crawl_status = 'paused', 'paused', ?)` + fence
+	releaseTarget = `UPDATE targets SET ` + unclaim + `status = 'PLANNED'` + fence
+	failTarget    = `UPDATE targets SET ` + unclaim + `status = ?, finished_at = ?, last_error_code = ?, last_error = ?,
+		consecutive_failures = consecutive_failures + 1, backoff_level = ?, not_before = ?, wait_reason = ?` + fence
 	standing = `SELECT consecutive_failures, backoff_level FROM targets` + fence
 	fareIll  = `UPDATE sources SET consecutive_failures = consecutive_failures + 1 WHERE id = ?`
 )
@@ -68,20 +66,24 @@ func (k *Keeper) Release(ctx context.Context, c *Claim, reason string) error {
 // is over, unless it is parked.
 func (k *Keeper) Fail(ctx context.Context, c *Claim, code yp.ErrorCode, reason string) (set yp.Setback, err error) {
 	err = k.end(ctx, c, "fail", func(tx *store.Tx) (store.AttemptEnd, error) {
-		var n, level int
-		if err := tx.Get(standing, c.fenced(), &n, &level); err != nil {
-			return store.AttemptEnd{}, lost(err)
-		}
-		set = yp.Fail(n+1, level, rand.Float64()) //nolint:gosec // no secret hangs on a jitter
-		return c.setBack(tx, set, code, clip(reason))
+		return c.failed(tx, code, reason, &set)
 	})
 	return set, err
+}
+
+func (c *Claim) failed(tx *store.Tx, code yp.ErrorCode, reason string, set *yp.Setback) (store.AttemptEnd, error) {
+	var n, level int
+	if err := tx.Get(standing, c.fenced(), &n, &level); err != nil {
+		return store.AttemptEnd{}, lost(err)
+	}
+	*set = yp.Fail(n+1, level, rand.Float64()) //nolint:gosec // no secret hangs on a jitter
+	return c.setBack(tx, *set, code, clip(reason))
 }
 
 // Park puts the target aside for good (the dead letter): a permanent cause.
 func (k *Keeper) Park(ctx context.Context, c *Claim, code yp.ErrorCode, reason string) error {
 	return k.end(ctx, c, "park", func(tx *store.Tx) (store.AttemptEnd, error) {
-		return c.setBack(tx, yp.Setback{Event: yp.EventPark, Health: yp.Dead, Level: keepLevel}, code, clip(reason))
+		return c.setBack(tx, yp.Setback{Event: yp.EventPark, Level: keepLevel}, code, clip(reason))
 	})
 }
 
@@ -90,22 +92,30 @@ func (k *Keeper) Park(ctx context.Context, c *Claim, code yp.ErrorCode, reason s
 const keepLevel = 0
 
 func (c *Claim) setBack(tx *store.Tx, set yp.Setback, code yp.ErrorCode, reason string) (store.AttemptEnd, error) {
-	status, ended, until := yp.Failed, store.EndedFailed, any(nil)
-	tooOften := false
+	status, ended := yp.Failed, store.EndedFailed
 	switch set.Event {
 	case yp.EventPark:
-		status, ended, tooOften = yp.Parked, store.EndedParked, set.Level > keepLevel
+		status, ended = yp.Parked, store.EndedParked
 	case yp.EventBackOff:
 		status = yp.Planned
 	}
-	if set.Wait > 0 {
-		until = yp.FormatTime(tx.At.Add(set.Wait))
-	}
+	until, why := backoff(tx, set)
 	end := store.AttemptEnd{Ended: ended, Code: code, Message: reason, Backoff: set.Wait}
-	if _, err := tx.Exec(fareIll, c.SourceID); err != nil {
-		return end, err
+	// That a listing's page is not there says nothing of how the source fares.
+	if c.Kind != yp.KindDetail || status != yp.Parked || code != yp.CodeNoListings {
+		if _, err := tx.Exec(fareIll, c.SourceID); err != nil {
+			return end, err
+		}
 	}
-	return end, c.change(tx, failTarget, string(status), tx.Now, string(code), reason, set.Level, until, tooOften, string(set.Health))
+	return end, c.change(tx, failTarget, string(status), tx.Now, string(code), reason, set.Level, until, why)
+}
+
+// backoff is until when a target waits after a failure, and the reason; nil when it does not.
+func backoff(tx *store.Tx, set yp.Setback) (until, why any) {
+	if set.Wait <= 0 {
+		return nil, nil
+	}
+	return yp.FormatTime(tx.At.Add(set.Wait)), "backoff"
 }
 
 const countTarget = `UPDATE runs SET targets = targets + 1, heartbeat_at = ?, listings_dropped = listings_dropped + ? WHERE id = ?`
@@ -121,7 +131,9 @@ func (k *Keeper) end(ctx context.Context, c *Claim, what string, fn func(*store.
 		if err := c.close(tx, end); err != nil {
 			return err
 		}
-		_, err = tx.Exec(countTarget, tx.Now, c.Dropped, c.Worker.RunID)
+		if c.Kind == yp.KindSearch {
+			_, err = tx.Exec(countTarget, tx.Now, c.Dropped, c.Worker.RunID)
+		}
 		return err
 	})
 	if err != nil {

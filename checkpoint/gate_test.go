@@ -116,8 +116,9 @@ func TestGateViews(t *testing.T) {
 			execute(rt, b.DB(), fmt.Sprintf(`INSERT INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at)
 				VALUES (1, '%[1]s', iif('%[1]s' = 'healthy', NULL, 'dns'), iif('%[1]s' = 'healthy', NULL, 'x'), iif('%[1]s' = 'quarantined', '%[2]s', NULL), 'x')`, status, ahead(time.Hour)))
 		}
+		together := when("several held until")
 		for i := range rapid.IntRange(0, 3).Draw(rt, "hosts") {
-			until := when("held until")
+			until := rapid.SampledFrom([]string{together, when("held until")}).Draw(rt, "together")
 			execute(rt, b.DB(), fmt.Sprintf(`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h%d', %s, iif(%[2]s IS NULL, NULL, 'penalty'), 'x')`, i, until))
 		}
 		g, err := b.Gate(t.Context(), 1)
@@ -125,8 +126,8 @@ func TestGateViews(t *testing.T) {
 			rt.Fatalf("%v", err)
 		}
 		want := fmt.Sprintf("%s|%d|%s|%s", g.State, bit(g.Open()), stamp(g.Until), g.Reason)
-		if got := table(rt, b.DB(), `SELECT gate, open, until, reason FROM v_source_gates`); len(got) != 1 || got[0] != want {
-			rt.Fatalf("v_source_gates says %q, the program %s", got, want)
+		if got := table(rt, b.DB(), `SELECT state, open, until, reason FROM v_source_availability`); len(got) != 1 || got[0] != want {
+			rt.Fatalf("v_source_availability says %q, the program %s", got, want)
 		}
 		if got := table(rt, b.DB(), `SELECT count(*) FROM v_crawler_status`); got[0] != "2" {
 			rt.Fatalf("v_crawler_status has %s rows of 2 targets", got[0])

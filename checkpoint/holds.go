@@ -17,8 +17,7 @@ const heldEdit = `SELECT EXISTS (SELECT 1 FROM company_edits WHERE id = ?)`
 const (
 	heldTarget = `
 	SELECT t.id, t.source_id, t.page_current, t.crawls, ifnull(t.crawl_started_at, ''), ifnull(t.finished_at, ''), t.status = 'IN_PROGRESS'
-	FROM targets t JOIN sources s ON s.id = t.source_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
-	WHERE s.name = ? AND c.slug = ? AND k.slug = ?`
+	FROM targets t WHERE t.id = `
 	// A listing that the target has met, as the page says or as a later one did.
 	heldListings = `
 	SELECT count(*) FROM json_each(?1) j CROSS JOIN listings l ON l.source_id = ?2 AND l.listing_id = j.value AND l.last_seen_at >= ?4
@@ -27,9 +26,10 @@ const (
 	SELECT count(*) FROM json_each(?1) j WHERE EXISTS (SELECT 1 FROM staged_listings WHERE source_id = ?2 AND listing_id = j.value AND last_seen_at >= ?3)
 		OR EXISTS (SELECT 1 FROM listings WHERE source_id = ?2 AND listing_id = j.value AND last_seen_at >= ?3)`
 	heldSeen   = `SELECT EXISTS (SELECT 1 FROM sightings WHERE target_id = ? AND seen_at >= ?)`
-	heldDetail = `
-	SELECT EXISTS (SELECT 1 FROM details d JOIN listings l ON l.id = d.listing JOIN sources s ON s.id = l.source_id
-	WHERE s.name = ? AND l.listing_id = ? AND d.fetched_at >= ?)`
+	heldDetail = `SELECT count(*) FROM json_each(?1) j CROSS JOIN targets t ON t.id = ?3 JOIN details d ON d.listing = t.listing AND d.fetched_at >= ?4 WHERE ?2 > 0`
+	heldCities = `
+	SELECT count(*) FROM json_each(?1) j CROSS JOIN cities c ON c.slug = j.value
+	JOIN source_cities x ON x.source_id = ?2 AND x.city_id = c.id AND x.last_seen_at >= ?4 WHERE ?3 > 0`
 )
 
 // heldWithin is how much later than it was stored the end of an attempt may be logged:
@@ -57,11 +57,6 @@ func (k *Keeper) Holds(ctx context.Context, e *wal.Event) (held bool, err error)
 			return false, nil
 		}
 		err = k.db.Read().QueryRowContext(ctx, heldEdit, e.Edit.ID).Scan(&held)
-	case wal.DetailComplete:
-		if e.Detail == nil {
-			return false, nil
-		}
-		err = k.db.Read().QueryRowContext(ctx, heldDetail, e.Detail.Source, e.Detail.Listing, at).Scan(&held)
 	case wal.TargetStart, wal.PageComplete, wal.TargetComplete, wal.TargetError:
 		held, err = k.holdsTarget(ctx, e, at)
 	}
@@ -76,8 +71,8 @@ func (k *Keeper) holdsTarget(ctx context.Context, e *wal.Event, at string) (bool
 		return false, nil
 	}
 	var t heldTargetRow
-	err := k.db.Read().QueryRowContext(ctx, heldTarget, e.Target.Source, e.Target.CitySlug, e.Target.CategorySlug).
-		Scan(&t.id, &t.source, &t.page, &t.crawls, &t.started, &t.finished, &t.held)
+	query, args := findTarget(e.Target)
+	err := k.db.Read().QueryRowContext(ctx, heldTarget+"("+query+")", args...).Scan(&t.id, &t.source, &t.page, &t.crawls, &t.started, &t.finished, &t.held)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -93,6 +88,26 @@ func (k *Keeper) holdsTarget(ctx context.Context, e *wal.Event, at string) (bool
 	var seen bool
 	err = k.db.Read().QueryRowContext(ctx, heldSeen, t.id, at).Scan(&seen)
 	return seen, err
+}
+
+const (
+	heldIndex   = `SELECT id FROM targets WHERE kind = 'index' AND source_id = (SELECT id FROM sources WHERE name = ?) AND state = ?`
+	heldOwnPage = `SELECT d.id FROM sources s JOIN listings l ON l.source_id = s.id AND l.listing_id = ?2 JOIN targets d ON d.listing = l.id WHERE s.name = ?1`
+	heldSearch  = `
+	SELECT x.id FROM sources s CROSS JOIN categories k ON k.slug = ?3 CROSS JOIN targets x ON x.kind = 'search' AND x.source_id = s.id AND x.category_id = k.id
+		AND x.city_id = coalesce((SELECT id FROM cities WHERE slug = ?2), (SELECT city_id FROM source_cities WHERE source_id = s.id AND slug = ?2))
+	WHERE s.name = ?1`
+)
+
+// findTarget is the query for a target that a log names.
+func findTarget(t *wal.Target) (query string, args []any) {
+	switch t.Kind {
+	case yp.KindIndex:
+		return heldIndex, []any{t.Source, t.State}
+	case yp.KindDetail:
+		return heldOwnPage, []any{t.Source, t.Listing}
+	}
+	return heldSearch, []any{t.Source, t.CitySlug, t.CategorySlug}
 }
 
 // later is a minute after a stored time.
@@ -111,6 +126,16 @@ func (k *Keeper) holdsPage(ctx context.Context, e *wal.Event, at string, t *held
 	over := at < t.started || t.started == "" && t.crawls > 0
 	if p == nil || t.page < p.Number && !over {
 		return false, nil
+	}
+	switch e.Target.Kind {
+	case yp.KindIndex:
+		slugs := make([]string, len(p.Cities))
+		for i := range p.Cities {
+			slugs[i] = p.Cities[i].Slug
+		}
+		return k.holdsAll(ctx, heldCities, slugs, t.source, t.id, at)
+	case yp.KindDetail:
+		return k.holdsAll(ctx, heldDetail, []string{e.Target.Listing}, t.source, t.id, at)
 	}
 	kept, rejected := []string{}, []string{}
 	for i := range p.Listings {

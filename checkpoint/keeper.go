@@ -42,6 +42,7 @@ type Worker struct {
 type Claim struct {
 	TargetID    int64
 	Token       int64
+	Kind        yp.Kind
 	Worker      Worker
 	SourceID    int64
 	CategoryID  int64
@@ -53,11 +54,13 @@ type Claim struct {
 	LastListing string // id of the last listing committed
 	StartedAt   string // when the current crawl of the target began
 	Crawl       int64  // its number: crawls of the target begun so far
-	Accepted    int    // listings accepted so far by this crawl
-	Seen        int    // listings and bad cards on its pages so far
+	Accepted    int    // listings accepted so far by this crawl; cities new to the source
+	Seen        int    // listings and bad cards on its pages so far; cities met
 	SiteTotal   int    // what the site said last that it has; 0 = nothing
 	MaxRetries  int    // of one page within an attempt
 	Dropped     int    // listings that the end of this crawl showed to be gone
+	ListingID   string // of a detail: the source's id of its listing; NextPageURL is its page
+	listing     int64  // its row
 
 	// Attempt adds up what this claim did; the worker notes its steps and requests
 	// here, and the next write on the claim that succeeds takes them along: they

@@ -131,19 +131,11 @@ func (m *machine) look(rt *rapid.T) {
 	}
 	for _, t := range m.targets {
 		switch {
-		case !in(s, t) || !t.enabled || t.health == yp.Paused:
-		case t.ready(now):
+		case !in(s, t) || !t.allowed():
+		case t.ready():
 			ready++
-		case t.startable():
-			due(t.gap)
-		case !t.backoff.IsZero():
-			due(t.backoff)
-		case t.status == yp.Done && !t.again.After(now.Add(horizon)):
-			if !t.ripe(now) && t.gap.After(t.again) {
-				due(t.gap)
-			} else {
-				due(t.again)
-			}
+		case t.reason != "":
+			due(t.wait)
 		}
 	}
 	if ready > 0 {

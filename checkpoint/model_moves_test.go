@@ -38,7 +38,7 @@ func (m *machine) recoverStale(rt *rapid.T) {
 	s, now := m.scope(rt), m.clock.now()
 	got, err := m.k.RecoverStale(context.Background(), s, timeout)
 	m.recovered(rt, got, err, func(t *modelTarget) bool {
-		return in(s, t) && (t.beat.Before(now.Add(-timeout)) || t.beat.After(now.Add(timeout)))
+		return slices.Contains(s.States, t.state) && (t.beat.Before(now.Add(-timeout)) || t.beat.After(now.Add(timeout)))
 	})
 }
 
@@ -73,23 +73,34 @@ func (m *machine) recovered(rt *rapid.T, got checkpoint.Recovered, err error, or
 		}
 		a := m.attemptOf(t)
 		a.ended, a.pages = "recovered", t.page-a.before
-		if t.recover(rt); t.status == yp.Stuck {
+		t.recover(rt)
+		switch {
+		case t.kind == yp.KindDetail:
+			want.Details++
+			want.DetailsStuck += bit(t.status == yp.Stuck)
+		case t.status == yp.Stuck:
 			want.Stuck++
-		} else {
+		default:
 			want.Planned++
 		}
 	}
-	if err != nil || got.Planned != want.Planned || got.Stuck != want.Stuck {
+	want.Dead = got.Dead
+	if err != nil || got != want {
 		rt.Fatalf("recovered %+v (%v), want %+v", got, err, want)
 	}
 }
 
-// longest is beyond every backoff: one that ends later than that is the mark of a
-// clock that was set back since.
-const longest = 33 * time.Hour
-
-// latest is beyond every next crawl of a target of the usual frequency, likewise.
-const latest = yp.RecrawlAfter + 24*time.Hour
+// farthest is beyond every wait of the target for its reason: one that ends later than that
+// is the mark of a clock that was set back since.
+func (m *modelTarget) farthest() time.Duration {
+	switch m.reason {
+	case "backoff":
+		return 33 * time.Hour
+	case "gap":
+		return yp.MinCrawlGap
+	}
+	return m.every + 24*time.Hour
+}
 
 func (m *machine) wake(rt *rapid.T) {
 	s, now, want := m.scope(rt), m.clock.now(), 0
@@ -97,15 +108,18 @@ func (m *machine) wake(rt *rapid.T) {
 	for _, t := range m.targets {
 		switch {
 		case !in(s, t):
-		case !t.backoff.IsZero() && (!t.backoff.After(now) || t.backoff.After(now.Add(longest))):
+		case t.reason == "" || t.wait.After(now) && !t.wait.After(now.Add(t.farthest())):
+		case t.reason == "backoff":
 			if t.status != yp.Planned {
 				t.move(rt, yp.EventDue)
 			}
-			t.backoff, t.recoveries = time.Time{}, 0
+			t.waits("", time.Time{})
+			t.recoveries = 0
 			want++
-		case t.status == yp.Done && (!t.again.After(now) || t.again.After(now.Add(latest))) && t.ripe(now):
+		default:
 			t.move(rt, yp.EventDue)
-			t.again, t.recoveries, t.page, t.next = time.Time{}, 0, 0, false
+			t.waits("", time.Time{})
+			t.recoveries, t.page, t.next = 0, 0, false
 			want++
 		}
 	}
@@ -125,15 +139,15 @@ func (m *machine) reset(rt *rapid.T) {
 	want := 0
 	for _, t := range m.targets {
 		// With FAILED go those that wait after a first failure.
-		waits := t.status == yp.Planned && !t.backoff.IsZero() && slices.Contains(r.Statuses, yp.Failed)
+		waits := t.status == yp.Planned && t.reason == "backoff" && slices.Contains(r.Statuses, yp.Failed)
 		if !in(r.Scope, t) || !waits && !slices.Contains(r.Statuses, t.status) {
 			continue
 		}
 		if !waits {
 			t.move(rt, yp.EventReset)
 		}
-		t.backoff, t.gap, t.failures, t.level, t.recoveries, t.dead = time.Time{}, time.Time{}, 0, 0, 0, false
-		t.fares(yp.Active)
+		t.waits("", time.Time{})
+		t.failures, t.level, t.recoveries = 0, 0, 0
 		if want++; r.FromPage1 {
 			t.page, t.next = 0, false
 		}
@@ -150,9 +164,9 @@ func (m *machine) deepen(rt *rapid.T) {
 	got, err := m.k.Plan(context.Background(), p)
 	want := 0
 	for _, t := range m.targets {
-		if t.status == yp.Done && t.next {
+		if t.status == yp.Done && t.next && t.kind == yp.KindSearch {
 			t.move(rt, yp.EventDue)
-			t.again, t.gap = time.Time{}, time.Time{}
+			t.waits("", time.Time{})
 			want++
 		}
 	}
@@ -167,12 +181,9 @@ func (m *machine) operate(rt *rapid.T) {
 	set := ""
 	switch rapid.IntRange(0, 5).Draw(rt, "what the operator does") {
 	case 0:
-		set, t.health = `crawl_status = 'paused'`, yp.Paused
+		set, t.paused = `paused = 1`, true
 	case 1, 2:
-		set, t.health = `crawl_status = 'active'`, yp.Active
-		if t.status == yp.Parked {
-			set, t.health = `crawl_status = 'failed'`, yp.Dead
-		}
+		set, t.paused = `paused = 0`, false
 	case 3:
 		set, t.enabled = `enabled = 0`, false
 	default:
@@ -185,13 +196,58 @@ func (m *machine) operate(rt *rapid.T) {
 // enable clears what was set automatically, and leaves a dead letter that has a
 // permanent cause.
 func (m *machine) enable(rt *rapid.T, t *modelTarget) {
-	if t.health == yp.Degraded || t.health == yp.Dead && t.dead {
-		t.health = yp.Active
-	}
-	if t.status == yp.Failed || t.dead {
+	if t.status == yp.Failed || t.status == yp.Parked && t.level > 0 {
 		t.move(rt, yp.EventReset)
 	}
-	t.enabled, t.dead, t.failures, t.level, t.backoff = true, false, 0, 0, time.Time{}
+	t.enabled, t.failures, t.level = true, 0, 0
+	if t.reason == "backoff" {
+		t.waits("", time.Time{})
+	}
+}
+
+type modelPass struct{ began, cutoff time.Time }
+
+// pass begins one, or goes on with it.
+func (m *machine) pass(rt *rapid.T) {
+	s, now := m.scope(rt), m.clock.now()
+	again := rapid.SampledFrom([]*time.Duration{nil, new(time.Duration(0)), new(time.Duration(0)), new(time.Hour)}).Draw(rt, "recrawl")
+	key := fmt.Sprint(s.Kinds, s.States)
+	if again != nil {
+		key += again.String()
+	}
+	p, known := m.passes[key]
+	goesOn := known && !p.began.After(now) && slices.ContainsFunc(m.targets, func(t *modelTarget) bool { return in(s, t) && t.keepsOpen(p.began) })
+	if !goesOn {
+		p = modelPass{began: now, cutoff: now}
+		if again != nil {
+			p.cutoff = now.Add(-*again)
+		}
+		m.passes[key] = p
+	}
+	want := checkpoint.Pass{Began: p.began, GoesOn: goesOn}
+	for _, t := range m.targets {
+		if again == nil || !in(s, t) || t.status != yp.Done || t.success.After(p.cutoff) && !t.success.After(now) {
+			continue
+		}
+		want.Recrawl++
+		if t.waits("recrawl", now); t.kind == yp.KindSearch && t.begun.Add(yp.MinCrawlGap).After(now) && !t.begun.After(now) {
+			t.waits("gap", t.begun.Add(yp.MinCrawlGap))
+		}
+	}
+	got, err := m.runs[0].BeginPass(context.Background(), s, again)
+	if err != nil || !got.Began.Equal(want.Began) || got.GoesOn != want.GoesOn || got.Recrawl != want.Recrawl {
+		rt.Fatalf("the pass %s is %+v (%v), want %+v", key, got, err, want)
+	}
+}
+
+// keepsOpen reports whether a pass that began then is not over because of it.
+func (m *modelTarget) keepsOpen(began time.Time) bool {
+	due := m.status == yp.Done && m.reason != "" && !m.wait.After(began.Add(yp.MinCrawlGap)) && m.allowed()
+	before := m.success.Before(began)
+	if m.success.IsZero() {
+		before = !m.created.After(began)
+	}
+	return (m.status == yp.InProgress || m.ready() || due) && before
 }
 
 func (m *machine) tick(rt *rapid.T) {

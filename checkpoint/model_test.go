@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +21,8 @@ import (
 // modelTarget is what must be true of a target.
 type modelTarget struct {
 	id, priority   int64
+	kind           yp.Kind
+	every          time.Duration // it is crawled
 	state          string
 	status         yp.Status
 	page           int
@@ -31,21 +34,22 @@ type modelTarget struct {
 	worker         string
 	run            int64
 	beat           time.Time
-	backoff, again time.Time
+	wait           time.Time // with its reason
+	reason         string
+	begun, success time.Time // of its crawl
+	created        time.Time
 
-	level         int
-	health        yp.Health
-	gap           time.Time
-	enabled, dead bool // dead: PARKED because it failed too often
+	level           int
+	enabled, paused bool
 }
 
 func (m *modelTarget) String() string {
-	return fmt.Sprintf("%d|%s|%d|%d|%d|%d|%d|%s|%s|%s|%s|%d|%s|%s|%d|%d", m.id, m.status, m.page, m.token, m.recoveries, m.failures, m.attempts,
-		m.worker, stamp(m.beat), stamp(m.backoff), stamp(m.again), m.level, m.health, stamp(m.gap), bit(m.enabled), bit(m.dead))
+	return fmt.Sprintf("%d|%d|%s|%d|%d|%d|%d|%d|%s|%s|%s|%s|%d|%d|%d|%s", m.id, m.priority, m.status, m.page, m.token, m.recoveries, m.failures, m.attempts,
+		m.worker, stamp(m.beat), stamp(m.wait), m.reason, m.level, bit(m.enabled), bit(m.paused), stamp(m.success))
 }
 
-const modelRows = `SELECT id, status, page_current, claim_token, recoveries, consecutive_failures, total_attempts, claimed_by, heartbeat_at,
-	backoff_until, next_crawl_at, backoff_level, crawl_status, gap_until, enabled, auto_disabled FROM targets ORDER BY id`
+const modelRows = `SELECT id, priority, status, page_current, claim_token, recoveries, consecutive_failures, total_attempts, claimed_by, heartbeat_at,
+	not_before, wait_reason, backoff_level, enabled, paused, last_success_at FROM targets ORDER BY id`
 
 func stamp(t time.Time) string {
 	if t.IsZero() {
@@ -72,16 +76,11 @@ func (m *modelTarget) move(t tester, e yp.Event) {
 	}
 }
 
-// fares sets the health, but for an operator's pause.
-func (m *modelTarget) fares(h yp.Health) {
-	if m.health != yp.Paused {
-		m.health = h
-	}
-}
+// waits sets what it waits for; "" = nothing.
+func (m *modelTarget) waits(reason string, until time.Time) { m.reason, m.wait = reason, until }
 
 func (m *modelTarget) recover(t tester) {
 	m.recoveries++
-	m.gap = time.Time{}
 	if m.recoveries >= yp.MaxRecoveries {
 		m.move(t, yp.EventGiveUp)
 	} else {
@@ -89,20 +88,10 @@ func (m *modelTarget) recover(t tester) {
 	}
 }
 
-// ready reports whether it can be claimed at now, if its source is open.
-func (m *modelTarget) ready(now time.Time) bool {
-	return m.startable() && m.ripe(now)
-}
+// ready reports whether it can be claimed, if its source is open.
+func (m *modelTarget) ready() bool { return m.status == yp.Planned && m.allowed() && m.reason == "" }
 
-func (m *modelTarget) startable() bool {
-	return m.status == yp.Planned && m.enabled && m.health != yp.Paused && m.backoff.IsZero()
-}
-
-// ripe reports whether its last crawl began long enough ago; a gap that ends later
-// than one of now would is the mark of a clock set back.
-func (m *modelTarget) ripe(now time.Time) bool {
-	return !m.gap.After(now) || m.gap.After(now.Add(2*time.Minute))
-}
+func (m *modelTarget) allowed() bool { return m.enabled && !m.paused }
 
 // machine drives a keeper and the model side by side.
 type machine struct {
@@ -114,6 +103,7 @@ type machine struct {
 	claims   []*checkpoint.Claim // every claim ever given
 	attempts []*modelAttempt
 	gate     modelGate
+	passes   map[string]modelPass
 	requests int
 	serial   int
 }
@@ -132,21 +122,25 @@ func (m *machine) scope(rt *rapid.T) checkpoint.Scope {
 	if rapid.IntRange(0, 3).Draw(rt, "one state") == 0 {
 		s.States = s.States[1:]
 	}
+	s.Kinds = rapid.SampledFrom([][]yp.Kind{nil, yp.Kinds(), yp.Kinds(), {yp.KindDetail}}).Draw(rt, "kinds")
 	return s
 }
 
-func in(s checkpoint.Scope, t *modelTarget) bool { return slices.Contains(s.States, t.state) }
+func in(s checkpoint.Scope, t *modelTarget) bool {
+	return slices.Contains(s.States, t.state) && s.Has(t.kind)
+}
 
 func (m *machine) best(s checkpoint.Scope) *modelTarget {
 	held := map[string]int{}
 	for _, t := range m.targets {
-		if t.status == yp.InProgress {
+		if t.status == yp.InProgress && t.kind == yp.KindSearch {
 			held[t.state]++
 		}
 	}
 	var best *modelTarget
 	for _, t := range m.targets {
-		if m.gate.open(m.clock.now()) && t.ready(m.clock.now()) && in(s, t) && held[t.state] < modelPerState && (best == nil || t.priority < best.priority) {
+		full := t.kind == yp.KindSearch && held[t.state] >= modelPerState
+		if m.gate.open(m.clock.now()) && t.ready() && in(s, t) && !full && (best == nil || t.priority < best.priority) {
 			best = t
 		}
 	}
@@ -165,14 +159,17 @@ func (m *machine) claim(rt *rapid.T) {
 		}
 		return
 	}
-	if err != nil || c.TargetID != want.id {
+	if err != nil || c.TargetID != want.id || c.Kind != want.kind {
 		rt.Fatalf("claimed %+v (%v), want target %d", c, err, want.id)
 	}
 	want.move(rt, yp.EventClaim)
 	want.token++
 	want.attempts++
 	now := m.clock.now()
-	want.worker, want.run, want.beat, want.gap = w.ID, w.RunID, now, now.Add(2*time.Minute)
+	want.worker, want.run, want.beat = w.ID, w.RunID, now
+	if want.page == 0 {
+		want.begun = now
+	}
 	if c.Token != want.token || c.PageCurrent != want.page || c.MaxRetries != 3 || !c.Attempt.StartedAt.Equal(now) {
 		rt.Fatalf("claim is %+v, want token %d and page %d", c, want.token, want.page)
 	}
@@ -191,6 +188,7 @@ func (m *machine) act(rt *rapid.T) {
 		yp.EventPage, yp.EventPage, yp.EventPage, yp.EventLastPage, yp.EventRelease, yp.EventFail, yp.EventFail, yp.EventFail, yp.EventPark,
 		"complete", "limit", "gap",
 	}).Draw(rt, "event")
+	event = meant(c, event)
 	before := ""
 	if valid = valid && event != "gap"; !valid {
 		before = m.everything(rt, c.TargetID)
@@ -217,6 +215,23 @@ func (m *machine) act(rt *rapid.T) {
 	m.follow(rt, t, event, set)
 }
 
+// meant is what the event is for a target of this kind: a detail has one page, and an index
+// is complete when all its pages are there.
+func meant(c *checkpoint.Claim, event yp.Event) yp.Event {
+	switch event {
+	case yp.EventPage, yp.EventLastPage, "limit", "complete":
+		switch {
+		case c.Kind == yp.KindDetail:
+			return yp.EventLastPage
+		case c.Kind == yp.KindIndex && c.PageCurrent < c.MaxPages:
+			return yp.EventPage
+		case c.Kind == yp.KindIndex:
+			return "index"
+		}
+	}
+	return event
+}
+
 // request is one that c made; it counts when it is written.
 func (m *machine) request(c *checkpoint.Claim) store.Request {
 	return store.Request{
@@ -229,13 +244,22 @@ func (m *machine) request(c *checkpoint.Claim) store.Request {
 func (m *machine) everything(t tester, id int64) string {
 	return fmt.Sprint(table(t, m.k.DB(), `SELECT * FROM targets WHERE id = ?`, id), table(t, m.k.DB(), `SELECT * FROM runs`), table(t, m.k.DB(), `SELECT * FROM workers`),
 		table(t, m.k.DB(), `SELECT * FROM sources`), table(t, m.k.DB(), `SELECT * FROM crawl_attempts`), table(t, m.k.DB(), `SELECT count(*) FROM requests`),
-		table(t, m.k.DB(), `SELECT count(*), max(id) FROM listings`), table(t, m.k.DB(), `SELECT * FROM sightings WHERE target_id = ?`, id))
+		table(t, m.k.DB(), `SELECT count(*), max(id) FROM listings`), table(t, m.k.DB(), `SELECT * FROM sightings WHERE target_id = ?`, id),
+		table(t, m.k.DB(), `SELECT * FROM details`), table(t, m.k.DB(), `SELECT * FROM source_cities`))
 }
 
 func (m *machine) perform(c *checkpoint.Claim, event yp.Event) (set yp.Setback, err error) {
 	ctx := context.Background()
 	m.serial++
-	p := checkpoint.Page{Number: c.PageCurrent + 1, NextURL: "/next", Raw: 2, Listings: []yp.Listing{{ID: fmt.Sprint("l", m.serial), Name: "N"}}}
+	p := checkpoint.Page{Number: c.PageCurrent + 1, NextURL: "/next", Raw: 2}
+	switch c.Kind {
+	case yp.KindSearch:
+		p.Listings = []yp.Listing{{ID: fmt.Sprint("l", m.serial), Name: "N"}}
+	case yp.KindIndex:
+		p.Cities = found(fmt.Sprint("city-", m.serial%3))
+	case yp.KindDetail:
+		p.Detail = &yp.Detail{ID: c.ListingID, Email: fmt.Sprint(m.serial)}
+	}
 	switch event {
 	case "gap":
 		p.Number++
@@ -256,6 +280,8 @@ func (m *machine) perform(c *checkpoint.Claim, event yp.Event) (set yp.Setback, 
 		err = m.k.Park(ctx, c, yp.CodeBlockedProxy, "no")
 	case "complete":
 		err = m.k.Complete(ctx, c, yp.CodeNoListings, "none", true)
+	case "index":
+		_, set, err = m.k.CompleteIndex(ctx, c, m.plan(), 0)
 	}
 	return set, err
 }
@@ -270,23 +296,25 @@ func (m *machine) follow(rt *rapid.T, t *modelTarget, event yp.Event, set yp.Set
 	}
 	switch event {
 	case yp.EventPage:
-	case yp.EventLastPage, "limit", "complete":
+	case yp.EventLastPage, "limit", "complete", "index":
 		a.ended, a.code = "done", yp.CodeSuccess
 		if event == "complete" {
 			a.code, t.next = yp.CodeNoListings, false
 		}
 		event = yp.EventLastPage
-		t.failures, t.level, t.again = 0, 0, now.Add(yp.RecrawlAfter)
-		t.fares(yp.Active)
+		t.failures, t.level, t.success = 0, 0, now
+		t.waits("recrawl", t.begun.Add(t.every*9/10))
+		if t.kind == yp.KindDetail {
+			t.priority = 101
+		}
 		m.gate.failures = 0
 	case yp.EventRelease:
-		a.ended, t.gap = "released", time.Time{}
+		a.ended = "released"
 	case yp.EventFail:
 		event = m.setBack(rt, t, a, set)
 	case yp.EventPark:
 		t.failures++
 		t.level, a.ended, a.code = 0, "parked", yp.CodeBlockedProxy
-		t.fares(yp.Dead)
 		m.gate.failures++
 	}
 	t.move(rt, event)
@@ -296,17 +324,16 @@ func (m *machine) follow(rt *rapid.T, t *modelTarget, event yp.Event, set yp.Set
 func (m *machine) setBack(rt *rapid.T, t *modelTarget, a *modelAttempt, set yp.Setback) yp.Event {
 	t.failures++
 	least, most := yp.Fail(t.failures, t.level, 0), yp.Fail(t.failures, t.level, 1)
-	if wait := set.Wait; wait < least.Wait || wait > most.Wait || set.Event != least.Event || set.Health != least.Health || set.Level != least.Level {
+	if wait := set.Wait; wait < least.Wait || wait > most.Wait || set.Event != least.Event || set.Level != least.Level {
 		rt.Fatalf("failure %d at level %d: %+v, want %+v to %+v", t.failures, t.level, set, least, most)
 	}
 	a.ended, a.code, a.wait = "failed", yp.CodeTimeout, set.Wait
 	if t.level = set.Level; set.Wait > 0 {
-		t.backoff = m.clock.now().Add(set.Wait).Truncate(time.Millisecond)
+		t.waits("backoff", m.clock.now().Add(set.Wait).Truncate(time.Millisecond))
 	}
 	if set.Event == yp.EventPark {
-		a.ended, t.dead = "parked", true
+		a.ended = "parked"
 	}
-	t.fares(set.Health)
 	m.gate.failures++
 	return set.Event
 }
@@ -323,7 +350,7 @@ func (m *machine) check(rt *rapid.T) {
 	recount(rt, m.k.DB())
 }
 
-// begin empties the database and plans six targets.
+// begin empties the database and plans six searches, two indexes and two details.
 func (m *machine) begin(rt *rapid.T) {
 	ctx := context.Background()
 	for _, r := range m.runs {
@@ -333,17 +360,35 @@ func (m *machine) begin(rt *rapid.T) {
 			}
 		}
 	}
-	execute(rt, m.k.DB(), `DELETE FROM sightings`, `DELETE FROM company_keys`, `DELETE FROM listing_events`, `DELETE FROM company_merges`, `DELETE FROM listings`, `DELETE FROM companies`, `DELETE FROM requests`,
-		`DELETE FROM crawl_attempts`, `DELETE FROM workers`, `DELETE FROM targets`, `DELETE FROM runs`, `DELETE FROM hosts`, `DELETE FROM connectivity_profiles`,
-		`UPDATE sources SET enabled = 1`)
+	for _, name := range []string{
+		"sightings", "company_keys", "listing_events", "company_merges", "requests", "crawl_attempts", "workers", "details", "targets", "listings", "companies",
+		"source_cities", "runs", "passes", "hosts", "connectivity_profiles",
+	} {
+		execute(rt, m.k.DB(), `DELETE FROM `+name)
+	}
+	execute(rt, m.k.DB(), `UPDATE sources SET enabled = 1`)
 	m.claims, m.targets, m.attempts, m.requests, m.gate = nil, nil, nil, 0, modelGate{enabled: true}
+	m.passes = map[string]modelPass{}
 	p := m.plan()
 	if _, err := m.k.Plan(ctx, p); err != nil {
 		rt.Fatalf("%v", err)
 	}
-	for i, row := range table(rt, m.k.DB(), `SELECT id FROM targets ORDER BY id`) {
-		t := &modelTarget{status: yp.Planned, state: p.Cities[i].State, priority: int64(p.Cities[i].Tier), health: yp.Active, enabled: true}
-		_, _ = fmt.Sscan(row, &t.id)
+	if err := m.k.PlanIndexes(ctx, m.source, []checkpoint.StateIndex{{State: "CA", Pages: 2}, {State: "TX", Pages: 2}}); err != nil {
+		rt.Fatalf("%v", err)
+	}
+	for i, state := range []string{"CA", "TX"} {
+		execute(rt, m.k.DB(), fmt.Sprintf(`INSERT INTO companies (id, name, lead_source, lead_listing, first_seen_at) VALUES (%d, 'N', 1, 'd%[1]d', 'x')`, i+1),
+			fmt.Sprintf(`INSERT INTO listings (id, source_id, listing_id, company_id, name, profile_url, found_state, fingerprint, first_seen_at, last_seen_at)
+				VALUES (%d, 1, 'd%[1]d', %[1]d, 'N', '/d', '%s', 0, 'x', 'x')`, i+1, state),
+			fmt.Sprintf(`INSERT INTO targets (source_id, kind, state, listing, population, priority, max_pages, crawl_frequency_minutes, created_at)
+				VALUES (1, 'detail', '%s', %d, 0, 100, 1, 43200, '%s')`, state, i+1, stamp(m.clock.now())))
+	}
+	for _, row := range table(rt, m.k.DB(), `SELECT id, priority, kind, state FROM targets ORDER BY id`) {
+		t := &modelTarget{status: yp.Planned, enabled: true, created: m.clock.now(), every: yp.RecrawlAfter}
+		_, _ = fmt.Sscan(strings.ReplaceAll(row, "|", " "), &t.id, &t.priority, &t.kind, &t.state)
+		if t.kind == yp.KindDetail {
+			t.every = checkpoint.DetailsEvery
+		}
 		m.targets = append(m.targets, t)
 	}
 	for i := range m.runs {
@@ -377,7 +422,7 @@ func TestModel(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"claim": m.claim, "claim too": m.claim, "claim as well": m.claim, "act": m.act, "act too": m.act, "act as well": m.act, "act again": m.act,
 			"beat": m.beat, "recover stale": m.recoverStale, "recover dead": m.recoverDead, "wake": m.wake, "wake too": m.wake, "reset": m.reset,
-			"deepen": m.deepen, "operate": m.operate, "source": m.tamper, "look": m.look, "look again": m.look, "tick": m.tick, "tick too": m.tick, "": m.check,
+			"deepen": m.deepen, "pass": m.pass, "pass too": m.pass, "operate": m.operate, "source": m.tamper, "look": m.look, "look again": m.look, "tick": m.tick, "tick too": m.tick, "": m.check,
 		})
 	})
 	for _, r := range m.runs {

@@ -38,25 +38,25 @@ type Chosen struct {
 const operatorChunk = 2000
 
 const (
-	chosenOnes = `(?6 = '[]' OR t.status IN (SELECT value FROM json_each(?6))) AND (?7 = '' OR t.last_error_code = ?7)
-		AND (?8 = '' OR t.finished_at < ?8) AND ` + where
+	chosenOnes = `(?7 = '[]' OR t.status IN (SELECT value FROM json_each(?7))) AND (?8 = '' OR t.last_error_code = ?8)
+		AND (?9 = '' OR t.finished_at < ?9) AND ` + where
 
 	// What an operation would change: one that is paused already is not paused again.
-	canPause   = `t.crawl_status <> 'paused' AND `
-	canResume  = `t.crawl_status = 'paused' AND `
-	canEnable  = `(t.enabled = 0 OR t.auto_disabled = 1 OR t.consecutive_failures > 0 OR t.backoff_level > 0 OR t.backoff_until IS NOT NULL) AND `
+	canPause   = `t.paused = 0 AND `
+	canResume  = `t.paused = 1 AND `
+	canEnable  = `(t.enabled = 0 OR t.consecutive_failures > 0 OR t.backoff_level > 0 OR t.wait_reason IS 'backoff') AND `
 	canDisable = `t.enabled = 1 AND `
 	canRequeue = `t.status = 'PARKED' AND `
 
 	countChosen = `SELECT count(*) FROM targets t WHERE `
-	countGiven  = `SELECT count(*) FROM json_each(?9) AS j CROSS JOIN targets t ON t.id = j.value WHERE `
-	nextChosen  = `SELECT t.id FROM targets t WHERE t.id > ?9 AND `
-	inOrder     = ` ORDER BY t.id LIMIT ?10`
+	countGiven  = `SELECT count(*) FROM json_each(?10) AS j CROSS JOIN targets t ON t.id = j.value WHERE `
+	nextChosen  = `SELECT t.id FROM targets t WHERE t.id > ?10 AND `
+	inOrder     = ` ORDER BY t.id LIMIT ?11`
 
 	change        = `UPDATE targets AS t SET `
-	given         = ` WHERE t.id IN (SELECT value FROM json_each(?9)) AND `
-	pauseTargets  = change + `crawl_status = 'paused'` + given + canPause + chosenOnes
-	resumeTargets = change + `crawl_status = iif(status = 'PARKED', 'failed', iif(backoff_level > 0, 'degraded', 'active'))` + given + canResume + chosenOnes
+	given         = ` WHERE t.id IN (SELECT value FROM json_each(?10)) AND `
+	pauseTargets  = change + `paused = 1` + given + canPause + chosenOnes
+	resumeTargets = change + `paused = 0` + given + canResume + chosenOnes
 	// The trigger targets_enabled clears what was set automatically.
 	enableTargets  = change + `enabled = 1` + given + canEnable + chosenOnes
 	disableTargets = change + `enabled = 0` + given + canDisable + chosenOnes
@@ -88,8 +88,12 @@ func (o Operation) statements() (statements, error) {
 	return statements{}, fmt.Errorf("no such operation: %s", o)
 }
 
-// args are those of chosenOnes, then more.
+// args are those of chosenOnes, then more. Who names a target by its id means it, whatever
+// its kind.
 func (c Chosen) args(now time.Time, more ...any) []any {
+	if len(c.IDs) > 0 && len(c.Scope.Kinds) == 0 {
+		c.Scope.Kinds = yp.Kinds()
+	}
 	before := ""
 	if c.OlderThan > 0 {
 		before = yp.FormatTime(now.Add(-c.OlderThan))

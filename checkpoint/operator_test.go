@@ -12,8 +12,8 @@ import (
 	"ypcrawl/yp"
 )
 
-const standingRows = `SELECT id, status, crawl_status, enabled, auto_disabled, backoff_level, consecutive_failures, backoff_until IS NULL,
-	page_current, ifnull(last_error_code, '') FROM targets WHERE id = ?`
+const standingRows = `SELECT id, status, crawl_status, enabled, auto_disabled, backoff_level, consecutive_failures, wait_reason IS NOT 'backoff',
+	page_current, ifnull(last_error_code, '') FROM v_crawler_status WHERE id = ?`
 
 func (b *bundle) operate(t *testing.T, o checkpoint.Operation, c checkpoint.Chosen) int {
 	t.Helper()
@@ -85,9 +85,9 @@ func TestRequeueKeepsPages(t *testing.T) {
 	t.Parallel()
 	for o, want := range map[checkpoint.Operation]string{checkpoint.Requeue: "2|u", checkpoint.RequeueAnew: "0|"} {
 		b := mixed(t)
-		execute(t, b.DB(), `UPDATE targets SET page_current = 2, next_page_url = 'u', gap_until = '`+ahead(time.Minute)+`' WHERE id = 4`)
+		execute(t, b.DB(), `UPDATE targets SET page_current = 2, next_page_url = 'u' WHERE id = 4`)
 		b.operate(t, o, one(4))
-		same(t, string(o), table(t, b.DB(), `SELECT page_current, next_page_url FROM targets WHERE id = 4 AND gap_until IS NULL AND finished_at IS NULL`), []string{want})
+		same(t, string(o), table(t, b.DB(), `SELECT page_current, next_page_url FROM targets WHERE id = 4 AND not_before IS NULL AND finished_at IS NULL`), []string{want})
 		if n := b.operate(t, o, one(3)); n != 0 {
 			t.Errorf("%s took a target that is no dead letter", o)
 		}
@@ -103,7 +103,7 @@ func TestChosen(t *testing.T) {
 	}{
 		"everything":      {checkpoint.Pause, checkpoint.Chosen{}, 31}, // one is paused already
 		"state":           {checkpoint.Pause, checkpoint.Chosen{Scope: checkpoint.Scope{States: []string{"CA"}}}, 16},
-		"status":          {checkpoint.Pause, checkpoint.Chosen{Statuses: []yp.Status{yp.Done, yp.Failed}}, 3},
+		"status":          {checkpoint.Pause, checkpoint.Chosen{Statuses: []yp.Status{yp.Done, yp.Failed}}, 4},
 		"error":           {checkpoint.Requeue, checkpoint.Chosen{Error: yp.CodeTimeout}, 1},
 		"older":           {checkpoint.Requeue, checkpoint.Chosen{OlderThan: 48 * time.Hour}, 1},
 		"old enough":      {checkpoint.Requeue, checkpoint.Chosen{OlderThan: time.Minute}, 2},
@@ -173,7 +173,7 @@ func TestPauseInProgress(t *testing.T) {
 			if err := end(b, c); err != nil {
 				t.Fatal(err)
 			}
-			same(t, "health", table(t, b.DB(), `SELECT crawl_status FROM targets WHERE id = ?`, c.TargetID), []string{"paused"})
+			same(t, "health", table(t, b.DB(), `SELECT crawl_status FROM v_crawler_status WHERE id = ?`, c.TargetID), []string{"paused"})
 			for {
 				next, err := b.Claim(t.Context(), b.worker(1), b.scope, 5)
 				if errors.Is(err, checkpoint.ErrNothing) {

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"ypcrawl/store"
@@ -15,7 +16,9 @@ type Page = yp.Page
 // Committed tells what the commit of a page made of it.
 type Committed struct {
 	store.Saved
-	Done bool // the target is DONE: the page was the last, or repeated earlier ones
+	Cities int  // of an index: those that its crawl had not met
+	Added  int  // of them new to the source, or back
+	Done   bool // the target is DONE: the page was the last, or repeated earlier ones
 }
 
 const (
@@ -27,16 +30,21 @@ const (
 	completePage = pageSet + doneSet + fence + ` AND page_current = ? - 1`
 
 	unclaim = `claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, `
-	// The next crawl is due after the target's own frequency; 0 = never by itself.
-	doneSet = unclaim + `status = 'DONE', finished_at = ?, last_success_at = ?,
-		next_crawl_at = iif(crawl_frequency_minutes > 0, strftime('%Y-%m-%dT%H:%M:%fZ', ?, '+' || crawl_frequency_minutes || ' minutes'), NULL),
-		consecutive_failures = 0, backoff_level = 0, backoff_until = NULL, auto_disabled = 0,
-		crawl_status = iif(crawl_status = 'paused', 'paused', 'active'),
+	// A detail that was read waits behind those that never were.
+	doneSet = unclaim + `status = 'DONE', priority = iif(kind = 'detail', ` + readDetail + `, priority), finished_at = ?, last_success_at = ?, ` + dueSet + `
+		consecutive_failures = 0, backoff_level = 0,
 		last_error_code = ?, last_error = ?, total_successes = total_successes + 1`
+
+	// A crawl is due its frequency after it began, a tenth sooner: who starts a run at the
+	// same minute of every week is to find the work. 0 = never by itself.
+	dueSet  = `wait_reason = iif(crawl_frequency_minutes > 0, 'recrawl', NULL), not_before = ` + dueTime + `,`
+	dueTime = `iif(crawl_frequency_minutes > 0, strftime('%Y-%m-%dT%H:%M:%fZ', ifnull(crawl_started_at, ?),
+		'+' || max(2, crawl_frequency_minutes * 0.9) || ' minutes'), NULL)`
 
 	countRun = `UPDATE runs SET pages = pages + 1, targets = targets + ?, heartbeat_at = ?, listings_new = listings_new + ?,
 		listings_rejected = listings_rejected + ?, listings_dropped = listings_dropped + ?, listings_restored = listings_restored + ? WHERE id = ?`
 	countWorker = `UPDATE workers SET pages = pages + 1, listings = listings + ?, heartbeat_at = ? WHERE run_id = ? AND worker_id = ?`
+	beatWorker  = `UPDATE workers SET heartbeat_at = ? WHERE run_id = ? AND worker_id = ?`
 	fareWell    = `UPDATE sources SET consecutive_failures = 0 WHERE id = ? AND consecutive_failures > 0`
 )
 
@@ -48,26 +56,19 @@ const (
 func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p Page) (Committed, error) {
 	var out Committed
 	var attempt store.Attempt
-	at, listings := c.pageOf(), store.Prepare(&p)
+	listings := store.Prepare(&p)
 	err := k.write(ctx, func(tx *store.Tx) (err error) {
-		if out.Saved, err = store.SaveListings(tx, at, listings); err != nil {
+		if out, err = c.take(tx, &p, listings); err != nil {
 			return err
 		}
-		if err := planPage(tx, c.SourceID, p.Listings); err != nil {
-			return err
-		}
-		out.Repeated = out.Repeated && echoes(out.Saved, p.Raw)
-		out.Done = p.Last || out.Repeated
+		out.Done = p.Last && c.Kind != yp.KindIndex || out.Repeated // an index ends with CompleteIndex
 		if err := c.savePage(tx, p, out); err != nil {
 			return err
 		}
 		if err := c.endCrawl(tx, out.Done && (p.End || out.Repeated)); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(countRun, out.Done, tx.Now, out.New, out.Rejected, c.Dropped, out.Restored, c.Worker.RunID); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(countWorker, out.Kept(), tx.Now, c.Worker.RunID, c.Worker.ID); err != nil {
+		if err := c.countPage(tx, out); err != nil {
 			return err
 		}
 		attempt = c.counted(tx, p, out)
@@ -82,12 +83,48 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p Page) (Committed, e
 	if n := len(p.Listings); n > 0 {
 		c.LastListing = p.Listings[n-1].ID
 	}
-	if !out.Repeated {
+	switch {
+	case c.Kind == yp.KindIndex:
+		c.Accepted += out.Added
+		c.Seen += out.Cities
+	case !out.Repeated:
 		c.Accepted += out.Kept()
 		c.SiteTotal = cmp.Or(p.SiteTotal, c.SiteTotal)
 		c.Seen += max(p.Raw, out.Kept()) + p.Bad + out.Dropped
 	}
 	return out, nil
+}
+
+// take stores what a page says.
+func (c *Claim) take(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out Committed, err error) {
+	switch {
+	case c.Kind == yp.KindIndex:
+		err = c.saveCities(tx, p, &out)
+	case c.Kind == yp.KindDetail && p.Detail == nil:
+		err = errors.New("the page has no details")
+	case c.Kind == yp.KindDetail:
+		err = store.SaveDetail(tx, c.listing, p.Detail)
+	default:
+		if out.Saved, err = store.SaveListings(tx, c.pageOf(), listings); err == nil {
+			err = planPage(tx, c.SourceID, c.TargetID, p.Listings)
+		}
+		out.Repeated = out.Repeated && echoes(out.Saved, p.Raw)
+	}
+	return out, err
+}
+
+// countPage counts a page of results for its run and worker; pages of other kinds are no
+// part of what they are measured by.
+func (c *Claim) countPage(tx *store.Tx, out Committed) error {
+	if c.Kind != yp.KindSearch {
+		_, err := tx.Exec(beatWorker, tx.Now, c.Worker.RunID, c.Worker.ID)
+		return err
+	}
+	if _, err := tx.Exec(countRun, out.Done, tx.Now, out.New, out.Rejected, c.Dropped, out.Restored, c.Worker.RunID); err != nil {
+		return err
+	}
+	_, err := tx.Exec(countWorker, out.Kept(), tx.Now, c.Worker.RunID, c.Worker.ID)
+	return err
 }
 
 // account writes the requests that brought the page and, when it was the last,
@@ -107,10 +144,21 @@ func (c *Claim) account(tx *store.Tx, a *store.Attempt, out Committed) error {
 func (c *Claim) counted(tx *store.Tx, p Page, out Committed) store.Attempt {
 	a := c.Attempt
 	a.Pages++
-	a.Listings += p.Raw
-	a.Upserted += out.Kept()
-	a.Changed += out.New + out.Changed
-	a.Trace.Add(tx.At, "committed", p.Number, fmt.Sprintf("%d listings, %d new, %d changed", out.Kept(), out.New, out.Changed))
+	brought := "details"
+	switch c.Kind {
+	case yp.KindIndex:
+		a.Listings += out.Cities
+		a.Changed += out.Added
+		brought = fmt.Sprintf("%d cities, %d new", out.Cities, out.Added)
+	case yp.KindDetail:
+		a.Listings += p.Raw
+	default:
+		a.Listings += p.Raw
+		a.Upserted += out.Kept()
+		a.Changed += out.New + out.Changed
+		brought = fmt.Sprintf("%d listings, %d new, %d changed", out.Kept(), out.New, out.Changed)
+	}
+	a.Trace.Add(tx.At, "committed", p.Number, brought)
 	return a
 }
 
@@ -122,6 +170,9 @@ func echoes(saved store.Saved, raw int) bool { return 2*saved.Kept() >= raw }
 func (c *Claim) savePage(tx *store.Tx, p Page, out Committed) error {
 	accepted, next := out.Kept(), p.NextURL
 	raw := max(p.Raw, accepted)
+	if c.Kind == yp.KindIndex {
+		raw, accepted = out.Cities, out.Added
+	}
 	if out.Repeated { // an echo of earlier pages: nothing new was there to count
 		raw, accepted, next = 0, 0, ""
 	}

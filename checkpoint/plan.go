@@ -15,7 +15,7 @@ import (
 type City = yp.City
 
 // Category is what to search for.
-type Category struct{ Slug, Name string }
+type Category = yp.Category
 
 // Plan is what to plan: source × cities × categories.
 type Plan struct {
@@ -65,12 +65,12 @@ const (
 
 	// More pages than before: what is done stays done, and the crawl goes on behind it.
 	deepenDone = `
-	UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL, gap_until = NULL, max_pages = ?4
+	UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL, max_pages = ?4
 	WHERE id IN ` + planned + ` AND status = 'DONE' AND next_page_url IS NOT NULL AND (?4 = 0 OR page_current < ?4)`
 	setPages = `UPDATE targets SET max_pages = ?4 WHERE id IN ` + planned + ` AND max_pages <> ?4`
 	planned  = `(
 		SELECT t.id FROM json_each(?2) AS j CROSS JOIN json_each(?3) AS k
-			CROSS JOIN targets t ON t.source_id = ?1 AND t.city_id = j.value AND t.category_id = k.value
+			CROSS JOIN targets t ON t.kind = 'search' AND t.source_id = ?1 AND t.city_id = j.value AND t.category_id = k.value
 		WHERE t.retired_at IS NULL ORDER BY j.key, k.key LIMIT ?5)`
 )
 
@@ -93,10 +93,8 @@ func (k *Keeper) Categories(ctx context.Context, cats []Category) ([]int64, erro
 	ids := make([]int64, len(cats))
 	err := k.write(ctx, func(tx *store.Tx) error {
 		for i, c := range cats {
-			if _, err := tx.Exec(upsertCategory, c.Slug, c.Name); err != nil {
-				return err
-			}
-			if err := tx.Get(categoryID, []any{c.Slug}, &ids[i]); err != nil {
+			var err error
+			if ids[i], err = saveCategory(tx, c); err != nil {
 				return err
 			}
 		}
@@ -106,6 +104,13 @@ func (k *Keeper) Categories(ctx context.Context, cats []Category) ([]int64, erro
 		return nil, fmt.Errorf("register categories: %w", err)
 	}
 	return ids, nil
+}
+
+func saveCategory(tx *store.Tx, c Category) (id int64, err error) {
+	if _, err := tx.Exec(upsertCategory, c.Slug, c.Name); err != nil {
+		return 0, err
+	}
+	return id, tx.Get(categoryID, []any{c.Slug}, &id)
 }
 
 // Plan adds the targets that are not there yet, in bulk, and never disturbs

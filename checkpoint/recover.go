@@ -20,23 +20,23 @@ type Recovered struct {
 	DetailsStuck int `json:"details_stuck"` // recovered too often without their page
 }
 
-// Total is the number of targets recovered.
+// Total is the number of targets recovered that are no details.
 func (r Recovered) Total() int { return r.Planned + r.Stuck }
 
 var (
 	giveUp     = strconv.Itoa(yp.MaxRecoveries)
 	recoverSet = `
-	UPDATE targets AS t SET ` + unclaim + `recoveries = recoveries + 1, gap_until = NULL,
-		finished_at = iif(recoveries + 1 >= ` + giveUp + `, ?6, NULL),
+	UPDATE targets AS t SET ` + unclaim + `recoveries = recoveries + 1,
+		finished_at = iif(recoveries + 1 >= ` + giveUp + `, ?7, NULL),
 		status = iif(recoveries + 1 >= ` + giveUp + `, 'STUCK', 'PLANNED')
 	WHERE t.status = 'IN_PROGRESS' AND ` + where
-	recoverRuns  = recoverSet + ` AND t.run_id IN (SELECT value FROM json_each(?7)) RETURNING status`
-	recoverStale = recoverSet + ` AND (t.heartbeat_at IS NULL OR t.heartbeat_at < ?7 OR t.heartbeat_at > ?8) RETURNING status`
+	recoverRuns  = recoverSet + ` AND t.run_id IN (SELECT value FROM json_each(?8)) RETURNING kind, status`
+	recoverStale = recoverSet + ` AND (t.heartbeat_at IS NULL OR t.heartbeat_at < ?8 OR t.heartbeat_at > ?9) RETURNING kind, status`
 	closeRuns    = `UPDATE runs SET outcome = 'dead', finished_at = ? WHERE outcome = 'running' AND id IN (SELECT value FROM json_each(?))`
 	listRuns     = `
 	SELECT id, uuid, host, heartbeat_at FROM runs WHERE outcome = 'running'
 	UNION ALL SELECT id, uuid, host, heartbeat_at FROM runs
-	WHERE id IN (SELECT run_id FROM targets WHERE status = 'IN_PROGRESS' UNION SELECT run_id FROM details WHERE status = 'IN_PROGRESS') AND outcome <> 'running'`
+	WHERE id IN (SELECT run_id FROM targets WHERE status = 'IN_PROGRESS') AND outcome <> 'running'`
 )
 
 // RecoverDead takes back at once what dead processes of this machine held: their
@@ -48,16 +48,13 @@ func (k *Keeper) RecoverDead(ctx context.Context, scope Scope) (Recovered, error
 	if err != nil || len(dead) == 0 {
 		return Recovered{}, err
 	}
-	out, err := k.recover(ctx, recoverRuns, recoverDetailRuns, scope, jsonInts(dead))
+	out, err := k.recover(ctx, recoverRuns, scope, jsonInts(dead))
 	if err != nil {
 		return out, fmt.Errorf("recover targets of dead runs: %w", err)
 	}
 	out.Dead = len(dead)
 	err = k.write(ctx, func(tx *store.Tx) error {
 		if _, err := tx.Exec(closeRuns, tx.Now, jsonInts(dead)); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(recoverWalks, jsonInts(dead)); err != nil {
 			return err
 		}
 		_, err := tx.Exec(dismissDead, jsonInts(dead))
@@ -70,25 +67,24 @@ func (k *Keeper) RecoverDead(ctx context.Context, scope Scope) (Recovered, error
 // timeout, or as far in the future: the clock was set back since.
 func (k *Keeper) RecoverStale(ctx context.Context, scope Scope, timeout time.Duration) (Recovered, error) {
 	now := k.db.Now()
-	out, err := k.recover(ctx, recoverStale, recoverDetailStale, scope, yp.FormatTime(now.Add(-timeout)), yp.FormatTime(now.Add(timeout)))
+	out, err := k.recover(ctx, recoverStale, scope, yp.FormatTime(now.Add(-timeout)), yp.FormatTime(now.Add(timeout)))
 	if err != nil {
 		return out, fmt.Errorf("recover stale targets: %w", err)
 	}
 	return out, nil
 }
 
-// recover takes targets back by one statement, and details by the other.
-func (k *Keeper) recover(ctx context.Context, targets, details string, scope Scope, more ...any) (out Recovered, err error) {
+// recover takes targets of every kind back.
+func (k *Keeper) recover(ctx context.Context, query string, scope Scope, more ...any) (out Recovered, err error) {
+	scope.Kinds = yp.Kinds()
 	err = k.write(ctx, func(tx *store.Tx) (err error) {
-		if out, err = takeBack(tx, targets, scope.Args(append([]any{tx.Now}, more...)...)); err != nil {
+		if out, err = takeBack(tx, query, scope.Args(append([]any{tx.Now}, more...)...)); err != nil {
 			return err
 		}
-		if out.Total() > 0 {
-			if err := store.CloseAttempts(tx); err != nil {
-				return err
-			}
+		if out.Total()+out.Details == 0 {
+			return nil
 		}
-		return takeBackDetails(tx, &out, details, append([]any{scope.SourceID}, more...)...)
+		return store.CloseAttempts(tx)
 	})
 	return out, err
 }
@@ -100,13 +96,20 @@ func takeBack(tx *store.Tx, query string, args []any) (out Recovered, err error)
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
+		var kind yp.Kind
 		var status yp.Status
-		if err := rows.Scan(&status); err != nil {
+		if err := rows.Scan(&kind, &status); err != nil {
 			return out, err
 		}
-		if status == yp.Stuck {
+		switch {
+		case kind == yp.KindDetail && status == yp.Stuck:
+			out.Details++
+			out.DetailsStuck++
+		case kind == yp.KindDetail:
+			out.Details++
+		case status == yp.Stuck:
 			out.Stuck++
-		} else {
+		default:
 			out.Planned++
 		}
 	}

@@ -3,10 +3,12 @@ package checkpoint
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"ypcrawl/store"
 	"ypcrawl/wal"
@@ -20,10 +22,11 @@ type Replayed struct {
 	Listings int `json:"listings"` // met, not all of them new
 	New      int `json:"new"`
 	Targets  int `json:"targets"`
-	Details  int `json:"details"` // listings' own pages
-	Edits    int `json:"edits"`   // merges and splits by hand
+	Indexes  int `json:"index_pages"` // pages of indexes; not of Pages
+	Details  int `json:"details"`     // listings' own pages; not of Pages
+	Edits    int `json:"edits"`       // merges and splits by hand
 
-	Known   int `json:"known"`   // of Pages and Details: there already, in this or a later form
+	Known   int `json:"known"`   // of Pages, Indexes and Details: there already, in this or a later form
 	Late    int `json:"late"`    // of Pages: older than what their target has reached, so that only the listings that nobody knew were added
 	Aside   int `json:"aside"`   // of Pages: their listings were stored, but their target stays where it is: a page before them is missing, or a run holds it
 	Unknown int `json:"unknown"` // events of a kind that this program does not know
@@ -39,8 +42,8 @@ type ReplayConfig struct {
 	Damaged func(error)                                 // told of every line that could not be read
 	Adopt   string                                      // id of the logs' database, which an untouched file becomes; "" = it stays what it is
 
-	// Details, when set, reads the details once more: a clock that was set back can bring
-	// one before the page that its listing stands on.
+	// Details, when set, reads the events of details once more: a clock that was set back can
+	// bring one before the page that its listing stands on.
 	Details func() (iter.Seq2[*wal.Event, error], error)
 }
 
@@ -53,11 +56,11 @@ const replayBatch = 256
 // page before its commit, so a page may stand there twice: replaying is idempotent, and
 // replaying into a database that has the pages already changes nothing.
 func (k *Keeper) Replay(ctx context.Context, events iter.Seq2[*wal.Event, error], cfg ReplayConfig) (Replayed, error) {
-	r := &replayer{cfg: cfg, sources: map[string]int64{}, targets: map[string]int64{}}
+	r := &replayer{cfg: cfg, sources: map[string]int64{}, targets: map[string]int64{}, shown: map[int64]map[string]string{}}
 	if err := r.read(ctx, k, events); err != nil {
 		return r.out, fmt.Errorf("replay: %w", err)
 	}
-	if r.early > 0 {
+	if r.again {
 		again, err := cfg.Details()
 		if err == nil {
 			r.second = true
@@ -66,7 +69,7 @@ func (k *Keeper) Replay(ctx context.Context, events iter.Seq2[*wal.Event, error]
 		if err != nil {
 			return r.out, fmt.Errorf("replay details: %w", err)
 		}
-		r.out.Details += r.early // what is left had a later claim's detail before it
+		r.out.Details += r.early // what is left had a later claim's page before it
 		r.out.Known += r.early
 	}
 	if err := r.endEdits(ctx, k); err != nil {
@@ -108,10 +111,12 @@ type replayer struct {
 	own     string // id of the database that is replayed into
 	sources map[string]int64
 	targets map[string]int64
-	run     int64        // highest number of a run of this database
-	early   int          // details whose listing was not there yet
-	second  bool         // they are read once more
-	edits   []*wal.Event // by hand, that wait for a page
+	shown   map[int64]map[string]string // see citiesOf
+	run     int64                       // highest number of a run of this database
+	again   bool                        // there were events of details whose listing was not there yet
+	early   int                         // of them, pages that are to be counted
+	second  bool                        // those events are read once more
+	edits   []*wal.Event                // by hand, that wait for a page
 	out     Replayed
 }
 
@@ -132,7 +137,7 @@ func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 	now, at := tx.Now, tx.At
 	defer func() { tx.Now, tx.At = now, at }() // other callers share the transaction
 	for _, e := range events {
-		if r.second && (e.Detail == nil || e.Type != wal.DetailComplete) {
+		if r.second && (e.Target == nil || e.Target.Kind != yp.KindDetail) {
 			continue
 		}
 		if !r.second {
@@ -142,7 +147,7 @@ func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 			r.out.Unknown++
 			continue
 		}
-		if e.Target == nil && e.Detail == nil && e.Edit == nil {
+		if e.Target == nil && e.Edit == nil {
 			continue
 		}
 		if cmp.Or(e.Database, r.own) == r.own {
@@ -196,44 +201,41 @@ func (r *replayer) attempt(tx *store.Tx, e *wal.Event, fn func() error) error {
 	r.damaged(fmt.Errorf("event %d of %s: %w", e.Seq, e.WorkerID, refused))
 	clear(r.sources) // what was added for the event is gone
 	if e.Target != nil {
-		delete(r.targets, targetKey(e.Target))
+		delete(r.targets, e.Target.Key())
 	}
 	_, err := tx.Exec("RELEASE event")
 	return err
 }
 
-func targetKey(t *wal.Target) string { return t.Source + "\x00" + t.CitySlug + "\x00" + t.CategorySlug }
-
 func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 	if e.Edit != nil {
 		return r.edit(tx, e)
 	}
-	if e.Target == nil {
-		return r.detail(tx, e)
-	}
-	source, target, err := r.target(tx, e.Target)
+	s, err := r.target(tx, e)
 	if err != nil || e.Type == wal.Heartbeat || e.Type == wal.ClaimLost {
 		return err
 	}
-	s := stand{target: target, source: source, database: cmp.Or(e.Database, r.own)}
+	if s.target == 0 {
+		return r.wait(e)
+	}
 	if err := s.read(tx, r.own); err != nil {
 		return err
 	}
 	if e.Type == wal.PageComplete {
-		return r.page(tx, e, &s)
+		return r.page(tx, e, s)
 	}
 	if s.has(e) {
 		return nil
 	}
 	switch e.Type {
 	case wal.TargetStart:
-		_, err = tx.Exec(replayRetry, target)
+		_, err = tx.Exec(replayRetry, s.target)
 	case wal.TargetComplete:
 		if err = s.empty(tx, e); err == nil {
 			err = s.finish(tx, e.Complete, string(e.ErrorCode), e.Error)
 		}
 	case wal.TargetError:
-		err = r.fail(tx, e, target)
+		err = r.fail(tx, e, s.target)
 	}
 	if err != nil {
 		return err
@@ -249,12 +251,8 @@ func (r *replayer) fail(tx *store.Tx, e *wal.Event, target int64) error {
 		return err
 	}
 	status, set := setback(e, n, level)
-	var until any
-	if set.Wait > 0 {
-		until = yp.FormatTime(tx.At.Add(set.Wait))
-	}
-	_, err := tx.Exec(replayFailed, string(status), tx.Now, string(e.ErrorCode), clip(e.Error), until, set.Level, string(set.Health),
-		status == yp.Parked && set.Level > keepLevel, target)
+	until, why := backoff(tx, set)
+	_, err := tx.Exec(replayFailed, string(status), tx.Now, string(e.ErrorCode), clip(e.Error), until, why, set.Level, target)
 	return err
 }
 
@@ -264,7 +262,7 @@ func (r *replayer) fail(tx *store.Tx, e *wal.Event, target int64) error {
 func setback(e *wal.Event, n, level int) (yp.Status, yp.Setback) {
 	switch e.Status {
 	case yp.Parked:
-		set := yp.Setback{Event: yp.EventPark, Health: yp.Dead, Level: keepLevel}
+		set := yp.Setback{Event: yp.EventPark, Level: keepLevel}
 		if level == yp.MaxBackoffLevel && e.ErrorCode != yp.CodeNoListings { // not for a permanent cause
 			set.Level = level
 		}
@@ -273,17 +271,31 @@ func setback(e *wal.Event, n, level int) (yp.Status, yp.Setback) {
 		return yp.Planned, yp.Fail(min(n+1, 2), 0, 0)
 	}
 	level = min(level+1, yp.MaxBackoffLevel)
-	return yp.Failed, yp.Setback{Event: yp.EventFail, Health: yp.Degraded, Level: level, Wait: yp.Backoff(level)}
+	return yp.Failed, yp.Setback{Event: yp.EventFail, Level: level, Wait: yp.Backoff(level)}
 }
 
 const (
-	replayTarget = `
+	replaySearch = `
 	INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at)
 	SELECT ?1, c.id, k.id, c.state, c.population, ?4, ?5, ?6 FROM cities c, categories k WHERE c.slug = ?2 AND k.slug = ?3
 	ON CONFLICT DO NOTHING`
-	replayTargetID = `
+	replayIndex = `
+	INSERT INTO targets (source_id, kind, state, population, priority, max_pages, crawl_frequency_minutes, created_at)
+	VALUES (?1, 'index', ?2, 0, ?3, ?4, ?5, ?6)
+	ON CONFLICT (source_id, state) WHERE kind = 'index' DO UPDATE SET max_pages = excluded.max_pages WHERE status <> 'IN_PROGRESS'`
+	replayDetail = `
+	INSERT INTO targets (source_id, kind, state, city_id, category_id, listing, population, priority, max_pages, crawl_frequency_minutes, created_at)
+	SELECT l.source_id, 'detail', l.found_state, c.id, (SELECT id FROM categories WHERE slug = ?3), l.id, ifnull(c.population, 0), ` + freshDetail + `, 1, ?4, ?5
+	FROM listings l LEFT JOIN cities c ON c.slug = ?2 WHERE l.id = ?1
+	ON CONFLICT DO NOTHING`
+	replayListing = `SELECT id FROM listings WHERE source_id = ? AND listing_id = ?`
+	shownCities   = `SELECT x.slug, c.slug FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.source_id = ?`
+
+	searchID = `
 	SELECT t.id FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
-	WHERE t.source_id = ? AND c.slug = ? AND k.slug = ?`
+	WHERE t.kind = 'search' AND t.source_id = ? AND c.slug = ? AND k.slug = ?`
+	indexID  = `SELECT id FROM targets WHERE kind = 'index' AND source_id = ? AND state = ?`
+	detailID = `SELECT id FROM targets WHERE listing = ?`
 
 	// Only a target that nobody holds is moved: a replay never disturbs a crawl. How
 	// a target failed is taken from logs only where no run of this database has
@@ -292,17 +304,14 @@ const (
 	untried      = idle + ` AND status = 'PLANNED' AND total_attempts = 0`
 	replayDone   = `UPDATE targets SET ` + doneSet + idle + ` AND status <> 'DONE'`
 	replayFailed = `UPDATE targets SET status = ?, finished_at = ?, last_error_code = ?, last_error = ?,
-		consecutive_failures = consecutive_failures + 1, backoff_until = ?, backoff_level = ?,
-		crawl_status = iif(crawl_status = 'paused', 'paused', ?), auto_disabled = ?` + untried
+		consecutive_failures = consecutive_failures + 1, not_before = ?, wait_reason = ?, backoff_level = ?` + untried
 	// A dead letter that is crawled again was taken back by an operator.
-	replayRetry = `UPDATE targets SET status = 'PLANNED', backoff_until = NULL, auto_disabled = 0,
-		consecutive_failures = iif(status = 'PARKED', 0, consecutive_failures), backoff_level = iif(status = 'PARKED', 0, backoff_level),
-		crawl_status = iif(crawl_status = 'failed', 'active', crawl_status)
-		WHERE id = ? AND (status IN ('FAILED', 'PARKED') OR backoff_until IS NOT NULL) AND total_attempts = 0`
-	replayAnew = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL, backoff_until = NULL, auto_disabled = 0,
-		crawl_status = iif(crawl_status = 'failed', 'active', crawl_status), ` + anew + `, crawl_started_at = ?, crawls = ?` + idle
+	retaken     = `consecutive_failures = iif(status = 'PARKED', 0, consecutive_failures), backoff_level = iif(status = 'PARKED', 0, backoff_level), `
+	replayRetry = `UPDATE targets SET ` + retaken + `status = 'PLANNED', not_before = NULL, wait_reason = NULL
+		WHERE id = ? AND (status IN ('FAILED', 'PARKED') OR wait_reason IS 'backoff') AND total_attempts = 0`
+	replayAnew = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL, ` + retaken + anew + `, crawl_started_at = ?, crawls = ?` + idle
 	// More pages were wanted than the crawl had, or the last one was none, and it goes on.
-	replayMore = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL` + idle + ` AND status = 'DONE'`
+	replayMore = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL` + idle + ` AND status = 'DONE'`
 	replayPage = `
 	UPDATE targets SET page_current = ?, next_page_url = ?, last_listing_id = ifnull(?, last_listing_id),
 		raw_count = raw_count + ?, accepted_count = accepted_count + ?, bad_count = bad_count + ?, site_total = ifnull(?, site_total)` + idle + ` AND page_current = ? - 1`
@@ -310,32 +319,124 @@ const (
 	replayToken = `UPDATE targets SET claim_token = ?2 WHERE id = ?1 AND status <> 'IN_PROGRESS' AND claim_token < ?2`
 )
 
-func (r *replayer) target(tx *store.Tx, t *wal.Target) (source, target int64, err error) {
-	key := targetKey(t)
-	if source, err = r.source(tx, t.Source); err != nil {
-		return 0, 0, err
+// target finds the target of an event, or adds it. One of a detail is 0 while no page has
+// brought its listing.
+func (r *replayer) target(tx *store.Tx, e *wal.Event) (s *stand, err error) {
+	t := e.Target
+	s = &stand{kind: cmp.Or(t.Kind, yp.KindSearch), database: cmp.Or(e.Database, r.own)}
+	if s.source, err = r.source(tx, t.Source); err != nil {
+		return nil, err
 	}
-	if id, ok := r.targets[key]; ok {
-		return source, id, nil
+	if s.kind == yp.KindDetail {
+		err := tx.Get(replayListing, []any{s.source, t.Listing}, &s.listing)
+		if errors.Is(err, sql.ErrNoRows) {
+			return s, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	key := t.Key()
+	if s.target = r.targets[key]; s.target != 0 {
+		return s, nil
+	}
+	switch s.kind {
+	case yp.KindSearch:
+		err = r.search(tx, t, s)
+	case yp.KindIndex:
+		if _, err = tx.Exec(replayIndex, s.source, t.State, t.Priority, t.MaxPages, int64(IndexAgain/time.Minute), tx.Now); err == nil {
+			err = tx.Get(indexID, []any{s.source, t.State}, &s.target)
+		}
+	case yp.KindDetail:
+		var city string
+		if city, err = r.city(tx, t, s.source); err != nil {
+			break
+		}
+		if _, err = tx.Exec(replayDetail, s.listing, city, t.CategorySlug, detailsMinutes, tx.Now); err == nil {
+			err = tx.Get(detailID, []any{s.listing}, &s.target)
+		}
+	default:
+		err = fmt.Errorf("unknown kind of target %q: want one of %v", t.Kind, yp.Kinds())
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.targets[key] = s.target
+	return s, nil
+}
+
+func (r *replayer) search(tx *store.Tx, t *wal.Target, s *stand) error {
+	city, err := r.city(tx, t, s.source)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(upsertCategory, t.CategorySlug, t.Category); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(replaySearch, s.source, city, t.CategorySlug, t.Priority, t.MaxPages, tx.Now); err != nil {
+		return err
+	}
+	return tx.Get(searchID, []any{s.source, city, t.CategorySlug}, &s.target)
+}
+
+// city returns the slug here of a target's city, which is added if need be; "" = it has none.
+func (r *replayer) city(tx *store.Tx, t *wal.Target, source int64) (slug string, err error) {
+	if t.CitySlug == "" && t.Kind == yp.KindDetail {
+		return "", nil
+	}
+	shown, err := r.citiesOf(tx, source)
+	if err != nil {
+		return "", err
+	}
+	if slug, ok := shown[t.CitySlug]; ok {
+		return slug, nil
 	}
 	city, ok := r.cfg.City(t.City, t.CitySlug, t.State)
 	if !ok {
 		city = City{Slug: t.CitySlug, Name: t.City, State: t.State, Tier: 3}
 	}
-	if _, err := saveCities(tx, []City{city}); err != nil {
-		return 0, 0, err
+	_, err = saveCities(tx, []City{city})
+	return city.Slug, err
+}
+
+// citiesOf returns the cities that the indexes of a source have shown: their slugs, by what
+// the source calls them in its addresses, and so in the names of its targets.
+func (r *replayer) citiesOf(tx *store.Tx, source int64) (map[string]string, error) {
+	if shown, ok := r.shown[source]; ok {
+		return shown, nil
 	}
-	if _, err := tx.Exec(upsertCategory, t.CategorySlug, t.Category); err != nil {
-		return 0, 0, err
+	shown := map[string]string{}
+	rows, err := tx.Query(shownCities, source)
+	if err != nil {
+		return nil, err
 	}
-	if _, err := tx.Exec(replayTarget, source, city.Slug, t.CategorySlug, t.Priority, t.MaxPages, tx.Now); err != nil {
-		return 0, 0, err
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var address, slug string
+		if err := rows.Scan(&address, &slug); err != nil {
+			return nil, err
+		}
+		shown[address] = slug
 	}
-	if err := tx.Get(replayTargetID, []any{source, city.Slug, t.CategorySlug}, &target); err != nil {
-		return 0, 0, err
+	r.shown[source] = shown
+	return shown, rows.Err()
+}
+
+// wait puts off an event of a detail whose listing no page has brought: all are read once
+// more when there are no more pages. Then it is refused like a line that can't be read.
+func (r *replayer) wait(e *wal.Event) error {
+	switch {
+	case !r.second && r.cfg.Details != nil:
+		r.again = true
+		if e.Type == wal.PageComplete {
+			r.early++
+		}
+		return nil
+	case e.Type == wal.PageComplete:
+		r.early = max(r.early-1, 0)
+		return fmt.Errorf("details of listing %q of source %s: there is no such listing", yp.Printable(e.Target.Listing), yp.Printable(e.Target.Source))
 	}
-	r.targets[key] = target
-	return source, target, nil
+	return nil
 }
 
 func (r *replayer) source(tx *store.Tx, name string) (id int64, err error) {

@@ -22,9 +22,7 @@ func logOfOne(t *testing.T) *logged {
 func (g *logged) anew(t *testing.T) *checkpoint.Claim {
 	t.Helper()
 	g.clock.move(time.Hour)
-	if _, err := g.Recrawl(t.Context(), g.scope, 0); err != nil {
-		t.Fatal(err)
-	}
+	g.recrawl(t)
 	g.wake(t)
 	return g.take(t, 0)
 }
@@ -113,7 +111,7 @@ func TestReplayOfADeeperCrawl(t *testing.T) {
 	for range 2 {
 		g.brings(t, g.anew(t), checkpoint.Page{NextURL: "/2", Last: true}, "a")
 		g.agrees(t)
-		execute(t, g.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, next_crawl_at = NULL, gap_until = NULL WHERE claim_token > 0`)
+		execute(t, g.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL WHERE claim_token > 0`)
 		c := g.take(t, 0)
 		g.brings(t, c, checkpoint.Page{NextURL: "/3"}, "b")
 		if err := g.Release(t.Context(), c, "stop"); err != nil {

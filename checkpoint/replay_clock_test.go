@@ -57,7 +57,7 @@ func (g *logged) replayLogs(t *testing.T, k *checkpoint.Keeper, dir string) chec
 	defer func() { _ = r.Close() }()
 	cfg := g.replayConfig(func(err error) { t.Errorf("damaged: %v", err) })
 	cfg.Details = func() (iter.Seq2[*wal.Event, error], error) {
-		r, err := wal.OpenReader(dir, wal.Options{Filter: wal.Filter{Types: []wal.EventType{wal.DetailComplete}}})
+		r, err := wal.OpenReader(dir, wal.Options{Filter: wal.Filter{Kinds: []yp.Kind{yp.KindDetail}}})
 		if err != nil {
 			return nil, err
 		}
@@ -174,24 +174,25 @@ func TestReplayOfDetailsBeforeTheirPage(t *testing.T) {
 	g := logOfOne(t)
 	detail := func(id string, token int64, email string) {
 		g.events = append(g.events, &wal.Event{
-			Type: wal.DetailComplete, WorkerID: "worker_9_pid_1", Status: yp.Done,
-			Detail: &wal.Detail{Source: "demo", Listing: id, Token: token, Found: yp.Detail{ID: id, Email: email}},
+			Type: wal.PageComplete, WorkerID: "worker_9_pid_1", Status: yp.Done,
+			Target: &wal.Target{ClaimToken: token, Crawl: token, Kind: yp.KindDetail, Source: "demo", Listing: id},
+			Page:   &yp.Page{Number: 1, Last: true, Raw: 1, Accepted: 1, Detail: &yp.Detail{ID: id, Email: email}},
 		})
 	}
 	g.brings(t, g.take(t, 0), checkpoint.Page{Last: true, End: true}, "a", "b")
 	detail("a", 1, "old@a.com")
 	detail("a", 3, "new@a.com")
 	detail("a", 2, "late@a.com")
-	detail("b", 0, "b@b.com")
+	detail("b", 1, "b@b.com")
 	start := g.events[0].Timestamp
 	dir := g.written(t, func(i int) time.Time { return start.Add(-time.Duration(i) * time.Minute) })
 	k := checkpoint.New(storetest.Open(t))
-	for _, known := range []int{1, 4 + 1} { // the second time all of them, and the page
+	for _, known := range []int{2, 4 + 1} { // two that a later claim came before; the second time all of them, and the page
 		if out := g.replayLogs(t, k, dir); out.Details != 4 || out.Known != known || out.Damaged != 0 {
 			t.Errorf("told %+v", out)
 		}
-		same(t, "details", table(t, k.DB(), `SELECT l.listing_id, d.email, d.claim_token FROM details d JOIN listings l ON l.id = d.listing ORDER BY 1`),
-			[]string{"a|new@a.com|3", "b|b@b.com|0"})
+		same(t, "details", table(t, k.DB(), `SELECT l.listing_id, d.email, t.claim_token FROM details d JOIN listings l ON l.id = d.listing JOIN targets t ON t.listing = l.id ORDER BY 1`),
+			[]string{"a|new@a.com|3", "b|b@b.com|1"})
 	}
 	detail("nowhere", 1, "x@x.com")
 	out, err := k.Replay(t.Context(), seq(g.events), g.replayConfig(func(error) {}))

@@ -1,7 +1,9 @@
 package checkpoint
 
 import (
+	"database/sql"
 	"encoding/json"
+	"errors"
 
 	"ypcrawl/store"
 	"ypcrawl/wal"
@@ -11,6 +13,8 @@ import (
 // stand is how far a target has come here, by its own row and by the logs of one database.
 type stand struct {
 	target, source int64
+	kind           yp.Kind
+	listing        int64  // of a detail
 	database       string // that wrote the logs
 
 	page    int   // of the current crawl, the last one stored
@@ -81,34 +85,53 @@ func (r *replayer) page(tx *store.Tx, e *wal.Event, s *stand) error {
 	if p == nil {
 		return nil
 	}
-	r.out.Pages++
-	r.out.Listings += len(p.Listings)
-	if s.has(e) && !s.goesOn(e) {
+	has := s.has(e) && !s.goesOn(e)
+	switch {
+	case r.second && has:
+		return nil // counted at the first reading, or in the end
+	case r.second:
+		r.early--
+	}
+	switch s.kind {
+	case yp.KindIndex:
+		r.out.Indexes++
+		shown, err := r.citiesOf(tx, s.source)
+		if err != nil {
+			return err
+		}
+		for i := range p.Cities {
+			shown[p.Cities[i].Address] = p.Cities[i].Slug
+		}
+	case yp.KindDetail:
+		r.out.Details++
+	default:
+		r.out.Pages++
+		r.out.Listings += len(p.Listings)
+	}
+	if has {
 		return r.late(tx, e, s)
 	}
 	if err := s.begin(tx, e); err != nil {
 		return err
 	}
-	saved, err := store.SaveListings(tx, s.pageOf(e), store.Prepare(p))
+	c := s.claim(e)
+	out, err := c.take(tx, p, store.Prepare(p))
 	if err != nil {
 		return err
 	}
-	if err := planPage(tx, s.source, p.Listings); err != nil {
-		return err
-	}
-	r.out.New += saved.New
-	saved.Repeated = saved.Repeated && echoes(saved, p.Raw)
+	r.out.New += out.New
 	if s.gap = p.Number > s.page+1; s.held || s.gap {
 		r.out.Aside++
 	}
-	if err := s.advance(tx, p, saved); err != nil {
+	if err := s.advance(tx, c, p, out); err != nil {
 		return err
 	}
 	return s.mark(tx, e, r.own)
 }
 
-func (s *stand) pageOf(e *wal.Event) store.PageOf {
-	return store.PageOf{SourceID: s.source, TargetID: s.target, State: e.Target.State, Crawl: s.crawl}
+// claim is the claim of a page, as far as what the page says depends on it.
+func (s *stand) claim(e *wal.Event) *Claim {
+	return &Claim{TargetID: s.target, SourceID: s.source, Kind: s.kind, Place: e.Target.Place, Crawl: s.crawl, listing: s.listing}
 }
 
 const selectUnknown = `
@@ -117,6 +140,10 @@ const selectUnknown = `
 // late keeps of a page that its target has left behind the listings that nobody knows: logs
 // that are read file by file, out of order, lose nothing.
 func (r *replayer) late(tx *store.Tx, e *wal.Event, s *stand) error {
+	if s.kind != yp.KindSearch {
+		r.out.Known++
+		return nil
+	}
 	lost, err := unknown(tx, s.source, e.Page.Listings)
 	if err != nil {
 		return err
@@ -125,7 +152,7 @@ func (r *replayer) late(tx *store.Tx, e *wal.Event, s *stand) error {
 		r.out.Known++
 		return nil
 	}
-	at := s.pageOf(e)
+	at := s.claim(e).pageOf()
 	if e.Target.Crawl > 0 {
 		at.Crawl = min(at.Crawl, e.Target.Crawl)
 	}
@@ -135,7 +162,7 @@ func (r *replayer) late(tx *store.Tx, e *wal.Event, s *stand) error {
 	}
 	r.out.New += saved.New
 	r.out.Late++
-	return planPage(tx, s.source, lost)
+	return planPage(tx, s.source, s.target, lost)
 }
 
 // unknown returns the listings that are not stored.
@@ -166,10 +193,19 @@ func unknown(tx *store.Tx, source int64, listings []yp.Listing) (lost []yp.Listi
 	return lost, rows.Err()
 }
 
+const replaySeen = `UPDATE sightings SET since = ?2 WHERE target_id = ?1 AND since = ?2 - 1`
+
 // begin brings the target to the crawl that a page is of.
 func (s *stand) begin(tx *store.Tx, e *wal.Event) error {
 	if s.begins(e) {
-		return s.anew(tx, e.Target.Crawl)
+		// A crawl that goes no further than its first page, and is followed by the next one at
+		// once: that page was logged and never committed.
+		uncommitted := s.kind == yp.KindSearch && s.started && !s.done && s.page == 1 && e.Target.Crawl == s.crawl+1
+		err := s.anew(tx, e.Target.Crawl)
+		if err == nil && uncommitted {
+			_, err = tx.Exec(replaySeen, s.target, s.crawl)
+		}
+		return err
 	}
 	s.logged = max(s.logged, e.Target.Crawl)
 	if p := e.Page; s.done && (p.Number > s.page || p.Number == s.page && !p.Last) {
@@ -211,20 +247,58 @@ func (s *stand) empty(tx *store.Tx, e *wal.Event) error {
 	return s.anew(tx, c)
 }
 
-func (s *stand) advance(tx *store.Tx, p *yp.Page, saved store.Saved) error {
-	raw, accepted, next := p.Raw, saved.Kept(), p.NextURL
-	if saved.Repeated {
+func (s *stand) advance(tx *store.Tx, c *Claim, p *yp.Page, out Committed) error {
+	raw, accepted, next := max(p.Raw, out.Kept()), out.Kept(), p.NextURL
+	switch {
+	case s.kind == yp.KindIndex:
+		raw, accepted = out.Cities, out.Added
+	case out.Repeated:
 		raw, accepted, next = 0, 0, ""
 	}
 	var last any
 	if n := len(p.Listings); n > 0 {
 		last = p.Listings[n-1].ID
 	}
-	_, err := tx.Exec(replayPage, p.Number, null(next), last, max(raw, accepted), accepted, p.Bad+saved.Dropped, nullID(int64(p.SiteTotal)), s.target, p.Number)
-	if err != nil || !p.Last && !saved.Repeated {
+	_, err := tx.Exec(replayPage, p.Number, null(next), last, raw, accepted, p.Bad+out.Dropped, nullID(int64(p.SiteTotal)), s.target, p.Number)
+	switch {
+	case err != nil || !p.Last && !out.Repeated:
+		return err
+	case s.kind == yp.KindIndex:
+		return s.endIndex(tx, c, p.Plan)
+	}
+	return s.finish(tx, p.End || out.Repeated, "", "")
+}
+
+const indexMet = `SELECT raw_count, accepted_count FROM targets WHERE id = ? AND status <> 'IN_PROGRESS'`
+
+// endIndex ends the crawl of an index as CompleteIndex did.
+func (s *stand) endIndex(tx *store.Tx, c *Claim, p *yp.SearchPlan) error {
+	err := tx.Get(indexMet, []any{s.target}, &c.Seen, &c.Accepted)
+	if s.gap || errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	return s.finish(tx, p.End || saved.Repeated, "", "")
+	var plan Plan
+	if p != nil {
+		plan = Plan{Categories: p.Categories, TierPages: p.TierPages, Explicit: p.Explicit, MaxTargets: p.MaxTargets}
+	} else {
+		p = &yp.SearchPlan{}
+	}
+	end, err := c.endIndex(tx, plan, p.MinPopulation, -1)
+	if err != nil {
+		return err
+	}
+	if end.Suspect != "" {
+		_, err := tx.Exec(startOver, s.target)
+		return err
+	}
+	if err := s.finish(tx, false, "", ""); err != nil {
+		return err
+	}
+	_, err = tx.Exec(indexWhole, tx.Now, s.target)
+	return err
 }
 
 // finish ends the target's crawl; confirmed tells that the site said so itself. What may
@@ -235,7 +309,7 @@ func (s *stand) finish(tx *store.Tx, confirmed bool, code, reason string) error 
 		return nil
 	}
 	n, err := tx.Changed(replayDone, tx.Now, tx.Now, tx.Now, null(code), null(reason), s.target)
-	if err != nil || n == 0 || !confirmed || s.ended == s.crawl {
+	if err != nil || n == 0 || !confirmed || s.ended == s.crawl || s.kind != yp.KindSearch {
 		return err
 	}
 	s.ended = s.crawl

@@ -32,7 +32,7 @@ func (g *logged) log(typ wal.EventType, c *checkpoint.Claim, p *yp.Page, code yp
 	g.seqs[c.Worker.ID]++
 	g.events = append(g.events, &wal.Event{
 		Timestamp: g.clock.now(), WorkerID: c.Worker.ID, Seq: g.seqs[c.Worker.ID], Type: typ, Page: p, ErrorCode: code, Status: status,
-		Target: &wal.Target{ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Source: "demo", Place: c.Place, Priority: c.Priority, MaxPages: c.MaxPages},
+		Target: &wal.Target{ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Listing: c.ListingID, Source: "demo", Place: c.Place, Priority: c.Priority, MaxPages: c.MaxPages},
 	})
 	g.clock.move(1000000)
 }
@@ -156,7 +156,7 @@ const (
 	foundRows = `SELECT source_id, listing_id, name, phone, website, found_state, (SELECT name || ifnull(website, '') || lead_listing FROM companies c WHERE c.id = company_id),
 		(SELECT group_concat(k.listing_id) FROM (SELECT listing_id FROM listings o WHERE o.company_id = l.company_id ORDER BY 1) k) FROM listings l ORDER BY 1, 2`
 	targetRows = `SELECT c.slug, k.slug, status, page_current, next_page_url, last_listing_id, raw_count, accepted_count, bad_count, last_error_code, total_successes,
-		consecutive_failures, backoff_level, crawl_status, auto_disabled, backoff_until IS NOT NULL
+		consecutive_failures, backoff_level, paused, wait_reason
 		FROM targets t JOIN cities c ON c.id = city_id JOIN categories k ON k.id = category_id
 		WHERE status <> 'PLANNED' OR page_current > 0 OR consecutive_failures > 0 ORDER BY 1, 2`
 )
@@ -315,7 +315,7 @@ func TestReplayRecrawl(t *testing.T) {
 // database made from its log, at every step; the log knows no jitter.
 func TestReplayHealth(t *testing.T) {
 	t.Parallel()
-	const rows = `SELECT status, crawl_status, consecutive_failures, backoff_level, auto_disabled, last_error_code, finished_at, backoff_until FROM targets WHERE consecutive_failures > 0`
+	const rows = `SELECT status, crawl_status, consecutive_failures, backoff_level, auto_disabled, last_error_code, finished_at, backoff_until FROM v_crawler_status WHERE consecutive_failures > 0`
 	b, clock := setupClock(t, 1, "CA")
 	b.scope.CategoryIDs = b.cats[:1]
 	g := &logged{bundle: b, clock: clock}
@@ -346,7 +346,7 @@ func TestReplayHealth(t *testing.T) {
 			g.wake(t)
 		}
 	}
-	same(t, "the original", table(t, g.DB(), `SELECT status, auto_disabled FROM targets WHERE id = 1`), []string{"PARKED|1"})
+	same(t, "the original", table(t, g.DB(), `SELECT status, auto_disabled FROM v_crawler_status WHERE id = 1`), []string{"PARKED|1"})
 	t.Run("an operator takes it back, and it ends well", func(t *testing.T) {
 		if n, err := g.ResetTargets(bg, checkpoint.Reset{Statuses: []yp.Status{yp.Parked}}); err != nil || n != 1 {
 			t.Fatal(n, err)
@@ -356,7 +356,7 @@ func TestReplayHealth(t *testing.T) {
 		g.page(t, g.take(t, 0), true, 1, 2, 3)
 		k := checkpoint.New(storetest.Open(t))
 		g.replay(t, k, g.events)
-		const done = `SELECT status, crawl_status, consecutive_failures, backoff_level, backoff_until, auto_disabled FROM targets WHERE page_current > 0`
+		const done = `SELECT status, crawl_status, consecutive_failures, backoff_level, backoff_until, auto_disabled FROM v_crawler_status WHERE page_current > 0`
 		same(t, "target", table(t, k.DB(), done), table(t, g.DB(), done))
 	})
 }
@@ -375,11 +375,11 @@ func TestReplayOfOlderLogs(t *testing.T) {
 	k := checkpoint.New(storetest.Open(t))
 	for i, want := range []string{"FAILED|degraded|1|1|2", "FAILED|degraded|2|2|4", "FAILED|degraded|3|3|8", "FAILED|degraded|4|4|16", "FAILED|degraded|5|5|32", "FAILED|degraded|6|5|32", "FAILED|degraded|7|5|32"} {
 		g.replay(t, k, g.events[:2*i+2])
-		same(t, "target", table(t, k.DB(), `SELECT status, crawl_status, consecutive_failures, backoff_level, cast(round((julianday(backoff_until) - julianday(finished_at)) * 24) AS INTEGER) FROM targets`), []string{want})
+		same(t, "target", table(t, k.DB(), `SELECT status, crawl_status, consecutive_failures, backoff_level, cast(round((julianday(backoff_until) - julianday(finished_at)) * 24) AS INTEGER) FROM v_crawler_status`), []string{want})
 	}
 	g.log(wal.TargetError, c, nil, yp.CodeNoListings, yp.Parked) // a permanent cause, whatever the level
 	g.replay(t, k, g.events)
-	same(t, "target", table(t, k.DB(), `SELECT status, crawl_status, backoff_level, auto_disabled, backoff_until FROM targets`), []string{"PARKED|failed|0|0|"})
+	same(t, "target", table(t, k.DB(), `SELECT status, crawl_status, backoff_level, auto_disabled, backoff_until FROM v_crawler_status`), []string{"PARKED|failed|0|0|"})
 }
 
 // TestReplayAgainLater: reading an old log again undoes nothing of a crawl that began
@@ -405,7 +405,7 @@ func TestReplayAgainLater(t *testing.T) {
 	k := checkpoint.New(storetest.Open(t))
 	for _, k := range []*checkpoint.Keeper{k, k, g.Keeper} {
 		g.replay(t, k, g.events)
-		same(t, "target", table(t, k.DB(), `SELECT status, page_current, next_page_url, consecutive_failures, backoff_until, last_error_code FROM targets WHERE page_current > 0`),
+		same(t, "target", table(t, k.DB(), `SELECT status, page_current, next_page_url, consecutive_failures, not_before, last_error_code FROM targets WHERE page_current > 0`),
 			[]string{"PLANNED|1|/page/2|0||"})
 	}
 }
@@ -420,8 +420,8 @@ func TestReplayLeavesTheOperator(t *testing.T) {
 	g.fail(t, g.take(t, 0))
 	k := checkpoint.New(storetest.Open(t))
 	g.replay(t, k, g.events[:1])
-	execute(t, k.DB(), `UPDATE targets SET crawl_status = 'paused', enabled = 0`)
-	const q = `SELECT status, crawl_status, enabled, page_current FROM targets`
+	execute(t, k.DB(), `UPDATE targets SET paused = 1, enabled = 0`)
+	const q = `SELECT status, crawl_status, enabled, page_current FROM v_crawler_status`
 	g.replay(t, k, g.events)
 	same(t, "failed while paused", table(t, k.DB(), q), []string{"PLANNED|paused|0|0"})
 	c := g.take(t, 0)
@@ -429,10 +429,10 @@ func TestReplayLeavesTheOperator(t *testing.T) {
 	g.replay(t, k, g.events)
 	same(t, "crawled while paused", table(t, k.DB(), q), []string{"PLANNED|paused|0|1"})
 	// Parked here by a run of this database; the log tells of a crawl since, from page 1.
-	execute(t, k.DB(), `UPDATE targets SET status = 'PARKED', crawl_status = 'failed', auto_disabled = 1, backoff_level = 5, total_attempts = 8, finished_at = '`+yp.FormatTime(clock.now())+`'`)
+	execute(t, k.DB(), `UPDATE targets SET status = 'PARKED', paused = 0, not_before = NULL, wait_reason = NULL, backoff_level = 5, total_attempts = 8, finished_at = '`+yp.FormatTime(clock.now())+`'`)
 	clock.move(time.Hour)
 	c.PageCurrent, c.Token, c.Crawl = 0, c.Token+1, c.Crawl+1
 	g.log(wal.PageComplete, c, &yp.Page{Number: 1, NextURL: "/2", Raw: 1, Accepted: 1, Listings: []yp.Listing{{ID: "l1", Name: "N1"}}}, "", yp.InProgress)
 	g.replay(t, k, g.events)
-	same(t, "taken back", table(t, k.DB(), `SELECT status, crawl_status, auto_disabled, page_current FROM targets`), []string{"PLANNED|active|0|1"})
+	same(t, "taken back", table(t, k.DB(), `SELECT status, crawl_status, auto_disabled, page_current FROM v_crawler_status`), []string{"PLANNED|active|0|1"})
 }

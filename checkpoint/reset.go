@@ -22,15 +22,14 @@ type Reset struct {
 const (
 	// With FAILED go the targets that wait PLANNED after a first failure. The three
 	// statuses are named once more for the planner: it finds them in targets_troubled.
-	resetWhere = ` WHERE (t.status IN ('FAILED', 'STUCK', 'PARKED') AND t.status IN (SELECT value FROM json_each(?6))
-			OR t.backoff_until IS NOT NULL AND t.status = 'PLANNED' AND 'FAILED' IN (SELECT value FROM json_each(?6))) AND (?7 = '' OR t.last_error_code = ?7)
-		AND (?8 IS NULL OR t.total_attempts <= ?8) AND (?9 = '' OR t.finished_at < ?9) AND ` + where
+	resetWhere = ` WHERE (t.status IN ('FAILED', 'STUCK', 'PARKED') AND t.status IN (SELECT value FROM json_each(?7))
+			OR t.wait_reason = 'backoff' AND t.not_before IS NOT NULL AND t.status = 'PLANNED' AND 'FAILED' IN (SELECT value FROM json_each(?7))) AND (?8 = '' OR t.last_error_code = ?8)
+		AND (?9 IS NULL OR t.total_attempts <= ?9) AND (?10 = '' OR t.finished_at < ?10) AND ` + where
 	countReset = `SELECT count(*) FROM targets t` + resetWhere
 	resetKeep  = `UPDATE targets AS t SET ` + resetSet + `recoveries = 0` + resetWhere
 	resetAnew  = `UPDATE targets AS t SET ` + resetSet + anew + resetWhere
 	// An operator's word ends every wait, the gap between two crawls included.
-	resetSet = `status = 'PLANNED', backoff_until = NULL, backoff_level = 0, consecutive_failures = 0, auto_disabled = 0, gap_until = NULL,
-		finished_at = NULL, crawl_status = iif(crawl_status = 'paused', 'paused', 'active'), `
+	resetSet = `status = 'PLANNED', not_before = NULL, wait_reason = NULL, backoff_level = 0, consecutive_failures = 0, finished_at = NULL, `
 )
 
 func (r Reset) args(now time.Time) ([]any, error) {

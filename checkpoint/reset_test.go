@@ -66,19 +66,19 @@ func TestResetFilters(t *testing.T) {
 	}
 }
 
-// TestResetEndsEveryWait: an operator's word ends the short backoff, the rest, the
-// gap and the count; a pause is another word of the operator's.
+// TestResetEndsEveryWait: an operator's word ends the short backoff, the rest
+// and the count; a pause is another word of the operator's.
 func TestResetEndsEveryWait(t *testing.T) {
 	t.Parallel()
 	for _, fromPage1 := range []bool{false, true} {
 		b, clock := setupClock(t, 3, "CA") // 6 targets
 		until := "'" + yp.FormatTime(clock.now().Add(time.Minute)) + "'"
 		execute(t, b.DB(),
-			`UPDATE targets SET page_current = 2, raw_count = 60, next_page_url = '/3', recoveries = 2, consecutive_failures = 1, last_error_code = 'TIMEOUT', finished_at = 'x', gap_until = `+until,
-			`UPDATE targets SET backoff_until = `+until+` WHERE id = 1`,
-			`UPDATE targets SET backoff_until = `+until+`, crawl_status = 'paused' WHERE id = 2`,
-			`UPDATE targets SET status = 'FAILED', crawl_status = 'degraded', backoff_level = 3, backoff_until = `+until+` WHERE id = 3`,
-			`UPDATE targets SET status = 'PARKED', crawl_status = 'failed', backoff_level = 5, auto_disabled = 1 WHERE id = 4`,
+			`UPDATE targets SET page_current = 2, raw_count = 60, next_page_url = '/3', recoveries = 2, consecutive_failures = 1, last_error_code = 'TIMEOUT', finished_at = 'x'`,
+			`UPDATE targets SET wait_reason = 'backoff', not_before = `+until+` WHERE id = 1`,
+			`UPDATE targets SET wait_reason = 'backoff', not_before = `+until+`, paused = 1 WHERE id = 2`,
+			`UPDATE targets SET status = 'FAILED', backoff_level = 3, wait_reason = 'backoff', not_before = `+until+` WHERE id = 3`,
+			`UPDATE targets SET status = 'PARKED', backoff_level = 5 WHERE id = 4`,
 			`UPDATE targets SET status = 'STUCK' WHERE id = 5`)
 		n, err := b.ResetTargets(t.Context(), checkpoint.Reset{FromPage1: fromPage1, Statuses: []yp.Status{yp.Failed, yp.Stuck, yp.Parked}})
 		if err != nil || n != 5 {
@@ -88,11 +88,11 @@ func TestResetEndsEveryWait(t *testing.T) {
 		if fromPage1 {
 			progress = "0|0|"
 		}
-		const q = `SELECT status, crawl_status, consecutive_failures, backoff_level, backoff_until, auto_disabled, gap_until, finished_at, recoveries, page_current, raw_count, next_page_url
-			FROM targets WHERE id < 6 ORDER BY id`
+		const q = `SELECT status, crawl_status, consecutive_failures, backoff_level, not_before, auto_disabled, wait_reason, finished_at, recoveries, page_current, raw_count, next_page_url
+			FROM targets JOIN (SELECT id, crawl_status, auto_disabled FROM v_crawler_status) USING (id) WHERE id < 6 ORDER BY id`
 		row := "|0|0||0|||0|" + progress
 		same(t, "targets", table(t, b.DB(), q), []string{"PLANNED|active" + row, "PLANNED|paused" + row, "PLANNED|active" + row, "PLANNED|active" + row, "PLANNED|active" + row})
-		same(t, "who waits for its gap alone is no failure", table(t, b.DB(), `SELECT page_current, gap_until IS NULL FROM targets WHERE id = 6`), []string{"2|0"})
+		same(t, "who waits for nothing is no failure", table(t, b.DB(), `SELECT page_current FROM targets WHERE id = 6`), []string{"2"})
 		for range 4 {
 			b.claim(t, 0)
 		}

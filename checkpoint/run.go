@@ -149,9 +149,6 @@ func (r *Run) Finish(ctx context.Context, outcome Outcome, requests int64) error
 // handBack releases what the run holds, closes its attempts and dismisses its workers.
 func (r *Run) handBack(tx *store.Tx) error {
 	n, err := tx.Changed(releaseRun, r.ID)
-	if err == nil {
-		_, err = tx.Exec(releaseDetails, r.ID)
-	}
 	if err != nil {
 		return err
 	}
@@ -165,13 +162,13 @@ func (r *Run) handBack(tx *store.Tx) error {
 }
 
 const (
-	releaseRun  = `UPDATE targets SET ` + unclaim + `status = 'PLANNED', gap_until = NULL WHERE status = 'IN_PROGRESS' AND run_id = ?`
+	releaseRun  = `UPDATE targets SET ` + unclaim + `status = 'PLANNED' WHERE status = 'IN_PROGRESS' AND run_id = ?`
 	beatTargets = `UPDATE targets SET heartbeat_at = ? WHERE status = 'IN_PROGRESS' AND run_id = ?`
 	beatRun     = `UPDATE runs SET heartbeat_at = ?, requests = ? WHERE id = ?`
 )
 
 // Heartbeat marks every claim and worker of the run as alive and returns how many
-// targets and details it holds. Claims that were recovered belong to nobody or to another run
+// targets it holds. Claims that were recovered belong to nobody or to another run
 // and are left alone. rss is the memory of the process in bytes, 0 = unknown.
 func (r *Run) Heartbeat(ctx context.Context, requests, rss int64) (held int, err error) {
 	err = r.keeper.write(ctx, func(tx *store.Tx) error {
@@ -180,10 +177,6 @@ func (r *Run) Heartbeat(ctx context.Context, requests, rss int64) (held int, err
 			return err
 		}
 		held = int(n)
-		if n, err = tx.Changed(beatDetails, tx.Now, r.ID); err != nil {
-			return err
-		}
-		held += int(n)
 		if _, err := tx.Exec(beatWorkers, tx.Now, rss, r.ID); err != nil {
 			return err
 		}

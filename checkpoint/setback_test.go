@@ -11,7 +11,7 @@ import (
 )
 
 const healthRow = `SELECT status, crawl_status, consecutive_failures, backoff_level, backoff_until, auto_disabled, last_error_code, last_error,
-	total_attempts, total_successes, page_current, claimed_by, run_id FROM targets WHERE id = 1`
+	total_attempts, total_successes, page_current, claimed_by, (SELECT run_id FROM targets t WHERE t.id = v.id) FROM v_crawler_status v WHERE id = 1`
 
 // failing is a crawl of one target that only fails.
 type failing struct {
@@ -135,15 +135,15 @@ func TestSuccessClears(t *testing.T) {
 				}
 				c, frequency, health := f.claim(t, 0), int64(10080), "active"
 				if name == "an operator's own" { // frequency, and pause
-					execute(t, f.DB(), `UPDATE targets SET crawl_frequency_minutes = 30, crawl_status = 'paused'`)
+					execute(t, f.DB(), `UPDATE targets SET crawl_frequency_minutes = 30, paused = 1`)
 					frequency, health = 30, "paused"
 				}
 				if err := succeed(t, f, c); err != nil {
 					t.Fatal(err)
 				}
-				const q = `SELECT status, crawl_status, consecutive_failures, backoff_level, backoff_until, auto_disabled, total_successes, last_success_at, next_crawl_at FROM targets WHERE id = 1`
+				const q = `SELECT status, crawl_status, consecutive_failures, backoff_level, backoff_until, auto_disabled, total_successes, last_success_at, next_crawl_at FROM v_crawler_status WHERE id = 1`
 				now := f.clock.now()
-				want := fmt.Sprintf("DONE|%s|0|0||0|1|%s|%s", health, yp.FormatTime(now), yp.FormatTime(now.Add(time.Duration(frequency)*time.Minute)))
+				want := fmt.Sprintf("DONE|%s|0|0||0|1|%s|%s", health, yp.FormatTime(now), yp.FormatTime(now.Add(time.Duration(frequency)*time.Minute*9/10)))
 				same(t, "target", table(t, f.DB(), q), []string{want})
 				same(t, "source", table(t, f.DB(), `SELECT consecutive_failures FROM sources`), []string{"0"})
 			})
@@ -156,7 +156,7 @@ func TestSuccessClears(t *testing.T) {
 		if err := f.Complete(t.Context(), f.claim(t, 0), "", "", false); err != nil {
 			t.Fatal(err)
 		}
-		same(t, "target", table(t, f.DB(), `SELECT status, next_crawl_at FROM targets WHERE id = 1`), []string{"DONE|"})
+		same(t, "target", table(t, f.DB(), `SELECT status, not_before FROM targets WHERE id = 1`), []string{"DONE|"})
 		f.clock.move(10000 * time.Hour)
 		f.nothing(t, "for ever")
 	})
@@ -205,11 +205,11 @@ func TestPausedMeanwhile(t *testing.T) {
 			t.Parallel()
 			f := newFailing(t)
 			c := f.claim(t, 0)
-			execute(t, f.DB(), `UPDATE targets SET crawl_status = 'paused' WHERE id = 1`)
+			execute(t, f.DB(), `UPDATE targets SET paused = 1 WHERE id = 1`)
 			if err := end(t, f, c); err != nil {
 				t.Fatal(err)
 			}
-			same(t, "target", table(t, f.DB(), `SELECT crawl_status FROM targets WHERE id = 1`), []string{"paused"})
+			same(t, "target", table(t, f.DB(), `SELECT crawl_status FROM v_crawler_status WHERE id = 1`), []string{"paused"})
 		})
 	}
 }

@@ -23,7 +23,7 @@ const (
 )
 
 const stageRoom = `
-	SELECT s.stage, (SELECT count(*) FROM (SELECT 1 FROM targets t WHERE t.source_id = s.id LIMIT ?2)) FROM sources s WHERE s.id = ?1`
+	SELECT s.stage, (SELECT count(*) FROM (SELECT 1 FROM targets t WHERE t.kind = 'search' AND t.source_id = s.id LIMIT ?2)) FROM sources s WHERE s.id = ?1`
 
 // PlanLimit returns how many targets may still be planned for a source: what its
 // sandbox has room for, or -1 = any number.
@@ -113,7 +113,7 @@ const (
 		ifnull(sum(t.status = 'DONE' AND t.raw_count = 0), 0), ifnull(sum(t.status <> 'DONE' AND t.last_error_code IN ('HTML_CHANGED', 'PARSE_ERROR')), 0),
 		ifnull(sum(t.bad_count), 0) + (SELECT count(*) FROM staged_listings g WHERE g.source_id = ?1),
 		ifnull(group_concat(DISTINCT iif(t.status <> 'DONE', t.last_error_code, NULL)), '')
-	FROM targets t WHERE t.source_id = ?1 AND t.retired_at IS NULL`
+	FROM targets t WHERE t.kind = 'search' AND t.source_id = ?1 AND t.retired_at IS NULL`
 	sandboxListings = `
 	SELECT count(*), ifnull(sum(l.phone IS NOT NULL OR l.street IS NOT NULL OR l.postal_code IS NOT NULL), 0) FROM listings l WHERE l.source_id = ?1`
 	sandboxAlarm = `SELECT iif(s.paused_code = 'HTML_CHANGED', ifnull(s.paused_reason, 'layout alarm'), '') FROM sources s WHERE s.id = ?1`
@@ -252,9 +252,9 @@ func addNotes(tx *store.Tx, id int64, notes []string) error {
 
 // A sandbox that begins again crawls its first targets anew, whatever became of them.
 const restartTargets = `
-	UPDATE targets AS t SET ` + resetSet + `next_crawl_at = NULL, last_error_code = NULL, last_error = NULL, ` + anew + `
+	UPDATE targets AS t SET ` + resetSet + `last_error_code = NULL, last_error = NULL, ` + anew + `
 	WHERE t.status IN ('DONE', 'FAILED', 'STUCK', 'PARKED', 'PLANNED') AND t.id IN (
-		SELECT x.id FROM targets x WHERE x.source_id = ?1 AND x.retired_at IS NULL ORDER BY x.id LIMIT ?2)`
+		SELECT x.id FROM targets x WHERE x.kind = 'search' AND x.source_id = ?1 AND x.retired_at IS NULL ORDER BY x.id LIMIT ?2)`
 
 const forgetStaged = `DELETE FROM staged_listings WHERE source_id = ?`
 

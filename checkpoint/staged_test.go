@@ -78,7 +78,7 @@ func TestJudgeSandbox(t *testing.T) {
 		"a changed layout":          {10, failed("HTML_CHANGED", 2), `review|0|` + listings + `the pages of 1 of 10 targets could not be read"]`, "goes back to review and is disabled"},
 		"broken HTML":               {10, failed("PARSE_ERROR", 2), `review|0|`, "could not be read"},
 		"a layout that broke at once does not wait for the rest": {10, failed("HTML_CHANGED", 2) + `; UPDATE targets SET status = 'PLANNED', finished_at = NULL WHERE id > 2`, `review|0|`, "goes back"},
-		"a first failure that waits":                             {10, `UPDATE targets SET status = 'PLANNED', finished_at = NULL, last_error_code = 'TIMEOUT', backoff_until = '2099-01-01T00:00:00.000Z' WHERE id = 1`, `sandbox|1|`, "9 of 10"},
+		"a first failure that waits":                             {10, `UPDATE targets SET status = 'PLANNED', finished_at = NULL, last_error_code = 'TIMEOUT', wait_reason = 'backoff', not_before = '2099-01-01T00:00:00.000Z' WHERE id = 1`, `sandbox|1|`, "9 of 10"},
 		"an alarm":                                               {10, `UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = 'no phone'`, `review|0|` + listings + `layout alarm: no phone"]`, "layout alarm"},
 		"nothing at all":                                         {10, `DELETE FROM listings; UPDATE targets SET raw_count = 0, accepted_count = 0`, `review|0|` + listings + `no target has a single listing"]`, "goes back"},
 		"listings without a phone":                               {10, `UPDATE listings SET phone = NULL WHERE listing_id < 'l3'`, `review|0|` + listings + `7 of 10 listings have a name and a phone or an address, want 80 %"]`, "goes back"},
@@ -109,7 +109,7 @@ func TestJudgeSandbox(t *testing.T) {
 
 // failed makes the targets below id fail.
 func failed(code string, id int) string {
-	return fmt.Sprintf(`UPDATE targets SET status = 'FAILED', last_error_code = '%s', backoff_level = 1, backoff_until = '2099-01-01T00:00:00.000Z' WHERE id < %d`, code, id)
+	return fmt.Sprintf(`UPDATE targets SET status = 'FAILED', last_error_code = '%s', backoff_level = 1, wait_reason = 'backoff', not_before = '2099-01-01T00:00:00.000Z' WHERE id < %d`, code, id)
 }
 
 func TestSandboxAgain(t *testing.T) {
@@ -123,7 +123,7 @@ func TestSandboxAgain(t *testing.T) {
 		if entered, err := b.EnterSandbox(t.Context(), "demo"); err != nil || !entered {
 			t.Fatal(entered, err)
 		}
-		got := table(t, b.DB(), `SELECT count(*), min(status), max(page_current), max(raw_count), count(backoff_until), count(finished_at) FROM targets`)
+		got := table(t, b.DB(), `SELECT count(*), min(status), max(page_current), max(raw_count), count(not_before), count(finished_at) FROM targets`)
 		if diff := cmp.Diff([]string{"10|PLANNED|0|0|0|0"}, got); diff != "" {
 			t.Error(diff)
 		}

@@ -36,8 +36,9 @@ var (
 // recount compares the counters that triggers keep with what they count.
 func recount(t tester, db *store.DB) {
 	t.Helper()
-	const kept = `SELECT source_id, state, status, targets, pages, raw, accepted FROM target_totals WHERE targets <> 0 ORDER BY 1, 2, 3`
-	const real = `SELECT source_id, state, iif(retired_at IS NULL, status, 'RETIRED'), count(*), sum(page_current), sum(raw_count), sum(accepted_count) FROM targets GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
+	const kept = `SELECT source_id, kind, state, status, targets, pages, raw, accepted FROM target_totals WHERE targets <> 0 ORDER BY 1, 2, 3, 4`
+	const real = `SELECT source_id, kind, state, iif(retired_at IS NULL, status, 'RETIRED'), count(*), sum(page_current), sum(raw_count), sum(accepted_count) FROM targets
+		GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`
 	if a, b := fmt.Sprint(table(t, db, kept)), fmt.Sprint(table(t, db, real)); a != b {
 		t.Errorf("target_totals: %s, want %s", a, b)
 	}

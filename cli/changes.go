@@ -21,7 +21,7 @@ func (p *Program) changesCommand() *cli.Command {
 		Description: "--since takes an age, a date or a run; " + sinceHelp + "\n" +
 			"A listing is dropped when every target that met it was crawled completely twice without it.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "since", DefaultText: "when the last finished run began", Usage: "changes since `7d|DATE|RUN`"},
+			&cli.StringFlag{Name: "since", DefaultText: "when the last pass began: a run and those that went on with it", Usage: "changes since `7d|DATE|RUN`"},
 			onlySourceFlag(),
 			statesFlag(),
 			list("kind", "only these: `KIND...` is new, changed, dropped, restored, rejected", "all"),

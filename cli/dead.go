@@ -73,7 +73,7 @@ func (p *Program) printDead(now time.Time, all []report.DeadLetter) error {
 	}
 	t := newTable("id", "target", "source", "parked", "attempts", "page", "error", "reason")
 	for _, d := range all {
-		title := titleOf(report.Target{Category: d.Category, City: d.City, State: d.State})
+		title := titleOf(report.Target{Kind: d.Kind, Category: d.Category, City: d.City, State: d.State})
 		t.row(idText(d.ID), short(title, 30), d.Source, ago(now, d.Parked), d.Attempts, d.Page, codeText(d.Code, d.ByProxy), short(reason(d.Error), p.room(92)))
 	}
 	return t.flush(&p.Streams, p.Out)

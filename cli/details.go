@@ -193,7 +193,7 @@ func (p *Program) detailsStats(c *cli.Context) error {
 }
 
 func (p *Program) detailsRetry(c *cli.Context) error {
-	var which checkpoint.DetailRetry
+	var which checkpoint.Reset
 	for _, word := range SplitList(c.StringSlice("status")) {
 		st, err := yp.ParseStatus(word)
 		if err != nil {
@@ -209,14 +209,14 @@ func (p *Program) detailsRetry(c *cli.Context) error {
 		return err
 	}
 	defer func() { _ = k.DB().Close() }()
-	which.SourceID, which.States = scope.SourceID, scope.States
-	ids, err := k.DetailsToRetry(c.Context, which)
+	which.Scope = checkpoint.Scope{SourceID: scope.SourceID, States: scope.States, Kinds: []yp.Kind{yp.KindDetail}}
+	selected, err := k.CountReset(c.Context, which)
 	if err != nil {
 		return err
 	}
 	done := 0
-	if len(ids) > 0 && !c.Bool("dry-run") {
-		ok, err := p.confirm(c.Context, fmt.Sprintf("Take %s back to PLANNED?", plural(len(ids), "detail")), c.Bool("yes"))
+	if selected > 0 && !c.Bool("dry-run") {
+		ok, err := p.confirm(c.Context, fmt.Sprintf("Take %s back to PLANNED?", plural(selected, "detail")), c.Bool("yes"))
 		if err != nil {
 			return err
 		}
@@ -224,7 +224,7 @@ func (p *Program) detailsRetry(c *cli.Context) error {
 			p.note("Nothing was changed.")
 			return nil
 		}
-		if done, err = k.RetryDetails(c.Context, ids); err != nil {
+		if done, err = k.ResetTargets(c.Context, which); err != nil {
 			return err
 		}
 	}
@@ -232,9 +232,9 @@ func (p *Program) detailsRetry(c *cli.Context) error {
 		return writeJSON(p.Out, struct {
 			Selected int `json:"selected"`
 			Reset    int `json:"reset"`
-		}{len(ids), done})
+		}{selected, done})
 	}
-	_, err = fmt.Fprintf(p.Out, "%s selected, %d taken back\n", plural(len(ids), "detail"), done)
+	_, err = fmt.Fprintf(p.Out, "%s selected, %d taken back\n", plural(selected, "detail"), done)
 	return err
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -14,6 +16,7 @@ import (
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
+	"ypcrawl/crawl/site"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )
@@ -91,6 +94,9 @@ type tour struct {
 	plan   *discover.Resolved
 	places *gazetteer.Gazetteer
 	line   *tourLine
+
+	mu   sync.Mutex
+	read []crawl.StateIndex // in the order in which they were begun
 }
 
 // newTour checks all that was typed, before anything is touched.
@@ -165,18 +171,101 @@ func (t *tour) do(ctx context.Context) (err error) {
 		return err
 	}
 	defer stopDemo()
+	if t.id, err = t.keeper.DB().ID(ctx); err != nil {
+		return err
+	}
 	id, err := t.keeper.Source(ctx, t.src.Name(), t.src.BaseURL().String())
 	if err != nil {
 		return err
 	}
-	t.scope = checkpoint.Scope{SourceID: id}
+	t.scope = checkpoint.Scope{SourceID: id, States: t.states, Kinds: []yp.Kind{yp.KindIndex}}
 	if t.row, err = t.keeper.StartRun(ctx, id, t.p.commandLine(), false); err != nil {
 		return err
+	}
+	if err := t.prepare(ctx); err != nil {
+		return errors.Join(err, t.row.Finish(ctx, checkpoint.OutcomeError, 0))
+	}
+	return t.walk(ctx)
+}
+
+// prepare takes back what dead runs held and begins a pass over the indexes of the states,
+// or goes on with the last one: a state that it has read is not read again. What failed is
+// tried again: somebody has asked for it.
+func (t *tour) prepare(ctx context.Context) error {
+	rec, err := t.keeper.RecoverDead(ctx, checkpoint.Scope{})
+	if err != nil {
+		return err
+	}
+	if rec.Total()+rec.Details > 0 {
+		t.log.Info().Int("targets", rec.Planned).Int("stuck", rec.Stuck).Int("details", rec.Details).Int("dead_runs", rec.Dead).Msg("recovered what an ended run held")
 	}
 	if err := t.keeper.SweepLocks(); err != nil {
 		t.log.Warn().Err(err).Msg("old lock files stay")
 	}
-	return t.walk(ctx)
+	if _, err := t.keeper.ResetTargets(ctx, checkpoint.Reset{Scope: t.scope, Statuses: []yp.Status{yp.Failed, yp.Stuck}}); err != nil {
+		return err
+	}
+	if err := t.keeper.PlanIndexes(ctx, t.scope.SourceID, indexesOf(t.src, t.states)); err != nil {
+		return err
+	}
+	pass, err := t.row.BeginPass(ctx, t.scope, new(time.Duration))
+	if err != nil {
+		return err
+	}
+	if !pass.GoesOn {
+		_, err = t.keeper.ResetTargets(ctx, checkpoint.Reset{Scope: t.scope, Statuses: []yp.Status{yp.Parked}, FromPage1: true})
+	}
+	if err != nil {
+		return err
+	}
+	return t.skip(ctx)
+}
+
+// indexesOf are the indexes of the states of a source.
+func indexesOf(src *site.Source, states []string) []checkpoint.StateIndex {
+	all := make([]checkpoint.StateIndex, len(states))
+	for i, state := range states {
+		all[i] = checkpoint.StateIndex{State: state, Pages: len(src.IndexPages(state))}
+	}
+	return all
+}
+
+// skip tells of the states that are not read now.
+func (t *tour) skip(ctx context.Context) error {
+	if _, err := t.keeper.Wake(ctx, t.scope); err != nil {
+		return err
+	}
+	known, err := t.keeper.Discoveries(ctx, t.scope)
+	if err != nil {
+		return err
+	}
+	for _, d := range known {
+		why := ""
+		switch d.Status {
+		case yp.Done:
+			why = "walked already, by the round of walks that goes on now"
+		case yp.InProgress:
+			why = "another process walks it"
+		default:
+			continue
+		}
+		t.log.Info().Str("state", d.State).Str("reason", why).Msg("state skipped")
+		t.hear(crawl.StateIndex{State: d.State, Status: crawl.IndexSkipped, Pages: d.Pages, PagesDone: d.PagesDone, Cities: int(d.Cities), Reason: why})
+	}
+	return nil
+}
+
+// hear keeps the news of a state and shows them.
+func (t *tour) hear(x crawl.StateIndex) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.IndexFunc(t.read, func(o crawl.StateIndex) bool { return o.State == x.State })
+	if i < 0 {
+		t.read = append(t.read, x)
+	} else {
+		t.read[i] = x
+	}
+	t.line.hear(x)
 }
 
 // walk runs the tour with its line beside it, and tells how it went.
@@ -200,15 +289,13 @@ func (t *tour) walk(ctx context.Context) error {
 	t.line.start(t.log)
 	written := t.scores.keep(ctx, t.monitor, used([]*fetch.Pool{pool}), t.ways)
 	keep := context.WithoutCancel(ctx)
-	legs, err := engine.Walk(keep, crawl.Tour{
-		States: t.states, Gazetteer: t.places, Plan: t.plan.Plan(t.scope.SourceID, 0), MinPopulation: t.sel.MinPopulation, Heard: t.line.hear,
-	})
+	err = engine.Run(keep)
 	written()
 	t.line.stop()
 	err = errors.Join(err, t.scores.flush(keep, t.monitor))
 	requests := engine.Stats().Requests
 	err = errors.Join(err, t.row.Finish(ctx, outcomeOf(err), requests))
-	return t.report(legs, requests, time.Since(began), err)
+	return t.report(t.read, requests, time.Since(began), err)
 }
 
 // waitsFor names what holds the tour up for a noticeable time.
@@ -233,7 +320,8 @@ func (t *tour) config(client *fetch.Client, pool *fetch.Pool) crawl.Config {
 	shortest, _ := pace(t.c, t.src)
 	return crawl.Config{
 		Keeper: t.keeper.Keeper, Monitor: t.monitor, Run: t.row, Pool: pool, Delay: shortest, Source: t.src, Scope: t.scope, Fetch: client,
-		Patience: timeOf(t.c, "patience"), Logger: t.log, Reached: t.p.Reached,
+		Index:   &crawl.Index{Only: true, Gazetteer: t.places, Plan: t.plan.Plan(t.scope.SourceID, 0), MinPopulation: t.sel.MinPopulation, Heard: t.hear},
+		OpenLog: t.openLog, Workers: 1, Patience: timeOf(t.c, "patience"), Logger: t.log, Reached: t.p.Reached,
 		Beat: func(ctx context.Context) error {
 			return t.scores.beat(ctx, t.monitor, used([]*fetch.Pool{pool}), t.ways)
 		},

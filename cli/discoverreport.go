@@ -53,15 +53,15 @@ func (t *tour) estimate() error {
 
 // toured is what `discover` ends with.
 type toured struct {
-	Source   string      `json:"source"`
-	Outcome  string      `json:"outcome"` // done, interrupted, blocked, no_proxies, error
-	States   []crawl.Leg `json:"states"`
-	Pages    int         `json:"pages"` // fetched by this process
-	Requests int64       `json:"requests"`
-	Seconds  float64     `json:"seconds"`
-	Database string      `json:"database"`
-	Error    string      `json:"error,omitempty"`
-	Resume   string      `json:"resume,omitempty"` // the command that goes on
+	Source   string             `json:"source"`
+	Outcome  string             `json:"outcome"` // done, interrupted, blocked, no_proxies, error
+	States   []crawl.StateIndex `json:"states"`
+	Pages    int                `json:"pages"` // fetched by this process
+	Requests int64              `json:"requests"`
+	Seconds  float64            `json:"seconds"`
+	Database string             `json:"database"`
+	Error    string             `json:"error,omitempty"`
+	Resume   string             `json:"resume,omitempty"` // the command that goes on
 
 	failed    int // states
 	forbidden int // of them by robots.txt
@@ -78,17 +78,17 @@ func plainReason(reason string) string {
 }
 
 // report prints how the tour went and maps it to the exit code.
-func (t *tour) report(legs []crawl.Leg, requests int64, took time.Duration, err error) error {
+func (t *tour) report(legs []crawl.StateIndex, requests int64, took time.Duration, err error) error {
 	s := toured{
 		Source: t.src.Name(), Outcome: string(outcomeOf(err)), States: legs, Requests: requests, Seconds: took.Seconds(), Database: t.keeper.DB().Path(),
 	}
 	if s.States == nil {
-		s.States = []crawl.Leg{}
+		s.States = []crawl.StateIndex{}
 	}
 	for i := range legs {
 		l := &legs[i]
 		s.Pages += l.Fetched
-		if l.Status == crawl.LegFailed {
+		if l.Status == crawl.IndexFailed {
 			s.failed++
 			if forbidden(l.Reason) {
 				s.forbidden++

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -216,7 +217,17 @@ func (c *crew) estimate(ctx *cli.Context, maxTargets int) discover.Estimate {
 
 func estimate(ctx *cli.Context, src *site.Source, r *discover.Resolved, maxTargets int) discover.Estimate {
 	shortest, longest := pace(ctx, src)
-	return r.Estimate(extent(src), maxTargets, (shortest+longest)/2, ctx.Bool("details") && src.HasDetails())
+	delay := (shortest + longest) / 2
+	e := r.Estimate(extent(src), maxTargets, delay, ctx.Bool("details") && src.HasDetails())
+	if ctx.Bool("discover") && src.HasIndex() && e.Requests >= 0 {
+		for _, state := range r.States {
+			e.IndexPages += len(src.IndexPages(state))
+		}
+		e.Requests += e.IndexPages
+		e.Time += time.Duration(e.IndexPages) * delay
+		e.Seconds = e.Time.Seconds()
+	}
+	return e
 }
 
 // dryRun tells what the run would cost.

@@ -22,6 +22,7 @@ type ending struct {
 	unknown        bool  // now could not be read
 	inGap          int64 // targets that are due and wait for the gap between two crawls
 	gapUntil       time.Time
+	next           time.Time // when something falls due, if nothing was
 }
 
 // endings looks at every source. A database that is gone tells nothing new.
@@ -44,6 +45,11 @@ func (r *run) endings(ctx context.Context, fleet *crawl.Fleet) []ending {
 		}
 		if n, until, err := r.keeper.InGap(ctx, c.scope); err == nil {
 			e.inGap, e.gapUntil = n, until
+		}
+		if e.Stats.Targets == 0 && e.Stats.Pages == 0 {
+			if next, err := r.keeper.NextDue(ctx, c.scope, r.began.AddDate(100, 0, 0)); err == nil && next.After(r.keeper.DB().Now()) {
+				e.next = next
+			}
 		}
 		all[i] = e
 	}
@@ -89,7 +95,7 @@ func sourceSummaryOf(e ending) sourceSummary {
 	s := sourceSummary{
 		Source: e.Source, Outcome: string(outcomeOf(e.Err)), Stats: e.Stats, Seconds: e.Stats.Elapsed.Seconds(), Scope: selectedOf(e.now),
 	}
-	s.Scope.Waiting, s.Scope.InGap, s.Scope.GapUntil = e.waiting, e.inGap, e.gapUntil
+	s.Scope.Waiting, s.Scope.InGap, s.Scope.GapUntil, s.Scope.NextDue = e.waiting, e.inGap, e.gapUntil, e.next
 	s.unexplained = !e.closed() && e.fresh+e.now.Stuck > 0
 	if e.Err != nil {
 		s.Error = e.Err.Error()

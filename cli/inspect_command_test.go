@@ -157,7 +157,7 @@ func TestEndText(t *testing.T) {
 		"done after 900 ms; 1 page, 30 listings, 12 new or changed":        {Ended: "done", Code: "SUCCESS", DurationMS: number(900), Pages: number(1), Listings: number(30), Changed: number(12)},
 		"failed TIMEOUT: slow; next try at 2026-11-20 12:02:00Z":           {Ended: "failed", Code: "TIMEOUT", Message: "fetch http://x/y: slow", BackoffMS: number(120_000), Finished: noon},
 	} {
-		if got := endText(&a); got != want {
+		if got := endText(yp.KindSearch, &a); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
@@ -167,10 +167,9 @@ func TestNextOf(t *testing.T) {
 	t.Parallel()
 	for want, x := range map[string]report.Target{
 		"-":        {Status: yp.Planned},
-		"in 1h00m": {Status: yp.Failed, BackoffUntil: noon.Add(time.Hour), NextCrawl: noon.Add(time.Minute)},
-		"in 1m00s": {Status: yp.Done, NextCrawl: noon.Add(time.Minute)},
-		"now":      {Status: yp.Failed, BackoffUntil: noon.Add(-time.Hour)},
-		"in 1m30s": {Status: yp.Done, NextCrawl: noon.Add(-time.Hour), GapUntil: noon.Add(90 * time.Second)},
+		"in 1h00m": {Status: yp.Failed, NotBefore: noon.Add(time.Hour)},
+		"in 1m00s": {Status: yp.Done, NotBefore: noon.Add(time.Minute)},
+		"now":      {Status: yp.Failed, NotBefore: noon.Add(-time.Hour)},
 	} {
 		if got := nextOf(noon, x); got != want {
 			t.Errorf("got %s, want %s", got, want)

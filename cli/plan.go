@@ -113,6 +113,9 @@ func (p *Program) dryRun(c *cli.Context, src *site.Source, r *discover.Resolved,
 	t.row("cities", thousands(int64(len(r.Cities))))
 	t.row("categories", thousands(int64(len(r.Categories))))
 	t.row("targets", thousands(int64(e.Targets)))
+	if e.IndexPages > 0 {
+		t.row("pages of indexes", thousands(int64(e.IndexPages)))
+	}
 	if e.Details > 0 {
 		t.row("results pages at most", thousands(int64(e.Pages)))
 		t.row("detail pages at most", fmt.Sprintf("%s (%d a results page)", thousands(int64(e.Details)), discover.PageCards))

@@ -46,6 +46,7 @@ type selected struct {
 
 	InGap    int64     `json:"in_gap"`             // of the done: due, and waiting for the gap between two crawls
 	GapUntil time.Time `json:"gap_until,omitzero"` // when the last of them may be claimed
+	NextDue  time.Time `json:"next_due,omitzero"`  // when the first target falls due, of a run that had nothing to do
 
 	rests []report.Rest // what waits or failed, by cause
 }
@@ -96,12 +97,15 @@ func (r *run) look(s *summary, ended []ending) {
 	s.Database.Path = r.keeper.DB().Path()
 	var all report.Counts
 	var waiting, inGap int64
-	var gapUntil time.Time
+	var gapUntil, next time.Time
 	var rests []report.Rest
 	for _, e := range ended {
 		all, waiting, s.fresh = sum(all, e.now), waiting+e.waiting, s.fresh+e.fresh
 		inGap += e.inGap
 		rests = append(rests, e.rests...)
+		if !e.next.IsZero() && (next.IsZero() || e.next.Before(next)) {
+			next = e.next
+		}
 		if e.gapUntil.After(gapUntil) {
 			gapUntil = e.gapUntil
 		}
@@ -110,7 +114,7 @@ func (r *run) look(s *summary, ended []ending) {
 		}
 	}
 	s.Scope = selectedOf(all)
-	s.Scope.Waiting, s.Scope.InGap, s.Scope.GapUntil, s.Scope.rests = waiting, inGap, gapUntil, rests
+	s.Scope.Waiting, s.Scope.InGap, s.Scope.GapUntil, s.Scope.NextDue, s.Scope.rests = waiting, inGap, gapUntil, next, rests
 	if all, err := r.keeper.Progress(ctx, checkpoint.Scope{}); err == nil {
 		s.Database.Listings, s.Database.Companies = all.Overall.Listings, all.Overall.Companies
 	}
@@ -140,7 +144,7 @@ func (r *run) ending(runErr error, s summary) error {
 	case runErr != nil:
 		return runErr
 	}
-	return cmp.Or(r.remainder(s), r.remainderOfDetails(s.Stats), remainderOfListings(mostlyRejected(s.Stats)))
+	return cmp.Or(r.remainder(s), r.remainderOfIndexes(s.Stats), r.remainderOfDetails(s.Stats), remainderOfListings(mostlyRejected(s.Stats)))
 }
 
 // mending tells where a source's definition is mended: one that the database holds is
@@ -259,8 +263,8 @@ func (r *run) print(s summary, runErr error) error {
 	case runErr == nil && r.onlyDetails && s.Details+s.DetailsFailed+s.DetailsMissing == 0:
 		_, err := fmt.Fprintln(r.p.Out, "Nothing left to do: no details are due.")
 		return errors.Join(err, r.printHolds(s.Database))
-	case runErr == nil && s.Targets == 0 && s.Pages == 0 && s.Details+s.DetailsFailed+s.DetailsMissing == 0:
-		_, err := fmt.Fprintln(r.p.Out, r.idle(s.Scope))
+	case runErr == nil && s.Targets+s.Pages+s.IndexPages+s.IndexesFailed+s.Details+s.DetailsFailed+s.DetailsMissing == 0:
+		_, err := fmt.Fprintln(r.p.Out, r.idle(s.Scope)+dueText(r.keeper.DB().Now(), s.Scope))
 		return errors.Join(err, r.printHolds(s.Database))
 	}
 	printTable := r.printTable
@@ -282,10 +286,21 @@ func (r *run) idle(s selected) string {
 	if s.Done == s.Targets && s.InGap == 0 {
 		return "Nothing left to do: " + text + "."
 	}
+	if s.InProgress > 0 {
+		text += fmt.Sprintf("; %s in the hands of another run", thousands(s.InProgress))
+	}
 	if more := r.trouble(s); more != "" {
 		text += "; " + more
 	}
 	return "Nothing may be crawled now: " + text + "."
+}
+
+// dueText says when something will be to do again.
+func dueText(now time.Time, s selected) string {
+	if s.NextDue.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("\nThe next target falls due %s (in %s).", minute(s.NextDue), lasting(s.NextDue.Sub(now)))
 }
 
 func (r *run) printTable(s summary) error {

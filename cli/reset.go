@@ -44,7 +44,7 @@ func (p *Program) reset(c *cli.Context) error {
 		return err
 	}
 	defer func() { _ = k.DB().Close() }()
-	r.Scope = scope
+	r.Scope, r.Scope.Kinds = scope, []yp.Kind{yp.KindIndex, yp.KindSearch} // `details retry` is for the others
 	n, err := k.CountReset(c.Context, r)
 	if err != nil {
 		return err

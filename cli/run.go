@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
@@ -84,6 +85,7 @@ type run struct {
 type crew struct {
 	src      *site.Source
 	resolved *discover.Resolved
+	index    *crawl.Index // with --discover
 	scope    checkpoint.Scope
 	before   report.Counts
 }
@@ -104,11 +106,7 @@ func (p *Program) newRunOf(c *cli.Context, onlyDetails bool) (*run, error) {
 	if r.log, err = p.logger(c, r.display.Writer()); err != nil {
 		return nil, err
 	}
-	selected := selection
-	if onlyDetails {
-		selected = detailSelection
-	}
-	if r.sel, err = selected(c); err != nil {
+	if r.sel, err = selection(c); err != nil {
 		return nil, err
 	}
 	if err := checkRunFlags(c); err != nil {

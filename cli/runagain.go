@@ -15,30 +15,35 @@ func againFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.GenericFlag{
 			Name: "every", Value: ageValue(0), DefaultText: "as before: 7d for new targets",
-			Usage: "crawl the selected targets again so long after their last crawl: `TIME` like 1d, 12h; 0 = never by itself",
+			Usage: "crawl the selected targets again so long after their last crawl began, a tenth sooner: `TIME` like 1d, 12h; 0 = never by itself",
 		},
 		&cli.GenericFlag{
 			Name: "recrawl", Value: ageValue(0), DefaultText: "only what is due",
-			Usage: "crawl again now what was done longer ago than `TIME`: 1d, 12h; 0 = all that is done, at the earliest 2 minutes after its last crawl began",
+			Usage: "crawl again what was done longer ago than `TIME`: 1d, 12h; 0 = all that is done, at the earliest 2 minutes after its last crawl began. The same again goes on with it until all is crawled",
 		},
 	}
 }
 
-// again applies againFlags to the targets of a crew.
+// again applies againFlags to the targets of a crew, and begins the pass over them.
 func (r *run) again(ctx context.Context, scope checkpoint.Scope) error {
 	if r.c.IsSet("every") {
 		if _, err := r.keeper.SetFrequency(ctx, scope, timeOf(r.c, "every")); err != nil {
 			return err
 		}
 	}
-	if !r.c.IsSet("recrawl") {
-		return nil
+	var age *time.Duration
+	if r.c.IsSet("recrawl") {
+		age = new(timeOf(r.c, "recrawl"))
 	}
-	n, err := r.keeper.Recrawl(ctx, scope, timeOf(r.c, "recrawl"))
-	if err != nil || n == 0 {
+	pass, err := r.row.BeginPass(ctx, scope, age)
+	if err != nil || age == nil {
 		return err
 	}
-	r.log.Info().Int("targets", n).Msg("crawled again from page 1: --recrawl")
+	if pass.GoesOn {
+		r.log.Info().Str("begun", minute(pass.Began)).Msg("going on with the last --recrawl")
+	} else if pass.Recrawl > 0 {
+		r.log.Info().Int("targets", pass.Recrawl).Msg("crawled again from page 1: --recrawl")
+	}
 	waiting, until, err := r.keeper.InGap(ctx, scope)
 	if waiting > 0 {
 		r.log.Info().Int64("targets", waiting).Str("until", moment(r.keeper.DB().Now(), until)).Msg("wait: " + gapReason)

@@ -172,7 +172,7 @@ func (r *run) crewConfigs(clients []*fetch.Client, pools []*fetch.Pool) []crawl.
 	crews := make([]crawl.Crew, len(r.crews))
 	for i, c := range r.crews {
 		shortest, _ := pace(r.c, c.src)
-		crews[i] = crawl.Crew{Source: c.src, Scope: c.scope, Fetch: clients[i], Pool: pools[i], Delay: shortest}
+		crews[i] = crawl.Crew{Source: c.src, Scope: c.scope, Fetch: clients[i], Pool: pools[i], Delay: shortest, Index: c.index}
 	}
 	return crews
 }

@@ -9,13 +9,18 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
-	"ypcrawl/crawl/discover"
+	"ypcrawl/yp"
 )
 
 // detailsFlags are those of `details` itself.
 func detailsFlags() []cli.Flag {
 	flags := []cli.Flag{
-		statesFlag(), detailsEveryFlag(),
+		statesFlag(),
+		list("cities", "only of listings that the search of these `CITY...` found: \"Los Angeles, CA\"", "all"),
+		list("categories", "only of listings that the search for these `CATEGORY...` found", "all"),
+		&cli.BoolFlag{Name: "any-category", Usage: "take categories that are not known as they are typed"},
+		&cli.IntFlag{Name: "min-population", Usage: "only of cities with so many `PEOPLE` or more"},
+		detailsEveryFlag(),
 		&cli.Int64Flag{Name: "limit", DefaultText: "no limit", Usage: "end after `PAGES`, resumable"},
 	}
 	flags = append(append(flags, paceFlags()...), wayFlags()...)
@@ -31,6 +36,7 @@ func detailsFlags() []cli.Flag {
 // runDetailFlags are what `run` adds for details.
 func runDetailFlags() []cli.Flag {
 	return []cli.Flag{
+		&cli.BoolFlag{Name: "discover", Usage: "first read the source's indexes of cities, of states where that was 7 days ago, and plan what they show"},
 		&cli.BoolFlag{Name: "details", Usage: "then fetch the listings' own pages that are due: e-mail, hours, geo, payment, social links"},
 		detailsEveryFlag(),
 	}
@@ -91,26 +97,53 @@ func (p *Program) fetchDetails(c *cli.Context) error {
 	return r.do(c.Context)
 }
 
-// detailSelection is what `details` selects: whole states.
-func detailSelection(c *cli.Context) (sel discover.Selection, err error) {
-	sel.States = stateList(c.StringSlice("states"))
-	return sel, notEmpty(c, "states", sel.States)
-}
-
 // planDetails prepares a crew that fetches details alone.
 func (r *run) planDetails(ctx context.Context, c *crew, id int64) error {
-	c.scope = checkpoint.Scope{SourceID: id, States: c.resolved.States}
-	if !c.src.HasDetails() {
-		return nil
+	var err error
+	if c.scope, err = scopeOf(ctx, r.keeper, id, c.resolved, r.sel); err != nil || !c.src.HasDetails() {
+		return err
 	}
-	_, err := r.keeper.WantDetails(ctx, id, c.scope.States, r.details().Every)
+	_, err = r.keeper.WantDetails(ctx, id, c.scope.States, r.details().Every)
 	return err
 }
 
-// remainderOfDetails tells of the details of this run that failed.
+// remainderOfIndexes tells of the indexes of cities that could not be read: nothing is planned
+// in their states, or as it was before. What is stuck never will be read by itself.
+func (r *run) remainderOfIndexes(st crawl.Stats) error {
+	stuck := int64(0)
+	if r.c.Bool("discover") {
+		stuck = r.stuck(yp.KindIndex)
+	}
+	if st.IndexesFailed+stuck == 0 {
+		return nil
+	}
+	r.p.note("The index of cities of %s could not be read: `ypcrawl discover stats` tells why. Those that wait are read again by themselves; `ypcrawl reset --status FAILED STUCK PARKED` takes them back at once.",
+		plural(st.IndexesFailed+stuck, "state"))
+	return &exitError{code: ExitFailures}
+}
+
+// stuck counts the targets of a kind in the run's selection that are STUCK.
+func (r *run) stuck(kind yp.Kind) (stuck int64) {
+	for _, c := range r.crews {
+		scope := c.scope
+		scope.Kinds = []yp.Kind{kind}
+		if n, err := r.keeper.CountReset(context.WithoutCancel(r.c.Context), checkpoint.Reset{Scope: scope, Statuses: []yp.Status{yp.Stuck}}); err == nil {
+			stuck += int64(n)
+		}
+	}
+	return stuck
+}
+
+// remainderOfDetails tells of the details of this run that failed, and of those that are stuck.
 func (r *run) remainderOfDetails(st crawl.Stats) error {
 	if st.DetailsMissing > 0 {
 		r.p.note("%s not there any more: the source has no such page.", plural(st.DetailsMissing, "listing's page"))
+	}
+	if r.details().Wanted {
+		if n := r.stuck(yp.KindDetail); n > 0 {
+			r.p.note("%s stuck, for their workers died too often: `ypcrawl details retry --status STUCK` takes them back.", plural(n, "detail"))
+			return &exitError{code: ExitFailures}
+		}
 	}
 	if st.DetailsFailed == 0 {
 		return nil
@@ -119,12 +152,12 @@ func (r *run) remainderOfDetails(st crawl.Stats) error {
 	return &exitError{code: ExitFailures}
 }
 
-// detailRows are the lines of the summary that tell of details.
+// detailRows are the lines of the summary that tell of indexes and details.
 func detailRows(t *table, st crawl.Stats) {
 	for _, part := range []struct {
 		name string
 		n    int64
-	}{{"details", st.Details}, {"details failed", st.DetailsFailed}, {"details missing", st.DetailsMissing}} {
+	}{{"pages of indexes", st.IndexPages}, {"indexes failed", st.IndexesFailed}, {"details", st.Details}, {"details failed", st.DetailsFailed}, {"details missing", st.DetailsMissing}} {
 		if part.n > 0 {
 			t.row(part.name, part.n, "")
 		}

@@ -3,11 +3,14 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"golang.org/x/sync/errgroup"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
 	"ypcrawl/store/report"
+	"ypcrawl/yp/gazetteer"
 )
 
 // register enters the run, takes back what dead runs held, and plans.
@@ -104,7 +107,23 @@ func (r *run) planOne(ctx context.Context, c *crew, id int64) (plan checkpoint.P
 	if r.onlyDetails {
 		return plan, r.planDetails(ctx, c, id)
 	}
-	if plan, err = r.keeper.PlanStaged(ctx, c.resolved.Plan(id, 0)); err != nil {
+	targets := c.resolved.Plan(id, 0)
+	if r.c.Bool("discover") && c.src.HasIndex() {
+		if err := r.keeper.PlanIndexes(ctx, id, indexesOf(c.src, c.resolved.States)); err != nil {
+			return plan, err
+		}
+		if targets.Listed != nil {
+			targets.Listed.Only = true
+		}
+		c.index = &crawl.Index{Plan: targets, MinPopulation: r.sel.MinPopulation}
+		if targets.Listed == nil {
+			c.index.Plan.Categories = nil // cities were named, and are planned already
+		}
+		if c.index.Gazetteer, err = gazetteer.Load(); err != nil {
+			return plan, fmt.Errorf("load places: %w", err)
+		}
+	}
+	if plan, err = r.keeper.PlanStaged(ctx, targets); err != nil {
 		return plan, err
 	}
 	if c.scope, err = scopeOf(ctx, r.keeper, id, c.resolved, r.sel); err != nil {

@@ -56,6 +56,9 @@ func sinceLastRun(c *cli.Context, k *database) (since, error) {
 	if !ok {
 		return since{text: "the beginning"}, err
 	}
+	if !r.Pass.IsZero() && r.Pass.Before(r.Started) {
+		return since{at: r.Pass, text: fmt.Sprintf("the last pass began, %s; run %d was its last", minute(r.Pass), r.ID)}, nil
+	}
 	return sinceRun(r, "the last finished, "), nil
 }
 

@@ -198,6 +198,9 @@ func (p *Program) printTargets(now time.Time, all []report.Target) error {
 }
 
 func titleOf(t report.Target) string {
+	if t.Kind == yp.KindIndex {
+		return "Index of " + t.State
+	}
 	return fmt.Sprintf("%s in %s, %s", t.Category, t.City, t.State)
 }
 
@@ -220,14 +223,7 @@ func healthOf(t report.Target) string {
 
 // nextOf is the time that the target itself waits for.
 func nextOf(now time.Time, t report.Target) string {
-	at := t.BackoffUntil
-	if t.Status == yp.Done {
-		at = t.NextCrawl
-	}
-	gap := t.GapUntil.After(at) && t.GapUntil.After(now) && !t.GapUntil.After(now.Add(yp.MinCrawlGap))
-	if gap && (t.Status == yp.Planned || t.Status == yp.Done || t.Status == yp.Failed) {
-		at = t.GapUntil
-	}
+	at := t.NotBefore
 	if at.IsZero() || t.Schedule == report.ScheduleNone { // done for good, or retired with its city
 		return "-"
 	}

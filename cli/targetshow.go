@@ -52,7 +52,9 @@ func (p *Program) targetsShow(c *cli.Context) error {
 // detailTable shows a target line by line; what it has not is left out.
 func (p *Program) detailTable(now time.Time, t *report.TargetDetail) *table {
 	tb := newTable(fmt.Sprintf("target %d", t.ID), yp.Printable(titleOf(t.Target)))
-	tb.row("name", t.Name)
+	if t.Name != "" {
+		tb.row("name", t.Name)
+	}
 	tb.row("source", t.Source)
 	tb.row("status", fmt.Sprintf("%s, %s, %s", t.Status, t.Schedule, healthOf(t.Target)))
 	tb.row("next", p.nextText(now, t.Next))
@@ -60,7 +62,11 @@ func (p *Program) detailTable(now time.Time, t *report.TargetDetail) *table {
 		tb.row("last error", short(code+": "+reason(t.Error), 300))
 	}
 	tb.row("pages", pagesText(t))
-	tb.row("listings", fmt.Sprintf("%s accepted of %s, %s unreadable", thousands(int64(t.Accepted)), thousands(int64(t.Raw)), thousands(int64(t.Bad))))
+	if t.Kind == yp.KindIndex {
+		tb.row("cities", fmt.Sprintf("%s, %s new", thousands(int64(t.Raw)), thousands(int64(t.Accepted))))
+	} else {
+		tb.row("listings", fmt.Sprintf("%s accepted of %s, %s unreadable", thousands(int64(t.Accepted)), thousands(int64(t.Raw)), thousands(int64(t.Bad))))
+	}
 	if t.Status == yp.Done && t.ErrorCode == string(yp.CodeNoListings) {
 		tb.row("the site says", "no listings here")
 	}

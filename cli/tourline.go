@@ -25,7 +25,7 @@ type tourLine struct {
 	waiting func() string // why nothing moves, if so
 
 	mu    sync.Mutex
-	leg   crawl.Leg
+	leg   crawl.StateIndex
 	ended int // states
 	shown bool
 	quit  chan struct{}
@@ -74,11 +74,11 @@ func (t *tourLine) stop() {
 }
 
 // hear takes news of a state.
-func (t *tourLine) hear(l crawl.Leg) {
+func (t *tourLine) hear(l crawl.StateIndex) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.leg = l
-	if l.Status != crawl.LegWalking {
+	if l.Status != crawl.IndexReading {
 		t.ended++
 	}
 }

@@ -61,7 +61,11 @@ func (p *Program) trace(c *cli.Context) error {
 func (p *Program) printTrace(t *report.Trace) error {
 	w := &sections{w: p.Out}
 	x := t.Target
-	head := []string{fmt.Sprintf("%s: target %d of %s (%s), %s", titleOf(x.Target), x.ID, x.Source, x.Name, x.Status)}
+	of := x.Source
+	if x.Name != "" {
+		of += " (" + x.Name + ")"
+	}
+	head := []string{fmt.Sprintf("%s: target %d of %s, %s", titleOf(x.Target), x.ID, of, x.Status)}
 	if t.Earlier > 0 {
 		head = append(head, fmt.Sprintf("%s before these: --attempts 0 shows all", plural(t.Earlier, "attempt")))
 	}
@@ -74,7 +78,7 @@ func (p *Program) printTrace(t *report.Trace) error {
 		}
 	}
 	for i := range t.Attempts {
-		if err := w.lines(attemptLines(&t.Attempts[i])...); err != nil {
+		if err := w.lines(attemptLines(x.Kind, &t.Attempts[i])...); err != nil {
 			return err
 		}
 	}
@@ -82,7 +86,7 @@ func (p *Program) printTrace(t *report.Trace) error {
 }
 
 // attemptLines tell an attempt: who and how it ended, then its steps.
-func attemptLines(a *report.TraceAttempt) []string {
+func attemptLines(kind yp.Kind, a *report.TraceAttempt) []string {
 	lines := []string{attemptHead(a)}
 	for _, m := range marksOf(a) {
 		lines = append(lines, "  "+clockTime(m.at)+"  "+m.text)
@@ -96,7 +100,7 @@ func attemptLines(a *report.TraceAttempt) []string {
 	if len(a.Requests) == 0 {
 		lines = append(lines, "  no requests are kept of it: none was made, they are older than the days they are kept, or the process was killed first")
 	}
-	return append(lines, "  "+clockTime(a.Finished)+"  "+endText(a))
+	return append(lines, "  "+clockTime(a.Finished)+"  "+endText(kind, a))
 }
 
 // endedRunning is how an attempt that is under way says it ended.
@@ -115,7 +119,7 @@ func clockTime(t time.Time) string {
 }
 
 // endText says how an attempt ended, what it brought, and what follows.
-func endText(a *report.TraceAttempt) string {
+func endText(kind yp.Kind, a *report.TraceAttempt) string {
 	text := string(a.Ended)
 	switch text {
 	case endedRunning:
@@ -141,7 +145,11 @@ func endText(a *report.TraceAttempt) string {
 		text += "; " + plural(*a.Pages, "page")
 	}
 	if a.Listings != nil {
-		text += ", " + plural(*a.Listings, "listing")
+		what := "listing"
+		if kind == yp.KindIndex {
+			what = "city"
+		}
+		text += ", " + plural(*a.Listings, what)
 	}
 	if a.Changed != nil {
 		text += fmt.Sprintf(", %s new or changed", thousands(*a.Changed))

@@ -8,6 +8,7 @@ import (
 
 	"ypcrawl/store"
 	"ypcrawl/store/report"
+	"ypcrawl/yp"
 )
 
 // traceMark is a line of a trace: something that happened at a time.
@@ -107,7 +108,11 @@ func answeredText(r *report.TraceRequest) string {
 	case r.Class != "":
 		text += ": " + r.Class
 	case r.Results != nil:
-		text += ": " + plural(*r.Results, "listing")
+		what := "listing"
+		if r.Type == string(yp.RequestStateIndex) {
+			what = "city"
+		}
+		text += ": " + plural(*r.Results, what)
 	}
 	return text
 }

@@ -29,10 +29,13 @@ func delayOf(c *cli.Context, name string) (shortest, longest time.Duration) {
 	return v.min, v.max
 }
 
-// pagesOf returns the value of a pagesValue flag: 0 when it was not given, a
-// negative number for "all".
+// pagesOf returns the value of a pagesValue flag: 0 when it was not given or the command has
+// none, a negative number for "all".
 func pagesOf(c *cli.Context, name string) int {
-	return c.Generic(name).(*pagesValue).n
+	if v, ok := c.Generic(name).(*pagesValue); ok {
+		return v.n
+	}
+	return 0
 }
 
 // bytesOf returns the value of a sizeValue flag.

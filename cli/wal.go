@@ -171,16 +171,27 @@ func (ep *eventPrinter) print(e *wal.Event, err error) error {
 func describe(e *wal.Event) string {
 	s := fmt.Sprintf("%s  %s  %-15s", yp.FormatTime(e.Timestamp), e.WorkerID, e.Type)
 	if t := e.Target; t != nil {
-		s += fmt.Sprintf("  %s in %s, %s", t.Category, t.City, t.State)
+		switch t.Kind {
+		case yp.KindIndex:
+			s += fmt.Sprintf("  index of %s", t.State)
+		case yp.KindDetail:
+			s += fmt.Sprintf("  listing %s of %s", t.Listing, t.Source)
+		default:
+			s += fmt.Sprintf("  %s in %s, %s", t.Category, t.City, t.State)
+		}
 	}
 	if p := e.Page; p != nil {
-		s += fmt.Sprintf("  page %d: %d of %d listings", p.Number, p.Accepted, p.Raw)
+		s += fmt.Sprintf("  page %d", p.Number)
+		switch {
+		case p.Detail != nil:
+		case p.Path != "":
+			s += fmt.Sprintf(": %s", plural(len(p.Cities), "city"))
+		default:
+			s += fmt.Sprintf(": %d of %d listings", p.Accepted, p.Raw)
+		}
 		if p.Last {
 			s += ", last page"
 		}
-	}
-	if d := e.Detail; d != nil {
-		s += fmt.Sprintf("  listing %s of %s", d.Listing, d.Source)
 	}
 	if x := e.Edit; x != nil {
 		for _, keys := range append(x.Gone, x.Out) {
@@ -337,7 +348,7 @@ func (p *Program) walReplay(c *cli.Context) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	opts.Filter.Types = []wal.EventType{wal.DetailComplete}
+	opts.Filter.Kinds = []yp.Kind{yp.KindDetail}
 	var again *wal.Reader
 	defer func() {
 		if again != nil {
@@ -469,6 +480,7 @@ func (p *Program) tellReplay(db string, out checkpoint.Replayed) error {
 		n    int
 		what string
 	}{
+		{out.Indexes, plural(out.Indexes, "page") + " of indexes of cities"},
 		{out.Details, plural(out.Details, "detail")},
 		{out.Edits, plural(out.Edits, "edit") + " of companies by hand"},
 		{out.Known, plural(out.Known, "page") + " passed over: in the database already"},

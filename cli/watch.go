@@ -26,6 +26,8 @@ type watcher struct {
 	targets ender
 	details ender
 	total   atomic.Int64 // details that are due and those that were done, as last counted
+	planned atomic.Int64 // targets, likewise: indexes plan more
+	read    int64        // pages of indexes when they were counted
 	quit    chan struct{}
 	done    chan struct{}
 	brief   atomic.Bool // the run is over before its first line of progress was due
@@ -75,8 +77,9 @@ const countEvery = 2 * time.Second
 
 // countDetails counts the details of this run, done and due, and returns when to do it again.
 func (w *watcher) countDetails(now time.Time) (next time.Time) {
+	w.countTargets()
 	if !w.r.details().Wanted {
-		return now.Add(time.Hour)
+		return now.Add(countEvery)
 	}
 	st := w.fleet.Stats()
 	total := st.Details + st.DetailsFailed + st.DetailsMissing
@@ -95,6 +98,24 @@ func (w *watcher) countDetails(now time.Time) (next time.Time) {
 	}
 	w.total.Store(total)
 	return now.Add(max(countEvery, 20*time.Since(now)))
+}
+
+// countTargets counts the targets of the run where indexes may have planned more.
+func (w *watcher) countTargets() {
+	pages := w.fleet.Stats().IndexPages
+	if pages == w.read {
+		return
+	}
+	total := int64(0)
+	for _, c := range w.r.crews {
+		n, err := w.r.keeper.Count(context.WithoutCancel(w.r.c.Context), c.scope)
+		if err != nil {
+			return // what was counted last stands
+		}
+		total += n.Targets
+	}
+	w.planned.Store(total)
+	w.read = pages
 }
 
 // progressLog is where lines of progress go. A run shorter than the time
@@ -119,6 +140,7 @@ func (w *watcher) stop() {
 
 func (w *watcher) snapshot() Snapshot {
 	st, s := w.fleet.Stats(), w.base
+	s.TargetsTotal = max(s.TargetsTotal, w.planned.Load())
 	s.TargetsDone += st.Done
 	s.TargetsFailed += st.Failed + st.Parked
 	s.PagesDone += st.Pages

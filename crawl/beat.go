@@ -97,10 +97,7 @@ func (e *Engine) refill(ctx context.Context) error {
 // wake plans what fell due, and brings the staff up to it.
 func (e *Engine) wake(ctx context.Context) error {
 	e.looks.mark()
-	woken, err := e.cfg.Keeper.Wake(ctx, e.cfg.Scope)
-	if err == nil && e.details != nil {
-		err = e.cfg.Keeper.WakeDetails(ctx, e.cfg.Scope.SourceID, e.cfg.Details.Every)
-	}
+	woken, err := e.cfg.Keeper.Wake(ctx, e.scope())
 	if err != nil {
 		return err
 	}

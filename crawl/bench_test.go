@@ -84,7 +84,7 @@ func BenchmarkPage(b *testing.B) {
 
 func benchPages(b *testing.B, w *world, lib *library) {
 	const again = `UPDATE targets SET status = 'PLANNED', page_current = 0, next_page_url = NULL, last_listing_id = NULL,
-		raw_count = 0, accepted_count = 0, bad_count = 0, crawl_started_at = NULL, finished_at = NULL, gap_until = NULL`
+		raw_count = 0, accepted_count = 0, bad_count = 0, crawl_started_at = NULL, finished_at = NULL, not_before = NULL, wait_reason = NULL`
 	b.ReportAllocs()
 	b.ResetTimer()
 	cpu := time.Duration(0)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"ypcrawl/checkpoint"
@@ -25,10 +27,7 @@ func (w *worker) next(ctx context.Context) (*checkpoint.Claim, error) {
 		case errors.Is(err, errSpoken):
 			more = w.rest(ctx, w.look)
 		case errors.Is(err, checkpoint.ErrNothing):
-			if more, err = w.takeDetail(ctx); err == nil && !more {
-				more, err = w.idle(ctx)
-			}
-			if err != nil {
+			if more, err = w.idle(ctx); err != nil {
 				return nil, err
 			}
 		default:
@@ -44,27 +43,85 @@ func (w *worker) next(ctx context.Context) (*checkpoint.Claim, error) {
 // errSpoken means that the others are claiming the last targets of the budget.
 var errSpoken = errors.New("the targets of the budget are spoken for")
 
-// claim claims a target within the budget. What was asked for in vain goes back
-// into it, so that a full state costs nothing.
+// claim claims a target within the budgets. What was asked for in vain goes back into
+// them, so that a full state costs nothing.
 func (w *worker) claim(ctx context.Context) (*checkpoint.Claim, error) {
-	if w.cfg.Details.Only {
-		return nil, checkpoint.ErrNothing
+	scope := w.scope()
+	kinds := scope.Kinds
+	scope.Kinds = make([]yp.Kind, 0, len(kinds))
+	for _, kind := range kinds {
+		if w.house.budget(kind).ask() {
+			scope.Kinds = append(scope.Kinds, kind)
+		}
 	}
-	b := w.cfg.Budget.Targets
-	if b > 0 && w.house.tickets.Add(1) > b {
-		w.house.tickets.Add(-1)
+	switch {
+	case len(kinds) == 0:
+		return nil, checkpoint.ErrNothing
+	case len(scope.Kinds) == 0:
 		return nil, errSpoken
 	}
-	c, err := w.cfg.Keeper.Claim(ctx, w.me, w.cfg.Scope, w.cfg.MaxPerState)
-	switch {
-	case b == 0:
-	case err != nil:
-		w.house.tickets.Add(-1)
-	case w.house.claimed.Add(1) == b:
-		w.house.enough(fmt.Errorf("%w: %d targets", ErrBudget, b))
+	c, err := w.cfg.Keeper.Claim(ctx, w.me, scope, w.cfg.MaxPerState)
+	for _, kind := range scope.Kinds {
+		b := w.house.budget(kind)
+		if err != nil || c.Kind != kind {
+			b.giveBack()
+		} else if b.take() {
+			w.house.enough(fmt.Errorf("%w: %d %s", ErrBudget, b.most, b.of))
+		}
 	}
 	return c, err
 }
+
+// scope is what the run takes now.
+func (e *Engine) scope() checkpoint.Scope {
+	s := e.cfg.Scope
+	s.Kinds, s.DetailsEvery = make([]yp.Kind, 0, 3), e.cfg.Details.Every
+	if e.cfg.Index != nil {
+		s.Kinds = append(s.Kinds, yp.KindIndex)
+	}
+	if !e.cfg.Details.Only && (e.cfg.Index == nil || !e.cfg.Index.Only) {
+		s.Kinds = append(s.Kinds, yp.KindSearch)
+	}
+	if e.wantsDetails() {
+		s.Kinds = append(s.Kinds, yp.KindDetail)
+	}
+	return s
+}
+
+// offers is what the scope has to offer, counted up to the limit.
+func (e *Engine) offers(ctx context.Context, limit int, horizon time.Duration) (o checkpoint.Outlook, err error) {
+	s := e.scope()
+	if len(s.Kinds) == 0 {
+		o.Gate, err = e.cfg.Keeper.Gate(ctx, s.SourceID)
+		return o, err
+	}
+	return e.cfg.Keeper.Look(ctx, s, limit, horizon)
+}
+
+// budget bounds how many targets of a kind are claimed.
+type budget struct {
+	most       int64 // 0 = no limit
+	of         string
+	asked, had atomic.Int64
+}
+
+// ask reserves one; false when the others are claiming the last.
+func (b *budget) ask() bool {
+	if b.most > 0 && b.asked.Add(1) > b.most {
+		b.asked.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (b *budget) giveBack() {
+	if b.most > 0 {
+		b.asked.Add(-1)
+	}
+}
+
+// take uses what was reserved, and reports whether it was the last.
+func (b *budget) take() (last bool) { return b.most > 0 && b.had.Add(1) == b.most }
 
 // idle waits until it is worth claiming again; more is false when nothing can
 // be claimed and nothing will be soon, or when others can see to it.
@@ -81,7 +138,15 @@ func (w *worker) idle(ctx context.Context) (more bool, err error) {
 		return w.barred(ctx, o)
 	}
 	wait := w.look
-	if o.Ready == 0 {
+	if o.Ready > 0 {
+		states, err := w.cfg.Run.WaitForPlaces(ctx, w.cfg.Scope, w.cfg.MaxPerState)
+		if err != nil {
+			return false, err
+		}
+		if len(states) > 0 {
+			w.count.wait(fmt.Sprintf("waiting for a place in %s: other runs hold all %d (--max-per-state)", strings.Join(states, ", "), w.cfg.MaxPerState))
+		}
+	} else {
 		if o.Next.IsZero() && !w.cfg.Watch {
 			return false, nil
 		}

@@ -41,6 +41,7 @@ type Config struct {
 	Pool        *fetch.Pool   // ways out through proxies or as browsers; nil = direct and honest
 	Delay       time.Duration // configured time between two requests to a host: what the pace returns to
 	Details     Details       // listings' own pages
+	Index       *Index        // the source's indexes of cities; nil = not read
 	Watch       bool          // stay when nothing is due, and take targets as they fall due
 	Workers     int           // at most; default 5
 	MaxPerState int           // targets of a state in progress at once; default 5

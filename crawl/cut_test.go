@@ -173,7 +173,7 @@ func TestCutDemo(t *testing.T) {
 			if w.number("SELECT count(*) FROM targets WHERE status <> 'DONE'") == 0 {
 				break
 			}
-			w.write("UPDATE targets SET backoff_until = NULL, gap_until = NULL, consecutive_failures = 0, status = 'PLANNED', crawl_status = 'active', backoff_level = 0 WHERE status <> 'DONE'")
+			w.write("UPDATE targets SET not_before = NULL, wait_reason = NULL, consecutive_failures = 0, status = 'PLANNED', backoff_level = 0 WHERE status <> 'DONE'")
 		}
 		if n := dir.Stats().ByFailure["cut"]; n == 0 {
 			t.Fatal("no page was cut")

@@ -20,7 +20,7 @@ const savedDetails = `
 	SELECT l.listing_id, ifnull(d.email, ''), ifnull(d.phone, ''), ifnull(d.phone_e164, ''), ifnull(d.website_url, ''), ifnull(d.website, ''), ifnull(d.domain, ''),
 		ifnull(d.hours, '[]'), ifnull(d.lat, 0), ifnull(d.lon, 0), ifnull(d.payment, '[]'), ifnull(d.social, '[]'), ifnull(d.services, '[]'), ifnull(d.languages, '[]'),
 		ifnull(d.neighborhoods, '[]'), ifnull(d.aka, '[]'), ifnull(d.founded, 0), ifnull(d.years_in_business, 0), ifnull(d.about, '')
-	FROM details d JOIN listings l ON l.id = d.listing WHERE d.status = 'DONE' ORDER BY l.listing_id`
+	FROM details d JOIN listings l ON l.id = d.listing JOIN targets t ON t.listing = d.listing WHERE t.status = 'DONE' ORDER BY l.listing_id`
 
 // saved reads the details that are DONE as the truth tells them.
 func (w *world) saved() (all []yp.Detail) {
@@ -64,7 +64,7 @@ func (w *world) hasDetails(truth []yp.Detail) {
 	if diff := cmp.Diff(truth, w.saved()); diff != "" {
 		w.t.Errorf("details (-truth +saved):\n%.4000s", diff)
 	}
-	if n := w.number("SELECT count(*) FROM details WHERE status <> 'DONE'"); n != 0 {
+	if n := w.number("SELECT count(*) FROM targets WHERE kind = 'detail' AND status <> 'DONE'"); n != 0 {
 		w.t.Errorf("%d details are not DONE", n)
 	}
 }
@@ -81,7 +81,7 @@ func TestDetailsEqualTheTruth(t *testing.T) {
 		if st.Details != w.number("SELECT count(*) FROM details") || st.DetailsFailed != 0 || st.Pages != int64(truth.Pages) {
 			t.Errorf("stats: %+v", st)
 		}
-		if n := w.number("SELECT count(*) FROM requests WHERE type = 'detail' AND outcome = 'success' AND result_count = 1 AND target_id IS NULL"); n != st.Details {
+		if n := w.number("SELECT count(*) FROM requests WHERE type = 'detail' AND outcome = 'success' AND result_count = 1 AND target_id IS NOT NULL"); n != st.Details {
 			t.Errorf("%d requests for %d details", n, st.Details)
 		}
 		again := w.done(detailed)

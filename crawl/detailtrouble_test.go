@@ -3,7 +3,9 @@ package crawl_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -36,13 +38,14 @@ func own(n int) string {
 		<a class="email-business" href="mailto:shop%d@x.example">Mail</a></section></main>`, n, n, n, n))
 }
 
-const detailRows = `SELECT l.listing_id, d.status, ifnull(d.last_error_code, ''), ifnull(d.email, ''), d.total_attempts FROM details d JOIN listings l ON l.id = d.listing ORDER BY l.id`
+const detailRows = `SELECT l.listing_id, t.status, ifnull(t.last_error_code, ''), ifnull(d.email, ''), t.total_attempts
+	FROM targets t JOIN listings l ON l.id = t.listing LEFT JOIN details d ON d.listing = t.listing WHERE t.kind = 'detail' ORDER BY l.id`
 
 // details compares the rows, of which each reads "1 DONE  shop1@x.example 1".
 func (w *world) detailsAre(want ...string) {
 	w.t.Helper()
 	w.same("details", w.table(detailRows), want)
-	if n := w.number("SELECT count(*) FROM details WHERE status = 'IN_PROGRESS'"); n != 0 {
+	if n := w.number("SELECT count(*) FROM targets WHERE kind = 'detail' AND status = 'IN_PROGRESS'"); n != 0 {
 		w.t.Errorf("%d details are still in hand", n)
 	}
 	w.tidy()
@@ -111,16 +114,58 @@ func TestDetailLayout(t *testing.T) {
 	}
 }
 
-// TestDetailsComeLast: no detail is asked for while a results page can be had.
-func TestDetailsComeLast(t *testing.T) {
+// TestChain: indexes come first and plan the searches of their cities, searches plan the
+// details of their listings, and no detail is asked for while a results page can be had. Each
+// is due again by itself: an index and a search a week after it began, a tenth sooner.
+func TestChain(t *testing.T) {
 	t.Parallel()
-	w := setup(t, layout{yaml: shopPages, cities: 2})
-	w.on(city(0), ok(page("", shops(1, 1)...)))
-	w.on(city(1), ok(page("", shops(2, 1)...)))
+	c := newClock()
+	w := newWorld(t, newTown(t), layout{yaml: shopPages, now: c.Now})
+	w.write("DELETE FROM targets")
+	w.indexes("ca")
+	w.on("/alpha-ca/plumbers", ok(page("", shops(1, 1)...)))
+	w.on("/beta-ca/plumbers", ok(page("", shops(2, 1)...)))
 	w.on(shop(1), ok(own(1)))
 	w.on(shop(2), ok(own(2)))
-	w.done(detailed)
-	w.requested(city(0), city(1), shop(1), shop(2))
+	w.wantIndexes("CA")
+	chain := func(c *crawl.Config) {
+		w.reads(nil)(c)
+		c.Index.Only, c.Details.Wanted = false, true
+	}
+	if st := w.done(chain); st.IndexPages != 27 || st.Done != 2 || st.Details != 2 {
+		t.Errorf("stats: %+v", st)
+	}
+	if all := w.asked(); len(all) != 31 || !slices.Equal(all[27:], []string{"/alpha-ca/plumbers", "/beta-ca/plumbers", shop(1), shop(2)}) {
+		t.Errorf("asked %q", all)
+	}
+	for _, step := range []struct {
+		wait                     time.Duration
+		index, searches, details int64
+	}{{6 * 24 * time.Hour, 0, 0, 0}, {8 * time.Hour, 27, 2, 0}, {20*24*time.Hour + 17*time.Hour, 27, 2, 2}} {
+		c.add(step.wait)
+		if st := w.done(chain); st.IndexPages != step.index || st.Done != step.searches || st.Details != step.details {
+			t.Errorf("%s later: %d pages of indexes, %d searches, %d details; want %d, %d, %d", step.wait, st.IndexPages, st.Done, st.Details, step.index, step.searches, step.details)
+		}
+	}
+}
+
+// TestPlaces: --max-per-state spreads searches; details are taken by as many workers as there are.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	w := shopTown(t, 2)
+	both := make(chan struct{})
+	var n atomic.Int64
+	for i := range 2 {
+		w.on(shop(i+1), func(rw http.ResponseWriter, r *http.Request) {
+			if n.Add(1) == 2 {
+				close(both)
+			}
+			signalled(t, "the other request", both)
+			ok(own(i+1))(rw, r)
+		})
+	}
+	w.done()
+	w.done(detailsOnly, workers(2), func(c *crawl.Config) { c.MaxPerState = 1 })
 }
 
 // TestDetailsFallDueAgain: after --details-every, and not before, also where that was
@@ -162,7 +207,7 @@ func TestDetailBudgets(t *testing.T) {
 			t.Parallel()
 			w := shopTown(t, 5)
 			endedBy(t, w.crawl(w.engine(detailed, func(c *crawl.Config) { c.Budget = tt.budget })), crawl.ErrBudget)
-			if n := w.number("SELECT count(*) FROM details WHERE status = 'DONE'"); n != tt.done {
+			if n := w.number("SELECT count(*) FROM targets WHERE kind = 'detail' AND status = 'DONE'"); n != tt.done {
 				t.Errorf("%d details are done, want %d", n, tt.done)
 			}
 			w.start()
@@ -180,41 +225,6 @@ func TestDetailBudgets(t *testing.T) {
 		w := shopTown(t, 2)
 		w.done(detailed, func(c *crawl.Config) { c.Budget.Details = 2 })
 	})
-}
-
-// TestDetailStop: a stop finishes the page in hand and begins no other.
-func TestDetailStop(t *testing.T) {
-	t.Parallel()
-	w := shopTown(t, 3)
-	var e *crawl.Engine
-	w.on(shop(2), func(rw http.ResponseWriter, r *http.Request) {
-		e.Stop(crawl.ErrInterrupted)
-		ok(own(2))(rw, r)
-	})
-	e = w.engine(detailed)
-	endedBy(t, w.crawl(e), crawl.ErrInterrupted)
-	w.detailsAre("1 DONE  shop1@x.example 1", "2 DONE  shop2@x.example 1", "3 PLANNED   0")
-}
-
-// TestDetailLost: a claim that was taken back while the page was fetched writes nothing,
-// and the page is fetched again.
-func TestDetailLost(t *testing.T) {
-	t.Parallel()
-	w := shopTown(t, 1)
-	first := true
-	w.on(shop(1), func(rw http.ResponseWriter, r *http.Request) {
-		if first {
-			first = false
-			if rec, err := w.keeper.RecoverStale(r.Context(), checkpoint.Scope{}, -1e12); err != nil || rec.Details != 1 {
-				t.Errorf("recovered %+v (%v)", rec, err)
-			}
-		}
-		ok(own(1))(rw, r)
-	})
-	if st := w.done(detailed); st.Lost != 1 || st.Details != 1 {
-		t.Errorf("%d lost and %d done, want 1 and 1", st.Lost, st.Details)
-	}
-	w.detailsAre("1 DONE  shop1@x.example 2")
 }
 
 // TestDetailsOfSeveralWorkers: none is fetched twice.
@@ -283,25 +293,4 @@ func TestDetailsReplayed(t *testing.T) {
 	was := w.table(rows)
 	replay()
 	w.same("rows of a database that has them", w.table(rows), was)
-}
-
-// TestDetailProbes: a source whose quarantine is over is probed with the page of a listing
-// when nothing else is due.
-func TestDetailProbes(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := setupInBubble(t, layout{yaml: shopPages})
-		w.on(target, ok(page("", shops(1, 1)...)))
-		w.on(shop(1), ok(own(1)))
-		w.done()
-		now := time.Now()
-		w.write(`DELETE FROM requests`)
-		w.write(`INSERT OR REPLACE INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at)
-			VALUES (?, 'quarantined', 'timeout', ?, ?, ?)`, w.scope.SourceID, yp.FormatTime(now.Add(-time.Hour)), yp.FormatTime(now.Add(time.Minute)), yp.FormatTime(now))
-		w.start()
-		if st := w.done(detailsOnly); st.Details != 1 {
-			t.Errorf("%d details, want 1", st.Details)
-		}
-		w.same("requests", w.table("SELECT type, outcome FROM requests WHERE type <> 'robots' ORDER BY id"), []string{"probe success", "detail success"})
-		w.requested(target, shop(1), shop(1))
-	})
 }

@@ -16,9 +16,10 @@
 // for a source that is closed or probes it, hold.go gives a target back whose host
 // is held for long. staff.go has as many workers as there is work for.
 //
-// walk.go walks a source's indexes of its states, page by page in the same way, to find
-// its cities; a walk that was cut short goes on behind its last page, and marks cities
-// as gone only when all of its pages were read.
+// A target is a search, a state's index of cities (index.go) or a listing's own page
+// (detail.go): the same worker takes them all, an index first and details last. A crawl of
+// an index marks cities as gone, and plans the searches of those it met, only when all of
+// its pages were read.
 //
 // Invariants: the WAL line stands before the commit; a page is never skipped
 // and never committed twice; an empty result is only what the site itself

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 )
@@ -42,8 +41,7 @@ type Engine struct {
 	layout    *health.Layout
 	status    string // of the source at the last roll-up
 
-	details    *checkpoint.Details // nil = not wanted
-	oddDetails atomic.Int32        // pages of listings running whose layout is not known
+	oddDetails atomic.Int32 // pages of listings running whose layout is not known
 
 	barredBy atomic.Pointer[BlockedError] // why the run ends with work left
 	ended    error                        // how it ended; to be read when over is closed
@@ -144,10 +142,10 @@ func (e *Engine) prepare(ctx context.Context) (due int, err error) {
 	if e.layout, err = e.cfg.Monitor.Layout(ctx, e.cfg.Scope.SourceID); err != nil {
 		return 0, err
 	}
-	if _, err := e.cfg.Keeper.Wake(ctx, e.cfg.Scope); err != nil {
+	if err := e.planDetails(ctx); err != nil {
 		return 0, err
 	}
-	if err := e.planDetails(ctx); err != nil {
+	if _, err := e.cfg.Keeper.Wake(ctx, e.scope()); err != nil {
 		return 0, err
 	}
 	return e.due(ctx)

@@ -12,14 +12,11 @@ import (
 	"ypcrawl/crawl/site/demo"
 )
 
-// recrawl makes every target due and crawls it anew. The tests' clock is the real one:
-// the gap between two crawls is lifted as an operator's reset does it.
+// recrawl makes every target that is done due and crawls it anew, the gap between two
+// crawls or not: the tests' clock is the real one.
 func (w *world) recrawl(change ...func(*crawl.Config)) crawl.Stats {
 	w.t.Helper()
-	w.write("UPDATE targets SET gap_until = NULL")
-	if _, err := w.keeper.Recrawl(w.t.Context(), w.scope, 0); err != nil {
-		w.t.Fatal(err)
-	}
+	w.write("UPDATE targets SET wait_reason = 'recrawl', not_before = '1999-01-01T00:00:00.000Z' WHERE status = 'DONE'")
 	return w.done(change...)
 }
 

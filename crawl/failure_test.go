@@ -119,7 +119,7 @@ func TestSetbacks(t *testing.T) {
 				t.Errorf("attempt %d %s, and the target waits %s, want %s", i+1, a.Ended, a.Backoff, want[i])
 			}
 		}
-		w.same("the target", w.table("SELECT status, crawl_status, auto_disabled, backoff_level, consecutive_failures, last_error_code FROM targets"),
+		w.same("the target", w.table("SELECT status, crawl_status, auto_disabled, backoff_level, consecutive_failures, last_error_code FROM v_crawler_status"),
 			[]string{"PARKED failed 1 5 8 UNKNOWN_ERROR"})
 		if st := e.Stats(); st.Waiting != 2 || st.Failed != 5 || st.Parked != 1 {
 			t.Errorf("stats %+v", st)
@@ -153,7 +153,7 @@ func TestPanics(t *testing.T) {
 	t.Run("of the parser become an error", func(t *testing.T) {
 		t.Parallel()
 		var broken *site.Source
-		_, err := crawl.Parse(broken, &fetch.Response{URL: &url.URL{Host: "a.example"}})
+		_, err := crawl.Parse(broken.ParsePage, &fetch.Response{URL: &url.URL{Host: "a.example"}})
 		if err == nil || !strings.Contains(err.Error(), "panicked") {
 			t.Errorf("got %v", err)
 		}

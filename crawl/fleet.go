@@ -19,6 +19,7 @@ type Crew struct {
 	Fetch  Fetcher // two crews never share one, unless their sources share a host
 	Pool   *fetch.Pool
 	Delay  time.Duration
+	Index  *Index
 }
 
 // Fleet crawls several sources in one run: an engine for each, which has its own
@@ -34,7 +35,7 @@ func NewFleet(cfg Config, crews []Crew) *Fleet {
 	h := newHouse(cfg.withDefaults())
 	for _, c := range crews {
 		own := cfg
-		own.Source, own.Scope, own.Fetch, own.Pool, own.Delay = c.Source, c.Scope, c.Fetch, c.Pool, c.Delay
+		own.Source, own.Scope, own.Fetch, own.Pool, own.Delay, own.Index = c.Source, c.Scope, c.Fetch, c.Pool, c.Delay, c.Index
 		e := h.engine(own)
 		e.shares = slices.ContainsFunc(crews, func(o Crew) bool { return o.Fetch == c.Fetch && o.Source != c.Source })
 		e.look = max(e.look, time.Duration(len(crews))*lookShare)

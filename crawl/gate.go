@@ -8,7 +8,6 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
-	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -47,7 +46,7 @@ func (w *worker) barred(ctx context.Context, o checkpoint.Outlook) (more bool, e
 		if o.Ready == 0 {
 			return w.rest(ctx, w.until(o.Next)), nil
 		}
-		return w.tryProbe(ctx, o.Gate, nil)
+		return w.tryProbe(ctx, o.Gate)
 	}
 	if !w.cfg.Watch && (!ends || left > w.cfg.Patience) {
 		w.barredBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Gate: o.Gate})
@@ -65,12 +64,12 @@ func (e *Engine) reasonOf(g checkpoint.Gate) string {
 	return fmt.Sprintf("waiting until %s: the source is %s: %s", yp.ClockTime(e.cfg.Keeper.DB().Now(), g.Until), g.State, report.ReasonText(g.Reason))
 }
 
-// tryProbe probes a source whose quarantine is over, if nobody else does: with a page
-// that is due, else with the page of the task other, if that is not nil. A probe that could not be made, because robots.txt
+// tryProbe probes a source whose quarantine is over, if nobody else does, with a page that
+// is due. A probe that could not be made, because robots.txt
 // or the proxy is in the way, is nobody's for a while: a run waits for that as
 // long as for a host.
-func (w *worker) tryProbe(ctx context.Context, gate checkpoint.Gate, other *task) (more bool, err error) {
-	made, err := w.probe(ctx, other)
+func (w *worker) tryProbe(ctx context.Context, gate checkpoint.Gate) (more bool, err error) {
+	made, err := w.probe(ctx)
 	if err != nil || made {
 		return true, err
 	}
@@ -89,15 +88,12 @@ func (w *worker) tryProbe(ctx context.Context, gate checkpoint.Gate, other *task
 // answers opens the source or closes it for longer. made is false when somebody
 // else's probe is under way, or nothing came of this one that says anything about
 // the source.
-func (w *worker) probe(ctx context.Context, other *task) (made bool, err error) {
+func (w *worker) probe(ctx context.Context) (made bool, err error) {
 	mine, ok, err := w.cfg.Monitor.BeginProbe(ctx, w.cfg.Scope.SourceID)
 	if err != nil || !ok {
 		return false, err
 	}
 	t, err := w.probeTask(ctx)
-	if t == nil {
-		t = other
-	}
 	if err != nil || t == nil {
 		return false, err // what there was has gone meanwhile: no other page proves anything
 	}
@@ -122,22 +118,17 @@ func (w *worker) probe(ctx context.Context, other *task) (made bool, err error) 
 
 // probeTask is the fetch of some page that is due; nil when there is none.
 func (w *worker) probeTask(ctx context.Context) (*task, error) {
-	if !w.cfg.Details.Only {
-		place, found, err := w.cfg.Keeper.Peek(ctx, w.cfg.Scope)
-		if err != nil || found {
-			return w.task(nil, yp.RequestProbe, w.cfg.Source.TargetURL(place, 1), 1), err
-		}
-	}
-	if !w.wantsDetails() {
-		return nil, nil
-	}
-	address, found, err := w.details.Peek(ctx)
-	if err != nil || !found {
+	c, err := w.cfg.Keeper.Peek(ctx, w.scope())
+	if err != nil || c == nil {
 		return nil, err
 	}
-	t := w.task(nil, yp.RequestProbe, w.rebased(address), 0)
-	t.read = func(resp *fetch.Response) (*site.Page, error) { return w.understandDetail(t, resp, "", new(yp.Detail)) }
-	return t, nil
+	switch c.Kind {
+	case yp.KindIndex:
+		return w.indexTask(c, yp.RequestProbe, w.cfg.Source.IndexPages(c.Place.State)[0], 1), nil
+	case yp.KindDetail:
+		return w.detailTask(c, yp.RequestProbe), nil
+	}
+	return w.task(nil, yp.RequestProbe, w.cfg.Source.TargetURL(c.Place, 1), 1), nil
 }
 
 // verdictOf is what a probe says about the source: nothing when it was not asked, or

@@ -237,8 +237,8 @@ type row struct {
 // waits for its short backoff.
 const waiting = yp.Planned + ", waiting"
 
-const rowQuery = `SELECT status || iif(status = 'PLANNED' AND backoff_until IS NOT NULL, ', waiting', ''), page_current, ifnull(next_page_url, ''), raw_count, accepted_count, bad_count,
-	ifnull(last_error_code, ''), ifnull(last_error, ''), ifnull(backoff_until, ''), consecutive_failures, total_attempts,
+const rowQuery = `SELECT status || iif(status = 'PLANNED' AND not_before IS NOT NULL, ', waiting', ''), page_current, ifnull(next_page_url, ''), raw_count, accepted_count, bad_count,
+	ifnull(last_error_code, ''), ifnull(last_error, ''), iif(wait_reason = 'backoff', not_before, ''), consecutive_failures, total_attempts,
 	claim_token, ifnull(heartbeat_at, ''), ifnull(claimed_at, ''), ifnull(claimed_by, ''), ifnull(last_listing_id, '')
 	FROM targets WHERE id = ?`
 

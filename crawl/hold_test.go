@@ -193,7 +193,7 @@ func TestProbeWithNothingToAsk(t *testing.T) {
 		w := setupInBubble(t, layout{})
 		now := time.Now()
 		w.on(target, ok(page("", shops(1, 3)...)))
-		w.write("UPDATE targets SET backoff_until = ?", yp.FormatTime(now.Add(40*time.Minute)))
+		w.write("UPDATE targets SET wait_reason = 'backoff', not_before = ?", yp.FormatTime(now.Add(40*time.Minute)))
 		w.write(`INSERT INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at)
 			VALUES (?, 'quarantined', 'cf_challenge', ?, ?, ?)`, w.scope.SourceID, yp.FormatTime(now.Add(-time.Hour)), yp.FormatTime(now.Add(10*time.Minute)), yp.FormatTime(now))
 		e := w.watching(time.Minute)

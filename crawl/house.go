@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"ypcrawl/yp"
 )
 
 // house is what the engines of one process share, and what is done once however
@@ -24,10 +26,9 @@ type house struct {
 	parsing          parsing
 	fetches          atomic.Int64 // logical page fetches so far
 	reserved         atomic.Int64 // requests paid from the budget
-	tickets, claimed atomic.Int64 // targets paid from the budget: asked for, and had
-	detailTickets    atomic.Int64 // details, likewise
-	detailsClaimed   atomic.Int64 //
-	recovered        pacer        // when dead processes were last looked for
+	targets, details budget
+	indexes          budget // none
+	recovered        pacer  // when dead processes were last looked for
 
 	mu     sync.Mutex
 	active map[*Engine]bool // those with workers
@@ -35,8 +36,20 @@ type house struct {
 
 func newHouse(cfg Config) *house {
 	h := &house{cfg: cfg, hear: hearEvery, parsing: newParsing(), active: map[*Engine]bool{}}
+	h.targets.most, h.targets.of = cfg.Budget.Targets, "targets"
+	h.details.most, h.details.of = cfg.Budget.Details, "details"
 	h.patience, h.stop = context.WithCancelCause(context.Background())
 	return h
+}
+
+func (h *house) budget(kind yp.Kind) *budget {
+	switch kind {
+	case yp.KindSearch:
+		return &h.targets
+	case yp.KindDetail:
+		return &h.details
+	}
+	return &h.indexes
 }
 
 // engine adds an engine for one source; all are added before the first runs.

@@ -128,7 +128,7 @@ func TestLinger(t *testing.T) {
 				w.look = 10 * time.Minute
 				w.on(target, good)
 				w.done()
-				w.write("UPDATE targets SET next_crawl_at = ?", yp.FormatTime(time.Now().Add(tt.due)))
+				w.write("UPDATE targets SET not_before = ?", yp.FormatTime(time.Now().Add(tt.due)))
 				e := w.engine(func(c *crawl.Config) { c.Linger = 5 * time.Minute })
 				if err := w.crawl(e); err != nil {
 					t.Fatal(err)

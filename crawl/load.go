@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"time"
 
 	"ypcrawl/checkpoint"
@@ -148,9 +149,9 @@ func (w *worker) ask(ctx context.Context, t *task) (*site.Page, error) {
 // answer reads an answer as the task wants it read.
 func (w *worker) answer(t *task, resp *fetch.Response) (*site.Page, error) {
 	if t.read != nil {
-		return t.read(resp)
+		return w.understand(resp, t.read)
 	}
-	page, err := w.understand(resp)
+	page, err := w.understand(resp, w.cfg.Source.ParsePage)
 	if err == nil {
 		err = w.endsEarly(t, page)
 	}
@@ -160,10 +161,10 @@ func (w *worker) answer(t *task, resp *fetch.Response) (*site.Page, error) {
 	return page, nil
 }
 
-// understand parses an answer; a page without listings that does not say so
-// itself is a *pageError.
-func (w *worker) understand(resp *fetch.Response) (*site.Page, error) {
-	page, err := w.parse(resp)
+// understand parses an answer; a page that says nothing, and does not say so
+// itself, is a *pageError.
+func (w *worker) understand(resp *fetch.Response, read parser) (*site.Page, error) {
+	page, err := w.parse(resp, read)
 	if err != nil {
 		return nil, err
 	}
@@ -190,9 +191,11 @@ func (w *worker) record(ctx context.Context, t *task, on *asked, page *site.Page
 	}
 	r := on.request(w, t)
 	r.Class = classOf(on.last.Class, err)
-	r.Results = t.found
 	if page != nil {
-		r.Results += len(page.Listings)
+		r.Results = len(page.Listings) + len(page.Cities)
+		if page.Detail != nil {
+			r.Results++
+		}
 	}
 	t.note(r)
 	w.grade(err)
@@ -222,20 +225,23 @@ func isFetch(err error) bool {
 	return errors.As(err, &fe)
 }
 
-func (w *worker) parse(resp *fetch.Response) (*site.Page, error) {
+// parser reads a page: see site.Source.ParsePage.
+type parser func(body []byte, final *url.URL, status int) (*site.Page, error)
+
+func (w *worker) parse(resp *fetch.Response, read parser) (*site.Page, error) {
 	defer w.house.parsing.enter(len(resp.Body))()
-	return parse(w.cfg.Source, resp)
+	return parse(read, resp)
 }
 
 // parse guards the worker against a page that makes the parser panic: one page
 // must not take the whole run down.
-func parse(src *site.Source, resp *fetch.Response) (page *site.Page, err error) {
+func parse(read parser, resp *fetch.Response) (page *site.Page, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("parser panicked on %s: %v", resp.URL.Redacted(), p)
 		}
 	}()
-	return src.ParsePage(resp.Body, resp.URL, resp.Status)
+	return read(resp.Body, resp.URL, resp.Status)
 }
 
 // spend takes one request from the budget. Whoever finds it empty stops; the

@@ -171,16 +171,10 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 	p.Number, p.Last = number, page.NextURL == "" || number == w.lastPage(c)
 	p.End = page.NextURL == "" && page.NextHost == "" && page.LeftOut == 0
 	p.NextURL = w.local(page.NextURL)
-	if err := w.appendPage(&wal.Event{Type: wal.PageComplete, Target: t, Status: yp.InProgress, Page: p}); err != nil {
-		return false, fatalError{err}
-	}
-	w.cfg.Reached(PointAppended)
-	// A page in hand is carried through: a stop must not cost it.
-	res, err := w.cfg.Keeper.CommitPage(context.WithoutCancel(ctx), c, *p)
+	res, err := w.save(ctx, c, t, p)
 	if err != nil {
 		return false, err
 	}
-	w.cfg.Reached(PointCommitted)
 	w.counted(c, p, res)
 	return res.Done, w.watchLayout(context.WithoutCancel(ctx), c.TargetID, c.CategoryID, all)
 }

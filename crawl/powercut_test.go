@@ -13,6 +13,7 @@ import (
 	"ypcrawl/crawl"
 	"ypcrawl/store/storetest"
 	"ypcrawl/wal"
+	"ypcrawl/yp"
 )
 
 // cuts is what a power cut would leave of a crawl at each of its commits: the database
@@ -50,7 +51,7 @@ func (l syncedLog) Sync() error {
 
 const committedPages = `
 	SELECT c.slug || ' page ' || s.page FROM sightings s JOIN targets t ON t.id = s.target_id JOIN cities c ON c.id = t.city_id GROUP BY 1
-	UNION ALL SELECT 'details of ' || l.listing_id FROM details d JOIN listings l ON l.id = d.listing WHERE d.status = 'DONE'`
+	UNION ALL SELECT 'details of ' || l.listing_id FROM details d JOIN listings l ON l.id = d.listing`
 
 // commit is called before each commit: the one before it is in the database now.
 func (c *cuts) commit() {
@@ -87,10 +88,10 @@ func (c *cuts) cut(lengths map[string]int64) {
 		switch {
 		case err != nil:
 			c.world.t.Error(err)
+		case e.Page != nil && e.Target.Kind == yp.KindDetail:
+			logged["details of "+e.Target.Listing] = true
 		case e.Page != nil:
 			logged[fmt.Sprintf("%s page %d", e.Target.CitySlug, e.Page.Number)] = true
-		case e.Detail != nil:
-			logged["details of "+e.Detail.Listing] = true
 		}
 	}
 	rows, err := c.world.db.Read().QueryContext(context.Background(), committedPages)

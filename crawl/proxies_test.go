@@ -243,31 +243,6 @@ func TestProxies(t *testing.T) {
 			t.Errorf("the source is charged with %d failures", n)
 		}
 	})
-	t.Run("that are all dead cost a listing's own page nothing either", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t, layout{yaml: shopPages})
-		w.on(target, ok(page("", shops(1, 1)...)))
-		w.on(shop(1), ok(own(1)))
-		w.done()
-		var s scores
-		if st := w.done(detailsOnly, s.through(fetch.PolicyPrefer, way(t, 1, nil, 0))); st.Details != 1 || st.DetailsFailed != 0 {
-			t.Errorf("%d details and %d that failed, want 1 and none", st.Details, st.DetailsFailed)
-		}
-	})
-	t.Run("that are all dead fail no walk through an index", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t, layout{})
-		w.indexes("az")
-		var s scores
-		legs, err := w.walk(w.tour("AZ"), s.through(fetch.PolicyPrefer, way(t, 1, nil, 0), way(t, 2, nil, 3)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.expectLegs(legs, "AZ done 27/27 2 ")
-		legs, err = w.walk(w.tour("AZ"), s.through(fetch.PolicyRequire, way(t, 1, nil, 0)))
-		endedBy(t, err, crawl.ErrNoProxies)
-		w.expectLegs(legs, "AZ paused 0/27 0 ")
-	})
 	t.Run("that want another password are blamed, not the source", func(t *testing.T) {
 		t.Parallel()
 		w := setup(t, layout{cities: 2})

@@ -233,7 +233,7 @@ func redirectHome(w http.ResponseWriter, r *http.Request) {
 // whole checks that every page of every target is there once.
 func (s *siege) whole(w *world, targets int) {
 	w.t.Helper()
-	if n := w.number("SELECT count(*) FROM targets WHERE status = 'DONE' AND page_current = 2 AND accepted_count = 6 AND crawl_status = 'active'"); n != int64(targets) {
+	if n := w.number("SELECT count(*) FROM targets WHERE status = 'DONE' AND page_current = 2 AND accepted_count = 6 AND paused = 0 AND backoff_level = 0"); n != int64(targets) {
 		w.t.Errorf("%d targets are whole, want %d", n, targets)
 	}
 	if n := w.number("SELECT count(*) FROM listings"); n != int64(6*targets) {

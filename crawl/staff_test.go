@@ -82,7 +82,7 @@ func TestStaff(t *testing.T) {
 	t.Run("grows when more falls due, and shrinks when there is less", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			w, c := towns(t, 40)
-			w.write("UPDATE targets SET backoff_until = ?, consecutive_failures = 1 WHERE id > 5", yp.FormatTime(time.Now().Add(20*time.Minute)))
+			w.write("UPDATE targets SET wait_reason = 'backoff', not_before = ?, consecutive_failures = 1 WHERE id > 5", yp.FormatTime(time.Now().Add(20*time.Minute)))
 			w.look = 2 * time.Minute
 			e := w.staffed(4, func(c *crawl.Config) { c.Watch, c.Heartbeat = true, 2*time.Minute })
 			done := w.begin(t.Context(), e)
@@ -103,7 +103,7 @@ func TestStaff(t *testing.T) {
 			if c.most() != 4 {
 				t.Errorf("%d pages at once, want 4", c.most())
 			}
-			w.write("UPDATE targets SET next_crawl_at = ?", yp.FormatTime(time.Now().Add(time.Hour)))
+			w.write("UPDATE targets SET wait_reason = 'recrawl', not_before = ?", yp.FormatTime(time.Now().Add(time.Hour)))
 			at(time.Hour+3*time.Second, 4)
 			at(time.Hour, 1)
 			e.Stop(crawl.ErrInterrupted)
@@ -195,11 +195,11 @@ func TestWatch(t *testing.T) {
 			t.Errorf("it says %q", got)
 		}
 		time.Sleep(45 * time.Minute) // within the hour that it looks ahead
-		if got := e.Waiting(); got != "waiting until "+yp.ClockTime(began, began.Add(2*time.Hour))+": the next target falls due" {
+		if got := e.Waiting(); got != "waiting until "+yp.ClockTime(began, began.Add(108*time.Minute))+": the next target falls due" {
 			t.Errorf("it says %q", got)
 		}
 		time.Sleep(time.Until(began.Add(6*time.Hour + time.Minute)))
-		w.requested(times(4, target)...) // at 0, 2, 4 and 6 hours
+		w.requested(times(4, target)...) // every 2 hours, a tenth sooner
 		var at []string
 		for _, s := range w.table("SELECT started_at FROM requests WHERE target_id = 1") {
 			when, err := yp.ParseTime(s)
@@ -208,7 +208,7 @@ func TestWatch(t *testing.T) {
 			}
 			at = append(at, when.Sub(began).Round(time.Second).String())
 		}
-		if want := []string{"0s", "2h0m0s", "4h0m0s", "6h0m0s"}; !slices.Equal(at, want) {
+		if want := []string{"0s", "1h48m0s", "3h36m0s", "5h24m0s"}; !slices.Equal(at, want) {
 			t.Errorf("crawled after %v, want %v", at, want)
 		}
 		w.write("UPDATE targets SET enabled = 1 WHERE id = 2") // an operator's word is heard, too

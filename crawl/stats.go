@@ -37,15 +37,17 @@ type Stats struct {
 	Details        int64 `json:"details"`         // listings' own pages saved
 	DetailsFailed  int64 `json:"details_failed"`  // to be tried again, or parked
 	DetailsMissing int64 `json:"details_missing"` // parked: the source has no such page
+	IndexPages     int64 `json:"index_pages"`     // of the source's indexes of cities
+	IndexesFailed  int64 `json:"indexes_failed"`  // likewise; to be tried again, or parked
 }
 
 // counters is Stats in the making.
 type counters struct {
-	targets, done, failed, waiting, parked, empty, lost, released atomic.Int64
-	pages, requests, retries, raw, accepted, bad, newListings     atomic.Int64
-	changed, companies, bytes, busy, details, detailsFailed       atomic.Int64
-	detailsMissing, rejected, dropped, restored, leftOut          atomic.Int64
-	nextElsewhere                                                 atomic.Int64
+	targets, done, failed, waiting, parked, empty, lost, released    atomic.Int64
+	pages, requests, retries, raw, accepted, bad, newListings        atomic.Int64
+	changed, companies, bytes, busy, details, detailsFailed          atomic.Int64
+	detailsMissing, indexPages, rejected, dropped, restored, leftOut atomic.Int64
+	nextElsewhere, indexesFailed                                     atomic.Int64
 
 	mu   sync.Mutex
 	idle string
@@ -58,7 +60,7 @@ func (c *counters) snapshot(elapsed time.Duration) Stats {
 		Requests: c.requests.Load(), Retries: c.retries.Load(), Raw: c.raw.Load(), Accepted: c.accepted.Load(),
 		Rejected: c.rejected.Load(), Dropped: c.dropped.Load(), Restored: c.restored.Load(),
 		Bad: c.bad.Load(), New: c.newListings.Load(), Changed: c.changed.Load(), Companies: c.companies.Load(),
-		Details: c.details.Load(), DetailsFailed: c.detailsFailed.Load(), DetailsMissing: c.detailsMissing.Load(),
+		Details: c.details.Load(), DetailsFailed: c.detailsFailed.Load(), DetailsMissing: c.detailsMissing.Load(), IndexPages: c.indexPages.Load(), IndexesFailed: c.indexesFailed.Load(),
 		LeftOut: c.leftOut.Load(), Elsewhere: c.nextElsewhere.Load(),
 		Bytes: c.bytes.Load(), Busy: c.busy.Load(), Elapsed: elapsed,
 	}
@@ -92,6 +94,8 @@ func (s *Stats) add(o Stats) {
 	s.Details += o.Details
 	s.DetailsFailed += o.DetailsFailed
 	s.DetailsMissing += o.DetailsMissing
+	s.IndexPages += o.IndexPages
+	s.IndexesFailed += o.IndexesFailed
 	s.Busy += o.Busy
 	s.Elapsed = max(s.Elapsed, o.Elapsed)
 }

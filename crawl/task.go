@@ -6,7 +6,6 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
-	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/yp"
 )
@@ -22,10 +21,7 @@ type task struct {
 	tried  []*fetch.Session // in vain
 	rows   []store.Request
 
-	// read, when set, reads the answer in place of the parser of results pages; what it
-	// keeps is its own. found is how many things it found on the page.
-	read  func(*fetch.Response) (*site.Page, error)
-	found int
+	read parser // nil = that of results pages
 
 	doubted bool // its list ended before the site's own count did, and it was asked for again
 }

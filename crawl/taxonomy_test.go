@@ -92,7 +92,7 @@ func (tt trouble) ended(w *world, clock *clock, st crawl.Stats) {
 	case yp.Parked:
 		failures, crawlStatus = 1, "failed"
 	}
-	if got := w.table("SELECT crawl_status, backoff_level, next_crawl_at IS NULL FROM targets WHERE id = 1")[0]; r.Status != tt.status || r.Failures != failures ||
+	if got := w.table("SELECT crawl_status, backoff_level, next_crawl_at IS NULL FROM v_crawler_status WHERE id = 1")[0]; r.Status != tt.status || r.Failures != failures ||
 		got != fmt.Sprintf("%s 0 %d", crawlStatus, map[bool]int{true: 0, false: 1}[tt.status == yp.Done]) {
 		w.t.Errorf("the target is %s after %d failures, %s; want %s", r.Status, r.Failures, got, tt.status)
 	}

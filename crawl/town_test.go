@@ -65,6 +65,12 @@ func (d *town) on(uri string, h http.HandlerFunc) {
 	d.routes[uri] = h
 }
 
+func (d *town) route(uri string) http.HandlerFunc {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.routes[uri]
+}
+
 // asked returns the requests so far.
 func (d *town) asked() []string {
 	d.mu.Lock()

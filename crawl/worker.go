@@ -33,8 +33,9 @@ type worker struct {
 	// say so: a hold of a few seconds is not written down.
 	turnedAway time.Duration
 
-	echo   echo // of the target in hand
-	noPage bool // its own page is not there: what is known of it comes from the search
+	echo   echo       // of the target in hand
+	noPage bool       // its own page is not there: what is known of it comes from the search
+	index  StateIndex // in hand
 	hand   atomic.Pointer[wal.Target]
 }
 
@@ -75,7 +76,7 @@ func (w *worker) crawl(ctx context.Context, c *checkpoint.Claim) error {
 	if err := w.append(&wal.Event{Type: wal.TargetStart, Target: t, Status: yp.InProgress}); err != nil {
 		return w.abandon(ctx, c, err)
 	}
-	w.logger.Debug().Int64("target", c.TargetID).Str("city", c.Place.City).Str("state", c.Place.State).
+	w.logger.Debug().Int64("target", c.TargetID).Str("kind", string(c.Kind)).Str("city", c.Place.City).Str("state", c.Place.State).
 		Str("category", c.Place.Category).Int("page", c.PageCurrent+1).Msg("target claimed")
 	err := w.conclude(ctx, c, t, w.guarded(ctx, c, t))
 	if errors.Is(err, checkpoint.ErrClaimLost) {
@@ -97,6 +98,12 @@ func (w *worker) guarded(ctx context.Context, c *checkpoint.Claim, t *wal.Target
 			o = outcome{event: yp.EventFail, code: yp.CodeUnknown, reason: fmt.Sprintf("internal error: %v", p)}
 		}
 	}()
+	switch c.Kind {
+	case yp.KindIndex:
+		return w.indexPages(ctx, c, t)
+	case yp.KindDetail:
+		return w.ownPage(ctx, c, t)
+	}
 	return w.pages(ctx, c, t)
 }
 
@@ -108,12 +115,16 @@ func (w *worker) dropped(ctx context.Context, c *checkpoint.Claim, t *wal.Target
 		return fatalOrNil(err)
 	}
 	w.logger.Warn().Int64("target", c.TargetID).Msg("claim lost: the target is no longer this worker's")
+	if c.Kind == yp.KindIndex {
+		w.index.Status, w.index.Reason = IndexSkipped, "another process took it"
+		w.hear(c)
+	}
 	return w.append(&wal.Event{Type: wal.ClaimLost, Target: t})
 }
 
 func (w *worker) logTarget(c *checkpoint.Claim) *wal.Target {
 	return &wal.Target{
-		ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Source: w.cfg.Source.Name(), Place: c.Place,
+		ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Source: w.cfg.Source.Name(), Listing: c.ListingID, Place: c.Place,
 		Priority: c.Priority, MaxPages: c.MaxPages,
 	}
 }
@@ -127,24 +138,31 @@ func (w *worker) append(e *wal.Event) error {
 	return nil
 }
 
-// appendPage writes the event of a page that is about to be committed, and brings it to
-// the disk: no power cut may leave a page in the database alone. Each worker does so for
-// its own log while others are in the database, so the commit that follows waits for none
-// of it, and what is synced at the same time shares the journal of the file system.
-func (w *worker) appendPage(e *wal.Event) error {
-	if err := w.append(e); err != nil || w.cfg.LazyLogs {
-		return err
+// save logs a page and commits it. Its event is on the disk before the commit: no power cut
+// may leave a page in the database alone. Each worker does so for its own log while others
+// are in the database, so the commit that follows waits for none of it, and what is synced
+// at the same time shares the journal of the file system.
+func (w *worker) save(ctx context.Context, c *checkpoint.Claim, t *wal.Target, p *yp.Page) (res checkpoint.Committed, err error) {
+	if err = w.append(&wal.Event{Type: wal.PageComplete, Target: t, Status: yp.InProgress, Page: p}); err == nil && !w.cfg.LazyLogs {
+		if err = w.log.Sync(); err != nil {
+			err = fmt.Errorf("write-ahead log: %w", err)
+		}
 	}
-	if err := w.log.Sync(); err != nil {
-		return fmt.Errorf("write-ahead log: %w", err)
+	if err != nil {
+		return res, fatalError{err}
 	}
-	return nil
+	w.cfg.Reached(PointAppended)
+	// A page in hand is carried through: a stop must not cost it.
+	if res, err = w.cfg.Keeper.CommitPage(context.WithoutCancel(ctx), c, *p); err == nil {
+		w.cfg.Reached(PointCommitted)
+	}
+	return res, err
 }
 
 // outcome is how a target's crawl ended.
 type outcome struct {
 	event  yp.Event // EventLastPage, EventRelease, EventFail, EventPark
-	saved  bool     // EventLastPage: the last page's commit has done it already
+	saved  bool     // the last page's commit has done it already
 	end    bool     // EventLastPage: the site says that nothing follows, not our limit of pages
 	code   yp.ErrorCode
 	reason string
@@ -170,6 +188,9 @@ func (w *worker) conclude(ctx context.Context, c *checkpoint.Claim, t *wal.Targe
 // outcome itself with what becomes of the target.
 func (w *worker) settle(ctx context.Context, c *checkpoint.Claim, o *outcome, e *wal.Event) error {
 	k := w.cfg.Keeper
+	if o.saved && o.event != yp.EventLastPage {
+		return nil
+	}
 	switch o.event {
 	case yp.EventLastPage:
 		e.Type, e.Status = wal.TargetComplete, yp.Done
@@ -206,6 +227,14 @@ func (w *worker) abandon(ctx context.Context, c *checkpoint.Claim, err error) er
 
 func (w *worker) tally(c *checkpoint.Claim, o outcome) {
 	n := &w.count
+	switch c.Kind {
+	case yp.KindIndex:
+		w.tallyIndex(c, o)
+		return
+	case yp.KindDetail:
+		w.tallyDetail(c, o)
+		return
+	}
 	level, what := zerolog.WarnLevel, "target failed"
 	switch o.event {
 	case yp.EventRelease:
@@ -228,6 +257,49 @@ func (w *worker) tally(c *checkpoint.Claim, o outcome) {
 		n.failed.Add(1)
 	}
 	n.targets.Add(1)
+	w.tellFailure(level, c, o).Int64("target", c.TargetID).Str("city", c.Place.City).Str("state", c.Place.State).
+		Str("category", c.Place.Category).Int("pages", c.PageCurrent).Msg(what)
+}
+
+func (w *worker) tallyDetail(c *checkpoint.Claim, o outcome) {
+	n := &w.count
+	switch {
+	case o.event == yp.EventRelease:
+		n.released.Add(1)
+		return
+	case o.event == yp.EventLastPage:
+		n.details.Add(1)
+		w.logger.Debug().Str("listing", c.ListingID).Msg("details saved")
+		return
+	case o.code == yp.CodeNoListings:
+		n.detailsMissing.Add(1)
+	default:
+		n.detailsFailed.Add(1)
+	}
+	w.tellFailure(zerolog.InfoLevel, c, o).Str("listing", c.ListingID).Msg("details failed")
+}
+
+func (w *worker) tallyIndex(c *checkpoint.Claim, o outcome) {
+	x := &w.index
+	defer w.hear(c)
+	switch o.event {
+	case yp.EventRelease:
+		w.count.released.Add(1)
+		x.Status, x.Reason = IndexPaused, o.reason
+	case yp.EventLastPage:
+		x.Status = IndexDone
+		w.logger.Info().Str("state", c.Place.State).Int("cities", c.Seen).Int("new", c.Accepted).Int("gone", x.Gone).
+			Int("targets_planned", x.Planned).Int("targets_retired", x.Retired).Msg("index of a state read")
+	default:
+		w.count.indexesFailed.Add(1)
+		x.Status, x.Code, x.Reason = IndexFailed, o.code, o.reason
+		w.tellFailure(zerolog.WarnLevel, c, o).Str("state", c.Place.State).Int("page", c.PageCurrent+1).Int("pages", c.MaxPages).
+			Msg("the index of a state failed: no city is marked as gone")
+	}
+}
+
+// tellFailure begins the log line of a target that failed.
+func (w *worker) tellFailure(level zerolog.Level, c *checkpoint.Claim, o outcome) *zerolog.Event {
 	log := w.logger.WithLevel(level)
 	if o.wait > 0 {
 		log = log.Str("next_try_in", o.wait.Round(time.Second).String())
@@ -235,7 +307,5 @@ func (w *worker) tally(c *checkpoint.Claim, o outcome) {
 	if c.Attempt.Proxy != "" {
 		log = log.Str("proxy", c.Attempt.Proxy)
 	}
-	log.Int64("target", c.TargetID).Str("city", c.Place.City).Str("state", c.Place.State).
-		Str("category", c.Place.Category).Int("pages", c.PageCurrent).Str("error_code", string(o.code)).
-		Str("reason", o.reason).Msg(what)
+	return log.Str("error_code", string(o.code)).Str("reason", o.reason)
 }

@@ -2,86 +2,37 @@ package store
 
 import (
 	"cmp"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"ypcrawl/yp"
 )
 
-// DetailKey names a worker's claim of a listing's details: every write on it is
-// fenced by it.
-type DetailKey struct {
-	Listing int64 // row id
-	Worker  string
-	Token   int64
-}
+// saveDetail takes over what a listing's own page says. What the page does not give
+// keeps the old value.
+const saveDetail = `
+	INSERT INTO details (listing, fetched_at, email, phone, phone_e164, website_url, website, domain, hours, lat, lon,
+		payment, social, services, languages, neighborhoods, aka, founded, years_in_business, about)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	ON CONFLICT DO UPDATE SET fetched_at = excluded.fetched_at,
+		email = ifnull(excluded.email, email), phone = ifnull(excluded.phone, phone), phone_e164 = ifnull(excluded.phone_e164, phone_e164),
+		website_url = ifnull(excluded.website_url, website_url), website = ifnull(excluded.website, website), domain = ifnull(excluded.domain, domain),
+		hours = ifnull(excluded.hours, hours), lat = ifnull(excluded.lat, lat), lon = ifnull(excluded.lon, lon),
+		payment = ifnull(excluded.payment, payment), social = ifnull(excluded.social, social), services = ifnull(excluded.services, services),
+		languages = ifnull(excluded.languages, languages), neighborhoods = ifnull(excluded.neighborhoods, neighborhoods), aka = ifnull(excluded.aka, aka),
+		founded = ifnull(excluded.founded, founded), years_in_business = ifnull(excluded.years_in_business, years_in_business),
+		about = ifnull(excluded.about, about)`
 
-// detailSet takes over what a listing's own page says. What the page does not give
-// keeps the old value. Its arguments are those of detailArgs.
-const (
-	detailSet = `
-	UPDATE details SET status = 'DONE', claimed_by = NULL, run_id = NULL, heartbeat_at = NULL, recoveries = 0, consecutive_failures = 0,
-		backoff_level = 0, last_error_code = NULL, last_error = NULL, fetched_at = ?1, due_at = ?2,
-		email = ifnull(?3, email), phone = ifnull(?4, phone), phone_e164 = ifnull(?5, phone_e164), website_url = ifnull(?6, website_url),
-		website = ifnull(?7, website), domain = ifnull(?8, domain), hours = ifnull(?9, hours), lat = iif(?10 IS NULL, lat, ?10), lon = iif(?10 IS NULL, lon, ?11),
-		payment = ifnull(?12, payment), social = ifnull(?13, social), services = ifnull(?14, services), languages = ifnull(?15, languages),
-		neighborhoods = ifnull(?16, neighborhoods), aka = ifnull(?17, aka), founded = ifnull(?18, founded),
-		years_in_business = ifnull(?19, years_in_business), about = ifnull(?20, about)`
-	saveDetail = detailSet + ` WHERE listing = ?21 AND claimed_by = ?22 AND claim_token = ?23 AND status = 'IN_PROGRESS'`
-	// A log never disturbs a crawl, nor what a later claim has read. Older logs do not tell
-	// the claim: theirs counts by its time.
-	rebuildDetail = detailSet + `, claim_token = max(claim_token, ?22)
-	WHERE listing = ?21 AND status <> 'IN_PROGRESS' AND iif(?22 > 0, ?22 > claim_token, ifnull(fetched_at, '') < ?1)`
-	insertDetail = `INSERT INTO details (listing, source_id) VALUES (?, ?) ON CONFLICT DO NOTHING`
-	findListing  = `SELECT id FROM listings WHERE source_id = ? AND listing_id = ?`
-)
-
-// SaveDetail stores what a listing's own page says under the claim of it: the details,
-// and in the listing what its cards have never given. due is when the page is to be
-// asked for again. With saved false the claim is lost, and nothing was written.
-func SaveDetail(tx *Tx, key DetailKey, d *yp.Detail, due string) (saved bool, err error) {
-	n, err := tx.Changed(saveDetail, append(detailArgs(tx, d, due), key.Listing, key.Worker, key.Token)...)
-	if err != nil {
-		return false, fmt.Errorf("save details: %w", err)
-	}
-	if n == 0 {
-		return false, nil
-	}
-	return true, complete(tx, key.Listing, d)
-}
-
-// RebuildDetail stores a detail of a log, read at the transaction's time under a claim's
-// token (0 = an older log, which does not tell). With known false the source has no such
-// listing; with saved false the same or a later claim's detail is there already.
-func RebuildDetail(tx *Tx, source int64, listing string, token int64, d *yp.Detail, due string) (known, saved bool, err error) {
-	var row int64
-	err = tx.Get(findListing, []any{source, listing}, &row)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, false, nil
-	}
-	if err == nil {
-		_, err = tx.Exec(insertDetail, row, source)
-	}
-	if err != nil {
-		return true, false, fmt.Errorf("rebuild details: %w", err)
-	}
-	n, err := tx.Changed(rebuildDetail, append(detailArgs(tx, d, due), row, token)...)
-	if err != nil {
-		return true, false, fmt.Errorf("rebuild details: %w", err)
-	}
-	if n == 0 {
-		return true, false, nil
-	}
-	return true, true, complete(tx, row, d)
-}
-
-func detailArgs(tx *Tx, d *yp.Detail, due string) []any {
+// SaveDetail stores what a listing's own page says, read at the transaction's time: the
+// details, and in the listing, by its row id, what its cards have never given.
+func SaveDetail(tx *Tx, listing int64, d *yp.Detail) error {
 	lat, lon := place(d)
-	return []any{
-		tx.Now, text(due), text(d.Email), text(d.Phone), text(d.PhoneE164), text(d.WebsiteURL), text(d.Website), text(d.Domain), list(d.Hours), lat, lon,
-		list(d.Payment), list(d.Social), list(d.Services), list(d.Languages), list(d.Neighborhoods), list(d.AKA), count(d.Founded), count(d.Years), text(d.About),
+	_, err := tx.Exec(saveDetail, listing, tx.Now, text(d.Email), text(d.Phone), text(d.PhoneE164), text(d.WebsiteURL), text(d.Website), text(d.Domain),
+		list(d.Hours), lat, lon, list(d.Payment), list(d.Social), list(d.Services), list(d.Languages), list(d.Neighborhoods), list(d.AKA),
+		count(d.Founded), count(d.Years), text(d.About))
+	if err != nil {
+		return fmt.Errorf("save details: %w", err)
 	}
+	return complete(tx, listing, d)
 }
 
 // place is where the business is; a point that is none on Earth, or 0 with 0, which

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -11,30 +10,16 @@ import (
 	"ypcrawl/yp"
 )
 
-// hold plans the details of a listing, in the hands of a worker.
-func (w *world) hold(t testing.TB, source int, listing string) store.DetailKey {
+// detail saves what the page of a listing of source 1 says.
+func (w *world) detail(t testing.TB, listing string, d yp.Detail) {
 	t.Helper()
-	w.must(t, `INSERT OR IGNORE INTO runs (id, uuid, host, pid, command, started_at, heartbeat_at) VALUES (1, 'r', 'h', 1, 'c', 'x', 'x')`,
-		fmt.Sprintf(`INSERT INTO details (listing, source_id, status, claimed_by, claim_token, run_id)
-			SELECT id, source_id, 'IN_PROGRESS', 'w', 3, 1 FROM listings WHERE source_id = %d AND listing_id = '%s'
-			ON CONFLICT DO UPDATE SET status = 'IN_PROGRESS', claimed_by = 'w', claim_token = 3, run_id = 1`, source, listing))
-	key := store.DetailKey{Worker: "w", Token: 3}
-	if err := w.Read().QueryRowContext(t.Context(), `SELECT id FROM listings WHERE source_id = ? AND listing_id = ?`, source, listing).Scan(&key.Listing); err != nil {
+	var row int64
+	if err := w.Read().QueryRowContext(t.Context(), `SELECT id FROM listings WHERE source_id = 1 AND listing_id = ?`, listing).Scan(&row); err != nil {
 		t.Fatal(err)
 	}
-	return key
-}
-
-func (w *world) detail(t testing.TB, key store.DetailKey, d yp.Detail) (saved bool) {
-	t.Helper()
-	err := w.Write(context.WithoutCancel(t.Context()), func(tx *store.Tx) (err error) {
-		saved, err = store.SaveDetail(tx, key, &d, "")
-		return err
-	})
-	if err != nil {
+	if err := w.Write(context.WithoutCancel(t.Context()), func(tx *store.Tx) error { return store.SaveDetail(tx, row, &d) }); err != nil {
 		t.Fatal(err)
 	}
-	return saved
 }
 
 const completedRow = `SELECT phone, phone_e164, website_url, website, domain, hours, years_in_business FROM listings WHERE listing_id = ?`
@@ -49,7 +34,7 @@ func TestDetailCompletesListing(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		card(t, w, yp.Listing{ID: "a", Name: "Acme"})
-		w.detail(t, w.hold(t, 1, "a"), full)
+		w.detail(t, "a", full)
 		sameRows(t, rows(t, w.DB, completedRow, "a"), `(310) 555-0100|+13105550100|http://acme.com/?utm_source=x|https://acme.com|acme.com|["Mo 09:00-10:00"]|7`)
 		sameRows(t, rows(t, w.DB, `SELECT website, phone_e164 FROM companies`), "https://acme.com|+13105550100")
 		card(t, w, yp.Listing{ID: "a", Name: "Acme"}) // the same card again
@@ -64,7 +49,7 @@ func TestDetailCompletesListing(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		card(t, w, yp.Listing{ID: "a", Name: "Acme", Phone: "1", WebsiteURL: "http://other.com", Website: "https://other.com", Domain: "other.com", Hours: []string{"Su"}, YearsInBusiness: 3})
-		w.detail(t, w.hold(t, 1, "a"), full)
+		w.detail(t, "a", full)
 		sameRows(t, rows(t, w.DB, completedRow, "a"), `1||http://other.com|https://other.com|other.com|["Su"]|3`)
 		w.sound(t)
 	})
@@ -72,7 +57,7 @@ func TestDetailCompletesListing(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		card(t, w, yp.Listing{ID: "a", Name: "Acme"})
-		w.detail(t, w.hold(t, 1, "a"), full)
+		w.detail(t, "a", full)
 		card(t, w, yp.Listing{ID: "a", Name: "Acme", WebsiteURL: "http://new.com", Website: "https://new.com", Domain: "new.com"})
 		sameRows(t, rows(t, w.DB, `SELECT website FROM listings`), "https://new.com")
 		sameRows(t, rows(t, w.DB, `SELECT website FROM companies`), "https://new.com")
@@ -85,21 +70,18 @@ func TestDetailCompletesListing(t *testing.T) {
 		if n := rows(t, w.DB, `SELECT id FROM companies`); len(n) != 2 {
 			t.Fatalf("%d companies, want 2", len(n))
 		}
-		w.detail(t, w.hold(t, 1, "a"), full)
+		w.detail(t, "a", full)
 		sameRows(t, rows(t, w.DB, `SELECT count(DISTINCT company_id), count(*) FROM listings`), "1|2")
 		sameRows(t, rows(t, w.DB, `SELECT count(*), min(lead_listing), min(phone_e164) FROM companies`), "1|a|+13105550100")
 		w.sound(t)
 	})
-	t.Run("nothing under a claim that is lost", func(t *testing.T) {
+	t.Run("what a later page does not give keeps the old value, and a place off the globe is none", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		card(t, w, yp.Listing{ID: "a", Name: "Acme"})
-		key := w.hold(t, 1, "a")
-		key.Token--
-		if w.detail(t, key, full) {
-			t.Error("it was saved")
-		}
-		sameRows(t, rows(t, w.DB, completedRow, "a"), "||||||")
+		w.detail(t, "a", yp.Detail{ID: "a", Email: "a@x.example", Hours: []string{"Mo 9:00-10:00"}, Lat: 1.5, Lon: -2.5, Payment: []string{"cash"}, Founded: 1990})
+		w.detail(t, "a", yp.Detail{ID: "a", Email: "b@x.example", Lat: 91, Lon: 3})
+		sameRows(t, rows(t, w.DB, `SELECT email, hours, lat, lon, payment, founded FROM details`), `b@x.example|["Mo 9:00-10:00"]|1.5|-2.5|["cash"]|1990`)
 	})
 }
 
@@ -135,7 +117,7 @@ func TestDetailsProperty(t *testing.T) {
 			if len(rows(rt, w.DB, `SELECT 1 FROM listings WHERE listing_id = ?`, id)) == 0 || rapid.Bool().Draw(rt, "card") {
 				card(t, w, yp.Listing{ID: id, Name: pick("name", "Acme", "Bolt"), WebsiteURL: web, Website: web, Domain: site, Phone: phone, PhoneE164: phone})
 			} else {
-				w.detail(t, w.hold(t, 1, id), yp.Detail{ID: id, WebsiteURL: web, Website: web, Domain: site, Phone: phone, PhoneE164: phone})
+				w.detail(t, id, yp.Detail{ID: id, WebsiteURL: web, Website: web, Domain: site, Phone: phone, PhoneE164: phone})
 			}
 			w.sound(rt)
 		}

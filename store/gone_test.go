@@ -112,7 +112,8 @@ func TestShownButNotKept(t *testing.T) {
 	w := newWorld(t)
 	w.crawl(t, 1, 1, true, "a", "b", "c")
 	for n := int64(2); n <= 4; n++ {
-		at := pageAt{TargetID: 1, Page: 1, Crawl: n, Others: []string{"b", "never met"},
+		at := pageAt{
+			TargetID: 1, Page: 1, Crawl: n, Others: []string{"b", "never met"},
 			Rejected: []yp.Rejection{{Listing: yp.Listing{ID: "c", Name: "?"}, Reasons: []string{"name"}}},
 		}
 		w.place(t, at, named("a")...)

@@ -321,6 +321,7 @@ func TestUndo(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := store.Divided{Company: 3, Other: 2, Merge: 1, Listings: []int64{2, 4}, Keys: []string{"tel:" + tel2 + "|zed", "web:new.org", "web:zed.org"}}
+	d.Edit = nil // it has tests of its own
 	if fmt.Sprint(*d) != fmt.Sprint(want) {
 		t.Errorf("got  %+v\nwant %+v", *d, want)
 	}

@@ -1,24 +1,49 @@
 package store
 
+import (
+	"slices"
+	"time"
+
+	"ypcrawl/yp"
+)
+
 // Scope selects the targets that a command is about. Empty lists select all.
 type Scope struct {
-	SourceID      int64 // 0 = every source
+	SourceID      int64     // 0 = every source
+	Kinds         []yp.Kind // none = searches
 	States        []string
 	CategoryIDs   []int64
 	CityIDs       []int64
 	MinPopulation int
+
+	DetailsEvery time.Duration // of a claim: how long a detail that is read now stays good; 0 = as before
 }
 
-// InScope is a scope as a condition on targets t, with the arguments ?1 to ?5, which are
-// those of Args. Its shape is constant, so that every statement is prepared once.
+// Has reports whether the scope is about targets of a kind.
+func (s Scope) Has(kind yp.Kind) bool {
+	return slices.Contains(s.Kinds, kind) || len(s.Kinds) == 0 && kind == yp.KindSearch
+}
+
+// InScope is a scope as a condition on targets t, with the arguments ?1 to ?6, which are
+// those of Args. Its shape is constant, so that every statement is prepared once. The index
+// of a state is of all its cities: only the state chooses among indexes.
 const InScope = `
 	(?1 = 0 OR t.source_id = ?1)
 	AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
-	AND (?3 = '[]' OR t.category_id IN (SELECT value FROM json_each(?3)))
-	AND (?4 = '[]' OR t.city_id IN (SELECT value FROM json_each(?4)))
-	AND t.population >= ?5`
+	AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+	AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+	AND (t.population >= ?5 OR t.kind = 'index')
+	AND t.kind IN (SELECT value FROM json_each(?6))`
 
 // Args returns the arguments of InScope, then more.
 func (s Scope) Args(more ...any) []any {
-	return append([]any{s.SourceID, JSONTexts(s.States), JSONInts(s.CategoryIDs), JSONInts(s.CityIDs), s.MinPopulation}, more...)
+	return append([]any{s.SourceID, JSONTexts(s.States), JSONInts(s.CategoryIDs), JSONInts(s.CityIDs), s.MinPopulation, s.KindList()}, more...)
+}
+
+// KindList is the kinds as a JSON list, never empty.
+func (s Scope) KindList() string {
+	if len(s.Kinds) == 0 {
+		return `["search"]`
+	}
+	return JSONTexts(s.Kinds)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"ypcrawl/yp"
 )
@@ -14,61 +13,29 @@ import (
 
 const takeTarget = `UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', run_id = 1, claimed_at = ? WHERE id = 1`
 
-// TestGap: two crawls of a target start at least two minutes apart. A gap further
-// ahead is the mark of a clock set back, and none.
-func TestGap(t *testing.T) {
+// TestWait: a target that waits is not claimed, whoever asks; all else may happen to it.
+func TestWait(t *testing.T) {
 	t.Parallel()
 	x := newTried(t)
 	x.drop(t, "1")
-	for _, c := range []struct {
-		ahead time.Duration // of the end of the gap, seen from the claim
-		free  bool
-	}{
-		{-3 * time.Hour, true},
-		{-time.Millisecond, true},
-		{0, true},
-		{time.Millisecond, false},
-		{time.Minute, false},
-		{2*time.Minute - time.Millisecond, false},
-		{2 * time.Minute, false},
-		{2*time.Minute + time.Millisecond, true},
-		{3 * time.Hour, true},
-		{8 * 24 * time.Hour, true},
-	} {
-		t.Run(fmt.Sprint(c.ahead), func(t *testing.T) {
-			for i := range 40 { // days are fractions with rounding errors of their own
-				at := noon.Add(time.Duration(i) * 437891 * time.Millisecond)
-				if err := x.try(`UPDATE targets SET gap_until = ? WHERE id = 1`, yp.FormatTime(at.Add(c.ahead))); err != nil {
-					t.Fatal(err)
-				}
-				err := x.try(takeTarget, yp.FormatTime(at))
-				switch {
-				case c.free && err != nil:
-					t.Fatalf("at %s: %v", at, err)
-				case !c.free && (err == nil || !strings.Contains(err.Error(), "2 minutes apart")):
-					t.Fatalf("at %s: %v, want the rule", at, err)
-				}
-				if c.free {
-					x.drop(t, "1")
+	for reason, status := range map[string]string{"backoff": "PLANNED", "recrawl": "DONE", "gap": "DONE"} {
+		for _, until := range []string{"2026-01-01T00:00:00.000Z", "2099-01-01T00:00:00.000Z"} { // whoever finds that it is over says so first
+			x.must(t, fmt.Sprintf(`UPDATE targets SET status = '%s', finished_at = 'x', wait_reason = '%s', not_before = '%s' WHERE id = 1`, status, reason, until))
+			for _, q := range []string{takeTarget, strings.Replace(takeTarget, " WHERE", ", not_before = NULL, wait_reason = NULL WHERE", 1)} {
+				if err := x.try(q, yp.FormatTime(noon)); err == nil || !strings.Contains(err.Error(), "a target that waits is not claimed") {
+					t.Errorf("%s, %s until %s: %v, want the rule", status, reason, until, err)
 				}
 			}
-		})
-	}
-	t.Run("no gap", func(t *testing.T) {
-		x.must(t, `UPDATE targets SET gap_until = NULL`)
-		if err := x.try(takeTarget, yp.FormatTime(noon)); err != nil {
-			t.Error(err)
 		}
-		x.drop(t, "1")
-	})
+	}
 	t.Run("all but a start is free", func(t *testing.T) {
-		x.must(t, `UPDATE targets SET gap_until = '2026-11-20T12:01:00.000Z' WHERE id = 1`)
 		for _, q := range []string{
-			`UPDATE targets SET status = 'STUCK' WHERE id = 1`, `UPDATE targets SET status = 'PLANNED' WHERE id = 1`,
-			`UPDATE targets SET gap_until = NULL, status = 'PLANNED' WHERE id = 1`,
-			`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', run_id = 1, claimed_at = '2026-11-20T12:00:00.000Z', gap_until = '2026-11-20T12:02:00.000Z' WHERE id = 1`,
+			`UPDATE targets SET status = 'PLANNED', wait_reason = 'backoff', not_before = 'x' WHERE id = 1`,
+			`UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1 WHERE id = 1`,
+			`UPDATE targets SET status = 'PLANNED', not_before = NULL, wait_reason = NULL WHERE id = 1`,
+			`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', run_id = 1, claimed_at = '2026-11-20T12:00:00.000Z' WHERE id = 1`,
 			`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'v', claimed_at = '2026-11-20T12:00:30.000Z' WHERE id = 1`, // one that goes on
-			`UPDATE targets SET status = 'DONE', claimed_by = NULL, claimed_at = NULL, run_id = NULL, finished_at = 'x' WHERE id = 1`,
+			`UPDATE targets SET status = 'DONE', claimed_by = NULL, claimed_at = NULL, run_id = NULL, finished_at = 'x', wait_reason = 'recrawl', not_before = 'x' WHERE id = 1`,
 		} {
 			if err := x.try(q); err != nil {
 				t.Errorf("%s: %v", q, err)
@@ -76,7 +43,7 @@ func TestGap(t *testing.T) {
 		}
 	})
 	t.Run("a statement over many fails whole", func(t *testing.T) {
-		x.must(t, `UPDATE targets SET status = 'PLANNED', finished_at = NULL, gap_until = iif(id = 4, '2026-11-20T12:01:00.000Z', NULL)`)
+		x.must(t, `UPDATE targets SET status = 'PLANNED', finished_at = NULL, wait_reason = iif(id = 4, 'backoff', NULL), not_before = iif(id = 4, 'x', NULL)`)
 		err := x.try(`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', run_id = 1, claimed_at = '2026-11-20T12:00:00.000Z'`)
 		if got := rows(t, x.DB, `SELECT DISTINCT status FROM targets`); err == nil || !slices.Equal(got, []string{"PLANNED"}) {
 			t.Errorf("%v: the targets are %v", err, got)
@@ -88,41 +55,31 @@ func TestGap(t *testing.T) {
 // that was set automatically goes in the same statement.
 func TestTargetEnabled(t *testing.T) {
 	t.Parallel()
-	const columns = `status, crawl_status, auto_disabled, consecutive_failures, backoff_level, backoff_until, finished_at,
-		last_error_code, page_current, claimed_by, gap_until`
+	const columns = `status, paused, consecutive_failures, backoff_level, not_before, wait_reason, finished_at,
+		last_error_code, page_current, claimed_by`
 	for _, c := range []struct{ name, before, after string }{
 		{
-			"waiting after a first failure", `'PLANNED', 'active', 0, 1, 0, 'later', 'ended', 'TIMEOUT', 2, NULL, 'gap'`,
-			"PLANNED|active|0|0|0||ended|TIMEOUT|2||gap",
+			"waiting after a first failure", `'PLANNED', 0, 1, 0, 'later', 'backoff', 'ended', 'TIMEOUT', 2, NULL`,
+			"PLANNED|0|0|0|||ended|TIMEOUT|2|",
 		},
+		{"failed", `'FAILED', 0, 7, 5, 'later', 'backoff', 'ended', 'TIMEOUT', 2, NULL`, "PLANNED|0|0|0||||TIMEOUT|2|"},
 		{
-			"failed", `'FAILED', 'degraded', 0, 7, 5, 'later', 'ended', 'TIMEOUT', 2, NULL, 'gap'`,
-			"PLANNED|active|0|0|0|||TIMEOUT|2||gap",
+			"failed and paused: the pause is the operator's", `'FAILED', 1, 3, 1, 'later', 'backoff', 'ended', 'TIMEOUT', 2, NULL`,
+			"PLANNED|1|0|0||||TIMEOUT|2|",
 		},
+		{"planned and degraded: its rest is over", `'PLANNED', 0, 3, 1, NULL, NULL, 'ended', 'TIMEOUT', 2, NULL`, "PLANNED|0|0|0|||ended|TIMEOUT|2|"},
+		{"parked because it failed too often", `'PARKED', 0, 8, 5, NULL, NULL, 'ended', 'TIMEOUT', 2, NULL`, "PLANNED|0|0|0||||TIMEOUT|2|"},
+		{"the same, and paused", `'PARKED', 1, 8, 5, NULL, NULL, 'ended', 'TIMEOUT', 2, NULL`, "PLANNED|1|0|0||||TIMEOUT|2|"},
 		{
-			"failed and paused: the pause is the operator's", `'FAILED', 'paused', 0, 3, 1, 'later', 'ended', 'TIMEOUT', 2, NULL, NULL`,
-			"PLANNED|paused|0|0|0|||TIMEOUT|2||",
+			"parked for a permanent cause: for dead requeue", `'PARKED', 0, 1, 0, NULL, NULL, 'ended', 'NO_LISTINGS', 0, NULL`,
+			"PARKED|0|0|0|||ended|NO_LISTINGS|0|",
 		},
-		{
-			"planned and degraded: its rest is over", `'PLANNED', 'degraded', 0, 3, 1, NULL, 'ended', 'TIMEOUT', 2, NULL, NULL`,
-			"PLANNED|active|0|0|0||ended|TIMEOUT|2||",
-		},
-		{
-			"parked because it failed too often", `'PARKED', 'failed', 1, 8, 5, NULL, 'ended', 'TIMEOUT', 2, NULL, NULL`,
-			"PLANNED|active|0|0|0|||TIMEOUT|2||",
-		},
-		{
-			"the same, and paused", `'PARKED', 'paused', 1, 8, 5, NULL, 'ended', 'TIMEOUT', 2, NULL, NULL`,
-			"PLANNED|paused|0|0|0|||TIMEOUT|2||",
-		},
-		{
-			"parked for a permanent cause: for dead requeue", `'PARKED', 'failed', 0, 1, 0, NULL, 'ended', 'NO_LISTINGS', 0, NULL, NULL`,
-			"PARKED|failed|0|0|0||ended|NO_LISTINGS|0||",
-		},
-		{"done", `'DONE', 'active', 0, 0, 0, NULL, 'ended', NULL, 3, NULL, NULL`, "DONE|active|0|0|0||ended||3||"},
-		{"stuck", `'STUCK', 'active', 0, 0, 0, NULL, 'ended', NULL, 3, NULL, NULL`, "STUCK|active|0|0|0||ended||3||"},
-		{"in progress", `'IN_PROGRESS', 'degraded', 0, 4, 2, NULL, NULL, 'TIMEOUT', 3, 'w', 'gap'`, "IN_PROGRESS|active|0|0|0|||TIMEOUT|3|w|gap"},
-		{"paused", `'PLANNED', 'paused', 0, 0, 0, NULL, NULL, NULL, 0, NULL, NULL`, "PLANNED|paused|0|0|0||||0||"},
+		{"done", `'DONE', 0, 0, 0, NULL, NULL, 'ended', NULL, 3, NULL`, "DONE|0|0|0|||ended||3|"},
+		{"done, and due again later", `'DONE', 0, 0, 0, 'later', 'recrawl', 'ended', NULL, 3, NULL`, "DONE|0|0|0|later|recrawl|ended||3|"},
+		{"in the gap between two crawls", `'DONE', 0, 0, 0, 'later', 'gap', 'ended', NULL, 3, NULL`, "DONE|0|0|0|later|gap|ended||3|"},
+		{"stuck", `'STUCK', 0, 0, 0, NULL, NULL, 'ended', NULL, 3, NULL`, "STUCK|0|0|0|||ended||3|"},
+		{"in progress", `'IN_PROGRESS', 0, 4, 2, NULL, NULL, NULL, 'TIMEOUT', 3, 'w'`, "IN_PROGRESS|0|0|0||||TIMEOUT|3|w"},
+		{"paused", `'PLANNED', 1, 0, 0, NULL, NULL, NULL, NULL, 0, NULL`, "PLANNED|1|0|0|||||0|"},
 	} {
 		for was := range 2 { // to enable one that is enabled is an operator's word as well
 			t.Run(fmt.Sprintf("%s, enabled = %d", c.name, was), func(t *testing.T) {
@@ -161,10 +118,43 @@ func TestTargetEnabled(t *testing.T) {
 // recount compares the totals of targets with the targets.
 func (w *world) recount(t *testing.T) {
 	t.Helper()
-	const kept = `SELECT source_id, state, status, targets, pages, raw FROM target_totals WHERE targets <> 0 ORDER BY 1, 2, 3`
-	const real = `SELECT source_id, state, status, count(*), sum(page_current), sum(raw_count) FROM targets GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
+	const kept = `SELECT source_id, kind, state, status, targets, pages, raw FROM target_totals WHERE targets <> 0 ORDER BY 1, 2, 3, 4`
+	const real = `SELECT source_id, kind, state, iif(retired_at IS NULL, status, 'RETIRED'), count(*), sum(page_current), sum(raw_count) FROM targets GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`
 	if a, b := rows(t, w.DB, kept), rows(t, w.DB, real); !slices.Equal(a, b) {
 		t.Errorf("the totals say %v, the targets are %v", a, b)
+	}
+}
+
+// TestListingGone: the page of a listing that is gone is not asked for, and is again when the
+// listing is back; no other target is touched.
+func TestListingGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	card(t, w, yp.Listing{ID: "a", Name: "Acme", ProfileURL: "/a"}, yp.Listing{ID: "b", Name: "Best", ProfileURL: "/b"})
+	w.must(t, `INSERT INTO targets (source_id, kind, state, listing, population, priority, max_pages, created_at) SELECT source_id, 'detail', found_state, id, 0, 100, 1, 'x' FROM listings`)
+	const retired = `SELECT l.listing_id, t.retired_at FROM targets t JOIN listings l ON l.id = t.listing ORDER BY 1`
+	for _, c := range []struct{ set, a string }{
+		{`gone_at = 'then'`, "a|then"},
+		{`last_seen_at = 'y'`, "a|then"},
+		{`gone_at = NULL`, "a|"},
+		{`name = 'Acme 2'`, "a|"},
+	} {
+		w.must(t, `UPDATE listings SET `+c.set+` WHERE listing_id = 'a'`)
+		if got := rows(t, w.DB, retired); !slices.Equal(got, []string{c.a, "b|"}) {
+			t.Errorf("%s: %v", c.set, got)
+		}
+		w.recount(t)
+	}
+	if got := rows(t, w.DB, `SELECT count(*) FROM targets WHERE kind = 'search' AND retired_at IS NOT NULL`); got[0] != "0" {
+		t.Errorf("%s searches are retired", got[0])
+	}
+	if err := w.try(`INSERT INTO targets (source_id, kind, state, listing, population, priority, max_pages, created_at) SELECT source_id, 'detail', found_state, id, 0, 100, 1, 'x' FROM listings`); err == nil {
+		t.Error("a listing has two details")
+	}
+	for i, want := range []bool{true, false} { // and a state two indexes
+		if err := w.try(`INSERT INTO targets (source_id, kind, state, population, priority, max_pages, created_at) VALUES (1, 'index', 'CA', 0, 0, 1, 'x')`); (err == nil) != want {
+			t.Errorf("index %d: %v", i+1, err)
+		}
 	}
 }
 
@@ -223,17 +213,29 @@ func TestImpossible(t *testing.T) {
 	x.drop(t, "1")
 	x.must(t, `INSERT INTO connectivity_profiles (source_id, status, updated_at) VALUES (1, 'healthy', 'x')`, `INSERT INTO hosts (source_id, host, updated_at) VALUES (1, 'a', 'x')`)
 	for _, q := range []string{
-		`UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', backoff_until = 'x' WHERE id = 1`, // no level
-		`UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1 WHERE id = 1`,   // no end
-		`UPDATE targets SET status = 'FAILED', backoff_until = 'x', backoff_level = 1 WHERE id = 1`,           // no cause
-		`UPDATE targets SET status = 'DONE', finished_at = 'x', backoff_until = 'x' WHERE id = 1`,
-		`UPDATE targets SET auto_disabled = 1 WHERE id = 1`,
-		`UPDATE targets SET crawl_status = 'failed' WHERE id = 1`,
-		`UPDATE targets SET crawl_status = 'weary' WHERE id = 1`,
+		`UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', not_before = 'x', wait_reason = 'backoff' WHERE id = 1`, // no level
+		`UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1 WHERE id = 1`,                         // no end
+		`UPDATE targets SET status = 'FAILED', not_before = 'x', wait_reason = 'backoff', backoff_level = 1 WHERE id = 1`,           // no cause
+		`UPDATE targets SET status = 'DONE', finished_at = 'x', not_before = 'x', wait_reason = 'backoff' WHERE id = 1`,
+		`UPDATE targets SET not_before = 'x', wait_reason = 'recrawl' WHERE id = 1`, // of one that is not done
+		`UPDATE targets SET not_before = 'x', wait_reason = 'gap' WHERE id = 1`,
+		`UPDATE targets SET not_before = 'x' WHERE id = 1`,        // no reason
+		`UPDATE targets SET wait_reason = 'backoff' WHERE id = 1`, // no time
+		`UPDATE targets SET not_before = 'x', wait_reason = 'weather' WHERE id = 1`,
+		`UPDATE targets SET paused = 2 WHERE id = 1`,
+		`INSERT INTO passes (source_id, selection, began_at, cutoff) VALUES (1, 'all', 'x', 'x')`,
 		`UPDATE targets SET backoff_level = 6 WHERE id = 1`,
 		`UPDATE targets SET backoff_level = -1 WHERE id = 1`,
 		`UPDATE targets SET crawl_frequency_minutes = -1 WHERE id = 1`,
 		`UPDATE targets SET max_retries = -1 WHERE id = 1`,
+		`UPDATE targets SET kind = 'page' WHERE id = 1`,
+		`UPDATE targets SET city_id = NULL WHERE id = 1`, // a search without a place
+		`UPDATE targets SET category_id = NULL WHERE id = 1`,
+		`UPDATE targets SET listing = 1 WHERE id = 1`,
+		`UPDATE targets SET kind = 'index' WHERE id = 1`,                                       // of one city
+		`UPDATE targets SET kind = 'index', city_id = NULL, category_id = NULL WHERE id = 1`,   // of no pages
+		`UPDATE targets SET kind = 'detail', city_id = NULL, category_id = NULL WHERE id = 1`,  // of no listing
+		`UPDATE targets SET city_id = (SELECT city_id FROM targets WHERE id = 3) WHERE id = 1`, // twice
 		`UPDATE targets SET last_error_code = 'SUCCESS' WHERE id = 1`,
 		`UPDATE sources SET auto_disabled = 1`,
 		`UPDATE sources SET paused_until = 'x'`,

@@ -33,7 +33,9 @@ func TestCodecRoundTrip(t *testing.T) {
 	events := map[string]*Event{
 		"page": samplePage(30),
 		"index page": {Type: PageComplete, Status: yp.InProgress, Target: samplePage(0).Target, Page: &yp.Page{
-			Number: 2, Path: "/state-ca?page=b", Cities: []yp.FoundCity{
+			Number: 2, Path: "/state-ca?page=b",
+			Plan: &yp.SearchPlan{Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}, {}}, TierPages: [4]int{0, 0, 10, 3}, Explicit: true, MaxTargets: 7, MinPopulation: 100},
+			Cities: []yp.FoundCity{
 				{City: yp.City{Slug: "burbank-ca", Name: "Burbank", State: "CA", Population: 107_337, Lat: 34.18, Lon: -118.3, Tier: 1}, Address: "burbank-ca", Shown: "Burbank", Matched: "slug"},
 				{City: yp.City{Slug: "bee-ca", Name: "Bee", State: "CA", Tier: 3}, Address: "bee", Shown: "B \"ee\" \u202e", Matched: "none"},
 			},
@@ -257,7 +259,7 @@ func fuzzEvent(a, b string, n int64, rating float64, flag bool, shape uint8) *Ev
 	}
 	e := &Event{Timestamp: at, WorkerID: "w" + a, Type: EventType("t" + b), Seq: n, Run: a, Error: b}
 	if shape&1 != 0 {
-		e.Target = &Target{ID: n, Source: a, Place: yp.Place{City: b, State: a}, MaxPages: int(n)}
+		e.Target = &Target{ID: n, Kind: yp.Kinds()[shape%3], Listing: b, Source: a, Place: yp.Place{City: b, State: a}, MaxPages: int(n)}
 	}
 	if shape&2 != 0 {
 		e.Page = &yp.Page{Number: int(n), NextURL: b, Last: flag}

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,10 +24,6 @@ type line struct {
 	ErrorCode yp.ErrorCode    `json:"error_code"`
 	Error     string          `json:"error"`
 	Complete  bool            `json:"complete"`
-	Source    string          `json:"source"` // of the target or of the detail: it hides the target's own
-	Listing   string          `json:"listing_id"`
-	Token     int64           `json:"detail_token"`
-	Detail    *yp.Detail      `json:"detail"`
 	Edit      *yp.CompanyEdit `json:"edit"`
 	*Target
 	*yp.Page
@@ -101,11 +98,11 @@ func (e *Event) set(l *line) error {
 		l.Listings = nil
 	}
 	if l.Target != nil {
-		l.Target.Source = l.Source
+		l.Target.Kind = cmp.Or(l.Target.Kind, yp.KindSearch)
 	}
 	*e = Event{
 		Timestamp: l.Timestamp.Time, WorkerID: l.WorkerID, Type: l.Type, Seq: l.Seq, Run: l.Run, Database: l.Database, RunNumber: l.RunNumber,
-		Status: l.Status, Target: l.Target, Page: l.Page, ErrorCode: l.ErrorCode, Error: l.Error, Complete: l.Complete, Detail: l.detail(), Edit: l.Edit,
+		Status: l.Status, Target: l.Target, Page: l.Page, ErrorCode: l.ErrorCode, Error: l.Error, Complete: l.Complete, Edit: l.Edit,
 	}
 	return nil
 }

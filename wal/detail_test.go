@@ -3,6 +3,7 @@ package wal
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,10 +33,10 @@ func sameDetail(t *testing.T, d yp.Detail) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(unescaped(t, std)), string(unescaped(t, appendFound(nil, &d)))); diff != "" {
+	if diff := cmp.Diff(string(unescaped(t, std)), string(unescaped(t, appendDetail(nil, &d)))); diff != "" {
 		t.Fatal(diff)
 	}
-	e := stamped(&Event{Type: DetailComplete, Status: yp.Done, Run: "r", Detail: &Detail{Source: "demo", Listing: "x", Found: d}})
+	e := stamped(detailEvent(&d))
 	if diff := cmp.Diff(e, decode(t, e.AppendJSON(nil))); diff != "" {
 		t.Fatal(diff)
 	}
@@ -55,23 +56,39 @@ func unescaped(t *testing.T, b []byte) []byte {
 	return out
 }
 
-// The keys of a detail's line are what jq users rely on; a line that does not say whose
-// detail it is has none.
+func detailEvent(d *yp.Detail) *Event {
+	return &Event{
+		Type: PageComplete, Status: yp.InProgress, Run: "r",
+		Target: &Target{ID: 5, ClaimToken: 2, Crawl: 1, Kind: yp.KindDetail, Source: "demo", Listing: "7", Place: yp.Place{State: "CA"}, Priority: 100, MaxPages: 1},
+		Page:   &yp.Page{Number: 1, Raw: 1, Accepted: 1, Last: true, Detail: d},
+	}
+}
+
+// The keys of a detail's line are what jq users rely on.
 func TestDetailLine(t *testing.T) {
 	t.Parallel()
-	e := stamped(&Event{Type: DetailComplete, Status: yp.Done, Run: "r", Detail: &Detail{Source: "demo", Listing: "7", Found: yp.Detail{ID: "7", Email: "a@x.example"}}})
-	const want = `{"timestamp":"2026-11-20T12:00:00.000Z","worker_id":"worker_0_pid_1","event_type":"detail_complete","seq":9,"run":"r","status":"DONE",` +
-		`"source":"demo","listing_id":"7","detail":{"id":"7","email":"a@x.example"}}`
+	e := stamped(detailEvent(&yp.Detail{ID: "7", Email: "a@x.example"}))
+	const want = `{"timestamp":"2026-11-20T12:00:00.000Z","worker_id":"worker_0_pid_1","event_type":"page_complete","seq":9,"run":"r","status":"IN_PROGRESS",` +
+		`"target_id":5,"claim_token":2,"crawl":1,"kind":"detail","source":"demo","listing_id":"7","city":"","city_slug":"","state":"CA","category":"",` +
+		`"category_slug":"","priority":100,"max_pages":1,"page_number":1,"raw_count":1,"accepted_count":1,"bad_count":0,"last":true,"listings":[],` +
+		`"detail":{"id":"7","email":"a@x.example"}}`
 	if got := string(e.AppendJSON(nil)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	for _, line := range []string{
-		`{"timestamp":"2026-11-20T12:00:00.000Z","worker_id":"w","event_type":"detail_complete","source":"demo","detail":{}}`,
-		`{"timestamp":"2026-11-20T12:00:00.000Z","worker_id":"w","event_type":"detail_complete","listing_id":"7","detail":{}}`,
-		`{"timestamp":"2026-11-20T12:00:00.000Z","worker_id":"w","event_type":"detail_complete","source":"demo","listing_id":"7"}`,
-	} {
-		if got := decode(t, []byte(line)); got.Detail != nil || got.Target != nil {
-			t.Errorf("%s has a detail: %+v", line, got)
+}
+
+// A line that names no kind is of a search: most are.
+func TestKindOfTargets(t *testing.T) {
+	t.Parallel()
+	for _, kind := range yp.Kinds() {
+		e := stamped(samplePage(0))
+		e.Target.Kind = kind
+		if got := decode(t, e.AppendJSON(nil)).Target.Kind; got != kind {
+			t.Errorf("%s becomes %s", kind, got)
 		}
+	}
+	e := stamped(samplePage(0))
+	if line := string(e.AppendJSON(nil)); strings.Contains(line, "kind") {
+		t.Error(line)
 	}
 }

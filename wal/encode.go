@@ -34,7 +34,6 @@ func (e *Event) AppendJSON(b []byte) []byte {
 		b = append(b, `,"complete":true`...)
 	}
 	b = appendPage(b, e.Page)
-	b = appendDetail(b, e.Detail)
 	b = appendEdit(b, e.Edit)
 	return append(b, '}')
 }
@@ -51,8 +50,12 @@ func appendTarget(b []byte, t *Target) []byte {
 	b = append(b, `,"claim_token":`...)
 	b = strconv.AppendInt(b, t.ClaimToken, 10)
 	b = appendInt(b, `,"crawl":`, t.Crawl)
+	if t.Kind != yp.KindSearch {
+		b = appendText(b, `,"kind":`, string(t.Kind))
+	}
 	b = append(b, `,"source":`...)
 	b = appendString(b, t.Source)
+	b = appendText(b, `,"listing_id":`, t.Listing)
 	b = append(b, `,"city":`...)
 	b = appendString(b, t.City)
 	b = append(b, `,"city_slug":`...)
@@ -118,10 +121,36 @@ func appendRest(b []byte, p *yp.Page) []byte {
 	if len(p.Cities) > 0 {
 		b = append(b, ']')
 	}
+	b = appendPlan(b, p.Plan)
 	if p.Detail != nil {
-		b = appendFound(append(b, `,"detail":`...), p.Detail)
+		b = appendDetail(append(b, `,"detail":`...), p.Detail)
 	}
 	return b
+}
+
+// appendPlan writes the JSON form that yp.SearchPlan's tags give.
+func appendPlan(b []byte, p *yp.SearchPlan) []byte {
+	if p == nil {
+		return b
+	}
+	b = append(b, `,"plan":{"categories":[`...)
+	for i, c := range p.Categories {
+		b = append(b, opening(i, "")...)
+		b = appendString(append(b, `{"slug":`...), c.Slug)
+		b = appendString(append(b, `,"name":`...), c.Name)
+		b = append(b, '}')
+	}
+	b = append(b, `],"tier_pages":[`...)
+	for i, n := range p.TierPages {
+		b = strconv.AppendInt(append(b, opening(i, "")...), int64(n), 10)
+	}
+	b = append(b, ']')
+	if p.Explicit {
+		b = append(b, `,"explicit":true`...)
+	}
+	b = appendInt(b, `,"max_targets":`, p.MaxTargets)
+	b = appendInt(b, `,"min_population":`, p.MinPopulation)
+	return append(b, '}')
 }
 
 // appendEdit writes the JSON form that yp.CompanyEdit's tags give.
@@ -190,6 +219,33 @@ func appendCity(b []byte, c *yp.FoundCity) []byte {
 	b = appendString(b, c.Shown)
 	b = append(b, `,"matched":`...)
 	return append(appendString(b, c.Matched), '}')
+}
+
+// appendDetail writes the JSON form that yp.Detail's tags give; a test sets every field
+// by reflection, so that a new one can't be forgotten here.
+func appendDetail(b []byte, d *yp.Detail) []byte {
+	b = append(b, `{"id":`...)
+	b = appendString(b, d.ID)
+	b = appendText(b, `,"name":`, d.Name)
+	b = appendText(b, `,"email":`, d.Email)
+	b = appendText(b, `,"phone":`, d.Phone)
+	b = appendText(b, `,"phone_e164":`, d.PhoneE164)
+	b = appendText(b, `,"website_url":`, d.WebsiteURL)
+	b = appendText(b, `,"website":`, d.Website)
+	b = appendText(b, `,"domain":`, d.Domain)
+	b = appendList(b, `,"hours":`, d.Hours)
+	b = appendFloat(b, `,"lat":`, d.Lat)
+	b = appendFloat(b, `,"lon":`, d.Lon)
+	b = appendList(b, `,"payment":`, d.Payment)
+	b = appendList(b, `,"social":`, d.Social)
+	b = appendList(b, `,"services":`, d.Services)
+	b = appendList(b, `,"languages":`, d.Languages)
+	b = appendList(b, `,"neighborhoods":`, d.Neighborhoods)
+	b = appendList(b, `,"aka":`, d.AKA)
+	b = appendInt(b, `,"founded":`, d.Founded)
+	b = appendInt(b, `,"years_in_business":`, d.Years)
+	b = appendText(b, `,"about":`, d.About)
+	return append(b, '}')
 }
 
 // listingKeys are the keys of a listing's fields with what stands before their values, in

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,20 +16,19 @@ type EventType string
 // The events of a worker's log.
 const (
 	TargetStart    EventType = "target_start"    // a claim was taken
-	PageComplete   EventType = "page_complete"   // a page was read; it carries the listings and stands before the commit
+	PageComplete   EventType = "page_complete"   // a page was read; it carries what it says and stands before the commit
 	TargetComplete EventType = "target_complete" // the last page is committed
 	TargetError    EventType = "target_error"    // the attempt ended in an error
 	Heartbeat      EventType = "heartbeat"       // the worker is alive
 	ClaimLost      EventType = "claim_lost"      // the fence refused a write: the page before it was rolled back
 	Stop           EventType = "stop"            // the worker ends and has handed its target back
-	DetailComplete EventType = "detail_complete" // a listing's own page was read; it carries the detail and stands before the commit
 	CompanyMerge   EventType = "company_merge"   // an operator made companies one; it stands before the commit
 	CompanySplit   EventType = "company_split"   // an operator took listings out of a company, or a merge back
 )
 
 // EventTypes lists every event type in the order of a target's life.
 func EventTypes() []EventType {
-	return []EventType{TargetStart, PageComplete, TargetComplete, TargetError, Heartbeat, ClaimLost, Stop, DetailComplete, CompanyMerge, CompanySplit}
+	return []EventType{TargetStart, PageComplete, TargetComplete, TargetError, Heartbeat, ClaimLost, Stop, CompanyMerge, CompanySplit}
 }
 
 // ParseEventType returns the event type named s, in any letter case and with
@@ -54,7 +54,6 @@ type Event struct {
 	Status    yp.Status       // "status" the target has after the event; empty when it has none
 	Target    *Target         // nil when the event is about no target
 	Page      *yp.Page        // nil unless the event is about a page
-	Detail    *Detail         // nil unless the event is about a listing's own page
 	Edit      *yp.CompanyEdit // "edit": nil unless the event is about companies
 	ErrorCode yp.ErrorCode    // "error_code"
 	Error     string          // "error", for people
@@ -64,20 +63,25 @@ type Event struct {
 // Target is what a log says of the target an event is about: enough to build
 // the target's row without the database.
 type Target struct {
-	ID         int64  `json:"target_id"`
-	ClaimToken int64  `json:"claim_token"`
-	Crawl      int64  `json:"crawl"` // number of the target's crawl, from 1; 0 in older logs
-	Source     string `json:"source"`
-	yp.Place
-	Priority int `json:"priority"`
-	MaxPages int `json:"max_pages"` // 0 = all
+	ID         int64   `json:"target_id"`
+	ClaimToken int64   `json:"claim_token"`
+	Crawl      int64   `json:"crawl"` // number of the target's crawl, from 1; 0 in older logs
+	Kind       yp.Kind `json:"kind"`  // absent = search
+	Source     string  `json:"source"`
+	Listing    string  `json:"listing_id"` // of a detail, the source's own
+	yp.Place           // of an index the state alone
+	Priority   int     `json:"priority"`
+	MaxPages   int     `json:"max_pages"` // 0 = all
 }
 
-// Detail is a listing's own page as it was read. In a line its source and listing
-// stand beside the other fields, as those of a target do.
-type Detail struct {
-	Source  string    // "source"
-	Listing string    // "listing_id", the source's own
-	Token   int64     // "detail_token", of the claim; 0 in older logs
-	Found   yp.Detail // "detail"
+// Key names the target among all of its database, by what does not change.
+func (t *Target) Key() string {
+	key := t.Source + "\x00" + string(cmp.Or(t.Kind, yp.KindSearch)) + "\x00"
+	switch t.Kind {
+	case yp.KindIndex:
+		return key + t.State
+	case yp.KindDetail:
+		return key + t.Listing
+	}
+	return key + t.CitySlug + "\x00" + t.CategorySlug
 }

@@ -34,7 +34,7 @@ func WriteExample(dir string, now func() time.Time) (string, error) {
 }
 
 func exampleEvents() []Event {
-	done := &Target{ID: 1, ClaimToken: 1, Source: "demo", Priority: 1, MaxPages: 3, Place: yp.Place{
+	done := &Target{ID: 1, ClaimToken: 1, Kind: yp.KindSearch, Source: "demo", Priority: 1, MaxPages: 3, Place: yp.Place{
 		City: "Austin", CitySlug: "austin-tx", State: "TX", Category: "Plumbers", CategorySlug: "plumbers",
 	}}
 	failed := *done

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"ypcrawl/yp"
 )
 
 // Filter chooses events. An empty field lets everything pass; a field with
@@ -14,17 +16,18 @@ type Filter struct {
 	States     []string  // two letters, any case
 	Categories []string  // names or slugs, any case
 	Databases  []string  // ids; "" for events that have none
+	Kinds      []yp.Kind // of targets
 	Since      time.Time // inclusive
 	Until      time.Time // exclusive
 }
 
 // Empty reports whether every event passes.
 func (f *Filter) Empty() bool {
-	return len(f.Types)+len(f.Workers)+len(f.States)+len(f.Categories)+len(f.Databases) == 0 && f.Since.IsZero() && f.Until.IsZero()
+	return len(f.Types)+len(f.Workers)+len(f.States)+len(f.Categories)+len(f.Databases)+len(f.Kinds) == 0 && f.Since.IsZero() && f.Until.IsZero()
 }
 
 // Match reports whether e passes. An event without a target passes no filter
-// on states or categories.
+// on states, categories or kinds.
 func (f *Filter) Match(e *Event) bool {
 	return f.matchTime(e.Timestamp) &&
 		(len(f.Databases) == 0 || slices.Contains(f.Databases, e.Database)) &&
@@ -42,10 +45,11 @@ func matchWorker(want, id string) bool {
 }
 
 func (f *Filter) matchTarget(t *Target) bool {
-	if len(f.States)+len(f.Categories) == 0 {
+	if len(f.States)+len(f.Categories)+len(f.Kinds) == 0 {
 		return true
 	}
 	return t != nil &&
+		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, t.Kind)) &&
 		(len(f.States) == 0 || containsFold(f.States, t.State)) &&
 		(len(f.Categories) == 0 || containsFold(f.Categories, t.Category) || containsFold(f.Categories, t.CategorySlug))
 }

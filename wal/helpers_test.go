@@ -134,7 +134,7 @@ func samplePage(n int) *Event {
 	e := &Event{
 		Type: PageComplete, Run: "run-20261120-120000",
 		Target: &Target{
-			ID: 4711, ClaimToken: 3, Source: "demo", Priority: 1, MaxPages: 3,
+			ID: 4711, ClaimToken: 3, Kind: yp.KindSearch, Source: "demo", Priority: 1, MaxPages: 3,
 			Place: yp.Place{City: "Los Angeles", CitySlug: "los-angeles-ca", State: "CA", Category: "Plumbers", CategorySlug: "plumbers"},
 		},
 		Page: &yp.Page{Number: 2, NextURL: "https://directory.example/los-angeles-ca/plumbers?page=3", Raw: n, Accepted: n},

@@ -3,6 +3,8 @@ package wal
 import (
 	"cmp"
 	"container/heap"
+	"hash/fnv"
+	"io"
 	"slices"
 )
 
@@ -22,8 +24,13 @@ type DatabaseEvents struct {
 	Last   Stamp
 }
 
-// targetKey names a target as its database does. Claim tokens are the target's own there.
-type targetKey struct{ database, source, city, category string }
+// targetKey names a target as its database does; claim tokens are the target's own there.
+// A hash of its name serves, of which millions fit into memory: two targets that had the
+// same one would wait for each other's claims, and no event would be lost.
+type targetKey struct {
+	database string
+	target   uint64
+}
 
 // claimEvents is how many events of a claim are still to come.
 type claimEvents struct {
@@ -89,8 +96,9 @@ func ofClaim(e *Event) (key targetKey, ok bool) {
 	if e.Target == nil || e.Type == Heartbeat || e.Type == ClaimLost {
 		return key, false
 	}
-	t := e.Target
-	return targetKey{e.Database, t.Source, t.CitySlug, t.CategorySlug}, true
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, e.Target.Key())
+	return targetKey{e.Database, h.Sum64()}, true
 }
 
 // OpenOrdered opens what ReadIndex has read, with the same options but for the listings, in

@@ -111,6 +111,9 @@ func (s *Summary) count(e *Event) {
 	switch {
 	case e.Type == PageComplete && e.Page != nil:
 		s.Pages++
+		if e.Target != nil && e.Target.Kind != yp.KindSearch {
+			break // it has no listings
+		}
 		s.ListingsRaw += int64(e.Page.Raw)
 		s.ListingsAccepted += int64(e.Page.Accepted)
 		s.ListingsBad += int64(e.Page.Bad)

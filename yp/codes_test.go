@@ -28,7 +28,6 @@ func TestSchema(t *testing.T) {
 	failures := texts(ErrorCodes()[1:]) // no target ends with a last error SUCCESS
 	for column, want := range map[string][]string{
 		"targets.status":                    texts(Statuses()),
-		"targets.crawl_status":              texts(Healths()),
 		"targets.last_error_code":           failures,
 		"crawl_attempts.error_code":         texts(ErrorCodes()),
 		"requests.error_class":              texts(ErrorClasses()),

@@ -21,7 +21,23 @@ type Page struct {
 
 	Path   string      `json:"path,omitempty"`   // of a page of an index: its address, without the host
 	Cities []FoundCity `json:"cities,omitempty"` // of a page of an index
+	Plan   *SearchPlan `json:"plan,omitempty"`   // of the last page of an index: what is planned for the cities that it has shown
 	Detail *Detail     `json:"detail,omitempty"` // of a listing's own page
+}
+
+// SearchPlan says which searches are planned for cities.
+type SearchPlan struct {
+	Categories    []Category `json:"categories"`
+	TierPages     [4]int     `json:"tier_pages"`            // pages of each tier, by its number; 0 = all
+	Explicit      bool       `json:"explicit,omitempty"`    // the operator named the pages: searches planned before take them too
+	MaxTargets    int        `json:"max_targets,omitempty"` // at most so many; 0 = all
+	MinPopulation int        `json:"min_population,omitempty"`
+}
+
+// Category is what to search for.
+type Category struct {
+	Slug string `json:"slug"`
+	Name string `json:"name"`
 }
 
 // Rejection is a listing as it was seen that may not be promoted, with every

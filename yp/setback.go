@@ -29,10 +29,9 @@ const (
 
 // Setback is what a failure makes of a target.
 type Setback struct {
-	Event  Event         // EventBackOff, EventFail or EventPark
-	Health Health        //
-	Level  int           // backoff level, 0–5
-	Wait   time.Duration // until it may be claimed again; 0 when it is parked
+	Event Event         // EventBackOff, EventFail or EventPark
+	Level int           // backoff level, 0–5
+	Wait  time.Duration // until it may be claimed again; 0 when it is parked
 }
 
 // Fail returns what becomes of a target at backoff level when it fails for the
@@ -46,13 +45,13 @@ type Setback struct {
 func Fail(n, level int, unit float64) Setback {
 	switch {
 	case level >= MaxBackoffLevel:
-		return Setback{EventPark, Dead, MaxBackoffLevel, 0}
+		return Setback{EventPark, MaxBackoffLevel, 0}
 	case n < degradedFrom && level <= 0:
 		d := shortBackoff << (max(n, 1) - 1)
-		return Setback{EventBackOff, Active, 0, d + time.Duration(unit*float64(d)/4)}
+		return Setback{EventBackOff, 0, d + time.Duration(unit*float64(d)/4)}
 	}
 	level = max(level, 0) + 1
-	return Setback{EventFail, Degraded, level, Backoff(level)}
+	return Setback{EventFail, level, Backoff(level)}
 }
 
 // Backoff is how long a target rests at a backoff level from 1 to 5: 2 h,

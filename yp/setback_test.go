@@ -11,9 +11,9 @@ import (
 func TestFail(t *testing.T) {
 	t.Parallel()
 	const minute, hour = time.Minute, time.Hour
-	rests := func(level int, wait time.Duration) Setback { return Setback{EventFail, Degraded, level, wait} }
-	waits := func(d time.Duration) Setback { return Setback{EventBackOff, Active, 0, d} }
-	dead := Setback{EventPark, Dead, 5, 0}
+	rests := func(level int, wait time.Duration) Setback { return Setback{EventFail, level, wait} }
+	waits := func(d time.Duration) Setback { return Setback{EventBackOff, 0, d} }
+	dead := Setback{EventPark, 5, 0}
 	for _, c := range []struct {
 		name     string
 		n, level int

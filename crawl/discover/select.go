@@ -85,13 +85,14 @@ func tierPages(pages int) (tiers [4]int, explicit bool) {
 
 // Estimate is what a plan would cost from the start.
 type Estimate struct {
-	Targets  int           `json:"targets"`
-	Pages    int           `json:"results_pages"` // at most; -1 = unknown, all pages were asked for without a cap
-	Details  int           `json:"detail_pages"`  // at most, with PageCards listings on each of them; -1 = unknown
-	Requests int           `json:"requests"`      // both, without retries; -1 = unknown
-	Time     time.Duration `json:"-"`             // at the pace in force; 0 = as fast as the source answers
-	Seconds  float64       `json:"seconds"`
-	Bytes    int64         `json:"disk_bytes"` // database and logs; -1 = unknown
+	Targets    int           `json:"targets"`
+	IndexPages int           `json:"index_pages"`   // of the source's indexes of cities; filled in by who wants them
+	Pages      int           `json:"results_pages"` // at most; -1 = unknown, all pages were asked for without a cap
+	Details    int           `json:"detail_pages"`  // at most, with PageCards listings on each of them; -1 = unknown
+	Requests   int           `json:"requests"`      // both, without retries; -1 = unknown
+	Time       time.Duration `json:"-"`             // at the pace in force; 0 = as fast as the source answers
+	Seconds    float64       `json:"seconds"`
+	Bytes      int64         `json:"disk_bytes"` // database and logs; -1 = unknown
 }
 
 // What an estimate takes a page for. The bytes are those of the demo directory, rounded up

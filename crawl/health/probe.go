@@ -18,9 +18,7 @@ type Probe struct {
 // A source that is disabled, paused or held is not probed: it has other reasons not
 // to be asked.
 const sourceOpen = `
-	SELECT s.enabled = 1 AND s.auto_disabled = 0 AND ifnull(s.paused_until, '') <= ?2
-		AND NOT EXISTS (SELECT 1 FROM hosts h WHERE h.source_id = s.id AND h.held_until > ?2)
-	FROM sources s WHERE s.id = ?1`
+	SELECT NOT EXISTS (SELECT 1 FROM v_source_closures WHERE source_id = ?1 AND state <> 'quarantined' AND until > ?2)`
 
 // BeginProbe takes the one probe of a source whose cooldown is over: true for one
 // caller among all workers and processes, until that probe has ended or ProbeTime

@@ -40,8 +40,7 @@ const (
 	DELETE FROM runs WHERE id IN (SELECT id FROM runs r WHERE finished_at < ?1
 		AND NOT EXISTS (SELECT 1 FROM workers WHERE run_id = r.id) AND NOT EXISTS (SELECT 1 FROM crawl_attempts WHERE run_id = r.id)
 		AND NOT EXISTS (SELECT 1 FROM listing_events WHERE run_id = r.id)
-		AND NOT EXISTS (SELECT 1 FROM targets WHERE run_id = r.id) AND NOT EXISTS (SELECT 1 FROM details WHERE run_id = r.id)
-		AND NOT EXISTS (SELECT 1 FROM discoveries WHERE run_id = r.id) ORDER BY id LIMIT ?2)`
+		AND NOT EXISTS (SELECT 1 FROM targets WHERE run_id = r.id) ORDER BY id LIMIT ?2)`
 )
 
 // Prune deletes the requests that ended longer ago than keep (0 = DefaultKeep; it

@@ -93,7 +93,7 @@ func TestPruneRuns(t *testing.T) {
 	ok(t, err)
 	wantRows(t, w.db, `SELECT id FROM runs ORDER BY id`, "2", "700", "701", "1000")
 	wantRows(t, w.db, `PRAGMA foreign_key_check`)
-	for _, child := range []string{"targets", "listing_events", "details", "crawl_attempts", "workers"} {
+	for _, child := range []string{"targets", "listing_events", "run_waits", "crawl_attempts", "workers"} {
 		plan := table(t, w.db, `EXPLAIN QUERY PLAN SELECT 1 FROM `+child+` WHERE run_id = 1`)
 		if len(plan) != 1 || !strings.Contains(plan[0], "INDEX") {
 			t.Errorf("deleting a run reads all of %s: %v", child, plan)

@@ -10,13 +10,6 @@ import (
 	"ypcrawl/yp"
 )
 
-// DetailPage is what a listing's own page says.
-type DetailPage struct {
-	Outcome Outcome
-	Reason  string    // why, for people
-	Detail  yp.Detail // set when Outcome is OK
-}
-
 // HasDetails reports whether the source describes the pages of its listings.
 func (s *Source) HasDetails() bool { return s.detail != nil }
 
@@ -37,14 +30,14 @@ func (s *Source) HasDetails() bool { return s.detail != nil }
 // page says of the one business whose page it is (detailstructured.go). A page
 // that has data of none is read as one without a name, and one that lists
 // several others where results pages are as Redirected.
-func (s *Source) ParseDetail(body []byte, final *url.URL, status int) (*DetailPage, error) {
+func (s *Source) ParseDetail(body []byte, final *url.URL, status int) (*Page, error) {
 	if s.detail == nil {
 		return nil, fmt.Errorf("read a detail page of %s: %w", s.Name(), ErrNoDetails)
 	}
 	if final == nil {
 		final = s.base
 	} else if reason := s.offDetail(final); reason != "" {
-		return &DetailPage{Outcome: Redirected, Reason: reason}, nil
+		return &Page{Outcome: Redirected, Reason: reason}, nil
 	}
 	if s.detail.structured {
 		return s.ownPage(body, final, status)
@@ -69,7 +62,7 @@ func (s *Source) offDetail(final *url.URL) string {
 
 // detailRegions reads the page from its regions alone; nil when the whole page
 // must be looked at.
-func (s *Source) detailRegions(body []byte, final *url.URL, status int) *DetailPage {
+func (s *Source) detailRegions(body []byte, final *url.URL, status int) *Page {
 	if len(s.detail.regions.sels) == 0 || gone(status) {
 		return nil
 	}
@@ -83,7 +76,7 @@ func (s *Source) detailRegions(body []byte, final *url.URL, status int) *DetailP
 	}
 	doc, _ := graft(w.scan.roots)
 	r := s.readDetail(doc, w.scan.scripts, final)
-	p := &DetailPage{}
+	p := &Page{}
 	if !r.ok(p, r.marked) {
 		return nil
 	}
@@ -92,15 +85,15 @@ func (s *Source) detailRegions(body []byte, final *url.URL, status int) *DetailP
 
 // detailWhole reads the page from the tree of all of it: from the regions
 // first, as detailRegions does, then from everywhere.
-func (s *Source) detailWhole(body []byte, final *url.URL, status int) (*DetailPage, error) {
+func (s *Source) detailWhole(body []byte, final *url.URL, status int) (*Page, error) {
 	doc, end, err := parseTree(body)
 	if err != nil {
 		return nil, s.parseError(final, err)
 	}
-	p, scripts := &DetailPage{}, jsonLDScripts(doc, nil)
+	p, scripts := &Page{}, jsonLDScripts(doc, nil)
 	chrome := s.hasChrome(doc)
 	if gone(status) {
-		p.gone(chrome, status)
+		p.missing(chrome, status)
 		return p, s.cut(p.Outcome, end, final)
 	}
 	if roots := s.detail.regions.find(doc, nil); len(roots) > 0 {
@@ -118,26 +111,27 @@ func (s *Source) detailWhole(body []byte, final *url.URL, status int) (*DetailPa
 	return p, s.cut(p.Outcome, end, final)
 }
 
-// gone names the outcome of a page that the site does not have.
-func (p *DetailPage) gone(chrome bool, status int) {
-	p.Outcome, p.Reason = NoListings, fmt.Sprintf("status %d: the site has no such listing", status)
+// missing names the outcome of a page that the site does not have.
+func (p *Page) missing(chrome bool, status int) {
+	p.Outcome, p.NotFound, p.Reason = NoListings, true, fmt.Sprintf("status %d: the site has no such listing", status)
 	if !chrome {
-		p.Outcome, p.Reason = Unrecognised, fmt.Sprintf("status %d without the site's chrome", status)
+		p.Outcome, p.NotFound, p.Reason = Unrecognised, false, fmt.Sprintf("status %d without the site's chrome", status)
 	}
 }
 
 // ok reports whether the page could be read, and sets it if so. sure says that
 // the page is the site's.
-func (r *detailReader) ok(p *DetailPage, sure bool) bool {
+func (r *detailReader) ok(p *Page, sure bool) bool {
 	if !sure || r.Name == "" || r.ID == "" || r.otherID != "" {
 		return false
 	}
-	p.Outcome, p.Reason, p.Detail = OK, "the page of listing "+r.ID, r.Detail
+	d := r.Detail
+	p.Outcome, p.Reason, p.Detail = OK, "the page of listing "+r.ID, &d
 	return true
 }
 
 // decide names the outcome of a page that could not be read.
-func (r *detailReader) decide(p *DetailPage, chrome, empty bool) {
+func (r *detailReader) decide(p *Page, chrome, empty bool) {
 	p.Outcome = Unrecognised
 	switch {
 	case r.otherID != "":

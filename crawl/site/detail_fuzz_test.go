@@ -36,10 +36,12 @@ func FuzzParseDetail(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if p.Reason == "" || (p.Outcome == OK) != (p.Detail.ID == "400001" && p.Detail.Name != "") || p.Outcome == NoListings && !gone(status) {
+		if p.Reason == "" || (p.Outcome == OK) != (p.Detail != nil && p.Detail.ID == "400001" && p.Detail.Name != "") || p.Outcome == NoListings && !gone(status) {
 			t.Fatalf("%v %q %+v", p.Outcome, p.Reason, p.Detail)
 		}
-		checkBounds(t, &p.Detail)
+		if p.Detail != nil {
+			checkBounds(t, p.Detail)
+		}
 		checkDetailEqual(t, s, page, final)
 	})
 }

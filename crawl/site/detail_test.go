@@ -17,7 +17,7 @@ const (
 	bpp = `<main id="bpp" data-ypid="400001"><h1 class="business-name">Joe&#39;s Plumbing</h1>`
 )
 
-func parseDetail(t testing.TB, s *Source, body, final string, status int) *DetailPage {
+func parseDetail(t testing.TB, s *Source, body, final string, status int) *Page {
 	t.Helper()
 	u, err := url.Parse(final)
 	if err != nil {
@@ -70,7 +70,7 @@ func TestDetailOutcomes(t *testing.T) {
 			if p.Outcome != c.want || p.Reason == "" {
 				t.Errorf("got %v (%q), want %v", p.Outcome, p.Reason, c.want)
 			}
-			if ok := p.Detail.ID == "400001" && p.Detail.Name != ""; ok != (c.want == OK) {
+			if ok := p.Detail != nil && p.Detail.ID == "400001" && p.Detail.Name != ""; ok != (c.want == OK) {
 				t.Errorf("%v with %+v", p.Outcome, p.Detail)
 			}
 		})
@@ -199,7 +199,7 @@ func TestDetailFields(t *testing.T) {
 			t.Parallel()
 			c.want.ID, c.want.Name = "400001", "Joe's Plumbing"
 			p := parseDetail(t, s, siteHTML(bpp+c.body+"</main>"), mip, 200)
-			if diff := cmp.Diff(c.want, p.Detail); diff != "" || p.Outcome != OK {
+			if diff := cmp.Diff(&c.want, p.Detail); diff != "" || p.Outcome != OK {
 				t.Errorf("%v %s (-want +got):\n%s", p.Outcome, p.Reason, diff)
 			}
 		})
@@ -268,7 +268,7 @@ func TestDetailBounds(t *testing.T) {
 		info("AKA", "<dd>"+long+"</dd>") + info("Email", "<dd>"+long+"</dd>") + info("Neighborhoods", "<dd>"+strings.Repeat("A, AZ, ", 5000)+"</dd>") +
 		ld(`"sameAs":["https://x.com/`+strings.Repeat("a", 3000)+`"],"openingHours":"`+long+`"`) + table(strings.Repeat(`<tr><th>Mon</th><td>Closed</td></tr>`, 500)) + "</main>")
 	d := parseDetail(t, builtin(t, "yellowpages"), body, mip, 200).Detail
-	checkBounds(t, &d)
+	checkBounds(t, d)
 	if d.Name == "" || len(d.Services) != maxFacts || d.About == "" {
 		t.Errorf("%d services, name %q", len(d.Services), d.Name)
 	}
@@ -321,7 +321,7 @@ func TestDetailOutlivesBody(t *testing.T) {
 		for i := range body {
 			body[i] = '#'
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(Page{})); diff != "" {
 			t.Errorf("the result changed with the body:\n%s", diff)
 		}
 	}
@@ -365,7 +365,7 @@ func checkDetailEqual(t testing.TB, s *Source, page []byte, final *url.URL) {
 		return
 	}
 	whole, err := s.detailWhole(page, final, 200)
-	if diff := cmp.Diff(whole, region); diff != "" || err != nil {
+	if diff := cmp.Diff(whole, region, cmp.AllowUnexported(Page{})); diff != "" || err != nil {
 		t.Fatalf("%v (-whole +region):\n%s", err, diff)
 	}
 }

@@ -38,14 +38,14 @@ func (c *compiled) compileOwnPages(f *faults) bool {
 // ownPage reads a listing's own page from its structured data. Nothing is taken
 // for the listing's that the page does not plainly say of it: the rest of such
 // a page is the directory's, or its neighbours'.
-func (s *Source) ownPage(body []byte, final *url.URL, status int) (*DetailPage, error) {
+func (s *Source) ownPage(body []byte, final *url.URL, status int) (*Page, error) {
 	doc, end, err := parseTree(body)
 	if err != nil {
 		return nil, s.parseError(final, err)
 	}
-	p, chrome := &DetailPage{}, s.hasChrome(doc)
+	p, chrome := &Page{}, s.hasChrome(doc)
 	if gone(status) {
-		p.gone(chrome, status)
+		p.missing(chrome, status)
 		return p, s.cut(p.Outcome, end, final)
 	}
 	o := &ownPageReader{businessReader: businessReader{src: s, final: final, doc: doc, ownPage: true}}

@@ -47,7 +47,7 @@ func prairieSource(t testing.TB) *Source {
 	return s
 }
 
-func parseOwn(t testing.TB, s *Source, body, at string, status int) *DetailPage {
+func parseOwn(t testing.TB, s *Source, body, at string, status int) *Page {
 	t.Helper()
 	u, err := url.Parse(at)
 	if err != nil {
@@ -73,7 +73,7 @@ func TestGuessedDetails(t *testing.T) {
 		t.Parallel()
 		body := ownPageOf(ldOf("["+directory+","+neighbour+","+ownBusiness+"]"), "<h1>Business 3</h1>")
 		p := parseOwn(t, s, body, ownURL, 200)
-		if diff := cmp.Diff(full, p.Detail); p.Outcome != OK || diff != "" {
+		if diff := cmp.Diff(&full, p.Detail); p.Outcome != OK || diff != "" {
 			t.Errorf("%v (%s): %s", p.Outcome, p.Reason, diff)
 		}
 	})
@@ -133,7 +133,7 @@ func TestGuessedDetailsAreNeverInvented(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if p := parseOwn(t, s, c.body, c.at, c.status); p.Outcome != c.want || p.Detail.ID != "" {
+			if p := parseOwn(t, s, c.body, c.at, c.status); p.Outcome != c.want || p.Detail != nil {
 				t.Errorf("%v (%s): %+v, want %v", p.Outcome, p.Reason, p.Detail, c.want)
 			}
 		})

@@ -13,22 +13,6 @@ import (
 	"ypcrawl/yp"
 )
 
-// Index is what a page of a state's index says: which cities the site has.
-type Index struct {
-	Outcome  Outcome
-	Reason   string     // why, for people
-	Cities   []CityLink // each slug once, in the order of the page; at most 5,000
-	NotFound bool       // NoListings because the site answered 404: it may not know the state
-}
-
-// CityLink is a city in a state's index.
-type CityLink struct {
-	Slug  string `json:"slug"`  // as the site has it: "saint-louis-mo"
-	Name  string `json:"name"`  // as shown, without the state; made from the slug when the link has no text
-	State string `json:"state"` // two letters
-	URL   string `json:"url"`   // absolute
-}
-
 // maxCities bounds the cities of an index page. Texas, with the most places of
 // all states, has some 1,900.
 const maxCities = 5000
@@ -76,7 +60,7 @@ func (s *Source) IndexPages(state string) []string {
 // The rules are those of results pages (decide.go): "no cities" is said only
 // of a page that has the site's chrome and the index's own frame, such as the
 // row of letters, or that the site says it does not have.
-func (s *Source) ParseIndex(body []byte, final *url.URL, status int, state string) (*Index, error) {
+func (s *Source) ParseIndex(body []byte, final *url.URL, status int, state string) (*Page, error) {
 	st, ok := yp.LookupState(state)
 	if s.states == nil || !ok {
 		return nil, fmt.Errorf("read the index of %q at %s: %w", state, s.Name(), ErrNoIndex)
@@ -85,14 +69,14 @@ func (s *Source) ParseIndex(body []byte, final *url.URL, status int, state strin
 	if final == nil {
 		r.final = s.base
 	} else if reason := s.offIndex(final, st.Code); reason != "" {
-		return &Index{Outcome: Redirected, Reason: reason}, nil
+		return &Page{Outcome: Redirected, Reason: reason}, nil
 	}
 	doc, end, err := parseTree(body)
 	if err != nil {
 		return nil, s.parseError(r.final, err)
 	}
 	r.walk(doc, false, 0)
-	x := &Index{Cities: r.cities}
+	x := &Page{Page: yp.Page{Cities: r.cities}}
 	r.decide(x, doc, len(body) == 0, status)
 	return x, s.cut(x.Outcome, end, r.final)
 }
@@ -130,7 +114,7 @@ type indexReader struct {
 	src    *Source
 	state  string
 	final  *url.URL
-	cities []CityLink
+	cities []yp.FoundCity
 	seen   map[string]bool
 	other  int      // links to cities of other states
 	more   int      // cities beyond the bound
@@ -189,7 +173,7 @@ func (r *indexReader) link(a *html.Node, framed bool, under uint64) {
 		return
 	}
 	if !framed && r.listed(a, under) {
-		r.city(a, u, path)
+		r.city(a, path)
 	}
 }
 
@@ -215,7 +199,7 @@ func (r *indexReader) listed(a *html.Node, under uint64) bool {
 }
 
 // city keeps a link if it leads to a city of the state.
-func (r *indexReader) city(a *html.Node, u *url.URL, path string) {
+func (r *indexReader) city(a *html.Node, path string) {
 	x := r.src.states
 	m := x.city.FindStringSubmatch(strings.ToLower(path))
 	if m == nil || len(m[x.slug]) > maxSlug || x.not != nil && x.not.MatchString(strings.ToLower(path)) {
@@ -238,8 +222,7 @@ func (r *indexReader) city(a *html.Node, u *url.URL, path string) {
 		r.seen = make(map[string]bool)
 	}
 	r.seen[slug] = true
-	home := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
-	r.cities = append(r.cities, CityLink{Slug: slug, Name: r.name(a, slug), State: r.state, URL: strings.Clone(home.String())})
+	r.cities = append(r.cities, yp.FoundCity{City: yp.City{State: r.state}, Address: slug, Shown: r.name(a, slug)})
 }
 
 // name returns the city's name: the text of its link without the state, or
@@ -262,7 +245,7 @@ func (r *indexReader) name(a *html.Node, slug string) string {
 }
 
 // decide names the outcome, in the order of decide.go.
-func (r *indexReader) decide(x *Index, doc *html.Node, empty bool, status int) {
+func (r *indexReader) decide(x *Page, doc *html.Node, empty bool, status int) {
 	chrome := r.src.hasChrome(doc)
 	switch {
 	case gone(status) && chrome:

@@ -12,8 +12,15 @@ import (
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
+	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
+
+// noLog is a log of edits that nobody reads.
+type noLog struct{}
+
+func (noLog) Append(*wal.Event) error { return nil }
+func (noLog) Sync() error             { return nil }
 
 // directory is a database with one source and one target that listings are saved under.
 type directory struct {
@@ -125,7 +132,7 @@ func TestCompanyKeys(t *testing.T) {
 	t.Parallel()
 	d := newDirectory(t, place("a", "Acme", phone1, acmeSite, "CA"), place("b", "Acme", phone2, acmeSite, "CA"))
 	d.save(t, place("b", "Acme", phone3, acmeSite, "CA"))
-	d.change(t, `INSERT INTO details (listing, source_id, phone_e164) SELECT id, 1, '`+phone2+`' FROM listings WHERE listing_id = 'a'`)
+	d.change(t, `INSERT INTO details (listing, fetched_at, phone_e164) SELECT id, 'x', '`+phone2+`' FROM listings WHERE listing_id = 'a'`)
 	c := d.company(t, 1)
 	want := "[{web:acme.com web [1 2]} {tel:" + phone1 + "|acme tel [1]} {tel:" + phone2 + "|acme tel [1]} {tel:" + phone3 + "|acme tel [2]}]"
 	if got := fmt.Sprint(c.Keys); got != want {

@@ -53,8 +53,8 @@ const (
 	// rows that are shown, not for all of them.
 	thinnest = `
 	SELECT t.id FROM targets t
-	WHERE ` + where + ` AND t.retired_at IS NULL AND (?6 OR ` + crawled + `)
-	ORDER BY NOT (` + crawled + `), t.site_total IS NULL OR t.site_total = 0, ` + seen + ` * 1.0 / max(1, t.site_total), ` + seen + ` - t.site_total, t.id LIMIT ?7`
+	WHERE ` + where + ` AND t.retired_at IS NULL AND (?7 OR ` + crawled + `)
+	ORDER BY NOT (` + crawled + `), t.site_total IS NULL OR t.site_total = 0, ` + seen + ` * 1.0 / max(1, t.site_total), ` + seen + ` - t.site_total, t.id LIMIT ?8`
 	crawled = `(t.page_current > 0 OR t.finished_at IS NOT NULL)`
 	before  = `(t.last_success_at IS NOT NULL OR t.complete_at IS NOT NULL)`
 	seen    = `min(t.raw_count + t.bad_count, ifnull(t.site_total, 0))`

@@ -14,6 +14,7 @@ import (
 // itself.
 type DeadLetter struct {
 	ID           int64     `json:"id"`
+	Kind         yp.Kind   `json:"kind"`
 	Source       string    `json:"source"`
 	City         string    `json:"city"`
 	State        string    `json:"state"`
@@ -30,16 +31,16 @@ type DeadLetter struct {
 
 // DeadLetterFilter selects dead letters. Empty fields select all.
 type DeadLetterFilter struct {
-	Scope     store.Scope // source and states count
+	Scope     store.Scope // source, kinds and states count
 	Error     yp.ErrorCode
 	OlderThan time.Duration // since they were parked
 }
 
 const deadLetters = `
-	SELECT v.id, v.source, v.city, v.state, v.category, ifnull(v.last_error_code, ''), ` + byProxy + `, ifnull(v.last_error, ''), v.parked_at,
+	SELECT v.id, v.kind, v.source, ifnull(v.city, ''), v.state, coalesce(v.listing, v.category, ''), ifnull(v.last_error_code, ''), ` + byProxy + `, ifnull(v.last_error, ''), v.parked_at,
 		v.consecutive_failures, v.total_attempts, v.page_current, v.auto_disabled
 	FROM v_dead_letters v
-	WHERE (?1 = 0 OR v.source = (SELECT name FROM sources WHERE id = ?1)) AND (?2 = '[]' OR v.state IN (SELECT value FROM json_each(?2)))
+	WHERE v.kind IN (SELECT value FROM json_each(?6)) AND (?1 = 0 OR v.source = (SELECT name FROM sources WHERE id = ?1)) AND (?2 = '[]' OR v.state IN (SELECT value FROM json_each(?2)))
 		AND (?3 = '' OR v.last_error_code = ?3) AND (?4 = '' OR v.parked_at < ?4)
 	ORDER BY v.parked_at DESC, v.id LIMIT ?5`
 
@@ -54,10 +55,10 @@ func (k *Reader) DeadLetters(ctx context.Context, f DeadLetterFilter, limit int)
 		before = yp.FormatTime(k.db.Now().Add(-f.OlderThan))
 	}
 	all := []DeadLetter{}
-	args := []any{f.Scope.SourceID, store.JSONTexts(f.Scope.States), string(f.Error), before, limit}
+	args := []any{f.Scope.SourceID, store.JSONTexts(f.Scope.States), string(f.Error), before, limit, f.Scope.KindList()}
 	err := k.db.Each(ctx, deadLetters, args, func(rows *sql.Rows) error {
 		var d DeadLetter
-		err := rows.Scan(&d.ID, &d.Source, &d.City, &d.State, &d.Category, &d.Code, &d.ByProxy, &d.Error, at(&d.Parked),
+		err := rows.Scan(&d.ID, &d.Kind, &d.Source, &d.City, &d.State, &d.Category, &d.Code, &d.ByProxy, &d.Error, at(&d.Parked),
 			&d.Failures, &d.Attempts, &d.Page, &d.AutoDisabled)
 		all = append(all, d)
 		return err

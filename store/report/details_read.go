@@ -11,31 +11,39 @@ import (
 	"ypcrawl/yp"
 )
 
-// DetailTotals tells in one line how far the details are: all of it is read from the
-// index that serves the claims.
+// DetailTotals tells in one line how far the details are, by the counters that the commits
+// keep.
 type DetailTotals struct {
-	Due   int64 `json:"due"`   // can be claimed now; those of listings that are gone count, too
+	Due   int64 `json:"due"`   // can be claimed now
 	Later int64 `json:"later"` // read and good for now, or to be tried again later
 	Held  int64 `json:"held"`  // in somebody's hands
 }
 
-const detailTotals = `
-	SELECT (SELECT count(*) FROM sources s CROSS JOIN details d INDEXED BY details_ready
-			WHERE d.status IN ('PLANNED', 'FAILED', 'DONE') AND d.source_id = s.id AND d.due_at IS NULL AND (?2 = 0 OR s.id = ?2)),
-		(SELECT count(*) FROM sources s CROSS JOIN details d INDEXED BY details_ready
-			WHERE d.status IN ('PLANNED', 'FAILED', 'DONE') AND d.source_id = s.id AND d.due_at <= ?1 AND (?2 = 0 OR s.id = ?2)),
-		(SELECT count(*) FROM sources s CROSS JOIN details d INDEXED BY details_ready
-			WHERE d.status IN ('PLANNED', 'FAILED', 'DONE') AND d.source_id = s.id AND d.due_at > ?1 AND (?2 = 0 OR s.id = ?2)),
-		(SELECT count(*) FROM details d INDEXED BY details_held WHERE d.status = 'IN_PROGRESS' AND (?2 = 0 OR d.source_id = ?2))`
+const (
+	detailTotals = `
+	SELECT ifnull(sum(iif(n.status = 'PLANNED', n.targets, 0)), 0), ifnull(sum(iif(n.status IN ('DONE', 'FAILED'), n.targets, 0)), 0),
+		ifnull(sum(iif(n.status = 'IN_PROGRESS', n.targets, 0)), 0)
+	FROM target_totals n WHERE n.kind = 'detail' AND (?2 = 0 OR n.source_id = ?2) AND (?3 = '[]' OR n.state IN (SELECT value FROM json_each(?3))) AND ?1 = ?1`
+	// What is due again and not planned yet, and what is planned and waits.
+	detailsWoken = `
+	SELECT ifnull(sum(t.not_before <= ?1 AND t.status <> 'PLANNED'), 0), ifnull(sum(t.not_before > ?1 AND t.status = 'PLANNED'), 0) FROM targets t
+	WHERE t.kind = 'detail' AND (t.wait_reason = 'backoff' AND t.not_before IS NOT NULL OR t.wait_reason = 'recrawl' AND t.not_before <= ?1) AND t.retired_at IS NULL
+		AND (?2 = 0 OR t.source_id = ?2) AND (?3 = '[]' OR t.state IN (SELECT value FROM json_each(?3)))`
+)
 
-// DetailTotals counts the details of a source, 0 = of all.
-func (k *Reader) DetailTotals(ctx context.Context, source int64) (t DetailTotals, err error) {
-	var fresh int64
-	err = k.db.Read().QueryRowContext(ctx, detailTotals, yp.FormatTime(k.db.Now()), source).Scan(&fresh, &t.Due, &t.Later, &t.Held)
+// DetailTotals counts the details of a source, 0 = of all, in some states, none = all.
+func (k *Reader) DetailTotals(ctx context.Context, source int64, states []string) (t DetailTotals, err error) {
+	var woken, waiting int64
+	args := []any{yp.FormatTime(k.db.Now()), source, store.JSONTexts(states)}
+	err = k.db.Read().QueryRowContext(ctx, detailTotals, args...).Scan(&t.Due, &t.Later, &t.Held)
+	if err == nil {
+		err = k.db.Read().QueryRowContext(ctx, detailsWoken, args...).Scan(&woken, &waiting)
+	}
 	if err != nil {
 		return t, fmt.Errorf("count details: %w", err)
 	}
-	t.Due += fresh
+	t.Due += woken - waiting
+	t.Later += waiting - woken
 	return t, nil
 }
 
@@ -50,7 +58,7 @@ func (k *Reader) ProgressOfDetails(ctx context.Context, scope store.Scope) (*Pro
 	if p.LastRun, err = k.LastRun(ctx, scope.SourceID); err != nil {
 		return nil, err
 	}
-	t, err := k.DetailTotals(ctx, scope.SourceID)
+	t, err := k.DetailTotals(ctx, scope.SourceID, nil)
 	if err == nil && t != (DetailTotals{}) {
 		p.Details = &t
 	}
@@ -81,11 +89,10 @@ type DetailStats struct {
 }
 
 const detailStats = `
-	SELECT s.name, count(*), sum(d.status = 'PLANNED'), sum(d.status = 'IN_PROGRESS'), sum(d.status = 'DONE'), sum(d.status = 'FAILED'),
-		sum(d.status = 'STUCK'), sum(d.status = 'PARKED'), count(d.fetched_at), count(d.email), count(d.phone), count(d.website), count(d.hours), count(d.lat), count(d.social)
-	FROM details d JOIN sources s ON s.id = d.source_id
-	WHERE (?1 = 0 OR d.source_id = ?1)
-		AND (?2 = '[]' OR EXISTS (SELECT 1 FROM listings l WHERE l.id = d.listing AND l.found_state IN (SELECT value FROM json_each(?2))))
+	SELECT s.name, count(*), sum(t.status = 'PLANNED'), sum(t.status = 'IN_PROGRESS'), sum(t.status = 'DONE'), sum(t.status = 'FAILED'),
+		sum(t.status = 'STUCK'), sum(t.status = 'PARKED'), count(d.fetched_at), count(d.email), count(d.phone), count(d.website), count(d.hours), count(d.lat), count(d.social)
+	FROM targets t JOIN sources s ON s.id = t.source_id LEFT JOIN details d ON d.listing = t.listing
+	WHERE t.kind = 'detail' AND (?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
 	GROUP BY s.id ORDER BY s.name`
 
 // DetailStats counts the details that were found in some states (none = all) of a source
@@ -112,7 +119,7 @@ type DetailRow struct {
 	Status yp.Status `json:"status"`
 	yp.Detail
 	Fetched time.Time    `json:"fetched_at,omitzero"`
-	Due     time.Time    `json:"due_at,omitzero"`
+	Due     time.Time    `json:"due_at,omitzero"` // read again, or tried again, then
 	Code    yp.ErrorCode `json:"last_error_code,omitempty"`
 	Error   string       `json:"last_error,omitempty"`
 	Company int64        `json:"company_id"`
@@ -123,8 +130,8 @@ const detailRows = `
 	SELECT v.source, v.status, v.listing_id, v.name, ifnull(v.email, ''), ifnull(v.phone, ''), ifnull(d.phone_e164, ''), ifnull(d.website_url, ''), ifnull(v.website, ''),
 		ifnull(d.domain, ''), ifnull(v.hours, '[]'), ifnull(v.lat, 0), ifnull(v.lon, 0), ifnull(v.payment, '[]'), ifnull(v.social, '[]'), ifnull(v.services, '[]'),
 		ifnull(v.languages, '[]'), ifnull(v.neighborhoods, '[]'), ifnull(v.aka, '[]'), ifnull(v.founded, 0), ifnull(v.years_in_business, 0), ifnull(v.about, ''),
-		v.fetched_at, v.due_at, ifnull(v.last_error_code, ''), ifnull(v.last_error, ''), v.company_id, ifnull(l.profile_url, '')
-	FROM listings l JOIN details d ON d.listing = l.id JOIN sources s ON s.id = l.source_id JOIN v_details v ON v.source = s.name AND v.listing_id = l.listing_id
+		v.fetched_at, v.not_before, ifnull(v.last_error_code, ''), ifnull(v.last_error, ''), v.company_id, ifnull(l.profile_url, '')
+	FROM listings l JOIN targets t ON t.listing = l.id LEFT JOIN details d ON d.listing = l.id JOIN v_details v ON v.id = t.id
 	WHERE l.source_id IN (SELECT o.id FROM sources o WHERE ?2 = 0 OR o.id = ?2) AND l.listing_id = ?1 ORDER BY v.source`
 
 // DetailsOf returns the details of the listings with an id: one of each source (0 = any)

@@ -74,7 +74,7 @@ const clockTolerance = time.Minute
 const longestHold = time.Hour
 
 // What waits for longer than it may. The columns after the tables' names are read
-// from indexes; a gap is looked for where a claim would pass it over.
+// from indexes.
 const (
 	futureRows = `
 	SELECT 'runs', '', count(*), max(at) FROM (SELECT max(started_at, heartbeat_at) AS at FROM runs) WHERE at > ?1
@@ -83,12 +83,11 @@ const (
 	UNION ALL SELECT 'crawl_attempts', '', count(*), max(finished_at) FROM crawl_attempts WHERE finished_at > ?1
 	UNION ALL SELECT 'requests', '', count(*), max(r.finished_at) FROM sources s CROSS JOIN requests r ON r.source_id = s.id WHERE r.finished_at > ?1 AND r.proxy_failed = 0`
 	farWaits = `
-	SELECT 'targets', 'backoff_until', count(*), max(backoff_until) FROM targets WHERE backoff_until > ?2
-	UNION ALL SELECT 'targets', 'next_crawl_at', count(*), max(next_crawl_at) FROM targets
-		WHERE status = 'DONE' AND next_crawl_at > ?3
-			AND next_crawl_at > strftime('%Y-%m-%dT%H:%M:%fZ', ?1, '+' || (crawl_frequency_minutes + 60) || ' minutes')
-	UNION ALL SELECT 'targets', 'gap_until', count(*), max(gap_until) FROM targets INDEXED BY targets_ready
-		WHERE status = 'PLANNED' AND enabled = 1 AND crawl_status <> 'paused' AND backoff_until IS NULL AND retired_at IS NULL AND gap_until > ?4
+	SELECT 'targets', 'not_before', count(*), max(at) FROM (
+		SELECT not_before AS at FROM targets WHERE wait_reason = 'backoff' AND not_before > ?2
+		UNION ALL SELECT not_before FROM targets WHERE wait_reason = 'gap' AND not_before > ?4
+		UNION ALL SELECT not_before FROM targets WHERE wait_reason = 'recrawl' AND not_before > ?3
+			AND not_before > strftime('%Y-%m-%dT%H:%M:%fZ', ?1, '+' || (crawl_frequency_minutes + 60) || ' minutes'))
 	UNION ALL SELECT 'hosts', 'held_until', count(*), max(held_until) FROM hosts WHERE held_until > ?5`
 )
 

@@ -54,10 +54,10 @@ func TestFarWaits(t *testing.T) {
 		limit  time.Duration
 		set    string // %s is the time
 	}{
-		{"targets backoff_until", 33 * time.Hour, `UPDATE targets SET backoff_until = '%s', status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1 WHERE id = 1`},
-		{"targets next_crawl_at", 169 * time.Hour, `UPDATE targets SET next_crawl_at = '%s', status = 'DONE', finished_at = 'x' WHERE id = 1`},
-		{"targets next_crawl_at", 20161 * time.Minute, `UPDATE targets SET next_crawl_at = '%s', status = 'DONE', finished_at = 'x', crawl_frequency_minutes = 20101 WHERE id = 1`},
-		{"targets gap_until", 3 * time.Minute, `UPDATE targets SET gap_until = '%s' WHERE id = 1`},
+		{"targets not_before", 33 * time.Hour, `UPDATE targets SET wait_reason = 'backoff', not_before = '%s', status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1 WHERE id = 1`},
+		{"targets not_before", 169 * time.Hour, `UPDATE targets SET wait_reason = 'recrawl', not_before = '%s', status = 'DONE', finished_at = 'x' WHERE id = 1`},
+		{"targets not_before", 20161 * time.Minute, `UPDATE targets SET wait_reason = 'recrawl', not_before = '%s', status = 'DONE', finished_at = 'x', crawl_frequency_minutes = 20101 WHERE id = 1`},
+		{"targets not_before", 3 * time.Minute, `UPDATE targets SET wait_reason = 'gap', not_before = '%s', status = 'DONE', finished_at = 'x' WHERE id = 1`},
 		{"hosts held_until", 61 * time.Minute, `INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'a', '%s', 'Retry-After', 'x')`},
 	} {
 		for by, want := range map[time.Duration]string{-2 * time.Second: "", 2 * time.Second: tt.column} {

@@ -40,7 +40,7 @@ const (
 	// The unique key of targets, in its own order.
 	targetBySlugs = `
 	SELECT t.id, s.name FROM sources s CROSS JOIN cities c CROSS JOIN categories k
-		CROSS JOIN targets t ON t.source_id = s.id AND t.city_id = c.id AND t.category_id = k.id
+		CROSS JOIN targets t ON t.kind = 'search' AND t.source_id = s.id AND t.city_id = c.id AND t.category_id = k.id
 	WHERE c.slug = ?1 AND k.slug = ?2 AND (?3 = 0 OR s.id = ?3) ORDER BY s.name`
 	citySlugs     = `SELECT slug FROM cities`
 	categorySlugs = `SELECT slug FROM categories`

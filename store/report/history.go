@@ -73,15 +73,16 @@ type RunMark struct {
 	ID      int64
 	UUID    string
 	Started time.Time
+	Pass    time.Time // when its pass began, by an earlier run if that is before Started; zero = none
 }
 
 // minPrefix is the shortest beginning of a run's uuid that names it.
 const minPrefix = 4
 
 const (
-	runByID   = `SELECT r.id, r.uuid, r.started_at FROM runs r WHERE r.id = ?`
-	runByUUID = `SELECT r.id, r.uuid, r.started_at FROM runs r WHERE r.uuid GLOB ? LIMIT 2`
-	lastRun   = `SELECT r.id, r.uuid, r.started_at FROM runs r WHERE r.id = coalesce(
+	runByID   = `SELECT r.id, r.uuid, r.started_at, r.pass_began_at FROM runs r WHERE r.id = ?`
+	runByUUID = `SELECT r.id, r.uuid, r.started_at, r.pass_began_at FROM runs r WHERE r.uuid GLOB ? LIMIT 2`
+	lastRun   = `SELECT r.id, r.uuid, r.started_at, r.pass_began_at FROM runs r WHERE r.id = coalesce(
 		(SELECT o.id FROM runs o WHERE o.outcome <> 'running' AND o.pages > 0 ORDER BY o.id DESC LIMIT 1),
 		(SELECT o.id FROM runs o WHERE o.outcome <> 'running' ORDER BY o.id DESC LIMIT 1))`
 )
@@ -89,7 +90,7 @@ const (
 func (k *Reader) runs(ctx context.Context, query string, args ...any) (found []RunMark, err error) {
 	err = k.db.Each(ctx, query, args, func(rows *sql.Rows) error {
 		var r RunMark
-		err := rows.Scan(&r.ID, &r.UUID, at(&r.Started))
+		err := rows.Scan(&r.ID, &r.UUID, at(&r.Started), at(&r.Pass))
 		found = append(found, r)
 		return err
 	})

@@ -46,7 +46,7 @@ func ParseSchedule(s string) (Schedule, error) {
 
 // Filter selects targets that an operator asks about. Empty fields select all.
 type Filter struct {
-	Scope    store.Scope // source and states count
+	Scope    store.Scope // source, kinds and states count
 	Statuses []yp.Status
 	Healths  []yp.Health
 	Schedule []Schedule
@@ -57,6 +57,7 @@ type Filter struct {
 type Target struct {
 	ID           int64     `json:"id"`
 	Source       string    `json:"source"`
+	Kind         yp.Kind   `json:"kind"`
 	City         string    `json:"city"`
 	State        string    `json:"state"`
 	Category     string    `json:"category"`
@@ -64,13 +65,12 @@ type Target struct {
 	Schedule     Schedule  `json:"schedule_status"`
 	Health       yp.Health `json:"crawl_status"`
 	Enabled      bool      `json:"enabled"`
-	AutoDisabled bool      `json:"auto_disabled"` // parked because it failed too often
+	NotBefore    time.Time `json:"not_before,omitzero"`
+	WaitReason   string    `json:"wait_reason,omitempty"` // backoff, recrawl or gap
+	AutoDisabled bool      `json:"auto_disabled"`         // parked because it failed too often
 	BackoffLevel int       `json:"backoff_level"`
-	BackoffUntil time.Time `json:"backoff_until,omitzero"`
 	Failures     int       `json:"consecutive_failures"`
 	FrequencyMin int       `json:"crawl_frequency_minutes"` // 0 = once only
-	NextCrawl    time.Time `json:"next_crawl_at,omitzero"`
-	GapUntil     time.Time `json:"gap_until,omitzero"` // no crawl of it begins before
 	LastSuccess  time.Time `json:"last_success_at,omitzero"`
 	Attempts     int       `json:"total_attempts"`
 	Successes    int       `json:"total_successes"`
@@ -83,21 +83,20 @@ type Target struct {
 	Heartbeat    time.Time `json:"heartbeat_at,omitzero"`
 	Started      time.Time `json:"crawl_started_at,omitzero"`
 	Finished     time.Time `json:"finished_at,omitzero"`
-	Retired      time.Time `json:"retired_at,omitzero"` // its city is gone from the source's index
+	Retired      time.Time `json:"retired_at,omitzero"` // its city is gone from the source's index, or its listing from the source
 }
 
 const (
 	// A block has one code whether it met a proxy or not. Only of a block it is asked.
 	byProxy = `v.last_error_code IS 'BLOCKED_PROXY' AND ifnull((SELECT a.proxy IS NOT NULL FROM crawl_attempts a
 			WHERE a.target_id = v.id AND a.error_code = 'BLOCKED_PROXY' ORDER BY a.claim_token DESC LIMIT 1), 0)`
-	targetColumns = `v.id, v.source, v.city, v.state, v.category, v.status, v.schedule_status, v.crawl_status, v.enabled, v.auto_disabled,
-		v.backoff_level, v.backoff_until, v.consecutive_failures, v.crawl_frequency_minutes, v.next_crawl_at, v.last_success_at,
+	targetColumns = `v.id, v.source, v.kind, ifnull(v.city, ''), v.state, coalesce((SELECT l.name FROM listings l WHERE l.id = v.listing), v.category, ''), v.status, v.schedule_status, v.crawl_status, v.enabled, v.auto_disabled,
+		v.backoff_level, v.not_before, ifnull(v.wait_reason, ''), v.consecutive_failures, v.crawl_frequency_minutes, v.last_success_at,
 		v.total_attempts, v.total_successes, v.success_rate, v.page_current, ifnull(v.last_error_code, ''), ` + byProxy + `, ifnull(v.last_error, ''),
-		ifnull(v.claimed_by, ''), v.heartbeat_at, v.crawl_started_at, v.finished_at, v.retired_at,
-		(SELECT x.gap_until FROM targets x WHERE x.id = v.id)`
+		ifnull(v.claimed_by, ''), v.heartbeat_at, v.crawl_started_at, v.finished_at, v.retired_at`
 	listTargets = `
 	SELECT ` + targetColumns + ` FROM v_crawler_status v
-	WHERE (?1 = 0 OR v.source = (SELECT name FROM sources WHERE id = ?1))
+	WHERE v.kind IN (SELECT value FROM json_each(?8)) AND (?1 = 0 OR v.source = (SELECT name FROM sources WHERE id = ?1))
 		AND (?2 = '[]' OR v.state IN (SELECT value FROM json_each(?2)))
 		AND (?3 = '[]' OR v.status IN (SELECT value FROM json_each(?3)))
 		AND (?4 = '[]' OR v.crawl_status IN (SELECT value FROM json_each(?4)))
@@ -109,10 +108,10 @@ const (
 // into lists where the columns of targetColumns go.
 func (t *Target) into() []any {
 	return []any{
-		&t.ID, &t.Source, &t.City, &t.State, &t.Category, &t.Status, &t.Schedule, &t.Health, &t.Enabled, &t.AutoDisabled,
-		&t.BackoffLevel, at(&t.BackoffUntil), &t.Failures, &t.FrequencyMin, at(&t.NextCrawl), at(&t.LastSuccess),
+		&t.ID, &t.Source, &t.Kind, &t.City, &t.State, &t.Category, &t.Status, &t.Schedule, &t.Health, &t.Enabled, &t.AutoDisabled,
+		&t.BackoffLevel, at(&t.NotBefore), &t.WaitReason, &t.Failures, &t.FrequencyMin, at(&t.LastSuccess),
 		&t.Attempts, &t.Successes, &t.SuccessRate, &t.Page, &t.ErrorCode, &t.ByProxy, &t.Error,
-		&t.ClaimedBy, at(&t.Heartbeat), at(&t.Started), at(&t.Finished), at(&t.Retired), at(&t.GapUntil),
+		&t.ClaimedBy, at(&t.Heartbeat), at(&t.Started), at(&t.Finished), at(&t.Retired),
 	}
 }
 
@@ -123,7 +122,7 @@ func (k *Reader) Targets(ctx context.Context, f Filter, limit int) ([]Target, er
 	}
 	args := []any{
 		f.Scope.SourceID, store.JSONTexts(f.Scope.States), store.JSONTexts(f.Statuses), store.JSONTexts(f.Healths),
-		store.JSONTexts(f.Schedule), string(f.Error), limit,
+		store.JSONTexts(f.Schedule), string(f.Error), limit, f.Scope.KindList(),
 	}
 	all := []Target{}
 	err := k.db.Each(ctx, listTargets, args, func(rows *sql.Rows) error {
@@ -162,11 +161,11 @@ type TargetDetail struct {
 }
 
 const showTarget = `
-	SELECT ` + targetColumns + `, c.slug || '/' || k.slug, t.priority, t.population, t.max_pages, t.max_retries, ifnull(t.next_page_url, ''),
+	SELECT ` + targetColumns + `, iif(t.kind = 'search', c.slug || '/' || k.slug, ''), t.priority, t.population, t.max_pages, t.max_retries, ifnull(t.next_page_url, ''),
 		t.site_total, t.raw_count, t.accepted_count, t.bad_count, t.recoveries, t.created_at,
-		g.gate, g.until, ifnull(g.reason, ''), EXISTS (SELECT 1 FROM targets_available a WHERE a.id = t.id)
-	FROM v_crawler_status v JOIN targets t ON t.id = v.id JOIN v_source_gates g ON g.source_id = t.source_id
-	JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+		o.state, o.until, ifnull(o.reason, ''), EXISTS (SELECT 1 FROM targets_available a WHERE a.id = t.id)
+	FROM v_crawler_status v JOIN targets t ON t.id = v.id JOIN v_source_availability o ON o.source_id = t.source_id
+	LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id
 	WHERE v.id = ?`
 
 // Target returns one target with what happens to it next; sql.ErrNoRows, wrapped,

@@ -41,7 +41,7 @@ func TestTargets(t *testing.T) {
 		"failed":        {report.Filter{Schedule: []report.Schedule{report.ScheduleFailed}}, []int64{4, 5}},
 		"needs plan":    {report.Filter{Schedule: []report.Schedule{report.ScheduleNeedsPlan}}, []int64{6}},
 		"not scheduled": {report.Filter{Schedule: []report.Schedule{report.ScheduleNone}}, []int64{2}},
-		"status":        {report.Filter{Statuses: []yp.Status{yp.Done, yp.Stuck}}, []int64{1, 2, 6}},
+		"status":        {report.Filter{Statuses: []yp.Status{yp.Done, yp.Stuck}}, []int64{1, 2, 6, 10}},
 		"health":        {report.Filter{Healths: []yp.Health{yp.Dead, yp.Paused}}, []int64{4, 5, 7}},
 		"error":         {report.Filter{Error: yp.CodeTimeout}, []int64{3, 4}},
 		"both":          {report.Filter{Error: yp.CodeTimeout, Statuses: []yp.Status{yp.Parked}}, []int64{4}},
@@ -76,7 +76,7 @@ func TestTargets(t *testing.T) {
 		}
 		x := got[0]
 		if x.Source != "demo" || x.City != "City 0" || x.State != "TX" || x.BackoffLevel != 2 || x.Failures != 4 || x.Error != "slow" ||
-			x.BackoffUntil.Before(time.Now()) || x.SuccessRate != nil || !x.LastSuccess.IsZero() || !x.Enabled {
+			x.NotBefore.Before(time.Now()) || x.WaitReason != "backoff" || x.SuccessRate != nil || !x.LastSuccess.IsZero() || !x.Enabled {
 			t.Errorf("%+v", x)
 		}
 	})

@@ -37,6 +37,8 @@ func (t *TargetDetail) next() Next {
 		return Next{When: NextHeld, Held: t.ClaimedBy, Why: "a worker has it"}
 	case t.available:
 		return Next{When: NextNow, Why: "the next free worker may take it"}
+	case !t.Retired.IsZero() && t.Kind == yp.KindDetail:
+		return never("its listing is gone from the source; its page is read again when the listing is back", "")
 	case !t.Retired.IsZero():
 		return never("its city is gone from the source's index; it is crawled again when the city is back (`discover` looks)", "")
 	case t.Schedule == ScheduleFailed:
@@ -62,10 +64,12 @@ func never(why, remedy string) Next { return Next{When: NextNever, Why: why, Rem
 // later is the latest of the times that the target waits for.
 func (t *TargetDetail) later() Next {
 	n := Next{When: NextLater, Why: "it is due"}
-	waits := []Next{
-		{At: t.GapUntil, Why: "two crawls of a target start at least 2 minutes apart"},
-		{At: t.BackoffUntil, Why: restText(t.Failures), Remedy: t.restRemedy()},
-		{At: t.NextCrawl, Why: "then it is due again"},
+	waits := []Next{{At: t.NotBefore, Why: "then it is due again"}}
+	switch t.WaitReason {
+	case "backoff":
+		waits[0].Why, waits[0].Remedy = restText(t.Failures), t.restRemedy()
+	case "gap":
+		waits[0].Why = "two crawls of a target start at least 2 minutes apart"
 	}
 	if t.gate != store.GateOpen {
 		waits = append(waits, Next{At: t.gateUntil, Why: fmt.Sprintf("its source is %s: %s", t.gate, ReasonText(t.gateWhy)), Remedy: SourceRemedy(t.Source, t.gate)})

@@ -83,7 +83,7 @@ type Progress struct {
 const (
 	stateCounts = `
 	SELECT n.state, n.status, sum(n.targets), sum(n.pages), sum(n.raw), sum(n.accepted) FROM target_totals n
-	WHERE (?1 = 0 OR n.source_id = ?1) AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2)))
+	WHERE n.kind = 'search' AND (?1 = 0 OR n.source_id = ?1) AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2)))
 	GROUP BY n.state, n.status HAVING sum(n.targets) > 0 ORDER BY n.state`
 	listingCounts = `
 	SELECT state, sum(listings) FROM listing_totals n
@@ -91,8 +91,8 @@ const (
 	companyCounts = `
 	SELECT state, companies FROM company_totals n WHERE ?1 = ?1 AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2)))`
 	holders = `
-	SELECT t.claimed_by, t.id, c.name, t.state, k.name, t.page_current + 1, ifnull(t.heartbeat_at, ''), r.uuid, r.host
-	FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id JOIN runs r ON r.id = t.run_id
+	SELECT t.claimed_by, t.id, ifnull(c.name, ''), t.state, coalesce(l.name, k.name, iif(t.kind = 'index', 'index of cities', '')), t.page_current + 1, ifnull(t.heartbeat_at, ''), r.uuid, r.host
+	FROM targets t LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id LEFT JOIN listings l ON l.id = t.listing JOIN runs r ON r.id = t.run_id
 	WHERE t.status = 'IN_PROGRESS' AND (?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
 	ORDER BY r.id, length(t.claimed_by), t.claimed_by`
 	// WAITING is what people are told of a target that is PLANNED again after a first
@@ -102,10 +102,10 @@ const (
 		SELECT iif(v.status = 'STUCK', NULL, v.last_error_code) AS code, ` + byProxy + ` AS by_proxy, v.status,
 			iif(v.status = 'STUCK', 'its process died ' || v.recoveries || ' times in a row without a new page of it', v.last_error) AS error
 		FROM targets v
-		WHERE v.status IN ('FAILED', 'STUCK', 'PARKED') AND (?1 = 0 OR v.source_id = ?1)
+		WHERE v.kind = 'search' AND v.status IN ('FAILED', 'STUCK', 'PARKED') AND (?1 = 0 OR v.source_id = ?1)
 			AND (?2 = '[]' OR v.state IN (SELECT value FROM json_each(?2)))
 		UNION ALL SELECT v.last_error_code, ` + byProxy + `, 'WAITING', v.last_error FROM targets v
-		WHERE v.backoff_until IS NOT NULL AND v.status = 'PLANNED' AND (?1 = 0 OR v.source_id = ?1)
+		WHERE v.kind = 'search' AND v.wait_reason = 'backoff' AND v.not_before IS NOT NULL AND v.status = 'PLANNED' AND (?1 = 0 OR v.source_id = ?1)
 			AND (?2 = '[]' OR v.state IN (SELECT value FROM json_each(?2))))
 	GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3`
 )

@@ -13,7 +13,7 @@ import (
 // whole matches a plan line that reads a table from end to end of which there may be a
 // million rows.
 var whole = regexp.MustCompile(`(?m)SCAN (t|v|a|c|k|l|d|m|g|targets|listings|companies|cities|sightings|crawl_attempts|requests|listing_events|company_keys|company_merges|company_apart)` +
-	`( USING (COVERING )?INDEX (sqlite_autoindex_\w+|details_ready))?$`)
+	`( USING (COVERING )?INDEX sqlite_autoindex_\w+)?$`)
 
 // TestQueryPlans: what is asked often, or of one thing, reads an index that holds but what
 // it is about, so that a million targets cost what a thousand do.
@@ -34,12 +34,13 @@ func TestQueryPlans(t *testing.T) {
 		"progress: workers":   {holders, progress, []string{"INDEX targets_held"}, ""},
 		"progress: errors":    {troubles, progress, []string{"INDEX targets_troubled"}, ""},
 		"progress: runs":      {liveRuns, progress, []string{"INDEX runs_alive"}, ""},
-		"rests":               {countRests, nil, []string{"INDEX targets_backoff (backoff_until>?)"}, ""},
+		"in the gap":          {countInGap, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>? AND not_before<?)"}, ""},
+		"rests":               {countRests, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)"}, ""},
 
 		"status: last hour": {recentPages, []any{1, "x"}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, ""},
 		"status: different": {recentListings, []any{1, "x"}, []string{"crawl_attempts_by_end (finished_at>?)"}, ""},
 		"status: errors":    {errorSummary, []any{0}, []string{"crawl_attempts_by_end (finished_at>?)"}, ""},
-		"status: backoff":   {backoffWaits, store.Scope{}.Args("x"), []string{"targets_backoff (backoff_until>?)"}, ""},
+		"status: backoff":   {backoffWaits, store.Scope{}.Args("x"), []string{"targets_waiting (wait_reason=? AND not_before>?)"}, ""},
 		"status: proxies":   {recentProxies, []any{1, "x"}, []string{"requests USING INTEGER PRIMARY KEY (rowid>?)"}, ""},
 		"future":            {futureRows, []any{"x"}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, ""},
 
@@ -53,7 +54,13 @@ func TestQueryPlans(t *testing.T) {
 		"company: listings": {companyListings, []any{1}, []string{"listings_by_company (company_id=?)"}, ""},
 		"company: merges":   {companyMerges, []any{1}, []string{"company_merges_by_kept (kept=?)"}, ""},
 		"company: apart":    {apartFrom, []any{1}, []string{"company_apart_by_b"}, ""},
-		"details: totals":   {detailTotals, nil, []string{"SEARCH d USING INDEX details_ready (source_id=? AND due_at>?)"}, "TEMP B-TREE"},
+		"details: totals":   {detailTotals, nil, nil, "TEMP B-TREE"},
+		"details: woken":    {detailsWoken, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)", "INDEX targets_waiting (wait_reason=? AND not_before<?)"}, ""},
+		"details: of one":   {detailRows, nil, []string{"(source_id=? AND listing_id=?)", "INDEX targets_of_detail (listing=?)"}, ""},
+		"discoveries":       {discoveryStats, []any{0, "[]"}, []string{"SEARCH d USING INDEX targets_of_index"}, ""},
+		"speed":             {lastEnds, []any{0, "[]", "x", 100}, []string{"crawl_attempts_by_end (finished_at>?)", "SEARCH t USING INTEGER PRIMARY KEY"}, "TEMP B-TREE"},
+		"speed: details":    {lastDetails, []any{0, "[]", "x", 100}, []string{"crawl_attempts_by_end (finished_at>?)", "SEARCH t USING INTEGER PRIMARY KEY"}, "TEMP B-TREE"},
+		"dead letters":      {deadLetters, []any{0, "[]", "", "", 50, `["search"]`}, []string{"targets_troubled (kind=? AND status=?)"}, ""},
 
 		"changes: list":       {listChanges, f.args(50), []string{"SEARCH e USING INDEX listing_events_by_time (at>?)", "SEARCH l USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "(source_id=? AND listing_id=?)"}, "TEMP B-TREE FOR ORDER BY"},
 		"changes: count":      {countChanges, f.args(), []string{"listing_events_by_time (at>?)"}, ""},

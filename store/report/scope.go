@@ -35,9 +35,9 @@ func (k *Reader) Count(ctx context.Context, scope store.Scope) (c Counts, err er
 
 // A gap that ends later than ?7 is the mark of a clock that was set back, and none.
 const countInGap = `
-	SELECT count(*), max(t.gap_until) FROM targets t
-	WHERE t.status = 'DONE' AND t.next_crawl_at <= ?6 AND t.gap_until > ?6 AND t.gap_until <= ?7
-		AND t.enabled = 1 AND t.retired_at IS NULL AND t.crawl_status <> 'paused' AND ` + where
+	SELECT count(*), max(t.not_before) FROM targets t
+	WHERE t.wait_reason = 'gap' AND t.not_before > ?7 AND t.not_before <= ?8
+		AND t.enabled = 1 AND t.retired_at IS NULL AND t.paused = 0 AND ` + where
 
 // InGap counts the targets of the scope that are due and wait only because two crawls of
 // a target start at least yp.MinCrawlGap apart, and tells when the last of them may be

@@ -42,22 +42,20 @@ const (
 	// A target that is tried again in minutes has not ended.
 	lastEnds = `
 	SELECT a.finished_at FROM crawl_attempts a INDEXED BY crawl_attempts_by_end CROSS JOIN targets t ON t.id = a.target_id
-	WHERE a.finished_at IS NOT NULL AND a.finished_at > ?3 AND (a.ended IN ('done', 'parked') OR a.ended = 'failed' AND t.status = 'FAILED')
+	WHERE a.finished_at IS NOT NULL AND a.finished_at > ?3 AND t.kind = 'search' AND (a.ended IN ('done', 'parked') OR a.ended = 'failed' AND t.status = 'FAILED')
 		AND (?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
 	ORDER BY a.finished_at DESC LIMIT ?4`
-	// No index has the details alone: of the newest requests, each is looked at.
 	lastDetails = `
-	SELECT r.finished_at FROM requests r
-	WHERE r.id > (SELECT max(id) - 2000 FROM requests) AND r.type = 'detail' AND r.outcome = 'success' AND (?1 = 0 OR r.source_id = ?1) AND ?2 = ?2
-		AND r.finished_at > ?3
-	ORDER BY r.id DESC LIMIT ?4`
+	SELECT a.finished_at FROM crawl_attempts a INDEXED BY crawl_attempts_by_end CROSS JOIN targets t ON t.id = a.target_id
+	WHERE a.finished_at IS NOT NULL AND a.finished_at > ?3 AND t.kind = 'detail' AND a.ended = 'done'
+		AND (?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+	ORDER BY a.finished_at DESC LIMIT ?4`
 	// The sources that have targets or details to do, and what closes them.
 	closedSources = `
-	SELECT g.gate, g.until, ifnull(g.reason, '') FROM v_source_gates g
+	SELECT g.state, g.until, ifnull(g.reason, '') FROM v_source_availability g
 	WHERE (?1 = 0 OR g.source_id = ?1) AND (EXISTS (
-		SELECT 1 FROM target_totals n WHERE n.source_id = g.source_id AND n.status IN ('PLANNED', 'IN_PROGRESS') AND n.targets > 0
-			AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2))))
-		OR EXISTS (SELECT 1 FROM details d INDEXED BY details_ready WHERE d.status IN ('PLANNED', 'FAILED', 'DONE') AND d.source_id = g.source_id AND d.due_at IS NULL))
+		SELECT 1 FROM target_totals n WHERE n.kind IN ('search', 'detail') AND n.source_id = g.source_id AND n.status IN ('PLANNED', 'IN_PROGRESS') AND n.targets > 0
+			AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2)))))
 	ORDER BY g.until`
 )
 
@@ -142,24 +140,9 @@ func (r progressReader) timeLeft(query string, p *Progress, left int64) (float64
 	return d.Seconds(), nil
 }
 
-// detailsDue counts as the claims see it: those of other states, of listings that are gone
-// or have no page are nobody's work.
-const detailsDue = `
-	SELECT count(*) FROM details d INDEXED BY details_ready CROSS JOIN listings l ON l.id = d.listing
-	WHERE d.status IN ('PLANNED', 'FAILED', 'DONE') AND d.source_id = ?1 AND (d.due_at IS NULL OR d.due_at <= ?3)
-		AND l.gone_at IS NULL AND l.profile_url IS NOT NULL AND (?2 = '[]' OR l.found_state IN (SELECT value FROM json_each(?2)))`
-
-const detailsInHand = `SELECT count(*) FROM details d INDEXED BY details_held WHERE d.status = 'IN_PROGRESS' AND d.source_id = ?1`
-
 // DetailsLeft counts the details of a source's listings of some states (none = all) that
-// can be claimed now or are in somebody's hands. It looks at each of them.
-func (k *Reader) DetailsLeft(ctx context.Context, source int64, states []string) (n int64, err error) {
-	var held int64
-	if err := k.db.Read().QueryRowContext(ctx, detailsDue, source, store.JSONTexts(states), yp.FormatTime(k.db.Now())).Scan(&n); err != nil {
-		return 0, fmt.Errorf("count details that are due: %w", err)
-	}
-	if err := k.db.Read().QueryRowContext(ctx, detailsInHand, source).Scan(&held); err != nil {
-		return 0, fmt.Errorf("count details in hand: %w", err)
-	}
-	return n + held, nil
+// can be claimed now or are in somebody's hands.
+func (k *Reader) DetailsLeft(ctx context.Context, source int64, states []string) (int64, error) {
+	t, err := k.DetailTotals(ctx, source, states)
+	return t.Due + t.Held, err
 }

@@ -45,7 +45,7 @@ func TestStatusCounts(t *testing.T) {
 			h := s.Health
 			got = []string{fmt.Sprintf("%d|%d|%d|%d", h.Active, h.Degraded, h.Paused, h.Failed)}
 			same(t, "health", got, table(t, b.DB(), `SELECT count(*) FILTER (WHERE crawl_status = 'active'), count(*) FILTER (WHERE crawl_status = 'degraded'),
-				count(*) FILTER (WHERE crawl_status = 'paused'), count(*) FILTER (WHERE crawl_status = 'failed') FROM targets WHERE `+in))
+				count(*) FILTER (WHERE crawl_status = 'paused'), count(*) FILTER (WHERE crawl_status = 'failed') FROM v_crawler_status WHERE `+in))
 			got = []string{fmt.Sprint(s.Sources[0].Faring.DueNow)}
 			same(t, "due now", got, table(t, b.DB(), `SELECT count(*) FROM targets_available WHERE `+in))
 		})
@@ -124,8 +124,8 @@ func TestStatusOfSources(t *testing.T) {
 func TestStatusOfWaits(t *testing.T) {
 	t.Parallel()
 	b := mixed(t)
-	execute(t, b.DB(), `UPDATE targets SET status = 'FAILED', crawl_status = 'degraded', backoff_level = 2, last_error_code = 'TIMEOUT', backoff_until = '`+ahead(2*time.Hour)+`' WHERE id = 12`,
-		`UPDATE targets SET backoff_until = '`+ago(time.Hour)+`' WHERE id = 13`) // over: it waits for nothing
+	execute(t, b.DB(), `UPDATE targets SET status = 'FAILED', backoff_level = 2, last_error_code = 'TIMEOUT', wait_reason = 'backoff', not_before = '`+ahead(2*time.Hour)+`' WHERE id = 12`,
+		`UPDATE targets SET wait_reason = 'backoff', not_before = '`+ago(time.Hour)+`' WHERE id = 13`) // over: it waits for nothing
 	got := readStatus(t, b, store.Scope{}).Backoff
 	if len(got) != 2 || got[0].Level != 0 || got[0].Targets != 1 || got[1].Level != 2 || got[1].Targets != 2 || !got[1].Next.Before(got[1].Last) {
 		t.Errorf("%+v", got)

@@ -11,11 +11,11 @@ import (
 )
 
 const sourceStatus = `
-	SELECT g.source_id, g.source, s.base_url, g.gate, g.until, ifnull(g.reason, ''),
+	SELECT g.source_id, g.source, s.base_url, g.state, g.until, ifnull(g.reason, ''),
 		ifnull(p.status, ''), ifnull(p.error_class, ''), ifnull(p.samples_1h, 0), p.success_rate_1h, ifnull(p.samples_24h, 0), p.success_rate_24h,
 		p.latency_p50_ms, p.latency_p95_ms, ifnull(p.dominant_class, ''), ifnull(p.burst_429, 0), p.failing_since, p.quarantine_until,
 		ifnull(p.cooldown_minutes, 0), p.updated_at
-	FROM v_source_gates g JOIN sources s ON s.id = g.source_id LEFT JOIN connectivity_profiles p ON p.source_id = g.source_id
+	FROM v_source_availability g JOIN sources s ON s.id = g.source_id LEFT JOIN connectivity_profiles p ON p.source_id = g.source_id
 	WHERE ?1 = 0 OR g.source_id = ?1 GROUP BY g.source_id ORDER BY g.source`
 
 // otherStatus is the HTTP status to name where no class of failures says more.
@@ -56,9 +56,9 @@ const (
 	targetMarks = `
 	SELECT ifnull(group_concat(substr(v.schedule_status, 1, 3) || substr(v.crawl_status, 1, 1), ''), ''),
 		ifnull(sum(v.consecutive_failures > 0), 0), ifnull(avg(v.consecutive_failures), 0), ifnull(sum(v.last_success_at >= ?3), 0)
-	FROM v_crawler_status v WHERE +v.source = ?1 AND (?2 = '[]' OR v.state IN (SELECT value FROM json_each(?2)))`
+	FROM v_crawler_status v WHERE v.kind = 'search' AND +v.source = ?1 AND (?2 = '[]' OR v.state IN (SELECT value FROM json_each(?2)))`
 	countAvailable = `
-	SELECT count(*) FROM targets_available a WHERE +a.source_id = ?1 AND (?2 = '[]' OR a.state IN (SELECT value FROM json_each(?2)))`
+	SELECT count(*) FROM targets_available a WHERE a.kind = 'search' AND +a.source_id = ?1 AND (?2 = '[]' OR a.state IN (SELECT value FROM json_each(?2)))`
 )
 
 func (r statusReader) counts(s *SourceStatus) error {
@@ -143,7 +143,7 @@ func (r statusReader) recent(s *SourceStatus) error {
 
 const errorSummary = `
 	SELECT e.source, e.error_code, e.by_proxy, e.occurrences, e.targets, e.last_seen, e.mean_duration_ms FROM v_crawl_error_summary e
-	WHERE ?1 = 0 OR e.source = (SELECT name FROM sources WHERE id = ?1) ORDER BY e.occurrences DESC, e.error_code, e.source, e.by_proxy`
+	WHERE e.error_code <> 'SUCCESS' AND (?1 = 0 OR e.source = (SELECT name FROM sources WHERE id = ?1)) ORDER BY e.occurrences DESC, e.error_code, e.source, e.by_proxy`
 
 func (r statusReader) errors() error {
 	return r.each(errorSummary, []any{r.scope.SourceID}, func(rows *sql.Rows) error {
@@ -155,8 +155,8 @@ func (r statusReader) errors() error {
 }
 
 const backoffWaits = `
-	SELECT t.backoff_level, count(*), min(t.backoff_until), max(t.backoff_until) FROM targets t
-	WHERE t.backoff_until > ?6 AND t.backoff_until IS NOT NULL AND ` + where + ` GROUP BY t.backoff_level ORDER BY t.backoff_level`
+	SELECT t.backoff_level, count(*), min(t.not_before), max(t.not_before) FROM targets t
+	WHERE t.wait_reason = 'backoff' AND t.not_before > ?7 AND ` + where + ` GROUP BY t.backoff_level ORDER BY t.backoff_level`
 
 func (r statusReader) backoff() error {
 	return r.each(backoffWaits, r.scope.Args(yp.FormatTime(r.s.Now)), func(rows *sql.Rows) error {

@@ -29,14 +29,14 @@ type Rest struct {
 func (r Rest) Blocked() bool { return r.Code == yp.CodeBlockedProxy || r.Code == yp.CodeRateLimited }
 
 const (
-	countWaiting = `SELECT count(*) FROM targets t WHERE t.backoff_until IS NOT NULL AND t.status = 'PLANNED' AND ` + where
+	countWaiting = `SELECT count(*) FROM targets t WHERE t.wait_reason = 'backoff' AND t.not_before IS NOT NULL AND t.status = 'PLANNED' AND ` + where
 	countSince   = `
 	SELECT count(*) FROM targets t
-	WHERE (t.status IN ('FAILED', 'STUCK', 'PARKED') OR t.backoff_until IS NOT NULL) AND t.finished_at >= ?6 AND ` + where
+	WHERE (t.status IN ('FAILED', 'STUCK', 'PARKED') OR t.wait_reason IS 'backoff') AND t.finished_at >= ?7 AND ` + where
 	countRests = `
-	SELECT ifnull(t.last_error_code, ''), count(*), min(max(ifnull(t.backoff_until, ''), ifnull(t.gap_until, ''), g.until))
-	FROM targets t JOIN v_source_gates g ON g.source_id = t.source_id
-	WHERE t.backoff_until IS NOT NULL AND t.status IN ('PLANNED', 'FAILED') AND ` + where + ` GROUP BY 1 ORDER BY 1`
+	SELECT ifnull(t.last_error_code, ''), count(*), min(max(t.not_before, ifnull(g.until, '')))
+	FROM targets t JOIN v_source_availability g ON g.source_id = t.source_id
+	WHERE t.wait_reason = 'backoff' AND t.not_before IS NOT NULL AND ` + where + ` GROUP BY 1 ORDER BY 1`
 )
 
 // Trouble counts the targets of a scope that wait or went wrong since a time.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -69,13 +70,14 @@ func Execute(t tester, db *store.DB, queries ...string) {
 	}
 }
 
-var numbered = regexp.MustCompile(`\?(\d)`)
+var numbered = regexp.MustCompile(`\?(\d+)`)
 
 // Parameters is how many arguments query takes.
 func Parameters(query string) int {
 	n := 0
 	for _, m := range numbered.FindAllStringSubmatch(query, -1) {
-		n = max(n, int(m[1][0]-'0'))
+		i, _ := strconv.Atoi(m[1])
+		n = max(n, i)
 	}
 	return n + strings.Count(numbered.ReplaceAllString(query, ""), "?")
 }
@@ -113,18 +115,18 @@ func Mixed(t *testing.T, db *store.DB) {
 	t.Helper()
 	Execute(t, db,
 		`UPDATE targets SET status = 'DONE', page_current = 3, finished_at = '`+Ago(time.Hour)+`', last_success_at = '`+Ago(time.Hour)+`',
-			next_crawl_at = '`+Ahead(24*time.Hour)+`', total_attempts = 3, total_successes = 1 WHERE id = 1`,
+			wait_reason = 'recrawl', not_before = '`+Ahead(24*time.Hour)+`', total_attempts = 3, total_successes = 1 WHERE id = 1`,
 		`UPDATE targets SET status = 'DONE', finished_at = '`+Ago(48*time.Hour)+`', last_success_at = '`+Ago(48*time.Hour)+`' WHERE id = 2`,
-		`UPDATE targets SET status = 'FAILED', crawl_status = 'degraded', backoff_level = 2, consecutive_failures = 4, last_error_code = 'TIMEOUT',
-			last_error = 'slow', finished_at = '`+Ago(time.Hour)+`', backoff_until = '`+Ahead(3*time.Hour)+`' WHERE id = 3`,
-		`UPDATE targets SET status = 'PARKED', crawl_status = 'failed', auto_disabled = 1, backoff_level = 5, consecutive_failures = 8,
+		`UPDATE targets SET status = 'FAILED', backoff_level = 2, consecutive_failures = 4, last_error_code = 'TIMEOUT',
+			last_error = 'slow', finished_at = '`+Ago(time.Hour)+`', wait_reason = 'backoff', not_before = '`+Ahead(3*time.Hour)+`' WHERE id = 3`,
+		`UPDATE targets SET status = 'PARKED', backoff_level = 5, consecutive_failures = 8,
 			last_error_code = 'TIMEOUT', last_error = 'slow', finished_at = '`+Ago(72*time.Hour)+`' WHERE id = 4`,
-		`UPDATE targets SET status = 'PARKED', crawl_status = 'failed', consecutive_failures = 1, last_error_code = 'NO_LISTINGS',
+		`UPDATE targets SET status = 'PARKED', consecutive_failures = 1, last_error_code = 'NO_LISTINGS',
 			last_error = 'gone', finished_at = '`+Ago(time.Hour)+`' WHERE id = 5`,
 		`UPDATE targets SET status = 'STUCK', recoveries = 3, finished_at = '`+Ago(time.Hour)+`' WHERE id = 6`,
-		`UPDATE targets SET crawl_status = 'paused' WHERE id = 7`,
+		`UPDATE targets SET paused = 1 WHERE id = 7`,
 		`UPDATE targets SET enabled = 0 WHERE id = 8`,
-		`UPDATE targets SET backoff_until = '`+Ahead(time.Hour)+`', consecutive_failures = 1, last_error_code = 'BLOCKED_PROXY' WHERE id = 9`,
-		`UPDATE targets SET gap_until = '`+Ahead(110*time.Second)+`' WHERE id = 10`,
+		`UPDATE targets SET wait_reason = 'backoff', not_before = '`+Ahead(time.Hour)+`', consecutive_failures = 1, last_error_code = 'BLOCKED_PROXY' WHERE id = 9`,
+		`UPDATE targets SET status = 'DONE', finished_at = '`+Ago(0)+`', wait_reason = 'gap', not_before = '`+Ahead(110*time.Second)+`' WHERE id = 10`,
 	)
 }

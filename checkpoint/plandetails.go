@@ -27,20 +27,24 @@ const (
 	UPDATE meta SET value = 'planned' WHERE value = 'sweeping' AND key IN (SELECT 'details:' || ?1 || ':' || value FROM json_each(?2))`
 
 	lastListing = `SELECT ifnull(max(id), 0) FROM listings`
-	sweep       = `
-	INSERT INTO details (listing, source_id)
-	SELECT l.id, l.source_id FROM listings l
-	WHERE +l.source_id = ?1 AND l.id > ?2 AND l.id <= ?3 AND l.profile_url IS NOT NULL
-		AND l.found_state IN (SELECT value FROM json_each(?4)) AND NOT EXISTS (SELECT 1 FROM details d WHERE d.listing = l.id)
+	// A detail belongs to the city and the category whose search found its listing.
+	insertDetails = `
+	INSERT INTO targets (source_id, kind, state, city_id, category_id, listing, population, priority, max_pages, crawl_frequency_minutes, retired_at, created_at)
+	SELECT l.source_id, 'detail', l.found_state, t.city_id, t.category_id, l.id, ifnull(t.population, 0), ` + freshDetail + `, 1, `
+	finder   = `(SELECT min(x.target_id) FROM sightings x JOIN targets y ON y.id = x.target_id WHERE x.listing = l.id AND y.state = l.found_state)`
+	noDetail = `l.profile_url IS NOT NULL AND NOT EXISTS (SELECT 1 FROM targets d WHERE d.listing = l.id)`
+	sweep    = insertDetails + `?5, l.gone_at, ?6
+	FROM listings l LEFT JOIN targets t ON t.id = ` + finder + `
+	WHERE +l.source_id = ?1 AND l.id > ?2 AND l.id <= ?3 AND l.found_state IN (SELECT value FROM json_each(?4)) AND ` + noDetail + `
+	ON CONFLICT DO NOTHING`
+	planDetails = insertDetails + `?4, NULL, ?5
+	FROM json_each(?2) AS j CROSS JOIN listings l ON l.source_id = ?1 AND l.listing_id = j.value JOIN targets t ON t.id = ?3
+	WHERE EXISTS (SELECT 1 FROM meta w WHERE w.key >= 'details:' AND w.key < 'details;')
+		AND EXISTS (SELECT 1 FROM meta m WHERE m.key = 'details:' || l.source_id || ':' || l.found_state) AND ` + noDetail + `
 	ON CONFLICT DO NOTHING`
 
-	planDetails = `
-	INSERT INTO details (listing, source_id)
-	SELECT l.id, l.source_id FROM json_each(?2) AS j CROSS JOIN listings l ON l.source_id = ?1 AND l.listing_id = j.value
-	WHERE EXISTS (SELECT 1 FROM meta w WHERE w.key >= 'details:' AND w.key < 'details;') AND l.profile_url IS NOT NULL
-		AND EXISTS (SELECT 1 FROM meta m WHERE m.key = 'details:' || l.source_id || ':' || l.found_state)
-		AND NOT EXISTS (SELECT 1 FROM details d WHERE d.listing = l.id)
-	ON CONFLICT DO NOTHING`
+	freshDetail, readDetail = `100`, `101` // priorities
+	detailsMinutes          = int64(DetailsEvery / time.Minute)
 )
 
 // sweepChunk bounds how long other writers wait behind the planning of what was there
@@ -95,7 +99,7 @@ func (k *Keeper) sweep(ctx context.Context, source int64, states []string) (adde
 // after from. What comes after the last plans its own.
 func (k *Keeper) sweepOnce(ctx context.Context, source int64, states []string, from int64, last bool) (added int, err error) {
 	err = k.write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Changed(sweep, source, from, from+sweepChunk, jsonList(states))
+		n, err := tx.Changed(sweep, source, from, from+sweepChunk, jsonList(states), detailsMinutes, tx.Now)
 		added = int(n)
 		if err != nil || !last {
 			return err
@@ -107,7 +111,7 @@ func (k *Keeper) sweepOnce(ctx context.Context, source int64, states []string, f
 }
 
 // planPage plans the details of a page's listings, where somebody wants them.
-func planPage(tx *store.Tx, source int64, listings []yp.Listing) error {
+func planPage(tx *store.Tx, source, target int64, listings []yp.Listing) error {
 	if len(listings) == 0 {
 		return nil
 	}
@@ -115,40 +119,31 @@ func planPage(tx *store.Tx, source int64, listings []yp.Listing) error {
 	for i := range listings {
 		ids[i] = listings[i].ID
 	}
-	if _, err := tx.Exec(planDetails, source, jsonList(ids)); err != nil {
+	if _, err := tx.Exec(planDetails, source, jsonList(ids), target, detailsMinutes, tx.Now); err != nil {
 		return fmt.Errorf("plan details: %w", err)
 	}
 	return nil
 }
 
-// What is due later than a page stays good was set under a longer interval, or by a
-// clock that was set back since: it is due after the interval of now, or at once.
+// What is due later than a page stays good was set under a longer interval: it is due after
+// the interval of now.
 const retimeDetails = `
-	UPDATE details SET due_at = iif(status = 'DONE' AND fetched_at <= ?2, strftime('%Y-%m-%dT%H:%M:%fZ', fetched_at, ?3), NULL)
-	WHERE listing IN (SELECT d.listing FROM details d INDEXED BY details_ready
-		WHERE d.status IN ('PLANNED', 'FAILED', 'DONE') AND d.source_id = ?1 AND d.due_at > ?4 ORDER BY d.due_at DESC LIMIT ?5)`
+	UPDATE targets AS t SET not_before = strftime('%Y-%m-%dT%H:%M:%fZ', ifnull(t.crawl_started_at, t.finished_at), ?3), crawl_frequency_minutes = ?5
+	WHERE t.id IN (SELECT d.id FROM targets d WHERE d.wait_reason = 'recrawl' AND d.not_before > ?4 AND d.kind = 'detail' AND d.source_id = ?1
+		AND d.crawl_frequency_minutes > ?5 LIMIT ?2)`
 
 // retime sees to what is due too late.
 func (k *Keeper) retime(ctx context.Context, source int64, every time.Duration) error {
 	for {
 		var n int64
 		err := k.write(ctx, func(tx *store.Tx) (err error) {
-			late := yp.FormatTime(tx.At.Add(max(every, yp.BeyondBackoff) + time.Hour))
-			n, err = tx.Changed(retimeDetails, source, tx.Now, seconds(every), late, sweepChunk)
+			n, err = tx.Changed(retimeDetails, source, sweepChunk, seconds(every*9/10), yp.FormatTime(tx.At.Add(every)), int64(every/time.Minute))
 			return err
 		})
 		if err != nil || n < sweepChunk {
 			return err
 		}
 	}
-}
-
-// WakeDetails makes claimable what a clock that was set back would keep for long.
-func (k *Keeper) WakeDetails(ctx context.Context, source int64, every time.Duration) error {
-	if err := k.retime(ctx, source, every); err != nil {
-		return fmt.Errorf("wake details: %w", err)
-	}
-	return nil
 }
 
 // seconds is a duration as SQLite's time functions take it.

@@ -1,0 +1,269 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// IndexRest is how old the crawl of an index may grow: one that began earlier starts over
+// instead of being resumed, for pages read a day apart are no picture of one index.
+const IndexRest = 24 * time.Hour
+
+// IndexAgain is how often a source's index of a state is read again by itself.
+const IndexAgain = 7 * 24 * time.Hour
+
+// StateIndex is a state's index: how many pages it has.
+type StateIndex struct {
+	State string
+	Pages int
+}
+
+// FoundCity is a city of an index page, matched to the gazetteer.
+type FoundCity = yp.FoundCity
+
+const (
+	insertIndexes = `
+	INSERT INTO targets (source_id, kind, state, population, priority, max_pages, crawl_frequency_minutes, created_at)
+	SELECT ?1, 'index', value ->> 0, 0, 0, value ->> 1, ?3, ?4 FROM json_each(?2) WHERE true
+	ON CONFLICT DO NOTHING`
+	// A crawl that ended in its middle goes on there, unless it is too old or the index has
+	// another number of pages now. ?5: a clock was set back.
+	renewIndexes = `
+	UPDATE targets AS t SET max_pages = j.value ->> 1, status = iif(t.status = 'DONE', 'DONE', 'PLANNED'), ` + anew + `
+	FROM json_each(?2) AS j
+	WHERE t.kind = 'index' AND t.source_id = ?1 AND t.state = j.value ->> 0 AND t.status IN ('PLANNED', 'DONE')
+		AND (t.max_pages <> j.value ->> 1 OR t.status = 'PLANNED' AND t.crawl_started_at IS NOT NULL AND t.crawl_started_at NOT BETWEEN ?3 AND ?4)`
+)
+
+// PlanIndexes plans the indexes of states that are not planned yet; nothing that is done is
+// disturbed.
+func (k *Keeper) PlanIndexes(ctx context.Context, sourceID int64, indexes []StateIndex) error {
+	rows := make([][2]any, len(indexes))
+	for i, x := range indexes {
+		rows[i] = [2]any{x.State, x.Pages}
+	}
+	list, err := json.Marshal(rows)
+	if err != nil {
+		return err
+	}
+	err = k.write(ctx, func(tx *store.Tx) error {
+		if _, err := tx.Exec(insertIndexes, sourceID, string(list), int64(IndexAgain/time.Minute), tx.Now); err != nil {
+			return err
+		}
+		_, err := tx.Exec(renewIndexes, sourceID, string(list), yp.FormatTime(tx.At.Add(-IndexRest)), yp.FormatTime(tx.At.Add(IndexRest)))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("plan state indexes: %w", err)
+	}
+	return nil
+}
+
+const (
+	// What the page brings: cities that this crawl of the index had not met, and of them
+	// those that the source did not have.
+	countFound = `
+	SELECT count(*), ifnull(sum(fresh), 0) FROM (
+		SELECT DISTINCT c.id, x.city_id IS NULL OR x.gone_at IS NOT NULL AS fresh
+		FROM json_each(?2) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0
+		LEFT JOIN source_cities x ON x.source_id = ?1 AND x.city_id = c.id
+		WHERE x.city_id IS NULL OR x.crawl <> ?3)`
+	bringBack = `
+	UPDATE targets SET retired_at = NULL WHERE kind = 'search' AND retired_at IS NOT NULL AND source_id = ?1
+		AND city_id IN (SELECT c.id FROM json_each(?2) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0)`
+	// Two addresses of one place: within a crawl the one whose slug is the gazetteer's
+	// stays, else the first. A new crawl decides anew.
+	upsertFound = `
+	INSERT INTO source_cities (source_id, city_id, slug, name, found_on, matched, first_seen_at, last_seen_at, crawl)
+	SELECT ?1, c.id, j.value ->> 7, j.value ->> 8, ?5, j.value ->> 9, ?4, ?4, ?3
+	FROM json_each(?2) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0 WHERE true ORDER BY j.key
+	ON CONFLICT (source_id, city_id) DO UPDATE SET slug = excluded.slug, name = excluded.name, found_on = excluded.found_on,
+		matched = excluded.matched, last_seen_at = excluded.last_seen_at, crawl = excluded.crawl, gone_at = NULL
+	WHERE crawl <> ?3 OR slug = excluded.slug OR matched <> 'slug' AND excluded.matched = 'slug'`
+)
+
+// saveCities stores the cities of a page of an index. Searches of a city that is back are
+// no longer retired.
+func (c *Claim) saveCities(tx *store.Tx, p *yp.Page, out *Committed) error {
+	list, err := foundRows(p.Cities)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(upsertCities, list); err != nil {
+		return err
+	}
+	if err := tx.Get(countFound, []any{c.SourceID, list, c.Crawl}, &out.Cities, &out.Added); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(bringBack, c.SourceID, list); err != nil {
+		return err
+	}
+	_, err = tx.Exec(upsertFound, c.SourceID, list, c.Crawl, tx.Now, p.Path)
+	return err
+}
+
+// foundRows is the JSON of a page's cities: a row of upsertCities, then the source's
+// own words.
+func foundRows(cities []FoundCity) (string, error) {
+	rows := make([][10]any, len(cities))
+	for i, c := range cities {
+		copy(rows[i][:7], cityRow(c.City))
+		rows[i][7], rows[i][8], rows[i][9] = c.Address, c.Shown, c.Matched
+	}
+	list, err := json.Marshal(rows)
+	return string(list), err
+}
+
+// IndexEnd is what a complete index made of what was known before.
+type IndexEnd struct {
+	Planned int    // searches that are new
+	Gone    int    // cities known before and not met
+	Retired int    // their searches
+	Suspect string // why the index is not believed; "" = it is
+}
+
+const (
+	// missing are the cities of the state that this crawl has not met.
+	missing = `source_id = ?1 AND gone_at IS NULL AND crawl <> ?3 AND city_id IN (SELECT c.id FROM cities c WHERE c.state = ?2)`
+
+	countMissing = `SELECT count(*) FROM source_cities WHERE ` + missing
+	markGone     = `UPDATE source_cities SET gone_at = ?4 WHERE ` + missing
+	retireGone   = `
+	UPDATE targets SET retired_at = ?3 WHERE kind = 'search' AND source_id = ?1 AND retired_at IS NULL AND city_id IN (
+		SELECT x.city_id FROM cities c CROSS JOIN source_cities x ON x.source_id = ?1 AND x.city_id = c.id
+		WHERE c.state = ?2 AND x.gone_at IS NOT NULL)`
+	foundCities = `
+	SELECT c.slug, c.name, c.state, c.population, ifnull(c.lat, 0), ifnull(c.lon, 0), c.tier
+	FROM cities c CROSS JOIN source_cities x ON x.source_id = ?1 AND x.city_id = c.id
+	WHERE c.state = ?2 AND c.population >= ?3 AND x.gone_at IS NULL AND x.crawl = ?4 ORDER BY c.population DESC, c.slug`
+	startOver  = `UPDATE targets SET ` + anew + ` WHERE id = ?1`
+	indexWhole = `UPDATE targets SET complete_at = ? WHERE id = ?`
+)
+
+// CompleteIndex ends the crawl of an index whose pages are all committed: the searches of
+// the cities that it met are planned, cities of the state that it did not meet are marked
+// as gone and their searches retired; nothing is deleted, and one in progress finishes its
+// page. Where fewer than half of the cities known before were met, the index is more likely
+// to be broken than the cities to be gone: the target fails, nothing is marked, and
+// IndexEnd.Suspect says why. The next crawl starts over then. (An operator who knows better
+// has no way past that valve yet but time: cities come and go by a few.)
+func (k *Keeper) CompleteIndex(ctx context.Context, c *Claim, plan Plan, minPopulation int) (end IndexEnd, set yp.Setback, err error) {
+	if c.PageCurrent < c.MaxPages {
+		return end, set, fmt.Errorf("complete target %d: only %d of the %d pages of the index are read", c.TargetID, c.PageCurrent, c.MaxPages)
+	}
+	limit, err := k.PlanLimit(ctx, c.SourceID)
+	if err != nil {
+		return end, set, err
+	}
+	err = k.end(ctx, c, "complete", func(tx *store.Tx) (store.AttemptEnd, error) {
+		if end, err = c.endIndex(tx, plan, minPopulation, limit); err != nil {
+			return store.AttemptEnd{}, err
+		}
+		if end.Suspect != "" {
+			return k.doubt(tx, c, end.Suspect, &set)
+		}
+		if _, err := tx.Exec(fareWell, c.SourceID); err != nil {
+			return store.AttemptEnd{}, err
+		}
+		if err := c.change(tx, completeTarget, doneArgs(tx, "", "")...); err != nil {
+			return store.AttemptEnd{}, err
+		}
+		_, err = tx.Exec(indexWhole, tx.Now, c.TargetID)
+		return store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess}, err
+	})
+	return end, set, err
+}
+
+// endIndex does what the end of an index brings beside its own status.
+func (c *Claim) endIndex(tx *store.Tx, plan Plan, minPopulation, limit int) (end IndexEnd, err error) {
+	of := []any{c.SourceID, c.Place.State, c.Crawl}
+	if err := tx.Get(countMissing, of, &end.Gone); err != nil {
+		return end, err
+	}
+	if end.Suspect = suspect(c.Seen-c.Accepted, end.Gone); end.Suspect != "" {
+		end.Gone = 0
+		return end, nil
+	}
+	plan.SourceID, plan.Listed, plan.sandbox = c.SourceID, nil, limit >= 0
+	if end.Planned, err = c.planFound(tx, plan, minPopulation, limit); err != nil {
+		return end, err
+	}
+	if _, err := tx.Exec(markGone, append(of, tx.Now)...); err != nil {
+		return end, err
+	}
+	n, err := tx.Changed(retireGone, c.SourceID, c.Place.State, tx.Now)
+	end.Retired = int(n)
+	return end, err
+}
+
+// Searches is the part of a plan that says which searches the cities of an index get.
+func (p Plan) Searches(minPopulation int) *yp.SearchPlan {
+	return &yp.SearchPlan{
+		Categories: p.Categories, TierPages: p.TierPages, Explicit: p.Explicit, MaxTargets: p.MaxTargets, MinPopulation: minPopulation,
+	}
+}
+
+// doubt fails an index that is not believed, to be crawled from its first page.
+func (k *Keeper) doubt(tx *store.Tx, c *Claim, why string, set *yp.Setback) (store.AttemptEnd, error) {
+	end, err := c.failed(tx, yp.CodeHTMLChanged, why, set)
+	if err == nil {
+		_, err = tx.Exec(startOver, c.TargetID)
+	}
+	return end, err
+}
+
+// planFound plans the searches of the cities that the crawl met, the largest first.
+func (c *Claim) planFound(tx *store.Tx, plan Plan, minPopulation, limit int) (added int, err error) {
+	rows, err := tx.Query(foundCities, c.SourceID, c.Place.State, minPopulation, c.Crawl)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = rows.Close() }()
+	var cities []City
+	for rows.Next() {
+		var x City
+		if err := rows.Scan(&x.Slug, &x.Name, &x.State, &x.Population, &x.Lat, &x.Lon, &x.Tier); err != nil {
+			return 0, err
+		}
+		cities = append(cities, x)
+	}
+	if err := rows.Err(); err != nil {
+		return 0, err
+	}
+	cats := make([]int64, len(plan.Categories))
+	for i, x := range plan.Categories {
+		if cats[i], err = saveCategory(tx, x); err != nil {
+			return 0, err
+		}
+	}
+	most := len(cities) * len(cats)
+	if plan.MaxTargets > 0 {
+		most = min(most, plan.MaxTargets)
+	}
+	if limit >= 0 {
+		most = min(most, limit)
+	}
+	var out Planned
+	if most > 0 {
+		err = plan.chunk(tx, cities, cats, most, &out)
+	}
+	return out.Added, err
+}
+
+// suspect tells why an index that shows so many of the cities known before, and misses so
+// many, is not believed; "" = it is.
+func suspect(met, missed int) string {
+	switch before := met + missed; {
+	case missed <= met:
+		return ""
+	case met == 0:
+		return fmt.Sprintf("the index shows none of the %d cities known before: that is not believed", before)
+	default:
+		return fmt.Sprintf("the index shows %d of the %d cities known before: fewer than half are not believed", met, before)
+	}
+}

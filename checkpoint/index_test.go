@@ -1,0 +1,378 @@
+package checkpoint_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// found are cities of Arizona as an index page shows them.
+func found(slugs ...string) []checkpoint.FoundCity {
+	var all []checkpoint.FoundCity
+	for _, s := range slugs {
+		all = append(all, checkpoint.FoundCity{
+			City:    checkpoint.City{Slug: s, Name: s, State: "AZ", Population: 1000, Lat: 33, Lon: -112, Tier: 3},
+			Address: s, Shown: s, Matched: "slug",
+		})
+	}
+	return all
+}
+
+// indexes is the scope of the indexes of some states.
+func (b *bundle) indexes(states ...string) checkpoint.Scope {
+	return checkpoint.Scope{SourceID: b.scope.SourceID, States: states, Kinds: []yp.Kind{yp.KindIndex}}
+}
+
+func (b *bundle) planIndexes(t *testing.T, pages int, states ...string) {
+	t.Helper()
+	var list []checkpoint.StateIndex
+	for _, s := range states {
+		list = append(list, checkpoint.StateIndex{State: s, Pages: pages})
+	}
+	if err := b.PlanIndexes(t.Context(), b.scope.SourceID, list); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// index plans Arizona's index and claims it.
+func (b *bundle) index(t *testing.T, pages int) *checkpoint.Claim {
+	t.Helper()
+	b.planIndexes(t, pages, "AZ")
+	c, err := b.Claim(t.Context(), b.worker(0), b.indexes("AZ"), 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (b *bundle) commitIndex(t *testing.T, c *checkpoint.Claim, cities ...checkpoint.FoundCity) {
+	t.Helper()
+	n := c.PageCurrent + 1
+	if _, err := b.CommitPage(t.Context(), c, checkpoint.Page{Number: n, Path: fmt.Sprintf("/state-az?page=%d", n), Cities: cities}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *bundle) endIndex(t *testing.T, c *checkpoint.Claim) checkpoint.IndexEnd {
+	t.Helper()
+	end, _, err := b.CompleteIndex(t.Context(), c, b.planOf(nil), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recount(t, b.DB())
+	return end
+}
+
+// readIndex reads an index of one page that shows these cities, again if it was read.
+func (b *bundle) readIndex(t *testing.T, slugs ...string) checkpoint.IndexEnd {
+	t.Helper()
+	execute(t, b.DB(), `UPDATE targets SET not_before = '2000-01-01T00:00:00.000Z' WHERE kind = 'index' AND not_before IS NOT NULL`)
+	if _, err := b.Wake(t.Context(), b.indexes("AZ")); err != nil {
+		t.Fatal(err)
+	}
+	c := b.index(t, 1)
+	b.commitIndex(t, c, found(slugs...)...)
+	return b.endIndex(t, c)
+}
+
+func (b *bundle) planOf(cities []checkpoint.City) checkpoint.Plan {
+	return checkpoint.Plan{
+		SourceID: b.scope.SourceID, Cities: cities, TierPages: [4]int{0, 3, 2, 1},
+		Categories: []checkpoint.Category{{Slug: "plumbers", Name: "Plumbers"}},
+	}
+}
+
+func want(t *testing.T, db *store.DB, query string, rows ...string) {
+	t.Helper()
+	if got := table(t, db, query); !slices.Equal(got, rows) {
+		t.Errorf("%s:\n got %q\nwant %q", query, got, rows)
+	}
+}
+
+const (
+	indexRow   = `SELECT status, page_current, raw_count, accepted_count FROM targets WHERE kind = 'index'`
+	cityRows   = `SELECT c.slug, x.gone_at IS NOT NULL FROM source_cities x JOIN cities c ON c.id = x.city_id ORDER BY 1`
+	retiredRow = `SELECT c.slug, t.retired_at IS NOT NULL FROM targets t JOIN cities c ON c.id = t.city_id ORDER BY 1`
+)
+
+func TestIndexGone(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 0)
+	t.Run("a city that is gone keeps its row, and its searches are retired", func(t *testing.T) {
+		if end := b.readIndex(t, "a-az", "b-az", "c-az"); end.Planned != 3 {
+			t.Errorf("%+v", end)
+		}
+		if end := b.readIndex(t, "a-az", "b-az", "d-az"); end.Gone != 1 || end.Retired != 1 || end.Planned != 1 {
+			t.Errorf("%+v", end)
+		}
+		want(t, b.DB(), indexRow, "DONE|1|3|1")
+		want(t, b.DB(), cityRows, "a-az|0", "b-az|0", "c-az|1", "d-az|0")
+		want(t, b.DB(), retiredRow, "a-az|0", "b-az|0", "c-az|1", "d-az|0")
+	})
+	t.Run("a plan neither brings it back nor plans more in it", func(t *testing.T) {
+		p := b.planOf([]checkpoint.City{found("c-az")[0].City, found("a-az")[0].City})
+		p.Categories = append(p.Categories, checkpoint.Category{Slug: "dentists", Name: "Dentists"})
+		p.Explicit = true
+		out, err := b.Plan(t.Context(), p)
+		if err != nil || out.Added != 1 {
+			t.Errorf("%+v, %v: want the dentists of a-az alone", out, err)
+		}
+		want(t, b.DB(), `SELECT count(*), sum(retired_at IS NOT NULL) FROM targets t JOIN cities c ON c.id = t.city_id WHERE c.slug = 'c-az'`, "1|1")
+	})
+	t.Run("its searches come back with it", func(t *testing.T) {
+		if end := b.readIndex(t, "a-az", "b-az", "c-az", "d-az"); end.Gone != 0 {
+			t.Errorf("%+v", end)
+		}
+		want(t, b.DB(), indexRow, "DONE|1|4|1")
+		want(t, b.DB(), `SELECT count(*) FROM targets WHERE retired_at IS NOT NULL`, "0")
+	})
+	t.Run("a claim forms addresses with the source's slug", func(t *testing.T) {
+		execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL, page_current = 0 WHERE kind = 'index'`)
+		c := b.index(t, 1)
+		cities := found("a-az", "b-az", "c-az", "d-az")
+		for i := range cities {
+			cities[i].Address = "own-" + cities[i].Address
+		}
+		b.commitIndex(t, c, cities...)
+		got, err := b.Claim(t.Context(), b.worker(1), checkpoint.Scope{SourceID: b.scope.SourceID, States: []string{"AZ"}}, 5)
+		if err != nil || got.Place.CitySlug != "own-"+"a-az" {
+			t.Errorf("claimed %+v, %v", got, err)
+		}
+	})
+}
+
+func TestIndexSuspect(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		then []string
+		bad  bool
+	}{
+		"half of the cities are believed":       {[]string{"a-az", "b-az"}, false},
+		"fewer than half are not":               {[]string{"a-az"}, true},
+		"none is not":                           {nil, true},
+		"new cities don't stand for those lost": {[]string{"a-az", "x-az", "y-az", "z-az"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, 0)
+			b.readIndex(t, "a-az", "b-az", "c-az", "d-az")
+			end := b.readIndex(t, tt.then...)
+			if (end.Suspect != "") != tt.bad {
+				t.Fatalf("%+v", end)
+			}
+			index, gone := "DONE|1|", "2"
+			if tt.bad {
+				index, gone = "PLANNED|0|HTML_CHANGED", "0" // after a short wait, from page 1
+			}
+			want(t, b.DB(), `SELECT status, page_current, last_error_code FROM targets WHERE kind = 'index'`, index)
+			want(t, b.DB(), `SELECT (SELECT count(*) FROM source_cities WHERE gone_at IS NOT NULL), (SELECT count(*) FROM targets WHERE retired_at IS NOT NULL)`, gone+"|"+gone)
+			want(t, b.DB(), `SELECT count(*) FROM targets t JOIN cities c ON c.id = t.city_id WHERE c.slug LIKE '%z-az'`, "0") // nothing is planned of what is not believed
+			b.readIndex(t, "a-az", "b-az", "c-az", "d-az")
+			want(t, b.DB(), `SELECT status, page_current, last_error IS NULL FROM targets WHERE kind = 'index'`, "DONE|1|1")
+		})
+	}
+	t.Run("nothing before and nothing now is a state without cities", func(t *testing.T) {
+		t.Parallel()
+		if end := setup(t, 0).readIndex(t); end.Suspect != "" {
+			t.Errorf("%+v", end)
+		}
+	})
+}
+
+func TestIndexResume(t *testing.T) {
+	t.Parallel()
+	t.Run("a city on two pages counts once", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, 0)
+		c := b.index(t, 2)
+		b.commitIndex(t, c, found("a-az", "b-az")...)
+		b.commitIndex(t, c, found("b-az", "c-az")...)
+		want(t, b.DB(), indexRow, "IN_PROGRESS|2|3|3")
+		want(t, b.DB(), `SELECT slug, found_on FROM source_cities ORDER BY 1`, "a-az|/state-az?page=1", "b-az|/state-az?page=2", "c-az|/state-az?page=2")
+	})
+	t.Run("released or failed, it goes on; too old, it starts over", func(t *testing.T) {
+		t.Parallel()
+		b, clock := setupClock(t, 0)
+		c := b.index(t, 3)
+		began := c.StartedAt
+		b.commitIndex(t, c, found("a-az")...)
+		if err := b.Release(t.Context(), c, "stop"); err != nil {
+			t.Fatal(err)
+		}
+		clock.move(checkpoint.IndexRest - time.Hour)
+		if c = b.index(t, 3); c.PageCurrent != 1 || c.StartedAt != began || c.Seen != 1 || c.Crawl != 1 {
+			t.Errorf("resumed %+v", c)
+		}
+		set, err := b.Fail(t.Context(), c, yp.CodeTimeout, "slow")
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock.move(set.Wait)
+		if n, err := b.Wake(t.Context(), b.indexes("AZ")); n != 1 || err != nil {
+			t.Fatalf("woke %d (%v)", n, err)
+		}
+		if c = b.index(t, 3); c.PageCurrent != 1 || c.StartedAt != began {
+			t.Errorf("one that failed was not resumed: %+v", c)
+		}
+		if err := b.Release(t.Context(), c, "stop"); err != nil {
+			t.Fatal(err)
+		}
+		clock.move(time.Hour)
+		if c = b.index(t, 3); c.PageCurrent != 0 || c.StartedAt == began || c.Seen != 0 || c.Crawl != 2 {
+			t.Errorf("an old one was resumed: %+v", c)
+		}
+	})
+	t.Run("another number of pages starts over", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, 0)
+		c := b.index(t, 3)
+		b.commitIndex(t, c, found("a-az")...)
+		if err := b.Release(t.Context(), c, "stop"); err != nil {
+			t.Fatal(err)
+		}
+		if c = b.index(t, 2); c.PageCurrent != 0 || c.MaxPages != 2 {
+			t.Errorf("resumed %+v", c)
+		}
+	})
+	t.Run("a clock that was set back marks nothing as gone that was met", func(t *testing.T) {
+		t.Parallel()
+		b, clock := setupClock(t, 0)
+		b.readIndex(t, "a-az", "b-az", "c-az")
+		clock.move(-time.Hour)
+		execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL, page_current = 0, max_pages = 2, raw_count = 0, accepted_count = 0 WHERE kind = 'index'`)
+		c := b.index(t, 2)
+		b.commitIndex(t, c, found("a-az")...)
+		clock.move(-time.Hour)
+		b.commitIndex(t, c, found("b-az")...)
+		if end := b.endIndex(t, c); end.Gone != 1 {
+			t.Errorf("%+v", end)
+		}
+		want(t, b.DB(), cityRows, "a-az|0", "b-az|0", "c-az|1")
+	})
+}
+
+// TestPlanIndexes: what is planned twice, is read, or done not long ago stays as it is.
+func TestPlanIndexes(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 0)
+	states := `SELECT state, status, max_pages, page_current, crawl_frequency_minutes FROM targets WHERE kind = 'index' ORDER BY state`
+	b.planIndexes(t, 2, "AZ", "NV")
+	b.planIndexes(t, 2, "AZ", "NV")
+	want(t, b.DB(), states, "AZ|PLANNED|2|0|10080", "NV|PLANNED|2|0|10080")
+	c := b.index(t, 2)
+	b.commitIndex(t, c, found("a-az")...)
+	clock.move(25 * time.Hour)
+	b.planIndexes(t, 3, "AZ", "NV") // AZ is in somebody's hands, who fails to find its pages
+	want(t, b.DB(), states, "AZ|IN_PROGRESS|2|1|10080", "NV|PLANNED|3|0|10080")
+	b.commitIndex(t, c)
+	b.endIndex(t, c)
+	b.planIndexes(t, 2, "AZ")
+	want(t, b.DB(), states, "AZ|DONE|2|2|10080", "NV|PLANNED|3|0|10080")
+	b.planIndexes(t, 4, "AZ") // it will have other pages when it is due
+	want(t, b.DB(), states, "AZ|DONE|4|0|10080", "NV|PLANNED|3|0|10080")
+	want(t, b.DB(), `SELECT finished_at IS NOT NULL, not_before, wait_reason, complete_at IS NOT NULL FROM targets WHERE kind = 'index' AND state = 'AZ'`, "1|2026-11-26T19:12:00.000Z|recrawl|1")
+}
+
+// TestIndexPass: `discover` reads the index of every state once, over as many processes as
+// it takes; typed again after that, it reads them all again, for which nobody waits a week.
+func TestIndexPass(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 0)
+	scope, none := b.indexes("AZ", "NV", "UT"), time.Duration(0)
+	b.planIndexes(t, 1, scope.States...)
+	// read lets one process read so many indexes and tells whether its pass went on.
+	read := func(most int) (states string, goesOn bool) {
+		t.Helper()
+		p, err := b.run.BeginPass(t.Context(), scope, &none)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Wake(t.Context(), scope); err != nil {
+			t.Fatal(err)
+		}
+		for range most {
+			c, err := b.Claim(t.Context(), b.worker(0), scope, 1)
+			if err != nil {
+				break
+			}
+			states += c.Place.State + " "
+			clock.move(time.Second)
+			b.commitIndex(t, c)
+			b.endIndex(t, c)
+		}
+		clock.move(time.Minute)
+		return states, p.GoesOn
+	}
+	for i, want := range []struct {
+		most   int
+		states string
+		goesOn bool
+	}{
+		{2, "AZ NV ", false},
+		{2, "UT ", true},
+		{9, "AZ NV UT ", false}, // at once, no two minutes lie between two crawls of an index
+		{1, "AZ ", false},
+		{9, "NV UT ", true},
+	} {
+		if states, goesOn := read(want.most); states != want.states || goesOn != want.goesOn {
+			t.Errorf("process %d read %s(of a pass under way: %v), want %s(%v)", i+1, states, goesOn, want.states, want.goesOn)
+		}
+	}
+}
+
+// TestIndexTwoAddresses: one place under two addresses has one row, and which of them
+// does not depend on chance.
+func TestIndexTwoAddresses(t *testing.T) {
+	t.Parallel()
+	c := found("a-az", "a-az", "a-az")
+	c[0].Address, c[0].Matched = "a-1-az", "name"
+	c[1].Address, c[1].Matched = "a-2-az", "name"
+	for name, tt := range map[string]struct {
+		cities []checkpoint.FoundCity
+		want   string
+	}{
+		"the gazetteer's own slug":  {[]checkpoint.FoundCity{c[0], c[2], c[1]}, "a-az|slug"},
+		"the first of equal claims": {[]checkpoint.FoundCity{c[0], c[1]}, "a-1-az|name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, 0)
+			for range 2 { // a second crawl comes to the same end
+				execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL, page_current = 0, raw_count = 0, accepted_count = 0 WHERE kind = 'index'`)
+				c := b.index(t, 1)
+				b.commitIndex(t, c, tt.cities...)
+				if c.Seen != 1 {
+					t.Errorf("%d cities", c.Seen)
+				}
+				b.endIndex(t, c)
+				want(t, b.DB(), `SELECT slug, matched FROM source_cities`, tt.want)
+			}
+		})
+	}
+}
+
+// TestIndexUnknownCity: a city that the gazetteer does not know is crawled with its
+// state like any other.
+func TestIndexUnknownCity(t *testing.T) {
+	t.Parallel()
+	for least, n := range map[int]int{0: 1, 1: 0} {
+		b := setup(t, 0)
+		c := b.index(t, 1)
+		city := found("nowhere-az")
+		city[0].Population, city[0].Lat, city[0].Lon, city[0].Matched = 0, 0, 0, "none"
+		b.commitIndex(t, c, city...)
+		want(t, b.DB(), `SELECT population, lat IS NULL, lon IS NULL, tier FROM cities`, "0|1|1|3")
+		if end, _, err := b.CompleteIndex(t.Context(), c, b.planOf(nil), least); err != nil || end.Planned != n {
+			t.Errorf("at least %d people: %+v, %v", least, end, err)
+		}
+		got, err := b.Claim(t.Context(), b.worker(1), checkpoint.Scope{SourceID: b.scope.SourceID, States: []string{"AZ"}}, 5)
+		if n == 1 && (err != nil || got.Place.CitySlug != "nowhere-az") {
+			t.Errorf("claimed %+v, %v", got, err)
+		}
+	}
+}

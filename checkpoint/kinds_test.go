@@ -1,0 +1,645 @@
+package checkpoint_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// All work is claimed, fenced, committed, retried and recovered by the same statements. What
+// these tests say of one kind of target they say of all three.
+
+// kindOf is a target of a kind, and how a page of it is committed.
+type kindOf struct {
+	*bundle
+	clock *clock
+	kind  yp.Kind
+	of    checkpoint.Scope
+	row   string // condition on its row
+}
+
+// eachKind runs a test with one target of every kind, which has three pages if it can.
+func eachKind(t *testing.T, test func(t *testing.T, k *kindOf)) {
+	t.Helper()
+	for _, kind := range yp.Kinds() {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			k := &kindOf{kind: kind, row: `kind = '` + string(kind) + `'`}
+			k.bundle, k.clock = setupClock(t, 1, "CA")
+			switch kind {
+			case yp.KindIndex:
+				k.planIndexes(t, 3, "CA")
+			case yp.KindDetail:
+				k.want(t, "CA")
+				k.found(t, "CA", "1")
+			case yp.KindSearch:
+				k.scope.CategoryIDs = k.cats[:1]
+				k.row += ` AND id = 1`
+			}
+			k.of = k.scope
+			k.of.Kinds = []yp.Kind{kind}
+			test(t, k)
+		})
+	}
+}
+
+func (k *kindOf) claim(t *testing.T) *checkpoint.Claim {
+	t.Helper()
+	c, err := k.Claim(t.Context(), k.worker(0), k.of, 1)
+	if err != nil || c.Kind != k.kind {
+		t.Fatalf("claimed %+v (%v), want one of kind %s", c, err, k.kind)
+	}
+	return c
+}
+
+// commit brings the next page of the claim.
+func (k *kindOf) commit(c *checkpoint.Claim) error {
+	p := checkpoint.Page{Number: c.PageCurrent + 1, NextURL: "/next", Raw: 1}
+	switch k.kind {
+	case yp.KindIndex:
+		p.Cities, p.Path = found("a-az"), "/state-az"
+	case yp.KindDetail:
+		p.Last, p.Detail = true, &yp.Detail{ID: "1", Email: "late@x.example", Website: "https://late.example"}
+	case yp.KindSearch:
+		p.Listings = cards(fmt.Sprint("l", p.Number))
+	}
+	_, err := k.CommitPage(bg, c, p)
+	return err
+}
+
+// read brings all pages, and the target is done.
+func (k *kindOf) read(t *testing.T, c *checkpoint.Claim) {
+	t.Helper()
+	for c.PageCurrent < c.MaxPages {
+		if err := k.commit(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	switch k.kind {
+	case yp.KindIndex:
+		_, _, err = k.CompleteIndex(bg, c, k.planOf(nil), 0)
+	case yp.KindSearch:
+		err = k.Complete(bg, c, "", "", true)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// all is everything that a write on a claim may change.
+func (k *kindOf) all(t *testing.T) string {
+	t.Helper()
+	text := ""
+	for _, name := range []string{"targets", "runs", "workers", "sources", "crawl_attempts", "requests", "listings", "sightings", "details", "cities", "source_cities"} {
+		text += fmt.Sprintln(name, table(t, k.DB(), `SELECT * FROM `+name))
+	}
+	return text
+}
+
+// TestFenceOfKinds: a claim that was lost writes nothing at all, and keeps its requests.
+func TestFenceOfKinds(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, k *kindOf) {
+		old := k.claim(t)
+		execute(t, k.DB(), `UPDATE targets SET heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
+		if _, err := k.RecoverStale(bg, checkpoint.Scope{}, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		mine := k.claim(t)
+		if mine.Token != old.Token+1 || mine.TargetID != old.TargetID {
+			t.Fatalf("claimed %+v after %+v, want the next token", mine, old)
+		}
+		stranger := *mine
+		stranger.Worker.ID = "stranger"
+		for who, c := range map[string]*checkpoint.Claim{"late": old, "stranger": &stranger} {
+			c.Requests = []store.Request{{SourceID: 1, Correlation: "x", Type: yp.RequestListing, URL: "http://x", Started: k.clock.now()}}
+			before := k.all(t)
+			for name, write := range map[string]func(c checkpoint.Claim) error{
+				"commit": func(c checkpoint.Claim) error { return k.commit(&c) },
+				"a page out of order": func(c checkpoint.Claim) error {
+					c.PageCurrent++
+					return k.commit(&c)
+				},
+				"complete": func(c checkpoint.Claim) error {
+					c.PageCurrent = c.MaxPages
+					if k.kind == yp.KindIndex {
+						_, _, err := k.CompleteIndex(bg, &c, k.planOf(nil), 0)
+						return err
+					}
+					return k.Complete(bg, &c, yp.CodeNoListings, "late", true)
+				},
+				"release": func(c checkpoint.Claim) error { return k.Release(bg, &c, "late") },
+				"park":    func(c checkpoint.Claim) error { return k.Park(bg, &c, yp.CodeNoListings, "late") },
+				"fail":    func(c checkpoint.Claim) error { _, err := k.Fail(bg, &c, yp.CodeTimeout, "late"); return err },
+			} {
+				if err := write(*c); !errors.Is(err, checkpoint.ErrClaimLost) {
+					t.Errorf("%s, %s: got %v, want ErrClaimLost", who, name, err)
+				}
+				if after := k.all(t); after != before {
+					t.Errorf("%s, %s changed\n%s\nto\n%s", who, name, before, after)
+				}
+			}
+			if len(c.Requests) != 1 {
+				t.Errorf("%s: the requests were forgotten", who)
+			}
+		}
+		skip := *mine
+		skip.PageCurrent++
+		if err := k.commit(&skip); !errors.Is(err, checkpoint.ErrClaimLost) {
+			t.Errorf("a page that is not the next one: %v", err)
+		}
+		k.read(t, mine)
+	})
+}
+
+// TestFailuresOfKinds: the ladder of failures is one, what is done is kept on it, and an
+// operator takes the target back from its foot.
+func TestFailuresOfKinds(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, k *kindOf) {
+		pages := 0
+		if k.kind != yp.KindDetail { // which has but one
+			c := k.claim(t)
+			if err := errors.Join(k.commit(c), k.Release(bg, c, "stop")); err != nil {
+				t.Fatal(err)
+			}
+			pages = 1
+		}
+		for i, want := range []struct {
+			status yp.Status
+			level  int
+			wait   time.Duration // 0 = some minutes
+		}{
+			{yp.Planned, 0, 0},
+			{yp.Planned, 0, 0},
+			{yp.Failed, 1, 2 * time.Hour},
+			{yp.Failed, 2, 4 * time.Hour},
+			{yp.Failed, 3, 8 * time.Hour},
+			{yp.Failed, 4, 16 * time.Hour},
+			{yp.Failed, 5, 32 * time.Hour},
+			{yp.Parked, 5, 0},
+		} {
+			set, err := k.Fail(bg, k.claim(t), yp.CodeTimeout, "slow")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := table(t, k.DB(), `SELECT status, backoff_level, page_current, last_error FROM targets WHERE `+k.row)[0]
+			if got != fmt.Sprintf("%s|%d|%d|slow", want.status, want.level, pages) || want.wait > 0 && set.Wait != want.wait {
+				t.Errorf("failure %d: %s for %s, want %v", i+1, got, set.Wait, want)
+			}
+			k.clock.move(set.Wait.Truncate(time.Millisecond) - time.Millisecond)
+			if c, _ := k.take(t, k.of); c != nil {
+				t.Fatalf("failure %d: taken again before its time", i+1)
+			}
+			k.clock.move(time.Millisecond)
+			if _, err := k.Wake(bg, k.of); err != nil {
+				t.Fatal(err)
+			}
+		}
+		which := checkpoint.Reset{Scope: checkpoint.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Parked}}
+		if n, err := k.CountReset(bg, which); err != nil || n != 1 {
+			t.Errorf("%d to be taken back (%v), want 1", n, err)
+		}
+		for _, other := range yp.Kinds() {
+			if n, err := k.ResetTargets(bg, checkpoint.Reset{Scope: checkpoint.Scope{Kinds: []yp.Kind{other}}, Statuses: which.Statuses}); err != nil || (n == 1) != (other == k.kind) {
+				t.Errorf("reset of kind %s: %d taken back (%v)", other, n, err)
+			}
+		}
+		c := k.claim(t)
+		if c.PageCurrent != pages {
+			t.Errorf("it goes on behind page %d, want %d", c.PageCurrent, pages)
+		}
+		if err := k.Park(bg, c, yp.CodeNoListings, "404"); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "parked", table(t, k.DB(), `SELECT status, backoff_level, last_error_code FROM targets WHERE `+k.row), []string{"PARKED|0|NO_LISTINGS"})
+		if n, err := k.Operate(bg, checkpoint.RequeueAnew, checkpoint.Chosen{IDs: []int64{c.TargetID}}); err != nil || n != 1 {
+			t.Errorf("%d requeued by id (%v), want 1", n, err)
+		}
+		c = k.claim(t)
+		if c.PageCurrent != 0 {
+			t.Errorf("it goes on behind page %d, want it from the start", c.PageCurrent)
+		}
+		k.read(t, c)
+		same(t, "done", table(t, k.DB(), `SELECT status, backoff_level, consecutive_failures, last_error FROM targets WHERE `+k.row), []string{"DONE|0|0|"})
+		recount(t, k.DB())
+	})
+}
+
+// TestMissingPages: that a listing's page is not there says nothing of how its source fares;
+// of a search or an index it does.
+func TestMissingPages(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, k *kindOf) {
+		if err := k.Park(bg, k.claim(t), yp.CodeNoListings, "404"); err != nil {
+			t.Fatal(err)
+		}
+		want := "1"
+		if k.kind == yp.KindDetail {
+			want = "0"
+		}
+		same(t, "failures of the source in a row", table(t, k.DB(), `SELECT consecutive_failures FROM sources`), []string{want})
+	})
+}
+
+// TestRecoveryOfKinds: what a dead run held is planned again with its pages, three times;
+// a living run keeps its own, and hands it back at its end.
+func TestRecoveryOfKinds(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, k *kindOf) {
+		status := `SELECT status, recoveries FROM targets WHERE ` + k.row
+		for i := range yp.MaxRecoveries {
+			r, err := k.StartRun(bg, k.scope.SourceID, "dies", false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := k.Claim(bg, checkpoint.Worker{ID: "other", RunID: r.ID}, k.of, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, _ := k.take(t, k.of); again != nil {
+				t.Fatalf("took %+v, which is held", again)
+			}
+			k.kill(t, r)
+			want := checkpoint.Recovered{Dead: 1}
+			stuck := i == yp.MaxRecoveries-1
+			switch {
+			case k.kind == yp.KindDetail && stuck:
+				want.Details, want.DetailsStuck = 1, 1
+			case k.kind == yp.KindDetail:
+				want.Details = 1
+			case stuck:
+				want.Stuck = 1
+			default:
+				want.Planned = 1
+			}
+			if rec, err := k.RecoverDead(bg, checkpoint.Scope{}); err != nil || rec != want {
+				t.Errorf("recovered %+v (%v), want %+v", rec, err, want)
+			}
+			if err := k.Release(bg, c, "late"); !errors.Is(err, checkpoint.ErrClaimLost) {
+				t.Errorf("the dead run's claim: %v", err)
+			}
+			same(t, "its attempt", table(t, k.DB(), `SELECT ended FROM crawl_attempts WHERE target_id = ? ORDER BY id DESC LIMIT 1`, c.TargetID), []string{"recovered"})
+		}
+		same(t, "after three", table(t, k.DB(), status), []string{"STUCK|3"})
+		if n, err := k.ResetTargets(bg, checkpoint.Reset{Scope: checkpoint.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Stuck}}); err != nil || n != 1 {
+			t.Fatalf("%d taken back (%v), want 1", n, err)
+		}
+		c := k.claim(t)
+		k.clock.move(time.Hour)
+		if held, err := k.run.Heartbeat(bg, 0, 0); err != nil || held != 1 {
+			t.Errorf("the heartbeat is for %d, want 1 (%v)", held, err)
+		}
+		for name, rec := range map[string]func() (checkpoint.Recovered, error){
+			"dead":  func() (checkpoint.Recovered, error) { return k.RecoverDead(bg, checkpoint.Scope{}) },
+			"stale": func() (checkpoint.Recovered, error) { return k.RecoverStale(bg, checkpoint.Scope{}, time.Minute) },
+		} {
+			if out, err := rec(); err != nil || out != (checkpoint.Recovered{}) {
+				t.Errorf("%s: recovered %+v (%v)", name, out, err)
+			}
+		}
+		if err := k.commit(c); err != nil {
+			t.Fatal(err)
+		}
+		if err := k.run.Finish(bg, checkpoint.OutcomeDone, 0); err != nil {
+			t.Fatal(err)
+		}
+		want := "PLANNED|0" // a page is progress
+		if k.kind == yp.KindDetail {
+			want = "DONE|0"
+		}
+		same(t, "at its end", table(t, k.DB(), status), []string{want})
+		recount(t, k.DB())
+	})
+}
+
+// TestDueOfKinds: each kind is due again nine tenths of its own time after it began.
+func TestDueOfKinds(t *testing.T) {
+	t.Parallel()
+	every := map[yp.Kind]time.Duration{yp.KindIndex: checkpoint.IndexAgain, yp.KindSearch: yp.RecrawlAfter, yp.KindDetail: checkpoint.DetailsEvery}
+	eachKind(t, func(t *testing.T, k *kindOf) {
+		began := k.clock.now()
+		c := k.claim(t)
+		k.clock.move(time.Hour)
+		k.read(t, c)
+		due := began.Add(every[k.kind] * 9 / 10)
+		same(t, "due", table(t, k.DB(), `SELECT not_before, wait_reason FROM targets WHERE `+k.row), []string{stamp(due) + "|recrawl"})
+		k.clock.move(due.Sub(k.clock.now()) - time.Millisecond)
+		if c, _ := k.take(t, k.of); c != nil {
+			t.Error("taken before its time")
+		}
+		if next, err := k.NextDue(bg, k.of, due); err != nil || !next.Equal(due) {
+			t.Errorf("the next falls due %s (%v), want %s", stamp(next), err, stamp(due))
+		}
+		k.clock.move(time.Millisecond)
+		if c, _ := k.take(t, k.of); c == nil || c.PageCurrent != 0 || c.Crawl != 2 || c.Token != 2 {
+			t.Errorf("when it is due: %+v, want it from page 1", c)
+		}
+		k.clock.move(-400 * 24 * time.Hour) // what a clock that was set back left far ahead is due
+		execute(t, k.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL,
+			wait_reason = 'recrawl', not_before = '`+stamp(due)+`' WHERE `+k.row)
+		if c, _ := k.take(t, k.of); c == nil {
+			t.Error("it waits for a time of another clock")
+		}
+	})
+}
+
+// TestNotClaimed: what nobody may take, of whatever kind.
+func TestNotClaimed(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, k *kindOf) {
+		for name, set := range map[string][2]string{
+			"paused":             {`UPDATE targets SET paused = 1`, `UPDATE targets SET paused = 0`},
+			"disabled":           {`UPDATE targets SET enabled = 0`, `UPDATE targets SET enabled = 1`},
+			"retired":            {`UPDATE targets SET retired_at = 'x'`, `UPDATE targets SET retired_at = NULL`},
+			"of a closed source": {`UPDATE sources SET enabled = 0`, `UPDATE sources SET enabled = 1`},
+		} {
+			execute(t, k.DB(), set[0])
+			if c, _ := k.take(t, k.of); c != nil {
+				t.Errorf("took one that is %s", name)
+			}
+			execute(t, k.DB(), set[1])
+		}
+		for name, change := range map[string]func(s *checkpoint.Scope){
+			"another state":  func(s *checkpoint.Scope) { s.States = []string{"TX"} },
+			"another source": func(s *checkpoint.Scope) { s.SourceID = 9 },
+			"other kinds": func(s *checkpoint.Scope) {
+				s.Kinds = slices.DeleteFunc(yp.Kinds(), func(x yp.Kind) bool { return x == k.kind || x == yp.KindSearch })
+			},
+		} {
+			s := k.of
+			if change(&s); len(s.Kinds) == 0 {
+				continue
+			}
+			if c, _ := k.take(t, s); c != nil {
+				t.Errorf("%s: took %+v", name, c)
+			}
+		}
+		k.claim(t)
+	})
+}
+
+// mixedKinds is a database with two indexes, six searches and four details that can be
+// claimed, of two states.
+func mixedKinds(t *testing.T) *bundle {
+	t.Helper()
+	b := setup(t, 2, "CA", "TX") // eight searches, two of which find the listings
+	b.want(t, "CA", "TX")
+	b.found(t, "CA", "1", "2")
+	b.found(t, "TX", "3", "4")
+	b.planIndexes(t, 1, "CA", "TX")
+	return b
+}
+
+// TestKindsInOrder: indexes first, then searches, then details; a scope that names no kinds
+// is one of searches.
+func TestKindsInOrder(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		kinds []yp.Kind
+		want  string
+	}{
+		{nil, "6 search"},
+		{yp.Kinds(), "2 index 6 search 4 detail"},
+		{[]yp.Kind{yp.KindDetail, yp.KindIndex}, "2 index 4 detail"},
+		{[]yp.Kind{yp.KindDetail}, "4 detail"},
+	} {
+		b := mixedKinds(t)
+		s := b.scope
+		s.Kinds = c.kinds
+		o, err := b.Look(t.Context(), s, 99, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err := b.Peek(t.Context(), s); err != nil || p == nil || !s.Has(p.Kind) {
+			t.Errorf("%v: peeked at %+v (%v)", c.kinds, p, err)
+		}
+		got, n, last, total := "", 0, yp.Kind(""), 0
+		for {
+			claim, err := b.Claim(t.Context(), b.worker(0), s, 99)
+			if err == nil && (claim.Kind == last || last == "") {
+				last = claim.Kind
+				n++
+				continue
+			}
+			got += fmt.Sprintf(" %d %s", n, last)
+			total += n
+			if errors.Is(err, checkpoint.ErrNothing) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			last, n = claim.Kind, 1
+		}
+		if got[1:] != c.want || o.Ready != total {
+			t.Errorf("%v: took%s of %d that were ready, want %s", c.kinds, got, o.Ready, c.want)
+		}
+	}
+}
+
+// TestIndexInNarrowScope: an index is of all cities of its state: no city, category or size
+// that a run names keeps it from being read.
+func TestIndexInNarrowScope(t *testing.T) {
+	t.Parallel()
+	for name, narrow := range map[string]func(b *bundle, s *checkpoint.Scope){
+		"categories": func(b *bundle, s *checkpoint.Scope) { s.CategoryIDs = b.cats[:1] },
+		"cities":     func(_ *bundle, s *checkpoint.Scope) { s.CityIDs = []int64{1} },
+		"a size":     func(_ *bundle, s *checkpoint.Scope) { s.MinPopulation = 2_000_000 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := mixedKinds(t)
+			s := b.scope
+			s.Kinds = yp.Kinds()
+			narrow(b, &s)
+			rest := s
+			rest.Kinds = []yp.Kind{yp.KindSearch, yp.KindDetail}
+			all, err := b.Look(t.Context(), s, 99, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if others, err := b.Look(t.Context(), rest, 99, 0); err != nil || all.Ready != others.Ready+2 {
+				t.Errorf("%d are ready, %d of them no indexes (%v): want two indexes", all.Ready, others.Ready, err)
+			}
+			if some, err := b.Look(t.Context(), s, 1, 0); err != nil || some.Ready != 1 {
+				t.Errorf("%d counted (%v), want no more than asked for", some.Ready, err)
+			}
+			if p, err := b.Peek(t.Context(), s); err != nil || p == nil || p.Kind != yp.KindIndex {
+				t.Errorf("peeked at %+v (%v)", p, err)
+			}
+			for i := range all.Ready {
+				if c, err := b.Claim(t.Context(), b.worker(0), s, 99); err != nil || (c.Kind == yp.KindIndex) != (i < 2) {
+					t.Fatalf("claim %d: %+v (%v)", i+1, c, err)
+				}
+			}
+			execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL,
+				wait_reason = 'recrawl', not_before = 'x' WHERE kind = 'index'`)
+			if n, err := b.Wake(t.Context(), s); err != nil || n != 2 {
+				t.Errorf("woke %d (%v), want the two indexes", n, err)
+			}
+		})
+	}
+}
+
+// TestPlacesInAState: at most so many searches of a state are in progress at once; other
+// kinds take no place.
+func TestPlacesInAState(t *testing.T) {
+	t.Parallel()
+	b := mixedKinds(t)
+	s := b.scope
+	s.Kinds, s.States = yp.Kinds(), []string{"CA"}
+	var kinds []yp.Kind
+	for {
+		c, err := b.Claim(t.Context(), b.worker(0), s, 2)
+		if errors.Is(err, checkpoint.ErrNothing) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, c.Kind)
+	}
+	if want := []yp.Kind{yp.KindIndex, yp.KindSearch, yp.KindSearch, yp.KindDetail, yp.KindDetail}; !slices.Equal(kinds, want) {
+		t.Errorf("took %v, want %v", kinds, want)
+	}
+}
+
+// TestFairPlaces: a run that finds no place in a state says so, and the run that holds them
+// takes no more than its share until the other has had a place, or has gone.
+func TestFairPlaces(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 4, "CA", "TX") // eight searches a state
+	other, err := b.StartRun(t.Context(), b.scope.SourceID, "other", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Finish(bg, checkpoint.OutcomeDone, 0) })
+	const places = 4
+	scope := b.scope
+	scope.States = []string{"CA"}
+	take := func(r *checkpoint.Run) *checkpoint.Claim {
+		t.Helper()
+		c, err := b.Claim(t.Context(), checkpoint.Worker{ID: "w", RunID: r.ID}, scope, places)
+		if errors.Is(err, checkpoint.ErrNothing) {
+			return nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	free := func(c *checkpoint.Claim) {
+		t.Helper()
+		if err := b.Complete(t.Context(), c, "", "", false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waits := func(r *checkpoint.Run, want ...string) {
+		t.Helper()
+		states, err := r.WaitForPlaces(t.Context(), b.scope, places)
+		if err != nil || !slices.Equal(states, want) {
+			t.Errorf("it waits for a place in %v (%v), want %v", states, err, want)
+		}
+	}
+	var mine []*checkpoint.Claim
+	for range places {
+		mine = append(mine, take(b.run))
+	}
+	waits(b.run)       // whoever holds them waits for none
+	waits(other, "CA") // TX is free
+	free(mine[0])
+	if c := take(b.run); c != nil {
+		t.Error("with more than its share it took another place, for which somebody waits")
+	}
+	theirs := take(other)
+	if theirs == nil {
+		t.Fatal("the place that became free was not to be had")
+	}
+	waits(other, "CA") // for its share, which is two
+	free(mine[1])
+	if take(b.run) != nil {
+		t.Error("with its share it took another place, for which somebody waits")
+	}
+	if take(other) == nil {
+		t.Error("the other's share was not to be had")
+	}
+	if waits(other); take(other) != nil {
+		t.Error("all places are taken")
+	}
+	free(theirs)
+	clock.move(6 * time.Second) // nobody has renewed the wish
+	if take(b.run) == nil {
+		t.Error("a wish that is over keeps a place free")
+	}
+	for i, most := range []int{1, 1} { // where there is but one place, it changes hands
+		clock.move(time.Minute)
+		execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, finished_at = NULL, not_before = NULL, wait_reason = NULL`)
+		holder, waiter := b.run, other
+		if i == 1 {
+			holder, waiter = other, b.run
+		}
+		c, err := b.Claim(t.Context(), checkpoint.Worker{ID: "w", RunID: holder.ID}, scope, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if states, err := waiter.WaitForPlaces(t.Context(), scope, most); err != nil || len(states) != 1 {
+			t.Errorf("%v, %v", states, err)
+		}
+		free(c)
+		if _, err := b.Claim(t.Context(), checkpoint.Worker{ID: "w", RunID: waiter.ID}, scope, most); err != nil {
+			t.Errorf("the one who waits: %v", err)
+		}
+	}
+}
+
+// TestKindsAtOnce: no two workers take the same target, of whatever kind.
+func TestKindsAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 10, "CA") // 20 searches
+	b.want(t, "CA")
+	var ids []string
+	for i := range 60 {
+		ids = append(ids, fmt.Sprint(i))
+	}
+	b.found(t, "CA", ids...)
+	b.planIndexes(t, 1, "CA")
+	s := b.scope
+	s.Kinds = yp.Kinds()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	taken := map[int64]int{}
+	for i := range 4 {
+		wg.Go(func() {
+			for {
+				c, err := b.Claim(t.Context(), b.worker(i), s, 100)
+				if err != nil {
+					if !errors.Is(err, checkpoint.ErrNothing) {
+						t.Error(err)
+					}
+					return
+				}
+				mu.Lock()
+				taken[c.TargetID]++
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if len(taken) != 1+19+60 {
+		t.Errorf("%d were taken, want an index, 19 searches and 60 details", len(taken))
+	}
+	for id, n := range taken {
+		if n != 1 {
+			t.Errorf("target %d was taken %d times", id, n)
+		}
+	}
+}

@@ -1,0 +1,379 @@
+package checkpoint_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/yp"
+)
+
+// recrawl makes what is done due again, in a pass over the whole scope.
+func (b *bundle) recrawl(t *testing.T) checkpoint.Pass {
+	t.Helper()
+	return b.pass(t, b.scope, new(time.Duration(0)))
+}
+
+func (b *bundle) pass(t *testing.T, scope checkpoint.Scope, again *time.Duration) checkpoint.Pass {
+	t.Helper()
+	p, err := b.run.BeginPass(t.Context(), scope, again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestRecrawlKeepsTheGap: what is crawled again on demand starts two minutes after its
+// last crawl did, and not a millisecond earlier; it is counted meanwhile, and nothing
+// else has to be said for it to be crawled then.
+func TestRecrawlKeepsTheGap(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 1, "CA")
+	b.scope.CategoryIDs = b.cats[:1]
+	began := clock.now()
+	b.again(t, checkpoint.Page{Last: true, End: true, Listings: cards("a")})
+	clock.move(3 * time.Second)
+	if p := b.recrawl(t); p.Recrawl != 1 {
+		t.Fatalf("%d targets are crawled again, want 1", p.Recrawl)
+	}
+	waits := func(want int64) {
+		t.Helper()
+		n, until, err := b.InGap(t.Context(), b.scope)
+		if err != nil || n != want || want > 0 && !until.Equal(began.Add(yp.MinCrawlGap)) {
+			t.Errorf("%d wait until %s (%v), want %d until 2 minutes after %s", n, stamp(until), err, want, stamp(began))
+		}
+	}
+	claimable := func(want bool) {
+		t.Helper()
+		if _, err := b.Wake(t.Context(), b.scope); err != nil {
+			t.Fatal(err)
+		}
+		_, err := b.Claim(t.Context(), b.worker(0), b.scope, 5)
+		if want && err != nil || !want && !errors.Is(err, checkpoint.ErrNothing) {
+			t.Errorf("%s after the last crawl began: claimed with %v", clock.now().Sub(began), err)
+		}
+	}
+	waits(1)
+	claimable(false)
+	if o := b.outlook(t, 1, 5*time.Minute); !o.Next.Equal(began.Add(yp.MinCrawlGap)) {
+		t.Errorf("the next falls due %s", stamp(o.Next))
+	}
+	clock.move(yp.MinCrawlGap - 3*time.Second - time.Millisecond)
+	waits(1)
+	claimable(false)
+	clock.move(time.Millisecond)
+	waits(0)
+	claimable(true)
+}
+
+// TestInGap: only what waits for the gap and for nothing else is counted.
+func TestInGap(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 4, "CA") // 8 targets
+	at := func(d time.Duration) string { return "'" + yp.FormatTime(clock.now().Add(d)) + "'" }
+	execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'gap', not_before = `+at(time.Minute),
+		`UPDATE targets SET not_before = `+at(2*time.Minute)+` WHERE id = 1`,
+		`UPDATE targets SET not_before = `+at(2*time.Minute+time.Millisecond)+` WHERE id = 2`, // a clock that was set back
+		`UPDATE targets SET wait_reason = 'recrawl', not_before = `+at(time.Minute)+` WHERE id = 3`,
+		`UPDATE targets SET enabled = 0 WHERE id = 4`, `UPDATE targets SET paused = 1 WHERE id = 5`, `UPDATE targets SET retired_at = 'x' WHERE id = 6`)
+	n, until, err := b.InGap(t.Context(), b.scope)
+	if err != nil || n != 3 || !until.Equal(clock.now().Add(2*time.Minute)) {
+		t.Errorf("%d until %s (%v), want 1, 7 and 8, for 2 minutes", n, stamp(until), err)
+	}
+}
+
+// crawl finishes up to n targets of the scope, a minute each, and returns how many there were.
+func (b *bundle) crawl(t *testing.T, clock *clock, scope checkpoint.Scope, n int) (done int) {
+	t.Helper()
+	if _, err := b.Wake(t.Context(), scope); err != nil {
+		t.Fatal(err)
+	}
+	for ; done < n; done++ {
+		c, err := b.Claim(t.Context(), b.worker(0), scope, 100)
+		if errors.Is(err, checkpoint.ErrNothing) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock.move(time.Minute)
+		if err := b.Complete(t.Context(), c, "", "", true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return done
+}
+
+// next is a new run, as another process would start it. The last one ended, or was killed.
+func (b *bundle) next(t *testing.T, killed bool) {
+	t.Helper()
+	var err error
+	if killed {
+		b.kill(t, b.run)
+		if _, err = b.RecoverDead(t.Context(), checkpoint.Scope{}); err != nil {
+			t.Fatal(err)
+		}
+	} else if err = b.run.Finish(t.Context(), checkpoint.OutcomeBudget, 0); err != nil {
+		t.Fatal(err)
+	}
+	if b.run, err = b.StartRun(t.Context(), b.scope.SourceID, "again", false); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const doneRows = `SELECT total_successes, count(*) FROM targets GROUP BY 1 ORDER BY 1`
+
+// TestPassOverRuns: the same again goes on with a pass until each of its targets is crawled
+// once, whatever ended the runs between; then it begins another one.
+func TestPassOverRuns(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 6, "CA", "TX") // 24 targets
+	if n := b.crawl(t, clock, b.scope, 100); n != 24 {
+		t.Fatalf("%d crawled at first", n)
+	}
+	clock.move(time.Hour)
+	began := clock.now()
+	for i, want := range []int{5, 5, 5, 5, 4} {
+		p := b.recrawl(t)
+		if p.GoesOn != (i > 0) || !p.Began.Equal(began) {
+			t.Errorf("run %d: %+v, want the pass of %s", i+1, p, stamp(began))
+		}
+		if i == 2 { // killed in the middle of a crawl, which goes on where it was
+			b.claim(t, 1)
+		}
+		if n := b.crawl(t, clock, b.scope, 5); n != want {
+			t.Errorf("run %d crawled %d, want %d", i+1, n, want)
+		}
+		b.next(t, i == 2)
+		clock.move(time.Hour)
+	}
+	same(t, "crawls", table(t, b.DB(), doneRows), []string{"2|24"})
+	began = clock.now()
+	if p := b.recrawl(t); p.GoesOn || p.Recrawl != 24 || !p.Began.Equal(began) {
+		t.Errorf("when all is crawled: %+v, want a new pass over all", p)
+	}
+	same(t, "runs", table(t, b.DB(), `SELECT count(*), count(DISTINCT pass_began_at) FROM runs`), []string{"6|2"})
+}
+
+// TestPassOfDue: without --recrawl a run is part of a pass as well: all that was planned or
+// due when it began.
+func TestPassOfDue(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 3, "CA") // 6 targets
+	clock.move(time.Second)
+	began := clock.now()
+	for i := range 3 {
+		if p := b.pass(t, b.scope, nil); p.GoesOn != (i > 0) || !p.Began.Equal(began) || p.Recrawl != 0 {
+			t.Errorf("run %d: %+v", i+1, p)
+		}
+		b.crawl(t, clock, b.scope, 2)
+		b.next(t, false)
+		clock.move(time.Hour)
+	}
+	if p := b.pass(t, b.scope, nil); p.GoesOn {
+		t.Errorf("with nothing left: %+v", p)
+	}
+	clock.move(yp.RecrawlAfter)
+	if p := b.pass(t, b.scope, nil); p.GoesOn {
+		t.Errorf("a week later: %+v", p)
+	}
+	if n := b.crawl(t, clock, b.scope, 9); n != 6 {
+		t.Errorf("a week later %d were crawled", n)
+	}
+}
+
+// TestPassOfAge: what was done longer ago than so is measured from when the pass began.
+func TestPassOfAge(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 2, "CA") // 4 targets, done at one, two, three and four minutes
+	b.crawl(t, clock, b.scope, 9)
+	clock.move(time.Hour - 3*time.Minute)
+	if p := b.pass(t, b.scope, new(time.Hour)); p.Recrawl != 2-1 {
+		t.Errorf("%+v, want the first", p)
+	}
+	clock.move(30 * time.Minute) // meanwhile all of them are older than an hour
+	b.next(t, true)
+	if p := b.pass(t, b.scope, new(time.Hour)); !p.GoesOn || p.Recrawl != 1 {
+		t.Errorf("half an hour later: %+v, want the same", p)
+	}
+	if n := b.crawl(t, clock, b.scope, 9); n != 1 {
+		t.Errorf("%d crawled, want 1", n)
+	}
+}
+
+// TestPassIsOver: what keeps a pass from its end, and what does not.
+func TestPassIsOver(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		set    func(b *bundle, now string) string // of the last target, that is planned
+		goesOn bool
+	}{
+		{"planned", func(*bundle, string) string { return `UPDATE targets SET enabled = 1` }, true},
+		{"never crawled, and planned before", func(*bundle, string) string { return `UPDATE targets SET last_success_at = NULL WHERE id = 4` }, true},
+		{"planned since", func(_ *bundle, now string) string {
+			return `UPDATE targets SET last_success_at = NULL, created_at = '` + now + `' WHERE id = 4`
+		}, false},
+		{"due again since", func(_ *bundle, now string) string {
+			return `UPDATE targets SET last_success_at = '` + now + `' WHERE id = 4`
+		}, false},
+		{"a dead letter", func(*bundle, string) string {
+			return `UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT' WHERE id = 4`
+		}, false},
+		{"stuck", func(*bundle, string) string { return `UPDATE targets SET status = 'STUCK' WHERE id = 4` }, false},
+		{"a first failure that waits", func(_ *bundle, now string) string {
+			return `UPDATE targets SET wait_reason = 'backoff', not_before = '` + now + `' WHERE id = 4`
+		}, false},
+		{"failed", func(_ *bundle, now string) string {
+			return `UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1, wait_reason = 'backoff', not_before = '` + now + `' WHERE id = 4`
+		}, false},
+		{"paused", func(*bundle, string) string { return `UPDATE targets SET paused = 1 WHERE id = 4` }, false},
+		{"disabled", func(*bundle, string) string { return `UPDATE targets SET enabled = 0 WHERE id = 4` }, false},
+		{"retired", func(*bundle, string) string { return `UPDATE targets SET retired_at = 'x' WHERE id = 4` }, false},
+		{"held by a run", func(b *bundle, now string) string {
+			return fmt.Sprintf(`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', claimed_at = '%s', heartbeat_at = '%[1]s', run_id = %d WHERE id = 4`, now, b.run.ID)
+		}, true},
+		{"in the gap", func(_ *bundle, now string) string {
+			return `UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'gap', not_before = '` + now + `' WHERE id = 4`
+		}, true},
+		{"a clock set back before it began", func(*bundle, string) string { return `UPDATE passes SET began_at = '2030-01-01T00:00:00.000Z'` }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b, clock := setupClock(t, 2, "CA") // 4 targets
+			b.crawl(t, clock, b.scope, 9)
+			clock.move(time.Hour)
+			b.recrawl(t)
+			if n := b.crawl(t, clock, b.scope, 3); n != 3 {
+				t.Fatalf("%d crawled", n)
+			}
+			now := yp.FormatTime(clock.now())
+			if c.name == "in the gap" {
+				now = table(t, b.DB(), `SELECT began_at FROM passes`)[0]
+			}
+			same(t, "left", table(t, b.DB(), `SELECT id FROM targets WHERE status = 'PLANNED'`), []string{"4"})
+			execute(t, b.DB(), c.set(b, now))
+			clock.move(time.Minute)
+			if p := b.recrawl(t); p.GoesOn != c.goesOn {
+				t.Errorf("%+v, want that it goes on: %t", p, c.goesOn)
+			}
+		})
+	}
+}
+
+// TestPassesApart: another selection is another pass, and so is another source's.
+func TestPassesApart(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 2, "CA", "TX") // 8 targets
+	other, err := b.Source(t.Context(), "other", "http://y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.crawl(t, clock, b.scope, 99)
+	clock.move(time.Hour)
+	now, hour := new(time.Duration(0)), new(time.Hour)
+	first := b.scope
+	first.States, first.CategoryIDs = []string{"CA", "TX"}, b.cats
+	b.pass(t, first, now)
+	began := clock.now()
+	clock.move(time.Minute)
+	for _, c := range []struct {
+		name   string
+		change func(s *checkpoint.Scope) *time.Duration
+		goesOn bool
+	}{
+		{"the same", func(*checkpoint.Scope) *time.Duration { return now }, true},
+		{"in another order", func(s *checkpoint.Scope) *time.Duration {
+			s.States, s.CategoryIDs = []string{"TX", "CA"}, []int64{b.cats[1], b.cats[0]}
+			return now
+		}, true},
+		{"another state", func(s *checkpoint.Scope) *time.Duration { s.States = []string{"CA"}; return now }, false},
+		{"another category", func(s *checkpoint.Scope) *time.Duration { s.CategoryIDs = b.cats[:1]; return now }, false},
+		{"a city", func(s *checkpoint.Scope) *time.Duration { s.CityIDs = []int64{1}; return now }, false},
+		{"a population", func(s *checkpoint.Scope) *time.Duration { s.MinPopulation = 1; return now }, false},
+		{"another age", func(*checkpoint.Scope) *time.Duration { return hour }, false},
+		{"what is due", func(*checkpoint.Scope) *time.Duration { return nil }, false},
+		{"another source", func(s *checkpoint.Scope) *time.Duration { s.SourceID = other; return now }, false},
+		{"the same, after all of them", func(*checkpoint.Scope) *time.Duration { return now }, true},
+	} {
+		s := first
+		again := c.change(&s)
+		if p := b.pass(t, s, again); p.GoesOn != c.goesOn || p.GoesOn != p.Began.Equal(began) {
+			t.Errorf("%s: %+v, want that it goes on: %t", c.name, p, c.goesOn)
+		}
+	}
+	// A run over several sources goes on with what began first.
+	same(t, "the run's", table(t, b.DB(), `SELECT pass_began_at FROM runs`), []string{stamp(began)})
+}
+
+// TestEveryWeek: who starts a run at the same minute of every week finds all there is to do,
+// however long a crawl takes, and crawls each target once.
+func TestEveryWeek(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 3, "CA") // 6 targets
+	clock.move(time.Second)
+	start := clock.now()
+	for week := range 52 {
+		clock.move(start.Add(time.Duration(week) * 7 * 24 * time.Hour).Sub(clock.now()))
+		p := b.pass(t, b.scope, nil)
+		if _, err := b.Wake(t.Context(), b.scope); err != nil {
+			t.Fatal(err)
+		}
+		for n := 0; ; n++ {
+			c, err := b.Claim(t.Context(), b.worker(0), b.scope, 100)
+			if errors.Is(err, checkpoint.ErrNothing) {
+				if n != 6 || p.GoesOn {
+					t.Fatalf("week %d: %d crawled, %+v", week+1, n, p)
+				}
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			clock.move(time.Hour)
+			if err := b.Complete(t.Context(), c, "", "", true); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	same(t, "crawls", table(t, b.DB(), doneRows), []string{"52|6"})
+}
+
+// TestDueFromTheBegin: a crawl is due nine tenths of its frequency after it began, and never
+// within the gap; so it is when the frequency is changed.
+func TestDueFromTheBegin(t *testing.T) {
+	t.Parallel()
+	for every, want := range map[time.Duration]time.Duration{
+		yp.RecrawlAfter: 9072 * time.Minute, 24 * time.Hour: 1296 * time.Minute, 10 * time.Minute: 9 * time.Minute, 5 * time.Minute: 270 * time.Second,
+		time.Minute: 2 * time.Minute, 0: 0,
+	} {
+		for name, first := range map[string]bool{"before": true, "after": false} {
+			b, clock := setupClock(t, 1, "CA")
+			b.scope.CategoryIDs = b.cats[:1]
+			set := func() {
+				if _, err := b.SetFrequency(t.Context(), b.scope, every); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if first {
+				set()
+			}
+			began := clock.now()
+			c := b.claim(t, 0)
+			clock.move(time.Hour)
+			if err := b.Complete(t.Context(), c, "", "", true); err != nil {
+				t.Fatal(err)
+			}
+			if !first {
+				set()
+			}
+			due := "|"
+			if want > 0 {
+				due = stamp(began.Add(want)) + "|recrawl"
+			}
+			same(t, fmt.Sprintf("every %s, set %s", every, name), table(t, b.DB(), `SELECT not_before, wait_reason FROM targets WHERE claim_token > 0`), []string{due})
+		}
+	}
+}

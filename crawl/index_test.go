@@ -1,0 +1,291 @@
+package crawl_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
+	"ypcrawl/yp"
+)
+
+// indexPage is a page of a state's index with the cities of these slugs.
+func indexPage(state string, slugs ...string) string {
+	var b strings.Builder
+	for _, s := range slugs {
+		fmt.Fprintf(&b, `<li><a href="/%s">%s</a></li>`, s, strings.TrimSuffix(s, "-"+state))
+	}
+	letters := ""
+	for _, l := range "abcdefghijklmnopqrstuvwxyz" {
+		letters += fmt.Sprintf(`<a href="/state-%s?page=%c">%c</a>`, state, l, l)
+	}
+	return shell(`<div class="alphabet">` + letters + `</div><section class="column list-content"><ul>` + b.String() + `</ul></section>`)
+}
+
+// indexes serves the indexes of states: one page with cities, and letters without.
+func (w *world) indexes(states ...string) {
+	for _, s := range states {
+		w.on("/state-"+s, ok(indexPage(s, "alpha-"+s, "beta-"+s)))
+		w.on("/state-"+s+"*", ok(indexPage(s)))
+	}
+}
+
+// reads makes a run read the indexes of its scope, and nothing else.
+func (w *world) reads(heard func(crawl.StateIndex)) func(*crawl.Config) {
+	return func(c *crawl.Config) {
+		c.Index = &crawl.Index{
+			Only: true, Gazetteer: places(w.t), Heard: heard,
+			Plan: checkpoint.Plan{TierPages: [4]int{0, 3, 2, 1}, Categories: []checkpoint.Category{{Slug: "plumbers", Name: "Plumbers"}}},
+		}
+	}
+}
+
+// wantIndexes plans the indexes of states as `discover` does: what is done is due again, what
+// failed is tried again.
+func (w *world) wantIndexes(states ...string) {
+	w.t.Helper()
+	w.scope.States = states
+	scope := w.scope
+	scope.Kinds = []yp.Kind{yp.KindIndex}
+	var indexes []checkpoint.StateIndex
+	for _, s := range states {
+		indexes = append(indexes, checkpoint.StateIndex{State: s, Pages: len(w.src.IndexPages(s))})
+	}
+	if err := w.keeper.PlanIndexes(w.t.Context(), scope.SourceID, indexes); err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := w.keeper.ResetTargets(w.t.Context(), checkpoint.Reset{Scope: scope}); err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := w.run.BeginPass(w.t.Context(), scope, new(time.Duration)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// discover reads the indexes of states with an engine of its own and returns how each fared.
+func (w *world) discover(states []string, change ...func(*crawl.Config)) ([]crawl.StateIndex, error) {
+	w.t.Helper()
+	w.wantIndexes(states...)
+	fared := map[string]crawl.StateIndex{}
+	err := w.crawl(w.engine(append([]func(*crawl.Config){w.reads(func(x crawl.StateIndex) { fared[x.State] = x })}, change...)...))
+	var all []crawl.StateIndex
+	for _, s := range states {
+		if x, ok := fared[s]; ok {
+			all = append(all, x)
+		}
+	}
+	return all, err
+}
+
+func (w *world) fared(all []crawl.StateIndex, want ...string) {
+	w.t.Helper()
+	var got []string
+	for _, x := range all {
+		got = append(got, fmt.Sprintf("%s %s %d/%d %d %s", x.State, x.Status, x.PagesDone, x.Pages, x.Cities, x.Code))
+	}
+	if !slices.Equal(got, want) {
+		w.t.Errorf("the indexes fared\n%q, want\n%q", got, want)
+	}
+}
+
+func TestIndex(t *testing.T) {
+	t.Parallel()
+	t.Run("every page once, its requests on record, the targets planned", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.indexes("az")
+		all, err := w.discover([]string{"AZ"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.fared(all, "AZ done 27/27 2 ")
+		if n := w.number(`SELECT count(*) FROM requests WHERE type = 'state_index' AND outcome = 'success'`); n != 27 {
+			t.Errorf("%d requests on record, want 27", n)
+		}
+		if n := w.number(`SELECT count(DISTINCT correlation_id) FROM requests WHERE type = 'state_index'`); n != 27 {
+			t.Errorf("%d page fetches, want 27", n)
+		}
+		if n := w.number(`SELECT count(*) FROM targets WHERE kind = 'search' AND state = 'AZ'`); n != 2 || all[0].Planned != 2 {
+			t.Errorf("%d targets, %d told, want 2", n, all[0].Planned)
+		}
+		if seen := w.asked(); len(seen) != 27 || seen[0] != "/state-az" || seen[26] != "/state-az?page=z" {
+			t.Errorf("asked %q", seen)
+		}
+	})
+	t.Run("a letter that does not exist has no cities", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.indexes("az")
+		w.on("/state-az?page=q", status(http.StatusNotFound, shell("No such page")))
+		all, err := w.discover([]string{"AZ"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.fared(all, "AZ done 27/27 2 ")
+	})
+	t.Run("a page that comes at the second try", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.indexes("az")
+		w.on("/state-az?page=q", inTurn(status(http.StatusServiceUnavailable, shell("down")), ok(indexPage("az", "quebec-az"))))
+		all, err := w.discover([]string{"AZ"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.fared(all, "AZ done 27/27 3 ")
+		if n := w.number(`SELECT count(*) FROM requests WHERE type = 'state_index' AND page = 18`); n != 2 {
+			t.Errorf("%d requests for the page on record, want 2", n)
+		}
+	})
+	t.Run("a state that the source does not have", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{})
+		w.indexes("nv")
+		all, err := w.discover([]string{"AZ", "NV"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.fared(all, "AZ failed 0/27 0 NO_LISTINGS", "NV done 27/27 2 ")
+	})
+}
+
+func TestIndexFailures(t *testing.T) {
+	t.Parallel()
+	home := func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/", http.StatusFound) }
+	for name, tt := range map[string]struct {
+		page http.HandlerFunc
+		code yp.ErrorCode
+		asks int // for the page
+	}{
+		"a page that can't be read":      {ok(shell(strings.Repeat("<div>", 600))), yp.CodeParseError, 1},
+		"a page of another layout":       {ok(shell(`<p>Welcome to our new look.</p>`)), yp.CodeHTMLChanged, 1},
+		"the homepage is no empty index": {home, yp.CodeBlockedProxy, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := setup(t, layout{})
+			w.indexes("az", "nv")
+			w.on("/", ok(shell("Home")))
+			if _, err := w.discover([]string{"AZ"}); err != nil { // what there was before
+				t.Fatal(err)
+			}
+			before := len(w.asked())
+			w.on("/state-az?page=c", tt.page)
+			all, err := w.discover([]string{"AZ", "NV"}, func(c *crawl.Config) { c.Fetch = unheld{c.Fetch} })
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.fared(all, fmt.Sprintf("AZ failed 3/27 2 %s", tt.code), "NV done 27/27 2 ")
+			asks := 0
+			for _, uri := range w.asked()[before:] {
+				if uri == "/state-az?page=c" {
+					asks++
+				}
+			}
+			if asks != tt.asks {
+				t.Errorf("the page was asked for %d times, want %d", asks, tt.asks)
+			}
+			if n := w.number(`SELECT count(*) FROM source_cities WHERE gone_at IS NOT NULL`) + w.number(`SELECT count(*) FROM targets WHERE retired_at IS NOT NULL`); n != 0 {
+				t.Errorf("%d cities or targets are gone after a crawl of the index that failed", n)
+			}
+			if n := w.number(`SELECT count(*) FROM sources WHERE paused_until IS NOT NULL OR auto_disabled = 1`); n != 0 {
+				t.Error("an index page closed the source")
+			}
+			w.on("/state-az?page=c", ok(indexPage("az")))
+			before = len(w.asked())
+			all, err = w.discover([]string{"AZ"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.fared(all, "AZ done 27/27 2 ")
+			if again := w.asked()[before:]; len(again) != 24 || again[0] != "/state-az?page=c" {
+				t.Errorf("the crawl of the index went on with %q", again)
+			}
+		})
+	}
+}
+
+// unheld forgets the penalties of a host: a test has no ten minutes.
+type unheld struct{ crawl.Fetcher }
+
+func (unheld) Hold(string, time.Duration, string) {}
+
+// TestIndexBacksOff: an index that fails waits like any target, and a run takes it when its
+// time has come; `discover` typed again takes it at once (TestIndexFailures).
+func TestIndexBacksOff(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	w := newWorld(t, newTown(t), layout{now: c.Now})
+	w.indexes("az")
+	w.on("/state-az?page=c", inTurn(ok(shell("<p>Welcome to our new look.</p>")), ok(indexPage("az"))))
+	w.wantIndexes("AZ")
+	for _, step := range []struct {
+		wait          time.Duration
+		pages, failed int64
+	}{{0, 3, 1}, {time.Minute, 0, 0}, {2 * time.Minute, 24, 0}, {0, 0, 0}} {
+		c.add(step.wait)
+		if st := w.done(w.reads(nil)); st.IndexPages != step.pages || st.IndexesFailed != step.failed {
+			t.Errorf("%s later: %d pages, %d indexes failed; want %d, %d", step.wait, st.IndexPages, st.IndexesFailed, step.pages, step.failed)
+		}
+	}
+}
+
+// TestIndexFlood: an index without end makes no targets without end.
+func TestIndexFlood(t *testing.T) {
+	t.Parallel()
+	w := setup(t, layout{})
+	w.on("/state-az*", func(rw http.ResponseWriter, r *http.Request) {
+		var slugs []string
+		for i := range 4000 {
+			slugs = append(slugs, fmt.Sprintf("town%s%d-az", r.URL.Query().Get("page"), i))
+		}
+		ok(indexPage("az", slugs...))(rw, r)
+	})
+	all, err := w.discover([]string{"AZ"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.fared(all, "AZ failed 2/27 8000 HTML_CHANGED")
+	if n := w.number(`SELECT count(*) FROM targets WHERE kind = 'search' AND state = 'AZ'`); n != 0 {
+		t.Errorf("%d targets were planned", n)
+	}
+}
+
+func TestIndexRobots(t *testing.T) {
+	t.Parallel()
+	w := setup(t, layout{})
+	w.indexes("az", "nv")
+	w.robots = "User-agent: *\nDisallow: /state-az\n"
+	all, err := w.discover([]string{"AZ", "NV"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.fared(all, "AZ failed 0/27 0 UNKNOWN_ERROR", "NV done 27/27 2 ")
+	if !strings.Contains(all[0].Reason, "robots.txt") {
+		t.Errorf("reason %q", all[0].Reason)
+	}
+	for _, uri := range w.asked() {
+		if strings.HasPrefix(uri, "/state-az") {
+			t.Errorf("asked for %s", uri)
+		}
+	}
+}
+
+// TestIndexClosed: an index has many pages, so one whose source is closed in its middle is
+// handed back.
+func TestIndexClosed(t *testing.T) {
+	t.Parallel()
+	w := setup(t, layout{})
+	w.indexes("az")
+	w.on("/state-az?page=d", func(rw http.ResponseWriter, _ *http.Request) {
+		w.write(`UPDATE sources SET enabled = 0`)
+		ok(indexPage("az"))(rw, nil)
+	})
+	all, err := w.discover([]string{"AZ"})
+	w.isBlocked(err, checkpoint.GateDisabled, "operator")
+	w.fared(all, "AZ paused 5/27 2 ")
+}

@@ -1,0 +1,191 @@
+package report_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+	"ypcrawl/yp"
+)
+
+// ofKind claims a target of a kind.
+func (b *bundle) ofKind(t *testing.T, kind yp.Kind, states ...string) *checkpoint.Claim {
+	t.Helper()
+	scope := store.Scope{SourceID: b.scope.SourceID, States: states, Kinds: []yp.Kind{kind}}
+	if _, err := b.Wake(t.Context(), scope); err != nil {
+		t.Fatal(err)
+	}
+	c, err := b.Claim(t.Context(), checkpoint.Worker{ID: yp.WorkerID(0, 1), RunID: b.run.ID}, scope, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// found commits the last page of a search of a state, with listings that have their own page.
+func (b *bundle) found(t *testing.T, state string, ids ...string) {
+	t.Helper()
+	p := page(true, ids...)
+	for i := range p.Listings {
+		p.Listings[i].ProfileURL = "/mip/" + ids[i]
+	}
+	if _, err := b.CommitPage(t.Context(), b.ofKind(t, yp.KindSearch, state), p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *bundle) want(t *testing.T, states ...string) {
+	t.Helper()
+	if _, err := b.WantDetails(t.Context(), b.scope.SourceID, states, checkpoint.DetailsEvery); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDetailTotals: what a run has before it, and nothing that it could not claim.
+func TestDetailTotals(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 1, "CA", "TX")
+	b.want(t, "CA", "TX")
+	b.found(t, "CA", "a", "b", "c")
+	b.found(t, "TX", "x")
+	totals := func(due, later, held int64, states ...string) {
+		t.Helper()
+		got, err := b.DetailTotals(t.Context(), b.scope.SourceID, states)
+		if err != nil || got != (report.DetailTotals{Due: due, Later: later, Held: held}) {
+			t.Errorf("%+v in %v (%v), want %d due, %d later, %d held", got, states, err, due, later, held)
+		}
+		if n, err := b.DetailsLeft(t.Context(), b.scope.SourceID, states); err != nil || n != due+held {
+			t.Errorf("%d left in %v (%v), want %d", n, states, err, due+held)
+		}
+	}
+	totals(4, 0, 0)
+	totals(3, 0, 0, "CA")
+	a := b.ofKind(t, yp.KindDetail, "CA")
+	totals(2, 0, 1, "CA")
+	set, err := b.Fail(t.Context(), a, yp.CodeTimeout, "slow")
+	if err != nil {
+		t.Fatal(err)
+	}
+	totals(2, 1, 0, "CA") // it waits for some minutes
+	if _, err := b.CommitPage(t.Context(), b.ofKind(t, yp.KindDetail, "CA"), checkpoint.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "b"}}); err != nil {
+		t.Fatal(err)
+	}
+	totals(1, 2, 0, "CA")
+	execute(t, b.DB(), `UPDATE listings SET gone_at = 'x' WHERE listing_id = 'c'`)
+	totals(0, 2, 0, "CA")
+	clock.move(set.Wait)
+	totals(1, 1, 0, "CA") // due, and not planned again yet
+	clock.move(checkpoint.DetailsEvery)
+	totals(2, 0, 0, "CA")
+	if got, err := b.DetailTotals(t.Context(), 99, nil); err != nil || got != (report.DetailTotals{}) {
+		t.Errorf("of another source: %+v (%v)", got, err)
+	}
+	stats, err := b.DetailStats(t.Context(), 0, []string{"CA"})
+	want := []report.DetailStats{{Source: "demo", Wanted: 3, Planned: 2, Done: 1, Fetched: 1}}
+	if diff := cmp.Diff(want, stats); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+// readIndex reads an index of one page of Arizona's that shows these cities.
+func (b *bundle) readIndex(t *testing.T, slugs ...string) {
+	t.Helper()
+	c := b.ofKind(t, yp.KindIndex, "AZ")
+	p := checkpoint.Page{Number: 1, Path: "/az"}
+	for _, s := range slugs {
+		p.Cities = append(p.Cities, checkpoint.FoundCity{City: checkpoint.City{Slug: s, Name: s, State: "AZ", Population: 1000, Tier: 3}, Address: s, Shown: s, Matched: "slug"})
+	}
+	if _, err := b.CommitPage(t.Context(), c, p); err != nil {
+		t.Fatal(err)
+	}
+	plan := checkpoint.Plan{TierPages: [4]int{0, 3, 2, 1}, Categories: []checkpoint.Category{{Slug: "plumbers", Name: "Plumbers"}}}
+	if _, _, err := b.CompleteIndex(t.Context(), c, plan, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDiscoveries(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 0)
+	if err := b.PlanIndexes(t.Context(), b.scope.SourceID, []checkpoint.StateIndex{{State: "AZ", Pages: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	b.readIndex(t, "a-az", "b-az")
+	clock.move(checkpoint.IndexAgain)
+	b.readIndex(t, "a-az", "c-az")
+	got, err := b.Discoveries(t.Context(), store.Scope{SourceID: b.scope.SourceID, States: []string{"AZ"}})
+	want := []report.Discovery{{
+		Source: "demo", State: "AZ", Cities: 2, New: 1, Gone: 1, BySlug: 2, Targets: 2, Retired: 1, Status: yp.Done, Pages: 1, PagesDone: 1,
+		Started: clock.now(), Finished: clock.now(), LastDone: clock.now(),
+	}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	if none, err := b.Discoveries(t.Context(), store.Scope{States: []string{"TX"}}); err != nil || none == nil || len(none) != 0 {
+		t.Errorf("%v, %v", none, err)
+	}
+}
+
+// TestEveryKindIsTold: what is told of a target is told of one of any kind, though an index
+// has no city, and a listing's own page one of its own name.
+func TestEveryKindIsTold(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 1, "CA")
+	b.want(t, "CA")
+	b.found(t, "CA", "1")
+	if err := b.PlanIndexes(t.Context(), b.scope.SourceID, []checkpoint.StateIndex{{State: "CA", Pages: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	for kind, want := range map[yp.Kind]string{
+		yp.KindIndex: " in , CA", yp.KindSearch: "Dentists in City 0, CA", yp.KindDetail: "N1 in City 0, CA",
+	} {
+		scope := store.Scope{Kinds: []yp.Kind{kind}}
+		c := b.ofKind(t, kind, "CA")
+		p, err := b.Progress(t.Context(), store.Scope{})
+		if err != nil || len(p.Workers) != 1 || p.Workers[0].TargetID != c.TargetID {
+			t.Errorf("%s: %+v (%v), want it in hand", kind, p, err)
+		}
+		if s := readStatus(t, b, store.Scope{}); s.Schedule.Targets != 2 {
+			t.Errorf("%s: %d targets, want the searches alone", kind, s.Schedule.Targets)
+		}
+		if err := b.Park(t.Context(), c, yp.CodeNoListings, "404"); err != nil {
+			t.Fatal(err)
+		}
+		all, err := b.Targets(t.Context(), report.Filter{Scope: scope, Statuses: []yp.Status{yp.Parked}}, 0)
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%s: %+v, %v", kind, all, err)
+		}
+		if got := fmt.Sprintf("%s in %s, %s", all[0].Category, all[0].City, all[0].State); got != want || all[0].Kind != kind || all[0].ID != c.TargetID {
+			t.Errorf("%s: listed as %q, want %q", kind, got, want)
+		}
+		dead, err := b.DeadLetters(t.Context(), report.DeadLetterFilter{Scope: scope}, 0)
+		if err != nil || len(dead) != 1 || dead[0].ID != c.TargetID || dead[0].Kind != kind || fmt.Sprintf("%s in %s, %s", dead[0].Category, dead[0].City, dead[0].State) != want {
+			t.Errorf("%s: dead letters %+v, %v", kind, dead, err)
+		}
+		tr, err := b.Trace(t.Context(), c.TargetID, 0)
+		if err != nil || len(tr.Attempts) != 1 || tr.Target.Next.Remedy != fmt.Sprintf("dead requeue %d", c.TargetID) {
+			t.Fatalf("%s: %+v, %v", kind, tr, err)
+		}
+		if named := strings.Contains(tr.Target.Name, "/"); named != (kind == yp.KindSearch) {
+			t.Errorf("%s: commands take it as %q", kind, tr.Target.Name)
+		}
+	}
+	all, err := b.DeadLetters(t.Context(), report.DeadLetterFilter{}, 0)
+	if err != nil || len(all) != 1 || all[0].Kind != yp.KindSearch {
+		t.Errorf("of no kind named: %+v, %v, want the search", all, err)
+	}
+	execute(t, b.DB(), `UPDATE listings SET gone_at = '`+ago(time.Hour)+`'`)
+	d, err := b.Targets(t.Context(), report.Filter{Scope: store.Scope{Kinds: []yp.Kind{yp.KindDetail}}}, 0)
+	if err != nil || len(d) != 1 {
+		t.Fatal(d, err)
+	}
+	if x, err := b.Target(t.Context(), d[0].ID); err != nil || !strings.Contains(x.Next.Why, "its listing is gone") {
+		t.Errorf("%+v, %v", x.Next, err)
+	}
+}

@@ -1,0 +1,111 @@
+package report_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"os"
+	"reflect"
+	"testing"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+	"ypcrawl/store/storetest"
+)
+
+// questions are all that a Reader answers, by the names of its methods.
+func questions(ctx context.Context, r *report.Reader, target int64) map[string]func() error {
+	scope := store.Scope{SourceID: 1}
+	return map[string]func() error{
+		"Progress":          func() error { _, err := r.Progress(ctx, scope); return err },
+		"ProgressOfDetails": func() error { _, err := r.ProgressOfDetails(ctx, scope); return err },
+		"Status":            func() error { _, err := r.Status(ctx, scope); return err },
+		"LastRun":           func() error { _, err := r.LastRun(ctx, 1); return err },
+		"Count":             func() error { _, err := r.Count(ctx, scope); return err },
+		"InGap":             func() error { _, _, err := r.InGap(ctx, scope); return err },
+		"Trouble":           func() error { _, err := r.Trouble(ctx, scope, time.Time{}); return err },
+		"Coverage":          func() error { _, err := r.Coverage(ctx, report.CoverageFilter{Scope: scope, All: true}, 0); return err },
+		"CoverageTotals":    func() error { _, err := r.CoverageTotals(ctx, scope); return err },
+		"CountChanges":      func() error { _, err := r.CountChanges(ctx, report.ChangeFilter{Scope: scope}); return err },
+		"EachChange": func() error {
+			return r.EachChange(ctx, report.ChangeFilter{Scope: scope}, 0, func(*report.Change) error { return nil })
+		},
+		"History":         func() error { _, err := r.History(ctx, "demo", "a"); return err },
+		"Targets":         func() error { _, err := r.Targets(ctx, report.Filter{Scope: scope}, 0); return err },
+		"Target":          func() error { _, err := r.Target(ctx, target); return err },
+		"Trace":           func() error { _, err := r.Trace(ctx, target, 0); return err },
+		"DeadLetters":     func() error { _, err := r.DeadLetters(ctx, report.DeadLetterFilter{Scope: scope}, 0); return err },
+		"Companies":       func() error { _, err := r.Companies(ctx, report.CompanyFilter{}, 0); return err },
+		"Company":         func() error { _, err := r.Company(ctx, 1); return err },
+		"Merges":          func() error { _, err := r.Merges(ctx, 0, 0); return err },
+		"DetailTotals":    func() error { _, err := r.DetailTotals(ctx, 0, nil); return err },
+		"DetailStats":     func() error { _, err := r.DetailStats(ctx, 0, nil); return err },
+		"DetailsOf":       func() error { _, err := r.DetailsOf(ctx, "a", 0); return err },
+		"DetailsLeft":     func() error { _, err := r.DetailsLeft(ctx, 1, nil); return err },
+		"Discoveries":     func() error { _, err := r.Discoveries(ctx, scope); return err },
+		"FindTarget":      func() error { _, err := r.FindTarget(ctx, "demo/city-0-ca/plumbers", 0); return err },
+		"FindListings":    func() error { _, err := r.FindListings(ctx, "demo/a", 0); return err },
+		"FindCategories":  func() error { _, err := r.FindCategories(ctx, []string{"Plumbers"}); return err },
+		"FindRun":         func() error { _, err := r.FindRun(ctx, "1"); return err },
+		"LastFinishedRun": func() error { _, _, err := r.LastFinishedRun(ctx); return err },
+		"Sources":         func() error { _, err := r.Sources(ctx); return err },
+		"SourceID":        func() error { _, err := r.SourceID(ctx, "demo"); return err },
+		"SourceNotes":     func() error { _, _, err := r.SourceNotes(ctx, 1); return err },
+		"LastSource":      func() error { _, _, err := r.LastSource(ctx); return err },
+		"HostGate":        func() error { _, err := r.HostGate(ctx, "h"); return err },
+		"RunHolders":      func() error { _, err := r.RunHolders(ctx); return err },
+		"FutureRows":      func() error { _, err := r.FutureRows(ctx); return err },
+	}
+}
+
+// TestWritesNothing: every question of a database with a bit of everything is answered by one
+// that was opened to be read only, and the files are afterwards what they were.
+func TestWritesNothing(t *testing.T) {
+	t.Parallel()
+	b := mixed(t)
+	if _, err := b.WantDetails(t.Context(), b.scope.SourceID, []string{"CA", "TX"}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	c := b.claim(t, 0)
+	p := page(false, "a", "b")
+	p.Listings[0].ProfileURL = "http://127.0.0.1:1/a"
+	if _, err := b.CommitPage(t.Context(), c, p); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.MergeCompanies(t.Context(), noLog{}, 1, []int64{2}); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, b.DB(), `UPDATE cities SET slug = lower(slug)`,
+		`INSERT INTO targets (source_id, kind, state, population, priority, max_pages, created_at) VALUES (1, 'index', 'CA', 0, 0, 3, 'x')`,
+		`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '`+ahead(time.Hour)+`', 'Retry-After', 'x')`)
+
+	db := storetest.OpenConfig(t, store.Config{Path: b.DB().Path(), ReadOnly: true})
+	all := questions(t.Context(), report.New(db), c.TargetID)
+	before := sums(t, db.Path())
+	for name, ask := range all {
+		if err := ask(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if after := sums(t, db.Path()); after != before {
+		t.Error("the files of the database have changed")
+	}
+	for i, r := 0, reflect.TypeFor[*report.Reader](); i < r.NumMethod(); i++ {
+		if name := r.Method(i).Name; all[name] == nil {
+			t.Errorf("nobody asked %s", name)
+		}
+	}
+}
+
+// sums are checksums of the database file and its journal.
+func sums(t *testing.T, path string) (all [2][sha256.Size]byte) {
+	t.Helper()
+	for i, name := range []string{path, path + "-wal"} {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[i] = sha256.Sum256(content)
+	}
+	return all
+}
