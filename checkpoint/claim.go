@@ -159,6 +159,8 @@ const (
 	waitForPlaces = `
 	INSERT INTO run_waits (run_id, source_id, state, until) SELECT ?1, ?2, value, ?4 FROM json_each(?3) WHERE true
 	ON CONFLICT DO UPDATE SET until = excluded.until`
+	// What a process left that died goes with the next run that ends.
+	endWaits = `DELETE FROM run_waits WHERE run_id = ? OR until <= ?`
 )
 
 // placeWait is how long a run's wish for a place in a state lasts unless it is renewed.

@@ -157,6 +157,9 @@ func (r *Run) handBack(tx *store.Tx) error {
 			return err
 		}
 	}
+	if _, err := tx.Exec(endWaits, r.ID, tx.Now); err != nil {
+		return err
+	}
 	_, err = tx.Exec(dismissAll, tx.Now, tx.Now, r.ID)
 	return err
 }

@@ -47,6 +47,8 @@ func (t *TargetDetail) next() Next {
 		return never("it is disabled", fmt.Sprintf("targets enable %d", t.ID))
 	case t.Health == yp.Paused:
 		return never("it is paused", fmt.Sprintf("targets resume %d", t.ID))
+	case t.Schedule == ScheduleNeedsPlan && t.Kind == yp.KindDetail:
+		return never("it is stuck: its worker died too often", "details retry --status STUCK")
 	case t.Schedule == ScheduleNeedsPlan:
 		return never("it is stuck: its worker died too often", "reset --status STUCK")
 	case t.Schedule == ScheduleNone:
