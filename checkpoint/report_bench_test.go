@@ -7,10 +7,20 @@ import (
 	"ypcrawl/store/report"
 )
 
+// many is a million targets, and far fewer where each benchmark is only to run once: they
+// take a minute to make.
+func many() int {
+	if testing.Short() {
+		return 10_000
+	}
+	return million
+}
+
 // BenchmarkStatus: all that `status` reads, over a million targets of which one in
 // ten rests and half are done. It must stay under two seconds.
 func BenchmarkStatus(b *testing.B) {
-	k := benchDB(b, million, false)
+	n := many()
+	k := benchDB(b, n, false)
 	r := report.New(k.DB())
 	execute(b, k.DB(),
 		`UPDATE targets SET status = 'DONE', page_current = 3, finished_at = '2026-01-01T00:00:00.000Z', wait_reason = 'recrawl', not_before = '2099-01-01T00:00:00.000Z' WHERE id % 2 = 0`,
@@ -35,7 +45,7 @@ func BenchmarkStatus(b *testing.B) {
 	})
 	b.Run("show", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := r.Trace(b.Context(), million/2, 5); err != nil {
+			if _, err := r.Trace(b.Context(), int64(n/2), 5); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -44,7 +54,7 @@ func BenchmarkStatus(b *testing.B) {
 
 // BenchmarkFutureRows: what doctor's look at the clock costs over a million targets.
 func BenchmarkFutureRows(b *testing.B) {
-	r := report.New(mixedDB(b, million).DB())
+	r := report.New(mixedDB(b, many()).DB())
 	for b.Loop() {
 		if _, err := r.FutureRows(b.Context()); err != nil {
 			b.Fatal(err)
