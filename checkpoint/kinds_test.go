@@ -117,9 +117,9 @@ func TestFenceOfKinds(t *testing.T) {
 		if mine.Token != old.Token+1 || mine.TargetID != old.TargetID {
 			t.Fatalf("claimed %+v after %+v, want the next token", mine, old)
 		}
-		stranger := *mine
-		stranger.Worker.ID = "stranger"
-		for who, c := range map[string]*checkpoint.Claim{"late": old, "stranger": &stranger} {
+		other := *mine
+		other.Worker.ID = "another"
+		for who, c := range map[string]*checkpoint.Claim{"late": old, "another": &other} {
 			c.Requests = []store.Request{{SourceID: 1, Correlation: "x", Type: yp.RequestListing, URL: "http://x", Started: k.clock.now()}}
 			before := k.all(t)
 			for name, write := range map[string]func(c checkpoint.Claim) error{

@@ -24,7 +24,7 @@ func againFlags() []cli.Flag {
 	}
 }
 
-// again applies againFlags to the targets of a crew, and begins the pass over them.
+// again applies againFlags to the targets of a source, and begins the pass over them.
 func (r *run) again(ctx context.Context, scope checkpoint.Scope) error {
 	if r.c.IsSet("every") {
 		if _, err := r.keeper.SetFrequency(ctx, scope, timeOf(r.c, "every")); err != nil {

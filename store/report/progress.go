@@ -130,17 +130,7 @@ type progressReader struct {
 }
 
 func (r progressReader) each(query string, scan func(*sql.Rows) error) error {
-	rows, err := r.k.db.Read().QueryContext(r.ctx, query, r.args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return r.k.db.Each(r.ctx, query, r.args, scan)
 }
 
 func (r progressReader) states(p *Progress) error {
