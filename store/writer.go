@@ -16,6 +16,13 @@ import (
 // caller waits for the others.
 const maxBatch = 48
 
+// Where callers come together, a transaction waits up to worthWaiting for enough of them: each
+// costs an fsync and writes the pages of the file anew that all of them touch.
+const (
+	enough       = 3
+	worthWaiting = 2 * time.Millisecond
+)
+
 // Tx is one caller's part of a write transaction. It must not be kept after the
 // function it was given to returns.
 type Tx struct {
@@ -139,7 +146,11 @@ func (w *writer) loop() {
 	for {
 		select {
 		case j := <-w.jobs:
+			alone := len(batch) <= 1 // the last time: nobody else may come
 			batch = w.gather(append(batch[:0], j))
+			if !alone {
+				batch = w.await(batch)
+			}
 			w.commit(batch)
 		case <-w.quit:
 			w.drain()
@@ -154,6 +165,23 @@ func (w *writer) gather(batch []job) []job {
 		case j := <-w.jobs:
 			batch = append(batch, j)
 		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// await gathers until there are enough, but not for long.
+func (w *writer) await(batch []job) []job {
+	timer := time.NewTimer(worthWaiting)
+	defer timer.Stop()
+	for len(batch) < enough {
+		select {
+		case j := <-w.jobs:
+			batch = w.gather(append(batch, j))
+		case <-timer.C:
+			return batch
+		case <-w.quit:
 			return batch
 		}
 	}

@@ -59,6 +59,10 @@ func TestGroupCommit(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, sharedTransactions)
 	})
+	t.Run("where callers come together, one waits for the others, and nobody for long", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, waitsForOthers)
+	})
 	t.Run("a failing job fails alone", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, failsAlone)
@@ -119,6 +123,42 @@ func sharedTransactions(t *testing.T) {
 	}
 	if got := metaKeys(t, db, "k"); got != n {
 		t.Errorf("%d rows are there, want %d", got, n)
+	}
+}
+
+func waitsForOthers(t *testing.T) {
+	db, release := held(t)
+	var wg sync.WaitGroup
+	write := func(key string, after time.Duration) (tx *store.Tx, took *time.Duration) {
+		tx, took = new(store.Tx), new(time.Duration)
+		wg.Go(func() {
+			time.Sleep(after)
+			began := time.Now()
+			if err := db.Write(t.Context(), func(in *store.Tx) error { *tx = *in; return put(key)(in) }); err != nil {
+				t.Error(err)
+			}
+			*took = time.Since(began)
+		})
+		return tx, took
+	}
+	write("a", 0)
+	write("b", 0)
+	synctest.Wait()
+	release()
+	wg.Wait() // the two shared a transaction
+
+	c, _ := write("c", 0)
+	d, _ := write("d", time.Millisecond)
+	wg.Wait()
+	if c.At.IsZero() || !c.At.Equal(d.At) {
+		t.Errorf("two that came a millisecond apart were written at %v and %v, want one transaction", c.At, d.At)
+	}
+	_, first := write("e", 0)
+	wg.Wait()
+	_, second := write("f", 0)
+	wg.Wait()
+	if *first == 0 || *first > 10*time.Millisecond || *second != 0 {
+		t.Errorf("two that came alone after them waited %v and %v, want a moment and not at all", *first, *second)
 	}
 }
 
