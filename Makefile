@@ -56,8 +56,8 @@ bench: ## Run the benchmarks that match BENCH (.)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 .PHONY: crash
-crash: ## Kill a crawl of searches, and one of the whole chain, KILLS (1000) times each and compare them with the truth; takes long
-	$(GO) test -count 1 -v -timeout 0 -run '^TestCrashRandom$$' -crash.kills=$(KILLS) .
+crash: ## Kill crawls of searches, of the whole chain and beside another process KILLS (1000) times each and compare them with the truth; takes long
+	$(GO) test -count 1 -v -timeout 0 -run '^TestCrash(Random|TwoProcesses)$$' -crash.kills=$(KILLS) .
 
 .PHONY: cover
 cover: ## Write the tests' coverage to dist/cover.html

@@ -107,28 +107,57 @@ func TestCrashPoints(t *testing.T) {
 // them again and again.
 func TestCrashTwoProcesses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, sharedPlaces)
-	steady := command(w.dir, nil, w.crawlArgs("--user-agent", "steady")...)
-	if err := steady.Start(); err != nil {
-		t.Fatal(err)
+	for _, c := range []struct {
+		name   string
+		places int
+		delay  time.Duration
+	}{{"without a pace", sharedPlaces, 0}, {"with a pace", min(sharedPlaces, 6), 20 * time.Millisecond}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			kills := *crashKills
+			if kills == defaultKills {
+				kills = 12
+			}
+			newWorld(t, c.places).killBeside(kills, c.delay)
+		})
 	}
-	rnd := rand.New(rand.NewPCG(2, 2))
-	kills := 0
-	for kills < 12 && w.killAfter(rnd.IntN(8)+3, "--user-agent", "unlucky") {
-		kills++
-	}
-	if code := exitCode(t, steady.Wait()); code != 0 {
-		t.Errorf("the steady process exited with %d", code)
-	}
-	if kills == 0 {
-		t.Error("nothing was killed")
+}
+
+// killBeside kills one process so many times while another crawls the same file undisturbed,
+// and compares what both found. The two keep the pace together.
+func (w *world) killBeside(times int, delay time.Duration) {
+	w.t.Helper()
+	rnd := rand.New(rand.NewPCG(2, uint64(times)))
+	for kills := 0; kills < times; {
+		if kills > 0 {
+			w.again()
+		}
+		began, before := time.Now(), w.counter.all()
+		steady := command(w.dir, nil, w.crawlArgs("--user-agent", "steady", "--delay", delay.String())...)
+		if err := steady.Start(); err != nil {
+			w.t.Fatal(err)
+		}
+		for kills < times && w.killAfter(rnd.IntN(8)+3, "--user-agent", "unlucky", "--delay", delay.String()) {
+			kills++
+			w.kills++
+		}
+		if code := exitCode(w.t, steady.Wait()); code != 0 {
+			w.t.Errorf("the steady process exited with %d", code)
+		}
+		if w.kills == 0 {
+			w.t.Fatal("nothing was killed")
+		}
+		if both := w.counter.both("steady", "unlucky"); both > w.kills*w.workers {
+			w.t.Errorf("%d pages were fetched by both processes after %d kills of one with %d workers", both, w.kills, w.workers)
+		}
+		if n, took := w.counter.all()-before, time.Since(began); took < time.Duration(n-1)*delay {
+			w.t.Errorf("%d requests came within %v, want one in %v", n, took, delay)
+		}
 	}
 	w.finish()
 	w.checkTruth()
-	w.checkRefetched(kills)
-	if both := w.counter.both("steady", "unlucky"); both > kills*w.workers {
-		t.Errorf("%d pages were fetched by both processes after %d kills of one with %d workers", both, kills, w.workers)
-	}
+	w.checkRefetched(w.kills)
+	w.t.Logf("%d kills beside another process, %d files", times, w.files)
 }
 
 // TestCrashInTrouble kills a crawl of a site in trouble again and again: blocks,

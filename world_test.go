@@ -178,6 +178,13 @@ func (c *counter) reset() {
 	c.seen = map[string]map[string]int{}
 }
 
+// all is how many requests have come.
+func (c *counter) all() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.total
+}
+
 // extra is how many requests asked for an address again.
 func (c *counter) extra() (n int) {
 	c.mu.Lock()
