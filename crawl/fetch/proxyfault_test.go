@@ -121,7 +121,7 @@ func TestProxyFailure(t *testing.T) {
 			if e.Proxy && !strings.Contains(err.Error(), s.Proxy()) {
 				t.Errorf("%s: %v does not name the proxy", tt.name, err)
 			}
-			if peers, _ := site.seen(); tt.blame && len(peers) > len(p.upstream) {
+			if peers, _ := site.seen(); tt.blame && len(peers) > len(p.made()) {
 				t.Errorf("%s: the host saw %v", tt.name, peers)
 			}
 		})

@@ -48,6 +48,8 @@ type proxyServer struct {
 	asked    []string // "CONNECT www.example.com:443", "GET http://…", "SOCKS www.example.com:443"
 	agents   []string // the User-Agent of each HTTP request that it saw
 	upstream []string // its own addresses towards the hosts
+
+	dialing sync.Mutex // held until what is dialled stands in upstream
 }
 
 func (p *proxyServer) start(t testing.TB, scheme string) *proxyServer {
@@ -163,6 +165,8 @@ func (p *proxyServer) dial(addr string) (net.Conn, error) {
 	if !ok {
 		return nil, io.EOF
 	}
+	p.dialing.Lock()
+	defer p.dialing.Unlock()
 	conn, err := net.Dial("tcp", at)
 	if err != nil {
 		return nil, err
@@ -172,6 +176,16 @@ func (p *proxyServer) dial(addr string) (net.Conn, error) {
 	}
 	p.note(&p.upstream, conn.LocalAddr().String())
 	return upward{conn, p}, nil
+}
+
+// made are the addresses of all connections to hosts so far, also of those that net/http
+// opened and then did not need.
+func (p *proxyServer) made() []string {
+	p.dialing.Lock()
+	defer p.dialing.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.upstream)
 }
 
 // upward is a connection to a host, forgotten when it is closed.
