@@ -59,6 +59,10 @@ bench: ## Run the benchmarks that match BENCH (.)
 crash: ## Kill crawls of searches, of the whole chain and beside another process KILLS (1000) times each and compare them with the truth; takes long
 	$(GO) test -count 1 -v -timeout 0 -run '^TestCrash(Random|TwoProcesses)$$' -crash.kills=$(KILLS) .
 
+.PHONY: imports
+imports: ## Draw which package imports which: docs/imports.md
+	.ci/imports >docs/imports.md
+
 .PHONY: cover
 cover: ## Write the tests' coverage to dist/cover.html
 	mkdir -p dist
