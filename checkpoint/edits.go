@@ -70,7 +70,7 @@ func (k *Keeper) edit(ctx context.Context, log EditLog, kind wal.EventType, fn f
 			return err
 		}
 		edit.ID = rand.Text()
-		if _, err := store.NoteEdit(tx, edit.ID); err != nil {
+		if err := store.NoteEdit(tx, edit.ID); err != nil {
 			return err
 		}
 		return errors.Join(log.Append(&wal.Event{Type: kind, Timestamp: tx.At, Edit: edit}), log.Sync())

@@ -1,7 +1,8 @@
 package store
 
 import (
-	"fmt"
+	"database/sql"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -71,10 +72,10 @@ var selectBefore = func() string {
 // compare finds what the page says otherwise of the listings that it knows. A value
 // where there was none is a change only if an earlier crawl of the same target has met
 // the listing: it has the same markup, and showed none. Elsewhere it is completed.
-func (s *saver) compare(listings []yp.Listing, stored map[string]known) error {
+func (s *saver) compare() error {
 	at, rows := map[int64]int{}, []int64(nil)
 	for _, i := range s.dirty {
-		if k, ok := stored[listings[i].ID]; ok {
+		if k, ok := s.stored[s.page.listings[i].ID]; ok {
 			at[k.id], rows = i, append(rows, k.id)
 		}
 	}
@@ -82,31 +83,21 @@ func (s *saver) compare(listings []yp.Listing, stored map[string]known) error {
 		return nil
 	}
 	s.diffs = make(map[int]diff, len(rows))
-	found, err := s.tx.Query(selectBefore, JSONInts(rows), s.at.TargetID, s.at.Crawl)
-	if err != nil {
-		return fmt.Errorf("compare listings: %w", err)
-	}
-	defer func() { _ = found.Close() }()
-	for found.Next() {
-		row, before, again, err := scanBefore(found.Scan)
-		if err != nil {
-			return fmt.Errorf("compare listings: %w", err)
+	return each(s.tx, selectBefore, []any{JSONInts(rows), s.at.TargetID, s.at.Crawl}, func(found *sql.Rows) error {
+		var row int64
+		var before values
+		var again bool
+		into := []any{&row}
+		for _, i := range compared {
+			into = append(into, &before[i])
 		}
-		l := &listings[at[row]]
-		now := valuesOf(l)
+		if err := found.Scan(append(into, &again)...); err != nil {
+			return err
+		}
+		now := valuesOf(&s.page.listings[at[row]])
 		s.diffs[at[row]] = before.to(&now, again)
-	}
-	return found.Err()
-}
-
-func scanBefore(scan func(...any) error) (row int64, v values, again bool, err error) {
-	into := make([]any, 0, len(compared)+2)
-	into = append(into, &row)
-	for _, i := range compared {
-		into = append(into, &v[i])
-	}
-	err = scan(append(into, &again)...)
-	return row, v, again, err
+		return nil
+	})
 }
 
 // to is the difference between what was stored and what a page says now. again tells
@@ -132,4 +123,111 @@ func valuesOf(l *yp.Listing) (v values) {
 		v[i] = yp.ListingFields[i].Text(l)
 	}
 	return v
+}
+
+// fills is a listing's filled fields, each with its time: see listings.filled.
+type fills map[string]string
+
+func fillsOf(text string) (f fills, err error) {
+	if text == "" {
+		return fills{}, nil
+	}
+	err = json.Unmarshal([]byte(text), &f)
+	return f, err
+}
+
+// mark keeps what became of a listing's filled fields until they are written.
+func (s *saver) mark(row int64, f fills) {
+	if s.filled == nil {
+		s.filled = map[int64]string{}
+	}
+	s.filled[row] = ""
+	if len(f) > 0 {
+		s.filled[row] = what(f)
+	}
+}
+
+// fill notes what a page completed of a listing. It may yet turn out to be a change:
+// see tellFilled.
+func (s *saver) fill(row int64, before string, d diff) error {
+	if len(d.Completed) == 0 {
+		return nil
+	}
+	if now, ok := s.filled[row]; ok {
+		before = now
+	}
+	f, err := fillsOf(before)
+	if err != nil {
+		return err
+	}
+	for _, field := range d.Completed {
+		f[field] = s.tx.Now
+	}
+	s.mark(row, f)
+	return nil
+}
+
+const (
+	metBefore = `
+	SELECT s.listing, s.seen_at FROM json_each(?1) AS j CROSS JOIN sightings s ON s.target_id = ?2 AND s.listing = j.value WHERE s.since < ?3`
+	saveFilled = `UPDATE listings SET filled = ? WHERE id = ?`
+)
+
+// tellFilled finds the changes among what other targets filled: this one met the
+// listing before, in an earlier crawl, showed nothing there, and shows the value now.
+// So what counts as a change does not depend on which target of a crawl comes first.
+func (s *saver) tellFilled() error {
+	at, rows := map[int64]int{}, []int64(nil)
+	for i := range s.page.listings {
+		if k, ok := s.stored[s.page.listings[i].ID]; ok && k.filled != "" {
+			at[k.id], rows = i, append(rows, k.id)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return each(s.tx, metBefore, []any{JSONInts(rows), s.at.TargetID, s.at.Crawl}, func(found *sql.Rows) error {
+		var row int64
+		var seen string
+		if err := found.Scan(&row, &seen); err != nil {
+			return err
+		}
+		l := &s.page.listings[at[row]]
+		return s.tell(row, s.stored[l.ID].filled, seen, valuesOf(l), s.diffs[at[row]])
+	})
+}
+
+// tell notes the changes of one listing that this target saw last at seen, but for
+// fields whose value is another one again: those are told of anyhow.
+func (s *saver) tell(row int64, before, seen string, now values, told diff) error {
+	f, err := fillsOf(before)
+	if err != nil {
+		return err
+	}
+	var d diff
+	for _, i := range compared {
+		field := yp.ListingFields[i].Name
+		at, ok := f[field]
+		if !ok || now[i] == "" || seen >= at {
+			continue
+		}
+		delete(f, field)
+		if !slices.ContainsFunc(told.Changed, func(c change) bool { return c.Field == field }) {
+			d.Changed = append(d.Changed, changeOf(field, "", now[i]))
+		}
+	}
+	if len(d.Changed) > 0 {
+		s.log.update(row, d)
+		s.mark(row, f)
+	}
+	return nil
+}
+
+func (s *saver) saveFilled() error {
+	for row, f := range s.filled {
+		if err := s.tx.Run(saveFilled, text(f), row); err != nil {
+			return err
+		}
+	}
+	return nil
 }

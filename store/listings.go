@@ -1,7 +1,11 @@
 package store
 
 import (
+	"cmp"
+	"database/sql"
 	"fmt"
+	"hash/fnv"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -70,45 +74,30 @@ func Prepare(page *yp.Page) *Prepared {
 // target met every listing of the page on an earlier page.
 func SaveListings(tx *Tx, at PageOf, p *Prepared) (Saved, error) {
 	s := saver{tx: tx, at: at, page: p, rows: make([]int64, len(p.listings)), saved: &Saved{Dropped: p.dropped}}
-	for _, step := range []func([]yp.Listing) error{s.save, s.reject, s.met} {
-		if err := step(p.listings); err != nil {
-			return *s.saved, err
+	for _, step := range []func() error{s.save, s.reject, s.met} {
+		if err := step(); err != nil {
+			return *s.saved, fmt.Errorf("save listings: %w", err)
 		}
 	}
 	return *s.saved, s.log.flush(tx, at)
 }
 
 // save stores the listings in good order.
-func (s *saver) save(listings []yp.Listing) error {
-	if len(listings) == 0 {
+func (s *saver) save() error {
+	if len(s.page.listings) == 0 {
 		return nil
 	}
-	stored, err := findKnown(s.tx, s.at.SourceID, s.page.ids)
-	if err != nil {
+	var err error
+	if s.stored, err = findKnown(s.tx, s.at.SourceID, s.page.ids); err != nil {
 		return err
 	}
-	s.sort(listings, stored)
-	if err := s.compare(listings, stored); err != nil {
-		return err
-	}
-	if err := s.tellFilled(listings, stored); err != nil {
-		return err
-	}
-	if err := s.write(listings, stored); err != nil {
-		return err
-	}
-	if err := s.touch(); err != nil {
-		return err
-	}
-	if s.saved.New == 0 && s.page.page.Number > 1 {
-		if s.saved.Repeated, err = s.repeated(); err != nil {
+	s.sort()
+	for _, step := range []func() error{s.compare, s.tellFilled, s.write, s.touch, s.repeated, s.saveFilled, s.sight} {
+		if err := step(); err != nil {
 			return err
 		}
 	}
-	if err := s.saveFilled(); err != nil {
-		return err
-	}
-	return s.sight(listings)
+	return nil
 }
 
 // usable drops listings without a name or an id, those whose id would not be found again
@@ -138,6 +127,7 @@ type saver struct {
 	tx      *Tx
 	at      PageOf
 	page    *Prepared
+	stored  map[string]known
 	rows    []int64    // row id of each listing of the page
 	dirty   []int      // indexes of the listings to write
 	keys    [][]string // strong keys of each of those
@@ -160,10 +150,10 @@ type placed struct {
 }
 
 // sort tells what must be written from what is stored already.
-func (s *saver) sort(listings []yp.Listing, stored map[string]known) {
-	for i := range listings {
-		l := &listings[i]
-		k, ok := stored[l.ID]
+func (s *saver) sort() {
+	for i := range s.page.listings {
+		l := &s.page.listings[i]
+		k, ok := s.stored[l.ID]
 		if ok && k.gone {
 			s.back = append(s.back, k.id)
 		}
@@ -185,7 +175,7 @@ func (s *saver) sort(listings []yp.Listing, stored map[string]known) {
 }
 
 // write finds the company of every listing that is to be written, and writes them.
-func (s *saver) write(listings []yp.Listing, stored map[string]known) error {
+func (s *saver) write() error {
 	if len(s.dirty) == 0 {
 		return nil
 	}
@@ -199,10 +189,10 @@ func (s *saver) write(listings []yp.Listing, stored map[string]known) error {
 	}
 	r.settle = func() error { return s.settle(r) }
 	for n, i := range s.dirty {
-		l := &listings[i]
+		l := &s.page.listings[i]
 		p := placed{i: i}
 		var own *company
-		if k, ok := stored[l.ID]; ok {
+		if k, ok := s.stored[l.ID]; ok {
 			p.known, own = &k, r.know(k.company)
 		}
 		if p.company, err = r.resolve(l, s.keys[n], own); err != nil {
@@ -215,8 +205,8 @@ func (s *saver) write(listings []yp.Listing, stored map[string]known) error {
 		return err
 	}
 	if s.saved.New > 0 {
-		if _, err := s.tx.Exec(addListings, s.at.SourceID, s.at.State, s.saved.New); err != nil {
-			return fmt.Errorf("count listings: %w", err)
+		if err := s.tx.Run(addListings, s.at.SourceID, s.at.State, s.saved.New); err != nil {
+			return err
 		}
 	}
 	s.saved.Companies = r.created - r.gone
@@ -269,7 +259,7 @@ func (s *saver) insert() error {
 	}
 	row, err := insertListings.run(s.tx, args)
 	if err != nil {
-		return fmt.Errorf("save listings: %w", err)
+		return err
 	}
 	for _, p := range s.waiting {
 		if p.known == nil {
@@ -354,7 +344,7 @@ func (s *saver) update(p placed) error {
 	l, k := &s.page.listings[p.i], p.known
 	n, err := s.tx.Changed(upsertListing, s.argsOf(p)...)
 	if err != nil {
-		return fmt.Errorf("save listing %s: %w", l.ID, err)
+		return fmt.Errorf("listing %s: %w", l.ID, err)
 	}
 	s.rows[p.i] = k.id
 	if n == 0 {
@@ -366,4 +356,64 @@ func (s *saver) update(p placed) error {
 	}
 	s.log.update(k.id, s.diffs[p.i])
 	return s.fill(k.id, k.filled, s.diffs[p.i])
+}
+
+// known is a listing of the page that is already stored.
+type known struct {
+	id          int64
+	fingerprint int64
+	gone        bool
+	filled      string // see listings.filled
+	company     company
+	keyed       yp.Listing // the fields that keys are made of
+}
+
+const selectKnown = `
+	SELECT l.listing_id, l.id, l.fingerprint, l.gone_at IS NOT NULL, ifnull(l.filled, ''), c.id, c.lead_source, c.lead_listing, ifnull(c.website, ''),
+		ifnull(l.phone_e164, ''), ifnull(l.street, ''), ifnull(l.postal_code, ''), ifnull(l.website, '')
+	FROM json_each(?) AS j CROSS JOIN listings l ON l.source_id = ? AND l.listing_id = j.value JOIN companies c ON c.id = l.company_id`
+
+// findKnown takes a JSON array of ids.
+func findKnown(tx *Tx, source int64, ids string) (map[string]known, error) {
+	stored := map[string]known{}
+	err := each(tx, selectKnown, []any{ids, source}, func(rows *sql.Rows) error {
+		var id string
+		var k known
+		c, l := &k.company, &k.keyed
+		err := rows.Scan(&id, &k.id, &k.fingerprint, &k.gone, &k.filled, &c.id, &c.leadSource, &c.leadListing, &c.website,
+			&l.PhoneE164, &l.Street, &l.PostalCode, &l.Website)
+		stored[id] = k
+		return err
+	})
+	return stored, err
+}
+
+// with returns what the stored listing will be once l is saved, as far as keys
+// go: they come from all that is known of it, not from the last page alone.
+func (k known) with(l *yp.Listing) *yp.Listing {
+	return &yp.Listing{
+		Name: l.Name, PhoneE164: cmp.Or(l.PhoneE164, k.keyed.PhoneE164), Street: cmp.Or(l.Street, k.keyed.Street),
+		PostalCode: cmp.Or(l.PostalCode, k.keyed.PostalCode), Website: cmp.Or(l.Website, k.keyed.Website),
+	}
+}
+
+// left returns the website that the listing gives up for that of l, if it does.
+func (k known) left(l *yp.Listing) string {
+	if l.Website == "" || l.Website == k.keyed.Website {
+		return ""
+	}
+	return k.keyed.Website
+}
+
+// fingerprint hashes what a page says of a listing, less its rank: two pages
+// that say the same give the same number. The canonical forms are part of it, so
+// that better rules for them reach what was stored under the old ones.
+func fingerprint(l *yp.Listing) int64 {
+	h := fnv.New64a()
+	buf := make([]byte, 0, 1024)
+	for _, f := range columnsOf {
+		buf = f.AppendKey(buf, l)
+	}
+	_, _ = h.Write(buf)
+	return int64(h.Sum64() & math.MaxInt64) // #nosec: the top bit is dropped on purpose
 }

@@ -2,9 +2,9 @@ package store
 
 import (
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"ypcrawl/yp"
 )
@@ -18,15 +18,15 @@ func (r *resolver) join(a, b *company, key string) (*company, error) {
 	if err := r.settle(); err != nil {
 		return nil, err
 	}
-	apart, err := areApart(r.tx, a.id, b.id)
-	if err != nil || apart {
+	var apart bool
+	if err := r.tx.Get(areApart, []any{a.id, b.id}, &apart); err != nil || apart {
 		return a, err
 	}
 	keep, gone := a, b
 	if gone.id < keep.id {
 		keep, gone = gone, keep
 	}
-	_, err = r.merge(keep, gone, yp.KindOf(key), key)
+	_, err := r.merge(keep, gone, yp.KindOf(key), key)
 	return keep, err
 }
 
@@ -52,11 +52,7 @@ const (
 
 // merge makes gone a part of keep and returns the number of the merge in the log.
 func (r *resolver) merge(keep, gone *company, by yp.KeyKind, key string) (int64, error) {
-	var id int64
-	err := spellAll(r.tx, gone.id)
-	if err == nil {
-		id, err = r.logMerge(keep, gone, by, key)
-	}
+	id, err := r.logMerge(keep, gone, by, key)
 	if err == nil {
 		err = r.fold(keep, gone)
 	}
@@ -72,17 +68,16 @@ func (r *resolver) merge(keep, gone *company, by yp.KeyKind, key string) (int64,
 }
 
 func (r *resolver) logMerge(keep, gone *company, by yp.KeyKind, key string) (int64, error) {
+	if err := spellAll(r.tx, gone.id); err != nil {
+		return 0, err
+	}
 	unwritten := []string{}
 	for k, c := range r.newKeys {
 		if c.root() == gone {
 			unwritten = append(unwritten, k)
 		}
 	}
-	list, err := json.Marshal(unwritten)
-	if err != nil {
-		return 0, err
-	}
-	res, err := r.tx.Exec(logMerge, r.tx.Now, keep.id, string(by), text(key), string(list), gone.id)
+	res, err := r.tx.Exec(logMerge, r.tx.Now, keep.id, string(by), text(key), JSONTexts(unwritten), gone.id)
 	if err != nil {
 		return 0, err
 	}
@@ -96,10 +91,10 @@ func (r *resolver) fold(keep, gone *company) error {
 			row.Website = gone.website
 			return nil
 		})
-		if err != nil {
-			return err
+		if err == nil {
+			err = r.tx.Run(copyWebsite, gone.id, keep.id)
 		}
-		if _, err := r.tx.Exec(copyWebsite, gone.id, keep.id); err != nil {
+		if err != nil {
 			return err
 		}
 		keep.website, keep.gives = gone.website, nil
@@ -109,35 +104,35 @@ func (r *resolver) fold(keep, gone *company) error {
 			return err
 		}
 	}
-	_, err := r.tx.Exec(foldSeen, gone.id, keep.id)
-	return err
+	return r.tx.Run(foldSeen, gone.id, keep.id)
 }
 
 // moveAll gives keep what is gone's, and drops gone. Keys that are not yet written
 // find keep by themselves: see company.root.
-func (r *resolver) moveAll(keep, gone *company) error {
+func (r *resolver) moveAll(keep, gone *company) (err error) {
 	for _, q := range []string{moveListings, moveKeys} {
-		if _, err := r.tx.Exec(q, keep.id, gone.id); err != nil {
-			return err
+		if err == nil {
+			err = r.tx.Run(q, keep.id, gone.id)
 		}
 	}
-	if err := copyApart(r.tx, gone.id, keep.id); err != nil {
-		return err
+	if err == nil {
+		err = r.tx.Run(inheritApart, gone.id, keep.id)
 	}
 	for _, q := range []string{dropApart, dropCompany} {
-		if _, err := r.tx.Exec(q, gone.id); err != nil {
-			return err
+		if err == nil {
+			err = r.tx.Run(q, gone.id)
 		}
 	}
-	return nil
+	return err
 }
 
 const (
-	selectApart = `SELECT 1 FROM company_apart WHERE a = min(?1, ?2) AND b = max(?1, ?2)`
+	areApart    = `SELECT EXISTS (SELECT 1 FROM company_apart WHERE a = min(?1, ?2) AND b = max(?1, ?2))`
 	insertApart = `INSERT INTO company_apart (a, b, at) VALUES (min(?1, ?2), max(?1, ?2), ?3) ON CONFLICT DO NOTHING`
 	liftApart   = `DELETE FROM company_apart WHERE a = min(?1, ?2) AND b = max(?1, ?2)`
 	dropApart   = `DELETE FROM company_apart WHERE a = ?1 OR b = ?1`
-	// Whoever is apart from ?1 becomes apart from ?2 as well.
+	// Whoever is apart from ?1 becomes apart from ?2 as well: no listing may come to a company
+	// that an operator took it away from.
 	inheritApart = `
 	INSERT INTO company_apart (a, b, at)
 	SELECT min(other, ?2), max(other, ?2), at
@@ -145,23 +140,78 @@ const (
 	WHERE other <> ?2 ON CONFLICT DO NOTHING`
 )
 
-func areApart(tx *Tx, a, b int64) (bool, error) {
-	var one int
-	err := tx.Get(selectApart, []any{a, b}, &one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("look whether companies %d and %d are apart: %w", a, b, err)
-	}
-	return true, nil
+// RefusedError says why companies were left as they are: what was asked for means
+// nothing, or would change nothing.
+type RefusedError struct{ Why string }
+
+func (e *RefusedError) Error() string { return e.Why }
+
+func refuse(format string, args ...any) error {
+	return &RefusedError{Why: fmt.Sprintf(format, args...)}
 }
 
-// copyApart keeps apart from to whatever is apart from from: no listing may come to
-// one that an operator took it away from.
-func copyApart(tx *Tx, from, to int64) error {
-	if _, err := tx.Exec(inheritApart, from, to); err != nil {
-		return fmt.Errorf("keep company %d apart as %d is: %w", to, from, err)
+const (
+	selectCompany = `SELECT id, lead_source, lead_listing, ifnull(website, '') FROM companies WHERE id = ?`
+	mergedInto    = `SELECT id, kept FROM company_merges WHERE gone = ? AND undone_at IS NULL ORDER BY id DESC LIMIT 1`
+)
+
+// loadCompany reads a company; a *RefusedError says what became of it when there is none.
+func loadCompany(tx *Tx, id int64) (*company, error) {
+	c := &company{}
+	err := tx.Get(selectCompany, []any{id}, &c.id, &c.leadSource, &c.leadListing, &c.website)
+	if err == nil {
+		return c, nil
 	}
-	return nil
+	if !errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("find company %d: %w", id, err)
+	}
+	var merge, kept int64
+	switch err := tx.Get(mergedInto, []any{id}, &merge, &kept); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, refuse("there is no company %d: `ypcrawl companies list` shows those there are", id)
+	case err != nil:
+		return nil, fmt.Errorf("find company %d: %w", id, err)
+	}
+	return nil, refuse("there is no company %d any more: merge %d made it a part of company %d", id, merge, kept)
+}
+
+// MergeCompanies makes the companies gone parts of keep because an operator says so,
+// and returns the number of each merge, and what a log says of it. Where they were taken
+// apart before, they are so no more. What means nothing is a *RefusedError.
+func MergeCompanies(tx *Tx, keep int64, gone []int64) (merges []int64, edit *yp.CompanyEdit, err error) {
+	if len(gone) == 0 {
+		return nil, nil, refuse("name the companies that are the same as company %d", keep)
+	}
+	r := &resolver{tx: tx}
+	kept, err := loadCompany(tx, keep)
+	if err != nil {
+		return nil, nil, err
+	}
+	edit = &yp.CompanyEdit{Gone: make([][]yp.ListingKey, len(gone))}
+	if edit.Kept, err = namesOf(tx, listingsOf, keep); err != nil {
+		return nil, nil, err
+	}
+	merges = make([]int64, len(gone))
+	for i, id := range gone {
+		if id == keep {
+			return nil, nil, refuse("company %d can't be merged into itself: name another one to keep", id)
+		}
+		if slices.Contains(gone[:i], id) {
+			return nil, nil, refuse("company %d is named twice", id)
+		}
+		other, err := loadCompany(tx, id)
+		if err != nil {
+			return nil, nil, err
+		}
+		if edit.Gone[i], err = namesOf(tx, listingsOf, id); err != nil {
+			return nil, nil, err
+		}
+		if err := tx.Run(liftApart, keep, id); err != nil {
+			return nil, nil, fmt.Errorf("lift what keeps companies %d and %d apart: %w", keep, id, err)
+		}
+		if merges[i], err = r.merge(kept, other, yp.KeyHand, ""); err != nil {
+			return nil, nil, err
+		}
+	}
+	return merges, edit, nil
 }

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -223,21 +224,6 @@ func TakeOver(tx *Tx, id string) error {
 // Read returns the pool of read-only connections.
 func (db *DB) Read() *sql.DB { return db.read }
 
-// Each runs a query on the readers and hands every row to scan; the first error ends it.
-func (db *DB) Each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
-	rows, err := db.read.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
 // Close lets the writer finish what it has, and closes every connection: the
 // writing one last, because only it can fold the journal into the file and
 // remove it.
@@ -269,25 +255,11 @@ func (db *DB) IntegrityCheck(ctx context.Context) error {
 }
 
 func check(ctx context.Context, pool *sql.DB, pragma string) error {
-	rows, err := pool.QueryContext(ctx, pragma)
+	found, err := Column[string](reader{ctx, pool}, pragma)
 	if err != nil {
 		return classify(err)
 	}
-	defer func() { _ = rows.Close() }()
-	var found []string
-	for rows.Next() {
-		var line string
-		if err := rows.Scan(&line); err != nil {
-			return classify(err)
-		}
-		if line != "ok" {
-			found = append(found, line)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return classify(err)
-	}
-	if len(found) > 0 {
+	if found = slices.DeleteFunc(found, func(line string) bool { return line == "ok" }); len(found) > 0 {
 		return fmt.Errorf("%w: %s", ErrCorrupt, yp.Printable(strings.Join(found, "; ")))
 	}
 	return nil

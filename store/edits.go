@@ -27,36 +27,17 @@ const (
 	hasEdit = `SELECT EXISTS (SELECT 1 FROM company_edits WHERE id = ?)`
 )
 
-// HasEdit reports whether an edit has been made.
-func HasEdit(tx *Tx, id string) (has bool, err error) {
-	err = tx.Get(hasEdit, []any{id}, &has)
-	return has, err
-}
-
-// NoteEdit notes that an edit is made. With fresh false it was made before.
-func NoteEdit(tx *Tx, id string) (fresh bool, err error) {
-	n, err := tx.Changed(noteEdit, id, tx.Now)
-	if err != nil {
-		return false, fmt.Errorf("note edit of companies: %w", err)
+// NoteEdit notes that an edit is made.
+func NoteEdit(tx *Tx, id string) error {
+	if err := tx.Run(noteEdit, id, tx.Now); err != nil {
+		return fmt.Errorf("note edit of companies: %w", err)
 	}
-	return n > 0, nil
+	return nil
 }
 
 // namesOf returns the listings that a query finds, as their sources name them.
-func namesOf(tx *Tx, query string, arg any) (names []yp.ListingKey, err error) {
-	rows, err := tx.Query(query, arg)
-	if err != nil {
-		return nil, fmt.Errorf("name listings: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var k yp.ListingKey
-		if err := rows.Scan(&k.Source, &k.ID); err != nil {
-			return nil, err
-		}
-		names = append(names, k)
-	}
-	return names, rows.Err()
+func namesOf(tx *Tx, query string, arg any) ([]yp.ListingKey, error) {
+	return All(tx, query, []any{arg}, func(k *yp.ListingKey) []any { return []any{&k.Source, &k.ID} })
 }
 
 // edited is a listing that an edit names, as it is here.
@@ -68,19 +49,16 @@ func editedRows(tx *Tx, names []yp.ListingKey) (found []edited, all bool, err er
 	if err != nil {
 		return nil, false, err
 	}
-	rows, err := tx.Query(findEdited, string(list))
-	if err != nil {
-		return nil, false, fmt.Errorf("find listings: %w", err)
+	found, err = All(tx, findEdited, []any{string(list)}, func(e *edited) []any { return []any{&e.row, &e.company} })
+	return found, len(found) == len(names), err
+}
+
+func rowsOf(found []edited) []int64 {
+	rows := make([]int64, len(found))
+	for i, e := range found {
+		rows[i] = e.row
 	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var e edited
-		if err := rows.Scan(&e.row, &e.company); err != nil {
-			return nil, false, err
-		}
-		found = append(found, e)
-	}
-	return found, len(found) == len(names), rows.Err()
+	return rows
 }
 
 var errNoListings = errors.New("no page has brought the listings that were joined or taken apart by hand")
@@ -89,7 +67,8 @@ var errNoListings = errors.New("no page has brought the listings that were joine
 // nothing is done and ready is false, unless last says that no more pages come. An edit
 // that was made before, or that changes nothing, is ready.
 func RedoEdit(tx *Tx, e *yp.CompanyEdit, last bool) (ready bool, err error) {
-	if has, err := HasEdit(tx, e.ID); err != nil || has {
+	var has bool
+	if err := tx.Get(hasEdit, []any{e.ID}, &has); err != nil || has {
 		return true, err
 	}
 	moved := e.Gone
@@ -118,7 +97,7 @@ func RedoEdit(tx *Tx, e *yp.CompanyEdit, last bool) (ready bool, err error) {
 		err = redoSplit(tx, e, kept, found[0])
 	}
 	if err == nil {
-		_, err = NoteEdit(tx, e.ID)
+		err = NoteEdit(tx, e.ID)
 	}
 	return err == nil, err
 }
@@ -146,16 +125,8 @@ func redoSplit(tx *Tx, e *yp.CompanyEdit, kept, out []edited) error {
 	if err != nil {
 		return err
 	}
-	of := func(list []edited, row int64) bool {
-		return slices.ContainsFunc(list, func(x edited) bool { return x.row == row })
-	}
-	for _, m := range all {
-		stays := func(k string) bool { return !slices.Contains(e.Keys, k) }
-		later := !of(kept, m.row) && len(m.keys) > 0 && !slices.ContainsFunc(m.keys, stays)
-		if of(out, m.row) || later {
-			d.Listings = append(d.Listings, m.row)
-		}
-	}
+	stayed := rowsOf(kept)
+	d.Listings = leaving(all, rowsOf(out), e.Keys, func(row int64) bool { return !slices.Contains(stayed, row) })
 	if len(d.Listings) == 0 || len(d.Listings) == len(all) {
 		return nil // they are apart already
 	}
@@ -175,10 +146,7 @@ func (d *Divided) findMerge(tx *Tx, m *yp.UndoneMerge) error {
 	if err != nil {
 		return err
 	}
-	rows := make([]int64, len(brought))
-	for i, b := range brought {
-		rows[i] = b.row
-	}
+	rows := rowsOf(brought)
 	slices.Sort(rows)
 	err = tx.Get(findMerge, []any{JSONInts(rows), string(m.By), m.Key, m.At}, &d.Merge, &d.Other)
 	if errors.Is(err, sql.ErrNoRows) {

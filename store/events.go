@@ -133,9 +133,9 @@ const (
 
 // reject keeps the listings that break a rule as they were seen, and lets go of those
 // that are in good order now.
-func (s *saver) reject([]yp.Listing) error {
+func (s *saver) reject() error {
 	if err := s.unstage(); err != nil {
-		return fmt.Errorf("stage listings: %w", err)
+		return err
 	}
 	for _, r := range s.page.page.Rejected {
 		if r.Listing.ID == "" || len(r.Reasons) == 0 {
@@ -157,11 +157,8 @@ func (s *saver) stage(r yp.Rejection) error {
 	if n, err := s.tx.Changed(stageAgain, args...); err != nil || n > 0 {
 		return err
 	}
-	if _, err := s.tx.Exec(stage, args...); err != nil {
-		return err
-	}
 	s.log.rejected = append(s.log.rejected, rejected{r.Listing.ID, `{"reasons":` + reasons + `}`})
-	return nil
+	return s.tx.Run(stage, args...)
 }
 
 func (s *saver) unstage() error {
@@ -172,6 +169,5 @@ func (s *saver) unstage() error {
 	if err := s.tx.Get(anyStaged, nil, &some); err != nil || !some {
 		return err
 	}
-	_, err := s.tx.Exec(unstage, s.at.SourceID, JSONInts(s.rows), s.at.TargetID)
-	return err
+	return s.tx.Run(unstage, s.at.SourceID, JSONInts(s.rows), s.at.TargetID)
 }
