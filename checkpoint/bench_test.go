@@ -226,7 +226,7 @@ func benchCommit(b *testing.B, requests int, last bool) {
 	commit := func(i int) error {
 		c := claims[i]
 		c.Requests = benchRequests(c, requests)
-		_, err := k.CommitPage(b.Context(), c, checkpoint.Page{Number: c.PageCurrent + 1, NextURL: "/x?page=2", Last: last, Raw: 30, Listings: benchListings(i, rounds)})
+		_, err := k.CommitPage(b.Context(), c, yp.Page{Number: c.PageCurrent + 1, NextURL: "/x?page=2", Last: last, Raw: 30, Listings: benchListings(i, rounds)})
 		return err
 	}
 	together(b, benchWorkers, claim)
@@ -354,11 +354,11 @@ func bareRow(tx *store.Tx, l *yp.Listing) error {
 func countryPlan() checkpoint.Plan {
 	p := checkpoint.Plan{SourceID: 1, TierPages: [4]int{0, 3, 2, 1}}
 	for i := range 10 {
-		p.Categories = append(p.Categories, checkpoint.Category{Slug: fmt.Sprint("k", i), Name: fmt.Sprint("K", i)})
+		p.Categories = append(p.Categories, yp.Category{Slug: fmt.Sprint("k", i), Name: fmt.Sprint("K", i)})
 	}
 	for i := range 15_900 {
 		st := yp.States()[i%51].Code
-		p.Cities = append(p.Cities, checkpoint.City{Slug: fmt.Sprintf("city-%d-%s", i, st), Name: "City", State: st, Population: 1_000_000 - i, Tier: 1 + i%3, Lat: 1.5, Lon: -1.5})
+		p.Cities = append(p.Cities, yp.City{Slug: fmt.Sprintf("city-%d-%s", i, st), Name: "City", State: st, Population: 1_000_000 - i, Tier: 1 + i%3, Lat: 1.5, Lon: -1.5})
 	}
 	return p
 }

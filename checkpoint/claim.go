@@ -90,7 +90,7 @@ func (k *Keeper) Claim(ctx context.Context, w Worker, scope Scope, maxPerState i
 
 func (k *Keeper) claimOnce(ctx context.Context, w Worker, scope Scope, maxPerState, retries int) (*Claim, error) {
 	c := &Claim{Worker: w}
-	err := k.write(ctx, func(tx *store.Tx) (err error) {
+	err := k.write(ctx, "claim target", func(tx *store.Tx) (err error) {
 		attempt, p := 0, &c.Place
 		for _, part := range parts(scope) {
 			query, args := claimStatement(part, maxPerState)
@@ -108,14 +108,13 @@ func (k *Keeper) claimOnce(ctx context.Context, w Worker, scope Scope, maxPerSta
 		if err := store.BeginAttempt(tx, c.key(), w.RunID, w.ID, attempt, c.PageCurrent); err != nil {
 			return err
 		}
-		_, err = tx.Exec(countClaim, retries, w.RunID, w.ID)
-		return err
+		return tx.Run(countClaim, retries, w.RunID, w.ID)
 	})
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
+	if errors.Is(err, sql.ErrNoRows) {
 		return nil, ErrNothing
-	case err != nil:
-		return nil, fmt.Errorf("claim target: %w", err)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return c, nil
 }
@@ -139,12 +138,12 @@ func parts(s Scope) (all []Scope) {
 
 // claimStatement returns the statement for a scope of one kind with its arguments from ?4 on.
 func claimStatement(s Scope, maxPerState int) (query string, args []any) {
-	args = []any{s.SourceID, jsonList(s.States), maxPerState, s.MinPopulation, string(s.Kinds[0]), int64(s.DetailsEvery / time.Minute)}
+	args = []any{s.SourceID, store.JSONTexts(s.States), maxPerState, s.MinPopulation, string(s.Kinds[0]), int64(s.DetailsEvery / time.Minute)}
 	switch {
 	case len(s.CityIDs) > 0:
-		return claimCity, append(args, jsonInts(s.CategoryIDs), jsonInts(s.CityIDs))
+		return claimCity, append(args, store.JSONInts(s.CategoryIDs), store.JSONInts(s.CityIDs))
 	case len(s.CategoryIDs) > 0:
-		return claimCategory, append(args, jsonInts(s.CategoryIDs))
+		return claimCategory, append(args, store.JSONInts(s.CategoryIDs))
 	}
 	return claimAny, args
 }
@@ -170,21 +169,14 @@ const placeWait = 5 * time.Second
 // where they hold all that maxPerState gives, and returns those states. They take no more
 // than their share of the places then.
 func (r *Run) WaitForPlaces(ctx context.Context, scope Scope, maxPerState int) (states []string, err error) {
-	k := r.keeper
-	err = k.db.Each(ctx, heldByOthers, []any{scope.SourceID, jsonList(scope.States), maxPerState, r.ID}, func(rows *sql.Rows) error {
-		var state string
-		err := rows.Scan(&state)
-		states = append(states, state)
-		return err
-	})
-	if err == nil && len(states) > 0 {
-		err = k.write(ctx, func(tx *store.Tx) error {
-			_, err := tx.Exec(waitForPlaces, r.ID, scope.SourceID, jsonList(states), yp.FormatTime(tx.At.Add(placeWait)))
-			return err
-		})
-	}
+	states, err = store.Column[string](r.keeper.db.Reader(ctx), heldByOthers, scope.SourceID, store.JSONTexts(scope.States), maxPerState, r.ID)
 	if err != nil {
 		return nil, fmt.Errorf("wait for a place: %w", err)
 	}
-	return states, nil
+	if len(states) == 0 {
+		return nil, nil
+	}
+	return states, r.keeper.write(ctx, "wait for a place", func(tx *store.Tx) error {
+		return tx.Run(waitForPlaces, r.ID, scope.SourceID, store.JSONTexts(states), yp.FormatTime(tx.At.Add(placeWait)))
+	})
 }

@@ -55,10 +55,10 @@ func (b *bundle) plan(t testing.TB, cities int, states ...string) {
 		t.Fatal(err)
 	}
 	b.scope = checkpoint.Scope{SourceID: id, States: states}
-	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, 3, 2, 1}, Categories: []checkpoint.Category{{Slug: "plumbers", Name: "Plumbers"}, {Slug: "dentists", Name: "Dentists"}}}
+	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}, {Slug: "dentists", Name: "Dentists"}}}
 	for i := range cities {
 		for _, st := range states {
-			p.Cities = append(p.Cities, checkpoint.City{
+			p.Cities = append(p.Cities, yp.City{
 				Slug: fmt.Sprintf("city-%d-%s", i, st), Name: fmt.Sprintf("City %d", i), State: st,
 				Population: 1000000 - i, Tier: 1 + i%3,
 			})

@@ -23,7 +23,7 @@ func (b *bundle) found(t *testing.T, state string, ids ...string) *checkpoint.Cl
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := checkpoint.Page{Number: 1, Last: true, Raw: len(ids)}
+	p := yp.Page{Number: 1, Last: true, Raw: len(ids)}
 	for _, id := range ids {
 		l := yp.Listing{ID: strings.TrimPrefix(id, "-"), Name: "N" + id}
 		if l.ID == id {
@@ -75,7 +75,7 @@ func (b *bundle) readAll(t *testing.T, s checkpoint.Scope) (ids string) {
 		if c == nil {
 			return strings.TrimSpace(ids)
 		}
-		if _, err := b.CommitPage(t.Context(), c, checkpoint.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: id, Email: id + "@x.example"}}); err != nil {
+		if _, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: id, Email: id + "@x.example"}}); err != nil {
 			t.Fatal(err)
 		}
 		ids += id + " "
@@ -191,7 +191,7 @@ func TestDetailsOfGoneListings(t *testing.T) {
 	b.want(t, "CA")
 	show := func(ids ...string) {
 		t.Helper()
-		p := checkpoint.Page{Last: true, End: true, Listings: cards(ids...)}
+		p := yp.Page{Last: true, End: true, Listings: cards(ids...)}
 		for i := range p.Listings {
 			p.Listings[i].ProfileURL = "http://127.0.0.1:1/mip/" + ids[i]
 		}
@@ -210,7 +210,7 @@ func TestDetailsOfGoneListings(t *testing.T) {
 	if o, err := b.Look(t.Context(), s, 9, time.Hour); err != nil || o.Ready != 1 {
 		t.Errorf("%d are ready (%v), want that of c", o.Ready, err)
 	}
-	if _, err := b.CommitPage(t.Context(), c, checkpoint.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "a"}}); err != nil {
+	if _, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "a"}}); err != nil {
 		t.Errorf("one in hand is carried through: %v", err)
 	}
 	if got := b.readAll(t, s); got != "c" {
@@ -303,7 +303,7 @@ func TestDetailPage(t *testing.T) {
 	}
 	c.Requests = []store.Request{{SourceID: 1, TargetID: c.TargetID, ClaimToken: c.Token, Correlation: "x", Type: yp.RequestDetail, URL: "http://x", Started: b.DB().Now(), Results: 1}}
 	before := table(t, b.DB(), `SELECT pages, targets, listings_new FROM runs`)
-	out, err := b.CommitPage(t.Context(), c, checkpoint.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "1", Email: "a@x.example"}})
+	out, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "1", Email: "a@x.example"}})
 	if err != nil || !out.Done {
 		t.Fatal(out, err)
 	}

@@ -38,7 +38,7 @@ const (
 // DONE ones whose next crawl has come. (One that is paused or disabled is planned
 // as well: it is claimed when the operator lets it.)
 func (k *Keeper) Wake(ctx context.Context, scope Scope) (n int, err error) {
-	err = k.write(ctx, func(tx *store.Tx) error {
+	err = k.write(ctx, "wake due targets", func(tx *store.Tx) error {
 		n = 0
 		after := func(d time.Duration) string { return yp.FormatTime(tx.At.Add(d)) }
 		for _, w := range []struct {
@@ -58,10 +58,7 @@ func (k *Keeper) Wake(ctx context.Context, scope Scope) (n int, err error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, fmt.Errorf("wake due targets: %w", err)
-	}
-	return n, nil
+	return n, err
 }
 
 // The targets of a scope that a claim may find, by the same indexes as the claim: a
@@ -93,7 +90,7 @@ func candidates(s Scope) string {
 type Outlook struct {
 	Ready int       // targets that can be claimed now, even if their state is full; counted up to the limit asked for
 	Next  time.Time // when there are none: the first falls due then; zero = none within the horizon
-	Gate  Gate      // of the source
+	Gate  store.Gate
 }
 
 // Look tells what can be claimed in the scope, and when something will be, within
@@ -104,7 +101,7 @@ func (k *Keeper) Look(ctx context.Context, scope Scope, limit int, horizon time.
 	}
 	for _, part := range parts(scope) {
 		var n int
-		if err := k.db.Read().QueryRowContext(ctx, readyNow+candidates(part)+" LIMIT ?7)", part.Args(limit-o.Ready)...).Scan(&n); err != nil {
+		if err := k.row(ctx, readyNow+candidates(part)+" LIMIT ?7)", part.Args(limit-o.Ready), &n); err != nil {
 			return o, fmt.Errorf("look for planned targets: %w", err)
 		}
 		o.Ready += n
@@ -118,7 +115,7 @@ func (k *Keeper) Look(ctx context.Context, scope Scope, limit int, horizon time.
 // NextDue tells when the first target of the scope falls due by itself, until a time; zero =
 // none does.
 func (k *Keeper) NextDue(ctx context.Context, scope Scope, until time.Time) (next time.Time, err error) {
-	if err := k.db.Read().QueryRowContext(ctx, nextDue, scope.Args(yp.FormatTime(until))...).Scan(store.Instant(&next)); err != nil {
+	if err := k.row(ctx, nextDue, scope.Args(yp.FormatTime(until)), store.Instant(&next)); err != nil {
 		return next, fmt.Errorf("look for due targets: %w", err)
 	}
 	return next, nil
@@ -137,8 +134,8 @@ func (k *Keeper) Peek(ctx context.Context, scope Scope) (*Claim, error) {
 	c := &Claim{SourceID: scope.SourceID}
 	p := &c.Place
 	for _, part := range parts(scope) {
-		err := k.db.Read().QueryRowContext(ctx, peekTarget+candidates(part)+" LIMIT 1)", part.Args()...).
-			Scan(&c.Kind, &p.City, &p.CitySlug, &p.State, &p.Category, &p.CategorySlug, &c.NextPageURL, &c.ListingID)
+		err := k.row(ctx, peekTarget+candidates(part)+" LIMIT 1)", part.Args(),
+			&c.Kind, &p.City, &p.CitySlug, &p.State, &p.Category, &p.CategorySlug, &c.NextPageURL, &c.ListingID)
 		if err == nil {
 			return c, nil
 		}
@@ -147,4 +144,21 @@ func (k *Keeper) Peek(ctx context.Context, scope Scope) (*Claim, error) {
 		}
 	}
 	return nil, nil
+}
+
+const sourceGate = `
+	SELECT ifnull(c.state, 'open'), c.ends, ifnull(c.code, ''), ifnull(c.reason, '')
+	FROM sources s LEFT JOIN (SELECT * FROM v_source_closures WHERE source_id = ?1 AND until > ?2) c
+	WHERE s.id = ?1 ORDER BY c.rank LIMIT 1`
+
+// Gate tells whether a source may be asked, at the database's time.
+func (k *Keeper) Gate(ctx context.Context, sourceID int64) (g store.Gate, err error) {
+	err = k.row(ctx, sourceGate, []any{sourceID, yp.FormatTime(k.db.Now())}, &g.State, store.Instant(&g.Until), &g.Code, &g.Reason)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errors.New("there is none")
+	}
+	if err != nil {
+		return g, fmt.Errorf("look at source %d: %w", sourceID, err)
+	}
+	return g, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 
 	"ypcrawl/store"
 	"ypcrawl/wal"
@@ -24,11 +23,8 @@ func (k *Keeper) EditNumber(ctx context.Context) (number int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = k.write(ctx, func(tx *store.Tx) error { return tx.Get(nextRunNumber, []any{alone}, &number) })
-	if err != nil {
-		return 0, fmt.Errorf("number an edit: %w", err)
-	}
-	return number, nil
+	err = k.write(ctx, "number an edit", func(tx *store.Tx) error { return tx.Get(nextRunNumber, []any{alone}, &number) })
+	return number, err
 }
 
 // MergeCompanies makes the companies gone parts of keep by hand, and returns the
@@ -64,7 +60,7 @@ func (k *Keeper) divide(ctx context.Context, log EditLog, fn func(*store.Tx) (*s
 
 // edit makes an edit, and brings what the logs say of it to the disk before its commit.
 func (k *Keeper) edit(ctx context.Context, log EditLog, kind wal.EventType, fn func(*store.Tx) (*yp.CompanyEdit, error)) error {
-	return k.write(ctx, func(tx *store.Tx) error {
+	return k.db.Write(ctx, func(tx *store.Tx) error {
 		edit, err := fn(tx)
 		if err != nil {
 			return err
@@ -75,4 +71,44 @@ func (k *Keeper) edit(ctx context.Context, log EditLog, kind wal.EventType, fn f
 		}
 		return errors.Join(log.Append(&wal.Event{Type: kind, Timestamp: tx.At, Edit: edit}), log.Sync())
 	})
+}
+
+// edit takes in a merge or a split by hand. One that names a listing which no page has
+// brought yet (two processes wrote at once, and a clock was set back) waits for it, and
+// those that come after it wait, too: they keep their order.
+func (r *replayer) edit(tx *store.Tx, e *wal.Event) error {
+	if e.Type != wal.CompanyMerge && e.Type != wal.CompanySplit {
+		return nil
+	}
+	r.out.Edits++
+	r.edits = append(r.edits, e)
+	return r.redoEdits(tx, false)
+}
+
+// redoEdits makes the edits that wait, up to the first whose listings are not all there;
+// last says that no more pages come.
+func (r *replayer) redoEdits(tx *store.Tx, last bool) error {
+	now, at := tx.Now, tx.At
+	defer func() { tx.Now, tx.At = now, at }()
+	for ; len(r.edits) > 0; r.edits = r.edits[1:] {
+		e, waits := r.edits[0], false
+		tx.At, tx.Now = e.Timestamp.UTC(), yp.FormatTime(e.Timestamp)
+		err := r.attempt(tx, e, func() error {
+			ready, err := store.RedoEdit(tx, e.Edit, last)
+			waits = !ready && err == nil
+			return err
+		})
+		if err != nil || waits {
+			return err
+		}
+	}
+	return nil
+}
+
+// endEdits makes the edits that still wait when all pages are read.
+func (r *replayer) endEdits(ctx context.Context, k *Keeper) error {
+	if len(r.edits) == 0 {
+		return nil
+	}
+	return k.write(ctx, "replay merges and splits", func(tx *store.Tx) error { return r.redoEdits(tx, true) })
 }

@@ -2,7 +2,9 @@ package checkpoint
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"slices"
 
 	"ypcrawl/store"
 	"ypcrawl/yp"
@@ -77,9 +79,10 @@ const fence = ` WHERE id = ? AND claimed_by = ? AND claim_token = ? AND status =
 
 func (c *Claim) fenced() []any { return []any{c.TargetID, c.Worker.ID, c.Token} }
 
-// change runs a fenced statement and turns "no row" into ErrClaimLost.
-func (c *Claim) change(tx *store.Tx, query string, args ...any) error {
-	n, err := tx.Changed(query, append(args, c.fenced()...)...)
+// change runs a statement with the arguments of its SET, those of the fence and more; no row
+// means ErrClaimLost.
+func (c *Claim) change(tx *store.Tx, query string, set []any, more ...any) error {
+	n, err := tx.Changed(query, slices.Concat(set, c.fenced(), more)...)
 	if err != nil {
 		return err
 	}
@@ -89,13 +92,29 @@ func (c *Claim) change(tx *store.Tx, query string, args ...any) error {
 	return nil
 }
 
-func (k *Keeper) write(ctx context.Context, fn func(*store.Tx) error) error {
-	return k.db.Write(ctx, fn)
+// write runs fn in a transaction; what it is for begins the text of its error.
+func (k *Keeper) write(ctx context.Context, what string, fn func(*store.Tx) error) error {
+	if err := k.db.Write(ctx, fn); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
 }
 
-func jsonList[T ~string](items []T) string { return store.JSONTexts(items) }
+// changed runs a statement in a transaction, with the arguments that args returns, and
+// returns how many rows it changed.
+func (k *Keeper) changed(ctx context.Context, what, query string, args func(*store.Tx) []any) (n int, err error) {
+	err = k.write(ctx, what, func(tx *store.Tx) error {
+		changed, err := tx.Changed(query, args(tx)...)
+		n = int(changed)
+		return err
+	})
+	return n, err
+}
 
-func jsonInts(ids []int64) string { return store.JSONInts(ids) }
+// row reads the one row of a query into dest.
+func (k *Keeper) row(ctx context.Context, query string, args []any, dest ...any) error {
+	return k.db.Read().QueryRowContext(ctx, query, args...).Scan(dest...)
+}
 
 func null(s string) any {
 	if s == "" {

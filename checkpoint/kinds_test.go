@@ -61,7 +61,7 @@ func (k *kindOf) claim(t *testing.T) *checkpoint.Claim {
 
 // commit brings the next page of the claim.
 func (k *kindOf) commit(c *checkpoint.Claim) error {
-	p := checkpoint.Page{Number: c.PageCurrent + 1, NextURL: "/next", Raw: 1}
+	p := yp.Page{Number: c.PageCurrent + 1, NextURL: "/next", Raw: 1}
 	switch k.kind {
 	case yp.KindIndex:
 		p.Cities, p.Path = found("a-az"), "/state-az"

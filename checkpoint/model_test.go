@@ -251,7 +251,7 @@ func (m *machine) everything(t tester, id int64) string {
 func (m *machine) perform(c *checkpoint.Claim, event yp.Event) (set yp.Setback, err error) {
 	ctx := context.Background()
 	m.serial++
-	p := checkpoint.Page{Number: c.PageCurrent + 1, NextURL: "/next", Raw: 2}
+	p := yp.Page{Number: c.PageCurrent + 1, NextURL: "/next", Raw: 2}
 	switch c.Kind {
 	case yp.KindSearch:
 		p.Listings = []yp.Listing{{ID: fmt.Sprint("l", m.serial), Name: "N"}}
@@ -400,9 +400,9 @@ func (m *machine) begin(rt *rapid.T) {
 }
 
 func (m *machine) plan() checkpoint.Plan {
-	p := checkpoint.Plan{SourceID: m.source, Categories: []checkpoint.Category{{Slug: "a", Name: "A"}}}
+	p := checkpoint.Plan{SourceID: m.source, Categories: []yp.Category{{Slug: "a", Name: "A"}}}
 	for i := range 6 {
-		p.Cities = append(p.Cities, checkpoint.City{Slug: fmt.Sprint("c", i), Name: "C", State: []string{"CA", "TX"}[i%2], Tier: 1 + i/2})
+		p.Cities = append(p.Cities, yp.City{Slug: fmt.Sprint("c", i), Name: "C", State: []string{"CA", "TX"}[i%2], Tier: 1 + i/2})
 	}
 	return p
 }

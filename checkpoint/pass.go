@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -57,7 +56,7 @@ func (r *Run) BeginPass(ctx context.Context, scope Scope, again *time.Duration) 
 	if err != nil {
 		return p, err
 	}
-	err = r.keeper.write(ctx, func(tx *store.Tx) error {
+	err = r.keeper.write(ctx, "begin a pass", func(tx *store.Tx) error {
 		p = Pass{}
 		var began, cutoff string
 		err := tx.Get(readPass, []any{scope.SourceID, selection}, &began, &cutoff)
@@ -83,7 +82,7 @@ func (r *Run) BeginPass(ctx context.Context, scope Scope, again *time.Duration) 
 			if cutoff = tx.Now; again != nil {
 				cutoff = yp.FormatTime(tx.At.Add(-*again))
 			}
-			if _, err := tx.Exec(savePass, scope.SourceID, selection, began, cutoff); err != nil {
+			if err := tx.Run(savePass, scope.SourceID, selection, began, cutoff); err != nil {
 				return err
 			}
 		}
@@ -94,13 +93,9 @@ func (r *Run) BeginPass(ctx context.Context, scope Scope, again *time.Duration) 
 			}
 			p.Recrawl = int(n)
 		}
-		_, err = tx.Exec(runOfPass, began, r.ID)
-		return err
+		return tx.Run(runOfPass, began, r.ID)
 	})
-	if err != nil {
-		return p, fmt.Errorf("begin a pass: %w", err)
-	}
-	return p, nil
+	return p, err
 }
 
 // selectionOf names what a pass is about: the same command has the same one.
@@ -128,13 +123,5 @@ const setFrequency = `
 // crawled again, in whole minutes, 0 = never by itself, and returns how many had
 // another frequency.
 func (k *Keeper) SetFrequency(ctx context.Context, scope Scope, every time.Duration) (n int, err error) {
-	err = k.write(ctx, func(tx *store.Tx) error {
-		changed, err := tx.Changed(setFrequency, scope.Args(int64(every/time.Minute))...)
-		n = int(changed)
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("set how often targets are crawled: %w", err)
-	}
-	return n, nil
+	return k.changed(ctx, "set how often targets are crawled", setFrequency, func(*store.Tx) []any { return scope.Args(int64(every / time.Minute)) })
 }

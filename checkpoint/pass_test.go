@@ -33,7 +33,7 @@ func TestRecrawlKeepsTheGap(t *testing.T) {
 	b, clock := setupClock(t, 1, "CA")
 	b.scope.CategoryIDs = b.cats[:1]
 	began := clock.now()
-	b.again(t, checkpoint.Page{Last: true, End: true, Listings: cards("a")})
+	b.again(t, yp.Page{Last: true, End: true, Listings: cards("a")})
 	clock.move(3 * time.Second)
 	if p := b.recrawl(t); p.Recrawl != 1 {
 		t.Fatalf("%d targets are crawled again, want 1", p.Recrawl)

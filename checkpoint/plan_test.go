@@ -14,10 +14,10 @@ import (
 func planOf(source int64, cities, categories int) checkpoint.Plan {
 	p := checkpoint.Plan{SourceID: source, TierPages: [4]int{0, 3, 2, 1}}
 	for i := range categories {
-		p.Categories = append(p.Categories, checkpoint.Category{Slug: fmt.Sprint("k", i), Name: fmt.Sprint("K", i)})
+		p.Categories = append(p.Categories, yp.Category{Slug: fmt.Sprint("k", i), Name: fmt.Sprint("K", i)})
 	}
 	for i := range cities {
-		p.Cities = append(p.Cities, checkpoint.City{Slug: fmt.Sprintf("c%d", i), Name: "C", State: []string{"CA", "TX"}[i%2], Population: 5000 - i, Tier: 1 + i%3})
+		p.Cities = append(p.Cities, yp.City{Slug: fmt.Sprintf("c%d", i), Name: "C", State: []string{"CA", "TX"}[i%2], Population: 5000 - i, Tier: 1 + i%3})
 	}
 	return p
 }
@@ -109,14 +109,14 @@ func TestDeepen(t *testing.T) {
 	b := setup(t, 2, "CA") // 4 targets
 	ctx := t.Context()
 	more, done := b.claim(t, 0), b.claim(t, 1)
-	if _, err := b.CommitPage(ctx, more, checkpoint.Page{Number: 1, NextURL: "/2", Last: true}); err != nil {
+	if _, err := b.CommitPage(ctx, more, yp.Page{Number: 1, NextURL: "/2", Last: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.CommitPage(ctx, done, checkpoint.Page{Number: 1, Last: true}); err != nil {
+	if _, err := b.CommitPage(ctx, done, yp.Page{Number: 1, Last: true}); err != nil {
 		t.Fatal(err)
 	}
 	ended := b.claim(t, 2)
-	if _, err := b.CommitPage(ctx, ended, checkpoint.Page{Number: 1, NextURL: "/2"}); err != nil {
+	if _, err := b.CommitPage(ctx, ended, yp.Page{Number: 1, NextURL: "/2"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Complete(ctx, ended, "", "", false); err != nil { // page 2 said that there is nothing
@@ -125,8 +125,8 @@ func TestDeepen(t *testing.T) {
 	deeper := func(pages, limit int) checkpoint.Planned {
 		p := checkpoint.Plan{
 			SourceID: b.scope.SourceID, TierPages: [4]int{0, pages, pages, pages}, Explicit: true, MaxTargets: limit,
-			Categories: []checkpoint.Category{{Slug: "plumbers"}, {Slug: "dentists"}},
-			Cities:     []checkpoint.City{{Slug: "city-0-CA", State: "CA", Tier: 1}, {Slug: "city-1-CA", State: "CA", Tier: 2}},
+			Categories: []yp.Category{{Slug: "plumbers"}, {Slug: "dentists"}},
+			Cities:     []yp.City{{Slug: "city-0-CA", State: "CA", Tier: 1}, {Slug: "city-1-CA", State: "CA", Tier: 2}},
 		}
 		return planned(t, b.Keeper, p)
 	}
@@ -157,7 +157,7 @@ func TestPages(t *testing.T) {
 		}
 		return out
 	}
-	commit := func(t *testing.T, b *bundle, c *checkpoint.Claim, p checkpoint.Page) checkpoint.Committed {
+	commit := func(t *testing.T, b *bundle, c *checkpoint.Claim, p yp.Page) checkpoint.Committed {
 		t.Helper()
 		p.Number, p.NextURL = c.PageCurrent+1, "/next"
 		out, err := b.CommitPage(ctx, c, p)
@@ -170,7 +170,7 @@ func TestPages(t *testing.T) {
 		t.Parallel()
 		b := setup(t, 1, "CA")
 		c := b.claim(t, 0)
-		p := checkpoint.Page{Raw: 1, Bad: 2, SiteTotal: 1108, Listings: append(ls("a", "b", "a"), yp.Listing{ID: "x"})}
+		p := yp.Page{Raw: 1, Bad: 2, SiteTotal: 1108, Listings: append(ls("a", "b", "a"), yp.Listing{ID: "x"})}
 		if out := commit(t, b, c, p); out.New != 2 || out.Dropped != 2 || out.Done {
 			t.Errorf("%+v, want 2 new and 2 dropped", out)
 		}
@@ -182,8 +182,8 @@ func TestPages(t *testing.T) {
 		t.Parallel()
 		b := setup(t, 1, "CA")
 		c := b.claim(t, 0)
-		commit(t, b, c, checkpoint.Page{Raw: 2, Listings: ls("a", "b")})
-		if out := commit(t, b, c, checkpoint.Page{Raw: 2, Listings: ls("b", "a")}); !out.Done || !out.Repeated {
+		commit(t, b, c, yp.Page{Raw: 2, Listings: ls("a", "b")})
+		if out := commit(t, b, c, yp.Page{Raw: 2, Listings: ls("b", "a")}); !out.Done || !out.Repeated {
 			t.Errorf("%+v, want it done", out)
 		}
 		const q = `SELECT status, page_current, next_page_url, raw_count FROM targets WHERE id = ?`
@@ -193,8 +193,8 @@ func TestPages(t *testing.T) {
 		t.Parallel()
 		b := setup(t, 1, "CA")
 		c := b.claim(t, 0)
-		commit(t, b, c, checkpoint.Page{Raw: 30, Listings: ls("a", "b")})
-		if out := commit(t, b, c, checkpoint.Page{Raw: 30, Listings: ls("a")}); out.Done || out.Repeated {
+		commit(t, b, c, yp.Page{Raw: 30, Listings: ls("a", "b")})
+		if out := commit(t, b, c, yp.Page{Raw: 30, Listings: ls("a")}); out.Done || out.Repeated {
 			t.Errorf("%+v, want it to go on", out)
 		}
 	})
@@ -203,12 +203,12 @@ func TestPages(t *testing.T) {
 		b := setup(t, 1, "CA")
 		c := b.claim(t, 0)
 		before := table(t, b.DB(), `SELECT * FROM targets`)
-		if _, err := b.CommitPage(ctx, c, checkpoint.Page{Number: 1, Raw: 1, Bad: -1, Listings: ls("a")}); err == nil {
+		if _, err := b.CommitPage(ctx, c, yp.Page{Number: 1, Raw: 1, Bad: -1, Listings: ls("a")}); err == nil {
 			t.Error("a negative count was taken")
 		}
 		same(t, "targets", table(t, b.DB(), `SELECT * FROM targets`), before)
 		same(t, "listings", table(t, b.DB(), `SELECT * FROM listings`), nil)
-		commit(t, b, c, checkpoint.Page{Raw: 1, Listings: ls("a")})
+		commit(t, b, c, yp.Page{Raw: 1, Listings: ls("a")})
 	})
 }
 

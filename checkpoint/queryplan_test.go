@@ -30,6 +30,14 @@ func TestQueryPlans(t *testing.T) {
 	_, cityArgs := claimStatement(byCity, 5)
 	claim := func(args []any) []any { return append([]any{"w", 1, "now"}, args...) }
 	chosen, byID := Chosen{IDs: []int64{1}}, []string{"SEARCH t USING INTEGER PRIMARY KEY"}
+	pause, err := Pause.find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	requeue, err := Requeue.find()
+	if err != nil {
+		t.Fatal(err)
+	}
 	held := "INDEX targets_held"
 	inStates := []string{"SEARCH t USING INDEX targets_ready (source_id=? AND kind=? AND state=?)"}
 	inCategories := []string{"SEARCH t USING INDEX targets_ready_category (source_id=? AND kind=? AND state=? AND category_id=?)"}
@@ -109,10 +117,10 @@ func TestQueryPlans(t *testing.T) {
 		{"details: of a listing that is gone", `UPDATE targets SET retired_at = ?1 WHERE listing = ?2`, nil, []string{"INDEX targets_of_detail (listing=?)"}},
 		{"pass: goes on", goesOnWith(scope), nil, []string{held + " (source_id=?", waits, inStates[0]}},
 		{"pass: goes on, in cities", goesOnWith(byCity), nil, []string{held + " (source_id=?", waits, inCities[0]}},
-		{"operate: pause", pauseTargets, chosen.args(db.Now(), "[1]"), byID},
-		{"operate: requeue", requeueKeep, chosen.args(db.Now(), "[1]"), byID},
-		{"operate: count", countGiven + canPause + chosenOnes, chosen.args(db.Now(), "[1]"), byID},
-		{"operate: next", nextChosen + canPause + chosenOnes + inOrder, chosen.args(db.Now(), 7, 100), []string{"SEARCH t USING INTEGER PRIMARY KEY (rowid>?)"}},
+		{"operate: pause", pause.update(), chosen.args(db.Now(), "[1]"), byID},
+		{"operate: requeue", requeue.update(), chosen.args(db.Now(), "[1]"), byID},
+		{"operate: count", pause.countGiven(), chosen.args(db.Now(), "[1]"), byID},
+		{"operate: next", pause.next(), chosen.args(db.Now(), 7, 100), []string{"SEARCH t USING INTEGER PRIMARY KEY (rowid>?)"}},
 		{"replay: search", searchID, nil, []string{"INDEX targets_of_search (source_id=? AND city_id=? AND category_id=?)"}},
 		{"replay: index", indexID, nil, []string{"INDEX targets_of_index (source_id=? AND state=?)"}},
 		{"replay: detail", detailID, nil, []string{"INDEX targets_of_detail (listing=?)"}},

@@ -20,8 +20,8 @@ func (b *bundle) asks(c *checkpoint.Claim, retry int, class yp.ErrorClass) store
 	}
 }
 
-func page(number int, last bool, listings ...string) checkpoint.Page {
-	p := checkpoint.Page{Number: number, Last: last, Raw: len(listings), NextURL: fmt.Sprint("/", number+1)}
+func page(number int, last bool, listings ...string) yp.Page {
+	p := yp.Page{Number: number, Last: last, Raw: len(listings), NextURL: fmt.Sprint("/", number+1)}
 	for _, id := range listings {
 		p.Listings = append(p.Listings, yp.Listing{ID: id, Name: "N" + id})
 	}

@@ -22,7 +22,7 @@ func (g *logged) readsIndex(t *testing.T, killed bool, pages ...[]string) {
 	c := g.index(t, len(pages))
 	g.log(wal.TargetStart, c, nil, "", yp.InProgress)
 	for i, slugs := range pages {
-		p := checkpoint.Page{Number: i + 1, Last: i+1 == len(pages), Path: fmt.Sprintf("/state-az?page=%d", i+1), Cities: found(slugs...)}
+		p := yp.Page{Number: i + 1, Last: i+1 == len(pages), Path: fmt.Sprintf("/state-az?page=%d", i+1), Cities: found(slugs...)}
 		if p.Last {
 			p.Plan = g.planOf(nil).Searches(0)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
+	"ypcrawl/yp"
 )
 
 func TestStoredSources(t *testing.T) {
@@ -51,8 +52,8 @@ func TestClaimPerSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = b.Keeper.Plan(t.Context(), checkpoint.Plan{
-		SourceID: other, Cities: []checkpoint.City{{Slug: "city-0-ca", Name: "City 0", State: "CA", Population: 1, Tier: 1}},
-		Categories: []checkpoint.Category{{Slug: "plumbers", Name: "Plumbers"}},
+		SourceID: other, Cities: []yp.City{{Slug: "city-0-ca", Name: "City 0", State: "CA", Population: 1, Tier: 1}},
+		Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}},
 	})
 	if err != nil {
 		t.Fatal(err)

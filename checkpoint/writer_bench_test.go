@@ -87,7 +87,7 @@ func benchWriter(b *testing.B, stored int, again bool) {
 	}
 	commit := func(listings []yp.Listing) {
 		c.Requests = benchRequests(c, 1)
-		_, err := k.CommitPage(b.Context(), c, checkpoint.Page{Number: c.PageCurrent + 1, NextURL: "/x?page=2", Raw: 30, Listings: listings})
+		_, err := k.CommitPage(b.Context(), c, yp.Page{Number: c.PageCurrent + 1, NextURL: "/x?page=2", Raw: 30, Listings: listings})
 		if err != nil {
 			b.Fatal(err)
 		}

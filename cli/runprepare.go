@@ -123,7 +123,7 @@ func (r *run) planOne(ctx context.Context, c *crew, id int64) (plan checkpoint.P
 			return plan, fmt.Errorf("load places: %w", err)
 		}
 	}
-	if plan, err = r.keeper.PlanStaged(ctx, targets); err != nil {
+	if plan, err = r.keeper.Plan(ctx, targets); err != nil {
 		return plan, err
 	}
 	if c.scope, err = scopeOf(ctx, r.keeper, id, c.resolved, r.sel); err != nil {

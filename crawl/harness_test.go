@@ -113,11 +113,11 @@ func (w *world) plan(l layout) {
 	w.scope = checkpoint.Scope{SourceID: id, States: l.states}
 	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, l.pages, l.pages, l.pages}}
 	for _, c := range l.categories {
-		p.Categories = append(p.Categories, checkpoint.Category{Slug: yp.CategorySlug(c), Name: c})
+		p.Categories = append(p.Categories, yp.Category{Slug: yp.CategorySlug(c), Name: c})
 	}
 	for i := range max(l.cities, 1) {
 		for _, st := range l.states {
-			p.Cities = append(p.Cities, checkpoint.City{
+			p.Cities = append(p.Cities, yp.City{
 				Slug: fmt.Sprintf("city-%d-%s", i, strings.ToLower(st)), Name: fmt.Sprintf("City %d", i), State: st,
 				Population: 1_000_000 - i, Tier: 1,
 			})

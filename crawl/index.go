@@ -8,6 +8,7 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/site"
+	"ypcrawl/store"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
@@ -86,7 +87,7 @@ func (w *worker) indexPages(ctx context.Context, c *checkpoint.Claim, t *wal.Tar
 		// that holds is waited for with the page.)
 		if g, err := w.cfg.Keeper.Gate(ctx, c.SourceID); err != nil {
 			return w.judge(ctx, err)
-		} else if !g.Open() && g.State != checkpoint.GateHeld {
+		} else if !g.Open() && g.State != store.GateHeld {
 			return outcome{event: yp.EventRelease, reason: w.reasonOf(g)}
 		}
 		if err := w.indexPage(ctx, c, t, m, urls[c.PageCurrent]); err != nil {

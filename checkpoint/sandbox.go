@@ -2,16 +2,11 @@ package checkpoint
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"ypcrawl/store"
 )
-
-// SandboxTargets is how many targets a source has while it is in the sandbox (or in
-// review, from which it goes there).
-const SandboxTargets = 10
 
 const (
 	// sandboxLeast is with how many crawled targets a sandbox can be judged when its
@@ -21,77 +16,6 @@ const (
 	// listings that must have a phone or an address.
 	sandboxShare = 80
 )
-
-const stageRoom = `
-	SELECT s.stage, (SELECT count(*) FROM (SELECT 1 FROM targets t WHERE t.kind = 'search' AND t.source_id = s.id LIMIT ?2)) FROM sources s WHERE s.id = ?1`
-
-// PlanLimit returns how many targets may still be planned for a source: what its
-// sandbox has room for, or -1 = any number.
-func (k *Keeper) PlanLimit(ctx context.Context, sourceID int64) (int, error) {
-	var stage Stage
-	var planned int
-	if err := k.db.Read().QueryRowContext(ctx, stageRoom, sourceID, SandboxTargets).Scan(&stage, &planned); err != nil {
-		return 0, fmt.Errorf("look at the stage of source %d: %w", sourceID, err)
-	}
-	if stage == StageActive {
-		return -1, nil
-	}
-	return SandboxTargets - planned, nil
-}
-
-// errSandboxFull means that somebody else has planned targets of the sandbox since the
-// room in it was looked at. Nothing was written.
-var errSandboxFull = errors.New("the sandbox has less room than it had")
-
-// fits tells whether what was added to a sandbox has room in it.
-func (p Plan) fits(tx *store.Tx, added int64) error {
-	if !p.sandbox || added == 0 {
-		return nil
-	}
-	var stage Stage
-	var planned int
-	if err := tx.Get(stageRoom, []any{p.SourceID, SandboxTargets + 1}, &stage, &planned); err != nil {
-		return err
-	}
-	if stage != StageActive && planned > SandboxTargets {
-		return errSandboxFull
-	}
-	return nil
-}
-
-// PlanStaged is Plan, but for a source in the sandbox, of which it plans no more than
-// PlanLimit allows.
-func (k *Keeper) PlanStaged(ctx context.Context, p Plan) (Planned, error) {
-	room, err := k.PlanLimit(ctx, p.SourceID)
-	if err != nil || room < 0 {
-		if err != nil {
-			return Planned{}, err
-		}
-		return k.Plan(ctx, p)
-	}
-	all := len(p.Cities) * len(p.Categories)
-	if p.MaxTargets > 0 {
-		all = min(all, p.MaxTargets)
-	}
-	p.sandbox = true
-	given, out := p, Planned{}
-	// What is planned already stands in the way of as many new ones: one more is looked
-	// at each time, so that never one too many is planned.
-	for n := min(room, all); room > 0 && n > 0 && n <= min(all, SandboxTargets); n++ {
-		p.MaxTargets = n
-		got, err := k.Plan(ctx, p)
-		if errors.Is(err, errSandboxFull) {
-			got, err = k.PlanStaged(ctx, given)
-			return Planned{Selected: got.Selected, Added: out.Added + got.Added, Deepened: out.Deepened + got.Deepened}, err
-		}
-		if err != nil {
-			return out, err
-		}
-		room -= got.Added
-		out = Planned{Selected: got.Selected, Added: out.Added + got.Added, Deepened: out.Deepened + got.Deepened}
-	}
-	return out, nil
-}
 
 // Sandbox is how a source in the sandbox fares.
 type Sandbox struct {
@@ -119,10 +43,8 @@ const (
 	sandboxAlarm = `SELECT iif(s.paused_code = 'HTML_CHANGED', ifnull(s.paused_reason, 'layout alarm'), '') FROM sources s WHERE s.id = ?1`
 )
 
-// getter is one statement's row, read by a transaction or by the readers.
-type getter func(query string, args []any, into ...any) error
-
-func readSandbox(get getter, id int64) (s Sandbox, err error) {
+// readSandbox reads by a transaction, or by the readers.
+func readSandbox(get func(query string, args []any, into ...any) error, id int64) (s Sandbox, err error) {
 	args := []any{id}
 	if err = get(sandboxTargets, args, &s.Targets, &s.Settled, &s.Done, &s.Empty, &s.Broken, &s.Bad, &s.Errors); err != nil {
 		return s, err
@@ -135,9 +57,7 @@ func readSandbox(get getter, id int64) (s Sandbox, err error) {
 
 // Sandbox returns how a source fares in the sandbox.
 func (k *Keeper) Sandbox(ctx context.Context, sourceID int64) (Sandbox, error) {
-	s, err := readSandbox(func(query string, args []any, into ...any) error {
-		return k.db.Read().QueryRowContext(ctx, query, args...).Scan(into...)
-	}, sourceID)
+	s, err := readSandbox(func(query string, args []any, into ...any) error { return k.row(ctx, query, args, into...) }, sourceID)
 	if err != nil {
 		return s, fmt.Errorf("look at the sandbox of source %d: %w", sourceID, err)
 	}
@@ -191,77 +111,62 @@ func (s Sandbox) thin() (wrong []string) {
 // review, disabled, with the reasons in its notes. It returns the stage in which the
 // source is then, and why, for people; no text when it is not in the sandbox.
 func (k *Keeper) JudgeSandbox(ctx context.Context, sourceID int64) (stage Stage, text string, err error) {
-	var name string
-	var enabled bool
-	err = k.db.Read().QueryRowContext(ctx, sandboxSource, sourceID).Scan(&name, &stage, &enabled)
-	if err == nil && stage == StageSandbox { // of most sources it isn't: that costs no transaction
-		err = k.write(ctx, func(tx *store.Tx) error {
-			stage, text, err = judge(tx, sourceID)
+	what := fmt.Sprintf("judge the sandbox of source %d", sourceID)
+	var s StoredSource
+	if err := k.row(ctx, storedByID, []any{sourceID}, s.columns()...); err != nil {
+		return "", "", fmt.Errorf("%s: %w", what, err)
+	}
+	if s.Stage != StageSandbox { // most sources: that costs no transaction
+		return s.Stage, "", nil
+	}
+	err = k.write(ctx, what, func(tx *store.Tx) error {
+		if err := tx.Get(storedByID, []any{sourceID}, s.columns()...); err != nil {
 			return err
-		})
-	}
-	if err != nil {
-		return stage, "", fmt.Errorf("judge the sandbox of source %d: %w", sourceID, err)
-	}
-	return stage, text, nil
+		}
+		stage, text, err = s.judge(tx)
+		return err
+	})
+	return stage, text, err
 }
 
-const sandboxSource = `SELECT s.name, s.stage, s.enabled FROM sources s WHERE s.id = ?`
-
-func judge(tx *store.Tx, id int64) (Stage, string, error) {
-	var name string
-	var stage Stage
-	var enabled bool
-	if err := tx.Get(sandboxSource, []any{id}, &name, &stage, &enabled); err != nil || stage != StageSandbox {
-		return stage, "", err
+func (s *StoredSource) judge(tx *store.Tx) (Stage, string, error) {
+	if s.Stage != StageSandbox {
+		return s.Stage, "", nil
 	}
-	s, err := readSandbox(func(query string, args []any, into ...any) error { return tx.Get(query, args, into...) }, id)
+	box, err := readSandbox(tx.Get, s.ID)
 	if err != nil {
-		return stage, "", err
+		return s.Stage, "", err
 	}
-	next, why := s.verdict()
+	next, why := box.verdict()
 	reasons := strings.Join(why, "; ")
 	if next == StageSandbox {
-		return next, fmt.Sprintf("%s stays in the sandbox: %s", name, reasons), nil
+		return next, fmt.Sprintf("%s stays in the sandbox: %s", s.Name, reasons), nil
 	}
-	if err := moveStage(tx, id, next, enabled && next == StageActive, enabled); err != nil {
-		return stage, "", err
+	if err := s.move(tx, next, s.Enabled && next == StageActive); err != nil {
+		return s.Stage, "", err
 	}
-	if err := addNotes(tx, id, why); err != nil {
-		return stage, "", err
-	}
+	text := fmt.Sprintf("%s goes back to review and is disabled: %s", s.Name, reasons)
 	if next == StageActive {
-		return next, fmt.Sprintf("%s leaves the sandbox and is active: %s", name, reasons), nil
+		text = fmt.Sprintf("%s leaves the sandbox and is active: %s", s.Name, reasons)
 	}
-	return next, fmt.Sprintf("%s goes back to review and is disabled: %s", name, reasons), nil
+	return next, text, s.addNotes(tx, why)
 }
 
-// sandboxNote begins the notes that a verdict leaves; the next one takes their place.
-const sandboxNote = "sandbox: "
-
-const writeNotes = `
+const (
+	// sandboxNote begins the notes that a verdict leaves; the next one takes their place.
+	sandboxNote = "sandbox: "
+	writeNotes  = `
 	UPDATE sources SET notes = (
 		SELECT json_group_array(value) FROM (
 			SELECT value FROM json_each(ifnull(notes, '[]')) WHERE value NOT LIKE ?1 || '%' UNION ALL SELECT ?1 || value FROM json_each(?2)))
 	WHERE id = ?3`
-
-func addNotes(tx *store.Tx, id int64, notes []string) error {
-	_, err := tx.Exec(writeNotes, sandboxNote, jsonList(notes), id)
-	return err
-}
-
-// A sandbox that begins again crawls its first targets anew, whatever became of them.
-const restartTargets = `
+	restartTargets = `
 	UPDATE targets AS t SET ` + resetSet + `last_error_code = NULL, last_error = NULL, ` + anew + `
 	WHERE t.status IN ('DONE', 'FAILED', 'STUCK', 'PARKED', 'PLANNED') AND t.id IN (
 		SELECT x.id FROM targets x WHERE x.kind = 'search' AND x.source_id = ?1 AND x.retired_at IS NULL ORDER BY x.id LIMIT ?2)`
+	forgetStaged = `DELETE FROM staged_listings WHERE source_id = ?`
+)
 
-const forgetStaged = `DELETE FROM staged_listings WHERE source_id = ?`
-
-func restartSandbox(tx *store.Tx, id int64) error {
-	if _, err := tx.Exec(restartTargets, id, SandboxTargets); err != nil {
-		return err
-	}
-	_, err := tx.Exec(forgetStaged, id)
-	return err
+func (s *StoredSource) addNotes(tx *store.Tx, notes []string) error {
+	return tx.Run(writeNotes, sandboxNote, store.JSONTexts(notes), s.ID)
 }
