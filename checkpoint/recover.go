@@ -34,8 +34,8 @@ var (
 	recoverStale = recoverSet + ` AND (t.heartbeat_at IS NULL OR t.heartbeat_at < ?8 OR t.heartbeat_at > ?9) RETURNING kind, status`
 	closeRuns    = `UPDATE runs SET outcome = 'dead', finished_at = ? WHERE outcome = 'running' AND id IN (SELECT value FROM json_each(?))`
 	listRuns     = `
-	SELECT id, uuid, host, heartbeat_at FROM runs WHERE outcome = 'running'
-	UNION ALL SELECT id, uuid, host, heartbeat_at FROM runs
+	SELECT id, pid, uuid, host, heartbeat_at, true FROM runs WHERE outcome = 'running'
+	UNION ALL SELECT id, pid, uuid, host, heartbeat_at, false FROM runs
 	WHERE id IN (SELECT run_id FROM targets WHERE status = 'IN_PROGRESS') AND outcome <> 'running'`
 )
 
@@ -100,54 +100,53 @@ func (k *Keeper) recover(ctx context.Context, what, query string, scope store.Sc
 	return out, err
 }
 
-// deadRuns lists the runs that no living process stands behind.
-func (k *Keeper) deadRuns(ctx context.Context) (dead []int64, err error) {
-	type run struct {
-		id               int64
-		uuid, host, beat string
+// runRow is a run that may be alive, or that holds targets.
+type runRow struct {
+	id               int64
+	pid              int
+	uuid, host, beat string
+	running          bool // nobody has ended it
+	alive            bool // its process holds its lock
+}
+
+func (k *Keeper) runs(ctx context.Context) ([]runRow, error) {
+	all, err := store.All(k.db.Reader(ctx), listRuns, nil, func(r *runRow) []any { return []any{&r.id, &r.pid, &r.uuid, &r.host, &r.beat, &r.running} })
+	for i := range all {
+		if err == nil {
+			all[i].alive, err = store.Alive(k.db.Path(), all[i].uuid)
+		}
 	}
-	runs, err := store.All(k.db.Reader(ctx), listRuns, nil, func(r *run) []any { return []any{&r.id, &r.uuid, &r.host, &r.beat} })
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
+	return all, nil
+}
+
+// deadRuns lists the runs that no living process stands behind.
+func (k *Keeper) deadRuns(ctx context.Context) (dead []int64, err error) {
+	runs, err := k.runs(ctx)
 	now := k.db.Now()
 	silent, ahead := yp.FormatTime(now.Add(-store.SilentElsewhere)), yp.FormatTime(now.Add(24*time.Hour))
 	for _, r := range runs {
-		if r.host != k.host && r.beat > silent && r.beat <= ahead { // further ahead: a clock was set back
-			continue
-		}
-		alive, err := store.Alive(k.db.Path(), r.uuid)
-		if err != nil {
-			return nil, err
-		}
-		if !alive {
+		beats := r.beat > silent && r.beat <= ahead // further ahead: a clock was set back
+		if !r.alive && (r.host == k.host || !beats) {
 			dead = append(dead, r.id)
 		}
 	}
-	return dead, nil
+	return dead, err
 }
 
 // AlivePIDs returns the processes of this machine that stand behind a run of
 // this database.
 func (k *Keeper) AlivePIDs(ctx context.Context) (map[int]bool, error) {
-	type run struct {
-		pid  int
-		uuid string
-	}
-	runs, err := store.All(k.db.Reader(ctx), "SELECT pid, uuid FROM runs WHERE outcome = 'running' AND host = ?", []any{k.host},
-		func(r *run) []any { return []any{&r.pid, &r.uuid} })
-	if err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
-	}
+	runs, err := k.runs(ctx)
 	alive := map[int]bool{}
 	for _, r := range runs {
-		lives, err := store.Alive(k.db.Path(), r.uuid)
-		if err != nil {
-			return nil, err
+		if r.running && r.host == k.host {
+			alive[r.pid] = alive[r.pid] || r.alive
 		}
-		alive[r.pid] = alive[r.pid] || lives
 	}
-	return alive, nil
+	return alive, err
 }
 
 // SweepLocks removes the lock files that dead processes left.

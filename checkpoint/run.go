@@ -97,6 +97,9 @@ func (k *Keeper) alone(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
+// lock takes the locks of a run: the one that all runs share, and one of a new name, before the
+// row is there: a run that can be read of is alive. A sweeper may try a file that was made but
+// a moment ago, so a name that is held already is given up for another one.
 func (r *Run) lock(path string, exclusive bool) (err error) {
 	r.shared, err = store.TakeLock(path, runLock, !exclusive)
 	if errors.Is(err, store.ErrLocked) {
@@ -105,23 +108,16 @@ func (r *Run) lock(path string, exclusive bool) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := r.own(path); err != nil {
-		return errors.Join(err, r.shared.Release())
-	}
-	return nil
-}
-
-// own takes a lock of a new name, before the row is there: a run that can be
-// read of is alive. A sweeper may try a file that was made but a moment ago, so a
-// name that is held already is given up for another one.
-func (r *Run) own(path string) (err error) {
 	for range 10 {
 		r.UUID = rand.Text()
-		if r.owner, err = store.TakeLock(path, r.UUID, false); !errors.Is(err, store.ErrLocked) {
-			return err
+		if r.owner, err = store.TakeLock(path, r.UUID, false); err == nil {
+			return nil
+		}
+		if !errors.Is(err, store.ErrLocked) {
+			break
 		}
 	}
-	return err
+	return errors.Join(err, r.shared.Release())
 }
 
 func (r *Run) unlock() error {

@@ -43,22 +43,15 @@ const (
 	sandboxAlarm = `SELECT iif(s.paused_code = 'HTML_CHANGED', ifnull(s.paused_reason, 'layout alarm'), '') FROM sources s WHERE s.id = ?1`
 )
 
-// readSandbox reads by a transaction, or by the readers.
-func readSandbox(get func(query string, args []any, into ...any) error, id int64) (s Sandbox, err error) {
-	args := []any{id}
-	if err = get(sandboxTargets, args, &s.Targets, &s.Settled, &s.Done, &s.Empty, &s.Broken, &s.Bad, &s.Errors); err != nil {
-		return s, err
-	}
-	if err = get(sandboxListings, args, &s.Listings, &s.Reached); err != nil {
-		return s, err
-	}
-	return s, get(sandboxAlarm, args, &s.Alarm)
+const sandboxFares = `SELECT * FROM (` + sandboxTargets + `), (` + sandboxListings + `), (` + sandboxAlarm + `)`
+
+func (s *Sandbox) columns() []any {
+	return []any{&s.Targets, &s.Settled, &s.Done, &s.Empty, &s.Broken, &s.Bad, &s.Errors, &s.Listings, &s.Reached, &s.Alarm}
 }
 
 // Sandbox returns how a source fares in the sandbox.
-func (k *Keeper) Sandbox(ctx context.Context, sourceID int64) (Sandbox, error) {
-	s, err := readSandbox(func(query string, args []any, into ...any) error { return k.row(ctx, query, args, into...) }, sourceID)
-	if err != nil {
+func (k *Keeper) Sandbox(ctx context.Context, sourceID int64) (s Sandbox, err error) {
+	if err := k.row(ctx, sandboxFares, []any{sourceID}, s.columns()...); err != nil {
 		return s, fmt.Errorf("look at the sandbox of source %d: %w", sourceID, err)
 	}
 	return s, nil
@@ -133,8 +126,8 @@ func (s *StoredSource) judge(tx *store.Tx) (Stage, string, error) {
 	if s.Stage != StageSandbox {
 		return s.Stage, "", nil
 	}
-	box, err := readSandbox(tx.Get, s.ID)
-	if err != nil {
+	var box Sandbox
+	if err := tx.Get(sandboxFares, []any{s.ID}, box.columns()...); err != nil {
 		return s.Stage, "", err
 	}
 	next, why := box.verdict()
