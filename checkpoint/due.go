@@ -13,10 +13,10 @@ import (
 
 const (
 	// A failed crawl goes on behind its last page: nothing done is forgotten.
-	wakeWaiting = `UPDATE targets AS t SET status = 'PLANNED', not_before = NULL, wait_reason = NULL, recoveries = 0
+	wakeWaiting = `UPDATE targets AS t SET ` + planSet + `, recoveries = 0
 		WHERE t.wait_reason = 'backoff' AND (t.not_before <= ?7 OR t.not_before > ?8) AND t.retired_at IS NULL AND ` + where
 	// A target that is due again is crawled anew, from page 1.
-	wake     = `UPDATE targets AS t SET status = 'PLANNED', not_before = NULL, wait_reason = NULL, finished_at = NULL, ` + anew
+	wake     = `UPDATE targets AS t SET ` + planSet + `, finished_at = NULL, ` + anew
 	wakeDone = wake + ` WHERE t.wait_reason IN ('recrawl', 'gap') AND t.not_before <= ?7 AND t.retired_at IS NULL AND ` + where
 	// A time further ahead than its reason allows is the mark of a clock that was set back
 	// since. ?8 leaves the crawls of the usual week to the index.
@@ -26,6 +26,8 @@ const (
 
 	anew = `page_current = 0, next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0, bad_count = 0,
 		site_total = NULL, crawl_started_at = NULL, recoveries = 0`
+
+	planSet = `status = 'PLANNED', not_before = NULL, wait_reason = NULL`
 
 	// What falls due first, by itself.
 	nextDue  = `SELECT min(at) FROM (` + nextOf + `'backoff'` + firstOf + ` UNION ALL ` + nextOf + `'recrawl'` + firstOf + ` UNION ALL ` + nextOf + `'gap'` + firstOf + `)`

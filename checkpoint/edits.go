@@ -27,11 +27,11 @@ func (k *Keeper) EditNumber(ctx context.Context) (number int64, err error) {
 	return number, err
 }
 
-// MergeCompanies makes the companies gone parts of keep by hand, and returns the
+// MergeCompanies makes the companies removed parts of keep by hand, and returns the
 // number of each merge. What means nothing is a *store.RefusedError.
-func (k *Keeper) MergeCompanies(ctx context.Context, log EditLog, keep int64, gone []int64) (merges []int64, err error) {
+func (k *Keeper) MergeCompanies(ctx context.Context, log EditLog, keep int64, removed []int64) (merges []int64, err error) {
 	err = k.edit(ctx, log, wal.CompanyMerge, func(tx *store.Tx) (edit *yp.CompanyEdit, err error) {
-		merges, edit, err = store.MergeCompanies(tx, keep, gone)
+		merges, edit, err = store.MergeCompanies(tx, keep, removed)
 		return edit, err
 	})
 	return merges, err
@@ -88,11 +88,8 @@ func (r *replayer) edit(tx *store.Tx, e *wal.Event) error {
 // redoEdits makes the edits that wait, up to the first whose listings are not all there;
 // last says that no more pages come.
 func (r *replayer) redoEdits(tx *store.Tx, last bool) error {
-	now, at := tx.Now, tx.At
-	defer func() { tx.Now, tx.At = now, at }()
 	for ; len(r.edits) > 0; r.edits = r.edits[1:] {
 		e, waits := r.edits[0], false
-		tx.At, tx.Now = e.Timestamp.UTC(), yp.FormatTime(e.Timestamp)
 		err := r.attempt(tx, e, func() error {
 			ready, err := store.RedoEdit(tx, e.Edit, last)
 			waits = !ready && err == nil
@@ -103,12 +100,4 @@ func (r *replayer) redoEdits(tx *store.Tx, last bool) error {
 		}
 	}
 	return nil
-}
-
-// endEdits makes the edits that still wait when all pages are read.
-func (r *replayer) endEdits(ctx context.Context, k *Keeper) error {
-	if len(r.edits) == 0 {
-		return nil
-	}
-	return k.write(ctx, "replay merges and splits", func(tx *store.Tx) error { return r.redoEdits(tx, true) })
 }

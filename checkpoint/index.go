@@ -106,7 +106,7 @@ func (c *Claim) saveCities(tx *store.Tx, p *yp.Page, out *Committed) error {
 // IndexEnd is what a complete index made of what was known before.
 type IndexEnd struct {
 	Planned int    // searches that are new
-	Gone    int    // cities known before and not met
+	Dropped int    // cities known before and not seen
 	Retired int    // their searches
 	Suspect string // why the index is not believed; "" = it is
 }
@@ -164,11 +164,11 @@ func (k *Keeper) CompleteIndex(ctx context.Context, c *Claim, plan Plan, minPopu
 // endIndex does what the end of an index brings beside its own status.
 func (c *Claim) endIndex(tx *store.Tx, plan Plan, minPopulation int) (end IndexEnd, err error) {
 	of := []any{c.SourceID, c.Place.State, c.Crawl}
-	if err := tx.Get(countMissing, of, &end.Gone); err != nil {
+	if err := tx.Get(countMissing, of, &end.Dropped); err != nil {
 		return end, err
 	}
-	if end.Suspect = suspect(c.Seen-c.Accepted, end.Gone); end.Suspect != "" {
-		end.Gone = 0
+	if end.Suspect = suspect(c.Seen-c.Accepted, end.Dropped); end.Suspect != "" {
+		end.Dropped = 0
 		return end, nil
 	}
 	// The searches of the cities that the crawl met, the largest first.
@@ -198,13 +198,13 @@ func (p Plan) Searches(minPopulation int) *yp.SearchPlan {
 
 // suspect tells why an index that shows so many of the cities known before, and misses so
 // many, is not believed; "" = it is.
-func suspect(met, missed int) string {
-	switch before := met + missed; {
-	case missed <= met:
+func suspect(seen, missed int) string {
+	switch before := seen + missed; {
+	case missed <= seen:
 		return ""
-	case met == 0:
+	case seen == 0:
 		return fmt.Sprintf("the index shows none of the %d cities known before: that is not believed", before)
 	default:
-		return fmt.Sprintf("the index shows %d of the %d cities known before: fewer than half are not believed", met, before)
+		return fmt.Sprintf("the index shows %d of the %d cities known before: fewer than half are not believed", seen, before)
 	}
 }

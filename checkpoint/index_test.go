@@ -107,7 +107,7 @@ func TestIndexGone(t *testing.T) {
 		if end := b.readIndex(t, "a-az", "b-az", "c-az"); end.Planned != 3 {
 			t.Errorf("%+v", end)
 		}
-		if end := b.readIndex(t, "a-az", "b-az", "d-az"); end.Gone != 1 || end.Retired != 1 || end.Planned != 1 {
+		if end := b.readIndex(t, "a-az", "b-az", "d-az"); end.Dropped != 1 || end.Retired != 1 || end.Planned != 1 {
 			t.Errorf("%+v", end)
 		}
 		want(t, b.DB(), indexRow, "DONE|1|3|1")
@@ -125,7 +125,7 @@ func TestIndexGone(t *testing.T) {
 		want(t, b.DB(), `SELECT count(*), sum(retired_at IS NOT NULL) FROM targets t JOIN cities c ON c.id = t.city_id WHERE c.slug = 'c-az'`, "1|1")
 	})
 	t.Run("its searches come back with it", func(t *testing.T) {
-		if end := b.readIndex(t, "a-az", "b-az", "c-az", "d-az"); end.Gone != 0 {
+		if end := b.readIndex(t, "a-az", "b-az", "c-az", "d-az"); end.Dropped != 0 {
 			t.Errorf("%+v", end)
 		}
 		want(t, b.DB(), indexRow, "DONE|1|4|1")
@@ -249,7 +249,7 @@ func TestIndexResume(t *testing.T) {
 		b.commitIndex(t, c, found("a-az")...)
 		clock.move(-time.Hour)
 		b.commitIndex(t, c, found("b-az")...)
-		if end := b.endIndex(t, c); end.Gone != 1 {
+		if end := b.endIndex(t, c); end.Dropped != 1 {
 			t.Errorf("%+v", end)
 		}
 		want(t, b.DB(), cityRows, "a-az|0", "b-az|0", "c-az|1")

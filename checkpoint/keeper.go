@@ -115,18 +115,3 @@ func (k *Keeper) changed(ctx context.Context, what, query string, args func(*sto
 func (k *Keeper) row(ctx context.Context, query string, args []any, dest ...any) error {
 	return k.db.Read().QueryRowContext(ctx, query, args...).Scan(dest...)
 }
-
-func null(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
-// nullID binds 0 as NULL.
-func nullID(id int64) any {
-	if id == 0 {
-		return nil
-	}
-	return id
-}

@@ -157,7 +157,7 @@ const (
 	resetKeep  = `UPDATE targets AS t SET ` + resetSet + `recoveries = 0` + resetWhere
 	resetAnew  = `UPDATE targets AS t SET ` + resetSet + anew + resetWhere
 	// An operator's word ends every wait, the gap between two crawls included.
-	resetSet = `status = 'PLANNED', not_before = NULL, wait_reason = NULL, backoff_level = 0, consecutive_failures = 0, finished_at = NULL, `
+	resetSet = planSet + `, backoff_level = 0, consecutive_failures = 0, finished_at = NULL, `
 )
 
 func (r Reset) args(now time.Time) ([]any, error) {

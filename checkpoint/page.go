@@ -176,11 +176,11 @@ func (c *Claim) progress(p *yp.Page, out Committed) []any {
 	if n := len(p.Listings); n > 0 {
 		last = p.Listings[n-1].ID
 	}
-	return []any{p.Number, null(next), last, raw, accepted, p.Bad + out.Dropped, nullID(int64(max(p.SiteTotal, 0)))}
+	return []any{p.Number, store.Text(next), last, raw, accepted, p.Bad + out.Dropped, store.Number(int64(max(p.SiteTotal, 0)))}
 }
 
 func doneArgs(tx *store.Tx, code yp.ErrorCode, reason string) []any {
-	return []any{tx.Now, tx.Now, tx.Now, null(string(code)), null(reason)}
+	return []any{tx.Now, tx.Now, tx.Now, store.Text(string(code)), store.Text(reason)}
 }
 
 func (c *Claim) pageOf() store.PageOf {

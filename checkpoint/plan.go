@@ -60,7 +60,7 @@ const (
 
 	// More pages than before: what is done stays done, and the crawl goes on behind it.
 	deepenDone = `
-	UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL, max_pages = ?4
+	UPDATE targets SET ` + planSet + `, finished_at = NULL, max_pages = ?4
 	WHERE id IN ` + planned + ` AND status = 'DONE' AND next_page_url IS NOT NULL AND (?4 = 0 OR page_current < ?4)`
 	setPages = `UPDATE targets SET max_pages = ?4 WHERE id IN ` + planned + ` AND max_pages <> ?4`
 	planned  = `(
@@ -151,12 +151,12 @@ func (k *Keeper) Plan(ctx context.Context, p Plan) (out Planned, err error) {
 	if p, err = k.follow(ctx, p); err != nil {
 		return out, err
 	}
-	room, err := k.PlanLimit(ctx, p.SourceID)
-	if err != nil || room == 0 {
+	left, err := k.PlanLimit(ctx, p.SourceID)
+	if err != nil || left == 0 {
 		return out, err
 	}
 	most := p.most()
-	if out.Selected = most; room > 0 {
+	if out.Selected = most; left > 0 {
 		out.Selected = min(most, SandboxTargets)
 	}
 	cats, err := k.Categories(ctx, p.Categories)
@@ -197,12 +197,12 @@ func (p Plan) chunk(tx *store.Tx, cities []yp.City, cats []int64, most int, out 
 	if err != nil {
 		return err
 	}
-	room, err := planLimit(func(into ...any) error { return tx.Get(searchesOf, []any{p.SourceID, SandboxTargets}, into...) })
+	left, err := planLimit(func(into ...any) error { return tx.Get(searchesOf, []any{p.SourceID, SandboxTargets}, into...) })
 	if err != nil {
 		return err
 	}
 	added, err := tx.Changed(insertTargets, p.SourceID, p.TierPages[1], p.TierPages[2], p.TierPages[3], tx.Now,
-		store.JSONInts(ids), store.JSONInts(cats), most, room)
+		store.JSONInts(ids), store.JSONInts(cats), most, left)
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ const searchesOf = `
 	SELECT s.stage, (SELECT count(*) FROM (SELECT 1 FROM targets t WHERE t.kind = 'search' AND t.source_id = s.id LIMIT ?2)) FROM sources s WHERE s.id = ?1`
 
 // PlanLimit returns how many targets may still be planned for a source: what its
-// sandbox has room for, or -1 = any number.
+// sandbox still takes, or -1 = any number.
 func (k *Keeper) PlanLimit(ctx context.Context, sourceID int64) (int, error) {
 	n, err := planLimit(func(into ...any) error { return k.row(ctx, searchesOf, []any{sourceID, SandboxTargets}, into...) })
 	if err != nil {

@@ -72,8 +72,11 @@ func (k *Keeper) Replay(ctx context.Context, events iter.Seq2[*wal.Event, error]
 		r.out.Details += r.early // what is left had a later claim's page before it
 		r.out.Known += r.early
 	}
-	if err := r.endEdits(ctx, k); err != nil {
-		return r.out, fmt.Errorf("replay merges and splits: %w", err)
+	if len(r.edits) > 0 {
+		err := k.write(ctx, "replay merges and splits", func(tx *store.Tx) error { return r.redoEdits(tx, true) })
+		if err != nil {
+			return r.out, err
+		}
 	}
 	r.out.Targets = len(r.targets)
 	return r.out, nil
@@ -139,8 +142,6 @@ func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 	if err := r.redoEdits(tx, false); err != nil {
 		return err
 	}
-	now, at := tx.Now, tx.At
-	defer func() { tx.Now, tx.At = now, at }() // other callers share the transaction
 	for _, e := range events {
 		if r.second && (e.Target == nil || e.Target.Kind != yp.KindDetail) {
 			continue
@@ -158,7 +159,6 @@ func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 		if cmp.Or(e.Database, r.own) == r.own {
 			r.run = max(r.run, e.RunNumber)
 		}
-		tx.At, tx.Now = e.Timestamp.UTC(), yp.FormatTime(e.Timestamp)
 		if err := r.attempt(tx, e, func() error { return r.one(tx, e) }); err != nil {
 			return fmt.Errorf("event %d of %s: %w", e.Seq, e.WorkerID, err)
 		}
@@ -169,9 +169,12 @@ func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 	return tx.Run(raiseRunNumber, r.run)
 }
 
-// attempt applies one event under a savepoint of its own: one that the database
-// refuses is told like a line that can't be read, and the rest goes on.
+// attempt applies one event at its own time, under a savepoint of its own: one that the
+// database refuses is reported like a line that can't be read, and the rest goes on.
 func (r *replayer) attempt(tx *store.Tx, e *wal.Event, fn func() error) error {
+	now, at := tx.Now, tx.At
+	defer func() { tx.Now, tx.At = now, at }() // other callers share the transaction
+	tx.At, tx.Now = e.Timestamp.UTC(), yp.FormatTime(e.Timestamp)
 	if err := tx.Run("SAVEPOINT event"); err != nil {
 		return err
 	}
@@ -289,11 +292,11 @@ const (
 	replayFailed = failSet + untried
 	// A dead letter that is crawled again was taken back by an operator.
 	retaken     = `consecutive_failures = iif(status = 'PARKED', 0, consecutive_failures), backoff_level = iif(status = 'PARKED', 0, backoff_level), `
-	replayRetry = `UPDATE targets SET ` + retaken + `status = 'PLANNED', not_before = NULL, wait_reason = NULL
+	replayRetry = `UPDATE targets SET ` + retaken + planSet + `
 		WHERE id = ? AND (status IN ('FAILED', 'PARKED') OR wait_reason IS 'backoff') AND total_attempts = 0`
-	replayAnew = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL, ` + retaken + anew + `, crawl_started_at = ?, crawls = ?` + idle
+	replayAnew = `UPDATE targets SET ` + planSet + `, finished_at = NULL, ` + retaken + anew + `, crawl_started_at = ?, crawls = ?` + idle
 	// More pages were wanted than the crawl had, or the last one was none, and it goes on.
-	replayMore = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL` + idle + ` AND status = 'DONE'`
+	replayMore = `UPDATE targets SET ` + planSet + `, finished_at = NULL` + idle + ` AND status = 'DONE'`
 	replayPage = pageSet + idle + isNext
 	// A claim of this database comes after every one that the logs tell of.
 	replayToken = `UPDATE targets SET claim_token = ?2 WHERE id = ?1 AND status <> 'IN_PROGRESS' AND claim_token < ?2`

@@ -71,7 +71,7 @@ func (k *Keeper) StartRun(ctx context.Context, source int64, command string, exc
 		return nil, errors.Join(err, r.unlock())
 	}
 	err = k.write(ctx, "register run", func(tx *store.Tx) error {
-		res, err := tx.Exec(insertRun, r.UUID, k.host, os.Getpid(), nullID(source), command, tx.Now, tx.Now)
+		res, err := tx.Exec(insertRun, r.UUID, k.host, os.Getpid(), store.Number(source), command, tx.Now, tx.Now)
 		if err != nil {
 			return err
 		}

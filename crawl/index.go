@@ -103,7 +103,7 @@ func (w *worker) indexPages(ctx context.Context, c *checkpoint.Claim, t *wal.Tar
 		w.logger.Warn().Str("state", state).Str("reason", end.Suspect).Msg("the index is not believed: no city is marked as gone")
 		return outcome{event: set.Event, saved: true, code: yp.CodeHTMLChanged, reason: end.Suspect, wait: set.Wait}
 	}
-	w.index.Planned, w.index.Gone, w.index.Retired = end.Planned, end.Gone, end.Retired
+	w.index.Planned, w.index.Gone, w.index.Retired = end.Planned, end.Dropped, end.Retired
 	return outcome{event: yp.EventLastPage, saved: true, end: true}
 }
 

@@ -106,9 +106,9 @@ func BeginAttempt(tx *Tx, key AttemptKey, run int64, worker string, number, page
 // EndAttempt completes the row of an attempt. One that somebody else has closed
 // stays as it is.
 func EndAttempt(tx *Tx, key AttemptKey, a *Attempt, end AttemptEnd) error {
-	return recorded(tx.Run(endAttempt, tx.Now, millis(tx.At.Sub(a.StartedAt)), string(end.Ended), text(string(end.Code)), text(end.Message),
-		number(int64(a.HTTPStatus)), text(a.Proxy), text(a.Identity), a.Pages, a.Listings, a.Upserted, a.Changed, a.Bytes,
-		number(end.Backoff.Milliseconds()), a.Trace.text(), key.TargetID, key.Token))
+	return recorded(tx.Run(endAttempt, tx.Now, millis(tx.At.Sub(a.StartedAt)), string(end.Ended), Text(string(end.Code)), Text(end.Message),
+		Number(int64(a.HTTPStatus)), Text(a.Proxy), Text(a.Identity), a.Pages, a.Listings, a.Upserted, a.Changed, a.Bytes,
+		Number(end.Backoff.Milliseconds()), a.Trace.text(), key.TargetID, key.Token))
 }
 
 // NoteAttempt writes the steps of an attempt that goes on.
@@ -180,8 +180,8 @@ func (r *Request) save(tx *Tx) error {
 	case yp.ClassParseError:
 		parsed = 0
 	}
-	return tx.Run(insertRequest, r.SourceID, number(r.TargetID), number(r.ClaimToken), number(int64(r.Page)), r.Correlation, r.Retry,
-		string(r.Type), r.URL, yp.FormatTime(r.Started), yp.FormatTime(r.Started.Add(r.Latency)), millis(r.Waited), text(r.WaitReason),
-		outcome, text(string(r.Class)), number(int64(r.Status)), millis(r.Latency), parsed, results, r.Bytes,
-		text(r.Proxy), r.ProxyFailed, text(r.Identity), cmp.Or(r.Via, "none"))
+	return tx.Run(insertRequest, r.SourceID, Number(r.TargetID), Number(r.ClaimToken), Number(int64(r.Page)), r.Correlation, r.Retry,
+		string(r.Type), r.URL, yp.FormatTime(r.Started), yp.FormatTime(r.Started.Add(r.Latency)), millis(r.Waited), Text(r.WaitReason),
+		outcome, Text(string(r.Class)), Number(int64(r.Status)), millis(r.Latency), parsed, results, r.Bytes,
+		Text(r.Proxy), r.ProxyFailed, Text(r.Identity), cmp.Or(r.Via, "none"))
 }

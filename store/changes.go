@@ -125,19 +125,19 @@ func valuesOf(l *yp.Listing) (v values) {
 	return v
 }
 
-// fills is a listing's filled fields, each with its time: see listings.filled.
-type fills map[string]string
+// completions is a listing's filled fields, each with its time: see listings.filled.
+type completions map[string]string
 
-func fillsOf(text string) (f fills, err error) {
+func completionsOf(text string) (f completions, err error) {
 	if text == "" {
-		return fills{}, nil
+		return completions{}, nil
 	}
 	err = json.Unmarshal([]byte(text), &f)
 	return f, err
 }
 
 // mark keeps what became of a listing's filled fields until they are written.
-func (s *saver) mark(row int64, f fills) {
+func (s *saver) mark(row int64, f completions) {
 	if s.filled == nil {
 		s.filled = map[int64]string{}
 	}
@@ -147,16 +147,16 @@ func (s *saver) mark(row int64, f fills) {
 	}
 }
 
-// fill notes what a page completed of a listing. It may yet turn out to be a change:
-// see tellFilled.
-func (s *saver) fill(row int64, before string, d diff) error {
+// complete notes what a page completed of a listing. It may yet turn out to be a change:
+// see lateChanges.
+func (s *saver) complete(row int64, before string, d diff) error {
 	if len(d.Completed) == 0 {
 		return nil
 	}
 	if now, ok := s.filled[row]; ok {
 		before = now
 	}
-	f, err := fillsOf(before)
+	f, err := completionsOf(before)
 	if err != nil {
 		return err
 	}
@@ -173,10 +173,10 @@ const (
 	saveFilled = `UPDATE listings SET filled = ? WHERE id = ?`
 )
 
-// tellFilled finds the changes among what other targets filled: this one met the
+// lateChanges finds the changes among what other targets filled: this one met the
 // listing before, in an earlier crawl, showed nothing there, and shows the value now.
 // So what counts as a change does not depend on which target of a crawl comes first.
-func (s *saver) tellFilled() error {
+func (s *saver) lateChanges() error {
 	at, rows := map[int64]int{}, []int64(nil)
 	for i := range s.page.listings {
 		if k, ok := s.stored[s.page.listings[i].ID]; ok && k.filled != "" {
@@ -193,14 +193,14 @@ func (s *saver) tellFilled() error {
 			return err
 		}
 		l := &s.page.listings[at[row]]
-		return s.tell(row, s.stored[l.ID].filled, seen, valuesOf(l), s.diffs[at[row]])
+		return s.lateChange(row, s.stored[l.ID].filled, seen, valuesOf(l), s.diffs[at[row]])
 	})
 }
 
-// tell notes the changes of one listing that this target saw last at seen, but for
+// lateChange notes the changes of one listing that this target saw last at seen, but for
 // fields whose value is another one again: those are told of anyhow.
-func (s *saver) tell(row int64, before, seen string, now values, told diff) error {
-	f, err := fillsOf(before)
+func (s *saver) lateChange(row int64, before, seen string, now values, known diff) error {
+	f, err := completionsOf(before)
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (s *saver) tell(row int64, before, seen string, now values, told diff) erro
 			continue
 		}
 		delete(f, field)
-		if !slices.ContainsFunc(told.Changed, func(c change) bool { return c.Field == field }) {
+		if !slices.ContainsFunc(known.Changed, func(c change) bool { return c.Field == field }) {
 			d.Changed = append(d.Changed, changeOf(field, "", now[i]))
 		}
 	}
@@ -225,7 +225,7 @@ func (s *saver) tell(row int64, before, seen string, now values, told diff) erro
 
 func (s *saver) saveFilled() error {
 	for row, f := range s.filled {
-		if err := s.tx.Run(saveFilled, text(f), row); err != nil {
+		if err := s.tx.Run(saveFilled, Text(f), row); err != nil {
 			return err
 		}
 	}

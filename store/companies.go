@@ -41,7 +41,7 @@ type resolver struct {
 	made    []*company       // not yet written
 	settle  func() error     // writes what of the page is not yet written: a merge reads it
 	created int
-	gone    int
+	removed int    // merged away
 	by      string // the key by which the last resolve found a company for a listing that had none; "" = it made one
 }
 
@@ -151,8 +151,8 @@ func (r *resolver) saveCompanies() error {
 	args, states := make([]any, 0, len(r.made)*insertCompanies.columns), map[string]int64{}
 	for _, c := range r.made {
 		l := c.lead
-		args = append(args, l.Name, text(c.website), text(c.domain), text(l.PhoneE164), text(l.Street),
-			text(l.City), text(l.State), text(l.PostalCode), c.leadSource, l.ID, r.tx.Now)
+		args = append(args, l.Name, Text(c.website), Text(c.domain), Text(l.PhoneE164), Text(l.Street),
+			Text(l.City), Text(l.State), Text(l.PostalCode), c.leadSource, l.ID, r.tx.Now)
 		states[l.State]++
 	}
 	first, err := insertCompanies.run(r.tx, args)
@@ -244,7 +244,7 @@ func setWebsite(tx *Tx, company int64, website, domain string) error {
 	if err != nil {
 		return err
 	}
-	return tx.Run(adoptWebsite, text(website), text(domain), company)
+	return tx.Run(adoptWebsite, Text(website), Text(domain), company)
 }
 
 // companyWebsite is the listing's website unless its host is shared by many

@@ -31,9 +31,9 @@ func SaveDetail(tx *Tx, listing int64, d *yp.Detail) error {
 	if (d.Lat != 0 || d.Lon != 0) && d.Lat >= -90 && d.Lat <= 90 && d.Lon >= -180 && d.Lon <= 180 {
 		lat, lon = d.Lat, d.Lon
 	}
-	err := tx.Run(saveDetail, listing, tx.Now, text(d.Email), text(d.Phone), text(d.PhoneE164), text(d.WebsiteURL), text(d.Website), text(d.Domain),
+	err := tx.Run(saveDetail, listing, tx.Now, Text(d.Email), Text(d.Phone), Text(d.PhoneE164), Text(d.WebsiteURL), Text(d.Website), Text(d.Domain),
 		list(d.Hours), lat, lon, list(d.Payment), list(d.Social), list(d.Services), list(d.Languages), list(d.Neighborhoods), list(d.AKA),
-		count(d.Founded), count(d.Years), text(d.About))
+		count(d.Founded), count(d.Years), Text(d.About))
 	if err == nil {
 		err = complete(tx, listing, d)
 	}
@@ -83,7 +83,7 @@ func complete(tx *Tx, row int64, d *yp.Detail) error {
 	if add.Phone == "" && add.PhoneE164 == "" && add.WebsiteURL == "" && add.Website == "" && len(add.Hours) == 0 && add.YearsInBusiness <= 0 {
 		return nil
 	}
-	err = tx.Run(completeListing, text(add.Phone), text(add.PhoneE164), text(add.WebsiteURL), text(add.Website), text(add.Domain), list(add.Hours),
+	err = tx.Run(completeListing, Text(add.Phone), Text(add.PhoneE164), Text(add.WebsiteURL), Text(add.Website), Text(add.Domain), list(add.Hours),
 		count(add.YearsInBusiness), row)
 	if err != nil || add.PhoneE164 == "" && add.Website == "" {
 		return err

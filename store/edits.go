@@ -103,16 +103,16 @@ func RedoEdit(tx *Tx, e *yp.CompanyEdit, last bool) (ready bool, err error) {
 }
 
 func redoMerge(tx *Tx, keep int64, found [][]edited) error {
-	var gone []int64
+	var removed []int64
 	for _, rows := range found {
-		if len(rows) > 0 && rows[0].company != keep && !slices.Contains(gone, rows[0].company) {
-			gone = append(gone, rows[0].company)
+		if len(rows) > 0 && rows[0].company != keep && !slices.Contains(removed, rows[0].company) {
+			removed = append(removed, rows[0].company)
 		}
 	}
-	if len(gone) == 0 {
+	if len(removed) == 0 {
 		return nil // they are one already
 	}
-	_, _, err := MergeCompanies(tx, keep, gone)
+	_, _, err := MergeCompanies(tx, keep, removed)
 	return err
 }
 

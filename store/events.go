@@ -78,7 +78,7 @@ const (
 
 // flush writes what was gathered.
 func (t *trail) flush(tx *Tx, at PageOf) (err error) {
-	run := number(at.RunID)
+	run := Number(at.RunID)
 	exec := func(query string, args ...any) {
 		if err == nil {
 			_, err = tx.Exec(query, args...)

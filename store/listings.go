@@ -74,7 +74,7 @@ func Prepare(page *yp.Page) *Prepared {
 // target met every listing of the page on an earlier page.
 func SaveListings(tx *Tx, at PageOf, p *Prepared) (Saved, error) {
 	s := saver{tx: tx, at: at, page: p, rows: make([]int64, len(p.listings)), saved: &Saved{Dropped: p.dropped}}
-	for _, step := range []func() error{s.save, s.reject, s.met} {
+	for _, step := range []func() error{s.save, s.reject, s.seeOthers} {
 		if err := step(); err != nil {
 			return *s.saved, fmt.Errorf("save listings: %w", err)
 		}
@@ -92,7 +92,7 @@ func (s *saver) save() error {
 		return err
 	}
 	s.sort()
-	for _, step := range []func() error{s.compare, s.tellFilled, s.write, s.touch, s.repeated, s.saveFilled, s.sight} {
+	for _, step := range []func() error{s.compare, s.lateChanges, s.write, s.touch, s.repeated, s.saveFilled, s.sight} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ type placed struct {
 	company *company
 	by      string // the key that led to the company, of a new listing
 	known   *known // nil = new
-	told    bool   // the company's row will say already what the listing brings
+	covered bool   // the company's row will say already what the listing brings
 }
 
 // sort tells what must be written from what is stored already.
@@ -154,7 +154,7 @@ func (s *saver) sort() {
 	for i := range s.page.listings {
 		l := &s.page.listings[i]
 		k, ok := s.stored[l.ID]
-		if ok && k.gone {
+		if ok && k.dropped {
 			s.back = append(s.back, k.id)
 		}
 		if ok && k.fingerprint == s.page.prints[i] {
@@ -198,7 +198,7 @@ func (s *saver) write() error {
 		if p.company, err = r.resolve(l, s.keys[n], own); err != nil {
 			return err
 		}
-		p.by, p.told = r.by, p.company.id == 0
+		p.by, p.covered = r.by, p.company.id == 0
 		s.waiting = append(s.waiting, p)
 	}
 	if err := r.settle(); err != nil {
@@ -209,7 +209,7 @@ func (s *saver) write() error {
 			return err
 		}
 	}
-	s.saved.Companies = r.created - r.gone
+	s.saved.Companies = r.created - r.removed
 	return r.flush()
 }
 
@@ -231,7 +231,7 @@ func (s *saver) settle(r *resolver) error {
 		}
 	}
 	for _, p := range s.waiting {
-		if p.told {
+		if p.covered {
 			continue
 		}
 		l, left := &s.page.listings[p.i], ""
@@ -355,14 +355,14 @@ func (s *saver) update(p placed) error {
 		s.saved.Unchanged++
 	}
 	s.log.update(k.id, s.diffs[p.i])
-	return s.fill(k.id, k.filled, s.diffs[p.i])
+	return s.complete(k.id, k.filled, s.diffs[p.i])
 }
 
 // known is a listing of the page that is already stored.
 type known struct {
 	id          int64
 	fingerprint int64
-	gone        bool
+	dropped     bool
 	filled      string // see listings.filled
 	company     company
 	keyed       yp.Listing // the fields that keys are made of
@@ -380,7 +380,7 @@ func findKnown(tx *Tx, source int64, ids string) (map[string]known, error) {
 		var id string
 		var k known
 		c, l := &k.company, &k.keyed
-		err := rows.Scan(&id, &k.id, &k.fingerprint, &k.gone, &k.filled, &c.id, &c.leadSource, &c.leadListing, &c.website,
+		err := rows.Scan(&id, &k.id, &k.fingerprint, &k.dropped, &k.filled, &c.id, &c.leadSource, &c.leadListing, &c.website,
 			&l.PhoneE164, &l.Street, &l.PostalCode, &l.Website)
 		stored[id] = k
 		return err

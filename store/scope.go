@@ -59,7 +59,7 @@ type Gate struct {
 // GateState is what closes a source.
 type GateState string
 
-// The states of a gate, in the order in which they are looked for.
+// The states of a source, in the order in which they are looked for.
 const (
 	GateOpen        GateState = "open"
 	GateDisabled    GateState = "disabled"    // by an operator

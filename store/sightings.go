@@ -82,10 +82,10 @@ const (
 	neverKept = `0x7FFFFFFFFFFFFFFF`
 )
 
-// met marks the listings that were on the page and were not saved (an ad, one that a
+// seeOthers marks the listings that were on the page and were not saved (an ad, one that a
 // filter leaves out, one that breaks a rule) as seen by the target, if they are known:
 // whoever is shown is not gone, whoever else misses it.
-func (s *saver) met() error {
+func (s *saver) seeOthers() error {
 	ids := slices.Clone(s.page.page.Others)
 	for i := range s.page.page.Rejected {
 		ids = append(ids, s.page.page.Rejected[i].Listing.ID)

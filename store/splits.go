@@ -145,7 +145,7 @@ func (d *Divided) carryOut(tx *Tx) error {
 		func() error { return d.move(tx) },
 		func() error { return recompute(tx, d.Company) },
 		func() error { return recompute(tx, d.Other) },
-		func() error { return tx.Run(inheritApart, d.Company, d.Other) },
+		func() error { return tx.Run(inheritApart, d.Other, d.Company) },
 		func() error { return tx.Run(insertApart, d.Company, d.Other, tx.Now) },
 		func() error { return tx.Run(markUndone, tx.Now, d.Merge) }, // 0 is no merge
 		func() error { return d.tell(tx) },
@@ -161,7 +161,7 @@ func (d *Divided) move(tx *Tx) error {
 	if err := spellAll(tx, d.Company); err != nil {
 		return err
 	}
-	res, err := tx.Exec(addOther, number(d.Other), d.Listings[0])
+	res, err := tx.Exec(addOther, Number(d.Other), d.Listings[0])
 	if err != nil {
 		return err
 	}
@@ -213,11 +213,11 @@ func (d *Divided) tell(tx *Tx) (err error) {
 
 // loggedMerge is a row of company_merges, as far as undoing it goes.
 type loggedMerge struct {
-	id         int64
-	kept, gone int64
-	listings   []int64
-	keys       []string
-	last       int64 // listings with a higher row id came later
+	id            int64
+	kept, removed int64
+	listings      []int64
+	keys          []string
+	last          int64 // listings with a higher row id came later
 }
 
 const (
@@ -230,7 +230,7 @@ const (
 func loadMerge(tx *Tx, id int64) (*loggedMerge, error) {
 	m := &loggedMerge{id: id}
 	var listings, keys, undone string
-	err := tx.Get(selectMerge, []any{id}, &m.kept, &m.gone, &listings, &keys, &m.last, &undone)
+	err := tx.Get(selectMerge, []any{id}, &m.kept, &m.removed, &listings, &keys, &m.last, &undone)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, refuse("there is no merge %d: `ypcrawl companies merges` shows those there are", id)
@@ -279,11 +279,11 @@ func UndoMerge(tx *Tx, id int64) (*Divided, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Divided{Company: from, Other: m.gone, Merge: id}
+	d := &Divided{Company: from, Other: m.removed, Merge: id}
 	d.Listings = leaving(all, m.listings, m.keys, func(row int64) bool { return row > m.last })
 	switch len(d.Listings) {
 	case 0:
-		return nil, refuse("nothing of company %d is in company %d any more: its listings were taken out since", m.gone, from)
+		return nil, refuse("nothing of company %d is in company %d any more: its listings were taken out since", m.removed, from)
 	case len(all):
 		return nil, refuse("company %d holds nothing but what merge %d brought: undoing it would leave it empty", from, id)
 	}

@@ -89,8 +89,8 @@ func JSONTexts[T ~string](items []T) string {
 	return yp.JSONList(items)
 }
 
-// text binds an absent text as NULL.
-func text(s string) any {
+// Text binds an absent text as NULL.
+func Text(s string) any {
 	if s == "" {
 		return nil
 	}
@@ -99,8 +99,8 @@ func text(s string) any {
 
 func millis(d time.Duration) int64 { return max(d.Milliseconds(), 0) }
 
-// number binds 0 as NULL.
-func number(n int64) any {
+// Number binds 0 as NULL.
+func Number(n int64) any {
 	if n == 0 {
 		return nil
 	}
