@@ -2,7 +2,7 @@ package checkpoint
 
 import (
 	"context"
-	"strconv"
+	"fmt"
 	"time"
 
 	"ypcrawl/store"
@@ -63,7 +63,7 @@ func (k *Keeper) WantDetails(ctx context.Context, source int64, states []string,
 	}
 	for n := sweepChunk; n == sweepChunk; { // sees to what is due too late
 		n, err = k.changed(ctx, "plan details", retimeDetails, func(tx *store.Tx) []any {
-			return []any{source, sweepChunk, seconds(every * 9 / 10), yp.FormatTime(tx.At.Add(every)), int64(every / time.Minute)}
+			return []any{source, sweepChunk, fmt.Sprintf("+%.3f seconds", (every * 9 / 10).Seconds()), yp.FormatTime(tx.At.Add(every)), int64(every / time.Minute)}
 		})
 		if err != nil {
 			return added, err
@@ -117,8 +117,3 @@ const retimeDetails = `
 	UPDATE targets AS t SET not_before = strftime('%Y-%m-%dT%H:%M:%fZ', ifnull(t.crawl_started_at, t.finished_at), ?3), crawl_frequency_minutes = ?5
 	WHERE t.id IN (SELECT d.id FROM targets d WHERE d.wait_reason = 'recrawl' AND d.not_before > ?4 AND d.kind = 'detail' AND d.source_id = ?1
 		AND d.crawl_frequency_minutes > ?5 LIMIT ?2)`
-
-// seconds is a duration as SQLite's time functions take it.
-func seconds(d time.Duration) string {
-	return "+" + strconv.FormatFloat(d.Seconds(), 'f', 3, 64) + " seconds"
-}

@@ -2,6 +2,8 @@ package checkpoint
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"unicode/utf8"
@@ -67,7 +69,10 @@ func (k *Keeper) Fail(ctx context.Context, c *Claim, code yp.ErrorCode, reason s
 func (c *Claim) failed(tx *store.Tx, code yp.ErrorCode, reason string, set *yp.Setback) (store.AttemptEnd, error) {
 	var n, level int
 	if err := tx.Get(standing, c.fenced(), &n, &level); err != nil {
-		return store.AttemptEnd{}, lost(err)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = ErrClaimLost
+		}
+		return store.AttemptEnd{}, err
 	}
 	*set = yp.Fail(n+1, level, rand.Float64()) //nolint:gosec // no secret hangs on a jitter
 	return c.setBack(tx, *set, code, clip(reason))

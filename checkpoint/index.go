@@ -176,7 +176,11 @@ func (c *Claim) endIndex(tx *store.Tx, plan Plan, minPopulation int) (end IndexE
 	if plan.Cities, err = store.All(tx, foundCities, []any{c.SourceID, c.Place.State, minPopulation, c.Crawl}, cityColumns); err != nil {
 		return end, err
 	}
-	out, err := plan.all(tx)
+	var out Planned
+	cats, err := saveCategories(tx, plan.Categories)
+	if err == nil && plan.most() > 0 {
+		err = plan.chunk(tx, plan.Cities, cats, plan.most(), &out)
+	}
 	if err != nil {
 		return end, err
 	}

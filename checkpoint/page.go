@@ -84,9 +84,6 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p yp.Page) (Committed
 	c.Requests = c.Requests[:0]
 	c.Attempt = attempt
 	c.PageCurrent, c.NextPageURL = p.Number, p.NextURL
-	if n := len(p.Listings); n > 0 {
-		c.LastListing = p.Listings[n-1].ID
-	}
 	switch {
 	case c.Kind == yp.KindIndex:
 		c.Accepted += out.Added
@@ -198,17 +195,13 @@ const markComplete = `
 
 // endCrawl ends a crawl that came to an end that the site confirmed: what it did not
 // meet is missing once more. Its transaction must have made the target DONE.
-func (c *Claim) endCrawl(tx *store.Tx, confirmed bool) (err error) {
-	if c.Dropped = 0; confirmed && c.Kind == yp.KindSearch {
-		c.Dropped, err = endCrawl(tx, c.pageOf())
+func (c *Claim) endCrawl(tx *store.Tx, confirmed bool) error {
+	if c.Dropped = 0; !confirmed || c.Kind != yp.KindSearch {
+		return nil
+	}
+	n, err := tx.Changed(markComplete, tx.Now, c.TargetID, yp.FormatTime(tx.At.Add(-IndexRest)))
+	if err == nil && n > 0 {
+		c.Dropped, err = store.EndCrawl(tx, c.pageOf())
 	}
 	return err
-}
-
-func endCrawl(tx *store.Tx, at store.PageOf) (dropped int, err error) {
-	n, err := tx.Changed(markComplete, tx.Now, at.TargetID, yp.FormatTime(tx.At.Add(-IndexRest)))
-	if err != nil || n == 0 {
-		return 0, err
-	}
-	return store.EndCrawl(tx, at)
 }

@@ -46,17 +46,17 @@ const (
 	ON CONFLICT (slug) DO NOTHING`
 	cityIDs = `SELECT c.id FROM json_each(?) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0 ORDER BY j.key`
 
-	// ?8 limits what is looked at, ?9 what is new of it, -1 = not at all.
+	// ?9 limits what is looked at, planLimit what is new of it.
 	insertTargets = `
 	INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at)
-	SELECT ?1, p.city, p.category, p.state, p.population, p.tier, CASE p.tier WHEN 1 THEN ?2 WHEN 2 THEN ?3 ELSE ?4 END, ?5
+	SELECT ?1, p.city, p.category, p.state, p.population, p.tier, CASE p.tier WHEN 1 THEN ?3 WHEN 2 THEN ?4 ELSE ?5 END, ?6
 	FROM (
 		SELECT c.id AS city, k.value AS category, c.state, c.population, c.tier, j.key AS a, k.key AS b
-		FROM json_each(?6) AS j CROSS JOIN cities c ON c.id = j.value CROSS JOIN json_each(?7) AS k
+		FROM json_each(?7) AS j CROSS JOIN cities c ON c.id = j.value CROSS JOIN json_each(?8) AS k
 		WHERE NOT EXISTS (SELECT 1 FROM source_cities x WHERE x.source_id = ?1 AND x.city_id = c.id AND x.gone_at IS NOT NULL)
-		ORDER BY j.key, k.key LIMIT ?8) AS p
+		ORDER BY j.key, k.key LIMIT ?9) AS p
 	WHERE NOT EXISTS (SELECT 1 FROM targets t WHERE t.kind = 'search' AND t.source_id = ?1 AND t.city_id = p.city AND t.category_id = p.category)
-	ORDER BY p.a, p.b LIMIT ?9`
+	ORDER BY p.a, p.b LIMIT (` + planLimit + `)`
 
 	// More pages than before: what is done stays done, and the crawl goes on behind it.
 	deepenDone = `
@@ -183,26 +183,13 @@ func (p Plan) most() int {
 	return n
 }
 
-// all plans as a part of a transaction.
-func (p Plan) all(tx *store.Tx) (out Planned, err error) {
-	cats, err := saveCategories(tx, p.Categories)
-	if err == nil && p.most() > 0 {
-		err = p.chunk(tx, p.Cities, cats, p.most(), &out)
-	}
-	return out, err
-}
-
 func (p Plan) chunk(tx *store.Tx, cities []yp.City, cats []int64, most int, out *Planned) error {
 	ids, err := saveCities(tx, cities)
 	if err != nil {
 		return err
 	}
-	left, err := planLimit(func(into ...any) error { return tx.Get(searchesOf, []any{p.SourceID, SandboxTargets}, into...) })
-	if err != nil {
-		return err
-	}
-	added, err := tx.Changed(insertTargets, p.SourceID, p.TierPages[1], p.TierPages[2], p.TierPages[3], tx.Now,
-		store.JSONInts(ids), store.JSONInts(cats), most, left)
+	added, err := tx.Changed(insertTargets, p.SourceID, SandboxTargets, p.TierPages[1], p.TierPages[2], p.TierPages[3], tx.Now,
+		store.JSONInts(ids), store.JSONInts(cats), most)
 	if err != nil {
 		return err
 	}
@@ -223,26 +210,19 @@ func (p Plan) chunk(tx *store.Tx, cities []yp.City, cats []int64, most int, out 
 // review, from which it goes there).
 const SandboxTargets = 10
 
-const searchesOf = `
-	SELECT s.stage, (SELECT count(*) FROM (SELECT 1 FROM targets t WHERE t.kind = 'search' AND t.source_id = s.id LIMIT ?2)) FROM sources s WHERE s.id = ?1`
+// planLimit is how many searches may still be planned for source ?1, of which a sandbox has ?2;
+// -1 = any number.
+const planLimit = `
+	SELECT iif(s.stage = 'active', -1, ?2 - (SELECT count(*) FROM (SELECT 1 FROM targets t WHERE t.kind = 'search' AND t.source_id = s.id LIMIT ?2)))
+	FROM sources s WHERE s.id = ?1`
 
 // PlanLimit returns how many targets may still be planned for a source: what its
 // sandbox still takes, or -1 = any number.
-func (k *Keeper) PlanLimit(ctx context.Context, sourceID int64) (int, error) {
-	n, err := planLimit(func(into ...any) error { return k.row(ctx, searchesOf, []any{sourceID, SandboxTargets}, into...) })
-	if err != nil {
+func (k *Keeper) PlanLimit(ctx context.Context, sourceID int64) (n int, err error) {
+	if err := k.row(ctx, planLimit, []any{sourceID, SandboxTargets}, &n); err != nil {
 		return 0, fmt.Errorf("look at the stage of source %d: %w", sourceID, err)
 	}
 	return n, nil
-}
-
-func planLimit(get func(into ...any) error) (int, error) {
-	var stage Stage
-	var planned int
-	if err := get(&stage, &planned); err != nil || stage == StageActive {
-		return -1, err
-	}
-	return SandboxTargets - planned, nil
 }
 
 // Listed says that a plan means all cities of some states: where the source's own index

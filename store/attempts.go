@@ -100,28 +100,28 @@ const (
 
 // BeginAttempt writes the row of an attempt as its target is claimed.
 func BeginAttempt(tx *Tx, key AttemptKey, run int64, worker string, number, pageBefore int) error {
-	return recorded(tx.Run(beginAttempt, key.TargetID, key.Token, run, worker, number, pageBefore, tx.Now))
+	return recorded("attempt", tx.Run(beginAttempt, key.TargetID, key.Token, run, worker, number, pageBefore, tx.Now))
 }
 
 // EndAttempt completes the row of an attempt. One that somebody else has closed
 // stays as it is.
 func EndAttempt(tx *Tx, key AttemptKey, a *Attempt, end AttemptEnd) error {
-	return recorded(tx.Run(endAttempt, tx.Now, millis(tx.At.Sub(a.StartedAt)), string(end.Ended), Text(string(end.Code)), Text(end.Message),
+	return recorded("attempt", tx.Run(endAttempt, tx.Now, millis(tx.At.Sub(a.StartedAt)), string(end.Ended), Text(string(end.Code)), Text(end.Message),
 		Number(int64(a.HTTPStatus)), Text(a.Proxy), Text(a.Identity), a.Pages, a.Listings, a.Upserted, a.Changed, a.Bytes,
 		Number(end.Backoff.Milliseconds()), a.Trace.text(), key.TargetID, key.Token))
 }
 
 // NoteAttempt writes the steps of an attempt that goes on.
 func NoteAttempt(tx *Tx, key AttemptKey, a *Attempt) error {
-	return recorded(tx.Run(noteAttempt, a.Trace.text(), key.TargetID, key.Token))
+	return recorded("attempt", tx.Run(noteAttempt, a.Trace.text(), key.TargetID, key.Token))
 }
 
 // CloseAttempts ends the attempts whose claim is gone: their process died.
-func CloseAttempts(tx *Tx) error { return recorded(tx.Run(closeAttempts, tx.Now)) }
+func CloseAttempts(tx *Tx) error { return recorded("attempt", tx.Run(closeAttempts, tx.Now)) }
 
-func recorded(err error) error {
+func recorded(what string, err error) error {
 	if err != nil {
-		return fmt.Errorf("record attempt: %w", err)
+		return fmt.Errorf("record %s: %w", what, err)
 	}
 	return nil
 }
@@ -165,8 +165,8 @@ const insertRequest = `
 // SaveRequests writes rows of requests.
 func SaveRequests(tx *Tx, requests []Request) error {
 	for i := range requests {
-		if err := requests[i].save(tx); err != nil {
-			return fmt.Errorf("record request: %w", err)
+		if err := recorded("request", requests[i].save(tx)); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -60,7 +60,12 @@ func Prepare(page *yp.Page) *Prepared {
 	for i := range p.listings {
 		l := &p.listings[i]
 		ids[i], p.prints[i], p.keys[i] = l.ID, fingerprint(l), yp.CompanyKeys(l)
-		p.args[i] = listingArgs(l, p.prints[i])
+		args := make([]any, len(ofPage), insertListings.columns) // those of the page are filled in later, but for the last
+		args[len(ofPage)-1] = p.prints[i]
+		for _, f := range columnsOf {
+			args = append(args, f.Value(l))
+		}
+		p.args[i] = args
 	}
 	p.ids = yp.JSONList(ids)
 	return p
@@ -297,17 +302,6 @@ var columnsOf = func() (fields []*yp.ListingField) {
 func (s *saver) argsOf(p placed) []any {
 	args := s.page.args[p.i]
 	args[0], args[1], args[2], args[3], args[4] = s.at.SourceID, p.company.root().id, s.at.State, s.tx.Now, s.tx.Now
-	return args
-}
-
-// listingArgs are the arguments of insertListings; those ofPage are filled in later, but
-// for the fingerprint.
-func listingArgs(l *yp.Listing, print int64) []any {
-	args := make([]any, len(ofPage), insertListings.columns)
-	args[len(ofPage)-1] = print
-	for _, f := range columnsOf {
-		args = append(args, f.Value(l))
-	}
 	return args
 }
 
