@@ -74,7 +74,7 @@ var claimWaits = [...]time.Duration{100 * time.Millisecond, 200 * time.Milliseco
 // Claim takes the best target of the scope for worker w, or returns ErrNothing.
 // At most maxPerState searches of a state of a source are in progress at once, over all runs.
 // scope.SourceID and scope.States must be set. The attempt's row is written with it.
-func (k *Keeper) Claim(ctx context.Context, w Worker, scope Scope, maxPerState int) (*Claim, error) {
+func (k *Keeper) Claim(ctx context.Context, w Worker, scope store.Scope, maxPerState int) (*Claim, error) {
 	for try := 0; ; try++ {
 		c, err := k.claimOnce(ctx, w, scope, maxPerState, try)
 		if err == nil || !errors.Is(err, store.ErrBusy) || try == len(claimWaits) {
@@ -88,7 +88,7 @@ func (k *Keeper) Claim(ctx context.Context, w Worker, scope Scope, maxPerState i
 	}
 }
 
-func (k *Keeper) claimOnce(ctx context.Context, w Worker, scope Scope, maxPerState, retries int) (*Claim, error) {
+func (k *Keeper) claimOnce(ctx context.Context, w Worker, scope store.Scope, maxPerState, retries int) (*Claim, error) {
 	c := &Claim{Worker: w}
 	err := k.write(ctx, "claim target", func(tx *store.Tx) (err error) {
 		attempt, p := 0, &c.Place
@@ -121,7 +121,7 @@ func (k *Keeper) claimOnce(ctx context.Context, w Worker, scope Scope, maxPerSta
 
 // parts divides a scope by kinds, in the order in which they are taken. No city, category or
 // population chooses among the indexes of states.
-func parts(s Scope) (all []Scope) {
+func parts(s store.Scope) (all []store.Scope) {
 	for _, kind := range yp.Kinds() {
 		if !s.Has(kind) {
 			continue
@@ -137,7 +137,7 @@ func parts(s Scope) (all []Scope) {
 }
 
 // claimStatement returns the statement for a scope of one kind with its arguments from ?4 on.
-func claimStatement(s Scope, maxPerState int) (query string, args []any) {
+func claimStatement(s store.Scope, maxPerState int) (query string, args []any) {
 	args = []any{s.SourceID, store.JSONTexts(s.States), maxPerState, s.MinPopulation, string(s.Kinds[0]), int64(s.DetailsEvery / time.Minute)}
 	switch {
 	case len(s.CityIDs) > 0:
@@ -168,7 +168,7 @@ const placeWait = 5 * time.Second
 // WaitForPlaces tells other runs that this one waits for a place in the states of the scope
 // where they hold all that maxPerState gives, and returns those states. They take no more
 // than their share of the places then.
-func (r *Run) WaitForPlaces(ctx context.Context, scope Scope, maxPerState int) (states []string, err error) {
+func (r *Run) WaitForPlaces(ctx context.Context, scope store.Scope, maxPerState int) (states []string, err error) {
 	states, err = store.Column[string](r.keeper.db.Reader(ctx), heldByOthers, scope.SourceID, store.JSONTexts(scope.States), maxPerState, r.ID)
 	if err != nil {
 		return nil, fmt.Errorf("wait for a place: %w", err)

@@ -18,7 +18,7 @@ type bundle struct {
 	*checkpoint.Keeper
 	*report.Reader
 	run   *checkpoint.Run
-	scope checkpoint.Scope
+	scope store.Scope
 	cats  []int64
 }
 
@@ -54,7 +54,7 @@ func (b *bundle) plan(t testing.TB, cities int, states ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.scope = checkpoint.Scope{SourceID: id, States: states}
+	b.scope = store.Scope{SourceID: id, States: states}
 	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}, {Slug: "dentists", Name: "Dentists"}}}
 	for i := range cities {
 		for _, st := range states {

@@ -47,12 +47,12 @@ func (b *bundle) want(t *testing.T, states ...string) int {
 }
 
 // details is the scope of the details of some states.
-func (b *bundle) details(states ...string) checkpoint.Scope {
-	return checkpoint.Scope{SourceID: b.scope.SourceID, States: states, Kinds: []yp.Kind{yp.KindDetail}}
+func (b *bundle) details(states ...string) store.Scope {
+	return store.Scope{SourceID: b.scope.SourceID, States: states, Kinds: []yp.Kind{yp.KindDetail}}
 }
 
 // take plans what is due and claims, and returns the listing's id, "" for nothing.
-func (b *bundle) take(t *testing.T, s checkpoint.Scope) (*checkpoint.Claim, string) {
+func (b *bundle) take(t *testing.T, s store.Scope) (*checkpoint.Claim, string) {
 	t.Helper()
 	if _, err := b.Wake(t.Context(), s); err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func (b *bundle) take(t *testing.T, s checkpoint.Scope) (*checkpoint.Claim, stri
 }
 
 // readAll reads what is due until nothing is, and returns the listings' ids.
-func (b *bundle) readAll(t *testing.T, s checkpoint.Scope) (ids string) {
+func (b *bundle) readAll(t *testing.T, s store.Scope) (ids string) {
 	t.Helper()
 	for {
 		c, id := b.take(t, s)
@@ -245,16 +245,16 @@ func TestDetailsOfASelection(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		change func(s *checkpoint.Scope)
+		change func(s *store.Scope)
 		in     func(id string) bool
 	}{
-		{"a state", func(s *checkpoint.Scope) { s.States = []string{"CA"} }, func(id string) bool { return id[:2] == "CA" }},
-		{"a category", func(s *checkpoint.Scope) { s.CategoryIDs = b.cats[:1] }, func(id string) bool { return of[id].CategoryID == b.cats[0] }},
-		{"a city", func(s *checkpoint.Scope) { s.CityIDs = []int64{city("TX1")} }, func(id string) bool { return city(id) == city("TX1") }},
-		{"a city and a category", func(s *checkpoint.Scope) {
+		{"a state", func(s *store.Scope) { s.States = []string{"CA"} }, func(id string) bool { return id[:2] == "CA" }},
+		{"a category", func(s *store.Scope) { s.CategoryIDs = b.cats[:1] }, func(id string) bool { return of[id].CategoryID == b.cats[0] }},
+		{"a city", func(s *store.Scope) { s.CityIDs = []int64{city("TX1")} }, func(id string) bool { return city(id) == city("TX1") }},
+		{"a city and a category", func(s *store.Scope) {
 			s.CityIDs, s.CategoryIDs = []int64{city("TX1")}, []int64{of["TX1"].CategoryID}
 		}, func(id string) bool { return id == "TX1" }},
-		{"a size", func(s *checkpoint.Scope) { s.MinPopulation = 1_000_000 }, func(id string) bool { return of[id].Place.City == "City 0" }},
+		{"a size", func(s *store.Scope) { s.MinPopulation = 1_000_000 }, func(id string) bool { return of[id].Place.City == "City 0" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := b.details("CA", "TX")

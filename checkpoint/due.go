@@ -39,7 +39,7 @@ const (
 // Wake plans again what fell due in the scope: targets whose backoff is over, and
 // DONE ones whose next crawl has come. (One that is paused or disabled is planned
 // as well: it is claimed when the operator lets it.)
-func (k *Keeper) Wake(ctx context.Context, scope Scope) (n int, err error) {
+func (k *Keeper) Wake(ctx context.Context, scope store.Scope) (n int, err error) {
 	err = k.write(ctx, "wake due targets", func(tx *store.Tx) error {
 		n = 0
 		after := func(d time.Duration) string { return yp.FormatTime(tx.At.Add(d)) }
@@ -76,7 +76,7 @@ const (
 )
 
 // candidates returns which of them serves the scope; it must have a source.
-func candidates(s Scope) string {
+func candidates(s store.Scope) string {
 	switch {
 	case len(s.CityIDs) > 0:
 		return ofCities
@@ -97,7 +97,7 @@ type Outlook struct {
 
 // Look tells what can be claimed in the scope, and when something will be, within
 // the horizon. scope.SourceID must be set.
-func (k *Keeper) Look(ctx context.Context, scope Scope, limit int, horizon time.Duration) (o Outlook, err error) {
+func (k *Keeper) Look(ctx context.Context, scope store.Scope, limit int, horizon time.Duration) (o Outlook, err error) {
 	if o.Gate, err = k.Gate(ctx, scope.SourceID); err != nil {
 		return o, err
 	}
@@ -116,7 +116,7 @@ func (k *Keeper) Look(ctx context.Context, scope Scope, limit int, horizon time.
 
 // NextDue tells when the first target of the scope falls due by itself, until a time; zero =
 // none does.
-func (k *Keeper) NextDue(ctx context.Context, scope Scope, until time.Time) (next time.Time, err error) {
+func (k *Keeper) NextDue(ctx context.Context, scope store.Scope, until time.Time) (next time.Time, err error) {
 	if err := k.row(ctx, nextDue, scope.Args(yp.FormatTime(until)), store.Instant(&next)); err != nil {
 		return next, fmt.Errorf("look for due targets: %w", err)
 	}
@@ -132,7 +132,7 @@ const peekTarget = `
 // Peek returns a claim of some target that could be taken if its source were open, with
 // no more than tells its page; nil when there is none. It is not held. scope.SourceID must
 // be set.
-func (k *Keeper) Peek(ctx context.Context, scope Scope) (*Claim, error) {
+func (k *Keeper) Peek(ctx context.Context, scope store.Scope) (*Claim, error) {
 	c := &Claim{SourceID: scope.SourceID}
 	p := &c.Place
 	for _, part := range parts(scope) {

@@ -24,8 +24,8 @@ func found(slugs ...string) []yp.FoundCity {
 }
 
 // indexes is the scope of the indexes of some states.
-func (b *bundle) indexes(states ...string) checkpoint.Scope {
-	return checkpoint.Scope{SourceID: b.scope.SourceID, States: states, Kinds: []yp.Kind{yp.KindIndex}}
+func (b *bundle) indexes(states ...string) store.Scope {
+	return store.Scope{SourceID: b.scope.SourceID, States: states, Kinds: []yp.Kind{yp.KindIndex}}
 }
 
 func (b *bundle) planIndexes(t *testing.T, pages int, states ...string) {
@@ -139,7 +139,7 @@ func TestIndexGone(t *testing.T) {
 			cities[i].Address = "own-" + cities[i].Address
 		}
 		b.commitIndex(t, c, cities...)
-		got, err := b.Claim(t.Context(), b.worker(1), checkpoint.Scope{SourceID: b.scope.SourceID, States: []string{"AZ"}}, 5)
+		got, err := b.Claim(t.Context(), b.worker(1), store.Scope{SourceID: b.scope.SourceID, States: []string{"AZ"}}, 5)
 		if err != nil || got.Place.CitySlug != "own-"+"a-az" {
 			t.Errorf("claimed %+v, %v", got, err)
 		}
@@ -370,7 +370,7 @@ func TestIndexUnknownCity(t *testing.T) {
 		if end, _, err := b.CompleteIndex(t.Context(), c, b.planOf(nil), least); err != nil || end.Planned != n {
 			t.Errorf("at least %d people: %+v, %v", least, end, err)
 		}
-		got, err := b.Claim(t.Context(), b.worker(1), checkpoint.Scope{SourceID: b.scope.SourceID, States: []string{"AZ"}}, 5)
+		got, err := b.Claim(t.Context(), b.worker(1), store.Scope{SourceID: b.scope.SourceID, States: []string{"AZ"}}, 5)
 		if n == 1 && (err != nil || got.Place.CitySlug != "nowhere-az") {
 			t.Errorf("claimed %+v, %v", got, err)
 		}

@@ -28,9 +28,6 @@ func New(db *store.DB) *Keeper {
 // DB returns the database under the keeper.
 func (k *Keeper) DB() *store.DB { return k.db }
 
-// Scope selects the targets that a command is about.
-type Scope = store.Scope
-
 // where is the scope as a condition on targets t, with the arguments of Scope.Args.
 const where = store.InScope
 

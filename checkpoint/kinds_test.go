@@ -21,7 +21,7 @@ type kindOf struct {
 	*bundle
 	clock *clock
 	kind  yp.Kind
-	of    checkpoint.Scope
+	of    store.Scope
 	row   string // condition on its row
 }
 
@@ -110,7 +110,7 @@ func TestFenceOfKinds(t *testing.T) {
 	eachKind(t, func(t *testing.T, k *kindOf) {
 		old := k.claim(t)
 		execute(t, k.DB(), `UPDATE targets SET heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
-		if _, err := k.RecoverStale(bg, checkpoint.Scope{}, time.Hour); err != nil {
+		if _, err := k.RecoverStale(bg, store.Scope{}, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		mine := k.claim(t)
@@ -204,12 +204,12 @@ func TestFailuresOfKinds(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		which := checkpoint.Reset{Scope: checkpoint.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Parked}}
+		which := checkpoint.Reset{Scope: store.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Parked}}
 		if n, err := k.CountReset(bg, which); err != nil || n != 1 {
 			t.Errorf("%d to be taken back (%v), want 1", n, err)
 		}
 		for _, other := range yp.Kinds() {
-			if n, err := k.ResetTargets(bg, checkpoint.Reset{Scope: checkpoint.Scope{Kinds: []yp.Kind{other}}, Statuses: which.Statuses}); err != nil || (n == 1) != (other == k.kind) {
+			if n, err := k.ResetTargets(bg, checkpoint.Reset{Scope: store.Scope{Kinds: []yp.Kind{other}}, Statuses: which.Statuses}); err != nil || (n == 1) != (other == k.kind) {
 				t.Errorf("reset of kind %s: %d taken back (%v)", other, n, err)
 			}
 		}
@@ -281,7 +281,7 @@ func TestRecoveryOfKinds(t *testing.T) {
 			default:
 				want.Planned = 1
 			}
-			if rec, err := k.RecoverDead(bg, checkpoint.Scope{}); err != nil || rec != want {
+			if rec, err := k.RecoverDead(bg, store.Scope{}); err != nil || rec != want {
 				t.Errorf("recovered %+v (%v), want %+v", rec, err, want)
 			}
 			if err := k.Release(bg, c, "late"); !errors.Is(err, checkpoint.ErrClaimLost) {
@@ -290,7 +290,7 @@ func TestRecoveryOfKinds(t *testing.T) {
 			same(t, "its attempt", table(t, k.DB(), `SELECT ended FROM crawl_attempts WHERE target_id = ? ORDER BY id DESC LIMIT 1`, c.TargetID), []string{"recovered"})
 		}
 		same(t, "after three", table(t, k.DB(), status), []string{"STUCK|3"})
-		if n, err := k.ResetTargets(bg, checkpoint.Reset{Scope: checkpoint.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Stuck}}); err != nil || n != 1 {
+		if n, err := k.ResetTargets(bg, checkpoint.Reset{Scope: store.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Stuck}}); err != nil || n != 1 {
 			t.Fatalf("%d taken back (%v), want 1", n, err)
 		}
 		c := k.claim(t)
@@ -299,8 +299,8 @@ func TestRecoveryOfKinds(t *testing.T) {
 			t.Errorf("the heartbeat is for %d, want 1 (%v)", held, err)
 		}
 		for name, rec := range map[string]func() (checkpoint.Recovered, error){
-			"dead":  func() (checkpoint.Recovered, error) { return k.RecoverDead(bg, checkpoint.Scope{}) },
-			"stale": func() (checkpoint.Recovered, error) { return k.RecoverStale(bg, checkpoint.Scope{}, time.Minute) },
+			"dead":  func() (checkpoint.Recovered, error) { return k.RecoverDead(bg, store.Scope{}) },
+			"stale": func() (checkpoint.Recovered, error) { return k.RecoverStale(bg, store.Scope{}, time.Minute) },
 		} {
 			if out, err := rec(); err != nil || out != (checkpoint.Recovered{}) {
 				t.Errorf("%s: recovered %+v (%v)", name, out, err)
@@ -368,10 +368,10 @@ func TestNotClaimed(t *testing.T) {
 			}
 			execute(t, k.DB(), set[1])
 		}
-		for name, change := range map[string]func(s *checkpoint.Scope){
-			"another state":  func(s *checkpoint.Scope) { s.States = []string{"TX"} },
-			"another source": func(s *checkpoint.Scope) { s.SourceID = 9 },
-			"other kinds": func(s *checkpoint.Scope) {
+		for name, change := range map[string]func(s *store.Scope){
+			"another state":  func(s *store.Scope) { s.States = []string{"TX"} },
+			"another source": func(s *store.Scope) { s.SourceID = 9 },
+			"other kinds": func(s *store.Scope) {
 				s.Kinds = slices.DeleteFunc(yp.Kinds(), func(x yp.Kind) bool { return x == k.kind || x == yp.KindSearch })
 			},
 		} {
@@ -450,10 +450,10 @@ func TestKindsInOrder(t *testing.T) {
 // that a run names keeps it from being read.
 func TestIndexInNarrowScope(t *testing.T) {
 	t.Parallel()
-	for name, narrow := range map[string]func(b *bundle, s *checkpoint.Scope){
-		"categories": func(b *bundle, s *checkpoint.Scope) { s.CategoryIDs = b.cats[:1] },
-		"cities":     func(_ *bundle, s *checkpoint.Scope) { s.CityIDs = []int64{1} },
-		"a size":     func(_ *bundle, s *checkpoint.Scope) { s.MinPopulation = 2_000_000 },
+	for name, narrow := range map[string]func(b *bundle, s *store.Scope){
+		"categories": func(b *bundle, s *store.Scope) { s.CategoryIDs = b.cats[:1] },
+		"cities":     func(_ *bundle, s *store.Scope) { s.CityIDs = []int64{1} },
+		"a size":     func(_ *bundle, s *store.Scope) { s.MinPopulation = 2_000_000 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

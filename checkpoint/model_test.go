@@ -117,8 +117,8 @@ func (m *machine) holds(c *checkpoint.Claim) bool {
 	return t.status == yp.InProgress && t.worker == c.Worker.ID && t.token == c.Token
 }
 
-func (m *machine) scope(rt *rapid.T) checkpoint.Scope {
-	s := checkpoint.Scope{SourceID: m.source, States: []string{"CA", "TX"}}
+func (m *machine) scope(rt *rapid.T) store.Scope {
+	s := store.Scope{SourceID: m.source, States: []string{"CA", "TX"}}
 	if rapid.IntRange(0, 3).Draw(rt, "one state") == 0 {
 		s.States = s.States[1:]
 	}
@@ -126,11 +126,11 @@ func (m *machine) scope(rt *rapid.T) checkpoint.Scope {
 	return s
 }
 
-func in(s checkpoint.Scope, t *modelTarget) bool {
+func in(s store.Scope, t *modelTarget) bool {
 	return slices.Contains(s.States, t.state) && s.Has(t.kind)
 }
 
-func (m *machine) best(s checkpoint.Scope) *modelTarget {
+func (m *machine) best(s store.Scope) *modelTarget {
 	held := map[string]int{}
 	for _, t := range m.targets {
 		if t.status == yp.InProgress && t.kind == yp.KindSearch {

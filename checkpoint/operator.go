@@ -25,7 +25,7 @@ const (
 // Chosen selects the targets that an operation is about. Empty fields select all.
 type Chosen struct {
 	IDs       []int64 // only these
-	Scope     Scope
+	Scope     store.Scope
 	Statuses  []yp.Status
 	Error     yp.ErrorCode  // of the last failure
 	OlderThan time.Duration // since its last end
@@ -139,7 +139,7 @@ func (k *Keeper) Operate(ctx context.Context, o Operation, c Chosen) (changed in
 
 // Reset selects the targets that an operator takes back to PLANNED.
 type Reset struct {
-	Scope       Scope
+	Scope       store.Scope
 	Statuses    []yp.Status   // default FAILED; only resettable ones
 	Error       yp.ErrorCode  // only those whose last error it was; empty = any
 	MaxAttempts *int          // only those with at most so many attempts; nil = any

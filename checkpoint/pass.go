@@ -35,7 +35,7 @@ const (
 )
 
 // goesOnWith asks whether a pass goes on in one of the parts of its scope.
-func goesOnWith(part Scope) string {
+func goesOnWith(part store.Scope) string {
 	return `SELECT ` + passIsHeld + ` OR ` + passWaits + ` OR EXISTS (SELECT 1 ` + candidates(part) + ofPass + `)`
 }
 
@@ -51,7 +51,7 @@ type Pass struct {
 // its DONE targets are due whose last crawl had ended so long ago when the pass began, 0 =
 // all. They are crawled anew, from page 1; Wake plans them, those in the gap between two
 // crawls when it is over.
-func (r *Run) BeginPass(ctx context.Context, scope Scope, again *time.Duration) (p Pass, err error) {
+func (r *Run) BeginPass(ctx context.Context, scope store.Scope, again *time.Duration) (p Pass, err error) {
 	selection, err := selectionOf(scope, again)
 	if err != nil {
 		return p, err
@@ -99,7 +99,7 @@ func (r *Run) BeginPass(ctx context.Context, scope Scope, again *time.Duration) 
 }
 
 // selectionOf names what a pass is about: the same command has the same one.
-func selectionOf(s Scope, again *time.Duration) (string, error) {
+func selectionOf(s store.Scope, again *time.Duration) (string, error) {
 	sorted := func(ids []int64) []int64 { return slices.Sorted(slices.Values(ids)) }
 	b, err := json.Marshal(struct {
 		Kinds      []yp.Kind      `json:"kinds,omitempty"`
@@ -122,6 +122,6 @@ const setFrequency = `
 // SetFrequency says how long after its last crawl began each target of the scope is
 // crawled again, in whole minutes, 0 = never by itself, and returns how many had
 // another frequency.
-func (k *Keeper) SetFrequency(ctx context.Context, scope Scope, every time.Duration) (n int, err error) {
+func (k *Keeper) SetFrequency(ctx context.Context, scope store.Scope, every time.Duration) (n int, err error) {
 	return k.changed(ctx, "set how often targets are crawled", setFrequency, func(*store.Tx) []any { return scope.Args(int64(every / time.Minute)) })
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
@@ -224,17 +225,17 @@ func TestScopes(t *testing.T) {
 	all := b.scope
 	for _, c := range []struct {
 		name   string
-		change func(*checkpoint.Scope)
+		change func(*store.Scope)
 		want   int64
 	}{
-		{"all", func(*checkpoint.Scope) {}, 12},
-		{"none", func(s *checkpoint.Scope) { *s = checkpoint.Scope{} }, 12},
-		{"another source", func(s *checkpoint.Scope) { s.SourceID = 9 }, 0},
-		{"a state", func(s *checkpoint.Scope) { s.States = []string{"TX"} }, 6},
-		{"a category", func(s *checkpoint.Scope) { s.CategoryIDs = b.cats[:1] }, 6},
-		{"a city", func(s *checkpoint.Scope) { s.CityIDs = []int64{1} }, 2},
-		{"a city, a category", func(s *checkpoint.Scope) { s.CityIDs, s.CategoryIDs = []int64{1, 2}, b.cats[1:] }, 2},
-		{"a population", func(s *checkpoint.Scope) { s.MinPopulation = 999_999 }, 8},
+		{"all", func(*store.Scope) {}, 12},
+		{"none", func(s *store.Scope) { *s = store.Scope{} }, 12},
+		{"another source", func(s *store.Scope) { s.SourceID = 9 }, 0},
+		{"a state", func(s *store.Scope) { s.States = []string{"TX"} }, 6},
+		{"a category", func(s *store.Scope) { s.CategoryIDs = b.cats[:1] }, 6},
+		{"a city", func(s *store.Scope) { s.CityIDs = []int64{1} }, 2},
+		{"a city, a category", func(s *store.Scope) { s.CityIDs, s.CategoryIDs = []int64{1, 2}, b.cats[1:] }, 2},
+		{"a population", func(s *store.Scope) { s.MinPopulation = 999_999 }, 8},
 	} {
 		s := all
 		c.change(&s)
@@ -250,7 +251,7 @@ func TestProgress(t *testing.T) {
 	g := crawl(t)
 	c := g.take(t, 5)
 	g.clock.move(10e9)
-	p, err := g.Progress(t.Context(), checkpoint.Scope{})
+	p, err := g.Progress(t.Context(), store.Scope{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +273,7 @@ func TestProgress(t *testing.T) {
 	if p.Rate <= 0 || p.ETASec <= 0 {
 		t.Errorf("rate %f, ETA %f: want both", p.Rate, p.ETASec)
 	}
-	elsewhere, err := g.Progress(t.Context(), checkpoint.Scope{States: []string{"TX"}})
+	elsewhere, err := g.Progress(t.Context(), store.Scope{States: []string{"TX"}})
 	if err != nil || elsewhere.Overall.Targets != 0 || len(elsewhere.Workers) != 0 || len(elsewhere.Errors) != 0 {
 		t.Errorf("elsewhere: %+v (%v)", elsewhere, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
@@ -20,7 +21,7 @@ var scanned = regexp.MustCompile(`SCAN (t|targets|l|listings|companies|sightings
 func TestQueryPlans(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)
-	scope := Scope{SourceID: 1, States: []string{"CA"}, Kinds: []yp.Kind{yp.KindSearch}}
+	scope := store.Scope{SourceID: 1, States: []string{"CA"}, Kinds: []yp.Kind{yp.KindSearch}}
 	_, anyArgs := claimStatement(scope, 5)
 	byCategory := scope
 	byCategory.CategoryIDs = []int64{1}

@@ -109,7 +109,7 @@ func TestRecordedOfALostClaim(t *testing.T) {
 			c := b.claim(t, 0)
 			c.Requests = append(c.Requests, b.asks(c, 0, yp.ClassTimeout), b.asks(c, 1, ""))
 			execute(t, b.DB(), `UPDATE targets SET heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
-			if _, err := b.RecoverStale(bg, checkpoint.Scope{}, time.Hour); err != nil {
+			if _, err := b.RecoverStale(bg, store.Scope{}, time.Hour); err != nil {
 				t.Fatal(err)
 			}
 			again := b.claim(t, 1)

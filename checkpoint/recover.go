@@ -43,7 +43,7 @@ var (
 // lock files are free. Targets of a living process are never touched, however
 // old their heartbeat. A run under another machine's name must have been silent
 // for a while, too.
-func (k *Keeper) RecoverDead(ctx context.Context, scope Scope) (Recovered, error) {
+func (k *Keeper) RecoverDead(ctx context.Context, scope store.Scope) (Recovered, error) {
 	dead, err := k.deadRuns(ctx)
 	if err != nil || len(dead) == 0 {
 		return Recovered{}, err

@@ -58,7 +58,7 @@ func TestClaimPerSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claim := func(n int, scope checkpoint.Scope) error {
+	claim := func(n int, scope store.Scope) error {
 		_, err := b.Claim(t.Context(), b.worker(n), scope, 1)
 		return err
 	}
@@ -68,7 +68,7 @@ func TestClaimPerSource(t *testing.T) {
 	if err := claim(1, b.scope); !errors.Is(err, checkpoint.ErrNothing) {
 		t.Errorf("the state is full: got %v, want ErrNothing", err)
 	}
-	if err := claim(2, checkpoint.Scope{SourceID: other, States: []string{"CA"}}); err != nil {
+	if err := claim(2, store.Scope{SourceID: other, States: []string{"CA"}}); err != nil {
 		t.Errorf("the other source is full too: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -81,7 +82,7 @@ func benchWriter(b *testing.B, stored int, again bool) {
 		b.Fatal(err)
 	}
 	w := checkpoint.Worker{ID: yp.WorkerID(0, 1), RunID: run.ID}
-	c, err := k.Claim(b.Context(), w, checkpoint.Scope{SourceID: 1, States: allStates()}, 8)
+	c, err := k.Claim(b.Context(), w, store.Scope{SourceID: 1, States: allStates()}, 8)
 	if err != nil {
 		b.Fatal(err)
 	}
