@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -34,18 +35,19 @@ const (
 // and not the limit of pages.
 func (k *Keeper) Complete(ctx context.Context, c *Claim, code yp.ErrorCode, reason string, confirmed bool) error {
 	return k.end(ctx, c, "complete", func(tx *store.Tx) (store.AttemptEnd, error) {
-		end := store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess, Message: clip(reason)}
-		if code != "" {
-			end.Code = code
-		}
-		if err := tx.Run(fareWell, c.SourceID); err != nil {
-			return end, err
-		}
-		if err := c.change(tx, completeTarget, doneArgs(tx, code, end.Message)); err != nil {
+		end := store.AttemptEnd{Ended: store.EndedDone, Code: cmp.Or(code, yp.CodeSuccess), Message: clip(reason)}
+		if err := c.complete(tx, code, end.Message); err != nil {
 			return end, err
 		}
 		return end, c.endCrawl(tx, confirmed)
 	})
+}
+
+func (c *Claim) complete(tx *store.Tx, code yp.ErrorCode, reason string) error {
+	if err := tx.Run(fareWell, c.SourceID); err != nil {
+		return err
+	}
+	return c.change(tx, completeTarget, doneArgs(tx, code, reason))
 }
 
 // Release hands the target back, PLANNED, with its pages kept: a graceful stop,

@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -44,15 +43,12 @@ func (k *Keeper) PlanIndexes(ctx context.Context, sourceID int64, indexes []Stat
 	for i, x := range indexes {
 		rows[i] = [2]any{x.State, x.Pages}
 	}
-	list, err := json.Marshal(rows)
-	if err != nil {
-		return err
-	}
+	list := store.JSON(rows)
 	return k.write(ctx, "plan state indexes", func(tx *store.Tx) error {
-		if err := tx.Run(insertIndexes, sourceID, string(list), int64(IndexAgain/time.Minute), tx.Now); err != nil {
+		if err := tx.Run(insertIndexes, sourceID, list, int64(IndexAgain/time.Minute), tx.Now); err != nil {
 			return err
 		}
-		return tx.Run(renewIndexes, sourceID, string(list), yp.FormatTime(tx.At.Add(-IndexRest)), yp.FormatTime(tx.At.Add(IndexRest)))
+		return tx.Run(renewIndexes, sourceID, list, yp.FormatTime(tx.At.Add(-IndexRest)), yp.FormatTime(tx.At.Add(IndexRest)))
 	})
 }
 
@@ -86,12 +82,8 @@ func (c *Claim) saveCities(tx *store.Tx, p *yp.Page, out *Committed) error {
 	for i, x := range p.Cities {
 		rows[i] = append(cityRow(x.City), x.Address, x.Shown, x.Matched)
 	}
-	list, err := json.Marshal(rows)
-	if err != nil {
-		return err
-	}
-	of := []any{c.SourceID, string(list), c.Crawl, tx.Now, p.Path}
-	if err := tx.Run(upsertCities, string(list)); err != nil {
+	of := []any{c.SourceID, store.JSON(rows), c.Crawl, tx.Now, p.Path}
+	if err := tx.Run(upsertCities, of[1]); err != nil {
 		return err
 	}
 	if err := tx.Get(countFound, of[:3], &out.Cities, &out.Added); err != nil {
@@ -150,10 +142,7 @@ func (k *Keeper) CompleteIndex(ctx context.Context, c *Claim, plan Plan, minPopu
 			}
 			return done, tx.Run(startOver, c.TargetID)
 		}
-		if err := tx.Run(fareWell, c.SourceID); err != nil {
-			return done, err
-		}
-		if err := c.change(tx, completeTarget, doneArgs(tx, "", "")); err != nil {
+		if err := c.complete(tx, "", ""); err != nil {
 			return done, err
 		}
 		return store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess}, tx.Run(indexWhole, tx.Now, c.TargetID)

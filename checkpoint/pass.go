@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -52,10 +51,7 @@ type Pass struct {
 // all. They are crawled anew, from page 1; Wake plans them, those in the gap between two
 // crawls when it is over.
 func (r *Run) BeginPass(ctx context.Context, scope store.Scope, again *time.Duration) (p Pass, err error) {
-	selection, err := selectionOf(scope, again)
-	if err != nil {
-		return p, err
-	}
+	selection := selectionOf(scope, again)
 	err = r.keeper.write(ctx, "begin a pass", func(tx *store.Tx) error {
 		p = Pass{}
 		var began, cutoff string
@@ -99,9 +95,9 @@ func (r *Run) BeginPass(ctx context.Context, scope store.Scope, again *time.Dura
 }
 
 // selectionOf names what a pass is about: the same command has the same one.
-func selectionOf(s store.Scope, again *time.Duration) (string, error) {
+func selectionOf(s store.Scope, again *time.Duration) string {
 	sorted := func(ids []int64) []int64 { return slices.Sorted(slices.Values(ids)) }
-	b, err := json.Marshal(struct {
+	return store.JSON(struct {
 		Kinds      []yp.Kind      `json:"kinds,omitempty"`
 		States     []string       `json:"states,omitempty"`
 		Cities     []int64        `json:"cities,omitempty"`
@@ -109,7 +105,6 @@ func selectionOf(s store.Scope, again *time.Duration) (string, error) {
 		Population int            `json:"min_population,omitempty"`
 		Recrawl    *time.Duration `json:"recrawl,omitempty"`
 	}{s.Kinds, slices.Sorted(slices.Values(s.States)), sorted(s.CityIDs), sorted(s.CategoryIDs), s.MinPopulation, again})
-	return string(b), err
 }
 
 // What is done is due its new frequency after its last crawl began; 0 = once only.

@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -123,14 +122,11 @@ func saveCities(tx *store.Tx, cities []yp.City) ([]int64, error) {
 	for i, c := range cities {
 		rows[i] = cityRow(c)
 	}
-	list, err := json.Marshal(rows)
-	if err != nil {
+	list := store.JSON(rows)
+	if err := tx.Run(upsertCities, list); err != nil {
 		return nil, err
 	}
-	if err := tx.Run(upsertCities, string(list)); err != nil {
-		return nil, err
-	}
-	return store.Column[int64](tx, cityIDs, string(list))
+	return store.Column[int64](tx, cityIDs, list)
 }
 
 // cityRow is a row of upsertCities. A place that the gazetteer does not know has no

@@ -56,7 +56,7 @@ func (t Trace) text() string {
 	if t.Steps == nil {
 		t.Steps = []Step{}
 	}
-	return what(t)
+	return JSON(t)
 }
 
 // Ended says how an attempt ended.

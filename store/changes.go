@@ -143,7 +143,7 @@ func (s *saver) mark(row int64, f completions) {
 	}
 	s.filled[row] = ""
 	if len(f) > 0 {
-		s.filled[row] = what(f)
+		s.filled[row] = JSON(f)
 	}
 }
 

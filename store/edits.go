@@ -2,7 +2,6 @@ package store
 
 import (
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -45,11 +44,7 @@ type edited struct{ row, company int64 }
 
 // editedRows finds listings by their names; all tells that none is missing.
 func editedRows(tx *Tx, names []yp.ListingKey) (found []edited, all bool, err error) {
-	list, err := json.Marshal(names)
-	if err != nil {
-		return nil, false, err
-	}
-	found, err = All(tx, findEdited, []any{string(list)}, func(e *edited) []any { return []any{&e.row, &e.company} })
+	found, err = All(tx, findEdited, []any{JSON(names)}, func(e *edited) []any { return []any{&e.row, &e.company} })
 	return found, len(found) == len(names), err
 }
 

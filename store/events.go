@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"ypcrawl/yp"
@@ -60,14 +59,6 @@ func (t *trail) update(row int64, d diff) {
 	}
 }
 
-func what(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil { // made of strings: they always marshal
-		panic(err)
-	}
-	return string(b)
-}
-
 const (
 	logNew    = `INSERT INTO listing_events (at, kind, source_id, run_id, listing, listings, what) VALUES (?, 'new', ?, ?, ?, ?, ?)`
 	logStored = `
@@ -92,7 +83,7 @@ func (t *trail) flush(tx *Tx, at PageOf) (err error) {
 	if t.created > 0 {
 		var keys any
 		if t.found != nil {
-			keys = what(t.found)
+			keys = JSON(t.found)
 		}
 		exec(logNew, tx.Now, at.SourceID, run, t.first, t.created, keys)
 	}
@@ -103,7 +94,7 @@ func (t *trail) flush(tx *Tx, at PageOf) (err error) {
 		if len(u.diff.Changed) == 0 {
 			kind = EventCompleted
 		}
-		stored(kind, what(u.diff), u.row)
+		stored(kind, JSON(u.diff), u.row)
 	}
 	for _, r := range t.rejected {
 		exec(logRejected, tx.Now, at.SourceID, run, r.id, r.what)
@@ -152,8 +143,8 @@ func (s *saver) reject() error {
 
 func (s *saver) stage(r yp.Rejection) error {
 	r.Listing.Rank = 0 // says nothing of the listing
-	reasons := what(r.Reasons)
-	args := []any{s.at.SourceID, r.Listing.ID, s.at.TargetID, s.page.page.Number, reasons, what(r.Listing), s.tx.Now}
+	reasons := JSON(r.Reasons)
+	args := []any{s.at.SourceID, r.Listing.ID, s.at.TargetID, s.page.page.Number, reasons, JSON(r.Listing), s.tx.Now}
 	if n, err := s.tx.Changed(stageAgain, args...); err != nil || n > 0 {
 		return err
 	}

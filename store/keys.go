@@ -198,24 +198,18 @@ func (r *resolver) flush() error {
 	if _, err := insertKeys.run(r.tx, args); err != nil {
 		return fmt.Errorf("add company keys: %w", err)
 	}
-	for _, k := range taken {
-		c := r.newKeys[k].root()
-		if err := placeKey(r.tx, r.numbers[k], c.id, k); err != nil {
-			return err
+	for _, k := range taken { // under the first free number from its own on
+		for number := r.numbers[k]; ; number = nextNumber(number) {
+			n, err := r.tx.Changed(insertKey, number, r.newKeys[k].root().id, k)
+			if err != nil {
+				return fmt.Errorf("add company key: %w", err)
+			}
+			if n > 0 {
+				break
+			}
 		}
 	}
 	return nil
-}
-
-// placeKey inserts a key under the first free number from the given one on.
-func placeKey(tx *Tx, number, company int64, key string) error {
-	for ; ; number = nextNumber(number) {
-		if n, err := tx.Changed(insertKey, number, company, key); err != nil {
-			return fmt.Errorf("add company key: %w", err)
-		} else if n > 0 {
-			return nil
-		}
-	}
 }
 
 const spelledKeys = `SELECT key FROM company_keys WHERE company_id = ? AND key IS NOT NULL`

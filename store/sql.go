@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -66,6 +67,15 @@ func Column[T any](q Querier, query string, args ...any) ([]T, error) {
 func (tx *Tx) Run(query string, args ...any) error {
 	_, err := tx.Exec(query, args...)
 	return err
+}
+
+// JSON writes a value that is made of texts and numbers alone, which always can be written.
+func JSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
 }
 
 // JSONInts writes numbers as a JSON array for json_each.
