@@ -2,7 +2,7 @@ package store
 
 import (
 	"database/sql"
-	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -125,46 +125,21 @@ func valuesOf(l *yp.Listing) (v values) {
 	return v
 }
 
-// completions is a listing's filled fields, each with its time: see listings.filled.
-type completions map[string]string
-
-func completionsOf(text string) (f completions, err error) {
-	if text == "" {
-		return completions{}, nil
-	}
-	err = json.Unmarshal([]byte(text), &f)
-	return f, err
-}
-
-// mark keeps what became of a listing's filled fields until they are written.
-func (s *saver) mark(row int64, f completions) {
-	if s.filled == nil {
-		s.filled = map[int64]string{}
-	}
-	s.filled[row] = ""
-	if len(f) > 0 {
-		s.filled[row] = JSON(f)
-	}
-}
-
 // complete notes what a page completed of a listing. It may yet turn out to be a change:
 // see lateChanges.
-func (s *saver) complete(row int64, before string, d diff) error {
+func (s *saver) complete(k *known, d diff) {
 	if len(d.Completed) == 0 {
-		return nil
+		return
 	}
-	if now, ok := s.filled[row]; ok {
-		before = now
-	}
-	f, err := completionsOf(before)
-	if err != nil {
-		return err
+	f := s.filled[k.id]
+	if f == nil {
+		f = map[string]string{}
+		maps.Copy(f, k.filled)
 	}
 	for _, field := range d.Completed {
 		f[field] = s.tx.Now
 	}
-	s.mark(row, f)
-	return nil
+	s.filled[k.id] = f
 }
 
 const (
@@ -179,7 +154,7 @@ const (
 func (s *saver) lateChanges() error {
 	at, rows := map[int64]int{}, []int64(nil)
 	for i := range s.page.listings {
-		if k, ok := s.stored[s.page.listings[i].ID]; ok && k.filled != "" {
+		if k, ok := s.stored[s.page.listings[i].ID]; ok && len(k.filled) > 0 {
 			at[k.id], rows = i, append(rows, k.id)
 		}
 	}
@@ -192,40 +167,42 @@ func (s *saver) lateChanges() error {
 		if err := found.Scan(&row, &seen); err != nil {
 			return err
 		}
-		l := &s.page.listings[at[row]]
-		return s.lateChange(row, s.stored[l.ID].filled, seen, valuesOf(l), s.diffs[at[row]])
+		s.lateChange(at[row], seen)
+		return nil
 	})
 }
 
-// lateChange notes the changes of one listing that this target saw last at seen, but for
-// fields whose value is another one again: those are told of anyhow.
-func (s *saver) lateChange(row int64, before, seen string, now values, known diff) error {
-	f, err := completionsOf(before)
-	if err != nil {
-		return err
-	}
+// lateChange notes the changes of a listing of the page that this target saw last at seen, but
+// for fields whose value is another one again: those are noted anyhow.
+func (s *saver) lateChange(i int, seen string) {
+	l := &s.page.listings[i]
+	k, now := s.stored[l.ID], valuesOf(l)
 	var d diff
-	for _, i := range compared {
-		field := yp.ListingFields[i].Name
+	f := maps.Clone(k.filled)
+	for _, place := range compared {
+		field := yp.ListingFields[place].Name
 		at, ok := f[field]
-		if !ok || now[i] == "" || seen >= at {
+		if !ok || now[place] == "" || seen >= at {
 			continue
 		}
 		delete(f, field)
-		if !slices.ContainsFunc(known.Changed, func(c change) bool { return c.Field == field }) {
-			d.Changed = append(d.Changed, changeOf(field, "", now[i]))
+		if !slices.ContainsFunc(s.diffs[i].Changed, func(c change) bool { return c.Field == field }) {
+			d.Changed = append(d.Changed, changeOf(field, "", now[place]))
 		}
 	}
 	if len(d.Changed) > 0 {
-		s.log.update(row, d)
-		s.mark(row, f)
+		s.log.update(k.id, d)
+		s.filled[k.id] = f
 	}
-	return nil
 }
 
 func (s *saver) saveFilled() error {
 	for row, f := range s.filled {
-		if err := s.tx.Run(saveFilled, Text(f), row); err != nil {
+		text := ""
+		if len(f) > 0 {
+			text = JSON(f)
+		}
+		if err := s.tx.Run(saveFilled, Text(text), row); err != nil {
 			return err
 		}
 	}

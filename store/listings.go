@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -78,31 +79,17 @@ func Prepare(page *yp.Page) *Prepared {
 // changes nothing and logs nothing. Saved.Repeated tells that this crawl of the
 // target met every listing of the page on an earlier page.
 func SaveListings(tx *Tx, at PageOf, p *Prepared) (Saved, error) {
-	s := saver{tx: tx, at: at, page: p, rows: make([]int64, len(p.listings)), saved: &Saved{Dropped: p.dropped}}
-	for _, step := range []func() error{s.save, s.reject, s.seeOthers} {
+	s := saver{tx: tx, at: at, page: p, rows: make([]int64, len(p.listings)), filled: map[int64]map[string]string{}, saved: &Saved{Dropped: p.dropped}}
+	steps := []func() error{s.reject, s.seeOthers}
+	if len(p.listings) > 0 {
+		steps = []func() error{s.sort, s.compare, s.lateChanges, s.write, s.touch, s.repeated, s.saveFilled, s.sight, s.reject, s.seeOthers}
+	}
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return *s.saved, fmt.Errorf("save listings: %w", err)
 		}
 	}
 	return *s.saved, s.log.flush(tx, at)
-}
-
-// save stores the listings in good order.
-func (s *saver) save() error {
-	if len(s.page.listings) == 0 {
-		return nil
-	}
-	var err error
-	if s.stored, err = findKnown(s.tx, s.at.SourceID, s.page.ids); err != nil {
-		return err
-	}
-	s.sort()
-	for _, step := range []func() error{s.compare, s.lateChanges, s.write, s.touch, s.repeated, s.saveFilled, s.sight} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // usable drops listings without a name or an id, those whose id would not be found again
@@ -140,7 +127,7 @@ type saver struct {
 	same    []int64    // row ids of the equal ones
 	back    []int64    // row ids of those that were gone
 	diffs   map[int]diff
-	filled  map[int64]string // by row id: listings.filled, where this page changes it
+	filled  map[int64]map[string]string // by row id: listings.filled, where this page changes it
 	log     trail
 	saved   *Saved
 }
@@ -155,7 +142,10 @@ type placed struct {
 }
 
 // sort tells what must be written from what is stored already.
-func (s *saver) sort() {
+func (s *saver) sort() (err error) {
+	if s.stored, err = findKnown(s.tx, s.at.SourceID, s.page.ids); err != nil {
+		return err
+	}
 	for i := range s.page.listings {
 		l := &s.page.listings[i]
 		k, ok := s.stored[l.ID]
@@ -177,6 +167,7 @@ func (s *saver) sort() {
 			s.keys = append(s.keys, s.page.keys[i])
 		}
 	}
+	return nil
 }
 
 // write finds the company of every listing that is to be written, and writes them.
@@ -349,7 +340,8 @@ func (s *saver) update(p placed) error {
 		s.saved.Unchanged++
 	}
 	s.log.update(k.id, s.diffs[p.i])
-	return s.complete(k.id, k.filled, s.diffs[p.i])
+	s.complete(k, s.diffs[p.i])
+	return nil
 }
 
 // known is a listing of the page that is already stored.
@@ -357,7 +349,7 @@ type known struct {
 	id          int64
 	fingerprint int64
 	dropped     bool
-	filled      string // see listings.filled
+	filled      map[string]string // its filled fields, each with its time: see listings.filled
 	company     company
 	keyed       yp.Listing // the fields that keys are made of
 }
@@ -371,11 +363,14 @@ const selectKnown = `
 func findKnown(tx *Tx, source int64, ids string) (map[string]known, error) {
 	stored := map[string]known{}
 	err := each(tx, selectKnown, []any{ids, source}, func(rows *sql.Rows) error {
-		var id string
+		var id, filled string
 		var k known
 		c, l := &k.company, &k.keyed
-		err := rows.Scan(&id, &k.id, &k.fingerprint, &k.dropped, &k.filled, &c.id, &c.leadSource, &c.leadListing, &c.website,
+		err := rows.Scan(&id, &k.id, &k.fingerprint, &k.dropped, &filled, &c.id, &c.leadSource, &c.leadListing, &c.website,
 			&l.PhoneE164, &l.Street, &l.PostalCode, &l.Website)
+		if err == nil && filled != "" {
+			err = json.Unmarshal([]byte(filled), &k.filled)
+		}
 		stored[id] = k
 		return err
 	})
