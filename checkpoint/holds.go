@@ -91,7 +91,7 @@ const (
 	WHERE s.name = ?1`
 )
 
-// findTarget is the query for a target that a log names.
+// findTarget is the query for the id of a target that a log names.
 func findTarget(t *wal.Target) (query string, args []any) {
 	switch t.Kind {
 	case yp.KindIndex:

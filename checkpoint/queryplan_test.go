@@ -123,8 +123,6 @@ func TestQueryPlans(t *testing.T) {
 		{"operate: count", pause.countGiven(), chosen.args(db.Now(), "[1]"), byID},
 		{"operate: next", pause.next(), chosen.args(db.Now(), 7, 100), []string{"SEARCH t USING INTEGER PRIMARY KEY (rowid>?)"}},
 		{"replay: search", searchID, nil, []string{"INDEX targets_of_search (source_id=? AND city_id=? AND category_id=?)"}},
-		{"replay: index", indexID, nil, []string{"INDEX targets_of_index (source_id=? AND state=?)"}},
-		{"replay: detail", detailID, nil, []string{"INDEX targets_of_detail (listing=?)"}},
 		{"replay: add a detail", replayDetail, nil, []string{"SEARCH l USING INTEGER PRIMARY KEY"}},
 		{"logs: a search that is there", heldTarget + "(" + heldSearch + ")", nil, []string{"INDEX targets_of_search (source_id=? AND city_id=? AND category_id=?)"}},
 		{"logs: an index that is there", heldTarget + "(" + heldIndex + ")", nil, []string{"INDEX targets_of_index (source_id=? AND state=?)"}},

@@ -280,8 +280,6 @@ const (
 	searchID = `
 	SELECT t.id FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
 	WHERE t.kind = 'search' AND t.source_id = ? AND c.slug = ? AND k.slug = ?`
-	indexID  = `SELECT id FROM targets WHERE kind = 'index' AND source_id = ? AND state = ?`
-	detailID = `SELECT id FROM targets WHERE listing = ?`
 
 	// Only a target that nobody holds is moved: a replay never disturbs a crawl. How
 	// a target failed is taken from logs only where no run of this database has
@@ -329,8 +327,9 @@ func (r *replayer) target(tx *store.Tx, e *wal.Event) (s *stand, err error) {
 			return nil, err
 		}
 	}
-	var add, find string
-	var added, found []any
+	var add string
+	var added []any
+	find, found := findTarget(t)
 	switch s.Kind {
 	case yp.KindSearch:
 		if err := tx.Run(upsertCategory, t.CategorySlug, t.Category); err != nil {
@@ -340,10 +339,8 @@ func (r *replayer) target(tx *store.Tx, e *wal.Event) (s *stand, err error) {
 		find, found = searchID, []any{s.SourceID, city, t.CategorySlug}
 	case yp.KindIndex:
 		add, added = replayIndex, []any{s.SourceID, t.State, t.Priority, t.MaxPages, int64(IndexAgain / time.Minute), tx.Now}
-		find, found = indexID, []any{s.SourceID, t.State}
 	case yp.KindDetail:
 		add, added = replayDetail, []any{s.listing, city, t.CategorySlug, detailsMinutes, tx.Now}
-		find, found = detailID, []any{s.listing}
 	default:
 		return nil, fmt.Errorf("unknown kind of target %q: want one of %v", t.Kind, yp.Kinds())
 	}
