@@ -161,15 +161,14 @@ const (
 )
 
 func (r Reset) args(now time.Time) ([]any, error) {
-	statuses := make([]string, 0, len(r.Statuses))
-	for _, s := range r.Statuses {
+	statuses := r.Statuses
+	if len(statuses) == 0 {
+		statuses = []yp.Status{yp.Failed}
+	}
+	for _, s := range statuses {
 		if !s.Resettable() {
 			return nil, fmt.Errorf("status %s can't be reset: want FAILED, STUCK or PARKED", s)
 		}
-		statuses = append(statuses, string(s))
-	}
-	if len(statuses) == 0 {
-		statuses = []string{string(yp.Failed)}
 	}
 	return r.Scope.Args(store.JSONTexts(statuses), string(r.Error), r.MaxAttempts, longAgo(now, r.OlderThan)), nil
 }
