@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"ypcrawl/store"
@@ -18,6 +19,8 @@ type Plan struct {
 	Explicit   bool    // the operator named the pages: targets planned before take them too
 	MaxTargets int     // plan at most so many targets; 0 = all
 	Listed     *Listed // whole states are meant: their own index decides on Cities where it is known; nil = Cities as they are
+
+	logged bool // it was made before, and logged: no sandbox limits it
 }
 
 // Planned counts what a plan did.
@@ -55,7 +58,8 @@ const (
 		WHERE NOT EXISTS (SELECT 1 FROM source_cities x WHERE x.source_id = ?1 AND x.city_id = c.id AND x.gone_at IS NOT NULL)
 		ORDER BY j.key, k.key LIMIT ?9) AS p
 	WHERE NOT EXISTS (SELECT 1 FROM targets t WHERE t.kind = 'search' AND t.source_id = ?1 AND t.city_id = p.city AND t.category_id = p.category)
-	ORDER BY p.a, p.b LIMIT (` + planLimit + `)`
+	ORDER BY p.a, p.b LIMIT (` + planLimit + `)
+	ON CONFLICT DO NOTHING`
 
 	// More pages than before: what is done stays done, and the crawl goes on behind it.
 	deepenDone = `
@@ -184,7 +188,11 @@ func (p Plan) chunk(tx *store.Tx, cities []yp.City, cats []int64, most int, out 
 	if err != nil {
 		return err
 	}
-	added, err := tx.Changed(insertTargets, p.SourceID, SandboxTargets, p.TierPages[1], p.TierPages[2], p.TierPages[3], tx.Now,
+	sandbox := SandboxTargets
+	if p.logged {
+		sandbox = math.MaxInt32
+	}
+	added, err := tx.Changed(insertTargets, p.SourceID, sandbox, p.TierPages[1], p.TierPages[2], p.TierPages[3], tx.Now,
 		store.JSONInts(ids), store.JSONInts(cats), most)
 	if err != nil {
 		return err

@@ -47,6 +47,15 @@ const plannedRows = `SELECT c.slug, k.slug, t.state, t.population, priority, max
 
 func TestPlan(t *testing.T) {
 	t.Parallel()
+	t.Run("what is named twice is planned once", func(t *testing.T) {
+		t.Parallel()
+		k, id := newKeeper(t)
+		p := planOf(id, 2, 2)
+		p.Cities, p.Categories = append(p.Cities, p.Cities[0]), append(p.Categories, p.Categories[1])
+		if out := planned(t, k, p); out != (checkpoint.Planned{Selected: 9, Added: 4}) {
+			t.Errorf("planned %+v", out)
+		}
+	})
 	t.Run("order, pages by tier, and nothing the second time", func(t *testing.T) {
 		t.Parallel()
 		k, id := newKeeper(t)

@@ -90,6 +90,22 @@ func TestReplayOfIndexes(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the searches that it planned, also where the source is in the sandbox now", func(t *testing.T) {
+		t.Parallel()
+		b, clock := setupClock(t, 0)
+		g := &logged{bundle: b, clock: clock}
+		var slugs []string
+		for i := range checkpoint.SandboxTargets + 2 {
+			slugs = append(slugs, fmt.Sprintf("c%02d-az", i))
+		}
+		g.readsIndex(t, false, slugs)
+		k := checkpoint.New(storetest.Open(t))
+		if _, err := k.AddSource(t.Context(), checkpoint.NewSource{Name: "demo", BaseURL: "http://127.0.0.1:1", Stage: checkpoint.StageSandbox}); err != nil {
+			t.Fatal(err)
+		}
+		g.replay(t, k, g.events)
+		want(t, k.DB(), `SELECT count(*) FROM targets WHERE kind = 'search'`, fmt.Sprint(len(slugs)))
+	})
 	t.Run("its end is told by its last page", func(t *testing.T) {
 		t.Parallel()
 		b, clock := setupClock(t, 0)

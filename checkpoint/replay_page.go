@@ -248,7 +248,7 @@ func (s *stand) endIndex(tx *store.Tx, p *yp.SearchPlan) error {
 	if p == nil {
 		p = &yp.SearchPlan{}
 	}
-	plan := Plan{Categories: p.Categories, TierPages: p.TierPages, Explicit: p.Explicit, MaxTargets: p.MaxTargets}
+	plan := Plan{Categories: p.Categories, TierPages: p.TierPages, Explicit: p.Explicit, MaxTargets: p.MaxTargets, logged: true}
 	end, err := s.Claim.endIndex(tx, plan, p.MinPopulation)
 	if err != nil {
 		return err
