@@ -143,13 +143,13 @@ func BenchmarkClaim(b *testing.B) {
 		}
 		for _, c := range []struct {
 			name  string
-			scope checkpoint.Scope
+			scope store.Scope
 		}{
-			{"51 states", checkpoint.Scope{States: allStates(), Kinds: yp.Kinds()}},
-			{"2 states", checkpoint.Scope{States: []string{"CA", "TX"}, Kinds: yp.Kinds()}},
-			{"searches", checkpoint.Scope{States: allStates()}},
-			{"details", checkpoint.Scope{States: allStates(), Kinds: []yp.Kind{yp.KindDetail}}},
-			{"details of 20 cities", checkpoint.Scope{States: allStates(), Kinds: []yp.Kind{yp.KindDetail}, CityIDs: upToTwenty}},
+			{"51 states", store.Scope{States: allStates(), Kinds: yp.Kinds()}},
+			{"2 states", store.Scope{States: []string{"CA", "TX"}, Kinds: yp.Kinds()}},
+			{"searches", store.Scope{States: allStates()}},
+			{"details", store.Scope{States: allStates(), Kinds: []yp.Kind{yp.KindDetail}}},
+			{"details of 20 cities", store.Scope{States: allStates(), Kinds: []yp.Kind{yp.KindDetail}, CityIDs: upToTwenty}},
 		} {
 			c.scope.SourceID = 1
 			b.Run(fmt.Sprintf("%d targets/%s", n, c.name), func(b *testing.B) { benchClaim(b, k, run, c.scope) })
@@ -162,7 +162,7 @@ func BenchmarkClaim(b *testing.B) {
 
 var upToTwenty = []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}
 
-func benchClaim(b *testing.B, k *checkpoint.Keeper, run *checkpoint.Run, scope checkpoint.Scope) {
+func benchClaim(b *testing.B, k *checkpoint.Keeper, run *checkpoint.Run, scope store.Scope) {
 	claim := func(i int) error {
 		_, err := k.Claim(b.Context(), checkpoint.Worker{ID: yp.WorkerID(i, 1), RunID: run.ID}, scope, 8)
 		return err
@@ -220,13 +220,13 @@ func benchCommit(b *testing.B, requests int, last bool) {
 	claims, rounds := make([]*checkpoint.Claim, benchWorkers), 0
 	claim := func(i int) (err error) {
 		w := checkpoint.Worker{ID: yp.WorkerID(i, 1), RunID: run.ID}
-		claims[i], err = k.Claim(b.Context(), w, checkpoint.Scope{SourceID: 1, States: allStates()}, 8)
+		claims[i], err = k.Claim(b.Context(), w, store.Scope{SourceID: 1, States: allStates()}, 8)
 		return err
 	}
 	commit := func(i int) error {
 		c := claims[i]
 		c.Requests = benchRequests(c, requests)
-		_, err := k.CommitPage(b.Context(), c, checkpoint.Page{Number: c.PageCurrent + 1, NextURL: "/x?page=2", Last: last, Raw: 30, Listings: benchListings(i, rounds)})
+		_, err := k.CommitPage(b.Context(), c, yp.Page{Number: c.PageCurrent + 1, NextURL: "/x?page=2", Last: last, Raw: 30, Listings: benchListings(i, rounds)})
 		return err
 	}
 	together(b, benchWorkers, claim)
@@ -354,11 +354,11 @@ func bareRow(tx *store.Tx, l *yp.Listing) error {
 func countryPlan() checkpoint.Plan {
 	p := checkpoint.Plan{SourceID: 1, TierPages: [4]int{0, 3, 2, 1}}
 	for i := range 10 {
-		p.Categories = append(p.Categories, checkpoint.Category{Slug: fmt.Sprint("k", i), Name: fmt.Sprint("K", i)})
+		p.Categories = append(p.Categories, yp.Category{Slug: fmt.Sprint("k", i), Name: fmt.Sprint("K", i)})
 	}
 	for i := range 15_900 {
 		st := yp.States()[i%51].Code
-		p.Cities = append(p.Cities, checkpoint.City{Slug: fmt.Sprintf("city-%d-%s", i, st), Name: "City", State: st, Population: 1_000_000 - i, Tier: 1 + i%3, Lat: 1.5, Lon: -1.5})
+		p.Cities = append(p.Cities, yp.City{Slug: fmt.Sprintf("city-%d-%s", i, st), Name: "City", State: st, Population: 1_000_000 - i, Tier: 1 + i%3, Lat: 1.5, Lon: -1.5})
 	}
 	return p
 }
@@ -389,7 +389,7 @@ func BenchmarkProgress(b *testing.B) {
 	for _, states := range [][]string{nil, {"CA", "TX"}} {
 		b.Run(fmt.Sprintf("%d states asked", len(states)), func(b *testing.B) {
 			for b.Loop() {
-				p, err := report.New(k.DB()).Progress(b.Context(), checkpoint.Scope{States: states})
+				p, err := report.New(k.DB()).Progress(b.Context(), store.Scope{States: states})
 				if err != nil || p.Overall.Targets == 0 || len(states) == 0 && p.Overall.Listings != million {
 					b.Fatal(p, err)
 				}
@@ -414,7 +414,7 @@ func BenchmarkRecover10k(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.StartTimer()
-		out, err := k.RecoverDead(b.Context(), checkpoint.Scope{})
+		out, err := k.RecoverDead(b.Context(), store.Scope{})
 		if err != nil || out.Planned != 10_000 {
 			b.Fatal(out, err)
 		}

@@ -25,7 +25,7 @@ const (
 	WHERE status = 'PLANNED' AND ` + sourceOpen + ` AND EXISTS (SELECT 1 FROM targets t WHERE ` + claimable + ` AND t.source_id = ?4 AND t.kind = ` + ofKind + `) AND id = `
 	claimTail = `
 	RETURNING id, claim_token, kind, source_id, priority, max_pages, page_current,
-		coalesce(next_page_url, (SELECT l.profile_url FROM listings l WHERE l.id = listing), ''), ifnull(last_listing_id, ''),
+		coalesce(next_page_url, (SELECT l.profile_url FROM listings l WHERE l.id = listing), ''),
 		crawl_started_at, crawls, accepted_count, raw_count + bad_count, ifnull(site_total, 0), state, max_retries, total_attempts, ifnull(category_id, 0),
 		ifnull((SELECT name FROM cities WHERE id = city_id), ''),
 		coalesce((SELECT sc.slug FROM source_cities sc WHERE sc.source_id = ?4 AND sc.city_id = targets.city_id), (SELECT slug FROM cities WHERE id = city_id), ''),
@@ -74,7 +74,7 @@ var claimWaits = [...]time.Duration{100 * time.Millisecond, 200 * time.Milliseco
 // Claim takes the best target of the scope for worker w, or returns ErrNothing.
 // At most maxPerState searches of a state of a source are in progress at once, over all runs.
 // scope.SourceID and scope.States must be set. The attempt's row is written with it.
-func (k *Keeper) Claim(ctx context.Context, w Worker, scope Scope, maxPerState int) (*Claim, error) {
+func (k *Keeper) Claim(ctx context.Context, w Worker, scope store.Scope, maxPerState int) (*Claim, error) {
 	for try := 0; ; try++ {
 		c, err := k.claimOnce(ctx, w, scope, maxPerState, try)
 		if err == nil || !errors.Is(err, store.ErrBusy) || try == len(claimWaits) {
@@ -88,14 +88,14 @@ func (k *Keeper) Claim(ctx context.Context, w Worker, scope Scope, maxPerState i
 	}
 }
 
-func (k *Keeper) claimOnce(ctx context.Context, w Worker, scope Scope, maxPerState, retries int) (*Claim, error) {
+func (k *Keeper) claimOnce(ctx context.Context, w Worker, scope store.Scope, maxPerState, retries int) (*Claim, error) {
 	c := &Claim{Worker: w}
-	err := k.write(ctx, func(tx *store.Tx) (err error) {
+	err := k.write(ctx, "claim target", func(tx *store.Tx) (err error) {
 		attempt, p := 0, &c.Place
 		for _, part := range parts(scope) {
 			query, args := claimStatement(part, maxPerState)
 			err = tx.Get(query, append([]any{w.ID, w.RunID, tx.Now}, args...), &c.TargetID, &c.Token, &c.Kind, &c.SourceID, &c.Priority, &c.MaxPages, &c.PageCurrent,
-				&c.NextPageURL, &c.LastListing, &c.StartedAt, &c.Crawl, &c.Accepted, &c.Seen, &c.SiteTotal, &p.State, &c.MaxRetries, &attempt, &c.CategoryID,
+				&c.NextPageURL, &c.StartedAt, &c.Crawl, &c.Accepted, &c.Seen, &c.SiteTotal, &p.State, &c.MaxRetries, &attempt, &c.CategoryID,
 				&p.City, &p.CitySlug, &p.Category, &p.CategorySlug, &c.listing, &c.ListingID)
 			if !errors.Is(err, sql.ErrNoRows) {
 				break
@@ -108,21 +108,20 @@ func (k *Keeper) claimOnce(ctx context.Context, w Worker, scope Scope, maxPerSta
 		if err := store.BeginAttempt(tx, c.key(), w.RunID, w.ID, attempt, c.PageCurrent); err != nil {
 			return err
 		}
-		_, err = tx.Exec(countClaim, retries, w.RunID, w.ID)
-		return err
+		return tx.Run(countClaim, retries, w.RunID, w.ID)
 	})
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
+	if errors.Is(err, sql.ErrNoRows) {
 		return nil, ErrNothing
-	case err != nil:
-		return nil, fmt.Errorf("claim target: %w", err)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return c, nil
 }
 
 // parts divides a scope by kinds, in the order in which they are taken. No city, category or
 // population chooses among the indexes of states.
-func parts(s Scope) (all []Scope) {
+func parts(s store.Scope) (all []store.Scope) {
 	for _, kind := range yp.Kinds() {
 		if !s.Has(kind) {
 			continue
@@ -138,13 +137,13 @@ func parts(s Scope) (all []Scope) {
 }
 
 // claimStatement returns the statement for a scope of one kind with its arguments from ?4 on.
-func claimStatement(s Scope, maxPerState int) (query string, args []any) {
-	args = []any{s.SourceID, jsonList(s.States), maxPerState, s.MinPopulation, string(s.Kinds[0]), int64(s.DetailsEvery / time.Minute)}
+func claimStatement(s store.Scope, maxPerState int) (query string, args []any) {
+	args = []any{s.SourceID, store.JSONTexts(s.States), maxPerState, s.MinPopulation, string(s.Kinds[0]), int64(s.DetailsEvery / time.Minute)}
 	switch {
 	case len(s.CityIDs) > 0:
-		return claimCity, append(args, jsonInts(s.CategoryIDs), jsonInts(s.CityIDs))
+		return claimCity, append(args, store.JSONInts(s.CategoryIDs), store.JSONInts(s.CityIDs))
 	case len(s.CategoryIDs) > 0:
-		return claimCategory, append(args, jsonInts(s.CategoryIDs))
+		return claimCategory, append(args, store.JSONInts(s.CategoryIDs))
 	}
 	return claimAny, args
 }
@@ -169,22 +168,15 @@ const placeWait = 5 * time.Second
 // WaitForPlaces tells other runs that this one waits for a place in the states of the scope
 // where they hold all that maxPerState gives, and returns those states. They take no more
 // than their share of the places then.
-func (r *Run) WaitForPlaces(ctx context.Context, scope Scope, maxPerState int) (states []string, err error) {
-	k := r.keeper
-	err = k.db.Each(ctx, heldByOthers, []any{scope.SourceID, jsonList(scope.States), maxPerState, r.ID}, func(rows *sql.Rows) error {
-		var state string
-		err := rows.Scan(&state)
-		states = append(states, state)
-		return err
-	})
-	if err == nil && len(states) > 0 {
-		err = k.write(ctx, func(tx *store.Tx) error {
-			_, err := tx.Exec(waitForPlaces, r.ID, scope.SourceID, jsonList(states), yp.FormatTime(tx.At.Add(placeWait)))
-			return err
-		})
-	}
+func (r *Run) WaitForPlaces(ctx context.Context, scope store.Scope, maxPerState int) (states []string, err error) {
+	states, err = store.Column[string](r.keeper.db.Reader(ctx), heldByOthers, scope.SourceID, store.JSONTexts(scope.States), maxPerState, r.ID)
 	if err != nil {
 		return nil, fmt.Errorf("wait for a place: %w", err)
 	}
-	return states, nil
+	if len(states) == 0 {
+		return nil, nil
+	}
+	return states, r.keeper.write(ctx, "wait for a place", func(tx *store.Tx) error {
+		return tx.Run(waitForPlaces, r.ID, scope.SourceID, store.JSONTexts(states), yp.FormatTime(tx.At.Add(placeWait)))
+	})
 }

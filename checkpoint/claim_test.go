@@ -18,7 +18,7 @@ type bundle struct {
 	*checkpoint.Keeper
 	*report.Reader
 	run   *checkpoint.Run
-	scope checkpoint.Scope
+	scope store.Scope
 	cats  []int64
 }
 
@@ -54,11 +54,11 @@ func (b *bundle) plan(t testing.TB, cities int, states ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.scope = checkpoint.Scope{SourceID: id, States: states}
-	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, 3, 2, 1}, Categories: []checkpoint.Category{{Slug: "plumbers", Name: "Plumbers"}, {Slug: "dentists", Name: "Dentists"}}}
+	b.scope = store.Scope{SourceID: id, States: states}
+	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}, {Slug: "dentists", Name: "Dentists"}}}
 	for i := range cities {
 		for _, st := range states {
-			p.Cities = append(p.Cities, checkpoint.City{
+			p.Cities = append(p.Cities, yp.City{
 				Slug: fmt.Sprintf("city-%d-%s", i, st), Name: fmt.Sprintf("City %d", i), State: st,
 				Population: 1000000 - i, Tier: 1 + i%3,
 			})

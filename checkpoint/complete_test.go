@@ -37,7 +37,7 @@ func (b *bundle) due(t *testing.T) {
 }
 
 // again makes the target due at once and commits one page of its next crawl.
-func (b *bundle) again(t *testing.T, p checkpoint.Page) checkpoint.Committed {
+func (b *bundle) again(t *testing.T, p yp.Page) checkpoint.Committed {
 	t.Helper()
 	b.due(t)
 	p.Number, p.Raw = 1, max(p.Raw, len(p.Listings))
@@ -54,21 +54,21 @@ const goneRows = `SELECT group_concat(listing_id, ' ') FROM (SELECT listing_id F
 func TestCompleteCrawls(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		page     checkpoint.Page
+		page     yp.Page
 		complete bool
 	}{
-		"the site ends the list":               {checkpoint.Page{Last: true, End: true, Listings: cards("a")}, true},
-		"the limit of pages ends it":           {checkpoint.Page{Last: true, Listings: cards("a")}, false},
-		"all that the site says it has":        {checkpoint.Page{Last: true, End: true, SiteTotal: 20, Raw: 19, Listings: cards("a")}, true},
-		"the site says that it has more":       {checkpoint.Page{Last: true, End: true, SiteTotal: 20, Raw: 18, Listings: cards("a")}, false},
-		"a card could not be read":             {checkpoint.Page{Last: true, End: true, Bad: 1, Listings: cards("a")}, false},
-		"a card breaks a rule and is no other": {checkpoint.Page{Last: true, End: true, Listings: cards("a"), Rejected: []yp.Rejection{{Listing: cards("x")[0], Reasons: []string{"id"}}}}, true},
-		"the page that no link leads on from":  {checkpoint.Page{Last: true, End: true}, true},
+		"the site ends the list":               {yp.Page{Last: true, End: true, Listings: cards("a")}, true},
+		"the limit of pages ends it":           {yp.Page{Last: true, Listings: cards("a")}, false},
+		"all that the site says it has":        {yp.Page{Last: true, End: true, SiteTotal: 20, Raw: 19, Listings: cards("a")}, true},
+		"the site says that it has more":       {yp.Page{Last: true, End: true, SiteTotal: 20, Raw: 18, Listings: cards("a")}, false},
+		"a card could not be read":             {yp.Page{Last: true, End: true, Bad: 1, Listings: cards("a")}, false},
+		"a card breaks a rule and is no other": {yp.Page{Last: true, End: true, Listings: cards("a"), Rejected: []yp.Rejection{{Listing: cards("x")[0], Reasons: []string{"id"}}}}, true},
+		"the page that no link leads on from":  {yp.Page{Last: true, End: true}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := oneTarget(t)
-			b.again(t, checkpoint.Page{Last: true, End: true, Listings: cards("a", "b")})
+			b.again(t, yp.Page{Last: true, End: true, Listings: cards("a", "b")})
 			for range 2 {
 				if out := b.again(t, c.page); !out.Done {
 					t.Fatal("the crawl is not done")
@@ -91,11 +91,11 @@ func TestCompleteByAnEmptyPage(t *testing.T) {
 	t.Parallel()
 	for _, confirmed := range []bool{true, false} {
 		b := oneTarget(t)
-		b.again(t, checkpoint.Page{Last: true, End: true, Listings: cards("a", "b")})
+		b.again(t, yp.Page{Last: true, End: true, Listings: cards("a", "b")})
 		for range 2 {
 			b.due(t)
 			c := b.claim(t, 0)
-			if _, err := b.CommitPage(t.Context(), c, checkpoint.Page{Number: 1, NextURL: "/2", Raw: 1, Listings: cards("a")}); err != nil {
+			if _, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, NextURL: "/2", Raw: 1, Listings: cards("a")}); err != nil {
 				t.Fatal(err)
 			}
 			if err := b.Complete(t.Context(), c, "", "", confirmed); err != nil {
@@ -116,13 +116,13 @@ func TestCompleteInOneGo(t *testing.T) {
 	for _, rest := range []time.Duration{time.Hour, checkpoint.IndexRest + time.Hour} {
 		b, clock := setupClock(t, 1, "CA")
 		b.scope.CategoryIDs = b.cats[:1]
-		b.again(t, checkpoint.Page{Last: true, End: true, Listings: cards("a", "b")})
+		b.again(t, yp.Page{Last: true, End: true, Listings: cards("a", "b")})
 		for range 2 {
 			clock.move(time.Hour)
-			b.again(t, checkpoint.Page{NextURL: "/2", Last: true, Listings: cards("a")})
+			b.again(t, yp.Page{NextURL: "/2", Last: true, Listings: cards("a")})
 			execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL WHERE status = 'DONE'`)
 			clock.move(rest)
-			if _, err := b.CommitPage(t.Context(), b.claim(t, 0), checkpoint.Page{Number: 2, Last: true, End: true, Raw: 1, Listings: cards("c")}); err != nil {
+			if _, err := b.CommitPage(t.Context(), b.claim(t, 0), yp.Page{Number: 2, Last: true, End: true, Raw: 1, Listings: cards("c")}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -144,7 +144,7 @@ func TestReplayOfGone(t *testing.T) {
 		g.recrawl(t)
 		g.wake(t)
 		c := g.take(t, 0)
-		p := checkpoint.Page{
+		p := yp.Page{
 			Number: 1, Last: true, End: true, Raw: 2, SiteTotal: 2, Others: []string{"c"}, Listings: []yp.Listing{{ID: "a", Name: name}},
 			Rejected: []yp.Rejection{{Listing: yp.Listing{ID: "x", Name: "X"}, Reasons: []string{"why"}}},
 		}

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
@@ -21,7 +21,7 @@ func BenchmarkDetails(b *testing.B) {
 		}
 		k := benchDB(b, d.n, true)
 		execute(b, k.DB(), `UPDATE listings SET profile_url = 'http://127.0.0.1/mip/' || listing_id, snippet = printf('%300s', id), found_state = iif(id % 2, 'CA', 'TX')`)
-		scope := checkpoint.Scope{SourceID: 1, States: []string{"CA", "TX"}, Kinds: []yp.Kind{yp.KindDetail}}
+		scope := store.Scope{SourceID: 1, States: []string{"CA", "TX"}, Kinds: []yp.Kind{yp.KindDetail}}
 		want := func(b *testing.B) {
 			for range b.N {
 				if _, err := k.WantDetails(b.Context(), 1, scope.States, month); err != nil {

@@ -23,7 +23,7 @@ func (b *bundle) found(t *testing.T, state string, ids ...string) *checkpoint.Cl
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := checkpoint.Page{Number: 1, Last: true, Raw: len(ids)}
+	p := yp.Page{Number: 1, Last: true, Raw: len(ids)}
 	for _, id := range ids {
 		l := yp.Listing{ID: strings.TrimPrefix(id, "-"), Name: "N" + id}
 		if l.ID == id {
@@ -47,12 +47,12 @@ func (b *bundle) want(t *testing.T, states ...string) int {
 }
 
 // details is the scope of the details of some states.
-func (b *bundle) details(states ...string) checkpoint.Scope {
-	return checkpoint.Scope{SourceID: b.scope.SourceID, States: states, Kinds: []yp.Kind{yp.KindDetail}}
+func (b *bundle) details(states ...string) store.Scope {
+	return store.Scope{SourceID: b.scope.SourceID, States: states, Kinds: []yp.Kind{yp.KindDetail}}
 }
 
 // take plans what is due and claims, and returns the listing's id, "" for nothing.
-func (b *bundle) take(t *testing.T, s checkpoint.Scope) (*checkpoint.Claim, string) {
+func (b *bundle) take(t *testing.T, s store.Scope) (*checkpoint.Claim, string) {
 	t.Helper()
 	if _, err := b.Wake(t.Context(), s); err != nil {
 		t.Fatal(err)
@@ -68,14 +68,14 @@ func (b *bundle) take(t *testing.T, s checkpoint.Scope) (*checkpoint.Claim, stri
 }
 
 // readAll reads what is due until nothing is, and returns the listings' ids.
-func (b *bundle) readAll(t *testing.T, s checkpoint.Scope) (ids string) {
+func (b *bundle) readAll(t *testing.T, s store.Scope) (ids string) {
 	t.Helper()
 	for {
 		c, id := b.take(t, s)
 		if c == nil {
 			return strings.TrimSpace(ids)
 		}
-		if _, err := b.CommitPage(t.Context(), c, checkpoint.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: id, Email: id + "@x.example"}}); err != nil {
+		if _, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: id, Email: id + "@x.example"}}); err != nil {
 			t.Fatal(err)
 		}
 		ids += id + " "
@@ -191,7 +191,7 @@ func TestDetailsOfGoneListings(t *testing.T) {
 	b.want(t, "CA")
 	show := func(ids ...string) {
 		t.Helper()
-		p := checkpoint.Page{Last: true, End: true, Listings: cards(ids...)}
+		p := yp.Page{Last: true, End: true, Listings: cards(ids...)}
 		for i := range p.Listings {
 			p.Listings[i].ProfileURL = "http://127.0.0.1:1/mip/" + ids[i]
 		}
@@ -210,7 +210,7 @@ func TestDetailsOfGoneListings(t *testing.T) {
 	if o, err := b.Look(t.Context(), s, 9, time.Hour); err != nil || o.Ready != 1 {
 		t.Errorf("%d are ready (%v), want that of c", o.Ready, err)
 	}
-	if _, err := b.CommitPage(t.Context(), c, checkpoint.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "a"}}); err != nil {
+	if _, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "a"}}); err != nil {
 		t.Errorf("one in hand is carried through: %v", err)
 	}
 	if got := b.readAll(t, s); got != "c" {
@@ -245,16 +245,16 @@ func TestDetailsOfASelection(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		change func(s *checkpoint.Scope)
+		change func(s *store.Scope)
 		in     func(id string) bool
 	}{
-		{"a state", func(s *checkpoint.Scope) { s.States = []string{"CA"} }, func(id string) bool { return id[:2] == "CA" }},
-		{"a category", func(s *checkpoint.Scope) { s.CategoryIDs = b.cats[:1] }, func(id string) bool { return of[id].CategoryID == b.cats[0] }},
-		{"a city", func(s *checkpoint.Scope) { s.CityIDs = []int64{city("TX1")} }, func(id string) bool { return city(id) == city("TX1") }},
-		{"a city and a category", func(s *checkpoint.Scope) {
+		{"a state", func(s *store.Scope) { s.States = []string{"CA"} }, func(id string) bool { return id[:2] == "CA" }},
+		{"a category", func(s *store.Scope) { s.CategoryIDs = b.cats[:1] }, func(id string) bool { return of[id].CategoryID == b.cats[0] }},
+		{"a city", func(s *store.Scope) { s.CityIDs = []int64{city("TX1")} }, func(id string) bool { return city(id) == city("TX1") }},
+		{"a city and a category", func(s *store.Scope) {
 			s.CityIDs, s.CategoryIDs = []int64{city("TX1")}, []int64{of["TX1"].CategoryID}
 		}, func(id string) bool { return id == "TX1" }},
-		{"a size", func(s *checkpoint.Scope) { s.MinPopulation = 1_000_000 }, func(id string) bool { return of[id].Place.City == "City 0" }},
+		{"a size", func(s *store.Scope) { s.MinPopulation = 1_000_000 }, func(id string) bool { return of[id].Place.City == "City 0" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := b.details("CA", "TX")
@@ -303,7 +303,7 @@ func TestDetailPage(t *testing.T) {
 	}
 	c.Requests = []store.Request{{SourceID: 1, TargetID: c.TargetID, ClaimToken: c.Token, Correlation: "x", Type: yp.RequestDetail, URL: "http://x", Started: b.DB().Now(), Results: 1}}
 	before := table(t, b.DB(), `SELECT pages, targets, listings_new FROM runs`)
-	out, err := b.CommitPage(t.Context(), c, checkpoint.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "1", Email: "a@x.example"}})
+	out, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "1", Email: "a@x.example"}})
 	if err != nil || !out.Done {
 		t.Fatal(out, err)
 	}

@@ -19,7 +19,7 @@
 //
 // Targets are of three kinds (yp.Kind): the index of a source's cities in a state, a search,
 // a listing's own page. They differ in what a page of them is (CommitPage) and in how
-// a crawl of them ends (complete.go, index.go), and in nothing else.
+// a crawl of them ends (page.go, index.go), and in nothing else.
 // A crawl ends as complete only when the site itself said that nothing follows, and only
 // such crawls and whole indexes call anything gone.
 //

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"ypcrawl/store"
@@ -13,10 +14,10 @@ import (
 
 const (
 	// A failed crawl goes on behind its last page: nothing done is forgotten.
-	wakeWaiting = `UPDATE targets AS t SET status = 'PLANNED', not_before = NULL, wait_reason = NULL, recoveries = 0
+	wakeWaiting = `UPDATE targets AS t SET ` + planSet + `, recoveries = 0
 		WHERE t.wait_reason = 'backoff' AND (t.not_before <= ?7 OR t.not_before > ?8) AND t.retired_at IS NULL AND ` + where
 	// A target that is due again is crawled anew, from page 1.
-	wake     = `UPDATE targets AS t SET status = 'PLANNED', not_before = NULL, wait_reason = NULL, finished_at = NULL, ` + anew
+	wake     = `UPDATE targets AS t SET ` + planSet + `, finished_at = NULL, ` + anew
 	wakeDone = wake + ` WHERE t.wait_reason IN ('recrawl', 'gap') AND t.not_before <= ?7 AND t.retired_at IS NULL AND ` + where
 	// A time further ahead than its reason allows is the mark of a clock that was set back
 	// since. ?8 leaves the crawls of the usual week to the index.
@@ -26,6 +27,8 @@ const (
 
 	anew = `page_current = 0, next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0, bad_count = 0,
 		site_total = NULL, crawl_started_at = NULL, recoveries = 0`
+
+	planSet = `status = 'PLANNED', not_before = NULL, wait_reason = NULL`
 
 	// What falls due first, by itself.
 	nextDue  = `SELECT min(at) FROM (` + nextOf + `'backoff'` + firstOf + ` UNION ALL ` + nextOf + `'recrawl'` + firstOf + ` UNION ALL ` + nextOf + `'gap'` + firstOf + `)`
@@ -37,8 +40,8 @@ const (
 // Wake plans again what fell due in the scope: targets whose backoff is over, and
 // DONE ones whose next crawl has come. (One that is paused or disabled is planned
 // as well: it is claimed when the operator lets it.)
-func (k *Keeper) Wake(ctx context.Context, scope Scope) (n int, err error) {
-	err = k.write(ctx, func(tx *store.Tx) error {
+func (k *Keeper) Wake(ctx context.Context, scope store.Scope) (n int, err error) {
+	err = k.write(ctx, "wake due targets", func(tx *store.Tx) error {
 		n = 0
 		after := func(d time.Duration) string { return yp.FormatTime(tx.At.Add(d)) }
 		for _, w := range []struct {
@@ -58,10 +61,7 @@ func (k *Keeper) Wake(ctx context.Context, scope Scope) (n int, err error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return 0, fmt.Errorf("wake due targets: %w", err)
-	}
-	return n, nil
+	return n, err
 }
 
 // The targets of a scope that a claim may find, by the same indexes as the claim: a
@@ -77,7 +77,7 @@ const (
 )
 
 // candidates returns which of them serves the scope; it must have a source.
-func candidates(s Scope) string {
+func candidates(s store.Scope) string {
 	switch {
 	case len(s.CityIDs) > 0:
 		return ofCities
@@ -93,18 +93,18 @@ func candidates(s Scope) string {
 type Outlook struct {
 	Ready int       // targets that can be claimed now, even if their state is full; counted up to the limit asked for
 	Next  time.Time // when there are none: the first falls due then; zero = none within the horizon
-	Gate  Gate      // of the source
+	Gate  store.Gate
 }
 
 // Look tells what can be claimed in the scope, and when something will be, within
 // the horizon. scope.SourceID must be set.
-func (k *Keeper) Look(ctx context.Context, scope Scope, limit int, horizon time.Duration) (o Outlook, err error) {
+func (k *Keeper) Look(ctx context.Context, scope store.Scope, limit int, horizon time.Duration) (o Outlook, err error) {
 	if o.Gate, err = k.Gate(ctx, scope.SourceID); err != nil {
 		return o, err
 	}
 	for _, part := range parts(scope) {
 		var n int
-		if err := k.db.Read().QueryRowContext(ctx, readyNow+candidates(part)+" LIMIT ?7)", part.Args(limit-o.Ready)...).Scan(&n); err != nil {
+		if err := k.row(ctx, readyNow+candidates(part)+" LIMIT ?7)", part.Args(limit-o.Ready), &n); err != nil {
 			return o, fmt.Errorf("look for planned targets: %w", err)
 		}
 		o.Ready += n
@@ -117,8 +117,8 @@ func (k *Keeper) Look(ctx context.Context, scope Scope, limit int, horizon time.
 
 // NextDue tells when the first target of the scope falls due by itself, until a time; zero =
 // none does.
-func (k *Keeper) NextDue(ctx context.Context, scope Scope, until time.Time) (next time.Time, err error) {
-	if err := k.db.Read().QueryRowContext(ctx, nextDue, scope.Args(yp.FormatTime(until))...).Scan(store.Instant(&next)); err != nil {
+func (k *Keeper) NextDue(ctx context.Context, scope store.Scope, until time.Time) (next time.Time, err error) {
+	if err := k.row(ctx, nextDue, scope.Args(yp.FormatTime(until)), store.Instant(&next)); err != nil {
 		return next, fmt.Errorf("look for due targets: %w", err)
 	}
 	return next, nil
@@ -133,12 +133,12 @@ const peekTarget = `
 // Peek returns a claim of some target that could be taken if its source were open, with
 // no more than tells its page; nil when there is none. It is not held. scope.SourceID must
 // be set.
-func (k *Keeper) Peek(ctx context.Context, scope Scope) (*Claim, error) {
+func (k *Keeper) Peek(ctx context.Context, scope store.Scope) (*Claim, error) {
 	c := &Claim{SourceID: scope.SourceID}
 	p := &c.Place
 	for _, part := range parts(scope) {
-		err := k.db.Read().QueryRowContext(ctx, peekTarget+candidates(part)+" LIMIT 1)", part.Args()...).
-			Scan(&c.Kind, &p.City, &p.CitySlug, &p.State, &p.Category, &p.CategorySlug, &c.NextPageURL, &c.ListingID)
+		err := k.row(ctx, peekTarget+candidates(part)+" LIMIT 1)", part.Args(),
+			&c.Kind, &p.City, &p.CitySlug, &p.State, &p.Category, &p.CategorySlug, &c.NextPageURL, &c.ListingID)
 		if err == nil {
 			return c, nil
 		}
@@ -147,4 +147,131 @@ func (k *Keeper) Peek(ctx context.Context, scope Scope) (*Claim, error) {
 		}
 	}
 	return nil, nil
+}
+
+const sourceGate = `
+	SELECT ifnull(c.state, 'open'), c.ends, ifnull(c.code, ''), ifnull(c.reason, '')
+	FROM sources s LEFT JOIN (SELECT * FROM v_source_closures WHERE source_id = ?1 AND until > ?2) c
+	WHERE s.id = ?1 ORDER BY c.rank LIMIT 1`
+
+// Gate tells whether a source may be asked, at the database's time.
+func (k *Keeper) Gate(ctx context.Context, sourceID int64) (g store.Gate, err error) {
+	err = k.row(ctx, sourceGate, []any{sourceID, yp.FormatTime(k.db.Now())}, &g.State, store.Instant(&g.Until), &g.Code, &g.Reason)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = errors.New("there is none")
+	}
+	if err != nil {
+		return g, fmt.Errorf("look at source %d: %w", sourceID, err)
+	}
+	return g, nil
+}
+
+const (
+	// A pass goes on while there is something of it to crawl: not done yet, or made due by
+	// it, and last crawled, or planned, before it began.
+	ofPass     = ` AND iif(t.last_success_at IS NULL, t.created_at <= ?7, t.last_success_at < ?7)`
+	passIsHeld = `EXISTS (SELECT 1 FROM targets t INDEXED BY targets_held WHERE t.status = 'IN_PROGRESS' AND t.source_id = ?1 AND ` + where + ofPass + `)`
+	passWaits  = `EXISTS (SELECT 1 FROM targets t INDEXED BY targets_waiting WHERE t.wait_reason IN ('recrawl', 'gap') AND t.not_before <= ?8
+		AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL AND ` + where + ofPass + `)`
+	readPass = `SELECT began_at, cutoff FROM passes WHERE source_id = ? AND selection = ?`
+	savePass = `
+	INSERT INTO passes (source_id, selection, began_at, cutoff) VALUES (?, ?, ?, ?)
+	ON CONFLICT DO UPDATE SET began_at = excluded.began_at, cutoff = excluded.cutoff`
+	runOfPass = `UPDATE runs SET pass_began_at = min(ifnull(pass_began_at, ?1), ?1) WHERE id = ?2`
+
+	// The gap between two crawls stands: only an operator's reset lifts it. A target that ended in the
+	// future (a clock was set back since) is long done.
+	recrawlDone = `
+	UPDATE targets AS t SET wait_reason = iif(` + inGap + `, 'gap', 'recrawl'), not_before = iif(` + inGap + `, ` + gapEnd + `, ?7)
+	WHERE t.status = 'DONE' AND t.retired_at IS NULL AND (t.finished_at <= ?8 OR t.finished_at > ?7) AND ` + where
+	inGap  = `t.kind = 'search' AND ` + gapEnd + ` > ?7 AND t.crawl_started_at <= ?7`
+	gapEnd = `strftime('%Y-%m-%dT%H:%M:%fZ', t.crawl_started_at, '+2 minutes')`
+)
+
+// goesOnWith asks whether a pass goes on in one of the parts of its scope.
+func goesOnWith(part store.Scope) string {
+	return `SELECT ` + passIsHeld + ` OR ` + passWaits + ` OR EXISTS (SELECT 1 ` + candidates(part) + ofPass + `)`
+}
+
+// Pass is what a run does of a selection: it goes on with the pass that an earlier run of the
+// same selection has begun and not brought to its end, or begins one.
+type Pass struct {
+	Began   time.Time
+	GoesOn  bool
+	Recrawl int // DONE targets that are due because of it
+}
+
+// BeginPass begins a pass over the scope, or goes on with the last one. With again not nil
+// its DONE targets are due whose last crawl had ended so long ago when the pass began, 0 =
+// all. They are crawled anew, from page 1; Wake plans them, those in the gap between two
+// crawls when it is over.
+func (r *Run) BeginPass(ctx context.Context, scope store.Scope, again *time.Duration) (p Pass, err error) {
+	selection := selectionOf(scope, again)
+	err = r.keeper.write(ctx, "begin a pass", func(tx *store.Tx) error {
+		p = Pass{}
+		var began, cutoff string
+		err := tx.Get(readPass, []any{scope.SourceID, selection}, &began, &cutoff)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if began != "" && began <= tx.Now {
+			if p.Began, err = yp.ParseTime(began); err != nil {
+				return err
+			}
+			made := yp.FormatTime(p.Began.Add(yp.MinCrawlGap)) // what a pass makes due is due by then
+			for _, part := range parts(scope) {
+				if p.GoesOn {
+					break
+				}
+				if err := tx.Get(goesOnWith(part), part.Args(began, made), &p.GoesOn); err != nil {
+					return err
+				}
+			}
+		}
+		if !p.GoesOn {
+			began, p.Began = tx.Now, tx.At
+			if cutoff = tx.Now; again != nil {
+				cutoff = yp.FormatTime(tx.At.Add(-*again))
+			}
+			if err := tx.Run(savePass, scope.SourceID, selection, began, cutoff); err != nil {
+				return err
+			}
+		}
+		if again != nil {
+			n, err := tx.Changed(recrawlDone, scope.Args(tx.Now, cutoff)...)
+			if err != nil {
+				return err
+			}
+			p.Recrawl = int(n)
+		}
+		return tx.Run(runOfPass, began, r.ID)
+	})
+	return p, err
+}
+
+// selectionOf names what a pass is about: the same command has the same one.
+func selectionOf(s store.Scope, again *time.Duration) string {
+	sorted := func(ids []int64) []int64 { return slices.Sorted(slices.Values(ids)) }
+	return store.JSON(struct {
+		Kinds      []yp.Kind      `json:"kinds,omitempty"`
+		States     []string       `json:"states,omitempty"`
+		Cities     []int64        `json:"cities,omitempty"`
+		Categories []int64        `json:"categories,omitempty"`
+		Population int            `json:"min_population,omitempty"`
+		Recrawl    *time.Duration `json:"recrawl,omitempty"`
+	}{s.Kinds, slices.Sorted(slices.Values(s.States)), sorted(s.CityIDs), sorted(s.CategoryIDs), s.MinPopulation, again})
+}
+
+// What is done is due its new frequency after its last crawl began; 0 = once only.
+const setFrequency = `
+	UPDATE targets AS t SET crawl_frequency_minutes = ?7,
+		wait_reason = iif(t.status <> 'DONE', t.wait_reason, iif(?7 > 0, 'recrawl', NULL)),
+		not_before = iif(t.status <> 'DONE', t.not_before, iif(?7 > 0, strftime('%Y-%m-%dT%H:%M:%fZ', ifnull(t.crawl_started_at, t.finished_at), '+' || max(2, ?7 * 0.9) || ' minutes'), NULL))
+	WHERE t.crawl_frequency_minutes <> ?7 AND ` + where
+
+// SetFrequency says how long after its last crawl began each target of the scope is
+// crawled again, in whole minutes, 0 = never by itself, and returns how many had
+// another frequency.
+func (k *Keeper) SetFrequency(ctx context.Context, scope store.Scope, every time.Duration) (n int, err error) {
+	return k.changed(ctx, "set how often targets are crawled", setFrequency, func(*store.Tx) []any { return scope.Args(int64(every / time.Minute)) })
 }

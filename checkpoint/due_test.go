@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -237,7 +238,7 @@ func TestResuming(t *testing.T) {
 		},
 		"recovered": func(t *testing.T, b *bundle, _ *checkpoint.Claim) {
 			execute(t, b.DB(), `UPDATE targets SET heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
-			if _, err := b.RecoverStale(t.Context(), checkpoint.Scope{}, time.Hour); err != nil {
+			if _, err := b.RecoverStale(t.Context(), store.Scope{}, time.Hour); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -319,21 +320,21 @@ func TestLookInScopes(t *testing.T) {
 		`INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at) SELECT 2, city_id, category_id, state, population, 1, 0, 'x' FROM targets`)
 	for _, c := range []struct {
 		name   string
-		change func(*checkpoint.Scope)
+		change func(*store.Scope)
 		want   int
 	}{
-		{"all", func(*checkpoint.Scope) {}, 12},
-		{"no states named", func(s *checkpoint.Scope) { s.States = nil }, 12},
-		{"a state", func(s *checkpoint.Scope) { s.States = []string{"TX"} }, 6},
-		{"a state twice", func(s *checkpoint.Scope) { s.States = []string{"TX", "TX"} }, 6},
-		{"a category", func(s *checkpoint.Scope) { s.CategoryIDs = b.cats[:1] }, 6},
-		{"a category twice, in a state", func(s *checkpoint.Scope) { s.CategoryIDs, s.States = []int64{b.cats[0], b.cats[0]}, []string{"CA"} }, 3},
-		{"a category, no states named", func(s *checkpoint.Scope) { s.CategoryIDs, s.States = b.cats[:1], nil }, 6},
-		{"cities", func(s *checkpoint.Scope) { s.CityIDs = []int64{1, 2, 2} }, 4},
-		{"cities and a category", func(s *checkpoint.Scope) { s.CityIDs, s.CategoryIDs = []int64{1, 2}, b.cats[1:] }, 2},
-		{"cities in a state", func(s *checkpoint.Scope) { s.CityIDs, s.States = []int64{1, 2}, []string{"CA"} }, 2},
-		{"a population", func(s *checkpoint.Scope) { s.MinPopulation = 999_999 }, 8},
-		{"a population and cities", func(s *checkpoint.Scope) { s.MinPopulation, s.CityIDs = 999_999, []int64{1, 5} }, 2},
+		{"all", func(*store.Scope) {}, 12},
+		{"no states named", func(s *store.Scope) { s.States = nil }, 12},
+		{"a state", func(s *store.Scope) { s.States = []string{"TX"} }, 6},
+		{"a state twice", func(s *store.Scope) { s.States = []string{"TX", "TX"} }, 6},
+		{"a category", func(s *store.Scope) { s.CategoryIDs = b.cats[:1] }, 6},
+		{"a category twice, in a state", func(s *store.Scope) { s.CategoryIDs, s.States = []int64{b.cats[0], b.cats[0]}, []string{"CA"} }, 3},
+		{"a category, no states named", func(s *store.Scope) { s.CategoryIDs, s.States = b.cats[:1], nil }, 6},
+		{"cities", func(s *store.Scope) { s.CityIDs = []int64{1, 2, 2} }, 4},
+		{"cities and a category", func(s *store.Scope) { s.CityIDs, s.CategoryIDs = []int64{1, 2}, b.cats[1:] }, 2},
+		{"cities in a state", func(s *store.Scope) { s.CityIDs, s.States = []int64{1, 2}, []string{"CA"} }, 2},
+		{"a population", func(s *store.Scope) { s.MinPopulation = 999_999 }, 8},
+		{"a population and cities", func(s *store.Scope) { s.MinPopulation, s.CityIDs = 999_999, []int64{1, 5} }, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := b.scope

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 
 	"ypcrawl/store"
 	"ypcrawl/wal"
@@ -24,18 +23,15 @@ func (k *Keeper) EditNumber(ctx context.Context) (number int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = k.write(ctx, func(tx *store.Tx) error { return tx.Get(nextRunNumber, []any{alone}, &number) })
-	if err != nil {
-		return 0, fmt.Errorf("number an edit: %w", err)
-	}
-	return number, nil
+	err = k.write(ctx, "number an edit", func(tx *store.Tx) error { return tx.Get(nextRunNumber, []any{alone}, &number) })
+	return number, err
 }
 
-// MergeCompanies makes the companies gone parts of keep by hand, and returns the
+// MergeCompanies makes the companies removed parts of keep by hand, and returns the
 // number of each merge. What means nothing is a *store.RefusedError.
-func (k *Keeper) MergeCompanies(ctx context.Context, log EditLog, keep int64, gone []int64) (merges []int64, err error) {
+func (k *Keeper) MergeCompanies(ctx context.Context, log EditLog, keep int64, removed []int64) (merges []int64, err error) {
 	err = k.edit(ctx, log, wal.CompanyMerge, func(tx *store.Tx) (edit *yp.CompanyEdit, err error) {
-		merges, edit, err = store.MergeCompanies(tx, keep, gone)
+		merges, edit, err = store.MergeCompanies(tx, keep, removed)
 		return edit, err
 	})
 	return merges, err
@@ -64,15 +60,44 @@ func (k *Keeper) divide(ctx context.Context, log EditLog, fn func(*store.Tx) (*s
 
 // edit makes an edit, and brings what the logs say of it to the disk before its commit.
 func (k *Keeper) edit(ctx context.Context, log EditLog, kind wal.EventType, fn func(*store.Tx) (*yp.CompanyEdit, error)) error {
-	return k.write(ctx, func(tx *store.Tx) error {
+	return k.db.Write(ctx, func(tx *store.Tx) error {
 		edit, err := fn(tx)
 		if err != nil {
 			return err
 		}
 		edit.ID = rand.Text()
-		if _, err := store.NoteEdit(tx, edit.ID); err != nil {
+		if err := store.NoteEdit(tx, edit.ID); err != nil {
 			return err
 		}
 		return errors.Join(log.Append(&wal.Event{Type: kind, Timestamp: tx.At, Edit: edit}), log.Sync())
 	})
+}
+
+// edit takes in a merge or a split by hand. One that names a listing which no page has
+// brought yet (two processes wrote at once, and a clock was set back) waits for it, and
+// those that come after it wait, too: they keep their order.
+func (r *replayer) edit(tx *store.Tx, e *wal.Event) error {
+	if e.Type != wal.CompanyMerge && e.Type != wal.CompanySplit {
+		return nil
+	}
+	r.out.Edits++
+	r.edits = append(r.edits, e)
+	return r.redoEdits(tx, false)
+}
+
+// redoEdits makes the edits that wait, up to the first whose listings are not all there;
+// last says that no more pages come.
+func (r *replayer) redoEdits(tx *store.Tx, last bool) error {
+	for ; len(r.edits) > 0; r.edits = r.edits[1:] {
+		e, waits := r.edits[0], false
+		err := r.attempt(tx, e, func() error {
+			ready, err := store.RedoEdit(tx, e.Edit, last)
+			waits = !ready && err == nil
+			return err
+		})
+		if err != nil || waits {
+			return err
+		}
+	}
+	return nil
 }

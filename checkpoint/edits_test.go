@@ -79,7 +79,7 @@ func TestReplayOfEdits(t *testing.T) {
 			g.clock.move(time.Second)
 			if rnd.IntN(2) == 0 {
 				ls := businesses(rnd)
-				p := checkpoint.Page{Number: c.PageCurrent + 1, Raw: 100, NextURL: "/x", Listings: ls}
+				p := yp.Page{Number: c.PageCurrent + 1, Raw: 100, NextURL: "/x", Listings: ls}
 				g.log(wal.PageComplete, c, &p, "", yp.InProgress)
 				if _, err := g.CommitPage(t.Context(), c, p); err != nil {
 					t.Fatal(err)
@@ -159,7 +159,7 @@ func TestReplayOfAnEarlyEdit(t *testing.T) {
 	log := &editLog{logged: g}
 	c := g.anew(t)
 	for _, ids := range [][]string{{"a", "b"}, {"c"}} {
-		g.brings(t, c, checkpoint.Page{NextURL: "/x"}, ids...)
+		g.brings(t, c, yp.Page{NextURL: "/x"}, ids...)
 	}
 	if _, err := g.MergeCompanies(t.Context(), log, 1, []int64{2, 3}); err != nil {
 		t.Fatal(err)
@@ -187,7 +187,7 @@ func TestReplayOfAnEarlyEdit(t *testing.T) {
 func TestEditNotLogged(t *testing.T) {
 	t.Parallel()
 	g := logOfOne(t)
-	g.brings(t, g.anew(t), checkpoint.Page{NextURL: "/x"}, "a", "b")
+	g.brings(t, g.anew(t), yp.Page{NextURL: "/x"}, "a", "b")
 	full := errors.New("no space left")
 	if _, err := g.MergeCompanies(t.Context(), &editLog{logged: g, err: full}, 1, []int64{2}); !errors.Is(err, full) {
 		t.Error(err)

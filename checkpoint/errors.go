@@ -1,9 +1,6 @@
 package checkpoint
 
-import (
-	"database/sql"
-	"errors"
-)
+import "errors"
 
 var (
 	// ErrClaimLost means that the target is no longer the worker's: it was
@@ -15,11 +12,3 @@ var (
 	// asked to be alone.
 	ErrExclusive = errors.New("another run holds the database")
 )
-
-// lost turns "no such row under the fence" into ErrClaimLost.
-func lost(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return ErrClaimLost
-	}
-	return err
-}

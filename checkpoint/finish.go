@@ -1,7 +1,10 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"unicode/utf8"
@@ -19,8 +22,9 @@ const (
 	completeTarget = `UPDATE targets SET next_page_url = iif(max_pages > 0 AND page_current >= max_pages, next_page_url, NULL), ` + doneSet + fence
 	// Whoever goes on with an interrupted crawl waits for nothing.
 	releaseTarget = `UPDATE targets SET ` + unclaim + `status = 'PLANNED'` + fence
-	failTarget    = `UPDATE targets SET ` + unclaim + `status = ?, finished_at = ?, last_error_code = ?, last_error = ?,
-		consecutive_failures = consecutive_failures + 1, backoff_level = ?, not_before = ?, wait_reason = ?` + fence
+	failTarget    = failSet + fence
+	failSet       = `UPDATE targets SET ` + unclaim + `status = ?, finished_at = ?, last_error_code = ?, last_error = ?,
+		consecutive_failures = consecutive_failures + 1, backoff_level = ?, not_before = ?, wait_reason = ?`
 	standing = `SELECT consecutive_failures, backoff_level FROM targets` + fence
 	fareIll  = `UPDATE sources SET consecutive_failures = consecutive_failures + 1 WHERE id = ?`
 )
@@ -31,34 +35,27 @@ const (
 // and not the limit of pages.
 func (k *Keeper) Complete(ctx context.Context, c *Claim, code yp.ErrorCode, reason string, confirmed bool) error {
 	return k.end(ctx, c, "complete", func(tx *store.Tx) (store.AttemptEnd, error) {
-		end := store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess, Message: clip(reason)}
-		if code != "" {
-			end.Code = code
-		}
-		if _, err := tx.Exec(fareWell, c.SourceID); err != nil {
-			return end, err
-		}
-		if err := c.change(tx, completeTarget, doneArgs(tx, code, end.Message)...); err != nil {
+		end := store.AttemptEnd{Ended: store.EndedDone, Code: cmp.Or(code, yp.CodeSuccess), Message: clip(reason)}
+		if err := c.complete(tx, code, end.Message); err != nil {
 			return end, err
 		}
 		return end, c.endCrawl(tx, confirmed)
 	})
 }
 
+func (c *Claim) complete(tx *store.Tx, code yp.ErrorCode, reason string) error {
+	if err := tx.Run(fareWell, c.SourceID); err != nil {
+		return err
+	}
+	return c.change(tx, completeTarget, doneArgs(tx, code, reason))
+}
+
 // Release hands the target back, PLANNED, with its pages kept: a graceful stop,
 // or a host that must be left alone for long.
 func (k *Keeper) Release(ctx context.Context, c *Claim, reason string) error {
-	err := k.write(ctx, func(tx *store.Tx) error {
-		if err := c.change(tx, releaseTarget); err != nil {
-			return err
-		}
-		return c.close(tx, store.AttemptEnd{Ended: store.EndedReleased, Message: clip(reason)})
+	return k.end(ctx, c, "release", func(tx *store.Tx) (store.AttemptEnd, error) {
+		return store.AttemptEnd{Ended: store.EndedReleased, Message: clip(reason)}, c.change(tx, releaseTarget, nil)
 	})
-	if err != nil {
-		return fmt.Errorf("release target %d: %w", c.TargetID, err)
-	}
-	c.Requests = c.Requests[:0]
-	return nil
 }
 
 // Fail records an attempt whose retries are used up and returns what becomes of
@@ -74,7 +71,10 @@ func (k *Keeper) Fail(ctx context.Context, c *Claim, code yp.ErrorCode, reason s
 func (c *Claim) failed(tx *store.Tx, code yp.ErrorCode, reason string, set *yp.Setback) (store.AttemptEnd, error) {
 	var n, level int
 	if err := tx.Get(standing, c.fenced(), &n, &level); err != nil {
-		return store.AttemptEnd{}, lost(err)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = ErrClaimLost
+		}
+		return store.AttemptEnd{}, err
 	}
 	*set = yp.Fail(n+1, level, rand.Float64()) //nolint:gosec // no secret hangs on a jitter
 	return c.setBack(tx, *set, code, clip(reason))
@@ -83,88 +83,89 @@ func (c *Claim) failed(tx *store.Tx, code yp.ErrorCode, reason string, set *yp.S
 // Park puts the target aside for good (the dead letter): a permanent cause.
 func (k *Keeper) Park(ctx context.Context, c *Claim, code yp.ErrorCode, reason string) error {
 	return k.end(ctx, c, "park", func(tx *store.Tx) (store.AttemptEnd, error) {
-		return c.setBack(tx, yp.Setback{Event: yp.EventPark, Level: keepLevel}, code, clip(reason))
+		return c.setBack(tx, yp.Setback{Event: yp.EventPark, Level: permanent}, code, clip(reason))
 	})
 }
 
-// keepLevel marks a target that is parked for a permanent cause, not because it
+// permanent is the level of a target that is parked for a permanent cause, not because it
 // failed too often.
-const keepLevel = 0
+const permanent = 0
 
 func (c *Claim) setBack(tx *store.Tx, set yp.Setback, code yp.ErrorCode, reason string) (store.AttemptEnd, error) {
-	status, ended := yp.Failed, store.EndedFailed
-	switch set.Event {
-	case yp.EventPark:
-		status, ended = yp.Parked, store.EndedParked
-	case yp.EventBackOff:
-		status = yp.Planned
+	end := store.AttemptEnd{Ended: store.EndedFailed, Code: code, Message: reason, Backoff: set.Wait}
+	if set.Event == yp.EventPark {
+		end.Ended = store.EndedParked
 	}
-	until, why := backoff(tx, set)
-	end := store.AttemptEnd{Ended: ended, Code: code, Message: reason, Backoff: set.Wait}
 	// That a listing's page is not there says nothing of how the source fares.
-	if c.Kind != yp.KindDetail || status != yp.Parked || code != yp.CodeNoListings {
-		if _, err := tx.Exec(fareIll, c.SourceID); err != nil {
+	if c.Kind != yp.KindDetail || set.Event != yp.EventPark || code != yp.CodeNoListings {
+		if err := tx.Run(fareIll, c.SourceID); err != nil {
 			return end, err
 		}
 	}
-	return end, c.change(tx, failTarget, string(status), tx.Now, string(code), reason, set.Level, until, why)
+	return end, c.change(tx, failTarget, failArgs(tx, set, code, reason))
 }
 
-// backoff is until when a target waits after a failure, and the reason; nil when it does not.
-func backoff(tx *store.Tx, set yp.Setback) (until, why any) {
-	if set.Wait <= 0 {
-		return nil, nil
+// failArgs are the arguments of failSet.
+func failArgs(tx *store.Tx, set yp.Setback, code yp.ErrorCode, reason string) []any {
+	status := yp.Failed
+	switch set.Event {
+	case yp.EventPark:
+		status = yp.Parked
+	case yp.EventBackOff:
+		status = yp.Planned
 	}
-	return yp.FormatTime(tx.At.Add(set.Wait)), "backoff"
+	var until, why any
+	if set.Wait > 0 {
+		until, why = yp.FormatTime(tx.At.Add(set.Wait)), "backoff"
+	}
+	return []any{string(status), tx.Now, string(code), clip(reason), set.Level, until, why}
 }
 
 const countTarget = `UPDATE runs SET targets = targets + 1, heartbeat_at = ?, listings_dropped = listings_dropped + ? WHERE id = ?`
 
 // end carries out what ends a claim with an outcome, and the attempt with it.
 func (k *Keeper) end(ctx context.Context, c *Claim, what string, fn func(*store.Tx) (store.AttemptEnd, error)) error {
-	err := k.write(ctx, func(tx *store.Tx) error {
+	err := k.write(ctx, fmt.Sprintf("%s target %d", what, c.TargetID), func(tx *store.Tx) error {
 		c.Dropped = 0 // fn may set it
 		end, err := fn(tx)
 		if err != nil {
 			return err
 		}
-		if err := c.close(tx, end); err != nil {
+		if err := c.close(tx, &c.Attempt, end); err != nil {
 			return err
 		}
-		if c.Kind == yp.KindSearch {
-			_, err = tx.Exec(countTarget, tx.Now, c.Dropped, c.Worker.RunID)
+		if c.Kind != yp.KindSearch || end.Ended == store.EndedReleased {
+			return nil
 		}
-		return err
+		return tx.Run(countTarget, tx.Now, c.Dropped, c.Worker.RunID)
 	})
-	if err != nil {
-		return fmt.Errorf("%s target %d: %w", what, c.TargetID, err)
+	if err == nil {
+		c.Requests = c.Requests[:0]
 	}
-	c.Requests = c.Requests[:0]
-	return nil
+	return err
 }
 
 // close completes the attempt's row, with the requests that wait for it.
-func (c *Claim) close(tx *store.Tx, end store.AttemptEnd) error {
+func (c *Claim) close(tx *store.Tx, a *store.Attempt, end store.AttemptEnd) error {
 	if err := store.SaveRequests(tx, c.Requests); err != nil {
 		return err
 	}
-	return store.EndAttempt(tx, c.key(), &c.Attempt, end)
+	return store.EndAttempt(tx, c.key(), a, end)
 }
 
 // Note writes what the claim has to tell so far, ahead of a long wait: its requests
 // and the steps of its attempt.
 func (k *Keeper) Note(ctx context.Context, c *Claim) error {
-	err := k.write(ctx, func(tx *store.Tx) error {
+	err := k.write(ctx, fmt.Sprintf("note attempt at target %d", c.TargetID), func(tx *store.Tx) error {
 		if err := store.SaveRequests(tx, c.Requests); err != nil {
 			return err
 		}
 		return store.NoteAttempt(tx, c.key(), &c.Attempt)
 	})
-	if err != nil {
-		return fmt.Errorf("note attempt at target %d: %w", c.TargetID, err)
+	if err == nil {
+		c.Requests = c.Requests[:0]
 	}
-	c.Requests = c.Requests[:0]
-	return nil
+	return err
 }
 
 // Record writes requests that belong to no claim, or to one that was lost.
@@ -172,7 +173,7 @@ func (k *Keeper) Record(ctx context.Context, requests []store.Request) error {
 	if len(requests) == 0 {
 		return nil
 	}
-	return k.write(ctx, func(tx *store.Tx) error { return store.SaveRequests(tx, requests) })
+	return k.write(ctx, "record requests", func(tx *store.Tx) error { return store.SaveRequests(tx, requests) })
 }
 
 // clip bounds an error text without cutting a character in half.

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
@@ -69,7 +70,7 @@ func TestGate(t *testing.T) {
 			if o := b.outlook(t, 1, time.Hour); o.Gate.Open() != open || o.Ready != 1 {
 				t.Errorf("the outlook is %+v", o)
 			}
-			for name, scope := range map[string]checkpoint.Scope{
+			for name, scope := range map[string]store.Scope{
 				"any":         b.scope,
 				"by category": {SourceID: 1, States: b.scope.States, CategoryIDs: b.cats},
 				"by city":     {SourceID: 1, States: b.scope.States, CityIDs: []int64{1}},

@@ -3,20 +3,19 @@ package checkpoint
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	"ypcrawl/store"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
-const heldEdit = `SELECT EXISTS (SELECT 1 FROM company_edits WHERE id = ?)`
-
 const (
+	heldEdit   = `SELECT EXISTS (SELECT 1 FROM company_edits WHERE id = ?)`
 	heldTarget = `
-	SELECT t.id, t.source_id, t.page_current, t.crawls, ifnull(t.crawl_started_at, ''), ifnull(t.finished_at, ''), t.status = 'IN_PROGRESS'
+	SELECT t.id, t.source_id, t.page_current, t.crawls, t.crawl_started_at, t.finished_at, t.status = 'IN_PROGRESS'
 	FROM targets t WHERE t.id = `
 	// A listing that the target has met, as the page says or as a later one did.
 	heldListings = `
@@ -32,33 +31,29 @@ const (
 	JOIN source_cities x ON x.source_id = ?2 AND x.city_id = c.id AND x.last_seen_at >= ?4 WHERE ?3 > 0`
 )
 
-// heldWithin is how much later than it was stored the end of an attempt may be logged:
-// less than the two minutes that lie between two attempts at a target.
-const heldWithin = time.Minute
-
 // heldTargetRow is what stands of the target that an event is about.
 type heldTargetRow struct {
 	id, source, crawls int64
 	page               int
-	started, finished  string
-	held               bool // a worker has it
+	started, finished  time.Time // zero = not
+	held               bool      // a worker has it
 }
 
 // Holds reports whether the database has what a logged event says, or what a later
 // crawl of the same target or listing said: without the event, nothing is lost that a
 // replay could bring. In doubt it says no, as for a kind of event that it does not know.
 func (k *Keeper) Holds(ctx context.Context, e *wal.Event) (held bool, err error) {
-	at := yp.FormatTime(e.Timestamp)
 	switch e.Type {
 	case wal.Heartbeat, wal.ClaimLost, wal.Stop:
 		return true, nil
 	case wal.CompanyMerge, wal.CompanySplit:
-		if e.Edit == nil {
-			return false, nil
+		if e.Edit != nil {
+			err = k.row(ctx, heldEdit, []any{e.Edit.ID}, &held)
 		}
-		err = k.db.Read().QueryRowContext(ctx, heldEdit, e.Edit.ID).Scan(&held)
 	case wal.TargetStart, wal.PageComplete, wal.TargetComplete, wal.TargetError:
-		held, err = k.holdsTarget(ctx, e, at)
+		if e.Target != nil {
+			held, err = k.holdsTarget(ctx, e, e.Timestamp.Truncate(time.Millisecond))
+		}
 	}
 	if err != nil {
 		return false, fmt.Errorf("look for event %d of %s: %w", e.Seq, yp.Printable(e.WorkerID), err)
@@ -66,28 +61,25 @@ func (k *Keeper) Holds(ctx context.Context, e *wal.Event) (held bool, err error)
 	return held, nil
 }
 
-func (k *Keeper) holdsTarget(ctx context.Context, e *wal.Event, at string) (bool, error) {
-	if e.Target == nil {
-		return false, nil
-	}
+func (k *Keeper) holdsTarget(ctx context.Context, e *wal.Event, at time.Time) (held bool, err error) {
 	var t heldTargetRow
 	query, args := findTarget(e.Target)
-	err := k.db.Read().QueryRowContext(ctx, heldTarget+"("+query+")", args...).Scan(&t.id, &t.source, &t.page, &t.crawls, &t.started, &t.finished, &t.held)
-	if errors.Is(err, sql.ErrNoRows) {
+	err = k.row(ctx, heldTarget+"("+query+")", args, &t.id, &t.source, &t.page, &t.crawls, store.Instant(&t.started), store.Instant(&t.finished), &t.held)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
 		return false, nil
-	}
-	if err != nil || e.Type == wal.TargetStart {
+	case err != nil || e.Type == wal.TargetStart:
 		return err == nil, err
+	case e.Type == wal.PageComplete:
+		return k.holdsPage(ctx, e, yp.FormatTime(at), at.Before(t.started) || t.started.IsZero() && t.crawls > 0, &t)
 	}
-	if e.Type == wal.PageComplete {
-		return k.holdsPage(ctx, e, at, &t)
-	}
-	if at < t.started || t.finished != "" && !t.held && at <= later(t.finished) {
+	// The end of an attempt may be logged later than it was stored, by less than the two minutes
+	// that lie between two attempts at a target.
+	if at.Before(t.started) || !t.finished.IsZero() && !t.held && !at.After(t.finished.Add(time.Minute)) {
 		return true, nil
 	}
-	var seen bool
-	err = k.db.Read().QueryRowContext(ctx, heldSeen, t.id, at).Scan(&seen)
-	return seen, err
+	err = k.row(ctx, heldSeen, []any{t.id, yp.FormatTime(at)}, &held)
+	return held, err
 }
 
 const (
@@ -99,7 +91,7 @@ const (
 	WHERE s.name = ?1`
 )
 
-// findTarget is the query for a target that a log names.
+// findTarget is the query for the id of a target that a log names.
 func findTarget(t *wal.Target) (query string, args []any) {
 	switch t.Kind {
 	case yp.KindIndex:
@@ -110,20 +102,10 @@ func findTarget(t *wal.Target) (query string, args []any) {
 	return heldSearch, []any{t.Source, t.CitySlug, t.CategorySlug}
 }
 
-// later is a minute after a stored time.
-func later(stored string) string {
-	t, err := yp.ParseTime(stored)
-	if err != nil {
-		return stored
-	}
-	return yp.FormatTime(t.Add(heldWithin))
-}
-
 // holdsPage wants every listing of the page, met by this very target, and the page
-// itself done, by the crawl that logged it or because a later one has begun.
-func (k *Keeper) holdsPage(ctx context.Context, e *wal.Event, at string, t *heldTargetRow) (bool, error) {
+// itself done, by the crawl that logged it or because that one is over: a later one has begun.
+func (k *Keeper) holdsPage(ctx context.Context, e *wal.Event, at string, over bool, t *heldTargetRow) (bool, error) {
 	p := e.Page
-	over := at < t.started || t.started == "" && t.crawls > 0
 	if p == nil || t.page < p.Number && !over {
 		return false, nil
 	}
@@ -160,11 +142,7 @@ func (k *Keeper) holdsAll(ctx context.Context, query string, ids []string, args 
 	if len(ids) == 0 {
 		return true, nil
 	}
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return false, err
-	}
 	var n int
-	err = k.db.Read().QueryRowContext(ctx, query, append([]any{string(list)}, args...)...).Scan(&n)
+	err := k.row(ctx, query, append([]any{store.JSONTexts(ids)}, args...), &n)
 	return n == len(ids), err
 }

@@ -8,6 +8,7 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/store/storetest"
 	"ypcrawl/wal"
+	"ypcrawl/yp"
 )
 
 func lacks(t *testing.T, k *checkpoint.Keeper, events []*wal.Event) (missing []*wal.Event) {
@@ -87,15 +88,15 @@ func TestHoldsAnEarlierCrawl(t *testing.T) {
 	t.Parallel()
 	g := logOfOne(t)
 	c := g.anew(t)
-	g.brings(t, c, checkpoint.Page{}, "a", "b")
-	g.brings(t, c, checkpoint.Page{Last: true, End: true}, "c")
+	g.brings(t, c, yp.Page{}, "a", "b")
+	g.brings(t, c, yp.Page{Last: true, End: true}, "c")
 	first := g.events
 	g.clock.move(8 * 24 * time.Hour)
 	c = g.anew(t)
 	if missing := lacks(t, g.Keeper, first); len(missing) > 0 {
 		t.Errorf("%d of the first crawl are not held once the second has begun: %s", len(missing), missing[0].Type)
 	}
-	g.brings(t, c, checkpoint.Page{Last: true, End: true}, "a")
+	g.brings(t, c, yp.Page{Last: true, End: true}, "a")
 	if missing := lacks(t, g.Keeper, g.events); len(missing) > 0 {
 		t.Errorf("%d are not held, the first a %s", len(missing), missing[0].Type)
 	}

@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -22,9 +21,6 @@ type StateIndex struct {
 	State string
 	Pages int
 }
-
-// FoundCity is a city of an index page, matched to the gazetteer.
-type FoundCity = yp.FoundCity
 
 const (
 	insertIndexes = `
@@ -47,21 +43,13 @@ func (k *Keeper) PlanIndexes(ctx context.Context, sourceID int64, indexes []Stat
 	for i, x := range indexes {
 		rows[i] = [2]any{x.State, x.Pages}
 	}
-	list, err := json.Marshal(rows)
-	if err != nil {
-		return err
-	}
-	err = k.write(ctx, func(tx *store.Tx) error {
-		if _, err := tx.Exec(insertIndexes, sourceID, string(list), int64(IndexAgain/time.Minute), tx.Now); err != nil {
+	list := store.JSON(rows)
+	return k.write(ctx, "plan state indexes", func(tx *store.Tx) error {
+		if err := tx.Run(insertIndexes, sourceID, list, int64(IndexAgain/time.Minute), tx.Now); err != nil {
 			return err
 		}
-		_, err := tx.Exec(renewIndexes, sourceID, string(list), yp.FormatTime(tx.At.Add(-IndexRest)), yp.FormatTime(tx.At.Add(IndexRest)))
-		return err
+		return tx.Run(renewIndexes, sourceID, list, yp.FormatTime(tx.At.Add(-IndexRest)), yp.FormatTime(tx.At.Add(IndexRest)))
 	})
-	if err != nil {
-		return fmt.Errorf("plan state indexes: %w", err)
-	}
-	return nil
 }
 
 const (
@@ -90,39 +78,27 @@ const (
 // saveCities stores the cities of a page of an index. Searches of a city that is back are
 // no longer retired.
 func (c *Claim) saveCities(tx *store.Tx, p *yp.Page, out *Committed) error {
-	list, err := foundRows(p.Cities)
-	if err != nil {
+	rows := make([][]any, len(p.Cities))
+	for i, x := range p.Cities {
+		rows[i] = append(cityRow(x.City), x.Address, x.Shown, x.Matched)
+	}
+	of := []any{c.SourceID, store.JSON(rows), c.Crawl, tx.Now, p.Path}
+	if err := tx.Run(upsertCities, of[1]); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(upsertCities, list); err != nil {
+	if err := tx.Get(countFound, of[:3], &out.Cities, &out.Added); err != nil {
 		return err
 	}
-	if err := tx.Get(countFound, []any{c.SourceID, list, c.Crawl}, &out.Cities, &out.Added); err != nil {
+	if err := tx.Run(bringBack, of[:2]...); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(bringBack, c.SourceID, list); err != nil {
-		return err
-	}
-	_, err = tx.Exec(upsertFound, c.SourceID, list, c.Crawl, tx.Now, p.Path)
-	return err
-}
-
-// foundRows is the JSON of a page's cities: a row of upsertCities, then the source's
-// own words.
-func foundRows(cities []FoundCity) (string, error) {
-	rows := make([][10]any, len(cities))
-	for i, c := range cities {
-		copy(rows[i][:7], cityRow(c.City))
-		rows[i][7], rows[i][8], rows[i][9] = c.Address, c.Shown, c.Matched
-	}
-	list, err := json.Marshal(rows)
-	return string(list), err
+	return tx.Run(upsertFound, of...)
 }
 
 // IndexEnd is what a complete index made of what was known before.
 type IndexEnd struct {
 	Planned int    // searches that are new
-	Gone    int    // cities known before and not met
+	Dropped int    // cities known before and not seen
 	Retired int    // their searches
 	Suspect string // why the index is not believed; "" = it is
 }
@@ -156,44 +132,49 @@ func (k *Keeper) CompleteIndex(ctx context.Context, c *Claim, plan Plan, minPopu
 	if c.PageCurrent < c.MaxPages {
 		return end, set, fmt.Errorf("complete target %d: only %d of the %d pages of the index are read", c.TargetID, c.PageCurrent, c.MaxPages)
 	}
-	limit, err := k.PlanLimit(ctx, c.SourceID)
-	if err != nil {
-		return end, set, err
-	}
-	err = k.end(ctx, c, "complete", func(tx *store.Tx) (store.AttemptEnd, error) {
-		if end, err = c.endIndex(tx, plan, minPopulation, limit); err != nil {
-			return store.AttemptEnd{}, err
+	err = k.end(ctx, c, "complete", func(tx *store.Tx) (done store.AttemptEnd, err error) {
+		if end, err = c.endIndex(tx, plan, minPopulation); err != nil {
+			return done, err
 		}
-		if end.Suspect != "" {
-			return k.doubt(tx, c, end.Suspect, &set)
+		if end.Suspect != "" { // it is crawled from its first page
+			if done, err = c.failed(tx, yp.CodeHTMLChanged, end.Suspect, &set); err != nil {
+				return done, err
+			}
+			return done, tx.Run(startOver, c.TargetID)
 		}
-		if _, err := tx.Exec(fareWell, c.SourceID); err != nil {
-			return store.AttemptEnd{}, err
+		if err := c.complete(tx, "", ""); err != nil {
+			return done, err
 		}
-		if err := c.change(tx, completeTarget, doneArgs(tx, "", "")...); err != nil {
-			return store.AttemptEnd{}, err
-		}
-		_, err = tx.Exec(indexWhole, tx.Now, c.TargetID)
-		return store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess}, err
+		return store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess}, tx.Run(indexWhole, tx.Now, c.TargetID)
 	})
 	return end, set, err
 }
 
 // endIndex does what the end of an index brings beside its own status.
-func (c *Claim) endIndex(tx *store.Tx, plan Plan, minPopulation, limit int) (end IndexEnd, err error) {
+func (c *Claim) endIndex(tx *store.Tx, plan Plan, minPopulation int) (end IndexEnd, err error) {
 	of := []any{c.SourceID, c.Place.State, c.Crawl}
-	if err := tx.Get(countMissing, of, &end.Gone); err != nil {
+	if err := tx.Get(countMissing, of, &end.Dropped); err != nil {
 		return end, err
 	}
-	if end.Suspect = suspect(c.Seen-c.Accepted, end.Gone); end.Suspect != "" {
-		end.Gone = 0
+	if end.Suspect = suspect(c.Seen-c.Accepted, end.Dropped); end.Suspect != "" {
+		end.Dropped = 0
 		return end, nil
 	}
-	plan.SourceID, plan.Listed, plan.sandbox = c.SourceID, nil, limit >= 0
-	if end.Planned, err = c.planFound(tx, plan, minPopulation, limit); err != nil {
+	// The searches of the cities that the crawl met, the largest first.
+	plan.SourceID = c.SourceID
+	if plan.Cities, err = store.All(tx, foundCities, []any{c.SourceID, c.Place.State, minPopulation, c.Crawl}, cityColumns); err != nil {
 		return end, err
 	}
-	if _, err := tx.Exec(markGone, append(of, tx.Now)...); err != nil {
+	var out Planned
+	cats, err := saveCategories(tx, plan.Categories)
+	if err == nil && plan.most() > 0 {
+		err = plan.chunk(tx, plan.Cities, cats, plan.most(), &out)
+	}
+	if err != nil {
+		return end, err
+	}
+	end.Planned = out.Added
+	if err := tx.Run(markGone, append(of, tx.Now)...); err != nil {
 		return end, err
 	}
 	n, err := tx.Changed(retireGone, c.SourceID, c.Place.State, tx.Now)
@@ -208,62 +189,15 @@ func (p Plan) Searches(minPopulation int) *yp.SearchPlan {
 	}
 }
 
-// doubt fails an index that is not believed, to be crawled from its first page.
-func (k *Keeper) doubt(tx *store.Tx, c *Claim, why string, set *yp.Setback) (store.AttemptEnd, error) {
-	end, err := c.failed(tx, yp.CodeHTMLChanged, why, set)
-	if err == nil {
-		_, err = tx.Exec(startOver, c.TargetID)
-	}
-	return end, err
-}
-
-// planFound plans the searches of the cities that the crawl met, the largest first.
-func (c *Claim) planFound(tx *store.Tx, plan Plan, minPopulation, limit int) (added int, err error) {
-	rows, err := tx.Query(foundCities, c.SourceID, c.Place.State, minPopulation, c.Crawl)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = rows.Close() }()
-	var cities []City
-	for rows.Next() {
-		var x City
-		if err := rows.Scan(&x.Slug, &x.Name, &x.State, &x.Population, &x.Lat, &x.Lon, &x.Tier); err != nil {
-			return 0, err
-		}
-		cities = append(cities, x)
-	}
-	if err := rows.Err(); err != nil {
-		return 0, err
-	}
-	cats := make([]int64, len(plan.Categories))
-	for i, x := range plan.Categories {
-		if cats[i], err = saveCategory(tx, x); err != nil {
-			return 0, err
-		}
-	}
-	most := len(cities) * len(cats)
-	if plan.MaxTargets > 0 {
-		most = min(most, plan.MaxTargets)
-	}
-	if limit >= 0 {
-		most = min(most, limit)
-	}
-	var out Planned
-	if most > 0 {
-		err = plan.chunk(tx, cities, cats, most, &out)
-	}
-	return out.Added, err
-}
-
 // suspect tells why an index that shows so many of the cities known before, and misses so
 // many, is not believed; "" = it is.
-func suspect(met, missed int) string {
-	switch before := met + missed; {
-	case missed <= met:
+func suspect(seen, missed int) string {
+	switch before := seen + missed; {
+	case missed <= seen:
 		return ""
-	case met == 0:
+	case seen == 0:
 		return fmt.Sprintf("the index shows none of the %d cities known before: that is not believed", before)
 	default:
-		return fmt.Sprintf("the index shows %d of the %d cities known before: fewer than half are not believed", met, before)
+		return fmt.Sprintf("the index shows %d of the %d cities known before: fewer than half are not believed", seen, before)
 	}
 }

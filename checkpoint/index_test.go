@@ -12,11 +12,11 @@ import (
 )
 
 // found are cities of Arizona as an index page shows them.
-func found(slugs ...string) []checkpoint.FoundCity {
-	var all []checkpoint.FoundCity
+func found(slugs ...string) []yp.FoundCity {
+	var all []yp.FoundCity
 	for _, s := range slugs {
-		all = append(all, checkpoint.FoundCity{
-			City:    checkpoint.City{Slug: s, Name: s, State: "AZ", Population: 1000, Lat: 33, Lon: -112, Tier: 3},
+		all = append(all, yp.FoundCity{
+			City:    yp.City{Slug: s, Name: s, State: "AZ", Population: 1000, Lat: 33, Lon: -112, Tier: 3},
 			Address: s, Shown: s, Matched: "slug",
 		})
 	}
@@ -24,8 +24,8 @@ func found(slugs ...string) []checkpoint.FoundCity {
 }
 
 // indexes is the scope of the indexes of some states.
-func (b *bundle) indexes(states ...string) checkpoint.Scope {
-	return checkpoint.Scope{SourceID: b.scope.SourceID, States: states, Kinds: []yp.Kind{yp.KindIndex}}
+func (b *bundle) indexes(states ...string) store.Scope {
+	return store.Scope{SourceID: b.scope.SourceID, States: states, Kinds: []yp.Kind{yp.KindIndex}}
 }
 
 func (b *bundle) planIndexes(t *testing.T, pages int, states ...string) {
@@ -50,10 +50,10 @@ func (b *bundle) index(t *testing.T, pages int) *checkpoint.Claim {
 	return c
 }
 
-func (b *bundle) commitIndex(t *testing.T, c *checkpoint.Claim, cities ...checkpoint.FoundCity) {
+func (b *bundle) commitIndex(t *testing.T, c *checkpoint.Claim, cities ...yp.FoundCity) {
 	t.Helper()
 	n := c.PageCurrent + 1
-	if _, err := b.CommitPage(t.Context(), c, checkpoint.Page{Number: n, Path: fmt.Sprintf("/state-az?page=%d", n), Cities: cities}); err != nil {
+	if _, err := b.CommitPage(t.Context(), c, yp.Page{Number: n, Path: fmt.Sprintf("/state-az?page=%d", n), Cities: cities}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -80,10 +80,10 @@ func (b *bundle) readIndex(t *testing.T, slugs ...string) checkpoint.IndexEnd {
 	return b.endIndex(t, c)
 }
 
-func (b *bundle) planOf(cities []checkpoint.City) checkpoint.Plan {
+func (b *bundle) planOf(cities []yp.City) checkpoint.Plan {
 	return checkpoint.Plan{
 		SourceID: b.scope.SourceID, Cities: cities, TierPages: [4]int{0, 3, 2, 1},
-		Categories: []checkpoint.Category{{Slug: "plumbers", Name: "Plumbers"}},
+		Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}},
 	}
 }
 
@@ -107,7 +107,7 @@ func TestIndexGone(t *testing.T) {
 		if end := b.readIndex(t, "a-az", "b-az", "c-az"); end.Planned != 3 {
 			t.Errorf("%+v", end)
 		}
-		if end := b.readIndex(t, "a-az", "b-az", "d-az"); end.Gone != 1 || end.Retired != 1 || end.Planned != 1 {
+		if end := b.readIndex(t, "a-az", "b-az", "d-az"); end.Dropped != 1 || end.Retired != 1 || end.Planned != 1 {
 			t.Errorf("%+v", end)
 		}
 		want(t, b.DB(), indexRow, "DONE|1|3|1")
@@ -115,8 +115,8 @@ func TestIndexGone(t *testing.T) {
 		want(t, b.DB(), retiredRow, "a-az|0", "b-az|0", "c-az|1", "d-az|0")
 	})
 	t.Run("a plan neither brings it back nor plans more in it", func(t *testing.T) {
-		p := b.planOf([]checkpoint.City{found("c-az")[0].City, found("a-az")[0].City})
-		p.Categories = append(p.Categories, checkpoint.Category{Slug: "dentists", Name: "Dentists"})
+		p := b.planOf([]yp.City{found("c-az")[0].City, found("a-az")[0].City})
+		p.Categories = append(p.Categories, yp.Category{Slug: "dentists", Name: "Dentists"})
 		p.Explicit = true
 		out, err := b.Plan(t.Context(), p)
 		if err != nil || out.Added != 1 {
@@ -125,7 +125,7 @@ func TestIndexGone(t *testing.T) {
 		want(t, b.DB(), `SELECT count(*), sum(retired_at IS NOT NULL) FROM targets t JOIN cities c ON c.id = t.city_id WHERE c.slug = 'c-az'`, "1|1")
 	})
 	t.Run("its searches come back with it", func(t *testing.T) {
-		if end := b.readIndex(t, "a-az", "b-az", "c-az", "d-az"); end.Gone != 0 {
+		if end := b.readIndex(t, "a-az", "b-az", "c-az", "d-az"); end.Dropped != 0 {
 			t.Errorf("%+v", end)
 		}
 		want(t, b.DB(), indexRow, "DONE|1|4|1")
@@ -139,7 +139,7 @@ func TestIndexGone(t *testing.T) {
 			cities[i].Address = "own-" + cities[i].Address
 		}
 		b.commitIndex(t, c, cities...)
-		got, err := b.Claim(t.Context(), b.worker(1), checkpoint.Scope{SourceID: b.scope.SourceID, States: []string{"AZ"}}, 5)
+		got, err := b.Claim(t.Context(), b.worker(1), store.Scope{SourceID: b.scope.SourceID, States: []string{"AZ"}}, 5)
 		if err != nil || got.Place.CitySlug != "own-"+"a-az" {
 			t.Errorf("claimed %+v, %v", got, err)
 		}
@@ -249,7 +249,7 @@ func TestIndexResume(t *testing.T) {
 		b.commitIndex(t, c, found("a-az")...)
 		clock.move(-time.Hour)
 		b.commitIndex(t, c, found("b-az")...)
-		if end := b.endIndex(t, c); end.Gone != 1 {
+		if end := b.endIndex(t, c); end.Dropped != 1 {
 			t.Errorf("%+v", end)
 		}
 		want(t, b.DB(), cityRows, "a-az|0", "b-az|0", "c-az|1")
@@ -333,11 +333,11 @@ func TestIndexTwoAddresses(t *testing.T) {
 	c[0].Address, c[0].Matched = "a-1-az", "name"
 	c[1].Address, c[1].Matched = "a-2-az", "name"
 	for name, tt := range map[string]struct {
-		cities []checkpoint.FoundCity
+		cities []yp.FoundCity
 		want   string
 	}{
-		"the gazetteer's own slug":  {[]checkpoint.FoundCity{c[0], c[2], c[1]}, "a-az|slug"},
-		"the first of equal claims": {[]checkpoint.FoundCity{c[0], c[1]}, "a-1-az|name"},
+		"the gazetteer's own slug":  {[]yp.FoundCity{c[0], c[2], c[1]}, "a-az|slug"},
+		"the first of equal claims": {[]yp.FoundCity{c[0], c[1]}, "a-1-az|name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -370,7 +370,7 @@ func TestIndexUnknownCity(t *testing.T) {
 		if end, _, err := b.CompleteIndex(t.Context(), c, b.planOf(nil), least); err != nil || end.Planned != n {
 			t.Errorf("at least %d people: %+v, %v", least, end, err)
 		}
-		got, err := b.Claim(t.Context(), b.worker(1), checkpoint.Scope{SourceID: b.scope.SourceID, States: []string{"AZ"}}, 5)
+		got, err := b.Claim(t.Context(), b.worker(1), store.Scope{SourceID: b.scope.SourceID, States: []string{"AZ"}}, 5)
 		if n == 1 && (err != nil || got.Place.CitySlug != "nowhere-az") {
 			t.Errorf("claimed %+v, %v", got, err)
 		}

@@ -2,7 +2,9 @@ package checkpoint
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"slices"
 
 	"ypcrawl/store"
 	"ypcrawl/yp"
@@ -26,9 +28,6 @@ func New(db *store.DB) *Keeper {
 // DB returns the database under the keeper.
 func (k *Keeper) DB() *store.DB { return k.db }
 
-// Scope selects the targets that a command is about.
-type Scope = store.Scope
-
 // where is the scope as a condition on targets t, with the arguments of Scope.Args.
 const where = store.InScope
 
@@ -51,7 +50,6 @@ type Claim struct {
 	MaxPages    int    // 0 = all
 	PageCurrent int    // last page committed
 	NextPageURL string // of page PageCurrent+1, when the site gave it
-	LastListing string // id of the last listing committed
 	StartedAt   string // when the current crawl of the target began
 	Crawl       int64  // its number: crawls of the target begun so far
 	Accepted    int    // listings accepted so far by this crawl; cities new to the source
@@ -77,9 +75,10 @@ const fence = ` WHERE id = ? AND claimed_by = ? AND claim_token = ? AND status =
 
 func (c *Claim) fenced() []any { return []any{c.TargetID, c.Worker.ID, c.Token} }
 
-// change runs a fenced statement and turns "no row" into ErrClaimLost.
-func (c *Claim) change(tx *store.Tx, query string, args ...any) error {
-	n, err := tx.Changed(query, append(args, c.fenced()...)...)
+// change runs a statement with the arguments of its SET, those of the fence and more; no row
+// means ErrClaimLost.
+func (c *Claim) change(tx *store.Tx, query string, set []any, more ...any) error {
+	n, err := tx.Changed(query, slices.Concat(set, c.fenced(), more)...)
 	if err != nil {
 		return err
 	}
@@ -89,25 +88,26 @@ func (c *Claim) change(tx *store.Tx, query string, args ...any) error {
 	return nil
 }
 
-func (k *Keeper) write(ctx context.Context, fn func(*store.Tx) error) error {
-	return k.db.Write(ctx, fn)
+// write runs fn in a transaction; what it is for begins the text of its error.
+func (k *Keeper) write(ctx context.Context, what string, fn func(*store.Tx) error) error {
+	if err := k.db.Write(ctx, fn); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
 }
 
-func jsonList[T ~string](items []T) string { return store.JSONTexts(items) }
-
-func jsonInts(ids []int64) string { return store.JSONInts(ids) }
-
-func null(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
+// changed runs a statement in a transaction, with the arguments that args returns, and
+// returns how many rows it changed.
+func (k *Keeper) changed(ctx context.Context, what, query string, args func(*store.Tx) []any) (n int, err error) {
+	err = k.write(ctx, what, func(tx *store.Tx) error {
+		changed, err := tx.Changed(query, args(tx)...)
+		n = int(changed)
+		return err
+	})
+	return n, err
 }
 
-// nullID binds 0 as NULL.
-func nullID(id int64) any {
-	if id == 0 {
-		return nil
-	}
-	return id
+// row reads the one row of a query into dest.
+func (k *Keeper) row(ctx context.Context, query string, args []any, dest ...any) error {
+	return k.db.Read().QueryRowContext(ctx, query, args...).Scan(dest...)
 }

@@ -21,7 +21,7 @@ type kindOf struct {
 	*bundle
 	clock *clock
 	kind  yp.Kind
-	of    checkpoint.Scope
+	of    store.Scope
 	row   string // condition on its row
 }
 
@@ -61,7 +61,7 @@ func (k *kindOf) claim(t *testing.T) *checkpoint.Claim {
 
 // commit brings the next page of the claim.
 func (k *kindOf) commit(c *checkpoint.Claim) error {
-	p := checkpoint.Page{Number: c.PageCurrent + 1, NextURL: "/next", Raw: 1}
+	p := yp.Page{Number: c.PageCurrent + 1, NextURL: "/next", Raw: 1}
 	switch k.kind {
 	case yp.KindIndex:
 		p.Cities, p.Path = found("a-az"), "/state-az"
@@ -110,7 +110,7 @@ func TestFenceOfKinds(t *testing.T) {
 	eachKind(t, func(t *testing.T, k *kindOf) {
 		old := k.claim(t)
 		execute(t, k.DB(), `UPDATE targets SET heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
-		if _, err := k.RecoverStale(bg, checkpoint.Scope{}, time.Hour); err != nil {
+		if _, err := k.RecoverStale(bg, store.Scope{}, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		mine := k.claim(t)
@@ -204,12 +204,12 @@ func TestFailuresOfKinds(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		which := checkpoint.Reset{Scope: checkpoint.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Parked}}
+		which := checkpoint.Reset{Scope: store.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Parked}}
 		if n, err := k.CountReset(bg, which); err != nil || n != 1 {
 			t.Errorf("%d to be taken back (%v), want 1", n, err)
 		}
 		for _, other := range yp.Kinds() {
-			if n, err := k.ResetTargets(bg, checkpoint.Reset{Scope: checkpoint.Scope{Kinds: []yp.Kind{other}}, Statuses: which.Statuses}); err != nil || (n == 1) != (other == k.kind) {
+			if n, err := k.ResetTargets(bg, checkpoint.Reset{Scope: store.Scope{Kinds: []yp.Kind{other}}, Statuses: which.Statuses}); err != nil || (n == 1) != (other == k.kind) {
 				t.Errorf("reset of kind %s: %d taken back (%v)", other, n, err)
 			}
 		}
@@ -281,7 +281,7 @@ func TestRecoveryOfKinds(t *testing.T) {
 			default:
 				want.Planned = 1
 			}
-			if rec, err := k.RecoverDead(bg, checkpoint.Scope{}); err != nil || rec != want {
+			if rec, err := k.RecoverDead(bg, store.Scope{}); err != nil || rec != want {
 				t.Errorf("recovered %+v (%v), want %+v", rec, err, want)
 			}
 			if err := k.Release(bg, c, "late"); !errors.Is(err, checkpoint.ErrClaimLost) {
@@ -290,7 +290,7 @@ func TestRecoveryOfKinds(t *testing.T) {
 			same(t, "its attempt", table(t, k.DB(), `SELECT ended FROM crawl_attempts WHERE target_id = ? ORDER BY id DESC LIMIT 1`, c.TargetID), []string{"recovered"})
 		}
 		same(t, "after three", table(t, k.DB(), status), []string{"STUCK|3"})
-		if n, err := k.ResetTargets(bg, checkpoint.Reset{Scope: checkpoint.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Stuck}}); err != nil || n != 1 {
+		if n, err := k.ResetTargets(bg, checkpoint.Reset{Scope: store.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Stuck}}); err != nil || n != 1 {
 			t.Fatalf("%d taken back (%v), want 1", n, err)
 		}
 		c := k.claim(t)
@@ -299,8 +299,8 @@ func TestRecoveryOfKinds(t *testing.T) {
 			t.Errorf("the heartbeat is for %d, want 1 (%v)", held, err)
 		}
 		for name, rec := range map[string]func() (checkpoint.Recovered, error){
-			"dead":  func() (checkpoint.Recovered, error) { return k.RecoverDead(bg, checkpoint.Scope{}) },
-			"stale": func() (checkpoint.Recovered, error) { return k.RecoverStale(bg, checkpoint.Scope{}, time.Minute) },
+			"dead":  func() (checkpoint.Recovered, error) { return k.RecoverDead(bg, store.Scope{}) },
+			"stale": func() (checkpoint.Recovered, error) { return k.RecoverStale(bg, store.Scope{}, time.Minute) },
 		} {
 			if out, err := rec(); err != nil || out != (checkpoint.Recovered{}) {
 				t.Errorf("%s: recovered %+v (%v)", name, out, err)
@@ -368,10 +368,10 @@ func TestNotClaimed(t *testing.T) {
 			}
 			execute(t, k.DB(), set[1])
 		}
-		for name, change := range map[string]func(s *checkpoint.Scope){
-			"another state":  func(s *checkpoint.Scope) { s.States = []string{"TX"} },
-			"another source": func(s *checkpoint.Scope) { s.SourceID = 9 },
-			"other kinds": func(s *checkpoint.Scope) {
+		for name, change := range map[string]func(s *store.Scope){
+			"another state":  func(s *store.Scope) { s.States = []string{"TX"} },
+			"another source": func(s *store.Scope) { s.SourceID = 9 },
+			"other kinds": func(s *store.Scope) {
 				s.Kinds = slices.DeleteFunc(yp.Kinds(), func(x yp.Kind) bool { return x == k.kind || x == yp.KindSearch })
 			},
 		} {
@@ -450,10 +450,10 @@ func TestKindsInOrder(t *testing.T) {
 // that a run names keeps it from being read.
 func TestIndexInNarrowScope(t *testing.T) {
 	t.Parallel()
-	for name, narrow := range map[string]func(b *bundle, s *checkpoint.Scope){
-		"categories": func(b *bundle, s *checkpoint.Scope) { s.CategoryIDs = b.cats[:1] },
-		"cities":     func(_ *bundle, s *checkpoint.Scope) { s.CityIDs = []int64{1} },
-		"a size":     func(_ *bundle, s *checkpoint.Scope) { s.MinPopulation = 2_000_000 },
+	for name, narrow := range map[string]func(b *bundle, s *store.Scope){
+		"categories": func(b *bundle, s *store.Scope) { s.CategoryIDs = b.cats[:1] },
+		"cities":     func(_ *bundle, s *store.Scope) { s.CityIDs = []int64{1} },
+		"a size":     func(_ *bundle, s *store.Scope) { s.MinPopulation = 2_000_000 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -487,117 +487,6 @@ func TestIndexInNarrowScope(t *testing.T) {
 				t.Errorf("woke %d (%v), want the two indexes", n, err)
 			}
 		})
-	}
-}
-
-// TestPlacesInAState: at most so many searches of a state are in progress at once; other
-// kinds take no place.
-func TestPlacesInAState(t *testing.T) {
-	t.Parallel()
-	b := mixedKinds(t)
-	s := b.scope
-	s.Kinds, s.States = yp.Kinds(), []string{"CA"}
-	var kinds []yp.Kind
-	for {
-		c, err := b.Claim(t.Context(), b.worker(0), s, 2)
-		if errors.Is(err, checkpoint.ErrNothing) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		kinds = append(kinds, c.Kind)
-	}
-	if want := []yp.Kind{yp.KindIndex, yp.KindSearch, yp.KindSearch, yp.KindDetail, yp.KindDetail}; !slices.Equal(kinds, want) {
-		t.Errorf("took %v, want %v", kinds, want)
-	}
-}
-
-// TestFairPlaces: a run that finds no place in a state says so, and the run that holds them
-// takes no more than its share until the other has had a place, or has gone.
-func TestFairPlaces(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 4, "CA", "TX") // eight searches a state
-	other, err := b.StartRun(t.Context(), b.scope.SourceID, "other", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = other.Finish(bg, checkpoint.OutcomeDone, 0) })
-	const places = 4
-	scope := b.scope
-	scope.States = []string{"CA"}
-	take := func(r *checkpoint.Run) *checkpoint.Claim {
-		t.Helper()
-		c, err := b.Claim(t.Context(), checkpoint.Worker{ID: "w", RunID: r.ID}, scope, places)
-		if errors.Is(err, checkpoint.ErrNothing) {
-			return nil
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-	free := func(c *checkpoint.Claim) {
-		t.Helper()
-		if err := b.Complete(t.Context(), c, "", "", false); err != nil {
-			t.Fatal(err)
-		}
-	}
-	waits := func(r *checkpoint.Run, want ...string) {
-		t.Helper()
-		states, err := r.WaitForPlaces(t.Context(), b.scope, places)
-		if err != nil || !slices.Equal(states, want) {
-			t.Errorf("it waits for a place in %v (%v), want %v", states, err, want)
-		}
-	}
-	var mine []*checkpoint.Claim
-	for range places {
-		mine = append(mine, take(b.run))
-	}
-	waits(b.run)       // whoever holds them waits for none
-	waits(other, "CA") // TX is free
-	free(mine[0])
-	if c := take(b.run); c != nil {
-		t.Error("with more than its share it took another place, for which somebody waits")
-	}
-	theirs := take(other)
-	if theirs == nil {
-		t.Fatal("the place that became free was not to be had")
-	}
-	waits(other, "CA") // for its share, which is two
-	free(mine[1])
-	if take(b.run) != nil {
-		t.Error("with its share it took another place, for which somebody waits")
-	}
-	if take(other) == nil {
-		t.Error("the other's share was not to be had")
-	}
-	if waits(other); take(other) != nil {
-		t.Error("all places are taken")
-	}
-	free(theirs)
-	clock.move(6 * time.Second) // nobody has renewed the wish
-	if take(b.run) == nil {
-		t.Error("a wish that is over keeps a place free")
-	}
-	for i, most := range []int{1, 1} { // where there is but one place, it changes hands
-		clock.move(time.Minute)
-		execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, finished_at = NULL, not_before = NULL, wait_reason = NULL`)
-		holder, waiter := b.run, other
-		if i == 1 {
-			holder, waiter = other, b.run
-		}
-		c, err := b.Claim(t.Context(), checkpoint.Worker{ID: "w", RunID: holder.ID}, scope, most)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if states, err := waiter.WaitForPlaces(t.Context(), scope, most); err != nil || len(states) != 1 {
-			t.Errorf("%v, %v", states, err)
-		}
-		free(c)
-		if _, err := b.Claim(t.Context(), checkpoint.Worker{ID: "w", RunID: waiter.ID}, scope, most); err != nil {
-			t.Errorf("the one who waits: %v", err)
-		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/yp"
 )
 
 // TestPlanFollowsTheIndex: where a source's index of a state was read to its end, whole
@@ -15,7 +16,7 @@ func TestPlanFollowsTheIndex(t *testing.T) {
 	k, source := newKeeper(t)
 	p := planOf(source, 3, 1)
 	p.Listed = &checkpoint.Listed{States: []string{p.Cities[0].State}}
-	extra := checkpoint.City{Slug: "only-listed", Name: "Only Listed", State: p.Cities[0].State, Tier: 3}
+	extra := yp.City{Slug: "only-listed", Name: "Only Listed", State: p.Cities[0].State, Tier: 3}
 	ids, err := k.CityIDs(t.Context(), append(slices.Clone(p.Cities), extra))
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ func child(part, path, states string) error {
 	if err != nil {
 		return err
 	}
-	scope := checkpoint.Scope{SourceID: 1, States: strings.Split(states, ",")}
+	scope := store.Scope{SourceID: 1, States: strings.Split(states, ",")}
 	switch part {
 	case "hold", "exclusive": // three claims, and then nothing until it is killed
 		for i := range 3 {
@@ -75,7 +75,7 @@ func child(part, path, states string) error {
 	return fmt.Errorf("no such part: %s", part)
 }
 
-func finishAll(ctx context.Context, k *checkpoint.Keeper, run *checkpoint.Run, scope checkpoint.Scope) error {
+func finishAll(ctx context.Context, k *checkpoint.Keeper, run *checkpoint.Run, scope store.Scope) error {
 	errs := make(chan error, 4)
 	for i := range cap(errs) {
 		go func() {

@@ -50,7 +50,7 @@ func (m *machine) recoverDead(rt *rapid.T) {
 		dead = m.runs[n].ID
 		m.die(rt, n)
 	}
-	got, err := m.k.RecoverDead(context.Background(), checkpoint.Scope{})
+	got, err := m.k.RecoverDead(context.Background(), store.Scope{})
 	m.recovered(rt, got, err, func(t *modelTarget) bool { return t.run == dead })
 }
 

@@ -117,8 +117,8 @@ func (m *machine) holds(c *checkpoint.Claim) bool {
 	return t.status == yp.InProgress && t.worker == c.Worker.ID && t.token == c.Token
 }
 
-func (m *machine) scope(rt *rapid.T) checkpoint.Scope {
-	s := checkpoint.Scope{SourceID: m.source, States: []string{"CA", "TX"}}
+func (m *machine) scope(rt *rapid.T) store.Scope {
+	s := store.Scope{SourceID: m.source, States: []string{"CA", "TX"}}
 	if rapid.IntRange(0, 3).Draw(rt, "one state") == 0 {
 		s.States = s.States[1:]
 	}
@@ -126,11 +126,11 @@ func (m *machine) scope(rt *rapid.T) checkpoint.Scope {
 	return s
 }
 
-func in(s checkpoint.Scope, t *modelTarget) bool {
+func in(s store.Scope, t *modelTarget) bool {
 	return slices.Contains(s.States, t.state) && s.Has(t.kind)
 }
 
-func (m *machine) best(s checkpoint.Scope) *modelTarget {
+func (m *machine) best(s store.Scope) *modelTarget {
 	held := map[string]int{}
 	for _, t := range m.targets {
 		if t.status == yp.InProgress && t.kind == yp.KindSearch {
@@ -251,7 +251,7 @@ func (m *machine) everything(t tester, id int64) string {
 func (m *machine) perform(c *checkpoint.Claim, event yp.Event) (set yp.Setback, err error) {
 	ctx := context.Background()
 	m.serial++
-	p := checkpoint.Page{Number: c.PageCurrent + 1, NextURL: "/next", Raw: 2}
+	p := yp.Page{Number: c.PageCurrent + 1, NextURL: "/next", Raw: 2}
 	switch c.Kind {
 	case yp.KindSearch:
 		p.Listings = []yp.Listing{{ID: fmt.Sprint("l", m.serial), Name: "N"}}
@@ -400,9 +400,9 @@ func (m *machine) begin(rt *rapid.T) {
 }
 
 func (m *machine) plan() checkpoint.Plan {
-	p := checkpoint.Plan{SourceID: m.source, Categories: []checkpoint.Category{{Slug: "a", Name: "A"}}}
+	p := checkpoint.Plan{SourceID: m.source, Categories: []yp.Category{{Slug: "a", Name: "A"}}}
 	for i := range 6 {
-		p.Cities = append(p.Cities, checkpoint.City{Slug: fmt.Sprint("c", i), Name: "C", State: []string{"CA", "TX"}[i%2], Tier: 1 + i/2})
+		p.Cities = append(p.Cities, yp.City{Slug: fmt.Sprint("c", i), Name: "C", State: []string{"CA", "TX"}[i%2], Tier: 1 + i/2})
 	}
 	return p
 }

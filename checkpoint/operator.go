@@ -2,9 +2,7 @@ package checkpoint
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"slices"
 	"time"
 
 	"ypcrawl/store"
@@ -27,7 +25,7 @@ const (
 // Chosen selects the targets that an operation is about. Empty fields select all.
 type Chosen struct {
 	IDs       []int64 // only these
-	Scope     Scope
+	Scope     store.Scope
 	Statuses  []yp.Status
 	Error     yp.ErrorCode  // of the last failure
 	OlderThan time.Duration // since its last end
@@ -37,55 +35,45 @@ type Chosen struct {
 // operator's: at 20 µs a row, 40 ms.
 const operatorChunk = 2000
 
-const (
-	chosenOnes = `(?7 = '[]' OR t.status IN (SELECT value FROM json_each(?7))) AND (?8 = '' OR t.last_error_code = ?8)
+const chosenOnes = `(?7 = '[]' OR t.status IN (SELECT value FROM json_each(?7))) AND (?8 = '' OR t.last_error_code = ?8)
 		AND (?9 = '' OR t.finished_at < ?9) AND ` + where
 
-	// What an operation would change: one that is paused already is not paused again.
-	canPause   = `t.paused = 0 AND `
-	canResume  = `t.paused = 1 AND `
-	canEnable  = `(t.enabled = 0 OR t.consecutive_failures > 0 OR t.backoff_level > 0 OR t.wait_reason IS 'backoff') AND `
-	canDisable = `t.enabled = 1 AND `
-	canRequeue = `t.status = 'PARKED' AND `
+// operation is what an Operation sets, and of which targets: one that is paused already is
+// not paused again.
+type operation struct{ set, of string }
 
-	countChosen = `SELECT count(*) FROM targets t WHERE `
-	countGiven  = `SELECT count(*) FROM json_each(?10) AS j CROSS JOIN targets t ON t.id = j.value WHERE `
-	nextChosen  = `SELECT t.id FROM targets t WHERE t.id > ?10 AND `
-	inOrder     = ` ORDER BY t.id LIMIT ?11`
-
-	change        = `UPDATE targets AS t SET `
-	given         = ` WHERE t.id IN (SELECT value FROM json_each(?10)) AND `
-	pauseTargets  = change + `paused = 1` + given + canPause + chosenOnes
-	resumeTargets = change + `paused = 0` + given + canResume + chosenOnes
-	// The trigger targets_enabled clears what was set automatically.
-	enableTargets  = change + `enabled = 1` + given + canEnable + chosenOnes
-	disableTargets = change + `enabled = 0` + given + canDisable + chosenOnes
-	requeueKeep    = change + resetSet + `recoveries = 0` + given + canRequeue + chosenOnes
-	requeueAnew    = change + resetSet + anew + given + canRequeue + chosenOnes
-)
-
-// statements are an operation's queries: how many targets it would change of all
-// and of given ones, the next of them, and the change itself.
-type statements struct{ count, countGiven, next, update string }
-
-func (o Operation) statements() (statements, error) {
+func (o Operation) find() (operation, error) {
 	switch o {
 	case Pause:
-		return statements{countChosen + canPause + chosenOnes, countGiven + canPause + chosenOnes, nextChosen + canPause + chosenOnes + inOrder, pauseTargets}, nil
+		return operation{`paused = 1`, `t.paused = 0`}, nil
 	case Resume:
-		return statements{countChosen + canResume + chosenOnes, countGiven + canResume + chosenOnes, nextChosen + canResume + chosenOnes + inOrder, resumeTargets}, nil
-	case Enable:
-		return statements{countChosen + canEnable + chosenOnes, countGiven + canEnable + chosenOnes, nextChosen + canEnable + chosenOnes + inOrder, enableTargets}, nil
+		return operation{`paused = 0`, `t.paused = 1`}, nil
+	case Enable: // the trigger targets_enabled clears what was set automatically
+		return operation{`enabled = 1`, `(t.enabled = 0 OR t.consecutive_failures > 0 OR t.backoff_level > 0 OR t.wait_reason IS 'backoff')`}, nil
 	case Disable:
-		return statements{countChosen + canDisable + chosenOnes, countGiven + canDisable + chosenOnes, nextChosen + canDisable + chosenOnes + inOrder, disableTargets}, nil
-	case Requeue, RequeueAnew:
-		s := statements{countChosen + canRequeue + chosenOnes, countGiven + canRequeue + chosenOnes, nextChosen + canRequeue + chosenOnes + inOrder, requeueKeep}
-		if o == RequeueAnew {
-			s.update = requeueAnew
-		}
-		return s, nil
+		return operation{`enabled = 0`, `t.enabled = 1`}, nil
+	case Requeue:
+		return operation{resetSet + `recoveries = 0`, `t.status = 'PARKED'`}, nil
+	case RequeueAnew:
+		return operation{resetSet + anew, `t.status = 'PARKED'`}, nil
 	}
-	return statements{}, fmt.Errorf("no such operation: %s", o)
+	return operation{}, fmt.Errorf("no such operation: %s", o)
+}
+
+func (o operation) count() string {
+	return `SELECT count(*) FROM targets t WHERE ` + o.of + ` AND ` + chosenOnes
+}
+
+func (o operation) countGiven() string {
+	return `SELECT count(*) FROM json_each(?10) AS j CROSS JOIN targets t ON t.id = j.value WHERE ` + o.of + ` AND ` + chosenOnes
+}
+
+func (o operation) next() string {
+	return `SELECT t.id FROM targets t WHERE t.id > ?10 AND ` + o.of + ` AND ` + chosenOnes + ` ORDER BY t.id LIMIT ?11`
+}
+
+func (o operation) update() string {
+	return `UPDATE targets AS t SET ` + o.set + ` WHERE t.id IN (SELECT value FROM json_each(?10)) AND ` + o.of + ` AND ` + chosenOnes
 }
 
 // args are those of chosenOnes, then more. Who names a target by its id means it, whatever
@@ -94,24 +82,28 @@ func (c Chosen) args(now time.Time, more ...any) []any {
 	if len(c.IDs) > 0 && len(c.Scope.Kinds) == 0 {
 		c.Scope.Kinds = yp.Kinds()
 	}
-	before := ""
-	if c.OlderThan > 0 {
-		before = yp.FormatTime(now.Add(-c.OlderThan))
+	return c.Scope.Args(append([]any{store.JSONTexts(c.Statuses), string(c.Error), longAgo(now, c.OlderThan)}, more...)...)
+}
+
+// longAgo is the time so long before now; "" = it does not matter how long.
+func longAgo(now time.Time, d time.Duration) string {
+	if d <= 0 {
+		return ""
 	}
-	return c.Scope.Args(append([]any{jsonList(c.Statuses), string(c.Error), before}, more...)...)
+	return yp.FormatTime(now.Add(-d))
 }
 
 // CountChosen returns how many targets Operate would change now.
 func (k *Keeper) CountChosen(ctx context.Context, o Operation, c Chosen) (n int, err error) {
-	s, err := o.statements()
+	do, err := o.find()
 	if err != nil {
 		return 0, err
 	}
-	query, args := s.count, c.args(k.db.Now())
+	query, args := do.count(), c.args(k.db.Now())
 	if len(c.IDs) > 0 {
-		query, args = s.countGiven, append(args, jsonInts(c.IDs))
+		query, args = do.countGiven(), append(args, store.JSONInts(c.IDs))
 	}
-	if err := k.db.Read().QueryRowContext(ctx, query, args...).Scan(&n); err != nil {
+	if err := k.row(ctx, query, args, &n); err != nil {
 		return 0, fmt.Errorf("count targets to %s: %w", o, err)
 	}
 	return n, nil
@@ -121,49 +113,87 @@ func (k *Keeper) CountChosen(ctx context.Context, o Operation, c Chosen) (n int,
 // goes in small transactions, so that a crawl is not held up; when it is cut
 // short, what is done stays done, and doing it again does the rest.
 func (k *Keeper) Operate(ctx context.Context, o Operation, c Chosen) (changed int, err error) {
-	s, err := o.statements()
+	do, err := o.find()
 	if err != nil {
 		return 0, err
 	}
 	now := k.db.Now() // one time for all: what fails meanwhile is not older than it was
-	next := k.chunks(c, s.next, now)
+	what, given, last := string(o)+" targets", c.IDs, int64(-1)
 	for {
-		ids, err := next(ctx)
-		if err != nil {
-			return changed, fmt.Errorf("%s targets: %w", o, err)
+		ids := given[:min(len(given), operatorChunk)]
+		if given = given[len(ids):]; len(c.IDs) == 0 {
+			if ids, err = store.Column[int64](k.db.Reader(ctx), do.next(), c.args(now, last, operatorChunk)...); err != nil {
+				return changed, fmt.Errorf("%s: %w", what, err)
+			}
 		}
 		if len(ids) == 0 {
 			return changed, nil
 		}
-		var n int64
-		err = k.write(ctx, func(tx *store.Tx) (err error) {
-			n, err = tx.Changed(s.update, c.args(now, jsonInts(ids))...)
-			return err
-		})
-		if err != nil {
-			return changed, fmt.Errorf("%s targets: %w", o, err)
+		last = ids[len(ids)-1]
+		n, err := k.changed(ctx, what, do.update(), func(*store.Tx) []any { return c.args(now, store.JSONInts(ids)) })
+		if changed += n; err != nil {
+			return changed, err
 		}
-		changed += int(n)
 	}
 }
 
-// chunks returns a function that returns the ids of the next chunk, none at the end.
-func (k *Keeper) chunks(c Chosen, query string, now time.Time) func(context.Context) ([]int64, error) {
-	if len(c.IDs) > 0 {
-		given := slices.Clone(c.IDs)
-		return func(context.Context) (ids []int64, err error) {
-			n := min(len(given), operatorChunk)
-			ids, given = given[:n], given[n:]
-			return ids, nil
+// Reset selects the targets that an operator takes back to PLANNED.
+type Reset struct {
+	Scope       store.Scope
+	Statuses    []yp.Status   // default FAILED; only resettable ones
+	Error       yp.ErrorCode  // only those whose last error it was; empty = any
+	MaxAttempts *int          // only those with at most so many attempts; nil = any
+	OlderThan   time.Duration // only those that ended longer ago; 0 = any
+	FromPage1   bool          // forget the pages done
+}
+
+const (
+	// With FAILED go the targets that wait PLANNED after a first failure. The three
+	// statuses are named once more for the planner: it finds them in targets_troubled.
+	resetWhere = ` WHERE (t.status IN ('FAILED', 'STUCK', 'PARKED') AND t.status IN (SELECT value FROM json_each(?7))
+			OR t.wait_reason = 'backoff' AND t.not_before IS NOT NULL AND t.status = 'PLANNED' AND 'FAILED' IN (SELECT value FROM json_each(?7))) AND (?8 = '' OR t.last_error_code = ?8)
+		AND (?9 IS NULL OR t.total_attempts <= ?9) AND (?10 = '' OR t.finished_at < ?10) AND ` + where
+	countReset = `SELECT count(*) FROM targets t` + resetWhere
+	resetKeep  = `UPDATE targets AS t SET ` + resetSet + `recoveries = 0` + resetWhere
+	resetAnew  = `UPDATE targets AS t SET ` + resetSet + anew + resetWhere
+	// An operator's word ends every wait, the gap between two crawls included.
+	resetSet = planSet + `, backoff_level = 0, consecutive_failures = 0, finished_at = NULL, `
+)
+
+func (r Reset) args(now time.Time) ([]any, error) {
+	statuses := r.Statuses
+	if len(statuses) == 0 {
+		statuses = []yp.Status{yp.Failed}
+	}
+	for _, s := range statuses {
+		if !s.Resettable() {
+			return nil, fmt.Errorf("status %s can't be reset: want FAILED, STUCK or PARKED", s)
 		}
 	}
-	last := int64(-1)
-	return func(ctx context.Context) (ids []int64, err error) {
-		err = k.db.Each(ctx, query, c.args(now, last, operatorChunk), func(rows *sql.Rows) error {
-			err := rows.Scan(&last)
-			ids = append(ids, last)
-			return err
-		})
-		return ids, err
+	return r.Scope.Args(store.JSONTexts(statuses), string(r.Error), r.MaxAttempts, longAgo(now, r.OlderThan)), nil
+}
+
+// CountReset returns how many targets ResetTargets would take back.
+func (k *Keeper) CountReset(ctx context.Context, r Reset) (n int, err error) {
+	args, err := r.args(k.db.Now())
+	if err != nil {
+		return 0, err
 	}
+	if err := k.row(ctx, countReset, args, &n); err != nil {
+		return 0, fmt.Errorf("count targets to reset: %w", err)
+	}
+	return n, nil
+}
+
+// ResetTargets takes the selected targets back to PLANNED and returns how many.
+func (k *Keeper) ResetTargets(ctx context.Context, r Reset) (int, error) {
+	args, err := r.args(k.db.Now())
+	if err != nil {
+		return 0, fmt.Errorf("reset targets: %w", err)
+	}
+	query := resetKeep
+	if r.FromPage1 {
+		query = resetAnew
+	}
+	return k.changed(ctx, "reset targets", query, func(*store.Tx) []any { return args })
 }

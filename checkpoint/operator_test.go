@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
@@ -102,15 +103,15 @@ func TestChosen(t *testing.T) {
 		want int
 	}{
 		"everything":      {checkpoint.Pause, checkpoint.Chosen{}, 31}, // one is paused already
-		"state":           {checkpoint.Pause, checkpoint.Chosen{Scope: checkpoint.Scope{States: []string{"CA"}}}, 16},
+		"state":           {checkpoint.Pause, checkpoint.Chosen{Scope: store.Scope{States: []string{"CA"}}}, 16},
 		"status":          {checkpoint.Pause, checkpoint.Chosen{Statuses: []yp.Status{yp.Done, yp.Failed}}, 4},
 		"error":           {checkpoint.Requeue, checkpoint.Chosen{Error: yp.CodeTimeout}, 1},
 		"older":           {checkpoint.Requeue, checkpoint.Chosen{OlderThan: 48 * time.Hour}, 1},
 		"old enough":      {checkpoint.Requeue, checkpoint.Chosen{OlderThan: time.Minute}, 2},
 		"too young":       {checkpoint.Requeue, checkpoint.Chosen{OlderThan: 100 * time.Hour}, 0},
 		"ids":             {checkpoint.Disable, checkpoint.Chosen{IDs: []int64{11, 12, 8, 999}}, 2},
-		"ids and state":   {checkpoint.Disable, checkpoint.Chosen{IDs: []int64{1, 3}, Scope: checkpoint.Scope{States: []string{"TX"}}}, 1},
-		"another source":  {checkpoint.Disable, checkpoint.Chosen{Scope: checkpoint.Scope{SourceID: 9}}, 0},
+		"ids and state":   {checkpoint.Disable, checkpoint.Chosen{IDs: []int64{1, 3}, Scope: store.Scope{States: []string{"TX"}}}, 1},
+		"another source":  {checkpoint.Disable, checkpoint.Chosen{Scope: store.Scope{SourceID: 9}}, 0},
 		"set by itself":   {checkpoint.Enable, checkpoint.Chosen{}, 5}, // 3, 4, 5, 8, 9
 		"nothing to undo": {checkpoint.Resume, checkpoint.Chosen{Statuses: []yp.Status{yp.Done}}, 0},
 	} {

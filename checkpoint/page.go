@@ -10,9 +10,6 @@ import (
 	"ypcrawl/yp"
 )
 
-// Page is what a worker hands over of one page: Number must be the claim's PageCurrent + 1.
-type Page = yp.Page
-
 // Committed tells what the commit of a page made of it.
 type Committed struct {
 	store.Saved
@@ -25,9 +22,10 @@ const (
 	pageSet = `
 	UPDATE targets SET page_current = ?, next_page_url = ?, last_listing_id = ifnull(?, last_listing_id),
 		raw_count = raw_count + ?, accepted_count = accepted_count + ?, bad_count = bad_count + ?,
-		site_total = ifnull(?, site_total), recoveries = 0, `
-	advancePage  = pageSet + `heartbeat_at = ?` + fence + ` AND page_current = ? - 1`
-	completePage = pageSet + doneSet + fence + ` AND page_current = ? - 1`
+		site_total = ifnull(?, site_total), recoveries = 0`
+	advancePage  = pageSet + `, heartbeat_at = ?` + fence + isNext
+	completePage = pageSet + `, ` + doneSet + fence + isNext
+	isNext       = ` AND page_current = ? - 1`
 
 	unclaim = `claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, `
 	// A detail that was read waits behind those that never were.
@@ -53,16 +51,16 @@ const (
 // the claim is moved on to the page. A page whose listings this crawl of the
 // target met on earlier pages ends the target: some sites serve a page again
 // past the end.
-func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p Page) (Committed, error) {
+func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p yp.Page) (Committed, error) {
 	var out Committed
 	var attempt store.Attempt
 	listings := store.Prepare(&p)
-	err := k.write(ctx, func(tx *store.Tx) (err error) {
+	err := k.write(ctx, fmt.Sprintf("commit page %d of target %d", p.Number, c.TargetID), func(tx *store.Tx) (err error) {
 		if out, err = c.take(tx, &p, listings); err != nil {
 			return err
 		}
 		out.Done = p.Last && c.Kind != yp.KindIndex || out.Repeated // an index ends with CompleteIndex
-		if err := c.savePage(tx, p, out); err != nil {
+		if err := c.savePage(tx, &p, out); err != nil {
 			return err
 		}
 		if err := c.endCrawl(tx, out.Done && (p.End || out.Repeated)); err != nil {
@@ -71,18 +69,21 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p Page) (Committed, e
 		if err := c.countPage(tx, out); err != nil {
 			return err
 		}
-		attempt = c.counted(tx, p, out)
-		return c.account(tx, &attempt, out)
+		attempt = c.counted(tx, &p, out)
+		if !out.Done {
+			return store.SaveRequests(tx, c.Requests)
+		}
+		if err := tx.Run(fareWell, c.SourceID); err != nil {
+			return err
+		}
+		return c.close(tx, &attempt, store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess})
 	})
 	if err != nil {
-		return Committed{}, fmt.Errorf("commit page %d of target %d: %w", p.Number, c.TargetID, err)
+		return Committed{}, err
 	}
 	c.Requests = c.Requests[:0]
 	c.Attempt = attempt
 	c.PageCurrent, c.NextPageURL = p.Number, p.NextURL
-	if n := len(p.Listings); n > 0 {
-		c.LastListing = p.Listings[n-1].ID
-	}
 	switch {
 	case c.Kind == yp.KindIndex:
 		c.Accepted += out.Added
@@ -108,7 +109,9 @@ func (c *Claim) take(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out Co
 		if out.Saved, err = store.SaveListings(tx, c.pageOf(), listings); err == nil {
 			err = planPage(tx, c.SourceID, c.TargetID, p.Listings)
 		}
-		out.Repeated = out.Repeated && echoes(out.Saved, p.Raw)
+		// Where filters let but a few listings through, those may be the ones that a site shows
+		// on every page, and the others new.
+		out.Repeated = out.Repeated && 2*out.Kept() >= p.Raw
 	}
 	return out, err
 }
@@ -117,31 +120,17 @@ func (c *Claim) take(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out Co
 // part of what they are measured by.
 func (c *Claim) countPage(tx *store.Tx, out Committed) error {
 	if c.Kind != yp.KindSearch {
-		_, err := tx.Exec(beatWorker, tx.Now, c.Worker.RunID, c.Worker.ID)
+		return tx.Run(beatWorker, tx.Now, c.Worker.RunID, c.Worker.ID)
+	}
+	if err := tx.Run(countRun, out.Done, tx.Now, out.New, out.Rejected, c.Dropped, out.Restored, c.Worker.RunID); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(countRun, out.Done, tx.Now, out.New, out.Rejected, c.Dropped, out.Restored, c.Worker.RunID); err != nil {
-		return err
-	}
-	_, err := tx.Exec(countWorker, out.Kept(), tx.Now, c.Worker.RunID, c.Worker.ID)
-	return err
-}
-
-// account writes the requests that brought the page and, when it was the last,
-// how the attempt ended.
-func (c *Claim) account(tx *store.Tx, a *store.Attempt, out Committed) error {
-	if err := store.SaveRequests(tx, c.Requests); err != nil || !out.Done {
-		return err
-	}
-	if _, err := tx.Exec(fareWell, c.SourceID); err != nil {
-		return err
-	}
-	return store.EndAttempt(tx, c.key(), a, store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess})
+	return tx.Run(countWorker, out.Kept(), tx.Now, c.Worker.RunID, c.Worker.ID)
 }
 
 // counted is the attempt with the page added. It returns a copy: a transaction
 // that fails must leave the claim as it was.
-func (c *Claim) counted(tx *store.Tx, p Page, out Committed) store.Attempt {
+func (c *Claim) counted(tx *store.Tx, p *yp.Page, out Committed) store.Attempt {
 	a := c.Attempt
 	a.Pages++
 	brought := "details"
@@ -162,46 +151,57 @@ func (c *Claim) counted(tx *store.Tx, p Page, out Committed) store.Attempt {
 	return a
 }
 
-// echoes reports whether the listings kept of a page speak for the whole page:
-// where filters let but a few through, those may be the ones that a site shows on
-// every page, and the others new.
-func echoes(saved store.Saved, raw int) bool { return 2*saved.Kept() >= raw }
-
-func (c *Claim) savePage(tx *store.Tx, p Page, out Committed) error {
-	accepted, next := out.Kept(), p.NextURL
-	raw := max(p.Raw, accepted)
-	if c.Kind == yp.KindIndex {
-		raw, accepted = out.Cities, out.Added
+// savePage moves the target on to the page.
+func (c *Claim) savePage(tx *store.Tx, p *yp.Page, out Committed) error {
+	args := c.progress(p, out)
+	if !out.Done {
+		return c.change(tx, advancePage, append(args, tx.Now), p.Number)
 	}
-	if out.Repeated { // an echo of earlier pages: nothing new was there to count
+	return c.change(tx, completePage, append(args, doneArgs(tx, "", "")...), p.Number)
+}
+
+// progress are the arguments of pageSet: what a page adds to its crawl.
+func (c *Claim) progress(p *yp.Page, out Committed) []any {
+	raw, accepted, next := max(p.Raw, out.Kept()), out.Kept(), p.NextURL
+	switch {
+	case c.Kind == yp.KindIndex:
+		raw, accepted = out.Cities, out.Added
+	case out.Repeated: // nothing new was there to count
 		raw, accepted, next = 0, 0, ""
 	}
-	var last, total any
+	var last any
 	if n := len(p.Listings); n > 0 {
 		last = p.Listings[n-1].ID
 	}
-	if p.SiteTotal > 0 {
-		total = p.SiteTotal
-	}
-	args := []any{p.Number, null(next), last, raw, accepted, p.Bad + out.Dropped, total}
-	query := advancePage
-	if out.Done {
-		query = completePage
-		args = append(args, doneArgs(tx, "", "")...)
-	} else {
-		args = append(args, tx.Now)
-	}
-	n, err := tx.Changed(query, append(append(args, c.fenced()...), p.Number)...)
-	if err == nil && n == 0 {
-		err = ErrClaimLost
-	}
-	return err
+	return []any{p.Number, store.Text(next), last, raw, accepted, p.Bad + out.Dropped, store.Number(int64(max(p.SiteTotal, 0)))}
 }
 
 func doneArgs(tx *store.Tx, code yp.ErrorCode, reason string) []any {
-	return []any{tx.Now, tx.Now, tx.Now, null(string(code)), null(reason)}
+	return []any{tx.Now, tx.Now, tx.Now, store.Text(string(code)), store.Text(reason)}
 }
 
 func (c *Claim) pageOf() store.PageOf {
 	return store.PageOf{SourceID: c.SourceID, TargetID: c.TargetID, State: c.Place.State, Crawl: c.Crawl, RunID: c.Worker.RunID}
+}
+
+// A crawl is complete when the site itself said that nothing follows and, if it said
+// how many listings it has, nearly all of them were met (sites count some twice); a
+// card that could not be read may be the one that is missed. One that was interrupted for
+// long, or went on deeper days later, saw two states of its source (see IndexRest).
+const markComplete = `
+	UPDATE targets SET complete_at = ?1
+	WHERE id = ?2 AND status = 'DONE' AND bad_count = 0 AND (site_total IS NULL OR 20 * raw_count >= 19 * site_total)
+		AND ifnull(crawl_started_at, ?1) >= ?3`
+
+// endCrawl ends a crawl that came to an end that the site confirmed: what it did not
+// meet is missing once more. Its transaction must have made the target DONE.
+func (c *Claim) endCrawl(tx *store.Tx, confirmed bool) error {
+	if c.Dropped = 0; !confirmed || c.Kind != yp.KindSearch {
+		return nil
+	}
+	n, err := tx.Changed(markComplete, tx.Now, c.TargetID, yp.FormatTime(tx.At.Add(-IndexRest)))
+	if err == nil && n > 0 {
+		c.Dropped, err = store.EndCrawl(tx, c.pageOf())
+	}
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -16,7 +17,7 @@ func (b *bundle) recrawl(t *testing.T) checkpoint.Pass {
 	return b.pass(t, b.scope, new(time.Duration(0)))
 }
 
-func (b *bundle) pass(t *testing.T, scope checkpoint.Scope, again *time.Duration) checkpoint.Pass {
+func (b *bundle) pass(t *testing.T, scope store.Scope, again *time.Duration) checkpoint.Pass {
 	t.Helper()
 	p, err := b.run.BeginPass(t.Context(), scope, again)
 	if err != nil {
@@ -33,7 +34,7 @@ func TestRecrawlKeepsTheGap(t *testing.T) {
 	b, clock := setupClock(t, 1, "CA")
 	b.scope.CategoryIDs = b.cats[:1]
 	began := clock.now()
-	b.again(t, checkpoint.Page{Last: true, End: true, Listings: cards("a")})
+	b.again(t, yp.Page{Last: true, End: true, Listings: cards("a")})
 	clock.move(3 * time.Second)
 	if p := b.recrawl(t); p.Recrawl != 1 {
 		t.Fatalf("%d targets are crawled again, want 1", p.Recrawl)
@@ -85,7 +86,7 @@ func TestInGap(t *testing.T) {
 }
 
 // crawl finishes up to n targets of the scope, a minute each, and returns how many there were.
-func (b *bundle) crawl(t *testing.T, clock *clock, scope checkpoint.Scope, n int) (done int) {
+func (b *bundle) crawl(t *testing.T, clock *clock, scope store.Scope, n int) (done int) {
 	t.Helper()
 	if _, err := b.Wake(t.Context(), scope); err != nil {
 		t.Fatal(err)
@@ -112,7 +113,7 @@ func (b *bundle) next(t *testing.T, killed bool) {
 	var err error
 	if killed {
 		b.kill(t, b.run)
-		if _, err = b.RecoverDead(t.Context(), checkpoint.Scope{}); err != nil {
+		if _, err = b.RecoverDead(t.Context(), store.Scope{}); err != nil {
 			t.Fatal(err)
 		}
 	} else if err = b.run.Finish(t.Context(), checkpoint.OutcomeBudget, 0); err != nil {
@@ -281,22 +282,22 @@ func TestPassesApart(t *testing.T) {
 	clock.move(time.Minute)
 	for _, c := range []struct {
 		name   string
-		change func(s *checkpoint.Scope) *time.Duration
+		change func(s *store.Scope) *time.Duration
 		goesOn bool
 	}{
-		{"the same", func(*checkpoint.Scope) *time.Duration { return now }, true},
-		{"in another order", func(s *checkpoint.Scope) *time.Duration {
+		{"the same", func(*store.Scope) *time.Duration { return now }, true},
+		{"in another order", func(s *store.Scope) *time.Duration {
 			s.States, s.CategoryIDs = []string{"TX", "CA"}, []int64{b.cats[1], b.cats[0]}
 			return now
 		}, true},
-		{"another state", func(s *checkpoint.Scope) *time.Duration { s.States = []string{"CA"}; return now }, false},
-		{"another category", func(s *checkpoint.Scope) *time.Duration { s.CategoryIDs = b.cats[:1]; return now }, false},
-		{"a city", func(s *checkpoint.Scope) *time.Duration { s.CityIDs = []int64{1}; return now }, false},
-		{"a population", func(s *checkpoint.Scope) *time.Duration { s.MinPopulation = 1; return now }, false},
-		{"another age", func(*checkpoint.Scope) *time.Duration { return hour }, false},
-		{"what is due", func(*checkpoint.Scope) *time.Duration { return nil }, false},
-		{"another source", func(s *checkpoint.Scope) *time.Duration { s.SourceID = other; return now }, false},
-		{"the same, after all of them", func(*checkpoint.Scope) *time.Duration { return now }, true},
+		{"another state", func(s *store.Scope) *time.Duration { s.States = []string{"CA"}; return now }, false},
+		{"another category", func(s *store.Scope) *time.Duration { s.CategoryIDs = b.cats[:1]; return now }, false},
+		{"a city", func(s *store.Scope) *time.Duration { s.CityIDs = []int64{1}; return now }, false},
+		{"a population", func(s *store.Scope) *time.Duration { s.MinPopulation = 1; return now }, false},
+		{"another age", func(*store.Scope) *time.Duration { return hour }, false},
+		{"what is due", func(*store.Scope) *time.Duration { return nil }, false},
+		{"another source", func(s *store.Scope) *time.Duration { s.SourceID = other; return now }, false},
+		{"the same, after all of them", func(*store.Scope) *time.Duration { return now }, true},
 	} {
 		s := first
 		again := c.change(&s)

@@ -2,32 +2,25 @@ package checkpoint
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
-// City is a place to plan targets in.
-type City = yp.City
-
-// Category is what to search for.
-type Category = yp.Category
-
 // Plan is what to plan: source × cities × categories.
 type Plan struct {
 	SourceID   int64
-	Cities     []City // in the order in which equal priorities are crawled
-	Categories []Category
+	Cities     []yp.City // in the order in which equal priorities are crawled
+	Categories []yp.Category
 	TierPages  [4]int  // pages of each tier, by its number; 0 = all
 	Explicit   bool    // the operator named the pages: targets planned before take them too
 	MaxTargets int     // plan at most so many targets; 0 = all
 	Listed     *Listed // whole states are meant: their own index decides on Cities where it is known; nil = Cities as they are
 
-	sandbox bool // no more than SandboxTargets in all, or errSandboxFull
+	logged bool // it was made before, and logged: no sandbox limits it
 }
 
 // Planned counts what a plan did.
@@ -55,17 +48,22 @@ const (
 	ON CONFLICT (slug) DO NOTHING`
 	cityIDs = `SELECT c.id FROM json_each(?) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0 ORDER BY j.key`
 
+	// ?9 limits what is looked at, planLimit what is new of it.
 	insertTargets = `
 	INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at)
-	SELECT ?1, c.id, k.value, c.state, c.population, c.tier, CASE c.tier WHEN 1 THEN ?2 WHEN 2 THEN ?3 ELSE ?4 END, ?5
-	FROM json_each(?6) AS j CROSS JOIN cities c ON c.id = j.value CROSS JOIN json_each(?7) AS k
-	WHERE NOT EXISTS (SELECT 1 FROM source_cities x WHERE x.source_id = ?1 AND x.city_id = c.id AND x.gone_at IS NOT NULL)
-	ORDER BY j.key, k.key LIMIT ?8
+	SELECT ?1, p.city, p.category, p.state, p.population, p.tier, CASE p.tier WHEN 1 THEN ?3 WHEN 2 THEN ?4 ELSE ?5 END, ?6
+	FROM (
+		SELECT c.id AS city, k.value AS category, c.state, c.population, c.tier, j.key AS a, k.key AS b
+		FROM json_each(?7) AS j CROSS JOIN cities c ON c.id = j.value CROSS JOIN json_each(?8) AS k
+		WHERE NOT EXISTS (SELECT 1 FROM source_cities x WHERE x.source_id = ?1 AND x.city_id = c.id AND x.gone_at IS NOT NULL)
+		ORDER BY j.key, k.key LIMIT ?9) AS p
+	WHERE NOT EXISTS (SELECT 1 FROM targets t WHERE t.kind = 'search' AND t.source_id = ?1 AND t.city_id = p.city AND t.category_id = p.category)
+	ORDER BY p.a, p.b LIMIT (` + planLimit + `)
 	ON CONFLICT DO NOTHING`
 
 	// More pages than before: what is done stays done, and the crawl goes on behind it.
 	deepenDone = `
-	UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL, max_pages = ?4
+	UPDATE targets SET ` + planSet + `, finished_at = NULL, max_pages = ?4
 	WHERE id IN ` + planned + ` AND status = 'DONE' AND next_page_url IS NOT NULL AND (?4 = 0 OR page_current < ?4)`
 	setPages = `UPDATE targets SET max_pages = ?4 WHERE id IN ` + planned + ` AND max_pages <> ?4`
 	planned  = `(
@@ -76,102 +74,68 @@ const (
 
 // Source returns the id of the source, adding it when it is new.
 func (k *Keeper) Source(ctx context.Context, name, baseURL string) (id int64, err error) {
-	err = k.write(ctx, func(tx *store.Tx) error {
-		if _, err := tx.Exec(upsertSource, name, baseURL, tx.Now); err != nil {
+	err = k.write(ctx, "register source "+name, func(tx *store.Tx) error {
+		if err := tx.Run(upsertSource, name, baseURL, tx.Now); err != nil {
 			return err
 		}
 		return tx.Get(sourceID, []any{name}, &id)
 	})
-	if err != nil {
-		return 0, fmt.Errorf("register source %s: %w", name, err)
-	}
-	return id, nil
+	return id, err
+}
+
+// BaseURL returns the base URL under which the source was last crawled; empty
+// when it is not known here.
+func (k *Keeper) BaseURL(ctx context.Context, name string) (string, error) {
+	s, _, err := k.StoredSource(ctx, name)
+	return s.BaseURL, err
 }
 
 // Categories returns the ids of the categories, adding the new ones.
-func (k *Keeper) Categories(ctx context.Context, cats []Category) ([]int64, error) {
-	ids := make([]int64, len(cats))
-	err := k.write(ctx, func(tx *store.Tx) error {
-		for i, c := range cats {
-			var err error
-			if ids[i], err = saveCategory(tx, c); err != nil {
-				return err
-			}
-		}
-		return nil
+func (k *Keeper) Categories(ctx context.Context, cats []yp.Category) (ids []int64, err error) {
+	err = k.write(ctx, "register categories", func(tx *store.Tx) error {
+		ids, err = saveCategories(tx, cats)
+		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("register categories: %w", err)
+	return ids, err
+}
+
+func saveCategories(tx *store.Tx, cats []yp.Category) ([]int64, error) {
+	ids := make([]int64, len(cats))
+	for i, c := range cats {
+		if err := tx.Run(upsertCategory, c.Slug, c.Name); err != nil {
+			return nil, err
+		}
+		if err := tx.Get(categoryID, []any{c.Slug}, &ids[i]); err != nil {
+			return nil, err
+		}
 	}
 	return ids, nil
 }
 
-func saveCategory(tx *store.Tx, c Category) (id int64, err error) {
-	if _, err := tx.Exec(upsertCategory, c.Slug, c.Name); err != nil {
-		return 0, err
-	}
-	return id, tx.Get(categoryID, []any{c.Slug}, &id)
+// CityIDs returns the ids of the cities, adding the new ones.
+func (k *Keeper) CityIDs(ctx context.Context, cities []yp.City) (ids []int64, err error) {
+	err = k.write(ctx, "register cities", func(tx *store.Tx) error {
+		ids, err = saveCities(tx, cities)
+		return err
+	})
+	return ids, err
 }
 
-// Plan adds the targets that are not there yet, in bulk, and never disturbs
-// what is done. Running it again changes nothing. A city that is gone from the source's
-// index gets none, and its retired targets stay retired.
-func (k *Keeper) Plan(ctx context.Context, p Plan) (Planned, error) {
-	p, err := k.follow(ctx, p)
-	if err != nil {
-		return Planned{}, err
+func saveCities(tx *store.Tx, cities []yp.City) ([]int64, error) {
+	rows := make([][]any, len(cities))
+	for i, c := range cities {
+		rows[i] = cityRow(c)
 	}
-	out := Planned{Selected: len(p.Cities) * len(p.Categories)}
-	left := out.Selected
-	if p.MaxTargets > 0 {
-		left = min(left, p.MaxTargets)
-		out.Selected = left
+	list := store.JSON(rows)
+	if err := tx.Run(upsertCities, list); err != nil {
+		return nil, err
 	}
-	cats, err := k.Categories(ctx, p.Categories)
-	if err != nil {
-		return out, err
-	}
-	for start := 0; start < len(p.Cities) && left > 0; start += planChunk {
-		chunk := p.Cities[start:min(start+planChunk, len(p.Cities))]
-		err := k.write(ctx, func(tx *store.Tx) error { return p.chunk(tx, chunk, cats, left, &out) })
-		if err != nil {
-			return out, fmt.Errorf("plan targets: %w", err)
-		}
-		left -= len(chunk) * len(cats)
-	}
-	return out, nil
+	return store.Column[int64](tx, cityIDs, list)
 }
 
-func (p Plan) chunk(tx *store.Tx, cities []City, cats []int64, limit int, out *Planned) error {
-	ids, err := saveCities(tx, cities)
-	if err != nil {
-		return err
-	}
-	added, err := tx.Changed(insertTargets, p.SourceID, p.TierPages[1], p.TierPages[2], p.TierPages[3], tx.Now,
-		jsonInts(ids), jsonInts(cats), limit)
-	if err != nil {
-		return err
-	}
-	if err := p.fits(tx, added); err != nil {
-		return err
-	}
-	out.Added += int(added)
-	if !p.Explicit {
-		return nil
-	}
-	args := []any{p.SourceID, jsonInts(ids), jsonInts(cats), p.TierPages[1], limit}
-	deepened, err := tx.Changed(deepenDone, args...)
-	if err != nil {
-		return err
-	}
-	out.Deepened += int(deepened)
-	_, err = tx.Exec(setPages, args...)
-	return err
-}
-
-// row is a row of upsertCities. A place that the gazetteer does not know has no
+// cityRow is a row of upsertCities. A place that the gazetteer does not know has no
 // coordinates.
-func cityRow(c City) []any {
+func cityRow(c yp.City) []any {
 	var lat, lon any
 	if c.Lat != 0 || c.Lon != 0 {
 		lat, lon = c.Lat, c.Lon
@@ -179,52 +143,133 @@ func cityRow(c City) []any {
 	return []any{c.Slug, c.Name, c.State, c.Population, lat, lon, c.Tier}
 }
 
-func saveCities(tx *store.Tx, cities []City) ([]int64, error) {
-	rows := make([][]any, len(cities))
-	for i, c := range cities {
-		rows[i] = cityRow(c)
+// Plan adds the targets that are not there yet, in bulk, and never disturbs
+// what is done. Running it again changes nothing. A city that is gone from the source's
+// index gets none, and its retired targets stay retired. A source that is not active gets no
+// more than PlanLimit allows.
+func (k *Keeper) Plan(ctx context.Context, p Plan) (out Planned, err error) {
+	if p, err = k.follow(ctx, p); err != nil {
+		return out, err
 	}
-	list, err := json.Marshal(rows)
+	left, err := k.PlanLimit(ctx, p.SourceID)
+	if err != nil || left == 0 {
+		return out, err
+	}
+	most := p.most()
+	if out.Selected = most; left > 0 {
+		out.Selected = min(most, SandboxTargets)
+	}
+	cats, err := k.Categories(ctx, p.Categories)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	if _, err := tx.Exec(upsertCities, string(list)); err != nil {
-		return nil, err
-	}
-	found, err := tx.Query(cityIDs, string(list))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = found.Close() }()
-	ids := make([]int64, 0, len(cities))
-	for found.Next() {
-		var id int64
-		if err := found.Scan(&id); err != nil {
-			return nil, err
+	for start := 0; start < len(p.Cities) && most > 0; start += planChunk {
+		chunk := p.Cities[start:min(start+planChunk, len(p.Cities))]
+		err := k.write(ctx, "plan targets", func(tx *store.Tx) error { return p.chunk(tx, chunk, cats, most, &out) })
+		if err != nil {
+			return out, err
 		}
-		ids = append(ids, id)
+		most -= len(chunk) * len(cats)
 	}
-	return ids, found.Err()
+	return out, nil
 }
 
-// CityIDs returns the ids of the cities, adding the new ones.
-func (k *Keeper) CityIDs(ctx context.Context, cities []City) (ids []int64, err error) {
-	err = k.write(ctx, func(tx *store.Tx) error {
-		ids, err = saveCities(tx, cities)
-		return err
-	})
+// most is how many targets the plan is about.
+func (p Plan) most() int {
+	n := len(p.Cities) * len(p.Categories)
+	if p.MaxTargets > 0 {
+		n = min(n, p.MaxTargets)
+	}
+	return n
+}
+
+func (p Plan) chunk(tx *store.Tx, cities []yp.City, cats []int64, most int, out *Planned) error {
+	ids, err := saveCities(tx, cities)
 	if err != nil {
-		return nil, fmt.Errorf("register cities: %w", err)
+		return err
 	}
-	return ids, nil
+	sandbox := SandboxTargets
+	if p.logged {
+		sandbox = math.MaxInt32
+	}
+	added, err := tx.Changed(insertTargets, p.SourceID, sandbox, p.TierPages[1], p.TierPages[2], p.TierPages[3], tx.Now,
+		store.JSONInts(ids), store.JSONInts(cats), most)
+	if err != nil {
+		return err
+	}
+	out.Added += int(added)
+	if !p.Explicit {
+		return nil
+	}
+	args := []any{p.SourceID, store.JSONInts(ids), store.JSONInts(cats), p.TierPages[1], most}
+	deepened, err := tx.Changed(deepenDone, args...)
+	if err != nil {
+		return err
+	}
+	out.Deepened += int(deepened)
+	return tx.Run(setPages, args...)
 }
 
-// BaseURL returns the base URL under which the source was last crawled; empty
-// when it is not known here.
-func (k *Keeper) BaseURL(ctx context.Context, name string) (base string, err error) {
-	err = k.db.Read().QueryRowContext(ctx, "SELECT base_url FROM sources WHERE name = ?", name).Scan(&base)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
+// SandboxTargets is how many targets a source has while it is in the sandbox (or in
+// review, from which it goes there).
+const SandboxTargets = 10
+
+// planLimit is how many searches may still be planned for source ?1, of which a sandbox has ?2;
+// -1 = any number.
+const planLimit = `
+	SELECT iif(s.stage = 'active', -1, ?2 - (SELECT count(*) FROM (SELECT 1 FROM targets t WHERE t.kind = 'search' AND t.source_id = s.id LIMIT ?2)))
+	FROM sources s WHERE s.id = ?1`
+
+// PlanLimit returns how many targets may still be planned for a source: what its
+// sandbox still takes, or -1 = any number.
+func (k *Keeper) PlanLimit(ctx context.Context, sourceID int64) (n int, err error) {
+	if err := k.row(ctx, planLimit, []any{sourceID, SandboxTargets}, &n); err != nil {
+		return 0, fmt.Errorf("look at the stage of source %d: %w", sourceID, err)
 	}
-	return base, err
+	return n, nil
+}
+
+// Listed says that a plan means all cities of some states: where the source's own index
+// of a state was read to its end, the index says which those are.
+type Listed struct {
+	States        []string
+	MinPopulation int  // leaves out cities whose population is smaller, or not known
+	Only          bool // states whose index was not read to its end get none: the index plans them
+}
+
+const (
+	statesRead = `
+	SELECT state FROM targets WHERE kind = 'index' AND source_id = ?1 AND complete_at IS NOT NULL AND state IN (SELECT value FROM json_each(?2))`
+	listedCities = `
+	SELECT c.slug, c.name, c.state, c.population, ifnull(c.lat, 0), ifnull(c.lon, 0), c.tier
+	FROM source_cities x JOIN cities c ON c.id = x.city_id
+	WHERE x.source_id = ?1 AND x.gone_at IS NULL AND c.state IN (SELECT value FROM json_each(?2)) AND c.population >= ?3
+	ORDER BY c.population DESC, c.slug`
+)
+
+// follow replaces the plan's cities of every state whose index was read by those of the
+// source's index: what is not there would be asked for in vain.
+func (k *Keeper) follow(ctx context.Context, p Plan) (Plan, error) {
+	if p.Listed == nil {
+		return p, nil
+	}
+	q := k.db.Reader(ctx)
+	read, err := store.Column[string](q, statesRead, p.SourceID, store.JSONTexts(p.Listed.States))
+	if err != nil {
+		return p, fmt.Errorf("look for indexes that were read: %w", err)
+	}
+	if len(read) == 0 && !p.Listed.Only {
+		return p, nil
+	}
+	listed, err := store.All(q, listedCities, []any{p.SourceID, store.JSONTexts(read), p.Listed.MinPopulation}, cityColumns)
+	if err != nil {
+		return p, fmt.Errorf("read the cities of the source: %w", err)
+	}
+	p.Cities = slices.DeleteFunc(slices.Clone(p.Cities), func(c yp.City) bool { return p.Listed.Only || slices.Contains(read, c.State) })
+	p.Cities = append(p.Cities, listed...)
+	return p, nil
+}
+
+func cityColumns(c *yp.City) []any {
+	return []any{&c.Slug, &c.Name, &c.State, &c.Population, &c.Lat, &c.Lon, &c.Tier}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
@@ -14,10 +15,10 @@ import (
 func planOf(source int64, cities, categories int) checkpoint.Plan {
 	p := checkpoint.Plan{SourceID: source, TierPages: [4]int{0, 3, 2, 1}}
 	for i := range categories {
-		p.Categories = append(p.Categories, checkpoint.Category{Slug: fmt.Sprint("k", i), Name: fmt.Sprint("K", i)})
+		p.Categories = append(p.Categories, yp.Category{Slug: fmt.Sprint("k", i), Name: fmt.Sprint("K", i)})
 	}
 	for i := range cities {
-		p.Cities = append(p.Cities, checkpoint.City{Slug: fmt.Sprintf("c%d", i), Name: "C", State: []string{"CA", "TX"}[i%2], Population: 5000 - i, Tier: 1 + i%3})
+		p.Cities = append(p.Cities, yp.City{Slug: fmt.Sprintf("c%d", i), Name: "C", State: []string{"CA", "TX"}[i%2], Population: 5000 - i, Tier: 1 + i%3})
 	}
 	return p
 }
@@ -46,6 +47,15 @@ const plannedRows = `SELECT c.slug, k.slug, t.state, t.population, priority, max
 
 func TestPlan(t *testing.T) {
 	t.Parallel()
+	t.Run("what is named twice is planned once", func(t *testing.T) {
+		t.Parallel()
+		k, id := newKeeper(t)
+		p := planOf(id, 2, 2)
+		p.Cities, p.Categories = append(p.Cities, p.Cities[0]), append(p.Categories, p.Categories[1])
+		if out := planned(t, k, p); out != (checkpoint.Planned{Selected: 9, Added: 4}) {
+			t.Errorf("planned %+v", out)
+		}
+	})
 	t.Run("order, pages by tier, and nothing the second time", func(t *testing.T) {
 		t.Parallel()
 		k, id := newKeeper(t)
@@ -109,14 +119,14 @@ func TestDeepen(t *testing.T) {
 	b := setup(t, 2, "CA") // 4 targets
 	ctx := t.Context()
 	more, done := b.claim(t, 0), b.claim(t, 1)
-	if _, err := b.CommitPage(ctx, more, checkpoint.Page{Number: 1, NextURL: "/2", Last: true}); err != nil {
+	if _, err := b.CommitPage(ctx, more, yp.Page{Number: 1, NextURL: "/2", Last: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.CommitPage(ctx, done, checkpoint.Page{Number: 1, Last: true}); err != nil {
+	if _, err := b.CommitPage(ctx, done, yp.Page{Number: 1, Last: true}); err != nil {
 		t.Fatal(err)
 	}
 	ended := b.claim(t, 2)
-	if _, err := b.CommitPage(ctx, ended, checkpoint.Page{Number: 1, NextURL: "/2"}); err != nil {
+	if _, err := b.CommitPage(ctx, ended, yp.Page{Number: 1, NextURL: "/2"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Complete(ctx, ended, "", "", false); err != nil { // page 2 said that there is nothing
@@ -125,8 +135,8 @@ func TestDeepen(t *testing.T) {
 	deeper := func(pages, limit int) checkpoint.Planned {
 		p := checkpoint.Plan{
 			SourceID: b.scope.SourceID, TierPages: [4]int{0, pages, pages, pages}, Explicit: true, MaxTargets: limit,
-			Categories: []checkpoint.Category{{Slug: "plumbers"}, {Slug: "dentists"}},
-			Cities:     []checkpoint.City{{Slug: "city-0-CA", State: "CA", Tier: 1}, {Slug: "city-1-CA", State: "CA", Tier: 2}},
+			Categories: []yp.Category{{Slug: "plumbers"}, {Slug: "dentists"}},
+			Cities:     []yp.City{{Slug: "city-0-CA", State: "CA", Tier: 1}, {Slug: "city-1-CA", State: "CA", Tier: 2}},
 		}
 		return planned(t, b.Keeper, p)
 	}
@@ -157,7 +167,7 @@ func TestPages(t *testing.T) {
 		}
 		return out
 	}
-	commit := func(t *testing.T, b *bundle, c *checkpoint.Claim, p checkpoint.Page) checkpoint.Committed {
+	commit := func(t *testing.T, b *bundle, c *checkpoint.Claim, p yp.Page) checkpoint.Committed {
 		t.Helper()
 		p.Number, p.NextURL = c.PageCurrent+1, "/next"
 		out, err := b.CommitPage(ctx, c, p)
@@ -170,7 +180,7 @@ func TestPages(t *testing.T) {
 		t.Parallel()
 		b := setup(t, 1, "CA")
 		c := b.claim(t, 0)
-		p := checkpoint.Page{Raw: 1, Bad: 2, SiteTotal: 1108, Listings: append(ls("a", "b", "a"), yp.Listing{ID: "x"})}
+		p := yp.Page{Raw: 1, Bad: 2, SiteTotal: 1108, Listings: append(ls("a", "b", "a"), yp.Listing{ID: "x"})}
 		if out := commit(t, b, c, p); out.New != 2 || out.Dropped != 2 || out.Done {
 			t.Errorf("%+v, want 2 new and 2 dropped", out)
 		}
@@ -182,8 +192,8 @@ func TestPages(t *testing.T) {
 		t.Parallel()
 		b := setup(t, 1, "CA")
 		c := b.claim(t, 0)
-		commit(t, b, c, checkpoint.Page{Raw: 2, Listings: ls("a", "b")})
-		if out := commit(t, b, c, checkpoint.Page{Raw: 2, Listings: ls("b", "a")}); !out.Done || !out.Repeated {
+		commit(t, b, c, yp.Page{Raw: 2, Listings: ls("a", "b")})
+		if out := commit(t, b, c, yp.Page{Raw: 2, Listings: ls("b", "a")}); !out.Done || !out.Repeated {
 			t.Errorf("%+v, want it done", out)
 		}
 		const q = `SELECT status, page_current, next_page_url, raw_count FROM targets WHERE id = ?`
@@ -193,8 +203,8 @@ func TestPages(t *testing.T) {
 		t.Parallel()
 		b := setup(t, 1, "CA")
 		c := b.claim(t, 0)
-		commit(t, b, c, checkpoint.Page{Raw: 30, Listings: ls("a", "b")})
-		if out := commit(t, b, c, checkpoint.Page{Raw: 30, Listings: ls("a")}); out.Done || out.Repeated {
+		commit(t, b, c, yp.Page{Raw: 30, Listings: ls("a", "b")})
+		if out := commit(t, b, c, yp.Page{Raw: 30, Listings: ls("a")}); out.Done || out.Repeated {
 			t.Errorf("%+v, want it to go on", out)
 		}
 	})
@@ -203,12 +213,12 @@ func TestPages(t *testing.T) {
 		b := setup(t, 1, "CA")
 		c := b.claim(t, 0)
 		before := table(t, b.DB(), `SELECT * FROM targets`)
-		if _, err := b.CommitPage(ctx, c, checkpoint.Page{Number: 1, Raw: 1, Bad: -1, Listings: ls("a")}); err == nil {
+		if _, err := b.CommitPage(ctx, c, yp.Page{Number: 1, Raw: 1, Bad: -1, Listings: ls("a")}); err == nil {
 			t.Error("a negative count was taken")
 		}
 		same(t, "targets", table(t, b.DB(), `SELECT * FROM targets`), before)
 		same(t, "listings", table(t, b.DB(), `SELECT * FROM listings`), nil)
-		commit(t, b, c, checkpoint.Page{Raw: 1, Listings: ls("a")})
+		commit(t, b, c, yp.Page{Raw: 1, Listings: ls("a")})
 	})
 }
 
@@ -224,17 +234,17 @@ func TestScopes(t *testing.T) {
 	all := b.scope
 	for _, c := range []struct {
 		name   string
-		change func(*checkpoint.Scope)
+		change func(*store.Scope)
 		want   int64
 	}{
-		{"all", func(*checkpoint.Scope) {}, 12},
-		{"none", func(s *checkpoint.Scope) { *s = checkpoint.Scope{} }, 12},
-		{"another source", func(s *checkpoint.Scope) { s.SourceID = 9 }, 0},
-		{"a state", func(s *checkpoint.Scope) { s.States = []string{"TX"} }, 6},
-		{"a category", func(s *checkpoint.Scope) { s.CategoryIDs = b.cats[:1] }, 6},
-		{"a city", func(s *checkpoint.Scope) { s.CityIDs = []int64{1} }, 2},
-		{"a city, a category", func(s *checkpoint.Scope) { s.CityIDs, s.CategoryIDs = []int64{1, 2}, b.cats[1:] }, 2},
-		{"a population", func(s *checkpoint.Scope) { s.MinPopulation = 999_999 }, 8},
+		{"all", func(*store.Scope) {}, 12},
+		{"none", func(s *store.Scope) { *s = store.Scope{} }, 12},
+		{"another source", func(s *store.Scope) { s.SourceID = 9 }, 0},
+		{"a state", func(s *store.Scope) { s.States = []string{"TX"} }, 6},
+		{"a category", func(s *store.Scope) { s.CategoryIDs = b.cats[:1] }, 6},
+		{"a city", func(s *store.Scope) { s.CityIDs = []int64{1} }, 2},
+		{"a city, a category", func(s *store.Scope) { s.CityIDs, s.CategoryIDs = []int64{1, 2}, b.cats[1:] }, 2},
+		{"a population", func(s *store.Scope) { s.MinPopulation = 999_999 }, 8},
 	} {
 		s := all
 		c.change(&s)
@@ -250,7 +260,7 @@ func TestProgress(t *testing.T) {
 	g := crawl(t)
 	c := g.take(t, 5)
 	g.clock.move(10e9)
-	p, err := g.Progress(t.Context(), checkpoint.Scope{})
+	p, err := g.Progress(t.Context(), store.Scope{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +282,7 @@ func TestProgress(t *testing.T) {
 	if p.Rate <= 0 || p.ETASec <= 0 {
 		t.Errorf("rate %f, ETA %f: want both", p.Rate, p.ETASec)
 	}
-	elsewhere, err := g.Progress(t.Context(), checkpoint.Scope{States: []string{"TX"}})
+	elsewhere, err := g.Progress(t.Context(), store.Scope{States: []string{"TX"}})
 	if err != nil || elsewhere.Overall.Targets != 0 || len(elsewhere.Workers) != 0 || len(elsewhere.Errors) != 0 {
 		t.Errorf("elsewhere: %+v (%v)", elsewhere, err)
 	}

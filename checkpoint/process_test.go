@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -63,14 +64,14 @@ func TestRecoverDead(t *testing.T) {
 	execute(t, b.DB(), `INSERT INTO runs (id, uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (900, 'far', 'elsewhere', 1, 1, 'run', 'x', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
 		`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', claimed_at = 'x', run_id = 900 WHERE id = (SELECT max(id) FROM targets WHERE status = 'PLANNED')`,
 		`UPDATE targets SET heartbeat_at = '2000-01-01T00:00:00.000Z' WHERE status = 'IN_PROGRESS'`)
-	if rec, err := b.RecoverDead(ctx, checkpoint.Scope{}); err != nil || rec.Total() != 0 {
+	if rec, err := b.RecoverDead(ctx, store.Scope{}); err != nil || rec.Total() != 0 {
 		t.Errorf("while all live: %+v (%v), want nothing, however old their heartbeats", rec, err)
 	}
 	dying.kill(t)
-	if rec, err := b.RecoverDead(ctx, checkpoint.Scope{States: []string{"CA"}}); err != nil || rec.Total() != 0 {
+	if rec, err := b.RecoverDead(ctx, store.Scope{States: []string{"CA"}}); err != nil || rec.Total() != 0 {
 		t.Errorf("in another state: %+v (%v), want nothing", rec, err)
 	}
-	rec, err := b.RecoverDead(ctx, checkpoint.Scope{})
+	rec, err := b.RecoverDead(ctx, store.Scope{})
 	if err != nil || rec != (checkpoint.Recovered{Planned: 3, Dead: 1}) {
 		t.Errorf("after the kill: %+v (%v), want its 3 targets and one dead run", rec, err)
 	}
@@ -84,7 +85,7 @@ func TestRecoverDead(t *testing.T) {
 	if err := b.SweepLocks(); err != nil {
 		t.Error(err)
 	}
-	if rec, err := b.RecoverDead(ctx, checkpoint.Scope{}); err != nil || rec != (checkpoint.Recovered{}) {
+	if rec, err := b.RecoverDead(ctx, store.Scope{}); err != nil || rec != (checkpoint.Recovered{}) {
 		t.Errorf("again, after a sweep: %+v (%v), want nothing", rec, err)
 	}
 	if err := b.Release(ctx, mine, "stop"); err != nil {
@@ -173,7 +174,7 @@ func TestHeartbeatKeepsFresh(t *testing.T) {
 		if _, err := b.run.Heartbeat(t.Context(), 0, 0); err != nil {
 			t.Fatal(err)
 		}
-		rec, err := b.RecoverStale(t.Context(), checkpoint.Scope{}, time.Hour)
+		rec, err := b.RecoverStale(t.Context(), store.Scope{}, time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +189,7 @@ func TestHeartbeatKeepsFresh(t *testing.T) {
 	t.Run("NULL is stale", func(t *testing.T) {
 		c := b.claim(t, 3)
 		execute(t, b.DB(), `UPDATE targets SET heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
-		if rec, err := b.RecoverStale(t.Context(), checkpoint.Scope{}, time.Hour); err != nil || rec.Planned != 1 {
+		if rec, err := b.RecoverStale(t.Context(), store.Scope{}, time.Hour); err != nil || rec.Planned != 1 {
 			t.Errorf("%+v (%v), want the one", rec, err)
 		}
 		if _, err := b.Fail(t.Context(), c, yp.CodeTimeout, ""); !errors.Is(err, checkpoint.ErrClaimLost) {
@@ -198,7 +199,7 @@ func TestHeartbeatKeepsFresh(t *testing.T) {
 	t.Run("a clock set back a day", func(t *testing.T) {
 		b.claim(t, 4)
 		clock.move(-24 * time.Hour)
-		if rec, err := b.RecoverStale(t.Context(), checkpoint.Scope{}, time.Hour); err != nil || rec.Planned != 1 {
+		if rec, err := b.RecoverStale(t.Context(), store.Scope{}, time.Hour); err != nil || rec.Planned != 1 {
 			t.Errorf("%+v (%v), want the one from the future", rec, err)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
@@ -20,7 +21,7 @@ var scanned = regexp.MustCompile(`SCAN (t|targets|l|listings|companies|sightings
 func TestQueryPlans(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)
-	scope := Scope{SourceID: 1, States: []string{"CA"}, Kinds: []yp.Kind{yp.KindSearch}}
+	scope := store.Scope{SourceID: 1, States: []string{"CA"}, Kinds: []yp.Kind{yp.KindSearch}}
 	_, anyArgs := claimStatement(scope, 5)
 	byCategory := scope
 	byCategory.CategoryIDs = []int64{1}
@@ -30,6 +31,14 @@ func TestQueryPlans(t *testing.T) {
 	_, cityArgs := claimStatement(byCity, 5)
 	claim := func(args []any) []any { return append([]any{"w", 1, "now"}, args...) }
 	chosen, byID := Chosen{IDs: []int64{1}}, []string{"SEARCH t USING INTEGER PRIMARY KEY"}
+	pause, err := Pause.find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	requeue, err := Requeue.find()
+	if err != nil {
+		t.Fatal(err)
+	}
 	held := "INDEX targets_held"
 	inStates := []string{"SEARCH t USING INDEX targets_ready (source_id=? AND kind=? AND state=?)"}
 	inCategories := []string{"SEARCH t USING INDEX targets_ready_category (source_id=? AND kind=? AND state=? AND category_id=?)"}
@@ -109,13 +118,11 @@ func TestQueryPlans(t *testing.T) {
 		{"details: of a listing that is gone", `UPDATE targets SET retired_at = ?1 WHERE listing = ?2`, nil, []string{"INDEX targets_of_detail (listing=?)"}},
 		{"pass: goes on", goesOnWith(scope), nil, []string{held + " (source_id=?", waits, inStates[0]}},
 		{"pass: goes on, in cities", goesOnWith(byCity), nil, []string{held + " (source_id=?", waits, inCities[0]}},
-		{"operate: pause", pauseTargets, chosen.args(db.Now(), "[1]"), byID},
-		{"operate: requeue", requeueKeep, chosen.args(db.Now(), "[1]"), byID},
-		{"operate: count", countGiven + canPause + chosenOnes, chosen.args(db.Now(), "[1]"), byID},
-		{"operate: next", nextChosen + canPause + chosenOnes + inOrder, chosen.args(db.Now(), 7, 100), []string{"SEARCH t USING INTEGER PRIMARY KEY (rowid>?)"}},
+		{"operate: pause", pause.update(), chosen.args(db.Now(), "[1]"), byID},
+		{"operate: requeue", requeue.update(), chosen.args(db.Now(), "[1]"), byID},
+		{"operate: count", pause.countGiven(), chosen.args(db.Now(), "[1]"), byID},
+		{"operate: next", pause.next(), chosen.args(db.Now(), 7, 100), []string{"SEARCH t USING INTEGER PRIMARY KEY (rowid>?)"}},
 		{"replay: search", searchID, nil, []string{"INDEX targets_of_search (source_id=? AND city_id=? AND category_id=?)"}},
-		{"replay: index", indexID, nil, []string{"INDEX targets_of_index (source_id=? AND state=?)"}},
-		{"replay: detail", detailID, nil, []string{"INDEX targets_of_detail (listing=?)"}},
 		{"replay: add a detail", replayDetail, nil, []string{"SEARCH l USING INTEGER PRIMARY KEY"}},
 		{"logs: a search that is there", heldTarget + "(" + heldSearch + ")", nil, []string{"INDEX targets_of_search (source_id=? AND city_id=? AND category_id=?)"}},
 		{"logs: an index that is there", heldTarget + "(" + heldIndex + ")", nil, []string{"INDEX targets_of_index (source_id=? AND state=?)"}},

@@ -20,8 +20,8 @@ func (b *bundle) asks(c *checkpoint.Claim, retry int, class yp.ErrorClass) store
 	}
 }
 
-func page(number int, last bool, listings ...string) checkpoint.Page {
-	p := checkpoint.Page{Number: number, Last: last, Raw: len(listings), NextURL: fmt.Sprint("/", number+1)}
+func page(number int, last bool, listings ...string) yp.Page {
+	p := yp.Page{Number: number, Last: last, Raw: len(listings), NextURL: fmt.Sprint("/", number+1)}
 	for _, id := range listings {
 		p.Listings = append(p.Listings, yp.Listing{ID: id, Name: "N" + id})
 	}
@@ -109,7 +109,7 @@ func TestRecordedOfALostClaim(t *testing.T) {
 			c := b.claim(t, 0)
 			c.Requests = append(c.Requests, b.asks(c, 0, yp.ClassTimeout), b.asks(c, 1, ""))
 			execute(t, b.DB(), `UPDATE targets SET heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
-			if _, err := b.RecoverStale(bg, checkpoint.Scope{}, time.Hour); err != nil {
+			if _, err := b.RecoverStale(bg, store.Scope{}, time.Hour); err != nil {
 				t.Fatal(err)
 			}
 			again := b.claim(t, 1)

@@ -34,8 +34,8 @@ var (
 	recoverStale = recoverSet + ` AND (t.heartbeat_at IS NULL OR t.heartbeat_at < ?8 OR t.heartbeat_at > ?9) RETURNING kind, status`
 	closeRuns    = `UPDATE runs SET outcome = 'dead', finished_at = ? WHERE outcome = 'running' AND id IN (SELECT value FROM json_each(?))`
 	listRuns     = `
-	SELECT id, uuid, host, heartbeat_at FROM runs WHERE outcome = 'running'
-	UNION ALL SELECT id, uuid, host, heartbeat_at FROM runs
+	SELECT id, pid, uuid, host, heartbeat_at, true FROM runs WHERE outcome = 'running'
+	UNION ALL SELECT id, pid, uuid, host, heartbeat_at, false FROM runs
 	WHERE id IN (SELECT run_id FROM targets WHERE status = 'IN_PROGRESS') AND outcome <> 'running'`
 )
 
@@ -43,138 +43,113 @@ var (
 // lock files are free. Targets of a living process are never touched, however
 // old their heartbeat. A run under another machine's name must have been silent
 // for a while, too.
-func (k *Keeper) RecoverDead(ctx context.Context, scope Scope) (Recovered, error) {
+func (k *Keeper) RecoverDead(ctx context.Context, scope store.Scope) (Recovered, error) {
 	dead, err := k.deadRuns(ctx)
 	if err != nil || len(dead) == 0 {
 		return Recovered{}, err
 	}
-	out, err := k.recover(ctx, recoverRuns, scope, jsonInts(dead))
+	list := store.JSONInts(dead)
+	out, err := k.recover(ctx, "recover targets of dead runs", recoverRuns, scope, list)
 	if err != nil {
-		return out, fmt.Errorf("recover targets of dead runs: %w", err)
+		return out, err
 	}
 	out.Dead = len(dead)
-	err = k.write(ctx, func(tx *store.Tx) error {
-		if _, err := tx.Exec(closeRuns, tx.Now, jsonInts(dead)); err != nil {
+	return out, k.write(ctx, "close dead runs", func(tx *store.Tx) error {
+		if err := tx.Run(closeRuns, tx.Now, list); err != nil {
 			return err
 		}
-		_, err := tx.Exec(dismissDead, jsonInts(dead))
-		return err
+		return tx.Run(dismissDead, list)
 	})
-	return out, err
 }
 
 // RecoverStale takes back every target whose heartbeat is missing, older than
 // timeout, or as far in the future: the clock was set back since.
-func (k *Keeper) RecoverStale(ctx context.Context, scope Scope, timeout time.Duration) (Recovered, error) {
+func (k *Keeper) RecoverStale(ctx context.Context, scope store.Scope, timeout time.Duration) (Recovered, error) {
 	now := k.db.Now()
-	out, err := k.recover(ctx, recoverStale, scope, yp.FormatTime(now.Add(-timeout)), yp.FormatTime(now.Add(timeout)))
-	if err != nil {
-		return out, fmt.Errorf("recover stale targets: %w", err)
-	}
-	return out, nil
+	return k.recover(ctx, "recover stale targets", recoverStale, scope, yp.FormatTime(now.Add(-timeout)), yp.FormatTime(now.Add(timeout)))
 }
 
 // recover takes targets of every kind back.
-func (k *Keeper) recover(ctx context.Context, query string, scope Scope, more ...any) (out Recovered, err error) {
+func (k *Keeper) recover(ctx context.Context, what, query string, scope store.Scope, more ...any) (out Recovered, err error) {
 	scope.Kinds = yp.Kinds()
-	err = k.write(ctx, func(tx *store.Tx) (err error) {
-		if out, err = takeBack(tx, query, scope.Args(append([]any{tx.Now}, more...)...)); err != nil {
+	err = k.write(ctx, what, func(tx *store.Tx) error {
+		out = Recovered{}
+		type target struct {
+			kind   yp.Kind
+			status yp.Status
+		}
+		back, err := store.All(tx, query, scope.Args(append([]any{tx.Now}, more...)...), func(t *target) []any { return []any{&t.kind, &t.status} })
+		if err != nil || len(back) == 0 {
 			return err
 		}
-		if out.Total()+out.Details == 0 {
-			return nil
+		for _, t := range back {
+			switch stuck := t.status == yp.Stuck; {
+			case t.kind == yp.KindDetail && stuck:
+				out.Details++
+				out.DetailsStuck++
+			case t.kind == yp.KindDetail:
+				out.Details++
+			case stuck:
+				out.Stuck++
+			default:
+				out.Planned++
+			}
 		}
 		return store.CloseAttempts(tx)
 	})
 	return out, err
 }
 
-func takeBack(tx *store.Tx, query string, args []any) (out Recovered, err error) {
-	rows, err := tx.Query(query, args...)
-	if err != nil {
-		return out, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var kind yp.Kind
-		var status yp.Status
-		if err := rows.Scan(&kind, &status); err != nil {
-			return out, err
-		}
-		switch {
-		case kind == yp.KindDetail && status == yp.Stuck:
-			out.Details++
-			out.DetailsStuck++
-		case kind == yp.KindDetail:
-			out.Details++
-		case status == yp.Stuck:
-			out.Stuck++
-		default:
-			out.Planned++
-		}
-	}
-	return out, rows.Err()
+// runRow is a run that may be alive, or that holds targets.
+type runRow struct {
+	id               int64
+	pid              int
+	uuid, host, beat string
+	running          bool // nobody has ended it
+	alive            bool // its process holds its lock
 }
 
-// deadRuns lists the runs that no living process stands behind.
-func (k *Keeper) deadRuns(ctx context.Context) ([]int64, error) { return k.dead(ctx, listRuns) }
-
-// dead lists those of the runs that a query brings, with id, uuid, host and heartbeat,
-// that no living process stands behind.
-func (k *Keeper) dead(ctx context.Context, query string) ([]int64, error) {
-	rows, err := k.db.Read().QueryContext(ctx, query)
+func (k *Keeper) runs(ctx context.Context) ([]runRow, error) {
+	all, err := store.All(k.db.Reader(ctx), listRuns, nil, func(r *runRow) []any { return []any{&r.id, &r.pid, &r.uuid, &r.host, &r.beat, &r.running} })
+	for i := range all {
+		if err == nil {
+			all[i].alive, err = store.Alive(k.db.Path(), all[i].uuid)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}
-	defer func() { _ = rows.Close() }()
-	now := k.db.Now()
-	silent, ahead := yp.FormatTime(now.Add(-store.SilentElsewhere)), yp.FormatTime(now.Add(24*time.Hour))
-	var dead []int64
-	for rows.Next() {
-		var id int64
-		var uuid, host, beat string
-		if err := rows.Scan(&id, &uuid, &host, &beat); err != nil {
-			return nil, err
-		}
-		if host != k.host && beat > silent && beat <= ahead { // further ahead: a clock was set back
-			continue
-		}
-		alive, err := store.Alive(k.db.Path(), uuid)
-		if err != nil {
-			return nil, err
-		}
-		if !alive {
-			dead = append(dead, id)
-		}
-	}
-	return dead, rows.Err()
+	return all, nil
 }
 
-// SweepLocks removes the lock files that dead processes left.
-func (k *Keeper) SweepLocks() error {
-	return store.SweepLocks(k.db.Path(), func(name string) bool { return name == runLock })
+// deadRuns lists the runs that no living process stands behind.
+func (k *Keeper) deadRuns(ctx context.Context) (dead []int64, err error) {
+	runs, err := k.runs(ctx)
+	now := k.db.Now()
+	silent, ahead := yp.FormatTime(now.Add(-store.SilentElsewhere)), yp.FormatTime(now.Add(24*time.Hour))
+	for _, r := range runs {
+		beats := r.beat > silent && r.beat <= ahead // further ahead: a clock was set back
+		if !r.alive && (r.host == k.host || !beats) {
+			dead = append(dead, r.id)
+		}
+	}
+	return dead, err
 }
 
 // AlivePIDs returns the processes of this machine that stand behind a run of
 // this database.
 func (k *Keeper) AlivePIDs(ctx context.Context) (map[int]bool, error) {
-	rows, err := k.db.Read().QueryContext(ctx, "SELECT pid, uuid FROM runs WHERE outcome = 'running' AND host = ?", k.host)
-	if err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
+	runs, err := k.runs(ctx)
 	alive := map[int]bool{}
-	for rows.Next() {
-		var pid int
-		var uuid string
-		if err := rows.Scan(&pid, &uuid); err != nil {
-			return nil, err
+	for _, r := range runs {
+		if r.running && r.host == k.host {
+			alive[r.pid] = alive[r.pid] || r.alive
 		}
-		lives, err := store.Alive(k.db.Path(), uuid)
-		if err != nil {
-			return nil, err
-		}
-		alive[pid] = alive[pid] || lives
 	}
-	return alive, rows.Err()
+	return alive, err
+}
+
+// SweepLocks removes the lock files that dead processes left.
+func (k *Keeper) SweepLocks() error {
+	return store.SweepLocks(k.db.Path(), func(name string) bool { return name == runLock })
 }

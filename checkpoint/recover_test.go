@@ -65,7 +65,7 @@ func TestRecoverClosesAttempts(t *testing.T) {
 	at := yp.FormatTime(clock.now())
 	b.kill(t, dead)
 	clock.move(time.Minute)
-	if rec, err := b.RecoverDead(bg, checkpoint.Scope{}); err != nil || rec != (checkpoint.Recovered{Planned: 1, Dead: 1}) {
+	if rec, err := b.RecoverDead(bg, store.Scope{}); err != nil || rec != (checkpoint.Recovered{Planned: 1, Dead: 1}) {
 		t.Fatalf("%+v (%v), want one", rec, err)
 	}
 	same(t, "attempts", table(t, b.DB(), endedRows), []string{"1|worker_0_pid_1|running|||", "2|other|recovered||2|"})
@@ -77,7 +77,7 @@ func TestRecoverClosesAttempts(t *testing.T) {
 	t.Run("stale ones too, but their worker may live", func(t *testing.T) {
 		b.claim(t, 0)
 		clock.move(2 * time.Hour)
-		if rec, err := b.RecoverStale(bg, checkpoint.Scope{}, time.Hour); err != nil || rec.Planned != 1 {
+		if rec, err := b.RecoverStale(bg, store.Scope{}, time.Hour); err != nil || rec.Planned != 1 {
 			t.Fatalf("%+v (%v)", rec, err)
 		}
 		same(t, "attempt", table(t, b.DB(), endedRows)[2:], []string{"1|worker_0_pid_1|recovered||0|"})
@@ -88,7 +88,7 @@ func TestRecoverClosesAttempts(t *testing.T) {
 	t.Run("given up is closed as well", func(t *testing.T) {
 		b.claim(t, 0)
 		execute(t, b.DB(), `UPDATE targets SET recoveries = 2, heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
-		if rec, err := b.RecoverStale(bg, checkpoint.Scope{}, time.Hour); err != nil || rec.Stuck != 1 {
+		if rec, err := b.RecoverStale(bg, store.Scope{}, time.Hour); err != nil || rec.Stuck != 1 {
 			t.Fatalf("%+v (%v)", rec, err)
 		}
 		if open := table(t, b.DB(), `SELECT * FROM crawl_attempts WHERE ended = 'running'`); len(open) > 0 {
@@ -105,11 +105,11 @@ func TestRecoverInScope(t *testing.T) {
 	b.scope.States = []string{"TX"}
 	dead, _ := b.second(t)
 	b.kill(t, dead)
-	if rec, err := b.RecoverDead(bg, checkpoint.Scope{States: []string{"CA"}}); err != nil || rec.Total() != 0 {
+	if rec, err := b.RecoverDead(bg, store.Scope{States: []string{"CA"}}); err != nil || rec.Total() != 0 {
 		t.Fatalf("%+v (%v), want nothing in CA", rec, err)
 	}
 	same(t, "attempts", table(t, b.DB(), `SELECT ended FROM crawl_attempts`), []string{"running"})
-	if rec, err := b.RecoverDead(bg, checkpoint.Scope{}); err != nil || rec.Planned != 1 {
+	if rec, err := b.RecoverDead(bg, store.Scope{}); err != nil || rec.Planned != 1 {
 		t.Fatalf("%+v (%v), want the one in TX", rec, err)
 	}
 	same(t, "attempts", table(t, b.DB(), `SELECT ended FROM crawl_attempts`), []string{"recovered"})

@@ -37,10 +37,10 @@ type Replayed struct {
 
 // ReplayConfig says what logs do not hold.
 type ReplayConfig struct {
-	BaseURL func(source string) string                  // of a source; may return ""
-	City    func(name, slug, state string) (City, bool) // from the gazetteer
-	Damaged func(error)                                 // told of every line that could not be read
-	Adopt   string                                      // id of the logs' database, which an untouched file becomes; "" = it stays what it is
+	BaseURL func(source string) string                     // of a source; may return ""
+	City    func(name, slug, state string) (yp.City, bool) // from the gazetteer
+	Damaged func(error)                                    // told of every line that could not be read
+	Adopt   string                                         // id of the logs' database, which an untouched file becomes; "" = it stays what it is
 
 	// Details, when set, reads the events of details once more: a clock that was set back can
 	// bring one before the page that its listing stands on.
@@ -72,8 +72,11 @@ func (k *Keeper) Replay(ctx context.Context, events iter.Seq2[*wal.Event, error]
 		r.out.Details += r.early // what is left had a later claim's page before it
 		r.out.Known += r.early
 	}
-	if err := r.endEdits(ctx, k); err != nil {
-		return r.out, fmt.Errorf("replay merges and splits: %w", err)
+	if len(r.edits) > 0 {
+		err := k.write(ctx, "replay merges and splits", func(tx *store.Tx) error { return r.redoEdits(tx, true) })
+		if err != nil {
+			return r.out, err
+		}
 	}
 	r.out.Targets = len(r.targets)
 	return r.out, nil
@@ -86,7 +89,7 @@ func (r *replayer) read(ctx context.Context, k *Keeper, events iter.Seq2[*wal.Ev
 		if err := ctx.Err(); err != nil || len(batch) == 0 && r.own != "" {
 			return err
 		}
-		err := k.write(ctx, func(tx *store.Tx) error { return r.apply(tx, batch) })
+		err := k.db.Write(ctx, func(tx *store.Tx) error { return r.apply(tx, batch) })
 		batch = batch[:0]
 		return err
 	}
@@ -127,15 +130,18 @@ func (r *replayer) damaged(err error) {
 
 func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 	if r.own == "" {
-		if err := r.identify(tx); err != nil {
+		if r.cfg.Adopt != "" {
+			if err := store.TakeOver(tx, r.cfg.Adopt); err != nil {
+				return err
+			}
+		}
+		if err := tx.Get(`SELECT value FROM meta WHERE key = 'database_id'`, nil, &r.own); err != nil {
 			return err
 		}
 	}
 	if err := r.redoEdits(tx, false); err != nil {
 		return err
 	}
-	now, at := tx.Now, tx.At
-	defer func() { tx.Now, tx.At = now, at }() // other callers share the transaction
 	for _, e := range events {
 		if r.second && (e.Target == nil || e.Target.Kind != yp.KindDetail) {
 			continue
@@ -153,48 +159,34 @@ func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 		if cmp.Or(e.Database, r.own) == r.own {
 			r.run = max(r.run, e.RunNumber)
 		}
-		tx.At, tx.Now = e.Timestamp.UTC(), yp.FormatTime(e.Timestamp)
-		if err := r.try(tx, e); err != nil {
+		if err := r.attempt(tx, e, func() error { return r.one(tx, e) }); err != nil {
 			return fmt.Errorf("event %d of %s: %w", e.Seq, e.WorkerID, err)
 		}
 	}
 	if r.run == 0 {
 		return nil
 	}
-	_, err := tx.Exec(raiseRunNumber, r.run)
-	return err
+	return tx.Run(raiseRunNumber, r.run)
 }
 
-// identify finds out which database this is, once it has become the one that is rebuilt.
-func (r *replayer) identify(tx *store.Tx) error {
-	if r.cfg.Adopt != "" {
-		if err := store.TakeOver(tx, r.cfg.Adopt); err != nil {
-			return err
-		}
-	}
-	return tx.Get(`SELECT value FROM meta WHERE key = 'database_id'`, nil, &r.own)
-}
-
-// try applies one event under a savepoint of its own: one that the database
-// refuses is told like a line that can't be read, and the rest goes on.
-func (r *replayer) try(tx *store.Tx, e *wal.Event) error {
-	return r.attempt(tx, e, func() error { return r.one(tx, e) })
-}
-
+// attempt applies one event at its own time, under a savepoint of its own: one that the
+// database refuses is reported like a line that can't be read, and the rest goes on.
 func (r *replayer) attempt(tx *store.Tx, e *wal.Event, fn func() error) error {
-	if _, err := tx.Exec("SAVEPOINT event"); err != nil {
+	now, at := tx.Now, tx.At
+	defer func() { tx.Now, tx.At = now, at }() // other callers share the transaction
+	tx.At, tx.Now = e.Timestamp.UTC(), yp.FormatTime(e.Timestamp)
+	if err := tx.Run("SAVEPOINT event"); err != nil {
 		return err
 	}
 	before := r.out
 	refused := fn()
 	if refused == nil {
-		_, err := tx.Exec("RELEASE event")
-		return err
+		return tx.Run("RELEASE event")
 	}
 	if store.Fatal(refused) {
 		return refused
 	}
-	if _, err := tx.Exec("ROLLBACK TO event"); err != nil {
+	if err := tx.Run("ROLLBACK TO event"); err != nil {
 		return errors.Join(refused, err)
 	}
 	r.out = before
@@ -203,8 +195,7 @@ func (r *replayer) attempt(tx *store.Tx, e *wal.Event, fn func() error) error {
 	if e.Target != nil {
 		delete(r.targets, e.Target.Key())
 	}
-	_, err := tx.Exec("RELEASE event")
-	return err
+	return tx.Run("RELEASE event")
 }
 
 func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
@@ -215,7 +206,7 @@ func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 	if err != nil || e.Type == wal.Heartbeat || e.Type == wal.ClaimLost {
 		return err
 	}
-	if s.target == 0 {
+	if s.TargetID == 0 {
 		return r.wait(e)
 	}
 	if err := s.read(tx, r.own); err != nil {
@@ -229,13 +220,13 @@ func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 	}
 	switch e.Type {
 	case wal.TargetStart:
-		_, err = tx.Exec(replayRetry, s.target)
+		err = tx.Run(replayRetry, s.TargetID)
 	case wal.TargetComplete:
 		if err = s.empty(tx, e); err == nil {
-			err = s.finish(tx, e.Complete, string(e.ErrorCode), e.Error)
+			err = s.finish(tx, e.Complete, e.ErrorCode, e.Error)
 		}
 	case wal.TargetError:
-		err = r.fail(tx, e, s.target)
+		err = s.fail(tx, e)
 	}
 	if err != nil {
 		return err
@@ -243,35 +234,30 @@ func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 	return s.mark(tx, e, r.own)
 }
 
-// fail applies what the log says became of a target: it waits (PLANNED), rests
-// (FAILED), or is parked.
-func (r *replayer) fail(tx *store.Tx, e *wal.Event, target int64) error {
+// fail applies what the log says became of a target.
+func (s *stand) fail(tx *store.Tx, e *wal.Event) error {
 	var n, level int
-	if err := tx.Get(`SELECT consecutive_failures, backoff_level FROM targets WHERE id = ?`, []any{target}, &n, &level); err != nil {
+	if err := tx.Get(`SELECT consecutive_failures, backoff_level FROM targets WHERE id = ?`, []any{s.TargetID}, &n, &level); err != nil {
 		return err
 	}
-	status, set := setback(e, n, level)
-	until, why := backoff(tx, set)
-	_, err := tx.Exec(replayFailed, string(status), tx.Now, string(e.ErrorCode), clip(e.Error), until, why, set.Level, target)
-	return err
+	return tx.Run(replayFailed, append(failArgs(tx, setback(e, n, level), e.ErrorCode, e.Error), s.TargetID)...)
 }
 
 // setback is what a logged failure made of a target that had failed n times in a
-// row before. The log alone says which of the three it was: programs before this
-// one took every failure for FAILED.
-func setback(e *wal.Event, n, level int) (yp.Status, yp.Setback) {
+// row before: it waits (PLANNED), rests (FAILED), or is parked. The log alone says which of
+// the three it was: programs before this one took every failure for FAILED.
+func setback(e *wal.Event, n, level int) yp.Setback {
 	switch e.Status {
 	case yp.Parked:
-		set := yp.Setback{Event: yp.EventPark, Level: keepLevel}
-		if level == yp.MaxBackoffLevel && e.ErrorCode != yp.CodeNoListings { // not for a permanent cause
-			set.Level = level
+		if level < yp.MaxBackoffLevel || e.ErrorCode == yp.CodeNoListings { // a permanent cause
+			level = permanent
 		}
-		return yp.Parked, set
+		return yp.Setback{Event: yp.EventPark, Level: level}
 	case yp.Planned:
-		return yp.Planned, yp.Fail(min(n+1, 2), 0, 0)
+		return yp.Fail(min(n+1, 2), 0, 0)
 	}
 	level = min(level+1, yp.MaxBackoffLevel)
-	return yp.Failed, yp.Setback{Event: yp.EventFail, Level: level, Wait: yp.Backoff(level)}
+	return yp.Setback{Event: yp.EventFail, Level: level, Wait: yp.Backoff(level)}
 }
 
 const (
@@ -294,8 +280,6 @@ const (
 	searchID = `
 	SELECT t.id FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
 	WHERE t.kind = 'search' AND t.source_id = ? AND c.slug = ? AND k.slug = ?`
-	indexID  = `SELECT id FROM targets WHERE kind = 'index' AND source_id = ? AND state = ?`
-	detailID = `SELECT id FROM targets WHERE listing = ?`
 
 	// Only a target that nobody holds is moved: a replay never disturbs a crawl. How
 	// a target failed is taken from logs only where no run of this database has
@@ -303,18 +287,15 @@ const (
 	idle         = ` WHERE id = ? AND status <> 'IN_PROGRESS'`
 	untried      = idle + ` AND status = 'PLANNED' AND total_attempts = 0`
 	replayDone   = `UPDATE targets SET ` + doneSet + idle + ` AND status <> 'DONE'`
-	replayFailed = `UPDATE targets SET status = ?, finished_at = ?, last_error_code = ?, last_error = ?,
-		consecutive_failures = consecutive_failures + 1, not_before = ?, wait_reason = ?, backoff_level = ?` + untried
+	replayFailed = failSet + untried
 	// A dead letter that is crawled again was taken back by an operator.
 	retaken     = `consecutive_failures = iif(status = 'PARKED', 0, consecutive_failures), backoff_level = iif(status = 'PARKED', 0, backoff_level), `
-	replayRetry = `UPDATE targets SET ` + retaken + `status = 'PLANNED', not_before = NULL, wait_reason = NULL
+	replayRetry = `UPDATE targets SET ` + retaken + planSet + `
 		WHERE id = ? AND (status IN ('FAILED', 'PARKED') OR wait_reason IS 'backoff') AND total_attempts = 0`
-	replayAnew = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL, ` + retaken + anew + `, crawl_started_at = ?, crawls = ?` + idle
+	replayAnew = `UPDATE targets SET ` + planSet + `, finished_at = NULL, ` + retaken + anew + `, crawl_started_at = ?, crawls = ?` + idle
 	// More pages were wanted than the crawl had, or the last one was none, and it goes on.
-	replayMore = `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL` + idle + ` AND status = 'DONE'`
-	replayPage = `
-	UPDATE targets SET page_current = ?, next_page_url = ?, last_listing_id = ifnull(?, last_listing_id),
-		raw_count = raw_count + ?, accepted_count = accepted_count + ?, bad_count = bad_count + ?, site_total = ifnull(?, site_total)` + idle + ` AND page_current = ? - 1`
+	replayMore = `UPDATE targets SET ` + planSet + `, finished_at = NULL` + idle + ` AND status = 'DONE'`
+	replayPage = pageSet + idle + isNext
 	// A claim of this database comes after every one that the logs tell of.
 	replayToken = `UPDATE targets SET claim_token = ?2 WHERE id = ?1 AND status <> 'IN_PROGRESS' AND claim_token < ?2`
 )
@@ -323,12 +304,12 @@ const (
 // brought its listing.
 func (r *replayer) target(tx *store.Tx, e *wal.Event) (s *stand, err error) {
 	t := e.Target
-	s = &stand{kind: cmp.Or(t.Kind, yp.KindSearch), database: cmp.Or(e.Database, r.own)}
-	if s.source, err = r.source(tx, t.Source); err != nil {
+	s = &stand{Claim: Claim{Kind: cmp.Or(t.Kind, yp.KindSearch), Place: t.Place}, database: cmp.Or(e.Database, r.own)}
+	if s.SourceID, err = r.source(tx, t.Source); err != nil {
 		return nil, err
 	}
-	if s.kind == yp.KindDetail {
-		err := tx.Get(replayListing, []any{s.source, t.Listing}, &s.listing)
+	if s.Kind == yp.KindDetail {
+		err := tx.Get(replayListing, []any{s.SourceID, t.Listing}, &s.listing)
 		if errors.Is(err, sql.ErrNoRows) {
 			return s, nil
 		}
@@ -337,46 +318,40 @@ func (r *replayer) target(tx *store.Tx, e *wal.Event) (s *stand, err error) {
 		}
 	}
 	key := t.Key()
-	if s.target = r.targets[key]; s.target != 0 {
+	if s.TargetID = r.targets[key]; s.TargetID != 0 {
 		return s, nil
 	}
-	switch s.kind {
-	case yp.KindSearch:
-		err = r.search(tx, t, s)
-	case yp.KindIndex:
-		if _, err = tx.Exec(replayIndex, s.source, t.State, t.Priority, t.MaxPages, int64(IndexAgain/time.Minute), tx.Now); err == nil {
-			err = tx.Get(indexID, []any{s.source, t.State}, &s.target)
+	city := ""
+	if s.Kind != yp.KindIndex {
+		if city, err = r.city(tx, t, s.SourceID); err != nil {
+			return nil, err
 		}
-	case yp.KindDetail:
-		var city string
-		if city, err = r.city(tx, t, s.source); err != nil {
-			break
-		}
-		if _, err = tx.Exec(replayDetail, s.listing, city, t.CategorySlug, detailsMinutes, tx.Now); err == nil {
-			err = tx.Get(detailID, []any{s.listing}, &s.target)
-		}
-	default:
-		err = fmt.Errorf("unknown kind of target %q: want one of %v", t.Kind, yp.Kinds())
 	}
-	if err != nil {
+	var add string
+	var added []any
+	find, found := findTarget(t)
+	switch s.Kind {
+	case yp.KindSearch:
+		if err := tx.Run(upsertCategory, t.CategorySlug, t.Category); err != nil {
+			return nil, err
+		}
+		add, added = replaySearch, []any{s.SourceID, city, t.CategorySlug, t.Priority, t.MaxPages, tx.Now}
+		find, found = searchID, []any{s.SourceID, city, t.CategorySlug}
+	case yp.KindIndex:
+		add, added = replayIndex, []any{s.SourceID, t.State, t.Priority, t.MaxPages, int64(IndexAgain / time.Minute), tx.Now}
+	case yp.KindDetail:
+		add, added = replayDetail, []any{s.listing, city, t.CategorySlug, detailsMinutes, tx.Now}
+	default:
+		return nil, fmt.Errorf("unknown kind of target %q: want one of %v", t.Kind, yp.Kinds())
+	}
+	if err := tx.Run(add, added...); err != nil {
 		return nil, err
 	}
-	r.targets[key] = s.target
+	if err := tx.Get(find, found, &s.TargetID); err != nil {
+		return nil, err
+	}
+	r.targets[key] = s.TargetID
 	return s, nil
-}
-
-func (r *replayer) search(tx *store.Tx, t *wal.Target, s *stand) error {
-	city, err := r.city(tx, t, s.source)
-	if err != nil {
-		return err
-	}
-	if _, err := tx.Exec(upsertCategory, t.CategorySlug, t.Category); err != nil {
-		return err
-	}
-	if _, err := tx.Exec(replaySearch, s.source, city, t.CategorySlug, t.Priority, t.MaxPages, tx.Now); err != nil {
-		return err
-	}
-	return tx.Get(searchID, []any{s.source, city, t.CategorySlug}, &s.target)
 }
 
 // city returns the slug here of a target's city, which is added if need be; "" = it has none.
@@ -393,9 +368,9 @@ func (r *replayer) city(tx *store.Tx, t *wal.Target, source int64) (slug string,
 	}
 	city, ok := r.cfg.City(t.City, t.CitySlug, t.State)
 	if !ok {
-		city = City{Slug: t.CitySlug, Name: t.City, State: t.State, Tier: 3}
+		city = yp.City{Slug: t.CitySlug, Name: t.City, State: t.State, Tier: 3}
 	}
-	_, err = saveCities(tx, []City{city})
+	_, err = saveCities(tx, []yp.City{city})
 	return city.Slug, err
 }
 
@@ -405,21 +380,14 @@ func (r *replayer) citiesOf(tx *store.Tx, source int64) (map[string]string, erro
 	if shown, ok := r.shown[source]; ok {
 		return shown, nil
 	}
-	shown := map[string]string{}
-	rows, err := tx.Query(shownCities, source)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var address, slug string
-		if err := rows.Scan(&address, &slug); err != nil {
-			return nil, err
-		}
-		shown[address] = slug
+	type city struct{ address, slug string }
+	all, err := store.All(tx, shownCities, []any{source}, func(c *city) []any { return []any{&c.address, &c.slug} })
+	shown := make(map[string]string, len(all))
+	for _, c := range all {
+		shown[c.address] = c.slug
 	}
 	r.shown[source] = shown
-	return shown, rows.Err()
+	return shown, err
 }
 
 // wait puts off an event of a detail whose listing no page has brought: all are read once
@@ -443,7 +411,7 @@ func (r *replayer) source(tx *store.Tx, name string) (id int64, err error) {
 	if id, ok := r.sources[name]; ok {
 		return id, nil
 	}
-	if _, err := tx.Exec(insertSource, name, r.cfg.BaseURL(name), tx.Now); err != nil {
+	if err := tx.Run(insertSource, name, r.cfg.BaseURL(name), tx.Now); err != nil {
 		return 0, err
 	}
 	if err := tx.Get(sourceID, []any{name}, &id); err != nil {

@@ -28,7 +28,7 @@ func (g *logged) anew(t *testing.T) *checkpoint.Claim {
 }
 
 // brings logs and commits the claim's next page.
-func (g *logged) brings(t *testing.T, c *checkpoint.Claim, p checkpoint.Page, ids ...string) {
+func (g *logged) brings(t *testing.T, c *checkpoint.Claim, p yp.Page, ids ...string) {
 	t.Helper()
 	p.Number, p.Raw, p.Listings = c.PageCurrent+1, len(ids), cards(ids...)
 	g.log(wal.PageComplete, c, &yp.Page{
@@ -87,7 +87,7 @@ func TestReplayOfAnEmptyCrawl(t *testing.T) {
 	t.Parallel()
 	g := logOfOne(t)
 	g.empty(t, g.take(t, 0))
-	g.brings(t, g.anew(t), checkpoint.Page{Last: true, End: true}, "a", "b")
+	g.brings(t, g.anew(t), yp.Page{Last: true, End: true}, "a", "b")
 	g.agrees(t)
 	g.empty(t, g.anew(t))
 	g.agrees(t)
@@ -96,7 +96,7 @@ func TestReplayOfAnEmptyCrawl(t *testing.T) {
 	if got := table(t, g.DB(), goneRows)[0]; got != "a b" {
 		t.Errorf("gone are %q, want a b", got)
 	}
-	g.brings(t, g.anew(t), checkpoint.Page{Last: true, End: true}, "b")
+	g.brings(t, g.anew(t), yp.Page{Last: true, End: true}, "b")
 	g.agrees(t)
 }
 
@@ -106,21 +106,21 @@ func TestReplayOfADeeperCrawl(t *testing.T) {
 	t.Parallel()
 	g := logOfOne(t)
 	c := g.take(t, 0)
-	g.brings(t, c, checkpoint.Page{NextURL: "/2"}, "a")
-	g.brings(t, c, checkpoint.Page{Last: true, End: true}, "b", "c")
+	g.brings(t, c, yp.Page{NextURL: "/2"}, "a")
+	g.brings(t, c, yp.Page{Last: true, End: true}, "b", "c")
 	for range 2 {
-		g.brings(t, g.anew(t), checkpoint.Page{NextURL: "/2", Last: true}, "a")
+		g.brings(t, g.anew(t), yp.Page{NextURL: "/2", Last: true}, "a")
 		g.agrees(t)
 		execute(t, g.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL WHERE claim_token > 0`)
 		c := g.take(t, 0)
-		g.brings(t, c, checkpoint.Page{NextURL: "/3"}, "b")
+		g.brings(t, c, yp.Page{NextURL: "/3"}, "b")
 		if err := g.Release(t.Context(), c, "stop"); err != nil {
 			t.Fatal(err)
 		}
 		k := checkpoint.New(storetest.Open(t))
 		g.replay(t, k, g.events)
 		same(t, "in the middle", table(t, k.DB(), `SELECT status, page_current FROM targets`), []string{"PLANNED|2"})
-		g.brings(t, g.take(t, 0), checkpoint.Page{Last: true, End: true}, "d")
+		g.brings(t, g.take(t, 0), yp.Page{Last: true, End: true}, "d")
 		g.agrees(t)
 	}
 	if got := table(t, g.DB(), goneRows)[0]; got != "c" {
@@ -133,16 +133,16 @@ func TestReplayOfADeeperCrawl(t *testing.T) {
 func TestReplayOfALastPageThatWasNone(t *testing.T) {
 	t.Parallel()
 	g := logOfOne(t)
-	g.brings(t, g.take(t, 0), checkpoint.Page{Last: true, End: true}, "a", "b")
+	g.brings(t, g.take(t, 0), yp.Page{Last: true, End: true}, "a", "b")
 	c := g.anew(t)
 	g.log(wal.PageComplete, c, &yp.Page{Number: 1, Last: true, End: true, Raw: 1, Accepted: 1, Listings: cards("a")}, "", yp.InProgress)
-	g.brings(t, c, checkpoint.Page{NextURL: "/2"}, "a")
-	g.brings(t, c, checkpoint.Page{Last: true, End: true}, "c")
+	g.brings(t, c, yp.Page{NextURL: "/2"}, "a")
+	g.brings(t, c, yp.Page{Last: true, End: true}, "c")
 	c = g.anew(t)
-	g.brings(t, c, checkpoint.Page{NextURL: "/2"}, "a")
+	g.brings(t, c, yp.Page{NextURL: "/2"}, "a")
 	g.log(wal.PageComplete, c, &yp.Page{Number: 2, Last: true, End: true, Raw: 1, Accepted: 1, Listings: cards("b")}, "", yp.InProgress)
-	g.brings(t, c, checkpoint.Page{NextURL: "/3"}, "b")
-	g.brings(t, c, checkpoint.Page{Last: true, End: true}, "c")
+	g.brings(t, c, yp.Page{NextURL: "/3"}, "b")
+	g.brings(t, c, yp.Page{Last: true, End: true}, "c")
 	k := checkpoint.New(storetest.Open(t))
 	g.replay(t, k, g.events)
 	same(t, "gone", table(t, k.DB(), goneRows), []string{""})

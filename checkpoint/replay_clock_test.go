@@ -179,7 +179,7 @@ func TestReplayOfDetailsBeforeTheirPage(t *testing.T) {
 			Page:   &yp.Page{Number: 1, Last: true, Raw: 1, Accepted: 1, Detail: &yp.Detail{ID: id, Email: email}},
 		})
 	}
-	g.brings(t, g.take(t, 0), checkpoint.Page{Last: true, End: true}, "a", "b")
+	g.brings(t, g.take(t, 0), yp.Page{Last: true, End: true}, "a", "b")
 	detail("a", 1, "old@a.com")
 	detail("a", 3, "new@a.com")
 	detail("a", 2, "late@a.com")

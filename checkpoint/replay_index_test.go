@@ -22,7 +22,7 @@ func (g *logged) readsIndex(t *testing.T, killed bool, pages ...[]string) {
 	c := g.index(t, len(pages))
 	g.log(wal.TargetStart, c, nil, "", yp.InProgress)
 	for i, slugs := range pages {
-		p := checkpoint.Page{Number: i + 1, Last: i+1 == len(pages), Path: fmt.Sprintf("/state-az?page=%d", i+1), Cities: found(slugs...)}
+		p := yp.Page{Number: i + 1, Last: i+1 == len(pages), Path: fmt.Sprintf("/state-az?page=%d", i+1), Cities: found(slugs...)}
 		if p.Last {
 			p.Plan = g.planOf(nil).Searches(0)
 		}
@@ -90,6 +90,22 @@ func TestReplayOfIndexes(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the searches that it planned, also where the source is in the sandbox now", func(t *testing.T) {
+		t.Parallel()
+		b, clock := setupClock(t, 0)
+		g := &logged{bundle: b, clock: clock}
+		var slugs []string
+		for i := range checkpoint.SandboxTargets + 2 {
+			slugs = append(slugs, fmt.Sprintf("c%02d-az", i))
+		}
+		g.readsIndex(t, false, slugs)
+		k := checkpoint.New(storetest.Open(t))
+		if _, err := k.AddSource(t.Context(), checkpoint.NewSource{Name: "demo", BaseURL: "http://127.0.0.1:1", Stage: checkpoint.StageSandbox}); err != nil {
+			t.Fatal(err)
+		}
+		g.replay(t, k, g.events)
+		want(t, k.DB(), `SELECT count(*) FROM targets WHERE kind = 'search'`, fmt.Sprint(len(slugs)))
+	})
 	t.Run("its end is told by its last page", func(t *testing.T) {
 		t.Parallel()
 		b, clock := setupClock(t, 0)

@@ -39,7 +39,7 @@ func (g *logged) log(typ wal.EventType, c *checkpoint.Claim, p *yp.Page, code yp
 
 func (g *logged) page(t *testing.T, c *checkpoint.Claim, last bool, ids ...int) {
 	t.Helper()
-	p := checkpoint.Page{Number: c.PageCurrent + 1, Last: last, Raw: len(ids) + 1, Bad: 1}
+	p := yp.Page{Number: c.PageCurrent + 1, Last: last, Raw: len(ids) + 1, Bad: 1}
 	if !last {
 		p.NextURL = fmt.Sprint("/page/", p.Number+1)
 	}
@@ -129,7 +129,7 @@ func crawl(t *testing.T) *logged {
 func (g *logged) replayConfig(damaged func(error)) checkpoint.ReplayConfig {
 	return checkpoint.ReplayConfig{
 		BaseURL: func(string) string { return "http://127.0.0.1:1" }, Damaged: damaged,
-		City: func(string, string, string) (checkpoint.City, bool) { return checkpoint.City{}, false },
+		City: func(string, string, string) (yp.City, bool) { return yp.City{}, false },
 	}
 }
 

@@ -3,7 +3,7 @@ package checkpoint_test
 import (
 	"testing"
 
-	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 )
 
@@ -26,7 +26,7 @@ func BenchmarkStatus(b *testing.B) {
 		`UPDATE targets SET status = 'DONE', page_current = 3, finished_at = '2026-01-01T00:00:00.000Z', wait_reason = 'recrawl', not_before = '2099-01-01T00:00:00.000Z' WHERE id % 2 = 0`,
 		`UPDATE targets SET status = 'FAILED', backoff_level = 2, consecutive_failures = 4, last_error_code = 'TIMEOUT',
 			last_error = 'slow', wait_reason = 'backoff', not_before = '2099-01-01T00:00:00.000Z' WHERE id % 10 = 1`)
-	for name, scope := range map[string]checkpoint.Scope{"all": {}, "one state": {States: []string{"CA"}}} {
+	for name, scope := range map[string]store.Scope{"all": {}, "one state": {States: []string{"CA"}}} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				s, err := r.Status(b.Context(), scope)
@@ -84,7 +84,7 @@ func BenchmarkCoverage(b *testing.B) {
 	})
 	b.Run("totals", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := r.CoverageTotals(b.Context(), checkpoint.Scope{}); err != nil {
+			if _, err := r.CoverageTotals(b.Context(), store.Scope{}); err != nil {
 				b.Fatal(err)
 			}
 		}

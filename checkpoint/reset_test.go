@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -46,8 +47,8 @@ func TestResetFilters(t *testing.T) {
 		{"stuck by hand, with no attempt at all", checkpoint.Reset{MaxAttempts: new(0), Statuses: []yp.Status{yp.Failed, yp.Stuck}}, 1},
 		{"old", checkpoint.Reset{OlderThan: 3 * time.Hour}, 2}, // they failed five and four hours ago, and three, to the millisecond
 		{"older", checkpoint.Reset{OlderThan: 8 * time.Hour}, 0},
-		{"in a city", checkpoint.Reset{Scope: checkpoint.Scope{CityIDs: []int64{1}}}, 2},
-		{"elsewhere", checkpoint.Reset{Scope: checkpoint.Scope{States: []string{"TX"}}}, 0},
+		{"in a city", checkpoint.Reset{Scope: store.Scope{CityIDs: []int64{1}}}, 2},
+		{"elsewhere", checkpoint.Reset{Scope: store.Scope{States: []string{"TX"}}}, 0},
 	} {
 		if n, err := b.CountReset(ctx, c.reset); err != nil || n != c.want {
 			t.Errorf("%s: %d (%v), want %d", c.name, n, err, c.want)

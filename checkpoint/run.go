@@ -70,8 +70,8 @@ func (k *Keeper) StartRun(ctx context.Context, source int64, command string, exc
 	if err != nil {
 		return nil, errors.Join(err, r.unlock())
 	}
-	err = k.write(ctx, func(tx *store.Tx) error {
-		res, err := tx.Exec(insertRun, r.UUID, k.host, os.Getpid(), nullID(source), command, tx.Now, tx.Now)
+	err = k.write(ctx, "register run", func(tx *store.Tx) error {
+		res, err := tx.Exec(insertRun, r.UUID, k.host, os.Getpid(), store.Number(source), command, tx.Now, tx.Now)
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (k *Keeper) StartRun(ctx context.Context, source int64, command string, exc
 		return tx.Get(nextRunNumber, []any{alone}, &r.Number)
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("register run: %w", err), r.unlock())
+		return nil, errors.Join(err, r.unlock())
 	}
 	return r, nil
 }
@@ -97,6 +97,9 @@ func (k *Keeper) alone(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
+// lock takes the locks of a run: the one that all runs share, and one of a new name, before the
+// row is there: a run that can be read of is alive. A sweeper may try a file that was made but
+// a moment ago, so a name that is held already is given up for another one.
 func (r *Run) lock(path string, exclusive bool) (err error) {
 	r.shared, err = store.TakeLock(path, runLock, !exclusive)
 	if errors.Is(err, store.ErrLocked) {
@@ -105,23 +108,16 @@ func (r *Run) lock(path string, exclusive bool) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := r.own(path); err != nil {
-		return errors.Join(err, r.shared.Release())
-	}
-	return nil
-}
-
-// own takes a lock of a new name, before the row is there: a run that can be
-// read of is alive. A sweeper may try a file that was made but a moment ago, so a
-// name that is held already is given up for another one.
-func (r *Run) own(path string) (err error) {
 	for range 10 {
 		r.UUID = rand.Text()
-		if r.owner, err = store.TakeLock(path, r.UUID, false); !errors.Is(err, store.ErrLocked) {
-			return err
+		if r.owner, err = store.TakeLock(path, r.UUID, false); err == nil {
+			return nil
+		}
+		if !errors.Is(err, store.ErrLocked) {
+			break
 		}
 	}
-	return err
+	return errors.Join(err, r.shared.Release())
 }
 
 func (r *Run) unlock() error {
@@ -133,35 +129,23 @@ const finishRun = `UPDATE runs SET outcome = ?, finished_at = ?, heartbeat_at = 
 // Finish records how the run ended and drops its locks. It releases whatever
 // the run still holds, so that nothing stays in progress behind it.
 func (r *Run) Finish(ctx context.Context, outcome Outcome, requests int64) error {
-	err := r.keeper.write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		if err := r.handBack(tx); err != nil {
-			return err
+	err := r.keeper.write(context.WithoutCancel(ctx), "finish run", func(tx *store.Tx) error {
+		n, err := tx.Changed(releaseRun, r.ID)
+		if err == nil && n > 0 {
+			err = store.CloseAttempts(tx)
 		}
-		_, err := tx.Exec(finishRun, string(outcome), tx.Now, tx.Now, requests, r.ID)
+		if err == nil {
+			err = tx.Run(endWaits, r.ID, tx.Now)
+		}
+		if err == nil {
+			err = tx.Run(dismissAll, tx.Now, tx.Now, r.ID)
+		}
+		if err == nil {
+			err = tx.Run(finishRun, string(outcome), tx.Now, tx.Now, requests, r.ID)
+		}
 		return err
 	})
-	if err != nil {
-		err = fmt.Errorf("finish run: %w", err)
-	}
 	return errors.Join(err, r.unlock())
-}
-
-// handBack releases what the run holds, closes its attempts and dismisses its workers.
-func (r *Run) handBack(tx *store.Tx) error {
-	n, err := tx.Changed(releaseRun, r.ID)
-	if err != nil {
-		return err
-	}
-	if n > 0 {
-		if err := store.CloseAttempts(tx); err != nil {
-			return err
-		}
-	}
-	if _, err := tx.Exec(endWaits, r.ID, tx.Now); err != nil {
-		return err
-	}
-	_, err = tx.Exec(dismissAll, tx.Now, tx.Now, r.ID)
-	return err
 }
 
 const (
@@ -174,22 +158,18 @@ const (
 // targets it holds. Claims that were recovered belong to nobody or to another run
 // and are left alone. rss is the memory of the process in bytes, 0 = unknown.
 func (r *Run) Heartbeat(ctx context.Context, requests, rss int64) (held int, err error) {
-	err = r.keeper.write(ctx, func(tx *store.Tx) error {
+	err = r.keeper.write(ctx, "heartbeat", func(tx *store.Tx) error {
 		n, err := tx.Changed(beatTargets, tx.Now, r.ID)
 		if err != nil {
 			return err
 		}
 		held = int(n)
-		if _, err := tx.Exec(beatWorkers, tx.Now, rss, r.ID); err != nil {
+		if err := tx.Run(beatWorkers, tx.Now, rss, r.ID); err != nil {
 			return err
 		}
-		_, err = tx.Exec(beatRun, tx.Now, requests, r.ID)
-		return err
+		return tx.Run(beatRun, tx.Now, requests, r.ID)
 	})
-	if err != nil {
-		return 0, fmt.Errorf("heartbeat: %w", err)
-	}
-	return held, nil
+	return held, err
 }
 
 const lastRunSeen = `SELECT ifnull(max(heartbeat_at), '') FROM runs WHERE id <> ? AND heartbeat_at < ?`
@@ -199,11 +179,35 @@ const lastRunSeen = `SELECT ifnull(max(heartbeat_at), '') FROM runs WHERE id <> 
 // old. It is zero where no other run is known.
 func (k *Keeper) LaterBound(ctx context.Context, run int64) (at time.Time, err error) {
 	var seen string
-	if err := k.db.Read().QueryRowContext(ctx, lastRunSeen, run, yp.FormatTime(k.db.Now())).Scan(&seen); err != nil {
+	if err := k.row(ctx, lastRunSeen, []any{run, yp.FormatTime(k.db.Now())}, &seen); err != nil {
 		return at, fmt.Errorf("look for the last run: %w", err)
 	}
 	if seen == "" {
 		return at, nil
 	}
 	return yp.ParseTime(seen)
+}
+
+const (
+	enlist = `
+	INSERT INTO workers (run_id, worker_id, name, host, pid, started_at, heartbeat_at, rss_bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7)
+	ON CONFLICT (run_id, worker_id) DO UPDATE SET stopped_at = NULL, heartbeat_at = excluded.heartbeat_at`
+	dismiss     = `UPDATE workers SET stopped_at = ?, heartbeat_at = ? WHERE run_id = ? AND worker_id = ?`
+	dismissAll  = `UPDATE workers SET stopped_at = ?, heartbeat_at = ? WHERE run_id = ? AND stopped_at IS NULL`
+	dismissDead = `UPDATE workers SET stopped_at = heartbeat_at WHERE stopped_at IS NULL AND run_id IN (SELECT value FROM json_each(?))`
+	beatWorkers = `UPDATE workers SET heartbeat_at = ?, rss_bytes = ? WHERE run_id = ? AND stopped_at IS NULL`
+	countClaim  = `UPDATE workers SET claims = claims + 1, claim_retries = claim_retries + ? WHERE run_id = ? AND worker_id = ?`
+)
+
+// Enlist enters a worker of the run into the registry. name is for people; rss is
+// the memory of the process in bytes, 0 = unknown.
+func (r *Run) Enlist(ctx context.Context, worker, name string, rss int64) error {
+	return r.keeper.write(ctx, "register worker "+worker, func(tx *store.Tx) error {
+		return tx.Run(enlist, r.ID, worker, name, r.keeper.host, os.Getpid(), tx.Now, rss)
+	})
+}
+
+// Dismiss notes that a worker has ended.
+func (r *Run) Dismiss(ctx context.Context, worker string) error {
+	return r.keeper.write(ctx, "dismiss worker "+worker, func(tx *store.Tx) error { return tx.Run(dismiss, tx.Now, tx.Now, r.ID, worker) })
 }

@@ -112,7 +112,7 @@ func TestSuccessClears(t *testing.T) {
 	t.Parallel()
 	for name, succeed := range map[string]func(t *testing.T, f *failing, c *checkpoint.Claim) error{
 		"a last page": func(t *testing.T, f *failing, c *checkpoint.Claim) error {
-			_, err := f.CommitPage(t.Context(), c, checkpoint.Page{Number: 1, Last: true})
+			_, err := f.CommitPage(t.Context(), c, yp.Page{Number: 1, Last: true})
 			return err
 		},
 		"an empty result": func(t *testing.T, f *failing, c *checkpoint.Claim) error {
@@ -197,7 +197,7 @@ func TestPausedMeanwhile(t *testing.T) {
 		},
 		"release": func(t *testing.T, f *failing, c *checkpoint.Claim) error { return f.Release(t.Context(), c, "") },
 		"page": func(t *testing.T, f *failing, c *checkpoint.Claim) error {
-			_, err := f.CommitPage(t.Context(), c, checkpoint.Page{Number: 1})
+			_, err := f.CommitPage(t.Context(), c, yp.Page{Number: 1})
 			return err
 		},
 	} {

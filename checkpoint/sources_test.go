@@ -8,6 +8,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
+	"ypcrawl/yp"
 )
 
 func TestStoredSources(t *testing.T) {
@@ -51,13 +52,13 @@ func TestClaimPerSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = b.Keeper.Plan(t.Context(), checkpoint.Plan{
-		SourceID: other, Cities: []checkpoint.City{{Slug: "city-0-ca", Name: "City 0", State: "CA", Population: 1, Tier: 1}},
-		Categories: []checkpoint.Category{{Slug: "plumbers", Name: "Plumbers"}},
+		SourceID: other, Cities: []yp.City{{Slug: "city-0-ca", Name: "City 0", State: "CA", Population: 1, Tier: 1}},
+		Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	claim := func(n int, scope checkpoint.Scope) error {
+	claim := func(n int, scope store.Scope) error {
 		_, err := b.Claim(t.Context(), b.worker(n), scope, 1)
 		return err
 	}
@@ -67,7 +68,7 @@ func TestClaimPerSource(t *testing.T) {
 	if err := claim(1, b.scope); !errors.Is(err, checkpoint.ErrNothing) {
 		t.Errorf("the state is full: got %v, want ErrNothing", err)
 	}
-	if err := claim(2, checkpoint.Scope{SourceID: other, States: []string{"CA"}}); err != nil {
+	if err := claim(2, store.Scope{SourceID: other, States: []string{"CA"}}); err != nil {
 		t.Errorf("the other source is full too: %v", err)
 	}
 }

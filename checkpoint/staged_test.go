@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/yp"
 )
 
 // boxed is a source in the sandbox with n targets planned, all done with listings.
@@ -43,11 +44,11 @@ func listing(t *testing.T, b *bundle, i int, phone, street string) {
 // planSome plans cities × 1 category, at most limit of them (0 = all).
 func planSome(t *testing.T, b *bundle, cities, limit int) int {
 	t.Helper()
-	p := checkpoint.Plan{SourceID: b.scope.SourceID, TierPages: [4]int{0, 3, 2, 1}, Categories: []checkpoint.Category{{Slug: "plumbers", Name: "Plumbers"}}, MaxTargets: limit}
+	p := checkpoint.Plan{SourceID: b.scope.SourceID, TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}}, MaxTargets: limit}
 	for i := range cities {
-		p.Cities = append(p.Cities, checkpoint.City{Slug: fmt.Sprintf("city-%d-ca", i), Name: fmt.Sprintf("City %d", i), State: "CA", Tier: 1})
+		p.Cities = append(p.Cities, yp.City{Slug: fmt.Sprintf("city-%d-ca", i), Name: fmt.Sprintf("City %d", i), State: "CA", Tier: 1})
 	}
-	out, err := b.PlanStaged(t.Context(), p)
+	out, err := b.Plan(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,12 +154,12 @@ func TestPlanTogether(t *testing.T) {
 		b := boxed(t, 3)
 		var all sync.WaitGroup
 		for _, state := range []string{"AZ", "CA", "NM", "TX"} {
-			p := checkpoint.Plan{SourceID: 1, TierPages: [4]int{0, 3, 2, 1}, Categories: []checkpoint.Category{{Slug: "plumbers", Name: "Plumbers"}}}
+			p := checkpoint.Plan{SourceID: 1, TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}}}
 			for i := range 8 {
-				p.Cities = append(p.Cities, checkpoint.City{Slug: fmt.Sprintf("town-%d-%s", i, state), Name: "Town", State: state, Tier: 1})
+				p.Cities = append(p.Cities, yp.City{Slug: fmt.Sprintf("town-%d-%s", i, state), Name: "Town", State: state, Tier: 1})
 			}
 			all.Go(func() {
-				if _, err := b.PlanStaged(t.Context(), p); err != nil {
+				if _, err := b.Plan(t.Context(), p); err != nil {
 					t.Error(err)
 				}
 			})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -82,13 +83,13 @@ func benchWriter(b *testing.B, stored int, again bool) {
 		b.Fatal(err)
 	}
 	w := checkpoint.Worker{ID: yp.WorkerID(0, 1), RunID: run.ID}
-	c, err := k.Claim(b.Context(), w, checkpoint.Scope{SourceID: 1, States: allStates()}, 8)
+	c, err := k.Claim(b.Context(), w, store.Scope{SourceID: 1, States: allStates()}, 8)
 	if err != nil {
 		b.Fatal(err)
 	}
 	commit := func(listings []yp.Listing) {
 		c.Requests = benchRequests(c, 1)
-		_, err := k.CommitPage(b.Context(), c, checkpoint.Page{Number: c.PageCurrent + 1, NextURL: "/x?page=2", Raw: 30, Listings: listings})
+		_, err := k.CommitPage(b.Context(), c, yp.Page{Number: c.PageCurrent + 1, NextURL: "/x?page=2", Raw: 30, Listings: listings})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
@@ -209,7 +210,7 @@ func (p *Program) detailsRetry(c *cli.Context) error {
 		return err
 	}
 	defer func() { _ = k.DB().Close() }()
-	which.Scope = checkpoint.Scope{SourceID: scope.SourceID, States: scope.States, Kinds: []yp.Kind{yp.KindDetail}}
+	which.Scope = store.Scope{SourceID: scope.SourceID, States: scope.States, Kinds: []yp.Kind{yp.KindDetail}}
 	selected, err := k.CountReset(c.Context, which)
 	if err != nil {
 		return err

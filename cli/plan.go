@@ -50,7 +50,7 @@ func (p *Program) plan(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	out, err := k.PlanStaged(c.Context, r.Plan(id, sel.MaxTargets))
+	out, err := k.Plan(c.Context, r.Plan(id, sel.MaxTargets))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp/gazetteer"
 )
@@ -50,7 +51,7 @@ func (r *run) sourceIDs(ctx context.Context) ([]int64, error) {
 
 func (r *run) prepare(ctx context.Context, ids []int64) error {
 	r.began = r.keeper.DB().Now()
-	rec, err := r.keeper.RecoverDead(ctx, checkpoint.Scope{})
+	rec, err := r.keeper.RecoverDead(ctx, store.Scope{})
 	if err != nil {
 		return err
 	}
@@ -123,7 +124,7 @@ func (r *run) planOne(ctx context.Context, c *crew, id int64) (plan checkpoint.P
 			return plan, fmt.Errorf("load places: %w", err)
 		}
 	}
-	if plan, err = r.keeper.PlanStaged(ctx, targets); err != nil {
+	if plan, err = r.keeper.Plan(ctx, targets); err != nil {
 		return plan, err
 	}
 	if c.scope, err = scopeOf(ctx, r.keeper, id, c.resolved, r.sel); err != nil {
@@ -150,7 +151,7 @@ func (r *run) warnOfAll(ctx context.Context, ids []int64) error {
 	for i, c := range r.crews {
 		e := c.estimate(r.c, 0)
 		targets, states, took = targets+e.Targets, max(states, len(c.resolved.States)), max(took, e.Time)
-		n, err := r.keeper.Count(ctx, checkpoint.Scope{SourceID: ids[i]})
+		n, err := r.keeper.Count(ctx, store.Scope{SourceID: ids[i]})
 		if err != nil {
 			return err
 		}

@@ -507,13 +507,13 @@ func baseURLOf(source string) string {
 	return ""
 }
 
-func cityOf(g *gazetteer.Gazetteer) func(name, slug, state string) (checkpoint.City, bool) {
-	return func(name, slug, state string) (checkpoint.City, bool) {
+func cityOf(g *gazetteer.Gazetteer) func(name, slug, state string) (yp.City, bool) {
+	return func(name, slug, state string) (yp.City, bool) {
 		pl, ok := g.Find(name, state)
 		if !ok || pl.Slug != slug {
-			return checkpoint.City{}, false
+			return yp.City{}, false
 		}
-		return checkpoint.City{
+		return yp.City{
 			Slug: pl.Slug, Name: pl.Name, State: pl.State, Population: pl.Population, Lat: pl.Lat, Lon: pl.Lon, Tier: pl.Tier,
 		}, true
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -73,7 +74,7 @@ func (w *worker) claim(ctx context.Context) (*checkpoint.Claim, error) {
 }
 
 // scope is what the run takes now.
-func (e *Engine) scope() checkpoint.Scope {
+func (e *Engine) scope() store.Scope {
 	s := e.cfg.Scope
 	s.Kinds, s.DetailsEvery = make([]yp.Kind, 0, 3), e.cfg.Details.Every
 	if e.cfg.Index != nil {

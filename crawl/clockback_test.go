@@ -11,6 +11,7 @@ import (
 	"ypcrawl/crawl/site/demo"
 	"ypcrawl/store/storetest"
 	"ypcrawl/wal"
+	"ypcrawl/yp"
 )
 
 // TestReplayAfterAClockThatWentBack: a crawl by four workers, stopped and gone on with again
@@ -52,7 +53,7 @@ func TestReplayAfterAClockThatWentBack(t *testing.T) {
 	db := storetest.Open(t)
 	out, err := checkpoint.New(db).Replay(t.Context(), r.Events(), checkpoint.ReplayConfig{
 		BaseURL: func(string) string { return w.URL }, Damaged: func(err error) { t.Error(err) },
-		City: func(string, string, string) (checkpoint.City, bool) { return checkpoint.City{}, false },
+		City: func(string, string, string) (yp.City, bool) { return yp.City{}, false },
 	})
 	if err != nil || out.Late+out.Aside+out.Known+out.Unknown > 0 || out.New != len(truth.Listings) {
 		t.Errorf("replayed %+v (%v), want %d listings and nothing passed over", out, err, len(truth.Listings))

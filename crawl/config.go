@@ -11,6 +11,7 @@ import (
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
+	"ypcrawl/store"
 	"ypcrawl/wal"
 )
 
@@ -34,7 +35,7 @@ type Config struct {
 	Monitor *health.Monitor
 	Run     *checkpoint.Run
 	Source  *site.Source
-	Scope   checkpoint.Scope // SourceID and States must be set
+	Scope   store.Scope // SourceID and States must be set
 	Fetch   Fetcher
 	OpenLog func(workerID string) (Log, error)
 

@@ -85,7 +85,7 @@ func overDemo(t testing.TB, srv *httptest.Server, cfg demo.Config, l layout) *wo
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.scope = checkpoint.Scope{SourceID: id, States: r.States}
+	w.scope = store.Scope{SourceID: id, States: r.States}
 	if _, err := w.keeper.Plan(t.Context(), r.Plan(id, 0)); err != nil {
 		t.Fatal(err)
 	}

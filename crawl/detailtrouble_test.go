@@ -272,7 +272,7 @@ func TestDetailsReplayed(t *testing.T) {
 		defer r.Close()
 		out, err := k.Replay(t.Context(), r.Events(), checkpoint.ReplayConfig{
 			BaseURL: func(string) string { return w.URL }, Damaged: func(err error) { t.Error(err) },
-			City: func(string, string, string) (checkpoint.City, bool) { return checkpoint.City{}, false },
+			City: func(string, string, string) (yp.City, bool) { return yp.City{}, false },
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -7,15 +7,15 @@ import (
 	"slices"
 	"time"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/site"
+	"ypcrawl/store"
 )
 
 // Crew is what one source of a fleet has for itself; the fields are those of Config.
 type Crew struct {
 	Source *site.Source
-	Scope  checkpoint.Scope
+	Scope  store.Scope
 	Fetch  Fetcher // two crews never share one, unless their sources share a host
 	Pool   *fetch.Pool
 	Delay  time.Duration
@@ -31,7 +31,7 @@ type Fleet struct{ house *house }
 // Pool and Delay do not count; Workers is the most of each crew, and Budget is for all
 // of them together. cfg.Run should be a run over several sources.
 func NewFleet(cfg Config, crews []Crew) *Fleet {
-	cfg.Scope = checkpoint.Scope{} // of what dead processes held: all
+	cfg.Scope = store.Scope{} // of what dead processes held: all
 	h := newHouse(cfg.withDefaults())
 	for _, c := range crews {
 		own := cfg

@@ -126,12 +126,12 @@ func (h *harbour) moor(i int, dir *demo.Directory, town gazetteer.Place) *berth 
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	b.crew.Scope = checkpoint.Scope{SourceID: id, States: []string{berthState}}
-	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, 3, 2, 1}, Cities: []checkpoint.City{{
+	b.crew.Scope = store.Scope{SourceID: id, States: []string{berthState}}
+	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, 3, 2, 1}, Cities: []yp.City{{
 		Slug: town.Slug, Name: town.Name, State: town.State, Population: town.Population, Tier: town.Tier,
 	}}}
 	for _, c := range berthCategories() {
-		p.Categories = append(p.Categories, checkpoint.Category{Slug: yp.CategorySlug(c), Name: c})
+		p.Categories = append(p.Categories, yp.Category{Slug: yp.CategorySlug(c), Name: c})
 	}
 	if _, err := h.keeper.Plan(h.t.Context(), p); err != nil {
 		h.t.Fatal(err)

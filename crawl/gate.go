@@ -17,7 +17,7 @@ import (
 // there is work left.
 type BlockedError struct {
 	Source string
-	Gate   checkpoint.Gate
+	Gate   store.Gate
 }
 
 // Error says what closes the source and until when.
@@ -42,7 +42,7 @@ func (w *worker) barred(ctx context.Context, o checkpoint.Outlook) (more bool, e
 	if ends {
 		left = max(o.Gate.Until.Sub(w.cfg.Keeper.DB().Now()), 0)
 	}
-	if o.Gate.State == checkpoint.GateQuarantined && left == 0 {
+	if o.Gate.State == store.GateQuarantined && left == 0 {
 		if o.Ready == 0 {
 			return w.rest(ctx, w.until(o.Next)), nil
 		}
@@ -57,7 +57,7 @@ func (w *worker) barred(ctx context.Context, o checkpoint.Outlook) (more bool, e
 }
 
 // reasonOf tells people why and until when a source is closed.
-func (e *Engine) reasonOf(g checkpoint.Gate) string {
+func (e *Engine) reasonOf(g store.Gate) string {
 	if g.Until.IsZero() {
 		return fmt.Sprintf("the source is %s: %s", g.State, report.ReasonText(g.Reason))
 	}
@@ -68,7 +68,7 @@ func (e *Engine) reasonOf(g checkpoint.Gate) string {
 // is due. A probe that could not be made, because robots.txt
 // or the proxy is in the way, is nobody's for a while: a run waits for that as
 // long as for a host.
-func (w *worker) tryProbe(ctx context.Context, gate checkpoint.Gate) (more bool, err error) {
+func (w *worker) tryProbe(ctx context.Context, gate store.Gate) (more bool, err error) {
 	made, err := w.probe(ctx)
 	if err != nil || made {
 		return true, err

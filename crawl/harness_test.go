@@ -54,7 +54,7 @@ type world struct {
 	keeper *checkpoint.Keeper
 	run    *checkpoint.Run
 	src    *site.Source
-	scope  checkpoint.Scope
+	scope  store.Scope
 	walDir string
 	fetch  fetch.Config
 	limit  time.Duration // of a run; default patience
@@ -110,14 +110,14 @@ func (w *world) plan(l layout) {
 	if len(l.categories) == 0 {
 		l.categories = []string{"Plumbers"}
 	}
-	w.scope = checkpoint.Scope{SourceID: id, States: l.states}
+	w.scope = store.Scope{SourceID: id, States: l.states}
 	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, l.pages, l.pages, l.pages}}
 	for _, c := range l.categories {
-		p.Categories = append(p.Categories, checkpoint.Category{Slug: yp.CategorySlug(c), Name: c})
+		p.Categories = append(p.Categories, yp.Category{Slug: yp.CategorySlug(c), Name: c})
 	}
 	for i := range max(l.cities, 1) {
 		for _, st := range l.states {
-			p.Cities = append(p.Cities, checkpoint.City{
+			p.Cities = append(p.Cities, yp.City{
 				Slug: fmt.Sprintf("city-%d-%s", i, strings.ToLower(st)), Name: fmt.Sprintf("City %d", i), State: st,
 				Population: 1_000_000 - i, Tier: 1,
 			})

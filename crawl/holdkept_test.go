@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/store"
 )
@@ -174,7 +173,7 @@ func TestClockIsSetBack(t *testing.T) {
 	t.Run("between runs", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			w, m, ahead := setup(t)
-			w.isBlocked(w.crawl(w.engine(func(c *crawl.Config) { c.Patience = time.Second })), checkpoint.GateHeld, "Retry-After")
+			w.isBlocked(w.crawl(w.engine(func(c *crawl.Config) { c.Patience = time.Second })), store.GateHeld, "Retry-After")
 			ahead.Store(0)
 			w.done()
 			m.gaps(t, 5*time.Second, time.Minute, 0)

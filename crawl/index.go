@@ -8,6 +8,7 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/site"
+	"ypcrawl/store"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
@@ -86,7 +87,7 @@ func (w *worker) indexPages(ctx context.Context, c *checkpoint.Claim, t *wal.Tar
 		// that holds is waited for with the page.)
 		if g, err := w.cfg.Keeper.Gate(ctx, c.SourceID); err != nil {
 			return w.judge(ctx, err)
-		} else if !g.Open() && g.State != checkpoint.GateHeld {
+		} else if !g.Open() && g.State != store.GateHeld {
 			return outcome{event: yp.EventRelease, reason: w.reasonOf(g)}
 		}
 		if err := w.indexPage(ctx, c, t, m, urls[c.PageCurrent]); err != nil {
@@ -102,7 +103,7 @@ func (w *worker) indexPages(ctx context.Context, c *checkpoint.Claim, t *wal.Tar
 		w.logger.Warn().Str("state", state).Str("reason", end.Suspect).Msg("the index is not believed: no city is marked as gone")
 		return outcome{event: set.Event, saved: true, code: yp.CodeHTMLChanged, reason: end.Suspect, wait: set.Wait}
 	}
-	w.index.Planned, w.index.Gone, w.index.Retired = end.Planned, end.Gone, end.Retired
+	w.index.Planned, w.index.Gone, w.index.Retired = end.Planned, end.Dropped, end.Retired
 	return outcome{event: yp.EventLastPage, saved: true, end: true}
 }
 

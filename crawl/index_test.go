@@ -10,6 +10,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -39,7 +40,7 @@ func (w *world) reads(heard func(crawl.StateIndex)) func(*crawl.Config) {
 	return func(c *crawl.Config) {
 		c.Index = &crawl.Index{
 			Only: true, Gazetteer: places(w.t), Heard: heard,
-			Plan: checkpoint.Plan{TierPages: [4]int{0, 3, 2, 1}, Categories: []checkpoint.Category{{Slug: "plumbers", Name: "Plumbers"}}},
+			Plan: checkpoint.Plan{TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}}},
 		}
 	}
 }
@@ -286,6 +287,6 @@ func TestIndexClosed(t *testing.T) {
 		ok(indexPage("az"))(rw, nil)
 	})
 	all, err := w.discover([]string{"AZ"})
-	w.isBlocked(err, checkpoint.GateDisabled, "operator")
+	w.isBlocked(err, store.GateDisabled, "operator")
 	w.fared(all, "AZ paused 5/27 2 ")
 }

@@ -75,7 +75,7 @@ func TestClaimLost(t *testing.T) {
 			}
 			w.attempted("recovered", "running")
 			w.tidy()
-			if _, err := other.keeper.CommitPage(t.Context(), theirs, checkpoint.Page{Number: 1, Last: true}); err != nil {
+			if _, err := other.keeper.CommitPage(t.Context(), theirs, yp.Page{Number: 1, Last: true}); err != nil {
 				t.Errorf("the holder can't go on: %v", err)
 			}
 		})

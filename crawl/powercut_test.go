@@ -160,7 +160,7 @@ func TestPowerCut(t *testing.T) {
 		}
 		out, err := k.Replay(t.Context(), r.Events(), checkpoint.ReplayConfig{
 			BaseURL: func(string) string { return c.world.URL }, Damaged: func(err error) { t.Error(err) },
-			City: func(string, string, string) (checkpoint.City, bool) { return checkpoint.City{}, false },
+			City: func(string, string, string) (yp.City, bool) { return yp.City{}, false },
 		})
 		if err != nil || out.Pages != 2*cities || out.New != 6*cities {
 			t.Errorf("replayed %+v (%v)", out, err)

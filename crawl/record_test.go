@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
@@ -151,7 +150,7 @@ func TestDeferrals(t *testing.T) {
 		var blocked *crawl.BlockedError
 		began := time.Now()
 		err := w.crawl(w.engine(workers(3)))
-		if !errors.As(err, &blocked) || blocked.Gate.State != checkpoint.GateHeld || blocked.Gate.Reason != "Retry-After" || blocked.Source != "test" {
+		if !errors.As(err, &blocked) || blocked.Gate.State != store.GateHeld || blocked.Gate.Reason != "Retry-After" || blocked.Source != "test" {
 			t.Fatalf("the run ended with %v", err)
 		}
 		if want := "source test is held: Retry-After, until "; !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "Z") {

@@ -1,7 +1,7 @@
 package store
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"time"
 
@@ -52,12 +52,11 @@ func (t *Trace) Add(at time.Time, event string, page int, detail string) {
 }
 
 // text is the trace as its row keeps it: always with a list, also an empty one.
-func (t Trace) text() (string, error) {
+func (t Trace) text() string {
 	if t.Steps == nil {
 		t.Steps = []Step{}
 	}
-	b, err := json.Marshal(t)
-	return string(b), err
+	return JSON(t)
 }
 
 // Ended says how an attempt ended.
@@ -101,44 +100,88 @@ const (
 
 // BeginAttempt writes the row of an attempt as its target is claimed.
 func BeginAttempt(tx *Tx, key AttemptKey, run int64, worker string, number, pageBefore int) error {
-	if _, err := tx.Exec(beginAttempt, key.TargetID, key.Token, run, worker, number, pageBefore, tx.Now); err != nil {
-		return fmt.Errorf("record attempt: %w", err)
-	}
-	return nil
+	return recorded("attempt", tx.Run(beginAttempt, key.TargetID, key.Token, run, worker, number, pageBefore, tx.Now))
 }
 
 // EndAttempt completes the row of an attempt. One that somebody else has closed
 // stays as it is.
 func EndAttempt(tx *Tx, key AttemptKey, a *Attempt, end AttemptEnd) error {
-	metadata, err := a.Trace.text()
-	if err != nil {
-		return fmt.Errorf("record attempt: %w", err)
-	}
-	_, err = tx.Exec(endAttempt, tx.Now, millis(tx.At.Sub(a.StartedAt)), string(end.Ended), text(string(end.Code)), text(end.Message),
-		number(int64(a.HTTPStatus)), text(a.Proxy), text(a.Identity), a.Pages, a.Listings, a.Upserted, a.Changed, a.Bytes,
-		number(end.Backoff.Milliseconds()), metadata, key.TargetID, key.Token)
-	if err != nil {
-		return fmt.Errorf("record attempt: %w", err)
-	}
-	return nil
+	return recorded("attempt", tx.Run(endAttempt, tx.Now, millis(tx.At.Sub(a.StartedAt)), string(end.Ended), Text(string(end.Code)), Text(end.Message),
+		Number(int64(a.HTTPStatus)), Text(a.Proxy), Text(a.Identity), a.Pages, a.Listings, a.Upserted, a.Changed, a.Bytes,
+		Number(end.Backoff.Milliseconds()), a.Trace.text(), key.TargetID, key.Token))
 }
 
 // NoteAttempt writes the steps of an attempt that goes on.
 func NoteAttempt(tx *Tx, key AttemptKey, a *Attempt) error {
-	metadata, err := a.Trace.text()
+	return recorded("attempt", tx.Run(noteAttempt, a.Trace.text(), key.TargetID, key.Token))
+}
+
+// CloseAttempts ends the attempts whose claim is gone: their process died.
+func CloseAttempts(tx *Tx) error { return recorded("attempt", tx.Run(closeAttempts, tx.Now)) }
+
+func recorded(what string, err error) error {
 	if err != nil {
-		return fmt.Errorf("record attempt: %w", err)
-	}
-	if _, err := tx.Exec(noteAttempt, metadata, key.TargetID, key.Token); err != nil {
-		return fmt.Errorf("record attempt: %w", err)
+		return fmt.Errorf("record %s: %w", what, err)
 	}
 	return nil
 }
 
-// CloseAttempts ends the attempts whose claim is gone: their process died.
-func CloseAttempts(tx *Tx) error {
-	if _, err := tx.Exec(closeAttempts, tx.Now); err != nil {
-		return fmt.Errorf("close attempts: %w", err)
+// Request is one outbound HTTP request with what came of it: a row of requests.
+type Request struct {
+	SourceID    int64
+	TargetID    int64 // 0 = none: robots.txt, a probe
+	ClaimToken  int64 // of the attempt it belongs to
+	Page        int
+	Correlation string // one per logical page fetch: its retries share it
+	Retry       int    // counted from 0
+	Type        yp.RequestType
+	URL         string // without user and password
+	Started     time.Time
+	Latency     time.Duration // start to last byte
+	Waited      time.Duration // before Started
+	WaitReason  string
+	Class       yp.ErrorClass // "" = success
+	Status      int           // 0 = no answer
+	Results     int           // listings on the page
+	Bytes       int64         // received
+	Proxy       string        // without its password; "" = none
+	ProxyFailed bool          // the proxy itself failed: the source is not to blame
+	Identity    string
+	Via         string // none, proxy or browser; "" = none
+}
+
+// Deferral is a request that was not made because the host's turn had not come:
+// it cost the host nothing and counts in no roll-up.
+func (r Request) Deferral(at time.Time, reason string) Request {
+	r.Class, r.Started, r.Latency, r.WaitReason = yp.ClassRateLimited, at, 0, reason
+	return r
+}
+
+const insertRequest = `
+	INSERT INTO requests (source_id, target_id, claim_token, page, correlation_id, retry_seq, type, url, started_at, finished_at,
+		waited_ms, wait_reason, outcome, error_class, http_status, latency_ms, parse_ok, result_count, bytes, proxy, proxy_failed, identity, via)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+// SaveRequests writes rows of requests.
+func SaveRequests(tx *Tx, requests []Request) error {
+	for i := range requests {
+		if err := recorded("request", requests[i].save(tx)); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+func (r *Request) save(tx *Tx) error {
+	outcome, parsed, results := "failure", any(nil), any(nil) // nil where the question has no answer
+	switch r.Class {
+	case "":
+		outcome, parsed, results = "success", 1, r.Results
+	case yp.ClassParseError:
+		parsed = 0
+	}
+	return tx.Run(insertRequest, r.SourceID, Number(r.TargetID), Number(r.ClaimToken), Number(int64(r.Page)), r.Correlation, r.Retry,
+		string(r.Type), r.URL, yp.FormatTime(r.Started), yp.FormatTime(r.Started.Add(r.Latency)), millis(r.Waited), Text(r.WaitReason),
+		outcome, Text(string(r.Class)), Number(int64(r.Status)), millis(r.Latency), parsed, results, r.Bytes,
+		Text(r.Proxy), r.ProxyFailed, Text(r.Identity), cmp.Or(r.Via, "none"))
 }

@@ -1,7 +1,8 @@
 package store
 
 import (
-	"fmt"
+	"database/sql"
+	"maps"
 	"slices"
 	"strings"
 
@@ -71,10 +72,10 @@ var selectBefore = func() string {
 // compare finds what the page says otherwise of the listings that it knows. A value
 // where there was none is a change only if an earlier crawl of the same target has met
 // the listing: it has the same markup, and showed none. Elsewhere it is completed.
-func (s *saver) compare(listings []yp.Listing, stored map[string]known) error {
+func (s *saver) compare() error {
 	at, rows := map[int64]int{}, []int64(nil)
 	for _, i := range s.dirty {
-		if k, ok := stored[listings[i].ID]; ok {
+		if k, ok := s.stored[s.page.listings[i].ID]; ok {
 			at[k.id], rows = i, append(rows, k.id)
 		}
 	}
@@ -82,31 +83,21 @@ func (s *saver) compare(listings []yp.Listing, stored map[string]known) error {
 		return nil
 	}
 	s.diffs = make(map[int]diff, len(rows))
-	found, err := s.tx.Query(selectBefore, JSONInts(rows), s.at.TargetID, s.at.Crawl)
-	if err != nil {
-		return fmt.Errorf("compare listings: %w", err)
-	}
-	defer func() { _ = found.Close() }()
-	for found.Next() {
-		row, before, again, err := scanBefore(found.Scan)
-		if err != nil {
-			return fmt.Errorf("compare listings: %w", err)
+	return each(s.tx, selectBefore, []any{JSONInts(rows), s.at.TargetID, s.at.Crawl}, func(found *sql.Rows) error {
+		var row int64
+		var before values
+		var again bool
+		into := []any{&row}
+		for _, i := range compared {
+			into = append(into, &before[i])
 		}
-		l := &listings[at[row]]
-		now := valuesOf(l)
+		if err := found.Scan(append(into, &again)...); err != nil {
+			return err
+		}
+		now := valuesOf(&s.page.listings[at[row]])
 		s.diffs[at[row]] = before.to(&now, again)
-	}
-	return found.Err()
-}
-
-func scanBefore(scan func(...any) error) (row int64, v values, again bool, err error) {
-	into := make([]any, 0, len(compared)+2)
-	into = append(into, &row)
-	for _, i := range compared {
-		into = append(into, &v[i])
-	}
-	err = scan(append(into, &again)...)
-	return row, v, again, err
+		return nil
+	})
 }
 
 // to is the difference between what was stored and what a page says now. again tells
@@ -132,4 +123,88 @@ func valuesOf(l *yp.Listing) (v values) {
 		v[i] = yp.ListingFields[i].Text(l)
 	}
 	return v
+}
+
+// complete notes what a page completed of a listing. It may yet turn out to be a change:
+// see lateChanges.
+func (s *saver) complete(k *known, d diff) {
+	if len(d.Completed) == 0 {
+		return
+	}
+	f := s.filled[k.id]
+	if f == nil {
+		f = map[string]string{}
+		maps.Copy(f, k.filled)
+	}
+	for _, field := range d.Completed {
+		f[field] = s.tx.Now
+	}
+	s.filled[k.id] = f
+}
+
+const (
+	metBefore = `
+	SELECT s.listing, s.seen_at FROM json_each(?1) AS j CROSS JOIN sightings s ON s.target_id = ?2 AND s.listing = j.value WHERE s.since < ?3`
+	saveFilled = `UPDATE listings SET filled = ? WHERE id = ?`
+)
+
+// lateChanges finds the changes among what other targets filled: this one met the
+// listing before, in an earlier crawl, showed nothing there, and shows the value now.
+// So what counts as a change does not depend on which target of a crawl comes first.
+func (s *saver) lateChanges() error {
+	at, rows := map[int64]int{}, []int64(nil)
+	for i := range s.page.listings {
+		if k, ok := s.stored[s.page.listings[i].ID]; ok && len(k.filled) > 0 {
+			at[k.id], rows = i, append(rows, k.id)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return each(s.tx, metBefore, []any{JSONInts(rows), s.at.TargetID, s.at.Crawl}, func(found *sql.Rows) error {
+		var row int64
+		var seen string
+		if err := found.Scan(&row, &seen); err != nil {
+			return err
+		}
+		s.lateChange(at[row], seen)
+		return nil
+	})
+}
+
+// lateChange notes the changes of a listing of the page that this target saw last at seen, but
+// for fields whose value is another one again: those are noted anyhow.
+func (s *saver) lateChange(i int, seen string) {
+	l := &s.page.listings[i]
+	k, now := s.stored[l.ID], valuesOf(l)
+	var d diff
+	f := maps.Clone(k.filled)
+	for _, place := range compared {
+		field := yp.ListingFields[place].Name
+		at, ok := f[field]
+		if !ok || now[place] == "" || seen >= at {
+			continue
+		}
+		delete(f, field)
+		if !slices.ContainsFunc(s.diffs[i].Changed, func(c change) bool { return c.Field == field }) {
+			d.Changed = append(d.Changed, changeOf(field, "", now[place]))
+		}
+	}
+	if len(d.Changed) > 0 {
+		s.log.update(k.id, d)
+		s.filled[k.id] = f
+	}
+}
+
+func (s *saver) saveFilled() error {
+	for row, f := range s.filled {
+		text := ""
+		if len(f) > 0 {
+			text = JSON(f)
+		}
+		if err := s.tx.Run(saveFilled, Text(text), row); err != nil {
+			return err
+		}
+	}
+	return nil
 }

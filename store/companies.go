@@ -1,10 +1,6 @@
 package store
 
-import (
-	"fmt"
-
-	"ypcrawl/yp"
-)
+import "ypcrawl/yp"
 
 // company is what the resolver must know of a company that a page touches.
 type company struct {
@@ -45,7 +41,7 @@ type resolver struct {
 	made    []*company       // not yet written
 	settle  func() error     // writes what of the page is not yet written: a merge reads it
 	created int
-	gone    int
+	removed int    // merged away
 	by      string // the key by which the last resolve found a company for a listing that had none; "" = it made one
 }
 
@@ -155,13 +151,13 @@ func (r *resolver) saveCompanies() error {
 	args, states := make([]any, 0, len(r.made)*insertCompanies.columns), map[string]int64{}
 	for _, c := range r.made {
 		l := c.lead
-		args = append(args, l.Name, text(c.website), text(c.domain), text(l.PhoneE164), text(l.Street),
-			text(l.City), text(l.State), text(l.PostalCode), c.leadSource, l.ID, r.tx.Now)
+		args = append(args, l.Name, Text(c.website), Text(c.domain), Text(l.PhoneE164), Text(l.Street),
+			Text(l.City), Text(l.State), Text(l.PostalCode), c.leadSource, l.ID, r.tx.Now)
 		states[l.State]++
 	}
 	first, err := insertCompanies.run(r.tx, args)
 	if err != nil {
-		return fmt.Errorf("add companies: %w", err)
+		return err
 	}
 	for i, c := range r.made {
 		c.id, c.lead = first+int64(i), nil
@@ -176,8 +172,8 @@ const addCompanies = `INSERT INTO company_totals VALUES (?, ?) ON CONFLICT DO UP
 // countCompanies adds new companies to the totals of their states.
 func countCompanies(tx *Tx, states map[string]int64) error {
 	for state, n := range states {
-		if _, err := tx.Exec(addCompanies, state, n); err != nil {
-			return fmt.Errorf("count companies: %w", err)
+		if err := tx.Run(addCompanies, state, n); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -204,38 +200,40 @@ func (r *resolver) setLead(c *company, source int64, listing string) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.tx.Exec(adoptLead, source, listing, source, listing, c.id)
-	return err
+	return r.tx.Run(adoptLead, source, listing, source, listing, c.id)
 }
 
 // refresh brings the company's fields up to date after listing l was stored;
 // left is the website it had before and has no more, "" when it has none such.
 func (r *resolver) refresh(c *company, l *yp.Listing, left string) error {
 	c = c.root()
+	var err error
 	if left != "" && left == c.website {
-		if err := r.chooseWebsite(c); err != nil {
-			return fmt.Errorf("choose company website: %w", err)
-		}
+		c.gives = nil
+		c.website, err = chooseWebsite(r.tx, c.id)
 	} else if web, domain := companyWebsite(l); web != "" && (c.website == "" || web < c.website) {
 		c.website, c.gives = web, nil
-		if err := setWebsite(r.tx, c.id, web, domain); err != nil {
-			return fmt.Errorf("set company website: %w", err)
-		}
+		err = setWebsite(r.tx, c.id, web, domain)
 	}
-	if c.leads(r.source, l.ID) {
-		if err := r.setLead(c, r.source, l.ID); err != nil {
-			return fmt.Errorf("set company fields: %w", err)
-		}
+	if err == nil && c.leads(r.source, l.ID) {
+		err = r.setLead(c, r.source, l.ID)
 	}
-	return nil
+	return err
 }
 
-// chooseWebsite takes the smallest website of the company's listings again,
-// after one of them has left it for another.
-func (r *resolver) chooseWebsite(c *company) (err error) {
-	c.gives = nil
-	c.website, err = chooseWebsite(r.tx, c.id)
-	return err
+const companyWebsites = `SELECT DISTINCT website, ifnull(domain, '') FROM listings WHERE company_id = ? AND website IS NOT NULL ORDER BY website`
+
+// chooseWebsite gives a company the smallest website of its listings, and returns it.
+func chooseWebsite(tx *Tx, company int64) (web string, err error) {
+	all, err := All(tx, companyWebsites, []any{company}, func(l *yp.Listing) []any { return []any{&l.Website, &l.Domain} })
+	domain := ""
+	for i := 0; i < len(all) && web == ""; i++ {
+		web, domain = companyWebsite(&all[i])
+	}
+	if err != nil {
+		return "", err
+	}
+	return web, setWebsite(tx, company, web, domain)
 }
 
 func setWebsite(tx *Tx, company int64, website, domain string) error {
@@ -246,8 +244,7 @@ func setWebsite(tx *Tx, company int64, website, domain string) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(adoptWebsite, text(website), text(domain), company)
-	return err
+	return tx.Run(adoptWebsite, Text(website), Text(domain), company)
 }
 
 // companyWebsite is the listing's website unless its host is shared by many
@@ -260,12 +257,4 @@ func companyWebsite(l *yp.Listing) (website, domain string) {
 		return "", ""
 	}
 	return l.Website, l.Domain
-}
-
-// text stores an absent text as NULL.
-func text(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }

@@ -25,23 +25,22 @@ const saveDetail = `
 // SaveDetail stores what a listing's own page says, read at the transaction's time: the
 // details, and in the listing, by its row id, what its cards have never given.
 func SaveDetail(tx *Tx, listing int64, d *yp.Detail) error {
-	lat, lon := place(d)
-	_, err := tx.Exec(saveDetail, listing, tx.Now, text(d.Email), text(d.Phone), text(d.PhoneE164), text(d.WebsiteURL), text(d.Website), text(d.Domain),
+	// A point that is none on Earth, or 0 with 0, which is what programs write for
+	// "unknown", is no point.
+	var lat, lon any
+	if (d.Lat != 0 || d.Lon != 0) && d.Lat >= -90 && d.Lat <= 90 && d.Lon >= -180 && d.Lon <= 180 {
+		lat, lon = d.Lat, d.Lon
+	}
+	err := tx.Run(saveDetail, listing, tx.Now, Text(d.Email), Text(d.Phone), Text(d.PhoneE164), Text(d.WebsiteURL), Text(d.Website), Text(d.Domain),
 		list(d.Hours), lat, lon, list(d.Payment), list(d.Social), list(d.Services), list(d.Languages), list(d.Neighborhoods), list(d.AKA),
-		count(d.Founded), count(d.Years), text(d.About))
+		count(d.Founded), count(d.Years), Text(d.About))
+	if err == nil {
+		err = complete(tx, listing, d)
+	}
 	if err != nil {
 		return fmt.Errorf("save details: %w", err)
 	}
-	return complete(tx, listing, d)
-}
-
-// place is where the business is; a point that is none on Earth, or 0 with 0, which
-// is what programs write for "unknown", is no point.
-func place(d *yp.Detail) (lat, lon any) {
-	if d.Lat == 0 && d.Lon == 0 || !(d.Lat >= -90 && d.Lat <= 90 && d.Lon >= -180 && d.Lon <= 180) {
-		return nil, nil
-	}
-	return d.Lat, d.Lon
+	return nil
 }
 
 const (
@@ -57,75 +56,51 @@ const (
 		domain = ifnull(domain, ?), hours = ifnull(hours, ?), years_in_business = ifnull(years_in_business, ?) WHERE id = ?`
 )
 
-// lacking is a listing as far as its own page can complete it.
-type lacking struct {
-	row          int64
-	source       int64
-	now          yp.Listing
-	hours, years bool // lack
-	company      company
-}
-
-func (l *lacking) read(tx *Tx) error {
-	n, c := &l.now, &l.company
-	return tx.Get(selectLacking, []any{l.row}, &l.source, &n.ID, &n.Name, &n.Phone, &n.PhoneE164, &n.Street, &n.PostalCode,
-		&n.WebsiteURL, &n.Website, &n.Domain, &l.hours, &l.years, &c.id, &c.leadSource, &c.leadListing, &c.website)
-}
-
-// gains returns what the page adds to the listing, in the fields of a listing, and
-// whether that is anything. A phone and a website are taken whole or not at all.
-func (l *lacking) gains(d *yp.Detail) (g yp.Listing, more bool) {
-	if l.now.Phone == "" && l.now.PhoneE164 == "" {
-		g.Phone, g.PhoneE164 = d.Phone, d.PhoneE164
-	}
-	if l.now.WebsiteURL == "" && l.now.Website == "" {
-		g.WebsiteURL, g.Website, g.Domain = d.WebsiteURL, d.Website, d.Domain
-	}
-	if l.hours {
-		g.Hours = d.Hours
-	}
-	if l.years {
-		g.YearsInBusiness = d.Years
-	}
-	return g, g.Phone != "" || g.PhoneE164 != "" || g.WebsiteURL != "" || g.Website != "" || len(g.Hours) > 0 || g.YearsInBusiness > 0
-}
-
-// complete gives a listing what its own page says and its cards have never said.
+// complete gives a listing what its own page says and its cards have never said. A phone and
+// a website are taken whole or not at all.
 func complete(tx *Tx, row int64, d *yp.Detail) error {
-	l := lacking{row: row}
-	if err := l.read(tx); err != nil {
-		return fmt.Errorf("complete listing: %w", err)
-	}
-	g, more := l.gains(d)
-	if !more {
-		return nil
-	}
-	_, err := tx.Exec(completeListing, text(g.Phone), text(g.PhoneE164), text(g.WebsiteURL), text(g.Website), text(g.Domain), list(g.Hours),
-		count(g.YearsInBusiness), row)
+	var source int64
+	var noHours, noYears bool
+	var c company
+	var now, add yp.Listing
+	err := tx.Get(selectLacking, []any{row}, &source, &now.ID, &now.Name, &now.Phone, &now.PhoneE164, &now.Street, &now.PostalCode,
+		&now.WebsiteURL, &now.Website, &now.Domain, &noHours, &noYears, &c.id, &c.leadSource, &c.leadListing, &c.website)
 	if err != nil {
-		return fmt.Errorf("complete listing %s: %w", l.now.ID, err)
+		return err
 	}
-	if g.PhoneE164 == "" && g.Website == "" {
+	if now.Phone == "" && now.PhoneE164 == "" {
+		add.Phone, add.PhoneE164 = d.Phone, d.PhoneE164
+	}
+	if now.WebsiteURL == "" && now.Website == "" {
+		add.WebsiteURL, add.Website, add.Domain = d.WebsiteURL, d.Website, d.Domain
+	}
+	if noHours {
+		add.Hours = d.Hours
+	}
+	if noYears {
+		add.YearsInBusiness = d.Years
+	}
+	if add.Phone == "" && add.PhoneE164 == "" && add.WebsiteURL == "" && add.Website == "" && len(add.Hours) == 0 && add.YearsInBusiness <= 0 {
 		return nil
 	}
-	l.now.PhoneE164, l.now.Website, l.now.Domain = cmp.Or(l.now.PhoneE164, g.PhoneE164), cmp.Or(l.now.Website, g.Website), cmp.Or(l.now.Domain, g.Domain)
-	return l.resolve(tx)
-}
-
-// resolve finds the listing's company again, by the keys that it has now, as a page
-// that gave all of this would.
-func (l *lacking) resolve(tx *Tx) error {
-	keys := yp.CompanyKeys(&l.now)
-	r, err := newResolver(tx, l.source, keys)
+	err = tx.Run(completeListing, Text(add.Phone), Text(add.PhoneE164), Text(add.WebsiteURL), Text(add.Website), Text(add.Domain), list(add.Hours),
+		count(add.YearsInBusiness), row)
+	if err != nil || add.PhoneE164 == "" && add.Website == "" {
+		return err
+	}
+	// Its company is found again by the keys that it has now, as a page that gave all of this would.
+	now.PhoneE164, now.Website, now.Domain = cmp.Or(now.PhoneE164, add.PhoneE164), cmp.Or(now.Website, add.Website), cmp.Or(now.Domain, add.Domain)
+	keys := yp.CompanyKeys(&now)
+	r, err := newResolver(tx, source, keys)
 	if err != nil {
 		return err
 	}
 	r.settle = func() error { return nil } // the listing is stored, and so is its company
-	c, err := r.resolve(&l.now, keys, r.know(l.company))
+	of, err := r.resolve(&now, keys, r.know(c))
 	if err != nil {
 		return err
 	}
-	if err := r.refresh(c, &l.now, ""); err != nil {
+	if err := r.refresh(of, &now, ""); err != nil {
 		return err
 	}
 	return r.flush()

@@ -1,7 +1,7 @@
 // Package store is the database file: how it is opened, migrated and locked, the
 // one writer with group commit, and every SQL statement on companies and listings.
 //
-// Purpose: give the other rooms short transactions that are durable when they
+// Purpose: give the other packages short transactions that are durable when they
 // return, at the price of a shared fsync.
 //
 // Invariants: one connection writes, in BEGIN IMMEDIATE transactions, each

@@ -69,11 +69,6 @@ func placeOf(key string) (place int64) {
 	return place
 }
 
-// querier is a Tx or a pool of readers.
-type querier interface {
-	Query(query string, args ...any) (*sql.Rows, error)
-}
-
 // foundKey is what is known of a key.
 type foundKey struct {
 	number  int64    // where it stands, or would
@@ -86,7 +81,7 @@ const selectKeys = `
 	FROM json_each(?) AS j CROSS JOIN company_keys k ON k.hash = j.value JOIN companies c ON c.id = k.company_id`
 
 // findKeys looks for keys.
-func findKeys(q querier, hash func(string) int64, keys []string) ([]foundKey, error) {
+func findKeys(q Querier, hash func(string) int64, keys []string) ([]foundKey, error) {
 	found, left := make([]foundKey, len(keys)), make([]int, len(keys))
 	for i, k := range keys {
 		found[i].number, left[i] = numberOf(hash, k), i
@@ -102,34 +97,30 @@ func findKeys(q querier, hash func(string) int64, keys []string) ([]foundKey, er
 
 // lookForKeys looks for some of the keys under the numbers that they have in found, and
 // returns those of them whose number another key has.
-func lookForKeys(q querier, keys []string, found []foundKey, some []int) (taken []int, err error) {
+func lookForKeys(q Querier, keys []string, found []foundKey, some []int) (taken []int, err error) {
 	numbers := make([]int64, len(some))
 	for n, i := range some {
 		numbers[n] = found[i].number
 	}
-	rows, err := q.Query(selectKeys, JSONInts(numbers))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
+	err = each(q, selectKeys, []any{JSONInts(numbers)}, func(rows *sql.Rows) error {
 		var n int
 		var text sql.NullString
 		var c company
 		var row yp.Listing
 		if err := rows.Scan(append([]any{&n, &text, &c.id, &c.leadSource, &c.leadListing}, keyed(&row)...)...); err != nil {
-			return nil, err
+			return err
 		}
 		f, key := &found[some[n]], keys[some[n]]
 		if text.String == key || !text.Valid && slices.Contains(yp.CompanyKeys(&row), key) {
 			c.website = row.Website
 			f.company, f.spelled = &c, text.Valid
-			continue
+			return nil
 		}
 		f.number = nextNumber(f.number)
 		taken = append(taken, some[n])
-	}
-	return taken, rows.Err()
+		return nil
+	})
+	return taken, err
 }
 
 const (
@@ -207,24 +198,18 @@ func (r *resolver) flush() error {
 	if _, err := insertKeys.run(r.tx, args); err != nil {
 		return fmt.Errorf("add company keys: %w", err)
 	}
-	for _, k := range taken {
-		c := r.newKeys[k].root()
-		if err := placeKey(r.tx, r.numbers[k], c.id, k); err != nil {
-			return err
+	for _, k := range taken { // under the first free number from its own on
+		for number := r.numbers[k]; ; number = nextNumber(number) {
+			n, err := r.tx.Changed(insertKey, number, r.newKeys[k].root().id, k)
+			if err != nil {
+				return fmt.Errorf("add company key: %w", err)
+			}
+			if n > 0 {
+				break
+			}
 		}
 	}
 	return nil
-}
-
-// placeKey inserts a key under the first free number from the given one on.
-func placeKey(tx *Tx, number, company int64, key string) error {
-	for ; ; number = nextNumber(number) {
-		if n, err := tx.Changed(insertKey, number, company, key); err != nil {
-			return fmt.Errorf("add company key: %w", err)
-		} else if n > 0 {
-			return nil
-		}
-	}
 }
 
 const spelledKeys = `SELECT key FROM company_keys WHERE company_id = ? AND key IS NOT NULL`
@@ -232,21 +217,9 @@ const spelledKeys = `SELECT key FROM company_keys WHERE company_id = ? AND key I
 // KeysOf returns the strong keys that a company has, in order, also those that no listing
 // of it gives any more.
 func KeysOf(ctx context.Context, db *DB, company int64) ([]string, error) {
-	q := reader{ctx, db.read}
-	var keys []string
-	rows, err := q.Query(spelledKeys, company)
+	q := db.Reader(ctx)
+	keys, err := Column[string](q, spelledKeys, company)
 	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var k string
-		if err := rows.Scan(&k); err != nil {
-			return nil, err
-		}
-		keys = append(keys, k)
-	}
-	if err := rows.Err(); err != nil {
 		return nil, err
 	}
 	var row yp.Listing
@@ -262,13 +235,4 @@ func KeysOf(ctx context.Context, db *DB, company int64) ([]string, error) {
 	}
 	slices.Sort(keys)
 	return keys, err
-}
-
-type reader struct {
-	ctx  context.Context
-	pool *sql.DB
-}
-
-func (r reader) Query(query string, args ...any) (*sql.Rows, error) {
-	return r.pool.QueryContext(r.ctx, query, args...)
 }

@@ -1,7 +1,12 @@
 package store
 
 import (
+	"cmp"
+	"database/sql"
+	"encoding/json"
 	"fmt"
+	"hash/fnv"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -56,7 +61,12 @@ func Prepare(page *yp.Page) *Prepared {
 	for i := range p.listings {
 		l := &p.listings[i]
 		ids[i], p.prints[i], p.keys[i] = l.ID, fingerprint(l), yp.CompanyKeys(l)
-		p.args[i] = listingArgs(l, p.prints[i])
+		args := make([]any, len(ofPage), insertListings.columns) // those of the page are filled in later, but for the last
+		args[len(ofPage)-1] = p.prints[i]
+		for _, f := range columnsOf {
+			args = append(args, f.Value(l))
+		}
+		p.args[i] = args
 	}
 	p.ids = yp.JSONList(ids)
 	return p
@@ -69,46 +79,17 @@ func Prepare(page *yp.Page) *Prepared {
 // changes nothing and logs nothing. Saved.Repeated tells that this crawl of the
 // target met every listing of the page on an earlier page.
 func SaveListings(tx *Tx, at PageOf, p *Prepared) (Saved, error) {
-	s := saver{tx: tx, at: at, page: p, rows: make([]int64, len(p.listings)), saved: &Saved{Dropped: p.dropped}}
-	for _, step := range []func([]yp.Listing) error{s.save, s.reject, s.met} {
-		if err := step(p.listings); err != nil {
-			return *s.saved, err
+	s := saver{tx: tx, at: at, page: p, rows: make([]int64, len(p.listings)), filled: map[int64]map[string]string{}, saved: &Saved{Dropped: p.dropped}}
+	steps := []func() error{s.reject, s.seeOthers}
+	if len(p.listings) > 0 {
+		steps = []func() error{s.sort, s.compare, s.lateChanges, s.write, s.touch, s.repeated, s.saveFilled, s.sight, s.reject, s.seeOthers}
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return *s.saved, fmt.Errorf("save listings: %w", err)
 		}
 	}
 	return *s.saved, s.log.flush(tx, at)
-}
-
-// save stores the listings in good order.
-func (s *saver) save(listings []yp.Listing) error {
-	if len(listings) == 0 {
-		return nil
-	}
-	stored, err := findKnown(s.tx, s.at.SourceID, s.page.ids)
-	if err != nil {
-		return err
-	}
-	s.sort(listings, stored)
-	if err := s.compare(listings, stored); err != nil {
-		return err
-	}
-	if err := s.tellFilled(listings, stored); err != nil {
-		return err
-	}
-	if err := s.write(listings, stored); err != nil {
-		return err
-	}
-	if err := s.touch(); err != nil {
-		return err
-	}
-	if s.saved.New == 0 && s.page.page.Number > 1 {
-		if s.saved.Repeated, err = s.repeated(); err != nil {
-			return err
-		}
-	}
-	if err := s.saveFilled(); err != nil {
-		return err
-	}
-	return s.sight(listings)
 }
 
 // usable drops listings without a name or an id, those whose id would not be found again
@@ -138,6 +119,7 @@ type saver struct {
 	tx      *Tx
 	at      PageOf
 	page    *Prepared
+	stored  map[string]known
 	rows    []int64    // row id of each listing of the page
 	dirty   []int      // indexes of the listings to write
 	keys    [][]string // strong keys of each of those
@@ -145,7 +127,7 @@ type saver struct {
 	same    []int64    // row ids of the equal ones
 	back    []int64    // row ids of those that were gone
 	diffs   map[int]diff
-	filled  map[int64]string // by row id: listings.filled, where this page changes it
+	filled  map[int64]map[string]string // by row id: listings.filled, where this page changes it
 	log     trail
 	saved   *Saved
 }
@@ -156,15 +138,18 @@ type placed struct {
 	company *company
 	by      string // the key that led to the company, of a new listing
 	known   *known // nil = new
-	told    bool   // the company's row will say already what the listing brings
+	covered bool   // the company's row will say already what the listing brings
 }
 
 // sort tells what must be written from what is stored already.
-func (s *saver) sort(listings []yp.Listing, stored map[string]known) {
-	for i := range listings {
-		l := &listings[i]
-		k, ok := stored[l.ID]
-		if ok && k.gone {
+func (s *saver) sort() (err error) {
+	if s.stored, err = findKnown(s.tx, s.at.SourceID, s.page.ids); err != nil {
+		return err
+	}
+	for i := range s.page.listings {
+		l := &s.page.listings[i]
+		k, ok := s.stored[l.ID]
+		if ok && k.dropped {
 			s.back = append(s.back, k.id)
 		}
 		if ok && k.fingerprint == s.page.prints[i] {
@@ -182,10 +167,11 @@ func (s *saver) sort(listings []yp.Listing, stored map[string]known) {
 			s.keys = append(s.keys, s.page.keys[i])
 		}
 	}
+	return nil
 }
 
 // write finds the company of every listing that is to be written, and writes them.
-func (s *saver) write(listings []yp.Listing, stored map[string]known) error {
+func (s *saver) write() error {
 	if len(s.dirty) == 0 {
 		return nil
 	}
@@ -199,27 +185,27 @@ func (s *saver) write(listings []yp.Listing, stored map[string]known) error {
 	}
 	r.settle = func() error { return s.settle(r) }
 	for n, i := range s.dirty {
-		l := &listings[i]
+		l := &s.page.listings[i]
 		p := placed{i: i}
 		var own *company
-		if k, ok := stored[l.ID]; ok {
+		if k, ok := s.stored[l.ID]; ok {
 			p.known, own = &k, r.know(k.company)
 		}
 		if p.company, err = r.resolve(l, s.keys[n], own); err != nil {
 			return err
 		}
-		p.by, p.told = r.by, p.company.id == 0
+		p.by, p.covered = r.by, p.company.id == 0
 		s.waiting = append(s.waiting, p)
 	}
 	if err := r.settle(); err != nil {
 		return err
 	}
 	if s.saved.New > 0 {
-		if _, err := s.tx.Exec(addListings, s.at.SourceID, s.at.State, s.saved.New); err != nil {
-			return fmt.Errorf("count listings: %w", err)
+		if err := s.tx.Run(addListings, s.at.SourceID, s.at.State, s.saved.New); err != nil {
+			return err
 		}
 	}
-	s.saved.Companies = r.created - r.gone
+	s.saved.Companies = r.created - r.removed
 	return r.flush()
 }
 
@@ -241,7 +227,7 @@ func (s *saver) settle(r *resolver) error {
 		}
 	}
 	for _, p := range s.waiting {
-		if p.told {
+		if p.covered {
 			continue
 		}
 		l, left := &s.page.listings[p.i], ""
@@ -269,7 +255,7 @@ func (s *saver) insert() error {
 	}
 	row, err := insertListings.run(s.tx, args)
 	if err != nil {
-		return fmt.Errorf("save listings: %w", err)
+		return err
 	}
 	for _, p := range s.waiting {
 		if p.known == nil {
@@ -310,17 +296,6 @@ func (s *saver) argsOf(p placed) []any {
 	return args
 }
 
-// listingArgs are the arguments of insertListings; those ofPage are filled in later, but
-// for the fingerprint.
-func listingArgs(l *yp.Listing, print int64) []any {
-	args := make([]any, len(ofPage), insertListings.columns)
-	args[len(ofPage)-1] = print
-	for _, f := range columnsOf {
-		args = append(args, f.Value(l))
-	}
-	return args
-}
-
 // A page may show less of a listing than is known of it: what it does not give stays,
 // and a row that says the same already is not written.
 var upsertListing = func() string {
@@ -354,7 +329,7 @@ func (s *saver) update(p placed) error {
 	l, k := &s.page.listings[p.i], p.known
 	n, err := s.tx.Changed(upsertListing, s.argsOf(p)...)
 	if err != nil {
-		return fmt.Errorf("save listing %s: %w", l.ID, err)
+		return fmt.Errorf("listing %s: %w", l.ID, err)
 	}
 	s.rows[p.i] = k.id
 	if n == 0 {
@@ -365,5 +340,69 @@ func (s *saver) update(p placed) error {
 		s.saved.Unchanged++
 	}
 	s.log.update(k.id, s.diffs[p.i])
-	return s.fill(k.id, k.filled, s.diffs[p.i])
+	s.complete(k, s.diffs[p.i])
+	return nil
+}
+
+// known is a listing of the page that is already stored.
+type known struct {
+	id          int64
+	fingerprint int64
+	dropped     bool
+	filled      map[string]string // its filled fields, each with its time: see listings.filled
+	company     company
+	keyed       yp.Listing // the fields that keys are made of
+}
+
+const selectKnown = `
+	SELECT l.listing_id, l.id, l.fingerprint, l.gone_at IS NOT NULL, ifnull(l.filled, ''), c.id, c.lead_source, c.lead_listing, ifnull(c.website, ''),
+		ifnull(l.phone_e164, ''), ifnull(l.street, ''), ifnull(l.postal_code, ''), ifnull(l.website, '')
+	FROM json_each(?) AS j CROSS JOIN listings l ON l.source_id = ? AND l.listing_id = j.value JOIN companies c ON c.id = l.company_id`
+
+// findKnown takes a JSON array of ids.
+func findKnown(tx *Tx, source int64, ids string) (map[string]known, error) {
+	stored := map[string]known{}
+	err := each(tx, selectKnown, []any{ids, source}, func(rows *sql.Rows) error {
+		var id, filled string
+		var k known
+		c, l := &k.company, &k.keyed
+		err := rows.Scan(&id, &k.id, &k.fingerprint, &k.dropped, &filled, &c.id, &c.leadSource, &c.leadListing, &c.website,
+			&l.PhoneE164, &l.Street, &l.PostalCode, &l.Website)
+		if err == nil && filled != "" {
+			err = json.Unmarshal([]byte(filled), &k.filled)
+		}
+		stored[id] = k
+		return err
+	})
+	return stored, err
+}
+
+// with returns what the stored listing will be once l is saved, as far as keys
+// go: they come from all that is known of it, not from the last page alone.
+func (k known) with(l *yp.Listing) *yp.Listing {
+	return &yp.Listing{
+		Name: l.Name, PhoneE164: cmp.Or(l.PhoneE164, k.keyed.PhoneE164), Street: cmp.Or(l.Street, k.keyed.Street),
+		PostalCode: cmp.Or(l.PostalCode, k.keyed.PostalCode), Website: cmp.Or(l.Website, k.keyed.Website),
+	}
+}
+
+// left returns the website that the listing gives up for that of l, if it does.
+func (k known) left(l *yp.Listing) string {
+	if l.Website == "" || l.Website == k.keyed.Website {
+		return ""
+	}
+	return k.keyed.Website
+}
+
+// fingerprint hashes what a page says of a listing, less its rank: two pages
+// that say the same give the same number. The canonical forms are part of it, so
+// that better rules for them reach what was stored under the old ones.
+func fingerprint(l *yp.Listing) int64 {
+	h := fnv.New64a()
+	buf := make([]byte, 0, 1024)
+	for _, f := range columnsOf {
+		buf = f.AppendKey(buf, l)
+	}
+	_, _ = h.Write(buf)
+	return int64(h.Sum64() & math.MaxInt64) // #nosec: the top bit is dropped on purpose
 }

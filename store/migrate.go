@@ -41,12 +41,7 @@ func migrate(ctx context.Context, conn *sql.Conn, cfg Config, now time.Time) err
 }
 
 func migrateTo(ctx context.Context, conn *sql.Conn, cfg Config, now time.Time, target int, steps fs.FS) error {
-	var have int
-	// One snapshot: between two looks another process may make the schema.
-	err := inTransaction(ctx, conn, "BEGIN", func() (err error) {
-		have, err = inspect(ctx, conn, cfg.Path, target)
-		return err
-	})
+	have, err := inspect(ctx, conn, cfg.Path, target)
 	if err != nil {
 		return err
 	}
@@ -65,7 +60,14 @@ func migrateTo(ctx context.Context, conn *sql.Conn, cfg Config, now time.Time, t
 		}
 		defer release()
 	}
-	if err := inTransaction(ctx, conn, "BEGIN IMMEDIATE", func() error { return upgrade(ctx, conn, cfg, now, target, steps) }); err != nil {
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	if err = upgrade(ctx, conn, cfg, now, target, steps); err == nil {
+		_, err = conn.ExecContext(ctx, "COMMIT")
+	}
+	if err != nil {
+		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 		return err
 	}
 	_, err = conn.ExecContext(ctx, "PRAGMA foreign_keys = ON")
@@ -96,9 +98,14 @@ func aloneToUpgrade(ctx context.Context, conn *sql.Conn, path string, target int
 	release = func() { _ = mine.Release() }
 	// Who was waited for may have done it, and be running by now: its lock is none of
 	// an older version's, and must not even be tried.
-	have, err := fileVersion(ctx, conn)
+	have, err := inspect(ctx, conn, path, target)
 	if err == nil && have < target {
-		err = noRuns(path)
+		var runs *Lock
+		if runs, err = TakeLock(path, runsLock, false); err == nil {
+			err = runs.Release()
+		} else if errors.Is(err, ErrLocked) {
+			err = ErrOlderRun
+		}
 	}
 	if err != nil {
 		release()
@@ -107,53 +114,43 @@ func aloneToUpgrade(ctx context.Context, conn *sql.Conn, path string, target int
 	return release, nil
 }
 
-func noRuns(path string) error {
-	runs, err := TakeLock(path, runsLock, false)
-	if errors.Is(err, ErrLocked) {
-		return ErrOlderRun
-	}
-	if err != nil {
-		return err
-	}
-	return runs.Release()
+type queryer interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-func inTransaction(ctx context.Context, conn *sql.Conn, begin string, fn func() error) error {
-	if _, err := conn.ExecContext(ctx, begin); err != nil {
-		return err
-	}
-	err := fn()
-	if err == nil {
-		_, err = conn.ExecContext(ctx, "COMMIT")
-	}
-	if err != nil {
-		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
-	}
-	return err
-}
+// One statement sees one state of the file: another process may make the schema between two.
+const describeFile = `
+	SELECT user_version, application_id, EXISTS (SELECT 1 FROM sqlite_schema) FROM pragma_user_version, pragma_application_id`
 
 // inspect returns the file's version, or a *VersionError for a file that is not
 // ours to touch. It writes nothing: another program's file stays as it is.
 func inspect(ctx context.Context, q queryer, path string, target int) (have int, err error) {
-	if have, err = fileVersion(ctx, q); err != nil {
+	var id int
+	var tables bool
+	if err := q.QueryRowContext(ctx, describeFile).Scan(&have, &id, &tables); err != nil {
 		return 0, err
-	}
-	empty, err := isEmpty(ctx, q)
-	if err != nil {
-		return 0, err
-	}
-	if have == 0 && empty {
-		return 0, nil
 	}
 	wrong := &VersionError{Path: path, Have: have, Max: target}
-	if have <= 0 || have > target {
+	switch {
+	case have == 0 && !tables:
+		return 0, nil
+	case have <= 0 || have > target:
+		return have, wrong
+	case id != applicationID:
+		return have, &VersionError{Path: path, Have: 0, Max: target}
+	case have < OldestVersion: // only a file of ours may be called one of a development version
 		return have, wrong
 	}
-	// Only a file of ours may be called one of a development version.
-	if err := verifyOwner(ctx, q, path, target); err != nil || have >= OldestVersion {
-		return have, err
+	return have, nil
+}
+
+// checkVersion is what a reader, who can't upgrade, asks.
+func checkVersion(ctx context.Context, q queryer, path string, target int) error {
+	have, err := inspect(ctx, q, path, target)
+	if err == nil && have != target {
+		err = &VersionError{Path: path, Have: have, Max: target}
 	}
-	return have, wrong
+	return err
 }
 
 // useWAL switches a file that is ours to the write-ahead journal, which it keeps.
@@ -227,12 +224,7 @@ func runSteps(ctx context.Context, conn *sql.Conn, have, target int, steps fs.FS
 			return fmt.Errorf("upgrade step %s: %w", names[0], err)
 		}
 	}
-	return checkReferences(ctx, conn)
-}
-
-// checkReferences makes sure that the steps, which ran with foreign keys off,
-// left no row that refers to nothing.
-func checkReferences(ctx context.Context, conn *sql.Conn) error {
+	// They ran with foreign keys off: no row may refer to nothing.
 	var table, parent string
 	err := conn.QueryRowContext(ctx, `SELECT "table", "parent" FROM pragma_foreign_key_check LIMIT 1`).Scan(&table, &parent)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -242,39 +234,4 @@ func checkReferences(ctx context.Context, conn *sql.Conn) error {
 		return err
 	}
 	return fmt.Errorf("upgrade: a row of %s refers to no row of %s", table, parent)
-}
-
-type queryer interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-func fileVersion(ctx context.Context, q queryer) (v int, err error) {
-	err = q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v)
-	return v, err
-}
-
-func isEmpty(ctx context.Context, q queryer) (bool, error) {
-	var n int
-	err := q.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&n)
-	return n == 0, err
-}
-
-func verifyOwner(ctx context.Context, q queryer, path string, target int) error {
-	var id int
-	if err := q.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
-		return err
-	}
-	if id != applicationID {
-		return &VersionError{Path: path, Have: 0, Max: target}
-	}
-	return nil
-}
-
-// checkVersion is what a reader, who can't upgrade, asks.
-func checkVersion(ctx context.Context, q queryer, path string, target int) error {
-	have, err := inspect(ctx, q, path, target)
-	if err == nil && have != target {
-		err = &VersionError{Path: path, Have: have, Max: target}
-	}
-	return err
 }

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,46 +113,31 @@ func atRest(path string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 }
 
-// checkFile gives the plain causes their plain names before SQLite does.
+// checkFile gives the plain causes their plain names before SQLite does. It tries the file
+// itself: SQLite opens a write-protected one read-only and complains only at the first write.
+// A new file is made so that nobody but its owner reads it: it will hold the passwords of
+// proxies. SQLite would make it as wide as the umask allows, and gives the files beside it
+// ("-wal", "-shm") the mode of this one. A file that is there keeps the mode that somebody may
+// have given it; doctor warns of a wide one.
 func checkFile(cfg Config) error {
 	info, err := os.Stat(cfg.Path)
-	switch {
+	switch missing := errors.Is(err, fs.ErrNotExist); {
 	case err == nil && info.IsDir():
 		return fmt.Errorf("database %s is a folder: name a file with --db", cfg.Path)
 	case err == nil && !info.Mode().IsRegular():
 		return fmt.Errorf("database %s is a pipe or a device: name a file with --db", cfg.Path)
-	case err == nil:
-		return checkWritable(cfg)
-	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("database %s: %w", cfg.Path, err)
-	case cfg.MustExist || cfg.ReadOnly:
-		return fmt.Errorf("%w: %s (start a crawl with `ypcrawl run`, or name the file with --db)", ErrNotFound, cfg.Path)
-	}
-	return makeFile(cfg.Path)
-}
-
-// makeFile makes an empty file that nobody but its owner reads: it will hold the
-// passwords of proxies. SQLite would make it as wide as the umask allows, and gives
-// the files beside it ("-wal", "-shm") the mode of this one. A file that is there
-// keeps the mode that somebody may have given it; doctor warns of a wide one.
-func makeFile(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("make the folder of database %s: %w", path, err)
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrReadOnly, err)
-	}
-	return f.Close()
-}
-
-// checkWritable tries the file itself: SQLite opens a write-protected file
-// read-only and complains only at the first write.
-func checkWritable(cfg Config) error {
-	if cfg.ReadOnly {
+	case err == nil && cfg.ReadOnly:
 		return nil
+	case err != nil && !missing:
+		return fmt.Errorf("database %s: %w", cfg.Path, err)
+	case missing && (cfg.MustExist || cfg.ReadOnly):
+		return fmt.Errorf("%w: %s (start a crawl with `ypcrawl run`, or name the file with --db)", ErrNotFound, cfg.Path)
+	case missing:
+		if err := os.MkdirAll(filepath.Dir(cfg.Path), 0o700); err != nil {
+			return fmt.Errorf("make the folder of database %s: %w", cfg.Path, err)
+		}
 	}
-	f, err := os.OpenFile(cfg.Path, os.O_RDWR, 0)
+	f, err := os.OpenFile(cfg.Path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrReadOnly, err)
 	}
@@ -223,21 +209,6 @@ func TakeOver(tx *Tx, id string) error {
 // Read returns the pool of read-only connections.
 func (db *DB) Read() *sql.DB { return db.read }
 
-// Each runs a query on the readers and hands every row to scan; the first error ends it.
-func (db *DB) Each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
-	rows, err := db.read.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
 // Close lets the writer finish what it has, and closes every connection: the
 // writing one last, because only it can fold the journal into the file and
 // remove it.
@@ -259,35 +230,19 @@ func (db *DB) Close() error {
 }
 
 // QuickCheck runs PRAGMA quick_check and returns ErrCorrupt with what it found.
-func (db *DB) QuickCheck(ctx context.Context) error {
-	return check(ctx, db.read, "PRAGMA quick_check(5)")
-}
+func (db *DB) QuickCheck(ctx context.Context) error { return db.check(ctx, "PRAGMA quick_check(5)") }
 
 // IntegrityCheck is the thorough form: it also compares every index with its table.
 func (db *DB) IntegrityCheck(ctx context.Context) error {
-	return check(ctx, db.read, "PRAGMA integrity_check(5)")
+	return db.check(ctx, "PRAGMA integrity_check(5)")
 }
 
-func check(ctx context.Context, pool *sql.DB, pragma string) error {
-	rows, err := pool.QueryContext(ctx, pragma)
+func (db *DB) check(ctx context.Context, pragma string) error {
+	found, err := Column[string](db.Reader(ctx), pragma)
 	if err != nil {
 		return classify(err)
 	}
-	defer func() { _ = rows.Close() }()
-	var found []string
-	for rows.Next() {
-		var line string
-		if err := rows.Scan(&line); err != nil {
-			return classify(err)
-		}
-		if line != "ok" {
-			found = append(found, line)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return classify(err)
-	}
-	if len(found) > 0 {
+	if found = slices.DeleteFunc(found, func(line string) bool { return line == "ok" }); len(found) > 0 {
 		return fmt.Errorf("%w: %s", ErrCorrupt, yp.Printable(strings.Join(found, "; ")))
 	}
 	return nil

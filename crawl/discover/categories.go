@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/yp"
 )
 
@@ -54,7 +53,7 @@ var known = [...]string{
 
 // resolveCategories finds each name among the allowed ones (the source's own
 // list, else the known ones). With others, an unknown name is taken as it is typed.
-func resolveCategories(names, own []string, others bool) ([]checkpoint.Category, error) {
+func resolveCategories(names, own []string, others bool) ([]yp.Category, error) {
 	if len(names) == 0 {
 		names = own
 	}
@@ -65,13 +64,13 @@ func resolveCategories(names, own []string, others bool) ([]checkpoint.Category,
 	if len(allowed) == 0 {
 		allowed = known[:]
 	}
-	var out []checkpoint.Category
+	var out []yp.Category
 	for _, name := range names {
 		c, err := resolveCategory(strings.TrimSpace(name), allowed, others)
 		if err != nil {
 			return nil, err
 		}
-		same := func(had checkpoint.Category) bool { return had.Slug == c.Slug }
+		same := func(had yp.Category) bool { return had.Slug == c.Slug }
 		if !slices.ContainsFunc(out, same) {
 			out = append(out, c)
 		}
@@ -79,19 +78,19 @@ func resolveCategories(names, own []string, others bool) ([]checkpoint.Category,
 	return out, nil
 }
 
-func resolveCategory(name string, allowed []string, others bool) (checkpoint.Category, error) {
+func resolveCategory(name string, allowed []string, others bool) (yp.Category, error) {
 	slug := yp.CategorySlug(name)
 	for _, k := range allowed {
 		if s := yp.CategorySlug(k); s == slug && slug != "" {
-			return checkpoint.Category{Slug: s, Name: k}, nil
+			return yp.Category{Slug: s, Name: k}, nil
 		}
 	}
 	if others && slug != "" {
-		return checkpoint.Category{Slug: slug, Name: name}, nil
+		return yp.Category{Slug: slug, Name: name}, nil
 	}
 	hint := ": --any-category takes it as it is typed"
 	if near, ok := yp.Nearest(name, allowed); ok {
 		hint = fmt.Sprintf(": did you mean %q? (--any-category takes it as it is typed)", near)
 	}
-	return checkpoint.Category{}, &UnknownError{What: "category", Name: name, Hint: hint}
+	return yp.Category{}, &UnknownError{What: "category", Name: name, Hint: hint}
 }

@@ -3,7 +3,6 @@ package discover
 import (
 	"strings"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )
@@ -44,19 +43,19 @@ func NewMatcher(g *gazetteer.Gazetteer, state string) *Matcher {
 // Match finds a city by the slug that the source has for it, then by its name. A city
 // that is not found is one of its own: without people or coordinates, of the last
 // tier. ok is false when neither slug nor name holds a letter or a digit.
-func (m *Matcher) Match(slug, name string) (c checkpoint.FoundCity, ok bool) {
-	c = checkpoint.FoundCity{Address: slug, Shown: name, Matched: MatchedSlug}
+func (m *Matcher) Match(slug, name string) (c yp.FoundCity, ok bool) {
+	c = yp.FoundCity{Address: slug, Shown: name, Matched: MatchedSlug}
 	p, known := m.bySlug[slug]
 	if !known {
 		c.Matched = MatchedName
 		p, known = m.named(slug, name)
 	}
 	if known {
-		c.City = checkpoint.City{Slug: p.Slug, Name: p.Name, State: p.State, Population: p.Population, Lat: p.Lat, Lon: p.Lon, Tier: p.Tier}
+		c.City = yp.City{Slug: p.Slug, Name: p.Name, State: p.State, Population: p.Population, Lat: p.Lat, Lon: p.Lon, Tier: p.Tier}
 		return c, true
 	}
 	c.Matched = MatchedNone
-	c.City = checkpoint.City{Slug: m.ownSlug(slug, name), Name: name, State: m.state, Tier: smallest}
+	c.City = yp.City{Slug: m.ownSlug(slug, name), Name: name, State: m.state, Tier: smallest}
 	return c, c.City.Slug != ""
 }
 

@@ -33,8 +33,8 @@ type Source struct {
 // Resolved is a selection in exact terms.
 type Resolved struct {
 	States     []string // codes
-	Cities     []checkpoint.City
-	Categories []checkpoint.Category
+	Cities     []yp.City
+	Categories []yp.Category
 	TierPages  [4]int // by tier; 0 = all
 	Explicit   bool   // pages were asked for, not taken from the tiers
 	ByCity     bool   // not all of the states' cities are meant
@@ -64,7 +64,7 @@ func Resolve(g *gazetteer.Gazetteer, src Source, sel Selection) (*Resolved, erro
 		return nil, err
 	}
 	for _, p := range places {
-		r.Cities = append(r.Cities, checkpoint.City{
+		r.Cities = append(r.Cities, yp.City{
 			Slug: p.Slug, Name: p.Name, State: p.State, Population: p.Population, Lat: p.Lat, Lon: p.Lon, Tier: p.Tier,
 		})
 	}

@@ -57,10 +57,10 @@ func setupOn(t *testing.T, db *store.DB, cities int, states ...string) *bundle {
 		t.Fatal(err)
 	}
 	b.scope = store.Scope{SourceID: source, States: states}
-	p := checkpoint.Plan{SourceID: source, TierPages: [4]int{0, 3, 2, 1}, Categories: []checkpoint.Category{{Slug: "plumbers", Name: "Plumbers"}, {Slug: "dentists", Name: "Dentists"}}}
+	p := checkpoint.Plan{SourceID: source, TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}, {Slug: "dentists", Name: "Dentists"}}}
 	for i := range cities {
 		for _, st := range states {
-			p.Cities = append(p.Cities, checkpoint.City{
+			p.Cities = append(p.Cities, yp.City{
 				Slug: fmt.Sprintf("city-%d-%s", i, st), Name: fmt.Sprintf("City %d", i), State: st, Population: 1000000 - i, Tier: 1 + i%3,
 			})
 		}
@@ -100,8 +100,8 @@ func same(t *testing.T, what string, got, want []string) {
 }
 
 // page is a first page with listings of these ids.
-func page(last bool, ids ...string) checkpoint.Page {
-	p := checkpoint.Page{Number: 1, Last: last, Raw: len(ids), NextURL: "/2"}
+func page(last bool, ids ...string) yp.Page {
+	p := yp.Page{Number: 1, Last: last, Raw: len(ids), NextURL: "/2"}
 	for _, id := range ids {
 		p.Listings = append(p.Listings, yp.Listing{ID: id, Name: "N" + id})
 	}

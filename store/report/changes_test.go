@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -212,7 +211,7 @@ func TestSaidOfPages(t *testing.T) {
 	first := []yp.Listing{{ID: "1", Name: "Acme", Phone: "(512) 555-0100", State: "CA"}, {ID: "2", Name: "Best", State: "CA"}}
 	second := []yp.Listing{{ID: "1", Name: "Acme Two", Phone: "(512) 555-0100", State: "CA"}}
 	for i, listings := range [][]yp.Listing{first, second} {
-		p := checkpoint.Page{Number: i + 1, NextURL: "/next", Raw: len(listings), Listings: listings}
+		p := yp.Page{Number: i + 1, NextURL: "/next", Raw: len(listings), Listings: listings}
 		if _, err := b.CommitPage(t.Context(), c, p); err != nil {
 			t.Fatal(err)
 		}

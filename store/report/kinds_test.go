@@ -73,7 +73,7 @@ func TestDetailTotals(t *testing.T) {
 		t.Fatal(err)
 	}
 	totals(2, 1, 0, "CA") // it waits for some minutes
-	if _, err := b.CommitPage(t.Context(), b.ofKind(t, yp.KindDetail, "CA"), checkpoint.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "b"}}); err != nil {
+	if _, err := b.CommitPage(t.Context(), b.ofKind(t, yp.KindDetail, "CA"), yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "b"}}); err != nil {
 		t.Fatal(err)
 	}
 	totals(1, 2, 0, "CA")
@@ -97,14 +97,14 @@ func TestDetailTotals(t *testing.T) {
 func (b *bundle) readIndex(t *testing.T, slugs ...string) {
 	t.Helper()
 	c := b.ofKind(t, yp.KindIndex, "AZ")
-	p := checkpoint.Page{Number: 1, Path: "/az"}
+	p := yp.Page{Number: 1, Path: "/az"}
 	for _, s := range slugs {
-		p.Cities = append(p.Cities, checkpoint.FoundCity{City: checkpoint.City{Slug: s, Name: s, State: "AZ", Population: 1000, Tier: 3}, Address: s, Shown: s, Matched: "slug"})
+		p.Cities = append(p.Cities, yp.FoundCity{City: yp.City{Slug: s, Name: s, State: "AZ", Population: 1000, Tier: 3}, Address: s, Shown: s, Matched: "slug"})
 	}
 	if _, err := b.CommitPage(t.Context(), c, p); err != nil {
 		t.Fatal(err)
 	}
-	plan := checkpoint.Plan{TierPages: [4]int{0, 3, 2, 1}, Categories: []checkpoint.Category{{Slug: "plumbers", Name: "Plumbers"}}}
+	plan := checkpoint.Plan{TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}}}
 	if _, _, err := b.CompleteIndex(t.Context(), c, plan, 0); err != nil {
 		t.Fatal(err)
 	}

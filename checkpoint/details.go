@@ -2,9 +2,7 @@ package checkpoint
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
-	"strconv"
 	"time"
 
 	"ypcrawl/store"
@@ -56,58 +54,49 @@ const sweepChunk = 5000
 // page plans those of its listings in its own transaction, whoever commits it. every is how
 // long a page that was read stays good: those read longer ago are due.
 func (k *Keeper) WantDetails(ctx context.Context, source int64, states []string, every time.Duration) (added int, err error) {
-	err = k.write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(wantDetails, source, jsonList(states))
-		return err
-	})
-	if err == nil {
-		added, err = k.sweep(ctx, source, states)
-	}
-	if err == nil {
-		err = k.retime(ctx, source, every)
-	}
+	err = k.write(ctx, "plan details", func(tx *store.Tx) error { return tx.Run(wantDetails, source, store.JSONTexts(states)) })
 	if err != nil {
-		return added, fmt.Errorf("plan details: %w", err)
+		return 0, err
+	}
+	if added, err = k.sweep(ctx, source, states); err != nil {
+		return added, err
+	}
+	for n := sweepChunk; n == sweepChunk; { // sees to what is due too late
+		n, err = k.changed(ctx, "plan details", retimeDetails, func(tx *store.Tx) []any {
+			return []any{source, sweepChunk, fmt.Sprintf("+%.3f seconds", (every * 9 / 10).Seconds()), yp.FormatTime(tx.At.Add(every)), int64(every / time.Minute)}
+		})
+		if err != nil {
+			return added, err
+		}
 	}
 	return added, nil
 }
 
+// sweep plans the details of the listings that were there, in the order of their rows. What
+// comes after the last plans its own.
 func (k *Keeper) sweep(ctx context.Context, source int64, states []string) (added int, err error) {
-	var left []string
-	err = k.db.Each(ctx, unswept, []any{source, jsonList(states)}, func(rows *sql.Rows) error {
-		var state string
-		err := rows.Scan(&state)
-		left = append(left, state)
-		return err
-	})
+	left, err := store.Column[string](k.db.Reader(ctx), unswept, source, store.JSONTexts(states))
 	if err != nil || len(left) == 0 {
 		return 0, err
 	}
+	list := store.JSONTexts(left)
 	var last int64
-	if err := k.db.Read().QueryRowContext(ctx, lastListing).Scan(&last); err != nil {
+	if err := k.row(ctx, lastListing, nil, &last); err != nil {
 		return 0, err
 	}
 	for from := int64(0); ; from += sweepChunk {
-		n, err := k.sweepOnce(ctx, source, left, from, from+sweepChunk >= last)
-		if added += n; err != nil || from+sweepChunk >= last {
+		end := from+sweepChunk >= last
+		err := k.write(ctx, "plan details", func(tx *store.Tx) error {
+			n, err := tx.Changed(sweep, source, from, from+sweepChunk, list, detailsMinutes, tx.Now)
+			if added += int(n); err != nil || !end {
+				return err
+			}
+			return tx.Run(swept, source, list)
+		})
+		if err != nil || end {
 			return added, err
 		}
 	}
-}
-
-// sweepOnce plans the details of the next listings in the order of their rows, those
-// after from. What comes after the last plans its own.
-func (k *Keeper) sweepOnce(ctx context.Context, source int64, states []string, from int64, last bool) (added int, err error) {
-	err = k.write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Changed(sweep, source, from, from+sweepChunk, jsonList(states), detailsMinutes, tx.Now)
-		added = int(n)
-		if err != nil || !last {
-			return err
-		}
-		_, err = tx.Exec(swept, source, jsonList(states))
-		return err
-	})
-	return added, err
 }
 
 // planPage plans the details of a page's listings, where somebody wants them.
@@ -119,10 +108,7 @@ func planPage(tx *store.Tx, source, target int64, listings []yp.Listing) error {
 	for i := range listings {
 		ids[i] = listings[i].ID
 	}
-	if _, err := tx.Exec(planDetails, source, jsonList(ids), target, detailsMinutes, tx.Now); err != nil {
-		return fmt.Errorf("plan details: %w", err)
-	}
-	return nil
+	return tx.Run(planDetails, source, store.JSONTexts(ids), target, detailsMinutes, tx.Now)
 }
 
 // What is due later than a page stays good was set under a longer interval: it is due after
@@ -131,22 +117,3 @@ const retimeDetails = `
 	UPDATE targets AS t SET not_before = strftime('%Y-%m-%dT%H:%M:%fZ', ifnull(t.crawl_started_at, t.finished_at), ?3), crawl_frequency_minutes = ?5
 	WHERE t.id IN (SELECT d.id FROM targets d WHERE d.wait_reason = 'recrawl' AND d.not_before > ?4 AND d.kind = 'detail' AND d.source_id = ?1
 		AND d.crawl_frequency_minutes > ?5 LIMIT ?2)`
-
-// retime sees to what is due too late.
-func (k *Keeper) retime(ctx context.Context, source int64, every time.Duration) error {
-	for {
-		var n int64
-		err := k.write(ctx, func(tx *store.Tx) (err error) {
-			n, err = tx.Changed(retimeDetails, source, sweepChunk, seconds(every*9/10), yp.FormatTime(tx.At.Add(every)), int64(every/time.Minute))
-			return err
-		})
-		if err != nil || n < sweepChunk {
-			return err
-		}
-	}
-}
-
-// seconds is a duration as SQLite's time functions take it.
-func seconds(d time.Duration) string {
-	return "+" + strconv.FormatFloat(d.Seconds(), 'f', 3, 64) + " seconds"
-}

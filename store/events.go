@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"ypcrawl/yp"
@@ -60,14 +59,6 @@ func (t *trail) update(row int64, d diff) {
 	}
 }
 
-func what(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil { // made of strings: they always marshal
-		panic(err)
-	}
-	return string(b)
-}
-
 const (
 	logNew    = `INSERT INTO listing_events (at, kind, source_id, run_id, listing, listings, what) VALUES (?, 'new', ?, ?, ?, ?, ?)`
 	logStored = `
@@ -78,7 +69,7 @@ const (
 
 // flush writes what was gathered.
 func (t *trail) flush(tx *Tx, at PageOf) (err error) {
-	run := number(at.RunID)
+	run := Number(at.RunID)
 	exec := func(query string, args ...any) {
 		if err == nil {
 			_, err = tx.Exec(query, args...)
@@ -92,7 +83,7 @@ func (t *trail) flush(tx *Tx, at PageOf) (err error) {
 	if t.created > 0 {
 		var keys any
 		if t.found != nil {
-			keys = what(t.found)
+			keys = JSON(t.found)
 		}
 		exec(logNew, tx.Now, at.SourceID, run, t.first, t.created, keys)
 	}
@@ -103,7 +94,7 @@ func (t *trail) flush(tx *Tx, at PageOf) (err error) {
 		if len(u.diff.Changed) == 0 {
 			kind = EventCompleted
 		}
-		stored(kind, what(u.diff), u.row)
+		stored(kind, JSON(u.diff), u.row)
 	}
 	for _, r := range t.rejected {
 		exec(logRejected, tx.Now, at.SourceID, run, r.id, r.what)
@@ -133,9 +124,9 @@ const (
 
 // reject keeps the listings that break a rule as they were seen, and lets go of those
 // that are in good order now.
-func (s *saver) reject([]yp.Listing) error {
+func (s *saver) reject() error {
 	if err := s.unstage(); err != nil {
-		return fmt.Errorf("stage listings: %w", err)
+		return err
 	}
 	for _, r := range s.page.page.Rejected {
 		if r.Listing.ID == "" || len(r.Reasons) == 0 {
@@ -152,16 +143,13 @@ func (s *saver) reject([]yp.Listing) error {
 
 func (s *saver) stage(r yp.Rejection) error {
 	r.Listing.Rank = 0 // says nothing of the listing
-	reasons := what(r.Reasons)
-	args := []any{s.at.SourceID, r.Listing.ID, s.at.TargetID, s.page.page.Number, reasons, what(r.Listing), s.tx.Now}
+	reasons := JSON(r.Reasons)
+	args := []any{s.at.SourceID, r.Listing.ID, s.at.TargetID, s.page.page.Number, reasons, JSON(r.Listing), s.tx.Now}
 	if n, err := s.tx.Changed(stageAgain, args...); err != nil || n > 0 {
 		return err
 	}
-	if _, err := s.tx.Exec(stage, args...); err != nil {
-		return err
-	}
 	s.log.rejected = append(s.log.rejected, rejected{r.Listing.ID, `{"reasons":` + reasons + `}`})
-	return nil
+	return s.tx.Run(stage, args...)
 }
 
 func (s *saver) unstage() error {
@@ -172,6 +160,5 @@ func (s *saver) unstage() error {
 	if err := s.tx.Get(anyStaged, nil, &some); err != nil || !some {
 		return err
 	}
-	_, err := s.tx.Exec(unstage, s.at.SourceID, JSONInts(s.rows), s.at.TargetID)
-	return err
+	return s.tx.Run(unstage, s.at.SourceID, JSONInts(s.rows), s.at.TargetID)
 }

@@ -1,0 +1,433 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"ypcrawl/yp"
+)
+
+// Everything that makes two companies of one: an operator takes listings out of a company,
+// or takes a merge back.
+
+// member is a listing of a company with the keys that it gives.
+type member struct {
+	row  int64
+	keys []string
+}
+
+// GivenKeys returns the strong keys that a listing gives, with the phone and the
+// website that its own page says, "" where it says none.
+func GivenKeys(l *yp.Listing, phoneE164, website string) []string {
+	keys := yp.CompanyKeys(l)
+	if phoneE164 == "" && website == "" {
+		return keys
+	}
+	detailed := yp.Listing{Name: l.Name, PhoneE164: phoneE164, Website: website}
+	for _, k := range yp.CompanyKeys(&detailed) {
+		if !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+const selectMembers = `
+	SELECT l.id, l.name, ifnull(l.phone_e164, ''), ifnull(l.street, ''), ifnull(l.postal_code, ''), ifnull(l.website, ''),
+		ifnull(d.phone_e164, ''), ifnull(d.website, '')
+	FROM listings l LEFT JOIN details d ON d.listing = l.id WHERE l.company_id = ? ORDER BY l.id`
+
+// members returns the listings of a company by row id.
+func members(tx *Tx, company int64) ([]member, error) {
+	all := []member{}
+	err := each(tx, selectMembers, []any{company}, func(rows *sql.Rows) error {
+		var m member
+		var l yp.Listing
+		var phone, website string
+		err := rows.Scan(&m.row, &l.Name, &l.PhoneE164, &l.Street, &l.PostalCode, &l.Website, &phone, &website)
+		m.keys = GivenKeys(&l, phone, website)
+		all = append(all, m)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read listings of company %d: %w", company, err)
+	}
+	return all, nil
+}
+
+// leaving returns the members that go: those that are named, and those that came later
+// and give only keys that go.
+func leaving(all []member, named []int64, keys []string, later func(row int64) bool) (rows []int64) {
+	stays := func(k string) bool { return !slices.Contains(keys, k) }
+	for _, m := range all {
+		if slices.Contains(named, m.row) || later(m.row) && len(m.keys) > 0 && !slices.ContainsFunc(m.keys, stays) {
+			rows = append(rows, m.row)
+		}
+	}
+	return rows
+}
+
+// onlyTheirs returns the keys that members with these rows give, and no other member.
+func onlyTheirs(all []member, rows []int64) []string {
+	others := map[string]bool{}
+	for _, m := range all {
+		for _, k := range m.keys {
+			others[k] = others[k] || !slices.Contains(rows, m.row)
+		}
+	}
+	maps.DeleteFunc(others, func(_ string, other bool) bool { return other })
+	return slices.Collect(maps.Keys(others))
+}
+
+// Divided tells what became of a company that was taken apart.
+type Divided struct {
+	Company  int64    // that was divided, and keeps the rest
+	Other    int64    // that its listings went to: new, or back again
+	Listings []int64  // row ids of those that went there
+	Keys     []string // strong keys that went with them
+	Merge    int64    // number of the merge that was undone; 0 = none
+
+	Edit *yp.CompanyEdit // what a log says of it
+}
+
+const (
+	recomputeCompany = `
+	UPDATE companies SET (lead_source, lead_listing, name, phone_e164, street, city, state, postal_code) =
+			(SELECT source_id, listing_id, name, phone_e164, street, city, state, postal_code
+			FROM listings WHERE company_id = ?1 ORDER BY source_id, listing_id LIMIT 1),
+		first_seen_at = (SELECT min(first_seen_at) FROM listings WHERE company_id = ?1)
+	WHERE id = ?1`
+	// Fields are set from the company's listings afterwards.
+	addOther = `
+	INSERT INTO companies (id, name, lead_source, lead_listing, first_seen_at)
+	SELECT ?1, name, source_id, listing_id, first_seen_at FROM listings WHERE id = ?2`
+	takeListings = `UPDATE listings SET company_id = ? WHERE company_id = ? AND id IN (SELECT value FROM json_each(?))`
+	takeKeys     = `
+	UPDATE company_keys SET company_id = ? WHERE company_id = ? AND key IS NOT NULL AND key IN (SELECT value FROM json_each(?)) RETURNING key`
+)
+
+// SplitCompany takes listings, by row id, out of a company into a new one: with them
+// go the keys that nobody else of the company gives; keys that the rest gives too, and
+// those that nobody gives any more, stay. No key joins the two again. What means
+// nothing is a *RefusedError.
+func SplitCompany(tx *Tx, from int64, rows []int64) (*Divided, error) {
+	if _, err := loadCompany(tx, from); err != nil {
+		return nil, err
+	}
+	all, err := members(tx, from)
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		if !slices.ContainsFunc(all, func(m member) bool { return m.row == row }) {
+			return nil, refuse("listing %d is none of company %d", row, from)
+		}
+	}
+	d := &Divided{Company: from, Listings: leaving(all, rows, nil, func(int64) bool { return false })}
+	switch len(d.Listings) {
+	case 0:
+		return nil, refuse("name the listings that are to leave company %d: `ypcrawl companies show %d` shows them", from, from)
+	case len(all):
+		return nil, refuse("that would leave nothing of company %d: name fewer than its %d listings", from, len(all))
+	}
+	d.Keys = onlyTheirs(all, d.Listings)
+	return d, d.carryOut(tx)
+}
+
+// carryOut moves listings and keys to the other company, which is made with a new
+// number when it has none, takes the two apart, and makes what a log says of it.
+func (d *Divided) carryOut(tx *Tx) error {
+	for _, step := range []func() error{
+		func() error { return d.move(tx) },
+		func() error { return recompute(tx, d.Company) },
+		func() error { return recompute(tx, d.Other) },
+		func() error { return tx.Run(inheritApart, d.Other, d.Company) },
+		func() error { return tx.Run(insertApart, d.Company, d.Other, tx.Now) },
+		func() error { return tx.Run(markUndone, tx.Now, d.Merge) }, // 0 is no merge
+		func() error { return d.tell(tx) },
+	} {
+		if err := step(); err != nil {
+			return fmt.Errorf("take company %d apart: %w", d.Company, err)
+		}
+	}
+	return nil
+}
+
+func (d *Divided) move(tx *Tx) error {
+	if err := spellAll(tx, d.Company); err != nil {
+		return err
+	}
+	res, err := tx.Exec(addOther, Number(d.Other), d.Listings[0])
+	if err != nil {
+		return err
+	}
+	if d.Other, err = res.LastInsertId(); err != nil {
+		return err
+	}
+	if err := countCompanies(tx, map[string]int64{"": 1}); err != nil {
+		return err
+	}
+	if err := tx.Run(takeListings, d.Other, d.Company, JSONInts(d.Listings)); err != nil {
+		return err
+	}
+	d.Keys, err = Column[string](tx, takeKeys, d.Other, d.Company, JSONTexts(d.Keys))
+	slices.Sort(d.Keys)
+	return err
+}
+
+// recompute makes all that a company's row says from its listings, of which it must
+// have one at least.
+func recompute(tx *Tx, company int64) error {
+	if err := spellAll(tx, company); err != nil {
+		return err
+	}
+	if err := tx.Run(recomputeCompany, company); err != nil {
+		return err
+	}
+	_, err := chooseWebsite(tx, company)
+	return err
+}
+
+const undoneMerge = `SELECT at, by, ifnull(key, ''), listings FROM company_merges WHERE id = ?`
+
+func (d *Divided) tell(tx *Tx) (err error) {
+	d.Edit = &yp.CompanyEdit{Keys: d.Keys}
+	if d.Edit.Kept, err = namesOf(tx, listingsOf, d.Company); err != nil {
+		return err
+	}
+	if d.Edit.Out, err = namesOf(tx, listingKeys, JSONInts(d.Listings)); err != nil || d.Merge == 0 {
+		return err
+	}
+	m, listings := &yp.UndoneMerge{}, ""
+	if err = tx.Get(undoneMerge, []any{d.Merge}, &m.At, &m.By, &m.Key, &listings); err != nil {
+		return err
+	}
+	m.Listings, err = namesOf(tx, listingKeys, listings)
+	d.Edit.Merge = m
+	return err
+}
+
+// loggedMerge is a row of company_merges, as far as undoing it goes.
+type loggedMerge struct {
+	id            int64
+	kept, removed int64
+	listings      []int64
+	keys          []string
+	last          int64 // listings with a higher row id came later
+}
+
+const (
+	selectMerge = `
+	SELECT kept, gone, listings, keys, ifnull(company ->> 'last_listing', 0), ifnull(undone_at, '') FROM company_merges WHERE id = ?`
+	hasCompany = `SELECT EXISTS (SELECT 1 FROM companies WHERE id = ?)`
+	markUndone = `UPDATE company_merges SET undone_at = ? WHERE id = ? AND undone_at IS NULL`
+)
+
+func loadMerge(tx *Tx, id int64) (*loggedMerge, error) {
+	m := &loggedMerge{id: id}
+	var listings, keys, undone string
+	err := tx.Get(selectMerge, []any{id}, &m.kept, &m.removed, &listings, &keys, &m.last, &undone)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, refuse("there is no merge %d: `ypcrawl companies merges` shows those there are", id)
+	case err != nil:
+		return nil, fmt.Errorf("find merge %d: %w", id, err)
+	case undone != "":
+		return nil, refuse("merge %d was undone at %s already", id, undone)
+	}
+	if err := errors.Join(json.Unmarshal([]byte(listings), &m.listings), json.Unmarshal([]byte(keys), &m.keys)); err != nil {
+		return nil, fmt.Errorf("read merge %d: %w", id, err)
+	}
+	return m, nil
+}
+
+// holder returns the company that has now what the merge gave to m.kept: that one, or
+// the one that it was merged into later.
+func (m *loggedMerge) holder(tx *Tx) (int64, error) {
+	for at := m.kept; ; {
+		var there bool
+		if err := tx.Get(hasCompany, []any{at}, &there); err != nil || there {
+			return at, err
+		}
+		var merge int64
+		if err := tx.Get(mergedInto, []any{at}, &merge, &at); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// UndoMerge takes back a merge of the log, an automatic one or one by hand. The
+// company that went comes back under its old number, with what it had and is still
+// where the merge brought it: its listings, its keys, and the keys that only those
+// listings have given since. Of the listings that came after the merge those go with
+// it whose every key is one that is given back; others stay, also the one that joined
+// the two. No key joins the two again. What means nothing is a *RefusedError.
+func UndoMerge(tx *Tx, id int64) (*Divided, error) {
+	m, err := loadMerge(tx, id)
+	if err != nil {
+		return nil, err
+	}
+	from, err := m.holder(tx)
+	if err != nil {
+		return nil, fmt.Errorf("find what became of merge %d: %w", id, err)
+	}
+	all, err := members(tx, from)
+	if err != nil {
+		return nil, err
+	}
+	d := &Divided{Company: from, Other: m.removed, Merge: id}
+	d.Listings = leaving(all, m.listings, m.keys, func(row int64) bool { return row > m.last })
+	switch len(d.Listings) {
+	case 0:
+		return nil, refuse("nothing of company %d is in company %d any more: its listings were taken out since", m.removed, from)
+	case len(all):
+		return nil, refuse("company %d holds nothing but what merge %d brought: undoing it would leave it empty", from, id)
+	}
+	d.Keys = append(onlyTheirs(all, d.Listings), m.keys...)
+	return d, d.carryOut(tx)
+}
+
+// What operators did to companies, in the words of the logs: see yp.CompanyEdit.
+
+const (
+	listingKeys = `
+	SELECT s.name, l.listing_id FROM json_each(?) AS j CROSS JOIN listings l ON l.id = j.value JOIN sources s ON s.id = l.source_id ORDER BY j.key`
+	listingsOf = `SELECT s.name, l.listing_id FROM listings l JOIN sources s ON s.id = l.source_id WHERE l.company_id = ? ORDER BY l.id`
+	findEdited = `
+	SELECT l.id, l.company_id FROM json_each(?) AS j CROSS JOIN sources s ON s.name = j.value ->> 'source'
+	CROSS JOIN listings l ON l.source_id = s.id AND l.listing_id = j.value ->> 'id' ORDER BY j.key`
+	noteEdit = `INSERT INTO company_edits (id, at) VALUES (?, ?) ON CONFLICT DO NOTHING`
+	// A page is logged before it is committed, and its merges come with the commit.
+	findMerge = `
+	SELECT id, gone FROM company_merges WHERE listings = ? AND by = ? AND ifnull(key, '') = ? AND undone_at IS NULL
+	ORDER BY abs(julianday(at) - julianday(?)), id DESC LIMIT 1`
+	hasEdit = `SELECT EXISTS (SELECT 1 FROM company_edits WHERE id = ?)`
+)
+
+// NoteEdit notes that an edit is made.
+func NoteEdit(tx *Tx, id string) error {
+	if err := tx.Run(noteEdit, id, tx.Now); err != nil {
+		return fmt.Errorf("note edit of companies: %w", err)
+	}
+	return nil
+}
+
+// namesOf returns the listings that a query finds, as their sources name them.
+func namesOf(tx *Tx, query string, arg any) ([]yp.ListingKey, error) {
+	return All(tx, query, []any{arg}, func(k *yp.ListingKey) []any { return []any{&k.Source, &k.ID} })
+}
+
+// edited is a listing that an edit names, as it is here.
+type edited struct{ row, company int64 }
+
+// editedRows finds listings by their names; all tells that none is missing.
+func editedRows(tx *Tx, names []yp.ListingKey) (found []edited, all bool, err error) {
+	found, err = All(tx, findEdited, []any{JSON(names)}, func(e *edited) []any { return []any{&e.row, &e.company} })
+	return found, len(found) == len(names), err
+}
+
+func rowsOf(found []edited) []int64 {
+	rows := make([]int64, len(found))
+	for i, e := range found {
+		rows[i] = e.row
+	}
+	return rows
+}
+
+var errNoListings = errors.New("no page has brought the listings that were joined or taken apart by hand")
+
+// RedoEdit makes an edit of a log once more. Where a listing that it names is not there yet
+// nothing is done and ready is false, unless last says that no more pages come. An edit
+// that was made before, or that changes nothing, is ready.
+func RedoEdit(tx *Tx, e *yp.CompanyEdit, last bool) (ready bool, err error) {
+	var has bool
+	if err := tx.Get(hasEdit, []any{e.ID}, &has); err != nil || has {
+		return true, err
+	}
+	moved := e.Gone
+	if len(moved) == 0 {
+		moved = [][]yp.ListingKey{e.Out}
+	}
+	found := make([][]edited, len(moved))
+	kept, all, err := editedRows(tx, e.Kept)
+	for i := range moved {
+		some := false
+		if err == nil {
+			found[i], some, err = editedRows(tx, moved[i])
+		}
+		all = all && some && len(found[i]) > 0
+	}
+	switch {
+	case err != nil:
+		return false, err
+	case !all && !last:
+		return false, nil
+	case len(kept) == 0 || !slices.ContainsFunc(found, func(rows []edited) bool { return len(rows) > 0 }):
+		return false, errNoListings
+	case len(e.Gone) > 0:
+		err = redoMerge(tx, kept[0].company, found)
+	default:
+		err = redoSplit(tx, e, kept, found[0])
+	}
+	if err == nil {
+		err = NoteEdit(tx, e.ID)
+	}
+	return err == nil, err
+}
+
+func redoMerge(tx *Tx, keep int64, found [][]edited) error {
+	var removed []int64
+	for _, rows := range found {
+		if len(rows) > 0 && rows[0].company != keep && !slices.Contains(removed, rows[0].company) {
+			removed = append(removed, rows[0].company)
+		}
+	}
+	if len(removed) == 0 {
+		return nil // they are one already
+	}
+	_, _, err := MergeCompanies(tx, keep, removed)
+	return err
+}
+
+// redoSplit takes the listings out that had left, where they are still with those that
+// stayed. A listing that came between, by the order of the logs, and gives only keys that
+// went, goes with them.
+func redoSplit(tx *Tx, e *yp.CompanyEdit, kept, out []edited) error {
+	d := &Divided{Company: kept[0].company, Keys: slices.Clone(e.Keys)}
+	all, err := members(tx, d.Company)
+	if err != nil {
+		return err
+	}
+	stayed := rowsOf(kept)
+	d.Listings = leaving(all, rowsOf(out), e.Keys, func(row int64) bool { return !slices.Contains(stayed, row) })
+	if len(d.Listings) == 0 || len(d.Listings) == len(all) {
+		return nil // they are apart already
+	}
+	if e.Merge != nil {
+		if err := d.findMerge(tx, e.Merge); err != nil {
+			return err
+		}
+	}
+	return d.carryOut(tx)
+}
+
+// findMerge finds the merge that a split took back, by the listings that it had brought: the
+// company gets its old number then, and the merge is marked. Where keys have joined the
+// listings at once, in another order of pages, there is none.
+func (d *Divided) findMerge(tx *Tx, m *yp.UndoneMerge) error {
+	brought, _, err := editedRows(tx, m.Listings)
+	if err != nil {
+		return err
+	}
+	rows := rowsOf(brought)
+	slices.Sort(rows)
+	err = tx.Get(findMerge, []any{JSONInts(rows), string(m.By), m.Key, m.At}, &d.Merge, &d.Other)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return err
+}

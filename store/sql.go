@@ -1,0 +1,187 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"ypcrawl/yp"
+)
+
+// Querier runs queries: a Tx, or the readers of a DB.
+type Querier interface {
+	Query(query string, args ...any) (*sql.Rows, error)
+}
+
+type reader struct {
+	ctx  context.Context
+	pool *sql.DB
+}
+
+func (r reader) Query(query string, args ...any) (*sql.Rows, error) {
+	return r.pool.QueryContext(r.ctx, query, args...)
+}
+
+// Reader returns the readers as a Querier for the time of ctx.
+func (db *DB) Reader(ctx context.Context) Querier { return reader{ctx, db.read} }
+
+// Each runs a query on the readers and hands every row to scan; the first error ends it.
+func (db *DB) Each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
+	return each(db.Reader(ctx), query, args, scan)
+}
+
+func each(q Querier, query string, args []any, scan func(*sql.Rows) error) error {
+	rows, err := q.Query(query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// All reads the rows of a query; into returns where the columns of a row go.
+func All[T any](q Querier, query string, args []any, into func(*T) []any) (all []T, err error) {
+	err = each(q, query, args, func(rows *sql.Rows) error {
+		var row T
+		err := rows.Scan(into(&row)...)
+		all = append(all, row)
+		return err
+	})
+	return all, err
+}
+
+// Column reads the rows of a query of one column.
+func Column[T any](q Querier, query string, args ...any) ([]T, error) {
+	return All(q, query, args, func(v *T) []any { return []any{v} })
+}
+
+// Run runs a statement of which nothing but its error is wanted.
+func (tx *Tx) Run(query string, args ...any) error {
+	_, err := tx.Exec(query, args...)
+	return err
+}
+
+// JSON writes a value that is made of texts and numbers alone, which always can be written.
+func JSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// JSONInts writes numbers as a JSON array for json_each.
+func JSONInts(ids []int64) string {
+	b := make([]byte, 0, 2+len(ids)*8)
+	b = append(b, '[')
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, id, 10)
+	}
+	return string(append(b, ']'))
+}
+
+// JSONTexts writes texts as a JSON array for json_each; none is "[]".
+func JSONTexts[T ~string](items []T) string {
+	if len(items) == 0 {
+		return "[]"
+	}
+	return yp.JSONList(items)
+}
+
+// Text binds an absent text as NULL.
+func Text(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func millis(d time.Duration) int64 { return max(d.Milliseconds(), 0) }
+
+// Number binds 0 as NULL.
+func Number(n int64) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
+
+func list(items []string) any {
+	if len(items) == 0 {
+		return nil
+	}
+	return yp.JSONList(items)
+}
+
+func count(n int) any {
+	if n <= 0 {
+		return nil
+	}
+	return int64(n)
+}
+
+// Instant scans a time that may be NULL into t: the zero time. One that can't be read is
+// zero, too: whoever looks at a database must see the rest of it.
+func Instant(t *time.Time) sql.Scanner { return instant{t} }
+
+type instant struct{ t *time.Time }
+
+// Scan implements sql.Scanner.
+func (i instant) Scan(v any) error {
+	*i.t = time.Time{}
+	if s, ok := v.(string); ok {
+		if parsed, err := yp.ParseTime(s); err == nil {
+			*i.t = parsed
+		}
+	}
+	return nil
+}
+
+// insert is an INSERT of many rows: in statements of several rows each, because a
+// statement has its price, and of few sizes, because each is prepared once and kept.
+type insert struct {
+	columns int
+	texts   [len(insertSizes)]string
+}
+
+var insertSizes = [...]int{32, 16, 8, 4, 2, 1}
+
+// newInsert takes the statement up to its VALUES.
+func newInsert(head string, columns int) *insert {
+	in := &insert{columns: columns}
+	row := "(?" + strings.Repeat(", ?", columns-1) + ")"
+	for i, n := range insertSizes {
+		in.texts[i] = head + " VALUES " + row + strings.Repeat(", "+row, n-1)
+	}
+	return in
+}
+
+// run inserts the rows that args are, one after the other, and returns the row id of
+// the first: the others follow it. The table must number them itself.
+func (in *insert) run(tx *Tx, args []any) (first int64, err error) {
+	rows := int64(len(args) / in.columns)
+	var last int64
+	for i, n := range insertSizes {
+		for n *= in.columns; len(args) >= n; args = args[n:] {
+			res, err := tx.Exec(in.texts[i], args[:n]...)
+			if err != nil {
+				return 0, err
+			}
+			if last, err = res.LastInsertId(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return last - rows + 1, nil
+}
