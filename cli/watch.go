@@ -87,11 +87,11 @@ func (w *watcher) countDetails(now time.Time) (next time.Time) {
 		if !c.src.HasDetails() {
 			continue
 		}
-		n, err := w.r.keeper.DetailsLeft(context.WithoutCancel(w.r.c.Context), c.scope.SourceID, c.scope.States)
+		t, err := w.r.keeper.DetailTotals(context.WithoutCancel(w.r.c.Context), c.scope.SourceID, c.scope.States)
 		if err != nil {
 			return now.Add(countEvery) // what was counted last stands
 		}
-		total += n
+		total += t.Due + t.Held
 	}
 	if limit := w.r.c.Int64("limit"); limit > 0 {
 		total = min(total, limit)

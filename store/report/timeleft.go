@@ -16,10 +16,9 @@ const (
 	SpeedEnds = 100
 	// LookBack bounds the search for ends.
 	LookBack = 15 * time.Minute
+	// Silence is how long at least nothing must end before the time left is unknown.
+	Silence = 30 * time.Second
 )
-
-// Silence is how long at least nothing must end before the time left is unknown.
-const Silence = 30 * time.Second
 
 // TimeLeft is how long the rest takes at the speed of the last ends: n of them within span,
 // the last of them since ago. ok is false when that can't be told: too few have ended, or
@@ -40,16 +39,12 @@ const (
 	SELECT r.uuid, r.host, r.started_at, r.pages FROM runs r
 	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) AND ?2 = ?2`
 	// A target that is tried again in minutes has not ended.
-	lastEnds = `
+	lastEnds    = ends + `t.kind = 'search' AND (a.ended IN ('done', 'parked') OR a.ended = 'failed' AND t.status = 'FAILED')` + newestEnds
+	lastDetails = ends + `t.kind = 'detail' AND a.ended = 'done'` + newestEnds
+	ends        = `
 	SELECT a.finished_at FROM crawl_attempts a INDEXED BY crawl_attempts_by_end CROSS JOIN targets t ON t.id = a.target_id
-	WHERE a.finished_at IS NOT NULL AND a.finished_at > ?3 AND t.kind = 'search' AND (a.ended IN ('done', 'parked') OR a.ended = 'failed' AND t.status = 'FAILED')
-		AND (?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
-	ORDER BY a.finished_at DESC LIMIT ?4`
-	lastDetails = `
-	SELECT a.finished_at FROM crawl_attempts a INDEXED BY crawl_attempts_by_end CROSS JOIN targets t ON t.id = a.target_id
-	WHERE a.finished_at IS NOT NULL AND a.finished_at > ?3 AND t.kind = 'detail' AND a.ended = 'done'
-		AND (?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
-	ORDER BY a.finished_at DESC LIMIT ?4`
+	WHERE a.finished_at IS NOT NULL AND a.finished_at > ?3 AND `
+	newestEnds = ` AND ` + placesOn + ` ORDER BY a.finished_at DESC LIMIT ?4`
 	// The sources that have targets or details to do, and what closes them.
 	closedSources = `
 	SELECT g.state, g.until, ifnull(g.reason, '') FROM v_source_availability g
@@ -59,16 +54,13 @@ const (
 	ORDER BY g.until`
 )
 
-// speed adds up the runs whose process lives, and tells when what is left will be done.
-func (r progressReader) speed(p *Progress) error {
-	err := r.each(liveRuns, func(rows *sql.Rows) error {
+// progressSpeed adds up the runs whose process lives, and tells when what is left will be done.
+func (k *Reader) progressSpeed(ctx context.Context, p *Progress, args []any) error {
+	err := k.db.Each(ctx, liveRuns, args, func(rows *sql.Rows) error {
 		var uuid, host string
 		var started time.Time
 		var pages int64
-		if err := rows.Scan(&uuid, &host, at(&started), &pages); err != nil {
-			return err
-		}
-		if alive, err := store.Alive(r.k.db.Path(), uuid); err != nil || !alive || host != r.k.host {
+		if err := rows.Scan(&uuid, &host, at(&started), &pages); err != nil || host != k.host || !k.alive(uuid) {
 			return err
 		}
 		if p.Live++; p.Live == 1 || started.Before(p.began) {
@@ -82,31 +74,29 @@ func (r progressReader) speed(p *Progress) error {
 	if err != nil || p.Live == 0 {
 		return err
 	}
-	if err := r.closed(p); err != nil || p.WaitingFor != "" {
+	if err := k.closed(ctx, p, args); err != nil || p.WaitingFor != "" {
 		return err
 	}
-	p.ETASec, err = r.timeLeft(lastEnds, p, p.Overall.Planned+p.Overall.InProgress)
+	p.ETASec, err = k.timeLeft(ctx, lastEnds, p, args, p.Overall.Planned+p.Overall.InProgress)
 	return err
 }
 
 // closed tells for what all sources wait that have something to do.
-func (r progressReader) closed(p *Progress) error {
+func (k *Reader) closed(ctx context.Context, p *Progress, args []any) error {
 	open, why := 0, ""
 	var until time.Time
-	err := r.each(closedSources, func(rows *sql.Rows) error {
+	err := k.db.Each(ctx, closedSources, args, func(rows *sql.Rows) error {
 		var gate store.GateState
 		var end time.Time
 		var reason string
-		if err := rows.Scan(&gate, at(&end), &reason); err != nil {
-			return err
-		}
+		err := rows.Scan(&gate, at(&end), &reason)
 		if gate == store.GateOpen {
 			open++
 		}
 		if why == "" || until.IsZero() { // the first that opens by itself
 			why, until = fmt.Sprintf("the source is %s: %s", gate, ReasonText(reason)), end
 		}
-		return nil
+		return err
 	})
 	if err == nil && open == 0 {
 		p.WaitingFor, p.WaitingUntil = why, until
@@ -115,34 +105,21 @@ func (r progressReader) closed(p *Progress) error {
 }
 
 // timeLeft is the time for so many in seconds, from when the last ones ended; -1 = unknown.
-func (r progressReader) timeLeft(query string, p *Progress, left int64) (float64, error) {
+func (k *Reader) timeLeft(ctx context.Context, query string, p *Progress, args []any, left int64) (float64, error) {
 	if left == 0 {
 		return 0, nil
 	}
-	var n int64
-	var first, last time.Time
 	from := p.Now.Add(-LookBack)
 	if p.began.After(from) { // what an earlier run did says nothing: nobody crawled between the two
 		from = p.began
 	}
-	args := append(r.args[:2:2], yp.FormatTime(from), SpeedEnds)
-	err := r.k.db.Each(r.ctx, query, args, func(rows *sql.Rows) error {
-		err := rows.Scan(at(&first))
-		if n++; n == 1 {
-			last = first
-		}
-		return err
-	})
-	d, ok := TimeLeft(n-1, left, last.Sub(first), p.Now.Sub(last))
-	if err != nil || !ok {
+	ends, err := list(ctx, k, "read the last ends", query, append(args[:2:2], yp.FormatTime(from), SpeedEnds), func(t *time.Time) []any { return []any{at(t)} })
+	if err != nil || len(ends) == 0 {
 		return -1, err
 	}
-	return d.Seconds(), nil
-}
-
-// DetailsLeft counts the details of a source's listings of some states (none = all) that
-// can be claimed now or are in somebody's hands.
-func (k *Reader) DetailsLeft(ctx context.Context, source int64, states []string) (int64, error) {
-	t, err := k.DetailTotals(ctx, source, states)
-	return t.Due + t.Held, err
+	last, n := ends[0], len(ends)-1
+	if d, ok := TimeLeft(int64(n), left, last.Sub(ends[n]), p.Now.Sub(last)); ok {
+		return d.Seconds(), nil
+	}
+	return -1, nil
 }
