@@ -222,12 +222,8 @@ func (p *Program) listingHistory(c *cli.Context) error {
 		source, id = l.Source, l.ID
 	}
 	h, err := k.History(c.Context, source, id)
-	var unknown *report.UnknownListingError
-	if errors.As(err, &unknown) {
-		return Usagef("--listing: %w", err)
-	}
 	if err != nil {
-		return err
+		return asUsage(fmt.Errorf("--listing: %w", err))
 	}
 	if c.Bool("json") {
 		return writeJSON(p.Out, h)

@@ -67,10 +67,11 @@ ypcrawl companies split --merge 7                 brings back the company that m
                                                   old number. Listings that came since stay, unless all their keys go back.`
 )
 
-// asUsage makes a usage error of what the database refused.
+// asUsage makes a usage error of what the database refused or does not have.
 func asUsage(err error) error {
 	var refused *store.RefusedError
-	if errors.As(err, &refused) {
+	var unknown *report.NotFoundError
+	if errors.As(err, &refused) || errors.As(err, &unknown) {
 		return Usagef("%w", err)
 	}
 	return err

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -45,12 +44,8 @@ func (p *Program) coverage(c *cli.Context) error {
 	}
 	defer func() { _ = k.DB().Close() }()
 	scope.CategoryIDs, err = k.FindCategories(c.Context, words)
-	var unknown *report.UnknownCategoryError
-	if errors.As(err, &unknown) {
-		return Usagef("--categories: %w", err)
-	}
 	if err != nil {
-		return err
+		return asUsage(fmt.Errorf("--categories: %w", err))
 	}
 	totals, err := k.CoverageTotals(c.Context, scope)
 	if err != nil {

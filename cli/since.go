@@ -44,7 +44,7 @@ func sinceOf(c *cli.Context, k *database) (since, error) {
 		}
 	}
 	r, err := k.FindRun(c.Context, word)
-	var unknown *report.UnknownRunError
+	var unknown *report.NotFoundError
 	if errors.As(err, &unknown) {
 		return since{}, Usagef("--since %q is no age (7d, 36h), no date (2026-11-20), and names no run: %s", word, unknown.Hint)
 	}

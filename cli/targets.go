@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -237,13 +236,8 @@ func nextOf(now time.Time, t report.Target) string {
 func (p *Program) targetIDs(c *cli.Context, k *database, source int64) (ids []int64, err error) {
 	for _, word := range SplitList(c.Args().Slice()) {
 		id, err := k.FindTarget(c.Context, word, source)
-		var unknown *report.UnknownTargetError
-		var ambiguous *report.AmbiguousTargetError
-		if errors.As(err, &unknown) || errors.As(err, &ambiguous) {
-			return nil, Usagef("%w", err)
-		}
 		if err != nil {
-			return nil, err
+			return nil, asUsage(err)
 		}
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)

@@ -162,13 +162,6 @@ func (k *Reader) CountChanges(ctx context.Context, f ChangeFilter) (map[ChangeKi
 	return counts, nil
 }
 
-// UnknownListingError says that nothing is known of a listing.
-type UnknownListingError struct{ Source, ID string }
-
-func (e *UnknownListingError) Error() string {
-	return fmt.Sprintf("no listing %q of %s was ever seen", e.ID, e.Source)
-}
-
 // History is one listing with all that became of it, the oldest first.
 type History struct {
 	Source    string    `json:"source"`
@@ -187,8 +180,8 @@ const showListing = `
 	SELECT l.id, l.name, ifnull(l.city, ''), ifnull(l.state, ''), l.company_id, l.first_seen_at, l.last_seen_at, l.gone_at
 	FROM listings l WHERE l.source_id = ? AND l.listing_id = ?`
 
-// History returns the history of the listing that a source knows by id. The error is an
-// *UnknownListingError when there is none.
+// History returns the history of the listing that a source knows by id. The error is a
+// *NotFoundError when there is none.
 func (k *Reader) History(ctx context.Context, source, id string) (*History, error) {
 	h := &History{Source: source, ListingID: id, Changes: []Change{}}
 	src, err := k.SourceID(ctx, source)
@@ -206,7 +199,7 @@ func (k *Reader) History(ctx context.Context, source, id string) (*History, erro
 		return nil
 	})
 	if err == nil && !known && len(h.Changes) == 0 {
-		err = &UnknownListingError{Source: source, ID: id}
+		err = &NotFoundError{What: fmt.Sprintf("no listing %q of %s was ever seen", id, source)}
 	}
 	return h, err
 }

@@ -152,7 +152,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("a rejected one: %+v, %v", h, err)
 	}
 	for _, c := range [][2]string{{"demo", "z"}, {"nowhere", "a"}} {
-		var unknown *report.UnknownListingError
+		var unknown *report.NotFoundError
 		if _, err := b.History(t.Context(), c[0], c[1]); !errors.As(err, &unknown) {
 			t.Errorf("%v: %v", c, err)
 		}
@@ -171,7 +171,7 @@ func TestFindRun(t *testing.T) {
 		}
 	}
 	for word, want := range map[string]string{"99": "no run \"99\"", "abcd": "several", "abc": "number", "a*cde": "number", "zzzzz": "no uuid begins so", "": "number"} {
-		var unknown *report.UnknownRunError
+		var unknown *report.NotFoundError
 		if _, err := b.FindRun(t.Context(), word); !errors.As(err, &unknown) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", word, err, want)
 		}

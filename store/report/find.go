@@ -35,28 +35,17 @@ func (k *Reader) ofSource(ctx context.Context, word string, id *int64) (string, 
 	return rest, nil
 }
 
-// UnknownTargetError says that a word names no target.
-type UnknownTargetError struct {
-	Word string
-	Hint string // the nearest word, or what to do; may be empty
+// NotFoundError says that words name nothing that the database has, or several things.
+type NotFoundError struct {
+	What string
+	Hint string // what was probably meant, or what to do; may be empty
 }
 
-func (e *UnknownTargetError) Error() string {
-	text := fmt.Sprintf("no target %q", e.Word)
-	if e.Hint != "" {
-		text += ": " + e.Hint
+func (e *NotFoundError) Error() string {
+	if e.Hint == "" {
+		return e.What
 	}
-	return text
-}
-
-// AmbiguousTargetError says that several sources have the target.
-type AmbiguousTargetError struct {
-	Word    string
-	Sources []string
-}
-
-func (e *AmbiguousTargetError) Error() string {
-	return fmt.Sprintf("target %q is there for several sources: add --source %s", e.Word, strings.Join(e.Sources, " or --source "))
+	return e.What + ": " + e.Hint
 }
 
 const (
@@ -72,8 +61,7 @@ const (
 
 // FindTarget returns the id of the target that word names: its id, or
 // "los-angeles-ca/plumbers", both also behind the name of its source, "demo/12".
-// sourceID chooses among sources, 0 = any. The error is an *UnknownTargetError or an
-// *AmbiguousTargetError where those apply.
+// sourceID chooses among sources, 0 = any. The error is a *NotFoundError for no target or several.
 func (k *Reader) FindTarget(ctx context.Context, word string, sourceID int64) (int64, error) {
 	what := fmt.Sprintf("find target %q", word)
 	name, err := k.ofSource(ctx, word, &sourceID)
@@ -83,13 +71,13 @@ func (k *Reader) FindTarget(ctx context.Context, word string, sourceID int64) (i
 	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
 		found, err := k.one(ctx, what, targetByID, []any{id, sourceID}, &id, &sourceID)
 		if err == nil && !found {
-			err = &UnknownTargetError{Word: name, Hint: "`ypcrawl targets list` shows those there are"}
+			err = &NotFoundError{What: fmt.Sprintf("no target %q", name), Hint: "`ypcrawl targets list` shows those there are"}
 		}
 		return id, err
 	}
 	city, category, ok := strings.Cut(strings.ToLower(name), "/")
 	if !ok {
-		return 0, &UnknownTargetError{Word: word, Hint: "want an id, or city/category like los-angeles-ca/plumbers"}
+		return 0, &NotFoundError{What: fmt.Sprintf("no target %q", word), Hint: "want an id, or city/category like los-angeles-ca/plumbers"}
 	}
 	type named struct {
 		id     int64
@@ -102,11 +90,14 @@ func (k *Reader) FindTarget(ctx context.Context, word string, sourceID int64) (i
 	case len(found) == 0:
 		return 0, k.unknownTarget(ctx, word, city, category)
 	case len(found) > 1:
-		e := &AmbiguousTargetError{Word: word}
-		for _, n := range found {
-			e.Sources = append(e.Sources, n.source)
+		hint := "add"
+		for i, n := range found {
+			if i > 0 {
+				hint += " or"
+			}
+			hint += " --source " + n.source
 		}
-		return 0, e
+		return 0, &NotFoundError{What: fmt.Sprintf("target %q is there for several sources", word), Hint: hint}
 	}
 	return found[0].id, nil
 }
@@ -121,7 +112,7 @@ func (k *Reader) unknownTarget(ctx context.Context, word, city, category string)
 	if err != nil {
 		return err
 	}
-	e := &UnknownTargetError{Word: word}
+	e := &NotFoundError{What: fmt.Sprintf("no target %q", word)}
 	switch {
 	case known && knownCategory:
 		e.Hint = "it was not planned; `ypcrawl plan` adds targets"
@@ -178,21 +169,8 @@ func (k *Reader) FindListings(ctx context.Context, word string, sourceID int64) 
 
 const knownCategories = `SELECT id, slug, name FROM categories`
 
-// UnknownCategoryError says that nothing was planned for a category.
-type UnknownCategoryError struct {
-	Word string
-	Near string // what was probably meant; may be empty
-}
-
-func (e *UnknownCategoryError) Error() string {
-	if e.Near == "" {
-		return fmt.Sprintf("nothing was planned for the category %q", e.Word)
-	}
-	return fmt.Sprintf("nothing was planned for the category %q: did you mean %s?", e.Word, e.Near)
-}
-
 // FindCategories returns the ids of categories that words name, by name or slug. The
-// error is an *UnknownCategoryError for one that the database does not have.
+// error is a *NotFoundError for one that the database does not have.
 func (k *Reader) FindCategories(ctx context.Context, words []string) ([]int64, error) {
 	if len(words) == 0 {
 		return nil, nil
@@ -213,21 +191,16 @@ func (k *Reader) FindCategories(ctx context.Context, words []string) ([]int64, e
 	for i, word := range words {
 		id, ok := ids[yp.Slug(word)]
 		if !ok {
-			near, _ := yp.Nearest(word, names)
-			return nil, &UnknownCategoryError{Word: word, Near: near}
+			e := &NotFoundError{What: fmt.Sprintf("nothing was planned for the category %q", word)}
+			if near, ok := yp.Nearest(word, names); ok {
+				e.Hint = "did you mean " + near + "?"
+			}
+			return nil, e
 		}
 		found[i] = id
 	}
 	return found, nil
 }
-
-// UnknownRunError says that a word names no run, or several.
-type UnknownRunError struct {
-	Word string
-	Hint string
-}
-
-func (e *UnknownRunError) Error() string { return fmt.Sprintf("no run %q: %s", e.Word, e.Hint) }
 
 // RunMark is a run as a point in time.
 type RunMark struct {
@@ -256,25 +229,25 @@ func (k *Reader) runs(ctx context.Context, query string, args ...any) ([]RunMark
 }
 
 // FindRun returns the run that word names: its number, or its uuid or the beginning
-// of it, in any letter case. The error is an *UnknownRunError when there is none.
+// of it, in any letter case. The error is a *NotFoundError when there is none.
 func (k *Reader) FindRun(ctx context.Context, word string) (RunMark, error) {
 	if id, err := strconv.ParseInt(word, 10, 64); err == nil {
 		if found, err := k.runs(ctx, runByID, id); err != nil || len(found) == 1 {
 			return append(found, RunMark{})[0], err
 		}
 	}
-	prefix := strings.ToUpper(word)
+	prefix, what := strings.ToUpper(word), fmt.Sprintf("no run %q", word)
 	if strings.Trim(prefix, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" || len(prefix) < minPrefix {
-		return RunMark{}, &UnknownRunError{Word: word, Hint: "want its number, or the first letters of its uuid"}
+		return RunMark{}, &NotFoundError{What: what, Hint: "want its number, or the first letters of its uuid"}
 	}
 	found, err := k.runs(ctx, runByUUID, prefix+"*")
 	switch {
 	case err != nil:
 		return RunMark{}, err
 	case len(found) == 0:
-		return RunMark{}, &UnknownRunError{Word: word, Hint: "no run has that number, and no uuid begins so"}
+		return RunMark{}, &NotFoundError{What: what, Hint: "no run has that number, and no uuid begins so"}
 	case len(found) > 1:
-		return RunMark{}, &UnknownRunError{Word: word, Hint: "several uuids begin so: give more of it"}
+		return RunMark{}, &NotFoundError{What: what, Hint: "several uuids begin so: give more of it"}
 	}
 	return found[0], nil
 }
