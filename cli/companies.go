@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/checkpoint"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 )
@@ -20,12 +21,11 @@ func (p *Program) companiesCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "List companies with how many listings they have", Action: p.companiesList,
-				Flags: []cli.Flag{
-					statesFlag(),
+				Flags: append(
+					formatFlags(), statesFlag(), limitFlag(),
 					&cli.StringFlag{Name: "name", DefaultText: "any", Usage: "only those with this `TEXT` in their name"},
 					&cli.IntFlag{Name: "min-listings", Value: 1, Usage: "only those with so many `LISTINGS` or more"},
-					limitFlag(), jsonFlag(),
-				},
+				),
 			},
 			{
 				Name: "show", Usage: "Show companies: their listings, the keys that hold them together, how sure that is", ArgsUsage: "COMPANY...", Args: true,
@@ -33,10 +33,10 @@ func (p *Program) companiesCommand() *cli.Command {
 			},
 			{
 				Name: "merges", Usage: "List companies that became one, and by which key, the newest first", Action: p.companiesMerges,
-				Flags: []cli.Flag{
+				Flags: append(
+					formatFlags(), limitFlag(),
 					&cli.GenericFlag{Name: "since", Value: ageValue(0), DefaultText: "ever", Usage: "only those of the last `TIME`: 7d, 36h"},
-					limitFlag(), jsonFlag(),
-				},
+				),
 			},
 			{
 				Name: "merge", Usage: "Make companies one that no key has joined; the first one keeps its number", ArgsUsage: "KEEP GONE...", Args: true,
@@ -99,82 +99,44 @@ func companyID(word string) (int64, error) {
 
 func (p *Program) companiesList(c *cli.Context) error {
 	f := report.CompanyFilter{Name: strings.TrimSpace(c.String("name")), MinListings: c.Int("min-listings")}
-	limit, err := limitOf(c)
-	if err != nil {
-		return err
-	}
 	if f.MinListings < 0 {
 		return Usagef("--min-listings %d: want a number from 1 up", f.MinListings)
 	}
-	if f.States, err = states(c); err != nil {
-		return err
-	}
-	k, err := p.open(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	all, err := k.Companies(c.Context, f, oneMore(limit))
-	if err != nil {
-		return err
-	}
-	all, more := cutAt(all, limit)
-	if c.Bool("json") {
-		err = writeRows(p.Out, all)
-	} else {
-		err = p.printCompanies(all)
-	}
-	p.noteRest(len(all), more, "company")
-	return err
-}
-
-func (p *Program) printCompanies(all []report.CompanyRow) error {
-	if len(all) == 0 {
-		return nil
-	}
-	t := newTable("id", "name", "listings", "city", "state", "phone", "website")
-	for _, x := range all {
-		t.row(idText(x.ID), short(x.Name, 40), x.Listings, orDash(x.City), orDash(x.State), orDash(x.Phone), short(orDash(x.Website), p.room(100)))
-	}
-	return t.flush(&p.Streams, p.Out)
+	return listRows(p, c, listing[report.CompanyRow]{
+		noun: "company",
+		ask: func(k *database, scope checkpoint.Scope, limit int) ([]report.CompanyRow, error) {
+			f.States = scope.States
+			return k.Companies(c.Context, f, limit)
+		},
+		columns: []string{"id", "name", "listings", "city", "state", "phone", "website"},
+		cells: func(_ time.Time, x report.CompanyRow) []any {
+			return []any{idText(x.ID), short(x.Name, 40), x.Listings, orDash(x.City), orDash(x.State), orDash(x.Phone), short(orDash(x.Website), p.room(100))}
+		},
+	})
 }
 
 func (p *Program) companiesMerges(c *cli.Context) error {
-	limit, err := limitOf(c)
-	if err != nil {
-		return err
-	}
-	k, err := p.open(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	all, err := k.Merges(c.Context, timeOf(c, "since"), oneMore(limit))
-	if err != nil {
-		return err
-	}
-	all, more := cutAt(all, limit)
-	if c.Bool("json") {
-		err = writeRows(p.Out, all)
-	} else if len(all) > 0 {
-		err = p.mergeTable(k.DB().Now(), "merge", all).flush(&p.Streams, p.Out)
-	}
-	p.noteRest(len(all), more, "merge")
-	return err
+	return listRows(p, c, p.merges(func(k *database, _ checkpoint.Scope, limit int) ([]report.MergeRow, error) {
+		return k.Merges(c.Context, timeOf(c, "since"), limit)
+	}))
 }
 
-// mergeTable shows merges, one a line.
-func (p *Program) mergeTable(now time.Time, title string, all []report.MergeRow) *table {
-	t := newTable(title, "when", "kept", "name", "gone", "name", "listings", "by", "key")
-	for _, m := range all {
-		by := m.By
-		if !m.Undone.IsZero() {
-			by += ", undone"
-		}
-		t.row(idText(m.ID), ago(now, m.At), idText(m.Kept), short(orDash(m.KeptName), 24), idText(m.Gone), short(orDash(m.GoneName), 24),
-			m.Listings, by, short(orDash(m.Key), p.room(110)))
+// merges shows merges, one a line.
+func (p *Program) merges(ask func(*database, checkpoint.Scope, int) ([]report.MergeRow, error)) listing[report.MergeRow] {
+	return listing[report.MergeRow]{
+		noun: "merge", ask: ask,
+		columns: []string{"merge", "when", "kept", "name", "gone", "name", "listings", "by", "key"},
+		cells: func(now time.Time, m report.MergeRow) []any {
+			by := m.By
+			if !m.Undone.IsZero() {
+				by += ", undone"
+			}
+			return []any{
+				idText(m.ID), ago(now, m.At), idText(m.Kept), short(orDash(m.KeptName), 24), idText(m.Gone), short(orDash(m.GoneName), 24),
+				m.Listings, by, short(orDash(m.Key), p.room(110)),
+			}
+		},
 	}
-	return t
 }
 
 // listingRows finds the listings of a company that words name.

@@ -58,7 +58,7 @@ func (p *Program) companiesShow(c *cli.Context) error {
 }
 
 func (p *Program) printCompany(w *sections, now time.Time, d *report.CompanyDetail) error {
-	for _, t := range []*table{companyTable(now, d), p.placesTable(now, d), p.keysTable(d), p.mergeTable(now, "merge", d.Merges)} {
+	for _, t := range []*table{companyTable(now, d), p.placesTable(now, d), p.keysTable(d), p.merges(nil).table(now, d.Merges)} {
 		if err := w.table(p, t); err != nil {
 			return err
 		}

@@ -1,12 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/checkpoint"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
@@ -17,14 +18,14 @@ func (p *Program) coverageCommand() *cli.Command {
 		Usage: "Show what sites say they have and what was seen of it, the thinnest first",
 		Description: "Of each city and category: the listings that the site says it has, those the last crawl saw, and the pages\n" +
 			"that only the limit of pages kept from it (--max-pages of `run` raises it). Retired targets are left out.",
-		Flags: []cli.Flag{
+		Flags: append(
+			formatFlags(),
 			onlySourceFlag(),
 			statesFlag(),
 			list("categories", "only these: `CATEGORY...` by name or slug", "all"),
 			&cli.BoolFlag{Name: "all", Usage: "list targets that were never crawled, too"},
 			&cli.IntFlag{Name: "limit", Value: 20, Usage: "at most so many `ROWS`; 0 = all"},
-			jsonFlag(),
-		},
+		),
 		Action: p.coverage,
 	}
 }
@@ -51,44 +52,34 @@ func (p *Program) coverage(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	rows, err := k.Coverage(c.Context, report.CoverageFilter{Scope: scope, All: c.Bool("all")}, oneMore(limit))
+	l := listing[report.Coverage]{
+		noun: "target",
+		ask: func(k *database, scope checkpoint.Scope, limit int) ([]report.Coverage, error) {
+			return k.Coverage(c.Context, report.CoverageFilter{Scope: scope, All: c.Bool("all")}, limit)
+		},
+		columns: []string{"city", "state", "category", "site says", "seen", "percent", "pages left", "last complete"},
+		cells: func(now time.Time, r report.Coverage) []any {
+			return []any{short(r.City, 30), r.State, short(r.Category, 30), r.SiteTotal, r.Seen, percentOf(r.Percent, 1), r.PagesLeft, lastComplete(now, r)}
+		},
+		source: func(r report.Coverage) string { return r.Source },
+	}
+	rows, more, err := l.atMost(k, scope, limit)
 	if err != nil {
 		return err
 	}
-	rows, more := cutAt(rows, limit)
 	if c.Bool("json") {
 		err = writeJSON(p.Out, struct {
 			Totals report.CoverageTotals `json:"totals"`
 			Rows   []report.Coverage     `json:"targets"`
 		}{totals, rows})
 	} else {
-		err = p.printCoverage(k.DB().Now(), rows, totals)
+		if !c.Bool("csv") {
+			_, err = fmt.Fprintln(p.Out, coverageText(totals))
+		}
+		err = errors.Join(err, show(p, c, rows, func() *table { return l.table(k.DB().Now(), rows) }))
 	}
-	p.noteRest(len(rows), more, "target")
+	l.noteRest(p, c, len(rows), more)
 	return err
-}
-
-func (p *Program) printCoverage(now time.Time, rows []report.Coverage, totals report.CoverageTotals) error {
-	if _, err := fmt.Fprintln(p.Out, coverageText(totals)); err != nil || len(rows) == 0 {
-		return err
-	}
-	header := []string{"city", "state", "category", "site says", "seen", "percent", "pages left", "last complete"}
-	several := slices.ContainsFunc(rows, func(r report.Coverage) bool { return r.Source != rows[0].Source })
-	if several {
-		header = append(header, "source")
-	}
-	t := newTable(header...)
-	for _, r := range rows {
-		cells := []any{
-			short(r.City, 30), r.State, short(r.Category, 30), numberOrDash(r.SiteTotal), r.Seen, percentOrDash(r.Percent),
-			r.PagesLeft, lastComplete(now, r),
-		}
-		if several {
-			cells = append(cells, r.Source)
-		}
-		t.row(cells...)
-	}
-	return t.flush(&p.Streams, p.Out)
 }
 
 // coverageText is the line of totals.
@@ -111,18 +102,4 @@ func lastComplete(now time.Time, r report.Coverage) string {
 		return "never crawled"
 	}
 	return ago(now, r.Complete)
-}
-
-func numberOrDash(n *int64) any {
-	if n == nil {
-		return nil
-	}
-	return *n
-}
-
-func percentOrDash(f *float64) any {
-	if f == nil {
-		return nil
-	}
-	return percent(*f)
 }

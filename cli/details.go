@@ -31,7 +31,7 @@ The same pace, claims, recovery and exit codes as run: stop it at any time, type
 			},
 			{
 				Name: "stats", Usage: "Count details by source: wanted, done, failed, with e-mail, hours, geo",
-				Flags: []cli.Flag{statesFlag(), onlySourceFlag(), jsonFlag()}, Action: p.detailsStats,
+				Flags: append(formatFlags(), statesFlag(), onlySourceFlag()), Action: p.detailsStats,
 			},
 			{
 				Name: "retry", Usage: "Take FAILED (or PARKED, STUCK) details back; what was read of them is kept",
@@ -169,27 +169,16 @@ func (p *Program) printDetail(d *report.DetailRow) error {
 }
 
 func (p *Program) detailsStats(c *cli.Context) error {
-	k, scope, err := p.openScoped(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	all, err := k.DetailStats(c.Context, scope.SourceID, scope.States)
-	if err != nil {
-		return err
-	}
-	if c.Bool("json") {
-		return writeRows(p.Out, all)
-	}
-	if len(all) == 0 {
-		p.note("No details are wanted yet: `ypcrawl run --details` or `ypcrawl details` plans them.")
-		return nil
-	}
-	t := newTable("source", "wanted", "to do", "done", "failed", "parked", "stuck", "fetched", "e-mail", "phone", "website", "hours", "geo")
-	for _, s := range all {
-		t.row(s.Source, s.Wanted, s.Planned+s.InProgress, s.Done, s.Failed, s.Parked, s.Stuck, s.Fetched, s.Email, s.Phone, s.Website, s.Hours, s.Geo)
-	}
-	return t.flush(&p.Streams, p.Out)
+	return listRows(p, c, listing[report.DetailStats]{
+		none: "No details are wanted yet: `ypcrawl run --details` or `ypcrawl details` plans them.",
+		ask: func(k *database, scope checkpoint.Scope, _ int) ([]report.DetailStats, error) {
+			return k.DetailStats(c.Context, scope.SourceID, scope.States)
+		},
+		columns: []string{"source", "wanted", "to do", "done", "failed", "parked", "stuck", "fetched", "e-mail", "phone", "website", "hours", "geo"},
+		cells: func(_ time.Time, s report.DetailStats) []any {
+			return []any{s.Source, s.Wanted, s.Planned + s.InProgress, s.Done, s.Failed, s.Parked, s.Stuck, s.Fetched, s.Email, s.Phone, s.Website, s.Hours, s.Geo}
+		},
+	})
 }
 
 func (p *Program) detailsRetry(c *cli.Context) error {

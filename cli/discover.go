@@ -42,7 +42,7 @@ func (p *Program) discoverCommand() *cli.Command {
 		},
 		Subcommands: []*cli.Command{{
 			Name: "stats", Usage: "Tell what was found in each state, and how the last walk through its index fared",
-			Flags: []cli.Flag{onlySourceFlag(), statesFlag(), jsonFlag()}, Action: p.discoverStats,
+			Flags: append(formatFlags(), onlySourceFlag(), statesFlag()), Action: p.discoverStats,
 		}},
 	}
 }

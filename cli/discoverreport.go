@@ -8,9 +8,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -166,30 +168,21 @@ func (t *tour) remedy(b *crawl.BlockedError) string {
 }
 
 func (p *Program) discoverStats(c *cli.Context) error {
-	k, scope, err := p.openScoped(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	rows, err := k.Discoveries(c.Context, scope)
-	if err != nil {
-		return err
-	}
-	if c.Bool("json") {
-		for i := range rows {
-			rows[i].Error = plainReason(rows[i].Error)
-		}
-		return writeRows(p.Out, rows)
-	}
-	if len(rows) == 0 {
-		p.note("No index was walked yet: `ypcrawl discover --states AZ` walks one.")
-		return nil
-	}
-	now := k.DB().Now()
-	t := newTable("source", "state", "cities", "new", "gone", "by slug", "by name", "unmatched", "targets", "retired", "last walk", "pages", "complete", "error")
-	for _, d := range rows {
-		t.row(d.Source, d.State, d.Cities, d.New, d.Gone, d.BySlug, d.ByName, d.Unmatched, d.Targets, d.Retired,
-			string(d.Status), fmt.Sprintf("%d of %d", d.PagesDone, d.Pages), ago(now, d.LastDone), orDash(plainReason(d.Error)))
-	}
-	return t.flush(&p.Streams, p.Out)
+	return listRows(p, c, listing[report.Discovery]{
+		none: "No index was walked yet: `ypcrawl discover --states AZ` walks one.",
+		ask: func(k *database, scope checkpoint.Scope, _ int) ([]report.Discovery, error) {
+			rows, err := k.Discoveries(c.Context, scope)
+			for i := range rows {
+				rows[i].Error = plainReason(rows[i].Error)
+			}
+			return rows, err
+		},
+		columns: []string{"source", "state", "cities", "new", "gone", "by slug", "by name", "unmatched", "targets", "retired", "last walk", "pages", "complete", "error"},
+		cells: func(now time.Time, d report.Discovery) []any {
+			return []any{
+				d.Source, d.State, d.Cities, d.New, d.Gone, d.BySlug, d.ByName, d.Unmatched, d.Targets, d.Retired,
+				string(d.Status), fmt.Sprintf("%d of %d", d.PagesDone, d.Pages), ago(now, d.LastDone), orDash(d.Error),
+			}
+		},
+	})
 }

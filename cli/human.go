@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf16"
 )
 
 // thousands writes n with separators: 1,234,567.
@@ -62,12 +61,4 @@ func ago(now, t time.Time) string {
 		return "now"
 	}
 	return lasting(d) + " ago"
-}
-
-// appendUTF16 appends r as JSON's \uXXXX, a surrogate pair where needed.
-func appendUTF16(dst []byte, r rune) []byte {
-	for _, unit := range utf16.Encode([]rune{r}) {
-		dst = fmt.Appendf(dst, `\u%04x`, unit)
-	}
-	return dst
 }

@@ -31,12 +31,12 @@ func millis(ms *int64) string {
 	return lasting(time.Duration(*ms) * time.Millisecond)
 }
 
-// rate is a share from 0 to 1 as a cell; nil is "-".
-func rate(r *float64) any {
-	if r == nil {
+// percentOf is a share as a cell, of which whole is 100 %; nil is "-".
+func percentOf(share *float64, scale float64) any {
+	if share == nil {
 		return nil
 	}
-	return percent(100 * *r)
+	return percent(scale * *share)
 }
 
 func orDash(s string) string {

@@ -143,7 +143,7 @@ func (p *Program) printFaring(w *sections, s *report.Status, fresh bool) error {
 	for _, src := range s.Sources {
 		c := src.Profile
 		row := []any{
-			src.Name, string(src.Gate), orDash(c.Status), rate(c.Rate1h), c.Samples1h, rate(c.Rate24h), c.Samples24h,
+			src.Name, string(src.Gate), orDash(c.Status), percentOf(c.Rate1h, 100), c.Samples1h, percentOf(c.Rate24h, 100), c.Samples24h,
 			millis(c.P50), millis(c.P95), orDash(causeOf(c)),
 		}
 		if !fresh {

@@ -34,10 +34,10 @@ func (p *Program) targetsCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "List targets with their status, schedule and last error", Action: p.targetsList,
-				Flags: append(chooseFlags(),
+				Flags: append(append(chooseFlags(), formatFlags()...),
 					list("health", "only these: `HEALTH...` is active, degraded, paused, failed", "all"),
 					list("schedule", "only these: `SCHEDULE...` is due, scheduled, degraded, paused, failed, needs_plan, not_scheduled", "all"),
-					limitFlag(), jsonFlag()),
+					limitFlag()),
 			},
 			{
 				Name: "show", Usage: "Show all that is known of targets, and when they are crawled next", ArgsUsage: "TARGET...", Args: true,
@@ -127,73 +127,18 @@ func (p *Program) targetsList(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	limit, err := limitOf(c)
-	if err != nil {
-		return err
-	}
-	k, scope, err := p.openScoped(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	f.Scope = scope
-	all, err := k.Targets(c.Context, f, oneMore(limit))
-	if err != nil {
-		return err
-	}
-	all, more := cutAt(all, limit)
-	if c.Bool("json") {
-		err = writeRows(p.Out, all)
-	} else {
-		err = p.printTargets(k.DB().Now(), all)
-	}
-	p.noteRest(len(all), more, "target")
-	return err
-}
-
-// oneMore asks for a row beyond the limit, to know whether there are more.
-func oneMore(limit int) int {
-	if limit == 0 {
-		return 0
-	}
-	return limit + 1
-}
-
-func cutAt[T any](all []T, limit int) (rows []T, more bool) {
-	if limit == 0 || len(all) <= limit {
-		return all, false
-	}
-	return all[:limit], true
-}
-
-// noteRest says what a list does not show.
-func (p *Program) noteRest(shown int, more bool, noun string) {
-	switch {
-	case more:
-		p.note("%s shown; there are more: --limit 0 shows all.", plural(shown, noun))
-	case shown == 0:
-		p.note("No %s matches.", noun)
-	}
-}
-
-func (p *Program) printTargets(now time.Time, all []report.Target) error {
-	header := []string{"id", "target", "status", "schedule", "health", "page", "failures", "next", "error"}
-	several := len(all) > 0 && slices.ContainsFunc(all, func(t report.Target) bool { return t.Source != all[0].Source })
-	if several {
-		header = append(header, "source")
-	}
-	t := newTable(header...)
-	for _, x := range all {
-		row := []any{idText(x.ID), short(titleOf(x), 34), string(x.Status), string(x.Schedule), healthOf(x), x.Page, x.Failures, nextOf(now, x), orDash(errorText(x))}
-		if several {
-			row = append(row, x.Source)
-		}
-		t.row(row...)
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return t.flush(&p.Streams, p.Out)
+	return listRows(p, c, listing[report.Target]{
+		noun: "target",
+		ask: func(k *database, scope checkpoint.Scope, limit int) ([]report.Target, error) {
+			f.Scope = scope
+			return k.Targets(c.Context, f, limit)
+		},
+		columns: []string{"id", "target", "status", "schedule", "health", "page", "failures", "next", "error"},
+		cells: func(now time.Time, t report.Target) []any {
+			return []any{idText(t.ID), short(titleOf(t), 34), string(t.Status), string(t.Schedule), healthOf(t), t.Page, t.Failures, nextOf(now, t), orDash(errorText(t))}
+		},
+		source: func(t report.Target) string { return t.Source },
+	})
 }
 
 func titleOf(t report.Target) string {
