@@ -110,7 +110,7 @@ func (p *Program) companiesList(c *cli.Context) error {
 		},
 		columns: []string{"id", "name", "listings", "city", "state", "phone", "website"},
 		cells: func(_ time.Time, x report.CompanyRow) []any {
-			return []any{idText(x.ID), short(x.Name, 40), x.Listings, orDash(x.City), orDash(x.State), orDash(x.Phone), short(orDash(x.Website), p.room(100))}
+			return []any{idText(x.ID), short(x.Name, 40), x.Listings, orDash(x.City), orDash(x.State), orDash(x.Phone), short(orDash(x.Website), p.widthLeft(100))}
 		},
 	})
 }
@@ -133,7 +133,7 @@ func (p *Program) merges(ask func(*database, checkpoint.Scope, int) ([]report.Me
 			}
 			return []any{
 				idText(m.ID), ago(now, m.At), idText(m.Kept), short(orDash(m.KeptName), 24), idText(m.Gone), short(orDash(m.GoneName), 24),
-				m.Listings, by, short(orDash(m.Key), p.room(110)),
+				m.Listings, by, short(orDash(m.Key), p.widthLeft(110)),
 			}
 		},
 	}

@@ -107,7 +107,7 @@ func (p *Program) placesTable(now time.Time, d *report.CompanyDetail) *table {
 			gone = ago(now, l.Gone)
 		}
 		place := strings.Join(present(l.Street, l.City, l.State), ", ")
-		t.row(l.Source+"/"+l.ID, short(l.Name, 34), short(orDash(place), p.room(100)), ago(now, l.FirstSeen), ago(now, l.LastSeen), gone)
+		t.row(l.Source+"/"+l.ID, short(l.Name, 34), short(orDash(place), p.widthLeft(100)), ago(now, l.FirstSeen), ago(now, l.LastSeen), gone)
 	}
 	return t
 }
@@ -131,7 +131,7 @@ func (p *Program) keysTable(d *report.CompanyDetail) *table {
 		case len(k.Listings) > len(who):
 			text += " …"
 		}
-		t.row(short(k.Key, 70), len(k.Listings), short(text, p.room(90)))
+		t.row(short(k.Key, 70), len(k.Listings), short(text, p.widthLeft(90)))
 	}
 	return t
 }

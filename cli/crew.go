@@ -6,11 +6,11 @@ import (
 	"ypcrawl/store/report"
 )
 
-// printCrew shows the workers that have not stopped.
-func (p *Program) printCrew(w *sections, s *report.Status) error {
+// printWorkerStatus shows the workers that have not stopped.
+func (p *Program) printWorkerStatus(w *sections, s *report.Status) error {
 	t := newTable("worker", "process", "target", "page", "pages", "listings", "retries", "memory", "heartbeat")
 	for _, m := range s.Workers {
-		t.row(m.Name, process(m), short(holding(m), min(40, p.room(90))), inHand(m), m.Pages, m.Listings, retries(m), megabytes(m.RSS), ago(s.Now, m.Heartbeat))
+		t.row(m.Name, process(m), short(holding(m), min(40, p.widthLeft(90))), inHand(m), m.Pages, m.Listings, retries(m), megabytes(m.RSS), ago(s.Now, m.Heartbeat))
 	}
 	return w.table(p, t)
 }

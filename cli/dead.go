@@ -51,7 +51,7 @@ func (p *Program) deadList(c *cli.Context) error {
 		columns: []string{"id", "target", "source", "parked", "attempts", "page", "error", "reason"},
 		cells: func(now time.Time, d report.DeadLetter) []any {
 			title := titleOf(report.Target{Kind: d.Kind, Category: d.Category, City: d.City, State: d.State})
-			return []any{idText(d.ID), short(title, 30), d.Source, ago(now, d.Parked), d.Attempts, d.Page, codeText(d.Code, d.ByProxy), short(reason(d.Error), p.room(92))}
+			return []any{idText(d.ID), short(title, 30), d.Source, ago(now, d.Parked), d.Attempts, d.Page, codeText(d.Code, d.ByProxy), short(reason(d.Error), p.widthLeft(92))}
 		},
 	})
 }

@@ -22,7 +22,7 @@ func (p *Program) detailsCommand() *cli.Command {
 		Description: `Without a subcommand: fetches the pages that are due of the listings found so far, and no results
 pages ("ypcrawl run --details" does both, results pages first). Each is fetched once per --details-every.
 The same pace, claims, recovery and exit codes as run: stop it at any time, type the same again, and it goes on.`,
-		Flags:  append(append(sourceFlags(), fleetFlags()...), detailsFlags()...),
+		Flags:  append(append(sourceFlags(), sourcesFlags()...), detailsFlags()...),
 		Action: p.fetchDetails,
 		Subcommands: []*cli.Command{
 			{

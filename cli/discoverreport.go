@@ -16,8 +16,8 @@ import (
 	"ypcrawl/yp"
 )
 
-// estimate prints what a tour would ask for, without asking.
-func (t *tour) estimate() error {
+// estimate prints what a discovery would ask for, without asking.
+func (t *discovery) estimate() error {
 	type row struct {
 		State string `json:"state"`
 		Pages int    `json:"pages"`
@@ -53,8 +53,8 @@ func (t *tour) estimate() error {
 	return nil
 }
 
-// toured is what `discover` ends with.
-type toured struct {
+// discovered is what `discover` ends with.
+type discovered struct {
 	Source   string             `json:"source"`
 	Outcome  string             `json:"outcome"` // done, interrupted, blocked, no_proxies, error
 	States   []crawl.StateIndex `json:"states"`
@@ -79,9 +79,9 @@ func plainReason(reason string) string {
 	return strings.ReplaceAll(reason, string(yp.ClassUnknown)+": "+says, says)
 }
 
-// report prints how the tour went and maps it to the exit code.
-func (t *tour) report(legs []crawl.StateIndex, requests int64, took time.Duration, err error) error {
-	s := toured{
+// report prints how it went and maps it to the exit code.
+func (t *discovery) report(legs []crawl.StateIndex, requests int64, took time.Duration, err error) error {
+	s := discovered{
 		Source: t.src.Name(), Outcome: string(outcomeOf(err)), States: legs, Requests: requests, Seconds: took.Seconds(), Database: t.keeper.DB().Path(),
 	}
 	if s.States == nil {
@@ -107,22 +107,22 @@ func (t *tour) report(legs []crawl.StateIndex, requests int64, took time.Duratio
 	return t.end(s, err)
 }
 
-func (t *tour) print(s toured) error {
+func (t *discovery) print(s discovered) error {
 	switch {
 	case t.c.Bool("json"):
 		return writeJSON(t.p.Out, s)
 	case t.c.Bool("quiet") || len(s.States) == 0:
 		return nil
 	}
-	table := newTable("state", "walk", "pages", "cities", "new", "gone", "targets planned", "retired", "reason")
+	table := newTable("state", "index", "pages", "cities", "new", "gone", "targets planned", "retired", "reason")
 	for _, l := range s.States {
 		table.row(l.State, string(l.Status), fmt.Sprintf("%d of %d", l.PagesDone, l.Pages), l.Cities, l.Added, l.Gone, l.Planned, l.Retired, orDash(l.Reason))
 	}
 	return table.flush(&t.p.Streams, t.p.Out)
 }
 
-// end maps how the tour ended to its exit code, with the next step.
-func (t *tour) end(s toured, err error) error {
+// end maps how it ended to its exit code, with the next step.
+func (t *discovery) end(s discovered, err error) error {
 	var blocked *crawl.BlockedError
 	switch {
 	case errors.Is(err, crawl.ErrInterrupted):
@@ -144,7 +144,7 @@ func (t *tour) end(s toured, err error) error {
 }
 
 // retry is what may help with the states that failed.
-func (s *toured) retry() string {
+func (s *discovered) retry() string {
 	const others = "robots.txt forbids the index: asked again it forbids it again. " +
 		"Plan by the gazetteer (`ypcrawl plan`) or take another source; whether to go on with --robots ignore is for you to answer for."
 	switch s.forbidden {
@@ -157,7 +157,7 @@ func (s *toured) retry() string {
 }
 
 // remedy is what opens a source again.
-func (t *tour) remedy(b *crawl.BlockedError) string {
+func (t *discovery) remedy(b *crawl.BlockedError) string {
 	if b.Gate.State == store.GateQuarantined {
 		return fmt.Sprintf("`ypcrawl run` asks for one page when its time has come; `ypcrawl sources enable %s` opens it now.", b.Source)
 	}
@@ -169,7 +169,7 @@ func (t *tour) remedy(b *crawl.BlockedError) string {
 
 func (p *Program) discoverStats(c *cli.Context) error {
 	return listRows(p, c, listing[report.Discovery]{
-		none: "No index was walked yet: `ypcrawl discover --states AZ` walks one.",
+		none: "No index was read yet: `ypcrawl discover --states AZ` reads one.",
 		ask: func(k *database, scope checkpoint.Scope, _ int) ([]report.Discovery, error) {
 			rows, err := k.Discoveries(c.Context, scope)
 			for i := range rows {
@@ -177,7 +177,7 @@ func (p *Program) discoverStats(c *cli.Context) error {
 			}
 			return rows, err
 		},
-		columns: []string{"source", "state", "cities", "new", "gone", "by slug", "by name", "unmatched", "targets", "retired", "last walk", "pages", "complete", "error"},
+		columns: []string{"source", "state", "cities", "new", "gone", "by slug", "by name", "unmatched", "targets", "retired", "last crawl", "pages", "complete", "error"},
 		cells: func(now time.Time, d report.Discovery) []any {
 			return []any{
 				d.Source, d.State, d.Cities, d.New, d.Gone, d.BySlug, d.ByName, d.Unmatched, d.Targets, d.Retired,

@@ -54,7 +54,7 @@ func idText(id int64) string { return strconv.FormatInt(id, 10) }
 
 // room is how wide the widest text of a table may be, beside so many columns of the
 // terminal that the others take.
-func (p *Program) room(others int) int {
+func (p *Program) widthLeft(others int) int {
 	if isTerminal(p.Out) {
 		return max(20, widthOf(p.Out)-others)
 	}

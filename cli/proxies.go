@@ -98,7 +98,7 @@ func (p *Program) proxiesList(c *cli.Context) error {
 		cells: func(now time.Time, r proxyRow) []any {
 			return []any{
 				idText(r.ID), r.Name, proxyState(now, r), r.Successes, r.Failures, r.InARow, ago(now, r.LastUsed),
-				short(orDash(proxyReason(r.LastError, r.Name)), p.room(100)),
+				short(orDash(proxyReason(r.LastError, r.Name)), p.widthLeft(100)),
 			}
 		},
 	})

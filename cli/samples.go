@@ -53,7 +53,7 @@ func (p *Program) samples(c *cli.Context) error {
 			if r.TargetID != 0 {
 				target = idText(r.TargetID)
 			}
-			return []any{idText(r.ID), r.Source, target, ago(now, r.TakenAt), r.Size, short(r.Reason, p.room(50))}
+			return []any{idText(r.ID), r.Source, target, ago(now, r.TakenAt), r.Size, short(r.Reason, p.widthLeft(50))}
 		},
 	})
 }

@@ -9,7 +9,7 @@ import (
 // judgeSandboxes decides on the sources of the run that are in the sandbox, and tells.
 // What can't be decided now is decided after the next run.
 func (r *run) judgeSandboxes(ctx context.Context) {
-	for _, c := range r.crews {
+	for _, c := range r.sources {
 		stage, text, err := r.keeper.JudgeSandbox(context.WithoutCancel(ctx), c.scope.SourceID)
 		switch {
 		case err != nil:

@@ -25,7 +25,7 @@ func (p *Program) sourcesShowCommand() *cli.Command {
 
 // sourceFacts is what `sources show` tells of a source of the database.
 type sourceFacts struct {
-	gateRow
+	switchedSource
 	BaseURL string             `json:"base_url"`
 	Stage   checkpoint.Stage   `json:"stage"`
 	Enabled bool               `json:"enabled"`
@@ -89,7 +89,7 @@ func (p *Program) showFacts(c *cli.Context, s checkpoint.StoredSource) error {
 		return err
 	}
 	if i := slices.IndexFunc(all, func(x report.SourceStatus) bool { return x.Name == s.Name }); i >= 0 {
-		f.gateRow = gateRowOf(all[i])
+		f.switchedSource = switchedSourceOf(all[i])
 	}
 	if c.Bool("json") {
 		if f.Notes == nil {

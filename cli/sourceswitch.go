@@ -58,8 +58,8 @@ func (p *Program) enableSource(ctx context.Context, k *database, name string) (b
 	return health.New(k.DB()).SetEnabled(ctx, name, true)
 }
 
-// gateRow is a source after it was switched.
-type gateRow struct {
+// switchedSource is a source after it was switched.
+type switchedSource struct {
 	Name   string          `json:"name"`
 	Gate   store.GateState `json:"gate"`
 	Until  time.Time       `json:"gate_until,omitzero"`
@@ -68,8 +68,8 @@ type gateRow struct {
 	Status string          `json:"status,omitempty"`
 }
 
-func gateRowOf(s report.SourceStatus) gateRow {
-	return gateRow{s.Name, s.Gate, s.Until, s.Reason, s.Remedy, s.Profile.Status}
+func switchedSourceOf(s report.SourceStatus) switchedSource {
+	return switchedSource{s.Name, s.Gate, s.Until, s.Reason, s.Remedy, s.Profile.Status}
 }
 
 // switchSources does something to each named source, and shows what became of it.
@@ -101,7 +101,7 @@ func (p *Program) switchSources(c *cli.Context, do sourceSwitch) error {
 	if all, err = k.Sources(c.Context); err != nil {
 		return err
 	}
-	return p.printGateRows(c, k, all, names)
+	return p.printSwitched(c, k, all, names)
 }
 
 // mustKnow refuses a source that the database does not know.
@@ -125,13 +125,13 @@ func (p *Program) mustKnow(c *cli.Context, all []report.SourceStatus, name strin
 	return Usagef("unknown source %q: %s", name, hint)
 }
 
-func (p *Program) printGateRows(c *cli.Context, k *database, all []report.SourceStatus, names []string) error {
-	var rows []gateRow
+func (p *Program) printSwitched(c *cli.Context, k *database, all []report.SourceStatus, names []string) error {
+	var rows []switchedSource
 	for _, s := range all {
 		if !slices.Contains(names, s.Name) {
 			continue
 		}
-		rows = append(rows, gateRowOf(s))
+		rows = append(rows, switchedSourceOf(s))
 		if c.Bool("json") {
 			continue
 		}

@@ -77,7 +77,7 @@ func (p *Program) printStatus(s *report.Status, fresh bool) error {
 	}
 	w := &sections{w: p.Out}
 	for _, step := range []func(*sections, *report.Status) error{
-		func(w *sections, s *report.Status) error { return p.printFaring(w, s, fresh) }, p.printGates, p.printSchedules, p.printHealth, p.printSummary, p.printRests, p.printHosts, p.printCrew, printHour,
+		func(w *sections, s *report.Status) error { return p.printFaring(w, s, fresh) }, p.printClosed, p.printSchedules, p.printHealth, p.printSummary, p.printRests, p.printHosts, p.printWorkerStatus, printHour,
 	} {
 		if err := step(w, s); err != nil {
 			return err
@@ -171,9 +171,9 @@ func causeOf(c report.Profile) string {
 	return p.Cause()
 }
 
-// printGates says of each closed source why it is closed, until when, and what
+// printClosed says of each closed source why it is closed, until when, and what
 // opens it.
-func (p *Program) printGates(w *sections, s *report.Status) error {
+func (p *Program) printClosed(w *sections, s *report.Status) error {
 	var texts []string
 	for _, src := range s.Sources {
 		if text := remedyText(s.Now, src); text != "" {
@@ -183,7 +183,7 @@ func (p *Program) printGates(w *sections, s *report.Status) error {
 	return w.lines(texts...)
 }
 
-func gateText(now time.Time, src report.SourceStatus) string {
+func closedSourceText(now time.Time, src report.SourceStatus) string {
 	if src.Gate == store.GateOpen {
 		return ""
 	}
@@ -201,9 +201,9 @@ func gateText(now time.Time, src report.SourceStatus) string {
 	return text
 }
 
-// remedyText is gateText with what is to be done about it.
+// remedyText is closedSourceText with what is to be done about it.
 func remedyText(now time.Time, src report.SourceStatus) string {
-	text := gateText(now, src)
+	text := closedSourceText(now, src)
 	switch {
 	case text == "":
 		return ""
@@ -321,7 +321,7 @@ func (p *Program) printHosts(w *sections, s *report.Status) error {
 		if h.DelayMS > 0 {
 			delay = millis(&h.DelayMS)
 		}
-		t.row(h.Host, h.Source, held, orDash(h.HeldFor), delay, short(orDash(h.DelayReason), p.room(80)), h.Blocks)
+		t.row(h.Host, h.Source, held, orDash(h.HeldFor), delay, short(orDash(h.DelayReason), p.widthLeft(80)), h.Blocks)
 	}
 	return w.table(p, t)
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,11 +35,6 @@ func pagesOf(c *cli.Context, name string) int {
 		return v.n
 	}
 	return 0
-}
-
-// bytesOf returns the value of a sizeValue flag.
-func bytesOf(c *cli.Context, name string) int64 {
-	return c.Generic(name).(*sizeValue).n
 }
 
 // ratesOf returns the value of a ratesValue flag, nil when it was not given.
@@ -76,87 +70,6 @@ func (v *pagesValue) String() string {
 		return "all"
 	}
 	return strconv.Itoa(v.n)
-}
-
-// sizeValue is a number of bytes: "64MB", "64MiB", "1.5GB", "4096". KB, MB and
-// GB count by 1,000, KiB, MiB and GiB by 1,024. Zero is a size like any other.
-type sizeValue struct {
-	n int64
-}
-
-// sizeUnit is a unit of size with what one of it counts in bytes.
-type sizeUnit struct {
-	name string
-	n    int64
-}
-
-// sizeUnits lists the units, largest first, as String needs them.
-func sizeUnits() []sizeUnit {
-	return []sizeUnit{
-		{"TiB", 1 << 40},
-		{"TB", 1e12},
-		{"GiB", 1 << 30},
-		{"GB", 1e9},
-		{"MiB", 1 << 20},
-		{"MB", 1e6},
-		{"KiB", 1 << 10},
-		{"KB", 1e3},
-		{"B", 1},
-	}
-}
-
-// Set implements cli.Generic.
-func (v *sizeValue) Set(s string) error {
-	n, err := parseSize(s)
-	if err != nil {
-		return err
-	}
-	v.n = n
-	return nil
-}
-
-func parseSize(s string) (int64, error) {
-	number, unit := cutNumber(strings.TrimSpace(s))
-	n, err := strconv.ParseFloat(number, 64)
-	if err != nil {
-		return 0, errors.New("want a size like 64MB, 512KiB or 4096")
-	}
-	per, ok := bytesPer(strings.TrimSpace(unit))
-	if !ok {
-		return 0, fmt.Errorf("unknown unit %q: want B, KB, MB, GB or TB (by 1,000), KiB, MiB, GiB or TiB (by 1,024)", unit)
-	}
-	bytes := n * float64(per)
-	if bytes >= math.MaxInt64 {
-		return 0, errors.New("that is more than any disk holds; give a smaller size")
-	}
-	return int64(bytes), nil
-}
-
-// bytesPer returns what a unit counts; letter case and the final B may be left
-// out ("64m").
-func bytesPer(unit string) (int64, bool) {
-	if unit == "" {
-		return 1, true
-	}
-	for _, u := range sizeUnits() {
-		if strings.EqualFold(unit, u.name) || strings.EqualFold(unit+"B", u.name) {
-			return u.n, true
-		}
-	}
-	return 0, false
-}
-
-// String implements cli.Generic: the largest unit without a remainder.
-func (v *sizeValue) String() string {
-	if v == nil {
-		return ""
-	}
-	for _, u := range sizeUnits() {
-		if v.n != 0 && v.n%u.n == 0 {
-			return strconv.FormatInt(v.n/u.n, 10) + u.name
-		}
-	}
-	return "0B"
 }
 
 // ratesValue is a list of named shares: "429=0.05,503=0.02". Each lies between

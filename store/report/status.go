@@ -223,13 +223,8 @@ func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error)
 				&w.State, &w.Category, &w.Page, &w.Pages, &w.Listings, &w.Claims, &w.ClaimRetries, &w.RSS,
 			}
 		})
-		for i := range s.Workers { // those of a run stand together
-			w := &s.Workers[i]
-			if i > 0 && s.Workers[i-1].run == w.run {
-				w.Alive = s.Workers[i-1].Alive
-			} else {
-				w.Alive = k.alive(w.run)
-			}
+		for i := range s.Workers {
+			s.Workers[i].Alive = k.alive(s.Workers[i].run)
 		}
 		return err
 	})
@@ -240,13 +235,18 @@ func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error)
 	if err := g.Wait(); err != nil {
 		return nil, fmt.Errorf("read status: %w", err)
 	}
+	s.sum()
+	return s, nil
+}
+
+// sum adds up the sources.
+func (s *Status) sum() {
 	for i := range s.Sources {
 		src := &s.Sources[i]
 		s.Schedule.add(src.Schedule)
 		s.Health.add(src.Health)
 		s.Pages, s.Rows, s.Listings = s.Pages+src.Pages, s.Rows+src.Rows, s.Listings+src.Listings
 	}
-	return s, nil
 }
 
 func (c *ScheduleCounts) add(o ScheduleCounts) {

@@ -13,10 +13,10 @@ import (
 	"ypcrawl/yp"
 )
 
-// tourLine shows on stderr how a tour of state indexes gets on: a line that is
+// discoverLine shows on stderr how the reading of state indexes gets on: a line that is
 // redrawn on a terminal, a log line every 30 s elsewhere. Log lines written through it
 // do not break it. Its methods may be called from several goroutines.
-type tourLine struct {
+type discoverLine struct {
 	out     io.Writer
 	live    bool
 	quiet   bool
@@ -33,7 +33,7 @@ type tourLine struct {
 }
 
 // Write implements io.Writer, for log lines.
-func (t *tourLine) Write(p []byte) (int, error) {
+func (t *discoverLine) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.clear()
@@ -43,7 +43,7 @@ func (t *tourLine) Write(p []byte) (int, error) {
 }
 
 // start begins to show progress; log gets the lines where none can be redrawn.
-func (t *tourLine) start(log zerolog.Logger) {
+func (t *discoverLine) start(log zerolog.Logger) {
 	t.quit, t.done = make(chan struct{}), make(chan struct{})
 	every := redrawEvery
 	if !t.live {
@@ -64,7 +64,7 @@ func (t *tourLine) start(log zerolog.Logger) {
 	}()
 }
 
-func (t *tourLine) stop() {
+func (t *discoverLine) stop() {
 	close(t.quit)
 	<-t.done
 	t.mu.Lock()
@@ -74,7 +74,7 @@ func (t *tourLine) stop() {
 }
 
 // hear takes news of a state.
-func (t *tourLine) hear(l crawl.StateIndex) {
+func (t *discoverLine) hear(l crawl.StateIndex) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.leg = l
@@ -83,7 +83,7 @@ func (t *tourLine) hear(l crawl.StateIndex) {
 	}
 }
 
-func (t *tourLine) news(log zerolog.Logger) {
+func (t *discoverLine) news(log zerolog.Logger) {
 	t.mu.Lock()
 	if t.live {
 		t.clear()
@@ -103,31 +103,31 @@ func (t *tourLine) news(log zerolog.Logger) {
 	e.Msg("progress")
 }
 
-func (t *tourLine) draw() {
+func (t *discoverLine) draw() {
 	if !t.live || t.quiet || t.leg.State == "" {
 		return
 	}
-	_, _ = io.WriteString(t.out, cut(t.text(), t.width()-1)) // a tour goes on when its terminal is gone
+	_, _ = io.WriteString(t.out, cut(t.text(), t.width()-1)) // the work goes on when its terminal is closed
 	t.shown = true
 }
 
-func (t *tourLine) clear() {
+func (t *discoverLine) clear() {
 	if t.shown {
 		_, _ = io.WriteString(t.out, clearLine)
 		t.shown = false
 	}
 }
 
-// tourBar is the number of columns of the bar.
-const tourBar = 20
+// barWidth is the number of columns of the bar.
+const barWidth = 20
 
-func (t *tourLine) text() string {
+func (t *discoverLine) text() string {
 	l := t.leg
 	full := 0
 	if l.Pages > 0 {
-		full = tourBar * l.PagesDone / l.Pages
+		full = barWidth * l.PagesDone / l.Pages
 	}
-	text := fmt.Sprintf("%s |%s%s| page %d of %d, %s, state %d of %d", l.State, strings.Repeat("█", full), strings.Repeat(" ", tourBar-full),
+	text := fmt.Sprintf("%s |%s%s| page %d of %d, %s, state %d of %d", l.State, strings.Repeat("█", full), strings.Repeat(" ", barWidth-full),
 		l.PagesDone, l.Pages, plural(l.Cities, "city"), min(t.ended+1, t.states), t.states)
 	if why := t.waiting(); why != "" {
 		text += ", waiting " + yp.Printable(why)

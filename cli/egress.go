@@ -15,8 +15,8 @@ import (
 	"ypcrawl/crawl/health"
 )
 
-// wayFlags choose by which way and under which name requests leave.
-func wayFlags() []cli.Flag {
+// egressFlags choose by which way and under which name requests leave.
+func egressFlags() []cli.Flag {
 	return []cli.Flag{
 		list("proxy", "also use these proxies: `URL...`, http, https or socks5", "none"),
 		&cli.StringFlag{Name: "proxy-file", DefaultText: "none", Usage: "also use the proxies in `FILE`, one a line"},
@@ -28,14 +28,14 @@ func wayFlags() []cli.Flag {
 	}
 }
 
-// ways is what those flags say.
-type ways struct {
+// egress is what those flags say.
+type egress struct {
 	policy   fetch.Policy
 	identity string
 	typed    []fetch.Proxy // on the command line and in the file
 }
 
-func waysOf(c *cli.Context) (w ways, err error) {
+func egressOf(c *cli.Context) (w egress, err error) {
 	if w.identity = c.String("identity"); w.identity != "honest" && w.identity != "browser" {
 		return w, Usagef("--identity %q: want honest or browser", w.identity)
 	}
@@ -119,9 +119,9 @@ func parseProxies(r io.Reader) ([]fetch.Proxy, error) {
 	return list, errors.Join(append(bad, err)...)
 }
 
-// pool makes the pool of a run's ways out; nil when it goes out directly as itself.
+// pool makes the pool of a run's egress; nil when it goes out directly as itself.
 // Proxies that were typed are remembered, so that their scores are.
-func (w ways) pool(ctx context.Context, m *health.Monitor, client *fetch.Client, scores *scores) (*fetch.Pool, error) {
+func (w egress) pool(ctx context.Context, m *health.Monitor, client *fetch.Client, scores *scores) (*fetch.Pool, error) {
 	cfg := fetch.PoolConfig{Policy: w.policy, Changed: scores.add}
 	if w.identity == "browser" {
 		cfg.Identities = fetch.Browsers()
@@ -145,7 +145,7 @@ func (w ways) pool(ctx context.Context, m *health.Monitor, client *fetch.Client,
 
 // idle tells how many proxies the database holds that could be used and are not, because
 // the policy is off.
-func (w ways) idle(ctx context.Context, m *health.Monitor) (n int, err error) {
+func (w egress) idle(ctx context.Context, m *health.Monitor) (n int, err error) {
 	if w.policy != fetch.PolicyOff {
 		return 0, nil
 	}
@@ -159,7 +159,7 @@ func (w ways) idle(ctx context.Context, m *health.Monitor) (n int, err error) {
 }
 
 // proxies returns the proxies of the table, those that were typed among them.
-func (w ways) proxies(ctx context.Context, m *health.Monitor) ([]health.Proxy, error) {
+func (w egress) proxies(ctx context.Context, m *health.Monitor) ([]health.Proxy, error) {
 	if w.policy == fetch.PolicyOff {
 		return nil, nil
 	}
