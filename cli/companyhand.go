@@ -148,14 +148,10 @@ func (p *Program) printDivided(c *cli.Context, k *database, d *store.Divided) er
 		}
 		row.Listings = append(row.Listings, l.Source+"/"+l.ID)
 	}
-	if c.Bool("json") {
-		return writeJSON(p.Out, row)
-	}
 	verb := "is new"
 	if d.Merge != 0 {
 		verb = "is back"
 	}
-	_, err = fmt.Fprintf(p.Out, "company %d %s, with %s and %s of company %d; no crawl joins the two again\n", d.Other, verb,
+	return p.answer(c, row, "company %d %s, with %s and %s of company %d; no crawl joins the two again", d.Other, verb,
 		plural(len(d.Listings), "listing"), plural(len(d.Keys), "key"), d.Company)
-	return err
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/store/report"
-	"ypcrawl/yp"
 )
 
 // maxShown bounds the listings and keys of a company that people are shown; JSON has all.
@@ -69,25 +68,22 @@ func (p *Program) printCompany(w *sections, now time.Time, d *report.CompanyDeta
 	return nil
 }
 
-// companyTable shows a company line by line; what it has not is left out.
+// companyTable shows a company line by line.
 func companyTable(now time.Time, d *report.CompanyDetail) *table {
-	t := newTable(fmt.Sprintf("company %d", d.ID), yp.Printable(d.Name))
-	for _, line := range [][2]string{
-		{"website", d.Website},
-		{"phone", d.Phone},
-		{"address", strings.Join(present(d.Street, d.City, strings.TrimSpace(d.State+" "+d.PostalCode)), ", ")},
-	} {
-		if line[1] != "" {
-			t.row(line[0], line[1])
-		}
-	}
-	t.row("listings", fmt.Sprintf("%s, %s gone", thousands(int64(d.Listings)), thousands(int64(d.Listings-d.Alive))))
-	t.row("confidence", fmt.Sprintf("%.3f", d.Confidence))
-	t.row("first seen", ago(now, d.FirstSeen))
+	apart := ""
 	if len(d.Apart) > 0 {
-		t.row("kept apart from", "company "+joined(d.Apart))
+		apart = "company " + joined(d.Apart)
 	}
-	return t
+	return facts(
+		fmt.Sprintf("company %d", d.ID), d.Name,
+		"website", d.Website,
+		"phone", d.Phone,
+		"address", strings.Join(present(d.Street, d.City, strings.TrimSpace(d.State+" "+d.PostalCode)), ", "),
+		"listings", fmt.Sprintf("%s, %s gone", thousands(int64(d.Listings)), thousands(int64(d.Listings-d.Alive))),
+		"confidence", fmt.Sprintf("%.3f", d.Confidence),
+		"first seen", ago(now, d.FirstSeen),
+		"kept apart from", apart,
+	)
 }
 
 func present(texts ...string) (out []string) {
@@ -100,16 +96,14 @@ func present(texts ...string) (out []string) {
 }
 
 func (p *Program) placesTable(now time.Time, d *report.CompanyDetail) *table {
-	t := newTable("listing", "name", "place", "first seen", "last seen", "gone")
-	for _, l := range d.Places[:min(len(d.Places), maxShown)] {
+	return tableOf(d.Places[:min(len(d.Places), maxShown)], func(l report.CompanyListing) []any {
 		gone := "-"
 		if !l.Gone.IsZero() {
 			gone = ago(now, l.Gone)
 		}
 		place := strings.Join(present(l.Street, l.City, l.State), ", ")
-		t.row(l.Source+"/"+l.ID, short(l.Name, 34), short(orDash(place), p.widthLeft(100)), ago(now, l.FirstSeen), ago(now, l.LastSeen), gone)
-	}
-	return t
+		return []any{l.Source + "/" + l.ID, short(l.Name, 34), short(orDash(place), p.widthLeft(100)), ago(now, l.FirstSeen), ago(now, l.LastSeen), gone}
+	}, "listing", "name", "place", "first seen", "last seen", "gone")
 }
 
 // keysTable shows each key with the listings that give it now.
@@ -118,8 +112,7 @@ func (p *Program) keysTable(d *report.CompanyDetail) *table {
 	for _, l := range d.Places {
 		names[l.Row] = l.Source + "/" + l.ID
 	}
-	t := newTable("key", "given by", "listings")
-	for _, k := range d.Keys[:min(len(d.Keys), maxShown)] {
+	return tableOf(d.Keys[:min(len(d.Keys), maxShown)], func(k report.CompanyKey) []any {
 		var who []string
 		for _, row := range k.Listings[:min(len(k.Listings), 5)] {
 			who = append(who, names[row])
@@ -131,9 +124,8 @@ func (p *Program) keysTable(d *report.CompanyDetail) *table {
 		case len(k.Listings) > len(who):
 			text += " …"
 		}
-		t.row(short(k.Key, 70), len(k.Listings), short(text, p.widthLeft(90)))
-	}
-	return t
+		return []any{short(k.Key, 70), len(k.Listings), short(text, p.widthLeft(90))}
+	}, "key", "given by", "listings")
 }
 
 // joined lists ids as people read them.

@@ -40,7 +40,7 @@ func ApplyConfig(c *cli.Context, path string, explicit bool) error {
 	if err != nil || root == nil {
 		return err
 	}
-	r := newConfigReader(path, c, commandPath(c))
+	r := &configReader{path: path, c: c, command: commandPath(c)}
 	if err := r.read(root); err != nil {
 		return err
 	}

@@ -125,47 +125,28 @@ func (p *Program) openSource(c *cli.Context, how access) (*database, int64, erro
 }
 
 func (p *Program) printDetail(d *report.DetailRow) error {
-	t := newTable("field", "value")
-	line := func(name, value string) {
-		if value != "" {
-			t.row(name, value)
+	items := func(list []string) string { return strings.Join(list, ", ") }
+	number := func(n int) string {
+		if n <= 0 {
+			return ""
 		}
+		return fmt.Sprint(n)
 	}
-	line("listing", d.Source+"/"+d.ID)
-	line("name", d.Name)
-	line("status", string(d.Status))
-	line("e-mail", d.Email)
-	line("phone", d.Phone)
-	line("website", d.Website)
-	line("hours", strings.Join(d.Hours, ", "))
+	place := ""
 	if d.Lat != 0 || d.Lon != 0 {
-		line("place", fmt.Sprintf("%.5f, %.5f", d.Lat, d.Lon))
+		place = fmt.Sprintf("%.5f, %.5f", d.Lat, d.Lon)
 	}
-	for _, l := range []struct {
-		name  string
-		items []string
-	}{
-		{"payment", d.Payment},
-		{"social", d.Social},
-		{"services", d.Services},
-		{"languages", d.Languages},
-		{"neighborhoods", d.Neighborhoods},
-		{"also known as", d.AKA},
-	} {
-		line(l.name, strings.Join(l.items, ", "))
-	}
-	if d.Founded > 0 {
-		t.row("founded", fmt.Sprint(d.Founded))
-	}
-	if d.Years > 0 {
-		t.row("years in business", fmt.Sprint(d.Years))
-	}
-	line("about", d.About)
-	line("error", strings.TrimSpace(d.Code.Text(false)+" "+reason(d.Error)))
-	line("fetched", clockText(d.Fetched))
-	line("due", clockText(d.Due))
-	line("page", d.URL)
-	return t.flush(&p.Streams, p.Out)
+	return facts(
+		"field", "value",
+		"listing", d.Source+"/"+d.ID, "name", d.Name, "status", string(d.Status),
+		"e-mail", d.Email, "phone", d.Phone, "website", d.Website,
+		"hours", items(d.Hours), "place", place,
+		"payment", items(d.Payment), "social", items(d.Social), "services", items(d.Services),
+		"languages", items(d.Languages), "neighborhoods", items(d.Neighborhoods), "also known as", items(d.AKA),
+		"founded", number(d.Founded), "years in business", number(d.Years), "about", d.About,
+		"error", strings.TrimSpace(d.Code.Text(false)+" "+reason(d.Error)),
+		"fetched", clockText(d.Fetched), "due", clockText(d.Due), "page", d.URL,
+	).flush(&p.Streams, p.Out)
 }
 
 func (p *Program) detailsStats(c *cli.Context) error {
@@ -182,49 +163,17 @@ func (p *Program) detailsStats(c *cli.Context) error {
 }
 
 func (p *Program) detailsRetry(c *cli.Context) error {
-	var which checkpoint.Reset
-	for _, word := range SplitList(c.StringSlice("status")) {
-		st, err := yp.ParseStatus(word)
-		if err != nil {
-			return Usagef("--status: %w", err)
-		}
-		if !st.Resettable() {
-			return Usagef("--status %s: only FAILED, STUCK and PARKED details can be taken back", st)
-		}
-		which.Statuses = append(which.Statuses, st)
+	which, err := resetOf(c, "details")
+	if err != nil {
+		return err
 	}
 	k, scope, err := p.openScoped(c, existing)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = k.DB().Close() }()
-	which.Scope = checkpoint.Scope{SourceID: scope.SourceID, States: scope.States, Kinds: []yp.Kind{yp.KindDetail}}
-	selected, err := k.CountReset(c.Context, which)
-	if err != nil {
-		return err
-	}
-	done := 0
-	if selected > 0 && !c.Bool("dry-run") {
-		ok, err := p.confirm(c.Context, fmt.Sprintf("Take %s back to PLANNED?", plural(selected, "detail")), c.Bool("yes"))
-		if err != nil {
-			return err
-		}
-		if !ok {
-			p.note("Nothing was changed.")
-			return nil
-		}
-		if done, err = k.ResetTargets(c.Context, which); err != nil {
-			return err
-		}
-	}
-	if c.Bool("json") {
-		return writeJSON(p.Out, struct {
-			Selected int `json:"selected"`
-			Reset    int `json:"reset"`
-		}{selected, done})
-	}
-	_, err = fmt.Fprintf(p.Out, "%s selected, %d taken back\n", plural(selected, "detail"), done)
-	return err
+	which.Scope, which.Scope.Kinds = scope, []yp.Kind{yp.KindDetail}
+	return p.takeBack(c, k, which, "detail")
 }
 
 // clockText is a time as the database has it; empty for none.

@@ -111,7 +111,7 @@ func (p *Program) requiresProxies(c *cli.Context) bool {
 	}
 	root, err := readConfig(c.String(configFlag), false)
 	if err == nil && root != nil {
-		r := newConfigReader(c.String(configFlag), c, []string{mainCommand})
+		r := &configReader{path: c.String(configFlag), c: c, command: []string{mainCommand}}
 		if r.read(root) == nil {
 			env := said
 			said = func(flag string) string { return cmp.Or(env(flag), strings.Join(r.found[flag].values, "")) }

@@ -145,6 +145,26 @@ func newTable(header ...string) *table {
 	return &table{header: header, number: make([]bool, len(header))}
 }
 
+// tableOf is a table with a row for each item.
+func tableOf[T any](items []T, cells func(T) []any, columns ...string) *table {
+	t := newTable(columns...)
+	for _, x := range items {
+		t.row(cells(x)...)
+	}
+	return t
+}
+
+// facts tells of one thing line by line, names and texts in turn; what is empty is left out.
+func facts(title, name string, lines ...string) *table {
+	t := newTable(title, yp.Printable(name))
+	for i := 0; i+1 < len(lines); i += 2 {
+		if lines[i+1] != "" {
+			t.row(lines[i], lines[i+1])
+		}
+	}
+	return t
+}
+
 // row adds a row: one cell a column, missing ones stay empty. Integers get
 // thousands separators, floats one decimal; nil is shown as "-".
 func (t *table) row(cells ...any) {

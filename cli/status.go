@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -273,12 +274,10 @@ func (p *Program) printSchedules(w *sections, s *report.Status) error {
 // printHealth counts targets by health; failing are those whose last crawl failed, and
 // how often in a row, on the mean over all.
 func (p *Program) printHealth(w *sections, s *report.Status) error {
-	t := newTable("health", "active", "degraded", "paused", "failed", "due now", "failing", "in a row", "ok 24 h")
-	for _, src := range s.Sources {
+	return w.table(p, tableOf(s.Sources, func(src report.SourceStatus) []any {
 		h, f := src.Health, src.Faring
-		t.row(src.Name, h.Active, h.Degraded, h.Paused, h.Failed, f.DueNow, f.WithFailures, f.MeanFailures, f.Successes24h)
-	}
-	return w.table(p, t)
+		return []any{src.Name, h.Active, h.Degraded, h.Paused, h.Failed, f.DueNow, f.WithFailures, f.MeanFailures, f.Successes24h}
+	}, "health", "active", "degraded", "paused", "failed", "due now", "failing", "in a row", "ok 24 h"))
 }
 
 // eachAndAll calls f for each source, and for all of them where there are several.
@@ -292,28 +291,23 @@ func eachAndAll(s *report.Status, f func(name string, src report.SourceStatus)) 
 }
 
 func (p *Program) printSummary(w *sections, s *report.Status) error {
-	t := newTable("error in 7 days", "source", "times", "targets", "last seen", "mean time")
-	for _, e := range s.Errors {
-		t.row(codeText(e.Code, e.ByProxy), e.Source, e.Occurrences, e.Targets, ago(s.Now, e.LastSeen), millis(e.MeanMS))
-	}
-	return w.table(p, t)
+	return w.table(p, tableOf(s.Errors, func(e report.ErrorSummary) []any {
+		return []any{codeText(e.Code, e.ByProxy), e.Source, e.Occurrences, e.Targets, ago(s.Now, e.LastSeen), millis(e.MeanMS)}
+	}, "error in 7 days", "source", "times", "targets", "last seen", "mean time"))
 }
 
 func (p *Program) printRests(w *sections, s *report.Status) error {
-	t := newTable("resting", "for", "targets", "next is back", "last is back")
-	for _, b := range s.Backoff {
+	return w.table(p, tableOf(s.Backoff, func(b report.BackoffWait) []any {
 		level, rest := "first failures", "minutes"
 		if b.Level > 0 {
 			level, rest = fmt.Sprintf("level %d", b.Level), shortTime(yp.Backoff(b.Level))
 		}
-		t.row(level, rest, b.Targets, moment(s.Now, b.Next), moment(s.Now, b.Last))
-	}
-	return w.table(p, t)
+		return []any{level, rest, b.Targets, moment(s.Now, b.Next), moment(s.Now, b.Last)}
+	}, "resting", "for", "targets", "next is back", "last is back"))
 }
 
 func (p *Program) printHosts(w *sections, s *report.Status) error {
-	t := newTable("host", "source", "held until", "for", "delay", "because of", "blocks")
-	for _, h := range s.Hosts {
+	return w.table(p, tableOf(s.Hosts, func(h report.HostPace) []any {
 		held, delay := "-", "-"
 		if !h.HeldUntil.IsZero() {
 			held = moment(s.Now, h.HeldUntil)
@@ -321,7 +315,42 @@ func (p *Program) printHosts(w *sections, s *report.Status) error {
 		if h.DelayMS > 0 {
 			delay = millis(&h.DelayMS)
 		}
-		t.row(h.Host, h.Source, held, orDash(h.HeldFor), delay, short(orDash(h.DelayReason), p.widthLeft(80)), h.Blocks)
+		return []any{h.Host, h.Source, held, orDash(h.HeldFor), delay, short(orDash(h.DelayReason), p.widthLeft(80)), h.Blocks}
+	}, "host", "source", "held until", "for", "delay", "because of", "blocks"))
+}
+
+// printWorkerStatus shows the workers that have not stopped.
+func (p *Program) printWorkerStatus(w *sections, s *report.Status) error {
+	return w.table(p, tableOf(s.Workers, func(m report.WorkerStatus) []any {
+		var page, retries any // of the claims, those that met a busy database
+		holding, memory := "none", "-"
+		if m.TargetID != 0 {
+			page, holding = m.Page, fmt.Sprintf("%s in %s, %s", m.Category, m.City, m.State)
+		}
+		if m.Claims > 0 {
+			retries = percent(100 * float64(m.ClaimRetries) / float64(m.Claims))
+		}
+		if m.RSS > 0 {
+			memory = fmt.Sprintf("%d MB", (m.RSS+500_000)/1_000_000)
+		}
+		process := fmt.Sprintf("%d on %s", m.PID, short(m.Host, 16))
+		if !m.Alive {
+			process += " (gone)"
+		}
+		return []any{m.Name, process, short(holding, min(40, p.widthLeft(90))), page, m.Pages, m.Listings, retries, memory, ago(s.Now, m.Heartbeat)}
+	}, "worker", "process", "target", "page", "pages", "listings", "retries", "memory", "heartbeat"))
+}
+
+// printHour says what the last hour brought.
+func printHour(w *sections, s *report.Status) error {
+	texts := []string{fmt.Sprintf("Last hour, all states: %s with %s, %s.", plural(s.Pages, "page"), plural(s.Rows, "row"), strings.Replace(plural(s.Listings, "listing"), " listings", " different listings", 1))}
+	for _, src := range s.Sources {
+		for _, u := range src.Proxies {
+			texts = append(texts, fmt.Sprintf("%s via %s: %s, %s failed", src.Name, u.Proxy, plural(u.Requests, "request"), thousands(u.Failures)))
+		}
 	}
-	return w.table(p, t)
+	if text := lastRunText(s.LastRun); text != "" {
+		texts = append(texts, text+".")
+	}
+	return w.lines(texts...)
 }

@@ -49,45 +49,47 @@ func (p *Program) targetsShow(c *cli.Context) error {
 	return nil
 }
 
-// detailTable shows a target line by line; what it has not is left out.
+// detailTable shows a target line by line.
 func (p *Program) detailTable(now time.Time, t *report.TargetDetail) *table {
-	tb := newTable(fmt.Sprintf("target %d", t.ID), yp.Printable(titleOf(t.Target)))
-	if t.Name != "" {
-		tb.row("name", t.Name)
-	}
-	tb.row("source", t.Source)
-	tb.row("status", fmt.Sprintf("%s, %s, %s", t.Status, t.Schedule, healthOf(t.Target)))
-	tb.row("next", p.nextText(now, t.Next))
-	if code := errorText(t.Target); code != "" {
-		tb.row("last error", short(code+": "+reason(t.Error), 300))
-	}
-	tb.row("pages", pagesText(t))
+	var says, total, failures, lastError string
+	foundName, found := "listings", fmt.Sprintf("%s accepted of %s, %s unreadable", thousands(int64(t.Accepted)), thousands(int64(t.Raw)), thousands(int64(t.Bad)))
 	if t.Kind == yp.KindIndex {
-		tb.row("cities", fmt.Sprintf("%s, %s new", thousands(int64(t.Raw)), thousands(int64(t.Accepted))))
-	} else {
-		tb.row("listings", fmt.Sprintf("%s accepted of %s, %s unreadable", thousands(int64(t.Accepted)), thousands(int64(t.Raw)), thousands(int64(t.Bad))))
+		foundName, found = "cities", fmt.Sprintf("%s, %s new", thousands(int64(t.Raw)), thousands(int64(t.Accepted)))
+	}
+	if code := errorText(t.Target); code != "" {
+		lastError = short(code+": "+reason(t.Error), 300)
 	}
 	if t.Status == yp.Done && t.ErrorCode == string(yp.CodeNoListings) {
-		tb.row("the site says", "no listings here")
+		says = "no listings here"
 	}
 	if t.SiteTotal != nil {
-		tb.row("the site says", plural(*t.SiteTotal, "listing"))
+		total = plural(*t.SiteTotal, "listing")
 	}
-	tb.row("attempts", attemptsText(t))
 	if t.Failures > 0 || t.BackoffLevel > 0 {
-		tb.row("failures", fmt.Sprintf("%d in a row, backoff level %d", t.Failures, t.BackoffLevel))
+		failures = fmt.Sprintf("%d in a row, backoff level %d", t.Failures, t.BackoffLevel)
 	}
-	for _, moment := range []struct {
-		name string
-		at   time.Time
-	}{{"crawl began", t.Started}, {"ended", t.Finished}, {"last success", t.LastSuccess}, {"heartbeat", t.Heartbeat}, {"planned", t.Created}} {
-		if !moment.at.IsZero() {
-			tb.row(moment.name, ago(now, moment.at))
+	since := func(at time.Time) string {
+		if at.IsZero() {
+			return ""
 		}
+		return ago(now, at)
 	}
-	tb.row("again after", frequencyText(t.FrequencyMin))
-	tb.row("priority", fmt.Sprintf("%d (%s people)", t.Priority, thousands(int64(t.Population))))
-	return tb
+	return facts(
+		fmt.Sprintf("target %d", t.ID), titleOf(t.Target),
+		"name", t.Name,
+		"source", t.Source,
+		"status", fmt.Sprintf("%s, %s, %s", t.Status, t.Schedule, healthOf(t.Target)),
+		"next", p.nextText(now, t.Next),
+		"last error", lastError,
+		"pages", pagesText(t),
+		foundName, found,
+		"the site says", says, "the site says", total,
+		"attempts", attemptsText(t),
+		"failures", failures,
+		"crawl began", since(t.Started), "ended", since(t.Finished), "last success", since(t.LastSuccess), "heartbeat", since(t.Heartbeat), "planned", since(t.Created),
+		"again after", frequencyText(t.FrequencyMin),
+		"priority", fmt.Sprintf("%d (%s people)", t.Priority, thousands(int64(t.Population))),
+	)
 }
 
 func pagesText(t *report.TargetDetail) string {
@@ -211,14 +213,10 @@ func (p *Program) carryOut(c *cli.Context, k *database, t task) error {
 }
 
 func (p *Program) printOperated(c *cli.Context, t task, selected, done int) error {
-	if c.Bool("json") {
-		return writeJSON(p.Out, struct {
-			Selected int `json:"selected"`
-			Changed  int `json:"changed"`
-		}{selected, done})
-	}
-	_, err := fmt.Fprintf(p.Out, "%s selected, %s %s\n", plural(selected, "target"), thousands(int64(done)), t.past)
-	return err
+	return p.answer(c, struct {
+		Selected int `json:"selected"`
+		Changed  int `json:"changed"`
+	}{selected, done}, "%s selected, %s %s", plural(selected, "target"), thousands(int64(done)), t.past)
 }
 
 func past(o checkpoint.Operation) string {
