@@ -20,20 +20,23 @@ func (p *Program) changesCommand() *cli.Command {
 		Usage: "Show what became of listings: new, changed, dropped, restored, rejected",
 		Description: "--since takes an age, a date or a run; " + sinceHelp + "\n" +
 			"A listing is dropped when every target that met it was crawled completely twice without it.",
-		Flags: []cli.Flag{
+		Flags: append(
+			formatFlags(),
 			&cli.StringFlag{Name: "since", DefaultText: "when the last pass began: a run and those that went on with it", Usage: "changes since `7d|DATE|RUN`"},
 			onlySourceFlag(),
 			statesFlag(),
 			list("kind", "only these: `KIND...` is new, changed, dropped, restored, rejected", "all"),
 			&cli.StringFlag{Name: "listing", DefaultText: "all", Usage: "the whole history of one listing, `SOURCE/ID`"},
 			&cli.IntFlag{Name: "limit", Value: 50, Usage: "at most so many `ROWS` of each kind; 0 = all"},
-			jsonFlag(),
-		},
+		),
 		Action: p.changes,
 	}
 }
 
 func (p *Program) changes(c *cli.Context) error {
+	if err := bothForms(c); err != nil {
+		return err
+	}
 	kinds, err := wordsOf(c, "kind", report.ParseChangeKind)
 	if err != nil {
 		return err
@@ -59,9 +62,12 @@ func (p *Program) changes(c *cli.Context) error {
 		return err
 	}
 	out := bufio.NewWriter(p.Out)
-	if c.Bool("json") {
-		err = l.json(out)
-	} else {
+	switch {
+	case c.Bool("json"):
+		err = l.rows(&jsonArray{w: out})
+	case c.Bool("csv"):
+		err = l.rows(newCSV[report.Change](out))
+	default:
 		err = l.print(p, out, from)
 	}
 	err = errors.Join(err, out.Flush())
@@ -94,33 +100,36 @@ func (l *changeList) left() (n int64) {
 // errEnough ends a listing early.
 var errEnough = errors.New("enough rows")
 
-// json writes one array in the order of time.
-func (l *changeList) json(w io.Writer) error {
-	rows := &jsonArray{w: w}
-	room := map[report.ChangeKind]int64{}
+// rows writes all kinds in the order of time.
+func (l *changeList) rows(to interface {
+	add(row any) error
+	end() error
+},
+) error {
+	left := map[report.ChangeKind]int64{}
 	var open int64
 	for kind, n := range l.counts {
 		if l.limit > 0 {
 			n = min(n, int64(l.limit))
 		}
-		room[kind] = n
+		left[kind] = n
 		open += n
 	}
 	err := l.k.EachChange(l.c.Context, l.filter, 0, func(x *report.Change) error {
 		if open == 0 {
 			return errEnough
 		}
-		if room[x.Kind] == 0 {
+		if left[x.Kind] == 0 {
 			return nil
 		}
-		room[x.Kind]--
+		left[x.Kind]--
 		open--
-		return rows.add(x)
+		return to.add(x)
 	})
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	return errors.Join(err, rows.end())
+	return errors.Join(err, to.end())
 }
 
 // print writes a line of counts, then the changes of each kind.
@@ -204,7 +213,7 @@ func (p *Program) listingHistory(c *cli.Context) error {
 	if source == "" {
 		return Usagef("--listing %q: want SOURCE/ID, as `ypcrawl changes` shows them", c.String("listing"))
 	}
-	for _, other := range []string{"since", "source", "states", "kind"} {
+	for _, other := range []string{"since", "source", "states", "kind", "csv"} {
 		if c.IsSet(other) {
 			return Usagef("--listing shows the whole history of one listing: leave --%s out", other)
 		}

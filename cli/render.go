@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -36,6 +35,9 @@ type listing[T any] struct {
 // listRows opens the database, asks, and shows at most --limit rows. What was typed is looked at
 // before the database is.
 func listRows[T any](p *Program, c *cli.Context, l listing[T]) error {
+	if err := bothForms(c); err != nil {
+		return err
+	}
 	limit, err := limitOf(c)
 	if err != nil {
 		return err
@@ -108,11 +110,19 @@ func formatFlags() []cli.Flag {
 // forProgram reports whether rows are printed for a program.
 func forProgram(c *cli.Context) bool { return c.Bool("json") || c.Bool("csv") }
 
+// bothForms refuses two forms at once.
+func bothForms(c *cli.Context) error {
+	if c.Bool("json") && c.Bool("csv") {
+		return Usagef("--json and --csv: want one of them")
+	}
+	return nil
+}
+
 // show prints rows in the form that was asked for; a table without rows is not shown.
 func show[T any](p *Program, c *cli.Context, rows []T, tab func() *table) error {
 	switch {
-	case c.Bool("json") && c.Bool("csv"):
-		return Usagef("--json and --csv: want one of them")
+	case bothForms(c) != nil:
+		return bothForms(c)
 	case c.Bool("json"):
 		return writeRows(p.Out, rows)
 	case c.Bool("csv"):
@@ -262,19 +272,27 @@ func writeRows[T any](w io.Writer, rows []T) error {
 // program. Control characters that encoding/json leaves as they are (bidi
 // overrides, C1) are escaped, so that no name acts on a terminal.
 func writeJSON(w io.Writer, v any) error {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false) // "&" is common in names, and this is no page
+	indent := ""
 	if isTerminal(w) {
-		enc.SetIndent("", "  ")
+		indent = "  "
 	}
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("write json: %w", err)
+	data, err := encodeJSON(v, indent)
+	if err == nil {
+		_, err = w.Write(data)
 	}
-	if _, err := w.Write(escapeControls(buf.Bytes())); err != nil {
+	if err != nil {
 		return fmt.Errorf("write json: %w", err)
 	}
 	return nil
+}
+
+func encodeJSON(v any, indent string) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false) // "&" is common in names, and this is no page
+	enc.SetIndent("", indent)
+	err := enc.Encode(v)
+	return escapeControls(buf.Bytes()), err
 }
 
 // escapeControls writes what yp.Printable would change as \uXXXX. Such
@@ -311,48 +329,66 @@ type jsonArray struct {
 
 // add writes a row.
 func (a *jsonArray) add(row any) error {
-	var buf bytes.Buffer
+	head := ","
 	if a.rows == 0 {
-		buf.WriteByte('[')
-	} else {
-		buf.WriteByte(',')
+		head = "["
 	}
 	a.rows++
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(row); err != nil {
+	data, err := encodeJSON(row, "")
+	if err != nil {
 		return fmt.Errorf("write json: %w", err)
 	}
-	return a.write(bytes.TrimRight(buf.Bytes(), "\n"))
+	return a.write(head + strings.TrimSuffix(string(data), "\n"))
 }
 
 // end closes the array, which may be empty.
 func (a *jsonArray) end() error {
 	if a.rows == 0 {
-		return a.write([]byte("[]\n"))
+		return a.write("[]\n")
 	}
-	return a.write([]byte("]\n"))
+	return a.write("]\n")
 }
 
-func (a *jsonArray) write(data []byte) error {
-	if _, err := a.w.Write(escapeControls(data)); err != nil {
+func (a *jsonArray) write(text string) error {
+	if _, err := io.WriteString(a.w, text); err != nil {
 		return fmt.Errorf("write json: %w", err)
 	}
 	return nil
 }
 
-// writeCSV writes rows as CSV: the names of their JSON as the header, times in UTC, nothing
-// for what is null, JSON for lists. Control characters are made visible.
+// writeCSV writes rows as CSV.
 func writeCSV[T any](w io.Writer, rows []T) error {
-	out := csv.NewWriter(w)
-	names, _ := csvFields(reflect.New(reflect.TypeFor[T]()).Elem())
-	err := out.Write(names)
+	out := newCSV[T](w)
 	for i := range rows {
-		_, values := csvFields(reflect.ValueOf(rows[i]))
-		err = errors.Join(err, out.Write(values))
+		if err := out.add(&rows[i]); err != nil {
+			return err
+		}
 	}
-	out.Flush()
-	if err = errors.Join(err, out.Error()); err != nil {
+	return out.end()
+}
+
+// csvRows writes rows one by one as CSV: the names of their JSON as the header, times in
+// UTC, nothing for what is null, JSON for lists. Control characters are made visible.
+type csvRows struct{ out *csv.Writer }
+
+func newCSV[T any](w io.Writer) *csvRows {
+	r := &csvRows{csv.NewWriter(w)}
+	names, _ := csvFields(reflect.New(reflect.TypeFor[T]()).Elem())
+	_ = r.out.Write(names) // end tells
+	return r
+}
+
+func (r *csvRows) add(row any) error {
+	_, values := csvFields(reflect.Indirect(reflect.ValueOf(row)))
+	if err := r.out.Write(values); err != nil {
+		return fmt.Errorf("write csv: %w", err)
+	}
+	return nil
+}
+
+func (r *csvRows) end() error {
+	r.out.Flush()
+	if err := r.out.Error(); err != nil {
 		return fmt.Errorf("write csv: %w", err)
 	}
 	return nil
@@ -390,8 +426,8 @@ func csvText(v reflect.Value) string {
 		return yp.FormatTime(x)
 	default:
 		if kind := v.Kind(); kind == reflect.Slice || kind == reflect.Map || kind == reflect.Struct {
-			text, _ := json.Marshal(x) // of plain data
-			return string(text)
+			text, _ := encodeJSON(x, "") // of plain data
+			return strings.TrimSpace(string(text))
 		}
 		return fmt.Sprint(x)
 	}

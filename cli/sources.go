@@ -23,7 +23,7 @@ func (p *Program) sourcesCommand() *cli.Command {
 		Subcommands: slices.Concat([]*cli.Command{
 			p.sourcesAddCommand(),
 			{
-				Name: "list", Usage: "List the built-in sources, and those of the database with how they fare", Flags: []cli.Flag{jsonFlag()},
+				Name: "list", Usage: "List the built-in sources, and those of the database with how they fare", Flags: formatFlags(),
 				Action: p.sourcesList,
 			},
 			p.sourcesShowCommand(), p.sourcesSetCommand(), p.sourcesPromoteCommand(),
@@ -86,10 +86,7 @@ func (p *Program) sourcesList(c *cli.Context) error {
 			return err
 		}
 	}
-	if c.Bool("json") {
-		return writeRows(p.Out, rows)
-	}
-	return p.printSources(rows, looked)
+	return show(p, c, rows, func() *table { return sourcesTable(rows, looked) })
 }
 
 // withKnown adds what the database knows, and sources that only it knows: those
@@ -106,7 +103,7 @@ func withKnown(rows []sourceRow, known []report.SourceStatus) []sourceRow {
 	return rows
 }
 
-func (p *Program) printSources(rows []sourceRow, known bool) error {
+func sourcesTable(rows []sourceRow, known bool) *table {
 	header := []string{"source", "base URL", "delay", "pages at most", "example"}
 	if known {
 		header = append(header, "gate", "status")
@@ -133,7 +130,7 @@ func (p *Program) printSources(rows []sourceRow, known bool) error {
 		}
 		t.row(row...)
 	}
-	return t.flush(&p.Streams, p.Out)
+	return t
 }
 
 func (p *Program) sourcesCheck(c *cli.Context) error {
