@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -190,3 +191,227 @@ func (p *Program) targetIDs(c *cli.Context, k *database, source int64) (ids []in
 	}
 	return ids, nil
 }
+
+func (p *Program) targetsShow(c *cli.Context) error {
+	if !c.Args().Present() {
+		return Usagef("want targets to show: an id, or city/category; `ypcrawl targets list` shows those there are")
+	}
+	k, err := p.open(c, reading)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	source, err := knownSource(c, k)
+	if err != nil {
+		return err
+	}
+	ids, err := p.targetIDs(c, k, source)
+	if err != nil {
+		return err
+	}
+	all := make([]*report.TargetDetail, 0, len(ids))
+	for _, id := range ids {
+		t, err := k.Target(c.Context, id)
+		if err != nil {
+			return err
+		}
+		all = append(all, t)
+	}
+	if c.Bool("json") {
+		return writeRows(p.Out, all)
+	}
+	w := &sections{w: p.Out}
+	for _, t := range all {
+		if err := w.table(p, p.detailTable(k.DB().Now(), t)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// detailTable shows a target line by line.
+func (p *Program) detailTable(now time.Time, t *report.TargetDetail) *table {
+	var says, total, failures, lastError string
+	foundName, found := "listings", fmt.Sprintf("%s accepted of %s, %s unreadable", thousands(int64(t.Accepted)), thousands(int64(t.Raw)), thousands(int64(t.Bad)))
+	if t.Kind == yp.KindIndex {
+		foundName, found = "cities", fmt.Sprintf("%s, %s new", thousands(int64(t.Raw)), thousands(int64(t.Accepted)))
+	}
+	if code := errorText(t.Target); code != "" {
+		lastError = short(code+": "+reason(t.Error), 300)
+	}
+	if t.Status == yp.Done && t.ErrorCode == string(yp.CodeNoListings) {
+		says = "no listings here"
+	}
+	if t.SiteTotal != nil {
+		total = plural(*t.SiteTotal, "listing")
+	}
+	if t.Failures > 0 || t.BackoffLevel > 0 {
+		failures = fmt.Sprintf("%d in a row, backoff level %d", t.Failures, t.BackoffLevel)
+	}
+	since := func(at time.Time) string {
+		if at.IsZero() {
+			return ""
+		}
+		return ago(now, at)
+	}
+	return facts(
+		fmt.Sprintf("target %d", t.ID), titleOf(t.Target),
+		"name", t.Name,
+		"source", t.Source,
+		"status", fmt.Sprintf("%s, %s, %s", t.Status, t.Schedule, healthOf(t.Target)),
+		"next", p.nextText(now, t.Next),
+		"last error", lastError,
+		"pages", pagesText(t),
+		foundName, found,
+		"the site says", says, "the site says", total,
+		"attempts", attemptsText(t),
+		"failures", failures,
+		"crawl began", since(t.Started), "ended", since(t.Finished), "last success", since(t.LastSuccess), "heartbeat", since(t.Heartbeat), "planned", since(t.Created),
+		"again after", frequencyText(t.FrequencyMin),
+		"priority", fmt.Sprintf("%d (%s people)", t.Priority, thousands(int64(t.Population))),
+	)
+}
+
+func pagesText(t *report.TargetDetail) string {
+	if t.MaxPages == 0 {
+		return fmt.Sprintf("%d done, all wanted", t.Page)
+	}
+	return fmt.Sprintf("%d done of at most %d", t.Page, t.MaxPages)
+}
+
+func attemptsText(t *report.TargetDetail) string {
+	text := fmt.Sprintf("%s, %s succeeded", thousands(int64(t.Attempts)), thousands(int64(t.Successes)))
+	if t.SuccessRate != nil {
+		text += fmt.Sprintf(" (%.1f%%)", *t.SuccessRate)
+	}
+	return text
+}
+
+func frequencyText(minutes int) string {
+	if minutes == 0 {
+		return "never"
+	}
+	return lasting(time.Duration(minutes) * time.Minute)
+}
+
+// nextText says when a target is crawled next, why, and what would change that.
+func (p *Program) nextText(now time.Time, n report.Next) string {
+	text := ""
+	switch n.When {
+	case report.NextHeld:
+		return "now in the hands of " + n.Held
+	case report.NextNow:
+		return "claimable now: " + n.Why
+	case report.NextLater:
+		text = "claimable at " + moment(now, n.At) + ": " + n.Why
+	default:
+		text = "never by itself: " + n.Why
+	}
+	if n.Remedy != "" {
+		text += ". `ypcrawl " + n.Remedy + "` changes that"
+	}
+	return text
+}
+
+// operate pauses, resumes, enables or disables targets.
+func (p *Program) operate(c *cli.Context, o checkpoint.Operation) error {
+	chosen, err := chosenOf(c)
+	if err != nil {
+		return err
+	}
+	if err := needsAll(c); err != nil {
+		return err
+	}
+	k, scope, err := p.openScoped(c, existing)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	chosen.Scope = scope
+	if chosen.IDs, err = p.targetIDs(c, k, scope.SourceID); err != nil {
+		return err
+	}
+	return p.carryOut(c, k, task{
+		operation: o, chosen: chosen, question: fmt.Sprintf("%s %%s?", capital(string(o))),
+		nothing: fmt.Sprintf("No target matches that could be %s.", past(o)), past: past(o),
+	})
+}
+
+// chosenOf reads --status and --error.
+func chosenOf(c *cli.Context) (ch checkpoint.Chosen, err error) {
+	f, err := filterOf(c)
+	return checkpoint.Chosen{Statuses: f.Statuses, Error: f.Error}, err
+}
+
+// needsAll refuses a bare command: a forgotten argument must not mean everything.
+func needsAll(c *cli.Context) error {
+	chosen := c.Args().Present()
+	for _, name := range []string{"states", "source", "status", "error", "older-than"} {
+		chosen = chosen || c.IsSet(name)
+	}
+	switch {
+	case !chosen && !c.Bool("all"):
+		return Usagef("name targets or choose them with flags; --all means every target; see '%s --help'", c.Command.HelpName)
+	case c.Args().Present() && c.Bool("all"):
+		return Usagef("--all means every target: leave it out, or the names")
+	}
+	return nil
+}
+
+// task is an operation with its words.
+type task struct {
+	operation checkpoint.Operation
+	chosen    checkpoint.Chosen
+	question  string // with %s for "12 targets"
+	nothing   string // when there is nothing to do
+	past      string // what was done
+}
+
+// carryOut counts, asks where targets were not named, and operates.
+func (p *Program) carryOut(c *cli.Context, k *database, t task) error {
+	n, err := k.CountChosen(c.Context, t.operation, t.chosen)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		p.note("%s", t.nothing)
+	}
+	if n == 0 || c.Bool("dry-run") {
+		return p.printOperated(c, t, n, 0)
+	}
+	named := len(t.chosen.IDs) > 0
+	ok, err := p.confirm(c.Context, fmt.Sprintf(t.question, plural(n, "target")), named || c.Bool("yes"))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		p.note("Nothing was changed.")
+		return nil
+	}
+	done, err := k.Operate(c.Context, t.operation, t.chosen)
+	return errors.Join(p.printOperated(c, t, n, done), err)
+}
+
+func (p *Program) printOperated(c *cli.Context, t task, selected, done int) error {
+	return p.answer(c, struct {
+		Selected int `json:"selected"`
+		Changed  int `json:"changed"`
+	}{selected, done}, "%s selected, %s %s", plural(selected, "target"), thousands(int64(done)), t.past)
+}
+
+func past(o checkpoint.Operation) string {
+	switch o {
+	case checkpoint.Pause:
+		return "paused"
+	case checkpoint.Resume:
+		return "resumed"
+	case checkpoint.Enable:
+		return "enabled"
+	case checkpoint.Disable:
+		return "disabled"
+	}
+	return "requeued"
+}
+
+// capital begins a question.
+func capital(s string) string { return string(s[0]-'a'+'A') + s[1:] }
