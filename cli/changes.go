@@ -249,8 +249,8 @@ func (p *Program) printHistory(h *report.History) error {
 	lines := []string{head}
 	if !h.FirstSeen.IsZero() {
 		seen := fmt.Sprintf("first seen %s, last seen %s", minute(h.FirstSeen), minute(h.LastSeen))
-		if !h.Gone.IsZero() {
-			seen += ", gone since " + minute(h.Gone)
+		if !h.Dropped.IsZero() {
+			seen += ", gone since " + minute(h.Dropped)
 		}
 		lines = append(lines, seen)
 	}

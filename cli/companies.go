@@ -137,7 +137,7 @@ func (p *Program) merges(ask func(*database, checkpoint.Scope, int) ([]report.Me
 				by += ", undone"
 			}
 			return []any{
-				idText(m.ID), ago(now, m.At), idText(m.Kept), short(orDash(m.KeptName), 24), idText(m.Gone), short(orDash(m.GoneName), 24),
+				idText(m.ID), ago(now, m.At), idText(m.Kept), short(orDash(m.KeptName), 24), idText(m.Absorbed), short(orDash(m.AbsorbedName), 24),
 				m.Listings, by, short(orDash(m.Key), p.widthLeft(110)),
 			}
 		},
@@ -255,8 +255,8 @@ func present(texts ...string) (out []string) {
 func (p *Program) placesTable(now time.Time, d *report.CompanyDetail) *table {
 	return tableOf(d.Places[:min(len(d.Places), maxShown)], func(l report.CompanyListing) []any {
 		gone := "-"
-		if !l.Gone.IsZero() {
-			gone = ago(now, l.Gone)
+		if !l.Dropped.IsZero() {
+			gone = ago(now, l.Dropped)
 		}
 		place := strings.Join(present(l.Street, l.City, l.State), ", ")
 		return []any{l.Source + "/" + l.ID, short(l.Name, 34), short(orDash(place), p.widthLeft(100)), ago(now, l.FirstSeen), ago(now, l.LastSeen), gone}
@@ -296,9 +296,9 @@ func joined(ids []int64) string {
 
 // mergedRow is what `companies merge` did.
 type mergedRow struct {
-	Merge int64 `json:"merge"`
-	Kept  int64 `json:"kept"`
-	Gone  int64 `json:"gone"`
+	Merge    int64 `json:"merge"`
+	Kept     int64 `json:"kept"`
+	Absorbed int64 `json:"gone"`
 }
 
 func (p *Program) companiesMerge(c *cli.Context) error {
@@ -330,7 +330,7 @@ func (p *Program) companiesMerge(c *cli.Context) error {
 		return writeRows(p.Out, rows)
 	}
 	for _, r := range rows {
-		if _, err := fmt.Fprintf(p.Out, "company %d is a part of company %d now (merge %d)\n", r.Gone, r.Kept, r.Merge); err != nil {
+		if _, err := fmt.Fprintf(p.Out, "company %d is a part of company %d now (merge %d)\n", r.Absorbed, r.Kept, r.Merge); err != nil {
 			return err
 		}
 	}

@@ -183,7 +183,7 @@ func (p *Program) discoverStats(c *cli.Context) error {
 		columns: []string{"source", "state", "cities", "new", "gone", "by slug", "by name", "unmatched", "targets", "retired", "last crawl", "pages", "complete", "error"},
 		cells: func(now time.Time, d report.Discovery) []any {
 			return []any{
-				d.Source, d.State, d.Cities, d.New, d.Gone, d.BySlug, d.ByName, d.Unmatched, d.Targets, d.Retired,
+				d.Source, d.State, d.Cities, d.New, d.Removed, d.BySlug, d.ByName, d.Unmatched, d.Targets, d.Retired,
 				string(d.Status), fmt.Sprintf("%d of %d", d.PagesDone, d.Pages), ago(now, d.LastDone), orDash(d.Error),
 			}
 		},

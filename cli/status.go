@@ -78,7 +78,7 @@ func (p *Program) printStatus(s *report.Status, fresh bool) error {
 	}
 	w := &sections{w: p.Out}
 	for _, step := range []func(*sections, *report.Status) error{
-		func(w *sections, s *report.Status) error { return p.printFaring(w, s, fresh) }, p.printClosed, p.printSchedules, p.printHealth, p.printSummary, p.printRests, p.printHosts, p.printWorkerStatus, printHour,
+		func(w *sections, s *report.Status) error { return p.printConnectivity(w, s, fresh) }, p.printClosed, p.printSchedules, p.printHealth, p.printSummary, p.printRests, p.printHosts, p.printWorkerStatus, printHour,
 	} {
 		if err := step(w, s); err != nil {
 			return err
@@ -133,9 +133,9 @@ func (s *sections) lines(texts ...string) error {
 	return nil
 }
 
-// printFaring shows how the sources answer; when they were rated, where that is not
+// printConnectivity shows how the sources answer; when they were rated, where that is not
 // just now.
-func (p *Program) printFaring(w *sections, s *report.Status, fresh bool) error {
+func (p *Program) printConnectivity(w *sections, s *report.Status, fresh bool) error {
 	header := []string{"source", "gate", "status", "ok 1 h", "of", "ok 24 h", "of", "p50", "p95", "cause"}
 	if !fresh {
 		header = append(header, "rated")
@@ -275,7 +275,7 @@ func (p *Program) printSchedules(w *sections, s *report.Status) error {
 // how often in a row, on the mean over all.
 func (p *Program) printHealth(w *sections, s *report.Status) error {
 	return w.table(p, tableOf(s.Sources, func(src report.SourceStatus) []any {
-		h, f := src.Health, src.Faring
+		h, f := src.Health, src.HealthFigures
 		return []any{src.Name, h.Active, h.Degraded, h.Paused, h.Failed, f.DueNow, f.WithFailures, f.MeanFailures, f.Successes24h}
 	}, "health", "active", "degraded", "paused", "failed", "due now", "failing", "in a row", "ok 24 h"))
 }

@@ -172,7 +172,7 @@ type History struct {
 	CompanyID *int64    `json:"company_id"`
 	FirstSeen time.Time `json:"first_seen_at,omitzero"`
 	LastSeen  time.Time `json:"last_seen_at,omitzero"`
-	Gone      time.Time `json:"gone_at,omitzero"`
+	Dropped   time.Time `json:"gone_at,omitzero"`
 	Changes   []Change  `json:"history"`
 }
 
@@ -190,7 +190,7 @@ func (k *Reader) History(ctx context.Context, source, id string) (*History, erro
 	}
 	var row int64
 	known, err := k.one(ctx, fmt.Sprintf("look at listing %s of %s", id, source), showListing, []any{src, id},
-		&row, &h.Name, &h.City, &h.State, &h.CompanyID, at(&h.FirstSeen), at(&h.LastSeen), at(&h.Gone))
+		&row, &h.Name, &h.City, &h.State, &h.CompanyID, at(&h.FirstSeen), at(&h.LastSeen), at(&h.Dropped))
 	if err != nil {
 		return nil, err
 	}

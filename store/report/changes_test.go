@@ -145,7 +145,7 @@ func TestHistory(t *testing.T) {
 	for _, c := range h.Changes {
 		kinds = append(kinds, string(c.Kind))
 	}
-	if got := strings.Join(kinds, " "); got != "new dropped restored" || h.Name != "Best" || h.Gone != noon(2) || *h.CompanyID != 8 {
+	if got := strings.Join(kinds, " "); got != "new dropped restored" || h.Name != "Best" || h.Dropped != noon(2) || *h.CompanyID != 8 {
 		t.Errorf("got %s, %+v", got, h)
 	}
 	if h, err = b.History(t.Context(), "demo", "c"); err != nil || len(h.Changes) != 1 || h.CompanyID != nil {

@@ -59,16 +59,16 @@ func (k *Reader) Companies(ctx context.Context, f CompanyFilter, limit int) ([]C
 
 // MergeRow is a row of company_merges: two companies that became one.
 type MergeRow struct {
-	ID       int64     `json:"id"`
-	At       time.Time `json:"at,omitzero"`
-	Kept     int64     `json:"kept"`
-	KeptName string    `json:"kept_name,omitempty"` // as it is now; empty when it is gone itself
-	Gone     int64     `json:"gone"`
-	GoneName string    `json:"gone_name"` // as it was
-	By       string    `json:"by"`        // web, tel, adr, hand
-	Key      string    `json:"key,omitempty"`
-	Listings int       `json:"listings"` // that came with it
-	Undone   time.Time `json:"undone_at,omitzero"`
+	ID           int64     `json:"id"`
+	At           time.Time `json:"at,omitzero"`
+	Kept         int64     `json:"kept"`
+	KeptName     string    `json:"kept_name,omitempty"` // as it is now; empty when it is gone itself
+	Absorbed     int64     `json:"gone"`
+	AbsorbedName string    `json:"gone_name"` // as it was
+	By           string    `json:"by"`        // web, tel, adr, hand
+	Key          string    `json:"key,omitempty"`
+	Listings     int       `json:"listings"` // that came with it
+	Undone       time.Time `json:"undone_at,omitzero"`
 }
 
 const (
@@ -80,7 +80,7 @@ const (
 )
 
 func (m *MergeRow) into() []any {
-	return []any{&m.ID, at(&m.At), &m.Kept, &m.KeptName, &m.Gone, &m.GoneName, &m.By, &m.Key, &m.Listings, at(&m.Undone)}
+	return []any{&m.ID, at(&m.At), &m.Kept, &m.KeptName, &m.Absorbed, &m.AbsorbedName, &m.By, &m.Key, &m.Listings, at(&m.Undone)}
 }
 
 // Merges lists the merges of the last while (0 = all), the newest first, at most limit
@@ -116,7 +116,7 @@ type CompanyListing struct {
 	State     string    `json:"state,omitempty"`
 	FirstSeen time.Time `json:"first_seen_at,omitzero"`
 	LastSeen  time.Time `json:"last_seen_at,omitzero"`
-	Gone      time.Time `json:"gone_at,omitzero"`
+	Dropped   time.Time `json:"gone_at,omitzero"`
 
 	postal, ownPhone, ownWebsite string   // the latter two from its own page
 	keys                         []string // that it gives
@@ -160,7 +160,7 @@ func (k *Reader) Company(ctx context.Context, id int64) (*CompanyDetail, error) 
 	c.Places, err = list(ctx, k, what, companyListings, []any{id}, func(l *CompanyListing) []any {
 		return []any{
 			&l.Row, &l.Source, &l.ID, &l.Name, &l.Phone, &l.Website, &l.Street, &l.City, &l.State,
-			at(&l.FirstSeen), at(&l.LastSeen), at(&l.Gone), &l.postal, &l.ownPhone, &l.ownWebsite,
+			at(&l.FirstSeen), at(&l.LastSeen), at(&l.Dropped), &l.postal, &l.ownPhone, &l.ownWebsite,
 		}
 	})
 	if err == nil {
@@ -256,7 +256,7 @@ func sideOf(i int, merges []mergeOf, all []int64) []int64 {
 	m := merges[i]
 	had := all
 	for _, o := range merges { // it may have become a part of another itself
-		if o.Gone == m.Kept {
+		if o.Absorbed == m.Kept {
 			had = o.rows
 		}
 	}

@@ -103,7 +103,7 @@ type Discovery struct {
 	State     string       `json:"state"`
 	Cities    int64        `json:"cities"`          // in the index now
 	New       int64        `json:"new"`             // of them first seen, or back, since the last crawl of the index began
-	Gone      int64        `json:"gone"`            // no longer in the index
+	Removed   int64        `json:"gone"`            // no longer in the index
 	BySlug    int64        `json:"matched_by_slug"` // of the cities, by how the gazetteer knew them
 	ByName    int64        `json:"matched_by_name"`
 	Unmatched int64        `json:"matched_none"`
@@ -137,7 +137,7 @@ const discoveryStats = `
 func (k *Reader) Discoveries(ctx context.Context, scope store.Scope) ([]Discovery, error) {
 	return list(ctx, k, "read what was discovered", discoveryStats, placesOf(scope), func(d *Discovery) []any {
 		return []any{
-			&d.Source, &d.State, &d.Cities, &d.New, &d.Gone, &d.BySlug, &d.ByName, &d.Unmatched, &d.Targets, &d.Retired,
+			&d.Source, &d.State, &d.Cities, &d.New, &d.Removed, &d.BySlug, &d.ByName, &d.Unmatched, &d.Targets, &d.Retired,
 			&d.Status, &d.Pages, &d.PagesDone, at(&d.Started), at(&d.Finished), at(&d.LastDone), &d.Code, &d.Error,
 		}
 	})

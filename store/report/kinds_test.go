@@ -118,7 +118,7 @@ func TestDiscoveries(t *testing.T) {
 	b.readIndex(t, "a-az", "c-az")
 	got, err := b.Discoveries(t.Context(), store.Scope{SourceID: b.scope.SourceID, States: []string{"AZ"}})
 	want := []report.Discovery{{
-		Source: "demo", State: "AZ", Cities: 2, New: 1, Gone: 1, BySlug: 2, Targets: 2, Retired: 1, Status: yp.Done, Pages: 1, PagesDone: 1,
+		Source: "demo", State: "AZ", Cities: 2, New: 1, Removed: 1, BySlug: 2, Targets: 2, Retired: 1, Status: yp.Done, Pages: 1, PagesDone: 1,
 		Started: clock.now(), Finished: clock.now(), LastDone: clock.now(),
 	}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {

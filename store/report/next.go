@@ -54,10 +54,10 @@ func (t *TargetDetail) next() Next {
 		return never("it is stuck: its worker died too often", "reset --status STUCK")
 	case t.Schedule == ScheduleNone:
 		return never("it is done, and not to be crawled again", "")
-	case t.gate == store.GateDisabled:
-		return never("its source is disabled", SourceRemedy(t.Source, t.gate))
-	case t.gate == store.GatePaused && t.gateUntil.IsZero():
-		return never("its source is paused: "+t.gateWhy, SourceRemedy(t.Source, t.gate))
+	case t.availability == store.GateDisabled:
+		return never("its source is disabled", SourceRemedy(t.Source, t.availability))
+	case t.availability == store.GatePaused && t.closedUntil.IsZero():
+		return never("its source is paused: "+t.closedWhy, SourceRemedy(t.Source, t.availability))
 	}
 	return t.later()
 }
@@ -81,8 +81,8 @@ func (t *TargetDetail) later() Next {
 	case "gap":
 		waits[0].Why = "two crawls of a target start at least 2 minutes apart"
 	}
-	if t.gate != store.GateOpen {
-		waits = append(waits, Next{At: t.gateUntil, Why: fmt.Sprintf("its source is %s: %s", t.gate, ReasonText(t.gateWhy)), Remedy: SourceRemedy(t.Source, t.gate)})
+	if t.availability != store.GateOpen {
+		waits = append(waits, Next{At: t.closedUntil, Why: fmt.Sprintf("its source is %s: %s", t.availability, ReasonText(t.closedWhy)), Remedy: SourceRemedy(t.Source, t.availability)})
 	}
 	for _, w := range waits {
 		if w.At.After(n.At) {

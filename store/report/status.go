@@ -39,13 +39,13 @@ type SourceStatus struct {
 	Remedy  string          `json:"remedy,omitempty"` // the command that opens it, without the program's name; none while the site blocks
 	Profile Profile         `json:"connectivity"`
 
-	Schedule ScheduleCounts `json:"targets_by_schedule"`
-	Health   HealthCounts   `json:"targets_by_health"`
-	Faring   Faring         `json:"health"`
-	Proxies  []ProxyUse     `json:"proxies_1h"`
-	Pages    int64          `json:"pages_1h"`
-	Rows     int64          `json:"rows_1h"`
-	Listings int64          `json:"listings_1h"`
+	Schedule      ScheduleCounts `json:"targets_by_schedule"`
+	Health        HealthCounts   `json:"targets_by_health"`
+	HealthFigures HealthFigures  `json:"health"`
+	Proxies       []ProxyUse     `json:"proxies_1h"`
+	Pages         int64          `json:"pages_1h"`
+	Rows          int64          `json:"rows_1h"`
+	Listings      int64          `json:"listings_1h"`
 
 	id int64
 }
@@ -90,8 +90,8 @@ type HealthCounts struct {
 	Failed   int64 `json:"failed"`
 }
 
-// Faring is the rest of what v_crawl_health tells, of the states asked for.
-type Faring struct {
+// HealthFigures are the rest of what v_crawl_health tells, of the states asked for.
+type HealthFigures struct {
 	DueNow       int64   `json:"due_now"`
 	WithFailures int64   `json:"with_failures"`
 	MeanFailures float64 `json:"mean_consecutive_failures"`
@@ -193,7 +193,7 @@ func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error)
 		src := &s.Sources[i]
 		g.Go(func() error { return k.targetCounts(ctx, src, store.JSONTexts(scope.States), day) })
 		g.Go(func() error {
-			_, err := k.one(ctx, "count available targets", countAvailable, []any{src.id, store.JSONTexts(scope.States)}, &src.Faring.DueNow)
+			_, err := k.one(ctx, "count available targets", countAvailable, []any{src.id, store.JSONTexts(scope.States)}, &src.HealthFigures.DueNow)
 			return err
 		})
 		g.Go(func() error { return k.lastHour(ctx, src, hour) })
@@ -328,7 +328,7 @@ const (
 func (k *Reader) targetCounts(ctx context.Context, s *SourceStatus, states, day string) error {
 	return k.db.Each(ctx, targetMarks, []any{s.Name, states, day}, func(rows *sql.Rows) error {
 		var marks sql.RawBytes
-		f := &s.Faring
+		f := &s.HealthFigures
 		if err := rows.Scan(&marks, &f.WithFailures, &f.MeanFailures, &f.Successes24h); err != nil {
 			return err
 		}

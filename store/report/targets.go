@@ -136,10 +136,10 @@ type TargetDetail struct {
 	Created    time.Time `json:"created_at,omitzero"`
 	Next       Next      `json:"next"`
 
-	gate      store.GateState
-	gateUntil time.Time
-	gateWhy   string
-	available bool
+	availability store.GateState
+	closedUntil  time.Time
+	closedWhy    string
+	available    bool
 }
 
 const showTarget = `
@@ -156,7 +156,7 @@ func (k *Reader) Target(ctx context.Context, id int64) (*TargetDetail, error) {
 	var t TargetDetail
 	into := append(t.into(), &t.Name, &t.Priority, &t.Population, &t.MaxPages, &t.MaxRetries, &t.NextPage,
 		&t.SiteTotal, &t.Raw, &t.Accepted, &t.Bad, &t.Recoveries, at(&t.Created),
-		&t.gate, at(&t.gateUntil), &t.gateWhy, &t.available)
+		&t.availability, at(&t.closedUntil), &t.closedWhy, &t.available)
 	if err := k.db.Read().QueryRowContext(ctx, showTarget, id).Scan(into...); err != nil {
 		return nil, fmt.Errorf("look at target %d: %w", id, err)
 	}
