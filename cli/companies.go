@@ -201,28 +201,13 @@ func (p *Program) companiesShow(c *cli.Context) error {
 		}
 		all = append(all, d)
 	}
-	if c.Bool("json") {
-		return writeRows(p.Out, all)
-	}
-	w := &sections{w: p.Out}
-	for _, d := range all {
-		if err := p.printCompany(w, k.DB().Now(), d); err != nil {
-			return err
+	return showEach(p, c, all, func(d *report.CompanyDetail) []*table {
+		if len(d.Places) > maxShown || len(d.Keys) > maxShown {
+			p.note("Only %d listings and keys of company %d are shown; --json shows all.", maxShown, d.ID)
 		}
-	}
-	return nil
-}
-
-func (p *Program) printCompany(w *sections, now time.Time, d *report.CompanyDetail) error {
-	for _, t := range []*table{companyTable(now, d), p.placesTable(now, d), p.keysTable(d), p.merges(nil).table(now, d.Merges)} {
-		if err := w.table(p, t); err != nil {
-			return err
-		}
-	}
-	if len(d.Places) > maxShown || len(d.Keys) > maxShown {
-		p.note("Only %d listings and keys of company %d are shown; --json shows all.", maxShown, d.ID)
-	}
-	return nil
+		now := k.DB().Now()
+		return []*table{companyTable(now, d), p.placesTable(now, d), p.keysTable(d), p.merges(nil).table(now, d.Merges)}
+	})
 }
 
 // companyTable shows a company line by line.

@@ -59,7 +59,11 @@ func (p *Program) coverage(c *cli.Context) error {
 		},
 		columns: []string{"city", "state", "category", "site says", "seen", "percent", "pages left", "last complete"},
 		cells: func(now time.Time, r report.Coverage) []any {
-			return []any{short(r.City, 30), r.State, short(r.Category, 30), r.SiteTotal, r.Seen, percentOf(r.Percent, 1), r.PagesLeft, lastComplete(now, r)}
+			complete := ago(now, r.Complete)
+			if r.Complete.IsZero() && r.Status == yp.Planned && r.Finished.IsZero() && r.Pages == 0 {
+				complete = "never crawled"
+			}
+			return []any{short(r.City, 30), r.State, short(r.Category, 30), r.SiteTotal, r.Seen, percentOf(r.Percent, 1), r.PagesLeft, complete}
 		},
 		source: func(r report.Coverage) string { return r.Source },
 	}
@@ -95,11 +99,4 @@ func coverageText(t report.CoverageTotals) string {
 		text += "; " + plural(t.Seen, "listing") + " seen"
 	}
 	return text + "; " + plural(t.PagesLeft, "page") + " left by the limit"
-}
-
-func lastComplete(now time.Time, r report.Coverage) string {
-	if r.Complete.IsZero() && r.Status == yp.Planned && r.Finished.IsZero() && r.Pages == 0 {
-		return "never crawled"
-	}
-	return ago(now, r.Complete)
 }

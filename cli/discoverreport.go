@@ -41,11 +41,7 @@ func (t *discovery) estimate() error {
 			States  []row   `json:"states"`
 		}{t.src.Name(), pages, took.Seconds(), rows})
 	}
-	table := newTable("state", "pages", "first page")
-	for _, r := range rows {
-		table.row(r.State, r.Pages, r.First)
-	}
-	if err := table.flush(&t.p.Streams, t.p.Out); err != nil {
+	if err := tableOf(rows, func(r row) []any { return []any{r.State, r.Pages, r.First} }, "state", "pages", "first page").flush(&t.p.Streams, t.p.Out); err != nil {
 		return err
 	}
 	text := "as fast as the source answers"
@@ -83,15 +79,15 @@ func plainReason(reason string) string {
 }
 
 // report prints how it went and maps it to the exit code.
-func (t *discovery) report(legs []crawl.StateIndex, requests int64, took time.Duration, err error) error {
+func (t *discovery) report(states []crawl.StateIndex, requests int64, took time.Duration, err error) error {
 	s := discovered{
-		Source: t.src.Name(), Outcome: string(outcomeOf(err)), States: legs, Requests: requests, Seconds: took.Seconds(), Database: t.keeper.DB().Path(),
+		Source: t.src.Name(), Outcome: string(outcomeOf(err)), States: states, Requests: requests, Seconds: took.Seconds(), Database: t.keeper.DB().Path(),
 	}
 	if s.States == nil {
 		s.States = []crawl.StateIndex{}
 	}
-	for i := range legs {
-		l := &legs[i]
+	for i := range states {
+		l := &states[i]
 		s.Pages += l.Fetched
 		if l.Status == crawl.IndexFailed {
 			s.failed++
@@ -117,11 +113,9 @@ func (t *discovery) print(s discovered) error {
 	case t.c.Bool("quiet") || len(s.States) == 0:
 		return nil
 	}
-	table := newTable("state", "index", "pages", "cities", "new", "gone", "targets planned", "retired", "reason")
-	for _, l := range s.States {
-		table.row(l.State, string(l.Status), fmt.Sprintf("%d of %d", l.PagesDone, l.Pages), l.Cities, l.Added, l.Gone, l.Planned, l.Retired, orDash(l.Reason))
-	}
-	return table.flush(&t.p.Streams, t.p.Out)
+	return tableOf(s.States, func(x crawl.StateIndex) []any {
+		return []any{x.State, string(x.Status), fmt.Sprintf("%d of %d", x.PagesDone, x.Pages), x.Cities, x.Added, x.Gone, x.Planned, x.Retired, orDash(x.Reason)}
+	}, "state", "index", "pages", "cities", "new", "gone", "targets planned", "retired", "reason").flush(&t.p.Streams, t.p.Out)
 }
 
 // end maps how it ended to its exit code, with the next step.
@@ -202,7 +196,7 @@ type discoverLine struct {
 	waiting func() string // why nothing moves, if so
 
 	mu    sync.Mutex
-	leg   crawl.StateIndex
+	state crawl.StateIndex
 	ended int // states
 	shown bool
 	quit  chan struct{}
@@ -254,7 +248,7 @@ func (t *discoverLine) stop() {
 func (t *discoverLine) hear(l crawl.StateIndex) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.leg = l
+	t.state = l
 	if l.Status != crawl.IndexReading {
 		t.ended++
 	}
@@ -268,7 +262,7 @@ func (t *discoverLine) news(log zerolog.Logger) {
 		t.mu.Unlock()
 		return
 	}
-	l, ended := t.leg, t.ended
+	l, ended := t.state, t.ended
 	t.mu.Unlock() // the logger writes through t
 	if t.quiet {
 		return
@@ -281,7 +275,7 @@ func (t *discoverLine) news(log zerolog.Logger) {
 }
 
 func (t *discoverLine) draw() {
-	if !t.live || t.quiet || t.leg.State == "" {
+	if !t.live || t.quiet || t.state.State == "" {
 		return
 	}
 	_, _ = io.WriteString(t.out, cut(t.text(), t.width()-1)) // the work goes on when its terminal is closed
@@ -299,7 +293,7 @@ func (t *discoverLine) clear() {
 const barWidth = 20
 
 func (t *discoverLine) text() string {
-	l := t.leg
+	l := t.state
 	full := 0
 	if l.Pages > 0 {
 		full = barWidth * l.PagesDone / l.Pages

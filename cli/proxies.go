@@ -191,16 +191,11 @@ func (p *Program) proxiesImport(c *cli.Context) error {
 			added++
 		}
 	}
-	if c.Bool("json") {
-		err = writeJSON(p.Out, struct {
-			Added   int        `json:"added"`
-			Known   int        `json:"known"` // there already
-			Proxies []addedRow `json:"proxies"`
-		}{added, len(rows) - added, append([]addedRow{}, rows...)})
-	} else {
-		_, err = fmt.Fprintf(p.Out, "%s added, %d there already\n", plural(added, "proxy"), len(rows)-added)
-	}
-	return errors.Join(err, bad)
+	return errors.Join(p.answer(c, struct {
+		Added   int        `json:"added"`
+		Known   int        `json:"known"` // there already
+		Proxies []addedRow `json:"proxies"`
+	}{added, len(rows) - added, append([]addedRow{}, rows...)}, "%s added, %d there already", plural(added, "proxy"), len(rows)-added), bad)
 }
 
 // readProxies reads a list of proxies from a file; the error names what is bad of

@@ -76,7 +76,7 @@ func (l listing[T]) noteRest(p *Program, c *cli.Context, shown int, more bool) {
 		p.note("%s shown; there are more: --limit 0 shows all.", plural(shown, l.noun))
 	case shown == 0 && l.none == "":
 		p.note("No %s matches.", l.noun)
-	case shown == 0 && !forProgram(c):
+	case shown == 0 && !c.Bool("json") && !c.Bool("csv"):
 		p.note("%s", l.none)
 	}
 }
@@ -107,9 +107,6 @@ func formatFlags() []cli.Flag {
 	return []cli.Flag{jsonFlag(), &cli.BoolFlag{Name: "csv", Usage: "print CSV to stdout, with the names of --json as its header"}}
 }
 
-// forProgram reports whether rows are printed for a program.
-func forProgram(c *cli.Context) bool { return c.Bool("json") || c.Bool("csv") }
-
 // bothForms refuses two forms at once.
 func bothForms(c *cli.Context) error {
 	if c.Bool("json") && c.Bool("csv") {
@@ -131,6 +128,22 @@ func show[T any](p *Program, c *cli.Context, rows []T, tab func() *table) error 
 		return nil
 	}
 	return tab().flush(&p.Streams, p.Out)
+}
+
+// showEach prints things one by one, each with its tables.
+func showEach[T any](p *Program, c *cli.Context, all []T, tables func(T) []*table) error {
+	if c.Bool("json") {
+		return writeRows(p.Out, all)
+	}
+	w := &sections{w: p.Out}
+	for _, x := range all {
+		for _, t := range tables(x) {
+			if err := w.table(p, t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // answer prints what a command did: as JSON where that was asked for, as a line else.
@@ -200,6 +213,11 @@ func cell(v any) (text string, number bool) {
 			return "-", false
 		}
 		return thousands(*v), true
+	case *int:
+		if v == nil {
+			return "-", false
+		}
+		return thousands(int64(*v)), true
 	case int:
 		return thousands(int64(v)), true
 	case int64:

@@ -249,24 +249,25 @@ type dryRow struct {
 }
 
 func (r *run) dryRunSources() error {
-	t := newTable("would crawl", "targets", "requests at most", "time at this pace", "disk at most")
 	rows, targets := []dryRow{}, 0
 	for _, c := range r.sources {
 		e := c.estimate(r.c, r.sel.MaxTargets)
 		rows = append(rows, dryRow{c.src.Name(), len(c.resolved.States), len(c.resolved.Cities), len(c.resolved.Categories), e})
 		targets += e.Targets
-		switch {
-		case e.Requests < 0:
-			t.row(c.src.Name(), e.Targets, "unknown", "unknown", "unknown")
-		case e.Time == 0:
-			t.row(c.src.Name(), e.Targets, thousands(int64(e.Requests)), "no delay", bytesText(e.Bytes))
-		default:
-			t.row(c.src.Name(), e.Targets, thousands(int64(e.Requests)), lasting(e.Time), bytesText(e.Bytes))
-		}
 	}
 	if r.c.Bool("json") {
 		return writeRows(r.p.Out, rows)
 	}
+	t := tableOf(rows, func(e dryRow) []any {
+		requests, took, disk := thousands(int64(e.Requests)), lasting(e.Time), bytesText(e.Bytes)
+		switch {
+		case e.Requests < 0:
+			requests, took, disk = "unknown", "unknown", "unknown"
+		case e.Time == 0:
+			took = "no delay"
+		}
+		return []any{e.Source, e.Targets, requests, took, disk}
+	}, "would crawl", "targets", "requests at most", "time at this pace", "disk at most")
 	if err := t.flush(&r.p.Streams, r.p.Out); err != nil {
 		return err
 	}

@@ -53,11 +53,6 @@ type sourceRow struct {
 	Score  *int             `json:"score,omitempty"` // 0 to 100, of one that was added by its address
 }
 
-// fares takes over what the database knows.
-func (r *sourceRow) fares(s report.SourceStatus) {
-	r.Gate, r.Until, r.Reason, r.Status = s.Gate, s.Until, s.Reason, s.Profile.Status
-}
-
 func rowOf(s *site.Source) sourceRow {
 	place := yp.Place{City: "Los Angeles", CitySlug: "los-angeles-ca", State: "CA", Category: "Plumbers", CategorySlug: "plumbers"}
 	r := sourceRow{
@@ -98,7 +93,8 @@ func withKnown(rows []sourceRow, known []report.SourceStatus) []sourceRow {
 			rows = append(rows, sourceRow{Name: s.Name, BaseURL: s.BaseURL, Categories: []string{}})
 			i = len(rows) - 1
 		}
-		rows[i].fares(s)
+		r := &rows[i]
+		r.Gate, r.Until, r.Reason, r.Status = s.Gate, s.Until, s.Reason, s.Profile.Status
 	}
 	return rows
 }
@@ -126,7 +122,7 @@ func sourcesTable(rows []sourceRow, known bool) *table {
 			row = append(row, orDash(string(r.Gate)), orDash(r.Status))
 		}
 		if staged {
-			row = append(row, orDash(string(r.Stage)), scoreCell(r.Score))
+			row = append(row, orDash(string(r.Stage)), r.Score)
 		}
 		t.row(row...)
 	}
@@ -300,13 +296,6 @@ func stageNext(f *sourceFacts) string {
 // staged tells whether the source has more than the usual stage to show.
 func (r sourceRow) staged() bool {
 	return r.Score != nil || r.Stage != "" && r.Stage != checkpoint.StageActive
-}
-
-func scoreCell(n *int) any {
-	if n == nil {
-		return nil
-	}
-	return *n
 }
 
 // withStages adds the stages and scores of stored sources, and how their URLs are formed.

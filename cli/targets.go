@@ -217,16 +217,7 @@ func (p *Program) targetsShow(c *cli.Context) error {
 		}
 		all = append(all, t)
 	}
-	if c.Bool("json") {
-		return writeRows(p.Out, all)
-	}
-	w := &sections{w: p.Out}
-	for _, t := range all {
-		if err := w.table(p, p.detailTable(k.DB().Now(), t)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return showEach(p, c, all, func(t *report.TargetDetail) []*table { return []*table{p.detailTable(k.DB().Now(), t)} })
 }
 
 // detailTable shows a target line by line.
@@ -248,6 +239,17 @@ func (p *Program) detailTable(now time.Time, t *report.TargetDetail) *table {
 	if t.Failures > 0 || t.BackoffLevel > 0 {
 		failures = fmt.Sprintf("%d in a row, backoff level %d", t.Failures, t.BackoffLevel)
 	}
+	pages, again := fmt.Sprintf("%d done, all wanted", t.Page), "never"
+	if t.MaxPages > 0 {
+		pages = fmt.Sprintf("%d done of at most %d", t.Page, t.MaxPages)
+	}
+	if t.FrequencyMin > 0 {
+		again = lasting(time.Duration(t.FrequencyMin) * time.Minute)
+	}
+	attempts := fmt.Sprintf("%s, %s succeeded", thousands(int64(t.Attempts)), thousands(int64(t.Successes)))
+	if t.SuccessRate != nil {
+		attempts += fmt.Sprintf(" (%.1f%%)", *t.SuccessRate)
+	}
 	since := func(at time.Time) string {
 		if at.IsZero() {
 			return ""
@@ -261,37 +263,15 @@ func (p *Program) detailTable(now time.Time, t *report.TargetDetail) *table {
 		"status", fmt.Sprintf("%s, %s, %s", t.Status, t.Schedule, healthOf(t.Target)),
 		"next", p.nextText(now, t.Next),
 		"last error", lastError,
-		"pages", pagesText(t),
+		"pages", pages,
 		foundName, found,
 		"the site says", says, "the site says", total,
-		"attempts", attemptsText(t),
+		"attempts", attempts,
 		"failures", failures,
 		"crawl began", since(t.Started), "ended", since(t.Finished), "last success", since(t.LastSuccess), "heartbeat", since(t.Heartbeat), "planned", since(t.Created),
-		"again after", frequencyText(t.FrequencyMin),
+		"again after", again,
 		"priority", fmt.Sprintf("%d (%s people)", t.Priority, thousands(int64(t.Population))),
 	)
-}
-
-func pagesText(t *report.TargetDetail) string {
-	if t.MaxPages == 0 {
-		return fmt.Sprintf("%d done, all wanted", t.Page)
-	}
-	return fmt.Sprintf("%d done of at most %d", t.Page, t.MaxPages)
-}
-
-func attemptsText(t *report.TargetDetail) string {
-	text := fmt.Sprintf("%s, %s succeeded", thousands(int64(t.Attempts)), thousands(int64(t.Successes)))
-	if t.SuccessRate != nil {
-		text += fmt.Sprintf(" (%.1f%%)", *t.SuccessRate)
-	}
-	return text
-}
-
-func frequencyText(minutes int) string {
-	if minutes == 0 {
-		return "never"
-	}
-	return lasting(time.Duration(minutes) * time.Minute)
 }
 
 // nextText says when a target is crawled next, why, and what would change that.
@@ -315,10 +295,11 @@ func (p *Program) nextText(now time.Time, n report.Next) string {
 
 // operate pauses, resumes, enables or disables targets.
 func (p *Program) operate(c *cli.Context, o checkpoint.Operation) error {
-	chosen, err := chosenOf(c)
+	f, err := filterOf(c)
 	if err != nil {
 		return err
 	}
+	chosen := checkpoint.Chosen{Statuses: f.Statuses, Error: f.Error}
 	if err := needsAll(c); err != nil {
 		return err
 	}
@@ -332,15 +313,9 @@ func (p *Program) operate(c *cli.Context, o checkpoint.Operation) error {
 		return err
 	}
 	return p.carryOut(c, k, task{
-		operation: o, chosen: chosen, question: fmt.Sprintf("%s %%s?", capital(string(o))),
+		operation: o, chosen: chosen, question: strings.ToUpper(string(o[:1])) + string(o[1:]) + " %s?",
 		nothing: fmt.Sprintf("No target matches that could be %s.", past(o)), past: past(o),
 	})
-}
-
-// chosenOf reads --status and --error.
-func chosenOf(c *cli.Context) (ch checkpoint.Chosen, err error) {
-	f, err := filterOf(c)
-	return checkpoint.Chosen{Statuses: f.Statuses, Error: f.Error}, err
 }
 
 // needsAll refuses a bare command: a forgotten argument must not mean everything.
@@ -412,6 +387,3 @@ func past(o checkpoint.Operation) string {
 	}
 	return "requeued"
 }
-
-// capital begins a question.
-func capital(s string) string { return string(s[0]-'a'+'A') + s[1:] }
