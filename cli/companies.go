@@ -109,7 +109,7 @@ func (p *Program) companiesList(c *cli.Context) error {
 	}
 	return listRows(p, c, listing[report.CompanyRow]{
 		noun: "company",
-		ask: func(k *database, scope checkpoint.Scope, limit int) ([]report.CompanyRow, error) {
+		ask: func(k *database, scope store.Scope, limit int) ([]report.CompanyRow, error) {
 			f.States = scope.States
 			return k.Companies(c.Context, f, limit)
 		},
@@ -121,13 +121,13 @@ func (p *Program) companiesList(c *cli.Context) error {
 }
 
 func (p *Program) companiesMerges(c *cli.Context) error {
-	return listRows(p, c, p.merges(func(k *database, _ checkpoint.Scope, limit int) ([]report.MergeRow, error) {
+	return listRows(p, c, p.merges(func(k *database, _ store.Scope, limit int) ([]report.MergeRow, error) {
 		return k.Merges(c.Context, timeOf(c, "since"), limit)
 	}))
 }
 
 // merges shows merges, one a line.
-func (p *Program) merges(ask func(*database, checkpoint.Scope, int) ([]report.MergeRow, error)) listing[report.MergeRow] {
+func (p *Program) merges(ask func(*database, store.Scope, int) ([]report.MergeRow, error)) listing[report.MergeRow] {
 	return listing[report.MergeRow]{
 		noun: "merge", ask: ask,
 		columns: []string{"merge", "when", "kept", "name", "gone", "name", "listings", "by", "key"},

@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
@@ -54,7 +54,7 @@ func (p *Program) coverage(c *cli.Context) error {
 	}
 	l := listing[report.Coverage]{
 		noun: "target",
-		ask: func(k *database, scope checkpoint.Scope, limit int) ([]report.Coverage, error) {
+		ask: func(k *database, scope store.Scope, limit int) ([]report.Coverage, error) {
 			return k.Coverage(c.Context, report.CoverageFilter{Scope: scope, All: c.Bool("all")}, limit)
 		},
 		columns: []string{"city", "state", "category", "site says", "seen", "percent", "pages left", "last complete"},

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 )
 
@@ -45,7 +46,7 @@ func (p *Program) deadList(c *cli.Context) error {
 	}
 	return listRows(p, c, listing[report.DeadLetter]{
 		noun: "dead letter",
-		ask: func(k *database, scope checkpoint.Scope, limit int) ([]report.DeadLetter, error) {
+		ask: func(k *database, scope store.Scope, limit int) ([]report.DeadLetter, error) {
 			return k.DeadLetters(c.Context, report.DeadLetterFilter{Scope: scope, Error: code, OlderThan: timeOf(c, "older-than")}, limit)
 		},
 		columns: []string{"id", "target", "source", "parked", "attempts", "page", "error", "reason"},

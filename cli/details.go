@@ -10,7 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
@@ -152,7 +152,7 @@ func (p *Program) printDetail(d *report.DetailRow) error {
 func (p *Program) detailsStats(c *cli.Context) error {
 	return listRows(p, c, listing[report.DetailStats]{
 		none: "No details are wanted yet: `ypcrawl run --details` or `ypcrawl details` plans them.",
-		ask: func(k *database, scope checkpoint.Scope, _ int) ([]report.DetailStats, error) {
+		ask: func(k *database, scope store.Scope, _ int) ([]report.DetailStats, error) {
 			return k.DetailStats(c.Context, scope.SourceID, scope.States)
 		},
 		columns: []string{"source", "wanted", "to do", "done", "failed", "parked", "stuck", "fetched", "e-mail", "phone", "website", "hours", "geo"},

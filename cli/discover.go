@@ -17,6 +17,7 @@ import (
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )
@@ -178,7 +179,7 @@ func (t *discovery) do(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	t.scope = checkpoint.Scope{SourceID: id, States: t.states, Kinds: []yp.Kind{yp.KindIndex}}
+	t.scope = store.Scope{SourceID: id, States: t.states, Kinds: []yp.Kind{yp.KindIndex}}
 	if t.row, err = t.keeper.StartRun(ctx, id, t.p.commandLine(), false); err != nil {
 		return err
 	}
@@ -192,7 +193,7 @@ func (t *discovery) do(ctx context.Context) (err error) {
 // or goes on with the last one: a state that it has read is not read again. What failed is
 // tried again: somebody has asked for it.
 func (t *discovery) prepare(ctx context.Context) error {
-	rec, err := t.keeper.RecoverDead(ctx, checkpoint.Scope{})
+	rec, err := t.keeper.RecoverDead(ctx, store.Scope{})
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/store"
@@ -167,7 +166,7 @@ func (t *discovery) remedy(b *crawl.BlockedError) string {
 func (p *Program) discoverStats(c *cli.Context) error {
 	return listRows(p, c, listing[report.Discovery]{
 		none: "No index was read yet: `ypcrawl discover --states AZ` reads one.",
-		ask: func(k *database, scope checkpoint.Scope, _ int) ([]report.Discovery, error) {
+		ask: func(k *database, scope store.Scope, _ int) ([]report.Discovery, error) {
 			rows, err := k.Discoveries(c.Context, scope)
 			for i := range rows {
 				rows[i].Error = plainReason(rows[i].Error)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/health"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
@@ -88,7 +87,7 @@ func (d *diagnosis) holders(ctx context.Context) {
 
 // targets counts those that need an operator.
 func (d *diagnosis) targets(ctx context.Context) {
-	pr, err := d.k.Progress(ctx, checkpoint.Scope{})
+	pr, err := d.k.Progress(ctx, store.Scope{})
 	if err != nil {
 		d.failed("targets", err)
 		return

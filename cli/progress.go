@@ -13,8 +13,8 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
@@ -63,16 +63,16 @@ func onlySourceFlag() cli.Flag {
 
 // openScoped opens the database with the scope of --source and --states. What
 // was typed is checked first.
-func (p *Program) openScoped(c *cli.Context, how access) (*database, checkpoint.Scope, error) {
+func (p *Program) openScoped(c *cli.Context, how access) (*database, store.Scope, error) {
 	codes, err := states(c)
 	if err != nil {
-		return nil, checkpoint.Scope{}, err
+		return nil, store.Scope{}, err
 	}
 	k, err := p.open(c, how)
 	if err != nil {
-		return nil, checkpoint.Scope{}, err
+		return nil, store.Scope{}, err
 	}
-	scope := checkpoint.Scope{States: codes}
+	scope := store.Scope{States: codes}
 	if scope.SourceID, err = knownSource(c, k); err != nil {
 		return nil, scope, errors.Join(err, k.DB().Close())
 	}
@@ -94,7 +94,7 @@ func knownSource(c *cli.Context, k *database) (int64, error) {
 
 // watchProgress shows the progress until ctx ends: a screen that is redrawn on
 // a terminal, one JSON object a line or one text a look elsewhere.
-func (p *Program) watchProgress(c *cli.Context, k *database, scope checkpoint.Scope, every time.Duration) error {
+func (p *Program) watchProgress(c *cli.Context, k *database, scope store.Scope, every time.Duration) error {
 	t := time.NewTicker(every)
 	defer t.Stop()
 	for {

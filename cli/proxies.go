@@ -11,7 +11,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 	"ypcrawl/store"
@@ -87,7 +86,7 @@ func (p *Program) proxiesList(c *cli.Context) error {
 	}
 	return listRows(p, c, listing[proxyRow]{
 		none: "There are no proxies; `ypcrawl proxies add` takes them.",
-		ask: func(k *database, _ checkpoint.Scope, _ int) (rows []proxyRow, err error) {
+		ask: func(k *database, _ store.Scope, _ int) (rows []proxyRow, err error) {
 			all, err := health.New(k.DB()).Proxies(c.Context)
 			for _, x := range all {
 				rows = append(rows, proxyRow{x.ID, x.Name, x.Enabled, x.Successes, x.Failures, x.Consecutive, x.CooldownUntil, x.LastUsedAt, x.LastError})

@@ -16,14 +16,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
 // listing is a command that lists rows of one type: its question, and how its answer is
 // shown to people. Programs get the rows themselves, as JSON or CSV.
 type listing[T any] struct {
-	ask     func(k *database, scope checkpoint.Scope, limit int) ([]T, error)
+	ask     func(k *database, scope store.Scope, limit int) ([]T, error)
 	columns []string
 	cells   func(now time.Time, row T) []any // see table.row
 	source  func(row T) string               // a last column, where the rows are of several sources; nil = none
@@ -57,7 +57,7 @@ func listRows[T any](p *Program, c *cli.Context, l listing[T]) error {
 }
 
 // atMost asks for a row beyond the limit, 0 = none, to know whether there are more.
-func (l listing[T]) atMost(k *database, scope checkpoint.Scope, limit int) (rows []T, more bool, err error) {
+func (l listing[T]) atMost(k *database, scope store.Scope, limit int) (rows []T, more bool, err error) {
 	if limit == 0 {
 		rows, err = l.ask(k, scope, 0)
 		return rows, false, err

@@ -115,7 +115,7 @@ func (r *run) look(s *summary, ended []ending) {
 	}
 	s.Scope = selectedOf(all)
 	s.Scope.Waiting, s.Scope.InGap, s.Scope.GapUntil, s.Scope.NextDue, s.Scope.rests = waiting, inGap, gapUntil, next, rests
-	if all, err := r.keeper.Progress(ctx, checkpoint.Scope{}); err == nil {
+	if all, err := r.keeper.Progress(ctx, store.Scope{}); err == nil {
 		s.Database.Listings, s.Database.Companies = all.Overall.Listings, all.Overall.Companies
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -113,7 +114,7 @@ func leftOut(c *cli.Context, k *database, r checkpoint.Reset) (string, error) {
 	return fmt.Sprintf("%s left %d of them out", strings.Join(flags, " and "), n), nil
 }
 
-func within(s checkpoint.Scope) string {
+func within(s store.Scope) string {
 	if len(s.States) == 0 && s.SourceID == 0 {
 		return ""
 	}

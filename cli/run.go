@@ -86,7 +86,7 @@ type sourceRun struct {
 	src      *site.Source
 	resolved *discover.Resolved
 	index    *crawl.Index // with --discover
-	scope    checkpoint.Scope
+	scope    store.Scope
 	before   report.Counts
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 )
 
 // againFlags say when what is done is crawled again.
@@ -25,7 +25,7 @@ func againFlags() []cli.Flag {
 }
 
 // again applies againFlags to the targets of a source, and begins the pass over them.
-func (r *run) again(ctx context.Context, scope checkpoint.Scope) error {
+func (r *run) again(ctx context.Context, scope store.Scope) error {
 	if r.c.IsSet("every") {
 		if _, err := r.keeper.SetFrequency(ctx, scope, timeOf(r.c, "every")); err != nil {
 			return err

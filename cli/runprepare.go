@@ -9,6 +9,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp/gazetteer"
 )
@@ -50,7 +51,7 @@ func (r *run) sourceIDs(ctx context.Context) ([]int64, error) {
 
 func (r *run) prepare(ctx context.Context, ids []int64) error {
 	r.began = r.keeper.DB().Now()
-	rec, err := r.keeper.RecoverDead(ctx, checkpoint.Scope{})
+	rec, err := r.keeper.RecoverDead(ctx, store.Scope{})
 	if err != nil {
 		return err
 	}
@@ -150,7 +151,7 @@ func (r *run) warnOfAll(ctx context.Context, ids []int64) error {
 	for i, c := range r.sources {
 		e := c.estimate(r.c, 0)
 		targets, states, took = targets+e.Targets, max(states, len(c.resolved.States)), max(took, e.Time)
-		n, err := r.keeper.Count(ctx, checkpoint.Scope{SourceID: ids[i]})
+		n, err := r.keeper.Count(ctx, store.Scope{SourceID: ids[i]})
 		if err != nil {
 			return err
 		}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/health"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -46,7 +46,7 @@ func (p *Program) samples(c *cli.Context) error {
 	}
 	return listRows(p, c, listing[sampleRow]{
 		none:    "No page was kept: every layout was known.",
-		ask:     func(k *database, _ checkpoint.Scope, _ int) ([]sampleRow, error) { return p.sampleRows(c, k) },
+		ask:     func(k *database, _ store.Scope, _ int) ([]sampleRow, error) { return p.sampleRows(c, k) },
 		columns: []string{"id", "source", "target", "taken", "bytes", "reason"},
 		cells: func(now time.Time, r sampleRow) []any {
 			target := "-"

@@ -266,8 +266,8 @@ func resolveIn(g *gazetteer.Gazetteer, src *site.Source, sel discover.Selection)
 }
 
 // scopeOf is the selection as the condition under which targets are claimed.
-func scopeOf(ctx context.Context, k *database, sourceID int64, r *discover.Resolved, sel discover.Selection) (checkpoint.Scope, error) {
-	s := checkpoint.Scope{SourceID: sourceID, States: r.States, MinPopulation: sel.MinPopulation}
+func scopeOf(ctx context.Context, k *database, sourceID int64, r *discover.Resolved, sel discover.Selection) (store.Scope, error) {
+	s := store.Scope{SourceID: sourceID, States: r.States, MinPopulation: sel.MinPopulation}
 	var err error
 	if r.ByCategory {
 		if s.CategoryIDs, err = k.Categories(ctx, r.Categories); err != nil {

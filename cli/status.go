@@ -10,7 +10,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/health"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
@@ -53,7 +52,7 @@ func (p *Program) status(c *cli.Context) error {
 
 // openFresh opens the database for writing, so that figures can be brought up to
 // date, and for reading only where it can't be written.
-func (p *Program) openFresh(c *cli.Context) (*database, checkpoint.Scope, error) {
+func (p *Program) openFresh(c *cli.Context) (*database, store.Scope, error) {
 	k, scope, err := p.openScoped(c, existing)
 	if errors.Is(err, store.ErrReadOnly) {
 		return p.openScoped(c, reading)

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
@@ -130,7 +131,7 @@ func (p *Program) targetsList(c *cli.Context) error {
 	}
 	return listRows(p, c, listing[report.Target]{
 		noun: "target",
-		ask: func(k *database, scope checkpoint.Scope, limit int) ([]report.Target, error) {
+		ask: func(k *database, scope store.Scope, limit int) ([]report.Target, error) {
 			f.Scope = scope
 			return k.Targets(c.Context, f, limit)
 		},

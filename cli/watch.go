@@ -9,9 +9,9 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
@@ -41,7 +41,7 @@ func newWatcher(r *run, fleet *crawl.Fleet, clients []*fetch.Client) *watcher {
 	}
 	// All that the database holds: counted by state, a company moves from one
 	// to another when its listings are merged, and the bar would jump back.
-	if p, err := r.keeper.Progress(r.c.Context, checkpoint.Scope{}); err == nil {
+	if p, err := r.keeper.Progress(r.c.Context, store.Scope{}); err == nil {
 		w.base.Listings, w.base.Companies = p.Overall.Listings, p.Overall.Companies
 	}
 	return w
