@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -20,20 +21,23 @@ func (p *Program) changesCommand() *cli.Command {
 		Usage: "Show what became of listings: new, changed, dropped, restored, rejected",
 		Description: "--since takes an age, a date or a run; " + sinceHelp + "\n" +
 			"A listing is dropped when every target that met it was crawled completely twice without it.",
-		Flags: []cli.Flag{
+		Flags: append(
+			formatFlags(),
 			&cli.StringFlag{Name: "since", DefaultText: "when the last pass began: a run and those that went on with it", Usage: "changes since `7d|DATE|RUN`"},
 			onlySourceFlag(),
 			statesFlag(),
 			list("kind", "only these: `KIND...` is new, changed, dropped, restored, rejected", "all"),
 			&cli.StringFlag{Name: "listing", DefaultText: "all", Usage: "the whole history of one listing, `SOURCE/ID`"},
 			&cli.IntFlag{Name: "limit", Value: 50, Usage: "at most so many `ROWS` of each kind; 0 = all"},
-			jsonFlag(),
-		},
+		),
 		Action: p.changes,
 	}
 }
 
 func (p *Program) changes(c *cli.Context) error {
+	if err := bothForms(c); err != nil {
+		return err
+	}
 	kinds, err := wordsOf(c, "kind", report.ParseChangeKind)
 	if err != nil {
 		return err
@@ -59,9 +63,12 @@ func (p *Program) changes(c *cli.Context) error {
 		return err
 	}
 	out := bufio.NewWriter(p.Out)
-	if c.Bool("json") {
-		err = l.json(out)
-	} else {
+	switch {
+	case c.Bool("json"):
+		err = l.rows(&jsonArray{w: out})
+	case c.Bool("csv"):
+		err = l.rows(newCSV[report.Change](out))
+	default:
 		err = l.print(p, out, from)
 	}
 	err = errors.Join(err, out.Flush())
@@ -94,33 +101,36 @@ func (l *changeList) left() (n int64) {
 // errEnough ends a listing early.
 var errEnough = errors.New("enough rows")
 
-// json writes one array in the order of time.
-func (l *changeList) json(w io.Writer) error {
-	rows := &jsonArray{w: w}
-	room := map[report.ChangeKind]int64{}
+// rows writes all kinds in the order of time.
+func (l *changeList) rows(to interface {
+	add(row any) error
+	end() error
+},
+) error {
+	left := map[report.ChangeKind]int64{}
 	var open int64
 	for kind, n := range l.counts {
 		if l.limit > 0 {
 			n = min(n, int64(l.limit))
 		}
-		room[kind] = n
+		left[kind] = n
 		open += n
 	}
 	err := l.k.EachChange(l.c.Context, l.filter, 0, func(x *report.Change) error {
 		if open == 0 {
 			return errEnough
 		}
-		if room[x.Kind] == 0 {
+		if left[x.Kind] == 0 {
 			return nil
 		}
-		room[x.Kind]--
+		left[x.Kind]--
 		open--
-		return rows.add(x)
+		return to.add(x)
 	})
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	return errors.Join(err, rows.end())
+	return errors.Join(err, to.end())
 }
 
 // print writes a line of counts, then the changes of each kind.
@@ -204,7 +214,7 @@ func (p *Program) listingHistory(c *cli.Context) error {
 	if source == "" {
 		return Usagef("--listing %q: want SOURCE/ID, as `ypcrawl changes` shows them", c.String("listing"))
 	}
-	for _, other := range []string{"since", "source", "states", "kind"} {
+	for _, other := range []string{"since", "source", "states", "kind", "csv"} {
 		if c.IsSet(other) {
 			return Usagef("--listing shows the whole history of one listing: leave --%s out", other)
 		}
@@ -222,12 +232,8 @@ func (p *Program) listingHistory(c *cli.Context) error {
 		source, id = l.Source, l.ID
 	}
 	h, err := k.History(c.Context, source, id)
-	var unknown *report.UnknownListingError
-	if errors.As(err, &unknown) {
-		return Usagef("--listing: %w", err)
-	}
 	if err != nil {
-		return err
+		return asUsage(fmt.Errorf("--listing: %w", err))
 	}
 	if c.Bool("json") {
 		return writeJSON(p.Out, h)
@@ -243,8 +249,8 @@ func (p *Program) printHistory(h *report.History) error {
 	lines := []string{head}
 	if !h.FirstSeen.IsZero() {
 		seen := fmt.Sprintf("first seen %s, last seen %s", minute(h.FirstSeen), minute(h.LastSeen))
-		if !h.Gone.IsZero() {
-			seen += ", gone since " + minute(h.Gone)
+		if !h.Dropped.IsZero() {
+			seen += ", gone since " + minute(h.Dropped)
 		}
 		lines = append(lines, seen)
 	}
@@ -262,3 +268,62 @@ func (p *Program) printHistory(h *report.History) error {
 	w := &sections{w: p.Out}
 	return w.lines(lines...)
 }
+
+const sinceHelp = "a RUN is its number or the beginning of its uuid: all since it began; ages are 90m, 36h, 7d, 2w;\n" +
+	"a date or time is UTC: 2026-11-20, 2026-11-20T23:50."
+
+// sinceLayouts are the forms of a date or time, all read as UTC.
+func sinceLayouts() []string {
+	return []string{time.DateOnly, "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04:05", time.DateTime, time.RFC3339, yp.TimeLayout}
+}
+
+// since is a moment from which on something is told, and how to say it.
+type since struct {
+	at   time.Time // zero = from the beginning
+	text string
+}
+
+// sinceOf reads --since: an age, a date or time, or a run.
+func sinceOf(c *cli.Context, k *database) (since, error) {
+	word := strings.TrimSpace(c.String("since"))
+	if word == "" {
+		if c.IsSet("since") {
+			return since{}, Usagef("--since is empty: want an age like 7d, a date, or a run")
+		}
+		return sinceLastRun(c, k)
+	}
+	if age, err := parseTime(word, 0); err == nil && strings.Trim(word, "0123456789.") != "" {
+		return sinceMoment(k.DB().Now().Add(-age)), nil
+	}
+	for _, layout := range sinceLayouts() {
+		if t, err := time.Parse(layout, word); err == nil {
+			return sinceMoment(t), nil
+		}
+	}
+	r, err := k.FindRun(c.Context, word)
+	var unknown *report.NotFoundError
+	if errors.As(err, &unknown) {
+		return since{}, Usagef("--since %q is no age (7d, 36h), no date (2026-11-20), and names no run: %s", word, unknown.Hint)
+	}
+	return sinceRun(r, ""), err
+}
+
+func sinceLastRun(c *cli.Context, k *database) (since, error) {
+	r, ok, err := k.LastFinishedRun(c.Context)
+	if !ok {
+		return since{text: "the beginning"}, err
+	}
+	if !r.Pass.IsZero() && r.Pass.Before(r.Started) {
+		return since{at: r.Pass, text: fmt.Sprintf("the last pass began, %s; run %d was its last", minute(r.Pass), r.ID)}, nil
+	}
+	return sinceRun(r, "the last finished, "), nil
+}
+
+func sinceRun(r report.RunMark, which string) since {
+	return since{at: r.Started, text: fmt.Sprintf("run %d (%sbegun %s)", r.ID, which, minute(r.Started))}
+}
+
+func sinceMoment(t time.Time) since { return since{at: t, text: minute(t)} }
+
+// minute writes a time with its date.
+func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04Z") }

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"crypto/rand"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,8 +12,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/checkpoint"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
+	"ypcrawl/wal"
+	"ypcrawl/yp"
 )
 
 func (p *Program) companiesCommand() *cli.Command {
@@ -20,12 +26,11 @@ func (p *Program) companiesCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "List companies with how many listings they have", Action: p.companiesList,
-				Flags: []cli.Flag{
-					statesFlag(),
+				Flags: append(
+					formatFlags(), statesFlag(), limitFlag(),
 					&cli.StringFlag{Name: "name", DefaultText: "any", Usage: "only those with this `TEXT` in their name"},
 					&cli.IntFlag{Name: "min-listings", Value: 1, Usage: "only those with so many `LISTINGS` or more"},
-					limitFlag(), jsonFlag(),
-				},
+				),
 			},
 			{
 				Name: "show", Usage: "Show companies: their listings, the keys that hold them together, how sure that is", ArgsUsage: "COMPANY...", Args: true,
@@ -33,10 +38,10 @@ func (p *Program) companiesCommand() *cli.Command {
 			},
 			{
 				Name: "merges", Usage: "List companies that became one, and by which key, the newest first", Action: p.companiesMerges,
-				Flags: []cli.Flag{
+				Flags: append(
+					formatFlags(), limitFlag(),
 					&cli.GenericFlag{Name: "since", Value: ageValue(0), DefaultText: "ever", Usage: "only those of the last `TIME`: 7d, 36h"},
-					limitFlag(), jsonFlag(),
-				},
+				),
 			},
 			{
 				Name: "merge", Usage: "Make companies one that no key has joined; the first one keeps its number", ArgsUsage: "KEEP GONE...", Args: true,
@@ -67,10 +72,11 @@ ypcrawl companies split --merge 7                 brings back the company that m
                                                   old number. Listings that came since stay, unless all their keys go back.`
 )
 
-// asUsage makes a usage error of what the database refused.
+// asUsage makes a usage error of what the database refused or does not have.
 func asUsage(err error) error {
 	var refused *store.RefusedError
-	if errors.As(err, &refused) {
+	var unknown *report.NotFoundError
+	if errors.As(err, &refused) || errors.As(err, &unknown) {
 		return Usagef("%w", err)
 	}
 	return err
@@ -98,82 +104,44 @@ func companyID(word string) (int64, error) {
 
 func (p *Program) companiesList(c *cli.Context) error {
 	f := report.CompanyFilter{Name: strings.TrimSpace(c.String("name")), MinListings: c.Int("min-listings")}
-	limit, err := limitOf(c)
-	if err != nil {
-		return err
-	}
 	if f.MinListings < 0 {
 		return Usagef("--min-listings %d: want a number from 1 up", f.MinListings)
 	}
-	if f.States, err = states(c); err != nil {
-		return err
-	}
-	k, err := p.open(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	all, err := k.Companies(c.Context, f, oneMore(limit))
-	if err != nil {
-		return err
-	}
-	all, more := cutAt(all, limit)
-	if c.Bool("json") {
-		err = writeRows(p.Out, all)
-	} else {
-		err = p.printCompanies(all)
-	}
-	p.noteRest(len(all), more, "company")
-	return err
-}
-
-func (p *Program) printCompanies(all []report.CompanyRow) error {
-	if len(all) == 0 {
-		return nil
-	}
-	t := newTable("id", "name", "listings", "city", "state", "phone", "website")
-	for _, x := range all {
-		t.row(idText(x.ID), short(x.Name, 40), x.Listings, orDash(x.City), orDash(x.State), orDash(x.Phone), short(orDash(x.Website), p.room(100)))
-	}
-	return t.flush(&p.Streams, p.Out)
+	return listRows(p, c, listing[report.CompanyRow]{
+		noun: "company",
+		ask: func(k *database, scope store.Scope, limit int) ([]report.CompanyRow, error) {
+			f.States = scope.States
+			return k.Companies(c.Context, f, limit)
+		},
+		columns: []string{"id", "name", "listings", "city", "state", "phone", "website"},
+		cells: func(_ time.Time, x report.CompanyRow) []any {
+			return []any{idText(x.ID), short(x.Name, 40), x.Listings, orDash(x.City), orDash(x.State), orDash(x.Phone), short(orDash(x.Website), p.widthLeft(100))}
+		},
+	})
 }
 
 func (p *Program) companiesMerges(c *cli.Context) error {
-	limit, err := limitOf(c)
-	if err != nil {
-		return err
-	}
-	k, err := p.open(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	all, err := k.Merges(c.Context, timeOf(c, "since"), oneMore(limit))
-	if err != nil {
-		return err
-	}
-	all, more := cutAt(all, limit)
-	if c.Bool("json") {
-		err = writeRows(p.Out, all)
-	} else if len(all) > 0 {
-		err = p.mergeTable(k.DB().Now(), "merge", all).flush(&p.Streams, p.Out)
-	}
-	p.noteRest(len(all), more, "merge")
-	return err
+	return listRows(p, c, p.merges(func(k *database, _ store.Scope, limit int) ([]report.MergeRow, error) {
+		return k.Merges(c.Context, timeOf(c, "since"), limit)
+	}))
 }
 
-// mergeTable shows merges, one a line.
-func (p *Program) mergeTable(now time.Time, title string, all []report.MergeRow) *table {
-	t := newTable(title, "when", "kept", "name", "gone", "name", "listings", "by", "key")
-	for _, m := range all {
-		by := m.By
-		if !m.Undone.IsZero() {
-			by += ", undone"
-		}
-		t.row(idText(m.ID), ago(now, m.At), idText(m.Kept), short(orDash(m.KeptName), 24), idText(m.Gone), short(orDash(m.GoneName), 24),
-			m.Listings, by, short(orDash(m.Key), p.room(110)))
+// merges shows merges, one a line.
+func (p *Program) merges(ask func(*database, store.Scope, int) ([]report.MergeRow, error)) listing[report.MergeRow] {
+	return listing[report.MergeRow]{
+		noun: "merge", ask: ask,
+		columns: []string{"merge", "when", "kept", "name", "gone", "name", "listings", "by", "key"},
+		cells: func(now time.Time, m report.MergeRow) []any {
+			by := m.By
+			if !m.Undone.IsZero() {
+				by += ", undone"
+			}
+			return []any{
+				idText(m.ID), ago(now, m.At), idText(m.Kept), short(orDash(m.KeptName), 24), idText(m.Absorbed), short(orDash(m.AbsorbedName), 24),
+				m.Listings, by, short(orDash(m.Key), p.widthLeft(110)),
+			}
+		},
 	}
-	return t
 }
 
 // listingRows finds the listings of a company that words name.
@@ -197,4 +165,257 @@ func listingRows(d *report.CompanyDetail, words []string) (rows []int64, err err
 		}
 	}
 	return rows, nil
+}
+
+// maxShown bounds the listings and keys of a company that people are shown; JSON has all.
+const maxShown = 100
+
+func (p *Program) companiesShow(c *cli.Context) error {
+	words := SplitList(c.Args().Slice())
+	if len(words) == 0 {
+		return Usagef("want companies to show, by their number or by a listing, SOURCE/ID; `ypcrawl companies list` shows those there are")
+	}
+	for _, word := range words {
+		if _, err := companyID(word); err != nil && !strings.Contains(word, "/") {
+			return err
+		}
+	}
+	k, err := p.open(c, reading)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	all := make([]*report.CompanyDetail, 0, len(words))
+	for _, word := range words {
+		id, err := companyID(word)
+		if err != nil {
+			l, err := listingOf(c.Context, k, word)
+			if err != nil {
+				return err
+			}
+			id = l.Company
+		}
+		d, err := k.Company(c.Context, id)
+		if err != nil {
+			return asUsage(err)
+		}
+		all = append(all, d)
+	}
+	return showEach(p, c, all, func(d *report.CompanyDetail) []*table {
+		if len(d.Places) > maxShown || len(d.Keys) > maxShown {
+			p.note("Only %d listings and keys of company %d are shown; --json shows all.", maxShown, d.ID)
+		}
+		now := k.DB().Now()
+		return []*table{companyTable(now, d), p.placesTable(now, d), p.keysTable(d), p.merges(nil).table(now, d.Merges)}
+	})
+}
+
+// companyTable shows a company line by line.
+func companyTable(now time.Time, d *report.CompanyDetail) *table {
+	apart := ""
+	if len(d.Apart) > 0 {
+		apart = "company " + joined(d.Apart)
+	}
+	return facts(
+		fmt.Sprintf("company %d", d.ID), d.Name,
+		"website", d.Website,
+		"phone", d.Phone,
+		"address", strings.Join(present(d.Street, d.City, strings.TrimSpace(d.State+" "+d.PostalCode)), ", "),
+		"listings", fmt.Sprintf("%s, %s gone", thousands(int64(d.Listings)), thousands(int64(d.Listings-d.Alive))),
+		"confidence", fmt.Sprintf("%.3f", d.Confidence),
+		"first seen", ago(now, d.FirstSeen),
+		"kept apart from", apart,
+	)
+}
+
+func present(texts ...string) (out []string) {
+	for _, s := range texts {
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (p *Program) placesTable(now time.Time, d *report.CompanyDetail) *table {
+	return tableOf(d.Places[:min(len(d.Places), maxShown)], func(l report.CompanyListing) []any {
+		gone := "-"
+		if !l.Dropped.IsZero() {
+			gone = ago(now, l.Dropped)
+		}
+		place := strings.Join(present(l.Street, l.City, l.State), ", ")
+		return []any{l.Source + "/" + l.ID, short(l.Name, 34), short(orDash(place), p.widthLeft(100)), ago(now, l.FirstSeen), ago(now, l.LastSeen), gone}
+	}, "listing", "name", "place", "first seen", "last seen", "gone")
+}
+
+// keysTable shows each key with the listings that give it now.
+func (p *Program) keysTable(d *report.CompanyDetail) *table {
+	names := map[int64]string{}
+	for _, l := range d.Places {
+		names[l.Row] = l.Source + "/" + l.ID
+	}
+	return tableOf(d.Keys[:min(len(d.Keys), maxShown)], func(k report.CompanyKey) []any {
+		var who []string
+		for _, row := range k.Listings[:min(len(k.Listings), 5)] {
+			who = append(who, names[row])
+		}
+		text := strings.Join(who, " ")
+		switch {
+		case len(k.Listings) == 0:
+			text = "nobody now: remembered"
+		case len(k.Listings) > len(who):
+			text += " …"
+		}
+		return []any{short(k.Key, 70), len(k.Listings), short(text, p.widthLeft(90))}
+	}, "key", "given by", "listings")
+}
+
+// joined lists ids as people read them.
+func joined(ids []int64) string {
+	words := make([]string, len(ids))
+	for i, id := range ids {
+		words[i] = idText(id)
+	}
+	return strings.Join(words, ", ")
+}
+
+// mergedRow is what `companies merge` did.
+type mergedRow struct {
+	Merge    int64 `json:"merge"`
+	Kept     int64 `json:"kept"`
+	Absorbed int64 `json:"gone"`
+}
+
+func (p *Program) companiesMerge(c *cli.Context) error {
+	ids, err := companyIDs(c)
+	if err != nil {
+		return err
+	}
+	if len(ids) < 2 {
+		return Usagef("want the company to keep and those that are the same: `ypcrawl companies merge 12 15`")
+	}
+	k, err := p.open(c, existing)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	var merges []int64
+	err = p.edit(c, k, func(log checkpoint.EditLog) (err error) {
+		merges, err = k.MergeCompanies(c.Context, log, ids[0], ids[1:])
+		return err
+	})
+	if err != nil {
+		return asUsage(err)
+	}
+	rows := make([]mergedRow, len(merges))
+	for i, m := range merges {
+		rows[i] = mergedRow{m, ids[0], ids[i+1]}
+	}
+	if c.Bool("json") {
+		return writeRows(p.Out, rows)
+	}
+	for _, r := range rows {
+		if _, err := fmt.Fprintf(p.Out, "company %d is a part of company %d now (merge %d)\n", r.Absorbed, r.Kept, r.Merge); err != nil {
+			return err
+		}
+	}
+	p.note("`%s companies split --merge N` takes a merge back.", p.self())
+	return nil
+}
+
+// dividedRow is what `companies split` did.
+type dividedRow struct {
+	Company  int64    `json:"company"` // keeps the rest
+	Other    int64    `json:"other"`   // new, or back again
+	Listings []string `json:"listings"`
+	Keys     []string `json:"keys"`
+	Merge    int64    `json:"merge,omitempty"` // that was undone
+}
+
+func (p *Program) companiesSplit(c *cli.Context) error {
+	ids, err := companyIDs(c)
+	if err != nil {
+		return err
+	}
+	words := SplitList(c.StringSlice("listings"))
+	undo := c.IsSet("merge")
+	switch {
+	case undo && (len(ids) > 0 || len(words) > 0):
+		return Usagef("--merge takes back a whole merge: leave the company and --listings out")
+	case undo && c.Int64("merge") < 1:
+		return Usagef("--merge %d: want the number of a merge; `ypcrawl companies merges` shows them", c.Int64("merge"))
+	case !undo && len(ids) != 1:
+		return Usagef("want one company and --listings, or --merge: `ypcrawl companies split 12 --listings 4711`")
+	case !undo && len(words) == 0:
+		return Usagef("want the listings that leave company %d: --listings ID...; `ypcrawl companies show %d` shows them", ids[0], ids[0])
+	}
+	k, err := p.open(c, existing)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	var d *store.Divided
+	err = p.edit(c, k, func(log checkpoint.EditLog) (err error) {
+		if undo {
+			d, err = k.UndoMerge(c.Context, log, c.Int64("merge"))
+		} else {
+			d, err = p.splitOff(c, k, log, ids[0], words)
+		}
+		return err
+	})
+	if err != nil {
+		return asUsage(err)
+	}
+	return p.printDivided(c, k, d)
+}
+
+// edit runs an edit of companies with the log of this process, in which it stands before it
+// is committed: so a replay makes it again.
+func (p *Program) edit(c *cli.Context, k *database, fn func(checkpoint.EditLog) error) error {
+	id, err := k.DB().ID(c.Context)
+	if err != nil {
+		return err
+	}
+	number, err := k.EditNumber(c.Context)
+	if err != nil {
+		return err
+	}
+	worker := yp.WorkerID(0, os.Getpid())
+	log, err := wal.Create(wal.Config{Dir: logDir(c), WorkerID: worker, Spare: worker + "_" + rand.Text(), Database: id, RunNumber: number, NoCompress: true})
+	if err != nil {
+		return fmt.Errorf("open write-ahead log: %w", err)
+	}
+	return errors.Join(fn(log), log.Close())
+}
+
+func (p *Program) splitOff(c *cli.Context, k *database, log checkpoint.EditLog, id int64, words []string) (*store.Divided, error) {
+	company, err := k.Company(c.Context, id)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := listingRows(company, words)
+	if err != nil {
+		return nil, err
+	}
+	return k.SplitCompany(c.Context, log, id, rows)
+}
+
+func (p *Program) printDivided(c *cli.Context, k *database, d *store.Divided) error {
+	other, err := k.Company(c.Context, d.Other)
+	if err != nil {
+		return err
+	}
+	row := dividedRow{Company: d.Company, Other: d.Other, Keys: d.Keys, Merge: d.Merge, Listings: []string{}}
+	for _, l := range other.Places {
+		if !slices.Contains(d.Listings, l.Row) {
+			continue // it came since
+		}
+		row.Listings = append(row.Listings, l.Source+"/"+l.ID)
+	}
+	verb := "is new"
+	if d.Merge != 0 {
+		verb = "is back"
+	}
+	return p.answer(c, row, "company %d %s, with %s and %s of company %d; no crawl joins the two again", d.Other, verb,
+		plural(len(d.Listings), "listing"), plural(len(d.Keys), "key"), d.Company)
 }

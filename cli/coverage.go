@@ -3,11 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
@@ -18,14 +18,14 @@ func (p *Program) coverageCommand() *cli.Command {
 		Usage: "Show what sites say they have and what was seen of it, the thinnest first",
 		Description: "Of each city and category: the listings that the site says it has, those the last crawl saw, and the pages\n" +
 			"that only the limit of pages kept from it (--max-pages of `run` raises it). Retired targets are left out.",
-		Flags: []cli.Flag{
+		Flags: append(
+			formatFlags(),
 			onlySourceFlag(),
 			statesFlag(),
 			list("categories", "only these: `CATEGORY...` by name or slug", "all"),
 			&cli.BoolFlag{Name: "all", Usage: "list targets that were never crawled, too"},
 			&cli.IntFlag{Name: "limit", Value: 20, Usage: "at most so many `ROWS`; 0 = all"},
-			jsonFlag(),
-		},
+		),
 		Action: p.coverage,
 	}
 }
@@ -45,55 +45,45 @@ func (p *Program) coverage(c *cli.Context) error {
 	}
 	defer func() { _ = k.DB().Close() }()
 	scope.CategoryIDs, err = k.FindCategories(c.Context, words)
-	var unknown *report.UnknownCategoryError
-	if errors.As(err, &unknown) {
-		return Usagef("--categories: %w", err)
-	}
 	if err != nil {
-		return err
+		return asUsage(fmt.Errorf("--categories: %w", err))
 	}
 	totals, err := k.CoverageTotals(c.Context, scope)
 	if err != nil {
 		return err
 	}
-	rows, err := k.Coverage(c.Context, report.CoverageFilter{Scope: scope, All: c.Bool("all")}, oneMore(limit))
+	l := listing[report.Coverage]{
+		noun: "target",
+		ask: func(k *database, scope store.Scope, limit int) ([]report.Coverage, error) {
+			return k.Coverage(c.Context, report.CoverageFilter{Scope: scope, All: c.Bool("all")}, limit)
+		},
+		columns: []string{"city", "state", "category", "site says", "seen", "percent", "pages left", "last complete"},
+		cells: func(now time.Time, r report.Coverage) []any {
+			complete := ago(now, r.Complete)
+			if r.Complete.IsZero() && r.Status == yp.Planned && r.Finished.IsZero() && r.Pages == 0 {
+				complete = "never crawled"
+			}
+			return []any{short(r.City, 30), r.State, short(r.Category, 30), r.SiteTotal, r.Seen, percentOf(r.Percent, 1), r.PagesLeft, complete}
+		},
+		source: func(r report.Coverage) string { return r.Source },
+	}
+	rows, more, err := l.atMost(k, scope, limit)
 	if err != nil {
 		return err
 	}
-	rows, more := cutAt(rows, limit)
 	if c.Bool("json") {
 		err = writeJSON(p.Out, struct {
 			Totals report.CoverageTotals `json:"totals"`
 			Rows   []report.Coverage     `json:"targets"`
 		}{totals, rows})
 	} else {
-		err = p.printCoverage(k.DB().Now(), rows, totals)
+		if !c.Bool("csv") {
+			_, err = fmt.Fprintln(p.Out, coverageText(totals))
+		}
+		err = errors.Join(err, show(p, c, rows, func() *table { return l.table(k.DB().Now(), rows) }))
 	}
-	p.noteRest(len(rows), more, "target")
+	l.noteRest(p, c, len(rows), more)
 	return err
-}
-
-func (p *Program) printCoverage(now time.Time, rows []report.Coverage, totals report.CoverageTotals) error {
-	if _, err := fmt.Fprintln(p.Out, coverageText(totals)); err != nil || len(rows) == 0 {
-		return err
-	}
-	header := []string{"city", "state", "category", "site says", "seen", "percent", "pages left", "last complete"}
-	several := slices.ContainsFunc(rows, func(r report.Coverage) bool { return r.Source != rows[0].Source })
-	if several {
-		header = append(header, "source")
-	}
-	t := newTable(header...)
-	for _, r := range rows {
-		cells := []any{
-			short(r.City, 30), r.State, short(r.Category, 30), numberOrDash(r.SiteTotal), r.Seen, percentOrDash(r.Percent),
-			r.PagesLeft, lastComplete(now, r),
-		}
-		if several {
-			cells = append(cells, r.Source)
-		}
-		t.row(cells...)
-	}
-	return t.flush(&p.Streams, p.Out)
 }
 
 // coverageText is the line of totals.
@@ -109,25 +99,4 @@ func coverageText(t report.CoverageTotals) string {
 		text += "; " + plural(t.Seen, "listing") + " seen"
 	}
 	return text + "; " + plural(t.PagesLeft, "page") + " left by the limit"
-}
-
-func lastComplete(now time.Time, r report.Coverage) string {
-	if r.Complete.IsZero() && r.Status == yp.Planned && r.Finished.IsZero() && r.Pages == 0 {
-		return "never crawled"
-	}
-	return ago(now, r.Complete)
-}
-
-func numberOrDash(n *int64) any {
-	if n == nil {
-		return nil
-	}
-	return *n
-}
-
-func percentOrDash(f *float64) any {
-	if f == nil {
-		return nil
-	}
-	return percent(*f)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 )
 
@@ -22,7 +23,7 @@ func (p *Program) deadCommand() *cli.Command {
 		Name:  "dead",
 		Usage: "Dead letters: targets that no crawl takes again by itself",
 		Subcommands: []*cli.Command{
-			{Name: "list", Usage: "List dead letters with their reasons, the newest first", Flags: append(which(), limitFlag(), jsonFlag()), Action: p.deadList},
+			{Name: "list", Usage: "List dead letters with their reasons, the newest first", Flags: append(append(which(), formatFlags()...), limitFlag()), Action: p.deadList},
 			{
 				Name: "requeue", Usage: "Plan dead letters again; their failures are forgotten, pages done are kept", ArgsUsage: "[TARGET...]", Args: true,
 				Description: "Name targets, or choose them with flags; that shows how many there are and asks.\n" + targetHelp,
@@ -39,44 +40,21 @@ func (p *Program) deadCommand() *cli.Command {
 }
 
 func (p *Program) deadList(c *cli.Context) error {
-	limit, err := limitOf(c)
-	if err != nil {
-		return err
-	}
 	code, err := errorOf(c)
 	if err != nil {
 		return err
 	}
-	k, scope, err := p.openScoped(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	filter := report.DeadLetterFilter{Scope: scope, Error: code, OlderThan: timeOf(c, "older-than")}
-	all, err := k.DeadLetters(c.Context, filter, oneMore(limit))
-	if err != nil {
-		return err
-	}
-	all, more := cutAt(all, limit)
-	if c.Bool("json") {
-		err = writeRows(p.Out, all)
-	} else {
-		err = p.printDead(k.DB().Now(), all)
-	}
-	p.noteRest(len(all), more, "dead letter")
-	return err
-}
-
-func (p *Program) printDead(now time.Time, all []report.DeadLetter) error {
-	if len(all) == 0 {
-		return nil
-	}
-	t := newTable("id", "target", "source", "parked", "attempts", "page", "error", "reason")
-	for _, d := range all {
-		title := titleOf(report.Target{Kind: d.Kind, Category: d.Category, City: d.City, State: d.State})
-		t.row(idText(d.ID), short(title, 30), d.Source, ago(now, d.Parked), d.Attempts, d.Page, codeText(d.Code, d.ByProxy), short(reason(d.Error), p.room(92)))
-	}
-	return t.flush(&p.Streams, p.Out)
+	return listRows(p, c, listing[report.DeadLetter]{
+		noun: "dead letter",
+		ask: func(k *database, scope store.Scope, limit int) ([]report.DeadLetter, error) {
+			return k.DeadLetters(c.Context, report.DeadLetterFilter{Scope: scope, Error: code, OlderThan: timeOf(c, "older-than")}, limit)
+		},
+		columns: []string{"id", "target", "source", "parked", "attempts", "page", "error", "reason"},
+		cells: func(now time.Time, d report.DeadLetter) []any {
+			title := titleOf(report.Target{Kind: d.Kind, Category: d.Category, City: d.City, State: d.State})
+			return []any{idText(d.ID), short(title, 30), d.Source, ago(now, d.Parked), d.Attempts, d.Page, codeText(d.Code, d.ByProxy), short(reason(d.Error), p.widthLeft(92))}
+		},
+	})
 }
 
 func (p *Program) deadRequeue(c *cli.Context) error {

@@ -25,8 +25,8 @@ const demoSource = "demo"
 // that a resumed crawl finds its pages at the same address.
 // With several sources, one that somebody else serves is left to them.
 func (r *run) startDemo(ctx context.Context) (stop func(), err error) {
-	demonstration := r.demonstration()
-	if demonstration == nil {
+	ownDemo := r.ownDemo()
+	if ownDemo == nil {
 		return func() {}, nil
 	}
 	dir, err := newDirectory(demo.Config{Logger: r.log})
@@ -45,7 +45,7 @@ func (r *run) startDemo(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
-	demonstration.src = demonstration.src.WithBaseURL(base)
+	ownDemo.src = ownDemo.src.WithBaseURL(base)
 	r.log.Info().Str("url", server.URL()).Msg("the demo directory is served by this process")
 	return func() { _ = server.Close() }, nil
 }
@@ -121,7 +121,7 @@ func truthFlags() []cli.Flag {
 		list("since", "add the changes that a crawl of --epoch tells after crawls of these `EPOCH...`, in this order; gone is what two crawls running miss", "the epoch before, if there is one"),
 		&cli.BoolFlag{Name: "planned", Usage: "the crawls take their cities from the gazetteer, whatever the indexes say since"},
 		&cli.BoolFlag{Name: "details", Usage: "add what the listings' own pages say"},
-		&cli.BoolFlag{Name: "index", Usage: "add the cities that a walk through the state indexes must find"},
+		&cli.BoolFlag{Name: "index", Usage: "add the cities that a crawl of the state indexes must find"},
 	)
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -23,7 +22,7 @@ func (p *Program) detailsCommand() *cli.Command {
 		Description: `Without a subcommand: fetches the pages that are due of the listings found so far, and no results
 pages ("ypcrawl run --details" does both, results pages first). Each is fetched once per --details-every.
 The same pace, claims, recovery and exit codes as run: stop it at any time, type the same again, and it goes on.`,
-		Flags:  append(append(sourceFlags(), fleetFlags()...), detailsFlags()...),
+		Flags:  append(append(sourceFlags(), sourcesFlags()...), detailsFlags()...),
 		Action: p.fetchDetails,
 		Subcommands: []*cli.Command{
 			{
@@ -32,7 +31,7 @@ The same pace, claims, recovery and exit codes as run: stop it at any time, type
 			},
 			{
 				Name: "stats", Usage: "Count details by source: wanted, done, failed, with e-mail, hours, geo",
-				Flags: []cli.Flag{statesFlag(), onlySourceFlag(), jsonFlag()}, Action: p.detailsStats,
+				Flags: append(formatFlags(), statesFlag(), onlySourceFlag()), Action: p.detailsStats,
 			},
 			{
 				Name: "retry", Usage: "Take FAILED (or PARKED, STUCK) details back; what was read of them is kept",
@@ -126,84 +125,47 @@ func (p *Program) openSource(c *cli.Context, how access) (*database, int64, erro
 }
 
 func (p *Program) printDetail(d *report.DetailRow) error {
-	t := newTable("field", "value")
-	line := func(name, value string) {
-		if value != "" {
-			t.row(name, value)
+	items := func(list []string) string { return strings.Join(list, ", ") }
+	number := func(n int) string {
+		if n <= 0 {
+			return ""
 		}
+		return fmt.Sprint(n)
 	}
-	line("listing", d.Source+"/"+d.ID)
-	line("name", d.Name)
-	line("status", string(d.Status))
-	line("e-mail", d.Email)
-	line("phone", d.Phone)
-	line("website", d.Website)
-	line("hours", strings.Join(d.Hours, ", "))
+	place := ""
 	if d.Lat != 0 || d.Lon != 0 {
-		line("place", fmt.Sprintf("%.5f, %.5f", d.Lat, d.Lon))
+		place = fmt.Sprintf("%.5f, %.5f", d.Lat, d.Lon)
 	}
-	for _, l := range []struct {
-		name  string
-		items []string
-	}{
-		{"payment", d.Payment},
-		{"social", d.Social},
-		{"services", d.Services},
-		{"languages", d.Languages},
-		{"neighborhoods", d.Neighborhoods},
-		{"also known as", d.AKA},
-	} {
-		line(l.name, strings.Join(l.items, ", "))
-	}
-	if d.Founded > 0 {
-		t.row("founded", fmt.Sprint(d.Founded))
-	}
-	if d.Years > 0 {
-		t.row("years in business", fmt.Sprint(d.Years))
-	}
-	line("about", d.About)
-	line("error", strings.TrimSpace(d.Code.Text(false)+" "+reason(d.Error)))
-	line("fetched", clockText(d.Fetched))
-	line("due", clockText(d.Due))
-	line("page", d.URL)
-	return t.flush(&p.Streams, p.Out)
+	return facts(
+		"field", "value",
+		"listing", d.Source+"/"+d.ID, "name", d.Name, "status", string(d.Status),
+		"e-mail", d.Email, "phone", d.Phone, "website", d.Website,
+		"hours", items(d.Hours), "place", place,
+		"payment", items(d.Payment), "social", items(d.Social), "services", items(d.Services),
+		"languages", items(d.Languages), "neighborhoods", items(d.Neighborhoods), "also known as", items(d.AKA),
+		"founded", number(d.Founded), "years in business", number(d.Years), "about", d.About,
+		"error", strings.TrimSpace(d.Code.Text(false)+" "+reason(d.Error)),
+		"fetched", clockText(d.Fetched), "due", clockText(d.Due), "page", d.URL,
+	).flush(&p.Streams, p.Out)
 }
 
 func (p *Program) detailsStats(c *cli.Context) error {
-	k, scope, err := p.openScoped(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	all, err := k.DetailStats(c.Context, scope.SourceID, scope.States)
-	if err != nil {
-		return err
-	}
-	if c.Bool("json") {
-		return writeRows(p.Out, all)
-	}
-	if len(all) == 0 {
-		p.note("No details are wanted yet: `ypcrawl run --details` or `ypcrawl details` plans them.")
-		return nil
-	}
-	t := newTable("source", "wanted", "to do", "done", "failed", "parked", "stuck", "fetched", "e-mail", "phone", "website", "hours", "geo")
-	for _, s := range all {
-		t.row(s.Source, s.Wanted, s.Planned+s.InProgress, s.Done, s.Failed, s.Parked, s.Stuck, s.Fetched, s.Email, s.Phone, s.Website, s.Hours, s.Geo)
-	}
-	return t.flush(&p.Streams, p.Out)
+	return listRows(p, c, listing[report.DetailStats]{
+		none: "No details are wanted yet: `ypcrawl run --details` or `ypcrawl details` plans them.",
+		ask: func(k *database, scope store.Scope, _ int) ([]report.DetailStats, error) {
+			return k.DetailStats(c.Context, scope.SourceID, scope.States)
+		},
+		columns: []string{"source", "wanted", "to do", "done", "failed", "parked", "stuck", "fetched", "e-mail", "phone", "website", "hours", "geo"},
+		cells: func(_ time.Time, s report.DetailStats) []any {
+			return []any{s.Source, s.Wanted, s.Planned + s.InProgress, s.Done, s.Failed, s.Parked, s.Stuck, s.Fetched, s.Email, s.Phone, s.Website, s.Hours, s.Geo}
+		},
+	})
 }
 
 func (p *Program) detailsRetry(c *cli.Context) error {
-	var which checkpoint.Reset
-	for _, word := range SplitList(c.StringSlice("status")) {
-		st, err := yp.ParseStatus(word)
-		if err != nil {
-			return Usagef("--status: %w", err)
-		}
-		if !st.Resettable() {
-			return Usagef("--status %s: only FAILED, STUCK and PARKED details can be taken back", st)
-		}
-		which.Statuses = append(which.Statuses, st)
+	which, err := resetOf(c, "details")
+	if err != nil {
+		return err
 	}
 	k, scope, err := p.openScoped(c, existing)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 func (p *Program) discoverCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "discover",
-		Usage:       "Find the cities of a source: walk its index of each state, plan the targets of what is there",
+		Usage:       "Find the cities of a source: read its index of each state, plan the targets of what is there",
 		Description: discoverDescription,
 		Flags:       discoverFlags(),
 		Action: func(c *cli.Context) error {
@@ -35,15 +35,15 @@ func (p *Program) discoverCommand() *cli.Command {
 			if err := beforeLeaf(c, p.settle); err != nil {
 				return err
 			}
-			t, err := p.newTour(c)
+			t, err := p.newDiscovery(c)
 			if err != nil {
 				return err
 			}
 			return t.do(c.Context)
 		},
 		Subcommands: []*cli.Command{{
-			Name: "stats", Usage: "Tell what was found in each state, and how the last walk through its index fared",
-			Flags: []cli.Flag{onlySourceFlag(), statesFlag(), jsonFlag()}, Action: p.discoverStats,
+			Name: "stats", Usage: "Tell what was found in each state, and how the last crawl of its index fared",
+			Flags: append(formatFlags(), onlySourceFlag(), statesFlag()), Action: p.discoverStats,
 		}},
 	}
 }
@@ -80,37 +80,37 @@ func discoverFlags() []cli.Flag {
 			Usage: "wait for a host that says when to come back, at most `MINUTES` (or 2h); then exit 5",
 		},
 	)
-	flags = append(flags, wayFlags()...)
+	flags = append(flags, egressFlags()...)
 	return append(flags,
 		&cli.BoolFlag{Name: "dry-run", Usage: "ask the site for nothing and write nothing, print what it would cost"},
 		jsonFlag(),
 	)
 }
 
-// tour is one invocation of `discover`. What it has in common with a run, it has from it.
-type tour struct {
+// discovery is one invocation of `discover`. What it has in common with a run, it has from it.
+type discovery struct {
 	run
-	*crew
+	*sourceRun
 	states []string
 	plan   *discover.Resolved
 	places *gazetteer.Gazetteer
-	line   *tourLine
+	line   *discoverLine
 
 	mu   sync.Mutex
 	read []crawl.StateIndex // in the order in which they were begun
 }
 
-// newTour checks all that was typed, before anything is touched.
-func (p *Program) newTour(c *cli.Context) (*tour, error) {
-	one := &crew{}
-	t := &tour{run: run{p: p, c: c, crews: []*crew{one}}, crew: one, line: &tourLine{
+// newDiscovery checks all that was typed, before anything is touched.
+func (p *Program) newDiscovery(c *cli.Context) (*discovery, error) {
+	one := &sourceRun{}
+	t := &discovery{run: run{p: p, c: c, sources: []*sourceRun{one}}, sourceRun: one, line: &discoverLine{
 		out: p.Err, live: p.live(p.Err), quiet: c.Bool("quiet"), width: func() int { return widthOf(p.Err) - echoed }, waiting: func() string { return "" },
 	}}
 	var err error
 	if t.log, err = p.logger(c, t.line); err != nil {
 		return nil, err
 	}
-	if t.states, err = tourStates(c); err != nil {
+	if t.states, err = discoverStates(c); err != nil {
 		return nil, err
 	}
 	t.line.states = len(t.states)
@@ -123,7 +123,7 @@ func (p *Program) newTour(c *cli.Context) (*tour, error) {
 	if err := checkManners(c); err != nil {
 		return nil, err
 	}
-	if t.ways, err = waysOf(c); err != nil {
+	if t.egress, err = egressOf(c); err != nil {
 		return nil, err
 	}
 	if t.places, err = gazetteer.Load(); err != nil {
@@ -136,8 +136,8 @@ func (p *Program) newTour(c *cli.Context) (*tour, error) {
 	return t, nil
 }
 
-// tourStates reads --states and --all: one of the two.
-func tourStates(c *cli.Context) ([]string, error) {
+// discoverStates reads --states and --all: one of the two.
+func discoverStates(c *cli.Context) ([]string, error) {
 	codes, err := states(c)
 	switch {
 	case err != nil:
@@ -155,7 +155,7 @@ func tourStates(c *cli.Context) ([]string, error) {
 	return codes, nil
 }
 
-func (t *tour) do(ctx context.Context) (err error) {
+func (t *discovery) do(ctx context.Context) (err error) {
 	if t.c.Bool("dry-run") {
 		return t.estimate()
 	}
@@ -186,13 +186,13 @@ func (t *tour) do(ctx context.Context) (err error) {
 	if err := t.prepare(ctx); err != nil {
 		return errors.Join(err, t.row.Finish(ctx, checkpoint.OutcomeError, 0))
 	}
-	return t.walk(ctx)
+	return t.readIndexes(ctx)
 }
 
 // prepare takes back what dead runs held and begins a pass over the indexes of the states,
 // or goes on with the last one: a state that it has read is not read again. What failed is
 // tried again: somebody has asked for it.
-func (t *tour) prepare(ctx context.Context) error {
+func (t *discovery) prepare(ctx context.Context) error {
 	rec, err := t.keeper.RecoverDead(ctx, store.Scope{})
 	if err != nil {
 		return err
@@ -232,7 +232,7 @@ func indexesOf(src *site.Source, states []string) []checkpoint.StateIndex {
 }
 
 // skip tells of the states that are not read now.
-func (t *tour) skip(ctx context.Context) error {
+func (t *discovery) skip(ctx context.Context) error {
 	if _, err := t.keeper.Wake(ctx, t.scope); err != nil {
 		return err
 	}
@@ -244,9 +244,9 @@ func (t *tour) skip(ctx context.Context) error {
 		why := ""
 		switch d.Status {
 		case yp.Done:
-			why = "walked already, by the round of walks that goes on now"
+			why = "read already, by the pass that goes on now"
 		case yp.InProgress:
-			why = "another process walks it"
+			why = "another process reads it"
 		default:
 			continue
 		}
@@ -257,7 +257,7 @@ func (t *tour) skip(ctx context.Context) error {
 }
 
 // hear keeps the news of a state and shows them.
-func (t *tour) hear(x crawl.StateIndex) {
+func (t *discovery) hear(x crawl.StateIndex) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	i := slices.IndexFunc(t.read, func(o crawl.StateIndex) bool { return o.State == x.State })
@@ -269,14 +269,14 @@ func (t *tour) hear(x crawl.StateIndex) {
 	t.line.hear(x)
 }
 
-// walk runs the tour with its line beside it, and tells how it went.
-func (t *tour) walk(ctx context.Context) error {
+// readIndexes reads the indexes with its line beside it, and tells how it went.
+func (t *discovery) readIndexes(ctx context.Context) error {
 	began := time.Now()
 	var engine *crawl.Engine
 	client := fetch.New(t.manners(func(o fetch.Observation) { engine.Observed(o) }))
 	defer client.Close()
 	t.mentionProxies(ctx)
-	pool, err := t.ways.pool(ctx, t.monitor, client, &t.scores)
+	pool, err := t.egress.pool(ctx, t.monitor, client, &t.scores)
 	if err != nil {
 		return errors.Join(err, t.row.Finish(ctx, checkpoint.OutcomeNoProxies, 0))
 	}
@@ -288,7 +288,7 @@ func (t *tour) walk(ctx context.Context) error {
 	defer interrupted()
 	t.line.waiting = func() string { return t.waitsFor(engine, client) }
 	t.line.start(t.log)
-	written := t.scores.keep(ctx, t.monitor, used([]*fetch.Pool{pool}), t.ways)
+	written := t.scores.keep(ctx, t.monitor, used([]*fetch.Pool{pool}), t.egress)
 	keep := context.WithoutCancel(ctx)
 	err = engine.Run(keep)
 	written()
@@ -299,8 +299,8 @@ func (t *tour) walk(ctx context.Context) error {
 	return t.report(t.read, requests, time.Since(began), err)
 }
 
-// waitsFor names what holds the tour up for a noticeable time.
-func (t *tour) waitsFor(engine *crawl.Engine, client *fetch.Client) string {
+// waitsFor names what holds it up for a noticeable time.
+func (t *discovery) waitsFor(engine *crawl.Engine, client *fetch.Client) string {
 	if why := engine.Waiting(); why != "" {
 		return strings.TrimPrefix(why, "waiting ") // the line says that word itself
 	}
@@ -309,7 +309,7 @@ func (t *tour) waitsFor(engine *crawl.Engine, client *fetch.Client) string {
 }
 
 // manners are how the site is asked.
-func (t *tour) manners(observe func(fetch.Observation)) fetch.Config {
+func (t *discovery) manners(observe func(fetch.Observation)) fetch.Config {
 	shortest, longest := pace(t.c, t.src)
 	return fetch.Config{
 		UserAgent: t.c.String("user-agent"), DelayMin: shortest, DelayMax: longest, Turns: t.monitor, Timeout: timeOf(t.c, "request-timeout"),
@@ -317,14 +317,14 @@ func (t *tour) manners(observe func(fetch.Observation)) fetch.Config {
 	}
 }
 
-func (t *tour) config(client *fetch.Client, pool *fetch.Pool) crawl.Config {
+func (t *discovery) config(client *fetch.Client, pool *fetch.Pool) crawl.Config {
 	shortest, _ := pace(t.c, t.src)
 	return crawl.Config{
 		Keeper: t.keeper.Keeper, Monitor: t.monitor, Run: t.row, Pool: pool, Delay: shortest, Source: t.src, Scope: t.scope, Fetch: client,
 		Index:   &crawl.Index{Only: true, Gazetteer: t.places, Plan: t.plan.Plan(t.scope.SourceID, 0), MinPopulation: t.sel.MinPopulation, Heard: t.hear},
 		OpenLog: t.openLog, Workers: 1, Patience: timeOf(t.c, "patience"), Logger: t.log, Reached: t.p.Reached,
 		Beat: func(ctx context.Context) error {
-			return t.scores.beat(ctx, t.monitor, used([]*fetch.Pool{pool}), t.ways)
+			return t.scores.beat(ctx, t.monitor, used([]*fetch.Pool{pool}), t.egress)
 		},
 	}
 }

@@ -3,19 +3,23 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
-// estimate prints what a tour would ask for, without asking.
-func (t *tour) estimate() error {
+// estimate prints what a discovery would ask for, without asking.
+func (t *discovery) estimate() error {
 	type row struct {
 		State string `json:"state"`
 		Pages int    `json:"pages"`
@@ -36,11 +40,7 @@ func (t *tour) estimate() error {
 			States  []row   `json:"states"`
 		}{t.src.Name(), pages, took.Seconds(), rows})
 	}
-	table := newTable("state", "pages", "first page")
-	for _, r := range rows {
-		table.row(r.State, r.Pages, r.First)
-	}
-	if err := table.flush(&t.p.Streams, t.p.Out); err != nil {
+	if err := tableOf(rows, func(r row) []any { return []any{r.State, r.Pages, r.First} }, "state", "pages", "first page").flush(&t.p.Streams, t.p.Out); err != nil {
 		return err
 	}
 	text := "as fast as the source answers"
@@ -51,8 +51,8 @@ func (t *tour) estimate() error {
 	return nil
 }
 
-// toured is what `discover` ends with.
-type toured struct {
+// discovered is what `discover` ends with.
+type discovered struct {
 	Source   string             `json:"source"`
 	Outcome  string             `json:"outcome"` // done, interrupted, blocked, no_proxies, error
 	States   []crawl.StateIndex `json:"states"`
@@ -77,16 +77,16 @@ func plainReason(reason string) string {
 	return strings.ReplaceAll(reason, string(yp.ClassUnknown)+": "+says, says)
 }
 
-// report prints how the tour went and maps it to the exit code.
-func (t *tour) report(legs []crawl.StateIndex, requests int64, took time.Duration, err error) error {
-	s := toured{
-		Source: t.src.Name(), Outcome: string(outcomeOf(err)), States: legs, Requests: requests, Seconds: took.Seconds(), Database: t.keeper.DB().Path(),
+// report prints how it went and maps it to the exit code.
+func (t *discovery) report(states []crawl.StateIndex, requests int64, took time.Duration, err error) error {
+	s := discovered{
+		Source: t.src.Name(), Outcome: string(outcomeOf(err)), States: states, Requests: requests, Seconds: took.Seconds(), Database: t.keeper.DB().Path(),
 	}
 	if s.States == nil {
 		s.States = []crawl.StateIndex{}
 	}
-	for i := range legs {
-		l := &legs[i]
+	for i := range states {
+		l := &states[i]
 		s.Pages += l.Fetched
 		if l.Status == crawl.IndexFailed {
 			s.failed++
@@ -105,22 +105,20 @@ func (t *tour) report(legs []crawl.StateIndex, requests int64, took time.Duratio
 	return t.end(s, err)
 }
 
-func (t *tour) print(s toured) error {
+func (t *discovery) print(s discovered) error {
 	switch {
 	case t.c.Bool("json"):
 		return writeJSON(t.p.Out, s)
 	case t.c.Bool("quiet") || len(s.States) == 0:
 		return nil
 	}
-	table := newTable("state", "walk", "pages", "cities", "new", "gone", "targets planned", "retired", "reason")
-	for _, l := range s.States {
-		table.row(l.State, string(l.Status), fmt.Sprintf("%d of %d", l.PagesDone, l.Pages), l.Cities, l.Added, l.Gone, l.Planned, l.Retired, orDash(l.Reason))
-	}
-	return table.flush(&t.p.Streams, t.p.Out)
+	return tableOf(s.States, func(x crawl.StateIndex) []any {
+		return []any{x.State, string(x.Status), fmt.Sprintf("%d of %d", x.PagesDone, x.Pages), x.Cities, x.Added, x.Gone, x.Planned, x.Retired, orDash(x.Reason)}
+	}, "state", "index", "pages", "cities", "new", "gone", "targets planned", "retired", "reason").flush(&t.p.Streams, t.p.Out)
 }
 
-// end maps how the tour ended to its exit code, with the next step.
-func (t *tour) end(s toured, err error) error {
+// end maps how it ended to its exit code, with the next step.
+func (t *discovery) end(s discovered, err error) error {
 	var blocked *crawl.BlockedError
 	switch {
 	case errors.Is(err, crawl.ErrInterrupted):
@@ -142,7 +140,7 @@ func (t *tour) end(s toured, err error) error {
 }
 
 // retry is what may help with the states that failed.
-func (s *toured) retry() string {
+func (s *discovered) retry() string {
 	const others = "robots.txt forbids the index: asked again it forbids it again. " +
 		"Plan by the gazetteer (`ypcrawl plan`) or take another source; whether to go on with --robots ignore is for you to answer for."
 	switch s.forbidden {
@@ -155,7 +153,7 @@ func (s *toured) retry() string {
 }
 
 // remedy is what opens a source again.
-func (t *tour) remedy(b *crawl.BlockedError) string {
+func (t *discovery) remedy(b *crawl.BlockedError) string {
 	if b.Gate.State == store.GateQuarantined {
 		return fmt.Sprintf("`ypcrawl run` asks for one page when its time has come; `ypcrawl sources enable %s` opens it now.", b.Source)
 	}
@@ -166,30 +164,143 @@ func (t *tour) remedy(b *crawl.BlockedError) string {
 }
 
 func (p *Program) discoverStats(c *cli.Context) error {
-	k, scope, err := p.openScoped(c, reading)
-	if err != nil {
-		return err
+	return listRows(p, c, listing[report.Discovery]{
+		none: "No index was read yet: `ypcrawl discover --states AZ` reads one.",
+		ask: func(k *database, scope store.Scope, _ int) ([]report.Discovery, error) {
+			rows, err := k.Discoveries(c.Context, scope)
+			for i := range rows {
+				rows[i].Error = plainReason(rows[i].Error)
+			}
+			return rows, err
+		},
+		columns: []string{"source", "state", "cities", "new", "gone", "by slug", "by name", "unmatched", "targets", "retired", "last crawl", "pages", "complete", "error"},
+		cells: func(now time.Time, d report.Discovery) []any {
+			return []any{
+				d.Source, d.State, d.Cities, d.New, d.Removed, d.BySlug, d.ByName, d.Unmatched, d.Targets, d.Retired,
+				string(d.Status), fmt.Sprintf("%d of %d", d.PagesDone, d.Pages), ago(now, d.LastDone), orDash(d.Error),
+			}
+		},
+	})
+}
+
+// discoverLine shows on stderr how the reading of state indexes gets on: a line that is
+// redrawn on a terminal, a log line every 30 s elsewhere. Log lines written through it
+// do not break it. Its methods may be called from several goroutines.
+type discoverLine struct {
+	out     io.Writer
+	live    bool
+	quiet   bool
+	width   func() int
+	states  int           // to be walked
+	waiting func() string // why nothing moves, if so
+
+	mu    sync.Mutex
+	state crawl.StateIndex
+	ended int // states
+	shown bool
+	quit  chan struct{}
+	done  chan struct{}
+}
+
+// Write implements io.Writer, for log lines.
+func (t *discoverLine) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.clear()
+	n, err := t.out.Write(p)
+	t.draw()
+	return n, err
+}
+
+// start begins to show progress; log gets the lines where none can be redrawn.
+func (t *discoverLine) start(log zerolog.Logger) {
+	t.quit, t.done = make(chan struct{}), make(chan struct{})
+	every := redrawEvery
+	if !t.live {
+		every = defaultTick
 	}
-	defer func() { _ = k.DB().Close() }()
-	rows, err := k.Discoveries(c.Context, scope)
-	if err != nil {
-		return err
-	}
-	if c.Bool("json") {
-		for i := range rows {
-			rows[i].Error = plainReason(rows[i].Error)
+	go func() {
+		defer close(t.done)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				t.news(log)
+			case <-t.quit:
+				return
+			}
 		}
-		return writeRows(p.Out, rows)
+	}()
+}
+
+func (t *discoverLine) stop() {
+	close(t.quit)
+	<-t.done
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.clear()
+	t.quiet = true
+}
+
+// hear takes news of a state.
+func (t *discoverLine) hear(l crawl.StateIndex) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state = l
+	if l.Status != crawl.IndexReading {
+		t.ended++
 	}
-	if len(rows) == 0 {
-		p.note("No index was walked yet: `ypcrawl discover --states AZ` walks one.")
-		return nil
+}
+
+func (t *discoverLine) news(log zerolog.Logger) {
+	t.mu.Lock()
+	if t.live {
+		t.clear()
+		t.draw()
+		t.mu.Unlock()
+		return
 	}
-	now := k.DB().Now()
-	t := newTable("source", "state", "cities", "new", "gone", "by slug", "by name", "unmatched", "targets", "retired", "last walk", "pages", "complete", "error")
-	for _, d := range rows {
-		t.row(d.Source, d.State, d.Cities, d.New, d.Gone, d.BySlug, d.ByName, d.Unmatched, d.Targets, d.Retired,
-			string(d.Status), fmt.Sprintf("%d of %d", d.PagesDone, d.Pages), ago(now, d.LastDone), orDash(plainReason(d.Error)))
+	l, ended := t.state, t.ended
+	t.mu.Unlock() // the logger writes through t
+	if t.quiet {
+		return
 	}
-	return t.flush(&p.Streams, p.Out)
+	e := log.Info().Int("states_done", ended).Int("states", t.states).Str("state", l.State).Int("page", l.PagesDone).Int("pages", l.Pages).Int("cities", l.Cities)
+	if why := t.waiting(); why != "" {
+		e = e.Str("waiting", why)
+	}
+	e.Msg("progress")
+}
+
+func (t *discoverLine) draw() {
+	if !t.live || t.quiet || t.state.State == "" {
+		return
+	}
+	_, _ = io.WriteString(t.out, cut(t.text(), t.width()-1)) // the work goes on when its terminal is closed
+	t.shown = true
+}
+
+func (t *discoverLine) clear() {
+	if t.shown {
+		_, _ = io.WriteString(t.out, clearLine)
+		t.shown = false
+	}
+}
+
+// barWidth is the number of columns of the bar.
+const barWidth = 20
+
+func (t *discoverLine) text() string {
+	l := t.state
+	full := 0
+	if l.Pages > 0 {
+		full = barWidth * l.PagesDone / l.Pages
+	}
+	text := fmt.Sprintf("%s |%s%s| page %d of %d, %s, state %d of %d", l.State, strings.Repeat("█", full), strings.Repeat(" ", barWidth-full),
+		l.PagesDone, l.Pages, plural(l.Cities, "city"), min(t.ended+1, t.states), t.states)
+	if why := t.waiting(); why != "" {
+		text += ", waiting " + yp.Printable(why)
+	}
+	return text
 }

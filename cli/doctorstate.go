@@ -112,7 +112,7 @@ func (d *diagnosis) sources(ctx context.Context) {
 		return
 	}
 	for _, s := range all {
-		text, fix := gateText(d.k.DB().Now(), s), ""
+		text, fix := closedSourceText(d.k.DB().Now(), s), ""
 		switch {
 		case s.Remedy != "":
 			if fix = d.command(strings.SplitN(s.Remedy, " ", 3)...); s.Gate == store.GatePaused {

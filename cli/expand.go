@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"ypcrawl/yp"
 )
 
 // completionMark is the argument that shells append when they ask for
@@ -182,4 +186,179 @@ func SplitList(values []string) []string {
 		}
 	}
 	return list
+}
+
+// flagKind says what a flag takes from the command line.
+type flagKind int
+
+const (
+	boolFlag  flagKind = iota // nothing
+	valueFlag                 // the next word, whatever it is
+	multiFlag                 // all words up to a boundary, see Expand
+)
+
+// flagShape is what a walk over a command line must know of a flag.
+type flagShape struct {
+	name string // canonical
+	kind flagKind
+}
+
+// level is one command as a walk over a command line sees it: its flags under
+// all their names, and its subcommands. The library adds help to both later.
+type level struct {
+	flags    map[string]flagShape
+	subs     map[string]func() level
+	leaf     bool // has no subcommands
+	operands bool // takes arguments of its own
+	raw      bool // reads its flags itself
+}
+
+// levels are the commands from the program down to where a walk stands.
+type levels []level
+
+// last is the command where the walk stands.
+func (ls levels) last() level { return ls[len(ls)-1] }
+
+// find returns the flag with a name, and how deep it is declared: the innermost
+// wins. An unknown one is a boolFlag without a name at the last level.
+func (ls levels) find(name string) (f flagShape, depth int) {
+	for depth, l := range slices.Backward(ls) {
+		if f, ok := l.flags[name]; ok {
+			return f, depth
+		}
+	}
+	return flagShape{}, len(ls) - 1
+}
+
+func appLevel(app *cli.App) level {
+	return newLevel(app.Flags, app.Commands, app.SkipFlagParsing)
+}
+
+func commandLevel(cmd *cli.Command) level {
+	l := newLevel(cmd.Flags, cmd.Subcommands, cmd.SkipFlagParsing)
+	l.operands = takesOperands(cmd)
+	return l
+}
+
+func newLevel(flags []cli.Flag, subs []*cli.Command, raw bool) level {
+	l := level{flags: map[string]flagShape{}, subs: map[string]func() level{}, leaf: len(subs) == 0, raw: raw}
+	for _, f := range flags {
+		for _, name := range f.Names() {
+			l.flags[name] = flagShape{name: f.Names()[0], kind: kindOf(f)}
+		}
+	}
+	for _, sub := range subs {
+		for _, name := range sub.Names() {
+			l.subs[name] = func() level { return commandLevel(sub) }
+		}
+	}
+	return l
+}
+
+// takesOperands tells whether a command declares arguments of its own.
+func takesOperands(cmd *cli.Command) bool {
+	return cmd.Args || cmd.ArgsUsage != ""
+}
+
+func kindOf(f cli.Flag) flagKind {
+	if s, ok := f.(cli.DocGenerationSliceFlag); ok && s.IsSliceFlag() {
+		return multiFlag
+	}
+	if d, ok := f.(cli.DocGenerationFlag); ok && d.TakesValue() {
+		return valueFlag
+	}
+	return boolFlag
+}
+
+// UsageError is a mistake in how the program was called: an unknown command or
+// flag, an impossible value, a stray argument. It ends the program with the
+// usage exit code (2). The text says what to do next.
+type UsageError struct {
+	Err error
+}
+
+// Error returns the text of the mistake.
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// Usagef returns a UsageError with a formatted text; %w works.
+func Usagef(format string, args ...any) error {
+	return &UsageError{Err: fmt.Errorf(format, args...)}
+}
+
+// NoArgs refuses arguments that belong to no flag. A forgotten dash would
+// otherwise be ignored without a word.
+func NoArgs(c *cli.Context) error {
+	if !c.Args().Present() {
+		return nil
+	}
+	return Usagef("unexpected argument %q: %s takes none; see '%s --help'",
+		c.Args().First(), c.Command.HelpName, c.Command.HelpName)
+}
+
+// onUsageError turns the flag package's words for a mistake into ours: two
+// dashes as the user typed them, the nearest flag's name, and where help is.
+// Set as OnUsageError it also keeps the library from printing the whole help
+// to stdout.
+func onUsageError(c *cli.Context, err error, _ bool) error {
+	if err == nil {
+		return nil
+	}
+	return Usagef("%s; see '%s --help'", explainFlag(err, c), c.Command.HelpName)
+}
+
+// explainFlag rewrites an error of the flag package, which has no types for
+// them: the texts are all there is to go by.
+func explainFlag(err error, c *cli.Context) string {
+	text := yp.Printable(err.Error())
+	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
+		return unknownFlag(name, c)
+	}
+	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
+		return fmt.Sprintf("flag %s needs a value", dashed(strings.TrimLeft(name, "-")))
+	}
+	if value, rest, ok := strings.Cut(text, " for flag -"); ok {
+		name, why, _ := strings.Cut(rest, ": ")
+		return fmt.Sprintf("%s for %s: %s", value, dashed(name), strings.TrimPrefix(why, "strconv."))
+	}
+	return text
+}
+
+func unknownFlag(name string, c *cli.Context) string {
+	text := "unknown flag " + dashed(name)
+	var names []string
+	for _, up := range c.Lineage() {
+		if up.Command != nil {
+			names = append(names, longNames(up.Command.Flags)...)
+		}
+	}
+	if near, ok := yp.Nearest(name, names); ok {
+		text += ": did you mean --" + near + "?"
+	}
+	return text
+}
+
+// dashed is a flag's name as the user types it: one dash for one letter.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// longNames lists the canonical names of the flags.
+func longNames(flags []cli.Flag) []string {
+	names := make([]string, 0, len(flags))
+	for _, f := range flags {
+		names = append(names, f.Names()[0])
+	}
+	return names
+}
+
+// isUsage tells whether err is a mistake in how the program was called.
+func isUsage(err error) bool {
+	var usage *UsageError
+	return errors.As(err, &usage)
 }

@@ -5,7 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf16"
+
+	"ypcrawl/yp"
 )
 
 // thousands writes n with separators: 1,234,567.
@@ -64,10 +65,55 @@ func ago(now, t time.Time) string {
 	return lasting(d) + " ago"
 }
 
-// appendUTF16 appends r as JSON's \uXXXX, a surrogate pair where needed.
-func appendUTF16(dst []byte, r rune) []byte {
-	for _, unit := range utf16.Encode([]rune{r}) {
-		dst = fmt.Appendf(dst, `\u%04x`, unit)
+// moment writes a time to come, and how far off it is: "14:05:33Z (in 22m10s)",
+// with its date when that is another one. A time that has passed is "now".
+func moment(now, t time.Time) string {
+	d := t.Sub(now)
+	if d <= 0 {
+		return "now"
 	}
-	return dst
+	return fmt.Sprintf("%s (in %s)", yp.ClockTime(now, t), lasting(d))
+}
+
+// millis writes a number of milliseconds: "420 ms", "1.2 s", "3m12s"; nil is "-".
+func millis(ms *int64) string {
+	switch {
+	case ms == nil:
+		return "-"
+	case *ms < 1000:
+		return fmt.Sprintf("%d ms", *ms)
+	case *ms < 60_000:
+		return fmt.Sprintf("%.1f s", float64(*ms)/1000)
+	}
+	return lasting(time.Duration(*ms) * time.Millisecond)
+}
+
+// percentOf is a share as a cell, of which whole is 100 %; nil is "-".
+func percentOf(share *float64, scale float64) any {
+	if share == nil {
+		return nil
+	}
+	return percent(scale * *share)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// codeText is an error code as people are told it, see yp.ErrorCode.Text.
+func codeText(code string, byProxy bool) string { return yp.ErrorCode(code).Text(byProxy) }
+
+// idText is an id as a cell: a name, with no separators, so that it can be typed.
+func idText(id int64) string { return strconv.FormatInt(id, 10) }
+
+// room is how wide the widest text of a table may be, beside so many columns of the
+// terminal that the others take.
+func (p *Program) widthLeft(others int) int {
+	if isTerminal(p.Out) {
+		return max(20, widthOf(p.Out)-others)
+	}
+	return 120
 }

@@ -251,11 +251,11 @@ func TestDrawnScreenWrapsNowhere(t *testing.T) {
 func TestBuiltinNamesTheNearest(t *testing.T) {
 	t.Parallel()
 	for _, name := range site.Builtins() {
-		if _, err := shelf(nil).load("", name); err != nil {
+		if _, err := storedList(nil).load("", name); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := shelf(nil).load("--source ", "yelowpages"); err == nil || !strings.Contains(err.Error(), "did you mean yellowpages?") {
+	if _, err := storedList(nil).load("--source ", "yelowpages"); err == nil || !strings.Contains(err.Error(), "did you mean yellowpages?") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/site"
-	"ypcrawl/yp"
 )
 
 func (p *Program) planCommand() *cli.Command {
@@ -61,15 +60,11 @@ func (p *Program) plan(c *cli.Context) error {
 }
 
 func (p *Program) printPlan(c *cli.Context, out checkpoint.Planned, took time.Duration) error {
-	if c.Bool("json") {
-		return writeJSON(p.Out, struct {
-			checkpoint.Planned
-			Seconds float64 `json:"seconds"`
-		}{out, took.Seconds()})
-	}
-	_, err := fmt.Fprintf(p.Out, "%s targets selected, %s new, %s deepened (%s)\n",
+	return p.answer(c, struct {
+		checkpoint.Planned
+		Seconds float64 `json:"seconds"`
+	}{out, took.Seconds()}, "%s targets selected, %s new, %s deepened (%s)",
 		thousands(int64(out.Selected)), thousands(int64(out.Added)), thousands(int64(out.Deepened)), took.Round(time.Millisecond))
-	return err
 }
 
 // wanted reads the flags that `plan` and `run` share.
@@ -102,27 +97,27 @@ func (p *Program) dryRun(c *cli.Context, src *site.Source, r *discover.Resolved,
 			discover.Estimate
 		}{src.Name(), len(r.States), len(r.Cities), len(r.Categories), e})
 	}
-	requests, took, room := thousands(int64(e.Requests)), lasting(e.Time), bytesText(e.Bytes)
+	requests, took, disk := thousands(int64(e.Requests)), lasting(e.Time), bytesText(e.Bytes)
 	if e.Requests < 0 {
-		requests, took, room = "unknown: all pages were asked for", "unknown", "unknown"
+		requests, took, disk = "unknown: all pages were asked for", "unknown", "unknown"
 	} else if e.Time == 0 {
 		took = "no delay: as fast as the source answers"
 	}
-	t := newTable("would crawl", yp.Printable(src.Name())) // texts, so that numbers and words line up
-	t.row("states", thousands(int64(len(r.States))))
-	t.row("cities", thousands(int64(len(r.Cities))))
-	t.row("categories", thousands(int64(len(r.Categories))))
-	t.row("targets", thousands(int64(e.Targets)))
+	index, pages, details := "", "", ""
 	if e.IndexPages > 0 {
-		t.row("pages of indexes", thousands(int64(e.IndexPages)))
+		index = thousands(int64(e.IndexPages))
 	}
 	if e.Details > 0 {
-		t.row("results pages at most", thousands(int64(e.Pages)))
-		t.row("detail pages at most", fmt.Sprintf("%s (%d a results page)", thousands(int64(e.Details)), discover.PageCards))
+		pages = thousands(int64(e.Pages))
+		details = fmt.Sprintf("%s (%d a results page)", thousands(int64(e.Details)), discover.PageCards)
 	}
-	t.row("requests at most", requests)
-	t.row("time at this pace", took)
-	t.row("disk at most", room)
+	t := facts(
+		"would crawl", src.Name(),
+		"states", thousands(int64(len(r.States))), "cities", thousands(int64(len(r.Cities))), "categories", thousands(int64(len(r.Categories))),
+		"targets", thousands(int64(e.Targets)),
+		"pages of indexes", index, "results pages at most", pages, "detail pages at most", details,
+		"requests at most", requests, "time at this pace", took, "disk at most", disk,
+	)
 	if err := t.flush(&p.Streams, p.Out); err != nil {
 		return err
 	}

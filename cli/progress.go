@@ -273,11 +273,7 @@ func lastRunText(r *report.RunListings) string {
 }
 
 func (p *Program) printWorkers(pr *report.Progress, w io.Writer) error {
-	if len(pr.Workers) == 0 {
-		return nil
-	}
-	t := newTable("worker", "city", "category", "page", "heartbeat")
-	for _, h := range pr.Workers {
+	return p.printBelow(w, tableOf(pr.Workers, func(h report.Holder) []any {
 		beat := "never"
 		if h.AgeSec >= 0 {
 			beat = ago(pr.Now, h.Heartbeat)
@@ -285,34 +281,27 @@ func (p *Program) printWorkers(pr *report.Progress, w io.Writer) error {
 		if !h.Alive {
 			beat += " (not alive here)"
 		}
-		t.row(h.Worker, h.City+", "+h.State, h.Category, h.Page, beat)
-	}
-	if _, err := fmt.Fprintln(w); err != nil {
-		return err
-	}
-	return t.flush(&p.Streams, w)
+		return []any{h.Worker, h.City + ", " + h.State, h.Category, h.Page, beat}
+	}, "worker", "city", "category", "page", "heartbeat"))
+}
+
+// printBelow prints a table, if it has rows, below an empty line.
+func (p *Program) printBelow(w io.Writer, t *table) error {
+	return (&sections{w: w, begun: true}).table(p, t)
 }
 
 func (p *Program) printErrors(pr *report.Progress, w io.Writer) error {
-	if len(pr.Errors) == 0 {
-		return nil
-	}
-	room := 160
+	width := 160
 	if isTerminal(p.Out) {
-		room = max(20, widthOf(p.Out)-40)
+		width = max(20, widthOf(p.Out)-40)
 	}
-	t := newTable("error", "status", "targets", "for example")
-	for _, e := range pr.Errors {
+	return p.printBelow(w, tableOf(pr.Errors, func(e report.ErrorCount) []any {
 		code := codeText(e.Code, e.ByProxy)
 		if code == "none" {
 			code = "-"
 		}
-		t.row(code, e.Status, e.Targets, short(reason(e.Example), room))
-	}
-	if _, err := fmt.Fprintln(w); err != nil {
-		return err
-	}
-	return t.flush(&p.Streams, w)
+		return []any{code, e.Status, e.Targets, short(reason(e.Example), width)}
+	}, "error", "status", "targets", "for example"))
 }
 
 // printSpeed tells how fast it goes and how long it takes: the targets first, the details

@@ -31,7 +31,7 @@ func (p *Program) proxiesCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "List the proxies and how they fare; passwords are never shown", ArgsUsage: " ", Args: true,
-				Flags: []cli.Flag{jsonFlag()}, Action: p.proxiesList,
+				Flags: formatFlags(), Action: p.proxiesList,
 			},
 			{
 				Name: "add", Usage: "Add proxies: http, https, socks5 or socks5h, with user and password if need be", ArgsUsage: "URL...", Args: true,
@@ -80,43 +80,27 @@ type proxyRow struct {
 	LastError string    `json:"last_error,omitempty"`
 }
 
-func proxyRowOf(x health.Proxy) proxyRow {
-	return proxyRow{x.ID, x.Name, x.Enabled, x.Successes, x.Failures, x.Consecutive, x.CooldownUntil, x.LastUsedAt, x.LastError}
-}
-
 func (p *Program) proxiesList(c *cli.Context) error {
 	if c.Args().Present() {
 		return Usagef("unexpected argument %q: %s takes none", redactURL(c.Args().First()), c.Command.HelpName)
 	}
-	k, err := p.open(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	all, err := health.New(k.DB()).Proxies(c.Context)
-	if err != nil {
-		return err
-	}
-	rows := make([]proxyRow, 0, len(all))
-	for _, x := range all {
-		rows = append(rows, proxyRowOf(x))
-	}
-	if c.Bool("json") {
-		return writeRows(p.Out, rows)
-	}
-	if len(rows) == 0 {
-		p.note("There are no proxies; `ypcrawl proxies add` takes them.")
-		return nil
-	}
-	return p.printProxies(k.DB().Now(), rows)
-}
-
-func (p *Program) printProxies(now time.Time, rows []proxyRow) error {
-	t := newTable("id", "name", "state", "ok", "failed", "in a row", "last used", "last error")
-	for _, r := range rows {
-		t.row(idText(r.ID), r.Name, proxyState(now, r), r.Successes, r.Failures, r.InARow, ago(now, r.LastUsed), short(orDash(proxyReason(r.LastError, r.Name)), p.room(100)))
-	}
-	return t.flush(&p.Streams, p.Out)
+	return listRows(p, c, listing[proxyRow]{
+		none: "There are no proxies; `ypcrawl proxies add` takes them.",
+		ask: func(k *database, _ store.Scope, _ int) (rows []proxyRow, err error) {
+			all, err := health.New(k.DB()).Proxies(c.Context)
+			for _, x := range all {
+				rows = append(rows, proxyRow{x.ID, x.Name, x.Enabled, x.Successes, x.Failures, x.Consecutive, x.CooldownUntil, x.LastUsedAt, x.LastError})
+			}
+			return rows, err
+		},
+		columns: []string{"id", "name", "state", "ok", "failed", "in a row", "last used", "last error"},
+		cells: func(now time.Time, r proxyRow) []any {
+			return []any{
+				idText(r.ID), r.Name, proxyState(now, r), r.Successes, r.Failures, r.InARow, ago(now, r.LastUsed),
+				short(orDash(proxyReason(r.LastError, r.Name)), p.widthLeft(100)),
+			}
+		},
+	})
 }
 
 // proxyReason is an error's text without what stands beside it in the same line.
@@ -206,16 +190,11 @@ func (p *Program) proxiesImport(c *cli.Context) error {
 			added++
 		}
 	}
-	if c.Bool("json") {
-		err = writeJSON(p.Out, struct {
-			Added   int        `json:"added"`
-			Known   int        `json:"known"` // there already
-			Proxies []addedRow `json:"proxies"`
-		}{added, len(rows) - added, append([]addedRow{}, rows...)})
-	} else {
-		_, err = fmt.Fprintf(p.Out, "%s added, %d there already\n", plural(added, "proxy"), len(rows)-added)
-	}
-	return errors.Join(err, bad)
+	return errors.Join(p.answer(c, struct {
+		Added   int        `json:"added"`
+		Known   int        `json:"known"` // there already
+		Proxies []addedRow `json:"proxies"`
+	}{added, len(rows) - added, append([]addedRow{}, rows...)}, "%s added, %d there already", plural(added, "proxy"), len(rows)-added), bad)
 }
 
 // readProxies reads a list of proxies from a file; the error names what is bad of

@@ -153,7 +153,7 @@ func testedText(r testedRow) string {
 	return fmt.Sprintf("failed  %s  after %s: %s", r.Name, millis(&r.LatencyMS), r.Error)
 }
 
-// tester asks for one page by many ways.
+// tester asks for one page through several egresses.
 type tester struct {
 	client   *fetch.Client
 	monitor  *health.Monitor

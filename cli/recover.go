@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/yp"
 )
 
 func (p *Program) recoverCommand() *cli.Command {
@@ -49,18 +50,12 @@ func (p *Program) recover(c *cli.Context) error {
 	}
 	out := checkpoint.Recovered{Planned: dead.Planned + stale.Planned, Stuck: dead.Stuck + stale.Stuck, Dead: dead.Dead}
 	out.Details, out.DetailsStuck = dead.Details+stale.Details, dead.DetailsStuck+stale.DetailsStuck
-	if c.Bool("json") {
-		return writeJSON(p.Out, out)
+	text := plural(out.Planned, "target") + " recovered"
+	if out.Stuck > 0 {
+		text += fmt.Sprintf(", %d stuck after %d fruitless recoveries (see `ypcrawl reset --status STUCK`)", out.Stuck, yp.MaxRecoveries)
 	}
-	_, err = fmt.Fprintf(p.Out, "%s recovered", plural(out.Planned, "target"))
-	if err == nil && out.Stuck > 0 {
-		_, err = fmt.Fprintf(p.Out, ", %d stuck after %d fruitless recoveries (see `ypcrawl reset --status STUCK`)", out.Stuck, maxRecoveries)
+	if out.Details > 0 {
+		text += ", and " + plural(out.Details, "detail")
 	}
-	if err == nil && out.Details > 0 {
-		_, err = fmt.Fprintf(p.Out, ", and %s", plural(out.Details, "detail"))
-	}
-	if err == nil {
-		_, err = fmt.Fprintln(p.Out)
-	}
-	return err
+	return p.answer(c, out, "%s", text)
 }

@@ -85,7 +85,7 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 		r.p.note("%s", inGapText(r.keeper.DB().Now(), s.Scope))
 	}
 	if runErr == nil && r.several() {
-		return r.fleetEnding(s, ended)
+		return r.sourcesEnding(s, ended)
 	}
 	return r.ending(runErr, s)
 }
@@ -137,7 +137,7 @@ func (r *run) ending(runErr error, s summary) error {
 		r.p.note("Stopped: %s. `ypcrawl proxies list` tells why; add others or wait until they are rested, then type the same again.", yp.Printable(runErr.Error()))
 		return &exitError{code: ExitNoProxies}
 	case errors.Is(runErr, crawl.ErrLayout):
-		name := r.crews[0].src.Name()
+		name := r.sources[0].src.Name()
 		r.p.note("Stopped: %s.\nThe pages are kept: `ypcrawl sources samples %s`. Mend the definition%s, then: `ypcrawl sources enable %s`.",
 			yp.Printable(runErr.Error()), name, r.mending(name), name)
 		return &exitError{code: ExitLayout}
@@ -269,7 +269,7 @@ func (r *run) print(s summary, runErr error) error {
 	}
 	printTable := r.printTable
 	if r.several() {
-		printTable = r.printFleet
+		printTable = r.printSources
 	}
 	if r.onlyDetails {
 		printTable = r.printDetailTable
@@ -405,8 +405,8 @@ func took(d time.Duration) string {
 // abandoned reports whether targets of this run's scope are held by a run that
 // no living process is seen behind: they are not done, and nobody does them.
 func (r *run) abandoned() bool {
-	scope := r.crews[0].scope
-	if len(r.crews) > 1 {
+	scope := r.sources[0].scope
+	if len(r.sources) > 1 {
 		scope.SourceID = 0
 	}
 	pr, err := r.keeper.Progress(context.WithoutCancel(r.c.Context), scope)

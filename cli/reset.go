@@ -12,8 +12,6 @@ import (
 	"ypcrawl/yp"
 )
 
-const maxRecoveries = yp.MaxRecoveries
-
 func (p *Program) resetCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "reset",
@@ -36,7 +34,7 @@ func (p *Program) resetCommand() *cli.Command {
 }
 
 func (p *Program) reset(c *cli.Context) error {
-	r, err := resetOf(c)
+	r, err := resetOf(c, "targets")
 	if err != nil {
 		return err
 	}
@@ -46,34 +44,39 @@ func (p *Program) reset(c *cli.Context) error {
 	}
 	defer func() { _ = k.DB().Close() }()
 	r.Scope, r.Scope.Kinds = scope, []yp.Kind{yp.KindIndex, yp.KindSearch} // `details retry` is for the others
+	return p.takeBack(c, k, r, "target")
+}
+
+// takeBack counts, asks, and takes targets back to PLANNED.
+func (p *Program) takeBack(c *cli.Context, k *database, r checkpoint.Reset, noun string) error {
 	n, err := k.CountReset(c.Context, r)
 	if err != nil {
 		return err
 	}
-	if n == 0 {
-		err := p.adviseReset(c, k, r)
-		return errors.Join(p.printReset(c, n, 0), err)
-	}
-	if c.Bool("dry-run") {
-		return p.printReset(c, n, 0)
-	}
-	question := fmt.Sprintf("Take %s back to PLANNED?", plural(n, "target"))
+	done, anew := 0, ""
 	if r.FromPage1 {
-		question = fmt.Sprintf("Take %s back to PLANNED and crawl them again from page 1?", plural(n, "target"))
+		anew = " and crawl them again from page 1"
 	}
-	ok, err := p.confirm(c.Context, question, c.Bool("yes"))
-	if err != nil {
-		return err
+	switch {
+	case n == 0 && noun == "target":
+		err = p.adviseReset(c, k, r)
+	case n > 0 && !c.Bool("dry-run"):
+		ok, err := p.confirm(c.Context, fmt.Sprintf("Take %s back to PLANNED%s?", plural(n, noun), anew), c.Bool("yes"))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			p.note("Nothing was changed.")
+			return nil
+		}
+		if done, err = k.ResetTargets(c.Context, r); err != nil {
+			return err
+		}
 	}
-	if !ok {
-		p.note("Nothing was changed.")
-		return nil
-	}
-	done, err := k.ResetTargets(c.Context, r)
-	if err != nil {
-		return err
-	}
-	return p.printReset(c, n, done)
+	return errors.Join(p.answer(c, struct {
+		Selected int `json:"selected"`
+		Reset    int `json:"reset"`
+	}{n, done}, "%s selected, %d taken back", plural(n, noun), done), err)
 }
 
 // adviseReset tells somebody who selected nothing what there is to select.
@@ -118,21 +121,23 @@ func within(s store.Scope) string {
 	return " in the states and the source named"
 }
 
-func resetOf(c *cli.Context) (r checkpoint.Reset, err error) {
+// resetOf reads the flags of what is taken back: "targets" or "details".
+func resetOf(c *cli.Context, what string) (r checkpoint.Reset, err error) {
 	for _, word := range SplitList(c.StringSlice("status")) {
 		st, err := yp.ParseStatus(word)
 		if err != nil {
 			return r, Usagef("--status: %w", err)
 		}
 		if !st.Resettable() {
-			return r, Usagef("--status %s: only FAILED, STUCK and PARKED targets can be taken back", st)
+			return r, Usagef("--status %s: only FAILED, STUCK and PARKED %s can be taken back", st, what)
 		}
 		r.Statuses = append(r.Statuses, st)
 	}
-	if code := c.String("error"); code != "" {
-		if r.Error, err = yp.ParseErrorCode(code); err != nil {
-			return r, Usagef("--error: %w", err)
-		}
+	if what == "details" { // which are chosen by nothing else
+		return r, nil
+	}
+	if r.Error, err = errorOf(c); err != nil {
+		return r, err
 	}
 	r.OlderThan, r.FromPage1 = timeOf(c, "older-than"), c.Bool("from-page-1")
 	if c.IsSet("max-attempts") {
@@ -142,15 +147,4 @@ func resetOf(c *cli.Context) (r checkpoint.Reset, err error) {
 		}
 	}
 	return r, nil
-}
-
-func (p *Program) printReset(c *cli.Context, selected, done int) error {
-	if c.Bool("json") {
-		return writeJSON(p.Out, struct {
-			Selected int `json:"selected"`
-			Reset    int `json:"reset"`
-		}{selected, done})
-	}
-	_, err := fmt.Fprintf(p.Out, "%s selected, %d taken back\n", plural(selected, "target"), done)
-	return err
 }

@@ -21,7 +21,7 @@ import (
 )
 
 func (p *Program) runCommand() *cli.Command {
-	flags := append(append(sourceFlags(), fleetFlags()...), selectFlags()...)
+	flags := append(append(sourceFlags(), sourcesFlags()...), selectFlags()...)
 	return &cli.Command{
 		Name:        "run",
 		Usage:       "Crawl: plan what is new, go on where the last run ended, until all due work is done",
@@ -64,9 +64,9 @@ not closed · 7 · 6 · 5 if a source was left because it is closed · 0`
 type run struct {
 	p       *Program
 	c       *cli.Context
-	crews   []*crew // one a source
+	sources []*sourceRun // one a source
 	sel     discover.Selection
-	ways    ways
+	egress  egress
 	display *Display
 	log     zerolog.Logger
 
@@ -81,8 +81,8 @@ type run struct {
 	onlyDetails bool // `details`: no results pages
 }
 
-// crew is one source of a run.
-type crew struct {
+// sourceRun is one source of a run.
+type sourceRun struct {
 	src      *site.Source
 	resolved *discover.Resolved
 	index    *crawl.Index // with --discover
@@ -112,10 +112,10 @@ func (p *Program) newRunOf(c *cli.Context, onlyDetails bool) (*run, error) {
 	if err := checkRunFlags(c); err != nil {
 		return nil, err
 	}
-	if r.ways, err = waysOf(c); err != nil {
+	if r.egress, err = egressOf(c); err != nil {
 		return nil, err
 	}
-	if r.crews, err = r.muster(); err != nil {
+	if r.sources, err = r.chooseSources(); err != nil {
 		return nil, err
 	}
 	return r, r.checkDetails()

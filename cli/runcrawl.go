@@ -26,7 +26,7 @@ func (r *run) crawl(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, r.row.Finish(ctx, checkpoint.OutcomeNoProxies, 0))
 	}
-	fleet = crawl.NewFleet(r.engineConfig(pools), r.crewConfigs(clients, pools))
+	fleet = crawl.NewFleet(r.engineConfig(pools), r.sourceConfigs(clients, pools))
 
 	interrupted := context.AfterFunc(ctx, func() {
 		r.log.Info().Msg("stopping: pages in hand are finished first; once more ends at once")
@@ -37,7 +37,7 @@ func (r *run) crawl(ctx context.Context) error {
 	defer tidied()
 	watch := newWatcher(r, fleet, clients)
 	watch.start()
-	written := r.scores.keep(ctx, r.monitor, used(pools), r.ways)
+	written := r.scores.keep(ctx, r.monitor, used(pools), r.egress)
 	err = fleet.Run(context.WithoutCancel(ctx))
 	written()
 	watch.stop()
@@ -92,8 +92,8 @@ func outcomeOf(err error) checkpoint.Outcome {
 // robots.txt of its own. Sources at one host share theirs: a host is not asked twice
 // as fast because two definitions speak of it.
 func (r *run) clients(observe func(i int, o fetch.Observation)) []*fetch.Client {
-	clients, at := make([]*fetch.Client, len(r.crews)), map[string]int{}
-	for i, c := range r.crews {
+	clients, at := make([]*fetch.Client, len(r.sources)), map[string]int{}
+	for i, c := range r.sources {
 		host := c.src.BaseURL().Host
 		first, shared := at[host]
 		if shared {
@@ -116,7 +116,7 @@ func closeClients(clients []*fetch.Client) {
 // fetchConfig is for the sources at a host: the longest of their delays counts.
 func (r *run) fetchConfig(host string, observe func(fetch.Observation)) fetch.Config {
 	var shortest, longest time.Duration
-	for _, c := range r.crews {
+	for _, c := range r.sources {
 		if c.src.BaseURL().Host == host {
 			lo, hi := pace(r.c, c.src)
 			shortest, longest = max(shortest, lo), max(longest, hi)
@@ -129,14 +129,14 @@ func (r *run) fetchConfig(host string, observe func(fetch.Observation)) fetch.Co
 	}
 }
 
-// pools makes the pools of ways out, one for each client; nil where it is direct.
+// pools makes the pools of proxies, one for each client; nil where it is direct.
 func (r *run) pools(ctx context.Context, clients []*fetch.Client) ([]*fetch.Pool, error) {
 	pools, of := make([]*fetch.Pool, len(clients)), map[*fetch.Client]*fetch.Pool{}
 	for i, c := range clients {
 		pool, made := of[c]
 		if !made {
 			var err error
-			if pool, err = r.ways.pool(ctx, r.monitor, c, &r.scores); err != nil {
+			if pool, err = r.egress.pool(ctx, r.monitor, c, &r.scores); err != nil {
 				return nil, err
 			}
 			of[c] = pool
@@ -149,7 +149,7 @@ func (r *run) pools(ctx context.Context, clients []*fetch.Client) ([]*fetch.Pool
 // mentionProxies says once that there are proxies which this run does not use: nobody is
 // to think that he is hidden behind them.
 func (r *run) mentionProxies(ctx context.Context) {
-	n, err := r.ways.idle(ctx, r.monitor)
+	n, err := r.egress.idle(ctx, r.monitor)
 	switch {
 	case err != nil:
 		r.log.Warn().Err(err).Msg("the stored proxies could not be read")
@@ -168,13 +168,13 @@ func used(pools []*fetch.Pool) (all []*fetch.Pool) {
 	return all
 }
 
-func (r *run) crewConfigs(clients []*fetch.Client, pools []*fetch.Pool) []crawl.Crew {
-	crews := make([]crawl.Crew, len(r.crews))
-	for i, c := range r.crews {
+func (r *run) sourceConfigs(clients []*fetch.Client, pools []*fetch.Pool) []crawl.Crew {
+	configs := make([]crawl.Crew, len(r.sources))
+	for i, c := range r.sources {
 		shortest, _ := pace(r.c, c.src)
-		crews[i] = crawl.Crew{Source: c.src, Scope: c.scope, Fetch: clients[i], Pool: pools[i], Delay: shortest, Index: c.index}
+		configs[i] = crawl.Crew{Source: c.src, Scope: c.scope, Fetch: clients[i], Pool: pools[i], Delay: shortest, Index: c.index}
 	}
-	return crews
+	return configs
 }
 
 // engineConfig is what all engines have in common.
@@ -184,7 +184,7 @@ func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
 		Keeper: r.keeper.Keeper, Monitor: r.monitor, Run: r.row, OpenLog: r.openLog, LazyLogs: c.String("wal-sync") == "interval",
 		Workers: r.workers(), MaxPerState: c.Int("max-per-state"), Linger: timeOf(c, "linger"),
 		Patience: timeOf(c, "patience"), Watch: c.Bool("watch"), Keep: time.Duration(c.Int("keep-requests")) * 24 * time.Hour,
-		Beat: func(ctx context.Context) error { return r.scores.beat(ctx, r.monitor, used(pools), r.ways) },
+		Beat: func(ctx context.Context) error { return r.scores.beat(ctx, r.monitor, used(pools), r.egress) },
 		Filter: crawl.Filter{
 			Allow: SplitList(c.StringSlice("allow-categories")), Block: SplitList(c.StringSlice("block-categories")),
 			Words: SplitList(c.StringSlice("block-words")), MinScore: c.Int("min-score"), Sponsored: c.Bool("include-sponsored"),
@@ -197,7 +197,7 @@ func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
 // workers is how many there are for each source: of several, one unless more were
 // asked for. They are polite to their hosts one by one, and fast all together.
 func (r *run) workers() int {
-	if len(r.crews) > 1 && !r.c.IsSet("workers") {
+	if len(r.sources) > 1 && !r.c.IsSet("workers") {
 		return 1
 	}
 	return r.c.Int("workers")
@@ -224,7 +224,7 @@ const (
 // GOMEMLIMIT wins, and a limit that is higher already, or none, stays.
 func (r *run) makeRoom() (restore func()) {
 	before := debug.SetMemoryLimit(-1)
-	room := min(before+int64(len(r.crews)-1)*roomOfSource, mostRoom)
+	room := min(before+int64(len(r.sources)-1)*roomOfSource, mostRoom)
 	if os.Getenv("GOMEMLIMIT") != "" || room <= before || before == math.MaxInt64 {
 		return func() {}
 	}

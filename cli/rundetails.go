@@ -23,7 +23,7 @@ func detailsFlags() []cli.Flag {
 		detailsEveryFlag(),
 		&cli.Int64Flag{Name: "limit", DefaultText: "no limit", Usage: "end after `PAGES`, resumable"},
 	}
-	flags = append(append(flags, paceFlags()...), wayFlags()...)
+	flags = append(append(flags, paceFlags()...), egressFlags()...)
 	flags = append(flags, budgetFlags()...)
 	for _, f := range flags {
 		if n, ok := f.(*cli.IntFlag); ok && (n.Name == "max-per-state" || n.Name == "max-targets") {
@@ -67,13 +67,13 @@ func (r *run) checkDetails() error {
 		return nil
 	}
 	without := []string{}
-	for _, c := range r.crews {
+	for _, c := range r.sources {
 		if !c.src.HasDetails() {
 			without = append(without, c.src.Name())
 		}
 	}
 	names := strings.Join(without, ", ")
-	if len(without) == len(r.crews) {
+	if len(without) == len(r.sources) {
 		return Usagef("%s does not say how to read the pages of its listings: its definition needs a `detail` section", names)
 	}
 	if len(without) > 0 {
@@ -97,8 +97,8 @@ func (p *Program) fetchDetails(c *cli.Context) error {
 	return r.do(c.Context)
 }
 
-// planDetails prepares a crew that fetches details alone.
-func (r *run) planDetails(ctx context.Context, c *crew, id int64) error {
+// planDetails prepares a source whose details alone are fetched.
+func (r *run) planDetails(ctx context.Context, c *sourceRun, id int64) error {
 	var err error
 	if c.scope, err = scopeOf(ctx, r.keeper, id, c.resolved, r.sel); err != nil || !c.src.HasDetails() {
 		return err
@@ -124,7 +124,7 @@ func (r *run) remainderOfIndexes(st crawl.Stats) error {
 
 // stuck counts the targets of a kind in the run's selection that are STUCK.
 func (r *run) stuck(kind yp.Kind) (stuck int64) {
-	for _, c := range r.crews {
+	for _, c := range r.sources {
 		scope := c.scope
 		scope.Kinds = []yp.Kind{kind}
 		if n, err := r.keeper.CountReset(context.WithoutCancel(r.c.Context), checkpoint.Reset{Scope: scope, Statuses: []yp.Status{yp.Stuck}}); err == nil {

@@ -13,7 +13,7 @@ import (
 
 func runFlags() []cli.Flag {
 	flags := paceFlags()
-	flags = append(flags, wayFlags()...)
+	flags = append(flags, egressFlags()...)
 	flags = append(flags, budgetFlags()...)
 	flags = append(flags, againFlags()...)
 	flags = append(flags, keepFlags()...)
@@ -106,7 +106,7 @@ func checkRunFlags(c *cli.Context) error {
 	return checkManners(c)
 }
 
-// checkManners refuses ways of asking a site that make no sense.
+// checkManners refuses settings for asking a site that make no sense.
 func checkManners(c *cli.Context) error {
 	if timeOf(c, "patience") <= 0 {
 		return Usagef("--patience: want more than 0, 1s say: the shortest Retry-After would end the run")

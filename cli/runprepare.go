@@ -39,8 +39,8 @@ func (r *run) register(ctx context.Context) error {
 }
 
 func (r *run) sourceIDs(ctx context.Context) ([]int64, error) {
-	ids := make([]int64, len(r.crews))
-	for i, c := range r.crews {
+	ids := make([]int64, len(r.sources))
+	for i, c := range r.sources {
 		var err error
 		if ids[i], err = r.keeper.Source(ctx, c.src.Name(), c.src.BaseURL().String()); err != nil {
 			return nil, err
@@ -71,7 +71,7 @@ func (r *run) prepare(ctx context.Context, ids []int64) error {
 	if plan.Added+plan.Deepened > 0 {
 		r.log.Info().Int("selected", plan.Selected).Int("new", plan.Added).Int("deepened", plan.Deepened).Msg("targets planned")
 	}
-	for _, c := range r.crews {
+	for _, c := range r.sources {
 		r.before = sum(r.before, c.before)
 	}
 	if left := r.before.Planned + r.before.InProgress; left > 0 && r.before.Pages > 0 {
@@ -91,7 +91,7 @@ func (r *run) plan(ctx context.Context, ids []int64) (all checkpoint.Planned, er
 	g.SetLimit(planAtOnce)
 	for i, id := range ids {
 		g.Go(func() (err error) {
-			plans[i], err = r.planOne(ctx, r.crews[i], id)
+			plans[i], err = r.planOne(ctx, r.sources[i], id)
 			return err
 		})
 	}
@@ -104,7 +104,7 @@ func (r *run) plan(ctx context.Context, ids []int64) (all checkpoint.Planned, er
 	return all, err
 }
 
-func (r *run) planOne(ctx context.Context, c *crew, id int64) (plan checkpoint.Planned, err error) {
+func (r *run) planOne(ctx context.Context, c *sourceRun, id int64) (plan checkpoint.Planned, err error) {
 	if r.onlyDetails {
 		return plan, r.planDetails(ctx, c, id)
 	}
@@ -147,8 +147,8 @@ func (r *run) warnOfAll(ctx context.Context, ids []int64) error {
 		return nil
 	}
 	targets, there, states := 0, int64(0), 0
-	took := r.crews[0].estimate(r.c, 0).Time
-	for i, c := range r.crews {
+	took := r.sources[0].estimate(r.c, 0).Time
+	for i, c := range r.sources {
 		e := c.estimate(r.c, 0)
 		targets, states, took = targets+e.Targets, max(states, len(c.resolved.States)), max(took, e.Time)
 		n, err := r.keeper.Count(ctx, store.Scope{SourceID: ids[i]})

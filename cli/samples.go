@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/crawl/health"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -19,7 +20,7 @@ func (p *Program) sampleCommands() []*cli.Command {
 	return []*cli.Command{
 		{
 			Name: "samples", Usage: "List the pages that were kept because their layout was not known", ArgsUsage: "[SOURCE]",
-			Args: true, Flags: []cli.Flag{jsonFlag()}, Action: p.samples,
+			Args: true, Flags: formatFlags(), Action: p.samples,
 		},
 		{
 			Name: "sample", Usage: "Print a kept page as it came; see `sources samples` for its ID", ArgsUsage: "ID",
@@ -43,31 +44,18 @@ func (p *Program) samples(c *cli.Context) error {
 	if c.Args().Len() > 1 {
 		return Usagef("want one source at most, got %d", c.Args().Len())
 	}
-	k, err := p.open(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	rows, err := p.sampleRows(c, k)
-	if err != nil {
-		return err
-	}
-	if c.Bool("json") {
-		return writeRows(p.Out, rows)
-	}
-	if len(rows) == 0 {
-		p.note("No page was kept: every layout was known.")
-		return nil
-	}
-	t := newTable("id", "source", "target", "taken", "bytes", "reason")
-	for _, r := range rows {
-		target := "-"
-		if r.TargetID != 0 {
-			target = idText(r.TargetID)
-		}
-		t.row(idText(r.ID), r.Source, target, ago(k.DB().Now(), r.TakenAt), r.Size, short(r.Reason, p.room(50)))
-	}
-	return t.flush(&p.Streams, p.Out)
+	return listRows(p, c, listing[sampleRow]{
+		none:    "No page was kept: every layout was known.",
+		ask:     func(k *database, _ store.Scope, _ int) ([]sampleRow, error) { return p.sampleRows(c, k) },
+		columns: []string{"id", "source", "target", "taken", "bytes", "reason"},
+		cells: func(now time.Time, r sampleRow) []any {
+			target := "-"
+			if r.TargetID != 0 {
+				target = idText(r.TargetID)
+			}
+			return []any{idText(r.ID), r.Source, target, ago(now, r.TakenAt), r.Size, short(r.Reason, p.widthLeft(50))}
+		},
+	})
 }
 
 func (p *Program) sampleRows(c *cli.Context, k *database) (rows []sampleRow, err error) {

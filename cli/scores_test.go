@@ -18,24 +18,24 @@ type scored struct {
 	db      *store.DB
 	monitor *health.Monitor
 	pool    *fetch.Pool
-	ways    ways
+	egress  egress
 }
 
 func newScored(t *testing.T) *scored {
 	t.Helper()
-	s := &scored{db: storetest.Open(t), ways: ways{policy: fetch.PolicyRequire}}
+	s := &scored{db: storetest.Open(t), egress: egress{policy: fetch.PolicyRequire}}
 	s.monitor = health.New(s.db)
 	for _, text := range []string{"http://a:1", "http://b:1"} {
 		u, name, err := fetch.ParseProxy(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.ways.typed = append(s.ways.typed, fetch.Proxy{URL: u, Name: name})
+		s.egress.typed = append(s.egress.typed, fetch.Proxy{URL: u, Name: name})
 	}
 	client := fetch.New(fetch.Config{})
 	t.Cleanup(client.Close)
 	var err error
-	if s.pool, err = s.ways.pool(t.Context(), s.monitor, client, &s.scores); err != nil {
+	if s.pool, err = s.egress.pool(t.Context(), s.monitor, client, &s.scores); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -91,7 +91,7 @@ func TestBeat(t *testing.T) {
 	if _, err := s.monitor.AddProxy(t.Context(), "http://c:1", "http://c:1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.beat(t.Context(), s.monitor, []*fetch.Pool{s.pool}, s.ways); err != nil {
+	if err := s.beat(t.Context(), s.monitor, []*fetch.Pool{s.pool}, s.egress); err != nil {
 		t.Fatal(err)
 	}
 	if s.of(t, 1).Successes != 1 {
@@ -103,7 +103,7 @@ func TestBeat(t *testing.T) {
 	if s.pool.Active() != 2 {
 		t.Errorf("%d active", s.pool.Active())
 	}
-	if err := s.beat(t.Context(), s.monitor, nil, s.ways); err != nil {
+	if err := s.beat(t.Context(), s.monitor, nil, s.egress); err != nil {
 		t.Errorf("without a pool: %v", err)
 	}
 }
@@ -112,7 +112,7 @@ func TestBeat(t *testing.T) {
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	s := newScored(t)
-	stop := s.keep(t.Context(), s.monitor, []*fetch.Pool{s.pool}, s.ways)
+	stop := s.keep(t.Context(), s.monitor, []*fetch.Pool{s.pool}, s.egress)
 	defer stop()
 	a := s.take(t)
 	for range fetch.ProxyFailures {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -76,7 +77,7 @@ func (p *Program) printStatus(s *report.Status, fresh bool) error {
 	}
 	w := &sections{w: p.Out}
 	for _, step := range []func(*sections, *report.Status) error{
-		func(w *sections, s *report.Status) error { return p.printFaring(w, s, fresh) }, p.printGates, p.printSchedules, p.printHealth, p.printSummary, p.printRests, p.printHosts, p.printCrew, printHour,
+		func(w *sections, s *report.Status) error { return p.printConnectivity(w, s, fresh) }, p.printClosed, p.printSchedules, p.printHealth, p.printSummary, p.printRests, p.printHosts, p.printWorkerStatus, printHour,
 	} {
 		if err := step(w, s); err != nil {
 			return err
@@ -131,9 +132,9 @@ func (s *sections) lines(texts ...string) error {
 	return nil
 }
 
-// printFaring shows how the sources answer; when they were rated, where that is not
+// printConnectivity shows how the sources answer; when they were rated, where that is not
 // just now.
-func (p *Program) printFaring(w *sections, s *report.Status, fresh bool) error {
+func (p *Program) printConnectivity(w *sections, s *report.Status, fresh bool) error {
 	header := []string{"source", "gate", "status", "ok 1 h", "of", "ok 24 h", "of", "p50", "p95", "cause"}
 	if !fresh {
 		header = append(header, "rated")
@@ -142,7 +143,7 @@ func (p *Program) printFaring(w *sections, s *report.Status, fresh bool) error {
 	for _, src := range s.Sources {
 		c := src.Profile
 		row := []any{
-			src.Name, string(src.Gate), orDash(c.Status), rate(c.Rate1h), c.Samples1h, rate(c.Rate24h), c.Samples24h,
+			src.Name, string(src.Gate), orDash(c.Status), percentOf(c.Rate1h, 100), c.Samples1h, percentOf(c.Rate24h, 100), c.Samples24h,
 			millis(c.P50), millis(c.P95), orDash(causeOf(c)),
 		}
 		if !fresh {
@@ -170,9 +171,9 @@ func causeOf(c report.Profile) string {
 	return p.Cause()
 }
 
-// printGates says of each closed source why it is closed, until when, and what
+// printClosed says of each closed source why it is closed, until when, and what
 // opens it.
-func (p *Program) printGates(w *sections, s *report.Status) error {
+func (p *Program) printClosed(w *sections, s *report.Status) error {
 	var texts []string
 	for _, src := range s.Sources {
 		if text := remedyText(s.Now, src); text != "" {
@@ -182,7 +183,7 @@ func (p *Program) printGates(w *sections, s *report.Status) error {
 	return w.lines(texts...)
 }
 
-func gateText(now time.Time, src report.SourceStatus) string {
+func closedSourceText(now time.Time, src report.SourceStatus) string {
 	if src.Gate == store.GateOpen {
 		return ""
 	}
@@ -200,9 +201,9 @@ func gateText(now time.Time, src report.SourceStatus) string {
 	return text
 }
 
-// remedyText is gateText with what is to be done about it.
+// remedyText is closedSourceText with what is to be done about it.
 func remedyText(now time.Time, src report.SourceStatus) string {
-	text := gateText(now, src)
+	text := closedSourceText(now, src)
 	switch {
 	case text == "":
 		return ""
@@ -272,12 +273,10 @@ func (p *Program) printSchedules(w *sections, s *report.Status) error {
 // printHealth counts targets by health; failing are those whose last crawl failed, and
 // how often in a row, on the mean over all.
 func (p *Program) printHealth(w *sections, s *report.Status) error {
-	t := newTable("health", "active", "degraded", "paused", "failed", "due now", "failing", "in a row", "ok 24 h")
-	for _, src := range s.Sources {
-		h, f := src.Health, src.Faring
-		t.row(src.Name, h.Active, h.Degraded, h.Paused, h.Failed, f.DueNow, f.WithFailures, f.MeanFailures, f.Successes24h)
-	}
-	return w.table(p, t)
+	return w.table(p, tableOf(s.Sources, func(src report.SourceStatus) []any {
+		h, f := src.Health, src.HealthFigures
+		return []any{src.Name, h.Active, h.Degraded, h.Paused, h.Failed, f.DueNow, f.WithFailures, f.MeanFailures, f.Successes24h}
+	}, "health", "active", "degraded", "paused", "failed", "due now", "failing", "in a row", "ok 24 h"))
 }
 
 // eachAndAll calls f for each source, and for all of them where there are several.
@@ -291,28 +290,23 @@ func eachAndAll(s *report.Status, f func(name string, src report.SourceStatus)) 
 }
 
 func (p *Program) printSummary(w *sections, s *report.Status) error {
-	t := newTable("error in 7 days", "source", "times", "targets", "last seen", "mean time")
-	for _, e := range s.Errors {
-		t.row(codeText(e.Code, e.ByProxy), e.Source, e.Occurrences, e.Targets, ago(s.Now, e.LastSeen), millis(e.MeanMS))
-	}
-	return w.table(p, t)
+	return w.table(p, tableOf(s.Errors, func(e report.ErrorSummary) []any {
+		return []any{codeText(e.Code, e.ByProxy), e.Source, e.Occurrences, e.Targets, ago(s.Now, e.LastSeen), millis(e.MeanMS)}
+	}, "error in 7 days", "source", "times", "targets", "last seen", "mean time"))
 }
 
 func (p *Program) printRests(w *sections, s *report.Status) error {
-	t := newTable("resting", "for", "targets", "next is back", "last is back")
-	for _, b := range s.Backoff {
+	return w.table(p, tableOf(s.Backoff, func(b report.BackoffWait) []any {
 		level, rest := "first failures", "minutes"
 		if b.Level > 0 {
 			level, rest = fmt.Sprintf("level %d", b.Level), shortTime(yp.Backoff(b.Level))
 		}
-		t.row(level, rest, b.Targets, moment(s.Now, b.Next), moment(s.Now, b.Last))
-	}
-	return w.table(p, t)
+		return []any{level, rest, b.Targets, moment(s.Now, b.Next), moment(s.Now, b.Last)}
+	}, "resting", "for", "targets", "next is back", "last is back"))
 }
 
 func (p *Program) printHosts(w *sections, s *report.Status) error {
-	t := newTable("host", "source", "held until", "for", "delay", "because of", "blocks")
-	for _, h := range s.Hosts {
+	return w.table(p, tableOf(s.Hosts, func(h report.HostPace) []any {
 		held, delay := "-", "-"
 		if !h.HeldUntil.IsZero() {
 			held = moment(s.Now, h.HeldUntil)
@@ -320,7 +314,42 @@ func (p *Program) printHosts(w *sections, s *report.Status) error {
 		if h.DelayMS > 0 {
 			delay = millis(&h.DelayMS)
 		}
-		t.row(h.Host, h.Source, held, orDash(h.HeldFor), delay, short(orDash(h.DelayReason), p.room(80)), h.Blocks)
+		return []any{h.Host, h.Source, held, orDash(h.HeldFor), delay, short(orDash(h.DelayReason), p.widthLeft(80)), h.Blocks}
+	}, "host", "source", "held until", "for", "delay", "because of", "blocks"))
+}
+
+// printWorkerStatus shows the workers that have not stopped.
+func (p *Program) printWorkerStatus(w *sections, s *report.Status) error {
+	return w.table(p, tableOf(s.Workers, func(m report.WorkerStatus) []any {
+		var page, retries any // of the claims, those that met a busy database
+		holding, memory := "none", "-"
+		if m.TargetID != 0 {
+			page, holding = m.Page, fmt.Sprintf("%s in %s, %s", m.Category, m.City, m.State)
+		}
+		if m.Claims > 0 {
+			retries = percent(100 * float64(m.ClaimRetries) / float64(m.Claims))
+		}
+		if m.RSS > 0 {
+			memory = fmt.Sprintf("%d MB", (m.RSS+500_000)/1_000_000)
+		}
+		process := fmt.Sprintf("%d on %s", m.PID, short(m.Host, 16))
+		if !m.Alive {
+			process += " (gone)"
+		}
+		return []any{m.Name, process, short(holding, min(40, p.widthLeft(90))), page, m.Pages, m.Listings, retries, memory, ago(s.Now, m.Heartbeat)}
+	}, "worker", "process", "target", "page", "pages", "listings", "retries", "memory", "heartbeat"))
+}
+
+// printHour says what the last hour brought.
+func printHour(w *sections, s *report.Status) error {
+	texts := []string{fmt.Sprintf("Last hour, all states: %s with %s, %s.", plural(s.Pages, "page"), plural(s.Rows, "row"), strings.Replace(plural(s.Listings, "listing"), " listings", " different listings", 1))}
+	for _, src := range s.Sources {
+		for _, u := range src.Proxies {
+			texts = append(texts, fmt.Sprintf("%s via %s: %s, %s failed", src.Name, u.Proxy, plural(u.Requests, "request"), thousands(u.Failures)))
+		}
 	}
-	return w.table(p, t)
+	if text := lastRunText(s.LastRun); text != "" {
+		texts = append(texts, text+".")
+	}
+	return w.lines(texts...)
 }

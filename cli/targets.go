@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
@@ -35,10 +36,10 @@ func (p *Program) targetsCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "List targets with their status, schedule and last error", Action: p.targetsList,
-				Flags: append(chooseFlags(),
+				Flags: append(append(chooseFlags(), formatFlags()...),
 					list("health", "only these: `HEALTH...` is active, degraded, paused, failed", "all"),
 					list("schedule", "only these: `SCHEDULE...` is due, scheduled, degraded, paused, failed, needs_plan, not_scheduled", "all"),
-					limitFlag(), jsonFlag()),
+					limitFlag()),
 			},
 			{
 				Name: "show", Usage: "Show all that is known of targets, and when they are crawled next", ArgsUsage: "TARGET...", Args: true,
@@ -128,73 +129,18 @@ func (p *Program) targetsList(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	limit, err := limitOf(c)
-	if err != nil {
-		return err
-	}
-	k, scope, err := p.openScoped(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	f.Scope = scope
-	all, err := k.Targets(c.Context, f, oneMore(limit))
-	if err != nil {
-		return err
-	}
-	all, more := cutAt(all, limit)
-	if c.Bool("json") {
-		err = writeRows(p.Out, all)
-	} else {
-		err = p.printTargets(k.DB().Now(), all)
-	}
-	p.noteRest(len(all), more, "target")
-	return err
-}
-
-// oneMore asks for a row beyond the limit, to know whether there are more.
-func oneMore(limit int) int {
-	if limit == 0 {
-		return 0
-	}
-	return limit + 1
-}
-
-func cutAt[T any](all []T, limit int) (rows []T, more bool) {
-	if limit == 0 || len(all) <= limit {
-		return all, false
-	}
-	return all[:limit], true
-}
-
-// noteRest says what a list does not show.
-func (p *Program) noteRest(shown int, more bool, noun string) {
-	switch {
-	case more:
-		p.note("%s shown; there are more: --limit 0 shows all.", plural(shown, noun))
-	case shown == 0:
-		p.note("No %s matches.", noun)
-	}
-}
-
-func (p *Program) printTargets(now time.Time, all []report.Target) error {
-	header := []string{"id", "target", "status", "schedule", "health", "page", "failures", "next", "error"}
-	several := len(all) > 0 && slices.ContainsFunc(all, func(t report.Target) bool { return t.Source != all[0].Source })
-	if several {
-		header = append(header, "source")
-	}
-	t := newTable(header...)
-	for _, x := range all {
-		row := []any{idText(x.ID), short(titleOf(x), 34), string(x.Status), string(x.Schedule), healthOf(x), x.Page, x.Failures, nextOf(now, x), orDash(errorText(x))}
-		if several {
-			row = append(row, x.Source)
-		}
-		t.row(row...)
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return t.flush(&p.Streams, p.Out)
+	return listRows(p, c, listing[report.Target]{
+		noun: "target",
+		ask: func(k *database, scope store.Scope, limit int) ([]report.Target, error) {
+			f.Scope = scope
+			return k.Targets(c.Context, f, limit)
+		},
+		columns: []string{"id", "target", "status", "schedule", "health", "page", "failures", "next", "error"},
+		cells: func(now time.Time, t report.Target) []any {
+			return []any{idText(t.ID), short(titleOf(t), 34), string(t.Status), string(t.Schedule), healthOf(t), t.Page, t.Failures, nextOf(now, t), orDash(errorText(t))}
+		},
+		source: func(t report.Target) string { return t.Source },
+	})
 }
 
 func titleOf(t report.Target) string {
@@ -237,17 +183,208 @@ func nextOf(now time.Time, t report.Target) string {
 func (p *Program) targetIDs(c *cli.Context, k *database, source int64) (ids []int64, err error) {
 	for _, word := range SplitList(c.Args().Slice()) {
 		id, err := k.FindTarget(c.Context, word, source)
-		var unknown *report.UnknownTargetError
-		var ambiguous *report.AmbiguousTargetError
-		if errors.As(err, &unknown) || errors.As(err, &ambiguous) {
-			return nil, Usagef("%w", err)
-		}
 		if err != nil {
-			return nil, err
+			return nil, asUsage(err)
 		}
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
 	return ids, nil
+}
+
+func (p *Program) targetsShow(c *cli.Context) error {
+	if !c.Args().Present() {
+		return Usagef("want targets to show: an id, or city/category; `ypcrawl targets list` shows those there are")
+	}
+	k, err := p.open(c, reading)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	source, err := knownSource(c, k)
+	if err != nil {
+		return err
+	}
+	ids, err := p.targetIDs(c, k, source)
+	if err != nil {
+		return err
+	}
+	all := make([]*report.TargetDetail, 0, len(ids))
+	for _, id := range ids {
+		t, err := k.Target(c.Context, id)
+		if err != nil {
+			return err
+		}
+		all = append(all, t)
+	}
+	return showEach(p, c, all, func(t *report.TargetDetail) []*table { return []*table{p.detailTable(k.DB().Now(), t)} })
+}
+
+// detailTable shows a target line by line.
+func (p *Program) detailTable(now time.Time, t *report.TargetDetail) *table {
+	var says, total, failures, lastError string
+	foundName, found := "listings", fmt.Sprintf("%s accepted of %s, %s unreadable", thousands(int64(t.Accepted)), thousands(int64(t.Raw)), thousands(int64(t.Bad)))
+	if t.Kind == yp.KindIndex {
+		foundName, found = "cities", fmt.Sprintf("%s, %s new", thousands(int64(t.Raw)), thousands(int64(t.Accepted)))
+	}
+	if code := errorText(t.Target); code != "" {
+		lastError = short(code+": "+reason(t.Error), 300)
+	}
+	if t.Status == yp.Done && t.ErrorCode == string(yp.CodeNoListings) {
+		says = "no listings here"
+	}
+	if t.SiteTotal != nil {
+		total = plural(*t.SiteTotal, "listing")
+	}
+	if t.Failures > 0 || t.BackoffLevel > 0 {
+		failures = fmt.Sprintf("%d in a row, backoff level %d", t.Failures, t.BackoffLevel)
+	}
+	pages, again := fmt.Sprintf("%d done, all wanted", t.Page), "never"
+	if t.MaxPages > 0 {
+		pages = fmt.Sprintf("%d done of at most %d", t.Page, t.MaxPages)
+	}
+	if t.FrequencyMin > 0 {
+		again = lasting(time.Duration(t.FrequencyMin) * time.Minute)
+	}
+	attempts := fmt.Sprintf("%s, %s succeeded", thousands(int64(t.Attempts)), thousands(int64(t.Successes)))
+	if t.SuccessRate != nil {
+		attempts += fmt.Sprintf(" (%.1f%%)", *t.SuccessRate)
+	}
+	since := func(at time.Time) string {
+		if at.IsZero() {
+			return ""
+		}
+		return ago(now, at)
+	}
+	return facts(
+		fmt.Sprintf("target %d", t.ID), titleOf(t.Target),
+		"name", t.Name,
+		"source", t.Source,
+		"status", fmt.Sprintf("%s, %s, %s", t.Status, t.Schedule, healthOf(t.Target)),
+		"next", p.nextText(now, t.Next),
+		"last error", lastError,
+		"pages", pages,
+		foundName, found,
+		"the site says", says, "the site says", total,
+		"attempts", attempts,
+		"failures", failures,
+		"crawl began", since(t.Started), "ended", since(t.Finished), "last success", since(t.LastSuccess), "heartbeat", since(t.Heartbeat), "planned", since(t.Created),
+		"again after", again,
+		"priority", fmt.Sprintf("%d (%s people)", t.Priority, thousands(int64(t.Population))),
+	)
+}
+
+// nextText says when a target is crawled next, why, and what would change that.
+func (p *Program) nextText(now time.Time, n report.Next) string {
+	text := ""
+	switch n.When {
+	case report.NextHeld:
+		return "now in the hands of " + n.Held
+	case report.NextNow:
+		return "claimable now: " + n.Why
+	case report.NextLater:
+		text = "claimable at " + moment(now, n.At) + ": " + n.Why
+	default:
+		text = "never by itself: " + n.Why
+	}
+	if n.Remedy != "" {
+		text += ". `ypcrawl " + n.Remedy + "` changes that"
+	}
+	return text
+}
+
+// operate pauses, resumes, enables or disables targets.
+func (p *Program) operate(c *cli.Context, o checkpoint.Operation) error {
+	f, err := filterOf(c)
+	if err != nil {
+		return err
+	}
+	chosen := checkpoint.Chosen{Statuses: f.Statuses, Error: f.Error}
+	if err := needsAll(c); err != nil {
+		return err
+	}
+	k, scope, err := p.openScoped(c, existing)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }()
+	chosen.Scope = scope
+	if chosen.IDs, err = p.targetIDs(c, k, scope.SourceID); err != nil {
+		return err
+	}
+	return p.carryOut(c, k, task{
+		operation: o, chosen: chosen, question: strings.ToUpper(string(o[:1])) + string(o[1:]) + " %s?",
+		nothing: fmt.Sprintf("No target matches that could be %s.", past(o)), past: past(o),
+	})
+}
+
+// needsAll refuses a bare command: a forgotten argument must not mean everything.
+func needsAll(c *cli.Context) error {
+	chosen := c.Args().Present()
+	for _, name := range []string{"states", "source", "status", "error", "older-than"} {
+		chosen = chosen || c.IsSet(name)
+	}
+	switch {
+	case !chosen && !c.Bool("all"):
+		return Usagef("name targets or choose them with flags; --all means every target; see '%s --help'", c.Command.HelpName)
+	case c.Args().Present() && c.Bool("all"):
+		return Usagef("--all means every target: leave it out, or the names")
+	}
+	return nil
+}
+
+// task is an operation with its words.
+type task struct {
+	operation checkpoint.Operation
+	chosen    checkpoint.Chosen
+	question  string // with %s for "12 targets"
+	nothing   string // when there is nothing to do
+	past      string // what was done
+}
+
+// carryOut counts, asks where targets were not named, and operates.
+func (p *Program) carryOut(c *cli.Context, k *database, t task) error {
+	n, err := k.CountChosen(c.Context, t.operation, t.chosen)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		p.note("%s", t.nothing)
+	}
+	if n == 0 || c.Bool("dry-run") {
+		return p.printOperated(c, t, n, 0)
+	}
+	named := len(t.chosen.IDs) > 0
+	ok, err := p.confirm(c.Context, fmt.Sprintf(t.question, plural(n, "target")), named || c.Bool("yes"))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		p.note("Nothing was changed.")
+		return nil
+	}
+	done, err := k.Operate(c.Context, t.operation, t.chosen)
+	return errors.Join(p.printOperated(c, t, n, done), err)
+}
+
+func (p *Program) printOperated(c *cli.Context, t task, selected, done int) error {
+	return p.answer(c, struct {
+		Selected int `json:"selected"`
+		Changed  int `json:"changed"`
+	}{selected, done}, "%s selected, %s %s", plural(selected, "target"), thousands(int64(done)), t.past)
+}
+
+func past(o checkpoint.Operation) string {
+	switch o {
+	case checkpoint.Pause:
+		return "paused"
+	case checkpoint.Resume:
+		return "resumed"
+	case checkpoint.Enable:
+		return "enabled"
+	case checkpoint.Disable:
+		return "disabled"
+	}
+	return "requeued"
 }

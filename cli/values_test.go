@@ -97,23 +97,6 @@ func TestPages(t *testing.T) {
 	})
 }
 
-func TestSize(t *testing.T) {
-	t.Parallel()
-	testValues(t, func() cli.Generic { return &sizeValue{} }, map[string]valueTest{
-		"megabytes":    {in: "64MB", want: "64MB"},
-		"mebibytes":    {in: "64MiB", want: "64MiB"},
-		"lower case":   {in: "64 mb", want: "64MB"},
-		"short":        {in: "64m", want: "64MB"},
-		"fraction":     {in: "1.5GB", want: "1500MB"},
-		"bytes":        {in: "4096", want: "4KiB"},
-		"zero":         {in: "0", want: "0B"},
-		"word":         {in: "big", err: "want a size like 64MB, 512KiB or 4096"},
-		"negative":     {in: "-1MB", err: "want a size like 64MB, 512KiB or 4096"},
-		"unknown unit": {in: "3XB", err: `unknown unit "XB": want B, KB, MB, GB or TB (by 1,000), KiB, MiB, GiB or TiB (by 1,024)`},
-		"too large":    {in: "99999999999TB", err: "that is more than any disk holds; give a smaller size"},
-	})
-}
-
 func TestRates(t *testing.T) {
 	t.Parallel()
 	testValues(t, func() cli.Generic { return &ratesValue{known: []string{"429", "503", "timeout"}, timed: "retry-after"} }, map[string]valueTest{
@@ -142,7 +125,6 @@ func TestValuesOfFlags(t *testing.T) {
 			&cli.GenericFlag{Name: "timeout", Value: minutesValue(time.Hour)},
 			&cli.GenericFlag{Name: "delay", Value: &delayValue{min: time.Second, max: time.Second}},
 			&cli.GenericFlag{Name: "max-pages", Value: &pagesValue{}},
-			&cli.GenericFlag{Name: "rotate", Value: &sizeValue{n: 64e6}},
 			&cli.GenericFlag{Name: "fail", Value: &ratesValue{}},
 		},
 		Action: func(c *cli.Context) error {
@@ -150,8 +132,8 @@ func TestValuesOfFlags(t *testing.T) {
 			if low != time.Second || high != 3*time.Second {
 				t.Errorf("delay %v-%v", low, high)
 			}
-			if timeOf(c, "timeout") != time.Hour || pagesOf(c, "max-pages") != -1 || bytesOf(c, "rotate") != 64e6 {
-				t.Errorf("timeout %v, max-pages %v, rotate %v", timeOf(c, "timeout"), pagesOf(c, "max-pages"), bytesOf(c, "rotate"))
+			if timeOf(c, "timeout") != time.Hour || pagesOf(c, "max-pages") != -1 {
+				t.Errorf("timeout %v, max-pages %v", timeOf(c, "timeout"), pagesOf(c, "max-pages"))
 			}
 			if r := ratesOf(c, "fail"); len(r) != 1 || r["429"] != 0.5 {
 				t.Errorf("fail %v", r)
@@ -177,7 +159,6 @@ func FuzzValues(f *testing.F) {
 			func() cli.Generic { return ageValue(0) },
 			func() cli.Generic { return &delayValue{} },
 			func() cli.Generic { return &pagesValue{} },
-			func() cli.Generic { return &sizeValue{} },
 			func() cli.Generic { return &ratesValue{timed: "retry-after"} },
 		} {
 			v, again := fresh(), fresh()

@@ -534,12 +534,8 @@ func (p *Program) walCompress(c *cli.Context) error {
 	for _, cause := range rep.Foreign {
 		p.note("ypcrawl: left as it is: %s", yp.Printable(cause))
 	}
-	if c.Bool("json") {
-		return writeJSON(p.Out, rep)
-	}
-	_, err = fmt.Fprintf(p.Out, "%s compressed, %s to %s bytes; %d in use left alone\n", plural(rep.Files, "file"),
+	return p.answer(c, rep, "%s compressed, %s to %s bytes; %d in use left alone", plural(rep.Files, "file"),
 		thousands(rep.BytesBefore), thousands(rep.BytesAfter), rep.Live)
-	return err
 }
 
 // walDemo writes what a worker that crawled two pages and then died would

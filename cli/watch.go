@@ -20,7 +20,7 @@ import (
 type watcher struct {
 	r       *run
 	fleet   *crawl.Fleet
-	clients []*fetch.Client // of the crews
+	clients []*fetch.Client // of the sources
 	base    Snapshot        // what was done before this run
 	speed   speedometer
 	targets ender
@@ -83,15 +83,15 @@ func (w *watcher) countDetails(now time.Time) (next time.Time) {
 	}
 	st := w.fleet.Stats()
 	total := st.Details + st.DetailsFailed + st.DetailsMissing
-	for _, c := range w.r.crews {
+	for _, c := range w.r.sources {
 		if !c.src.HasDetails() {
 			continue
 		}
-		n, err := w.r.keeper.DetailsLeft(context.WithoutCancel(w.r.c.Context), c.scope.SourceID, c.scope.States)
+		t, err := w.r.keeper.DetailTotals(context.WithoutCancel(w.r.c.Context), c.scope.SourceID, c.scope.States)
 		if err != nil {
 			return now.Add(countEvery) // what was counted last stands
 		}
-		total += n
+		total += t.Due + t.Held
 	}
 	if limit := w.r.c.Int64("limit"); limit > 0 {
 		total = min(total, limit)
@@ -107,7 +107,7 @@ func (w *watcher) countTargets() {
 		return
 	}
 	total := int64(0)
-	for _, c := range w.r.crews {
+	for _, c := range w.r.sources {
 		n, err := w.r.keeper.Count(context.WithoutCancel(w.r.c.Context), c.scope)
 		if err != nil {
 			return // what was counted last stands
@@ -204,7 +204,7 @@ func (w *watcher) waiting() (first string, held bool) {
 func (w *watcher) holdUp(i int, c crawl.Result) (why string, held bool) {
 	why, held = strings.TrimPrefix(c.Waiting, "waiting "), true // the display says that word itself
 	if why == "" {
-		why, held = waitsAt(w.clients[i], w.r.crews[i].src.BaseURL().Host)
+		why, held = waitsAt(w.clients[i], w.r.sources[i].src.BaseURL().Host)
 	}
 	if why != "" && w.r.several() {
 		why = c.Source + " " + why

@@ -3,8 +3,6 @@ package report
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -42,6 +40,14 @@ func ParseChangeKind(s string) (ChangeKind, error) {
 		return "", fmt.Errorf("unknown kind %q: did you mean %s?", s, near)
 	}
 	return "", fmt.Errorf("unknown kind %q: want one of %s", s, strings.Join(texts(ChangeKinds()), ", "))
+}
+
+func texts[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = string(v)
+	}
+	return out
 }
 
 // FieldChange is one field of a listing before and after; nil = nothing.
@@ -114,16 +120,14 @@ func (f ChangeFilter) args(more ...any) []any {
 // them (0 = all). They are read as do takes them: a million take no memory. An error of
 // do ends it and is returned as it is.
 func (k *Reader) EachChange(ctx context.Context, f ChangeFilter, limit int, do func(*Change) error) error {
-	if limit <= 0 {
-		limit = -1
-	}
-	return k.eachChange(ctx, listChanges, f.args(limit), do)
+	return k.eachChange(ctx, listChanges, f.args(atMost(limit)), do)
 }
 
 func (k *Reader) eachChange(ctx context.Context, query string, args []any, do func(*Change) error) error {
 	var given error
 	err := k.db.Each(ctx, query, args, func(rows *sql.Rows) error {
-		c, err := scanChange(rows)
+		c := &Change{Changes: []FieldChange{}, Reasons: []string{}}
+		err := rows.Scan(at(&c.At), &c.Kind, &c.Source, &c.ListingID, &c.Name, &c.City, &c.State, &c.CompanyID, &c.Run, fromJSON(&c.Changes), fromJSON(&c.Reasons))
 		if err == nil {
 			given = do(c)
 			err = given
@@ -134,22 +138,6 @@ func (k *Reader) eachChange(ctx context.Context, query string, args []any, do fu
 		err = fmt.Errorf("list changes: %w", err)
 	}
 	return err
-}
-
-func scanChange(rows *sql.Rows) (*Change, error) {
-	c := &Change{Changes: []FieldChange{}, Reasons: []string{}}
-	var changes, reasons []byte
-	err := rows.Scan(at(&c.At), &c.Kind, &c.Source, &c.ListingID, &c.Name, &c.City, &c.State, &c.CompanyID, &c.Run, &changes, &reasons)
-	if err != nil {
-		return nil, err
-	}
-	if changes != nil {
-		err = json.Unmarshal(changes, &c.Changes)
-	}
-	if reasons != nil {
-		err = errors.Join(err, json.Unmarshal(reasons, &c.Reasons))
-	}
-	return c, err
 }
 
 // CountChanges counts the changes of the filter by kind; kinds with none are absent.
@@ -174,10 +162,44 @@ func (k *Reader) CountChanges(ctx context.Context, f ChangeFilter) (map[ChangeKi
 	return counts, nil
 }
 
-func texts[T ~string](list []T) []string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = string(v)
+// History is one listing with all that became of it, the oldest first.
+type History struct {
+	Source    string    `json:"source"`
+	ListingID string    `json:"listing_id"`
+	Name      string    `json:"name"` // as it is now, like the rest; empty = rejected ever since
+	City      string    `json:"city"`
+	State     string    `json:"state"`
+	CompanyID *int64    `json:"company_id"`
+	FirstSeen time.Time `json:"first_seen_at,omitzero"`
+	LastSeen  time.Time `json:"last_seen_at,omitzero"`
+	Dropped   time.Time `json:"gone_at,omitzero"`
+	Changes   []Change  `json:"history"`
+}
+
+const showListing = `
+	SELECT l.id, l.name, ifnull(l.city, ''), ifnull(l.state, ''), l.company_id, l.first_seen_at, l.last_seen_at, l.gone_at
+	FROM listings l WHERE l.source_id = ? AND l.listing_id = ?`
+
+// History returns the history of the listing that a source knows by id. The error is a
+// *NotFoundError when there is none.
+func (k *Reader) History(ctx context.Context, source, id string) (*History, error) {
+	h := &History{Source: source, ListingID: id, Changes: []Change{}}
+	src, err := k.SourceID(ctx, source)
+	if err != nil {
+		return nil, err
 	}
-	return out
+	var row int64
+	known, err := k.one(ctx, fmt.Sprintf("look at listing %s of %s", id, source), showListing, []any{src, id},
+		&row, &h.Name, &h.City, &h.State, &h.CompanyID, at(&h.FirstSeen), at(&h.LastSeen), at(&h.Dropped))
+	if err != nil {
+		return nil, err
+	}
+	err = k.eachChange(ctx, listHistory, []any{row, src, id}, func(c *Change) error {
+		h.Changes = append(h.Changes, *c)
+		return nil
+	})
+	if err == nil && !known && len(h.Changes) == 0 {
+		err = &NotFoundError{What: fmt.Sprintf("no listing %q of %s was ever seen", id, source)}
+	}
+	return h, err
 }

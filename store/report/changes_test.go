@@ -144,14 +144,14 @@ func TestHistory(t *testing.T) {
 	for _, c := range h.Changes {
 		kinds = append(kinds, string(c.Kind))
 	}
-	if got := strings.Join(kinds, " "); got != "new dropped restored" || h.Name != "Best" || h.Gone != noon(2) || *h.CompanyID != 8 {
+	if got := strings.Join(kinds, " "); got != "new dropped restored" || h.Name != "Best" || h.Dropped != noon(2) || *h.CompanyID != 8 {
 		t.Errorf("got %s, %+v", got, h)
 	}
 	if h, err = b.History(t.Context(), "demo", "c"); err != nil || len(h.Changes) != 1 || h.CompanyID != nil {
 		t.Errorf("a rejected one: %+v, %v", h, err)
 	}
 	for _, c := range [][2]string{{"demo", "z"}, {"nowhere", "a"}} {
-		var unknown *report.UnknownListingError
+		var unknown *report.NotFoundError
 		if _, err := b.History(t.Context(), c[0], c[1]); !errors.As(err, &unknown) {
 			t.Errorf("%v: %v", c, err)
 		}
@@ -170,7 +170,7 @@ func TestFindRun(t *testing.T) {
 		}
 	}
 	for word, want := range map[string]string{"99": "no run \"99\"", "abcd": "several", "abc": "number", "a*cde": "number", "zzzzz": "no uuid begins so", "": "number"} {
-		var unknown *report.UnknownRunError
+		var unknown *report.NotFoundError
 		if _, err := b.FindRun(t.Context(), word); !errors.As(err, &unknown) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", word, err, want)
 		}

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"ypcrawl/store"
@@ -51,35 +53,22 @@ func (c *CompanyRow) into() []any {
 
 // Companies lists the companies of the filter by id, at most limit of them (0 = all).
 func (k *Reader) Companies(ctx context.Context, f CompanyFilter, limit int) ([]CompanyRow, error) {
-	if limit <= 0 {
-		limit = -1
-	}
-	all := []CompanyRow{}
-	args := []any{store.JSONTexts(f.States), f.Name, f.MinListings, limit}
-	err := k.db.Each(ctx, listCompanies, args, func(rows *sql.Rows) error {
-		var c CompanyRow
-		err := rows.Scan(c.into()...)
-		all = append(all, c)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list companies: %w", err)
-	}
-	return all, nil
+	args := []any{store.JSONTexts(f.States), f.Name, f.MinListings, atMost(limit)}
+	return list(ctx, k, "list companies", listCompanies, args, (*CompanyRow).into)
 }
 
 // MergeRow is a row of company_merges: two companies that became one.
 type MergeRow struct {
-	ID       int64     `json:"id"`
-	At       time.Time `json:"at,omitzero"`
-	Kept     int64     `json:"kept"`
-	KeptName string    `json:"kept_name,omitempty"` // as it is now; empty when it is gone itself
-	Gone     int64     `json:"gone"`
-	GoneName string    `json:"gone_name"` // as it was
-	By       string    `json:"by"`        // web, tel, adr, hand
-	Key      string    `json:"key,omitempty"`
-	Listings int       `json:"listings"` // that came with it
-	Undone   time.Time `json:"undone_at,omitzero"`
+	ID           int64     `json:"id"`
+	At           time.Time `json:"at,omitzero"`
+	Kept         int64     `json:"kept"`
+	KeptName     string    `json:"kept_name,omitempty"` // as it is now; empty when it is gone itself
+	Absorbed     int64     `json:"gone"`
+	AbsorbedName string    `json:"gone_name"` // as it was
+	By           string    `json:"by"`        // web, tel, adr, hand
+	Key          string    `json:"key,omitempty"`
+	Listings     int       `json:"listings"` // that came with it
+	Undone       time.Time `json:"undone_at,omitzero"`
 }
 
 const (
@@ -91,28 +80,201 @@ const (
 )
 
 func (m *MergeRow) into() []any {
-	return []any{&m.ID, at(&m.At), &m.Kept, &m.KeptName, &m.Gone, &m.GoneName, &m.By, &m.Key, &m.Listings, at(&m.Undone)}
+	return []any{&m.ID, at(&m.At), &m.Kept, &m.KeptName, &m.Absorbed, &m.AbsorbedName, &m.By, &m.Key, &m.Listings, at(&m.Undone)}
 }
 
 // Merges lists the merges of the last while (0 = all), the newest first, at most limit
 // of them (0 = all), those that were undone too.
 func (k *Reader) Merges(ctx context.Context, since time.Duration, limit int) ([]MergeRow, error) {
-	if limit <= 0 {
-		limit = -1
-	}
 	from := ""
 	if since > 0 {
 		from = yp.FormatTime(k.db.Now().Add(-since))
 	}
-	all := []MergeRow{}
-	err := k.db.Each(ctx, listMerges, []any{from, limit}, func(rows *sql.Rows) error {
-		var m MergeRow
-		err := rows.Scan(m.into()...)
-		all = append(all, m)
-		return err
+	return list(ctx, k, "list merges", listMerges, []any{from, atMost(limit)}, (*MergeRow).into)
+}
+
+// CompanyDetail is a company with its listings and what makes it one.
+type CompanyDetail struct {
+	CompanyRow
+	Confidence float64          `json:"confidence"` // from 0 to 1, see yp.Confidence
+	Places     []CompanyListing `json:"places"`
+	Keys       []CompanyKey     `json:"keys"`
+	Merges     []MergeRow       `json:"merges"`          // that made it, the oldest first
+	Apart      []int64          `json:"kept_apart_from"` // companies that no key joins it with
+}
+
+// CompanyListing is a listing of a company.
+type CompanyListing struct {
+	Row       int64     `json:"listing"` // row id
+	Source    string    `json:"source"`
+	ID        string    `json:"listing_id"`
+	Name      string    `json:"name"`
+	Phone     string    `json:"phone_e164,omitempty"`
+	Website   string    `json:"website,omitempty"`
+	Street    string    `json:"street,omitempty"`
+	City      string    `json:"city,omitempty"`
+	State     string    `json:"state,omitempty"`
+	FirstSeen time.Time `json:"first_seen_at,omitzero"`
+	LastSeen  time.Time `json:"last_seen_at,omitzero"`
+	Dropped   time.Time `json:"gone_at,omitzero"`
+
+	postal, ownPhone, ownWebsite string   // the latter two from its own page
+	keys                         []string // that it gives
+}
+
+// CompanyKey is a strong key that a company has, with the listings that give it now;
+// none when it is only remembered.
+type CompanyKey struct {
+	Key      string     `json:"key"`
+	Kind     yp.KeyKind `json:"kind"`
+	Listings []int64    `json:"listings"` // row ids
+}
+
+const (
+	companyListings = `
+	SELECT l.id, s.name, l.listing_id, l.name, ifnull(l.phone_e164, ''), ifnull(l.website, ''), ifnull(l.street, ''), ifnull(l.city, ''),
+		ifnull(l.state, ''), l.first_seen_at, l.last_seen_at, l.gone_at, ifnull(l.postal_code, ''), ifnull(d.phone_e164, ''), ifnull(d.website, '')
+	FROM listings l JOIN sources s ON s.id = l.source_id LEFT JOIN details d ON d.listing = l.id
+	WHERE l.company_id = ? ORDER BY l.id`
+	apartFrom = `SELECT b FROM company_apart WHERE a = ?1 UNION SELECT a FROM company_apart WHERE b = ?1 ORDER BY 1`
+	// The merges into the company, and into those that became parts of it.
+	companyMerges = `
+	WITH RECURSIVE part(id) AS (
+		VALUES (?1) UNION SELECT m.gone FROM part JOIN company_merges m ON m.kept = part.id WHERE m.undone_at IS NULL)
+	SELECT ` + mergeColumns + `, m.listings, ifnull(m.company ->> 'last_listing', 0)
+	FROM part CROSS JOIN company_merges m ON m.kept = part.id LEFT JOIN companies c ON c.id = m.kept
+	WHERE m.undone_at IS NULL ORDER BY m.id`
+)
+
+// Company returns a company with all that makes it one. When there is none with that
+// number, the error is a *store.RefusedError that says what became of it.
+func (k *Reader) Company(ctx context.Context, id int64) (*CompanyDetail, error) {
+	c, what := &CompanyDetail{}, fmt.Sprintf("look at company %d", id)
+	found, err := k.one(ctx, what, showCompany, []any{id}, c.into()...)
+	if err == nil && !found {
+		err = k.noCompany(ctx, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.Places, err = list(ctx, k, what, companyListings, []any{id}, func(l *CompanyListing) []any {
+		return []any{
+			&l.Row, &l.Source, &l.ID, &l.Name, &l.Phone, &l.Website, &l.Street, &l.City, &l.State,
+			at(&l.FirstSeen), at(&l.LastSeen), at(&l.Dropped), &l.postal, &l.ownPhone, &l.ownWebsite,
+		}
+	})
+	if err == nil {
+		err = k.companyKeys(ctx, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	merges, err := list(ctx, k, what, companyMerges, []any{id}, func(m *mergeOf) []any {
+		return append(m.into(), fromJSON(&m.rows), &m.last)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list merges: %w", err)
+		return nil, err
 	}
-	return all, nil
+	c.Merges = make([]MergeRow, len(merges))
+	for i, m := range merges {
+		c.Merges[i] = m.MergeRow
+	}
+	c.Apart, err = list(ctx, k, what, apartFrom, []any{id}, value[int64])
+	c.Confidence = c.confidence(merges)
+	return c, err
+}
+
+const mergedInto = `SELECT id, kept FROM company_merges WHERE gone = ? AND undone_at IS NULL ORDER BY id DESC LIMIT 1`
+
+// noCompany says what became of a company that is not there.
+func (k *Reader) noCompany(ctx context.Context, id int64) error {
+	var merge, kept int64
+	found, err := k.one(ctx, fmt.Sprintf("look for company %d", id), mergedInto, []any{id}, &merge, &kept)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return &store.RefusedError{Why: fmt.Sprintf("there is no company %d: `ypcrawl companies list` shows those there are", id)}
+	}
+	return &store.RefusedError{Why: fmt.Sprintf("there is no company %d any more: merge %d made it a part of company %d", id, merge, kept)}
+}
+
+// companyKeys reads the keys of the company, and tells who gives them.
+func (k *Reader) companyKeys(ctx context.Context, c *CompanyDetail) error {
+	givers := map[string][]int64{}
+	for i := range c.Places {
+		l := &c.Places[i]
+		given := yp.Listing{Name: l.Name, PhoneE164: l.Phone, Website: l.Website, Street: l.Street, PostalCode: l.postal}
+		l.keys = store.GivenKeys(&given, l.ownPhone, l.ownWebsite)
+		for _, key := range l.keys {
+			givers[key] = append(givers[key], l.Row)
+		}
+	}
+	c.Keys = []CompanyKey{}
+	keys, err := store.KeysOf(ctx, k.db, c.ID)
+	for _, key := range keys {
+		c.Keys = append(c.Keys, CompanyKey{Key: key, Kind: yp.KindOf(key), Listings: append([]int64{}, givers[key]...)})
+	}
+	slices.SortStableFunc(c.Keys, func(a, b CompanyKey) int { return cmp.Compare(len(b.Listings), len(a.Listings)) })
+	if err != nil {
+		return fmt.Errorf("look at company %d: %w", c.ID, err)
+	}
+	return nil
+}
+
+// mergeOf is a merge with the listings that it brought, and the last one that there
+// was when it did.
+type mergeOf struct {
+	MergeRow
+	rows []int64
+	last int64
+}
+
+// confidence is yp.Confidence of the listings. Of a merge by hand, one listing of
+// either side stands for it.
+func (c *CompanyDetail) confidence(merges []mergeOf) float64 {
+	keys, index := make([][]string, len(c.Places)), map[int64]int{}
+	for i, l := range c.Places {
+		keys[i], index[l.Row] = l.keys, i
+	}
+	var pairs [][2]int
+	for i, m := range merges {
+		if m.By != string(yp.KeyHand) {
+			continue
+		}
+		a, came := standIn(m.rows, index)
+		b, kept := standIn(sideOf(i, merges, slices.Collect(maps.Keys(index))), index)
+		if came && kept {
+			pairs = append(pairs, [2]int{a, b})
+		}
+	}
+	return yp.Confidence(keys, pairs)
+}
+
+// sideOf returns the listings, of all, that the company which kept merge i had at that time.
+func sideOf(i int, merges []mergeOf, all []int64) []int64 {
+	m := merges[i]
+	had := all
+	for _, o := range merges { // it may have become a part of another itself
+		if o.Absorbed == m.Kept {
+			had = o.rows
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(had), func(row int64) bool {
+		if row > m.last || slices.Contains(m.rows, row) {
+			return true
+		}
+		return slices.ContainsFunc(merges[i+1:], func(o mergeOf) bool { return o.Kept == m.Kept && slices.Contains(o.rows, row) })
+	})
+}
+
+// standIn returns the place of the smallest of the rows that is in the company now.
+func standIn(rows []int64, index map[int64]int) (int, bool) {
+	slices.Sort(rows)
+	for _, row := range rows {
+		if i, ok := index[row]; ok {
+			return i, true
+		}
+	}
+	return 0, false
 }

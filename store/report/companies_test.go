@@ -186,7 +186,7 @@ func TestCompanyOfAMerge(t *testing.T) {
 	t.Parallel()
 	d := newDirectory(t, place("a", "Acme", phone1, "", "CA"), place("b", "Acme", "", acmeSite, "CA"), place("c", "Acme", phone1, acmeSite, "CA"))
 	c := d.company(t, 1)
-	if len(c.Merges) != 1 || c.Merges[0].By != "tel" || c.Merges[0].Gone != 2 || c.Merges[0].GoneName != "Acme" || c.Merges[0].Listings != 1 {
+	if len(c.Merges) != 1 || c.Merges[0].By != "tel" || c.Merges[0].Absorbed != 2 || c.Merges[0].AbsorbedName != "Acme" || c.Merges[0].Listings != 1 {
 		t.Errorf("%+v", c.Merges)
 	}
 	all, err := d.Merges(t.Context(), time.Hour, 0)

@@ -2,8 +2,6 @@ package report
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 	"time"
 
 	"ypcrawl/store"
@@ -76,81 +74,71 @@ const (
 // Coverage lists the targets of the filter, those first of which the least share was
 // seen, at most limit of them (0 = all).
 func (k *Reader) Coverage(ctx context.Context, f CoverageFilter, limit int) ([]Coverage, error) {
-	if limit <= 0 {
-		limit = -1
-	}
-	all := []Coverage{}
-	err := k.db.Each(ctx, listCoverage, f.Scope.Args(f.All, limit), func(rows *sql.Rows) error {
-		var c Coverage
-		err := rows.Scan(&c.TargetID, &c.Source, &c.City, &c.State, &c.Category, &c.Status, &c.SiteTotal, &c.Seen, &c.Percent, &c.Pages,
-			&c.PagesLeft, at(&c.Complete), at(&c.Finished))
-		all = append(all, c)
-		return err
+	return list(ctx, k, "list coverage", listCoverage, f.Scope.Args(f.All, atMost(limit)), func(c *Coverage) []any {
+		return []any{
+			&c.TargetID, &c.Source, &c.City, &c.State, &c.Category, &c.Status, &c.SiteTotal, &c.Seen, &c.Percent, &c.Pages,
+			&c.PagesLeft, at(&c.Complete), at(&c.Finished),
+		}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list coverage: %w", err)
-	}
-	return all, nil
 }
 
 // CoverageTotals adds up all targets of the scope.
 func (k *Reader) CoverageTotals(ctx context.Context, scope store.Scope) (t CoverageTotals, err error) {
-	err = k.db.Read().QueryRowContext(ctx, sumCoverage, scope.Args()...).
-		Scan(&t.Targets, &t.Again, &t.NeverCrawled, &t.Complete, &t.Known, &t.SiteTotal, &t.SeenOfKnown, &t.Seen)
+	_, err = k.one(ctx, "add up coverage", sumCoverage, scope.Args(),
+		&t.Targets, &t.Again, &t.NeverCrawled, &t.Complete, &t.Known, &t.SiteTotal, &t.SeenOfKnown, &t.Seen)
 	if err == nil {
-		err = k.db.Read().QueryRowContext(ctx, sumPagesLeft, scope.Args()...).Scan(&t.PagesLeft)
-	}
-	if err != nil {
-		return t, fmt.Errorf("add up coverage: %w", err)
+		_, err = k.one(ctx, "add up coverage", sumPagesLeft, scope.Args(), &t.PagesLeft)
 	}
 	if t.SiteTotal > 0 {
 		share := 100 * float64(t.SeenOfKnown) / float64(t.SiteTotal)
 		t.Percent = &share
 	}
-	return t, nil
+	return t, err
 }
 
-const knownCategories = `SELECT id, slug, name FROM categories`
-
-// UnknownCategoryError says that nothing was planned for a category.
-type UnknownCategoryError struct {
-	Word string
-	Near string // what was probably meant; may be empty
+// Discovery is what is known of a source's cities in a state, and how the last crawl of
+// its index fared.
+type Discovery struct {
+	Source    string       `json:"source"`
+	State     string       `json:"state"`
+	Cities    int64        `json:"cities"`          // in the index now
+	New       int64        `json:"new"`             // of them first seen, or back, since the last crawl of the index began
+	Removed   int64        `json:"gone"`            // no longer in the index
+	BySlug    int64        `json:"matched_by_slug"` // of the cities, by how the gazetteer knew them
+	ByName    int64        `json:"matched_by_name"`
+	Unmatched int64        `json:"matched_none"`
+	Targets   int64        `json:"targets"` // planned in the state, whatever became of them
+	Retired   int64        `json:"targets_retired"`
+	Status    yp.Status    `json:"status"` // of the index
+	Pages     int          `json:"pages"`
+	PagesDone int          `json:"pages_done"`
+	Started   time.Time    `json:"started_at,omitzero"`
+	Finished  time.Time    `json:"finished_at,omitzero"`
+	LastDone  time.Time    `json:"last_done_at,omitzero"` // end of the last complete crawl
+	Code      yp.ErrorCode `json:"error_code,omitempty"`
+	Error     string       `json:"error,omitempty"`
 }
 
-func (e *UnknownCategoryError) Error() string {
-	if e.Near == "" {
-		return fmt.Sprintf("nothing was planned for the category %q", e.Word)
-	}
-	return fmt.Sprintf("nothing was planned for the category %q: did you mean %s?", e.Word, e.Near)
-}
+const discoveryStats = `
+	SELECT s.name, t.state, ifnull(n.cities, 0), t.accepted_count, ifnull(n.gone, 0), ifnull(n.by_slug, 0), ifnull(n.by_name, 0), ifnull(n.unmatched, 0),
+		(SELECT ifnull(sum(o.targets), 0) FROM target_totals o WHERE o.kind = 'search' AND o.source_id = t.source_id AND o.state = t.state AND o.status <> 'RETIRED'),
+		(SELECT ifnull(sum(o.targets), 0) FROM target_totals o WHERE o.kind = 'search' AND o.source_id = t.source_id AND o.state = t.state AND o.status = 'RETIRED'),
+		t.status, t.max_pages, t.page_current, t.crawl_started_at, t.finished_at, t.complete_at, ifnull(t.last_error_code, ''), ifnull(t.last_error, '')
+	FROM targets t JOIN sources s ON s.id = t.source_id
+	LEFT JOIN (
+		SELECT x.source_id, c.state, sum(x.gone_at IS NULL) AS cities, sum(x.gone_at IS NOT NULL) AS gone,
+			sum(x.gone_at IS NULL AND x.matched = 'slug') AS by_slug, sum(x.gone_at IS NULL AND x.matched = 'name') AS by_name,
+			sum(x.gone_at IS NULL AND x.matched = 'none') AS unmatched
+		FROM source_cities x JOIN cities c ON c.id = x.city_id GROUP BY x.source_id, c.state) n ON n.source_id = t.source_id AND n.state = t.state
+	WHERE t.kind = 'index' AND ` + placesOn + ` ORDER BY s.name, t.state`
 
-// FindCategories returns the ids of categories that words name, by name or slug. The
-// error is an *UnknownCategoryError for one that the database does not have.
-func (k *Reader) FindCategories(ctx context.Context, words []string) ([]int64, error) {
-	if len(words) == 0 {
-		return nil, nil
-	}
-	ids, names := map[string]int64{}, []string{}
-	err := k.db.Each(ctx, knownCategories, nil, func(rows *sql.Rows) error {
-		var id int64
-		var slug, name string
-		err := rows.Scan(&id, &slug, &name)
-		ids[slug] = id
-		names = append(names, name)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("look for categories: %w", err)
-	}
-	found := make([]int64, len(words))
-	for i, word := range words {
-		id, ok := ids[yp.Slug(word)]
-		if !ok {
-			near, _ := yp.Nearest(word, names)
-			return nil, &UnknownCategoryError{Word: word, Near: near}
+// Discoveries tells of every state whose index was crawled, or is to be. Of the scope,
+// source and states count.
+func (k *Reader) Discoveries(ctx context.Context, scope store.Scope) ([]Discovery, error) {
+	return list(ctx, k, "read what was discovered", discoveryStats, placesOf(scope), func(d *Discovery) []any {
+		return []any{
+			&d.Source, &d.State, &d.Cities, &d.New, &d.Removed, &d.BySlug, &d.ByName, &d.Unmatched, &d.Targets, &d.Retired,
+			&d.Status, &d.Pages, &d.PagesDone, at(&d.Started), at(&d.Finished), at(&d.LastDone), &d.Code, &d.Error,
 		}
-		found[i] = id
-	}
-	return found, nil
+	})
 }

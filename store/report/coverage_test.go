@@ -116,9 +116,9 @@ func TestFindCategories(t *testing.T) {
 	if diff := cmp.Diff([]int64{2, 1}, ids); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	for word, near := range map[string]string{"plumers": "Plumbers", "zzz": ""} {
-		var unknown *report.UnknownCategoryError
-		if _, err := b.FindCategories(t.Context(), []string{word}); !errors.As(err, &unknown) || unknown.Near != near {
+	for word, near := range map[string]string{"plumers": "did you mean Plumbers?", "zzz": ""} {
+		var unknown *report.NotFoundError
+		if _, err := b.FindCategories(t.Context(), []string{word}); !errors.As(err, &unknown) || unknown.Hint != near {
 			t.Errorf("%s: %v", word, err)
 		}
 	}

@@ -2,9 +2,8 @@ package report
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"ypcrawl/store"
@@ -37,23 +36,14 @@ const runHolders = `
 // RunHolders lists the runs that hold the database, or died while they did.
 func (k *Reader) RunHolders(ctx context.Context) ([]RunHolder, error) {
 	silent := k.db.Now().Add(-store.SilentElsewhere)
-	var all []RunHolder
-	err := k.db.Each(ctx, runHolders, nil, func(rows *sql.Rows) error {
-		var r RunHolder
-		if err := rows.Scan(&r.UUID, &r.PID, &r.Host, &r.Command, at(&r.Started), at(&r.Heartbeat), &r.Targets); err != nil {
-			return err
-		}
-		r.Here, r.Silent = r.Host == k.host, r.Heartbeat.Before(silent)
-		if lives, err := store.Alive(k.db.Path(), r.UUID); err == nil {
-			r.Alive = lives
-		}
-		all = append(all, r)
-		return nil
+	all, err := list(ctx, k, "list runs", runHolders, nil, func(r *RunHolder) []any {
+		return []any{&r.UUID, &r.PID, &r.Host, &r.Command, at(&r.Started), at(&r.Heartbeat), &r.Targets}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list runs: %w", err)
+	for i := range all {
+		r := &all[i]
+		r.Here, r.Silent, r.Alive = r.Host == k.host, r.Heartbeat.Before(silent), k.alive(r.UUID)
 	}
-	return all, nil
+	return all, err
 }
 
 // FutureRows counts the rows of a table that bear a time to come which nothing of
@@ -65,13 +55,12 @@ type FutureRows struct {
 	Latest time.Time
 }
 
-// clockTolerance is by how much the clocks of machines that share a file may
-// differ.
-const clockTolerance = time.Minute
-
-// longestHold is the longest that a host is held (health rules, section 5): what it
-// may ask for itself.
-const longestHold = time.Hour
+const (
+	// clockTolerance is by how much the clocks of machines that share a file may differ.
+	clockTolerance = time.Minute
+	// longestHold is the longest that a host is held: what it may ask for itself.
+	longestHold = time.Hour
+)
 
 // What waits for longer than it may. The columns after the tables' names are read
 // from indexes.
@@ -92,32 +81,28 @@ const (
 )
 
 // FutureRows lists the tables with rows from the future; none is as it should be.
-func (k *Reader) FutureRows(ctx context.Context) ([]FutureRows, error) {
+func (k *Reader) FutureRows(ctx context.Context) (all []FutureRows, err error) {
 	now := k.db.Now()
-	ahead := func(d time.Duration) string { return yp.FormatTime(now.Add(d)) }
-	all, err := k.futureRows(ctx, futureRows, ahead(clockTolerance))
-	if err == nil {
-		var waits []FutureRows
-		waits, err = k.futureRows(ctx, farWaits, ahead(0), ahead(yp.BeyondBackoff), ahead(yp.RecrawlAfter+time.Hour),
-			ahead(yp.MinCrawlGap+clockTolerance), ahead(longestHold+clockTolerance))
-		all = append(all, waits...)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look for rows from the future: %w", err)
+	ahead := func(d time.Duration) any { return yp.FormatTime(now.Add(d)) }
+	for _, q := range []struct {
+		query  string
+		limits []any
+	}{
+		{futureRows, []any{ahead(clockTolerance)}},
+		{farWaits, []any{
+			ahead(0), ahead(yp.BeyondBackoff), ahead(yp.RecrawlAfter + time.Hour),
+			ahead(yp.MinCrawlGap + clockTolerance), ahead(longestHold + clockTolerance),
+		}},
+	} {
+		found, err := list(ctx, k, "look for rows from the future", q.query, q.limits, func(f *FutureRows) []any {
+			return []any{&f.Table, &f.Column, &f.Rows, at(&f.Latest)}
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, slices.DeleteFunc(found, func(f FutureRows) bool { return f.Rows == 0 })...)
 	}
 	return all, nil
-}
-
-func (k *Reader) futureRows(ctx context.Context, query string, limits ...any) (all []FutureRows, err error) {
-	err = k.db.Each(ctx, query, limits, func(rows *sql.Rows) error {
-		var f FutureRows
-		err := rows.Scan(&f.Table, &f.Column, &f.Rows, at(&f.Latest))
-		if f.Rows > 0 {
-			all = append(all, f)
-		}
-		return err
-	})
-	return all, err
 }
 
 const heldHost = `SELECT held_until, held_for FROM hosts WHERE host = ?1 AND held_until > ?2 ORDER BY held_until DESC LIMIT 1`
@@ -126,14 +111,11 @@ const heldHost = `SELECT held_until, held_for FROM hosts WHERE host = ?1 AND hel
 // whichever source: it is open or held.
 func (k *Reader) HostGate(ctx context.Context, host string) (store.Gate, error) {
 	g := store.Gate{State: store.GateHeld}
-	err := k.db.Read().QueryRowContext(ctx, heldHost, host, yp.FormatTime(k.db.Now())).Scan(at(&g.Until), &g.Reason)
-	if errors.Is(err, sql.ErrNoRows) {
-		return store.Gate{State: store.GateOpen}, nil
+	found, err := k.one(ctx, fmt.Sprintf("look whether %s is held", host), heldHost, []any{host, yp.FormatTime(k.db.Now())}, at(&g.Until), &g.Reason)
+	if !found {
+		g.State = store.GateOpen
 	}
-	if err != nil {
-		return store.Gate{}, fmt.Errorf("look whether %s is held: %w", host, err)
-	}
-	return g, nil
+	return g, err
 }
 
 const lastSource = `SELECT s.name, s.base_url FROM runs r JOIN sources s ON s.id = ifnull(r.source_id, (SELECT t.source_id FROM targets t ORDER BY t.id LIMIT 1)) ORDER BY r.id DESC LIMIT 1`
@@ -141,22 +123,15 @@ const lastSource = `SELECT s.name, s.base_url FROM runs r JOIN sources s ON s.id
 // LastSource returns name and base URL of the source that was crawled last; both
 // empty when none was.
 func (k *Reader) LastSource(ctx context.Context) (name, baseURL string, err error) {
-	err = k.db.Read().QueryRowContext(ctx, lastSource).Scan(&name, &baseURL)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", "", nil
-	}
-	if err != nil {
-		return "", "", fmt.Errorf("look for the source crawled last: %w", err)
-	}
-	return name, baseURL, nil
+	_, err = k.one(ctx, "look for the source crawled last", lastSource, nil, &name, &baseURL)
+	return name, baseURL, err
 }
 
-// Sources lists the sources that the database knows, by name, with their gates and
-// profiles, and without their targets.
-func (k *Reader) Sources(ctx context.Context) ([]SourceStatus, error) {
-	all, err := k.sourceStatus(ctx, 0)
-	if err != nil {
-		return nil, fmt.Errorf("list sources: %w", err)
-	}
-	return all, nil
+const sourceNotes = `SELECT score, notes FROM sources WHERE id = ?`
+
+// SourceNotes returns the score that a source got when it was added, nil = nobody
+// scored it, and why.
+func (k *Reader) SourceNotes(ctx context.Context, id int64) (score *int, notes []string, err error) {
+	_, err = k.one(ctx, fmt.Sprintf("read notes of source %d", id), sourceNotes, []any{id}, &score, fromJSON(&notes))
+	return score, notes, err
 }

@@ -3,83 +3,21 @@ package report
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"ypcrawl/yp"
 )
 
-// UnknownTargetError says that a word names no target.
-type UnknownTargetError struct {
-	Word string
-	Hint string // the nearest word, or what to do; may be empty
-}
+const sourceID = `SELECT id FROM sources WHERE name = ?`
 
-func (e *UnknownTargetError) Error() string {
-	text := fmt.Sprintf("no target %q", e.Word)
-	if e.Hint != "" {
-		text += ": " + e.Hint
-	}
-	return text
-}
-
-// AmbiguousTargetError says that several sources have the target.
-type AmbiguousTargetError struct {
-	Word    string
-	Sources []string
-}
-
-func (e *AmbiguousTargetError) Error() string {
-	return fmt.Sprintf("target %q is there for several sources: add --source %s", e.Word, strings.Join(e.Sources, " or --source "))
-}
-
-const (
-	targetByID = `SELECT id FROM targets WHERE id = ?1 AND (?2 = 0 OR source_id = ?2)`
-	// The unique key of targets, in its own order.
-	targetBySlugs = `
-	SELECT t.id, s.name FROM sources s CROSS JOIN cities c CROSS JOIN categories k
-		CROSS JOIN targets t ON t.kind = 'search' AND t.source_id = s.id AND t.city_id = c.id AND t.category_id = k.id
-	WHERE c.slug = ?1 AND k.slug = ?2 AND (?3 = 0 OR s.id = ?3) ORDER BY s.name`
-	citySlugs     = `SELECT slug FROM cities`
-	categorySlugs = `SELECT slug FROM categories`
-)
-
-// FindTarget returns the id of the target that word names: its id, or
-// "los-angeles-ca/plumbers", both also behind the name of its source, "demo/12".
-// sourceID chooses among sources, 0 = any. The error is an *UnknownTargetError or an
-// *AmbiguousTargetError where those apply.
-func (k *Reader) FindTarget(ctx context.Context, word string, sourceID int64) (int64, error) {
-	name, err := k.ofSource(ctx, word, &sourceID)
-	if err != nil {
-		return 0, fmt.Errorf("find target %q: %w", word, err)
-	}
-	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
-		return k.targetByID(ctx, id, sourceID)
-	}
-	city, category, ok := strings.Cut(strings.ToLower(name), "/")
-	if !ok {
-		return 0, &UnknownTargetError{Word: word, Hint: "want an id, or city/category like los-angeles-ca/plumbers"}
-	}
-	var ids []int64
-	var sources []string
-	err = k.db.Each(ctx, targetBySlugs, []any{city, category, sourceID}, func(rows *sql.Rows) error {
-		var id int64
-		var source string
-		err := rows.Scan(&id, &source)
-		ids, sources = append(ids, id), append(sources, source)
-		return err
-	})
-	switch {
-	case err != nil:
-		return 0, fmt.Errorf("find target %q: %w", word, err)
-	case len(ids) == 0:
-		return 0, k.unknownTarget(ctx, word, city, category)
-	case len(ids) > 1:
-		return 0, &AmbiguousTargetError{Word: word, Sources: sources}
-	}
-	return ids[0], nil
+// SourceID returns the id of a source; 0 when the database does not have it.
+func (k *Reader) SourceID(ctx context.Context, name string) (id int64, err error) {
+	_, err = k.one(ctx, "look for the source "+name, sourceID, []any{name}, &id)
+	return id, err
 }
 
 // ofSource cuts the name of a source off a word like "demo/12", and sets id to it; a word
@@ -95,6 +33,108 @@ func (k *Reader) ofSource(ctx context.Context, word string, id *int64) (string, 
 	}
 	*id = known
 	return rest, nil
+}
+
+// NotFoundError says that words name nothing that the database has, or several things.
+type NotFoundError struct {
+	What string
+	Hint string // what was probably meant, or what to do; may be empty
+}
+
+func (e *NotFoundError) Error() string {
+	if e.Hint == "" {
+		return e.What
+	}
+	return e.What + ": " + e.Hint
+}
+
+const (
+	targetByID = `SELECT id, source_id FROM targets WHERE id = ?1 AND (?2 = 0 OR source_id = ?2)`
+	// The unique key of targets, in its own order.
+	targetBySlugs = `
+	SELECT t.id, s.name FROM sources s CROSS JOIN cities c CROSS JOIN categories k
+		CROSS JOIN targets t ON t.kind = 'search' AND t.source_id = s.id AND t.city_id = c.id AND t.category_id = k.id
+	WHERE c.slug = ?1 AND k.slug = ?2 AND (?3 = 0 OR s.id = ?3) ORDER BY s.name`
+	citySlugs     = `SELECT slug FROM cities`
+	categorySlugs = `SELECT slug FROM categories`
+)
+
+// FindTarget returns the id of the target that word names: its id, or
+// "los-angeles-ca/plumbers", both also behind the name of its source, "demo/12".
+// sourceID chooses among sources, 0 = any. The error is a *NotFoundError for no target or several.
+func (k *Reader) FindTarget(ctx context.Context, word string, sourceID int64) (int64, error) {
+	what := fmt.Sprintf("find target %q", word)
+	name, err := k.ofSource(ctx, word, &sourceID)
+	if err != nil {
+		return 0, err
+	}
+	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
+		found, err := k.one(ctx, what, targetByID, []any{id, sourceID}, &id, &sourceID)
+		if err == nil && !found {
+			err = &NotFoundError{What: fmt.Sprintf("no target %q", name), Hint: "`ypcrawl targets list` shows those there are"}
+		}
+		return id, err
+	}
+	city, category, ok := strings.Cut(strings.ToLower(name), "/")
+	if !ok {
+		return 0, &NotFoundError{What: fmt.Sprintf("no target %q", word), Hint: "want an id, or city/category like los-angeles-ca/plumbers"}
+	}
+	type named struct {
+		id     int64
+		source string
+	}
+	found, err := list(ctx, k, what, targetBySlugs, []any{city, category, sourceID}, func(n *named) []any { return []any{&n.id, &n.source} })
+	switch {
+	case err != nil:
+		return 0, err
+	case len(found) == 0:
+		return 0, k.unknownTarget(ctx, word, city, category)
+	case len(found) > 1:
+		hint := "add"
+		for i, n := range found {
+			if i > 0 {
+				hint += " or"
+			}
+			hint += " --source " + n.source
+		}
+		return 0, &NotFoundError{What: fmt.Sprintf("target %q is there for several sources", word), Hint: hint}
+	}
+	return found[0].id, nil
+}
+
+// unknownTarget names the words that were probably meant.
+func (k *Reader) unknownTarget(ctx context.Context, word, city, category string) error {
+	near, known, err := k.nearest(ctx, citySlugs, city)
+	if err != nil {
+		return err
+	}
+	nearCategory, knownCategory, err := k.nearest(ctx, categorySlugs, category)
+	if err != nil {
+		return err
+	}
+	e := &NotFoundError{What: fmt.Sprintf("no target %q", word)}
+	switch {
+	case known && knownCategory:
+		e.Hint = "it was not planned; `ypcrawl plan` adds targets"
+	case near != "" && nearCategory != "":
+		e.Hint = fmt.Sprintf("did you mean %s/%s?", near, nearCategory)
+	case known || near != "":
+		e.Hint = fmt.Sprintf("nothing was planned for the category %q", category)
+	default:
+		e.Hint = fmt.Sprintf("nothing was planned for the place %q", city)
+	}
+	return e
+}
+
+// nearest returns the word of a query that word was meant to be, and whether it is
+// that very word.
+func (k *Reader) nearest(ctx context.Context, query, word string) (near string, known bool, err error) {
+	all, err := list(ctx, k, fmt.Sprintf("find %q", word), query, nil, value[string])
+	if slices.Contains(all, word) {
+		return word, true, nil
+	}
+	near, _ = yp.Nearest(word, all)
+	return near, false, err
 }
 
 // ListingName is what a listing is called by: its source and the source's own id.
@@ -114,11 +154,8 @@ const listingsByID = `
 func (k *Reader) FindListings(ctx context.Context, word string, sourceID int64) (all []ListingName, err error) {
 	id, of := word, sourceID
 	for range 2 { // an id may hold a slash itself: the whole word first
-		err = k.db.Each(ctx, listingsByID, []any{id, of}, func(rows *sql.Rows) error {
-			var l ListingName
-			err := rows.Scan(&l.SourceID, &l.Source, &l.ID, &l.Company)
-			all = append(all, l)
-			return err
+		all, err = list(ctx, k, fmt.Sprintf("find listing %q", word), listingsByID, []any{id, of}, func(l *ListingName) []any {
+			return []any{&l.SourceID, &l.Source, &l.ID, &l.Company}
 		})
 		if err == nil && len(all) == 0 {
 			id, err = k.ofSource(ctx, word, &of)
@@ -127,73 +164,97 @@ func (k *Reader) FindListings(ctx context.Context, word string, sourceID int64) 
 			break
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("find listing %q: %w", word, err)
-	}
-	return all, nil
+	return all, err
 }
 
-func (k *Reader) targetByID(ctx context.Context, id, sourceID int64) (int64, error) {
-	found := false
-	err := k.db.Each(ctx, targetByID, []any{id, sourceID}, func(*sql.Rows) error { found = true; return nil })
-	if err == nil && !found {
-		err = &UnknownTargetError{Word: strconv.FormatInt(id, 10), Hint: "`ypcrawl targets list` shows those there are"}
-	}
-	return id, err
-}
+const knownCategories = `SELECT id, slug, name FROM categories`
 
-// unknownTarget names the words that were probably meant.
-func (k *Reader) unknownTarget(ctx context.Context, word, city, category string) error {
-	near, known, err := k.nearest(ctx, citySlugs, city)
-	if err != nil {
-		return err
+// FindCategories returns the ids of categories that words name, by name or slug. The
+// error is a *NotFoundError for one that the database does not have.
+func (k *Reader) FindCategories(ctx context.Context, words []string) ([]int64, error) {
+	if len(words) == 0 {
+		return nil, nil
 	}
-	nearCategory, knownCategory, err := k.nearest(ctx, categorySlugs, category)
-	if err != nil {
-		return err
-	}
-	e := &UnknownTargetError{Word: word}
-	switch {
-	case known && knownCategory:
-		e.Hint = "it was not planned; `ypcrawl plan` adds targets"
-	case near != "" && nearCategory != "":
-		e.Hint = fmt.Sprintf("did you mean %s/%s?", near, nearCategory)
-	case known || near != "":
-		e.Hint = fmt.Sprintf("nothing was planned for the category %q", category)
-	default:
-		e.Hint = fmt.Sprintf("nothing was planned for the place %q", city)
-	}
-	return e
-}
-
-// nearest returns the word of a query that word was meant to be, and whether it is
-// that very word.
-func (k *Reader) nearest(ctx context.Context, query, word string) (near string, known bool, err error) {
-	var all []string
-	err = k.db.Each(ctx, query, nil, func(rows *sql.Rows) error {
-		var s string
-		err := rows.Scan(&s)
-		known = known || s == word
-		all = append(all, s)
+	ids, names := map[string]int64{}, []string{}
+	err := k.db.Each(ctx, knownCategories, nil, func(rows *sql.Rows) error {
+		var id int64
+		var slug, name string
+		err := rows.Scan(&id, &slug, &name)
+		ids[slug] = id
+		names = append(names, name)
 		return err
 	})
 	if err != nil {
-		return "", false, fmt.Errorf("find %q: %w", word, err)
+		return nil, fmt.Errorf("look for categories: %w", err)
 	}
-	if known {
-		return word, true, nil
+	found := make([]int64, len(words))
+	for i, word := range words {
+		id, ok := ids[yp.Slug(word)]
+		if !ok {
+			e := &NotFoundError{What: fmt.Sprintf("nothing was planned for the category %q", word)}
+			if near, ok := yp.Nearest(word, names); ok {
+				e.Hint = "did you mean " + near + "?"
+			}
+			return nil, e
+		}
+		found[i] = id
 	}
-	near, _ = yp.Nearest(word, all)
-	return near, false, nil
+	return found, nil
 }
 
-const sourceID = `SELECT id FROM sources WHERE name = ?`
+// RunMark is a run as a point in time.
+type RunMark struct {
+	ID      int64
+	UUID    string
+	Started time.Time
+	Pass    time.Time // when its pass began, by an earlier run if that is before Started; zero = none
+}
 
-// SourceID returns the id of a source; 0 when the database does not have it.
-func (k *Reader) SourceID(ctx context.Context, name string) (id int64, err error) {
-	err = k.db.Read().QueryRowContext(ctx, sourceID, name).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
+// minPrefix is the shortest beginning of a run's uuid that names it.
+const minPrefix = 4
+
+const (
+	runByID   = runMarks + `r.id = ?`
+	runByUUID = runMarks + `r.uuid GLOB ? LIMIT 2`
+	lastRun   = runMarks + `r.id = coalesce(
+		(SELECT o.id FROM runs o WHERE o.outcome <> 'running' AND o.pages > 0 ORDER BY o.id DESC LIMIT 1),
+		(SELECT o.id FROM runs o WHERE o.outcome <> 'running' ORDER BY o.id DESC LIMIT 1))`
+	runMarks = `SELECT r.id, r.uuid, r.started_at, r.pass_began_at FROM runs r WHERE `
+)
+
+func (k *Reader) runs(ctx context.Context, query string, args ...any) ([]RunMark, error) {
+	return list(ctx, k, "look for a run", query, args, func(r *RunMark) []any {
+		return []any{&r.ID, &r.UUID, at(&r.Started), at(&r.Pass)}
+	})
+}
+
+// FindRun returns the run that word names: its number, or its uuid or the beginning
+// of it, in any letter case. The error is a *NotFoundError when there is none.
+func (k *Reader) FindRun(ctx context.Context, word string) (RunMark, error) {
+	if id, err := strconv.ParseInt(word, 10, 64); err == nil {
+		if found, err := k.runs(ctx, runByID, id); err != nil || len(found) == 1 {
+			return append(found, RunMark{})[0], err
+		}
 	}
-	return id, err
+	prefix, what := strings.ToUpper(word), fmt.Sprintf("no run %q", word)
+	if strings.Trim(prefix, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" || len(prefix) < minPrefix {
+		return RunMark{}, &NotFoundError{What: what, Hint: "want its number, or the first letters of its uuid"}
+	}
+	found, err := k.runs(ctx, runByUUID, prefix+"*")
+	switch {
+	case err != nil:
+		return RunMark{}, err
+	case len(found) == 0:
+		return RunMark{}, &NotFoundError{What: what, Hint: "no run has that number, and no uuid begins so"}
+	case len(found) > 1:
+		return RunMark{}, &NotFoundError{What: what, Hint: "several uuids begin so: give more of it"}
+	}
+	return found[0], nil
+}
+
+// LastFinishedRun returns the youngest run that has ended, one that read pages of results
+// before one that had nothing to do; ok is false when none has.
+func (k *Reader) LastFinishedRun(ctx context.Context) (r RunMark, ok bool, err error) {
+	found, err := k.runs(ctx, lastRun)
+	return append(found, RunMark{})[0], len(found) == 1, err
 }

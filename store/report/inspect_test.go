@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -209,7 +208,7 @@ func TestFindTarget(t *testing.T) {
 		"springfield/zookeeper": `nothing was planned for the place "springfield"`,
 	} {
 		_, err := b.FindTarget(ctx, word, 0)
-		var unknown *report.UnknownTargetError
+		var unknown *report.NotFoundError
 		if !errors.As(err, &unknown) || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%s: %v, want a hint of %q", word, err, hint)
 		}
@@ -222,8 +221,8 @@ func TestFindTarget(t *testing.T) {
 		execute(t, b.DB(), fmt.Sprintf(`INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at)
 			SELECT %d, city_id, category_id, state, population, priority, max_pages, created_at FROM targets WHERE source_id = 1`, other))
 		_, err = b.FindTarget(ctx, "city-1-ca/dentists", 0)
-		var ambiguous *report.AmbiguousTargetError
-		if !errors.As(err, &ambiguous) || !slices.Equal(ambiguous.Sources, []string{"demo", "other"}) {
+		var ambiguous *report.NotFoundError
+		if !errors.As(err, &ambiguous) || ambiguous.Hint != "add --source demo or --source other" {
 			t.Errorf("got %v", err)
 		}
 		id, err := b.FindTarget(ctx, "city-1-ca/dentists", other)

@@ -60,9 +60,6 @@ func TestDetailTotals(t *testing.T) {
 		if err != nil || got != (report.DetailTotals{Due: due, Later: later, Held: held}) {
 			t.Errorf("%+v in %v (%v), want %d due, %d later, %d held", got, states, err, due, later, held)
 		}
-		if n, err := b.DetailsLeft(t.Context(), b.scope.SourceID, states); err != nil || n != due+held {
-			t.Errorf("%d left in %v (%v), want %d", n, states, err, due+held)
-		}
 	}
 	totals(4, 0, 0)
 	totals(3, 0, 0, "CA")
@@ -121,7 +118,7 @@ func TestDiscoveries(t *testing.T) {
 	b.readIndex(t, "a-az", "c-az")
 	got, err := b.Discoveries(t.Context(), store.Scope{SourceID: b.scope.SourceID, States: []string{"AZ"}})
 	want := []report.Discovery{{
-		Source: "demo", State: "AZ", Cities: 2, New: 1, Gone: 1, BySlug: 2, Targets: 2, Retired: 1, Status: yp.Done, Pages: 1, PagesDone: 1,
+		Source: "demo", State: "AZ", Cities: 2, New: 1, Removed: 1, BySlug: 2, Targets: 2, Retired: 1, Status: yp.Done, Pages: 1, PagesDone: 1,
 		Started: clock.now(), Finished: clock.now(), LastDone: clock.now(),
 	}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -53,10 +54,10 @@ func (t *TargetDetail) next() Next {
 		return never("it is stuck: its worker died too often", "reset --status STUCK")
 	case t.Schedule == ScheduleNone:
 		return never("it is done, and not to be crawled again", "")
-	case t.gate == store.GateDisabled:
-		return never("its source is disabled", SourceRemedy(t.Source, t.gate))
-	case t.gate == store.GatePaused && t.gateUntil.IsZero():
-		return never("its source is paused: "+t.gateWhy, SourceRemedy(t.Source, t.gate))
+	case t.availability == store.GateDisabled:
+		return never("its source is disabled", SourceRemedy(t.Source, t.availability))
+	case t.availability == store.GatePaused && t.closedUntil.IsZero():
+		return never("its source is paused: "+t.closedWhy, SourceRemedy(t.Source, t.availability))
 	}
 	return t.later()
 }
@@ -69,12 +70,19 @@ func (t *TargetDetail) later() Next {
 	waits := []Next{{At: t.NotBefore, Why: "then it is due again"}}
 	switch t.WaitReason {
 	case "backoff":
-		waits[0].Why, waits[0].Remedy = restText(t.Failures), t.restRemedy()
+		waits[0].Why = "it rests after a failure"
+		if t.Failures > 1 {
+			waits[0].Why = fmt.Sprintf("it rests after %d failures in a row", t.Failures)
+		}
+		// Where the site said no, it would only be asked again too soon.
+		if !(Rest{Code: yp.ErrorCode(t.ErrorCode)}).Blocked() {
+			waits[0].Remedy = fmt.Sprintf("targets enable %d", t.ID)
+		}
 	case "gap":
 		waits[0].Why = "two crawls of a target start at least 2 minutes apart"
 	}
-	if t.gate != store.GateOpen {
-		waits = append(waits, Next{At: t.gateUntil, Why: fmt.Sprintf("its source is %s: %s", t.gate, ReasonText(t.gateWhy)), Remedy: SourceRemedy(t.Source, t.gate)})
+	if t.availability != store.GateOpen {
+		waits = append(waits, Next{At: t.closedUntil, Why: fmt.Sprintf("its source is %s: %s", t.availability, ReasonText(t.closedWhy)), Remedy: SourceRemedy(t.Source, t.availability)})
 	}
 	for _, w := range waits {
 		if w.At.After(n.At) {
@@ -85,22 +93,6 @@ func (t *TargetDetail) later() Next {
 		n.When, n.Why = NextNow, "the next free worker may take it"
 	}
 	return n
-}
-
-func restText(failures int) string {
-	if failures <= 1 {
-		return "it rests after a failure"
-	}
-	return fmt.Sprintf("it rests after %d failures in a row", failures)
-}
-
-// restRemedy is the command that ends a target's rest; none where the site said no: it
-// would only be asked again too soon.
-func (t *TargetDetail) restRemedy() string {
-	if (Rest{Code: yp.ErrorCode(t.ErrorCode)}).Blocked() {
-		return ""
-	}
-	return fmt.Sprintf("targets enable %d", t.ID)
 }
 
 // SourceRemedy is the command that opens a source, without the program's name; empty
@@ -126,4 +118,63 @@ func ReasonText(reason string) string {
 		return "a rest after " + blocks
 	}
 	return reason
+}
+
+// Trouble counts targets that are not as they should be.
+type Trouble struct {
+	Waiting int64 // PLANNED, until their first short backoff is over
+	Since   int64 // waiting, FAILED, PARKED or STUCK, and so since the time asked for
+	Rests   []Rest
+}
+
+// Rest counts the targets that wait, or are FAILED, for one cause: a run tries them again
+// by itself.
+type Rest struct {
+	Code    yp.ErrorCode
+	Targets int64
+	From    time.Time // when the first of them may be tried, its source being open
+}
+
+// Blocked reports whether the site said no. An operator is not to cut such a rest short.
+func (r Rest) Blocked() bool { return r.Code == yp.CodeBlockedProxy || r.Code == yp.CodeRateLimited }
+
+const (
+	countWaiting = `SELECT count(*) FROM targets t WHERE t.wait_reason = 'backoff' AND t.not_before IS NOT NULL AND t.status = 'PLANNED' AND ` + where
+	countSince   = `
+	SELECT count(*) FROM targets t
+	WHERE (t.status IN ('FAILED', 'STUCK', 'PARKED') OR t.wait_reason IS 'backoff') AND t.finished_at >= ?7 AND ` + where
+	countRests = `
+	SELECT ifnull(t.last_error_code, ''), count(*), min(max(t.not_before, ifnull(g.until, '')))
+	FROM targets t JOIN v_source_availability g ON g.source_id = t.source_id
+	WHERE t.wait_reason = 'backoff' AND t.not_before IS NOT NULL AND ` + where + ` GROUP BY 1 ORDER BY 1`
+)
+
+// Trouble counts the targets of a scope that wait or went wrong since a time.
+func (k *Reader) Trouble(ctx context.Context, scope store.Scope, since time.Time) (t Trouble, err error) {
+	if _, err = k.one(ctx, "count waiting targets", countWaiting, scope.Args(), &t.Waiting); err != nil {
+		return t, err
+	}
+	if _, err = k.one(ctx, "count failed targets", countSince, scope.Args(yp.FormatTime(since)), &t.Since); err != nil {
+		return t, err
+	}
+	t.Rests, err = list(ctx, k, "count resting targets", countRests, scope.Args(), func(r *Rest) []any {
+		return []any{&r.Code, &r.Targets, at(&r.From)}
+	})
+	return t, err
+}
+
+// A gap that ends later than ?7 is the mark of a clock that was set back, and none.
+const countInGap = `
+	SELECT count(*), max(t.not_before) FROM targets t
+	WHERE t.wait_reason = 'gap' AND t.not_before > ?7 AND t.not_before <= ?8
+		AND t.enabled = 1 AND t.retired_at IS NULL AND t.paused = 0 AND ` + where
+
+// InGap counts the targets of the scope that are due and wait only because two crawls of
+// a target start at least yp.MinCrawlGap apart, and tells when the last of them may be
+// claimed.
+func (k *Reader) InGap(ctx context.Context, scope store.Scope) (n int64, until time.Time, err error) {
+	now := k.db.Now()
+	args := scope.Args(yp.FormatTime(now), yp.FormatTime(now.Add(yp.MinCrawlGap)))
+	_, err = k.one(ctx, "count targets in the gap between two crawls", countInGap, args, &n, at(&until))
+	return n, until, err
 }

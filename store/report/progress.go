@@ -28,6 +28,58 @@ type Counts struct {
 	Companies  int64   `json:"companies"` // whose lead listing is in this state
 }
 
+// retired stands for a status where targets are counted whose city is no longer in the index.
+const retired yp.Status = "RETIRED"
+
+func (c *Counts) add(status yp.Status, n int64) {
+	if status == retired {
+		c.Retired += n
+		return
+	}
+	c.Targets += n
+	switch status {
+	case yp.Planned:
+		c.Planned += n
+	case yp.InProgress:
+		c.InProgress += n
+	case yp.Done:
+		c.Done += n
+	case yp.Failed:
+		c.Failed += n
+	case yp.Stuck:
+		c.Stuck += n
+	case yp.Parked:
+		c.Parked += n
+	}
+}
+
+func (c *Counts) setPercent() {
+	if c.Targets > 0 {
+		c.Percent = 100 * float64(c.Done+c.Parked) / float64(c.Targets)
+	}
+}
+
+const scopeCounts = `
+	SELECT iif(t.retired_at IS NULL, t.status, 'RETIRED'), count(*), sum(t.page_current) FROM targets t WHERE ` + where + ` GROUP BY 1`
+
+// Count counts the targets of a scope by status. It reads them all: a start of
+// a run can afford that, a display that is redrawn can't (see Progress).
+func (k *Reader) Count(ctx context.Context, scope store.Scope) (c Counts, err error) {
+	err = k.db.Each(ctx, scopeCounts, scope.Args(), func(rows *sql.Rows) error {
+		var status yp.Status
+		var n, pages int64
+		err := rows.Scan(&status, &n, &pages)
+		c.add(status, n)
+		c.Pages += pages
+		return err
+	})
+	if err != nil {
+		return c, fmt.Errorf("count targets: %w", err)
+	}
+	c.setPercent()
+	return c, nil
+}
+
 // StateCounts are the counts of one state.
 type StateCounts struct {
 	State string `json:"state"`
@@ -82,65 +134,66 @@ type Progress struct {
 
 const (
 	stateCounts = `
-	SELECT n.state, n.status, sum(n.targets), sum(n.pages), sum(n.raw), sum(n.accepted) FROM target_totals n
-	WHERE n.kind = 'search' AND (?1 = 0 OR n.source_id = ?1) AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2)))
-	GROUP BY n.state, n.status HAVING sum(n.targets) > 0 ORDER BY n.state`
-	listingCounts = `
-	SELECT state, sum(listings) FROM listing_totals n
-	WHERE (?1 = 0 OR n.source_id = ?1) AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2))) GROUP BY state`
-	companyCounts = `
-	SELECT state, companies FROM company_totals n WHERE ?1 = ?1 AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2)))`
-	holders = `
-	SELECT t.claimed_by, t.id, ifnull(c.name, ''), t.state, coalesce(l.name, k.name, iif(t.kind = 'index', 'index of cities', '')), t.page_current + 1, ifnull(t.heartbeat_at, ''), r.uuid, r.host
+	SELECT state, status, sum(targets), sum(pages), sum(raw), sum(accepted) FROM target_totals
+	WHERE kind = 'search' AND ` + places + ` GROUP BY state, status HAVING sum(targets) > 0 ORDER BY state`
+	listingCounts = `SELECT state, sum(listings) FROM listing_totals WHERE ` + places + ` GROUP BY state`
+	companyCounts = `SELECT state, companies FROM company_totals WHERE ?1 = ?1 AND ` + inStates
+	holders       = `
+	SELECT t.claimed_by, t.id, ifnull(c.name, ''), t.state, coalesce(l.name, k.name, iif(t.kind = 'index', 'index of cities', '')), t.page_current + 1, t.heartbeat_at, r.uuid
 	FROM targets t LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id LEFT JOIN listings l ON l.id = t.listing JOIN runs r ON r.id = t.run_id
-	WHERE t.status = 'IN_PROGRESS' AND (?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
-	ORDER BY r.id, length(t.claimed_by), t.claimed_by`
+	WHERE t.status = 'IN_PROGRESS' AND ` + placesOn + ` ORDER BY r.id, length(t.claimed_by), t.claimed_by`
 	// WAITING is what people are told of a target that is PLANNED again after a first
 	// failure and waits for its short backoff.
 	troubles = `
 	SELECT ifnull(code, 'none'), by_proxy, status, count(*), ifnull(max(error), '') FROM (
 		SELECT iif(v.status = 'STUCK', NULL, v.last_error_code) AS code, ` + byProxy + ` AS by_proxy, v.status,
 			iif(v.status = 'STUCK', 'its process died ' || v.recoveries || ' times in a row without a new page of it', v.last_error) AS error
-		FROM targets v
-		WHERE v.kind = 'search' AND v.status IN ('FAILED', 'STUCK', 'PARKED') AND (?1 = 0 OR v.source_id = ?1)
-			AND (?2 = '[]' OR v.state IN (SELECT value FROM json_each(?2)))
+		FROM targets v WHERE v.kind = 'search' AND v.status IN ('FAILED', 'STUCK', 'PARKED') AND ` + places + `
 		UNION ALL SELECT v.last_error_code, ` + byProxy + `, 'WAITING', v.last_error FROM targets v
-		WHERE v.kind = 'search' AND v.wait_reason = 'backoff' AND v.not_before IS NOT NULL AND v.status = 'PLANNED' AND (?1 = 0 OR v.source_id = ?1)
-			AND (?2 = '[]' OR v.state IN (SELECT value FROM json_each(?2))))
+		WHERE v.kind = 'search' AND v.wait_reason = 'backoff' AND v.not_before IS NOT NULL AND v.status = 'PLANNED' AND ` + places + `)
 	GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3`
 )
 
 // Progress reads the counters that the triggers keep: it costs the same over a
 // thousand targets and over a million. Of the scope, source and states count.
-func (k *Reader) Progress(ctx context.Context, scope store.Scope) (*Progress, error) {
-	r := progressReader{k: k, ctx: ctx, args: []any{scope.SourceID, store.JSONTexts(scope.States)}}
-	p := &Progress{Now: k.db.Now(), States: []StateCounts{}, Workers: []Holder{}, Errors: []ErrorCount{}, ETASec: -1, DetailsETASec: -1}
-	for _, step := range []func(*Progress) error{r.states, r.found, r.workers, r.errors, r.speed} {
-		if err := step(p); err != nil {
-			return nil, fmt.Errorf("read progress: %w", err)
+func (k *Reader) Progress(ctx context.Context, scope store.Scope) (p *Progress, err error) {
+	p = &Progress{Now: k.db.Now(), States: []StateCounts{}, Workers: []Holder{}, ETASec: -1, DetailsETASec: -1}
+	args := placesOf(scope)
+	if err = k.progressStates(ctx, p, args); err != nil {
+		return nil, fmt.Errorf("read progress: %w", err)
+	}
+	err = k.db.Each(ctx, holders, args, func(rows *sql.Rows) error {
+		h, run := Holder{AgeSec: -1}, ""
+		err := rows.Scan(&h.Worker, &h.TargetID, &h.City, &h.State, &h.Category, &h.Page, at(&h.Heartbeat), &run)
+		if !h.Heartbeat.IsZero() {
+			h.AgeSec = p.Now.Sub(h.Heartbeat).Seconds()
 		}
+		h.Alive = k.alive(run)
+		p.Workers = append(p.Workers, h)
+		return err
+	})
+	if err == nil {
+		p.Errors, err = list(ctx, k, "errors", troubles, args, func(e *ErrorCount) []any {
+			return []any{&e.Code, &e.ByProxy, &e.Status, &e.Targets, &e.Example}
+		})
+	}
+	if err == nil {
+		err = k.progressSpeed(ctx, p, args)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read progress: %w", err)
 	}
 	return p, nil
 }
 
-type progressReader struct {
-	k    *Reader
-	ctx  context.Context //nolint:containedctx // lives for one call
-	args []any
-}
-
-func (r progressReader) each(query string, scan func(*sql.Rows) error) error {
-	return r.k.db.Each(r.ctx, query, r.args, scan)
-}
-
-func (r progressReader) states(p *Progress) error {
-	err := r.each(stateCounts, func(rows *sql.Rows) error {
+// progressStates counts by state. A company may lie in a state where nothing was searched
+// (a neighbour's), or tell none: it counts in the overall number all the same, and in Beyond.
+func (k *Reader) progressStates(ctx context.Context, p *Progress, args []any) error {
+	err := k.db.Each(ctx, stateCounts, args, func(rows *sql.Rows) error {
 		var state string
 		var status yp.Status
 		var n, pages, raw, accepted int64
-		if err := rows.Scan(&state, &status, &n, &pages, &raw, &accepted); err != nil {
-			return err
-		}
+		err := rows.Scan(&state, &status, &n, &pages, &raw, &accepted)
 		if l := len(p.States); l == 0 || p.States[l-1].State != state {
 			p.States = append(p.States, StateCounts{State: state})
 		}
@@ -148,104 +201,200 @@ func (r progressReader) states(p *Progress) error {
 			c.add(status, n)
 			c.Pages, c.Raw, c.Accepted = c.Pages+pages, c.Raw+raw, c.Accepted+accepted
 		}
-		return nil
+		return err
 	})
-	for i := range p.States {
-		p.States[i].setPercent()
-	}
-	p.Overall.setPercent()
-	return err
-}
-
-// retired stands for a status where targets are counted whose city is gone.
-const retired yp.Status = "RETIRED"
-
-func (c *Counts) add(status yp.Status, n int64) {
-	if status == retired {
-		c.Retired += n
-		return
-	}
-	c.Targets += n
-	switch status {
-	case yp.Planned:
-		c.Planned += n
-	case yp.InProgress:
-		c.InProgress += n
-	case yp.Done:
-		c.Done += n
-	case yp.Failed:
-		c.Failed += n
-	case yp.Stuck:
-		c.Stuck += n
-	case yp.Parked:
-		c.Parked += n
-	}
-}
-
-func (c *Counts) setPercent() {
-	if c.Targets > 0 {
-		c.Percent = 100 * float64(c.Done+c.Parked) / float64(c.Targets)
-	}
-}
-
-// found adds listings and companies. A company may lie in a state where nothing
-// was searched (a neighbour's), or tell none: it counts in the overall number all the
-// same, and in Beyond.
-func (r progressReader) found(p *Progress) error {
-	err := r.perState(listingCounts, p, func(c *Counts) *int64 { return &c.Listings })
 	if err != nil {
 		return err
 	}
-	err = r.perState(companyCounts, p, func(c *Counts) *int64 { return &c.Companies })
+	listings, companies := map[string]int64{}, map[string]int64{}
+	for query, counts := range map[string]map[string]int64{listingCounts: listings, companyCounts: companies} {
+		err := k.db.Each(ctx, query, args, func(rows *sql.Rows) error {
+			var state string
+			var n int64
+			err := rows.Scan(&state, &n)
+			counts[state] = n
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, n := range listings {
+		p.Overall.Listings += n
+	}
+	for _, n := range companies {
+		p.Overall.Companies += n
+	}
 	p.Beyond = p.Overall.Companies
-	for _, s := range p.States {
+	for i := range p.States {
+		s := &p.States[i]
+		s.Listings, s.Companies = listings[s.State], companies[s.State]
 		p.Beyond -= s.Companies
+		s.setPercent()
+	}
+	p.Overall.setPercent()
+	return nil
+}
+
+// ProgressOfDetails is Progress with the details, which cost a walk through an index, and
+// what the last run brought.
+// They are counted over all states.
+func (k *Reader) ProgressOfDetails(ctx context.Context, scope store.Scope) (*Progress, error) {
+	p, err := k.Progress(ctx, scope)
+	if err == nil {
+		p.LastRun, err = k.lastRun(ctx, scope.SourceID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := k.DetailTotals(ctx, scope.SourceID, nil)
+	if err == nil && t != (DetailTotals{}) {
+		p.Details = &t
+	}
+	if err == nil && p.Live > 0 && p.WaitingFor == "" {
+		p.DetailsETASec, err = k.timeLeft(ctx, lastDetails, p, placesOf(scope), t.Due+t.Held)
+	}
+	return p, err
+}
+
+// RunListings is what a run brought.
+type RunListings struct {
+	Run      string    `json:"run"` // its uuid
+	Started  time.Time `json:"started_at"`
+	Running  bool      `json:"running"`
+	Pages    int64     `json:"pages"`
+	New      int64     `json:"new"`
+	Rejected int64     `json:"rejected"` // broke a rule of their source, once for each page that showed them
+	Dropped  int64     `json:"dropped"`  // gone from their source
+	Restored int64     `json:"restored"` // and back again
+}
+
+const runListings = `
+	SELECT r.uuid, r.started_at, r.outcome = 'running', r.pages, r.listings_new, r.listings_rejected, r.listings_dropped, r.listings_restored
+	FROM runs r WHERE (r.pages > 0 OR r.listings_dropped > 0) AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) ORDER BY r.id DESC LIMIT 1`
+
+// lastRun returns what the last run of a source (0 = of any) brought of those that
+// committed a page; nil when there was none.
+func (k *Reader) lastRun(ctx context.Context, sourceID int64) (*RunListings, error) {
+	var r RunListings
+	found, err := k.one(ctx, "read the last run", runListings, []any{sourceID},
+		&r.Run, at(&r.Started), &r.Running, &r.Pages, &r.New, &r.Rejected, &r.Dropped, &r.Restored)
+	if !found {
+		return nil, err
+	}
+	return &r, nil
+}
+
+const (
+	// SpeedEnds is from how many ends the time left is told: enough to even out, few
+	// enough to forget a wait soon.
+	SpeedEnds = 100
+	// LookBack bounds the search for ends.
+	LookBack = 15 * time.Minute
+	// Silence is how long at least nothing must end before the time left is unknown.
+	Silence = 30 * time.Second
+)
+
+// TimeLeft is how long the rest takes at the speed of the last ends: n of them within span,
+// the last of them since ago. ok is false when that can't be told: too few have ended, or
+// none for several times as long as usual.
+func TimeLeft(n, left int64, span, since time.Duration) (d time.Duration, ok bool) {
+	if n < 1 || span <= 0 {
+		return 0, false
+	}
+	mean := span / time.Duration(n)
+	if since > max(Silence, 4*mean) {
+		return 0, false
+	}
+	return max(time.Duration(left)*mean-since, 0), true
+}
+
+const (
+	liveRuns = `
+	SELECT r.uuid, r.host, r.started_at, r.pages FROM runs r
+	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) AND ?2 = ?2`
+	// A target that is tried again in minutes has not ended.
+	lastEnds    = ends + `t.kind = 'search' AND (a.ended IN ('done', 'parked') OR a.ended = 'failed' AND t.status = 'FAILED')` + newestEnds
+	lastDetails = ends + `t.kind = 'detail' AND a.ended = 'done'` + newestEnds
+	ends        = `
+	SELECT a.finished_at FROM crawl_attempts a INDEXED BY crawl_attempts_by_end CROSS JOIN targets t ON t.id = a.target_id
+	WHERE a.finished_at IS NOT NULL AND a.finished_at > ?3 AND `
+	newestEnds = ` AND ` + placesOn + ` ORDER BY a.finished_at DESC LIMIT ?4`
+	// The sources that have targets or details to do, and what closes them.
+	closedSources = `
+	SELECT g.state, g.until, ifnull(g.reason, '') FROM v_source_availability g
+	WHERE (?1 = 0 OR g.source_id = ?1) AND (EXISTS (
+		SELECT 1 FROM target_totals n WHERE n.kind IN ('search', 'detail') AND n.source_id = g.source_id AND n.status IN ('PLANNED', 'IN_PROGRESS') AND n.targets > 0
+			AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2)))))
+	ORDER BY g.until`
+)
+
+// progressSpeed adds up the runs whose process lives, and tells when what is left will be done.
+func (k *Reader) progressSpeed(ctx context.Context, p *Progress, args []any) error {
+	err := k.db.Each(ctx, liveRuns, args, func(rows *sql.Rows) error {
+		var uuid, host string
+		var started time.Time
+		var pages int64
+		if err := rows.Scan(&uuid, &host, at(&started), &pages); err != nil || host != k.host || !k.alive(uuid) {
+			return err
+		}
+		if p.Live++; p.Live == 1 || started.Before(p.began) {
+			p.began = started
+		}
+		if secs := p.Now.Sub(started).Seconds(); secs >= 1 {
+			p.Rate += float64(pages) / secs
+		}
+		return nil
+	})
+	if err != nil || p.Live == 0 {
+		return err
+	}
+	if err := k.closed(ctx, p, args); err != nil || p.WaitingFor != "" {
+		return err
+	}
+	p.ETASec, err = k.timeLeft(ctx, lastEnds, p, args, p.Overall.Planned+p.Overall.InProgress)
+	return err
+}
+
+// closed tells for what all sources wait that have something to do.
+func (k *Reader) closed(ctx context.Context, p *Progress, args []any) error {
+	open, why := 0, ""
+	var until time.Time
+	err := k.db.Each(ctx, closedSources, args, func(rows *sql.Rows) error {
+		var gate store.GateState
+		var end time.Time
+		var reason string
+		err := rows.Scan(&gate, at(&end), &reason)
+		if gate == store.GateOpen {
+			open++
+		}
+		if why == "" || until.IsZero() { // the first that opens by itself
+			why, until = fmt.Sprintf("the source is %s: %s", gate, ReasonText(reason)), end
+		}
+		return err
+	})
+	if err == nil && open == 0 {
+		p.WaitingFor, p.WaitingUntil = why, until
 	}
 	return err
 }
 
-func (r progressReader) perState(query string, p *Progress, field func(*Counts) *int64) error {
-	return r.each(query, func(rows *sql.Rows) error {
-		var state string
-		var n int64
-		if err := rows.Scan(&state, &n); err != nil {
-			return err
-		}
-		*field(&p.Overall) += n
-		for i := range p.States {
-			if p.States[i].State == state {
-				*field(&p.States[i].Counts) += n
-			}
-		}
-		return nil
-	})
-}
-
-func (r progressReader) workers(p *Progress) error {
-	return r.each(holders, func(rows *sql.Rows) error {
-		var h Holder
-		var beat, uuid, host string
-		err := rows.Scan(&h.Worker, &h.TargetID, &h.City, &h.State, &h.Category, &h.Page, &beat, &uuid, &host)
-		if err != nil {
-			return err
-		}
-		h.AgeSec = -1
-		if h.Heartbeat, err = yp.ParseTime(beat); err == nil {
-			h.AgeSec = p.Now.Sub(h.Heartbeat).Seconds()
-		}
-		h.Alive, err = store.Alive(r.k.db.Path(), uuid)
-		p.Workers = append(p.Workers, h)
-		return err
-	})
-}
-
-func (r progressReader) errors(p *Progress) error {
-	return r.each(troubles, func(rows *sql.Rows) error {
-		var e ErrorCount
-		if err := rows.Scan(&e.Code, &e.ByProxy, &e.Status, &e.Targets, &e.Example); err != nil {
-			return err
-		}
-		p.Errors = append(p.Errors, e)
-		return nil
-	})
+// timeLeft is the time for so many in seconds, from when the last ones ended; -1 = unknown.
+func (k *Reader) timeLeft(ctx context.Context, query string, p *Progress, args []any, left int64) (float64, error) {
+	if left == 0 {
+		return 0, nil
+	}
+	from := p.Now.Add(-LookBack)
+	if p.began.After(from) { // what an earlier run did says nothing: nobody crawled between the two
+		from = p.began
+	}
+	ends, err := list(ctx, k, "read the last ends", query, append(args[:2:2], yp.FormatTime(from), SpeedEnds), func(t *time.Time) []any { return []any{at(t)} })
+	if err != nil || len(ends) == 0 {
+		return -1, err
+	}
+	last, n := ends[0], len(ends)-1
+	if d, ok := TimeLeft(int64(n), left, last.Sub(ends[n]), p.Now.Sub(last)); ok {
+		return d.Seconds(), nil
+	}
+	return -1, nil
 }

@@ -1,7 +1,11 @@
 package report
 
 import (
+	"context"
 	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -23,8 +27,87 @@ func New(db *store.DB) *Reader {
 	return &Reader{db: db, host: host}
 }
 
-// where is a scope as a condition on targets t.
-const where = store.InScope
+const (
+	// where is a scope as a condition on targets t, its arguments ?1 to ?6.
+	where = store.InScope
+
+	// places chooses among sources and states, by the arguments of placesOf: of a query
+	// over one table, or over targets t.
+	places   = `(?1 = 0 OR source_id = ?1) AND ` + inStates
+	placesOn = `(?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))`
+	inStates = `(?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))`
+
+	// ofSource is the same for views, which have the name of the source.
+	ofSource = `(?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1))`
+)
+
+func placesOf(scope store.Scope, more ...any) []any {
+	return append([]any{scope.SourceID, store.JSONTexts(scope.States)}, more...)
+}
+
+// atMost is a limit for SQL: of 0 or less there is none.
+func atMost(limit int) int {
+	if limit <= 0 {
+		return -1
+	}
+	return limit
+}
+
+// list returns the rows of a query; into says where the columns of a row go, and what
+// says what is done, for the error.
+func list[T any](ctx context.Context, k *Reader, what, query string, args []any, into func(*T) []any) ([]T, error) {
+	all := []T{}
+	err := k.db.Each(ctx, query, args, func(rows *sql.Rows) error {
+		var row T
+		err := rows.Scan(into(&row)...)
+		all = append(all, row)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return all, nil
+}
+
+// value is where the only column of a row goes.
+func value[T any](v *T) []any { return []any{v} }
+
+// one reads the row of a query that has one at most, and tells whether it has.
+func (k *Reader) one(ctx context.Context, what, query string, args []any, into ...any) (found bool, err error) {
+	err = k.db.Read().QueryRowContext(ctx, query, args...).Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", what, err)
+	}
+	return true, nil
+}
+
+// alive looks at the lock of a run. Where the lock can't be looked at (a read-only
+// disk), nobody is seen to live.
+func (k *Reader) alive(uuid string) bool {
+	lives, err := store.Alive(k.db.Path(), uuid)
+	return err == nil && lives
+}
 
 // at scans a time that may be NULL into t.
 func at(t *time.Time) sql.Scanner { return store.Instant(t) }
+
+// fromJSON scans a JSON text into v; NULL leaves it as it is.
+func fromJSON(v any) sql.Scanner { return jsonText{v} }
+
+type jsonText struct{ into any }
+
+// Scan implements sql.Scanner.
+func (j jsonText) Scan(v any) error {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case string:
+		return json.Unmarshal([]byte(v), j.into)
+	case []byte:
+		return json.Unmarshal(v, j.into)
+	}
+	return fmt.Errorf("a JSON text is %T", v)
+}

@@ -39,13 +39,13 @@ type SourceStatus struct {
 	Remedy  string          `json:"remedy,omitempty"` // the command that opens it, without the program's name; none while the site blocks
 	Profile Profile         `json:"connectivity"`
 
-	Schedule ScheduleCounts `json:"targets_by_schedule"`
-	Health   HealthCounts   `json:"targets_by_health"`
-	Faring   Faring         `json:"health"`
-	Proxies  []ProxyUse     `json:"proxies_1h"`
-	Pages    int64          `json:"pages_1h"`
-	Rows     int64          `json:"rows_1h"`
-	Listings int64          `json:"listings_1h"`
+	Schedule      ScheduleCounts `json:"targets_by_schedule"`
+	Health        HealthCounts   `json:"targets_by_health"`
+	HealthFigures HealthFigures  `json:"health"`
+	Proxies       []ProxyUse     `json:"proxies_1h"`
+	Pages         int64          `json:"pages_1h"`
+	Rows          int64          `json:"rows_1h"`
+	Listings      int64          `json:"listings_1h"`
 
 	id int64
 }
@@ -90,8 +90,8 @@ type HealthCounts struct {
 	Failed   int64 `json:"failed"`
 }
 
-// Faring is the rest of what v_crawl_health tells, of the states asked for.
-type Faring struct {
+// HealthFigures are the rest of what v_crawl_health tells, of the states asked for.
+type HealthFigures struct {
 	DueNow       int64   `json:"due_now"`
 	WithFailures int64   `json:"with_failures"`
 	MeanFailures float64 `json:"mean_consecutive_failures"`
@@ -148,6 +148,8 @@ type WorkerStatus struct {
 	Claims       int64     `json:"claims"`
 	ClaimRetries int64     `json:"claim_retries"`
 	RSS          int64     `json:"rss_bytes"` // 0 = unknown
+
+	run string // its uuid
 }
 
 // ProxyUse is what went through a proxy in the last hour.
@@ -157,32 +159,79 @@ type ProxyUse struct {
 	Failures int64  `json:"failures"`
 }
 
+const (
+	errorSummary = `
+	SELECT source, error_code, by_proxy, occurrences, targets, last_seen, mean_duration_ms FROM v_crawl_error_summary
+	WHERE error_code <> 'SUCCESS' AND ` + ofSource + ` ORDER BY occurrences DESC, error_code, source, by_proxy`
+	backoffWaits = `
+	SELECT t.backoff_level, count(*), min(t.not_before), max(t.not_before) FROM targets t
+	WHERE t.wait_reason = 'backoff' AND t.not_before > ?7 AND ` + where + ` GROUP BY t.backoff_level ORDER BY t.backoff_level`
+	hostPaces = `
+	SELECT s.name, h.host, iif(h.held_until > ?2, h.held_until, NULL), iif(h.held_until > ?2, h.held_for, ''), h.delay_ms,
+		iif(h.delay_ms > 0, ifnull(h.delay_reason, ''), ''), h.blocks
+	FROM hosts h JOIN sources s ON s.id = h.source_id
+	WHERE (?1 = 0 OR h.source_id = ?1) AND (h.held_until > ?2 OR h.delay_ms > 0) ORDER BY s.name, h.host`
+	workerStatus = `
+	SELECT worker_id, name, host, pid, run, source, started_at, heartbeat_at, ifnull(target_id, 0), ifnull(city, ''),
+		ifnull(state, ''), ifnull(category, ''), ifnull(page, 0), pages, listings, claims, claim_retries, rss_bytes
+	FROM v_workers WHERE ` + ofSource + ` AND ` + inStates + ` ORDER BY run, length(worker_id), worker_id`
+)
+
 // Status reads how the crawl fares. Of the scope, source and states count; the
 // states narrow targets, what rests and workers. What takes long over many
 // targets is read side by side.
 func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error) {
-	s := &Status{
-		Now: k.db.Now(), Errors: []ErrorSummary{}, Backoff: []BackoffWait{}, Hosts: []HostPace{}, Workers: []WorkerStatus{},
-	}
+	s := &Status{Now: k.db.Now()}
+	now, hour, day := yp.FormatTime(s.Now), yp.FormatTime(s.Now.Add(-time.Hour)), yp.FormatTime(s.Now.AddDate(0, 0, -1))
 	var err error
 	if s.Sources, err = k.sourceStatus(ctx, scope.SourceID); err != nil {
-		return nil, fmt.Errorf("read status: %w", err)
+		return nil, err
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	r := statusReader{k: k, ctx: ctx, scope: scope, s: s, hour: yp.FormatTime(s.Now.Add(-time.Hour))}
 	g.SetLimit(4) // as many readers as there are connections
 	for i := range s.Sources {
-		g.Go(func() error { return r.counts(&s.Sources[i]) })
-		g.Go(func() error { return r.available(&s.Sources[i]) })
-		g.Go(func() error { return r.recent(&s.Sources[i]) })
+		src := &s.Sources[i]
+		g.Go(func() error { return k.targetCounts(ctx, src, store.JSONTexts(scope.States), day) })
+		g.Go(func() error {
+			_, err := k.one(ctx, "count available targets", countAvailable, []any{src.id, store.JSONTexts(scope.States)}, &src.HealthFigures.DueNow)
+			return err
+		})
+		g.Go(func() error { return k.lastHour(ctx, src, hour) })
 	}
-	lastRun := func() (err error) {
-		s.LastRun, err = k.LastRun(ctx, scope.SourceID)
+	g.Go(func() (err error) {
+		s.Errors, err = list(ctx, k, "errors", errorSummary, []any{scope.SourceID}, func(e *ErrorSummary) []any {
+			return []any{&e.Source, &e.Code, &e.ByProxy, &e.Occurrences, &e.Targets, at(&e.LastSeen), &e.MeanMS}
+		})
 		return err
-	}
-	for _, step := range []func() error{r.errors, r.backoff, r.hosts, r.workers, lastRun} {
-		g.Go(step)
-	}
+	})
+	g.Go(func() (err error) {
+		s.Backoff, err = list(ctx, k, "backoff", backoffWaits, scope.Args(now), func(b *BackoffWait) []any {
+			return []any{&b.Level, &b.Targets, at(&b.Next), at(&b.Last)}
+		})
+		return err
+	})
+	g.Go(func() (err error) {
+		s.Hosts, err = list(ctx, k, "hosts", hostPaces, []any{scope.SourceID, now}, func(h *HostPace) []any {
+			return []any{&h.Source, &h.Host, at(&h.HeldUntil), &h.HeldFor, &h.DelayMS, &h.DelayReason, &h.Blocks}
+		})
+		return err
+	})
+	g.Go(func() (err error) {
+		s.Workers, err = list(ctx, k, "workers", workerStatus, placesOf(scope), func(w *WorkerStatus) []any {
+			return []any{
+				&w.Worker, &w.Name, &w.Host, &w.PID, &w.run, &w.Source, at(&w.Started), at(&w.Heartbeat), &w.TargetID, &w.City,
+				&w.State, &w.Category, &w.Page, &w.Pages, &w.Listings, &w.Claims, &w.ClaimRetries, &w.RSS,
+			}
+		})
+		for i := range s.Workers {
+			s.Workers[i].Alive = k.alive(s.Workers[i].run)
+		}
+		return err
+	})
+	g.Go(func() (err error) {
+		s.LastRun, err = k.lastRun(ctx, scope.SourceID)
+		return err
+	})
 	if err := g.Wait(); err != nil {
 		return nil, fmt.Errorf("read status: %w", err)
 	}
@@ -196,9 +245,7 @@ func (s *Status) sum() {
 		src := &s.Sources[i]
 		s.Schedule.add(src.Schedule)
 		s.Health.add(src.Health)
-		s.Pages += src.Pages
-		s.Rows += src.Rows
-		s.Listings += src.Listings
+		s.Pages, s.Rows, s.Listings = s.Pages+src.Pages, s.Rows+src.Rows, s.Listings+src.Listings
 	}
 }
 
@@ -220,21 +267,131 @@ func (c *HealthCounts) add(o HealthCounts) {
 	c.Failed += o.Failed
 }
 
-type statusReader struct {
-	k     *Reader
-	ctx   context.Context //nolint:containedctx // lives for one call
-	scope store.Scope
-	s     *Status
-	hour  string // an hour ago
+const (
+	sourceStatus = `
+	SELECT g.source_id, g.source, s.base_url, g.state, g.until, ifnull(g.reason, ''),
+		ifnull(p.status, ''), ifnull(p.error_class, ''), ifnull(p.samples_1h, 0), p.success_rate_1h, ifnull(p.samples_24h, 0), p.success_rate_24h,
+		p.latency_p50_ms, p.latency_p95_ms, ifnull(p.dominant_class, ''), ifnull(p.burst_429, 0), p.failing_since, p.quarantine_until,
+		ifnull(p.cooldown_minutes, 0), p.updated_at
+	FROM v_source_availability g JOIN sources s ON s.id = g.source_id LEFT JOIN connectivity_profiles p ON p.source_id = g.source_id
+	WHERE ?1 = 0 OR g.source_id = ?1 GROUP BY g.source_id ORDER BY g.source`
+	// otherStatus is the HTTP status to name where no class of failures says more.
+	otherStatus = `
+	SELECT ifnull(http_status, 0) FROM requests WHERE source_id = ? AND finished_at > ? AND proxy_failed = 0 AND type <> 'robots'
+		AND error_class = 'unknown' GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1`
+)
+
+// Sources lists the sources that the database knows, by name, with their availability and
+// profiles, and without their targets.
+func (k *Reader) Sources(ctx context.Context) ([]SourceStatus, error) {
+	return k.sourceStatus(ctx, 0)
 }
 
-func (r statusReader) each(query string, args []any, scan func(*sql.Rows) error) error {
-	return r.k.db.Each(r.ctx, query, args, scan)
+// sourceStatus is Sources of one source; id 0 = of all.
+func (k *Reader) sourceStatus(ctx context.Context, id int64) ([]SourceStatus, error) {
+	all, err := list(ctx, k, "list sources", sourceStatus, []any{id}, func(s *SourceStatus) []any {
+		p := &s.Profile
+		return []any{
+			&s.id, &s.Name, &s.BaseURL, &s.Gate, at(&s.Until), &s.Reason,
+			&p.Status, &p.Class, &p.Samples1h, &p.Rate1h, &p.Samples24h, &p.Rate24h,
+			&p.P50, &p.P95, &p.Dominant, &p.Burst429, at(&p.Failing), at(&p.Quarantine), &p.Cooldown, at(&p.Updated),
+		}
+	})
+	for i := range all {
+		s := &all[i]
+		s.Proxies, s.Remedy = []ProxyUse{}, SourceRemedy(s.Name, s.Gate)
+		if s.Profile.Class == string(yp.ClassUnknown) {
+			args := []any{s.id, yp.FormatTime(k.db.Now().Add(-time.Hour))}
+			if _, err := k.one(ctx, "list sources", otherStatus, args, &s.Profile.Other); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, err
 }
 
-// alive looks at the lock of a run. Where the lock can't be looked at (a read-only
-// disk), nobody is seen to live.
-func (r statusReader) alive(uuid string) bool {
-	lives, err := store.Alive(r.k.db.Path(), uuid)
-	return err == nil && lives
+// targetMarks writes four letters for each target of a source, three of its
+// schedule and one of its health, and sums up the rest of v_crawl_health, in one
+// pass. To GROUP BY schedule and health would sort a million rows, which takes
+// longer than to read them; to sum up each would decide each of them seven times
+// over. The plus keeps SQLite from an index that holds nearly every row of the
+// table, in another order.
+const (
+	targetMarks = `
+	SELECT ifnull(group_concat(substr(v.schedule_status, 1, 3) || substr(v.crawl_status, 1, 1), ''), ''),
+		ifnull(sum(v.consecutive_failures > 0), 0), ifnull(avg(v.consecutive_failures), 0), ifnull(sum(v.last_success_at >= ?3), 0)
+	FROM v_crawler_status v WHERE v.kind = 'search' AND +v.source = ?1 AND (?2 = '[]' OR v.state IN (SELECT value FROM json_each(?2)))`
+	countAvailable = `
+	SELECT count(*) FROM targets_available a WHERE a.kind = 'search' AND +a.source_id = ?1 AND (?2 = '[]' OR a.state IN (SELECT value FROM json_each(?2)))`
+)
+
+func (k *Reader) targetCounts(ctx context.Context, s *SourceStatus, states, day string) error {
+	return k.db.Each(ctx, targetMarks, []any{s.Name, states, day}, func(rows *sql.Rows) error {
+		var marks sql.RawBytes
+		f := &s.HealthFigures
+		if err := rows.Scan(&marks, &f.WithFailures, &f.MeanFailures, &f.Successes24h); err != nil {
+			return err
+		}
+		return s.tally(marks)
+	})
+}
+
+// markWidth is what targetMarks writes for a target.
+const markWidth = 4
+
+// tally counts the marks. A mark that means nothing is a mismatch of schema and
+// program, not a target of no kind.
+func (s *SourceStatus) tally(marks []byte) error {
+	schedule := map[string]*int64{
+		"DUE": &s.Schedule.Due, "SCH": &s.Schedule.Scheduled, "DEG": &s.Schedule.Degraded, "PAU": &s.Schedule.Paused,
+		"FAI": &s.Schedule.Failed, "NEE": &s.Schedule.NeedsPlan, "NOT": &s.Schedule.NotScheduled,
+	}
+	health := map[byte]*int64{'a': &s.Health.Active, 'd': &s.Health.Degraded, 'p': &s.Health.Paused, 'f': &s.Health.Failed}
+	seen := map[[markWidth]byte]int64{}
+	for len(marks) >= markWidth {
+		seen[[markWidth]byte(marks)]++
+		marks = marks[markWidth:]
+	}
+	for mark, n := range seen {
+		a, b := schedule[string(mark[:markWidth-1])], health[mark[markWidth-1]]
+		if a == nil || b == nil {
+			return fmt.Errorf("v_crawler_status says %q", mark)
+		}
+		*a, *b = *a+n, *b+n
+		s.Schedule.Targets += n
+	}
+	return nil
+}
+
+const (
+	recentPages = `
+	SELECT count(nullif(result_count, 0)), ifnull(sum(result_count), 0) FROM requests
+	WHERE source_id = ? AND finished_at >= ? AND type = 'listing' AND outcome = 'success' AND proxy_failed = 0`
+	// The listings of the targets that were at work in the hour, each once.
+	recentListings = `
+	SELECT count(DISTINCT x.listing) FROM (
+		SELECT a.target_id AS id FROM crawl_attempts a WHERE a.finished_at >= ?2 UNION ALL SELECT id FROM targets WHERE status = 'IN_PROGRESS' AND source_id = ?1) w
+	CROSS JOIN targets t ON t.id = w.id AND t.source_id = ?1
+	CROSS JOIN sightings x ON x.target_id = t.id AND x.seen_at >= ?2 AND x.since < 0x7FFFFFFFFFFFFFFF`
+	// No index has the requests that failed at their proxy: of the newest 50,000, more
+	// than an hour's, each is looked at.
+	recentProxies = `
+	SELECT proxy, count(*), sum(outcome = 'failure') FROM requests
+	WHERE id > (SELECT max(id) - 50000 FROM requests) AND +source_id = ? AND finished_at >= ? AND proxy IS NOT NULL
+		AND error_class IS NOT 'rate_limited' GROUP BY proxy ORDER BY 2 DESC, 1`
+)
+
+// lastHour reads what the last hour brought.
+func (k *Reader) lastHour(ctx context.Context, s *SourceStatus, hour string) error {
+	args := []any{s.id, hour}
+	_, err := k.one(ctx, "pages", recentPages, args, &s.Pages, &s.Rows)
+	if err == nil && s.Rows > 0 {
+		_, err = k.one(ctx, "listings", recentListings, args, &s.Listings)
+	}
+	if err == nil {
+		s.Proxies, err = list(ctx, k, "proxies", recentProxies, args, func(u *ProxyUse) []any {
+			return []any{&u.Proxy, &u.Requests, &u.Failures}
+		})
+	}
+	return err
 }

@@ -46,13 +46,13 @@ func TestStatusCounts(t *testing.T) {
 			got = []string{fmt.Sprintf("%d|%d|%d|%d", h.Active, h.Degraded, h.Paused, h.Failed)}
 			same(t, "health", got, table(t, b.DB(), `SELECT count(*) FILTER (WHERE crawl_status = 'active'), count(*) FILTER (WHERE crawl_status = 'degraded'),
 				count(*) FILTER (WHERE crawl_status = 'paused'), count(*) FILTER (WHERE crawl_status = 'failed') FROM v_crawler_status WHERE `+in))
-			got = []string{fmt.Sprint(s.Sources[0].Faring.DueNow)}
+			got = []string{fmt.Sprint(s.Sources[0].HealthFigures.DueNow)}
 			same(t, "due now", got, table(t, b.DB(), `SELECT count(*) FROM targets_available WHERE `+in))
 		})
 	}
 	t.Run("as v_crawl_health", func(t *testing.T) {
 		t.Parallel()
-		f := readStatus(t, b, store.Scope{}).Sources[0].Faring
+		f := readStatus(t, b, store.Scope{}).Sources[0].HealthFigures
 		got := []string{fmt.Sprintf("%d|%d|%.2f|%d", f.DueNow, f.WithFailures, f.MeanFailures, f.Successes24h)}
 		same(t, "health", got, table(t, b.DB(), `SELECT due_now, with_failures, format('%.2f', mean_consecutive_failures), successful_24h FROM v_crawl_health`))
 	})

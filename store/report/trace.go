@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -46,6 +45,8 @@ type TraceAttempt struct {
 	HasSteps   bool           `json:"has_steps"` // false: its process ended before it could write them
 	Dropped    int            `json:"steps_dropped"`
 	Requests   []TraceRequest `json:"requests"` // those that are kept: older ones are pruned
+
+	metadata []byte
 }
 
 // TraceRequest is one request of an attempt.
@@ -94,63 +95,44 @@ func (k *Reader) Trace(ctx context.Context, id int64, attempts int) (*Trace, err
 	if err != nil {
 		return nil, err
 	}
-	t := &Trace{Now: k.db.Now(), Target: target, Attempts: []TraceAttempt{}}
-	if err := k.traceAttempts(ctx, t, attempts); err != nil {
-		return nil, fmt.Errorf("trace target %d: %w", id, err)
+	t, all, what := &Trace{Now: k.db.Now(), Target: target}, 0, fmt.Sprintf("trace target %d", id)
+	if _, err := k.one(ctx, what, countAttempts, []any{id}, &all); err != nil {
+		return nil, err
 	}
-	for i := range t.Attempts {
-		if err := k.traceRequests(ctx, id, &t.Attempts[i]); err != nil {
-			return nil, fmt.Errorf("trace target %d: %w", id, err)
-		}
-	}
-	return t, nil
-}
-
-func (k *Reader) traceAttempts(ctx context.Context, t *Trace, limit int) error {
-	var all int
-	if err := k.db.Read().QueryRowContext(ctx, countAttempts, t.Target.ID).Scan(&all); err != nil {
-		return err
-	}
-	if limit <= 0 {
-		limit = all
-	}
-	err := k.db.Each(ctx, lastAttempts, []any{t.Target.ID, limit}, func(rows *sql.Rows) error {
-		a := TraceAttempt{Steps: []store.Step{}, Requests: []TraceRequest{}}
-		var metadata sql.NullString
-		err := rows.Scan(&a.Number, &a.Token, &a.Worker, &a.Host, &a.Run, at(&a.Started), at(&a.Finished), &a.DurationMS, &a.Ended,
+	t.Attempts, err = list(ctx, k, what, lastAttempts, []any{id, atMost(attempts)}, func(a *TraceAttempt) []any {
+		return []any{
+			&a.Number, &a.Token, &a.Worker, &a.Host, &a.Run, at(&a.Started), at(&a.Finished), &a.DurationMS, &a.Ended,
 			&a.Code, &a.Message, &a.HTTPStatus, &a.Proxy, &a.Identity,
-			&a.PageBefore, &a.Pages, &a.Listings, &a.Upserted, &a.Changed, &a.Bytes, &a.BackoffMS, &metadata)
-		if err != nil {
-			return err
+			&a.PageBefore, &a.Pages, &a.Listings, &a.Upserted, &a.Changed, &a.Bytes, &a.BackoffMS, &a.metadata,
 		}
-		a.readSteps(metadata.String)
-		t.Attempts = append(t.Attempts, a)
-		return nil
 	})
 	slices.Reverse(t.Attempts)
 	t.Earlier = max(0, all-len(t.Attempts))
-	return err
+	for i := range t.Attempts {
+		a := &t.Attempts[i]
+		a.readSteps()
+		a.Requests, err = list(ctx, k, what, attemptRequests, []any{id, a.Token}, func(r *TraceRequest) []any {
+			return []any{
+				&r.Page, &r.Correlation, &r.Retry, &r.Type, &r.URL, at(&r.Started), at(&r.Finished), &r.WaitedMS, &r.WaitReason, &r.Outcome,
+				&r.Class, &r.HTTPStatus, &r.LatencyMS, &r.ParseOK, &r.Results, &r.Bytes, &r.Proxy, &r.ProxyFailed, &r.Identity, &r.Via,
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return t, err
 }
 
 // readSteps reads crawl_attempts.metadata. What is no list of steps counts as none:
 // the requests still tell what was done.
-func (a *TraceAttempt) readSteps(metadata string) {
+func (a *TraceAttempt) readSteps() {
 	var steps store.Trace
-	if metadata == "" || json.Unmarshal([]byte(metadata), &steps) != nil {
+	if a.Steps = []store.Step{}; json.Unmarshal(a.metadata, &steps) != nil {
 		return
 	}
 	a.HasSteps, a.Dropped = true, steps.Dropped
 	if steps.Steps != nil {
 		a.Steps = steps.Steps
 	}
-}
-
-func (k *Reader) traceRequests(ctx context.Context, id int64, a *TraceAttempt) error {
-	return k.db.Each(ctx, attemptRequests, []any{id, a.Token}, func(rows *sql.Rows) error {
-		var r TraceRequest
-		err := rows.Scan(&r.Page, &r.Correlation, &r.Retry, &r.Type, &r.URL, at(&r.Started), at(&r.Finished), &r.WaitedMS, &r.WaitReason, &r.Outcome,
-			&r.Class, &r.HTTPStatus, &r.LatencyMS, &r.ParseOK, &r.Results, &r.Bytes, &r.Proxy, &r.ProxyFailed, &r.Identity, &r.Via)
-		a.Requests = append(a.Requests, r)
-		return err
-	})
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -15,8 +16,8 @@ import (
 	"ypcrawl/crawl/health"
 )
 
-// wayFlags choose by which way and under which name requests leave.
-func wayFlags() []cli.Flag {
+// egressFlags choose by which way and under which name requests leave.
+func egressFlags() []cli.Flag {
 	return []cli.Flag{
 		list("proxy", "also use these proxies: `URL...`, http, https or socks5", "none"),
 		&cli.StringFlag{Name: "proxy-file", DefaultText: "none", Usage: "also use the proxies in `FILE`, one a line"},
@@ -28,14 +29,14 @@ func wayFlags() []cli.Flag {
 	}
 }
 
-// ways is what those flags say.
-type ways struct {
+// egress is what those flags say.
+type egress struct {
 	policy   fetch.Policy
 	identity string
 	typed    []fetch.Proxy // on the command line and in the file
 }
 
-func waysOf(c *cli.Context) (w ways, err error) {
+func egressOf(c *cli.Context) (w egress, err error) {
 	if w.identity = c.String("identity"); w.identity != "honest" && w.identity != "browser" {
 		return w, Usagef("--identity %q: want honest or browser", w.identity)
 	}
@@ -119,9 +120,9 @@ func parseProxies(r io.Reader) ([]fetch.Proxy, error) {
 	return list, errors.Join(append(bad, err)...)
 }
 
-// pool makes the pool of a run's ways out; nil when it goes out directly as itself.
+// pool makes the pool of a run's egress; nil when it goes out directly as itself.
 // Proxies that were typed are remembered, so that their scores are.
-func (w ways) pool(ctx context.Context, m *health.Monitor, client *fetch.Client, scores *scores) (*fetch.Pool, error) {
+func (w egress) pool(ctx context.Context, m *health.Monitor, client *fetch.Client, scores *scores) (*fetch.Pool, error) {
 	cfg := fetch.PoolConfig{Policy: w.policy, Changed: scores.add}
 	if w.identity == "browser" {
 		cfg.Identities = fetch.Browsers()
@@ -145,7 +146,7 @@ func (w ways) pool(ctx context.Context, m *health.Monitor, client *fetch.Client,
 
 // idle tells how many proxies the database holds that could be used and are not, because
 // the policy is off.
-func (w ways) idle(ctx context.Context, m *health.Monitor) (n int, err error) {
+func (w egress) idle(ctx context.Context, m *health.Monitor) (n int, err error) {
 	if w.policy != fetch.PolicyOff {
 		return 0, nil
 	}
@@ -159,7 +160,7 @@ func (w ways) idle(ctx context.Context, m *health.Monitor) (n int, err error) {
 }
 
 // proxies returns the proxies of the table, those that were typed among them.
-func (w ways) proxies(ctx context.Context, m *health.Monitor) ([]health.Proxy, error) {
+func (w egress) proxies(ctx context.Context, m *health.Monitor) ([]health.Proxy, error) {
 	if w.policy == fetch.PolicyOff {
 		return nil, nil
 	}
@@ -215,4 +216,126 @@ func noneActive(known []health.Proxy, now time.Time) error {
 		text += fmt.Sprintf(", %d resting, the first until %s", resting, moment(now, first))
 	}
 	return fmt.Errorf("%s): `ypcrawl proxies enable%s` takes them back, `ypcrawl proxies list` tells how they fared", text, ids)
+}
+
+// scores gathers how the proxies fare, so that a page costs no write of its own. The
+// zero value is ready.
+type scores struct {
+	writing sync.Mutex // one flush at a time, taken before mu: what was seen first is written first
+
+	mu    sync.Mutex
+	use   map[int64]health.ProxyUse
+	rests map[int64]time.Time // as last reported
+	rest  chan struct{}       // told when a proxy goes to rest; nil = nobody listens
+}
+
+// add takes down one report of a pool.
+func (s *scores) add(st fetch.ProxyState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.use == nil {
+		s.use, s.rests = map[int64]health.ProxyUse{}, map[int64]time.Time{}
+	}
+	s.use[st.ID] = s.use[st.ID].Then(health.ProxyUse{
+		Successes: st.Successes, Failures: st.Failures, Consecutive: st.Consecutive, CooldownUntil: st.CooldownUntil, LastError: st.LastError,
+	})
+	if !st.CooldownUntil.IsZero() && !st.CooldownUntil.Equal(s.rests[st.ID]) {
+		select {
+		case s.rest <- struct{}{}:
+		default:
+		}
+	}
+	s.rests[st.ID] = st.CooldownUntil
+}
+
+// flush writes what was gathered; what can't be written is gathered on.
+func (s *scores) flush(ctx context.Context, m *health.Monitor) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	use := s.taken()
+	if len(use) == 0 {
+		return nil
+	}
+	err := m.CountProxies(ctx, use)
+	if err != nil {
+		s.giveBack(use)
+	}
+	return err
+}
+
+func (s *scores) taken() map[int64]health.ProxyUse {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	use := s.use
+	s.use = map[int64]health.ProxyUse{}
+	if s.rests == nil {
+		s.rests = map[int64]time.Time{}
+	}
+	return use
+}
+
+func (s *scores) giveBack(use map[int64]health.ProxyUse) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, u := range use {
+		if since, more := s.use[id]; more {
+			u = u.Then(since)
+		}
+		s.use[id] = u
+	}
+}
+
+// beat writes what was gathered and brings the pools what operators and other
+// processes have made of the proxies meanwhile.
+func (s *scores) beat(ctx context.Context, m *health.Monitor, pools []*fetch.Pool, w egress) error {
+	if err := s.flush(ctx, m); err != nil || len(pools) == 0 || w.policy == fetch.PolicyOff {
+		return err
+	}
+	known, err := m.Proxies(ctx)
+	if err != nil {
+		return err
+	}
+	active, err := activeProxies(known)
+	if err != nil {
+		return err
+	}
+	for _, pool := range pools {
+		pool.Update(active)
+	}
+	return nil
+}
+
+// flushEvery is how much a kill may cost of the scores.
+const flushEvery = 2 * time.Second
+
+// keep flushes every two seconds, and beats at once when a proxy goes to rest, until
+// stop is called. What fails is left to the heartbeat, which tells.
+func (s *scores) keep(ctx context.Context, m *health.Monitor, pools []*fetch.Pool, w egress) (stop func()) {
+	if len(pools) == 0 || w.policy == fetch.PolicyOff {
+		return func() {}
+	}
+	ctx = context.WithoutCancel(ctx) // a stop lets the pages in hand end
+	rest, quit, done := make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
+	s.mu.Lock()
+	s.rest = rest
+	s.mu.Unlock()
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(flushEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				_ = s.flush(ctx, m)
+			case <-rest:
+				_ = s.beat(ctx, m, pools, w)
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+	}
 }

@@ -2,9 +2,6 @@ package report
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"ypcrawl/store"
@@ -21,52 +18,27 @@ type DetailTotals struct {
 
 const (
 	detailTotals = `
-	SELECT ifnull(sum(iif(n.status = 'PLANNED', n.targets, 0)), 0), ifnull(sum(iif(n.status IN ('DONE', 'FAILED'), n.targets, 0)), 0),
-		ifnull(sum(iif(n.status = 'IN_PROGRESS', n.targets, 0)), 0)
-	FROM target_totals n WHERE n.kind = 'detail' AND (?2 = 0 OR n.source_id = ?2) AND (?3 = '[]' OR n.state IN (SELECT value FROM json_each(?3))) AND ?1 = ?1`
+	SELECT ifnull(sum(iif(status = 'PLANNED', targets, 0)), 0), ifnull(sum(iif(status IN ('DONE', 'FAILED'), targets, 0)), 0),
+		ifnull(sum(iif(status = 'IN_PROGRESS', targets, 0)), 0)
+	FROM target_totals WHERE kind = 'detail' AND ` + places
 	// What is due again and not planned yet, and what is planned and waits.
 	detailsWoken = `
-	SELECT ifnull(sum(t.not_before <= ?1 AND t.status <> 'PLANNED'), 0), ifnull(sum(t.not_before > ?1 AND t.status = 'PLANNED'), 0) FROM targets t
-	WHERE t.kind = 'detail' AND (t.wait_reason = 'backoff' AND t.not_before IS NOT NULL OR t.wait_reason = 'recrawl' AND t.not_before <= ?1) AND t.retired_at IS NULL
-		AND (?2 = 0 OR t.source_id = ?2) AND (?3 = '[]' OR t.state IN (SELECT value FROM json_each(?3)))`
+	SELECT ifnull(sum(not_before <= ?3 AND status <> 'PLANNED'), 0), ifnull(sum(not_before > ?3 AND status = 'PLANNED'), 0) FROM targets
+	WHERE kind = 'detail' AND (wait_reason = 'backoff' AND not_before IS NOT NULL OR wait_reason = 'recrawl' AND not_before <= ?3) AND retired_at IS NULL
+		AND ` + places
 )
 
 // DetailTotals counts the details of a source, 0 = of all, in some states, none = all.
 func (k *Reader) DetailTotals(ctx context.Context, source int64, states []string) (t DetailTotals, err error) {
 	var woken, waiting int64
-	args := []any{yp.FormatTime(k.db.Now()), source, store.JSONTexts(states)}
-	err = k.db.Read().QueryRowContext(ctx, detailTotals, args...).Scan(&t.Due, &t.Later, &t.Held)
+	args := placesOf(store.Scope{SourceID: source, States: states}, yp.FormatTime(k.db.Now()))
+	_, err = k.one(ctx, "count details", detailTotals, args[:2], &t.Due, &t.Later, &t.Held)
 	if err == nil {
-		err = k.db.Read().QueryRowContext(ctx, detailsWoken, args...).Scan(&woken, &waiting)
-	}
-	if err != nil {
-		return t, fmt.Errorf("count details: %w", err)
+		_, err = k.one(ctx, "count details", detailsWoken, args, &woken, &waiting)
 	}
 	t.Due += woken - waiting
 	t.Later += waiting - woken
-	return t, nil
-}
-
-// ProgressOfDetails is Progress with the details, which cost a walk through an index, and
-// what the last run brought.
-// They are counted over all states.
-func (k *Reader) ProgressOfDetails(ctx context.Context, scope store.Scope) (*Progress, error) {
-	p, err := k.Progress(ctx, scope)
-	if err != nil {
-		return nil, err
-	}
-	if p.LastRun, err = k.LastRun(ctx, scope.SourceID); err != nil {
-		return nil, err
-	}
-	t, err := k.DetailTotals(ctx, scope.SourceID, nil)
-	if err == nil && t != (DetailTotals{}) {
-		p.Details = &t
-	}
-	if err == nil && p.Live > 0 && p.WaitingFor == "" {
-		r := progressReader{k: k, ctx: ctx, args: []any{scope.SourceID, store.JSONTexts(scope.States)}}
-		p.DetailsETASec, err = r.timeLeft(lastDetails, p, t.Due+t.Held)
-	}
-	return p, err
+	return t, err
 }
 
 // DetailStats counts the details of one source.
@@ -92,24 +64,18 @@ const detailStats = `
 	SELECT s.name, count(*), sum(t.status = 'PLANNED'), sum(t.status = 'IN_PROGRESS'), sum(t.status = 'DONE'), sum(t.status = 'FAILED'),
 		sum(t.status = 'STUCK'), sum(t.status = 'PARKED'), count(d.fetched_at), count(d.email), count(d.phone), count(d.website), count(d.hours), count(d.lat), count(d.social)
 	FROM targets t JOIN sources s ON s.id = t.source_id LEFT JOIN details d ON d.listing = t.listing
-	WHERE t.kind = 'detail' AND (?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
-	GROUP BY s.id ORDER BY s.name`
+	WHERE t.kind = 'detail' AND ` + placesOn + ` GROUP BY s.id ORDER BY s.name`
 
 // DetailStats counts the details that were found in some states (none = all) of a source
 // (0 = all), by source. It reads them all.
 func (k *Reader) DetailStats(ctx context.Context, source int64, states []string) ([]DetailStats, error) {
-	all := []DetailStats{}
-	err := k.db.Each(ctx, detailStats, []any{source, store.JSONTexts(states)}, func(rows *sql.Rows) error {
-		var s DetailStats
-		err := rows.Scan(&s.Source, &s.Wanted, &s.Planned, &s.InProgress, &s.Done, &s.Failed, &s.Stuck, &s.Parked,
-			&s.Fetched, &s.Email, &s.Phone, &s.Website, &s.Hours, &s.Geo, &s.Social)
-		all = append(all, s)
-		return err
+	args := placesOf(store.Scope{SourceID: source, States: states})
+	return list(ctx, k, "count details", detailStats, args, func(s *DetailStats) []any {
+		return []any{
+			&s.Source, &s.Wanted, &s.Planned, &s.InProgress, &s.Done, &s.Failed, &s.Stuck, &s.Parked,
+			&s.Fetched, &s.Email, &s.Phone, &s.Website, &s.Hours, &s.Geo, &s.Social,
+		}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("count details: %w", err)
-	}
-	return all, nil
 }
 
 // DetailRow is a row of v_details: what a listing's own page says, with what its card
@@ -137,32 +103,12 @@ const detailRows = `
 // DetailsOf returns the details of the listings with an id: one of each source (0 = any)
 // that has it.
 func (k *Reader) DetailsOf(ctx context.Context, listing string, source int64) ([]DetailRow, error) {
-	all := []DetailRow{}
-	err := k.db.Each(ctx, detailRows, []any{listing, source}, func(rows *sql.Rows) error {
-		var r DetailRow
+	return list(ctx, k, "read details of listing "+listing, detailRows, []any{listing, source}, func(r *DetailRow) []any {
 		d := &r.Detail
-		err := rows.Scan(&r.Source, &r.Status, &d.ID, &d.Name, &d.Email, &d.Phone, &d.PhoneE164, &d.WebsiteURL, &d.Website, &d.Domain, listed(&d.Hours), &d.Lat, &d.Lon,
-			listed(&d.Payment), listed(&d.Social), listed(&d.Services), listed(&d.Languages), listed(&d.Neighborhoods), listed(&d.AKA), &d.Founded, &d.Years, &d.About,
-			at(&r.Fetched), at(&r.Due), &r.Code, &r.Error, &r.Company, &r.URL)
-		all = append(all, r)
-		return err
+		return []any{
+			&r.Source, &r.Status, &d.ID, &d.Name, &d.Email, &d.Phone, &d.PhoneE164, &d.WebsiteURL, &d.Website, &d.Domain, fromJSON(&d.Hours), &d.Lat, &d.Lon,
+			fromJSON(&d.Payment), fromJSON(&d.Social), fromJSON(&d.Services), fromJSON(&d.Languages), fromJSON(&d.Neighborhoods), fromJSON(&d.AKA), &d.Founded, &d.Years, &d.About,
+			at(&r.Fetched), at(&r.Due), &r.Code, &r.Error, &r.Company, &r.URL,
+		}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read details of listing %s: %w", listing, err)
-	}
-	return all, nil
-}
-
-// listed scans a JSON list.
-func listed(into *[]string) sql.Scanner { return jsonTexts{into} }
-
-type jsonTexts struct{ into *[]string }
-
-// Scan implements sql.Scanner.
-func (j jsonTexts) Scan(v any) error {
-	s, ok := v.(string)
-	if !ok {
-		return fmt.Errorf("a list is %T", v)
-	}
-	return json.Unmarshal([]byte(s), j.into)
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -96,13 +95,12 @@ const (
 		ifnull(v.claimed_by, ''), v.heartbeat_at, v.crawl_started_at, v.finished_at, v.retired_at`
 	listTargets = `
 	SELECT ` + targetColumns + ` FROM v_crawler_status v
-	WHERE v.kind IN (SELECT value FROM json_each(?8)) AND (?1 = 0 OR v.source = (SELECT name FROM sources WHERE id = ?1))
-		AND (?2 = '[]' OR v.state IN (SELECT value FROM json_each(?2)))
-		AND (?3 = '[]' OR v.status IN (SELECT value FROM json_each(?3)))
-		AND (?4 = '[]' OR v.crawl_status IN (SELECT value FROM json_each(?4)))
-		AND (?5 = '[]' OR v.schedule_status IN (SELECT value FROM json_each(?5)))
-		AND (?6 = '' OR v.last_error_code = ?6)
-	ORDER BY v.id LIMIT ?7`
+	WHERE ` + ofSource + ` AND ` + inStates + ` AND kind IN (SELECT value FROM json_each(?3))
+		AND (?4 = '[]' OR status IN (SELECT value FROM json_each(?4)))
+		AND (?5 = '[]' OR crawl_status IN (SELECT value FROM json_each(?5)))
+		AND (?6 = '[]' OR schedule_status IN (SELECT value FROM json_each(?6)))
+		AND (?7 = '' OR last_error_code = ?7)
+	ORDER BY v.id LIMIT ?8`
 )
 
 // into lists where the columns of targetColumns go.
@@ -117,24 +115,8 @@ func (t *Target) into() []any {
 
 // Targets lists the targets of the filter by id, at most limit of them (0 = all).
 func (k *Reader) Targets(ctx context.Context, f Filter, limit int) ([]Target, error) {
-	if limit <= 0 {
-		limit = -1
-	}
-	args := []any{
-		f.Scope.SourceID, store.JSONTexts(f.Scope.States), store.JSONTexts(f.Statuses), store.JSONTexts(f.Healths),
-		store.JSONTexts(f.Schedule), string(f.Error), limit, f.Scope.KindList(),
-	}
-	all := []Target{}
-	err := k.db.Each(ctx, listTargets, args, func(rows *sql.Rows) error {
-		var t Target
-		err := rows.Scan(t.into()...)
-		all = append(all, t)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list targets: %w", err)
-	}
-	return all, nil
+	args := placesOf(f.Scope, f.Scope.KindList(), store.JSONTexts(f.Statuses), store.JSONTexts(f.Healths), store.JSONTexts(f.Schedule), string(f.Error), atMost(limit))
+	return list(ctx, k, "list targets", listTargets, args, (*Target).into)
 }
 
 // TargetDetail is all that is known of one target.
@@ -154,10 +136,10 @@ type TargetDetail struct {
 	Created    time.Time `json:"created_at,omitzero"`
 	Next       Next      `json:"next"`
 
-	gate      store.GateState
-	gateUntil time.Time
-	gateWhy   string
-	available bool
+	availability store.GateState
+	closedUntil  time.Time
+	closedWhy    string
+	available    bool
 }
 
 const showTarget = `
@@ -174,10 +156,60 @@ func (k *Reader) Target(ctx context.Context, id int64) (*TargetDetail, error) {
 	var t TargetDetail
 	into := append(t.into(), &t.Name, &t.Priority, &t.Population, &t.MaxPages, &t.MaxRetries, &t.NextPage,
 		&t.SiteTotal, &t.Raw, &t.Accepted, &t.Bad, &t.Recoveries, at(&t.Created),
-		&t.gate, at(&t.gateUntil), &t.gateWhy, &t.available)
+		&t.availability, at(&t.closedUntil), &t.closedWhy, &t.available)
 	if err := k.db.Read().QueryRowContext(ctx, showTarget, id).Scan(into...); err != nil {
 		return nil, fmt.Errorf("look at target %d: %w", id, err)
 	}
 	t.Next = t.next()
 	return &t, nil
+}
+
+// DeadLetter is a row of v_dead_letters: a target that no crawl takes again by
+// itself.
+type DeadLetter struct {
+	ID           int64     `json:"id"`
+	Kind         yp.Kind   `json:"kind"`
+	Source       string    `json:"source"`
+	City         string    `json:"city"`
+	State        string    `json:"state"`
+	Category     string    `json:"category"`
+	Code         string    `json:"last_error_code"`
+	ByProxy      bool      `json:"last_error_by_proxy,omitempty"` // of BLOCKED_PROXY: that attempt used a proxy
+	Error        string    `json:"last_error"`
+	Parked       time.Time `json:"parked_at,omitzero"`
+	Failures     int       `json:"consecutive_failures"`
+	Attempts     int       `json:"total_attempts"`
+	Page         int       `json:"page_current"`
+	AutoDisabled bool      `json:"auto_disabled"` // it failed too often; else the cause is permanent
+}
+
+// DeadLetterFilter selects dead letters. Empty fields select all.
+type DeadLetterFilter struct {
+	Scope     store.Scope // source, kinds and states count
+	Error     yp.ErrorCode
+	OlderThan time.Duration // since they were parked
+}
+
+const deadLetters = `
+	SELECT v.id, v.kind, v.source, ifnull(v.city, ''), v.state, coalesce(v.listing, v.category, ''), ifnull(v.last_error_code, ''), ` + byProxy + `, ifnull(v.last_error, ''), v.parked_at,
+		v.consecutive_failures, v.total_attempts, v.page_current, v.auto_disabled
+	FROM v_dead_letters v
+	WHERE kind IN (SELECT value FROM json_each(?6)) AND ` + ofSource + ` AND ` + inStates + `
+		AND (?3 = '' OR last_error_code = ?3) AND (?4 = '' OR parked_at < ?4)
+	ORDER BY v.parked_at DESC, v.id LIMIT ?5`
+
+// DeadLetters lists the dead letters of the filter, the newest first, at most
+// limit of them (0 = all).
+func (k *Reader) DeadLetters(ctx context.Context, f DeadLetterFilter, limit int) ([]DeadLetter, error) {
+	before := ""
+	if f.OlderThan > 0 {
+		before = yp.FormatTime(k.db.Now().Add(-f.OlderThan))
+	}
+	args := placesOf(f.Scope, string(f.Error), before, atMost(limit), f.Scope.KindList())
+	return list(ctx, k, "list dead letters", deadLetters, args, func(d *DeadLetter) []any {
+		return []any{
+			&d.ID, &d.Kind, &d.Source, &d.City, &d.State, &d.Category, &d.Code, &d.ByProxy, &d.Error, at(&d.Parked),
+			&d.Failures, &d.Attempts, &d.Page, &d.AutoDisabled,
+		}
+	})
 }

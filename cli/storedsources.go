@@ -15,11 +15,11 @@ import (
 	"ypcrawl/yp"
 )
 
-// shelf is the sources that the database knows.
-type shelf []checkpoint.StoredSource
+// storedList is the sources that the database knows.
+type storedList []checkpoint.StoredSource
 
 // storedSources reads them. It makes no database; without one there are none.
-func (p *Program) storedSources(c *cli.Context) (shelf, error) {
+func (p *Program) storedSources(c *cli.Context) (storedList, error) {
 	how := existing // an older file is upgraded
 	if c.Bool("dry-run") {
 		how = reading
@@ -53,7 +53,7 @@ func (p *Program) namedSource(c *cli.Context, name string) (*site.Source, error)
 
 func isBuiltin(name string) bool { return slices.Contains(site.Builtins(), name) }
 
-func (l shelf) find(name string) (checkpoint.StoredSource, bool) {
+func (l storedList) find(name string) (checkpoint.StoredSource, bool) {
 	i := slices.IndexFunc(l, func(s checkpoint.StoredSource) bool { return s.Name == name })
 	if i < 0 {
 		return checkpoint.StoredSource{}, false
@@ -63,7 +63,7 @@ func (l shelf) find(name string) (checkpoint.StoredSource, bool) {
 
 // load returns a source by its name, where the database has it if it does. what says
 // where the name was typed.
-func (l shelf) load(what, name string) (*site.Source, error) {
+func (l storedList) load(what, name string) (*site.Source, error) {
 	s, known := l.find(name)
 	switch {
 	case isBuiltin(name):
@@ -109,7 +109,7 @@ func closedSource(s checkpoint.StoredSource) error {
 }
 
 // unknown names the sources that there are, or the nearest.
-func (l shelf) unknown(what, name string) error {
+func (l storedList) unknown(what, name string) error {
 	known := site.Builtins()
 	for _, s := range l {
 		known = append(known, s.Name)

@@ -28,9 +28,9 @@ type ending struct {
 // endings looks at every source. A database that is gone tells nothing new.
 func (r *run) endings(ctx context.Context, fleet *crawl.Fleet) []ending {
 	ctx = context.WithoutCancel(ctx)
-	all := make([]ending, len(r.crews))
+	all := make([]ending, len(r.sources))
 	for i, result := range fleet.Results() {
-		c, e := r.crews[i], ending{Result: result, before: r.crews[i].before, now: r.crews[i].before}
+		c, e := r.sources[i], ending{Result: result, before: r.sources[i].before, now: r.sources[i].before}
 		if r.onlyDetails { // what stands of targets is no business of this run
 			all[i] = e
 			continue
@@ -103,8 +103,8 @@ func sourceSummaryOf(e ending) sourceSummary {
 	return s
 }
 
-// printFleet is the table of a run over several sources.
-func (r *run) printFleet(s summary) error {
+// printSources is the table of a run over several sources.
+func (r *run) printSources(s summary) error {
 	header := []string{"source", "ended", "done", "to do", "failed", "pages", "requests", "new"}
 	all := fatesOf(s.Stats)
 	for _, part := range all {
@@ -129,13 +129,13 @@ func (r *run) printFleet(s summary) error {
 	return t.flush(&r.p.Streams, r.p.Out)
 }
 
-// mostTold is how many sources are told of one by one.
-const mostTold = 10
+// mostNamed is how many sources are told of one by one.
+const mostNamed = 10
 
-// fleetEnding maps how a run over several sources ended to its exit code: what failed
+// sourcesEnding maps how a run over several sources ended to its exit code: what failed
 // for another reason than a closed source comes before the closed ones.
-func (r *run) fleetEnding(s summary, all []ending) error {
-	closed := r.tellClosed(all)
+func (r *run) sourcesEnding(s summary, all []ending) error {
+	closed := r.noteClosed(all)
 	var rest summary // of the sources that are open
 	rejected := false
 	for i, e := range all {
@@ -166,19 +166,19 @@ func (r *run) fleetEnding(s summary, all []ending) error {
 	return closed
 }
 
-// tellClosed says which sources were left, and what opens them; it returns the worst.
-func (r *run) tellClosed(all []ending) error {
+// noteClosed says which sources were left, and what opens them; it returns the worst.
+func (r *run) noteClosed(all []ending) error {
 	told := 0
 	for _, e := range all {
 		if !e.closed() {
 			continue
 		}
-		if told++; told <= mostTold {
+		if told++; told <= mostNamed {
 			r.p.note("Left: %s", r.closedText(e))
 		}
 	}
-	if told > mostTold {
-		r.p.note("Left: %s more; `ypcrawl sources list` shows them.", plural(int64(told-mostTold), "source"))
+	if told > mostNamed {
+		r.p.note("Left: %s more; `ypcrawl sources list` shows them.", plural(int64(told-mostNamed), "source"))
 	}
 	return worst(nil, all)
 }

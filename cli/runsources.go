@@ -16,17 +16,17 @@ import (
 	"ypcrawl/yp/gazetteer"
 )
 
-// fleetFlags choose several sources for one run.
-func fleetFlags() []cli.Flag {
+// sourcesFlags choose several sources for one run.
+func sourcesFlags() []cli.Flag {
 	return []cli.Flag{
 		list("sources", "crawl several sources side by side: `SOURCE...`, instead of --source", "none"),
 		&cli.BoolFlag{Name: "all-sources", Usage: "crawl every enabled source of the database side by side"},
 	}
 }
 
-// fleet tells which sources go side by side: those that are named, or all. Settings
+// sourceNames tells which sources go side by side: those that are named, or all. Settings
 // that say one thing give way to a command line that says another.
-func (p *Program) fleet(c *cli.Context) (names []string, all bool) {
+func (p *Program) sourceNames(c *cli.Context) (names []string, all bool) {
 	names, all = SplitList(c.StringSlice("sources")), c.Bool("all-sources")
 	switch {
 	case p.typed("sources"):
@@ -58,16 +58,16 @@ func (p *Program) typed(flag string) bool {
 // several reports whether sources were asked for that go side by side: the summary has
 // a line for each then, even if there is one.
 func (r *run) several() bool {
-	names, all := r.p.fleet(r.c)
+	names, all := r.p.sourceNames(r.c)
 	return len(names) > 0 || all
 }
 
-// checkFleetFlags refuses flags that say two things.
-func (r *run) checkFleetFlags() error {
+// checkSourcesFlags refuses flags that say two things.
+func (r *run) checkSourcesFlags() error {
 	if err := notEmpty(r.c, "sources", r.c.StringSlice("sources")); err != nil || !r.several() {
 		return err
 	}
-	if names, all := r.p.fleet(r.c); len(names) > 0 && all {
+	if names, all := r.p.sourceNames(r.c); len(names) > 0 && all {
 		return Usagef("--sources and --all-sources: name the sources or take them all, not both")
 	}
 	for _, name := range []string{"source", "source-file", "base-url"} {
@@ -78,9 +78,9 @@ func (r *run) checkFleetFlags() error {
 	return nil
 }
 
-// muster finds the sources of the run and what is selected of each.
-func (r *run) muster() ([]*crew, error) {
-	if err := r.checkFleetFlags(); err != nil {
+// chooseSources finds the sources of the run and what is selected of each.
+func (r *run) chooseSources() ([]*sourceRun, error) {
+	if err := r.checkSourcesFlags(); err != nil {
 		return nil, err
 	}
 	if !r.several() {
@@ -89,18 +89,18 @@ func (r *run) muster() ([]*crew, error) {
 			return nil, err
 		}
 		resolved, err := resolve(src, r.sel)
-		return []*crew{{src: src, resolved: resolved}}, err
+		return []*sourceRun{{src: src, resolved: resolved}}, err
 	}
 	sources, err := r.p.manySources(r.c)
 	if err != nil {
 		return nil, err
 	}
-	return r.brief(sources)
+	return r.resolveSources(sources)
 }
 
-// brief resolves the selection for every source. One that has nothing of it is left
+// resolveSources resolves the selection for every source. One that has nothing of it is left
 // out with a word: others may have.
-func (r *run) brief(sources []*site.Source) (crews []*crew, err error) {
+func (r *run) resolveSources(sources []*site.Source) (runs []*sourceRun, err error) {
 	g, err := gazetteer.Load()
 	if err != nil {
 		return nil, fmt.Errorf("load places: %w", err)
@@ -118,12 +118,12 @@ func (r *run) brief(sources []*site.Source) (crews []*crew, err error) {
 				continue
 			}
 		}
-		crews = append(crews, &crew{src: src, resolved: known[key]})
+		runs = append(runs, &sourceRun{src: src, resolved: known[key]})
 	}
-	if len(crews) == 0 {
+	if len(runs) == 0 {
 		return nil, last
 	}
-	return crews, nil
+	return runs, nil
 }
 
 // manySources loads the sources that --sources or --all-sources mean.
@@ -132,7 +132,7 @@ func (p *Program) manySources(c *cli.Context) ([]*site.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, every := p.fleet(c)
+	names, every := p.sourceNames(c)
 	if every {
 		return p.allSources(c, stored)
 	}
@@ -154,7 +154,7 @@ func (p *Program) manySources(c *cli.Context) ([]*site.Source, error) {
 
 // allSources loads every source of the database that is enabled and past review. One
 // whose definition is a file of the operator's can't be had here.
-func (p *Program) allSources(c *cli.Context, stored shelf) (all []*site.Source, err error) {
+func (p *Program) allSources(c *cli.Context, stored storedList) (all []*site.Source, err error) {
 	for _, s := range stored {
 		switch {
 		case !s.Enabled || s.Stage == checkpoint.StageReview:
@@ -176,10 +176,10 @@ func (p *Program) allSources(c *cli.Context, stored shelf) (all []*site.Source, 
 	return all, nil
 }
 
-// demonstration is the crew of the demo directory if this process has to serve it: its
+// ownDemo is the run over the demo directory if this process has to serve it: its
 // address was not given. Of several sources, it may be one that somebody else serves.
-func (r *run) demonstration() *crew {
-	for _, c := range r.crews {
+func (r *run) ownDemo() *sourceRun {
+	for _, c := range r.sources {
 		switch {
 		case c.src.Name() != demoSource, !r.several() && (r.c.IsSet("base-url") || r.c.IsSet("source-file")):
 		case r.several() && !isBuiltinPlace(c.src) && !vacant(c.src.BaseURL().Host):
@@ -210,8 +210,8 @@ func vacant(host string) bool {
 	return l.Close() == nil
 }
 
-// estimate is what the crew's targets would cost from the start.
-func (c *crew) estimate(ctx *cli.Context, maxTargets int) discover.Estimate {
+// estimate is what the targets of the source would cost from the start.
+func (c *sourceRun) estimate(ctx *cli.Context, maxTargets int) discover.Estimate {
 	return estimate(ctx, c.src, c.resolved, maxTargets)
 }
 
@@ -233,10 +233,10 @@ func estimate(ctx *cli.Context, src *site.Source, r *discover.Resolved, maxTarge
 // dryRun tells what the run would cost.
 func (r *run) dryRun() error {
 	if !r.several() {
-		c := r.crews[0]
+		c := r.sources[0]
 		return r.p.dryRun(r.c, c.src, c.resolved, r.sel.MaxTargets)
 	}
-	return r.dryFleet()
+	return r.dryRunSources()
 }
 
 // dryRow is what one source of several would cost.
@@ -248,25 +248,26 @@ type dryRow struct {
 	discover.Estimate
 }
 
-func (r *run) dryFleet() error {
-	t := newTable("would crawl", "targets", "requests at most", "time at this pace", "disk at most")
+func (r *run) dryRunSources() error {
 	rows, targets := []dryRow{}, 0
-	for _, c := range r.crews {
+	for _, c := range r.sources {
 		e := c.estimate(r.c, r.sel.MaxTargets)
 		rows = append(rows, dryRow{c.src.Name(), len(c.resolved.States), len(c.resolved.Cities), len(c.resolved.Categories), e})
 		targets += e.Targets
-		switch {
-		case e.Requests < 0:
-			t.row(c.src.Name(), e.Targets, "unknown", "unknown", "unknown")
-		case e.Time == 0:
-			t.row(c.src.Name(), e.Targets, thousands(int64(e.Requests)), "no delay", bytesText(e.Bytes))
-		default:
-			t.row(c.src.Name(), e.Targets, thousands(int64(e.Requests)), lasting(e.Time), bytesText(e.Bytes))
-		}
 	}
 	if r.c.Bool("json") {
 		return writeRows(r.p.Out, rows)
 	}
+	t := tableOf(rows, func(e dryRow) []any {
+		requests, took, disk := thousands(int64(e.Requests)), lasting(e.Time), bytesText(e.Bytes)
+		switch {
+		case e.Requests < 0:
+			requests, took, disk = "unknown", "unknown", "unknown"
+		case e.Time == 0:
+			took = "no delay"
+		}
+		return []any{e.Source, e.Targets, requests, took, disk}
+	}, "would crawl", "targets", "requests at most", "time at this pace", "disk at most")
 	if err := t.flush(&r.p.Streams, r.p.Out); err != nil {
 		return err
 	}
