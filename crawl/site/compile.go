@@ -102,7 +102,7 @@ func (c *compiled) compileURLs(f *faults) {
 }
 
 func compileMarks(m markDef, at string, f *faults) marks {
-	return marks{matchers(m.Selectors, at+".selectors", f), lower(m.Texts), lower(m.Titles)}
+	return marks{matchers(m.Selectors, at+".selectors", f), lower(m.Texts), m.Titles}
 }
 
 func lower(list []string) []string {

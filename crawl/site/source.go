@@ -81,7 +81,7 @@ type compiled struct {
 type marks struct {
 	selectors []goquery.Matcher
 	texts     []string // lower case
-	titles    []string // lower case
+	titles    []string
 }
 
 // fields are the rules for the fields of a listing.
