@@ -122,7 +122,7 @@ func TestReadRange(t *testing.T) {
 		{"30", 50, 0},
 		{"", 50, 0},
 	} {
-		if got := readRange(c.text, c.total); got != c.want {
+		if got, _ := readRange(c.text, c.total); got != c.want {
 			t.Errorf("%q of %d: %d, want %d", c.text, c.total, got, c.want)
 		}
 	}

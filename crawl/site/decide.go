@@ -19,7 +19,7 @@ type evidence struct {
 	status  int
 }
 
-// decide names the outcome of a page without listings. The order is that of
+// decide names the outcome of a page without listings, or with ads only. The order is that of
 // the rules, each of which assumes that the ones before it did not apply:
 // 1 and 2, errors and blocks, are told apart by the fetcher; 3, redirects, and
 // 4, listings, by ParsePage.
@@ -34,9 +34,14 @@ func (s *Source) decide(p *Page, e *evidence) {
 	chrome := s.hasChrome(e.doc)
 	if chrome {
 		if reason := s.saysNothing(p, e); reason != "" {
-			p.Outcome, p.Reason, p.NotFound = NoListings, reason, gone(e.status)
+			p.Outcome, p.Reason, p.NotFound, p.Listings = NoListings, reason, gone(e.status), nil
 			return
 		}
+	}
+	if len(p.Listings) > 0 {
+		return // ads, which are listings
+	}
+	if chrome {
 		p.Outcome, p.Reason = HTMLChanged, "the site's page, but neither listings nor an empty-result marker"
 		if sign := s.sign(p, e); sign != "" {
 			p.Reason = "no listing could be read, yet the page has " + sign

@@ -29,6 +29,7 @@ type Page struct {
 
 	zero    bool // the page says explicitly that there are 0 listings
 	organic int  // cards in the place of organic ones
+	atEnd   bool // by its own count the page shows the last listing
 }
 
 // workspace is what one parse needs and the next can use again.
@@ -52,6 +53,9 @@ func (s *Source) ParsePage(body []byte, final *url.URL, status int) (*Page, erro
 		return s.parseStructured(body, final, status)
 	}
 	if p := s.parseRegions(body, final); p != nil {
+		if p.NextURL == "" && p.NextHost == "" && !p.atEnd {
+			s.findNext(p, body, final)
+		}
 		return p, nil
 	}
 	return s.parseWhole(body, final, status)
@@ -102,11 +106,43 @@ func (s *Source) parseRegions(body []byte, final *url.URL) *Page {
 	}
 	doc, _ := graft(w.scan.roots)
 	p := s.extract(w, doc, w.scan.scripts, final)
-	if len(p.Listings) == 0 {
+	if onlyAds(p.Listings) {
 		return nil
 	}
 	p.Via = "region"
 	return p
+}
+
+// onlyAds reports whether no listing is organic: then what the page says counts.
+func onlyAds(listings []yp.Listing) bool {
+	for i := range listings {
+		if !listings[i].Sponsored {
+			return false
+		}
+	}
+	return true
+}
+
+// findNext looks for the next link outside the regions, where the page does not say that
+// it is the last.
+func (s *Source) findNext(p *Page, body []byte, final *url.URL) {
+	doc, _, err := parseTree(body)
+	if err != nil {
+		return
+	}
+	w := s.workspace()
+	defer s.release(w)
+	s.page.run(doc, w.pageHits, nil)
+	s.readNext(p, w.pageHits, doc, final)
+}
+
+// readNext reads the next link.
+func (s *Source) readNext(p *Page, found hits, doc *html.Node, final *url.URL) {
+	page := cardReader{src: s, final: final, hits: found, card: doc}
+	next := s.next.first(&page)
+	if p.NextURL = s.nextURL(final, next); p.NextURL == "" {
+		p.NextHost = s.otherHost(final, next)
+	}
 }
 
 // view returns the body as a string without a copy: a copy of every page would
@@ -127,7 +163,7 @@ func (s *Source) parseWhole(body []byte, final *url.URL, status int) (*Page, err
 	scripts, roots := jsonLDScripts(doc, nil), s.regions.find(doc, nil)
 	p := s.extract(w, doc, scripts, final)
 	p.Via = "whole"
-	if len(p.Listings) == 0 {
+	if onlyAds(p.Listings) {
 		s.decide(p, &evidence{doc: doc, roots: roots, scripts: scripts, empty: len(body) == 0, status: status})
 	}
 	return p, s.cut(p.Outcome, end, final)
@@ -162,15 +198,14 @@ func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, final *
 	s.readCards(p, w, doc, scripts)
 	pageHits := cardReader{src: s, final: final, hits: w.pageHits, card: doc}
 	p.SiteTotal, p.zero = readTotal(s.total.first(&pageHits))
-	next := s.next.first(&pageHits)
-	if p.NextURL = s.nextURL(final, next); p.NextURL == "" {
-		p.NextHost = s.otherHost(final, next)
-	}
+	s.readNext(p, w.pageHits, doc, final)
 	if len(p.Listings) == 0 {
 		return p
 	}
 	p.Outcome, p.Reason = OK, fmt.Sprintf("%d listings in %d cards, %d of them bad", len(p.Listings), p.Raw, p.Bad)
-	if shown := readRange(s.shown.first(&pageHits), p.SiteTotal); shown > p.organic+p.LeftOut {
+	shown, last := readRange(s.shown.first(&pageHits), p.SiteTotal)
+	p.atEnd = p.SiteTotal > 0 && p.SiteTotal == max(last, p.organic)
+	if shown > p.organic+p.LeftOut {
 		p.Missing = shown - p.organic - p.LeftOut
 		p.Bad += p.Missing
 		p.Reason += fmt.Sprintf("; the page counts %d more than it shows", p.Missing)
@@ -214,8 +249,9 @@ func readTotal(s string) (n int, zero bool) {
 }
 
 // readRange reads how many listings a page says that it shows, as "1-30" or
-// "1,081 - 1,108"; total is how many there are, 0 = unknown. 0 = it does not say.
-func readRange(s string, total int) int {
+// "1,081 - 1,108", and the number of the last; total is how many there are, 0 =
+// unknown. 0 = it does not say.
+func readRange(s string, total int) (shown, last int) {
 	from, to, ok := strings.Cut(s, "-")
 	if !ok {
 		from, to, ok = strings.Cut(s, "–")
@@ -226,9 +262,9 @@ func readRange(s string, total int) int {
 		last = min(last, total)
 	}
 	if !ok || !isFirst || !isLast || first < 1 || last < first || last-first >= maxHits {
-		return 0
+		return 0, 0
 	}
-	return last - first + 1
+	return last - first + 1, last
 }
 
 // gone reports whether a status says that there is no such page.
