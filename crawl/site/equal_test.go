@@ -192,6 +192,18 @@ func TestRegionEqualsWhole(t *testing.T) {
 			t.Error("the scanner took none of the pages: the test proves nothing")
 		}
 	})
+	t.Run("WithoutHead", func(t *testing.T) {
+		for head, plain := range map[string]bool{
+			"": true, "<title>x | The Real Yellow Pages</title>": true, "<noscript><img></noscript>": true,
+			"<!-- c --><meta charset=utf-8>\n<title>t</title><script>1<2</script>": true, "<head></head>": true, "<HEAD><title>t</title></HEAD>": true,
+			"</head>": false, "x": false, "<div></div>": false, "<header></header>": false, "<title>t</title></head>": false, "<svg><title>t</title></svg>": false,
+		} {
+			page := []byte("<!DOCTYPE html><html>" + head + `<body><div id="main-content">` + aCard + `</div></body></html>`)
+			if checkEqual(t, s, page) != plain {
+				t.Errorf("read by regions: %t, of %s", !plain, page)
+			}
+		}
+	})
 	t.Run("Fragments", func(t *testing.T) {
 		for _, a := range fragments {
 			for _, b := range fragments {
