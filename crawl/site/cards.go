@@ -3,6 +3,7 @@ package site
 import (
 	"slices"
 	"strings"
+	"unsafe"
 
 	"golang.org/x/net/html"
 
@@ -78,14 +79,21 @@ func (s *Source) nearerOrganic(n *html.Node) bool {
 // Cards stand side by side on a page in good order. Where an end tag is missing the
 // first card holds those that follow it, as a browser's tree shows, and may hold the
 // next link, too. So when anything of the page's own is met in a card, the tree is
-// walked once more, through the cards, and they are taken apart.
-func (s *Source) readCards(p *Page, w *workspace, doc *html.Node, scripts []string) {
-	cards, beyond := s.cardsOf(doc, w.pageHits, false)
-	list, torn := s.readListings(p, w, cards)
+// walked once more, through the cards, and they are taken apart. A page whose tags are
+// not known to be in good order is walked so at once.
+func (s *Source) readCards(p *Page, w *workspace, doc *html.Node, scripts []string, ordered bool) {
+	var cards []card
+	var list []yp.Listing
+	beyond, torn := 0, !ordered
+	if ordered {
+		cards, beyond = s.cardsOf(doc, w.pageHits, false)
+		list, torn = s.readListings(p, w, cards)
+	}
 	if torn {
 		w.pageHits.reset()
 		cards, beyond = s.cardsOf(doc, w.pageHits, true)
 		cards = w.card.takeApart(cards)
+		dropClones(doc, cards)
 		list, _ = s.readListings(p, w, cards)
 	}
 	p.Raw, p.LeftOut = len(cards), beyond
@@ -235,6 +243,60 @@ func (c *cardReader) relation(out, in *card, first bool) relation {
 		return content
 	}
 	return another
+}
+
+// dropClones takes out of each card the links that began before it. Where a link has no
+// end tag, the parser opens it again in whatever follows, up to the next link: without
+// its card, it would give that its address.
+func dropClones(doc *html.Node, cards []card) {
+	isCard := make(map[*html.Node]bool, len(cards))
+	for i := range cards {
+		isCard[cards[i].n] = true
+	}
+	began := map[*byte]*html.Node{} // links, to the cards in which they began
+	var walk func(n, in *html.Node)
+	walk = func(n, in *html.Node) {
+		for c := n.FirstChild; c != nil; {
+			next := c.NextSibling
+			at := in
+			if isCard[c] {
+				at = c
+			}
+			walk(c, at)
+			if key := written(c); key != nil {
+				if first, again := began[key]; !again {
+					began[key] = at
+				} else if first != at {
+					unwrap(c)
+				}
+			}
+			c = next
+		}
+	}
+	walk(doc, nil)
+}
+
+// written returns what tells one link of the page's text from another: the place of its
+// first value in memory, which it shares with its clones alone.
+func written(n *html.Node) *byte {
+	if n.Type == html.ElementNode && n.Data == "a" {
+		for i := range n.Attr {
+			if v := n.Attr[i].Val; len(v) > 1 { // Go has all texts of one byte in one place
+				return unsafe.StringData(v)
+			}
+		}
+	}
+	return nil
+}
+
+// unwrap puts what is in n into its place.
+func unwrap(n *html.Node) {
+	for n.FirstChild != nil {
+		c := n.FirstChild
+		n.RemoveChild(c)
+		n.Parent.InsertBefore(c, n)
+	}
+	n.Parent.RemoveChild(n)
 }
 
 // identity reads the id and the name of a card.

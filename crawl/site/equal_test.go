@@ -79,7 +79,7 @@ func checkResults(t testing.TB, s *Source, page []byte) {
 	}
 	scripts := jsonLDScripts(doc, nil)
 	regions, _ := graft(s.regions.find(doc, nil))
-	whole := s.extract(s.workspace(), regions, scripts, final)
+	whole := s.extract(s.workspace(), regions, scripts, final, false)
 	opts := cmp.Options{cmpopts.IgnoreFields(Page{}, "Via"), cmp.AllowUnexported(Page{})}
 	if diff := cmp.Diff(whole, region, opts); diff != "" {
 		t.Fatalf("results differ (-whole +region):\n%s", diff)

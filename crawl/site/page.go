@@ -105,7 +105,7 @@ func (s *Source) parseRegions(body []byte, final *url.URL) *Page {
 		return nil
 	}
 	doc, _ := graft(w.scan.roots)
-	p := s.extract(w, doc, w.scan.scripts, final)
+	p := s.extract(w, doc, w.scan.scripts, final, true)
 	if onlyAds(p.Listings) {
 		return nil
 	}
@@ -161,7 +161,7 @@ func (s *Source) parseWhole(body []byte, final *url.URL, status int) (*Page, err
 	w := s.workspace()
 	defer s.release(w)
 	scripts, roots := jsonLDScripts(doc, nil), s.regions.find(doc, nil)
-	p := s.extract(w, doc, scripts, final)
+	p := s.extract(w, doc, scripts, final, false)
 	p.Via = "whole"
 	if onlyAds(p.Listings) {
 		s.decide(p, &evidence{doc: doc, roots: roots, scripts: scripts, empty: len(body) == 0, status: status})
@@ -191,11 +191,12 @@ func (s *Source) cut(o Outcome, end pageEnd, final *url.URL) error {
 	return nil
 }
 
-// extract reads cards, total and next link from a tree.
-func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, final *url.URL) *Page {
+// extract reads cards, total and next link from a tree. ordered says that the page's tags
+// are in good order.
+func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, final *url.URL, ordered bool) *Page {
 	w.card.begin(s, final)
 	p := &Page{}
-	s.readCards(p, w, doc, scripts)
+	s.readCards(p, w, doc, scripts, ordered)
 	pageHits := cardReader{src: s, final: final, hits: w.pageHits, card: doc}
 	p.SiteTotal, p.zero = readTotal(s.total.first(&pageHits))
 	s.readNext(p, w.pageHits, doc, final)
