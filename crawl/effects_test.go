@@ -137,6 +137,28 @@ func TestLayoutAlarm(t *testing.T) {
 		w.done()
 		w.requested(city(0), city(1), city(2), city(3), city(4)) // the first three wait for their backoff
 	})
+	t.Run("of pages that show far fewer listings than they count", func(t *testing.T) {
+		t.Parallel()
+		w := setup(t, layout{cities: 5, pages: 1})
+		for n := range 5 {
+			w.on(city(n), ok(counting(9, city(n)+"?page=2", shops(10*n+1, 2)...)))
+		}
+		err := w.crawl(w.engine())
+		endedBy(t, err, crawl.ErrLayout)
+		if !strings.Contains(err.Error(), "counts 7 more than it shows") {
+			t.Errorf("it says %q", err)
+		}
+		w.requested(city(0), city(1), city(2))
+		if got := w.source(); got != "paused HTML_CHANGED, 3 strikes, 3 samples" {
+			t.Errorf("in force: %s", got)
+		}
+		if r := w.is(1, yp.Done, 1, ""); r.Accepted != 2 {
+			t.Errorf("counted %+v", r)
+		}
+		if n := w.number("SELECT count(*) FROM targets WHERE complete_at IS NOT NULL"); n != 0 {
+			t.Errorf("%d crawls are complete", n)
+		}
+	})
 	t.Run("not when a good page comes between", func(t *testing.T) {
 		t.Parallel()
 		w := setup(t, layout{cities: 7})

@@ -137,7 +137,7 @@ func (w *worker) ask(ctx context.Context, t *task) (*site.Page, error) {
 	}
 	if err == nil {
 		w.cfg.Reached(PointFetched)
-		page, err = w.answer(t, resp)
+		page, err = w.answer(ctx, t, resp)
 		resp.Release()
 	}
 	if recorded := w.record(ctx, t, &on, page, err); recorded != nil {
@@ -146,14 +146,18 @@ func (w *worker) ask(ctx context.Context, t *task) (*site.Page, error) {
 	return page, err
 }
 
-// answer reads an answer as the task wants it read.
-func (w *worker) answer(t *task, resp *fetch.Response) (*site.Page, error) {
+// answer reads an answer as the task wants it read. A page of which much could not be
+// read is kept and counted against its layout, and its listings are taken all the same.
+func (w *worker) answer(ctx context.Context, t *task, resp *fetch.Response) (*site.Page, error) {
 	if t.read != nil {
 		return w.understand(resp, t.read)
 	}
 	page, err := w.understand(resp, w.cfg.Source.ParsePage)
 	if err == nil {
 		err = w.endsEarly(t, page)
+	}
+	if err == nil && incomplete(page) {
+		err = w.unknownLayout(context.WithoutCancel(ctx), t, &pageError{page: page, body: resp.Body, url: resp.URL.Redacted()})
 	}
 	if err != nil {
 		return nil, err

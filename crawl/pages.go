@@ -101,6 +101,10 @@ func muchMissing(seen, total int) bool {
 	return missing > 5 && missing*10 > total
 }
 
+// incomplete reports whether a page shows far fewer cards than it counts: its markup is
+// broken, or its layout is another one.
+func incomplete(page *site.Page) bool { return muchMissing(page.Raw, page.Raw+page.Missing) }
+
 // capped reports whether a list that ends on a page may have met the number of pages
 // that the site shows at most: near what the definition says, or, when it says
 // nothing, from the tenth on.
@@ -166,7 +170,7 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 		page = &site.Page{} // nothing new to count, and the last one
 	}
 	w.tellLeftOut(c, page, number)
-	all, p := page.Listings, &page.Page
+	all, p, unread := page.Listings, &page.Page, incomplete(page)
 	w.sift(p)
 	p.Number, p.Last = number, page.NextURL == "" || number == w.lastPage(c)
 	p.End = page.NextURL == "" && page.NextHost == "" && page.LeftOut == 0
@@ -176,6 +180,9 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 		return false, err
 	}
 	w.counted(c, p, res)
+	if unread { // it is no page whose layout is known
+		return res.Done, nil
+	}
 	return res.Done, w.watchLayout(context.WithoutCancel(ctx), c.TargetID, c.CategoryID, all)
 }
 

@@ -23,18 +23,30 @@ type marker struct{ vendor, text string }
 // script are not among them: ordinary pages carry those.
 var proofs = [...]marker{
 	{"cloudflare", "_cf_chl_opt"},
+	{"cloudflare", "Sorry, you have been blocked"},
+	{"cloudflare", "used Cloudflare to restrict access"},
 	{"datadome", "captcha-delivery.com"},
 	{"perimeterx", "px-captcha"},
 	{"imperva", "Incapsula incident ID"},
 	{"aws-waf", "awsWafCookieDomainList"},
 	{"aws-waf", "gokuProps"},
+	{"f5-shape", `window["bobcmn"]`},
+	{"f5-shape", "The requested URL was rejected. Please consult with your administrator"},
+	{"reblaze", "window.rbzns"},
+	{"anubis", "/.within.website/x/cmd/anubis/"},
+	{"anubis", "anubis_challenge"},
 }
 
-// tinyProofs are scripts that an ordinary page may load too, but then with
-// content around them.
+// tinyProofs are scripts and boxes that an ordinary page may have too, but then with
+// something to read around them.
 var tinyProofs = [...]marker{
 	{"imperva", "_Incapsula_Resource"},
 	{"kasada", "window.KPSDK"},
+	{"vercel", "/.well-known/vercel/security/"},
+	{"recaptcha", "g-recaptcha"},
+	{"recaptcha", "/recaptcha/api.js"},
+	{"hcaptcha", "h-captcha"},
+	{"hcaptcha", "hcaptcha.com/1/api.js"},
 }
 
 // errorMarkers prove something on an error answer only: an ordinary page may
@@ -48,15 +60,19 @@ var errorMarkers = [...]marker{
 	{"perimeterx", "Press &amp; Hold"},
 	{"imperva", "_Incapsula_Resource"},
 	{"kasada", "KPSDK"},
+	{"vercel", "/.well-known/vercel/security/"},
 }
 
-// hardBlocks prove something on a 403 only: Cloudflare's pages for a broken
+// hardBlocks prove something on a refusal only: Cloudflare's pages for a broken
 // origin (52x) or a rate limit (429) have the same ids.
 var hardBlocks = [...]marker{
 	{"cloudflare", "cf-error-details"},
 	{"cloudflare", "cf-wrapper"},
 	{"cloudflare", "you have been blocked"},
 	{"akamai", "errors.edgesuite.net"},
+	{"akamai", "errors&#46;edgesuite&#46;net"},
+	{"recaptcha", "g-recaptcha"},
+	{"hcaptcha", "h-captcha"},
 }
 
 // titles are whole titles of block pages; part of one may well be a business's
@@ -70,6 +86,23 @@ var titles = [...]marker{
 	{"imperva", "pardon our interruption"},
 	{"imperva", "pardon our interruption..."},
 	{"aws-waf", "human verification"},
+	{"vercel", "vercel security checkpoint"},
+	{"anubis", "making sure you're not a bot!"},
+	{"anubis", "making sure you&#39;re not a bot!"},
+}
+
+// statusDenied is what some sites answer robots with, and nobody else uses.
+const statusDenied = 999
+
+// refused reports whether a status says that the answer is withheld. No GET of a page
+// is answered with 405 or 418 by anything but a firewall; without its mark it proves
+// nothing, all the same.
+func refused(status int) bool {
+	switch status {
+	case http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusTeapot, statusDenied:
+		return true
+	}
+	return false
 }
 
 // challenge names the vendor whose block or challenge the answer is, or "".
@@ -90,7 +123,7 @@ func challenge(status int, h http.Header, body []byte) string {
 	if v := find(body, proofs[:]); v != "" {
 		return v
 	}
-	if status == http.StatusForbidden {
+	if refused(status) {
 		if v := find(body, hardBlocks[:]); v != "" {
 			return v
 		}
@@ -99,6 +132,12 @@ func challenge(status int, h http.Header, body []byte) string {
 		if v := find(body, errorMarkers[:]); v != "" {
 			return v
 		}
+	}
+	if v := bareProof(body); v != "" {
+		return v
+	}
+	if status == statusDenied {
+		return "status 999"
 	}
 	if status == http.StatusAccepted && len(body) < softBlock {
 		return "soft block"
@@ -129,37 +168,115 @@ func challengeInPage(body []byte) string {
 	if v := find(body, proofs[:]); v != "" {
 		return v
 	}
-	if len(body) < tinyPage {
-		return find(body, tinyProofs[:])
+	return bareProof(body)
+}
+
+// bareProof searches a tiny page that has next to nothing for people to read: what it
+// loads is all there is of it.
+func bareProof(body []byte) string {
+	if len(body) >= tinyPage {
+		return ""
 	}
-	return ""
+	v := find(body, tinyProofs[:])
+	if v != "" && readable(body) > fewLetters {
+		return ""
+	}
+	return v
+}
+
+// fewLetters is what interstitials say at most, such as "Please wait while we verify
+// that you are no robot".
+const fewLetters = 150
+
+// readable counts the bytes of a page that are neither white space nor in tags, scripts
+// and the like.
+func readable(html []byte) (n int) {
+	for len(html) > 0 {
+		if html[0] == '<' {
+			html = pass(html)
+			continue
+		}
+		if html[0] > ' ' {
+			n++
+		}
+		html = html[1:]
+	}
+	return n
+}
+
+// silent are the elements whose content nobody reads, and no title stands in.
+var silent = [...]string{"script", "style", "noscript", "svg", "template"}
+
+// pass returns what follows the tag or the comment that html begins with; with a start
+// tag of one of silent all of the element is passed over.
+func pass(html []byte) []byte {
+	if bytes.HasPrefix(html, []byte("<!--")) {
+		_, rest, _ := bytes.Cut(html, []byte("-->"))
+		return rest
+	}
+	_, rest, _ := bytes.Cut(html, []byte(">"))
+	for _, name := range silent {
+		if !opens(html, name) {
+			continue
+		}
+		for {
+			i := bytes.Index(rest, []byte("</"))
+			if i < 0 {
+				return nil
+			}
+			if rest = rest[i+1:]; opens(rest, name) {
+				_, rest, _ = bytes.Cut(rest, []byte(">"))
+				return rest
+			}
+		}
+	}
+	return rest
+}
+
+// opens reports whether html begins with the start tag of an element; or with its end
+// tag, when html begins with the slash of that.
+func opens(html []byte, name string) bool {
+	n := 1 + len(name)
+	return len(html) > n && strings.EqualFold(string(html[1:n]), name) && strings.IndexByte(" \t\r\n\f/>", html[n]) >= 0
 }
 
 // challengeHeader judges by headers. Some are set on challenges alone; others
 // stand on every answer of a protected site and count on a refusal only.
 func challengeHeader(status int, h http.Header) string {
-	if strings.EqualFold(h.Get("Cf-Mitigated"), "challenge") {
+	switch {
+	case h.Get("Cf-Mitigated") != "":
 		return "cloudflare"
-	}
-	if h.Get("X-Amzn-Waf-Action") != "" {
+	case wafActs(h.Get("X-Amzn-Waf-Action")):
 		return "aws-waf"
+	case h.Get("X-Vercel-Mitigated") != "":
+		return "vercel"
 	}
-	refused := status == http.StatusForbidden
-	if !refused && status != http.StatusTooManyRequests {
+	withheld := refused(status)
+	if !withheld && status != http.StatusTooManyRequests {
 		return ""
 	}
 	for name := range h {
 		switch {
-		case refused && (strings.HasPrefix(name, "X-Datadome") || strings.HasPrefix(name, "X-Dd-")):
+		case withheld && (strings.HasPrefix(name, "X-Datadome") || strings.HasPrefix(name, "X-Dd-")):
 			return "datadome"
 		case strings.HasPrefix(name, "X-Kpsdk-"):
 			return "kasada"
 		}
 	}
-	if refused && strings.HasPrefix(h.Get("Server"), "AkamaiGHost") {
+	switch server := strings.ToLower(h.Get("Server")); {
+	case server == "datadome":
+		return "datadome"
+	case withheld && strings.HasPrefix(server, "akamaighost"):
 		return "akamai"
 	}
 	return ""
+}
+
+// wafActs reports whether the action of AWS WAF withholds the page: it may be "allow" or
+// "count", too.
+func wafActs(action string) bool {
+	action = strings.ToLower(strings.TrimSpace(action))
+	return action == "challenge" || action == "captcha"
 }
 
 func challengeTitle(status int, body []byte) string {
@@ -175,23 +292,25 @@ func challengeTitle(status int, body []byte) string {
 	return ""
 }
 
-// pageTitle cuts the first title element out of html; longer ones than any in
-// titles are of no interest.
+// pageTitle returns the first title of a page, not one in a comment, a script or an
+// image; longer ones than any in titles are of no interest.
 func pageTitle(html []byte) string {
-	_, rest, ok := bytes.Cut(html, []byte("<title"))
-	if !ok {
-		if _, rest, ok = bytes.Cut(html, []byte("<TITLE")); !ok {
+	for {
+		i := bytes.IndexByte(html, '<')
+		if i < 0 {
 			return ""
 		}
+		if html = html[i:]; !opens(html, "title") {
+			html = pass(html)
+			continue
+		}
+		html = pass(html)
+		end := bytes.IndexByte(html, '<')
+		if end < 0 || end > 200 {
+			return ""
+		}
+		return string(bytes.TrimSpace(html[:end]))
 	}
-	if i := bytes.IndexByte(rest, '>'); i >= 0 {
-		rest = rest[i+1:]
-	}
-	end := bytes.IndexByte(rest, '<')
-	if end < 0 || end > 200 {
-		return ""
-	}
-	return string(bytes.TrimSpace(rest[:end]))
 }
 
 func find(body []byte, markers []marker) string {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/transform"
 )
 
@@ -21,8 +22,11 @@ func (p *pools) toUTF8(b *buffer, contentType string, lim limit) (*buffer, error
 		b.b = trimBOM(b.b)
 		return b, nil
 	}
-	enc, _, certain := charset.DetermineEncoding(b.b, contentType)
-	if enc == encoding.Nop || (!certain && mostlyUTF8(b.b)) {
+	enc, name, certain := charset.DetermineEncoding(b.b, contentType)
+	switch {
+	case name == "utf-8" && !marked(b.b) && !mostlyUTF8(b.b):
+		enc = charmap.Windows1252 // says that it is UTF-8, and is Latin-1
+	case name == "utf-8", enc == encoding.Nop, !certain && mostlyUTF8(b.b):
 		enc = nil
 	}
 	out := p.buffer()
@@ -37,7 +41,11 @@ func (p *pools) toUTF8(b *buffer, contentType string, lim limit) (*buffer, error
 	return out, nil
 }
 
-func trimBOM(b []byte) []byte { return bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")) }
+const mark = "\xef\xbb\xbf" // of UTF-8, at the beginning
+
+func trimBOM(b []byte) []byte { return bytes.TrimPrefix(b, []byte(mark)) }
+
+func marked(b []byte) bool { return bytes.HasPrefix(b, []byte(mark)) }
 
 // looksASCII reports whether the declared charset writes other text in bytes
 // that pass for ASCII, so that being valid UTF-8 proves nothing.
@@ -70,9 +78,15 @@ func mostlyUTF8(b []byte) bool {
 	return good > bad
 }
 
+// appendValid appends src with what is no UTF-8 in it replaced: by the letter that the
+// byte is in Latin-1, as when a page takes its names from an old database, or by U+FFFD
+// where it can be part of a rune that was cut in two.
 func appendValid(dst, src []byte) []byte {
 	for len(src) > 0 {
 		r, n := utf8.DecodeRune(src)
+		if b := src[0]; r == utf8.RuneError && n == 1 && b > 0xbf && b != 0xff && b != 0xc2 && b != 0xc3 && b != 0xe2 {
+			r = rune(b)
+		}
 		dst = utf8.AppendRune(dst, r)
 		src = src[n:]
 	}

@@ -28,7 +28,9 @@ func (c *cardReader) place(l *yp.Listing) {
 			l.ServiceArea = keep(line, maxLine)
 			return
 		}
-		street, city, state, zip = oneLine(line)
+		if street, city, state, zip = oneLine(line); !numbered(street) {
+			street = ""
+		}
 	}
 	if c.src.serviceArea(street) {
 		l.ServiceArea = keep(street, maxLine)
@@ -45,6 +47,17 @@ func (s *Source) serviceArea(text string) bool {
 		}
 	}
 	return false
+}
+
+// numbered reports whether a text that nobody marks as a street may be one: it holds a
+// house number. "Downtown" does not, "One Main Plaza" does.
+func numbered(s string) bool {
+	first, _, _ := strings.Cut(strings.ToLower(s), " ")
+	switch first {
+	case "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten":
+		return true
+	}
+	return strings.ContainsAny(s, "0123456789")
 }
 
 // trimPlace drops the comma that older markup leaves behind a part.

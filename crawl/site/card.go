@@ -105,8 +105,10 @@ func (c *cardReader) profile(href string) string {
 	return u
 }
 
-// setPhone keeps a phone number if there are digits enough to be one.
+// setPhone keeps a phone number if there are digits enough to be one. What a page says
+// before it, such as "Phone:", is not kept.
 func setPhone(l *yp.Listing, s string) {
+	s = s[max(0, strings.IndexAny(s, "+(0123456789")):]
 	digits := 0
 	for i := range len(s) {
 		if digit(s[i]) {

@@ -102,7 +102,7 @@ func (c *compiled) compileURLs(f *faults) {
 }
 
 func compileMarks(m markDef, at string, f *faults) marks {
-	return marks{matchers(m.Selectors, at+".selectors", f), lower(m.Texts), lower(m.Titles)}
+	return marks{matchers(m.Selectors, at+".selectors", f), lower(m.Texts), m.Titles}
 }
 
 func lower(list []string) []string {
@@ -135,8 +135,37 @@ func (c *compiled) compileCards(f *faults) {
 	c.organic = selectors(c.page, d.Organic, "cards.organic", f)
 	c.sponsored = selectors(c.page, d.Sponsored, "cards.sponsored", f)
 	c.marks = selectors(c.cards, d.Marks, "cards.sponsored_marks", f)
+	c.compileContainers()
 	c.next = rules(c.page, c.def.Next, "next", f)
 	c.total = rules(c.page, c.def.Total, "total", f)
+	c.shown = rules(c.page, c.def.Shown, "shown", f)
+	for _, text := range slices.Sorted(maps.Keys(c.page.ids)) {
+		if g, err := compileSelector(text); err == nil {
+			c.inCards = append(c.inCards, c.cards.add(text, g))
+		}
+	}
+}
+
+// compileContainers notes what the selectors of cards say about where they stand, and
+// which say too little to tell a card from what is in it.
+func (c *compiled) compileContainers() {
+	c.tagOnly = map[int]bool{}
+	for _, q := range c.page.queries {
+		organic, sponsored := slices.Contains(c.organic, q.out), slices.Contains(c.sponsored, q.out)
+		links, plain := q.sel.(chain)
+		switch {
+		case !organic && !sponsored:
+		case !plain:
+			mark, _ := demand(selectorText(q.sel.(cascadia.Sel)))
+			c.tagOnly[q.out] = mark == 't' || mark == 0
+		case len(links) == 1:
+			c.tagOnly[q.out] = len(links[0].classes) == 0 && links[0].id == ""
+		case sponsored:
+			c.sponsoredIn = append(c.sponsoredIn, links[:len(links)-1])
+		default:
+			c.organicIn = append(c.organicIn, links[:len(links)-1])
+		}
+	}
 }
 
 // selectors adds selectors to an index and returns their numbers.

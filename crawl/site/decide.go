@@ -6,6 +6,8 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html"
+
+	"ypcrawl/yp"
 )
 
 // evidence is what is there to decide about a page without listings.
@@ -17,7 +19,7 @@ type evidence struct {
 	status  int
 }
 
-// decide names the outcome of a page without listings. The order is that of
+// decide names the outcome of a page without listings, or with ads only. The order is that of
 // the rules, each of which assumes that the ones before it did not apply:
 // 1 and 2, errors and blocks, are told apart by the fetcher; 3, redirects, and
 // 4, listings, by ParsePage.
@@ -32,9 +34,14 @@ func (s *Source) decide(p *Page, e *evidence) {
 	chrome := s.hasChrome(e.doc)
 	if chrome {
 		if reason := s.saysNothing(p, e); reason != "" {
-			p.Outcome, p.Reason, p.NotFound = NoListings, reason, gone(e.status)
+			p.Outcome, p.Reason, p.NotFound, p.Listings = NoListings, reason, gone(e.status), nil
 			return
 		}
+	}
+	if len(p.Listings) > 0 {
+		return // ads, which are listings
+	}
+	if chrome {
 		p.Outcome, p.Reason = HTMLChanged, "the site's page, but neither listings nor an empty-result marker"
 		if sign := s.sign(p, e); sign != "" {
 			p.Reason = "no listing could be read, yet the page has " + sign
@@ -42,16 +49,25 @@ func (s *Source) decide(p *Page, e *evidence) {
 		return
 	}
 	p.Outcome, p.Reason = Unrecognised, "not a page of the site: none of its chrome is there"
+	words := blockPage.inText([]*html.Node{e.doc})
 	switch {
 	case e.empty:
 		p.Reason = "empty body"
+	case words != "":
+		p.Reason = fmt.Sprintf("a block page: it says %q", words)
 	case gone(e.status):
 		p.Reason = fmt.Sprintf("status %d without the site's chrome", e.status)
 	}
 }
 
+// hasChrome reports whether a page is the site's own. One that speaks as block pages do
+// is not, whatever frames it.
 func (s *Source) hasChrome(doc *html.Node) bool {
-	return s.chrome.on(doc) || s.chrome.inTitle(doc) || s.chrome.inText([]*html.Node{doc}) != ""
+	return blockPage.inText([]*html.Node{doc}) == "" && s.ownChrome(doc)
+}
+
+func (s *Source) ownChrome(doc *html.Node) bool {
+	return s.chrome.on(doc) || s.chrome.endsTitle(titleOf(doc)) || s.chrome.inText([]*html.Node{doc}) != ""
 }
 
 // saysNothing tells in which words the page says that there is nothing, or "".
@@ -112,19 +128,51 @@ func (m *marks) on(n *html.Node) bool {
 }
 
 func (m *marks) inTitle(doc *html.Node) bool {
-	if len(m.titles) == 0 {
-		return false
-	}
-	title := strings.ToLower(goquery.NewDocumentFromNode(doc).FindMatcher(titleMatcher).Text())
+	title := strings.ToLower(titleOf(doc))
 	for _, t := range m.titles {
-		if strings.Contains(title, t) {
+		if strings.Contains(title, strings.ToLower(t)) {
 			return true
 		}
 	}
 	return false
 }
 
-var titleMatcher = goquery.Single("head title")
+// endsTitle reports whether a title is one of the site's: all of it, or its last part, is
+// what the site writes there, in its letter case. A block page, the page of a domain for
+// sale or a browser's own error page names the host somewhere, as "www.example.com".
+func (m *marks) endsTitle(title string) bool {
+	for _, t := range m.titles {
+		if before, ok := strings.CutSuffix(title, t); ok && (before == "" || endsInSeparator(before)) {
+			return true
+		}
+	}
+	return false
+}
+
+// titleSeparators stand in a title before the name of the site.
+var titleSeparators = [...]string{" | ", " - ", " – ", " — ", " · ", " :: "}
+
+func endsInSeparator(s string) bool {
+	for _, sep := range titleSeparators {
+		if strings.HasSuffix(s, sep) {
+			return true
+		}
+	}
+	return false
+}
+
+// titleOf returns the title of a page: that of an image (svg) is none.
+func titleOf(n *html.Node) string {
+	if n.Type == html.ElementNode && n.Data == "title" && n.Namespace == "" {
+		return yp.Clean(string(appendText(nil, n, maxText)))
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if title := titleOf(c); title != "" {
+			return title
+		}
+	}
+	return ""
+}
 
 // inText returns the first of the texts that the trees show to a reader.
 func (m *marks) inText(trees []*html.Node) string {
@@ -139,6 +187,29 @@ func (m *marks) inText(trees []*html.Node) string {
 	}
 	return ""
 }
+
+// blockPage holds what block pages and interstitials say, and pages of listings do not.
+// Single words such as "blocked" or "captcha" are in the names of businesses.
+var blockPage = marks{texts: []string{
+	"to restrict access",
+	"you have been blocked",
+	"your request has been blocked",
+	"access to this page has been denied",
+	"you don't have permission to access",
+	"verify you are human",
+	"verify that you are human",
+	"verifying you are human",
+	"confirm you are human",
+	"making sure you're not a bot",
+	"checking your browser before",
+	"checking if the site connection is secure",
+	"using a security service to protect itself",
+	"unusual traffic from your",
+	"pardon our interruption",
+	"incapsula incident id",
+	"complete the security check",
+	"enable javascript and cookies to continue",
+}}
 
 // maxPageText bounds the text that is searched for words.
 const maxPageText = 256 << 10

@@ -32,6 +32,7 @@ type definition struct {
 	Cards          cardDef            `yaml:"cards"`
 	Next           []ruleDef          `yaml:"next"`
 	Total          []ruleDef          `yaml:"total"`
+	Shown          []ruleDef          `yaml:"shown"`
 	Fields         map[string]ruleSet `yaml:"fields"`
 	ServiceArea    []string           `yaml:"service_area"`
 	NoImage        []string           `yaml:"no_image"`

@@ -11,8 +11,10 @@ import (
 // the business's own site, not its profile.
 type moreLD struct {
 	name, email, founded string
+	about                string
 	lat, lon             string
 	payment, sameAs      []string
+	languages, services  []string
 	specs                []string // openingHoursSpecification, written as opening hours
 }
 
@@ -32,6 +34,12 @@ func (r *ldReader) moreMember(m *moreLD, key string) {
 		m.payment = r.list(m.payment)
 	case "sameAs":
 		m.sameAs = r.list(m.sameAs)
+	case "description":
+		m.about = r.word()
+	case "knowsLanguage":
+		m.languages = r.names(m.languages)
+	case "hasOfferCatalog", "makesOffer":
+		m.services = r.names(m.services)
 	case "geo":
 		r.objects(func() { r.geo(m) })
 	case "openingHoursSpecification":
@@ -48,6 +56,38 @@ func (r *ldReader) list(to []string) []string {
 			to = append(to, s)
 		}
 	})
+	return to
+}
+
+// names appends what a value names: a text, an object by its name, a catalogue or an
+// offer by what is in it; or each one of a list.
+func (r *ldReader) names(to []string) []string {
+	switch r.peek() {
+	case '[':
+		r.open('[')
+		for first := true; r.more(']', first); first = false {
+			to = r.names(to)
+		}
+		return to
+	case '{':
+	default:
+		return r.list(to)
+	}
+	r.open('{')
+	name, before := "", len(to)
+	for first := true; r.more('}', first); first = false {
+		switch r.key() {
+		case "name":
+			name = r.word()
+		case "itemListElement", "itemOffered", "item":
+			to = r.names(to)
+		default:
+			r.skip()
+		}
+	}
+	if len(to) == before && name != "" && len(to) < maxWords {
+		to = append(to, name)
+	}
 	return to
 }
 

@@ -12,19 +12,11 @@ import (
 // rules of the field, then from the JSON-LD.
 func (r *detailReader) lists() {
 	f, ld := &r.src.detail.fields, r.ld.more
-	r.Services = r.list("services", f.services, byComma)
-	r.Languages = r.list("languages", f.languages, byComma)
-	r.Neighborhoods = r.list("neighborhoods", f.neighborhoods, byPlace)
-	r.AKA = r.list("aka", f.aka, byElement)
-	r.Payment = r.list("payment", f.payment, byComma)
-	if len(r.Payment) == 0 {
-		var l itemList
-		for _, s := range ld.payment {
-			l.split(part(s), byComma)
-		}
-		r.Payment = l.items
-	}
-	r.Payment = lowered(r.Payment)
+	r.Services = r.list("services", f.services, byComma, ld.services)
+	r.Languages = r.list("languages", f.languages, byComma, ld.languages)
+	r.Neighborhoods = r.list("neighborhoods", f.neighborhoods, byPlace, nil)
+	r.AKA = r.list("aka", f.aka, byElement, nil)
+	r.Payment = lowered(r.list("payment", f.payment, byComma, ld.payment))
 	r.socialLinks(f.social)
 }
 
@@ -41,18 +33,35 @@ func (r *detailReader) socialLinks(f field) {
 	}
 }
 
-func (r *detailReader) list(name string, f field, how splitting) []string {
+// list reads the items under a field's labels, else by its rules, else those of the
+// JSON-LD.
+func (r *detailReader) list(name string, f field, how splitting, ld []string) []string {
 	var l itemList
-	for _, n := range r.under[name] {
-		l.gather(n, how)
-		l.flush(how)
+	l.gatherAll(r.under[name], how)
+	for i := range f {
+		if rule := &f[i]; len(l.items) == 0 && rule.sel >= 0 && rule.attr == "" && rule.match == nil {
+			l.gatherAll(r.page.hits[rule.sel], how)
+		}
 	}
 	if len(l.items) == 0 {
 		for _, s := range f.all(&r.page, maxFacts) {
 			l.split(s, how)
 		}
 	}
+	if len(l.items) == 0 {
+		for _, s := range ld {
+			l.split(part(s), how)
+		}
+	}
 	return l.items
+}
+
+// gatherAll reads the items below each of the nodes.
+func (l *itemList) gatherAll(nodes []*html.Node, how splitting) {
+	for _, n := range nodes {
+		l.gather(n, how)
+		l.flush(how)
+	}
 }
 
 // lowered returns the items in lower case, each once.

@@ -119,6 +119,9 @@ func (r *detailReader) facts() {
 	if r.About == "" {
 		r.About = f.about.first(&r.page)
 	}
+	if r.About == "" {
+		r.About = part(ld.more.about)
+	}
 	r.About = keep(r.src.snippet(r.About), maxAbout)
 	for _, s := range [...]string{f.years.first(&r.page), r.text("years_in_business")} {
 		if n, _ := firstInt(s); r.Years == 0 && n <= mostYears {

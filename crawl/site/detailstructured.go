@@ -206,6 +206,12 @@ func (o *ownPageReader) more(r *detailReader, s *sighting) {
 		}
 		r.Payment = lowered(list.items)
 	}
+	if len(r.Languages) == 0 {
+		r.Languages = clones(g.texts(it, "knowsLanguage"))
+	}
+	if len(r.Services) == 0 {
+		r.Services = clones(g.offered(it, new(int)))
+	}
 	for _, href := range append(g.texts(it, "sameAs"), g.texts(it, linkProp)...) {
 		r.Social = o.src.social(r.Social, href)
 	}
@@ -217,6 +223,24 @@ func (o *ownPageReader) more(r *detailReader, s *sighting) {
 			r.position(g.text(v.item, "latitude"), g.text(v.item, "longitude"))
 		}
 	}
+}
+
+// offered returns the names of what is in the catalogues and offers of an item. seen
+// counts the items looked at, which may lead back to each other.
+func (g *graph) offered(it *item, seen *int) (names []string) {
+	for _, prop := range [...]string{"hasOfferCatalog", "makesOffer", "itemListElement", "itemOffered", "item"} {
+		for _, v := range g.values(it, prop) {
+			if *seen++; v.item == nil || *seen > maxFacts {
+				continue
+			}
+			inner := g.offered(v.item, seen)
+			if name := g.text(v.item, "name"); len(inner) == 0 && name != "" {
+				inner = []string{name}
+			}
+			names = append(names, inner...)
+		}
+	}
+	return names[:min(len(names), maxWords)]
 }
 
 // ownHours returns the opening hours of a business in the forms of schema.org.

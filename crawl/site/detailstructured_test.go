@@ -25,6 +25,8 @@ const (
 	ownURL      = "https://dir.example.com/biz/business-3-400003"
 	ownBusiness = `{"@type":"Plumber","name":"Business 3","url":"/biz/business-3-400003","telephone":"(217) 555-0103",
 "email":"mailto:info@Business3.com","foundingDate":"1998-04-01","paymentAccepted":"Visa, Cash","description":"Pipes since 1998.",
+"knowsLanguage":["English",{"@type":"Language","name":"Spanish"}],
+"hasOfferCatalog":{"@type":"OfferCatalog","name":"All","itemListElement":[{"@type":"Offer","itemOffered":{"@type":"Service","name":"Drain Cleaning"}},{"@type":"Offer","name":"Boilers"}]},
 "identifier":"LIC-77","geo":{"@type":"GeoCoordinates","latitude":39.8,"longitude":-89.6},
 "sameAs":["https://www.facebook.com/business3","https://www.business3.com/"],
 "openingHoursSpecification":[{"dayOfWeek":["Monday","Tuesday"],"opens":"08:00","closes":"17:00"},
@@ -67,7 +69,7 @@ func TestGuessedDetails(t *testing.T) {
 		ID: "400003", Name: "Business 3", Email: "info@business3.com", Phone: "(217) 555-0103", PhoneE164: "+12175550103",
 		WebsiteURL: "https://www.business3.com/", Website: "https://business3.com", Domain: "business3.com", Hours: []string{"Mo-Tu 08:00-17:00"},
 		Lat: 39.8, Lon: -89.6, Payment: []string{"visa", "cash"}, Social: []string{"https://www.facebook.com/business3"},
-		Founded: 1998, About: "Pipes since 1998.",
+		Founded: 1998, About: "Pipes since 1998.", Languages: []string{"English", "Spanish"}, Services: []string{"Drain Cleaning", "Boilers"},
 	}
 	t.Run("EverythingAndNothingOfOthers", func(t *testing.T) {
 		t.Parallel()

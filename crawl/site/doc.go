@@ -13,9 +13,9 @@
 // "empty" is said only of pages that say so themselves; outcomes follow in the
 // order written down in decide.go. A page whose tags are in good order is read
 // from the containers that the source names and from nothing else (scan.go),
-// and the result equals, byte for byte, that of parsing the whole page; any
-// other page is parsed whole; detail pages follow the same rule, with regions
-// of their own. No tree is built of a page before its size is known to be bounded
+// and the result equals, byte for byte, that of taking them from the whole page; any
+// other page is parsed whole and read from everywhere. Detail pages have regions of
+// their own. No tree is built of a page before its size is known to be bounded
 // (bound.go), and a page that breaks off is an error (docs/decisions/0026). Of the
 // businesses in a detail page's JSON-LD only one that is plainly that of the page
 // counts. Everything kept from a page is cleaned, bounded in length and number, and

@@ -37,7 +37,7 @@ func answer(t *testing.T, name string) (final *url.URL, status int) {
 	switch name {
 	case "homepage":
 		final = &url.URL{Scheme: "https", Host: "www.yellowpages.com", Path: "/"}
-	case "not_found":
+	case "not_found", "block_not_found", "block_in_chrome":
 		status = 404
 	}
 	return final, status

@@ -201,7 +201,7 @@ func every(docs []*chromeDoc, has func(*chromeDoc) bool) bool {
 // titleEnd returns what stands behind the last separator of a title, which is
 // the site's name on most: "Plumbers in Springfield | Prairie Directory".
 func titleEnd(title string) string {
-	for _, sep := range [...]string{" | ", " - ", " – ", " — ", " · ", " :: "} {
+	for _, sep := range titleSeparators {
 		if i := strings.LastIndex(title, sep); i > 0 {
 			if end := strings.TrimSpace(title[i+len(sep):]); len(end) >= 4 {
 				return end

@@ -170,8 +170,8 @@ func TestHostilePages(t *testing.T) {
 	t.Run("NestedCards", func(t *testing.T) {
 		t.Parallel()
 		p := parse(t, s, siteHTML(`<div class="result" data-ypid="1"><a class="business-name">A</a>`+aCard+`</div>`), srp, 200)
-		if p.Raw != 1 {
-			t.Errorf("got %d cards, want the outer one only", p.Raw)
+		if p.Raw != 2 || p.Bad != 0 || len(p.Listings) != 1 {
+			t.Errorf("got %d cards, %d of them bad, %d listings, want one listing in two cards", p.Raw, p.Bad, len(p.Listings))
 		}
 	})
 }

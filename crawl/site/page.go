@@ -22,11 +22,14 @@ type Page struct {
 	Outcome  Outcome
 	Reason   string // why, for people
 	LeftOut  int    // cards, or businesses, beyond the first 1,000
+	Missing  int    // organic cards that the page counts and does not have; they are part of Bad
 	NextHost string // host of a next link that leads to another host, and is not followed
 	NotFound bool   // NoListings because the site answered 404: the slug may be wrong
 	Via      string // "region" or "whole": how much of the page was parsed; "structured": listings are from structured data
 
-	zero bool // the page says explicitly that there are 0 listings
+	zero    bool // the page says explicitly that there are 0 listings
+	organic int  // cards in the place of organic ones
+	atEnd   bool // by its own count the page shows the last listing
 }
 
 // workspace is what one parse needs and the next can use again.
@@ -50,6 +53,9 @@ func (s *Source) ParsePage(body []byte, final *url.URL, status int) (*Page, erro
 		return s.parseStructured(body, final, status)
 	}
 	if p := s.parseRegions(body, final); p != nil {
+		if p.NextURL == "" && p.NextHost == "" && !p.atEnd {
+			s.findNext(p, body, final)
+		}
 		return p, nil
 	}
 	return s.parseWhole(body, final, status)
@@ -99,12 +105,44 @@ func (s *Source) parseRegions(body []byte, final *url.URL) *Page {
 		return nil
 	}
 	doc, _ := graft(w.scan.roots)
-	p := s.extract(w, doc, w.scan.scripts, final)
-	if len(p.Listings) == 0 {
+	p := s.extract(w, doc, w.scan.scripts, final, true)
+	if onlyAds(p.Listings) {
 		return nil
 	}
 	p.Via = "region"
 	return p
+}
+
+// onlyAds reports whether no listing is organic: then what the page says counts.
+func onlyAds(listings []yp.Listing) bool {
+	for i := range listings {
+		if !listings[i].Sponsored {
+			return false
+		}
+	}
+	return true
+}
+
+// findNext looks for the next link outside the regions, where the page does not say that
+// it is the last.
+func (s *Source) findNext(p *Page, body []byte, final *url.URL) {
+	doc, _, err := parseTree(body)
+	if err != nil {
+		return
+	}
+	w := s.workspace()
+	defer s.release(w)
+	s.page.run(doc, w.pageHits, nil)
+	s.readNext(p, w.pageHits, doc, final)
+}
+
+// readNext reads the next link.
+func (s *Source) readNext(p *Page, found hits, doc *html.Node, final *url.URL) {
+	page := cardReader{src: s, final: final, hits: found, card: doc}
+	next := s.next.first(&page)
+	if p.NextURL = s.nextURL(final, next); p.NextURL == "" {
+		p.NextHost = s.otherHost(final, next)
+	}
 }
 
 // view returns the body as a string without a copy: a copy of every page would
@@ -113,8 +151,8 @@ func (s *Source) parseRegions(body []byte, final *url.URL) *Page {
 // (TestResultsOutliveBody), and the workspace reads no old text.
 func view(body []byte) string { return unsafe.String(unsafe.SliceData(body), len(body)) }
 
-// parseWhole reads the page from the tree of all of it: from the regions first,
-// as parseRegions does, then from everywhere.
+// parseWhole reads the page from the tree of all of it. Where the regions are does not
+// count here: a tag too many may have closed them before their last card.
 func (s *Source) parseWhole(body []byte, final *url.URL, status int) (*Page, error) {
 	doc, end, err := parseTree(body)
 	if err != nil {
@@ -122,21 +160,10 @@ func (s *Source) parseWhole(body []byte, final *url.URL, status int) (*Page, err
 	}
 	w := s.workspace()
 	defer s.release(w)
-	scripts := jsonLDScripts(doc, nil)
-	roots := s.regions.find(doc, nil)
-	if len(roots) > 0 {
-		regions, undo := graft(roots)
-		p := s.extract(w, regions, scripts, final)
-		undo()
-		if len(p.Listings) > 0 {
-			p.Via = "whole"
-			return p, s.cut(p.Outcome, end, final)
-		}
-		w.pageHits.reset()
-	}
-	p := s.extract(w, doc, scripts, final)
+	scripts, roots := jsonLDScripts(doc, nil), s.regions.find(doc, nil)
+	p := s.extract(w, doc, scripts, final, false)
 	p.Via = "whole"
-	if len(p.Listings) == 0 {
+	if onlyAds(p.Listings) {
 		s.decide(p, &evidence{doc: doc, roots: roots, scripts: scripts, empty: len(body) == 0, status: status})
 	}
 	return p, s.cut(p.Outcome, end, final)
@@ -164,92 +191,27 @@ func (s *Source) cut(o Outcome, end pageEnd, final *url.URL) error {
 	return nil
 }
 
-// extract reads cards, total and next link from a tree.
-func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, final *url.URL) *Page {
-	var cards []card
-	beyond := 0
-	s.page.run(doc, w.pageHits, func(n *html.Node) bool {
-		c, ok := s.cardAt(w.pageHits, n)
-		switch {
-		case ok && len(cards) < maxHits:
-			cards = append(cards, c)
-		case ok:
-			beyond++
-		}
-		return !ok
-	})
+// extract reads cards, total and next link from a tree. ordered says that the page's tags
+// are in good order.
+func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, final *url.URL, ordered bool) *Page {
 	w.card.begin(s, final)
-	p := &Page{Page: yp.Page{Raw: len(cards)}, LeftOut: beyond}
-	s.readListings(p, w, cards, scripts)
+	p := &Page{}
+	s.readCards(p, w, doc, scripts, ordered)
 	pageHits := cardReader{src: s, final: final, hits: w.pageHits, card: doc}
 	p.SiteTotal, p.zero = readTotal(s.total.first(&pageHits))
-	next := s.next.first(&pageHits)
-	if p.NextURL = s.nextURL(final, next); p.NextURL == "" {
-		p.NextHost = s.otherHost(final, next)
+	s.readNext(p, w.pageHits, doc, final)
+	if len(p.Listings) == 0 {
+		return p
 	}
-	if len(p.Listings) > 0 {
-		p.Outcome, p.Reason = OK, fmt.Sprintf("%d listings in %d cards, %d of them bad", len(p.Listings), p.Raw, p.Bad)
+	p.Outcome, p.Reason = OK, fmt.Sprintf("%d listings in %d cards, %d of them bad", len(p.Listings), p.Raw, p.Bad)
+	shown, last := readRange(s.shown.first(&pageHits), p.SiteTotal)
+	p.atEnd = p.SiteTotal > 0 && p.SiteTotal == max(last, p.organic)
+	if shown > p.organic+p.LeftOut {
+		p.Missing = shown - p.organic - p.LeftOut
+		p.Bad += p.Missing
+		p.Reason += fmt.Sprintf("; the page counts %d more than it shows", p.Missing)
 	}
 	return p
-}
-
-// card is a card on the page.
-type card struct {
-	n         *html.Node
-	sponsored bool
-}
-
-// cardAt reports whether n, just matched by a selector of the page, is a card.
-func (s *Source) cardAt(found hits, n *html.Node) (card, bool) {
-	if lastOf(found, s.sponsored, n) {
-		return card{n, true}, true
-	}
-	return card{n, false}, lastOf(found, s.organic, n)
-}
-
-// lastOf reports whether n is what one of the selectors found last.
-func lastOf(found hits, sels []int, n *html.Node) bool {
-	for _, i := range sels {
-		if f := found[i]; len(f) > 0 && f[len(f)-1] == n {
-			return true
-		}
-	}
-	return false
-}
-
-// readListings turns the cards into listings: an id that stands in an ad and
-// in an organic card is organic, and one that recurs counts once.
-func (s *Source) readListings(p *Page, w *workspace, cards []card, scripts []string) {
-	list := make([]yp.Listing, 0, len(cards))
-	seen := make(map[string]int, len(cards))
-	for _, c := range cards {
-		n := len(list)
-		l := &list[:n+1][n]
-		if w.card.read(c, l); l.ID == "" || l.Name == "" {
-			p.Bad++
-			continue
-		}
-		at, again := seen[l.ID]
-		if again && (l.Sponsored || !list[at].Sponsored) {
-			continue
-		}
-		if again {
-			list[at].ID = "" // an ad that is organic too
-		}
-		seen[l.ID] = n
-		list = list[:n+1]
-	}
-	kept := list[:0]
-	for _, l := range list {
-		if l.ID != "" {
-			kept = append(kept, l)
-		}
-	}
-	if len(kept) == 0 {
-		return
-	}
-	p.Listings = kept
-	fillFromJSONLD(p.Listings, scripts)
 }
 
 // nextURL returns the absolute form of a next link, or "" when it leads off
@@ -285,6 +247,25 @@ func (s *Source) otherHost(final *url.URL, ref string) string {
 func readTotal(s string) (n int, zero bool) {
 	n, ok := firstInt(s)
 	return n, ok && n == 0
+}
+
+// readRange reads how many listings a page says that it shows, as "1-30" or
+// "1,081 - 1,108", and the number of the last; total is how many there are, 0 =
+// unknown. 0 = it does not say.
+func readRange(s string, total int) (shown, last int) {
+	from, to, ok := strings.Cut(s, "-")
+	if !ok {
+		from, to, ok = strings.Cut(s, "–")
+	}
+	first, isFirst := firstInt(from)
+	last, isLast := firstInt(to)
+	if total > 0 {
+		last = min(last, total)
+	}
+	if !ok || !isFirst || !isLast || first < 1 || last < first || last-first >= maxHits {
+		return 0, 0
+	}
+	return last - first + 1, last
 }
 
 // gone reports whether a status says that there is no such page.

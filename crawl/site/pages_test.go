@@ -41,7 +41,8 @@ func resultsPage(cards, filler int) string {
 	for i := range filler * 3 {
 		fmt.Fprintf(&b, "<li class=\"nav-item\"><a href=\"/springfield-il/category-%d\" data-analytics='{\"click_id\":%d}'>Category &amp; more %d</a></li>\n", i, i, i)
 	}
-	b.WriteString("</ul></nav>\n<div id=\"main-content\">\n<div class=\"showing-count\">Showing 1-30 of 1,108<span class=\"more\"> results</span></div>\n<div class=\"search-results organic\">\n")
+	b.WriteString("</ul></nav>\n<div id=\"main-content\">\n")
+	fmt.Fprintf(&b, "<div class=\"showing-count\">Showing 1-%d of 1,108<span class=\"more\"> results</span></div>\n<div class=\"search-results organic\">\n", cards)
 	for i := range cards {
 		writeCard(&b, i)
 	}

@@ -29,6 +29,8 @@ type scanner struct {
 	paras, anchors, buttons, forms, selects int
 	svgs                                    int // open elements that are an svg or in one
 
+	headless bool // the head has no tags
+
 	root    int        // len(open) just outside the region being built; -1 = not in one
 	cur     *html.Node // parent of what comes next, in a region
 	tag     tag
@@ -65,22 +67,30 @@ func (c *scanner) run() bool {
 	return c.prolog() && c.head() && c.body() && c.epilog()
 }
 
-// prolog reads up to and including the head's start tag.
+// prolog reads up to and including the head's start tag, if there is one.
 func (c *scanner) prolog() bool {
 	if !c.misc() || !c.doctype() || !c.misc() || !c.shell("html") {
 		return false
 	}
-	return c.misc() && c.shell("head")
+	if !c.misc() {
+		return false
+	}
+	c.headless = !c.starts("head")
+	return c.headless || c.shell("head")
 }
 
-// head reads up to and including the body's start tag.
+// head reads up to and including the body's start tag. The tags of the head itself may be
+// missing.
 func (c *scanner) head() bool {
 	for {
 		if !c.misc() {
 			return false
 		}
+		if c.headless && c.starts("body") {
+			return c.shell("body")
+		}
 		if c.has("</") {
-			return c.end("head") && c.misc() && c.shell("body")
+			return !c.headless && c.end("head") && c.misc() && c.shell("body")
 		}
 		if !c.startTag() || !headOnly(&c.tag) || c.regions.match(&c.tag) {
 			return false
@@ -356,6 +366,13 @@ func (c *scanner) raw(n *html.Node) bool {
 		c.scripts = append(c.scripts, newlines(content))
 	}
 	return true
+}
+
+// starts reports whether a start tag of name is at hand.
+func (c *scanner) starts(name string) bool {
+	rest := c.s[c.i:]
+	n := 1 + len(name)
+	return len(rest) > n && rest[0] == '<' && strings.EqualFold(rest[1:n], name) && (space(rest[n]) || rest[n] == '>')
 }
 
 // endsRaw reports whether the "</" at hand starts the end tag of name.

@@ -103,7 +103,7 @@ func (c *scorecard) count(p *Page) {
 	c.cards += p.Raw
 	c.bad += p.Bad
 	c.listings += len(p.Listings)
-	c.repeated += p.Raw - p.Bad - len(p.Listings)
+	c.repeated += p.Raw - (p.Bad - p.Missing) - len(p.Listings)
 	if p.NextURL != "" || p.SiteTotal > 0 {
 		c.pagesOn++
 	}

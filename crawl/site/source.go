@@ -59,10 +59,13 @@ type compiled struct {
 	page    *index // cards, next link, total
 	cards   *index // fields of a card
 
-	organic, sponsored []int // in page
-	next, total        field // in page
-	marks              []int // in cards
-	fields             fields
+	organic, sponsored     []int        // in page
+	organicIn, sponsoredIn []chain      // containers of such cards
+	tagOnly                map[int]bool // those of organic and sponsored that ask for no more than a tag
+	next, total, shown     field        // in page
+	marks                  []int        // in cards
+	inCards                []int        // in cards: all of page
+	fields                 fields
 
 	states *stateIndex  // nil = the source has no state indexes
 	detail *detailRules // nil = the source has no detail pages
@@ -78,7 +81,7 @@ type compiled struct {
 type marks struct {
 	selectors []goquery.Matcher
 	texts     []string // lower case
-	titles    []string // lower case
+	titles    []string
 }
 
 // fields are the rules for the fields of a listing.

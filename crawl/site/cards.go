@@ -1,0 +1,324 @@
+package site
+
+import (
+	"slices"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/net/html"
+
+	"ypcrawl/yp"
+)
+
+// card is a card on the page.
+type card struct {
+	n         *html.Node
+	sel       int  // of the page's index: what found it
+	sponsored bool // by its place
+}
+
+// cardsOf finds the cards of a tree, in its order, and how many more there are than
+// are read. Only with nested it looks into cards, too.
+func (s *Source) cardsOf(doc *html.Node, found hits, nested bool) (cards []card, beyond int) {
+	s.page.run(doc, found, func(n *html.Node) bool {
+		c, ok := s.cardAt(found, n)
+		switch {
+		case ok && len(cards) < maxHits:
+			cards = append(cards, c)
+		case ok:
+			beyond++
+		}
+		return !ok || nested
+	})
+	return cards, beyond
+}
+
+// cardAt reports whether n, just matched by a selector of the page, is a card. A card in
+// two containers, since one of them lacks its end tag, belongs to the nearer one.
+func (s *Source) cardAt(found hits, n *html.Node) (card, bool) {
+	organic, isOrganic := lastOf(found, s.organic, n)
+	sponsored, isSponsored := lastOf(found, s.sponsored, n)
+	switch {
+	case !isSponsored:
+		return card{n: n, sel: organic}, isOrganic
+	case isOrganic && s.nearerOrganic(n):
+		return card{n: n, sel: organic}, true
+	}
+	return card{n: n, sel: sponsored, sponsored: true}, true
+}
+
+// lastOf returns which of the selectors found n last.
+func lastOf(found hits, sels []int, n *html.Node) (sel int, ok bool) {
+	for _, i := range sels {
+		if f := found[i]; len(f) > 0 && f[len(f)-1] == n {
+			return i, true
+		}
+	}
+	return -1, false
+}
+
+// nearerOrganic reports whether the nearest container around n holds organic cards.
+func (s *Source) nearerOrganic(n *html.Node) bool {
+	for p := n.Parent; p != nil && p.Type == html.ElementNode; p = p.Parent {
+		for _, c := range s.sponsoredIn {
+			if c.Match(p) {
+				return false
+			}
+		}
+		for _, c := range s.organicIn {
+			if c.Match(p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// readCards turns the cards of a tree into listings.
+//
+// Cards stand side by side on a page in good order. Where an end tag is missing the
+// first card holds those that follow it, as a browser's tree shows, and may hold the
+// next link, too. So when anything of the page's own is met in a card, the tree is
+// walked once more, through the cards, and they are taken apart. A page whose tags are
+// not known to be in good order is walked so at once.
+func (s *Source) readCards(p *Page, w *workspace, doc *html.Node, scripts []string, ordered bool) {
+	var cards []card
+	var list []yp.Listing
+	beyond, torn := 0, !ordered
+	if ordered {
+		cards, beyond = s.cardsOf(doc, w.pageHits, false)
+		list, torn = s.readListings(p, w, cards)
+	}
+	if torn {
+		w.pageHits.reset()
+		cards, beyond = s.cardsOf(doc, w.pageHits, true)
+		cards = w.card.takeApart(cards)
+		dropClones(doc, cards)
+		list, _ = s.readListings(p, w, cards)
+	}
+	p.Raw, p.LeftOut = len(cards), beyond
+	for i := range cards {
+		if !cards[i].sponsored {
+			p.organic++
+		}
+	}
+	if len(list) > 0 {
+		p.Listings = list
+		fillFromJSONLD(list, scripts)
+	}
+}
+
+// readListings reads the cards: an id that stands in an ad and in an organic card is
+// organic, and one that recurs counts once. torn reports whether a card holds what is
+// the page's.
+func (s *Source) readListings(p *Page, w *workspace, cards []card) (kept []yp.Listing, torn bool) {
+	list := make([]yp.Listing, 0, len(cards))
+	seen := make(map[string]int, len(cards))
+	p.Bad = 0
+	for _, c := range cards {
+		n := len(list)
+		l := &list[:n+1][n]
+		w.card.read(c, l)
+		torn = torn || w.card.torn()
+		if l.ID == "" || l.Name == "" {
+			p.Bad++
+			continue
+		}
+		at, again := seen[l.ID]
+		if again && (l.Sponsored || !list[at].Sponsored) {
+			continue
+		}
+		if again {
+			list[at].ID = "" // an ad that is organic too
+		}
+		seen[l.ID] = n
+		list = list[:n+1]
+	}
+	kept = list[:0]
+	for _, l := range list {
+		if l.ID != "" {
+			kept = append(kept, l)
+		}
+	}
+	return kept, torn
+}
+
+// torn reports whether the card read last holds another card, or what is the page's.
+func (c *cardReader) torn() bool {
+	for _, i := range c.src.inCards {
+		if len(c.hits[i]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// takeApart moves each card that stands in another one out of it and behind the
+// outermost one, from the last on, so that each is read with nothing in it or around it
+// that is another's. Where a card begins in a card of its own kind the outer one has
+// ended: what follows goes out, too. (An ad in an organic card is an insertion: what
+// follows it is the outer card's.)
+func (c *cardReader) takeApart(cards []card) []card {
+	outer := enclosing(cards)
+	for i := len(cards) - 1; i > 0; i-- {
+		in, at := &cards[i], outer[i]
+		if at < 0 || in.n == nil {
+			continue
+		}
+		switch c.relation(&cards[at], in, at == i-1) {
+		case content:
+			in.n = nil
+			continue
+		case wrapped:
+			cards[at].n = nil
+			if at = outer[at]; at < 0 {
+				continue
+			}
+		}
+		outermost := at
+		for outer[outermost] >= 0 {
+			outermost = outer[outermost]
+		}
+		moveOut(in.n, cards[at].n, cards[outermost].n, in.sponsored == cards[at].sponsored || !in.sponsored)
+	}
+	return slices.DeleteFunc(cards, func(one card) bool { return one.n == nil })
+}
+
+// enclosing returns for each card the nearest one around it, -1 = none.
+func enclosing(cards []card) []int {
+	outer := make([]int, len(cards))
+	var open []int
+	for i := range cards {
+		for len(open) > 0 && !within(cards[i].n, cards[open[len(open)-1]].n) {
+			open = open[:len(open)-1]
+		}
+		outer[i] = -1
+		if len(open) > 0 {
+			outer[i] = open[len(open)-1]
+		}
+		open = append(open, i)
+	}
+	return outer
+}
+
+func within(n, root *html.Node) bool {
+	for n = n.Parent; n != nil; n = n.Parent {
+		if n == root {
+			return true
+		}
+	}
+	return false
+}
+
+// relation is what an element that matches in a card is to it.
+type relation uint8
+
+const (
+	another relation = iota // a card of its own
+	content                 // part of the outer card
+	wrapped                 // the card that the outer element merely wraps
+)
+
+// relation tells it. An element without an id and a name is no card; neither is one
+// that has only one of them when its selector is no more than a tag. The first one in a
+// card may be all there is of it: then the outer element has no name but this one's.
+func (c *cardReader) relation(out, in *card, first bool) relation {
+	id, name := c.identity(in.n)
+	if id == "" && name == "" || (id == "" || name == "") && c.src.tagOnly[in.sel] {
+		return content
+	}
+	if !first {
+		return another
+	}
+	parent, next := in.n.Parent, in.n.NextSibling
+	parent.RemoveChild(in.n)
+	outID, outName := c.identity(out.n)
+	parent.InsertBefore(in.n, next)
+	switch {
+	case outName != "":
+		return another
+	case outID == "":
+		return wrapped
+	case outID == id, id == "" && in.sel != out.sel:
+		return content
+	}
+	return another
+}
+
+// dropClones takes out of each card the links that began before it. Where a link has no
+// end tag, the parser opens it again in whatever follows, up to the next link: without
+// its card, it would give that its address.
+func dropClones(doc *html.Node, cards []card) {
+	isCard := make(map[*html.Node]bool, len(cards))
+	for i := range cards {
+		isCard[cards[i].n] = true
+	}
+	began := map[*byte]*html.Node{} // links, to the cards in which they began
+	var walk func(n, in *html.Node)
+	walk = func(n, in *html.Node) {
+		for c := n.FirstChild; c != nil; {
+			next := c.NextSibling
+			at := in
+			if isCard[c] {
+				at = c
+			}
+			walk(c, at)
+			if key := written(c); key != nil {
+				if first, again := began[key]; !again {
+					began[key] = at
+				} else if first != at {
+					unwrap(c)
+				}
+			}
+			c = next
+		}
+	}
+	walk(doc, nil)
+}
+
+// written returns what tells one link of the page's text from another: the place of its
+// first value in memory, which it shares with its clones alone.
+func written(n *html.Node) *byte {
+	if n.Type == html.ElementNode && n.Data == "a" {
+		for i := range n.Attr {
+			if v := n.Attr[i].Val; len(v) > 1 { // Go has all texts of one byte in one place
+				return unsafe.StringData(v)
+			}
+		}
+	}
+	return nil
+}
+
+// unwrap puts what is in n into its place.
+func unwrap(n *html.Node) {
+	for n.FirstChild != nil {
+		c := n.FirstChild
+		n.RemoveChild(c)
+		n.Parent.InsertBefore(c, n)
+	}
+	n.Parent.RemoveChild(n)
+}
+
+// identity reads the id and the name of a card.
+func (c *cardReader) identity(n *html.Node) (id, name string) {
+	c.card = n
+	c.hits.reset()
+	c.src.cards.run(n, c.hits, nil)
+	return strings.Clone(c.src.fields.id.first(c)), c.src.fields.name.first(c)
+}
+
+// moveOut moves n, which stands in out, behind the element last; with rest also what
+// follows it in out.
+func moveOut(n, out, last *html.Node, rest bool) {
+	to, before := last.Parent, last.NextSibling
+	var all []*html.Node
+	for at := n; rest && at != out; at = at.Parent {
+		for next := at.NextSibling; next != nil; next = next.NextSibling {
+			all = append(all, next)
+		}
+	}
+	for _, one := range append([]*html.Node{n}, all...) {
+		one.Parent.RemoveChild(one)
+		to.InsertBefore(one, before)
+	}
+}

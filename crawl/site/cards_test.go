@@ -1,0 +1,129 @@
+package site
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestTakeApart: which elements in a card are cards, and what stays with whom.
+func TestTakeApart(t *testing.T) {
+	t.Parallel()
+	s := builtin(t, "yellowpages")
+	for _, c := range []struct {
+		name, body string
+		raw, bad   int
+		want       string // id, name and phone of each listing
+	}{
+		{
+			"an unclosed card holds the next one", `<div class="result" data-ypid="1"><a class="business-name">A</a>` +
+				`<div class="result" data-ypid="2"><a class="business-name">B</a><div class="phone">217 555 0002</div></div>`,
+			2, 0, "1 A , 2 B 217 555 0002",
+		},
+		{
+			"a bad card that is not closed is no part of the next one", `<div class="result" data-ypid="1">` +
+				`<div class="result" data-ypid="2"><a class="business-name">B</a></div>`,
+			2, 1, "2 B ",
+		},
+		{
+			"nor is the next one, when it is bad", `<div class="result" data-ypid="1"><a class="business-name">A</a>` +
+				`<div class="result" data-ypid="2"><div class="phone">217 555 0002</div></div>`,
+			2, 1, "1 A ",
+		},
+		{
+			"what follows the next card is not the first one's", `<div class="result" data-ypid="1"><a class="business-name">A</a>` +
+				`<div class="result" data-ypid="2"><a class="business-name">B</a></div><div class="phone">217 555 0009</div>`,
+			2, 0, "1 A , 2 B ",
+		},
+		{
+			"an ad in a card is an insertion", `<div class="result" data-ypid="1"><a class="business-name">A</a>` +
+				`<div class="paid-listing" data-ypid="2"><a class="business-name">B</a></div><div class="phone">217 555 0001</div></div>`,
+			2, 0, "1 A 217 555 0001, 2 B  ad",
+		},
+		{
+			"an element of a card's name in it, without id and name, is its content", `<div class="result" data-ypid="1"><a class="business-name">A</a>` +
+				`<div class="result"><div class="phone">217 555 0001</div></div></div>`,
+			1, 0, "1 A 217 555 0001",
+		},
+		{
+			"a wrapper of the same id is the card", `<div class="result" data-ypid="1"><div class="phone">217 555 0001</div>` +
+				`<div class="result" data-ypid="1"><a class="business-name">A</a></div></div>`,
+			1, 0, "1 A 217 555 0001",
+		},
+		{
+			"a wrapper without id and name is none", `<div class="result"><div class="result" data-ypid="1"><a class="business-name">A</a></div>` +
+				`<div class="result" data-ypid="2"><a class="business-name">B</a></div></div>`,
+			2, 0, "1 A , 2 B ",
+		},
+		{
+			"an ad's inner box is no second card", `<section class="featured-listings"><div class="result" data-ypid="1"><div class="srp-listing">` +
+				`<a class="business-name">A</a><div class="phone">217 555 0001</div></div></div></section>`,
+			1, 0, "1 A 217 555 0001 ad",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := parse(t, s, siteHTML(`<div id="main-content"><div class="search-results organic">`+c.body+"</div></div>"), srp, 200)
+			var got []string
+			for _, l := range p.Listings {
+				text := l.ID + " " + l.Name + " " + l.Phone
+				if l.Sponsored {
+					text += " ad"
+				}
+				got = append(got, text)
+			}
+			if all := strings.Join(got, ", "); all != c.want || p.Raw != c.raw || p.Bad != c.bad {
+				t.Errorf("got %q in %d cards, %d bad; want %q in %d, %d", all, p.Raw, p.Bad, c.want, c.raw, c.bad)
+			}
+		})
+	}
+	t.Run("thirty cards behind an unclosed one", func(t *testing.T) {
+		t.Parallel()
+		whole := resultsPage(30, 1)
+		for cut := range 30 {
+			at := strings.Index(whole, fmt.Sprintf(`data-ypid="%d"`, 400000+cut))
+			end := at + strings.Index(whole[at:], "</div>\n</div>\n")
+			if end < at {
+				end = at + strings.Index(whole[at:], "</div></div></div></div>\n")
+			}
+			p := parse(t, s, whole[:end]+whole[end+len("</div>"):], srp, 200)
+			if len(p.Listings) != 30 || p.Bad != 0 || p.NextURL == "" {
+				t.Fatalf("card %d unclosed: %d listings, %d bad, next %q", cut, len(p.Listings), p.Bad, p.NextURL)
+			}
+		}
+	})
+	t.Run("cards that are no more than a tag", func(t *testing.T) {
+		t.Parallel()
+		own, err := Parse("own.yaml", []byte("extends: yellowpages\nname: own\ncards: {organic: [li], sponsored: [], sponsored_marks: []}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := parse(t, own, siteHTML(`<ul class="search-results"><li data-ypid="1"><a class="business-name">A</a><ul class="categories"><li><a>Plumbers</a></li><li><a>Drains</a></li></ul></li></ul>`), srp, 200)
+		if p.Raw != 1 || len(p.Listings) != 1 || len(p.Listings[0].Categories) != 2 {
+			t.Errorf("got %d cards, %+v", p.Raw, p.Listings)
+		}
+	})
+}
+
+func TestReadRange(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text        string
+		total, want int
+	}{
+		{"1-30", 1108, 30},
+		{"1,081 - 1,108", 1108, 28},
+		{"1–30", 0, 30},
+		{"1-30", 12, 12},
+		{"0-0", 0, 0},
+		{"30-1", 50, 0},
+		{"31-60", 12, 0},
+		{"1-99999", 0, 0},
+		{"30", 50, 0},
+		{"", 50, 0},
+	} {
+		if got, _ := readRange(c.text, c.total); got != c.want {
+			t.Errorf("%q of %d: %d, want %d", c.text, c.total, got, c.want)
+		}
+	}
+}
