@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ypcrawl/yp"
@@ -71,16 +72,14 @@ func (d *edition) truth(base *url.URL, sel Selection) Truth {
 
 // see tells which businesses the first pages of a target show, and in what.
 func (d *edition) see(t *target, pages int, ads bool, saw func(key, views)) {
-	var keys, adKeys []key
 	for n := 1; n <= pages; n++ {
-		keys = d.page(t, n, keys)
-		for _, k := range keys {
+		for _, k := range d.page(t, n) {
 			saw(k, t.skin.view())
 		}
 		if !ads {
 			continue
 		}
-		center, aside := d.ads(t, n, adKeys)
+		center, aside := d.ads(t, n)
 		for _, k := range center {
 			saw(k, viewCenterAd)
 		}
@@ -152,7 +151,7 @@ func (sel *Selection) hasPlace(p *place, cities map[string]bool) bool {
 
 func (sel *Selection) hasCategory(i int) bool {
 	return len(sel.Categories) == 0 || slices.ContainsFunc(sel.Categories, func(c string) bool {
-		return slugOf(c) == slugOf(trades[i].name)
+		return yp.CategorySlug(c) == yp.CategorySlug(trades[i].name)
 	})
 }
 
@@ -198,4 +197,158 @@ func find(root []int, i int) int {
 func join(root []int, i, j int) {
 	i, j = find(root, i), find(root, j)
 	root[max(i, j)] = min(i, j)
+}
+
+// details is Directory.Details of one epoch.
+func (d *edition) details(base *url.URL, sel Selection) []yp.Detail {
+	seen := make(map[key]views)
+	for _, t := range d.selected(sel) {
+		pages := min(t.pages(), pageLimit(sel.MaxPages, t.place.Tier))
+		d.see(&t, pages, sel.IncludeSponsored, func(k key, v views) { seen[k] |= v })
+	}
+	all := []yp.Detail{}
+	for k, v := range seen {
+		b := d.business(k)
+		if v&viewOrganic != 0 || b.adLinks() {
+			all = append(all, b.detail(base))
+		}
+	}
+	slices.SortFunc(all, func(a, b yp.Detail) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
+
+// detail returns what a crawl keeps of b's own page.
+func (b *business) detail(base *url.URL) yp.Detail {
+	pr := b.profile()
+	l := b.listing(base, viewOrganic)
+	det := yp.Detail{
+		ID: l.ID, Name: l.Name, Email: pr.email, Phone: pr.phone, WebsiteURL: l.WebsiteURL, Website: l.Website, Domain: l.Domain,
+		Hours: pr.hours, Payment: pr.payment, Services: pr.services, Languages: pr.languages, Neighborhoods: pr.hoods, AKA: pr.aka,
+		Social: slices.DeleteFunc(slices.Clone(pr.social), func(s string) bool { return s == placeholder }),
+		Years:  b.years, About: l.Snippet,
+	}
+	if e164, ok := yp.CanonicalPhone(pr.phone); ok {
+		det.PhoneE164 = e164
+	}
+	if len(det.Social) == 0 {
+		det.Social = nil
+	}
+	if pr.ld {
+		det.Founded = pr.founded
+		if b.address.street != "" {
+			det.Lat, det.Lon = degrees(pr.lat), degrees(pr.lon)
+		}
+	}
+	return det
+}
+
+// degrees reads a coordinate as it is printed.
+func degrees(s string) float64 {
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return 0
+	}
+	return x
+}
+
+// views says in which kinds of markup a listing was seen, one bit each: what a
+// crawl knows of it is the union of what they show.
+type views uint8
+
+// ownWords begins a snippet that the business wrote itself; crawls leave it out.
+const ownWords = "From Business: "
+
+const (
+	viewModern views = 1 << iota
+	view2019
+	view2013
+	viewCenterAd
+	viewAsideAd
+)
+
+func (s skin) view() views {
+	switch s {
+	case skin2019:
+		return view2019
+	case skin2013:
+		return view2013
+	}
+	return viewModern
+}
+
+const (
+	viewOrganic = viewModern | view2019 | view2013
+	viewRich    = viewModern | view2019 // ratings, years, snippets, images
+	viewLabels  = viewOrganic | viewCenterAd
+)
+
+// listing returns what a crawl stores of b after seeing it in the given views.
+func (b *business) listing(base *url.URL, seen views) yp.Listing {
+	l := yp.Listing{ID: strconv.FormatInt(b.id, 10), Name: yp.Clean(b.name), Phone: b.phone, Sponsored: seen&viewOrganic == 0}
+	if e164, ok := yp.CanonicalPhone(b.phone); ok {
+		l.PhoneE164 = e164
+	}
+	if seen&viewOrganic != 0 || b.adLinks() {
+		l.ProfileURL = absolute(base, b.path)
+	}
+	b.setAddress(&l, seen)
+	b.setWebsite(&l)
+	if seen&viewLabels != 0 {
+		l.Categories = distinct(b.labels)
+	}
+	if seen&viewRich != 0 {
+		l.Rating, l.ReviewCount = float64(b.stars)/2, b.reviews
+		l.YearsInBusiness = b.years
+		l.Snippet = strings.TrimPrefix(b.snippet, ownWords)
+		if b.image != "" {
+			l.ImageURL = absolute(base, b.image)
+		}
+	}
+	if seen&viewModern != 0 {
+		l.PriceRange = b.price
+		l.Hours = b.hours
+		if b.claimed != claimUnsaid {
+			yes := b.claimed == claimYes
+			l.Claimed = &yes
+		}
+	}
+	return l
+}
+
+// setAddress sets the address; ads show only whole ones and service areas.
+func (b *business) setAddress(l *yp.Listing, seen views) {
+	a := &b.address
+	l.ServiceArea = yp.Clean(a.area)
+	if seen&viewOrganic == 0 && a.street == "" {
+		return
+	}
+	l.Street, l.City, l.State, l.PostalCode = yp.Clean(a.street), a.city, a.state, a.zip
+}
+
+// setWebsite sets the website, unless the link leads back into the directory.
+func (b *business) setWebsite(l *yp.Listing) {
+	if strings.HasPrefix(b.website, "/") {
+		return
+	}
+	if w, ok := yp.CanonicalWebsite(b.website); ok {
+		l.WebsiteURL, l.Website, l.Domain = b.website, w.URL, w.Domain
+	}
+}
+
+func absolute(base *url.URL, ref string) string {
+	u, err := base.Parse(ref)
+	if err != nil {
+		return ref
+	}
+	return u.String()
+}
+
+func distinct(labels []string) []string {
+	var out []string
+	for _, label := range labels {
+		if !slices.Contains(out, label) {
+			out = append(out, label)
+		}
+	}
+	return out
 }
