@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	// ErrFailSpec says that a specification of failures cannot be read.
+	// ErrFailSpec says that a kind of failure is not known, or its probability none.
 	ErrFailSpec = errors.New("bad failure specification")
 	// ErrEpoch says that there is no such epoch.
 	ErrEpoch = errors.New("no such epoch")
@@ -30,7 +30,7 @@ type Config struct {
 	Epoch   int                // how many steps of change lie behind it, 0 to MaxEpoch; see SetEpoch
 	Places  int                // the largest places of every state; 0 = 40, below 0 = all
 	Latency time.Duration      // added before every answer; 0 = none
-	Fail    map[string]float64 // probability of each kind of failure, see ParseFail; nil = none
+	Fail    map[string]float64 // probability of each kind of failure: 429, 503, challenge, timeout, truncate, cut, layout; nil = none
 
 	// RetryAfter is what a 429 and a 503 tell, in whole seconds; 0 = 1 s by a 429 and
 	// nothing by a 503, below 0 = nothing by either.

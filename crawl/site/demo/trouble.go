@@ -30,24 +30,6 @@ func failKinds() []string {
 	return []string{fail429, fail503, failChallenge, failTimeout, failTruncate, failCut, failLayout}
 }
 
-// ParseFail reads probabilities of failure, "429=0.05,503=0.02". Kinds: 429,
-// 503, challenge, timeout, truncate, cut, layout. Errors wrap ErrFailSpec.
-func ParseFail(s string) (map[string]float64, error) {
-	fail := make(map[string]float64)
-	for part := range strings.SplitSeq(s, ",") {
-		if part = strings.TrimSpace(part); part == "" {
-			continue
-		}
-		kind, value, ok := strings.Cut(part, "=")
-		p, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-		if !ok || err != nil {
-			return nil, fmt.Errorf("%w: %q: want kind=probability, such as 429=0.05", ErrFailSpec, part)
-		}
-		fail[strings.ToLower(strings.TrimSpace(kind))] = p
-	}
-	return fail, checkFail(fail)
-}
-
 func checkFail(fail map[string]float64) error {
 	sum := 0.0
 	for kind, p := range fail {
