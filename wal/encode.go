@@ -3,7 +3,11 @@ package wal
 import (
 	"math"
 	"math/bits"
+	"reflect"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"ypcrawl/yp"
@@ -36,7 +40,9 @@ func (e *Event) AppendJSON(b []byte) []byte {
 		b = append(b, `,"complete":true`...)
 	}
 	b = appendPage(b, e.Page)
-	b = appendEdit(b, e.Edit)
+	if e.Edit != nil {
+		b = appendValue(append(b, `,"edit":`...), reflect.ValueOf(e.Edit).Elem())
+	}
 	return append(b, '}')
 }
 
@@ -96,158 +102,87 @@ func appendPage(b []byte, p *yp.Page) []byte {
 		}
 		b = appendListing(b, &p.Listings[i])
 	}
-	return appendRest(append(b, ']'), p)
+	return appendFields(append(b, ']'), reflect.ValueOf(p).Elem(), pageRest)
 }
 
-// appendRest writes what most pages have nothing of.
-func appendRest(b []byte, p *yp.Page) []byte {
-	b = appendInt(b, `,"site_total":`, p.SiteTotal)
-	if p.End {
-		b = append(b, `,"end":true`...)
+// jsonField is a field of a struct whose JSON form follows from its tags.
+type jsonField struct {
+	key      string // with what stands before the value: `,"name":`
+	index    []int
+	optional bool
+}
+
+// fieldsOf lists the fields of a struct, those of embedded ones among them. It is kept per
+// type: reading tags allocates.
+func fieldsOf(t reflect.Type) []jsonField {
+	if kept, ok := fieldLists.Load(t); ok {
+		return kept.([]jsonField)
 	}
-	b = appendList(b, `,"others":`, p.Others)
-	for i := range p.Rejected {
-		b = append(b, opening(i, `,"rejected":[`)...)
-		b = append(b, `{"listing":`...)
-		b = appendListing(b, &p.Rejected[i].Listing)
-		b = appendList(b, `,"reasons":`, p.Rejected[i].Reasons)
-		b = append(b, '}')
+	var fields []jsonField
+	for _, f := range reflect.VisibleFields(t) {
+		if !f.Anonymous {
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			fields = append(fields, jsonField{`,"` + name + `":`, f.Index, options == "omitempty"})
+		}
 	}
-	if len(p.Rejected) > 0 {
-		b = append(b, ']')
-	}
-	b = appendText(b, `,"path":`, p.Path)
-	for i := range p.Cities {
-		b = appendCity(append(b, opening(i, `,"cities":[`)...), &p.Cities[i])
-	}
-	if len(p.Cities) > 0 {
-		b = append(b, ']')
-	}
-	b = appendPlan(b, p.Plan)
-	if p.Detail != nil {
-		b = appendDetail(append(b, `,"detail":`...), p.Detail)
+	fieldLists.Store(t, fields)
+	return fields
+}
+
+var (
+	fieldLists sync.Map // reflect.Type to []jsonField
+	// pageRest are the fields that most pages have nothing of.
+	pageRest = func() []jsonField {
+		all := fieldsOf(reflect.TypeFor[yp.Page]())
+		return all[slices.IndexFunc(all, func(f jsonField) bool { return f.key == `,"site_total":` }):]
+	}()
+)
+
+// appendFields writes fields of a struct, each with a comma before it.
+func appendFields(b []byte, v reflect.Value, fields []jsonField) []byte {
+	for i := range fields {
+		f := v.FieldByIndex(fields[i].index)
+		empty := f.IsZero() || f.Kind() == reflect.Slice && f.Len() == 0
+		switch {
+		case f.Kind() == reflect.Float64:
+			b = appendFloat(b, fields[i].key, f.Float())
+		case !empty || !fields[i].optional:
+			b = appendValue(append(b, fields[i].key...), f)
+		}
 	}
 	return b
 }
 
-// appendPlan writes the JSON form that yp.SearchPlan's tags give.
-func appendPlan(b []byte, p *yp.SearchPlan) []byte {
-	if p == nil {
-		return b
+// appendValue writes what stands in a line seldom, or alone: its tags say how.
+func appendValue(b []byte, v reflect.Value) []byte {
+	switch v.Kind() {
+	case reflect.String:
+		return appendString(b, v.String())
+	case reflect.Int:
+		return strconv.AppendInt(b, v.Int(), 10)
+	case reflect.Bool:
+		return strconv.AppendBool(b, v.Bool())
+	case reflect.Pointer:
+		return appendValue(b, v.Elem())
+	case reflect.Slice, reflect.Array:
+		b = append(b, '[')
+		for i := range v.Len() {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendValue(b, v.Index(i))
+		}
+		return append(b, ']')
+	case reflect.Struct:
+		if l, ok := v.Addr().Interface().(*yp.Listing); ok {
+			return appendListing(b, l)
+		}
+		start := len(b)
+		b = appendFields(b, v, fieldsOf(v.Type()))
+		b[start] = '{' // in place of the first comma
+		return append(b, '}')
 	}
-	b = append(b, `,"plan":{"categories":[`...)
-	for i, c := range p.Categories {
-		b = append(b, opening(i, "")...)
-		b = appendString(append(b, `{"slug":`...), c.Slug)
-		b = appendString(append(b, `,"name":`...), c.Name)
-		b = append(b, '}')
-	}
-	b = append(b, `],"tier_pages":[`...)
-	for i, n := range p.TierPages {
-		b = strconv.AppendInt(append(b, opening(i, "")...), int64(n), 10)
-	}
-	b = append(b, ']')
-	if p.Explicit {
-		b = append(b, `,"explicit":true`...)
-	}
-	b = appendInt(b, `,"max_targets":`, p.MaxTargets)
-	b = appendInt(b, `,"min_population":`, p.MinPopulation)
-	return append(b, '}')
-}
-
-// appendEdit writes the JSON form that yp.CompanyEdit's tags give.
-func appendEdit(b []byte, e *yp.CompanyEdit) []byte {
-	if e == nil {
-		return b
-	}
-	b = append(b, `,"edit":{"id":`...)
-	b = appendString(b, e.ID)
-	b = appendListingKeys(append(b, `,"kept":`...), e.Kept)
-	for i, keys := range e.Gone {
-		b = appendListingKeys(append(b, opening(i, `,"gone":[`)...), keys)
-	}
-	if len(e.Gone) > 0 {
-		b = append(b, ']')
-	}
-	if len(e.Out) > 0 {
-		b = appendListingKeys(append(b, `,"out":`...), e.Out)
-	}
-	b = appendList(b, `,"keys":`, e.Keys)
-	if m := e.Merge; m != nil {
-		b = appendString(append(b, `,"merge":{"at":`...), m.At)
-		b = appendString(append(b, `,"by":`...), string(m.By))
-		b = appendText(b, `,"key":`, m.Key)
-		b = append(appendListingKeys(append(b, `,"listings":`...), m.Listings), '}')
-	}
-	return append(b, '}')
-}
-
-func appendListingKeys(b []byte, keys []yp.ListingKey) []byte {
-	b = append(b, '[')
-	for i, k := range keys {
-		b = append(b, opening(i, "")...)
-		b = append(b, `{"source":`...)
-		b = appendString(b, k.Source)
-		b = append(b, `,"id":`...)
-		b = append(appendString(b, k.ID), '}')
-	}
-	return append(b, ']')
-}
-
-// opening is what stands before item i of a list.
-func opening(i int, first string) string {
-	if i == 0 {
-		return first
-	}
-	return ","
-}
-
-// appendCity writes the JSON form that yp.FoundCity's tags give.
-func appendCity(b []byte, c *yp.FoundCity) []byte {
-	b = append(b, `{"slug":`...)
-	b = appendString(b, c.Slug)
-	b = append(b, `,"name":`...)
-	b = appendString(b, c.Name)
-	b = append(b, `,"state":`...)
-	b = appendString(b, c.State)
-	b = appendInt(b, `,"population":`, c.Population)
-	b = appendFloat(b, `,"lat":`, c.Lat)
-	b = appendFloat(b, `,"lon":`, c.Lon)
-	b = append(b, `,"tier":`...)
-	b = strconv.AppendInt(b, int64(c.Tier), 10)
-	b = append(b, `,"address":`...)
-	b = appendString(b, c.Address)
-	b = append(b, `,"shown":`...)
-	b = appendString(b, c.Shown)
-	b = append(b, `,"matched":`...)
-	return append(appendString(b, c.Matched), '}')
-}
-
-// appendDetail writes the JSON form that yp.Detail's tags give; a test sets every field
-// by reflection, so that a new one can't be forgotten here.
-func appendDetail(b []byte, d *yp.Detail) []byte {
-	b = append(b, `{"id":`...)
-	b = appendString(b, d.ID)
-	b = appendText(b, `,"name":`, d.Name)
-	b = appendText(b, `,"email":`, d.Email)
-	b = appendText(b, `,"phone":`, d.Phone)
-	b = appendText(b, `,"phone_e164":`, d.PhoneE164)
-	b = appendText(b, `,"website_url":`, d.WebsiteURL)
-	b = appendText(b, `,"website":`, d.Website)
-	b = appendText(b, `,"domain":`, d.Domain)
-	b = appendList(b, `,"hours":`, d.Hours)
-	b = appendFloat(b, `,"lat":`, d.Lat)
-	b = appendFloat(b, `,"lon":`, d.Lon)
-	b = appendList(b, `,"payment":`, d.Payment)
-	b = appendList(b, `,"social":`, d.Social)
-	b = appendList(b, `,"services":`, d.Services)
-	b = appendList(b, `,"languages":`, d.Languages)
-	b = appendList(b, `,"neighborhoods":`, d.Neighborhoods)
-	b = appendList(b, `,"aka":`, d.AKA)
-	b = appendInt(b, `,"founded":`, d.Founded)
-	b = appendInt(b, `,"years_in_business":`, d.Years)
-	b = appendText(b, `,"about":`, d.About)
-	return append(b, '}')
+	panic("a field of kind " + v.Kind().String() + ": teach appendValue")
 }
 
 // listingKeys are the keys of a listing's fields with what stands before their values, in

@@ -44,7 +44,7 @@ type Category struct {
 // reason why: "id: \"abc\" does not match ^\\d+$".
 type Rejection struct {
 	Listing Listing  `json:"listing"`
-	Reasons []string `json:"reasons"`
+	Reasons []string `json:"reasons,omitempty"`
 }
 
 // City is a place that targets are planned for.
