@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ErrorCode says how an attempt at a target ended. It is never mixed with
@@ -85,10 +86,6 @@ func ErrorClasses() []ErrorClass {
 	}
 }
 
-func equalFold(a, b string) bool {
-	return strings.EqualFold(strings.ReplaceAll(a, "-", "_"), b)
-}
-
 // RequestType says what a request was for.
 type RequestType string
 
@@ -105,4 +102,117 @@ const (
 // RequestTypes lists every type of request.
 func RequestTypes() []RequestType {
 	return []RequestType{RequestListing, RequestDetail, RequestStateIndex, RequestCityIndex, RequestRobots, RequestProbe}
+}
+
+// Cause is what happened to an attempt at a page, as finely as the rules tell
+// causes apart: a line of the table in the health rules, section 2.
+type Cause string
+
+// The causes, in the order of that table.
+const (
+	CauseNone          Cause = ""
+	CauseRateLimited   Cause = "rate_limited"      // 429
+	CauseBlocked       Cause = "blocked"           // 403, a challenge, a page that is the site's "no"
+	CauseProxy         Cause = "proxy"             // the proxy itself failed: no fault of the source, nor of the target
+	CauseUnrecognised  Cause = "unrecognised"      // a page without the site's chrome: asked for once more, then a block
+	CauseAuth          Cause = "auth"              // 401, 407
+	CauseTimeout       Cause = "timeout"           //
+	CauseNetwork       Cause = "network"           // DNS, TLS, refused, cut short, 5xx, 52x
+	CauseLayout        Cause = "layout"            // a page of the site whose layout is not known
+	CauseBroken        Cause = "broken"            // broken HTML, a body that does not decode
+	CauseEmpty         Cause = "empty"             // the site says: nothing here
+	CauseMissing       Cause = "missing"           // 404 at both addresses: permanent
+	CauseDisallowed    Cause = "robots_disallowed" // robots.txt forbids it: permanent
+	CauseOther         Cause = "other"             // anything else
+	CauseInternalError Cause = "internal_error"    // a bug of ours, a page that the database refuses
+)
+
+// Effect is what a cause does to the source beside ending or delaying an attempt.
+type Effect string
+
+// The effects.
+const (
+	EffectNone    Effect = ""
+	EffectSlow    Effect = "slow"    // the host is held back as it asked, and asked more slowly
+	EffectPenalty Effect = "penalty" // the host rests, longer with every block in a row
+	EffectPause   Effect = "pause"   // the source pauses
+	EffectAlarm   Effect = "alarm"   // the page is kept as a sample; three running pause the source
+)
+
+// Wait is how the time before a retry is found.
+type Wait string
+
+// The waits.
+const (
+	WaitNone        Wait = ""
+	WaitTold        Wait = "told"        // the host's Retry-After, else DefaultRetryAfter
+	WaitExponential Wait = "exponential" // doubled each time, with jitter
+)
+
+// DefaultRetryAfter is what a 429 without a usable Retry-After costs.
+const DefaultRetryAfter = 30 * time.Second
+
+// Policy says what follows a cause: a row of the health rules, section 2.
+type Policy struct {
+	Cause   Cause
+	Code    ErrorCode    // of the attempt
+	Classes []ErrorClass // of a request that failed so; the classes of all rows are all classes but our own deferral
+	Retries int          // of one page within the attempt, at most
+	Wait    Wait         // before each of them
+	Rotate  bool         // a retry needs another proxy and identity: none left, no retry
+	Effect  Effect       // on the source
+	Final   Event        // when the retries are used up
+}
+
+// policies is the one table that drives classification, action, delay and final
+// status.
+var policies = [...]Policy{
+	{CauseRateLimited, CodeRateLimited, []ErrorClass{ClassHTTP429}, 5, WaitTold, false, EffectSlow, EventFail},
+	{CauseBlocked, CodeBlockedProxy, []ErrorClass{ClassHTTP403, ClassChallenge}, 3, WaitNone, true, EffectPenalty, EventFail},
+	{CauseProxy, CodeNetworkError, nil, 3, WaitNone, true, EffectNone, EventRelease}, // until the proxy rests: the target is not to blame
+	{CauseUnrecognised, CodeBlockedProxy, nil, 1, WaitExponential, false, EffectPenalty, EventFail},
+	{CauseAuth, CodeAuthFailed, []ErrorClass{ClassAuthError}, 0, WaitNone, false, EffectPause, EventFail},
+	{CauseTimeout, CodeTimeout, []ErrorClass{ClassTimeout}, 3, WaitExponential, false, EffectNone, EventFail},
+	{CauseNetwork, CodeNetworkError, []ErrorClass{ClassDNS, ClassTLS, ClassConnectionRefused, ClassHTTP5xx}, 3, WaitExponential, false, EffectNone, EventFail},
+	{CauseLayout, CodeHTMLChanged, nil, 0, WaitNone, false, EffectAlarm, EventFail},
+	{CauseBroken, CodeParseError, []ErrorClass{ClassParseError}, 1, WaitExponential, false, EffectNone, EventFail},
+	{CauseEmpty, CodeNoListings, nil, 0, WaitNone, false, EffectNone, EventLastPage},
+	{CauseMissing, CodeNoListings, nil, 0, WaitNone, false, EffectNone, EventPark},
+	{CauseDisallowed, CodeUnknown, nil, 0, WaitNone, false, EffectNone, EventPark},
+	{CauseOther, CodeUnknown, []ErrorClass{ClassUnknown}, 1, WaitExponential, false, EffectNone, EventFail},
+	{CauseInternalError, CodeUnknown, nil, 0, WaitNone, false, EffectNone, EventFail},
+}
+
+// Policies returns the table.
+func Policies() []Policy { return slices.Clone(policies[:]) }
+
+// Policy returns the row of the cause; an unknown one is CauseOther.
+func (c Cause) Policy() Policy {
+	for i := range policies {
+		if policies[i].Cause == c {
+			return policies[i]
+		}
+	}
+	return CauseOther.Policy()
+}
+
+// Cause returns why an attempt fails whose request failed with class.
+func (class ErrorClass) Cause() Cause {
+	for i := range policies {
+		if slices.Contains(policies[i].Classes, class) {
+			return policies[i].Cause
+		}
+	}
+	if class == ClassRateLimited {
+		return CauseRateLimited
+	}
+	return CauseOther
+}
+
+// RetryDelay is the wait before the n-th retry (from 1) of a page: base doubled
+// each time, jittered by half so that workers do not come back together. unit is
+// a random number in [0, 1).
+func RetryDelay(base time.Duration, n int, unit float64) time.Duration {
+	d := base << min(max(n, 1)-1, 16)
+	return d/2 + time.Duration(unit*float64(d))
 }
