@@ -51,6 +51,11 @@ func (p part) path() string {
 	return p.packedPath()
 }
 
+// stream reads the part alone.
+func (p part) stream(opts Options) *stream {
+	return newStream(workerLog{parts: []part{p}}, cursor{}, opts)
+}
+
 // parseName splits a file name; ok is false when it is no log file.
 func parseName(name string) (p part, ok bool) {
 	switch {
@@ -233,14 +238,14 @@ func Writers(dir string) ([]string, error) {
 	var ids []string
 	for _, log := range logs {
 		for _, p := range log.parts {
-			s := newStream(workerLog{parts: []part{p}}, cursor{part: p.number}, Options{SkipListings: true})
-			it, ok := s.next()
-			for ok && it.event == nil {
-				it, ok = s.next()
-			}
-			s.close()
-			if ok && !slices.Contains(ids, it.event.Database) {
-				ids = append(ids, it.event.Database)
+			for it := range p.stream(Options{SkipListings: true}).items() {
+				if it.event == nil {
+					continue
+				}
+				if !slices.Contains(ids, it.event.Database) {
+					ids = append(ids, it.event.Database)
+				}
+				break
 			}
 		}
 	}

@@ -106,24 +106,17 @@ func (f *follower) poll(ctx context.Context) error {
 			m.add(news[w])
 		}
 	}
-	if err := f.give(ctx, m); err != nil {
-		return err
-	}
-	for w, s := range news {
-		w.cur = s.cur
-	}
-	return nil
-}
-
-func (f *follower) give(ctx context.Context, m *merge) error {
 	for ctx.Err() == nil {
 		it, ok := m.next()
 		if !ok {
-			return nil
+			break
 		}
 		if err := f.fn(it.event, it.err); err != nil {
 			return err
 		}
+	}
+	for w, s := range news {
+		w.cur = s.cur
 	}
 	return nil
 }
@@ -193,7 +186,7 @@ func tailLog(log workerLog, n int, opts Options) ([]*Event, cursor) {
 		end    cursor
 	)
 	for i := len(log.parts) - 1; i >= 0 && len(events) < n; i-- {
-		s := newStream(workerLog{parts: log.parts[i : i+1]}, cursor{part: log.parts[i].number}, opts)
+		s := log.parts[i].stream(opts)
 		found := ring(s, n-len(events))
 		events = append(found, events...)
 		if i == len(log.parts)-1 {
@@ -206,7 +199,7 @@ func tailLog(log workerLog, n int, opts Options) ([]*Event, cursor) {
 // ring reads a stream to its end and keeps the last n events.
 func ring(s *stream, n int) []*Event {
 	var kept []*Event
-	for it, ok := s.next(); ok; it, ok = s.next() {
+	for it := range s.items() {
 		if it.event == nil {
 			continue
 		}

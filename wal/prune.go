@@ -104,9 +104,8 @@ func (p *pruner) file(ctx context.Context, file part) (removed bool, err error) 
 
 // held reports whether all events of a file are old and in the database.
 func (p *pruner) held(ctx context.Context, file part) (bool, error) {
-	s := newStream(workerLog{parts: []part{file}}, cursor{part: file.number}, Options{})
-	defer s.close()
-	for it, ok := s.next(); ok; it, ok = s.next() {
+	s := file.stream(Options{})
+	for it := range s.items() {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}

@@ -260,13 +260,11 @@ func ReadIndex(path string, opts Options) (*Index, error) {
 	opts.SkipListings = true
 	x := &Index{Unnamed: map[string]int64{}, claims: map[targetKey][]claimEvents{}}
 	for _, log := range logs {
-		s := newStream(log, cursor{part: log.parts[0].number}, opts)
-		for it, ok := s.next(); ok; it, ok = s.next() {
+		for it := range newStream(log, cursor{}, opts).items() {
 			if it.event != nil { // damage is told by the second reading
 				x.add(it.event)
 			}
 		}
-		s.close()
 	}
 	slices.SortFunc(x.Databases, func(a, b DatabaseEvents) int { return cmp.Compare(a.ID, b.ID) })
 	return x, nil

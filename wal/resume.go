@@ -198,10 +198,8 @@ func lastSeq(r io.ReaderAt, end int64) (int64, error) {
 // scanSeq returns the highest seq of a closed part, 0 when nothing of it can
 // be read.
 func scanSeq(p part) int64 {
-	s := newStream(workerLog{parts: []part{p}}, cursor{part: p.number}, Options{SkipListings: true})
-	defer s.close()
 	highest := int64(0)
-	for it, ok := s.next(); ok; it, ok = s.next() {
+	for it := range p.stream(Options{SkipListings: true}).items() {
 		if it.event != nil {
 			highest = max(highest, it.event.Seq)
 		}

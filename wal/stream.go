@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"time"
 )
@@ -86,6 +87,15 @@ func (s *stream) next() (it item, ok bool) {
 		}
 		if ok {
 			return it, true
+		}
+	}
+}
+
+// items iterates what next returns, and closes the stream behind it.
+func (s *stream) items() iter.Seq[item] {
+	return func(yield func(item) bool) {
+		defer s.close()
+		for it, ok := s.next(); ok && yield(it); it, ok = s.next() {
 		}
 	}
 }
@@ -310,7 +320,7 @@ func (s *lineScanner) next() ([]byte, error) {
 	if size > int64(s.max)+1 {
 		return nil, ErrLineTooLong
 	}
-	return trimEnding(text), nil
+	return bytes.TrimSuffix(text[:len(text)-1], []byte{'\r'}), nil
 }
 
 // read returns the bytes up to and with the next newline, and how many there
@@ -330,12 +340,4 @@ func (s *lineScanner) read() (text []byte, size int64, err error) {
 			return s.buf, size, err
 		}
 	}
-}
-
-func trimEnding(text []byte) []byte {
-	text = text[:len(text)-1]
-	if n := len(text); n > 0 && text[n-1] == '\r' {
-		text = text[:n-1]
-	}
-	return text
 }
