@@ -307,9 +307,9 @@ func Confidence(keys [][]string, byHand [][2]int) float64 {
 	if len(keys) <= 1 {
 		return 1
 	}
-	f := newForest(len(keys))
+	f := NewForest(len(keys))
 	for _, pair := range byHand {
-		f.join(pair[0], pair[1])
+		f.Join(pair[0], pair[1])
 	}
 	if f.trees == 1 {
 		return strengthHand
@@ -319,7 +319,7 @@ func Confidence(keys [][]string, byHand [][2]int) float64 {
 		for i := range keys {
 			for _, k := range together(keys[i], kinds) {
 				if first, ok := owner[k]; ok {
-					f.join(first, i)
+					f.Join(first, i)
 				} else {
 					owner[k] = i
 				}
@@ -359,21 +359,23 @@ func together(keys []string, kinds []KeyKind) []string {
 	return out
 }
 
-// forest tells which of n things hang together.
-type forest struct {
+// Forest tells which of n things hang together.
+type Forest struct {
 	root  []int
 	trees int
 }
 
-func newForest(n int) *forest {
-	f := &forest{root: make([]int, n), trees: n}
+// NewForest returns n things of which none hang together.
+func NewForest(n int) *Forest {
+	f := &Forest{root: make([]int, n), trees: n}
 	for i := range f.root {
 		f.root[i] = i
 	}
 	return f
 }
 
-func (f *forest) find(i int) int {
+// Root returns the first of the things that hang together with i.
+func (f *Forest) Root(i int) int {
 	for f.root[i] != i {
 		f.root[i] = f.root[f.root[i]]
 		i = f.root[i]
@@ -381,8 +383,9 @@ func (f *forest) find(i int) int {
 	return i
 }
 
-func (f *forest) join(i, j int) {
-	if i, j = f.find(i), f.find(j); i != j {
+// Join lets i and j hang together.
+func (f *Forest) Join(i, j int) {
+	if i, j = f.Root(i), f.Root(j); i != j {
 		f.root[max(i, j)] = min(i, j)
 		f.trees--
 	}

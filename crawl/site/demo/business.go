@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -118,24 +119,24 @@ func (d *edition) original(k key) business {
 		b.lid = 1_000_000_000 + int64(b.dice.pick(tagLid+100, 900_000_000))
 	}
 	b.chain = k.place == nationwide || b.dice.pct(tagChain) < 4
-	b.nameAndSite(k)
-	b.phoneNumber(k)
+	if b.chain { // with one site and one toll-free number for all
+		n := k.n % len(b.trade.chains)
+		b.name = b.trade.chains[n]
+		b.website = "https://www." + yp.Slug(b.name) + ".example/"
+		b.phone = "(800) 555-" + pad(1000+n+10*k.cat, 4)
+	} else {
+		b.name = b.inventName()
+		b.website = b.inventSite(k)
+		if b.dice.pct(tagPhone) < 90 {
+			b.phone = b.localNumber(b.dice, tagPhoneNo)
+		}
+	}
 	if b.home != nil {
 		b.address = b.inventAddress()
 	}
 	b.reputation()
 	b.extras()
 	return b
-}
-
-func (b *business) nameAndSite(k key) {
-	if b.chain {
-		b.name = b.trade.chains[k.n%len(b.trade.chains)]
-		b.website = "https://www." + yp.Slug(b.name) + ".example/"
-		return
-	}
-	b.name = b.inventName()
-	b.website = b.inventSite(k)
 }
 
 func (b *business) inventName() string {
@@ -192,18 +193,6 @@ func ownHost(slug string, number int64) string {
 		own = own[len(own)-60:]
 	}
 	return own
-}
-
-// phoneNumber gives a number of the home's area; chains have one toll-free
-// number for all.
-func (b *business) phoneNumber(k key) {
-	if b.chain {
-		b.phone = "(800) 555-" + pad(1000+k.n%len(b.trade.chains)+10*k.cat, 4)
-		return
-	}
-	if b.dice.pct(tagPhone) < 90 {
-		b.phone = b.localNumber(b.dice, tagPhoneNo)
-	}
 }
 
 // localNumber makes up a number of the home's area.
@@ -279,13 +268,7 @@ func profilePath(b *business) string {
 }
 
 // pad writes n with at least width digits.
-func pad(n, width int) string {
-	s := strconv.Itoa(n)
-	if len(s) < width {
-		return "0000000000"[:width-len(s)] + s
-	}
-	return s
-}
+func pad(n, width int) string { return fmt.Sprintf("%0*d", width, n) }
 
 // address is where a business is, in one of the forms that cards show. Street
 // and postal code stand together or not at all.

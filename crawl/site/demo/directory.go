@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -154,22 +153,3 @@ func (d *Directory) SetEpoch(n int) error {
 	d.now.Store(d.editionOf(n))
 	return nil
 }
-
-// Truth computes what a complete crawl of a selection must end with when the
-// directory's base URL is base and its epoch stays the present one. A listing
-// holds the union of what the crawled pages show of it; it is sponsored only
-// when it was never seen as an organic result. Companies are the connected
-// components over yp.CompanyKeys.
-func (d *Directory) Truth(base *url.URL, sel Selection) Truth {
-	return d.now.Load().truth(base, sel)
-}
-
-// Details computes what the listings' own pages say, for the listings of Truth
-// that link to one, sorted by id as text.
-func (d *Directory) Details(base *url.URL, sel Selection) []yp.Detail {
-	return d.now.Load().details(base, sel)
-}
-
-// Cities lists what a walk through the indexes of the given states (codes;
-// none = all) must find in the present epoch, sorted by slug.
-func (d *Directory) Cities(states ...string) []City { return d.now.Load().cities(states) }

@@ -3,6 +3,7 @@ package demo
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -127,7 +128,10 @@ func (d *Directory) serveStats(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if err := writeStats(w, d.Stats()); err != nil {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(d.Stats()); err != nil {
 		d.cfg.Logger.Debug().Err(err).Msg("send stats")
 	}
 }

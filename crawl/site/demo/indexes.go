@@ -44,10 +44,11 @@ type City struct {
 	State string `json:"state"` // its code
 }
 
-// cities is Directory.Cities of one epoch.
-func (d *edition) cities(states []string) []City {
+// Cities lists what a walk through the indexes of the given states (codes;
+// none = all) must find in the present epoch, sorted by slug.
+func (d *Directory) Cities(states ...string) []City {
 	all := []City{}
-	for _, p := range d.places {
+	for _, p := range d.now.Load().places {
 		if len(states) == 0 || slices.ContainsFunc(states, func(s string) bool { return strings.EqualFold(s, p.State) }) {
 			all = append(all, City{p.Slug, p.listed, p.State})
 		}

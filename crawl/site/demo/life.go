@@ -84,30 +84,22 @@ func (d *edition) age(b *business, k key) {
 	}
 	fate := d.fate(k)
 	for epoch := d.openedIn(k) + 1; epoch <= d.epoch; epoch++ {
-		switch ev := fate.eventAt(epoch); ev {
+		how := newDice(d.cfg.Seed, 0xe9, uint64(b.id), uint64(epoch))
+		switch fate.eventAt(epoch) {
 		case eventNone:
 		case eventCloses:
 			epoch++ // it opened again: nothing else happened on that step
-		default:
-			b.suffer(ev, newDice(d.cfg.Seed, 0xe9, uint64(b.id), uint64(epoch)))
+		case eventMoves:
+			b.move(how)
+		case eventRenamed:
+			b.rename(how)
+		case eventRated:
+			b.rate(how)
+		case eventSite:
+			b.gainSite(how)
+		case eventPhone:
+			b.rephone(how)
 		}
-	}
-}
-
-// suffer applies an event; d decides how it turns out.
-func (b *business) suffer(ev event, d dice) {
-	switch ev {
-	case eventMoves:
-		b.move(d)
-	case eventRenamed:
-		b.rename(d)
-	case eventRated:
-		b.rate(d)
-	case eventSite:
-		b.gainSite(d)
-	case eventPhone:
-		b.rephone(d)
-	case eventNone, eventCloses:
 	}
 }
 

@@ -47,27 +47,53 @@ type Company struct {
 	Listings []string `json:"listings"`
 }
 
-// truth is Directory.Truth of one epoch.
-func (d *edition) truth(base *url.URL, sel Selection) Truth {
+// Truth computes what a complete crawl of a selection must end with when the
+// directory's base URL is base and its epoch stays the present one. A listing
+// holds the union of what the crawled pages show of it; it is sponsored only
+// when it was never seen as an organic result. Companies are the connected
+// components over yp.CompanyKeys.
+func (d *Directory) Truth(base *url.URL, sel Selection) Truth {
+	e := d.now.Load()
 	var t Truth
-	seen := make(map[key]views)
-	for _, target := range d.selected(sel) {
+	targets := e.selected(sel)
+	for i := range targets {
 		t.Targets++
-		if target.total == 0 {
+		t.Pages += sel.pages(&targets[i])
+		if targets[i].total == 0 {
 			t.Empty++
-			continue
 		}
-		pages := min(target.pages(), pageLimit(sel.MaxPages, target.place.Tier))
-		t.Pages += pages
-		d.see(&target, pages, sel.IncludeSponsored, func(k key, v views) { seen[k] |= v })
 	}
-	for k, v := range seen {
-		b := d.business(k)
+	for k, v := range e.seen(targets, sel) {
+		b := e.business(k)
 		t.Listings = append(t.Listings, b.listing(base, v))
 	}
 	slices.SortFunc(t.Listings, func(a, b yp.Listing) int { return strings.Compare(a.ID, b.ID) })
 	t.Companies = companies(t.Listings)
 	return t
+}
+
+// Details computes what the listings' own pages say, for the listings of Truth
+// that link to one, sorted by id as text.
+func (d *Directory) Details(base *url.URL, sel Selection) []yp.Detail {
+	e := d.now.Load()
+	all := []yp.Detail{}
+	for k, v := range e.seen(e.selected(sel), sel) {
+		b := e.business(k)
+		if v&viewOrganic != 0 || b.adLinks() {
+			all = append(all, b.detail(base))
+		}
+	}
+	slices.SortFunc(all, func(a, b yp.Detail) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
+
+// seen tells in what the pages of targets show which businesses.
+func (d *edition) seen(targets []target, sel Selection) map[key]views {
+	all := make(map[key]views)
+	for i := range targets {
+		d.see(&targets[i], sel.pages(&targets[i]), sel.IncludeSponsored, func(k key, v views) { all[k] |= v })
+	}
+	return all
 }
 
 // see tells which businesses the first pages of a target show, and in what.
@@ -89,11 +115,12 @@ func (d *edition) see(t *target, pages int, ads bool, saw func(key, views)) {
 	}
 }
 
-func pageLimit(maxPages, tier int) int {
-	if maxPages < 0 {
-		return maxLocal
+// pages is how many pages of a target are crawled.
+func (sel *Selection) pages(t *target) int {
+	if sel.MaxPages < 0 {
+		return t.pages()
 	}
-	return cmp.Or(maxPages, gazetteer.TierPages(tier))
+	return min(t.pages(), cmp.Or(sel.MaxPages, gazetteer.TierPages(t.place.Tier)))
 }
 
 // selected lists the targets of a selection that the directory has.
@@ -108,20 +135,16 @@ func (d *edition) selected(sel Selection) []target {
 			continue
 		}
 		for i := range trades {
-			if sel.hasCategory(i) {
-				targets = append(targets, d.searched(p, i))
+			switch {
+			case !sel.hasCategory(i):
+			case d.byIndex[p.index] == nil: // a city that left
+				targets = append(targets, target{place: p, cat: i})
+			default:
+				targets = append(targets, d.target(p, i))
 			}
 		}
 	}
 	return targets
-}
-
-// searched is target, empty where the city is no longer in the directory.
-func (d *edition) searched(p *place, cat int) target {
-	if d.byIndex[p.index] == nil {
-		return target{place: p, cat: cat}
-	}
-	return d.target(p, cat)
 }
 
 // citySlugs resolves the cities of a selection in every state of the directory,
@@ -158,13 +181,12 @@ func (sel *Selection) hasCategory(i int) bool {
 // companies joins listings that share a key. The listings are sorted, so the
 // root of every company is its first one.
 func companies(listings []yp.Listing) []Company {
-	root := make([]int, len(listings))
+	hang := yp.NewForest(len(listings))
 	owner := make(map[string]int)
 	for i := range listings {
-		root[i] = i
 		for _, k := range yp.CompanyKeys(&listings[i]) {
 			if j, ok := owner[k]; ok {
-				join(root, i, j)
+				hang.Join(i, j)
 			} else {
 				owner[k] = i
 			}
@@ -173,48 +195,15 @@ func companies(listings []yp.Listing) []Company {
 	at := make(map[int]int)
 	var out []Company
 	for i := range listings {
-		r := find(root, i)
-		c, ok := at[r]
+		c, ok := at[hang.Root(i)]
 		if !ok {
 			c = len(out)
-			at[r] = c
+			at[i] = c // the first is the root
 			out = append(out, Company{Name: listings[i].Name})
 		}
 		out[c].Listings = append(out[c].Listings, listings[i].ID)
 	}
 	return out
-}
-
-// find returns the root of i, halving the path on the way.
-func find(root []int, i int) int {
-	for root[i] != i {
-		root[i] = root[root[i]]
-		i = root[i]
-	}
-	return i
-}
-
-func join(root []int, i, j int) {
-	i, j = find(root, i), find(root, j)
-	root[max(i, j)] = min(i, j)
-}
-
-// details is Directory.Details of one epoch.
-func (d *edition) details(base *url.URL, sel Selection) []yp.Detail {
-	seen := make(map[key]views)
-	for _, t := range d.selected(sel) {
-		pages := min(t.pages(), pageLimit(sel.MaxPages, t.place.Tier))
-		d.see(&t, pages, sel.IncludeSponsored, func(k key, v views) { seen[k] |= v })
-	}
-	all := []yp.Detail{}
-	for k, v := range seen {
-		b := d.business(k)
-		if v&viewOrganic != 0 || b.adLinks() {
-			all = append(all, b.detail(base))
-		}
-	}
-	slices.SortFunc(all, func(a, b yp.Detail) int { return strings.Compare(a.ID, b.ID) })
-	return all
 }
 
 // detail returns what a crawl keeps of b's own page.
