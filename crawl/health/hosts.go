@@ -224,7 +224,7 @@ func (h *Hosts) yield(r Host, now time.Time) {
 			s.Host, s.stored = s.withHold(r), s.stored.withHold(r)
 		}
 	}
-	if s.Blocks == s.stored.Blocks { // another process may have met more, or seen it well again
+	if s.Blocks == s.stored.Blocks { // another process may have seen more, or seen it well again
 		s.Blocks, s.stored.Blocks = r.Blocks, r.Blocks
 	}
 	if s.Delay == s.stored.Delay && r.Delay != s.stored.Delay {
@@ -241,9 +241,9 @@ func (h *Hosts) Held(ctx context.Context, host string, d time.Duration, reason s
 	now := h.m.db.Now()
 	s := h.state(host)
 	h.hold(s, min(d, MaxHold), reason, now)
-	worth := s.worthStoring(now)
+	unsaved := s.unsaved(now)
 	h.mu.Unlock()
-	if !worth {
+	if !unsaved {
 		return nil
 	}
 	return h.save(context.WithoutCancel(ctx), host)
@@ -312,7 +312,7 @@ func (h *Hosts) observe(seen Seen) bool {
 	if s.recent.add(seen.outcome()) {
 		h.pace(s)
 	}
-	return s.worthStoring(now)
+	return s.unsaved(now)
 }
 
 // sameIncident reports whether the request was on its way already when the last
@@ -357,10 +357,10 @@ func (h *Hosts) pace(s *hostState) {
 	h.pacer.SetDelay(s.Host.Host, s.Delay, reason)
 }
 
-// worthStoring: a delay, a hold that outlasts a restart, and every block: a process
-// that is started again and again, and blocked at its first request each time,
-// would else never come to a penalty.
-func (s *hostState) worthStoring(now time.Time) bool {
+// unsaved reports whether the file lacks what a restart must know: a delay, a hold that
+// outlasts a restart, and every block, for a process that is started again and again, and
+// blocked at its first request each time, would else never come to a penalty.
+func (s *hostState) unsaved(now time.Time) bool {
 	return s.Delay != s.stored.Delay ||
 		s.HeldUntil.After(s.stored.HeldUntil) && s.HeldUntil.Sub(now) >= keepHold ||
 		s.Blocks != s.stored.Blocks
@@ -371,8 +371,11 @@ func (s *hostState) worthStoring(now time.Time) bool {
 func (h *Hosts) save(ctx context.Context, host string) error {
 	h.saving.Lock()
 	defer h.saving.Unlock()
-	was, is, worth := h.snapshot(host)
-	if !worth {
+	h.mu.Lock()
+	s := h.state(host)
+	was, is, unsaved := s.stored, s.Host, s.unsaved(h.m.db.Now())
+	h.mu.Unlock()
+	if !unsaved {
 		return nil
 	}
 	stored, err := h.m.SaveHost(ctx, h.source, was, is)
@@ -381,19 +384,11 @@ func (h *Hosts) save(ctx context.Context, host string) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := h.state(host)
 	s.stored = is
 	s.stored.Blocks = stored.Blocks
-	if s.Blocks == is.Blocks { // another process may have met more, or seen it well again
+	if s.Blocks == is.Blocks { // another process may have seen more, or seen it well again
 		s.Blocks = stored.Blocks
 	}
 	h.adopt(stored)
 	return nil
-}
-
-func (h *Hosts) snapshot(host string) (was, is Host, worth bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := h.state(host)
-	return s.stored, s.Host, s.worthStoring(h.m.db.Now())
 }
