@@ -61,7 +61,7 @@ func (c *census) target(t *target) {
 }
 
 func (c *census) page(t *target, n int) {
-	keys := c.d.page(t, n)
+	keys := c.d.onPage(t, n)
 	if len(keys) != min(perPage, t.total-(n-1)*perPage) {
 		c.counts["page of a wrong length"]++
 	}
@@ -224,7 +224,7 @@ func TestChromeIsASCII(t *testing.T) {
 	t.Parallel()
 	d := open(t, Config{})
 	for name := range d.templates {
-		text := d.render(name, nil)
+		text := string(d.page(name, nil))
 		if i := strings.IndexFunc(text, func(r rune) bool { return r >= 0x80 }); i >= 0 {
 			t.Errorf("%s is not ASCII: %.60q", name, text[i:])
 		}

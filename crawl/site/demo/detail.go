@@ -21,7 +21,7 @@ func (d *edition) findDetail(path string) (business, bool) {
 }
 
 // detailPage writes a business's own page.
-func (d *edition) detailPage(b *business) string {
+func (d *edition) detailPage(b *business) []byte {
 	pr := b.profile()
 	v := b.card(skinModern)
 	maps.Copy(v, plainFrame(escape(b.name), "mip"))
@@ -48,7 +48,7 @@ func (d *edition) detailPage(b *business) string {
 	if pr.ld {
 		v["ld_detail"] = b.detailLD(&pr)
 	}
-	return d.render("detail", v)
+	return d.page("detail", v)
 }
 
 var dayNames = strings.NewReplacer("Mo", "Mon", "Tu", "Tue", "We", "Wed", "Th", "Thu", "Fr", "Fri", "Sa", "Sat", "Su", "Sun", "-", " - ")

@@ -172,7 +172,7 @@ func (a *answer) serve() {
 	case failChallenge:
 		a.w.Header().Set("Cf-Mitigated", "challenge")
 		a.w.Header().Set("Server", "cloudflare")
-		a.plain(http.StatusForbidden, "text/html; charset=utf-8", a.d.render("challenge", nil))
+		a.plain(http.StatusForbidden, "text/html; charset=utf-8", string(a.d.page("challenge", nil)))
 	case failTimeout:
 		a.done(0)
 		a.d.pause(a.r, holdFor)
@@ -213,7 +213,7 @@ func (a *answer) page() {
 	status, charset, html := a.build()
 	if status == http.StatusMovedPermanently {
 		a.done(status)
-		http.Redirect(a.w, a.r, html, status)
+		http.Redirect(a.w, a.r, string(html), status)
 		return
 	}
 	if a.failure == failLayout {
@@ -224,7 +224,7 @@ func (a *answer) page() {
 
 // build returns the page that was asked for, or the address that it moved to.
 // A search that fits nothing says so with 200; a path that is none is not found.
-func (a *answer) build() (status int, charset, html string) {
+func (a *answer) build() (status int, charset string, html []byte) {
 	d, path, q := a.d, a.r.URL.Path, a.r.URL.Query()
 	switch a.kind {
 	case kindListing:
@@ -237,11 +237,11 @@ func (a *answer) build() (status int, charset, html string) {
 		}
 		v := plainFrame("Search", "srp")
 		v["what"], v["where"] = escape(q.Get("search_terms")), escape(q.Get("geo_location_terms"))
-		html = d.render("no_results", v)
+		html = d.page("no_results", v)
 	case kindDetail:
 		if b, ok := d.findDetail(path); ok {
 			if b.path != path {
-				return http.StatusMovedPermanently, "", b.path
+				return http.StatusMovedPermanently, "", []byte(b.path)
 			}
 			html = d.detailPage(&b)
 		}
@@ -260,19 +260,19 @@ func (a *answer) build() (status int, charset, html string) {
 	case kindCity:
 		html = d.cityPage(d.bySlug[path[1:]])
 	}
-	if html == "" {
+	if html == nil {
 		return d.notFound()
 	}
 	return http.StatusOK, "utf-8", html
 }
 
 // send writes the page, gzipped when the client takes it.
-func (a *answer) send(html string, status int, contentType string) {
+func (a *answer) send(body []byte, status int, contentType string) {
 	if a.failure == failCut {
-		a.cut(html, status, contentType)
+		a.cut(body, status, contentType)
 		return
 	}
-	body, h := []byte(html), a.w.Header()
+	h := a.w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Vary", "Accept-Encoding")
 	// What a CDN adds to every page, and no sign of a block.
@@ -300,6 +300,7 @@ func gzipped(body []byte) []byte {
 	w, _ := gzipWriters.Get().(*gzip.Writer)
 	defer gzipWriters.Put(w)
 	var b bytes.Buffer
+	b.Grow(len(body) / 4)
 	w.Reset(&b)
 	_, _ = w.Write(body) // a buffer takes all
 	_ = w.Close()
@@ -323,7 +324,7 @@ func acceptsGzip(header string) bool {
 
 // cut sends the first half of the page as servers of old did: its end is that of the
 // connection, so that nobody can tell by the transfer that there is more.
-func (a *answer) cut(html string, status int, contentType string) {
+func (a *answer) cut(html []byte, status int, contentType string) {
 	a.done(status)
 	conn, buf, err := http.NewResponseController(a.w).Hijack()
 	if err != nil {
@@ -331,6 +332,6 @@ func (a *answer) cut(html string, status int, contentType string) {
 	}
 	defer func() { _ = conn.Close() }()
 	fmt.Fprintf(buf, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nConnection: close\r\n\r\n", status, http.StatusText(status), contentType)
-	_, _ = buf.WriteString(html[:len(html)/2]) // the client may have gone: nothing to do about it
+	_, _ = buf.Write(html[:len(html)/2]) // the client may have gone: nothing to do about it
 	_ = buf.Flush()
 }

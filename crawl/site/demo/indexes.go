@@ -13,10 +13,10 @@ import (
 const popular = 20
 
 // list writes a page that is a list of links.
-func (d *edition) list(title, class, letters string, links []string) string {
+func (d *edition) list(title, class, letters string, links []string) []byte {
 	v := plainFrame(title, "index")
 	v["list_class"], v["letters"], v["list"] = class, letters, strings.Join(links, "\n")
-	return d.render("list", v)
+	return d.page("list", v)
 }
 
 func anchor(href, text string) string {
@@ -25,7 +25,7 @@ func anchor(href, text string) string {
 
 func (d *edition) states() []string { return slices.Sorted(maps.Keys(d.byState)) }
 
-func (d *edition) sitemapPage() string {
+func (d *edition) sitemapPage() []byte {
 	var links []string
 	for _, code := range d.states() {
 		name := code
@@ -59,11 +59,11 @@ func (d *Directory) Cities(states ...string) []City {
 
 // statePage writes a state's cities: those of one letter, or without a letter
 // the popular ones. Half of the states still have the older list.
-func (d *edition) statePage(code string, q url.Values) string {
+func (d *edition) statePage(code string, q url.Values) []byte {
 	code = strings.ToUpper(code)
 	cities := slices.Clone(d.byState[code])
 	if len(cities) == 0 {
-		return ""
+		return nil
 	}
 	letter := strings.ToLower(q.Get("page"))
 	if letter != "" {
@@ -113,9 +113,9 @@ func letters(code string) string {
 }
 
 // cityPage writes a city's home page: its categories.
-func (d *edition) cityPage(c *place) string {
+func (d *edition) cityPage(c *place) []byte {
 	if c == nil {
-		return ""
+		return nil
 	}
 	var links []string
 	for i := range trades {
@@ -124,7 +124,7 @@ func (d *edition) cityPage(c *place) string {
 	return d.list("Popular categories in "+escape(c.Name)+", "+c.State, "popular-cats", "", links)
 }
 
-func (d *edition) categoriesPage() string {
+func (d *edition) categoriesPage() []byte {
 	var links []string
 	for i := range trades {
 		links = append(links, "<li>"+anchor("/categories/"+yp.CategorySlug(trades[i].name), trades[i].name)+"</li>")
@@ -133,10 +133,10 @@ func (d *edition) categoriesPage() string {
 }
 
 // categoryPage writes where a category can be found.
-func (d *edition) categoryPage(slug string) string {
+func (d *edition) categoryPage(slug string) []byte {
 	i, ok := d.cats[slug]
 	if !ok {
-		return ""
+		return nil
 	}
 	var links []string
 	for _, c := range d.places[:min(50, len(d.places))] {
@@ -146,7 +146,7 @@ func (d *edition) categoryPage(slug string) string {
 }
 
 // homePage writes the homepage: the site's chrome, and no cards.
-func (d *edition) homePage() string {
+func (d *edition) homePage() []byte {
 	links := []string{"<li>" + anchor("/sitemap", "Browse by state") + "</li>", "<li>" + anchor("/categories", "Browse by category") + "</li>"}
 	for _, c := range d.places[:min(popular, len(d.places))] {
 		links = append(links, "<li>"+anchor("/"+c.Slug, c.Name+", "+c.State)+"</li>")

@@ -1,8 +1,10 @@
 package demo
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -47,24 +49,35 @@ func parse(text string) template {
 	return t
 }
 
-// render writes a template with the values v.
-func (s *stock) render(name string, v values) string {
-	var b strings.Builder
+// page writes a template that is a whole page with the values v.
+func (s *stock) page(name string, v values) []byte {
+	var b bytes.Buffer
+	s.render(&b, name, v)
+	return b.Bytes()
+}
+
+// render appends a template with the values v.
+func (s *stock) render(to builder, name string, v values) {
 	t, size := s.templates[name], 0
 	for _, p := range t {
 		size += len(p.text) + len(v[p.field])
 	}
-	b.Grow(size)
+	to.Grow(size)
 	for i := 0; i < len(t); i++ {
-		b.WriteString(t[i].text)
+		_, _ = to.WriteString(t[i].text)
 		switch value := v[t[i].field]; {
 		case t[i].skip == 0:
-			b.WriteString(value)
+			_, _ = to.WriteString(value)
 		case value == "":
 			i = t[i].skip - 1
 		}
 	}
-	return b.String()
+}
+
+// builder is a strings.Builder or a bytes.Buffer, which take all that is written.
+type builder interface {
+	Grow(n int)
+	io.StringWriter
 }
 
 // newTemplates reads the templates, by the names of their files. {{top}} and

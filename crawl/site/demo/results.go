@@ -67,11 +67,11 @@ func (d *edition) findSearch(q url.Values) (request, bool) {
 
 // resultsPage writes a page of results. Past the end some targets show their
 // last page again, the others are not found.
-func (d *edition) resultsPage(r *request) (status int, charset, html string) {
+func (d *edition) resultsPage(r *request) (status int, charset string, html []byte) {
 	t := &r.target
 	charset = t.skin.charset()
 	if t.total == 0 {
-		return http.StatusOK, charset, d.render("no_results", r.frame())
+		return http.StatusOK, charset, d.page("no_results", r.frame())
 	}
 	if r.page > t.pages() {
 		if !t.repeats {
@@ -83,15 +83,15 @@ func (d *edition) resultsPage(r *request) (status int, charset, html string) {
 	r.paginate(v)
 	var cards, lds strings.Builder
 	cards.Grow(perPage * 5 << 10)
-	for i, k := range d.page(t, r.page) {
+	for i, k := range d.onPage(t, r.page) {
 		b := d.business(k)
 		card := b.card(t.skin)
 		b.rank(card, (r.page-1)*perPage+i+1, r.page)
-		cards.WriteString(d.render(t.skin.card(), card))
+		d.render(&cards, t.skin.card(), card)
 		if i > 0 {
 			lds.WriteByte(',')
 		}
-		lds.WriteString(d.render("jsonld", card))
+		d.render(&lds, "jsonld", card)
 	}
 	v["cards"] = cards.String()
 	center, aside := d.ads(t, r.page)
@@ -100,7 +100,7 @@ func (d *edition) resultsPage(r *request) (status int, charset, html string) {
 		v["ld_list"] = `<script type="application/ld+json">{"@context":"http://schema.org","@type":"BreadcrumbList","itemListElement":[]}</script><script type="application/ld+json">[` +
 			lds.String() + `]</script>`
 	}
-	return http.StatusOK, charset, d.render("results", v)
+	return http.StatusOK, charset, d.page("results", v)
 }
 
 func (d *edition) adCards(template string, keys []key, sk skin) string {
@@ -112,13 +112,13 @@ func (d *edition) adCards(template string, keys []key, sk skin) string {
 			v["href"] = ""
 		}
 		v["one_line"] = sk.escape(b.address.oneLine())
-		all.WriteString(d.render(template, v))
+		d.render(&all, template, v)
 	}
 	return all.String()
 }
 
-func (d *edition) notFound() (status int, charset, html string) {
-	return http.StatusNotFound, "utf-8", d.render("not_found", plainFrame("404 Not Found", "error"))
+func (d *edition) notFound() (status int, charset string, html []byte) {
+	return http.StatusNotFound, "utf-8", d.page("not_found", plainFrame("404 Not Found", "error"))
 }
 
 // plainFrame sets the values of a page that is about no target.

@@ -85,8 +85,8 @@ func (t *target) invent() int {
 
 func (t *target) pages() int { return (t.total + perPage - 1) / perPage }
 
-// page returns the businesses on page n, which must exist, in their order.
-func (d *edition) page(t *target, n int) []key {
+// onPage returns the businesses on page n, which must exist, in their order.
+func (d *edition) onPage(t *target, n int) []key {
 	if t.slots == nil {
 		return d.firstPage(t, n)
 	}

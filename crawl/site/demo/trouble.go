@@ -73,12 +73,12 @@ var classPattern = regexp.MustCompile(` class="[^"]*`)
 
 // renameClasses returns the page with every class attribute renamed, as after a
 // redesign: ids, links and texts stay, so it is plainly no empty result.
-func renameClasses(html string) string {
-	return classPattern.ReplaceAllStringFunc(html, func(attr string) string {
-		classes := strings.Fields(strings.TrimPrefix(attr, ` class="`))
+func renameClasses(html []byte) []byte {
+	return classPattern.ReplaceAllFunc(html, func(attr []byte) []byte {
+		classes := strings.Fields(strings.TrimPrefix(string(attr), ` class="`))
 		for i, class := range classes {
 			classes[i] = "css-" + strconv.FormatUint(hashText(class)>>36, 36)
 		}
-		return ` class="` + strings.Join(classes, " ")
+		return []byte(` class="` + strings.Join(classes, " "))
 	})
 }

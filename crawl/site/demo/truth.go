@@ -99,7 +99,7 @@ func (d *edition) seen(targets []target, sel Selection) map[key]views {
 // see tells which businesses the first pages of a target show, and in what.
 func (d *edition) see(t *target, pages int, ads bool, saw func(key, views)) {
 	for n := 1; n <= pages; n++ {
-		for _, k := range d.page(t, n) {
+		for _, k := range d.onPage(t, n) {
 			saw(k, t.skin.view())
 		}
 		if !ads {
