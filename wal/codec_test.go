@@ -120,6 +120,20 @@ func sameJSON(t *testing.T, l yp.Listing) {
 	}
 }
 
+// A line costs no memory beside its own text, whatever the event carries.
+func TestAppendJSONAllocatesNothing(t *testing.T) {
+	e := stamped(samplePage(30))
+	e.Page.Cities = []yp.FoundCity{{City: yp.City{Slug: "a-tx", Lat: 30.2}, Matched: "slug"}}
+	e.Page.Plan = &yp.SearchPlan{Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}}}
+	e.Page.Detail = &yp.Detail{ID: "1", Hours: []string{"Mo-Fr 08:00-17:00"}}
+	e.Page.Rejected = []yp.Rejection{{Listing: e.Page.Listings[0], Reasons: []string{"why"}}}
+	e.Edit = &yp.CompanyEdit{ID: "x", Kept: []yp.ListingKey{{Source: "demo", ID: "1"}}, Merge: &yp.UndoneMerge{At: "now"}}
+	line := e.AppendJSON(nil)
+	if n := testing.AllocsPerRun(20, func() { line = e.AppendJSON(line[:0]) }); n != 0 {
+		t.Fatalf("%v allocations", n)
+	}
+}
+
 // The names in a line are what jq users and other programs rely on.
 func TestLineKeys(t *testing.T) {
 	t.Parallel()

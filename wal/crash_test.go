@@ -137,7 +137,7 @@ func TestKilledWhileCompressing(t *testing.T) {
 	appendN(t, source, 2000)
 	closeLog(t, source)
 	data := readFile(t, source.Path())
-	for _, step := range packSteps() {
+	for _, step := range []packStep{stepOpened, stepPartial, stepWritten, stepSynced, stepRenamed, stepDurable, stepRemoved} {
 		t.Run(string(step), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

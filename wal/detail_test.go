@@ -33,7 +33,7 @@ func sameDetail(t *testing.T, d yp.Detail) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(unescaped(t, std)), string(unescaped(t, appendDetail(nil, &d)))); diff != "" {
+	if diff := cmp.Diff(string(unescaped(t, std)), string(unescaped(t, appendValue(nil, reflect.ValueOf(&d).Elem())))); diff != "" {
 		t.Fatal(diff)
 	}
 	e := stamped(detailEvent(&d))

@@ -2,6 +2,8 @@ package wal
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -84,4 +86,151 @@ func (t *Target) Key() string {
 		return key + t.Listing
 	}
 	return key + t.CitySlug + "\x00" + t.CategorySlug
+}
+
+// line is an event as encoding/json sees it: flat, the two groups allocated
+// when one of their keys turns up.
+type line struct {
+	Timestamp Stamp           `json:"timestamp"`
+	WorkerID  string          `json:"worker_id"`
+	Type      EventType       `json:"event_type"`
+	Seq       int64           `json:"seq"`
+	Run       string          `json:"run"`
+	Database  string          `json:"database"`
+	RunNumber int64           `json:"run_number"`
+	Status    yp.Status       `json:"status"`
+	ErrorCode yp.ErrorCode    `json:"error_code"`
+	Error     string          `json:"error"`
+	Complete  bool            `json:"complete"`
+	Edit      *yp.CompanyEdit `json:"edit"`
+	*Target
+	*yp.Page
+}
+
+// head is a line whose listings are passed over: the field here hides the one
+// deeper down.
+type head struct {
+	line
+	Listings ignored `json:"listings"`
+}
+
+type ignored struct{}
+
+func (*ignored) UnmarshalJSON([]byte) error { return nil }
+
+// Stamp is a time whose JSON is the text of yp.TimeLayout.
+type Stamp struct{ time.Time }
+
+// MarshalJSON writes the time in yp.TimeLayout.
+func (s Stamp) MarshalJSON() ([]byte, error) {
+	return append(yp.AppendTime([]byte{'"'}, s.Time), '"'), nil
+}
+
+// UnmarshalJSON reads a time in yp.TimeLayout or, from logs that were edited
+// by hand, in RFC 3339.
+func (s *Stamp) UnmarshalJSON(b []byte) error {
+	var text string
+	if err := json.Unmarshal(b, &text); err != nil {
+		return fmt.Errorf("timestamp: %w", err)
+	}
+	t, err := yp.ParseTime(text)
+	if err != nil {
+		other, otherErr := time.Parse(time.RFC3339, text)
+		if otherErr != nil {
+			return err
+		}
+		t = other.UTC()
+	}
+	s.Time = t
+	return nil
+}
+
+// UnmarshalJSON reads one line of a log. Unknown keys are passed over and
+// unknown event types kept, so that logs of newer versions can be read.
+func (e *Event) UnmarshalJSON(b []byte) error {
+	var l line
+	if err := json.Unmarshal(b, &l); err != nil {
+		return err
+	}
+	return e.set(&l)
+}
+
+func (e *Event) unmarshalHead(b []byte) error {
+	var h head
+	if err := json.Unmarshal(b, &h); err != nil {
+		return err
+	}
+	return e.set(&h.line)
+}
+
+func (e *Event) set(l *line) error {
+	switch {
+	case l.Timestamp.IsZero():
+		return errors.New("no timestamp")
+	case l.WorkerID == "":
+		return errors.New("no worker_id")
+	case l.Type == "":
+		return errors.New("no event_type")
+	}
+	if l.Page != nil && len(l.Listings) == 0 {
+		l.Listings = nil
+	}
+	if l.Target != nil {
+		l.Target.Kind = cmp.Or(l.Target.Kind, yp.KindSearch)
+	}
+	*e = Event{
+		Timestamp: l.Timestamp.Time, WorkerID: l.WorkerID, Type: l.Type, Seq: l.Seq, Run: l.Run, Database: l.Database, RunNumber: l.RunNumber,
+		Status: l.Status, Target: l.Target, Page: l.Page, ErrorCode: l.ErrorCode, Error: l.Error, Complete: l.Complete, Edit: l.Edit,
+	}
+	return nil
+}
+
+// Filter chooses events. An empty field lets everything pass; a field with
+// several values lets any of them pass.
+type Filter struct {
+	Types      []EventType
+	Workers    []string  // ids: "worker_0_pid_12345", or "worker_0" for that worker of every process
+	States     []string  // two letters, any case
+	Categories []string  // names or slugs, any case
+	Databases  []string  // ids; "" for events that have none
+	Kinds      []yp.Kind // of targets
+	Since      time.Time // inclusive
+	Until      time.Time // exclusive
+}
+
+// Empty reports whether every event passes.
+func (f *Filter) Empty() bool {
+	return len(f.Types)+len(f.Workers)+len(f.States)+len(f.Categories)+len(f.Databases)+len(f.Kinds) == 0 && f.Since.IsZero() && f.Until.IsZero()
+}
+
+// Match reports whether e passes. An event without a target passes no filter
+// on states, categories or kinds.
+func (f *Filter) Match(e *Event) bool {
+	return f.matchTime(e.Timestamp) &&
+		(len(f.Databases) == 0 || slices.Contains(f.Databases, e.Database)) &&
+		(len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) &&
+		(len(f.Workers) == 0 || slices.ContainsFunc(f.Workers, func(w string) bool { return matchWorker(w, e.WorkerID) })) &&
+		f.matchTarget(e.Target)
+}
+
+func (f *Filter) matchTime(t time.Time) bool {
+	return (f.Since.IsZero() || !t.Before(f.Since)) && (f.Until.IsZero() || t.Before(f.Until))
+}
+
+func matchWorker(want, id string) bool {
+	return id == want || strings.HasPrefix(id, want+"_pid_")
+}
+
+func (f *Filter) matchTarget(t *Target) bool {
+	if len(f.States)+len(f.Categories)+len(f.Kinds) == 0 {
+		return true
+	}
+	return t != nil &&
+		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, t.Kind)) &&
+		(len(f.States) == 0 || containsFold(f.States, t.State)) &&
+		(len(f.Categories) == 0 || containsFold(f.Categories, t.Category) || containsFold(f.Categories, t.CategorySlug))
+}
+
+func containsFold(list []string, s string) bool {
+	return slices.ContainsFunc(list, func(v string) bool { return strings.EqualFold(v, s) })
 }

@@ -51,6 +51,11 @@ func (p part) path() string {
 	return p.packedPath()
 }
 
+// stream reads the part alone.
+func (p part) stream(opts Options) *stream {
+	return newStream(workerLog{parts: []part{p}}, cursor{}, opts)
+}
+
 // parseName splits a file name; ok is false when it is no log file.
 func parseName(name string) (p part, ok bool) {
 	switch {
@@ -88,13 +93,30 @@ func listLogs(dir string, withTemps bool) ([]workerLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]map[int]part{}
+	var parts []part
 	for _, name := range names {
 		if p, ok := parseName(name); ok && (!p.temp || withTemps) {
-			addPart(found, dir, p)
+			p.dir = dir
+			parts = append(parts, p)
 		}
 	}
-	return sortLogs(found), nil
+	slices.SortFunc(parts, func(a, b part) int {
+		return cmp.Or(compareWorkers(a.worker, b.worker), cmp.Compare(a.number, b.number))
+	})
+	var logs []workerLog
+	for _, p := range parts {
+		if len(logs) == 0 || logs[len(logs)-1].worker != p.worker {
+			logs = append(logs, workerLog{worker: p.worker})
+		}
+		log := &logs[len(logs)-1]
+		if n := len(log.parts); n > 0 && log.parts[n-1].number == p.number {
+			same := &log.parts[n-1]
+			same.plain, same.packed, same.temp = same.plain || p.plain, same.packed || p.packed, same.temp || p.temp
+		} else {
+			log.parts = append(log.parts, p)
+		}
+	}
+	return logs, nil
 }
 
 // settledNames lists a folder until two listings agree. A file that is being
@@ -132,33 +154,6 @@ func logNames(dir string) ([]string, error) {
 		}
 	}
 	return names, nil
-}
-
-func addPart(found map[string]map[int]part, dir string, p part) {
-	parts := found[p.worker]
-	if parts == nil {
-		parts = map[int]part{}
-		found[p.worker] = parts
-	}
-	old := parts[p.number]
-	parts[p.number] = part{
-		dir: dir, worker: p.worker, number: p.number,
-		plain: p.plain || old.plain, packed: p.packed || old.packed, temp: p.temp || old.temp,
-	}
-}
-
-func sortLogs(found map[string]map[int]part) []workerLog {
-	logs := make([]workerLog, 0, len(found))
-	for worker, parts := range found {
-		log := workerLog{worker: worker, parts: make([]part, 0, len(parts))}
-		for _, p := range parts {
-			log.parts = append(log.parts, p)
-		}
-		slices.SortFunc(log.parts, func(a, b part) int { return cmp.Compare(a.number, b.number) })
-		logs = append(logs, log)
-	}
-	slices.SortFunc(logs, func(a, b workerLog) int { return compareWorkers(a.worker, b.worker) })
-	return logs
 }
 
 // compareWorkers orders worker ids by worker number, then pid; other names
@@ -203,7 +198,19 @@ func selectLogs(path string, follow bool) ([]workerLog, error) {
 	if !follow {
 		return []workerLog{{worker: p.worker, parts: []part{p}}}, nil
 	}
-	return laterParts(p)
+	logs, err := listLogs(cmp.Or(dir, "."), false)
+	if err != nil {
+		return nil, err
+	}
+	for _, log := range logs {
+		if log.worker == p.worker {
+			log.parts = slices.DeleteFunc(log.parts, func(q part) bool { return q.number < p.number })
+			if len(log.parts) > 0 {
+				return []workerLog{log}, nil
+			}
+		}
+	}
+	return nil, nil // removed since it was named
 }
 
 // selectAll lists what several paths mean together. The same worker in two folders has two
@@ -231,14 +238,14 @@ func Writers(dir string) ([]string, error) {
 	var ids []string
 	for _, log := range logs {
 		for _, p := range log.parts {
-			s := newStream(workerLog{parts: []part{p}}, cursor{part: p.number}, Options{SkipListings: true})
-			it, ok := s.next()
-			for ok && it.event == nil {
-				it, ok = s.next()
-			}
-			s.close()
-			if ok && !slices.Contains(ids, it.event.Database) {
-				ids = append(ids, it.event.Database)
+			for it := range p.stream(Options{SkipListings: true}).items() {
+				if it.event == nil {
+					continue
+				}
+				if !slices.Contains(ids, it.event.Database) {
+					ids = append(ids, it.event.Database)
+				}
+				break
 			}
 		}
 	}
@@ -261,18 +268,6 @@ func statLog(path string) (fs.FileInfo, error) {
 		}
 	}
 	return info, err
-}
-
-func laterParts(from part) ([]workerLog, error) {
-	logs, err := listLogs(cmp.Or(from.dir, "."), false)
-	if err != nil {
-		return nil, err
-	}
-	logs = slices.DeleteFunc(logs, func(w workerLog) bool { return w.worker != from.worker })
-	for i := range logs {
-		logs[i].parts = slices.DeleteFunc(logs[i].parts, func(p part) bool { return p.number < from.number })
-	}
-	return slices.DeleteFunc(logs, func(w workerLog) bool { return len(w.parts) == 0 }), nil
 }
 
 // MakeDir makes a folder with its parents, and their names durable: a log is only as safe

@@ -236,3 +236,89 @@ func withoutPath(err error) error {
 	}
 	return err
 }
+
+// rotateIfFull begins the next part when n more bytes would make this one too
+// large. A new file that can't be made is no reason to lose an event: the log
+// goes on in the old one and tries again a little later.
+func (l *Log) rotateIfFull(n int64) {
+	if l.size == 0 || l.size+n <= l.limit {
+		return
+	}
+	if err := l.rotate(); err != nil {
+		l.limit = l.size + n + l.cfg.MaxBytes/16
+		l.cfg.Logger.Warn().Err(err).Str("component", "wal").Str("worker", l.cfg.WorkerID).
+			Msg("the log goes on in the old file")
+	}
+}
+
+// rotate syncs the part before the next one appears, so that a reader who sees
+// the next knows that this one is whole, even after a power loss.
+func (l *Log) rotate() error {
+	if err := l.sync(); err != nil {
+		return err
+	}
+	next := part{dir: l.part.dir, worker: l.part.worker, number: l.part.number + 1}
+	file, err := l.cfg.open(next.plainPath(), true)
+	if err != nil {
+		return &WriteError{File: next.plainPath(), Op: "rotate", Err: withoutPath(err)}
+	}
+	err = errors.Join(syncDir(l.cfg.Dir), l.file.Close())
+	if err != nil { // both files are good: nothing that matters was lost
+		l.cfg.Logger.Warn().Err(err).Str("component", "wal").Str("file", l.part.plainPath()).Msg("close a full log")
+	}
+	old := l.part
+	l.file, l.part, l.size, l.limit = file, next, 0, l.cfg.MaxBytes
+	l.packer.add(old)
+	return nil
+}
+
+var (
+	// ErrClosed is returned by a Log that was closed.
+	ErrClosed = errors.New("the log is closed")
+	// ErrInUse is returned when another process writes to the worker's log.
+	ErrInUse = errors.New("the log is in use by another process")
+	// ErrLineTooLong stands for a line beyond the limit: never written, skipped
+	// when read.
+	ErrLineTooLong = errors.New("the line is too long")
+	// ErrShrunk is reported when a followed file became shorter than what was
+	// read of it: somebody cut or replaced it, and it is read from its start.
+	ErrShrunk = errors.New("the file shrank while it was followed")
+
+	errNoFile   = errors.New("no regular file, but a folder, a pipe or a device")
+	errUnopened = errors.New("open log")
+	errTorn     = errors.New("the last line has no end")
+	errNoLines  = errors.New("there is no complete line")
+)
+
+// WriteError is returned by Append, Sync and Close when the file system
+// refuses. The event is not in the log and what is there is well-formed, or
+// will be before the next event is added.
+type WriteError struct {
+	File string // path of the file
+	Op   string // what was being done: "append", "sync", "cut", "rotate", "close"
+	Err  error
+}
+
+// Error says what failed, on which file and why.
+func (e *WriteError) Error() string {
+	return fmt.Sprintf("write-ahead log %s: %s: %v", e.File, e.Op, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// CorruptError is a place in a log that can't be read. Reading goes on behind
+// it: with the next line, or with the next file when the rest of this one is
+// out of reach.
+type CorruptError struct {
+	Position
+	Err error
+}
+
+// Error names the file, the line, the byte offset and the cause.
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("damaged log %s: line %d (byte %d): %v", e.File, e.Line, e.Offset, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *CorruptError) Unwrap() error { return e.Err }

@@ -8,8 +8,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/rs/zerolog"
 )
 
 // packWindow bounds the memory of writer and readers; a larger window gains
@@ -29,20 +32,14 @@ const (
 	stepRemoved packStep = "removed" // only the compressed file is there
 )
 
-func packSteps() []packStep {
-	return []packStep{stepOpened, stepPartial, stepWritten, stepSynced, stepRenamed, stepDurable, stepRemoved}
-}
-
 // packFile compresses a closed part: temp, fsync, rename, fsync of the folder,
 // and only then the plain file is removed. It returns the sizes before and
 // after, ErrInUse when somebody writes the part or compresses it already,
 // fs.ErrNotExist when somebody has done so meanwhile, and ErrForeign when one of
 // the names belongs to somebody else. step may be nil.
 func packFile(ctx context.Context, p part, step func(packStep)) (before, after int64, err error) {
-	for _, path := range []string{p.plainPath(), p.packedPath(), p.tempPath()} {
-		if err := regular(path); err != nil {
-			return 0, 0, fmt.Errorf("compress %s: %w", p.plainPath(), err)
-		}
+	if err := p.regular(); err != nil {
+		return 0, 0, fmt.Errorf("compress %s: %w", p.plainPath(), err)
 	}
 	src, err := openLocked(p.plainPath(), os.O_RDWR)
 	if err != nil {
@@ -65,10 +62,7 @@ func packTo(ctx context.Context, src *os.File, p part, step func(packStep)) (bef
 	}
 	// A torn last line is the end of the log; it must not come to stand in the
 	// middle when the pid comes back and a new part follows.
-	text, err := ownLines(src, info.Size(), p.worker)
-	if err == nil {
-		err = ownCopies(p, src, text)
-	}
+	text, err := ownLog(p, src, info.Size())
 	switch {
 	case err != nil:
 		return 0, 0, err
@@ -172,4 +166,155 @@ func ignoreMissing(err error) error {
 		return nil
 	}
 	return err
+}
+
+// packer compresses the closed parts of a log, one after the other, in a
+// goroutine that lives only while there is work. A nil packer does nothing.
+type packer struct {
+	log    zerolog.Logger
+	step   func(packStep)
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	queue   []part
+	running bool
+	stopped bool
+	wg      sync.WaitGroup
+}
+
+func newPacker(log zerolog.Logger, step func(packStep)) *packer {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &packer{log: log, step: step, ctx: ctx, cancel: cancel}
+}
+
+func (p *packer) add(file part) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		return
+	}
+	p.queue = append(p.queue, file)
+	if !p.running {
+		p.running = true
+		p.wg.Go(p.run)
+	}
+}
+
+func (p *packer) run() {
+	for {
+		p.mu.Lock()
+		if len(p.queue) == 0 || p.stopped {
+			p.running = false
+			p.mu.Unlock()
+			return
+		}
+		file := p.queue[0]
+		p.queue = p.queue[1:]
+		p.mu.Unlock()
+		p.pack(file)
+	}
+}
+
+// pack compresses one file. A failure costs room, not events: the plain file
+// stays, and `wal compress` tries again.
+func (p *packer) pack(file part) {
+	before, after, err := packFile(p.ctx, file, p.step)
+	switch {
+	case err == nil:
+		p.log.Debug().Str("component", "wal").Str("file", file.packedPath()).
+			Int64("bytes_before", before).Int64("bytes_after", after).Msg("compressed a closed log")
+	case errors.Is(err, context.Canceled), errors.Is(err, ErrInUse), errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoLines):
+	default:
+		p.log.Warn().Err(err).Str("component", "wal").Msg("a closed log stays uncompressed")
+	}
+}
+
+// stop gives up the compression under way and waits until it has cleaned up.
+func (p *packer) stop() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	p.stopped = true
+	p.mu.Unlock()
+	p.cancel()
+	p.wg.Wait()
+}
+
+// CompressReport says what CompressClosed did.
+type CompressReport struct {
+	Files       int   `json:"files"`        // compressed now
+	BytesBefore int64 `json:"bytes_before"` // of those files
+	BytesAfter  int64 `json:"bytes_after"`
+	Live        int   `json:"live"` // files left alone: their worker is alive
+
+	Foreign []string `json:"foreign"` // files left alone that are named like logs and are none, with the cause
+}
+
+// CompressClosed compresses the files of dead workers in a folder and replaces
+// what earlier compressions left half done. Only what a run has named and begun
+// with an event is a log: whatever else stands in the folder is left alone. Files of
+// workers for which isLive is true are left alone, and so are files that are locked: a
+// nil isLive trusts the lock alone. One file's failure doesn't stop the others; the error
+// joins them all.
+func CompressClosed(ctx context.Context, dir string, isLive func(workerID string) bool) (CompressReport, error) {
+	report := CompressReport{Foreign: []string{}}
+	logs, err := listLogs(dir, true)
+	if err != nil {
+		return report, err
+	}
+	var failed []error
+	for _, log := range logs {
+		if !ownName.MatchString(log.worker) {
+			continue
+		}
+		live := isLive != nil && isLive(log.worker)
+		for _, p := range log.parts {
+			if err := ctx.Err(); err != nil {
+				return report, errors.Join(append(failed, err)...)
+			}
+			if err := report.compress(ctx, p, live); err != nil {
+				failed = append(failed, err)
+			}
+		}
+	}
+	return report, errors.Join(failed...)
+}
+
+func (r *CompressReport) compress(ctx context.Context, p part, live bool) error {
+	switch {
+	case live:
+		if p.plain {
+			r.Live++
+		}
+		return nil
+	case !p.plain:
+		if p.temp { // a compression's temp lives beside its plain file
+			r.Foreign = append(r.Foreign, fmt.Sprintf("%v: %s stands beside no %s: remove it if it is not yours", ErrForeign, p.tempPath(), filepath.Base(p.plainPath())))
+		}
+		return nil
+	}
+	before, after, err := packFile(ctx, p, nil)
+	switch {
+	case errors.Is(err, ErrInUse):
+		r.Live++
+		return nil
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoLines):
+		return nil
+	case errors.Is(err, ErrForeign):
+		r.Foreign = append(r.Foreign, err.Error())
+		return nil
+	case err != nil:
+		return err
+	case after == 0: // there was no line: it is removed
+		return nil
+	}
+	r.Files++
+	r.BytesBefore += before
+	r.BytesAfter += after
+	return nil
 }

@@ -42,14 +42,14 @@ func Prune(ctx context.Context, dir string, cfg PruneConfig) (Pruned, error) {
 			continue
 		}
 		for _, file := range log.parts {
-			gone, err := p.file(ctx, file)
+			removed, err := p.file(ctx, file)
 			if ctx.Err() != nil {
 				return out, ctx.Err()
 			}
 			if err != nil {
 				failed = append(failed, err)
 			}
-			if !gone || err != nil {
+			if !removed || err != nil {
 				break
 			}
 		}
@@ -65,7 +65,7 @@ type pruner struct {
 
 // file removes one file if it may go. The lock of a plain one is held meanwhile, so
 // that nobody writes or compresses it.
-func (p *pruner) file(ctx context.Context, file part) (gone bool, err error) {
+func (p *pruner) file(ctx context.Context, file part) (removed bool, err error) {
 	info, err := os.Lstat(file.path())
 	if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(p.cfg.Before) {
 		return false, ignoreMissing(err)
@@ -83,10 +83,7 @@ func (p *pruner) file(ctx context.Context, file part) (gone bool, err error) {
 			return false, ignoreMissing(err)
 		}
 		defer func() { err = errors.Join(err, closeLocked(lock)) }()
-		text, err := ownLines(lock, info.Size(), file.worker)
-		if err == nil {
-			err = ownCopies(file, lock, text)
-		}
+		text, err := ownLog(file, lock, info.Size())
 		if err != nil || len(text.last) > 0 { // of others, or with an event that readers wait for the end of
 			p.out.Kept++
 			return false, nil //nolint:nilerr // what somebody else has put there is kept, as damage is
@@ -107,9 +104,8 @@ func (p *pruner) file(ctx context.Context, file part) (gone bool, err error) {
 
 // held reports whether all events of a file are old and in the database.
 func (p *pruner) held(ctx context.Context, file part) (bool, error) {
-	s := newStream(workerLog{parts: []part{file}}, cursor{part: file.number}, Options{})
-	defer s.close()
-	for it, ok := s.next(); ok; it, ok = s.next() {
+	s := file.stream(Options{})
+	for it := range s.items() {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}

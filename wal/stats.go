@@ -69,9 +69,8 @@ func (s *Summary) read(log workerLog, opts Options) error {
 	for _, p := range log.parts {
 		s.countFile(p)
 	}
-	stream := newStream(log, cursor{part: log.parts[0].number}, opts)
-	defer stream.close()
-	for it, ok := stream.next(); ok; it, ok = stream.next() {
+	stream := newStream(log, cursor{}, opts)
+	for it := range stream.items() {
 		if it.err != nil {
 			s.CorruptLines++
 			if errors.Is(it.err, errUnopened) {

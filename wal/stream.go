@@ -1,10 +1,15 @@
 package wal
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"iter"
+	"os"
 	"time"
 )
 
@@ -82,6 +87,15 @@ func (s *stream) next() (it item, ok bool) {
 		}
 		if ok {
 			return it, true
+		}
+	}
+}
+
+// items iterates what next returns, and closes the stream behind it.
+func (s *stream) items() iter.Seq[item] {
+	return func(yield func(item) bool) {
+		defer s.close()
+		for it, ok := s.next(); ok && yield(it); it, ok = s.next() {
 		}
 	}
 }
@@ -180,4 +194,150 @@ func (s *stream) decode(pos Position, text []byte) (it item, ok bool) {
 		s.run = e.RunNumber
 	}
 	return item{event: e, pos: pos}, true
+}
+
+// Position says where in a log something stands. In a compressed file the
+// offset counts the bytes of the text inside; behind a damaged stretch, Line
+// counts the lines that could be read.
+type Position struct {
+	File   string `json:"file"`
+	Offset int64  `json:"offset"` // of the line's first byte
+	Line   int    `json:"line"`   // from 1
+}
+
+// segment is one part of a log, open for reading.
+type segment struct {
+	*lineScanner
+	path string
+	file *os.File
+	zstd *frameReader // nil for a plain file
+}
+
+// openSegment opens p at the line that begins at offset, with lines lines
+// before it. A part that was compressed since it was listed is found under its
+// new name: the text inside, and so the offset, is the same.
+func openSegment(p part, offset int64, lines, maxLine int) (*segment, error) {
+	path := p.path()
+	file, err := openRegular(path)
+	if errors.Is(err, fs.ErrNotExist) && path == p.plainPath() {
+		path = p.packedPath()
+		file, err = openRegular(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errUnopened, withoutPath(err))
+	}
+	seg := &segment{path: path, file: file}
+	if err := seg.start(path == p.packedPath(), offset, maxLine); err != nil {
+		return nil, errors.Join(err, seg.close())
+	}
+	seg.offset, seg.lines = offset, lines
+	return seg, nil
+}
+
+// openRegular opens a file for reading. A pipe is refused before it is opened: that
+// would wait for a writer for ever.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errNoFile
+	}
+	return os.Open(path)
+}
+
+func (s *segment) start(packed bool, offset int64, maxLine int) error {
+	if !packed {
+		s.lineScanner = newLineScanner(s.file, maxLine)
+		if _, err := s.file.Seek(offset, io.SeekStart); err != nil {
+			return fmt.Errorf("open log: %w", err)
+		}
+		return nil
+	}
+	decoder, err := newFrameReader(s.file)
+	if err != nil {
+		return err
+	}
+	s.zstd = decoder
+	s.lineScanner = newLineScanner(decoder, maxLine)
+	if _, err := io.CopyN(io.Discard, decoder, offset); err != nil {
+		return fmt.Errorf("read compressed log: %w", err)
+	}
+	return nil
+}
+
+// here is the position of the next line.
+func (s *segment) here() Position {
+	return Position{File: s.path, Offset: s.offset, Line: s.lines + 1}
+}
+
+func (s *segment) close() error {
+	if s.zstd != nil {
+		s.zstd.close()
+	}
+	return s.file.Close()
+}
+
+// DefaultMaxLine is the longest line that is written or read.
+const DefaultMaxLine = 64 << 20
+
+const readBuffer = 64 << 10
+
+// lineScanner cuts a stream into lines and knows where it stands. It holds one
+// line at a time, and of a line beyond max only the count.
+type lineScanner struct {
+	r      *bufio.Reader
+	max    int
+	buf    []byte
+	offset int64 // where the next line begins
+	lines  int   // lines behind us
+	torn   int64 // bytes of the last line after errTorn
+}
+
+func newLineScanner(r io.Reader, limit int) *lineScanner {
+	return &lineScanner{r: bufio.NewReaderSize(r, readBuffer), max: limit}
+}
+
+// next returns the next line without its ending (LF or CRLF), valid until the
+// next call. The error is io.EOF behind the last line, errTorn when bytes
+// without a newline are left (the scanner then stays before them),
+// ErrLineTooLong for a line that was passed over, else what the stream says.
+func (s *lineScanner) next() ([]byte, error) {
+	text, size, err := s.read()
+	if errors.Is(err, io.EOF) {
+		if size == 0 {
+			return nil, io.EOF
+		}
+		s.torn = size
+		return nil, errTorn
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.offset += size
+	s.lines++
+	if size > int64(s.max)+1 {
+		return nil, ErrLineTooLong
+	}
+	return bytes.TrimSuffix(text[:len(text)-1], []byte{'\r'}), nil
+}
+
+// read returns the bytes up to and with the next newline, and how many there
+// were; a short line is handed out of the reader's buffer without a copy.
+func (s *lineScanner) read() (text []byte, size int64, err error) {
+	s.buf = s.buf[:0]
+	for {
+		chunk, err := s.r.ReadSlice('\n')
+		size += int64(len(chunk))
+		if err == nil && len(s.buf) == 0 {
+			return chunk, size, nil
+		}
+		if size <= int64(s.max)+1 {
+			s.buf = append(s.buf, chunk...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return s.buf, size, err
+		}
+	}
 }

@@ -87,11 +87,11 @@ func slowConfidence(keys [][]string) float64 {
 	for i := range keys {
 		for j := range i {
 			limit := pairStrength(keys[i], keys[j])
-			f := newForest(len(keys))
+			f := NewForest(len(keys))
 			for a := range keys {
 				for b := range a {
 					if pairStrength(keys[a], keys[b]) >= limit {
-						f.join(a, b)
+						f.Join(a, b)
 					}
 				}
 			}

@@ -3,6 +3,7 @@ package yp
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strconv"
 )
 
@@ -123,12 +124,7 @@ func (f *ListingField) ColumnName() string {
 // ListingFieldAt returns the place in ListingFields of the field of that name, -1 when
 // there is none.
 func ListingFieldAt(name string) int {
-	for i := range ListingFields {
-		if ListingFields[i].Name == name {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(ListingFields[:], func(f ListingField) bool { return f.Name == name })
 }
 
 // Value returns the field as a database keeps it: nil when the page does not say, else a
@@ -243,4 +239,42 @@ type Place struct {
 	State        string `json:"state"`         // "CA"
 	Category     string `json:"category"`      // "Plumbers"
 	CategorySlug string `json:"category_slug"` // "plumbers"
+}
+
+// Score says how complete a listing is, from 0 to 100, for --min-score:
+//
+//	name 10 · phone 20 (10 when it has no E.164 form) · street 15 (service
+//	area instead: 10) · city and state 5 · postal code 5 · website 15 ·
+//	categories 10 · rating 5 · hours 5 · years in business 3 · snippet 3 ·
+//	image 2 · price range 2
+//
+// What lets one reach the business weighs most; rank and advertising count for
+// nothing.
+func Score(l *Listing) int {
+	score := 0
+	for _, part := range [...]struct {
+		has    bool
+		weight int
+	}{
+		{l.Name != "", 10},
+		{l.PhoneE164 != "", 20},
+		{l.PhoneE164 == "" && l.Phone != "", 10},
+		{l.Street != "", 15},
+		{l.Street == "" && l.ServiceArea != "", 10},
+		{l.City != "" && l.State != "", 5},
+		{l.PostalCode != "", 5},
+		{l.Website != "" || l.WebsiteURL != "", 15},
+		{len(l.Categories) > 0, 10},
+		{l.Rating > 0, 5},
+		{len(l.Hours) > 0, 5},
+		{l.YearsInBusiness > 0, 3},
+		{l.Snippet != "", 3},
+		{l.ImageURL != "", 2},
+		{l.PriceRange != "", 2},
+	} {
+		if part.has {
+			score += part.weight
+		}
+	}
+	return score
 }

@@ -44,7 +44,7 @@ type Category struct {
 // reason why: "id: \"abc\" does not match ^\\d+$".
 type Rejection struct {
 	Listing Listing  `json:"listing"`
-	Reasons []string `json:"reasons"`
+	Reasons []string `json:"reasons,omitempty"`
 }
 
 // City is a place that targets are planned for.
@@ -65,4 +65,58 @@ type FoundCity struct {
 	Address string `json:"address"` // the source's own slug: its URLs are formed with it
 	Shown   string `json:"shown"`   // its name as the index has it
 	Matched string `json:"matched"` // "slug", "name" or "none"
+}
+
+// Detail is what a listing's own page says beyond its card. Zero values mean
+// "the page does not say".
+//
+// The JSON form is the one in WAL lines, exports and golden files.
+type Detail struct {
+	ID            string   `json:"id"`                      // the source's id of the listing
+	Name          string   `json:"name,omitempty"`          // as the page has it
+	Email         string   `json:"email,omitempty"`         // lower case host, no "mailto:"
+	Phone         string   `json:"phone,omitempty"`         // as shown
+	PhoneE164     string   `json:"phone_e164,omitempty"`    // "+13105550123"
+	WebsiteURL    string   `json:"website_url,omitempty"`   // as linked; never an address of the directory itself
+	Website       string   `json:"website,omitempty"`       // canonical, see CanonicalWebsite
+	Domain        string   `json:"domain,omitempty"`        // registered domain
+	Hours         []string `json:"hours,omitempty"`         // schema.org forms: "Mo-Th 11:00-21:30"; "Su" alone = closed or unknown
+	Lat           float64  `json:"lat,omitempty"`           // degrees north; 0 with Lon 0 = unknown
+	Lon           float64  `json:"lon,omitempty"`           // degrees east
+	Payment       []string `json:"payment,omitempty"`       // "visa", "cash"; lower case, de-duplicated, order kept
+	Social        []string `json:"social,omitempty"`        // absolute URLs; placeholders left out
+	Services      []string `json:"services,omitempty"`      // as shown
+	Languages     []string `json:"languages,omitempty"`     //
+	Neighborhoods []string `json:"neighborhoods,omitempty"` //
+	AKA           []string `json:"aka,omitempty"`           // other names
+	Founded       int      `json:"founded,omitempty"`       // year
+	Years         int      `json:"years_in_business,omitempty"`
+	About         string   `json:"about,omitempty"` // the business's own words, clipped
+}
+
+// CompanyEdit is what an operator did to companies, in the words of the sources: companies
+// are named by their listings, for numbers are one database's own.
+//
+// The JSON form is the one in WAL lines.
+type CompanyEdit struct {
+	ID    string         `json:"id"`              // random: the same edit is made once
+	Kept  []ListingKey   `json:"kept"`            // listings of the company that stays, before a merge and after a split
+	Gone  [][]ListingKey `json:"gone,omitempty"`  // of a merge: the listings of each company that became a part of it
+	Out   []ListingKey   `json:"out,omitempty"`   // of a split: the listings that left
+	Keys  []string       `json:"keys,omitempty"`  // of a split: the strong keys that went with them
+	Merge *UndoneMerge   `json:"merge,omitempty"` // of a split that took a merge back
+}
+
+// UndoneMerge is a merge of companies that was taken back.
+type UndoneMerge struct {
+	At       string       `json:"at"`            // in TimeLayout
+	By       KeyKind      `json:"by"`            // KeyHand, or the kind of the key
+	Key      string       `json:"key,omitempty"` // that the two companies shared
+	Listings []ListingKey `json:"listings"`      // that it had brought
+}
+
+// ListingKey names a listing as its source does.
+type ListingKey struct {
+	Source string `json:"source"`
+	ID     string `json:"id"`
 }

@@ -89,7 +89,7 @@ func TestBuilders(t *testing.T) {
 // TestAgentBrands: the front page of a brand tells none of its agents from another.
 func TestAgentBrands(t *testing.T) {
 	t.Parallel()
-	for _, domain := range listed(t, "webkey.go", "agentBrand") {
+	for _, domain := range listed(t, "host.go", "agentBrand") {
 		for _, url := range []string{"https://www." + domain, "http://" + domain + "/index.html", domain + "/contact-us/", "https://agents." + domain + "/?a=b"} {
 			if keys := CompanyKeys(&Listing{Name: "Acme", Website: url}); len(keys) > 0 {
 				t.Errorf("%s gives the key %q", url, keys)

@@ -35,7 +35,7 @@ func appendStreet(dst []byte, s string) []byte {
 			dst = append(dst, ' ')
 		}
 		last = len(dst)
-		if short := postalShort(word); short != "" {
+		if short, ok := streetShorts[string(word)]; ok {
 			dst = append(dst, short...)
 		} else {
 			dst = append(dst, word...)
@@ -84,126 +84,16 @@ func hasDigit[T ~string | ~[]byte](s T) bool {
 	return false
 }
 
-// postalShort returns the postal abbreviation of a street word (USPS Publication 28,
-// appendix C1, the frequent ones), the digits of an ordinal, or "".
-func postalShort(word []byte) string {
-	switch string(word) {
-	case "street", "str", "saint":
-		return "st"
-	case "avenue", "av", "aven":
-		return "ave"
-	case "boulevard", "boul", "bvd":
-		return "blvd"
-	case "road":
-		return "rd"
-	case "drive", "drv":
-		return "dr"
-	case "lane":
-		return "ln"
-	case "court", "crt":
-		return "ct"
-	case "place":
-		return "pl"
-	case "highway", "hiway", "hway":
-		return "hwy"
-	case "parkway", "pky", "pkway", "parkwy":
-		return "pkwy"
-	case "turnpike", "trnpk", "tpk":
-		return "tpke"
-	case "terrace", "terr":
-		return "ter"
-	case "circle", "circ":
-		return "cir"
-	case "square", "sqr":
-		return "sq"
-	case "trail", "tr":
-		return "trl"
-	case "plaza", "plza":
-		return "plz"
-	}
-	return rarerShort(word)
-}
-
-// rarerShort goes on where postalShort ends.
-func rarerShort(word []byte) string {
-	switch string(word) {
-	case "heights":
-		return "hts"
-	case "expressway", "expwy":
-		return "expy"
-	case "freeway":
-		return "fwy"
-	case "route", "rt":
-		return "rte"
-	case "center", "centre":
-		return "ctr"
-	case "crossing":
-		return "xing"
-	case "junction":
-		return "jct"
-	case "point":
-		return "pt"
-	case "ridge":
-		return "rdg"
-	case "mount":
-		return "mt"
-	case "fort":
-		return "ft"
-	case "alley":
-		return "aly"
-	}
-	return directionShort(word)
-}
-
-func directionShort(word []byte) string {
-	switch string(word) {
-	case "north":
-		return "n"
-	case "south":
-		return "s"
-	case "east":
-		return "e"
-	case "west":
-		return "w"
-	case "northeast":
-		return "ne"
-	case "northwest":
-		return "nw"
-	case "southeast":
-		return "se"
-	case "southwest":
-		return "sw"
-	}
-	return ordinal(word)
-}
-
-// ordinal returns an ordinal of a numbered street in digits, or "".
-func ordinal(word []byte) string {
-	switch string(word) {
-	case "first":
-		return "1st"
-	case "second":
-		return "2nd"
-	case "third":
-		return "3rd"
-	case "fourth":
-		return "4th"
-	case "fifth":
-		return "5th"
-	case "sixth":
-		return "6th"
-	case "seventh":
-		return "7th"
-	case "eighth":
-		return "8th"
-	case "ninth":
-		return "9th"
-	case "tenth":
-		return "10th"
-	case "eleventh":
-		return "11th"
-	case "twelfth":
-		return "12th"
-	}
-	return ""
+// streetShorts has the postal abbreviations of street words (USPS Publication 28, appendix
+// C1, the frequent ones), of directions, and the digits of ordinals.
+var streetShorts = map[string]string{
+	"street": "st", "str": "st", "saint": "st", "avenue": "ave", "av": "ave", "aven": "ave", "boulevard": "blvd", "boul": "blvd", "bvd": "blvd",
+	"road": "rd", "drive": "dr", "drv": "dr", "lane": "ln", "court": "ct", "crt": "ct", "place": "pl", "highway": "hwy", "hiway": "hwy", "hway": "hwy",
+	"parkway": "pkwy", "pky": "pkwy", "pkway": "pkwy", "parkwy": "pkwy", "turnpike": "tpke", "trnpk": "tpke", "tpk": "tpke",
+	"terrace": "ter", "terr": "ter", "circle": "cir", "circ": "cir", "square": "sq", "sqr": "sq", "trail": "trl", "tr": "trl",
+	"plaza": "plz", "plza": "plz", "heights": "hts", "expressway": "expy", "expwy": "expy", "freeway": "fwy", "route": "rte", "rt": "rte",
+	"center": "ctr", "centre": "ctr", "crossing": "xing", "junction": "jct", "point": "pt", "ridge": "rdg", "mount": "mt", "fort": "ft", "alley": "aly",
+	"north": "n", "south": "s", "east": "e", "west": "w", "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw", "first": "1st",
+	"second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th", "seventh": "7th", "eighth": "8th", "ninth": "9th",
+	"tenth": "10th", "eleventh": "11th", "twelfth": "12th",
 }

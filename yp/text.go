@@ -2,8 +2,12 @@ package yp
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Clean makes text from a page fit to keep: invalid UTF-8 becomes U+FFFD,
@@ -116,12 +120,9 @@ func shown(r rune) bool {
 
 func appendEscape(dst []byte, r rune) []byte {
 	switch {
-	case r == '\n':
-		return append(dst, `\n`...)
-	case r == '\r':
-		return append(dst, `\r`...)
-	case r == '\t':
-		return append(dst, `\t`...)
+	case r == '\n', r == '\r', r == '\t':
+		q := strconv.QuoteRune(r)
+		return append(dst, q[1:len(q)-1]...)
 	case r < 0x80:
 		return fmt.Appendf(dst, `\x%02x`, r)
 	case r < 0x10000:
@@ -145,4 +146,217 @@ func hidden(r rune) bool {
 		return r == 0xad
 	}
 	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+// foldAccents returns s with every letter outside ASCII taken to its lower
+// case base letter ("Cañon" → "Canon", "Straße" → "Strasse"), combining marks
+// and invalid bytes dropped. ASCII stays as it is, so an ASCII string comes
+// back unchanged and unallocated: that is nearly every name in the country.
+func foldAccents(s string) string {
+	if isASCII(s) {
+		return s
+	}
+	dst := make([]byte, 0, len(s)+8)
+	for i := 0; i < len(s); {
+		if s[i] < utf8.RuneSelf {
+			dst = append(dst, s[i])
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r != utf8.RuneError || size > 1 {
+			dst = appendFolded(dst, r, s[i:i+size])
+		}
+		i += size
+	}
+	return string(dst)
+}
+
+// appendFolded appends the folded form of r, whose UTF-8 text is enc.
+// Compatibility decompositions are used because signs and pages write full
+// width and ligature forms of plain letters.
+func appendFolded(dst []byte, r rune, enc string) []byte {
+	decomposed := norm.NFKD.PropertiesString(enc).Decomposition()
+	if decomposed == nil {
+		return appendBase(dst, r)
+	}
+	for len(decomposed) > 0 {
+		d, size := utf8.DecodeRune(decomposed)
+		dst = appendBase(dst, d)
+		decomposed = decomposed[size:]
+	}
+	return dst
+}
+
+// appendBase appends r in lower case, or what stands for it when Unicode gives
+// it no decomposition.
+func appendBase(dst []byte, r rune) []byte {
+	if unicode.Is(unicode.Mn, r) {
+		return dst
+	}
+	switch r = unicode.ToLower(r); r {
+	case '‘', 'ʻ': // the okina of Hawaiian names, silent in every plain spelling
+		return dst
+	case 'ß':
+		return append(dst, "ss"...)
+	case 'æ':
+		return append(dst, "ae"...)
+	case 'œ':
+		return append(dst, "oe"...)
+	case 'þ':
+		return append(dst, "th"...)
+	case 'ø':
+		return append(dst, 'o')
+	case 'ł':
+		return append(dst, 'l')
+	case 'đ', 'ð':
+		return append(dst, 'd')
+	case 'ħ':
+		return append(dst, 'h')
+	case 'ı':
+		return append(dst, 'i')
+	}
+	return utf8.AppendRune(dst, r)
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// Slug returns s as directories put it in a path: lower case, accents folded,
+// periods dropped, everything else that is no letter or digit a hyphen, no
+// hyphen doubled or at an end: "Coeur d'Alene" → "coeur-d-alene".
+func Slug(s string) string {
+	var buf [64]byte
+	b := AppendSlug(buf[:0], s)
+	if string(b) == s {
+		return s
+	}
+	return string(b)
+}
+
+// CitySlug returns the slug of a city with its state: "los-angeles-ca". A
+// leading St, Ft or Mt is spelled out, as directories do: "saint-louis-mo".
+func CitySlug(city, state string) string {
+	var buf [64]byte
+	return string(AppendCitySlug(buf[:0], city, state))
+}
+
+// CategorySlug returns the slug of a category: "Auto Repair & Service" →
+// "auto-repair-service".
+func CategorySlug(name string) string { return Slug(name) }
+
+// AppendCitySlug appends CitySlug(city, state) to dst.
+func AppendCitySlug(dst []byte, city, state string) []byte {
+	start := len(dst)
+	dst = AppendSlug(dst, city)
+	if full := saintly(dst[start:]); full != "" {
+		rest := string(dst[start+2:])
+		dst = append(append(dst[:start], full...), rest...)
+	}
+	if len(dst) > start {
+		dst = append(dst, '-')
+	}
+	return AppendSlug(dst, state)
+}
+
+// saintly returns what the abbreviation that begins a city's slug stands for.
+func saintly(slug []byte) string {
+	if len(slug) < 4 || slug[2] != '-' {
+		return ""
+	}
+	switch string(slug[:2]) {
+	case "st":
+		return "saint"
+	case "ft":
+		return "fort"
+	case "mt":
+		return "mount"
+	}
+	return ""
+}
+
+// AppendSlug appends Slug(s) to dst.
+func AppendSlug(dst []byte, s string) []byte {
+	s = foldAccents(s)
+	start, gap := len(dst), false
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case 'A' <= c && c <= 'Z':
+			c |= 0x20
+		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9':
+		case c == '.':
+			continue
+		default:
+			gap = true
+			continue
+		}
+		if gap && len(dst) > start {
+			dst = append(dst, '-')
+		}
+		gap = false
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+// maxNearest bounds the work of Nearest: nobody mistypes a longer word.
+const maxNearest = 64
+
+// Nearest returns the candidate that word was most likely meant to be, for
+// "did you mean" hints: the one with the smallest edit distance, letter case
+// aside, where a swap of neighbours counts once. Of equals the one with the
+// same first letter wins, then the earliest. ok is false when all are further
+// than a third of the word (at least one edit) away.
+func Nearest(word string, candidates []string) (string, bool) {
+	w := []rune(strings.ToLower(word))
+	if len(word) > maxNearest*4 || len(w) > maxNearest || len(w) == 0 {
+		return "", false
+	}
+	best, bestCost := "", 2*max(1, len(w)/3)+2
+	for _, c := range candidates {
+		r := []rune(strings.ToLower(c))
+		if len(r) > maxNearest || len(r) == 0 {
+			continue
+		}
+		cost := 2 * editDistance(w, r)
+		if r[0] != w[0] {
+			cost++
+		}
+		if cost < bestCost {
+			best, bestCost = c, cost
+		}
+	}
+	return best, best != ""
+}
+
+// editDistance is the optimal string alignment distance of a and b: insertions,
+// deletions, replacements and swaps of neighbours.
+func editDistance(a, b []rune) int {
+	var rows [3][maxNearest + 1]int
+	before, last, row := &rows[0], &rows[1], &rows[2]
+	for j := range len(b) + 1 {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
 }

@@ -1,6 +1,10 @@
 package yp
 
-import "strings"
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
 
 // maxURL is the longest web address that is kept; browsers and servers agree
 // on little beyond it, and no business prints a longer one.
@@ -149,4 +153,201 @@ func splitAuthority(s string) (host, port string, ok bool) {
 		port = ""
 	}
 	return host, port, host != ""
+}
+
+// appendRest appends the canonical form of what follows the authority: path
+// and query, without fragment.
+func appendRest(dst []byte, s string) []byte {
+	if s == "" || s == "/" {
+		return dst
+	}
+	s, _, _ = strings.Cut(s, "#")
+	path, query, _ := strings.Cut(s, "?")
+	if path != "" {
+		dst = appendPath(dst, path)
+	}
+	return appendQuery(dst, query)
+}
+
+// appendPath appends path, which starts with a slash or backslash, encoded,
+// with dot segments resolved and without trailing slashes. Empty segments
+// inside are kept: they may mean something to the server.
+func appendPath(dst []byte, path string) []byte {
+	start := len(dst)
+	for i := 0; i < len(path); {
+		end := i + 1
+		for end < len(path) && !isSlash(path[end]) {
+			end++
+		}
+		switch segment := path[i+1 : end]; segment {
+		case ".":
+		case "..":
+			for len(dst) > start && dst[len(dst)-1] != '/' {
+				dst = dst[:len(dst)-1]
+			}
+			if len(dst) > start {
+				dst = dst[:len(dst)-1]
+			}
+		default:
+			dst = append(dst, '/')
+			dst = appendEncoded(dst, segment)
+		}
+		i = end
+	}
+	for len(dst) > start && dst[len(dst)-1] == '/' {
+		dst = dst[:len(dst)-1]
+	}
+	return dst
+}
+
+// appendQuery appends the parameters of query that say what is shown, in their
+// order, with their question mark.
+func appendQuery(dst []byte, query string) []byte {
+	mark := byte('?')
+	for query != "" {
+		var param string
+		param, query, _ = strings.Cut(query, "&")
+		key, _, _ := strings.Cut(param, "=")
+		if param == "" || trackingParam(key) {
+			continue
+		}
+		dst = append(dst, mark)
+		dst = appendEncoded(dst, param)
+		mark = '&'
+	}
+	return dst
+}
+
+// appendEncoded appends s with every byte percent-encoded that a path or query
+// may not hold (RFC 3986, with the brackets and bars that browsers send left
+// alone), and a percent sign that starts no escape. Escapes stay as they are.
+func appendEncoded(dst []byte, s string) []byte {
+	const digits = "0123456789ABCDEF"
+	for i := range len(s) {
+		c := s[i]
+		if plainByte(c) || c == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]) {
+			dst = append(dst, c)
+			continue
+		}
+		dst = append(dst, '%', digits[c>>4], digits[c&15])
+	}
+	return dst
+}
+
+func plainByte(c byte) bool {
+	if c <= ' ' || c >= 0x7f {
+		return false
+	}
+	switch c {
+	case '"', '#', '%', '<', '>', '\\', '^', '`', '{', '}':
+		return false
+	}
+	return true
+}
+
+// trackingPrefixes begin parameters of analytics (utm_, mtm_, pk_, piwik_, matomo_), HubSpot
+// (hsa_, _hs), Mailchimp (mc_), Facebook (fb_), Google Ads (gad_) and others.
+var trackingPrefixes = [...]string{"utm_", "mc_", "mtm_", "matomo_", "pk_", "piwik_", "hsa_", "_hs", "__hs", "fb_", "gad_", "trk_", "wt.mc_"}
+
+// trackingParam reports whether a query parameter says only where the visitor
+// came from, so that the page is the same without it.
+func trackingParam(key string) bool {
+	if len(key) < 3 || len(key) > 40 {
+		return false
+	}
+	switch key = strings.ToLower(key); key {
+	case // click identifiers of ad networks
+		"gclid", "gclsrc", "dclid", "gbraid", "wbraid", "fbclid", "msclkid", "twclid", "ttclid", "li_fat_id", "yclid", "ysclid",
+		"igshid", "igsh", "epik", "sccid", "rdt_cid", "srsltid", "irclickid", "rb_clickid", "wickedid",
+		// analytics and mail programs; y_source is Yext's, on many directory links
+		"_ga", "_gl", "_ke", "_kx", "vero_id", "vero_conv", "oly_anon_id", "oly_enc_id", "mkt_tok",
+		"hsctatracking", "_openstat", "s_cid", "dm_i", "elqtrackid", "y_source":
+		return true
+	}
+	return slices.ContainsFunc(trackingPrefixes[:], func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+}
+
+// CanonicalURL resolves a link of a page against the page's address and drops
+// query, fragment and user information: the form in which profile URLs are
+// kept. Scheme and host are lower case, default ports dropped, and what a path
+// may not hold is percent-encoded. ok is false for an empty link or one that
+// has no path (only a query or fragment), for what is no http(s) address, and
+// beyond 4,096 bytes.
+func CanonicalURL(base *url.URL, ref string) (string, bool) {
+	ref = tidyAddress(ref)
+	if len(ref) > maxURL {
+		return "", false
+	}
+	if end := strings.IndexAny(ref, "?#"); end >= 0 {
+		ref = ref[:end]
+	}
+	if ref == "" {
+		return "", false
+	}
+	if s, ok := rootRelative(base, ref); ok {
+		return s, true
+	}
+	u, err := parseLenient(ref)
+	if err != nil {
+		return "", false
+	}
+	if base != nil {
+		u = base.ResolveReference(u)
+	}
+	scheme, host := strings.ToLower(u.Scheme), u.Hostname()
+	if scheme != "http" && scheme != "https" || host == "" || u.Opaque != "" {
+		return "", false
+	}
+	clean := url.URL{Scheme: scheme, Host: canonicalHostPort(u, scheme), Path: u.Path, RawPath: u.RawPath}
+	if clean.Path == "" {
+		clean.Path = "/"
+	}
+	s := clean.String()
+	return s, len(s) <= maxURL
+}
+
+// parseLenient parses an address as url.Parse does; one that it refuses for a
+// stray percent sign or a control character is parsed with that encoded.
+func parseLenient(ref string) (*url.URL, error) {
+	if u, err := url.Parse(ref); err == nil {
+		return u, nil
+	}
+	return url.Parse(string(appendEncoded(nil, ref)))
+}
+
+// rootRelative is the short way for the links that cards have: a plain path
+// from the root of the page's site. ok is false where it needs the long way.
+func rootRelative(base *url.URL, path string) (string, bool) {
+	if base == nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" || !plainPath(path) {
+		return "", false
+	}
+	return base.Scheme + "://" + canonicalHostPort(base, base.Scheme) + path, true
+}
+
+// plainPath reports whether path stays as it is when it is resolved: it begins
+// with one slash, needs no encoding and has no dot segments.
+func plainPath(path string) bool {
+	if path == "" || path[0] != '/' {
+		return false
+	}
+	for i := range len(path) {
+		c := path[i]
+		switch {
+		case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_':
+		case c == '/' && (i == 0 || path[i-1] != '/'):
+		case c == '.' && path[i-1] != '/':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func canonicalHostPort(u *url.URL, scheme string) string {
+	host := strings.ToLower(u.Host)
+	port := u.Port()
+	if port == "" || scheme == "http" && port == "80" || scheme == "https" && port == "443" {
+		host = strings.TrimSuffix(strings.TrimSuffix(host, port), ":")
+	}
+	return host
 }

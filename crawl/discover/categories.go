@@ -51,6 +51,9 @@ var known = [...]string{
 	"Window Cleaning", "Windows", "Wineries", "Yoga Instruction",
 }
 
+// KnownCategories lists the categories that are taken without asking, by name.
+func KnownCategories() []string { return slices.Clone(known[:]) }
+
 // resolveCategories finds each name among the allowed ones (the source's own
 // list, else the known ones). With others, an unknown name is taken as it is typed.
 func resolveCategories(names, own []string, others bool) ([]yp.Category, error) {

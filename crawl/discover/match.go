@@ -30,12 +30,11 @@ func NewMatcher(g *gazetteer.Gazetteer, state string) *Matcher {
 	m := &Matcher{state: state, bySlug: map[string]gazetteer.Place{}, byName: map[string]string{}}
 	for _, p := range g.In(state) {
 		m.bySlug[p.Slug] = p
-		folded := foldName(p.Name)
+		folded, slug := foldName(p.Name), p.Slug
 		if _, taken := m.byName[folded]; taken {
-			m.byName[folded] = ""
-			continue
+			slug = ""
 		}
-		m.byName[folded] = p.Slug
+		m.byName[folded] = slug
 	}
 	return m
 }
@@ -51,7 +50,7 @@ func (m *Matcher) Match(slug, name string) (c yp.FoundCity, ok bool) {
 		p, known = m.named(slug, name)
 	}
 	if known {
-		c.City = yp.City{Slug: p.Slug, Name: p.Name, State: p.State, Population: p.Population, Lat: p.Lat, Lon: p.Lon, Tier: p.Tier}
+		c.City = cityOf(p)
 		return c, true
 	}
 	c.Matched = MatchedNone
@@ -89,44 +88,20 @@ func (m *Matcher) ownSlug(slug, name string) string {
 func foldName(name string) string {
 	words := strings.Split(yp.CitySlug(name, ""), "-")
 	for i, w := range words {
-		if full, ok := abbreviated(w); ok && (i > 0 || len(words) > 2) { // the last one is empty
+		if full, ok := shortWords[w]; ok && (i > 0 || len(words) > 2) { // the last one is empty
 			words[i] = full
 		}
 	}
 	return strings.Join(words, "")
 }
 
-// shortWords are the abbreviations with their words.
-var shortWords = [...][2]string{
-	{"bch", "beach"},
-	{"bnd", "bend"},
-	{"crk", "creek"},
-	{"ctr", "center"},
-	{"fls", "falls"},
-	{"grv", "grove"},
-	{"hbr", "harbor"},
-	{"hl", "hill"},
-	{"hls", "hills"},
-	{"hts", "heights"},
-	{"is", "island"},
-	{"jct", "junction"},
-	{"lk", "lake"},
-	{"lks", "lakes"},
-	{"mtn", "mountain"},
-	{"pt", "point"},
-	{"rdg", "ridge"},
-	{"spg", "spring"},
-	{"spgs", "springs"},
-	{"twp", "township"},
-	{"vlg", "village"},
-	{"vly", "valley"},
+// shortWords has the words of the abbreviations.
+var shortWords = map[string]string{
+	"bch": "beach", "bnd": "bend", "crk": "creek", "ctr": "center", "fls": "falls", "grv": "grove", "hbr": "harbor", "hl": "hill",
+	"hls": "hills", "hts": "heights", "is": "island", "jct": "junction", "lk": "lake", "lks": "lakes", "mtn": "mountain", "pt": "point",
+	"rdg": "ridge", "spg": "spring", "spgs": "springs", "twp": "township", "vlg": "village", "vly": "valley",
 }
 
-func abbreviated(word string) (full string, ok bool) {
-	for _, w := range shortWords {
-		if w[0] == word {
-			return w[1], true
-		}
-	}
-	return "", false
+func cityOf(p gazetteer.Place) yp.City {
+	return yp.City{Slug: p.Slug, Name: p.Name, State: p.State, Population: p.Population, Lat: p.Lat, Lon: p.Lon, Tier: p.Tier}
 }

@@ -278,7 +278,7 @@ func TestCategories(t *testing.T) {
 		r := resolve(t, discover.Source{}, discover.Selection{States: []string{"TX"}, MaxCities: 1, Categories: defaults})
 		same(t, "categories", names(r), defaults)
 		seen := map[string]bool{}
-		for _, name := range discover.Known() {
+		for _, name := range discover.KnownCategories() {
 			if slug := yp.CategorySlug(name); seen[slug] || slug == "" {
 				t.Errorf("%q has the slug %q of another", name, slug)
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -31,23 +32,19 @@ const (
 // Layout returns the layout alarm of a source, with what was learned before.
 func (m *Monitor) Layout(ctx context.Context, sourceID int64) (*Layout, error) {
 	l := &Layout{m: m, source: sourceID, window: newWindow()}
-	if err := l.load(ctx); err != nil {
-		return nil, fmt.Errorf("read field shares of source %d: %w", sourceID, err)
+	rows, err := collect(ctx, m.db.Read(), (*shareRow).columns, selectShares, sourceID)
+	if err == nil {
+		err = m.db.Read().QueryRowContext(ctx, selectStrikes, sourceID).Scan(&l.strikes)
 	}
-	return l, nil
-}
-
-func (l *Layout) load(ctx context.Context) error {
-	rows, err := collect(ctx, l.m.db.Read(), scanShare, selectShares, l.source)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("read field shares of source %d: %w", sourceID, err)
 	}
 	for _, r := range rows {
 		if f := fieldNumber(r.Field); f >= 0 {
 			l.window.category(r.Category)[f] = share{r.Listings, r.Having, r.Targets, r.Bare}
 		}
 	}
-	return l.m.db.Read().QueryRowContext(ctx, selectStrikes, l.source).Scan(&l.strikes)
+	return l, nil
 }
 
 // shareRow is a row of field_shares; its JSON form is how many travel in one
@@ -61,8 +58,8 @@ type shareRow struct {
 	Bare     float64
 }
 
-func scanShare(r row) (s shareRow, err error) {
-	return s, r.Scan(&s.Category, &s.Field, &s.Listings, &s.Having, &s.Targets, &s.Bare)
+func (s *shareRow) columns() []any {
+	return []any{&s.Category, &s.Field, &s.Listings, &s.Having, &s.Targets, &s.Bare}
 }
 
 // Page takes in a page of a target and its category whose layout is known, with all
@@ -76,7 +73,9 @@ func (l *Layout) Page(ctx context.Context, targetID, categoryID int64, listings 
 	falls := l.window.add(targetID, categoryID, len(listings), have)
 	l.mu.Unlock()
 	if struck {
-		err = l.clearStrikes(ctx)
+		if _, err = l.m.change(ctx, clearStrikes, yp.FormatTime(l.m.db.Now()), l.source); err != nil {
+			err = fmt.Errorf("clear layout strikes: %w", err)
+		}
 	}
 	if len(falls) == 0 {
 		return "", err
@@ -91,14 +90,6 @@ const (
 	addStrike    = `UPDATE sources SET layout_strikes = layout_strikes + 1, updated_at = ? WHERE id = ? RETURNING layout_strikes`
 	forgetFields = `DELETE FROM field_shares WHERE source_id = ? AND field IN (SELECT value FROM json_each(?))`
 )
-
-func (l *Layout) clearStrikes(ctx context.Context) error {
-	_, err := l.m.change(ctx, clearStrikes, yp.FormatTime(l.m.db.Now()), l.source)
-	if err != nil {
-		return fmt.Errorf("clear layout strikes: %w", err)
-	}
-	return nil
-}
 
 // raise pauses the source and forgets what was usual of the fields that fell, in
 // one transaction: see window.add.
@@ -176,7 +167,9 @@ func (l *Layout) Flush(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		l.learnedStill(dirty)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		maps.Copy(l.window.dirty, dirty)
 		return fmt.Errorf("save field shares of source %d: %w", l.source, err)
 	}
 	return nil
@@ -195,12 +188,4 @@ func (l *Layout) learned() (rows []shareRow, dirty map[int64]bool) {
 		}
 	}
 	return rows, dirty
-}
-
-func (l *Layout) learnedStill(dirty map[int64]bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for category := range dirty {
-		l.window.dirty[category] = true
-	}
 }

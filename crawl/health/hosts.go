@@ -3,12 +3,132 @@ package health
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
+
+// MaxHold is the longest that a host may ask us to wait (Retry-After).
+const MaxHold = time.Hour
+
+// heldForPenalty is the word by which the schema's trigger knows what is ours to
+// take back.
+const heldForPenalty = "penalty"
+
+// Host is what a host has told us to keep to: a row of hosts.
+type Host struct {
+	Host        string        // as fetch names it: with the port if it is not the scheme's own
+	Delay       time.Duration // between request starts; 0 = as configured
+	DelayReason string
+	Blocks      int           // in a row
+	HeldUntil   time.Time     // no request before; zero = not held
+	HeldFor     string        // "penalty", "Retry-After", …
+	HeldLong    time.Duration // what that was when the hold was taken; 0 = not known
+	UpdatedAt   time.Time     // when it was stored
+}
+
+// limit is how far ahead the end of a hold can be.
+func (h Host) limit() time.Duration {
+	limit := MaxHold
+	if h.HeldFor == heldForPenalty {
+		limit = MaxPenalty
+	}
+	if h.HeldLong > 0 {
+		limit = min(limit, h.HeldLong)
+	}
+	return limit
+}
+
+// withHold is the host with the hold of another row of it.
+func (h Host) withHold(of Host) Host {
+	h.HeldUntil, h.HeldFor, h.HeldLong = of.HeldUntil, of.HeldFor, of.HeldLong
+	return h
+}
+
+// sane drops a hold that is over and cuts one that is further ahead than it was when it
+// was taken, the mark of a clock that was set back.
+func (h Host) sane(now time.Time) Host {
+	if !h.HeldUntil.After(now) {
+		return h.withHold(Host{})
+	}
+	h.HeldUntil = notAfter(h.HeldUntil, now.Add(h.limit()))
+	return h
+}
+
+// merged is the stored row after a change of one process from was to is: what that
+// process did not touch stays as another may have left it, and a hold is only ever
+// prolonged.
+func (h Host) merged(was, is Host, now time.Time) Host {
+	h = h.sane(now)
+	if is.Delay != was.Delay || is.DelayReason != was.DelayReason {
+		h.Delay, h.DelayReason = is.Delay, is.DelayReason
+	}
+	switch is.Blocks {
+	case was.Blocks:
+	case 0:
+		h.Blocks = 0
+	default:
+		h.Blocks = max(h.Blocks, is.Blocks)
+	}
+	if is = is.sane(now); is.HeldUntil.After(h.HeldUntil) {
+		h = h.withHold(is)
+	}
+	h.Host, h.UpdatedAt = is.Host, now
+	return h
+}
+
+const (
+	hostColumns = `
+	SELECT host, delay_ms, ifnull(delay_reason, ''), blocks, held_until, ifnull(held_for, ''), held_ms, updated_at FROM hosts `
+	selectHosts = hostColumns + `WHERE source_id = ? ORDER BY host`
+	selectHost  = hostColumns + `WHERE source_id = ? AND host = ?`
+	upsertHost  = `
+	INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, held_ms, updated_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+	ON CONFLICT (source_id, host) DO UPDATE SET delay_ms = ?3, delay_reason = ?4, blocks = ?5, held_until = ?6, held_for = ?7, held_ms = ?8, updated_at = ?9`
+)
+
+func (h *Host) columns() []any {
+	return []any{&h.Host, millis(&h.Delay), &h.DelayReason, &h.Blocks, clock{&h.HeldUntil}, &h.HeldFor, millis(&h.HeldLong), clock{&h.UpdatedAt}}
+}
+
+// LoadHosts returns what is known of a source's hosts, by name: holds that are over
+// are left out of it, and no hold is longer than its kind may be.
+func (m *Monitor) LoadHosts(ctx context.Context, sourceID int64) ([]Host, error) {
+	all, err := collect(ctx, m.db.Read(), (*Host).columns, selectHosts, sourceID)
+	if err != nil {
+		return nil, fmt.Errorf("read hosts of source %d: %w", sourceID, err)
+	}
+	for i := range all {
+		all[i] = all[i].sane(m.db.Now())
+	}
+	return all, nil
+}
+
+// SaveHost stores the change of a host from was to is and returns the row as it is
+// afterwards: other processes may have changed what this one did not. A hold is
+// only ever prolonged.
+func (m *Monitor) SaveHost(ctx context.Context, sourceID int64, was, is Host) (stored Host, err error) {
+	err = m.db.Write(ctx, func(tx *store.Tx) (err error) {
+		stored = Host{}
+		if err := tx.Get(selectHost, []any{sourceID, is.Host}, stored.columns()...); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		stored = stored.merged(was, is, tx.At)
+		_, err = tx.Exec(upsertHost, sourceID, stored.Host, stored.Delay.Milliseconds(), orNull(stored.DelayReason), stored.Blocks,
+			stamp(stored.HeldUntil), orNull(stored.HeldFor), orNull(stored.HeldLong.Milliseconds()), stamp(stored.UpdatedAt))
+		return err
+	})
+	if err != nil {
+		return Host{}, fmt.Errorf("save host %s: %w", is.Host, err)
+	}
+	return stored, nil
+}
 
 // keepHold is the shortest hold that is written down: a restart takes longer than
 // what is shorter.
@@ -104,7 +224,7 @@ func (h *Hosts) yield(r Host, now time.Time) {
 			s.Host, s.stored = s.withHold(r), s.stored.withHold(r)
 		}
 	}
-	if s.Blocks == s.stored.Blocks { // another process may have met more, or seen it well again
+	if s.Blocks == s.stored.Blocks { // another process may have seen more, or seen it well again
 		s.Blocks, s.stored.Blocks = r.Blocks, r.Blocks
 	}
 	if s.Delay == s.stored.Delay && r.Delay != s.stored.Delay {
@@ -121,9 +241,9 @@ func (h *Hosts) Held(ctx context.Context, host string, d time.Duration, reason s
 	now := h.m.db.Now()
 	s := h.state(host)
 	h.hold(s, min(d, MaxHold), reason, now)
-	worth := s.worthStoring(now)
+	unsaved := s.unsaved(now)
 	h.mu.Unlock()
-	if !worth {
+	if !unsaved {
 		return nil
 	}
 	return h.save(context.WithoutCancel(ctx), host)
@@ -192,7 +312,7 @@ func (h *Hosts) observe(seen Seen) bool {
 	if s.recent.add(seen.outcome()) {
 		h.pace(s)
 	}
-	return s.worthStoring(now)
+	return s.unsaved(now)
 }
 
 // sameIncident reports whether the request was on its way already when the last
@@ -237,10 +357,10 @@ func (h *Hosts) pace(s *hostState) {
 	h.pacer.SetDelay(s.Host.Host, s.Delay, reason)
 }
 
-// worthStoring: a delay, a hold that outlasts a restart, and every block: a process
-// that is started again and again, and blocked at its first request each time,
-// would else never come to a penalty.
-func (s *hostState) worthStoring(now time.Time) bool {
+// unsaved reports whether the file lacks what a restart must know: a delay, a hold that
+// outlasts a restart, and every block, for a process that is started again and again, and
+// blocked at its first request each time, would else never come to a penalty.
+func (s *hostState) unsaved(now time.Time) bool {
 	return s.Delay != s.stored.Delay ||
 		s.HeldUntil.After(s.stored.HeldUntil) && s.HeldUntil.Sub(now) >= keepHold ||
 		s.Blocks != s.stored.Blocks
@@ -251,8 +371,11 @@ func (s *hostState) worthStoring(now time.Time) bool {
 func (h *Hosts) save(ctx context.Context, host string) error {
 	h.saving.Lock()
 	defer h.saving.Unlock()
-	was, is, worth := h.snapshot(host)
-	if !worth {
+	h.mu.Lock()
+	s := h.state(host)
+	was, is, unsaved := s.stored, s.Host, s.unsaved(h.m.db.Now())
+	h.mu.Unlock()
+	if !unsaved {
 		return nil
 	}
 	stored, err := h.m.SaveHost(ctx, h.source, was, is)
@@ -261,19 +384,11 @@ func (h *Hosts) save(ctx context.Context, host string) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := h.state(host)
 	s.stored = is
 	s.stored.Blocks = stored.Blocks
-	if s.Blocks == is.Blocks { // another process may have met more, or seen it well again
+	if s.Blocks == is.Blocks { // another process may have seen more, or seen it well again
 		s.Blocks = stored.Blocks
 	}
 	h.adopt(stored)
 	return nil
-}
-
-func (h *Hosts) snapshot(host string) (was, is Host, worth bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := h.state(host)
-	return s.stored, s.Host, s.worthStoring(h.m.db.Now())
 }

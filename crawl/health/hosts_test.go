@@ -509,7 +509,7 @@ func TestHostsTogether(t *testing.T) {
 	for i := range 3 {
 		host := fmt.Sprint("host", i)
 		p.see(t, 1, Seen{Host: host}) // what changed during a write is stored with the next request
-		if s := p.hosts.hosts[host]; s.worthStoring(p.clock.now()) {
+		if s := p.hosts.hosts[host]; s.unsaved(p.clock.now()) {
 			t.Errorf("%s is %+v, stored %+v", host, s.Host, s.stored)
 		}
 	}

@@ -1,12 +1,29 @@
 package health
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
 	"ypcrawl/store"
 	"ypcrawl/yp"
+)
+
+var (
+	// ErrProbeLost means that the probe is no longer the source's: it took longer
+	// than ProbeTime and another has begun, or the quarantine has ended meanwhile.
+	// Its outcome was not written.
+	ErrProbeLost = errors.New("the probe came too late: the source is in other hands")
+	// ErrNoSource means that no source has that id.
+	ErrNoSource = errors.New("no such source")
+	// ErrNoSample means that no page sample has that id: only the newest of each
+	// source are kept.
+	ErrNoSample = errors.New("no such page sample")
+	// ErrAmbiguous means that a name stands for several proxies: their id tells
+	// them apart.
+	ErrAmbiguous = errors.New("the name stands for several proxies: use the id")
 )
 
 // Monitor keeps how sources fare in the database. It holds no state of its own
@@ -16,10 +33,6 @@ type Monitor struct{ db *store.DB }
 // New returns the monitor of a database.
 func New(db *store.DB) *Monitor { return &Monitor{db: db} }
 
-// now is the transaction's time, to the millisecond as the database writes it: so what
-// is returned is what a later reading gives.
-func now(tx *store.Tx) time.Time { return tx.At }
-
 // stamp writes a time; zero is NULL.
 func stamp(t time.Time) any {
 	if t.IsZero() {
@@ -28,12 +41,13 @@ func stamp(t time.Time) any {
 	return yp.FormatTime(t)
 }
 
-// text writes a text; "" is NULL.
-func text(s string) any {
-	if s == "" {
+// orNull writes a value; the zero value is NULL.
+func orNull[T comparable](v T) any {
+	var zero T
+	if v == zero {
 		return nil
 	}
-	return s
+	return v
 }
 
 func flag(b bool) int {
@@ -60,15 +74,40 @@ func (c clock) Scan(value any) error {
 	return err
 }
 
-// millis scans a number of milliseconds; NULL is 0.
-type millis struct{ d *time.Duration }
+// duration scans a number of units; NULL is 0.
+type duration struct {
+	d    *time.Duration
+	unit time.Duration
+}
 
-func (m millis) Scan(value any) error {
+func (s duration) Scan(value any) error {
 	var n sql.NullInt64
 	err := n.Scan(value)
-	*m.d = time.Duration(n.Int64) * time.Millisecond
+	*s.d = time.Duration(n.Int64) * s.unit
 	return err
 }
 
-// row is what *sql.Row and *sql.Rows share.
-type row interface{ Scan(dest ...any) error }
+func millis(d *time.Duration) duration { return duration{d, time.Millisecond} }
+
+// collect reads all rows of a query; dest says where the columns of one go.
+func collect[T any](ctx context.Context, q querier, dest func(*T) []any, query string, args ...any) (all []T, err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var one T
+		if err := rows.Scan(dest(&one)...); err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, rows.Err()
+}
+
+// querier is the pool of readers, or one reading transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}

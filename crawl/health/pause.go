@@ -38,8 +38,8 @@ func pause(tx *store.Tx, sourceID int64, code yp.ErrorCode, reason string, until
 	if until.IsZero() {
 		_, err = tx.Exec(pauseForGood, string(code), reason, tx.Now, sourceID)
 	} else {
-		until = notAfter(until, now(tx).Add(MaxPause))
-		_, err = tx.Exec(pauseUntil, stamp(until), string(code), reason, tx.Now, sourceID, lasting(until.Sub(now(tx))))
+		until = notAfter(until, tx.At.Add(MaxPause))
+		_, err = tx.Exec(pauseUntil, stamp(until), string(code), reason, tx.Now, sourceID, orNull(max(until.Sub(tx.At).Milliseconds(), 0)))
 	}
 	if err != nil {
 		return fmt.Errorf("pause source %d for %s: %w", sourceID, code, err)
@@ -143,13 +143,13 @@ func (m *Monitor) MendClock(ctx context.Context) error {
 }
 
 func mendClock(tx *store.Tx) error {
-	args := mendArgs(now(tx))
+	args := mendArgs(tx.At)
 	for query, n := range map[string]int{mendPauses: 2, mendHolds: 4, mendQuarantines: 1} {
 		if _, err := tx.Exec(query, args[:n]...); err != nil {
 			return fmt.Errorf("cut times that are too far ahead: %w", err)
 		}
 	}
-	if _, err := tx.Exec(mendProxies, proxyRestEnd(now(tx))); err != nil {
+	if _, err := tx.Exec(mendProxies, proxyRestEnd(tx.At)); err != nil {
 		return fmt.Errorf("cut the rests of proxies that are too far ahead: %w", err)
 	}
 	return nil

@@ -59,7 +59,7 @@ const (
 // Proxies returns all proxies, the oldest first. A rest further ahead than
 // ProxyRest, the mark of a clock that was set back, is cut to it.
 func (m *Monitor) Proxies(ctx context.Context) ([]Proxy, error) {
-	all, err := collect(ctx, m.db.Read(), scanProxy, selectProxies)
+	all, err := collect(ctx, m.db.Read(), (*Proxy).columns, selectProxies)
 	if err != nil {
 		return nil, fmt.Errorf("read proxies: %w", err)
 	}
@@ -69,9 +69,14 @@ func (m *Monitor) Proxies(ctx context.Context) ([]Proxy, error) {
 	return all, nil
 }
 
-func scanProxy(r row) (p Proxy, err error) {
-	return p, r.Scan(&p.ID, &p.URL, &p.Name, &p.Enabled, &p.Successes, &p.Failures, &p.Consecutive,
-		clock{&p.LastUsedAt}, &p.LastError, clock{&p.CooldownUntil}, clock{&p.CreatedAt})
+func (p *Proxy) columns() []any {
+	return []any{
+		&p.ID, &p.URL, &p.Name, &p.Enabled, &p.Successes, &p.Failures, &p.Consecutive,
+		clock{&p.LastUsedAt},
+		&p.LastError,
+		clock{&p.CooldownUntil},
+		clock{&p.CreatedAt},
+	}
 }
 
 // AddProxy adds a proxy under its name (its URL without the password); added is
@@ -181,8 +186,8 @@ func countUse(tx *store.Tx, id int64, use ProxyUse) error {
 	if err != nil {
 		return err
 	}
-	is := stored.after(use, now(tx))
-	_, err = tx.Exec(countProxy, id, use.Successes, use.Failures, is.inARow, stamp(is.restsUntil), text(use.LastError), tx.Now)
+	is := stored.after(use, tx.At)
+	_, err = tx.Exec(countProxy, id, use.Successes, use.Failures, is.inARow, stamp(is.restsUntil), orNull(use.LastError), tx.Now)
 	return err
 }
 

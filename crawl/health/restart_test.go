@@ -27,8 +27,7 @@ func TestRestart(t *testing.T) {
 	ok(t, err)
 	ok(t, w.CountProxy(t.Context(), 1, ProxyUse{Successes: 3, Failures: 10, Consecutive: 10, CooldownUntil: w.clock.now().Add(ProxyRest), LastError: "refused"}))
 	ok(t, w.KeepSample(t.Context(), Sample{SourceID: demo, URL: "u", Reason: "r", Body: []byte("body")}))
-	profiles, err := w.Profiles(t.Context())
-	ok(t, err)
+	profiles := storedProfiles(t, w)
 	proxies, err := w.Proxies(t.Context())
 	ok(t, err)
 
@@ -37,8 +36,7 @@ func TestRestart(t *testing.T) {
 	p = newPacing(t, w)
 	p.want(t, "a hold 40s penalty: 3 blocks in a row",
 		"b delay 3s slowed down: 10 of the last 10 requests failed", "b hold 9m40s Retry-After")
-	again, err := w.Profiles(t.Context())
-	ok(t, err)
+	again := storedProfiles(t, w)
 	if d := cmp.Diff(profiles, again); d != "" || again[0].Status != Quarantined {
 		t.Errorf("profiles: %s %s", again[0].Status, d)
 	}

@@ -49,12 +49,17 @@ func (m *Monitor) RollUp(ctx context.Context) ([]Profile, error) {
 	return profiles, nil
 }
 
-// roll rolls the profiles by counts that were read at readAt, in one transaction.
+// roll rolls the profiles by counts that were read at readAt, in one transaction. One that
+// somebody has rolled up after this reading stays as it is.
 func (m *Monitor) roll(ctx context.Context, counts []sourceCounts, readAt time.Time) (profiles []Profile, err error) {
 	err = m.db.Write(ctx, func(tx *store.Tx) error {
 		profiles = make([]Profile, 0, len(counts))
 		for _, c := range counts {
-			p, err := rollUp(tx, c, readAt)
+			p, err := loadProfile(tx, c.source)
+			if overtaken := p.UpdatedAt.After(readAt) && !p.UpdatedAt.After(tx.At); err == nil && !overtaken {
+				p = p.Rolled(c.Counts, tx.At)
+				err = saveProfile(tx, p)
+			}
 			if err != nil {
 				return err
 			}
@@ -63,19 +68,6 @@ func (m *Monitor) roll(ctx context.Context, counts []sourceCounts, readAt time.T
 		return mendClock(tx)
 	})
 	return profiles, err
-}
-
-// rollUp takes one step, unless somebody has rolled up after this reading.
-func rollUp(tx *store.Tx, c sourceCounts, readAt time.Time) (Profile, error) {
-	p, err := loadProfile(tx, c.source)
-	if err != nil {
-		return p, err
-	}
-	if p.UpdatedAt.After(readAt) && !p.UpdatedAt.After(tx.At) {
-		return p, nil
-	}
-	p = p.Rolled(c.Counts, now(tx))
-	return p, saveProfile(tx, p)
 }
 
 type sourceCounts struct {
@@ -90,7 +82,7 @@ func (m *Monitor) counts(ctx context.Context, now time.Time) (all []sourceCounts
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, tx.Rollback()) }()
-	ids, err := collect(ctx, tx, func(r row) (id int64, err error) { return id, r.Scan(&id) }, enabledSources)
+	ids, err := collect(ctx, tx, func(id *int64) []any { return []any{id} }, enabledSources)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +142,7 @@ func (r reading) classes(from time.Time) (map[yp.ErrorClass]int, error) {
 		class yp.ErrorClass
 		n     int
 	}
-	rows, err := collect(r.ctx, r.q, func(r row) (c classCount, err error) { return c, r.Scan(&c.class, &c.n) },
+	rows, err := collect(r.ctx, r.q, func(c *classCount) []any { return []any{&c.class, &c.n} },
 		countClasses, r.args(from, r.now)...)
 	all := make(map[yp.ErrorClass]int, len(rows))
 	for _, c := range rows {
@@ -167,7 +159,7 @@ type bar struct {
 }
 
 func (r reading) latencies(c *Counts, from time.Time) error {
-	bars, err := collect(r.ctx, r.q, func(r row) (b bar, err error) { return b, r.Scan(millis{&b.latency}, &b.samples, &b.ok) },
+	bars, err := collect(r.ctx, r.q, func(b *bar) []any { return []any{millis(&b.latency), &b.samples, &b.ok} },
 		countLatencies, r.args(from, r.now)...)
 	for _, b := range bars {
 		c.Samples1h += b.samples
@@ -187,4 +179,121 @@ func percentile(bars []bar, samples, percent int) time.Duration {
 		}
 	}
 	return 0
+}
+
+const (
+	profileColumns = `
+	SELECT s.id, s.name, ifnull(p.status, ''), ifnull(p.error_class, ''), ifnull(p.samples_1h, 0), ifnull(p.success_rate_1h, 0),
+		ifnull(p.samples_24h, 0), ifnull(p.success_rate_24h, 0), p.latency_p50_ms, p.latency_p95_ms, ifnull(p.dominant_class, ''),
+		ifnull(p.burst_429, 0), p.failing_since, p.quarantine_until, ifnull(p.cooldown_minutes, 0), p.probe_until, p.updated_at
+	FROM sources s LEFT JOIN connectivity_profiles p ON p.source_id = s.id `
+	selectProfile = profileColumns + `WHERE s.id = ?`
+	upsertProfile = `
+	INSERT INTO connectivity_profiles (source_id, status, error_class, samples_1h, success_rate_1h, samples_24h, success_rate_24h,
+		latency_p50_ms, latency_p95_ms, dominant_class, burst_429, failing_since, quarantine_until, cooldown_minutes, probe_until, updated_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+	ON CONFLICT (source_id) DO UPDATE SET status = ?2, error_class = ?3, samples_1h = ?4, success_rate_1h = ?5, samples_24h = ?6,
+		success_rate_24h = ?7, latency_p50_ms = ?8, latency_p95_ms = ?9, dominant_class = ?10, burst_429 = ?11, failing_since = ?12,
+		quarantine_until = ?13, cooldown_minutes = ?14, probe_until = ?15, updated_at = ?16`
+)
+
+func (p *Profile) columns() []any {
+	return []any{
+		&p.SourceID, &p.Source, &p.Status, &p.Class, &p.Samples1h, &p.Rate1h, &p.Samples24h, &p.Rate24h,
+		millis(&p.P50), millis(&p.P95), &p.Dominant, &p.Burst,
+		clock{&p.FailingSince},
+		clock{&p.QuarantineUntil},
+		duration{&p.Cooldown, time.Minute},
+		clock{&p.ProbeUntil},
+		clock{&p.UpdatedAt},
+	}
+}
+
+// loadProfile reads the profile of a source; one never rolled up has no status.
+func loadProfile(tx *store.Tx, sourceID int64) (p Profile, err error) {
+	err = tx.Get(selectProfile, []any{sourceID}, p.columns()...)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("source %d: %w", sourceID, ErrNoSource)
+	}
+	return p, err
+}
+
+func saveProfile(tx *store.Tx, p Profile) error {
+	_, err := tx.Exec(upsertProfile, p.SourceID, string(p.Status), orNull(string(p.Class)), p.Samples1h, ofSamples(p.Samples1h, p.Rate1h),
+		p.Samples24h, ofSamples(p.Samples24h, p.Rate24h), ofSamples(p.Samples1h, p.P50.Milliseconds()), ofSamples(p.Samples1h, p.P95.Milliseconds()), orNull(string(p.Dominant)),
+		flag(p.Burst), stamp(p.FailingSince), stamp(p.QuarantineUntil), int(p.Cooldown/time.Minute), stamp(p.ProbeUntil), stamp(p.UpdatedAt))
+	if err != nil {
+		return fmt.Errorf("save connectivity profile of source %d: %w", p.SourceID, err)
+	}
+	return nil
+}
+
+// ofSamples writes what the samples say; without samples that is nothing.
+func ofSamples(samples int, value any) any {
+	if samples == 0 {
+		return nil
+	}
+	return value
+}
+
+// Probe is the right to ask a quarantined source once.
+type Probe struct {
+	SourceID int64
+	Until    time.Time // then somebody else may probe
+}
+
+// A source that is disabled, paused or held is not probed: it has other reasons not
+// to be asked.
+const sourceOpen = `
+	SELECT NOT EXISTS (SELECT 1 FROM v_source_closures WHERE source_id = ?1 AND state <> 'quarantined' AND until > ?2)`
+
+// BeginProbe takes the one probe of a source whose cooldown is over: true for one
+// caller among all workers and processes, until that probe has ended or ProbeTime
+// has passed. EndProbe must follow.
+func (m *Monitor) BeginProbe(ctx context.Context, sourceID int64) (Probe, bool, error) {
+	var probe Probe
+	err := m.db.Write(ctx, func(tx *store.Tx) error {
+		probe = Probe{}
+		stored, err := loadProfile(tx, sourceID)
+		if err != nil || stored.Status != Quarantined {
+			return err
+		}
+		p := stored.sane(tx.At)
+		var open bool
+		if err := tx.Get(sourceOpen, []any{sourceID, tx.Now}, &open); err != nil {
+			return err
+		}
+		if open && p.probeDue(tx.At) {
+			p.ProbeUntil = tx.At.Add(ProbeTime)
+			probe = Probe{sourceID, p.ProbeUntil}
+		}
+		if p == stored {
+			return nil
+		}
+		return saveProfile(tx, p)
+	})
+	if err != nil {
+		return Probe{}, false, fmt.Errorf("begin probe: %w", err)
+	}
+	return probe, probe.SourceID != 0, nil
+}
+
+// EndProbe writes the outcome of a probe, and of a failed one its class. It
+// returns the profile as it is afterwards, and ErrProbeLost with it when the probe
+// was no longer the source's.
+func (m *Monitor) EndProbe(ctx context.Context, probe Probe, ok bool, class yp.ErrorClass) (p Profile, err error) {
+	err = m.db.Write(ctx, func(tx *store.Tx) (err error) {
+		if p, err = loadProfile(tx, probe.SourceID); err != nil {
+			return err
+		}
+		if p.Status != Quarantined || !p.ProbeUntil.Equal(probe.Until) {
+			return ErrProbeLost
+		}
+		p = p.Probed(ok, class, tx.At)
+		return saveProfile(tx, p)
+	})
+	if err != nil {
+		return p, fmt.Errorf("end probe of source %d: %w", probe.SourceID, err)
+	}
+	return p, nil
 }

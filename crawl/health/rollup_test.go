@@ -177,8 +177,7 @@ func TestRollUp(t *testing.T) {
 		w.clock.move(1234567) // not a whole millisecond
 		rolled, err := w.RollUp(t.Context())
 		ok(t, err)
-		stored, err := w.Profiles(t.Context())
-		ok(t, err)
+		stored := storedProfiles(t, w)
 		if d := cmp.Diff(rolled, stored); d != "" {
 			t.Error(d)
 		}

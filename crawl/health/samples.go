@@ -49,12 +49,8 @@ func (m *Monitor) KeepSample(ctx context.Context, s Sample) error {
 	if err != nil {
 		return fmt.Errorf("pack page sample of %s: %w", s.URL, err)
 	}
-	var target any
-	if s.TargetID != 0 {
-		target = s.TargetID
-	}
 	err = m.db.Write(ctx, func(tx *store.Tx) error {
-		if _, err := tx.Exec(insertSample, s.SourceID, target, s.URL, s.Reason, tx.Now, len(body), packed); err != nil {
+		if _, err := tx.Exec(insertSample, s.SourceID, orNull(s.TargetID), s.URL, s.Reason, tx.Now, len(body), packed); err != nil {
 			return err
 		}
 		_, err := tx.Exec(dropSamples, s.SourceID, MaxSamples)
@@ -68,15 +64,15 @@ func (m *Monitor) KeepSample(ctx context.Context, s Sample) error {
 
 // Samples lists the samples of a source without their bodies, the newest first.
 func (m *Monitor) Samples(ctx context.Context, sourceID int64) ([]Sample, error) {
-	all, err := collect(ctx, m.db.Read(), scanSample, selectSamples, sourceID)
+	all, err := collect(ctx, m.db.Read(), (*Sample).columns, selectSamples, sourceID)
 	if err != nil {
 		return nil, fmt.Errorf("list page samples of source %d: %w", sourceID, err)
 	}
 	return all, nil
 }
 
-func scanSample(r row) (s Sample, err error) {
-	return s, r.Scan(&s.ID, &s.SourceID, &s.TargetID, &s.URL, &s.Reason, clock{&s.TakenAt}, &s.Size)
+func (s *Sample) columns() []any {
+	return []any{&s.ID, &s.SourceID, &s.TargetID, &s.URL, &s.Reason, clock{&s.TakenAt}, &s.Size}
 }
 
 // ReadSample returns the body of a sample, or ErrNoSample.

@@ -159,7 +159,7 @@ func (w *world) requests(t testing.TB, all ...req) {
 				outcome, parsed, results = "failure", nil, nil
 			}
 			_, err := tx.Exec(insertRequests, max(r.n, 1), max(r.source, demo), orDefault(r.kind, "listing"), at, at, outcome,
-				text(string(r.class)), r.latency, parsed, results, flag(r.proxy))
+				orNull(string(r.class)), r.latency, parsed, results, flag(r.proxy))
 			if err != nil {
 				return err
 			}
@@ -199,4 +199,12 @@ func ok(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// storedProfiles reads the profiles of all sources that were ever rolled up, by name.
+func storedProfiles(t *testing.T, w *world) []Profile {
+	t.Helper()
+	all, err := collect(t.Context(), w.db.Read(), (*Profile).columns, profileColumns+`WHERE p.source_id IS NOT NULL ORDER BY s.name`)
+	ok(t, err)
+	return all
 }

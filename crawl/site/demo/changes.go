@@ -53,7 +53,7 @@ func (d *Directory) Changes(sel Selection, since ...int) (Changes, error) {
 		}
 		l.crawl(d.editionOf(epoch))
 	}
-	c := l.crawl(d.edition())
+	c := l.crawl(d.now.Load())
 	c.sort()
 	return c, nil
 }
@@ -69,10 +69,10 @@ type sighting struct {
 
 // record is what the database knows of a listing.
 type record struct {
-	told told
-	at   []sighting // wherever it ever was seen, in the markup of the last time there
-	ads  []spot     // wherever it ever was seen, and maybe only as an ad that is left out
-	gone bool
+	says    says
+	at      []sighting // wherever it ever was seen, in the markup of the last time there
+	ads     []spot     // wherever it ever was seen, and maybe only as an ad that is left out
+	dropped bool
 }
 
 // ledger is the database.
@@ -89,15 +89,15 @@ func (l *ledger) crawl(e *edition) Changes {
 		_, again := seen[k]
 		switch {
 		case again:
-		case len(ads[k]) == 0 && !r.gone:
-			l.miss(&c, k, r, complete)
-		case len(ads[k]) > 0 && r.gone:
-			c.Restored, r.gone = append(c.Restored, k.text()), false
+		case len(ads[k]) == 0 && !r.dropped:
+			l.missed(&c, k, r, complete)
+		case len(ads[k]) > 0 && r.dropped:
+			c.Restored, r.dropped = append(c.Restored, k.text()), false
 		}
 	}
 	for k, at := range seen {
 		b := e.business(k)
-		l.meet(&c, k, &b, at)
+		l.seen(&c, k, &b, at)
 	}
 	for k, at := range ads {
 		if r, known := l.known[k]; known {
@@ -112,12 +112,12 @@ func (l *ledger) crawl(e *edition) Changes {
 func (d *edition) read(sel Selection) (seen map[key][]sighting, ads map[key][]spot, complete map[spot]bool) {
 	seen, ads, complete = make(map[key][]sighting), make(map[key][]spot), make(map[spot]bool)
 	for _, t := range d.selected(sel) {
-		at, limit := spot{t.place.index, t.cat}, pageLimit(sel.MaxPages, t.place.Tier)
+		at, pages := spot{t.place.index, t.cat}, sel.pages(&t)
 		if d.byIndex[t.place.index] == nil {
 			continue // its page is not there: that says nothing of who was on it
 		}
-		complete[at] = t.pages() <= limit
-		d.see(&t, min(t.pages(), limit), true, func(k key, v views) {
+		complete[at] = t.pages() == pages
+		d.see(&t, pages, true, func(k key, v views) {
 			if v&(viewCenterAd|viewAsideAd) != 0 && !sel.IncludeSponsored {
 				ads[k] = append(ads[k], at)
 				return
@@ -133,8 +133,8 @@ func (d *edition) read(sel Selection) (seen map[key][]sighting, ads map[key][]sp
 	return seen, ads, complete
 }
 
-// miss sorts a listing that was not seen.
-func (l *ledger) miss(c *Changes, k key, r *record, complete map[spot]bool) {
+// missed sorts a listing that was not seen.
+func (l *ledger) missed(c *Changes, k key, r *record, complete map[spot]bool) {
 	cut, left, read := false, false, false // left by a city; read to its end
 	for _, at := range r.everywhere() {
 		whole, stands := complete[at]
@@ -148,7 +148,7 @@ func (l *ledger) miss(c *Changes, k key, r *record, complete map[spot]bool) {
 		c.Retired = append(c.Retired, id)
 	default:
 		c.Gone = append(c.Gone, id)
-		r.gone = true
+		r.dropped = true
 	}
 }
 
@@ -161,28 +161,32 @@ func (r *record) everywhere() []spot {
 	return all
 }
 
-// meet takes in a listing that was seen.
-func (l *ledger) meet(c *Changes, k key, b *business, at []sighting) {
-	says, id := b.tells(allOf(at)), k.text()
+// seen takes in a listing that was seen.
+func (l *ledger) seen(c *Changes, k key, b *business, at []sighting) {
+	var all views
+	for _, s := range at {
+		all |= s.shown
+	}
+	texts, id := b.says(all), k.text()
 	r, known := l.known[k]
 	if !known {
 		c.New = append(c.New, id)
-		l.known[k] = &record{told: says, at: at}
+		l.known[k] = &record{says: texts, at: at}
 		return
 	}
-	if r.gone {
+	if r.dropped {
 		c.Restored = append(c.Restored, id)
 	}
-	for f, text := range says {
+	for f, text := range texts {
 		if text == "" {
 			continue
 		}
-		if !r.told.same(f, text) && (r.told[f] != "" || b.shownAgain(f, r.at, at)) {
-			c.Changed = append(c.Changed, Change{id, yp.ListingFields[f].Name, r.told[f], text})
+		if !r.says.same(f, text) && (r.says[f] != "" || b.shownAgain(f, r.at, at)) {
+			c.Changed = append(c.Changed, Change{id, yp.ListingFields[f].Name, r.says[f], text})
 		}
-		r.told[f] = text
+		r.says[f] = text
 	}
-	r.at, r.gone = everywhere(r.at, at), false
+	r.at, r.dropped = everywhere(r.at, at), false
 }
 
 // everywhere adds what a crawl saw to where a listing was seen before.
@@ -200,22 +204,20 @@ func (b *business) shownAgain(field int, before, now []sighting) bool {
 		if !slices.ContainsFunc(before, func(o sighting) bool { return o.at == s.at }) {
 			return false
 		}
-		says := b.tells(s.shown)
-		return says[field] != ""
+		texts := b.says(s.shown)
+		return texts[field] != ""
 	})
 }
 
-// tells returns what b's cards of the given kinds say.
-func (b *business) tells(shown views) told {
+// says returns what b's cards of the given kinds say.
+func (b *business) says(shown views) (texts says) {
 	l := b.listing(&url.URL{}, shown)
-	return tell(&l)
-}
-
-func allOf(at []sighting) (all views) {
-	for _, s := range at {
-		all |= s.shown
+	for i := range yp.ListingFields {
+		if f := &yp.ListingFields[i]; f.Is(yp.Counted) {
+			texts[i] = f.Text(&l)
+		}
 	}
-	return all
+	return texts
 }
 
 // sort puts every list in order.
@@ -231,4 +233,22 @@ func (c *Changes) sort() {
 	if c.Changed == nil {
 		c.Changed = []Change{}
 	}
+}
+
+// says holds what a listing says in the fields whose changes count, as texts, in the order
+// of yp.ListingFields. The other fields are volatile, or follow from these.
+type says [len(yp.ListingFields)]string
+
+// same reports whether two texts of a field say the same: phones by their
+// canonical form where both have one.
+func (t *says) same(field int, other string) bool {
+	if t[field] == other {
+		return true
+	}
+	if yp.ListingFields[field].Form != "phone_e164" {
+		return false
+	}
+	a, okA := yp.CanonicalPhone(t[field])
+	b, okB := yp.CanonicalPhone(other)
+	return okA && okB && a == b
 }

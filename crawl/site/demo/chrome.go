@@ -8,14 +8,11 @@ import (
 // chromeParts makes up what surrounds the cards on every page: style sheets,
 // scripts, menus and dialogs, as bulky as on the real site. All of it is ASCII,
 // so that it can stand in a page of any charset.
-func chromeParts() map[string]string {
-	return map[string]string{
-		"{{styles}}":  styles(9 << 10),
-		"{{script1}}": script("head", 28<<10),
-		"{{script2}}": script("body", 24<<10),
-		"{{nav}}":     menu("nav", 10<<10),
-		"{{footer}}":  menu("foot", 12<<10),
-		"{{modals}}":  modals(12 << 10),
+// The list is of marks in templates and what stands there.
+func chromeParts() []string {
+	return []string{
+		"{{styles}}", styles(9 << 10), "{{script1}}", script("head", 28<<10), "{{script2}}", script("body", 24<<10),
+		"{{nav}}", menu("nav", 10<<10), "{{footer}}", menu("foot", 12<<10), "{{modals}}", modals(12 << 10),
 	}
 }
 

@@ -1,7 +1,9 @@
 package demo
 
 import (
-	"fmt"
+	"encoding/hex"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,79 +11,52 @@ import (
 )
 
 // findDetail resolves /{city}-{st}/mip/{slug}-{ypid}: only the trailing digits
-// count. moved is the proper address when the path is not it.
-func (d *edition) findDetail(path string) (b business, moved string, ok bool) {
-	i := strings.LastIndexByte(path, '-')
-	id := number(path[i+1:])
-	if i < 0 || id < 0 {
-		return b, "", false
-	}
-	k, ok := keyOf(int64(id), d.inverse)
+// count, so the path need not be the business's own.
+func (d *edition) findDetail(path string) (business, bool) {
+	k, ok := keyOf(int64(number(path[strings.LastIndexByte(path, '-')+1:])), d.inverse)
 	if !ok || !d.exists(k) {
-		return b, "", false
+		return business{}, false
 	}
-	b = d.business(k)
-	if b.path != path {
-		moved = b.path
-	}
-	return b, moved, true
+	return d.business(k), true
 }
 
-// writeDetail writes a business's own page.
-func (d *edition) writeDetail(p *page, b *business) {
+// detailPage writes a business's own page.
+func (d *edition) detailPage(b *business) []byte {
 	pr := b.profile()
-	v := plainFrame(encodeUTF8.escape(b.name), "mip")
-	v.fillCard(b, 0, 0, encodeUTF8)
-	s := &v.s
-	s[fRank] = ""
-	s[fWhere] = encodeUTF8.escape(b.where())
-	s[fPhone] = pr.phone
-	if e164, ok := yp.CanonicalPhone(pr.phone); ok {
-		s[fTel] = e164
-	}
-	s[fAddressSpan] = encodeUTF8.escape(b.address.oneLine())
-	s[fMailto] = pr.mailto()
-	s[fServices] = pr.styles[0].write(pr.services)
-	s[fPayment] = pr.styles[1].write(pr.payment)
-	s[fLanguages] = pr.styles[2].write(pr.languages)
-	s[fHoods] = styleSpans.write(pr.hoods)
-	s[fAKA] = styleParagraphs.write(pr.aka)
-	s[fSocial] = socialLinks(pr.social)
-	s[fHoursRows] = hourRows(pr.hours)
-	if pr.ld {
-		s[fLDDetail] = b.detailLD(&pr)
-	}
-	d.tpl["shell_top"].write(p, v)
-	d.tpl["detail"].write(p, v)
-	d.tpl["shell_bottom"].write(p, v)
-}
-
-func socialLinks(links []string) string {
-	var b strings.Builder
-	for _, link := range links {
+	v := b.card(skinModern)
+	maps.Copy(v, plainFrame(escape(b.name), "mip"))
+	v["where"] = escape(b.where())
+	v["phone"] = pr.phone
+	v["tel"], _ = yp.CanonicalPhone(pr.phone)
+	v["address_span"] = escape(b.address.oneLine())
+	v["mailto"] = pr.mailto()
+	v["services"] = pr.styles[0].write(pr.services)
+	v["payment"] = pr.styles[1].write(pr.payment)
+	v["languages"] = pr.styles[2].write(pr.languages)
+	v["hoods"] = styleSpans.write(pr.hoods)
+	v["aka"] = styleParagraphs.write(pr.aka)
+	for _, link := range pr.social {
 		name := "Facebook"
 		if strings.Contains(link, "instagram") {
 			name = "Instagram"
 		}
-		b.WriteString(`<a href="` + link + `" rel="nofollow">` + name + `</a>`)
+		v["social"] += `<a href="` + link + `" rel="nofollow">` + name + `</a>`
 	}
-	return b.String()
+	for _, h := range pr.hours {
+		v["hours_rows"] += hourRow(h)
+	}
+	if pr.ld {
+		v["ld_detail"] = b.detailLD(&pr)
+	}
+	return d.page("detail", v)
 }
 
-// hourRows writes opening hours for people, with the form for machines beside.
-func hourRows(hours []string) string {
-	var b strings.Builder
-	for _, h := range hours {
-		days, times, _ := strings.Cut(h, " ")
-		b.WriteString(`<tr><th class="day-label">` + dayNames(days) + `</th><td class="day-hours"><time datetime="` + h + `">` + clock(times) + `</time></td></tr>`)
-	}
-	return b.String()
-}
+var dayNames = strings.NewReplacer("Mo", "Mon", "Tu", "Tue", "We", "Wed", "Th", "Thu", "Fr", "Fri", "Sa", "Sat", "Su", "Sun", "-", " - ")
 
-// dayNames writes "Mo-Th" as "Mon - Thu".
-func dayNames(days string) string {
-	r := strings.NewReplacer("Mo", "Mon", "Tu", "Tue", "We", "Wed", "Th", "Thu", "Fr", "Fri", "Sa", "Sat", "Su", "Sun", "-", " - ")
-	return r.Replace(days)
+// hourRow writes opening hours for people, with the form for machines beside.
+func hourRow(hours string) string {
+	days, times, _ := strings.Cut(hours, " ")
+	return `<tr><th class="day-label">` + dayNames.Replace(days) + `</th><td class="day-hours"><time datetime="` + hours + `">` + clock(times) + `</time></td></tr>`
 }
 
 // clock writes "13:00-17:30" as "1:00 pm - 5:30 pm".
@@ -111,17 +86,17 @@ func (pr *profile) mailto() string {
 	if pr.email == "" || !pr.hidden {
 		return prefixed("mailto:", pr.email)
 	}
-	hex := fmt.Sprintf("%02x", pr.mask)
+	masked := []byte{pr.mask}
 	for _, c := range []byte(pr.email) {
-		hex += fmt.Sprintf("%02x", c^pr.mask)
+		masked = append(masked, c^pr.mask)
 	}
-	return "/cdn-cgi/l/email-protection#" + hex
+	return "/cdn-cgi/l/email-protection#" + hex.EncodeToString(masked)
 }
 
 // detailLD is the JSON-LD of a detail page; here url is the business's own
 // site. One in some stands in a graph. What the CDN hides it does not tell.
 func (b *business) detailLD(pr *profile) string {
-	f := []string{`"@type":` + b.dice.word(tagDetail+6, []string{`"LocalBusiness"`, `["LocalBusiness","Organization"]`}), `"name":"` + jsonText(b.name) + `"`}
+	f := []string{`"@type":` + b.dice.word(tagDetail+6, []string{`"LocalBusiness"`, `["LocalBusiness","Organization"]`}), `"name":` + quoted(b.name)}
 	add := func(name, value string) {
 		if value != "" {
 			f = append(f, `"`+name+`":`+value)
@@ -161,9 +136,177 @@ func prefixed(prefix, s string) string {
 	return prefix + s
 }
 
-func quoted(s string) string {
-	if s == "" {
+// profile is what a business's own page says beyond its card.
+type profile struct {
+	phone     string // now and then only here
+	email     string
+	hidden    bool // the email is written as the CDN hides it
+	mask      byte
+	hours     []string // now and then only here
+	payment   []string
+	services  []string
+	languages []string
+	hoods     []string
+	aka       []string
+	social    []string // as linked, the placeholder too
+	founded   int
+	lat, lon  string
+	ld        bool // the page has JSON-LD
+	graph     bool // in a graph
+	styles    [3]listStyle
+}
+
+// placeholder is where the site's own template points when a business has no
+// page there.
+const placeholder = "https://www.facebook.com/platform"
+
+// thisYear is the year that founding dates are counted back from.
+const thisYear = 2026
+
+// The questions asked of a business's dice about its own page, from tagDetail.
+const (
+	tagOwnEmail = tagDetail + 3
+	tagOwnMask  = tagDetail + 5
+	tagOwn      = 7_000 // the ones that came later
+)
+
+var (
+	payments = []string{"amex", "cash", "check", "debit", "diners club", "discover", "financing available", "invoice", "master card", "paypal", "visa"}
+	tongues  = []string{"English", "Spanish", "Vietnamese", "Chinese", "Tagalog", "French"}
+	quarters = []string{"Downtown", "Midtown", "Old Town", "Eastside", "West End", "Riverside District", "Uptown", "Historic Core"}
+)
+
+// profile makes up what b's own page says.
+func (b *business) profile() profile {
+	d := b.dice
+	pr := profile{
+		phone: b.phone, email: b.email(), hidden: d.pct(tagDetail+4) >= 50, mask: byte(d.pick(tagOwnMask, 256)), hours: b.hours,
+		ld: d.pct(tagOwn) >= 16, graph: d.pct(tagOwn+1) < 12,
+	}
+	if b.phone == "" && b.home != nil && d.pct(tagOwn+2) < 40 {
+		pr.phone = b.localNumber(d, tagOwn+3)
+	}
+	if b.hours == nil && d.pct(tagOwn+4) < 35 {
+		pr.hours = hourSets[d.pick(tagOwn+5, len(hourSets))]
+	}
+	pr.fillLists(b)
+	if b.years > 0 {
+		pr.founded = thisYear - b.years
+	}
+	if b.home != nil {
+		pr.lat = strconv.FormatFloat(b.home.Lat+float64(b.spot.unit(tagDetail+7)/20), 'f', 5, 64)
+		pr.lon = strconv.FormatFloat(b.home.Lon+float64(b.spot.unit(tagDetail+8)/20), 'f', 5, 64)
+	}
+	return pr
+}
+
+func (pr *profile) fillLists(b *business) {
+	d := b.dice
+	if d.pct(tagOwn+10) < 88 {
+		pr.payment = some(d, tagOwn+100, payments, 55)
+	}
+	if d.pct(tagOwn+11) < 85 {
+		pr.services = distinct(b.labels)
+	}
+	if d.pct(tagOwn+12) < 75 {
+		pr.languages = append(pr.languages, some(d, tagOwn+200, tongues, 40)...)
+	}
+	if b.home != nil && d.pct(tagOwn+13) < 55 {
+		pr.hoods = some(d, tagOwn+300, quarters, 20)
+	}
+	if d.pct(tagDetail+2) < 30 {
+		pr.aka = append(pr.aka, yp.Clean(b.name)+" of "+b.where())
+		if d.pct(tagOwn+14) < 35 {
+			pr.aka = append(pr.aka, "The "+b.trade.words[0]+" People")
+		}
+	}
+	for i := range pr.styles {
+		pr.styles[i] = listStyle(d.pick(tagOwn+20+i, int(numStyles)))
+	}
+	pr.social = b.socials()
+}
+
+// some picks each of words with pct in a hundred.
+func some(d dice, tag int, words []string, pct int) []string {
+	var out []string
+	for i, w := range words {
+		if d.pct(tag+i) < pct {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// socials lists the social links: the business's own, or the template's
+// placeholder, or both.
+func (b *business) socials() []string {
+	d, slug := b.dice, yp.Slug(yp.Clean(b.name))
+	switch r := d.pct(tagOwn + 30); {
+	case r < 35:
+		return []string{"https://www.facebook.com/" + slug}
+	case r < 55:
+		return []string{"https://www.facebook.com/" + slug, "https://www.instagram.com/" + strings.ReplaceAll(slug, "-", "_")}
+	case r < 85:
+		return []string{placeholder}
+	case r < 90:
+		return []string{placeholder, "https://www.instagram.com/" + strings.ReplaceAll(slug, "-", "_")}
+	}
+	return nil
+}
+
+// email returns the business's address, "" when it gives none.
+func (b *business) email() string {
+	if b.dice.pct(tagOwnEmail) < 50 {
 		return ""
 	}
-	return `"` + jsonText(s) + `"`
+	host := strings.ReplaceAll(yp.Slug(yp.Clean(b.name)), "-", "")
+	return "info" + strconv.FormatInt(b.id%1000, 10) + "@" + host[:min(len(host), 50)] + ".example"
+}
+
+// where is the place that a business belongs to, for people.
+func (b *business) where() string {
+	if b.home == nil {
+		return "Nationwide"
+	}
+	return b.home.Name + ", " + b.home.State
+}
+
+// listStyle is how a page writes a list.
+type listStyle uint8
+
+const (
+	styleCommas listStyle = iota
+	styleSemicolons
+	styleBullets
+	styleBreaks
+	styleItems
+	styleSpans
+	numStyles
+	styleParagraphs // for lists whose words hold commas
+)
+
+// write writes a list; texts are escaped.
+func (s listStyle) write(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	escaped := slices.Clone(list)
+	for i, text := range list {
+		escaped[i] = escape(text)
+	}
+	switch s {
+	case styleSemicolons:
+		return strings.Join(escaped, "; ")
+	case styleBullets:
+		return strings.Join(escaped, " &bull; ")
+	case styleBreaks:
+		return strings.Join(escaped, "<br>")
+	case styleItems:
+		return "<ul><li>" + strings.Join(escaped, "</li><li>") + "</li></ul>"
+	case styleSpans:
+		return "<span>" + strings.Join(escaped, "</span> <span>") + "</span>"
+	case styleParagraphs:
+		return "<p>" + strings.Join(escaped, "</p><p>") + "</p>"
+	}
+	return strings.Join(escaped, ", ")
 }

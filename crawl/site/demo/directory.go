@@ -2,13 +2,25 @@ package demo
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
+)
+
+var (
+	// ErrFailSpec says that a kind of failure is not known, or its probability none.
+	ErrFailSpec = errors.New("bad failure specification")
+	// ErrEpoch says that there is no such epoch.
+	ErrEpoch = errors.New("no such epoch")
+	// ErrNotLoopback says that an address would be reachable from other
+	// machines without naming it outright.
+	ErrNotLoopback = errors.New("not a loopback address")
 )
 
 // Config says what the directory holds and how it misbehaves.
@@ -17,7 +29,7 @@ type Config struct {
 	Epoch   int                // how many steps of change lie behind it, 0 to MaxEpoch; see SetEpoch
 	Places  int                // the largest places of every state; 0 = 40, below 0 = all
 	Latency time.Duration      // added before every answer; 0 = none
-	Fail    map[string]float64 // probability of each kind of failure, see ParseFail; nil = none
+	Fail    map[string]float64 // probability of each kind of failure: 429, 503, challenge, timeout, truncate, cut, layout; nil = none
 
 	// RetryAfter is what a 429 and a 503 tell, in whole seconds; 0 = 1 s by a 429 and
 	// nothing by a 503, below 0 = nothing by either.
@@ -68,4 +80,76 @@ func NewMany(cfg Config, g *gazetteer.Gazetteer, n int) ([]*Directory, error) {
 		all[i].now.Store(all[i].editionOf(cfg.Epoch))
 	}
 	return all, nil
+}
+
+// stock is what the directories of one process share, whatever their seeds and
+// epochs. It never changes once it is made.
+type stock struct {
+	gaz       *gazetteer.Gazetteer
+	first     *atlas            // the places of epoch 0
+	spares    map[string]*place // by slug: the places that later epochs may add
+	cats      map[string]int    // slug to index in trades
+	inverse   uint64
+	templates map[string]template
+}
+
+// newStock reads the places and the markup.
+func newStock(g *gazetteer.Gazetteer, places int) (*stock, error) {
+	all := g.All()
+	if len(all) >= nationwide {
+		return nil, fmt.Errorf("%d places, ids have room for %d", len(all), nationwide)
+	}
+	templates, err := newTemplates()
+	if err != nil {
+		return nil, err
+	}
+	s := &stock{gaz: g, inverse: idInverse(), cats: make(map[string]int), templates: templates}
+	s.first = newAtlas(takePlaces(all, places))
+	for _, p := range s.first.places {
+		p.near = nearest(p, s.first.byState[p.State])
+	}
+	s.spares = takeSpares(all, s.first)
+	for i := range trades {
+		s.cats[yp.CategorySlug(trades[i].name)] = i
+	}
+	return s, nil
+}
+
+// MaxEpoch is the last epoch. Every step before it costs some nanoseconds per
+// business, so there must be an end.
+const MaxEpoch = 100
+
+// edition is the directory in one epoch. It never changes, so a request that
+// began in it ends in it, whatever SetEpoch does meanwhile.
+type edition struct {
+	*Directory
+	*atlas
+	epoch int
+}
+
+func checkEpoch(n int) error {
+	if n < 0 || n > MaxEpoch {
+		return fmt.Errorf("%w: want a number from 0 to %d", ErrEpoch, MaxEpoch)
+	}
+	return nil
+}
+
+// editionOf makes the edition of an epoch.
+func (d *Directory) editionOf(epoch int) *edition {
+	return &edition{Directory: d, atlas: d.first.after(d.cfg.Seed, epoch, d.spares), epoch: epoch}
+}
+
+// Epoch returns the epoch that the directory is in.
+func (d *Directory) Epoch() int { return d.now.Load().epoch }
+
+// SetEpoch moves the directory to an epoch, forth or back: requests that come
+// from now on are answered from it, those under way from the one they began in.
+// What an epoch holds follows from the seed and the gazetteer alone. Errors
+// wrap ErrEpoch.
+func (d *Directory) SetEpoch(n int) error {
+	if err := checkEpoch(n); err != nil {
+		return fmt.Errorf("set the epoch of the demo directory: %w", err)
+	}
+	d.now.Store(d.editionOf(n))
+	return nil
 }

@@ -11,15 +11,14 @@
 // Invariants: every byte of a page follows from the seed, the epoch, the
 // gazetteer and the URL; within an epoch a business has the same values wherever
 // it appears (older markup only leaves some out); an id means the same business
-// in all epochs; nothing is stored per business or per page, so memory stays at a
-// few hundred kilobytes. Which requests fail follows from the seed, the URL and
-// how often it was asked for.
+// in all epochs; nothing is stored per business or per page. Which requests fail
+// follows from the seed, the URL and how often it was asked for.
 //
 // Crash: it has no state worth keeping. The request counts and the epoch are
 // lost with the process, and so the sequence of injected failures starts again.
 //
-// Imports: yp, yp/gazetteer, the standard library and zerolog; nothing else of
-// ours. Tests may parse its pages with crawl/site.
+// Imports: yp, yp/gazetteer, the standard library, zerolog and klauspost/compress;
+// nothing else of ours. Tests may parse its pages with crawl/site.
 //
 // Tests: same seed and epoch, same bytes; a census of every oddity and of every
 // kind of change in the default selection of two states; gzip against the plain

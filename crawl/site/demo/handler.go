@@ -1,12 +1,17 @@
 package demo
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // robots allows everything a crawl selects and disallows what no crawl needs.
@@ -63,7 +68,7 @@ func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if failure == failLayout && kind != kindListing && kind != kindSearch {
 		failure = ""
 	}
-	a := answer{d: d.edition(), w: w, r: r, kind: kind, failure: failure}
+	a := answer{d: d.now.Load(), w: w, r: r, kind: kind, failure: failure}
 	a.serve()
 	d.cfg.Logger.Debug().Str("component", "demo").Str("url", uri).Int("status", a.status).Str("failure", failure).Dur("took", time.Since(started)).Msg("request")
 }
@@ -123,7 +128,10 @@ func (d *Directory) serveStats(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if err := writeStats(w, d.Stats()); err != nil {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(d.Stats()); err != nil {
 		d.cfg.Logger.Debug().Err(err).Msg("send stats")
 	}
 }
@@ -164,7 +172,7 @@ func (a *answer) serve() {
 	case failChallenge:
 		a.w.Header().Set("Cf-Mitigated", "challenge")
 		a.w.Header().Set("Server", "cloudflare")
-		a.plain(http.StatusForbidden, "text/html; charset=utf-8", a.d.set.pieces[a.d.tpl["challenge"][0].arg].text)
+		a.plain(http.StatusForbidden, "text/html; charset=utf-8", string(a.d.page("challenge", nil)))
 	case failTimeout:
 		a.done(0)
 		a.d.pause(a.r, holdFor)
@@ -198,108 +206,80 @@ func (a *answer) plain(status int, contentType, body string) {
 
 // page builds the page and sends it.
 func (a *answer) page() {
-	d := a.d
-	s, _ := d.pool.Get().(*scratch)
-	defer d.pool.Put(s)
-	s.page.reset()
 	if a.kind == kindRobots {
 		a.plain(http.StatusOK, "text/plain; charset=utf-8", robots)
 		return
 	}
-	status, charset := a.build(s)
+	status, charset, html := a.build()
 	if status == http.StatusMovedPermanently {
 		a.done(status)
+		http.Redirect(a.w, a.r, string(html), status)
 		return
 	}
 	if a.failure == failLayout {
-		s.page.buf, s.page.runs = renameClasses(s.page.buf), s.page.runs[:0]
+		html = renameClasses(html)
 	}
-	a.send(s, status, "text/html; charset="+charset)
+	a.send(html, status, "text/html; charset="+charset)
 }
 
-// build writes the page into s and returns its status and charset.
-func (a *answer) build(s *scratch) (status int, charset string) {
+// build returns the page that was asked for, or the address that it moved to.
+// A search that fits nothing says so with 200; a path that is none is not found.
+func (a *answer) build() (status int, charset string, html []byte) {
 	d, path, q := a.d, a.r.URL.Path, a.r.URL.Query()
-	ok := true
 	switch a.kind {
-	case kindListing, kindSearch:
-		return a.results(s)
-	case kindDetail:
-		b, moved, found := d.findDetail(path)
-		if found && moved != "" {
-			http.Redirect(a.w, a.r, moved, http.StatusMovedPermanently)
-			return http.StatusMovedPermanently, ""
+	case kindListing:
+		if req, ok := d.findResults(path, q); ok {
+			return d.resultsPage(&req)
 		}
-		if ok = found; ok {
-			d.writeDetail(s.page, &b)
+	case kindSearch:
+		if req, ok := d.findSearch(q); ok {
+			return d.resultsPage(&req)
+		}
+		v := plainFrame("Search", "srp")
+		v["what"], v["where"] = escape(q.Get("search_terms")), escape(q.Get("geo_location_terms"))
+		html = d.page("no_results", v)
+	case kindDetail:
+		if b, ok := d.findDetail(path); ok {
+			if b.path != path {
+				return http.StatusMovedPermanently, "", []byte(b.path)
+			}
+			html = d.detailPage(&b)
 		}
 	case kindHome:
-		d.writeHome(s.page)
+		html = d.homePage()
 	case kindSitemap:
-		d.writeSitemap(s.page)
+		html = d.sitemapPage()
 	case kindState:
-		ok = d.writeState(s.page, strings.TrimPrefix(path, "/state-"), q)
+		html = d.statePage(strings.TrimPrefix(path, "/state-"), q)
 	case kindCategory:
 		if path == "/categories" {
-			d.writeCategories(s.page)
+			html = d.categoriesPage()
 		} else {
-			ok = d.writeCategory(s.page, strings.TrimPrefix(path, "/categories/"))
+			html = d.categoryPage(strings.TrimPrefix(path, "/categories/"))
 		}
 	case kindCity:
-		var c *place
-		if c = d.bySlug[path[1:]]; c != nil {
-			d.writeCity(s.page, c)
-		}
-		ok = c != nil
-	default:
-		ok = false
+		html = d.cityPage(d.bySlug[path[1:]])
 	}
-	if !ok {
-		d.writeNotFound(s.page)
-		return http.StatusNotFound, "utf-8"
+	if html == nil {
+		return d.notFound()
 	}
-	return http.StatusOK, "utf-8"
-}
-
-// results answers for a target. A search that fits nothing says so with 200; a
-// path that is none is not found.
-func (a *answer) results(s *scratch) (status int, charset string) {
-	d, q := a.d, a.r.URL.Query()
-	req, ok := d.findListings(a.r.URL.Path, q)
-	if a.kind == kindSearch {
-		if req, ok = d.findSearch(q); !ok {
-			v := plainFrame("Search", "srp")
-			v.s[fWhat], v.s[fWhere] = encodeUTF8.escape(q.Get("search_terms")), encodeUTF8.escape(q.Get("geo_location_terms"))
-			d.writeNoResults(s.page, v, skinModern)
-			return http.StatusOK, "utf-8"
-		}
-	}
-	if !ok {
-		d.writeNotFound(s.page)
-		return http.StatusNotFound, "utf-8"
-	}
-	status = d.serveListings(s, &req)
-	if status != http.StatusOK {
-		return status, "utf-8"
-	}
-	return status, req.target.skin.charset()
+	return http.StatusOK, "utf-8", html
 }
 
 // send writes the page, gzipped when the client takes it.
-func (a *answer) send(s *scratch, status int, contentType string) {
+func (a *answer) send(body []byte, status int, contentType string) {
 	if a.failure == failCut {
-		a.cut(s.page.buf, status, contentType)
+		a.cut(body, status, contentType)
 		return
 	}
-	body, h := s.page.buf, a.w.Header()
+	h := a.w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Vary", "Accept-Encoding")
 	// What a CDN adds to every page, and no sign of a block.
 	h.Set("Cf-Cache-Status", "DYNAMIC")
 	h.Set("Set-Cookie", "vrid=demo; Path=/; HttpOnly; SameSite=Lax")
 	if acceptsGzip(a.r.Header.Get("Accept-Encoding")) {
-		s.out = gzipPage(s.out[:0], s.page)
-		body = s.out
+		body = gzipped(body)
 		h.Set("Content-Encoding", "gzip")
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
@@ -312,6 +292,19 @@ func (a *answer) send(s *scratch, status int, contentType string) {
 		body = body[:len(body)/2] // the server then closes the connection
 	}
 	_, _ = a.w.Write(body) // the client may have gone: nothing to do about it
+}
+
+var gzipWriters = sync.Pool{New: func() any { w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed); return w }}
+
+func gzipped(body []byte) []byte {
+	w, _ := gzipWriters.Get().(*gzip.Writer)
+	defer gzipWriters.Put(w)
+	var b bytes.Buffer
+	b.Grow(len(body) / 4)
+	w.Reset(&b)
+	_, _ = w.Write(body) // a buffer takes all
+	_ = w.Close()
+	return b.Bytes()
 }
 
 // acceptsGzip reads an Accept-Encoding header: gzip or *, unless with q=0.
@@ -331,7 +324,7 @@ func acceptsGzip(header string) bool {
 
 // cut sends the first half of the page as servers of old did: its end is that of the
 // connection, so that nobody can tell by the transfer that there is more.
-func (a *answer) cut(body []byte, status int, contentType string) {
+func (a *answer) cut(html []byte, status int, contentType string) {
 	a.done(status)
 	conn, buf, err := http.NewResponseController(a.w).Hijack()
 	if err != nil {
@@ -339,6 +332,6 @@ func (a *answer) cut(body []byte, status int, contentType string) {
 	}
 	defer func() { _ = conn.Close() }()
 	fmt.Fprintf(buf, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nConnection: close\r\n\r\n", status, http.StatusText(status), contentType)
-	_, _ = buf.Write(body[:len(body)/2]) // the client may have gone: nothing to do about it
+	_, _ = buf.Write(html[:len(html)/2]) // the client may have gone: nothing to do about it
 	_ = buf.Flush()
 }

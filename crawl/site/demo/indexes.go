@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -8,44 +9,23 @@ import (
 	"ypcrawl/yp"
 )
 
-func slugOf(s string) string { return yp.CategorySlug(s) }
-
-// placeSlug turns "City, ST" into the city's slug.
-func placeSlug(where string) string {
-	i := strings.LastIndexByte(where, ',')
-	if i < 0 {
-		return yp.Slug(where)
-	}
-	return yp.CitySlug(strings.TrimSpace(where[:i]), strings.TrimSpace(where[i+1:]))
-}
-
 // popular is how many cities a state's unlettered index shows.
 const popular = 20
 
 // list writes a page that is a list of links.
-func (d *edition) list(p *page, title, class, letters string, links []string) {
+func (d *edition) list(title, class, letters string, links []string) []byte {
 	v := plainFrame(title, "index")
-	v.s[fListClass], v.s[fLetters] = class, letters
-	v.s[fList] = strings.Join(links, "\n")
-	d.tpl["shell_top"].write(p, v)
-	d.tpl["list"].write(p, v)
-	d.tpl["shell_bottom"].write(p, v)
+	v["list_class"], v["letters"], v["list"] = class, letters, strings.Join(links, "\n")
+	return d.page("list", v)
 }
 
 func anchor(href, text string) string {
-	return `<a href="` + href + `">` + encodeUTF8.escape(text) + `</a>`
+	return `<a href="` + href + `">` + escape(text) + `</a>`
 }
 
-func (d *edition) states() []string {
-	codes := make([]string, 0, len(d.byState))
-	for code := range d.byState {
-		codes = append(codes, code)
-	}
-	slices.Sort(codes)
-	return codes
-}
+func (d *edition) states() []string { return slices.Sorted(maps.Keys(d.byState)) }
 
-func (d *edition) writeSitemap(p *page) {
+func (d *edition) sitemapPage() []byte {
 	var links []string
 	for _, code := range d.states() {
 		name := code
@@ -54,7 +34,7 @@ func (d *edition) writeSitemap(p *page) {
 		}
 		links = append(links, "<li>"+anchor("/state-"+strings.ToLower(code), name)+"</li>")
 	}
-	d.list(p, "Site map", "column sitemap list-content", "", links)
+	return d.list("Site map", "column sitemap list-content", "", links)
 }
 
 // City is a city as the indexes list it.
@@ -64,10 +44,11 @@ type City struct {
 	State string `json:"state"` // its code
 }
 
-// cities is Directory.Cities of one epoch.
-func (d *edition) cities(states []string) []City {
+// Cities lists what a walk through the indexes of the given states (codes;
+// none = all) must find in the present epoch, sorted by slug.
+func (d *Directory) Cities(states ...string) []City {
 	all := []City{}
-	for _, p := range d.places {
+	for _, p := range d.now.Load().places {
 		if len(states) == 0 || slices.ContainsFunc(states, func(s string) bool { return strings.EqualFold(s, p.State) }) {
 			all = append(all, City{p.Slug, p.listed, p.State})
 		}
@@ -76,13 +57,13 @@ func (d *edition) cities(states []string) []City {
 	return all
 }
 
-// writeState writes a state's cities: those of one letter, or without a letter
+// statePage writes a state's cities: those of one letter, or without a letter
 // the popular ones. Half of the states still have the older list.
-func (d *edition) writeState(p *page, code string, q url.Values) bool {
+func (d *edition) statePage(code string, q url.Values) []byte {
 	code = strings.ToUpper(code)
 	cities := slices.Clone(d.byState[code])
 	if len(cities) == 0 {
-		return false
+		return nil
 	}
 	letter := strings.ToLower(q.Get("page"))
 	if letter != "" {
@@ -97,8 +78,7 @@ func (d *edition) writeState(p *page, code string, q url.Values) bool {
 		class = "cities"
 		links = append(append([]string{`<ul class="cities-list">`}, links...), "</ul>")
 	}
-	d.list(p, "Cities in "+code, class, letters(code), links)
-	return true
+	return d.list("Cities in "+code, class, letters(code), links)
 }
 
 // cityLinks writes the links of a state's index, and among them, as on the real
@@ -115,19 +95,13 @@ func (d *edition) cityLinks(code, letter string, cities []*place) []string {
 		}
 	}
 	if len(cities) == 0 {
-		links = append(links, `<li class="none">There is no city here that begins with `+encodeUTF8.escape(strings.ToUpper(letter[:1]))+`. Choose another letter.</li>`)
+		links = append(links, `<li class="none">There is no city here that begins with `+escape(strings.ToUpper(letter[:1]))+`. Choose another letter.</li>`)
 	}
-	next := d.stateAfter(code)
-	return append(links, `<li class="nearby">`+anchor("/state-"+strings.ToLower(next), "Cities in "+next)+`</li>`,
-		`<li class="more">`+anchor("/about-us", "About these pages")+`</li>`)
-}
-
-// stateAfter returns the state that follows in the list, the first after the
-// last.
-func (d *edition) stateAfter(code string) string {
 	codes := d.states()
 	i, _ := slices.BinarySearch(codes, code)
-	return codes[(i+1)%len(codes)]
+	next := codes[(i+1)%len(codes)]
+	return append(links, `<li class="nearby">`+anchor("/state-"+strings.ToLower(next), "Cities in "+next)+`</li>`,
+		`<li class="more">`+anchor("/about-us", "About these pages")+`</li>`)
 }
 
 func letters(code string) string {
@@ -138,42 +112,44 @@ func letters(code string) string {
 	return b.String()
 }
 
-// writeCity writes a city's home page: its categories.
-func (d *edition) writeCity(p *page, c *place) {
+// cityPage writes a city's home page: its categories.
+func (d *edition) cityPage(c *place) []byte {
+	if c == nil {
+		return nil
+	}
 	var links []string
 	for i := range trades {
-		links = append(links, `<article>`+anchor("/"+c.Slug+"/"+slugOf(trades[i].name), trades[i].name)+`</article>`)
+		links = append(links, `<article>`+anchor("/"+c.Slug+"/"+yp.CategorySlug(trades[i].name), trades[i].name)+`</article>`)
 	}
-	d.list(p, "Popular categories in "+encodeUTF8.escape(c.Name)+", "+c.State, "popular-cats", "", links)
+	return d.list("Popular categories in "+escape(c.Name)+", "+c.State, "popular-cats", "", links)
 }
 
-func (d *edition) writeCategories(p *page) {
+func (d *edition) categoriesPage() []byte {
 	var links []string
 	for i := range trades {
-		links = append(links, "<li>"+anchor("/categories/"+slugOf(trades[i].name), trades[i].name)+"</li>")
+		links = append(links, "<li>"+anchor("/categories/"+yp.CategorySlug(trades[i].name), trades[i].name)+"</li>")
 	}
-	d.list(p, "Browse categories", "column list-content categories", "", links)
+	return d.list("Browse categories", "column list-content categories", "", links)
 }
 
-// writeCategory writes where a category can be found.
-func (d *edition) writeCategory(p *page, slug string) bool {
+// categoryPage writes where a category can be found.
+func (d *edition) categoryPage(slug string) []byte {
 	i, ok := d.cats[slug]
 	if !ok {
-		return false
+		return nil
 	}
 	var links []string
 	for _, c := range d.places[:min(50, len(d.places))] {
 		links = append(links, "<li>"+anchor("/"+c.Slug+"/"+slug, trades[i].name+" in "+c.Name+", "+c.State)+"</li>")
 	}
-	d.list(p, encodeUTF8.escape(trades[i].name), "column list-content", "", links)
-	return true
+	return d.list(escape(trades[i].name), "column list-content", "", links)
 }
 
-// writeHome writes the homepage: the site's chrome, and no cards.
-func (d *edition) writeHome(p *page) {
+// homePage writes the homepage: the site's chrome, and no cards.
+func (d *edition) homePage() []byte {
 	links := []string{"<li>" + anchor("/sitemap", "Browse by state") + "</li>", "<li>" + anchor("/categories", "Browse by category") + "</li>"}
 	for _, c := range d.places[:min(popular, len(d.places))] {
 		links = append(links, "<li>"+anchor("/"+c.Slug, c.Name+", "+c.State)+"</li>")
 	}
-	d.list(p, "Local businesses, reviews and more", "home-links", "", links)
+	return d.list("Local businesses, reviews and more", "home-links", "", links)
 }

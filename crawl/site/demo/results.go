@@ -1,214 +1,253 @@
 package demo
 
 import (
-	"math"
-	"slices"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"ypcrawl/yp"
 )
 
-// perPage is how many organic cards a full page has.
-const perPage = 30
-
-// lendable is how many of a city's first businesses appear in the results of
-// neighbours and of other categories, so that these do recur.
-const lendable = 90
-
-// target is a place and a category of the directory, with the oddities that
-// the seed gave it.
-type target struct {
-	place *place
-	cat   int
-	dice  dice
-	first int   // organic results in epoch 0
-	total int   // organic results
-	slots []key // what they are, in order; nil in epoch 0, where at tells
-	skin  skin
-	// repeats says that pages past the end show the last one again; elsewhere
-	// they are not found.
-	repeats bool
+// request is a page of results asked for: a target, a page, and how links to
+// other pages are written.
+type request struct {
+	target target
+	page   int
+	self   string // path and query without the page
+	search bool
 }
 
-// skin is the markup generation of a target's pages.
-type skin uint8
-
-const (
-	skinModern skin = iota // data-analytics as raw JSON
-	skinEntity             // data-analytics entity-encoded, absolute URLs in JSON-LD
-	skin2019               // itemprop spans, p.adr
-	skin2013               // h3.n, li.phone, no data-ypid, ISO-8859-1
-	numSkins
-)
-
-// The questions asked of a target's dice.
-const (
-	tagTotal = iota
-	tagTotal1
-	tagSkin
-	tagPastEnd
-	tagAds
-	tagAside
-	tagEnd
-	tagPosition = 1000      // + position
-	tagAd       = 1_000_000 // + page × adSlots + slot
-)
-
-func (d *edition) target(p *place, cat int) target {
-	t := d.blank(p, cat)
-	t.total = t.first
-	if d.epoch > 0 {
-		d.layOut(&t)
+// link writes the address of a page, entity-encoded.
+func (r *request) link(page int) string {
+	if page == 1 {
+		return escape(r.self)
 	}
-	t.repeats = t.dice.pct(tagPastEnd) < 50
-	switch r := t.dice.pct(tagSkin); {
-	case r < 55:
-		t.skin = skinModern
-	case r < 85:
-		t.skin = skinEntity
-	case r < 93:
-		t.skin = skin2019
+	return r.sorted() + "page=" + strconv.Itoa(page)
+}
+
+// sorted writes the address up to the next parameter.
+func (r *request) sorted() string {
+	if r.search {
+		return escape(r.self) + "&amp;"
+	}
+	return r.self + "?"
+}
+
+// pageNumber reads the page parameter; what is no number counts as page 1.
+func pageNumber(q url.Values) int { return max(number(q.Get("page")), 1) }
+
+// findResults resolves /{city}-{st}/{category}.
+func (d *edition) findResults(path string, q url.Values) (request, bool) {
+	city, cat, _ := strings.Cut(path[1:], "/")
+	p := d.bySlug[city]
+	i, ok := d.cats[cat]
+	if !ok || p == nil {
+		return request{}, false
+	}
+	return request{target: d.target(p, i), page: pageNumber(q), self: path}, true
+}
+
+// findSearch resolves /search?search_terms=…&geo_location_terms=City, ST.
+func (d *edition) findSearch(q url.Values) (request, bool) {
+	what, where := q.Get("search_terms"), q.Get("geo_location_terms")
+	slug := yp.Slug(where)
+	if i := strings.LastIndexByte(where, ','); i >= 0 {
+		slug = yp.CitySlug(strings.TrimSpace(where[:i]), strings.TrimSpace(where[i+1:]))
+	}
+	i, ok := d.cats[yp.CategorySlug(what)]
+	p := d.byKnown[slug]
+	if !ok || p == nil {
+		return request{}, false
+	}
+	self := "/search?search_terms=" + url.QueryEscape(what) + "&geo_location_terms=" + url.QueryEscape(where)
+	return request{target: d.target(p, i), page: pageNumber(q), self: self, search: true}, true
+}
+
+// resultsPage writes a page of results. Past the end some targets show their
+// last page again, the others are not found.
+func (d *edition) resultsPage(r *request) (status int, charset string, html []byte) {
+	t := &r.target
+	charset = t.skin.charset()
+	if t.total == 0 {
+		return http.StatusOK, charset, d.page("no_results", r.frame())
+	}
+	if r.page > t.pages() {
+		if !t.repeats {
+			return d.notFound()
+		}
+		r.page = t.pages()
+	}
+	v := r.frame()
+	r.paginate(v)
+	var cards, lds strings.Builder
+	cards.Grow(perPage * 5 << 10)
+	for i, k := range d.onPage(t, r.page) {
+		b := d.business(k)
+		card := b.card(t.skin)
+		b.rank(card, (r.page-1)*perPage+i+1, r.page)
+		d.render(&cards, t.skin.card(), card)
+		if i > 0 {
+			lds.WriteByte(',')
+		}
+		d.render(&lds, "jsonld", card)
+	}
+	v["cards"] = cards.String()
+	center, aside := d.ads(t, r.page)
+	v["center_ads"], v["aside_ads"] = d.adCards("ad_center", center, t.skin), d.adCards("ad_aside", aside, t.skin)
+	if t.skin == skinModern || t.skin == skinEntity { // after a script that is about something else
+		v["ld_list"] = `<script type="application/ld+json">{"@context":"http://schema.org","@type":"BreadcrumbList","itemListElement":[]}</script><script type="application/ld+json">[` +
+			lds.String() + `]</script>`
+	}
+	return http.StatusOK, charset, d.page("results", v)
+}
+
+func (d *edition) adCards(template string, keys []key, sk skin) string {
+	var all strings.Builder
+	for _, k := range keys {
+		b := d.business(k)
+		v := b.card(sk)
+		if !b.adLinks() {
+			v["href"] = ""
+		}
+		v["one_line"] = sk.escape(b.address.oneLine())
+		d.render(&all, template, v)
+	}
+	return all.String()
+}
+
+func (d *edition) notFound() (status int, charset string, html []byte) {
+	return http.StatusNotFound, "utf-8", d.page("not_found", plainFrame("404 Not Found", "error"))
+}
+
+// plainFrame sets the values of a page that is about no target.
+func plainFrame(title, kind string) values {
+	return values{"charset": "utf-8", "title": title, "kind": kind, "heading": title, "self": "/"}
+}
+
+// frame sets the values around the cards.
+func (r *request) frame() values {
+	t := &r.target
+	what, city, state := t.skin.escape(trades[t.cat].name), t.skin.escape(t.place.Name), t.place.State
+	return values{
+		"charset": t.skin.charset(), "kind": "srp", "what": what, "city": city, "state": state, "where": city + ", " + state,
+		"title": "Best 30 " + what + " in " + city + ", " + state + " with Reviews", "heading": city + ", " + state + " " + what,
+		"self": r.link(1), "sort": r.sorted(), "city_slug": t.place.Slug, "state_slug": strings.ToLower(state),
+	}
+}
+
+// paginate sets the count and the links to other pages.
+func (r *request) paginate(v values) {
+	t := &r.target
+	total := grouped(t.total)
+	if t.dice.pct(tagEnd) < 30 {
+		total = strconv.Itoa(t.total)
+	}
+	showing := "showing"
+	if t.skin == skin2013 {
+		showing = "showing_p"
+	}
+	v[showing] = fmt.Sprintf("Showing %d-%d of %s", (r.page-1)*perPage+1, min(r.page*perPage, t.total), total)
+	v["total"] = strconv.Itoa(t.total)
+	if t.pages() == 1 {
+		return
+	}
+	first := max(1, r.page-2)
+	for n := first; n <= min(first+4, t.pages()); n++ {
+		if n == r.page {
+			v["pager"] += fmt.Sprintf(`<li><span class="disabled">%d</span></li>`, n)
+			continue
+		}
+		v["pager"] += fmt.Sprintf(`<li><a href="%s" data-page="%d">%d</a></li>`, r.link(n), n, n)
+	}
+	switch {
+	case r.page < t.pages():
+		v["next"], v["next_page"] = r.link(r.page+1), strconv.Itoa(r.page+1)
+	case t.dice.pct(tagEnd+1) < 50:
+		v["last"] = "1"
+	}
+}
+
+// card sets the values of a business's card, its ad and its JSON-LD, which
+// never says more of the address than the card does. Which of them show is the
+// template's business.
+func (b *business) card(sk skin) values {
+	id, lid := strconv.FormatInt(b.id, 10), strconv.FormatInt(b.lid, 10)
+	a := &b.address
+	v := values{
+		"id": id, "lid": lid, "href": b.path, "name": sk.escape(b.name), "phone": b.phone, "website": sk.escape(b.website),
+		"street": sk.escape(a.street), "city": sk.escape(a.city), "state": a.state, "zip": a.zip, "area": sk.escape(a.area), "locality": sk.escape(a.locality()),
+		"price": b.price, "snippet": sk.escape(b.snippet), "years_yp": strconv.Itoa(1 + b.dice.pick(tagYears+200, 20)),
+		"ld_name": quoted(b.name), "ld_url": b.path, "ld_street": quoted(a.street), "ld_city": quoted(a.city), "ld_hours": jsonList(b.hours),
+	}
+	if b.lid != b.id {
+		v["href"] += "?lid=" + lid
+	}
+	for _, label := range b.labels {
+		v["cats"] += `<a href="/search?c=` + yp.CategorySlug(label) + `" data-analytics="srp">` + sk.escape(label) + `</a>`
+	}
+	switch b.claimed {
+	case claimYes:
+		v["claimed"] = "mip_claimed"
+	case claimNo:
+		v["claimed"] = "mip_unclaimed"
+	case claimUnsaid:
+	}
+	if b.years > 0 {
+		v["years"] = strconv.Itoa(b.years)
+	}
+	switch { // site-relative images load late, from data-src
+	case b.image == "":
+		v["noimage"] = "1"
+	case strings.HasPrefix(b.image, "/") && !strings.HasPrefix(b.image, "//"):
+		v["lazy"] = b.image
 	default:
-		t.skin = skin2013
+		v["image"] = b.image
 	}
-	return t
-}
-
-// blank returns a target of which only the dice and the size are known.
-func (d *Directory) blank(p *place, cat int) target {
-	t := target{place: p, cat: cat, dice: newDice(d.cfg.Seed, 0x7a, uint64(p.index), uint64(cat))}
-	t.first = t.invent()
-	return t
-}
-
-// firstTotal returns how many businesses a place had in a category in epoch 0.
-func (d *Directory) firstTotal(p *place, cat int) int {
-	t := d.blank(p, cat)
-	return t.first
-}
-
-// invent makes up how many results a target has (the conversions keep machines
-// from fusing operations, which would round differently): it grows with the root of the
-// population, and some targets have none, few, or exactly full pages.
-func (t *target) invent() int {
-	switch r := t.dice.pct(tagTotal); {
-	case r < 4:
-		return 0
-	case r < 9:
-		return 1 + t.dice.pick(tagTotal1, perPage-1)
-	case r < 12:
-		return perPage * (1 + t.dice.pick(tagTotal1, 4))
+	if sk == skinEntity {
+		v["ld_url"] = "https://www.yellowpages.com" + b.path
 	}
-	n := int(math.Sqrt(float64(t.place.Population)) * (0.15 + float64(0.75*t.dice.unit(tagTotal1))))
-	return min(max(n, 3), maxLocal-1)
+	if len(b.hours) == 1 && b.dice.pct(tagHours+200) < 50 {
+		v["ld_hours"] = quoted(b.hours[0])
+	}
+	b.setRating(v)
+	return v
 }
 
-func (t *target) pages() int { return (t.total + perPage - 1) / perPage }
-
-// page returns the businesses on page n, which must exist, in their order.
-func (d *edition) page(t *target, n int, into []key) []key {
-	if t.slots == nil {
-		return d.firstPage(t, n, into)
+// setRating sets the values of the ratings, the directory's own and others.
+func (b *business) setRating(v values) {
+	if b.stars == 0 {
+		return
 	}
-	return append(into[:0], t.slots[(n-1)*perPage:min(n*perPage, t.total)]...)
+	v["stars"], v["reviews"], v["ld_rating"] = halves[b.stars], strconv.Itoa(b.reviews), rating(b.stars)
+	if b.trade.pricey && b.dice.pct(tagTripAdvisor) < 50 {
+		v["ta"], v["ta_count"] = "4.5", strconv.Itoa(100+b.dice.pick(tagTripAdvisor+100, 900))
+	}
+	if b.dice.pct(tagTripAdvisor+200) < 40 {
+		v["bbb"] = "A+"
+	}
 }
 
-// firstPage returns what page n held in epoch 0.
-func (d *Directory) firstPage(t *target, n int, into []key) []key {
-	start := (n - 1) * perPage
-	into = into[:0]
-	for p := start; p < min(start+perPage, t.first); p++ {
-		k := d.at(t, p, start)
-		if own := (key{t.place.index, t.cat, p}); k != own && slices.Contains(into, k) {
-			k = own // which nothing else on the page can be
-		}
-		into = append(into, k)
-	}
-	return into
-}
+// rating writes half stars as a number: 7 is 3.5.
+func rating(stars int) string { return strconv.FormatFloat(float64(stars)/2, 'f', -1, 64) }
 
-// at decides which business stood at a position in epoch 0: mostly the city's
-// own, else one of a neighbour, of another category, or of an earlier page.
-func (d *Directory) at(t *target, p, start int) key {
-	own := key{t.place.index, t.cat, p}
-	h := t.dice.at(tagPosition + p)
-	from := int(h >> 40)
-	switch r := h % 100; {
-	case r < 74:
-		return own
-	case r < 86:
-		if near := t.place.near; len(near) > 0 {
-			return d.lend(near[h>>8%uint64(len(near))], t.cat, from, own)
-		}
-	case r < 92:
-		return d.lend(t.place, (t.cat+1+int(h>>8%uint64(len(trades)-1)))%len(trades), from, own)
-	case r < 95 && start > 0:
-		return key{t.place.index, t.cat, from % start}
+// rank sets what depends on where an organic card stands.
+func (b *business) rank(v values, rank, page int) {
+	d := b.dice
+	v["rank"], v["gap"] = strconv.Itoa(rank), ". "
+	if d.pct(tagOpen+1) < 20 {
+		v["gap"] = ".&nbsp;"
 	}
-	return own
-}
-
-// lend returns one of the first businesses of a place and category, or
-// otherwise when it has none.
-func (d *Directory) lend(p *place, cat, which int, otherwise key) key {
-	n := min(d.firstTotal(p, cat), lendable)
-	if n == 0 {
-		return otherwise
-	}
-	return key{p.index, cat, which % n}
-}
-
-// adSlots is the most ads a page has: above the results, then beside them.
-const (
-	centerSlots = 4
-	asideSlots  = 5
-	adSlots     = centerSlots + asideSlots
-)
-
-// ads returns the advertisers above and beside page n. A target that was empty
-// in epoch 0 has none; whoever closed leaves a gap.
-func (d *edition) ads(t *target, n int, into []key) (center, aside []key) {
-	if t.first == 0 {
-		return nil, nil
-	}
-	into = into[:0]
-	nCenter := 1 + t.dice.pick(tagAds+n*tagEnd, centerSlots)
-	nAside := 2 + t.dice.pick(tagAside+n*tagEnd, asideSlots-1)
-	shown := 0
-	for slot := range nCenter + nAside {
-		if slot == nCenter {
-			shown = len(into)
-		}
-		if k := d.ad(t, tagAd+n*adSlots+slot); d.epoch == 0 || d.alive(k) {
-			into = append(into, k)
+	v["tier"] = d.word(tagOpen+2, []string{"free", "free", "sub", "paid"})
+	if d.pct(tagOpen+10+page) < 60 {
+		v["open"], v["open_class"] = "open now", "open"
+		if d.pct(tagOpen+1000+page) < 40 {
+			v["open"], v["open_class"] = "closed now", "closed"
 		}
 	}
-	return into[:shown], into[shown:]
 }
 
-func (d *Directory) ad(t *target, tag int) key {
-	h := t.dice.at(tag)
-	own := key{t.place.index, t.cat, int(h >> 40 % uint64(min(t.first, lendable)))}
-	switch r := h % 100; {
-	case r < 60:
-		return own
-	case r < 85 && len(t.place.near) > 0:
-		return d.lend(t.place.near[h>>8%uint64(len(t.place.near))], t.cat, int(h>>40), own)
-	case r < 85:
-		return own
-	}
-	return key{nationwide, t.cat, int(h >> 40 % nationwideCount)}
-}
-
-// nationwideCount is how many nationwide advertisers a category has.
-const nationwideCount = 6
-
-// exists reports whether a key names a business of the directory.
-func (d *edition) exists(k key) bool {
-	if k.place == nationwide {
-		return k.n < nationwideCount
-	}
-	p := d.byIndex[k.place]
-	if p == nil {
-		return false
-	}
-	opened := d.openedIn(k)
-	return opened <= d.epoch && d.open(d.fate(k), opened)
-}
+// adLinks reports whether the business's ads link to its profile: those of
+// some nationwide advertisers do not.
+func (b *business) adLinks() bool { return b.home != nil || b.dice.pct(tagDetail+50) < 60 }

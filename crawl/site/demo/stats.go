@@ -1,8 +1,6 @@
 package demo
 
 import (
-	"encoding/json"
-	"io"
 	"maps"
 	"sync"
 )
@@ -71,10 +69,3 @@ func (c *counts) snapshot() Stats {
 
 // Stats returns what the directory has been asked for.
 func (d *Directory) Stats() Stats { return d.stats.snapshot() }
-
-func writeStats(w io.Writer, s Stats) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(s)
-}

@@ -1,9 +1,10 @@
 package demo
 
 import (
-	"bytes"
 	"fmt"
+	"hash/fnv"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,24 +28,6 @@ const holdFor = 60 * time.Second
 // failKinds returns the kinds in the order in which they are drawn.
 func failKinds() []string {
 	return []string{fail429, fail503, failChallenge, failTimeout, failTruncate, failCut, failLayout}
-}
-
-// ParseFail reads probabilities of failure, "429=0.05,503=0.02". Kinds: 429,
-// 503, challenge, timeout, truncate, cut, layout. Errors wrap ErrFailSpec.
-func ParseFail(s string) (map[string]float64, error) {
-	fail := make(map[string]float64)
-	for part := range strings.SplitSeq(s, ",") {
-		if part = strings.TrimSpace(part); part == "" {
-			continue
-		}
-		kind, value, ok := strings.Cut(part, "=")
-		p, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-		if !ok || err != nil {
-			return nil, fmt.Errorf("%w: %q: want kind=probability, such as 429=0.05", ErrFailSpec, part)
-		}
-		fail[strings.ToLower(strings.TrimSpace(kind))] = p
-	}
-	return fail, checkFail(fail)
 }
 
 func checkFail(fail map[string]float64) error {
@@ -79,35 +62,23 @@ func (d *Directory) trouble(url string, attempt int) string {
 	return ""
 }
 
-// hashText is FNV-1a: the same in every process, unlike maphash.
+// hashText is the same in every process, unlike maphash.
 func hashText(s string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * 1099511628211
-	}
-	return h
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s)) // a hash takes all
+	return h.Sum64()
 }
+
+var classPattern = regexp.MustCompile(` class="[^"]*`)
 
 // renameClasses returns the page with every class attribute renamed, as after a
 // redesign: ids, links and texts stay, so it is plainly no empty result.
 func renameClasses(html []byte) []byte {
-	out := make([]byte, 0, len(html)+len(html)/8)
-	mark := []byte(` class="`)
-	for {
-		i := bytes.Index(html, mark)
-		if i < 0 {
-			return append(out, html...)
+	return classPattern.ReplaceAllFunc(html, func(attr []byte) []byte {
+		classes := strings.Fields(strings.TrimPrefix(string(attr), ` class="`))
+		for i, class := range classes {
+			classes[i] = "css-" + strconv.FormatUint(hashText(class)>>36, 36)
 		}
-		i += len(mark)
-		out = append(out, html[:i]...)
-		html = html[i:]
-		end := max(bytes.IndexByte(html, '"'), 0)
-		for j, class := range strings.Fields(string(html[:end])) {
-			if j > 0 {
-				out = append(out, ' ')
-			}
-			out = append(append(out, "css-"...), strconv.FormatUint(hashText(class)>>36, 36)...)
-		}
-		html = html[end:]
-	}
+		return []byte(` class="` + strings.Join(classes, " "))
+	})
 }

@@ -155,35 +155,14 @@ func TestTimeoutIsBounded(t *testing.T) {
 	})
 }
 
-func TestParseFail(t *testing.T) {
+func TestFailRefused(t *testing.T) {
 	t.Parallel()
-	fail, err := demo.ParseFail(" 429=0.05, 503=0.02,challenge=0.01,Timeout=1e-2,truncate=0.01,layout=0.01,")
-	if err != nil || len(fail) != 6 || fail["429"] != 0.05 || fail["timeout"] != 0.01 {
-		t.Errorf("%v, %v", fail, err)
-	}
-	if fail, err := demo.ParseFail(""); err != nil || len(fail) != 0 {
-		t.Errorf("empty: %v, %v", fail, err)
-	}
-	for _, s := range []string{"429", "429=", "429=x", "418=0.1", "503=-0.1", "503=1.1", "503=NaN", "429=0.6,503=0.6"} {
-		if _, err := demo.ParseFail(s); !errors.Is(err, demo.ErrFailSpec) {
-			t.Errorf("%q: error %v, want ErrFailSpec", s, err)
+	_, g := setup(t, demo.Config{})
+	for _, fail := range []map[string]float64{{"418": 0.1}, {"503": -0.1}, {"503": 1.1}, {"503": math.NaN()}, {"429": 0.6, "503": 0.6}} {
+		if _, err := demo.New(demo.Config{Fail: fail}, g); !errors.Is(err, demo.ErrFailSpec) {
+			t.Errorf("%v: error %v, want ErrFailSpec", fail, err)
 		}
 	}
-}
-
-func FuzzParseFail(f *testing.F) {
-	f.Add("429=0.05,503=0.02")
-	f.Add("layout=1")
-	f.Fuzz(func(t *testing.T, s string) {
-		fail, err := demo.ParseFail(s)
-		sum := 0.0
-		for _, p := range fail {
-			sum += p
-		}
-		if err == nil && !(sum >= 0 && sum < 1.001) {
-			t.Errorf("%q: %v", s, fail)
-		}
-	})
 }
 
 // FuzzServe: no address makes the directory panic or answer 5xx.

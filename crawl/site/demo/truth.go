@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ypcrawl/yp"
@@ -46,22 +47,24 @@ type Company struct {
 	Listings []string `json:"listings"`
 }
 
-// truth is Directory.Truth of one epoch.
-func (d *edition) truth(base *url.URL, sel Selection) Truth {
+// Truth computes what a complete crawl of a selection must end with when the
+// directory's base URL is base and its epoch stays the present one. A listing
+// holds the union of what the crawled pages show of it; it is sponsored only
+// when it was never seen as an organic result. Companies are the connected
+// components over yp.CompanyKeys.
+func (d *Directory) Truth(base *url.URL, sel Selection) Truth {
+	e := d.now.Load()
 	var t Truth
-	seen := make(map[key]views)
-	for _, target := range d.selected(sel) {
+	targets := e.selected(sel)
+	for i := range targets {
 		t.Targets++
-		if target.total == 0 {
+		t.Pages += sel.pages(&targets[i])
+		if targets[i].total == 0 {
 			t.Empty++
-			continue
 		}
-		pages := min(target.pages(), pageLimit(sel.MaxPages, target.place.Tier))
-		t.Pages += pages
-		d.see(&target, pages, sel.IncludeSponsored, func(k key, v views) { seen[k] |= v })
 	}
-	for k, v := range seen {
-		b := d.business(k)
+	for k, v := range e.seen(targets, sel) {
+		b := e.business(k)
 		t.Listings = append(t.Listings, b.listing(base, v))
 	}
 	slices.SortFunc(t.Listings, func(a, b yp.Listing) int { return strings.Compare(a.ID, b.ID) })
@@ -69,18 +72,40 @@ func (d *edition) truth(base *url.URL, sel Selection) Truth {
 	return t
 }
 
+// Details computes what the listings' own pages say, for the listings of Truth
+// that link to one, sorted by id as text.
+func (d *Directory) Details(base *url.URL, sel Selection) []yp.Detail {
+	e := d.now.Load()
+	all := []yp.Detail{}
+	for k, v := range e.seen(e.selected(sel), sel) {
+		b := e.business(k)
+		if v&viewOrganic != 0 || b.adLinks() {
+			all = append(all, b.detail(base))
+		}
+	}
+	slices.SortFunc(all, func(a, b yp.Detail) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
+
+// seen tells in what the pages of targets show which businesses.
+func (d *edition) seen(targets []target, sel Selection) map[key]views {
+	all := make(map[key]views)
+	for i := range targets {
+		d.see(&targets[i], sel.pages(&targets[i]), sel.IncludeSponsored, func(k key, v views) { all[k] |= v })
+	}
+	return all
+}
+
 // see tells which businesses the first pages of a target show, and in what.
 func (d *edition) see(t *target, pages int, ads bool, saw func(key, views)) {
-	var keys, adKeys []key
 	for n := 1; n <= pages; n++ {
-		keys = d.page(t, n, keys)
-		for _, k := range keys {
+		for _, k := range d.onPage(t, n) {
 			saw(k, t.skin.view())
 		}
 		if !ads {
 			continue
 		}
-		center, aside := d.ads(t, n, adKeys)
+		center, aside := d.ads(t, n)
 		for _, k := range center {
 			saw(k, viewCenterAd)
 		}
@@ -90,11 +115,12 @@ func (d *edition) see(t *target, pages int, ads bool, saw func(key, views)) {
 	}
 }
 
-func pageLimit(maxPages, tier int) int {
-	if maxPages < 0 {
-		return maxLocal
+// pages is how many pages of a target are crawled.
+func (sel *Selection) pages(t *target) int {
+	if sel.MaxPages < 0 {
+		return t.pages()
 	}
-	return cmp.Or(maxPages, gazetteer.TierPages(tier))
+	return min(t.pages(), cmp.Or(sel.MaxPages, gazetteer.TierPages(t.place.Tier)))
 }
 
 // selected lists the targets of a selection that the directory has.
@@ -109,20 +135,16 @@ func (d *edition) selected(sel Selection) []target {
 			continue
 		}
 		for i := range trades {
-			if sel.hasCategory(i) {
-				targets = append(targets, d.searched(p, i))
+			switch {
+			case !sel.hasCategory(i):
+			case d.byIndex[p.index] == nil: // a city that left
+				targets = append(targets, target{place: p, cat: i})
+			default:
+				targets = append(targets, d.target(p, i))
 			}
 		}
 	}
 	return targets
-}
-
-// searched is target, empty where the city is no longer in the directory.
-func (d *edition) searched(p *place, cat int) target {
-	if d.byIndex[p.index] == nil {
-		return target{place: p, cat: cat}
-	}
-	return d.target(p, cat)
 }
 
 // citySlugs resolves the cities of a selection in every state of the directory,
@@ -152,20 +174,19 @@ func (sel *Selection) hasPlace(p *place, cities map[string]bool) bool {
 
 func (sel *Selection) hasCategory(i int) bool {
 	return len(sel.Categories) == 0 || slices.ContainsFunc(sel.Categories, func(c string) bool {
-		return slugOf(c) == slugOf(trades[i].name)
+		return yp.CategorySlug(c) == yp.CategorySlug(trades[i].name)
 	})
 }
 
 // companies joins listings that share a key. The listings are sorted, so the
 // root of every company is its first one.
 func companies(listings []yp.Listing) []Company {
-	root := make([]int, len(listings))
+	hang := yp.NewForest(len(listings))
 	owner := make(map[string]int)
 	for i := range listings {
-		root[i] = i
 		for _, k := range yp.CompanyKeys(&listings[i]) {
 			if j, ok := owner[k]; ok {
-				join(root, i, j)
+				hang.Join(i, j)
 			} else {
 				owner[k] = i
 			}
@@ -174,11 +195,10 @@ func companies(listings []yp.Listing) []Company {
 	at := make(map[int]int)
 	var out []Company
 	for i := range listings {
-		r := find(root, i)
-		c, ok := at[r]
+		c, ok := at[hang.Root(i)]
 		if !ok {
 			c = len(out)
-			at[r] = c
+			at[i] = c // the first is the root
 			out = append(out, Company{Name: listings[i].Name})
 		}
 		out[c].Listings = append(out[c].Listings, listings[i].ID)
@@ -186,16 +206,138 @@ func companies(listings []yp.Listing) []Company {
 	return out
 }
 
-// find returns the root of i, halving the path on the way.
-func find(root []int, i int) int {
-	for root[i] != i {
-		root[i] = root[root[i]]
-		i = root[i]
+// detail returns what a crawl keeps of b's own page.
+func (b *business) detail(base *url.URL) yp.Detail {
+	pr := b.profile()
+	l := b.listing(base, viewOrganic)
+	det := yp.Detail{
+		ID: l.ID, Name: l.Name, Email: pr.email, Phone: pr.phone, WebsiteURL: l.WebsiteURL, Website: l.Website, Domain: l.Domain,
+		Hours: pr.hours, Payment: pr.payment, Services: pr.services, Languages: pr.languages, Neighborhoods: pr.hoods, AKA: pr.aka,
+		Social: slices.DeleteFunc(slices.Clone(pr.social), func(s string) bool { return s == placeholder }),
+		Years:  b.years, About: l.Snippet,
 	}
-	return i
+	if e164, ok := yp.CanonicalPhone(pr.phone); ok {
+		det.PhoneE164 = e164
+	}
+	if len(det.Social) == 0 {
+		det.Social = nil
+	}
+	if pr.ld {
+		det.Founded = pr.founded
+		if b.address.street != "" {
+			det.Lat, det.Lon = degrees(pr.lat), degrees(pr.lon)
+		}
+	}
+	return det
 }
 
-func join(root []int, i, j int) {
-	i, j = find(root, i), find(root, j)
-	root[max(i, j)] = min(i, j)
+// degrees reads a coordinate as it is printed.
+func degrees(s string) float64 {
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return 0
+	}
+	return x
+}
+
+// views says in which kinds of markup a listing was seen, one bit each: what a
+// crawl knows of it is the union of what they show.
+type views uint8
+
+// ownWords begins a snippet that the business wrote itself; crawls leave it out.
+const ownWords = "From Business: "
+
+const (
+	viewModern views = 1 << iota
+	view2019
+	view2013
+	viewCenterAd
+	viewAsideAd
+)
+
+func (s skin) view() views {
+	switch s {
+	case skin2019:
+		return view2019
+	case skin2013:
+		return view2013
+	}
+	return viewModern
+}
+
+const (
+	viewOrganic = viewModern | view2019 | view2013
+	viewRich    = viewModern | view2019 // ratings, years, snippets, images
+	viewLabels  = viewOrganic | viewCenterAd
+)
+
+// listing returns what a crawl stores of b after seeing it in the given views.
+func (b *business) listing(base *url.URL, seen views) yp.Listing {
+	l := yp.Listing{ID: strconv.FormatInt(b.id, 10), Name: yp.Clean(b.name), Phone: b.phone, Sponsored: seen&viewOrganic == 0}
+	if e164, ok := yp.CanonicalPhone(b.phone); ok {
+		l.PhoneE164 = e164
+	}
+	if seen&viewOrganic != 0 || b.adLinks() {
+		l.ProfileURL = absolute(base, b.path)
+	}
+	b.setAddress(&l, seen)
+	b.setWebsite(&l)
+	if seen&viewLabels != 0 {
+		l.Categories = distinct(b.labels)
+	}
+	if seen&viewRich != 0 {
+		l.Rating, l.ReviewCount = float64(b.stars)/2, b.reviews
+		l.YearsInBusiness = b.years
+		l.Snippet = strings.TrimPrefix(b.snippet, ownWords)
+		if b.image != "" {
+			l.ImageURL = absolute(base, b.image)
+		}
+	}
+	if seen&viewModern != 0 {
+		l.PriceRange = b.price
+		l.Hours = b.hours
+		if b.claimed != claimUnsaid {
+			yes := b.claimed == claimYes
+			l.Claimed = &yes
+		}
+	}
+	return l
+}
+
+// setAddress sets the address; ads show only whole ones and service areas.
+func (b *business) setAddress(l *yp.Listing, seen views) {
+	a := &b.address
+	l.ServiceArea = yp.Clean(a.area)
+	if seen&viewOrganic == 0 && a.street == "" {
+		return
+	}
+	l.Street, l.City, l.State, l.PostalCode = yp.Clean(a.street), a.city, a.state, a.zip
+}
+
+// setWebsite sets the website, unless the link leads back into the directory.
+func (b *business) setWebsite(l *yp.Listing) {
+	if strings.HasPrefix(b.website, "/") {
+		return
+	}
+	if w, ok := yp.CanonicalWebsite(b.website); ok {
+		l.WebsiteURL, l.Website, l.Domain = b.website, w.URL, w.Domain
+	}
+}
+
+func absolute(base *url.URL, ref string) string {
+	u, err := base.Parse(ref)
+	if err != nil {
+		return ref
+	}
+	return u.String()
+}
+
+func distinct(labels []string) []string {
+	var out []string
+	for _, label := range labels {
+		if !slices.Contains(out, label) {
+			out = append(out, label)
+		}
+	}
+	return out
 }

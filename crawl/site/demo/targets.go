@@ -1,0 +1,197 @@
+package demo
+
+import (
+	"math"
+	"slices"
+)
+
+// perPage is how many organic cards a full page has.
+const perPage = 30
+
+// lendable is how many of a city's first businesses appear in the results of
+// neighbours and of other categories, so that these do recur.
+const lendable = 90
+
+// target is a place and a category of the directory, with the oddities that
+// the seed gave it.
+type target struct {
+	place *place
+	cat   int
+	dice  dice
+	first int   // organic results in epoch 0
+	total int   // organic results
+	slots []key // what they are, in order; nil in epoch 0, where at tells
+	skin  skin
+	// repeats says that pages past the end show the last one again; elsewhere
+	// they are not found.
+	repeats bool
+}
+
+// The questions asked of a target's dice.
+const (
+	tagTotal = iota
+	tagTotal1
+	tagSkin
+	tagPastEnd
+	tagAds
+	tagAside
+	tagEnd
+	tagPosition = 1000      // + position
+	tagAd       = 1_000_000 // + page × adSlots + slot
+)
+
+func (d *edition) target(p *place, cat int) target {
+	t := d.blank(p, cat)
+	t.total = t.first
+	if d.epoch > 0 {
+		d.layOut(&t)
+	}
+	t.repeats = t.dice.pct(tagPastEnd) < 50
+	switch r := t.dice.pct(tagSkin); {
+	case r < 55:
+		t.skin = skinModern
+	case r < 85:
+		t.skin = skinEntity
+	case r < 93:
+		t.skin = skin2019
+	default:
+		t.skin = skin2013
+	}
+	return t
+}
+
+// blank returns a target of which only the dice and the size are known.
+func (d *Directory) blank(p *place, cat int) target {
+	t := target{place: p, cat: cat, dice: newDice(d.cfg.Seed, 0x7a, uint64(p.index), uint64(cat))}
+	t.first = t.invent()
+	return t
+}
+
+// invent makes up how many results a target has (the conversions keep machines
+// from fusing operations, which would round differently): it grows with the root of the
+// population, and some targets have none, few, or exactly full pages.
+func (t *target) invent() int {
+	switch r := t.dice.pct(tagTotal); {
+	case r < 4:
+		return 0
+	case r < 9:
+		return 1 + t.dice.pick(tagTotal1, perPage-1)
+	case r < 12:
+		return perPage * (1 + t.dice.pick(tagTotal1, 4))
+	}
+	n := int(math.Sqrt(float64(t.place.Population)) * (0.15 + float64(0.75*t.dice.unit(tagTotal1))))
+	return min(max(n, 3), maxLocal-1)
+}
+
+func (t *target) pages() int { return (t.total + perPage - 1) / perPage }
+
+// onPage returns the businesses on page n, which must exist, in their order.
+func (d *edition) onPage(t *target, n int) []key {
+	if t.slots == nil {
+		return d.firstPage(t, n)
+	}
+	return t.slots[(n-1)*perPage : min(n*perPage, t.total)]
+}
+
+// firstPage returns what page n held in epoch 0.
+func (d *Directory) firstPage(t *target, n int) []key {
+	start := (n - 1) * perPage
+	into := make([]key, 0, perPage)
+	for p := start; p < min(start+perPage, t.first); p++ {
+		k := d.at(t, p, start)
+		if own := (key{t.place.index, t.cat, p}); k != own && slices.Contains(into, k) {
+			k = own // which nothing else on the page can be
+		}
+		into = append(into, k)
+	}
+	return into
+}
+
+// at decides which business stood at a position in epoch 0: mostly the city's
+// own, else one of a neighbour, of another category, or of an earlier page.
+func (d *Directory) at(t *target, p, start int) key {
+	own := key{t.place.index, t.cat, p}
+	h := t.dice.at(tagPosition + p)
+	from := int(h >> 40)
+	switch r := h % 100; {
+	case r < 74:
+		return own
+	case r < 86:
+		if near := t.place.near; len(near) > 0 {
+			return d.lend(near[h>>8%uint64(len(near))], t.cat, from, own)
+		}
+	case r < 92:
+		return d.lend(t.place, (t.cat+1+int(h>>8%uint64(len(trades)-1)))%len(trades), from, own)
+	case r < 95 && start > 0:
+		return key{t.place.index, t.cat, from % start}
+	}
+	return own
+}
+
+// lend returns one of the first businesses of a place and category, or
+// otherwise when it has none.
+func (d *Directory) lend(p *place, cat, which int, otherwise key) key {
+	n := min(d.blank(p, cat).first, lendable)
+	if n == 0 {
+		return otherwise
+	}
+	return key{p.index, cat, which % n}
+}
+
+// adSlots is the most ads a page has: above the results, then beside them.
+const (
+	centerSlots = 4
+	asideSlots  = 5
+	adSlots     = centerSlots + asideSlots
+)
+
+// ads returns the advertisers above and beside page n. A target that was empty
+// in epoch 0 has none; whoever closed leaves a gap.
+func (d *edition) ads(t *target, n int) (center, aside []key) {
+	if t.first == 0 {
+		return nil, nil
+	}
+	var all []key
+	nCenter := 1 + t.dice.pick(tagAds+n*tagEnd, centerSlots)
+	nAside := 2 + t.dice.pick(tagAside+n*tagEnd, asideSlots-1)
+	shown := 0
+	for slot := range nCenter + nAside {
+		if slot == nCenter {
+			shown = len(all)
+		}
+		if k := d.ad(t, tagAd+n*adSlots+slot); d.epoch == 0 || d.alive(k) {
+			all = append(all, k)
+		}
+	}
+	return all[:shown], all[shown:]
+}
+
+func (d *Directory) ad(t *target, tag int) key {
+	h := t.dice.at(tag)
+	own := key{t.place.index, t.cat, int(h >> 40 % uint64(min(t.first, lendable)))}
+	switch r := h % 100; {
+	case r < 60:
+		return own
+	case r < 85 && len(t.place.near) > 0:
+		return d.lend(t.place.near[h>>8%uint64(len(t.place.near))], t.cat, int(h>>40), own)
+	case r < 85:
+		return own
+	}
+	return key{nationwide, t.cat, int(h >> 40 % nationwideCount)}
+}
+
+// nationwideCount is how many nationwide advertisers a category has.
+const nationwideCount = 6
+
+// exists reports whether a key names a business of the directory.
+func (d *edition) exists(k key) bool {
+	if k.place == nationwide {
+		return k.n < nationwideCount
+	}
+	p := d.byIndex[k.place]
+	if p == nil {
+		return false
+	}
+	opened := d.openedIn(k)
+	return opened <= d.epoch && d.open(d.fate(k), opened)
+}
