@@ -96,3 +96,32 @@ func (m matcher) blockedName(name string) bool {
 	padded := " " + name + " "
 	return slices.ContainsFunc(m.words, func(w string) bool { return strings.Contains(padded, " "+w+" ") })
 }
+
+// applyFilters leaves on a page the listings that are to be promoted, and notes the others by what
+// becomes of them. It sorts them in place: those left out stand behind the others.
+func (w *worker) applyFilters(p *yp.Page) {
+	all := p.Listings
+	p.Listings, p.Raw = w.filter.accept(all)
+	for _, l := range all[len(p.Listings):] {
+		p.Others = append(p.Others, l.ID)
+	}
+	p.Listings, p.Rejected = splitRejected(p.Listings, w.cfg.Source.Check)
+	p.Accepted = len(p.Listings)
+}
+
+// splitRejected moves the listings that break no rule to the front, in their order, and the
+// others behind them: the layout alarm looks at all of the page afterwards.
+func splitRejected(listings []yp.Listing, check func(*yp.Listing) []string) (good []yp.Listing, rejected []yp.Rejection) {
+	n := 0
+	for i := range listings {
+		if reasons := check(&listings[i]); len(reasons) > 0 {
+			rejected = append(rejected, yp.Rejection{Listing: listings[i], Reasons: reasons})
+			continue
+		}
+		if n != i {
+			listings[n], listings[i] = listings[i], listings[n]
+		}
+		n++
+	}
+	return listings[:n], rejected
+}

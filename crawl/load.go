@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,19 +17,13 @@ import (
 	"ypcrawl/yp"
 )
 
-// load brings one page, asking again where the policy of what went wrong says so.
-// It returns a page whose outcome is OK or NoListings, or an *attemptError,
+// fetchPage brings the page of a task, asking again where the policy of what went wrong
+// says so. It returns a page whose outcome is OK or NoListings, or an *attemptError,
 // errHeld or errStopped.
-func (w *worker) load(ctx context.Context, c *checkpoint.Claim, url string, number int) (*site.Page, error) {
-	return w.persist(ctx, w.task(c, yp.RequestListing, url, number))
-}
-
-// persist asks for the page of a task until it comes, or the policy of what went
-// wrong says that it is enough.
-func (w *worker) persist(ctx context.Context, t *task) (*site.Page, error) {
+func (w *worker) fetchPage(ctx context.Context, t *task) (*site.Page, error) {
 	var failed failures
 	for {
-		page, err := w.ask(ctx, t)
+		page, err := w.request(ctx, t)
 		if err == nil {
 			return page, nil
 		}
@@ -44,17 +39,17 @@ func (w *worker) persist(ctx context.Context, t *task) (*site.Page, error) {
 		}
 		cause := causeOf(err)
 		n := failed.add(cause)
-		if final := w.again(ctx, t, cause, err, n); final != nil {
+		if final := w.prepareRetry(ctx, t, cause, err, n); final != nil {
 			return nil, final
 		}
 	}
 }
 
-// again prepares the next try after the n-th failure of a kind; its error is how
+// prepareRetry prepares the next try after the n-th failure of a kind; its error is how
 // the attempt ends if there is none.
-func (w *worker) again(ctx context.Context, t *task, cause yp.Cause, err error, n int) error {
-	if affected := w.affect(ctx, t, cause, err); affected != nil {
-		return affected
+func (w *worker) prepareRetry(ctx context.Context, t *task, cause yp.Cause, err error, n int) error {
+	if stop := w.applyEffect(ctx, t, cause, err); stop != nil {
+		return stop
 	}
 	p, final := cause.Policy(), &attemptError{cause: cause, err: err}
 	allowed := t.retries(p)
@@ -64,7 +59,7 @@ func (w *worker) again(ctx context.Context, t *task, cause yp.Cause, err error, 
 	if p.Rotate && !w.rotate(t) {
 		return final
 	}
-	w.count.retries.Add(1)
+	w.count.update(func(s *Stats) { s.Retries++ })
 	wait := time.Duration(0)
 	if p.Wait == yp.WaitExponential {
 		wait = yp.RetryDelay(w.cfg.RetryBase, n, rand.Float64()) //nolint:gosec // no secret hangs on a jitter
@@ -72,7 +67,7 @@ func (w *worker) again(ctx context.Context, t *task, cause yp.Cause, err error, 
 	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code.Text(w.proxy() != ""), when(wait, p.Wait), n, allowed)
 	w.logger.Debug().Err(err).Int64("target", t.target()).Int("page", t.number).Str("url", t.url).
 		Str("error_code", string(p.Code)).Int("failure", n).Str("wait", wait.Round(time.Millisecond).String()).Msg("page will be asked for again")
-	if err := w.tellBefore(ctx, t, max(wait, waitOf(err))); err != nil {
+	if err := w.recordBeforeWait(ctx, t, max(wait, holdOf(err))); err != nil {
 		return err
 	}
 	if wait > 0 && !w.pause(ctx, wait) {
@@ -85,8 +80,8 @@ func (w *worker) again(ctx context.Context, t *task, cause yp.Cause, err error, 
 // hour, and people look.
 const longWait = 10 * time.Second
 
-// tellBefore writes down the requests and steps so far ahead of a long wait.
-func (w *worker) tellBefore(ctx context.Context, t *task, wait time.Duration) error {
+// recordBeforeWait writes down the requests and steps so far ahead of a long wait.
+func (w *worker) recordBeforeWait(ctx context.Context, t *task, wait time.Duration) error {
 	if wait < longWait {
 		return nil
 	}
@@ -98,8 +93,8 @@ func (w *worker) tellBefore(ctx context.Context, t *task, wait time.Duration) er
 	return fatalOrNil(w.cfg.Keeper.Note(context.WithoutCancel(ctx), t.claim))
 }
 
-// waitOf is how long the host is held back for this failure.
-func waitOf(err error) time.Duration {
+// holdOf is how long the host is held back for this failure.
+func holdOf(err error) time.Duration {
 	var fe *fetch.Error
 	if errors.As(err, &fe) {
 		return fe.RetryAfter
@@ -117,80 +112,84 @@ func when(wait time.Duration, how yp.Wait) string {
 	return "at once"
 }
 
-// ask makes one request for the page, reads the answer and keeps the record of both.
-func (w *worker) ask(ctx context.Context, t *task) (*site.Page, error) {
+// request makes one request for the page, reads the answer and keeps the record of both.
+func (w *worker) request(ctx context.Context, t *task) (*site.Page, error) {
 	if err := w.spend(); err != nil {
 		return nil, err
 	}
-	if err := w.equip(); err != nil {
+	if err := w.ensureSession(); err != nil {
 		return nil, err
 	}
-	var on asked
+	var x exchange
+	observe := x.observe
+	if w.sharesFetch {
+		observe = func(o fetch.Observation) {
+			w.countRequest(o)
+			x.observe(o)
+		}
+	}
 	resp, err := w.cfg.Fetch.Get(ctx, fetch.Request{
-		URL: t.url, Base: w.cfg.Source.BaseURL(), Patience: w.patience, MaxHold: w.cfg.Patience, Session: w.session, Observe: w.observer(&on),
+		URL: t.url, Base: w.cfg.Source.BaseURL(), Patience: w.stopCtx, MaxHold: w.cfg.Patience, Session: w.session, Observe: observe,
 	})
 	var page *site.Page
-	if err != nil && !isFetch(err) { // the turns that processes share stand in the database
-		if fatal := fatalOrNil(err); fatal != nil {
-			return nil, fatal
-		}
+	if fatal := fatalOrNil(err); fatal != nil && !isFetchError(err) { // the turns that processes share stand in the database
+		return nil, fatal
 	}
 	if err == nil {
 		w.cfg.Reached(PointFetched)
 		page, err = w.answer(t, resp)
 		resp.Release()
 	}
-	if recorded := w.record(ctx, t, &on, page, err); recorded != nil {
+	if recorded := w.record(ctx, t, &x, page, err); recorded != nil {
 		return nil, recorded
 	}
 	return page, err
 }
 
-// answer reads an answer as the task wants it read.
+// answer parses an answer as the task wants it read; a page that says nothing, and does
+// not say so itself, is a *pageError.
 func (w *worker) answer(t *task, resp *fetch.Response) (*site.Page, error) {
-	if t.read != nil {
-		return w.understand(resp, t.read)
+	read := t.read
+	if read == nil {
+		read = w.cfg.Source.ParsePage
 	}
-	page, err := w.understand(resp, w.cfg.Source.ParsePage)
-	if err == nil {
-		err = w.endsEarly(t, page)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return page, nil
-}
-
-// understand parses an answer; a page that says nothing, and does not say so
-// itself, is a *pageError.
-func (w *worker) understand(resp *fetch.Response, read parser) (*site.Page, error) {
-	page, err := w.parse(resp, read)
+	leave := w.shared.parsing.enter(len(resp.Body))
+	page, err := parse(read, resp)
+	leave()
 	if err != nil {
 		return nil, err
 	}
 	w.cfg.Reached(PointParsed)
-	switch page.Outcome {
-	case site.OK, site.NoListings:
-		return page, nil
+	if page.Outcome != site.OK && page.Outcome != site.NoListings {
+		pe := &pageError{page: page, url: resp.URL.Redacted()}
+		if page.Outcome == site.HTMLChanged {
+			pe.body = bytes.Clone(resp.Body)
+		}
+		return nil, pe
 	}
-	pe := &pageError{page: page, url: resp.URL.Redacted()}
-	if page.Outcome == site.HTMLChanged {
-		pe.body = bytes.Clone(resp.Body)
+	if t.read == nil {
+		if err := w.checkEnd(t, page); err != nil {
+			return nil, err
+		}
 	}
-	return nil, pe
+	return page, nil
 }
 
-// record notes what one call of the fetcher did: in the requests, in the pace of
-// the host, in the scores of the proxies. Its error is the database's.
-func (w *worker) record(ctx context.Context, t *task, on *asked, page *site.Page, err error) error {
-	if on.hops == 0 {
-		return w.unasked(ctx, t, err)
+// record notes what one call of the fetcher did: in the requests (redirects are part of
+// the one that led to them), in the pace of the host, in the scores of the proxies. Its
+// error is the database's.
+func (w *worker) record(ctx context.Context, t *task, x *exchange, page *site.Page, err error) error {
+	if x.hops == 0 {
+		return w.notRequested(ctx, t, err)
 	}
-	if on.last.Cancelled {
+	if x.last.Cancelled {
 		return nil // nobody knows what would have come back
 	}
-	r := on.request(w, t)
-	r.Class = classOf(on.last.Class, err)
+	r := w.row(t, x.first.URL)
+	r.Started, r.Latency = x.first.Started, x.last.Started.Add(x.last.Latency).Sub(x.first.Started)
+	r.Waited, r.WaitReason, r.Bytes = x.waited, x.reason, x.bytes
+	r.Status, r.Proxy, r.ProxyFailed, r.Identity, r.Via = x.last.Status, x.last.Proxy, x.last.ProxyFailed, x.last.Identity, x.last.Via
+	r.Class = classOf(x.last.Class, err)
 	if page != nil {
 		r.Results = len(page.Listings) + len(page.Cities)
 		if page.Detail != nil {
@@ -198,14 +197,11 @@ func (w *worker) record(ctx context.Context, t *task, on *asked, page *site.Page
 		}
 	}
 	t.note(r)
-	w.grade(err)
-	if on.last.ProxyFailed {
+	w.reportProxy(err)
+	if x.last.ProxyFailed {
 		return nil
 	}
-	if err := w.hosts.Observed(ctx, w.seen(on, r.Class, err)); err != nil {
-		return fatalOrNil(err)
-	}
-	return nil
+	return fatalOrNil(w.hosts.Observed(ctx, w.observation(x, r.Class, err)))
 }
 
 // classOf is the class of the request: the fetcher's, or that of a page which came
@@ -214,24 +210,19 @@ func classOf(fetched yp.ErrorClass, err error) yp.ErrorClass {
 	switch {
 	case fetched != "" || err == nil:
 		return fetched
-	case isFetch(err):
+	case isFetchError(err):
 		return yp.ClassUnknown // led astray by a redirect
 	}
 	return yp.ClassParseError
 }
 
-func isFetch(err error) bool {
+func isFetchError(err error) bool {
 	var fe *fetch.Error
 	return errors.As(err, &fe)
 }
 
 // parser reads a page: see site.Source.ParsePage.
 type parser func(body []byte, final *url.URL, status int) (*site.Page, error)
-
-func (w *worker) parse(resp *fetch.Response, read parser) (*site.Page, error) {
-	defer w.house.parsing.enter(len(resp.Body))()
-	return parse(read, resp)
-}
 
 // parse guards the worker against a page that makes the parser panic: one page
 // must not take the whole run down.
@@ -248,11 +239,11 @@ func parse(read parser, resp *fetch.Response) (page *site.Page, err error) {
 // requests that others have paid for are still made. After a stop there is none
 // to be had: nothing new is begun.
 func (w *worker) spend() error {
-	if w.patience.Err() != nil {
+	if w.stopCtx.Err() != nil {
 		return errStopped
 	}
-	if b := w.cfg.Budget.Requests; b > 0 && w.house.reserved.Add(1) > b {
-		w.house.enough(fmt.Errorf("%w: %d requests", ErrBudget, b))
+	if b := w.cfg.Budget.Requests; b > 0 && w.shared.reserved.Add(1) > b {
+		w.shared.drain(fmt.Errorf("%w: %d requests", ErrBudget, b))
 		return errStopped
 	}
 	return nil
@@ -263,7 +254,7 @@ func (w *worker) stopped(ctx context.Context, err error) error {
 	if errors.Is(err, errStopped) || ctx.Err() != nil {
 		return errStopped
 	}
-	if w.patience.Err() != nil && errors.Is(err, context.Canceled) {
+	if w.stopCtx.Err() != nil && errors.Is(err, context.Canceled) {
 		return errStopped
 	}
 	return nil
@@ -276,14 +267,101 @@ func (w *worker) pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-t.C:
 		return true
-	case <-w.patience.Done():
+	case <-w.stopCtx.Done():
 		return false
 	case <-ctx.Done():
 		return false
 	}
 }
 
-// refused reports whether the database refused this page rather than all pages.
-func refused(err error) bool {
-	return !store.Fatal(err) && !errors.Is(err, store.ErrBusy) && !errors.Is(err, context.Canceled)
+// task is one logical page fetch: its retries share it.
+type task struct {
+	claim  *checkpoint.Claim // nil for a probe
+	url    string
+	number int
+	kind   yp.RequestType
+	id     string           // correlation id
+	made   int              // requests so far
+	tried  []*fetch.Session // in vain
+	rows   []store.Request
+
+	read parser // nil = that of results pages
+
+	doubted bool // its list ended before the site's own count did, and it was asked for again
+}
+
+// target is the task's target, 0 = none.
+func (t *task) target() int64 {
+	if t.claim == nil {
+		return 0
+	}
+	return t.claim.TargetID
+}
+
+// retries is how often the page may be asked for again under a policy. A target may allow
+// fewer; how often a host may say "later" is not its business.
+func (t *task) retries(p yp.Policy) int {
+	if t.claim == nil || p.Wait == yp.WaitTold {
+		return p.Retries
+	}
+	return min(p.Retries, t.claim.MaxRetries)
+}
+
+// task begins a page fetch. Its id is unique in the database: a worker that is
+// started again has the name and number of one that ended.
+func (w *worker) task(c *checkpoint.Claim, kind yp.RequestType, url string, number int) *task {
+	return &task{claim: c, kind: kind, url: url, number: number, id: fmt.Sprintf("%d.%s.%d", w.cfg.Run.ID, w.name, w.shared.fetches.Add(1))}
+}
+
+// exchange is what one call of the fetcher did on the wire: a request, and perhaps
+// redirects that led on from it.
+type exchange struct {
+	hops        int
+	first, last fetch.Observation
+	waited      time.Duration
+	reason      string
+	bytes       int64
+}
+
+func (x *exchange) observe(o fetch.Observation) {
+	if x.hops == 0 {
+		x.first = o
+	}
+	x.hops++
+	x.last = o
+	x.waited += o.Waited
+	x.bytes += o.WireBytes
+	x.reason = cmp.Or(x.reason, o.WaitReason)
+}
+
+// row begins the row of a request.
+func (w *worker) row(t *task, url string) store.Request {
+	r := store.Request{SourceID: w.cfg.Scope.SourceID, Page: t.number, Correlation: t.id, Retry: t.made, Type: t.kind, URL: url}
+	if t.claim != nil {
+		r.TargetID, r.ClaimToken = t.claim.TargetID, t.claim.Token
+	}
+	return r
+}
+
+// note keeps a row until the claim's next write takes it along.
+func (t *task) note(r store.Request) {
+	t.made++
+	c := t.claim
+	if c == nil {
+		t.rows = append(t.rows, r)
+		return
+	}
+	c.Requests = append(c.Requests, r)
+	if r.Class == yp.ClassRateLimited {
+		return // nobody was asked: what was answered last stands
+	}
+	c.Attempt.HTTPStatus, c.Attempt.Proxy, c.Attempt.Identity = r.Status, r.Proxy, r.Identity
+	c.Attempt.Bytes += r.Bytes
+}
+
+// step notes in the attempt's trace what was done and why.
+func (w *worker) step(t *task, event, format string, args ...any) {
+	if t.claim != nil {
+		t.claim.Attempt.Trace.Add(w.cfg.Keeper.DB().Now(), event, t.number, fmt.Sprintf(format, args...))
+	}
 }

@@ -6,11 +6,85 @@ import (
 	"fmt"
 	"time"
 
+	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
+	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/yp"
 )
+
+// causeOf tells what stopped a page, in the words of the policy table (yp.Policy).
+func causeOf(err error) yp.Cause {
+	var fe *fetch.Error
+	var pe *pageError
+	switch {
+	case errors.As(err, &pe):
+		return pe.page.Outcome.Cause()
+	case errors.As(err, &fe):
+		return fe.Cause()
+	}
+	return yp.CauseBroken // the parser's
+}
+
+// mayHelp reports whether asking again, in the way that the policy of the cause
+// says, may bring another answer.
+func mayHelp(err error) bool {
+	var fe *fetch.Error
+	if errors.As(err, &fe) {
+		return fe.Retryable() || fe.Cause().Policy().Rotate
+	}
+	var pe *site.ParseError
+	return !errors.As(err, &pe) || !pe.Permanent()
+}
+
+// failures counts what went wrong with one page, by what bounds its retries:
+// time-outs and network errors are of one kind and have their tries together.
+type failures struct{ limited, rotated, network, other int }
+
+func (f *failures) add(c yp.Cause) int {
+	n := &f.other
+	switch {
+	case c == yp.CauseRateLimited:
+		n = &f.limited
+	case c == yp.CauseTimeout, c == yp.CauseNetwork:
+		n = &f.network
+	case c.Policy().Rotate:
+		n = &f.rotated
+	}
+	*n++
+	return *n
+}
+
+// pageError is a page that came whole and is not what it should be.
+type pageError struct {
+	page *site.Page
+	body []byte // of a page to be kept as a sample
+	url  string
+}
+
+func (e *pageError) Error() string { return e.page.Reason }
+
+// attemptError ends an attempt: its target fails, rests or is parked.
+type attemptError struct {
+	cause yp.Cause
+	err   error
+}
+
+func (e *attemptError) Error() string { return e.err.Error() }
+func (e *attemptError) Unwrap() error { return e.err }
+
+// fatalError ends the run, not only the target.
+type fatalError struct{ error }
+
+func (e fatalError) Unwrap() error { return e.error }
+
+// errStopped means that a wait was cut short because the run stops.
+var errStopped = errors.New("stopped while waiting")
+
+// errHeld means that the host must be left alone for longer than a worker keeps
+// a target in hand.
+var errHeld = errors.New("the host is held back")
 
 // ErrLayout is the cause of a stop because the pages of the source are no longer
 // what its definition says: somebody has to look.
@@ -20,10 +94,10 @@ var ErrLayout = errors.New("the layout of the source has changed")
 // lets nothing out without one.
 var ErrNoProxies = errors.New("no proxy is left")
 
-// affect does to the source what the policy of a cause says. (The pace and the
+// applyEffect does to the source what the policy of a cause says. (The pace and the
 // penalties of its hosts are seen to with every request.) The error is the
 // database's, or the run's end.
-func (w *worker) affect(ctx context.Context, t *task, cause yp.Cause, err error) error {
+func (w *worker) applyEffect(ctx context.Context, t *task, cause yp.Cause, err error) error {
 	keep := context.WithoutCancel(ctx)
 	switch cause.Policy().Effect {
 	case yp.EffectPause:
@@ -43,11 +117,9 @@ func (w *worker) unknownLayout(ctx context.Context, t *task, err error) error {
 	if !errors.As(err, &pe) {
 		return nil
 	}
-	sample := health.Sample{SourceID: w.cfg.Scope.SourceID, URL: pe.url, Reason: pe.Error(), Body: pe.body}
-	if t.claim != nil {
-		sample.TargetID = t.claim.TargetID
-	}
-	if err := w.cfg.Monitor.KeepSample(ctx, sample); err != nil {
+	if err := w.cfg.Monitor.KeepSample(ctx, health.Sample{
+		SourceID: w.cfg.Scope.SourceID, TargetID: t.target(), URL: pe.url, Reason: pe.Error(), Body: pe.body,
+	}); err != nil {
 		return fatalOrNil(err)
 	}
 	w.step(t, "sample", "the page was kept: %s", pe.Error())
@@ -55,17 +127,17 @@ func (w *worker) unknownLayout(ctx context.Context, t *task, err error) error {
 		return nil // an index or a detail that nobody can read keeps no results page from being read
 	}
 	alarm, err := w.layout.Unknown(ctx, pe.Error())
-	return w.heed(alarm, err)
+	return w.stopOnAlarm(alarm, err)
 }
 
 // watchLayout shows a page that was committed to the layout alarm.
-func (w *worker) watchLayout(ctx context.Context, target, category int64, listings []yp.Listing) error {
-	return w.heed(w.layout.Page(ctx, target, category, listings))
+func (w *worker) watchLayout(ctx context.Context, c *checkpoint.Claim, listings []yp.Listing) error {
+	return w.stopOnAlarm(w.layout.Page(context.WithoutCancel(ctx), c.TargetID, c.CategoryID, listings))
 }
 
-// heed ends the run on a layout alarm, which has paused the source: every page more
+// stopOnAlarm ends the run on a layout alarm, which has paused the source: every page more
 // would be one more that nobody can read.
-func (w *worker) heed(alarm string, err error) error {
+func (w *worker) stopOnAlarm(alarm string, err error) error {
 	if err != nil {
 		return fatalOrNil(err)
 	}
@@ -76,9 +148,9 @@ func (w *worker) heed(alarm string, err error) error {
 	return nil
 }
 
-// equip sees to the worker's way out before a request: another one when its proxy
+// ensureSession sees to the worker's way out before a request: another one when its proxy
 // rests.
-func (w *worker) equip() error {
+func (w *worker) ensureSession() error {
 	if w.cfg.Pool == nil {
 		return nil
 	}
@@ -119,18 +191,10 @@ func (w *worker) proxy() string {
 	return w.session.Proxy()
 }
 
-// leaveSession gives the worker's way out back.
-func (w *worker) leaveSession() {
-	if w.session != nil {
-		w.session.Close()
-		w.session = nil
-	}
-}
-
-// grade tells the pool how the proxy in use did: what the source itself answers, a
+// reportProxy tells the pool how the proxy in use did: what the source itself answers, a
 // time-out or an error of its own, says nothing against the proxy; that it is turned
 // away does.
-func (w *worker) grade(err error) {
+func (w *worker) reportProxy(err error) {
 	if w.cfg.Pool == nil || w.session == nil {
 		return
 	}
@@ -142,30 +206,26 @@ func (w *worker) grade(err error) {
 	w.cfg.Pool.Report(w.session, err)
 }
 
-// seen is what a request tells about its host.
-func (w *worker) seen(on *asked, class yp.ErrorClass, err error) health.Seen {
-	started := w.cfg.Keeper.DB().Now().Add(-time.Since(on.first.Started)) // by the clock of the database
-	s := health.Seen{Host: on.last.Host, Class: class, Started: started}
+// observation is what a request tells about its host.
+func (w *worker) observation(x *exchange, class yp.ErrorClass, err error) health.Seen {
+	started := w.cfg.Keeper.DB().Now().Add(-time.Since(x.first.Started)) // by the clock of the database
+	s := health.Seen{Host: x.last.Host, Class: class, Started: started}
 	if err == nil {
-		w.strangers.Store(0)
+		w.unrecognized.Store(0)
 		return s
 	}
 	cause := causeOf(err)
-	s.Block = cause == yp.CauseBlocked || cause == yp.CauseUnrecognised && w.stranger()
+	s.Block = cause == yp.CauseBlocked || cause == yp.CauseUnrecognised && w.unrecognized.Add(1) > 1 // the first may be an accident
 	s.HostFault = s.Block || cause == yp.CauseRateLimited || cause == yp.CauseTimeout || cause == yp.CauseNetwork
 	var fe *fetch.Error
 	if errors.As(err, &fe) && fe.RetryAfter > 0 {
 		s.RetryAfter = fe.RetryAfter
-		_, s.HoldReason = w.cfg.Fetch.HeldUntil(on.last.Host)
+		_, s.HoldReason = w.cfg.Fetch.HeldUntil(x.last.Host)
 	}
 	return s
 }
 
-// stranger counts a page that is none of the site's and reports whether it is a block:
-// the first may be an accident.
-func (w *worker) stranger() bool { return w.strangers.Add(1) > 1 }
-
-// fatalOrNil is an error of the health room's writes: one that says that nothing
+// fatalOrNil is an error of what is noted about health: one that says that nothing
 // can be written any more ends the run, others are lost with what they would have
 // noted.
 func fatalOrNil(err error) error {
