@@ -129,7 +129,7 @@ func (w *worker) request(ctx context.Context, t *task) (*site.Page, error) {
 		}
 	}
 	resp, err := w.cfg.Fetch.Get(ctx, fetch.Request{
-		URL: t.url, Base: w.cfg.Source.BaseURL(), Patience: w.stopCtx, MaxHold: w.cfg.Patience, Session: w.session, Observe: observe,
+		URL: t.url, Base: w.cfg.Source.BaseURL(), Stop: w.stopCtx, MaxHold: w.cfg.Patience, Session: w.session, Observe: observe,
 	})
 	var page *site.Page
 	if fatal := fatalOrNil(err); fatal != nil && !isFetchError(err) { // the turns that processes share stand in the database

@@ -33,14 +33,14 @@ func New(cfg Config) *Client {
 	c := &Client{
 		cfg:      cfg,
 		log:      cfg.Logger.With().Str("component", "fetch").Logger(),
-		pools:    &pools{},
+		pools:    newPools(),
 		pacer:    newPacer(cfg),
 		sessions: map[*Session]struct{}{},
 	}
 	c.direct, _ = c.newSession(SessionConfig{}) // only a proxy can be wrong
 	c.closing, c.close = context.WithCancel(context.Background())
 	if !cfg.IgnoreRobots {
-		c.robots = newRobotsCache(c.fetchRobots)
+		c.robots = newRobotsCache(c.fetchRobots, c.spawn)
 	}
 	return c
 }
@@ -62,22 +62,21 @@ func (c *Client) Close() {
 	c.direct.close()
 }
 
-// forget lets go of a session that was closed.
-func (c *Client) forget(s *Session) {
-	c.sessionsMu.Lock()
-	defer c.sessionsMu.Unlock()
-	delete(c.sessions, s)
-}
-
-// spawn runs f, which Close waits for. Once closed, f ends at once by itself.
-func (c *Client) spawn(f func()) {
+// spawn runs fetch, which Close waits for, and keeps the session open for it. Once closed,
+// fetch ends at once by itself.
+func (c *Client) spawn(s *Session, fetch func()) {
+	s.stay() // a session closed by then is left when the file is there
+	run := func() {
+		defer s.leave()
+		fetch()
+	}
 	c.spawnMu.Lock()
 	defer c.spawnMu.Unlock()
 	if c.closing.Err() != nil {
-		go f()
+		go run()
 		return
 	}
-	c.pending.Go(f)
+	c.pending.Go(run)
 }
 
 // Waiting tells how long a request to host ("example.com", with the port if it

@@ -20,10 +20,10 @@ type Request struct {
 	// and private addresses are reached only if it names one. nil = URL itself.
 	Base *url.URL
 
-	// Patience, when set, bounds the waits before a request starts (the host's
+	// Stop, when set, bounds the waits before a request starts (the host's
 	// turn, a Retry-After) besides ctx: when it ends they end at once with
 	// context.Canceled, while a request that is under way goes on to its end.
-	Patience context.Context //nolint:containedctx // a signal of the caller's, not a scope
+	Stop context.Context //nolint:containedctx // a signal of the caller's, not a scope
 
 	// Session says who asks and by which way, for robots.txt too: with a proxy,
 	// nothing is asked directly, not even for a host's address. nil = the
@@ -80,22 +80,30 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 		return nil, &Error{URL: u.Redacted(), Class: yp.ClassUnknown, Err: ErrClosed}
 	}
 	defer s.leave()
-	waits, done := patient(ctx, req.Patience)
-	defer done()
-	t := trip{session: s, ctx: ctx, waits: waits, maxHold: req.MaxHold, lim: limit{max: c.cfg.MaxBody}, observe: req.Observe}
-	for hop := 0; ; hop++ {
-		at := c.place(u, hop)
-		if err := c.permitted(&t, at); err != nil {
+	waits := ctx
+	if req.Stop != nil {
+		both, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(req.Stop, cancel)()
+		waits = both
+	}
+	j := job{session: s, ctx: ctx, waits: waits, maxHold: req.MaxHold, lim: limit{max: c.cfg.MaxBody}, observe: req.Observe}
+	for number := 0; ; number++ {
+		at := c.hop(u, number)
+		if err := c.permitted(&j, at); err != nil {
 			return nil, inFetch(u, err)
 		}
-		r, latency, err := c.turn(&t, at)
+		r, latency, err := c.turn(&j, at)
 		if err != nil {
 			return nil, inFetch(u, err)
 		}
 		if r.location == "" {
-			return c.response(u, r, latency), nil
+			return &Response{
+				Status: r.status, URL: u, Header: r.header, Body: r.bytes(), WireBytes: r.wire,
+				Latency: latency, buf: r.body, pools: c.pools,
+			}, nil
 		}
-		next, err := redirect(f, u, r.location, hop)
+		next, err := redirect(f, u, r.location, number)
 		if err != nil {
 			return nil, &Error{URL: u.Redacted(), Status: r.status, Class: yp.ClassUnknown, Err: err}
 		}
@@ -116,13 +124,6 @@ func redirect(f fence, u *url.URL, location string, hop int) (*url.URL, error) {
 		return nil, fmt.Errorf("%w: to itself", ErrTooManyRedirects)
 	}
 	return next, nil
-}
-
-func (c *Client) response(u *url.URL, r *reply, latency time.Duration) *Response {
-	return &Response{
-		Status: r.status, URL: u, Header: r.header, Body: r.bytes(), WireBytes: r.wire,
-		Latency: latency, buf: r.body, pools: c.pools,
-	}
 }
 
 // resolve forms the request's URL (dot segments removed, so that robots.txt
@@ -165,14 +166,4 @@ func inFetch(u *url.URL, err error) error {
 		return &Error{URL: u.Redacted(), Class: yp.ClassRateLimited, RetryAfter: held.left, Err: held}
 	}
 	return fmt.Errorf("fetch %s: %w", u.Redacted(), err)
-}
-
-// patient returns a context that ends with ctx or with patience.
-func patient(ctx, patience context.Context) (context.Context, context.CancelFunc) {
-	if patience == nil {
-		return ctx, func() {}
-	}
-	both, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(patience, cancel)
-	return both, func() { stop(); cancel() }
 }

@@ -155,7 +155,9 @@ func (s *Session) close() {
 		return
 	}
 	s.transport.CloseIdleConnections()
-	s.client.forget(s)
+	s.client.sessionsMu.Lock()
+	delete(s.client.sessions, s)
+	s.client.sessionsMu.Unlock()
 	if s.freed != nil {
 		s.freed()
 	}
