@@ -97,7 +97,7 @@ func (w *worker) probe(ctx context.Context) (made bool, err error) {
 	}
 	t, err := w.probeTask(ctx)
 	if err != nil || t == nil {
-		return false, err // what there was has gone meanwhile: no other page proves anything
+		return false, err // what was due is due no more: no other page proves anything
 	}
 	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("url", t.url).Msg("the quarantined source is probed")
 	_, asked := w.request(ctx, t)
@@ -136,9 +136,9 @@ func (w *worker) probeTask(ctx context.Context) (*task, error) {
 // verdictOf is what a probe says about the source: nothing when it was not asked, or
 // its proxy failed; a robots.txt that can't be had is an answer.
 func verdictOf(rows []store.Request, err error) (class yp.ErrorClass, telling bool) {
-	var fe *fetch.Error
+	fe, ok := errors.AsType[*fetch.Error](err)
 	switch {
-	case errors.As(err, &fe) && (fe.Proxy || errors.Is(err, fetch.ErrHeld)):
+	case ok && (fe.Proxy || errors.Is(err, fetch.ErrHeld)):
 		return "", false
 	case errors.Is(err, fetch.ErrRobotsUnavailable):
 		return fe.Class, true
@@ -150,10 +150,13 @@ func verdictOf(rows []store.Request, err error) (class yp.ErrorClass, telling bo
 }
 
 // notRequested sees to a page that was not asked for: because its host is held, because of
-// robots.txt, or because the run stops.
+// robots.txt, or because the run stops. It writes down a hold that only the fetcher knows
+// of: one that came with robots.txt, or one that is over by the database's clock (after a
+// suspend of the machine, say). Else the target that is handed back would be claimed again
+// at once. One that an operator has just taken back is no longer in force, and not written.
 func (w *worker) notRequested(ctx context.Context, t *task, err error) error {
-	var fe *fetch.Error
-	if !errors.As(err, &fe) {
+	fe, ok := errors.AsType[*fetch.Error](err)
+	if !ok {
 		return nil
 	}
 	if fe.Proxy { // it failed at robots.txt
@@ -162,23 +165,13 @@ func (w *worker) notRequested(ctx context.Context, t *task, err error) error {
 	if fe.RetryAfter <= 0 {
 		return nil
 	}
-	host := ""
+	host, held := "", errors.Is(err, fetch.ErrHeld)
 	if u, err := url.Parse(fe.URL); err == nil {
 		host = u.Host
 	}
-	_, reason := w.cfg.Fetch.HeldUntil(host)
-	if errors.Is(err, fetch.ErrHeld) {
-		// A request that was not made because the host's turn has not come.
+	if _, reason := w.cfg.Fetch.HeldUntil(host); held {
 		t.note(w.row(t, fe.URL).Deferral(w.cfg.Keeper.DB().Now(), reason))
 	}
-	return w.recordHold(ctx, host, fe)
-}
-
-// recordHold writes down a hold that only the fetcher knows of: one that came with
-// robots.txt, or one that is over by the database's clock (after a suspend of the
-// machine, say). Else the target that is handed back would be claimed again at once.
-// One that an operator has just taken back is no longer in force, and not written.
-func (w *worker) recordHold(ctx context.Context, host string, fe *fetch.Error) error {
 	if err := w.hosts.Refresh(context.WithoutCancel(ctx)); err != nil {
 		return fatalOrNil(err)
 	}
@@ -187,7 +180,7 @@ func (w *worker) recordHold(ctx context.Context, host string, fe *fetch.Error) e
 	if err != nil || !gate.Open() || until.IsZero() {
 		return fatalOrNil(err)
 	}
-	if errors.Is(fe, fetch.ErrHeld) {
+	if held {
 		w.heldFor = fe.RetryAfter
 	}
 	kind, _, _ := strings.Cut(reason, ":") // "penalty: 3 blocks in a row"

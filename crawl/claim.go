@@ -39,8 +39,7 @@ func (w *worker) next(ctx context.Context) (*checkpoint.Claim, error) {
 	return nil, ctx.Err()
 }
 
-// errBudgetReserved means that the others are claiming the last targets of the budget.
-var errBudgetReserved = errors.New("the targets of the budget are spoken for")
+var errBudgetReserved = errors.New("others are claiming the last targets of the budget")
 
 // claim claims a target within the budgets. What was asked for in vain goes back into
 // them, so that a full state costs nothing.
@@ -141,14 +140,6 @@ func (w *worker) until(next time.Time) time.Duration {
 	return min(max(left, 10*time.Millisecond), w.look)
 }
 
-// horizon is how far ahead a run looks for what falls due.
-func (e *Engine) horizon() time.Duration {
-	if e.cfg.Watch {
-		return max(e.cfg.Linger, watchAhead)
-	}
-	return e.cfg.Linger
-}
-
 // watchAhead is far enough for a run that stays to tell what it waits for, and near
 // enough to find it in the index at once.
 const watchAhead = time.Hour
@@ -157,28 +148,21 @@ const watchAhead = time.Hour
 // there is something planned and one was made just now: states that are full
 // wake workers often.
 func (w *worker) outlook(ctx context.Context) (checkpoint.Outlook, error) {
-	o, err := w.offers(ctx, 1, w.horizon())
+	horizon := w.cfg.Linger
+	if w.cfg.Watch {
+		horizon = max(horizon, watchAhead)
+	}
+	o, err := w.offers(ctx, 1, horizon)
 	if err != nil || o.Ready > 0 && !w.woken.due(w.look) {
 		return o, err
 	}
 	if err := w.refill(ctx); err != nil {
 		return o, err
 	}
-	return w.offers(ctx, 1, w.horizon())
+	return w.offers(ctx, 1, horizon)
 }
 
-// rest waits for d, for a freed target, or for the end; false at the end.
+// rest waits for d, for a target that may have become free, or for the end; false at the end.
 func (w *worker) rest(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-w.wakeup:
-		return true
-	case <-w.drainCtx.Done():
-		return false
-	case <-ctx.Done():
-		return false
-	}
+	return w.sleep(ctx, w.drainCtx, d, w.wakeup)
 }

@@ -16,12 +16,10 @@ import (
 
 // causeOf tells what stopped a page, in the words of the policy table (yp.Policy).
 func causeOf(err error) yp.Cause {
-	var fe *fetch.Error
-	var pe *pageError
-	switch {
-	case errors.As(err, &pe):
+	if pe, ok := errors.AsType[*pageError](err); ok {
 		return pe.page.Outcome.Cause()
-	case errors.As(err, &fe):
+	}
+	if fe, ok := errors.AsType[*fetch.Error](err); ok {
 		return fe.Cause()
 	}
 	return yp.CauseBroken // the parser's
@@ -30,12 +28,11 @@ func causeOf(err error) yp.Cause {
 // mayHelp reports whether asking again, in the way that the policy of the cause
 // says, may bring another answer.
 func mayHelp(err error) bool {
-	var fe *fetch.Error
-	if errors.As(err, &fe) {
+	if fe, ok := errors.AsType[*fetch.Error](err); ok {
 		return fe.Retryable() || fe.Cause().Policy().Rotate
 	}
-	var pe *site.ParseError
-	return !errors.As(err, &pe) || !pe.Permanent()
+	pe, ok := errors.AsType[*site.ParseError](err)
+	return !ok || !pe.Permanent()
 }
 
 // failures counts what went wrong with one page, by what bounds its retries:
@@ -90,7 +87,7 @@ var errHeld = errors.New("the host is held back")
 // what its definition says: somebody has to look.
 var ErrLayout = errors.New("the layout of the source has changed")
 
-// ErrNoProxies is the cause of a stop because every proxy is gone and the policy
+// ErrNoProxies is the cause of a stop because no proxy is left and the policy
 // lets nothing out without one.
 var ErrNoProxies = errors.New("no proxy is left")
 
@@ -113,8 +110,8 @@ func (w *worker) applyEffect(ctx context.Context, t *task, cause yp.Cause, err e
 // unknownLayout keeps the page for whoever mends the source, and raises the alarm
 // when it is the third running.
 func (w *worker) unknownLayout(ctx context.Context, t *task, err error) error {
-	var pe *pageError
-	if !errors.As(err, &pe) {
+	pe, ok := errors.AsType[*pageError](err)
+	if !ok {
 		return nil
 	}
 	if err := w.cfg.Monitor.KeepSample(ctx, health.Sample{
@@ -148,7 +145,7 @@ func (w *worker) stopOnAlarm(alarm string, err error) error {
 	return nil
 }
 
-// ensureSession sees to the worker's way out before a request: another one when its proxy
+// ensureSession sees to the worker's session before a request: another one when its proxy
 // rests.
 func (w *worker) ensureSession() error {
 	if w.cfg.Pool == nil {
@@ -217,8 +214,7 @@ func (w *worker) observation(x *exchange, class yp.ErrorClass, err error) health
 	cause := causeOf(err)
 	s.Block = cause == yp.CauseBlocked || cause == yp.CauseUnrecognised && w.unrecognized.Add(1) > 1 // the first may be an accident
 	s.HostFault = s.Block || cause == yp.CauseRateLimited || cause == yp.CauseTimeout || cause == yp.CauseNetwork
-	var fe *fetch.Error
-	if errors.As(err, &fe) && fe.RetryAfter > 0 {
+	if fe, ok := errors.AsType[*fetch.Error](err); ok && fe.RetryAfter > 0 {
 		s.RetryAfter = fe.RetryAfter
 		_, s.HoldReason = w.cfg.Fetch.HeldUntil(x.last.Host)
 	}

@@ -27,19 +27,16 @@ func (w *worker) fetchPage(ctx context.Context, t *task) (*site.Page, error) {
 		if err == nil {
 			return page, nil
 		}
-		if stopping := w.stopped(ctx, err); stopping != nil {
-			return nil, stopping
-		}
-		var fatal fatalError
-		if errors.As(err, &fatal) {
+		switch {
+		case errors.Is(err, errStopped), ctx.Err() != nil, w.stopCtx.Err() != nil && errors.Is(err, context.Canceled):
+			return nil, errStopped
+		case errors.As(err, new(fatalError)):
 			return nil, err // nothing can be noted any more: nothing more is asked for
-		}
-		if errors.Is(err, fetch.ErrHeld) {
+		case errors.Is(err, fetch.ErrHeld):
 			return nil, fmt.Errorf("%w: %w", errHeld, err)
 		}
 		cause := causeOf(err)
-		n := failed.add(cause)
-		if final := w.prepareRetry(ctx, t, cause, err, n); final != nil {
+		if final := w.prepareRetry(ctx, t, cause, err, failed.add(cause)); final != nil {
 			return nil, final
 		}
 	}
@@ -52,7 +49,10 @@ func (w *worker) prepareRetry(ctx context.Context, t *task, cause yp.Cause, err 
 		return stop
 	}
 	p, final := cause.Policy(), &attemptError{cause: cause, err: err}
-	allowed := t.retries(p)
+	allowed := p.Retries
+	if p.Wait != yp.WaitTold { // how often a host may say "later" is not the target's business
+		allowed = min(allowed, t.claim.MaxRetries)
+	}
 	if !mayHelp(err) || n > allowed {
 		return final
 	}
@@ -64,45 +64,29 @@ func (w *worker) prepareRetry(ctx context.Context, t *task, cause yp.Cause, err 
 	if p.Wait == yp.WaitExponential {
 		wait = yp.RetryDelay(w.cfg.RetryBase, n, rand.Float64()) //nolint:gosec // no secret hangs on a jitter
 	}
-	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code.Text(w.proxy() != ""), when(wait, p.Wait), n, allowed)
+	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code.Text(w.proxy() != ""), whenText(wait, p.Wait), n, allowed)
 	w.logger.Debug().Err(err).Int64("target", t.target()).Int("page", t.number).Str("url", t.url).
 		Str("error_code", string(p.Code)).Int("failure", n).Str("wait", wait.Round(time.Millisecond).String()).Msg("page will be asked for again")
-	if err := w.recordBeforeWait(ctx, t, max(wait, holdOf(err))); err != nil {
-		return err
+	held := wait
+	if fe, ok := errors.AsType[*fetch.Error](err); ok {
+		held = max(wait, fe.RetryAfter)
 	}
-	if wait > 0 && !w.pause(ctx, wait) {
+	if held >= longWait {
+		if err := fatalOrNil(w.cfg.Keeper.Note(context.WithoutCancel(ctx), t.claim)); err != nil {
+			return err
+		}
+	}
+	if wait > 0 && !w.sleep(ctx, w.stopCtx, wait, nil) {
 		return errStopped
 	}
 	return nil
 }
 
-// longWait is a wait before which an attempt tells what it did so far: it may be an
-// hour, and people look.
+// longWait is a wait before which an attempt writes down its requests and steps so far: it
+// may be an hour, and people look.
 const longWait = 10 * time.Second
 
-// recordBeforeWait writes down the requests and steps so far ahead of a long wait.
-func (w *worker) recordBeforeWait(ctx context.Context, t *task, wait time.Duration) error {
-	if wait < longWait {
-		return nil
-	}
-	if t.claim == nil {
-		rows := t.rows
-		t.rows = nil
-		return fatalOrNil(w.cfg.Keeper.Record(context.WithoutCancel(ctx), rows))
-	}
-	return fatalOrNil(w.cfg.Keeper.Note(context.WithoutCancel(ctx), t.claim))
-}
-
-// holdOf is how long the host is held back for this failure.
-func holdOf(err error) time.Duration {
-	var fe *fetch.Error
-	if errors.As(err, &fe) {
-		return fe.RetryAfter
-	}
-	return 0
-}
-
-func when(wait time.Duration, how yp.Wait) string {
+func whenText(wait time.Duration, how yp.Wait) string {
 	switch {
 	case how == yp.WaitTold:
 		return "when the host allows it"
@@ -216,10 +200,7 @@ func classOf(fetched yp.ErrorClass, err error) yp.ErrorClass {
 	return yp.ClassParseError
 }
 
-func isFetchError(err error) bool {
-	var fe *fetch.Error
-	return errors.As(err, &fe)
-}
+func isFetchError(err error) bool { return errors.As(err, new(*fetch.Error)) }
 
 // parser reads a page: see site.Source.ParsePage.
 type parser func(body []byte, final *url.URL, status int) (*site.Page, error)
@@ -249,25 +230,16 @@ func (w *worker) spend() error {
 	return nil
 }
 
-// stopped returns errStopped when err only says that the run is ending.
-func (w *worker) stopped(ctx context.Context, err error) error {
-	if errors.Is(err, errStopped) || ctx.Err() != nil {
-		return errStopped
-	}
-	if w.stopCtx.Err() != nil && errors.Is(err, context.Canceled) {
-		return errStopped
-	}
-	return nil
-}
-
-// pause waits for d; false when the run stops first.
-func (w *worker) pause(ctx context.Context, d time.Duration) bool {
+// sleep waits for d, or until somebody sends on wake; false when end or ctx ends first.
+func (w *worker) sleep(ctx, end context.Context, d time.Duration, wake <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return true
-	case <-w.stopCtx.Done():
+	case <-wake:
+		return true
+	case <-end.Done():
 		return false
 	case <-ctx.Done():
 		return false
@@ -296,15 +268,6 @@ func (t *task) target() int64 {
 		return 0
 	}
 	return t.claim.TargetID
-}
-
-// retries is how often the page may be asked for again under a policy. A target may allow
-// fewer; how often a host may say "later" is not its business.
-func (t *task) retries(p yp.Policy) int {
-	if t.claim == nil || p.Wait == yp.WaitTold {
-		return p.Retries
-	}
-	return min(p.Retries, t.claim.MaxRetries)
 }
 
 // task begins a page fetch. Its id is unique in the database: a worker that is

@@ -27,15 +27,15 @@ func (w *worker) pages(ctx context.Context, c *checkpoint.Claim, t *wal.Target) 
 		}
 	}
 	for {
-		if w.stopCtx.Err() != nil || ctx.Err() != nil {
-			return outcome{event: yp.EventRelease, reason: "the run stops"}
-		}
 		number, last := c.PageCurrent+1, w.lastPage(c)
 		if last > 0 && number > last {
 			if c.Kind == yp.KindIndex {
 				return w.completeIndex(ctx, c)
 			}
 			return outcome{event: yp.EventLastPage}
+		}
+		if w.stopCtx.Err() != nil || ctx.Err() != nil {
+			return outcome{event: yp.EventRelease, reason: "the run stops"}
 		}
 		if c.Kind == yp.KindIndex {
 			// An index has many pages: one whose source is closed meanwhile is handed back. (A host
@@ -247,7 +247,7 @@ func muchMissing(seen, total int) bool {
 	return missing > 5 && missing*10 > total
 }
 
-// capped reports whether a list that ends on a page may have met the number of pages
+// capped reports whether a list that ends on a page may have reached the number of pages
 // that the site shows at most: near what the definition says, or, when it says
 // nothing, from the tenth on.
 func (w *worker) capped(number int) bool {
@@ -278,7 +278,7 @@ func (w *worker) logLeftOut(c *checkpoint.Claim, page *site.Page, number int) {
 	}
 }
 
-// local drops scheme and host from an address of the source: a source that moves
+// relative drops scheme and host from an address of the source: a source that moves
 // (--base-url, another port) is resumed where it is now.
 func (w *worker) relative(next string) string {
 	u, err := url.Parse(next)
@@ -307,7 +307,7 @@ func (w *worker) countResults(c *checkpoint.Claim, p *yp.Page, res checkpoint.Co
 		Int("new", res.New).Int("bad", p.Bad).Int("rejected", res.Rejected).Bool("done", res.Done).Msg("page committed")
 }
 
-// judge turns an error on a page's way into the target's outcome.
+// judge turns an error into the target's outcome.
 func (w *worker) judge(ctx context.Context, err error) outcome {
 	var attempt *attemptError
 	var fatal fatalError

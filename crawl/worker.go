@@ -29,7 +29,7 @@ type worker struct {
 	unprobed time.Time      // since when a probe of the source could not be made
 	excused  bool           // it had nothing to do, and ends before the run
 	session  *fetch.Session // proxy and identity; nil = direct and honest
-	// heldFor is for how long its host is held, when the gate of the source did not
+	// heldFor is for how long its host is held, when the availability of the source does not
 	// say so: a hold of a few seconds is not written down.
 	heldFor time.Duration
 
@@ -56,7 +56,7 @@ func (w *worker) run(ctx context.Context) error {
 			return err
 		}
 		if w.heldFor > 0 {
-			w.pause(ctx, min(w.heldFor, w.look))
+			w.sleep(ctx, w.stopCtx, min(w.heldFor, w.look), nil)
 			w.heldFor = 0
 		}
 	}
@@ -156,46 +156,40 @@ type outcome struct {
 	err    error         // the claim is lost, or the run can't go on
 }
 
-// conclude makes the outcome durable, then logs it.
+// conclude makes the outcome durable, then counts and logs it, for a failure with what
+// becomes of the target.
 func (w *worker) conclude(ctx context.Context, c *checkpoint.Claim, t *wal.Target, o outcome) error {
 	if o.err != nil {
 		return w.abandon(ctx, c, o.err)
 	}
-	keep := context.WithoutCancel(ctx)
+	k, keep := w.cfg.Keeper, context.WithoutCancel(ctx)
 	e := &wal.Event{Type: wal.TargetError, Target: t, ErrorCode: o.code, Error: o.reason}
-	if err := w.settle(keep, c, &o, e); err != nil {
+	var err error
+	switch {
+	case o.event == yp.EventLastPage:
+		e.Type, e.Status = wal.TargetComplete, yp.Done
+		if !o.saved {
+			e.Complete = o.end
+			err = k.Complete(keep, c, o.code, o.reason, o.end)
+		}
+	case o.saved:
+	case o.event == yp.EventRelease:
+		e.Type, e.Status = wal.Stop, yp.Planned
+		err = k.Release(keep, c, o.reason)
+	case o.event == yp.EventPark:
+		e.Status = yp.Parked
+		err = k.Park(keep, c, o.code, o.reason)
+	default:
+		var set yp.Setback
+		set, err = k.Fail(keep, c, o.code, o.reason)
+		o.event, o.wait = set.Event, set.Wait
+		e.Status, _ = yp.InProgress.Next(set.Event)
+	}
+	if err != nil {
 		return err
 	}
 	w.tally(c, o)
 	return w.append(e)
-}
-
-// settle makes the outcome durable and completes its event and, for a failure, the
-// outcome itself with what becomes of the target.
-func (w *worker) settle(ctx context.Context, c *checkpoint.Claim, o *outcome, e *wal.Event) error {
-	k := w.cfg.Keeper
-	if o.saved && o.event != yp.EventLastPage {
-		return nil
-	}
-	switch o.event {
-	case yp.EventLastPage:
-		e.Type, e.Status = wal.TargetComplete, yp.Done
-		if o.saved {
-			return nil
-		}
-		e.Complete = o.end
-		return k.Complete(ctx, c, o.code, o.reason, o.end)
-	case yp.EventRelease:
-		e.Type, e.Status = wal.Stop, yp.Planned
-		return k.Release(ctx, c, o.reason)
-	case yp.EventPark:
-		e.Status = yp.Parked
-		return k.Park(ctx, c, o.code, o.reason)
-	}
-	set, err := k.Fail(ctx, c, o.code, o.reason)
-	o.event, o.wait = set.Event, set.Wait
-	e.Status, _ = yp.InProgress.Next(set.Event)
-	return err
 }
 
 // abandon hands a target back before the run ends with err; what can't be

@@ -20,11 +20,10 @@ type Client struct {
 
 	closing context.Context // ends with Close; robots.txt is fetched under it
 	close   context.CancelFunc
-	spawnMu sync.Mutex     // orders spawn and Close
 	pending sync.WaitGroup // goroutines that fetch robots.txt
 
-	sessionsMu sync.Mutex
-	sessions   map[*Session]struct{} // open ones beside direct; nil = closed
+	mu       sync.Mutex            // held to close, to begin what is pending, and to open and close sessions
+	sessions map[*Session]struct{} // open ones beside direct; nil = closed
 }
 
 // New returns a client; Close it when done.
@@ -48,14 +47,12 @@ func New(cfg Config) *Client {
 // Close ends what the client does by itself, closes all sessions and drops idle
 // connections. Gets under way go on; later ones fail with ErrClosed.
 func (c *Client) Close() {
-	c.spawnMu.Lock()
+	c.mu.Lock()
 	c.close()
-	c.spawnMu.Unlock()
-	c.pending.Wait()
-	c.sessionsMu.Lock()
 	open := c.sessions
 	c.sessions = nil
-	c.sessionsMu.Unlock()
+	c.mu.Unlock()
+	c.pending.Wait()
 	for s := range open {
 		s.close()
 	}
@@ -70,8 +67,8 @@ func (c *Client) spawn(s *Session, fetch func()) {
 		defer s.leave()
 		fetch()
 	}
-	c.spawnMu.Lock()
-	defer c.spawnMu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.closing.Err() != nil {
 		go run()
 		return

@@ -87,9 +87,9 @@ func (c *Client) holdBack(host *hostLimiter, r *reply, e *Error) {
 	if r.status != http.StatusTooManyRequests && r.status != http.StatusServiceUnavailable {
 		return
 	}
-	d, told := retryAfter(r.header, time.Now())
+	d, ok := retryAfter(r.header, time.Now())
 	reason := reasonRetryAfter
-	if !told {
+	if !ok {
 		if e.Class != yp.ClassHTTP429 {
 			return
 		}
@@ -147,10 +147,10 @@ func (r *reply) bytes() []byte {
 func (c *Client) exchange(j *job, u *url.URL) (*reply, error) {
 	watched, w := newWatch(j.ctx, c.cfg.Timeout, c.cfg.StallTimeout)
 	defer w.stop()
-	ctx, way := watched, (*passage)(nil)
+	ctx, p := watched, (*passage)(nil)
 	if j.session.proxy != "" {
-		way = &passage{}
-		ctx = way.traced(ctx)
+		p = &passage{}
+		ctx = p.traced(ctx)
 	}
 	r, err := c.roundTrip(ctx, w, j, u)
 	if err != nil && j.ctx.Err() != nil {
@@ -159,7 +159,7 @@ func (c *Client) exchange(j *job, u *url.URL) (*reply, error) {
 	if err == nil || (r != nil && !carriesPage(r.status)) {
 		return r, nil // of an error page, the status says enough
 	}
-	e := j.session.fault(u, err, context.Cause(watched), way)
+	e := j.session.fault(u, err, context.Cause(watched), p)
 	if r != nil {
 		e.Status = r.status
 	}

@@ -47,7 +47,7 @@ func newGateway(cfg Config, u *url.URL, name, userAgent string) *gateway {
 func (d *gateway) forwards() bool { return !strings.HasPrefix(d.url.Scheme, "socks5") }
 
 // forward is what net/http is told of the proxy for an http request. TLS to it,
-// if any, is ours, so that all errors of the way are told apart in one place.
+// if any, is ours, so that a failure of the proxy is known as one.
 func (d *gateway) forward(r *http.Request) (*url.URL, error) {
 	if r.URL.Scheme != "http" {
 		return nil, nil //nolint:nilnil // net/http's way to say: dial the host, which here is a tunnel

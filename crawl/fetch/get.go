@@ -25,7 +25,7 @@ type Request struct {
 	// context.Canceled, while a request that is under way goes on to its end.
 	Stop context.Context //nolint:containedctx // a signal of the caller's, not a scope
 
-	// Session says who asks and by which way, for robots.txt too: with a proxy,
+	// Session says who asks and through which proxy, for robots.txt too: with a proxy,
 	// nothing is asked directly, not even for a host's address. nil = the
 	// client's own: honest, direct, without cookies.
 	Session *Session
@@ -157,12 +157,10 @@ func redact(raw string) string {
 // inFetch gives an error its place. An *Error has it already; a hold that is too
 // long becomes one.
 func inFetch(u *url.URL, err error) error {
-	var e *Error
-	if errors.As(err, &e) {
+	if errors.As(err, new(*Error)) {
 		return err
 	}
-	var held *heldError
-	if errors.As(err, &held) {
+	if held, ok := errors.AsType[*heldError](err); ok {
 		return &Error{URL: u.Redacted(), Class: yp.ClassRateLimited, RetryAfter: held.left, Err: held}
 	}
 	return fmt.Errorf("fetch %s: %w", u.Redacted(), err)

@@ -43,7 +43,7 @@ type ProxyState struct {
 	LastError           string // of a failure, password redacted
 }
 
-// Pool hands out sessions: who asks by which way. A worker Takes one, asks Keep
+// Pool hands out sessions: who asks, and through which proxy. A worker Takes one, asks Keep
 // before each page, Rotates after a block, and closes what it holds in the end.
 //
 // Ten failures in a row and a proxy rests for an hour. After that it is on

@@ -68,8 +68,8 @@ func (rc *robotsCache) get(j *job, at hop) (*rules, error) {
 
 // isProxyFault: it says nothing about the host, nor to those with another proxy.
 func isProxyFault(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Proxy
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Proxy
 }
 
 // lookUp returns the rules in force, or the fetch to wait for. None is begun
@@ -159,19 +159,19 @@ func (c *Client) permitted(j *job, at hop) error {
 // now (RFC 9309, 2.3.1). A 429 is the latter: it says later, not never.
 func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 	text, err := c.readRobots(origin, s)
-	var e *Error
+	e, ok := errors.AsType[*Error](err)
 	switch {
 	case err == nil:
 		defer c.pools.putBuffer(text)
 		r := parseRobots(text.b, productToken(c.cfg.UserAgent))
 		c.pacer.host(hostKey(origin)).setCrawlDelay(r.crawlDelay)
 		return r, nil
-	case errors.As(err, &e) && !e.Proxy && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests,
+	case ok && !e.Proxy && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests,
 		errors.Is(err, ErrTooManyRedirects):
 		return &rules{}, nil
 	case c.closing.Err() != nil:
 		return nil, &Error{URL: origin.String(), Class: yp.ClassUnknown, Err: ErrClosed}
-	case e == nil:
+	case !ok:
 		return nil, err
 	}
 	return nil, c.robotsLater(origin, e)
