@@ -180,14 +180,6 @@ func (w *worker) rotate(t *task) bool {
 	return true
 }
 
-// proxy names the proxy that the worker uses, "" = none.
-func (w *worker) proxy() string {
-	if w.session == nil {
-		return ""
-	}
-	return w.session.Proxy()
-}
-
 // reportProxy tells the pool how the proxy in use did: what the source itself answers, a
 // time-out or an error of its own, says nothing against the proxy; that it is turned
 // away does.

@@ -41,7 +41,7 @@ type StateIndex struct {
 	Pages     int          `json:"pages"`
 	PagesDone int          `json:"pages_done"` // by this crawl of it, over all its resumptions
 	Fetched   int          `json:"pages_fetched"`
-	Cities    int          `json:"cities"` // met by this crawl of it
+	Cities    int          `json:"cities"` // seen by this crawl of it
 	Added     int          `json:"new"`    // of them new to the source, or back
 	Gone      int          `json:"gone"`
 	Retired   int          `json:"targets_retired"`
@@ -50,7 +50,7 @@ type StateIndex struct {
 	Reason    string       `json:"reason,omitempty"`
 }
 
-// hear passes on how the index in hand fares.
+// reportIndex passes on how the index in hand fares.
 func (w *worker) reportIndex(c *checkpoint.Claim) {
 	x := &w.index
 	x.State, x.Pages, x.PagesDone, x.Cities, x.Added = c.Place.State, c.MaxPages, c.PageCurrent, c.Seen, c.Accepted

@@ -64,7 +64,7 @@ func (w *worker) prepareRetry(ctx context.Context, t *task, cause yp.Cause, err 
 	if p.Wait == yp.WaitExponential {
 		wait = yp.RetryDelay(w.cfg.RetryBase, n, rand.Float64()) //nolint:gosec // no secret hangs on a jitter
 	}
-	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code.Text(w.proxy() != ""), whenText(wait, p.Wait), n, allowed)
+	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code.Text(w.session.Proxy() != ""), whenText(wait, p.Wait), n, allowed)
 	w.logger.Debug().Err(err).Int64("target", t.target()).Int("page", t.number).Str("url", t.url).
 		Str("error_code", string(p.Code)).Int("failure", n).Str("wait", wait.Round(time.Millisecond).String()).Msg("page will be asked for again")
 	held := wait

@@ -114,8 +114,13 @@ func (c *Client) newSession(cfg SessionConfig) (*Session, error) {
 	return s, err
 }
 
-// Proxy names the proxy, its password redacted; "" = direct.
-func (s *Session) Proxy() string { return s.proxy }
+// Proxy names the proxy, its password redacted; "" = direct, as a nil session is.
+func (s *Session) Proxy() string {
+	if s == nil {
+		return ""
+	}
+	return s.proxy
+}
 
 // Identity names the identity.
 func (s *Session) Identity() string { return s.identity }
