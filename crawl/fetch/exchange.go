@@ -17,6 +17,7 @@ type job struct {
 	ctx     context.Context //nolint:containedctx // of the requests; a job is the arguments of one call
 	waits   context.Context //nolint:containedctx // of the waits before them
 	maxHold time.Duration   // 0 = any hold is waited for
+	robots  bool            // it is for robots.txt itself
 	lim     limit
 	observe func(Observation) // may be nil
 }
@@ -35,15 +36,15 @@ func (c *Client) hop(u *url.URL, number int) hop {
 }
 
 // turn waits for the host's turn, makes one HTTP request and judges the answer.
-func (c *Client) turn(j *job, at hop) (*reply, time.Duration, error) {
+func (c *Client) turn(j *job, at hop) (*reply, error) {
 	u := at.url
 	waited, err := at.host.enter(j.waits, j.maxHold)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer at.host.leave()
 	if c.closing.Err() != nil {
-		return nil, 0, &Error{URL: u.Redacted(), Class: yp.ClassUnknown, Err: ErrClosed}
+		return nil, &Error{URL: u.Redacted(), Class: yp.ClassUnknown, Err: ErrClosed}
 	}
 	started := time.Now()
 	r, err := c.exchange(j, u)
@@ -56,15 +57,18 @@ func (c *Client) turn(j *job, at hop) (*reply, time.Duration, error) {
 		c.holdBack(at.host, r, failed)
 	}
 	c.report(j, Observation{
-		URL: u.Redacted(), Host: at.key, Robots: j.lim.cut, Hop: at.number,
+		URL: u.Redacted(), Host: at.key, Robots: j.robots, Hop: at.number,
 		Started: started, Latency: latency, Waited: waited.long, WaitReason: waited.why,
 		Cancelled: err != nil && failed == nil,
 	}, r, failed)
-	if r != nil && (err != nil || r.location != "") {
-		c.pools.putBuffer(r.body)
-		r.body = nil
+	if r != nil {
+		r.url, r.latency = u, latency
+		if err != nil || r.location != "" {
+			c.pools.putBuffer(r.body)
+			r.body = nil
+		}
 	}
-	return r, latency, err
+	return r, err
 }
 
 // judge turns an answer that is no page into an *Error.
@@ -127,6 +131,8 @@ const (
 
 // reply is one complete HTTP answer.
 type reply struct {
+	url      *url.URL
+	latency  time.Duration // start to last byte
 	status   int
 	header   http.Header
 	location string // of a redirect; "" otherwise

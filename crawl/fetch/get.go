@@ -88,42 +88,45 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 		waits = both
 	}
 	j := job{session: s, ctx: ctx, waits: waits, maxHold: req.MaxHold, lim: limit{max: c.cfg.MaxBody}, observe: req.Observe}
+	r, err := c.follow(&j, f, u)
+	if err != nil {
+		return nil, err
+	}
+	return &Response{
+		Status: r.status, URL: r.url, Header: r.header, Body: r.bytes(), WireBytes: r.wire,
+		Latency: r.latency, buf: r.body, pools: c.pools,
+	}, nil
+}
+
+// follow makes the requests of a job, from u on to where redirects lead.
+func (c *Client) follow(j *job, f fence, u *url.URL) (*reply, error) {
 	for number := 0; ; number++ {
 		at := c.hop(u, number)
-		if err := c.permitted(&j, at); err != nil {
-			return nil, inFetch(u, err)
+		if !j.robots {
+			if err := c.permitted(j, at); err != nil {
+				return nil, inFetch(u, err)
+			}
 		}
-		r, latency, err := c.turn(&j, at)
+		r, err := c.turn(j, at)
 		if err != nil {
 			return nil, inFetch(u, err)
 		}
 		if r.location == "" {
-			return &Response{
-				Status: r.status, URL: u, Header: r.header, Body: r.bytes(), WireBytes: r.wire,
-				Latency: latency, buf: r.body, pools: c.pools,
-			}, nil
+			return r, nil
 		}
-		next, err := redirect(f, u, r.location, number)
+		next, err := f.follow(u, r.location)
+		switch {
+		case err != nil:
+		case number >= MaxRedirects:
+			err = fmt.Errorf("%w: more than %d", ErrTooManyRedirects, MaxRedirects)
+		case *next == *u:
+			err = fmt.Errorf("%w: to itself", ErrTooManyRedirects)
+		}
 		if err != nil {
 			return nil, &Error{URL: u.Redacted(), Status: r.status, Class: yp.ClassUnknown, Err: err}
 		}
 		u = next
 	}
-}
-
-// redirect finds the next hop.
-func redirect(f fence, u *url.URL, location string, hop int) (*url.URL, error) {
-	next, err := f.follow(u, location)
-	if err != nil {
-		return nil, err
-	}
-	if hop >= MaxRedirects {
-		return nil, fmt.Errorf("%w: more than %d", ErrTooManyRedirects, MaxRedirects)
-	}
-	if *next == *u {
-		return nil, fmt.Errorf("%w: to itself", ErrTooManyRedirects)
-	}
-	return next, nil
 }
 
 // resolve forms the request's URL (dot segments removed, so that robots.txt

@@ -154,16 +154,22 @@ func (c *Client) permitted(j *job, at hop) error {
 	return nil
 }
 
-// fetchRobots gets robots.txt through the same turns as pages. No file (4xx)
+// fetchRobots gets robots.txt, of which the first 500 KiB count, through the same turns as
+// pages. No file (4xx)
 // allows everything; one that can't be had (5xx, network) allows nothing for
 // now (RFC 9309, 2.3.1). A 429 is the latter: it says later, not never.
 func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
-	text, err := c.readRobots(origin, s)
+	j := job{session: s, ctx: c.closing, waits: c.closing, robots: true, lim: limit{max: robotsMax, cut: true}}
+	file, err := c.follow(&j, newFence(origin, s.proxy != ""), origin)
 	e, ok := errors.AsType[*Error](err)
 	switch {
 	case err == nil:
-		defer c.pools.putBuffer(text)
-		r := parseRobots(text.b, productToken(c.cfg.UserAgent))
+		defer c.pools.putBuffer(file.body)
+		text := file.bytes()
+		if file.status >= 400 { // a 404 or 410 is a page to Get, but no rules
+			text = nil
+		}
+		r := parseRobots(text, productToken(c.cfg.UserAgent))
 		c.pacer.host(hostKey(origin)).setCrawlDelay(r.crawlDelay)
 		return r, nil
 	case ok && !e.Proxy && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests,
@@ -195,27 +201,5 @@ func (c *Client) robotsLater(origin *url.URL, e *Error) *Error {
 	return &Error{
 		URL: e.URL, Status: e.Status, Class: e.Class, RetryAfter: wait,
 		Err: fmt.Errorf("%w: %w", ErrRobotsUnavailable, cause), Proxy: e.Proxy,
-	}
-}
-
-// readRobots follows redirects within the domain; the first 500 KiB count.
-func (c *Client) readRobots(origin *url.URL, s *Session) (*buffer, error) {
-	u, f := origin, newFence(origin, s.proxy != "")
-	j := job{session: s, ctx: c.closing, waits: c.closing, lim: limit{max: robotsMax, cut: true}}
-	for number := 0; ; number++ {
-		r, _, err := c.turn(&j, c.hop(u, number))
-		if err != nil {
-			return nil, err
-		}
-		if r.location == "" {
-			if r.body == nil || r.status >= 400 { // a 404 or 410 is a page to Get, but no rules
-				c.pools.putBuffer(r.body)
-				return &buffer{}, nil
-			}
-			return r.body, nil
-		}
-		if u, err = redirect(f, u, r.location, number); err != nil {
-			return nil, &Error{URL: origin.String(), Status: r.status, Class: yp.ClassUnknown, Err: err}
-		}
 	}
 }
