@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"ypcrawl/yp"
@@ -102,6 +103,50 @@ func (c *Client) holdBack(host *hostLimiter, r *reply, e *Error) {
 	e.RetryAfter = d
 	host.hold(d, reason)
 	c.log.Debug().Str("url", e.URL).Dur("wait", d).Str("reason", reason).Msg("host held back")
+}
+
+// Bounds of a Retry-After that we honour, and what a 429 without one costs
+// (health rules, section 2).
+const (
+	minRetryAfter     = time.Second
+	maxRetryAfter     = time.Hour
+	defaultRetryAfter = 30 * time.Second
+)
+
+// retryAfter reads the Retry-After of an answer: seconds or an HTTP date,
+// clamped to [1 s, 1 h]. ok is false when there is none or it makes no sense.
+// A date is measured against the server's own Date when it sends one, so that
+// a wrong clock here does no harm.
+func retryAfter(h http.Header, now time.Time) (d time.Duration, ok bool) {
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if v == "" {
+		return 0, false
+	}
+	if secs, ok := digits(v); ok {
+		d = time.Duration(secs) * time.Second
+	} else {
+		at, err := http.ParseTime(v)
+		if err != nil {
+			return 0, false
+		}
+		if sent, err := http.ParseTime(h.Get("Date")); err == nil {
+			now = sent
+		}
+		d = at.Sub(now)
+	}
+	return min(max(d, minRetryAfter), maxRetryAfter), true
+}
+
+// digits reads an unsigned decimal of any length, saturating far above any
+// bound that matters. Signs and fractions are no delta-seconds (RFC 9110).
+func digits(s string) (n int64, ok bool) {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+		n = min(n*10+int64(s[i]-'0'), 1<<31)
+	}
+	return n, s != ""
 }
 
 // report tells whoever wants to know of a request that was made.
