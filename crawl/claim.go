@@ -97,7 +97,7 @@ func (e *Engine) offers(ctx context.Context, limit int, horizon time.Duration) (
 }
 
 // idle waits until it is worth claiming again; more is false when nothing can
-// be claimed and nothing will be soon, or when others can see to it.
+// be claimed and nothing will be soon, or when other workers will look again.
 func (w *worker) idle(ctx context.Context) (more bool, err error) {
 	o, err := w.outlook(ctx)
 	if err != nil {

@@ -33,7 +33,7 @@ type Engine struct {
 	look      time.Duration // how often an idle worker asks again: other processes can't signal
 	woken     lastTime      // when what was due was last looked for
 	workers   workerPool
-	perWorker int         // how many due targets make one more worker worth its while
+	perWorker int         // due targets for each worker
 	active    atomic.Bool // it has workers
 
 	unrecognized      atomic.Int32   // pages in a row that were none of the site's

@@ -13,7 +13,7 @@ func (e *Engine) SetLook(d time.Duration) { e.look = d }
 // SetHear sets how often the holds of other processes are read.
 func (e *Engine) SetHear(d time.Duration) { e.shared.refresh = d }
 
-// SetPerWorker sets how many due targets make one more worker worth its while.
+// SetPerWorker sets how many due targets there are for each worker.
 func (e *Engine) SetPerWorker(n int) { e.perWorker = n }
 
 // Parse is the guarded parser.

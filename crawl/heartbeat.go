@@ -168,7 +168,7 @@ func (e *Engine) refill(ctx context.Context) error {
 	return e.wake(ctx)
 }
 
-// wake plans what fell due, and starts the workers that it is worth.
+// wake plans what fell due, and starts the workers that are wanted for it.
 func (e *Engine) wake(ctx context.Context) error {
 	e.woken.mark()
 	woken, err := e.cfg.Keeper.Wake(ctx, e.scope())

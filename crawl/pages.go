@@ -209,9 +209,9 @@ func (w *worker) repeats(listings []yp.Listing) bool {
 
 // checkEnd returns an error when a page leads no further although by the site's own
 // count more follows: it was cut short, its next link is not where it was, or the site
-// has nothing to say just now. Asked for again it may be whole; a target must not be DONE
-// with a part of its listings. What is too little to fail for, but a page as full as
-// those before it, is asked for again once.
+// shows nothing just now. Asked for again it may be whole; a target must not be DONE
+// with a part of its listings. Where too few are missing to fail, but the page is as full
+// as those before it, it is asked for again once.
 func (w *worker) checkEnd(t *task, page *site.Page) error {
 	c := t.claim
 	if c == nil || page.NextURL != "" || t.number == w.lastPage(c) || w.capped(t.number) {

@@ -12,7 +12,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// targetsPerWorker is how many due targets make one more worker worth its while.
+// targetsPerWorker is how many due targets there are for each worker.
 const targetsPerWorker = 10
 
 // workerPool is the workers at work: as many as there is work for, at most
@@ -29,7 +29,7 @@ type workerPool struct {
 	err    error           // the first error of a worker
 }
 
-// start starts the workers that the due targets are worth and that are not there yet.
+// start starts the workers that are wanted for the due targets and not there yet.
 // It does nothing once the run is stopping.
 func (p *workerPool) start(ctx context.Context, due int) {
 	p.mu.Lock()

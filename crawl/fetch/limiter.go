@@ -71,7 +71,7 @@ type hostLimiter struct {
 	queue      []*waiter // the first one alone watches the clock
 	inFlight   int
 	last, next time.Time // last start; no start before next
-	elsewhere  bool      // next is another process's word
+	elsewhere  bool      // next was set by another process's request
 	slowed     time.Duration
 	slowedFor  string
 	crawlDelay time.Duration
@@ -406,7 +406,7 @@ func (l *hostLimiter) held() (time.Time, string) {
 	return l.heldUntil, l.heldFor
 }
 
-// await waits for done (somebody else's errand at the host) as long as ctx lasts
+// await waits for done (another request to the host) as long as ctx lasts
 // and the host is not held for longer than maxHold.
 func (l *hostLimiter) await(ctx context.Context, done <-chan struct{}, maxHold time.Duration) error {
 	for {
