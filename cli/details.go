@@ -173,32 +173,7 @@ func (p *Program) detailsRetry(c *cli.Context) error {
 	}
 	defer func() { _ = k.DB().Close() }()
 	which.Scope = store.Scope{SourceID: scope.SourceID, States: scope.States, Kinds: []yp.Kind{yp.KindDetail}}
-	selected, err := k.CountReset(c.Context, which)
-	if err != nil {
-		return err
-	}
-	done := 0
-	if selected > 0 && !c.Bool("dry-run") {
-		ok, err := p.confirm(c.Context, fmt.Sprintf("Take %s back to PLANNED?", plural(selected, "detail")), c.Bool("yes"))
-		if err != nil {
-			return err
-		}
-		if !ok {
-			p.note("Nothing was changed.")
-			return nil
-		}
-		if done, err = k.ResetTargets(c.Context, which); err != nil {
-			return err
-		}
-	}
-	if c.Bool("json") {
-		return writeJSON(p.Out, struct {
-			Selected int `json:"selected"`
-			Reset    int `json:"reset"`
-		}{selected, done})
-	}
-	_, err = fmt.Fprintf(p.Out, "%s selected, %d taken back\n", plural(selected, "detail"), done)
-	return err
+	return p.takeBack(c, k, which, "detail")
 }
 
 // clockText is a time as the database has it; empty for none.

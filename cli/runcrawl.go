@@ -18,7 +18,7 @@ import (
 // crawl runs the engines with the display beside them, and tells how it went.
 func (r *run) crawl(ctx context.Context) error {
 	defer r.makeRoom()()
-	var fleet *crawl.Fleet
+	var fleet *crawl.Sources
 	clients := r.clients(func(i int, o fetch.Observation) { fleet.Observed(i, o) })
 	defer closeClients(clients)
 	r.mentionProxies(ctx)
@@ -26,7 +26,7 @@ func (r *run) crawl(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, r.row.Finish(ctx, checkpoint.OutcomeNoProxies, 0))
 	}
-	fleet = crawl.NewFleet(r.engineConfig(pools), r.sourceConfigs(clients, pools))
+	fleet = crawl.NewSources(r.engineConfig(pools), r.sourceConfigs(clients, pools))
 
 	interrupted := context.AfterFunc(ctx, func() {
 		r.log.Info().Msg("stopping: pages in hand are finished first; once more ends at once")
@@ -168,11 +168,11 @@ func used(pools []*fetch.Pool) (all []*fetch.Pool) {
 	return all
 }
 
-func (r *run) sourceConfigs(clients []*fetch.Client, pools []*fetch.Pool) []crawl.Crew {
-	configs := make([]crawl.Crew, len(r.sources))
+func (r *run) sourceConfigs(clients []*fetch.Client, pools []*fetch.Pool) []crawl.SourceConfig {
+	configs := make([]crawl.SourceConfig, len(r.sources))
 	for i, c := range r.sources {
 		shortest, _ := pace(r.c, c.src)
-		configs[i] = crawl.Crew{Source: c.src, Scope: c.scope, Fetch: clients[i], Pool: pools[i], Delay: shortest, Index: c.index}
+		configs[i] = crawl.SourceConfig{Source: c.src, Scope: c.scope, Fetch: clients[i], Pool: pools[i], Delay: shortest, Index: c.index}
 	}
 	return configs
 }

@@ -26,7 +26,7 @@ type ending struct {
 }
 
 // endings looks at every source. A database that is gone tells nothing new.
-func (r *run) endings(ctx context.Context, fleet *crawl.Fleet) []ending {
+func (r *run) endings(ctx context.Context, fleet *crawl.Sources) []ending {
 	ctx = context.WithoutCancel(ctx)
 	all := make([]ending, len(r.sources))
 	for i, result := range fleet.Results() {

@@ -19,7 +19,7 @@ import (
 // watcher feeds the display while the engine works.
 type watcher struct {
 	r       *run
-	fleet   *crawl.Fleet
+	fleet   *crawl.Sources
 	clients []*fetch.Client // of the sources
 	base    Snapshot        // what was done before this run
 	speed   speedometer
@@ -33,7 +33,7 @@ type watcher struct {
 	brief   atomic.Bool // the run is over before its first line of progress was due
 }
 
-func newWatcher(r *run, fleet *crawl.Fleet, clients []*fetch.Client) *watcher {
+func newWatcher(r *run, fleet *crawl.Sources, clients []*fetch.Client) *watcher {
 	w := &watcher{r: r, fleet: fleet, clients: clients, quit: make(chan struct{}), done: make(chan struct{})}
 	b := r.before
 	w.base = Snapshot{

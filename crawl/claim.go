@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"ypcrawl/checkpoint"
@@ -16,16 +15,16 @@ import (
 // next claims a target, waiting while one may still become free; nil when
 // there is nothing left for this run.
 func (w *worker) next(ctx context.Context) (*checkpoint.Claim, error) {
-	for w.appetite.Err() == nil {
+	for w.drainCtx.Err() == nil {
 		var more bool
 		c, err := w.claim(ctx)
 		switch {
 		case err == nil:
 			w.count.wait("")
-			w.barredBy.Store(nil) // whoever went because of a hold: it is over
-			w.free()              // there may be another one
+			w.blockedBy.Store(nil) // whoever went because of a hold: it is over
+			w.wakeWorker()         // there may be another one
 			return c, nil
-		case errors.Is(err, errSpoken):
+		case errors.Is(err, errBudgetReserved):
 			more = w.rest(ctx, w.look)
 		case errors.Is(err, checkpoint.ErrNothing):
 			if more, err = w.idle(ctx); err != nil {
@@ -41,8 +40,7 @@ func (w *worker) next(ctx context.Context) (*checkpoint.Claim, error) {
 	return nil, ctx.Err()
 }
 
-// errSpoken means that the others are claiming the last targets of the budget.
-var errSpoken = errors.New("the targets of the budget are spoken for")
+var errBudgetReserved = errors.New("others are claiming the last targets of the budget")
 
 // claim claims a target within the budgets. What was asked for in vain goes back into
 // them, so that a full state costs nothing.
@@ -51,7 +49,7 @@ func (w *worker) claim(ctx context.Context) (*checkpoint.Claim, error) {
 	kinds := scope.Kinds
 	scope.Kinds = make([]yp.Kind, 0, len(kinds))
 	for _, kind := range kinds {
-		if w.house.budget(kind).ask() {
+		if w.shared.budget(kind).reserve() {
 			scope.Kinds = append(scope.Kinds, kind)
 		}
 	}
@@ -59,15 +57,15 @@ func (w *worker) claim(ctx context.Context) (*checkpoint.Claim, error) {
 	case len(kinds) == 0:
 		return nil, checkpoint.ErrNothing
 	case len(scope.Kinds) == 0:
-		return nil, errSpoken
+		return nil, errBudgetReserved
 	}
 	c, err := w.cfg.Keeper.Claim(ctx, w.me, scope, w.cfg.MaxPerState)
 	for _, kind := range scope.Kinds {
-		b := w.house.budget(kind)
+		b := w.shared.budget(kind)
 		if err != nil || c.Kind != kind {
 			b.giveBack()
-		} else if b.take() {
-			w.house.enough(fmt.Errorf("%w: %d %s", ErrBudget, b.most, b.of))
+		} else if b.use() {
+			w.shared.drain(fmt.Errorf("%w: %d %s", ErrBudget, b.most, b.of))
 		}
 	}
 	return c, err
@@ -99,44 +97,19 @@ func (e *Engine) offers(ctx context.Context, limit int, horizon time.Duration) (
 	return e.cfg.Keeper.Look(ctx, s, limit, horizon)
 }
 
-// budget bounds how many targets of a kind are claimed.
-type budget struct {
-	most       int64 // 0 = no limit
-	of         string
-	asked, had atomic.Int64
-}
-
-// ask reserves one; false when the others are claiming the last.
-func (b *budget) ask() bool {
-	if b.most > 0 && b.asked.Add(1) > b.most {
-		b.asked.Add(-1)
-		return false
-	}
-	return true
-}
-
-func (b *budget) giveBack() {
-	if b.most > 0 {
-		b.asked.Add(-1)
-	}
-}
-
-// take uses what was reserved, and reports whether it was the last.
-func (b *budget) take() (last bool) { return b.most > 0 && b.had.Add(1) == b.most }
-
 // idle waits until it is worth claiming again; more is false when nothing can
-// be claimed and nothing will be soon, or when others can see to it.
+// be claimed and nothing will be soon, or when other workers will look again.
 func (w *worker) idle(ctx context.Context) (more bool, err error) {
 	o, err := w.outlook(ctx)
 	if err != nil {
 		return false, err
 	}
-	if o.Ready == 0 && w.staff.spare() {
-		w.gone = true
+	if o.Ready == 0 && w.workers.mayEnd() {
+		w.excused = true
 		return false, nil
 	}
 	if !o.Gate.Open() {
-		return w.barred(ctx, o)
+		return w.waitForSource(ctx, o)
 	}
 	wait := w.look
 	if o.Ready > 0 {
@@ -168,14 +141,6 @@ func (w *worker) until(next time.Time) time.Duration {
 	return min(max(left, 10*time.Millisecond), w.look)
 }
 
-// horizon is how far ahead a run looks for what falls due.
-func (e *Engine) horizon() time.Duration {
-	if e.cfg.Watch {
-		return max(e.cfg.Linger, watchAhead)
-	}
-	return e.cfg.Linger
-}
-
 // watchAhead is far enough for a run that stays to tell what it waits for, and near
 // enough to find it in the index at once.
 const watchAhead = time.Hour
@@ -184,28 +149,21 @@ const watchAhead = time.Hour
 // there is something planned and one was made just now: states that are full
 // wake workers often.
 func (w *worker) outlook(ctx context.Context) (checkpoint.Outlook, error) {
-	o, err := w.offers(ctx, 1, w.horizon())
-	if err != nil || o.Ready > 0 && !w.looks.due(w.look) {
+	horizon := w.cfg.Linger
+	if w.cfg.Watch {
+		horizon = max(horizon, watchAhead)
+	}
+	o, err := w.offers(ctx, 1, horizon)
+	if err != nil || o.Ready > 0 && !w.woken.due(w.look) {
 		return o, err
 	}
 	if err := w.refill(ctx); err != nil {
 		return o, err
 	}
-	return w.offers(ctx, 1, w.horizon())
+	return w.offers(ctx, 1, horizon)
 }
 
-// rest waits for d, for a freed target, or for the end; false at the end.
+// rest waits for d, for a target that may have become free, or for the end; false at the end.
 func (w *worker) rest(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-w.freed:
-		return true
-	case <-w.appetite.Done():
-		return false
-	case <-ctx.Done():
-		return false
-	}
+	return w.sleep(ctx, w.drainCtx, d, w.wakeup)
 }

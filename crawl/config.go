@@ -39,7 +39,7 @@ type Config struct {
 	Fetch   Fetcher
 	OpenLog func(workerID string) (Log, error)
 
-	Pool        *fetch.Pool   // ways out through proxies or as browsers; nil = direct and honest
+	Pool        *fetch.Pool   // proxies and identities; nil = direct and honest
 	Delay       time.Duration // configured time between two requests to a host: what the pace returns to
 	Details     Details       // listings' own pages
 	Index       *Index        // the source's indexes of cities; nil = not read

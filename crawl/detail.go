@@ -9,7 +9,6 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
-	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
@@ -38,40 +37,21 @@ func (e *Engine) planDetails(ctx context.Context) error {
 // wantsDetails reports whether this run takes details: not any more once the source's
 // pages of listings are no longer what its definition says.
 func (e *Engine) wantsDetails() bool {
-	return e.cfg.Details.Wanted && e.cfg.Source.HasDetails() && e.oddDetails.Load() < health.MaxStrikes
+	return e.cfg.Details.Wanted && e.cfg.Source.HasDetails() && e.unreadableDetails.Load() < health.MaxStrikes
 }
 
-// oddDetail counts pages running whose layout is not known. They say nothing of the
-// results pages, so they raise no alarm; but every page more would be one more that
-// nobody can read, and no more are asked for in this run.
-func (e *Engine) oddDetail(err error) {
+// countUnreadable counts listings' own pages in a row whose layout is not known. They say
+// nothing of the results pages, so they raise no alarm; but every page more would be one
+// more that nobody can read, and no more are asked for in this run.
+func (e *Engine) countUnreadable(err error) {
 	var attempt *attemptError
-	if !errors.As(err, &attempt) || attempt.cause != yp.CauseLayout {
-		return
-	}
-	if e.oddDetails.Add(1) == health.MaxStrikes {
+	switch {
+	case err == nil:
+		e.unreadableDetails.Store(0)
+	case errors.As(err, &attempt) && attempt.cause == yp.CauseLayout && e.unreadableDetails.Add(1) == health.MaxStrikes:
 		e.cfg.Logger.Error().Str("component", "crawl").Str("source", e.cfg.Source.Name()).Err(err).
 			Msg("the pages of listings are no longer what the definition says: no more details in this run")
 	}
-}
-
-// ownPage fetches, parses, logs and checkpoints a listing's own page.
-func (w *worker) ownPage(ctx context.Context, c *checkpoint.Claim, t *wal.Target) outcome {
-	page, err := w.persist(ctx, w.detailTask(c, yp.RequestDetail))
-	if err != nil {
-		w.oddDetail(err)
-		return w.judge(ctx, err)
-	}
-	w.oddDetails.Store(0)
-	if page.Outcome == site.NoListings {
-		return settled(yp.CauseMissing, "the source has no such page: "+page.Reason)
-	}
-	p := &page.Page
-	p.Number, p.Last, p.Raw, p.Accepted = 1, true, 1, 1
-	if _, err := w.save(ctx, c, t, p); err != nil {
-		return w.judge(ctx, err)
-	}
-	return outcome{event: yp.EventLastPage, saved: true}
 }
 
 // detailTask is the fetch of a listing's own page. A probe takes the page of any listing;
@@ -100,15 +80,14 @@ func (w *worker) detailTask(c *checkpoint.Claim, kind yp.RequestType) *task {
 func (w *worker) rebased(address string) string {
 	u, err := url.Parse(address)
 	base := w.cfg.Source.BaseURL()
-	if err != nil || u.Host == base.Host || sameDomain(u, base) {
+	if err != nil || u.Host == base.Host {
+		return address
+	}
+	x, known := yp.CanonicalWebsite(u.String())
+	y, baseKnown := yp.CanonicalWebsite(base.String())
+	if known && baseKnown && x.Domain != "" && x.Domain == y.Domain {
 		return address
 	}
 	u.Scheme, u.Host, u.User = base.Scheme, base.Host, nil
 	return u.String()
-}
-
-func sameDomain(a, b *url.URL) bool {
-	x, okA := yp.CanonicalWebsite(a.String())
-	y, okB := yp.CanonicalWebsite(b.String())
-	return okA && okB && x.Domain != "" && x.Domain == y.Domain
 }

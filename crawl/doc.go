@@ -11,20 +11,20 @@
 //	   └── stop, recovery, ─┘   │   └─ permanent ──▶ PARKED
 //	       first failures       └─ retries used up ▶ FAILED
 //
-// What follows a failure stands in one table (yp.Policies): cause.go tells the cause,
-// load.go retries, effects.go does to source and proxy what it says, gate.go waits
-// for a source that is closed or probes it, hold.go gives a target back whose host
-// is held for long. staff.go has as many workers as there is work for.
+// What follows a failure stands in one table (yp.Policies): load.go retries, failure.go
+// tells the cause and does to source and proxy what the table says, availability.go
+// waits for a source that is closed, probes it, and gives a target back whose host is held
+// for long. workers.go has as many workers as there is work for.
 //
 // A target is a search, a state's index of cities (index.go) or a listing's own page
-// (detail.go): the same worker takes them all, an index first and details last. A crawl of
-// an index marks cities as gone, and plans the searches of those it met, only when all of
+// (detail.go): one loop (pages.go) takes them all, an index first and details last. A crawl
+// of an index marks cities as gone, and plans the searches of the others, only when all of
 // its pages were read.
 //
 // Invariants: the WAL line stands before the commit; a page is never skipped
 // and never committed twice; an empty result is only what the site itself
-// calls empty; of several sources in one run (Fleet) none waits for another: what they
-// share is in house.go; a worker that lost its claim writes nothing more; after a stop
+// calls empty; of several sources in one run none waits for another: what they
+// share is in sources.go; a worker that lost its claim writes nothing more; after a stop
 // no request is begun, and one under way is carried through; a panic on a page's
 // way fails its target, not the run; every request made is on record with the page
 // or the outcome that it led to; a host that says stop is not asked by anybody,

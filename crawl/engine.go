@@ -13,40 +13,40 @@ import (
 
 // Engine runs one crawl of one source.
 type Engine struct {
-	cfg     Config
-	house   *house // what it shares with other engines of the process
-	shares  bool   // its fetcher with another engine, whose Observed hears of both
-	filter  matcher
-	count   counters
-	started time.Time
+	cfg         Config
+	shared      *Sources // with the other engines of the process
+	sharesFetch bool     // its fetcher with another engine, whose Observed counts for both
+	filter      matcher
+	count       counters
+	started     time.Time
 
-	// patience ends when the run is to stop: waits end at once, a page in hand
+	// stopCtx ends when the run is to stop: waits end at once, a page in hand
 	// is finished.
-	patience context.Context //nolint:containedctx // it is the stop signal itself
-	stop     context.CancelCauseFunc
-	// appetite ends with patience, or when a budget is used up: nothing new is
+	stopCtx context.Context //nolint:containedctx // it is the stop signal itself
+	stop    context.CancelCauseFunc
+	// drainCtx ends with stopCtx, or when a budget is used up: nothing new is
 	// begun, what is begun goes on.
-	appetite context.Context //nolint:containedctx // a signal too
-	enough   context.CancelCauseFunc
+	drainCtx context.Context //nolint:containedctx // a signal too
+	drain    context.CancelCauseFunc
 
-	freed chan struct{} // there may be a target to claim: somebody's turn to look again
-	look  time.Duration // how often an idle worker asks again: other processes can't signal
-	looks pacer         // of refills by idle workers
-	staff staff
-	// perWorker is how many due targets make one more worker worth its while.
-	perWorker int
-	strangers atomic.Int32 // pages in a row that were none of the site's
-	loose     loose        // requests that belong to no target
-	hosts     *health.Hosts
-	layout    *health.Layout
-	status    string // of the source at the last roll-up
+	wakeup    chan struct{} // there may be a target to claim: somebody's turn to look again
+	look      time.Duration // how often an idle worker asks again: other processes can't signal
+	woken     lastTime      // when what was due was last looked for
+	workers   workerPool
+	perWorker int         // due targets for each worker
+	active    atomic.Bool // it has workers
 
-	oddDetails atomic.Int32 // pages of listings running whose layout is not known
+	unrecognized      atomic.Int32   // pages in a row that were none of the site's
+	unreadableDetails atomic.Int32   // listings' own pages in a row whose layout is not known
+	robots            robotsRequests // made and not yet written
+	hosts             *health.Hosts
+	layout            *health.Layout
+	status            string // of the source at the last roll-up
 
-	barredBy atomic.Pointer[BlockedError] // why the run ends with work left
-	ended    error                        // how it ended; to be read when over is closed
-	took     time.Duration                // until then, likewise
-	over     chan struct{}
+	blockedBy atomic.Pointer[BlockedError] // why the run ends with work left
+	ended     error                        // how it ended; to be read when over is closed
+	took      time.Duration                // until then, likewise
+	over      chan struct{}
 }
 
 // look is the default of Engine.look.
@@ -62,7 +62,7 @@ var (
 )
 
 // New returns an engine for a run over one source.
-func New(cfg Config) *Engine { return newHouse(cfg.withDefaults()).engine(cfg) }
+func New(cfg Config) *Engine { return newSources(cfg).add(cfg) }
 
 // Stop asks every worker to finish its page, release its target and end.
 func (e *Engine) Stop(cause error) { e.stop(cause) }
@@ -84,27 +84,26 @@ func (e *Engine) result() Result {
 
 // Waiting tells for what the whole run waits now; empty while it works.
 func (e *Engine) Waiting() string {
-	if e.count.busy.Load() > 0 {
-		return ""
-	}
 	e.count.mu.Lock()
 	defer e.count.mu.Unlock()
-	return e.count.idle
+	if e.count.stats.Busy > 0 {
+		return ""
+	}
+	return e.count.waiting
 }
 
 // Observed counts one HTTP request; it is the fetch client's Observe.
 func (e *Engine) Observed(o fetch.Observation) {
-	if o.Robots || !e.shares {
+	if o.Robots || !e.sharesFetch {
 		e.countRequest(o)
 	}
 	if o.Robots && !o.Cancelled {
-		e.loose.add(robotsRequest(e.cfg.Scope.SourceID, o))
+		e.robots.add(e.cfg.Scope.SourceID, o)
 	}
 }
 
 func (e *Engine) countRequest(o fetch.Observation) {
-	e.count.requests.Add(1)
-	e.count.bytes.Add(o.WireBytes)
+	e.count.update(func(s *Stats) { s.Requests++; s.Bytes += o.WireBytes })
 }
 
 // Run crawls until nothing can be claimed (nil), the run is stopped
@@ -113,24 +112,24 @@ func (e *Engine) countRequest(o fetch.Observation) {
 // database or the log can't be written any more (that error). Cancelling ctx cuts
 // requests under way, too.
 func (e *Engine) Run(ctx context.Context) error {
-	err := e.house.run(ctx)
+	err := e.shared.run(ctx)
 	return cmp.Or(e.ended, err)
 }
 
-// sail crawls the engine's source to its end; its house sees to the rest. An error
-// that says that the database can't be read ends all engines.
-func (e *Engine) sail(ctx context.Context) error {
+// runSource crawls the engine's source to its end. An error that says that the database
+// can't be read ends all engines.
+func (e *Engine) runSource(ctx context.Context) error {
 	defer e.stop(errDone)
 	due, err := e.prepare(ctx)
 	if err != nil {
-		e.house.stop(err)
+		e.shared.stop(err)
 		return err
 	}
-	e.house.enter(e)
-	err = e.staff.open(ctx, e, due)
-	err = errors.Join(err, e.staff.wait())
-	e.house.leave(e)
-	return e.verdict(ctx, errors.Join(err, e.settleUp(context.WithoutCancel(ctx))))
+	e.active.Store(true)
+	e.workers.start(ctx, max(due, 1))
+	err = e.workers.wait()
+	e.active.Store(false)
+	return e.verdict(ctx, errors.Join(err, e.flush(context.WithoutCancel(ctx))))
 }
 
 // prepare reads how the source fares and wakes what is due; it returns how many
@@ -153,23 +152,17 @@ func (e *Engine) prepare(ctx context.Context) (due int, err error) {
 
 // verdict is how the run ended, err being the first of its workers' errors.
 func (e *Engine) verdict(ctx context.Context, err error) error {
-	if cause := context.Cause(e.appetite); err == nil || cause != nil && errors.Is(err, context.Canceled) {
+	if cause := context.Cause(e.drainCtx); err == nil || cause != nil && errors.Is(err, context.Canceled) {
 		err = cause
 	}
-	if barred := e.barredBy.Load(); err == nil && barred != nil {
-		err = barred
+	if waitForSource := e.blockedBy.Load(); err == nil && waitForSource != nil {
+		err = waitForSource
 	}
 	if !errors.Is(err, ErrBudget) && !errors.As(err, new(*BlockedError)) {
 		return cmp.Or(err, ctx.Err())
 	}
-	if more, lookErr := e.more(ctx); lookErr == nil && !more {
+	if o, lookErr := e.offers(ctx, 1, e.cfg.Linger); lookErr == nil && o.Ready == 0 && o.Next.IsZero() {
 		return nil // the budget was just enough, or others have done the rest meanwhile
 	}
 	return err
-}
-
-// more reports whether something of the scope can be claimed, or soon will be.
-func (e *Engine) more(ctx context.Context) (bool, error) {
-	o, err := e.offers(ctx, 1, e.cfg.Linger)
-	return o.Ready > 0 || !o.Next.IsZero(), err
 }

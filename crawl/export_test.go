@@ -11,9 +11,9 @@ import (
 func (e *Engine) SetLook(d time.Duration) { e.look = d }
 
 // SetHear sets how often the holds of other processes are read.
-func (e *Engine) SetHear(d time.Duration) { e.house.hear = d }
+func (e *Engine) SetHear(d time.Duration) { e.shared.refresh = d }
 
-// SetPerWorker sets how many due targets make one more worker worth its while.
+// SetPerWorker sets how many due targets there are for each worker.
 func (e *Engine) SetPerWorker(n int) { e.perWorker = n }
 
 // Parse is the guarded parser.
@@ -25,21 +25,21 @@ func Accept(f Filter, listings []yp.Listing) (kept []yp.Listing, raw int) {
 }
 
 // Divide parts the listings of a page by the rules of their source, in place.
-var Divide = divide
+var Divide = splitRejected
 
 // Stopping reports whether the run is to stop.
-func (e *Engine) Stopping() bool { return e.patience.Err() != nil }
+func (e *Engine) Stopping() bool { return e.stopCtx.Err() != nil }
 
 // Looked counts how often idle workers asked for what has become claimable.
 func (e *Engine) Looked() int {
-	e.looks.mu.Lock()
-	defer e.looks.mu.Unlock()
-	return e.looks.marks
+	e.woken.mu.Lock()
+	defer e.woken.mu.Unlock()
+	return e.woken.marks
 }
 
-// SetPerWorker does so for every crew.
-func (f *Fleet) SetPerWorker(n int) {
-	for _, e := range f.house.engines {
+// SetPerWorker does so for every source.
+func (s *Sources) SetPerWorker(n int) {
+	for _, e := range s.engines {
 		e.perWorker = n
 	}
 }

@@ -53,25 +53,45 @@ func words(s string) string {
 // "auto-repair-service".
 func category(s string) string { return strings.ReplaceAll(words(s), " and ", " ") }
 
-// accept returns the listings to keep, in their order and in place: they are moved to
-// the front, the others behind them. raw is how many the page had before the
-// filters (ads that are not wanted are no part of it).
+// accept returns the listings to keep, see keepFirst. raw is how many the page had before
+// the filters (ads that are not wanted are no part of it).
 func (m matcher) accept(listings []yp.Listing) (kept []yp.Listing, raw int) {
-	kept = listings[:0]
-	for i := range listings {
-		l := &listings[i]
+	kept = keepFirst(listings, func(l *yp.Listing) bool {
 		if l.Sponsored && !m.sponsored {
-			continue
+			return false
 		}
 		raw++
-		if m.keeps(l) {
-			n := len(kept)
-			if kept = kept[:n+1]; n != i {
-				listings[n], listings[i] = listings[i], listings[n]
-			}
-		}
-	}
+		return m.keeps(l)
+	})
 	return kept, raw
+}
+
+// splitRejected keeps the listings that break no rule, see keepFirst.
+func splitRejected(listings []yp.Listing, check func(*yp.Listing) []string) (good []yp.Listing, rejected []yp.Rejection) {
+	good = keepFirst(listings, func(l *yp.Listing) bool {
+		reasons := check(l)
+		if len(reasons) > 0 {
+			rejected = append(rejected, yp.Rejection{Listing: *l, Reasons: reasons})
+		}
+		return len(reasons) == 0
+	})
+	return good, rejected
+}
+
+// keepFirst moves the listings to keep to the front, in their order, and the others behind
+// them: the layout alarm looks at all of the page afterwards.
+func keepFirst(listings []yp.Listing, keep func(*yp.Listing) bool) []yp.Listing {
+	n := 0
+	for i := range listings {
+		if !keep(&listings[i]) {
+			continue
+		}
+		if n != i {
+			listings[n], listings[i] = listings[i], listings[n]
+		}
+		n++
+	}
+	return listings[:n]
 }
 
 func (m matcher) keeps(l *yp.Listing) bool {
@@ -95,4 +115,16 @@ func (m matcher) keeps(l *yp.Listing) bool {
 func (m matcher) blockedName(name string) bool {
 	padded := " " + name + " "
 	return slices.ContainsFunc(m.words, func(w string) bool { return strings.Contains(padded, " "+w+" ") })
+}
+
+// applyFilters leaves on a page the listings that are to be promoted, and notes the others by what
+// becomes of them. It sorts them in place: those left out stand behind the others.
+func (w *worker) applyFilters(p *yp.Page) {
+	all := p.Listings
+	p.Listings, p.Raw = w.filter.accept(all)
+	for _, l := range all[len(p.Listings):] {
+		p.Others = append(p.Others, l.ID)
+	}
+	p.Listings, p.Rejected = splitRejected(p.Listings, w.cfg.Source.Check)
+	p.Accepted = len(p.Listings)
 }

@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,98 +17,76 @@ import (
 	"ypcrawl/yp"
 )
 
-// load brings one page, asking again where the policy of what went wrong says so.
-// It returns a page whose outcome is OK or NoListings, or an *attemptError,
+// fetchPage brings the page of a task, asking again where the policy of what went wrong
+// says so. It returns a page whose outcome is OK or NoListings, or an *attemptError,
 // errHeld or errStopped.
-func (w *worker) load(ctx context.Context, c *checkpoint.Claim, url string, number int) (*site.Page, error) {
-	return w.persist(ctx, w.task(c, yp.RequestListing, url, number))
-}
-
-// persist asks for the page of a task until it comes, or the policy of what went
-// wrong says that it is enough.
-func (w *worker) persist(ctx context.Context, t *task) (*site.Page, error) {
+func (w *worker) fetchPage(ctx context.Context, t *task) (*site.Page, error) {
 	var failed failures
 	for {
-		page, err := w.ask(ctx, t)
+		page, err := w.request(ctx, t)
 		if err == nil {
 			return page, nil
 		}
-		if stopping := w.stopped(ctx, err); stopping != nil {
-			return nil, stopping
-		}
-		var fatal fatalError
-		if errors.As(err, &fatal) {
+		switch {
+		case errors.Is(err, errStopped), ctx.Err() != nil, w.stopCtx.Err() != nil && errors.Is(err, context.Canceled):
+			return nil, errStopped
+		case errors.As(err, new(fatalError)):
 			return nil, err // nothing can be noted any more: nothing more is asked for
-		}
-		if errors.Is(err, fetch.ErrHeld) {
+		case errors.Is(err, fetch.ErrHeld):
 			return nil, fmt.Errorf("%w: %w", errHeld, err)
 		}
 		cause := causeOf(err)
-		n := failed.add(cause)
-		if final := w.again(ctx, t, cause, err, n); final != nil {
+		if final := w.prepareRetry(ctx, t, cause, err, failed.add(cause)); final != nil {
 			return nil, final
 		}
 	}
 }
 
-// again prepares the next try after the n-th failure of a kind; its error is how
+// prepareRetry prepares the next try after the n-th failure of a kind; its error is how
 // the attempt ends if there is none.
-func (w *worker) again(ctx context.Context, t *task, cause yp.Cause, err error, n int) error {
-	if affected := w.affect(ctx, t, cause, err); affected != nil {
-		return affected
+func (w *worker) prepareRetry(ctx context.Context, t *task, cause yp.Cause, err error, n int) error {
+	if stop := w.applyEffect(ctx, t, cause, err); stop != nil {
+		return stop
 	}
 	p, final := cause.Policy(), &attemptError{cause: cause, err: err}
-	allowed := t.retries(p)
+	allowed := p.Retries
+	if p.Wait != yp.WaitTold { // how often a host may say "later" is not the target's business
+		allowed = min(allowed, t.claim.MaxRetries)
+	}
 	if !mayHelp(err) || n > allowed {
 		return final
 	}
 	if p.Rotate && !w.rotate(t) {
 		return final
 	}
-	w.count.retries.Add(1)
+	w.count.update(func(s *Stats) { s.Retries++ })
 	wait := time.Duration(0)
 	if p.Wait == yp.WaitExponential {
 		wait = yp.RetryDelay(w.cfg.RetryBase, n, rand.Float64()) //nolint:gosec // no secret hangs on a jitter
 	}
-	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code.Text(w.proxy() != ""), when(wait, p.Wait), n, allowed)
+	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code.Text(w.session.Proxy() != ""), whenText(wait, p.Wait), n, allowed)
 	w.logger.Debug().Err(err).Int64("target", t.target()).Int("page", t.number).Str("url", t.url).
 		Str("error_code", string(p.Code)).Int("failure", n).Str("wait", wait.Round(time.Millisecond).String()).Msg("page will be asked for again")
-	if err := w.tellBefore(ctx, t, max(wait, waitOf(err))); err != nil {
-		return err
+	held := wait
+	if fe, ok := errors.AsType[*fetch.Error](err); ok {
+		held = max(wait, fe.RetryAfter)
 	}
-	if wait > 0 && !w.pause(ctx, wait) {
+	if held >= longWait {
+		if err := fatalOrNil(w.cfg.Keeper.Note(context.WithoutCancel(ctx), t.claim)); err != nil {
+			return err
+		}
+	}
+	if wait > 0 && !w.sleep(ctx, w.stopCtx, wait, nil) {
 		return errStopped
 	}
 	return nil
 }
 
-// longWait is a wait before which an attempt tells what it did so far: it may be an
-// hour, and people look.
+// longWait is a wait before which an attempt writes down its requests and steps so far: it
+// may be an hour, and people look.
 const longWait = 10 * time.Second
 
-// tellBefore writes down the requests and steps so far ahead of a long wait.
-func (w *worker) tellBefore(ctx context.Context, t *task, wait time.Duration) error {
-	if wait < longWait {
-		return nil
-	}
-	if t.claim == nil {
-		rows := t.rows
-		t.rows = nil
-		return fatalOrNil(w.cfg.Keeper.Record(context.WithoutCancel(ctx), rows))
-	}
-	return fatalOrNil(w.cfg.Keeper.Note(context.WithoutCancel(ctx), t.claim))
-}
-
-// waitOf is how long the host is held back for this failure.
-func waitOf(err error) time.Duration {
-	var fe *fetch.Error
-	if errors.As(err, &fe) {
-		return fe.RetryAfter
-	}
-	return 0
-}
-
-func when(wait time.Duration, how yp.Wait) string {
+func whenText(wait time.Duration, how yp.Wait) string {
 	switch {
 	case how == yp.WaitTold:
 		return "when the host allows it"
@@ -117,84 +96,92 @@ func when(wait time.Duration, how yp.Wait) string {
 	return "at once"
 }
 
-// ask makes one request for the page, reads the answer and keeps the record of both.
-func (w *worker) ask(ctx context.Context, t *task) (*site.Page, error) {
+// request makes one request for the page, reads the answer and keeps the record of both.
+func (w *worker) request(ctx context.Context, t *task) (*site.Page, error) {
 	if err := w.spend(); err != nil {
 		return nil, err
 	}
-	if err := w.equip(); err != nil {
+	if err := w.ensureSession(); err != nil {
 		return nil, err
 	}
-	var on asked
+	var x exchange
+	observe := x.observe
+	if w.sharesFetch {
+		observe = func(o fetch.Observation) {
+			w.countRequest(o)
+			x.observe(o)
+		}
+	}
 	resp, err := w.cfg.Fetch.Get(ctx, fetch.Request{
-		URL: t.url, Base: w.cfg.Source.BaseURL(), Patience: w.patience, MaxHold: w.cfg.Patience, Session: w.session, Observe: w.observer(&on),
+		URL: t.url, Base: w.cfg.Source.BaseURL(), Stop: w.stopCtx, MaxHold: w.cfg.Patience, Session: w.session, Observe: observe,
 	})
 	var page *site.Page
-	if err != nil && !isFetch(err) { // the turns that processes share stand in the database
-		if fatal := fatalOrNil(err); fatal != nil {
-			return nil, fatal
-		}
+	if fatal := fatalOrNil(err); fatal != nil && !isFetchError(err) { // the turns that processes share stand in the database
+		return nil, fatal
 	}
 	if err == nil {
 		w.cfg.Reached(PointFetched)
 		page, err = w.answer(ctx, t, resp)
 		resp.Release()
 	}
-	if recorded := w.record(ctx, t, &on, page, err); recorded != nil {
+	if recorded := w.record(ctx, t, &x, page, err); recorded != nil {
 		return nil, recorded
 	}
 	return page, err
 }
 
-// answer reads an answer as the task wants it read. A page of which much could not be
-// read is kept and counted against its layout, and its listings are taken all the same.
+// answer parses an answer as the task wants it read; a page that says nothing, and does
+// not say so itself, is a *pageError. A page of which much could not be read is kept and
+// counted against its layout, and its listings are taken all the same.
 func (w *worker) answer(ctx context.Context, t *task, resp *fetch.Response) (*site.Page, error) {
-	if t.read != nil {
-		return w.understand(resp, t.read)
+	read := t.read
+	if read == nil {
+		read = w.cfg.Source.ParsePage
 	}
-	page, err := w.understand(resp, w.cfg.Source.ParsePage)
-	if err == nil {
-		err = w.endsEarly(t, page)
-	}
-	if err == nil && incomplete(page) {
-		err = w.unknownLayout(context.WithoutCancel(ctx), t, &pageError{page: page, body: resp.Body, url: resp.URL.Redacted()})
-	}
-	if err != nil {
-		return nil, err
-	}
-	return page, nil
-}
-
-// understand parses an answer; a page that says nothing, and does not say so
-// itself, is a *pageError.
-func (w *worker) understand(resp *fetch.Response, read parser) (*site.Page, error) {
-	page, err := w.parse(resp, read)
+	leave := w.shared.parsing.enter(len(resp.Body))
+	page, err := parse(read, resp)
+	leave()
 	if err != nil {
 		return nil, err
 	}
 	w.cfg.Reached(PointParsed)
-	switch page.Outcome {
-	case site.OK, site.NoListings:
+	if page.Outcome != site.OK && page.Outcome != site.NoListings {
+		pe := &pageError{page: page, url: resp.URL.Redacted()}
+		if page.Outcome == site.HTMLChanged {
+			pe.body = bytes.Clone(resp.Body)
+		}
+		return nil, pe
+	}
+	if t.read != nil {
 		return page, nil
 	}
-	pe := &pageError{page: page, url: resp.URL.Redacted()}
-	if page.Outcome == site.HTMLChanged {
-		pe.body = bytes.Clone(resp.Body)
+	if err := w.checkEnd(t, page); err != nil {
+		return nil, err
 	}
-	return nil, pe
+	if incomplete(page) {
+		err := w.unknownLayout(context.WithoutCancel(ctx), t, &pageError{page: page, body: resp.Body, url: resp.URL.Redacted()})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return page, nil
 }
 
-// record notes what one call of the fetcher did: in the requests, in the pace of
-// the host, in the scores of the proxies. Its error is the database's.
-func (w *worker) record(ctx context.Context, t *task, on *asked, page *site.Page, err error) error {
-	if on.hops == 0 {
-		return w.unasked(ctx, t, err)
+// record notes what one call of the fetcher did: in the requests (redirects are part of
+// the one that led to them), in the pace of the host, in the scores of the proxies. Its
+// error is the database's.
+func (w *worker) record(ctx context.Context, t *task, x *exchange, page *site.Page, err error) error {
+	if x.hops == 0 {
+		return w.notRequested(ctx, t, err)
 	}
-	if on.last.Cancelled {
+	if x.last.Cancelled {
 		return nil // nobody knows what would have come back
 	}
-	r := on.request(w, t)
-	r.Class = classOf(on.last.Class, err)
+	r := w.row(t, x.first.URL)
+	r.Started, r.Latency = x.first.Started, x.last.Started.Add(x.last.Latency).Sub(x.first.Started)
+	r.Waited, r.WaitReason, r.Bytes = x.waited, x.reason, x.bytes
+	r.Status, r.Proxy, r.ProxyFailed, r.Identity, r.Via = x.last.Status, x.last.Proxy, x.last.ProxyFailed, x.last.Identity, x.last.Via
+	r.Class = classOf(x.last.Class, err)
 	if page != nil {
 		r.Results = len(page.Listings) + len(page.Cities)
 		if page.Detail != nil {
@@ -202,14 +189,11 @@ func (w *worker) record(ctx context.Context, t *task, on *asked, page *site.Page
 		}
 	}
 	t.note(r)
-	w.grade(err)
-	if on.last.ProxyFailed {
+	w.reportProxy(err)
+	if x.last.ProxyFailed {
 		return nil
 	}
-	if err := w.hosts.Observed(ctx, w.seen(on, r.Class, err)); err != nil {
-		return fatalOrNil(err)
-	}
-	return nil
+	return fatalOrNil(w.hosts.Observed(ctx, w.observation(x, r.Class, err)))
 }
 
 // classOf is the class of the request: the fetcher's, or that of a page which came
@@ -218,24 +202,16 @@ func classOf(fetched yp.ErrorClass, err error) yp.ErrorClass {
 	switch {
 	case fetched != "" || err == nil:
 		return fetched
-	case isFetch(err):
+	case isFetchError(err):
 		return yp.ClassUnknown // led astray by a redirect
 	}
 	return yp.ClassParseError
 }
 
-func isFetch(err error) bool {
-	var fe *fetch.Error
-	return errors.As(err, &fe)
-}
+func isFetchError(err error) bool { return errors.As(err, new(*fetch.Error)) }
 
 // parser reads a page: see site.Source.ParsePage.
 type parser func(body []byte, final *url.URL, status int) (*site.Page, error)
-
-func (w *worker) parse(resp *fetch.Response, read parser) (*site.Page, error) {
-	defer w.house.parsing.enter(len(resp.Body))()
-	return parse(read, resp)
-}
 
 // parse guards the worker against a page that makes the parser panic: one page
 // must not take the whole run down.
@@ -252,42 +228,111 @@ func parse(read parser, resp *fetch.Response) (page *site.Page, err error) {
 // requests that others have paid for are still made. After a stop there is none
 // to be had: nothing new is begun.
 func (w *worker) spend() error {
-	if w.patience.Err() != nil {
+	if w.stopCtx.Err() != nil {
 		return errStopped
 	}
-	if b := w.cfg.Budget.Requests; b > 0 && w.house.reserved.Add(1) > b {
-		w.house.enough(fmt.Errorf("%w: %d requests", ErrBudget, b))
-		return errStopped
-	}
-	return nil
-}
-
-// stopped returns errStopped when err only says that the run is ending.
-func (w *worker) stopped(ctx context.Context, err error) error {
-	if errors.Is(err, errStopped) || ctx.Err() != nil {
-		return errStopped
-	}
-	if w.patience.Err() != nil && errors.Is(err, context.Canceled) {
+	if b := w.cfg.Budget.Requests; b > 0 && w.shared.reserved.Add(1) > b {
+		w.shared.drain(fmt.Errorf("%w: %d requests", ErrBudget, b))
 		return errStopped
 	}
 	return nil
 }
 
-// pause waits for d; false when the run stops first.
-func (w *worker) pause(ctx context.Context, d time.Duration) bool {
+// sleep waits for d, or until somebody sends on wake; false when end or ctx ends first.
+func (w *worker) sleep(ctx, end context.Context, d time.Duration, wake <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return true
-	case <-w.patience.Done():
+	case <-wake:
+		return true
+	case <-end.Done():
 		return false
 	case <-ctx.Done():
 		return false
 	}
 }
 
-// refused reports whether the database refused this page rather than all pages.
-func refused(err error) bool {
-	return !store.Fatal(err) && !errors.Is(err, store.ErrBusy) && !errors.Is(err, context.Canceled)
+// task is one logical page fetch: its retries share it.
+type task struct {
+	claim  *checkpoint.Claim // nil for a probe
+	url    string
+	number int
+	kind   yp.RequestType
+	id     string           // correlation id
+	made   int              // requests so far
+	tried  []*fetch.Session // in vain
+	rows   []store.Request
+
+	read parser // nil = that of results pages
+
+	doubted bool // its list ended before the site's own count did, and it was asked for again
+}
+
+// target is the task's target, 0 = none.
+func (t *task) target() int64 {
+	if t.claim == nil {
+		return 0
+	}
+	return t.claim.TargetID
+}
+
+// task begins a page fetch. Its id is unique in the database: a worker that is
+// started again has the name and number of one that ended.
+func (w *worker) task(c *checkpoint.Claim, kind yp.RequestType, url string, number int) *task {
+	return &task{claim: c, kind: kind, url: url, number: number, id: fmt.Sprintf("%d.%s.%d", w.cfg.Run.ID, w.name, w.shared.fetches.Add(1))}
+}
+
+// exchange is what one call of the fetcher did on the wire: a request, and perhaps
+// redirects that led on from it.
+type exchange struct {
+	hops        int
+	first, last fetch.Observation
+	waited      time.Duration
+	reason      string
+	bytes       int64
+}
+
+func (x *exchange) observe(o fetch.Observation) {
+	if x.hops == 0 {
+		x.first = o
+	}
+	x.hops++
+	x.last = o
+	x.waited += o.Waited
+	x.bytes += o.WireBytes
+	x.reason = cmp.Or(x.reason, o.WaitReason)
+}
+
+// row begins the row of a request.
+func (w *worker) row(t *task, url string) store.Request {
+	r := store.Request{SourceID: w.cfg.Scope.SourceID, Page: t.number, Correlation: t.id, Retry: t.made, Type: t.kind, URL: url}
+	if t.claim != nil {
+		r.TargetID, r.ClaimToken = t.claim.TargetID, t.claim.Token
+	}
+	return r
+}
+
+// note keeps a row until the claim's next write takes it along.
+func (t *task) note(r store.Request) {
+	t.made++
+	c := t.claim
+	if c == nil {
+		t.rows = append(t.rows, r)
+		return
+	}
+	c.Requests = append(c.Requests, r)
+	if r.Class == yp.ClassRateLimited {
+		return // nobody was asked: what was answered last stands
+	}
+	c.Attempt.HTTPStatus, c.Attempt.Proxy, c.Attempt.Identity = r.Status, r.Proxy, r.Identity
+	c.Attempt.Bytes += r.Bytes
+}
+
+// step notes in the attempt's trace what was done and why.
+func (w *worker) step(t *task, event, format string, args ...any) {
+	if t.claim != nil {
+		t.claim.Attempt.Trace.Add(w.cfg.Keeper.DB().Now(), event, t.number, fmt.Sprintf(format, args...))
+	}
 }

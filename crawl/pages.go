@@ -6,35 +6,52 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/site"
+	"ypcrawl/store"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
-// pages crawls the pages of a target from the one after the last committed.
+// pages crawls the pages of a target, of whatever kind, from the one after the last
+// committed.
 func (w *worker) pages(ctx context.Context, c *checkpoint.Claim, t *wal.Target) outcome {
-	w.echo.reset()
+	w.previous = nil
+	if c.Kind == yp.KindIndex {
+		if o, ok := w.beginIndex(c); !ok {
+			return o
+		}
+	}
 	for {
-		if w.patience.Err() != nil || ctx.Err() != nil {
+		number, last := c.PageCurrent+1, w.lastPage(c)
+		if last > 0 && number > last {
+			if c.Kind == yp.KindIndex {
+				return w.completeIndex(ctx, c)
+			}
+			return outcome{event: yp.EventLastPage}
+		}
+		if w.stopCtx.Err() != nil || ctx.Err() != nil {
 			return outcome{event: yp.EventRelease, reason: "the run stops"}
 		}
-		number := c.PageCurrent + 1
-		if last := w.lastPage(c); last > 0 && number > last {
-			return outcome{event: yp.EventLastPage}
+		if c.Kind == yp.KindIndex {
+			// An index has many pages: one whose source is closed meanwhile is handed back. (A host
+			// that holds is waited for with the page.)
+			if g, err := w.cfg.Keeper.Gate(ctx, c.SourceID); err != nil {
+				return w.judge(ctx, err)
+			} else if !g.Open() && g.State != store.GateHeld {
+				return outcome{event: yp.EventRelease, reason: w.unavailableText(g)}
+			}
 		}
 		page, err := w.read(ctx, c, number)
 		if err != nil {
 			return w.judge(ctx, err)
 		}
-		if page.Outcome == site.NoListings {
-			if err := w.watchLayout(context.WithoutCancel(ctx), c.TargetID, c.CategoryID, nil); err != nil { // a page that is known, too
-				return outcome{err: err}
-			}
-			return w.nothing(c, page)
+		if page.Outcome == site.NoListings && c.Kind != yp.KindIndex {
+			return w.nothing(ctx, c, page)
 		}
 		done, err := w.commit(ctx, c, t, page, number)
 		if err != nil {
@@ -48,83 +65,38 @@ func (w *worker) pages(ctx context.Context, c *checkpoint.Claim, t *wal.Target) 
 
 // lastPage is the highest page this crawl may ask for; 0 = no limit.
 func (w *worker) lastPage(c *checkpoint.Claim) int {
-	limit := w.cfg.Source.PageCap()
-	if c.MaxPages > 0 && (limit == 0 || c.MaxPages < limit) {
-		limit = c.MaxPages
+	switch limit := w.cfg.Source.PageCap(); {
+	case c.Kind == yp.KindDetail:
+		return 1
+	case c.Kind == yp.KindIndex || limit == 0 || c.MaxPages > 0 && c.MaxPages < limit:
+		return c.MaxPages
+	default:
+		return limit
 	}
-	return limit
 }
 
-// endsEarly returns an error when a page leads no further although by the site's own
-// count more follows: it was cut short, its next link is not where it was, or the site
-// has nothing to say just now. Asked for again it may be whole; a target must not be DONE
-// with a part of its listings. What is too little to fail for, but a page as full as
-// those before it, is asked for again once.
-func (w *worker) endsEarly(t *task, page *site.Page) error {
-	c := t.claim
-	if c == nil || page.NextURL != "" || t.number == w.lastPage(c) || w.capped(t.number) {
-		return nil
-	}
-	total, seen := cmp.Or(page.SiteTotal, c.SiteTotal), c.Seen+page.Raw+page.LeftOut
-	why, doubtful := "has no link to a next page", seen < total && !t.doubted && w.full(c, page)
-	switch {
-	case page.Outcome == site.NoListings:
-		if c.PageCurrent == 0 {
-			return nil
-		}
-		why, doubtful = "shows nothing", false
-	case page.NextHost != "":
-		why = "links to its next page on " + yp.Printable(page.NextHost) + ", which is not the source's"
-	}
-	if !doubtful && !muchMissing(seen, total) {
-		return nil
-	}
-	if page.NextHost != "" && !t.doubted {
-		w.count.nextElsewhere.Add(1)
-	}
-	t.doubted = true
-	return fmt.Errorf("%w: page %d %s, yet the site counts %d listings and %d were shown so far; if it never shows more, set page_cap in the source's definition, and if the count means something else, take total out of it",
-		site.ErrCut, t.number, why, total, seen)
-}
-
-// full reports whether a page shows about as many cards as the pages before it, so that
-// another one may well follow.
-func (w *worker) full(c *checkpoint.Claim, page *site.Page) bool {
-	return page.Raw*c.PageCurrent*10 >= c.Seen*9
-}
-
-// muchMissing reports whether a list that ends with seen of total listings did not
-// come to its end. Sites count some listings twice and ads along, so a tenth may be
-// missing, and a few of a short list.
-func muchMissing(seen, total int) bool {
-	missing := total - seen
-	return missing > 5 && missing*10 > total
-}
-
-// incomplete reports whether a page shows far fewer cards than it counts: its markup is
-// broken, or its layout is another one.
-func incomplete(page *site.Page) bool { return muchMissing(page.Raw, page.Raw+page.Missing) }
-
-// capped reports whether a list that ends on a page may have met the number of pages
-// that the site shows at most: near what the definition says, or, when it says
-// nothing, from the tenth on.
-func (w *worker) capped(number int) bool {
-	limit := w.cfg.Source.PageCap()
-	if limit == 0 {
-		return number >= 10
-	}
-	return number*10 >= limit*9
-}
-
-// read fetches and parses page number of the claim. On page 1, what looks empty
-// or missing is asked for once more by search: a wrong slug is no empty result.
+// read fetches and parses page number of the claim.
 func (w *worker) read(ctx context.Context, c *checkpoint.Claim, number int) (*site.Page, error) {
+	switch c.Kind {
+	case yp.KindIndex:
+		return w.fetchPage(ctx, w.indexTask(c, yp.RequestStateIndex, number))
+	case yp.KindDetail:
+		page, err := w.fetchPage(ctx, w.detailTask(c, yp.RequestDetail))
+		w.countUnreadable(err)
+		return page, err
+	}
+	return w.readResults(ctx, c, number)
+}
+
+// readResults reads a results page. On page 1, what looks empty or missing is asked for
+// once more by search: a wrong slug is no empty result.
+func (w *worker) readResults(ctx context.Context, c *checkpoint.Claim, number int) (*site.Page, error) {
 	src := w.cfg.Source
 	address := c.NextPageURL
 	if address == "" || number == 1 {
 		address = src.TargetURL(c.Place, number)
 	}
-	page, err := w.load(ctx, c, address, number)
+	page, err := w.fetchPage(ctx, w.task(c, yp.RequestListing, address, number))
 	w.noPage = err == nil && page.NotFound
 	if err != nil || number > 1 || page.Outcome != site.NoListings {
 		return page, err
@@ -133,7 +105,7 @@ func (w *worker) read(ctx context.Context, c *checkpoint.Claim, number int) (*si
 	if !ok || search == address {
 		return page, nil
 	}
-	found, err := w.load(ctx, c, search, number)
+	found, err := w.fetchPage(ctx, w.task(c, yp.RequestListing, search, number))
 	switch {
 	case errors.Is(err, fetch.ErrDisallowed):
 		return page, nil // robots.txt keeps us from asking: the first answer stands
@@ -147,7 +119,12 @@ func (w *worker) read(ctx context.Context, c *checkpoint.Claim, number int) (*si
 
 // nothing ends a target whose page has no listings: past the last page, on a
 // page that says so, or at an address that does not exist.
-func (w *worker) nothing(c *checkpoint.Claim, page *site.Page) outcome {
+func (w *worker) nothing(ctx context.Context, c *checkpoint.Claim, page *site.Page) outcome {
+	if c.Kind == yp.KindSearch {
+		if err := w.watchLayout(ctx, c, nil); err != nil { // a page that is known, too
+			return outcome{err: err}
+		}
+	}
 	switch {
 	case c.PageCurrent > 0:
 		return outcome{event: yp.EventLastPage, end: true}
@@ -164,41 +141,143 @@ func settled(cause yp.Cause, reason string) outcome {
 	return outcome{event: p.Final, code: p.Code, reason: reason}
 }
 
-// commit filters a page, logs it, and checkpoints it.
+// commit makes of a page what is to be stored, logs it, and checkpoints it.
 func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target, page *site.Page, number int) (done bool, err error) {
-	if w.echo.again(page.Listings, w.filter.sponsored) {
-		page = &site.Page{} // nothing new to count, and the last one
+	var shown []yp.Listing
+	known := false // the page's layout is what the definition says
+	switch c.Kind {
+	case yp.KindIndex:
+		err = w.prepareIndexPage(c, page, number)
+	case yp.KindDetail:
+		page.Last, page.Raw, page.Accepted = true, 1, 1
+	default:
+		shown, known = w.prepareResults(c, page, number)
 	}
-	w.tellLeftOut(c, page, number)
-	all, p, unread := page.Listings, &page.Page, incomplete(page)
-	w.sift(p)
-	p.Number, p.Last = number, page.NextURL == "" || number == w.lastPage(c)
-	p.End = page.NextURL == "" && page.NextHost == "" && page.LeftOut == 0
-	p.NextURL = w.local(page.NextURL)
-	res, err := w.save(ctx, c, t, p)
 	if err != nil {
 		return false, err
 	}
-	w.counted(c, p, res)
-	if unread { // it is no page whose layout is known
-		return res.Done, nil
+	page.Number = number
+	res, err := w.save(ctx, c, t, &page.Page)
+	if err != nil {
+		return false, err
 	}
-	return res.Done, w.watchLayout(context.WithoutCancel(ctx), c.TargetID, c.CategoryID, all)
+	switch c.Kind {
+	case yp.KindIndex:
+		w.countIndexPage(c, page)
+	case yp.KindSearch:
+		w.countResults(c, &page.Page, res)
+		if known {
+			err = w.watchLayout(ctx, c, shown)
+		}
+	}
+	return res.Done, err
 }
 
-// tellLeftOut says what of a page is not followed or kept, where people look: in the
+// prepareResults filters a results page and says whether it is the last. It returns all
+// listings that the page shows, and whether its layout is known.
+func (w *worker) prepareResults(c *checkpoint.Claim, page *site.Page, number int) (shown []yp.Listing, known bool) {
+	if w.repeats(page.Listings) {
+		*page = site.Page{} // nothing new to count, and the last one
+	}
+	w.logLeftOut(c, page, number)
+	shown, known = page.Listings, !incomplete(page)
+	w.applyFilters(&page.Page)
+	page.Last = page.NextURL == "" || number == w.lastPage(c)
+	page.End = page.NextURL == "" && page.NextHost == "" && page.LeftOut == 0
+	page.NextURL = w.relative(page.NextURL)
+	return shown, known
+}
+
+// repeats notes the listings of a page and reports whether they are those of the page
+// before it: past its end a site may serve a page again and again, each time with a next
+// link. The checkpoint knows such a page by its stored listings, unless filters left none
+// of them or its ads are others. Ads count only where they are wanted and nothing else
+// is there.
+func (w *worker) repeats(listings []yp.Listing) bool {
+	ids := make([]string, 0, len(listings))
+	for _, sponsored := range [...]bool{false, true} {
+		if sponsored && (!w.filter.sponsored || len(ids) > 0) {
+			break
+		}
+		for i := range listings {
+			if listings[i].Sponsored == sponsored {
+				ids = append(ids, listings[i].ID)
+			}
+		}
+	}
+	before := w.previous
+	w.previous = ids
+	return before != nil && slices.Equal(ids, before)
+}
+
+// checkEnd returns an error when a page leads no further although by the site's own
+// count more follows: it was cut short, its next link is not where it was, or the site
+// shows nothing just now. Asked for again it may be whole; a target must not be DONE
+// with a part of its listings. Where too few are missing to fail, but the page is as full
+// as those before it, it is asked for again once.
+func (w *worker) checkEnd(t *task, page *site.Page) error {
+	c := t.claim
+	if c == nil || page.NextURL != "" || t.number == w.lastPage(c) || w.capped(t.number) {
+		return nil
+	}
+	total, seen := cmp.Or(page.SiteTotal, c.SiteTotal), c.Seen+page.Raw+page.LeftOut
+	why, doubtful := "has no link to a next page", seen < total && !t.doubted && page.Raw*c.PageCurrent*10 >= c.Seen*9 // about as full as those before it
+	switch {
+	case page.Outcome == site.NoListings:
+		if c.PageCurrent == 0 {
+			return nil
+		}
+		why, doubtful = "shows nothing", false
+	case page.NextHost != "":
+		why = "links to its next page on " + yp.Printable(page.NextHost) + ", which is not the source's"
+	}
+	if !doubtful && !muchMissing(seen, total) {
+		return nil
+	}
+	if page.NextHost != "" && !t.doubted {
+		w.count.update(func(s *Stats) { s.Elsewhere++ })
+	}
+	t.doubted = true
+	return fmt.Errorf("%w: page %d %s, yet the site counts %d listings and %d were shown so far; if it never shows more, set page_cap in the source's definition, and if the count means something else, take total out of it",
+		site.ErrCut, t.number, why, total, seen)
+}
+
+// muchMissing reports whether a list that ends with seen of total listings did not
+// come to its end. Sites count some listings twice and ads along, so a tenth may be
+// missing, and a few of a short list.
+func muchMissing(seen, total int) bool {
+	missing := total - seen
+	return missing > 5 && missing*10 > total
+}
+
+// incomplete reports whether a page shows far fewer cards than it counts: its markup is
+// broken, or its layout is another one.
+func incomplete(page *site.Page) bool { return muchMissing(page.Raw, page.Raw+page.Missing) }
+
+// capped reports whether a list that ends on a page may have reached the number of pages
+// that the site shows at most: near what the definition says, or, when it says
+// nothing, from the tenth on.
+func (w *worker) capped(number int) bool {
+	limit := w.cfg.Source.PageCap()
+	if limit == 0 {
+		return number >= 10
+	}
+	return number*10 >= limit*9
+}
+
+// logLeftOut says what of a page is not followed or kept, where people look: in the
 // log, in the trace of the target and in the sums of the run.
-func (w *worker) tellLeftOut(c *checkpoint.Claim, page *site.Page, number int) {
+func (w *worker) logLeftOut(c *checkpoint.Claim, page *site.Page, number int) {
 	tell := func(event, text string) {
 		c.Attempt.Trace.Add(w.cfg.Keeper.DB().Now(), event, number, text)
 		w.logger.Warn().Int64("target", c.TargetID).Int("page", number).Msg(text)
 	}
 	if page.LeftOut > 0 {
-		w.count.leftOut.Add(int64(page.LeftOut))
+		w.count.update(func(s *Stats) { s.LeftOut += int64(page.LeftOut) })
 		tell("left out", fmt.Sprintf("%d cards beyond the first 1,000 of the page", page.LeftOut))
 	}
 	if page.NextHost != "" {
-		w.count.nextElsewhere.Add(1)
+		w.count.update(func(s *Stats) { s.Elsewhere++ })
 		tell("not followed", "the next link leads off the source and was not followed: "+yp.Printable(page.NextHost))
 	}
 	if seen, total := c.Seen+page.Raw+page.LeftOut, cmp.Or(page.SiteTotal, c.SiteTotal); page.NextURL == "" && seen < total {
@@ -206,9 +285,9 @@ func (w *worker) tellLeftOut(c *checkpoint.Claim, page *site.Page, number int) {
 	}
 }
 
-// local drops scheme and host from an address of the source: a source that moves
+// relative drops scheme and host from an address of the source: a source that moves
 // (--base-url, another port) is resumed where it is now.
-func (w *worker) local(next string) string {
+func (w *worker) relative(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Host != w.cfg.Source.BaseURL().Host {
 		return next
@@ -219,22 +298,23 @@ func (w *worker) local(next string) string {
 	return next
 }
 
-func (w *worker) counted(c *checkpoint.Claim, p *yp.Page, res checkpoint.Committed) {
-	n := &w.count
-	n.pages.Add(1)
-	n.raw.Add(int64(p.Raw))
-	n.accepted.Add(int64(p.Accepted))
-	n.bad.Add(int64(p.Bad))
-	n.newListings.Add(int64(res.New))
-	n.changed.Add(int64(res.Changed))
-	n.rejected.Add(int64(res.Rejected))
-	n.restored.Add(int64(res.Restored))
-	n.companies.Add(int64(res.Companies))
+func (w *worker) countResults(c *checkpoint.Claim, p *yp.Page, res checkpoint.Committed) {
+	w.count.update(func(s *Stats) {
+		s.Pages++
+		s.Raw += int64(p.Raw)
+		s.Accepted += int64(p.Accepted)
+		s.Bad += int64(p.Bad)
+		s.New += int64(res.New)
+		s.Changed += int64(res.Changed)
+		s.Rejected += int64(res.Rejected)
+		s.Restored += int64(res.Restored)
+		s.Companies += int64(res.Companies)
+	})
 	w.logger.Debug().Int64("target", c.TargetID).Int("page", c.PageCurrent).Int("raw", p.Raw).Int("accepted", p.Accepted).
 		Int("new", res.New).Int("bad", p.Bad).Int("rejected", res.Rejected).Bool("done", res.Done).Msg("page committed")
 }
 
-// judge turns an error on a page's way into the target's outcome.
+// judge turns an error into the target's outcome.
 func (w *worker) judge(ctx context.Context, err error) outcome {
 	var attempt *attemptError
 	var fatal fatalError
@@ -253,14 +333,10 @@ func (w *worker) judge(ctx context.Context, err error) outcome {
 	case errors.Is(err, errStopped), ctx.Err() != nil:
 		return outcome{event: yp.EventRelease, reason: "the run stops"}
 	}
-	return w.judgeCommit(err)
-}
-
-// judgeCommit decides on a page that the database refused: a page of its own
-// kind fails its target alone; a database that refuses everything ends the run.
-func (w *worker) judgeCommit(err error) outcome {
-	if refused(err) {
-		return outcome{event: yp.EventFail, code: yp.CodeUnknown, reason: fmt.Sprintf("the page could not be saved: %v", err)}
+	// A page that the database refuses fails its target alone; a database that refuses
+	// everything ends the run.
+	if store.Fatal(err) || errors.Is(err, store.ErrBusy) || errors.Is(err, context.Canceled) {
+		return outcome{err: err}
 	}
-	return outcome{err: err}
+	return outcome{event: yp.EventFail, code: yp.CodeUnknown, reason: fmt.Sprintf("the page could not be saved: %v", err)}
 }

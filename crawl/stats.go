@@ -1,12 +1,12 @@
 package crawl
 
 import (
+	"reflect"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// Stats is what a run has done so far.
+// Stats is what a run has done so far. All fields are of kind int64: see add.
 type Stats struct {
 	Targets   int64         `json:"targets"` // brought to an outcome
 	Done      int64         `json:"done"`
@@ -41,89 +41,41 @@ type Stats struct {
 	IndexesFailed  int64 `json:"indexes_failed"`  // likewise; to be tried again, or parked
 }
 
+// add adds what another engine has done beside it.
+func (s *Stats) add(o Stats) {
+	longest := max(s.Elapsed, o.Elapsed)
+	sum, more := reflect.ValueOf(s).Elem(), reflect.ValueOf(o)
+	for i := range sum.NumField() {
+		sum.Field(i).SetInt(sum.Field(i).Int() + more.Field(i).Int())
+	}
+	s.Elapsed = longest
+}
+
 // counters is Stats in the making.
 type counters struct {
-	targets, done, failed, waiting, parked, empty, lost, released    atomic.Int64
-	pages, requests, retries, raw, accepted, bad, newListings        atomic.Int64
-	changed, companies, bytes, busy, details, detailsFailed          atomic.Int64
-	detailsMissing, indexPages, rejected, dropped, restored, leftOut atomic.Int64
-	nextElsewhere, indexesFailed                                     atomic.Int64
+	mu      sync.Mutex
+	stats   Stats
+	waiting string
+}
 
-	mu   sync.Mutex
-	idle string
+// update changes the stats.
+func (c *counters) update(change func(s *Stats)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change(&c.stats)
 }
 
 func (c *counters) snapshot(elapsed time.Duration) Stats {
-	return Stats{
-		Targets: c.targets.Load(), Done: c.done.Load(), Failed: c.failed.Load(), Waiting: c.waiting.Load(), Parked: c.parked.Load(),
-		Empty: c.empty.Load(), Lost: c.lost.Load(), Released: c.released.Load(), Pages: c.pages.Load(),
-		Requests: c.requests.Load(), Retries: c.retries.Load(), Raw: c.raw.Load(), Accepted: c.accepted.Load(),
-		Rejected: c.rejected.Load(), Dropped: c.dropped.Load(), Restored: c.restored.Load(),
-		Bad: c.bad.Load(), New: c.newListings.Load(), Changed: c.changed.Load(), Companies: c.companies.Load(),
-		Details: c.details.Load(), DetailsFailed: c.detailsFailed.Load(), DetailsMissing: c.detailsMissing.Load(), IndexPages: c.indexPages.Load(), IndexesFailed: c.indexesFailed.Load(),
-		LeftOut: c.leftOut.Load(), Elsewhere: c.nextElsewhere.Load(),
-		Bytes: c.bytes.Load(), Busy: c.busy.Load(), Elapsed: elapsed,
-	}
-}
-
-// add adds what another engine has done beside it.
-func (s *Stats) add(o Stats) {
-	s.Targets += o.Targets
-	s.Done += o.Done
-	s.Failed += o.Failed
-	s.Parked += o.Parked
-	s.Waiting += o.Waiting
-	s.Empty += o.Empty
-	s.Lost += o.Lost
-	s.Released += o.Released
-	s.Pages += o.Pages
-	s.Requests += o.Requests
-	s.Retries += o.Retries
-	s.Raw += o.Raw
-	s.Accepted += o.Accepted
-	s.Bad += o.Bad
-	s.New += o.New
-	s.Changed += o.Changed
-	s.Rejected += o.Rejected
-	s.Dropped += o.Dropped
-	s.Restored += o.Restored
-	s.Companies += o.Companies
-	s.Bytes += o.Bytes
-	s.LeftOut += o.LeftOut
-	s.Elsewhere += o.Elsewhere
-	s.Details += o.Details
-	s.DetailsFailed += o.DetailsFailed
-	s.DetailsMissing += o.DetailsMissing
-	s.IndexPages += o.IndexPages
-	s.IndexesFailed += o.IndexesFailed
-	s.Busy += o.Busy
-	s.Elapsed = max(s.Elapsed, o.Elapsed)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.stats
+	s.Elapsed = elapsed
+	return s
 }
 
 // wait says what the idle workers wait for; empty when one has found work.
 func (c *counters) wait(reason string) {
 	c.mu.Lock()
-	c.idle = reason
-	c.mu.Unlock()
-}
-
-// pacer spaces out what all idle workers would else do, each for itself.
-type pacer struct {
-	mu    sync.Mutex
-	last  time.Time
-	marks int
-}
-
-func (p *pacer) mark() {
-	p.mu.Lock()
-	p.last = time.Now()
-	p.marks++
-	p.mu.Unlock()
-}
-
-// due reports whether the last mark is d ago.
-func (p *pacer) due(d time.Duration) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return time.Since(p.last) >= d
+	defer c.mu.Unlock()
+	c.waiting = reason
 }

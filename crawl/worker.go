@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/store"
 	"ypcrawl/wal"
@@ -24,45 +25,40 @@ type worker struct {
 	log    Log
 	logger zerolog.Logger
 
-	number   int
 	name     string         // for people
 	unprobed time.Time      // since when a probe of the source could not be made
-	gone     bool           // let go by the staff
-	session  *fetch.Session // its way out; nil = direct
-	// turnedAway is for how long its host is held, when the gate of the source did not
+	excused  bool           // it had nothing to do, and ends before the run
+	session  *fetch.Session // proxy and identity; nil = direct and honest
+	// heldFor is for how long its host is held, when the availability of the source does not
 	// say so: a hold of a few seconds is not written down.
-	turnedAway time.Duration
+	heldFor time.Duration
 
-	echo   echo       // of the target in hand
-	noPage bool       // its own page is not there: what is known of it comes from the search
-	index  StateIndex // in hand
-	hand   atomic.Pointer[wal.Target]
+	previous []string          // ids on the page before, of the target in hand
+	noPage   bool              // its own page is not there: what is known of it comes from the search
+	index    StateIndex        // in hand
+	matcher  *discover.Matcher // of its cities
+	hand     atomic.Pointer[wal.Target]
 }
 
 // run claims and crawls until there is nothing more to do or the run stops. An
 // error means that nobody can go on.
 func (w *worker) run(ctx context.Context) error {
-	defer w.free() // who waits beside this one may as well be at the end
+	defer w.wakeWorker() // who waits beside this one may as well be at the end
 	for {
 		c, err := w.next(ctx)
 		if err != nil || c == nil {
 			return err
 		}
-		w.count.busy.Add(1)
+		w.count.update(func(s *Stats) { s.Busy++ })
 		err = w.crawl(ctx, c)
-		w.count.busy.Add(-1)
+		w.count.update(func(s *Stats) { s.Busy-- })
 		if err != nil {
 			return err
 		}
-		w.stepBack(ctx)
-	}
-}
-
-// stepBack waits a moment after a host has turned the worker away.
-func (w *worker) stepBack(ctx context.Context) {
-	if w.turnedAway > 0 {
-		w.pause(ctx, min(w.turnedAway, w.look))
-		w.turnedAway = 0
+		if w.heldFor > 0 {
+			w.sleep(ctx, w.stopCtx, min(w.heldFor, w.look), nil)
+			w.heldFor = 0
+		}
 	}
 }
 
@@ -70,7 +66,10 @@ func (w *worker) stepBack(ctx context.Context) {
 // run is returned.
 func (w *worker) crawl(ctx context.Context, c *checkpoint.Claim) error {
 	w.cfg.Reached(PointClaimed)
-	t := w.logTarget(c)
+	t := &wal.Target{
+		ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Source: w.cfg.Source.Name(), Listing: c.ListingID, Place: c.Place,
+		Priority: c.Priority, MaxPages: c.MaxPages,
+	}
 	w.hand.Store(t)
 	defer w.hand.Store(nil)
 	if err := w.append(&wal.Event{Type: wal.TargetStart, Target: t, Status: yp.InProgress}); err != nil {
@@ -80,7 +79,7 @@ func (w *worker) crawl(ctx context.Context, c *checkpoint.Claim) error {
 		Str("category", c.Place.Category).Int("page", c.PageCurrent+1).Msg("target claimed")
 	err := w.conclude(ctx, c, t, w.guarded(ctx, c, t))
 	if errors.Is(err, checkpoint.ErrClaimLost) {
-		return w.dropped(ctx, c, t)
+		return w.claimLost(ctx, c, t)
 	}
 	if err != nil {
 		return err
@@ -98,35 +97,22 @@ func (w *worker) guarded(ctx context.Context, c *checkpoint.Claim, t *wal.Target
 			o = outcome{event: yp.EventFail, code: yp.CodeUnknown, reason: fmt.Sprintf("internal error: %v", p)}
 		}
 	}()
-	switch c.Kind {
-	case yp.KindIndex:
-		return w.indexPages(ctx, c, t)
-	case yp.KindDetail:
-		return w.ownPage(ctx, c, t)
-	}
 	return w.pages(ctx, c, t)
 }
 
-// dropped forgets a target that somebody else has taken back. What was asked for
+// claimLost forgets a target that somebody else has taken back. What was asked for
 // it was asked all the same.
-func (w *worker) dropped(ctx context.Context, c *checkpoint.Claim, t *wal.Target) error {
-	w.count.lost.Add(1)
+func (w *worker) claimLost(ctx context.Context, c *checkpoint.Claim, t *wal.Target) error {
+	w.count.update(func(s *Stats) { s.Lost++ })
 	if err := w.cfg.Keeper.Record(context.WithoutCancel(ctx), c.Requests); err != nil {
 		return fatalOrNil(err)
 	}
 	w.logger.Warn().Int64("target", c.TargetID).Msg("claim lost: the target is no longer this worker's")
 	if c.Kind == yp.KindIndex {
 		w.index.Status, w.index.Reason = IndexSkipped, "another process took it"
-		w.hear(c)
+		w.reportIndex(c)
 	}
 	return w.append(&wal.Event{Type: wal.ClaimLost, Target: t})
-}
-
-func (w *worker) logTarget(c *checkpoint.Claim) *wal.Target {
-	return &wal.Target{
-		ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Source: w.cfg.Source.Name(), Listing: c.ListingID, Place: c.Place,
-		Priority: c.Priority, MaxPages: c.MaxPages,
-	}
 }
 
 // append writes an event; without its log the run can't keep its promise and ends.
@@ -170,46 +156,40 @@ type outcome struct {
 	err    error         // the claim is lost, or the run can't go on
 }
 
-// conclude makes the outcome durable, then logs it.
+// conclude makes the outcome durable, then counts and logs it, for a failure with what
+// becomes of the target.
 func (w *worker) conclude(ctx context.Context, c *checkpoint.Claim, t *wal.Target, o outcome) error {
 	if o.err != nil {
 		return w.abandon(ctx, c, o.err)
 	}
-	keep := context.WithoutCancel(ctx)
+	k, keep := w.cfg.Keeper, context.WithoutCancel(ctx)
 	e := &wal.Event{Type: wal.TargetError, Target: t, ErrorCode: o.code, Error: o.reason}
-	if err := w.settle(keep, c, &o, e); err != nil {
+	var err error
+	switch {
+	case o.event == yp.EventLastPage:
+		e.Type, e.Status = wal.TargetComplete, yp.Done
+		if !o.saved {
+			e.Complete = o.end
+			err = k.Complete(keep, c, o.code, o.reason, o.end)
+		}
+	case o.saved:
+	case o.event == yp.EventRelease:
+		e.Type, e.Status = wal.Stop, yp.Planned
+		err = k.Release(keep, c, o.reason)
+	case o.event == yp.EventPark:
+		e.Status = yp.Parked
+		err = k.Park(keep, c, o.code, o.reason)
+	default:
+		var set yp.Setback
+		set, err = k.Fail(keep, c, o.code, o.reason)
+		o.event, o.wait = set.Event, set.Wait
+		e.Status, _ = yp.InProgress.Next(set.Event)
+	}
+	if err != nil {
 		return err
 	}
 	w.tally(c, o)
 	return w.append(e)
-}
-
-// settle makes the outcome durable and completes its event and, for a failure, the
-// outcome itself with what becomes of the target.
-func (w *worker) settle(ctx context.Context, c *checkpoint.Claim, o *outcome, e *wal.Event) error {
-	k := w.cfg.Keeper
-	if o.saved && o.event != yp.EventLastPage {
-		return nil
-	}
-	switch o.event {
-	case yp.EventLastPage:
-		e.Type, e.Status = wal.TargetComplete, yp.Done
-		if o.saved {
-			return nil
-		}
-		e.Complete = o.end
-		return k.Complete(ctx, c, o.code, o.reason, o.end)
-	case yp.EventRelease:
-		e.Type, e.Status = wal.Stop, yp.Planned
-		return k.Release(ctx, c, o.reason)
-	case yp.EventPark:
-		e.Status = yp.Parked
-		return k.Park(ctx, c, o.code, o.reason)
-	}
-	set, err := k.Fail(ctx, c, o.code, o.reason)
-	o.event, o.wait = set.Event, set.Wait
-	e.Status, _ = yp.InProgress.Next(set.Event)
-	return err
 }
 
 // abandon hands a target back before the run ends with err; what can't be
@@ -221,85 +201,90 @@ func (w *worker) abandon(ctx context.Context, c *checkpoint.Claim, err error) er
 	if rel := w.cfg.Keeper.Release(context.WithoutCancel(ctx), c, err.Error()); rel != nil {
 		return errors.Join(err, rel)
 	}
-	w.count.released.Add(1)
+	w.count.update(func(s *Stats) { s.Released++ })
 	return err
 }
 
+// tally counts an outcome and logs it.
 func (w *worker) tally(c *checkpoint.Claim, o outcome) {
-	n := &w.count
+	if o.event == yp.EventRelease {
+		w.count.update(func(s *Stats) { s.Released++ })
+	}
 	switch c.Kind {
 	case yp.KindIndex:
 		w.tallyIndex(c, o)
-		return
 	case yp.KindDetail:
 		w.tallyDetail(c, o)
+	default:
+		w.tallySearch(c, o)
+	}
+}
+
+func (w *worker) tallySearch(c *checkpoint.Claim, o outcome) {
+	if o.event == yp.EventRelease {
 		return
 	}
 	level, what := zerolog.WarnLevel, "target failed"
-	switch o.event {
-	case yp.EventRelease:
-		n.released.Add(1)
-		return
-	case yp.EventLastPage:
-		level, what = zerolog.DebugLevel, "target done"
-		n.done.Add(1)
-		n.dropped.Add(int64(c.Dropped))
-		if o.code == yp.CodeNoListings {
-			n.empty.Add(1)
+	w.count.update(func(s *Stats) {
+		s.Targets++
+		switch o.event {
+		case yp.EventLastPage:
+			level, what = zerolog.DebugLevel, "target done"
+			s.Done++
+			s.Dropped += int64(c.Dropped)
+			if o.code == yp.CodeNoListings {
+				s.Empty++
+			}
+		case yp.EventPark:
+			what = "target parked"
+			s.Parked++
+		case yp.EventBackOff:
+			level, what = zerolog.InfoLevel, "target will be tried again"
+			s.Waiting++
+		default:
+			s.Failed++
 		}
-	case yp.EventPark:
-		what = "target parked"
-		n.parked.Add(1)
-	case yp.EventBackOff:
-		level, what = zerolog.InfoLevel, "target will be tried again"
-		n.waiting.Add(1)
-	default:
-		n.failed.Add(1)
-	}
-	n.targets.Add(1)
-	w.tellFailure(level, c, o).Int64("target", c.TargetID).Str("city", c.Place.City).Str("state", c.Place.State).
+	})
+	w.logFailure(level, c, o).Int64("target", c.TargetID).Str("city", c.Place.City).Str("state", c.Place.State).
 		Str("category", c.Place.Category).Int("pages", c.PageCurrent).Msg(what)
 }
 
 func (w *worker) tallyDetail(c *checkpoint.Claim, o outcome) {
-	n := &w.count
 	switch {
 	case o.event == yp.EventRelease:
-		n.released.Add(1)
 		return
 	case o.event == yp.EventLastPage:
-		n.details.Add(1)
+		w.count.update(func(s *Stats) { s.Details++ })
 		w.logger.Debug().Str("listing", c.ListingID).Msg("details saved")
 		return
 	case o.code == yp.CodeNoListings:
-		n.detailsMissing.Add(1)
+		w.count.update(func(s *Stats) { s.DetailsMissing++ })
 	default:
-		n.detailsFailed.Add(1)
+		w.count.update(func(s *Stats) { s.DetailsFailed++ })
 	}
-	w.tellFailure(zerolog.InfoLevel, c, o).Str("listing", c.ListingID).Msg("details failed")
+	w.logFailure(zerolog.InfoLevel, c, o).Str("listing", c.ListingID).Msg("details failed")
 }
 
 func (w *worker) tallyIndex(c *checkpoint.Claim, o outcome) {
 	x := &w.index
-	defer w.hear(c)
+	defer w.reportIndex(c)
 	switch o.event {
 	case yp.EventRelease:
-		w.count.released.Add(1)
 		x.Status, x.Reason = IndexPaused, o.reason
 	case yp.EventLastPage:
 		x.Status = IndexDone
 		w.logger.Info().Str("state", c.Place.State).Int("cities", c.Seen).Int("new", c.Accepted).Int("gone", x.Gone).
 			Int("targets_planned", x.Planned).Int("targets_retired", x.Retired).Msg("index of a state read")
 	default:
-		w.count.indexesFailed.Add(1)
+		w.count.update(func(s *Stats) { s.IndexesFailed++ })
 		x.Status, x.Code, x.Reason = IndexFailed, o.code, o.reason
-		w.tellFailure(zerolog.WarnLevel, c, o).Str("state", c.Place.State).Int("page", c.PageCurrent+1).Int("pages", c.MaxPages).
+		w.logFailure(zerolog.WarnLevel, c, o).Str("state", c.Place.State).Int("page", c.PageCurrent+1).Int("pages", c.MaxPages).
 			Msg("the index of a state failed: no city is marked as gone")
 	}
 }
 
-// tellFailure begins the log line of a target that failed.
-func (w *worker) tellFailure(level zerolog.Level, c *checkpoint.Claim, o outcome) *zerolog.Event {
+// logFailure begins the log line of a target that failed.
+func (w *worker) logFailure(level zerolog.Level, c *checkpoint.Claim, o outcome) *zerolog.Event {
 	log := w.logger.WithLevel(level)
 	if o.wait > 0 {
 		log = log.Str("next_try_in", o.wait.Round(time.Second).String())

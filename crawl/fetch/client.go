@@ -20,11 +20,10 @@ type Client struct {
 
 	closing context.Context // ends with Close; robots.txt is fetched under it
 	close   context.CancelFunc
-	spawnMu sync.Mutex     // orders spawn and Close
 	pending sync.WaitGroup // goroutines that fetch robots.txt
 
-	sessionsMu sync.Mutex
-	sessions   map[*Session]struct{} // open ones beside direct; nil = closed
+	mu       sync.Mutex            // held to close, to begin what is pending, and to open and close sessions
+	sessions map[*Session]struct{} // open ones beside direct; nil = closed
 }
 
 // New returns a client; Close it when done.
@@ -33,14 +32,14 @@ func New(cfg Config) *Client {
 	c := &Client{
 		cfg:      cfg,
 		log:      cfg.Logger.With().Str("component", "fetch").Logger(),
-		pools:    &pools{},
+		pools:    newPools(),
 		pacer:    newPacer(cfg),
 		sessions: map[*Session]struct{}{},
 	}
 	c.direct, _ = c.newSession(SessionConfig{}) // only a proxy can be wrong
 	c.closing, c.close = context.WithCancel(context.Background())
 	if !cfg.IgnoreRobots {
-		c.robots = newRobotsCache(c.fetchRobots)
+		c.robots = newRobotsCache(c.fetchRobots, c.spawn)
 	}
 	return c
 }
@@ -48,36 +47,33 @@ func New(cfg Config) *Client {
 // Close ends what the client does by itself, closes all sessions and drops idle
 // connections. Gets under way go on; later ones fail with ErrClosed.
 func (c *Client) Close() {
-	c.spawnMu.Lock()
+	c.mu.Lock()
 	c.close()
-	c.spawnMu.Unlock()
-	c.pending.Wait()
-	c.sessionsMu.Lock()
 	open := c.sessions
 	c.sessions = nil
-	c.sessionsMu.Unlock()
+	c.mu.Unlock()
+	c.pending.Wait()
 	for s := range open {
 		s.close()
 	}
 	c.direct.close()
 }
 
-// forget lets go of a session that was closed.
-func (c *Client) forget(s *Session) {
-	c.sessionsMu.Lock()
-	defer c.sessionsMu.Unlock()
-	delete(c.sessions, s)
-}
-
-// spawn runs f, which Close waits for. Once closed, f ends at once by itself.
-func (c *Client) spawn(f func()) {
-	c.spawnMu.Lock()
-	defer c.spawnMu.Unlock()
+// spawn runs fetch, which Close waits for, and keeps the session open for it. Once closed,
+// fetch ends at once by itself.
+func (c *Client) spawn(s *Session, fetch func()) {
+	s.stay() // a session closed by then is left when the file is there
+	run := func() {
+		defer s.leave()
+		fetch()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.closing.Err() != nil {
-		go f()
+		go run()
 		return
 	}
-	c.pending.Go(f)
+	c.pending.Go(run)
 }
 
 // Waiting tells how long a request to host ("example.com", with the port if it

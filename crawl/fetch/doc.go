@@ -6,7 +6,7 @@
 // brotli and old charsets into UTF-8 in pooled buffers, and turns whatever
 // goes wrong into an *Error with the class of health rules, section 1. Where the
 // operator wants it, requests go through proxies (HTTP, HTTPS, SOCKS5) and with a
-// browser's headers: a Session is one identity on one way out, with its own
+// browser's headers: a Session is one identity, direct or through one proxy, with its own
 // cookies and connections, and a Pool says who gets which (section 6).
 //
 // Invariants: no request starts before the host's turn (delay, in-flight cap,

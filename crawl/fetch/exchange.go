@@ -6,8 +6,168 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
+
+	"ypcrawl/yp"
 )
+
+// job is what the requests for one page, or for one robots.txt, have in common.
+type job struct {
+	session *Session
+	ctx     context.Context //nolint:containedctx // of the requests; a job is the arguments of one call
+	waits   context.Context //nolint:containedctx // of the waits before them
+	maxHold time.Duration   // 0 = any hold is waited for
+	robots  bool            // it is for robots.txt itself
+	lim     limit
+	observe func(Observation) // may be nil
+}
+
+// hop is one request of a job, with its turn.
+type hop struct {
+	url    *url.URL
+	number int    // how many redirects led here
+	key    string // the host, as turns are taken
+	host   *hostLimiter
+}
+
+func (c *Client) hop(u *url.URL, number int) hop {
+	key := hostKey(u)
+	return hop{url: u, number: number, key: key, host: c.pacer.host(key)}
+}
+
+// turn waits for the host's turn, makes one HTTP request and judges the answer.
+func (c *Client) turn(j *job, at hop) (*reply, error) {
+	u := at.url
+	waited, err := at.host.enter(j.waits, j.maxHold)
+	if err != nil {
+		return nil, err
+	}
+	defer at.host.leave()
+	if c.closing.Err() != nil {
+		return nil, &Error{URL: u.Redacted(), Class: yp.ClassUnknown, Err: ErrClosed}
+	}
+	started := time.Now()
+	r, err := c.exchange(j, u)
+	latency := time.Since(started)
+	if err == nil && r.location == "" {
+		err = j.session.judge(u, r)
+	}
+	var failed *Error
+	if errors.As(err, &failed) && r != nil {
+		c.holdBack(at.host, r, failed)
+	}
+	c.report(j, Observation{
+		URL: u.Redacted(), Host: at.key, Robots: j.robots, Hop: at.number,
+		Started: started, Latency: latency, Waited: waited.long, WaitReason: waited.why,
+		Cancelled: err != nil && failed == nil,
+	}, r, failed)
+	if r != nil {
+		r.url, r.latency = u, latency
+		if err != nil || r.location != "" {
+			c.pools.putBuffer(r.body)
+			r.body = nil
+		}
+	}
+	return r, err
+}
+
+// judge turns an answer that is no page into an *Error.
+func (s *Session) judge(u *url.URL, r *reply) error {
+	if s.isProxys(u, r.status) {
+		at := &proxyError{name: s.proxy, err: errPassword}
+		return &Error{URL: u.Redacted(), Status: r.status, Class: yp.ClassAuthError, Err: at, Proxy: true}
+	}
+	class, cause := classifyStatus(r)
+	if class == "" {
+		return nil
+	}
+	return &Error{URL: u.Redacted(), Status: r.status, Class: class, Err: cause}
+}
+
+// holdBack keeps the host's queue waiting when the answer asks for it: by
+// Retry-After on a 429 or 503, and for 30 s after a 429 without one. (A
+// challenge that says when to come back is believed too.)
+func (c *Client) holdBack(host *hostLimiter, r *reply, e *Error) {
+	if r.status != http.StatusTooManyRequests && r.status != http.StatusServiceUnavailable {
+		return
+	}
+	d, ok := retryAfter(r.header, time.Now())
+	reason := reasonRetryAfter
+	if !ok {
+		if e.Class != yp.ClassHTTP429 {
+			return
+		}
+		d, reason = defaultRetryAfter, reasonTooMany
+	}
+	e.RetryAfter = d
+	host.hold(d, reason)
+	c.log.Debug().Str("url", e.URL).Dur("wait", d).Str("reason", reason).Msg("host held back")
+}
+
+// Bounds of a Retry-After that we honour, and what a 429 without one costs
+// (health rules, section 2).
+const (
+	minRetryAfter     = time.Second
+	maxRetryAfter     = time.Hour
+	defaultRetryAfter = 30 * time.Second
+)
+
+// retryAfter reads the Retry-After of an answer: seconds or an HTTP date,
+// clamped to [1 s, 1 h]. ok is false when there is none or it makes no sense.
+// A date is measured against the server's own Date when it sends one, so that
+// a wrong clock here does no harm.
+func retryAfter(h http.Header, now time.Time) (d time.Duration, ok bool) {
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if v == "" {
+		return 0, false
+	}
+	if secs, ok := digits(v); ok {
+		d = time.Duration(secs) * time.Second
+	} else {
+		at, err := http.ParseTime(v)
+		if err != nil {
+			return 0, false
+		}
+		if sent, err := http.ParseTime(h.Get("Date")); err == nil {
+			now = sent
+		}
+		d = at.Sub(now)
+	}
+	return min(max(d, minRetryAfter), maxRetryAfter), true
+}
+
+// digits reads an unsigned decimal of any length, saturating far above any
+// bound that matters. Signs and fractions are no delta-seconds (RFC 9110).
+func digits(s string) (n int64, ok bool) {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+		n = min(n*10+int64(s[i]-'0'), 1<<31)
+	}
+	return n, s != ""
+}
+
+// report tells whoever wants to know of a request that was made.
+func (c *Client) report(j *job, o Observation, r *reply, failed *Error) {
+	if c.cfg.Observe == nil && j.observe == nil {
+		return
+	}
+	o.Proxy, o.Identity, o.Via = j.session.proxy, j.session.identity, j.session.via
+	if failed != nil {
+		o.Status, o.Class, o.ProxyFailed = failed.Status, failed.Class, failed.Proxy
+	}
+	if r != nil {
+		o.Status, o.WireBytes, o.Bytes = r.status, r.wire, r.size
+	}
+	if c.cfg.Observe != nil {
+		c.cfg.Observe(o)
+	}
+	if j.observe != nil {
+		j.observe(o)
+	}
+}
 
 const (
 	errorPageMax = 64 << 10 // of an error page: enough for any marker
@@ -16,6 +176,8 @@ const (
 
 // reply is one complete HTTP answer.
 type reply struct {
+	url      *url.URL
+	latency  time.Duration // start to last byte
 	status   int
 	header   http.Header
 	location string // of a redirect; "" otherwise
@@ -33,22 +195,22 @@ func (r *reply) bytes() []byte {
 
 // exchange makes one HTTP request and reads its answer. The error is the
 // caller's own context's, or an *Error.
-func (c *Client) exchange(t *trip, u *url.URL) (*reply, error) {
-	watched, w := newWatch(t.ctx, c.cfg.Timeout, c.cfg.StallTimeout)
+func (c *Client) exchange(j *job, u *url.URL) (*reply, error) {
+	watched, w := newWatch(j.ctx, c.cfg.Timeout, c.cfg.StallTimeout)
 	defer w.stop()
-	ctx, way := watched, (*passage)(nil)
-	if t.session.proxy != "" {
-		way = &passage{}
-		ctx = way.watched(ctx)
+	ctx, p := watched, (*passage)(nil)
+	if j.session.proxy != "" {
+		p = &passage{}
+		ctx = p.traced(ctx)
 	}
-	r, err := c.roundTrip(ctx, w, t, u)
-	if err != nil && t.ctx.Err() != nil {
-		return r, t.ctx.Err()
+	r, err := c.roundTrip(ctx, w, j, u)
+	if err != nil && j.ctx.Err() != nil {
+		return r, j.ctx.Err()
 	}
 	if err == nil || (r != nil && !carriesPage(r.status)) {
 		return r, nil // of an error page, the status says enough
 	}
-	e := t.session.fault(u, err, context.Cause(watched), way)
+	e := j.session.fault(u, err, context.Cause(watched), p)
 	if r != nil {
 		e.Status = r.status
 	}
@@ -57,18 +219,18 @@ func (c *Client) exchange(t *trip, u *url.URL) (*reply, error) {
 
 // roundTrip returns a reply without a body beside an error that came after the
 // headers.
-func (c *Client) roundTrip(ctx context.Context, w *watch, t *trip, u *url.URL) (*reply, error) {
+func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL) (*reply, error) {
 	req := (&http.Request{
-		Method: http.MethodGet, URL: u, Host: u.Host, Header: t.session.header(u),
+		Method: http.MethodGet, URL: u, Host: u.Host, Header: j.session.header(u),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
-	resp, err := t.session.transport.RoundTrip(req)
+	resp, err := j.session.transport.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }() // the body was read as far as it counts
-	t.session.remember(u, resp)
-	lim, r := t.lim, &reply{status: resp.StatusCode, header: resp.Header}
+	j.session.remember(u, resp)
+	lim, r := j.lim, &reply{status: resp.StatusCode, header: resp.Header}
 	if !carriesPage(r.status) {
 		lim = limit{max: min(lim.max, errorPageMax), cut: true, part: true} // its beginning is all we look at
 	}

@@ -11,7 +11,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -20,7 +22,8 @@ import (
 )
 
 // gateway opens connections to hosts through one proxy. Nothing of it touches
-// the host by itself: not even its name is looked up here.
+// the host by itself: not even its name is looked up here. (Why net/http does not do
+// it: docs/decisions/0039.)
 type gateway struct {
 	net       *connector // opens the connection to the proxy
 	url       *url.URL   // with the password
@@ -41,61 +44,58 @@ func newGateway(cfg Config, u *url.URL, name, userAgent string) *gateway {
 
 // forwards: http requests go to the proxy as they are, the whole URL in the
 // first line, because many proxies refuse a tunnel to port 80.
-func (g *gateway) forwards() bool { return !strings.HasPrefix(g.url.Scheme, "socks5") }
+func (d *gateway) forwards() bool { return !strings.HasPrefix(d.url.Scheme, "socks5") }
 
 // forward is what net/http is told of the proxy for an http request. TLS to it,
-// if any, is ours, so that all errors of the way are told apart in one place.
-func (g *gateway) forward(r *http.Request) (*url.URL, error) {
+// if any, is ours, so that a failure of the proxy is known as one.
+func (d *gateway) forward(r *http.Request) (*url.URL, error) {
 	if r.URL.Scheme != "http" {
 		return nil, nil //nolint:nilnil // net/http's way to say: dial the host, which here is a tunnel
 	}
-	return &url.URL{Scheme: "http", User: g.url.User, Host: g.url.Host}, nil
-}
-
-// dialProxy opens a connection to the proxy itself, for a request that it
-// forwards.
-func (g *gateway) dialProxy(ctx context.Context, network, _ string) (net.Conn, error) {
-	return g.dial(ctx, network)
+	return &url.URL{Scheme: "http", User: d.url.User, Host: d.url.Host}, nil
 }
 
 // tunnel opens a connection to addr ("host:port") through the proxy.
-func (g *gateway) tunnel(ctx context.Context, network, addr string) (net.Conn, error) {
-	conn, err := g.dial(ctx, network)
+func (d *gateway) tunnel(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := d.dial(ctx, network, "")
 	if err != nil {
 		return nil, err
 	}
-	ask := g.connect
-	if !g.forwards() {
-		ask = g.socks
+	ask := d.connect
+	if !d.forwards() {
+		ask = d.socks
 	}
-	if err := within(ctx, conn, g.net.dialLimit, func() error { return ask(conn, addr) }); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, d.net.dialLimit)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	err = ask(conn, addr)
+	if !stop() {
+		err = fmt.Errorf("no way through the proxy: %w", ctx.Err())
+	}
+	if err != nil {
 		_ = conn.Close() // what went wrong before counts
-		return nil, g.failed(err)
+		return nil, d.failed(err)
 	}
-	passed(ctx)
 	return conn, nil
 }
 
-// dial connects to the proxy. Its address is the operator's choice, so no guard
-// stands in the way.
-func (g *gateway) dial(ctx context.Context, network string) (net.Conn, error) {
-	conn, err := g.net.dialUnguarded(ctx, network, g.url.Host)
+// dial connects to the proxy itself, whatever the address asked for: for a tunnel, or for a
+// request that it forwards. Its address is the operator's choice, so no guard stands in
+// the way.
+func (d *gateway) dial(ctx context.Context, network, _ string) (net.Conn, error) {
+	conn, err := d.net.dialUnguarded(ctx, network, d.url.Host)
+	if err == nil && d.url.Scheme == "https" {
+		conn, err = handshake(ctx, conn, d.tls, d.net.tlsTimeout)
+	}
 	if err != nil {
-		return nil, g.failed(err)
+		return nil, d.failed(err)
 	}
-	if g.url.Scheme != "https" {
-		return conn, nil
-	}
-	secure, err := handshake(ctx, conn, g.tls, g.net.tlsTimeout)
-	if err != nil {
-		return nil, g.failed(err)
-	}
-	return secure, nil
+	return conn, nil
 }
 
 // failed puts the blame on the proxy.
-func (g *gateway) failed(err error) error {
-	e := &proxyError{name: g.name, err: err}
+func (d *gateway) failed(err error) error {
+	e := &proxyError{name: d.name, err: err}
 	var refused *refusal
 	if errors.As(err, &refused) {
 		e.status, e.class = refused.status, refused.class
@@ -103,27 +103,14 @@ func (g *gateway) failed(err error) error {
 	return e
 }
 
-// within runs f, which reads and writes conn, for no longer than limit or ctx
-// last.
-func within(ctx context.Context, conn net.Conn, limit time.Duration, f func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	err := f()
-	if !stop() {
-		return fmt.Errorf("no way through the proxy: %w", ctx.Err())
-	}
-	return err
-}
-
 // connectHead is how much a proxy may answer to CONNECT.
 const connectHead = 64 << 10
 
 // connect asks an HTTP proxy for a tunnel. Of a refusal only the status is told:
-// the rest is the proxy's, and might echo what it was sent.
-func (g *gateway) connect(conn net.Conn, addr string) error {
-	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: addr}, Host: addr, Header: http.Header{"User-Agent": {g.userAgent}}}
-	if u := g.url.User; u != nil {
+// the rest is the proxy's, and might repeat what it was sent.
+func (d *gateway) connect(conn net.Conn, addr string) error {
+	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: addr}, Host: addr, Header: http.Header{"User-Agent": {d.userAgent}}}
+	if u := d.url.User; u != nil {
 		req.Header.Set("Proxy-Authorization", "Basic "+basic(u))
 	}
 	if err := req.Write(conn); err != nil {
@@ -131,17 +118,22 @@ func (g *gateway) connect(conn net.Conn, addr string) error {
 	}
 	br := bufio.NewReader(io.LimitReader(conn, connectHead))
 	resp, err := http.ReadResponse(br, req) //nolint:bodyclose // never read: after a 200 the connection is the tunnel, else it is closed
-	if err != nil {
-		return fmt.Errorf("CONNECT %s: %w", addr, brief(err))
-	}
-	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
+	switch {
+	case err != nil:
+		var fromNet net.Error
+		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.As(err, &fromNet) {
+			err = errNotHTTP // net/http quotes an answer that makes no sense
+		}
+	case resp.StatusCode < 200 || resp.StatusCode >= 300:
 		return &refusal{
 			what:   fmt.Sprintf("CONNECT %s: status %d %s", addr, resp.StatusCode, http.StatusText(resp.StatusCode)),
 			status: resp.StatusCode, class: cmp.Or(classifyCode(resp.StatusCode), yp.ClassUnknown),
 		}
+	case br.Buffered() > 0:
+		err = errEarly
 	}
-	if br.Buffered() > 0 {
-		return fmt.Errorf("CONNECT %s: %w", addr, errEarly)
+	if err != nil {
+		return fmt.Errorf("CONNECT %s: %w", addr, err)
 	}
 	return nil
 }
@@ -150,15 +142,140 @@ var (
 	errPassword = errors.New("user and password are wanted, or wrong")
 	errEarly    = errors.New("the proxy sent data before the tunnel was used")
 	errNotHTTP  = errors.New("the answer is no HTTP")
+	errNotSocks = errors.New("the answer is no SOCKS5")
 )
 
-// brief leaves out what net/http quotes of an answer that makes no sense.
-func brief(err error) error {
-	var fromNet net.Error
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &fromNet) {
+// Of SOCKS5 (RFC 1928) and its passwords (RFC 1929).
+const (
+	socksVersion  = 5
+	socksNoAuth   = 0
+	socksPassword = 2
+	socksNoneFits = 0xff
+	socksIPv4     = 1
+	socksName     = 3
+	socksIPv6     = 4
+	socksRefused  = 5 // the host refused the connection
+)
+
+// socks asks a SOCKS5 proxy for a tunnel. A name is sent as it is: the proxy
+// looks it up.
+func (d *gateway) socks(conn net.Conn, addr string) error {
+	request, err := socksRequest(addr)
+	if err != nil {
+		return fmt.Errorf("socks connect: %w", err)
+	}
+	if err := d.socksSignIn(conn); err != nil {
 		return err
 	}
-	return errNotHTTP
+	head, err := socksAsk(conn, request, 4, socksVersion)
+	if err == nil && head[1] != 0 {
+		return socksRefusal(addr, head[1])
+	}
+	if err == nil { // read on past the proxy's own address and port, and not beyond: what follows is the host's
+		length := map[byte]int{socksIPv4: 4, socksIPv6: 16}[head[3]]
+		if head[3] == socksName {
+			var n [1]byte
+			_, err = io.ReadFull(conn, n[:])
+			length = int(n[0])
+		} else if length == 0 {
+			err = errNotSocks
+		}
+		if err == nil {
+			_, err = io.ReadFull(conn, make([]byte, length+2))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("socks connect %s: %w", addr, err)
+	}
+	return nil
+}
+
+// socksSignIn agrees on how to sign in, and does.
+func (d *gateway) socksSignIn(conn net.Conn) error {
+	u := d.url.User
+	methods := []byte{socksVersion, 1, socksNoAuth}
+	if u != nil {
+		methods = []byte{socksVersion, 2, socksNoAuth, socksPassword}
+	}
+	answer, err := socksAsk(conn, methods, 2, socksVersion)
+	switch {
+	case err != nil:
+		return fmt.Errorf("socks greeting: %w", err)
+	case answer[1] == socksNoAuth:
+		return nil
+	case answer[1] == socksPassword && u != nil:
+	case answer[1] == socksNoneFits || answer[1] == socksPassword:
+		return &refusal{what: "socks greeting: another way to sign in is wanted", class: yp.ClassAuthError}
+	default:
+		return fmt.Errorf("socks greeting: %w", errNotSocks)
+	}
+	user := u.Username()
+	password, _ := u.Password()
+	msg := append([]byte{1, byte(len(user))}, user...)
+	msg = append(append(msg, byte(len(password))), password...)
+	answer, err = socksAsk(conn, msg, 2, 1)
+	if err != nil {
+		return fmt.Errorf("socks sign-in: %w", err)
+	}
+	if answer[1] != 0 {
+		return &refusal{what: "socks sign-in: user or password refused", class: yp.ClassAuthError}
+	}
+	return nil
+}
+
+// socksAsk sends msg and returns the first n bytes of the answer.
+func socksAsk(conn net.Conn, msg []byte, n int, version byte) ([]byte, error) {
+	if _, err := conn.Write(msg); err != nil {
+		return nil, err
+	}
+	answer := make([]byte, n)
+	if _, err := io.ReadFull(conn, answer); err != nil {
+		return nil, err
+	}
+	if answer[0] != version {
+		return nil, errNotSocks
+	}
+	return answer, nil
+}
+
+func socksRequest(addr string) ([]byte, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, err
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return nil, err
+	}
+	msg := []byte{socksVersion, 1, 0}
+	a, err := netip.ParseAddr(host)
+	switch {
+	case err == nil && a.Unmap().Is4():
+		msg = append(append(msg, socksIPv4), a.Unmap().AsSlice()...)
+	case err == nil:
+		msg = append(append(msg, socksIPv6), a.AsSlice()...)
+	case len(host) > 255:
+		return nil, fmt.Errorf("%w: the name is too long", ErrBadURL)
+	default:
+		msg = append(append(msg, socksName, byte(len(host))), host...)
+	}
+	return append(msg, byte(n>>8), byte(n)), nil
+}
+
+func socksRefusal(addr string, code byte) error {
+	reasons := [...]string{
+		1: "general failure", 2: "not allowed", 3: "network unreachable", 4: "host unreachable",
+		5: "connection refused", 6: "time to live expired", 7: "command not supported", 8: "address type not supported",
+	}
+	reason := "unknown code"
+	if int(code) < len(reasons) {
+		reason = reasons[code]
+	}
+	r := &refusal{what: fmt.Sprintf("socks connect %s: %s (%d)", addr, reason, code)}
+	if code == socksRefused {
+		r.class = yp.ClassConnectionRefused
+	}
+	return r
 }
 
 // refusal is a proxy's plain no.
@@ -181,24 +298,14 @@ type proxyError struct {
 func (e *proxyError) Error() string { return "proxy " + e.name + ": " + e.err.Error() }
 func (e *proxyError) Unwrap() error { return e.err }
 
-// passage tells whether a request got past the proxy: into a tunnel, or onto a
-// connection on which the proxy forwards. One that was given up before is the
-// proxy's fault.
+// passage tells whether a request got past the proxy: to the host's handshake in a tunnel,
+// or onto a connection. One that was given up before is the proxy's fault.
 type passage struct{ through atomic.Bool }
 
-type passageKey struct{}
-
-// watched returns a context under which net/http and the gateway report to the
-// passage.
-func (p *passage) watched(ctx context.Context) context.Context {
-	ctx = context.WithValue(ctx, passageKey{}, p)
+// traced returns a context under which net/http and the connector report to the passage.
+func (p *passage) traced(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { p.through.Store(true) },
+		GotConn:           func(httptrace.GotConnInfo) { p.through.Store(true) },
+		TLSHandshakeStart: func() { p.through.Store(true) },
 	})
-}
-
-func passed(ctx context.Context) {
-	if p, ok := ctx.Value(passageKey{}).(*passage); ok {
-		p.through.Store(true)
-	}
 }

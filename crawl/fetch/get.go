@@ -20,12 +20,12 @@ type Request struct {
 	// and private addresses are reached only if it names one. nil = URL itself.
 	Base *url.URL
 
-	// Patience, when set, bounds the waits before a request starts (the host's
+	// Stop, when set, bounds the waits before a request starts (the host's
 	// turn, a Retry-After) besides ctx: when it ends they end at once with
 	// context.Canceled, while a request that is under way goes on to its end.
-	Patience context.Context //nolint:containedctx // a signal of the caller's, not a scope
+	Stop context.Context //nolint:containedctx // a signal of the caller's, not a scope
 
-	// Session says who asks and by which way, for robots.txt too: with a proxy,
+	// Session says who asks and through which proxy, for robots.txt too: with a proxy,
 	// nothing is asked directly, not even for a host's address. nil = the
 	// client's own: honest, direct, without cookies.
 	Session *Session
@@ -80,48 +80,52 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 		return nil, &Error{URL: u.Redacted(), Class: yp.ClassUnknown, Err: ErrClosed}
 	}
 	defer s.leave()
-	waits, done := patient(ctx, req.Patience)
-	defer done()
-	t := trip{session: s, ctx: ctx, waits: waits, maxHold: req.MaxHold, lim: limit{max: c.cfg.MaxBody}, observe: req.Observe}
-	for hop := 0; ; hop++ {
-		at := c.place(u, hop)
-		if err := c.permitted(&t, at); err != nil {
-			return nil, inFetch(u, err)
+	waits := ctx
+	if req.Stop != nil {
+		both, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(req.Stop, cancel)()
+		waits = both
+	}
+	j := job{session: s, ctx: ctx, waits: waits, maxHold: req.MaxHold, lim: limit{max: c.cfg.MaxBody}, observe: req.Observe}
+	r, err := c.follow(&j, f, u)
+	if err != nil {
+		return nil, err
+	}
+	return &Response{
+		Status: r.status, URL: r.url, Header: r.header, Body: r.bytes(), WireBytes: r.wire,
+		Latency: r.latency, buf: r.body, pools: c.pools,
+	}, nil
+}
+
+// follow makes the requests of a job, from u on to where redirects lead.
+func (c *Client) follow(j *job, f fence, u *url.URL) (*reply, error) {
+	for number := 0; ; number++ {
+		at := c.hop(u, number)
+		if !j.robots {
+			if err := c.permitted(j, at); err != nil {
+				return nil, inFetch(u, err)
+			}
 		}
-		r, latency, err := c.turn(&t, at)
+		r, err := c.turn(j, at)
 		if err != nil {
 			return nil, inFetch(u, err)
 		}
 		if r.location == "" {
-			return c.response(u, r, latency), nil
+			return r, nil
 		}
-		next, err := redirect(f, u, r.location, hop)
+		next, err := f.follow(u, r.location)
+		switch {
+		case err != nil:
+		case number >= MaxRedirects:
+			err = fmt.Errorf("%w: more than %d", ErrTooManyRedirects, MaxRedirects)
+		case *next == *u:
+			err = fmt.Errorf("%w: to itself", ErrTooManyRedirects)
+		}
 		if err != nil {
 			return nil, &Error{URL: u.Redacted(), Status: r.status, Class: yp.ClassUnknown, Err: err}
 		}
 		u = next
-	}
-}
-
-// redirect finds the next hop.
-func redirect(f fence, u *url.URL, location string, hop int) (*url.URL, error) {
-	next, err := f.follow(u, location)
-	if err != nil {
-		return nil, err
-	}
-	if hop >= MaxRedirects {
-		return nil, fmt.Errorf("%w: more than %d", ErrTooManyRedirects, MaxRedirects)
-	}
-	if *next == *u {
-		return nil, fmt.Errorf("%w: to itself", ErrTooManyRedirects)
-	}
-	return next, nil
-}
-
-func (c *Client) response(u *url.URL, r *reply, latency time.Duration) *Response {
-	return &Response{
-		Status: r.status, URL: u, Header: r.header, Body: r.bytes(), WireBytes: r.wire,
-		Latency: latency, buf: r.body, pools: c.pools,
 	}
 }
 
@@ -156,23 +160,11 @@ func redact(raw string) string {
 // inFetch gives an error its place. An *Error has it already; a hold that is too
 // long becomes one.
 func inFetch(u *url.URL, err error) error {
-	var e *Error
-	if errors.As(err, &e) {
+	if errors.As(err, new(*Error)) {
 		return err
 	}
-	var held *heldError
-	if errors.As(err, &held) {
+	if held, ok := errors.AsType[*heldError](err); ok {
 		return &Error{URL: u.Redacted(), Class: yp.ClassRateLimited, RetryAfter: held.left, Err: held}
 	}
 	return fmt.Errorf("fetch %s: %w", u.Redacted(), err)
-}
-
-// patient returns a context that ends with ctx or with patience.
-func patient(ctx, patience context.Context) (context.Context, context.CancelFunc) {
-	if patience == nil {
-		return ctx, func() {}
-	}
-	both, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(patience, cancel)
-	return both, func() { stop(); cancel() }
 }

@@ -253,7 +253,7 @@ func TestWaitReason(t *testing.T) {
 func TestWaitReasonInFlight(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ts := turnstileOf(Config{ConcurrencyPerHost: 1})
+		ts := limiterOf(Config{ConcurrencyPerHost: 1})
 		enterAt(t, ts, time.Now())
 		var wg sync.WaitGroup
 		for range 2 { // the second of them waits for the first as well

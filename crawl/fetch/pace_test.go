@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-func turnstileOf(cfg Config) *turnstile {
+func limiterOf(cfg Config) *hostLimiter {
 	return newPacer(cfg.withDefaults()).host("acme.com")
 }
 
 // enterAt takes a turn and tells when it began, counted from start.
-func enterAt(t *testing.T, ts *turnstile, start time.Time) time.Duration {
+func enterAt(t *testing.T, ts *hostLimiter, start time.Time) time.Duration {
 	t.Helper()
 	if _, err := ts.enter(t.Context(), 0); err != nil {
 		t.Fatal(err)
@@ -24,16 +24,16 @@ func enterAt(t *testing.T, ts *turnstile, start time.Time) time.Duration {
 }
 
 // counts tells how many wait and how many are in flight.
-func (t *turnstile) counts() (queued, inFlight int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.queue), t.inFlight
+func (l *hostLimiter) counts() (queued, inFlight int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.queue), l.inFlight
 }
 
 func TestDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ts := turnstileOf(Config{DelayMin: 2 * time.Second})
+		ts := limiterOf(Config{DelayMin: 2 * time.Second})
 		start := time.Now()
 		for i := range 4 {
 			if at := enterAt(t, ts, start); at != time.Duration(i)*2*time.Second {
@@ -48,7 +48,7 @@ func TestDelay(t *testing.T) {
 func TestDelayCountsFromStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ts := turnstileOf(Config{DelayMin: 2 * time.Second})
+		ts := limiterOf(Config{DelayMin: 2 * time.Second})
 		start := time.Now()
 		enterAt(t, ts, start)
 		time.Sleep(3 * time.Second)
@@ -64,7 +64,7 @@ func TestJitter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const lo, hi = time.Second, 3 * time.Second
-		ts := turnstileOf(Config{DelayMin: lo, DelayMax: hi})
+		ts := limiterOf(Config{DelayMin: lo, DelayMax: hi})
 		var gaps []time.Duration
 		last := time.Now()
 		for i := range 200 {
@@ -85,7 +85,7 @@ func TestJitter(t *testing.T) {
 func TestNoDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ts := turnstileOf(Config{})
+		ts := limiterOf(Config{})
 		start := time.Now()
 		for range 100 {
 			if at := enterAt(t, ts, start); at != 0 {
@@ -99,7 +99,7 @@ func TestNoDelay(t *testing.T) {
 func TestInFlightCap(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ts := turnstileOf(Config{ConcurrencyPerHost: 3})
+		ts := limiterOf(Config{ConcurrencyPerHost: 3})
 		var mu sync.Mutex
 		now, most := 0, 0
 		var wg sync.WaitGroup
@@ -134,7 +134,7 @@ func TestInFlightCap(t *testing.T) {
 func TestFirstComeFirstServed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ts := turnstileOf(Config{DelayMin: time.Second, ConcurrencyPerHost: 1})
+		ts := limiterOf(Config{DelayMin: time.Second, ConcurrencyPerHost: 1})
 		var mu sync.Mutex
 		var order []int
 		var wg sync.WaitGroup
@@ -161,7 +161,7 @@ func TestFirstComeFirstServed(t *testing.T) {
 func TestNoSlippingIn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ts := turnstileOf(Config{})
+		ts := limiterOf(Config{})
 		first := &waiter{wake: make(chan struct{}, 1)}
 		ts.queue = append(ts.queue, first)
 		done := make(chan struct{})
@@ -185,7 +185,7 @@ func TestNoSlippingIn(t *testing.T) {
 func TestCancelWhileWaiting(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ts := turnstileOf(Config{DelayMin: 10 * time.Second})
+		ts := limiterOf(Config{DelayMin: 10 * time.Second})
 		start := time.Now()
 		enterAt(t, ts, start)
 		ts.leave() // from here on only the first in the queue watches the clock
@@ -225,7 +225,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 func TestHold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ts := turnstileOf(Config{DelayMin: time.Second})
+		ts := limiterOf(Config{DelayMin: time.Second})
 		start := time.Now()
 		enterAt(t, ts, start)
 		ts.leave()
@@ -269,7 +269,7 @@ func TestCrawlDelayRaisesTheDelay(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				ts := turnstileOf(Config{DelayMin: 2 * time.Second})
+				ts := limiterOf(Config{DelayMin: 2 * time.Second})
 				start := time.Now()
 				enterAt(t, ts, start)
 				ts.leave()

@@ -43,7 +43,7 @@ type ProxyState struct {
 	LastError           string // of a failure, password redacted
 }
 
-// Pool hands out sessions: who asks by which way. A worker Takes one, asks Keep
+// Pool hands out sessions: who asks, and through which proxy. A worker Takes one, asks Keep
 // before each page, Rotates after a block, and closes what it holds in the end.
 //
 // Ten failures in a row and a proxy rests for an hour. After that it is on
@@ -66,10 +66,10 @@ type Pool struct {
 // member is a proxy of a pool.
 type member struct {
 	Proxy
-	open int       // sessions that use it now
-	uses int       // sessions that ever did
-	told time.Time // the rest that the last Update brought
-	gone bool      // an Update came without it
+	open    int       // sessions that use it now
+	uses    int       // sessions that ever did
+	stored  time.Time // the rest that the last Update brought
+	removed bool      // an Update came without it
 }
 
 // NewPool returns a pool of sessions of the client, which must outlive it.
@@ -92,7 +92,7 @@ func NewPool(client *Client, cfg PoolConfig) *Pool {
 	return p
 }
 
-func newMember(x Proxy) *member { return &member{Proxy: x, told: x.CooldownUntil} }
+func newMember(x Proxy) *member { return &member{Proxy: x, stored: x.CooldownUntil} }
 
 // Update takes over the proxies as they stand now, each with the ID of its row.
 // Those that stay keep their scores and their sessions; a rest that was ordered
@@ -107,7 +107,7 @@ func (p *Pool) Update(proxies []Proxy) {
 	}
 	known := map[int64]*member{}
 	for _, m := range p.members {
-		known[m.ID], m.gone = m, true
+		known[m.ID], m.removed = m, true
 	}
 	now := p.now()
 	p.members = make([]*member, 0, len(proxies))
@@ -116,7 +116,7 @@ func (p *Pool) Update(proxies []Proxy) {
 		if m == nil {
 			m = newMember(x)
 		}
-		m.gone = false
+		m.removed = false
 		m.adopt(x, now)
 		p.members = append(p.members, m)
 	}
@@ -132,10 +132,10 @@ func (m *member) adopt(x Proxy, now time.Time) {
 			m.CooldownUntil = x.CooldownUntil
 		}
 		m.Consecutive = max(m.Consecutive, x.Consecutive) // on probation afterwards
-	case m.told.After(now):
+	case m.stored.After(now):
 		m.CooldownUntil, m.Consecutive = time.Time{}, x.Consecutive
 	}
-	m.told = x.CooldownUntil
+	m.stored = x.CooldownUntil
 }
 
 // Take returns a session for a worker: the next identity through the active proxy
@@ -151,26 +151,27 @@ func (p *Pool) Take() (*Session, error) {
 
 func (p *Pool) take() (*Session, error) {
 	m := p.leastUsed(nil)
-	if m == nil && p.policy == PolicyRequire {
-		return nil, p.noProxies()
+	switch {
+	case m != nil || p.policy != PolicyRequire:
+		return p.session(m, "")
+	case len(p.members) == 0:
+		return nil, fmt.Errorf("%w: there is none; add one", ErrNoProxies)
 	}
-	return p.session(m, "")
+	return nil, fmt.Errorf("%w: all %d rest, the first until %s", ErrNoProxies, len(p.members), p.nextReturn().UTC().Format(time.RFC3339))
 }
 
 // Keep returns the session for a worker's next page: s itself as long as it is
 // what Take would choose from, another one in its place (s is closed) when its
-// proxy rests or is gone by now or, with PolicyPrefer, when it is direct and a proxy is back.
+// proxy rests or was removed or, with PolicyPrefer, when it is direct and a proxy is back.
 // With an error, which is Take's, s stays open.
 func (p *Pool) Keep(s *Session) (*Session, error) {
 	p.mu.Lock()
-	kept := p.fits(s)
-	if kept {
-		p.mu.Unlock()
-		return s, nil
+	fresh, err := s, error(nil)
+	if !p.fits(s) {
+		fresh, err = p.take()
 	}
-	fresh, err := p.take()
 	p.mu.Unlock()
-	return exchangeFor(s, fresh, err)
+	return replace(s, fresh, err)
 }
 
 func (p *Pool) fits(s *Session) bool {
@@ -178,7 +179,7 @@ func (p *Pool) fits(s *Session) bool {
 	case s == nil:
 		return false
 	case s.member != nil:
-		return !s.member.gone && !p.rests(s.member)
+		return !s.member.removed && !p.rests(s.member)
 	}
 	return p.policy != PolicyRequire && p.leastUsed(nil) == nil
 }
@@ -190,31 +191,26 @@ func (p *Pool) fits(s *Session) bool {
 //
 // ErrNoProxy: no such proxy is active; old stays open.
 func (p *Pool) Rotate(old *Session, tried ...*Session) (*Session, error) {
+	unlike := ""
+	if old != nil {
+		unlike = old.identity
+	}
 	p.mu.Lock()
-	fresh, err := p.rotate(append([]*Session{old}, tried...))
+	fresh, err := (*Session)(nil), ErrNoProxy
+	if m := p.leastUsed(append([]*Session{old}, tried...)); m != nil {
+		fresh, err = p.session(m, unlike)
+	}
 	p.mu.Unlock()
-	return exchangeFor(old, fresh, err)
+	return replace(old, fresh, err)
 }
 
-func (p *Pool) rotate(tried []*Session) (*Session, error) {
-	m := p.leastUsed(tried)
-	if m == nil {
-		return nil, ErrNoProxy
-	}
-	identity := ""
-	if old := tried[0]; old != nil {
-		identity = old.identity
-	}
-	return p.session(m, identity)
-}
-
-// exchangeFor closes the old session once there is another. Not under the pool's
+// replace closes the old session once there is another. Not under the pool's
 // lock: closing takes it.
-func exchangeFor(old, fresh *Session, err error) (*Session, error) {
+func replace(old, fresh *Session, err error) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if old != nil {
+	if old != nil && old != fresh {
 		old.Close()
 	}
 	return fresh, nil
@@ -330,11 +326,4 @@ func (p *Pool) nextReturn() time.Time {
 		}
 	}
 	return first
-}
-
-func (p *Pool) noProxies() error {
-	if len(p.members) == 0 {
-		return fmt.Errorf("%w: there is none; add one", ErrNoProxies)
-	}
-	return fmt.Errorf("%w: all %d rest, the first until %s", ErrNoProxies, len(p.members), p.nextReturn().UTC().Format(time.RFC3339))
 }

@@ -142,7 +142,7 @@ func basic(u *url.Userinfo) string {
 }
 
 // hide takes a proxy's password, in whatever form, out of a text that somebody
-// else wrote: net/http quotes answers that make no sense, and a proxy may echo
+// else wrote: net/http quotes answers that make no sense, and a proxy may repeat
 // what it was sent.
 func hide(text string, proxy *url.URL) string {
 	if proxy == nil {

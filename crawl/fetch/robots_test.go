@@ -367,8 +367,8 @@ func TestCloseWhileRobotsWait(t *testing.T) {
 	})
 }
 
-// Patience bounds the waits: for the turn and for robots.txt.
-func TestPatienceEndsWaits(t *testing.T) {
+// Stop bounds the waits: for the turn and for robots.txt.
+func TestStopEndsWaits(t *testing.T) {
 	t.Parallel()
 	for wait, robots := range map[string]http.HandlerFunc{"turn": text(""), "robots.txt": status(503)} {
 		t.Run(wait, func(t *testing.T) {
@@ -380,10 +380,10 @@ func TestPatienceEndsWaits(t *testing.T) {
 						t.Errorf("error %v", err)
 					}
 				}
-				patience, cancel := context.WithCancel(t.Context())
+				stop, cancel := context.WithCancel(t.Context())
 				done := make(chan error)
 				go func() {
-					_, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/a", Patience: patience})
+					_, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/a", Stop: stop})
 					done <- err
 				}()
 				synctest.Wait()
@@ -397,20 +397,20 @@ func TestPatienceEndsWaits(t *testing.T) {
 	}
 }
 
-// A request that has started is none of patience's business.
-func TestPatienceSparesRequests(t *testing.T) {
+// A request that has started is not ended by Stop.
+func TestStopSparesRequests(t *testing.T) {
 	t.Parallel()
-	patience, cancel := context.WithCancel(t.Context())
+	stop, cancel := context.WithCancel(t.Context())
 	s := newSite(t, noRobots(), func(w http.ResponseWriter, _ *http.Request) {
 		cancel()
 		_, _ = io.WriteString(w, "page")
 	})
-	r, err := s.client.Get(t.Context(), Request{URL: s.URL, Patience: patience})
+	r, err := s.client.Get(t.Context(), Request{URL: s.URL, Stop: stop})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Release()
-	if string(r.Body) != "page" || patience.Err() == nil {
+	if string(r.Body) != "page" || stop.Err() == nil {
 		t.Errorf("body %q", r.Body)
 	}
 }
@@ -522,12 +522,12 @@ func TestObservedWait(t *testing.T) {
 func TestRobotsPerOrigin(t *testing.T) {
 	t.Parallel()
 	var got []string
-	rc := newRobotsCache(func(origin *url.URL, _ *Session) flight {
+	rc := newRobotsCache(func(origin *url.URL, _ *Session) (*rules, error) {
 		got = append(got, origin.String())
-		return flight{rules: &rules{}}
-	})
+		return &rules{}, nil
+	}, func(_ *Session, f func()) { go f() })
 	for _, u := range []string{"http://a.com/x", "https://a.com/x", "http://a.com:81/", "http://a.com/y", "http://b.com"} {
-		if _, err := rc.get(&trip{waits: t.Context()}, place{url: parse(t, u), host: &turnstile{}}, func(f func()) { go f() }); err != nil {
+		if _, err := rc.get(&job{waits: t.Context()}, hop{url: parse(t, u), host: &hostLimiter{}}); err != nil {
 			t.Error(err)
 		}
 	}

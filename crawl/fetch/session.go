@@ -24,7 +24,7 @@ const (
 // header grow without end.
 const maxCookies = 100
 
-// SessionConfig says who asks and by which way. The zero value is the honest
+// SessionConfig says who asks, and through which proxy. The zero value is the honest
 // identity, directly.
 type SessionConfig struct {
 	Proxy    *url.URL // as ParseProxy returns it; nil = none
@@ -43,7 +43,7 @@ func (c SessionConfig) String() string {
 // GoString is String.
 func (c SessionConfig) GoString() string { return c.String() }
 
-// Session is one identity on one way out, direct or through one proxy, with
+// Session is one identity, direct or through one proxy, with
 // connections of its own. One with a proxy or a browser's identity keeps its own
 // cookies. Safe for concurrent use. Pace, in-flight caps and robots.txt are the
 // hosts', whatever the session.
@@ -77,8 +77,8 @@ func (c *Client) open(cfg SessionConfig, m *member, freed func()) (*Session, err
 		return nil, fmt.Errorf("new session: %w", err)
 	}
 	s.member, s.freed = m, freed
-	c.sessionsMu.Lock()
-	defer c.sessionsMu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.sessions == nil {
 		return nil, fmt.Errorf("new session: %w", ErrClosed)
 	}
@@ -114,8 +114,13 @@ func (c *Client) newSession(cfg SessionConfig) (*Session, error) {
 	return s, err
 }
 
-// Proxy names the proxy, its password redacted; "" = direct.
-func (s *Session) Proxy() string { return s.proxy }
+// Proxy names the proxy, its password redacted; "" = direct, as a nil session is.
+func (s *Session) Proxy() string {
+	if s == nil {
+		return ""
+	}
+	return s.proxy
+}
 
 // Identity names the identity.
 func (s *Session) Identity() string { return s.identity }
@@ -123,7 +128,7 @@ func (s *Session) Identity() string { return s.identity }
 // Via is ViaNone, ViaProxy or ViaBrowser.
 func (s *Session) Via() string { return s.via }
 
-// String tells the way and the identity, whatever verb prints it.
+// String tells the proxy and the identity, whatever verb prints it.
 func (s *Session) String() string {
 	if s == nil {
 		return "session <nil>"
@@ -155,7 +160,9 @@ func (s *Session) close() {
 		return
 	}
 	s.transport.CloseIdleConnections()
-	s.client.forget(s)
+	s.client.mu.Lock()
+	delete(s.client.sessions, s)
+	s.client.mu.Unlock()
 	if s.freed != nil {
 		s.freed()
 	}
@@ -172,7 +179,7 @@ func (s *Session) enter() bool {
 	return true
 }
 
-// stay enters once more on behalf of one who is inside.
+// stay enters once more while it is in use.
 func (s *Session) stay() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -46,7 +46,7 @@ func TestTurnsOfProcesses(t *testing.T) {
 		count, latest := map[int]int{}, 0
 		var wg sync.WaitGroup
 		for p := range processes {
-			ts := turnstileOf(Config{DelayMin: delay, Turns: turns})
+			ts := limiterOf(Config{DelayMin: delay, Turns: turns})
 			for range each {
 				wg.Go(func() {
 					enterAt(t, ts, time.Now())
@@ -92,7 +92,7 @@ func TestTurnsAreAskedFor(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				turns := &sharedTurns{}
 				tt.cfg.Turns = turns
-				ts := turnstileOf(tt.cfg)
+				ts := limiterOf(tt.cfg)
 				ts.setDelay(tt.slow, "")
 				if at := enterAt(t, ts, time.Now()); at != 0 {
 					t.Errorf("started after %s", at)
@@ -131,7 +131,7 @@ func TestHoldComesWithTheTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		turns := &sharedTurns{takes: time.Second}
-		ts := turnstileOf(Config{DelayMin: 2 * time.Second, Turns: turns})
+		ts := limiterOf(Config{DelayMin: 2 * time.Second, Turns: turns})
 		start := time.Now()
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -163,7 +163,7 @@ func TestCancelWhileOthersHaveTheTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		turns := &sharedTurns{next: map[string]time.Time{"acme.com": time.Now().Add(time.Minute)}}
-		ts := turnstileOf(Config{DelayMin: 2 * time.Second, Turns: turns})
+		ts := limiterOf(Config{DelayMin: 2 * time.Second, Turns: turns})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()

@@ -166,7 +166,7 @@ type Hosts struct {
 	configured time.Duration
 	pacer      Pacer
 
-	saving sync.Mutex // one write at a time, of what is newest then; taken before mu
+	saving chan struct{} // full while a write is under way: one at a time, of what is newest then; taken before mu
 
 	mu    sync.Mutex
 	hosts map[string]*hostState
@@ -183,7 +183,7 @@ type hostState struct {
 // Hosts returns the pacing of a source's hosts, with what is in force applied to
 // the pacer. configured is the delay that the operator asked for.
 func (m *Monitor) Hosts(ctx context.Context, sourceID int64, configured time.Duration, pacer Pacer) (*Hosts, error) {
-	h := &Hosts{m: m, source: sourceID, configured: configured, pacer: pacer, hosts: map[string]*hostState{}}
+	h := &Hosts{m: m, source: sourceID, configured: configured, pacer: pacer, saving: make(chan struct{}, 1), hosts: map[string]*hostState{}}
 	return h, h.Refresh(ctx)
 }
 
@@ -193,8 +193,8 @@ func (m *Monitor) Hosts(ctx context.Context, sourceID int64, configured time.Dur
 // A stored hold is only ever prolonged by us: one that has become shorter was taken
 // back by an operator, and is here too.
 func (h *Hosts) Refresh(ctx context.Context) error {
-	h.saving.Lock() // what is read here is no older than what we have stored
-	defer h.saving.Unlock()
+	h.saving <- struct{}{} // what is read here is no older than what we have stored
+	defer func() { <-h.saving }()
 	rows, err := h.m.LoadHosts(ctx, h.source)
 	if err != nil {
 		return err
@@ -369,8 +369,8 @@ func (s *hostState) unsaved(now time.Time) bool {
 // save stores the newest state of a host. Whoever waits here for another's write
 // finds that there is nothing left to do, mostly.
 func (h *Hosts) save(ctx context.Context, host string) error {
-	h.saving.Lock()
-	defer h.saving.Unlock()
+	h.saving <- struct{}{}
+	defer func() { <-h.saving }()
 	h.mu.Lock()
 	s := h.state(host)
 	was, is, unsaved := s.stored, s.Host, s.unsaved(h.m.db.Now())

@@ -27,22 +27,22 @@ import (
 	"ypcrawl/yp/gazetteer"
 )
 
-// harbour is a database with many sources, each a directory on a port of its own.
-type harbour struct {
+// sourcesWorld is a database with many sources, each a directory on a port of its own.
+type sourcesWorld struct {
 	t      testing.TB
 	db     *store.DB
 	keeper *checkpoint.Keeper
 	run    *checkpoint.Run
 	walDir string
-	berths []*berth
+	demos  []*demoSource
 }
 
-// berth is one source: its directory behind what measures how it is asked.
-type berth struct {
+// demoSource is one source: its directory behind what measures how it is asked.
+type demoSource struct {
 	dir    *demo.Directory
 	server *httptest.Server
 	fetch  fetch.Config
-	crew   crawl.Crew
+	config crawl.SourceConfig
 	truth  demo.Truth
 
 	answer http.Handler  // in place of the directory; nil = the directory
@@ -54,7 +54,7 @@ type berth struct {
 	starts []time.Time
 }
 
-func (b *berth) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (b *demoSource) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	b.flight++
 	b.most = max(b.most, b.flight)
@@ -78,23 +78,23 @@ func (b *berth) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.dir.ServeHTTP(w, r)
 }
 
-// berthState and berthCategories are what is planned of every source.
-const berthState = "WY"
+// demoState and demoCategories are what is planned of every source.
+const demoState = "WY"
 
-func berthCategories() []string { return []string{"Plumbers", "Dentists"} }
+func demoCategories() []string { return []string{"Plumbers", "Dentists"} }
 
-// newHarbour opens n directories of one place each.
-func newHarbour(t testing.TB, n int) *harbour {
+// newSourcesWorld opens n directories of one place each.
+func newSourcesWorld(t testing.TB, n int) *sourcesWorld {
 	t.Helper()
 	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: unsafe})
-	h := &harbour{t: t, db: db, keeper: checkpoint.New(db), walDir: t.TempDir()}
+	h := &sourcesWorld{t: t, db: db, keeper: checkpoint.New(db), walDir: t.TempDir()}
 	g := places(t)
 	dirs, err := demo.NewMany(demo.Config{Places: 1}, g, n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, dir := range dirs {
-		h.berths = append(h.berths, h.moor(i, dir, g.In(berthState)[0]))
+		h.demos = append(h.demos, h.addDemo(i, dir, g.In(demoState)[0]))
 	}
 	if h.run, err = h.keeper.StartRun(t.Context(), 0, "test", false); err != nil {
 		t.Fatal(err)
@@ -103,16 +103,16 @@ func newHarbour(t testing.TB, n int) *harbour {
 	return h
 }
 
-// moor serves a directory and plans its targets.
-func (h *harbour) moor(i int, dir *demo.Directory, town gazetteer.Place) *berth {
+// addDemo serves a directory and plans its targets.
+func (h *sourcesWorld) addDemo(i int, dir *demo.Directory, town gazetteer.Place) *demoSource {
 	h.t.Helper()
-	b := &berth{dir: dir}
+	b := &demoSource{dir: dir}
 	b.server = httptest.NewServer(b)
 	h.t.Cleanup(func() {
 		b.server.CloseClientConnections()
 		b.server.Close()
 	})
-	src, err := site.Parse("berth.yaml", fmt.Appendf(nil, "extends: demo\nname: berth-%d\n", i))
+	src, err := site.Parse("source.yaml", fmt.Appendf(nil, "extends: demo\nname: source-%d\n", i))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -120,17 +120,17 @@ func (h *harbour) moor(i int, dir *demo.Directory, town gazetteer.Place) *berth 
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	b.crew.Source = src.WithBaseURL(base)
-	b.truth = dir.Truth(base, demo.Selection{States: []string{berthState}, Categories: berthCategories()})
+	b.config.Source = src.WithBaseURL(base)
+	b.truth = dir.Truth(base, demo.Selection{States: []string{demoState}, Categories: demoCategories()})
 	id, err := h.keeper.Source(h.t.Context(), src.Name(), b.server.URL)
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	b.crew.Scope = store.Scope{SourceID: id, States: []string{berthState}}
+	b.config.Scope = store.Scope{SourceID: id, States: []string{demoState}}
 	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, 3, 2, 1}, Cities: []yp.City{{
 		Slug: town.Slug, Name: town.Name, State: town.State, Population: town.Population, Tier: town.Tier,
 	}}}
-	for _, c := range berthCategories() {
+	for _, c := range demoCategories() {
 		p.Categories = append(p.Categories, yp.Category{Slug: yp.CategorySlug(c), Name: c})
 	}
 	if _, err := h.keeper.Plan(h.t.Context(), p); err != nil {
@@ -139,18 +139,18 @@ func (h *harbour) moor(i int, dir *demo.Directory, town gazetteer.Place) *berth 
 	return b
 }
 
-// fleet returns a fleet of real parts over all berths.
-func (h *harbour) fleet(change ...func(*crawl.Config)) *crawl.Fleet {
+// sources returns a run of real parts over all of them.
+func (h *sourcesWorld) sources(change ...func(*crawl.Config)) *crawl.Sources {
 	h.t.Helper()
-	var f *crawl.Fleet
-	crews := make([]crawl.Crew, len(h.berths))
-	for i, b := range h.berths {
+	var f *crawl.Sources
+	configs := make([]crawl.SourceConfig, len(h.demos))
+	for i, b := range h.demos {
 		cfg := b.fetch
 		cfg.Observe = func(o fetch.Observation) { f.Observed(i, o) }
 		client := fetch.New(cfg)
 		h.t.Cleanup(client.Close)
-		crews[i] = b.crew
-		crews[i].Fetch, crews[i].Delay = client, cfg.DelayMin
+		configs[i] = b.config
+		configs[i].Fetch, configs[i].Delay = client, cfg.DelayMin
 	}
 	cfg := crawl.Config{
 		Keeper: h.keeper, Monitor: health.New(h.db), Run: h.run, Workers: 2, RetryBase: time.Microsecond, Patience: time.Millisecond,
@@ -159,30 +159,30 @@ func (h *harbour) fleet(change ...func(*crawl.Config)) *crawl.Fleet {
 	for _, c := range change {
 		c(&cfg)
 	}
-	f = crawl.NewFleet(cfg, crews)
+	f = crawl.NewSources(cfg, configs)
 	f.SetPerWorker(1)
 	return f
 }
 
-// begin runs a fleet beside the test.
-func (h *harbour) begin(f *crawl.Fleet) <-chan error {
+// begin runs a run beside the test.
+func (h *sourcesWorld) begin(f *crawl.Sources) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- f.Run(h.t.Context()) }()
 	return done
 }
 
-func (h *harbour) wait(done <-chan error) error {
+func (h *sourcesWorld) wait(done <-chan error) error {
 	h.t.Helper()
 	select {
 	case err := <-done:
 		return err
 	case <-time.After(patience):
-		h.t.Fatal("the fleet does not end")
+		h.t.Fatal("the run does not end")
 		return nil
 	}
 }
 
-func (h *harbour) rows(query string, args ...any) (out []string) {
+func (h *sourcesWorld) rows(query string, args ...any) (out []string) {
 	h.t.Helper()
 	rows, err := h.db.Read().QueryContext(context.Background(), query, args...)
 	if err != nil {
@@ -203,18 +203,18 @@ func (h *harbour) rows(query string, args ...any) (out []string) {
 }
 
 // holds compares what the database has of a source with its truth.
-func (h *harbour) holds(b *berth) {
+func (h *sourcesWorld) holds(b *demoSource) {
 	h.t.Helper()
 	var want []string
 	for i := range b.truth.Listings {
 		want = append(want, b.truth.Listings[i].ID+" "+b.truth.Listings[i].Name)
 	}
-	got := h.rows("SELECT listing_id || ' ' || name FROM listings WHERE source_id = ? ORDER BY listing_id", b.crew.Scope.SourceID)
+	got := h.rows("SELECT listing_id || ' ' || name FROM listings WHERE source_id = ? ORDER BY listing_id", b.config.Scope.SourceID)
 	if !slices.Equal(got, want) {
-		h.t.Errorf("%s: %d listings, want %d", b.crew.Source.Name(), len(got), len(want))
+		h.t.Errorf("%s: %d listings, want %d", b.config.Source.Name(), len(got), len(want))
 	}
-	if n := len(h.rows("SELECT id FROM targets WHERE source_id = ? AND status = 'DONE'", b.crew.Scope.SourceID)); n != b.truth.Targets {
-		h.t.Errorf("%s: %d targets are done, want %d", b.crew.Source.Name(), n, b.truth.Targets)
+	if n := len(h.rows("SELECT id FROM targets WHERE source_id = ? AND status = 'DONE'", b.config.Scope.SourceID)); n != b.truth.Targets {
+		h.t.Errorf("%s: %d targets are done, want %d", b.config.Source.Name(), n, b.truth.Targets)
 	}
 }
 
@@ -226,52 +226,52 @@ const (
 )
 
 // pacedWell checks how the host was asked.
-func (b *berth) pacedWell(t *testing.T) {
+func (b *demoSource) pacedWell(t *testing.T) {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.most > 1 {
-		t.Errorf("%s: %d requests in flight at once, want one", b.crew.Source.Name(), b.most)
+		t.Errorf("%s: %d requests in flight at once, want one", b.config.Source.Name(), b.most)
 	}
 	n := len(b.starts)
 	if n < 2 {
-		t.Errorf("%s was asked %d times", b.crew.Source.Name(), n)
+		t.Errorf("%s was asked %d times", b.config.Source.Name(), n)
 		return
 	}
 	if took, least := b.starts[n-1].Sub(b.starts[0]), time.Duration(n-1)*berthDelay-slack; took < least {
-		t.Errorf("%s: %d requests within %s, want %s at least", b.crew.Source.Name(), n, took, least)
+		t.Errorf("%s: %d requests within %s, want %s at least", b.config.Source.Name(), n, took, least)
 	}
 }
 
-// TestFleet crawls 120 sources at once. One refuses every connection, one answers
+// TestSources crawls 120 sources at once. One refuses every connection, one answers
 // nothing until all others are through, one never answers, one forbids: none of them
 // is noticed by the others.
-func TestFleet(t *testing.T) {
+func TestSources(t *testing.T) {
 	t.Parallel()
 	n := 120
 	if raced {
 		n = 12
 	}
-	h := newHarbour(t, n)
+	h := newSourcesWorld(t, n)
 	const dead, hanging, mute, forbidding = 0, 1, 2, 3
-	for _, b := range h.berths {
+	for _, b := range h.demos {
 		b.fetch = fetch.Config{DelayMin: berthDelay, ConcurrencyPerHost: 1, Timeout: patience, HeaderTimeout: patience}
 		b.wait = 10 * time.Millisecond
 	}
-	h.berths[dead].server.Close()
+	h.demos[dead].server.Close()
 	release := make(chan struct{})
-	h.berths[hanging].answer = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h.demos[hanging].answer = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		<-release
-		h.berths[hanging].dir.ServeHTTP(w, r)
+		h.demos[hanging].dir.ServeHTTP(w, r)
 	})
-	h.berths[mute].answer = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	h.berths[mute].fetch.Timeout = 100 * time.Millisecond
+	h.demos[mute].answer = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	h.demos[mute].fetch.Timeout = 100 * time.Millisecond
 	for _, i := range []int{dead, mute} {
-		h.berths[i].fetch.IgnoreRobots = true // one that can't be had is waited for
+		h.demos[i].fetch.IgnoreRobots = true // one that can't be had is waited for
 	}
-	h.berths[forbidding].answer = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
+	h.demos[forbidding].answer = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
 
-	f := h.fleet()
+	f := h.sources()
 	began := time.Now()
 	done := h.begin(f)
 	waitFor(t, func() bool {
@@ -291,7 +291,7 @@ func TestFleet(t *testing.T) {
 		t.Fatalf("the run ended with %v", err)
 	}
 	results := f.Results()
-	for i, b := range h.berths {
+	for i, b := range h.demos {
 		switch i {
 		case dead, mute:
 			if st := results[i].Stats; results[i].Err != nil || st.Waiting == 0 || st.Done > 0 {
@@ -310,11 +310,11 @@ func TestFleet(t *testing.T) {
 			b.pacedWell(t)
 		}
 	}
-	if got := h.rows(`SELECT s.name FROM hosts h JOIN sources s ON s.id = h.source_id WHERE h.blocks > 0`); !slices.Equal(got, []string{"berth-3"}) {
+	if got := h.rows(`SELECT s.name FROM hosts h JOIN sources s ON s.id = h.source_id WHERE h.blocks > 0`); !slices.Equal(got, []string{"source-3"}) {
 		t.Errorf("the hosts of %q said no", got)
 	}
 	h.apart()
-	want := []string{"berth-0 connection_refused", "berth-2 timeout", "berth-3 http_403"}
+	want := []string{"source-0 connection_refused", "source-2 timeout", "source-3 http_403"}
 	got := h.rows(`SELECT s.name || ' ' || max(r.error_class) FROM requests r JOIN sources s ON s.id = r.source_id
 		WHERE r.error_class <> 'rate_limited' GROUP BY s.id ORDER BY s.id`)
 	if !slices.Equal(got, want) {
@@ -324,10 +324,10 @@ func TestFleet(t *testing.T) {
 
 // apart: every source has a health of its own, and every request belongs to the source
 // that was asked; no two workers had a number at once.
-func (h *harbour) apart() {
+func (h *sourcesWorld) apart() {
 	h.t.Helper()
-	if n := len(h.rows("SELECT source_id FROM connectivity_profiles")); n != len(h.berths) {
-		h.t.Errorf("%d sources have a health, want %d", n, len(h.berths))
+	if n := len(h.rows("SELECT source_id FROM connectivity_profiles")); n != len(h.demos) {
+		h.t.Errorf("%d sources have a health, want %d", n, len(h.demos))
 	}
 	if got := h.rows(`SELECT r.url FROM requests r JOIN sources s ON s.id = r.source_id WHERE substr(r.url, 1, length(s.base_url)) <> s.base_url`); got != nil {
 		h.t.Errorf("requests on record under another source: %s", strings.Join(got, " "))
@@ -341,15 +341,15 @@ func (h *harbour) apart() {
 	}
 }
 
-// TestFleetStops: what is everybody's ends all crews, and what is one source's does not.
-func TestFleetStops(t *testing.T) {
+// TestSourcesStop: what is everybody's ends all configs, and what is one source's does not.
+func TestSourcesStop(t *testing.T) {
 	t.Parallel()
-	// held opens a harbour whose sources answer when the test says so.
-	held := func(t *testing.T, n int) (h *harbour, asked chan int, release func()) {
+	// held opens a sourcesWorld whose sources answer when the test says so.
+	held := func(t *testing.T, n int) (h *sourcesWorld, asked chan int, release func()) {
 		t.Helper()
-		h, asked = newHarbour(t, n), make(chan int, 100)
+		h, asked = newSourcesWorld(t, n), make(chan int, 100)
 		open := make(chan struct{})
-		for i, b := range h.berths {
+		for i, b := range h.demos {
 			b.fetch.IgnoreRobots = true
 			b.answer = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				asked <- i
@@ -362,9 +362,9 @@ func TestFleetStops(t *testing.T) {
 	t.Run("an interrupt ends all, with their pages", func(t *testing.T) {
 		t.Parallel()
 		h, asked, release := held(t, 3)
-		f := h.fleet(workers(1))
+		f := h.sources(workers(1))
 		done := h.begin(f)
-		for range h.berths {
+		for range h.demos {
 			<-asked
 		}
 		f.Stop(crawl.ErrInterrupted)
@@ -378,8 +378,8 @@ func TestFleetStops(t *testing.T) {
 	})
 	t.Run("a budget of requests is one for all", func(t *testing.T) {
 		t.Parallel()
-		h := newHarbour(t, 5)
-		f := h.fleet(func(c *crawl.Config) { c.Budget.Requests = 7 })
+		h := newSourcesWorld(t, 5)
+		f := h.sources(func(c *crawl.Config) { c.Budget.Requests = 7 })
 		endedBy(t, h.wait(h.begin(f)), crawl.ErrBudget)
 		if n := len(h.rows("SELECT id FROM requests WHERE type = 'listing'")); n != 7 {
 			t.Errorf("%d requests for pages, want 7", n)
@@ -387,8 +387,8 @@ func TestFleetStops(t *testing.T) {
 	})
 	t.Run("a budget of targets is one for all", func(t *testing.T) {
 		t.Parallel()
-		h := newHarbour(t, 5)
-		f := h.fleet(func(c *crawl.Config) { c.Budget.Targets = 4 })
+		h := newSourcesWorld(t, 5)
+		f := h.sources(func(c *crawl.Config) { c.Budget.Targets = 4 })
 		endedBy(t, h.wait(h.begin(f)), crawl.ErrBudget)
 		if st := f.Stats(); st.Targets != 4 {
 			t.Errorf("%d targets, want 4", st.Targets)
@@ -396,8 +396,8 @@ func TestFleetStops(t *testing.T) {
 	})
 	t.Run("a budget that is just enough is none", func(t *testing.T) {
 		t.Parallel()
-		h := newHarbour(t, 2)
-		f := h.fleet(func(c *crawl.Config) { c.Budget.Targets = 4 })
+		h := newSourcesWorld(t, 2)
+		f := h.sources(func(c *crawl.Config) { c.Budget.Targets = 4 })
 		if err := h.wait(h.begin(f)); err != nil {
 			t.Errorf("the run ended with %v", err)
 		}
@@ -408,7 +408,7 @@ func TestFleetStops(t *testing.T) {
 		full := errors.New("no room")
 		var mu sync.Mutex
 		opened := 0
-		f := h.fleet(workers(1), func(c *crawl.Config) {
+		f := h.sources(workers(1), func(c *crawl.Config) {
 			open := c.OpenLog
 			c.OpenLog = func(id string) (crawl.Log, error) {
 				mu.Lock()
@@ -436,19 +436,19 @@ func TestFleetStops(t *testing.T) {
 	})
 	t.Run("a layout alarm ends its source alone", func(t *testing.T) {
 		t.Parallel()
-		h := newHarbour(t, 3)
-		h.berths[1].answer = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		h := newSourcesWorld(t, 3)
+		h.demos[1].answer = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = fmt.Fprint(w, hollow)
 		})
-		h.berths[1].fetch.IgnoreRobots = true
+		h.demos[1].fetch.IgnoreRobots = true
 		err := h.db.Write(t.Context(), func(tx *store.Tx) error {
-			_, err := tx.Exec("UPDATE sources SET layout_strikes = 1 WHERE name = 'berth-1'")
+			_, err := tx.Exec("UPDATE sources SET layout_strikes = 1 WHERE name = 'source-1'")
 			return err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := h.fleet(workers(1))
+		f := h.sources(workers(1))
 		if err := h.wait(h.begin(f)); err != nil {
 			t.Errorf("the run ended with %v", err)
 		}
@@ -458,7 +458,7 @@ func TestFleetStops(t *testing.T) {
 			if results[i].Err != nil {
 				t.Errorf("%s ended with %v", results[i].Source, results[i].Err)
 			}
-			h.holds(h.berths[i])
+			h.holds(h.demos[i])
 		}
 	})
 }
@@ -470,8 +470,8 @@ const hollow = `<html><head><title>Plumbers - The Real Yellow Pages</title></hea
 // TestWorkerNumbers: the lowest number that is free, so that logs are reused.
 func TestWorkerNumbers(t *testing.T) {
 	t.Parallel()
-	h := newHarbour(t, 6)
-	f := h.fleet()
+	h := newSourcesWorld(t, 6)
+	f := h.sources()
 	if err := h.wait(h.begin(f)); err != nil {
 		t.Fatal(err)
 	}

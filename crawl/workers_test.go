@@ -58,9 +58,9 @@ func (w *world) staffed(n int, change ...func(*crawl.Config)) *crawl.Engine {
 	return e
 }
 
-// TestStaff: there are as many workers as the due targets are worth, one for every ten,
+// TestWorkerPool: there are as many workers as the due targets are worth, one for every ten,
 // and at most as many as asked for.
-func TestStaff(t *testing.T) {
+func TestWorkerPool(t *testing.T) {
 	for _, tt := range []struct{ due, most, want int }{
 		{1, 5, 1}, {10, 5, 1}, {11, 5, 2}, {20, 5, 2}, {21, 5, 3}, {45, 5, 5}, {50, 5, 5}, {51, 5, 5}, {60, 3, 3}, {30, 16, 3},
 	} {

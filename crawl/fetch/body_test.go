@@ -264,7 +264,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(byte(i), compress(f, enc, page))
 		f.Add(byte(i), compress(f, enc, make([]byte, 1<<16)))
 	}
-	p := &pools{}
+	p := newPools()
 	f.Fuzz(func(t *testing.T, which byte, wire []byte) {
 		encodings := []string{"", "gzip", "zstd", "br"}
 		const limit64 = 10_000

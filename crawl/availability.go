@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 	"time"
 
 	"ypcrawl/checkpoint"
@@ -32,9 +34,9 @@ func (e *BlockedError) Error() string {
 	return text
 }
 
-// barred waits for a closed source to open, or for its turn to probe it; more is
+// waitForSource waits for a closed source to open, or for its turn to probe it; more is
 // false when that takes longer than this run waits, or nothing is there to do.
-func (w *worker) barred(ctx context.Context, o checkpoint.Outlook) (more bool, err error) {
+func (w *worker) waitForSource(ctx context.Context, o checkpoint.Outlook) (more bool, err error) {
 	if o.Ready == 0 && o.Next.IsZero() && !w.cfg.Watch {
 		return false, nil
 	}
@@ -49,15 +51,15 @@ func (w *worker) barred(ctx context.Context, o checkpoint.Outlook) (more bool, e
 		return w.tryProbe(ctx, o.Gate)
 	}
 	if !w.cfg.Watch && (!ends || left > w.cfg.Patience) {
-		w.barredBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Gate: o.Gate})
+		w.blockedBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Gate: o.Gate})
 		return false, nil
 	}
-	w.count.wait(w.reasonOf(o.Gate))
+	w.count.wait(w.unavailableText(o.Gate))
 	return w.rest(ctx, min(max(left, 10*time.Millisecond), w.look)), nil
 }
 
-// reasonOf tells people why and until when a source is closed.
-func (e *Engine) reasonOf(g store.Gate) string {
+// unavailableText tells people why and until when a source is closed.
+func (e *Engine) unavailableText(g store.Gate) string {
 	if g.Until.IsZero() {
 		return fmt.Sprintf("the source is %s: %s", g.State, report.ReasonText(g.Reason))
 	}
@@ -77,7 +79,7 @@ func (w *worker) tryProbe(ctx context.Context, gate store.Gate) (more bool, err 
 		w.unprobed = time.Now()
 	}
 	if !w.cfg.Watch && time.Since(w.unprobed) >= w.cfg.Patience {
-		w.barredBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Gate: gate})
+		w.blockedBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Gate: gate})
 		return false, nil
 	}
 	w.count.wait("the source is quarantined, and waits for a probe")
@@ -95,10 +97,10 @@ func (w *worker) probe(ctx context.Context) (made bool, err error) {
 	}
 	t, err := w.probeTask(ctx)
 	if err != nil || t == nil {
-		return false, err // what there was has gone meanwhile: no other page proves anything
+		return false, err // what was due is due no more: no other page proves anything
 	}
 	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("url", t.url).Msg("the quarantined source is probed")
-	_, asked := w.ask(ctx, t)
+	_, asked := w.request(ctx, t)
 	keep := context.WithoutCancel(ctx)
 	if err := w.cfg.Keeper.Record(keep, t.rows); err != nil {
 		return false, fatalOrNil(err)
@@ -124,7 +126,7 @@ func (w *worker) probeTask(ctx context.Context) (*task, error) {
 	}
 	switch c.Kind {
 	case yp.KindIndex:
-		return w.indexTask(c, yp.RequestProbe, w.cfg.Source.IndexPages(c.Place.State)[0], 1), nil
+		return w.indexTask(c, yp.RequestProbe, 1), nil
 	case yp.KindDetail:
 		return w.detailTask(c, yp.RequestProbe), nil
 	}
@@ -134,9 +136,9 @@ func (w *worker) probeTask(ctx context.Context) (*task, error) {
 // verdictOf is what a probe says about the source: nothing when it was not asked, or
 // its proxy failed; a robots.txt that can't be had is an answer.
 func verdictOf(rows []store.Request, err error) (class yp.ErrorClass, telling bool) {
-	var fe *fetch.Error
+	fe, ok := errors.AsType[*fetch.Error](err)
 	switch {
-	case errors.As(err, &fe) && (fe.Proxy || errors.Is(err, fetch.ErrHeld)):
+	case ok && (fe.Proxy || errors.Is(err, fetch.ErrHeld)):
 		return "", false
 	case errors.Is(err, fetch.ErrRobotsUnavailable):
 		return fe.Class, true
@@ -145,4 +147,42 @@ func verdictOf(rows []store.Request, err error) (class yp.ErrorClass, telling bo
 	}
 	last := rows[len(rows)-1]
 	return last.Class, !last.ProxyFailed && last.Class != yp.ClassRateLimited
+}
+
+// notRequested sees to a page that was not asked for: because its host is held, because of
+// robots.txt, or because the run stops. It writes down a hold that only the fetcher knows
+// of: one that came with robots.txt, or one that is over by the database's clock (after a
+// suspend of the machine, say). Else the target that is handed back would be claimed again
+// at once. One that an operator has just taken back is no longer in force, and not written.
+func (w *worker) notRequested(ctx context.Context, t *task, err error) error {
+	fe, ok := errors.AsType[*fetch.Error](err)
+	if !ok {
+		return nil
+	}
+	if fe.Proxy { // it failed at robots.txt
+		w.reportProxy(fe)
+	}
+	if fe.RetryAfter <= 0 {
+		return nil
+	}
+	host, held := "", errors.Is(err, fetch.ErrHeld)
+	if u, err := url.Parse(fe.URL); err == nil {
+		host = u.Host
+	}
+	if _, reason := w.cfg.Fetch.HeldUntil(host); held {
+		t.note(w.row(t, fe.URL).Deferral(w.cfg.Keeper.DB().Now(), reason))
+	}
+	if err := w.hosts.Refresh(context.WithoutCancel(ctx)); err != nil {
+		return fatalOrNil(err)
+	}
+	until, reason := w.cfg.Fetch.HeldUntil(host)
+	gate, err := w.cfg.Keeper.Gate(ctx, w.cfg.Scope.SourceID)
+	if err != nil || !gate.Open() || until.IsZero() {
+		return fatalOrNil(err)
+	}
+	if held {
+		w.heldFor = fe.RetryAfter
+	}
+	kind, _, _ := strings.Cut(reason, ":") // "penalty: 3 blocks in a row"
+	return fatalOrNil(w.hosts.Held(ctx, host, fe.RetryAfter, kind))
 }

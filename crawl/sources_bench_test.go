@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// BenchmarkFleet shows how throughput grows with the sources, whose servers answer
+// BenchmarkSources shows how throughput grows with the sources, whose servers answer
 // after 20 ms, until the machine is full.
-func BenchmarkFleet(b *testing.B) {
+func BenchmarkSources(b *testing.B) {
 	for _, n := range []int{1, 4, 16, 64} {
 		b.Run(fmt.Sprintf("%d sources", n), func(b *testing.B) {
 			pages, took := int64(0), time.Duration(0)
 			cpu := time.Duration(0)
 			for b.Loop() {
 				b.StopTimer()
-				h := newHarbour(b, n)
-				for _, berth := range h.berths {
-					berth.wait = 20 * time.Millisecond
+				h := newSourcesWorld(b, n)
+				for _, demoSource := range h.demos {
+					demoSource.wait = 20 * time.Millisecond
 				}
-				f := h.fleet(workers(1))
+				f := h.sources(workers(1))
 				began, used := time.Now(), cpuTime()
 				b.StartTimer()
 				if err := h.wait(h.begin(f)); err != nil {

@@ -1,0 +1,224 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/health"
+	"ypcrawl/crawl/site"
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// causeOf tells what stopped a page, in the words of the policy table (yp.Policy).
+func causeOf(err error) yp.Cause {
+	if pe, ok := errors.AsType[*pageError](err); ok {
+		return pe.page.Outcome.Cause()
+	}
+	if fe, ok := errors.AsType[*fetch.Error](err); ok {
+		return fe.Cause()
+	}
+	return yp.CauseBroken // the parser's
+}
+
+// mayHelp reports whether asking again, in the way that the policy of the cause
+// says, may bring another answer.
+func mayHelp(err error) bool {
+	if fe, ok := errors.AsType[*fetch.Error](err); ok {
+		return fe.Retryable() || fe.Cause().Policy().Rotate
+	}
+	pe, ok := errors.AsType[*site.ParseError](err)
+	return !ok || !pe.Permanent()
+}
+
+// failures counts what went wrong with one page, by what bounds its retries:
+// time-outs and network errors are of one kind and have their tries together.
+type failures struct{ limited, rotated, network, other int }
+
+func (f *failures) add(c yp.Cause) int {
+	n := &f.other
+	switch {
+	case c == yp.CauseRateLimited:
+		n = &f.limited
+	case c == yp.CauseTimeout, c == yp.CauseNetwork:
+		n = &f.network
+	case c.Policy().Rotate:
+		n = &f.rotated
+	}
+	*n++
+	return *n
+}
+
+// pageError is a page that came whole and is not what it should be.
+type pageError struct {
+	page *site.Page
+	body []byte // of a page to be kept as a sample
+	url  string
+}
+
+func (e *pageError) Error() string { return e.page.Reason }
+
+// attemptError ends an attempt: its target fails, rests or is parked.
+type attemptError struct {
+	cause yp.Cause
+	err   error
+}
+
+func (e *attemptError) Error() string { return e.err.Error() }
+func (e *attemptError) Unwrap() error { return e.err }
+
+// fatalError ends the run, not only the target.
+type fatalError struct{ error }
+
+func (e fatalError) Unwrap() error { return e.error }
+
+// errStopped means that a wait was cut short because the run stops.
+var errStopped = errors.New("stopped while waiting")
+
+// errHeld means that the host must be left alone for longer than a worker keeps
+// a target in hand.
+var errHeld = errors.New("the host is held back")
+
+// ErrLayout is the cause of a stop because the pages of the source are no longer
+// what its definition says: somebody has to look.
+var ErrLayout = errors.New("the layout of the source has changed")
+
+// ErrNoProxies is the cause of a stop because no proxy is left and the policy
+// lets nothing out without one.
+var ErrNoProxies = errors.New("no proxy is left")
+
+// applyEffect does to the source what the policy of a cause says. (The pace and the
+// penalties of its hosts are seen to with every request.) The error is the
+// database's, or the run's end.
+func (w *worker) applyEffect(ctx context.Context, t *task, cause yp.Cause, err error) error {
+	keep := context.WithoutCancel(ctx)
+	switch cause.Policy().Effect {
+	case yp.EffectPause:
+		until := w.cfg.Keeper.DB().Now().Add(health.AuthPause)
+		w.logger.Warn().Err(err).Str("source", w.cfg.Source.Name()).Str("pause", health.AuthPause.String()).Msg("the source refuses our credentials and is left alone")
+		return fatalOrNil(w.cfg.Monitor.Pause(keep, w.cfg.Scope.SourceID, yp.CodeAuthFailed, err.Error(), until))
+	case yp.EffectAlarm:
+		return w.unknownLayout(keep, t, err)
+	}
+	return nil
+}
+
+// unknownLayout keeps the page for whoever mends the source, and raises the alarm
+// when it is the third running.
+func (w *worker) unknownLayout(ctx context.Context, t *task, err error) error {
+	pe, ok := errors.AsType[*pageError](err)
+	if !ok {
+		return nil
+	}
+	if err := w.cfg.Monitor.KeepSample(ctx, health.Sample{
+		SourceID: w.cfg.Scope.SourceID, TargetID: t.target(), URL: pe.url, Reason: pe.Error(), Body: pe.body,
+	}); err != nil {
+		return fatalOrNil(err)
+	}
+	w.step(t, "sample", "the page was kept: %s", pe.Error())
+	if t.kind == yp.RequestStateIndex || t.kind == yp.RequestDetail {
+		return nil // an index or a detail that nobody can read keeps no results page from being read
+	}
+	alarm, err := w.layout.Unknown(ctx, pe.Error())
+	return w.stopOnAlarm(alarm, err)
+}
+
+// watchLayout shows a page that was committed to the layout alarm.
+func (w *worker) watchLayout(ctx context.Context, c *checkpoint.Claim, listings []yp.Listing) error {
+	return w.stopOnAlarm(w.layout.Page(context.WithoutCancel(ctx), c.TargetID, c.CategoryID, listings))
+}
+
+// stopOnAlarm ends the run on a layout alarm, which has paused the source: every page more
+// would be one more that nobody can read.
+func (w *worker) stopOnAlarm(alarm string, err error) error {
+	if err != nil {
+		return fatalOrNil(err)
+	}
+	if alarm != "" {
+		w.logger.Error().Str("source", w.cfg.Source.Name()).Str("reason", alarm).Msg("layout alarm: the source is paused")
+		w.stop(fmt.Errorf("%w: %s", ErrLayout, alarm))
+	}
+	return nil
+}
+
+// ensureSession sees to the worker's session before a request: another one when its proxy
+// rests.
+func (w *worker) ensureSession() error {
+	if w.cfg.Pool == nil {
+		return nil
+	}
+	s, err := w.cfg.Pool.Keep(w.session)
+	if errors.Is(err, fetch.ErrNoProxies) {
+		w.stop(fmt.Errorf("%w: %w", ErrNoProxies, err))
+		return errStopped
+	}
+	if err != nil {
+		return fatalError{err}
+	}
+	w.session = s
+	return nil
+}
+
+// rotate changes proxy and identity together; false when there is no other one to
+// change to.
+func (w *worker) rotate(t *task) bool {
+	if w.cfg.Pool == nil {
+		return false
+	}
+	t.tried = append(t.tried, w.session)
+	s, err := w.cfg.Pool.Rotate(w.session, t.tried...)
+	if err != nil {
+		w.step(t, "rotated", "not: %v", err)
+		return false
+	}
+	w.session = s
+	w.step(t, "rotated", "to proxy %s as %s", s.Proxy(), s.Identity())
+	return true
+}
+
+// reportProxy tells the pool how the proxy in use did: what the source itself answers, a
+// time-out or an error of its own, says nothing against the proxy; that it is turned
+// away does.
+func (w *worker) reportProxy(err error) {
+	if w.cfg.Pool == nil || w.session == nil {
+		return
+	}
+	if err != nil {
+		if c := causeOf(err); c != yp.CauseProxy && c != yp.CauseBlocked {
+			err = nil
+		}
+	}
+	w.cfg.Pool.Report(w.session, err)
+}
+
+// observation is what a request tells about its host.
+func (w *worker) observation(x *exchange, class yp.ErrorClass, err error) health.Seen {
+	started := w.cfg.Keeper.DB().Now().Add(-time.Since(x.first.Started)) // by the clock of the database
+	s := health.Seen{Host: x.last.Host, Class: class, Started: started}
+	if err == nil {
+		w.unrecognized.Store(0)
+		return s
+	}
+	cause := causeOf(err)
+	s.Block = cause == yp.CauseBlocked || cause == yp.CauseUnrecognised && w.unrecognized.Add(1) > 1 // the first may be an accident
+	s.HostFault = s.Block || cause == yp.CauseRateLimited || cause == yp.CauseTimeout || cause == yp.CauseNetwork
+	if fe, ok := errors.AsType[*fetch.Error](err); ok && fe.RetryAfter > 0 {
+		s.RetryAfter = fe.RetryAfter
+		_, s.HoldReason = w.cfg.Fetch.HeldUntil(x.last.Host)
+	}
+	return s
+}
+
+// fatalOrNil is an error of what is noted about health: one that says that nothing
+// can be written any more ends the run, others are lost with what they would have
+// noted.
+func fatalOrNil(err error) error {
+	if err != nil && store.Fatal(err) {
+		return fatalError{err}
+	}
+	return nil
+}

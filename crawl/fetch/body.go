@@ -1,0 +1,223 @@
+package fetch
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	firstBuffer  = 64 << 10
+	largestHint  = 1 << 20 // a Content-Length is only a claim
+	largestKept  = 2 << 20 // a larger buffer goes back to the collector, not to the pool
+	wireBuffer   = 32 << 10
+	zstdMaxFrame = 8 << 20 // the largest window of HTTP's zstd (RFC 9659)
+)
+
+// acceptEncoding asks for what decodes fastest first; brotli costs us about
+// twice the time of gzip.
+const acceptEncoding = "gzip, zstd, br;q=0.8"
+
+// pools keeps what a body needs for the next one: decoders have large tables,
+// and bodies are a few hundred KB each.
+type pools struct{ buffers, wires, gzips, zstds, brotlis sync.Pool }
+
+func newPools() *pools {
+	return &pools{
+		buffers: sync.Pool{New: func() any { return &buffer{} }},
+		wires:   sync.Pool{New: func() any { return bufio.NewReaderSize(nil, wireBuffer) }},
+		gzips:   sync.Pool{New: func() any { return new(gzip.Reader) }},
+		brotlis: sync.Pool{New: func() any { return new(brotli.Reader) }},
+		zstds: sync.Pool{New: func() any {
+			// Concurrency 1 decodes in place: no goroutine to leak from the pool.
+			z, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+				zstd.WithDecoderMaxWindow(zstdMaxFrame)) // only an option can be wrong
+			return z
+		}},
+	}
+}
+
+func (p *pools) buffer() *buffer { return p.buffers.Get().(*buffer) }
+
+func (p *pools) putBuffer(b *buffer) {
+	if b == nil || cap(b.b) > largestKept {
+		return
+	}
+	b.b = b.b[:0]
+	p.buffers.Put(b)
+}
+
+// limit bounds a body: more than max bytes are an error, or, with cut, left
+// unread. With part, what came before the body broke off will do too.
+type limit struct {
+	max       int64
+	cut, part bool
+}
+
+// reached tells whether our own limit has cut a body.
+func (l limit) reached(b *buffer) bool { return l.cut && int64(len(b.b)) >= l.max }
+
+// buffer is a body's pooled memory.
+type buffer struct{ b []byte }
+
+// grow makes room for hint more bytes, as far as the limit allows any.
+func (b *buffer) grow(hint int64, lim limit) {
+	want := min(max(hint, 512), lim.max+1)
+	if have := int64(cap(b.b) - len(b.b)); have >= want {
+		return
+	}
+	bigger := make([]byte, len(b.b), int64(len(b.b))+want)
+	copy(bigger, b.b)
+	b.b = bigger
+}
+
+// fill reads r to its end into b. It returns ErrTooLarge when r holds more
+// than the limit, unless that cuts.
+func (b *buffer) fill(r io.Reader, lim limit) error {
+	for {
+		if len(b.b) == cap(b.b) {
+			b.grow(max(int64(cap(b.b)), firstBuffer), lim)
+		}
+		n, err := r.Read(b.b[len(b.b):cap(b.b)])
+		b.b = b.b[:len(b.b)+n]
+		if int64(len(b.b)) > lim.max {
+			b.b = b.b[:lim.max]
+			if lim.cut {
+				return nil
+			}
+			return tooLarge("decoded", lim.max)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func tooLarge(what string, limit int64) error {
+	return fmt.Errorf("%w of %d bytes (%s)", ErrTooLarge, limit, what)
+}
+
+// wireReader counts and bounds what comes over the wire, reports progress, and
+// keeps the connection's own error apart from a decoder's complaint about it.
+type wireReader struct {
+	r        io.Reader
+	n, max   int64
+	err      error // the connection's, nil at a proper end
+	progress func()
+}
+
+func (w *wireReader) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	w.n += int64(n)
+	if n > 0 {
+		w.progress()
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.err = err
+	} else if w.n > w.max {
+		w.err = tooLarge("on the wire", w.max)
+		err = w.err
+	}
+	return n, err
+}
+
+// readBody decodes the wire into a pooled buffer. The error is the wire's own,
+// or ErrTooLarge, or ErrCorrupt.
+func (p *pools) readBody(w *wireReader, encoding string, length int64, lim limit) (*buffer, error) {
+	hint := int64(firstBuffer)
+	if length > 0 {
+		if encoding != "" {
+			length *= 6 // HTML shrinks to a fifth or a seventh
+		}
+		hint = min(length+1, largestHint) // 1 more: to see the end without growing
+	}
+	dst := p.buffer()
+	dst.grow(hint, lim)
+	err := p.decode(dst, w, strings.ToLower(strings.TrimSpace(encoding)), lim)
+	switch {
+	case err == nil && (w.err == nil || lim.reached(dst)):
+		return dst, nil
+	case w.err != nil:
+		err = w.err // what the decoder made of it does not matter
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = fmt.Errorf("%s body ends early: %w", encoding, err)
+	case !errors.Is(err, ErrTooLarge):
+		err = fmt.Errorf("%w as %q: %w", ErrCorrupt, encoding, err)
+	}
+	if len(dst.b) > 0 && (lim.part || lim.cut && errors.Is(err, ErrTooLarge)) {
+		return dst, nil
+	}
+	p.putBuffer(dst)
+	return nil, err
+}
+
+func (p *pools) decode(dst *buffer, w *wireReader, encoding string, lim limit) error {
+	if encoding == "" || encoding == "identity" {
+		return dst.fill(w, lim)
+	}
+	br := p.wires.Get().(*bufio.Reader)
+	br.Reset(w)
+	defer func() {
+		br.Reset(nil)
+		p.wires.Put(br)
+	}()
+	if _, err := br.Peek(1); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil // no body: nothing to decode
+		}
+		return err
+	}
+	switch encoding {
+	case "gzip", "x-gzip":
+		return p.gunzip(dst, br, lim)
+	case "zstd":
+		z := p.zstds.Get().(*zstd.Decoder)
+		err := z.Reset(br)
+		if err == nil {
+			err = dst.fill(z, lim)
+		}
+		if z.Reset(nil) == nil { // let go of the connection
+			p.zstds.Put(z)
+		}
+		return err
+	case "br":
+		z := p.brotlis.Get().(*brotli.Reader)
+		defer p.brotlis.Put(z)
+		if err := z.Reset(br); err != nil {
+			return err
+		}
+		return dst.fill(z, lim)
+	}
+	return errors.New("unknown Content-Encoding")
+}
+
+// gunzip reads one member after the other; what follows the last one and is no
+// gzip is ignored, as browsers do.
+func (p *pools) gunzip(dst *buffer, br *bufio.Reader, lim limit) error {
+	z := p.gzips.Get().(*gzip.Reader)
+	defer p.gzips.Put(z)
+	for {
+		if err := z.Reset(br); errors.Is(err, io.EOF) {
+			return io.ErrUnexpectedEOF // a header cut short is a truncation, not a malformed body
+		} else if err != nil {
+			return err
+		}
+		z.Multistream(false)
+		if err := dst.fill(z, lim); err != nil || lim.reached(dst) {
+			return err
+		}
+		if next, err := br.Peek(3); err != nil || next[0] != 0x1f || next[1] != 0x8b || next[2] != 8 {
+			return nil
+		}
+	}
+}

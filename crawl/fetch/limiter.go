@@ -1,0 +1,427 @@
+package fetch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Reasons for waiting, as shown to people.
+const (
+	reasonDelay      = "delay between requests"
+	reasonSlowed     = "slowed down"
+	reasonCrawlDelay = "Crawl-delay"
+	reasonRetryAfter = "Retry-After"
+	reasonTooMany    = "429 without Retry-After"
+	reasonRobots     = "robots.txt is unavailable"
+	reasonQueue      = "others came first"
+	reasonShared     = "delay between requests: another process asks this host too"
+)
+
+// SharedDelay is the shortest delay that is kept with other processes (Config.Turns): a
+// shorter one is not worth what that costs with every request.
+const SharedDelay = 200 * time.Millisecond
+
+// Turns is what processes that ask one host share, so that all together keep its delay.
+type Turns interface {
+	// Take asks for the next turn at host. 0 = it is the caller's, whose request may start
+	// now, and nobody else's may for gap; else it is somebody else's, and so long is to be
+	// waited before the next try.
+	Take(ctx context.Context, host string, gap time.Duration) (wait time.Duration, err error)
+}
+
+// pacer keeps a limiter for every host.
+type pacer struct {
+	min, max time.Duration
+	cap      int
+	turns    Turns // nil = this process is alone
+
+	mu    sync.Mutex
+	hosts map[string]*hostLimiter
+}
+
+func newPacer(cfg Config) *pacer {
+	return &pacer{min: cfg.DelayMin, max: cfg.DelayMax, cap: cfg.ConcurrencyPerHost, turns: cfg.Turns, hosts: map[string]*hostLimiter{}}
+}
+
+func (p *pacer) host(name string) *hostLimiter {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.hosts[name]
+	if l == nil {
+		l = &hostLimiter{name: name, min: p.min, max: p.max, cap: p.cap, turns: p.turns}
+		p.hosts[name] = l
+	}
+	return l
+}
+
+// hostLimiter lets requests to one host through, first come, first served: one
+// at a time after the delay, no more than cap at once, none while held back.
+type hostLimiter struct {
+	name     string
+	min, max time.Duration
+	cap      int
+	turns    Turns // nil = this process is alone
+
+	mu         sync.Mutex
+	queue      []*waiter // the first one alone watches the clock
+	inFlight   int
+	last, next time.Time // last start; no start before next
+	elsewhere  bool      // next was set by another process's request
+	slowed     time.Duration
+	slowedFor  string
+	crawlDelay time.Duration
+	heldUntil  time.Time
+	heldFor    string
+	holds      chan struct{} // closed by the next hold; nil = nobody asked
+}
+
+// enter waits for a turn and takes it; leave must follow. It returns how long
+// it waited and why, and the context's error when that ended first, or a
+// *heldError when a hold is, or becomes, longer than maxHold (0 = any will do).
+func (l *hostLimiter) enter(ctx context.Context, maxHold time.Duration) (waited, error) {
+	if err := ctx.Err(); err != nil {
+		return waited{}, err
+	}
+	arrived := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	wait, reason := l.due(arrived)
+	if reason == "" && wait == 0 && len(l.queue) == 0 && !l.shared() {
+		l.start(arrived)
+		return waited{}, nil
+	}
+	if err := l.tooLong(arrived, maxHold); err != nil {
+		return waited{}, err
+	}
+	w := &waiter{wake: make(chan struct{}, 1), since: arrived}
+	l.queue = append(l.queue, w)
+	w.reason = l.stands(w, reason)
+	err := l.wait(ctx, w, maxHold)
+	l.remove(w)
+	left := time.Now()
+	w.note(left, "")
+	return waited{long: left.Sub(arrived), why: w.mainly}, err
+}
+
+// wait returns, with the lock held as on entry, when w has started, the host is
+// held for too long, or ctx has ended.
+func (l *hostLimiter) wait(ctx context.Context, w *waiter, maxHold time.Duration) error {
+	var timer *time.Timer
+	for {
+		var clock <-chan time.Time
+		now := time.Now()
+		wait, reason := l.due(now)
+		w.note(now, l.stands(w, reason))
+		if err := l.tooLong(now, maxHold); err != nil {
+			return err
+		}
+		if l.queue[0] == w && reason == "" {
+			if started, err := l.take(ctx, now); started || err != nil {
+				return err
+			}
+			continue
+		}
+		if l.queue[0] == w {
+			switch {
+			case wait > 0 && timer == nil:
+				timer = time.NewTimer(wait)
+				defer timer.Stop()
+			case wait > 0:
+				timer.Reset(wait)
+			}
+			if wait > 0 {
+				clock = timer.C
+			}
+		}
+		hold := l.nextHold()
+		l.mu.Unlock()
+		select {
+		case <-w.wake:
+		case <-hold:
+		case <-clock:
+		case <-ctx.Done():
+		}
+		l.mu.Lock()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+// stands is what w waits for while reason stands in the way of the first.
+func (l *hostLimiter) stands(w *waiter, reason string) string {
+	if reason == "" && l.queue[0] == w {
+		return reasonDelay // for as long as it takes to ask whether another process keeps it
+	}
+	return cmp.Or(reason, reasonQueue)
+}
+
+// take starts the request of the first in the queue, with whom nothing stands in the way
+// here, if its turn among all processes has come. The lock is given up while that is asked.
+func (l *hostLimiter) take(ctx context.Context, now time.Time) (started bool, err error) {
+	if !l.shared() {
+		l.start(now)
+		return true, nil
+	}
+	gap := l.gap()
+	l.mu.Unlock()
+	wait, err := l.turns.Take(ctx, l.name, gap)
+	l.mu.Lock()
+	now = time.Now()
+	switch {
+	case ctx.Err() != nil:
+		return false, ctx.Err()
+	case err != nil:
+		return false, fmt.Errorf("take a turn at %s: %w", l.name, err)
+	case wait > 0:
+		// Whoever waits for the same moment draws too, so that everybody comes to a turn.
+		if next := now.Add(wait + jitter(l.gap()/sharedJitter)); next.After(l.next) {
+			l.next, l.elsewhere = next, true
+		}
+		return false, nil
+	}
+	if _, reason := l.due(now); reason != "" {
+		return false, nil // a hold has come meanwhile
+	}
+	l.start(now)
+	return true, nil
+}
+
+// due tells what stands between now and the next start: nothing (reason ""),
+// a time to wait, or, with wait 0, a request that must end first.
+func (l *hostLimiter) due(now time.Time) (wait time.Duration, reason string) {
+	if l.inFlight >= l.cap {
+		reason = fmt.Sprintf("%d requests in flight", l.inFlight)
+	}
+	if d := l.next.Sub(now); d > 0 {
+		wait, reason = d, l.delayReason()
+	}
+	if d := l.heldUntil.Sub(now); d > wait {
+		wait, reason = d, l.heldFor
+	}
+	return wait, reason
+}
+
+func (l *hostLimiter) delayReason() string {
+	switch {
+	case l.elsewhere:
+		return reasonShared
+	case l.crawlDelay > 0 && l.crawlDelay >= max(l.min, l.slowed):
+		return reasonCrawlDelay
+	case l.slowed > l.min:
+		return cmp.Or(l.slowedFor, reasonSlowed)
+	default:
+		return reasonDelay
+	}
+}
+
+func (l *hostLimiter) start(now time.Time) {
+	l.inFlight++
+	l.last = now
+	l.next, l.elsewhere = now.Add(l.draw()), false
+}
+
+// gap is the delay in force, without jitter.
+func (l *hostLimiter) gap() time.Duration { return max(l.min, l.slowed, l.crawlDelay) }
+
+// shared tells whether the delay in force is kept with other processes.
+func (l *hostLimiter) shared() bool { return l.turns != nil && l.gap() >= SharedDelay }
+
+// sharedJitter is the part of the delay by which turns are jittered at least where other
+// processes may want the same: else the one whose clockwork is a little faster would
+// always be the first.
+const sharedJitter = 20
+
+// draw picks the time to the next start: the jitter of the configured range on
+// top of the delay in force, never under Crawl-delay.
+func (l *hostLimiter) draw() time.Duration {
+	d := max(max(l.min, l.slowed)+jitter(l.max-l.min), l.crawlDelay)
+	if l.shared() {
+		d = max(d, l.gap()+jitter(l.gap()/sharedJitter))
+	}
+	return d
+}
+
+// jitter draws from [0, spread].
+func jitter(spread time.Duration) time.Duration {
+	if spread <= 0 {
+		return 0
+	}
+	return rand.N(spread + 1)
+}
+
+// leave gives the turn back when the answer has been read.
+func (l *hostLimiter) leave() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inFlight--
+	l.wakeFirst()
+}
+
+func (l *hostLimiter) remove(w *waiter) {
+	l.queue = slices.DeleteFunc(l.queue, func(q *waiter) bool { return q == w })
+	l.wakeFirst()
+}
+
+func (l *hostLimiter) wakeFirst() {
+	if len(l.queue) == 0 {
+		return
+	}
+	select {
+	case l.queue[0].wake <- struct{}{}:
+	default: // it will look
+	}
+}
+
+// setDelay slows the host down to d between starts, and says why; 0 or less than
+// the configured delay restores that.
+func (l *hostLimiter) setDelay(d time.Duration, reason string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.slowed, l.slowedFor = max(d, 0), reason
+	l.redraw()
+}
+
+// setCrawlDelay honours robots.txt; 0 = it has none.
+func (l *hostLimiter) setCrawlDelay(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.crawlDelay != d {
+		l.crawlDelay = d
+		l.redraw()
+	}
+}
+
+// redraw applies a changed delay to the wait under way.
+func (l *hostLimiter) redraw() {
+	if !l.last.IsZero() {
+		l.next, l.elsewhere = l.last.Add(l.draw()), false
+	}
+	l.wakeFirst()
+}
+
+// waiting tells what a request that came now would wait for.
+func (l *hostLimiter) waiting() (time.Duration, string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.due(time.Now())
+}
+
+// waited is how long a request waited before it started, and what stood in the
+// way for the longest part of that.
+type waited struct {
+	long time.Duration
+	why  string // "" = it did not wait
+}
+
+// waiter is woken whenever its turn may have come nearer. It keeps account of
+// the reasons that it waited for.
+type waiter struct {
+	wake    chan struct{}
+	reason  string    // now
+	since   time.Time // when that began
+	longest time.Duration
+	mainly  string // what stood for that long
+}
+
+// note takes down what stands in the way from now on.
+func (w *waiter) note(now time.Time, reason string) {
+	if reason == w.reason {
+		return
+	}
+	if d := now.Sub(w.since); d > w.longest {
+		w.longest, w.mainly = d, w.reason
+	}
+	w.reason, w.since = reason, now
+}
+
+// heldError: the host is held back for longer than the caller would wait.
+type heldError struct {
+	left   time.Duration
+	reason string
+}
+
+func (e *heldError) Error() string { return ErrHeld.Error() + ": " + e.reason }
+func (e *heldError) Unwrap() error { return ErrHeld }
+
+// release ends a hold.
+func (l *hostLimiter) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.heldUntil, l.heldFor = time.Time{}, ""
+	l.wakeFirst()
+}
+
+// hold keeps everybody back for d. A hold in force is never shortened.
+func (l *hostLimiter) hold(d time.Duration, reason string) {
+	if d <= 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if until := time.Now().Add(d); until.After(l.heldUntil) {
+		l.heldUntil, l.heldFor = until, reason
+	}
+	if l.holds != nil {
+		close(l.holds)
+		l.holds = nil
+	}
+}
+
+// nextHold returns a channel that the next hold closes.
+func (l *hostLimiter) nextHold() <-chan struct{} {
+	if l.holds == nil {
+		l.holds = make(chan struct{})
+	}
+	return l.holds
+}
+
+// tooLong tells whether the host is held for longer than limit (0 = none).
+func (l *hostLimiter) tooLong(now time.Time, limit time.Duration) error {
+	if left := l.heldUntil.Sub(now); limit > 0 && left > limit {
+		return &heldError{left: left, reason: l.heldFor}
+	}
+	return nil
+}
+
+// refuses is tooLong for one who does not wait yet.
+func (l *hostLimiter) refuses(limit time.Duration) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tooLong(time.Now(), limit)
+}
+
+// held tells until when the host is held, and why; the zero time = it is not.
+func (l *hostLimiter) held() (time.Time, string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.heldUntil.After(time.Now()) {
+		return time.Time{}, ""
+	}
+	return l.heldUntil, l.heldFor
+}
+
+// await waits for done (another request to the host) as long as ctx lasts
+// and the host is not held for longer than maxHold.
+func (l *hostLimiter) await(ctx context.Context, done <-chan struct{}, maxHold time.Duration) error {
+	for {
+		l.mu.Lock()
+		err, hold := l.tooLong(time.Now(), maxHold), l.nextHold()
+		l.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		select {
+		case <-done:
+			return nil
+		case <-hold:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

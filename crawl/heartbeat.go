@@ -1,0 +1,229 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/health"
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// refreshEvery is how soon a host that told another process to stop, or that an
+// operator has reset, is known here: between two requests at the usual pace.
+const refreshEvery = 2 * time.Second
+
+// heartbeats keeps the claims of this process alive, takes back what processes that
+// died meanwhile held, wakes what falls due, and rolls up the sources' health.
+func (s *Sources) heartbeats(ctx context.Context) {
+	beat := time.NewTicker(s.cfg.Heartbeat)
+	defer beat.Stop()
+	roll := time.NewTicker(s.cfg.RollUp)
+	defer roll.Stop()
+	refresh := time.NewTicker(s.refresh)
+	defer refresh.Stop()
+	for {
+		var err error
+		var what string
+		select {
+		case <-ctx.Done():
+			return
+		case <-beat.C:
+			if err, what = s.heartbeat(ctx), "heartbeat failed"; store.Fatal(err) && ctx.Err() == nil {
+				s.stop(err)
+			}
+		case <-refresh.C:
+			err, what = s.refreshHosts(ctx), "holds of other processes could not be read"
+		case <-roll.C:
+			err, what = s.flushAndRollUp(ctx), "roll-up failed"
+		}
+		if err != nil && ctx.Err() == nil {
+			s.warn(err, what)
+		}
+	}
+}
+
+func (s *Sources) warn(err error, what string) {
+	s.cfg.Logger.Warn().Err(err).Str("component", "crawl").Msg(what)
+}
+
+func (s *Sources) heartbeat(ctx context.Context) error {
+	requests := int64(0)
+	for _, e := range s.engines {
+		requests += e.Stats().Requests
+	}
+	if _, err := s.cfg.Run.Heartbeat(ctx, requests, residentBytes()); err != nil {
+		return err
+	}
+	errs := []error{s.recoverDead(ctx)}
+	for _, e := range s.active() {
+		errs = append(errs, e.workers.heartbeat(), e.hosts.Refresh(ctx), e.wake(ctx))
+	}
+	return errors.Join(append(errs, s.cfg.Beat(ctx))...)
+}
+
+// refreshHosts takes over what other processes have been told by the hosts.
+func (s *Sources) refreshHosts(ctx context.Context) error {
+	errs := []error{s.cfg.Monitor.MendClock(ctx)}
+	for _, e := range s.active() {
+		errs = append(errs, e.hosts.Refresh(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// recoverDead takes back what dead processes held, and lets idle workers look again.
+func (s *Sources) recoverDead(ctx context.Context) error {
+	s.recovered.mark()
+	rec, err := s.cfg.Keeper.RecoverDead(ctx, s.cfg.Scope)
+	if err != nil || rec.Total()+rec.Details == 0 {
+		return err
+	}
+	s.cfg.Logger.Info().Str("component", "crawl").Int("planned", rec.Planned).Int("stuck", rec.Stuck).Int("details", rec.Details).
+		Msg("recovered targets of a dead process")
+	for _, e := range s.active() {
+		e.wakeWorker()
+	}
+	return nil
+}
+
+// flushAndRollUp rolls up the health of all sources, after every engine at work has
+// written what it knows.
+func (s *Sources) flushAndRollUp(ctx context.Context) error {
+	var errs []error
+	for _, e := range s.active() {
+		errs = append(errs, e.flush(ctx))
+	}
+	return errors.Join(append(errs, s.rollUp(ctx))...)
+}
+
+// rollUp rolls up the health of the sources, and logs where that has changed.
+func (s *Sources) rollUp(ctx context.Context) error {
+	profiles, err := s.cfg.Monitor.RollUp(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range s.engines {
+		for _, p := range profiles {
+			if p.SourceID == e.cfg.Scope.SourceID {
+				e.logHealth(p)
+			}
+		}
+	}
+	return nil
+}
+
+// prune deletes old requests and attempts, once at the start of a run and then
+// every day, in steps that let the workers' commits pass.
+func (s *Sources) prune(ctx context.Context) {
+	tick := time.NewTicker(24 * time.Hour)
+	defer tick.Stop()
+	for {
+		if _, _, err := s.cfg.Monitor.Prune(ctx, s.cfg.Keep); err != nil && !errors.Is(err, context.Canceled) {
+			s.warn(err, "old requests could not be deleted")
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// flush keeps what the run has learned of its source.
+func (e *Engine) flush(ctx context.Context) error {
+	if err := e.cfg.Keeper.Record(ctx, e.robots.take()); err != nil {
+		return err
+	}
+	return errors.Join(e.hosts.Refresh(ctx), e.layout.Flush(ctx))
+}
+
+// logHealth logs the source's status when it is another than before.
+func (e *Engine) logHealth(p health.Profile) {
+	before := e.status
+	if e.status = string(p.Status); e.status == before || before == "" && p.Status == health.Healthy {
+		return // nothing that anybody waits to hear
+	}
+	log := e.cfg.Logger.Info()
+	if p.Status == health.Failing || p.Status == health.Quarantined {
+		log = e.cfg.Logger.Warn()
+	}
+	if p.Class != "" {
+		log = log.Str("cause", p.Cause())
+	}
+	log.Str("component", "crawl").Str("source", e.cfg.Source.Name()).Str("status", e.status).Msg("health of the source")
+}
+
+// refill makes claimable what has become so by itself. Of several engines, one that
+// has just looked for dead processes has done so for all.
+func (e *Engine) refill(ctx context.Context) error {
+	if len(e.shared.engines) == 1 || e.shared.recovered.due(e.look) {
+		if err := e.shared.recoverDead(ctx); err != nil {
+			return err
+		}
+	}
+	return e.wake(ctx)
+}
+
+// wake plans what fell due, and starts the workers that are wanted for it.
+func (e *Engine) wake(ctx context.Context) error {
+	e.woken.mark()
+	woken, err := e.cfg.Keeper.Wake(ctx, e.scope())
+	if err != nil {
+		return err
+	}
+	if woken > 0 {
+		e.wakeWorker()
+	}
+	due, err := e.due(ctx)
+	if err == nil {
+		e.workers.start(ctx, due)
+	}
+	return err
+}
+
+// due counts the targets that can be claimed now, as far as it decides how many
+// workers there are.
+func (e *Engine) due(ctx context.Context) (int, error) {
+	o, err := e.offers(ctx, e.cfg.Workers*e.perWorker, 0)
+	return o.Ready, err
+}
+
+// wakeWorker lets one waiting worker look again.
+func (e *Engine) wakeWorker() {
+	select {
+	case e.wakeup <- struct{}{}:
+	default:
+	}
+}
+
+// robotsRequests gathers the requests for robots.txt, which belong to no target, until
+// they are written with the next roll-up.
+type robotsRequests struct {
+	mu   sync.Mutex
+	rows []store.Request
+	made int
+}
+
+func (r *robotsRequests) add(source int64, o fetch.Observation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.made++
+	r.rows = append(r.rows, store.Request{
+		SourceID: source, Type: yp.RequestRobots, URL: o.URL, Started: o.Started,
+		Correlation: "robots." + strconv.FormatInt(source, 10) + "." + strconv.FormatInt(o.Started.UnixMilli(), 36) + "." + strconv.Itoa(r.made),
+		Latency:     o.Latency, Waited: o.Waited, WaitReason: o.WaitReason, Class: o.Class, Status: o.Status, Bytes: o.WireBytes,
+		Proxy: o.Proxy, ProxyFailed: o.ProxyFailed, Identity: o.Identity, Via: o.Via,
+	})
+}
+
+func (r *robotsRequests) take() []store.Request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rows := r.rows
+	r.rows = nil
+	return rows
+}
