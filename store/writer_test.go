@@ -129,8 +129,8 @@ func sharedTransactions(t *testing.T) {
 func waitsForOthers(t *testing.T) {
 	db, release := held(t)
 	var wg sync.WaitGroup
-	write := func(key string, after time.Duration) (tx *store.Tx, took *time.Duration) {
-		tx, took = new(store.Tx), new(time.Duration)
+	write := func(key string, after time.Duration) (*store.Tx, *time.Duration) {
+		tx, took := new(store.Tx), new(time.Duration)
 		wg.Go(func() {
 			time.Sleep(after)
 			began := time.Now()
