@@ -531,7 +531,7 @@ CREATE TABLE requests (
 CREATE INDEX requests_rollup ON requests (source_id, finished_at, type, outcome, parse_ok, error_class, latency_ms) WHERE proxy_failed = 0;
 CREATE INDEX requests_by_target ON requests (target_id, claim_token) WHERE target_id IS NOT NULL;
 
--- How a source answers, rolled up from requests (health rules, section 4).
+-- How a source answers, rolled up from requests (docs/health.md, section 4).
 CREATE TABLE connectivity_profiles (
     source_id        INTEGER PRIMARY KEY REFERENCES sources (id),
     status           TEXT NOT NULL CHECK (status IN ('healthy', 'degraded', 'failing', 'quarantined')),

@@ -2,7 +2,7 @@
 // commit a page, heartbeat, finish, recover, reset. What is told of it to people is
 // store/report's.
 //
-// Purpose: the status machine of the design, section 4, as SQL statements that
+// Purpose: the machine of yp.Status as SQL statements that
 // can't be interleaved into an impossible state:
 //
 //	            claim                  last page

@@ -10,7 +10,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/crawl/fetch"
-	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -148,6 +147,9 @@ func (l level) subNames() []string {
 
 // valuesFor lists the values that a flag is known to take.
 func valuesFor(f flagShape) []string {
+	if len(f.values) > 0 {
+		return f.values
+	}
 	switch f.name {
 	case "states":
 		return stateCodes()
@@ -155,12 +157,6 @@ func valuesFor(f flagShape) []string {
 		return lowerNames(yp.Statuses())
 	case "error":
 		return lowerNames(yp.ErrorCodes())
-	case "health":
-		return lowerNames(yp.Healths())
-	case "schedule":
-		return lowerNames(report.Schedules())
-	case "kind":
-		return lowerNames(report.ChangeKinds())
 	case "proxy-policy":
 		return lowerNames(fetch.Policies())
 	case "identity":

@@ -199,8 +199,9 @@ const (
 
 // flagShape is what a walk over a command line must know of a flag.
 type flagShape struct {
-	name string // canonical
-	kind flagKind
+	name   string // canonical
+	kind   flagKind
+	values []string // that its help names, "only these: `KIND...` is search, detail, index"
 }
 
 // level is one command as a walk over a command line sees it: its flags under
@@ -244,7 +245,7 @@ func newLevel(flags []cli.Flag, subs []*cli.Command, raw bool) level {
 	l := level{flags: map[string]flagShape{}, subs: map[string]func() level{}, leaf: len(subs) == 0, raw: raw}
 	for _, f := range flags {
 		for _, name := range f.Names() {
-			l.flags[name] = flagShape{name: f.Names()[0], kind: kindOf(f)}
+			l.flags[name] = flagShape{name: f.Names()[0], kind: kindOf(f), values: valuesOf(f)}
 		}
 	}
 	for _, sub := range subs {
@@ -268,6 +269,18 @@ func kindOf(f cli.Flag) flagKind {
 		return valueFlag
 	}
 	return boolFlag
+}
+
+func valuesOf(f cli.Flag) []string {
+	d, ok := f.(cli.DocGenerationFlag)
+	if !ok {
+		return nil
+	}
+	about, names, ok := strings.Cut(d.GetUsage(), "...` is ")
+	if !ok || !strings.HasPrefix(about, "only these: ") {
+		return nil
+	}
+	return strings.Split(strings.ToLower(names), ", ")
 }
 
 // UsageError is a mistake in how the program was called: an unknown command or

@@ -37,6 +37,7 @@ func (p *Program) targetsCommand() *cli.Command {
 			{
 				Name: "list", Usage: "List targets with their status, schedule and last error", Action: p.targetsList,
 				Flags: append(append(chooseFlags(), formatFlags()...),
+					list("kind", "only these: `KIND...` is search, detail, index", "search"),
 					list("health", "only these: `HEALTH...` is active, degraded, paused, failed", "all"),
 					list("schedule", "only these: `SCHEDULE...` is due, scheduled, degraded, paused, failed, needs_plan, not_scheduled", "all"),
 					limitFlag()),
@@ -114,6 +115,9 @@ func filterOf(c *cli.Context) (f report.Filter, err error) {
 	if f.Statuses, err = wordsOf(c, "status", yp.ParseStatus); err != nil {
 		return f, err
 	}
+	if f.Scope.Kinds, err = wordsOf(c, "kind", yp.ParseKind); err != nil {
+		return f, err
+	}
 	if f.Healths, err = wordsOf(c, "health", parseHealth); err != nil {
 		return f, err
 	}
@@ -132,6 +136,7 @@ func (p *Program) targetsList(c *cli.Context) error {
 	return listRows(p, c, listing[report.Target]{
 		noun: "target",
 		ask: func(k *database, scope store.Scope, limit int) ([]report.Target, error) {
+			scope.Kinds = f.Scope.Kinds
 			f.Scope = scope
 			return k.Targets(c.Context, f, limit)
 		},

@@ -10,7 +10,7 @@ import (
 	"unicode/utf16"
 )
 
-// Answers of directories that misbehave (site-facts, sections 7 and 8).
+// Answers of directories that misbehave (docs/site-facts.md, sections 7 and 8).
 
 // with adds header fields, "Name: value", to an answer.
 func with(h http.HandlerFunc, fields ...string) http.HandlerFunc {

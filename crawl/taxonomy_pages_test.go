@@ -38,7 +38,7 @@ func strangers() (all []trouble) {
 	return all
 }
 
-// empties are pages on which the site itself says that there is nothing (site-facts,
+// empties are pages on which the site itself says that there is nothing (docs/site-facts.md,
 // section 8): the search is asked too, and believed.
 func empties() (all []trouble) {
 	titled := strings.Replace(shell("<p>Sorry.</p>"), "Plumbers | The", "No results found | The", 1)
@@ -148,7 +148,7 @@ func named(want string) func(*world) {
 }
 
 // TestHealthyPages: what CDNs and vendors put on every page, and businesses into
-// their names, is no block (site-facts, section 7).
+// their names, is no block (docs/site-facts.md, section 7).
 func TestHealthyPages(t *testing.T) {
 	t.Parallel()
 	cards := func(names ...string) string {

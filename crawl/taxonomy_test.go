@@ -138,7 +138,7 @@ func elsewhere(base func(w *world) string, dial func(context.Context, string, st
 	}
 }
 
-// TestTaxonomy holds the engine to the health rules, sections 1 and 2, on a real
+// TestTaxonomy holds the engine to docs/health.md, sections 1 and 2, on a real
 // server: whatever a page does is told apart, acted on and recorded as the table of
 // policies says.
 func TestTaxonomy(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 )
 
 // ErrorCode says how an attempt at a target ended. It is never mixed with
-// ErrorClass, which speaks of one request (health rules, section 2).
+// ErrorClass, which speaks of one request (docs/health.md, section 2).
 type ErrorCode string
 
 // The error codes of attempts.
@@ -59,7 +59,7 @@ func ParseErrorCode(s string) (ErrorCode, error) {
 	return "", fmt.Errorf("unknown error code %q: want one of %v", s, ErrorCodes())
 }
 
-// ErrorClass says why one request failed (health rules, section 1).
+// ErrorClass says why one request failed (docs/health.md, section 1).
 type ErrorClass string
 
 // The error classes of requests.
@@ -105,7 +105,7 @@ func RequestTypes() []RequestType {
 }
 
 // Cause is what happened to an attempt at a page, as finely as the rules tell
-// causes apart: a line of the table in the health rules, section 2.
+// causes apart: a line of the table in docs/health.md, section 2.
 type Cause string
 
 // The causes, in the order of that table.
@@ -152,7 +152,7 @@ const (
 // DefaultRetryAfter is what a 429 without a usable Retry-After costs.
 const DefaultRetryAfter = 30 * time.Second
 
-// Policy says what follows a cause: a row of the health rules, section 2.
+// Policy says what follows a cause: a row of docs/health.md, section 2.
 type Policy struct {
 	Cause   Cause
 	Code    ErrorCode    // of the attempt

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestPolicies holds the table to the health rules, section 2, written out by hand:
+// TestPolicies holds the table to docs/health.md, section 2, written out by hand:
 // the error code, the retries, the wait before each, whether a retry needs another
 // proxy, what the source feels, and how the attempt ends.
 func TestPolicies(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFail holds every step of the health rules, section 3, on both sides.
+// TestFail holds every step of docs/health.md, section 3, on both sides.
 func TestFail(t *testing.T) {
 	t.Parallel()
 	const minute, hour = time.Minute, time.Hour

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Status is where a target stands in its life. See design, section 4:
+// Status is where a target stands in its life. From one to the next:
 //
 //	            claim                  last page
 //	PLANNED ────────────▶ IN_PROGRESS ───────────▶ DONE ──(due again)──▶ PLANNED
@@ -124,7 +124,16 @@ const (
 // Kinds lists every kind.
 func Kinds() []Kind { return []Kind{KindIndex, KindSearch, KindDetail} }
 
-// Health says how a target fares (health rules, section 3).
+// ParseKind returns the kind named s, in any letter case, or an error that lists the valid
+// ones.
+func ParseKind(s string) (Kind, error) {
+	if k := Kind(strings.ToLower(s)); slices.Contains(Kinds(), k) {
+		return k, nil
+	}
+	return "", fmt.Errorf("unknown kind of target %q: want one of %v", s, Kinds())
+}
+
+// Health says how a target fares (docs/health.md, section 3).
 type Health string
 
 // The values of a target's crawl_status.
@@ -138,7 +147,7 @@ const (
 // Healths lists every value of crawl_status.
 func Healths() []Health { return []Health{Active, Degraded, Paused, Dead} }
 
-// Numbers of the health rules, section 3.
+// Numbers of docs/health.md, section 3.
 const (
 	MaxBackoffLevel = 5
 	MinCrawlGap     = 2 * time.Minute     // between the starts of two crawls of a target

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// design is the diagram of the design, section 4, written out.
+// design is the diagram of Status, written out.
 var design = map[Status]map[Event]Status{
 	Planned: {EventClaim: InProgress},
 	InProgress: {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Where body markers are looked for (site-facts, section 7): a full page is
+// Where body markers are looked for (docs/site-facts.md, section 7): a full page is
 // never searched but for its title.
 const (
 	smallPage  = 32 << 10

@@ -4,7 +4,7 @@
 // Purpose: one tuned client for every source. It obeys robots.txt (RFC 9309),
 // takes turns per host, follows redirects inside a fence, decodes gzip, zstd,
 // brotli and old charsets into UTF-8 in pooled buffers, and turns whatever
-// goes wrong into an *Error with the class of health rules, section 1. Where the
+// goes wrong into an *Error with the class of docs/health.md, section 1. Where the
 // operator wants it, requests go through proxies (HTTP, HTTPS, SOCKS5) and with a
 // browser's headers: a Session is one identity, direct or through one proxy, with its own
 // cookies and connections, and a Pool says who gets which (section 6).

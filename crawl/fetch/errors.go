@@ -55,7 +55,7 @@ var errTransport = errors.New("connection failed")
 type Error struct {
 	URL        string        // user and password redacted; the hop that failed
 	Status     int           // HTTP status, 0 when no answer came; the proxy's own when Proxy
-	Class      yp.ErrorClass // health rules, section 1
+	Class      yp.ErrorClass // docs/health.md, section 1
 	RetryAfter time.Duration // how long the host is held back; 0 = it is not
 	Err        error         // the cause, may be nil
 
@@ -104,7 +104,7 @@ func (e *Error) Retryable() bool {
 	}
 }
 
-// Code is the attempt's error code for this failure (health rules, section 2).
+// Code is the attempt's error code for this failure (docs/health.md, section 2).
 func (e *Error) Code() yp.ErrorCode { return e.Cause().Policy().Code }
 
 // Cause is what stopped the page, in the words of the policy table (yp.Policy). A

@@ -106,7 +106,7 @@ func (c *Client) holdBack(host *hostLimiter, r *reply, e *Error) {
 }
 
 // Bounds of a Retry-After that we honour, and what a 429 without one costs
-// (health rules, section 2).
+// (docs/health.md, section 2).
 const (
 	minRetryAfter     = time.Second
 	maxRetryAfter     = time.Hour

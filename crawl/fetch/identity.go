@@ -87,7 +87,7 @@ var (
 )
 
 // Browsers returns the 12 browser identities, neighbours as different as can be
-// (health rules, section 6): Chrome, Edge and Firefox on Windows, macOS and
+// (docs/health.md, section 6): Chrome, Edge and Firefox on Windows, macOS and
 // Linux, Safari on macOS alone. Encodings are those of them that we decode, and
 // languages those of the United States: see In.
 func Browsers() []Identity {

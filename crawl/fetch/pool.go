@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Numbers of the health rules, section 6.
+// Numbers of docs/health.md, section 6.
 const (
 	ProxyFailures = 10               // in a row, and a proxy rests
 	ProxyRest     = 60 * time.Minute // for so long

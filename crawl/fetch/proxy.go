@@ -192,7 +192,7 @@ func ParseProxies(r io.Reader) ([]Proxy, error) {
 	return list, errors.Join(bad...)
 }
 
-// Policy says whether requests go through proxies (health rules, section 6).
+// Policy says whether requests go through proxies (docs/health.md, section 6).
 type Policy string
 
 // The policies.

@@ -14,7 +14,7 @@ import (
 )
 
 // Layout watches the pages of one source for one process: the layout alarm of the
-// health rules, section 4. It is safe for concurrent use.
+// docs/health.md, section 4. It is safe for concurrent use.
 type Layout struct {
 	m      *Monitor
 	source int64

@@ -1,4 +1,4 @@
-// Package health knows how sources fare: health rules, section 4 (connectivity,
+// Package health knows how sources fare: docs/health.md, section 4 (connectivity,
 // layout alarm) and section 5 (pace), and the rows that remember it.
 //
 // Purpose: the rules as small pure functions that can be read beside the

@@ -9,7 +9,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// The layout alarm (health rules, section 4) in five lines:
+// The layout alarm (docs/health.md, section 4) in five lines:
 //
 //  1. A page is bare of a field when under a quarter of the listings that usually
 //     have it, in its category, still do; 5 at least should.

@@ -11,7 +11,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// Numbers of the pace (health rules, section 5).
+// Numbers of the pace (docs/health.md, section 5).
 const (
 	// MaxDelay is the longest delay that a host is slowed down to.
 	MaxDelay = 60 * time.Second

@@ -8,7 +8,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// Status says how a source answers (health rules, section 4).
+// Status says how a source answers (docs/health.md, section 4).
 type Status string
 
 // The values of a profile's status.
@@ -22,7 +22,7 @@ const (
 // Statuses lists every status, the best first.
 func Statuses() []Status { return []Status{Healthy, Degraded, Failing, Quarantined} }
 
-// Numbers of the health rules, section 4. Percentages are of the hour's samples
+// Numbers of docs/health.md, section 4. Percentages are of the hour's samples
 // unless they say otherwise.
 const (
 	healthyPercent = 98
@@ -138,7 +138,7 @@ func grave(class yp.ErrorClass) bool {
 	return class == yp.ClassChallenge || class == yp.ClassAuthError
 }
 
-// Numbers of the quarantine (health rules, section 4).
+// Numbers of the quarantine (docs/health.md, section 4).
 const (
 	// QuarantineAfter is how long a source must have been failing for a grave
 	// cause before it is quarantined.

@@ -13,7 +13,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// Numbers of the proxies (health rules, section 6).
+// Numbers of the proxies (docs/health.md, section 6).
 const (
 	// ProxyFailures is how many failures in a row send a proxy to rest.
 	ProxyFailures = 10

@@ -9,7 +9,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// How long rows are kept (health rules, section 1).
+// How long rows are kept (docs/health.md, section 1).
 const (
 	DefaultKeep = 14 * 24 * time.Hour // requests
 	MinKeep     = 24 * time.Hour

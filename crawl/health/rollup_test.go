@@ -10,7 +10,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// The four scenarios of the health rules, on a real file.
+// The four scenarios of docs/health.md, on a real file.
 
 func TestScenarioNoSampleIsDegraded(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,7 @@
 // the look of the real thing, served from memory on a loopback port.
 //
 // Purpose: something to crawl that harms nobody, that has every oddity of the
-// real pages (site-facts, sections 2 to 5 and 7), that can be told to fail, and
+// real pages (docs/site-facts.md, sections 2 to 5 and 7), that can be told to fail, and
 // that knows exactly what a complete crawl of it must end with (Truth). It
 // changes from epoch to epoch as a living directory does: businesses close,
 // open, reopen, move, take other names, phones and ratings, gain a website, and
