@@ -250,9 +250,9 @@ func muchMissing(seen, total int) bool {
 	return missing > 5 && missing*10 > total
 }
 
-// incomplete reports whether a page shows far fewer cards than it counts: its markup is
-// broken, or its layout is another one.
-func incomplete(page *site.Page) bool { return muchMissing(page.Raw, page.Raw+page.Missing) }
+// incomplete reports whether a page shows far fewer cards, its ads among them, than it
+// counts: its markup is broken, or its layout is another one.
+func incomplete(page *site.Page) bool { return muchMissing(page.Raw, page.Announced) }
 
 // capped reports whether a list that ends on a page may have reached the number of pages
 // that the site shows at most: near what the definition says, or, when it says

@@ -27,6 +27,7 @@ type cardReader struct {
 	card  *html.Node
 	hits  hits
 	buf   []byte
+	work  int // nodes looked at to take the cards of this page apart
 }
 
 func (c *cardReader) begin(s *Source, final *url.URL) {

@@ -153,6 +153,10 @@ func (c *cardReader) torn() bool {
 	return false
 }
 
+// maxWork bounds the nodes that are looked at to take the cards of a page apart: some
+// ten times those of a large page.
+const maxWork = 100_000
+
 // takeApart moves each card that stands in another one out of it and behind the
 // outermost one, from the last on, so that each is read with nothing in it or around it
 // that is another's. Where a card begins in a card of its own kind the outer one has
@@ -160,6 +164,7 @@ func (c *cardReader) torn() bool {
 // follows it is the outer card's.)
 func (c *cardReader) takeApart(cards []card) []card {
 	outer := enclosing(cards)
+	c.work = 0
 	for i := len(cards) - 1; i > 0; i-- {
 		in, at := &cards[i], outer[i]
 		if at < 0 || in.n == nil {
@@ -222,12 +227,16 @@ const (
 // relation tells it. An element without an id and a name is no card; neither is one
 // that has only one of them when its selector is no more than a tag. The first one in a
 // card may be all there is of it: then the outer element has no name but this one's.
+// On a page made to cost much, what is left to look at counts as cards, and so as bad.
 func (c *cardReader) relation(out, in *card, first bool) relation {
+	if c.work > maxWork {
+		return another
+	}
 	id, name := c.identity(in.n)
 	if id == "" && name == "" || (id == "" || name == "") && c.src.tagOnly[in.sel] {
 		return content
 	}
-	if !first {
+	if !first && name != "" {
 		return another
 	}
 	parent, next := in.n.Parent, in.n.NextSibling
@@ -235,7 +244,9 @@ func (c *cardReader) relation(out, in *card, first bool) relation {
 	outID, outName := c.identity(out.n)
 	parent.InsertBefore(in.n, next)
 	switch {
-	case outName != "":
+	case name == "" && outID == id:
+		return content // of the business whose card it stands in
+	case !first, outName != "":
 		return another
 	case outID == "":
 		return wrapped
@@ -299,8 +310,18 @@ func unwrap(n *html.Node) {
 	n.Parent.RemoveChild(n)
 }
 
+// nodes counts the nodes of a tree.
+func nodes(n *html.Node) int {
+	count := 1
+	for range n.Descendants() {
+		count++
+	}
+	return count
+}
+
 // identity reads the id and the name of a card.
 func (c *cardReader) identity(n *html.Node) (id, name string) {
+	c.work += nodes(n)
 	c.card = n
 	c.hits.reset()
 	c.src.cards.run(n, c.hits, nil)

@@ -56,6 +56,12 @@ func TestTakeApart(t *testing.T) {
 			2, 0, "1 A , 2 B ",
 		},
 		{
+			"an inner box of the same id, without a name, is the card's content", `<div class="result" data-ypid="1"><a class="business-name">A</a>` +
+				`<div class="srp-listing" data-ypid="1"><div class="phone">217 555 0001</div></div>` +
+				`<div class="result" data-ypid="1"><div class="adr">1 Main St</div></div></div>`,
+			1, 0, "1 A 217 555 0001",
+		},
+		{
 			"an ad's inner box is no second card", `<section class="featured-listings"><div class="result" data-ypid="1"><div class="srp-listing">` +
 				`<a class="business-name">A</a><div class="phone">217 555 0001</div></div></div></section>`,
 			1, 0, "1 A 217 555 0001 ad",
@@ -104,6 +110,28 @@ func TestTakeApart(t *testing.T) {
 		}
 	})
 }
+
+// TestAdsCountedAlong: a site that counts the ads of a page as shown has no complete page,
+// and none whose layout is unknown.
+func TestAdsCountedAlong(t *testing.T) {
+	t.Parallel()
+	card := func(class string, n int) string {
+		return fmt.Sprintf(`<div class="%s" data-ypid="%d"><a class="business-name" href="/x-il/mip/b-%d">B%d</a></div>`, class, n, n, n)
+	}
+	var ads, organic strings.Builder
+	for n := range 6 {
+		ads.WriteString(card("result", 100+n))
+	}
+	for n := range 24 {
+		organic.WriteString(card("result", 200+n))
+	}
+	p := parse(t, builtin(t, "yellowpages"), siteHTML(`<div id="main-content"><span class="showing-count">Showing 1-30 of 1,108</span><div class="search-results center-ads">`+
+		ads.String()+`</div><div class="search-results organic">`+organic.String()+`</div></div>`), srp, 200)
+	if p.Raw != 30 || p.Missing != 6 || p.Announced != 30 {
+		t.Errorf("%d cards, %d missing of %d announced, want 30, 6, 30", p.Raw, p.Missing, p.Announced)
+	}
+}
+
 
 func TestReadRange(t *testing.T) {
 	t.Parallel()

@@ -19,13 +19,16 @@ type Page struct {
 	// bad; NextURL is absolute, on the source's host, "" = last page, or NextHost.
 	yp.Page
 
-	Outcome  Outcome
-	Reason   string // why, for people
-	LeftOut  int    // cards, or businesses, beyond the first 1,000
-	Missing  int    // organic cards that the page counts and does not have; they are part of Bad
-	NextHost string // host of a next link that leads to another host, and is not followed
-	NotFound bool   // NoListings because the site answered 404: the slug may be wrong
-	Via      string // "region" or "whole": how much of the page was parsed; "structured": listings are from structured data
+	Outcome Outcome
+	Reason  string // why, for people
+	LeftOut int    // cards, or businesses, beyond the first 1,000
+	Missing int    // organic cards that the page counts and does not have; they are part of Bad
+	// Announced is how many organic cards the page says that it shows; 0 = none is missing.
+	// A site may count its ads along.
+	Announced int
+	NextHost  string // host of a next link that leads to another host, and is not followed
+	NotFound  bool   // NoListings because the site answered 404: the slug may be wrong
+	Via       string // "region" or "whole": how much of the page was parsed; "structured": listings are from structured data
 
 	zero    bool // the page says explicitly that there are 0 listings
 	organic int  // cards in the place of organic ones
@@ -207,7 +210,7 @@ func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, final *
 	shown, last := readRange(s.shown.first(&pageHits), p.SiteTotal)
 	p.atEnd = p.SiteTotal > 0 && p.SiteTotal == max(last, p.organic)
 	if shown > p.organic+p.LeftOut {
-		p.Missing = shown - p.organic - p.LeftOut
+		p.Missing, p.Announced = shown-p.organic-p.LeftOut, shown-p.LeftOut
 		p.Bad += p.Missing
 		p.Reason += fmt.Sprintf("; the page counts %d more than it shows", p.Missing)
 	}
