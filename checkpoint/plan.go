@@ -163,13 +163,18 @@ func (k *Keeper) Plan(ctx context.Context, p Plan) (out Planned, err error) {
 	if err != nil {
 		return out, err
 	}
-	for start := 0; start < len(p.Cities) && most > 0; start += planChunk {
+	for start := 0; start < len(p.Cities) && most > 0 && left != 0; start += planChunk {
 		chunk := p.Cities[start:min(start+planChunk, len(p.Cities))]
 		err := k.write(ctx, "plan targets", func(tx *store.Tx) error { return p.chunk(tx, chunk, cats, most, &out) })
 		if err != nil {
 			return out, err
 		}
 		most -= len(chunk) * len(cats)
+		if left > 0 { // a sandbox that is full takes no cities either
+			if left, err = k.PlanLimit(ctx, p.SourceID); err != nil {
+				return out, err
+			}
+		}
 	}
 	return out, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -168,6 +169,23 @@ func TestPlanTogether(t *testing.T) {
 		if n := table(t, b.DB(), `SELECT count(*) FROM targets`)[0]; n != fmt.Sprint(checkpoint.SandboxTargets) {
 			t.Fatalf("%s targets are planned, want %d", n, checkpoint.SandboxTargets)
 		}
+	}
+}
+
+// TestFullSandboxTakesNoCities: a plan of the whole country for a sandbox stores few cities.
+func TestFullSandboxTakesNoCities(t *testing.T) {
+	t.Parallel()
+	b := &bundle{Keeper: emptyKeeper(t)}
+	b.scope.SourceID = 1
+	n := checkpoint.NewSource{Name: "demo", BaseURL: "http://127.0.0.1:1", Definition: "name: demo\n", Stage: checkpoint.StageSandbox}
+	if _, err := b.AddSource(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	if got := planSome(t, b, 1200, 0); got != checkpoint.SandboxTargets {
+		t.Errorf("planned %d targets", got)
+	}
+	if got := storetest.Table(t, b.DB(), `SELECT count(*) FROM cities`); got[0] != "500" {
+		t.Errorf("%s cities are stored, want those of one transaction", got[0])
 	}
 }
 

@@ -31,6 +31,9 @@ func (p *Program) coverageCommand() *cli.Command {
 }
 
 func (p *Program) coverage(c *cli.Context) error {
+	if err := bothForms(c); err != nil {
+		return err
+	}
 	limit, err := limitOf(c)
 	if err != nil {
 		return err
