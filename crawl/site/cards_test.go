@@ -41,6 +41,13 @@ func TestTakeApart(t *testing.T) {
 			2, 0, "1 A 217 555 0001, 2 B  ad",
 		},
 		{
+			"an ad that tells its id in another way is one, too", `<div class="result" data-ypid="1"><a class="business-name">A</a>` +
+				`<div class="paid-listing" data-analytics='{"ypid":"2"}'><a class="business-name">B</a><div class="phone">217 555 0002</div></div></div>` +
+				`<div class="result" data-ypid="3"><a class="business-name">C</a>` +
+				`<article class="srp-listing diamond-listing" data-ypid="4"><a class="business-name">D</a><div class="phone">217 555 0004</div></article></div>`,
+			4, 0, "1 A , 2 B 217 555 0002 ad, 3 C , 4 D 217 555 0004 ad",
+		},
+		{
 			"an element of a card's name in it, without id and name, is its content", `<div class="result" data-ypid="1"><a class="business-name">A</a>` +
 				`<div class="result"><div class="phone">217 555 0001</div></div></div>`,
 			1, 0, "1 A 217 555 0001",
