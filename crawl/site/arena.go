@@ -59,7 +59,7 @@ func (a *arena) attributes(in []attr) []html.Attribute {
 	b := a.room(len(in))
 	start := len(*b)
 	for _, at := range in {
-		*b = append(*b, html.Attribute{Key: at.key, Val: attrText(at.val)})
+		*b = append(*b, html.Attribute{Key: at.key, Val: bounded(at.key, attrText(at.val))})
 	}
 	return (*b)[start:len(*b):len(*b)]
 }

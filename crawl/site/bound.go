@@ -31,7 +31,24 @@ func parseTree(body []byte) (doc *html.Node, end pageEnd, err error) {
 	if doc, err = html.Parse(bytes.NewReader(c.body)); err != nil {
 		return nil, endUnknown, ErrTooDeep
 	}
+	for n := range doc.Descendants() {
+		for i := range n.Attr {
+			n.Attr[i].Val = bounded(n.Attr[i].Key, n.Attr[i].Val)
+		}
+	}
 	return doc, c.ending(), nil
+}
+
+// maxClass bounds a class attribute: selectors look for words in those of an element and
+// of all elements around it, for every element again. Pages have some hundred bytes.
+const maxClass = 4 << 10
+
+// bounded cuts the value of a class attribute that is too long.
+func bounded(key, value string) string {
+	if key == "class" && len(value) > maxClass {
+		return value[:maxClass]
+	}
+	return value
 }
 
 // pageEnd is how a page ends.

@@ -75,6 +75,8 @@ func hostilePages(n int) map[string]string {
 		"cards of one id":             fill(open, `<p class=result data-ypid=1><b class=business-name>x</b>`, end),
 		"cards around cards":          fill("<html><head></head><body><div class=\"search-results organic\">"+strings.Repeat(`<div class="result">`, 450), "<a class=x></a>", strings.Repeat("</div>", 451)+end),
 		"named cards around cards":    fill("<html><head></head><body><div class=\"search-results organic\">"+each(`<div class="result" data-ypid="%d"><b class="business-name">x</b>`, 450), "<a class=x></a>", strings.Repeat("</div>", 451)+end),
+		"cards in a long class":       fill(open+`<div class="search-results `+strings.Repeat("x ", min(n/3, 400_000))+`">`, `<b class=result>`, end),
+		"a card of many words":        open + `<div class="search-results ` + strings.Repeat("x ", min(n/3, 400_000)) + `"><b class="` + strings.Repeat("result ", min(n/20, 60_000)) + `">` + end,
 		"nested fields":               fill(open+"<div class=result data-ypid=1>", strings.Repeat("<i class=adr>", 300)+strings.Repeat("</i>", 300), end),
 		"links to cities":             fill(open+strings.Repeat("<section class=\""+strings.Repeat("colum ", 400)+"\">", 400), "<a href=/b-az>", end),
 		"JSON-LD, deep":               open + `<script type="application/ld+json">` + strings.Repeat(`[{"a":`, n/7) + "</script>" + end,

@@ -139,7 +139,6 @@ func TestAdsCountedAlong(t *testing.T) {
 	}
 }
 
-
 func TestReadRange(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
