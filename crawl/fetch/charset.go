@@ -80,16 +80,18 @@ func mostlyUTF8(b []byte) bool {
 
 // appendValid appends src with what is no UTF-8 in it replaced by the letter that the
 // byte is in Windows-1252, as when a page takes its names from an old database. What
-// can only be the beginning of a rune that was cut in two is left out.
+// is no letter there, or can only be the beginning of a rune that was cut in two, is
+// left out.
 func appendValid(dst, src []byte) []byte {
 	for len(src) > 0 {
 		r, n := utf8.DecodeRune(src)
 		if r == utf8.RuneError && n == 1 {
-			if n = cutRune(src); n > 0 {
-				src = src[n:]
+			letter := charmap.Windows1252.DecodeByte(src[0])
+			if n = cutRune(src); n > 0 || letter == utf8.RuneError {
+				src = src[max(n, 1):]
 				continue
 			}
-			r, n = charmap.Windows1252.DecodeByte(src[0]), 1
+			r, n = letter, 1
 		}
 		dst = utf8.AppendRune(dst, r)
 		src = src[n:]
