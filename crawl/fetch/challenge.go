@@ -3,6 +3,7 @@ package fetch
 import (
 	"bytes"
 	"net/http"
+	"regexp"
 	"strings"
 )
 
@@ -23,8 +24,6 @@ type marker struct{ vendor, text string }
 // script are not among them: ordinary pages carry those.
 var proofs = [...]marker{
 	{"cloudflare", "_cf_chl_opt"},
-	{"cloudflare", "Sorry, you have been blocked"},
-	{"cloudflare", "used Cloudflare to restrict access"},
 	{"datadome", "captcha-delivery.com"},
 	{"perimeterx", "px-captcha"},
 	{"imperva", "Incapsula incident ID"},
@@ -35,6 +34,13 @@ var proofs = [...]marker{
 	{"reblaze", "window.rbzns"},
 	{"anubis", "/.within.website/x/cmd/anubis/"},
 	{"anubis", "anubis_challenge"},
+}
+
+// headings are proofs in a title or a headline, and on an error answer: a review may
+// quote them.
+var headings = [...]marker{
+	{"cloudflare", "Sorry, you have been blocked"},
+	{"cloudflare", "used Cloudflare to restrict access"},
 }
 
 // tinyProofs are scripts and boxes that an ordinary page may have too, but then with
@@ -58,13 +64,11 @@ var errorMarkers = [...]marker{
 	{"cloudflare", "Just a moment"},
 	{"perimeterx", "Press & Hold"},
 	{"perimeterx", "Press &amp; Hold"},
-	{"imperva", "_Incapsula_Resource"},
-	{"kasada", "KPSDK"},
-	{"vercel", "/.well-known/vercel/security/"},
 }
 
 // hardBlocks prove something on a refusal only: Cloudflare's pages for a broken
-// origin (52x) or a rate limit (429) have the same ids.
+// origin (52x) or a rate limit (429) have the same ids, and a page that says that the
+// site is down may load a sensor.
 var hardBlocks = [...]marker{
 	{"cloudflare", "cf-error-details"},
 	{"cloudflare", "cf-wrapper"},
@@ -73,6 +77,9 @@ var hardBlocks = [...]marker{
 	{"akamai", "errors&#46;edgesuite&#46;net"},
 	{"recaptcha", "g-recaptcha"},
 	{"hcaptcha", "h-captcha"},
+	{"imperva", "_Incapsula_Resource"},
+	{"kasada", "KPSDK"},
+	{"vercel", "/.well-known/vercel/security/"},
 }
 
 // titles are whole titles of block pages; part of one may well be a business's
@@ -115,12 +122,15 @@ func challenge(status int, h http.Header, body []byte) string {
 		return v
 	}
 	if ordinary(status) {
-		return challengeInPage(body)
+		return challengeInPage(status, body)
 	}
 	if status < 400 && status != http.StatusAccepted {
 		return ""
 	}
 	if v := find(body, proofs[:]); v != "" {
+		return v
+	}
+	if v := find(body, headings[:]); v != "" {
 		return v
 	}
 	if refused(status) {
@@ -133,7 +143,7 @@ func challenge(status int, h http.Header, body []byte) string {
 			return v
 		}
 	}
-	if v := bareProof(body); v != "" {
+	if v := bareProof(status, body); v != "" {
 		return v
 	}
 	if status == statusDenied {
@@ -160,7 +170,7 @@ func ordinary(status int) bool { return carriesPage(status) && status != http.St
 
 // challengeInPage searches a small page. A text file (a robots.txt that names
 // a vendor's path) is no challenge.
-func challengeInPage(body []byte) string {
+func challengeInPage(status int, body []byte) string {
 	start := bytes.TrimLeft(body, " \t\r\n")
 	if len(body) >= smallPage || len(start) == 0 || (start[0] != '<' && start[0] != '{') {
 		return ""
@@ -168,41 +178,76 @@ func challengeInPage(body []byte) string {
 	if v := find(body, proofs[:]); v != "" {
 		return v
 	}
-	return bareProof(body)
+	if v := inHeading(body); v != "" {
+		return v
+	}
+	return bareProof(status, body)
+}
+
+// inHeading searches the titles and headlines of a page.
+func inHeading(html []byte) string {
+	for {
+		i := bytes.IndexByte(html, '<')
+		if i < 0 {
+			return ""
+		}
+		html = html[i:]
+		isHeading := opens(html, "title") || opens(html, "h1")
+		html = pass(html)
+		if !isHeading {
+			continue
+		}
+		text := html[:min(len(html), 300)]
+		for _, end := range [...]string{"</h1", "</H1", "</title", "</TITLE"} {
+			text, _, _ = bytes.Cut(text, []byte(end))
+		}
+		if v := find(text, headings[:]); v != "" {
+			return v
+		}
+	}
 }
 
 // bareProof searches a tiny page that has next to nothing for people to read: what it
-// loads is all there is of it.
-func bareProof(body []byte) string {
-	if len(body) >= tinyPage {
+// loads is all there is of it. An error page and a page that does not exist say little,
+// too.
+func bareProof(status int, body []byte) string {
+	if len(body) >= tinyPage || status >= 500 && status != statusDenied || status == http.StatusNotFound || status == http.StatusGone {
 		return ""
 	}
 	v := find(body, tinyProofs[:])
-	if v != "" && readable(body) > fewLetters {
+	if v != "" && !bare(body) {
 		return ""
 	}
 	return v
 }
 
-// fewLetters is what interstitials say at most, such as "Please wait while we verify
-// that you are no robot".
-const fewLetters = 150
+// content is what a page of listings shows, however short, and an interstitial does
+// not: that there is nothing, or a phone number.
+var content = regexp.MustCompile(`(?i)\bno (?:results|listings|matches)\b|\bdid not match\b|\b\d{3}\)?[-. ]{1,3}\d{3}[-. ]\d{4}\b`)
 
-// readable counts the bytes of a page that are neither white space nor in tags, scripts
-// and the like.
-func readable(html []byte) (n int) {
+// bare reports whether a page has next to nothing to read, and no link.
+func bare(html []byte) bool {
+	var text []byte
+	letters := 0
 	for len(html) > 0 {
 		if html[0] == '<' {
-			html = pass(html)
+			if opens(html, "a") {
+				return false
+			}
+			html, text = pass(html), append(text, ' ')
 			continue
 		}
 		if html[0] > ' ' {
-			n++
+			letters++
 		}
-		html = html[1:]
+		html, text = html[1:], append(text, html[0])
 	}
-	return n
+	return letters <= fewLetters && !content.Match(text)
 }
+
+// fewLetters is what interstitials say at most, such as "Please wait while we verify
+// that you are no robot".
+const fewLetters = 150
 
 // silent are the elements whose content nobody reads, and no title stands in.
 var silent = [...]string{"script", "style", "noscript", "svg", "template"}

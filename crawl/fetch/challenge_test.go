@@ -19,6 +19,10 @@ func TestChallenge(t *testing.T) {
 	hardBlock := `<html><head><title>Attention Required! | Cloudflare</title></head><body><div id="cf-wrapper"><div id="cf-error-details"><h1>Sorry, you have been blocked</h1>`
 	cf52x := `<html><head><title>acme.com | 522: Connection timed out</title></head><body><div id="cf-wrapper"><div id="cf-error-details">`
 	none := http.Header{}
+	nothing := `<html><head><title>No results | The Real Yellow Pages</title></head><div class="no-results-main">No results found for plumbers in Nowhere, IL</div>`
+	one := `<html><title>Plumbers | The Real Yellow Pages</title><div class="result"><a class="business-name" href="/x/mip/a-1">Ace</a> (217) 555-0100</div>`
+	imperva, kasada := `<script src="/_Incapsula_Resource?SWJIYLWA=1"></script>`, `<script>window.KPSDK={}</script>`
+	captcha := `<script src="https://www.google.com/recaptcha/api.js"></script>`
 	tests := []struct {
 		name   string
 		status int
@@ -88,6 +92,21 @@ func TestChallenge(t *testing.T) {
 		{"AWS WAF action in capitals", 403, http.Header{"X-Amzn-Waf-Action": {"CAPTCHA"}}, "x", "aws-waf"},
 		{"title in capitals and behind a comment", 200, none, "<!-- <title>Plumbers</title> --><svg><title>Logo</title></svg><Title>Just a moment...</Title>" + filler, "cloudflare"},
 
+		{"headline with a tag in it", 200, none, `<html><h1 class="x"><span>Sorry, you have been blocked</span></h1>` + some, "cloudflare"},
+		{"words of a block, 503", 503, none, "<p>Sorry, you have been blocked</p>" + some, "cloudflare"},
+
+		{"nothing found, Imperva's script", 200, none, nothing + imperva, ""},
+		{"nothing found, Kasada's script", 200, none, nothing + kasada, ""},
+		{"nothing found, reCAPTCHA", 200, none, nothing + captcha, ""},
+		{"nothing found, reCAPTCHA, 404", 404, none, "<html><p>Not here</p>" + captcha, ""},
+		{"one card, Imperva's script", 200, none, one + imperva, ""},
+		{"one card, reCAPTCHA", 200, none, one + captcha, ""},
+		{"one card without a link", 200, none, "<html><b>Ace</b> (217) 555-0100" + kasada, ""},
+		{"broken, reCAPTCHA, 500", 500, none, "<html><p>Server error</p>" + captcha, ""},
+		{"broken, Kasada's script, 502", 502, none, "<html><p>Bad gateway</p>" + kasada, ""},
+		{"broken, Imperva's script, 503", 503, none, "<html><p>Down</p>" + imperva, ""},
+		{"a review quotes a block", 200, none, one + "<p>Sorry, you have been blocked, says their site</p>", ""},
+		{"a review quotes a block, 404", 404, none, chrome + "<p>Sorry, you have been blocked, says their site</p>", ""},
 		{"AWS WAF lets it pass", 200, http.Header{"X-Amzn-Waf-Action": {"allow"}}, chrome, ""},
 		{"plain 405", 405, none, some, ""},
 		{"plain 418", 418, none, some, ""},

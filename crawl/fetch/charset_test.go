@@ -24,8 +24,8 @@ func TestCharset(t *testing.T) {
 		{"UTF-8 undeclared, first seen late", "text/html", far + "caf\u00e9", far + "café"},
 		{"UTF-8 that says it is Latin-1", "text/html; charset=iso-8859-1", "caf\u00e9", "café"},
 		{"UTF-8 with a mark", "text/html", "\xef\xbb\xbfcafé", "café"},
-		{"UTF-8 with one damaged rune", "text/html", far + "café café caf\xc3 end", far + "café café caf\ufffd end"},
-		{"damaged UTF-8 with a mark", "text/html; charset=utf-8", "\xef\xbb\xbfa\xffb", "a\ufffdb"},
+		{"UTF-8 with one damaged rune", "text/html", far + "café café caf\xc3 end", far + "café café cafÃ end"},
+		{"damaged UTF-8 with a mark", "text/html; charset=utf-8", "\xef\xbb\xbfa\xffb", "aÿb"},
 		{"Latin-1 by header", "text/html; charset=ISO-8859-1", "caf\xe9", "café"},
 		{"windows-1252 by header", "text/html; charset=windows-1252", "\x93caf\xe9\x94", "“café”"},
 		{"Latin-1 by meta", "text/html", `<meta charset="iso-8859-1">caf` + "\xe9", `<meta charset="iso-8859-1">café`},
@@ -33,8 +33,13 @@ func TestCharset(t *testing.T) {
 		{"Latin-1 that says it is UTF-8", "text/html; charset=utf-8", "caf\xe9!", "café!"},
 		{"the same by meta", "text/html", `<meta charset="utf-8">caf` + "\xe9!", `<meta charset="utf-8">café!`},
 		{"windows-1252 that says it is UTF-8", "text/html; charset=utf-8", "\x93Jos\xe9\x94 \x96 Espa\xf1a", "“José” – España"},
-		{"UTF-8 that says so, with one damaged rune", "text/html; charset=utf-8", "café café caf\xc3 end", "café café caf\ufffd end"},
+		{"UTF-8 that says so, with one damaged rune", "text/html; charset=utf-8", "café café caf\xc3 end", "café café cafÃ end"},
 		{"Latin-1 names in a page of UTF-8", "text/html; charset=utf-8", "café café © Jos\xe9 Pe\xf1a", "café café © José Peña"},
+		{"Windows-1252 apostrophe in a page of UTF-8", "text/html; charset=utf-8", "© ® · Joe\x92s", "© ® · Joe’s"},
+		{"Windows-1252 letter that begins a rune", "text/html; charset=utf-8", "© ® · Ch\xe2teau", "© ® · Château"},
+		{"Windows-1252 capitals in a page of UTF-8", "text/html; charset=utf-8", "® ® ® S\xc3O PAULO", "® ® ® SÃO PAULO"},
+		{"Windows-1252 letter and apostrophe", "text/html; charset=utf-8", "® ® ® Jos\xe9\x92s", "® ® ® José’s"},
+		{"cut quote and cut picture", "text/html; charset=utf-8", "é é é é é é a\xe2\x80 b\xf0\x9f\x98 c", "é é é é é é a b c"},
 		{"Shift-JIS", "text/html; charset=shift_jis", "\x93\xfa\x96\x7b", "日本"},
 		{"UTF-16 with a mark", "text/html", "\xff\xfeh\x00i\x00", "hi"},
 		{"UTF-16 by header", "text/html; charset=utf-16le", "h\x00i\x00", "hi"},
@@ -56,5 +61,23 @@ func TestCharset(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestNoReplacementCharacter puts every stray byte between all that may stand around it.
+func TestNoReplacementCharacter(t *testing.T) {
+	t.Parallel()
+	around := []string{"", " ", "a", "é", "\x80", "\xc3", "\xe2", "\xf0\x9f"}
+	for b := utf8.RuneSelf; b < 256; b++ {
+		for _, before := range around {
+			for _, after := range around {
+				body := before + string([]byte{byte(b)}) + after
+				got := appendValid(nil, []byte(body))
+				checkUTF8(t, got)
+				if strings.ContainsRune(string(got), utf8.RuneError) {
+					t.Errorf("%q: got %q", body, got)
+				}
+			}
+		}
 	}
 }

@@ -96,7 +96,7 @@ func (s *Source) readCards(p *Page, w *workspace, doc *html.Node, scripts []stri
 		dropClones(doc, cards)
 		list, _ = s.readListings(p, w, cards)
 	}
-	p.Raw, p.LeftOut = len(cards), beyond
+	p.Raw, p.LeftOut, w.cards = len(cards), beyond, cards
 	for i := range cards {
 		if !cards[i].sponsored {
 			p.organic++

@@ -14,6 +14,7 @@ import (
 type evidence struct {
 	doc     *html.Node
 	roots   []*html.Node // the source's regions in doc
+	cards   []card       // ads among them; what they say, a business says
 	scripts []string
 	empty   bool // no body at all
 	status  int
@@ -67,7 +68,7 @@ func (s *Source) hasChrome(doc *html.Node) bool {
 }
 
 func (s *Source) ownChrome(doc *html.Node) bool {
-	return s.chrome.on(doc) || s.chrome.endsTitle(titleOf(doc)) || s.chrome.inText([]*html.Node{doc}) != ""
+	return s.chrome.on(doc) || s.chrome.partOfTitle(titleOf(doc)) || s.chrome.inText([]*html.Node{doc}) != ""
 }
 
 // saysNothing tells in which words the page says that there is nothing, or "".
@@ -86,7 +87,10 @@ func (s *Source) saysNothing(p *Page, e *evidence) string {
 	case s.empty.inTitle(e.doc):
 		return "the title says that there are no results"
 	}
-	if text := s.empty.inText(within); text != "" {
+	if p.SiteTotal > 0 || p.Missing > 0 || p.NextURL != "" || p.NextHost != "" {
+		return "" // words of someone else: the page has listings
+	}
+	if text := s.empty.inText(within, e.cards...); text != "" {
 		return fmt.Sprintf("the page says %q", text)
 	}
 	return ""
@@ -137,24 +141,49 @@ func (m *marks) inTitle(doc *html.Node) bool {
 	return false
 }
 
-// endsTitle reports whether a title is one of the site's: all of it, or its last part, is
-// what the site writes there, in its letter case. A block page, the page of a domain for
-// sale or a browser's own error page names the host somewhere, as "www.example.com".
-func (m *marks) endsTitle(title string) bool {
+// partOfTitle reports whether a title is one of the site's: all of it, its last part or,
+// unless that is a host's name, its first part is what the site writes there, in its
+// letter case; a part may be in capitals. A block page, the page of a domain for sale or
+// a browser's own error page names the host somewhere, as "www.example.com".
+func (m *marks) partOfTitle(title string) bool {
+	title = registered.Replace(title)
 	for _, t := range m.titles {
-		if before, ok := strings.CutSuffix(title, t); ok && (before == "" || endsInSeparator(before)) {
+		t = registered.Replace(t)
+		if title == t {
+			return true
+		}
+		for _, name := range [...]string{t, strings.ToUpper(t)} {
+			before, ok := strings.CutSuffix(title, name)
+			if ok && endsInSeparator(before) {
+				return true
+			}
+			after, ok := strings.CutPrefix(title, name)
+			if ok && strings.ContainsRune(name, ' ') && beginsWithSeparator(after) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// registered takes the signs of trade marks out of a title.
+var registered = strings.NewReplacer("®", "", "™", "", "(R)", "", "(TM)", "")
+
+// titleSeparators stand in a title between the name of the site and the rest.
+var titleSeparators = [...]string{" | ", " - ", " – ", " — ", " · ", " :: "}
+
+func endsInSeparator(s string) bool {
+	for _, sep := range titleSeparators {
+		if strings.HasSuffix(s, sep) {
 			return true
 		}
 	}
 	return false
 }
 
-// titleSeparators stand in a title before the name of the site.
-var titleSeparators = [...]string{" | ", " - ", " – ", " — ", " · ", " :: "}
-
-func endsInSeparator(s string) bool {
+func beginsWithSeparator(s string) bool {
 	for _, sep := range titleSeparators {
-		if strings.HasSuffix(s, sep) {
+		if strings.HasPrefix(s, sep) {
 			return true
 		}
 	}
@@ -174,12 +203,13 @@ func titleOf(n *html.Node) string {
 	return ""
 }
 
-// inText returns the first of the texts that the trees show to a reader.
-func (m *marks) inText(trees []*html.Node) string {
+// inText returns the first of the texts that the trees show to a reader outside of the
+// cards.
+func (m *marks) inText(trees []*html.Node, but ...card) string {
 	if len(m.texts) == 0 {
 		return ""
 	}
-	text := strings.ToLower(pageText(trees))
+	text := strings.ToLower(pageText(trees, but...))
 	for _, t := range m.texts {
 		if strings.Contains(text, t) {
 			return t
@@ -191,7 +221,7 @@ func (m *marks) inText(trees []*html.Node) string {
 // blockPage holds what block pages and interstitials say, and pages of listings do not.
 // Single words such as "blocked" or "captcha" are in the names of businesses.
 var blockPage = marks{texts: []string{
-	"to restrict access",
+	"cloudflare to restrict access",
 	"you have been blocked",
 	"your request has been blocked",
 	"access to this page has been denied",
@@ -214,13 +244,26 @@ var blockPage = marks{texts: []string{
 // maxPageText bounds the text that is searched for words.
 const maxPageText = 256 << 10
 
-// pageText returns the text of the trees, white space folded.
-func pageText(trees []*html.Node) string {
+// pageText returns the text of the trees without that of the cards, white space folded.
+func pageText(trees []*html.Node, but ...card) string {
 	var b []byte
+	for _, c := range but {
+		defer unread(c.n)()
+	}
 	for _, n := range trees {
+		if n.Type == html.CommentNode {
+			continue // a region that is a card itself
+		}
 		b = append(appendText(b, n, maxPageText), ' ')
 	}
 	return strings.Join(strings.Fields(string(b)), " ")
+}
+
+// unread makes a node one that is passed over; show makes it what it was.
+func unread(n *html.Node) (show func()) {
+	was := n.Type
+	n.Type = html.CommentNode
+	return func() { n.Type = was }
 }
 
 // hasPhone reports whether a text holds something of the form (ddd) ddd-dddd,

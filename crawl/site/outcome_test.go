@@ -62,6 +62,13 @@ func TestOutcomes(t *testing.T) {
 		{"5 gone", main("gone"), srp, 410, NoListings},
 		{"5 words in a script do not count", main("<script>'No results found'</script>"), srp, 200, HTMLChanged},
 		{"5 words outside the regions do not count", siteHTML(`<div id="main-content"></div><p>no results found`), srp, 200, HTMLChanged},
+		{"5 words beside an ad", main("<p>No results found</p>" + adSaying("Gates to restrict access")), srp, 200, NoListings},
+		{"5 words of a search", main("<p>No results for gates to restrict access</p>"), srp, 200, NoListings},
+		{"5 not found, words of a business", main("Pads to restrict access"), srp, 404, NoListings},
+		{"5 words of an ad do not count", main(`<div class="card">A</div>` + adSaying("Our color did not match")), srp, 200, OK},
+		{"5 words of a bad card do not count", main(`<div class="result"><p>I got no results for months</p></div>`), srp, 200, HTMLChanged},
+		{"5 words do not count beside a total", main(count9 + "<p>did not match</p>"), srp, 200, HTMLChanged},
+		{"5 words do not count beside a next link", main(`<p>did not match</p><div class="pagination"><a class="next" href="?page=2">n</a></div>`), srp, 200, HTMLChanged},
 		{"6 total", main(count9), srp, 200, HTMLChanged},
 		{"6 bad cards", main(noCard), srp, 200, HTMLChanged},
 		{"6 next link", main(`<div class="pagination"><a class="next" href="?page=2">n</a></div>`), srp, 200, HTMLChanged},
@@ -94,6 +101,41 @@ func TestOutcomes(t *testing.T) {
 			}
 		}
 	})
+}
+
+// adSaying is a featured ad with a snippet.
+func adSaying(words string) string {
+	return `<section class="featured-listings"><article class="srp-listing" data-ypid="931"><span class="ad-pill">Ad</span><a class="business-name" href="">Ad 931</a><div class="snippet"><p class="body">` +
+		words + `</p></div></article></section>`
+}
+
+// TestTitleIsTheSites checks what a page without the site's ids can be known by.
+func TestTitleIsTheSites(t *testing.T) {
+	t.Parallel()
+	s := builtin(t, "yellowpages")
+	for title, want := range map[string]bool{
+		"Plumbers | The Real Yellow Pages":                                       true,
+		"Plumbers | The Real Yellow Pages®":                                      true,
+		"Plumbers | The Real Yellow Pages™":                                      true,
+		"Plumbers | The Real Yellow Pages(R)":                                    true,
+		"Plumbers | YELLOWPAGES.COM":                                             true,
+		"Plumbers - YellowPages.com":                                             true,
+		"The Real Yellow Pages | Plumbers":                                       true,
+		"The Real Yellow Pages® - Plumbers":                                      true,
+		"The Real Yellow Pages":                                                  true,
+		"yellowpages.com":                                                        false,
+		"YELLOWPAGES.COM":                                                        false,
+		"Plumbers | yellowpages.com":                                             false,
+		"YellowPages.com | This name is for sale":                                false,
+		"YELLOWPAGES.COM - This name is for sale":                                false,
+		"The Real Yellow Pagescape":                                              false,
+		"Get The Real Yellow Pages today":                                        false,
+		"Access denied | www.yellowpages.com used Cloudflare to restrict access": false,
+	} {
+		if got := s.chrome.partOfTitle(title); got != want {
+			t.Errorf("%q: got %t, want %t", title, got, want)
+		}
+	}
 }
 
 // siteHTML is a page with the site's chrome around the content.

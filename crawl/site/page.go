@@ -41,6 +41,7 @@ type workspace struct {
 	arena    arena
 	pageHits hits
 	card     cardReader
+	cards    []card // of the page read last
 }
 
 // ParsePage reads a results page. final is the URL that answered (after
@@ -89,7 +90,7 @@ func (s *Source) workspace() *workspace {
 func (s *Source) release(w *workspace) {
 	w.pageHits.reset()
 	w.card.hits.reset()
-	w.card.card = nil
+	w.card.card, w.cards = nil, nil
 	s.work.Put(w)
 }
 
@@ -167,7 +168,7 @@ func (s *Source) parseWhole(body []byte, final *url.URL, status int) (*Page, err
 	p := s.extract(w, doc, scripts, final, false)
 	p.Via = "whole"
 	if onlyAds(p.Listings) {
-		s.decide(p, &evidence{doc: doc, roots: roots, scripts: scripts, empty: len(body) == 0, status: status})
+		s.decide(p, &evidence{doc: doc, roots: roots, cards: w.cards, scripts: scripts, empty: len(body) == 0, status: status})
 	}
 	return p, s.cut(p.Outcome, end, final)
 }
