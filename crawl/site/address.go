@@ -1,7 +1,10 @@
 package site
 
 import (
+	"regexp"
 	"strings"
+
+	"golang.org/x/net/html"
 
 	"ypcrawl/yp"
 )
@@ -11,16 +14,16 @@ import (
 // and no address.
 func (c *cardReader) place(l *yp.Listing) {
 	f := &c.src.fields
-	street := f.street.first(c)
-	city, state, zip := locality(f.locality.first(c))
+	street := c.part(f.street)
+	city, state, zip := locality(c.part(f.locality))
 	if city == "" {
-		city = trimPlace(f.city.first(c))
+		city = trimPlace(c.part(f.city))
 	}
 	if state == "" {
-		state = stateCode(trimPlace(f.state.first(c)))
+		state = stateCode(trimPlace(c.part(f.state)))
 	}
 	if zip == "" {
-		zip = postalCode(f.postal.first(c))
+		zip = postalCode(c.part(f.postal))
 	}
 	if street == "" && city == "" && zip == "" {
 		line := f.address.first(c)
@@ -40,6 +43,53 @@ func (c *cardReader) place(l *yp.Listing) {
 	l.State, l.PostalCode = strings.Clone(state), strings.Clone(zip)
 }
 
+// part returns the first text of a part of the address. Where the card has an address,
+// what stands elsewhere in it is no part: a city may be named in a snippet.
+func (c *cardReader) part(f field) string {
+	for i := range f {
+		r := &f[i]
+		if r.sel < 0 {
+			if s := r.take(c, c.card); s != "" {
+				return s
+			}
+			continue
+		}
+		found := c.hits[r.sel]
+		for _, n := range found[:min(len(found), maxTries)] {
+			if s := r.take(c, n); s != "" && c.inAddress(n) {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+// inAddress reports whether n is in an address of the card, or the card has none with text.
+func (c *cardReader) inAddress(n *html.Node) bool {
+	some := false
+	for _, r := range c.src.fields.address {
+		if r.sel < 0 {
+			continue
+		}
+		for _, box := range c.hits[r.sel] {
+			if n == box || within(n, box) {
+				return true
+			}
+			some = some || hasText(box)
+		}
+	}
+	return !some
+}
+
+func hasText(n *html.Node) bool {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type == html.TextNode && strings.TrimSpace(c.Data) != "" || c.Type == html.ElementNode && hasText(c) {
+			return true
+		}
+	}
+	return false
+}
+
 func (s *Source) serviceArea(text string) bool {
 	for _, p := range s.def.ServiceArea {
 		if len(text) >= len(p) && strings.EqualFold(text[:len(p)], p) {
@@ -50,15 +100,15 @@ func (s *Source) serviceArea(text string) bool {
 }
 
 // numbered reports whether a text that nobody marks as a street may be one: it holds a
-// house number. "Downtown" does not, "One Main Plaza" does.
+// house number. "Downtown" does not; "One Main Plaza" and "Pier Thirty-Nine" do.
 func numbered(s string) bool {
-	first, _, _ := strings.Cut(strings.ToLower(s), " ")
-	switch first {
-	case "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten":
-		return true
-	}
-	return strings.ContainsAny(s, "0123456789")
+	return strings.ContainsAny(s, "0123456789") || numberWord.MatchString(s)
 }
+
+// numberWord is a number in words: any at the start of a text, "thirty-nine" anywhere.
+var numberWord = regexp.MustCompile(`(?i)^(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|` +
+	`(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty)(?:[ ,-]|$)|` +
+	`\b(?:twen|thir|for|fif|six|seven|eigh|nine)ty-(?:one|two|three|four|five|six|seven|eight|nine)\b`)
 
 // trimPlace drops the comma that older markup leaves behind a part.
 func trimPlace(s string) string { return strings.Trim(s, ", ") }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+
+	"github.com/PuerkitoBio/goquery"
 )
 
 // detailDef is the YAML form of what detail pages look like.
@@ -14,6 +16,7 @@ type detailDef struct {
 	IDs     scalar              `yaml:"ids"` // page or url: of structured sources, see compileOwnPages
 	Regions []scalar            `yaml:"regions"`
 	Marks   markDef             `yaml:"marks"`
+	Others  []scalar            `yaml:"others"`
 	Info    []scalar            `yaml:"info"`
 	Hours   []scalar            `yaml:"hours"`
 	Labels  map[string][]string `yaml:"labels"`
@@ -29,6 +32,7 @@ type detailRules struct {
 	id          int // group of path
 	regions     regionSet
 	marks       marks
+	others      []goquery.Matcher // boxes of other businesses
 	page        *index
 	info, hours []int             // in page
 	labels      map[string]string // of a label to its field
@@ -75,6 +79,7 @@ func (c *compiled) compileDetail(f *faults) {
 			f.add(sel.line, "detail.regions", fmt.Errorf("%q: %w", sel.text, err))
 		}
 	}
+	r.others = matchers(d.Others, "detail.others", f)
 	r.info = selectors(r.page, d.Info, "detail.info", f)
 	r.hours = selectors(r.page, d.Hours, "detail.hours", f)
 	r.compileLabels(d, f)

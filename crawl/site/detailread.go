@@ -2,6 +2,7 @@ package site
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,6 +64,7 @@ func (r *detailReader) text(name string) string {
 // first, then from its list of facts, then from its JSON-LD.
 func (r *detailReader) contacts() {
 	f := &r.src.detail.fields
+	r.ownOnly(f.phone, f.website, f.email)
 	var l yp.Listing
 	setsPhone := func(s string) bool {
 		setPhone(&l, strings.TrimPrefix(s, "tel:"))
@@ -81,6 +83,29 @@ func (r *detailReader) contacts() {
 	r.Phone, r.PhoneE164 = l.Phone, l.PhoneE164
 	r.WebsiteURL, r.Website, r.Domain = l.WebsiteURL, l.Website, l.Domain
 	r.email(f.email)
+}
+
+// ownOnly drops what the fields' rules found in a box of other businesses.
+func (r *detailReader) ownOnly(fields ...field) {
+	for _, f := range fields {
+		for _, rule := range f {
+			if rule.sel >= 0 {
+				r.page.hits[rule.sel] = slices.DeleteFunc(r.page.hits[rule.sel], r.src.detail.ofOther)
+			}
+		}
+	}
+}
+
+// ofOther reports whether n is in a box of other businesses.
+func (r *detailRules) ofOther(n *html.Node) bool {
+	for ; n != nil && n.Type == html.ElementNode; n = n.Parent {
+		for _, m := range r.others {
+			if m.Match(n) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // linksUnder calls f with the links under a field's labels, until it returns

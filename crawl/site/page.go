@@ -140,15 +140,6 @@ func (s *Source) findNext(p *Page, body []byte, final *url.URL) {
 	s.readNext(p, w.pageHits, doc, final)
 }
 
-// readNext reads the next link.
-func (s *Source) readNext(p *Page, found hits, doc *html.Node, final *url.URL) {
-	page := cardReader{src: s, final: final, hits: found, card: doc}
-	next := s.next.first(&page)
-	if p.NextURL = s.nextURL(final, next); p.NextURL == "" {
-		p.NextHost = s.otherHost(final, next)
-	}
-}
-
 // view returns the body as a string without a copy: a copy of every page would
 // be four fifths of what a parse allocates. The string is gone before ParsePage
 // returns the body to its owner: all that is kept of a page is copied out
@@ -203,13 +194,14 @@ func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, final *
 	s.readCards(p, w, doc, scripts, ordered)
 	pageHits := cardReader{src: s, final: final, hits: w.pageHits, card: doc}
 	p.SiteTotal, p.zero = readTotal(s.total.first(&pageHits))
-	s.readNext(p, w.pageHits, doc, final)
 	if len(p.Listings) == 0 {
+		s.readNext(p, w.pageHits, doc, final)
 		return p
 	}
 	p.Outcome, p.Reason = OK, fmt.Sprintf("%d listings in %d cards, %d of them bad", len(p.Listings), p.Raw, p.Bad)
 	shown, last := readRange(s.shown.first(&pageHits), p.SiteTotal)
 	p.atEnd = p.SiteTotal > 0 && p.SiteTotal == max(last, p.organic)
+	s.readNext(p, w.pageHits, doc, final)
 	if shown > p.organic+p.LeftOut {
 		p.Missing, p.Announced = shown-p.organic-p.LeftOut, shown-p.LeftOut
 		p.Bad += p.Missing
@@ -249,22 +241,22 @@ func (s *Source) otherHost(final *url.URL, ref string) string {
 
 // readTotal reads the site's count of listings. zero tells "0" from nothing.
 func readTotal(s string) (n int, zero bool) {
-	n, ok := firstInt(s)
+	n, ok := total(s)
 	return n, ok && n == 0
 }
 
 // readRange reads how many listings a page says that it shows, as "1-30" or
-// "1,081 - 1,108", and the number of the last; total is how many there are, 0 =
+// "1,081 - 1,108", and the number of the last; all is how many there are, 0 =
 // unknown. 0 = it does not say.
-func readRange(s string, total int) (shown, last int) {
+func readRange(s string, all int) (shown, last int) {
 	from, to, ok := strings.Cut(s, "-")
 	if !ok {
 		from, to, ok = strings.Cut(s, "–")
 	}
-	first, isFirst := firstInt(from)
-	last, isLast := firstInt(to)
-	if total > 0 {
-		last = min(last, total)
+	first, isFirst := total(from)
+	last, isLast := total(to)
+	if all > 0 {
+		last = min(last, all)
 	}
 	if !ok || !isFirst || !isLast || first < 1 || last < first || last-first >= maxHits {
 		return 0, 0

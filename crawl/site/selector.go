@@ -139,7 +139,7 @@ func lastCompound(sel string) string {
 // returns false, the walk does not go into the element.
 func (x *index) run(root *html.Node, out hits, enter func(*html.Node) bool) {
 	for n := root.FirstChild; n != nil; n = n.NextSibling {
-		if n.Type != html.ElementNode {
+		if n.Type != html.ElementNode || n.Data == "template" { // a template shows nothing
 			continue
 		}
 		if x.try(n, out) && enter != nil && !enter(n) {

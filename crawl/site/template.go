@@ -16,6 +16,9 @@ type template struct {
 	path  []piece
 	query [][]piece // one per parameter, in order
 	kind  []string  // path segments; "" matches any (see matches)
+
+	pageSegment int    // of the path, that holds {page}; -1 = none
+	pageParam   string // name of the query parameter that holds it; "" = none
 }
 
 // piece is a literal or a placeholder.
@@ -36,12 +39,15 @@ func parseTemplate(s string) (*template, error) {
 		return nil, fmt.Errorf("URL template %q must hold neither a fragment nor white space", s)
 	}
 	path, query, _ := strings.Cut(s, "?")
-	t := &template{}
+	t := &template{pageSegment: -1}
 	var err error
 	if t.path, err = parsePieces(path); err != nil {
 		return nil, err
 	}
 	for seg := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+		if strings.Contains(seg, "{page}") {
+			t.pageSegment = len(t.kind)
+		}
 		if strings.Contains(seg, "{") {
 			seg = ""
 		}
@@ -55,7 +61,9 @@ func parseTemplate(s string) (*template, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.query = append(t.query, p)
+		if t.query = append(t.query, p); holds(p, "page") {
+			t.pageParam, _, _ = strings.Cut(param, "=")
+		}
 	}
 	return t, nil
 }

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -26,6 +27,17 @@ func firstInt(s string) (n int, ok bool) {
 		}
 	}
 	return n, true
+}
+
+// grouped is a number in groups of three, apart by dots or blanks.
+var grouped = regexp.MustCompile(`^\d{1,3}(?:[. \x{a0}\x{202f}]\d{3})+$`)
+
+// total reads a number of listings: as firstInt does, and "1.108" and "1 108" are 1108.
+func total(s string) (n int, ok bool) {
+	if s = strings.TrimSpace(s); grouped.MatchString(s) {
+		s = strings.NewReplacer(".", "", " ", "", "\u00a0", "", "\u202f", "").Replace(s)
+	}
+	return firstInt(s)
 }
 
 // thousands reports whether s starts with exactly three digits.
