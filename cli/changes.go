@@ -292,7 +292,7 @@ func sinceOf(c *cli.Context, k *database) (since, error) {
 		}
 		return sinceLastRun(c, k)
 	}
-	if age, err := parseTime(word, 0); err == nil && strings.Trim(word, "0123456789.") != "" {
+	if age, err := parseTime(word); err == nil && !isNumber(word) {
 		return sinceMoment(k.DB().Now().Add(-age)), nil
 	}
 	for _, layout := range sinceLayouts() {

@@ -135,7 +135,7 @@ func selectFlags() []cli.Flag {
 		&cli.IntFlag{Name: "min-population", Usage: "leave out places with fewer `PEOPLE`"},
 		&cli.IntFlag{Name: "max-cities", DefaultText: "all", Usage: "only the `N` largest places of each state"},
 		&cli.GenericFlag{
-			Name: "max-pages", Value: &pagesValue{}, DefaultText: "3, 2 or 1 by the place's size",
+			Name: "max-pages", Value: countValue("pages"), DefaultText: "3, 2 or 1 by the place's size",
 			Usage: "`PAGES` of each target, or all",
 		},
 	}
@@ -143,7 +143,7 @@ func selectFlags() []cli.Flag {
 
 func delayFlag() cli.Flag {
 	return &cli.GenericFlag{
-		Name: "delay", Value: &delayValue{}, DefaultText: "the source's: 2s, none for the demo",
+		Name: "delay", Value: delayValue(0), DefaultText: "the source's: 2s, none for the demo",
 		Usage: "`TIME` between two requests to a host: 2s, 1s-3s or 0",
 	}
 }
@@ -220,7 +220,7 @@ func extent(src *site.Source) discover.Source {
 func selection(c *cli.Context) (discover.Selection, error) {
 	sel := discover.Selection{
 		States: stateList(c.StringSlice("states")), Cities: cityList(c.StringSlice("cities")), Categories: SplitList(c.StringSlice("categories")),
-		AnyCategory: c.Bool("any-category"), MinPopulation: c.Int("min-population"), MaxPages: pagesOf(c, "max-pages"),
+		AnyCategory: c.Bool("any-category"), MinPopulation: c.Int("min-population"), MaxPages: countOf(c, "max-pages"),
 		MaxTargets: c.Int("max-targets"), MaxCities: c.Int("max-cities"),
 	}
 	for name, words := range map[string][]string{"states": sel.States, "cities": sel.Cities, "categories": sel.Categories} {
