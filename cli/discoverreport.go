@@ -154,10 +154,10 @@ func (s *discovered) retry() string {
 
 // remedy is what opens a source again.
 func (t *discovery) remedy(b *crawl.BlockedError) string {
-	if b.Gate.State == store.GateQuarantined {
+	if b.Availability.State == store.SourceQuarantined {
 		return fmt.Sprintf("`ypcrawl run` asks for one page when its time has come; `ypcrawl sources enable %s` opens it now.", b.Source)
 	}
-	if b.Gate.State == store.GateDisabled || b.Gate.Until.IsZero() {
+	if b.Availability.State == store.SourceDisabled || b.Availability.Until.IsZero() {
 		return fmt.Sprintf("When it is in order again: `ypcrawl sources enable %s`.", b.Source)
 	}
 	return "Nothing is lost. Type the same again then; `ypcrawl status` shows what holds it."

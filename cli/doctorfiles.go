@@ -302,7 +302,7 @@ func (d *diagnosis) robots(ctx context.Context) {
 	client := fetch.New(fetch.Config{UserAgent: d.c.String("user-agent"), Timeout: timeOf(d.c, "request-timeout"), DelayMin: defaultSampleDelay, IgnoreRobots: true}) // it is robots.txt itself
 	defer client.Close()
 	for _, s := range all {
-		if s.Gate == store.GateDisabled {
+		if s.Availability == store.SourceDisabled {
 			continue
 		}
 		d.oneRobots(ctx, client, s)
@@ -348,11 +348,11 @@ func closedTo(ctx context.Context, k *database, u *url.URL) (string, error) {
 	now, host := k.DB().Now(), hostOf(u)
 	for _, s := range all {
 		base, err := url.Parse(s.BaseURL)
-		if err == nil && hostOf(base) == host && s.Gate != store.GateOpen && s.Gate != store.GateDisabled {
+		if err == nil && hostOf(base) == host && s.Availability != store.SourceOpen && s.Availability != store.SourceDisabled {
 			return remedyText(now, s), nil
 		}
 	}
-	g, err := k.HostGate(ctx, host)
+	g, err := k.HostAvailability(ctx, host)
 	if err != nil || g.Open() {
 		return "", err
 	}

@@ -115,14 +115,14 @@ func (d *diagnosis) sources(ctx context.Context) {
 		text, fix := closedSourceText(d.k.DB().Now(), s), ""
 		switch {
 		case s.Remedy != "":
-			if fix = d.command(strings.SplitN(s.Remedy, " ", 3)...); s.Gate == store.GatePaused {
+			if fix = d.command(strings.SplitN(s.Remedy, " ", 3)...); s.Availability == store.SourcePaused {
 				fix = "when that is mended: " + fix
 			}
 		case text != "":
 			fix = waitText(d.k.DB().Now(), s)
 		}
 		switch {
-		case s.Gate == store.GateDisabled:
+		case s.Availability == store.SourceDisabled:
 			d.add("sources", fine, fix, "%s is disabled by an operator", s.Name)
 		case text != "":
 			d.add("sources", dubious, fix, "%s", text)

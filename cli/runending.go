@@ -135,9 +135,9 @@ func (r *run) mending(name string) string {
 // opening is what opens a source again.
 func (r *run) opening(b *crawl.BlockedError) string {
 	switch {
-	case b.Gate.State == store.GateDisabled, b.Gate.Until.IsZero():
+	case b.Availability.State == store.SourceDisabled, b.Availability.Until.IsZero():
 		return fmt.Sprintf("When it is in order again: `ypcrawl sources enable %s`.", b.Source)
-	case b.Gate.State == store.GateQuarantined:
+	case b.Availability.State == store.SourceQuarantined:
 		return "One page is asked for then, to see whether it answers; `ypcrawl status` shows it. Type the same again then, or stay with --watch."
 	}
 	return "Nothing is lost. Type the same again then, or stay with --watch; `ypcrawl status` shows what holds it."

@@ -45,12 +45,12 @@ type sourceRow struct {
 	Example    string   `json:"example,omitempty"` // URL of a target
 
 	// What the database knows of it; empty without one.
-	Gate   store.GateState  `json:"gate,omitempty"`
-	Until  time.Time        `json:"gate_until,omitzero"`
-	Reason string           `json:"gate_reason,omitempty"`
-	Status string           `json:"status,omitempty"`
-	Stage  checkpoint.Stage `json:"stage,omitempty"`
-	Score  *int             `json:"score,omitempty"` // 0 to 100, of one that was added by its address
+	Availability store.SourceState `json:"gate,omitempty"`
+	Until        time.Time         `json:"gate_until,omitzero"`
+	Reason       string            `json:"gate_reason,omitempty"`
+	Status       string            `json:"status,omitempty"`
+	Stage        checkpoint.Stage  `json:"stage,omitempty"`
+	Score        *int              `json:"score,omitempty"` // 0 to 100, of one that was added by its address
 }
 
 func rowOf(s *site.Source) sourceRow {
@@ -94,7 +94,7 @@ func withKnown(rows []sourceRow, known []report.SourceStatus) []sourceRow {
 			i = len(rows) - 1
 		}
 		r := &rows[i]
-		r.Gate, r.Until, r.Reason, r.Status = s.Gate, s.Until, s.Reason, s.Profile.Status
+		r.Availability, r.Until, r.Reason, r.Status = s.Availability, s.Until, s.Reason, s.Profile.Status
 	}
 	return rows
 }
@@ -119,7 +119,7 @@ func sourcesTable(rows []sourceRow, known bool) *table {
 		}
 		row := []any{r.Name, r.BaseURL, orDash(r.Delay), pages, orDash(strings.TrimPrefix(r.Example, r.BaseURL))}
 		if known {
-			row = append(row, orDash(string(r.Gate)), orDash(r.Status))
+			row = append(row, orDash(string(r.Availability)), orDash(r.Status))
 		}
 		if staged {
 			row = append(row, orDash(string(r.Stage)), r.Score)
@@ -253,7 +253,7 @@ func factLines(now time.Time, f *sourceFacts) []string {
 	if f.Score != nil {
 		head += fmt.Sprintf(", score %d", *f.Score)
 	}
-	gate := "gate: " + string(f.Gate)
+	gate := "gate: " + string(f.Availability)
 	if !f.Until.IsZero() {
 		gate += " until " + moment(now, f.Until)
 	}

@@ -60,16 +60,16 @@ func (p *Program) enableSource(ctx context.Context, k *database, name string) (b
 
 // switchedSource is a source after it was switched.
 type switchedSource struct {
-	Name   string          `json:"name"`
-	Gate   store.GateState `json:"gate"`
-	Until  time.Time       `json:"gate_until,omitzero"`
-	Reason string          `json:"gate_reason,omitempty"`
-	Remedy string          `json:"remedy,omitempty"`
-	Status string          `json:"status,omitempty"`
+	Name         string            `json:"name"`
+	Availability store.SourceState `json:"gate"`
+	Until        time.Time         `json:"gate_until,omitzero"`
+	Reason       string            `json:"gate_reason,omitempty"`
+	Remedy       string            `json:"remedy,omitempty"`
+	Status       string            `json:"status,omitempty"`
 }
 
 func switchedSourceOf(s report.SourceStatus) switchedSource {
-	return switchedSource{s.Name, s.Gate, s.Until, s.Reason, s.Remedy, s.Profile.Status}
+	return switchedSource{s.Name, s.Availability, s.Until, s.Reason, s.Remedy, s.Profile.Status}
 }
 
 // switchSources does something to each named source, and shows what became of it.

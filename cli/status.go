@@ -143,7 +143,7 @@ func (p *Program) printConnectivity(w *sections, s *report.Status, fresh bool) e
 	for _, src := range s.Sources {
 		c := src.Profile
 		row := []any{
-			src.Name, string(src.Gate), orDash(c.Status), percentOf(c.Rate1h, 100), c.Samples1h, percentOf(c.Rate24h, 100), c.Samples24h,
+			src.Name, string(src.Availability), orDash(c.Status), percentOf(c.Rate1h, 100), c.Samples1h, percentOf(c.Rate24h, 100), c.Samples24h,
 			millis(c.P50), millis(c.P95), orDash(causeOf(c)),
 		}
 		if !fresh {
@@ -184,18 +184,18 @@ func (p *Program) printClosed(w *sections, s *report.Status) error {
 }
 
 func closedSourceText(now time.Time, src report.SourceStatus) string {
-	if src.Gate == store.GateOpen {
+	if src.Availability == store.SourceOpen {
 		return ""
 	}
-	text, probe := fmt.Sprintf("%s is %s", src.Name, src.Gate), "the next run asks for one page"
+	text, probe := fmt.Sprintf("%s is %s", src.Name, src.Availability), "the next run asks for one page"
 	if src.Until.After(now) {
 		text += " until " + moment(now, src.Until)
 		probe = "then one page is asked for"
 	}
-	if src.Reason != "" && src.Gate != store.GateDisabled {
+	if src.Reason != "" && src.Availability != store.SourceDisabled {
 		text += ": " + report.ReasonText(src.Reason)
 	}
-	if src.Gate == store.GateQuarantined {
+	if src.Availability == store.SourceQuarantined {
 		text += "; " + probe + ", to see whether it answers"
 	}
 	return text
@@ -207,9 +207,9 @@ func remedyText(now time.Time, src report.SourceStatus) string {
 	switch {
 	case text == "":
 		return ""
-	case src.Gate == store.GateDisabled:
+	case src.Availability == store.SourceDisabled:
 		return text + ". Open it with `ypcrawl " + src.Remedy + "`"
-	case src.Gate == store.GatePaused:
+	case src.Availability == store.SourcePaused:
 		return text + ". When that is mended: `ypcrawl " + src.Remedy + "`"
 	case askedToWait(src):
 		return text
@@ -219,7 +219,7 @@ func remedyText(now time.Time, src report.SourceStatus) string {
 
 // askedToWait reports whether a source is closed because its host said when to come back.
 func askedToWait(src report.SourceStatus) bool {
-	return src.Gate == store.GateHeld && src.Reason != report.Penalty
+	return src.Availability == store.SourceHeld && src.Reason != report.Penalty
 }
 
 // onlyReset names no command: a site that blocks would only be asked all the more.

@@ -31,13 +31,13 @@ type Status struct {
 
 // SourceStatus is how one source fares.
 type SourceStatus struct {
-	Name    string          `json:"name"`
-	BaseURL string          `json:"base_url"`
-	Gate    store.GateState `json:"gate"`
-	Until   time.Time       `json:"gate_until,omitzero"` // when it may open by itself
-	Reason  string          `json:"gate_reason,omitempty"`
-	Remedy  string          `json:"remedy,omitempty"` // the command that opens it, without the program's name; none while the site blocks
-	Profile Profile         `json:"connectivity"`
+	Name         string            `json:"name"`
+	BaseURL      string            `json:"base_url"`
+	Availability store.SourceState `json:"gate"`
+	Until        time.Time         `json:"gate_until,omitzero"` // when it may open by itself
+	Reason       string            `json:"gate_reason,omitempty"`
+	Remedy       string            `json:"remedy,omitempty"` // the command that opens it, without the program's name; none while the site blocks
+	Profile      Profile           `json:"connectivity"`
 
 	Schedule      ScheduleCounts `json:"targets_by_schedule"`
 	Health        HealthCounts   `json:"targets_by_health"`
@@ -292,14 +292,14 @@ func (k *Reader) sourceStatus(ctx context.Context, id int64) ([]SourceStatus, er
 	all, err := list(ctx, k, "list sources", sourceStatus, []any{id}, func(s *SourceStatus) []any {
 		p := &s.Profile
 		return []any{
-			&s.id, &s.Name, &s.BaseURL, &s.Gate, at(&s.Until), &s.Reason,
+			&s.id, &s.Name, &s.BaseURL, &s.Availability, at(&s.Until), &s.Reason,
 			&p.Status, &p.Class, &p.Samples1h, &p.Rate1h, &p.Samples24h, &p.Rate24h,
 			&p.P50, &p.P95, &p.Dominant, &p.Burst429, at(&p.Failing), at(&p.Quarantine), &p.Cooldown, at(&p.Updated),
 		}
 	})
 	for i := range all {
 		s := &all[i]
-		s.Proxies, s.Remedy = []ProxyUse{}, SourceRemedy(s.Name, s.Gate)
+		s.Proxies, s.Remedy = []ProxyUse{}, SourceRemedy(s.Name, s.Availability)
 		if s.Profile.Class == string(yp.ClassUnknown) {
 			args := []any{s.id, yp.FormatTime(k.db.Now().Add(-time.Hour))}
 			if _, err := k.one(ctx, "list sources", otherStatus, args, &s.Profile.Other); err != nil {
