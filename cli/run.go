@@ -57,12 +57,6 @@ not closed · 7 · 6 · 5 if a source was left because it is closed · 0`
 
 // fetchDetails is `details` itself: a run without results pages.
 func (p *Program) fetchDetails(c *cli.Context) error {
-	if c.Args().Present() {
-		return groupAction(c)
-	}
-	if err := beforeLeaf(c, p.settle); err != nil { // it has subcommands, so nobody else did this
-		return err
-	}
 	return p.runOf(c, true)
 }
 
