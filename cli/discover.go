@@ -282,7 +282,7 @@ func (t *discovery) readIndexes(ctx context.Context) error {
 	defer interrupted()
 	t.line.waiting = func() string { return t.waitsFor(engine, client) }
 	t.line.start(t.log)
-	written := t.scores.keep(ctx, t.monitor, used([]*fetch.Pool{pool}), t.egress)
+	written := t.scores.keep(ctx, t.monitor, []*fetch.Pool{pool}, t.egress)
 	keep := context.WithoutCancel(ctx)
 	err = engine.Run(keep)
 	written()
@@ -318,7 +318,7 @@ func (t *discovery) config(client *fetch.Client, pool *fetch.Pool) crawl.Config 
 		Index:   &crawl.Index{Only: true, Gazetteer: t.places, Plan: t.plan.Plan(t.scope.SourceID, 0), MinPopulation: t.sel.MinPopulation, Heard: t.hear},
 		OpenLog: t.openLog, Workers: 1, Patience: timeOf(t.c, "patience"), Logger: t.log, Reached: t.p.Reached,
 		Beat: func(ctx context.Context) error {
-			return t.scores.beat(ctx, t.monitor, used([]*fetch.Pool{pool}), t.egress)
+			return t.scores.beat(ctx, t.monitor, []*fetch.Pool{pool}, t.egress)
 		},
 	}
 }
