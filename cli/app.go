@@ -253,7 +253,7 @@ func beforeLeaf(c *cli.Context, own cli.BeforeFunc) error {
 		}
 	}
 	if path := c.String(configFlag); path != "" {
-		if err := ApplyConfig(c, path, c.IsSet(configFlag)); err != nil {
+		if err := applySettings(c, path, c.IsSet(configFlag)); err != nil {
 			return err
 		}
 	}

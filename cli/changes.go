@@ -263,7 +263,7 @@ func sinceOf(c *cli.Context, k *database) (since, error) {
 		}
 		return since{r.Started, fmt.Sprintf("run %d (the last finished, begun %s)", r.ID, minute(r.Started))}, nil
 	}
-	if age, err := parseTime(word, 0); err == nil && strings.Trim(word, "0123456789.") != "" {
+	if age, err := parseTime(word); err == nil && !isNumber(word) {
 		at := k.DB().Now().Add(-age)
 		return since{at, minute(at)}, nil
 	}

@@ -93,7 +93,7 @@ func directoryFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.Int64Flag{Name: "seed", Usage: "`NUMBER` that decides all content"},
 		&cli.IntFlag{Name: "epoch", Usage: fmt.Sprintf("the directory after `N` steps of change, up to %d: businesses opened, closed, moved, renamed; cities come and gone", demo.MaxEpoch)},
-		&cli.GenericFlag{Name: "places", Value: &placesValue{}, DefaultText: "40", Usage: "the `N` largest places of every state, or all"},
+		&cli.GenericFlag{Name: "places", Value: countValue("places"), DefaultText: "40", Usage: "the `N` largest places of every state, or all"},
 	}
 }
 
@@ -103,7 +103,7 @@ func serveFlags() []cli.Flag {
 		&cli.IntFlag{Name: "count", Value: 1, Usage: "serve `N` directories, each on a port and with a seed of its own: --seed and the ones after it"},
 		&cli.GenericFlag{Name: "latency", Value: ageValue(0), DefaultText: "none", Usage: "`TIME` before every answer: 150ms, 2s"},
 		&cli.GenericFlag{
-			Name: "fail", Value: &ratesValue{known: troubles(), timed: "retry-after"}, DefaultText: "none",
+			Name: "fail", Value: ratesValue(troubles(), "retry-after"), DefaultText: "none",
 			Usage: "`SHARES` of the requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,cut=0.01,layout=0.01; with retry-after=60, 429s and 503s say so many seconds (else 429s say 1), with 0 none does",
 		},
 	}
@@ -127,7 +127,7 @@ func truthFlags() []cli.Flag {
 
 // directoryConfig reads the flags that both commands have.
 func directoryConfig(c *cli.Context) (demo.Config, error) {
-	cfg := demo.Config{Seed: c.Int64("seed"), Epoch: c.Int("epoch"), Places: placesOf(c, "places")}
+	cfg := demo.Config{Seed: c.Int64("seed"), Epoch: c.Int("epoch"), Places: countOf(c, "places")}
 	return cfg, checkEpoch("epoch", cfg.Epoch)
 }
 
@@ -146,9 +146,10 @@ func (p *Program) demoServe(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	cfg.Latency, cfg.Fail = timeOf(c, "latency"), ratesOf(c, "fail")
-	if after := c.Generic("fail").(*ratesValue).after; after != nil {
-		cfg.RetryAfter = cmp.Or(*after, -1)
+	fail := flagValue[rates](c, "fail")
+	cfg.Latency, cfg.Fail = timeOf(c, "latency"), fail.shares
+	if fail.after != nil {
+		cfg.RetryAfter = cmp.Or(*fail.after, -1)
 	}
 	if cfg.Logger, err = p.logger(c, p.Err); err != nil {
 		return err

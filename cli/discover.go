@@ -68,7 +68,7 @@ func discoverFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "any-category", Usage: "take categories that are not known as they are typed"},
 		&cli.IntFlag{Name: "min-population", Usage: "plan no targets in cities with fewer `PEOPLE`; those that the gazetteer does not know have 0"},
 		&cli.GenericFlag{
-			Name: "max-pages", Value: &pagesValue{}, DefaultText: "3, 2 or 1 by the place's size",
+			Name: "max-pages", Value: countValue("pages"), DefaultText: "3, 2 or 1 by the place's size",
 			Usage: "plan so many `PAGES` of each target, or all",
 		},
 		delayFlag(),

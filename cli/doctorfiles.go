@@ -172,7 +172,7 @@ func wideFiles(place string) (wide []string) {
 
 // holdsPassword reports whether a settings file names a proxy with its user.
 func holdsPassword(path string) bool {
-	text, err := readBounded(path)
+	text, err := readBounded(path, "settings file")
 	return err == nil && regexp.MustCompile(`://[^/\s]+@`).Match(text)
 }
 
@@ -377,16 +377,18 @@ func hostOf(u *url.URL) string {
 // requiresProxies reports whether `run` would ask through proxies only by what the
 // environment and the settings file say. The file was checked when this command began.
 func (p *Program) requiresProxies(c *cli.Context) bool {
-	said := func(flag string) string {
-		return cmp.Or(p.getenv(envName([]string{mainCommand}, flag)), p.getenv(envName(nil, flag)))
+	s, err := readSettings(c.App, c.String(configFlag), mainCommand, false)
+	if err != nil {
+		return false
 	}
-	root, err := readConfig(c.String(configFlag), false)
-	if err == nil && root != nil {
-		r := &configReader{path: c.String(configFlag), c: c, command: []string{mainCommand}}
-		if r.read(root) == nil {
-			env := said
-			said = func(flag string) string { return cmp.Or(env(flag), strings.Join(r.found[flag].values, "")) }
+	said := func(flag string) string {
+		text := cmp.Or(p.getenv(variable(mainCommand, flag)), p.getenv(variable("", flag)))
+		for _, x := range s.found {
+			if x.key.Value == flag {
+				text = cmp.Or(text, strings.Join(x.values, ""))
+			}
 		}
+		return text
 	}
 	policy, err := fetch.ParsePolicy(cmp.Or(said("proxy-policy"), string(fetch.PolicyOff)))
 	if said("proxy-policy") == "" && said("proxy")+said("proxy-file") != "" {

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"ypcrawl/crawl/site"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -116,14 +114,14 @@ func TestEveryFlagSaysWhatItIsFor(t *testing.T) {
 	t.Parallel()
 	p := &Program{}
 	app := p.app()
-	eachFlag(nil, app.Flags, app.Commands, func(_ []string, f cli.Flag) {
+	for _, f := range flagsOf(app) {
 		text := f.String()
-		if name := f.Names()[0]; strings.Count(text, "(default:") > 1 {
-			t.Errorf("--%s names its default twice: %s", name, text)
-		} else if kindOf(f) != boolFlag && (!strings.Contains(text, "(default:") || strings.Contains(text, " value")) {
-			t.Errorf("--%s lacks its default or its unit: %s", name, text)
+		if strings.Count(text, "(default:") > 1 {
+			t.Errorf("--%s names its default twice: %s", f.name, text)
+		} else if kindOf(f.Flag) != boolFlag && (!strings.Contains(text, "(default:") || strings.Contains(text, " value")) {
+			t.Errorf("--%s lacks its default or its unit: %s", f.name, text)
 		}
-	})
+	}
 }
 
 func TestTroublesAreTheDemos(t *testing.T) {

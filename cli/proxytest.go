@@ -25,7 +25,7 @@ func (p *Program) proxiesTestCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "url", DefaultText: "the base URL of the source crawled last", Usage: "`URL` to ask for"},
 			&cli.GenericFlag{Name: "request-timeout", Value: ageValue(15 * time.Second), Usage: "`TIME` for one request"},
-			&cli.GenericFlag{Name: "delay", Value: &delayValue{2 * time.Second, 2 * time.Second}, Usage: "`TIME` between two requests to a host: 2s, 1s-3s or 0"},
+			&cli.GenericFlag{Name: "delay", Value: delayValue(2 * time.Second), Usage: "`TIME` between two requests to a host: 2s, 1s-3s or 0"},
 			&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
 			jsonFlag(),
 		},

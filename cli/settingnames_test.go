@@ -147,13 +147,12 @@ func TestVariablesAreOfOneFlag(t *testing.T) {
 		}
 		flags[variable][flag] = true
 	}
-	eachFlag(nil, app.Flags, app.Commands, func(command []string, f cli.Flag) {
-		name := f.Names()[0]
-		add(envName(command, name), "--"+name)
-		if shared(app, f) {
-			add(envName(nil, name), "--"+name)
+	for _, f := range flagsOf(app) {
+		add(variable(f.command, f.name), "--"+f.name)
+		if f.shared {
+			add(variable("", f.name), "--"+f.name)
 		}
-	})
+	}
 	for variable, of := range flags {
 		if len(of) > 1 {
 			t.Errorf("%s is %v", variable, slices.Sorted(maps.Keys(of)))

@@ -19,7 +19,7 @@ func configure(t *testing.T, text string) string {
 	return path
 }
 
-func TestApplyConfig(t *testing.T) {
+func TestSettingsFile(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		file, line string
@@ -109,7 +109,7 @@ func TestConfigErrors(t *testing.T) {
 	})
 	t.Run("too large", func(t *testing.T) {
 		t.Parallel()
-		_, err := runShaped(t, "--config", configure(t, strings.Repeat("#", maxConfig+1)), "run")
+		_, err := runShaped(t, "--config", configure(t, strings.Repeat("#", maxText+1)), "run")
 		if err == nil || !strings.Contains(err.Error(), "larger than 1 MiB") {
 			t.Fatalf("got %v", err)
 		}

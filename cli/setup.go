@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -135,7 +136,7 @@ func selectFlags() []cli.Flag {
 		&cli.IntFlag{Name: "min-population", Usage: "leave out places with fewer `PEOPLE`"},
 		&cli.IntFlag{Name: "max-cities", DefaultText: "all", Usage: "only the `N` largest places of each state"},
 		&cli.GenericFlag{
-			Name: "max-pages", Value: &pagesValue{}, DefaultText: "3, 2 or 1 by the place's size",
+			Name: "max-pages", Value: countValue("pages"), DefaultText: "3, 2 or 1 by the place's size",
 			Usage: "`PAGES` of each target, or all",
 		},
 	}
@@ -143,7 +144,7 @@ func selectFlags() []cli.Flag {
 
 func delayFlag() cli.Flag {
 	return &cli.GenericFlag{
-		Name: "delay", Value: &delayValue{}, DefaultText: "the source's: 2s, none for the demo",
+		Name: "delay", Value: delayValue(0), DefaultText: "the source's: 2s, none for the demo",
 		Usage: "`TIME` between two requests to a host: 2s, 1s-3s or 0",
 	}
 }
@@ -192,24 +193,43 @@ func (p *Program) loadSource(c *cli.Context) (*site.Source, error) {
 	return src, nil
 }
 
-// maxDefinition bounds a definition file: a wrong path may name anything.
-const maxDefinition = 1 << 20
-
 // readSource reads a definition file. Its errors name the file as it was typed.
 func readSource(path string) (*site.Source, error) {
+	text, err := readBounded(path, "source definition")
+	if err != nil {
+		return nil, err
+	}
+	return site.Parse(path, text)
+}
+
+// maxText bounds a settings file and a definition: a wrong path may name anything.
+const maxText = 1 << 20
+
+// readBounded reads a file that was named and is to be a small one of its kind.
+func readBounded(path, kind string) ([]byte, error) {
 	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // opened for reading only
-	text, err := io.ReadAll(io.LimitReader(f, maxDefinition+1))
-	if err == nil && len(text) > maxDefinition {
-		err = fmt.Errorf("%s is larger than 1 MiB: no source definition", path)
+	data, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	if err == nil && len(data) > maxText {
+		err = fmt.Errorf("%s is larger than 1 MiB: no %s", path, kind)
 	}
-	if err != nil {
-		return nil, err
+	return data, err
+}
+
+// openRegular opens a file that was named. A pipe or a device is refused before it is
+// opened: that may wait for ever, deaf to every signal, or never come to an end.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return nil, fmt.Errorf("%s is a folder: name a file", path)
+	case err == nil && !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is a pipe or a device: name a regular file", path)
 	}
-	return site.Parse(path, text)
+	return os.Open(path)
 }
 
 func extent(src *site.Source) discover.Source {
@@ -220,7 +240,7 @@ func extent(src *site.Source) discover.Source {
 func selection(c *cli.Context) (discover.Selection, error) {
 	sel := discover.Selection{
 		States: stateList(c.StringSlice("states")), Cities: cityList(c.StringSlice("cities")), Categories: SplitList(c.StringSlice("categories")),
-		AnyCategory: c.Bool("any-category"), MinPopulation: c.Int("min-population"), MaxPages: pagesOf(c, "max-pages"),
+		AnyCategory: c.Bool("any-category"), MinPopulation: c.Int("min-population"), MaxPages: countOf(c, "max-pages"),
 		MaxTargets: c.Int("max-targets"), MaxCities: c.Int("max-cities"),
 	}
 	for name, words := range map[string][]string{"states": sel.States, "cities": sel.Cities, "categories": sel.Categories} {

@@ -37,7 +37,7 @@ func (p *Program) sourcesAddCommand() *cli.Command {
 			&cli.StringFlag{Name: "city", DefaultText: "a large one", Usage: "a `CITY` of that state that the site has"},
 			&cli.StringFlag{Name: "category", DefaultText: "Plumbers", Usage: "a `CATEGORY` that the site has"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "store nothing, tell what would be stored"},
-			&cli.GenericFlag{Name: "delay", Value: &delayValue{defaultSampleDelay, defaultSampleDelay}, Usage: "`TIME` between two requests to a host: 2s, 1s-3s or 0"},
+			&cli.GenericFlag{Name: "delay", Value: delayValue(defaultSampleDelay), Usage: "`TIME` between two requests to a host: 2s, 1s-3s or 0"},
 			robotsFlag(),
 			userAgentFlag(),
 			requestTimeoutFlag(),
