@@ -11,6 +11,7 @@ import (
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
+	"ypcrawl/yp/gazetteer"
 )
 
 // with opens the database, hands it to do with the scope of --source and --states, and
@@ -156,4 +157,12 @@ func (p *Program) proceed(c *cli.Context, question string, named bool) (bool, er
 		p.note("Nothing was changed.")
 	}
 	return ok, err
+}
+
+func loadPlaces() (*gazetteer.Gazetteer, error) {
+	g, err := gazetteer.Load()
+	if err != nil {
+		return nil, fmt.Errorf("load places: %w", err)
+	}
+	return g, nil
 }

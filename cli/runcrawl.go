@@ -35,12 +35,11 @@ func (r *run) crawl(ctx context.Context) error {
 	defer interrupted()
 	tidied := r.tidyLogs(ctx)
 	defer tidied()
-	watch := newWatcher(r, fleet, clients)
-	watch.start()
+	stop := newWatcher(r, fleet, clients).start()
 	written := r.scores.keep(ctx, r.monitor, used(pools), r.egress)
 	err = fleet.Run(context.WithoutCancel(ctx))
 	written()
-	watch.stop()
+	stop()
 	ended := r.endings(ctx, fleet)
 	if len(ended) == 1 && err == nil {
 		err = ended[0].Err

@@ -372,9 +372,9 @@ func (p *Program) sampling(c *cli.Context) (s crawl.Sampling, how fetch.Config, 
 	if err != nil {
 		return s, how, err
 	}
-	g, err := gazetteer.Load()
+	g, err := loadPlaces()
 	if err != nil {
-		return s, how, fmt.Errorf("load places: %w", err)
+		return s, how, err
 	}
 	if s.Place, err = samplePlace(c, g); err != nil {
 		return s, how, err
