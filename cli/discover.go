@@ -31,12 +31,6 @@ func (p *Program) discoverCommand() *cli.Command {
 		Description: discoverDescription,
 		Flags:       discoverFlags(),
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return groupAction(c)
-			}
-			if err := beforeLeaf(c, p.settle); err != nil {
-				return err
-			}
 			t, err := p.newDiscovery(c)
 			if err != nil {
 				return err

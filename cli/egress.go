@@ -234,7 +234,10 @@ func (s *scores) add(st fetch.ProxyState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.use == nil {
-		s.use, s.rests = map[int64]health.ProxyUse{}, map[int64]time.Time{}
+		s.use = map[int64]health.ProxyUse{}
+	}
+	if s.rests == nil {
+		s.rests = map[int64]time.Time{}
 	}
 	s.use[st.ID] = s.use[st.ID].Then(health.ProxyUse{
 		Successes: st.Successes, Failures: st.Failures, Consecutive: st.Consecutive, CooldownUntil: st.CooldownUntil, LastError: st.LastError,
@@ -252,37 +255,24 @@ func (s *scores) add(st fetch.ProxyState) {
 func (s *scores) flush(ctx context.Context, m *health.Monitor) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	use := s.taken()
+	s.mu.Lock()
+	use := s.use
+	s.use = nil
+	s.mu.Unlock()
 	if len(use) == 0 {
 		return nil
 	}
 	err := m.CountProxies(ctx, use)
-	if err != nil {
-		s.giveBack(use)
+	if err == nil {
+		return nil
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, since := range s.use {
+		use[id] = use[id].Then(since)
+	}
+	s.use = use
 	return err
-}
-
-func (s *scores) taken() map[int64]health.ProxyUse {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	use := s.use
-	s.use = map[int64]health.ProxyUse{}
-	if s.rests == nil {
-		s.rests = map[int64]time.Time{}
-	}
-	return use
-}
-
-func (s *scores) giveBack(use map[int64]health.ProxyUse) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for id, u := range use {
-		if since, more := s.use[id]; more {
-			u = u.Then(since)
-		}
-		s.use[id] = u
-	}
 }
 
 // beat writes what was gathered and brings the pools what operators and other

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -199,16 +198,6 @@ func Usagef(format string, args ...any) error {
 	return &UsageError{Err: fmt.Errorf(format, args...)}
 }
 
-// NoArgs refuses arguments that belong to no flag. A forgotten dash would
-// otherwise be ignored without a word.
-func NoArgs(c *cli.Context) error {
-	if !c.Args().Present() {
-		return nil
-	}
-	return Usagef("unexpected argument %q: %s takes none; see '%s --help'",
-		c.Args().First(), c.Command.HelpName, c.Command.HelpName)
-}
-
 // onUsageError turns the flag package's words for a mistake into ours: two
 // dashes as the user typed them, the nearest flag's name, and where help is.
 // Set as OnUsageError it also keeps the library from printing the whole help
@@ -252,10 +241,4 @@ func dashed(name string) string {
 		return "-" + name
 	}
 	return "--" + name
-}
-
-// isUsage tells whether err is a mistake in how the program was called.
-func isUsage(err error) bool {
-	var usage *UsageError
-	return errors.As(err, &usage)
 }

@@ -135,7 +135,6 @@ func TestTroublesAreTheDemos(t *testing.T) {
 
 func TestTrouble(t *testing.T) {
 	t.Parallel()
-	r := &run{}
 	blocked := report.Rest{Code: yp.CodeBlockedProxy, Targets: 4, From: noon.Add(2 * time.Minute)}
 	for _, tc := range []struct {
 		in         selected
@@ -163,7 +162,7 @@ func TestTrouble(t *testing.T) {
 			". The next run tries 4 blocked targets again by itself, from 12:02:00Z on; `ypcrawl reset --error TIMEOUT` and `ypcrawl reset --status PARKED` take the others back",
 		},
 	} {
-		if got := r.trouble(tc.in); got != tc.text {
+		if got := trouble(tc.in); got != tc.text {
 			t.Errorf("got %q, want %q", got, tc.text)
 		}
 		if got := cure(noon, tc.in); got != tc.cure {

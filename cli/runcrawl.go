@@ -17,38 +17,44 @@ import (
 
 // crawl runs the engines with the display beside them, and tells how it went.
 func (r *run) crawl(ctx context.Context) error {
-	defer r.makeRoom()()
-	var fleet *crawl.Sources
-	clients := r.clients(func(i int, o fetch.Observation) { fleet.Observed(i, o) })
-	defer closeClients(clients)
+	defer r.raiseMemory()()
+	var sources *crawl.Sources
+	clients := r.clients(func(i int, o fetch.Observation) { sources.Observed(i, o) })
+	defer func() {
+		for _, c := range clients { // a shared one twice, which is harmless
+			c.Close()
+		}
+	}()
 	r.mentionProxies(ctx)
 	pools, err := r.pools(ctx, clients)
 	if err != nil {
 		return errors.Join(err, r.row.Finish(ctx, checkpoint.OutcomeNoProxies, 0))
 	}
-	fleet = crawl.NewSources(r.engineConfig(pools), r.sourceConfigs(clients, pools))
+	configs := make([]crawl.SourceConfig, len(r.sources))
+	for i, c := range r.sources {
+		shortest, _ := pace(r.c, c.src)
+		configs[i] = crawl.SourceConfig{Source: c.src, Scope: c.scope, Fetch: clients[i], Pool: pools[i], Delay: shortest, Index: c.index}
+	}
+	sources = crawl.NewSources(r.engineConfig(pools), configs)
 
 	interrupted := context.AfterFunc(ctx, func() {
 		r.log.Info().Msg("stopping: pages in hand are finished first; once more ends at once")
-		fleet.Stop(crawl.ErrInterrupted)
+		sources.Stop(crawl.ErrInterrupted)
 	})
 	defer interrupted()
 	tidied := r.tidyLogs(ctx)
 	defer tidied()
-	stop := newWatcher(r, fleet, clients).start()
+	stop := newWatcher(r, sources, clients).start()
 	written := r.scores.keep(ctx, r.monitor, used(pools), r.egress)
-	err = fleet.Run(context.WithoutCancel(ctx))
+	err = sources.Run(context.WithoutCancel(ctx))
 	written()
 	stop()
-	ended := r.endings(ctx, fleet)
-	if len(ended) == 1 && err == nil {
-		err = ended[0].Err
-	}
+	ended := r.endings(ctx, sources)
 	err = errors.Join(err, r.scores.flush(context.WithoutCancel(ctx), r.monitor))
 	if errors.Is(err, crawl.ErrBudget) && r.throughWith(ended) {
 		err = nil // the budget was just enough
 	}
-	stats := fleet.Stats()
+	stats := sources.Stats()
 	if ferr := r.row.Finish(ctx, outcomeOf(worst(err, ended)), stats.Requests); ferr != nil && err == nil {
 		err = ferr
 	}
@@ -62,7 +68,7 @@ func (r *run) throughWith(all []ending) bool {
 		return false // the engines have looked: what was left may have been details
 	}
 	for _, e := range all {
-		if e.now.Planned+e.now.InProgress > 0 || e.unknown {
+		if e.now.toDo() > 0 || e.unknown {
 			return false
 		}
 	}
@@ -105,13 +111,6 @@ func (r *run) clients(observe func(i int, o fetch.Observation)) []*fetch.Client 
 	return clients
 }
 
-// closeClients closes clients; doing so twice is harmless.
-func closeClients(clients []*fetch.Client) {
-	for _, c := range clients {
-		c.Close()
-	}
-}
-
 // fetchConfig is for the sources at a host: the longest of their delays counts.
 func (r *run) fetchConfig(host string, observe func(fetch.Observation)) fetch.Config {
 	var shortest, longest time.Duration
@@ -121,9 +120,8 @@ func (r *run) fetchConfig(host string, observe func(fetch.Observation)) fetch.Co
 			shortest, longest = max(shortest, lo), max(longest, hi)
 		}
 	}
-	inFlight := r.c.Int("concurrency-per-host")
 	return fetch.Config{
-		UserAgent: r.c.String("user-agent"), DelayMin: shortest, DelayMax: longest, ConcurrencyPerHost: inFlight, Turns: r.monitor,
+		UserAgent: r.c.String("user-agent"), DelayMin: shortest, DelayMax: longest, ConcurrencyPerHost: r.c.Int("concurrency-per-host"), Turns: r.monitor,
 		Timeout: timeOf(r.c, "request-timeout"), IgnoreRobots: r.c.String("robots") == "ignore", Logger: r.log, Observe: observe,
 	}
 }
@@ -167,15 +165,6 @@ func used(pools []*fetch.Pool) (all []*fetch.Pool) {
 	return all
 }
 
-func (r *run) sourceConfigs(clients []*fetch.Client, pools []*fetch.Pool) []crawl.SourceConfig {
-	configs := make([]crawl.SourceConfig, len(r.sources))
-	for i, c := range r.sources {
-		shortest, _ := pace(r.c, c.src)
-		configs[i] = crawl.SourceConfig{Source: c.src, Scope: c.scope, Fetch: clients[i], Pool: pools[i], Delay: shortest, Index: c.index}
-	}
-	return configs
-}
-
 // engineConfig is what all engines have in common.
 func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
 	c := r.c
@@ -215,18 +204,18 @@ func (r *run) openLog(worker string) (crawl.Log, error) {
 // source has its connection, its buffers and a page in hand. Measured with 120 of them:
 // within 48 MiB the collector takes more than the crawl. The most is half of a small VPS.
 const (
-	roomOfSource = 1 << 20
-	mostRoom     = 256 << 20
+	memoryOfSource = 1 << 20
+	mostMemory     = 256 << 20
 )
 
-// makeRoom raises the soft limit of memory for several sources, until restore is called.
+// raiseMemory raises the soft limit of memory for several sources, until restore is called.
 // GOMEMLIMIT wins, and a limit that is higher already, or none, stays.
-func (r *run) makeRoom() (restore func()) {
+func (r *run) raiseMemory() (restore func()) {
 	before := debug.SetMemoryLimit(-1)
-	room := min(before+int64(len(r.sources)-1)*roomOfSource, mostRoom)
-	if os.Getenv("GOMEMLIMIT") != "" || room <= before || before == math.MaxInt64 {
+	limit := min(before+int64(len(r.sources)-1)*memoryOfSource, mostMemory)
+	if os.Getenv("GOMEMLIMIT") != "" || limit <= before || before == math.MaxInt64 {
 		return func() {}
 	}
-	debug.SetMemoryLimit(room)
+	debug.SetMemoryLimit(limit)
 	return func() { debug.SetMemoryLimit(before) }
 }

@@ -22,13 +22,7 @@ func settingsOf(t *testing.T, args ...string) (set map[string]string, complaints
 		if cmd.Name == "help" {
 			return
 		}
-		own := cmd.Action
 		cmd.Action = func(c *cli.Context) error {
-			if cmd.Name == "details" && own != nil { // it has subcommands: its action does what others have a Before for
-				if err := beforeLeaf(c, p.settle); err != nil {
-					return err
-				}
-			}
 			set = map[string]string{}
 			for _, f := range cmd.Flags {
 				if name := f.Names()[0]; c.IsSet(name) {
