@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -73,6 +73,13 @@ func (s Snapshot) percentDone() int64 {
 	return done * 100 / total
 }
 
+// View is what a Display shows.
+type View interface {
+	finished() int64                          // when it changes, it is drawn at once
+	frame(width int) string                   // for a terminal: at most width-1 columns
+	fields(log *zerolog.Event) *zerolog.Event // for a log line
+}
+
 // DisplayConfig says how progress is shown.
 type DisplayConfig struct {
 	// Out is where progress and log lines go: stderr. Required.
@@ -104,7 +111,7 @@ type Display struct {
 	cfg DisplayConfig
 
 	mu     sync.Mutex
-	last   Snapshot
+	last   View
 	active bool      // between Start and Stop
 	shown  bool      // the bar stands on the cursor's line
 	drawn  time.Time // when it was drawn
@@ -150,7 +157,7 @@ func (w logWriter) Write(p []byte) (int, error) {
 // Start begins to show progress, from first on: a resumed crawl starts at what
 // was done before. logger gets the lines where no bar can be shown; on a
 // terminal it should write through Writer.
-func (d *Display) Start(logger zerolog.Logger, first Snapshot) {
+func (d *Display) Start(logger zerolog.Logger, first View) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.active {
@@ -169,7 +176,7 @@ func (d *Display) Start(logger zerolog.Logger, first Snapshot) {
 
 // Update shows a newer state. It costs little when called more often than can
 // be seen.
-func (d *Display) Update(s Snapshot) {
+func (d *Display) Update(s View) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	moved := s.finished() != d.last.finished()
@@ -201,6 +208,41 @@ func (d *Display) Stop() {
 	}
 }
 
+// redrawEvery is how often Follow looks.
+const redrawEvery = 200 * time.Millisecond
+
+// Follow shows what look returns until the function that it returns is called. A time
+// shorter than that between two log lines has none: what follows says the same.
+func (d *Display) Follow(logger zerolog.Logger, look func() View) (stop func()) {
+	var brief atomic.Bool
+	d.Start(logger.Hook(zerolog.HookFunc(func(e *zerolog.Event, _ zerolog.Level, _ string) {
+		if brief.Load() {
+			e.Discard()
+		}
+	})), look())
+	began, quit, done := time.Now(), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		t := time.NewTicker(redrawEvery)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				d.Update(look())
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+		brief.Store(time.Since(began) < defaultTick)
+		d.Update(look())
+		d.Stop()
+	}
+}
+
 // report writes a line at every tick until Stop.
 func (d *Display) report() {
 	defer close(d.done)
@@ -226,8 +268,11 @@ func (d *Display) line() {
 	d.mu.Lock()
 	s, logger := d.last, d.logger
 	d.mu.Unlock()
-	e := logger.Info().
-		Int64("percent", s.percentDone()).
+	s.fields(logger.Info()).Msg("progress")
+}
+
+func (s Snapshot) fields(e *zerolog.Event) *zerolog.Event {
+	e = e.Int64("percent", s.percentDone()).
 		Int64("targets", s.finished()).Int64("targets_total", s.TargetsTotal).Int64("targets_failed", s.TargetsFailed).
 		Int64("pages", s.PagesDone).Int64("listings", s.Listings).Int64("companies", s.Companies).
 		Float64("pages_per_second", round1(s.Rate)).Str("elapsed", lasting(s.Elapsed)).Int("workers", s.Workers)
@@ -240,20 +285,21 @@ func (d *Display) line() {
 	if s.Waiting != "" {
 		e = e.Str("waiting", s.Waiting)
 	}
-	e.Msg("progress")
+	return e
 }
 
 func round1(f float64) float64 { return float64(int64(f*10+0.5)) / 10 }
 
-// draw puts the bar on the cursor's line in one write.
+// draw puts the bar on the cursor's line.
 func (d *Display) draw() {
 	if !d.active || !d.cfg.Live || d.cfg.Quiet || d.broken {
 		return
 	}
-	var buf bytes.Buffer
-	buf.WriteString(clearLine)
-	buf.WriteString(frame(d.last, d.cfg.Width()))
-	d.write(buf.String())
+	text := d.last.frame(d.cfg.Width())
+	if text == "" {
+		return
+	}
+	d.write(clearLine + text) // in one write
 	d.shown, d.drawn = true, d.cfg.Now()
 }
 
@@ -282,7 +328,7 @@ const (
 // a terminal wraps a full line, and a wrapped line can't be taken away. The
 // library draws one frame and is thrown away, for it keeps a rate of its own
 // that a resumed crawl would falsify, and can't go back from 100 %.
-func frame(s Snapshot, width int) string {
+func (s Snapshot) frame(width int) string {
 	text := fit(details(s), width-1-barFixed-barMin)
 	size := min(max(width-1-barFixed-utf8.RuneCountInString(text), barMin), barMax)
 	done, total := s.phase()

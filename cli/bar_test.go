@@ -131,7 +131,7 @@ func TestFrame(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := frame(tt.s, tt.width)
+			got := tt.s.frame(tt.width)
 			if got != tt.want {
 				t.Errorf("\ngot  %q\nwant %q", got, tt.want)
 			}
@@ -190,7 +190,7 @@ func TestLogLinesDoNotBreakTheBar(t *testing.T) {
 	d.Stop()
 	logger.Info().Msg("after the end")
 	want := "INF before the start\nINF first\nWRN second " + strings.Repeat("x", 49) + "\n" + strings.Repeat("x", 21) +
-		"\n" + frame(halfway(), 60) + "\nINF after the end\n"
+		"\n" + halfway().frame(60) + "\nINF after the end\n"
 	if got := s.text(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -204,7 +204,7 @@ func TestBarWaitsForTheEndOfALogLine(t *testing.T) {
 	write(t, d.Writer(), "half a ")
 	d.Update(halfway())
 	write(t, d.Writer(), "line\n")
-	if got, want := s.text(), "half a line\n"+frame(halfway(), 60); got != want {
+	if got, want := s.text(), "half a line\n"+halfway().frame(60); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -223,7 +223,7 @@ func TestBarFollowsTheWidth(t *testing.T) {
 	defer d.Stop()
 	s.width = 50
 	d.Update(halfway())
-	if got, want := s.text(), frame(halfway(), 50); got != want {
+	if got, want := s.text(), halfway().frame(50); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -370,6 +370,6 @@ func (b *lockedBuffer) String() string {
 func BenchmarkFrame(b *testing.B) {
 	s := halfway()
 	for b.Loop() {
-		frame(s, 120)
+		s.frame(120)
 	}
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -31,34 +30,27 @@ func (p *Program) coverageCommand() *cli.Command {
 }
 
 func (p *Program) coverage(c *cli.Context) error {
-	if err := bothForms(c); err != nil {
-		return err
-	}
-	limit, err := limitOf(c)
-	if err != nil {
-		return err
-	}
 	words := SplitList(c.StringSlice("categories"))
 	if err := notEmpty(c, "categories", words); err != nil {
 		return err
 	}
-	k, scope, err := p.openScoped(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	scope.CategoryIDs, err = k.FindCategories(c.Context, words)
-	if err != nil {
-		return asUsage(fmt.Errorf("--categories: %w", err))
-	}
-	totals, err := k.CoverageTotals(c.Context, scope)
-	if err != nil {
-		return err
-	}
-	l := listing[report.Coverage]{
+	var totals report.CoverageTotals
+	return listRows(p, c, listing[report.Coverage]{
 		noun: "target",
-		ask: func(k *database, scope store.Scope, limit int) ([]report.Coverage, error) {
+		ask: func(k *database, scope store.Scope, limit int) (_ []report.Coverage, err error) {
+			if scope.CategoryIDs, err = k.FindCategories(c.Context, words); err != nil {
+				return nil, asUsage(fmt.Errorf("--categories: %w", err))
+			}
+			if totals, err = k.CoverageTotals(c.Context, scope); err != nil {
+				return nil, err
+			}
 			return k.Coverage(c.Context, report.CoverageFilter{Scope: scope, All: c.Bool("all")}, limit)
+		},
+		totals: func(rows []report.Coverage) (any, string) {
+			return struct {
+				Totals report.CoverageTotals `json:"totals"`
+				Rows   []report.Coverage     `json:"targets"`
+			}{totals, rows}, coverageText(totals)
 		},
 		columns: []string{"city", "state", "category", "site says", "seen", "percent", "pages left", "last complete"},
 		cells: func(now time.Time, r report.Coverage) []any {
@@ -66,27 +58,12 @@ func (p *Program) coverage(c *cli.Context) error {
 			if r.Complete.IsZero() && r.Status == yp.Planned && r.Finished.IsZero() && r.Pages == 0 {
 				complete = "never crawled"
 			}
-			return []any{short(r.City, 30), r.State, short(r.Category, 30), r.SiteTotal, r.Seen, percentOf(r.Percent, 1), r.PagesLeft, complete}
+			return []any{
+				short(r.City, 30), r.State, short(r.Category, 30), r.SiteTotal, r.Seen, percentOf(r.Percent, 1), r.PagesLeft, complete,
+			}
 		},
 		source: func(r report.Coverage) string { return r.Source },
-	}
-	rows, more, err := l.atMost(k, scope, limit)
-	if err != nil {
-		return err
-	}
-	if c.Bool("json") {
-		err = writeJSON(p.Out, struct {
-			Totals report.CoverageTotals `json:"totals"`
-			Rows   []report.Coverage     `json:"targets"`
-		}{totals, rows})
-	} else {
-		if !c.Bool("csv") {
-			_, err = fmt.Fprintln(p.Out, coverageText(totals))
-		}
-		err = errors.Join(err, show(p, c, rows, func() *table { return l.table(k.DB().Now(), rows) }))
-	}
-	l.noteRest(p, c, len(rows), more)
-	return err
+	})
 }
 
 // coverageText is the line of totals.

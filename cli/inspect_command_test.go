@@ -96,7 +96,6 @@ func TestRemedyText(t *testing.T) {
 
 func TestNextText(t *testing.T) {
 	t.Parallel()
-	p := &Program{}
 	for want, n := range map[string]report.Next{
 		"now in the hands of w":                                            {When: report.NextHeld, Held: "w"},
 		"claimable now: why":                                               {When: report.NextNow, Why: "why"},
@@ -104,7 +103,7 @@ func TestNextText(t *testing.T) {
 		"never by itself: why. `ypcrawl dead requeue 7` changes that":      {When: report.NextNever, Why: "why", Remedy: "dead requeue 7"},
 		"claimable at 12:01:00Z (in 1m00s): why. `ypcrawl x` changes that": {When: report.NextLater, Why: "why", At: noon.Add(time.Minute), Remedy: "x"},
 	} {
-		if got := p.nextText(noon, n); got != want {
+		if got := nextText(noon, n); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

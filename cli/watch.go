@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/store"
@@ -28,13 +26,12 @@ type watcher struct {
 	total   atomic.Int64 // details that are due and those that were done, as last counted
 	planned atomic.Int64 // targets, likewise: indexes plan more
 	read    int64        // pages of indexes when they were counted
-	quit    chan struct{}
-	done    chan struct{}
-	brief   atomic.Bool // the run is over before its first line of progress was due
+	next    time.Time    // when they are counted again
+	ending  atomic.Bool  // the run is over: they are counted once more
 }
 
 func newWatcher(r *run, fleet *crawl.Sources, clients []*fetch.Client) *watcher {
-	w := &watcher{r: r, fleet: fleet, clients: clients, quit: make(chan struct{}), done: make(chan struct{})}
+	w := &watcher{r: r, fleet: fleet, clients: clients}
 	b := r.before
 	w.base = Snapshot{
 		TargetsTotal: b.Targets, TargetsDone: b.Done, TargetsFailed: b.Failed + b.Parked + b.Stuck, PagesDone: b.Pages,
@@ -47,28 +44,18 @@ func newWatcher(r *run, fleet *crawl.Sources, clients []*fetch.Client) *watcher 
 	return w
 }
 
-// redrawEvery is how often the display is given news.
-const redrawEvery = 200 * time.Millisecond
-
-func (w *watcher) start() {
-	next := w.countDetails(time.Now())
-	w.r.display.Start(w.progressLog(), w.snapshot())
-	go func() {
-		defer close(w.done)
-		t := time.NewTicker(redrawEvery)
-		defer t.Stop()
-		for {
-			select {
-			case now := <-t.C:
-				if !now.Before(next) {
-					next = w.countDetails(now)
-				}
-				w.r.display.Update(w.snapshot())
-			case <-w.quit:
-				return
-			}
+// start shows the progress until the function that it returns is called.
+func (w *watcher) start() (stop func()) {
+	shown := w.r.display.Follow(w.r.log, func() View {
+		if now := time.Now(); w.ending.Load() || !now.Before(w.next) {
+			w.next = w.countDetails(now)
 		}
-	}()
+		return w.snapshot()
+	})
+	return func() {
+		w.ending.Store(true)
+		shown()
+	}
 }
 
 // countEvery is how often the details that are due are counted: pages add to them all the
@@ -116,26 +103,6 @@ func (w *watcher) countTargets() {
 	}
 	w.planned.Store(total)
 	w.read = pages
-}
-
-// progressLog is where lines of progress go. A run shorter than the time
-// between two of them has its summary, which says the same.
-func (w *watcher) progressLog() zerolog.Logger {
-	return w.r.log.Hook(zerolog.HookFunc(func(e *zerolog.Event, _ zerolog.Level, _ string) {
-		if w.brief.Load() {
-			e.Discard()
-		}
-	}))
-}
-
-func (w *watcher) stop() {
-	close(w.quit)
-	<-w.done
-	w.countDetails(time.Now())
-	last := w.snapshot()
-	w.brief.Store(last.Elapsed < defaultTick)
-	w.r.display.Update(last)
-	w.r.display.Stop()
 }
 
 func (w *watcher) snapshot() Snapshot {

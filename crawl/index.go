@@ -27,7 +27,7 @@ type IndexStatus string
 
 // The statuses of a state's index in a run.
 const (
-	IndexReading IndexStatus = "walking"
+	IndexReading IndexStatus = "reading"
 	IndexDone    IndexStatus = "done"    // read to the end
 	IndexFailed  IndexStatus = "failed"  // a page could not be had or read, or the whole is not believed
 	IndexSkipped IndexStatus = "skipped" // another process reads it, or it was read not long ago

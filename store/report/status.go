@@ -27,6 +27,21 @@ type Status struct {
 	Rows     int64          `json:"rows_1h"`     // on them: a listing counts on every page that shows it
 	Listings int64          `json:"listings_1h"` // different ones, kept from them
 	LastRun  *RunListings   `json:"last_run,omitempty"`
+	Kinds    []KindCounts   `json:"details_and_indexes"` // the targets that are no searches, which all else is about
+}
+
+// KindCounts are the targets of one kind of a source by status.
+type KindCounts struct {
+	Source     string  `json:"source"`
+	Kind       yp.Kind `json:"kind"`
+	Targets    int64   `json:"targets"` // without those that are retired
+	Planned    int64   `json:"planned"`
+	InProgress int64   `json:"in_progress"`
+	Done       int64   `json:"done"`
+	Failed     int64   `json:"failed"`
+	Stuck      int64   `json:"stuck"`
+	Parked     int64   `json:"parked"`
+	Retired    int64   `json:"retired"`
 }
 
 // SourceStatus is how one source fares.
@@ -160,6 +175,12 @@ type ProxyUse struct {
 }
 
 const (
+	otherKinds = `
+	SELECT s.name, t.kind, sum(iif(t.status <> 'RETIRED', t.targets, 0)), sum(iif(t.status = 'PLANNED', t.targets, 0)),
+		sum(iif(t.status = 'IN_PROGRESS', t.targets, 0)), sum(iif(t.status = 'DONE', t.targets, 0)), sum(iif(t.status = 'FAILED', t.targets, 0)),
+		sum(iif(t.status = 'STUCK', t.targets, 0)), sum(iif(t.status = 'PARKED', t.targets, 0)), sum(iif(t.status = 'RETIRED', t.targets, 0))
+	FROM target_totals t JOIN sources s ON s.id = t.source_id
+	WHERE t.kind IN ('detail', 'index') AND ` + placesOn + ` GROUP BY s.name, t.kind HAVING sum(t.targets) > 0 ORDER BY s.name, t.kind`
 	errorSummary = `
 	SELECT source, error_code, by_proxy, occurrences, targets, last_seen, mean_duration_ms FROM v_crawl_error_summary
 	WHERE error_code <> 'SUCCESS' AND ` + ofSource + ` ORDER BY occurrences DESC, error_code, source, by_proxy`
@@ -230,6 +251,14 @@ func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error)
 	})
 	g.Go(func() (err error) {
 		s.LastRun, err = k.lastRun(ctx, scope.SourceID)
+		return err
+	})
+	g.Go(func() (err error) {
+		s.Kinds, err = list(ctx, k, "count targets by kind", otherKinds, placesOf(scope), func(c *KindCounts) []any {
+			return []any{
+				&c.Source, &c.Kind, &c.Targets, &c.Planned, &c.InProgress, &c.Done, &c.Failed, &c.Stuck, &c.Parked, &c.Retired,
+			}
+		})
 		return err
 	})
 	if err := g.Wait(); err != nil {
