@@ -102,9 +102,7 @@ type discovery struct {
 func (p *Program) newDiscovery(c *cli.Context) (*discovery, error) {
 	one := &sourceRun{}
 	t := &discovery{run: run{p: p, c: c, sources: []*sourceRun{one}}, sourceRun: one, waiting: func() string { return "" }}
-	t.display = NewDisplay(DisplayConfig{
-		Out: p.Err, Live: p.live(p.Err), Quiet: c.Bool("quiet"), Width: func() int { return widthOf(p.Err) - echoed },
-	})
+	t.display = p.newDisplay(c)
 	var err error
 	if t.log, err = p.logger(c, t.display.Writer()); err != nil {
 		return nil, err
@@ -191,15 +189,8 @@ func (t *discovery) do(ctx context.Context) (err error) {
 // or goes on with the last one: a state that it has read is not read again. What failed is
 // tried again: somebody has asked for it.
 func (t *discovery) prepare(ctx context.Context) error {
-	rec, err := t.keeper.RecoverDead(ctx, store.Scope{})
-	if err != nil {
+	if err := t.recoverDead(ctx); err != nil {
 		return err
-	}
-	if rec.Total()+rec.Details > 0 {
-		t.log.Info().Int("targets", rec.Planned).Int("stuck", rec.Stuck).Int("details", rec.Details).Int("dead_runs", rec.Dead).Msg("recovered what an ended run held")
-	}
-	if err := t.keeper.SweepLocks(); err != nil {
-		t.log.Warn().Err(err).Msg("old lock files stay")
 	}
 	if _, err := t.keeper.ResetTargets(ctx, checkpoint.Reset{Scope: t.scope, Statuses: []yp.Status{yp.Failed, yp.Stuck}}); err != nil {
 		return err

@@ -41,15 +41,8 @@ func (r *run) register(ctx context.Context) error {
 
 func (r *run) prepare(ctx context.Context, ids []int64) error {
 	r.began = r.keeper.DB().Now()
-	rec, err := r.keeper.RecoverDead(ctx, store.Scope{})
-	if err != nil {
+	if err := r.recoverDead(ctx); err != nil {
 		return err
-	}
-	if rec.Total()+rec.Details > 0 {
-		r.log.Info().Int("targets", rec.Planned).Int("stuck", rec.Stuck).Int("details", rec.Details).Int("dead_runs", rec.Dead).Msg("recovered what an ended run held")
-	}
-	if err := r.keeper.SweepLocks(); err != nil {
-		r.log.Warn().Err(err).Msg("old lock files stay")
 	}
 	if err := r.warnOfAll(ctx, ids); err != nil {
 		return err
@@ -67,6 +60,21 @@ func (r *run) prepare(ctx context.Context, ids []int64) error {
 	if left := r.before.toDo(); left > 0 && r.before.Pages > 0 {
 		r.log.Info().Int64("targets_done", r.before.Done).Int64("to_do", left).Int64("pages", r.before.Pages).
 			Msg("going on where the last run ended")
+	}
+	return nil
+}
+
+// recoverDead takes back what dead runs held.
+func (r *run) recoverDead(ctx context.Context) error {
+	rec, err := r.keeper.RecoverDead(ctx, store.Scope{})
+	if err != nil {
+		return err
+	}
+	if rec.Total()+rec.Details > 0 {
+		r.log.Info().Int("targets", rec.Planned).Int("stuck", rec.Stuck).Int("details", rec.Details).Int("dead_runs", rec.Dead).Msg("recovered what an ended run held")
+	}
+	if err := r.keeper.SweepLocks(); err != nil {
+		r.log.Warn().Err(err).Msg("old lock files stay")
 	}
 	return nil
 }
