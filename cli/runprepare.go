@@ -12,8 +12,8 @@ import (
 	"ypcrawl/store"
 )
 
-// register enters the run, takes back what dead runs held, and plans.
-func (r *run) register(ctx context.Context) error {
+// register enters the run, takes back what dead runs held, and prepares what is to be done.
+func (r *run) register(ctx context.Context, prepare func(ctx context.Context, sources []int64) error) error {
 	ids := make([]int64, len(r.sources))
 	for i, c := range r.sources {
 		var err error
@@ -29,7 +29,10 @@ func (r *run) register(ctx context.Context) error {
 	if r.row, err = r.keeper.StartRun(ctx, id, r.p.commandLine(), r.c.Bool("exclusive")); err != nil {
 		return err
 	}
-	if err = r.prepare(ctx, ids); err != nil {
+	if err = r.takeBackDead(ctx); err == nil {
+		err = prepare(ctx, ids)
+	}
+	if err != nil {
 		outcome := checkpoint.OutcomeError
 		if ctx.Err() != nil {
 			outcome = checkpoint.OutcomeInterrupted
@@ -39,7 +42,8 @@ func (r *run) register(ctx context.Context) error {
 	return err
 }
 
-func (r *run) prepare(ctx context.Context, ids []int64) error {
+// takeBackDead takes back what dead runs held.
+func (r *run) takeBackDead(ctx context.Context) error {
 	r.began = r.keeper.DB().Now()
 	rec, err := r.keeper.RecoverDead(ctx, store.Scope{})
 	if err != nil {
@@ -51,6 +55,10 @@ func (r *run) prepare(ctx context.Context, ids []int64) error {
 	if err := r.keeper.SweepLocks(); err != nil {
 		r.log.Warn().Err(err).Msg("old lock files stay")
 	}
+	return nil
+}
+
+func (r *run) prepare(ctx context.Context, ids []int64) error {
 	if err := r.warnOfAll(ctx, ids); err != nil {
 		return err
 	}
