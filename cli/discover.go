@@ -16,7 +16,6 @@ import (
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/fetch"
-	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
@@ -151,47 +150,23 @@ func discoverStates(c *cli.Context) ([]string, error) {
 	return codes, nil
 }
 
-func (t *discovery) do(ctx context.Context) (err error) {
+func (t *discovery) do(ctx context.Context) error {
 	if t.c.Bool("dry-run") {
 		return t.estimate()
 	}
-	if t.keeper, err = t.p.open(t.c, create); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, t.keeper.DB().Close()) }()
-	t.monitor = health.New(t.keeper.DB())
-	if err := quickCheck(ctx, t.keeper.DB()); err != nil {
-		return err
-	}
-	stopDemo, err := t.startDemo(ctx)
-	if err != nil {
-		return err
-	}
-	defer stopDemo()
-	if t.id, err = t.keeper.DB().ID(ctx); err != nil {
-		return err
-	}
-	id, err := t.keeper.Source(ctx, t.src.Name(), t.src.BaseURL().String())
-	if err != nil {
-		return err
-	}
-	t.scope = store.Scope{SourceID: id, States: t.states, Kinds: []yp.Kind{yp.KindIndex}}
-	if t.row, err = t.keeper.StartRun(ctx, id, t.p.commandLine(), false); err != nil {
-		return err
-	}
-	if err := t.prepare(ctx); err != nil {
-		return errors.Join(err, t.row.Finish(ctx, checkpoint.OutcomeError, 0))
-	}
-	return t.readIndexes(ctx)
+	return t.open(ctx, func() error {
+		if err := t.register(ctx, t.prepare); err != nil {
+			return err
+		}
+		return t.readIndexes(ctx)
+	})
 }
 
-// prepare takes back what dead runs held and begins a pass over the indexes of the states,
-// or goes on with the last one: a state that it has read is not read again. What failed is
-// tried again: somebody has asked for it.
-func (t *discovery) prepare(ctx context.Context) error {
-	if err := t.recoverDead(ctx); err != nil {
-		return err
-	}
+// prepare begins a pass over the indexes of the states, or goes on with the last one: an
+// index that it has read is not read again. What failed is tried again: somebody has asked
+// for it.
+func (t *discovery) prepare(ctx context.Context, sources []int64) error {
+	t.scope = store.Scope{SourceID: sources[0], States: t.states, Kinds: []yp.Kind{yp.KindIndex}}
 	if _, err := t.keeper.ResetTargets(ctx, checkpoint.Reset{Scope: t.scope, Statuses: []yp.Status{yp.Failed, yp.Stuck}}); err != nil {
 		return err
 	}
@@ -230,13 +205,8 @@ func (t *discovery) skip(ctx context.Context) error {
 		return err
 	}
 	for _, d := range known {
-		why := ""
-		switch d.Status {
-		case yp.Done:
-			why = "read already, by the pass that goes on now"
-		case yp.InProgress:
-			why = "another process reads it"
-		default:
+		why := map[yp.Status]string{yp.Done: "read already, by the pass that goes on now", yp.InProgress: "another process reads it"}[d.Status]
+		if why == "" {
 			continue
 		}
 		t.log.Info().Str("state", d.State).Str("reason", why).Msg("state skipped")

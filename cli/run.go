@@ -125,13 +125,23 @@ func (p *Program) runOf(c *cli.Context, onlyDetails bool) (err error) {
 	return r.do(c.Context)
 }
 
-func (r *run) do(ctx context.Context) (err error) {
+func (r *run) do(ctx context.Context) error {
 	if r.c.Bool("dry-run") {
 		return r.dryRun()
 	}
 	if err := checkLogFolder(logDir(r.c)); err != nil {
 		return err
 	}
+	return r.open(ctx, func() error {
+		if err := r.register(ctx, r.prepare); err != nil {
+			return err
+		}
+		return r.crawl(ctx)
+	})
+}
+
+// open opens the database, starts what a crawl needs beside it, and ends both after do.
+func (r *run) open(ctx context.Context, do func() error) (err error) {
 	if r.keeper, err = r.p.open(r.c, create); err != nil {
 		return err
 	}
@@ -148,10 +158,7 @@ func (r *run) do(ctx context.Context) (err error) {
 		return err
 	}
 	defer stopDemo()
-	if err := r.register(ctx); err != nil {
-		return err
-	}
-	return r.crawl(ctx)
+	return do()
 }
 
 // details is what the run is to do about the listings' own pages.

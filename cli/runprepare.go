@@ -12,8 +12,8 @@ import (
 	"ypcrawl/store"
 )
 
-// register enters the run, takes back what dead runs held, and plans.
-func (r *run) register(ctx context.Context) error {
+// register enters the run, takes back what dead runs held, and prepares what is to be done.
+func (r *run) register(ctx context.Context, prepare func(ctx context.Context, sources []int64) error) error {
 	ids := make([]int64, len(r.sources))
 	for i, c := range r.sources {
 		var err error
@@ -29,7 +29,10 @@ func (r *run) register(ctx context.Context) error {
 	if r.row, err = r.keeper.StartRun(ctx, id, r.p.commandLine(), r.c.Bool("exclusive")); err != nil {
 		return err
 	}
-	if err = r.prepare(ctx, ids); err != nil {
+	if err = r.takeBackDead(ctx); err == nil {
+		err = prepare(ctx, ids)
+	}
+	if err != nil {
 		outcome := checkpoint.OutcomeError
 		if ctx.Err() != nil {
 			outcome = checkpoint.OutcomeInterrupted
@@ -39,11 +42,23 @@ func (r *run) register(ctx context.Context) error {
 	return err
 }
 
-func (r *run) prepare(ctx context.Context, ids []int64) error {
+// takeBackDead takes back what dead runs held.
+func (r *run) takeBackDead(ctx context.Context) error {
 	r.began = r.keeper.DB().Now()
-	if err := r.recoverDead(ctx); err != nil {
+	rec, err := r.keeper.RecoverDead(ctx, store.Scope{})
+	if err != nil {
 		return err
 	}
+	if rec.Total()+rec.Details > 0 {
+		r.log.Info().Int("targets", rec.Planned).Int("stuck", rec.Stuck).Int("details", rec.Details).Int("dead_runs", rec.Dead).Msg("recovered what an ended run held")
+	}
+	if err := r.keeper.SweepLocks(); err != nil {
+		r.log.Warn().Err(err).Msg("old lock files stay")
+	}
+	return nil
+}
+
+func (r *run) prepare(ctx context.Context, ids []int64) error {
 	if err := r.warnOfAll(ctx, ids); err != nil {
 		return err
 	}
@@ -60,21 +75,6 @@ func (r *run) prepare(ctx context.Context, ids []int64) error {
 	if left := r.before.toDo(); left > 0 && r.before.Pages > 0 {
 		r.log.Info().Int64("targets_done", r.before.Done).Int64("to_do", left).Int64("pages", r.before.Pages).
 			Msg("going on where the last run ended")
-	}
-	return nil
-}
-
-// recoverDead takes back what dead runs held.
-func (r *run) recoverDead(ctx context.Context) error {
-	rec, err := r.keeper.RecoverDead(ctx, store.Scope{})
-	if err != nil {
-		return err
-	}
-	if rec.Total()+rec.Details > 0 {
-		r.log.Info().Int("targets", rec.Planned).Int("stuck", rec.Stuck).Int("details", rec.Details).Int("dead_runs", rec.Dead).Msg("recovered what an ended run held")
-	}
-	if err := r.keeper.SweepLocks(); err != nil {
-		r.log.Warn().Err(err).Msg("old lock files stay")
 	}
 	return nil
 }
