@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"ypcrawl/crawl"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -254,5 +256,37 @@ func TestBuiltinNamesTheNearest(t *testing.T) {
 	}
 	if _, err := storedList(nil).load("--source ", "yelowpages"); err == nil || !strings.Contains(err.Error(), "did you mean yellowpages?") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestWorst: what ended all sources comes first, then what most needs somebody to look.
+func TestWorst(t *testing.T) {
+	t.Parallel()
+	broken, blocked := errors.New("broken"), &crawl.BlockedError{Source: "a"}
+	ends := func(errs ...error) (all []ending) {
+		for _, err := range errs {
+			all = append(all, ending{Result: crawl.Result{Err: err}})
+		}
+		return all
+	}
+	for name, tt := range map[string]struct {
+		run   error
+		ended []ending
+		want  error
+	}{
+		"Done":       {nil, ends(nil, nil), nil},
+		"Stopped":    {crawl.ErrInterrupted, ends(crawl.ErrInterrupted, crawl.ErrLayout), crawl.ErrInterrupted},
+		"Error":      {nil, ends(blocked, crawl.ErrLayout, broken), broken},
+		"Layout":     {nil, ends(blocked, crawl.ErrNoProxies, crawl.ErrLayout), crawl.ErrLayout},
+		"NoProxies":  {nil, ends(nil, blocked, crawl.ErrNoProxies), crawl.ErrNoProxies},
+		"Blocked":    {nil, ends(nil, blocked), blocked},
+		"BudgetJust": {nil, ends(crawl.ErrBudget), nil}, // it was just enough
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := worst(tt.run, tt.ended); !errors.Is(got, tt.want) {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
 	}
 }

@@ -95,7 +95,9 @@ func outcomeOf(err error) checkpoint.Outcome {
 // clients makes a fetch client for every source, so that each has a pace and a robots.txt of its
 // own, with its pool of proxies, which is nil where it is direct. Sources at one host share both: a
 // host is not asked twice as fast because two definitions speak of it.
-func (r *run) clients(ctx context.Context, observe func(i int, o fetch.Observation)) (clients []*fetch.Client, pools []*fetch.Pool, err error) {
+func (r *run) clients(ctx context.Context, observe func(i int, o fetch.Observation)) ([]*fetch.Client, []*fetch.Pool, error) {
+	var clients []*fetch.Client
+	var pools []*fetch.Pool
 	at := map[string]int{}
 	for i, c := range r.sources {
 		host := c.src.BaseURL().Host

@@ -70,7 +70,9 @@ func (e ending) closed() bool { return closedCodes()[outcomeOf(e.Err)] != 0 }
 // worst is the error that says how the run ended: that which ended all of it, or else
 // of the sources that were left the one that most needs somebody to look.
 func worst(runErr error, all []ending) error {
-	for _, o := range []checkpoint.Outcome{checkpoint.OutcomeError, checkpoint.OutcomeLayout, checkpoint.OutcomeNoProxies, checkpoint.OutcomeBlocked} {
+	for _, o := range []checkpoint.Outcome{
+		checkpoint.OutcomeError, checkpoint.OutcomeLayout, checkpoint.OutcomeNoProxies, checkpoint.OutcomeBlocked,
+	} {
 		for _, e := range all {
 			if e.Err != nil && outcomeOf(e.Err) == o {
 				runErr = cmp.Or(runErr, e.Err)

@@ -106,7 +106,9 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	for _, e := range ended {
 		s.Scope.add(e.now)
 		if r.several() {
-			o := sourceSummary{Source: e.Source, Outcome: string(outcomeOf(e.Err)), Stats: e.Stats, Seconds: e.Stats.Elapsed.Seconds(), Scope: e.now}
+			o := sourceSummary{
+				Source: e.Source, Outcome: string(outcomeOf(e.Err)), Stats: e.Stats, Seconds: e.Stats.Elapsed.Seconds(), Scope: e.now,
+			}
 			if e.Err != nil {
 				o.Error = e.Err.Error()
 			}

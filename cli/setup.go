@@ -150,14 +150,15 @@ func delayFlag() cli.Flag {
 }
 
 // source loads the source that the flags name.
-func (p *Program) source(c *cli.Context) (*site.Source, error) {
-	src, err := p.loadSource(c)
-	if err != nil {
-		return nil, err
+func (p *Program) source(c *cli.Context) (src *site.Source, err error) {
+	if path := c.String("source-file"); path == "" {
+		src, err = p.namedSource(c, c.String("source"))
+	} else if src, err = readSource(path); err != nil {
+		err = Usagef("--source-file: %w", err)
 	}
 	raw := c.String("base-url")
-	if raw == "" {
-		return src, nil
+	if err != nil || raw == "" {
+		return src, err
 	}
 	u, err := baseURL(raw)
 	if err != nil {
@@ -179,18 +180,6 @@ func baseURL(raw string) (*url.URL, error) {
 		return nil, Usagef("--base-url %q: leave out what stands behind ? and #, the source's URL templates add their own", raw)
 	}
 	return u, nil
-}
-
-func (p *Program) loadSource(c *cli.Context) (*site.Source, error) {
-	path := c.String("source-file")
-	if path == "" {
-		return p.namedSource(c, c.String("source"))
-	}
-	src, err := readSource(path)
-	if err != nil {
-		return nil, Usagef("--source-file: %w", err)
-	}
-	return src, nil
 }
 
 // readSource reads a definition file. Its errors name the file as it was typed.
