@@ -244,27 +244,19 @@ func (t *table) row(cells ...any) {
 
 // cell writes one value as text and tells whether it is a number.
 func cell(v any) (text string, number bool) {
-	switch v := v.(type) {
-	case nil:
+	r := reflect.ValueOf(v)
+	if !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil() {
 		return "-", false
-	case *int64:
-		if v == nil {
-			return "-", false
+	}
+	switch r = reflect.Indirect(r); {
+	case r.CanInt():
+		return thousands(r.Int()), true
+	case r.CanFloat():
+		text = strconv.FormatFloat(r.Float(), 'f', 1, 64)
+		if _, ok := v.(percent); ok {
+			text += "%"
 		}
-		return thousands(*v), true
-	case *int:
-		if v == nil {
-			return "-", false
-		}
-		return thousands(int64(*v)), true
-	case int:
-		return thousands(int64(v)), true
-	case int64:
-		return thousands(v), true
-	case float64:
-		return strconv.FormatFloat(v, 'f', 1, 64), true
-	case percent:
-		return strconv.FormatFloat(float64(v), 'f', 1, 64) + "%", true
+		return text, true
 	}
 	return yp.Printable(fmt.Sprint(v)), false
 }

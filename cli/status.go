@@ -179,19 +179,18 @@ func (p *Program) workers(s *report.Status) *table {
 
 // causeOf says why a source is not healthy, "" where it is.
 func causeOf(c report.Profile) string {
-	p := health.Profile{Status: health.Status(c.Status), Class: yp.ErrorClass(c.Class), Samples1h: int(c.Samples1h), OtherStatus: c.Other}
-	for _, x := range []struct {
-		ms *int64
-		to *time.Duration
-	}{{c.P50, &p.P50}, {c.P95, &p.P95}} {
-		if x.ms != nil {
-			*x.to = time.Duration(*x.ms) * time.Millisecond
-		}
+	ms := func(n *int64) time.Duration { return time.Duration(orZero(n)) * time.Millisecond }
+	return health.Profile{
+		Status: health.Status(c.Status), Class: yp.ErrorClass(c.Class), Samples1h: int(c.Samples1h), OtherStatus: c.Other,
+		Rate1h: orZero(c.Rate1h), P50: ms(c.P50), P95: ms(c.P95),
+	}.Cause()
+}
+
+func orZero[T any](v *T) (zero T) {
+	if v == nil {
+		return zero
 	}
-	if c.Rate1h != nil {
-		p.Rate1h = *c.Rate1h
-	}
-	return p.Cause()
+	return *v
 }
 
 func closedSourceText(now time.Time, src report.SourceStatus) string {
