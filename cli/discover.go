@@ -101,9 +101,7 @@ type discovery struct {
 func (p *Program) newDiscovery(c *cli.Context) (*discovery, error) {
 	one := &sourceRun{}
 	t := &discovery{run: run{p: p, c: c, sources: []*sourceRun{one}}, sourceRun: one, waiting: func() string { return "" }}
-	t.display = NewDisplay(DisplayConfig{
-		Out: p.Err, Live: p.live(p.Err), Quiet: c.Bool("quiet"), Width: func() int { return widthOf(p.Err) - echoed },
-	})
+	t.display = p.newDisplay(c)
 	var err error
 	if t.log, err = p.logger(c, t.display.Writer()); err != nil {
 		return nil, err
@@ -264,7 +262,7 @@ func (t *discovery) readIndexes(ctx context.Context) error {
 		return why
 	}
 	stop := t.display.Follow(t.log, t.look)
-	written := t.scores.keep(ctx, t.monitor, used([]*fetch.Pool{pool}), t.egress)
+	written := t.scores.keep(ctx, t.monitor, []*fetch.Pool{pool}, t.egress)
 	keep := context.WithoutCancel(ctx)
 	err = engine.Run(keep)
 	written()
@@ -282,7 +280,7 @@ func (t *discovery) config(client *fetch.Client, pool *fetch.Pool) crawl.Config 
 		Index:   &crawl.Index{Only: true, Gazetteer: t.places, Plan: t.plan.Plan(t.scope.SourceID, 0), MinPopulation: t.sel.MinPopulation, Heard: t.hear},
 		OpenLog: t.openLog, Workers: 1, Patience: timeOf(t.c, "patience"), Logger: t.log, Reached: t.p.Reached,
 		Beat: func(ctx context.Context) error {
-			return t.scores.beat(ctx, t.monitor, used([]*fetch.Pool{pool}), t.egress)
+			return t.scores.beat(ctx, t.monitor, []*fetch.Pool{pool}, t.egress)
 		},
 	}
 }

@@ -278,7 +278,7 @@ func (s *scores) flush(ctx context.Context, m *health.Monitor) error {
 // beat writes what was gathered and brings the pools what operators and other
 // processes have made of the proxies meanwhile.
 func (s *scores) beat(ctx context.Context, m *health.Monitor, pools []*fetch.Pool, w egress) error {
-	if err := s.flush(ctx, m); err != nil || len(pools) == 0 || w.policy == fetch.PolicyOff {
+	if err := s.flush(ctx, m); err != nil || w.policy == fetch.PolicyOff {
 		return err
 	}
 	known, err := m.Proxies(ctx)
@@ -301,7 +301,7 @@ const flushEvery = 2 * time.Second
 // keep flushes every two seconds, and beats at once when a proxy goes to rest, until
 // stop is called. What fails is left to the heartbeat, which tells.
 func (s *scores) keep(ctx context.Context, m *health.Monitor, pools []*fetch.Pool, w egress) (stop func()) {
-	if len(pools) == 0 || w.policy == fetch.PolicyOff {
+	if w.policy == fetch.PolicyOff {
 		return func() {}
 	}
 	ctx = context.WithoutCancel(ctx) // a stop lets the pages in hand end

@@ -91,16 +91,19 @@ type sourceRun struct {
 	before   selected
 }
 
-// echoed is the width left behind the bar for the "^C" that a terminal shows: on
+// behindBar is the width left behind the bar for the "^C" that a terminal shows: on
 // a full line it would wrap, and the bar be drawn twice.
-const echoed = 2
+const behindBar = 2
+
+func (p *Program) newDisplay(c *cli.Context) *Display {
+	return NewDisplay(DisplayConfig{
+		Out: p.Err, Live: p.live(p.Err), Quiet: c.Bool("quiet"), Width: func() int { return widthOf(p.Err) - behindBar },
+	})
+}
 
 // runOf checks all that was typed before anything is touched, and crawls.
 func (p *Program) runOf(c *cli.Context, onlyDetails bool) (err error) {
-	r := &run{p: p, c: c, onlyDetails: onlyDetails}
-	r.display = NewDisplay(DisplayConfig{
-		Out: p.Err, Live: p.live(p.Err), Quiet: c.Bool("quiet"), Width: func() int { return widthOf(p.Err) - echoed },
-	})
+	r := &run{p: p, c: c, display: p.newDisplay(c), onlyDetails: onlyDetails}
 	if r.log, err = p.logger(c, r.display.Writer()); err != nil {
 		return err
 	}

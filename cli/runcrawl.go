@@ -19,14 +19,13 @@ import (
 func (r *run) crawl(ctx context.Context) error {
 	defer r.raiseMemory()()
 	var sources *crawl.Sources
-	clients := r.clients(func(i int, o fetch.Observation) { sources.Observed(i, o) })
+	r.mentionProxies(ctx)
+	clients, pools, err := r.clients(ctx, func(i int, o fetch.Observation) { sources.Observed(i, o) })
 	defer func() {
 		for _, c := range clients { // a shared one twice, which is harmless
 			c.Close()
 		}
 	}()
-	r.mentionProxies(ctx)
-	pools, err := r.pools(ctx, clients)
 	if err != nil {
 		return errors.Join(err, r.row.Finish(ctx, checkpoint.OutcomeNoProxies, 0))
 	}
@@ -45,7 +44,7 @@ func (r *run) crawl(ctx context.Context) error {
 	tidied := r.tidyLogs(ctx)
 	defer tidied()
 	stop := newWatcher(r, sources, clients).start()
-	written := r.scores.keep(ctx, r.monitor, used(pools), r.egress)
+	written := r.scores.keep(ctx, r.monitor, pools, r.egress)
 	err = sources.Run(context.WithoutCancel(ctx))
 	written()
 	stop()
@@ -93,22 +92,27 @@ func outcomeOf(err error) checkpoint.Outcome {
 	return checkpoint.OutcomeError
 }
 
-// clients makes a fetch client for every source, so that each has a pace and a
-// robots.txt of its own. Sources at one host share theirs: a host is not asked twice
-// as fast because two definitions speak of it.
-func (r *run) clients(observe func(i int, o fetch.Observation)) []*fetch.Client {
-	clients, at := make([]*fetch.Client, len(r.sources)), map[string]int{}
+// clients makes a fetch client for every source, so that each has a pace and a robots.txt of its
+// own, with its pool of proxies, which is nil where it is direct. Sources at one host share both: a
+// host is not asked twice as fast because two definitions speak of it.
+func (r *run) clients(ctx context.Context, observe func(i int, o fetch.Observation)) (clients []*fetch.Client, pools []*fetch.Pool, err error) {
+	at := map[string]int{}
 	for i, c := range r.sources {
 		host := c.src.BaseURL().Host
-		first, shared := at[host]
-		if shared {
-			clients[i] = clients[first]
+		if first, shared := at[host]; shared {
+			clients, pools = append(clients, clients[first]), append(pools, pools[first])
 			continue
 		}
 		at[host] = i
-		clients[i] = fetch.New(r.fetchConfig(host, func(o fetch.Observation) { observe(i, o) }))
+		client := fetch.New(r.fetchConfig(host, func(o fetch.Observation) { observe(i, o) }))
+		clients = append(clients, client)
+		pool, err := r.egress.pool(ctx, r.monitor, client, &r.scores)
+		if err != nil {
+			return clients, nil, err
+		}
+		pools = append(pools, pool)
 	}
-	return clients
+	return clients, pools, nil
 }
 
 // fetchConfig is for the sources at a host: the longest of their delays counts.
@@ -126,23 +130,6 @@ func (r *run) fetchConfig(host string, observe func(fetch.Observation)) fetch.Co
 	}
 }
 
-// pools makes the pools of proxies, one for each client; nil where it is direct.
-func (r *run) pools(ctx context.Context, clients []*fetch.Client) ([]*fetch.Pool, error) {
-	pools, of := make([]*fetch.Pool, len(clients)), map[*fetch.Client]*fetch.Pool{}
-	for i, c := range clients {
-		pool, made := of[c]
-		if !made {
-			var err error
-			if pool, err = r.egress.pool(ctx, r.monitor, c, &r.scores); err != nil {
-				return nil, err
-			}
-			of[c] = pool
-		}
-		pools[i] = pool
-	}
-	return pools, nil
-}
-
 // mentionProxies says once that there are proxies which this run does not use: nobody is
 // to think that he is hidden behind them.
 func (r *run) mentionProxies(ctx context.Context) {
@@ -155,16 +142,6 @@ func (r *run) mentionProxies(ctx context.Context) {
 	}
 }
 
-// used leaves out the pools that are none.
-func used(pools []*fetch.Pool) (all []*fetch.Pool) {
-	for _, p := range pools {
-		if p != nil {
-			all = append(all, p)
-		}
-	}
-	return all
-}
-
 // engineConfig is what all engines have in common.
 func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
 	c := r.c
@@ -172,7 +149,7 @@ func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
 		Keeper: r.keeper.Keeper, Monitor: r.monitor, Run: r.row, OpenLog: r.openLog, LazyLogs: c.String("wal-sync") == "interval",
 		Workers: r.workers(), MaxPerState: c.Int("max-per-state"), Linger: timeOf(c, "linger"),
 		Patience: timeOf(c, "patience"), Watch: c.Bool("watch"), Keep: time.Duration(c.Int("keep-requests")) * 24 * time.Hour,
-		Beat: func(ctx context.Context) error { return r.scores.beat(ctx, r.monitor, used(pools), r.egress) },
+		Beat: func(ctx context.Context) error { return r.scores.beat(ctx, r.monitor, pools, r.egress) },
 		Filter: crawl.Filter{
 			Allow: SplitList(c.StringSlice("allow-categories")), Block: SplitList(c.StringSlice("block-categories")),
 			Words: SplitList(c.StringSlice("block-words")), MinScore: c.Int("min-score"), Sponsored: c.Bool("include-sponsored"),

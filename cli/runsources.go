@@ -16,7 +16,6 @@ import (
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/yp"
-	"ypcrawl/yp/gazetteer"
 )
 
 // sourcesFlags choose several sources for one run.
@@ -72,8 +71,8 @@ func (r *run) chooseSources() (runs []*sourceRun, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.places, err = gazetteer.Load(); err != nil {
-		return nil, fmt.Errorf("load places: %w", err)
+	if r.places, err = loadPlaces(); err != nil {
+		return nil, err
 	}
 	known := map[string]*discover.Resolved{} // by extent: the places of a hundred sources are the same
 	var last error

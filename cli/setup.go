@@ -267,9 +267,9 @@ func notEmpty(c *cli.Context, name string, words []string) error {
 
 // resolve finds what the flags select; words that mean nothing are usage errors.
 func resolve(src *site.Source, sel discover.Selection) (*discover.Resolved, error) {
-	g, err := gazetteer.Load()
+	g, err := loadPlaces()
 	if err != nil {
-		return nil, fmt.Errorf("load places: %w", err)
+		return nil, err
 	}
 	return resolveIn(g, src, sel)
 }
