@@ -179,22 +179,9 @@ func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
 // statesTable counts by state. Columns of trouble are shown when there is some: with all of
 // them the table is wider than 80 columns.
 func statesTable(pr *report.Progress, states int) *table {
-	trouble := func(c report.Counts) []int64 { return []int64{c.Failed, c.Stuck, c.Parked, c.Retired} }
-	all, header := trouble(pr.Overall), []string{"state", "%", "planned", "in progress", "done"}
-	for i, name := range []string{"failed", "stuck", "parked", "retired"} {
-		if all[i] > 0 {
-			header = append(header, name)
-		}
-	}
-	t := newTable(append(header, "pages", "listings", "companies")...)
+	t := newTable("state", "%", "planned", "in progress", "done", "failed", "stuck", "parked", "retired", "pages", "listings", "companies")
 	add := func(name string, c report.Counts) {
-		row := []any{name, percent(c.Percent), c.Planned, c.InProgress, c.Done}
-		for i, n := range trouble(c) {
-			if all[i] > 0 {
-				row = append(row, n)
-			}
-		}
-		t.row(append(row, c.Pages, c.Listings, c.Companies)...)
+		t.row(name, percent(c.Percent), c.Planned, c.InProgress, c.Done, c.Failed, c.Stuck, c.Parked, c.Retired, c.Pages, c.Listings, c.Companies)
 	}
 	for _, s := range pr.States[:states] {
 		add(s.State, s.Counts)
@@ -208,6 +195,7 @@ func statesTable(pr *report.Progress, states int) *table {
 		t.row(row...)
 	}
 	add("all", pr.Overall)
+	t.hideZeros("failed", "stuck", "parked", "retired")
 	return t
 }
 

@@ -113,11 +113,7 @@ func testURL(c *cli.Context, k *database) (*url.URL, error) {
 			return nil, Usagef("nothing was crawled yet: say with --url what to ask for")
 		}
 	}
-	u, err := url.Parse(raw)
-	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return nil, Usagef("--url %q: want a web address like https://www.example.com", redactURL(raw))
-	}
-	return u, nil
+	return webAddress("--url ", raw, "https://www.example.com")
 }
 
 // testsAtOnce is how many proxies are tested side by side: as many requests as a

@@ -264,6 +264,27 @@ func cell(v any) (text string, number bool) {
 // percent is a cell shown as "12.5%"; 100 is the whole.
 type percent float64
 
+// hide takes columns out.
+func (t *table) hide(names ...string) {
+	for _, name := range names {
+		i := slices.Index(t.header, name)
+		t.header, t.number = slices.Delete(t.header, i, i+1), slices.Delete(t.number, i, i+1)
+		for n, row := range t.rows {
+			t.rows[n] = slices.Delete(row, i, i+1)
+		}
+	}
+}
+
+// hideZeros takes out those of the columns in which nothing was counted.
+func (t *table) hideZeros(names ...string) {
+	for _, name := range names {
+		i := slices.Index(t.header, name)
+		if !slices.ContainsFunc(t.rows, func(row []string) bool { return row[i] != "0" && row[i] != "" }) {
+			t.hide(name)
+		}
+	}
+}
+
 // flush writes the table to w, its header in bold where s allows colours.
 func (t *table) flush(s *Streams, w io.Writer) error {
 	rows := append([][]string{t.header}, t.rows...)
