@@ -449,8 +449,6 @@ type indexView struct {
 	waiting       string
 }
 
-func (x indexView) finished() int64 { return int64(x.ended) }
-
 // barWidth is the number of columns of the bar.
 const barWidth = 20
 
