@@ -200,9 +200,13 @@ func (p *Program) companyText(w *sections, now time.Time, d *report.CompanyDetai
 	if len(d.Places) > maxShown || len(d.Keys) > maxShown {
 		p.note("Only %d listings and keys of company %d are shown; --json shows all.", maxShown, d.ID)
 	}
-	apart := ""
-	if len(d.Apart) > 0 {
-		apart = "company " + strings.Trim(strings.ReplaceAll(fmt.Sprint(d.Apart), " ", ", "), "[]")
+	var others []string
+	for _, id := range d.Apart {
+		others = append(others, idText(id))
+	}
+	apart := commas(others...)
+	if apart != "" {
+		apart = "company " + apart
 	}
 	w.table(facts(
 		fmt.Sprintf("company %d", d.ID), d.Name,

@@ -113,11 +113,7 @@ func testURL(c *cli.Context, k *database) (*url.URL, error) {
 			return nil, Usagef("nothing was crawled yet: say with --url what to ask for")
 		}
 	}
-	u, err := url.Parse(raw)
-	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return nil, Usagef("--url %q: want a web address like https://www.example.com", redactURL(raw))
-	}
-	return u, nil
+	return webAddress("--url ", raw, "https://www.example.com")
 }
 
 // testsAtOnce is how many proxies are tested side by side: as many requests as a
@@ -172,7 +168,7 @@ type tester struct {
 // test: robots.txt forbids the page, the user has enough, or the database fails.
 func (t tester) test(ctx context.Context, x health.Proxy) (testedRow, error) {
 	row := testedRow{ID: x.ID, Name: x.Name}
-	way, name, err := fetch.ParseProxy(x.URL)
+	proxy, name, err := fetch.ParseProxy(x.URL)
 	if err != nil {
 		row.Error = err.Error()
 		return row, nil
@@ -180,7 +176,7 @@ func (t tester) test(ctx context.Context, x health.Proxy) (testedRow, error) {
 	var use health.ProxyUse
 	pool := fetch.NewPool(t.client, fetch.PoolConfig{
 		Policy:  fetch.PolicyRequire,
-		Proxies: []fetch.Proxy{{ID: x.ID, URL: way, Name: name, Consecutive: x.Consecutive}}, // one that rests is tested as well
+		Proxies: []fetch.Proxy{{ID: x.ID, URL: proxy, Name: name, Consecutive: x.Consecutive}}, // one that rests is tested as well
 		Changed: func(s fetch.ProxyState) {
 			use = health.ProxyUse{
 				Successes: s.Successes, Failures: s.Failures, Consecutive: s.Consecutive, CooldownUntil: s.CooldownUntil, LastError: s.LastError,
@@ -192,22 +188,6 @@ func (t tester) test(ctx context.Context, x health.Proxy) (testedRow, error) {
 		return row, err
 	}
 	defer s.Close()
-	failure := t.ask(ctx, s, &row)
-	switch {
-	case ctx.Err() != nil:
-		return row, ctx.Err()
-	case errors.Is(failure, fetch.ErrDisallowed):
-		return row, fmt.Errorf("%s: %w: name another page with --url", t.target.Redacted(), fetch.ErrDisallowed)
-	case failure != nil && !blames(failure):
-		return row, nil
-	}
-	pool.Report(s, failure)
-	row.Counted = true
-	return row, t.monitor.CountProxy(ctx, x.ID, use)
-}
-
-// ask asks for the page and notes what came.
-func (t tester) ask(ctx context.Context, s *fetch.Session, row *testedRow) error {
 	began, last := time.Now(), time.Duration(0)
 	res, err := t.client.Get(ctx, fetch.Request{
 		URL: t.target.String(), Base: t.target, Session: s, MaxHold: t.patience,
@@ -215,16 +195,26 @@ func (t tester) ask(ctx context.Context, s *fetch.Session, row *testedRow) error
 	})
 	defer res.Release()
 	row.LatencyMS = cmp.Or(last, time.Since(began)).Milliseconds()
-	if err == nil {
+	var failure *fetch.Error
+	switch {
+	case err == nil:
 		row.OK, row.Status = true, res.Status
-		return nil
+	case ctx.Err() != nil:
+		return row, ctx.Err()
+	case errors.Is(err, fetch.ErrDisallowed):
+		return row, fmt.Errorf("%s: %w: name another page with --url", t.target.Redacted(), fetch.ErrDisallowed)
+	default:
+		row.Error = proxyReason(err.Error(), row.Name)
+		if errors.As(err, &failure) {
+			row.Status = failure.Status
+		}
+		if !blames(err) {
+			return row, nil
+		}
 	}
-	row.Error = proxyReason(err.Error(), row.Name)
-	var fe *fetch.Error
-	if errors.As(err, &fe) {
-		row.Status = fe.Status
-	}
-	return err
+	pool.Report(s, err)
+	row.Counted = true
+	return row, t.monitor.CountProxy(ctx, x.ID, use)
 }
 
 // blames reports whether a failure is the proxy's: it failed itself, it was

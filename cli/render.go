@@ -244,33 +244,46 @@ func (t *table) row(cells ...any) {
 
 // cell writes one value as text and tells whether it is a number.
 func cell(v any) (text string, number bool) {
-	switch v := v.(type) {
-	case nil:
+	r := reflect.ValueOf(v)
+	if !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil() {
 		return "-", false
-	case *int64:
-		if v == nil {
-			return "-", false
+	}
+	switch r = reflect.Indirect(r); {
+	case r.CanInt():
+		return thousands(r.Int()), true
+	case r.CanFloat():
+		text = strconv.FormatFloat(r.Float(), 'f', 1, 64)
+		if _, ok := v.(percent); ok {
+			text += "%"
 		}
-		return thousands(*v), true
-	case *int:
-		if v == nil {
-			return "-", false
-		}
-		return thousands(int64(*v)), true
-	case int:
-		return thousands(int64(v)), true
-	case int64:
-		return thousands(v), true
-	case float64:
-		return strconv.FormatFloat(v, 'f', 1, 64), true
-	case percent:
-		return strconv.FormatFloat(float64(v), 'f', 1, 64) + "%", true
+		return text, true
 	}
 	return yp.Printable(fmt.Sprint(v)), false
 }
 
 // percent is a cell shown as "12.5%"; 100 is the whole.
 type percent float64
+
+// hide takes columns out.
+func (t *table) hide(names ...string) {
+	for _, name := range names {
+		i := slices.Index(t.header, name)
+		t.header, t.number = slices.Delete(t.header, i, i+1), slices.Delete(t.number, i, i+1)
+		for n, row := range t.rows {
+			t.rows[n] = slices.Delete(row, i, i+1)
+		}
+	}
+}
+
+// hideZeros takes out those of the columns in which nothing was counted.
+func (t *table) hideZeros(names ...string) {
+	for _, name := range names {
+		i := slices.Index(t.header, name)
+		if !slices.ContainsFunc(t.rows, func(row []string) bool { return row[i] != "0" && row[i] != "" }) {
+			t.hide(name)
+		}
+	}
+}
 
 // flush writes the table to w, its header in bold where s allows colours.
 func (t *table) flush(s *Streams, w io.Writer) error {

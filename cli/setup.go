@@ -167,19 +167,26 @@ func (p *Program) source(c *cli.Context) (src *site.Source, err error) {
 	return src.WithBaseURL(u), nil
 }
 
-// baseURL reads --base-url. Its host and path are all that pages are found by;
-// a password in it would end up in the database, the logs and every error.
-func baseURL(raw string) (*url.URL, error) {
+// webAddress reads the address of a site or a page, like example. A password in it would end
+// up in the database, the logs and every error. flag, "--url " say, is where it was typed.
+func webAddress(flag, raw, example string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, Usagef("--base-url %q: want a web address like https://www.example.com", redactURL(raw))
+		return nil, Usagef("%s%q: want a web address like %s", flag, redactURL(raw), example)
 	case u.User != nil:
-		return nil, Usagef("--base-url %q: leave user and password out, they would be stored with every page", redactURL(raw))
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return nil, Usagef("--base-url %q: leave out what stands behind ? and #, the source's URL templates add their own", raw)
+		return nil, Usagef("%s%q: leave user and password out, they would be stored with every page", flag, redactURL(raw))
 	}
 	return u, nil
+}
+
+// baseURL reads --base-url. Its host and path are all that pages are found by.
+func baseURL(raw string) (*url.URL, error) {
+	u, err := webAddress("--base-url ", raw, "https://www.example.com")
+	if err == nil && (u.RawQuery != "" || u.ForceQuery || u.Fragment != "") {
+		err = Usagef("--base-url %q: leave out what stands behind ? and #, the source's URL templates add their own", raw)
+	}
+	return u, err
 }
 
 // readSource reads a definition file. Its errors name the file as it was typed.

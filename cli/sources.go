@@ -166,18 +166,7 @@ func withKnown(c *cli.Context, k *database, rows []sourceRow) ([]sourceRow, erro
 }
 
 func sourcesTable(rows []sourceRow, known bool) *table {
-	header := []string{"source", "base URL", "delay", "pages at most", "example"}
-	if known {
-		header = append(header, "availability", "status")
-	}
-	staged := slices.ContainsFunc(rows, func(r sourceRow) bool {
-		return r.Score != nil || r.Stage != "" && r.Stage != checkpoint.StageActive
-	})
-	if staged {
-		header = append(header, "stage", "score")
-	}
-	t := newTable(header...)
-	for _, r := range rows {
+	t := tableOf(rows, func(r sourceRow) []any {
 		pages := "no cap"
 		switch {
 		case r.Example == "":
@@ -185,14 +174,17 @@ func sourcesTable(rows []sourceRow, known bool) *table {
 		case r.PageCap > 0:
 			pages = thousands(int64(r.PageCap))
 		}
-		row := []any{r.Name, r.BaseURL, orDash(r.Delay), pages, orDash(strings.TrimPrefix(r.Example, r.BaseURL))}
-		if known {
-			row = append(row, orDash(string(r.Availability)), orDash(r.Status))
+		return []any{
+			r.Name, r.BaseURL, orDash(r.Delay), pages, orDash(strings.TrimPrefix(r.Example, r.BaseURL)),
+			orDash(string(r.Availability)), orDash(r.Status), orDash(string(r.Stage)), r.Score,
 		}
-		if staged {
-			row = append(row, orDash(string(r.Stage)), r.Score)
-		}
-		t.row(row...)
+	}, "source", "base URL", "delay", "pages at most", "example", "availability", "status", "stage", "score")
+	if !known {
+		t.hide("availability", "status")
+	}
+	staged := func(r sourceRow) bool { return r.Score != nil || r.Stage != "" && r.Stage != checkpoint.StageActive }
+	if !slices.ContainsFunc(rows, staged) {
+		t.hide("stage", "score")
 	}
 	return t
 }

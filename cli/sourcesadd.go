@@ -71,10 +71,11 @@ func (p *Program) sourcesAdd(c *cli.Context) error {
 		}
 		return Usagef("want one web address, like https://www.example.com/austin-tx/plumbers")
 	}
-	address, err := sampleURL(c.Args().First())
+	address, err := webAddress("", c.Args().First(), "https://www.example.com/austin-tx/plumbers")
 	if err != nil {
 		return err
 	}
+	address.Fragment, address.RawFragment = "", ""
 	s, asks, err := p.sampling(c)
 	if err != nil {
 		return err
@@ -345,19 +346,6 @@ func addedText(row *stagedRow) string {
 		text += ", and disabled"
 	}
 	return text
-}
-
-// sampleURL reads the address of a page.
-func sampleURL(raw string) (*url.URL, error) {
-	u, err := url.Parse(raw)
-	switch {
-	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, Usagef("%q: want a web address like https://www.example.com/austin-tx/plumbers", redactURL(raw))
-	case u.User != nil:
-		return nil, Usagef("%q: leave user and password out, they would be stored", redactURL(raw))
-	}
-	u.Fragment, u.RawFragment = "", ""
-	return u, nil
 }
 
 // sampling reads the flags that say where, and how, the site is asked.

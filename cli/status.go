@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,25 +57,21 @@ func (p *Program) status(c *cli.Context) error {
 
 func (p *Program) statusText(w *sections, s *report.Status, fresh bool) {
 	now := s.Now
-	rated := []string{"source", "availability", "status", "ok 1 h", "of", "ok 24 h", "of", "p50", "p95", "cause"}
-	if !fresh {
-		rated = append(rated, "rated")
-	}
 	var closed []string
-	w.table(tableOf(s.Sources, func(src report.SourceStatus) []any {
+	sources := tableOf(s.Sources, func(src report.SourceStatus) []any {
 		if text := remedyText(now, src); text != "" {
 			closed = append(closed, text)
 		}
 		f := src.Profile
-		row := []any{
+		return []any{
 			src.Name, string(src.Availability), orDash(f.Status), percentOf(f.Rate1h, 100), f.Samples1h, percentOf(f.Rate24h, 100), f.Samples24h,
-			millis(f.P50), millis(f.P95), orDash(causeOf(f)),
+			millis(f.P50), millis(f.P95), orDash(causeOf(f)), ago(now, f.Updated),
 		}
-		if !fresh {
-			row = append(row, ago(now, f.Updated))
-		}
-		return row
-	}, rated...))
+	}, "source", "availability", "status", "ok 1 h", "of", "ok 24 h", "of", "p50", "p95", "cause", "rated")
+	if fresh {
+		sources.hide("rated")
+	}
+	w.table(sources)
 	w.lines(closed...)
 	w.table(schedules(s))
 	w.table(tableOf(s.Sources, func(src report.SourceStatus) []any { // failing: whose last crawl failed
@@ -121,28 +118,11 @@ func (p *Program) statusText(w *sections, s *report.Status, fresh bool) {
 	}
 }
 
-// schedules counts targets by schedule, of each source and of all where there are several; a
-// column without any is left out.
+// schedules counts targets by schedule, of each source and of all where there are several.
 func schedules(s *report.Status) *table {
-	names := []string{"due", "scheduled", "degraded", "paused", "failed", "needs plan", "not scheduled"}
-	counts := func(c report.ScheduleCounts) []int64 {
-		return []int64{c.Due, c.Scheduled, c.Degraded, c.Paused, c.Failed, c.NeedsPlan, c.NotScheduled}
-	}
-	all, header := counts(s.Schedule), []string{"schedule", "targets"}
-	for i, name := range names {
-		if all[i] > 0 {
-			header = append(header, name)
-		}
-	}
-	t := newTable(header...)
+	t := newTable("schedule", "targets", "due", "scheduled", "degraded", "paused", "failed", "needs plan", "not scheduled")
 	add := func(name string, c report.ScheduleCounts) {
-		row := []any{name, c.Targets}
-		for i, n := range counts(c) {
-			if all[i] > 0 {
-				row = append(row, n)
-			}
-		}
-		t.row(row...)
+		t.row(name, c.Targets, c.Due, c.Scheduled, c.Degraded, c.Paused, c.Failed, c.NeedsPlan, c.NotScheduled)
 	}
 	for _, src := range s.Sources {
 		add(src.Name, src.Schedule)
@@ -150,6 +130,7 @@ func schedules(s *report.Status) *table {
 	if len(s.Sources) > 1 {
 		add("all", s.Schedule)
 	}
+	t.hideZeros(slices.Clone(t.header[2:])...)
 	return t
 }
 
@@ -179,19 +160,18 @@ func (p *Program) workers(s *report.Status) *table {
 
 // causeOf says why a source is not healthy, "" where it is.
 func causeOf(c report.Profile) string {
-	p := health.Profile{Status: health.Status(c.Status), Class: yp.ErrorClass(c.Class), Samples1h: int(c.Samples1h), OtherStatus: c.Other}
-	for _, x := range []struct {
-		ms *int64
-		to *time.Duration
-	}{{c.P50, &p.P50}, {c.P95, &p.P95}} {
-		if x.ms != nil {
-			*x.to = time.Duration(*x.ms) * time.Millisecond
-		}
+	ms := func(n *int64) time.Duration { return time.Duration(orZero(n)) * time.Millisecond }
+	return health.Profile{
+		Status: health.Status(c.Status), Class: yp.ErrorClass(c.Class), Samples1h: int(c.Samples1h), OtherStatus: c.Other,
+		Rate1h: orZero(c.Rate1h), P50: ms(c.P50), P95: ms(c.P95),
+	}.Cause()
+}
+
+func orZero[T any](v *T) (zero T) {
+	if v == nil {
+		return zero
 	}
-	if c.Rate1h != nil {
-		p.Rate1h = *c.Rate1h
-	}
-	return p.Cause()
+	return *v
 }
 
 func closedSourceText(now time.Time, src report.SourceStatus) string {

@@ -269,8 +269,15 @@ func (p *Program) operate(c *cli.Context, o checkpoint.Operation) error {
 
 // operateOn carries out an operation on the targets that arguments and flags choose.
 func (p *Program) operateOn(c *cli.Context, o checkpoint.Operation, chosen checkpoint.Chosen, t take, nothing string) error {
-	if err := needsAll(c); err != nil {
-		return err
+	chooses := c.Args().Present() // a forgotten argument must not mean everything
+	for _, name := range []string{"states", "source", "status", "error", "older-than"} {
+		chooses = chooses || c.IsSet(name)
+	}
+	switch {
+	case !chooses && !c.Bool("all"):
+		return Usagef("name targets or choose them with flags; --all means every target; see '%s --help'", c.Command.HelpName)
+	case c.Args().Present() && c.Bool("all"):
+		return Usagef("--all means every target: leave it out, or the names")
 	}
 	return p.with(c, existing, func(k *database, scope store.Scope) (err error) {
 		chosen.Scope = scope
@@ -286,21 +293,6 @@ func (p *Program) operateOn(c *cli.Context, o checkpoint.Operation, chosen check
 		}
 		return p.take(c, t)
 	})
-}
-
-// needsAll refuses a bare command: a forgotten argument must not mean everything.
-func needsAll(c *cli.Context) error {
-	chosen := c.Args().Present()
-	for _, name := range []string{"states", "source", "status", "error", "older-than"} {
-		chosen = chosen || c.IsSet(name)
-	}
-	switch {
-	case !chosen && !c.Bool("all"):
-		return Usagef("name targets or choose them with flags; --all means every target; see '%s --help'", c.Command.HelpName)
-	case c.Args().Present() && c.Bool("all"):
-		return Usagef("--all means every target: leave it out, or the names")
-	}
-	return nil
 }
 
 func (p *Program) deadCommand() *cli.Command {

@@ -17,21 +17,21 @@ import (
 // watcher feeds the display while the engine works.
 type watcher struct {
 	r       *run
-	fleet   *crawl.Sources
+	sources *crawl.Sources
 	clients []*fetch.Client // of the sources
 	base    Snapshot        // what was done before this run
 	speed   speedometer
 	targets ender
 	details ender
-	total   atomic.Int64 // details that are due and those that were done, as last counted
-	planned atomic.Int64 // targets, likewise: indexes plan more
-	read    int64        // pages of indexes when they were counted
-	next    time.Time    // when they are counted again
-	ending  atomic.Bool  // the run is over: they are counted once more
+	total   int64     // details that are due and those that were done, as last counted
+	planned int64     // targets, likewise: indexes plan more
+	read    int64     // pages of indexes when they were counted
+	next    time.Time // when all of that is counted again
+	ending  atomic.Bool
 }
 
-func newWatcher(r *run, fleet *crawl.Sources, clients []*fetch.Client) *watcher {
-	w := &watcher{r: r, fleet: fleet, clients: clients}
+func newWatcher(r *run, sources *crawl.Sources, clients []*fetch.Client) *watcher {
+	w := &watcher{r: r, sources: sources, clients: clients}
 	b := r.before
 	w.base = Snapshot{
 		TargetsTotal: b.Targets, TargetsDone: b.Done, TargetsFailed: b.Failed + b.Parked + b.Stuck, PagesDone: b.Pages,
@@ -48,7 +48,9 @@ func newWatcher(r *run, fleet *crawl.Sources, clients []*fetch.Client) *watcher 
 func (w *watcher) start() (stop func()) {
 	shown := w.r.display.Follow(w.r.log, func() View {
 		if now := time.Now(); w.ending.Load() || !now.Before(w.next) {
-			w.next = w.countDetails(now)
+			w.countTargets()
+			w.countDetails()
+			w.next = now.Add(max(countEvery, 20*time.Since(now)))
 		}
 		return w.snapshot()
 	})
@@ -62,13 +64,13 @@ func (w *watcher) start() (stop func()) {
 // time. Where that takes long, it is done less often.
 const countEvery = 2 * time.Second
 
-// countDetails counts the details of this run, done and due, and returns when to do it again.
-func (w *watcher) countDetails(now time.Time) (next time.Time) {
-	w.countTargets()
+// countDetails counts the details of this run, done and due. Where it fails, here and in
+// countTargets, what was counted last stands.
+func (w *watcher) countDetails() {
 	if !w.r.details().Wanted {
-		return now.Add(countEvery)
+		return
 	}
-	st := w.fleet.Stats()
+	st := w.sources.Stats()
 	total := st.Details + st.DetailsFailed + st.DetailsMissing
 	for _, c := range w.r.sources {
 		if !c.src.HasDetails() {
@@ -76,45 +78,42 @@ func (w *watcher) countDetails(now time.Time) (next time.Time) {
 		}
 		t, err := w.r.keeper.DetailTotals(context.WithoutCancel(w.r.c.Context), c.scope.SourceID, c.scope.States)
 		if err != nil {
-			return now.Add(countEvery) // what was counted last stands
+			return
 		}
 		total += t.Due + t.Held
 	}
 	if limit := w.r.c.Int64("limit"); limit > 0 {
 		total = min(total, limit)
 	}
-	w.total.Store(total)
-	return now.Add(max(countEvery, 20*time.Since(now)))
+	w.total = total
 }
 
 // countTargets counts the targets of the run where indexes may have planned more.
 func (w *watcher) countTargets() {
-	pages := w.fleet.Stats().IndexPages
+	pages, total := w.sources.Stats().IndexPages, int64(0)
 	if pages == w.read {
 		return
 	}
-	total := int64(0)
 	for _, c := range w.r.sources {
 		n, err := w.r.keeper.Count(context.WithoutCancel(w.r.c.Context), c.scope)
 		if err != nil {
-			return // what was counted last stands
+			return
 		}
 		total += n.Targets
 	}
-	w.planned.Store(total)
-	w.read = pages
+	w.planned, w.read = total, pages
 }
 
 func (w *watcher) snapshot() Snapshot {
-	st, s := w.fleet.Stats(), w.base
-	s.TargetsTotal = max(s.TargetsTotal, w.planned.Load())
+	st, s := w.sources.Stats(), w.base
+	s.TargetsTotal = max(s.TargetsTotal, w.planned)
 	s.TargetsDone += st.Done
 	s.TargetsFailed += st.Failed + st.Parked
 	s.PagesDone += st.Pages
 	s.Listings += st.New
 	s.Companies += st.Companies
 	s.Details = st.Details + st.DetailsFailed + st.DetailsMissing
-	s.DetailsTotal = max(w.total.Load(), s.Details)
+	s.DetailsTotal = max(w.total, s.Details)
 	if !w.r.details().Wanted {
 		s.DetailsTotal = 0
 	}
@@ -140,25 +139,28 @@ func (w *watcher) eta(s Snapshot) time.Duration {
 	return e.left(s.Elapsed, done, total-done)
 }
 
-// waiting names what holds the whole run up for a noticeable time: nothing does while
-// one of its sources works.
-// held tells that it is more than the pace.
+// waiting names what holds the whole run up for a noticeable time, and whether that is more
+// than the pace: nothing does while one of its sources works.
 func (w *watcher) waiting() (first string, held bool) {
 	others := 0
 	held = true
-	for i, c := range w.fleet.Results() {
+	for i, c := range w.sources.Results() {
 		if c.Ended {
 			continue
 		}
-		why, stands := w.holdUp(i, c)
-		held = held && stands
-		switch {
-		case why == "":
+		why, stands := strings.TrimPrefix(c.Waiting, "waiting "), true // the display says that word itself
+		if why == "" {
+			why, stands = waitsAt(w.clients[i], w.r.sources[i].src.BaseURL().Host)
+		}
+		if why == "" {
 			return "", false
-		case first == "":
-			first = why
-		default:
+		}
+		if held = held && stands; first != "" {
 			others++
+			continue
+		}
+		if first = why; w.r.several() {
+			first = c.Source + " " + why
 		}
 	}
 	if others > 0 {
@@ -167,19 +169,7 @@ func (w *watcher) waiting() (first string, held bool) {
 	return first, held && first != ""
 }
 
-// holdUp names what holds one source up, and whether that is more than its pace.
-func (w *watcher) holdUp(i int, c crawl.Result) (why string, held bool) {
-	why, held = strings.TrimPrefix(c.Waiting, "waiting "), true // the display says that word itself
-	if why == "" {
-		why, held = waitsAt(w.clients[i], w.r.sources[i].src.BaseURL().Host)
-	}
-	if why != "" && w.r.several() {
-		why = c.Source + " " + why
-	}
-	return why, held
-}
-
-// noticeable is how long a wait is that is worth a word.
+// noticeable is how long a wait is before it is told.
 const noticeable = 3 * time.Second
 
 // waitsAt tells what a host has requests wait for: a hold until when, or its pace how long.
