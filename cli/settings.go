@@ -232,22 +232,17 @@ func (s *settings) read(node *yaml.Node, section string, at commandPath) error {
 			return s.unknown(key, known, at)
 		}
 		x := setting{key: key, section: section, list: value.Kind == yaml.SequenceNode}
-		items := []*yaml.Node{value}
-		if x.list {
-			items = value.Content
+		switch {
+		case isPlain(value):
+			x.values = []string{value.Value}
+		case !x.list || len(value.Content) == 0:
+			return s.errorf(key, "%s: want a value or a list of values; remove the line for the default", key.Value)
 		}
-		for _, item := range items {
-			if item = unalias(item); item.Kind != yaml.ScalarNode || isNull(item) {
-				if x.list {
-					return s.errorf(key, "%s: a list may hold plain values only", key.Value)
-				}
-				items = nil
-				break
+		for _, item := range value.Content {
+			if item = unalias(item); !isPlain(item) {
+				return s.errorf(key, "%s: a list may hold plain values only", key.Value)
 			}
 			x.values = append(x.values, item.Value)
-		}
-		if len(items) == 0 {
-			return s.errorf(key, "%s: want a value or a list of values; remove the line for the default", key.Value)
 		}
 		if isIn(s.command, section) {
 			s.found = append(s.found, x)
@@ -295,5 +290,7 @@ func unalias(n *yaml.Node) *yaml.Node {
 	}
 	return n
 }
+
+func isPlain(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && !isNull(n) }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
