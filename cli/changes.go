@@ -21,7 +21,7 @@ func (p *Program) changesCommand() *cli.Command {
 		Name:  "changes",
 		Usage: "Show what became of listings: new, changed, dropped, restored, rejected",
 		Description: "--since takes an age, a date or a run; " + sinceHelp + "\n" +
-			"A listing is dropped when every target that met it was crawled completely twice without it.",
+			"A listing counts as dropped when two complete crawls in a row of every target that showed it no longer do.",
 		Flags: append(
 			formatFlags(),
 			&cli.StringFlag{Name: "since", DefaultText: "when the last pass began: a run and those that went on with it", Usage: "changes since `7d|DATE|RUN`"},

@@ -366,7 +366,7 @@ func (t *discovery) report(states []crawl.StateIndex, requests int64, took time.
 		}
 		w.table(tableOf(s.States, func(x crawl.StateIndex) []any {
 			return []any{
-				x.State, string(x.Status), fmt.Sprintf("%d of %d", x.PagesDone, x.Pages), x.Cities, x.Added, x.Gone, x.Planned, x.Retired, orDash(x.Reason),
+				x.State, string(x.Status), fmt.Sprintf("%d of %d", x.PagesDone, x.Pages), x.Cities, x.Added, x.Removed, x.Planned, x.Retired, orDash(x.Reason),
 			}
 		}, "state", "index", "pages", "cities", "new", "gone", "targets planned", "retired", "reason"))
 	})

@@ -104,9 +104,6 @@ func resetOf(c *cli.Context, what string) (r checkpoint.Reset, err error) {
 		}
 		r.Statuses = append(r.Statuses, st)
 	}
-	if what == "details" { // which are chosen by nothing else
-		return r, nil
-	}
 	if r.Error, err = errorOf(c); err != nil {
 		return r, err
 	}

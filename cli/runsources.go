@@ -289,10 +289,16 @@ func closedSource(s checkpoint.StoredSource) error {
 
 // unknown names the sources that there are, or the nearest.
 func (l storedList) unknown(what, name string) error {
-	known := site.Builtins()
+	var names []string
 	for _, s := range l {
-		known = append(known, s.Name)
+		names = append(names, s.Name)
 	}
+	return Usagef("%s%s (a definition of your own goes with --source-file)", what, unknownSource(name, names))
+}
+
+// unknownSource says which sources there are, built in and of these names.
+func unknownSource(name string, names []string) string {
+	known := append(site.Builtins(), names...)
 	slices.Sort(known)
 	known = slices.Compact(known)
 	hint := "there are " + strings.Join(known, " and ")
@@ -302,5 +308,5 @@ func (l storedList) unknown(what, name string) error {
 	if near, ok := yp.Nearest(name, known); ok {
 		hint = "did you mean " + near + "? " + hint
 	}
-	return Usagef("%sunknown source %q: %s (a definition of your own goes with --source-file)", what, name, hint)
+	return fmt.Sprintf("unknown source %q: %s", name, hint)
 }

@@ -230,7 +230,7 @@ func (p *Program) sourcesShow(c *cli.Context) error {
 	if c.Bool("yaml") && c.Bool("json") {
 		return Usagef("--yaml and --json: want one of them")
 	}
-	if slices.Contains(site.Builtins(), name) {
+	if isBuiltin(name) {
 		if c.Bool("json") {
 			return Usagef("%s is built in: there is nothing to show of it but its definition (--yaml)", name)
 		}
@@ -401,23 +401,17 @@ func (p *Program) switchSources(c *cli.Context, do sourceSwitch) error {
 
 // mustKnow refuses a source that the database does not know.
 func (p *Program) mustKnow(c *cli.Context, all []report.SourceStatus, name string) error {
-	known := site.Builtins()
-	for _, s := range all {
-		if s.Name == name {
-			return nil
-		}
-		known = append(known, s.Name)
+	names := make([]string, len(all))
+	for i, s := range all {
+		names[i] = s.Name
 	}
-	if slices.Contains(site.Builtins(), name) {
+	switch {
+	case slices.Contains(names, name):
+		return nil
+	case isBuiltin(name):
 		return fmt.Errorf("the source %s has not been crawled yet: %s knows nothing of it", name, c.String("db"))
 	}
-	slices.Sort(known)
-	known = slices.Compact(known)
-	hint := "there are " + strings.Join(known, ", ")
-	if near, ok := yp.Nearest(name, known); ok {
-		hint = "did you mean " + near + "?"
-	}
-	return Usagef("unknown source %q: %s", name, hint)
+	return Usagef("%s", unknownSource(name, names))
 }
 
 func (p *Program) sourcesSet(c *cli.Context) error {

@@ -103,12 +103,8 @@ func walOptions(c *cli.Context) (path string, opts wal.Options, err error) {
 	}
 	opts.SkipListings = c.Bool("no-listings")
 	f := &opts.Filter
-	for _, word := range SplitList(c.StringSlice("type")) {
-		t, err := wal.ParseEventType(word)
-		if err != nil {
-			return "", opts, Usagef("--type: %w", err)
-		}
-		f.Types = append(f.Types, t)
+	if f.Types, err = wordsOf(c, "type", wal.ParseEventType); err != nil {
+		return "", opts, err
 	}
 	f.Workers, f.Categories = SplitList(c.StringSlice("worker")), SplitList(c.StringSlice("categories"))
 	if age := timeOf(c, "newer-than"); age > 0 {

@@ -24,9 +24,9 @@ type RunHolder struct {
 	Targets   int64     `json:"targets"` // in its hands
 }
 
-// Gone reports whether the run would be recovered: no process of this machine
+// Dead reports whether the run would be recovered: no process of this machine
 // stands behind it, and one of another machine has been silent for a while.
-func (r RunHolder) Gone() bool { return !r.Alive && (r.Here || r.Silent) }
+func (r RunHolder) Dead() bool { return !r.Alive && (r.Here || r.Silent) }
 
 const runHolders = `
 	SELECT r.uuid, r.pid, r.host, r.command, r.started_at, r.heartbeat_at,
