@@ -134,29 +134,6 @@ func (p *Program) merges(ask func(*database, store.Scope, int) ([]report.MergeRo
 	}
 }
 
-// listingRows finds the listings of a company that words name.
-func listingRows(d *report.CompanyDetail, words []string) (rows []int64, err error) {
-	for _, word := range words {
-		var found []report.CompanyListing
-		for _, l := range d.Places {
-			if l.ID == word || l.Source+"/"+l.ID == word {
-				found = append(found, l)
-			}
-		}
-		switch len(found) {
-		case 0:
-			return nil, Usagef("--listings: company %d has no listing %q; `ypcrawl companies show %d` shows those it has", d.ID, word, d.ID)
-		case 1:
-			if !slices.Contains(rows, found[0].Row) {
-				rows = append(rows, found[0].Row)
-			}
-		default:
-			return nil, Usagef("--listings: two sources have %q: write %s/%s or %s/%s", word, found[0].Source, word, found[1].Source, word)
-		}
-	}
-	return rows, nil
-}
-
 // maxShown bounds the listings and keys of a company that people are shown; JSON has all.
 const maxShown = 100
 
@@ -374,14 +351,30 @@ func (p *Program) edit(c *cli.Context, fn func(*database, checkpoint.EditLog) er
 	})
 }
 
+// splitOff makes a new company of the listings that words name.
 func splitOff(c *cli.Context, k *database, log checkpoint.EditLog, id int64, words []string) (*store.Divided, error) {
 	company, err := k.Company(c.Context, id)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := listingRows(company, words)
-	if err != nil {
-		return nil, err
+	var rows []int64
+	for _, word := range words {
+		var found []report.CompanyListing
+		for _, l := range company.Places {
+			if l.ID == word || l.Source+"/"+l.ID == word {
+				found = append(found, l)
+			}
+		}
+		switch len(found) {
+		case 0:
+			return nil, Usagef("--listings: company %d has no listing %q; `ypcrawl companies show %d` shows those it has", id, word, id)
+		case 1:
+			if !slices.Contains(rows, found[0].Row) {
+				rows = append(rows, found[0].Row)
+			}
+		default:
+			return nil, Usagef("--listings: two sources have %q: write %s/%s or %s/%s", word, found[0].Source, word, found[1].Source, word)
+		}
 	}
 	return k.SplitCompany(c.Context, log, id, rows)
 }

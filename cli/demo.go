@@ -37,7 +37,14 @@ func (r *run) startDemo(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	server, err := serveDemo(ctx, dir, last)
+	keep, addr := context.WithoutCancel(ctx), "127.0.0.1:" // an interrupted crawl finishes its pages
+	var server *demo.Server
+	if u, perr := url.Parse(last); perr == nil && u.Port() != "" {
+		server, err = demo.Serve(keep, addr+u.Port(), dir)
+	}
+	if server == nil {
+		server, err = demo.Serve(keep, addr+"0", dir)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("start the demo directory: %w", err)
 	}
@@ -48,16 +55,6 @@ func (r *run) startDemo(ctx context.Context) (stop func(), err error) {
 	ownDemo.src = ownDemo.src.WithBaseURL(base)
 	r.log.Info().Str("url", server.URL()).Msg("the demo directory is served by this process")
 	return func() { _ = server.Close() }, nil
-}
-
-func serveDemo(ctx context.Context, dir *demo.Directory, last string) (*demo.Server, error) {
-	keep := context.WithoutCancel(ctx) // an interrupted crawl finishes its pages
-	if u, err := url.Parse(last); err == nil && u.Port() != "" {
-		if s, err := demo.Serve(keep, "127.0.0.1:"+u.Port(), dir); err == nil {
-			return s, nil
-		}
-	}
-	return demo.Serve(keep, "127.0.0.1:0", dir)
 }
 
 func newDirectory(cfg demo.Config) (*demo.Directory, error) {

@@ -229,9 +229,10 @@ func (t *discovery) hear(x crawl.StateIndex) {
 
 // look is how far the discovery is.
 func (t *discovery) look() View {
+	why := t.waiting()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return indexView{t.now, t.ended, len(t.states), t.waiting()}
+	return indexView{t.now, t.ended, len(t.states), why}
 }
 
 // readIndexes reads the indexes with its line beside it, and tells how it went.
@@ -245,7 +246,15 @@ func (t *discovery) readIndexes(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, t.row.Finish(ctx, checkpoint.OutcomeNoProxies, 0))
 	}
-	engine = crawl.New(t.config(client, pool))
+	shortest, _ := pace(t.c, t.src)
+	engine = crawl.New(crawl.Config{
+		Keeper: t.keeper.Keeper, Monitor: t.monitor, Run: t.row, Pool: pool, Delay: shortest, Source: t.src, Scope: t.scope, Fetch: client,
+		Index: &crawl.Index{
+			Only: true, Gazetteer: t.places, Plan: t.plan.Plan(t.scope.SourceID, 0), MinPopulation: t.sel.MinPopulation, Heard: t.hear,
+		},
+		OpenLog: t.openLog, Workers: 1, Patience: timeOf(t.c, "patience"), Logger: t.log, Reached: t.p.Reached,
+		Beat: func(ctx context.Context) error { return t.scores.beat(ctx, t.monitor, []*fetch.Pool{pool}, t.egress) },
+	})
 	interrupted := context.AfterFunc(ctx, func() {
 		t.log.Info().Msg("stopping: the page in hand is finished first; once more ends at once")
 		engine.Stop(crawl.ErrInterrupted)
@@ -268,18 +277,6 @@ func (t *discovery) readIndexes(ctx context.Context) error {
 	requests := engine.Stats().Requests
 	err = errors.Join(err, t.row.Finish(ctx, outcomeOf(err), requests))
 	return t.report(t.read, requests, time.Since(began), err)
-}
-
-func (t *discovery) config(client *fetch.Client, pool *fetch.Pool) crawl.Config {
-	shortest, _ := pace(t.c, t.src)
-	return crawl.Config{
-		Keeper: t.keeper.Keeper, Monitor: t.monitor, Run: t.row, Pool: pool, Delay: shortest, Source: t.src, Scope: t.scope, Fetch: client,
-		Index:   &crawl.Index{Only: true, Gazetteer: t.places, Plan: t.plan.Plan(t.scope.SourceID, 0), MinPopulation: t.sel.MinPopulation, Heard: t.hear},
-		OpenLog: t.openLog, Workers: 1, Patience: timeOf(t.c, "patience"), Logger: t.log, Reached: t.p.Reached,
-		Beat: func(ctx context.Context) error {
-			return t.scores.beat(ctx, t.monitor, []*fetch.Pool{pool}, t.egress)
-		},
-	}
 }
 
 // estimate prints what a discovery would ask for, without asking.

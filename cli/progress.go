@@ -59,7 +59,7 @@ func (p *Program) watchProgress(c *cli.Context, k *database, scope store.Scope, 
 	for {
 		pr, err := k.ProgressOfDetails(c.Context, scope)
 		if err == nil {
-			err = p.showLook(c, pr)
+			err = p.look(c, pr)
 		}
 		if c.Context.Err() != nil {
 			return nil
@@ -75,8 +75,8 @@ func (p *Program) watchProgress(c *cli.Context, k *database, scope store.Scope, 
 	}
 }
 
-// showLook writes one look of --watch.
-func (p *Program) showLook(c *cli.Context, pr *report.Progress) error {
+// look writes one look of --watch.
+func (p *Program) look(c *cli.Context, pr *report.Progress) error {
 	if c.Bool("json") || !p.live(p.Out) {
 		return p.tell(c, pr, func(w *sections) {
 			p.progressText(w, pr, len(pr.States))

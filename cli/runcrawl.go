@@ -45,7 +45,7 @@ func (r *run) crawl(ctx context.Context) error {
 	defer interrupted()
 	tidied := r.tidyLogs(ctx)
 	defer tidied()
-	stop := newWatcher(r, sources, clients).start()
+	stop := r.watch(sources, clients)
 	written := r.scores.keep(ctx, r.monitor, pools, r.egress)
 	err = sources.Run(context.WithoutCancel(ctx))
 	written()

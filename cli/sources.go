@@ -83,12 +83,21 @@ type sourceRow struct {
 	Example    string   `json:"example,omitempty"` // URL of a target
 
 	// What the database knows of it; empty without one.
+	sourceState
+	Stage checkpoint.Stage `json:"stage,omitempty"`
+	Score *int             `json:"score,omitempty"` // 0 to 100, of one that was added by its address
+}
+
+// sourceState says whether a source may be asked, and how it answers.
+type sourceState struct {
 	Availability store.SourceState `json:"gate,omitempty"`
 	Until        time.Time         `json:"gate_until,omitzero"`
 	Reason       string            `json:"gate_reason,omitempty"`
 	Status       string            `json:"status,omitempty"`
-	Stage        checkpoint.Stage  `json:"stage,omitempty"`
-	Score        *int              `json:"score,omitempty"` // 0 to 100, of one that was added by its address
+}
+
+func stateOf(s report.SourceStatus) sourceState {
+	return sourceState{s.Availability, s.Until, s.Reason, s.Profile.Status}
 }
 
 func rowOf(s *site.Source) sourceRow {
@@ -144,7 +153,7 @@ func withKnown(c *cli.Context, k *database, rows []sourceRow) ([]sourceRow, erro
 			i = len(rows) - 1
 		}
 		r := &rows[i]
-		r.Availability, r.Until, r.Reason, r.Status = s.Availability, s.Until, s.Reason, s.Profile.Status
+		r.sourceState = stateOf(s)
 		x, ok := storedList(stored).find(s.Name)
 		if !ok {
 			continue
@@ -274,7 +283,7 @@ func (p *Program) showFacts(c *cli.Context, s checkpoint.StoredSource) error {
 			return err
 		}
 		if i := slices.IndexFunc(all, func(x report.SourceStatus) bool { return x.Name == s.Name }); i >= 0 {
-			f.switchedSource = switchedSourceOf(all[i])
+			f.switchedSource = switchedSource{s.Name, stateOf(all[i]), all[i].Remedy}
 		}
 		return p.tell(c, f, func(w *sections) { f.text(w, k.DB().Now()) })
 	})
@@ -350,16 +359,9 @@ func (p *Program) promoteSource(ctx context.Context, k *database, name string) e
 
 // switchedSource is a source after it was switched.
 type switchedSource struct {
-	Name         string            `json:"name"`
-	Availability store.SourceState `json:"gate"`
-	Until        time.Time         `json:"gate_until,omitzero"`
-	Reason       string            `json:"gate_reason,omitempty"`
-	Remedy       string            `json:"remedy,omitempty"`
-	Status       string            `json:"status,omitempty"`
-}
-
-func switchedSourceOf(s report.SourceStatus) switchedSource {
-	return switchedSource{s.Name, s.Availability, s.Until, s.Reason, s.Remedy, s.Profile.Status}
+	Name string `json:"name"`
+	sourceState
+	Remedy string `json:"remedy,omitempty"`
 }
 
 // switchSources does something to each named source, and shows what became of it.
@@ -391,7 +393,7 @@ func (p *Program) switchSources(c *cli.Context, do sourceSwitch) error {
 		var texts []string
 		for _, s := range all {
 			if slices.Contains(names, s.Name) {
-				rows = append(rows, switchedSourceOf(s))
+				rows = append(rows, switchedSource{s.Name, stateOf(s), s.Remedy})
 				texts = append(texts, cmp.Or(remedyText(k.DB().Now(), s), s.Name+" is open"))
 			}
 		}

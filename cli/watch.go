@@ -30,7 +30,8 @@ type watcher struct {
 	ending  atomic.Bool
 }
 
-func newWatcher(r *run, sources *crawl.Sources, clients []*fetch.Client) *watcher {
+// watch shows how the engines get on until the function that it returns is called.
+func (r *run) watch(sources *crawl.Sources, clients []*fetch.Client) (stop func()) {
 	w := &watcher{r: r, sources: sources, clients: clients}
 	b := r.before
 	w.base = Snapshot{
@@ -41,12 +42,7 @@ func newWatcher(r *run, sources *crawl.Sources, clients []*fetch.Client) *watche
 	if p, err := r.keeper.Progress(r.c.Context, store.Scope{}); err == nil {
 		w.base.Listings, w.base.Companies = p.Overall.Listings, p.Overall.Companies
 	}
-	return w
-}
-
-// start shows the progress until the function that it returns is called.
-func (w *watcher) start() (stop func()) {
-	shown := w.r.display.Follow(w.r.log, func() View {
+	shown := r.display.Follow(r.log, func() View {
 		if now := time.Now(); w.ending.Load() || !now.Before(w.next) {
 			w.countTargets()
 			w.countDetails()
