@@ -52,7 +52,7 @@ func TestAvailable(t *testing.T) {
 			rt.Fatalf("%v", err)
 		}
 		o, err := b.Look(t.Context(), b.scope, 100, 0)
-		if err != nil || o.Gate.Open() && o.Ready != len(want) {
+		if err != nil || o.Availability.Open() && o.Ready != len(want) {
 			rt.Fatalf("the outlook is %+v (%v), the view has %d", o, err, len(want))
 		}
 		if got := b.claimAll(rt); !slices.Equal(got, want) {

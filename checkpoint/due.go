@@ -91,15 +91,15 @@ func candidates(s store.Scope) string {
 
 // Outlook is what a scope has to offer.
 type Outlook struct {
-	Ready int       // targets that can be claimed now, even if their state is full; counted up to the limit asked for
-	Next  time.Time // when there are none: the first falls due then; zero = none within the horizon
-	Gate  store.Gate
+	Ready        int       // targets that can be claimed now, even if their state is full; counted up to the limit asked for
+	Next         time.Time // when there are none: the first falls due then; zero = none within the horizon
+	Availability store.Availability
 }
 
 // Look tells what can be claimed in the scope, and when something will be, within
 // the horizon. scope.SourceID must be set.
 func (k *Keeper) Look(ctx context.Context, scope store.Scope, limit int, horizon time.Duration) (o Outlook, err error) {
-	if o.Gate, err = k.Gate(ctx, scope.SourceID); err != nil {
+	if o.Availability, err = k.Availability(ctx, scope.SourceID); err != nil {
 		return o, err
 	}
 	for _, part := range parts(scope) {
@@ -149,14 +149,14 @@ func (k *Keeper) Peek(ctx context.Context, scope store.Scope) (*Claim, error) {
 	return nil, nil
 }
 
-const sourceGate = `
+const sourceAvailability = `
 	SELECT ifnull(c.state, 'open'), c.ends, ifnull(c.code, ''), ifnull(c.reason, '')
 	FROM sources s LEFT JOIN (SELECT * FROM v_source_closures WHERE source_id = ?1 AND until > ?2) c
 	WHERE s.id = ?1 ORDER BY c.rank LIMIT 1`
 
-// Gate tells whether a source may be asked, at the database's time.
-func (k *Keeper) Gate(ctx context.Context, sourceID int64) (g store.Gate, err error) {
-	err = k.row(ctx, sourceGate, []any{sourceID, yp.FormatTime(k.db.Now())}, &g.State, store.Instant(&g.Until), &g.Code, &g.Reason)
+// Availability tells whether a source may be asked, at the database's time.
+func (k *Keeper) Availability(ctx context.Context, sourceID int64) (g store.Availability, err error) {
+	err = k.row(ctx, sourceAvailability, []any{sourceID, yp.FormatTime(k.db.Now())}, &g.State, store.Instant(&g.Until), &g.Code, &g.Reason)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = errors.New("there is none")
 	}

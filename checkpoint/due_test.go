@@ -27,7 +27,7 @@ func TestLook(t *testing.T) {
 		t.Parallel()
 		b := setup(t, 3, "CA", "TX") // 12 targets
 		for limit, want := range map[int]int{0: 0, 1: 1, 11: 11, 12: 12, 100: 12} {
-			if o := b.outlook(t, limit, time.Hour); o.Ready != want || limit > 0 && !o.Next.IsZero() || !o.Gate.Open() {
+			if o := b.outlook(t, limit, time.Hour); o.Ready != want || limit > 0 && !o.Next.IsZero() || !o.Availability.Open() {
 				t.Errorf("limit %d: %+v, want %d ready", limit, o, want)
 			}
 		}

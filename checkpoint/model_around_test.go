@@ -58,21 +58,21 @@ func (m *machine) checkAttempts(rt *rapid.T) {
 	}
 }
 
-// modelGate is what must be true of the source.
-type modelGate struct {
+// modelAvailability is what must be true of the source.
+type modelAvailability struct {
 	enabled, alarmed, quarantined bool
 	paused                        time.Time
 	penalty, told                 time.Time // two of its hosts are held until then
 	failures                      int
 }
 
-func (g *modelGate) open(now time.Time) bool {
+func (g *modelAvailability) open(now time.Time) bool {
 	return g.enabled && !g.alarmed && !g.quarantined && !g.paused.After(now) && !g.penalty.After(now) && !g.told.After(now)
 }
 
 // tamper closes the source in one of the ways that there are, or opens it.
 func (m *machine) tamper(rt *rapid.T) {
-	g, at := &m.gate, m.clock.now().Add(rapid.SampledFrom([]time.Duration{-time.Minute, 0, time.Millisecond, time.Hour}).Draw(rt, "until"))
+	g, at := &m.availability, m.clock.now().Add(rapid.SampledFrom([]time.Duration{-time.Minute, 0, time.Millisecond, time.Hour}).Draw(rt, "until"))
 	const profile = `INSERT INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at) VALUES (1, %s, 'x')
 		ON CONFLICT DO UPDATE SET status = excluded.status, error_class = excluded.error_class, failing_since = excluded.failing_since, quarantine_until = excluded.quarantine_until`
 	const host = `INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, '%s', '%s', '%s', 'x')
@@ -104,13 +104,13 @@ func (m *machine) tamper(rt *rapid.T) {
 		g.told = time.Time{}
 		execute(rt, db, `DELETE FROM hosts WHERE host = 'b'`)
 	default: // an operator's word; only what a host asked for stays
-		*g = modelGate{enabled: true, told: g.told}
+		*g = modelAvailability{enabled: true, told: g.told}
 		execute(rt, db, `UPDATE sources SET enabled = 1`)
 	}
 }
 
 func (m *machine) checkSource(rt *rapid.T) {
-	g := &m.gate
+	g := &m.availability
 	want := fmt.Sprintf("%d|%d|%s|%d|%d|%d", bit(g.enabled), bit(g.alarmed), stamp(g.paused), g.failures, bit(g.quarantined), m.requests)
 	got := table(rt, m.k.DB(), `SELECT enabled, auto_disabled, paused_until, consecutive_failures, ifnull(status, '') = 'quarantined', (SELECT count(*) FROM requests)
 		FROM sources LEFT JOIN connectivity_profiles ON source_id = id`)
@@ -142,7 +142,7 @@ func (m *machine) look(rt *rapid.T) {
 		next = time.Time{}
 	}
 	o, err := m.k.Look(context.Background(), s, 4, horizon)
-	if err != nil || o.Ready != min(ready, 4) || !o.Next.Equal(next) || o.Gate.Open() != m.gate.open(now) {
+	if err != nil || o.Ready != min(ready, 4) || !o.Next.Equal(next) || o.Availability.Open() != m.availability.open(now) {
 		rt.Fatalf("the outlook is %+v (%v), want %d ready, next %s", o, err, min(ready, 4), stamp(next))
 	}
 }

@@ -95,17 +95,17 @@ func (m *modelTarget) allowed() bool { return m.enabled && !m.paused }
 
 // machine drives a keeper and the model side by side.
 type machine struct {
-	k        *checkpoint.Keeper
-	clock    *clock
-	source   int64
-	runs     [2]*checkpoint.Run
-	targets  []*modelTarget
-	claims   []*checkpoint.Claim // every claim ever given
-	attempts []*modelAttempt
-	gate     modelGate
-	passes   map[string]modelPass
-	requests int
-	serial   int
+	k            *checkpoint.Keeper
+	clock        *clock
+	source       int64
+	runs         [2]*checkpoint.Run
+	targets      []*modelTarget
+	claims       []*checkpoint.Claim // every claim ever given
+	attempts     []*modelAttempt
+	availability modelAvailability
+	passes       map[string]modelPass
+	requests     int
+	serial       int
 }
 
 const modelPerState = 2
@@ -140,7 +140,7 @@ func (m *machine) best(s store.Scope) *modelTarget {
 	var best *modelTarget
 	for _, t := range m.targets {
 		full := t.kind == yp.KindSearch && held[t.state] >= modelPerState
-		if m.gate.open(m.clock.now()) && t.ready() && in(s, t) && !full && (best == nil || t.priority < best.priority) {
+		if m.availability.open(m.clock.now()) && t.ready() && in(s, t) && !full && (best == nil || t.priority < best.priority) {
 			best = t
 		}
 	}
@@ -307,7 +307,7 @@ func (m *machine) follow(rt *rapid.T, t *modelTarget, event yp.Event, set yp.Set
 		if t.kind == yp.KindDetail {
 			t.priority = 101
 		}
-		m.gate.failures = 0
+		m.availability.failures = 0
 	case yp.EventRelease:
 		a.ended = "released"
 	case yp.EventFail:
@@ -315,7 +315,7 @@ func (m *machine) follow(rt *rapid.T, t *modelTarget, event yp.Event, set yp.Set
 	case yp.EventPark:
 		t.failures++
 		t.level, a.ended, a.code = 0, "parked", yp.CodeBlockedProxy
-		m.gate.failures++
+		m.availability.failures++
 	}
 	t.move(rt, event)
 }
@@ -334,7 +334,7 @@ func (m *machine) setBack(rt *rapid.T, t *modelTarget, a *modelAttempt, set yp.S
 	if set.Event == yp.EventPark {
 		a.ended = "parked"
 	}
-	m.gate.failures++
+	m.availability.failures++
 	return set.Event
 }
 
@@ -367,7 +367,7 @@ func (m *machine) begin(rt *rapid.T) {
 		execute(rt, m.k.DB(), `DELETE FROM `+name)
 	}
 	execute(rt, m.k.DB(), `UPDATE sources SET enabled = 1`)
-	m.claims, m.targets, m.attempts, m.requests, m.gate = nil, nil, nil, 0, modelGate{enabled: true}
+	m.claims, m.targets, m.attempts, m.requests, m.availability = nil, nil, nil, 0, modelAvailability{enabled: true}
 	m.passes = map[string]modelPass{}
 	p := m.plan()
 	if _, err := m.k.Plan(ctx, p); err != nil {

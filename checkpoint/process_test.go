@@ -230,7 +230,7 @@ func TestRunHolders(t *testing.T) {
 			if r.Here {
 				name = fmt.Sprint(r.Command, " with ", r.Targets)
 			}
-			out[name] = fmt.Sprintf("alive %t, gone %t", r.Alive, r.Gone())
+			out[name] = fmt.Sprintf("alive %t, gone %t", r.Alive, r.Dead())
 		}
 		return out
 	}

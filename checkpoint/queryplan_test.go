@@ -67,7 +67,7 @@ func TestQueryPlans(t *testing.T) {
 		{"complete", completeTarget, nil, []string{"SEARCH targets USING INTEGER PRIMARY KEY"}},
 		{"fail", failTarget, nil, []string{"SEARCH targets USING INTEGER PRIMARY KEY"}},
 		{"standing", standing, nil, []string{"SEARCH targets USING INTEGER PRIMARY KEY"}},
-		{"gate", sourceGate, nil, []string{"SEARCH s USING INTEGER PRIMARY KEY", "SEARCH connectivity_profiles USING INTEGER PRIMARY KEY", "SEARCH h USING PRIMARY KEY (source_id=?)"}},
+		{"gate", sourceAvailability, nil, []string{"SEARCH s USING INTEGER PRIMARY KEY", "SEARCH connectivity_profiles USING INTEGER PRIMARY KEY", "SEARCH h USING PRIMARY KEY (source_id=?)"}},
 		{"workers: a page", countWorker, nil, []string{"INDEX sqlite_autoindex_workers_1 (run_id=? AND worker_id=?)"}},
 		{"workers: a claim", countClaim, nil, []string{"INDEX sqlite_autoindex_workers_1 (run_id=? AND worker_id=?)"}},
 		{"workers: heartbeat", beatWorkers, nil, []string{"INDEX sqlite_autoindex_workers_1 (run_id=?)"}},

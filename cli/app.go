@@ -76,11 +76,7 @@ func (p *Program) app() *cli.App {
 			p.walCommand(), p.sourcesCommand(), p.proxiesCommand(), p.doctorCommand(), p.demoCommand(), versionCommand(), completionCommand(),
 		},
 	}
-	eachCommand(app.Commands, func(cmd *cli.Command) {
-		if len(cmd.Subcommands) == 0 {
-			cmd.Before = p.settle
-		}
-	})
+	eachCommand(app.Commands, func(cmd *cli.Command) { cmd.Before = p.settle })
 	return app
 }
 
@@ -130,26 +126,18 @@ func (e *exitError) Error() string {
 }
 func (e *exitError) Unwrap() error { return e.err }
 
-// exit maps an error to the exit code, once, and prints it with its next step.
+// exit maps an error to the exit code, once, and prints it, one line a cause, with its next step.
 func (p *Program) exit(ctx context.Context, err error) int {
 	code, hint := p.verdict(ctx, err)
-	if code != ExitInterrupted {
-		p.complain(err)
+	if err != nil && err.Error() != "" && code != ExitInterrupted {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			p.note("%s %s", p.paint(p.Err, red, "ypcrawl:"), yp.Printable(redactURL(line))) // a word that was typed may be a proxy
+		}
 	}
 	if hint != "" {
 		p.note("%s", hint)
 	}
 	return code
-}
-
-// complain prints an error, one line a cause.
-func (p *Program) complain(err error) {
-	if err == nil || err.Error() == "" {
-		return
-	}
-	for line := range strings.SplitSeq(err.Error(), "\n") {
-		p.note("%s %s", p.paint(p.Err, red, "ypcrawl:"), yp.Printable(redactURL(line))) // a word that was typed may be a proxy
-	}
 }
 
 func (p *Program) verdict(ctx context.Context, err error) (code int, hint string) {
@@ -164,7 +152,7 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 		return ExitError, "To rebuild it from its logs:\n  " + p.rebuildCommand()
 	case errors.As(err, &coded):
 		return coded.code, ""
-	case isUsage(err):
+	case errors.As(err, new(*UsageError)):
 		return ExitUsage, ""
 	case errors.Is(err, checkpoint.ErrExclusive):
 		return ExitLocked, "Wait for the other run to end, or leave --exclusive out: two runs can share a database."
@@ -229,23 +217,28 @@ func prepareCommand(cmd *cli.Command) {
 	for _, sub := range cmd.Subcommands {
 		prepareCommand(sub)
 	}
-	if len(cmd.Subcommands) > 0 {
-		if cmd.Action == nil {
-			cmd.Action = groupAction
-		}
+	before, action := cmd.Before, cmd.Action
+	if len(cmd.Subcommands) == 0 {
+		cmd.Before = func(c *cli.Context) error { return beforeAction(c, before) }
 		return
 	}
-	own := cmd.Before
-	cmd.Before = func(c *cli.Context) error { return beforeLeaf(c, own) }
-}
-
-// beforeLeaf runs before a command proper: stray arguments first, then the
-// settings file, then the command's own preparation.
-func beforeLeaf(c *cli.Context, own cli.BeforeFunc) error {
-	if !takesOperands(c.Command) {
-		if err := NoArgs(c); err != nil {
+	cmd.Before = nil // it would run before each subcommand, too
+	cmd.Action = func(c *cli.Context) error {
+		if action == nil || c.Args().Present() {
+			return groupAction(c)
+		}
+		if err := beforeAction(c, before); err != nil {
 			return err
 		}
+		return action(c)
+	}
+}
+
+// beforeAction runs before a command proper: stray arguments first, then the
+// settings file, then the command's own preparation.
+func beforeAction(c *cli.Context, own cli.BeforeFunc) error {
+	if c.Args().Present() && !takesOperands(c.Command) { // a forgotten dash would be ignored without a word
+		return Usagef("unexpected argument %q: %s takes none; see '%s --help'", c.Args().First(), c.Command.HelpName, c.Command.HelpName)
 	}
 	for _, complaint := range unknownVariables(c.App, os.Environ()) {
 		if _, err := fmt.Fprintf(c.App.ErrWriter, "ypcrawl: %s\n", complaint); err != nil {
@@ -253,7 +246,7 @@ func beforeLeaf(c *cli.Context, own cli.BeforeFunc) error {
 		}
 	}
 	if path := c.String(configFlag); path != "" {
-		if err := ApplyConfig(c, path, c.IsSet(configFlag)); err != nil {
+		if err := applySettings(c, path, c.IsSet(configFlag)); err != nil {
 			return err
 		}
 	}

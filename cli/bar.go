@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -63,38 +63,23 @@ func (s Snapshot) finished() int64 {
 	return min(s.TargetsDone+s.TargetsFailed, s.TargetsTotal)
 }
 
-// percentDone is that of the phase: 100 only when everything of it is finished, and when
-// there is nothing to do.
-func (s Snapshot) percentDone() int64 {
-	done, total := s.phase()
-	if total == 0 {
-		return 100
-	}
-	return done * 100 / total
+// View is what a Display shows.
+type View interface {
+	frame(width int) string                   // for a terminal: at most width-1 columns
+	fields(log *zerolog.Event) *zerolog.Event // for a log line
 }
 
 // DisplayConfig says how progress is shown.
 type DisplayConfig struct {
-	// Out is where progress and log lines go: stderr. Required.
-	Out io.Writer
-	// Live draws a bar that moves; false writes a log line now and then.
-	Live bool
-	// Quiet shows no progress at all; log lines still go through Writer.
-	Quiet bool
-	// Width returns the terminal's columns, asked before each drawing. Nil: 80.
-	Width func() int
-	// Tick brings the moments to write a line when not Live. Nil: every 30 s.
-	Tick <-chan time.Time
-	// MinRedraw is the shortest time between two drawings, unless something
-	// finished. 0: 100 ms; negative: none.
-	MinRedraw time.Duration
-	// Now is the clock. Nil: time.Now.
-	Now func() time.Time
+	Out   io.Writer  // where progress and log lines go: stderr
+	Live  bool       // draws a bar that moves; else a log line is written now and then
+	Quiet bool       // shows no progress at all; log lines still go through Writer
+	Width func() int // the terminal's columns, asked before each drawing
 }
 
 const (
-	defaultTick   = 30 * time.Second
-	defaultRedraw = 100 * time.Millisecond
+	redrawEvery = 200 * time.Millisecond
+	lineEvery   = 30 * time.Second
 )
 
 // Display shows the progress of a crawl on stderr: a bar on a terminal, a log
@@ -104,30 +89,13 @@ type Display struct {
 	cfg DisplayConfig
 
 	mu     sync.Mutex
-	last   Snapshot
-	active bool      // between Start and Stop
-	shown  bool      // the bar stands on the cursor's line
-	drawn  time.Time // when it was drawn
-	broken bool      // a log line without its end stands there instead
-
-	logger zerolog.Logger
-	stop   chan struct{}
-	done   chan struct{}
+	last   View // nil = nothing is shown
+	shown  bool // the bar stands on the cursor's line
+	broken bool // a log line without its end stands there instead
 }
 
-// NewDisplay returns a display that shows nothing before Start.
-func NewDisplay(cfg DisplayConfig) *Display {
-	if cfg.Width == nil {
-		cfg.Width = func() int { return defaultWidth }
-	}
-	if cfg.MinRedraw == 0 {
-		cfg.MinRedraw = defaultRedraw
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	return &Display{cfg: cfg}
-}
+// NewDisplay returns a display that shows nothing before Follow.
+func NewDisplay(cfg DisplayConfig) *Display { return &Display{cfg: cfg} }
 
 // Writer returns where the logger writes while the display is in use: it takes
 // the bar away, writes, and draws the bar again.
@@ -147,90 +115,71 @@ func (w logWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Start begins to show progress, from first on: a resumed crawl starts at what
-// was done before. logger gets the lines where no bar can be shown; on a
-// terminal it should write through Writer.
-func (d *Display) Start(logger zerolog.Logger, first Snapshot) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.active {
-		return
+// Follow shows what look returns until stop is called, which leaves the bar standing above what
+// follows. logger gets the lines where no bar can be shown; on a terminal it should write through
+// Writer. What ends before the first line was due has none: what follows says the same.
+func (d *Display) Follow(logger zerolog.Logger, look func() View) (stop func()) {
+	line := func() {
+		if !d.cfg.Live && !d.cfg.Quiet {
+			look().fields(logger.Info()).Msg("progress")
+		}
 	}
-	d.active, d.logger, d.last = true, logger, first
-	switch {
-	case d.cfg.Quiet:
-	case d.cfg.Live:
-		d.draw()
-	default:
-		d.stop, d.done = make(chan struct{}), make(chan struct{})
-		go d.report()
-	}
-}
-
-// Update shows a newer state. It costs little when called more often than can
-// be seen.
-func (d *Display) Update(s Snapshot) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	moved := s.finished() != d.last.finished()
-	d.last = s
-	if moved || d.cfg.Now().Sub(d.drawn) >= d.cfg.MinRedraw {
-		d.draw()
-	}
-}
-
-// Stop shows the last state once more, leaves the bar standing above what
-// follows, and ends the display. It may be called again without harm.
-func (d *Display) Stop() {
-	d.mu.Lock()
-	if !d.active {
-		d.mu.Unlock()
-		return
-	}
-	d.draw()
-	if d.shown {
-		d.write("\r\n")
-	}
-	d.active, d.shown = false, false
-	stop, done := d.stop, d.done
-	d.mu.Unlock()
-	if stop != nil {
-		close(stop)
+	began, quit, done := time.Now(), make(chan struct{}), make(chan struct{})
+	d.show(look())
+	go func() {
+		defer close(done)
+		redraw, lines := time.NewTicker(redrawEvery), time.NewTicker(lineEvery)
+		defer redraw.Stop()
+		defer lines.Stop()
+		for {
+			select {
+			case <-redraw.C:
+				d.show(look())
+			case <-lines.C:
+				line()
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(quit)
 		<-done
-		d.line()
-	}
-}
-
-// report writes a line at every tick until Stop.
-func (d *Display) report() {
-	defer close(d.done)
-	tick := d.cfg.Tick
-	if tick == nil {
-		t := time.NewTicker(defaultTick)
-		defer t.Stop()
-		tick = t.C
-	}
-	for {
-		select {
-		case <-tick:
-			d.line()
-		case <-d.stop:
-			return
+		d.show(look())
+		d.end()
+		if time.Since(began) >= lineEvery {
+			line()
 		}
 	}
 }
 
-// line logs the last state. The lock is not held while logging: the logger may
-// write through Writer.
-func (d *Display) line() {
+// show draws a newer state.
+func (d *Display) show(v View) {
 	d.mu.Lock()
-	s, logger := d.last, d.logger
-	d.mu.Unlock()
-	e := logger.Info().
-		Int64("percent", s.percentDone()).
+	defer d.mu.Unlock()
+	d.last = v
+	d.draw()
+}
+
+// end ends the line of the bar, and draws it no more.
+func (d *Display) end() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.shown {
+		d.write("\r\n")
+	}
+	d.last, d.shown = nil, false
+}
+
+func (s Snapshot) fields(e *zerolog.Event) *zerolog.Event {
+	percent := int64(100) // of the phase: only when everything of it is finished, and when there is nothing to do
+	if done, total := s.phase(); total > 0 {
+		percent = done * 100 / total
+	}
+	e = e.Int64("percent", percent).
 		Int64("targets", s.finished()).Int64("targets_total", s.TargetsTotal).Int64("targets_failed", s.TargetsFailed).
 		Int64("pages", s.PagesDone).Int64("listings", s.Listings).Int64("companies", s.Companies).
-		Float64("pages_per_second", round1(s.Rate)).Str("elapsed", lasting(s.Elapsed)).Int("workers", s.Workers)
+		Float64("pages_per_second", math.Round(10*s.Rate)/10).Str("elapsed", lasting(s.Elapsed)).Int("workers", s.Workers)
 	if s.Details+s.DetailsTotal > 0 {
 		e = e.Int64("details", s.Details).Int64("details_total", s.DetailsTotal)
 	}
@@ -240,21 +189,18 @@ func (d *Display) line() {
 	if s.Waiting != "" {
 		e = e.Str("waiting", s.Waiting)
 	}
-	e.Msg("progress")
+	return e
 }
 
-func round1(f float64) float64 { return float64(int64(f*10+0.5)) / 10 }
-
-// draw puts the bar on the cursor's line in one write.
+// draw puts the bar on the cursor's line.
 func (d *Display) draw() {
-	if !d.active || !d.cfg.Live || d.cfg.Quiet || d.broken {
+	if d.last == nil || !d.cfg.Live || d.cfg.Quiet || d.broken {
 		return
 	}
-	var buf bytes.Buffer
-	buf.WriteString(clearLine)
-	buf.WriteString(frame(d.last, d.cfg.Width()))
-	d.write(buf.String())
-	d.shown, d.drawn = true, d.cfg.Now()
+	if text := d.last.frame(d.cfg.Width()); text != "" {
+		d.write(clearLine + text) // in one write
+		d.shown = true
+	}
 }
 
 // clearLine goes to the line's start and empties it.
@@ -282,8 +228,8 @@ const (
 // a terminal wraps a full line, and a wrapped line can't be taken away. The
 // library draws one frame and is thrown away, for it keeps a rate of its own
 // that a resumed crawl would falsify, and can't go back from 100 %.
-func frame(s Snapshot, width int) string {
-	text := fit(details(s), width-1-barFixed-barMin)
+func (s Snapshot) frame(width int) string {
+	text := fit(s.parts(), width-1-barFixed-barMin)
 	size := min(max(width-1-barFixed-utf8.RuneCountInString(text), barMin), barMax)
 	done, total := s.phase()
 	if total == 0 { // nothing to do is all done; the library refuses a total of 0
@@ -307,39 +253,39 @@ func frame(s Snapshot, width int) string {
 	return strings.TrimRight(cut(strings.Trim(bar.String(), "\r"), width-1), " ")
 }
 
-// detail is one part of the text behind the bar. Where room is short, those of
+// part is one part of the text behind the bar. Where there is little width, those of
 // the highest rank go first.
-type detail struct {
+type part struct {
 	rank int
 	text string
 }
 
-func details(s Snapshot) []detail {
+func (s Snapshot) parts() []part {
 	targets := fmt.Sprintf("%s/%s targets", thousands(s.finished()), thousands(s.TargetsTotal))
 	own := fmt.Sprintf("%s/%s details", thousands(s.Details), thousands(s.DetailsTotal))
-	speed := detail{4, fmt.Sprintf("%.1f %s", s.Rate, speedUnit(s.Details+s.DetailsTotal > 0))}
-	list, eta := []detail{
+	speed := part{4, fmt.Sprintf("%.1f %s", s.Rate, speedUnit(s.Details+s.DetailsTotal > 0))}
+	list, eta := []part{
 		{0, targets}, {3, plural(s.PagesDone, "page")}, {5, plural(s.Listings, "listing")}, {7, plural(s.Companies, "company")}, speed,
 	}, "ETA "
 	switch {
 	case s.fetchesDetails():
-		list = []detail{{0, own}, speed}
+		list = []part{{0, own}, speed}
 		if s.TargetsTotal > 0 {
-			list = append(list, detail{5, targets})
+			list = append(list, part{5, targets})
 		}
 	case s.Details+s.DetailsTotal > 0:
-		list, eta = slices.Insert(list, 1, detail{2, own}), "targets' ETA "
+		list, eta = slices.Insert(list, 1, part{2, own}), "targets' ETA "
 	}
 	if s.TargetsFailed > 0 {
-		list = slices.Insert(list, 1, detail{6, thousands(s.TargetsFailed) + " failed"})
+		list = slices.Insert(list, 1, part{6, thousands(s.TargetsFailed) + " failed"})
 	}
 	if left := s.eta(); left != "" {
-		list = append(list, detail{1, eta + left})
+		list = append(list, part{1, eta + left})
 	}
-	if s.Waiting != "" { // until when is worth more room than why
+	if s.Waiting != "" { // until when is worth more than why
 		when, why, _ := strings.Cut("waiting "+yp.Printable(s.Waiting), ": ")
-		if list = append(list, detail{1, when}); why != "" {
-			list = append(list, detail{2, why})
+		if list = append(list, part{1, when}); why != "" {
+			list = append(list, part{2, why})
 		}
 	}
 	return list
@@ -353,32 +299,20 @@ func speedUnit(withDetails bool) string {
 	return "pages/s"
 }
 
-// fit joins the details, leaving out the least important until they fit.
-func fit(list []detail, width int) string {
-	for len(list) > 1 && joinedWidth(list) > width {
-		worst := 0
-		for i, d := range list {
-			if d.rank >= list[worst].rank {
+// fit joins the parts, leaving out the least important until they fit.
+func fit(list []part, width int) string {
+	for {
+		texts, worst := make([]string, len(list)), 0
+		for i, p := range list {
+			if texts[i] = p.text; p.rank >= list[worst].rank {
 				worst = i
 			}
 		}
+		if text := strings.Join(texts, " · "); len(list) <= 1 || utf8.RuneCountInString(text) <= width {
+			return text
+		}
 		list = slices.Delete(list, worst, worst+1)
 	}
-	texts := make([]string, len(list))
-	for i, d := range list {
-		texts[i] = d.text
-	}
-	return strings.Join(texts, separator)
-}
-
-const separator = " · "
-
-func joinedWidth(list []detail) int {
-	n := utf8.RuneCountInString(separator) * (len(list) - 1)
-	for _, d := range list {
-		n += utf8.RuneCountInString(d.text)
-	}
-	return n
 }
 
 // cut shortens s to width columns.

@@ -6,11 +6,13 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 )
 
@@ -84,7 +86,7 @@ func (s *screen) text() string {
 
 func live(width int) (*Display, *screen) {
 	s := newScreen(width)
-	return NewDisplay(DisplayConfig{Out: s, Live: true, Width: s.columns, MinRedraw: -1}), s
+	return NewDisplay(DisplayConfig{Out: s, Live: true, Width: s.columns}), s
 }
 
 func halfway() Snapshot {
@@ -131,7 +133,7 @@ func TestFrame(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := frame(tt.s, tt.width)
+			got := tt.s.frame(tt.width)
 			if got != tt.want {
 				t.Errorf("\ngot  %q\nwant %q", got, tt.want)
 			}
@@ -142,39 +144,30 @@ func TestFrame(t *testing.T) {
 	}
 }
 
-func TestBarStartsWhereTheCrawlResumes(t *testing.T) {
+func TestBarGoesWithTheCrawl(t *testing.T) {
 	t.Parallel()
-	d, s := live(80)
-	d.Start(zerolog.Nop(), halfway())
-	defer d.Stop()
-	if got := s.text(); !strings.HasPrefix(got, "  50% |███") {
-		t.Errorf("first drawing: %q", got)
-	}
-}
-
-func TestBarReaches100Percent(t *testing.T) {
-	t.Parallel()
-	d, s := live(80)
-	d.Start(zerolog.Nop(), Snapshot{TargetsTotal: 3})
-	for n := range int64(3) {
-		d.Update(Snapshot{TargetsTotal: 3, TargetsDone: n + 1, PagesDone: n})
-	}
-	d.Stop()
-	d.Stop() // harmless
-	got := s.text()
-	if !strings.HasPrefix(got, " 100% |") || strings.Count(got, "\n") != 1 || !strings.HasSuffix(got, "\n") {
-		t.Errorf("screen:\n%q", got)
-	}
-}
-
-func TestBarGoesBackWhenTargetsAreAdded(t *testing.T) {
-	t.Parallel()
-	d, s := live(80)
-	d.Start(zerolog.Nop(), Snapshot{TargetsTotal: 3, TargetsDone: 3})
-	d.Update(Snapshot{TargetsTotal: 6, TargetsDone: 3})
-	defer d.Stop()
-	if got := s.text(); !strings.HasPrefix(got, "  50% |") {
-		t.Errorf("screen: %q", got)
+	for name, tt := range map[string]struct {
+		states []Snapshot
+		want   string
+	}{
+		"Resumes":      {[]Snapshot{halfway()}, "  50% |███"},
+		"Reaches100":   {[]Snapshot{{TargetsTotal: 3}, {TargetsTotal: 3, TargetsDone: 1}, {TargetsTotal: 3, TargetsDone: 3, PagesDone: 2}}, " 100% |"},
+		"TargetsAdded": {[]Snapshot{{TargetsTotal: 3, TargetsDone: 3}, {TargetsTotal: 6, TargetsDone: 3}}, "  50% |"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, s := live(80)
+			for _, state := range tt.states {
+				d.show(state)
+			}
+			if got := s.text(); !strings.HasPrefix(got, tt.want) {
+				t.Errorf("screen: %q", got)
+			}
+			d.end()
+			if got := s.text(); !strings.HasPrefix(got, tt.want) || strings.Count(got, "\n") != 1 || !strings.HasSuffix(got, "\n") {
+				t.Errorf("screen at the end: %q", got)
+			}
+		})
 	}
 }
 
@@ -183,14 +176,14 @@ func TestLogLinesDoNotBreakTheBar(t *testing.T) {
 	d, s := live(60)
 	logger := zerolog.New(zerolog.ConsoleWriter{Out: d.Writer(), NoColor: true, PartsExclude: []string{"time"}})
 	logger.Info().Msg("before the start")
-	d.Start(logger, halfway())
+	d.show(halfway())
 	logger.Info().Msg("first")
-	d.Update(halfway())
+	d.show(halfway())
 	logger.Warn().Msg("second " + strings.Repeat("x", 70)) // wraps
-	d.Stop()
+	d.end()
 	logger.Info().Msg("after the end")
 	want := "INF before the start\nINF first\nWRN second " + strings.Repeat("x", 49) + "\n" + strings.Repeat("x", 21) +
-		"\n" + frame(halfway(), 60) + "\nINF after the end\n"
+		"\n" + halfway().frame(60) + "\nINF after the end\n"
 	if got := s.text(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -199,12 +192,11 @@ func TestLogLinesDoNotBreakTheBar(t *testing.T) {
 func TestBarWaitsForTheEndOfALogLine(t *testing.T) {
 	t.Parallel()
 	d, s := live(60)
-	d.Start(zerolog.Nop(), halfway())
-	defer d.Stop()
+	d.show(halfway())
 	write(t, d.Writer(), "half a ")
-	d.Update(halfway())
+	d.show(halfway())
 	write(t, d.Writer(), "line\n")
-	if got, want := s.text(), "half a line\n"+frame(halfway(), 60); got != want {
+	if got, want := s.text(), "half a line\n"+halfway().frame(60); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -219,88 +211,82 @@ func write(t *testing.T, w io.Writer, text string) {
 func TestBarFollowsTheWidth(t *testing.T) {
 	t.Parallel()
 	d, s := live(150)
-	d.Start(zerolog.Nop(), halfway())
-	defer d.Stop()
+	d.show(halfway())
 	s.width = 50
-	d.Update(halfway())
-	if got, want := s.text(), frame(halfway(), 50); got != want {
+	d.show(halfway())
+	if got, want := s.text(), halfway().frame(50); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-func TestBarIsNotDrawnTooOften(t *testing.T) {
+func TestBarIsDrawnFiveTimesASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		out := &bytes.Buffer{}
-		d := NewDisplay(DisplayConfig{Out: out, Live: true})
-		s := Snapshot{TargetsTotal: 10}
-		d.Start(zerolog.Nop(), s)
-		for range 1000 {
-			s.PagesDone++
-			d.Update(s)
+		out := &lockedBuffer{}
+		pages := int64(0)
+		d := NewDisplay(DisplayConfig{Out: out, Live: true, Width: func() int { return 80 }})
+		stop := d.Follow(zerolog.Nop(), func() View {
+			pages++
+			return Snapshot{TargetsTotal: 10, PagesDone: pages}
+		})
+		time.Sleep(1900 * time.Millisecond) // the bubble's clock
+		if n := strings.Count(out.String(), clearLine); n != 10 || !strings.Contains(out.String(), "10 pages") {
+			t.Errorf("drawn %d times: %q", n, out.String())
 		}
-		if n := strings.Count(out.String(), clearLine); n != 1 {
-			t.Errorf("drawn %d times at once", n)
+		stop()
+		if !strings.Contains(out.String(), "11 pages") {
+			t.Error("the last state was not drawn")
 		}
-		time.Sleep(defaultRedraw) // the bubble's clock
-		d.Update(s)
-		if !strings.Contains(out.String(), "1,000 pages") {
-			t.Error("not drawn after a pause")
-		}
-		d.Stop()
 	})
 }
 
 func TestLinesWhereThereIsNoTerminal(t *testing.T) {
 	t.Parallel()
-	tick := make(chan time.Time)
-	var out lockedBuffer
-	d := NewDisplay(DisplayConfig{Out: &out, Tick: tick})
-	d.Start(zerolog.New(d.Writer()), Snapshot{TargetsTotal: 200})
-	s := halfway()
-	s.Waiting = "12s: Crawl-delay"
-	d.Update(s)
-	tick <- time.Time{}
-	tick <- time.Time{} // taken: the first line is written
-	d.Update(Snapshot{TargetsTotal: 200, TargetsDone: 200})
-	d.Stop()
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 3 {
-		t.Fatalf("%d lines:\n%s", len(lines), out.String())
-	}
-	want := map[string]any{
-		"level": "info", "message": "progress", "percent": 50.0, "targets": 100.0, "targets_total": 200.0, "targets_failed": 2.0,
-		"pages": 456.0, "listings": 12345.0, "companies": 9876.0, "pages_per_second": 3.2, "elapsed": "2m00s", "workers": 5.0,
-		"eta": "2m10s", "waiting": "12s: Crawl-delay",
-	}
-	var got map[string]any
-	if err := json.Unmarshal([]byte(lines[0]), &got); err != nil {
-		t.Fatal(err)
-	}
-	for key, value := range want {
-		if got[key] != value {
-			t.Errorf("%s: got %v, want %v", key, got[key], value)
+	synctest.Test(t, func(t *testing.T) {
+		var out lockedBuffer
+		var now atomic.Pointer[Snapshot]
+		s := halfway()
+		s.Waiting = "12s: Crawl-delay"
+		now.Store(&s)
+		d := NewDisplay(DisplayConfig{Out: &out})
+		stop := d.Follow(zerolog.New(d.Writer()), func() View { return *now.Load() })
+		time.Sleep(65 * time.Second) // the bubble's clock
+		now.Store(&Snapshot{TargetsTotal: 200, TargetsDone: 200})
+		stop()
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		if len(lines) != 3 { // one every 30 s, and the last
+			t.Fatalf("%d lines:\n%s", len(lines), out.String())
 		}
-	}
-	if len(got) != len(want) {
-		t.Errorf("got %v", got)
-	}
-	if !strings.Contains(lines[2], `"percent":100`) {
-		t.Errorf("last line: %s", lines[2])
-	}
+		want := map[string]any{
+			"level": "info", "message": "progress", "percent": 50.0, "targets": 100.0, "targets_total": 200.0, "targets_failed": 2.0,
+			"pages": 456.0, "listings": 12345.0, "companies": 9876.0, "pages_per_second": 3.2, "elapsed": "2m00s", "workers": 5.0,
+			"eta": "2m10s", "waiting": "12s: Crawl-delay",
+		}
+		var got map[string]any
+		if err := json.Unmarshal([]byte(lines[0]), &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		if !strings.Contains(lines[2], `"percent":100`) {
+			t.Errorf("last line: %s", lines[2])
+		}
+	})
 }
 
-func TestLinesEvery30Seconds(t *testing.T) {
+// What is over before the first line was due has a summary, which says the same.
+func TestNoLinesOfAShortRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out lockedBuffer
 		d := NewDisplay(DisplayConfig{Out: &out})
-		d.Start(zerolog.New(d.Writer()), halfway())
-		time.Sleep(95 * time.Second) // the bubble's clock
-		if n := strings.Count(out.String(), "\n"); n != 3 {
-			t.Errorf("%d lines in 95 s", n)
+		stop := d.Follow(zerolog.New(d.Writer()), func() View { return halfway() })
+		time.Sleep(lineEvery - time.Second) // the bubble's clock
+		stop()
+		if out.String() != "" {
+			t.Errorf("got %q", out.String())
 		}
-		d.Stop()
 	})
 }
 
@@ -309,15 +295,17 @@ func TestQuiet(t *testing.T) {
 	for name, isLive := range map[string]bool{"Terminal": true, "Elsewhere": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newScreen(80)
-			d := NewDisplay(DisplayConfig{Out: s, Live: isLive, Quiet: true})
-			d.Start(zerolog.New(d.Writer()), halfway())
-			d.Update(halfway())
-			write(t, d.Writer(), "a log line\n")
-			d.Stop()
-			if got := s.text(); got != "a log line\n" {
-				t.Errorf("screen: %q", got)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s := newScreen(80)
+				d := NewDisplay(DisplayConfig{Out: s, Live: isLive, Quiet: true, Width: s.columns})
+				stop := d.Follow(zerolog.New(d.Writer()), func() View { return halfway() })
+				write(t, d.Writer(), "a log line\n")
+				time.Sleep(2 * lineEvery) // the bubble's clock
+				stop()
+				if got := s.text(); got != "a log line\n" {
+					t.Errorf("screen: %q", got)
+				}
+			})
 		})
 	}
 }
@@ -326,18 +314,18 @@ func TestDisplayFromManyGoroutines(t *testing.T) {
 	t.Parallel()
 	d, s := live(80)
 	logger := zerolog.New(d.Writer())
-	d.Start(logger, Snapshot{TargetsTotal: 100})
+	d.show(Snapshot{TargetsTotal: 100})
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
 			for i := range int64(25) {
-				d.Update(Snapshot{TargetsTotal: 100, TargetsDone: i})
+				d.show(Snapshot{TargetsTotal: 100, TargetsDone: i})
 				logger.Info().Msg("x")
 			}
 		})
 	}
 	wg.Wait()
-	d.Stop()
+	d.end()
 	lines := strings.Split(strings.TrimSpace(s.text()), "\n")
 	for _, line := range lines[:len(lines)-1] {
 		if line != `{"level":"info","message":"x"}` {
@@ -370,6 +358,6 @@ func (b *lockedBuffer) String() string {
 func BenchmarkFrame(b *testing.B) {
 	s := halfway()
 	for b.Loop() {
-		frame(s, 120)
+		s.frame(120)
 	}
 }

@@ -72,16 +72,6 @@ ypcrawl companies split --merge 7                 brings back the company that m
                                                   old number. Listings that came since stay, unless all their keys go back.`
 )
 
-// asUsage makes a usage error of what the database refused or does not have.
-func asUsage(err error) error {
-	var refused *store.RefusedError
-	var unknown *report.NotFoundError
-	if errors.As(err, &refused) || errors.As(err, &unknown) {
-		return Usagef("%w", err)
-	}
-	return err
-}
-
 // companyIDs reads the arguments as numbers of companies.
 func companyIDs(c *cli.Context) (ids []int64, err error) {
 	for _, word := range SplitList(c.Args().Slice()) {
@@ -144,29 +134,6 @@ func (p *Program) merges(ask func(*database, store.Scope, int) ([]report.MergeRo
 	}
 }
 
-// listingRows finds the listings of a company that words name.
-func listingRows(d *report.CompanyDetail, words []string) (rows []int64, err error) {
-	for _, word := range words {
-		var found []report.CompanyListing
-		for _, l := range d.Places {
-			if l.ID == word || l.Source+"/"+l.ID == word {
-				found = append(found, l)
-			}
-		}
-		switch len(found) {
-		case 0:
-			return nil, Usagef("--listings: company %d has no listing %q; `ypcrawl companies show %d` shows those it has", d.ID, word, d.ID)
-		case 1:
-			if !slices.Contains(rows, found[0].Row) {
-				rows = append(rows, found[0].Row)
-			}
-		default:
-			return nil, Usagef("--listings: two sources have %q: write %s/%s or %s/%s", word, found[0].Source, word, found[1].Source, word)
-		}
-	}
-	return rows, nil
-}
-
 // maxShown bounds the listings and keys of a company that people are shown; JSON has all.
 const maxShown = 100
 
@@ -180,103 +147,86 @@ func (p *Program) companiesShow(c *cli.Context) error {
 			return err
 		}
 	}
-	k, err := p.open(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	all := make([]*report.CompanyDetail, 0, len(words))
-	for _, word := range words {
-		id, err := companyID(word)
-		if err != nil {
-			l, err := listingOf(c.Context, k, word)
+	return p.with(c, reading, func(k *database, _ store.Scope) error {
+		all := make([]*report.CompanyDetail, 0, len(words))
+		for _, word := range words {
+			id, err := companyID(word)
 			if err != nil {
-				return err
+				l, err := listingOf(c.Context, k, word)
+				if err != nil {
+					return err
+				}
+				id = l.Company
 			}
-			id = l.Company
+			d, err := k.Company(c.Context, id)
+			if err != nil {
+				return asUsage(err)
+			}
+			all = append(all, d)
 		}
-		d, err := k.Company(c.Context, id)
-		if err != nil {
-			return asUsage(err)
-		}
-		all = append(all, d)
-	}
-	return showEach(p, c, all, func(d *report.CompanyDetail) []*table {
-		if len(d.Places) > maxShown || len(d.Keys) > maxShown {
-			p.note("Only %d listings and keys of company %d are shown; --json shows all.", maxShown, d.ID)
-		}
-		now := k.DB().Now()
-		return []*table{companyTable(now, d), p.placesTable(now, d), p.keysTable(d), p.merges(nil).table(now, d.Merges)}
+		return p.tell(c, all, func(w *sections) {
+			for _, d := range all {
+				p.companyText(w, k.DB().Now(), d)
+			}
+		})
 	})
 }
 
-// companyTable shows a company line by line.
-func companyTable(now time.Time, d *report.CompanyDetail) *table {
-	apart := ""
-	if len(d.Apart) > 0 {
-		apart = "company " + joined(d.Apart)
+// companyText tells of a company, its listings, its keys and the merges that made it.
+func (p *Program) companyText(w *sections, now time.Time, d *report.CompanyDetail) {
+	if len(d.Places) > maxShown || len(d.Keys) > maxShown {
+		p.note("Only %d listings and keys of company %d are shown; --json shows all.", maxShown, d.ID)
 	}
-	return facts(
+	var others []string
+	for _, id := range d.Apart {
+		others = append(others, idText(id))
+	}
+	apart := commas(others...)
+	if apart != "" {
+		apart = "company " + apart
+	}
+	w.table(facts(
 		fmt.Sprintf("company %d", d.ID), d.Name,
 		"website", d.Website,
 		"phone", d.Phone,
-		"address", strings.Join(present(d.Street, d.City, strings.TrimSpace(d.State+" "+d.PostalCode)), ", "),
+		"address", commas(d.Street, d.City, strings.TrimSpace(d.State+" "+d.PostalCode)),
 		"listings", fmt.Sprintf("%s, %s gone", thousands(int64(d.Listings)), thousands(int64(d.Listings-d.Alive))),
 		"confidence", fmt.Sprintf("%.3f", d.Confidence),
 		"first seen", ago(now, d.FirstSeen),
 		"kept apart from", apart,
-	)
-}
-
-func present(texts ...string) (out []string) {
-	for _, s := range texts {
-		if s != "" {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-func (p *Program) placesTable(now time.Time, d *report.CompanyDetail) *table {
-	return tableOf(d.Places[:min(len(d.Places), maxShown)], func(l report.CompanyListing) []any {
-		gone := "-"
-		if !l.Dropped.IsZero() {
-			gone = ago(now, l.Dropped)
-		}
-		place := strings.Join(present(l.Street, l.City, l.State), ", ")
-		return []any{l.Source + "/" + l.ID, short(l.Name, 34), short(orDash(place), p.widthLeft(100)), ago(now, l.FirstSeen), ago(now, l.LastSeen), gone}
-	}, "listing", "name", "place", "first seen", "last seen", "gone")
-}
-
-// keysTable shows each key with the listings that give it now.
-func (p *Program) keysTable(d *report.CompanyDetail) *table {
+	))
 	names := map[int64]string{}
 	for _, l := range d.Places {
 		names[l.Row] = l.Source + "/" + l.ID
 	}
-	return tableOf(d.Keys[:min(len(d.Keys), maxShown)], func(k report.CompanyKey) []any {
-		var who []string
-		for _, row := range k.Listings[:min(len(k.Listings), 5)] {
-			who = append(who, names[row])
+	w.table(tableOf(d.Places[:min(len(d.Places), maxShown)], func(l report.CompanyListing) []any {
+		dropped := "-"
+		if !l.Dropped.IsZero() {
+			dropped = ago(now, l.Dropped)
 		}
-		text := strings.Join(who, " ")
+		place := short(orDash(commas(l.Street, l.City, l.State)), p.widthLeft(100))
+		return []any{names[l.Row], short(l.Name, 34), place, ago(now, l.FirstSeen), ago(now, l.LastSeen), dropped}
+	}, "listing", "name", "place", "first seen", "last seen", "gone"))
+	w.table(tableOf(d.Keys[:min(len(d.Keys), maxShown)], func(k report.CompanyKey) []any {
+		var givers []string
+		for _, row := range k.Listings[:min(len(k.Listings), 5)] {
+			givers = append(givers, names[row])
+		}
+		text := strings.Join(givers, " ")
 		switch {
 		case len(k.Listings) == 0:
 			text = "nobody now: remembered"
-		case len(k.Listings) > len(who):
+		case len(k.Listings) > len(givers):
 			text += " …"
 		}
 		return []any{short(k.Key, 70), len(k.Listings), short(text, p.widthLeft(90))}
-	}, "key", "given by", "listings")
+	}, "key", "given by", "listings"))
+	w.table(p.merges(nil).table(now, d.Merges))
 }
 
-// joined lists ids as people read them.
-func joined(ids []int64) string {
-	words := make([]string, len(ids))
-	for i, id := range ids {
-		words[i] = idText(id)
-	}
-	return strings.Join(words, ", ")
+// commas joins the parts of an address that there are.
+func commas(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
 // mergedRow is what `companies merge` did.
@@ -294,33 +244,26 @@ func (p *Program) companiesMerge(c *cli.Context) error {
 	if len(ids) < 2 {
 		return Usagef("want the company to keep and those that are the same: `ypcrawl companies merge 12 15`")
 	}
-	k, err := p.open(c, existing)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	var merges []int64
-	err = p.edit(c, k, func(log checkpoint.EditLog) (err error) {
-		merges, err = k.MergeCompanies(c.Context, log, ids[0], ids[1:])
+	rows := make([]mergedRow, 0, len(ids))
+	err = p.edit(c, func(k *database, log checkpoint.EditLog) error {
+		merges, err := k.MergeCompanies(c.Context, log, ids[0], ids[1:])
+		for i, m := range merges {
+			rows = append(rows, mergedRow{m, ids[0], ids[i+1]})
+		}
 		return err
 	})
 	if err != nil {
-		return asUsage(err)
+		return err
 	}
-	rows := make([]mergedRow, len(merges))
-	for i, m := range merges {
-		rows[i] = mergedRow{m, ids[0], ids[i+1]}
-	}
-	if c.Bool("json") {
-		return writeRows(p.Out, rows)
-	}
-	for _, r := range rows {
-		if _, err := fmt.Fprintf(p.Out, "company %d is a part of company %d now (merge %d)\n", r.Absorbed, r.Kept, r.Merge); err != nil {
-			return err
+	err = p.tell(c, rows, func(w *sections) {
+		for _, r := range rows {
+			w.more(fmt.Sprintf("company %d is a part of company %d now (merge %d)", r.Absorbed, r.Kept, r.Merge))
 		}
+	})
+	if err == nil && !c.Bool("json") {
+		p.note("`%s companies split --merge N` takes a merge back.", p.self())
 	}
-	p.note("`%s companies split --merge N` takes a merge back.", p.self())
-	return nil
+	return err
 }
 
 // dividedRow is what `companies split` did.
@@ -330,6 +273,8 @@ type dividedRow struct {
 	Listings []string `json:"listings"`
 	Keys     []string `json:"keys"`
 	Merge    int64    `json:"merge,omitempty"` // that was undone
+
+	moved int // listings
 }
 
 func (p *Program) companiesSplit(c *cli.Context) error {
@@ -349,73 +294,87 @@ func (p *Program) companiesSplit(c *cli.Context) error {
 	case !undo && len(words) == 0:
 		return Usagef("want the listings that leave company %d: --listings ID...; `ypcrawl companies show %d` shows them", ids[0], ids[0])
 	}
-	k, err := p.open(c, existing)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	var d *store.Divided
-	err = p.edit(c, k, func(log checkpoint.EditLog) (err error) {
+	var row dividedRow
+	err = p.edit(c, func(k *database, log checkpoint.EditLog) (err error) {
+		var d *store.Divided
 		if undo {
 			d, err = k.UndoMerge(c.Context, log, c.Int64("merge"))
 		} else {
-			d, err = p.splitOff(c, k, log, ids[0], words)
+			d, err = splitOff(c, k, log, ids[0], words)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		other, err := k.Company(c.Context, d.Other)
+		if err != nil {
+			return err
+		}
+		row = dividedRow{Company: d.Company, Other: d.Other, Keys: d.Keys, Merge: d.Merge, Listings: []string{}, moved: len(d.Listings)}
+		for _, l := range other.Places {
+			if slices.Contains(d.Listings, l.Row) { // else it came since
+				row.Listings = append(row.Listings, l.Source+"/"+l.ID)
+			}
+		}
+		return nil
 	})
 	if err != nil {
-		return asUsage(err)
+		return err
 	}
-	return p.printDivided(c, k, d)
+	verb := "is new"
+	if undo {
+		verb = "is back"
+	}
+	return p.answer(c, row, "company %d %s, with %s and %s of company %d; no crawl joins the two again", row.Other, verb,
+		plural(row.moved, "listing"), plural(len(row.Keys), "key"), row.Company)
 }
 
 // edit runs an edit of companies with the log of this process, in which it stands before it
 // is committed: so a replay makes it again.
-func (p *Program) edit(c *cli.Context, k *database, fn func(checkpoint.EditLog) error) error {
-	id, err := k.DB().ID(c.Context)
-	if err != nil {
-		return err
-	}
-	number, err := k.EditNumber(c.Context)
-	if err != nil {
-		return err
-	}
-	worker := yp.WorkerID(0, os.Getpid())
-	log, err := wal.Create(wal.Config{Dir: logDir(c), WorkerID: worker, Spare: worker + "_" + rand.Text(), Database: id, RunNumber: number, NoCompress: true})
-	if err != nil {
-		return fmt.Errorf("open write-ahead log: %w", err)
-	}
-	return errors.Join(fn(log), log.Close())
+func (p *Program) edit(c *cli.Context, fn func(*database, checkpoint.EditLog) error) error {
+	return p.with(c, existing, func(k *database, _ store.Scope) error {
+		id, err := k.DB().ID(c.Context)
+		if err != nil {
+			return err
+		}
+		number, err := k.EditNumber(c.Context)
+		if err != nil {
+			return err
+		}
+		worker := yp.WorkerID(0, os.Getpid())
+		log, err := wal.Create(wal.Config{
+			Dir: logDir(c), WorkerID: worker, Spare: worker + "_" + rand.Text(), Database: id, RunNumber: number, NoCompress: true,
+		})
+		if err != nil {
+			return fmt.Errorf("open write-ahead log: %w", err)
+		}
+		return asUsage(errors.Join(fn(k, log), log.Close()))
+	})
 }
 
-func (p *Program) splitOff(c *cli.Context, k *database, log checkpoint.EditLog, id int64, words []string) (*store.Divided, error) {
+// splitOff makes a new company of the listings that words name.
+func splitOff(c *cli.Context, k *database, log checkpoint.EditLog, id int64, words []string) (*store.Divided, error) {
 	company, err := k.Company(c.Context, id)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := listingRows(company, words)
-	if err != nil {
-		return nil, err
+	var rows []int64
+	for _, word := range words {
+		var found []report.CompanyListing
+		for _, l := range company.Places {
+			if l.ID == word || l.Source+"/"+l.ID == word {
+				found = append(found, l)
+			}
+		}
+		switch len(found) {
+		case 0:
+			return nil, Usagef("--listings: company %d has no listing %q; `ypcrawl companies show %d` shows those it has", id, word, id)
+		case 1:
+			if !slices.Contains(rows, found[0].Row) {
+				rows = append(rows, found[0].Row)
+			}
+		default:
+			return nil, Usagef("--listings: two sources have %q: write %s/%s or %s/%s", word, found[0].Source, word, found[1].Source, word)
+		}
 	}
 	return k.SplitCompany(c.Context, log, id, rows)
-}
-
-func (p *Program) printDivided(c *cli.Context, k *database, d *store.Divided) error {
-	other, err := k.Company(c.Context, d.Other)
-	if err != nil {
-		return err
-	}
-	row := dividedRow{Company: d.Company, Other: d.Other, Keys: d.Keys, Merge: d.Merge, Listings: []string{}}
-	for _, l := range other.Places {
-		if !slices.Contains(d.Listings, l.Row) {
-			continue // it came since
-		}
-		row.Listings = append(row.Listings, l.Source+"/"+l.ID)
-	}
-	verb := "is new"
-	if d.Merge != 0 {
-		verb = "is back"
-	}
-	return p.answer(c, row, "company %d %s, with %s and %s of company %d; no crawl joins the two again", d.Other, verb,
-		plural(len(d.Listings), "listing"), plural(len(d.Keys), "key"), d.Company)
 }

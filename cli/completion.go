@@ -3,7 +3,6 @@ package cli
 import (
 	"embed"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -27,7 +26,14 @@ func completionCommand() *cli.Command {
 			Usage:       "Print the completion script for " + name,
 			Description: "Set it up with\n\n" + how,
 			Action: func(c *cli.Context) error {
-				return printScript(c.App.Writer, name)
+				script, err := completionScripts.ReadFile("completion/ypcrawl." + name)
+				if err == nil {
+					_, err = c.App.Writer.Write(script)
+				}
+				if err != nil {
+					return fmt.Errorf("write completion script: %w", err)
+				}
+				return nil
 			},
 		}
 	}
@@ -40,17 +46,6 @@ func completionCommand() *cli.Command {
 			shell("fish", "   ypcrawl completion fish > ~/.config/fish/completions/ypcrawl.fish"),
 		},
 	}
-}
-
-func printScript(w io.Writer, shell string) error {
-	script, err := completionScripts.ReadFile("completion/ypcrawl." + shell)
-	if err != nil {
-		return fmt.Errorf("read completion script: %w", err)
-	}
-	if _, err := w.Write(script); err != nil {
-		return fmt.Errorf("write completion script: %w", err)
-	}
-	return nil
 }
 
 // installCompletion makes every command answer with candidates for args when
@@ -68,7 +63,7 @@ func installCompletion(app *cli.App, args []string) []string {
 		return []string{args[0], completionMark}
 	}
 	answer := func(c *cli.Context) {
-		for _, word := range candidates(levels{appLevel(app)}, words) {
+		for _, word := range candidates(commandPath{rootOf(app)}, words) {
 			_, _ = fmt.Fprintln(c.App.Writer, word) // a shell that hung up wants no more
 		}
 	}
@@ -87,46 +82,44 @@ func eachCommand(cmds []*cli.Command, f func(*cli.Command)) {
 // candidates lists what may come after words. A last word that begins with a
 // dash may be unfinished, unless it is a whole flag that takes a value; the
 // shell filters.
-func candidates(at levels, words []string) []string {
-	var pending flagShape // the flag whose values stand at the end
+func candidates(at commandPath, words []string) (names []string) {
+	var pending cli.Flag // whose values stand at the end
 	for i, word := range words {
 		last := i == len(words)-1
-		switch sub, ok := at.last().subs[word]; {
-		case ok && pending.kind != valueFlag:
-			at, pending = append(at, sub()), flagShape{}
+		switch sub := at.sub(word); {
+		case sub != nil && kindOf(pending) != valueFlag:
+			at, pending = append(at, sub), nil
 		case isFlag(word) || last && word == "-":
-			if pending = at.awaiting(word); last && (pending.kind == boolFlag || word != dashed(pending.name)) {
-				return at.flagNames(words)
+			name, _, hasValue := splitFlag(word)
+			if pending, _ = at.flag(name); hasValue {
+				pending = nil
 			}
-		case pending.kind == valueFlag:
-			pending = flagShape{}
+			if last && (kindOf(pending) == boolFlag || word != dashed(pending.Names()[0])) {
+				return at.flagNames(words[:i])
+			}
+		case kindOf(pending) == valueFlag:
+			pending = nil
 		}
 	}
-	if pending.kind == valueFlag {
-		return valuesFor(pending) // none: the shell offers files
+	if pending != nil {
+		names = valuesFor(pending)
 	}
-	return append(valuesFor(pending), at.last().subNames()...)
+	if kindOf(pending) == valueFlag {
+		return names // none: the shell offers files
+	}
+	for _, sub := range at.last().Subcommands {
+		names = append(names, slices.DeleteFunc(sub.Names(), func(name string) bool { return len(name) == 1 })...)
+	}
+	return names
 }
 
-// awaiting returns the flag that word names if values may follow it.
-func (ls levels) awaiting(word string) flagShape {
-	name, _, hasValue := splitFlag(word)
-	if hasValue {
-		return flagShape{}
-	}
-	f, _ := ls.find(name)
-	return f
-}
-
-// flagNames lists the flags that are not on the line yet, and those that may
+// flagNames lists the flags that are not among the words yet, and those that may
 // be there again; those of outer commands may stand here too, see Expand.
-func (ls levels) flagNames(words []string) []string {
-	var names []string
-	for _, l := range ls {
-		for name, f := range l.flags {
-			given := slices.Contains(words[:len(words)-1], dashed(name))
-			if name == f.name && (!given || f.kind == multiFlag) {
-				names = append(names, dashed(name))
+func (p commandPath) flagNames(words []string) (names []string) {
+	for _, cmd := range p {
+		for _, f := range cmd.Flags {
+			if name := dashed(f.Names()[0]); kindOf(f) == multiFlag || !slices.Contains(words, name) {
+				names = append(names, name)
 			}
 		}
 	}
@@ -134,55 +127,38 @@ func (ls levels) flagNames(words []string) []string {
 	return slices.Compact(names)
 }
 
-func (l level) subNames() []string {
-	var names []string
-	for name := range l.subs {
-		if len(name) > 1 { // the "h" of help only clutters
-			names = append(names, name)
+// valuesFor lists the values that a flag is known to take. The help of some names them: "only
+// these: `KIND...` is search, detail, index".
+func valuesFor(f cli.Flag) (values []string) {
+	if d, ok := f.(cli.DocGenerationFlag); ok {
+		about, names, ok := strings.Cut(d.GetUsage(), "...` is ")
+		if ok && strings.HasPrefix(about, "only these: ") {
+			return strings.Split(strings.ToLower(names), ", ")
 		}
 	}
-	slices.Sort(names)
-	return names
-}
-
-// valuesFor lists the values that a flag is known to take.
-func valuesFor(f flagShape) []string {
-	if len(f.values) > 0 {
-		return f.values
-	}
-	switch f.name {
+	switch f.Names()[0] {
 	case "states":
-		return stateCodes()
+		for _, s := range yp.States() {
+			values = append(values, s.Code)
+		}
+		return values
 	case "status":
 		return lowerNames(yp.Statuses())
 	case "error":
 		return lowerNames(yp.ErrorCodes())
 	case "proxy-policy":
 		return lowerNames(fetch.Policies())
-	case "identity":
-		return []string{"honest", "browser"}
-	case "source", "sources":
-		return []string{"demo", "yellowpages"}
-	case "log-level":
-		return []string{"debug", "info", "warn", "error"}
-	case "log-format":
-		return []string{"text", "json"}
-	case "wal-sync":
-		return []string{"page", "interval"}
-	case "robots":
-		return []string{"obey", "ignore"}
-	case "max-pages":
-		return []string{"all"}
 	}
-	return nil
-}
-
-func stateCodes() []string {
-	var codes []string
-	for _, s := range yp.States() {
-		codes = append(codes, s.Code)
-	}
-	return codes
+	return map[string][]string{
+		"identity":   {"honest", "browser"},
+		"source":     {"demo", "yellowpages"},
+		"sources":    {"demo", "yellowpages"},
+		"log-level":  {"debug", "info", "warn", "error"},
+		"log-format": {"text", "json"},
+		"wal-sync":   {"page", "interval"},
+		"robots":     {"obey", "ignore"},
+		"max-pages":  {"all"},
+	}[f.Names()[0]]
 }
 
 func lowerNames[T ~string](list []T) []string {

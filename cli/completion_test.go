@@ -17,7 +17,7 @@ import (
 func completingApp() *cli.App {
 	app := shapedApp(&call{})
 	run := app.Commands[0]
-	run.Flags = append(run.Flags, &cli.StringFlag{Name: "status"}, &cli.StringFlag{Name: "kind", Usage: "only these: `KIND...` is new, changed, dropped, restored, rejected"}, &cli.GenericFlag{Name: "max-pages", Value: &pagesValue{}})
+	run.Flags = append(run.Flags, &cli.StringFlag{Name: "status"}, &cli.StringFlag{Name: "kind", Usage: "only these: `KIND...` is new, changed, dropped, restored, rejected"}, &cli.GenericFlag{Name: "max-pages", Value: countValue("pages")})
 	app.Commands = append(app.Commands, completionCommand(), versionCommand())
 	return app
 }

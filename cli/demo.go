@@ -7,15 +7,15 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/site"
 	"ypcrawl/crawl/site/demo"
-	"ypcrawl/yp/gazetteer"
 )
 
 const demoSource = "demo"
@@ -37,7 +37,14 @@ func (r *run) startDemo(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	server, err := serveDemo(ctx, dir, last)
+	keep, addr := context.WithoutCancel(ctx), "127.0.0.1:" // an interrupted crawl finishes its pages
+	var server *demo.Server
+	if u, perr := url.Parse(last); perr == nil && u.Port() != "" {
+		server, err = demo.Serve(keep, addr+u.Port(), dir)
+	}
+	if server == nil {
+		server, err = demo.Serve(keep, addr+"0", dir)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("start the demo directory: %w", err)
 	}
@@ -50,63 +57,12 @@ func (r *run) startDemo(ctx context.Context) (stop func(), err error) {
 	return func() { _ = server.Close() }, nil
 }
 
-func serveDemo(ctx context.Context, dir *demo.Directory, last string) (*demo.Server, error) {
-	keep := context.WithoutCancel(ctx) // an interrupted crawl finishes its pages
-	if u, err := url.Parse(last); err == nil && u.Port() != "" {
-		if s, err := demo.Serve(keep, "127.0.0.1:"+u.Port(), dir); err == nil {
-			return s, nil
-		}
-	}
-	return demo.Serve(keep, "127.0.0.1:0", dir)
-}
-
 func newDirectory(cfg demo.Config) (*demo.Directory, error) {
-	g, err := gazetteer.Load()
+	g, err := loadPlaces()
 	if err != nil {
-		return nil, fmt.Errorf("load places: %w", err)
+		return nil, err
 	}
 	return demo.New(cfg, g)
-}
-
-func (p *Program) demoCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "demo",
-		Usage: "A directory to try things on: serve it, or print what a crawl of it must find",
-		Subcommands: []*cli.Command{
-			{
-				Name:   "serve",
-				Usage:  "Serve the demo directory; its base URL is printed once it listens",
-				Flags:  append(directoryFlags(), serveFlags()...),
-				Action: p.demoServe,
-			},
-			{
-				Name:   "truth",
-				Usage:  "Print the listings and companies that a complete crawl must end with, as JSON",
-				Flags:  append(directoryFlags(), truthFlags()...),
-				Action: p.demoTruth,
-			},
-		},
-	}
-}
-
-func directoryFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.Int64Flag{Name: "seed", Usage: "`NUMBER` that decides all content"},
-		&cli.IntFlag{Name: "epoch", Usage: fmt.Sprintf("the directory after `N` steps of change, up to %d: businesses opened, closed, moved, renamed; cities come and gone", demo.MaxEpoch)},
-		&cli.GenericFlag{Name: "places", Value: &placesValue{}, DefaultText: "40", Usage: "the `N` largest places of every state, or all"},
-	}
-}
-
-func serveFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "`ADDRESS` to listen on; port 0 takes a free one"},
-		&cli.IntFlag{Name: "count", Value: 1, Usage: "serve `N` directories, each on a port and with a seed of its own: --seed and the ones after it"},
-		&cli.GenericFlag{Name: "latency", Value: ageValue(0), DefaultText: "none", Usage: "`TIME` before every answer: 150ms, 2s"},
-		&cli.GenericFlag{
-			Name: "fail", Value: &ratesValue{known: troubles(), timed: "retry-after"}, DefaultText: "none",
-			Usage: "`SHARES` of the requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,cut=0.01,layout=0.01; with retry-after=60, 429s and 503s say so many seconds (else 429s say 1), with 0 none does",
-		},
-	}
 }
 
 // troubles are the kinds of failure that the demo directory knows.
@@ -114,20 +70,52 @@ func troubles() []string {
 	return []string{"429", "503", "challenge", "timeout", "truncate", "cut", "layout"}
 }
 
-func truthFlags() []cli.Flag {
-	return append(selectFlags(),
-		&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` at which the crawled directory stood; profile addresses start with it"},
-		&cli.BoolFlag{Name: "include-sponsored", Usage: "ads too"},
-		list("since", "add the changes that a crawl of --epoch tells after crawls of these `EPOCH...`, in this order; gone is what two crawls running miss", "the epoch before, if there is one"),
-		&cli.BoolFlag{Name: "planned", Usage: "the crawls take their cities from the gazetteer, whatever the indexes say since"},
-		&cli.BoolFlag{Name: "details", Usage: "add what the listings' own pages say"},
-		&cli.BoolFlag{Name: "index", Usage: "add the cities that a crawl of the state indexes must find"},
-	)
+func (p *Program) demoCommand() *cli.Command {
+	directory := func() []cli.Flag {
+		return []cli.Flag{
+			&cli.Int64Flag{Name: "seed", Usage: "`NUMBER` that decides all content"},
+			&cli.IntFlag{Name: "epoch", Usage: fmt.Sprintf("the directory after `N` steps of change, up to %d: businesses opened, closed, moved, renamed; cities come and gone", demo.MaxEpoch)},
+			&cli.GenericFlag{Name: "places", Value: countValue("places"), DefaultText: "40", Usage: "the `N` largest places of every state, or all"},
+		}
+	}
+	return &cli.Command{
+		Name:  "demo",
+		Usage: "A directory to try things on: serve it, or print what a crawl of it must find",
+		Subcommands: []*cli.Command{
+			{
+				Name:  "serve",
+				Usage: "Serve the demo directory; its base URL is printed once it listens",
+				Flags: append(directory(),
+					&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "`ADDRESS` to listen on; port 0 takes a free one"},
+					&cli.IntFlag{Name: "count", Value: 1, Usage: "serve `N` directories, each on a port and with a seed of its own: --seed and the ones after it"},
+					&cli.GenericFlag{Name: "latency", Value: ageValue(0), DefaultText: "none", Usage: "`TIME` before every answer: 150ms, 2s"},
+					&cli.GenericFlag{
+						Name: "fail", Value: ratesValue(troubles(), "retry-after"), DefaultText: "none",
+						Usage: "`SHARES` of the requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,cut=0.01,layout=0.01; with retry-after=60, 429s and 503s say so many seconds (else 429s say 1), with 0 none does",
+					},
+				),
+				Action: p.demoServe,
+			},
+			{
+				Name:  "truth",
+				Usage: "Print the listings and companies that a complete crawl must end with, as JSON",
+				Flags: slices.Concat(directory(), selectFlags(), []cli.Flag{
+					&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` at which the crawled directory stood; profile addresses start with it"},
+					&cli.BoolFlag{Name: "include-sponsored", Usage: "ads too"},
+					list("since", "add the changes that a crawl of --epoch tells after crawls of these `EPOCH...`, in this order; gone is what two crawls running miss", "the epoch before, if there is one"),
+					&cli.BoolFlag{Name: "planned", Usage: "the crawls take their cities from the gazetteer, whatever the indexes say since"},
+					&cli.BoolFlag{Name: "details", Usage: "add what the listings' own pages say"},
+					&cli.BoolFlag{Name: "index", Usage: "add the cities that a crawl of the state indexes must find"},
+				}),
+				Action: p.demoTruth,
+			},
+		},
+	}
 }
 
 // directoryConfig reads the flags that both commands have.
 func directoryConfig(c *cli.Context) (demo.Config, error) {
-	cfg := demo.Config{Seed: c.Int64("seed"), Epoch: c.Int("epoch"), Places: placesOf(c, "places")}
+	cfg := demo.Config{Seed: c.Int64("seed"), Epoch: c.Int("epoch"), Places: countOf(c, "places")}
 	return cfg, checkEpoch("epoch", cfg.Epoch)
 }
 
@@ -146,57 +134,41 @@ func (p *Program) demoServe(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	cfg.Latency, cfg.Fail = timeOf(c, "latency"), ratesOf(c, "fail")
-	if after := c.Generic("fail").(*ratesValue).after; after != nil {
-		cfg.RetryAfter = cmp.Or(*after, -1)
+	fail := flagValue[rates](c, "fail")
+	cfg.Latency, cfg.Fail = timeOf(c, "latency"), fail.shares
+	if fail.after != nil {
+		cfg.RetryAfter = cmp.Or(*fail.after, -1)
 	}
 	if cfg.Logger, err = p.logger(c, p.Err); err != nil {
 		return err
 	}
-	count, err := directoryCount(c)
+	count, addr := c.Int("count"), c.String("addr")
+	if count < 1 || count > maxDirectories {
+		return Usagef("--count %d: want a number of directories from 1 to %d", count, maxDirectories)
+	}
+	if _, port, err := net.SplitHostPort(addr); count > 1 && err == nil && port != "" && port != "0" {
+		return Usagef("--count %d: %d directories cannot share port %s; with port 0 each takes a free one", count, count, port)
+	}
+	g, err := loadPlaces()
 	if err != nil {
 		return err
-	}
-	g, err := gazetteer.Load()
-	if err != nil {
-		return fmt.Errorf("load places: %w", err)
 	}
 	dirs, err := demo.NewMany(cfg, g, count)
 	if err != nil {
 		return Usagef("%w", err)
 	}
-	return p.serveAll(c, dirs)
-}
-
-// directoryCount reads --count. Several directories cannot stand at one port.
-func directoryCount(c *cli.Context) (int, error) {
-	n := c.Int("count")
-	if n < 1 || n > maxDirectories {
-		return 0, Usagef("--count %d: want a number of directories from 1 to %d", n, maxDirectories)
-	}
-	if _, port, err := net.SplitHostPort(c.String("addr")); n > 1 && err == nil && port != "" && port != "0" {
-		return 0, Usagef("--count %d: %d directories cannot share port %s; with port 0 each takes a free one", n, n, port)
-	}
-	return n, nil
-}
-
-// serveAll serves directories until the context ends; their base URLs are
-// printed once all of them listen.
-func (p *Program) serveAll(c *cli.Context, dirs []*demo.Directory) error {
-	servers := make([]*demo.Server, 0, len(dirs))
-	urls := ""
+	servers, urls := make([]*demo.Server, 0, len(dirs)), make([]string, 0, len(dirs))
 	for _, dir := range dirs {
-		server, err := demo.Serve(context.WithoutCancel(c.Context), c.String("addr"), dir)
+		server, err := demo.Serve(context.WithoutCancel(c.Context), addr, dir)
 		if err != nil {
 			return errors.Join(fmt.Errorf("%w: choose another --addr; port 0 takes a free one", err), closeAll(servers))
 		}
-		servers = append(servers, server)
-		urls += reachable(server.URL()) + "\n"
+		servers, urls = append(servers, server), append(urls, reachable(server.URL()))
 	}
-	if _, err := fmt.Fprint(p.Out, urls); err != nil {
+	if _, err := fmt.Fprintln(p.Out, strings.Join(urls, "\n")); err != nil { // once all of them listen
 		return errors.Join(err, closeAll(servers))
 	}
-	p.note("Serving until Ctrl-C. Crawl it:  ypcrawl run --source demo --base-url %s --states CA TX", reachable(servers[0].URL()))
+	p.note("Serving until Ctrl-C. Crawl it:  ypcrawl run --source demo --base-url %s --states CA TX", urls[0])
 	<-c.Context.Done()
 	return closeAll(servers)
 }
@@ -252,24 +224,27 @@ func (p *Program) demoTruth(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	want, err := truthSelection(c, src, sel)
+	r, err := resolve(src, sel)
 	if err != nil {
 		return err
 	}
-	truth, err := wholeTruth(c, dir, base, want, since)
-	if err != nil {
-		return err
+	want := demo.Selection{
+		States: r.States, MaxPages: sel.MaxPages, MinPopulation: sel.MinPopulation,
+		IncludeSponsored: c.Bool("include-sponsored"), Planned: c.Bool("planned"),
 	}
-	return writeJSON(p.Out, truth)
-}
-
-// wholeTruth adds to the truth what the flags ask for.
-func wholeTruth(c *cli.Context, dir *demo.Directory, base *url.URL, want demo.Selection, since []int) (demo.Truth, error) {
+	for _, k := range r.Categories {
+		want.Categories = append(want.Categories, k.Name)
+	}
+	if r.ByCity {
+		for _, city := range r.Cities {
+			want.Cities = append(want.Cities, city.Slug)
+		}
+	}
 	truth := dir.Truth(base, want)
 	if len(since) > 0 {
 		changes, err := dir.Changes(want, since...)
 		if err != nil {
-			return truth, err
+			return err
 		}
 		truth.Changes = &changes
 	}
@@ -279,22 +254,16 @@ func wholeTruth(c *cli.Context, dir *demo.Directory, base *url.URL, want demo.Se
 	if c.Bool("index") {
 		truth.Cities = dir.Cities(want.States...)
 	}
-	return truth, nil
+	return writeJSON(p.Out, truth)
 }
 
 // sinceEpochs is what was crawled before --epoch: the epoch before it unless --since
 // says otherwise.
-func sinceEpochs(c *cli.Context) ([]int, error) {
+func sinceEpochs(c *cli.Context) (all []int, err error) {
 	if n := c.Int("epoch"); !c.IsSet("since") && n > 0 {
 		return []int{n - 1}, nil
 	}
-	return epochs(c.StringSlice("since"))
-}
-
-// epochs reads the words of --since.
-func epochs(words []string) ([]int, error) {
-	var all []int
-	for _, word := range SplitList(words) {
+	for _, word := range SplitList(c.StringSlice("since")) {
 		n, err := strconv.Atoi(word)
 		if err != nil {
 			return nil, Usagef("--since %q: want an epoch from 0 to %d", word, demo.MaxEpoch)
@@ -305,24 +274,4 @@ func epochs(words []string) ([]int, error) {
 		all = append(all, n)
 	}
 	return all, nil
-}
-
-// truthSelection resolves the words as a run does.
-func truthSelection(c *cli.Context, src *site.Source, sel discover.Selection) (demo.Selection, error) {
-	r, err := resolve(src, sel)
-	if err != nil {
-		return demo.Selection{}, err
-	}
-	want := demo.Selection{
-		States: r.States, MaxPages: sel.MaxPages, MinPopulation: sel.MinPopulation, IncludeSponsored: c.Bool("include-sponsored"), Planned: c.Bool("planned"),
-	}
-	for _, k := range r.Categories {
-		want.Categories = append(want.Categories, k.Name)
-	}
-	if r.ByCity {
-		for _, city := range r.Cities {
-			want.Cities = append(want.Cities, city.Slug)
-		}
-	}
-	return want, nil
 }

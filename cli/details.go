@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -36,14 +34,11 @@ The same pace, claims, recovery and exit codes as run: stop it at any time, type
 			{
 				Name: "retry", Usage: "Take FAILED (or PARKED, STUCK) details back; what was read of them is kept",
 				Description: "Shows how many there are and asks before it does. The next run fetches them.",
-				Flags: []cli.Flag{
+				Flags: append([]cli.Flag{
 					list("status", "`STATUS...` to take back: FAILED (with those that wait after a first failure), PARKED, STUCK", "FAILED"),
 					statesFlag(),
 					onlySourceFlag(),
-					&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-					&cli.BoolFlag{Name: "dry-run", Usage: "only count"},
-					jsonFlag(),
-				},
+				}, takeFlags()...),
 				Action: p.detailsRetry,
 			},
 		},
@@ -54,40 +49,33 @@ func (p *Program) detailsShow(c *cli.Context) error {
 	if c.Args().Len() != 1 {
 		return Usagef("want one listing id, got %d; see '%s --help'", c.Args().Len(), c.Command.HelpName)
 	}
-	k, scope, err := p.openSource(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	word := c.Args().First()
-	found, err := k.FindListings(c.Context, word, scope)
-	if err != nil {
-		return err
-	}
-	if len(found) == 0 {
-		return unknownListing(word)
-	}
-	var rows []report.DetailRow
-	for _, l := range found {
-		more, err := k.DetailsOf(c.Context, l.ID, l.SourceID)
+	return p.with(c, reading, func(k *database, scope store.Scope) error {
+		word := c.Args().First()
+		found, err := k.FindListings(c.Context, word, scope.SourceID)
 		if err != nil {
 			return err
 		}
-		rows = append(rows, more...)
-	}
-	if len(rows) == 0 {
-		return Usagef("listing %s/%s is known, its details were never planned: `ypcrawl run --details` plans those of every listing with a page of its own",
-			found[0].Source, found[0].ID)
-	}
-	if c.Bool("json") {
-		return writeRows(p.Out, rows)
-	}
-	for i := range rows {
-		if err := p.printDetail(&rows[i]); err != nil {
-			return err
+		if len(found) == 0 {
+			return unknownListing(word)
 		}
-	}
-	return nil
+		var rows []report.DetailRow
+		for _, l := range found {
+			more, err := k.DetailsOf(c.Context, l.ID, l.SourceID)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, more...)
+		}
+		if len(rows) == 0 {
+			return Usagef("listing %s/%s is known, its details were never planned: `ypcrawl run --details` plans those of every listing with a page of its own",
+				found[0].Source, found[0].ID)
+		}
+		return p.tell(c, rows, func(w *sections) {
+			for i := range rows {
+				w.table(detailFacts(&rows[i]))
+			}
+		})
+	})
 }
 
 // listingHelp says how a listing is named.
@@ -111,26 +99,20 @@ func listingOf(ctx context.Context, k *database, word string) (l report.ListingN
 	return found[0], nil
 }
 
-// openSource opens the database with the source that --source names, 0 = any.
-func (p *Program) openSource(c *cli.Context, how access) (*database, int64, error) {
-	k, err := p.open(c, how)
-	if err != nil {
-		return nil, 0, err
-	}
-	id, err := knownSource(c, k)
-	if err != nil {
-		return nil, 0, errors.Join(err, k.DB().Close())
-	}
-	return k, id, nil
-}
-
-func (p *Program) printDetail(d *report.DetailRow) error {
+// detailFacts tells what the page of a listing says.
+func detailFacts(d *report.DetailRow) *table {
 	items := func(list []string) string { return strings.Join(list, ", ") }
 	number := func(n int) string {
 		if n <= 0 {
 			return ""
 		}
 		return fmt.Sprint(n)
+	}
+	clock := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return yp.FormatTime(t)
 	}
 	place := ""
 	if d.Lat != 0 || d.Lon != 0 {
@@ -145,8 +127,8 @@ func (p *Program) printDetail(d *report.DetailRow) error {
 		"languages", items(d.Languages), "neighborhoods", items(d.Neighborhoods), "also known as", items(d.AKA),
 		"founded", number(d.Founded), "years in business", number(d.Years), "about", d.About,
 		"error", strings.TrimSpace(d.Code.Text(false)+" "+reason(d.Error)),
-		"fetched", clockText(d.Fetched), "due", clockText(d.Due), "page", d.URL,
-	).flush(&p.Streams, p.Out)
+		"fetched", clock(d.Fetched), "due", clock(d.Due), "page", d.URL,
+	)
 }
 
 func (p *Program) detailsStats(c *cli.Context) error {
@@ -167,29 +149,8 @@ func (p *Program) detailsRetry(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	k, scope, err := p.openScoped(c, existing)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	which.Scope = store.Scope{SourceID: scope.SourceID, States: scope.States, Kinds: []yp.Kind{yp.KindDetail}}
-	return p.takeBack(c, k, which, "detail")
-}
-
-// clockText is a time as the database has it; empty for none.
-func clockText(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return yp.FormatTime(t)
-}
-
-// printDetailTotals is the line of `progress` about details, if there are any.
-func printDetailTotals(pr *report.Progress, w io.Writer) error {
-	if pr.Details == nil {
-		return nil
-	}
-	d := pr.Details
-	_, err := fmt.Fprintf(w, "details: %s due · %s in hand · %s read or waiting\n", thousands(d.Due), thousands(d.Held), thousands(d.Later))
-	return err
+	return p.with(c, existing, func(k *database, scope store.Scope) error {
+		which.Scope = store.Scope{SourceID: scope.SourceID, States: scope.States, Kinds: []yp.Kind{yp.KindDetail}}
+		return p.takeBack(c, k, which, take{noun: "detail"})
+	})
 }

@@ -9,15 +9,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/fetch"
-	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )
@@ -29,12 +30,6 @@ func (p *Program) discoverCommand() *cli.Command {
 		Description: discoverDescription,
 		Flags:       discoverFlags(),
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return groupAction(c)
-			}
-			if err := beforeLeaf(c, p.settle); err != nil {
-				return err
-			}
 			t, err := p.newDiscovery(c)
 			if err != nil {
 				return err
@@ -49,14 +44,14 @@ func (p *Program) discoverCommand() *cli.Command {
 }
 
 const discoverDescription = `Every page of an index is kept as it comes: killed or stopped in the middle, the same command goes on
-behind the last page, and does not walk again the states that it has done. An index that was begun more
+behind the last page, and does not read again the indexes that it has read. An index that was begun more
 than 24 hours ago starts over.
 
 A city that is no longer in the index is marked as gone when the whole index was read, and its targets
 are retired; nothing is deleted, and they come back with the city. An index that shows fewer than half of
 the cities known before is not believed.
 
-Exit codes: 0 all states walked · 3 some states failed · 5 the source is blocked, quarantined, paused or
+Exit codes: 0 all indexes read · 3 some states failed · 5 the source is blocked, quarantined, paused or
 disabled · 6 all proxies are gone · 11 another run holds the database (--exclusive) · 130 interrupted,
 resumable · 1 error · 2 usage`
 
@@ -65,20 +60,17 @@ func discoverFlags() []cli.Flag {
 		list("states", "`STATE...` by code or name: --states CA TX", "none", "s"),
 		&cli.BoolFlag{Name: "all", Usage: "all states"},
 		list("categories", "plan these `CATEGORY...` in the cities found", "the source's own, or ten common ones"),
-		&cli.BoolFlag{Name: "any-category", Usage: "take categories that are not known as they are typed"},
+		anyCategoryFlag(),
 		&cli.IntFlag{Name: "min-population", Usage: "plan no targets in cities with fewer `PEOPLE`; those that the gazetteer does not know have 0"},
 		&cli.GenericFlag{
-			Name: "max-pages", Value: &pagesValue{}, DefaultText: "3, 2 or 1 by the place's size",
+			Name: "max-pages", Value: countValue("pages"), DefaultText: "3, 2 or 1 by the place's size",
 			Usage: "plan so many `PAGES` of each target, or all",
 		},
 		delayFlag(),
-		&cli.StringFlag{Name: "robots", Value: "obey", Usage: "`RULE` for robots.txt: obey or ignore"},
-		&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
-		&cli.GenericFlag{Name: "request-timeout", Value: ageValue(fetch.DefaultTimeout), Usage: "`TIME` for one request, its body included"},
-		&cli.GenericFlag{
-			Name: "patience", Value: minutesValue(crawl.DefaultPatience),
-			Usage: "wait for a host that says when to come back, at most `MINUTES` (or 2h); then exit 5",
-		},
+		robotsFlag(),
+		userAgentFlag(),
+		requestTimeoutFlag(),
+		patienceFlag(),
 	)
 	flags = append(flags, egressFlags()...)
 	return append(flags,
@@ -91,29 +83,29 @@ func discoverFlags() []cli.Flag {
 type discovery struct {
 	run
 	*sourceRun
-	states []string
-	plan   *discover.Resolved
-	places *gazetteer.Gazetteer
-	line   *discoverLine
+	states  []string
+	plan    *discover.Resolved
+	places  *gazetteer.Gazetteer
+	waiting func() string // why nothing moves, if so
 
-	mu   sync.Mutex
-	read []crawl.StateIndex // in the order in which they were begun
+	mu    sync.Mutex
+	read  []crawl.StateIndex // in the order in which they were begun
+	now   crawl.StateIndex   // the last of which there was news
+	ended int                // states
 }
 
 // newDiscovery checks all that was typed, before anything is touched.
 func (p *Program) newDiscovery(c *cli.Context) (*discovery, error) {
 	one := &sourceRun{}
-	t := &discovery{run: run{p: p, c: c, sources: []*sourceRun{one}}, sourceRun: one, line: &discoverLine{
-		out: p.Err, live: p.live(p.Err), quiet: c.Bool("quiet"), width: func() int { return widthOf(p.Err) - echoed }, waiting: func() string { return "" },
-	}}
+	t := &discovery{run: run{p: p, c: c, sources: []*sourceRun{one}}, sourceRun: one, waiting: func() string { return "" }}
+	t.display = p.newDisplay(c)
 	var err error
-	if t.log, err = p.logger(c, t.line); err != nil {
+	if t.log, err = p.logger(c, t.display.Writer()); err != nil {
 		return nil, err
 	}
 	if t.states, err = discoverStates(c); err != nil {
 		return nil, err
 	}
-	t.line.states = len(t.states)
 	if t.src, t.sel, err = p.wanted(c); err != nil {
 		return nil, err
 	}
@@ -126,8 +118,8 @@ func (p *Program) newDiscovery(c *cli.Context) (*discovery, error) {
 	if t.egress, err = egressOf(c); err != nil {
 		return nil, err
 	}
-	if t.places, err = gazetteer.Load(); err != nil {
-		return nil, fmt.Errorf("load places: %w", err)
+	if t.places, err = loadPlaces(); err != nil {
+		return nil, err
 	}
 	t.sel.States = t.states
 	if t.plan, err = discover.Resolve(t.places, extent(t.src), t.sel); err != nil {
@@ -155,54 +147,23 @@ func discoverStates(c *cli.Context) ([]string, error) {
 	return codes, nil
 }
 
-func (t *discovery) do(ctx context.Context) (err error) {
+func (t *discovery) do(ctx context.Context) error {
 	if t.c.Bool("dry-run") {
 		return t.estimate()
 	}
-	if t.keeper, err = t.p.open(t.c, create); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, t.keeper.DB().Close()) }()
-	t.monitor = health.New(t.keeper.DB())
-	if err := quickCheck(ctx, t.keeper.DB()); err != nil {
-		return err
-	}
-	stopDemo, err := t.startDemo(ctx)
-	if err != nil {
-		return err
-	}
-	defer stopDemo()
-	if t.id, err = t.keeper.DB().ID(ctx); err != nil {
-		return err
-	}
-	id, err := t.keeper.Source(ctx, t.src.Name(), t.src.BaseURL().String())
-	if err != nil {
-		return err
-	}
-	t.scope = store.Scope{SourceID: id, States: t.states, Kinds: []yp.Kind{yp.KindIndex}}
-	if t.row, err = t.keeper.StartRun(ctx, id, t.p.commandLine(), false); err != nil {
-		return err
-	}
-	if err := t.prepare(ctx); err != nil {
-		return errors.Join(err, t.row.Finish(ctx, checkpoint.OutcomeError, 0))
-	}
-	return t.readIndexes(ctx)
+	return t.open(ctx, func() error {
+		if err := t.register(ctx, t.prepare); err != nil {
+			return err
+		}
+		return t.readIndexes(ctx)
+	})
 }
 
-// prepare takes back what dead runs held and begins a pass over the indexes of the states,
-// or goes on with the last one: a state that it has read is not read again. What failed is
-// tried again: somebody has asked for it.
-func (t *discovery) prepare(ctx context.Context) error {
-	rec, err := t.keeper.RecoverDead(ctx, store.Scope{})
-	if err != nil {
-		return err
-	}
-	if rec.Total()+rec.Details > 0 {
-		t.log.Info().Int("targets", rec.Planned).Int("stuck", rec.Stuck).Int("details", rec.Details).Int("dead_runs", rec.Dead).Msg("recovered what an ended run held")
-	}
-	if err := t.keeper.SweepLocks(); err != nil {
-		t.log.Warn().Err(err).Msg("old lock files stay")
-	}
+// prepare begins a pass over the indexes of the states, or goes on with the last one: an
+// index that it has read is not read again. What failed is tried again: somebody has asked
+// for it.
+func (t *discovery) prepare(ctx context.Context, sources []int64) error {
+	t.scope = store.Scope{SourceID: sources[0], States: t.states, Kinds: []yp.Kind{yp.KindIndex}}
 	if _, err := t.keeper.ResetTargets(ctx, checkpoint.Reset{Scope: t.scope, Statuses: []yp.Status{yp.Failed, yp.Stuck}}); err != nil {
 		return err
 	}
@@ -241,13 +202,8 @@ func (t *discovery) skip(ctx context.Context) error {
 		return err
 	}
 	for _, d := range known {
-		why := ""
-		switch d.Status {
-		case yp.Done:
-			why = "read already, by the pass that goes on now"
-		case yp.InProgress:
-			why = "another process reads it"
-		default:
+		why := map[yp.Status]string{yp.Done: "read already, by the pass that goes on now", yp.InProgress: "another process reads it"}[d.Status]
+		if why == "" {
 			continue
 		}
 		t.log.Info().Str("state", d.State).Str("reason", why).Msg("state skipped")
@@ -266,65 +222,251 @@ func (t *discovery) hear(x crawl.StateIndex) {
 	} else {
 		t.read[i] = x
 	}
-	t.line.hear(x)
+	if t.now = x; x.Status != crawl.IndexReading {
+		t.ended++
+	}
+}
+
+// look is how far the discovery is.
+func (t *discovery) look() View {
+	why := t.waiting()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return indexView{t.now, t.ended, len(t.states), why}
 }
 
 // readIndexes reads the indexes with its line beside it, and tells how it went.
 func (t *discovery) readIndexes(ctx context.Context) error {
 	began := time.Now()
 	var engine *crawl.Engine
-	client := fetch.New(t.manners(func(o fetch.Observation) { engine.Observed(o) }))
+	client := fetch.New(t.fetchConfig(t.src.BaseURL().Host, func(o fetch.Observation) { engine.Observed(o) }))
 	defer client.Close()
 	t.mentionProxies(ctx)
 	pool, err := t.egress.pool(ctx, t.monitor, client, &t.scores)
 	if err != nil {
 		return errors.Join(err, t.row.Finish(ctx, checkpoint.OutcomeNoProxies, 0))
 	}
-	engine = crawl.New(t.config(client, pool))
+	shortest, _ := pace(t.c, t.src)
+	engine = crawl.New(crawl.Config{
+		Keeper: t.keeper.Keeper, Monitor: t.monitor, Run: t.row, Pool: pool, Delay: shortest, Source: t.src, Scope: t.scope, Fetch: client,
+		Index: &crawl.Index{
+			Only: true, Gazetteer: t.places, Plan: t.plan.Plan(t.scope.SourceID, 0), MinPopulation: t.sel.MinPopulation, Heard: t.hear,
+		},
+		OpenLog: t.openLog, Workers: 1, Patience: timeOf(t.c, "patience"), Logger: t.log, Reached: t.p.Reached,
+		Beat: func(ctx context.Context) error { return t.scores.beat(ctx, t.monitor, []*fetch.Pool{pool}, t.egress) },
+	})
 	interrupted := context.AfterFunc(ctx, func() {
 		t.log.Info().Msg("stopping: the page in hand is finished first; once more ends at once")
 		engine.Stop(crawl.ErrInterrupted)
 	})
 	defer interrupted()
-	t.line.waiting = func() string { return t.waitsFor(engine, client) }
-	t.line.start(t.log)
-	written := t.scores.keep(ctx, t.monitor, used([]*fetch.Pool{pool}), t.egress)
+	t.waiting = func() string {
+		if why := engine.Waiting(); why != "" {
+			return strings.TrimPrefix(why, "waiting ") // the line says that word itself
+		}
+		why, _ := waitsAt(client, t.src.BaseURL().Host)
+		return why
+	}
+	stop := t.display.Follow(t.log, t.look)
+	written := t.scores.keep(ctx, t.monitor, []*fetch.Pool{pool}, t.egress)
 	keep := context.WithoutCancel(ctx)
 	err = engine.Run(keep)
 	written()
-	t.line.stop()
+	stop()
 	err = errors.Join(err, t.scores.flush(keep, t.monitor))
 	requests := engine.Stats().Requests
 	err = errors.Join(err, t.row.Finish(ctx, outcomeOf(err), requests))
 	return t.report(t.read, requests, time.Since(began), err)
 }
 
-// waitsFor names what holds it up for a noticeable time.
-func (t *discovery) waitsFor(engine *crawl.Engine, client *fetch.Client) string {
-	if why := engine.Waiting(); why != "" {
-		return strings.TrimPrefix(why, "waiting ") // the line says that word itself
+// estimate prints what a discovery would ask for, without asking.
+func (t *discovery) estimate() error {
+	type row struct {
+		State string `json:"state"`
+		Pages int    `json:"pages"`
+		First string `json:"first_page"`
 	}
-	why, _ := waitsAt(client, t.src.BaseURL().Host)
-	return why
-}
-
-// manners are how the site is asked.
-func (t *discovery) manners(observe func(fetch.Observation)) fetch.Config {
 	shortest, longest := pace(t.c, t.src)
-	return fetch.Config{
-		UserAgent: t.c.String("user-agent"), DelayMin: shortest, DelayMax: longest, Turns: t.monitor, Timeout: timeOf(t.c, "request-timeout"),
-		IgnoreRobots: t.c.String("robots") == "ignore", Logger: t.log, Observe: observe,
+	rows, pages := []row{}, 0
+	for _, state := range t.states {
+		urls := t.src.IndexPages(state)
+		rows, pages = append(rows, row{state, len(urls), urls[0]}), pages+len(urls)
 	}
+	took := time.Duration(pages) * (shortest + longest) / 2
+	err := t.p.tell(t.c, struct {
+		Source  string  `json:"source"`
+		Pages   int     `json:"pages"`
+		Seconds float64 `json:"seconds"`
+		States  []row   `json:"states"`
+	}{t.src.Name(), pages, took.Seconds(), rows}, func(w *sections) {
+		w.table(tableOf(rows, func(r row) []any { return []any{r.State, r.Pages, r.First} }, "state", "pages", "first page"))
+	})
+	if err != nil || t.c.Bool("json") {
+		return err
+	}
+	text := "as fast as the source answers"
+	if took > 0 {
+		text = lasting(took) + " at this pace"
+	}
+	t.p.note("%s of %s would be asked for: %s. Nothing was asked or written (--dry-run).", plural(pages, "page"), plural(len(rows), "state"), text)
+	return nil
 }
 
-func (t *discovery) config(client *fetch.Client, pool *fetch.Pool) crawl.Config {
-	shortest, _ := pace(t.c, t.src)
-	return crawl.Config{
-		Keeper: t.keeper.Keeper, Monitor: t.monitor, Run: t.row, Pool: pool, Delay: shortest, Source: t.src, Scope: t.scope, Fetch: client,
-		Index:   &crawl.Index{Only: true, Gazetteer: t.places, Plan: t.plan.Plan(t.scope.SourceID, 0), MinPopulation: t.sel.MinPopulation, Heard: t.hear},
-		OpenLog: t.openLog, Workers: 1, Patience: timeOf(t.c, "patience"), Logger: t.log, Reached: t.p.Reached,
-		Beat: func(ctx context.Context) error {
-			return t.scores.beat(ctx, t.monitor, used([]*fetch.Pool{pool}), t.egress)
-		},
+// discovered is what `discover` ends with.
+type discovered struct {
+	Source   string             `json:"source"`
+	Outcome  string             `json:"outcome"` // done, interrupted, blocked, no_proxies, error
+	States   []crawl.StateIndex `json:"states"`
+	Pages    int                `json:"pages"` // fetched by this process
+	Requests int64              `json:"requests"`
+	Seconds  float64            `json:"seconds"`
+	Database string             `json:"database"`
+	Error    string             `json:"error,omitempty"`
+	Resume   string             `json:"resume,omitempty"` // the command that goes on
+
+	failed    int // states
+	forbidden int // of them by robots.txt
+}
+
+// plainReason drops a class of errors that says nothing beside what robots.txt says.
+func plainReason(reason string) string {
+	says := fetch.ErrDisallowed.Error()
+	return strings.ReplaceAll(reason, string(yp.ClassUnknown)+": "+says, says)
+}
+
+// report prints how it went and maps it to the exit code.
+func (t *discovery) report(states []crawl.StateIndex, requests int64, took time.Duration, err error) error {
+	s := discovered{
+		Source: t.src.Name(), Outcome: string(outcomeOf(err)), States: append([]crawl.StateIndex{}, states...),
+		Requests: requests, Seconds: took.Seconds(), Database: t.keeper.DB().Path(),
 	}
+	for i := range s.States {
+		l := &s.States[i]
+		s.Pages += l.Fetched
+		if l.Status == crawl.IndexFailed {
+			s.failed++
+			if strings.Contains(l.Reason, fetch.ErrDisallowed.Error()) { // nothing that is typed again helps then
+				s.forbidden++
+			}
+		}
+		l.Reason = plainReason(l.Reason)
+	}
+	if err != nil {
+		s.Error, s.Resume = err.Error(), t.p.commandLine()
+	}
+	perr := t.p.tell(t.c, s, func(w *sections) {
+		if t.c.Bool("quiet") {
+			return
+		}
+		w.table(tableOf(s.States, func(x crawl.StateIndex) []any {
+			return []any{
+				x.State, string(x.Status), fmt.Sprintf("%d of %d", x.PagesDone, x.Pages), x.Cities, x.Added, x.Removed, x.Planned, x.Retired, orDash(x.Reason),
+			}
+		}, "state", "index", "pages", "cities", "new", "gone", "targets planned", "retired", "reason"))
+	})
+	if perr != nil {
+		return errors.Join(perr, err)
+	}
+	return t.end(s, err)
+}
+
+// end maps how it ended to its exit code, with the next step.
+func (t *discovery) end(s discovered, err error) error {
+	var blocked *crawl.BlockedError
+	switch {
+	case errors.Is(err, crawl.ErrInterrupted):
+		t.p.note("Interrupted. Every page that came is kept; go on with:\n  %s", s.Resume)
+		return &exitError{code: ExitInterrupted}
+	case errors.As(err, &blocked):
+		t.p.note("Stopped: %s. %s", yp.Printable(blocked.Error()), t.remedy(blocked))
+		return &exitError{code: ExitBlocked}
+	case errors.Is(err, crawl.ErrNoProxies):
+		t.p.note("Stopped: %s. `ypcrawl proxies list` tells why; add others or wait until they are rested, then type the same again.", yp.Printable(err.Error()))
+		return &exitError{code: ExitNoProxies}
+	case err != nil:
+		return err
+	case s.failed > 0:
+		t.p.note("%s failed, and nothing was marked as gone there: `ypcrawl discover stats` tells why. %s", plural(s.failed, "state"), s.retry())
+		return &exitError{code: ExitFailures}
+	}
+	return nil
+}
+
+// retry is what may help with the states that failed.
+func (s *discovered) retry() string {
+	const others = "robots.txt forbids the index: asked again it forbids it again. " +
+		"Plan by the gazetteer (`ypcrawl plan`) or take another source; whether to go on with --robots ignore is for you to answer for."
+	switch s.forbidden {
+	case 0:
+		return "Type the same again to go on with them."
+	case s.failed:
+		return others
+	}
+	return fmt.Sprintf("Type the same again to go on with them, but for %s: there %s", plural(s.forbidden, "state"), others)
+}
+
+// remedy is what opens a source again.
+func (t *discovery) remedy(b *crawl.BlockedError) string {
+	if b.Availability.State == store.SourceQuarantined {
+		return fmt.Sprintf("`ypcrawl run` asks for one page when its time has come; `ypcrawl sources enable %s` opens it now.", b.Source)
+	}
+	if b.Availability.State == store.SourceDisabled || b.Availability.Until.IsZero() {
+		return fmt.Sprintf("When it is in order again: `ypcrawl sources enable %s`.", b.Source)
+	}
+	return "Nothing is lost. Type the same again then; `ypcrawl status` shows what holds it."
+}
+
+func (p *Program) discoverStats(c *cli.Context) error {
+	return listRows(p, c, listing[report.Discovery]{
+		none: "No index was read yet: `ypcrawl discover --states AZ` reads one.",
+		ask: func(k *database, scope store.Scope, _ int) ([]report.Discovery, error) {
+			rows, err := k.Discoveries(c.Context, scope)
+			for i := range rows {
+				rows[i].Error = plainReason(rows[i].Error)
+			}
+			return rows, err
+		},
+		columns: []string{"source", "state", "cities", "new", "gone", "by slug", "by name", "unmatched", "targets", "retired", "last crawl", "pages", "complete", "error"},
+		cells: func(now time.Time, d report.Discovery) []any {
+			return []any{
+				d.Source, d.State, d.Cities, d.New, d.Removed, d.BySlug, d.ByName, d.Unmatched, d.Targets, d.Retired,
+				string(d.Status), fmt.Sprintf("%d of %d", d.PagesDone, d.Pages), ago(now, d.LastDone), orDash(d.Error),
+			}
+		},
+	})
+}
+
+// indexView is how far the reading of indexes is.
+type indexView struct {
+	crawl.StateIndex
+	ended, states int
+	waiting       string
+}
+
+// barWidth is the number of columns of the bar.
+const barWidth = 20
+
+func (x indexView) frame(width int) string {
+	if x.State == "" {
+		return ""
+	}
+	full := 0
+	if x.Pages > 0 {
+		full = barWidth * x.PagesDone / x.Pages
+	}
+	text := fmt.Sprintf("%s |%s%s| page %d of %d, %s, state %d of %d", x.State, strings.Repeat("█", full), strings.Repeat(" ", barWidth-full),
+		x.PagesDone, x.Pages, plural(x.Cities, "city"), min(x.ended+1, x.states), x.states)
+	if x.waiting != "" {
+		text += ", waiting " + yp.Printable(x.waiting)
+	}
+	return cut(text, width-1)
+}
+
+func (x indexView) fields(e *zerolog.Event) *zerolog.Event {
+	e = e.Int("states_done", x.ended).Int("states", x.states).
+		Str("state", x.State).Int("page", x.PagesDone).Int("pages", x.Pages).Int("cities", x.Cities)
+	if x.waiting != "" {
+		e = e.Str("waiting", x.waiting)
+	}
+	return e
 }

@@ -2,13 +2,16 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/crawl/health"
 	"ypcrawl/store"
 	"ypcrawl/yp"
 )
@@ -25,7 +28,7 @@ func (p *Program) doctorCommand() *cli.Command {
 			&cli.BoolFlag{Name: "full", Usage: "check the whole database and all logs, however large"},
 			&cli.BoolFlag{Name: "online", Usage: "ask for robots.txt of each enabled source, directly"},
 			&cli.GenericFlag{Name: "request-timeout", Value: ageValue(15 * time.Second), Usage: "`TIME` for one request with --online"},
-			&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
+			userAgentFlag(),
 			jsonFlag(),
 		},
 		Action: p.doctor,
@@ -95,27 +98,34 @@ func (p *Program) doctor(c *cli.Context) error {
 	if d.k != nil {
 		defer func() { _ = d.k.DB().Close() }()
 	}
-	d.examine(c.Context)
+	for _, check := range []struct {
+		name     string
+		wanted   bool // else it is about a database that can't be read
+		examines func(context.Context) error
+	}{
+		{"disk", true, d.disk},
+		{"log folder", true, d.logFolder},
+		{"permissions", true, d.permissions},
+		{"logs", true, d.logs},
+		{"integrity", d.k != nil, d.integrity},
+		{"clock", d.k != nil, d.clock},
+		{"runs", d.k != nil, d.holders},
+		{"targets", d.k != nil, d.targets},
+		{"sources", d.k != nil, d.sources},
+		{"proxies", d.k != nil, d.proxies},
+		{"robots.txt", d.k != nil && c.Bool("online"), d.robots},
+	} {
+		if !check.wanted {
+			continue
+		}
+		if err := check.examines(c.Context); err != nil {
+			d.failed(check.name, err)
+		}
+	}
 	if err := c.Context.Err(); err != nil {
 		return err
 	}
 	return d.report()
-}
-
-func (d *diagnosis) examine(ctx context.Context) {
-	d.disk()
-	d.logFolder()
-	d.permissions()
-	d.logEnds(ctx)
-	if d.k == nil {
-		return
-	}
-	for _, check := range []func(context.Context){d.integrity, d.clock, d.holders, d.targets, d.sources, d.proxies} {
-		check(ctx)
-	}
-	if d.c.Bool("online") {
-		d.robots(ctx)
-	}
 }
 
 // report prints the findings, the worst last, where the eye is.
@@ -148,27 +158,188 @@ func (d *diagnosis) print() error {
 	slices.SortStableFunc(d.findings, func(a, b finding) int {
 		return slices.Index(order, a.Level) - slices.Index(order, b.Level)
 	})
+	colors := map[severity]style{fine: green, dubious: yellow, broken: red}
 	for _, f := range d.findings {
-		level := d.p.paint(d.p.Out, colorOf(f.Level), fmt.Sprintf("%-4s", f.Level))
+		level := d.p.paint(d.p.Out, colors[f.Level], fmt.Sprintf("%-4s", f.Level))
 		if _, err := fmt.Fprintf(d.p.Out, "%s  %-*s  %s\n", level, width, f.Check, yp.Printable(f.What)); err != nil {
 			return err
 		}
-		if f.Fix == "" {
-			continue
-		}
-		if _, err := fmt.Fprintf(d.p.Out, "%s%s\n", strings.Repeat(" ", width+8), yp.Printable("fix: "+f.Fix)); err != nil {
-			return err
+		if f.Fix != "" {
+			if _, err := fmt.Fprintf(d.p.Out, "%s%s\n", strings.Repeat(" ", width+8), yp.Printable("fix: "+f.Fix)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func colorOf(s severity) style {
-	switch s {
-	case fine:
-		return green
-	case dubious:
-		return yellow
+// openDatabase opens the database for reading, or finds out why it can't be.
+func (d *diagnosis) openDatabase() {
+	path := d.c.String("db")
+	k, err := d.p.open(d.c, reading)
+	var version *store.VersionError
+	switch {
+	case err == nil:
+		d.k = k
+		size := "of unknown size"
+		if info, err := os.Stat(path); err == nil {
+			size = bytesText(info.Size())
+		}
+		d.add("database", fine, "", "%s, schema version %d, %s", path, store.SchemaVersion, size)
+	case errors.Is(err, store.ErrNotFound):
+		d.add("database", broken, d.command("run"), "%s is not there: nothing was crawled yet, or --db names another file", path)
+	case errors.As(err, &version) && version.Development():
+		d.add("database", broken, d.p.rebuildCommand(), "%v", err)
+	case errors.As(err, &version) && version.Upgradable():
+		d.add("database", broken, d.command("recover"), "%s has schema version %d; every command that writes upgrades it to %d", path, version.Have, version.Max)
+	case store.Corrupt(err):
+		d.add("database", broken, d.p.rebuildCommand(), "%v", err)
+	default:
+		d.add("database", broken, "name another file with --db, or mend its permissions", "%v", err)
 	}
-	return red
+}
+
+// integrity checks the whole file where that is quick, or with --full.
+func (d *diagnosis) integrity(ctx context.Context) error {
+	path := d.c.String("db")
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.Size() > checkUpTo && !d.c.Bool("full") {
+		d.add("integrity", fine, d.command("doctor", "--full"), "not checked: %s would take a while", bytesText(info.Size()))
+	} else if err := d.k.DB().IntegrityCheck(ctx); err != nil {
+		d.add("integrity", broken, d.p.rebuildCommand(), "%v", err)
+	} else {
+		d.add("integrity", fine, "", "every table and index is sound")
+	}
+	return nil
+}
+
+// clock looks for rows that bear a time to come.
+func (d *diagnosis) clock(ctx context.Context) error {
+	future, err := d.k.FutureRows(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range future {
+		fix, what := "set the clock (timedatectl status); nothing is lost, waiting times may be off until then", " later than now"
+		if f.Column != "" { // it waits for longer than anything may, and holds nothing up
+			fix, what = "nothing to do: such a time counts as over", " with a "+f.Column+" later than any can be"
+			if f.Table == "hosts" {
+				fix = "nothing to do: the next run cuts it to an hour at most"
+			}
+		}
+		d.add("clock", dubious, fix, "%s of %s%s, the last by %s: the clock was set back, or another machine's is ahead",
+			plural(f.Rows, "row"), f.Table, what, lasting(f.Latest.Sub(d.k.DB().Now())))
+	}
+	if len(future) == 0 {
+		d.add("clock", fine, "", "no row is later than now")
+	}
+	return nil
+}
+
+// holders tells who holds the database, and who died while he did.
+func (d *diagnosis) holders(ctx context.Context) error {
+	runs, err := d.k.RunHolders(ctx)
+	if err != nil {
+		return err
+	}
+	now := d.k.DB().Now()
+	for _, r := range runs {
+		text := fmt.Sprintf("process %d on %s, begun %s, with %s", r.PID, r.Host, ago(now, r.Started), plural(r.Targets, "target"))
+		switch {
+		case r.Dead():
+			d.add("runs", dubious, d.command("recover"), "a run is gone without a farewell: %s (the next run recovers it by itself)", text)
+		case !r.Alive:
+			d.add("runs", fine, "", "a run of another machine, heard of %s: %s", ago(now, r.Heartbeat), text)
+		default:
+			d.add("runs", fine, "", "a run is under way: %s", text)
+		}
+	}
+	if len(runs) == 0 {
+		d.add("runs", fine, "", "nobody holds the database")
+	}
+	return nil
+}
+
+// targets counts those that need an operator.
+func (d *diagnosis) targets(ctx context.Context) error {
+	pr, err := d.k.Progress(ctx, store.Scope{})
+	if err != nil {
+		return err
+	}
+	all := pr.Overall
+	if all.Stuck > 0 {
+		d.add("targets", dubious, d.command("reset", "--status", "STUCK"), "%s stuck: their workers died too often", plural(all.Stuck, "target"))
+	}
+	if all.Parked > 0 {
+		d.add("targets", dubious, d.command("dead", "list"), "%s: no crawl takes them again by itself", plural(all.Parked, "dead letter"))
+	}
+	if all.Stuck+all.Parked == 0 {
+		d.add("targets", fine, "", "%s, none stuck or dead", plural(all.Targets, "target"))
+	}
+	return nil
+}
+
+// sources tells which are closed or fail.
+func (d *diagnosis) sources(ctx context.Context) error {
+	all, err := d.k.Sources(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		text, fix := closedSourceText(d.k.DB().Now(), s), ""
+		switch {
+		case s.Remedy != "":
+			if fix = d.command(strings.SplitN(s.Remedy, " ", 3)...); s.Availability == store.SourcePaused {
+				fix = "when that is mended: " + fix
+			}
+		case text != "":
+			fix = waitText(d.k.DB().Now(), s)
+		}
+		switch {
+		case s.Availability == store.SourceDisabled:
+			d.add("sources", fine, fix, "%s is disabled by an operator", s.Name)
+		case text != "":
+			d.add("sources", dubious, fix, "%s", text)
+		case s.Profile.Status == string(health.Failing):
+			d.add("sources", dubious, d.command("status", "--source", s.Name), "%s is failing (%s)", s.Name, causeOf(s.Profile))
+		default:
+			text := orDash(s.Profile.Status)
+			if cause := causeOf(s.Profile); cause != "" {
+				text += " (" + cause + ")"
+			}
+			d.add("sources", fine, "", "%s is open, %s", s.Name, text)
+		}
+	}
+	return nil
+}
+
+// proxies counts those that can be used.
+func (d *diagnosis) proxies(ctx context.Context) error {
+	all, err := health.New(d.k.DB()).Proxies(ctx)
+	if err != nil {
+		return err
+	}
+	active, resting := 0, 0
+	for _, x := range all {
+		switch {
+		case !x.Enabled:
+		case x.CooldownUntil.After(d.k.DB().Now()):
+			resting++
+		default:
+			active++
+		}
+	}
+	text := fmt.Sprintf("%d active, %d resting, %d disabled", active, resting, len(all)-active-resting)
+	switch {
+	case len(all) == 0:
+		d.add("proxies", fine, "", "there are none")
+	case active == 0:
+		d.add("proxies", dubious, d.command("proxies", "test"), "%s: a run with --proxy-policy require would not start", text)
+	default:
+		d.add("proxies", fine, "", "%s", text)
+	}
+	return nil
 }

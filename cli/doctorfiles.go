@@ -19,7 +19,6 @@ import (
 
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/store"
-	"ypcrawl/store/report"
 	"ypcrawl/wal"
 )
 
@@ -30,36 +29,6 @@ const (
 	littleSpace   = 2_000_000_000
 	noSpace       = 200_000_000
 )
-
-// openDatabase opens the database for reading, or finds out why it can't be.
-func (d *diagnosis) openDatabase() {
-	path := d.c.String("db")
-	k, err := d.p.open(d.c, reading)
-	var version *store.VersionError
-	switch {
-	case err == nil:
-		d.k = k
-		d.add("database", fine, "", "%s, schema version %d, %s", path, store.SchemaVersion, sizeOf(path))
-	case errors.Is(err, store.ErrNotFound):
-		d.add("database", broken, d.command("run"), "%s is not there: nothing was crawled yet, or --db names another file", path)
-	case errors.As(err, &version) && version.Development():
-		d.add("database", broken, d.p.rebuildCommand(), "%v", err)
-	case errors.As(err, &version) && version.Upgradable():
-		d.add("database", broken, d.command("recover"), "%s has schema version %d; every command that writes upgrades it to %d", path, version.Have, version.Max)
-	case store.Corrupt(err):
-		d.add("database", broken, d.p.rebuildCommand(), "%v", err)
-	default:
-		d.add("database", broken, "name another file with --db, or mend its permissions", "%v", err)
-	}
-}
-
-func sizeOf(path string) string {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "of unknown size"
-	}
-	return bytesText(info.Size())
-}
 
 // bytesText writes a size for people.
 func bytesText(n int64) string {
@@ -73,7 +42,7 @@ func bytesText(n int64) string {
 }
 
 // disk looks at the room left where the database and the logs lie.
-func (d *diagnosis) disk() {
+func (d *diagnosis) disk(context.Context) error {
 	for _, place := range []struct{ check, path string }{{"disk", filepath.Dir(d.c.String("db"))}, {"disk of logs", logDir(d.c)}} {
 		dir := existingFolder(place.path)
 		free, err := freeSpace(dir)
@@ -88,6 +57,7 @@ func (d *diagnosis) disk() {
 			d.add(place.check, fine, "", "%s left at %s", bytesText(free), dir)
 		}
 	}
+	return nil
 }
 
 // existingFolder is the folder, or the nearest above it that is there.
@@ -105,34 +75,33 @@ func existingFolder(dir string) string {
 }
 
 // logFolder tries to write where the logs go.
-func (d *diagnosis) logFolder() {
+func (d *diagnosis) logFolder(context.Context) error {
 	dir := logDir(d.c)
 	there := existingFolder(dir)
+	_, missing := os.Stat(dir)
 	if err := tryWrite(there); err != nil {
 		d.add("log folder", broken, "mend its permissions, or name another one with --wal-dir", "%s can't be written: %v", there, err)
-		return
-	}
-	if there != dir {
-		if _, err := os.Stat(dir); err == nil {
-			d.add("log folder", broken, "name another one with --wal-dir", "%s is no folder", dir)
-			return
-		}
+	} else if there == dir {
+		d.add("log folder", fine, "", "%s can be written", dir)
+	} else if missing != nil {
 		d.add("log folder", fine, "", "%s is not there yet; the next run makes it", dir)
-		return
+	} else {
+		d.add("log folder", broken, "name another one with --wal-dir", "%s is no folder", dir)
 	}
-	d.add("log folder", fine, "", "%s can be written", dir)
+	return nil
 }
 
 // permissions looks for files that other users of the machine can read: the database
 // may hold the passwords of proxies, and so may the settings.
-func (d *diagnosis) permissions() {
+func (d *diagnosis) permissions(context.Context) error {
 	if runtime.GOOS == "windows" {
-		return // who may read a file there does not stand in its mode
+		return nil // who may read a file there does not stand in its mode
 	}
 	db := d.c.String("db")
 	places := []string{db, db + "-wal", db + "-shm", store.LockDir(db), logDir(d.c)}
-	if settings := d.c.String(configFlag); holdsPassword(settings) {
-		places = append(places, settings)
+	text, err := readBounded(d.c.String(configFlag), "settings file")
+	if err == nil && regexp.MustCompile(`://[^/\s]+@`).Match(text) { // it names a proxy with its user
+		places = append(places, d.c.String(configFlag))
 	}
 	var wide []string
 	for _, place := range places {
@@ -140,13 +109,14 @@ func (d *diagnosis) permissions() {
 	}
 	if len(wide) == 0 {
 		d.add("permissions", fine, "", "nobody else can read the database, its logs and its locks")
-		return
+		return nil
 	}
 	shown := strings.Join(wide[:min(len(wide), 3)], ", ")
 	if len(wide) > 3 {
 		shown += " ..."
 	}
 	d.add("permissions", dubious, shellLine(append([]string{"chmod", "go="}, wide[:min(len(wide), 50)]...)), "other users of this machine can read or write %s: %s", plural(len(wide), "path"), shown)
+	return nil
 }
 
 // wideFiles lists what of a file, or of a folder and the logs and locks in it, is not its
@@ -170,37 +140,42 @@ func wideFiles(place string) (wide []string) {
 	return wide
 }
 
-// holdsPassword reports whether a settings file names a proxy with its user.
-func holdsPassword(path string) bool {
-	text, err := readBounded(path)
-	return err == nil && regexp.MustCompile(`://[^/\s]+@`).Match(text)
-}
-
-// logEnds looks for lines that a kill cut off, and for damage where the logs are
+// logs looks for lines that a kill cut off, and for damage where the logs are
 // small enough to read, or with --full.
-func (d *diagnosis) logEnds(ctx context.Context) {
+func (d *diagnosis) logs(ctx context.Context) error {
 	dir := logDir(d.c)
 	names, size, err := logFiles(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return
-	case err != nil:
-		d.failed("logs", err)
-		return
-	case size <= checkLogsUpTo || d.c.Bool("full"):
-		d.readLogs(ctx, dir)
-		return
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	torn := []string{}
+	if err != nil {
+		return err
+	}
+	if size <= checkLogsUpTo || d.c.Bool("full") {
+		return d.readLogs(ctx, dir)
+	}
+	var torn []string
 	for _, name := range names {
-		if t, err := endsTorn(name); err != nil {
-			d.failed("logs", err)
-		} else if t {
+		t, tornErr := endsTorn(name)
+		if t {
 			torn = append(torn, name)
 		}
+		err = errors.Join(err, tornErr)
 	}
 	d.tornLogs(torn)
 	d.add("logs", fine, d.command("doctor", "--full"), "%s in %s: only their ends were looked at", bytesText(size), dir)
+	return err
+}
+
+func (d *diagnosis) tornLogs(torn []string) {
+	if len(torn) > 0 {
+		logs := thousands(int64(len(torn))) + " logs end"
+		if len(torn) == 1 {
+			logs = "1 log ends"
+		}
+		d.add("torn logs", dubious, "none needed: readers stop there, and nothing before it is lost",
+			"%s in the middle of a line, where a write was cut off: %s", logs, strings.Join(torn, ", "))
+	}
 }
 
 // logFiles lists the plain logs of a folder; size is that of the compressed ones,
@@ -243,23 +218,22 @@ func endsTorn(path string) (bool, error) {
 }
 
 // readLogs reads all logs.
-func (d *diagnosis) readLogs(ctx context.Context, dir string) {
+func (d *diagnosis) readLogs(ctx context.Context, dir string) error {
 	r, err := wal.OpenReader(dir, wal.Options{SkipListings: true})
 	if err != nil {
-		d.failed("logs", err)
-		return
+		return err
 	}
 	defer func() { _ = r.Close() }() // opened for reading only
 	events, damage := 0, []string{}
 	for _, err := range r.Events() {
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
 			damage = append(damage, err.Error())
-			continue
+		default:
+			events++
 		}
-		events++
 	}
 	var torn []string
 	for _, t := range r.Torn() {
@@ -269,72 +243,55 @@ func (d *diagnosis) readLogs(ctx context.Context, dir string) {
 	if len(damage) > 0 {
 		d.add("logs", broken, "the database has what was logged there; "+d.command("wal", "stats", dir)+" tells more",
 			"%s can't be read, the rest can: %s", plural(len(damage), "place"), damage[0])
-		return
+	} else {
+		d.add("logs", fine, "", "%s in %s can be read", plural(events, "event"), dir)
 	}
-	d.add("logs", fine, "", "%s in %s can be read", plural(events, "event"), dir)
-}
-
-func (d *diagnosis) tornLogs(torn []string) {
-	if len(torn) > 0 {
-		d.add("torn logs", dubious, "none needed: readers stop there, and nothing before it is lost",
-			"%s in the middle of a line, where a write was cut off: %s", endingLogs(len(torn)), strings.Join(torn, ", "))
-	}
-}
-
-func endingLogs(n int) string {
-	if n == 1 {
-		return "1 log ends"
-	}
-	return thousands(int64(n)) + " logs end"
+	return nil
 }
 
 // robots asks each source that may be asked for its robots.txt.
-func (d *diagnosis) robots(ctx context.Context) {
+func (d *diagnosis) robots(ctx context.Context) error {
 	if d.p.requiresProxies(d.c) {
 		d.add("robots.txt", fine, d.command("proxies", "test"), "not asked: the settings require proxies, and this would ask directly")
-		return
+		return nil
 	}
 	all, err := d.k.Sources(ctx)
 	if err != nil {
-		d.failed("robots.txt", err)
-		return
+		return err
 	}
-	client := fetch.New(fetch.Config{UserAgent: d.c.String("user-agent"), Timeout: timeOf(d.c, "request-timeout"), DelayMin: defaultSampleDelay, IgnoreRobots: true}) // it is robots.txt itself
+	timeout := timeOf(d.c, "request-timeout")
+	client := fetch.New(fetch.Config{UserAgent: d.c.String("user-agent"), Timeout: timeout, DelayMin: defaultSampleDelay, IgnoreRobots: true}) // it is robots.txt itself
 	defer client.Close()
 	for _, s := range all {
-		if s.Gate == store.GateDisabled {
+		if s.Availability == store.SourceDisabled {
 			continue
 		}
-		d.oneRobots(ctx, client, s)
+		u, err := baseURL(s.BaseURL)
+		why := ""
+		if err == nil {
+			why, err = closedTo(ctx, d.k, u)
+		}
+		if err != nil {
+			d.failed("robots.txt", err)
+			continue
+		}
+		if why != "" {
+			d.add("robots.txt", fine, "", "%s was not asked: %s", s.Name, why)
+			continue
+		}
+		res, err := client.Get(ctx, fetch.Request{URL: "/robots.txt", Base: u, MaxHold: timeout})
+		var fe *fetch.Error
+		switch {
+		case err == nil:
+			d.add("robots.txt", fine, "", "%s answered %d at %s", s.Name, res.Status, s.BaseURL)
+		case errors.As(err, &fe) && fe.Status >= 400 && fe.Status < 500 && fe.Status != 429:
+			d.add("robots.txt", fine, "", "%s has none (%d), which allows everything", s.Name, fe.Status)
+		default:
+			d.add("robots.txt", broken, "look at "+s.BaseURL+" with a browser; nothing is crawled while its robots.txt can't be had", "%s: %s", s.Name, reason(err.Error()))
+		}
+		res.Release()
 	}
-}
-
-func (d *diagnosis) oneRobots(ctx context.Context, client *fetch.Client, s report.SourceStatus) {
-	u, err := baseURL(s.BaseURL)
-	if err != nil {
-		d.failed("robots.txt", err)
-		return
-	}
-	why, err := closedTo(ctx, d.k, u)
-	if err != nil {
-		d.failed("robots.txt", err)
-		return
-	}
-	if why != "" {
-		d.add("robots.txt", fine, "", "%s was not asked: %s", s.Name, why)
-		return
-	}
-	res, err := client.Get(ctx, fetch.Request{URL: "/robots.txt", Base: u, MaxHold: timeOf(d.c, "request-timeout")})
-	defer res.Release()
-	var fe *fetch.Error
-	switch {
-	case err == nil:
-		d.add("robots.txt", fine, "", "%s answered %d at %s", s.Name, res.Status, s.BaseURL)
-	case errors.As(err, &fe) && fe.Status >= 400 && fe.Status < 500 && fe.Status != 429:
-		d.add("robots.txt", fine, "", "%s has none (%d), which allows everything", s.Name, fe.Status)
-	default:
-		d.add("robots.txt", broken, "look at "+s.BaseURL+" with a browser; nothing is crawled while its robots.txt can't be had", "%s: %s", s.Name, reason(err.Error()))
-	}
+	return nil
 }
 
 // closedTo tells why the host of a web address may not be asked now: it is held, or a
@@ -348,11 +305,11 @@ func closedTo(ctx context.Context, k *database, u *url.URL) (string, error) {
 	now, host := k.DB().Now(), hostOf(u)
 	for _, s := range all {
 		base, err := url.Parse(s.BaseURL)
-		if err == nil && hostOf(base) == host && s.Gate != store.GateOpen && s.Gate != store.GateDisabled {
+		if err == nil && hostOf(base) == host && s.Availability != store.SourceOpen && s.Availability != store.SourceDisabled {
 			return remedyText(now, s), nil
 		}
 	}
-	g, err := k.HostGate(ctx, host)
+	g, err := k.HostAvailability(ctx, host)
 	if err != nil || g.Open() {
 		return "", err
 	}
@@ -377,16 +334,18 @@ func hostOf(u *url.URL) string {
 // requiresProxies reports whether `run` would ask through proxies only by what the
 // environment and the settings file say. The file was checked when this command began.
 func (p *Program) requiresProxies(c *cli.Context) bool {
-	said := func(flag string) string {
-		return cmp.Or(p.getenv(envName([]string{mainCommand}, flag)), p.getenv(envName(nil, flag)))
+	s, err := readSettings(c.App, c.String(configFlag), mainCommand, false)
+	if err != nil {
+		return false
 	}
-	root, err := readConfig(c.String(configFlag), false)
-	if err == nil && root != nil {
-		r := &configReader{path: c.String(configFlag), c: c, command: []string{mainCommand}}
-		if r.read(root) == nil {
-			env := said
-			said = func(flag string) string { return cmp.Or(env(flag), strings.Join(r.found[flag].values, "")) }
+	said := func(flag string) string {
+		text := cmp.Or(p.getenv(variable(mainCommand, flag)), p.getenv(variable("", flag)))
+		for _, x := range s.found {
+			if x.key.Value == flag {
+				text = cmp.Or(text, strings.Join(x.values, ""))
+			}
 		}
+		return text
 	}
 	policy, err := fetch.ParsePolicy(cmp.Or(said("proxy-policy"), string(fetch.PolicyOff)))
 	if said("proxy-policy") == "" && said("proxy")+said("proxy-file") != "" {

@@ -144,21 +144,6 @@ func (w egress) pool(ctx context.Context, m *health.Monitor, client *fetch.Clien
 	return pool, nil
 }
 
-// idle tells how many proxies the database holds that could be used and are not, because
-// the policy is off.
-func (w egress) idle(ctx context.Context, m *health.Monitor) (n int, err error) {
-	if w.policy != fetch.PolicyOff {
-		return 0, nil
-	}
-	known, err := m.Proxies(ctx)
-	for _, p := range known {
-		if p.Enabled {
-			n++
-		}
-	}
-	return n, err
-}
-
 // proxies returns the proxies of the table, those that were typed among them.
 func (w egress) proxies(ctx context.Context, m *health.Monitor) ([]health.Proxy, error) {
 	if w.policy == fetch.PolicyOff {
@@ -234,7 +219,10 @@ func (s *scores) add(st fetch.ProxyState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.use == nil {
-		s.use, s.rests = map[int64]health.ProxyUse{}, map[int64]time.Time{}
+		s.use = map[int64]health.ProxyUse{}
+	}
+	if s.rests == nil {
+		s.rests = map[int64]time.Time{}
 	}
 	s.use[st.ID] = s.use[st.ID].Then(health.ProxyUse{
 		Successes: st.Successes, Failures: st.Failures, Consecutive: st.Consecutive, CooldownUntil: st.CooldownUntil, LastError: st.LastError,
@@ -252,43 +240,30 @@ func (s *scores) add(st fetch.ProxyState) {
 func (s *scores) flush(ctx context.Context, m *health.Monitor) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	use := s.taken()
+	s.mu.Lock()
+	use := s.use
+	s.use = nil
+	s.mu.Unlock()
 	if len(use) == 0 {
 		return nil
 	}
 	err := m.CountProxies(ctx, use)
-	if err != nil {
-		s.giveBack(use)
+	if err == nil {
+		return nil
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, since := range s.use {
+		use[id] = use[id].Then(since)
+	}
+	s.use = use
 	return err
-}
-
-func (s *scores) taken() map[int64]health.ProxyUse {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	use := s.use
-	s.use = map[int64]health.ProxyUse{}
-	if s.rests == nil {
-		s.rests = map[int64]time.Time{}
-	}
-	return use
-}
-
-func (s *scores) giveBack(use map[int64]health.ProxyUse) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for id, u := range use {
-		if since, more := s.use[id]; more {
-			u = u.Then(since)
-		}
-		s.use[id] = u
-	}
 }
 
 // beat writes what was gathered and brings the pools what operators and other
 // processes have made of the proxies meanwhile.
 func (s *scores) beat(ctx context.Context, m *health.Monitor, pools []*fetch.Pool, w egress) error {
-	if err := s.flush(ctx, m); err != nil || len(pools) == 0 || w.policy == fetch.PolicyOff {
+	if err := s.flush(ctx, m); err != nil || w.policy == fetch.PolicyOff {
 		return err
 	}
 	known, err := m.Proxies(ctx)
@@ -311,7 +286,7 @@ const flushEvery = 2 * time.Second
 // keep flushes every two seconds, and beats at once when a proxy goes to rest, until
 // stop is called. What fails is left to the heartbeat, which tells.
 func (s *scores) keep(ctx context.Context, m *health.Monitor, pools []*fetch.Pool, w egress) (stop func()) {
-	if len(pools) == 0 || w.policy == fetch.PolicyOff {
+	if w.policy == fetch.PolicyOff {
 		return func() {}
 	}
 	ctx = context.WithoutCancel(ctx) // a stop lets the pages in hand end

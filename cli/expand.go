@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,131 +34,99 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 	if len(args) == 0 || completing(args) {
 		return args, nil
 	}
-	e := expander{in: args[1:]}
-	e.enter(appLevel(app), args[0])
-	for len(e.in) > 0 && !e.stopped {
-		if err := e.step(); err != nil {
-			return nil, err
+	at := commandPath{rootOf(app)}
+	out := [][]string{{args[0]}} // each command's name and its flags, rewritten
+	var operands []string        // the last command's own arguments, which go behind its flags
+	in := args[1:]               // still to be read
+	for len(in) > 0 && in[0] != "--" {
+		arg, sub := in[0], at.sub(in[0])
+		if !isFlag(arg) {
+			if sub == nil && len(at.last().Subcommands) > 0 {
+				break // an unknown command: the library's to report
+			}
+			in = in[1:]
+			if sub == nil {
+				operands = append(operands, arg)
+			} else {
+				at, out = append(at, sub), append(out, []string{arg})
+			}
+			continue
 		}
+		in = in[1:]
+		name, value, hasValue := splitFlag(arg)
+		f, depth := at.flag(name) // an unknown one stays where it is, for the library to report
+		words := []string{arg}
+		switch kind := kindOf(f); {
+		case kind == multiFlag:
+			var err error
+			if words, in, err = expandFlag(at, f.Names()[0], value, hasValue, in); err != nil {
+				return nil, err
+			}
+		case kind == valueFlag && !hasValue && len(in) > 0: // the library takes any next word, so must we
+			words, in = append(words, in[0]), in[1:]
+		}
+		out[depth] = append(out[depth], words...)
 	}
-	return e.finish(), nil
+	if len(operands) > 0 && len(in) > 0 { // `in` begins with "--"
+		operands = slices.Insert(operands, 0, "--")
+		in = in[1:]
+	}
+	return slices.Concat(slices.Concat(out...), operands, in), nil
 }
 
+// expandFlag gives one --name=value for each value, always under the canonical name: the
+// library refuses two names of one flag on a line. rest is what follows the values.
+func expandFlag(at commandPath, name, value string, hasValue bool, in []string) (words, rest []string, err error) {
+	if hasValue {
+		if len(in) > 0 && !isFlag(in[0]) && len(at.last().Subcommands) == 0 && !takesOperands(at.last()) {
+			return nil, nil, Usagef("unexpected argument %q after --%s=...: write --%s %q %q, or repeat --%s", in[0], name, name, value, in[0], name)
+		}
+		return []string{"--" + name + "=" + value}, in, nil
+	}
+	for len(in) > 0 && !isFlag(in[0]) && at.sub(in[0]) == nil {
+		words, in = append(words, "--"+name+"="+in[0]), in[1:]
+	}
+	if len(words) == 0 {
+		return nil, nil, Usagef("flag --%s needs a value", name)
+	}
+	return words, in, nil
+}
+
+// completing reports whether a command line asks for completions.
 func completing(args []string) bool {
 	return len(args) > 0 && args[len(args)-1] == completionMark
 }
 
-// expander walks a command line once, from left to right.
-type expander struct {
-	at       levels
-	in       []string   // still to be read
-	out      [][]string // for each level its name and its flags, rewritten
-	operands []string   // a leaf command's own arguments, which go behind its flags
-	stopped  bool       // what is left in `in` is copied as it is
+// commandPath is the commands from the program down to where a walk over a command line stands.
+type commandPath []*cli.Command
+
+// rootOf is the program as a command.
+func rootOf(app *cli.App) *cli.Command {
+	return &cli.Command{Name: app.Name, Flags: app.Flags, Subcommands: app.Commands}
 }
 
-// enter goes down to a command.
-func (e *expander) enter(l level, name string) {
-	e.at = append(e.at, l)
-	e.out = append(e.out, []string{name})
-	e.stopped = l.raw
-}
+func (p commandPath) last() *cli.Command { return p[len(p)-1] }
 
-// emit adds to the flags of the level at depth.
-func (e *expander) emit(depth int, args ...string) {
-	e.out[depth] = append(e.out[depth], args...)
-}
-
-func (e *expander) step() error {
-	switch arg := e.in[0]; {
-	case arg == "--":
-		e.stopped = true
-		return nil
-	case isFlag(arg):
-		return e.flag(arg)
-	default:
-		e.word(arg)
-		return nil
-	}
-}
-
-// word reads a subcommand's name or a leaf command's own argument.
-func (e *expander) word(arg string) {
-	if sub, ok := e.at.last().subs[arg]; ok {
-		e.enter(sub(), arg)
-		e.in = e.in[1:]
-		return
-	}
-	if !e.at.last().leaf { // an unknown command: the library's to report
-		e.stopped = true
-		return
-	}
-	e.operands, e.in = append(e.operands, arg), e.in[1:]
-}
-
-// flag reads a flag and its values.
-func (e *expander) flag(arg string) error {
-	name, value, hasValue := splitFlag(arg)
-	f, depth := e.at.find(name) // an unknown one stays where it is, for the library to report
-	e.in = e.in[1:]
-	switch {
-	case f.kind == multiFlag && hasValue:
-		e.emit(depth, "--"+f.name+"="+value)
-		return e.checkStray(f.name, value)
-	case f.kind == multiFlag:
-		return e.multi(depth, f.name)
-	case f.kind == valueFlag && !hasValue && len(e.in) > 0:
-		e.emit(depth, arg, e.in[0]) // the library takes any next word, so must we
-		e.in = e.in[1:]
-	default:
-		e.emit(depth, arg)
+// sub finds a subcommand of the last command; nil = there is none of that name.
+func (p commandPath) sub(name string) *cli.Command {
+	subs := p.last().Subcommands
+	if i := slices.IndexFunc(subs, func(c *cli.Command) bool { return c.HasName(name) }); i >= 0 {
+		return subs[i]
 	}
 	return nil
 }
 
-// multi emits one --name=value for each value, always under the canonical
-// name: the library refuses two names of one flag on a line.
-func (e *expander) multi(depth int, name string) error {
-	values := e.takeValues()
-	if len(values) == 0 {
-		return Usagef("flag --%s needs a value", name)
+// flag finds a flag by one of its names, and how deep it is declared: the innermost wins. An
+// unknown one is nil, at the last command.
+func (p commandPath) flag(name string) (f cli.Flag, depth int) {
+	for depth, cmd := range slices.Backward(p) {
+		for _, f := range cmd.Flags {
+			if slices.Contains(f.Names(), name) {
+				return f, depth
+			}
+		}
 	}
-	for _, v := range values {
-		e.emit(depth, "--"+name+"="+v)
-	}
-	return nil
-}
-
-// checkStray refuses "--states=CA TX" where TX can be nothing else.
-func (e *expander) checkStray(name, value string) error {
-	at := e.at.last()
-	if !at.leaf || at.operands || len(e.in) == 0 || isFlag(e.in[0]) {
-		return nil
-	}
-	return Usagef("unexpected argument %q after --%s=...: write --%s %q %q, or repeat --%s",
-		e.in[0], name, name, value, e.in[0], name)
-}
-
-func (e *expander) takeValues() []string {
-	n := slices.IndexFunc(e.in, func(arg string) bool {
-		_, sub := e.at.last().subs[arg]
-		return sub || isFlag(arg)
-	})
-	if n < 0 {
-		n = len(e.in)
-	}
-	values := e.in[:n]
-	e.in = e.in[n:]
-	return values
-}
-
-func (e *expander) finish() []string {
-	rest := e.in
-	if len(e.operands) > 0 && len(rest) > 0 { // rest begins with "--"
-		e.emit(len(e.at)-1, "--")
-		rest = rest[1:]
-	}
-	return slices.Concat(slices.Concat(e.out...), e.operands, rest)
+	return nil, len(p) - 1
 }
 
 // isFlag tells whether the library would read arg as a flag or as the end of
@@ -197,70 +164,12 @@ const (
 	multiFlag                 // all words up to a boundary, see Expand
 )
 
-// flagShape is what a walk over a command line must know of a flag.
-type flagShape struct {
-	name   string // canonical
-	kind   flagKind
-	values []string // that its help names, "only these: `KIND...` is search, detail, index"
-}
-
-// level is one command as a walk over a command line sees it: its flags under
-// all their names, and its subcommands. The library adds help to both later.
-type level struct {
-	flags    map[string]flagShape
-	subs     map[string]func() level
-	leaf     bool // has no subcommands
-	operands bool // takes arguments of its own
-	raw      bool // reads its flags itself
-}
-
-// levels are the commands from the program down to where a walk stands.
-type levels []level
-
-// last is the command where the walk stands.
-func (ls levels) last() level { return ls[len(ls)-1] }
-
-// find returns the flag with a name, and how deep it is declared: the innermost
-// wins. An unknown one is a boolFlag without a name at the last level.
-func (ls levels) find(name string) (f flagShape, depth int) {
-	for depth, l := range slices.Backward(ls) {
-		if f, ok := l.flags[name]; ok {
-			return f, depth
-		}
-	}
-	return flagShape{}, len(ls) - 1
-}
-
-func appLevel(app *cli.App) level {
-	return newLevel(app.Flags, app.Commands, app.SkipFlagParsing)
-}
-
-func commandLevel(cmd *cli.Command) level {
-	l := newLevel(cmd.Flags, cmd.Subcommands, cmd.SkipFlagParsing)
-	l.operands = takesOperands(cmd)
-	return l
-}
-
-func newLevel(flags []cli.Flag, subs []*cli.Command, raw bool) level {
-	l := level{flags: map[string]flagShape{}, subs: map[string]func() level{}, leaf: len(subs) == 0, raw: raw}
-	for _, f := range flags {
-		for _, name := range f.Names() {
-			l.flags[name] = flagShape{name: f.Names()[0], kind: kindOf(f), values: valuesOf(f)}
-		}
-	}
-	for _, sub := range subs {
-		for _, name := range sub.Names() {
-			l.subs[name] = func() level { return commandLevel(sub) }
-		}
-	}
-	return l
-}
-
 // takesOperands tells whether a command declares arguments of its own.
 func takesOperands(cmd *cli.Command) bool {
 	return cmd.Args || cmd.ArgsUsage != ""
 }
 
+// kindOf tells what a flag takes; an unknown one, nil, takes nothing.
 func kindOf(f cli.Flag) flagKind {
 	if s, ok := f.(cli.DocGenerationSliceFlag); ok && s.IsSliceFlag() {
 		return multiFlag
@@ -269,18 +178,6 @@ func kindOf(f cli.Flag) flagKind {
 		return valueFlag
 	}
 	return boolFlag
-}
-
-func valuesOf(f cli.Flag) []string {
-	d, ok := f.(cli.DocGenerationFlag)
-	if !ok {
-		return nil
-	}
-	about, names, ok := strings.Cut(d.GetUsage(), "...` is ")
-	if !ok || !strings.HasPrefix(about, "only these: ") {
-		return nil
-	}
-	return strings.Split(strings.ToLower(names), ", ")
 }
 
 // UsageError is a mistake in how the program was called: an unknown command or
@@ -301,16 +198,6 @@ func Usagef(format string, args ...any) error {
 	return &UsageError{Err: fmt.Errorf(format, args...)}
 }
 
-// NoArgs refuses arguments that belong to no flag. A forgotten dash would
-// otherwise be ignored without a word.
-func NoArgs(c *cli.Context) error {
-	if !c.Args().Present() {
-		return nil
-	}
-	return Usagef("unexpected argument %q: %s takes none; see '%s --help'",
-		c.Args().First(), c.Command.HelpName, c.Command.HelpName)
-}
-
 // onUsageError turns the flag package's words for a mistake into ours: two
 // dashes as the user typed them, the nearest flag's name, and where help is.
 // Set as OnUsageError it also keeps the library from printing the whole help
@@ -327,28 +214,23 @@ func onUsageError(c *cli.Context, err error, _ bool) error {
 func explainFlag(err error, c *cli.Context) string {
 	text := yp.Printable(err.Error())
 	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		return unknownFlag(name, c)
-	}
-	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
-		return fmt.Sprintf("flag %s needs a value", dashed(strings.TrimLeft(name, "-")))
-	}
-	if value, rest, ok := strings.Cut(text, " for flag -"); ok {
-		name, why, _ := strings.Cut(rest, ": ")
-		return fmt.Sprintf("%s for %s: %s", value, dashed(name), strings.TrimPrefix(why, "strconv."))
-	}
-	return text
-}
-
-func unknownFlag(name string, c *cli.Context) string {
-	text := "unknown flag " + dashed(name)
-	var names []string
-	for _, up := range c.Lineage() {
-		if up.Command != nil {
-			names = append(names, longNames(up.Command.Flags)...)
+		text = "unknown flag " + dashed(name)
+		var names []string
+		for _, up := range c.Lineage() {
+			if up.Command != nil {
+				for _, f := range up.Command.Flags {
+					names = append(names, f.Names()[0])
+				}
+			}
 		}
-	}
-	if near, ok := yp.Nearest(name, names); ok {
-		text += ": did you mean --" + near + "?"
+		if near, ok := yp.Nearest(name, names); ok {
+			text += ": did you mean --" + near + "?"
+		}
+	} else if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
+		text = fmt.Sprintf("flag %s needs a value", dashed(strings.TrimLeft(name, "-")))
+	} else if value, rest, ok := strings.Cut(text, " for flag -"); ok {
+		name, why, _ := strings.Cut(rest, ": ")
+		text = fmt.Sprintf("%s for %s: %s", value, dashed(name), strings.TrimPrefix(why, "strconv."))
 	}
 	return text
 }
@@ -359,19 +241,4 @@ func dashed(name string) string {
 		return "-" + name
 	}
 	return "--" + name
-}
-
-// longNames lists the canonical names of the flags.
-func longNames(flags []cli.Flag) []string {
-	names := make([]string, 0, len(flags))
-	for _, f := range flags {
-		names = append(names, f.Names()[0])
-	}
-	return names
-}
-
-// isUsage tells whether err is a mistake in how the program was called.
-func isUsage(err error) bool {
-	var usage *UsageError
-	return errors.As(err, &usage)
 }

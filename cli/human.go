@@ -109,7 +109,7 @@ func codeText(code string, byProxy bool) string { return yp.ErrorCode(code).Text
 // idText is an id as a cell: a name, with no separators, so that it can be typed.
 func idText(id int64) string { return strconv.FormatInt(id, 10) }
 
-// room is how wide the widest text of a table may be, beside so many columns of the
+// widthLeft is how wide the widest text of a table may be, beside so many columns of the
 // terminal that the others take.
 func (p *Program) widthLeft(others int) int {
 	if isTerminal(p.Out) {

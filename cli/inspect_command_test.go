@@ -66,25 +66,25 @@ func TestRemedyText(t *testing.T) {
 		in   report.SourceStatus
 		want string
 	}{
-		{report.SourceStatus{Name: "demo", Gate: store.GateOpen}, ""},
+		{report.SourceStatus{Name: "demo", Availability: store.SourceOpen}, ""},
 		{
-			report.SourceStatus{Name: "demo", Gate: store.GateHeld, Until: noon.Add(time.Minute), Reason: "Retry-After"},
+			report.SourceStatus{Name: "demo", Availability: store.SourceHeld, Until: noon.Add(time.Minute), Reason: "Retry-After"},
 			"demo is held until 12:01:00Z (in 1m00s): Retry-After",
 		},
 		{
-			report.SourceStatus{Name: "demo", Gate: store.GatePaused, Reason: "401", Remedy: "sources enable demo"},
+			report.SourceStatus{Name: "demo", Availability: store.SourcePaused, Reason: "401", Remedy: "sources enable demo"},
 			"demo is paused: 401. When that is mended: `ypcrawl sources enable demo`",
 		},
 		{
-			report.SourceStatus{Name: "demo", Gate: store.GateHeld, Until: noon.Add(time.Minute), Reason: "penalty"},
+			report.SourceStatus{Name: "demo", Availability: store.SourceHeld, Until: noon.Add(time.Minute), Reason: "penalty"},
 			"demo is held until 12:01:00Z (in 1m00s): a rest after blocks. Wait; reset only if the site has lifted the block",
 		},
 		{ // its time has come, and no run has probed it yet
-			report.SourceStatus{Name: "demo", Gate: store.GateQuarantined, Until: noon, Reason: "cf_challenge"},
+			report.SourceStatus{Name: "demo", Availability: store.SourceQuarantined, Until: noon, Reason: "cf_challenge"},
 			"demo is quarantined: cf_challenge; the next run asks for one page, to see whether it answers. Wait; reset only if the site has lifted the block",
 		},
 		{
-			report.SourceStatus{Name: "demo", Gate: store.GateDisabled, Reason: "disabled by an operator", Remedy: "sources enable demo"},
+			report.SourceStatus{Name: "demo", Availability: store.SourceDisabled, Reason: "disabled by an operator", Remedy: "sources enable demo"},
 			"demo is disabled. Open it with `ypcrawl sources enable demo`",
 		},
 	} {
@@ -96,7 +96,6 @@ func TestRemedyText(t *testing.T) {
 
 func TestNextText(t *testing.T) {
 	t.Parallel()
-	p := &Program{}
 	for want, n := range map[string]report.Next{
 		"now in the hands of w":                                            {When: report.NextHeld, Held: "w"},
 		"claimable now: why":                                               {When: report.NextNow, Why: "why"},
@@ -104,7 +103,7 @@ func TestNextText(t *testing.T) {
 		"never by itself: why. `ypcrawl dead requeue 7` changes that":      {When: report.NextNever, Why: "why", Remedy: "dead requeue 7"},
 		"claimable at 12:01:00Z (in 1m00s): why. `ypcrawl x` changes that": {When: report.NextLater, Why: "why", At: noon.Add(time.Minute), Remedy: "x"},
 	} {
-		if got := p.nextText(noon, n); got != want {
+		if got := nextText(noon, n); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

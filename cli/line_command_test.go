@@ -1,13 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"ypcrawl/crawl"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -116,14 +116,14 @@ func TestEveryFlagSaysWhatItIsFor(t *testing.T) {
 	t.Parallel()
 	p := &Program{}
 	app := p.app()
-	eachFlag(nil, app.Flags, app.Commands, func(_ []string, f cli.Flag) {
+	for _, f := range flagsOf(app) {
 		text := f.String()
-		if name := f.Names()[0]; strings.Count(text, "(default:") > 1 {
-			t.Errorf("--%s names its default twice: %s", name, text)
-		} else if kindOf(f) != boolFlag && (!strings.Contains(text, "(default:") || strings.Contains(text, " value")) {
-			t.Errorf("--%s lacks its default or its unit: %s", name, text)
+		if strings.Count(text, "(default:") > 1 {
+			t.Errorf("--%s names its default twice: %s", f.name, text)
+		} else if kindOf(f.Flag) != boolFlag && (!strings.Contains(text, "(default:") || strings.Contains(text, " value")) {
+			t.Errorf("--%s lacks its default or its unit: %s", f.name, text)
 		}
-	})
+	}
 }
 
 func TestTroublesAreTheDemos(t *testing.T) {
@@ -137,7 +137,6 @@ func TestTroublesAreTheDemos(t *testing.T) {
 
 func TestTrouble(t *testing.T) {
 	t.Parallel()
-	r := &run{}
 	blocked := report.Rest{Code: yp.CodeBlockedProxy, Targets: 4, From: noon.Add(2 * time.Minute)}
 	for _, tc := range []struct {
 		in         selected
@@ -165,7 +164,7 @@ func TestTrouble(t *testing.T) {
 			". The next run tries 4 blocked targets again by itself, from 12:02:00Z on; `ypcrawl reset --error TIMEOUT` and `ypcrawl reset --status PARKED` take the others back",
 		},
 	} {
-		if got := r.trouble(tc.in); got != tc.text {
+		if got := trouble(tc.in); got != tc.text {
 			t.Errorf("got %q, want %q", got, tc.text)
 		}
 		if got := cure(noon, tc.in); got != tc.cure {
@@ -257,5 +256,37 @@ func TestBuiltinNamesTheNearest(t *testing.T) {
 	}
 	if _, err := storedList(nil).load("--source ", "yelowpages"); err == nil || !strings.Contains(err.Error(), "did you mean yellowpages?") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestWorst: what ended all sources comes first, then what most needs somebody to look.
+func TestWorst(t *testing.T) {
+	t.Parallel()
+	broken, blocked := errors.New("broken"), &crawl.BlockedError{Source: "a"}
+	ends := func(errs ...error) (all []ending) {
+		for _, err := range errs {
+			all = append(all, ending{Result: crawl.Result{Err: err}})
+		}
+		return all
+	}
+	for name, tt := range map[string]struct {
+		run   error
+		ended []ending
+		want  error
+	}{
+		"Done":       {nil, ends(nil, nil), nil},
+		"Stopped":    {crawl.ErrInterrupted, ends(crawl.ErrInterrupted, crawl.ErrLayout), crawl.ErrInterrupted},
+		"Error":      {nil, ends(blocked, crawl.ErrLayout, broken), broken},
+		"Layout":     {nil, ends(blocked, crawl.ErrNoProxies, crawl.ErrLayout), crawl.ErrLayout},
+		"NoProxies":  {nil, ends(nil, blocked, crawl.ErrNoProxies), crawl.ErrNoProxies},
+		"Blocked":    {nil, ends(nil, blocked), blocked},
+		"BudgetJust": {nil, ends(crawl.ErrBudget), nil}, // it was just enough
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := worst(tt.run, tt.ended); !errors.Is(got, tt.want) {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
 	}
 }

@@ -34,7 +34,8 @@ func logsOf(db string) string {
 	name := store.RealPath(db)
 	local := false
 	if wd, err := os.Getwd(); err == nil {
-		if rel, err := filepath.Rel(store.RealPath(wd), name); err == nil && filepath.IsLocal(rel) && !isBelow(rel, absLogs) {
+		rel, err := filepath.Rel(store.RealPath(wd), name)
+		if first, _, _ := strings.Cut(filepath.ToSlash(rel), "/"); err == nil && filepath.IsLocal(rel) && first != absLogs {
 			name, local = rel, true
 		}
 	}
@@ -55,11 +56,6 @@ func logsOf(db string) string {
 
 // absLogs is the folder for the logs of databases that are not below the working folder.
 const absLogs = "abs"
-
-func isBelow(name, dir string) bool {
-	first, _, _ := strings.Cut(filepath.ToSlash(name), "/")
-	return first == dir
-}
 
 // pruneAtOnce is how many bytes of old logs a run reads to see whether they may go: on
 // the disk, where they stand compressed to about a tenth.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"testing"
 
@@ -27,3 +28,6 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 }
+
+// isUsage tells whether err is a mistake in how the program was called.
+func isUsage(err error) bool { return errors.As(err, new(*UsageError)) }

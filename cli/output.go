@@ -175,6 +175,9 @@ func (p *Program) self() string {
 
 const goRun = "go run ."
 
+// plainWord is a word that a shell takes as it is.
+var plainWord = regexp.MustCompile(`^[a-zA-Z0-9_./:=,@%+-]+$`)
+
 // shellLine quotes words for sh. Control characters are dropped: the line is
 // shown on terminals.
 func shellLine(words []string) string {
@@ -183,20 +186,9 @@ func shellLine(words []string) string {
 		if w != yp.Printable(w) {
 			w = yp.Clean(w)
 		}
-		if quoted[i] = shellQuote(w); w == goRun {
-			quoted[i] = w
+		if quoted[i] = w; w != goRun && !plainWord.MatchString(w) {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 	}
 	return strings.Join(quoted, " ")
-}
-
-// shellQuote quotes a word for sh unless it is plain.
-func shellQuote(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

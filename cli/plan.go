@@ -20,7 +20,7 @@ func (p *Program) planCommand() *cli.Command {
 			"never disturbs what is done. Without --states all states of the source are meant.",
 		Flags: append(flags,
 			&cli.IntFlag{Name: "max-targets", DefaultText: "all", Usage: "plan at most so many `TARGETS`"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print what it would cost from the start: requests, time, disk"},
+			dryRunFlag(),
 			delayFlag(), jsonFlag(),
 		),
 		Action: p.plan,
@@ -37,7 +37,7 @@ func (p *Program) plan(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("dry-run") {
-		return p.dryRun(c, src, r, sel.MaxTargets)
+		return p.dryRun(c, estimate(c, src, r, sel.MaxTargets))
 	}
 	k, err := p.open(c, create)
 	if err != nil {
@@ -53,13 +53,10 @@ func (p *Program) plan(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if room, err := k.PlanLimit(c.Context, id); err == nil && room == 0 {
+	if left, err := k.PlanLimit(c.Context, id); err == nil && left == 0 {
 		p.note("%s is in the sandbox, which has %d targets: `ypcrawl run --source %s` crawls them.", src.Name(), checkpoint.SandboxTargets, src.Name())
 	}
-	return p.printPlan(c, out, time.Since(began))
-}
-
-func (p *Program) printPlan(c *cli.Context, out checkpoint.Planned, took time.Duration) error {
+	took := time.Since(began)
 	return p.answer(c, struct {
 		checkpoint.Planned
 		Seconds float64 `json:"seconds"`
@@ -86,22 +83,50 @@ func pace(c *cli.Context, src *site.Source) (shortest, longest time.Duration) {
 	return delayOf(c, "delay")
 }
 
-func (p *Program) dryRun(c *cli.Context, src *site.Source, r *discover.Resolved, maxTargets int) error {
-	e := estimate(c, src, r, maxTargets)
-	if c.Bool("json") {
-		return writeJSON(p.Out, struct {
-			Source     string `json:"source"`
-			States     int    `json:"states"`
-			Cities     int    `json:"cities"`
-			Categories int    `json:"categories"`
-			discover.Estimate
-		}{src.Name(), len(r.States), len(r.Cities), len(r.Categories), e})
+// dryRow is what the targets of a source would cost from the start.
+type dryRow struct {
+	Source     string `json:"source"`
+	States     int    `json:"states"`
+	Cities     int    `json:"cities"`
+	Categories int    `json:"categories"`
+	discover.Estimate
+}
+
+func estimate(c *cli.Context, src *site.Source, r *discover.Resolved, maxTargets int) dryRow {
+	shortest, longest := pace(c, src)
+	delay := (shortest + longest) / 2
+	e := r.Estimate(extent(src), maxTargets, delay, c.Bool("details") && src.HasDetails())
+	if c.Bool("discover") && src.HasIndex() && e.Requests >= 0 {
+		for _, state := range r.States {
+			e.IndexPages += len(src.IndexPages(state))
+		}
+		e.Requests += e.IndexPages
+		e.Time += time.Duration(e.IndexPages) * delay
+		e.Seconds = e.Time.Seconds()
 	}
-	requests, took, disk := thousands(int64(e.Requests)), lasting(e.Time), bytesText(e.Bytes)
+	return dryRow{src.Name(), len(r.States), len(r.Cities), len(r.Categories), e}
+}
+
+func (e dryRow) texts() (requests, took, disk string) {
+	switch {
+	case e.Requests < 0:
+		return "unknown", "unknown", "unknown"
+	case e.Time == 0:
+		return thousands(int64(e.Requests)), "no delay", bytesText(e.Bytes)
+	}
+	return thousands(int64(e.Requests)), lasting(e.Time), bytesText(e.Bytes)
+}
+
+// dryRun tells what `plan` or a run over one source would cost.
+func (p *Program) dryRun(c *cli.Context, e dryRow) error {
+	if c.Bool("json") {
+		return writeJSON(p.Out, e)
+	}
+	requests, took, disk := e.texts()
 	if e.Requests < 0 {
-		requests, took, disk = "unknown: all pages were asked for", "unknown", "unknown"
+		requests += ": all pages were asked for"
 	} else if e.Time == 0 {
-		took = "no delay: as fast as the source answers"
+		took += ": as fast as the source answers"
 	}
 	index, pages, details := "", "", ""
 	if e.IndexPages > 0 {
@@ -112,8 +137,8 @@ func (p *Program) dryRun(c *cli.Context, src *site.Source, r *discover.Resolved,
 		details = fmt.Sprintf("%s (%d a results page)", thousands(int64(e.Details)), discover.PageCards)
 	}
 	t := facts(
-		"would crawl", src.Name(),
-		"states", thousands(int64(len(r.States))), "cities", thousands(int64(len(r.Cities))), "categories", thousands(int64(len(r.Categories))),
+		"would crawl", e.Source,
+		"states", thousands(int64(e.States)), "cities", thousands(int64(e.Cities)), "categories", thousands(int64(e.Categories)),
 		"targets", thousands(int64(e.Targets)),
 		"pages of indexes", index, "results pages at most", pages, "detail pages at most", details,
 		"requests at most", requests, "time at this pace", took, "disk at most", disk,
@@ -122,5 +147,30 @@ func (p *Program) dryRun(c *cli.Context, src *site.Source, r *discover.Resolved,
 		return err
 	}
 	p.note("Nothing was written (--dry-run).")
+	return nil
+}
+
+// dryRun tells what the run would cost.
+func (r *run) dryRun() error {
+	rows, targets := []dryRow{}, 0
+	for _, s := range r.sources {
+		e := estimate(r.c, s.src, s.resolved, r.sel.MaxTargets)
+		rows = append(rows, e)
+		targets += e.Targets
+	}
+	switch {
+	case !r.several():
+		return r.p.dryRun(r.c, rows[0])
+	case r.c.Bool("json"):
+		return writeRows(r.p.Out, rows)
+	}
+	t := tableOf(rows, func(e dryRow) []any {
+		requests, took, disk := e.texts()
+		return []any{e.Source, e.Targets, requests, took, disk}
+	}, "would crawl", "targets", "requests at most", "time at this pace", "disk at most")
+	if err := t.flush(&r.p.Streams, r.p.Out); err != nil {
+		return err
+	}
+	r.p.note("%s of %s, which are crawled side by side. Nothing was written (--dry-run).", plural(int64(targets), "target"), plural(int64(len(rows)), "source"))
 	return nil
 }

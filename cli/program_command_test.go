@@ -99,7 +99,7 @@ func TestRunOnATerminal(t *testing.T) {
 		if i := strings.IndexByte(line, '\r'); i >= 0 {
 			line = line[:i]
 		}
-		if strings.Contains(line, "|█") && len([]rune(line)) > 100-echoed-1 {
+		if strings.Contains(line, "|█") && len([]rune(line)) > 100-behindBar-1 {
 			t.Errorf("no room for ^C behind %q", line)
 		}
 	}

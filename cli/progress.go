@@ -2,10 +2,10 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -39,57 +39,16 @@ func (p *Program) progress(c *cli.Context) error {
 	if every < 100*time.Millisecond {
 		return Usagef("--every %s: want 100ms or more", every)
 	}
-	k, scope, err := p.openScoped(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	if c.Bool("watch") {
-		return p.watchProgress(c, k, scope, every)
-	}
-	pr, err := k.ProgressOfDetails(c.Context, scope)
-	if err != nil {
-		return err
-	}
-	if c.Bool("json") {
-		return writeJSON(p.Out, pr)
-	}
-	return p.printProgress(pr, p.Out, len(pr.States))
-}
-
-func onlySourceFlag() cli.Flag {
-	return &cli.StringFlag{Name: "source", DefaultText: "all", Usage: "only this `SOURCE`"}
-}
-
-// openScoped opens the database with the scope of --source and --states. What
-// was typed is checked first.
-func (p *Program) openScoped(c *cli.Context, how access) (*database, store.Scope, error) {
-	codes, err := states(c)
-	if err != nil {
-		return nil, store.Scope{}, err
-	}
-	k, err := p.open(c, how)
-	if err != nil {
-		return nil, store.Scope{}, err
-	}
-	scope := store.Scope{States: codes}
-	if scope.SourceID, err = knownSource(c, k); err != nil {
-		return nil, scope, errors.Join(err, k.DB().Close())
-	}
-	return k, scope, nil
-}
-
-// knownSource is the id of --source, 0 when it was not given.
-func knownSource(c *cli.Context, k *database) (int64, error) {
-	name := c.String("source")
-	if name == "" {
-		return 0, nil
-	}
-	id, err := k.SourceID(c.Context, name)
-	if err == nil && id == 0 {
-		err = Usagef("--source %q: nothing of that source was planned in %s", name, c.String("db"))
-	}
-	return id, err
+	return p.with(c, reading, func(k *database, scope store.Scope) error {
+		if c.Bool("watch") {
+			return p.watchProgress(c, k, scope, every)
+		}
+		pr, err := k.ProgressOfDetails(c.Context, scope)
+		if err != nil {
+			return err
+		}
+		return p.tell(c, pr, func(w *sections) { p.progressText(w, pr, len(pr.States)) })
+	})
 }
 
 // watchProgress shows the progress until ctx ends: a screen that is redrawn on
@@ -100,7 +59,7 @@ func (p *Program) watchProgress(c *cli.Context, k *database, scope store.Scope, 
 	for {
 		pr, err := k.ProgressOfDetails(c.Context, scope)
 		if err == nil {
-			err = p.showLook(c, pr)
+			err = p.look(c, pr)
 		}
 		if c.Context.Err() != nil {
 			return nil
@@ -116,18 +75,13 @@ func (p *Program) watchProgress(c *cli.Context, k *database, scope store.Scope, 
 	}
 }
 
-// showLook writes one look of --watch.
-func (p *Program) showLook(c *cli.Context, pr *report.Progress) error {
-	if c.Bool("json") {
-		return writeJSON(p.Out, pr)
-	}
-	var text bytes.Buffer
-	if !p.live(p.Out) {
-		if err := p.printProgress(pr, &text, len(pr.States)); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintf(p.Out, "%s\n", text.Bytes())
-		return err
+// look writes one look of --watch.
+func (p *Program) look(c *cli.Context, pr *report.Progress) error {
+	if c.Bool("json") || !p.live(p.Out) {
+		return p.tell(c, pr, func(w *sections) {
+			p.progressText(w, pr, len(pr.States))
+			w.write("\n")
+		})
 	}
 	lines, err := p.screen(pr, heightOf(p.Out)-1)
 	if err != nil {
@@ -136,14 +90,15 @@ func (p *Program) showLook(c *cli.Context, pr *report.Progress) error {
 	return drawScreen(p.Out, lines, widthOf(p.Out))
 }
 
-// screen is the progress in at most height lines: where room is short, states
+// screen is the progress in at most height lines: where that is too few, states
 // are left out before anything else.
 func (p *Program) screen(pr *report.Progress, height int) ([]string, error) {
 	states := len(pr.States)
 	for {
 		var text bytes.Buffer
-		if err := p.printProgress(pr, &text, states); err != nil {
-			return nil, err
+		w := &sections{p: p, w: &text}
+		if p.progressText(w, pr, states); w.err != nil {
+			return nil, w.err
 		}
 		lines := strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
 		over := len(lines) - height
@@ -186,46 +141,47 @@ func heightOf(v any) int {
 
 const defaultHeight = 24
 
-// printProgress writes the progress with so many of the states, and says
-// how many it left out.
-func (p *Program) printProgress(pr *report.Progress, w io.Writer, states int) error {
-	for _, step := range []func(*report.Progress, io.Writer) error{
-		func(pr *report.Progress, w io.Writer) error { return p.printStates(pr, w, states) },
-		printLastRun, printDetailTotals, printSpeed, p.printWorkers, p.printErrors,
-	} {
-		if err := step(pr, w); err != nil {
-			return err
-		}
+// progressText writes the progress with so many of the states, and says how many it left out.
+func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
+	w.table(statesTable(pr, states))
+	if text := lastRunText(pr.LastRun); text != "" {
+		w.more(text)
 	}
-	return nil
+	if d := pr.Details; d != nil {
+		w.more(fmt.Sprintf("details: %s due · %s in hand · %s read or waiting", thousands(d.Due), thousands(d.Held), thousands(d.Later)))
+	}
+	if pr.Live > 0 {
+		w.lines(speedText(pr))
+	}
+	w.table(tableOf(pr.Workers, func(h report.Holder) []any {
+		beat := "never"
+		if h.AgeSec >= 0 {
+			beat = ago(pr.Now, h.Heartbeat)
+		}
+		if !h.Alive {
+			beat += " (not alive here)"
+		}
+		return []any{h.Worker, h.City + ", " + h.State, h.Category, h.Page, beat}
+	}, "worker", "city", "category", "page", "heartbeat"))
+	width := 160
+	if isTerminal(p.Out) {
+		width = p.widthLeft(40)
+	}
+	w.table(tableOf(pr.Errors, func(e report.ErrorCount) []any {
+		code := codeText(e.Code, e.ByProxy)
+		if code == "none" {
+			code = "-"
+		}
+		return []any{code, e.Status, e.Targets, short(reason(e.Example), width)}
+	}, "error", "status", "targets", "for example"))
 }
 
-// troubleColumns are shown when there is something in them: with all of them
-// the table is wider than 80 columns.
-func troubleColumns(all report.Counts) (names []string, of func(report.Counts) []any) {
-	keep := []bool{all.Failed > 0, all.Stuck > 0, all.Parked > 0, all.Retired > 0}
-	for i, name := range []string{"failed", "stuck", "parked", "retired"} {
-		if keep[i] {
-			names = append(names, name)
-		}
-	}
-	return names, func(c report.Counts) (cells []any) {
-		for i, n := range []int64{c.Failed, c.Stuck, c.Parked, c.Retired} {
-			if keep[i] {
-				cells = append(cells, n)
-			}
-		}
-		return cells
-	}
-}
-
-func (p *Program) printStates(pr *report.Progress, w io.Writer, states int) error {
-	names, cells := troubleColumns(pr.Overall)
-	header := append([]string{"state", "%", "planned", "in progress", "done"}, names...)
-	t := newTable(append(header, "pages", "listings", "companies")...)
+// statesTable counts by state. Columns of trouble are shown when there is some: with all of
+// them the table is wider than 80 columns.
+func statesTable(pr *report.Progress, states int) *table {
+	t := newTable("state", "%", "planned", "in progress", "done", "failed", "stuck", "parked", "retired", "pages", "listings", "companies")
 	add := func(name string, c report.Counts) {
-		row := append([]any{name, percent(c.Percent), c.Planned, c.InProgress, c.Done}, cells(c)...)
-		t.row(append(row, c.Pages, c.Listings, c.Companies)...)
+		t.row(name, percent(c.Percent), c.Planned, c.InProgress, c.Done, c.Failed, c.Stuck, c.Parked, c.Retired, c.Pages, c.Listings, c.Companies)
 	}
 	for _, s := range pr.States[:states] {
 		add(s.State, s.Counts)
@@ -234,24 +190,13 @@ func (p *Program) printStates(pr *report.Progress, w io.Writer, states int) erro
 		t.row(fmt.Sprintf("+%d more", left))
 	}
 	if pr.Beyond > 0 {
-		row := make([]any, len(t.header))
-		for i := range row {
-			row[i] = ""
-		}
+		row := slices.Repeat([]any{""}, len(t.header))
 		row[0], row[len(row)-1] = "elsewhere", pr.Beyond // a company counts where its own address is
 		t.row(row...)
 	}
 	add("all", pr.Overall)
-	return t.flush(&p.Streams, w)
-}
-
-func printLastRun(pr *report.Progress, w io.Writer) error {
-	text := lastRunText(pr.LastRun)
-	if text == "" {
-		return nil
-	}
-	_, err := fmt.Fprintln(w, text)
-	return err
+	t.hideZeros("failed", "stuck", "parked", "retired")
+	return t
 }
 
 // lastRunText says what a run rejected, dropped and restored; empty when it did none of that.
@@ -272,44 +217,9 @@ func lastRunText(r *report.RunListings) string {
 	return text
 }
 
-func (p *Program) printWorkers(pr *report.Progress, w io.Writer) error {
-	return p.printBelow(w, tableOf(pr.Workers, func(h report.Holder) []any {
-		beat := "never"
-		if h.AgeSec >= 0 {
-			beat = ago(pr.Now, h.Heartbeat)
-		}
-		if !h.Alive {
-			beat += " (not alive here)"
-		}
-		return []any{h.Worker, h.City + ", " + h.State, h.Category, h.Page, beat}
-	}, "worker", "city", "category", "page", "heartbeat"))
-}
-
-// printBelow prints a table, if it has rows, below an empty line.
-func (p *Program) printBelow(w io.Writer, t *table) error {
-	return (&sections{w: w, begun: true}).table(p, t)
-}
-
-func (p *Program) printErrors(pr *report.Progress, w io.Writer) error {
-	width := 160
-	if isTerminal(p.Out) {
-		width = max(20, widthOf(p.Out)-40)
-	}
-	return p.printBelow(w, tableOf(pr.Errors, func(e report.ErrorCount) []any {
-		code := codeText(e.Code, e.ByProxy)
-		if code == "none" {
-			code = "-"
-		}
-		return []any{code, e.Status, e.Targets, short(reason(e.Example), width)}
-	}, "error", "status", "targets", "for example"))
-}
-
-// printSpeed tells how fast it goes and how long it takes: the targets first, the details
+// speedText tells how fast it goes and how long it takes: the targets first, the details
 // that are due after them.
-func printSpeed(pr *report.Progress, w io.Writer) error {
-	if pr.Live == 0 {
-		return nil
-	}
+func speedText(pr *report.Progress) string {
 	text, targets, due := "", pr.Overall.Planned+pr.Overall.InProgress, int64(0)
 	if targets > 0 || pr.Details == nil {
 		text = fmt.Sprintf("%.1f pages/s, ", pr.Rate)
@@ -319,18 +229,15 @@ func printSpeed(pr *report.Progress, w io.Writer) error {
 	}
 	switch {
 	case pr.WaitingFor != "" && pr.WaitingUntil.IsZero():
-		text += "waiting: " + pr.WaitingFor
+		return text + "waiting: " + pr.WaitingFor
 	case pr.WaitingFor != "":
-		text += fmt.Sprintf("waiting until %s: %s", yp.ClockTime(pr.Now, pr.WaitingUntil), pr.WaitingFor)
+		return text + fmt.Sprintf("waiting until %s: %s", yp.ClockTime(pr.Now, pr.WaitingUntil), pr.WaitingFor)
 	case due == 0:
-		text += "time left: " + timeLeft(pr.ETASec)
+		return text + "time left: " + timeLeft(pr.ETASec)
 	case targets == 0:
-		text += "time left for the details: " + timeLeft(pr.DetailsETASec)
-	default:
-		text += fmt.Sprintf("time left for the targets: %s, for the details: %s", timeLeft(pr.ETASec), timeLeft(pr.DetailsETASec))
+		return text + "time left for the details: " + timeLeft(pr.DetailsETASec)
 	}
-	_, err := fmt.Fprintln(w, "\n"+yp.Printable(text))
-	return err
+	return text + fmt.Sprintf("time left for the targets: %s, for the details: %s", timeLeft(pr.ETASec), timeLeft(pr.DetailsETASec))
 }
 
 func timeLeft(seconds float64) string {
@@ -358,4 +265,74 @@ func short(s string, n int) string {
 		return s
 	}
 	return cut(s, n-1) + "…"
+}
+
+func (p *Program) coverageCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "coverage",
+		Usage: "Show what sites say they have and what was seen of it, the thinnest first",
+		Description: "Of each city and category: the listings that the site says it has, those the last crawl saw, and the pages\n" +
+			"that only the limit of pages kept from it (--max-pages of `run` raises it). Retired targets are left out.",
+		Flags: append(
+			formatFlags(),
+			onlySourceFlag(),
+			statesFlag(),
+			list("categories", "only these: `CATEGORY...` by name or slug", "all"),
+			&cli.BoolFlag{Name: "all", Usage: "list targets that were never crawled, too"},
+			&cli.IntFlag{Name: "limit", Value: 20, Usage: "at most so many `ROWS`; 0 = all"},
+		),
+		Action: p.coverage,
+	}
+}
+
+func (p *Program) coverage(c *cli.Context) error {
+	words := SplitList(c.StringSlice("categories"))
+	if err := notEmpty(c, "categories", words); err != nil {
+		return err
+	}
+	var totals report.CoverageTotals
+	return listRows(p, c, listing[report.Coverage]{
+		noun: "target",
+		ask: func(k *database, scope store.Scope, limit int) (_ []report.Coverage, err error) {
+			if scope.CategoryIDs, err = k.FindCategories(c.Context, words); err != nil {
+				return nil, asUsage(fmt.Errorf("--categories: %w", err))
+			}
+			if totals, err = k.CoverageTotals(c.Context, scope); err != nil {
+				return nil, err
+			}
+			return k.Coverage(c.Context, report.CoverageFilter{Scope: scope, All: c.Bool("all")}, limit)
+		},
+		totals: func(rows []report.Coverage) (any, string) {
+			return struct {
+				Totals report.CoverageTotals `json:"totals"`
+				Rows   []report.Coverage     `json:"targets"`
+			}{totals, rows}, coverageText(totals)
+		},
+		columns: []string{"city", "state", "category", "site says", "seen", "percent", "pages left", "last complete"},
+		cells: func(now time.Time, r report.Coverage) []any {
+			complete := ago(now, r.Complete)
+			if r.Complete.IsZero() && r.Status == yp.Planned && r.Finished.IsZero() && r.Pages == 0 {
+				complete = "never crawled"
+			}
+			return []any{
+				short(r.City, 30), r.State, short(r.Category, 30), r.SiteTotal, r.Seen, percentOf(r.Percent, 1), r.PagesLeft, complete,
+			}
+		},
+		source: func(r report.Coverage) string { return r.Source },
+	})
+}
+
+// coverageText is the line of totals.
+func coverageText(t report.CoverageTotals) string {
+	text := plural(t.Targets, "target") + " crawled, " + thousands(t.NeverCrawled) + " never"
+	if t.Again > 0 {
+		text += ", " + thousands(t.Again) + " about to be crawled again"
+	}
+	text += "; " + thousands(t.Complete) + " were seen to a confirmed end"
+	if t.Percent != nil {
+		text += fmt.Sprintf("; %s of %s seen (%.1f%%), counted by city and category", thousands(t.SeenOfKnown), plural(t.SiteTotal, "listing"), *t.Percent)
+	} else {
+		text += "; " + plural(t.Seen, "listing") + " seen"
+	}
+	return text + "; " + plural(t.PagesLeft, "page") + " left by the limit"
 }

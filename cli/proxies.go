@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 	"ypcrawl/store"
-	"ypcrawl/yp"
 )
 
 func (p *Program) proxiesCommand() *cli.Command {
@@ -49,7 +47,7 @@ func (p *Program) proxiesCommand() *cli.Command {
 			p.proxySwitch("disable", "Leave proxies out until they are enabled", false),
 			{
 				Name: "remove", Usage: "Forget proxies, and how they fared", ArgsUsage: "ID or NAME...", Args: true,
-				Flags:  []cli.Flag{&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}, jsonFlag()},
+				Flags:  []cli.Flag{yesFlag(), jsonFlag()},
 				Action: p.proxiesRemove,
 			},
 		},
@@ -60,8 +58,8 @@ func (p *Program) proxySwitch(name, usage string, enabled bool) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: "ID or NAME...", Args: true, Flags: []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
-			return p.eachProxy(c, name+"d", func(ctx context.Context, m *health.Monitor, id string) (bool, error) {
-				return m.SetProxyEnabled(ctx, id, enabled)
+			return p.eachProxy(c, name+"d", "", func(m *health.Monitor, id string) (bool, error) {
+				return m.SetProxyEnabled(c.Context, id, enabled)
 			})
 		},
 	}
@@ -95,8 +93,15 @@ func (p *Program) proxiesList(c *cli.Context) error {
 		},
 		columns: []string{"id", "name", "state", "ok", "failed", "in a row", "last used", "last error"},
 		cells: func(now time.Time, r proxyRow) []any {
+			state := "active"
+			switch {
+			case !r.Enabled:
+				state = "disabled"
+			case r.RestUntil.After(now):
+				state = "rests for " + lasting(r.RestUntil.Sub(now))
+			}
 			return []any{
-				idText(r.ID), r.Name, proxyState(now, r), r.Successes, r.Failures, r.InARow, ago(now, r.LastUsed),
+				idText(r.ID), r.Name, state, r.Successes, r.Failures, r.InARow, ago(now, r.LastUsed),
 				short(orDash(proxyReason(r.LastError, r.Name)), p.widthLeft(100)),
 			}
 		},
@@ -106,16 +111,6 @@ func (p *Program) proxiesList(c *cli.Context) error {
 // proxyReason is an error's text without what stands beside it in the same line.
 func proxyReason(text, name string) string {
 	return strings.Replace(reason(text), "proxy "+name+": ", "", 1)
-}
-
-func proxyState(now time.Time, r proxyRow) string {
-	switch {
-	case !r.Enabled:
-		return "disabled"
-	case r.RestUntil.After(now):
-		return "rests for " + lasting(r.RestUntil.Sub(now))
-	}
-	return "active"
 }
 
 // addedRow is what became of a proxy that was to be added.
@@ -136,43 +131,42 @@ func (p *Program) proxiesAdd(c *cli.Context) error {
 		}
 		list = append(list, fetch.Proxy{URL: u, Name: name})
 	}
-	rows, err := p.addProxies(c, list)
+	rows, _, err := p.addProxies(c, list)
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return writeRows(p.Out, rows)
-	}
-	for _, r := range rows {
-		text := "added"
-		if !r.Added {
-			text = "there already"
+	return p.tell(c, rows, func(w *sections) {
+		for _, r := range rows {
+			text := ": added"
+			if !r.Added {
+				text = ": there already"
+			}
+			w.more(r.Name + text)
 		}
-		if _, err := fmt.Fprintf(p.Out, "%s: %s\n", yp.Printable(r.Name), text); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
-func (p *Program) addProxies(c *cli.Context, list []fetch.Proxy) (rows []addedRow, err error) {
+// addProxies stores proxies and counts those that are new.
+func (p *Program) addProxies(c *cli.Context, list []fetch.Proxy) (rows []addedRow, added int, err error) {
+	rows = []addedRow{}
 	if len(list) == 0 {
-		return nil, nil
+		return rows, 0, nil
 	}
-	k, err := p.open(c, create)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = k.DB().Close() }()
-	m := health.New(k.DB())
-	for _, x := range list {
-		added, err := m.AddProxy(c.Context, x.URL.String(), x.Name)
-		if err != nil {
-			return rows, err
+	err = p.with(c, create, func(k *database, _ store.Scope) error {
+		m := health.New(k.DB())
+		for _, x := range list {
+			isNew, err := m.AddProxy(c.Context, x.URL.String(), x.Name)
+			if err != nil {
+				return err
+			}
+			if isNew {
+				added++
+			}
+			rows = append(rows, addedRow{x.Name, isNew})
 		}
-		rows = append(rows, addedRow{x.Name, added})
-	}
-	return rows, nil
+		return nil
+	})
+	return rows, added, err
 }
 
 func (p *Program) proxiesImport(c *cli.Context) error {
@@ -180,21 +174,15 @@ func (p *Program) proxiesImport(c *cli.Context) error {
 		return Usagef("want one file of proxies, one a line, or - for standard input")
 	}
 	list, bad := p.readProxies(c.Args().First())
-	rows, err := p.addProxies(c, list)
+	rows, added, err := p.addProxies(c, list)
 	if err != nil {
 		return errors.Join(err, bad)
-	}
-	added := 0
-	for _, r := range rows {
-		if r.Added {
-			added++
-		}
 	}
 	return errors.Join(p.answer(c, struct {
 		Added   int        `json:"added"`
 		Known   int        `json:"known"` // there already
 		Proxies []addedRow `json:"proxies"`
-	}{added, len(rows) - added, append([]addedRow{}, rows...)}, "%s added, %d there already", plural(added, "proxy"), len(rows)-added), bad)
+	}{added, len(rows) - added, rows}, "%s added, %d there already", plural(added, "proxy"), len(rows)-added), bad)
 }
 
 // readProxies reads a list of proxies from a file; the error names what is bad of
@@ -215,62 +203,44 @@ func (p *Program) readProxies(path string) ([]fetch.Proxy, error) {
 // maxProxyList bounds a list of proxies: a wrong path may name anything.
 const maxProxyList = 16 << 20
 
-// eachProxy does something to the proxies that the arguments name.
-func (p *Program) eachProxy(c *cli.Context, done string, do func(context.Context, *health.Monitor, string) (bool, error)) error {
-	m, found, closeDB, err := p.findProxies(c, existing)
-	if err != nil {
-		return err
-	}
-	defer closeDB()
-	return p.doEach(c, m, found, done, do)
-}
-
-func (p *Program) doEach(c *cli.Context, m *health.Monitor, found []health.Proxy, done string, do func(context.Context, *health.Monitor, string) (bool, error)) error {
-	rows := []addedName{}
-	for _, x := range found {
-		if _, err := do(c.Context, m, strconv.FormatInt(x.ID, 10)); err != nil {
-			return err
-		}
-		rows = append(rows, addedName{x.ID, x.Name, done})
-		if !c.Bool("json") {
-			if _, err := fmt.Fprintf(p.Out, "%s: %s\n", yp.Printable(x.Name), done); err != nil {
-				return err
-			}
-		}
-	}
-	if c.Bool("json") {
-		return writeRows(p.Out, rows)
-	}
-	return nil
-}
-
-// addedName is a proxy with what was done to it.
-type addedName struct {
+// doneRow is a proxy with what was done to it.
+type doneRow struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name"`
 	Done string `json:"done"`
 }
 
-// findProxies finds the proxies that the arguments name, by id, by name or by URL,
-// before anything is done to one of them.
-func (p *Program) findProxies(c *cli.Context, how access) (*health.Monitor, []health.Proxy, func(), error) {
+// eachProxy does something to the proxies that the arguments name, once all of them were
+// found, and the question, if there is one, was answered.
+func (p *Program) eachProxy(c *cli.Context, done, question string, do func(m *health.Monitor, id string) (bool, error)) error {
 	if !c.Args().Present() {
-		return nil, nil, nil, Usagef("want the id or the name of a proxy; see `ypcrawl proxies list`")
+		return Usagef("want the id or the name of a proxy; see `ypcrawl proxies list`")
 	}
-	k, err := p.open(c, how)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	m := health.New(k.DB())
-	found, err := namedProxies(c.Context, m, c.Args().Slice())
-	if err != nil {
-		return nil, nil, nil, errors.Join(err, k.DB().Close())
-	}
-	return m, found, func() { closeQuietly(k.DB()) }, nil
+	return p.with(c, existing, func(k *database, _ store.Scope) error {
+		m := health.New(k.DB())
+		found, err := namedProxies(c.Context, m, c.Args().Slice())
+		if err != nil {
+			return err
+		}
+		if question != "" {
+			if ok, err := p.proceed(c, fmt.Sprintf(question, plural(len(found), "proxy")), false); !ok {
+				return err
+			}
+		}
+		rows := []doneRow{}
+		for _, x := range found {
+			if _, err = do(m, idText(x.ID)); err != nil {
+				break
+			}
+			rows = append(rows, doneRow{x.ID, x.Name, done})
+		}
+		return errors.Join(p.tell(c, rows, func(w *sections) {
+			for _, r := range rows {
+				w.more(r.Name + ": " + r.Done)
+			}
+		}), err)
+	})
 }
-
-// closeQuietly closes a database whose transactions were all acknowledged.
-func closeQuietly(db *store.DB) { _ = db.Close() }
 
 func namedProxies(ctx context.Context, m *health.Monitor, words []string) (found []health.Proxy, err error) {
 	all, err := m.Proxies(ctx)
@@ -298,7 +268,7 @@ func namedProxy(all []health.Proxy, word string) (health.Proxy, error) {
 	}
 	var byName []health.Proxy
 	for _, x := range all {
-		if strconv.FormatInt(x.ID, 10) == word || x.URL == url {
+		if idText(x.ID) == word || x.URL == url {
 			return x, nil
 		}
 		if x.Name == word || x.Name == name {
@@ -315,20 +285,7 @@ func namedProxy(all []health.Proxy, word string) (health.Proxy, error) {
 }
 
 func (p *Program) proxiesRemove(c *cli.Context) error {
-	m, found, closeDB, err := p.findProxies(c, existing)
-	if err != nil {
-		return err
-	}
-	defer closeDB()
-	ok, err := p.confirm(c.Context, fmt.Sprintf("Remove %s and forget how it fared?", plural(len(found), "proxy")), c.Bool("yes"))
-	if err != nil {
-		return err
-	}
-	if !ok {
-		p.note("Nothing was changed.")
-		return nil
-	}
-	return p.doEach(c, m, found, "removed", func(ctx context.Context, m *health.Monitor, id string) (bool, error) {
-		return m.RemoveProxy(ctx, id)
+	return p.eachProxy(c, "removed", "Remove %s and forget how it fared?", func(m *health.Monitor, id string) (bool, error) {
+		return m.RemoveProxy(c.Context, id)
 	})
 }

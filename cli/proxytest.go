@@ -15,6 +15,7 @@ import (
 
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -25,8 +26,8 @@ func (p *Program) proxiesTestCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "url", DefaultText: "the base URL of the source crawled last", Usage: "`URL` to ask for"},
 			&cli.GenericFlag{Name: "request-timeout", Value: ageValue(15 * time.Second), Usage: "`TIME` for one request"},
-			&cli.GenericFlag{Name: "delay", Value: &delayValue{2 * time.Second, 2 * time.Second}, Usage: "`TIME` between two requests to a host: 2s, 1s-3s or 0"},
-			&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
+			&cli.GenericFlag{Name: "delay", Value: delayValue(2 * time.Second), Usage: "`TIME` between two requests to a host: 2s, 1s-3s or 0"},
+			userAgentFlag(),
 			jsonFlag(),
 		},
 		Action: p.proxiesTest,
@@ -51,35 +52,53 @@ func (p *Program) proxiesTest(c *cli.Context) error {
 	if err := checkUserAgent(c.String("user-agent")); err != nil {
 		return err
 	}
-	k, err := p.open(c, existing)
+	var target *url.URL
+	var rows []testedRow
+	err := p.with(c, existing, func(k *database, _ store.Scope) (err error) {
+		if target, err = testURL(c, k); err != nil {
+			return err
+		}
+		m := health.New(k.DB())
+		var found []health.Proxy
+		if c.Args().Present() {
+			found, err = namedProxies(c.Context, m, c.Args().Slice())
+		} else if found, err = m.Proxies(c.Context); err == nil {
+			found = slices.DeleteFunc(found, func(x health.Proxy) bool { return !x.Enabled })
+		}
+		if err == nil && len(found) == 0 {
+			err = errors.New("there is no proxy to test: `ypcrawl proxies add` takes them")
+		}
+		if err != nil {
+			return err
+		}
+		why, err := closedTo(c.Context, k, target)
+		if err == nil && why != "" {
+			err = fmt.Errorf("nothing was asked: %s", why)
+		}
+		if err == nil {
+			rows, err = p.testAll(c, m, target, found)
+		}
+		return err
+	})
+	if err == nil && c.Bool("json") {
+		err = writeRows(p.Out, rows)
+	}
 	if err != nil {
 		return err
 	}
-	defer func() { _ = k.DB().Close() }()
-	target, err := testURL(c, k)
-	if err != nil {
-		return err
+	failed := 0
+	for _, r := range rows {
+		if !r.OK {
+			failed++
+		}
 	}
-	m := health.New(k.DB())
-	found, err := toTest(c, m)
-	if err != nil {
-		return err
+	if failed == len(rows) && failed > 1 {
+		p.note("All failed: is %s to be reached at all?", yp.Printable(target.Redacted()))
 	}
-	if len(found) == 0 {
-		return errors.New("there is no proxy to test: `ypcrawl proxies add` takes them")
+	if failed > 0 {
+		return fmt.Errorf("%d of %s failed", failed, plural(len(rows), "proxy"))
 	}
-	why, err := closedTo(c.Context, k, target)
-	if err != nil {
-		return err
-	}
-	if why != "" {
-		return fmt.Errorf("nothing was asked: %s", why)
-	}
-	rows, err := p.testAll(c, m, target, found)
-	if err != nil {
-		return err
-	}
-	return p.verdictOf(c, target, rows)
+	return nil
 }
 
 // testURL is the page to ask for.
@@ -94,20 +113,7 @@ func testURL(c *cli.Context, k *database) (*url.URL, error) {
 			return nil, Usagef("nothing was crawled yet: say with --url what to ask for")
 		}
 	}
-	u, err := url.Parse(raw)
-	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return nil, Usagef("--url %q: want a web address like https://www.example.com", redactURL(raw))
-	}
-	return u, nil
-}
-
-// toTest are the proxies that the arguments name, or those that are enabled.
-func toTest(c *cli.Context, m *health.Monitor) ([]health.Proxy, error) {
-	if c.Args().Present() {
-		return namedProxies(c.Context, m, c.Args().Slice())
-	}
-	all, err := m.Proxies(c.Context)
-	return slices.DeleteFunc(all, func(x health.Proxy) bool { return !x.Enabled }), err
+	return webAddress("--url ", raw, "https://www.example.com")
 }
 
 // testsAtOnce is how many proxies are tested side by side: as many requests as a
@@ -137,20 +143,17 @@ func (p *Program) testAll(c *cli.Context, m *health.Monitor, target *url.URL, fo
 			if c.Bool("json") {
 				return nil
 			}
-			_, err = fmt.Fprintln(p.Out, yp.Printable(testedText(row)))
+			text := fmt.Sprintf("failed  %s  after %s: %s", row.Name, millis(&row.LatencyMS), row.Error)
+			if row.OK {
+				text = fmt.Sprintf("ok      %s  answered %d in %s", row.Name, row.Status, millis(&row.LatencyMS))
+			}
+			_, err = fmt.Fprintln(p.Out, yp.Printable(text))
 			return err
 		})
 	}
 	err := g.Wait()
 	slices.SortFunc(rows, func(a, b testedRow) int { return cmp.Compare(a.ID, b.ID) })
 	return rows, err
-}
-
-func testedText(r testedRow) string {
-	if r.OK {
-		return fmt.Sprintf("ok      %s  answered %d in %s", r.Name, r.Status, millis(&r.LatencyMS))
-	}
-	return fmt.Sprintf("failed  %s  after %s: %s", r.Name, millis(&r.LatencyMS), r.Error)
 }
 
 // tester asks for one page through several egresses.
@@ -165,7 +168,7 @@ type tester struct {
 // test: robots.txt forbids the page, the user has enough, or the database fails.
 func (t tester) test(ctx context.Context, x health.Proxy) (testedRow, error) {
 	row := testedRow{ID: x.ID, Name: x.Name}
-	way, name, err := fetch.ParseProxy(x.URL)
+	proxy, name, err := fetch.ParseProxy(x.URL)
 	if err != nil {
 		row.Error = err.Error()
 		return row, nil
@@ -173,7 +176,7 @@ func (t tester) test(ctx context.Context, x health.Proxy) (testedRow, error) {
 	var use health.ProxyUse
 	pool := fetch.NewPool(t.client, fetch.PoolConfig{
 		Policy:  fetch.PolicyRequire,
-		Proxies: []fetch.Proxy{{ID: x.ID, URL: way, Name: name, Consecutive: x.Consecutive}}, // one that rests is tested as well
+		Proxies: []fetch.Proxy{{ID: x.ID, URL: proxy, Name: name, Consecutive: x.Consecutive}}, // one that rests is tested as well
 		Changed: func(s fetch.ProxyState) {
 			use = health.ProxyUse{
 				Successes: s.Successes, Failures: s.Failures, Consecutive: s.Consecutive, CooldownUntil: s.CooldownUntil, LastError: s.LastError,
@@ -185,22 +188,6 @@ func (t tester) test(ctx context.Context, x health.Proxy) (testedRow, error) {
 		return row, err
 	}
 	defer s.Close()
-	failure := t.ask(ctx, s, &row)
-	switch {
-	case ctx.Err() != nil:
-		return row, ctx.Err()
-	case errors.Is(failure, fetch.ErrDisallowed):
-		return row, fmt.Errorf("%s: %w: name another page with --url", t.target.Redacted(), fetch.ErrDisallowed)
-	case failure != nil && !blames(failure):
-		return row, nil
-	}
-	pool.Report(s, failure)
-	row.Counted = true
-	return row, t.monitor.CountProxy(ctx, x.ID, use)
-}
-
-// ask asks for the page and notes what came.
-func (t tester) ask(ctx context.Context, s *fetch.Session, row *testedRow) error {
 	began, last := time.Now(), time.Duration(0)
 	res, err := t.client.Get(ctx, fetch.Request{
 		URL: t.target.String(), Base: t.target, Session: s, MaxHold: t.patience,
@@ -208,16 +195,26 @@ func (t tester) ask(ctx context.Context, s *fetch.Session, row *testedRow) error
 	})
 	defer res.Release()
 	row.LatencyMS = cmp.Or(last, time.Since(began)).Milliseconds()
-	if err == nil {
+	var failure *fetch.Error
+	switch {
+	case err == nil:
 		row.OK, row.Status = true, res.Status
-		return nil
+	case ctx.Err() != nil:
+		return row, ctx.Err()
+	case errors.Is(err, fetch.ErrDisallowed):
+		return row, fmt.Errorf("%s: %w: name another page with --url", t.target.Redacted(), fetch.ErrDisallowed)
+	default:
+		row.Error = proxyReason(err.Error(), row.Name)
+		if errors.As(err, &failure) {
+			row.Status = failure.Status
+		}
+		if !blames(err) {
+			return row, nil
+		}
 	}
-	row.Error = proxyReason(err.Error(), row.Name)
-	var fe *fetch.Error
-	if errors.As(err, &fe) {
-		row.Status = fe.Status
-	}
-	return err
+	pool.Report(s, err)
+	row.Counted = true
+	return row, t.monitor.CountProxy(ctx, x.ID, use)
 }
 
 // blames reports whether a failure is the proxy's: it failed itself, it was
@@ -228,25 +225,4 @@ func blames(err error) bool {
 		return true
 	}
 	return fe.Status == 0 && !errors.Is(err, fetch.ErrHeld) && !errors.Is(err, fetch.ErrRobotsUnavailable)
-}
-
-func (p *Program) verdictOf(c *cli.Context, target *url.URL, rows []testedRow) error {
-	if c.Bool("json") {
-		if err := writeRows(p.Out, rows); err != nil {
-			return err
-		}
-	}
-	failed := 0
-	for _, r := range rows {
-		if !r.OK {
-			failed++
-		}
-	}
-	if failed == 0 {
-		return nil
-	}
-	if failed == len(rows) && failed > 1 {
-		p.note("All failed: is %s to be reached at all?", yp.Printable(target.Redacted()))
-	}
-	return fmt.Errorf("%d of %s failed", failed, plural(len(rows), "proxy"))
 }

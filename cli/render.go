@@ -2,14 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -28,12 +29,12 @@ type listing[T any] struct {
 	cells   func(now time.Time, row T) []any // see table.row
 	source  func(row T) string               // a last column, where the rows are of several sources; nil = none
 
-	noun string // "target": says how many rows the limit kept back, or that there is none
-	none string // said instead where there is none and no program asks
+	totals func(rows []T) (whole any, line string) // what JSON has around the rows, and people above them; nil = nothing
+	noun   string                                  // "target": says how many rows the limit kept back, or that there is none
+	none   string                                  // said instead where there is none and no program asks
 }
 
-// listRows opens the database, asks, and shows at most --limit rows. What was typed is looked at
-// before the database is.
+// listRows asks, and shows at most --limit rows.
 func listRows[T any](p *Program, c *cli.Context, l listing[T]) error {
 	if err := bothForms(c); err != nil {
 		return err
@@ -42,56 +43,49 @@ func listRows[T any](p *Program, c *cli.Context, l listing[T]) error {
 	if err != nil {
 		return err
 	}
-	k, scope, err := p.openScoped(c, reading)
-	if err != nil {
+	ask := limit
+	if limit > 0 {
+		ask++ // to know whether there are more
+	}
+	return p.with(c, reading, func(k *database, scope store.Scope) error {
+		rows, err := l.ask(k, scope, ask)
+		if err != nil {
+			return err
+		}
+		more := limit > 0 && len(rows) > limit
+		if more {
+			rows = rows[:limit]
+		}
+		if l.totals != nil {
+			whole, line := l.totals(rows)
+			if c.Bool("json") {
+				err = writeJSON(p.Out, whole)
+			} else if !c.Bool("csv") {
+				_, err = fmt.Fprintln(p.Out, line)
+			}
+		}
+		if err == nil && (l.totals == nil || !c.Bool("json")) {
+			err = show(p, c, rows, func() *table { return l.table(k.DB().Now(), rows) })
+		}
+		switch {
+		case more:
+			p.note("%s shown; there are more: --limit 0 shows all.", plural(len(rows), l.noun))
+		case len(rows) == 0 && l.none == "":
+			p.note("No %s matches.", l.noun)
+		case len(rows) == 0 && !c.Bool("json") && !c.Bool("csv"):
+			p.note("%s", l.none)
+		}
 		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	rows, more, err := l.atMost(k, scope, limit)
-	if err != nil {
-		return err
-	}
-	err = show(p, c, rows, func() *table { return l.table(k.DB().Now(), rows) })
-	l.noteRest(p, c, len(rows), more)
-	return err
-}
-
-// atMost asks for a row beyond the limit, 0 = none, to know whether there are more.
-func (l listing[T]) atMost(k *database, scope store.Scope, limit int) (rows []T, more bool, err error) {
-	if limit == 0 {
-		rows, err = l.ask(k, scope, 0)
-		return rows, false, err
-	}
-	rows, err = l.ask(k, scope, limit+1)
-	if len(rows) > limit {
-		return rows[:limit], true, err
-	}
-	return rows, false, err
-}
-
-// noteRest says what a list does not show.
-func (l listing[T]) noteRest(p *Program, c *cli.Context, shown int, more bool) {
-	switch {
-	case more:
-		p.note("%s shown; there are more: --limit 0 shows all.", plural(shown, l.noun))
-	case shown == 0 && l.none == "":
-		p.note("No %s matches.", l.noun)
-	case shown == 0 && !c.Bool("json") && !c.Bool("csv"):
-		p.note("%s", l.none)
-	}
+	})
 }
 
 // table lays the rows out.
 func (l listing[T]) table(now time.Time, rows []T) *table {
-	several := false
-	for _, r := range rows {
-		several = several || l.source != nil && l.source(r) != l.source(rows[0])
-	}
-	columns := l.columns
+	several := l.source != nil && slices.ContainsFunc(rows, func(r T) bool { return l.source(r) != l.source(rows[0]) })
+	t := newTable(l.columns...)
 	if several {
-		columns = append(columns[:len(columns):len(columns)], "source")
+		t = newTable(append(slices.Clone(l.columns), "source")...)
 	}
-	t := newTable(columns...)
 	for _, r := range rows {
 		cells := l.cells(now, r)
 		if several {
@@ -130,30 +124,75 @@ func show[T any](p *Program, c *cli.Context, rows []T, tab func() *table) error 
 	return tab().flush(&p.Streams, p.Out)
 }
 
-// showEach prints things one by one, each with its tables.
-func showEach[T any](p *Program, c *cli.Context, all []T, tables func(T) []*table) error {
+// tell prints a thing: as JSON where that was asked for, else what text says of it.
+func (p *Program) tell(c *cli.Context, v any, text func(w *sections)) error {
 	if c.Bool("json") {
-		return writeRows(p.Out, all)
+		return writeJSON(p.Out, v)
 	}
-	w := &sections{w: p.Out}
-	for _, x := range all {
-		for _, t := range tables(x) {
-			if err := w.table(p, t); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	w := &sections{p: p, w: p.Out}
+	text(w)
+	return w.err
 }
 
 // answer prints what a command did: as JSON where that was asked for, as a line else.
 func (p *Program) answer(c *cli.Context, v any, format string, args ...any) error {
-	if c.Bool("json") {
-		return writeJSON(p.Out, v)
-	}
-	_, err := fmt.Fprintf(p.Out, format+"\n", args...)
-	return err
+	return p.tell(c, v, func(w *sections) { w.lines(fmt.Sprintf(format, args...)) })
 }
+
+// sections are the parts of a text, with an empty line between two. The first error of
+// writing ends it, and stays.
+type sections struct {
+	p     *Program
+	w     io.Writer
+	begun bool
+	err   error
+}
+
+// table is a section of its own, left out when the table is empty.
+func (s *sections) table(t *table) {
+	if len(t.rows) > 0 {
+		s.next()
+		s.keep(t.flush(&s.p.Streams, s.w))
+	}
+}
+
+// lines is a section of plain lines, left out when there are none.
+func (s *sections) lines(texts ...string) {
+	if len(texts) > 0 {
+		s.next()
+		s.more(texts...)
+	}
+}
+
+// title begins a section with a line in bold.
+func (s *sections) title(text string) {
+	s.next()
+	s.write(s.p.paint(s.p.Out, bold, text) + "\n")
+}
+
+// more adds lines to a section.
+func (s *sections) more(texts ...string) {
+	for _, text := range texts {
+		s.begun = true
+		s.write(yp.Printable(text) + "\n")
+	}
+}
+
+func (s *sections) next() {
+	if s.begun {
+		s.write("\n")
+	}
+	s.begun = true
+}
+
+func (s *sections) write(text string) {
+	if s.err == nil {
+		_, err := io.WriteString(s.w, text)
+		s.keep(err)
+	}
+}
+
+func (s *sections) keep(err error) { s.err = cmp.Or(s.err, err) }
 
 // table lays rows out in columns. Numbers stand to the right; every cell goes
 // through yp.Printable. Rows are kept until flush, since the widest cell of a
@@ -205,27 +244,19 @@ func (t *table) row(cells ...any) {
 
 // cell writes one value as text and tells whether it is a number.
 func cell(v any) (text string, number bool) {
-	switch v := v.(type) {
-	case nil:
+	r := reflect.ValueOf(v)
+	if !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil() {
 		return "-", false
-	case *int64:
-		if v == nil {
-			return "-", false
+	}
+	switch r = reflect.Indirect(r); {
+	case r.CanInt():
+		return thousands(r.Int()), true
+	case r.CanFloat():
+		text = strconv.FormatFloat(r.Float(), 'f', 1, 64)
+		if _, ok := v.(percent); ok {
+			text += "%"
 		}
-		return thousands(*v), true
-	case *int:
-		if v == nil {
-			return "-", false
-		}
-		return thousands(int64(*v)), true
-	case int:
-		return thousands(int64(v)), true
-	case int64:
-		return thousands(v), true
-	case float64:
-		return strconv.FormatFloat(v, 'f', 1, 64), true
-	case percent:
-		return strconv.FormatFloat(float64(v), 'f', 1, 64) + "%", true
+		return text, true
 	}
 	return yp.Printable(fmt.Sprint(v)), false
 }
@@ -233,49 +264,56 @@ func cell(v any) (text string, number bool) {
 // percent is a cell shown as "12.5%"; 100 is the whole.
 type percent float64
 
+// hide takes columns out.
+func (t *table) hide(names ...string) {
+	for _, name := range names {
+		i := slices.Index(t.header, name)
+		t.header, t.number = slices.Delete(t.header, i, i+1), slices.Delete(t.number, i, i+1)
+		for n, row := range t.rows {
+			t.rows[n] = slices.Delete(row, i, i+1)
+		}
+	}
+}
+
+// hideZeros takes out those of the columns in which nothing was counted.
+func (t *table) hideZeros(names ...string) {
+	for _, name := range names {
+		i := slices.Index(t.header, name)
+		if !slices.ContainsFunc(t.rows, func(row []string) bool { return row[i] != "0" && row[i] != "" }) {
+			t.hide(name)
+		}
+	}
+}
+
 // flush writes the table to w, its header in bold where s allows colours.
 func (t *table) flush(s *Streams, w io.Writer) error {
-	var buf bytes.Buffer
-	tw := tabwriter.NewWriter(&buf, 0, 8, 2, ' ', 0)
-	widths := t.widths()
-	for _, row := range append([][]string{t.header}, t.rows...) {
-		_, _ = fmt.Fprintln(tw, strings.Join(t.align(row, widths), "\t")) // buf takes everything
+	rows := append([][]string{t.header}, t.rows...)
+	widths := make([]int, len(t.header))
+	for _, row := range rows {
+		for i, text := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(text))
+		}
 	}
-	_ = tw.Flush()
-	for i, line := range strings.SplitAfter(buf.String(), "\n") {
-		if text := strings.TrimRight(line, " \n"); i == 0 {
-			line = s.paint(w, bold, text) + "\n"
-		} else if text != line {
-			line = text + "\n"
+	var out, line strings.Builder
+	for n, row := range rows {
+		line.Reset()
+		for i, text := range row {
+			width := widths[i]
+			if !t.number[i] {
+				width = -width // to the left
+			}
+			fmt.Fprintf(&line, "%*s  ", width, text)
 		}
-		if _, err := io.WriteString(w, line); err != nil {
-			return fmt.Errorf("write table: %w", err)
+		text := strings.TrimRight(line.String(), " ")
+		if n == 0 {
+			text = s.paint(w, bold, text)
 		}
+		out.WriteString(text + "\n")
+	}
+	if _, err := io.WriteString(w, out.String()); err != nil {
+		return fmt.Errorf("write table: %w", err)
 	}
 	return nil
-}
-
-func (t *table) widths() []int {
-	widths := make([]int, len(t.header))
-	for i, h := range t.header {
-		widths[i] = utf8.RuneCountInString(h)
-		for _, row := range t.rows {
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
-		}
-	}
-	return widths
-}
-
-// align pads the cells of number columns on the left; tabwriter pads the rest.
-func (t *table) align(row []string, widths []int) []string {
-	cells := make([]string, len(row))
-	for i, text := range row {
-		cells[i] = text
-		if t.number[i] {
-			cells[i] = strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)) + text
-		}
-	}
-	return cells
 }
 
 // writeRows writes rows as a JSON array, never null.
@@ -325,27 +363,25 @@ func escapeControls(data []byte) []byte {
 			out = append(out, char...)
 			continue
 		}
-		out = appendUTF16(out, r)
+		for _, unit := range utf16.Encode([]rune{r}) {
+			out = fmt.Appendf(out, `\u%04x`, unit)
+		}
 	}
 	return out
 }
 
-// appendUTF16 appends r as JSON's \uXXXX, a surrogate pair where needed.
-func appendUTF16(dst []byte, r rune) []byte {
-	for _, unit := range utf16.Encode([]rune{r}) {
-		dst = fmt.Appendf(dst, `\u%04x`, unit)
-	}
-	return dst
+// rowWriter writes rows one by one, for lists that are too long to be held in memory.
+type rowWriter interface {
+	add(row any) error
+	end() error
 }
 
-// jsonArray writes an array of JSON row by row, for listings that are too long to be
-// held in memory. What it writes is what writeRows writes for a program: one line.
+// jsonArray writes what writeRows writes for a program: one line.
 type jsonArray struct {
 	w    io.Writer
 	rows int
 }
 
-// add writes a row.
 func (a *jsonArray) add(row any) error {
 	head := ","
 	if a.rows == 0 {
@@ -356,37 +392,21 @@ func (a *jsonArray) add(row any) error {
 	if err != nil {
 		return fmt.Errorf("write json: %w", err)
 	}
-	return a.write(head + strings.TrimSuffix(string(data), "\n"))
+	_, err = io.WriteString(a.w, head+strings.TrimSuffix(string(data), "\n"))
+	return err
 }
 
-// end closes the array, which may be empty.
 func (a *jsonArray) end() error {
+	tail := "]\n"
 	if a.rows == 0 {
-		return a.write("[]\n")
+		tail = "[]\n"
 	}
-	return a.write("]\n")
+	_, err := io.WriteString(a.w, tail)
+	return err
 }
 
-func (a *jsonArray) write(text string) error {
-	if _, err := io.WriteString(a.w, text); err != nil {
-		return fmt.Errorf("write json: %w", err)
-	}
-	return nil
-}
-
-// writeCSV writes rows as CSV.
-func writeCSV[T any](w io.Writer, rows []T) error {
-	out := newCSV[T](w)
-	for i := range rows {
-		if err := out.add(&rows[i]); err != nil {
-			return err
-		}
-	}
-	return out.end()
-}
-
-// csvRows writes rows one by one as CSV: the names of their JSON as the header, times in
-// UTC, nothing for what is null, JSON for lists. Control characters are made visible.
+// csvRows writes CSV: the names of the rows' JSON as the header, times in UTC, nothing for
+// what is null, JSON for lists. Control characters are made visible.
 type csvRows struct{ out *csv.Writer }
 
 func newCSV[T any](w io.Writer) *csvRows {
@@ -398,18 +418,23 @@ func newCSV[T any](w io.Writer) *csvRows {
 
 func (r *csvRows) add(row any) error {
 	_, values := csvFields(reflect.Indirect(reflect.ValueOf(row)))
-	if err := r.out.Write(values); err != nil {
-		return fmt.Errorf("write csv: %w", err)
-	}
-	return nil
+	return r.out.Write(values)
 }
 
 func (r *csvRows) end() error {
 	r.out.Flush()
-	if err := r.out.Error(); err != nil {
-		return fmt.Errorf("write csv: %w", err)
+	return r.out.Error()
+}
+
+// writeCSV writes rows as CSV.
+func writeCSV[T any](w io.Writer, rows []T) error {
+	out := newCSV[T](w)
+	for i := range rows {
+		if err := out.add(&rows[i]); err != nil {
+			return err
+		}
 	}
-	return nil
+	return out.end()
 }
 
 // csvFields returns the fields of a struct that JSON has, those of embedded structs in place.

@@ -1,9 +1,10 @@
 package cli
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -17,7 +18,7 @@ func (p *Program) resetCommand() *cli.Command {
 		Name:        "reset",
 		Usage:       "Take FAILED (or STUCK, PARKED) targets back to PLANNED; pages done are kept",
 		Description: "Shows how many there are and asks before it does. The next run crawls them.",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			list("status", "`STATUS...` to take back: FAILED (with those that wait after a first failure), STUCK, PARKED", "FAILED"),
 			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only targets whose last error has this `CODE`, TIMEOUT say"},
 			&cli.IntFlag{Name: "max-attempts", DefaultText: "any", Usage: "only targets with at most so many `ATTEMPTS`"},
@@ -25,10 +26,7 @@ func (p *Program) resetCommand() *cli.Command {
 			&cli.BoolFlag{Name: "from-page-1", Usage: "forget the pages done and crawl them again"},
 			statesFlag(),
 			onlySourceFlag(),
-			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "only count"},
-			jsonFlag(),
-		},
+		}, takeFlags()...),
 		Action: p.reset,
 	}
 }
@@ -38,45 +36,21 @@ func (p *Program) reset(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	k, scope, err := p.openScoped(c, existing)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	r.Scope, r.Scope.Kinds = scope, []yp.Kind{yp.KindIndex, yp.KindSearch} // `details retry` is for the others
-	return p.takeBack(c, k, r, "target")
+	return p.with(c, existing, func(k *database, scope store.Scope) error {
+		r.Scope, r.Scope.Kinds = scope, []yp.Kind{yp.KindIndex, yp.KindSearch} // `details retry` is for the others
+		return p.takeBack(c, k, r, take{noun: "target", nothing: func() error { return p.adviseReset(c, k, r) }})
+	})
 }
 
-// takeBack counts, asks, and takes targets back to PLANNED.
-func (p *Program) takeBack(c *cli.Context, k *database, r checkpoint.Reset, noun string) error {
-	n, err := k.CountReset(c.Context, r)
-	if err != nil {
-		return err
-	}
-	done, anew := 0, ""
+// takeBack takes targets back to PLANNED.
+func (p *Program) takeBack(c *cli.Context, k *database, r checkpoint.Reset, t take) error {
+	t.question, t.past, t.reset = "Take %s back to PLANNED?", "taken back", true
 	if r.FromPage1 {
-		anew = " and crawl them again from page 1"
+		t.question = "Take %s back to PLANNED and crawl them again from page 1?"
 	}
-	switch {
-	case n == 0 && noun == "target":
-		err = p.adviseReset(c, k, r)
-	case n > 0 && !c.Bool("dry-run"):
-		ok, err := p.confirm(c.Context, fmt.Sprintf("Take %s back to PLANNED%s?", plural(n, noun), anew), c.Bool("yes"))
-		if err != nil {
-			return err
-		}
-		if !ok {
-			p.note("Nothing was changed.")
-			return nil
-		}
-		if done, err = k.ResetTargets(c.Context, r); err != nil {
-			return err
-		}
-	}
-	return errors.Join(p.answer(c, struct {
-		Selected int `json:"selected"`
-		Reset    int `json:"reset"`
-	}{n, done}, "%s selected, %d taken back", plural(n, noun), done), err)
+	t.count = func(ctx context.Context) (int, error) { return k.CountReset(ctx, r) }
+	t.do = func(ctx context.Context) (int, error) { return k.ResetTargets(ctx, r) }
+	return p.take(c, t)
 }
 
 // adviseReset tells somebody who selected nothing what there is to select.
@@ -93,8 +67,12 @@ func (p *Program) adviseReset(c *cli.Context, k *database, r checkpoint.Reset) e
 	if err != nil {
 		return err
 	}
+	within := ""
+	if len(r.Scope.States) > 0 || r.Scope.SourceID != 0 {
+		within = " in the states and the source named"
+	}
 	p.note("No target matches. There are %d FAILED, %d STUCK and %d PARKED ones, and %d that wait for a short backoff%s; %s.",
-		now.Failed, now.Stuck, now.Parked, trouble.Waiting, within(r.Scope), hint)
+		now.Failed, now.Stuck, now.Parked, trouble.Waiting, within, hint)
 	return nil
 }
 
@@ -114,13 +92,6 @@ func leftOut(c *cli.Context, k *database, r checkpoint.Reset) (string, error) {
 	return fmt.Sprintf("%s left %d of them out", strings.Join(flags, " and "), n), nil
 }
 
-func within(s store.Scope) string {
-	if len(s.States) == 0 && s.SourceID == 0 {
-		return ""
-	}
-	return " in the states and the source named"
-}
-
 // resetOf reads the flags of what is taken back: "targets" or "details".
 func resetOf(c *cli.Context, what string) (r checkpoint.Reset, err error) {
 	for _, word := range SplitList(c.StringSlice("status")) {
@@ -133,9 +104,6 @@ func resetOf(c *cli.Context, what string) (r checkpoint.Reset, err error) {
 		}
 		r.Statuses = append(r.Statuses, st)
 	}
-	if what == "details" { // which are chosen by nothing else
-		return r, nil
-	}
 	if r.Error, err = errorOf(c); err != nil {
 		return r, err
 	}
@@ -147,4 +115,54 @@ func resetOf(c *cli.Context, what string) (r checkpoint.Reset, err error) {
 		}
 	}
 	return r, nil
+}
+
+func (p *Program) recoverCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "recover",
+		Usage: "Take back targets whose worker is dead or silent, so that the next run goes on with them",
+		Description: "What dead processes of this machine held is taken back at once; beyond that, every target\n" +
+			"whose heartbeat is older than --timeout. Pages done are kept.\n" +
+			"A run of another machine, or under another host name, as every container has its own, counts as dead\n" +
+			"when nobody holds its lock file and it has been silent for 3 minutes. Where machines share a file but\n" +
+			"not its locks (some network file systems), a run that hangs that long loses what it holds: it notices,\n" +
+			"writes nothing more of it, and the page in hand is done again.",
+		Flags: []cli.Flag{
+			&cli.GenericFlag{Name: "timeout", Value: minutesValue(time.Hour), Usage: "age of a heartbeat in `MINUTES` (or 2h) from which its worker counts as gone"},
+			statesFlag(),
+			onlySourceFlag(),
+			jsonFlag(),
+		},
+		Action: p.recover,
+	}
+}
+
+func (p *Program) recover(c *cli.Context) error {
+	timeout := timeOf(c, "timeout")
+	if timeout <= 0 {
+		return Usagef("--timeout: want more than 0 minutes; heartbeats come every 30 seconds")
+	}
+	return p.with(c, existing, func(k *database, scope store.Scope) error {
+		dead, err := k.RecoverDead(c.Context, scope)
+		if err != nil {
+			return err
+		}
+		stale, err := k.RecoverStale(c.Context, scope, timeout)
+		if err != nil {
+			return err
+		}
+		out := checkpoint.Recovered{
+			Planned: dead.Planned + stale.Planned, Stuck: dead.Stuck + stale.Stuck, Dead: dead.Dead,
+			Details: dead.Details + stale.Details, DetailsStuck: dead.DetailsStuck + stale.DetailsStuck,
+		}
+		text := plural(out.Planned, "target") + " recovered"
+		if out.Stuck > 0 {
+			text += fmt.Sprintf(", %d stuck after %d fruitless recoveries (see `ypcrawl reset --status STUCK`)",
+				out.Stuck, yp.MaxRecoveries)
+		}
+		if out.Details > 0 {
+			text += ", and " + plural(out.Details, "detail")
+		}
+		return p.answer(c, out, "%s", text)
+	})
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -16,24 +18,17 @@ import (
 	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
-	"ypcrawl/store/report"
 	"ypcrawl/wal"
+	"ypcrawl/yp/gazetteer"
 )
 
 func (p *Program) runCommand() *cli.Command {
-	flags := append(append(sourceFlags(), sourcesFlags()...), selectFlags()...)
 	return &cli.Command{
 		Name:        "run",
 		Usage:       "Crawl: plan what is new, go on where the last run ended, until all due work is done",
 		Description: runDescription,
-		Flags:       append(flags, runFlags()...),
-		Action: func(c *cli.Context) error {
-			r, err := p.newRun(c)
-			if err != nil {
-				return err
-			}
-			return r.do(c.Context)
-		},
+		Flags:       slices.Concat(sourceFlags(), sourcesFlags(), selectFlags(), runFlags()),
+		Action:      func(c *cli.Context) error { return p.runOf(c, false) },
 	}
 }
 
@@ -60,12 +55,18 @@ A run that ends early keeps its own code, also when 3 would be true of it.
 With several sources the first of these that applies: 130 · 1 · 4 · 3 if targets failed, or most listings were rejected, of a source that is
 not closed · 7 · 6 · 5 if a source was left because it is closed · 0`
 
-// run is one invocation of `run` in the making.
+// fetchDetails is `details` itself: a run without results pages.
+func (p *Program) fetchDetails(c *cli.Context) error {
+	return p.runOf(c, true)
+}
+
+// run is one invocation of `run` in the making. It is over several sources, of which there may be one.
 type run struct {
 	p       *Program
 	c       *cli.Context
-	sources []*sourceRun // one a source
+	sources []*sourceRun
 	sel     discover.Selection
+	places  *gazetteer.Gazetteer
 	egress  egress
 	display *Display
 	log     zerolog.Logger
@@ -74,9 +75,9 @@ type run struct {
 	monitor *health.Monitor
 	scores  scores
 	row     *checkpoint.Run
-	id      string        // of the database, for its logs
-	began   time.Time     // by the database's clock
-	before  report.Counts // of all sources
+	id      string    // of the database, for its logs
+	began   time.Time // by the database's clock
+	before  selected  // of all sources
 
 	onlyDetails bool // `details`: no results pages
 }
@@ -87,47 +88,60 @@ type sourceRun struct {
 	resolved *discover.Resolved
 	index    *crawl.Index // with --discover
 	scope    store.Scope
-	before   report.Counts
+	before   selected
 }
 
-// echoed is the room left behind the bar for the "^C" that a terminal shows: on
+// behindBar is the width left behind the bar for the "^C" that a terminal shows: on
 // a full line it would wrap, and the bar be drawn twice.
-const echoed = 2
+const behindBar = 2
 
-// newRun checks all that was typed, before anything is touched.
-func (p *Program) newRun(c *cli.Context) (*run, error) { return p.newRunOf(c, false) }
-
-func (p *Program) newRunOf(c *cli.Context, onlyDetails bool) (*run, error) {
-	r := &run{p: p, c: c, onlyDetails: onlyDetails}
-	r.display = NewDisplay(DisplayConfig{
-		Out: p.Err, Live: p.live(p.Err), Quiet: c.Bool("quiet"), Width: func() int { return widthOf(p.Err) - echoed },
+func (p *Program) newDisplay(c *cli.Context) *Display {
+	return NewDisplay(DisplayConfig{
+		Out: p.Err, Live: p.live(p.Err), Quiet: c.Bool("quiet"), Width: func() int { return widthOf(p.Err) - behindBar },
 	})
-	var err error
+}
+
+// runOf checks all that was typed before anything is touched, and crawls.
+func (p *Program) runOf(c *cli.Context, onlyDetails bool) (err error) {
+	r := &run{p: p, c: c, display: p.newDisplay(c), onlyDetails: onlyDetails}
 	if r.log, err = p.logger(c, r.display.Writer()); err != nil {
-		return nil, err
+		return err
 	}
 	if r.sel, err = selection(c); err != nil {
-		return nil, err
+		return err
 	}
 	if err := checkRunFlags(c); err != nil {
-		return nil, err
+		return err
 	}
 	if r.egress, err = egressOf(c); err != nil {
-		return nil, err
+		return err
 	}
 	if r.sources, err = r.chooseSources(); err != nil {
-		return nil, err
+		return err
 	}
-	return r, r.checkDetails()
+	if err := r.checkDetails(); err != nil {
+		return err
+	}
+	return r.do(c.Context)
 }
 
-func (r *run) do(ctx context.Context) (err error) {
+func (r *run) do(ctx context.Context) error {
 	if r.c.Bool("dry-run") {
 		return r.dryRun()
 	}
 	if err := checkLogFolder(logDir(r.c)); err != nil {
 		return err
 	}
+	return r.open(ctx, func() error {
+		if err := r.register(ctx, r.prepare); err != nil {
+			return err
+		}
+		return r.crawl(ctx)
+	})
+}
+
+// open opens the database, starts what a crawl needs beside it, and ends both after do.
+func (r *run) open(ctx context.Context, do func() error) (err error) {
 	if r.keeper, err = r.p.open(r.c, create); err != nil {
 		return err
 	}
@@ -144,10 +158,40 @@ func (r *run) do(ctx context.Context) (err error) {
 		return err
 	}
 	defer stopDemo()
-	if err := r.register(ctx); err != nil {
-		return err
+	return do()
+}
+
+// details is what the run is to do about the listings' own pages.
+func (r *run) details() crawl.Details {
+	return crawl.Details{Wanted: r.onlyDetails || r.c.Bool("details"), Only: r.onlyDetails, Every: timeOf(r.c, "details-every")}
+}
+
+// checkDetails refuses what can't be done, and says which sources have no such pages.
+func (r *run) checkDetails() error {
+	d := r.details()
+	if d.Every < time.Minute { // it would ask for the same page again and again
+		return Usagef("--details-every %s: want 1m or more", d.Every)
 	}
-	return r.crawl(ctx)
+	if n := r.c.Int64("limit"); n < 0 {
+		return Usagef("--limit %d: want a number from 1 up, or 0 for no limit", n)
+	}
+	if !d.Wanted {
+		return nil
+	}
+	without := []string{}
+	for _, c := range r.sources {
+		if !c.src.HasDetails() {
+			without = append(without, c.src.Name())
+		}
+	}
+	names := strings.Join(without, ", ")
+	if len(without) == len(r.sources) {
+		return Usagef("%s does not say how to read the pages of its listings: its definition needs a `detail` section", names)
+	}
+	if len(without) > 0 {
+		r.log.Warn().Str("sources", names).Msg("no details of sources whose definition has no detail section")
+	}
+	return nil
 }
 
 // checkLogFolder finds out before anything is planned or asked of a site

@@ -7,49 +7,55 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/health"
 	"ypcrawl/wal"
 )
 
 // crawl runs the engines with the display beside them, and tells how it went.
 func (r *run) crawl(ctx context.Context) error {
-	defer r.makeRoom()()
-	var fleet *crawl.Sources
-	clients := r.clients(func(i int, o fetch.Observation) { fleet.Observed(i, o) })
-	defer closeClients(clients)
+	defer r.raiseMemory()()
+	var sources *crawl.Sources
 	r.mentionProxies(ctx)
-	pools, err := r.pools(ctx, clients)
+	clients, pools, err := r.clients(ctx, func(i int, o fetch.Observation) { sources.Observed(i, o) })
+	defer func() {
+		for _, c := range clients { // a shared one twice, which is harmless
+			c.Close()
+		}
+	}()
 	if err != nil {
 		return errors.Join(err, r.row.Finish(ctx, checkpoint.OutcomeNoProxies, 0))
 	}
-	fleet = crawl.NewSources(r.engineConfig(pools), r.sourceConfigs(clients, pools))
+	configs := make([]crawl.SourceConfig, len(r.sources))
+	for i, c := range r.sources {
+		shortest, _ := pace(r.c, c.src)
+		configs[i] = crawl.SourceConfig{Source: c.src, Scope: c.scope, Fetch: clients[i], Pool: pools[i], Delay: shortest, Index: c.index}
+	}
+	sources = crawl.NewSources(r.engineConfig(pools), configs)
 
 	interrupted := context.AfterFunc(ctx, func() {
 		r.log.Info().Msg("stopping: pages in hand are finished first; once more ends at once")
-		fleet.Stop(crawl.ErrInterrupted)
+		sources.Stop(crawl.ErrInterrupted)
 	})
 	defer interrupted()
 	tidied := r.tidyLogs(ctx)
 	defer tidied()
-	watch := newWatcher(r, fleet, clients)
-	watch.start()
-	written := r.scores.keep(ctx, r.monitor, used(pools), r.egress)
-	err = fleet.Run(context.WithoutCancel(ctx))
+	stop := r.watch(sources, clients)
+	written := r.scores.keep(ctx, r.monitor, pools, r.egress)
+	err = sources.Run(context.WithoutCancel(ctx))
 	written()
-	watch.stop()
-	ended := r.endings(ctx, fleet)
-	if len(ended) == 1 && err == nil {
-		err = ended[0].Err
-	}
+	stop()
+	ended := r.endings(ctx, sources)
 	err = errors.Join(err, r.scores.flush(context.WithoutCancel(ctx), r.monitor))
 	if errors.Is(err, crawl.ErrBudget) && r.throughWith(ended) {
 		err = nil // the budget was just enough
 	}
-	stats := fleet.Stats()
+	stats := sources.Stats()
 	if ferr := r.row.Finish(ctx, outcomeOf(worst(err, ended)), stats.Requests); ferr != nil && err == nil {
 		err = ferr
 	}
@@ -63,7 +69,7 @@ func (r *run) throughWith(all []ending) bool {
 		return false // the engines have looked: what was left may have been details
 	}
 	for _, e := range all {
-		if e.now.Planned+e.now.InProgress > 0 || e.unknown {
+		if e.now.toDo() > 0 || e.unknown {
 			return false
 		}
 	}
@@ -88,29 +94,29 @@ func outcomeOf(err error) checkpoint.Outcome {
 	return checkpoint.OutcomeError
 }
 
-// clients makes a fetch client for every source, so that each has a pace and a
-// robots.txt of its own. Sources at one host share theirs: a host is not asked twice
-// as fast because two definitions speak of it.
-func (r *run) clients(observe func(i int, o fetch.Observation)) []*fetch.Client {
-	clients, at := make([]*fetch.Client, len(r.sources)), map[string]int{}
+// clients makes a fetch client for every source, so that each has a pace and a robots.txt of its
+// own, with its pool of proxies, which is nil where it is direct. Sources at one host share both: a
+// host is not asked twice as fast because two definitions speak of it.
+func (r *run) clients(ctx context.Context, observe func(i int, o fetch.Observation)) ([]*fetch.Client, []*fetch.Pool, error) {
+	var clients []*fetch.Client
+	var pools []*fetch.Pool
+	at := map[string]int{}
 	for i, c := range r.sources {
 		host := c.src.BaseURL().Host
-		first, shared := at[host]
-		if shared {
-			clients[i] = clients[first]
+		if first, shared := at[host]; shared {
+			clients, pools = append(clients, clients[first]), append(pools, pools[first])
 			continue
 		}
 		at[host] = i
-		clients[i] = fetch.New(r.fetchConfig(host, func(o fetch.Observation) { observe(i, o) }))
+		client := fetch.New(r.fetchConfig(host, func(o fetch.Observation) { observe(i, o) }))
+		clients = append(clients, client)
+		pool, err := r.egress.pool(ctx, r.monitor, client, &r.scores)
+		if err != nil {
+			return clients, nil, err
+		}
+		pools = append(pools, pool)
 	}
-	return clients
-}
-
-// closeClients closes clients; doing so twice is harmless.
-func closeClients(clients []*fetch.Client) {
-	for _, c := range clients {
-		c.Close()
-	}
+	return clients, pools, nil
 }
 
 // fetchConfig is for the sources at a host: the longest of their delays counts.
@@ -122,59 +128,26 @@ func (r *run) fetchConfig(host string, observe func(fetch.Observation)) fetch.Co
 			shortest, longest = max(shortest, lo), max(longest, hi)
 		}
 	}
-	inFlight := r.c.Int("concurrency-per-host")
 	return fetch.Config{
-		UserAgent: r.c.String("user-agent"), DelayMin: shortest, DelayMax: longest, ConcurrencyPerHost: inFlight, Turns: r.monitor,
+		UserAgent: r.c.String("user-agent"), DelayMin: shortest, DelayMax: longest, ConcurrencyPerHost: r.c.Int("concurrency-per-host"), Turns: r.monitor,
 		Timeout: timeOf(r.c, "request-timeout"), IgnoreRobots: r.c.String("robots") == "ignore", Logger: r.log, Observe: observe,
 	}
-}
-
-// pools makes the pools of proxies, one for each client; nil where it is direct.
-func (r *run) pools(ctx context.Context, clients []*fetch.Client) ([]*fetch.Pool, error) {
-	pools, of := make([]*fetch.Pool, len(clients)), map[*fetch.Client]*fetch.Pool{}
-	for i, c := range clients {
-		pool, made := of[c]
-		if !made {
-			var err error
-			if pool, err = r.egress.pool(ctx, r.monitor, c, &r.scores); err != nil {
-				return nil, err
-			}
-			of[c] = pool
-		}
-		pools[i] = pool
-	}
-	return pools, nil
 }
 
 // mentionProxies says once that there are proxies which this run does not use: nobody is
 // to think that he is hidden behind them.
 func (r *run) mentionProxies(ctx context.Context) {
-	n, err := r.egress.idle(ctx, r.monitor)
+	if r.egress.policy != fetch.PolicyOff {
+		return
+	}
+	known, err := r.monitor.Proxies(ctx)
+	n := len(slices.DeleteFunc(known, func(p health.Proxy) bool { return !p.Enabled }))
 	switch {
 	case err != nil:
 		r.log.Warn().Err(err).Msg("the stored proxies could not be read")
 	case n > 0:
 		r.log.Info().Int("proxies", n).Msg("requests go out directly: proxies that are stored are used with --proxy-policy prefer or require")
 	}
-}
-
-// used leaves out the pools that are none.
-func used(pools []*fetch.Pool) (all []*fetch.Pool) {
-	for _, p := range pools {
-		if p != nil {
-			all = append(all, p)
-		}
-	}
-	return all
-}
-
-func (r *run) sourceConfigs(clients []*fetch.Client, pools []*fetch.Pool) []crawl.SourceConfig {
-	configs := make([]crawl.SourceConfig, len(r.sources))
-	for i, c := range r.sources {
-		shortest, _ := pace(r.c, c.src)
-		configs[i] = crawl.SourceConfig{Source: c.src, Scope: c.scope, Fetch: clients[i], Pool: pools[i], Delay: shortest, Index: c.index}
-	}
-	return configs
 }
 
 // engineConfig is what all engines have in common.
@@ -184,7 +157,7 @@ func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
 		Keeper: r.keeper.Keeper, Monitor: r.monitor, Run: r.row, OpenLog: r.openLog, LazyLogs: c.String("wal-sync") == "interval",
 		Workers: r.workers(), MaxPerState: c.Int("max-per-state"), Linger: timeOf(c, "linger"),
 		Patience: timeOf(c, "patience"), Watch: c.Bool("watch"), Keep: time.Duration(c.Int("keep-requests")) * 24 * time.Hour,
-		Beat: func(ctx context.Context) error { return r.scores.beat(ctx, r.monitor, used(pools), r.egress) },
+		Beat: func(ctx context.Context) error { return r.scores.beat(ctx, r.monitor, pools, r.egress) },
 		Filter: crawl.Filter{
 			Allow: SplitList(c.StringSlice("allow-categories")), Block: SplitList(c.StringSlice("block-categories")),
 			Words: SplitList(c.StringSlice("block-words")), MinScore: c.Int("min-score"), Sponsored: c.Bool("include-sponsored"),
@@ -216,18 +189,18 @@ func (r *run) openLog(worker string) (crawl.Log, error) {
 // source has its connection, its buffers and a page in hand. Measured with 120 of them:
 // within 48 MiB the collector takes more than the crawl. The most is half of a small VPS.
 const (
-	roomOfSource = 1 << 20
-	mostRoom     = 256 << 20
+	memoryOfSource = 1 << 20
+	mostMemory     = 256 << 20
 )
 
-// makeRoom raises the soft limit of memory for several sources, until restore is called.
+// raiseMemory raises the soft limit of memory for several sources, until restore is called.
 // GOMEMLIMIT wins, and a limit that is higher already, or none, stays.
-func (r *run) makeRoom() (restore func()) {
+func (r *run) raiseMemory() (restore func()) {
 	before := debug.SetMemoryLimit(-1)
-	room := min(before+int64(len(r.sources)-1)*roomOfSource, mostRoom)
-	if os.Getenv("GOMEMLIMIT") != "" || room <= before || before == math.MaxInt64 {
+	limit := min(before+int64(len(r.sources)-1)*memoryOfSource, mostMemory)
+	if os.Getenv("GOMEMLIMIT") != "" || limit <= before || before == math.MaxInt64 {
 		return func() {}
 	}
-	debug.SetMemoryLimit(room)
+	debug.SetMemoryLimit(limit)
 	return func() { debug.SetMemoryLimit(before) }
 }

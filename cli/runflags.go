@@ -1,28 +1,63 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
-	"ypcrawl/crawl/fetch"
 )
 
 func runFlags() []cli.Flag {
-	flags := paceFlags()
-	flags = append(flags, egressFlags()...)
-	flags = append(flags, budgetFlags()...)
-	flags = append(flags, againFlags()...)
-	flags = append(flags, keepFlags()...)
-	flags = append(flags, runDetailFlags()...)
-	return append(
-		append(flags, databaseFlags()...),
-		&cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print what it would cost from the start: requests, time, disk"},
+	return slices.Concat(paceFlags(), egressFlags(), budgetFlags(), []cli.Flag{
+		&cli.GenericFlag{
+			Name: "every", Value: ageValue(0), DefaultText: "as before: 7d for new targets",
+			Usage: "crawl the selected targets again so long after their last crawl began, a tenth sooner: `TIME` like 1d, 12h; 0 = never by itself",
+		},
+		&cli.GenericFlag{
+			Name: "recrawl", Value: ageValue(0), DefaultText: "only what is due",
+			Usage: "crawl again what was done longer ago than `TIME`: 1d, 12h; 0 = all that is done, at the earliest 2 minutes after its last crawl began. The same again goes on with it until all is crawled",
+		},
+		list("allow-categories", "keep only listings that show one of these: `CATEGORY...`", "all"),
+		list("block-categories", "leave out listings that show one of these: `CATEGORY...`", "none"),
+		list("block-words", "leave out listings with one of these in their name: `WORD...`", "none"),
+		&cli.IntFlag{Name: "min-score", Usage: "leave out listings less complete than `SCORE` (0 to 100)"},
+		&cli.BoolFlag{Name: "include-sponsored", Usage: "keep ads too"},
+		&cli.BoolFlag{Name: "discover", Usage: "first read the source's indexes of cities, of states where that was 7 days ago, and plan what they show"},
+		&cli.BoolFlag{Name: "details", Usage: "then fetch the listings' own pages that are due: e-mail, hours, geo, payment, social links"},
+		detailsEveryFlag(),
+	}, databaseFlags(), []cli.Flag{
+		dryRunFlag(),
 		jsonFlag(),
-	)
+	})
+}
+
+// detailsFlags are those of `details` itself.
+func detailsFlags() []cli.Flag {
+	own := []cli.Flag{
+		statesFlag(),
+		list("cities", "only of listings that the search of these `CITY...` found: \"Los Angeles, CA\"", "all"),
+		list("categories", "only of listings that the search for these `CATEGORY...` found", "all"),
+		anyCategoryFlag(),
+		&cli.IntFlag{Name: "min-population", Usage: "only of cities with so many `PEOPLE` or more"},
+		detailsEveryFlag(),
+		&cli.Int64Flag{Name: "limit", DefaultText: "no limit", Usage: "end after `PAGES`, resumable"},
+	}
+	flags := slices.Concat(own, paceFlags(), egressFlags(), budgetFlags())
+	for _, f := range flags {
+		if n, ok := f.(*cli.IntFlag); ok && (n.Name == "max-per-state" || n.Name == "max-targets") {
+			n.Hidden = true // of targets
+		}
+	}
+	return append(append(flags, databaseFlags()...), jsonFlag())
+}
+
+func detailsEveryFlag() cli.Flag {
+	return &cli.GenericFlag{Name: "details-every", Value: ageValue(checkpoint.DetailsEvery), DefaultText: "30d", Usage: "fetch a listing's own page again after `TIME`: 30d, 12h"}
 }
 
 // databaseFlags say how a run treats its database.
@@ -42,17 +77,14 @@ func paceFlags() []cli.Flag {
 		delayFlag(),
 		&cli.IntFlag{Name: "concurrency-per-host", Value: 5, Usage: "`REQUESTS` in flight to a host at most"},
 		&cli.IntFlag{Name: "max-per-state", Value: 5, Usage: "`TARGETS` of a state of a source in progress at once"},
-		&cli.StringFlag{Name: "robots", Value: "obey", Usage: "`RULE` for robots.txt: obey or ignore"},
-		&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
-		&cli.GenericFlag{Name: "request-timeout", Value: ageValue(fetch.DefaultTimeout), Usage: "`TIME` for one request, its body included"},
+		robotsFlag(),
+		userAgentFlag(),
+		requestTimeoutFlag(),
 		&cli.GenericFlag{
 			Name: "linger", Value: minutesValue(5 * time.Minute),
 			Usage: "wait for targets that fall due within `MINUTES` (or 2h); 0 for cron",
 		},
-		&cli.GenericFlag{
-			Name: "patience", Value: minutesValue(crawl.DefaultPatience),
-			Usage: "wait for a host that says when to come back, at most `MINUTES` (or 2h); then exit 5",
-		},
+		patienceFlag(),
 		&cli.BoolFlag{Name: "watch", Usage: "stay when nothing is due, and take targets as they fall due"},
 	}
 }
@@ -66,21 +98,10 @@ func budgetFlags() []cli.Flag {
 	}
 }
 
-// keepFlags choose the listings that are kept.
-func keepFlags() []cli.Flag {
-	return []cli.Flag{
-		list("allow-categories", "keep only listings that show one of these: `CATEGORY...`", "all"),
-		list("block-categories", "leave out listings that show one of these: `CATEGORY...`", "none"),
-		list("block-words", "leave out listings with one of these in their name: `WORD...`", "none"),
-		&cli.IntFlag{Name: "min-score", Usage: "leave out listings less complete than `SCORE` (0 to 100)"},
-		&cli.BoolFlag{Name: "include-sponsored", Usage: "keep ads too"},
-	}
-}
-
 // checkRunFlags refuses numbers that make no sense.
 func checkRunFlags(c *cli.Context) error {
-	if err := checkAgain(c); err != nil {
-		return err
+	if every := timeOf(c, "every"); c.IsSet("every") && every != 0 && every < 5*time.Minute { // `details` has no such flag
+		return Usagef("--every %s: want 5m or more, or 0 for once only", every)
 	}
 	for _, f := range []struct {
 		name     string

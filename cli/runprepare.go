@@ -3,31 +3,35 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/store"
-	"ypcrawl/store/report"
-	"ypcrawl/yp/gazetteer"
 )
 
-// register enters the run, takes back what dead runs held, and plans.
-func (r *run) register(ctx context.Context) error {
-	ids, err := r.sourceIDs(ctx)
-	if err != nil {
-		return err
+// register enters the run, takes back what dead runs held, and prepares what is to be done.
+func (r *run) register(ctx context.Context, prepare func(ctx context.Context, sources []int64) error) error {
+	ids := make([]int64, len(r.sources))
+	for i, c := range r.sources {
+		var err error
+		if ids[i], err = r.keeper.Source(ctx, c.src.Name(), c.src.BaseURL().String()); err != nil {
+			return err
+		}
 	}
 	id := ids[0]
 	if len(ids) > 1 {
 		id = 0
 	}
+	var err error
 	if r.row, err = r.keeper.StartRun(ctx, id, r.p.commandLine(), r.c.Bool("exclusive")); err != nil {
 		return err
 	}
-	err = r.prepare(ctx, ids)
+	if err = r.takeBackDead(ctx); err == nil {
+		err = prepare(ctx, ids)
+	}
 	if err != nil {
 		outcome := checkpoint.OutcomeError
 		if ctx.Err() != nil {
@@ -38,18 +42,8 @@ func (r *run) register(ctx context.Context) error {
 	return err
 }
 
-func (r *run) sourceIDs(ctx context.Context) ([]int64, error) {
-	ids := make([]int64, len(r.sources))
-	for i, c := range r.sources {
-		var err error
-		if ids[i], err = r.keeper.Source(ctx, c.src.Name(), c.src.BaseURL().String()); err != nil {
-			return nil, err
-		}
-	}
-	return ids, nil
-}
-
-func (r *run) prepare(ctx context.Context, ids []int64) error {
+// takeBackDead takes back what dead runs held.
+func (r *run) takeBackDead(ctx context.Context) error {
 	r.began = r.keeper.DB().Now()
 	rec, err := r.keeper.RecoverDead(ctx, store.Scope{})
 	if err != nil {
@@ -61,6 +55,10 @@ func (r *run) prepare(ctx context.Context, ids []int64) error {
 	if err := r.keeper.SweepLocks(); err != nil {
 		r.log.Warn().Err(err).Msg("old lock files stay")
 	}
+	return nil
+}
+
+func (r *run) prepare(ctx context.Context, ids []int64) error {
 	if err := r.warnOfAll(ctx, ids); err != nil {
 		return err
 	}
@@ -72,9 +70,9 @@ func (r *run) prepare(ctx context.Context, ids []int64) error {
 		r.log.Info().Int("selected", plan.Selected).Int("new", plan.Added).Int("deepened", plan.Deepened).Msg("targets planned")
 	}
 	for _, c := range r.sources {
-		r.before = sum(r.before, c.before)
+		r.before.add(c.before)
 	}
-	if left := r.before.Planned + r.before.InProgress; left > 0 && r.before.Pages > 0 {
+	if left := r.before.toDo(); left > 0 && r.before.Pages > 0 {
 		r.log.Info().Int64("targets_done", r.before.Done).Int64("to_do", left).Int64("pages", r.before.Pages).
 			Msg("going on where the last run ended")
 	}
@@ -106,7 +104,10 @@ func (r *run) plan(ctx context.Context, ids []int64) (all checkpoint.Planned, er
 
 func (r *run) planOne(ctx context.Context, c *sourceRun, id int64) (plan checkpoint.Planned, err error) {
 	if r.onlyDetails {
-		return plan, r.planDetails(ctx, c, id)
+		if c.scope, err = scopeOf(ctx, r.keeper, id, c.resolved, r.sel); err == nil && c.src.HasDetails() {
+			_, err = r.keeper.WantDetails(ctx, id, c.scope.States, r.details().Every)
+		}
+		return plan, err
 	}
 	targets := c.resolved.Plan(id, 0)
 	if r.c.Bool("discover") && c.src.HasIndex() {
@@ -116,12 +117,9 @@ func (r *run) planOne(ctx context.Context, c *sourceRun, id int64) (plan checkpo
 		if targets.Listed != nil {
 			targets.Listed.Only = true
 		}
-		c.index = &crawl.Index{Plan: targets, MinPopulation: r.sel.MinPopulation}
+		c.index = &crawl.Index{Plan: targets, MinPopulation: r.sel.MinPopulation, Gazetteer: r.places}
 		if targets.Listed == nil {
 			c.index.Plan.Categories = nil // cities were named, and are planned already
-		}
-		if c.index.Gazetteer, err = gazetteer.Load(); err != nil {
-			return plan, fmt.Errorf("load places: %w", err)
 		}
 	}
 	if plan, err = r.keeper.Plan(ctx, targets); err != nil {
@@ -136,9 +134,40 @@ func (r *run) planOne(ctx context.Context, c *sourceRun, id int64) (plan checkpo
 	if _, err := r.keeper.Wake(ctx, c.scope); err != nil {
 		return plan, err
 	}
-	c.before, err = r.keeper.Count(ctx, c.scope)
+	before, err := r.keeper.Count(ctx, c.scope)
+	c.before = selectedOf(before)
 	return plan, err
 }
+
+// again applies --every and --recrawl to the targets of a source, and begins the pass over them.
+func (r *run) again(ctx context.Context, scope store.Scope) error {
+	if r.c.IsSet("every") {
+		if _, err := r.keeper.SetFrequency(ctx, scope, timeOf(r.c, "every")); err != nil {
+			return err
+		}
+	}
+	var age *time.Duration
+	if r.c.IsSet("recrawl") {
+		age = new(timeOf(r.c, "recrawl"))
+	}
+	pass, err := r.row.BeginPass(ctx, scope, age)
+	if err != nil || age == nil {
+		return err
+	}
+	if pass.GoesOn {
+		r.log.Info().Str("begun", minute(pass.Began)).Msg("going on with the last --recrawl")
+	} else if pass.Recrawl > 0 {
+		r.log.Info().Int("targets", pass.Recrawl).Msg("crawled again from page 1: --recrawl")
+	}
+	waiting, until, err := r.keeper.InGap(ctx, scope)
+	if waiting > 0 {
+		r.log.Info().Int64("targets", waiting).Str("until", moment(r.keeper.DB().Now(), until)).Msg("wait: " + gapReason)
+	}
+	return err
+}
+
+// gapReason is why a target that is due may have to wait all the same.
+const gapReason = "two crawls of a target start at least 2 minutes apart"
 
 // warnOfAll tells somebody who named no states what that means, before the
 // first of those targets is planned.
@@ -147,10 +176,10 @@ func (r *run) warnOfAll(ctx context.Context, ids []int64) error {
 		return nil
 	}
 	targets, there, states := 0, int64(0), 0
-	took := r.sources[0].estimate(r.c, 0).Time
+	took := estimate(r.c, r.sources[0].src, r.sources[0].resolved, 0).Time
 	for i, c := range r.sources {
-		e := c.estimate(r.c, 0)
-		targets, states, took = targets+e.Targets, max(states, len(c.resolved.States)), max(took, e.Time)
+		e := estimate(r.c, c.src, c.resolved, 0)
+		targets, states, took = targets+e.Targets, max(states, e.States), max(took, e.Time)
 		n, err := r.keeper.Count(ctx, store.Scope{SourceID: ids[i]})
 		if err != nil {
 			return err
@@ -166,16 +195,4 @@ func (r *run) warnOfAll(ctx context.Context, ids []int64) error {
 	}
 	log.Msgf("no --states: all %d states are crawled; Ctrl-C stops, --states CA narrows, --dry-run tells the cost", states)
 	return nil
-}
-
-// sum adds up the counts of two sources.
-func sum(a, b report.Counts) report.Counts {
-	s := report.Counts{
-		Targets: a.Targets + b.Targets, Planned: a.Planned + b.Planned, InProgress: a.InProgress + b.InProgress, Done: a.Done + b.Done,
-		Failed: a.Failed + b.Failed, Stuck: a.Stuck + b.Stuck, Parked: a.Parked + b.Parked, Retired: a.Retired + b.Retired, Pages: a.Pages + b.Pages,
-	}
-	if s.Targets > 0 {
-		s.Percent = 100 * float64(s.Done+s.Parked) / float64(s.Targets)
-	}
-	return s
 }

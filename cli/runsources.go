@@ -1,19 +1,21 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/site"
+	"ypcrawl/store"
 	"ypcrawl/yp"
-	"ypcrawl/yp/gazetteer"
 )
 
 // sourcesFlags choose several sources for one run.
@@ -62,63 +64,32 @@ func (r *run) several() bool {
 	return len(names) > 0 || all
 }
 
-// checkSourcesFlags refuses flags that say two things.
-func (r *run) checkSourcesFlags() error {
-	if err := notEmpty(r.c, "sources", r.c.StringSlice("sources")); err != nil || !r.several() {
-		return err
-	}
-	if names, all := r.p.sourceNames(r.c); len(names) > 0 && all {
-		return Usagef("--sources and --all-sources: name the sources or take them all, not both")
-	}
-	for _, name := range []string{"source", "source-file", "base-url"} {
-		if r.p.typed(name) {
-			return Usagef("--%s is about one source: leave it out, or leave out --sources and --all-sources", name)
-		}
-	}
-	return nil
-}
-
-// chooseSources finds the sources of the run and what is selected of each.
-func (r *run) chooseSources() ([]*sourceRun, error) {
-	if err := r.checkSourcesFlags(); err != nil {
-		return nil, err
-	}
-	if !r.several() {
-		src, err := r.p.source(r.c)
-		if err != nil {
-			return nil, err
-		}
-		resolved, err := resolve(src, r.sel)
-		return []*sourceRun{{src: src, resolved: resolved}}, err
-	}
-	sources, err := r.p.manySources(r.c)
+// chooseSources finds the sources of the run and what is selected of each. One that has
+// nothing of it is left out with a word: others may have.
+func (r *run) chooseSources() (runs []*sourceRun, err error) {
+	sources, err := r.loadSources()
 	if err != nil {
 		return nil, err
 	}
-	return r.resolveSources(sources)
-}
-
-// resolveSources resolves the selection for every source. One that has nothing of it is left
-// out with a word: others may have.
-func (r *run) resolveSources(sources []*site.Source) (runs []*sourceRun, err error) {
-	g, err := gazetteer.Load()
-	if err != nil {
-		return nil, fmt.Errorf("load places: %w", err)
+	if r.places, err = loadPlaces(); err != nil {
+		return nil, err
 	}
 	known := map[string]*discover.Resolved{} // by extent: the places of a hundred sources are the same
 	var last error
 	for _, src := range sources {
 		x := extent(src)
 		key := fmt.Sprintf("%q %d %d", x.Categories, x.PlacesPerState, x.PageCap)
-		if known[key] == nil {
-			if known[key], err = resolveIn(g, src, r.sel); err != nil {
-				r.log.Warn().Str("source", src.Name()).Str("reason", err.Error()).Msg("a source is left out")
-				last = err
-				delete(known, key)
+		resolved := known[key]
+		if resolved == nil {
+			if resolved, last = resolveIn(r.places, src, r.sel); last != nil {
+				if len(sources) > 1 {
+					r.log.Warn().Str("source", src.Name()).Str("reason", last.Error()).Msg("a source is left out")
+				}
 				continue
 			}
+			known[key] = resolved
 		}
-		runs = append(runs, &sourceRun{src: src, resolved: known[key]})
+		runs = append(runs, &sourceRun{src: src, resolved: resolved})
 	}
 	if len(runs) == 0 {
 		return nil, last
@@ -126,23 +97,36 @@ func (r *run) resolveSources(sources []*site.Source) (runs []*sourceRun, err err
 	return runs, nil
 }
 
-// manySources loads the sources that --sources or --all-sources mean.
-func (p *Program) manySources(c *cli.Context) ([]*site.Source, error) {
-	stored, err := p.storedSources(c)
+// loadSources loads the sources that --source, --sources or --all-sources mean, and refuses flags
+// that say two things.
+func (r *run) loadSources() (all []*site.Source, err error) {
+	if err := notEmpty(r.c, "sources", r.c.StringSlice("sources")); err != nil {
+		return nil, err
+	}
+	names, every := r.p.sourceNames(r.c)
+	if len(names) == 0 && !every {
+		src, err := r.p.source(r.c)
+		return []*site.Source{src}, err
+	}
+	if len(names) > 0 && every {
+		return nil, Usagef("--sources and --all-sources: name the sources or take them all, not both")
+	}
+	for _, name := range []string{"source", "source-file", "base-url"} {
+		if r.p.typed(name) {
+			return nil, Usagef("--%s is about one source: leave it out, or leave out --sources and --all-sources", name)
+		}
+	}
+	stored, err := r.p.storedSources(r.c)
 	if err != nil {
 		return nil, err
 	}
-	names, every := p.sourceNames(c)
 	if every {
-		return p.allSources(c, stored)
+		return r.p.allSources(r.c, stored)
 	}
-	var all []*site.Source
-	seen := map[string]bool{}
-	for _, name := range names {
-		if seen[name] {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
 			continue
 		}
-		seen[name] = true
 		src, err := stored.load("--sources: ", name)
 		if err != nil {
 			return nil, err
@@ -210,67 +194,119 @@ func vacant(host string) bool {
 	return l.Close() == nil
 }
 
-// estimate is what the targets of the source would cost from the start.
-func (c *sourceRun) estimate(ctx *cli.Context, maxTargets int) discover.Estimate {
-	return estimate(ctx, c.src, c.resolved, maxTargets)
+// storedList is the sources that the database knows.
+type storedList []checkpoint.StoredSource
+
+// storedSources reads them. It makes no database; without one there are none.
+func (p *Program) storedSources(c *cli.Context) (storedList, error) {
+	how := existing // an older file is upgraded
+	if c.Bool("dry-run") {
+		how = reading
+	}
+	k, err := p.open(c, how)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	all, err := k.StoredSources(c.Context)
+	return all, errors.Join(err, k.DB().Close())
 }
 
-func estimate(ctx *cli.Context, src *site.Source, r *discover.Resolved, maxTargets int) discover.Estimate {
-	shortest, longest := pace(ctx, src)
-	delay := (shortest + longest) / 2
-	e := r.Estimate(extent(src), maxTargets, delay, ctx.Bool("details") && src.HasDetails())
-	if ctx.Bool("discover") && src.HasIndex() && e.Requests >= 0 {
-		for _, state := range r.States {
-			e.IndexPages += len(src.IndexPages(state))
+// namedSource loads the source that --source names: built in, or stored. The database
+// is looked at only for a name that is not built in.
+func (p *Program) namedSource(c *cli.Context, name string) (*site.Source, error) {
+	if isBuiltin(name) {
+		return site.Builtin(name)
+	}
+	stored, err := p.storedSources(c)
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := stored.find(name); ok && !s.Enabled {
+		return nil, closedSource(s)
+	}
+	return stored.load("--source ", name)
+}
+
+func isBuiltin(name string) bool { return slices.Contains(site.Builtins(), name) }
+
+func (l storedList) find(name string) (checkpoint.StoredSource, bool) {
+	i := slices.IndexFunc(l, func(s checkpoint.StoredSource) bool { return s.Name == name })
+	if i < 0 {
+		return checkpoint.StoredSource{}, false
+	}
+	return l[i], true
+}
+
+// load returns a source by its name, where the database has it if it does. what says
+// where the name was typed.
+func (l storedList) load(what, name string) (*site.Source, error) {
+	s, known := l.find(name)
+	switch {
+	case isBuiltin(name):
+		src, err := site.Builtin(name)
+		if err != nil || !known {
+			return src, err
 		}
-		e.Requests += e.IndexPages
-		e.Time += time.Duration(e.IndexPages) * delay
-		e.Seconds = e.Time.Seconds()
+		return movedTo(src, s)
+	case !known:
+		return nil, l.unknown(what, name)
+	case s.Stage == checkpoint.StageReview:
+		return nil, closedSource(s)
+	case s.Definition == "":
+		return nil, Usagef("%s%q was crawled with a definition of your own, which the database does not hold: name the file with --source-file", what, name)
 	}
-	return e
+	src, err := site.Parse(name+" (stored)", []byte(s.Definition))
+	if err != nil {
+		return nil, fmt.Errorf("the stored definition of source %s can't be used: %w: `ypcrawl sources show %s --yaml` prints it, `ypcrawl sources add` takes it back", name, err, name)
+	}
+	if src.Name() != name {
+		return nil, fmt.Errorf("the stored definition of source %s calls itself %s: `ypcrawl sources show %s --yaml` prints it", name, src.Name(), name)
+	}
+	return movedTo(src, s)
 }
 
-// dryRun tells what the run would cost.
-func (r *run) dryRun() error {
-	if !r.several() {
-		c := r.sources[0]
-		return r.p.dryRun(r.c, c.src, c.resolved, r.sel.MaxTargets)
+// movedTo is a source where the database has it.
+func movedTo(src *site.Source, s checkpoint.StoredSource) (*site.Source, error) {
+	u, err := url.Parse(s.BaseURL)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("the stored address %q of source %s is none", s.BaseURL, s.Name)
 	}
-	return r.dryRunSources()
+	return src.WithBaseURL(u), nil
 }
 
-// dryRow is what one source of several would cost.
-type dryRow struct {
-	Source     string `json:"source"`
-	States     int    `json:"states"`
-	Cities     int    `json:"cities"`
-	Categories int    `json:"categories"`
-	discover.Estimate
+// closedSource refuses a source that an operator has to look at first.
+func closedSource(s checkpoint.StoredSource) error {
+	why := "is disabled"
+	if s.Stage == checkpoint.StageReview {
+		why = "waits for a review"
+	}
+	return &exitError{code: ExitBlocked, err: fmt.Errorf(
+		"source %s %s: read its definition with `ypcrawl sources show %s --yaml`, then `ypcrawl sources enable %s`", s.Name, why, s.Name, s.Name)}
 }
 
-func (r *run) dryRunSources() error {
-	rows, targets := []dryRow{}, 0
-	for _, c := range r.sources {
-		e := c.estimate(r.c, r.sel.MaxTargets)
-		rows = append(rows, dryRow{c.src.Name(), len(c.resolved.States), len(c.resolved.Cities), len(c.resolved.Categories), e})
-		targets += e.Targets
+// unknown names the sources that there are, or the nearest.
+func (l storedList) unknown(what, name string) error {
+	var names []string
+	for _, s := range l {
+		names = append(names, s.Name)
 	}
-	if r.c.Bool("json") {
-		return writeRows(r.p.Out, rows)
+	return Usagef("%s%s (a definition of your own goes with --source-file)", what, unknownSource(name, names))
+}
+
+// unknownSource says which sources there are, built in and of these names.
+func unknownSource(name string, names []string) string {
+	known := append(site.Builtins(), names...)
+	slices.Sort(known)
+	known = slices.Compact(known)
+	hint := "there are " + strings.Join(known, " and ")
+	if len(known) > 2 {
+		hint = "there are " + strings.Join(known, ", ")
 	}
-	t := tableOf(rows, func(e dryRow) []any {
-		requests, took, disk := thousands(int64(e.Requests)), lasting(e.Time), bytesText(e.Bytes)
-		switch {
-		case e.Requests < 0:
-			requests, took, disk = "unknown", "unknown", "unknown"
-		case e.Time == 0:
-			took = "no delay"
-		}
-		return []any{e.Source, e.Targets, requests, took, disk}
-	}, "would crawl", "targets", "requests at most", "time at this pace", "disk at most")
-	if err := t.flush(&r.p.Streams, r.p.Out); err != nil {
-		return err
+	if near, ok := yp.Nearest(name, known); ok {
+		hint = "did you mean " + near + "? " + hint
 	}
-	r.p.note("%s of %s, which are crawled side by side. Nothing was written (--dry-run).", plural(int64(targets), "target"), plural(int64(len(rows)), "source"))
-	return nil
+	return fmt.Sprintf("unknown source %q: %s", name, hint)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -15,145 +16,6 @@ import (
 
 	"ypcrawl/yp"
 )
-
-// setting is what the file says of one flag.
-type setting struct {
-	key    *yaml.Node
-	values []string
-	list   bool // written as a list
-	depth  int  // how many words name its section
-}
-
-// configReader collects the settings that hold for one command.
-type configReader struct {
-	path    string // of the file
-	c       *cli.Context
-	command []string           // the way to the command
-	found   map[string]setting // the innermost section wins
-	order   []string           // names in the order of the file
-}
-
-// read reads the whole file.
-func (r *configReader) read(root *yaml.Node) error {
-	r.found = map[string]setting{}
-	return r.section(root, nil, longNames(r.c.App.Flags), r.c.App.Commands)
-}
-
-// section reads the mapping of the command that the words of at name. It may hold the flags
-// of that command and of those above it, and a section for each of its subcommands; the top
-// of the file holds the flags of `run` too.
-func (r *configReader) section(node *yaml.Node, at, flags []string, cmds []*cli.Command) error {
-	known := slices.Clone(flags)
-	if len(at) == 0 {
-		known = append(known, longNames(mainFlags(r.c.App))...)
-	}
-	known = slices.DeleteFunc(known, func(name string) bool { return name == configFlag || name == "help" })
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, value := node.Content[i], unalias(node.Content[i+1])
-		if seen[key.Value] {
-			return r.errorf(key, "%q is given twice; keep one", key.Value)
-		}
-		seen[key.Value] = true
-		var err error
-		sub := slices.IndexFunc(cmds, func(cmd *cli.Command) bool { return cmd.Name == key.Value })
-		switch {
-		case sub >= 0 && (value.Kind == yaml.MappingNode || isNull(value)):
-			err = r.section(value, append(slices.Clone(at), key.Value), slices.Concat(flags, longNames(cmds[sub].Flags)), cmds[sub].Subcommands)
-		case !slices.Contains(known, key.Value):
-			for _, cmd := range cmds {
-				known = append(known, cmd.Name)
-			}
-			err = r.unknown(key, known)
-		default:
-			err = r.keep(key, value, at)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// keep takes a flag's value if its section is for the command.
-func (r *configReader) keep(key, value *yaml.Node, at []string) error {
-	values, err := r.values(key, value)
-	depth, name := len(at), key.Value
-	if err != nil || depth > len(r.command) || !slices.Equal(at, r.command[:depth]) || !reaches(r.c.App, r.command, depth, name) {
-		return err
-	}
-	old, twice := r.found[name]
-	if !twice {
-		r.order = append(r.order, name)
-	}
-	if !twice || old.depth <= depth {
-		r.found[name] = setting{key: key, values: values, list: value.Kind == yaml.SequenceNode, depth: depth}
-	}
-	return nil
-}
-
-func (r *configReader) unknown(key *yaml.Node, known []string) error {
-	if owners := ownersOf(r.c.App, key.Value); len(owners) > 0 {
-		return r.errorf(key, "%q is a flag of %s: write it into the section of its command, %s", key.Value, someOf(owners), asSection(owners[0], key.Value))
-	}
-	slices.Sort(known)
-	if near, ok := yp.Nearest(key.Value, known); ok {
-		return r.errorf(key, "unknown key %q: did you mean %q?", key.Value, near)
-	}
-	return r.errorf(key, "unknown key %q: keys are the names of flags, see --help", key.Value)
-}
-
-// values returns a plain value, or the items of a list.
-func (r *configReader) values(key, value *yaml.Node) ([]string, error) {
-	if value.Kind == yaml.ScalarNode && !isNull(value) {
-		return []string{value.Value}, nil
-	}
-	if value.Kind != yaml.SequenceNode || len(value.Content) == 0 {
-		return nil, r.errorf(key, "%s: want a value or a list of values; remove the line for the default", key.Value)
-	}
-	var values []string
-	for _, item := range value.Content {
-		if item = unalias(item); item.Kind != yaml.ScalarNode || isNull(item) {
-			return nil, r.errorf(key, "%s: a list may hold plain values only", key.Value)
-		}
-		values = append(values, item.Value)
-	}
-	return values, nil
-}
-
-// apply sets one flag unless the user has.
-func (r *configReader) apply(name string) error {
-	f, _ := flagOf(r.c.App, r.command, name)
-	if f == nil || r.c.IsSet(name) {
-		return nil
-	}
-	s := r.found[name]
-	if s.list && kindOf(f) != multiFlag {
-		return r.errorf(s.key, "%s takes one value, no list", name)
-	}
-	for _, v := range s.values {
-		if err := r.c.Set(name, v); err != nil {
-			return r.errorf(s.key, "%s: invalid value %q: %w", name, v, err)
-		}
-	}
-	return nil
-}
-
-func (r *configReader) errorf(at *yaml.Node, format string, args ...any) error {
-	return Usagef("%s:%d: "+format, append([]any{r.path, at.Line}, args...)...)
-}
-
-// unalias follows a YAML alias.
-func unalias(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode {
-		return n.Alias
-	}
-	return n
-}
-
-func isNull(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && strings.TrimPrefix(n.ShortTag(), "!!") == "null"
-}
 
 // Settings come from flags, then from YPCRAWL_* variables, then from a YAML
 // file, then from defaults. The file's keys are flag names; the name of a
@@ -164,41 +26,163 @@ func isNull(n *yaml.Node) bool {
 //	progress:
 //	  every: 10s
 //
-// Which commands a setting outside of a section reaches stands in settingnames.go.
+// A setting that names its command is that command's alone: "every" above, or the variable
+// YPCRAWL_PROGRESS_EVERY. One that names none is the program's or that of `run`, and reaches
+// other commands only where their flag is the same as run's: an "every" for crawls must not set
+// how often a table is drawn, nor the "limit" of a list how much is fetched.
 
-// configFlag names the settings file.
-const configFlag = "config"
+const (
+	configFlag  = "config" // names the settings file
+	envPrefix   = "YPCRAWL_"
+	mainCommand = "run" // whose flags are set without its name, too
+)
 
-// maxConfig bounds the settings file: a wrong path may name anything.
-const maxConfig = 1 << 20
+// setFlag is a flag as settings name it.
+type setFlag struct {
+	cli.Flag
+	command string // that declares it: "wal read"; "" = the program
+	name    string
+	shared  bool // the same flag as one of `run`
+}
 
-// ApplyConfig sets the flags of c's command that neither the command line nor
+// variable is the environment variable of a flag, with or without its command.
+func variable(command, name string) string {
+	return envPrefix + strings.ToUpper(strings.NewReplacer(" ", "_", "-", "_").Replace(strings.TrimSpace(command+" "+name)))
+}
+
+// isIn reports whether a command is the one that outer names, or one below it.
+func isIn(command, outer string) bool {
+	return outer == "" || command == outer || strings.HasPrefix(command, outer+" ")
+}
+
+// flagsOf lists all flags that can be set. A flag is the same as one of `run` where its help is;
+// --source and --dry-run are, though their help differs.
+func flagsOf(app *cli.App) (all []setFlag) {
+	about := map[string]string{}
+	usage := func(f cli.Flag) string { return f.(cli.DocGenerationFlag).GetUsage() }
+	if run := (commandPath{rootOf(app)}).sub(mainCommand); run != nil {
+		for _, f := range run.Flags {
+			about[f.Names()[0]] = usage(f)
+		}
+	}
+	var walk func(command string, flags []cli.Flag, subs []*cli.Command)
+	walk = func(command string, flags []cli.Flag, subs []*cli.Command) {
+		for _, f := range flags {
+			name := f.Names()[0]
+			text, there := about[name]
+			same := there && (text == usage(f) || name == "source" || name == "dry-run")
+			all = append(all, setFlag{Flag: f, command: command, name: name, shared: same})
+		}
+		for _, sub := range subs {
+			walk(strings.TrimSpace(command+" "+sub.Name), sub.Flags, sub.Subcommands)
+		}
+	}
+	walk("", app.Flags, app.Commands)
+	return slices.DeleteFunc(all, func(f setFlag) bool { return f.name == "help" })
+}
+
+// setEnvVars gives every flag its variable: --wal-dir reads YPCRAWL_WAL_DIR. Of the two
+// that a flag of `run` has, the longer one is taken where it is set.
+func setEnvVars(app *cli.App) {
+	for _, f := range flagsOf(app) {
+		use := variable(f.command, f.name)
+		if os.Getenv(use) == "" && f.shared { // an empty one sets nothing
+			use = variable("", f.name)
+		}
+		reflect.ValueOf(f.Flag).Elem().FieldByName("EnvVars").Set(reflect.ValueOf([]string{use}))
+	}
+}
+
+// unknownVariables tells of variables that set nothing. Their values may be secrets and
+// are not shown.
+func unknownVariables(app *cli.App, environ []string) (complaints []string) {
+	var known []string
+	unnamed := map[string][]string{}
+	for _, f := range flagsOf(app) {
+		own, short := variable(f.command, f.name), variable("", f.name)
+		known = append(known, own)
+		if f.shared {
+			known = append(known, short)
+		}
+		unnamed[short] = append(unnamed[short], own)
+	}
+	slices.Sort(known)
+	for _, line := range environ {
+		name, value, _ := strings.Cut(line, "=")
+		if !strings.HasPrefix(name, envPrefix) || value == "" || slices.Contains(known, name) {
+			continue
+		}
+		hint := "no flag has that name, see --help"
+		if own := unnamed[name]; len(own) > 0 {
+			hint = "it does not say for which command: did you mean " + strings.Join(own[:min(len(own), 3)], ", ") + "?"
+		} else if near, ok := yp.Nearest(name, known); ok {
+			hint = "did you mean " + near + "?"
+		}
+		complaints = append(complaints, fmt.Sprintf("the variable %s sets nothing: %s", yp.Printable(name), hint))
+	}
+	slices.Sort(complaints)
+	return complaints
+}
+
+// setting is what the file says of one flag in one section.
+type setting struct {
+	key     *yaml.Node
+	section string // the command that it names
+	values  []string
+	list    bool // written as a list
+}
+
+// settings are those of the file that may hold for a command, those of the longest section first.
+type settings struct {
+	path    string
+	flags   []setFlag
+	command string
+	found   []setting
+}
+
+// applySettings sets the flags of c's command that neither the command line nor
 // the environment has set from the YAML file at path. A file that is not there
-// is an error only when explicit is set. The whole file is checked, sections
-// of other commands too: an unknown key, a key given twice or a value of the
-// wrong shape is a UsageError with file and line.
-func ApplyConfig(c *cli.Context, path string, explicit bool) error {
-	root, err := readConfig(path, explicit)
-	if err != nil || root == nil {
+// is an error only when explicit is set.
+func applySettings(c *cli.Context, path string, explicit bool) error {
+	s, err := readSettings(c.App, path, strings.TrimPrefix(c.Command.HelpName, c.App.HelpName+" "), explicit)
+	if err != nil {
 		return err
 	}
-	r := &configReader{path: path, c: c, command: commandPath(c)}
-	if err := r.read(root); err != nil {
-		return err
-	}
-	for _, name := range r.order {
-		if err := r.apply(name); err != nil {
-			return err
+	for _, x := range s.found {
+		f, ok := s.reached(x)
+		if !ok || c.IsSet(f.name) {
+			continue
+		}
+		if x.list && kindOf(f.Flag) != multiFlag {
+			return s.errorf(x.key, "%s takes one value, no list", f.name)
+		}
+		for _, v := range x.values {
+			if err := c.Set(f.name, v); err != nil {
+				return s.errorf(x.key, "%s: invalid value %q: %w", f.name, v, err)
+			}
 		}
 	}
 	return nil
 }
 
-// readConfig returns the file's top mapping, nil when there is nothing in it.
-func readConfig(path string, explicit bool) (*yaml.Node, error) {
-	data, err := readBounded(path)
+// reached returns the flag that a setting is for, which is the innermost that the command knows
+// by that name.
+func (s *settings) reached(x setting) (f setFlag, ok bool) {
+	for _, g := range s.flags { // inner commands come behind outer ones
+		if g.name == x.key.Value && isIn(s.command, g.command) {
+			f = g
+		}
+	}
+	return f, f.Flag != nil && (isIn(x.section, f.command) || x.section == "" && f.shared)
+}
+
+// readSettings reads the whole file, sections of other commands too: an unknown key, a key
+// given twice or a value of the wrong shape is a UsageError with file and line.
+func readSettings(app *cli.App, path, command string, explicit bool) (*settings, error) {
+	s := &settings{path: path, flags: flagsOf(app), command: command}
+	data, err := readBounded(path, "settings file")
 	if errors.Is(err, fs.ErrNotExist) && !explicit {
-		return nil, nil
+		return s, nil
 	}
 	if err != nil {
 		return nil, Usagef("read settings: %w", err)
@@ -206,7 +190,7 @@ func readConfig(path string, explicit bool) (*yaml.Node, error) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, more yaml.Node
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
-		return nil, nil
+		return s, nil
 	} else if err != nil {
 		return nil, Usagef("%s: no valid YAML: %w", path, err)
 	}
@@ -214,49 +198,99 @@ func readConfig(path string, explicit bool) (*yaml.Node, error) {
 		return nil, Usagef("%s: a second document (after ---) is not read; keep one", path)
 	}
 	root := unalias(doc.Content[0])
-	if isNull(root) {
-		return nil, nil
+	if root.Kind != yaml.MappingNode && !isNull(root) {
+		return nil, s.errorf(root, "want lines of the form key: value")
 	}
-	if root.Kind != yaml.MappingNode {
-		return nil, Usagef("%s:%d: want lines of the form key: value", path, root.Line)
-	}
-	return root, nil
+	err = s.read(root, "", commandPath{rootOf(app)})
+	slices.SortStableFunc(s.found, func(a, b setting) int { return len(b.section) - len(a.section) })
+	return s, err
 }
 
-func readBounded(path string) ([]byte, error) {
-	f, err := openRegular(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // opened for reading only
-	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
-	if err == nil && len(data) > maxConfig {
-		err = fmt.Errorf("%s is larger than 1 MiB: no settings file", path)
-	}
-	return data, err
-}
-
-// openRegular opens a file that was named. A pipe or a device is refused before it is
-// opened: that may wait for ever, deaf to every signal, or never come to an end.
-func openRegular(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && info.IsDir():
-		return nil, fmt.Errorf("%s is a folder: name a file", path)
-	case err == nil && !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is a pipe or a device: name a regular file", path)
-	}
-	return os.Open(path)
-}
-
-// commandPath lists the names of c's command and its parents, outermost first.
-func commandPath(c *cli.Context) []string {
-	path := []string{}
-	for _, up := range c.Lineage() {
-		if up.Command != nil && up.App != nil && up.Command.HelpName != up.App.HelpName {
-			path = append(path, up.Command.Name)
+// read reads the mapping of a command. It may hold the flags of that command and of those above
+// it, and a section for each of its subcommands; the top of the file holds the flags of `run` too.
+func (s *settings) read(node *yaml.Node, section string, at commandPath) error {
+	var known []string
+	for _, f := range s.flags {
+		if f.name != configFlag && (isIn(section, f.command) || section == "" && f.command == mainCommand) {
+			known = append(known, f.name)
 		}
 	}
-	slices.Reverse(path)
-	return path
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], unalias(node.Content[i+1])
+		if seen[key.Value] {
+			return s.errorf(key, "%q is given twice; keep one", key.Value)
+		}
+		seen[key.Value] = true
+		if sub := at.sub(key.Value); sub != nil && sub.Name == key.Value && (value.Kind == yaml.MappingNode || isNull(value)) {
+			if err := s.read(value, strings.TrimSpace(section+" "+sub.Name), append(at[:len(at):len(at)], sub)); err != nil {
+				return err
+			}
+			continue
+		}
+		if !slices.Contains(known, key.Value) {
+			return s.unknown(key, known, at)
+		}
+		x := setting{key: key, section: section, list: value.Kind == yaml.SequenceNode}
+		switch {
+		case isPlain(value):
+			x.values = []string{value.Value}
+		case !x.list || len(value.Content) == 0:
+			return s.errorf(key, "%s: want a value or a list of values; remove the line for the default", key.Value)
+		}
+		for _, item := range value.Content {
+			if item = unalias(item); !isPlain(item) {
+				return s.errorf(key, "%s: a list may hold plain values only", key.Value)
+			}
+			x.values = append(x.values, item.Value)
+		}
+		if isIn(s.command, section) {
+			s.found = append(s.found, x)
+		}
+	}
+	return nil
 }
+
+// unknown tells where a key belongs, or which is nearest.
+func (s *settings) unknown(key *yaml.Node, known []string, at commandPath) error {
+	var owners []string
+	for _, f := range s.flags {
+		if f.name == key.Value && f.command != "" {
+			owners = append(owners, f.command)
+		}
+	}
+	if len(owners) > 0 {
+		words := append(strings.Fields(owners[0]), key.Value)
+		line := strings.Join(words, ": {") + ": ..." + strings.Repeat("}", len(words)-1)
+		const few = 3
+		text := "`" + strings.Join(owners[:min(len(owners), few)], "`, `") + "`"
+		if more := len(owners) - few; more > 0 {
+			text += fmt.Sprintf(", %d more", more)
+		}
+		return s.errorf(key, "%q is a flag of %s: write it into the section of its command, %s", key.Value, text, line)
+	}
+	for _, cmd := range at.last().Subcommands {
+		known = append(known, cmd.Name)
+	}
+	slices.Sort(known)
+	if near, ok := yp.Nearest(key.Value, known); ok {
+		return s.errorf(key, "unknown key %q: did you mean %q?", key.Value, near)
+	}
+	return s.errorf(key, "unknown key %q: keys are the names of flags, see --help", key.Value)
+}
+
+func (s *settings) errorf(at *yaml.Node, format string, args ...any) error {
+	return Usagef("%s:%d: "+format, append([]any{s.path, at.Line}, args...)...)
+}
+
+// unalias follows a YAML alias.
+func unalias(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+func isPlain(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && !isNull(n) }
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }

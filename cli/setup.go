@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -131,11 +132,11 @@ func selectFlags() []cli.Flag {
 		statesFlag(),
 		list("cities", "`CITY...` of those states only: --cities Austin \"El Paso\"", "all"),
 		list("categories", "`CATEGORY...` to search for", "the source's own, or ten common ones"),
-		&cli.BoolFlag{Name: "any-category", Usage: "take categories that are not known as they are typed"},
+		anyCategoryFlag(),
 		&cli.IntFlag{Name: "min-population", Usage: "leave out places with fewer `PEOPLE`"},
 		&cli.IntFlag{Name: "max-cities", DefaultText: "all", Usage: "only the `N` largest places of each state"},
 		&cli.GenericFlag{
-			Name: "max-pages", Value: &pagesValue{}, DefaultText: "3, 2 or 1 by the place's size",
+			Name: "max-pages", Value: countValue("pages"), DefaultText: "3, 2 or 1 by the place's size",
 			Usage: "`PAGES` of each target, or all",
 		},
 	}
@@ -143,20 +144,21 @@ func selectFlags() []cli.Flag {
 
 func delayFlag() cli.Flag {
 	return &cli.GenericFlag{
-		Name: "delay", Value: &delayValue{}, DefaultText: "the source's: 2s, none for the demo",
+		Name: "delay", Value: delayValue(0), DefaultText: "the source's: 2s, none for the demo",
 		Usage: "`TIME` between two requests to a host: 2s, 1s-3s or 0",
 	}
 }
 
 // source loads the source that the flags name.
-func (p *Program) source(c *cli.Context) (*site.Source, error) {
-	src, err := p.loadSource(c)
-	if err != nil {
-		return nil, err
+func (p *Program) source(c *cli.Context) (src *site.Source, err error) {
+	if path := c.String("source-file"); path == "" {
+		src, err = p.namedSource(c, c.String("source"))
+	} else if src, err = readSource(path); err != nil {
+		err = Usagef("--source-file: %w", err)
 	}
 	raw := c.String("base-url")
-	if raw == "" {
-		return src, nil
+	if err != nil || raw == "" {
+		return src, err
 	}
 	u, err := baseURL(raw)
 	if err != nil {
@@ -165,51 +167,65 @@ func (p *Program) source(c *cli.Context) (*site.Source, error) {
 	return src.WithBaseURL(u), nil
 }
 
-// baseURL reads --base-url. Its host and path are all that pages are found by;
-// a password in it would end up in the database, the logs and every error.
-func baseURL(raw string) (*url.URL, error) {
+// webAddress reads the address of a site or a page, like example. A password in it would end
+// up in the database, the logs and every error. flag, "--url " say, is where it was typed.
+func webAddress(flag, raw, example string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, Usagef("--base-url %q: want a web address like https://www.example.com", redactURL(raw))
+		return nil, Usagef("%s%q: want a web address like %s", flag, redactURL(raw), example)
 	case u.User != nil:
-		return nil, Usagef("--base-url %q: leave user and password out, they would be stored with every page", redactURL(raw))
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return nil, Usagef("--base-url %q: leave out what stands behind ? and #, the source's URL templates add their own", raw)
+		return nil, Usagef("%s%q: leave user and password out, they would be stored with every page", flag, redactURL(raw))
 	}
 	return u, nil
 }
 
-func (p *Program) loadSource(c *cli.Context) (*site.Source, error) {
-	path := c.String("source-file")
-	if path == "" {
-		return p.namedSource(c, c.String("source"))
+// baseURL reads --base-url. Its host and path are all that pages are found by.
+func baseURL(raw string) (*url.URL, error) {
+	u, err := webAddress("--base-url ", raw, "https://www.example.com")
+	if err == nil && (u.RawQuery != "" || u.ForceQuery || u.Fragment != "") {
+		err = Usagef("--base-url %q: leave out what stands behind ? and #, the source's URL templates add their own", raw)
 	}
-	src, err := readSource(path)
-	if err != nil {
-		return nil, Usagef("--source-file: %w", err)
-	}
-	return src, nil
+	return u, err
 }
-
-// maxDefinition bounds a definition file: a wrong path may name anything.
-const maxDefinition = 1 << 20
 
 // readSource reads a definition file. Its errors name the file as it was typed.
 func readSource(path string) (*site.Source, error) {
+	text, err := readBounded(path, "source definition")
+	if err != nil {
+		return nil, err
+	}
+	return site.Parse(path, text)
+}
+
+// maxText bounds a settings file and a definition: a wrong path may name anything.
+const maxText = 1 << 20
+
+// readBounded reads a file that was named and is to be a small one of its kind.
+func readBounded(path, kind string) ([]byte, error) {
 	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // opened for reading only
-	text, err := io.ReadAll(io.LimitReader(f, maxDefinition+1))
-	if err == nil && len(text) > maxDefinition {
-		err = fmt.Errorf("%s is larger than 1 MiB: no source definition", path)
+	data, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	if err == nil && len(data) > maxText {
+		err = fmt.Errorf("%s is larger than 1 MiB: no %s", path, kind)
 	}
-	if err != nil {
-		return nil, err
+	return data, err
+}
+
+// openRegular opens a file that was named. A pipe or a device is refused before it is
+// opened: that may wait for ever, deaf to every signal, or never come to an end.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return nil, fmt.Errorf("%s is a folder: name a file", path)
+	case err == nil && !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is a pipe or a device: name a regular file", path)
 	}
-	return site.Parse(path, text)
+	return os.Open(path)
 }
 
 func extent(src *site.Source) discover.Source {
@@ -220,7 +236,7 @@ func extent(src *site.Source) discover.Source {
 func selection(c *cli.Context) (discover.Selection, error) {
 	sel := discover.Selection{
 		States: stateList(c.StringSlice("states")), Cities: cityList(c.StringSlice("cities")), Categories: SplitList(c.StringSlice("categories")),
-		AnyCategory: c.Bool("any-category"), MinPopulation: c.Int("min-population"), MaxPages: pagesOf(c, "max-pages"),
+		AnyCategory: c.Bool("any-category"), MinPopulation: c.Int("min-population"), MaxPages: countOf(c, "max-pages"),
 		MaxTargets: c.Int("max-targets"), MaxCities: c.Int("max-cities"),
 	}
 	for name, words := range map[string][]string{"states": sel.States, "cities": sel.Cities, "categories": sel.Categories} {
@@ -247,9 +263,9 @@ func notEmpty(c *cli.Context, name string, words []string) error {
 
 // resolve finds what the flags select; words that mean nothing are usage errors.
 func resolve(src *site.Source, sel discover.Selection) (*discover.Resolved, error) {
-	g, err := gazetteer.Load()
+	g, err := loadPlaces()
 	if err != nil {
-		return nil, fmt.Errorf("load places: %w", err)
+		return nil, err
 	}
 	return resolveIn(g, src, sel)
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
@@ -17,6 +20,12 @@ import (
 )
 
 func (p *Program) sourcesCommand() *cli.Command {
+	act := func(name, usage, description string, do sourceSwitch) *cli.Command {
+		return &cli.Command{
+			Name: name, Usage: usage, Description: description, ArgsUsage: "SOURCE...", Args: true, Flags: []cli.Flag{jsonFlag()},
+			Action: func(c *cli.Context) error { return p.switchSources(c, do) },
+		}
+	}
 	return &cli.Command{
 		Name:  "sources",
 		Usage: "The directory sites that can be crawled: list, add, enable, reset, see pages that could not be read",
@@ -26,12 +35,41 @@ func (p *Program) sourcesCommand() *cli.Command {
 				Name: "list", Usage: "List the built-in sources, and those of the database with how they fare", Flags: formatFlags(),
 				Action: p.sourcesList,
 			},
-			p.sourcesShowCommand(), p.sourcesSetCommand(), p.sourcesPromoteCommand(),
+			{
+				Name: "show", Usage: "Show what is known of a source that was added; --yaml prints its definition to read or to edit",
+				Description: "Of a built-in source, the definition is all there is: it is printed, to start your own from.",
+				ArgsUsage:   "SOURCE", Args: true,
+				Flags:  []cli.Flag{&cli.BoolFlag{Name: "yaml", Usage: "print the definition, nothing else"}, jsonFlag()},
+				Action: p.sourcesShow,
+			},
+			{
+				Name: "set", Usage: "Store a definition of your own under a name, or put an edited one back; it is checked first",
+				Description: "A source that is new, or in the sandbox, is crawled there (again); one that waits for a review goes on waiting\n" +
+					"until it is enabled; one that is active stays so.",
+				ArgsUsage: "SOURCE", Args: true,
+				Flags:  []cli.Flag{&cli.StringFlag{Name: "file", DefaultText: "none", Usage: "definition `FILE` (YAML)"}, jsonFlag()},
+				Action: p.sourcesSet,
+			},
+			act("promote", "Make a source active by hand, whatever its sandbox says", "", p.promoteSource),
 			{
 				Name: "check", Usage: "Check definition files of your own: every error with its line", ArgsUsage: "FILE...",
 				Args: true, Flags: []cli.Flag{jsonFlag()}, Action: p.sourcesCheck,
 			},
-		}, p.switchCommands(), p.sampleCommands()),
+			act("enable", "Let a source be crawled, and clear what was set automatically",
+				"Its pause, quarantine, penalties and failures in a row are forgotten, also when it is enabled already.\n"+
+					"One that waits for a review goes to the sandbox.", p.enableSource),
+			act("disable", "Leave a source alone until it is enabled", "Runs under way finish the pages they have in hand.",
+				func(ctx context.Context, k *database, name string) error {
+					_, err := health.New(k.DB()).SetEnabled(ctx, name, false)
+					return err
+				}),
+			act("reset", "Clear pauses, quarantine, penalties and learned delays of a source",
+				"What the site itself asked for (Retry-After) is kept to, and a source that is disabled stays so.",
+				func(ctx context.Context, k *database, name string) error {
+					_, err := health.New(k.DB()).Reset(ctx, name)
+					return err
+				}),
+		}, p.sampleCommands()),
 	}
 }
 
@@ -45,12 +83,21 @@ type sourceRow struct {
 	Example    string   `json:"example,omitempty"` // URL of a target
 
 	// What the database knows of it; empty without one.
-	Gate   store.GateState  `json:"gate,omitempty"`
-	Until  time.Time        `json:"gate_until,omitzero"`
-	Reason string           `json:"gate_reason,omitempty"`
-	Status string           `json:"status,omitempty"`
-	Stage  checkpoint.Stage `json:"stage,omitempty"`
-	Score  *int             `json:"score,omitempty"` // 0 to 100, of one that was added by its address
+	sourceState
+	Stage checkpoint.Stage `json:"stage,omitempty"`
+	Score *int             `json:"score,omitempty"` // 0 to 100, of one that was added by its address
+}
+
+// sourceState says whether a source may be asked, and how it answers.
+type sourceState struct {
+	Availability store.SourceState `json:"gate,omitempty"`
+	Until        time.Time         `json:"gate_until,omitzero"`
+	Reason       string            `json:"gate_reason,omitempty"`
+	Status       string            `json:"status,omitempty"`
+}
+
+func stateOf(s report.SourceStatus) sourceState {
+	return sourceState{s.Availability, s.Until, s.Reason, s.Profile.Status}
 }
 
 func rowOf(s *site.Source) sourceRow {
@@ -66,27 +113,39 @@ func rowOf(s *site.Source) sourceRow {
 }
 
 func (p *Program) sourcesList(c *cli.Context) error {
-	rows := make([]sourceRow, 0, len(site.Builtins()))
+	var builtIn []sourceRow
 	for _, name := range site.Builtins() {
 		s, err := site.Builtin(name)
 		if err != nil {
 			return err
 		}
-		rows = append(rows, rowOf(s))
+		builtIn = append(builtIn, rowOf(s))
 	}
-	known, looked := p.knownSources(c)
-	rows = withKnown(rows, known)
-	if looked {
-		if err := p.withStages(c, rows); err != nil {
-			return err
+	rows := slices.Clone(builtIn)
+	err := p.with(c, reading, func(k *database, _ store.Scope) (err error) {
+		rows, err = withKnown(c, k, rows)
+		return err
+	})
+	if err != nil {
+		rows = builtIn
+		if !errors.Is(err, store.ErrNotFound) {
+			p.note("How the sources fare is not known: %s", yp.Printable(err.Error()))
 		}
 	}
-	return show(p, c, rows, func() *table { return sourcesTable(rows, looked) })
+	return show(p, c, rows, func() *table { return sourcesTable(rows, err == nil) })
 }
 
-// withKnown adds what the database knows, and sources that only it knows: those
-// of definitions of the operator's own.
-func withKnown(rows []sourceRow, known []report.SourceStatus) []sourceRow {
+// withKnown adds what the database knows of the built-in sources, and those that only it
+// knows: added by their address, or with a definition of the operator's own.
+func withKnown(c *cli.Context, k *database, rows []sourceRow) ([]sourceRow, error) {
+	known, err := k.Sources(c.Context)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := k.StoredSources(c.Context)
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range known {
 		i := slices.IndexFunc(rows, func(r sourceRow) bool { return r.Name == s.Name })
 		if i < 0 {
@@ -94,22 +153,29 @@ func withKnown(rows []sourceRow, known []report.SourceStatus) []sourceRow {
 			i = len(rows) - 1
 		}
 		r := &rows[i]
-		r.Gate, r.Until, r.Reason, r.Status = s.Gate, s.Until, s.Reason, s.Profile.Status
+		r.sourceState = stateOf(s)
+		x, ok := storedList(stored).find(s.Name)
+		if !ok {
+			continue
+		}
+		r.Stage = x.Stage
+		if r.Score, _, err = k.SourceNotes(c.Context, x.ID); err != nil {
+			return nil, err
+		}
+		if x.Definition == "" {
+			continue
+		}
+		if src, err := site.Parse(s.Name, []byte(x.Definition)); err == nil {
+			own := rowOf(src)
+			r.Delay, r.PageCap, r.Categories = own.Delay, own.PageCap, own.Categories
+			r.Example = r.BaseURL + strings.TrimPrefix(own.Example, own.BaseURL)
+		}
 	}
-	return rows
+	return rows, nil
 }
 
 func sourcesTable(rows []sourceRow, known bool) *table {
-	header := []string{"source", "base URL", "delay", "pages at most", "example"}
-	if known {
-		header = append(header, "gate", "status")
-	}
-	staged := slices.ContainsFunc(rows, sourceRow.staged)
-	if staged {
-		header = append(header, "stage", "score")
-	}
-	t := newTable(header...)
-	for _, r := range rows {
+	t := tableOf(rows, func(r sourceRow) []any {
 		pages := "no cap"
 		switch {
 		case r.Example == "":
@@ -117,14 +183,17 @@ func sourcesTable(rows []sourceRow, known bool) *table {
 		case r.PageCap > 0:
 			pages = thousands(int64(r.PageCap))
 		}
-		row := []any{r.Name, r.BaseURL, orDash(r.Delay), pages, orDash(strings.TrimPrefix(r.Example, r.BaseURL))}
-		if known {
-			row = append(row, orDash(string(r.Gate)), orDash(r.Status))
+		return []any{
+			r.Name, r.BaseURL, orDash(r.Delay), pages, orDash(strings.TrimPrefix(r.Example, r.BaseURL)),
+			orDash(string(r.Availability)), orDash(r.Status), orDash(string(r.Stage)), r.Score,
 		}
-		if staged {
-			row = append(row, orDash(string(r.Stage)), r.Score)
-		}
-		t.row(row...)
+	}, "source", "base URL", "delay", "pages at most", "example", "availability", "status", "stage", "score")
+	if !known {
+		t.hide("availability", "status")
+	}
+	staged := func(r sourceRow) bool { return r.Score != nil || r.Stage != "" && r.Stage != checkpoint.StageActive }
+	if !slices.ContainsFunc(rows, staged) {
+		t.hide("stage", "score")
 	}
 	return t
 }
@@ -134,6 +203,7 @@ func (p *Program) sourcesCheck(c *cli.Context) error {
 		return Usagef("want the definition files to check")
 	}
 	var errs []error
+	var good []string
 	rows := []sourceRow{}
 	for _, path := range c.Args().Slice() {
 		s, err := readSource(path)
@@ -141,32 +211,12 @@ func (p *Program) sourcesCheck(c *cli.Context) error {
 			errs = append(errs, err)
 			continue
 		}
-		rows = append(rows, rowOf(s))
-		if !c.Bool("json") {
-			if _, err := fmt.Fprintf(p.Out, "%s: ok\n", yp.Printable(path)); err != nil {
-				return err
-			}
-		}
-	}
-	if c.Bool("json") {
-		if err := writeRows(p.Out, rows); err != nil {
-			return err
-		}
+		good, rows = append(good, path+": ok"), append(rows, rowOf(s))
 	}
 	if len(errs) > 0 {
 		errs = append(errs, errors.New("`ypcrawl sources show yellowpages` prints a definition to compare with"))
 	}
-	return errors.Join(errs...)
-}
-
-func (p *Program) sourcesShowCommand() *cli.Command {
-	return &cli.Command{
-		Name: "show", Usage: "Show what is known of a source that was added; --yaml prints its definition to read or to edit",
-		Description: "Of a built-in source, the definition is all there is: it is printed, to start your own from.",
-		ArgsUsage:   "SOURCE", Args: true,
-		Flags:  []cli.Flag{&cli.BoolFlag{Name: "yaml", Usage: "print the definition, nothing else"}, jsonFlag()},
-		Action: p.sourcesShow,
-	}
+	return errors.Join(p.tell(c, rows, func(w *sections) { w.more(good...) }), errors.Join(errs...))
 }
 
 // sourceFacts is what `sources show` tells of a source of the database.
@@ -189,7 +239,7 @@ func (p *Program) sourcesShow(c *cli.Context) error {
 	if c.Bool("yaml") && c.Bool("json") {
 		return Usagef("--yaml and --json: want one of them")
 	}
-	if slices.Contains(site.Builtins(), name) {
+	if isBuiltin(name) {
 		if c.Bool("json") {
 			return Usagef("%s is built in: there is nothing to show of it but its definition (--yaml)", name)
 		}
@@ -218,53 +268,55 @@ func (p *Program) sourcesShow(c *cli.Context) error {
 }
 
 func (p *Program) showFacts(c *cli.Context, s checkpoint.StoredSource) error {
-	k, err := p.open(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	f := sourceFacts{BaseURL: s.BaseURL, Stage: s.Stage, Enabled: s.Enabled, YAML: s.Definition}
-	if f.Score, f.Notes, err = k.SourceNotes(c.Context, s.ID); err != nil {
-		return err
-	}
-	if f.Sandbox, err = k.Sandbox(c.Context, s.ID); err != nil {
-		return err
-	}
-	all, err := k.Sources(c.Context)
-	if err != nil {
-		return err
-	}
-	if i := slices.IndexFunc(all, func(x report.SourceStatus) bool { return x.Name == s.Name }); i >= 0 {
-		f.switchedSource = switchedSourceOf(all[i])
-	}
-	if c.Bool("json") {
-		if f.Notes == nil {
-			f.Notes = []string{}
+	return p.with(c, reading, func(k *database, _ store.Scope) (err error) {
+		f := sourceFacts{BaseURL: s.BaseURL, Stage: s.Stage, Enabled: s.Enabled, Notes: []string{}, YAML: s.Definition}
+		var notes []string
+		if f.Score, notes, err = k.SourceNotes(c.Context, s.ID); err != nil {
+			return err
 		}
-		return writeJSON(p.Out, f)
-	}
-	w := &sections{w: p.Out}
-	return w.lines(factLines(k.DB().Now(), &f)...)
+		f.Notes = append(f.Notes, notes...)
+		if f.Sandbox, err = k.Sandbox(c.Context, s.ID); err != nil {
+			return err
+		}
+		all, err := k.Sources(c.Context)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(all, func(x report.SourceStatus) bool { return x.Name == s.Name }); i >= 0 {
+			f.switchedSource = switchedSource{s.Name, stateOf(all[i]), all[i].Remedy}
+		}
+		return p.tell(c, f, func(w *sections) { f.text(w, k.DB().Now()) })
+	})
 }
 
-// factLines tell what is known of a source, the most important first.
-func factLines(now time.Time, f *sourceFacts) []string {
+// text tells what is known of a source, the most important first.
+func (f *sourceFacts) text(w *sections, now time.Time) {
 	head := fmt.Sprintf("%s: %s, stage %s", f.Name, f.BaseURL, f.Stage)
 	if f.Score != nil {
 		head += fmt.Sprintf(", score %d", *f.Score)
 	}
-	gate := "gate: " + string(f.Gate)
+	availability := "availability: " + string(f.Availability)
 	if !f.Until.IsZero() {
-		gate += " until " + moment(now, f.Until)
+		availability += " until " + moment(now, f.Until)
 	}
 	if f.Reason != "" {
-		gate += ", " + f.Reason
+		availability += ", " + f.Reason
 	}
-	lines := []string{head, gate, "targets: " + targetsText(&f.Sandbox, f.Stage)}
+	w.lines(head, availability, "targets: "+targetsText(&f.Sandbox, f.Stage))
 	for _, note := range f.Notes {
-		lines = append(lines, "  "+note)
+		w.more("  " + note)
 	}
-	return append(lines, stageNext(f))
+	switch {
+	case f.Stage == checkpoint.StageReview:
+		w.more(fmt.Sprintf("Next: `ypcrawl sources show %s --yaml`, edit, `ypcrawl sources set %s --file FILE`, `ypcrawl sources enable %s`.",
+			f.Name, f.Name, f.Name))
+	case f.Stage == checkpoint.StageSandbox:
+		w.more(fmt.Sprintf("Next: `ypcrawl run --source %s` crawls the sandbox; `ypcrawl sources promote %s` ends it by hand.", f.Name, f.Name))
+	case !f.Enabled:
+		w.more(fmt.Sprintf("Next: `ypcrawl sources enable %s`.", f.Name))
+	default:
+		w.more(fmt.Sprintf("Next: `ypcrawl run --source %s`.", f.Name))
+	}
 }
 
 func targetsText(s *checkpoint.Sandbox, stage checkpoint.Stage) string {
@@ -279,57 +331,150 @@ func targetsText(s *checkpoint.Sandbox, stage checkpoint.Stage) string {
 	return text
 }
 
-// stageNext says what a source waits for.
-func stageNext(f *sourceFacts) string {
-	switch f.Stage {
-	case checkpoint.StageReview:
-		return fmt.Sprintf("Next: `ypcrawl sources show %s --yaml`, edit, `ypcrawl sources set %s --file FILE`, `ypcrawl sources enable %s`.", f.Name, f.Name, f.Name)
-	case checkpoint.StageSandbox:
-		return fmt.Sprintf("Next: `ypcrawl run --source %s` crawls the sandbox; `ypcrawl sources promote %s` ends it by hand.", f.Name, f.Name)
-	}
-	if !f.Enabled {
-		return fmt.Sprintf("Next: `ypcrawl sources enable %s`.", f.Name)
-	}
-	return fmt.Sprintf("Next: `ypcrawl run --source %s`.", f.Name)
-}
+// sourceSwitch does something to a source.
+type sourceSwitch func(ctx context.Context, k *database, name string) error
 
-// staged tells whether the source has more than the usual stage to show.
-func (r sourceRow) staged() bool {
-	return r.Score != nil || r.Stage != "" && r.Stage != checkpoint.StageActive
-}
-
-// withStages adds the stages and scores of stored sources, and how their URLs are formed.
-func (p *Program) withStages(c *cli.Context, rows []sourceRow) error {
-	k, err := p.open(c, reading)
+func (p *Program) enableSource(ctx context.Context, k *database, name string) error {
+	entered, err := k.EnterSandbox(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = k.DB().Close() }()
-	stored, err := k.StoredSources(c.Context)
-	if err != nil {
-		return err
+	if entered {
+		p.note("%s is in the sandbox: it has %d targets at most, until its layout has held.", name, checkpoint.SandboxTargets)
 	}
-	for _, s := range stored {
-		i := slices.IndexFunc(rows, func(r sourceRow) bool { return r.Name == s.Name })
-		if i < 0 {
-			continue
-		}
-		if err := rows[i].storedAs(c, k, s); err != nil {
+	_, err = health.New(k.DB()).SetEnabled(ctx, name, true)
+	return err
+}
+
+func (p *Program) promoteSource(ctx context.Context, k *database, name string) error {
+	before, err := k.Promote(ctx, name)
+	if errors.Is(err, checkpoint.ErrNotStaged) {
+		return Usagef("%s: %w", name, checkpoint.ErrNotStaged)
+	}
+	if err == nil && before == checkpoint.StageActive {
+		p.note("%s is active already.", name)
+	}
+	return err
+}
+
+// switchedSource is a source after it was switched.
+type switchedSource struct {
+	Name string `json:"name"`
+	sourceState
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// switchSources does something to each named source, and shows what became of it.
+// All names are looked at before anything is done.
+func (p *Program) switchSources(c *cli.Context, do sourceSwitch) error {
+	names := SplitList(c.Args().Slice())
+	if len(names) == 0 {
+		return Usagef("want the name of a source; see `ypcrawl sources list`")
+	}
+	return p.with(c, existing, func(k *database, _ store.Scope) error {
+		all, err := k.Sources(c.Context)
+		if err != nil {
 			return err
 		}
-	}
-	return nil
+		for _, name := range names {
+			if err := p.mustKnow(c, all, name); err != nil {
+				return err
+			}
+		}
+		for _, name := range names {
+			if err := do(c.Context, k, name); err != nil {
+				return err
+			}
+		}
+		if all, err = k.Sources(c.Context); err != nil {
+			return err
+		}
+		var rows []switchedSource
+		var texts []string
+		for _, s := range all {
+			if slices.Contains(names, s.Name) {
+				rows = append(rows, switchedSource{s.Name, stateOf(s), s.Remedy})
+				texts = append(texts, cmp.Or(remedyText(k.DB().Now(), s), s.Name+" is open"))
+			}
+		}
+		return p.tell(c, rows, func(w *sections) { w.more(texts...) })
+	})
 }
 
-func (r *sourceRow) storedAs(c *cli.Context, k *database, s checkpoint.StoredSource) (err error) {
-	if s.Definition != "" {
-		if src, err := site.Parse(s.Name, []byte(s.Definition)); err == nil {
-			own := rowOf(src)
-			r.Delay, r.PageCap, r.Categories = own.Delay, own.PageCap, own.Categories
-			r.Example = r.BaseURL + strings.TrimPrefix(own.Example, own.BaseURL)
+// mustKnow refuses a source that the database does not know.
+func (p *Program) mustKnow(c *cli.Context, all []report.SourceStatus, name string) error {
+	names := make([]string, len(all))
+	for i, s := range all {
+		names[i] = s.Name
+	}
+	switch {
+	case slices.Contains(names, name):
+		return nil
+	case isBuiltin(name):
+		return fmt.Errorf("the source %s has not been crawled yet: %s knows nothing of it", name, c.String("db"))
+	}
+	return Usagef("%s", unknownSource(name, names))
+}
+
+func (p *Program) sourcesSet(c *cli.Context) error {
+	if c.Args().Len() != 1 {
+		return Usagef("want the name of one source; see `ypcrawl sources list`")
+	}
+	name, path := c.Args().First(), c.String("file")
+	if path == "" {
+		return Usagef("want --file with the definition; `ypcrawl sources show %s --yaml` prints the one there is", yp.Printable(name))
+	}
+	src, err := readSource(path)
+	if err != nil {
+		return err
+	}
+	if src.Name() != name {
+		return Usagef("%s defines the source %s, not %s: change name in it, or type that name", path, src.Name(), yp.Printable(name))
+	}
+	if _, err := site.Parse(name, src.YAML()); err != nil { // as `run` reads it
+		return err
+	}
+	return p.with(c, create, func(k *database, _ store.Scope) error {
+		old, known, err := k.StoredSource(c.Context, name)
+		if err != nil {
+			return err
+		}
+		row := &stagedRow{
+			Name: name, BaseURL: src.BaseURL().String(), Stage: checkpoint.StageSandbox, definition: src.YAML(),
+			Reasons: []string{"definition set by an operator"},
+		}
+		if known {
+			row.Stage = old.Stage
+			if row.Score, _, err = k.SourceNotes(c.Context, old.ID); err != nil {
+				return err
+			}
+		}
+		err = storeSource(c.Context, k, row, true)
+		var taken *checkpoint.SourceTakenError
+		switch {
+		case errors.As(err, &taken) && taken.Host:
+			return fmt.Errorf("%w: set that one, or change base_url", taken)
+		case errors.As(err, &taken):
+			return fmt.Errorf("%w: give it another name in the file", taken)
+		case err != nil:
+			return err
+		}
+		return p.tellAdded(c, row)
+	})
+}
+
+// judgeSandboxes decides on the sources of the run that are in the sandbox, and tells.
+// What can't be decided now is decided after the next run.
+func (r *run) judgeSandboxes(ctx context.Context) {
+	for _, c := range r.sources {
+		stage, text, err := r.keeper.JudgeSandbox(context.WithoutCancel(ctx), c.scope.SourceID)
+		switch {
+		case err != nil:
+			r.log.Warn().Err(err).Msg("the sandbox was not judged")
+		case stage == checkpoint.StageReview && text != "":
+			r.log.Warn().Msg(text)
+		case text != "":
+			r.log.Info().Msg(text)
 		}
 	}
-	r.Stage = s.Stage
-	r.Score, _, err = k.SourceNotes(c.Context, s.ID)
-	return err
 }

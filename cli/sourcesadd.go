@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -37,10 +37,10 @@ func (p *Program) sourcesAddCommand() *cli.Command {
 			&cli.StringFlag{Name: "city", DefaultText: "a large one", Usage: "a `CITY` of that state that the site has"},
 			&cli.StringFlag{Name: "category", DefaultText: "Plumbers", Usage: "a `CATEGORY` that the site has"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "store nothing, tell what would be stored"},
-			&cli.GenericFlag{Name: "delay", Value: &delayValue{defaultSampleDelay, defaultSampleDelay}, Usage: "`TIME` between two requests to a host: 2s, 1s-3s or 0"},
-			&cli.StringFlag{Name: "robots", Value: "obey", Usage: "`RULE` for robots.txt: obey or ignore"},
-			&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
-			&cli.GenericFlag{Name: "request-timeout", Value: ageValue(fetch.DefaultTimeout), Usage: "`TIME` for one request, its body included"},
+			&cli.GenericFlag{Name: "delay", Value: delayValue(defaultSampleDelay), Usage: "`TIME` between two requests to a host: 2s, 1s-3s or 0"},
+			robotsFlag(),
+			userAgentFlag(),
+			requestTimeoutFlag(),
 			jsonFlag(),
 		},
 		Action: p.sourcesAdd,
@@ -61,21 +61,21 @@ type stagedRow struct {
 	Pages   []crawl.Sampled  `json:"pages"`
 
 	definition []byte
-	before     checkpoint.Stage
 	changed    bool
 }
 
 func (p *Program) sourcesAdd(c *cli.Context) error {
 	if c.Args().Len() != 1 {
-		if s := c.StringSlice("states"); !c.Args().Present() && slices.ContainsFunc(s, isAddress) {
+		if s := c.StringSlice("states"); !c.Args().Present() && strings.Contains(strings.Join(s, " "), "://") {
 			return Usagef("want the web address before --states, which takes all that follows it: `ypcrawl sources add URL --states IL`")
 		}
 		return Usagef("want one web address, like https://www.example.com/austin-tx/plumbers")
 	}
-	address, err := sampleURL(c.Args().First())
+	address, err := webAddress("", c.Args().First(), "https://www.example.com/austin-tx/plumbers")
 	if err != nil {
 		return err
 	}
+	address.Fragment, address.RawFragment = "", ""
 	s, asks, err := p.sampling(c)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (p *Program) sourcesAdd(c *cli.Context) error {
 	if p.requiresProxies(c) {
 		return errors.New("the settings require proxies, and this would ask directly: pass --source-file to `ypcrawl run`, or take the requirement out of the settings")
 	}
-	a := adding{p: p, c: c, address: address, sampling: s, asks: asks}
+	a := adding{p: p, c: c, address: address}
 	defer a.close()
 	if err := a.open(); err != nil {
 		return err
@@ -91,23 +91,34 @@ func (p *Program) sourcesAdd(c *cli.Context) error {
 	if err := a.name(); err != nil {
 		return err
 	}
-	row, err := a.sample()
+	row, err := a.sample(s, asks)
 	if err != nil {
 		return err
 	}
-	return a.decide(row)
+	if *row.Score < site.ScoreReview || len(row.definition) == 0 {
+		return a.refuse(row)
+	}
+	row.Stage = checkpoint.StageSandbox
+	if *row.Score < site.ScoreSandbox {
+		row.Stage = checkpoint.StageReview
+	}
+	row.Enabled = row.Stage == checkpoint.StageSandbox
+	if !c.Bool("dry-run") {
+		if err := a.store(row); err != nil {
+			return err
+		}
+	}
+	return p.tellAdded(c, row)
 }
 
 // adding is one `sources add`.
 type adding struct {
-	p        *Program
-	c        *cli.Context
-	address  *url.URL
-	sampling crawl.Sampling
-	asks     fetch.Config // how
-	k        *database    // nil = there is no database yet
-	known    []checkpoint.StoredSource
-	called   string
+	p       *Program
+	c       *cli.Context
+	address *url.URL
+	k       *database // nil = there is no database yet
+	known   storedList
+	called  string
 }
 
 // open reads what is known already. Where there is no database none is made yet: what is
@@ -140,15 +151,17 @@ func (a *adding) close() {
 }
 
 // name finds the name of the source: that of the source that is at this host already,
-// else the one that was typed, else one made from the host.
+// else the one that was typed, else one made from the host. A name, or a host, that
+// belongs to another source is refused; an address of this machine, such as the demo's,
+// belongs to nobody.
 func (a *adding) name() error {
-	typed := a.c.String("name")
+	typed, address := a.c.String("name"), a.address.String()
 	for _, s := range a.known {
-		if !checkpoint.SameHost(s.BaseURL, a.address.String()) {
+		if !checkpoint.SameHost(s.BaseURL, address) {
 			continue
 		}
 		a.called = s.Name
-		if slices.Contains(site.Builtins(), s.Name) {
+		if isBuiltin(s.Name) {
 			return a.taken(&checkpoint.SourceTakenError{Name: s.Name, BaseURL: s.BaseURL, Host: true, BuiltIn: true})
 		}
 		if typed != "" && typed != s.Name {
@@ -156,18 +169,10 @@ func (a *adding) name() error {
 		}
 		return nil
 	}
-	if a.called = typed; typed == "" {
-		a.called = crawl.SourceNameOf(a.address, false)
-	}
+	a.called = cmp.Or(typed, crawl.SourceNameOf(a.address, false))
 	if _, err := site.Guess(a.called, a.address, nil, site.Hints{}); err != nil { // of no samples, it only looks at the name
 		return Usagef("--name: %w", err)
 	}
-	return a.free()
-}
-
-// free refuses a name, or a host, that belongs to another source. An address of this
-// machine, such as the demo's, belongs to nobody.
-func (a *adding) free() error {
 	for _, name := range site.Builtins() {
 		src, err := site.Builtin(name)
 		if err != nil {
@@ -175,14 +180,12 @@ func (a *adding) free() error {
 		}
 		own := src.BaseURL()
 		_, err = netip.ParseAddr(own.Hostname())
-		if host := err != nil && checkpoint.SameHost(own.String(), a.address.String()); host || name == a.called {
+		if host := err != nil && checkpoint.SameHost(own.String(), address); host || name == a.called {
 			return a.taken(&checkpoint.SourceTakenError{Name: name, BaseURL: own.String(), Host: host, BuiltIn: true})
 		}
 	}
-	for _, s := range a.known {
-		if s.Name == a.called {
-			return a.taken(&checkpoint.SourceTakenError{Name: s.Name, BaseURL: s.BaseURL})
-		}
+	if s, ok := a.known.find(a.called); ok {
+		return a.taken(&checkpoint.SourceTakenError{Name: s.Name, BaseURL: s.BaseURL})
 	}
 	return nil
 }
@@ -195,90 +198,61 @@ func (a *adding) taken(e *checkpoint.SourceTakenError) error {
 	case e.Host:
 		return fmt.Errorf("%w: add it without --name to update it", e)
 	}
-	return fmt.Errorf("%w: take another one, --name %s say", e, a.proposal())
-}
-
-// proposal is a name that is free.
-func (a *adding) proposal() string {
-	used := site.Builtins()
-	for _, s := range a.known {
-		used = append(used, s.Name)
+	used := func(name string) bool {
+		_, known := a.known.find(name)
+		return known || isBuiltin(name)
 	}
-	name := crawl.SourceNameOf(a.address, false)
-	if slices.Contains(used, name) {
+	base := crawl.SourceNameOf(a.address, false)
+	name := base
+	if used(name) {
 		name = crawl.SourceNameOf(a.address, true)
 	}
-	for n := 2; slices.Contains(used, name); n++ {
-		name = fmt.Sprintf("%s-%d", crawl.SourceNameOf(a.address, false), n)
+	for n := 2; used(name); n++ {
+		name = fmt.Sprintf("%s-%d", base, n)
 	}
-	return name
+	return fmt.Errorf("%w: take another one, --name %s say", e, name)
 }
 
 // sample asks the site, and rates what it answers.
-func (a *adding) sample() (*stagedRow, error) {
+func (a *adding) sample(s crawl.Sampling, asks fetch.Config) (*stagedRow, error) {
 	if a.k != nil && !a.c.Bool("dry-run") { // which writes nothing
-		a.asks.Turns = health.New(a.k.DB())
+		asks.Turns = health.New(a.k.DB())
 	}
-	client := fetch.New(a.asks)
-	a.sampling.Fetch = client
-	found, err := a.sampling.Find(a.c.Context, a.called, a.address)
-	client.Close()
-	if err != nil {
-		return nil, sampleError(err)
+	client := fetch.New(asks)
+	defer client.Close()
+	s.Fetch = client
+	found, err := s.Find(a.c.Context, a.called, a.address)
+	switch {
+	case errors.Is(err, fetch.ErrDisallowed):
+		return nil, fmt.Errorf("%w: the site does not want this; give a page that it allows, or ask its owner", err)
+	case errors.Is(err, fetch.ErrChallenge):
+		return nil, fmt.Errorf("%w: the site blocks programs, and no challenge is ever solved", err)
+	case err != nil:
+		return nil, fmt.Errorf("%w: look at the address with a browser", err)
 	}
 	row := &stagedRow{
-		Name: a.called, BaseURL: a.address.String(), Form: found.Form, Score: &found.Score, Reasons: found.Reasons, Pages: found.Pages, definition: found.YAML,
+		Name: a.called, BaseURL: a.address.String(), Form: found.Form, Score: &found.Score,
+		Reasons: append([]string{}, found.Reasons...), Pages: found.Pages, definition: found.YAML,
 	}
 	if found.Source != nil {
 		row.BaseURL = found.Source.BaseURL().String()
 	}
-	if row.Reasons == nil {
-		row.Reasons = []string{}
-	}
 	return row, nil
 }
 
-// sampleError gives a failure of the first page its next step.
-func sampleError(err error) error {
-	switch {
-	case errors.Is(err, fetch.ErrDisallowed):
-		return fmt.Errorf("%w: the site does not want this; give a page that it allows, or ask its owner", err)
-	case errors.Is(err, fetch.ErrChallenge):
-		return fmt.Errorf("%w: the site blocks programs, and no challenge is ever solved", err)
-	}
-	return fmt.Errorf("%w: look at the address with a browser", err)
-}
-
-// decide stores what was found, or refuses it.
-func (a *adding) decide(row *stagedRow) error {
-	if *row.Score < site.ScoreReview || len(row.definition) == 0 {
-		return a.refuse(row)
-	}
-	row.Stage = checkpoint.StageSandbox
-	if *row.Score < site.ScoreSandbox {
-		row.Stage = checkpoint.StageReview
-	}
-	row.Enabled = row.Stage == checkpoint.StageSandbox
-	if a.c.Bool("dry-run") {
-		return a.p.printAdded(a.c, row)
-	}
-	if err := a.store(row); err != nil {
-		var taken *checkpoint.SourceTakenError
-		if errors.As(err, &taken) {
-			return a.taken(taken)
-		}
-		return err
-	}
-	return a.p.printAdded(a.c, row)
-}
-
+// store stores what was found, in a new database if there is none.
 func (a *adding) store(row *stagedRow) (err error) {
 	if a.k == nil {
 		if a.k, err = a.p.open(a.c, create); err != nil {
 			return err
 		}
 	}
-	return storeSource(a.c.Context, a.k, row, false)
+	err = storeSource(a.c.Context, a.k, row, false)
+	var taken *checkpoint.SourceTakenError
+	if errors.As(err, &taken) {
+		return a.taken(taken)
+	}
+	return err
 }
 
 // storeSource stores the row, and notes in it what became of it.
@@ -291,7 +265,7 @@ func storeSource(ctx context.Context, k *database, row *stagedRow, moves bool) e
 		return err
 	}
 	row.Stored, row.Updated, row.Stage, row.Enabled = true, added.Updated, added.Stage, added.Enabled
-	row.before, row.changed = added.Before, added.Changed
+	row.changed = added.Changed
 	return nil
 }
 
@@ -303,14 +277,18 @@ func (a *adding) refuse(row *stagedRow) error {
 			return err
 		}
 	}
-	text := fmt.Sprintf("%s was not %s: score %d, want %d or more", yp.Printable(a.address.Redacted()), a.verb(), *row.Score, site.ScoreReview)
+	verb := "added"
+	if _, known := a.known.find(a.called); known {
+		verb = "updated, and " + a.called + " stays as it is"
+	}
+	text := fmt.Sprintf("%s was not %s: score %d, want %d or more", yp.Printable(a.address.Redacted()), verb, *row.Score, site.ScoreReview)
 	for _, reason := range row.Reasons {
 		text += "\n  " + reason
 	}
 	for _, page := range row.Pages {
 		switch {
 		case page.Error != "":
-			text += "\n  " + reasonOf(page)
+			text += "\n  " + page.URL + ": " + reason(page.Error)
 		case page.LedTo != "":
 			text += "\n  " + yp.Printable(page.URL+" led to "+page.LedTo)
 		}
@@ -320,28 +298,25 @@ func (a *adding) refuse(row *stagedRow) error {
 	return errors.New(text)
 }
 
-// verb is what did not happen to the source: one that is there stays as it is.
-func (a *adding) verb() string {
-	if slices.ContainsFunc(a.known, func(s checkpoint.StoredSource) bool { return s.Name == a.called }) {
-		return "updated, and " + a.called + " stays as it is"
-	}
-	return "added"
-}
-
-func reasonOf(page crawl.Sampled) string { return page.URL + ": " + reason(page.Error) }
-
-// printAdded tells what was stored, in what stage, why, and what comes next.
-func (p *Program) printAdded(c *cli.Context, row *stagedRow) error {
-	if c.Bool("json") {
-		return writeJSON(p.Out, row)
-	}
-	lines := []string{addedText(row)}
-	for _, reason := range row.Reasons {
-		lines = append(lines, "  "+reason)
-	}
-	lines = append(lines, addedNext(row))
-	w := &sections{w: p.Out}
-	return w.lines(lines...)
+// tellAdded tells what was stored, in what stage, why, and what comes next.
+func (p *Program) tellAdded(c *cli.Context, row *stagedRow) error {
+	return p.tell(c, row, func(w *sections) {
+		w.lines(addedText(row))
+		for _, reason := range row.Reasons {
+			w.more("  " + reason)
+		}
+		switch {
+		case !row.Stored:
+			w.more("Nothing was stored (--dry-run).")
+		case row.Stage == checkpoint.StageReview:
+			w.more(fmt.Sprintf("Next: look at it with `ypcrawl sources show %s --yaml`, then `ypcrawl sources enable %s` tries it in the sandbox.",
+				row.Name, row.Name))
+		case !row.Enabled:
+			w.more(fmt.Sprintf("Next: `ypcrawl sources enable %s`.", row.Name))
+		default:
+			w.more(fmt.Sprintf("Next: `ypcrawl run --source %s --states CA`.", row.Name))
+		}
+	})
 }
 
 func addedText(row *stagedRow) string {
@@ -373,48 +348,21 @@ func addedText(row *stagedRow) string {
 	return text
 }
 
-func addedNext(row *stagedRow) string {
-	switch {
-	case !row.Stored:
-		return "Nothing was stored (--dry-run)."
-	case row.Stage == checkpoint.StageReview:
-		return fmt.Sprintf("Next: look at it with `ypcrawl sources show %s --yaml`, then `ypcrawl sources enable %s` tries it in the sandbox.", row.Name, row.Name)
-	case !row.Enabled:
-		return fmt.Sprintf("Next: `ypcrawl sources enable %s`.", row.Name)
-	}
-	return fmt.Sprintf("Next: `ypcrawl run --source %s --states CA`.", row.Name)
-}
-
-func isAddress(s string) bool { return strings.Contains(s, "://") }
-
-// sampleURL reads the address of a page.
-func sampleURL(raw string) (*url.URL, error) {
-	u, err := url.Parse(raw)
-	switch {
-	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, Usagef("%q: want a web address like https://www.example.com/austin-tx/plumbers", redactURL(raw))
-	case u.User != nil:
-		return nil, Usagef("%q: leave user and password out, they would be stored", redactURL(raw))
-	}
-	u.Fragment, u.RawFragment = "", ""
-	return u, nil
-}
-
 // sampling reads the flags that say where, and how, the site is asked.
 func (p *Program) sampling(c *cli.Context) (s crawl.Sampling, how fetch.Config, err error) {
 	if rule := c.String("robots"); rule != "obey" && rule != "ignore" {
 		return s, how, Usagef("--robots %q: want obey or ignore", rule)
 	}
-	if strings.TrimSpace(c.String("user-agent")) == "" {
-		return s, how, Usagef("--user-agent is empty: say who you are")
+	if err := checkUserAgent(c.String("user-agent")); err != nil {
+		return s, how, err
 	}
 	log, err := p.logger(c, p.Err)
 	if err != nil {
 		return s, how, err
 	}
-	g, err := gazetteer.Load()
+	g, err := loadPlaces()
 	if err != nil {
-		return s, how, fmt.Errorf("load places: %w", err)
+		return s, how, err
 	}
 	if s.Place, err = samplePlace(c, g); err != nil {
 		return s, how, err

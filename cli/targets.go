@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,11 +22,8 @@ func (p *Program) targetsCommand() *cli.Command {
 		return &cli.Command{
 			Name: string(o), Usage: usage, ArgsUsage: "[TARGET...]", Args: true,
 			Description: description + "\nName targets, or choose them with flags; that shows how many there are and asks.\n" + targetHelp,
-			Flags: append(chooseFlags(),
-				&cli.BoolFlag{Name: "all", Usage: "every target there is, when no flag chooses"},
-				&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-				&cli.BoolFlag{Name: "dry-run", Usage: "only count"},
-				jsonFlag()),
+			Flags: slices.Concat(chooseFlags(),
+				[]cli.Flag{&cli.BoolFlag{Name: "all", Usage: "every target there is, when no flag chooses"}}, takeFlags()),
 			Action: func(c *cli.Context) error { return p.operate(c, o) },
 		}
 	}
@@ -63,44 +60,6 @@ func chooseFlags() []cli.Flag {
 		list("status", "only these: `STATUS...` is PLANNED, IN_PROGRESS, DONE, FAILED, STUCK, PARKED", "all"),
 		&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only targets whose last error has this `CODE`, TIMEOUT say"},
 	}
-}
-
-func limitFlag() cli.Flag {
-	return &cli.IntFlag{Name: "limit", Value: 50, Usage: "at most so many `ROWS`; 0 = all"}
-}
-
-// limitOf reads --limit.
-func limitOf(c *cli.Context) (int, error) {
-	if n := c.Int("limit"); n < 0 {
-		return 0, Usagef("--limit %d: want a number from 0 up", n)
-	}
-	return c.Int("limit"), nil
-}
-
-// errorOf reads --error.
-func errorOf(c *cli.Context) (code yp.ErrorCode, err error) {
-	if word := c.String("error"); word != "" {
-		if code, err = yp.ParseErrorCode(word); err != nil {
-			return "", Usagef("--error: %w", err)
-		}
-	}
-	return code, nil
-}
-
-// wordsOf reads a list flag whose words parse understands.
-func wordsOf[T any](c *cli.Context, name string, parse func(string) (T, error)) (all []T, err error) {
-	words := SplitList(c.StringSlice(name))
-	if err := notEmpty(c, name, words); err != nil {
-		return nil, err
-	}
-	for _, word := range words {
-		v, err := parse(word)
-		if err != nil {
-			return nil, Usagef("--%s: %w", name, err)
-		}
-		all = append(all, v)
-	}
-	return all, nil
 }
 
 func parseHealth(s string) (yp.Health, error) {
@@ -185,7 +144,7 @@ func nextOf(now time.Time, t report.Target) string {
 }
 
 // targetIDs finds the targets that the arguments name.
-func (p *Program) targetIDs(c *cli.Context, k *database, source int64) (ids []int64, err error) {
+func targetIDs(c *cli.Context, k *database, source int64) (ids []int64, err error) {
 	for _, word := range SplitList(c.Args().Slice()) {
 		id, err := k.FindTarget(c.Context, word, source)
 		if err != nil {
@@ -202,32 +161,27 @@ func (p *Program) targetsShow(c *cli.Context) error {
 	if !c.Args().Present() {
 		return Usagef("want targets to show: an id, or city/category; `ypcrawl targets list` shows those there are")
 	}
-	k, err := p.open(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	source, err := knownSource(c, k)
-	if err != nil {
-		return err
-	}
-	ids, err := p.targetIDs(c, k, source)
-	if err != nil {
-		return err
-	}
-	all := make([]*report.TargetDetail, 0, len(ids))
-	for _, id := range ids {
-		t, err := k.Target(c.Context, id)
+	return p.with(c, reading, func(k *database, scope store.Scope) error {
+		ids, err := targetIDs(c, k, scope.SourceID)
 		if err != nil {
 			return err
 		}
-		all = append(all, t)
-	}
-	return showEach(p, c, all, func(t *report.TargetDetail) []*table { return []*table{p.detailTable(k.DB().Now(), t)} })
+		all := make([]*report.TargetDetail, len(ids))
+		for i, id := range ids {
+			if all[i], err = k.Target(c.Context, id); err != nil {
+				return err
+			}
+		}
+		return p.tell(c, all, func(w *sections) {
+			for _, t := range all {
+				w.table(targetFacts(k.DB().Now(), t))
+			}
+		})
+	})
 }
 
-// detailTable shows a target line by line.
-func (p *Program) detailTable(now time.Time, t *report.TargetDetail) *table {
+// targetFacts tells of a target line by line.
+func targetFacts(now time.Time, t *report.TargetDetail) *table {
 	var says, total, failures, lastError string
 	foundName, found := "listings", fmt.Sprintf("%s accepted of %s, %s unreadable", thousands(int64(t.Accepted)), thousands(int64(t.Raw)), thousands(int64(t.Bad)))
 	if t.Kind == yp.KindIndex {
@@ -267,7 +221,7 @@ func (p *Program) detailTable(now time.Time, t *report.TargetDetail) *table {
 		"name", t.Name,
 		"source", t.Source,
 		"status", fmt.Sprintf("%s, %s, %s", t.Status, t.Schedule, healthOf(t.Target)),
-		"next", p.nextText(now, t.Next),
+		"next", nextText(now, t.Next),
 		"last error", lastError,
 		"pages", pages,
 		foundName, found,
@@ -281,7 +235,7 @@ func (p *Program) detailTable(now time.Time, t *report.TargetDetail) *table {
 }
 
 // nextText says when a target is crawled next, why, and what would change that.
-func (p *Program) nextText(now time.Time, n report.Next) string {
+func nextText(now time.Time, n report.Next) string {
 	text := ""
 	switch n.When {
 	case report.NextHeld:
@@ -305,91 +259,96 @@ func (p *Program) operate(c *cli.Context, o checkpoint.Operation) error {
 	if err != nil {
 		return err
 	}
-	chosen := checkpoint.Chosen{Statuses: f.Statuses, Error: f.Error}
-	if err := needsAll(c); err != nil {
-		return err
-	}
-	k, scope, err := p.openScoped(c, existing)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	chosen.Scope = scope
-	if chosen.IDs, err = p.targetIDs(c, k, scope.SourceID); err != nil {
-		return err
-	}
-	return p.carryOut(c, k, task{
-		operation: o, chosen: chosen, question: strings.ToUpper(string(o[:1])) + string(o[1:]) + " %s?",
-		nothing: fmt.Sprintf("No target matches that could be %s.", past(o)), past: past(o),
-	})
+	past := map[checkpoint.Operation]string{
+		checkpoint.Pause: "paused", checkpoint.Resume: "resumed", checkpoint.Enable: "enabled", checkpoint.Disable: "disabled",
+	}[o]
+	return p.operateOn(c, o, checkpoint.Chosen{Statuses: f.Statuses, Error: f.Error}, take{
+		question: strings.ToUpper(string(o[:1])) + string(o[1:]) + " %s?", past: past,
+	}, "No target matches that could be "+past+".")
 }
 
-// needsAll refuses a bare command: a forgotten argument must not mean everything.
-func needsAll(c *cli.Context) error {
-	chosen := c.Args().Present()
+// operateOn carries out an operation on the targets that arguments and flags choose.
+func (p *Program) operateOn(c *cli.Context, o checkpoint.Operation, chosen checkpoint.Chosen, t take, nothing string) error {
+	chooses := c.Args().Present() // a forgotten argument must not mean everything
 	for _, name := range []string{"states", "source", "status", "error", "older-than"} {
-		chosen = chosen || c.IsSet(name)
+		chooses = chooses || c.IsSet(name)
 	}
 	switch {
-	case !chosen && !c.Bool("all"):
+	case !chooses && !c.Bool("all"):
 		return Usagef("name targets or choose them with flags; --all means every target; see '%s --help'", c.Command.HelpName)
 	case c.Args().Present() && c.Bool("all"):
 		return Usagef("--all means every target: leave it out, or the names")
 	}
-	return nil
+	return p.with(c, existing, func(k *database, scope store.Scope) (err error) {
+		chosen.Scope = scope
+		if chosen.IDs, err = targetIDs(c, k, scope.SourceID); err != nil {
+			return err
+		}
+		t.noun, t.named = "target", len(chosen.IDs) > 0
+		t.count = func(ctx context.Context) (int, error) { return k.CountChosen(ctx, o, chosen) }
+		t.do = func(ctx context.Context) (int, error) { return k.Operate(ctx, o, chosen) }
+		t.nothing = func() error {
+			p.note("%s", nothing)
+			return nil
+		}
+		return p.take(c, t)
+	})
 }
 
-// task is an operation with its words.
-type task struct {
-	operation checkpoint.Operation
-	chosen    checkpoint.Chosen
-	question  string // with %s for "12 targets"
-	nothing   string // when there is nothing to do
-	past      string // what was done
+func (p *Program) deadCommand() *cli.Command {
+	which := func() []cli.Flag {
+		return []cli.Flag{
+			statesFlag(),
+			onlySourceFlag(),
+			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only those whose last error has this `CODE`, TIMEOUT say"},
+			&cli.GenericFlag{Name: "older-than", Value: ageValue(0), DefaultText: "any", Usage: "only those parked longer than `TIME` ago: 2d, 36h"},
+		}
+	}
+	return &cli.Command{
+		Name:  "dead",
+		Usage: "Dead letters: targets that no crawl takes again by itself",
+		Subcommands: []*cli.Command{
+			{Name: "list", Usage: "List dead letters with their reasons, the newest first", Flags: append(append(which(), formatFlags()...), limitFlag()), Action: p.deadList},
+			{
+				Name: "requeue", Usage: "Plan dead letters again; their failures are forgotten, pages done are kept", ArgsUsage: "[TARGET...]", Args: true,
+				Description: "Name targets, or choose them with flags; that shows how many there are and asks.\n" + targetHelp,
+				Flags: slices.Concat(which(), []cli.Flag{
+					&cli.BoolFlag{Name: "from-page-1", Usage: "forget the pages done and crawl them again"},
+					&cli.BoolFlag{Name: "all", Usage: "every dead letter, when no flag chooses"},
+				}, takeFlags()),
+				Action: p.deadRequeue,
+			},
+		},
+	}
 }
 
-// carryOut counts, asks where targets were not named, and operates.
-func (p *Program) carryOut(c *cli.Context, k *database, t task) error {
-	n, err := k.CountChosen(c.Context, t.operation, t.chosen)
+func (p *Program) deadList(c *cli.Context) error {
+	code, err := errorOf(c)
 	if err != nil {
 		return err
 	}
-	if n == 0 {
-		p.note("%s", t.nothing)
-	}
-	if n == 0 || c.Bool("dry-run") {
-		return p.printOperated(c, t, n, 0)
-	}
-	named := len(t.chosen.IDs) > 0
-	ok, err := p.confirm(c.Context, fmt.Sprintf(t.question, plural(n, "target")), named || c.Bool("yes"))
+	return listRows(p, c, listing[report.DeadLetter]{
+		noun: "dead letter",
+		ask: func(k *database, scope store.Scope, limit int) ([]report.DeadLetter, error) {
+			return k.DeadLetters(c.Context, report.DeadLetterFilter{Scope: scope, Error: code, OlderThan: timeOf(c, "older-than")}, limit)
+		},
+		columns: []string{"id", "target", "source", "parked", "attempts", "page", "error", "reason"},
+		cells: func(now time.Time, d report.DeadLetter) []any {
+			title := titleOf(report.Target{Kind: d.Kind, Category: d.Category, City: d.City, State: d.State})
+			return []any{idText(d.ID), short(title, 30), d.Source, ago(now, d.Parked), d.Attempts, d.Page, codeText(d.Code, d.ByProxy), short(reason(d.Error), p.widthLeft(92))}
+		},
+	})
+}
+
+func (p *Program) deadRequeue(c *cli.Context) error {
+	code, err := errorOf(c)
 	if err != nil {
 		return err
 	}
-	if !ok {
-		p.note("Nothing was changed.")
-		return nil
+	o, question := checkpoint.Requeue, "Take %s back to PLANNED?"
+	if c.Bool("from-page-1") {
+		o, question = checkpoint.RequeueAnew, "Take %s back to PLANNED and crawl them again from page 1?"
 	}
-	done, err := k.Operate(c.Context, t.operation, t.chosen)
-	return errors.Join(p.printOperated(c, t, n, done), err)
-}
-
-func (p *Program) printOperated(c *cli.Context, t task, selected, done int) error {
-	return p.answer(c, struct {
-		Selected int `json:"selected"`
-		Changed  int `json:"changed"`
-	}{selected, done}, "%s selected, %s %s", plural(selected, "target"), thousands(int64(done)), t.past)
-}
-
-func past(o checkpoint.Operation) string {
-	switch o {
-	case checkpoint.Pause:
-		return "paused"
-	case checkpoint.Resume:
-		return "resumed"
-	case checkpoint.Enable:
-		return "enabled"
-	case checkpoint.Disable:
-		return "disabled"
-	}
-	return "requeued"
+	return p.operateOn(c, o, checkpoint.Chosen{Error: code, OlderThan: timeOf(c, "older-than")},
+		take{question: question, past: "requeued"}, "No dead letter matches.")
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -34,62 +35,45 @@ func (p *Program) trace(c *cli.Context) error {
 	if c.Int("attempts") < 0 {
 		return Usagef("--attempts %d: want a number from 0 up", c.Int("attempts"))
 	}
-	k, err := p.open(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	source, err := knownSource(c, k)
-	if err != nil {
-		return err
-	}
-	ids, err := p.targetIDs(c, k, source)
-	if err != nil {
-		return err
-	}
-	if len(ids) != 1 {
-		return Usagef("want one target, got %d", len(ids))
-	}
-	t, err := k.Trace(c.Context, ids[0], c.Int("attempts"))
-	if err != nil {
-		return err
-	}
-	if c.Bool("json") {
-		return writeJSON(p.Out, t)
-	}
-	return p.printTrace(t)
+	return p.with(c, reading, func(k *database, scope store.Scope) error {
+		ids, err := targetIDs(c, k, scope.SourceID)
+		if err != nil {
+			return err
+		}
+		if len(ids) != 1 {
+			return Usagef("want one target, got %d", len(ids))
+		}
+		t, err := k.Trace(c.Context, ids[0], c.Int("attempts"))
+		if err != nil {
+			return err
+		}
+		return p.tell(c, t, func(w *sections) { traceText(w, t) })
+	})
 }
 
-func (p *Program) printTrace(t *report.Trace) error {
-	w := &sections{w: p.Out}
+func traceText(w *sections, t *report.Trace) {
 	x := t.Target
 	of := x.Source
 	if x.Name != "" {
 		of += " (" + x.Name + ")"
 	}
-	head := []string{fmt.Sprintf("%s: target %d of %s, %s", titleOf(x.Target), x.ID, of, x.Status)}
+	w.lines(fmt.Sprintf("%s: target %d of %s, %s", titleOf(x.Target), x.ID, of, x.Status))
 	if t.Earlier > 0 {
-		head = append(head, fmt.Sprintf("%s before these: --attempts 0 shows all", plural(t.Earlier, "attempt")))
-	}
-	if err := w.lines(head...); err != nil {
-		return err
+		w.more(fmt.Sprintf("%s before these: --attempts 0 shows all", plural(t.Earlier, "attempt")))
 	}
 	if len(t.Attempts) == 0 {
-		if err := w.lines("It was never crawled."); err != nil {
-			return err
-		}
+		w.lines("It was never crawled.")
 	}
 	for i := range t.Attempts {
-		if err := w.lines(attemptLines(x.Kind, &t.Attempts[i])...); err != nil {
-			return err
-		}
+		w.lines(attemptLines(x.Kind, &t.Attempts[i])...)
 	}
-	return w.lines("Next: " + p.nextText(t.Now, x.Next) + ".")
+	w.lines("Next: " + nextText(t.Now, x.Next) + ".")
 }
 
 // attemptLines tell an attempt: who and how it ended, then its steps.
 func attemptLines(kind yp.Kind, a *report.TraceAttempt) []string {
-	lines := []string{attemptHead(a)}
+	lines := []string{fmt.Sprintf("Attempt %d, %s, by %s on %s, from page %d",
+		a.Number, a.Started.Format("2006-01-02 15:04:05Z"), a.Worker, a.Host, a.PageBefore+1)}
 	for _, m := range marksOf(a) {
 		lines = append(lines, "  "+clockTime(m.at)+"  "+m.text)
 	}
@@ -107,10 +91,6 @@ func attemptLines(kind yp.Kind, a *report.TraceAttempt) []string {
 
 // endedRunning is how an attempt that is under way says it ended.
 const endedRunning = "running"
-
-func attemptHead(a *report.TraceAttempt) string {
-	return fmt.Sprintf("Attempt %d, %s, by %s on %s, from page %d", a.Number, a.Started.Format("2006-01-02 15:04:05Z"), a.Worker, a.Host, a.PageBefore+1)
-}
 
 // clockTime is the time of a step; an attempt that has not ended has none yet.
 func clockTime(t time.Time) string {
@@ -147,11 +127,7 @@ func endText(kind yp.Kind, a *report.TraceAttempt) string {
 		text += "; " + plural(*a.Pages, "page")
 	}
 	if a.Listings != nil {
-		what := "listing"
-		if kind == yp.KindIndex {
-			what = "city"
-		}
-		text += ", " + plural(*a.Listings, what)
+		text += ", " + found(*a.Listings, kind == yp.KindIndex)
 	}
 	if a.Changed != nil {
 		text += fmt.Sprintf(", %s new or changed", thousands(*a.Changed))
@@ -180,55 +156,45 @@ const (
 	rankStep
 )
 
-// marksOf merges the steps of an attempt with its requests, by time.
+// marksOf merges the steps of an attempt with its requests, by time. A step without a time
+// that can be read stands at the attempt's start.
 func marksOf(a *report.TraceAttempt) []traceMark {
 	marks := []traceMark{{at: a.Started, rank: rankBegun, text: "claimed"}}
 	for _, s := range a.Steps {
-		if s.Event != "claimed" && s.Event != "ended" { // the attempt says as much itself
-			marks = append(marks, stepMark(s, a.Started))
+		if s.Event == "claimed" || s.Event == "ended" { // the attempt says as much itself
+			continue
 		}
+		m := traceMark{a.Started, s.Page, rankStep, s.Event}
+		if at, err := time.Parse(time.RFC3339, s.At); err == nil {
+			m.at = at
+		}
+		if s.Page > 0 {
+			m.text = fmt.Sprintf("page %d %s", s.Page, s.Event)
+		}
+		if s.Detail != "" {
+			m.text += ": " + s.Detail
+		}
+		marks = append(marks, m)
 	}
 	for i := range a.Requests {
-		marks = append(marks, requestMarks(&a.Requests[i])...)
+		r := &a.Requests[i]
+		if r.WaitedMS > 0 {
+			text := strings.TrimSuffix("waited "+millis(&r.WaitedMS)+": "+r.WaitReason, ": ")
+			marks = append(marks, traceMark{r.Started, r.Page, rankWaited, text})
+		}
+		if r.Class == "rate_limited" { // our own deferral: nothing was asked
+			text := "not asked yet: " + cmp.Or(r.WaitReason, "the host's turn has not come")
+			marks = append(marks, traceMark{r.Started, r.Page, rankAsked, text})
+			continue
+		}
+		marks = append(marks,
+			traceMark{r.Started, r.Page, rankAsked, askedText(r)},
+			traceMark{r.Finished, r.Page, rankAnswered, answeredText(r)})
 	}
 	slices.SortStableFunc(marks, func(x, y traceMark) int {
 		return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.page, y.page), cmp.Compare(x.rank, y.rank))
 	})
 	return marks
-}
-
-// stepMark is a step in words. One without a time that can be read stands at the
-// attempt's start.
-func stepMark(s store.Step, began time.Time) traceMark {
-	m := traceMark{at: began, page: s.Page, rank: rankStep, text: s.Event}
-	if at, err := time.Parse(time.RFC3339, s.At); err == nil {
-		m.at = at
-	}
-	if s.Page > 0 {
-		m.text = fmt.Sprintf("page %d %s", s.Page, s.Event)
-	}
-	if s.Detail != "" {
-		m.text += ": " + s.Detail
-	}
-	return m
-}
-
-// requestMarks tell a request: what was waited for, what was asked, what came.
-func requestMarks(r *report.TraceRequest) []traceMark {
-	var marks []traceMark
-	if r.WaitedMS > 0 {
-		text := "waited " + millis(&r.WaitedMS)
-		if r.WaitReason != "" {
-			text += ": " + r.WaitReason
-		}
-		marks = append(marks, traceMark{r.Started, r.Page, rankWaited, text})
-	}
-	if r.Class == "rate_limited" { // our own deferral: nothing was asked
-		return append(marks, traceMark{r.Started, r.Page, rankAsked, "not asked yet: " + cmp.Or(r.WaitReason, "the host's turn has not come")})
-	}
-	return append(marks,
-		traceMark{r.Started, r.Page, rankAsked, askedText(r)},
-		traceMark{r.Finished, r.Page, rankAnswered, answeredText(r)})
 }
 
 func askedText(r *report.TraceRequest) string {
@@ -260,11 +226,15 @@ func answeredText(r *report.TraceRequest) string {
 	case r.Class != "":
 		text += ": " + r.Class
 	case r.Results != nil:
-		what := "listing"
-		if r.Type == string(yp.RequestStateIndex) {
-			what = "city"
-		}
-		text += ": " + plural(*r.Results, what)
+		text += ": " + found(*r.Results, r.Type == string(yp.RequestStateIndex))
 	}
 	return text
+}
+
+// found is what pages brought: an index has cities, all others listings.
+func found(n int64, index bool) string {
+	if index {
+		return plural(n, "city")
+	}
+	return plural(n, "listing")
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,137 +15,249 @@ import (
 	"ypcrawl/yp"
 )
 
-// The values of flags that are more than a number or a text. Each implements
-// cli.Generic, so that a wrong value is refused while flags are parsed, with
-// the flag's name before the error's text. Read them with the functions below.
+// value is that of a flag that takes more than a number or a text. A wrong one is refused
+// while flags are parsed, with the flag's name before the error's text.
+type value[T any] struct {
+	v     T
+	parse func(string) (T, error)
+	text  func(T) string
+}
+
+// Set implements cli.Generic.
+func (v *value[T]) Set(s string) error {
+	x, err := v.parse(s)
+	if err == nil {
+		v.v = x
+	}
+	return err
+}
+
+// String implements cli.Generic; the help shows it as the default. The flag package asks a zero value, too.
+func (v *value[T]) String() string {
+	if v == nil || v.text == nil {
+		return ""
+	}
+	return v.text(v.v)
+}
+
+// flagValue returns the value of such a flag, T's zero value where the command has none of that name.
+func flagValue[T any](c *cli.Context, name string) (x T) {
+	if v, ok := c.Generic(name).(*value[T]); ok {
+		return v.v
+	}
+	return x
+}
 
 // timeOf returns the value of a flag made with minutesValue or ageValue.
-func timeOf(c *cli.Context, name string) time.Duration {
-	return c.Generic(name).(*timeValue).d
+func timeOf(c *cli.Context, name string) time.Duration { return flagValue[time.Duration](c, name) }
+
+// minutesValue is a length of time where a bare number means minutes: "120", "2h", "90s".
+func minutesValue(def time.Duration) cli.Generic {
+	return &value[time.Duration]{v: def, text: shortTime, parse: func(s string) (time.Duration, error) {
+		if s = strings.TrimSpace(s); isNumber(s) {
+			s += "m"
+		}
+		d, err := parseTime(s)
+		if errors.Is(err, errNoTime) {
+			return 0, errBadMinutes
+		}
+		return d, err
+	}}
+}
+
+// ageValue is a length of time that needs a unit: "2d", "36h", "1w".
+func ageValue(def time.Duration) cli.Generic {
+	return &value[time.Duration]{v: def, text: shortTime, parse: parseTime}
+}
+
+// delay is a pause between two requests, or a range of pauses.
+type delay struct{ shortest, longest time.Duration }
+
+// delayValue is a delay: "2s", "1s-3s", "0".
+func delayValue(def time.Duration) cli.Generic {
+	return &value[delay]{v: delay{def, def}, parse: parseDelay, text: func(d delay) string {
+		if d.shortest == d.longest {
+			return shortTime(d.shortest)
+		}
+		return shortTime(d.shortest) + "-" + shortTime(d.longest)
+	}}
 }
 
 // delayOf returns the shortest and the longest pause of a delayValue flag.
 func delayOf(c *cli.Context, name string) (shortest, longest time.Duration) {
-	v := c.Generic(name).(*delayValue)
-	return v.min, v.max
+	d := flagValue[delay](c, name)
+	return d.shortest, d.longest
 }
 
-// pagesOf returns the value of a pagesValue flag: 0 when it was not given or the command has
-// none, a negative number for "all".
-func pagesOf(c *cli.Context, name string) int {
-	if v, ok := c.Generic(name).(*pagesValue); ok {
-		return v.n
+func parseDelay(s string) (d delay, err error) {
+	from, to, isRange := strings.Cut(s, "-")
+	if isRange && from == "" {
+		return d, errNegative
 	}
-	return 0
-}
-
-// ratesOf returns the value of a ratesValue flag, nil when it was not given.
-func ratesOf(c *cli.Context, name string) map[string]float64 {
-	return c.Generic(name).(*ratesValue).rates
-}
-
-// pagesValue is a number of pages, or "all". Its zero value is "not given".
-type pagesValue struct {
-	n int
-}
-
-// Set implements cli.Generic.
-func (v *pagesValue) Set(s string) error {
-	if strings.EqualFold(s, "all") {
-		v.n = -1
-		return nil
+	if !isRange {
+		to = from
 	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 {
-		return errors.New("want a number of pages from 1 up, or all")
+	if d.shortest, err = parseTime(from); err == nil {
+		d.longest, err = parseTime(to)
 	}
-	v.n = n
-	return nil
-}
-
-// String implements cli.Generic; empty for "not given".
-func (v *pagesValue) String() string {
 	switch {
-	case v == nil || v.n == 0:
-		return ""
-	case v.n < 0:
-		return "all"
+	case errors.Is(err, errNoTime):
+		return d, errors.New("want a pause like 2s, a range like 1s-3s, or 0")
+	case err == nil && d.longest < d.shortest:
+		return d, fmt.Errorf("the range runs backwards; write %s-%s", shortTime(d.longest), shortTime(d.shortest))
 	}
-	return strconv.Itoa(v.n)
+	return d, err
 }
 
-// ratesValue is a list of named shares: "429=0.05,503=0.02". Each lies between
-// 0 and 1, and so does their sum.
-type ratesValue struct {
-	known []string // the names there are; empty = any
-	rates map[string]float64
-
-	timed string         // the name of an item that is a number of seconds; "" = none
-	after *time.Duration // its value; nil = not given
+// countValue is a number of things, or "all", which countOf gives as -1; 0 is "not given".
+func countValue(things string) cli.Generic {
+	parse := func(s string) (int, error) {
+		if strings.EqualFold(s, "all") {
+			return -1, nil
+		}
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return 0, fmt.Errorf("want a number of %s from 1 up, or all", things)
+		}
+		return n, nil
+	}
+	return &value[int]{parse: parse, text: func(n int) string {
+		switch {
+		case n == 0:
+			return ""
+		case n < 0:
+			return "all"
+		}
+		return strconv.Itoa(n)
+	}}
 }
 
-// Set implements cli.Generic.
-func (v *ratesValue) Set(s string) error {
-	rates, sum := map[string]float64{}, 0.0
-	var after *time.Duration
-	for _, item := range SplitList([]string{s}) {
-		if name, text, _ := strings.Cut(item, "="); v.timed != "" && strings.EqualFold(strings.TrimSpace(name), v.timed) {
-			n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31)
-			if err != nil || after != nil {
-				return fmt.Errorf("%q: want %s once, as a number of seconds: %[2]s=60", item, v.timed)
+// countOf returns the value of a countValue flag.
+func countOf(c *cli.Context, name string) int { return flagValue[int](c, name) }
+
+// rates are named shares of a whole, and a time beside them; what was not given is nil.
+type rates struct {
+	shares map[string]float64
+	after  *time.Duration
+}
+
+// ratesValue is a list of named shares: "429=0.05,503=0.02". Each lies between 0 and 1, and so
+// does their sum. The item named timed is a number of seconds.
+func ratesValue(known []string, timed string) cli.Generic {
+	parse := func(s string) (r rates, err error) {
+		r.shares = map[string]float64{}
+		sum := 0.0
+		for _, item := range SplitList([]string{s}) {
+			name, text, _ := strings.Cut(item, "=")
+			name, text = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(text)
+			if name == timed {
+				n, err := strconv.ParseUint(text, 10, 31)
+				if err != nil || r.after != nil {
+					return r, fmt.Errorf("%q: want %s once, as a number of seconds: %[2]s=60", item, timed)
+				}
+				r.after = new(time.Duration(n) * time.Second) //nolint:gosec // of 31 bits
+				continue
 			}
-			d := time.Duration(n) * time.Second //nolint:gosec // of 31 bits
-			after = &d
-			continue
+			share, err := strconv.ParseFloat(text, 64)
+			if name == "" || err != nil || !(share >= 0 && share <= 1) {
+				return r, fmt.Errorf("%q: want name=share with a share from 0 to 1, like 429=0.05", item)
+			}
+			if near, found := yp.Nearest(name, known); found && near != name {
+				return r, fmt.Errorf("unknown name %q: did you mean %s?", name, near)
+			} else if !found {
+				return r, fmt.Errorf("unknown name %q: want one of %s", name, strings.Join(known, ", "))
+			}
+			if _, twice := r.shares[name]; twice {
+				return r, fmt.Errorf("%q is given twice; give it once", name)
+			}
+			r.shares[name] = share
+			sum += share
 		}
-		name, share, err := v.parseRate(item)
-		if err != nil {
-			return err
+		if sum > 1 {
+			return r, fmt.Errorf("the shares add up to %g; make them add up to at most 1", sum)
 		}
-		if _, twice := rates[name]; twice {
-			return fmt.Errorf("%q is given twice; give it once", name)
-		}
-		rates[name] = share
-		sum += share
+		return r, nil
 	}
-	if sum > 1 {
-		return fmt.Errorf("the shares add up to %g; make them add up to at most 1", sum)
-	}
-	v.rates, v.after = rates, after
-	return nil
+	return &value[rates]{parse: parse, text: func(r rates) string {
+		var items []string
+		for name, share := range r.shares {
+			items = append(items, name+"="+strconv.FormatFloat(share, 'g', -1, 64))
+		}
+		slices.Sort(items)
+		if r.after != nil {
+			items = append(items, fmt.Sprintf("%s=%d", timed, *r.after/time.Second))
+		}
+		return strings.Join(items, ",")
+	}}
 }
 
-func (v *ratesValue) parseRate(item string) (name string, share float64, err error) {
-	name, text, ok := strings.Cut(item, "=")
-	name = strings.ToLower(strings.TrimSpace(name))
-	share, err = strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if !ok || name == "" || err != nil || !(share >= 0 && share <= 1) {
-		return "", 0, fmt.Errorf("%q: want name=share with a share from 0 to 1, like 429=0.05", item)
+// maxTime bounds every length of time a user may give. Far beyond any use, and
+// far below the overflow of time.Duration (292 years).
+const maxTime = 100 * 365 * 24 * time.Hour
+
+var (
+	errNoTime     = errors.New("want a number with a unit, like 90s, 15m, 2h, 2d or 1d12h")
+	errNegative   = errors.New("a length of time can't be negative")
+	errTooLong    = errors.New("that is more than 100 years; give a shorter time")
+	errNoUnit     = errors.New("a unit is missing: write 90s, 15m, 2h or 2d")
+	errBadMinutes = errors.New("want minutes (120) or a time with a unit (90s, 2h, 1d12h)")
+)
+
+// timePart is a number with its unit, as a length of time begins.
+var timePart = regexp.MustCompile(`^(\d+\.?\d*|\.\d+)([a-zµμ]+)`)
+
+// parseTime reads a length of time: Go's durations with days and weeks added
+// ("1w2d12h30m"). Only "0" may go without a unit.
+func parseTime(s string) (total time.Duration, err error) {
+	s = strings.TrimSpace(s)
+	switch {
+	case s == "":
+		return 0, errNoTime
+	case strings.HasPrefix(s, "-"):
+		return 0, errNegative
+	case isNumber(s) && strings.Trim(s, "0.") != "":
+		return 0, errNoUnit
+	case isNumber(s):
+		s += "s"
 	}
-	if len(v.known) == 0 || slices.Contains(v.known, name) {
-		return name, share, nil
+	for s != "" {
+		part := timePart.FindStringSubmatch(s)
+		if part == nil {
+			return 0, errNoTime
+		}
+		unit := map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour}[part[2]]
+		if unit == 0 {
+			if unit, err = time.ParseDuration("1" + part[2]); err != nil {
+				return 0, errNoTime
+			}
+		}
+		n, _ := strconv.ParseFloat(part[1], 64) // of digits: too large is infinite
+		if n*float64(unit) > float64(maxTime) {
+			return 0, errTooLong
+		}
+		if total += time.Duration(math.Round(n * float64(unit))); total > maxTime {
+			return 0, errTooLong
+		}
+		s = s[len(part[0]):]
 	}
-	hint := "want one of " + strings.Join(v.known, ", ")
-	if near, found := yp.Nearest(name, v.known); found {
-		hint = "did you mean " + near + "?"
-	}
-	return "", 0, fmt.Errorf("unknown name %q: %s", name, hint)
+	return total, nil
 }
 
-// String implements cli.Generic, names in order.
-func (v *ratesValue) String() string {
-	if v == nil {
-		return ""
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789.") == "" }
+
+// shortTime writes a duration as a user would: "2h", "1h30m", "90ms", "0".
+func shortTime(d time.Duration) string {
+	if d == 0 {
+		return "0"
 	}
-	items := make([]string, 0, len(v.rates))
-	for name, share := range v.rates {
-		items = append(items, name+"="+strconv.FormatFloat(share, 'g', -1, 64))
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
 	}
-	slices.Sort(items)
-	if v.after != nil {
-		items = append(items, fmt.Sprintf("%s=%d", v.timed, *v.after/time.Second))
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
 	}
-	return strings.Join(items, ",")
+	return s
 }
 
 // listFlag is a flag that takes several values, "--states CA TX". It shows its
@@ -168,23 +281,6 @@ func list(name, usage, shown string, aliases ...string) cli.Flag {
 	return &listFlag{cli.StringSliceFlag{Name: name, Usage: usage, DefaultText: shown, Aliases: aliases}}
 }
 
-// placesValue is a number of places, or "all".
-type placesValue struct{ pagesValue }
-
-// Set implements cli.Generic.
-func (v *placesValue) Set(s string) error {
-	if v.pagesValue.Set(s) != nil {
-		return errors.New("want a number of places from 1 up, or all")
-	}
-	return nil
-}
-
-// placesOf returns the value of a placesValue flag: 0 when it was not given, a
-// negative number for "all".
-func placesOf(c *cli.Context, name string) int {
-	return c.Generic(name).(*placesValue).n
-}
-
 // cityList splits values at commas as SplitList does, but keeps a state with
 // the city before it: "Austin, TX" is one city.
 func cityList(values []string) []string {
@@ -192,7 +288,8 @@ func cityList(values []string) []string {
 	for _, v := range values {
 		var cities []string
 		for _, part := range SplitList([]string{v}) {
-			if n := len(cities); n > 0 && isStateCode(part) {
+			st, state := yp.LookupState(part)
+			if n := len(cities); n > 0 && state && strings.EqualFold(st.Code, part) {
 				cities[n-1] += " " + part
 				continue
 			}
@@ -210,7 +307,7 @@ func stateList(values []string) []string {
 	for _, v := range values {
 		for _, part := range SplitList([]string{v}) {
 			words := strings.Fields(part)
-			if _, one := yp.LookupState(part); !one && len(words) > 1 && !slices.ContainsFunc(words, isNoState) {
+			if !isState(part) && len(words) > 1 && !slices.ContainsFunc(words, func(w string) bool { return !isState(w) }) {
 				out = append(out, words...)
 				continue
 			}
@@ -220,197 +317,7 @@ func stateList(values []string) []string {
 	return out
 }
 
-func isNoState(s string) bool {
+func isState(s string) bool {
 	_, ok := yp.LookupState(s)
-	return !ok
-}
-
-func isStateCode(s string) bool {
-	st, ok := yp.LookupState(s)
-	return ok && strings.EqualFold(st.Code, s)
-}
-
-// maxTime bounds every length of time a user may give. Far beyond any use, and
-// far below the overflow of time.Duration (292 years).
-const maxTime = 100 * 365 * 24 * time.Hour
-
-var (
-	errNoTime     = errors.New("want a number with a unit, like 90s, 15m, 2h, 2d or 1d12h")
-	errNegative   = errors.New("a length of time can't be negative")
-	errTooLong    = errors.New("that is more than 100 years; give a shorter time")
-	errNoUnit     = errors.New("a unit is missing: write 90s, 15m, 2h or 2d")
-	errBadMinutes = errors.New("want minutes (120) or a time with a unit (90s, 2h, 1d12h)")
-)
-
-// parseTime reads a length of time: Go's durations with days and weeks added
-// ("1w2d12h30m"). A number without a unit counts as bare; with bare 0 only "0"
-// may go without one.
-func parseTime(s string, bare time.Duration) (time.Duration, error) {
-	s = strings.TrimSpace(s)
-	if strings.HasPrefix(s, "-") {
-		return 0, errNegative
-	}
-	if number, unit := cutNumber(s); number != "" && unit == "" {
-		if bare == 0 && strings.Trim(number, "0.") != "" {
-			return 0, errNoUnit
-		}
-		return scale(number, max(bare, time.Second))
-	}
-	return sumParts(s)
-}
-
-// sumParts adds up the parts of "1d12h".
-func sumParts(s string) (time.Duration, error) {
-	if s == "" {
-		return 0, errNoTime
-	}
-	var total time.Duration
-	for s != "" {
-		number, rest := cutNumber(s)
-		unit := rest[:len(rest)-len(strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyzµμ"))]
-		d, err := part(number, unit)
-		if err != nil {
-			return 0, err
-		}
-		if total += d; total > maxTime {
-			return 0, errTooLong
-		}
-		s = rest[len(unit):]
-	}
-	return total, nil
-}
-
-func part(number, unit string) (time.Duration, error) {
-	switch unit {
-	case "d":
-		return scale(number, 24*time.Hour)
-	case "w":
-		return scale(number, 7*24*time.Hour)
-	case "":
-		return 0, errNoTime
-	}
-	d, err := time.ParseDuration(number + unit)
-	if err != nil {
-		return 0, errNoTime
-	}
-	return d, nil
-}
-
-// scale returns number units, rounded to the nanosecond.
-func scale(number string, unit time.Duration) (time.Duration, error) {
-	var n float64
-	if _, err := fmt.Sscanf(number, "%g", &n); err != nil || strings.Count(number, ".") > 1 {
-		return 0, errNoTime
-	}
-	d := n * float64(unit)
-	if d > float64(maxTime) {
-		return 0, errTooLong
-	}
-	return time.Duration(math.Round(d)), nil
-}
-
-// cutNumber splits the digits and points off the start of s.
-func cutNumber(s string) (number, rest string) {
-	rest = strings.TrimLeft(s, "0123456789.")
-	return s[:len(s)-len(rest)], rest
-}
-
-// timeValue is the value of a flag that takes a length of time.
-type timeValue struct {
-	d    time.Duration
-	bare time.Duration // what a number without a unit counts
-}
-
-// minutesValue is a length of time where a bare number means minutes:
-// "120", "2h", "90s". def is the default.
-func minutesValue(def time.Duration) *timeValue {
-	return &timeValue{d: def, bare: time.Minute}
-}
-
-// ageValue is a length of time that needs a unit: "2d", "36h", "1w".
-func ageValue(def time.Duration) *timeValue {
-	return &timeValue{d: def}
-}
-
-// Set implements cli.Generic.
-func (v *timeValue) Set(s string) error {
-	d, err := parseTime(s, v.bare)
-	if errors.Is(err, errNoTime) && v.bare == time.Minute {
-		return errBadMinutes
-	}
-	if err != nil {
-		return err
-	}
-	v.d = d
-	return nil
-}
-
-// String implements cli.Generic; the help shows it as the default.
-func (v *timeValue) String() string {
-	if v == nil {
-		return ""
-	}
-	return shortTime(v.d)
-}
-
-// delayValue is a pause or a range of pauses: "2s", "1s-3s", "0".
-type delayValue struct {
-	min, max time.Duration
-}
-
-// Set implements cli.Generic.
-func (v *delayValue) Set(s string) error {
-	from, to, isRange := strings.Cut(s, "-")
-	if strings.HasPrefix(s, "-") {
-		return errNegative
-	}
-	if !isRange {
-		to = from
-	}
-	low, err := parseTime(from, 0)
-	if err != nil {
-		return delayError(err)
-	}
-	high, err := parseTime(to, 0)
-	if err != nil {
-		return delayError(err)
-	}
-	if high < low {
-		return fmt.Errorf("the range runs backwards; write %s-%s", shortTime(high), shortTime(low))
-	}
-	v.min, v.max = low, high
-	return nil
-}
-
-func delayError(err error) error {
-	if errors.Is(err, errNoTime) {
-		return errors.New("want a pause like 2s, a range like 1s-3s, or 0")
-	}
-	return err
-}
-
-// String implements cli.Generic; the help shows it as the default.
-func (v *delayValue) String() string {
-	switch {
-	case v == nil:
-		return ""
-	case v.min == v.max:
-		return shortTime(v.min)
-	}
-	return shortTime(v.min) + "-" + shortTime(v.max)
-}
-
-// shortTime writes a duration as a user would: "2h", "1h30m", "90ms", "0".
-func shortTime(d time.Duration) string {
-	if d == 0 {
-		return "0"
-	}
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return ok
 }

@@ -72,7 +72,7 @@ func TestAge(t *testing.T) {
 
 func TestDelay(t *testing.T) {
 	t.Parallel()
-	testValues(t, func() cli.Generic { return &delayValue{} }, map[string]valueTest{
+	testValues(t, func() cli.Generic { return delayValue(0) }, map[string]valueTest{
 		"pause":         {in: "2s", want: "2s"},
 		"range":         {in: "1s-3s", want: "1s-3s"},
 		"none":          {in: "0", want: "0"},
@@ -88,7 +88,7 @@ func TestDelay(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	const wrong = "want a number of pages from 1 up, or all"
-	testValues(t, func() cli.Generic { return &pagesValue{} }, map[string]valueTest{
+	testValues(t, func() cli.Generic { return countValue("pages") }, map[string]valueTest{
 		"number":   {in: "3", want: "3"},
 		"all":      {in: "ALL", want: "all"},
 		"zero":     {in: "0", err: wrong},
@@ -99,7 +99,7 @@ func TestPages(t *testing.T) {
 
 func TestRates(t *testing.T) {
 	t.Parallel()
-	testValues(t, func() cli.Generic { return &ratesValue{known: []string{"429", "503", "timeout"}, timed: "retry-after"} }, map[string]valueTest{
+	testValues(t, func() cli.Generic { return ratesValue([]string{"429", "503", "timeout"}, "retry-after") }, map[string]valueTest{
 		"two":         {in: "503=0.02, 429=0.05", want: "429=0.05,503=0.02"},
 		"none":        {in: "", want: ""},
 		"near name":   {in: "timeuot=0.1", err: `unknown name "timeuot": did you mean timeout?`},
@@ -123,19 +123,19 @@ func TestValuesOfFlags(t *testing.T) {
 		Name: "ypcrawl",
 		Flags: []cli.Flag{
 			&cli.GenericFlag{Name: "timeout", Value: minutesValue(time.Hour)},
-			&cli.GenericFlag{Name: "delay", Value: &delayValue{min: time.Second, max: time.Second}},
-			&cli.GenericFlag{Name: "max-pages", Value: &pagesValue{}},
-			&cli.GenericFlag{Name: "fail", Value: &ratesValue{}},
+			&cli.GenericFlag{Name: "delay", Value: delayValue(time.Second)},
+			&cli.GenericFlag{Name: "max-pages", Value: countValue("pages")},
+			&cli.GenericFlag{Name: "fail", Value: ratesValue([]string{"429"}, "")},
 		},
 		Action: func(c *cli.Context) error {
 			low, high := delayOf(c, "delay")
 			if low != time.Second || high != 3*time.Second {
 				t.Errorf("delay %v-%v", low, high)
 			}
-			if timeOf(c, "timeout") != time.Hour || pagesOf(c, "max-pages") != -1 {
-				t.Errorf("timeout %v, max-pages %v", timeOf(c, "timeout"), pagesOf(c, "max-pages"))
+			if timeOf(c, "timeout") != time.Hour || countOf(c, "max-pages") != -1 {
+				t.Errorf("timeout %v, max-pages %v", timeOf(c, "timeout"), countOf(c, "max-pages"))
 			}
-			if r := ratesOf(c, "fail"); len(r) != 1 || r["429"] != 0.5 {
+			if r := flagValue[rates](c, "fail").shares; len(r) != 1 || r["429"] != 0.5 {
 				t.Errorf("fail %v", r)
 			}
 			return nil
@@ -157,9 +157,9 @@ func FuzzValues(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, fresh := range []func() cli.Generic{
 			func() cli.Generic { return ageValue(0) },
-			func() cli.Generic { return &delayValue{} },
-			func() cli.Generic { return &pagesValue{} },
-			func() cli.Generic { return &ratesValue{timed: "retry-after"} },
+			func() cli.Generic { return delayValue(0) },
+			func() cli.Generic { return countValue("pages") },
+			func() cli.Generic { return ratesValue([]string{"429"}, "retry-after") },
 		} {
 			v, again := fresh(), fresh()
 			if v.Set(s) != nil {

@@ -60,19 +60,12 @@ func readBuild(info *debug.BuildInfo) buildInfo {
 
 // print writes one line: "ypcrawl v1.2.0 (1a2b3c4d5e6f, 2026-11-20T23:50:00Z) go1.26.8 linux/amd64".
 func (b buildInfo) print(w io.Writer, program string) error {
-	var commit []string
-	if b.Revision != "" {
-		commit = append(commit, b.Revision[:min(12, len(b.Revision))])
-	}
-	if b.Time != "" {
-		commit = append(commit, b.Time)
-	}
+	dirty, from := "", ""
 	if b.Dirty {
-		commit = append(commit, "with changes")
+		dirty = "with changes"
 	}
-	from := ""
-	if len(commit) > 0 {
-		from = " (" + strings.Join(commit, ", ") + ")"
+	if commit := commas(b.Revision[:min(12, len(b.Revision))], b.Time, dirty); commit != "" {
+		from = " (" + commit + ")"
 	}
 	if _, err := fmt.Fprintf(w, "%s %s%s %s %s\n", program, b.Version, from, b.Go, b.Platform); err != nil {
 		return fmt.Errorf("write version: %w", err)

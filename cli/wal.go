@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -78,67 +79,39 @@ Several files and folders are read together. Without a name it reads those of --
 and a crawl can go on with it. Logs of two databases, or of another one than --db holds, are mixed
 only when --database says so.`
 
-// walPath is the argument, or the log folder of --db. It must be there.
-func walPath(c *cli.Context) (string, error) {
-	path, err := walArg(c, logDir(c))
-	if err != nil {
-		return "", err
+// walPaths are the arguments, at most so many, or the log folder of --db. They must be there.
+func walPaths(c *cli.Context, most int) ([]string, error) {
+	paths := c.Args().Slice()
+	if len(paths) > most {
+		return nil, Usagef("want one file or folder, got %d; see '%s --help'", len(paths), c.Command.HelpName)
 	}
-	return path, haveLogs(path)
-}
-
-// walPaths is walPath for a command that takes several.
-func walPaths(c *cli.Context) (path string, also []string, err error) {
-	paths := []string{logDir(c)}
-	if c.Args().Present() {
-		paths = c.Args().Slice()
+	if len(paths) == 0 {
+		paths = []string{logDir(c)}
 	}
 	for _, path := range paths {
-		if err := haveLogs(path); err != nil {
-			return "", nil, err
+		if !wal.Exists(path) {
+			return nil, fmt.Errorf("there are no logs at %s: start a crawl with `ypcrawl run`, or name the file or folder, %s say", path, defaultLogs)
 		}
 	}
-	return paths[0], paths[1:], nil
-}
-
-func haveLogs(path string) error {
-	if !wal.Exists(path) {
-		return fmt.Errorf("there are no logs at %s: start a crawl with `ypcrawl run`, or name the file or folder, %s say", path, defaultLogs)
-	}
-	return nil
-}
-
-func walArg(c *cli.Context, otherwise string) (string, error) {
-	switch c.Args().Len() {
-	case 0:
-		return otherwise, nil
-	case 1:
-		return c.Args().First(), nil
-	}
-	return "", Usagef("want one file or folder, got %d; see '%s --help'", c.Args().Len(), c.Command.HelpName)
+	return paths, nil
 }
 
 func walOptions(c *cli.Context) (path string, opts wal.Options, err error) {
-	if path, err = walPath(c); err != nil {
+	paths, err := walPaths(c, 1)
+	if err != nil {
 		return "", opts, err
 	}
 	opts.SkipListings = c.Bool("no-listings")
 	f := &opts.Filter
-	for _, word := range SplitList(c.StringSlice("type")) {
-		t, err := wal.ParseEventType(word)
-		if err != nil {
-			return "", opts, Usagef("--type: %w", err)
-		}
-		f.Types = append(f.Types, t)
-	}
-	f.Workers, f.Categories = SplitList(c.StringSlice("worker")), SplitList(c.StringSlice("categories"))
-	if f.States, err = states(c); err != nil {
+	if f.Types, err = wordsOf(c, "type", wal.ParseEventType); err != nil {
 		return "", opts, err
 	}
+	f.Workers, f.Categories = SplitList(c.StringSlice("worker")), SplitList(c.StringSlice("categories"))
 	if age := timeOf(c, "newer-than"); age > 0 {
 		f.Since = time.Now().Add(-age)
 	}
-	return path, opts, nil
+	f.States, err = states(c)
+	return paths[0], opts, err
 }
 
 // eventPrinter writes events: whole JSON lines for programs, a line each for people.
@@ -217,8 +190,9 @@ func (ep *eventPrinter) end() error {
 }
 
 func (p *Program) walRead(c *cli.Context) error {
-	if c.Int("limit") < 0 {
-		return Usagef("--limit %d: want a number from 1 up", c.Int("limit"))
+	limit, err := limitOf(c)
+	if err != nil {
+		return err
 	}
 	path, opts, err := walOptions(c)
 	if err != nil {
@@ -232,7 +206,7 @@ func (p *Program) walRead(c *cli.Context) error {
 	ep := p.events(c)
 	n := 0
 	for e, err := range r.Events() {
-		if c.Context.Err() != nil || c.Int("limit") > 0 && n >= c.Int("limit") {
+		if c.Context.Err() != nil || limit > 0 && n >= limit {
 			break
 		}
 		if err := ep.print(e, err); err != nil {
@@ -285,92 +259,88 @@ func (p *Program) walTail(c *cli.Context) error {
 }
 
 func (p *Program) walStats(c *cli.Context) error {
-	path, err := walPath(c)
+	paths, err := walPaths(c, 1)
 	if err != nil {
 		return err
 	}
-	st, unread := wal.ReadStats(path, wal.Options{SkipListings: true})
+	st, unread := wal.ReadStats(paths[0], wal.Options{SkipListings: true})
 	if st == nil {
 		return unread
 	}
-	if c.Bool("json") {
-		return errors.Join(writeJSON(p.Out, st), unread)
-	}
-	t := newTable("worker", "files", "bytes", "events", "pages", "raw", "accepted", "errors", "damaged", "torn")
-	add := func(name string, s wal.Summary) {
-		var errs int64
-		for _, n := range s.ErrorsByCode {
-			errs += n
+	return errors.Join(p.tell(c, st, func(w *sections) {
+		t := newTable("worker", "files", "bytes", "events", "pages", "raw", "accepted", "errors", "damaged", "torn")
+		for _, x := range append(slices.Clone(st.Workers), wal.WorkerStats{WorkerID: "all", Summary: st.Total}) {
+			var errs int64
+			for _, n := range x.ErrorsByCode {
+				errs += n
+			}
+			t.row(x.WorkerID, x.Files, x.Bytes, x.Events, x.Pages, x.ListingsRaw, x.ListingsAccepted, errs, x.CorruptLines, x.TornTails)
 		}
-		t.row(name, s.Files, s.Bytes, s.Events, s.Pages, s.ListingsRaw, s.ListingsAccepted, errs, s.CorruptLines, s.TornTails)
-	}
-	for _, w := range st.Workers {
-		add(w.WorkerID, w.Summary)
-	}
-	add("all", st.Total)
-	return errors.Join(t.flush(&p.Streams, p.Out), unread)
+		w.table(t)
+	}), unread)
 }
 
 func (p *Program) walReplay(c *cli.Context) error {
-	path, also, err := walPaths(c)
+	paths, err := walPaths(c, math.MaxInt)
 	if err != nil {
 		return err
 	}
-	g, err := gazetteer.Load()
+	g, err := loadPlaces()
 	if err != nil {
-		return fmt.Errorf("load places: %w", err)
+		return err
 	}
+	path, also := paths[0], paths[1:]
 	x, err := wal.ReadIndex(path, wal.Options{Also: also})
 	if err != nil {
 		return err
 	}
-	named := strings.Join(append([]string{path}, also...), " and ")
+	named := strings.Join(paths, " and ")
 	chosen, err := chooseDatabases(c, named, x.Databases)
 	if err != nil {
 		return err
 	}
-	k, err := p.open(c, create)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	unnamed, err := p.unnamedEvents(c, k.DB(), x)
-	if err != nil {
-		return err
-	}
-	adopt, err := adoptable(c, k.DB(), named, chosen)
-	if err != nil {
-		return err
-	}
-	opts := wal.Options{Also: also, Filter: wal.Filter{Databases: chosen}}
-	r, err := x.OpenOrdered(path, opts)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = r.Close() }()
-	opts.Filter.Kinds = []yp.Kind{yp.KindDetail}
-	var again *wal.Reader
-	defer func() {
-		if again != nil {
-			_ = again.Close()
+	return p.with(c, create, func(k *database, _ store.Scope) error {
+		unnamed, err := p.unnamedEvents(c, k.DB(), x)
+		if err != nil {
+			return err
 		}
-	}()
-	out, err := k.Replay(c.Context, r.Events(), checkpoint.ReplayConfig{
-		BaseURL: baseURLOf, City: cityOf(g), Adopt: adopt,
-		Damaged: func(err error) { p.note("ypcrawl: %s", yp.Printable(err.Error())) },
-		Details: func() (_ iter.Seq2[*wal.Event, error], err error) {
-			if again, err = wal.OpenReader(path, opts); err != nil {
-				return nil, err
+		adopt, err := adoptable(c, k.DB(), named, chosen)
+		if err != nil {
+			return err
+		}
+		opts := wal.Options{Also: also, Filter: wal.Filter{Databases: chosen}}
+		r, err := x.OpenOrdered(path, opts)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = r.Close() }()
+		opts.Filter.Kinds = []yp.Kind{yp.KindDetail}
+		var again *wal.Reader
+		defer func() {
+			if again != nil {
+				_ = again.Close()
 			}
-			return again.Events(), nil
-		},
+		}()
+		out, err := k.Replay(c.Context, r.Events(), checkpoint.ReplayConfig{
+			BaseURL: baseURLOf, City: cityOf(g), Adopt: adopt,
+			Damaged: func(err error) { p.note("ypcrawl: %s", yp.Printable(err.Error())) },
+			Details: func() (_ iter.Seq2[*wal.Event, error], err error) {
+				if again, err = wal.OpenReader(path, opts); err != nil {
+					return nil, err
+				}
+				return again.Events(), nil
+			},
+		})
+		if err != nil {
+			return err
+		}
+		out.Torn, out.Unnamed = len(r.Torn()), unnamed
+		p.noteTorn(r)
+		if err := p.tell(c, out, func(w *sections) { replayText(w, c.String("db"), out) }); err != nil || out.Damaged == 0 {
+			return err
+		}
+		return damaged(out.Damaged)
 	})
-	if err != nil {
-		return err
-	}
-	out.Torn, out.Unnamed = len(r.Torn()), unnamed
-	p.noteTorn(r)
-	return p.printReplay(c, out)
 }
 
 // chooseDatabases returns the ids of the databases whose lines are to be replayed, "" for
@@ -461,38 +431,25 @@ func adoptable(c *cli.Context, db *store.DB, path string, chosen []string) (stri
 	return "", nil
 }
 
-func (p *Program) printReplay(c *cli.Context, out checkpoint.Replayed) (err error) {
-	if c.Bool("json") {
-		err = writeJSON(p.Out, out)
-	} else {
-		err = p.tellReplay(c.String("db"), out)
-	}
-	if err == nil && out.Damaged > 0 {
-		err = damaged(out.Damaged)
-	}
-	return err
-}
-
-func (p *Program) tellReplay(db string, out checkpoint.Replayed) error {
-	_, err := fmt.Fprintf(p.Out, "%s, %s, %s met, %s new in %s\n", plural(out.Targets, "target"), plural(out.Pages, "page"),
-		plural(out.Listings, "listing"), thousands(int64(out.New)), yp.Printable(db))
+func replayText(w *sections, db string, out checkpoint.Replayed) {
+	w.lines(fmt.Sprintf("%s, %s, %s met, %s new in %s", plural(out.Targets, "target"), plural(out.Pages, "page"),
+		plural(out.Listings, "listing"), thousands(int64(out.New)), db))
 	for _, line := range []struct {
-		n    int
-		what string
+		n          int
+		noun, what string
 	}{
-		{out.Indexes, plural(out.Indexes, "page") + " of indexes of cities"},
-		{out.Details, plural(out.Details, "detail")},
-		{out.Edits, plural(out.Edits, "edit") + " of companies by hand"},
-		{out.Known, plural(out.Known, "page") + " passed over: in the database already"},
-		{out.Late, plural(out.Late, "page") + " older than what the target has reached: only listings that nobody knew were added"},
-		{out.Aside, plural(out.Aside, "page") + " without the one before, or of a target that a run holds: the listings were kept, the target stays where it is"},
-		{out.Unknown, plural(out.Unknown, "event") + " passed over: of a kind that this version does not know"},
+		{out.Indexes, "page", "of indexes of cities"},
+		{out.Details, "detail", ""},
+		{out.Edits, "edit", "of companies by hand"},
+		{out.Known, "page", "passed over: in the database already"},
+		{out.Late, "page", "older than what the target has reached: only listings that nobody knew were added"},
+		{out.Aside, "page", "without the one before, or of a target that a run holds: the listings were kept, the target stays where it is"},
+		{out.Unknown, "event", "passed over: of a kind that this version does not know"},
 	} {
-		if err == nil && line.n > 0 {
-			_, err = fmt.Fprintln(p.Out, line.what)
+		if line.n > 0 {
+			w.more(strings.TrimSpace(plural(line.n, line.noun) + " " + line.what))
 		}
 	}
-	return err
 }
 
 // damaged is how reading ends when not all could be read.
@@ -520,14 +477,14 @@ func cityOf(g *gazetteer.Gazetteer) func(name, slug, state string) (yp.City, boo
 }
 
 func (p *Program) walCompress(c *cli.Context) error {
-	dir, err := walPath(c)
+	paths, err := walPaths(c, 1)
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return Usagef("%s is no folder: whole folders are compressed, live logs left alone", dir)
+	if info, err := os.Stat(paths[0]); err == nil && !info.IsDir() {
+		return Usagef("%s is no folder: whole folders are compressed, live logs left alone", paths[0])
 	}
-	rep, err := wal.CompressClosed(c.Context, dir, nil)
+	rep, err := wal.CompressClosed(c.Context, paths[0], nil)
 	if err != nil {
 		return err
 	}
@@ -542,20 +499,20 @@ func (p *Program) walCompress(c *cli.Context) error {
 // leave, its torn last line included. Never among logs of a crawl: their replay
 // would take the example's businesses for real.
 func (p *Program) walDemo(c *cli.Context) error {
-	dir, err := walArg(c, "wal-demo")
-	if err != nil {
-		return err
+	if n := c.Args().Len(); n > 1 {
+		return Usagef("want one file or folder, got %d; see '%s --help'", n, c.Command.HelpName)
 	}
+	dir := cmp.Or(c.Args().First(), "wal-demo")
 	if there, err := os.ReadDir(dir); len(there) > 0 {
 		return fmt.Errorf("%s is not empty: name another folder for the example", dir)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("write an example log: %w", err)
 	}
 	path, err := wal.WriteExample(dir, time.Now)
-	if err != nil {
-		return err
+	if err == nil {
+		err = p.answer(c, nil, "%s", path)
 	}
-	if _, err = fmt.Fprintln(p.Out, yp.Printable(path)); err == nil {
+	if err == nil {
 		p.note("Try:  ypcrawl wal read %s", shellLine([]string{dir}))
 	}
 	return err

@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/store"
@@ -19,22 +17,22 @@ import (
 // watcher feeds the display while the engine works.
 type watcher struct {
 	r       *run
-	fleet   *crawl.Sources
+	sources *crawl.Sources
 	clients []*fetch.Client // of the sources
 	base    Snapshot        // what was done before this run
 	speed   speedometer
 	targets ender
 	details ender
-	total   atomic.Int64 // details that are due and those that were done, as last counted
-	planned atomic.Int64 // targets, likewise: indexes plan more
-	read    int64        // pages of indexes when they were counted
-	quit    chan struct{}
-	done    chan struct{}
-	brief   atomic.Bool // the run is over before its first line of progress was due
+	total   int64     // details that are due and those that were done, as last counted
+	planned int64     // targets, likewise: indexes plan more
+	read    int64     // pages of indexes when they were counted
+	next    time.Time // when all of that is counted again
+	ending  atomic.Bool
 }
 
-func newWatcher(r *run, fleet *crawl.Sources, clients []*fetch.Client) *watcher {
-	w := &watcher{r: r, fleet: fleet, clients: clients, quit: make(chan struct{}), done: make(chan struct{})}
+// watch shows how the engines get on until the function that it returns is called.
+func (r *run) watch(sources *crawl.Sources, clients []*fetch.Client) (stop func()) {
+	w := &watcher{r: r, sources: sources, clients: clients}
 	b := r.before
 	w.base = Snapshot{
 		TargetsTotal: b.Targets, TargetsDone: b.Done, TargetsFailed: b.Failed + b.Parked + b.Stuck, PagesDone: b.Pages,
@@ -44,44 +42,31 @@ func newWatcher(r *run, fleet *crawl.Sources, clients []*fetch.Client) *watcher 
 	if p, err := r.keeper.Progress(r.c.Context, store.Scope{}); err == nil {
 		w.base.Listings, w.base.Companies = p.Overall.Listings, p.Overall.Companies
 	}
-	return w
-}
-
-// redrawEvery is how often the display is given news.
-const redrawEvery = 200 * time.Millisecond
-
-func (w *watcher) start() {
-	next := w.countDetails(time.Now())
-	w.r.display.Start(w.progressLog(), w.snapshot())
-	go func() {
-		defer close(w.done)
-		t := time.NewTicker(redrawEvery)
-		defer t.Stop()
-		for {
-			select {
-			case now := <-t.C:
-				if !now.Before(next) {
-					next = w.countDetails(now)
-				}
-				w.r.display.Update(w.snapshot())
-			case <-w.quit:
-				return
-			}
+	shown := r.display.Follow(r.log, func() View {
+		if now := time.Now(); w.ending.Load() || !now.Before(w.next) {
+			w.countTargets()
+			w.countDetails()
+			w.next = now.Add(max(countEvery, 20*time.Since(now)))
 		}
-	}()
+		return w.snapshot()
+	})
+	return func() {
+		w.ending.Store(true)
+		shown()
+	}
 }
 
 // countEvery is how often the details that are due are counted: pages add to them all the
 // time. Where that takes long, it is done less often.
 const countEvery = 2 * time.Second
 
-// countDetails counts the details of this run, done and due, and returns when to do it again.
-func (w *watcher) countDetails(now time.Time) (next time.Time) {
-	w.countTargets()
+// countDetails counts the details of this run, done and due. Where it fails, here and in
+// countTargets, what was counted last stands.
+func (w *watcher) countDetails() {
 	if !w.r.details().Wanted {
-		return now.Add(countEvery)
+		return
 	}
-	st := w.fleet.Stats()
+	st := w.sources.Stats()
 	total := st.Details + st.DetailsFailed + st.DetailsMissing
 	for _, c := range w.r.sources {
 		if !c.src.HasDetails() {
@@ -89,65 +74,42 @@ func (w *watcher) countDetails(now time.Time) (next time.Time) {
 		}
 		t, err := w.r.keeper.DetailTotals(context.WithoutCancel(w.r.c.Context), c.scope.SourceID, c.scope.States)
 		if err != nil {
-			return now.Add(countEvery) // what was counted last stands
+			return
 		}
 		total += t.Due + t.Held
 	}
 	if limit := w.r.c.Int64("limit"); limit > 0 {
 		total = min(total, limit)
 	}
-	w.total.Store(total)
-	return now.Add(max(countEvery, 20*time.Since(now)))
+	w.total = total
 }
 
 // countTargets counts the targets of the run where indexes may have planned more.
 func (w *watcher) countTargets() {
-	pages := w.fleet.Stats().IndexPages
+	pages, total := w.sources.Stats().IndexPages, int64(0)
 	if pages == w.read {
 		return
 	}
-	total := int64(0)
 	for _, c := range w.r.sources {
 		n, err := w.r.keeper.Count(context.WithoutCancel(w.r.c.Context), c.scope)
 		if err != nil {
-			return // what was counted last stands
+			return
 		}
 		total += n.Targets
 	}
-	w.planned.Store(total)
-	w.read = pages
-}
-
-// progressLog is where lines of progress go. A run shorter than the time
-// between two of them has its summary, which says the same.
-func (w *watcher) progressLog() zerolog.Logger {
-	return w.r.log.Hook(zerolog.HookFunc(func(e *zerolog.Event, _ zerolog.Level, _ string) {
-		if w.brief.Load() {
-			e.Discard()
-		}
-	}))
-}
-
-func (w *watcher) stop() {
-	close(w.quit)
-	<-w.done
-	w.countDetails(time.Now())
-	last := w.snapshot()
-	w.brief.Store(last.Elapsed < defaultTick)
-	w.r.display.Update(last)
-	w.r.display.Stop()
+	w.planned, w.read = total, pages
 }
 
 func (w *watcher) snapshot() Snapshot {
-	st, s := w.fleet.Stats(), w.base
-	s.TargetsTotal = max(s.TargetsTotal, w.planned.Load())
+	st, s := w.sources.Stats(), w.base
+	s.TargetsTotal = max(s.TargetsTotal, w.planned)
 	s.TargetsDone += st.Done
 	s.TargetsFailed += st.Failed + st.Parked
 	s.PagesDone += st.Pages
 	s.Listings += st.New
 	s.Companies += st.Companies
 	s.Details = st.Details + st.DetailsFailed + st.DetailsMissing
-	s.DetailsTotal = max(w.total.Load(), s.Details)
+	s.DetailsTotal = max(w.total, s.Details)
 	if !w.r.details().Wanted {
 		s.DetailsTotal = 0
 	}
@@ -173,25 +135,28 @@ func (w *watcher) eta(s Snapshot) time.Duration {
 	return e.left(s.Elapsed, done, total-done)
 }
 
-// waiting names what holds the whole run up for a noticeable time: nothing does while
-// one of its sources works.
-// held tells that it is more than the pace.
+// waiting names what holds the whole run up for a noticeable time, and whether that is more
+// than the pace: nothing does while one of its sources works.
 func (w *watcher) waiting() (first string, held bool) {
 	others := 0
 	held = true
-	for i, c := range w.fleet.Results() {
+	for i, c := range w.sources.Results() {
 		if c.Ended {
 			continue
 		}
-		why, stands := w.holdUp(i, c)
-		held = held && stands
-		switch {
-		case why == "":
+		why, stands := strings.TrimPrefix(c.Waiting, "waiting "), true // the display says that word itself
+		if why == "" {
+			why, stands = waitsAt(w.clients[i], w.r.sources[i].src.BaseURL().Host)
+		}
+		if why == "" {
 			return "", false
-		case first == "":
-			first = why
-		default:
+		}
+		if held = held && stands; first != "" {
 			others++
+			continue
+		}
+		if first = why; w.r.several() {
+			first = c.Source + " " + why
 		}
 	}
 	if others > 0 {
@@ -200,19 +165,7 @@ func (w *watcher) waiting() (first string, held bool) {
 	return first, held && first != ""
 }
 
-// holdUp names what holds one source up, and whether that is more than its pace.
-func (w *watcher) holdUp(i int, c crawl.Result) (why string, held bool) {
-	why, held = strings.TrimPrefix(c.Waiting, "waiting "), true // the display says that word itself
-	if why == "" {
-		why, held = waitsAt(w.clients[i], w.r.sources[i].src.BaseURL().Host)
-	}
-	if why != "" && w.r.several() {
-		why = c.Source + " " + why
-	}
-	return why, held
-}
-
-// noticeable is how long a wait is that is worth a word.
+// noticeable is how long a wait is before it is told.
 const noticeable = 3 * time.Second
 
 // waitsAt tells what a host has requests wait for: a hold until when, or its pace how long.

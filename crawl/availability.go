@@ -18,18 +18,18 @@ import (
 // BlockedError ends a run whose source is closed for longer than it waits, while
 // there is work left.
 type BlockedError struct {
-	Source string
-	Gate   store.Gate
+	Source       string
+	Availability store.Availability
 }
 
 // Error says what closes the source and until when.
 func (e *BlockedError) Error() string {
-	text := fmt.Sprintf("source %s is %s", e.Source, e.Gate.State)
-	if e.Gate.Reason != "" {
-		text += ": " + report.ReasonText(e.Gate.Reason)
+	text := fmt.Sprintf("source %s is %s", e.Source, e.Availability.State)
+	if e.Availability.Reason != "" {
+		text += ": " + report.ReasonText(e.Availability.Reason)
 	}
-	if !e.Gate.Until.IsZero() {
-		text += ", until " + e.Gate.Until.UTC().Format("2006-01-02 15:04:05Z")
+	if !e.Availability.Until.IsZero() {
+		text += ", until " + e.Availability.Until.UTC().Format("2006-01-02 15:04:05Z")
 	}
 	return text
 }
@@ -40,26 +40,26 @@ func (w *worker) waitForSource(ctx context.Context, o checkpoint.Outlook) (more 
 	if o.Ready == 0 && o.Next.IsZero() && !w.cfg.Watch {
 		return false, nil
 	}
-	left, ends := w.cfg.Patience, !o.Gate.Until.IsZero()
+	left, ends := w.cfg.Patience, !o.Availability.Until.IsZero()
 	if ends {
-		left = max(o.Gate.Until.Sub(w.cfg.Keeper.DB().Now()), 0)
+		left = max(o.Availability.Until.Sub(w.cfg.Keeper.DB().Now()), 0)
 	}
-	if o.Gate.State == store.GateQuarantined && left == 0 {
+	if o.Availability.State == store.SourceQuarantined && left == 0 {
 		if o.Ready == 0 {
 			return w.rest(ctx, w.until(o.Next)), nil
 		}
-		return w.tryProbe(ctx, o.Gate)
+		return w.tryProbe(ctx, o.Availability)
 	}
 	if !w.cfg.Watch && (!ends || left > w.cfg.Patience) {
-		w.blockedBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Gate: o.Gate})
+		w.blockedBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Availability: o.Availability})
 		return false, nil
 	}
-	w.count.wait(w.unavailableText(o.Gate))
+	w.count.wait(w.unavailableText(o.Availability))
 	return w.rest(ctx, min(max(left, 10*time.Millisecond), w.look)), nil
 }
 
 // unavailableText tells people why and until when a source is closed.
-func (e *Engine) unavailableText(g store.Gate) string {
+func (e *Engine) unavailableText(g store.Availability) string {
 	if g.Until.IsZero() {
 		return fmt.Sprintf("the source is %s: %s", g.State, report.ReasonText(g.Reason))
 	}
@@ -70,7 +70,7 @@ func (e *Engine) unavailableText(g store.Gate) string {
 // is due. A probe that could not be made, because robots.txt
 // or the proxy is in the way, is nobody's for a while: a run waits for that as
 // long as for a host.
-func (w *worker) tryProbe(ctx context.Context, gate store.Gate) (more bool, err error) {
+func (w *worker) tryProbe(ctx context.Context, a store.Availability) (more bool, err error) {
 	made, err := w.probe(ctx)
 	if err != nil || made {
 		return true, err
@@ -79,7 +79,7 @@ func (w *worker) tryProbe(ctx context.Context, gate store.Gate) (more bool, err 
 		w.unprobed = time.Now()
 	}
 	if !w.cfg.Watch && time.Since(w.unprobed) >= w.cfg.Patience {
-		w.blockedBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Gate: gate})
+		w.blockedBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Availability: a})
 		return false, nil
 	}
 	w.count.wait("the source is quarantined, and waits for a probe")
@@ -176,8 +176,8 @@ func (w *worker) notRequested(ctx context.Context, t *task, err error) error {
 		return fatalOrNil(err)
 	}
 	until, reason := w.cfg.Fetch.HeldUntil(host)
-	gate, err := w.cfg.Keeper.Gate(ctx, w.cfg.Scope.SourceID)
-	if err != nil || !gate.Open() || until.IsZero() {
+	source, err := w.cfg.Keeper.Availability(ctx, w.cfg.Scope.SourceID)
+	if err != nil || !source.Open() || until.IsZero() {
 		return fatalOrNil(err)
 	}
 	if held {

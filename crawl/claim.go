@@ -91,7 +91,7 @@ func (e *Engine) scope() store.Scope {
 func (e *Engine) offers(ctx context.Context, limit int, horizon time.Duration) (o checkpoint.Outlook, err error) {
 	s := e.scope()
 	if len(s.Kinds) == 0 {
-		o.Gate, err = e.cfg.Keeper.Gate(ctx, s.SourceID)
+		o.Availability, err = e.cfg.Keeper.Availability(ctx, s.SourceID)
 		return o, err
 	}
 	return e.cfg.Keeper.Look(ctx, s, limit, horizon)
@@ -108,7 +108,7 @@ func (w *worker) idle(ctx context.Context) (more bool, err error) {
 		w.excused = true
 		return false, nil
 	}
-	if !o.Gate.Open() {
+	if !o.Availability.Open() {
 		return w.waitForSource(ctx, o)
 	}
 	wait := w.look

@@ -26,12 +26,12 @@ func TestAuthPause(t *testing.T) {
 			w.on(city(n), ok(page("", shops(10*n, 3)...)))
 		}
 		began := time.Now()
-		w.isBlocked(w.crawl(w.engine()), store.GatePaused, "401")
+		w.isBlocked(w.crawl(w.engine()), store.SourcePaused, "401")
 		w.is(1, waiting, 0, yp.CodeAuthFailed)
 		w.requested(target)
 		for _, at := range []time.Duration{0, 10 * time.Minute, health.AuthPause - time.Second - 10*time.Minute} {
 			time.Sleep(time.Until(began.Add(at)))
-			w.isBlocked(w.crawl(w.engine()), store.GatePaused, "401")
+			w.isBlocked(w.crawl(w.engine()), store.SourcePaused, "401")
 			w.requested(target)
 		}
 		time.Sleep(time.Until(began.Add(health.AuthPause)))
@@ -68,7 +68,7 @@ func TestDisabledSource(t *testing.T) {
 		t.Parallel()
 		w := setup(t, layout{})
 		w.write("UPDATE sources SET enabled = 0")
-		w.isBlocked(w.crawl(w.engine(workers(3))), store.GateDisabled, "operator")
+		w.isBlocked(w.crawl(w.engine(workers(3))), store.SourceDisabled, "operator")
 		w.requested()
 		if n := w.number("SELECT count(*) FROM requests") + w.number("SELECT total_attempts FROM targets"); n != 0 {
 			t.Errorf("%d requests and attempts", n)
@@ -81,7 +81,7 @@ func TestDisabledSource(t *testing.T) {
 			w.write("UPDATE sources SET enabled = 0")
 			ok(page("", shops(1, 3)...))(rw, r)
 		})
-		w.isBlocked(w.crawl(w.engine()), store.GateDisabled, "operator")
+		w.isBlocked(w.crawl(w.engine()), store.SourceDisabled, "operator")
 		w.is(1, yp.Done, 1, "")
 		w.requested(target)
 	})
@@ -125,7 +125,7 @@ func TestLayoutAlarm(t *testing.T) {
 		if got := w.source(); got != "paused HTML_CHANGED, 3 strikes, 3 samples" {
 			t.Errorf("in force: %s", got)
 		}
-		w.isBlocked(w.crawl(w.engine()), store.GatePaused, "3 pages running")
+		w.isBlocked(w.crawl(w.engine()), store.SourcePaused, "3 pages running")
 		w.requested(city(0), city(1), city(2))
 		w.kept(func(n int) string { return changed(n) }, 3)
 		if found, err := health.New(w.db).SetEnabled(t.Context(), "test", true); err != nil || !found {
@@ -249,7 +249,7 @@ func TestFieldAlarm(t *testing.T) {
 	if got := w.source(); got != "paused HTML_CHANGED" {
 		t.Errorf("in force: %s", got)
 	}
-	w.isBlocked(w.crawl(w.engine()), store.GatePaused, "phone (")
+	w.isBlocked(w.crawl(w.engine()), store.SourcePaused, "phone (")
 	if n := w.number("SELECT count(*) FROM targets WHERE status = 'IN_PROGRESS' OR consecutive_failures > 0"); n != 0 {
 		t.Errorf("%d targets failed for it", n)
 	}

@@ -14,10 +14,10 @@ import (
 )
 
 // isBlocked holds the end of a run to a closed source.
-func (w *world) isBlocked(err error, state store.GateState, reason string) {
+func (w *world) isBlocked(err error, state store.SourceState, reason string) {
 	w.t.Helper()
 	var blocked *crawl.BlockedError
-	if !errors.As(err, &blocked) || blocked.Gate.State != state || !strings.Contains(blocked.Gate.Reason, reason) {
+	if !errors.As(err, &blocked) || blocked.Availability.State != state || !strings.Contains(blocked.Availability.Reason, reason) {
 		w.t.Errorf("the run ended with %v, want a source that is %s: %s", err, state, reason)
 	}
 }
@@ -45,7 +45,7 @@ func TestHold(t *testing.T) {
 				began := time.Now()
 				err := w.crawl(w.engine(func(c *crawl.Config) { c.Patience = tt.patience }))
 				if tt.took == 0 {
-					w.isBlocked(err, store.GateHeld, "Retry-After")
+					w.isBlocked(err, store.SourceHeld, "Retry-After")
 					w.requested(target)
 					w.is(1, yp.Planned, 0, "")
 					return
@@ -108,7 +108,7 @@ func TestRobotsHold(t *testing.T) {
 			w := setupInBubble(t, layout{cities: 3})
 			w.rules = with(status(503, "later"), "Retry-After: 3600")
 			began := time.Now()
-			w.isBlocked(w.crawl(w.engine(workers(2))), store.GateHeld, "")
+			w.isBlocked(w.crawl(w.engine(workers(2))), store.SourceHeld, "")
 			if n := w.number("SELECT sum(total_attempts) FROM targets"); n > 3 || time.Since(began) > time.Minute {
 				t.Errorf("%d attempts in %s", n, time.Since(began))
 			}
@@ -116,7 +116,7 @@ func TestRobotsHold(t *testing.T) {
 			w.same("robots.txt", w.table(requestRow+"WHERE type = 'robots'"), []string{"http_5xx 503"})
 			w.rules = nil
 			w.on(target+"*", ok(page("", shops(1, 3)...)))
-			w.isBlocked(w.crawl(w.engine()), store.GateHeld, "") // a restart lifts nothing
+			w.isBlocked(w.crawl(w.engine()), store.SourceHeld, "") // a restart lifts nothing
 			w.requested()
 		})
 	})
@@ -136,16 +136,16 @@ func TestRobotsHold(t *testing.T) {
 }
 
 // TestHoldAfterSuspend: a machine that slept has a clock that jumped ahead; the fetcher
-// counts the time that was awake. It is believed, and the gate is told.
+// counts the time that was awake. It is believed, and written down.
 func TestHoldAfterSuspend(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		jump := time.Duration(0)
 		w := setupInBubble(t, layout{now: func() time.Time { return time.Now().Add(jump) }})
 		w.on(target, inTurn(tooMany("3600"), ok(page("", shops(1, 3)...))))
 		var client crawl.Fetcher
-		w.isBlocked(w.crawl(w.engine(func(c *crawl.Config) { client = c.Fetch })), store.GateHeld, "Retry-After")
+		w.isBlocked(w.crawl(w.engine(func(c *crawl.Config) { client = c.Fetch })), store.SourceHeld, "Retry-After")
 		jump = 2 * time.Hour
-		w.isBlocked(w.crawl(w.engine(func(c *crawl.Config) { c.Fetch = client })), store.GateHeld, "Retry-After")
+		w.isBlocked(w.crawl(w.engine(func(c *crawl.Config) { c.Fetch = client })), store.SourceHeld, "Retry-After")
 		w.requested(target)
 		if n := w.number("SELECT total_attempts FROM targets"); n != 2 {
 			t.Errorf("%d attempts, want 2", n)
@@ -174,8 +174,8 @@ func TestHoldOfAnother(t *testing.T) {
 		p := w.peer()
 		long := w.begin(t.Context(), w.engine())
 		time.Sleep(time.Second)
-		p.isBlocked(p.crawl(p.engine()), store.GateHeld, "Retry-After")
-		w.isBlocked(w.wait(long), store.GateHeld, "Retry-After")
+		p.isBlocked(p.crawl(p.engine()), store.SourceHeld, "Retry-After")
+		w.isBlocked(w.wait(long), store.SourceHeld, "Retry-After")
 		at := <-told
 		if last := w.table("SELECT max(started_at) FROM requests WHERE target_id = 1")[0]; last > yp.FormatTime(at.Add(2*time.Second)) {
 			t.Errorf("told to stop at %s, the other process still asked at %s", yp.FormatTime(at), last)

@@ -173,7 +173,7 @@ func TestClockIsSetBack(t *testing.T) {
 	t.Run("between runs", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			w, m, ahead := setup(t)
-			w.isBlocked(w.crawl(w.engine(func(c *crawl.Config) { c.Patience = time.Second })), store.GateHeld, "Retry-After")
+			w.isBlocked(w.crawl(w.engine(func(c *crawl.Config) { c.Patience = time.Second })), store.SourceHeld, "Retry-After")
 			ahead.Store(0)
 			w.done()
 			m.gaps(t, 5*time.Second, time.Minute, 0)

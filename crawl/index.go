@@ -27,7 +27,7 @@ type IndexStatus string
 
 // The statuses of a state's index in a run.
 const (
-	IndexReading IndexStatus = "walking"
+	IndexReading IndexStatus = "reading"
 	IndexDone    IndexStatus = "done"    // read to the end
 	IndexFailed  IndexStatus = "failed"  // a page could not be had or read, or the whole is not believed
 	IndexSkipped IndexStatus = "skipped" // another process reads it, or it was read not long ago
@@ -43,7 +43,7 @@ type StateIndex struct {
 	Fetched   int          `json:"pages_fetched"`
 	Cities    int          `json:"cities"` // seen by this crawl of it
 	Added     int          `json:"new"`    // of them new to the source, or back
-	Gone      int          `json:"gone"`
+	Removed   int          `json:"gone"`
 	Retired   int          `json:"targets_retired"`
 	Planned   int          `json:"targets_planned"` // new ones
 	Code      yp.ErrorCode `json:"error_code,omitempty"`
@@ -135,6 +135,6 @@ func (w *worker) completeIndex(ctx context.Context, c *checkpoint.Claim) outcome
 		w.logger.Warn().Str("state", c.Place.State).Str("reason", end.Suspect).Msg("the index is not believed: no city is marked as gone")
 		return outcome{event: set.Event, saved: true, code: yp.CodeHTMLChanged, reason: end.Suspect, wait: set.Wait}
 	}
-	w.index.Planned, w.index.Gone, w.index.Retired = end.Planned, end.Dropped, end.Retired
+	w.index.Planned, w.index.Removed, w.index.Retired = end.Planned, end.Dropped, end.Retired
 	return outcome{event: yp.EventLastPage, saved: true, end: true}
 }

@@ -287,6 +287,6 @@ func TestIndexClosed(t *testing.T) {
 		ok(indexPage("az"))(rw, nil)
 	})
 	all, err := w.discover([]string{"AZ"})
-	w.isBlocked(err, store.GateDisabled, "operator")
+	w.isBlocked(err, store.SourceDisabled, "operator")
 	w.fared(all, "AZ paused 5/27 2 ")
 }

@@ -40,9 +40,9 @@ func (w *worker) pages(ctx context.Context, c *checkpoint.Claim, t *wal.Target) 
 		if c.Kind == yp.KindIndex {
 			// An index has many pages: one whose source is closed meanwhile is handed back. (A host
 			// that holds is waited for with the page.)
-			if g, err := w.cfg.Keeper.Gate(ctx, c.SourceID); err != nil {
+			if g, err := w.cfg.Keeper.Availability(ctx, c.SourceID); err != nil {
 				return w.judge(ctx, err)
-			} else if !g.Open() && g.State != store.GateHeld {
+			} else if !g.Open() && g.State != store.SourceHeld {
 				return outcome{event: yp.EventRelease, reason: w.unavailableText(g)}
 			}
 		}

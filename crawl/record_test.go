@@ -150,7 +150,7 @@ func TestDeferrals(t *testing.T) {
 		var blocked *crawl.BlockedError
 		began := time.Now()
 		err := w.crawl(w.engine(workers(3)))
-		if !errors.As(err, &blocked) || blocked.Gate.State != store.GateHeld || blocked.Gate.Reason != "Retry-After" || blocked.Source != "test" {
+		if !errors.As(err, &blocked) || blocked.Availability.State != store.SourceHeld || blocked.Availability.Reason != "Retry-After" || blocked.Source != "test" {
 			t.Fatalf("the run ended with %v", err)
 		}
 		if want := "source test is held: Retry-After, until "; !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "Z") {
@@ -162,8 +162,8 @@ func TestDeferrals(t *testing.T) {
 		if n := len(w.asked()); n != 1 {
 			t.Errorf("it was asked %d times, want once", n)
 		}
-		if want := began.Add(902 * time.Second); blocked.Gate.Until.Sub(want).Abs() > time.Second {
-			t.Errorf("until %s, want %s", blocked.Gate.Until, want)
+		if want := began.Add(902 * time.Second); blocked.Availability.Until.Sub(want).Abs() > time.Second {
+			t.Errorf("until %s, want %s", blocked.Availability.Until, want)
 		}
 		w.same("rows", w.table(`SELECT ifnull(error_class, 'ok'), retry_seq, latency_ms, started_at = finished_at, waited_ms, wait_reason FROM requests
 			WHERE type = 'listing' ORDER BY 1, 2`), []string{

@@ -24,9 +24,9 @@ type RunHolder struct {
 	Targets   int64     `json:"targets"` // in its hands
 }
 
-// Gone reports whether the run would be recovered: no process of this machine
+// Dead reports whether the run would be recovered: no process of this machine
 // stands behind it, and one of another machine has been silent for a while.
-func (r RunHolder) Gone() bool { return !r.Alive && (r.Here || r.Silent) }
+func (r RunHolder) Dead() bool { return !r.Alive && (r.Here || r.Silent) }
 
 const runHolders = `
 	SELECT r.uuid, r.pid, r.host, r.command, r.started_at, r.heartbeat_at,
@@ -107,13 +107,13 @@ func (k *Reader) FutureRows(ctx context.Context) (all []FutureRows, err error) {
 
 const heldHost = `SELECT held_until, held_for FROM hosts WHERE host = ?1 AND held_until > ?2 ORDER BY held_until DESC LIMIT 1`
 
-// HostGate tells whether a host, by the name it has in the hosts table, is held, for
+// HostAvailability tells whether a host, by the name it has in the hosts table, is held, for
 // whichever source: it is open or held.
-func (k *Reader) HostGate(ctx context.Context, host string) (store.Gate, error) {
-	g := store.Gate{State: store.GateHeld}
+func (k *Reader) HostAvailability(ctx context.Context, host string) (store.Availability, error) {
+	g := store.Availability{State: store.SourceHeld}
 	found, err := k.one(ctx, fmt.Sprintf("look whether %s is held", host), heldHost, []any{host, yp.FormatTime(k.db.Now())}, at(&g.Until), &g.Reason)
 	if !found {
-		g.State = store.GateOpen
+		g.State = store.SourceOpen
 	}
 	return g, err
 }

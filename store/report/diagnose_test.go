@@ -78,16 +78,16 @@ func TestFarWaits(t *testing.T) {
 	}
 }
 
-func TestHostGate(t *testing.T) {
+func TestHostAvailability(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 1, "CA")
 	execute(t, b.DB(), fmt.Sprintf(`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'a', '%s', 'Retry-After', 'x'), (1, 'b', '%s', 'penalty', 'x')`,
 		ahead(time.Hour), ago(time.Second)))
-	if g, err := b.HostGate(t.Context(), "a"); err != nil || g.State != store.GateHeld || g.Reason != "Retry-After" || g.Until.Before(time.Now()) {
+	if g, err := b.HostAvailability(t.Context(), "a"); err != nil || g.State != store.SourceHeld || g.Reason != "Retry-After" || g.Until.Before(time.Now()) {
 		t.Errorf("one that is held: %+v, %v", g, err)
 	}
 	for _, host := range []string{"b", "c"} {
-		if g, err := b.HostGate(t.Context(), host); err != nil || !g.Open() {
+		if g, err := b.HostAvailability(t.Context(), host); err != nil || !g.Open() {
 			t.Errorf("%s: %+v, %v", host, g, err)
 		}
 	}
@@ -114,7 +114,7 @@ func TestSources(t *testing.T) {
 		t.Errorf("%s, %s, %v", name, base, err)
 	}
 	all, err := b.Sources(t.Context())
-	if err != nil || len(all) != 2 || all[0].Name != "demo" || all[0].Gate != store.GateOpen || all[0].Remedy != "" {
+	if err != nil || len(all) != 2 || all[0].Name != "demo" || all[0].Availability != store.SourceOpen || all[0].Remedy != "" {
 		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -54,9 +54,9 @@ func (t *TargetDetail) next() Next {
 		return never("it is stuck: its worker died too often", "reset --status STUCK")
 	case t.Schedule == ScheduleNone:
 		return never("it is done, and not to be crawled again", "")
-	case t.availability == store.GateDisabled:
+	case t.availability == store.SourceDisabled:
 		return never("its source is disabled", SourceRemedy(t.Source, t.availability))
-	case t.availability == store.GatePaused && t.closedUntil.IsZero():
+	case t.availability == store.SourcePaused && t.closedUntil.IsZero():
 		return never("its source is paused: "+t.closedWhy, SourceRemedy(t.Source, t.availability))
 	}
 	return t.later()
@@ -81,7 +81,7 @@ func (t *TargetDetail) later() Next {
 	case "gap":
 		waits[0].Why = "two crawls of a target start at least 2 minutes apart"
 	}
-	if t.availability != store.GateOpen {
+	if t.availability != store.SourceOpen {
 		waits = append(waits, Next{At: t.closedUntil, Why: fmt.Sprintf("its source is %s: %s", t.availability, ReasonText(t.closedWhy)), Remedy: SourceRemedy(t.Source, t.availability)})
 	}
 	for _, w := range waits {
@@ -98,8 +98,8 @@ func (t *TargetDetail) later() Next {
 // SourceRemedy is the command that opens a source, without the program's name; empty
 // where there is none. What a host itself asked for is kept to, and while a site blocks
 // nothing is to be done but to wait: `sources reset` would have it asked all the more.
-func SourceRemedy(source string, gate store.GateState) string {
-	if gate == store.GateDisabled || gate == store.GatePaused {
+func SourceRemedy(source string, state store.SourceState) string {
+	if state == store.SourceDisabled || state == store.SourcePaused {
 		return "sources enable " + source
 	}
 	return ""

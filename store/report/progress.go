@@ -361,15 +361,15 @@ func (k *Reader) closed(ctx context.Context, p *Progress, args []any) error {
 	open, why := 0, ""
 	var until time.Time
 	err := k.db.Each(ctx, closedSources, args, func(rows *sql.Rows) error {
-		var gate store.GateState
+		var state store.SourceState
 		var end time.Time
 		var reason string
-		err := rows.Scan(&gate, at(&end), &reason)
-		if gate == store.GateOpen {
+		err := rows.Scan(&state, at(&end), &reason)
+		if state == store.SourceOpen {
 			open++
 		}
 		if why == "" || until.IsZero() { // the first that opens by itself
-			why, until = fmt.Sprintf("the source is %s: %s", gate, ReasonText(reason)), end
+			why, until = fmt.Sprintf("the source is %s: %s", state, ReasonText(reason)), end
 		}
 		return err
 	})

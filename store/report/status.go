@@ -27,17 +27,32 @@ type Status struct {
 	Rows     int64          `json:"rows_1h"`     // on them: a listing counts on every page that shows it
 	Listings int64          `json:"listings_1h"` // different ones, kept from them
 	LastRun  *RunListings   `json:"last_run,omitempty"`
+	Kinds    []KindCounts   `json:"details_and_indexes"` // the targets that are no searches, which all else is about
+}
+
+// KindCounts are the targets of one kind of a source by status.
+type KindCounts struct {
+	Source     string  `json:"source"`
+	Kind       yp.Kind `json:"kind"`
+	Targets    int64   `json:"targets"` // without those that are retired
+	Planned    int64   `json:"planned"`
+	InProgress int64   `json:"in_progress"`
+	Done       int64   `json:"done"`
+	Failed     int64   `json:"failed"`
+	Stuck      int64   `json:"stuck"`
+	Parked     int64   `json:"parked"`
+	Retired    int64   `json:"retired"`
 }
 
 // SourceStatus is how one source fares.
 type SourceStatus struct {
-	Name    string          `json:"name"`
-	BaseURL string          `json:"base_url"`
-	Gate    store.GateState `json:"gate"`
-	Until   time.Time       `json:"gate_until,omitzero"` // when it may open by itself
-	Reason  string          `json:"gate_reason,omitempty"`
-	Remedy  string          `json:"remedy,omitempty"` // the command that opens it, without the program's name; none while the site blocks
-	Profile Profile         `json:"connectivity"`
+	Name         string            `json:"name"`
+	BaseURL      string            `json:"base_url"`
+	Availability store.SourceState `json:"gate"`
+	Until        time.Time         `json:"gate_until,omitzero"` // when it may open by itself
+	Reason       string            `json:"gate_reason,omitempty"`
+	Remedy       string            `json:"remedy,omitempty"` // the command that opens it, without the program's name; none while the site blocks
+	Profile      Profile           `json:"connectivity"`
 
 	Schedule      ScheduleCounts `json:"targets_by_schedule"`
 	Health        HealthCounts   `json:"targets_by_health"`
@@ -160,6 +175,12 @@ type ProxyUse struct {
 }
 
 const (
+	otherKinds = `
+	SELECT s.name, t.kind, sum(iif(t.status <> 'RETIRED', t.targets, 0)), sum(iif(t.status = 'PLANNED', t.targets, 0)),
+		sum(iif(t.status = 'IN_PROGRESS', t.targets, 0)), sum(iif(t.status = 'DONE', t.targets, 0)), sum(iif(t.status = 'FAILED', t.targets, 0)),
+		sum(iif(t.status = 'STUCK', t.targets, 0)), sum(iif(t.status = 'PARKED', t.targets, 0)), sum(iif(t.status = 'RETIRED', t.targets, 0))
+	FROM target_totals t JOIN sources s ON s.id = t.source_id
+	WHERE t.kind IN ('detail', 'index') AND ` + placesOn + ` GROUP BY s.name, t.kind HAVING sum(t.targets) > 0 ORDER BY s.name, t.kind`
 	errorSummary = `
 	SELECT source, error_code, by_proxy, occurrences, targets, last_seen, mean_duration_ms FROM v_crawl_error_summary
 	WHERE error_code <> 'SUCCESS' AND ` + ofSource + ` ORDER BY occurrences DESC, error_code, source, by_proxy`
@@ -232,6 +253,14 @@ func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error)
 		s.LastRun, err = k.lastRun(ctx, scope.SourceID)
 		return err
 	})
+	g.Go(func() (err error) {
+		s.Kinds, err = list(ctx, k, "count targets by kind", otherKinds, placesOf(scope), func(c *KindCounts) []any {
+			return []any{
+				&c.Source, &c.Kind, &c.Targets, &c.Planned, &c.InProgress, &c.Done, &c.Failed, &c.Stuck, &c.Parked, &c.Retired,
+			}
+		})
+		return err
+	})
 	if err := g.Wait(); err != nil {
 		return nil, fmt.Errorf("read status: %w", err)
 	}
@@ -292,14 +321,14 @@ func (k *Reader) sourceStatus(ctx context.Context, id int64) ([]SourceStatus, er
 	all, err := list(ctx, k, "list sources", sourceStatus, []any{id}, func(s *SourceStatus) []any {
 		p := &s.Profile
 		return []any{
-			&s.id, &s.Name, &s.BaseURL, &s.Gate, at(&s.Until), &s.Reason,
+			&s.id, &s.Name, &s.BaseURL, &s.Availability, at(&s.Until), &s.Reason,
 			&p.Status, &p.Class, &p.Samples1h, &p.Rate1h, &p.Samples24h, &p.Rate24h,
 			&p.P50, &p.P95, &p.Dominant, &p.Burst429, at(&p.Failing), at(&p.Quarantine), &p.Cooldown, at(&p.Updated),
 		}
 	})
 	for i := range all {
 		s := &all[i]
-		s.Proxies, s.Remedy = []ProxyUse{}, SourceRemedy(s.Name, s.Gate)
+		s.Proxies, s.Remedy = []ProxyUse{}, SourceRemedy(s.Name, s.Availability)
 		if s.Profile.Class == string(yp.ClassUnknown) {
 			args := []any{s.id, yp.FormatTime(k.db.Now().Add(-time.Hour))}
 			if _, err := k.one(ctx, "list sources", otherStatus, args, &s.Profile.Other); err != nil {

@@ -101,7 +101,7 @@ func TestStatusOfSources(t *testing.T) {
 	}
 	same(t, "sources", names, []string{"another", "demo"})
 	src := s.Sources[1]
-	if src.Gate != store.GateQuarantined || !src.Until.Equal(until) || src.Reason != "cf_challenge" || src.Remedy != "" {
+	if src.Availability != store.SourceQuarantined || !src.Until.Equal(until) || src.Reason != "cf_challenge" || src.Remedy != "" {
 		t.Errorf("gate: %+v", src)
 	}
 	p := src.Profile

@@ -136,7 +136,7 @@ type TargetDetail struct {
 	Created    time.Time `json:"created_at,omitzero"`
 	Next       Next      `json:"next"`
 
-	availability store.GateState
+	availability store.SourceState
 	closedUntil  time.Time
 	closedWhy    string
 	available    bool

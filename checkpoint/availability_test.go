@@ -15,7 +15,7 @@ import (
 	"ypcrawl/yp"
 )
 
-func TestGate(t *testing.T) {
+func TestAvailability(t *testing.T) {
 	t.Parallel()
 	at := func(d time.Duration) string { return yp.FormatTime(newClock().now().Add(d)) }
 	soon, now, past := at(time.Millisecond), at(0), at(-time.Millisecond)
@@ -62,12 +62,12 @@ func TestGate(t *testing.T) {
 			t.Parallel()
 			b, _ := setupClock(t, 1, "CA")
 			execute(t, b.DB(), c.setup...)
-			g, err := b.Gate(t.Context(), b.scope.SourceID)
+			g, err := b.Availability(t.Context(), b.scope.SourceID)
 			if got := fmt.Sprintf("%s|%s|%s|%s", g.State, stamp(g.Until), g.Code, g.Reason); err != nil || got != c.want {
 				t.Errorf("%s (%v), want %s", got, err, c.want)
 			}
 			open := strings.HasPrefix(c.want, "open")
-			if o := b.outlook(t, 1, time.Hour); o.Gate.Open() != open || o.Ready != 1 {
+			if o := b.outlook(t, 1, time.Hour); o.Availability.Open() != open || o.Ready != 1 {
 				t.Errorf("the outlook is %+v", o)
 			}
 			for name, scope := range map[string]store.Scope{
@@ -90,15 +90,15 @@ func TestGate(t *testing.T) {
 	t.Run("no such source", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, 1, "CA")
-		if g, err := b.Gate(t.Context(), 99); err == nil || !strings.Contains(err.Error(), "there is none") {
+		if g, err := b.Availability(t.Context(), 99); err == nil || !strings.Contains(err.Error(), "there is none") {
 			t.Errorf("%+v, %v", g, err)
 		}
 	})
 }
 
-// TestGateViews: the statement that the engine asks, the view that people read, and
+// TestAvailabilityViews: the statement that the engine asks, the view that people read, and
 // the claim say the same of a source, whatever happened to it.
-func TestGateViews(t *testing.T) {
+func TestAvailabilityViews(t *testing.T) {
 	t.Parallel()
 	b := setupOn(t, storetest.Open(t), 1, "CA") // the views read the real clock
 	rapid.Check(t, func(rt *rapid.T) {
@@ -122,7 +122,7 @@ func TestGateViews(t *testing.T) {
 			until := rapid.SampledFrom([]string{together, when("held until")}).Draw(rt, "together")
 			execute(rt, b.DB(), fmt.Sprintf(`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h%d', %s, iif(%[2]s IS NULL, NULL, 'penalty'), 'x')`, i, until))
 		}
-		g, err := b.Gate(t.Context(), 1)
+		g, err := b.Availability(t.Context(), 1)
 		if err != nil {
 			rt.Fatalf("%v", err)
 		}
@@ -135,7 +135,7 @@ func TestGateViews(t *testing.T) {
 		}
 		c, err := b.Claim(t.Context(), b.worker(0), b.scope, 5)
 		if g.Open() != (err == nil) || err != nil && !errors.Is(err, checkpoint.ErrNothing) {
-			rt.Fatalf("the gate is %+v, a claim says %v", g, err)
+			rt.Fatalf("the availability is %+v, a claim says %v", g, err)
 		}
 		if c != nil {
 			if err := b.Release(t.Context(), c, ""); err != nil {

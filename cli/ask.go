@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/fetch"
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+	"ypcrawl/yp"
+	"ypcrawl/yp/gazetteer"
+)
+
+// with opens the database, hands it to do with the scope of --source and --states, and
+// closes it. What was typed is checked first.
+func (p *Program) with(c *cli.Context, how access, do func(k *database, scope store.Scope) error) error {
+	codes, err := states(c)
+	if err != nil {
+		return err
+	}
+	k, err := p.open(c, how)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }() // every transaction was acknowledged
+	scope := store.Scope{States: codes}
+	if name := c.String("source"); name != "" {
+		if scope.SourceID, err = k.SourceID(c.Context, name); err == nil && scope.SourceID == 0 {
+			err = Usagef("--source %q: nothing of that source was planned in %s", name, c.String("db"))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return do(k, scope)
+}
+
+// asUsage makes a usage error of what the database refused or does not have.
+func asUsage(err error) error {
+	var refused *store.RefusedError
+	var unknown *report.NotFoundError
+	if errors.As(err, &refused) || errors.As(err, &unknown) {
+		return Usagef("%w", err)
+	}
+	return err
+}
+
+func onlySourceFlag() cli.Flag {
+	return &cli.StringFlag{Name: "source", DefaultText: "all", Usage: "only this `SOURCE`"}
+}
+
+func yesFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}
+}
+
+func limitFlag() cli.Flag {
+	return &cli.IntFlag{Name: "limit", Value: 50, Usage: "at most so many `ROWS`; 0 = all"}
+}
+
+// limitOf reads --limit.
+func limitOf(c *cli.Context) (int, error) {
+	if n := c.Int("limit"); n < 0 {
+		return 0, Usagef("--limit %d: want a number from 0 up", n)
+	}
+	return c.Int("limit"), nil
+}
+
+// errorOf reads --error.
+func errorOf(c *cli.Context) (code yp.ErrorCode, err error) {
+	if word := c.String("error"); word != "" {
+		if code, err = yp.ParseErrorCode(word); err != nil {
+			return "", Usagef("--error: %w", err)
+		}
+	}
+	return code, nil
+}
+
+// wordsOf reads a list flag whose words parse understands.
+func wordsOf[T any](c *cli.Context, name string, parse func(string) (T, error)) (all []T, err error) {
+	words := SplitList(c.StringSlice(name))
+	if err := notEmpty(c, name, words); err != nil {
+		return nil, err
+	}
+	for _, word := range words {
+		v, err := parse(word)
+		if err != nil {
+			return nil, Usagef("--%s: %w", name, err)
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+func anyCategoryFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "any-category", Usage: "take categories that are not known as they are typed"}
+}
+
+func dryRunFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print what it would cost from the start: requests, time, disk"}
+}
+
+func patienceFlag() cli.Flag {
+	return &cli.GenericFlag{
+		Name: "patience", Value: minutesValue(crawl.DefaultPatience),
+		Usage: "wait for a host that says when to come back, at most `MINUTES` (or 2h); then exit 5",
+	}
+}
+
+func robotsFlag() cli.Flag {
+	return &cli.StringFlag{Name: "robots", Value: "obey", Usage: "`RULE` for robots.txt: obey or ignore"}
+}
+
+func userAgentFlag() cli.Flag {
+	return &cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"}
+}
+
+func requestTimeoutFlag() cli.Flag {
+	return &cli.GenericFlag{Name: "request-timeout", Value: ageValue(fetch.DefaultTimeout), Usage: "`TIME` for one request, its body included"}
+}
+
+// takeFlags are those of a command that changes many targets.
+func takeFlags() []cli.Flag {
+	return []cli.Flag{yesFlag(), &cli.BoolFlag{Name: "dry-run", Usage: "only count"}, jsonFlag()}
+}
+
+// take is what a command does to many targets at once, with its words.
+type take struct {
+	noun     string // "target"
+	count    func(context.Context) (int, error)
+	do       func(context.Context) (int, error)
+	question string       // with %s for "12 targets"
+	named    bool         // they were named one by one: nobody is asked
+	nothing  func() error // tells that there is none; nil = nothing to say
+	past     string       // "taken back"
+	reset    bool         // JSON calls what was done "reset", else "changed"
+}
+
+// take counts, asks unless --yes answers, and does it.
+func (p *Program) take(c *cli.Context, t take) error {
+	n, err := t.count(c.Context)
+	if err != nil {
+		return err
+	}
+	done := 0
+	if n == 0 && t.nothing != nil {
+		err = t.nothing()
+	}
+	if n > 0 && !c.Bool("dry-run") {
+		if ok, err := p.proceed(c, fmt.Sprintf(t.question, plural(n, t.noun)), t.named); !ok {
+			return err
+		}
+		done, err = t.do(c.Context)
+	}
+	out := struct {
+		Selected int  `json:"selected"`
+		Reset    *int `json:"reset,omitempty"`
+		Changed  *int `json:"changed,omitempty"`
+	}{Selected: n, Changed: &done}
+	if t.reset {
+		out.Reset, out.Changed = &done, nil
+	}
+	return errors.Join(p.answer(c, out, "%s selected, %s %s", plural(n, t.noun), thousands(int64(done)), t.past), err)
+}
+
+// proceed asks whether to go on, unless --yes or named says so; a no is told.
+func (p *Program) proceed(c *cli.Context, question string, named bool) (bool, error) {
+	ok, err := p.confirm(c.Context, question, named || c.Bool("yes"))
+	if err == nil && !ok {
+		p.note("Nothing was changed.")
+	}
+	return ok, err
+}
+
+func loadPlaces() (*gazetteer.Gazetteer, error) {
+	g, err := gazetteer.Load()
+	if err != nil {
+		return nil, fmt.Errorf("load places: %w", err)
+	}
+	return g, nil
+}
