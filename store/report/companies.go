@@ -152,7 +152,7 @@ func (k *Reader) Company(ctx context.Context, id int64) (*CompanyDetail, error) 
 	c, what := &CompanyDetail{}, fmt.Sprintf("look at company %d", id)
 	found, err := k.one(ctx, what, showCompany, []any{id}, c.into()...)
 	if err == nil && !found {
-		err = k.noCompany(ctx, id)
+		err = store.NoCompany(k.db.Reader(ctx), id)
 	}
 	if err != nil {
 		return nil, err
@@ -182,21 +182,6 @@ func (k *Reader) Company(ctx context.Context, id int64) (*CompanyDetail, error) 
 	c.Apart, err = list(ctx, k, what, apartFrom, []any{id}, value[int64])
 	c.Confidence = c.confidence(merges)
 	return c, err
-}
-
-const mergedInto = `SELECT id, kept FROM company_merges WHERE gone = ? AND undone_at IS NULL ORDER BY id DESC LIMIT 1`
-
-// noCompany says what became of a company that is not there.
-func (k *Reader) noCompany(ctx context.Context, id int64) error {
-	var merge, kept int64
-	found, err := k.one(ctx, fmt.Sprintf("look for company %d", id), mergedInto, []any{id}, &merge, &kept)
-	switch {
-	case err != nil:
-		return err
-	case !found:
-		return &store.RefusedError{Why: fmt.Sprintf("there is no company %d: `ypcrawl companies list` shows those there are", id)}
-	}
-	return &store.RefusedError{Why: fmt.Sprintf("there is no company %d any more: merge %d made it a part of company %d", id, merge, kept)}
 }
 
 // companyKeys reads the keys of the company, and tells who gives them.
