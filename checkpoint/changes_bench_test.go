@@ -3,6 +3,7 @@ package checkpoint_test
 import (
 	"testing"
 
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 )
 
@@ -19,11 +20,11 @@ func BenchmarkChanges(b *testing.B) {
 		SELECT printf('2026-11-20T12:%02d:%02d.%03dZ', value / 60000 % 60, value / 1000 % 60, value % 1000), 'new', 1, 30 * value - 29, 30 FROM s`)
 	for b.Loop() {
 		counts, err := r.CountChanges(b.Context(), report.ChangeFilter{})
-		if err != nil || counts[report.ChangeNew] != int64(n/30*30) {
+		if err != nil || counts[store.EventNew] != int64(n/30*30) {
 			b.Fatal(counts, err)
 		}
 		shown := 0
-		err = r.EachChange(b.Context(), report.ChangeFilter{Kinds: []report.ChangeKind{report.ChangeNew}}, 3, func(*report.Change) error {
+		err = r.EachChange(b.Context(), report.ChangeFilter{Kinds: []store.Event{store.EventNew}}, 3, func(*report.Change) error {
 			shown++
 			return nil
 		})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
@@ -85,7 +86,7 @@ type changeList struct {
 	c      *cli.Context
 	filter report.ChangeFilter
 	limit  int // of each kind; 0 = all
-	counts map[report.ChangeKind]int64
+	counts map[store.Event]int64
 }
 
 // left counts the changes that the limit keeps back.
@@ -107,7 +108,7 @@ func (l *changeList) rows(to interface {
 	end() error
 },
 ) error {
-	left := map[report.ChangeKind]int64{}
+	left := map[store.Event]int64{}
 	var open int64
 	for kind, n := range l.counts {
 		if l.limit > 0 {
@@ -156,12 +157,12 @@ func (l *changeList) print(p *Program, out io.Writer, from since) error {
 }
 
 // group writes the changes of one kind.
-func (l *changeList) group(p *Program, out io.Writer, kind report.ChangeKind) error {
+func (l *changeList) group(p *Program, out io.Writer, kind store.Event) error {
 	if _, err := fmt.Fprintf(out, "\n%s\n", p.paint(p.Out, bold, string(kind))); err != nil {
 		return err
 	}
 	f := l.filter
-	f.Kinds = []report.ChangeKind{kind}
+	f.Kinds = []store.Event{kind}
 	return l.k.EachChange(l.c.Context, f, l.limit, func(x *report.Change) error {
 		_, err := fmt.Fprintln(out, "  "+changeLine(x))
 		return err
