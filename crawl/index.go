@@ -117,13 +117,6 @@ func (w *worker) prepareIndexPage(c *checkpoint.Claim, page *site.Page, number i
 	return nil
 }
 
-func (w *worker) countIndexPage(c *checkpoint.Claim, page *site.Page) {
-	w.index.Fetched++
-	w.count.update(func(s *Stats) { s.IndexPages++ })
-	w.logger.Debug().Str("state", c.Place.State).Int("page", page.Number).Int("cities", len(page.Cities)).Str("reason", page.Reason).Msg("index page committed")
-	w.reportIndex(c)
-}
-
 // completeIndex ends the crawl of an index all of whose pages were read: it marks cities as
 // gone and plans the searches of the others, unless the whole is not believed.
 func (w *worker) completeIndex(ctx context.Context, c *checkpoint.Claim) outcome {
