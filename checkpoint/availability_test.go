@@ -17,7 +17,7 @@ import (
 
 func TestAvailability(t *testing.T) {
 	t.Parallel()
-	at := func(d time.Duration) string { return yp.FormatTime(newClock().now().Add(d)) }
+	at := func(d time.Duration) string { return yp.FormatTime(new(clock).Now().Add(d)) }
 	soon, now, past := at(time.Millisecond), at(0), at(-time.Millisecond)
 	quarantine := func(until string) string {
 		return `INSERT INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at)
@@ -123,9 +123,7 @@ func TestAvailabilityViews(t *testing.T) {
 			execute(rt, b.DB(), fmt.Sprintf(`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h%d', %s, iif(%[2]s IS NULL, NULL, 'penalty'), 'x')`, i, until))
 		}
 		g, err := b.Availability(t.Context(), 1)
-		if err != nil {
-			rt.Fatalf("%v", err)
-		}
+		noErr(rt, err)
 		want := fmt.Sprintf("%s|%d|%s|%s", g.State, bit(g.Open()), stamp(g.Until), g.Reason)
 		if got := table(rt, b.DB(), `SELECT state, open, until, reason FROM v_source_availability`); len(got) != 1 || got[0] != want {
 			rt.Fatalf("v_source_availability says %q, the program %s", got, want)
@@ -138,9 +136,7 @@ func TestAvailabilityViews(t *testing.T) {
 			rt.Fatalf("the availability is %+v, a claim says %v", g, err)
 		}
 		if c != nil {
-			if err := b.Release(t.Context(), c, ""); err != nil {
-				rt.Fatalf("%v", err)
-			}
+			noErr(rt, b.Release(t.Context(), c, ""))
 		}
 	})
 }

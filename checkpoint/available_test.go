@@ -93,9 +93,7 @@ func (b *bundle) mix(rt *rapid.T, n int) {
 		}
 		return nil
 	})
-	if err != nil {
-		rt.Fatalf("%v", err)
-	}
+	noErr(rt, err)
 }
 
 // claimAll claims until nothing is left and returns the ids in the order of the claims.
@@ -106,9 +104,7 @@ func (b *bundle) claimAll(t tester) (ids []string) {
 		if errors.Is(err, checkpoint.ErrNothing) {
 			return ids
 		}
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
+		noErr(t, err)
 		ids = append(ids, fmt.Sprint(c.TargetID))
 	}
 }

@@ -30,8 +30,8 @@ func setup(t testing.TB, cities int, states ...string) *bundle {
 // setupClock is setup with a clock that moves when it is told to.
 func setupClock(t testing.TB, cities int, states ...string) (*bundle, *clock) {
 	t.Helper()
-	c := newClock()
-	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db"), Now: c.now})
+	c := new(clock)
+	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db"), Now: c.Now})
 	return setupOn(t, db, cities, states...), c
 }
 
@@ -40,9 +40,8 @@ func setupOn(t testing.TB, db *store.DB, cities int, states ...string) *bundle {
 	b := &bundle{Keeper: checkpoint.New(db), Reader: report.New(db)}
 	b.plan(t, cities, states...)
 	var err error
-	if b.run, err = b.StartRun(t.Context(), b.scope.SourceID, "test", false); err != nil {
-		t.Fatal(err)
-	}
+	b.run, err = b.StartRun(t.Context(), b.scope.SourceID, "test", false)
+	noErr(t, err)
 	t.Cleanup(func() { _ = b.run.Finish(t.Context(), checkpoint.OutcomeDone, 0) })
 	return b
 }
@@ -51,9 +50,7 @@ func (b *bundle) plan(t testing.TB, cities int, states ...string) {
 	t.Helper()
 	ctx := t.Context()
 	id, err := b.Source(ctx, "demo", "http://127.0.0.1:1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	b.scope = store.Scope{SourceID: id, States: states}
 	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}, {Slug: "dentists", Name: "Dentists"}}}
 	for i := range cities {
@@ -65,15 +62,12 @@ func (b *bundle) plan(t testing.TB, cities int, states ...string) {
 		}
 	}
 	out, err := b.Plan(ctx, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if want := cities * len(states) * 2; out.Added != want {
 		t.Fatalf("planned %d targets, want %d", out.Added, want)
 	}
-	if b.cats, err = b.Categories(ctx, p.Categories); err != nil {
-		t.Fatal(err)
-	}
+	b.cats, err = b.Categories(ctx, p.Categories)
+	noErr(t, err)
 }
 
 func (b *bundle) worker(n int) checkpoint.Worker {
@@ -83,9 +77,7 @@ func (b *bundle) worker(n int) checkpoint.Worker {
 func (b *bundle) claim(t testing.TB, n int) *checkpoint.Claim {
 	t.Helper()
 	c, err := b.Claim(t.Context(), b.worker(n), b.scope, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return c
 }
 
@@ -97,9 +89,7 @@ func TestClaim(t *testing.T) {
 		var last [2]int64
 		for i := range 4 {
 			c, err := b.Claim(t.Context(), b.worker(i), b.scope, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			now := [2]int64{int64(c.Priority), c.TargetID}
 			if now[0] < last[0] || now[0] == last[0] && now[1] <= last[1] {
 				t.Errorf("claim %d: (priority, id) %v after %v", i, now, last)

@@ -78,9 +78,7 @@ func (k *kindOf) commit(c *checkpoint.Claim) error {
 func (k *kindOf) read(t *testing.T, c *checkpoint.Claim) {
 	t.Helper()
 	for c.PageCurrent < c.MaxPages {
-		if err := k.commit(c); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, k.commit(c))
 	}
 	var err error
 	switch k.kind {
@@ -89,9 +87,7 @@ func (k *kindOf) read(t *testing.T, c *checkpoint.Claim) {
 	case yp.KindSearch:
 		err = k.Complete(bg, c, "", "", true)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 }
 
 // all is everything that a write on a claim may change.
@@ -120,7 +116,7 @@ func TestFenceOfKinds(t *testing.T) {
 		other := *mine
 		other.Worker.ID = "another"
 		for who, c := range map[string]*checkpoint.Claim{"late": old, "another": &other} {
-			c.Requests = []store.Request{{SourceID: 1, Correlation: "x", Type: yp.RequestListing, URL: "http://x", Started: k.clock.now()}}
+			c.Requests = []store.Request{{SourceID: 1, Correlation: "x", Type: yp.RequestListing, URL: "http://x", Started: k.clock.Now()}}
 			before := k.all(t)
 			for name, write := range map[string]func(c checkpoint.Claim) error{
 				"commit": func(c checkpoint.Claim) error { return k.commit(&c) },
@@ -168,9 +164,7 @@ func TestFailuresOfKinds(t *testing.T) {
 		pages := 0
 		if k.kind != yp.KindDetail { // which has but one
 			c := k.claim(t)
-			if err := errors.Join(k.commit(c), k.Release(bg, c, "stop")); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, errors.Join(k.commit(c), k.Release(bg, c, "stop")))
 			pages = 1
 		}
 		for i, want := range []struct {
@@ -188,18 +182,16 @@ func TestFailuresOfKinds(t *testing.T) {
 			{yp.Parked, 5, 0},
 		} {
 			set, err := k.Fail(bg, k.claim(t), yp.CodeTimeout, "slow")
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			got := table(t, k.DB(), `SELECT status, backoff_level, page_current, last_error FROM targets WHERE `+k.row)[0]
 			if got != fmt.Sprintf("%s|%d|%d|slow", want.status, want.level, pages) || want.wait > 0 && set.Wait != want.wait {
 				t.Errorf("failure %d: %s for %s, want %v", i+1, got, set.Wait, want)
 			}
-			k.clock.move(set.Wait.Truncate(time.Millisecond) - time.Millisecond)
+			k.clock.Move(set.Wait.Truncate(time.Millisecond) - time.Millisecond)
 			if c, _ := k.take(t, k.of); c != nil {
 				t.Fatalf("failure %d: taken again before its time", i+1)
 			}
-			k.clock.move(time.Millisecond)
+			k.clock.Move(time.Millisecond)
 			if _, err := k.Wake(bg, k.of); err != nil {
 				t.Fatal(err)
 			}
@@ -217,9 +209,7 @@ func TestFailuresOfKinds(t *testing.T) {
 		if c.PageCurrent != pages {
 			t.Errorf("it goes on behind page %d, want %d", c.PageCurrent, pages)
 		}
-		if err := k.Park(bg, c, yp.CodeNoListings, "404"); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, k.Park(bg, c, yp.CodeNoListings, "404"))
 		same(t, "parked", table(t, k.DB(), `SELECT status, backoff_level, last_error_code FROM targets WHERE `+k.row), []string{"PARKED|0|NO_LISTINGS"})
 		if n, err := k.Operate(bg, checkpoint.RequeueAnew, checkpoint.Chosen{IDs: []int64{c.TargetID}}); err != nil || n != 1 {
 			t.Errorf("%d requeued by id (%v), want 1", n, err)
@@ -239,9 +229,7 @@ func TestFailuresOfKinds(t *testing.T) {
 func TestMissingPages(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, k *kindOf) {
-		if err := k.Park(bg, k.claim(t), yp.CodeNoListings, "404"); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, k.Park(bg, k.claim(t), yp.CodeNoListings, "404"))
 		want := "1"
 		if k.kind == yp.KindDetail {
 			want = "0"
@@ -258,13 +246,9 @@ func TestRecoveryOfKinds(t *testing.T) {
 		status := `SELECT status, recoveries FROM targets WHERE ` + k.row
 		for i := range yp.MaxRecoveries {
 			r, err := k.StartRun(bg, k.scope.SourceID, "dies", false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			c, err := k.Claim(bg, checkpoint.Worker{ID: "other", RunID: r.ID}, k.of, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			if again, _ := k.take(t, k.of); again != nil {
 				t.Fatalf("took %+v, which is held", again)
 			}
@@ -294,7 +278,7 @@ func TestRecoveryOfKinds(t *testing.T) {
 			t.Fatalf("%d taken back (%v), want 1", n, err)
 		}
 		c := k.claim(t)
-		k.clock.move(time.Hour)
+		k.clock.Move(time.Hour)
 		if held, err := k.run.Heartbeat(bg, 0, 0); err != nil || held != 1 {
 			t.Errorf("the heartbeat is for %d, want 1 (%v)", held, err)
 		}
@@ -306,12 +290,8 @@ func TestRecoveryOfKinds(t *testing.T) {
 				t.Errorf("%s: recovered %+v (%v)", name, out, err)
 			}
 		}
-		if err := k.commit(c); err != nil {
-			t.Fatal(err)
-		}
-		if err := k.run.Finish(bg, checkpoint.OutcomeDone, 0); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, k.commit(c))
+		noErr(t, k.run.Finish(bg, checkpoint.OutcomeDone, 0))
 		want := "PLANNED|0" // a page is progress
 		if k.kind == yp.KindDetail {
 			want = "DONE|0"
@@ -326,24 +306,24 @@ func TestDueOfKinds(t *testing.T) {
 	t.Parallel()
 	every := map[yp.Kind]time.Duration{yp.KindIndex: checkpoint.IndexAgain, yp.KindSearch: yp.RecrawlAfter, yp.KindDetail: checkpoint.DetailsEvery}
 	eachKind(t, func(t *testing.T, k *kindOf) {
-		began := k.clock.now()
+		began := k.clock.Now()
 		c := k.claim(t)
-		k.clock.move(time.Hour)
+		k.clock.Move(time.Hour)
 		k.read(t, c)
 		due := began.Add(every[k.kind] * 9 / 10)
 		same(t, "due", table(t, k.DB(), `SELECT not_before, wait_reason FROM targets WHERE `+k.row), []string{stamp(due) + "|recrawl"})
-		k.clock.move(due.Sub(k.clock.now()) - time.Millisecond)
+		k.clock.Move(due.Sub(k.clock.Now()) - time.Millisecond)
 		if c, _ := k.take(t, k.of); c != nil {
 			t.Error("taken before its time")
 		}
 		if next, err := k.NextDue(bg, k.of, due); err != nil || !next.Equal(due) {
 			t.Errorf("the next falls due %s (%v), want %s", stamp(next), err, stamp(due))
 		}
-		k.clock.move(time.Millisecond)
+		k.clock.Move(time.Millisecond)
 		if c, _ := k.take(t, k.of); c == nil || c.PageCurrent != 0 || c.Crawl != 2 || c.Token != 2 {
 			t.Errorf("when it is due: %+v, want it from page 1", c)
 		}
-		k.clock.move(-400 * 24 * time.Hour) // what a clock that was set back left far ahead is due
+		k.clock.Move(-400 * 24 * time.Hour) // what a clock that was set back left far ahead is due
 		execute(t, k.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL,
 			wait_reason = 'recrawl', not_before = '`+stamp(due)+`' WHERE `+k.row)
 		if c, _ := k.take(t, k.of); c == nil {
@@ -416,9 +396,7 @@ func TestKindsInOrder(t *testing.T) {
 		s := b.scope
 		s.Kinds = c.kinds
 		o, err := b.Look(t.Context(), s, 99, time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if p, err := b.Peek(t.Context(), s); err != nil || p == nil || !s.Has(p.Kind) {
 			t.Errorf("%v: peeked at %+v (%v)", c.kinds, p, err)
 		}
@@ -435,9 +413,7 @@ func TestKindsInOrder(t *testing.T) {
 			if errors.Is(err, checkpoint.ErrNothing) {
 				break
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			last, n = claim.Kind, 1
 		}
 		if got[1:] != c.want || o.Ready != total {
@@ -464,9 +440,7 @@ func TestIndexInNarrowScope(t *testing.T) {
 			rest := s
 			rest.Kinds = []yp.Kind{yp.KindSearch, yp.KindDetail}
 			all, err := b.Look(t.Context(), s, 99, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			if others, err := b.Look(t.Context(), rest, 99, 0); err != nil || all.Ready != others.Ready+2 {
 				t.Errorf("%d are ready, %d of them no indexes (%v): want two indexes", all.Ready, others.Ready, err)
 			}

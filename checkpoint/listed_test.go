@@ -18,9 +18,7 @@ func TestPlanFollowsTheIndex(t *testing.T) {
 	p.Listed = &checkpoint.Listed{States: []string{p.Cities[0].State}}
 	extra := yp.City{Slug: "only-listed", Name: "Only Listed", State: p.Cities[0].State, Tier: 3}
 	ids, err := k.CityIDs(t.Context(), append(slices.Clone(p.Cities), extra))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	listed := func(n int, gone string) {
 		execute(t, k.DB(), `INSERT INTO source_cities (source_id, city_id, slug, name, found_on, matched, first_seen_at, last_seen_at, crawl, gone_at)
 			SELECT s.id, c.id, c.slug, c.name, '/', 'slug', 'x', 'x', 1, `+gone+` FROM sources s, cities c WHERE c.id = (SELECT id FROM cities ORDER BY id LIMIT 1 OFFSET `+string(rune('0'+n))+`)`)

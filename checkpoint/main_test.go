@@ -113,9 +113,7 @@ type process struct {
 func start(t *testing.T, part, path, states string) *process {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	p := &process{Cmd: exec.CommandContext(t.Context(), self, path, states)}
 	p.Env = append(os.Environ(), childEnv+"="+part)
 	p.Stderr = os.Stderr
@@ -123,12 +121,8 @@ func start(t *testing.T, part, path, states string) *process {
 		t.Fatal(err)
 	}
 	out, err := p.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
+	noErr(t, p.Start())
 	t.Cleanup(func() { _, _ = p.Process.Kill(), p.Wait() })
 	p.lines = bufio.NewScanner(out)
 	return p
@@ -150,8 +144,6 @@ func (p *process) number(t *testing.T, word string) int64 {
 
 func (p *process) kill(t *testing.T) {
 	t.Helper()
-	if err := p.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, p.Process.Kill())
 	_ = p.Wait()
 }

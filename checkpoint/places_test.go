@@ -23,9 +23,7 @@ func TestPlacesInAState(t *testing.T) {
 		if errors.Is(err, checkpoint.ErrNothing) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		kinds = append(kinds, c.Kind)
 	}
 	if want := []yp.Kind{yp.KindIndex, yp.KindSearch, yp.KindSearch, yp.KindDetail, yp.KindDetail}; !slices.Equal(kinds, want) {
@@ -39,9 +37,7 @@ func TestFairPlaces(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 4, "CA", "TX") // eight searches a state
 	other, err := b.StartRun(t.Context(), b.scope.SourceID, "other", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	t.Cleanup(func() { _ = other.Finish(bg, checkpoint.OutcomeDone, 0) })
 	const places = 4
 	scope := b.scope
@@ -52,16 +48,12 @@ func TestFairPlaces(t *testing.T) {
 		if errors.Is(err, checkpoint.ErrNothing) {
 			return nil
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		return c
 	}
 	free := func(c *checkpoint.Claim) {
 		t.Helper()
-		if err := b.Complete(t.Context(), c, "", "", false); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, b.Complete(t.Context(), c, "", "", false))
 	}
 	waits := func(r *checkpoint.Run, want ...string) {
 		t.Helper()
@@ -96,21 +88,19 @@ func TestFairPlaces(t *testing.T) {
 		t.Error("all places are taken")
 	}
 	free(theirs)
-	clock.move(6 * time.Second) // nobody has renewed the wish
+	clock.Move(6 * time.Second) // nobody has renewed the wish
 	if take(b.run) == nil {
 		t.Error("a wish that is over keeps a place free")
 	}
 	for i, most := range []int{1, 1} { // where there is but one place, it changes hands
-		clock.move(time.Minute)
+		clock.Move(time.Minute)
 		execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, finished_at = NULL, not_before = NULL, wait_reason = NULL`)
 		holder, waiter := b.run, other
 		if i == 1 {
 			holder, waiter = other, b.run
 		}
 		c, err := b.Claim(t.Context(), checkpoint.Worker{ID: "w", RunID: holder.ID}, scope, most)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if states, err := waiter.WaitForPlaces(t.Context(), scope, most); err != nil || len(states) != 1 {
 			t.Errorf("%v, %v", states, err)
 		}

@@ -26,9 +26,7 @@ func planOf(source int64, cities, categories int) checkpoint.Plan {
 func planned(t *testing.T, k *checkpoint.Keeper, p checkpoint.Plan) checkpoint.Planned {
 	t.Helper()
 	out, err := k.Plan(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return out
 }
 
@@ -36,9 +34,7 @@ func newKeeper(t *testing.T) (*checkpoint.Keeper, int64) {
 	t.Helper()
 	k := checkpoint.New(storetest.Open(t))
 	id, err := k.Source(t.Context(), "demo", "http://x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return k, id
 }
 
@@ -171,9 +167,7 @@ func TestPages(t *testing.T) {
 		t.Helper()
 		p.Number, p.NextURL = c.PageCurrent+1, "/next"
 		out, err := b.CommitPage(ctx, c, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		return out
 	}
 	t.Run("counts what was kept, whatever the page claims", func(t *testing.T) {
@@ -259,11 +253,9 @@ func TestProgress(t *testing.T) {
 	t.Parallel()
 	g := crawl(t)
 	c := g.take(t, 5)
-	g.clock.move(10e9)
+	g.clock.Move(10e9)
 	p, err := g.Progress(t.Context(), store.Scope{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	const counts = `SELECT count(*), sum(status = 'PLANNED'), sum(status = 'IN_PROGRESS'), sum(status = 'DONE'), sum(status = 'FAILED'), sum(status = 'STUCK'),
 		sum(status = 'PARKED'), sum(page_current), sum(raw_count), sum(accepted_count), (SELECT count(*) FROM listings), (SELECT count(*) FROM companies) FROM targets`
 	o := p.Overall

@@ -23,9 +23,7 @@ func TestTwoProcesses(t *testing.T) {
 		seen[fmt.Sprintf("claimed %d", p.number(t, "claimed"))]++
 	}
 	for _, p := range procs {
-		if err := p.stdin.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, p.stdin.Close())
 		go func() {
 			var lines []string
 			for p.lines.Scan() {
@@ -104,9 +102,7 @@ func TestExclusive(t *testing.T) {
 	if err != nil {
 		t.Fatalf("beside a run: %v", err)
 	}
-	if err := errors.Join(second.Finish(ctx, checkpoint.OutcomeDone, 3), b.run.Finish(ctx, checkpoint.OutcomeInterrupted, 5)); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, errors.Join(second.Finish(ctx, checkpoint.OutcomeDone, 3), b.run.Finish(ctx, checkpoint.OutcomeInterrupted, 5)))
 	if got := table(t, b.DB(), `SELECT outcome, requests FROM runs ORDER BY id`); !slices.Equal(got, []string{"interrupted|5", "done|3"}) {
 		t.Errorf("runs: %v", got)
 	}
@@ -135,16 +131,10 @@ func TestFinishReleases(t *testing.T) {
 	b := setup(t, 3, "CA")
 	c := b.claim(t, 0)
 	other, err := b.StartRun(t.Context(), 1, "other", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	kept, err := b.Claim(t.Context(), checkpoint.Worker{ID: "o", RunID: other.ID}, b.scope, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.run.Finish(t.Context(), checkpoint.OutcomeInterrupted, 0); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
+	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeInterrupted, 0))
 	if err := b.Release(t.Context(), c, "stop"); !errors.Is(err, checkpoint.ErrClaimLost) {
 		t.Errorf("a claim after its run: %v, want ErrClaimLost", err)
 	}
@@ -162,22 +152,17 @@ func TestHeartbeatKeepsFresh(t *testing.T) {
 	b, clock := setupClock(t, 6, "CA")
 	fresh, stale := b.claim(t, 0), (*checkpoint.Claim)(nil)
 	other, err := b.StartRun(t.Context(), 1, "silent", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if stale, err = b.Claim(t.Context(), checkpoint.Worker{ID: "silent", RunID: other.ID}, b.scope, 5); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
+	stale, err = b.Claim(t.Context(), checkpoint.Worker{ID: "silent", RunID: other.ID}, b.scope, 5)
+	noErr(t, err)
 	total := 0
 	for range 200 {
-		clock.move(30 * time.Second)
+		clock.Move(30 * time.Second)
 		if _, err := b.run.Heartbeat(t.Context(), 0, 0); err != nil {
 			t.Fatal(err)
 		}
 		rec, err := b.RecoverStale(t.Context(), store.Scope{}, time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		total += rec.Total()
 	}
 	if err := b.Release(t.Context(), stale, "stop"); total != 1 || !errors.Is(err, checkpoint.ErrClaimLost) {
@@ -198,7 +183,7 @@ func TestHeartbeatKeepsFresh(t *testing.T) {
 	})
 	t.Run("a clock set back a day", func(t *testing.T) {
 		b.claim(t, 4)
-		clock.move(-24 * time.Hour)
+		clock.Move(-24 * time.Hour)
 		if rec, err := b.RecoverStale(t.Context(), store.Scope{}, time.Hour); err != nil || rec.Planned != 1 {
 			t.Errorf("%+v (%v), want the one from the future", rec, err)
 		}
@@ -221,9 +206,7 @@ func TestRunHolders(t *testing.T) {
 	look := func() map[string]string {
 		t.Helper()
 		all, err := b.RunHolders(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		out := map[string]string{}
 		for _, r := range all {
 			name := r.UUID
@@ -241,9 +224,7 @@ func TestRunHolders(t *testing.T) {
 	if got := look()["hold with 3"]; got != "alive false, gone true" {
 		t.Errorf("after the kill: %s", got)
 	}
-	if err := b.run.Finish(t.Context(), checkpoint.OutcomeDone, 0); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeDone, 0))
 	if len(look()) != 3 {
 		t.Error("a run that ended well holds the database")
 	}

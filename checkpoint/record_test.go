@@ -37,10 +37,8 @@ func TestRecordedWithThePage(t *testing.T) {
 	b, clock := setupClock(t, 1, "CA")
 	ctx := t.Context()
 	c := b.claim(t, 0)
-	if err := b.run.Enlist(ctx, c.Worker.ID, "Ada", 0); err != nil {
-		t.Fatal(err)
-	}
-	begun := yp.FormatTime(clock.now())
+	noErr(t, b.run.Enlist(ctx, c.Worker.ID, "Ada", 0))
+	begun := yp.FormatTime(clock.Now())
 	same(t, "attempt", table(t, b.DB(), `SELECT target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, ended FROM crawl_attempts`),
 		[]string{fmt.Sprintf("1|1|%d|worker_0_pid_1|1|0|%s|running", b.run.ID, begun)})
 	commits := func() string {
@@ -57,7 +55,7 @@ func TestRecordedWithThePage(t *testing.T) {
 	if after := commits(); after != before || len(c.Requests) != 2 || fmt.Sprint(c.Attempt) != fmt.Sprint(attempt) {
 		t.Errorf("a page that rolled back left\n%s\nof\n%s\nwith %d requests in hand, attempt %+v", after, before, len(c.Requests), c.Attempt)
 	}
-	clock.move(time.Second)
+	clock.Move(time.Second)
 	if _, err := b.CommitPage(ctx, c, page(1, false, "a", "b")); err != nil {
 		t.Fatal(err)
 	}
@@ -122,9 +120,7 @@ func TestRecordedOfALostClaim(t *testing.T) {
 			if len(c.Requests) != 2 {
 				t.Fatalf("%d requests are in hand, want both", len(c.Requests))
 			}
-			if err := b.Record(bg, c.Requests); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, b.Record(bg, c.Requests))
 			same(t, "requests", table(t, b.DB(), requestRows), []string{"1|1|1|c1|0|failure|timeout", "1|1|1|c1|1|success|"})
 			if err := b.Release(bg, again, ""); err != nil {
 				t.Errorf("the claim of the other: %v", err)
@@ -172,9 +168,7 @@ func TestEveryEndIsRecorded(t *testing.T) {
 			execute(t, b.DB(), `UPDATE sources SET consecutive_failures = 5`)
 			claim := b.claim(t, 0)
 			claim.Requests = append(claim.Requests, b.asks(claim, 0, yp.ClassTimeout))
-			if err := c.end(b, claim); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, c.end(b, claim))
 			same(t, "attempt", table(t, b.DB(), `SELECT ended, error_code, error_message FROM crawl_attempts`), []string{c.want})
 			same(t, "requests", table(t, b.DB(), requestRows), []string{"1|1|1|c1|0|failure|timeout"})
 			same(t, "source", table(t, b.DB(), `SELECT consecutive_failures FROM sources`), []string{c.source})

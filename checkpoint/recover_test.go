@@ -19,25 +19,17 @@ var bg = context.Background()
 // kill makes the run that of a dead process: its lock is gone.
 func (b *bundle) kill(t *testing.T, r *checkpoint.Run) {
 	t.Helper()
-	if err := os.Remove(filepath.Join(store.LockDir(b.DB().Path()), r.UUID+".lock")); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Remove(filepath.Join(store.LockDir(b.DB().Path()), r.UUID+".lock")))
 }
 
 // second starts another run with one worker that holds a target.
 func (b *bundle) second(t *testing.T) (*checkpoint.Run, *checkpoint.Claim) {
 	t.Helper()
 	r, err := b.StartRun(bg, b.scope.SourceID, "second", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Enlist(bg, "other", "Bob", 5<<20); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
+	noErr(t, r.Enlist(bg, "other", "Bob", 5<<20))
 	c, err := b.Claim(bg, checkpoint.Worker{ID: "other", RunID: r.ID}, b.scope, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return r, c
 }
 
@@ -52,9 +44,7 @@ const (
 func TestRecoverClosesAttempts(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 3, "CA")
-	if err := b.run.Enlist(bg, someWorkerID, "Ada", 1<<20); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, b.run.Enlist(bg, someWorkerID, "Ada", 1<<20))
 	mine := b.claim(t, 0)
 	dead, c := b.second(t)
 	for n := range 2 {
@@ -62,9 +52,9 @@ func TestRecoverClosesAttempts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	at := yp.FormatTime(clock.now())
+	at := yp.FormatTime(clock.Now())
 	b.kill(t, dead)
-	clock.move(time.Minute)
+	clock.Move(time.Minute)
 	if rec, err := b.RecoverDead(bg, store.Scope{}); err != nil || rec != (checkpoint.Recovered{Planned: 1, Dead: 1}) {
 		t.Fatalf("%+v (%v), want one", rec, err)
 	}
@@ -76,7 +66,7 @@ func TestRecoverClosesAttempts(t *testing.T) {
 	}
 	t.Run("stale ones too, but their worker may live", func(t *testing.T) {
 		b.claim(t, 0)
-		clock.move(2 * time.Hour)
+		clock.Move(2 * time.Hour)
 		if rec, err := b.RecoverStale(bg, store.Scope{}, time.Hour); err != nil || rec.Planned != 1 {
 			t.Fatalf("%+v (%v)", rec, err)
 		}
@@ -121,11 +111,9 @@ func TestWorkers(t *testing.T) {
 	r := b.run
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 	}
-	begun := yp.FormatTime(clock.now())
+	begun := yp.FormatTime(clock.Now())
 	must(r.Enlist(bg, "w1", "Ada", 0))
 	must(r.Enlist(bg, "w2", "Bob", 100))
 	for range 2 {
@@ -134,20 +122,20 @@ func TestWorkers(t *testing.T) {
 		}
 	}
 	same(t, "enlisted", table(t, b.DB(), workerRows), []string{"w1|Ada|" + begun + "||0|2|0", "w2|Bob|" + begun + "||0|0|100"})
-	clock.move(30 * time.Second)
+	clock.Move(30 * time.Second)
 	held, err := r.Heartbeat(bg, 7, 12345)
 	if must(err); held != 2 {
 		t.Errorf("%d held, want 2", held)
 	}
-	beat := yp.FormatTime(clock.now())
+	beat := yp.FormatTime(clock.Now())
 	same(t, "they beat", table(t, b.DB(), workerRows), []string{"w1|Ada|" + beat + "||0|2|12345", "w2|Bob|" + beat + "||0|0|12345"})
-	clock.move(time.Second)
+	clock.Move(time.Second)
 	must(r.Dismiss(bg, "w2"))
-	end := yp.FormatTime(clock.now())
-	clock.move(time.Second)
+	end := yp.FormatTime(clock.Now())
+	clock.Move(time.Second)
 	_, err = r.Heartbeat(bg, 8, 99)
 	must(err)
-	later := yp.FormatTime(clock.now())
+	later := yp.FormatTime(clock.Now())
 	same(t, "who was dismissed beats no more", table(t, b.DB(), workerRows), []string{"w1|Ada|" + later + "||0|2|99", "w2|Bob|" + end + "|" + end + "|0|0|12345"})
 	must(r.Enlist(bg, "w2", "Bob", 1))
 	same(t, "hired again", table(t, b.DB(), workerRows), []string{"w1|Ada|" + later + "||0|2|99", "w2|Bob|" + later + "||0|0|12345"})
@@ -156,9 +144,9 @@ func TestWorkers(t *testing.T) {
 	must(other.Enlist(bg, "w1", "Eve", 1)) // a worker's id is its run's own
 	_, err = b.Claim(bg, checkpoint.Worker{ID: "nobody", RunID: other.ID}, b.scope, 5)
 	must(err) // one that is not in the registry may claim all the same
-	clock.move(time.Second)
+	clock.Move(time.Second)
 	must(r.Finish(bg, checkpoint.OutcomeDone, 0))
-	last := yp.FormatTime(clock.now())
+	last := yp.FormatTime(clock.Now())
 	same(t, "the run is over", table(t, b.DB(), workerRows), []string{"w1|Ada|" + last + "|" + last + "|0|2|99", "w2|Bob|" + last + "|" + last + "|0|0|12345", "w1|Eve|" + later + "||0|0|1"})
 	same(t, "what it held", table(t, b.DB(), `SELECT worker_id, ended, finished_at FROM crawl_attempts ORDER BY id`), []string{"w1|recovered|" + last, "w1|recovered|" + last, "nobody|running|"})
 	must(other.Finish(bg, checkpoint.OutcomeDone, 0))
@@ -168,14 +156,10 @@ func TestWorkers(t *testing.T) {
 func TestFinishKeepsWorkersThatEnded(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 1, "CA")
-	if err := errors.Join(b.run.Enlist(bg, "w1", "Ada", 0), b.run.Dismiss(bg, "w1")); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, errors.Join(b.run.Enlist(bg, "w1", "Ada", 0), b.run.Dismiss(bg, "w1")))
 	before := table(t, b.DB(), workerRows)
-	clock.move(time.Hour)
-	if err := b.run.Finish(bg, checkpoint.OutcomeDone, 0); err != nil {
-		t.Fatal(err)
-	}
+	clock.Move(time.Hour)
+	noErr(t, b.run.Finish(bg, checkpoint.OutcomeDone, 0))
 	same(t, "workers", table(t, b.DB(), workerRows), before)
 }
 
@@ -188,9 +172,7 @@ func TestOutcomes(t *testing.T) {
 		checkpoint.OutcomeBlocked, checkpoint.OutcomeNoProxies, checkpoint.OutcomeLayout,
 	} {
 		r, err := b.StartRun(bg, b.scope.SourceID, "test", false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if err := r.Finish(bg, o, 3); err != nil {
 			t.Errorf("%s: %v", o, err)
 		}

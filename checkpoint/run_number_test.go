@@ -17,15 +17,11 @@ func TestRunNumber(t *testing.T) {
 	g := logOfOne(t) // has a run that is alive
 	start := func(k *checkpoint.Keeper) *checkpoint.Run {
 		r, err := k.StartRun(t.Context(), 0, "run", false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		return r
 	}
 	finish := func(r *checkpoint.Run) {
-		if err := r.Finish(t.Context(), checkpoint.OutcomeDone, 0); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, r.Finish(t.Context(), checkpoint.OutcomeDone, 0))
 	}
 	c := g.take(t, 0)
 	g.page(t, c, true, 1, 2)
@@ -55,19 +51,13 @@ func TestLaterBound(t *testing.T) {
 	t.Parallel()
 	g := logOfOne(t)
 	var want string
-	if err := g.DB().Read().QueryRowContext(t.Context(), `SELECT max(heartbeat_at) FROM runs`).Scan(&want); err != nil {
-		t.Fatal(err)
-	}
-	g.clock.move(365 * 24 * time.Hour)
+	noErr(t, g.DB().Read().QueryRowContext(t.Context(), `SELECT max(heartbeat_at) FROM runs`).Scan(&want))
+	g.clock.Move(365 * 24 * time.Hour)
 	ahead, err := g.StartRun(t.Context(), 0, "run", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	at, err := g.LaterBound(t.Context(), ahead.ID)
 	if err != nil || yp.FormatTime(at) != want {
 		t.Errorf("counted from %v (%v), want %s", at, err, want)
 	}
-	if err := ahead.Finish(t.Context(), checkpoint.OutcomeDone, 0); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, ahead.Finish(t.Context(), checkpoint.OutcomeDone, 0))
 }

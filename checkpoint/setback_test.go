@@ -29,10 +29,8 @@ func newFailing(t *testing.T) *failing {
 func (f *failing) fail(t *testing.T) (yp.Setback, time.Time) {
 	t.Helper()
 	set, err := f.Fail(t.Context(), f.claim(t, 0), yp.CodeTimeout, "slow")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return set, f.clock.now()
+	noErr(t, err)
+	return set, f.clock.Now()
 }
 
 // nothing fails the test if something can be claimed.
@@ -50,9 +48,9 @@ func (f *failing) nothing(t *testing.T, when string) {
 func (f *failing) rest(t *testing.T, wait time.Duration) {
 	t.Helper()
 	f.nothing(t, "at once")
-	f.clock.move(wait.Truncate(time.Millisecond) - time.Millisecond)
+	f.clock.Move(wait.Truncate(time.Millisecond) - time.Millisecond)
 	f.nothing(t, "a millisecond early")
-	f.clock.move(time.Millisecond)
+	f.clock.Move(time.Millisecond)
 	if n, err := f.Wake(t.Context(), f.scope); err != nil || n != 1 {
 		t.Fatalf("woke %d (%v), want 1", n, err)
 	}
@@ -99,7 +97,7 @@ func TestFailures(t *testing.T) {
 	same(t, "its last attempt", table(t, f.DB(), `SELECT ended, error_code, backoff_delay_ms FROM crawl_attempts WHERE attempt_number = 8`), []string{"parked|TIMEOUT|"})
 	same(t, "v_dead_letters", table(t, f.DB(), `SELECT id, last_error_code, consecutive_failures, auto_disabled FROM v_dead_letters`), []string{"1|TIMEOUT|8|1"})
 	same(t, "the source", table(t, f.DB(), `SELECT consecutive_failures FROM sources`), []string{"8"})
-	f.clock.move(1000 * time.Hour)
+	f.clock.Move(1000 * time.Hour)
 	f.nothing(t, "for ever")
 	execute(t, f.DB(), `UPDATE targets SET enabled = 1 WHERE id = 1`) // never a trap
 	if set, _ := f.fail(t); set.Event != yp.EventBackOff || set.Level != 0 || set.Wait > 150*time.Second {
@@ -138,11 +136,9 @@ func TestSuccessClears(t *testing.T) {
 					execute(t, f.DB(), `UPDATE targets SET crawl_frequency_minutes = 30, paused = 1`)
 					frequency, health = 30, "paused"
 				}
-				if err := succeed(t, f, c); err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, succeed(t, f, c))
 				const q = `SELECT status, crawl_status, consecutive_failures, backoff_level, backoff_until, auto_disabled, total_successes, last_success_at, next_crawl_at FROM v_crawler_status WHERE id = 1`
-				now := f.clock.now()
+				now := f.clock.Now()
 				want := fmt.Sprintf("DONE|%s|0|0||0|1|%s|%s", health, yp.FormatTime(now), yp.FormatTime(now.Add(time.Duration(frequency)*time.Minute*9/10)))
 				same(t, "target", table(t, f.DB(), q), []string{want})
 				same(t, "source", table(t, f.DB(), `SELECT consecutive_failures FROM sources`), []string{"0"})
@@ -153,11 +149,9 @@ func TestSuccessClears(t *testing.T) {
 		t.Parallel()
 		f := newFailing(t)
 		execute(t, f.DB(), `UPDATE targets SET crawl_frequency_minutes = 0`)
-		if err := f.Complete(t.Context(), f.claim(t, 0), "", "", false); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, f.Complete(t.Context(), f.claim(t, 0), "", "", false))
 		same(t, "target", table(t, f.DB(), `SELECT status, not_before FROM targets WHERE id = 1`), []string{"DONE|"})
-		f.clock.move(10000 * time.Hour)
+		f.clock.Move(10000 * time.Hour)
 		f.nothing(t, "for ever")
 	})
 }
@@ -171,9 +165,7 @@ func TestPermanent(t *testing.T) {
 		set, _ := f.fail(t)
 		f.rest(t, set.Wait)
 	}
-	if err := f.Park(t.Context(), f.claim(t, 0), yp.CodeNoListings, "404 at both addresses"); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, f.Park(t.Context(), f.claim(t, 0), yp.CodeNoListings, "404 at both addresses"))
 	same(t, "target", table(t, f.DB(), healthRow), []string{"PARKED|failed|4|0||0|NO_LISTINGS|404 at both addresses|4|0|0||"})
 	same(t, "attempt", table(t, f.DB(), `SELECT ended, error_code, backoff_delay_ms FROM crawl_attempts WHERE attempt_number = 4`), []string{"parked|NO_LISTINGS|"})
 	execute(t, f.DB(), `UPDATE targets SET enabled = 1 WHERE id = 1`)
@@ -206,9 +198,7 @@ func TestPausedMeanwhile(t *testing.T) {
 			f := newFailing(t)
 			c := f.claim(t, 0)
 			execute(t, f.DB(), `UPDATE targets SET paused = 1 WHERE id = 1`)
-			if err := end(t, f, c); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, end(t, f, c))
 			same(t, "target", table(t, f.DB(), `SELECT crawl_status FROM v_crawler_status WHERE id = 1`), []string{"paused"})
 		})
 	}

@@ -25,9 +25,7 @@ func sourceAt(name, base string, stage checkpoint.Stage) checkpoint.NewSource {
 func addSource(t *testing.T, k *checkpoint.Keeper, n checkpoint.NewSource) checkpoint.Added {
 	t.Helper()
 	added, err := k.AddSource(t.Context(), n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return added
 }
 

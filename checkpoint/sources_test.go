@@ -19,9 +19,7 @@ func TestStoredSources(t *testing.T) {
 			VALUES ('acme', 'https://acme.test', 0, 'review', 'name: acme', ?1, ?1)`, tx.Now)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	all, err := b.StoredSources(t.Context())
 	if err != nil || len(all) != 2 {
 		t.Fatalf("got %v, %v; want two sources", all, err)
@@ -48,23 +46,17 @@ func TestClaimPerSource(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 2, "CA")
 	other, err := b.Source(t.Context(), "other", "https://other.test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	_, err = b.Keeper.Plan(t.Context(), checkpoint.Plan{
 		SourceID: other, Cities: []yp.City{{Slug: "city-0-ca", Name: "City 0", State: "CA", Population: 1, Tier: 1}},
 		Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	claim := func(n int, scope store.Scope) error {
 		_, err := b.Claim(t.Context(), b.worker(n), scope, 1)
 		return err
 	}
-	if err := claim(0, b.scope); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, claim(0, b.scope))
 	if err := claim(1, b.scope); !errors.Is(err, checkpoint.ErrNothing) {
 		t.Errorf("the state is full: got %v, want ErrNothing", err)
 	}

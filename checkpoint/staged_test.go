@@ -20,9 +20,7 @@ func boxed(t *testing.T, n int) *bundle {
 	_, err := b.AddSource(t.Context(), checkpoint.NewSource{
 		Name: "demo", BaseURL: "http://127.0.0.1:1", Definition: "name: demo\n", Stage: checkpoint.StageSandbox, Notes: []string{"30 of 30 cards"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	b.scope.SourceID = 1
 	if got := planSome(t, b, 20, n); got != n {
 		t.Fatalf("%d targets planned, want %d", got, n)
@@ -50,9 +48,7 @@ func planSome(t *testing.T, b *bundle, cities, limit int) int {
 		p.Cities = append(p.Cities, yp.City{Slug: fmt.Sprintf("city-%d-ca", i), Name: fmt.Sprintf("City %d", i), State: "CA", Tier: 1})
 	}
 	out, err := b.Plan(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return out.Added
 }
 

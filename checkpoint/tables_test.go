@@ -2,35 +2,19 @@ package checkpoint_test
 
 import (
 	"fmt"
-	"sync/atomic"
-	"time"
 
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 )
 
-// clock is a clock that moves when it is told to.
-type clock struct{ ns atomic.Int64 }
-
-func newClock() *clock {
-	c := &clock{}
-	c.ns.Store(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).UnixNano())
-	return c
-}
-
-func (c *clock) now() time.Time       { return time.Unix(0, c.ns.Load()).UTC() }
-func (c *clock) move(d time.Duration) { c.ns.Add(int64(d)) }
-
-// tester is a *testing.T, a *testing.B or a *rapid.T.
-type tester interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatalf(format string, args ...any)
-}
+type (
+	clock  = storetest.Clock
+	tester = storetest.Tester
+)
 
 var (
-	table, execute = storetest.Table, storetest.Execute
-	ago, ahead     = storetest.Ago, storetest.Ahead
+	table, execute, noErr, same = storetest.Table, storetest.Execute, storetest.NoError, storetest.Same
+	ago, ahead                  = storetest.Ago, storetest.Ahead
 )
 
 // recount compares the counters that triggers keep with what they count.

@@ -40,9 +40,7 @@ func (x *tried) hold(t *testing.T, target, token int64) {
 		_, err := tx.Exec(`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', claimed_at = ?, run_id = 1, claim_token = ?, page_current = 2 WHERE id = ?`, tx.Now, token, target)
 		return errors.Join(err, store.BeginAttempt(tx, store.AttemptKey{TargetID: target, Token: token}, 1, "w", 3, 2))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 }
 
 func (x *tried) drop(t *testing.T, target string) {
@@ -99,9 +97,7 @@ func TestAttempt(t *testing.T) {
 				t.Fatalf("begun: %q", got)
 			}
 			x.at = noon.Add(time.Minute + 250*time.Millisecond)
-			if err := x.end(key, c.a, c.end); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, x.end(key, c.a, c.end))
 			want := []string{begun + c.want + trace}
 			if got := rows(t, x.DB, attemptRows); !slices.Equal(got, want) {
 				t.Errorf("ended:\n%q\nwant\n%q", got, want)
@@ -128,9 +124,7 @@ func TestNoteAttempt(t *testing.T) {
 	key := store.AttemptKey{TargetID: 1, Token: 5}
 	note := func(a *store.Attempt) {
 		t.Helper()
-		if err := x.Write(bg, func(tx *store.Tx) error { return store.NoteAttempt(tx, key, a) }); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, x.Write(bg, func(tx *store.Tx) error { return store.NoteAttempt(tx, key, a) }))
 	}
 	const q = `SELECT ended, finished_at, metadata FROM crawl_attempts`
 	var a store.Attempt
@@ -145,9 +139,7 @@ func TestNoteAttempt(t *testing.T) {
 		t.Errorf("one step: %s", got[0])
 	}
 	x.drop(t, "1")
-	if err := x.Write(bg, store.CloseAttempts); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, x.Write(bg, store.CloseAttempts))
 	a.Trace.Add(noon, "too late", 3, "")
 	note(&a)
 	if got := rows(t, x.DB, q); got[0] != "recovered|2026-11-20T12:00:00.000Z|"+steps {
@@ -203,15 +195,11 @@ func TestCloseAttempts(t *testing.T) {
 	x.must(t, `UPDATE targets SET claim_token = 2 WHERE id = 3`)       // held again, under another token
 	x.must(t, `UPDATE targets SET page_current = 0 WHERE id = 4`)      // crawled anew since
 	x.drop(t, "4")
-	if err := x.end(store.AttemptKey{TargetID: 5, Token: 1}, store.Attempt{StartedAt: noon}, store.AttemptEnd{Ended: store.EndedReleased}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, x.end(store.AttemptKey{TargetID: 5, Token: 1}, store.Attempt{StartedAt: noon}, store.AttemptEnd{Ended: store.EndedReleased}))
 	x.drop(t, "5") // its claim is gone, its attempt was ended before
 	closing := func() {
 		t.Helper()
-		if err := x.Write(bg, store.CloseAttempts); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, x.Write(bg, store.CloseAttempts))
 	}
 	x.at = noon.Add(90*time.Second + time.Millisecond)
 	closing()
@@ -250,9 +238,7 @@ func TestTrace(t *testing.T) {
 		t.Errorf("%d steps, %d dropped, the last of page %d: want the first 256 and 744", len(trace.Steps), trace.Dropped, trace.Steps[len(trace.Steps)-1].Page)
 	}
 	x := newTried(t)
-	if err := x.end(store.AttemptKey{TargetID: 1, Token: 5}, store.Attempt{Trace: trace, StartedAt: noon}, store.AttemptEnd{Ended: store.EndedReleased}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, x.end(store.AttemptKey{TargetID: 1, Token: 5}, store.Attempt{Trace: trace, StartedAt: noon}, store.AttemptEnd{Ended: store.EndedReleased}))
 	var kept store.Trace
 	if err := json.Unmarshal([]byte(rows(t, x.DB, `SELECT metadata FROM crawl_attempts`)[0]), &kept); err != nil || !slices.Equal(kept.Steps, trace.Steps) || kept.Dropped != 744 {
 		t.Errorf("the row keeps %d steps, %d dropped (%v)", len(kept.Steps), kept.Dropped, err)

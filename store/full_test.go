@@ -57,9 +57,7 @@ func TestDiskFull(t *testing.T) {
 				var n int
 				return tx.Get(fmt.Sprintf("PRAGMA max_page_count = %d", pages), nil, &n)
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 		}
 		limit(200)
 		done, err := fill(t.Context(), db, "a")

@@ -24,9 +24,7 @@ func (w *world) crawl(t *testing.T, target int64, number int64, complete bool, i
 func (w *world) end(t *testing.T, at pageAt) {
 	t.Helper()
 	err := w.Write(t.Context(), func(tx *store.Tx) error { _, err := store.EndCrawl(tx, at.of(w)); return err })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 }
 
 func (w *world) gone(t *testing.T) string {

@@ -18,9 +18,7 @@ import (
 func mustSave(t *testing.T, w *world, target, page int, crawl int64, ls ...yp.Listing) store.Saved {
 	t.Helper()
 	saved, err := w.save(target, page, crawl, ls...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	w.sound(t)
 	return saved
 }

@@ -55,9 +55,7 @@ func start(t *testing.T, part string, args ...string) *process {
 func startWith(t *testing.T, stdin *os.File, part string, args ...string) *process {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	p := command(t, self, part, args...)
 	if stdin != nil {
 		p.Stdin = stdin
@@ -79,12 +77,8 @@ func command(t *testing.T, program, part string, args ...string) *process {
 func (p *process) run(t *testing.T) {
 	t.Helper()
 	out, err := p.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
+	noErr(t, p.Start())
 	t.Cleanup(func() { _, _ = p.Process.Kill(), p.Wait() })
 	p.lines = bufio.NewScanner(out)
 }

@@ -71,9 +71,7 @@ func (h hand) keys(t tester) (out []string) {
 	t.Helper()
 	for _, c := range rows(t, h.DB, `SELECT id FROM companies ORDER BY id`) {
 		id, err := strconv.ParseInt(c, 10, 64)
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
+		noErr(t, err)
 		keys, err := store.KeysOf(context.Background(), h.DB, id)
 		if err != nil {
 			t.Fatalf("keys of company %d: %v", id, err)
@@ -317,9 +315,7 @@ func TestUndo(t *testing.T) {
 	h.see(t, 10, listing("later", "Zed", tel2, ""), listing("bridge", "Zed", tel2, web1), listing("other", "Acme", tel1, ""))
 	h.see(t, 11, listing("b", "Zed", tel2, "https://new.org"))
 	d, err := h.undo(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	want := store.Divided{Company: 3, Other: 2, Merge: 1, Listings: []int64{2, 4}, Keys: []string{"tel:" + tel2 + "|zed", "web:new.org", "web:zed.org"}}
 	d.Edit = nil // it has tests of its own
 	if fmt.Sprint(*d) != fmt.Sprint(want) {
@@ -390,9 +386,7 @@ func mergesProperty(t *testing.T, w *world) {
 		before := h.state(rt)
 		pair := rapid.Permutation(ids).Draw(rt, "merge")[:rapid.IntRange(2, min(3, len(ids))).Draw(rt, "of")]
 		merges, err := h.merge(pair[0], pair[1:]...)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		noErr(rt, err)
 		h.sound(rt)
 		for _, m := range rapid.Permutation(merges).Draw(rt, "undo") {
 			if _, err := h.undo(m); err != nil {

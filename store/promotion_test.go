@@ -43,9 +43,7 @@ func (w *world) place(t *testing.T, at pageAt, ls ...yp.Listing) store.Saved {
 		saved, err = store.SaveListings(tx, at.of(w), store.Prepare(&yp.Page{Number: at.Page, Listings: ls, Others: at.Others, Rejected: at.Rejected}))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	w.sound(t)
 	return saved
 }

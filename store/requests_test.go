@@ -96,9 +96,7 @@ func TestEveryRequest(t *testing.T) {
 			all = append(all, r)
 		}
 	}
-	if err := w.record(all...); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, w.record(all...))
 	const q = `SELECT count(*), count(DISTINCT type), count(DISTINCT error_class), sum(outcome = 'success'), sum(error_class IS NULL), sum(result_count IS NOT NULL),
 		sum(parse_ok = 1), sum(parse_ok = 0), sum(error_class = 'parse_error') FROM requests`
 	if got := rows(t, w.DB, q); got[0] != "78|6|12|6|6|6|6|6|6" {
@@ -136,9 +134,7 @@ func TestRequestRules(t *testing.T) {
 	for name, set := range map[string]string{
 		"a failure without a class": `outcome = 'failure'`, "a success with one": `error_class = 'dns'`, "a success without a count": `result_count = NULL`,
 	} {
-		if err := w.record(someRequest()); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, w.record(someRequest()))
 		if err := w.try(`UPDATE requests SET ` + set); err == nil {
 			t.Errorf("%s was taken", name)
 		}

@@ -42,9 +42,7 @@ func changesOf(t *testing.T, b *bundle, f report.ChangeFilter, limit int) (out [
 		out = append(out, fmt.Sprintf("%02d %s %s", c.At.Hour(), c.Kind, c.ListingID))
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return out
 }
 
@@ -137,9 +135,7 @@ func TestHistory(t *testing.T) {
 	t.Parallel()
 	b := told(t)
 	h, err := b.History(t.Context(), "demo", "b")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	var kinds []string
 	for _, c := range h.Changes {
 		kinds = append(kinds, string(c.Kind))
