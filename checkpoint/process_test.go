@@ -3,7 +3,6 @@ package checkpoint_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -46,9 +45,7 @@ func TestTwoProcesses(t *testing.T) {
 	if len(seen) != 2000 {
 		t.Errorf("%d targets claimed, want 2000", len(seen))
 	}
-	if got := table(t, b.DB(), `SELECT status, claim_token, total_attempts, count(*) FROM targets GROUP BY 1, 2, 3`); !slices.Equal(got, []string{"DONE|1|1|2000"}) {
-		t.Errorf("targets: %v, want all done by one claim each", got)
-	}
+	same(t, "targets", table(t, b.DB(), `SELECT status, claim_token, total_attempts, count(*) FROM targets GROUP BY 1, 2, 3`), []string{"DONE|1|1|2000"})
 	recount(t, b.DB())
 }
 
@@ -74,12 +71,8 @@ func TestRecoverDead(t *testing.T) {
 		t.Errorf("after the kill: %+v (%v), want its 3 targets and one dead run", rec, err)
 	}
 	want := []string{fmt.Sprintf("%d|1", b.run.ID), fmt.Sprintf("%d|3", alive), "900|1"}
-	if got := table(t, b.DB(), `SELECT run_id, count(*) FROM targets WHERE status = 'IN_PROGRESS' GROUP BY 1 ORDER BY 1`); !slices.Equal(got, want) {
-		t.Errorf("still held: %v, want %v", got, want)
-	}
-	if got := table(t, b.DB(), `SELECT outcome FROM runs WHERE id = ?`, dead); !slices.Equal(got, []string{"dead"}) {
-		t.Errorf("the killed run is %v, want dead", got)
-	}
+	same(t, "still held", table(t, b.DB(), `SELECT run_id, count(*) FROM targets WHERE status = 'IN_PROGRESS' GROUP BY 1 ORDER BY 1`), want)
+	same(t, "the killed run", table(t, b.DB(), `SELECT outcome FROM runs WHERE id = ?`, dead), []string{"dead"})
 	if err := b.SweepLocks(); err != nil {
 		t.Error(err)
 	}
@@ -103,9 +96,7 @@ func TestExclusive(t *testing.T) {
 		t.Fatalf("beside a run: %v", err)
 	}
 	noErr(t, errors.Join(second.Finish(ctx, checkpoint.OutcomeDone, 3), b.run.Finish(ctx, checkpoint.OutcomeInterrupted, 5)))
-	if got := table(t, b.DB(), `SELECT outcome, requests FROM runs ORDER BY id`); !slices.Equal(got, []string{"interrupted|5", "done|3"}) {
-		t.Errorf("runs: %v", got)
-	}
+	same(t, "runs", table(t, b.DB(), `SELECT outcome, requests FROM runs ORDER BY id`), []string{"interrupted|5", "done|3"})
 	p := start(t, "exclusive", b.DB().Path(), "CA")
 	p.number(t, "holds")
 	for _, exclusive := range []bool{true, false} {

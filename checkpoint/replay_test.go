@@ -240,9 +240,7 @@ func TestReplay(t *testing.T) {
 		b := setup(t, 4, "CA")
 		b.claim(t, 0)
 		g.replay(t, b.Keeper, g.events)
-		if got := table(t, b.DB(), `SELECT status, page_current FROM targets WHERE claimed_by IS NOT NULL`); !slices.Equal(got, []string{"IN_PROGRESS|0"}) {
-			t.Errorf("held: %v", got)
-		}
+		same(t, "held", table(t, b.DB(), `SELECT status, page_current FROM targets WHERE claimed_by IS NOT NULL`), []string{"IN_PROGRESS|0"})
 	})
 }
 

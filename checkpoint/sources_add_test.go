@@ -123,9 +123,7 @@ func TestPromote(t *testing.T) {
 	if before, err := k.Promote(t.Context(), "acme"); err != nil || before != checkpoint.StageReview {
 		t.Error(before, err)
 	}
-	if got := table(t, k.DB(), `SELECT stage, enabled, notes FROM sources`)[0]; got != `active|1|["fine","sandbox: made active by an operator"]` {
-		t.Error(got)
-	}
+	same(t, "rows", table(t, k.DB(), `SELECT stage, enabled, notes FROM sources`), []string{`active|1|["fine","sandbox: made active by an operator"]`})
 	if before, err := k.Promote(t.Context(), "acme"); err != nil || before != checkpoint.StageActive {
 		t.Errorf("twice: %s, %v", before, err)
 	}

@@ -99,15 +99,11 @@ func TestAttempt(t *testing.T) {
 			x.at = noon.Add(time.Minute + 250*time.Millisecond)
 			noErr(t, x.end(key, c.a, c.end))
 			want := []string{begun + c.want + trace}
-			if got := rows(t, x.DB, attemptRows); !slices.Equal(got, want) {
-				t.Errorf("ended:\n%q\nwant\n%q", got, want)
-			}
+			same(t, "ended", rows(t, x.DB, attemptRows), want)
 			if err := x.end(key, store.Attempt{}, store.AttemptEnd{Ended: store.EndedReleased}); err != nil {
 				t.Errorf("again: %v", err)
 			}
-			if got := rows(t, x.DB, attemptRows); !slices.Equal(got, want) {
-				t.Errorf("the row of an attempt that was over was written again:\n%q", got)
-			}
+			same(t, "the row of an attempt that was over was written again", rows(t, x.DB, attemptRows), want)
 		})
 	}
 }
@@ -129,22 +125,16 @@ func TestNoteAttempt(t *testing.T) {
 	const q = `SELECT ended, finished_at, metadata FROM crawl_attempts`
 	var a store.Attempt
 	note(&a)
-	if got := rows(t, x.DB, q); got[0] != `running||{"steps":[],"dropped":0}` {
-		t.Errorf("no step: %s", got[0])
-	}
+	same(t, "no step", rows(t, x.DB, q), []string{`running||{"steps":[],"dropped":0}`})
 	a.Trace.Add(noon, "wait", 3, "Retry-After")
 	note(&a)
 	const steps = `{"steps":[{"at":"2026-11-20T12:00:00.000Z","event":"wait","page":3,"detail":"Retry-After"}],"dropped":0}`
-	if got := rows(t, x.DB, q); got[0] != "running||"+steps {
-		t.Errorf("one step: %s", got[0])
-	}
+	same(t, "one step", rows(t, x.DB, q), []string{"running||" + steps})
 	x.drop(t, "1")
 	noErr(t, x.Write(bg, store.CloseAttempts))
 	a.Trace.Add(noon, "too late", 3, "")
 	note(&a)
-	if got := rows(t, x.DB, q); got[0] != "recovered|2026-11-20T12:00:00.000Z|"+steps {
-		t.Errorf("after its process died: %s", got[0])
-	}
+	same(t, "after its process died", rows(t, x.DB, q), []string{"recovered|2026-11-20T12:00:00.000Z|" + steps})
 }
 
 // TestAttemptRules: an outcome has a code, and nothing else has one; one row a claim.
@@ -211,20 +201,14 @@ func TestCloseAttempts(t *testing.T) {
 		"4|recovered|2026-11-20T12:01:30.001Z|90001||0|||",
 		`5|released|2026-11-20T12:00:00.000Z|0||0|0|0|{"steps":[],"dropped":0}`,
 	}
-	if got := rows(t, x.DB, q); !slices.Equal(got, want) {
-		t.Errorf("closed:\n%q\nwant\n%q", got, want)
-	}
+	same(t, "closed", rows(t, x.DB, q), want)
 	x.at = x.at.Add(time.Hour)
 	closing()
-	if got := rows(t, x.DB, q); !slices.Equal(got, want) {
-		t.Errorf("closed again:\n%q", got)
-	}
+	same(t, "closed again", rows(t, x.DB, q), want)
 	x.drop(t, "1")
 	x.at = noon.Add(-time.Hour) // the clock was set back
 	closing()
-	if got := rows(t, x.DB, q); got[0] != "1|recovered|2026-11-20T11:00:00.000Z|0||0|||" {
-		t.Errorf("under a clock set back: %s", got[0])
-	}
+	same(t, "under a clock set back", rows(t, x.DB, q), []string{"1|recovered|2026-11-20T11:00:00.000Z|0||0|||"})
 }
 
 // TestTrace: a trace is bounded and says how much it lacks.

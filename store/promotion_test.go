@@ -87,9 +87,7 @@ func TestPromotionLog(t *testing.T) {
 			t.Errorf("%s: logged %q, want %q", step.what, got, step.want)
 		}
 	}
-	if got := rows(t, w.DB, `SELECT field, old, new FROM listing_changes`); !slices.Equal(got, []string{"name|Acme|Acme Plumbing", "rating|4|4.5"}) {
-		t.Errorf("changes: %q", got)
-	}
+	same(t, "changes", rows(t, w.DB, `SELECT field, old, new FROM listing_changes`), []string{"name|Acme|Acme Plumbing", "rating|4|4.5"})
 }
 
 // TestCompleted: what other markup shows more is no change; what the same target did not
@@ -111,9 +109,7 @@ func TestCompleted(t *testing.T) {
 		if len(got) > 0 {
 			t.Errorf("changes %q, want none", got)
 		}
-		if got := rows(t, w.DB, promotions+" LIMIT 1 OFFSET 1"); !slices.Equal(got, []string{`promoted_update|a|{"completed":["website","rating"]}`}) {
-			t.Errorf("log %q", got)
-		}
+		same(t, "log", rows(t, w.DB, promotions+" LIMIT 1 OFFSET 1"), []string{`promoted_update|a|{"completed":["website","rating"]}`})
 	})
 	t.Run("a later page of the same crawl shows more", func(t *testing.T) {
 		w.place(t, pageAt{TargetID: 1, Page: 1, Crawl: 1}, yp.Listing{ID: "b", Name: "B"})
@@ -161,9 +157,7 @@ func TestStaged(t *testing.T) {
 		if want := []string{`rejected|x1|{"reasons":["id: not a number"]}`, "promoted_create|a|"}; !slices.Equal(sorted(got), sorted(want)) {
 			t.Errorf("log %q, want %q", got, want)
 		}
-		if got := rows(t, w.DB, staged); !slices.Equal(got, []string{`x1|["id: not a number"]|X|`}) {
-			t.Errorf("staged %q", got)
-		}
+		same(t, "staged", rows(t, w.DB, staged), []string{`x1|["id: not a number"]|X|`})
 	})
 	t.Run("again says nothing new", func(t *testing.T) {
 		at.Rejected[0].Listing.Rank = 9
@@ -180,9 +174,7 @@ func TestStaged(t *testing.T) {
 	t.Run("one that is known is not spoilt by what breaks a rule", func(t *testing.T) {
 		at.Crawl, at.Rejected[0].Listing.Name = 3, "???"
 		w.place(t, at)
-		if got := rows(t, w.DB, `SELECT name, crawl FROM listings l JOIN sightings s ON s.listing = l.id WHERE listing_id = 'x1'`); !slices.Equal(got, []string{"Name x1|3"}) {
-			t.Errorf("the listing is %q, want as it was, and seen", got)
-		}
+		same(t, "the listing", rows(t, w.DB, `SELECT name, crawl FROM listings l JOIN sightings s ON s.listing = l.id WHERE listing_id = 'x1'`), []string{"Name x1|3"})
 	})
 }
 
@@ -231,9 +223,7 @@ func TestNewOfAPage(t *testing.T) {
 	w.place(t, at,
 		listing("c", "Cobb", "", ""), listing("a", "Acme Two", tel1, ""), listing("d", "Acme", tel1, ""),
 		listing("e", "Bolt", tel2, web1), listing("f", "Acme", tel1, web1), listing("g", "Gray", tel3, "")) // f joins two companies
-	if got := rows(t, w.DB, `SELECT kind, listing, listings FROM listing_events WHERE kind = 'new' ORDER BY id`); !slices.Equal(got, []string{"new|1|2", "new|3|5"}) {
-		t.Errorf("events: %q", got)
-	}
+	same(t, "events", rows(t, w.DB, `SELECT kind, listing, listings FROM listing_events WHERE kind = 'new' ORDER BY id`), []string{"new|1|2", "new|3|5"})
 	want := []string{
 		"a|1|", "b|1|", "c|3|", `d|1|{"key":"tel:` + tel1 + `|acme"}`, `e|1|{"key":"web:acme.com"}`, `f|1|{"key":"web:acme.com"}`, "g|4|",
 	}

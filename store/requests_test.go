@@ -99,9 +99,7 @@ func TestEveryRequest(t *testing.T) {
 	noErr(t, w.record(all...))
 	const q = `SELECT count(*), count(DISTINCT type), count(DISTINCT error_class), sum(outcome = 'success'), sum(error_class IS NULL), sum(result_count IS NOT NULL),
 		sum(parse_ok = 1), sum(parse_ok = 0), sum(error_class = 'parse_error') FROM requests`
-	if got := rows(t, w.DB, q); got[0] != "78|6|12|6|6|6|6|6|6" {
-		t.Errorf("%s: want 13 of each of 6 types, successes alone without class and with a count", got[0])
-	}
+	same(t, "rows", rows(t, w.DB, q), []string{"78|6|12|6|6|6|6|6|6"})
 }
 
 // TestRequestRules: what the rules forbid, the schema does not take, and one bad row

@@ -16,7 +16,7 @@ import (
 
 type tester = storetest.Tester
 
-var rows, noErr = storetest.Table, storetest.NoError
+var rows, noErr, same = storetest.Table, storetest.NoError, storetest.Same
 
 // world is a database with two sources and some targets to find listings under.
 type world struct {
