@@ -108,7 +108,7 @@ func (k *Reader) eachChange(ctx context.Context, query string, args []any, do fu
 	var given error
 	err := k.db.Each(ctx, query, args, func(rows *sql.Rows) error {
 		c := &Change{Changes: []store.FieldChange{}, Reasons: []string{}}
-		err := rows.Scan(at(&c.At), &c.Kind, &c.Source, &c.ListingID, &c.Name, &c.City, &c.State, &c.CompanyID, &c.Run, fromJSON(&c.Changes), fromJSON(&c.Reasons))
+		err := rows.Scan(fields(c)...)
 		if err == nil {
 			given = do(c)
 			err = given

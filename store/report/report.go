@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"time"
 
 	"ypcrawl/store"
@@ -56,17 +57,34 @@ func atMost(limit int) int {
 // list returns the rows of a query; into says where the columns of a row go, and what
 // says what is done, for the error.
 func list[T any](ctx context.Context, k *Reader, what, query string, args []any, into func(*T) []any) ([]T, error) {
-	all := []T{}
-	err := k.db.Each(ctx, query, args, func(rows *sql.Rows) error {
-		var row T
-		err := rows.Scan(into(&row)...)
-		all = append(all, row)
-		return err
-	})
+	all, err := store.All(k.db.Reader(ctx), query, args, into)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
+	if all == nil {
+		all = []T{}
+	}
 	return all, nil
+}
+
+// fields says where the columns of a row go whose order is that of the fields of T: times that may
+// be NULL, and lists as JSON, among them.
+func fields[T any](row *T) (into []any) {
+	v := reflect.ValueOf(row).Elem()
+	for i := range v.NumField() {
+		if !v.Type().Field(i).IsExported() {
+			continue
+		}
+		switch field := v.Field(i).Addr().Interface().(type) {
+		case *time.Time:
+			into = append(into, at(field))
+		case *[]string, *[]store.FieldChange:
+			into = append(into, fromJSON(field))
+		default:
+			into = append(into, field)
+		}
+	}
+	return into
 }
 
 // value is where the only column of a row goes.
