@@ -168,34 +168,60 @@ func TestFailuresOfKinds(t *testing.T) {
 			pages = 1
 		}
 		for i, want := range []struct {
-			status yp.Status
-			level  int
-			wait   time.Duration // 0 = some minutes
+			least, most time.Duration
+			status      yp.Status
+			health      yp.Health
+			level       int
 		}{
-			{yp.Planned, 0, 0},
-			{yp.Planned, 0, 0},
-			{yp.Failed, 1, 2 * time.Hour},
-			{yp.Failed, 2, 4 * time.Hour},
-			{yp.Failed, 3, 8 * time.Hour},
-			{yp.Failed, 4, 16 * time.Hour},
-			{yp.Failed, 5, 32 * time.Hour},
-			{yp.Parked, 5, 0},
+			{2 * time.Minute, 150 * time.Second, yp.Planned, yp.Active, 0},
+			{4 * time.Minute, 5 * time.Minute, yp.Planned, yp.Active, 0},
+			{2 * time.Hour, 2 * time.Hour, yp.Failed, yp.Degraded, 1},
+			{4 * time.Hour, 4 * time.Hour, yp.Failed, yp.Degraded, 2},
+			{8 * time.Hour, 8 * time.Hour, yp.Failed, yp.Degraded, 3},
+			{16 * time.Hour, 16 * time.Hour, yp.Failed, yp.Degraded, 4},
+			{32 * time.Hour, 32 * time.Hour, yp.Failed, yp.Degraded, 5},
+			{0, 0, yp.Parked, yp.Dead, 5},
 		} {
-			set, err := k.Fail(bg, k.claim(t), yp.CodeTimeout, "slow")
+			c := k.claim(t)
+			set, err := k.Fail(bg, c, yp.CodeTimeout, "slow")
 			noErr(t, err)
-			got := table(t, k.DB(), `SELECT status, backoff_level, page_current, last_error FROM targets WHERE `+k.row)[0]
-			if got != fmt.Sprintf("%s|%d|%d|slow", want.status, want.level, pages) || want.wait > 0 && set.Wait != want.wait {
-				t.Errorf("failure %d: %s for %s, want %v", i+1, got, set.Wait, want)
+			if set.Wait < want.least || set.Wait > want.most || (set.Event == yp.EventPark) != (want.status == yp.Parked) {
+				t.Errorf("failure %d: %+v, want a wait of %s to %s", i+1, set, want.least, want.most)
 			}
+			until, dead, ended, wait := "", 1, "parked", ""
+			if set.Wait > 0 {
+				until, dead, ended, wait = stamp(k.clock.Now().Add(set.Wait)), 0, "failed", fmt.Sprint(set.Wait.Milliseconds())
+			}
+			same(t, fmt.Sprintf("failure %d", i+1), table(t, k.DB(), healthRow+k.row), []string{
+				fmt.Sprintf("%s|%s|%d|%d|%s|%d|TIMEOUT|slow|%d|0|%d||", want.status, want.health, i+1, want.level, until, dead, i+1+pages, pages),
+			})
+			same(t, "its attempt", table(t, k.DB(), `SELECT attempt_number, ended, error_code, error_message, backoff_delay_ms FROM crawl_attempts WHERE target_id = ? ORDER BY id DESC LIMIT 1`, c.TargetID),
+				[]string{fmt.Sprintf("%d|%s|TIMEOUT|slow|%s", i+1+pages, ended, wait)})
 			k.clock.Move(set.Wait.Truncate(time.Millisecond) - time.Millisecond)
 			if c, _ := k.take(t, k.of); c != nil {
 				t.Fatalf("failure %d: taken again before its time", i+1)
 			}
 			k.clock.Move(time.Millisecond)
-			if _, err := k.Wake(bg, k.of); err != nil {
-				t.Fatal(err)
+			if n, err := k.Wake(bg, k.of); err != nil || n != 1-dead {
+				t.Errorf("failure %d: woke %d (%v)", i+1, n, err)
 			}
 		}
+		same(t, "v_dead_letters", table(t, k.DB(), `SELECT last_error_code, consecutive_failures, auto_disabled FROM v_dead_letters`), []string{"TIMEOUT|8|1"})
+		same(t, "the source", table(t, k.DB(), `SELECT consecutive_failures FROM sources`), []string{"8"})
+		k.clock.Move(1000 * time.Hour)
+		if c, _ := k.take(t, k.of); c != nil {
+			t.Error("a dead letter was taken")
+		}
+		execute(t, k.DB(), `UPDATE targets SET enabled = 1 WHERE `+k.row) // never a trap
+		set, err := k.Fail(bg, k.claim(t), yp.CodeTimeout, "slow")
+		if err != nil || set.Event != yp.EventBackOff || set.Level != 0 || set.Wait > 150*time.Second {
+			t.Errorf("after it was enabled: %+v (%v), want it to begin anew", set, err)
+		}
+		k.clock.Move(set.Wait)
+		if _, err := k.Wake(bg, k.of); err != nil {
+			t.Error(err)
+		}
+		noErr(t, k.Park(bg, k.claim(t), yp.CodeTimeout, "slow"))
 		which := checkpoint.Reset{Scope: store.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Parked}}
 		if n, err := k.CountReset(bg, which); err != nil || n != 1 {
 			t.Errorf("%d to be taken back (%v), want 1", n, err)

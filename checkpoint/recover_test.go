@@ -239,17 +239,17 @@ func TestTwoProcesses(t *testing.T) {
 	b := setup(t, 500, "CA", "TX") // 2,000 targets
 	path := b.DB().Path()
 	got := make(chan []string, 2)
-	procs := []*process{start(t, "finish", path, "CA,TX"), start(t, "finish", path, "CA,TX")}
+	procs := []*storetest.Process{start(t, "finish", path, "CA,TX"), start(t, "finish", path, "CA,TX")}
 	seen := map[string]int{}
 	for _, p := range procs {
-		seen[fmt.Sprintf("claimed %d", p.number(t, "claimed"))]++
+		seen[fmt.Sprintf("claimed %d", p.Number(t, "claimed"))]++
 	}
 	for _, p := range procs {
-		noErr(t, p.stdin.Close())
+		noErr(t, p.In.Close())
 		go func() {
 			var lines []string
-			for p.lines.Scan() {
-				lines = append(lines, p.lines.Text())
+			for p.Lines.Scan() {
+				lines = append(lines, p.Lines.Text())
 			}
 			got <- lines
 		}()
@@ -278,14 +278,14 @@ func TestRecoverDead(t *testing.T) {
 	ctx := t.Context()
 	mine := b.claim(t, 7)
 	dying, living := start(t, "hold", b.DB().Path(), "TX"), start(t, "hold", b.DB().Path(), "TX,CA")
-	dead, alive := dying.number(t, "holds"), living.number(t, "holds")
+	dead, alive := dying.Number(t, "holds"), living.Number(t, "holds")
 	execute(t, b.DB(), `INSERT INTO runs (id, uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (900, 'far', 'elsewhere', 1, 1, 'run', 'x', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
 		`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', claimed_at = 'x', run_id = 900 WHERE id = (SELECT max(id) FROM targets WHERE status = 'PLANNED')`,
 		`UPDATE targets SET heartbeat_at = '2000-01-01T00:00:00.000Z' WHERE status = 'IN_PROGRESS'`)
 	if rec, err := b.RecoverDead(ctx, store.Scope{}); err != nil || rec.Total() != 0 {
 		t.Errorf("while all live: %+v (%v), want nothing, however old their heartbeats", rec, err)
 	}
-	dying.kill(t)
+	dying.Kill(t)
 	if rec, err := b.RecoverDead(ctx, store.Scope{States: []string{"CA"}}); err != nil || rec.Total() != 0 {
 		t.Errorf("in another state: %+v (%v), want nothing", rec, err)
 	}
@@ -321,13 +321,13 @@ func TestExclusive(t *testing.T) {
 	noErr(t, errors.Join(second.Finish(ctx, checkpoint.OutcomeDone, 3), b.run.Finish(ctx, checkpoint.OutcomeInterrupted, 5)))
 	same(t, "runs", table(t, b.DB(), `SELECT outcome, requests FROM runs ORDER BY id`), []string{"interrupted|5", "done|3"})
 	p := start(t, "exclusive", b.DB().Path(), "CA")
-	p.number(t, "holds")
+	p.Number(t, "holds")
 	for _, exclusive := range []bool{true, false} {
 		if _, err := b.StartRun(ctx, 1, "beside", exclusive); !errors.Is(err, checkpoint.ErrExclusive) {
 			t.Errorf("beside an exclusive run, exclusive %v: %v, want ErrExclusive", exclusive, err)
 		}
 	}
-	p.kill(t)
+	p.Kill(t)
 	r, err := b.StartRun(ctx, 1, "after", true)
 	if err != nil {
 		t.Fatalf("after it was killed: %v", err)
@@ -412,7 +412,7 @@ func TestRunHolders(t *testing.T) {
 	b := setup(t, 3, "CA", "TX")
 	b.claim(t, 0)
 	dying := start(t, "hold", b.DB().Path(), "TX")
-	dying.number(t, "holds")
+	dying.Number(t, "holds")
 	for name, heartbeat := range map[string]string{"far": ago(time.Minute), "silent": ago(time.Hour)} {
 		execute(t, b.DB(), fmt.Sprintf(`INSERT INTO runs (uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES ('%s', 'elsewhere', 1, 1, 'run', '%s', '%s')`,
 			name, ago(2*time.Hour), heartbeat))
@@ -434,7 +434,7 @@ func TestRunHolders(t *testing.T) {
 	if got := fmt.Sprint(look()); got != "map[far:alive false, gone false hold with 3:alive true, gone false silent:alive false, gone true test with 1:alive true, gone false]" {
 		t.Errorf("while it lives: %s", got)
 	}
-	dying.kill(t)
+	dying.Kill(t)
 	if got := look()["hold with 3"]; got != "alive false, gone true" {
 		t.Errorf("after the kill: %s", got)
 	}

@@ -80,8 +80,8 @@ func TestDiskFull(t *testing.T) {
 		schema := filepath.Join(t.TempDir(), "schema.sql")
 		write(t, schema, []byte(storetest.Schema(t)))
 		p := start(t, "full", path, schema)
-		p.await(t, "refused")
-		p.await(t, "goes on")
+		p.Await(t, "refused")
+		p.Await(t, "goes on")
 		if err := p.Wait(); err != nil {
 			t.Error(err)
 		}

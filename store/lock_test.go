@@ -43,7 +43,7 @@ func TestAlive(t *testing.T) {
 		t.Error("alive before anybody took the lock")
 	}
 	p := start(t, "lock", path, "owner")
-	p.await(t, "held")
+	p.Await(t, "held")
 	if !alive(t, path, "owner") {
 		t.Error("a living owner counts as dead")
 	}

@@ -320,14 +320,16 @@ func TestOpenRace(t *testing.T) {
 		noErr(t, err)
 		racers := make([]*process, 8)
 		for i := range racers {
-			racers[i] = startWith(t, gate, "create", path, schema, fmt.Sprint("k", i))
-			racers[i].await(t, "ready")
+			racers[i] = storetest.Command(t, "create", path, schema, fmt.Sprint("k", i))
+			racers[i].Stdin = gate
+			racers[i].Begin(t)
+			racers[i].Await(t, "ready")
 		}
 		if err := errors.Join(gate.Close(), opener.Close()); err != nil { // the start shot: all see the end of their input
 			t.Fatal(err)
 		}
 		for _, p := range racers {
-			p.await(t, "made")
+			p.Await(t, "made")
 			if err := p.Wait(); err != nil {
 				t.Error(err)
 			}
@@ -371,19 +373,21 @@ func TestOpenUnwritable(t *testing.T) {
 	program := filepath.Join(dir, "program")
 	write(t, program, read(t, self))
 	noErr(t, errors.Join(os.Chmod(program, 0o755), os.Chmod(path, 0o444), os.Chmod(dir, 0o555)))
-	p := command(t, program, "modes", path)
+	p := storetest.Command(t, "modes", path)
+	p.Path = program
 	p.SysProcAttr = asNobody()
-	p.run(t)
-	p.await(t, "refused")
-	p.await(t, "opened <nil> <nil>")
+	p.Begin(t)
+	p.Await(t, "refused")
+	p.Await(t, "opened <nil> <nil>")
 	if err := p.Wait(); err != nil {
 		t.Error(err)
 	}
-	p = command(t, program, "modes", filepath.Join(dir, "new.db"))
+	p = storetest.Command(t, "modes", filepath.Join(dir, "new.db"))
+	p.Path = program
 	p.SysProcAttr = asNobody()
 	noErr(t, os.Chmod(dir, 0o555))
-	p.run(t)
-	p.await(t, "refused")
+	p.Begin(t)
+	p.Await(t, "refused")
 }
 
 func TestPragmas(t *testing.T) {
