@@ -277,7 +277,5 @@ func (k *Keeper) follow(ctx context.Context, p Plan) (Plan, error) {
 
 // citiesOf returns the cities that a source's index of some states shows, the largest first.
 func citiesOf(q store.Querier, source int64, states []string, minPopulation int) ([]yp.City, error) {
-	return store.All(q, listedCities, []any{source, store.JSONTexts(states), minPopulation}, func(c *yp.City) []any {
-		return []any{&c.Slug, &c.Name, &c.State, &c.Population, &c.Lat, &c.Lon, &c.Tier}
-	})
+	return store.All(q, listedCities, []any{source, store.JSONTexts(states), minPopulation}, store.Fields[yp.City])
 }

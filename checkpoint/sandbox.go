@@ -96,14 +96,14 @@ func (s Sandbox) verdict() (Stage, []string) {
 func (k *Keeper) JudgeSandbox(ctx context.Context, sourceID int64) (stage Stage, text string, err error) {
 	what := fmt.Sprintf("judge the sandbox of source %d", sourceID)
 	var s StoredSource
-	if err := k.row(ctx, storedByID, []any{sourceID}, s.columns()...); err != nil {
+	if err := k.row(ctx, storedByID, []any{sourceID}, store.Fields(&s)...); err != nil {
 		return "", "", fmt.Errorf("%s: %w", what, err)
 	}
 	if s.Stage != StageSandbox { // most sources: that costs no transaction
 		return s.Stage, "", nil
 	}
 	err = k.write(ctx, what, func(tx *store.Tx) error {
-		if err := tx.Get(storedByID, []any{sourceID}, s.columns()...); err != nil {
+		if err := tx.Get(storedByID, []any{sourceID}, store.Fields(&s)...); err != nil {
 			return err
 		}
 		if stage = s.Stage; stage != StageSandbox {

@@ -349,7 +349,7 @@ func NoteEdit(tx *Tx, id string) error {
 
 // namesOf returns the listings that a query finds, as their sources name them.
 func namesOf(tx *Tx, query string, arg any) ([]yp.ListingKey, error) {
-	return All(tx, query, []any{arg}, func(k *yp.ListingKey) []any { return []any{&k.Source, &k.ID} })
+	return All(tx, query, []any{arg}, Fields[yp.ListingKey])
 }
 
 // edited is a listing that an edit names, as it is here.

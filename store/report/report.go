@@ -3,11 +3,9 @@ package report
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
 	"time"
 
 	"ypcrawl/store"
@@ -67,26 +65,6 @@ func list[T any](ctx context.Context, k *Reader, what, query string, args []any,
 	return all, nil
 }
 
-// fields says where the columns of a row go whose order is that of the fields of T: times that may
-// be NULL, and lists as JSON, among them.
-func fields[T any](row *T) (into []any) {
-	v := reflect.ValueOf(row).Elem()
-	for i := range v.NumField() {
-		if !v.Type().Field(i).IsExported() {
-			continue
-		}
-		switch field := v.Field(i).Addr().Interface().(type) {
-		case *time.Time:
-			into = append(into, at(field))
-		case *[]string, *[]store.FieldChange:
-			into = append(into, fromJSON(field))
-		default:
-			into = append(into, field)
-		}
-	}
-	return into
-}
-
 // value is where the only column of a row goes.
 func value[T any](v *T) []any { return []any{v} }
 
@@ -112,20 +90,8 @@ func (k *Reader) alive(uuid string) bool {
 // at scans a time that may be NULL into t.
 func at(t *time.Time) sql.Scanner { return store.Instant(t) }
 
+// fields says where the columns of a row go that are the fields of T.
+func fields[T any](row *T) []any { return store.Fields(row) }
+
 // fromJSON scans a JSON text into v; NULL leaves it as it is.
-func fromJSON(v any) sql.Scanner { return jsonText{v} }
-
-type jsonText struct{ into any }
-
-// Scan implements sql.Scanner.
-func (j jsonText) Scan(v any) error {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case string:
-		return json.Unmarshal([]byte(v), j.into)
-	case []byte:
-		return json.Unmarshal(v, j.into)
-	}
-	return fmt.Errorf("a JSON text is %T", v)
-}
+func fromJSON(v any) sql.Scanner { return store.FromJSON(v) }
