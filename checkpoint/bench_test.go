@@ -138,9 +138,7 @@ func BenchmarkClaim(b *testing.B) {
 		}
 		k := mixedDB(b, n)
 		run, err := k.StartRun(b.Context(), 1, "bench", false)
-		if err != nil {
-			b.Fatal(err)
-		}
+		noErr(b, err)
 		for _, c := range []struct {
 			name  string
 			scope store.Scope
@@ -154,9 +152,7 @@ func BenchmarkClaim(b *testing.B) {
 			c.scope.SourceID = 1
 			b.Run(fmt.Sprintf("%d targets/%s", n, c.name), func(b *testing.B) { benchClaim(b, k, run, c.scope) })
 		}
-		if err := run.Finish(context.WithoutCancel(b.Context()), checkpoint.OutcomeDone, 0); err != nil {
-			b.Fatal(err)
-		}
+		noErr(b, run.Finish(context.WithoutCancel(b.Context()), checkpoint.OutcomeDone, 0))
 	}
 }
 
@@ -214,9 +210,7 @@ func BenchmarkCommitPage(b *testing.B) {
 func benchCommit(b *testing.B, requests int, last bool) {
 	k := benchDB(b, 10_000, false)
 	run, err := k.StartRun(b.Context(), 1, "bench", false)
-	if err != nil {
-		b.Fatal(err)
-	}
+	noErr(b, err)
 	claims, rounds := make([]*checkpoint.Claim, benchWorkers), 0
 	claim := func(i int) (err error) {
 		w := checkpoint.Worker{ID: yp.WorkerID(i, 1), RunID: run.ID}
@@ -284,9 +278,7 @@ func BenchmarkBareUpsert(b *testing.B) {
 			}
 			return nil
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		noErr(b, err)
 	}
 }
 
@@ -317,9 +309,7 @@ func BenchmarkBareRows(b *testing.B) {
 			}
 			return nil
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		noErr(b, err)
 	}
 }
 
@@ -371,9 +361,7 @@ func BenchmarkPlanCountry(b *testing.B) {
 		for _, name := range []string{"first-s", "second-s"} {
 			start := time.Now()
 			id, err := k.Source(b.Context(), "demo", "http://x")
-			if err != nil {
-				b.Fatal(err)
-			}
+			noErr(b, err)
 			p.SourceID = id
 			if _, err := k.Plan(b.Context(), p); err != nil {
 				b.Fatal(err)
@@ -404,15 +392,11 @@ func BenchmarkRecover10k(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		run, err := k.StartRun(b.Context(), 1, "bench", false)
-		if err != nil {
-			b.Fatal(err)
-		}
+		noErr(b, err)
 		execute(b, k.DB(), fmt.Sprintf(`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', claimed_at = 'x', heartbeat_at = 'x', run_id = %d, recoveries = 0, claim_token = claim_token + 1 WHERE id <= 10000`, run.ID),
 			`INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at)
 				SELECT id, claim_token, run_id, 'w', 1, 0, 'x' FROM targets WHERE status = 'IN_PROGRESS'`)
-		if err := os.Remove(filepath.Join(store.LockDir(k.DB().Path()), run.UUID+".lock")); err != nil {
-			b.Fatal(err)
-		}
+		noErr(b, os.Remove(filepath.Join(store.LockDir(k.DB().Path()), run.UUID+".lock")))
 		b.StartTimer()
 		out, err := k.RecoverDead(b.Context(), store.Scope{})
 		if err != nil || out.Planned != 10_000 {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
@@ -30,8 +32,8 @@ func setup(t testing.TB, cities int, states ...string) *bundle {
 // setupClock is setup with a clock that moves when it is told to.
 func setupClock(t testing.TB, cities int, states ...string) (*bundle, *clock) {
 	t.Helper()
-	c := newClock()
-	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db"), Now: c.now})
+	c := new(clock)
+	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db"), Now: c.Now})
 	return setupOn(t, db, cities, states...), c
 }
 
@@ -40,9 +42,8 @@ func setupOn(t testing.TB, db *store.DB, cities int, states ...string) *bundle {
 	b := &bundle{Keeper: checkpoint.New(db), Reader: report.New(db)}
 	b.plan(t, cities, states...)
 	var err error
-	if b.run, err = b.StartRun(t.Context(), b.scope.SourceID, "test", false); err != nil {
-		t.Fatal(err)
-	}
+	b.run, err = b.StartRun(t.Context(), b.scope.SourceID, "test", false)
+	noErr(t, err)
 	t.Cleanup(func() { _ = b.run.Finish(t.Context(), checkpoint.OutcomeDone, 0) })
 	return b
 }
@@ -51,9 +52,7 @@ func (b *bundle) plan(t testing.TB, cities int, states ...string) {
 	t.Helper()
 	ctx := t.Context()
 	id, err := b.Source(ctx, "demo", "http://127.0.0.1:1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	b.scope = store.Scope{SourceID: id, States: states}
 	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}, {Slug: "dentists", Name: "Dentists"}}}
 	for i := range cities {
@@ -65,15 +64,12 @@ func (b *bundle) plan(t testing.TB, cities int, states ...string) {
 		}
 	}
 	out, err := b.Plan(ctx, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if want := cities * len(states) * 2; out.Added != want {
 		t.Fatalf("planned %d targets, want %d", out.Added, want)
 	}
-	if b.cats, err = b.Categories(ctx, p.Categories); err != nil {
-		t.Fatal(err)
-	}
+	b.cats, err = b.Categories(ctx, p.Categories)
+	noErr(t, err)
 }
 
 func (b *bundle) worker(n int) checkpoint.Worker {
@@ -83,9 +79,7 @@ func (b *bundle) worker(n int) checkpoint.Worker {
 func (b *bundle) claim(t testing.TB, n int) *checkpoint.Claim {
 	t.Helper()
 	c, err := b.Claim(t.Context(), b.worker(n), b.scope, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return c
 }
 
@@ -97,9 +91,7 @@ func TestClaim(t *testing.T) {
 		var last [2]int64
 		for i := range 4 {
 			c, err := b.Claim(t.Context(), b.worker(i), b.scope, 2)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			now := [2]int64{int64(c.Priority), c.TargetID}
 			if now[0] < last[0] || now[0] == last[0] && now[1] <= last[1] {
 				t.Errorf("claim %d: (priority, id) %v after %v", i, now, last)
@@ -130,4 +122,130 @@ func TestClaim(t *testing.T) {
 			t.Errorf("got %v, want ErrNothing", err)
 		}
 	})
+}
+
+// TestPlacesInAState: at most so many searches of a state are in progress at once; other
+// kinds take no place.
+func TestPlacesInAState(t *testing.T) {
+	t.Parallel()
+	b := mixedKinds(t)
+	s := b.scope
+	s.Kinds, s.States = yp.Kinds(), []string{"CA"}
+	var kinds []yp.Kind
+	for {
+		c, err := b.Claim(t.Context(), b.worker(0), s, 2)
+		if errors.Is(err, checkpoint.ErrNothing) {
+			break
+		}
+		noErr(t, err)
+		kinds = append(kinds, c.Kind)
+	}
+	if want := []yp.Kind{yp.KindIndex, yp.KindSearch, yp.KindSearch, yp.KindDetail, yp.KindDetail}; !slices.Equal(kinds, want) {
+		t.Errorf("took %v, want %v", kinds, want)
+	}
+}
+
+// TestFairPlaces: a run that finds no place in a state says so, and the run that holds them
+// takes no more than its share until the other has had a place, or has gone.
+func TestFairPlaces(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 4, "CA", "TX") // eight searches a state
+	other, err := b.StartRun(t.Context(), b.scope.SourceID, "other", false)
+	noErr(t, err)
+	t.Cleanup(func() { _ = other.Finish(bg, checkpoint.OutcomeDone, 0) })
+	const places = 4
+	scope := b.scope
+	scope.States = []string{"CA"}
+	take := func(r *checkpoint.Run) *checkpoint.Claim {
+		t.Helper()
+		c, err := b.Claim(t.Context(), checkpoint.Worker{ID: "w", RunID: r.ID}, scope, places)
+		if errors.Is(err, checkpoint.ErrNothing) {
+			return nil
+		}
+		noErr(t, err)
+		return c
+	}
+	free := func(c *checkpoint.Claim) {
+		t.Helper()
+		noErr(t, b.Complete(t.Context(), c, "", "", false))
+	}
+	waits := func(r *checkpoint.Run, want ...string) {
+		t.Helper()
+		states, err := r.WaitForPlaces(t.Context(), b.scope, places)
+		if err != nil || !slices.Equal(states, want) {
+			t.Errorf("it waits for a place in %v (%v), want %v", states, err, want)
+		}
+	}
+	var mine []*checkpoint.Claim
+	for range places {
+		mine = append(mine, take(b.run))
+	}
+	waits(b.run)       // whoever holds them waits for none
+	waits(other, "CA") // TX is free
+	free(mine[0])
+	if c := take(b.run); c != nil {
+		t.Error("with more than its share it took another place, for which somebody waits")
+	}
+	theirs := take(other)
+	if theirs == nil {
+		t.Fatal("the place that became free was not to be had")
+	}
+	waits(other, "CA") // for its share, which is two
+	free(mine[1])
+	if take(b.run) != nil {
+		t.Error("with its share it took another place, for which somebody waits")
+	}
+	if take(other) == nil {
+		t.Error("the other's share was not to be had")
+	}
+	if waits(other); take(other) != nil {
+		t.Error("all places are taken")
+	}
+	free(theirs)
+	clock.Move(6 * time.Second) // nobody has renewed the wish
+	if take(b.run) == nil {
+		t.Error("a wish that is over keeps a place free")
+	}
+	for i, most := range []int{1, 1} { // where there is but one place, it changes hands
+		clock.Move(time.Minute)
+		execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, finished_at = NULL, not_before = NULL, wait_reason = NULL`)
+		holder, waiter := b.run, other
+		if i == 1 {
+			holder, waiter = other, b.run
+		}
+		c, err := b.Claim(t.Context(), checkpoint.Worker{ID: "w", RunID: holder.ID}, scope, most)
+		noErr(t, err)
+		if states, err := waiter.WaitForPlaces(t.Context(), scope, most); err != nil || len(states) != 1 {
+			t.Errorf("%v, %v", states, err)
+		}
+		free(c)
+		if _, err := b.Claim(t.Context(), checkpoint.Worker{ID: "w", RunID: waiter.ID}, scope, most); err != nil {
+			t.Errorf("the one who waits: %v", err)
+		}
+	}
+}
+
+type (
+	clock  = storetest.Clock
+	tester = storetest.Tester
+)
+
+var (
+	table, execute, noErr, same = storetest.Table, storetest.Execute, storetest.NoError, storetest.Same
+	ago, ahead                  = storetest.Ago, storetest.Ahead
+)
+
+// recount compares the counters that triggers keep with what they count.
+func recount(t tester, db *store.DB) {
+	t.Helper()
+	const kept = `SELECT source_id, kind, state, status, targets, pages, raw, accepted FROM target_totals WHERE targets <> 0 ORDER BY 1, 2, 3, 4`
+	const real = `SELECT source_id, kind, state, iif(retired_at IS NULL, status, 'RETIRED'), count(*), sum(page_current), sum(raw_count), sum(accepted_count) FROM targets
+		GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`
+	if a, b := fmt.Sprint(table(t, db, kept)), fmt.Sprint(table(t, db, real)); a != b {
+		t.Errorf("target_totals: %s, want %s", a, b)
+	}
+	const zero = `SELECT * FROM target_totals WHERE targets = 0 AND (pages <> 0 OR raw <> 0 OR accepted <> 0)`
+	if left := table(t, db, zero); len(left) > 0 {
+		t.Errorf("target_totals of no targets: %v", left)
+	}
 }

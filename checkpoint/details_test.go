@@ -20,9 +20,7 @@ func (b *bundle) found(t *testing.T, state string, ids ...string) *checkpoint.Cl
 	scope := b.scope
 	scope.States = []string{state}
 	c, err := b.Claim(t.Context(), b.worker(0), scope, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	p := yp.Page{Number: 1, Last: true, Raw: len(ids)}
 	for _, id := range ids {
 		l := yp.Listing{ID: strings.TrimPrefix(id, "-"), Name: "N" + id}
@@ -40,9 +38,7 @@ func (b *bundle) found(t *testing.T, state string, ids ...string) *checkpoint.Cl
 func (b *bundle) want(t *testing.T, states ...string) int {
 	t.Helper()
 	n, err := b.WantDetails(t.Context(), b.scope.SourceID, states, month)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return n
 }
 
@@ -61,9 +57,7 @@ func (b *bundle) take(t *testing.T, s store.Scope) (*checkpoint.Claim, string) {
 	if errors.Is(err, checkpoint.ErrNothing) {
 		return nil, ""
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return c, c.ListingID
 }
 
@@ -139,12 +133,12 @@ func TestDetailsInOrder(t *testing.T) {
 		t.Errorf("took %s, want 1 2 3", got)
 	}
 	same(t, "due", table(t, b.DB(), `SELECT DISTINCT not_before, wait_reason, priority FROM targets WHERE kind = 'detail'`), []string{"2026-12-17T12:00:00.000Z|recrawl|101"})
-	clock.move(month*9/10 - time.Millisecond)
+	clock.Move(month*9/10 - time.Millisecond)
 	if got := b.readAll(t, s); got != "" {
 		t.Errorf("took %s before they are due", got)
 	}
 	b.found(t, "CA", "4")
-	clock.move(time.Millisecond)
+	clock.Move(time.Millisecond)
 	if got := b.readAll(t, s); got != "4 1 2 3" {
 		t.Errorf("took %s, want 4 1 2 3", got)
 	}
@@ -160,11 +154,11 @@ func TestDetailsEvery(t *testing.T) {
 	b.found(t, "CA", "1")
 	s := b.details("CA")
 	const due = `SELECT not_before FROM targets WHERE kind = 'detail' ORDER BY id`
-	began := clock.now()
+	began := clock.Now()
 	s.DetailsEvery = 100 * day
 	b.readAll(t, s)
 	same(t, "read for 100 days", table(t, b.DB(), due), []string{stamp(began.Add(90 * day))})
-	clock.move(day)
+	clock.Move(day)
 	b.want(t, "CA") // for a month
 	same(t, "and then for a month", table(t, b.DB(), due), []string{stamp(began.Add(27 * day))})
 	if _, err := b.WantDetails(t.Context(), s.SourceID, s.States, 10*day); err != nil {
@@ -175,8 +169,8 @@ func TestDetailsEvery(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, "a longer one is that of the next reading", table(t, b.DB(), due), []string{stamp(began.Add(9 * day))})
-	clock.move(9 * day)
-	again := clock.now()
+	clock.Move(9 * day)
+	again := clock.Now()
 	if got := b.readAll(t, s); got != "1" {
 		t.Errorf("took %q", got)
 	}
@@ -238,9 +232,7 @@ func TestDetailsOfASelection(t *testing.T) {
 	}
 	city := func(id string) int64 {
 		var n int64
-		if err := b.DB().Read().QueryRowContext(t.Context(), `SELECT city_id FROM targets WHERE id = ?`, of[id].TargetID).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, b.DB().Read().QueryRowContext(t.Context(), `SELECT city_id FROM targets WHERE id = ?`, of[id].TargetID).Scan(&n))
 		return n
 	}
 	for _, c := range []struct {
@@ -283,9 +275,7 @@ func TestDetailsOfASelection(t *testing.T) {
 				t.Errorf("took %s, want %d", got, want)
 			}
 			for _, claim := range held {
-				if err := b.Release(t.Context(), claim, "stop"); err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, b.Release(t.Context(), claim, "stop"))
 			}
 		})
 	}

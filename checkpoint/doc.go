@@ -27,7 +27,7 @@
 // the crawl goes on behind it. What a dead process held is found by its lock
 // file and planned again at the next start.
 //
-// Imports: store and yp.
+// Imports: store, wal and yp.
 //
 // Tests: real files; a property test drives random events against the machine
 // in package yp; the crash tests at the top of the project kill real processes.

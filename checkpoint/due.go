@@ -206,7 +206,15 @@ type Pass struct {
 // all. They are crawled anew, from page 1; Wake plans them, those in the gap between two
 // crawls when it is over.
 func (r *Run) BeginPass(ctx context.Context, scope store.Scope, again *time.Duration) (p Pass, err error) {
-	selection := selectionOf(scope, again)
+	sorted := func(ids []int64) []int64 { return slices.Sorted(slices.Values(ids)) }
+	selection := store.JSON(struct { // the same command has the same one
+		Kinds      []yp.Kind      `json:"kinds,omitempty"`
+		States     []string       `json:"states,omitempty"`
+		Cities     []int64        `json:"cities,omitempty"`
+		Categories []int64        `json:"categories,omitempty"`
+		Population int            `json:"min_population,omitempty"`
+		Recrawl    *time.Duration `json:"recrawl,omitempty"`
+	}{scope.Kinds, slices.Sorted(slices.Values(scope.States)), sorted(scope.CityIDs), sorted(scope.CategoryIDs), scope.MinPopulation, again})
 	err = r.keeper.write(ctx, "begin a pass", func(tx *store.Tx) error {
 		p = Pass{}
 		var began, cutoff string
@@ -247,19 +255,6 @@ func (r *Run) BeginPass(ctx context.Context, scope store.Scope, again *time.Dura
 		return tx.Run(runOfPass, began, r.ID)
 	})
 	return p, err
-}
-
-// selectionOf names what a pass is about: the same command has the same one.
-func selectionOf(s store.Scope, again *time.Duration) string {
-	sorted := func(ids []int64) []int64 { return slices.Sorted(slices.Values(ids)) }
-	return store.JSON(struct {
-		Kinds      []yp.Kind      `json:"kinds,omitempty"`
-		States     []string       `json:"states,omitempty"`
-		Cities     []int64        `json:"cities,omitempty"`
-		Categories []int64        `json:"categories,omitempty"`
-		Population int            `json:"min_population,omitempty"`
-		Recrawl    *time.Duration `json:"recrawl,omitempty"`
-	}{s.Kinds, slices.Sorted(slices.Values(s.States)), sorted(s.CityIDs), sorted(s.CategoryIDs), s.MinPopulation, again})
 }
 
 // What is done is due its new frequency after its last crawl began; 0 = once only.

@@ -15,9 +15,7 @@ import (
 func (b *bundle) outlook(t *testing.T, limit int, horizon time.Duration) checkpoint.Outlook {
 	t.Helper()
 	o, err := b.Look(t.Context(), b.scope, limit, horizon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return o
 }
 
@@ -47,7 +45,7 @@ func TestLook(t *testing.T) {
 	t.Run("paused, disabled, held, parked and stuck ones never", func(t *testing.T) {
 		t.Parallel()
 		b, clock := setupClock(t, 5, "CA") // 10 targets
-		soon := yp.FormatTime(clock.now().Add(time.Minute))
+		soon := yp.FormatTime(clock.Now().Add(time.Minute))
 		b.claim(t, 0) // target 1
 		execute(t, b.DB(),
 			`UPDATE targets SET enabled = 0 WHERE id IN (2, 3)`, `UPDATE targets SET paused = 1 WHERE id IN (4, 5)`,
@@ -90,8 +88,8 @@ func TestNextDue(t *testing.T) {
 			t.Parallel()
 			b, clock := setupClock(t, 1, "CA") // 2 targets
 			b.claim(t, 0)
-			clock.move(3 * time.Minute)
-			at := clock.now().Add(90 * time.Second)
+			clock.Move(3 * time.Minute)
+			at := clock.Now().Add(90 * time.Second)
 			execute(t, b.DB(), fmt.Sprintf(`UPDATE targets SET `+c.set+` WHERE id = 2`, "'"+yp.FormatTime(at)+"'"))
 			for _, s := range []struct {
 				horizon time.Duration
@@ -101,7 +99,7 @@ func TestNextDue(t *testing.T) {
 					t.Errorf("horizon %s: %+v, want next %s", s.horizon, o, stamp(s.want))
 				}
 			}
-			clock.move(90*time.Second - time.Millisecond)
+			clock.Move(90*time.Second - time.Millisecond)
 			early := func() {
 				t.Helper()
 				if _, err := b.Wake(t.Context(), b.scope); err != nil {
@@ -112,7 +110,7 @@ func TestNextDue(t *testing.T) {
 				}
 			}
 			early()
-			clock.move(time.Millisecond)
+			clock.Move(time.Millisecond)
 			if _, err := b.Wake(t.Context(), b.scope); err != nil {
 				t.Fatal(err)
 			}
@@ -125,13 +123,13 @@ func TestNextDue(t *testing.T) {
 	t.Run("the earliest of all", func(t *testing.T) {
 		t.Parallel()
 		b, clock := setupClock(t, 2, "CA") // 4 targets
-		at := func(d time.Duration) string { return "'" + yp.FormatTime(clock.now().Add(d)) + "'" }
+		at := func(d time.Duration) string { return "'" + yp.FormatTime(clock.Now().Add(d)) + "'" }
 		execute(t, b.DB(), `UPDATE targets SET wait_reason = 'backoff', not_before = `+at(3*time.Minute)+` WHERE id = 1`,
 			`UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'recrawl', not_before = `+at(2*time.Minute)+` WHERE id = 2`,
 			`UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'gap', not_before = `+at(time.Minute)+` WHERE id = 3`,
 			`UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1, wait_reason = 'backoff', not_before = `+at(30*time.Second)+` WHERE id = 4`)
 		for i, want := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 3 * time.Minute} {
-			if o := b.outlook(t, 1, time.Hour); !o.Next.Equal(clock.now().Add(want)) {
+			if o := b.outlook(t, 1, time.Hour); !o.Next.Equal(clock.Now().Add(want)) {
 				t.Errorf("with %d gone: next %s, want in %s", i, stamp(o.Next), want)
 			}
 			execute(t, b.DB(), fmt.Sprintf(`UPDATE targets SET enabled = 0 WHERE id = %d`, []int{4, 3, 2, 1}[i]))
@@ -164,7 +162,7 @@ func TestClockSetBack(t *testing.T) {
 			t.Parallel()
 			b, clock := setupClock(t, 1, "CA")
 			b.scope.CategoryIDs = b.cats[:1]
-			execute(t, b.DB(), fmt.Sprintf(`UPDATE targets SET `+c.set, "'"+yp.FormatTime(clock.now().Add(c.ahead))+"'"))
+			execute(t, b.DB(), fmt.Sprintf(`UPDATE targets SET `+c.set, "'"+yp.FormatTime(clock.Now().Add(c.ahead))+"'"))
 			if _, err := b.Wake(t.Context(), b.scope); err != nil {
 				t.Fatal(err)
 			}
@@ -184,7 +182,7 @@ func TestClockSetBack(t *testing.T) {
 func TestWake(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 3, "CA") // 6 targets
-	past := "'" + yp.FormatTime(clock.now().Add(-time.Second)) + "'"
+	past := "'" + yp.FormatTime(clock.Now().Add(-time.Second)) + "'"
 	execute(t, b.DB(),
 		`UPDATE targets SET page_current = 2, raw_count = 60, next_page_url = '/3', recoveries = 2, total_attempts = 3, crawl_started_at = 'x'`,
 		`UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', consecutive_failures = 3, backoff_level = 1, wait_reason = 'backoff', not_before = `+past+` WHERE id = 1`,
@@ -232,9 +230,7 @@ func TestResuming(t *testing.T) {
 	}
 	for name, interrupt := range map[string]func(t *testing.T, b *bundle, c *checkpoint.Claim){
 		"released": func(t *testing.T, b *bundle, c *checkpoint.Claim) {
-			if err := b.Release(t.Context(), c, "stop"); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, b.Release(t.Context(), c, "stop"))
 		},
 		"recovered": func(t *testing.T, b *bundle, _ *checkpoint.Claim) {
 			execute(t, b.DB(), `UPDATE targets SET heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
@@ -243,13 +239,10 @@ func TestResuming(t *testing.T) {
 			}
 		},
 		"its run is over": func(t *testing.T, b *bundle, _ *checkpoint.Claim) {
-			if err := b.run.Finish(t.Context(), checkpoint.OutcomeInterrupted, 0); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeInterrupted, 0))
 			var err error
-			if b.run, err = b.StartRun(t.Context(), b.scope.SourceID, "again", false); err != nil {
-				t.Fatal(err)
-			}
+			b.run, err = b.StartRun(t.Context(), b.scope.SourceID, "again", false)
+			noErr(t, err)
 		},
 		"failed, and reset": func(t *testing.T, b *bundle, c *checkpoint.Claim) {
 			if _, err := b.Fail(t.Context(), c, yp.CodeTimeout, ""); err != nil {
@@ -273,16 +266,14 @@ func TestResuming(t *testing.T) {
 		b, clock := setupClock(t, 1, "CA")
 		b.scope.CategoryIDs = b.cats[:1]
 		c := b.claim(t, 0)
-		clock.move(time.Minute)
-		if err := b.Complete(t.Context(), c, "", "", false); err != nil {
-			t.Fatal(err)
-		}
+		clock.Move(time.Minute)
+		noErr(t, b.Complete(t.Context(), c, "", "", false))
 		b.recrawl(t)
 		free(t, b, false)
-		clock.move(time.Minute - time.Millisecond)
+		clock.Move(time.Minute - time.Millisecond)
 		free(t, b, false)
 		same(t, "until then it stays done", table(t, b.DB(), `SELECT count(*) FROM targets WHERE status = 'DONE' AND finished_at IS NOT NULL`), []string{"1"})
-		clock.move(time.Millisecond)
+		clock.Move(time.Millisecond)
 		free(t, b, true)
 	})
 	t.Run("failed, and enabled", func(t *testing.T) {
@@ -315,7 +306,7 @@ func TestPeek(t *testing.T) {
 func TestLookInScopes(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 3, "CA", "TX") // 12 targets of 6 cities
-	in := yp.FormatTime(clock.now().Add(time.Minute))
+	in := yp.FormatTime(clock.Now().Add(time.Minute))
 	execute(t, b.DB(), `INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (2, 'other', 'x', 'x', 'x')`,
 		`INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at) SELECT 2, city_id, category_id, state, population, 1, 0, 'x' FROM targets`)
 	for _, c := range []struct {
@@ -342,9 +333,7 @@ func TestLookInScopes(t *testing.T) {
 			look := func() checkpoint.Outlook {
 				t.Helper()
 				o, err := b.Look(t.Context(), s, 100, time.Hour)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, err)
 				return o
 			}
 			if o := look(); o.Ready != c.want {

@@ -76,7 +76,7 @@ func TestReplayOfEdits(t *testing.T) {
 		log := &editLog{logged: g}
 		c := g.anew(t)
 		for range 60 {
-			g.clock.move(time.Second)
+			g.clock.Move(time.Second)
 			if rnd.IntN(2) == 0 {
 				ls := businesses(rnd)
 				p := yp.Page{Number: c.PageCurrent + 1, Raw: 100, NextURL: "/x", Listings: ls}

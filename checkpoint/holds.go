@@ -52,7 +52,7 @@ func (k *Keeper) Holds(ctx context.Context, e *wal.Event) (held bool, err error)
 		}
 	case wal.TargetStart, wal.PageComplete, wal.TargetComplete, wal.TargetError:
 		if e.Target != nil {
-			held, err = k.holdsTarget(ctx, e, e.Timestamp.Truncate(time.Millisecond))
+			held, err = k.holdsTarget(ctx, e)
 		}
 	}
 	if err != nil {
@@ -61,8 +61,9 @@ func (k *Keeper) Holds(ctx context.Context, e *wal.Event) (held bool, err error)
 	return held, nil
 }
 
-func (k *Keeper) holdsTarget(ctx context.Context, e *wal.Event, at time.Time) (held bool, err error) {
+func (k *Keeper) holdsTarget(ctx context.Context, e *wal.Event) (held bool, err error) {
 	var t heldTargetRow
+	at := e.Timestamp.Truncate(time.Millisecond)
 	query, args := findTarget(e.Target)
 	err = k.row(ctx, heldTarget+"("+query+")", args, &t.id, &t.source, &t.page, &t.crawls, store.Instant(&t.started), store.Instant(&t.finished), &t.held)
 	switch {

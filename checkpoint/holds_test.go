@@ -15,9 +15,7 @@ func lacks(t *testing.T, k *checkpoint.Keeper, events []*wal.Event) (missing []*
 	t.Helper()
 	for _, e := range events {
 		held, err := k.Holds(t.Context(), e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if !held {
 			missing = append(missing, e)
 		}
@@ -91,7 +89,7 @@ func TestHoldsAnEarlierCrawl(t *testing.T) {
 	g.brings(t, c, yp.Page{}, "a", "b")
 	g.brings(t, c, yp.Page{Last: true, End: true}, "c")
 	first := g.events
-	g.clock.move(8 * 24 * time.Hour)
+	g.clock.Move(8 * 24 * time.Hour)
 	c = g.anew(t)
 	if missing := lacks(t, g.Keeper, first); len(missing) > 0 {
 		t.Errorf("%d of the first crawl are not held once the second has begun: %s", len(missing), missing[0].Type)

@@ -113,10 +113,6 @@ const (
 	UPDATE targets SET retired_at = ?3 WHERE kind = 'search' AND source_id = ?1 AND retired_at IS NULL AND city_id IN (
 		SELECT x.city_id FROM cities c CROSS JOIN source_cities x ON x.source_id = ?1 AND x.city_id = c.id
 		WHERE c.state = ?2 AND x.gone_at IS NOT NULL)`
-	foundCities = `
-	SELECT c.slug, c.name, c.state, c.population, ifnull(c.lat, 0), ifnull(c.lon, 0), c.tier
-	FROM cities c CROSS JOIN source_cities x ON x.source_id = ?1 AND x.city_id = c.id
-	WHERE c.state = ?2 AND c.population >= ?3 AND x.gone_at IS NULL AND x.crawl = ?4 ORDER BY c.population DESC, c.slug`
 	startOver  = `UPDATE targets SET ` + anew + ` WHERE id = ?1`
 	indexWhole = `UPDATE targets SET complete_at = ? WHERE id = ?`
 )
@@ -160,9 +156,11 @@ func (c *Claim) endIndex(tx *store.Tx, plan Plan, minPopulation int) (end IndexE
 		end.Dropped = 0
 		return end, nil
 	}
-	// The searches of the cities that the crawl met, the largest first.
-	plan.SourceID = c.SourceID
-	if plan.Cities, err = store.All(tx, foundCities, []any{c.SourceID, c.Place.State, minPopulation, c.Crawl}, cityColumns); err != nil {
+	if err := tx.Run(markGone, append(of, tx.Now)...); err != nil {
+		return end, err
+	}
+	plan.SourceID = c.SourceID // the searches of the others
+	if plan.Cities, err = citiesOf(tx, c.SourceID, []string{c.Place.State}, minPopulation); err != nil {
 		return end, err
 	}
 	var out Planned
@@ -174,9 +172,6 @@ func (c *Claim) endIndex(tx *store.Tx, plan Plan, minPopulation int) (end IndexE
 		return end, err
 	}
 	end.Planned = out.Added
-	if err := tx.Run(markGone, append(of, tx.Now)...); err != nil {
-		return end, err
-	}
 	n, err := tx.Changed(retireGone, c.SourceID, c.Place.State, tx.Now)
 	end.Retired = int(n)
 	return end, err

@@ -34,9 +34,7 @@ func (b *bundle) planIndexes(t *testing.T, pages int, states ...string) {
 	for _, s := range states {
 		list = append(list, checkpoint.StateIndex{State: s, Pages: pages})
 	}
-	if err := b.PlanIndexes(t.Context(), b.scope.SourceID, list); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, b.PlanIndexes(t.Context(), b.scope.SourceID, list))
 }
 
 // index plans Arizona's index and claims it.
@@ -44,9 +42,7 @@ func (b *bundle) index(t *testing.T, pages int) *checkpoint.Claim {
 	t.Helper()
 	b.planIndexes(t, pages, "AZ")
 	c, err := b.Claim(t.Context(), b.worker(0), b.indexes("AZ"), 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return c
 }
 
@@ -61,9 +57,7 @@ func (b *bundle) commitIndex(t *testing.T, c *checkpoint.Claim, cities ...yp.Fou
 func (b *bundle) endIndex(t *testing.T, c *checkpoint.Claim) checkpoint.IndexEnd {
 	t.Helper()
 	end, _, err := b.CompleteIndex(t.Context(), c, b.planOf(nil), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	recount(t, b.DB())
 	return end
 }
@@ -201,28 +195,22 @@ func TestIndexResume(t *testing.T) {
 		c := b.index(t, 3)
 		began := c.StartedAt
 		b.commitIndex(t, c, found("a-az")...)
-		if err := b.Release(t.Context(), c, "stop"); err != nil {
-			t.Fatal(err)
-		}
-		clock.move(checkpoint.IndexRest - time.Hour)
+		noErr(t, b.Release(t.Context(), c, "stop"))
+		clock.Move(checkpoint.IndexRest - time.Hour)
 		if c = b.index(t, 3); c.PageCurrent != 1 || c.StartedAt != began || c.Seen != 1 || c.Crawl != 1 {
 			t.Errorf("resumed %+v", c)
 		}
 		set, err := b.Fail(t.Context(), c, yp.CodeTimeout, "slow")
-		if err != nil {
-			t.Fatal(err)
-		}
-		clock.move(set.Wait)
+		noErr(t, err)
+		clock.Move(set.Wait)
 		if n, err := b.Wake(t.Context(), b.indexes("AZ")); n != 1 || err != nil {
 			t.Fatalf("woke %d (%v)", n, err)
 		}
 		if c = b.index(t, 3); c.PageCurrent != 1 || c.StartedAt != began {
 			t.Errorf("one that failed was not resumed: %+v", c)
 		}
-		if err := b.Release(t.Context(), c, "stop"); err != nil {
-			t.Fatal(err)
-		}
-		clock.move(time.Hour)
+		noErr(t, b.Release(t.Context(), c, "stop"))
+		clock.Move(time.Hour)
 		if c = b.index(t, 3); c.PageCurrent != 0 || c.StartedAt == began || c.Seen != 0 || c.Crawl != 2 {
 			t.Errorf("an old one was resumed: %+v", c)
 		}
@@ -232,9 +220,7 @@ func TestIndexResume(t *testing.T) {
 		b := setup(t, 0)
 		c := b.index(t, 3)
 		b.commitIndex(t, c, found("a-az")...)
-		if err := b.Release(t.Context(), c, "stop"); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, b.Release(t.Context(), c, "stop"))
 		if c = b.index(t, 2); c.PageCurrent != 0 || c.MaxPages != 2 {
 			t.Errorf("resumed %+v", c)
 		}
@@ -243,11 +229,11 @@ func TestIndexResume(t *testing.T) {
 		t.Parallel()
 		b, clock := setupClock(t, 0)
 		b.readIndex(t, "a-az", "b-az", "c-az")
-		clock.move(-time.Hour)
+		clock.Move(-time.Hour)
 		execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL, page_current = 0, max_pages = 2, raw_count = 0, accepted_count = 0 WHERE kind = 'index'`)
 		c := b.index(t, 2)
 		b.commitIndex(t, c, found("a-az")...)
-		clock.move(-time.Hour)
+		clock.Move(-time.Hour)
 		b.commitIndex(t, c, found("b-az")...)
 		if end := b.endIndex(t, c); end.Dropped != 1 {
 			t.Errorf("%+v", end)
@@ -266,7 +252,7 @@ func TestPlanIndexes(t *testing.T) {
 	want(t, b.DB(), states, "AZ|PLANNED|2|0|10080", "NV|PLANNED|2|0|10080")
 	c := b.index(t, 2)
 	b.commitIndex(t, c, found("a-az")...)
-	clock.move(25 * time.Hour)
+	clock.Move(25 * time.Hour)
 	b.planIndexes(t, 3, "AZ", "NV") // AZ is in somebody's hands, who fails to find its pages
 	want(t, b.DB(), states, "AZ|IN_PROGRESS|2|1|10080", "NV|PLANNED|3|0|10080")
 	b.commitIndex(t, c)
@@ -289,9 +275,7 @@ func TestIndexPass(t *testing.T) {
 	read := func(most int) (states string, goesOn bool) {
 		t.Helper()
 		p, err := b.run.BeginPass(t.Context(), scope, &none)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if _, err := b.Wake(t.Context(), scope); err != nil {
 			t.Fatal(err)
 		}
@@ -301,11 +285,11 @@ func TestIndexPass(t *testing.T) {
 				break
 			}
 			states += c.Place.State + " "
-			clock.move(time.Second)
+			clock.Move(time.Second)
 			b.commitIndex(t, c)
 			b.endIndex(t, c)
 		}
-		clock.move(time.Minute)
+		clock.Move(time.Minute)
 		return states, p.GoesOn
 	}
 	for i, want := range []struct {

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -111,3 +112,14 @@ func (k *Keeper) changed(ctx context.Context, what, query string, args func(*sto
 func (k *Keeper) row(ctx context.Context, query string, args []any, dest ...any) error {
 	return k.db.Read().QueryRowContext(ctx, query, args...).Scan(dest...)
 }
+
+var (
+	// ErrClaimLost means that the target is no longer the worker's: it was
+	// recovered, reset or finished by somebody else. Nothing was written.
+	ErrClaimLost = errors.New("the claim was lost: the target is no longer this worker's")
+	// ErrNothing means that no target can be claimed now.
+	ErrNothing = errors.New("no target can be claimed")
+	// ErrExclusive means that another run holds the database and one of the two
+	// asked to be alone.
+	ErrExclusive = errors.New("another run holds the database")
+)

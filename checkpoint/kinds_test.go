@@ -78,9 +78,7 @@ func (k *kindOf) commit(c *checkpoint.Claim) error {
 func (k *kindOf) read(t *testing.T, c *checkpoint.Claim) {
 	t.Helper()
 	for c.PageCurrent < c.MaxPages {
-		if err := k.commit(c); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, k.commit(c))
 	}
 	var err error
 	switch k.kind {
@@ -89,9 +87,7 @@ func (k *kindOf) read(t *testing.T, c *checkpoint.Claim) {
 	case yp.KindSearch:
 		err = k.Complete(bg, c, "", "", true)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 }
 
 // all is everything that a write on a claim may change.
@@ -120,7 +116,7 @@ func TestFenceOfKinds(t *testing.T) {
 		other := *mine
 		other.Worker.ID = "another"
 		for who, c := range map[string]*checkpoint.Claim{"late": old, "another": &other} {
-			c.Requests = []store.Request{{SourceID: 1, Correlation: "x", Type: yp.RequestListing, URL: "http://x", Started: k.clock.now()}}
+			c.Requests = []store.Request{{SourceID: 1, Correlation: "x", Type: yp.RequestListing, URL: "http://x", Started: k.clock.Now()}}
 			before := k.all(t)
 			for name, write := range map[string]func(c checkpoint.Claim) error{
 				"commit": func(c checkpoint.Claim) error { return k.commit(&c) },
@@ -168,42 +164,64 @@ func TestFailuresOfKinds(t *testing.T) {
 		pages := 0
 		if k.kind != yp.KindDetail { // which has but one
 			c := k.claim(t)
-			if err := errors.Join(k.commit(c), k.Release(bg, c, "stop")); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, errors.Join(k.commit(c), k.Release(bg, c, "stop")))
 			pages = 1
 		}
 		for i, want := range []struct {
-			status yp.Status
-			level  int
-			wait   time.Duration // 0 = some minutes
+			least, most time.Duration
+			status      yp.Status
+			health      yp.Health
+			level       int
 		}{
-			{yp.Planned, 0, 0},
-			{yp.Planned, 0, 0},
-			{yp.Failed, 1, 2 * time.Hour},
-			{yp.Failed, 2, 4 * time.Hour},
-			{yp.Failed, 3, 8 * time.Hour},
-			{yp.Failed, 4, 16 * time.Hour},
-			{yp.Failed, 5, 32 * time.Hour},
-			{yp.Parked, 5, 0},
+			{2 * time.Minute, 150 * time.Second, yp.Planned, yp.Active, 0},
+			{4 * time.Minute, 5 * time.Minute, yp.Planned, yp.Active, 0},
+			{2 * time.Hour, 2 * time.Hour, yp.Failed, yp.Degraded, 1},
+			{4 * time.Hour, 4 * time.Hour, yp.Failed, yp.Degraded, 2},
+			{8 * time.Hour, 8 * time.Hour, yp.Failed, yp.Degraded, 3},
+			{16 * time.Hour, 16 * time.Hour, yp.Failed, yp.Degraded, 4},
+			{32 * time.Hour, 32 * time.Hour, yp.Failed, yp.Degraded, 5},
+			{0, 0, yp.Parked, yp.Dead, 5},
 		} {
-			set, err := k.Fail(bg, k.claim(t), yp.CodeTimeout, "slow")
-			if err != nil {
-				t.Fatal(err)
+			c := k.claim(t)
+			set, err := k.Fail(bg, c, yp.CodeTimeout, "slow")
+			noErr(t, err)
+			if set.Wait < want.least || set.Wait > want.most || (set.Event == yp.EventPark) != (want.status == yp.Parked) {
+				t.Errorf("failure %d: %+v, want a wait of %s to %s", i+1, set, want.least, want.most)
 			}
-			got := table(t, k.DB(), `SELECT status, backoff_level, page_current, last_error FROM targets WHERE `+k.row)[0]
-			if got != fmt.Sprintf("%s|%d|%d|slow", want.status, want.level, pages) || want.wait > 0 && set.Wait != want.wait {
-				t.Errorf("failure %d: %s for %s, want %v", i+1, got, set.Wait, want)
+			until, dead, ended, wait := "", 1, "parked", ""
+			if set.Wait > 0 {
+				until, dead, ended, wait = stamp(k.clock.Now().Add(set.Wait)), 0, "failed", fmt.Sprint(set.Wait.Milliseconds())
 			}
-			k.clock.move(set.Wait.Truncate(time.Millisecond) - time.Millisecond)
+			same(t, fmt.Sprintf("failure %d", i+1), table(t, k.DB(), healthRow+k.row), []string{
+				fmt.Sprintf("%s|%s|%d|%d|%s|%d|TIMEOUT|slow|%d|0|%d||", want.status, want.health, i+1, want.level, until, dead, i+1+pages, pages),
+			})
+			same(t, "its attempt", table(t, k.DB(), `SELECT attempt_number, ended, error_code, error_message, backoff_delay_ms FROM crawl_attempts WHERE target_id = ? ORDER BY id DESC LIMIT 1`, c.TargetID),
+				[]string{fmt.Sprintf("%d|%s|TIMEOUT|slow|%s", i+1+pages, ended, wait)})
+			k.clock.Move(set.Wait.Truncate(time.Millisecond) - time.Millisecond)
 			if c, _ := k.take(t, k.of); c != nil {
 				t.Fatalf("failure %d: taken again before its time", i+1)
 			}
-			k.clock.move(time.Millisecond)
-			if _, err := k.Wake(bg, k.of); err != nil {
-				t.Fatal(err)
+			k.clock.Move(time.Millisecond)
+			if n, err := k.Wake(bg, k.of); err != nil || n != 1-dead {
+				t.Errorf("failure %d: woke %d (%v)", i+1, n, err)
 			}
 		}
+		same(t, "v_dead_letters", table(t, k.DB(), `SELECT last_error_code, consecutive_failures, auto_disabled FROM v_dead_letters`), []string{"TIMEOUT|8|1"})
+		same(t, "the source", table(t, k.DB(), `SELECT consecutive_failures FROM sources`), []string{"8"})
+		k.clock.Move(1000 * time.Hour)
+		if c, _ := k.take(t, k.of); c != nil {
+			t.Error("a dead letter was taken")
+		}
+		execute(t, k.DB(), `UPDATE targets SET enabled = 1 WHERE `+k.row) // never a trap
+		set, err := k.Fail(bg, k.claim(t), yp.CodeTimeout, "slow")
+		if err != nil || set.Event != yp.EventBackOff || set.Level != 0 || set.Wait > 150*time.Second {
+			t.Errorf("after it was enabled: %+v (%v), want it to begin anew", set, err)
+		}
+		k.clock.Move(set.Wait)
+		if _, err := k.Wake(bg, k.of); err != nil {
+			t.Error(err)
+		}
+		noErr(t, k.Park(bg, k.claim(t), yp.CodeTimeout, "slow"))
 		which := checkpoint.Reset{Scope: store.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Parked}}
 		if n, err := k.CountReset(bg, which); err != nil || n != 1 {
 			t.Errorf("%d to be taken back (%v), want 1", n, err)
@@ -217,9 +235,7 @@ func TestFailuresOfKinds(t *testing.T) {
 		if c.PageCurrent != pages {
 			t.Errorf("it goes on behind page %d, want %d", c.PageCurrent, pages)
 		}
-		if err := k.Park(bg, c, yp.CodeNoListings, "404"); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, k.Park(bg, c, yp.CodeNoListings, "404"))
 		same(t, "parked", table(t, k.DB(), `SELECT status, backoff_level, last_error_code FROM targets WHERE `+k.row), []string{"PARKED|0|NO_LISTINGS"})
 		if n, err := k.Operate(bg, checkpoint.RequeueAnew, checkpoint.Chosen{IDs: []int64{c.TargetID}}); err != nil || n != 1 {
 			t.Errorf("%d requeued by id (%v), want 1", n, err)
@@ -239,9 +255,7 @@ func TestFailuresOfKinds(t *testing.T) {
 func TestMissingPages(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, k *kindOf) {
-		if err := k.Park(bg, k.claim(t), yp.CodeNoListings, "404"); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, k.Park(bg, k.claim(t), yp.CodeNoListings, "404"))
 		want := "1"
 		if k.kind == yp.KindDetail {
 			want = "0"
@@ -258,13 +272,9 @@ func TestRecoveryOfKinds(t *testing.T) {
 		status := `SELECT status, recoveries FROM targets WHERE ` + k.row
 		for i := range yp.MaxRecoveries {
 			r, err := k.StartRun(bg, k.scope.SourceID, "dies", false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			c, err := k.Claim(bg, checkpoint.Worker{ID: "other", RunID: r.ID}, k.of, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			if again, _ := k.take(t, k.of); again != nil {
 				t.Fatalf("took %+v, which is held", again)
 			}
@@ -294,7 +304,7 @@ func TestRecoveryOfKinds(t *testing.T) {
 			t.Fatalf("%d taken back (%v), want 1", n, err)
 		}
 		c := k.claim(t)
-		k.clock.move(time.Hour)
+		k.clock.Move(time.Hour)
 		if held, err := k.run.Heartbeat(bg, 0, 0); err != nil || held != 1 {
 			t.Errorf("the heartbeat is for %d, want 1 (%v)", held, err)
 		}
@@ -306,12 +316,8 @@ func TestRecoveryOfKinds(t *testing.T) {
 				t.Errorf("%s: recovered %+v (%v)", name, out, err)
 			}
 		}
-		if err := k.commit(c); err != nil {
-			t.Fatal(err)
-		}
-		if err := k.run.Finish(bg, checkpoint.OutcomeDone, 0); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, k.commit(c))
+		noErr(t, k.run.Finish(bg, checkpoint.OutcomeDone, 0))
 		want := "PLANNED|0" // a page is progress
 		if k.kind == yp.KindDetail {
 			want = "DONE|0"
@@ -326,24 +332,24 @@ func TestDueOfKinds(t *testing.T) {
 	t.Parallel()
 	every := map[yp.Kind]time.Duration{yp.KindIndex: checkpoint.IndexAgain, yp.KindSearch: yp.RecrawlAfter, yp.KindDetail: checkpoint.DetailsEvery}
 	eachKind(t, func(t *testing.T, k *kindOf) {
-		began := k.clock.now()
+		began := k.clock.Now()
 		c := k.claim(t)
-		k.clock.move(time.Hour)
+		k.clock.Move(time.Hour)
 		k.read(t, c)
 		due := began.Add(every[k.kind] * 9 / 10)
 		same(t, "due", table(t, k.DB(), `SELECT not_before, wait_reason FROM targets WHERE `+k.row), []string{stamp(due) + "|recrawl"})
-		k.clock.move(due.Sub(k.clock.now()) - time.Millisecond)
+		k.clock.Move(due.Sub(k.clock.Now()) - time.Millisecond)
 		if c, _ := k.take(t, k.of); c != nil {
 			t.Error("taken before its time")
 		}
 		if next, err := k.NextDue(bg, k.of, due); err != nil || !next.Equal(due) {
 			t.Errorf("the next falls due %s (%v), want %s", stamp(next), err, stamp(due))
 		}
-		k.clock.move(time.Millisecond)
+		k.clock.Move(time.Millisecond)
 		if c, _ := k.take(t, k.of); c == nil || c.PageCurrent != 0 || c.Crawl != 2 || c.Token != 2 {
 			t.Errorf("when it is due: %+v, want it from page 1", c)
 		}
-		k.clock.move(-400 * 24 * time.Hour) // what a clock that was set back left far ahead is due
+		k.clock.Move(-400 * 24 * time.Hour) // what a clock that was set back left far ahead is due
 		execute(t, k.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL,
 			wait_reason = 'recrawl', not_before = '`+stamp(due)+`' WHERE `+k.row)
 		if c, _ := k.take(t, k.of); c == nil {
@@ -416,9 +422,7 @@ func TestKindsInOrder(t *testing.T) {
 		s := b.scope
 		s.Kinds = c.kinds
 		o, err := b.Look(t.Context(), s, 99, time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if p, err := b.Peek(t.Context(), s); err != nil || p == nil || !s.Has(p.Kind) {
 			t.Errorf("%v: peeked at %+v (%v)", c.kinds, p, err)
 		}
@@ -435,9 +439,7 @@ func TestKindsInOrder(t *testing.T) {
 			if errors.Is(err, checkpoint.ErrNothing) {
 				break
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			last, n = claim.Kind, 1
 		}
 		if got[1:] != c.want || o.Ready != total {
@@ -464,9 +466,7 @@ func TestIndexInNarrowScope(t *testing.T) {
 			rest := s
 			rest.Kinds = []yp.Kind{yp.KindSearch, yp.KindDetail}
 			all, err := b.Look(t.Context(), s, 99, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			if others, err := b.Look(t.Context(), rest, 99, 0); err != nil || all.Ready != others.Ready+2 {
 				t.Errorf("%d are ready, %d of them no indexes (%v): want two indexes", all.Ready, others.Ready, err)
 			}

@@ -1,40 +1,26 @@
 package checkpoint_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
-// childEnv names the part that this binary plays when a test starts it again.
-const childEnv = "YPCRAWL_CHECKPOINT_TEST_CHILD"
-
 func TestMain(m *testing.M) {
-	if part := os.Getenv(childEnv); part != "" {
-		if err := child(part, os.Args[1], os.Args[2]); err != nil {
-			fmt.Println("error:", err)
-			os.Exit(1)
-		}
-		return
+	parts := map[string]func([]string) error{}
+	for _, part := range []string{"hold", "exclusive", "finish"} {
+		parts[part] = func(args []string) error { return child(part, args[0], args[1]) }
 	}
-	if err := flag.Set("rapid.checks", propertyChecks); err != nil { // a flag that is given comes later, and wins
-		panic(err)
-	}
-	goleak.VerifyTestMain(m)
+	storetest.Main(m, propertyChecks, parts)
 }
 
 // child opens the database at path and plays a part of a run there.
@@ -104,54 +90,7 @@ func finishAll(ctx context.Context, k *checkpoint.Keeper, run *checkpoint.Run, s
 	return all
 }
 
-type process struct {
-	*exec.Cmd
-	lines *bufio.Scanner
-	stdin io.Closer
-}
-
-func start(t *testing.T, part, path, states string) *process {
+func start(t *testing.T, part, path, states string) *storetest.Process {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &process{Cmd: exec.CommandContext(t.Context(), self, path, states)}
-	p.Env = append(os.Environ(), childEnv+"="+part)
-	p.Stderr = os.Stderr
-	if p.stdin, err = p.StdinPipe(); err != nil { // ends with this process, and the child with it
-		t.Fatal(err)
-	}
-	out, err := p.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _, _ = p.Process.Kill(), p.Wait() })
-	p.lines = bufio.NewScanner(out)
-	return p
-}
-
-// number reads the number that follows word on the child's next line.
-func (p *process) number(t *testing.T, word string) int64 {
-	t.Helper()
-	if p.lines.Scan() {
-		if rest, ok := strings.CutPrefix(p.lines.Text(), word+" "); ok {
-			if n, err := strconv.ParseInt(rest, 10, 64); err == nil {
-				return n
-			}
-		}
-	}
-	t.Fatalf("the child said %q, want %q and a number", p.lines.Text(), word)
-	return 0
-}
-
-func (p *process) kill(t *testing.T) {
-	t.Helper()
-	if err := p.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = p.Wait()
+	return storetest.Command(t, part, path, states).Begin(t)
 }

@@ -72,7 +72,7 @@ func (g *modelAvailability) open(now time.Time) bool {
 
 // tamper closes the source in one of the ways that there are, or opens it.
 func (m *machine) tamper(rt *rapid.T) {
-	g, at := &m.availability, m.clock.now().Add(rapid.SampledFrom([]time.Duration{-time.Minute, 0, time.Millisecond, time.Hour}).Draw(rt, "until"))
+	g, at := &m.availability, m.clock.Now().Add(rapid.SampledFrom([]time.Duration{-time.Minute, 0, time.Millisecond, time.Hour}).Draw(rt, "until"))
 	const profile = `INSERT INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at) VALUES (1, %s, 'x')
 		ON CONFLICT DO UPDATE SET status = excluded.status, error_class = excluded.error_class, failing_since = excluded.failing_since, quarantine_until = excluded.quarantine_until`
 	const host = `INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, '%s', '%s', '%s', 'x')
@@ -122,7 +122,7 @@ func (m *machine) checkSource(rt *rapid.T) {
 // look tells what claims would meet.
 func (m *machine) look(rt *rapid.T) {
 	const horizon = 10 * time.Minute
-	s, now := m.scope(rt), m.clock.now()
+	s, now := m.scope(rt), m.clock.Now()
 	ready, next := 0, time.Time{}
 	due := func(at time.Time) {
 		if !at.After(now.Add(horizon)) && (next.IsZero() || at.Before(next)) {

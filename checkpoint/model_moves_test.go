@@ -24,7 +24,7 @@ func (m *machine) beat(rt *rapid.T) {
 	held, err := r.Heartbeat(context.Background(), 1, 1)
 	for _, t := range m.targets {
 		if t.status == yp.InProgress && t.run == r.ID {
-			t.beat = m.clock.now()
+			t.beat = m.clock.Now()
 			want++
 		}
 	}
@@ -35,7 +35,7 @@ func (m *machine) beat(rt *rapid.T) {
 
 func (m *machine) recoverStale(rt *rapid.T) {
 	const timeout = time.Hour
-	s, now := m.scope(rt), m.clock.now()
+	s, now := m.scope(rt), m.clock.Now()
 	got, err := m.k.RecoverStale(context.Background(), s, timeout)
 	m.recovered(rt, got, err, func(t *modelTarget) bool {
 		return slices.Contains(s.States, t.state) && (t.beat.Before(now.Add(-timeout)) || t.beat.After(now.Add(timeout)))
@@ -56,13 +56,10 @@ func (m *machine) recoverDead(rt *rapid.T) {
 
 func (m *machine) die(t tester, n int) {
 	path := m.k.DB().Path()
-	if err := os.Remove(filepath.Join(store.LockDir(path), m.runs[n].UUID+".lock")); err != nil {
-		t.Fatalf("%v", err)
-	}
+	noErr(t, os.Remove(filepath.Join(store.LockDir(path), m.runs[n].UUID+".lock")))
 	var err error
-	if m.runs[n], err = m.k.StartRun(context.Background(), m.source, "model", false); err != nil {
-		t.Fatalf("%v", err)
-	}
+	m.runs[n], err = m.k.StartRun(context.Background(), m.source, "model", false)
+	noErr(t, err)
 }
 
 func (m *machine) recovered(rt *rapid.T, got checkpoint.Recovered, err error, orphan func(*modelTarget) bool) {
@@ -103,7 +100,7 @@ func (m *modelTarget) farthest() time.Duration {
 }
 
 func (m *machine) wake(rt *rapid.T) {
-	s, now, want := m.scope(rt), m.clock.now(), 0
+	s, now, want := m.scope(rt), m.clock.Now(), 0
 	got, err := m.k.Wake(context.Background(), s)
 	for _, t := range m.targets {
 		switch {
@@ -209,7 +206,7 @@ type modelPass struct{ began, cutoff time.Time }
 
 // pass begins one, or goes on with it.
 func (m *machine) pass(rt *rapid.T) {
-	s, now := m.scope(rt), m.clock.now()
+	s, now := m.scope(rt), m.clock.Now()
 	again := rapid.SampledFrom([]*time.Duration{nil, new(time.Duration(0)), new(time.Duration(0)), new(time.Hour)}).Draw(rt, "recrawl")
 	key := fmt.Sprint(s.Kinds, s.States)
 	if again != nil {
@@ -251,7 +248,7 @@ func (m *modelTarget) keepsOpen(began time.Time) bool {
 }
 
 func (m *machine) tick(rt *rapid.T) {
-	m.clock.move(rapid.SampledFrom([]time.Duration{
+	m.clock.Move(rapid.SampledFrom([]time.Duration{
 		time.Millisecond, 30 * time.Second, 2 * time.Minute, 2*time.Minute - time.Millisecond, 5 * time.Minute, 30 * time.Minute, 61 * time.Minute,
 		3 * time.Hour, 33 * time.Hour, 8 * 24 * time.Hour, -time.Minute, -3 * time.Hour, -34 * time.Hour,
 	}).Draw(rt, "time passes"))

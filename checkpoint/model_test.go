@@ -140,7 +140,7 @@ func (m *machine) best(s store.Scope) *modelTarget {
 	var best *modelTarget
 	for _, t := range m.targets {
 		full := t.kind == yp.KindSearch && held[t.state] >= modelPerState
-		if m.availability.open(m.clock.now()) && t.ready() && in(s, t) && !full && (best == nil || t.priority < best.priority) {
+		if m.availability.open(m.clock.Now()) && t.ready() && in(s, t) && !full && (best == nil || t.priority < best.priority) {
 			best = t
 		}
 	}
@@ -165,7 +165,7 @@ func (m *machine) claim(rt *rapid.T) {
 	want.move(rt, yp.EventClaim)
 	want.token++
 	want.attempts++
-	now := m.clock.now()
+	now := m.clock.Now()
 	want.worker, want.run, want.beat = w.ID, w.RunID, now
 	if want.page == 0 {
 		want.begun = now
@@ -236,7 +236,7 @@ func meant(c *checkpoint.Claim, event yp.Event) yp.Event {
 func (m *machine) request(c *checkpoint.Claim) store.Request {
 	return store.Request{
 		SourceID: m.source, TargetID: c.TargetID, ClaimToken: c.Token, Page: c.PageCurrent + 1, Correlation: "c", Type: yp.RequestListing,
-		URL: "/", Started: m.clock.now(), Class: yp.ClassTimeout,
+		URL: "/", Started: m.clock.Now(), Class: yp.ClassTimeout,
 	}
 }
 
@@ -288,7 +288,7 @@ func (m *machine) perform(c *checkpoint.Claim, event yp.Event) (set yp.Setback, 
 
 // follow tells the model what a valid claim did.
 func (m *machine) follow(rt *rapid.T, t *modelTarget, event yp.Event, set yp.Setback) {
-	now, a := m.clock.now(), m.attemptOf(t)
+	now, a := m.clock.Now(), m.attemptOf(t)
 	if event == yp.EventPage || event == yp.EventLastPage || event == "limit" {
 		t.page++
 		a.pages++
@@ -329,7 +329,7 @@ func (m *machine) setBack(rt *rapid.T, t *modelTarget, a *modelAttempt, set yp.S
 	}
 	a.ended, a.code, a.wait = "failed", yp.CodeTimeout, set.Wait
 	if t.level = set.Level; set.Wait > 0 {
-		t.waits("backoff", m.clock.now().Add(set.Wait).Truncate(time.Millisecond))
+		t.waits("backoff", m.clock.Now().Add(set.Wait).Truncate(time.Millisecond))
 	}
 	if set.Event == yp.EventPark {
 		a.ended = "parked"
@@ -355,9 +355,7 @@ func (m *machine) begin(rt *rapid.T) {
 	ctx := context.Background()
 	for _, r := range m.runs {
 		if r != nil {
-			if err := r.Finish(ctx, checkpoint.OutcomeDone, 0); err != nil {
-				rt.Fatalf("%v", err)
-			}
+			noErr(rt, r.Finish(ctx, checkpoint.OutcomeDone, 0))
 		}
 	}
 	for _, name := range []string{
@@ -373,18 +371,16 @@ func (m *machine) begin(rt *rapid.T) {
 	if _, err := m.k.Plan(ctx, p); err != nil {
 		rt.Fatalf("%v", err)
 	}
-	if err := m.k.PlanIndexes(ctx, m.source, []checkpoint.StateIndex{{State: "CA", Pages: 2}, {State: "TX", Pages: 2}}); err != nil {
-		rt.Fatalf("%v", err)
-	}
+	noErr(rt, m.k.PlanIndexes(ctx, m.source, []checkpoint.StateIndex{{State: "CA", Pages: 2}, {State: "TX", Pages: 2}}))
 	for i, state := range []string{"CA", "TX"} {
 		execute(rt, m.k.DB(), fmt.Sprintf(`INSERT INTO companies (id, name, lead_source, lead_listing, first_seen_at) VALUES (%d, 'N', 1, 'd%[1]d', 'x')`, i+1),
 			fmt.Sprintf(`INSERT INTO listings (id, source_id, listing_id, company_id, name, profile_url, found_state, fingerprint, first_seen_at, last_seen_at)
 				VALUES (%d, 1, 'd%[1]d', %[1]d, 'N', '/d', '%s', 0, 'x', 'x')`, i+1, state),
 			fmt.Sprintf(`INSERT INTO targets (source_id, kind, state, listing, population, priority, max_pages, crawl_frequency_minutes, created_at)
-				VALUES (1, 'detail', '%s', %d, 0, 100, 1, 43200, '%s')`, state, i+1, stamp(m.clock.now())))
+				VALUES (1, 'detail', '%s', %d, 0, 100, 1, 43200, '%s')`, state, i+1, stamp(m.clock.Now())))
 	}
 	for _, row := range table(rt, m.k.DB(), `SELECT id, priority, kind, state FROM targets ORDER BY id`) {
-		t := &modelTarget{status: yp.Planned, enabled: true, created: m.clock.now(), every: yp.RecrawlAfter}
+		t := &modelTarget{status: yp.Planned, enabled: true, created: m.clock.Now(), every: yp.RecrawlAfter}
 		_, _ = fmt.Sscan(strings.ReplaceAll(row, "|", " "), &t.id, &t.priority, &t.kind, &t.state)
 		if t.kind == yp.KindDetail {
 			t.every = checkpoint.DetailsEvery
@@ -393,9 +389,8 @@ func (m *machine) begin(rt *rapid.T) {
 	}
 	for i := range m.runs {
 		var err error
-		if m.runs[i], err = m.k.StartRun(ctx, m.source, "model", false); err != nil {
-			rt.Fatalf("%v", err)
-		}
+		m.runs[i], err = m.k.StartRun(ctx, m.source, "model", false)
+		noErr(rt, err)
 	}
 }
 
@@ -411,12 +406,11 @@ func (m *machine) plan() checkpoint.Plan {
 // built on yp.Status.Next and yp.Fail.
 func TestModel(t *testing.T) {
 	t.Parallel()
-	m := &machine{clock: newClock()}
-	m.k = checkpoint.New(storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db"), Now: m.clock.now, Synchronous: "OFF"}))
+	m := &machine{clock: new(clock)}
+	m.k = checkpoint.New(storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db"), Now: m.clock.Now, Synchronous: "OFF"}))
 	var err error
-	if m.source, err = m.k.Source(t.Context(), "demo", "http://x"); err != nil {
-		t.Fatal(err)
-	}
+	m.source, err = m.k.Source(t.Context(), "demo", "http://x")
+	noErr(t, err)
 	rapid.Check(t, func(rt *rapid.T) {
 		m.begin(rt)
 		rt.Repeat(map[string]func(*rapid.T){

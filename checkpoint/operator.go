@@ -42,30 +42,23 @@ const chosenOnes = `(?7 = '[]' OR t.status IN (SELECT value FROM json_each(?7)))
 // not paused again.
 type operation struct{ set, of string }
 
-func (o Operation) find() (operation, error) {
-	switch o {
-	case Pause:
-		return operation{`paused = 1`, `t.paused = 0`}, nil
-	case Resume:
-		return operation{`paused = 0`, `t.paused = 1`}, nil
-	case Enable: // the trigger targets_enabled clears what was set automatically
-		return operation{`enabled = 1`, `(t.enabled = 0 OR t.consecutive_failures > 0 OR t.backoff_level > 0 OR t.wait_reason IS 'backoff')`}, nil
-	case Disable:
-		return operation{`enabled = 0`, `t.enabled = 1`}, nil
-	case Requeue:
-		return operation{resetSet + `recoveries = 0`, `t.status = 'PARKED'`}, nil
-	case RequeueAnew:
-		return operation{resetSet + anew, `t.status = 'PARKED'`}, nil
+var operations = map[Operation]operation{
+	Pause:  {`paused = 1`, `t.paused = 0`},
+	Resume: {`paused = 0`, `t.paused = 1`},
+	// The trigger targets_enabled clears what was set automatically.
+	Enable:      {`enabled = 1`, `(t.enabled = 0 OR t.consecutive_failures > 0 OR t.backoff_level > 0 OR t.wait_reason IS 'backoff')`},
+	Disable:     {`enabled = 0`, `t.enabled = 1`},
+	Requeue:     {resetSet + `recoveries = 0`, `t.status = 'PARKED'`},
+	RequeueAnew: {resetSet + anew, `t.status = 'PARKED'`},
+}
+
+// count counts them all, or of those whose ids are given.
+func (o operation) count(given bool) string {
+	from := `targets t`
+	if given {
+		from = `json_each(?10) AS j CROSS JOIN targets t ON t.id = j.value`
 	}
-	return operation{}, fmt.Errorf("no such operation: %s", o)
-}
-
-func (o operation) count() string {
-	return `SELECT count(*) FROM targets t WHERE ` + o.of + ` AND ` + chosenOnes
-}
-
-func (o operation) countGiven() string {
-	return `SELECT count(*) FROM json_each(?10) AS j CROSS JOIN targets t ON t.id = j.value WHERE ` + o.of + ` AND ` + chosenOnes
+	return `SELECT count(*) FROM ` + from + ` WHERE ` + o.of + ` AND ` + chosenOnes
 }
 
 func (o operation) next() string {
@@ -95,15 +88,15 @@ func longAgo(now time.Time, d time.Duration) string {
 
 // CountChosen returns how many targets Operate would change now.
 func (k *Keeper) CountChosen(ctx context.Context, o Operation, c Chosen) (n int, err error) {
-	do, err := o.find()
-	if err != nil {
-		return 0, err
+	do, ok := operations[o]
+	if !ok {
+		return 0, fmt.Errorf("no such operation: %s", o)
 	}
-	query, args := do.count(), c.args(k.db.Now())
-	if len(c.IDs) > 0 {
-		query, args = do.countGiven(), append(args, store.JSONInts(c.IDs))
+	given, args := len(c.IDs) > 0, c.args(k.db.Now())
+	if given {
+		args = append(args, store.JSONInts(c.IDs))
 	}
-	if err := k.row(ctx, query, args, &n); err != nil {
+	if err := k.row(ctx, do.count(given), args, &n); err != nil {
 		return 0, fmt.Errorf("count targets to %s: %w", o, err)
 	}
 	return n, nil
@@ -113,9 +106,9 @@ func (k *Keeper) CountChosen(ctx context.Context, o Operation, c Chosen) (n int,
 // goes in small transactions, so that a crawl is not held up; when it is cut
 // short, what is done stays done, and doing it again does the rest.
 func (k *Keeper) Operate(ctx context.Context, o Operation, c Chosen) (changed int, err error) {
-	do, err := o.find()
-	if err != nil {
-		return 0, err
+	do, ok := operations[o]
+	if !ok {
+		return 0, fmt.Errorf("no such operation: %s", o)
 	}
 	now := k.db.Now() // one time for all: what fails meanwhile is not older than it was
 	what, given, last := string(o)+" targets", c.IDs, int64(-1)

@@ -19,13 +19,9 @@ const standingRows = `SELECT id, status, crawl_status, enabled, auto_disabled, b
 func (b *bundle) operate(t *testing.T, o checkpoint.Operation, c checkpoint.Chosen) int {
 	t.Helper()
 	want, err := b.CountChosen(t.Context(), o, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	got, err := b.Operate(t.Context(), o, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if got != want {
 		t.Errorf("%s changed %d, and said before that it would be %d", o, got, want)
 	}
@@ -171,18 +167,14 @@ func TestPauseInProgress(t *testing.T) {
 			if n := b.operate(t, checkpoint.Pause, one(c.TargetID)); n != 1 {
 				t.Fatalf("%d paused", n)
 			}
-			if err := end(b, c); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, end(b, c))
 			same(t, "health", table(t, b.DB(), `SELECT crawl_status FROM v_crawler_status WHERE id = ?`, c.TargetID), []string{"paused"})
 			for {
 				next, err := b.Claim(t.Context(), b.worker(1), b.scope, 5)
 				if errors.Is(err, checkpoint.ErrNothing) {
 					break
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, err)
 				if next.TargetID == c.TargetID {
 					t.Fatal("a paused target was claimed")
 				}

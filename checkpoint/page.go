@@ -60,13 +60,23 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p yp.Page) (Committed
 			return err
 		}
 		out.Done = p.Last && c.Kind != yp.KindIndex || out.Repeated // an index ends with CompleteIndex
-		if err := c.savePage(tx, &p, out); err != nil {
-			return err
+		if progress := c.progress(&p, out); out.Done {
+			err = c.change(tx, completePage, append(progress, doneArgs(tx, "", "")...), p.Number)
+		} else {
+			err = c.change(tx, advancePage, append(progress, tx.Now), p.Number)
 		}
-		if err := c.endCrawl(tx, out.Done && (p.End || out.Repeated)); err != nil {
-			return err
+		if err == nil {
+			err = c.endCrawl(tx, out.Done && (p.End || out.Repeated))
 		}
-		if err := c.countPage(tx, out); err != nil {
+		if err == nil && c.Kind == yp.KindSearch { // pages of other kinds are no part of what runs and workers are measured by
+			err = tx.Run(countRun, out.Done, tx.Now, out.New, out.Rejected, c.Dropped, out.Restored, c.Worker.RunID)
+			if err == nil {
+				err = tx.Run(countWorker, out.Kept(), tx.Now, c.Worker.RunID, c.Worker.ID)
+			}
+		} else if err == nil {
+			err = tx.Run(beatWorker, tx.Now, c.Worker.RunID, c.Worker.ID)
+		}
+		if err != nil {
 			return err
 		}
 		attempt = c.counted(tx, &p, out)
@@ -116,18 +126,6 @@ func (c *Claim) take(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out Co
 	return out, err
 }
 
-// countPage counts a page of results for its run and worker; pages of other kinds are no
-// part of what they are measured by.
-func (c *Claim) countPage(tx *store.Tx, out Committed) error {
-	if c.Kind != yp.KindSearch {
-		return tx.Run(beatWorker, tx.Now, c.Worker.RunID, c.Worker.ID)
-	}
-	if err := tx.Run(countRun, out.Done, tx.Now, out.New, out.Rejected, c.Dropped, out.Restored, c.Worker.RunID); err != nil {
-		return err
-	}
-	return tx.Run(countWorker, out.Kept(), tx.Now, c.Worker.RunID, c.Worker.ID)
-}
-
 // counted is the attempt with the page added. It returns a copy: a transaction
 // that fails must leave the claim as it was.
 func (c *Claim) counted(tx *store.Tx, p *yp.Page, out Committed) store.Attempt {
@@ -149,15 +147,6 @@ func (c *Claim) counted(tx *store.Tx, p *yp.Page, out Committed) store.Attempt {
 	}
 	a.Trace.Add(tx.At, "committed", p.Number, brought)
 	return a
-}
-
-// savePage moves the target on to the page.
-func (c *Claim) savePage(tx *store.Tx, p *yp.Page, out Committed) error {
-	args := c.progress(p, out)
-	if !out.Done {
-		return c.change(tx, advancePage, append(args, tx.Now), p.Number)
-	}
-	return c.change(tx, completePage, append(args, doneArgs(tx, "", "")...), p.Number)
 }
 
 // progress are the arguments of pageSet: what a page adds to its crawl.

@@ -20,9 +20,7 @@ func (b *bundle) recrawl(t *testing.T) checkpoint.Pass {
 func (b *bundle) pass(t *testing.T, scope store.Scope, again *time.Duration) checkpoint.Pass {
 	t.Helper()
 	p, err := b.run.BeginPass(t.Context(), scope, again)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return p
 }
 
@@ -33,9 +31,9 @@ func TestRecrawlKeepsTheGap(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 1, "CA")
 	b.scope.CategoryIDs = b.cats[:1]
-	began := clock.now()
+	began := clock.Now()
 	b.again(t, yp.Page{Last: true, End: true, Listings: cards("a")})
-	clock.move(3 * time.Second)
+	clock.Move(3 * time.Second)
 	if p := b.recrawl(t); p.Recrawl != 1 {
 		t.Fatalf("%d targets are crawled again, want 1", p.Recrawl)
 	}
@@ -53,7 +51,7 @@ func TestRecrawlKeepsTheGap(t *testing.T) {
 		}
 		_, err := b.Claim(t.Context(), b.worker(0), b.scope, 5)
 		if want && err != nil || !want && !errors.Is(err, checkpoint.ErrNothing) {
-			t.Errorf("%s after the last crawl began: claimed with %v", clock.now().Sub(began), err)
+			t.Errorf("%s after the last crawl began: claimed with %v", clock.Now().Sub(began), err)
 		}
 	}
 	waits(1)
@@ -61,10 +59,10 @@ func TestRecrawlKeepsTheGap(t *testing.T) {
 	if o := b.outlook(t, 1, 5*time.Minute); !o.Next.Equal(began.Add(yp.MinCrawlGap)) {
 		t.Errorf("the next falls due %s", stamp(o.Next))
 	}
-	clock.move(yp.MinCrawlGap - 3*time.Second - time.Millisecond)
+	clock.Move(yp.MinCrawlGap - 3*time.Second - time.Millisecond)
 	waits(1)
 	claimable(false)
-	clock.move(time.Millisecond)
+	clock.Move(time.Millisecond)
 	waits(0)
 	claimable(true)
 }
@@ -73,14 +71,14 @@ func TestRecrawlKeepsTheGap(t *testing.T) {
 func TestInGap(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 4, "CA") // 8 targets
-	at := func(d time.Duration) string { return "'" + yp.FormatTime(clock.now().Add(d)) + "'" }
+	at := func(d time.Duration) string { return "'" + yp.FormatTime(clock.Now().Add(d)) + "'" }
 	execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'gap', not_before = `+at(time.Minute),
 		`UPDATE targets SET not_before = `+at(2*time.Minute)+` WHERE id = 1`,
 		`UPDATE targets SET not_before = `+at(2*time.Minute+time.Millisecond)+` WHERE id = 2`, // a clock that was set back
 		`UPDATE targets SET wait_reason = 'recrawl', not_before = `+at(time.Minute)+` WHERE id = 3`,
 		`UPDATE targets SET enabled = 0 WHERE id = 4`, `UPDATE targets SET paused = 1 WHERE id = 5`, `UPDATE targets SET retired_at = 'x' WHERE id = 6`)
 	n, until, err := b.InGap(t.Context(), b.scope)
-	if err != nil || n != 3 || !until.Equal(clock.now().Add(2*time.Minute)) {
+	if err != nil || n != 3 || !until.Equal(clock.Now().Add(2*time.Minute)) {
 		t.Errorf("%d until %s (%v), want 1, 7 and 8, for 2 minutes", n, stamp(until), err)
 	}
 }
@@ -96,13 +94,9 @@ func (b *bundle) crawl(t *testing.T, clock *clock, scope store.Scope, n int) (do
 		if errors.Is(err, checkpoint.ErrNothing) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		clock.move(time.Minute)
-		if err := b.Complete(t.Context(), c, "", "", true); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
+		clock.Move(time.Minute)
+		noErr(t, b.Complete(t.Context(), c, "", "", true))
 	}
 	return done
 }
@@ -113,15 +107,13 @@ func (b *bundle) next(t *testing.T, killed bool) {
 	var err error
 	if killed {
 		b.kill(t, b.run)
-		if _, err = b.RecoverDead(t.Context(), store.Scope{}); err != nil {
-			t.Fatal(err)
-		}
+		_, err = b.RecoverDead(t.Context(), store.Scope{})
+		noErr(t, err)
 	} else if err = b.run.Finish(t.Context(), checkpoint.OutcomeBudget, 0); err != nil {
 		t.Fatal(err)
 	}
-	if b.run, err = b.StartRun(t.Context(), b.scope.SourceID, "again", false); err != nil {
-		t.Fatal(err)
-	}
+	b.run, err = b.StartRun(t.Context(), b.scope.SourceID, "again", false)
+	noErr(t, err)
 }
 
 const doneRows = `SELECT total_successes, count(*) FROM targets GROUP BY 1 ORDER BY 1`
@@ -134,8 +126,8 @@ func TestPassOverRuns(t *testing.T) {
 	if n := b.crawl(t, clock, b.scope, 100); n != 24 {
 		t.Fatalf("%d crawled at first", n)
 	}
-	clock.move(time.Hour)
-	began := clock.now()
+	clock.Move(time.Hour)
+	began := clock.Now()
 	for i, want := range []int{5, 5, 5, 5, 4} {
 		p := b.recrawl(t)
 		if p.GoesOn != (i > 0) || !p.Began.Equal(began) {
@@ -148,10 +140,10 @@ func TestPassOverRuns(t *testing.T) {
 			t.Errorf("run %d crawled %d, want %d", i+1, n, want)
 		}
 		b.next(t, i == 2)
-		clock.move(time.Hour)
+		clock.Move(time.Hour)
 	}
 	same(t, "crawls", table(t, b.DB(), doneRows), []string{"2|24"})
-	began = clock.now()
+	began = clock.Now()
 	if p := b.recrawl(t); p.GoesOn || p.Recrawl != 24 || !p.Began.Equal(began) {
 		t.Errorf("when all is crawled: %+v, want a new pass over all", p)
 	}
@@ -163,20 +155,20 @@ func TestPassOverRuns(t *testing.T) {
 func TestPassOfDue(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 3, "CA") // 6 targets
-	clock.move(time.Second)
-	began := clock.now()
+	clock.Move(time.Second)
+	began := clock.Now()
 	for i := range 3 {
 		if p := b.pass(t, b.scope, nil); p.GoesOn != (i > 0) || !p.Began.Equal(began) || p.Recrawl != 0 {
 			t.Errorf("run %d: %+v", i+1, p)
 		}
 		b.crawl(t, clock, b.scope, 2)
 		b.next(t, false)
-		clock.move(time.Hour)
+		clock.Move(time.Hour)
 	}
 	if p := b.pass(t, b.scope, nil); p.GoesOn {
 		t.Errorf("with nothing left: %+v", p)
 	}
-	clock.move(yp.RecrawlAfter)
+	clock.Move(yp.RecrawlAfter)
 	if p := b.pass(t, b.scope, nil); p.GoesOn {
 		t.Errorf("a week later: %+v", p)
 	}
@@ -190,11 +182,11 @@ func TestPassOfAge(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 2, "CA") // 4 targets, done at one, two, three and four minutes
 	b.crawl(t, clock, b.scope, 9)
-	clock.move(time.Hour - 3*time.Minute)
+	clock.Move(time.Hour - 3*time.Minute)
 	if p := b.pass(t, b.scope, new(time.Hour)); p.Recrawl != 2-1 {
 		t.Errorf("%+v, want the first", p)
 	}
-	clock.move(30 * time.Minute) // meanwhile all of them are older than an hour
+	clock.Move(30 * time.Minute) // meanwhile all of them are older than an hour
 	b.next(t, true)
 	if p := b.pass(t, b.scope, new(time.Hour)); !p.GoesOn || p.Recrawl != 1 {
 		t.Errorf("half an hour later: %+v, want the same", p)
@@ -245,18 +237,18 @@ func TestPassIsOver(t *testing.T) {
 			t.Parallel()
 			b, clock := setupClock(t, 2, "CA") // 4 targets
 			b.crawl(t, clock, b.scope, 9)
-			clock.move(time.Hour)
+			clock.Move(time.Hour)
 			b.recrawl(t)
 			if n := b.crawl(t, clock, b.scope, 3); n != 3 {
 				t.Fatalf("%d crawled", n)
 			}
-			now := yp.FormatTime(clock.now())
+			now := yp.FormatTime(clock.Now())
 			if c.name == "in the gap" {
 				now = table(t, b.DB(), `SELECT began_at FROM passes`)[0]
 			}
 			same(t, "left", table(t, b.DB(), `SELECT id FROM targets WHERE status = 'PLANNED'`), []string{"4"})
 			execute(t, b.DB(), c.set(b, now))
-			clock.move(time.Minute)
+			clock.Move(time.Minute)
 			if p := b.recrawl(t); p.GoesOn != c.goesOn {
 				t.Errorf("%+v, want that it goes on: %t", p, c.goesOn)
 			}
@@ -269,17 +261,15 @@ func TestPassesApart(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 2, "CA", "TX") // 8 targets
 	other, err := b.Source(t.Context(), "other", "http://y")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	b.crawl(t, clock, b.scope, 99)
-	clock.move(time.Hour)
+	clock.Move(time.Hour)
 	now, hour := new(time.Duration(0)), new(time.Hour)
 	first := b.scope
 	first.States, first.CategoryIDs = []string{"CA", "TX"}, b.cats
 	b.pass(t, first, now)
-	began := clock.now()
-	clock.move(time.Minute)
+	began := clock.Now()
+	clock.Move(time.Minute)
 	for _, c := range []struct {
 		name   string
 		change func(s *store.Scope) *time.Duration
@@ -314,10 +304,10 @@ func TestPassesApart(t *testing.T) {
 func TestEveryWeek(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 3, "CA") // 6 targets
-	clock.move(time.Second)
-	start := clock.now()
+	clock.Move(time.Second)
+	start := clock.Now()
 	for week := range 52 {
-		clock.move(start.Add(time.Duration(week) * 7 * 24 * time.Hour).Sub(clock.now()))
+		clock.Move(start.Add(time.Duration(week) * 7 * 24 * time.Hour).Sub(clock.Now()))
 		p := b.pass(t, b.scope, nil)
 		if _, err := b.Wake(t.Context(), b.scope); err != nil {
 			t.Fatal(err)
@@ -330,13 +320,9 @@ func TestEveryWeek(t *testing.T) {
 				}
 				break
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			clock.move(time.Hour)
-			if err := b.Complete(t.Context(), c, "", "", true); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
+			clock.Move(time.Hour)
+			noErr(t, b.Complete(t.Context(), c, "", "", true))
 		}
 	}
 	same(t, "crawls", table(t, b.DB(), doneRows), []string{"52|6"})
@@ -361,12 +347,10 @@ func TestDueFromTheBegin(t *testing.T) {
 			if first {
 				set()
 			}
-			began := clock.now()
+			began := clock.Now()
 			c := b.claim(t, 0)
-			clock.move(time.Hour)
-			if err := b.Complete(t.Context(), c, "", "", true); err != nil {
-				t.Fatal(err)
-			}
+			clock.Move(time.Hour)
+			noErr(t, b.Complete(t.Context(), c, "", "", true))
 			if !first {
 				set()
 			}

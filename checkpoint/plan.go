@@ -247,8 +247,8 @@ const (
 	SELECT state FROM targets WHERE kind = 'index' AND source_id = ?1 AND complete_at IS NOT NULL AND state IN (SELECT value FROM json_each(?2))`
 	listedCities = `
 	SELECT c.slug, c.name, c.state, c.population, ifnull(c.lat, 0), ifnull(c.lon, 0), c.tier
-	FROM source_cities x JOIN cities c ON c.id = x.city_id
-	WHERE x.source_id = ?1 AND x.gone_at IS NULL AND c.state IN (SELECT value FROM json_each(?2)) AND c.population >= ?3
+	FROM cities c CROSS JOIN source_cities x ON x.source_id = ?1 AND x.city_id = c.id
+	WHERE c.state IN (SELECT value FROM json_each(?2)) AND c.population >= ?3 AND x.gone_at IS NULL
 	ORDER BY c.population DESC, c.slug`
 )
 
@@ -266,7 +266,7 @@ func (k *Keeper) follow(ctx context.Context, p Plan) (Plan, error) {
 	if len(read) == 0 && !p.Listed.Only {
 		return p, nil
 	}
-	listed, err := store.All(q, listedCities, []any{p.SourceID, store.JSONTexts(read), p.Listed.MinPopulation}, cityColumns)
+	listed, err := citiesOf(q, p.SourceID, read, p.Listed.MinPopulation)
 	if err != nil {
 		return p, fmt.Errorf("read the cities of the source: %w", err)
 	}
@@ -275,6 +275,7 @@ func (k *Keeper) follow(ctx context.Context, p Plan) (Plan, error) {
 	return p, nil
 }
 
-func cityColumns(c *yp.City) []any {
-	return []any{&c.Slug, &c.Name, &c.State, &c.Population, &c.Lat, &c.Lon, &c.Tier}
+// citiesOf returns the cities that a source's index of some states shows, the largest first.
+func citiesOf(q store.Querier, source int64, states []string, minPopulation int) ([]yp.City, error) {
+	return store.All(q, listedCities, []any{source, store.JSONTexts(states), minPopulation}, store.Fields[yp.City])
 }

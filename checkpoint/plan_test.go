@@ -3,6 +3,7 @@ package checkpoint_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"ypcrawl/checkpoint"
@@ -26,9 +27,7 @@ func planOf(source int64, cities, categories int) checkpoint.Plan {
 func planned(t *testing.T, k *checkpoint.Keeper, p checkpoint.Plan) checkpoint.Planned {
 	t.Helper()
 	out, err := k.Plan(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return out
 }
 
@@ -36,9 +35,7 @@ func newKeeper(t *testing.T) (*checkpoint.Keeper, int64) {
 	t.Helper()
 	k := checkpoint.New(storetest.Open(t))
 	id, err := k.Source(t.Context(), "demo", "http://x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return k, id
 }
 
@@ -108,9 +105,7 @@ func TestPlan(t *testing.T) {
 		if out := planned(t, k, p); out.Added != 5100 {
 			t.Errorf("%+v, want 5100 added", out)
 		}
-		if got := table(t, k.DB(), `SELECT count(DISTINCT state), min(n), max(n) FROM (SELECT state, count(*) n FROM targets GROUP BY 1)`); got[0] != "51|100|100" {
-			t.Errorf("states: %v", got)
-		}
+		same(t, "states", table(t, k.DB(), `SELECT count(DISTINCT state), min(n), max(n) FROM (SELECT state, count(*) n FROM targets GROUP BY 1)`), []string{"51|100|100"})
 	})
 }
 
@@ -171,9 +166,7 @@ func TestPages(t *testing.T) {
 		t.Helper()
 		p.Number, p.NextURL = c.PageCurrent+1, "/next"
 		out, err := b.CommitPage(ctx, c, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		return out
 	}
 	t.Run("counts what was kept, whatever the page claims", func(t *testing.T) {
@@ -259,11 +252,9 @@ func TestProgress(t *testing.T) {
 	t.Parallel()
 	g := crawl(t)
 	c := g.take(t, 5)
-	g.clock.move(10e9)
+	g.clock.Move(10e9)
 	p, err := g.Progress(t.Context(), store.Scope{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	const counts = `SELECT count(*), sum(status = 'PLANNED'), sum(status = 'IN_PROGRESS'), sum(status = 'DONE'), sum(status = 'FAILED'), sum(status = 'STUCK'),
 		sum(status = 'PARKED'), sum(page_current), sum(raw_count), sum(accepted_count), (SELECT count(*) FROM listings), (SELECT count(*) FROM companies) FROM targets`
 	o := p.Overall
@@ -285,5 +276,51 @@ func TestProgress(t *testing.T) {
 	elsewhere, err := g.Progress(t.Context(), store.Scope{States: []string{"TX"}})
 	if err != nil || elsewhere.Overall.Targets != 0 || len(elsewhere.Workers) != 0 || len(elsewhere.Errors) != 0 {
 		t.Errorf("elsewhere: %+v (%v)", elsewhere, err)
+	}
+}
+
+// TestPlanFollowsTheIndex: where a source's index of a state was read to its end, whole
+// states mean the cities in it.
+func TestPlanFollowsTheIndex(t *testing.T) {
+	t.Parallel()
+	k, source := newKeeper(t)
+	p := planOf(source, 3, 1)
+	p.Listed = &checkpoint.Listed{States: []string{p.Cities[0].State}}
+	extra := yp.City{Slug: "only-listed", Name: "Only Listed", State: p.Cities[0].State, Tier: 3}
+	ids, err := k.CityIDs(t.Context(), append(slices.Clone(p.Cities), extra))
+	noErr(t, err)
+	listed := func(n int, gone string) {
+		execute(t, k.DB(), `INSERT INTO source_cities (source_id, city_id, slug, name, found_on, matched, first_seen_at, last_seen_at, crawl, gone_at)
+			SELECT s.id, c.id, c.slug, c.name, '/', 'slug', 'x', 'x', 1, `+gone+` FROM sources s, cities c WHERE c.id = (SELECT id FROM cities ORDER BY id LIMIT 1 OFFSET `+string(rune('0'+n))+`)`)
+	}
+	planned := func(p checkpoint.Plan) string {
+		execute(t, k.DB(), `DELETE FROM targets WHERE kind = 'search'`)
+		if _, err := k.Plan(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(table(t, k.DB(), `SELECT c.slug FROM targets t JOIN cities c ON c.id = t.city_id ORDER BY c.id`), " ")
+	}
+	all := planned(p)
+	if n := len(strings.Fields(all)); n != 3 || len(ids) != 4 {
+		t.Fatalf("planned %q before any index was read, want the three named", all)
+	}
+	names := strings.Fields(all)
+	listed(0, "NULL")
+	listed(1, "'x'")
+	listed(3, "NULL")
+	if got := planned(p); got != names[0]+" "+names[2] {
+		t.Errorf("before an index is read to its end: %q, want the named ones that are not gone", got)
+	}
+	execute(t, k.DB(), `INSERT INTO targets (source_id, kind, state, population, priority, max_pages, complete_at, created_at) SELECT s.id, 'index', (SELECT state FROM cities LIMIT 1), 0, 0, 2, 'x', 'x' FROM sources s`)
+	if got, want := planned(p), names[0]+" only-listed"; got != want {
+		t.Errorf("after that: %q, want %q", got, want)
+	}
+	p.Listed.MinPopulation = 1
+	if got := planned(p); strings.Contains(got, "only-listed") {
+		t.Errorf("%q: a city without a known population is not above any", got)
+	}
+	p.Listed = nil
+	if got := planned(p); got != names[0]+" "+names[2] {
+		t.Errorf("named cities: %q, want those that are not gone", got)
 	}
 }

@@ -37,10 +37,8 @@ func TestRecordedWithThePage(t *testing.T) {
 	b, clock := setupClock(t, 1, "CA")
 	ctx := t.Context()
 	c := b.claim(t, 0)
-	if err := b.run.Enlist(ctx, c.Worker.ID, "Ada", 0); err != nil {
-		t.Fatal(err)
-	}
-	begun := yp.FormatTime(clock.now())
+	noErr(t, b.run.Enlist(ctx, c.Worker.ID, "Ada", 0))
+	begun := yp.FormatTime(clock.Now())
 	same(t, "attempt", table(t, b.DB(), `SELECT target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, ended FROM crawl_attempts`),
 		[]string{fmt.Sprintf("1|1|%d|worker_0_pid_1|1|0|%s|running", b.run.ID, begun)})
 	commits := func() string {
@@ -57,7 +55,7 @@ func TestRecordedWithThePage(t *testing.T) {
 	if after := commits(); after != before || len(c.Requests) != 2 || fmt.Sprint(c.Attempt) != fmt.Sprint(attempt) {
 		t.Errorf("a page that rolled back left\n%s\nof\n%s\nwith %d requests in hand, attempt %+v", after, before, len(c.Requests), c.Attempt)
 	}
-	clock.move(time.Second)
+	clock.Move(time.Second)
 	if _, err := b.CommitPage(ctx, c, page(1, false, "a", "b")); err != nil {
 		t.Fatal(err)
 	}
@@ -122,9 +120,7 @@ func TestRecordedOfALostClaim(t *testing.T) {
 			if len(c.Requests) != 2 {
 				t.Fatalf("%d requests are in hand, want both", len(c.Requests))
 			}
-			if err := b.Record(bg, c.Requests); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, b.Record(bg, c.Requests))
 			same(t, "requests", table(t, b.DB(), requestRows), []string{"1|1|1|c1|0|failure|timeout", "1|1|1|c1|1|success|"})
 			if err := b.Release(bg, again, ""); err != nil {
 				t.Errorf("the claim of the other: %v", err)
@@ -172,9 +168,7 @@ func TestEveryEndIsRecorded(t *testing.T) {
 			execute(t, b.DB(), `UPDATE sources SET consecutive_failures = 5`)
 			claim := b.claim(t, 0)
 			claim.Requests = append(claim.Requests, b.asks(claim, 0, yp.ClassTimeout))
-			if err := c.end(b, claim); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, c.end(b, claim))
 			same(t, "attempt", table(t, b.DB(), `SELECT ended, error_code, error_message FROM crawl_attempts`), []string{c.want})
 			same(t, "requests", table(t, b.DB(), requestRows), []string{"1|1|1|c1|0|failure|timeout"})
 			same(t, "source", table(t, b.DB(), `SELECT consecutive_failures FROM sources`), []string{c.source})
@@ -227,4 +221,33 @@ func TestBadRequestTakesThePage(t *testing.T) {
 	if err := b.Record(bg, nil); err != nil {
 		t.Errorf("nothing to record: %v", err)
 	}
+}
+
+// TestCrawlerStatus: the view tells what became of a target's last attempts, and by which way.
+func TestCrawlerStatus(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 2, "CA")
+	attempt := func(token int, finished, ended, code, proxy string) string {
+		return fmt.Sprintf(`INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, ended, error_code, proxy, identity)
+			VALUES (1, %d, 1, 'w', %[1]d, 0, 'x', '%s', '%s', '%s', '%s', 'identity %[1]d')`, token, finished, ended, code, proxy)
+	}
+	const q = `SELECT last_failure_at, last_proxy, last_identity, max_retries, listings FROM v_crawler_status WHERE id = 1`
+	same(t, "never tried", table(t, b.DB(), q), []string{"|||3|0"})
+	execute(t, b.DB(), attempt(1, "first", "failed", "TIMEOUT", "a"), attempt(2, "second", "parked", "TIMEOUT", "b"), attempt(3, "third", "done", "SUCCESS", "c"),
+		`UPDATE targets SET max_retries = 5, raw_count = 9, accepted_count = 7 WHERE id = 1`)
+	same(t, "tried", table(t, b.DB(), q), []string{"second|c|identity 3|5|7"})
+	same(t, "another", table(t, b.DB(), strings.Replace(q, "= 1", "= 2", 1)), []string{"|||3|0"})
+}
+
+// TestCrawlErrorSummary: how attempts ended, the good ones too. What is done because its
+// site has nothing went well.
+func TestCrawlErrorSummary(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 2, "CA")
+	for i, end := range []string{"'done', 'SUCCESS', NULL", "'done', 'NO_LISTINGS', NULL", "'parked', 'NO_LISTINGS', NULL", "'failed', 'BLOCKED_PROXY', 'p'", "'failed', 'BLOCKED_PROXY', NULL", "'released', NULL, NULL"} {
+		execute(t, b.DB(), fmt.Sprintf(`INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, ended, error_code, proxy)
+			VALUES (%d, %d, 1, 'w', 1, 0, 'x', '%s', %s)`, 1+i%2, i+1, ago(time.Hour), end))
+	}
+	same(t, "the summary", table(t, b.DB(), `SELECT error_code, by_proxy, occurrences, targets FROM v_crawl_error_summary ORDER BY 1, 2`),
+		[]string{"BLOCKED_PROXY|0|1|1", "BLOCKED_PROXY|1|1|1", "NO_LISTINGS|0|1|1", "SUCCESS|0|2|2"})
 }

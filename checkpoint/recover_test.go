@@ -11,6 +11,8 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
@@ -19,25 +21,17 @@ var bg = context.Background()
 // kill makes the run that of a dead process: its lock is gone.
 func (b *bundle) kill(t *testing.T, r *checkpoint.Run) {
 	t.Helper()
-	if err := os.Remove(filepath.Join(store.LockDir(b.DB().Path()), r.UUID+".lock")); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Remove(filepath.Join(store.LockDir(b.DB().Path()), r.UUID+".lock")))
 }
 
 // second starts another run with one worker that holds a target.
 func (b *bundle) second(t *testing.T) (*checkpoint.Run, *checkpoint.Claim) {
 	t.Helper()
 	r, err := b.StartRun(bg, b.scope.SourceID, "second", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Enlist(bg, "other", "Bob", 5<<20); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
+	noErr(t, r.Enlist(bg, "other", "Bob", 5<<20))
 	c, err := b.Claim(bg, checkpoint.Worker{ID: "other", RunID: r.ID}, b.scope, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return r, c
 }
 
@@ -52,9 +46,7 @@ const (
 func TestRecoverClosesAttempts(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 3, "CA")
-	if err := b.run.Enlist(bg, someWorkerID, "Ada", 1<<20); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, b.run.Enlist(bg, someWorkerID, "Ada", 1<<20))
 	mine := b.claim(t, 0)
 	dead, c := b.second(t)
 	for n := range 2 {
@@ -62,9 +54,9 @@ func TestRecoverClosesAttempts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	at := yp.FormatTime(clock.now())
+	at := yp.FormatTime(clock.Now())
 	b.kill(t, dead)
-	clock.move(time.Minute)
+	clock.Move(time.Minute)
 	if rec, err := b.RecoverDead(bg, store.Scope{}); err != nil || rec != (checkpoint.Recovered{Planned: 1, Dead: 1}) {
 		t.Fatalf("%+v (%v), want one", rec, err)
 	}
@@ -76,7 +68,7 @@ func TestRecoverClosesAttempts(t *testing.T) {
 	}
 	t.Run("stale ones too, but their worker may live", func(t *testing.T) {
 		b.claim(t, 0)
-		clock.move(2 * time.Hour)
+		clock.Move(2 * time.Hour)
 		if rec, err := b.RecoverStale(bg, store.Scope{}, time.Hour); err != nil || rec.Planned != 1 {
 			t.Fatalf("%+v (%v)", rec, err)
 		}
@@ -121,11 +113,9 @@ func TestWorkers(t *testing.T) {
 	r := b.run
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 	}
-	begun := yp.FormatTime(clock.now())
+	begun := yp.FormatTime(clock.Now())
 	must(r.Enlist(bg, "w1", "Ada", 0))
 	must(r.Enlist(bg, "w2", "Bob", 100))
 	for range 2 {
@@ -134,20 +124,20 @@ func TestWorkers(t *testing.T) {
 		}
 	}
 	same(t, "enlisted", table(t, b.DB(), workerRows), []string{"w1|Ada|" + begun + "||0|2|0", "w2|Bob|" + begun + "||0|0|100"})
-	clock.move(30 * time.Second)
+	clock.Move(30 * time.Second)
 	held, err := r.Heartbeat(bg, 7, 12345)
 	if must(err); held != 2 {
 		t.Errorf("%d held, want 2", held)
 	}
-	beat := yp.FormatTime(clock.now())
+	beat := yp.FormatTime(clock.Now())
 	same(t, "they beat", table(t, b.DB(), workerRows), []string{"w1|Ada|" + beat + "||0|2|12345", "w2|Bob|" + beat + "||0|0|12345"})
-	clock.move(time.Second)
+	clock.Move(time.Second)
 	must(r.Dismiss(bg, "w2"))
-	end := yp.FormatTime(clock.now())
-	clock.move(time.Second)
+	end := yp.FormatTime(clock.Now())
+	clock.Move(time.Second)
 	_, err = r.Heartbeat(bg, 8, 99)
 	must(err)
-	later := yp.FormatTime(clock.now())
+	later := yp.FormatTime(clock.Now())
 	same(t, "who was dismissed beats no more", table(t, b.DB(), workerRows), []string{"w1|Ada|" + later + "||0|2|99", "w2|Bob|" + end + "|" + end + "|0|0|12345"})
 	must(r.Enlist(bg, "w2", "Bob", 1))
 	same(t, "hired again", table(t, b.DB(), workerRows), []string{"w1|Ada|" + later + "||0|2|99", "w2|Bob|" + later + "||0|0|12345"})
@@ -156,9 +146,9 @@ func TestWorkers(t *testing.T) {
 	must(other.Enlist(bg, "w1", "Eve", 1)) // a worker's id is its run's own
 	_, err = b.Claim(bg, checkpoint.Worker{ID: "nobody", RunID: other.ID}, b.scope, 5)
 	must(err) // one that is not in the registry may claim all the same
-	clock.move(time.Second)
+	clock.Move(time.Second)
 	must(r.Finish(bg, checkpoint.OutcomeDone, 0))
-	last := yp.FormatTime(clock.now())
+	last := yp.FormatTime(clock.Now())
 	same(t, "the run is over", table(t, b.DB(), workerRows), []string{"w1|Ada|" + last + "|" + last + "|0|2|99", "w2|Bob|" + last + "|" + last + "|0|0|12345", "w1|Eve|" + later + "||0|0|1"})
 	same(t, "what it held", table(t, b.DB(), `SELECT worker_id, ended, finished_at FROM crawl_attempts ORDER BY id`), []string{"w1|recovered|" + last, "w1|recovered|" + last, "nobody|running|"})
 	must(other.Finish(bg, checkpoint.OutcomeDone, 0))
@@ -168,14 +158,10 @@ func TestWorkers(t *testing.T) {
 func TestFinishKeepsWorkersThatEnded(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 1, "CA")
-	if err := errors.Join(b.run.Enlist(bg, "w1", "Ada", 0), b.run.Dismiss(bg, "w1")); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, errors.Join(b.run.Enlist(bg, "w1", "Ada", 0), b.run.Dismiss(bg, "w1")))
 	before := table(t, b.DB(), workerRows)
-	clock.move(time.Hour)
-	if err := b.run.Finish(bg, checkpoint.OutcomeDone, 0); err != nil {
-		t.Fatal(err)
-	}
+	clock.Move(time.Hour)
+	noErr(t, b.run.Finish(bg, checkpoint.OutcomeDone, 0))
 	same(t, "workers", table(t, b.DB(), workerRows), before)
 }
 
@@ -188,12 +174,272 @@ func TestOutcomes(t *testing.T) {
 		checkpoint.OutcomeBlocked, checkpoint.OutcomeNoProxies, checkpoint.OutcomeLayout,
 	} {
 		r, err := b.StartRun(bg, b.scope.SourceID, "test", false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if err := r.Finish(bg, o, 3); err != nil {
 			t.Errorf("%s: %v", o, err)
 		}
 		same(t, "run", table(t, b.DB(), `SELECT outcome, requests FROM runs WHERE id = ?`, r.ID), []string{string(o) + "|3"})
+	}
+}
+
+// TestRunNumber: a later run has a higher number, one beside another the same, and a rebuilt
+// database counts on from its logs.
+func TestRunNumber(t *testing.T) {
+	t.Parallel()
+	g := logOfOne(t) // has a run that is alive
+	start := func(k *checkpoint.Keeper) *checkpoint.Run {
+		r, err := k.StartRun(t.Context(), 0, "run", false)
+		noErr(t, err)
+		return r
+	}
+	finish := func(r *checkpoint.Run) {
+		noErr(t, r.Finish(t.Context(), checkpoint.OutcomeDone, 0))
+	}
+	c := g.take(t, 0)
+	g.page(t, c, true, 1, 2)
+	for _, e := range g.events {
+		e.RunNumber = 41
+	}
+	k := checkpoint.New(storetest.Open(t))
+	g.replay(t, k, g.events)
+	g.replay(t, k, []*wal.Event{g.events[0]})
+	first := start(k)
+	beside := start(k)
+	finish(first)
+	third := start(k)
+	finish(beside)
+	finish(third)
+	last := start(k)
+	defer finish(last)
+	for i, r := range []*checkpoint.Run{first, beside, third, last} {
+		if want := []int64{42, 42, 42, 43}[i]; r.Number != want {
+			t.Errorf("run %d has number %d, want %d", i, r.Number, want)
+		}
+	}
+}
+
+// TestLaterBound: a start with a clock a year ahead counts the age of logs from the run before.
+func TestLaterBound(t *testing.T) {
+	t.Parallel()
+	g := logOfOne(t)
+	var want string
+	noErr(t, g.DB().Read().QueryRowContext(t.Context(), `SELECT max(heartbeat_at) FROM runs`).Scan(&want))
+	g.clock.Move(365 * 24 * time.Hour)
+	ahead, err := g.StartRun(t.Context(), 0, "run", false)
+	noErr(t, err)
+	at, err := g.LaterBound(t.Context(), ahead.ID)
+	if err != nil || yp.FormatTime(at) != want {
+		t.Errorf("counted from %v (%v), want %s", at, err, want)
+	}
+	noErr(t, ahead.Finish(t.Context(), checkpoint.OutcomeDone, 0))
+}
+
+func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 500, "CA", "TX") // 2,000 targets
+	path := b.DB().Path()
+	got := make(chan []string, 2)
+	procs := []*storetest.Process{start(t, "finish", path, "CA,TX"), start(t, "finish", path, "CA,TX")}
+	seen := map[string]int{}
+	for _, p := range procs {
+		seen[fmt.Sprintf("claimed %d", p.Number(t, "claimed"))]++
+	}
+	for _, p := range procs {
+		noErr(t, p.In.Close())
+		go func() {
+			var lines []string
+			for p.Lines.Scan() {
+				lines = append(lines, p.Lines.Text())
+			}
+			got <- lines
+		}()
+	}
+	for range procs {
+		lines := <-got
+		for _, line := range lines {
+			seen[line]++
+		}
+	}
+	for line, n := range seen {
+		if n != 1 {
+			t.Errorf("%s %d times", line, n)
+		}
+	}
+	if len(seen) != 2000 {
+		t.Errorf("%d targets claimed, want 2000", len(seen))
+	}
+	same(t, "targets", table(t, b.DB(), `SELECT status, claim_token, total_attempts, count(*) FROM targets GROUP BY 1, 2, 3`), []string{"DONE|1|1|2000"})
+	recount(t, b.DB())
+}
+
+func TestRecoverDead(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 6, "CA", "TX")
+	ctx := t.Context()
+	mine := b.claim(t, 7)
+	dying, living := start(t, "hold", b.DB().Path(), "TX"), start(t, "hold", b.DB().Path(), "TX,CA")
+	dead, alive := dying.Number(t, "holds"), living.Number(t, "holds")
+	execute(t, b.DB(), `INSERT INTO runs (id, uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (900, 'far', 'elsewhere', 1, 1, 'run', 'x', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
+		`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', claimed_at = 'x', run_id = 900 WHERE id = (SELECT max(id) FROM targets WHERE status = 'PLANNED')`,
+		`UPDATE targets SET heartbeat_at = '2000-01-01T00:00:00.000Z' WHERE status = 'IN_PROGRESS'`)
+	if rec, err := b.RecoverDead(ctx, store.Scope{}); err != nil || rec.Total() != 0 {
+		t.Errorf("while all live: %+v (%v), want nothing, however old their heartbeats", rec, err)
+	}
+	dying.Kill(t)
+	if rec, err := b.RecoverDead(ctx, store.Scope{States: []string{"CA"}}); err != nil || rec.Total() != 0 {
+		t.Errorf("in another state: %+v (%v), want nothing", rec, err)
+	}
+	rec, err := b.RecoverDead(ctx, store.Scope{})
+	if err != nil || rec != (checkpoint.Recovered{Planned: 3, Dead: 1}) {
+		t.Errorf("after the kill: %+v (%v), want its 3 targets and one dead run", rec, err)
+	}
+	want := []string{fmt.Sprintf("%d|1", b.run.ID), fmt.Sprintf("%d|3", alive), "900|1"}
+	same(t, "still held", table(t, b.DB(), `SELECT run_id, count(*) FROM targets WHERE status = 'IN_PROGRESS' GROUP BY 1 ORDER BY 1`), want)
+	same(t, "the killed run", table(t, b.DB(), `SELECT outcome FROM runs WHERE id = ?`, dead), []string{"dead"})
+	if err := b.SweepLocks(); err != nil {
+		t.Error(err)
+	}
+	if rec, err := b.RecoverDead(ctx, store.Scope{}); err != nil || rec != (checkpoint.Recovered{}) {
+		t.Errorf("again, after a sweep: %+v (%v), want nothing", rec, err)
+	}
+	if err := b.Release(ctx, mine, "stop"); err != nil {
+		t.Errorf("a claim of the living: %v", err)
+	}
+}
+
+func TestExclusive(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 6, "CA")
+	ctx := t.Context()
+	if _, err := b.StartRun(ctx, 1, "alone", true); !errors.Is(err, checkpoint.ErrExclusive) {
+		t.Errorf("exclusive beside a run: %v, want ErrExclusive", err)
+	}
+	second, err := b.StartRun(ctx, 1, "beside", false)
+	if err != nil {
+		t.Fatalf("beside a run: %v", err)
+	}
+	noErr(t, errors.Join(second.Finish(ctx, checkpoint.OutcomeDone, 3), b.run.Finish(ctx, checkpoint.OutcomeInterrupted, 5)))
+	same(t, "runs", table(t, b.DB(), `SELECT outcome, requests FROM runs ORDER BY id`), []string{"interrupted|5", "done|3"})
+	p := start(t, "exclusive", b.DB().Path(), "CA")
+	p.Number(t, "holds")
+	for _, exclusive := range []bool{true, false} {
+		if _, err := b.StartRun(ctx, 1, "beside", exclusive); !errors.Is(err, checkpoint.ErrExclusive) {
+			t.Errorf("beside an exclusive run, exclusive %v: %v, want ErrExclusive", exclusive, err)
+		}
+	}
+	p.Kill(t)
+	r, err := b.StartRun(ctx, 1, "after", true)
+	if err != nil {
+		t.Fatalf("after it was killed: %v", err)
+	}
+	if err := r.Finish(ctx, checkpoint.OutcomeDone, 0); err != nil {
+		t.Error(err)
+	}
+	if n := table(t, b.DB(), `SELECT count(*) FROM runs`); n[0] != "4" {
+		t.Errorf("%s runs are registered, want the 4 that were let in", n)
+	}
+}
+
+func TestFinishReleases(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 3, "CA")
+	c := b.claim(t, 0)
+	other, err := b.StartRun(t.Context(), 1, "other", false)
+	noErr(t, err)
+	kept, err := b.Claim(t.Context(), checkpoint.Worker{ID: "o", RunID: other.ID}, b.scope, 5)
+	noErr(t, err)
+	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeInterrupted, 0))
+	if err := b.Release(t.Context(), c, "stop"); !errors.Is(err, checkpoint.ErrClaimLost) {
+		t.Errorf("a claim after its run: %v, want ErrClaimLost", err)
+	}
+	if err := b.Release(t.Context(), kept, "stop"); err != nil {
+		t.Errorf("another run's claim: %v", err)
+	}
+	if err := other.Finish(t.Context(), checkpoint.OutcomeDone, 0); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHeartbeatKeepsFresh: what beats is never stale; what does not is, once.
+func TestHeartbeatKeepsFresh(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 6, "CA")
+	fresh, stale := b.claim(t, 0), (*checkpoint.Claim)(nil)
+	other, err := b.StartRun(t.Context(), 1, "silent", false)
+	noErr(t, err)
+	stale, err = b.Claim(t.Context(), checkpoint.Worker{ID: "silent", RunID: other.ID}, b.scope, 5)
+	noErr(t, err)
+	total := 0
+	for range 200 {
+		clock.Move(30 * time.Second)
+		if _, err := b.run.Heartbeat(t.Context(), 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		rec, err := b.RecoverStale(t.Context(), store.Scope{}, time.Hour)
+		noErr(t, err)
+		total += rec.Total()
+	}
+	if err := b.Release(t.Context(), stale, "stop"); total != 1 || !errors.Is(err, checkpoint.ErrClaimLost) {
+		t.Errorf("%d recovered in 100 minutes and the silent claim says %v, want 1 and ErrClaimLost", total, err)
+	}
+	if err := b.Release(t.Context(), fresh, "stop"); err != nil {
+		t.Errorf("the claim that beat: %v", err)
+	}
+	t.Run("NULL is stale", func(t *testing.T) {
+		c := b.claim(t, 3)
+		execute(t, b.DB(), `UPDATE targets SET heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
+		if rec, err := b.RecoverStale(t.Context(), store.Scope{}, time.Hour); err != nil || rec.Planned != 1 {
+			t.Errorf("%+v (%v), want the one", rec, err)
+		}
+		if _, err := b.Fail(t.Context(), c, yp.CodeTimeout, ""); !errors.Is(err, checkpoint.ErrClaimLost) {
+			t.Errorf("got %v, want ErrClaimLost", err)
+		}
+	})
+	t.Run("a clock set back a day", func(t *testing.T) {
+		b.claim(t, 4)
+		clock.Move(-24 * time.Hour)
+		if rec, err := b.RecoverStale(t.Context(), store.Scope{}, time.Hour); err != nil || rec.Planned != 1 {
+			t.Errorf("%+v (%v), want the one from the future", rec, err)
+		}
+	})
+	if err := other.Finish(t.Context(), checkpoint.OutcomeDone, 0); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRunHolders(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 3, "CA", "TX")
+	b.claim(t, 0)
+	dying := start(t, "hold", b.DB().Path(), "TX")
+	dying.Number(t, "holds")
+	for name, heartbeat := range map[string]string{"far": ago(time.Minute), "silent": ago(time.Hour)} {
+		execute(t, b.DB(), fmt.Sprintf(`INSERT INTO runs (uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES ('%s', 'elsewhere', 1, 1, 'run', '%s', '%s')`,
+			name, ago(2*time.Hour), heartbeat))
+	}
+	look := func() map[string]string {
+		t.Helper()
+		all, err := b.RunHolders(t.Context())
+		noErr(t, err)
+		out := map[string]string{}
+		for _, r := range all {
+			name := r.UUID
+			if r.Here {
+				name = fmt.Sprint(r.Command, " with ", r.Targets)
+			}
+			out[name] = fmt.Sprintf("alive %t, gone %t", r.Alive, r.Dead())
+		}
+		return out
+	}
+	if got := fmt.Sprint(look()); got != "map[far:alive false, gone false hold with 3:alive true, gone false silent:alive false, gone true test with 1:alive true, gone false]" {
+		t.Errorf("while it lives: %s", got)
+	}
+	dying.Kill(t)
+	if got := look()["hold with 3"]; got != "alive false, gone true" {
+		t.Errorf("after the kill: %s", got)
+	}
+	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeDone, 0))
+	if len(look()) != 3 {
+		t.Error("a run that ended well holds the database")
 	}
 }

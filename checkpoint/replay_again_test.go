@@ -21,7 +21,7 @@ func logOfOne(t *testing.T) *logged {
 // anew makes the target due, and takes it.
 func (g *logged) anew(t *testing.T) *checkpoint.Claim {
 	t.Helper()
-	g.clock.move(time.Hour)
+	g.clock.Move(time.Hour)
 	g.recrawl(t)
 	g.wake(t)
 	return g.take(t, 0)
@@ -35,9 +35,7 @@ func (g *logged) brings(t *testing.T, c *checkpoint.Claim, p yp.Page, ids ...str
 		Number: p.Number, NextURL: p.NextURL, Last: p.Last, End: p.End, Raw: p.Raw, Accepted: p.Raw, Listings: p.Listings,
 	}, "", yp.InProgress)
 	out, err := g.CommitPage(t.Context(), c, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if out.Done {
 		g.log(wal.TargetComplete, c, nil, "", yp.Done)
 	}
@@ -46,9 +44,7 @@ func (g *logged) brings(t *testing.T, c *checkpoint.Claim, p yp.Page, ids ...str
 // empty ends the claim with the site's word that there is nothing.
 func (g *logged) empty(t *testing.T, c *checkpoint.Claim) {
 	t.Helper()
-	if err := g.Complete(t.Context(), c, yp.CodeNoListings, "none", true); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, g.Complete(t.Context(), c, yp.CodeNoListings, "none", true))
 	g.log(wal.TargetComplete, c, nil, yp.CodeNoListings, yp.Done)
 	g.events[len(g.events)-1].Complete = true
 }
@@ -93,9 +89,7 @@ func TestReplayOfAnEmptyCrawl(t *testing.T) {
 	g.agrees(t)
 	g.empty(t, g.anew(t))
 	g.agrees(t)
-	if got := table(t, g.DB(), goneRows)[0]; got != "a b" {
-		t.Errorf("gone are %q, want a b", got)
-	}
+	same(t, "gone", table(t, g.DB(), goneRows), []string{"a b"})
 	g.brings(t, g.anew(t), yp.Page{Last: true, End: true}, "b")
 	g.agrees(t)
 }
@@ -114,18 +108,14 @@ func TestReplayOfADeeperCrawl(t *testing.T) {
 		execute(t, g.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL WHERE claim_token > 0`)
 		c := g.take(t, 0)
 		g.brings(t, c, yp.Page{NextURL: "/3"}, "b")
-		if err := g.Release(t.Context(), c, "stop"); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, g.Release(t.Context(), c, "stop"))
 		k := checkpoint.New(storetest.Open(t))
 		g.replay(t, k, g.events)
 		same(t, "in the middle", table(t, k.DB(), `SELECT status, page_current FROM targets`), []string{"PLANNED|2"})
 		g.brings(t, g.take(t, 0), yp.Page{Last: true, End: true}, "d")
 		g.agrees(t)
 	}
-	if got := table(t, g.DB(), goneRows)[0]; got != "c" {
-		t.Errorf("gone are %q, want c", got)
-	}
+	same(t, "gone", table(t, g.DB(), goneRows), []string{"c"})
 }
 
 // TestReplayOfALastPageThatWasNone: the last page was logged, the process died before its

@@ -24,21 +24,15 @@ func (g *logged) written(t *testing.T, now func(i int) time.Time) (dir string) {
 	for i, e := range g.events {
 		if logs[e.WorkerID] == nil {
 			log, err := wal.Create(wal.Config{Dir: dir, WorkerID: e.WorkerID})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			logs[e.WorkerID] = log
 		}
 		e := *e
 		e.Timestamp = now(i)
-		if err := logs[e.WorkerID].Append(&e); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, logs[e.WorkerID].Append(&e))
 	}
 	for _, log := range logs {
-		if err := log.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, log.Close())
 	}
 	return dir
 }
@@ -47,13 +41,9 @@ func (g *logged) written(t *testing.T, now func(i int) time.Time) (dir string) {
 func (g *logged) replayLogs(t *testing.T, k *checkpoint.Keeper, dir string) checkpoint.Replayed {
 	t.Helper()
 	x, err := wal.ReadIndex(dir, wal.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	r, err := x.OpenOrdered(dir, wal.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer func() { _ = r.Close() }()
 	cfg := g.replayConfig(func(err error) { t.Errorf("damaged: %v", err) })
 	cfg.Details = func() (iter.Seq2[*wal.Event, error], error) {
@@ -65,9 +55,7 @@ func (g *logged) replayLogs(t *testing.T, k *checkpoint.Keeper, dir string) chec
 		return r.Events(), nil
 	}
 	out, err := k.Replay(t.Context(), r.Events(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return out
 }
 
@@ -76,14 +64,12 @@ func (g *logged) replayLogs(t *testing.T, k *checkpoint.Keeper, dir string) chec
 func TestReplayWithAnyClock(t *testing.T) {
 	t.Parallel()
 	g := crawl(t)
-	g.clock.move(yp.RecrawlAfter + time.Hour) // and each target a second time, by other workers
+	g.clock.Move(yp.RecrawlAfter + time.Hour) // and each target a second time, by other workers
 	g.wake(t)
 	for i := range 2 {
 		c := g.take(t, 5+i)
 		g.page(t, c, false, 20+10*i, 21+10*i)
-		if err := g.Release(bg, c, "stop"); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, g.Release(bg, c, "stop"))
 		g.log(wal.Stop, c, nil, "", yp.Planned)
 		c = g.take(t, 7+i)
 		g.page(t, c, true, 22+10*i, 23+10*i)
@@ -135,9 +121,7 @@ func TestReplayTellsWhatItSkips(t *testing.T) {
 	told := func(t *testing.T, k *checkpoint.Keeper, events []*wal.Event, want checkpoint.Replayed) {
 		t.Helper()
 		got, err := k.Replay(t.Context(), seq(events), g.replayConfig(func(error) {}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		got.Events, got.Listings, got.New, got.Targets = 0, 0, 0, 0
 		if got != want {
 			t.Errorf("told %+v, want %+v", got, want)

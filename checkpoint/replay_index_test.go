@@ -15,7 +15,7 @@ import (
 // committed, so that the log alone has it.
 func (g *logged) readsIndex(t *testing.T, killed bool, pages ...[]string) {
 	t.Helper()
-	g.clock.move(8 * 24 * time.Hour)
+	g.clock.Move(8 * 24 * time.Hour)
 	if _, err := g.Wake(t.Context(), g.indexes("AZ")); err != nil {
 		t.Fatal(err)
 	}
@@ -35,9 +35,7 @@ func (g *logged) readsIndex(t *testing.T, killed bool, pages ...[]string) {
 		return
 	}
 	end, set, err := g.CompleteIndex(t.Context(), c, g.planOf(nil), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if end.Suspect != "" {
 		status, _ := yp.InProgress.Next(set.Event)
 		g.log(wal.TargetError, c, nil, yp.CodeHTMLChanged, status)

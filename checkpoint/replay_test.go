@@ -25,16 +25,16 @@ type logged struct {
 }
 
 func (g *logged) log(typ wal.EventType, c *checkpoint.Claim, p *yp.Page, code yp.ErrorCode, status yp.Status) {
-	g.clock.move(1000000)
+	g.clock.Move(1000000)
 	if g.seqs == nil {
 		g.seqs = map[string]int64{}
 	}
 	g.seqs[c.Worker.ID]++
 	g.events = append(g.events, &wal.Event{
-		Timestamp: g.clock.now(), WorkerID: c.Worker.ID, Seq: g.seqs[c.Worker.ID], Type: typ, Page: p, ErrorCode: code, Status: status,
+		Timestamp: g.clock.Now(), WorkerID: c.Worker.ID, Seq: g.seqs[c.Worker.ID], Type: typ, Page: p, ErrorCode: code, Status: status,
 		Target: &wal.Target{ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Listing: c.ListingID, Source: "demo", Place: c.Place, Priority: c.Priority, MaxPages: c.MaxPages},
 	})
-	g.clock.move(1000000)
+	g.clock.Move(1000000)
 }
 
 func (g *logged) page(t *testing.T, c *checkpoint.Claim, last bool, ids ...int) {
@@ -68,13 +68,11 @@ func (g *logged) take(t *testing.T, n int) *checkpoint.Claim {
 func (g *logged) fail(t *testing.T, c *checkpoint.Claim) yp.Setback {
 	t.Helper()
 	set, err := g.Fail(t.Context(), c, yp.CodeTimeout, "slow")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	status, _ := yp.InProgress.Next(set.Event)
 	g.log(wal.TargetError, c, nil, yp.CodeTimeout, status)
 	if set.Event == yp.EventBackOff {
-		g.clock.move(set.Wait)
+		g.clock.Move(set.Wait)
 		g.wake(t)
 	}
 	return set
@@ -94,9 +92,7 @@ func crawl(t *testing.T) *logged {
 	g := &logged{bundle: b, clock: clock}
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 	}
 	ctx := t.Context()
 	a, z := g.take(t, 0), g.take(t, 1)
@@ -146,9 +142,7 @@ func seq(events []*wal.Event) iter.Seq2[*wal.Event, error] {
 func (g *logged) replay(t *testing.T, k *checkpoint.Keeper, events []*wal.Event) checkpoint.Replayed {
 	t.Helper()
 	out, err := k.Replay(t.Context(), seq(events), g.replayConfig(func(err error) { t.Errorf("damaged: %v", err) }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return out
 }
 
@@ -172,13 +166,6 @@ func older(events []*wal.Event) (out []*wal.Event) {
 		out = append(out, &e)
 	}
 	return out
-}
-
-func same(t *testing.T, what string, got, want []string) {
-	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Errorf("%s:\n%v\nwant\n%v", what, got, want)
-	}
 }
 
 func TestReplay(t *testing.T) {
@@ -253,9 +240,7 @@ func TestReplay(t *testing.T) {
 		b := setup(t, 4, "CA")
 		b.claim(t, 0)
 		g.replay(t, b.Keeper, g.events)
-		if got := table(t, b.DB(), `SELECT status, page_current FROM targets WHERE claimed_by IS NOT NULL`); !slices.Equal(got, []string{"IN_PROGRESS|0"}) {
-			t.Errorf("held: %v", got)
-		}
+		same(t, "held", table(t, b.DB(), `SELECT status, page_current FROM targets WHERE claimed_by IS NOT NULL`), []string{"IN_PROGRESS|0"})
 	})
 }
 
@@ -295,14 +280,12 @@ func TestReplayDamaged(t *testing.T) {
 func TestReplayRecrawl(t *testing.T) {
 	t.Parallel()
 	g := crawl(t)
-	g.clock.move(yp.RecrawlAfter + 1e9)
+	g.clock.Move(yp.RecrawlAfter + 1e9)
 	g.wake(t)
 	g.scope.CityIDs, g.scope.CategoryIDs = []int64{1}, g.cats[:1]
 	c := g.take(t, 0)
 	g.page(t, c, false, 21, 22)
-	if err := g.Release(t.Context(), c, "stop"); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, g.Release(t.Context(), c, "stop"))
 	k := checkpoint.New(storetest.Open(t))
 	g.replay(t, k, g.events)
 	const mine = `SELECT status, page_current, next_page_url, raw_count FROM targets t JOIN cities c ON c.id = city_id JOIN categories k ON k.id = category_id
@@ -342,7 +325,7 @@ func TestReplayHealth(t *testing.T) {
 		set := g.fail(t, g.take(t, 0))
 		compare(n, yp.Fail(n, max(0, n-3), 0))
 		if set.Event == yp.EventFail {
-			clock.move(set.Wait)
+			clock.Move(set.Wait)
 			g.wake(t)
 		}
 	}
@@ -369,7 +352,7 @@ func TestReplayOfOlderLogs(t *testing.T) {
 	c := g.take(t, 0)
 	for range 7 {
 		g.log(wal.TargetError, c, nil, yp.CodeTimeout, yp.Failed)
-		clock.move(time.Hour)
+		clock.Move(time.Hour)
 		g.log(wal.TargetStart, c, nil, "", yp.InProgress)
 	}
 	k := checkpoint.New(storetest.Open(t))
@@ -394,13 +377,11 @@ func TestReplayAgainLater(t *testing.T) {
 	g.page(t, c, false, 1, 2)
 	g.page(t, c, true, 3)
 	g.log(wal.TargetComplete, c, nil, "", yp.Done)
-	clock.move(yp.RecrawlAfter)
+	clock.Move(yp.RecrawlAfter)
 	g.wake(t)
 	c = g.take(t, 1)
 	g.page(t, c, false, 21, 22)
-	if err := g.Release(bg, c, "stop"); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, g.Release(bg, c, "stop"))
 	g.log(wal.Stop, c, nil, "", yp.Planned)
 	k := checkpoint.New(storetest.Open(t))
 	for _, k := range []*checkpoint.Keeper{k, k, g.Keeper} {
@@ -429,8 +410,8 @@ func TestReplayLeavesTheOperator(t *testing.T) {
 	g.replay(t, k, g.events)
 	same(t, "crawled while paused", table(t, k.DB(), q), []string{"PLANNED|paused|0|1"})
 	// Parked here by a run of this database; the log tells of a crawl since, from page 1.
-	execute(t, k.DB(), `UPDATE targets SET status = 'PARKED', paused = 0, not_before = NULL, wait_reason = NULL, backoff_level = 5, total_attempts = 8, finished_at = '`+yp.FormatTime(clock.now())+`'`)
-	clock.move(time.Hour)
+	execute(t, k.DB(), `UPDATE targets SET status = 'PARKED', paused = 0, not_before = NULL, wait_reason = NULL, backoff_level = 5, total_attempts = 8, finished_at = '`+yp.FormatTime(clock.Now())+`'`)
+	clock.Move(time.Hour)
 	c.PageCurrent, c.Token, c.Crawl = 0, c.Token+1, c.Crawl+1
 	g.log(wal.PageComplete, c, &yp.Page{Number: 1, NextURL: "/2", Raw: 1, Accepted: 1, Listings: []yp.Listing{{ID: "l1", Name: "N1"}}}, "", yp.InProgress)
 	g.replay(t, k, g.events)

@@ -2,9 +2,11 @@ package checkpoint_test
 
 import (
 	"testing"
+	"time"
 
 	"ypcrawl/store"
 	"ypcrawl/store/report"
+	"ypcrawl/yp"
 )
 
 // many is a million targets, and far fewer where each benchmark is only to run once: they
@@ -89,4 +91,81 @@ func BenchmarkCoverage(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkChanges counts what became of a million listings, all new, by 30 a page, and
+// shows the first three: what `changes --limit 3` asks.
+func BenchmarkChanges(b *testing.B) {
+	n := million
+	if testing.Short() {
+		n = 30_000
+	}
+	k := benchDB(b, n, true)
+	r := report.New(k.DB())
+	execute(b, k.DB(), upTo(n/30)+`INSERT INTO listing_events (at, kind, source_id, listing, listings)
+		SELECT printf('2026-11-20T12:%02d:%02d.%03dZ', value / 60000 % 60, value / 1000 % 60, value % 1000), 'new', 1, 30 * value - 29, 30 FROM s`)
+	for b.Loop() {
+		counts, err := r.CountChanges(b.Context(), report.ChangeFilter{})
+		if err != nil || counts[store.EventNew] != int64(n/30*30) {
+			b.Fatal(counts, err)
+		}
+		shown := 0
+		err = r.EachChange(b.Context(), report.ChangeFilter{Kinds: []store.Event{store.EventNew}}, 3, func(*report.Change) error {
+			shown++
+			return nil
+		})
+		if err != nil || shown != 3 {
+			b.Fatal(shown, err)
+		}
+	}
+}
+
+// BenchmarkDetails: what a run costs that takes details over a million listings, besides the
+// claims: the start with nothing to plan, a look, and the line of progress.
+func BenchmarkDetails(b *testing.B) {
+	for _, d := range []struct {
+		name string
+		n    int
+	}{{"10000", 10_000}, {"1000000", million}} {
+		if testing.Short() && d.n == million { // a minute to make it
+			continue
+		}
+		k := benchDB(b, d.n, true)
+		execute(b, k.DB(), `UPDATE listings SET profile_url = 'http://127.0.0.1/mip/' || listing_id, snippet = printf('%300s', id), found_state = iif(id % 2, 'CA', 'TX')`)
+		scope := store.Scope{SourceID: 1, States: []string{"CA", "TX"}, Kinds: []yp.Kind{yp.KindDetail}}
+		want := func(b *testing.B) {
+			for range b.N {
+				if _, err := k.WantDetails(b.Context(), 1, scope.States, month); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		b.Run(d.name+"/first start", func(b *testing.B) {
+			execute(b, k.DB(), `DELETE FROM meta WHERE key LIKE 'details:%'`, `DELETE FROM targets WHERE kind = 'detail'`)
+			b.ResetTimer()
+			want(b)
+		})
+		b.Run(d.name+"/second start", want)
+		b.Run(d.name+"/look", func(b *testing.B) {
+			for range b.N {
+				if _, err := k.Look(b.Context(), scope, 50, time.Hour); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(d.name+"/totals", func(b *testing.B) {
+			for range b.N {
+				if _, err := report.New(k.DB()).DetailTotals(b.Context(), 0, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(d.name+"/stats", func(b *testing.B) {
+			for range b.N {
+				if _, err := report.New(k.DB()).DetailStats(b.Context(), 0, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -23,11 +23,9 @@ func TestResetFilters(t *testing.T) {
 		if _, err := b.Fail(ctx, c, code, "x"); err != nil {
 			t.Fatal(err)
 		}
-		clock.move(time.Hour)
+		clock.Move(time.Hour)
 	}
-	if err := b.Park(ctx, b.claim(t, 5), yp.CodeTimeout, "x"); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, b.Park(ctx, b.claim(t, 5), yp.CodeTimeout, "x"))
 	execute(t, b.DB(), `UPDATE targets SET total_attempts = 9 WHERE id = 1`, `UPDATE targets SET status = 'STUCK', finished_at = 'x' WHERE id = 10`)
 	same(t, "in trouble", table(t, b.DB(), `SELECT status, count(*) FROM targets WHERE finished_at IS NOT NULL GROUP BY 1`), []string{"FAILED|2", "PARKED|1", "PLANNED|3", "STUCK|1"})
 	for _, c := range []struct {
@@ -73,7 +71,7 @@ func TestResetEndsEveryWait(t *testing.T) {
 	t.Parallel()
 	for _, fromPage1 := range []bool{false, true} {
 		b, clock := setupClock(t, 3, "CA") // 6 targets
-		until := "'" + yp.FormatTime(clock.now().Add(time.Minute)) + "'"
+		until := "'" + yp.FormatTime(clock.Now().Add(time.Minute)) + "'"
 		execute(t, b.DB(),
 			`UPDATE targets SET page_current = 2, raw_count = 60, next_page_url = '/3', recoveries = 2, consecutive_failures = 1, last_error_code = 'TIMEOUT', finished_at = 'x'`,
 			`UPDATE targets SET wait_reason = 'backoff', not_before = `+until+` WHERE id = 1`,

@@ -41,9 +41,8 @@ const (
 	sandboxListings = `
 	SELECT count(*), ifnull(sum(l.phone IS NOT NULL OR l.street IS NOT NULL OR l.postal_code IS NOT NULL), 0) FROM listings l WHERE l.source_id = ?1`
 	sandboxAlarm = `SELECT iif(s.paused_code = 'HTML_CHANGED', ifnull(s.paused_reason, 'layout alarm'), '') FROM sources s WHERE s.id = ?1`
+	sandboxFares = `SELECT * FROM (` + sandboxTargets + `), (` + sandboxListings + `), (` + sandboxAlarm + `)`
 )
-
-const sandboxFares = `SELECT * FROM (` + sandboxTargets + `), (` + sandboxListings + `), (` + sandboxAlarm + `)`
 
 func (s *Sandbox) columns() []any {
 	return []any{&s.Targets, &s.Settled, &s.Done, &s.Empty, &s.Broken, &s.Bad, &s.Errors, &s.Listings, &s.Reached, &s.Alarm}
@@ -60,43 +59,34 @@ func (k *Keeper) Sandbox(ctx context.Context, sourceID int64) (s Sandbox, err er
 // verdict decides on a sandbox: the stage that follows, and why. A page that could not
 // be read is a verdict at once, all else waits until every target has an outcome.
 func (s Sandbox) verdict() (Stage, []string) {
-	if wrong := s.broken(); len(wrong) > 0 {
-		return StageReview, wrong
-	}
-	switch {
-	case s.Settled < s.Targets || s.Targets == 0:
-		return StageSandbox, []string{fmt.Sprintf("%d of %d targets have an outcome", s.Settled, max(s.Targets, SandboxTargets))}
-	case s.Targets < sandboxLeast:
-		return StageSandbox, []string{fmt.Sprintf("%d of %d targets were crawled: too few to judge it by; name more places or categories", s.Settled, SandboxTargets)}
-	}
-	if wrong := s.thin(); len(wrong) > 0 {
-		return StageReview, wrong
-	}
-	return StageActive, []string{fmt.Sprintf("%d of %d targets were read, with %d listings, %d of them with a phone or an address", s.Done, s.Settled, s.Listings, s.Reached)}
-}
-
-func (s Sandbox) broken() (wrong []string) {
+	var wrong []string
 	if s.Alarm != "" {
 		wrong = append(wrong, "layout alarm: "+s.Alarm)
 	}
 	if s.Broken > 0 {
 		wrong = append(wrong, fmt.Sprintf("the pages of %d of %d targets could not be read", s.Broken, s.Targets))
 	}
-	return wrong
-}
-
-func (s Sandbox) thin() (wrong []string) {
+	switch {
+	case len(wrong) > 0:
+		return StageReview, wrong
+	case s.Settled < s.Targets || s.Targets == 0:
+		return StageSandbox, []string{fmt.Sprintf("%d of %d targets have an outcome", s.Settled, max(s.Targets, SandboxTargets))}
+	case s.Targets < sandboxLeast:
+		return StageSandbox, []string{fmt.Sprintf("%d of %d targets were crawled: too few to judge it by; name more places or categories", s.Settled, SandboxTargets)}
+	}
 	if 100*s.Done < sandboxShare*s.Settled {
 		wrong = append(wrong, fmt.Sprintf("%d of %d targets were read, want %d %% (%s)", s.Done, s.Settled, sandboxShare, strings.ReplaceAll(s.Errors, ",", ", ")))
 	}
-	cards := s.Listings + s.Bad
-	switch {
+	switch cards := s.Listings + s.Bad; {
 	case s.Done > 0 && cards == 0:
 		wrong = append(wrong, "no target has a single listing")
 	case 100*s.Reached < sandboxShare*cards:
 		wrong = append(wrong, fmt.Sprintf("%d of %d listings have a name and a phone or an address, want %d %%", s.Reached, cards, sandboxShare))
 	}
-	return wrong
+	if len(wrong) > 0 {
+		return StageReview, wrong
+	}
+	return StageActive, []string{fmt.Sprintf("%d of %d targets were read, with %d listings, %d of them with a phone or an address", s.Done, s.Settled, s.Listings, s.Reached)}
 }
 
 // JudgeSandbox decides whether a source leaves the sandbox: when every target has an
@@ -106,43 +96,39 @@ func (s Sandbox) thin() (wrong []string) {
 func (k *Keeper) JudgeSandbox(ctx context.Context, sourceID int64) (stage Stage, text string, err error) {
 	what := fmt.Sprintf("judge the sandbox of source %d", sourceID)
 	var s StoredSource
-	if err := k.row(ctx, storedByID, []any{sourceID}, s.columns()...); err != nil {
+	if err := k.row(ctx, storedByID, []any{sourceID}, store.Fields(&s)...); err != nil {
 		return "", "", fmt.Errorf("%s: %w", what, err)
 	}
 	if s.Stage != StageSandbox { // most sources: that costs no transaction
 		return s.Stage, "", nil
 	}
 	err = k.write(ctx, what, func(tx *store.Tx) error {
-		if err := tx.Get(storedByID, []any{sourceID}, s.columns()...); err != nil {
+		if err := tx.Get(storedByID, []any{sourceID}, store.Fields(&s)...); err != nil {
 			return err
 		}
-		stage, text, err = s.judge(tx)
-		return err
+		if stage = s.Stage; stage != StageSandbox {
+			return nil
+		}
+		var box Sandbox
+		if err := tx.Get(sandboxFares, []any{s.ID}, box.columns()...); err != nil {
+			return err
+		}
+		next, why := box.verdict()
+		reasons := strings.Join(why, "; ")
+		if next == StageSandbox {
+			text = fmt.Sprintf("%s stays in the sandbox: %s", s.Name, reasons)
+			return nil
+		}
+		if err := s.move(tx, next, s.Enabled && next == StageActive); err != nil {
+			return err
+		}
+		stage, text = next, fmt.Sprintf("%s goes back to review and is disabled: %s", s.Name, reasons)
+		if next == StageActive {
+			text = fmt.Sprintf("%s leaves the sandbox and is active: %s", s.Name, reasons)
+		}
+		return s.addNotes(tx, why)
 	})
 	return stage, text, err
-}
-
-func (s *StoredSource) judge(tx *store.Tx) (Stage, string, error) {
-	if s.Stage != StageSandbox {
-		return s.Stage, "", nil
-	}
-	var box Sandbox
-	if err := tx.Get(sandboxFares, []any{s.ID}, box.columns()...); err != nil {
-		return s.Stage, "", err
-	}
-	next, why := box.verdict()
-	reasons := strings.Join(why, "; ")
-	if next == StageSandbox {
-		return next, fmt.Sprintf("%s stays in the sandbox: %s", s.Name, reasons), nil
-	}
-	if err := s.move(tx, next, s.Enabled && next == StageActive); err != nil {
-		return s.Stage, "", err
-	}
-	text := fmt.Sprintf("%s goes back to review and is disabled: %s", s.Name, reasons)
-	if next == StageActive {
-		text = fmt.Sprintf("%s leaves the sandbox and is active: %s", s.Name, reasons)
-	}
-	return next, text, s.addNotes(tx, why)
 }
 
 const (

@@ -11,7 +11,7 @@ import (
 )
 
 const healthRow = `SELECT status, crawl_status, consecutive_failures, backoff_level, backoff_until, auto_disabled, last_error_code, last_error,
-	total_attempts, total_successes, page_current, claimed_by, (SELECT run_id FROM targets t WHERE t.id = v.id) FROM v_crawler_status v WHERE id = 1`
+	total_attempts, total_successes, page_current, claimed_by, (SELECT run_id FROM targets t WHERE t.id = v.id) FROM v_crawler_status v WHERE `
 
 // failing is a crawl of one target that only fails.
 type failing struct {
@@ -29,10 +29,8 @@ func newFailing(t *testing.T) *failing {
 func (f *failing) fail(t *testing.T) (yp.Setback, time.Time) {
 	t.Helper()
 	set, err := f.Fail(t.Context(), f.claim(t, 0), yp.CodeTimeout, "slow")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return set, f.clock.now()
+	noErr(t, err)
+	return set, f.clock.Now()
 }
 
 // nothing fails the test if something can be claimed.
@@ -50,60 +48,11 @@ func (f *failing) nothing(t *testing.T, when string) {
 func (f *failing) rest(t *testing.T, wait time.Duration) {
 	t.Helper()
 	f.nothing(t, "at once")
-	f.clock.move(wait.Truncate(time.Millisecond) - time.Millisecond)
+	f.clock.Move(wait.Truncate(time.Millisecond) - time.Millisecond)
 	f.nothing(t, "a millisecond early")
-	f.clock.move(time.Millisecond)
+	f.clock.Move(time.Millisecond)
 	if n, err := f.Wake(t.Context(), f.scope); err != nil || n != 1 {
 		t.Fatalf("woke %d (%v), want 1", n, err)
-	}
-}
-
-// TestFailures walks a target down to the dead letter.
-func TestFailures(t *testing.T) {
-	t.Parallel()
-	f := newFailing(t)
-	for n, step := range []struct {
-		least, most time.Duration
-		status      yp.Status
-		health      yp.Health
-		level       int
-	}{
-		{2 * time.Minute, 150 * time.Second, yp.Planned, yp.Active, 0},
-		{4 * time.Minute, 5 * time.Minute, yp.Planned, yp.Active, 0},
-		{2 * time.Hour, 2 * time.Hour, yp.Failed, yp.Degraded, 1},
-		{4 * time.Hour, 4 * time.Hour, yp.Failed, yp.Degraded, 2},
-		{8 * time.Hour, 8 * time.Hour, yp.Failed, yp.Degraded, 3},
-		{16 * time.Hour, 16 * time.Hour, yp.Failed, yp.Degraded, 4},
-		{32 * time.Hour, 32 * time.Hour, yp.Failed, yp.Degraded, 5},
-	} {
-		set, at := f.fail(t)
-		if set.Wait < step.least || set.Wait > step.most {
-			t.Fatalf("failure %d waits %s, want %s to %s", n+1, set.Wait, step.least, step.most)
-		}
-		until := yp.FormatTime(at.Add(set.Wait))
-		want := fmt.Sprintf("%s|%s|%d|%d|%s|0|TIMEOUT|slow|%d|0|0||", step.status, step.health, n+1, step.level, until, n+1)
-		if got := table(t, f.DB(), healthRow); got[0] != want {
-			t.Fatalf("failure %d:\n%s\nwant\n%s", n+1, got[0], want)
-		}
-		attempt := fmt.Sprintf("%d|failed|TIMEOUT|slow|%d", n+1, set.Wait.Milliseconds())
-		if got := table(t, f.DB(), `SELECT attempt_number, ended, error_code, error_message, backoff_delay_ms FROM crawl_attempts ORDER BY id DESC LIMIT 1`); got[0] != attempt {
-			t.Fatalf("attempt %s, want %s", got[0], attempt)
-		}
-		f.rest(t, set.Wait)
-	}
-	set, _ := f.fail(t)
-	if set.Event != yp.EventPark || set.Wait != 0 {
-		t.Fatalf("the eighth: %+v, want it parked", set)
-	}
-	same(t, "the dead letter", table(t, f.DB(), healthRow), []string{"PARKED|failed|8|5||1|TIMEOUT|slow|8|0|0||"})
-	same(t, "its last attempt", table(t, f.DB(), `SELECT ended, error_code, backoff_delay_ms FROM crawl_attempts WHERE attempt_number = 8`), []string{"parked|TIMEOUT|"})
-	same(t, "v_dead_letters", table(t, f.DB(), `SELECT id, last_error_code, consecutive_failures, auto_disabled FROM v_dead_letters`), []string{"1|TIMEOUT|8|1"})
-	same(t, "the source", table(t, f.DB(), `SELECT consecutive_failures FROM sources`), []string{"8"})
-	f.clock.move(1000 * time.Hour)
-	f.nothing(t, "for ever")
-	execute(t, f.DB(), `UPDATE targets SET enabled = 1 WHERE id = 1`) // never a trap
-	if set, _ := f.fail(t); set.Event != yp.EventBackOff || set.Level != 0 || set.Wait > 150*time.Second {
-		t.Errorf("after it was enabled: %+v, want it to begin anew", set)
 	}
 }
 
@@ -138,11 +87,9 @@ func TestSuccessClears(t *testing.T) {
 					execute(t, f.DB(), `UPDATE targets SET crawl_frequency_minutes = 30, paused = 1`)
 					frequency, health = 30, "paused"
 				}
-				if err := succeed(t, f, c); err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, succeed(t, f, c))
 				const q = `SELECT status, crawl_status, consecutive_failures, backoff_level, backoff_until, auto_disabled, total_successes, last_success_at, next_crawl_at FROM v_crawler_status WHERE id = 1`
-				now := f.clock.now()
+				now := f.clock.Now()
 				want := fmt.Sprintf("DONE|%s|0|0||0|1|%s|%s", health, yp.FormatTime(now), yp.FormatTime(now.Add(time.Duration(frequency)*time.Minute*9/10)))
 				same(t, "target", table(t, f.DB(), q), []string{want})
 				same(t, "source", table(t, f.DB(), `SELECT consecutive_failures FROM sources`), []string{"0"})
@@ -153,11 +100,9 @@ func TestSuccessClears(t *testing.T) {
 		t.Parallel()
 		f := newFailing(t)
 		execute(t, f.DB(), `UPDATE targets SET crawl_frequency_minutes = 0`)
-		if err := f.Complete(t.Context(), f.claim(t, 0), "", "", false); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, f.Complete(t.Context(), f.claim(t, 0), "", "", false))
 		same(t, "target", table(t, f.DB(), `SELECT status, not_before FROM targets WHERE id = 1`), []string{"DONE|"})
-		f.clock.move(10000 * time.Hour)
+		f.clock.Move(10000 * time.Hour)
 		f.nothing(t, "for ever")
 	})
 }
@@ -171,10 +116,8 @@ func TestPermanent(t *testing.T) {
 		set, _ := f.fail(t)
 		f.rest(t, set.Wait)
 	}
-	if err := f.Park(t.Context(), f.claim(t, 0), yp.CodeNoListings, "404 at both addresses"); err != nil {
-		t.Fatal(err)
-	}
-	same(t, "target", table(t, f.DB(), healthRow), []string{"PARKED|failed|4|0||0|NO_LISTINGS|404 at both addresses|4|0|0||"})
+	noErr(t, f.Park(t.Context(), f.claim(t, 0), yp.CodeNoListings, "404 at both addresses"))
+	same(t, "target", table(t, f.DB(), healthRow+`id = 1`), []string{"PARKED|failed|4|0||0|NO_LISTINGS|404 at both addresses|4|0|0||"})
 	same(t, "attempt", table(t, f.DB(), `SELECT ended, error_code, backoff_delay_ms FROM crawl_attempts WHERE attempt_number = 4`), []string{"parked|NO_LISTINGS|"})
 	execute(t, f.DB(), `UPDATE targets SET enabled = 1 WHERE id = 1`)
 	f.nothing(t, "after it was enabled")
@@ -206,9 +149,7 @@ func TestPausedMeanwhile(t *testing.T) {
 			f := newFailing(t)
 			c := f.claim(t, 0)
 			execute(t, f.DB(), `UPDATE targets SET paused = 1 WHERE id = 1`)
-			if err := end(t, f, c); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, end(t, f, c))
 			same(t, "target", table(t, f.DB(), `SELECT crawl_status FROM v_crawler_status WHERE id = 1`), []string{"paused"})
 		})
 	}

@@ -40,13 +40,9 @@ const (
 	storedByID    = storedSources + ` WHERE id = ?`
 )
 
-func (s *StoredSource) columns() []any {
-	return []any{&s.ID, &s.Name, &s.BaseURL, &s.Enabled, &s.Stage, &s.Definition}
-}
-
 // StoredSources returns all sources that the database knows, by name.
 func (k *Keeper) StoredSources(ctx context.Context) ([]StoredSource, error) {
-	all, err := store.All(k.db.Reader(ctx), listStored, nil, (*StoredSource).columns)
+	all, err := store.All(k.db.Reader(ctx), listStored, nil, store.Fields[StoredSource])
 	if err != nil {
 		return nil, fmt.Errorf("read sources: %w", err)
 	}
@@ -56,7 +52,7 @@ func (k *Keeper) StoredSources(ctx context.Context) ([]StoredSource, error) {
 // StoredSource returns a source by its name; found is false when the database does not
 // know it.
 func (k *Keeper) StoredSource(ctx context.Context, name string) (s StoredSource, found bool, err error) {
-	err = k.row(ctx, oneStored, []any{name}, s.columns()...)
+	err = k.row(ctx, oneStored, []any{name}, store.Fields(&s)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return s, false, nil
 	}
@@ -148,7 +144,7 @@ func (n NewSource) notes() any {
 
 // find returns the row that the source has already, nil = none.
 func (n NewSource) find(tx *store.Tx) (own *StoredSource, err error) {
-	all, err := store.All(tx, listStored, nil, (*StoredSource).columns)
+	all, err := store.All(tx, listStored, nil, store.Fields[StoredSource])
 	for i := range all {
 		s := &all[i]
 		same := SameHost(s.BaseURL, n.BaseURL)
@@ -258,7 +254,7 @@ func (k *Keeper) Promote(ctx context.Context, name string) (before Stage, err er
 func (k *Keeper) staged(ctx context.Context, name string, do func(*store.Tx, *StoredSource) error) (Stage, error) {
 	var s StoredSource
 	err := k.write(ctx, "change the stage of source "+name, func(tx *store.Tx) error {
-		if err := tx.Get(oneStored, []any{name}, s.columns()...); err != nil {
+		if err := tx.Get(oneStored, []any{name}, store.Fields(&s)...); err != nil {
 			return err
 		}
 		return do(tx, &s)

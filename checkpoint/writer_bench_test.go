@@ -19,9 +19,7 @@ import (
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	noErr(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
@@ -79,20 +77,14 @@ func BenchmarkWriter(b *testing.B) {
 func benchWriter(b *testing.B, stored int, again bool) {
 	k := benchDB(b, 10_000, false)
 	run, err := k.StartRun(b.Context(), 1, "bench", false)
-	if err != nil {
-		b.Fatal(err)
-	}
+	noErr(b, err)
 	w := checkpoint.Worker{ID: yp.WorkerID(0, 1), RunID: run.ID}
 	c, err := k.Claim(b.Context(), w, store.Scope{SourceID: 1, States: allStates()}, 8)
-	if err != nil {
-		b.Fatal(err)
-	}
+	noErr(b, err)
 	commit := func(listings []yp.Listing) {
 		c.Requests = benchRequests(c, 1)
 		_, err := k.CommitPage(b.Context(), c, yp.Page{Number: c.PageCurrent + 1, NextURL: "/x?page=2", Raw: 30, Listings: listings})
-		if err != nil {
-			b.Fatal(err)
-		}
+		noErr(b, err)
 	}
 	for page := range stored {
 		commit(directoryPage(page))

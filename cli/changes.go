@@ -87,7 +87,7 @@ type changeList struct {
 	c      *cli.Context
 	filter report.ChangeFilter
 	limit  int // of each kind; 0 = all
-	counts map[report.ChangeKind]int64
+	counts map[store.Event]int64
 }
 
 // shown is how many of n changes of a kind the limit lets through.
@@ -103,7 +103,7 @@ var errEnough = errors.New("enough rows")
 
 // rows writes all kinds in the order of time.
 func (l *changeList) rows(to rowWriter) error {
-	left, open := map[report.ChangeKind]int64{}, int64(0)
+	left, open := map[store.Event]int64{}, int64(0)
 	for kind, n := range l.counts {
 		left[kind] = l.shown(n)
 		open += left[kind]
@@ -141,7 +141,7 @@ func (l *changeList) print(p *Program, out io.Writer, since string) error {
 		}
 		w.title(string(kind))
 		f := l.filter
-		f.Kinds = []report.ChangeKind{kind}
+		f.Kinds = []store.Event{kind}
 		err := l.k.EachChange(l.c.Context, f, l.limit, func(x *report.Change) error {
 			w.more(fmt.Sprintf("  %s  %s/%s  %s%s", minute(x.At), x.Source, x.ListingID, placed(x.Name, x.City, x.State), changeText(x)))
 			return w.err

@@ -48,7 +48,21 @@ func (w *worker) waitForSource(ctx context.Context, o checkpoint.Outlook) (more 
 		if o.Ready == 0 {
 			return w.rest(ctx, w.until(o.Next)), nil
 		}
-		return w.tryProbe(ctx, o.Availability)
+		// It is probed, if nobody else does, with a page that is due. A probe that could not be
+		// made, because robots.txt or the proxy is in the way, is nobody's for a while: a run waits
+		// for that as long as for a host.
+		if made, err := w.probe(ctx); err != nil || made {
+			return true, err
+		}
+		if w.unprobed.IsZero() {
+			w.unprobed = time.Now()
+		}
+		if !w.cfg.Watch && time.Since(w.unprobed) >= w.cfg.Patience {
+			w.blockedBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Availability: o.Availability})
+			return false, nil
+		}
+		w.count.wait("the source is quarantined, and waits for a probe")
+		return w.rest(ctx, w.look), nil
 	}
 	if !w.cfg.Watch && (!ends || left > w.cfg.Patience) {
 		w.blockedBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Availability: o.Availability})
@@ -66,26 +80,6 @@ func (e *Engine) unavailableText(g store.Availability) string {
 	return fmt.Sprintf("waiting until %s: the source is %s: %s", yp.ClockTime(e.cfg.Keeper.DB().Now(), g.Until), g.State, report.ReasonText(g.Reason))
 }
 
-// tryProbe probes a source whose quarantine is over, if nobody else does, with a page that
-// is due. A probe that could not be made, because robots.txt
-// or the proxy is in the way, is nobody's for a while: a run waits for that as
-// long as for a host.
-func (w *worker) tryProbe(ctx context.Context, a store.Availability) (more bool, err error) {
-	made, err := w.probe(ctx)
-	if err != nil || made {
-		return true, err
-	}
-	if w.unprobed.IsZero() {
-		w.unprobed = time.Now()
-	}
-	if !w.cfg.Watch && time.Since(w.unprobed) >= w.cfg.Patience {
-		w.blockedBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Availability: a})
-		return false, nil
-	}
-	w.count.wait("the source is quarantined, and waits for a probe")
-	return w.rest(ctx, w.look), nil
-}
-
 // probe asks a quarantined source for one page, as the only one to do so: what it
 // answers opens the source or closes it for longer. made is false when somebody
 // else's probe is under way, or nothing came of this one that says anything about
@@ -95,9 +89,18 @@ func (w *worker) probe(ctx context.Context) (made bool, err error) {
 	if err != nil || !ok {
 		return false, err
 	}
-	t, err := w.probeTask(ctx)
-	if err != nil || t == nil {
+	c, err := w.cfg.Keeper.Peek(ctx, w.scope())
+	if err != nil || c == nil {
 		return false, err // what was due is due no more: no other page proves anything
+	}
+	t := (*task)(nil)
+	switch c.Kind {
+	case yp.KindIndex:
+		t = w.indexTask(c, yp.RequestProbe, 1)
+	case yp.KindDetail:
+		t = w.detailTask(c, yp.RequestProbe)
+	default:
+		t = w.task(nil, yp.RequestProbe, w.cfg.Source.TargetURL(c.Place, 1), 1)
 	}
 	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("url", t.url).Msg("the quarantined source is probed")
 	_, asked := w.request(ctx, t)
@@ -116,21 +119,6 @@ func (w *worker) probe(ctx context.Context) (made bool, err error) {
 	w.unprobed = time.Time{}
 	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("status", string(p.Status)).Bool("answered", asked == nil).Msg("the probe is over")
 	return true, nil
-}
-
-// probeTask is the fetch of some page that is due; nil when there is none.
-func (w *worker) probeTask(ctx context.Context) (*task, error) {
-	c, err := w.cfg.Keeper.Peek(ctx, w.scope())
-	if err != nil || c == nil {
-		return nil, err
-	}
-	switch c.Kind {
-	case yp.KindIndex:
-		return w.indexTask(c, yp.RequestProbe, 1), nil
-	case yp.KindDetail:
-		return w.detailTask(c, yp.RequestProbe), nil
-	}
-	return w.task(nil, yp.RequestProbe, w.cfg.Source.TargetURL(c.Place, 1), 1), nil
 }
 
 // verdictOf is what a probe says about the source: nothing when it was not asked, or

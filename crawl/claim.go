@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/health"
 	"ypcrawl/store"
 	"ypcrawl/yp"
 )
@@ -81,7 +82,8 @@ func (e *Engine) scope() store.Scope {
 	if !e.cfg.Details.Only && (e.cfg.Index == nil || !e.cfg.Index.Only) {
 		s.Kinds = append(s.Kinds, yp.KindSearch)
 	}
-	if e.wantsDetails() {
+	// No details any more once the source's pages of listings are not what its definition says.
+	if e.cfg.Details.Wanted && e.cfg.Source.HasDetails() && e.unreadableDetails.Load() < health.MaxStrikes {
 		s.Kinds = append(s.Kinds, yp.KindDetail)
 	}
 	return s
@@ -157,7 +159,14 @@ func (w *worker) outlook(ctx context.Context) (checkpoint.Outlook, error) {
 	if err != nil || o.Ready > 0 && !w.woken.due(w.look) {
 		return o, err
 	}
-	if err := w.refill(ctx); err != nil {
+	// What has become claimable by itself. Of several engines, one that has just looked for
+	// dead processes has done so for all.
+	if s := w.shared; len(s.engines) == 1 || s.recovered.due(w.look) {
+		if err := s.recoverDead(ctx); err != nil {
+			return o, err
+		}
+	}
+	if err := w.wake(ctx); err != nil {
 		return o, err
 	}
 	return w.offers(ctx, 1, horizon)

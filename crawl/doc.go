@@ -16,8 +16,8 @@
 // waits for a source that is closed, probes it, and gives a target back whose host is held
 // for long. workers.go has as many workers as there is work for.
 //
-// A target is a search, a state's index of cities (index.go) or a listing's own page
-// (detail.go): one loop (pages.go) takes them all, an index first and details last. A crawl
+// A target is a search, a state's index of cities or a listing's own page
+// (kinds.go): one loop (pages.go) takes them all, an index first and details last. A crawl
 // of an index marks cities as gone, and plans the searches of the others, only when all of
 // its pages were read.
 //

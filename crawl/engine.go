@@ -70,18 +70,6 @@ func (e *Engine) Stop(cause error) { e.stop(cause) }
 // Stats returns what the run has done so far; safe to call at any time.
 func (e *Engine) Stats() Stats { return e.count.snapshot(time.Since(e.started)) }
 
-// result is how far the engine has come; its clock stands still once it has ended.
-func (e *Engine) result() Result {
-	r := Result{Source: e.cfg.Source.Name()}
-	select {
-	case <-e.over:
-		r.Ended, r.Err, r.Stats = true, e.ended, e.count.snapshot(e.took)
-	default:
-		r.Waiting, r.Stats = e.Waiting(), e.Stats()
-	}
-	return r
-}
-
 // Waiting tells for what the whole run waits now; empty while it works.
 func (e *Engine) Waiting() string {
 	e.count.mu.Lock()
@@ -141,8 +129,14 @@ func (e *Engine) prepare(ctx context.Context) (due int, err error) {
 	if e.layout, err = e.cfg.Monitor.Layout(ctx, e.cfg.Scope.SourceID); err != nil {
 		return 0, err
 	}
-	if err := e.planDetails(ctx); err != nil {
-		return 0, err
+	if e.cfg.Details.Wanted && e.cfg.Source.HasDetails() { // those of the listings that were there before
+		added, err := e.cfg.Keeper.WantDetails(ctx, e.cfg.Scope.SourceID, e.cfg.Scope.States, e.cfg.Details.Every)
+		if err != nil {
+			return 0, err
+		}
+		if added > 0 {
+			e.cfg.Logger.Info().Str("component", "crawl").Str("source", e.cfg.Source.Name()).Int("new", added).Msg("details planned")
+		}
 	}
 	if _, err := e.cfg.Keeper.Wake(ctx, e.scope()); err != nil {
 		return 0, err

@@ -25,16 +25,6 @@ func causeOf(err error) yp.Cause {
 	return yp.CauseBroken // the parser's
 }
 
-// mayHelp reports whether asking again, in the way that the policy of the cause
-// says, may bring another answer.
-func mayHelp(err error) bool {
-	if fe, ok := errors.AsType[*fetch.Error](err); ok {
-		return fe.Retryable() || fe.Cause().Policy().Rotate
-	}
-	pe, ok := errors.AsType[*site.ParseError](err)
-	return !ok || !pe.Permanent()
-}
-
 // failures counts what went wrong with one page, by what bounds its retries:
 // time-outs and network errors are of one kind and have their tries together.
 type failures struct{ limited, rotated, network, other int }
@@ -142,24 +132,6 @@ func (w *worker) stopOnAlarm(alarm string, err error) error {
 		w.logger.Error().Str("source", w.cfg.Source.Name()).Str("reason", alarm).Msg("layout alarm: the source is paused")
 		w.stop(fmt.Errorf("%w: %s", ErrLayout, alarm))
 	}
-	return nil
-}
-
-// ensureSession sees to the worker's session before a request: another one when its proxy
-// rests.
-func (w *worker) ensureSession() error {
-	if w.cfg.Pool == nil {
-		return nil
-	}
-	s, err := w.cfg.Pool.Keep(w.session)
-	if errors.Is(err, fetch.ErrNoProxies) {
-		w.stop(fmt.Errorf("%w: %w", ErrNoProxies, err))
-		return errStopped
-	}
-	if err != nil {
-		return fatalError{err}
-	}
-	w.session = s
 	return nil
 }
 

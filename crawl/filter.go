@@ -98,8 +98,11 @@ func (m matcher) keeps(l *yp.Listing) bool {
 	if m.minScore > 0 && yp.Score(l) < m.minScore {
 		return false
 	}
-	if len(m.words) > 0 && m.blockedName(words(l.Name)) {
-		return false
+	if len(m.words) > 0 {
+		name := " " + words(l.Name) + " " // whole words: "bar" does not block "Barber"
+		if slices.ContainsFunc(m.words, func(w string) bool { return strings.Contains(name, " "+w+" ") }) {
+			return false
+		}
 	}
 	if len(m.allow) == 0 && len(m.block) == 0 {
 		return true
@@ -109,12 +112,6 @@ func (m matcher) keeps(l *yp.Listing) bool {
 		return slices.ContainsFunc(want, func(w string) bool { return slices.Contains(shown, w) })
 	}
 	return (len(m.allow) == 0 || has(m.allow)) && !has(m.block)
-}
-
-// blockedName compares whole words: "bar" does not block "Barber".
-func (m matcher) blockedName(name string) bool {
-	padded := " " + name + " "
-	return slices.ContainsFunc(m.words, func(w string) bool { return strings.Contains(padded, " "+w+" ") })
 }
 
 // applyFilters leaves on a page the listings that are to be promoted, and notes the others by what

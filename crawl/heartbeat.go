@@ -37,9 +37,17 @@ func (s *Sources) heartbeats(ctx context.Context) {
 				s.stop(err)
 			}
 		case <-refresh.C:
-			err, what = s.refreshHosts(ctx), "holds of other processes could not be read"
+			errs := []error{s.cfg.Monitor.MendClock(ctx)}
+			for _, e := range s.active() {
+				errs = append(errs, e.hosts.Refresh(ctx)) // what other processes have been told by the hosts
+			}
+			err, what = errors.Join(errs...), "holds of other processes could not be read"
 		case <-roll.C:
-			err, what = s.flushAndRollUp(ctx), "roll-up failed"
+			var errs []error
+			for _, e := range s.active() {
+				errs = append(errs, e.flush(ctx))
+			}
+			err, what = errors.Join(append(errs, s.rollUp(ctx))...), "roll-up failed"
 		}
 		if err != nil && ctx.Err() == nil {
 			s.warn(err, what)
@@ -66,15 +74,6 @@ func (s *Sources) heartbeat(ctx context.Context) error {
 	return errors.Join(append(errs, s.cfg.Beat(ctx))...)
 }
 
-// refreshHosts takes over what other processes have been told by the hosts.
-func (s *Sources) refreshHosts(ctx context.Context) error {
-	errs := []error{s.cfg.Monitor.MendClock(ctx)}
-	for _, e := range s.active() {
-		errs = append(errs, e.hosts.Refresh(ctx))
-	}
-	return errors.Join(errs...)
-}
-
 // recoverDead takes back what dead processes held, and lets idle workers look again.
 func (s *Sources) recoverDead(ctx context.Context) error {
 	s.recovered.mark()
@@ -90,16 +89,6 @@ func (s *Sources) recoverDead(ctx context.Context) error {
 	return nil
 }
 
-// flushAndRollUp rolls up the health of all sources, after every engine at work has
-// written what it knows.
-func (s *Sources) flushAndRollUp(ctx context.Context) error {
-	var errs []error
-	for _, e := range s.active() {
-		errs = append(errs, e.flush(ctx))
-	}
-	return errors.Join(append(errs, s.rollUp(ctx))...)
-}
-
 // rollUp rolls up the health of the sources, and logs where that has changed.
 func (s *Sources) rollUp(ctx context.Context) error {
 	profiles, err := s.cfg.Monitor.RollUp(ctx)
@@ -108,9 +97,21 @@ func (s *Sources) rollUp(ctx context.Context) error {
 	}
 	for _, e := range s.engines {
 		for _, p := range profiles {
-			if p.SourceID == e.cfg.Scope.SourceID {
-				e.logHealth(p)
+			before := e.status
+			if p.SourceID != e.cfg.Scope.SourceID {
+				continue
 			}
+			if e.status = string(p.Status); e.status == before || before == "" && p.Status == health.Healthy {
+				continue // nothing that anybody waits to hear
+			}
+			log := e.cfg.Logger.Info()
+			if p.Status == health.Failing || p.Status == health.Quarantined {
+				log = e.cfg.Logger.Warn()
+			}
+			if p.Class != "" {
+				log = log.Str("cause", p.Cause())
+			}
+			log.Str("component", "crawl").Str("source", e.cfg.Source.Name()).Str("status", e.status).Msg("health of the source")
 		}
 	}
 	return nil
@@ -139,33 +140,6 @@ func (e *Engine) flush(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(e.hosts.Refresh(ctx), e.layout.Flush(ctx))
-}
-
-// logHealth logs the source's status when it is another than before.
-func (e *Engine) logHealth(p health.Profile) {
-	before := e.status
-	if e.status = string(p.Status); e.status == before || before == "" && p.Status == health.Healthy {
-		return // nothing that anybody waits to hear
-	}
-	log := e.cfg.Logger.Info()
-	if p.Status == health.Failing || p.Status == health.Quarantined {
-		log = e.cfg.Logger.Warn()
-	}
-	if p.Class != "" {
-		log = log.Str("cause", p.Cause())
-	}
-	log.Str("component", "crawl").Str("source", e.cfg.Source.Name()).Str("status", e.status).Msg("health of the source")
-}
-
-// refill makes claimable what has become so by itself. Of several engines, one that
-// has just looked for dead processes has done so for all.
-func (e *Engine) refill(ctx context.Context) error {
-	if len(e.shared.engines) == 1 || e.shared.recovered.due(e.look) {
-		if err := e.shared.recoverDead(ctx); err != nil {
-			return err
-		}
-	}
-	return e.wake(ctx)
 }
 
 // wake plans what fell due, and starts the workers that are wanted for it.

@@ -53,10 +53,10 @@ func (w *worker) prepareRetry(ctx context.Context, t *task, cause yp.Cause, err 
 	if p.Wait != yp.WaitTold { // how often a host may say "later" is not the target's business
 		allowed = min(allowed, t.claim.MaxRetries)
 	}
-	if !mayHelp(err) || n > allowed {
-		return final
-	}
-	if p.Rotate && !w.rotate(t) {
+	fe, ofFetch := errors.AsType[*fetch.Error](err)
+	pe, ofParser := errors.AsType[*site.ParseError](err)
+	hopeless := ofFetch && !fe.Retryable() && !p.Rotate || !ofFetch && ofParser && pe.Permanent()
+	if hopeless || n > allowed || p.Rotate && !w.rotate(t) {
 		return final
 	}
 	w.count.update(func(s *Stats) { s.Retries++ })
@@ -64,11 +64,17 @@ func (w *worker) prepareRetry(ctx context.Context, t *task, cause yp.Cause, err 
 	if p.Wait == yp.WaitExponential {
 		wait = yp.RetryDelay(w.cfg.RetryBase, n, rand.Float64()) //nolint:gosec // no secret hangs on a jitter
 	}
-	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code.Text(w.session.Proxy() != ""), whenText(wait, p.Wait), n, allowed)
+	when := "at once"
+	if p.Wait == yp.WaitTold {
+		when = "when the host allows it"
+	} else if wait > 0 {
+		when = "in " + wait.Round(time.Millisecond).String()
+	}
+	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code.Text(w.session.Proxy() != ""), when, n, allowed)
 	w.logger.Debug().Err(err).Int64("target", t.target()).Int("page", t.number).Str("url", t.url).
 		Str("error_code", string(p.Code)).Int("failure", n).Str("wait", wait.Round(time.Millisecond).String()).Msg("page will be asked for again")
 	held := wait
-	if fe, ok := errors.AsType[*fetch.Error](err); ok {
+	if ofFetch {
 		held = max(wait, fe.RetryAfter)
 	}
 	if held >= longWait {
@@ -86,23 +92,26 @@ func (w *worker) prepareRetry(ctx context.Context, t *task, cause yp.Cause, err 
 // may be an hour, and people look.
 const longWait = 10 * time.Second
 
-func whenText(wait time.Duration, how yp.Wait) string {
-	switch {
-	case how == yp.WaitTold:
-		return "when the host allows it"
-	case wait > 0:
-		return "in " + wait.Round(time.Millisecond).String()
-	}
-	return "at once"
-}
-
 // request makes one request for the page, reads the answer and keeps the record of both.
 func (w *worker) request(ctx context.Context, t *task) (*site.Page, error) {
-	if err := w.spend(); err != nil {
-		return nil, err
+	if w.stopCtx.Err() != nil {
+		return nil, errStopped // nothing new is begun
 	}
-	if err := w.ensureSession(); err != nil {
-		return nil, err
+	// Whoever finds the budget empty stops; the requests that others have paid for are still made.
+	if b := w.cfg.Budget.Requests; b > 0 && w.shared.reserved.Add(1) > b {
+		w.shared.drain(fmt.Errorf("%w: %d requests", ErrBudget, b))
+		return nil, errStopped
+	}
+	if w.cfg.Pool != nil { // another session when its proxy rests
+		s, err := w.cfg.Pool.Keep(w.session)
+		if errors.Is(err, fetch.ErrNoProxies) {
+			w.stop(fmt.Errorf("%w: %w", ErrNoProxies, err))
+			return nil, errStopped
+		}
+		if err != nil {
+			return nil, fatalError{err}
+		}
+		w.session = s
 	}
 	var x exchange
 	observe := x.observe
@@ -181,7 +190,14 @@ func (w *worker) record(ctx context.Context, t *task, x *exchange, page *site.Pa
 	r.Started, r.Latency = x.first.Started, x.last.Started.Add(x.last.Latency).Sub(x.first.Started)
 	r.Waited, r.WaitReason, r.Bytes = x.waited, x.reason, x.bytes
 	r.Status, r.Proxy, r.ProxyFailed, r.Identity, r.Via = x.last.Status, x.last.Proxy, x.last.ProxyFailed, x.last.Identity, x.last.Via
-	r.Class = classOf(x.last.Class, err)
+	r.Class = x.last.Class
+	switch {
+	case r.Class != "" || err == nil:
+	case isFetchError(err):
+		r.Class = yp.ClassUnknown // led astray by a redirect
+	default:
+		r.Class = yp.ClassParseError // it came, and could not be read
+	}
 	if page != nil {
 		r.Results = len(page.Listings) + len(page.Cities)
 		if page.Detail != nil {
@@ -194,18 +210,6 @@ func (w *worker) record(ctx context.Context, t *task, x *exchange, page *site.Pa
 		return nil
 	}
 	return fatalOrNil(w.hosts.Observed(ctx, w.observation(x, r.Class, err)))
-}
-
-// classOf is the class of the request: the fetcher's, or that of a page which came
-// but could not be read.
-func classOf(fetched yp.ErrorClass, err error) yp.ErrorClass {
-	switch {
-	case fetched != "" || err == nil:
-		return fetched
-	case isFetchError(err):
-		return yp.ClassUnknown // led astray by a redirect
-	}
-	return yp.ClassParseError
 }
 
 func isFetchError(err error) bool { return errors.As(err, new(*fetch.Error)) }
@@ -222,20 +226,6 @@ func parse(read parser, resp *fetch.Response) (page *site.Page, err error) {
 		}
 	}()
 	return read(resp.Body, resp.URL, resp.Status)
-}
-
-// spend takes one request from the budget. Whoever finds it empty stops; the
-// requests that others have paid for are still made. After a stop there is none
-// to be had: nothing new is begun.
-func (w *worker) spend() error {
-	if w.stopCtx.Err() != nil {
-		return errStopped
-	}
-	if b := w.cfg.Budget.Requests; b > 0 && w.shared.reserved.Add(1) > b {
-		w.shared.drain(fmt.Errorf("%w: %d requests", ErrBudget, b))
-		return errStopped
-	}
-	return nil
 }
 
 // sleep waits for d, or until somebody sends on wake; false when end or ctx ends first.

@@ -11,6 +11,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/wal"
@@ -82,7 +83,15 @@ func (w *worker) read(ctx context.Context, c *checkpoint.Claim, number int) (*si
 		return w.fetchPage(ctx, w.indexTask(c, yp.RequestStateIndex, number))
 	case yp.KindDetail:
 		page, err := w.fetchPage(ctx, w.detailTask(c, yp.RequestDetail))
-		w.countUnreadable(err)
+		// Pages whose layout is not known say nothing of the results pages, so they raise no alarm;
+		// but after some in a row no more are asked for in this run: nobody could read them.
+		var attempt *attemptError
+		if err == nil {
+			w.unreadableDetails.Store(0)
+		} else if errors.As(err, &attempt) && attempt.cause == yp.CauseLayout && w.unreadableDetails.Add(1) == health.MaxStrikes {
+			w.cfg.Logger.Error().Str("component", "crawl").Str("source", w.cfg.Source.Name()).Err(err).
+				Msg("the pages of listings are no longer what the definition says: no more details in this run")
+		}
 		return page, err
 	}
 	return w.readResults(ctx, c, number)
@@ -163,7 +172,10 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 	}
 	switch c.Kind {
 	case yp.KindIndex:
-		w.countIndexPage(c, page)
+		w.index.Fetched++
+		w.count.update(func(s *Stats) { s.IndexPages++ })
+		w.logger.Debug().Str("state", c.Place.State).Int("page", number).Int("cities", len(page.Cities)).Str("reason", page.Reason).Msg("index page committed")
+		w.reportIndex(c)
 	case yp.KindSearch:
 		w.countResults(c, &page.Page, res)
 		if known {
@@ -184,7 +196,13 @@ func (w *worker) prepareResults(c *checkpoint.Claim, page *site.Page, number int
 	w.applyFilters(&page.Page)
 	page.Last = page.NextURL == "" || number == w.lastPage(c)
 	page.End = page.NextURL == "" && page.NextHost == "" && page.LeftOut == 0
-	page.NextURL = w.relative(page.NextURL)
+	// The address without scheme and host, unless that would name another host: a source that
+	// moves (--base-url, another port) is resumed where it is now.
+	if u, err := url.Parse(page.NextURL); err == nil && u.Host == w.cfg.Source.BaseURL().Host {
+		if path := u.RequestURI(); !strings.HasPrefix(path, "//") {
+			page.NextURL = path
+		}
+	}
 	return shown, known
 }
 
@@ -217,7 +235,12 @@ func (w *worker) repeats(listings []yp.Listing) bool {
 // as those before it, it is asked for again once.
 func (w *worker) checkEnd(t *task, page *site.Page) error {
 	c := t.claim
-	if c == nil || page.NextURL != "" || t.number == w.lastPage(c) || w.capped(t.number) {
+	if c == nil || page.NextURL != "" || t.number == w.lastPage(c) {
+		return nil
+	}
+	// Nor when the list may have reached the number of pages that the site shows at most: near
+	// what the definition says, or, when it says nothing, from the tenth on.
+	if limit := w.cfg.Source.PageCap(); limit == 0 && t.number >= 10 || limit > 0 && t.number*10 >= limit*9 {
 		return nil
 	}
 	total, seen := cmp.Or(page.SiteTotal, c.SiteTotal), c.Seen+page.Raw+page.LeftOut
@@ -254,17 +277,6 @@ func muchMissing(seen, total int) bool {
 // counts: its markup is broken, or its layout is another one.
 func incomplete(page *site.Page) bool { return muchMissing(page.Raw, page.Announced) }
 
-// capped reports whether a list that ends on a page may have reached the number of pages
-// that the site shows at most: near what the definition says, or, when it says
-// nothing, from the tenth on.
-func (w *worker) capped(number int) bool {
-	limit := w.cfg.Source.PageCap()
-	if limit == 0 {
-		return number >= 10
-	}
-	return number*10 >= limit*9
-}
-
 // logLeftOut says what of a page is not followed or kept, where people look: in the
 // log, in the trace of the target and in the sums of the run.
 func (w *worker) logLeftOut(c *checkpoint.Claim, page *site.Page, number int) {
@@ -283,19 +295,6 @@ func (w *worker) logLeftOut(c *checkpoint.Claim, page *site.Page, number int) {
 	if seen, total := c.Seen+page.Raw+page.LeftOut, cmp.Or(page.SiteTotal, c.SiteTotal); page.NextURL == "" && seen < total {
 		c.Attempt.Trace.Add(w.cfg.Keeper.DB().Now(), "ends", number, fmt.Sprintf("with %d of the %d listings that the site counts", seen, total))
 	}
-}
-
-// relative drops scheme and host from an address of the source: a source that moves
-// (--base-url, another port) is resumed where it is now.
-func (w *worker) relative(next string) string {
-	u, err := url.Parse(next)
-	if err != nil || u.Host != w.cfg.Source.BaseURL().Host {
-		return next
-	}
-	if path := u.RequestURI(); !strings.HasPrefix(path, "//") { // that would be another host
-		return path
-	}
-	return next
 }
 
 func (w *worker) countResults(c *checkpoint.Claim, p *yp.Page, res checkpoint.Committed) {

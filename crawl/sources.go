@@ -70,7 +70,7 @@ func NewSources(cfg Config, sources []SourceConfig) *Sources {
 const lookShare = 50 * time.Millisecond
 
 func newSources(cfg Config) *Sources {
-	s := &Sources{cfg: cfg.withDefaults(), refresh: refreshEvery, parsing: newParsing()}
+	s := &Sources{cfg: cfg.withDefaults(), refresh: refreshEvery, parsing: parsing{slots: make(chan struct{}, runtime.GOMAXPROCS(0)), big: make(chan struct{}, 1)}}
 	s.targets.most, s.targets.of = cfg.Budget.Targets, "targets"
 	s.details.most, s.details.of = cfg.Budget.Details, "details"
 	s.stopCtx, s.stop = context.WithCancelCause(context.Background())
@@ -111,7 +111,13 @@ type Result struct {
 func (s *Sources) Results() []Result {
 	all := make([]Result, len(s.engines))
 	for i, e := range s.engines {
-		all[i] = e.result()
+		all[i].Source = e.cfg.Source.Name()
+		select {
+		case <-e.over: // its clock stands still
+			all[i].Ended, all[i].Err, all[i].Stats = true, e.ended, e.count.snapshot(e.took)
+		default:
+			all[i].Waiting, all[i].Stats = e.Waiting(), e.Stats()
+		}
 	}
 	return all
 }
@@ -248,10 +254,6 @@ const bigPage = 1 << 20
 // parsing bounds how many pages are parsed at once: more than there are processors
 // take their memory and gain nothing.
 type parsing struct{ slots, big chan struct{} }
-
-func newParsing() parsing {
-	return parsing{slots: make(chan struct{}, runtime.GOMAXPROCS(0)), big: make(chan struct{}, 1)}
-}
 
 // enter waits for the turn of a page of so many bytes; leave ends it.
 func (p parsing) enter(bytes int) (leave func()) {

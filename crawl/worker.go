@@ -78,14 +78,24 @@ func (w *worker) crawl(ctx context.Context, c *checkpoint.Claim) error {
 	w.logger.Debug().Int64("target", c.TargetID).Str("kind", string(c.Kind)).Str("city", c.Place.City).Str("state", c.Place.State).
 		Str("category", c.Place.Category).Int("page", c.PageCurrent+1).Msg("target claimed")
 	err := w.conclude(ctx, c, t, w.guarded(ctx, c, t))
-	if errors.Is(err, checkpoint.ErrClaimLost) {
-		return w.claimLost(ctx, c, t)
+	if err == nil {
+		w.cfg.Reached(PointEnded)
+		return nil
 	}
-	if err != nil {
+	if !errors.Is(err, checkpoint.ErrClaimLost) {
 		return err
 	}
-	w.cfg.Reached(PointEnded)
-	return nil
+	// Somebody else has taken the target back. What was asked for it was asked all the same.
+	w.count.update(func(s *Stats) { s.Lost++ })
+	if err := w.cfg.Keeper.Record(context.WithoutCancel(ctx), c.Requests); err != nil {
+		return fatalOrNil(err)
+	}
+	w.logger.Warn().Int64("target", c.TargetID).Msg("claim lost: the target is no longer this worker's")
+	if c.Kind == yp.KindIndex {
+		w.index.Status, w.index.Reason = IndexSkipped, "another process took it"
+		w.reportIndex(c)
+	}
+	return w.append(&wal.Event{Type: wal.ClaimLost, Target: t})
 }
 
 // guarded is pages, but for a bug: one target must not take the whole run down.
@@ -98,21 +108,6 @@ func (w *worker) guarded(ctx context.Context, c *checkpoint.Claim, t *wal.Target
 		}
 	}()
 	return w.pages(ctx, c, t)
-}
-
-// claimLost forgets a target that somebody else has taken back. What was asked for
-// it was asked all the same.
-func (w *worker) claimLost(ctx context.Context, c *checkpoint.Claim, t *wal.Target) error {
-	w.count.update(func(s *Stats) { s.Lost++ })
-	if err := w.cfg.Keeper.Record(context.WithoutCancel(ctx), c.Requests); err != nil {
-		return fatalOrNil(err)
-	}
-	w.logger.Warn().Int64("target", c.TargetID).Msg("claim lost: the target is no longer this worker's")
-	if c.Kind == yp.KindIndex {
-		w.index.Status, w.index.Reason = IndexSkipped, "another process took it"
-		w.reportIndex(c)
-	}
-	return w.append(&wal.Event{Type: wal.ClaimLost, Target: t})
 }
 
 // append writes an event; without its log the run can't keep its promise and ends.
@@ -207,23 +202,37 @@ func (w *worker) abandon(ctx context.Context, c *checkpoint.Claim, err error) er
 
 // tally counts an outcome and logs it.
 func (w *worker) tally(c *checkpoint.Claim, o outcome) {
+	if c.Kind == yp.KindIndex {
+		w.tallyIndex(c, o)
+	}
 	if o.event == yp.EventRelease {
 		w.count.update(func(s *Stats) { s.Released++ })
+		return
 	}
 	switch c.Kind {
-	case yp.KindIndex:
-		w.tallyIndex(c, o)
-	case yp.KindDetail:
-		w.tallyDetail(c, o)
-	default:
+	case yp.KindSearch:
 		w.tallySearch(c, o)
+	case yp.KindDetail:
+		done := o.event == yp.EventLastPage
+		w.count.update(func(s *Stats) {
+			switch {
+			case done:
+				s.Details++
+			case o.code == yp.CodeNoListings:
+				s.DetailsMissing++
+			default:
+				s.DetailsFailed++
+			}
+		})
+		if done {
+			w.logger.Debug().Str("listing", c.ListingID).Msg("details saved")
+		} else {
+			w.logFailure(zerolog.InfoLevel, c, o).Str("listing", c.ListingID).Msg("details failed")
+		}
 	}
 }
 
 func (w *worker) tallySearch(c *checkpoint.Claim, o outcome) {
-	if o.event == yp.EventRelease {
-		return
-	}
 	level, what := zerolog.WarnLevel, "target failed"
 	w.count.update(func(s *Stats) {
 		s.Targets++
@@ -249,25 +258,8 @@ func (w *worker) tallySearch(c *checkpoint.Claim, o outcome) {
 		Str("category", c.Place.Category).Int("pages", c.PageCurrent).Msg(what)
 }
 
-func (w *worker) tallyDetail(c *checkpoint.Claim, o outcome) {
-	switch {
-	case o.event == yp.EventRelease:
-		return
-	case o.event == yp.EventLastPage:
-		w.count.update(func(s *Stats) { s.Details++ })
-		w.logger.Debug().Str("listing", c.ListingID).Msg("details saved")
-		return
-	case o.code == yp.CodeNoListings:
-		w.count.update(func(s *Stats) { s.DetailsMissing++ })
-	default:
-		w.count.update(func(s *Stats) { s.DetailsFailed++ })
-	}
-	w.logFailure(zerolog.InfoLevel, c, o).Str("listing", c.ListingID).Msg("details failed")
-}
-
 func (w *worker) tallyIndex(c *checkpoint.Claim, o outcome) {
 	x := &w.index
-	defer w.reportIndex(c)
 	switch o.event {
 	case yp.EventRelease:
 		x.Status, x.Reason = IndexPaused, o.reason
@@ -281,6 +273,7 @@ func (w *worker) tallyIndex(c *checkpoint.Claim, o outcome) {
 		w.logFailure(zerolog.WarnLevel, c, o).Str("state", c.Place.State).Int("page", c.PageCurrent+1).Int("pages", c.MaxPages).
 			Msg("the index of a state failed: no city is marked as gone")
 	}
+	w.reportIndex(c)
 }
 
 // logFailure begins the log line of a target that failed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,9 +41,7 @@ func (x *tried) hold(t *testing.T, target, token int64) {
 		_, err := tx.Exec(`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', claimed_at = ?, run_id = 1, claim_token = ?, page_current = 2 WHERE id = ?`, tx.Now, token, target)
 		return errors.Join(err, store.BeginAttempt(tx, store.AttemptKey{TargetID: target, Token: token}, 1, "w", 3, 2))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 }
 
 func (x *tried) drop(t *testing.T, target string) {
@@ -99,19 +98,13 @@ func TestAttempt(t *testing.T) {
 				t.Fatalf("begun: %q", got)
 			}
 			x.at = noon.Add(time.Minute + 250*time.Millisecond)
-			if err := x.end(key, c.a, c.end); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, x.end(key, c.a, c.end))
 			want := []string{begun + c.want + trace}
-			if got := rows(t, x.DB, attemptRows); !slices.Equal(got, want) {
-				t.Errorf("ended:\n%q\nwant\n%q", got, want)
-			}
+			same(t, "ended", rows(t, x.DB, attemptRows), want)
 			if err := x.end(key, store.Attempt{}, store.AttemptEnd{Ended: store.EndedReleased}); err != nil {
 				t.Errorf("again: %v", err)
 			}
-			if got := rows(t, x.DB, attemptRows); !slices.Equal(got, want) {
-				t.Errorf("the row of an attempt that was over was written again:\n%q", got)
-			}
+			same(t, "the row of an attempt that was over was written again", rows(t, x.DB, attemptRows), want)
 		})
 	}
 }
@@ -128,31 +121,21 @@ func TestNoteAttempt(t *testing.T) {
 	key := store.AttemptKey{TargetID: 1, Token: 5}
 	note := func(a *store.Attempt) {
 		t.Helper()
-		if err := x.Write(bg, func(tx *store.Tx) error { return store.NoteAttempt(tx, key, a) }); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, x.Write(bg, func(tx *store.Tx) error { return store.NoteAttempt(tx, key, a) }))
 	}
 	const q = `SELECT ended, finished_at, metadata FROM crawl_attempts`
 	var a store.Attempt
 	note(&a)
-	if got := rows(t, x.DB, q); got[0] != `running||{"steps":[],"dropped":0}` {
-		t.Errorf("no step: %s", got[0])
-	}
+	same(t, "no step", rows(t, x.DB, q), []string{`running||{"steps":[],"dropped":0}`})
 	a.Trace.Add(noon, "wait", 3, "Retry-After")
 	note(&a)
 	const steps = `{"steps":[{"at":"2026-11-20T12:00:00.000Z","event":"wait","page":3,"detail":"Retry-After"}],"dropped":0}`
-	if got := rows(t, x.DB, q); got[0] != "running||"+steps {
-		t.Errorf("one step: %s", got[0])
-	}
+	same(t, "one step", rows(t, x.DB, q), []string{"running||" + steps})
 	x.drop(t, "1")
-	if err := x.Write(bg, store.CloseAttempts); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, x.Write(bg, store.CloseAttempts))
 	a.Trace.Add(noon, "too late", 3, "")
 	note(&a)
-	if got := rows(t, x.DB, q); got[0] != "recovered|2026-11-20T12:00:00.000Z|"+steps {
-		t.Errorf("after its process died: %s", got[0])
-	}
+	same(t, "after its process died", rows(t, x.DB, q), []string{"recovered|2026-11-20T12:00:00.000Z|" + steps})
 }
 
 // TestAttemptRules: an outcome has a code, and nothing else has one; one row a claim.
@@ -203,15 +186,11 @@ func TestCloseAttempts(t *testing.T) {
 	x.must(t, `UPDATE targets SET claim_token = 2 WHERE id = 3`)       // held again, under another token
 	x.must(t, `UPDATE targets SET page_current = 0 WHERE id = 4`)      // crawled anew since
 	x.drop(t, "4")
-	if err := x.end(store.AttemptKey{TargetID: 5, Token: 1}, store.Attempt{StartedAt: noon}, store.AttemptEnd{Ended: store.EndedReleased}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, x.end(store.AttemptKey{TargetID: 5, Token: 1}, store.Attempt{StartedAt: noon}, store.AttemptEnd{Ended: store.EndedReleased}))
 	x.drop(t, "5") // its claim is gone, its attempt was ended before
 	closing := func() {
 		t.Helper()
-		if err := x.Write(bg, store.CloseAttempts); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, x.Write(bg, store.CloseAttempts))
 	}
 	x.at = noon.Add(90*time.Second + time.Millisecond)
 	closing()
@@ -223,20 +202,14 @@ func TestCloseAttempts(t *testing.T) {
 		"4|recovered|2026-11-20T12:01:30.001Z|90001||0|||",
 		`5|released|2026-11-20T12:00:00.000Z|0||0|0|0|{"steps":[],"dropped":0}`,
 	}
-	if got := rows(t, x.DB, q); !slices.Equal(got, want) {
-		t.Errorf("closed:\n%q\nwant\n%q", got, want)
-	}
+	same(t, "closed", rows(t, x.DB, q), want)
 	x.at = x.at.Add(time.Hour)
 	closing()
-	if got := rows(t, x.DB, q); !slices.Equal(got, want) {
-		t.Errorf("closed again:\n%q", got)
-	}
+	same(t, "closed again", rows(t, x.DB, q), want)
 	x.drop(t, "1")
 	x.at = noon.Add(-time.Hour) // the clock was set back
 	closing()
-	if got := rows(t, x.DB, q); got[0] != "1|recovered|2026-11-20T11:00:00.000Z|0||0|||" {
-		t.Errorf("under a clock set back: %s", got[0])
-	}
+	same(t, "under a clock set back", rows(t, x.DB, q)[:1], []string{"1|recovered|2026-11-20T11:00:00.000Z|0||0|||"})
 }
 
 // TestTrace: a trace is bounded and says how much it lacks.
@@ -250,11 +223,156 @@ func TestTrace(t *testing.T) {
 		t.Errorf("%d steps, %d dropped, the last of page %d: want the first 256 and 744", len(trace.Steps), trace.Dropped, trace.Steps[len(trace.Steps)-1].Page)
 	}
 	x := newTried(t)
-	if err := x.end(store.AttemptKey{TargetID: 1, Token: 5}, store.Attempt{Trace: trace, StartedAt: noon}, store.AttemptEnd{Ended: store.EndedReleased}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, x.end(store.AttemptKey{TargetID: 1, Token: 5}, store.Attempt{Trace: trace, StartedAt: noon}, store.AttemptEnd{Ended: store.EndedReleased}))
 	var kept store.Trace
 	if err := json.Unmarshal([]byte(rows(t, x.DB, `SELECT metadata FROM crawl_attempts`)[0]), &kept); err != nil || !slices.Equal(kept.Steps, trace.Steps) || kept.Dropped != 744 {
 		t.Errorf("the row keeps %d steps, %d dropped (%v)", len(kept.Steps), kept.Dropped, err)
+	}
+}
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// someRequest is a page that was fetched and read.
+func someRequest() store.Request {
+	return store.Request{
+		SourceID: 1, TargetID: 1, ClaimToken: 7, Page: 2, Correlation: "c1", Retry: 1, Type: yp.RequestListing, URL: "http://x/2",
+		Started: noon, Latency: 1234*time.Millisecond + 999*time.Microsecond, Waited: 2 * time.Second, WaitReason: "pace",
+		Status: 200, Results: 30, Bytes: 4096, Proxy: "http://p:1", Identity: "firefox", Via: "proxy",
+	}
+}
+
+func (w *world) record(requests ...store.Request) error {
+	return w.Write(bg, func(tx *store.Tx) error { return store.SaveRequests(tx, requests) })
+}
+
+const requestRow = `SELECT source_id, target_id, claim_token, page, correlation_id, retry_seq, type, url, started_at, finished_at, waited_ms, wait_reason,
+	outcome, error_class, http_status, latency_ms, parse_ok, result_count, bytes, proxy, proxy_failed, identity, via FROM requests ORDER BY id DESC LIMIT 1`
+
+func TestSaveRequests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const head = "1|1|7|2|c1|1|listing|http://x/2|2026-11-20T12:00:00.000Z|"
+	for _, c := range []struct {
+		name   string
+		change func(*store.Request)
+		want   string
+	}{
+		{"success", func(*store.Request) {}, head + "2026-11-20T12:00:01.234Z|2000|pace|success||200|1234|1|30|4096|http://p:1|0|firefox|proxy"},
+		{
+			"an empty result is a success with 0", func(r *store.Request) { r.Results = 0 },
+			head + "2026-11-20T12:00:01.234Z|2000|pace|success||200|1234|1|0|4096|http://p:1|0|firefox|proxy",
+		},
+		{
+			"a page that could not be read", func(r *store.Request) { r.Class = yp.ClassParseError },
+			head + "2026-11-20T12:00:01.234Z|2000|pace|failure|parse_error|200|1234|0||4096|http://p:1|0|firefox|proxy",
+		},
+		{
+			"no answer", func(r *store.Request) { r.Class, r.Status, r.Bytes, r.Latency = yp.ClassConnectionRefused, 0, 0, 0 },
+			head + "2026-11-20T12:00:00.000Z|2000|pace|failure|connection_refused||0|||0|http://p:1|0|firefox|proxy",
+		},
+		{
+			"the proxy's own fault", func(r *store.Request) { r.Class, r.Status, r.ProxyFailed = yp.ClassUnknown, 0, true },
+			head + "2026-11-20T12:00:01.234Z|2000|pace|failure|unknown||1234|||4096|http://p:1|1|firefox|proxy",
+		},
+		{
+			"of no target, by no proxy, without a wait", func(r *store.Request) {
+				*r = store.Request{SourceID: 2, Correlation: "c2", Type: yp.RequestRobots, URL: "/robots.txt", Started: noon}
+			},
+			"2||||c2|0|robots|/robots.txt|2026-11-20T12:00:00.000Z|2026-11-20T12:00:00.000Z|0||success|||0|1|0|0||0||none",
+		},
+		{
+			"a deferral", func(r *store.Request) {
+				*r = store.Request{SourceID: 1, TargetID: 1, ClaimToken: 7, Page: 2, Correlation: "c1", Type: yp.RequestListing, URL: "http://x/2", Latency: time.Hour}.
+					Deferral(noon.Add(time.Second), "Retry-After")
+			},
+			"1|1|7|2|c1|0|listing|http://x/2|2026-11-20T12:00:01.000Z|2026-11-20T12:00:01.000Z|0|Retry-After|failure|rate_limited||0|||0||0||none",
+		},
+	} {
+		r := someRequest()
+		c.change(&r)
+		if err := w.record(r); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := rows(t, w.DB, requestRow); got[0] != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", c.name, got[0], c.want)
+		}
+	}
+}
+
+// TestEveryRequest: every type and every class has a row, and the outcome says
+// whether there is a class.
+func TestEveryRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var all []store.Request
+	for _, typ := range yp.RequestTypes() {
+		for _, class := range append(yp.ErrorClasses(), "") {
+			r := someRequest()
+			if r.Type, r.Class = typ, class; class == yp.ClassRateLimited {
+				r = r.Deferral(noon, "pace")
+			}
+			all = append(all, r)
+		}
+	}
+	noErr(t, w.record(all...))
+	const q = `SELECT count(*), count(DISTINCT type), count(DISTINCT error_class), sum(outcome = 'success'), sum(error_class IS NULL), sum(result_count IS NOT NULL),
+		sum(parse_ok = 1), sum(parse_ok = 0), sum(error_class = 'parse_error') FROM requests`
+	same(t, "rows", rows(t, w.DB, q), []string{"78|6|12|6|6|6|6|6|6"})
+}
+
+// TestRequestRules: what the rules forbid, the schema does not take, and one bad row
+// takes the others of its page with it.
+func TestRequestRules(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, change := range map[string]func(*store.Request){
+		"no such type":               func(r *store.Request) { r.Type = "page" },
+		"no such class":              func(r *store.Request) { r.Class = "TIMEOUT" },
+		"no such way":                func(r *store.Request) { r.Via = "pigeon" },
+		"a success of less than 0":   func(r *store.Request) { r.Results = -1 },
+		"a retry before the first":   func(r *store.Request) { r.Retry = -1 },
+		"fewer bytes than none":      func(r *store.Request) { r.Bytes = -1 },
+		"a deferral that took time":  func(r *store.Request) { r.Class = yp.ClassRateLimited },
+		"of a source there is not":   func(r *store.Request) { r.SourceID = 99 },
+		"of a target there is not":   func(r *store.Request) { r.TargetID = 99 },
+		"of no source":               func(r *store.Request) { r.SourceID = 0 },
+		"a deferral that ends later": func(r *store.Request) { r.Class, r.Latency = yp.ClassRateLimited, time.Millisecond },
+	} {
+		r := someRequest()
+		change(&r)
+		if err := w.record(someRequest(), r, someRequest()); err == nil || !strings.Contains(err.Error(), "record request") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got := rows(t, w.DB, `SELECT * FROM requests`); len(got) > 0 {
+		t.Errorf("%d rows are there", len(got))
+	}
+	for name, set := range map[string]string{
+		"a failure without a class": `outcome = 'failure'`, "a success with one": `error_class = 'dns'`, "a success without a count": `result_count = NULL`,
+	} {
+		noErr(t, w.record(someRequest()))
+		if err := w.try(`UPDATE requests SET ` + set); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+}
+
+func (w *world) try(query string, args ...any) error {
+	return w.Write(bg, func(tx *store.Tx) error { _, err := tx.Exec(query, args...); return err })
+}
+
+// TestRollupReadsTheIndex: what the roll-ups ask stands in an index, so that a
+// million rows cost no look at the table. Deferrals are told by their class, a
+// proxy's fault is left out.
+func TestRollupReadsTheIndex(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	plan := rows(t, w.DB, `EXPLAIN QUERY PLAN SELECT count(*), sum(outcome = 'success' AND parse_ok = 1), avg(latency_ms) FROM requests
+		WHERE source_id = 1 AND proxy_failed = 0 AND finished_at >= ? AND type IN ('listing', 'detail') AND error_class IS NOT 'rate_limited'`, "x")
+	if !slices.ContainsFunc(plan, func(line string) bool {
+		return strings.Contains(line, "USING COVERING INDEX requests_rollup (source_id=? AND finished_at>?)")
+	}) {
+		t.Errorf("the plan is %s", fmt.Sprint(plan))
 	}
 }

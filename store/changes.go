@@ -9,27 +9,25 @@ import (
 	"ypcrawl/yp"
 )
 
-// change is a field whose value is another than before.
-type change struct {
+// FieldChange is a field of a listing before and after; nil = nothing.
+type FieldChange struct {
 	Field string  `json:"field"`
-	Old   *string `json:"old"` // nil = nothing
+	Old   *string `json:"old"`
 	New   *string `json:"new"`
 }
 
-func changeOf(field, before, now string) change {
-	some := func(s string) *string {
-		if s == "" {
-			return nil
-		}
-		return &s
+func changeOf(field, before, now string) FieldChange {
+	c := FieldChange{Field: field, New: &now} // what has no value now is no change
+	if before != "" {
+		c.Old = &before
 	}
-	return change{field, some(before), some(now)}
+	return c
 }
 
 // diff is what a page says otherwise of a listing than what is stored.
 type diff struct {
-	Changed   []change `json:"changes,omitempty"`   // another value, or one where the same target saw none before
-	Completed []string `json:"completed,omitempty"` // fields that are known now, because this page shows more
+	Changed   []FieldChange `json:"changes,omitempty"`   // another value, or one where the same target saw none before
+	Completed []string      `json:"completed,omitempty"` // fields that are known now, because this page shows more
 }
 
 // values are the texts of a listing's fields that count as changes, and of their canonical
@@ -167,33 +165,29 @@ func (s *saver) lateChanges() error {
 		if err := found.Scan(&row, &seen); err != nil {
 			return err
 		}
-		s.lateChange(at[row], seen)
+		i := at[row]
+		l := &s.page.listings[i]
+		k, now := s.stored[l.ID], valuesOf(l)
+		var d diff
+		f := maps.Clone(k.filled)
+		for _, place := range compared {
+			field := yp.ListingFields[place].Name
+			filled, ok := f[field]
+			if !ok || now[place] == "" || seen >= filled {
+				continue
+			}
+			delete(f, field)
+			// A field whose value is another one again is noted anyhow.
+			if !slices.ContainsFunc(s.diffs[i].Changed, func(c FieldChange) bool { return c.Field == field }) {
+				d.Changed = append(d.Changed, changeOf(field, "", now[place]))
+			}
+		}
+		if len(d.Changed) > 0 {
+			s.log.update(k.id, d)
+			s.filled[k.id] = f
+		}
 		return nil
 	})
-}
-
-// lateChange notes the changes of a listing of the page that this target saw last at seen, but
-// for fields whose value is another one again: those are noted anyhow.
-func (s *saver) lateChange(i int, seen string) {
-	l := &s.page.listings[i]
-	k, now := s.stored[l.ID], valuesOf(l)
-	var d diff
-	f := maps.Clone(k.filled)
-	for _, place := range compared {
-		field := yp.ListingFields[place].Name
-		at, ok := f[field]
-		if !ok || now[place] == "" || seen >= at {
-			continue
-		}
-		delete(f, field)
-		if !slices.ContainsFunc(s.diffs[i].Changed, func(c change) bool { return c.Field == field }) {
-			d.Changed = append(d.Changed, changeOf(field, "", now[place]))
-		}
-	}
-	if len(d.Changed) > 0 {
-		s.log.update(k.id, d)
-		s.filled[k.id] = f
-	}
 }
 
 func (s *saver) saveFilled() error {

@@ -1,6 +1,10 @@
 package store
 
-import "ypcrawl/yp"
+import (
+	"fmt"
+
+	"ypcrawl/yp"
+)
 
 // company is what the resolver must know of a company that a page touches.
 type company struct {
@@ -8,12 +12,13 @@ type company struct {
 	leadSource  int64
 	leadListing string
 	website     string
+	domain      string   // of the website, where that is another one than in its row
 	merged      *company // the survivor, once this one was merged away
 
+	gives []string // keys of which it is known that its row gives them
+
 	// Of one that is not yet written, what its row will say.
-	lead   *yp.Listing
-	domain string
-	gives  []string // keys of which it is known that its row gives them
+	lead *yp.Listing
 }
 
 func (c *company) root() *company {
@@ -85,8 +90,14 @@ func (r *resolver) resolve(l *yp.Listing, keys []string, own *company) (*company
 	switch {
 	case best == nil:
 		best = r.create(l, keys)
-	case best.id == 0:
-		r.absorb(best, l)
+	case best.id == 0: // it is not yet written, and takes the listing in
+		best.gives = nil
+		if web, domain := companyWebsite(l); web != "" && (best.website == "" || web < best.website) {
+			best.website, best.domain = web, domain
+		}
+		if best.leads(r.source, l.ID) {
+			best.leadListing, best.lead = l.ID, l
+		}
 	}
 	for _, k := range keys {
 		if r.byKey[k] == nil {
@@ -132,17 +143,6 @@ func (r *resolver) create(l *yp.Listing, keys []string) *company {
 	return c
 }
 
-// absorb brings listing l into a company that is not yet written.
-func (r *resolver) absorb(c *company, l *yp.Listing) {
-	c.gives = nil
-	if web, domain := companyWebsite(l); web != "" && (c.website == "" || web < c.website) {
-		c.website, c.domain = web, domain
-	}
-	if c.leads(r.source, l.ID) {
-		c.leadListing, c.lead = l.ID, l
-	}
-}
-
 // saveCompanies writes the companies that the page has made.
 func (r *resolver) saveCompanies() error {
 	if len(r.made) == 0 {
@@ -179,72 +179,77 @@ func countCompanies(tx *Tx, states map[string]int64) error {
 	return nil
 }
 
-const (
-	adoptLead = `
-	UPDATE companies SET (lead_source, lead_listing) = (?, ?),
-		(name, phone_e164, street, city, state, postal_code) =
-			(SELECT name, phone_e164, street, city, state, postal_code FROM listings WHERE source_id = ? AND listing_id = ?)
-	WHERE id = ?`
-	adoptWebsite = `UPDATE companies SET website = ?, domain = ? WHERE id = ?`
-	selectLead   = `
-	SELECT name, ifnull(phone_e164, ''), ifnull(street, ''), ifnull(postal_code, ''), website FROM listings WHERE source_id = ? AND listing_id = ?`
-)
-
-func (r *resolver) setLead(c *company, source int64, listing string) error {
-	c.leadSource, c.leadListing, c.gives = source, listing, nil
-	err := beforeChange(r.tx, c.id, func(row *yp.Listing) error {
-		into := keyed(row)
-		into[len(into)-1] = new(any) // the website does not come from the lead
-		return r.tx.Get(selectLead, []any{source, listing}, into...)
-	})
-	if err != nil {
-		return err
-	}
-	return r.tx.Run(adoptLead, source, listing, source, listing, c.id)
-}
-
 // refresh brings the company's fields up to date after listing l was stored;
 // left is the website it had before and has no more, "" when it has none such.
-func (r *resolver) refresh(c *company, l *yp.Listing, left string) error {
+func (r *resolver) refresh(c *company, l *yp.Listing, left string) (err error) {
 	c = c.root()
-	var err error
-	if left != "" && left == c.website {
-		c.gives = nil
-		c.website, err = chooseWebsite(r.tx, c.id)
-	} else if web, domain := companyWebsite(l); web != "" && (c.website == "" || web < c.website) {
-		c.website, c.gives = web, nil
-		err = setWebsite(r.tx, c.id, web, domain)
-	}
-	if err == nil && c.leads(r.source, l.ID) {
-		err = r.setLead(c, r.source, l.ID)
-	}
-	return err
-}
-
-const companyWebsites = `SELECT DISTINCT website, ifnull(domain, '') FROM listings WHERE company_id = ? AND website IS NOT NULL ORDER BY website`
-
-// chooseWebsite gives a company the smallest website of its listings, and returns it.
-func chooseWebsite(tx *Tx, company int64) (web string, err error) {
-	all, err := All(tx, companyWebsites, []any{company}, func(l *yp.Listing) []any { return []any{&l.Website, &l.Domain} })
-	domain := ""
-	for i := 0; i < len(all) && web == ""; i++ {
-		web, domain = companyWebsite(&all[i])
-	}
-	if err != nil {
-		return "", err
-	}
-	return web, setWebsite(tx, company, web, domain)
-}
-
-func setWebsite(tx *Tx, company int64, website, domain string) error {
-	err := beforeChange(tx, company, func(row *yp.Listing) error {
-		row.Website = website
+	leads := c.leads(r.source, l.ID)
+	web, domain := companyWebsite(l)
+	switch {
+	case left != "" && left == c.website:
+		err = c.chooseWebsite(r.tx)
+	case web != "" && (c.website == "" || web < c.website):
+		c.website, c.domain = web, domain
+	case !leads:
 		return nil
-	})
+	}
+	if leads {
+		c.leadSource, c.leadListing = r.source, l.ID
+	}
 	if err != nil {
 		return err
 	}
-	return tx.Run(adoptWebsite, Text(website), Text(domain), company)
+	return c.save(r.tx)
+}
+
+const (
+	selectLead  = `SELECT name, ifnull(phone_e164, ''), ifnull(street, ''), ifnull(postal_code, '') FROM listings WHERE source_id = ? AND listing_id = ?`
+	saveCompany = `
+	UPDATE companies SET (lead_source, lead_listing, name, phone_e164, street, city, state, postal_code) =
+			(SELECT source_id, listing_id, name, phone_e164, street, city, state, postal_code FROM listings WHERE source_id = ?2 AND listing_id = ?3),
+		website = ?4, domain = iif(website IS ?4, domain, ?5)
+	WHERE id = ?1`
+	firstListing    = `SELECT source_id, listing_id FROM listings WHERE company_id = ? ORDER BY source_id, listing_id LIMIT 1`
+	firstSeen       = `UPDATE companies SET first_seen_at = (SELECT min(first_seen_at) FROM listings WHERE company_id = ?1) WHERE id = ?1`
+	companyWebsites = `SELECT DISTINCT website, ifnull(domain, '') FROM listings WHERE company_id = ? AND website IS NOT NULL ORDER BY website`
+)
+
+// save writes the row of a company, by its lead and its website.
+func (c *company) save(tx *Tx) error {
+	lead := yp.Listing{Website: c.website}
+	if err := tx.Get(selectLead, []any{c.leadSource, c.leadListing}, &lead.Name, &lead.PhoneE164, &lead.Street, &lead.PostalCode); err != nil {
+		return fmt.Errorf("find the lead of company %d: %w", c.id, err)
+	}
+	c.gives = yp.CompanyKeys(&lead)
+	if err := spell(tx, c.id, c.gives); err != nil {
+		return err
+	}
+	return tx.Run(saveCompany, c.id, c.leadSource, c.leadListing, Text(c.website), Text(c.domain))
+}
+
+// recompute makes all that a company's row says from its listings, of which it must have one
+// at least: the first of them leads.
+func (c *company) recompute(tx *Tx) error {
+	if err := tx.Get(firstListing, []any{c.id}, &c.leadSource, &c.leadListing); err != nil {
+		return fmt.Errorf("find the lead of company %d: %w", c.id, err)
+	}
+	if err := c.chooseWebsite(tx); err != nil {
+		return err
+	}
+	if err := c.save(tx); err != nil {
+		return err
+	}
+	return tx.Run(firstSeen, c.id)
+}
+
+// chooseWebsite takes the smallest website of the company's listings.
+func (c *company) chooseWebsite(tx *Tx) error {
+	all, err := All(tx, companyWebsites, []any{c.id}, func(l *yp.Listing) []any { return []any{&l.Website, &l.Domain} })
+	c.website, c.domain = "", ""
+	for i := 0; i < len(all) && c.website == ""; i++ {
+		c.website, c.domain = companyWebsite(&all[i])
+	}
+	return err
 }
 
 // companyWebsite is the listing's website unless its host is shared by many
@@ -258,3 +263,89 @@ func companyWebsite(l *yp.Listing) (website, domain string) {
 	}
 	return l.Website, l.Domain
 }
+
+// Everything that makes one company of two, or keeps two from becoming one. Merges
+// are rare, so what is done here may cost something; a page without one pays nothing.
+
+// join merges two companies because of a key and returns the survivor, or the first
+// one when an operator took the two apart.
+func (r *resolver) join(a, b *company, key string) (*company, error) {
+	if err := r.settle(); err != nil {
+		return nil, err
+	}
+	var apart bool
+	if err := r.tx.Get(areApart, []any{a.id, b.id}, &apart); err != nil || apart {
+		return a, err
+	}
+	keep, removed := a, b
+	if removed.id < keep.id {
+		keep, removed = removed, keep
+	}
+	_, err := r.merge(keep, removed, yp.KindOf(key), key)
+	return keep, err
+}
+
+const (
+	// The JSON of the company holds, beside its row, the last listing that there was:
+	// what is numbered higher came after the merge.
+	logMerge = `
+	INSERT INTO company_merges (at, kept, gone, by, key, company, listings, keys)
+	SELECT ?1, ?2, c.id, ?3, ?4,
+		json_object('id', c.id, 'name', c.name, 'website', c.website, 'domain', c.domain, 'phone_e164', c.phone_e164,
+			'street', c.street, 'city', c.city, 'state', c.state, 'postal_code', c.postal_code, 'lead_source', c.lead_source,
+			'lead_listing', c.lead_listing, 'first_seen_at', c.first_seen_at, 'last_listing', (SELECT ifnull(max(id), 0) FROM listings)),
+		(SELECT json_group_array(id) FROM (SELECT id FROM listings WHERE company_id = c.id ORDER BY id)),
+		(SELECT json_group_array(key) FROM (SELECT key FROM company_keys WHERE company_id = c.id AND key IS NOT NULL UNION SELECT value FROM json_each(?5) ORDER BY 1))
+	FROM companies c WHERE c.id = ?6`
+	moveListings = `UPDATE listings SET company_id = ?1 WHERE company_id = ?2`
+	moveKeys     = `UPDATE company_keys SET company_id = ?1 WHERE company_id = ?2 AND key IS NOT NULL`
+	dropCompany  = `DELETE FROM companies WHERE id = ?2`
+)
+
+// merge makes removed a part of keep and returns the number of the merge in the log. Keys that
+// are not yet written find keep by themselves: see company.root.
+func (r *resolver) merge(keep, removed *company, by yp.KeyKind, key string) (id int64, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("merge company %d into %d: %w", removed.id, keep.id, err)
+		}
+	}()
+	if err := spell(r.tx, removed.id, nil); err != nil {
+		return 0, err
+	}
+	unwritten := []string{}
+	for k, c := range r.newKeys {
+		if c.root() == removed {
+			unwritten = append(unwritten, k)
+		}
+	}
+	res, err := r.tx.Exec(logMerge, r.tx.Now, keep.id, string(by), Text(key), JSONTexts(unwritten), removed.id)
+	if err != nil {
+		return 0, err
+	}
+	for _, query := range []string{moveListings, moveKeys, inheritApart, dropApart, dropCompany} {
+		if err := r.tx.Run(query, keep.id, removed.id); err != nil {
+			return 0, err
+		}
+	}
+	if err := keep.recompute(r.tx); err != nil {
+		return 0, err
+	}
+	removed.merged = keep
+	r.removed++
+	return res.LastInsertId()
+}
+
+const (
+	areApart    = `SELECT EXISTS (SELECT 1 FROM company_apart WHERE a = min(?1, ?2) AND b = max(?1, ?2))`
+	insertApart = `INSERT INTO company_apart (a, b, at) VALUES (min(?1, ?2), max(?1, ?2), ?3) ON CONFLICT DO NOTHING`
+	liftApart   = `DELETE FROM company_apart WHERE a = min(?1, ?2) AND b = max(?1, ?2)`
+	dropApart   = `DELETE FROM company_apart WHERE a = ?2 OR b = ?2`
+	// Whoever is apart from ?2 becomes apart from ?1 as well: no listing may come to a company
+	// that an operator took it away from.
+	inheritApart = `
+	INSERT INTO company_apart (a, b, at)
+	SELECT min(other, ?1), max(other, ?1), at
+	FROM (SELECT b AS other, at FROM company_apart WHERE a = ?2 UNION ALL SELECT a, at FROM company_apart WHERE b = ?2)
+	WHERE other <> ?1 ON CONFLICT DO NOTHING`
+)

@@ -117,9 +117,7 @@ func companiesProperty(t *testing.T, w *world) {
 		companies := 0
 		for n, p := range drawPages(rt, w, sightings) {
 			saved, err := w.save(p.target, n+1, 0, p.listings...)
-			if err != nil {
-				rt.Fatal(err)
-			}
+			noErr(rt, err)
 			if companies += saved.Companies; saved.Kept() != len(p.listings) {
 				rt.Fatalf("page of %d listings: %+v", len(p.listings), saved)
 			}

@@ -3,24 +3,27 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"ypcrawl/yp"
 )
 
+// detailColumns are the columns of what a listing's own page says.
+var detailColumns = []string{
+	"email", "phone", "phone_e164", "website_url", "website", "domain", "hours", "lat", "lon", "payment", "social", "services", "languages",
+	"neighborhoods", "aka", "founded", "years_in_business", "about",
+}
+
 // saveDetail takes over what a listing's own page says. What the page does not give
 // keeps the old value.
-const saveDetail = `
-	INSERT INTO details (listing, fetched_at, email, phone, phone_e164, website_url, website, domain, hours, lat, lon,
-		payment, social, services, languages, neighborhoods, aka, founded, years_in_business, about)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-	ON CONFLICT DO UPDATE SET fetched_at = excluded.fetched_at,
-		email = ifnull(excluded.email, email), phone = ifnull(excluded.phone, phone), phone_e164 = ifnull(excluded.phone_e164, phone_e164),
-		website_url = ifnull(excluded.website_url, website_url), website = ifnull(excluded.website, website), domain = ifnull(excluded.domain, domain),
-		hours = ifnull(excluded.hours, hours), lat = ifnull(excluded.lat, lat), lon = ifnull(excluded.lon, lon),
-		payment = ifnull(excluded.payment, payment), social = ifnull(excluded.social, social), services = ifnull(excluded.services, services),
-		languages = ifnull(excluded.languages, languages), neighborhoods = ifnull(excluded.neighborhoods, neighborhoods), aka = ifnull(excluded.aka, aka),
-		founded = ifnull(excluded.founded, founded), years_in_business = ifnull(excluded.years_in_business, years_in_business),
-		about = ifnull(excluded.about, about)`
+var saveDetail = func() string {
+	keep := ""
+	for _, c := range detailColumns {
+		keep += ", " + c + " = ifnull(excluded." + c + ", " + c + ")"
+	}
+	return `INSERT INTO details (listing, fetched_at, ` + strings.Join(detailColumns, ", ") + `) VALUES (?, ?` + strings.Repeat(", ?", len(detailColumns)) + `)
+	ON CONFLICT DO UPDATE SET fetched_at = excluded.fetched_at` + keep
+}()
 
 // SaveDetail stores what a listing's own page says, read at the transaction's time: the
 // details, and in the listing, by its row id, what its cards have never given.

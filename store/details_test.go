@@ -14,12 +14,8 @@ import (
 func (w *world) detail(t testing.TB, listing string, d yp.Detail) {
 	t.Helper()
 	var row int64
-	if err := w.Read().QueryRowContext(t.Context(), `SELECT id FROM listings WHERE source_id = 1 AND listing_id = ?`, listing).Scan(&row); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Write(context.WithoutCancel(t.Context()), func(tx *store.Tx) error { return store.SaveDetail(tx, row, &d) }); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, w.Read().QueryRowContext(t.Context(), `SELECT id FROM listings WHERE source_id = 1 AND listing_id = ?`, listing).Scan(&row))
+	noErr(t, w.Write(context.WithoutCancel(t.Context()), func(tx *store.Tx) error { return store.SaveDetail(tx, row, &d) }))
 }
 
 const completedRow = `SELECT phone, phone_e164, website_url, website, domain, hours, years_in_business FROM listings WHERE listing_id = ?`

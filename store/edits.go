@@ -11,8 +11,95 @@ import (
 	"ypcrawl/yp"
 )
 
-// Everything that makes two companies of one: an operator takes listings out of a company,
-// or takes a merge back.
+// What operators do to companies: they join several, take listings out of one, or take a
+// merge back. A log says of it what is in yp.CompanyEdit, and a replay makes it once more.
+
+// RefusedError says why companies were left as they are: what was asked for means
+// nothing, or would change nothing.
+type RefusedError struct{ Why string }
+
+func (e *RefusedError) Error() string { return e.Why }
+
+func refuse(format string, args ...any) error {
+	return &RefusedError{Why: fmt.Sprintf(format, args...)}
+}
+
+const (
+	selectCompany = `SELECT id, lead_source, lead_listing, ifnull(website, '') FROM companies WHERE id = ?`
+	mergedInto    = `SELECT id, kept FROM company_merges WHERE gone = ? AND undone_at IS NULL ORDER BY id DESC LIMIT 1`
+)
+
+// mergedAway returns the merge that took a company away, and what it was merged into; 0 = none did.
+func mergedAway(q Querier, id int64) (merge, into int64, err error) {
+	err = each(q, mergedInto, []any{id}, func(rows *sql.Rows) error { return rows.Scan(&merge, &into) })
+	return merge, into, err
+}
+
+// NoCompany returns a *RefusedError that says what became of a company that is not there.
+func NoCompany(q Querier, id int64) error {
+	merge, into, err := mergedAway(q, id)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for company %d: %w", id, err)
+	case merge == 0:
+		return refuse("there is no company %d: `ypcrawl companies list` shows those there are", id)
+	}
+	return refuse("there is no company %d any more: merge %d made it a part of company %d", id, merge, into)
+}
+
+// loadCompany reads a company; a *RefusedError says what became of it when there is none.
+func loadCompany(tx *Tx, id int64) (*company, error) {
+	c := &company{}
+	err := tx.Get(selectCompany, []any{id}, &c.id, &c.leadSource, &c.leadListing, &c.website)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, NoCompany(tx, id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find company %d: %w", id, err)
+	}
+	return c, nil
+}
+
+// MergeCompanies makes the companies removed parts of keep because an operator says so,
+// and returns the number of each merge, and what a log says of it. Where they were taken
+// apart before, they are so no more. What means nothing is a *RefusedError.
+func MergeCompanies(tx *Tx, keep int64, removed []int64) (merges []int64, edit *yp.CompanyEdit, err error) {
+	if len(removed) == 0 {
+		return nil, nil, refuse("name the companies that are the same as company %d", keep)
+	}
+	r := &resolver{tx: tx}
+	kept, err := loadCompany(tx, keep)
+	if err != nil {
+		return nil, nil, err
+	}
+	edit = &yp.CompanyEdit{Gone: make([][]yp.ListingKey, len(removed))}
+	if edit.Kept, err = namesOf(tx, listingsOf, keep); err != nil {
+		return nil, nil, err
+	}
+	merges = make([]int64, len(removed))
+	for i, id := range removed {
+		if id == keep {
+			return nil, nil, refuse("company %d can't be merged into itself: name another one to keep", id)
+		}
+		if slices.Contains(removed[:i], id) {
+			return nil, nil, refuse("company %d is named twice", id)
+		}
+		other, err := loadCompany(tx, id)
+		if err != nil {
+			return nil, nil, err
+		}
+		if edit.Gone[i], err = namesOf(tx, listingsOf, id); err != nil {
+			return nil, nil, err
+		}
+		if err := tx.Run(liftApart, keep, id); err != nil {
+			return nil, nil, fmt.Errorf("lift what keeps companies %d and %d apart: %w", keep, id, err)
+		}
+		if merges[i], err = r.merge(kept, other, yp.KeyHand, ""); err != nil {
+			return nil, nil, err
+		}
+	}
+	return merges, edit, nil
+}
 
 // member is a listing of a company with the keys that it gives.
 type member struct {
@@ -95,12 +182,6 @@ type Divided struct {
 }
 
 const (
-	recomputeCompany = `
-	UPDATE companies SET (lead_source, lead_listing, name, phone_e164, street, city, state, postal_code) =
-			(SELECT source_id, listing_id, name, phone_e164, street, city, state, postal_code
-			FROM listings WHERE company_id = ?1 ORDER BY source_id, listing_id LIMIT 1),
-		first_seen_at = (SELECT min(first_seen_at) FROM listings WHERE company_id = ?1)
-	WHERE id = ?1`
 	// Fields are set from the company's listings afterwards.
 	addOther = `
 	INSERT INTO companies (id, name, lead_source, lead_listing, first_seen_at)
@@ -108,6 +189,8 @@ const (
 	takeListings = `UPDATE listings SET company_id = ? WHERE company_id = ? AND id IN (SELECT value FROM json_each(?))`
 	takeKeys     = `
 	UPDATE company_keys SET company_id = ? WHERE company_id = ? AND key IS NOT NULL AND key IN (SELECT value FROM json_each(?)) RETURNING key`
+	undoneMerge = `SELECT at, by, ifnull(key, ''), listings FROM company_merges WHERE id = ?`
+	markUndone  = `UPDATE company_merges SET undone_at = ? WHERE id = ? AND undone_at IS NULL`
 )
 
 // SplitCompany takes listings, by row id, out of a company into a new one: with them
@@ -140,25 +223,13 @@ func SplitCompany(tx *Tx, from int64, rows []int64) (*Divided, error) {
 
 // carryOut moves listings and keys to the other company, which is made with a new
 // number when it has none, takes the two apart, and makes what a log says of it.
-func (d *Divided) carryOut(tx *Tx) error {
-	for _, step := range []func() error{
-		func() error { return d.move(tx) },
-		func() error { return recompute(tx, d.Company) },
-		func() error { return recompute(tx, d.Other) },
-		func() error { return tx.Run(inheritApart, d.Other, d.Company) },
-		func() error { return tx.Run(insertApart, d.Company, d.Other, tx.Now) },
-		func() error { return tx.Run(markUndone, tx.Now, d.Merge) }, // 0 is no merge
-		func() error { return d.tell(tx) },
-	} {
-		if err := step(); err != nil {
-			return fmt.Errorf("take company %d apart: %w", d.Company, err)
+func (d *Divided) carryOut(tx *Tx) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("take company %d apart: %w", d.Company, err)
 		}
-	}
-	return nil
-}
-
-func (d *Divided) move(tx *Tx) error {
-	if err := spellAll(tx, d.Company); err != nil {
+	}()
+	if err := spell(tx, d.Company, nil); err != nil {
 		return err
 	}
 	res, err := tx.Exec(addOther, Number(d.Other), d.Listings[0])
@@ -174,27 +245,18 @@ func (d *Divided) move(tx *Tx) error {
 	if err := tx.Run(takeListings, d.Other, d.Company, JSONInts(d.Listings)); err != nil {
 		return err
 	}
-	d.Keys, err = Column[string](tx, takeKeys, d.Other, d.Company, JSONTexts(d.Keys))
+	if d.Keys, err = Column[string](tx, takeKeys, d.Other, d.Company, JSONTexts(d.Keys)); err != nil {
+		return err
+	}
 	slices.Sort(d.Keys)
-	return err
-}
-
-// recompute makes all that a company's row says from its listings, of which it must
-// have one at least.
-func recompute(tx *Tx, company int64) error {
-	if err := spellAll(tx, company); err != nil {
+	for _, id := range []int64{d.Company, d.Other} {
+		if err := (&company{id: id}).recompute(tx); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(tx.Run(inheritApart, d.Other, d.Company), tx.Run(insertApart, d.Company, d.Other, tx.Now)); err != nil {
 		return err
 	}
-	if err := tx.Run(recomputeCompany, company); err != nil {
-		return err
-	}
-	_, err := chooseWebsite(tx, company)
-	return err
-}
-
-const undoneMerge = `SELECT at, by, ifnull(key, ''), listings FROM company_merges WHERE id = ?`
-
-func (d *Divided) tell(tx *Tx) (err error) {
 	d.Edit = &yp.CompanyEdit{Keys: d.Keys}
 	if d.Edit.Kept, err = namesOf(tx, listingsOf, d.Company); err != nil {
 		return err
@@ -203,62 +265,16 @@ func (d *Divided) tell(tx *Tx) (err error) {
 		return err
 	}
 	m, listings := &yp.UndoneMerge{}, ""
-	if err = tx.Get(undoneMerge, []any{d.Merge}, &m.At, &m.By, &m.Key, &listings); err != nil {
+	if err := tx.Get(undoneMerge, []any{d.Merge}, &m.At, &m.By, &m.Key, &listings); err != nil {
 		return err
 	}
 	m.Listings, err = namesOf(tx, listingKeys, listings)
 	d.Edit.Merge = m
-	return err
+	return errors.Join(err, tx.Run(markUndone, tx.Now, d.Merge))
 }
 
-// loggedMerge is a row of company_merges, as far as undoing it goes.
-type loggedMerge struct {
-	id            int64
-	kept, removed int64
-	listings      []int64
-	keys          []string
-	last          int64 // listings with a higher row id came later
-}
-
-const (
-	selectMerge = `
+const selectMerge = `
 	SELECT kept, gone, listings, keys, ifnull(company ->> 'last_listing', 0), ifnull(undone_at, '') FROM company_merges WHERE id = ?`
-	hasCompany = `SELECT EXISTS (SELECT 1 FROM companies WHERE id = ?)`
-	markUndone = `UPDATE company_merges SET undone_at = ? WHERE id = ? AND undone_at IS NULL`
-)
-
-func loadMerge(tx *Tx, id int64) (*loggedMerge, error) {
-	m := &loggedMerge{id: id}
-	var listings, keys, undone string
-	err := tx.Get(selectMerge, []any{id}, &m.kept, &m.removed, &listings, &keys, &m.last, &undone)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, refuse("there is no merge %d: `ypcrawl companies merges` shows those there are", id)
-	case err != nil:
-		return nil, fmt.Errorf("find merge %d: %w", id, err)
-	case undone != "":
-		return nil, refuse("merge %d was undone at %s already", id, undone)
-	}
-	if err := errors.Join(json.Unmarshal([]byte(listings), &m.listings), json.Unmarshal([]byte(keys), &m.keys)); err != nil {
-		return nil, fmt.Errorf("read merge %d: %w", id, err)
-	}
-	return m, nil
-}
-
-// holder returns the company that has now what the merge gave to m.kept: that one, or
-// the one that it was merged into later.
-func (m *loggedMerge) holder(tx *Tx) (int64, error) {
-	for at := m.kept; ; {
-		var there bool
-		if err := tx.Get(hasCompany, []any{at}, &there); err != nil || there {
-			return at, err
-		}
-		var merge int64
-		if err := tx.Get(mergedInto, []any{at}, &merge, &at); err != nil {
-			return 0, err
-		}
-	}
-}
 
 // UndoMerge takes back a merge of the log, an automatic one or one by hand. The
 // company that went comes back under its old number, with what it had and is still
@@ -267,31 +283,46 @@ func (m *loggedMerge) holder(tx *Tx) (int64, error) {
 // it whose every key is one that is given back; others stay, also the one that joined
 // the two. No key joins the two again. What means nothing is a *RefusedError.
 func UndoMerge(tx *Tx, id int64) (*Divided, error) {
-	m, err := loadMerge(tx, id)
+	d := &Divided{Merge: id}
+	var last int64 // listings with a higher row id came later
+	var listings, keys, undone string
+	err := tx.Get(selectMerge, []any{id}, &d.Company, &d.Other, &listings, &keys, &last, &undone)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, refuse("there is no merge %d: `ypcrawl companies merges` shows those there are", id)
+	case err != nil:
+		return nil, fmt.Errorf("find merge %d: %w", id, err)
+	case undone != "":
+		return nil, refuse("merge %d was undone at %s already", id, undone)
+	}
+	var merged []int64
+	if err := errors.Join(json.Unmarshal([]byte(listings), &merged), json.Unmarshal([]byte(keys), &d.Keys)); err != nil {
+		return nil, fmt.Errorf("read merge %d: %w", id, err)
+	}
+	for { // the company that kept it may have been merged into another one since
+		later, into, err := mergedAway(tx, d.Company)
+		if err != nil {
+			return nil, fmt.Errorf("find what became of merge %d: %w", id, err)
+		}
+		if later == 0 {
+			break
+		}
+		d.Company = into
+	}
+	all, err := members(tx, d.Company)
 	if err != nil {
 		return nil, err
 	}
-	from, err := m.holder(tx)
-	if err != nil {
-		return nil, fmt.Errorf("find what became of merge %d: %w", id, err)
-	}
-	all, err := members(tx, from)
-	if err != nil {
-		return nil, err
-	}
-	d := &Divided{Company: from, Other: m.removed, Merge: id}
-	d.Listings = leaving(all, m.listings, m.keys, func(row int64) bool { return row > m.last })
+	d.Listings = leaving(all, merged, d.Keys, func(row int64) bool { return row > last })
 	switch len(d.Listings) {
 	case 0:
-		return nil, refuse("nothing of company %d is in company %d any more: its listings were taken out since", m.removed, from)
+		return nil, refuse("nothing of company %d is in company %d any more: its listings were taken out since", d.Other, d.Company)
 	case len(all):
-		return nil, refuse("company %d holds nothing but what merge %d brought: undoing it would leave it empty", from, id)
+		return nil, refuse("company %d holds nothing but what merge %d brought: undoing it would leave it empty", d.Company, id)
 	}
-	d.Keys = append(onlyTheirs(all, d.Listings), m.keys...)
+	d.Keys = append(onlyTheirs(all, d.Listings), d.Keys...)
 	return d, d.carryOut(tx)
 }
-
-// What operators did to companies, in the words of the logs: see yp.CompanyEdit.
 
 const (
 	listingKeys = `
@@ -318,7 +349,7 @@ func NoteEdit(tx *Tx, id string) error {
 
 // namesOf returns the listings that a query finds, as their sources name them.
 func namesOf(tx *Tx, query string, arg any) ([]yp.ListingKey, error) {
-	return All(tx, query, []any{arg}, func(k *yp.ListingKey) []any { return []any{&k.Source, &k.ID} })
+	return All(tx, query, []any{arg}, Fields[yp.ListingKey])
 }
 
 // edited is a listing that an edit names, as it is here.
@@ -369,7 +400,15 @@ func RedoEdit(tx *Tx, e *yp.CompanyEdit, last bool) (ready bool, err error) {
 	case len(kept) == 0 || !slices.ContainsFunc(found, func(rows []edited) bool { return len(rows) > 0 }):
 		return false, errNoListings
 	case len(e.Gone) > 0:
-		err = redoMerge(tx, kept[0].company, found)
+		keep, removed := kept[0].company, []int64(nil)
+		for _, rows := range found {
+			if len(rows) > 0 && rows[0].company != keep && !slices.Contains(removed, rows[0].company) {
+				removed = append(removed, rows[0].company)
+			}
+		}
+		if len(removed) > 0 { // else they are one already
+			_, _, err = MergeCompanies(tx, keep, removed)
+		}
 	default:
 		err = redoSplit(tx, e, kept, found[0])
 	}
@@ -377,20 +416,6 @@ func RedoEdit(tx *Tx, e *yp.CompanyEdit, last bool) (ready bool, err error) {
 		err = NoteEdit(tx, e.ID)
 	}
 	return err == nil, err
-}
-
-func redoMerge(tx *Tx, keep int64, found [][]edited) error {
-	var removed []int64
-	for _, rows := range found {
-		if len(rows) > 0 && rows[0].company != keep && !slices.Contains(removed, rows[0].company) {
-			removed = append(removed, rows[0].company)
-		}
-	}
-	if len(removed) == 0 {
-		return nil // they are one already
-	}
-	_, _, err := MergeCompanies(tx, keep, removed)
-	return err
 }
 
 // redoSplit takes the listings out that had left, where they are still with those that
@@ -408,26 +433,19 @@ func redoSplit(tx *Tx, e *yp.CompanyEdit, kept, out []edited) error {
 		return nil // they are apart already
 	}
 	if e.Merge != nil {
-		if err := d.findMerge(tx, e.Merge); err != nil {
+		// The merge that it took back is found by the listings that it had brought: the company
+		// gets its old number then. Where keys have joined the listings at once, in another
+		// order of pages, there is none.
+		brought, _, err := editedRows(tx, e.Merge.Listings)
+		if err != nil {
+			return err
+		}
+		rows := rowsOf(brought)
+		slices.Sort(rows)
+		err = tx.Get(findMerge, []any{JSONInts(rows), string(e.Merge.By), e.Merge.Key, e.Merge.At}, &d.Merge, &d.Other)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 	}
 	return d.carryOut(tx)
-}
-
-// findMerge finds the merge that a split took back, by the listings that it had brought: the
-// company gets its old number then, and the merge is marked. Where keys have joined the
-// listings at once, in another order of pages, there is none.
-func (d *Divided) findMerge(tx *Tx, m *yp.UndoneMerge) error {
-	brought, _, err := editedRows(tx, m.Listings)
-	if err != nil {
-		return err
-	}
-	rows := rowsOf(brought)
-	slices.Sort(rows)
-	err = tx.Get(findMerge, []any{JSONInts(rows), string(m.By), m.Key, m.At}, &d.Merge, &d.Other)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	return err
 }

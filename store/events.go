@@ -1,10 +1,161 @@
 package store
 
 import (
+	"database/sql"
 	"fmt"
+	"slices"
 
 	"ypcrawl/yp"
 )
+
+const (
+	touchListings = `UPDATE listings SET last_seen_at = ? WHERE id IN (SELECT value FROM json_each(?))`
+	bringBack     = `UPDATE listings SET gone_at = NULL WHERE id IN (SELECT value FROM json_each(?))`
+)
+
+// touch marks the equal listings as seen, and those that were gone as back.
+func (s *saver) touch() error {
+	if len(s.same) > 0 {
+		if err := s.tx.Run(touchListings, s.tx.Now, JSONInts(s.same)); err != nil {
+			return err
+		}
+	}
+	return s.restore(s.back)
+}
+
+// restore takes listings back that were called gone.
+func (s *saver) restore(rows []int64) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	s.saved.Restored += len(rows)
+	s.log.restored = append(s.log.restored, rows...)
+	return s.tx.Run(bringBack, JSONInts(rows))
+}
+
+const countEarlier = `
+	SELECT count(*) FROM json_each(?1) AS j CROSS JOIN sightings s ON s.target_id = ?2 AND s.listing = j.value
+	WHERE s.page < ?3 AND s.crawl = ?4 AND s.since <= ?4`
+
+// repeated finds out whether this crawl of the target met all of it on earlier pages.
+func (s *saver) repeated() error {
+	if s.saved.New > 0 || s.page.page.Number <= 1 {
+		return nil
+	}
+	var n int
+	err := s.tx.Get(countEarlier, []any{JSONInts(s.rows), s.at.TargetID, s.page.page.Number, s.at.Crawl}, &n)
+	s.saved.Repeated = n >= len(s.rows)
+	return err
+}
+
+// Row id and rank travel as one number, so that a page's sightings are one
+// statement over a flat list; ranks beyond 4095 do not occur (pages are capped).
+const (
+	rankBits     = 12
+	saveSighting = `
+	INSERT INTO sightings (target_id, listing, page, rank, seen_at, since, crawl)
+	SELECT ?1, value >> 12, ?2, value & 4095, ?3, ?4, ?4 FROM json_each(?5) WHERE true
+	ON CONFLICT DO UPDATE SET page = excluded.page, rank = excluded.rank, seen_at = excluded.seen_at,
+		since = min(since, excluded.since), crawl = excluded.crawl, missed = 0`
+)
+
+func (s *saver) sight() error {
+	packed := make([]int64, len(s.rows))
+	for i, row := range s.rows {
+		packed[i] = row<<rankBits | int64(min(max(s.page.listings[i].Rank, 0), 1<<rankBits-1))
+	}
+	return s.tx.Run(saveSighting, s.at.TargetID, s.page.page.Number, s.tx.Now, s.at.Crawl, JSONInts(packed))
+}
+
+const (
+	// Those that it makes a difference to: gone, or not yet met by this crawl of the target.
+	selectMet = `
+	SELECT l.id, l.gone_at IS NOT NULL
+	FROM json_each(?1) AS j CROSS JOIN listings l ON l.source_id = ?2 AND l.listing_id = j.value
+	LEFT JOIN sightings s ON s.target_id = ?3 AND s.listing = l.id
+	WHERE l.gone_at IS NOT NULL OR ifnull(s.crawl, -1) < ?4`
+	// A target that never kept it has it in sight from now on, but since no crawl that is.
+	meetAgain = `
+	INSERT INTO sightings (target_id, listing, page, rank, seen_at, since, crawl)
+	SELECT ?1, value, ?2, 0, ?3, ` + neverKept + `, ?4 FROM json_each(?5) WHERE true
+	ON CONFLICT DO UPDATE SET crawl = excluded.crawl, missed = 0`
+	// neverKept is later than every crawl: a target that has shown a listing as an ad
+	// alone, or to a filter, says nothing of how its own card of it is marked up.
+	neverKept = `0x7FFFFFFFFFFFFFFF`
+)
+
+// seeOthers marks the listings that were on the page and were not saved (an ad, one that a
+// filter leaves out, one that breaks a rule) as seen by the target, if they are known:
+// whoever is shown is not gone, whoever else misses it.
+func (s *saver) seeOthers() error {
+	ids := slices.Clone(s.page.page.Others)
+	for i := range s.page.page.Rejected {
+		ids = append(ids, s.page.page.Rejected[i].Listing.ID)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	var rows, back []int64
+	err := each(s.tx, selectMet, []any{JSONTexts(ids), s.at.SourceID, s.at.TargetID, s.at.Crawl}, func(found *sql.Rows) error {
+		var id int64
+		var gone bool
+		err := found.Scan(&id, &gone)
+		rows = append(rows, id)
+		if gone {
+			back = append(back, id)
+		}
+		return err
+	})
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	list := JSONInts(rows)
+	if err := s.tx.Run(touchListings, s.tx.Now, list); err != nil {
+		return err
+	}
+	if err := s.tx.Run(meetAgain, s.at.TargetID, s.page.page.Number, s.tx.Now, s.at.Crawl, list); err != nil {
+		return err
+	}
+	return s.restore(back)
+}
+
+// DropAfter is how many complete crawls of every target that met it a listing must
+// be missing from, running, until it is gone.
+const DropAfter = 2
+
+const (
+	missUnseen = `UPDATE sightings SET missed = missed + 1 WHERE target_id = ? AND crawl < ?`
+	// A target that met it and has not yet been crawled twice without it keeps a listing
+	// alive; one that is retired will never be asked again and keeps nothing.
+	dropMissed = `
+	UPDATE listings SET gone_at = ?1
+	WHERE gone_at IS NULL AND id IN (SELECT listing FROM sightings WHERE target_id = ?2 AND crawl < ?3 AND missed >= ?4)
+		AND NOT EXISTS (
+			SELECT 1 FROM sightings s JOIN targets t ON t.id = s.target_id
+			WHERE s.listing = listings.id AND s.missed < ?4 AND t.retired_at IS NULL)
+	RETURNING id`
+)
+
+// EndCrawl notes that a crawl of a target saw every page to a confirmed end: what
+// it did not meet is missing once more, and gone after DropAfter such crawls of
+// every target that ever met it. It must be called once a crawl, in the
+// transaction that ends it. Crawls that were cut short, by a block, an error or the
+// limit of pages, prove nothing and must not be ended so. It returns how many are gone.
+func EndCrawl(tx *Tx, at PageOf) (dropped int, err error) {
+	n, err := tx.Changed(missUnseen, at.TargetID, at.Crawl)
+	if err != nil {
+		return 0, fmt.Errorf("look for missing listings: %w", err)
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	rows, err := Column[int64](tx, dropMissed, tx.Now, at.TargetID, at.Crawl, DropAfter)
+	if err != nil {
+		return 0, fmt.Errorf("drop listings: %w", err)
+	}
+	t := trail{dropped: rows}
+	return len(rows), t.flush(tx, at)
+}
 
 // Event is what became of a listing: a value of listing_events.kind.
 type Event string

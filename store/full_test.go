@@ -57,9 +57,7 @@ func TestDiskFull(t *testing.T) {
 				var n int
 				return tx.Get(fmt.Sprintf("PRAGMA max_page_count = %d", pages), nil, &n)
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 		}
 		limit(200)
 		done, err := fill(t.Context(), db, "a")
@@ -82,8 +80,8 @@ func TestDiskFull(t *testing.T) {
 		schema := filepath.Join(t.TempDir(), "schema.sql")
 		write(t, schema, []byte(storetest.Schema(t)))
 		p := start(t, "full", path, schema)
-		p.await(t, "refused")
-		p.await(t, "goes on")
+		p.Await(t, "refused")
+		p.Await(t, "goes on")
 		if err := p.Wait(); err != nil {
 			t.Error(err)
 		}

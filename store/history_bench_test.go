@@ -52,9 +52,7 @@ func BenchmarkPage(b *testing.B) {
 					_, err := store.SaveListings(tx, at, store.Prepare(&p))
 					return err
 				})
-				if err != nil {
-					b.Fatal(err)
-				}
+				noErr(b, err)
 			}
 			save(0, 0)
 			n := 0
@@ -81,9 +79,7 @@ func BenchmarkEndCrawl(b *testing.B) {
 			_, err := store.SaveListings(tx, at, store.Prepare(&yp.Page{Number: 1, Listings: fullPage(page, 0, 0)}))
 			return err
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		noErr(b, err)
 	}
 	for b.Loop() {
 		at.Crawl++
@@ -94,8 +90,6 @@ func BenchmarkEndCrawl(b *testing.B) {
 			_, err := store.EndCrawl(tx, at)
 			return err
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		noErr(b, err)
 	}
 }

@@ -45,28 +45,22 @@ const (
 func keyHash(key string) int64 {
 	sum := sha256.Sum256([]byte(key))
 	h := int64(binary.BigEndian.Uint64(sum[:]) >> (64 - hashBits)) // #nosec: the top bits
-	if place := placeOf(key); place > 0 {
-		return place<<(hashBits-placeBits) | h>>placeBits
-	}
-	return h
-}
-
-// placeOf is the number of the place that a key tells, 0 = none.
-func placeOf(key string) (place int64) {
-	from, to := 0, 0
+	from, to, place := 0, 0, int64(0)
 	switch yp.KindOf(key) {
 	case yp.KeyTel:
 		from, to = len("tel:+"), len("tel:+1310555")
 	case yp.KeyAdr:
 		from, to = len(key)-len("90210"), len(key)
 	}
-	if from < 0 || to > len(key) {
-		return 0
+	if from >= 0 && to <= len(key) {
+		for _, digit := range []byte(key[from:to]) {
+			place = 10*place + int64(digit&0xF)
+		}
 	}
-	for _, digit := range []byte(key[from:to]) {
-		place = 10*place + int64(digit&0xF)
+	if place > 0 {
+		return place<<(hashBits-placeBits) | h>>placeBits
 	}
-	return place
+	return h
 }
 
 // foundKey is what is known of a key.
@@ -80,47 +74,42 @@ const selectKeys = `
 	SELECT j.key, k.key, c.id, c.lead_source, c.lead_listing, ` + keyedColumns + `
 	FROM json_each(?) AS j CROSS JOIN company_keys k ON k.hash = j.value JOIN companies c ON c.id = k.company_id`
 
-// findKeys looks for keys.
+// findKeys looks for keys; those whose number another key has are looked for under the next one.
 func findKeys(q Querier, hash func(string) int64, keys []string) ([]foundKey, error) {
 	found, left := make([]foundKey, len(keys)), make([]int, len(keys))
 	for i, k := range keys {
 		found[i].number, left[i] = numberOf(hash, k), i
 	}
 	for len(left) > 0 {
-		var err error
-		if left, err = lookForKeys(q, keys, found, left); err != nil {
+		numbers := make([]int64, len(left))
+		for n, i := range left {
+			numbers[n] = found[i].number
+		}
+		var taken []int // by other keys
+		err := each(q, selectKeys, []any{JSONInts(numbers)}, func(rows *sql.Rows) error {
+			var n int
+			var text sql.NullString
+			var c company
+			var row yp.Listing
+			if err := rows.Scan(append([]any{&n, &text, &c.id, &c.leadSource, &c.leadListing}, keyed(&row)...)...); err != nil {
+				return err
+			}
+			f, key := &found[left[n]], keys[left[n]]
+			if text.String == key || !text.Valid && slices.Contains(yp.CompanyKeys(&row), key) {
+				c.website = row.Website
+				f.company, f.spelled = &c, text.Valid
+			} else {
+				f.number = nextNumber(f.number)
+				taken = append(taken, left[n])
+			}
+			return nil
+		})
+		if err != nil {
 			return nil, fmt.Errorf("find companies by key: %w", err)
 		}
+		left = taken
 	}
 	return found, nil
-}
-
-// lookForKeys looks for some of the keys under the numbers that they have in found, and
-// returns those of them whose number another key has.
-func lookForKeys(q Querier, keys []string, found []foundKey, some []int) (taken []int, err error) {
-	numbers := make([]int64, len(some))
-	for n, i := range some {
-		numbers[n] = found[i].number
-	}
-	err = each(q, selectKeys, []any{JSONInts(numbers)}, func(rows *sql.Rows) error {
-		var n int
-		var text sql.NullString
-		var c company
-		var row yp.Listing
-		if err := rows.Scan(append([]any{&n, &text, &c.id, &c.leadSource, &c.leadListing}, keyed(&row)...)...); err != nil {
-			return err
-		}
-		f, key := &found[some[n]], keys[some[n]]
-		if text.String == key || !text.Valid && slices.Contains(yp.CompanyKeys(&row), key) {
-			c.website = row.Website
-			f.company, f.spelled = &c, text.Valid
-			return nil
-		}
-		f.number = nextNumber(f.number)
-		taken = append(taken, some[n])
-		return nil
-	})
-	return taken, err
 }
 
 const (
@@ -134,42 +123,30 @@ func keyed(row *yp.Listing) []any {
 	return []any{&row.Name, &row.PhoneE164, &row.Street, &row.PostalCode, &row.Website}
 }
 
-// beforeChange must be called before a company's row is changed: change makes the same of
-// what keys are made of, and the keys that the row gives no more are written out.
-func beforeChange(tx *Tx, company int64, change func(row *yp.Listing) error) error {
+// spell must be called before a company's row is changed: the keys that the row gives, and
+// that are none of those which it gives then, are written out.
+func spell(tx *Tx, company int64, then []string) error {
 	var row yp.Listing
 	if err := tx.Get(selectKeyed, []any{company}, keyed(&row)...); err != nil {
 		return fmt.Errorf("find company %d: %w", company, err)
 	}
-	before := yp.CompanyKeys(&row)
-	if err := change(&row); err != nil {
+	lost := slices.DeleteFunc(yp.CompanyKeys(&row), func(k string) bool { return slices.Contains(then, k) })
+	if len(lost) == 0 {
+		return nil
+	}
+	found, err := findKeys(tx, tx.w.keyHash, lost)
+	if err != nil {
 		return err
 	}
-	after := yp.CompanyKeys(&row)
-	for _, k := range before {
-		if slices.Contains(after, k) {
+	for i, f := range found {
+		if f.company == nil || f.company.id != company || f.spelled {
 			continue
 		}
-		found, err := findKeys(tx, tx.w.keyHash, []string{k})
-		if err != nil {
-			return err
-		}
-		if f := found[0]; f.company == nil || f.company.id != company || f.spelled {
-			continue
-		}
-		if _, err := tx.Exec(spellKey, k, found[0].number); err != nil {
-			return fmt.Errorf("write out the key %q of company %d: %w", k, company, err)
+		if err := tx.Run(spellKey, lost[i], f.number); err != nil {
+			return fmt.Errorf("write out the key %q of company %d: %w", lost[i], company, err)
 		}
 	}
 	return nil
-}
-
-// spellAll writes out every key of a company.
-func spellAll(tx *Tx, company int64) error {
-	return beforeChange(tx, company, func(row *yp.Listing) error {
-		*row = yp.Listing{}
-		return nil
-	})
 }
 
 var insertKeys = newInsert(`INSERT INTO company_keys (hash, company_id, key)`, 3)

@@ -56,9 +56,7 @@ func (s *sighting) listing() yp.Listing {
 func labelled(t *testing.T, file string) []sighting {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	var all []sighting
 	for n, line := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
 		var s sighting

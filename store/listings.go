@@ -53,7 +53,21 @@ type Prepared struct {
 
 // Prepare prepares a page. It must not be changed afterwards.
 func Prepare(page *yp.Page) *Prepared {
-	p := &Prepared{page: page, listings: usable(page.Listings)}
+	// Dropped are listings without a name or an id, those whose id would not be found again (JSON
+	// takes ids to the database), and all but the first of those with the same id: one of them
+	// must not cost the page its others. A parser gives none such; a log that is replayed might.
+	p, seen := &Prepared{page: page, listings: page.Listings}, make(map[string]bool, len(page.Listings))
+	drop := func(l yp.Listing) bool {
+		if l.ID == "" || l.Name == "" || seen[l.ID] || !utf8.ValidString(l.ID) || strings.IndexByte(l.ID, 0) >= 0 {
+			return true
+		}
+		seen[l.ID] = true
+		return false
+	}
+	if slices.ContainsFunc(p.listings, drop) {
+		clear(seen)
+		p.listings = slices.DeleteFunc(slices.Clone(p.listings), drop)
+	}
 	n := len(p.listings)
 	p.dropped = len(page.Listings) - n
 	ids := make([]string, n)
@@ -92,28 +106,6 @@ func SaveListings(tx *Tx, at PageOf, p *Prepared) (Saved, error) {
 	return *s.saved, s.log.flush(tx, at)
 }
 
-// usable drops listings without a name or an id, those whose id would not be found again
-// (JSON takes ids to the database), and all but the first of those with the same id:
-// one of them must not cost the page its others. A parser
-// gives none such; a log that is replayed might.
-func usable(listings []yp.Listing) []yp.Listing {
-	seen := make(map[string]bool, len(listings))
-	drop := func(l yp.Listing) bool {
-		if l.ID == "" || l.Name == "" || seen[l.ID] || !utf8.ValidString(l.ID) || strings.IndexByte(l.ID, 0) >= 0 {
-			return true
-		}
-		seen[l.ID] = true
-		return false
-	}
-	for i := range listings {
-		if drop(listings[i]) {
-			clear(seen)
-			return slices.DeleteFunc(slices.Clone(listings), drop)
-		}
-	}
-	return listings
-}
-
 // saver carries one page through its steps.
 type saver struct {
 	tx      *Tx
@@ -143,7 +135,20 @@ type placed struct {
 
 // sort tells what must be written from what is stored already.
 func (s *saver) sort() (err error) {
-	if s.stored, err = findKnown(s.tx, s.at.SourceID, s.page.ids); err != nil {
+	s.stored = map[string]known{}
+	err = each(s.tx, selectKnown, []any{s.page.ids, s.at.SourceID}, func(rows *sql.Rows) error {
+		var id, filled string
+		var k known
+		c, l := &k.company, &k.keyed
+		err := rows.Scan(&id, &k.id, &k.fingerprint, &k.dropped, &filled, &c.id, &c.leadSource, &c.leadListing, &c.website,
+			&l.PhoneE164, &l.Street, &l.PostalCode, &l.Website)
+		if err == nil && filled != "" {
+			err = json.Unmarshal([]byte(filled), &k.filled)
+		}
+		s.stored[id] = k
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	for i := range s.page.listings {
@@ -358,24 +363,6 @@ const selectKnown = `
 	SELECT l.listing_id, l.id, l.fingerprint, l.gone_at IS NOT NULL, ifnull(l.filled, ''), c.id, c.lead_source, c.lead_listing, ifnull(c.website, ''),
 		ifnull(l.phone_e164, ''), ifnull(l.street, ''), ifnull(l.postal_code, ''), ifnull(l.website, '')
 	FROM json_each(?) AS j CROSS JOIN listings l ON l.source_id = ? AND l.listing_id = j.value JOIN companies c ON c.id = l.company_id`
-
-// findKnown takes a JSON array of ids.
-func findKnown(tx *Tx, source int64, ids string) (map[string]known, error) {
-	stored := map[string]known{}
-	err := each(tx, selectKnown, []any{ids, source}, func(rows *sql.Rows) error {
-		var id, filled string
-		var k known
-		c, l := &k.company, &k.keyed
-		err := rows.Scan(&id, &k.id, &k.fingerprint, &k.dropped, &filled, &c.id, &c.leadSource, &c.leadListing, &c.website,
-			&l.PhoneE164, &l.Street, &l.PostalCode, &l.Website)
-		if err == nil && filled != "" {
-			err = json.Unmarshal([]byte(filled), &k.filled)
-		}
-		stored[id] = k
-		return err
-	})
-	return stored, err
-}
 
 // with returns what the stored listing will be once l is saved, as far as keys
 // go: they come from all that is known of it, not from the last page alone.

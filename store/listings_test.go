@@ -18,9 +18,7 @@ import (
 func mustSave(t *testing.T, w *world, target, page int, crawl int64, ls ...yp.Listing) store.Saved {
 	t.Helper()
 	saved, err := w.save(target, page, crawl, ls...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	w.sound(t)
 	return saved
 }
@@ -56,9 +54,7 @@ func TestSaveCounts(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", step.what, got, step.want)
 		}
 	}
-	if got := rows(t, w.DB, `SELECT rank FROM sightings s JOIN listings l ON l.id = s.listing WHERE listing_id = 'a'`); !slices.Equal(got, []string{"9"}) {
-		t.Errorf("rank of the last sighting: %v, want 9", got)
-	}
+	same(t, "rank of the last sighting", rows(t, w.DB, `SELECT rank FROM sightings s JOIN listings l ON l.id = s.listing WHERE listing_id = 'a'`), []string{"9"})
 	t.Run("the same id at another source is another listing", func(t *testing.T) {
 		if got := mustSave(t, w, 2, 1, 0, named("a")...); got.New != 1 {
 			t.Errorf("%+v, want a new one", got)
@@ -83,9 +79,7 @@ func TestSaveDropped(t *testing.T) {
 	if got.New != 2 || got.Dropped != 4 || got.Kept() != 2 {
 		t.Errorf("%+v, want 2 new and 4 dropped", got)
 	}
-	if got := rows(t, w.DB, `SELECT listing_id, name FROM listings ORDER BY 1`); !slices.Equal(got, []string{"a|Name a", "c|Name c"}) {
-		t.Errorf("stored: %v", got)
-	}
+	same(t, "stored", rows(t, w.DB, `SELECT listing_id, name FROM listings ORDER BY 1`), []string{"a|Name a", "c|Name c"})
 	for i := range p {
 		if p[i].ID != before[i].ID {
 			t.Error("the caller's page was changed")
@@ -112,12 +106,8 @@ func TestSaveOddValues(t *testing.T) {
 		mustSave(t, w, 1, 1, 0, l)
 	}
 	want := []string{"", "", "", "0.5", "5", "", "", ""}
-	if got := rows(t, w.DB, `SELECT rating FROM listings ORDER BY listing_id`); !slices.Equal(got, want) {
-		t.Errorf("ratings %q, want %q", got, want)
-	}
-	if got := rows(t, w.DB, `SELECT DISTINCT categories ->> 0, categories ->> 1, categories ->> 2, hours ->> 0, claimed FROM listings`); !slices.Equal(got, []string{`"quoted"|a,b|✓|Mo 9-5|1`}) {
-		t.Errorf("lists: %q", got)
-	}
+	same(t, "ratings", rows(t, w.DB, `SELECT rating FROM listings ORDER BY listing_id`), want)
+	same(t, "lists", rows(t, w.DB, `SELECT DISTINCT categories ->> 0, categories ->> 1, categories ->> 2, hours ->> 0, claimed FROM listings`), []string{`"quoted"|a,b|✓|Mo 9-5|1`})
 	t.Run("keys and ids through JSON", func(t *testing.T) {
 		odd := []string{`"`, `\`, `'`, "\n", "\t\x01", "✓ 日本", "\u2028", "<&>", `\u0041`, "null", "[1]", "0", "💥"}
 		for _, s := range odd {
@@ -153,9 +143,7 @@ func TestSaveCoalesces(t *testing.T) {
 	before := rows(t, w.DB, all)
 	t.Run("absent keeps the old", func(t *testing.T) {
 		mustSave(t, w, 1, 1, 0, yp.Listing{ID: "a", Name: "Acme"})
-		if got := rows(t, w.DB, all); !slices.Equal(got, before) {
-			t.Errorf("got %v, want %v", got, before)
-		}
+		same(t, "rows", rows(t, w.DB, all), before)
 	})
 	t.Run("new wins", func(t *testing.T) {
 		yes := true
@@ -165,12 +153,8 @@ func TestSaveCoalesces(t *testing.T) {
 			YearsInBusiness: 2, PriceRange: "$", Snippet: "2", ImageURL: "2", Hours: []string{"2"}, Claimed: &yes, Sponsored: true,
 		})
 		want := `Acme 2|2|2|+12|2 Main St|SF|NV|90002|2|2|https://b.com|b.com|["2"]|2|2|2|$|2|2|["2"]|1|0`
-		if got := rows(t, w.DB, all); !slices.Equal(got, []string{want}) {
-			t.Errorf("got %v, want %v", got, want)
-		}
-		if got := rows(t, w.DB, `SELECT name, website, domain, state FROM companies`); !slices.Equal(got, []string{"Acme 2|https://b.com|b.com|NV"}) {
-			t.Errorf("company: %v", got)
-		}
+		same(t, "rows", rows(t, w.DB, all), []string{want})
+		same(t, "company", rows(t, w.DB, `SELECT name, website, domain, state FROM companies`), []string{"Acme 2|https://b.com|b.com|NV"})
 	})
 	t.Run("sponsored only while every sighting was an ad", func(t *testing.T) {
 		ad := yp.Listing{ID: "ad", Name: "Ad", Sponsored: true}
@@ -187,9 +171,7 @@ func TestSaveCoalesces(t *testing.T) {
 	})
 	t.Run("a shared host is no website of the company", func(t *testing.T) {
 		mustSave(t, w, 1, 1, 0, yp.Listing{ID: "fb", Name: "Fb", Website: "https://facebook.com/fb", Domain: "facebook.com"})
-		if got := rows(t, w.DB, `SELECT website, domain FROM companies WHERE name = 'Fb'`); !slices.Equal(got, []string{"|"}) {
-			t.Errorf("company: %v, want no website", got)
-		}
+		same(t, "company", rows(t, w.DB, `SELECT website, domain FROM companies WHERE name = 'Fb'`), []string{"|"})
 	})
 	t.Run("a website met later makes no second company", func(t *testing.T) {
 		mustSave(t, w, 1, 1, 0, yp.Listing{ID: "w", Name: "W", PhoneE164: "+13105550999"})

@@ -25,9 +25,7 @@ func lockChild(args []string) error {
 func alive(t *testing.T, path, name string) bool {
 	t.Helper()
 	ok, err := store.Alive(path, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return ok
 }
 
@@ -45,7 +43,7 @@ func TestAlive(t *testing.T) {
 		t.Error("alive before anybody took the lock")
 	}
 	p := start(t, "lock", path, "owner")
-	p.await(t, "held")
+	p.Await(t, "held")
 	if !alive(t, path, "owner") {
 		t.Error("a living owner counts as dead")
 	}
@@ -56,9 +54,7 @@ func TestAlive(t *testing.T) {
 	if err := store.SweepLocks(path, none); err != nil || !exists(file) {
 		t.Errorf("sweep: %v, and the living owner's file is there: %v", err, exists(file))
 	}
-	if err := p.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, p.Process.Kill())
 	_ = p.Wait()
 	if alive(t, path, "owner") {
 		t.Error("a killed owner counts as alive")
@@ -78,19 +74,13 @@ func TestLock(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "a.db")
 		a, errA := store.TakeLock(path, "run", true)
 		b, errB := store.TakeLock(path, "run", true)
-		if err := errors.Join(errA, errB); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, errors.Join(errA, errB))
 		if _, err := store.TakeLock(path, "run", false); !errors.Is(err, store.ErrLocked) {
 			t.Errorf("beside two shared ones: %v, want ErrLocked", err)
 		}
-		if err := errors.Join(a.Release(), b.Release()); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, errors.Join(a.Release(), b.Release()))
 		c, err := store.TakeLock(path, "run", false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if _, err := store.TakeLock(path, "run", true); !errors.Is(err, store.ErrLocked) {
 			t.Errorf("beside an exclusive one: %v, want ErrLocked", err)
 		}
@@ -162,17 +152,11 @@ func TestLockDir(t *testing.T) {
 		t.Fatal(err)
 	}
 	wd, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	relative, err := filepath.Rel(wd, file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	base, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	there, later := filepath.Join(base, "real", "a.db.locks"), filepath.Join(base, "real", "later.db.locks")
 	for _, c := range []struct{ name, path, want string }{
 		{"as it is", file, there},
@@ -188,9 +172,7 @@ func TestLockDir(t *testing.T) {
 		}
 	}
 	l, err := store.TakeLock(filepath.Join(dir, "link.db"), "owner", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if !alive(t, file, "owner") {
 		t.Error("a lock taken under one name is free under the other")
 	}

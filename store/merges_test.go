@@ -71,9 +71,7 @@ func (h hand) keys(t tester) (out []string) {
 	t.Helper()
 	for _, c := range rows(t, h.DB, `SELECT id FROM companies ORDER BY id`) {
 		id, err := strconv.ParseInt(c, 10, 64)
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
+		noErr(t, err)
 		keys, err := store.KeysOf(context.Background(), h.DB, id)
 		if err != nil {
 			t.Fatalf("keys of company %d: %v", id, err)
@@ -162,9 +160,7 @@ func TestMergeWithinPage(t *testing.T) {
 	t.Parallel()
 	h := hand{newWorld(t)}
 	h.see(t, 1, listing("a", "Acme", tel1, ""), listing("b", "Acme", "", web1), listing("c", "Acme", tel1, web1))
-	if got := rows(t, h.DB, `SELECT kept, gone, listings, keys FROM company_merges`); !slices.Equal(got, []string{`1|2|[2]|["web:acme.com"]`}) {
-		t.Error(got)
-	}
+	same(t, "rows", rows(t, h.DB, `SELECT kept, gone, listings, keys FROM company_merges`), []string{`1|2|[2]|["web:acme.com"]`})
 	d, err := h.undo(1)
 	if err != nil || d.Other != 2 {
 		t.Fatal(d, err)
@@ -185,12 +181,8 @@ func TestMergeByHand(t *testing.T) {
 	if got := h.companies(t); got != "a=2 b=2 c=2" {
 		t.Error(got)
 	}
-	if got := rows(t, h.DB, `SELECT id, name, website FROM companies`); !slices.Equal(got, []string{"2|Zed|" + web1}) {
-		t.Errorf("%v: the lead is the first listing, the website the smallest", got)
-	}
-	if got := rows(t, h.DB, `SELECT kept, gone, by, key FROM company_merges`); !slices.Equal(got, []string{"2|1|hand|", "2|3|hand|"}) {
-		t.Error(got)
-	}
+	same(t, "rows", rows(t, h.DB, `SELECT id, name, website FROM companies`), []string{"2|Zed|" + web1})
+	same(t, "rows", rows(t, h.DB, `SELECT kept, gone, by, key FROM company_merges`), []string{"2|1|hand|", "2|3|hand|"})
 	h.sound(t)
 	if h.see(t, 4, listing("d", "Moe", tel3, "")); h.companies(t) != "a=2 b=2 c=2 d=2" {
 		t.Errorf("the keys of what is gone find %s", h.companies(t))
@@ -245,9 +237,7 @@ func TestSplit(t *testing.T) {
 	if got := h.companies(t); got != "a=2 b=1 c=1" {
 		t.Error(got)
 	}
-	if got := rows(t, h.DB, `SELECT id, name, website, lead_listing FROM companies ORDER BY id`); !slices.Equal(got, []string{"1|Acme|" + web1 + "|b", "2|Acme|" + web1 + "|a"}) {
-		t.Error(got)
-	}
+	same(t, "rows", rows(t, h.DB, `SELECT id, name, website, lead_listing FROM companies ORDER BY id`), []string{"1|Acme|" + web1 + "|b", "2|Acme|" + web1 + "|a"})
 	h.soundApart(t)
 	t.Run("StaysWithItsOwn", func(t *testing.T) {
 		changed := listing("a", "Acme", tel1, web1)
@@ -293,9 +283,7 @@ func TestApartMovesToTheSurvivor(t *testing.T) {
 	if got := h.companies(t); got != "a=1 b=3 z=1" {
 		t.Fatal(got)
 	}
-	if got := rows(t, h.DB, `SELECT a, b FROM company_apart`); !slices.Equal(got, []string{"1|3"}) {
-		t.Error(got)
-	}
+	same(t, "rows", rows(t, h.DB, `SELECT a, b FROM company_apart`), []string{"1|3"})
 	h.see(t, 5, listing("z", "Zed", tel3, web1))
 	h.see(t, 6, listing("b", "Zed", tel3, web1))
 	if got := h.companies(t); got != "a=1 b=3 z=1" {
@@ -317,9 +305,7 @@ func TestUndo(t *testing.T) {
 	h.see(t, 10, listing("later", "Zed", tel2, ""), listing("bridge", "Zed", tel2, web1), listing("other", "Acme", tel1, ""))
 	h.see(t, 11, listing("b", "Zed", tel2, "https://new.org"))
 	d, err := h.undo(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	want := store.Divided{Company: 3, Other: 2, Merge: 1, Listings: []int64{2, 4}, Keys: []string{"tel:" + tel2 + "|zed", "web:new.org", "web:zed.org"}}
 	d.Edit = nil // it has tests of its own
 	if fmt.Sprint(*d) != fmt.Sprint(want) {
@@ -334,9 +320,7 @@ func TestUndo(t *testing.T) {
 	if got := h.companies(t); got != "a=1 b=2 bridge=3 later=2 other=1 x=3" {
 		t.Error(got)
 	}
-	if got := rows(t, h.DB, `SELECT a, b FROM company_apart ORDER BY a, b`); !slices.Equal(got, []string{"1|2", "1|3", "2|3"}) {
-		t.Errorf("apart are %v: 1 was apart from 2 as a part of 3", got)
-	}
+	same(t, "apart", rows(t, h.DB, `SELECT a, b FROM company_apart ORDER BY a, b`), []string{"1|2", "1|3", "2|3"})
 	h.soundApart(t)
 	t.Run("NothingLeft", func(t *testing.T) {
 		h := newHand(t, listing("a", "Acme", tel1, ""), listing("b", "Zed", tel2, web2))
@@ -390,9 +374,7 @@ func mergesProperty(t *testing.T, w *world) {
 		before := h.state(rt)
 		pair := rapid.Permutation(ids).Draw(rt, "merge")[:rapid.IntRange(2, min(3, len(ids))).Draw(rt, "of")]
 		merges, err := h.merge(pair[0], pair[1:]...)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		noErr(rt, err)
 		h.sound(rt)
 		for _, m := range rapid.Permutation(merges).Draw(rt, "undo") {
 			if _, err := h.undo(m); err != nil {

@@ -82,14 +82,19 @@ func (db *DB) open(ctx context.Context, cfg Config) (err error) {
 		if err := migrate(ctx, conn, cfg, db.now()); err != nil {
 			return errors.Join(err, conn.Close())
 		}
-		db.writer = startWriter(conn, db.now, cfg.BeforeCommit)
-		db.writer.keyHash = cfg.KeyHash
+		db.writer = startWriter(conn, db.now, cfg.KeyHash, cfg.BeforeCommit)
 	}
 	if err := db.openReaders(dsn(cfg, true)); err != nil || !cfg.ReadOnly {
 		return err
 	}
 	err = checkVersion(ctx, db.read, cfg.Path, SchemaVersion)
-	if errors.Is(classify(err), ErrReadOnly) && atRest(cfg.Path) {
+	if !errors.Is(classify(err), ErrReadOnly) {
+		return err
+	}
+	// A file that stands for itself, with no journal or an empty one beside it, can be read where
+	// no journal can be made: on a read-only disk.
+	info, noWAL := os.Stat(RealPath(cfg.Path) + "-wal")
+	if errors.Is(noWAL, fs.ErrNotExist) || noWAL == nil && info.Size() == 0 {
 		if err := errors.Join(db.read.Close(), db.openReaders(dsn(cfg, true)+"&immutable=1")); err != nil {
 			return err
 		}
@@ -104,13 +109,6 @@ func (db *DB) openReaders(name string) (err error) {
 	}
 	db.read.SetMaxOpenConns(4)
 	return nil
-}
-
-// atRest reports whether the file stands for itself, with no journal or an empty one beside it:
-// then it can be read where no journal can be made, on a read-only disk.
-func atRest(path string) bool {
-	info, err := os.Stat(RealPath(path) + "-wal")
-	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 }
 
 // checkFile gives the plain causes their plain names before SQLite does. It tries the file

@@ -33,9 +33,7 @@ func filled(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.db")
 	db, err := store.Open(t.Context(), store.Config{Path: path, Schema: storetest.Schema(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	err = db.Write(t.Context(), func(tx *store.Tx) error {
 		for i := range 2000 {
 			if _, err := tx.Exec(putMeta, fmt.Sprint("k", i), strings.Repeat("v", 100)); err != nil {
@@ -44,9 +42,7 @@ func filled(t *testing.T) string {
 		}
 		return nil
 	})
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, errors.Join(err, db.Close()))
 	return path
 }
 
@@ -54,17 +50,13 @@ func filled(t *testing.T) string {
 func foreign(t *testing.T, path string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	for _, q := range statements {
 		if _, err := db.ExecContext(t.Context(), q); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, db.Close())
 }
 
 func TestOpenFile(t *testing.T) {
@@ -189,9 +181,7 @@ func TestOpenFile(t *testing.T) {
 	t.Run("an unwritable file", func(t *testing.T) {
 		t.Parallel()
 		self, err := os.Executable() // a program that runs can't be written, whoever asks
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if err := open(t, store.Config{Path: self}); !errors.Is(err, store.ErrReadOnly) {
 			t.Errorf("got %v, want ErrReadOnly", err)
 		}
@@ -242,17 +232,13 @@ func TestOpenDevelopmentVersion(t *testing.T) {
 
 func write(t *testing.T, path string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(path, data, 0o644))
 }
 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return data
 }
 
@@ -265,9 +251,7 @@ func TestOpenPath(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), name)
 			path := filepath.Join(dir, name)
-			if err := open(t, store.Config{Path: path}); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, open(t, store.Config{Path: path}))
 			entries, err := os.ReadDir(dir)
 			if err != nil || len(entries) != 1 || entries[0].Name() != name {
 				t.Errorf("the folder holds %v (%v), want the file alone", entries, err)
@@ -279,13 +263,9 @@ func TestOpenPath(t *testing.T) {
 	}
 	t.Run("relative", func(t *testing.T) {
 		wd, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		path, err := filepath.Rel(wd, filepath.Join(t.TempDir(), "a.db"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		db := storetest.OpenConfig(t, store.Config{Path: path})
 		if db.Path() != path || !exists(path) {
 			t.Errorf("path is %s, and there: %v", db.Path(), exists(path))
@@ -337,19 +317,19 @@ func TestOpenRace(t *testing.T) {
 		path, schema := filepath.Join(dir, "a.db"), filepath.Join(dir, "schema.sql")
 		write(t, schema, []byte(storetest.Schema(t)))
 		gate, opener, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		racers := make([]*process, 8)
 		for i := range racers {
-			racers[i] = startWith(t, gate, "create", path, schema, fmt.Sprint("k", i))
-			racers[i].await(t, "ready")
+			racers[i] = storetest.Command(t, "create", path, schema, fmt.Sprint("k", i))
+			racers[i].Stdin = gate
+			racers[i].Begin(t)
+			racers[i].Await(t, "ready")
 		}
 		if err := errors.Join(gate.Close(), opener.Close()); err != nil { // the start shot: all see the end of their input
 			t.Fatal(err)
 		}
 		for _, p := range racers {
-			p.await(t, "made")
+			p.Await(t, "made")
 			if err := p.Wait(); err != nil {
 				t.Error(err)
 			}
@@ -384,36 +364,30 @@ func modesChild(args []string) error {
 func TestOpenUnwritable(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "ypcrawl-modes-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	t.Cleanup(func() { _ = os.Chmod(dir, 0o700); _ = os.RemoveAll(dir) })
 	path := filepath.Join(dir, "a.db")
 	write(t, path, read(t, filled(t)))
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	program := filepath.Join(dir, "program")
 	write(t, program, read(t, self))
-	if err := errors.Join(os.Chmod(program, 0o755), os.Chmod(path, 0o444), os.Chmod(dir, 0o555)); err != nil {
-		t.Fatal(err)
-	}
-	p := command(t, program, "modes", path)
+	noErr(t, errors.Join(os.Chmod(program, 0o755), os.Chmod(path, 0o444), os.Chmod(dir, 0o555)))
+	p := storetest.Command(t, "modes", path)
+	p.Path = program
 	p.SysProcAttr = asNobody()
-	p.run(t)
-	p.await(t, "refused")
-	p.await(t, "opened <nil> <nil>")
+	p.Begin(t)
+	p.Await(t, "refused")
+	p.Await(t, "opened <nil> <nil>")
 	if err := p.Wait(); err != nil {
 		t.Error(err)
 	}
-	p = command(t, program, "modes", filepath.Join(dir, "new.db"))
+	p = storetest.Command(t, "modes", filepath.Join(dir, "new.db"))
+	p.Path = program
 	p.SysProcAttr = asNobody()
-	if err := os.Chmod(dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
-	p.run(t)
-	p.await(t, "refused")
+	noErr(t, os.Chmod(dir, 0o555))
+	p.Begin(t)
+	p.Await(t, "refused")
 }
 
 func TestPragmas(t *testing.T) {
@@ -423,9 +397,7 @@ func TestPragmas(t *testing.T) {
 	var conns []*sql.Conn
 	for range 4 { // every connection of the pool, held at once
 		c, err := db.Read().Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		conns = append(conns, c)
 		for pragma, value := range want {
 			var got string

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -146,6 +148,44 @@ func (i instant) Scan(v any) error {
 		}
 	}
 	return nil
+}
+
+// FromJSON scans a JSON text into v; NULL leaves it as it is.
+func FromJSON(v any) sql.Scanner { return jsonText{v} }
+
+type jsonText struct{ into any }
+
+// Scan implements sql.Scanner.
+func (j jsonText) Scan(v any) error {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case string:
+		return json.Unmarshal([]byte(v), j.into)
+	case []byte:
+		return json.Unmarshal(v, j.into)
+	}
+	return fmt.Errorf("a JSON text is %T", v)
+}
+
+// Fields says where the columns of a row go whose order is that of the exported fields of T:
+// times that may be NULL, and lists as JSON, among them.
+func Fields[T any](row *T) (into []any) {
+	v := reflect.ValueOf(row).Elem()
+	for i := range v.NumField() {
+		if !v.Type().Field(i).IsExported() {
+			continue
+		}
+		switch field := v.Field(i).Addr().Interface().(type) {
+		case *time.Time:
+			into = append(into, Instant(field))
+		case *[]string, *[]FieldChange:
+			into = append(into, FromJSON(field))
+		default:
+			into = append(into, field)
+		}
+	}
+	return into
 }
 
 // insert is an INSERT of many rows: in statements of several rows each, because a

@@ -103,12 +103,8 @@ func TestTargetEnabled(t *testing.T) {
 				if got := rows(t, x.DB, `SELECT `+columns+`, enabled FROM targets WHERE id = 1`); got[0] != c.after+"|1" {
 					t.Errorf("enabled:\n%s\nwant\n%s|1", got[0], c.after)
 				}
-				if got := rows(t, x.DB, `SELECT recoveries, raw_count, crawl_started_at FROM targets WHERE id = 1`); got[0] != "2|9|begun" {
-					t.Errorf("its progress is %s", got[0])
-				}
-				if got := rows(t, x.DB, `SELECT * FROM targets WHERE id <> 1`); !slices.Equal(got, others) {
-					t.Error("other targets were changed")
-				}
+				same(t, "its progress", rows(t, x.DB, `SELECT recoveries, raw_count, crawl_started_at FROM targets WHERE id = 1`), []string{"2|9|begun"})
+				same(t, "other targets were changed", rows(t, x.DB, `SELECT * FROM targets WHERE id <> 1`), others)
 				x.recount(t)
 			})
 		}
@@ -145,9 +141,7 @@ func TestListingGone(t *testing.T) {
 		}
 		w.recount(t)
 	}
-	if got := rows(t, w.DB, `SELECT count(*) FROM targets WHERE kind = 'search' AND retired_at IS NOT NULL`); got[0] != "0" {
-		t.Errorf("%s searches are retired", got[0])
-	}
+	same(t, "rows", rows(t, w.DB, `SELECT count(*) FROM targets WHERE kind = 'search' AND retired_at IS NOT NULL`), []string{"0"})
 	if err := w.try(`INSERT INTO targets (source_id, kind, state, listing, population, priority, max_pages, created_at) SELECT source_id, 'detail', found_state, id, 0, 100, 1, 'x' FROM listings`); err == nil {
 		t.Error("a listing has two details")
 	}

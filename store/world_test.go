@@ -3,7 +3,6 @@ package store_test
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -15,12 +14,9 @@ import (
 	"ypcrawl/yp"
 )
 
-// tester is a *testing.T or a *rapid.T.
-type tester interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatalf(format string, args ...any)
-}
+type tester = storetest.Tester
+
+var rows, noErr, same = storetest.Table, storetest.NoError, storetest.Same
 
 // world is a database with two sources and some targets to find listings under.
 type world struct {
@@ -66,19 +62,9 @@ func worldOn(t testing.TB, db *store.DB) *world {
 func (w *world) source(target int) int64 { return int64(2 - target%2) }
 func (w *world) state(target int) string { return []string{"CA", "TX", "NY"}[target%3] }
 
-func (w *world) must(t testing.TB, queries ...string) {
+func (w *world) must(t tester, queries ...string) {
 	t.Helper()
-	err := w.Write(context.WithoutCancel(t.Context()), func(tx *store.Tx) error {
-		for _, q := range queries {
-			if _, err := tx.Exec(q); err != nil {
-				return fmt.Errorf("%s: %w", q, err)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.Execute(t, w.DB, queries...)
 }
 
 // empty removes all that was found, so that one file serves many rounds; the
@@ -94,39 +80,6 @@ func (w *world) save(target, page int, crawl int64, listings ...yp.Listing) (sav
 		return err
 	})
 	return saved, err
-}
-
-// rows runs a query and gives each row as its columns, joined by "|"; NULL is "".
-func rows(t tester, db *store.DB, query string, args ...any) []string {
-	t.Helper()
-	rs, err := db.Read().QueryContext(context.Background(), query, args...)
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	defer func() { _ = rs.Close() }()
-	cols, err := rs.Columns()
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	var out []string
-	for rs.Next() {
-		cells, into := make([]sql.NullString, len(cols)), make([]any, len(cols))
-		for i := range cells {
-			into[i] = &cells[i]
-		}
-		if err := rs.Scan(into...); err != nil {
-			t.Fatalf("%s: %v", query, err)
-		}
-		row := make([]string, len(cols))
-		for i, c := range cells {
-			row[i] = c.String
-		}
-		out = append(out, strings.Join(row, "|"))
-	}
-	if err := rs.Err(); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	return out
 }
 
 // sound fails the test unless what holds of every database holds of this one.

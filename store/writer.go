@@ -91,13 +91,9 @@ type writer struct {
 	beforeCommit func()
 }
 
-func startWriter(conn *sql.Conn, now func() time.Time, beforeCommit func()) *writer {
-	if beforeCommit == nil {
-		beforeCommit = func() {}
-	}
+func startWriter(conn *sql.Conn, now func() time.Time, keyHash func(string) int64, beforeCommit func()) *writer {
 	w := &writer{
-		beforeCommit: beforeCommit,
-		conn:         conn, now: now, stmts: map[string]*sql.Stmt{},
+		conn: conn, now: now, keyHash: keyHash, beforeCommit: beforeCommit, stmts: map[string]*sql.Stmt{},
 		jobs: make(chan job, maxBatch), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.loop()
@@ -146,14 +142,15 @@ func (w *writer) loop() {
 	for {
 		select {
 		case j := <-w.jobs:
-			alone := len(batch) <= 1 // the last time: nobody else may come
-			batch = w.gather(append(batch[:0], j))
-			if !alone {
+			several := len(batch) > 1 // the last time: others may come
+			if batch = w.gather(append(batch[:0], j)); several {
 				batch = w.await(batch)
 			}
 			w.commit(batch)
-		case <-w.quit:
-			w.drain()
+		case <-w.quit: // what was queued before is carried out
+			for batch = w.gather(batch[:0]); len(batch) > 0; batch = w.gather(batch[:0]) {
+				w.commit(batch)
+			}
 			return
 		}
 	}
@@ -188,22 +185,10 @@ func (w *writer) await(batch []job) []job {
 	return batch
 }
 
-// drain carries out what was queued before the writer was closed.
-func (w *writer) drain() {
-	for {
-		batch := w.gather(nil)
-		if len(batch) == 0 {
-			return
-		}
-		w.commit(batch)
-	}
-}
-
 // commit runs one batch: BEGIN, each job under a savepoint, COMMIT, answers.
 func (w *writer) commit(batch []job) {
-	ctx := context.Background()
 	errs := make([]error, len(batch))
-	err := w.transact(ctx, batch, errs)
+	err := w.transact(context.Background(), batch, errs)
 	for i, j := range batch {
 		if err != nil {
 			j.done <- err
@@ -230,7 +215,9 @@ func (w *writer) transact(ctx context.Context, batch []job, errs []error) error 
 			return errs[i]
 		}
 	}
-	w.beforeCommit()
+	if w.beforeCommit != nil {
+		w.beforeCommit()
+	}
 	if err := w.exec(ctx, "COMMIT"); err != nil {
 		_ = w.exec(ctx, "ROLLBACK")
 		return fmt.Errorf("commit: %w", classify(err))

@@ -215,9 +215,7 @@ func TestWriteBesideClose(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "a.db")
 		db, err := store.Open(t.Context(), store.Config{Path: path, Schema: storetest.Schema(t)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		var wg sync.WaitGroup
 		errs := make([]error, 200)
 		for i := range errs {
@@ -242,9 +240,7 @@ func TestWriteBesideClose(t *testing.T) {
 // drained closes a database while twenty writes wait behind one.
 func drained(t *testing.T, path string) {
 	db, err := store.Open(t.Context(), store.Config{Path: path, Schema: storetest.Schema(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	taken, free := make(chan struct{}), make(chan struct{})
 	go func() {
 		_ = db.Write(t.Context(), func(*store.Tx) error { close(taken); <-free; return nil })
@@ -421,9 +417,7 @@ func TestPanic(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "a bug") || store.Fatal(err) {
 		t.Errorf("got %v, want the panic as an error that is not fatal", err)
 	}
-	if err := db.Write(t.Context(), put("after")); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, db.Write(t.Context(), put("after")))
 	if n := metaKeys(t, db, "panicked"); n != 0 {
 		t.Error("what the function wrote before it panicked is there")
 	}

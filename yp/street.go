@@ -15,19 +15,20 @@ func appendStreet(dst []byte, s string) []byte {
 	}
 	var buf [96]byte
 	words, more := appendWords(buf[:0], s), true
-	if noStreet(words) {
+	if notStreets[string(words)] {
 		return dst
 	}
 	start, numbered, last := len(dst), false, len(dst) // last is where the word before begins
 	for more {
 		var word []byte
 		word, words, more = bytes.Cut(words, []byte{' '})
-		if numbered && unitWord(word) {
-			if !more && floorWord(word) && hasDigit(dst[last:]) && last > start+1 {
+		known := streetWords[string(word)]
+		if numbered && known.unit {
+			if !more && known.floor && hasDigit(dst[last:]) && last > start+1 {
 				return dst[:last-1] // "9th floor"
 			}
-			if !more || unitFollows(words) {
-				return dst
+			if number, _, _ := bytes.Cut(words, []byte{' '}); !more || len(number) == 1 || hasDigit(number) {
+				return dst // "suite 4", "apt 200b", "unit a"
 			}
 		}
 		numbered = numbered || hasDigit(word)
@@ -35,44 +36,13 @@ func appendStreet(dst []byte, s string) []byte {
 			dst = append(dst, ' ')
 		}
 		last = len(dst)
-		if short, ok := streetShorts[string(word)]; ok {
-			dst = append(dst, short...)
+		if known.short != "" {
+			dst = append(dst, known.short...)
 		} else {
 			dst = append(dst, word...)
 		}
 	}
 	return dst
-}
-
-// noStreet reports whether words are what people write where they have no address.
-func noStreet(words []byte) bool {
-	switch string(words) {
-	case "n a", "na", "none", "null", "unknown", "address not available", "no address", "call for address", "by appointment only", "mobile":
-		return true
-	}
-	return false
-}
-
-// unitWord reports whether word may begin a secondary address (USPS Publication 28,
-// appendix C2).
-func unitWord(word []byte) bool {
-	switch string(word) {
-	case "ste", "suite", "unit", "apt", "apartment", "bldg", "building", "fl", "floor", "flr", "rm", "room", "dept", "department",
-		"lot", "spc", "space", "trlr", "trailer", "ofc", "office", "no":
-		return true
-	}
-	return false
-}
-
-func floorWord(word []byte) bool {
-	return string(word) == "fl" || string(word) == "floor" || string(word) == "flr"
-}
-
-// unitFollows reports whether the words behind a unit word begin with a unit's number
-// or letter: "4", "200b", "a".
-func unitFollows(words []byte) bool {
-	word, _, _ := bytes.Cut(words, []byte{' '})
-	return len(word) == 1 || hasDigit(word)
 }
 
 func hasDigit[T ~string | ~[]byte](s T) bool {
@@ -84,16 +54,51 @@ func hasDigit[T ~string | ~[]byte](s T) bool {
 	return false
 }
 
-// streetShorts has the postal abbreviations of street words (USPS Publication 28, appendix
-// C1, the frequent ones), of directions, and the digits of ordinals.
-var streetShorts = map[string]string{
-	"street": "st", "str": "st", "saint": "st", "avenue": "ave", "av": "ave", "aven": "ave", "boulevard": "blvd", "boul": "blvd", "bvd": "blvd",
-	"road": "rd", "drive": "dr", "drv": "dr", "lane": "ln", "court": "ct", "crt": "ct", "place": "pl", "highway": "hwy", "hiway": "hwy", "hway": "hwy",
-	"parkway": "pkwy", "pky": "pkwy", "pkway": "pkwy", "parkwy": "pkwy", "turnpike": "tpke", "trnpk": "tpke", "tpk": "tpke",
-	"terrace": "ter", "terr": "ter", "circle": "cir", "circ": "cir", "square": "sq", "sqr": "sq", "trail": "trl", "tr": "trl",
-	"plaza": "plz", "plza": "plz", "heights": "hts", "expressway": "expy", "expwy": "expy", "freeway": "fwy", "route": "rte", "rt": "rte",
-	"center": "ctr", "centre": "ctr", "crossing": "xing", "junction": "jct", "point": "pt", "ridge": "rdg", "mount": "mt", "fort": "ft", "alley": "aly",
-	"north": "n", "south": "s", "east": "e", "west": "w", "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw", "first": "1st",
-	"second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th", "seventh": "7th", "eighth": "8th", "ninth": "9th",
-	"tenth": "10th", "eleventh": "11th", "twelfth": "12th",
+// notStreets are what people write where they have no address.
+var notStreets = map[string]bool{
+	"n a": true, "na": true, "none": true, "null": true, "unknown": true, "address not available": true, "no address": true,
+	"call for address": true, "by appointment only": true, "mobile": true,
+}
+
+// streetWord is what is known of a word of an address.
+type streetWord struct {
+	short string // its abbreviation; "" = as it is
+	unit  bool   // it may begin a secondary address
+	floor bool   // that of a floor, whose number may stand before it
+}
+
+// streetWords has the words of streetRules.
+var streetWords = func() map[string]streetWord {
+	words := map[string]streetWord{}
+	for rule, long := range streetRules {
+		for _, word := range strings.Fields(long) {
+			switch rule {
+			case "UNIT":
+				words[word] = streetWord{unit: true}
+			case "FLOOR":
+				words[word] = streetWord{unit: true, floor: true}
+			default:
+				words[word] = streetWord{short: rule}
+			}
+		}
+	}
+	return words
+}()
+
+// streetRules has the words that begin a unit and a floor (USPS Publication 28, appendix C2), and
+// behind each abbreviation the words that it stands for: of streets (appendix C1, the frequent
+// ones), of directions, and the digits of ordinals.
+var streetRules = map[string]string{
+	"UNIT":  "ste suite unit apt apartment bldg building rm room dept department lot spc space trlr trailer ofc office no",
+	"FLOOR": "fl floor flr",
+
+	"st": "street str saint", "ave": "avenue av aven", "blvd": "boulevard boul bvd", "rd": "road", "dr": "drive drv",
+	"ln": "lane", "ct": "court crt", "pl": "place", "hwy": "highway hiway hway", "pkwy": "parkway pky pkway parkwy",
+	"tpke": "turnpike trnpk tpk", "ter": "terrace terr", "cir": "circle circ", "sq": "square sqr", "trl": "trail tr",
+	"plz": "plaza plza", "hts": "heights", "expy": "expressway expwy", "fwy": "freeway", "rte": "route rt",
+	"ctr": "center centre", "xing": "crossing", "jct": "junction", "pt": "point", "rdg": "ridge", "mt": "mount",
+	"ft": "fort", "aly": "alley", "n": "north", "s": "south", "e": "east", "w": "west", "ne": "northeast",
+	"nw": "northwest", "se": "southeast", "sw": "southwest", "1st": "first", "2nd": "second", "3rd": "third",
+	"4th": "fourth", "5th": "fifth", "6th": "sixth", "7th": "seventh", "8th": "eighth", "9th": "ninth",
+	"10th": "tenth", "11th": "eleventh", "12th": "twelfth",
 }

@@ -3,10 +3,7 @@ package report_test
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
@@ -23,16 +20,12 @@ type bundle struct {
 	scope store.Scope
 }
 
+type clock = storetest.Clock
+
 var (
-	table, execute = storetest.Table, storetest.Execute
-	ago, ahead     = storetest.Ago, storetest.Ahead
+	table, execute, noErr, same = storetest.Table, storetest.Execute, storetest.NoError, storetest.Same
+	ago, ahead                  = storetest.Ago, storetest.Ahead
 )
-
-// clock is a clock that moves when it is told to.
-type clock struct{ ns atomic.Int64 }
-
-func (c *clock) now() time.Time       { return time.Unix(0, c.ns.Load()).UTC() }
-func (c *clock) move(d time.Duration) { c.ns.Add(int64(d)) }
 
 // setup plans two categories in so many cities of each state.
 func setup(t *testing.T, cities int, states ...string) *bundle {
@@ -44,8 +37,7 @@ func setup(t *testing.T, cities int, states ...string) *bundle {
 func setupClock(t *testing.T, cities int, states ...string) (*bundle, *clock) {
 	t.Helper()
 	c := &clock{}
-	c.ns.Store(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).UnixNano())
-	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db"), Now: c.now})
+	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db"), Now: c.Now})
 	return setupOn(t, db, cities, states...), c
 }
 
@@ -53,9 +45,7 @@ func setupOn(t *testing.T, db *store.DB, cities int, states ...string) *bundle {
 	t.Helper()
 	b := &bundle{Keeper: checkpoint.New(db), Reader: report.New(db)}
 	source, err := b.Source(t.Context(), "demo", "http://127.0.0.1:1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	b.scope = store.Scope{SourceID: source, States: states}
 	p := checkpoint.Plan{SourceID: source, TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}, {Slug: "dentists", Name: "Dentists"}}}
 	for i := range cities {
@@ -68,9 +58,8 @@ func setupOn(t *testing.T, db *store.DB, cities int, states ...string) *bundle {
 	if _, err := b.Plan(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	if b.run, err = b.StartRun(t.Context(), source, "test", false); err != nil {
-		t.Fatal(err)
-	}
+	b.run, err = b.StartRun(t.Context(), source, "test", false)
+	noErr(t, err)
 	t.Cleanup(func() { _ = b.run.Finish(t.Context(), checkpoint.OutcomeDone, 0) })
 	return b
 }
@@ -86,17 +75,8 @@ func mixed(t *testing.T) *bundle {
 func (b *bundle) claim(t *testing.T, n int) *checkpoint.Claim {
 	t.Helper()
 	c, err := b.Claim(t.Context(), checkpoint.Worker{ID: yp.WorkerID(n, 1), RunID: b.run.ID}, b.scope, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return c
-}
-
-func same(t *testing.T, what string, got, want []string) {
-	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Errorf("%s:\n%v\nwant\n%v", what, got, want)
-	}
 }
 
 // page is a first page with listings of these ids.

@@ -12,27 +12,15 @@ import (
 	"ypcrawl/yp"
 )
 
-// ChangeKind is what became of a listing, in the words of `changes`.
-type ChangeKind string
-
-// The kinds of change.
-const (
-	ChangeNew      = ChangeKind(store.EventNew)      // seen for the first time
-	ChangeChanged  = ChangeKind(store.EventChanged)  // its source says something else of it
-	ChangeDropped  = ChangeKind(store.EventDropped)  // gone from its source
-	ChangeRestored = ChangeKind(store.EventRestored) // back again
-	ChangeRejected = ChangeKind(store.EventRejected) // it broke a rule of its source: staged, not promoted
-)
-
-// ChangeKinds lists every kind in the order in which people read them.
-func ChangeKinds() []ChangeKind {
-	return []ChangeKind{ChangeNew, ChangeChanged, ChangeDropped, ChangeRestored, ChangeRejected}
+// ChangeKinds lists what `changes` tells of listings, in the order in which people read it.
+func ChangeKinds() []store.Event {
+	return []store.Event{store.EventNew, store.EventChanged, store.EventDropped, store.EventRestored, store.EventRejected}
 }
 
-// ParseChangeKind returns the kind named s, in any letter case, or an error that
+// ParseChangeKind returns the kind of change named s, in any letter case, or an error that
 // names the nearest one.
-func ParseChangeKind(s string) (ChangeKind, error) {
-	kind := ChangeKind(strings.ToLower(s))
+func ParseChangeKind(s string) (store.Event, error) {
+	kind := store.Event(strings.ToLower(s))
 	if slices.Contains(ChangeKinds(), kind) {
 		return kind, nil
 	}
@@ -50,33 +38,26 @@ func texts[T ~string](list []T) []string {
 	return out
 }
 
-// FieldChange is one field of a listing before and after; nil = nothing.
-type FieldChange struct {
-	Field string  `json:"field"`
-	Old   *string `json:"old"`
-	New   *string `json:"new"`
-}
-
 // Change is one thing that became of a listing. The place is the listing's own.
 type Change struct {
-	At        time.Time     `json:"at"`
-	Kind      ChangeKind    `json:"kind"`
-	Source    string        `json:"source"`
-	ListingID string        `json:"listing_id"`
-	Name      string        `json:"name"`
-	City      string        `json:"city"`
-	State     string        `json:"state"`
-	CompanyID *int64        `json:"company_id"` // the listing's company now; null = rejected
-	Run       *int64        `json:"run"`        // null = rebuilt from logs
-	Changes   []FieldChange `json:"changes"`
-	Reasons   []string      `json:"reasons"` // why it was rejected
+	At        time.Time           `json:"at"`
+	Kind      store.Event         `json:"kind"`
+	Source    string              `json:"source"`
+	ListingID string              `json:"listing_id"`
+	Name      string              `json:"name"`
+	City      string              `json:"city"`
+	State     string              `json:"state"`
+	CompanyID *int64              `json:"company_id"` // the listing's company now; null = rejected
+	Run       *int64              `json:"run"`        // null = rebuilt from logs
+	Changes   []store.FieldChange `json:"changes"`
+	Reasons   []string            `json:"reasons"` // why it was rejected
 }
 
 // ChangeFilter selects changes. Empty fields select all.
 type ChangeFilter struct {
 	Scope store.Scope // source and states count; the state is the listing's own
 	Since time.Time   // zero = from the beginning
-	Kinds []ChangeKind
+	Kinds []store.Event
 }
 
 // changeRows reads listing_events through its index of times, and for each row the
@@ -126,8 +107,8 @@ func (k *Reader) EachChange(ctx context.Context, f ChangeFilter, limit int, do f
 func (k *Reader) eachChange(ctx context.Context, query string, args []any, do func(*Change) error) error {
 	var given error
 	err := k.db.Each(ctx, query, args, func(rows *sql.Rows) error {
-		c := &Change{Changes: []FieldChange{}, Reasons: []string{}}
-		err := rows.Scan(at(&c.At), &c.Kind, &c.Source, &c.ListingID, &c.Name, &c.City, &c.State, &c.CompanyID, &c.Run, fromJSON(&c.Changes), fromJSON(&c.Reasons))
+		c := &Change{Changes: []store.FieldChange{}, Reasons: []string{}}
+		err := rows.Scan(fields(c)...)
 		if err == nil {
 			given = do(c)
 			err = given
@@ -141,14 +122,14 @@ func (k *Reader) eachChange(ctx context.Context, query string, args []any, do fu
 }
 
 // CountChanges counts the changes of the filter by kind; kinds with none are absent.
-func (k *Reader) CountChanges(ctx context.Context, f ChangeFilter) (map[ChangeKind]int64, error) {
+func (k *Reader) CountChanges(ctx context.Context, f ChangeFilter) (map[store.Event]int64, error) {
 	query, args := countChanges, f.args()
 	if len(f.Scope.States) == 0 {
 		query, args = countPlain, args[:2]
 	}
-	counts := map[ChangeKind]int64{}
+	counts := map[store.Event]int64{}
 	err := k.db.Each(ctx, query, args, func(rows *sql.Rows) error {
-		var kind ChangeKind
+		var kind store.Event
 		var n int64
 		err := rows.Scan(&kind, &n)
 		if len(f.Kinds) == 0 || slices.Contains(f.Kinds, kind) {

@@ -42,9 +42,7 @@ func changesOf(t *testing.T, b *bundle, f report.ChangeFilter, limit int) (out [
 		out = append(out, fmt.Sprintf("%02d %s %s", c.At.Hour(), c.Kind, c.ListingID))
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return out
 }
 
@@ -64,7 +62,7 @@ func TestChanges(t *testing.T) {
 		"since, inclusive":      {report.ChangeFilter{Since: noon(1)}, 0, all[2:]},
 		"since, just after":     {report.ChangeFilter{Since: noon(1).Add(time.Millisecond)}, 0, all[3:]},
 		"kinds": {
-			report.ChangeFilter{Kinds: []report.ChangeKind{report.ChangeDropped, report.ChangeNew}},
+			report.ChangeFilter{Kinds: []store.Event{store.EventDropped, store.EventNew}},
 			0,
 			[]string{"12 new a", "12 new b", "14 dropped b"},
 		},
@@ -94,23 +92,23 @@ func TestChangeRow(t *testing.T) {
 	t.Parallel()
 	b := told(t)
 	seven, one, text := int64(7), int64(1), func(s string) *string { return &s }
-	want := map[report.ChangeKind]report.Change{
+	want := map[store.Event]report.Change{
 		// Field changes are those of its own moment, in their order.
-		report.ChangeChanged: {
-			At: noon(1), Kind: report.ChangeChanged, Source: "demo", ListingID: "a", Name: "Acme", City: "Oakland", State: "CA", CompanyID: &seven,
-			Changes: []report.FieldChange{{"street", text("1 Main St"), nil}, {"phone", nil, text("555")}}, Reasons: []string{},
+		store.EventChanged: {
+			At: noon(1), Kind: store.EventChanged, Source: "demo", ListingID: "a", Name: "Acme", City: "Oakland", State: "CA", CompanyID: &seven,
+			Changes: []store.FieldChange{{Field: "street", Old: text("1 Main St")}, {Field: "phone", New: text("555")}}, Reasons: []string{},
 		},
-		report.ChangeRejected: {
-			At: noon(4), Kind: report.ChangeRejected, Source: "demo", ListingID: "c", State: "OR", Run: &one,
-			Changes: []report.FieldChange{}, Reasons: []string{"no name", "id: odd"},
+		store.EventRejected: {
+			At: noon(4), Kind: store.EventRejected, Source: "demo", ListingID: "c", State: "OR", Run: &one,
+			Changes: []store.FieldChange{}, Reasons: []string{"no name", "id: odd"},
 		},
 	}
-	got := map[report.ChangeKind]report.Change{}
+	got := map[store.Event]report.Change{}
 	err := b.EachChange(t.Context(), report.ChangeFilter{}, 0, func(c *report.Change) error {
 		if _, ok := want[c.Kind]; ok {
 			got[c.Kind] = *c
 		}
-		if c.Kind == report.ChangeNew && c.ListingID == "a" && *c.CompanyID != 7 {
+		if c.Kind == store.EventNew && c.ListingID == "a" && *c.CompanyID != 7 {
 			t.Errorf("a new listing's company is %d: want 7, which it has now", *c.CompanyID)
 		}
 		return nil
@@ -137,9 +135,7 @@ func TestHistory(t *testing.T) {
 	t.Parallel()
 	b := told(t)
 	h, err := b.History(t.Context(), "demo", "b")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	var kinds []string
 	for _, c := range h.Changes {
 		kinds = append(kinds, string(c.Kind))

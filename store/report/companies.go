@@ -45,16 +45,10 @@ const (
 	showCompany = `SELECT ` + companyColumns + ` FROM v_companies v WHERE v.id = ?`
 )
 
-func (c *CompanyRow) into() []any {
-	return []any{
-		&c.ID, &c.Name, &c.Website, &c.Phone, &c.Street, &c.City, &c.State, &c.PostalCode, &c.Listings, &c.Alive, at(&c.FirstSeen),
-	}
-}
-
 // Companies lists the companies of the filter by id, at most limit of them (0 = all).
 func (k *Reader) Companies(ctx context.Context, f CompanyFilter, limit int) ([]CompanyRow, error) {
 	args := []any{store.JSONTexts(f.States), f.Name, f.MinListings, atMost(limit)}
-	return list(ctx, k, "list companies", listCompanies, args, (*CompanyRow).into)
+	return list(ctx, k, "list companies", listCompanies, args, fields[CompanyRow])
 }
 
 // MergeRow is a row of company_merges: two companies that became one.
@@ -79,10 +73,6 @@ const (
 	WHERE m.at >= ?1 ORDER BY m.id DESC LIMIT ?2`
 )
 
-func (m *MergeRow) into() []any {
-	return []any{&m.ID, at(&m.At), &m.Kept, &m.KeptName, &m.Absorbed, &m.AbsorbedName, &m.By, &m.Key, &m.Listings, at(&m.Undone)}
-}
-
 // Merges lists the merges of the last while (0 = all), the newest first, at most limit
 // of them (0 = all), those that were undone too.
 func (k *Reader) Merges(ctx context.Context, since time.Duration, limit int) ([]MergeRow, error) {
@@ -90,7 +80,7 @@ func (k *Reader) Merges(ctx context.Context, since time.Duration, limit int) ([]
 	if since > 0 {
 		from = yp.FormatTime(k.db.Now().Add(-since))
 	}
-	return list(ctx, k, "list merges", listMerges, []any{from, atMost(limit)}, (*MergeRow).into)
+	return list(ctx, k, "list merges", listMerges, []any{from, atMost(limit)}, fields[MergeRow])
 }
 
 // CompanyDetail is a company with its listings and what makes it one.
@@ -150,18 +140,15 @@ const (
 // number, the error is a *store.RefusedError that says what became of it.
 func (k *Reader) Company(ctx context.Context, id int64) (*CompanyDetail, error) {
 	c, what := &CompanyDetail{}, fmt.Sprintf("look at company %d", id)
-	found, err := k.one(ctx, what, showCompany, []any{id}, c.into()...)
+	found, err := k.one(ctx, what, showCompany, []any{id}, fields(&c.CompanyRow)...)
 	if err == nil && !found {
-		err = k.noCompany(ctx, id)
+		err = store.NoCompany(k.db.Reader(ctx), id)
 	}
 	if err != nil {
 		return nil, err
 	}
 	c.Places, err = list(ctx, k, what, companyListings, []any{id}, func(l *CompanyListing) []any {
-		return []any{
-			&l.Row, &l.Source, &l.ID, &l.Name, &l.Phone, &l.Website, &l.Street, &l.City, &l.State,
-			at(&l.FirstSeen), at(&l.LastSeen), at(&l.Dropped), &l.postal, &l.ownPhone, &l.ownWebsite,
-		}
+		return append(fields(l), &l.postal, &l.ownPhone, &l.ownWebsite)
 	})
 	if err == nil {
 		err = k.companyKeys(ctx, c)
@@ -170,7 +157,7 @@ func (k *Reader) Company(ctx context.Context, id int64) (*CompanyDetail, error) 
 		return nil, err
 	}
 	merges, err := list(ctx, k, what, companyMerges, []any{id}, func(m *mergeOf) []any {
-		return append(m.into(), fromJSON(&m.rows), &m.last)
+		return append(fields(&m.MergeRow), fromJSON(&m.rows), &m.last)
 	})
 	if err != nil {
 		return nil, err
@@ -182,21 +169,6 @@ func (k *Reader) Company(ctx context.Context, id int64) (*CompanyDetail, error) 
 	c.Apart, err = list(ctx, k, what, apartFrom, []any{id}, value[int64])
 	c.Confidence = c.confidence(merges)
 	return c, err
-}
-
-const mergedInto = `SELECT id, kept FROM company_merges WHERE gone = ? AND undone_at IS NULL ORDER BY id DESC LIMIT 1`
-
-// noCompany says what became of a company that is not there.
-func (k *Reader) noCompany(ctx context.Context, id int64) error {
-	var merge, kept int64
-	found, err := k.one(ctx, fmt.Sprintf("look for company %d", id), mergedInto, []any{id}, &merge, &kept)
-	switch {
-	case err != nil:
-		return err
-	case !found:
-		return &store.RefusedError{Why: fmt.Sprintf("there is no company %d: `ypcrawl companies list` shows those there are", id)}
-	}
-	return &store.RefusedError{Why: fmt.Sprintf("there is no company %d any more: merge %d made it a part of company %d", id, merge, kept)}
 }
 
 // companyKeys reads the keys of the company, and tells who gives them.

@@ -50,9 +50,7 @@ func (d *directory) change(t *testing.T, query string) {
 		_, err := tx.Exec(query)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 }
 
 // save saves listings as a page of their own.
@@ -63,17 +61,13 @@ func (d *directory) save(t *testing.T, listings ...yp.Listing) {
 		_, err := store.SaveListings(tx, store.PageOf{SourceID: 1, TargetID: 1, State: "CA"}, store.Prepare(&yp.Page{Number: d.pages, Listings: listings}))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 }
 
 func (d *directory) company(t *testing.T, id int64) *report.CompanyDetail {
 	t.Helper()
 	c, err := d.Company(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return c
 }
 
@@ -111,9 +105,7 @@ func TestCompanies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			all, err := d.Companies(t.Context(), tc.filter, tc.limit)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			var got []int64
 			for _, c := range all {
 				got = append(got, c.ID)
@@ -161,9 +153,7 @@ func TestCompanyConfidence(t *testing.T) {
 	d.save(t, place("c", "Zed", phone3, "", "CA"), place("d", "Zed", phone3, "", "CA"))
 	expect("phone and name", 3-1, tel)
 	merges, err := d.MergeCompanies(t.Context(), noLog{}, 2, []int64{1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	expect("by hand, of parts that hang together by less", 2, web)
 	d.save(t, place("e", "Moe", "+13105550109", "", "CA"))
 	if _, err := d.MergeCompanies(t.Context(), noLog{}, 3, []int64{2}); err != nil { // what was kept is a part itself now
@@ -218,9 +208,7 @@ func TestByHandBesideACrawl(t *testing.T) {
 	}
 	d.save(t, first...)
 	operator, err := store.Open(t.Context(), store.Config{Path: d.DB().Path(), MustExist: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer func() { _ = operator.Close() }()
 	crawled := make(chan error, 1)
 	go func() { crawled <- crawlOn(context.WithoutCancel(t.Context()), d.DB(), first) }()

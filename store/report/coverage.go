@@ -74,12 +74,7 @@ const (
 // Coverage lists the targets of the filter, those first of which the least share was
 // seen, at most limit of them (0 = all).
 func (k *Reader) Coverage(ctx context.Context, f CoverageFilter, limit int) ([]Coverage, error) {
-	return list(ctx, k, "list coverage", listCoverage, f.Scope.Args(f.All, atMost(limit)), func(c *Coverage) []any {
-		return []any{
-			&c.TargetID, &c.Source, &c.City, &c.State, &c.Category, &c.Status, &c.SiteTotal, &c.Seen, &c.Percent, &c.Pages,
-			&c.PagesLeft, at(&c.Complete), at(&c.Finished),
-		}
-	})
+	return list(ctx, k, "list coverage", listCoverage, f.Scope.Args(f.All, atMost(limit)), fields[Coverage])
 }
 
 // CoverageTotals adds up all targets of the scope.
@@ -135,10 +130,5 @@ const discoveryStats = `
 // Discoveries tells of every state whose index was crawled, or is to be. Of the scope,
 // source and states count.
 func (k *Reader) Discoveries(ctx context.Context, scope store.Scope) ([]Discovery, error) {
-	return list(ctx, k, "read what was discovered", discoveryStats, placesOf(scope), func(d *Discovery) []any {
-		return []any{
-			&d.Source, &d.State, &d.Cities, &d.New, &d.Removed, &d.BySlug, &d.ByName, &d.Unmatched, &d.Targets, &d.Retired,
-			&d.Status, &d.Pages, &d.PagesDone, at(&d.Started), at(&d.Finished), at(&d.LastDone), &d.Code, &d.Error,
-		}
-	})
+	return list(ctx, k, "read what was discovered", discoveryStats, placesOf(scope), fields[Discovery])
 }

@@ -64,9 +64,7 @@ func TestCoverageRow(t *testing.T) {
 	t.Parallel()
 	b := covered(t)
 	rows, err := b.Coverage(t.Context(), report.CoverageFilter{}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	got := map[int64]string{}
 	for _, r := range rows {
 		total, share := "-", "-"

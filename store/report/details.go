@@ -70,12 +70,7 @@ const detailStats = `
 // (0 = all), by source. It reads them all.
 func (k *Reader) DetailStats(ctx context.Context, source int64, states []string) ([]DetailStats, error) {
 	args := placesOf(store.Scope{SourceID: source, States: states})
-	return list(ctx, k, "count details", detailStats, args, func(s *DetailStats) []any {
-		return []any{
-			&s.Source, &s.Wanted, &s.Planned, &s.InProgress, &s.Done, &s.Failed, &s.Stuck, &s.Parked,
-			&s.Fetched, &s.Email, &s.Phone, &s.Website, &s.Hours, &s.Geo, &s.Social,
-		}
-	})
+	return list(ctx, k, "count details", detailStats, args, fields[DetailStats])
 }
 
 // DetailRow is a row of v_details: what a listing's own page says, with what its card

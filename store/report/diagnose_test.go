@@ -18,9 +18,7 @@ func TestFutureRows(t *testing.T) {
 	look := func() string {
 		t.Helper()
 		all, err := b.FutureRows(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		out := ""
 		for _, f := range all {
 			out += fmt.Sprint(f.Table, " ", f.Rows, " ")
@@ -100,16 +98,10 @@ func TestSources(t *testing.T) {
 	}
 	b := setup(t, 1, "CA")
 	other, err := b.Source(t.Context(), "other", "http://other")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	r, err := b.StartRun(t.Context(), other, "other", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Finish(t.Context(), checkpoint.OutcomeDone, 0); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
+	noErr(t, r.Finish(t.Context(), checkpoint.OutcomeDone, 0))
 	if name, base, err := b.LastSource(t.Context()); name != "other" || base != "http://other" || err != nil {
 		t.Errorf("%s, %s, %v", name, base, err)
 	}

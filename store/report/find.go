@@ -154,9 +154,7 @@ const listingsByID = `
 func (k *Reader) FindListings(ctx context.Context, word string, sourceID int64) (all []ListingName, err error) {
 	id, of := word, sourceID
 	for range 2 { // an id may hold a slash itself: the whole word first
-		all, err = list(ctx, k, fmt.Sprintf("find listing %q", word), listingsByID, []any{id, of}, func(l *ListingName) []any {
-			return []any{&l.SourceID, &l.Source, &l.ID, &l.Company}
-		})
+		all, err = list(ctx, k, fmt.Sprintf("find listing %q", word), listingsByID, []any{id, of}, fields[ListingName])
 		if err == nil && len(all) == 0 {
 			id, err = k.ofSource(ctx, word, &of)
 		}
@@ -223,9 +221,7 @@ const (
 )
 
 func (k *Reader) runs(ctx context.Context, query string, args ...any) ([]RunMark, error) {
-	return list(ctx, k, "look for a run", query, args, func(r *RunMark) []any {
-		return []any{&r.ID, &r.UUID, at(&r.Started), at(&r.Pass)}
-	})
+	return list(ctx, k, "look for a run", query, args, fields[RunMark])
 }
 
 // FindRun returns the run that word names: its number, or its uuid or the beginning

@@ -51,9 +51,7 @@ func TestTargets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := b.Targets(t.Context(), tc.filter, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			if diff := cmp.Diff(tc.want, ids(got)); diff != "" {
 				t.Error(diff)
 			}
@@ -100,9 +98,7 @@ func TestNext(t *testing.T) {
 	look := func(id int64) report.Next {
 		t.Helper()
 		x, err := b.Target(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		return x.Next
 	}
 	for id, want := range map[int64]report.Next{
@@ -171,9 +167,7 @@ func TestNextOfClosedSource(t *testing.T) {
 			b := setup(t, 1, "CA")
 			execute(t, b.DB(), tc.sql...)
 			x, err := b.Target(t.Context(), 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			got := x.Next
 			if (got.When == report.NextLater) == got.At.IsZero() {
 				t.Errorf("at %s", got.At)
@@ -215,9 +209,7 @@ func TestFindTarget(t *testing.T) {
 	}
 	t.Run("several sources", func(t *testing.T) {
 		other, err := b.Source(ctx, "other", "http://x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		execute(t, b.DB(), fmt.Sprintf(`INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at)
 			SELECT %d, city_id, category_id, state, population, priority, max_pages, created_at FROM targets WHERE source_id = 1`, other))
 		_, err = b.FindTarget(ctx, "city-1-ca/dentists", 0)

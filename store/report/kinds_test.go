@@ -22,9 +22,7 @@ func (b *bundle) ofKind(t *testing.T, kind yp.Kind, states ...string) *checkpoin
 		t.Fatal(err)
 	}
 	c, err := b.Claim(t.Context(), checkpoint.Worker{ID: yp.WorkerID(0, 1), RunID: b.run.ID}, scope, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return c
 }
 
@@ -66,9 +64,7 @@ func TestDetailTotals(t *testing.T) {
 	a := b.ofKind(t, yp.KindDetail, "CA")
 	totals(2, 0, 1, "CA")
 	set, err := b.Fail(t.Context(), a, yp.CodeTimeout, "slow")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	totals(2, 1, 0, "CA") // it waits for some minutes
 	if _, err := b.CommitPage(t.Context(), b.ofKind(t, yp.KindDetail, "CA"), yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "b"}}); err != nil {
 		t.Fatal(err)
@@ -76,9 +72,9 @@ func TestDetailTotals(t *testing.T) {
 	totals(1, 2, 0, "CA")
 	execute(t, b.DB(), `UPDATE listings SET gone_at = 'x' WHERE listing_id = 'c'`)
 	totals(0, 2, 0, "CA")
-	clock.move(set.Wait)
+	clock.Move(set.Wait)
 	totals(1, 1, 0, "CA") // due, and not planned again yet
-	clock.move(checkpoint.DetailsEvery)
+	clock.Move(checkpoint.DetailsEvery)
 	totals(2, 0, 0, "CA")
 	if got, err := b.DetailTotals(t.Context(), 99, nil); err != nil || got != (report.DetailTotals{}) {
 		t.Errorf("of another source: %+v (%v)", got, err)
@@ -110,16 +106,14 @@ func (b *bundle) readIndex(t *testing.T, slugs ...string) {
 func TestDiscoveries(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 0)
-	if err := b.PlanIndexes(t.Context(), b.scope.SourceID, []checkpoint.StateIndex{{State: "AZ", Pages: 1}}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, b.PlanIndexes(t.Context(), b.scope.SourceID, []checkpoint.StateIndex{{State: "AZ", Pages: 1}}))
 	b.readIndex(t, "a-az", "b-az")
-	clock.move(checkpoint.IndexAgain)
+	clock.Move(checkpoint.IndexAgain)
 	b.readIndex(t, "a-az", "c-az")
 	got, err := b.Discoveries(t.Context(), store.Scope{SourceID: b.scope.SourceID, States: []string{"AZ"}})
 	want := []report.Discovery{{
 		Source: "demo", State: "AZ", Cities: 2, New: 1, Removed: 1, BySlug: 2, Targets: 2, Retired: 1, Status: yp.Done, Pages: 1, PagesDone: 1,
-		Started: clock.now(), Finished: clock.now(), LastDone: clock.now(),
+		Started: clock.Now(), Finished: clock.Now(), LastDone: clock.Now(),
 	}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
@@ -136,9 +130,7 @@ func TestEveryKindIsTold(t *testing.T) {
 	b := setup(t, 1, "CA")
 	b.want(t, "CA")
 	b.found(t, "CA", "1")
-	if err := b.PlanIndexes(t.Context(), b.scope.SourceID, []checkpoint.StateIndex{{State: "CA", Pages: 1}}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, b.PlanIndexes(t.Context(), b.scope.SourceID, []checkpoint.StateIndex{{State: "CA", Pages: 1}}))
 	for kind, want := range map[yp.Kind]string{
 		yp.KindIndex: " in , CA", yp.KindSearch: "Dentists in City 0, CA", yp.KindDetail: "N1 in City 0, CA",
 	} {
@@ -151,9 +143,7 @@ func TestEveryKindIsTold(t *testing.T) {
 		if s := readStatus(t, b, store.Scope{}); s.Schedule.Targets != 2 {
 			t.Errorf("%s: %d targets, want the searches alone", kind, s.Schedule.Targets)
 		}
-		if err := b.Park(t.Context(), c, yp.CodeNoListings, "404"); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, b.Park(t.Context(), c, yp.CodeNoListings, "404"))
 		all, err := b.Targets(t.Context(), report.Filter{Scope: scope, Statuses: []yp.Status{yp.Parked}}, 0)
 		if err != nil || len(all) != 1 {
 			t.Fatalf("%s: %+v, %v", kind, all, err)

@@ -157,9 +157,7 @@ func (k *Reader) Trouble(ctx context.Context, scope store.Scope, since time.Time
 	if _, err = k.one(ctx, "count failed targets", countSince, scope.Args(yp.FormatTime(since)), &t.Since); err != nil {
 		return t, err
 	}
-	t.Rests, err = list(ctx, k, "count resting targets", countRests, scope.Args(), func(r *Rest) []any {
-		return []any{&r.Code, &r.Targets, at(&r.From)}
-	})
+	t.Rests, err = list(ctx, k, "count resting targets", countRests, scope.Args(), fields[Rest])
 	return t, err
 }
 

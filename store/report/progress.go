@@ -145,13 +145,13 @@ const (
 	// WAITING is what people are told of a target that is PLANNED again after a first
 	// failure and waits for its short backoff.
 	troubles = `
-	SELECT ifnull(code, 'none'), by_proxy, status, count(*), ifnull(max(error), '') FROM (
+	SELECT ifnull(code, 'none'), status, by_proxy, count(*), ifnull(max(error), '') FROM (
 		SELECT iif(v.status = 'STUCK', NULL, v.last_error_code) AS code, ` + byProxy + ` AS by_proxy, v.status,
 			iif(v.status = 'STUCK', 'its process died ' || v.recoveries || ' times in a row without a new page of it', v.last_error) AS error
 		FROM targets v WHERE v.kind = 'search' AND v.status IN ('FAILED', 'STUCK', 'PARKED') AND ` + places + `
 		UNION ALL SELECT v.last_error_code, ` + byProxy + `, 'WAITING', v.last_error FROM targets v
 		WHERE v.kind = 'search' AND v.wait_reason = 'backoff' AND v.not_before IS NOT NULL AND v.status = 'PLANNED' AND ` + places + `)
-	GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 2, 3`
+	GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 3, 2`
 )
 
 // Progress reads the counters that the triggers keep: it costs the same over a
@@ -173,9 +173,7 @@ func (k *Reader) Progress(ctx context.Context, scope store.Scope) (p *Progress, 
 		return err
 	})
 	if err == nil {
-		p.Errors, err = list(ctx, k, "errors", troubles, args, func(e *ErrorCount) []any {
-			return []any{&e.Code, &e.ByProxy, &e.Status, &e.Targets, &e.Example}
-		})
+		p.Errors, err = list(ctx, k, "errors", troubles, args, fields[ErrorCount])
 	}
 	if err == nil {
 		err = k.progressSpeed(ctx, p, args)
@@ -276,13 +274,11 @@ const runListings = `
 // lastRun returns what the last run of a source (0 = of any) brought of those that
 // committed a page; nil when there was none.
 func (k *Reader) lastRun(ctx context.Context, sourceID int64) (*RunListings, error) {
-	var r RunListings
-	found, err := k.one(ctx, "read the last run", runListings, []any{sourceID},
-		&r.Run, at(&r.Started), &r.Running, &r.Pages, &r.New, &r.Rejected, &r.Dropped, &r.Restored)
-	if !found {
+	last, err := list(ctx, k, "read the last run", runListings, []any{sourceID}, fields[RunListings])
+	if err != nil || len(last) == 0 {
 		return nil, err
 	}
-	return &r, nil
+	return &last[0], nil
 }
 
 const (

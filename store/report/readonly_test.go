@@ -100,9 +100,7 @@ func sums(t *testing.T, path string) (all [2][sha256.Size]byte) {
 	t.Helper()
 	for i, name := range []string{path, path + "-wal"} {
 		content, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		all[i] = sha256.Sum256(content)
 	}
 	return all

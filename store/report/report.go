@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -56,15 +55,12 @@ func atMost(limit int) int {
 // list returns the rows of a query; into says where the columns of a row go, and what
 // says what is done, for the error.
 func list[T any](ctx context.Context, k *Reader, what, query string, args []any, into func(*T) []any) ([]T, error) {
-	all := []T{}
-	err := k.db.Each(ctx, query, args, func(rows *sql.Rows) error {
-		var row T
-		err := rows.Scan(into(&row)...)
-		all = append(all, row)
-		return err
-	})
+	all, err := store.All(k.db.Reader(ctx), query, args, into)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if all == nil {
+		all = []T{}
 	}
 	return all, nil
 }
@@ -94,20 +90,8 @@ func (k *Reader) alive(uuid string) bool {
 // at scans a time that may be NULL into t.
 func at(t *time.Time) sql.Scanner { return store.Instant(t) }
 
+// fields says where the columns of a row go that are the fields of T.
+func fields[T any](row *T) []any { return store.Fields(row) }
+
 // fromJSON scans a JSON text into v; NULL leaves it as it is.
-func fromJSON(v any) sql.Scanner { return jsonText{v} }
-
-type jsonText struct{ into any }
-
-// Scan implements sql.Scanner.
-func (j jsonText) Scan(v any) error {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case string:
-		return json.Unmarshal([]byte(v), j.into)
-	case []byte:
-		return json.Unmarshal(v, j.into)
-	}
-	return fmt.Errorf("a JSON text is %T", v)
-}
+func fromJSON(v any) sql.Scanner { return store.FromJSON(v) }

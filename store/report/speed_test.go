@@ -44,9 +44,7 @@ func TestProgressTimeLeft(t *testing.T) {
 	tell := func() *report.Progress {
 		t.Helper()
 		p, err := b.ProgressOfDetails(t.Context(), store.Scope{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if p.Live != 1 {
 			t.Errorf("%d runs live, want 1", p.Live)
 		}
@@ -56,17 +54,15 @@ func TestProgressTimeLeft(t *testing.T) {
 		t.Errorf("before anything has ended: %f s", p.ETASec)
 	}
 	for range 10 {
-		clock.move(3 * time.Second)
-		if err := b.Complete(t.Context(), b.claim(t, 0), yp.CodeNoListings, "none", true); err != nil {
-			t.Fatal(err)
-		}
+		clock.Move(3 * time.Second)
+		noErr(t, b.Complete(t.Context(), b.claim(t, 0), yp.CodeNoListings, "none", true))
 	}
 	if p := tell(); p.ETASec != 90 {
 		t.Errorf("30 left, three seconds each: %f s", p.ETASec)
 	}
 	was := 90.0
 	for range 30 { // every try fails, and is made again in minutes
-		clock.move(10 * time.Second)
+		clock.Move(10 * time.Second)
 		if _, err := b.Fail(t.Context(), b.claim(t, 0), yp.CodeTimeout, "slow"); err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +75,7 @@ func TestProgressTimeLeft(t *testing.T) {
 	if was != -1 {
 		t.Errorf("after 5 minutes without an end: %f s, want unknown", was)
 	}
-	until := clock.now().Add(7 * time.Minute)
+	until := clock.Now().Add(7 * time.Minute)
 	// The view that is asked reads the real clock.
 	real := time.Now().Add(7 * time.Minute).UTC().Truncate(time.Millisecond)
 	execute(t, b.DB(), fmt.Sprintf(`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '%s', 'Retry-After', 'x')`, yp.FormatTime(real)))
@@ -96,15 +92,13 @@ func TestProgressTimeLeftAfterPause(t *testing.T) {
 	end := func(n int) {
 		t.Helper()
 		for range n {
-			clock.move(3 * time.Second)
-			if err := b.Complete(t.Context(), b.claim(t, 0), yp.CodeNoListings, "none", true); err != nil {
-				t.Fatal(err)
-			}
+			clock.Move(3 * time.Second)
+			noErr(t, b.Complete(t.Context(), b.claim(t, 0), yp.CodeNoListings, "none", true))
 		}
 	}
 	end(10)
-	clock.move(4 * time.Minute)
-	execute(t, b.DB(), fmt.Sprintf(`UPDATE runs SET started_at = '%s'`, yp.FormatTime(clock.now())))
+	clock.Move(4 * time.Minute)
+	execute(t, b.DB(), fmt.Sprintf(`UPDATE runs SET started_at = '%s'`, yp.FormatTime(clock.Now())))
 	end(5)
 	p, err := b.ProgressOfDetails(t.Context(), store.Scope{})
 	if err != nil || p.ETASec != 75 {

@@ -220,21 +220,15 @@ func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error)
 		g.Go(func() error { return k.lastHour(ctx, src, hour) })
 	}
 	g.Go(func() (err error) {
-		s.Errors, err = list(ctx, k, "errors", errorSummary, []any{scope.SourceID}, func(e *ErrorSummary) []any {
-			return []any{&e.Source, &e.Code, &e.ByProxy, &e.Occurrences, &e.Targets, at(&e.LastSeen), &e.MeanMS}
-		})
+		s.Errors, err = list(ctx, k, "errors", errorSummary, []any{scope.SourceID}, fields[ErrorSummary])
 		return err
 	})
 	g.Go(func() (err error) {
-		s.Backoff, err = list(ctx, k, "backoff", backoffWaits, scope.Args(now), func(b *BackoffWait) []any {
-			return []any{&b.Level, &b.Targets, at(&b.Next), at(&b.Last)}
-		})
+		s.Backoff, err = list(ctx, k, "backoff", backoffWaits, scope.Args(now), fields[BackoffWait])
 		return err
 	})
 	g.Go(func() (err error) {
-		s.Hosts, err = list(ctx, k, "hosts", hostPaces, []any{scope.SourceID, now}, func(h *HostPace) []any {
-			return []any{&h.Source, &h.Host, at(&h.HeldUntil), &h.HeldFor, &h.DelayMS, &h.DelayReason, &h.Blocks}
-		})
+		s.Hosts, err = list(ctx, k, "hosts", hostPaces, []any{scope.SourceID, now}, fields[HostPace])
 		return err
 	})
 	g.Go(func() (err error) {
@@ -418,9 +412,7 @@ func (k *Reader) lastHour(ctx context.Context, s *SourceStatus, hour string) err
 		_, err = k.one(ctx, "listings", recentListings, args, &s.Listings)
 	}
 	if err == nil {
-		s.Proxies, err = list(ctx, k, "proxies", recentProxies, args, func(u *ProxyUse) []any {
-			return []any{&u.Proxy, &u.Requests, &u.Failures}
-		})
+		s.Proxies, err = list(ctx, k, "proxies", recentProxies, args, fields[ProxyUse])
 	}
 	return err
 }

@@ -16,9 +16,7 @@ import (
 func readStatus(t *testing.T, b *bundle, scope store.Scope) *report.Status {
 	t.Helper()
 	s, err := b.Status(t.Context(), scope)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return s
 }
 
@@ -69,9 +67,7 @@ func TestStatusOfNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 0)
 	s, err := b.Status(t.Context(), store.Scope{SourceID: b.scope.SourceID})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if len(s.Sources) != 1 || s.Schedule.Targets != 0 || s.Errors == nil || s.Backoff == nil || s.Hosts == nil || s.Workers == nil || s.Sources[0].Proxies == nil {
 		t.Errorf("%+v", s)
 	}
@@ -139,17 +135,13 @@ func TestStatusOfWorkers(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 4, "CA", "TX")
 	for i := range 3 {
-		if err := b.run.Enlist(t.Context(), yp.WorkerID(i, 1), yp.WorkerName(i), 30_000_000); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, b.run.Enlist(t.Context(), yp.WorkerID(i, 1), yp.WorkerName(i), 30_000_000))
 	}
 	c := b.claim(t, 1)
 	execute(t, b.DB(), `UPDATE workers SET claims = 200, claim_retries = 3, pages = 7, listings = 210 WHERE worker_id = '`+yp.WorkerID(1, 1)+`'`,
 		`INSERT INTO runs (id, uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (900, 'far', 'elsewhere', 1, 1, 'run', 'x', 'x')`,
 		`INSERT INTO workers (run_id, worker_id, name, host, pid, started_at, heartbeat_at) VALUES (900, 'worker_0_pid_9', 'amber', 'elsewhere', 9, 'x', 'x')`)
-	if err := b.run.Dismiss(t.Context(), yp.WorkerID(2, 1)); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, b.run.Dismiss(t.Context(), yp.WorkerID(2, 1)))
 	all := readStatus(t, b, store.Scope{}).Workers
 	if len(all) != 3 {
 		t.Fatalf("%d workers: %+v", len(all), all)

@@ -89,8 +89,8 @@ const (
 	// A block has one code whether it met a proxy or not. Only of a block it is asked.
 	byProxy = `v.last_error_code IS 'BLOCKED_PROXY' AND ifnull((SELECT a.proxy IS NOT NULL FROM crawl_attempts a
 			WHERE a.target_id = v.id AND a.error_code = 'BLOCKED_PROXY' ORDER BY a.claim_token DESC LIMIT 1), 0)`
-	targetColumns = `v.id, v.source, v.kind, ifnull(v.city, ''), v.state, coalesce((SELECT l.name FROM listings l WHERE l.id = v.listing), v.category, ''), v.status, v.schedule_status, v.crawl_status, v.enabled, v.auto_disabled,
-		v.backoff_level, v.not_before, ifnull(v.wait_reason, ''), v.consecutive_failures, v.crawl_frequency_minutes, v.last_success_at,
+	targetColumns = `v.id, v.source, v.kind, ifnull(v.city, ''), v.state, coalesce((SELECT l.name FROM listings l WHERE l.id = v.listing), v.category, ''), v.status, v.schedule_status, v.crawl_status, v.enabled, v.not_before,
+		ifnull(v.wait_reason, ''), v.auto_disabled, v.backoff_level, v.consecutive_failures, v.crawl_frequency_minutes, v.last_success_at,
 		v.total_attempts, v.total_successes, v.success_rate, v.page_current, ifnull(v.last_error_code, ''), ` + byProxy + `, ifnull(v.last_error, ''),
 		ifnull(v.claimed_by, ''), v.heartbeat_at, v.crawl_started_at, v.finished_at, v.retired_at`
 	listTargets = `
@@ -103,20 +103,10 @@ const (
 	ORDER BY v.id LIMIT ?8`
 )
 
-// into lists where the columns of targetColumns go.
-func (t *Target) into() []any {
-	return []any{
-		&t.ID, &t.Source, &t.Kind, &t.City, &t.State, &t.Category, &t.Status, &t.Schedule, &t.Health, &t.Enabled, &t.AutoDisabled,
-		&t.BackoffLevel, at(&t.NotBefore), &t.WaitReason, &t.Failures, &t.FrequencyMin, at(&t.LastSuccess),
-		&t.Attempts, &t.Successes, &t.SuccessRate, &t.Page, &t.ErrorCode, &t.ByProxy, &t.Error,
-		&t.ClaimedBy, at(&t.Heartbeat), at(&t.Started), at(&t.Finished), at(&t.Retired),
-	}
-}
-
 // Targets lists the targets of the filter by id, at most limit of them (0 = all).
 func (k *Reader) Targets(ctx context.Context, f Filter, limit int) ([]Target, error) {
 	args := placesOf(f.Scope, f.Scope.KindList(), store.JSONTexts(f.Statuses), store.JSONTexts(f.Healths), store.JSONTexts(f.Schedule), string(f.Error), atMost(limit))
-	return list(ctx, k, "list targets", listTargets, args, (*Target).into)
+	return list(ctx, k, "list targets", listTargets, args, fields[Target])
 }
 
 // TargetDetail is all that is known of one target.
@@ -154,7 +144,7 @@ const showTarget = `
 // when there is none with that id.
 func (k *Reader) Target(ctx context.Context, id int64) (*TargetDetail, error) {
 	var t TargetDetail
-	into := append(t.into(), &t.Name, &t.Priority, &t.Population, &t.MaxPages, &t.MaxRetries, &t.NextPage,
+	into := append(fields(&t.Target), &t.Name, &t.Priority, &t.Population, &t.MaxPages, &t.MaxRetries, &t.NextPage,
 		&t.SiteTotal, &t.Raw, &t.Accepted, &t.Bad, &t.Recoveries, at(&t.Created),
 		&t.availability, at(&t.closedUntil), &t.closedWhy, &t.available)
 	if err := k.db.Read().QueryRowContext(ctx, showTarget, id).Scan(into...); err != nil {
@@ -206,10 +196,5 @@ func (k *Reader) DeadLetters(ctx context.Context, f DeadLetterFilter, limit int)
 		before = yp.FormatTime(k.db.Now().Add(-f.OlderThan))
 	}
 	args := placesOf(f.Scope, string(f.Error), before, atMost(limit), f.Scope.KindList())
-	return list(ctx, k, "list dead letters", deadLetters, args, func(d *DeadLetter) []any {
-		return []any{
-			&d.ID, &d.Kind, &d.Source, &d.City, &d.State, &d.Category, &d.Code, &d.ByProxy, &d.Error, at(&d.Parked),
-			&d.Failures, &d.Attempts, &d.Page, &d.AutoDisabled,
-		}
-	})
+	return list(ctx, k, "list dead letters", deadLetters, args, fields[DeadLetter])
 }

@@ -111,12 +111,7 @@ func (k *Reader) Trace(ctx context.Context, id int64, attempts int) (*Trace, err
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
 		a.readSteps()
-		a.Requests, err = list(ctx, k, what, attemptRequests, []any{id, a.Token}, func(r *TraceRequest) []any {
-			return []any{
-				&r.Page, &r.Correlation, &r.Retry, &r.Type, &r.URL, at(&r.Started), at(&r.Finished), &r.WaitedMS, &r.WaitReason, &r.Outcome,
-				&r.Class, &r.HTTPStatus, &r.LatencyMS, &r.ParseOK, &r.Results, &r.Bytes, &r.Proxy, &r.ProxyFailed, &r.Identity, &r.Via,
-			}
-		})
+		a.Requests, err = list(ctx, k, what, attemptRequests, []any{id, a.Token}, fields[TraceRequest])
 		if err != nil {
 			return nil, err
 		}

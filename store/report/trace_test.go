@@ -16,9 +16,7 @@ import (
 func readTrace(t *testing.T, b *bundle, id int64, attempts int) *report.Trace {
 	t.Helper()
 	tr, err := b.Trace(t.Context(), id, attempts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return tr
 }
 
@@ -38,9 +36,9 @@ func TestTrace(t *testing.T) {
 	b, clock := setupClock(t, 1, "CA")
 	c := b.claim(t, 0)
 	tell(b, c, "retry", yp.ClassHTTP429, 429)
-	clock.move(time.Second)
+	clock.Move(time.Second)
 	tell(b, c, "rotated", yp.ClassTimeout, 0)
-	clock.move(time.Second)
+	clock.Move(time.Second)
 	if _, err := b.Fail(t.Context(), c, yp.CodeTimeout, "it hangs"); err != nil {
 		t.Fatal(err)
 	}
@@ -74,10 +72,8 @@ func TestTraceLimit(t *testing.T) {
 		for c.TargetID != 1 { // the first by priority is taken again and again
 			c = b.claim(t, 0)
 		}
-		if err := b.Release(t.Context(), c, "stop"); err != nil {
-			t.Fatal(err)
-		}
-		clock.move(time.Hour)
+		noErr(t, b.Release(t.Context(), c, "stop"))
+		clock.Move(time.Hour)
 	}
 	for limit, want := range map[int]string{1: "[4] 3", 3: "[2 3 4] 1", 9: "[1 2 3 4] 0", 0: "[1 2 3 4] 0"} {
 		tr := readTrace(t, b, 1, limit)
@@ -136,9 +132,7 @@ func TestDeadLetters(t *testing.T) {
 		"source":                {report.DeadLetterFilter{Scope: store.Scope{SourceID: 9}}, 0, "[]"},
 	} {
 		got, err := b.DeadLetters(t.Context(), tc.c, tc.limit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		all := []int64{}
 		for _, d := range got {
 			all = append(all, d.ID)

@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,15 +16,42 @@ import (
 	"ypcrawl/yp"
 )
 
-// tester is a *testing.T, a *testing.B or a *rapid.T.
-type tester interface {
+// Tester is a *testing.T, a *testing.B or a *rapid.T.
+type Tester interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
+// NoError ends the test with an error that there must not be.
+func NoError(t Tester, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+// Same compares rows with those that are wanted.
+func Same(t Tester, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s:\n%v\nwant\n%v", what, got, want)
+	}
+}
+
+// Clock is a clock that moves when it is told to; it begins at noon of 2026-11-20, UTC.
+type Clock struct{ after atomic.Int64 }
+
+// Now is the clock's time.
+func (c *Clock) Now() time.Time {
+	return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(c.after.Load()))
+}
+
+// Move puts the clock forward, or back.
+func (c *Clock) Move(d time.Duration) { c.after.Add(int64(d)) }
+
 // Table runs a query and gives each row as its columns, joined by "|"; NULL is "".
-func Table(t tester, db *store.DB, query string, args ...any) []string {
+func Table(t Tester, db *store.DB, query string, args ...any) []string {
 	t.Helper()
 	rs, err := db.Read().QueryContext(context.Background(), query, args...)
 	if err != nil {
@@ -55,7 +84,7 @@ func Table(t tester, db *store.DB, query string, args ...any) []string {
 }
 
 // Execute runs statements that write, in one transaction.
-func Execute(t tester, db *store.DB, queries ...string) {
+func Execute(t Tester, db *store.DB, queries ...string) {
 	t.Helper()
 	err := db.Write(context.Background(), func(tx *store.Tx) error {
 		for _, q := range queries {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"time"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/discover"
@@ -117,13 +118,6 @@ func (w *worker) prepareIndexPage(c *checkpoint.Claim, page *site.Page, number i
 	return nil
 }
 
-func (w *worker) countIndexPage(c *checkpoint.Claim, page *site.Page) {
-	w.index.Fetched++
-	w.count.update(func(s *Stats) { s.IndexPages++ })
-	w.logger.Debug().Str("state", c.Place.State).Int("page", page.Number).Int("cities", len(page.Cities)).Str("reason", page.Reason).Msg("index page committed")
-	w.reportIndex(c)
-}
-
 // completeIndex ends the crawl of an index all of whose pages were read: it marks cities as
 // gone and plans the searches of the others, unless the whole is not believed.
 func (w *worker) completeIndex(ctx context.Context, c *checkpoint.Claim) outcome {
@@ -137,4 +131,43 @@ func (w *worker) completeIndex(ctx context.Context, c *checkpoint.Claim) outcome
 	}
 	w.index.Planned, w.index.Removed, w.index.Retired = end.Planned, end.Dropped, end.Retired
 	return outcome{event: yp.EventLastPage, saved: true, end: true}
+}
+
+// Details says what a run is to do about the listings' own pages. They come after all
+// results pages that can be claimed.
+type Details struct {
+	Wanted bool          // take those that are due, if the source describes such pages
+	Only   bool          // and no results pages
+	Every  time.Duration // how long one that was read stays good; default 30 days
+}
+
+// detailTask is the fetch of a listing's own page. A probe takes the page of any listing;
+// else a page of another one than was asked for says that this one has no page any more.
+func (w *worker) detailTask(c *checkpoint.Claim, kind yp.RequestType) *task {
+	claim, listing := c, c.ListingID
+	if kind == yp.RequestProbe {
+		claim, listing = nil, ""
+	}
+	// A source that moves (--base-url, another port) keeps its paths.
+	address, base := c.NextPageURL, w.cfg.Source.BaseURL()
+	if u, err := url.Parse(address); err == nil && u.Host != base.Host {
+		x, known := yp.CanonicalWebsite(u.String())
+		y, baseKnown := yp.CanonicalWebsite(base.String())
+		if !known || !baseKnown || x.Domain == "" || x.Domain != y.Domain {
+			u.Scheme, u.Host, u.User = base.Scheme, base.Host, nil
+			address = u.String()
+		}
+	}
+	t := w.task(claim, kind, address, 1)
+	t.read = func(body []byte, final *url.URL, status int) (*site.Page, error) {
+		page, err := w.cfg.Source.ParseDetail(body, final, status)
+		if err == nil && page.Outcome == site.OK && page.Detail.ID != listing && listing != "" {
+			page = &site.Page{Outcome: site.NoListings, Reason: "the site shows listing " + page.Detail.ID + " in its place"}
+		}
+		if err == nil {
+			page.NotFound = page.Outcome == site.NoListings
+		}
+		return page, err
+	}
+	return t
 }
