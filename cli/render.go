@@ -11,7 +11,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
@@ -310,32 +309,7 @@ func encodeJSON(v any, indent string) ([]byte, error) {
 	enc.SetEscapeHTML(false) // "&" is common in names, and this is no page
 	enc.SetIndent("", indent)
 	err := enc.Encode(v)
-	return escapeControls(buf.Bytes()), err
-}
-
-// escapeControls writes what yp.Printable would change as \uXXXX. Such
-// characters stand only inside JSON strings; the layout's own line ends stay.
-func escapeControls(data []byte) []byte {
-	out := make([]byte, 0, len(data))
-	for len(data) > 0 {
-		r, size := utf8.DecodeRune(data)
-		char := data[:size]
-		data = data[size:]
-		if r == '\n' || (r >= ' ' && r < 0x7f) || yp.Printable(string(char)) == string(char) {
-			out = append(out, char...)
-			continue
-		}
-		out = appendUTF16(out, r)
-	}
-	return out
-}
-
-// appendUTF16 appends r as JSON's \uXXXX, a surrogate pair where needed.
-func appendUTF16(dst []byte, r rune) []byte {
-	for _, unit := range utf16.Encode([]rune{r}) {
-		dst = fmt.Appendf(dst, `\u%04x`, unit)
-	}
-	return dst
+	return yp.EscapeJSON(buf.Bytes()), err
 }
 
 // jsonArray writes an array of JSON row by row, for listings that are too long to be

@@ -160,7 +160,10 @@ func (ep *eventPrinter) print(e *wal.Event, err error) error {
 		return nil
 	}
 	if ep.json {
-		_, err = ep.out.Write(append(escapeControls(e.AppendJSON(nil)), '\n'))
+		text, err := e.MarshalJSON()
+		if err == nil {
+			_, err = ep.out.Write(append(text, '\n'))
+		}
 		return err
 	}
 	_, err = fmt.Fprintln(ep.out, yp.Printable(describe(e)))

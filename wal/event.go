@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -46,20 +47,20 @@ func ParseEventType(s string) (EventType, error) {
 // Event is one line of a log. Its JSON is flat: the fields of Target and Page
 // stand beside the others, and are absent where the event has none.
 type Event struct {
-	Timestamp time.Time       // "timestamp", to the millisecond; Append sets it when zero
-	WorkerID  string          // "worker_id"; Append sets it
-	Type      EventType       // "event_type"
-	Seq       int64           // "seq", from 1, consecutive in a worker's log; Append sets it
-	Run       string          // "run", the id of the run
-	Database  string          // "database", the id of the database that the page goes into; Append sets it; empty in older logs
-	RunNumber int64           // "run_number" in the database: of two runs that never ran at the same time, the later has the higher; Append sets it; 0 in older logs
-	Status    yp.Status       // "status" the target has after the event; empty when it has none
-	Target    *Target         // nil when the event is about no target
-	Page      *yp.Page        // nil unless the event is about a page
-	Edit      *yp.CompanyEdit // "edit": nil unless the event is about companies
-	ErrorCode yp.ErrorCode    // "error_code"
-	Error     string          // "error", for people
-	Complete  bool            // "complete": a target_complete whose crawl saw every page to a confirmed end
+	Timestamp time.Time       `json:"-"`                    // "timestamp", to the millisecond; Append sets it when zero
+	WorkerID  string          `json:"worker_id"`            // Append sets it
+	Type      EventType       `json:"event_type"`           //
+	Seq       int64           `json:"seq"`                  // from 1, consecutive in a worker's log; Append sets it
+	Run       string          `json:"run"`                  // the id of the run
+	Database  string          `json:"database,omitempty"`   // id of the database that the page goes into; Append sets it; empty in older logs
+	RunNumber int64           `json:"run_number,omitempty"` // in the database: of two runs that never ran at the same time, the later has the higher; Append sets it; 0 in older logs
+	Status    yp.Status       `json:"status,omitempty"`     // the target has after the event; empty when it has none
+	*Target                   // nil when the event is about no target
+	ErrorCode yp.ErrorCode    `json:"error_code,omitempty"`
+	Error     string          `json:"error,omitempty"`    // for people
+	Complete  bool            `json:"complete,omitempty"` // a target_complete whose crawl saw every page to a confirmed end
+	*yp.Page                  // nil unless the event is about a page
+	Edit      *yp.CompanyEdit `json:"edit,omitempty"` // nil unless the event is about companies
 }
 
 // Target is what a log says of the target an event is about: enough to build
@@ -67,10 +68,10 @@ type Event struct {
 type Target struct {
 	ID         int64   `json:"target_id"`
 	ClaimToken int64   `json:"claim_token"`
-	Crawl      int64   `json:"crawl"` // number of the target's crawl, from 1; 0 in older logs
-	Kind       yp.Kind `json:"kind"`  // absent = search
+	Crawl      int64   `json:"crawl,omitempty"` // number of the target's crawl, from 1; 0 in older logs
+	Kind       yp.Kind `json:"kind,omitempty"`  // absent = search
 	Source     string  `json:"source"`
-	Listing    string  `json:"listing_id"` // of a detail, the source's own
+	Listing    string  `json:"listing_id,omitempty"` // of a detail, the source's own
 	yp.Place           // of an index the state alone
 	Priority   int     `json:"priority"`
 	MaxPages   int     `json:"max_pages"` // 0 = all
@@ -88,24 +89,13 @@ func (t *Target) Key() string {
 	return key + t.CitySlug + "\x00" + t.CategorySlug
 }
 
-// line is an event as encoding/json sees it: flat, the two groups allocated
-// when one of their keys turns up.
+// line is an event as encoding/json sees it.
 type line struct {
-	Timestamp Stamp           `json:"timestamp"`
-	WorkerID  string          `json:"worker_id"`
-	Type      EventType       `json:"event_type"`
-	Seq       int64           `json:"seq"`
-	Run       string          `json:"run"`
-	Database  string          `json:"database"`
-	RunNumber int64           `json:"run_number"`
-	Status    yp.Status       `json:"status"`
-	ErrorCode yp.ErrorCode    `json:"error_code"`
-	Error     string          `json:"error"`
-	Complete  bool            `json:"complete"`
-	Edit      *yp.CompanyEdit `json:"edit"`
-	*Target
-	*yp.Page
+	Timestamp Stamp `json:"timestamp"`
+	*plain
 }
+
+type plain Event
 
 // head is a line whose listings are passed over: the field here hides the one
 // deeper down.
@@ -117,6 +107,29 @@ type head struct {
 type ignored struct{}
 
 func (*ignored) UnmarshalJSON([]byte) error { return nil }
+
+// MarshalJSON returns the event as one line of a log, without its end. What acts on a
+// terminal or ends a line somewhere is escaped, so that `cat` and `tail -f` of a log are safe.
+func (e *Event) MarshalJSON() ([]byte, error) {
+	flat := plain(*e)
+	if e.Target != nil && e.Target.Kind == yp.KindSearch {
+		t := *e.Target
+		t.Kind = "" // most are
+		flat.Target = &t
+	}
+	if e.Page != nil && e.Page.Listings == nil {
+		p := *e.Page
+		p.Listings = []yp.Listing{}
+		flat.Page = &p
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(line{Stamp{e.Timestamp}, &flat}); err != nil {
+		return nil, err
+	}
+	return yp.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte{'\n'})), nil
+}
 
 // Stamp is a time whose JSON is the text of yp.TimeLayout.
 type Stamp struct{ time.Time }
@@ -148,39 +161,38 @@ func (s *Stamp) UnmarshalJSON(b []byte) error {
 // UnmarshalJSON reads one line of a log. Unknown keys are passed over and
 // unknown event types kept, so that logs of newer versions can be read.
 func (e *Event) UnmarshalJSON(b []byte) error {
-	var l line
+	*e = Event{}
+	l := line{plain: (*plain)(e)}
 	if err := json.Unmarshal(b, &l); err != nil {
 		return err
 	}
-	return e.set(&l)
+	return e.complete(l.Timestamp)
 }
 
 func (e *Event) unmarshalHead(b []byte) error {
-	var h head
+	*e = Event{}
+	h := head{line: line{plain: (*plain)(e)}}
 	if err := json.Unmarshal(b, &h); err != nil {
 		return err
 	}
-	return e.set(&h.line)
+	return e.complete(h.Timestamp)
 }
 
-func (e *Event) set(l *line) error {
-	switch {
-	case l.Timestamp.IsZero():
+// complete sets what stands in a line in another form, and refuses what is no event.
+func (e *Event) complete(at Stamp) error {
+	switch e.Timestamp = at.Time; {
+	case at.IsZero():
 		return errors.New("no timestamp")
-	case l.WorkerID == "":
+	case e.WorkerID == "":
 		return errors.New("no worker_id")
-	case l.Type == "":
+	case e.Type == "":
 		return errors.New("no event_type")
 	}
-	if l.Page != nil && len(l.Listings) == 0 {
-		l.Listings = nil
+	if e.Page != nil && len(e.Listings) == 0 {
+		e.Listings = nil
 	}
-	if l.Target != nil {
-		l.Target.Kind = cmp.Or(l.Target.Kind, yp.KindSearch)
-	}
-	*e = Event{
-		Timestamp: l.Timestamp.Time, WorkerID: l.WorkerID, Type: l.Type, Seq: l.Seq, Run: l.Run, Database: l.Database, RunNumber: l.RunNumber,
-		Status: l.Status, Target: l.Target, Page: l.Page, ErrorCode: l.ErrorCode, Error: l.Error, Complete: l.Complete, Edit: l.Edit,
+	if e.Target != nil {
+		e.Target.Kind = cmp.Or(e.Target.Kind, yp.KindSearch)
 	}
 	return nil
 }

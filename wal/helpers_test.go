@@ -160,3 +160,12 @@ func sampleListing(i int) yp.Listing {
 		Hours:    []string{"Mo-Fr 08:00-18:00", "Sa 09:00-13:00"}, Claimed: &claimed, Sponsored: i%7 == 6,
 	}
 }
+
+// lineOf is an event's line without its end.
+func lineOf(e *Event) []byte {
+	b, err := e.MarshalJSON()
+	if err != nil {
+		panic(err)
+	}
+	return b
+}

@@ -16,10 +16,6 @@ import (
 // DefaultMaxBytes is the size beyond which a log goes on in a new file.
 const DefaultMaxBytes = 64 << 20
 
-// keepBuffer is the largest line buffer kept between events; one huge page
-// must not hold its memory for the rest of the run.
-const keepBuffer = 1 << 20
-
 // Config says where and how a worker's log is written.
 type Config struct {
 	Dir        string           // folder, created with its parents; required
@@ -49,7 +45,6 @@ type Log struct {
 	limit  int64 // size beyond which the next part begins
 	dirty  bool  // bytes behind size could not be cut yet
 	seq    int64 // of the last event
-	buf    []byte
 	closed bool
 }
 
@@ -110,46 +105,45 @@ func (l *Log) Append(e *Event) error {
 			return l.failure("create", err)
 		}
 	}
-	if err := l.encode(e); err != nil {
+	text, err := l.encode(e)
+	if err != nil {
 		return err
 	}
 	if err := l.cut(); err != nil {
 		return err
 	}
-	l.rotateIfFull(int64(len(l.buf)))
-	if err := l.write(); err != nil {
+	l.rotateIfFull(int64(len(text)))
+	if err := l.write(text); err != nil {
 		return err
 	}
 	l.seq = e.Seq
-	if cap(l.buf) > keepBuffer {
-		l.buf = nil
-	}
 	return nil
 }
 
-// encode fills in e and puts its line into the buffer.
-func (l *Log) encode(e *Event) error {
+// encode fills in e and returns its line.
+func (l *Log) encode(e *Event) ([]byte, error) {
 	if e.Timestamp.IsZero() {
 		e.Timestamp = l.cfg.Now()
 	}
 	if year := e.Timestamp.UTC().Year(); year < 1 || year > 9999 {
-		return fmt.Errorf("append event: the clock says the year %d", year)
+		return nil, fmt.Errorf("append event: the clock says the year %d", year)
 	}
 	if e.Type == "" {
-		return errors.New("append event: no event type")
+		return nil, errors.New("append event: no event type")
 	}
 	e.WorkerID, e.Database, e.RunNumber, e.Seq = l.cfg.WorkerID, l.cfg.Database, l.cfg.RunNumber, l.seq+1
-	l.buf = append(e.AppendJSON(l.buf[:0]), '\n')
-	if len(l.buf) > DefaultMaxLine {
-		size := len(l.buf)
-		l.buf = nil
-		return fmt.Errorf("append event of %d bytes: %w", size, ErrLineTooLong)
+	text, err := e.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("append event: %w", err)
 	}
-	return nil
+	if len(text) >= DefaultMaxLine {
+		return nil, fmt.Errorf("append event of %d bytes: %w", len(text)+1, ErrLineTooLong)
+	}
+	return append(text, '\n'), nil
 }
 
-func (l *Log) write() error {
-	n, err := l.file.Write(l.buf)
+func (l *Log) write(text []byte) error {
+	n, err := l.file.Write(text)
 	if err == nil {
 		l.size += int64(n)
 		return nil

@@ -18,7 +18,7 @@ import (
 // line is one line of a log, at a second after noon.
 func textLine(worker string, seq, second int, kind EventType) string {
 	e := Event{Timestamp: noon.Add(time.Duration(second) * time.Second), WorkerID: worker, Seq: int64(seq), Type: kind}
-	return string(e.AppendJSON(nil)) + "\n"
+	return string(lineOf(&e)) + "\n"
 }
 
 func writeLines(t testing.TB, dir, name string, lines ...string) string {
@@ -246,7 +246,7 @@ func manyLines() []byte {
 		e := samplePage(1)
 		e.Timestamp, e.WorkerID, e.Seq = noon, "w", int64(i+1)
 		e.Page.Listings[0].Snippet = strings.Repeat(string(rune('a'+i%26)), i%50)
-		text = append(e.AppendJSON(text), '\n')
+		text = append(append(text, lineOf(e)...), '\n')
 	}
 	return text
 }
@@ -300,8 +300,8 @@ func wantGenuine(t *testing.T, text []byte, events []*Event) {
 	lines := bytes.Split(text, []byte("\n"))
 	last := int64(0)
 	for _, e := range events {
-		if e.Seq <= last || !bytes.Equal(e.AppendJSON(nil), lines[e.Seq-1]) {
-			t.Fatalf("after event %d comes %s", last, e.AppendJSON(nil))
+		if e.Seq <= last || !bytes.Equal(lineOf(e), lines[e.Seq-1]) {
+			t.Fatalf("after event %d comes %s", last, lineOf(e))
 		}
 		last = e.Seq
 	}
@@ -313,7 +313,7 @@ func TestCompressedForms(t *testing.T) {
 	huge := samplePage(1)
 	huge.Timestamp, huge.WorkerID, huge.Seq = noon, "w", 5001
 	huge.Error = strings.Repeat("0123456789", 1<<20)
-	text = append(huge.AppendJSON(text), '\n')
+	text = append(append(text, lineOf(huge)...), '\n')
 	skippable := append([]byte("\x50\x2a\x4d\x18\x03\x00\x00\x00abc"), pack(t, text)...)
 	for name, packed := range map[string][]byte{"ours": pack(t, text), "foreign": packForeign(t, text), "skippable": skippable} {
 		t.Run(name, func(t *testing.T) {
@@ -476,7 +476,7 @@ func FuzzReader(f *testing.F) {
 			t.Fatalf("%d lines: %d events, %d damaged, %d blank, torn %v", len(lines)-1, len(events), len(damage), blank, torn)
 		}
 		for _, e := range events {
-			decode(t, e.AppendJSON(nil))
+			decode(t, lineOf(e))
 		}
 	})
 }

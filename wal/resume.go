@@ -141,8 +141,8 @@ func (l *Log) cutTorn(text *ownText) error {
 	}
 	if l.size = text.end; len(text.last) > 0 { // the event is whole: it gets its line end
 		l.size += int64(len(text.last))
-		l.dirty, l.buf = l.size < size, append(l.buf[:0], '\n')
-		return errors.Join(l.cut(), l.write())
+		l.dirty = l.size < size
+		return errors.Join(l.cut(), l.write([]byte{'\n'}))
 	}
 	if l.size == size {
 		return nil
@@ -294,7 +294,7 @@ func ownEvent(line []byte, worker string) bool {
 }
 
 // tornEvent reports whether the text is the beginning of an event of this worker, as
-// AppendJSON writes it, as far as the text reaches. What begins with a complete value is
+// Append writes it, as far as the text reaches. What begins with a complete value is
 // none, whatever follows.
 func tornEvent(text []byte, worker string) bool {
 	if json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage)) == nil {

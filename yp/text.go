@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -93,6 +94,32 @@ func Printable(s string) string {
 		i += size
 	}
 	return string(dst)
+}
+
+// EscapeJSON writes what Printable would change of a JSON text, but for line ends, as \uXXXX.
+// Text that is safe already comes back as it is.
+func EscapeJSON(text []byte) []byte {
+	var out []byte
+	done := 0
+	for i := 0; i < len(text); {
+		if c := text[i]; ' ' <= c && c < 0x7f || c == '\n' {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && size == 1 || !shown(r) {
+			out = append(out, text[done:i]...)
+			for _, unit := range utf16.Encode([]rune{r}) {
+				out = fmt.Appendf(out, `\u%04x`, unit)
+			}
+			done = i + size
+		}
+		i += size
+	}
+	if done == 0 {
+		return text
+	}
+	return append(out, text[done:]...)
 }
 
 func printablePrefix(s string) int {
