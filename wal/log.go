@@ -281,6 +281,7 @@ var (
 	errNoFile   = errors.New("no regular file, but a folder, a pipe or a device")
 	errUnopened = errors.New("open log")
 	errTorn     = errors.New("the last line has no end")
+	errCutShort = errors.New("the compressed text is cut short")
 	errNoLines  = errors.New("there is no complete line")
 )
 

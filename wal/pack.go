@@ -1,7 +1,7 @@
 package wal
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -15,9 +15,17 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// packWindow bounds the memory of writer and readers; a larger window gains
-// little on lines that resemble their neighbours.
-const packWindow = 512 << 10
+const (
+	// packWindow bounds the memory of writer and readers; a larger window gains
+	// little on lines that resemble their neighbours.
+	packWindow = 512 << 10
+	// packFrame is the text in one zstd frame of a compressed file.
+	packFrame = 1 << 20
+	// maxWindow bounds what a compressed file may ask a reader to hold.
+	maxWindow = 64 << 20
+
+	zstdMagic = "\x28\xb5\x2f\xfd"
+)
 
 // packStep names a point of a compression at which a kill must do no harm.
 type packStep string
@@ -122,7 +130,7 @@ func writeTemp(ctx context.Context, text io.Reader, path string, step func(packS
 	return info.Size(), nil
 }
 
-// compressText writes frames of whole lines.
+// compressText writes the text as frames of packFrame bytes, each with a checksum.
 func compressText(ctx context.Context, dst io.Writer, text io.Reader, step func(packStep)) error {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
 		zstd.WithWindowSize(packWindow), zstd.WithEncoderLevel(zstd.SpeedDefault))
@@ -130,36 +138,65 @@ func compressText(ctx context.Context, dst io.Writer, text io.Reader, step func(
 		return err
 	}
 	buf, packed := make([]byte, packFrame), []byte(nil)
-	for have, first := 0, true; ; first = false {
+	for first := true; ; first = false {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n, readErr := io.ReadFull(text, buf[have:])
+		n, readErr := io.ReadFull(text, buf)
 		ended := errors.Is(readErr, io.EOF) || errors.Is(readErr, io.ErrUnexpectedEOF)
 		if readErr != nil && !ended {
 			return readErr
 		}
-		have += n
-		cut := have
-		if !ended {
-			cut = bytes.LastIndexByte(buf[:have], '\n') + 1
-		}
-		packed = enc.EncodeAll(buf[:cut], packed[:0])
-		if _, err := dst.Write(packed); err != nil {
+		packed = enc.EncodeAll(buf[:n], packed[:0])
+		if _, err := dst.Write(packed); err != nil || ended {
 			return err
-		}
-		if ended {
-			return nil
 		}
 		if first {
 			step(stepPartial)
 		}
-		have = copy(buf, buf[cut:have])
-		if cut == 0 { // a line longer than a frame
-			buf = append(buf, make([]byte, len(buf))...)
-		}
 	}
 }
+
+// unpacker reads the text of a compressed file, and gives no byte before the checksum of its
+// frame is right: it stays as far behind the decoder as a frame is long. (Of the one large frame
+// that another program makes, the checksum comes at the end, and the text before.)
+type unpacker struct {
+	dec  *zstd.Decoder
+	text *bufio.Reader
+	safe int // bytes that are checked and not yet given
+}
+
+func newUnpacker(r io.Reader) (*unpacker, error) {
+	dec, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	if err != nil {
+		return nil, fmt.Errorf("open compressed log: %w", err)
+	}
+	return &unpacker{dec: dec, text: bufio.NewReaderSize(dec, 2*packFrame)}, nil
+}
+
+// Read gives text. Behind damage there is none.
+func (u *unpacker) Read(p []byte) (int, error) {
+	if u.safe == 0 {
+		ahead, err := u.text.Peek(2 * packFrame)
+		switch {
+		case errors.Is(err, io.EOF):
+			u.safe = len(ahead)
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			err = errCutShort
+			fallthrough
+		default:
+			u.safe = max(len(ahead)-packFrame, 0)
+		}
+		if u.safe == 0 {
+			return 0, err
+		}
+	}
+	n, err := u.text.Read(p[:min(len(p), u.safe)])
+	u.safe -= n
+	return n, err
+}
+
+func (u *unpacker) close() { u.dec.Close() }
 
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {

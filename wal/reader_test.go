@@ -265,10 +265,10 @@ func TestDamagedCompressedFile(t *testing.T) {
 		min, max int // events of 5000
 	}{
 		"cut":                               {packed[:len(packed)*3/4], 2000, 4500},
-		"a flipped byte":                    {flip(packed, len(packed)/2), 3000, 4999},
+		"a flipped byte":                    {flip(packed, len(packed)/2), 1000, 4999},
 		"a flipped byte at the end":         {flip(packed, len(packed)-1), 3000, 4999},
-		"the first magic":                   {flip(packed, 0), 3000, 4999},
-		"a stretch of zeros":                {append(append(bytes.Clone(packed[:len(packed)/2]), make([]byte, 5000)...), packed[len(packed)/2+5000:]...), 2000, 4999},
+		"the first magic":                   {flip(packed, 0), 0, 0},
+		"a stretch of zeros":                {append(append(bytes.Clone(packed[:len(packed)/2]), make([]byte, 5000)...), packed[len(packed)/2+5000:]...), 1000, 4999},
 		"only the last checksum is missing": {packed[:len(packed)-2], 3000, 4999},
 		"garbage":                           {[]byte("no zstd at all, really"), 0, 0},
 		"a foreign file, cut":               {packForeign(t, text)[:len(packed)/2], 1000, 4500},
@@ -279,8 +279,15 @@ func TestDamagedCompressedFile(t *testing.T) {
 			writeFile(t, filepath.Join(dir, "w.jsonl.zst"), c.data)
 			writeLines(t, dir, "w.000001.jsonl", textLine("w", 9999, 1, Stop))
 			events, damage, _ := readAll(t, dir, Options{})
-			if len(damage) == 0 || filepath.Base(corrupt(t, damage[0]).File) != "w.jsonl.zst" {
+			if len(damage) != 1 {
 				t.Fatal(damage)
+			}
+			var given []byte
+			for _, e := range events[:len(events)-1] {
+				given = append(append(given, lineOf(e)...), '\n')
+			}
+			if at := corrupt(t, damage[0]).Position; filepath.Base(at.File) != "w.jsonl.zst" || at.Line != len(events) || at.Offset != int64(len(given)) {
+				t.Fatalf("%+v: want the place behind the last line that was read", at)
 			}
 			if events[len(events)-1].Seq != 9999 {
 				t.Fatal("the next file was not read")
@@ -288,22 +295,10 @@ func TestDamagedCompressedFile(t *testing.T) {
 			if n := len(events) - 1; n < c.min || n > c.max {
 				t.Fatalf("%d events, damage %v", n, damage)
 			}
-			wantGenuine(t, text, events[:len(events)-1])
+			if !bytes.HasPrefix(text, given) {
+				t.Fatal("damage has changed an event")
+			}
 		})
-	}
-}
-
-// wantGenuine checks that events are lines of text, in order: damage may hide
-// an event, but never change one.
-func wantGenuine(t *testing.T, text []byte, events []*Event) {
-	t.Helper()
-	lines := bytes.Split(text, []byte("\n"))
-	last := int64(0)
-	for _, e := range events {
-		if e.Seq <= last || !bytes.Equal(lineOf(e), lines[e.Seq-1]) {
-			t.Fatalf("after event %d comes %s", last, lineOf(e))
-		}
-		last = e.Seq
 	}
 }
 

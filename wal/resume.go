@@ -335,35 +335,31 @@ func ownCopies(p part, plain io.ReaderAt, text ownText) error {
 		return ignoreMissing(err)
 	}
 	defer func() { _ = packed.Close() }()
-	dec, err := newFrameReader(packed)
+	dec, err := newUnpacker(packed)
 	if err != nil {
 		return err
 	}
 	defer dec.close()
-	same, err := beginsWith(text.reader(plain), dec)
-	if _, damaged := errors.AsType[*frameError](err); err != nil && !damaged {
-		return err
-	}
-	if !same {
+	if !beginsWith(text.reader(plain), dec) {
 		return fmt.Errorf("%w: %s does not hold the same as %s: keep what you need of the two, and remove or rename one", ErrForeign, p.packedPath(), p.plainPath())
 	}
 	return nil
 }
 
-// beginsWith reports whether whole begins with all of start.
-func beginsWith(whole, start io.Reader) (bool, error) {
+// beginsWith reports whether whole begins with all of start, and both can be read.
+func beginsWith(whole, start io.Reader) bool {
 	a, b := make([]byte, readBuffer), make([]byte, readBuffer)
 	for {
 		n, err := io.ReadFull(start, a)
 		ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 		if err != nil && !ended {
-			return false, err
+			return false
 		}
-		if _, err := io.ReadFull(whole, b[:n]); n > 0 && err != nil || !bytes.Equal(a[:n], b[:n]) {
-			return false, nil //nolint:nilerr // the plain text is shorter
+		if _, err := io.ReadFull(whole, b[:n]); err != nil || !bytes.Equal(a[:n], b[:n]) {
+			return false
 		}
 		if ended {
-			return true, nil
+			return true
 		}
 	}
 }

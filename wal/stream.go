@@ -131,21 +131,11 @@ func (s *stream) take(pos Position, text []byte, err error) (it item, ok bool) {
 	case errors.Is(err, ErrLineTooLong):
 	case errors.Is(err, errTorn):
 		s.closePart()
-	default:
-		s.passDamage(err)
+	default: // the rest of the part is out of reach
+		s.closePart()
+		s.cur.done = true
 	}
 	return item{err: &CorruptError{Position: pos, Err: err}, pos: pos}, true
-}
-
-// passDamage goes on behind a damaged frame; after any other failure the rest
-// of the part is out of reach.
-func (s *stream) passDamage(err error) {
-	if frame, ok := errors.AsType[*frameError](err); ok {
-		s.seg.offset += frame.size
-		return
-	}
-	s.closePart()
-	s.cur.done = true
 }
 
 // closePart keeps the cursor where reading stopped. A compressed part and one
@@ -197,8 +187,7 @@ func (s *stream) decode(pos Position, text []byte) (it item, ok bool) {
 }
 
 // Position says where in a log something stands. In a compressed file the
-// offset counts the bytes of the text inside; behind a damaged stretch, Line
-// counts the lines that could be read.
+// offset counts the bytes of the text inside.
 type Position struct {
 	File   string `json:"file"`
 	Offset int64  `json:"offset"` // of the line's first byte
@@ -210,7 +199,7 @@ type segment struct {
 	*lineScanner
 	path string
 	file *os.File
-	zstd *frameReader // nil for a plain file
+	zstd *unpacker // nil for a plain file
 }
 
 // openSegment opens p at the line that begins at offset, with lines lines
@@ -255,7 +244,7 @@ func (s *segment) start(packed bool, offset int64, maxLine int) error {
 		}
 		return nil
 	}
-	decoder, err := newFrameReader(s.file)
+	decoder, err := newUnpacker(s.file)
 	if err != nil {
 		return err
 	}
