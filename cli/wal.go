@@ -351,7 +351,7 @@ func (p *Program) walReplay(c *cli.Context) error {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	opts.Filter.Kinds = []yp.Kind{yp.KindDetail}
+	opts.ByCommit, opts.Filter.Kinds = true, []yp.Kind{yp.KindDetail}
 	var again *wal.Reader
 	defer func() {
 		if again != nil {

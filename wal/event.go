@@ -60,7 +60,25 @@ type Event struct {
 	Error     string          `json:"error,omitempty"`    // for people
 	Complete  bool            `json:"complete,omitempty"` // a target_complete whose crawl saw every page to a confirmed end
 	*yp.Page                  // nil unless the event is about a page
-	Edit      *yp.CompanyEdit `json:"edit,omitempty"` // nil unless the event is about companies
+	Edit      *yp.CompanyEdit `json:"edit,omitempty"`           // nil unless the event is about companies
+	Committed *Commit         `json:"committed,omitempty"`      // of a line behind its transaction, or in it; of a page with Options.ByCommit
+	Before    *Commit         `json:"page_committed,omitempty"` // of the page that this log has last
+}
+
+// Commit says when a transaction was made. A page's line is written ahead of its commit and
+// workers overtake each other in between, so the line after it tells.
+type Commit struct {
+	Seq int64 `json:"seq,omitempty"` // of the page's line
+	At  Stamp `json:"at"`            // the time that is stored
+	Nth int64 `json:"nth"`           // which of its process's transactions: several share a millisecond
+}
+
+// At is the time that the database has of the event, as far as the log tells it.
+func (e *Event) At() time.Time {
+	if e.Committed != nil {
+		return e.Committed.At.Time
+	}
+	return e.Timestamp
 }
 
 // Target is what a log says of the target an event is about: enough to build

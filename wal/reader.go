@@ -90,8 +90,22 @@ type headItem struct {
 	rank    int // order of the workers
 	run     int64
 	key     time.Time
+	nth     int64
 	item    item
 	dormant bool
+}
+
+// place puts a stream where its next item belongs; a damaged one stays in the run before.
+func (h *headItem) place(it item) {
+	if h.key, h.nth = it.at, 0; it.event == nil {
+		return
+	}
+	if h.stream.opts.byRun {
+		h.run = it.event.RunNumber
+	}
+	if it.event.Committed != nil {
+		h.nth = it.event.Committed.Nth
+	}
 }
 
 func (m *merge) add(s *stream) {
@@ -144,22 +158,22 @@ func (m *merge) start() {
 		return
 	}
 	for i := range m.heads {
-		m.heads[i].run, m.heads[i].key = firstTime(m.heads[i].stream)
+		m.heads[i].place(firstItem(m.heads[i].stream))
 	}
 	heap.Init(&m.heads)
 }
 
-// firstTime looks ahead without moving the stream. Damage at the start has no
+// firstItem looks ahead without moving the stream. Damage at the start has no
 // time: the stream is then opened at once.
-func firstTime(s *stream) (run int64, at time.Time) {
+func firstItem(s *stream) item {
 	ahead := *s
-	ahead.opts = Options{MaxLine: s.opts.MaxLine, SkipListings: true, byRun: s.opts.byRun}
+	ahead.opts = Options{MaxLine: s.opts.MaxLine, SkipListings: true, ByCommit: s.opts.ByCommit, byRun: s.opts.byRun}
 	if s.opts.byRun { // another database's runs have numbers of their own
 		ahead.opts.Filter = s.opts.Filter
 	}
 	defer ahead.close()
-	ahead.next()
-	return ahead.run, ahead.last
+	it, _ := ahead.next()
+	return it
 }
 
 // advance moves the top stream to its next item, or out of the heap.
@@ -170,7 +184,8 @@ func (m *merge) advance() {
 		heap.Pop(&m.heads)
 		return
 	}
-	top.item, top.run, top.key = it, top.stream.run, top.stream.last
+	top.item = it
+	top.place(it)
 	heap.Fix(&m.heads, 0)
 }
 
@@ -196,7 +211,7 @@ type heads []headItem
 // Len, Less, Swap, Push and Pop make heads a heap.
 func (h heads) Len() int { return len(h) }
 
-// Less orders by run, time, then worker.
+// Less orders by run, time, number of the commit, then worker.
 func (h heads) Less(i, j int) bool {
 	if h[i].run != h[j].run {
 		return h[i].run < h[j].run
@@ -204,7 +219,7 @@ func (h heads) Less(i, j int) bool {
 	if c := h[i].key.Compare(h[j].key); c != 0 {
 		return c < 0
 	}
-	return h[i].rank < h[j].rank
+	return cmp.Or(cmp.Compare(h[i].nth, h[j].nth), cmp.Compare(h[i].rank, h[j].rank)) < 0
 }
 
 // Swap swaps two heads.
@@ -314,13 +329,13 @@ func ofClaim(e *Event) (key targetKey, ok bool) {
 
 // OpenOrdered opens what ReadIndex has read, with the same options but for the listings, in
 // the order in which it came about: the events of each target by claim token, those of a
-// claim as its worker wrote them. Time decides only between events that have nothing to do
+// claim as its worker wrote them. The time of commits decides only between events that have nothing to do
 // with each other, so no clock can put a page before the one it follows; and where all that is
 // read is of one database, a run's number comes before the time. The index is used up.
 func (x *Index) OpenOrdered(path string, opts Options) (*Reader, error) {
 	read := opts.Filter.Databases
 	named := x.named(read)
-	opts.byRun = len(named) <= 1
+	opts.ByCommit, opts.byRun = true, len(named) <= 1
 	r, err := OpenReader(path, opts)
 	if err != nil {
 		return nil, err

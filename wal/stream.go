@@ -17,6 +17,7 @@ import (
 type Options struct {
 	Filter       Filter   // which events; damage is always reported
 	SkipListings bool     // leave Page.Listings empty: faster, and hardly any memory
+	ByCommit     bool     // pages have the time of their commit, as far as the line after them tells it
 	byRun        bool     // of one database: the number of a run comes before the time
 	Also         []string // OpenReader and ReadIndex: further folders and files to read with it
 	MaxLine      int      // longest line in bytes; 0 = DefaultMaxLine
@@ -44,6 +45,7 @@ type item struct {
 	event *Event
 	err   error
 	pos   Position
+	at    time.Time // of the event, or of the one before the damage
 }
 
 // stream reads one worker's log, part after part, from a cursor on.
@@ -54,7 +56,7 @@ type stream struct {
 	part  part // the one seg reads
 	cur   cursor
 	torn  *TornTail
-	run   int64     // of the last event, if the order is by run
+	ahead item      // with ByCommit: read, and not yet given
 	last  time.Time // of the last event, to place damage among the other workers' events
 }
 
@@ -68,15 +70,35 @@ func newStream(log workerLog, from cursor, opts Options) *stream {
 	return s
 }
 
-// next returns the next item; ok is false at the end of the log.
+// next returns the next item; ok is false at the end of the log. With ByCommit, one waits for
+// the line after it; a heartbeat, which a worker may write beside its work, goes ahead.
 func (s *stream) next() (it item, ok bool) {
+	if !s.opts.ByCommit {
+		return s.read()
+	}
+	for {
+		it, ok = s.read()
+		if ok && it.event != nil && it.event.Type == Heartbeat {
+			return it, true
+		}
+		it, s.ahead = s.ahead, it
+		if it != (item{}) || !ok {
+			if it.event != nil {
+				it.at = it.event.At()
+			}
+			return it, it != (item{})
+		}
+	}
+}
+
+func (s *stream) read() (it item, ok bool) {
 	for {
 		if s.seg == nil {
 			if len(s.parts) == 0 {
 				return item{}, false
 			}
 			if err := s.open(); err != nil {
-				return item{err: err, pos: err.Position}, true
+				return item{err: err, pos: err.Position, at: s.last}, true
 			}
 		}
 		pos := s.seg.here()
@@ -135,7 +157,7 @@ func (s *stream) take(pos Position, text []byte, err error) (it item, ok bool) {
 		s.closePart()
 		s.cur.done = true
 	}
-	return item{err: &CorruptError{Position: pos, Err: err}, pos: pos}, true
+	return item{err: &CorruptError{Position: pos, Err: err}, pos: pos, at: s.last}, true
 }
 
 // closePart keeps the cursor where reading stopped. A compressed part and one
@@ -168,6 +190,9 @@ func (s *stream) decode(pos Position, text []byte) (it item, ok bool) {
 	} else {
 		err = e.UnmarshalJSON(text)
 	}
+	if page := s.ahead.event; err == nil && e.Before != nil && page != nil && page.Type == PageComplete && page.Seq == e.Before.Seq {
+		page.Committed = e.Before
+	}
 	if err == nil && headOnly {
 		if !s.opts.Filter.Match(e) {
 			return item{}, false
@@ -177,13 +202,10 @@ func (s *stream) decode(pos Position, text []byte) (it item, ok bool) {
 		}
 	}
 	if err != nil {
-		return item{err: &CorruptError{Position: pos, Err: err}, pos: pos}, true
+		return item{err: &CorruptError{Position: pos, Err: err}, pos: pos, at: s.last}, true
 	}
 	s.last = e.Timestamp
-	if s.opts.byRun {
-		s.run = e.RunNumber
-	}
-	return item{event: e, pos: pos}, true
+	return item{event: e, pos: pos, at: e.Timestamp}, true
 }
 
 // Position says where in a log something stands. In a compressed file the
