@@ -236,29 +236,15 @@ func (f *Filter) Empty() bool {
 // Match reports whether e passes. An event without a target passes no filter
 // on states, categories or kinds.
 func (f *Filter) Match(e *Event) bool {
-	return f.matchTime(e.Timestamp) &&
-		(len(f.Databases) == 0 || slices.Contains(f.Databases, e.Database)) &&
-		(len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) &&
-		(len(f.Workers) == 0 || slices.ContainsFunc(f.Workers, func(w string) bool { return matchWorker(w, e.WorkerID) })) &&
-		f.matchTarget(e.Target)
-}
-
-func (f *Filter) matchTime(t time.Time) bool {
-	return (f.Since.IsZero() || !t.Before(f.Since)) && (f.Until.IsZero() || t.Before(f.Until))
-}
-
-func matchWorker(want, id string) bool {
-	return id == want || strings.HasPrefix(id, want+"_pid_")
-}
-
-func (f *Filter) matchTarget(t *Target) bool {
-	if len(f.States)+len(f.Categories)+len(f.Kinds) == 0 {
-		return true
-	}
-	return t != nil &&
-		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, t.Kind)) &&
-		(len(f.States) == 0 || containsFold(f.States, t.State)) &&
-		(len(f.Categories) == 0 || containsFold(f.Categories, t.Category) || containsFold(f.Categories, t.CategorySlug))
+	passes := func(want int, found bool) bool { return want == 0 || found }
+	t := cmp.Or(e.Target, &Target{})
+	return (f.Since.IsZero() || !e.Timestamp.Before(f.Since)) && (f.Until.IsZero() || e.Timestamp.Before(f.Until)) &&
+		passes(len(f.Databases), slices.Contains(f.Databases, e.Database)) &&
+		passes(len(f.Types), slices.Contains(f.Types, e.Type)) &&
+		passes(len(f.Workers), slices.ContainsFunc(f.Workers, func(w string) bool { return e.WorkerID == w || strings.HasPrefix(e.WorkerID, w+"_pid_") })) &&
+		passes(len(f.Kinds), slices.Contains(f.Kinds, t.Kind)) &&
+		passes(len(f.States), containsFold(f.States, t.State)) &&
+		passes(len(f.Categories), containsFold(f.Categories, t.Category) || containsFold(f.Categories, t.CategorySlug))
 }
 
 func containsFold(list []string, s string) bool {

@@ -44,11 +44,7 @@ func appendN(t testing.TB, log *Log, n int) {
 }
 
 // waitPacked waits until the closed files of the log are compressed.
-func waitPacked(log *Log) {
-	if log.packer != nil {
-		log.packer.wg.Wait()
-	}
-}
+func waitPacked(log *Log) { log.packers.Wait() }
 
 func closeLog(t testing.TB, log *Log) {
 	t.Helper()

@@ -2,6 +2,7 @@ package wal
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -35,8 +36,12 @@ type Config struct {
 // Log is the write-ahead log of one worker. Its methods may be called from
 // several goroutines.
 type Log struct {
-	cfg    Config
-	packer *packer // compresses closed files; nil = left as they are
+	cfg Config
+
+	ctx     context.Context // of the compressions
+	cancel  context.CancelFunc
+	packers sync.WaitGroup
+	packing sync.Mutex
 
 	mu     sync.Mutex
 	file   logFile // nil until there is something to write
@@ -71,9 +76,7 @@ func Create(cfg Config) (*Log, error) {
 		return nil, fmt.Errorf("create log folder: %w", err)
 	}
 	l := &Log{cfg: cfg, limit: cfg.MaxBytes}
-	if !cfg.NoCompress {
-		l.packer = newPacker(cfg.Logger, cfg.step)
-	}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
 	if err := l.resume(false); err != nil {
 		return nil, fmt.Errorf("create log: %w", err)
 	}
@@ -205,7 +208,8 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.closed = true
-	l.packer.stop()
+	l.cancel() // and wait until it has cleaned up
+	l.packers.Wait()
 	if l.file == nil {
 		return nil
 	}
@@ -260,9 +264,8 @@ func (l *Log) rotate() error {
 	if err != nil { // both files are good: nothing that matters was lost
 		l.cfg.Logger.Warn().Err(err).Str("component", "wal").Str("file", l.part.plainPath()).Msg("close a full log")
 	}
-	old := l.part
+	l.pack(l.part)
 	l.file, l.part, l.size, l.limit = file, next, 0, l.cfg.MaxBytes
-	l.packer.add(old)
 	return nil
 }
 

@@ -234,7 +234,7 @@ func TestRotation(t *testing.T) {
 		<-begun
 		done := make(chan error)
 		go func() { done <- log.Close() }()
-		<-log.packer.ctx.Done()
+		<-log.ctx.Done()
 		close(goOn)
 		if err := <-done; err != nil {
 			t.Fatal(err)

@@ -2,7 +2,6 @@ package wal
 
 import (
 	"cmp"
-	"container/heap"
 	"errors"
 	"hash/fnv"
 	"io"
@@ -76,13 +75,13 @@ func (r *Reader) Close() error {
 
 // merge merges streams by time.
 type merge struct {
-	streams []*stream // all, for torn tails and cursors
-	heads   heads
+	streams []*stream  // all, for torn tails and cursors
+	heads   []headItem // by run, time, number of the commit, worker
 	ready   bool
 	order   *order // nil = by time alone
 }
 
-// head is a stream in the heap with the time of its next item. A dormant one
+// headItem is a stream with its next item. A dormant one
 // is closed, its time that of its first event: thousands of logs of dead
 // workers must not be open at once.
 type headItem struct {
@@ -108,6 +107,10 @@ func (h *headItem) place(it item) {
 	}
 }
 
+func (h headItem) compare(o headItem) int {
+	return cmp.Or(cmp.Compare(h.run, o.run), h.key.Compare(o.key), cmp.Compare(h.nth, o.nth), cmp.Compare(h.rank, o.rank))
+}
+
 func (m *merge) add(s *stream) {
 	m.heads = append(m.heads, headItem{stream: s, rank: len(m.streams), dormant: true})
 	m.streams = append(m.streams, s)
@@ -127,12 +130,12 @@ func (m *merge) next() (item, bool) {
 			}
 			if key, wait := m.order.before(top.item.event); wait {
 				m.order.waiting[key] = append(m.order.waiting[key], *top)
-				heap.Pop(&m.heads)
+				m.heads = m.heads[1:]
 				continue
 			}
 			it := top.item
 			m.advance()
-			m.push(m.order.given(it.event))
+			m.insert(m.order.given(it.event)...)
 			return it, true
 		}
 		key, ok := m.order.stuck()
@@ -140,17 +143,18 @@ func (m *merge) next() (item, bool) {
 			return item{}, false
 		}
 		delete(m.order.claims, key)
-		m.push(m.order.release(key))
+		m.insert(m.order.release(key)...)
 	}
 }
 
-func (m *merge) push(items []headItem) {
+func (m *merge) insert(items ...headItem) {
 	for _, h := range items {
-		heap.Push(&m.heads, h)
+		i, _ := slices.BinarySearchFunc(m.heads, h, headItem.compare)
+		m.heads = slices.Insert(m.heads, i, h)
 	}
 }
 
-// start puts every stream into the heap, under the time of its first event. A
+// start puts every stream under the time of its first event. A
 // lone stream needs no order.
 func (m *merge) start() {
 	m.ready = true
@@ -160,7 +164,7 @@ func (m *merge) start() {
 	for i := range m.heads {
 		m.heads[i].place(firstItem(m.heads[i].stream))
 	}
-	heap.Init(&m.heads)
+	slices.SortFunc(m.heads, headItem.compare)
 }
 
 // firstItem looks ahead without moving the stream. Damage at the start has no
@@ -176,17 +180,20 @@ func firstItem(s *stream) item {
 	return it
 }
 
-// advance moves the top stream to its next item, or out of the heap.
+// advance moves the top stream to its next item, or away.
 func (m *merge) advance() {
-	top := &m.heads[0]
+	top := m.heads[0]
 	it, ok := top.stream.next()
 	if !ok {
-		heap.Pop(&m.heads)
+		m.heads[0] = headItem{} // let go of the event
+		m.heads = m.heads[1:]
 		return
 	}
 	top.item = it
 	top.place(it)
-	heap.Fix(&m.heads, 0)
+	i, _ := slices.BinarySearchFunc(m.heads[1:], top, headItem.compare)
+	copy(m.heads, m.heads[1:i+1])
+	m.heads[i] = top
 }
 
 func (m *merge) torn() []TornTail {
@@ -204,36 +211,6 @@ func (m *merge) close() {
 		s.close()
 	}
 	m.heads, m.ready, m.order = nil, true, nil
-}
-
-type heads []headItem
-
-// Len, Less, Swap, Push and Pop make heads a heap.
-func (h heads) Len() int { return len(h) }
-
-// Less orders by run, time, number of the commit, then worker.
-func (h heads) Less(i, j int) bool {
-	if h[i].run != h[j].run {
-		return h[i].run < h[j].run
-	}
-	if c := h[i].key.Compare(h[j].key); c != 0 {
-		return c < 0
-	}
-	return cmp.Or(cmp.Compare(h[i].nth, h[j].nth), cmp.Compare(h[i].rank, h[j].rank)) < 0
-}
-
-// Swap swaps two heads.
-func (h heads) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-// Push adds a head.
-func (h *heads) Push(x any) { *h = append(*h, x.(headItem)) }
-
-// Pop removes the last head.
-func (h *heads) Pop() any {
-	last := (*h)[len(*h)-1]
-	(*h)[len(*h)-1] = headItem{} // let go of the event
-	*h = (*h)[:len(*h)-1]
-	return last
 }
 
 // Index is what a first reading of logs says of them: which databases wrote them, and

@@ -57,7 +57,7 @@ func (l *Log) tryResume(create bool) error {
 	}
 	for _, p := range parts { // what an earlier process of this name left plain
 		if p.plain && p.number < l.part.number {
-			l.packer.add(p)
+			l.pack(p)
 		}
 	}
 	return nil
