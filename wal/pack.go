@@ -251,49 +251,37 @@ func CompressClosed(ctx context.Context, dir string, isLive func(workerID string
 		if !ownName.MatchString(log.worker) {
 			continue
 		}
-		live := isLive != nil && isLive(log.worker)
 		for _, p := range log.parts {
 			if err := ctx.Err(); err != nil {
 				return report, errors.Join(append(failed, err)...)
 			}
-			if err := report.compress(ctx, p, live); err != nil {
+			switch {
+			case isLive != nil && isLive(log.worker):
+				if p.plain {
+					report.Live++
+				}
+				continue
+			case !p.plain:
+				if p.temp { // a compression's temp lives beside its plain file
+					report.Foreign = append(report.Foreign, fmt.Sprintf("%v: %s stands beside no %s: remove it if it is not yours", ErrForeign, p.tempPath(), filepath.Base(p.plainPath())))
+				}
+				continue
+			}
+			before, after, err := packFile(ctx, p, nil)
+			switch {
+			case errors.Is(err, ErrInUse):
+				report.Live++
+			case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoLines):
+			case errors.Is(err, ErrForeign):
+				report.Foreign = append(report.Foreign, err.Error())
+			case err != nil:
 				failed = append(failed, err)
+			case after > 0: // else there was no line: it is removed
+				report.Files++
+				report.BytesBefore += before
+				report.BytesAfter += after
 			}
 		}
 	}
 	return report, errors.Join(failed...)
-}
-
-func (r *CompressReport) compress(ctx context.Context, p part, live bool) error {
-	switch {
-	case live:
-		if p.plain {
-			r.Live++
-		}
-		return nil
-	case !p.plain:
-		if p.temp { // a compression's temp lives beside its plain file
-			r.Foreign = append(r.Foreign, fmt.Sprintf("%v: %s stands beside no %s: remove it if it is not yours", ErrForeign, p.tempPath(), filepath.Base(p.plainPath())))
-		}
-		return nil
-	}
-	before, after, err := packFile(ctx, p, nil)
-	switch {
-	case errors.Is(err, ErrInUse):
-		r.Live++
-		return nil
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoLines):
-		return nil
-	case errors.Is(err, ErrForeign):
-		r.Foreign = append(r.Foreign, err.Error())
-		return nil
-	case err != nil:
-		return err
-	case after == 0: // there was no line: it is removed
-		return nil
-	}
-	r.Files++
-	r.BytesBefore += before
-	r.BytesAfter += after
-	return nil
 }
