@@ -154,7 +154,7 @@ type Stamp struct{ time.Time }
 
 // MarshalJSON writes the time in yp.TimeLayout.
 func (s Stamp) MarshalJSON() ([]byte, error) {
-	return append(yp.AppendTime([]byte{'"'}, s.Time), '"'), nil
+	return []byte(`"` + yp.FormatTime(s.Time) + `"`), nil
 }
 
 // UnmarshalJSON reads a time in yp.TimeLayout or, from logs that were edited
