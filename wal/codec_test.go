@@ -200,7 +200,7 @@ func TestDecodeRefuses(t *testing.T) {
 			if err := e.UnmarshalJSON([]byte(line)); err == nil {
 				t.Errorf("full: accepted as %+v", e)
 			}
-			if err := e.unmarshalHead([]byte(line)); err == nil {
+			if err := e.unmarshal([]byte(line), true); err == nil {
 				t.Errorf("head: accepted as %+v", e)
 			}
 		})
@@ -221,7 +221,7 @@ func TestHeadLeavesListingsOut(t *testing.T) {
 	want := stamped(samplePage(30))
 	line := lineOf(want)
 	var got Event
-	if err := got.unmarshalHead(line); err != nil {
+	if err := got.unmarshal(line, true); err != nil {
 		t.Fatal(err)
 	}
 	want.Page.Listings = nil

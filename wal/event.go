@@ -178,28 +178,21 @@ func (s *Stamp) UnmarshalJSON(b []byte) error {
 
 // UnmarshalJSON reads one line of a log. Unknown keys are passed over and
 // unknown event types kept, so that logs of newer versions can be read.
-func (e *Event) UnmarshalJSON(b []byte) error {
-	*e = Event{}
-	l := line{plain: (*plain)(e)}
-	if err := json.Unmarshal(b, &l); err != nil {
-		return err
-	}
-	return e.complete(l.Timestamp)
-}
+func (e *Event) UnmarshalJSON(b []byte) error { return e.unmarshal(b, false) }
 
-func (e *Event) unmarshalHead(b []byte) error {
+// unmarshal reads a line; of a head the listings are passed over.
+func (e *Event) unmarshal(b []byte, headOnly bool) error {
 	*e = Event{}
 	h := head{line: line{plain: (*plain)(e)}}
-	if err := json.Unmarshal(b, &h); err != nil {
+	into := any(&h.line)
+	if headOnly {
+		into = &h
+	}
+	if err := json.Unmarshal(b, into); err != nil {
 		return err
 	}
-	return e.complete(h.Timestamp)
-}
-
-// complete sets what stands in a line in another form, and refuses what is no event.
-func (e *Event) complete(at Stamp) error {
-	switch e.Timestamp = at.Time; {
-	case at.IsZero():
+	switch e.Timestamp = h.Timestamp.Time; {
+	case e.Timestamp.IsZero():
 		return errors.New("no timestamp")
 	case e.WorkerID == "":
 		return errors.New("no worker_id")

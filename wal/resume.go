@@ -162,7 +162,7 @@ func lastSeq(r io.ReaderAt, end int64) (int64, error) {
 				return 0, err
 			}
 			var e Event
-			if e.unmarshalHead(text) == nil {
+			if e.unmarshal(text, true) == nil {
 				return e.Seq, nil
 			}
 		}
@@ -266,7 +266,7 @@ func ownLines(r io.ReaderAt, size int64, worker string) (t ownText, err error) {
 
 func ownEvent(line []byte, worker string) bool {
 	var e Event
-	return e.unmarshalHead(line) == nil && e.WorkerID == worker
+	return e.unmarshal(line, true) == nil && e.WorkerID == worker
 }
 
 // tornEvent reports whether the text is the beginning of an event of this worker, as

@@ -184,12 +184,7 @@ func (s *stream) decode(pos Position, text []byte) (it item, ok bool) {
 	}
 	e := new(Event)
 	headOnly := s.opts.SkipListings || !s.opts.Filter.Empty()
-	var err error
-	if headOnly {
-		err = e.unmarshalHead(text)
-	} else {
-		err = e.UnmarshalJSON(text)
-	}
+	err := e.unmarshal(text, headOnly)
 	if page := s.ahead.event; err == nil && e.Before != nil && page != nil && page.Type == PageComplete && page.Seq == e.Before.Seq {
 		page.Committed = e.Before
 	}
@@ -238,8 +233,17 @@ func openSegment(p part, offset int64, lines, maxLine int) (*segment, error) {
 		return nil, fmt.Errorf("%w: %w", errUnopened, withoutPath(err))
 	}
 	seg := &segment{path: path, file: file}
-	if err := seg.start(path == p.packedPath(), offset, maxLine); err != nil {
-		return nil, errors.Join(err, seg.close())
+	if path == p.packedPath() {
+		if seg.zstd, err = newUnpacker(file); err == nil {
+			seg.lineScanner = newLineScanner(seg.zstd, maxLine)
+			_, err = io.CopyN(io.Discard, seg.zstd, offset)
+		}
+	} else {
+		seg.lineScanner = newLineScanner(file, maxLine)
+		_, err = file.Seek(offset, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read log: %w", err), seg.close())
 	}
 	seg.offset, seg.lines = offset, lines
 	return seg, nil
@@ -256,26 +260,6 @@ func openRegular(path string) (*os.File, error) {
 		return nil, errNoFile
 	}
 	return os.Open(path)
-}
-
-func (s *segment) start(packed bool, offset int64, maxLine int) error {
-	if !packed {
-		s.lineScanner = newLineScanner(s.file, maxLine)
-		if _, err := s.file.Seek(offset, io.SeekStart); err != nil {
-			return fmt.Errorf("open log: %w", err)
-		}
-		return nil
-	}
-	decoder, err := newUnpacker(s.file)
-	if err != nil {
-		return err
-	}
-	s.zstd = decoder
-	s.lineScanner = newLineScanner(decoder, maxLine)
-	if _, err := io.CopyN(io.Discard, decoder, offset); err != nil {
-		return fmt.Errorf("read compressed log: %w", err)
-	}
-	return nil
 }
 
 // here is the position of the next line.
