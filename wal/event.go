@@ -37,11 +37,7 @@ func EventTypes() []EventType {
 // ParseEventType returns the event type named s, in any letter case and with
 // dashes or underscores, or an error that lists the valid ones.
 func ParseEventType(s string) (EventType, error) {
-	t := EventType(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "-", "_"))
-	if slices.Contains(EventTypes(), t) {
-		return t, nil
-	}
-	return "", fmt.Errorf("unknown event type %q: want one of %v", s, EventTypes())
+	return yp.ParseName("event type", s, EventType(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "-", "_")), EventTypes())
 }
 
 // Event is one line of a log. Its JSON is flat: the fields of Target and Page

@@ -51,10 +51,8 @@ func zip5(s string) (string, bool) {
 	if len(s) < 5 || len(s) > 5 && s[5] != '-' && s[5] != ' ' {
 		return "", false
 	}
-	for i := range 5 {
-		if s[i] < '0' || s[i] > '9' {
-			return "", false
-		}
+	if strings.Trim(s[:5], "0123456789") != "" {
+		return "", false
 	}
 	return s[:5], s[:5] >= firstZIP
 }
@@ -93,7 +91,7 @@ func appendWords(dst []byte, s string) []byte {
 			if droppedMark(r) {
 				continue
 			}
-			if inWord(r) {
+			if unicode.In(r, unicode.Letter, unicode.Number, unicode.Mark) {
 				word = s[i : i+utf8.RuneLen(r)]
 			}
 		case 'A' <= c && c <= 'Z':
@@ -125,16 +123,14 @@ func droppedMark(r rune) bool {
 	return r == '‘' || r == '’' || r == 'ʻ' || r == 'ʼ' || r == '´' || hidden(r)
 }
 
-func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
-
 // legalForm reports whether word says only what kind of company it is.
 func legalForm(word []byte) bool {
-	switch string(word) {
-	case "inc", "llc", "co", "corp", "ltd", "incorporated", "corporation", "company", "limited",
-		"llp", "pllc", "lp", "lllp", "plc", "pc", "pa", "psc":
-		return true
-	}
-	return false
+	return slices.Contains(legalForms[:], string(word))
+}
+
+var legalForms = [...]string{
+	"inc", "llc", "co", "corp", "ltd", "incorporated", "corporation", "company", "limited",
+	"llp", "pllc", "lp", "lllp", "plc", "pc", "pa", "psc",
 }
 
 // keep returns b as a string: s itself when it is the same, to spare a copy.
@@ -318,4 +314,80 @@ func (f *Forest) Join(i, j int) {
 		f.root[max(i, j)] = min(i, j)
 		f.trees--
 	}
+}
+
+// appendStreet appends a street address as it is compared: words as in NormalName,
+// with the usual postal abbreviations, ordinals in digits, and without the unit
+// (suite, floor, "#4"): directories leave it out as often as not, and a key has the
+// name beside it. A text that stands for no address gives nothing.
+func appendStreet(dst []byte, s string) []byte {
+	if i := strings.IndexByte(s, '#'); i > 0 && hasDigit(s[:i]) {
+		s = s[:i]
+	}
+	var buf [96]byte
+	words, more := appendWords(buf[:0], s), true
+	if slices.Contains(noStreets[:], string(words)) {
+		return dst
+	}
+	start, numbered, last := len(dst), false, len(dst) // last is where the word before begins
+	for more {
+		var word []byte
+		word, words, more = bytes.Cut(words, []byte{' '})
+		if numbered && slices.Contains(unitWords[:], string(word)) {
+			if !more && slices.Contains(floorWords, string(word)) && hasDigit(dst[last:]) && last > start+1 {
+				return dst[:last-1] // "9th floor"
+			}
+			// A unit's number or letter follows: "4", "200b", "a".
+			if next, _, _ := bytes.Cut(words, []byte{' '}); !more || len(next) == 1 || hasDigit(next) {
+				return dst
+			}
+		}
+		numbered = numbered || hasDigit(word)
+		if len(dst) > start {
+			dst = append(dst, ' ')
+		}
+		last = len(dst)
+		if short, ok := streetShorts[string(word)]; ok {
+			dst = append(dst, short...)
+		} else {
+			dst = append(dst, word...)
+		}
+	}
+	return dst
+}
+
+var (
+	// noStreets is what people write where they have no address.
+	noStreets = [...]string{
+		"n a", "na", "none", "null", "unknown", "address not available", "no address", "call for address", "by appointment only", "mobile",
+	}
+	// unitWords may begin a secondary address (USPS Publication 28, appendix C2).
+	unitWords = [...]string{
+		"fl", "floor", "flr", "ste", "suite", "unit", "apt", "apartment", "bldg", "building", "rm", "room", "dept", "department",
+		"lot", "spc", "space", "trlr", "trailer", "ofc", "office", "no",
+	}
+	floorWords = unitWords[:3]
+)
+
+func hasDigit[T ~string | ~[]byte](s T) bool {
+	for i := range len(s) {
+		if '0' <= s[i] && s[i] <= '9' {
+			return true
+		}
+	}
+	return false
+}
+
+// streetShorts has the postal abbreviations of street words (USPS Publication 28, appendix
+// C1, the frequent ones), of directions, and the digits of ordinals.
+var streetShorts = map[string]string{
+	"street": "st", "str": "st", "saint": "st", "avenue": "ave", "av": "ave", "aven": "ave", "boulevard": "blvd", "boul": "blvd", "bvd": "blvd",
+	"road": "rd", "drive": "dr", "drv": "dr", "lane": "ln", "court": "ct", "crt": "ct", "place": "pl", "highway": "hwy", "hiway": "hwy", "hway": "hwy",
+	"parkway": "pkwy", "pky": "pkwy", "pkway": "pkwy", "parkwy": "pkwy", "turnpike": "tpke", "trnpk": "tpke", "tpk": "tpke",
+	"terrace": "ter", "terr": "ter", "circle": "cir", "circ": "cir", "square": "sq", "sqr": "sq", "trail": "trl", "tr": "trl",
+	"plaza": "plz", "plza": "plz", "heights": "hts", "expressway": "expy", "expwy": "expy", "freeway": "fwy", "route": "rte", "rt": "rte",
+	"center": "ctr", "centre": "ctr", "crossing": "xing", "junction": "jct", "point": "pt", "ridge": "rdg", "mount": "mt", "fort": "ft", "alley": "aly",
+	"north": "n", "south": "s", "east": "e", "west": "w", "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw", "first": "1st",
+	"second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th", "seventh": "7th", "eighth": "8th", "ninth": "9th",
+	"tenth": "10th", "eleventh": "11th", "twelfth": "12th",
 }

@@ -100,15 +100,7 @@ func (h *webHost) dropWWW() {
 }
 
 func numericLabel(s string) bool {
-	if strings.HasPrefix(s, "0x") {
-		return true
-	}
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
+	return strings.HasPrefix(s, "0x") || s != "" && strings.Trim(s, "0123456789") == ""
 }
 
 func parseIPv6(host string) (webHost, bool) {

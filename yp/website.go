@@ -132,10 +132,8 @@ func splitAuthority(s string) (host, port string, ok bool) {
 	if len(port) > 5 || len(port) == 5 && port > "65535" {
 		return "", "", false
 	}
-	for i := range len(port) {
-		if port[i] < '0' || port[i] > '9' {
-			return "", "", false
-		}
+	if strings.Trim(port, "0123456789") != "" {
+		return "", "", false
 	}
 	if port == "80" || port == "443" {
 		port = ""
@@ -222,16 +220,7 @@ func appendEncoded(dst []byte, s string) []byte {
 	return dst
 }
 
-func plainByte(c byte) bool {
-	if c <= ' ' || c >= 0x7f {
-		return false
-	}
-	switch c {
-	case '"', '#', '%', '<', '>', '\\', '^', '`', '{', '}':
-		return false
-	}
-	return true
-}
+func plainByte(c byte) bool { return c > ' ' && c < 0x7f && strings.IndexByte("\"#%<>\\^`{}", c) < 0 }
 
 // trackingPrefixes begin parameters of analytics (utm_, mtm_, pk_, piwik_, matomo_), HubSpot
 // (hsa_, _hs), Mailchimp (mc_), Facebook (fb_), Google Ads (gad_) and others.
