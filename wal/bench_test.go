@@ -2,9 +2,7 @@ package wal
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"strconv"
@@ -82,10 +80,7 @@ func BenchmarkRead(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				for {
-					if _, err := r.Next(); errors.Is(err, io.EOF) {
-						break
-					}
+				for range r.Events() { //nolint:revive // reading is all
 				}
 				_ = r.Close()
 			}

@@ -14,7 +14,8 @@
 // before its successor appears; a plain file is removed only after its
 // compressed copy is durable, and while both are there the plain one counts.
 // A log is written by one process at a time (flock), and nothing ever follows
-// a torn line. Only a plain file that is named like a worker's log, begins with
+// a torn line. A page's line stands ahead of its commit; the line after it says when
+// that was, so that a replay takes pages of several workers in the order of their commits. Only a plain file that is named like a worker's log, begins with
 // an event of that worker and ends with a line, with an event that lacks only its line
 // end (which it gets), or with the beginning of one is ever cut, compressed or removed;
 // and a compressed file beside it only if the plain one begins with its text.

@@ -96,14 +96,14 @@ func TestPagesByCommit(t *testing.T) {
 	commit := func(seq int64, second, nth int) *Commit {
 		return &Commit{Seq: seq, At: Stamp{noon.Add(time.Duration(second) * time.Second)}, Nth: int64(nth)}
 	}
-	told := func(second int, c *Commit) *Event {
+	after := func(second int, c *Commit) *Event {
 		return &Event{Type: Stop, Timestamp: noon.Add(time.Duration(second) * time.Second), Before: c}
 	}
 	beat := &Event{Type: Heartbeat, Timestamp: noon.Add(2 * time.Second)}
-	logAt(t, dir, "worker_0_pid_1", "id", 1, pageAt(1, 1, "a"), beat, told(9, commit(1, 5, 8)))
-	logAt(t, dir, "worker_1_pid_1", "id", 1, pageAt(2, 1, "b"), told(9, commit(1, 5, 7)))
+	logAt(t, dir, "worker_0_pid_1", "id", 1, pageAt(1, 1, "a"), beat, after(9, commit(1, 5, 8)))
+	logAt(t, dir, "worker_1_pid_1", "id", 1, pageAt(2, 1, "b"), after(9, commit(1, 5, 7)))
 	logAt(t, dir, "worker_2_pid_1", "id", 1, pageAt(4, 1, "c"))
-	logAt(t, dir, "worker_3_pid_1", "id", 1, pageAt(3, 1, "d"), told(9, commit(77, 1, 1)))
+	logAt(t, dir, "worker_3_pid_1", "id", 1, pageAt(3, 1, "d"), after(9, commit(77, 1, 1)))
 	x, err := ReadIndex(dir, Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package wal
 
 import (
 	"cmp"
-	"errors"
 	"hash/fnv"
 	"io"
 	"iter"
@@ -17,8 +16,10 @@ import (
 // It holds one line of each worker that was alive at the point it has reached,
 // and no more: logs of dead workers are opened when their time comes.
 type Reader struct {
-	merge *merge
-	pos   Position
+	streams []*stream  // all, for torn tails and cursors
+	heads   []headItem // by run, time, number of the commit, worker
+	ready   bool
+	order   *order // nil = by time alone
 }
 
 // OpenReader opens path: a log folder, or one .jsonl or .jsonl.zst file. A
@@ -29,56 +30,39 @@ func OpenReader(path string, opts Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &merge{}
+	r := &Reader{}
 	for _, log := range logs {
-		m.add(newStream(log, cursor{}, opts))
+		r.add(newStream(log, cursor{}, opts))
 	}
-	return &Reader{merge: m}, nil
+	return r, nil
 }
 
-// Next returns the next event. The error is io.EOF at the end, and a
-// *CorruptError for a place that can't be read: call Next again to read on
-// behind it.
-func (r *Reader) Next() (*Event, error) {
-	it, ok := r.merge.next()
-	if !ok {
-		return nil, io.EOF
-	}
-	r.pos = it.pos
-	return it.event, it.err
-}
-
-// Events iterates what Next returns, without the io.EOF; every error is a
-// *CorruptError and the loop may go on after it.
+// Events iterates the events; every error is a *CorruptError for a place that can't be read,
+// and the loop may go on behind it.
 func (r *Reader) Events() iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
-		for {
-			e, err := r.Next()
-			if errors.Is(err, io.EOF) || !yield(e, err) {
-				return
-			}
+		for it, ok := r.next(); ok && yield(it.event, it.err); it, ok = r.next() {
 		}
 	}
 }
 
-// Position says where the event or the damage last returned by Next stands.
-func (r *Reader) Position() Position { return r.pos }
-
-// Torn lists the torn last lines met so far; after io.EOF, all of them.
-func (r *Reader) Torn() []TornTail { return r.merge.torn() }
+// Torn lists the torn last lines met so far; behind the last event, all of them.
+func (r *Reader) Torn() (tails []TornTail) {
+	for _, s := range r.streams {
+		if s.torn != nil {
+			tails = append(tails, *s.torn)
+		}
+	}
+	return tails
+}
 
 // Close closes the files. The reader is at its end afterwards.
 func (r *Reader) Close() error {
-	r.merge.close()
+	for _, s := range r.streams {
+		s.close()
+	}
+	r.heads, r.ready, r.order = nil, true, nil
 	return nil
-}
-
-// merge merges streams by time.
-type merge struct {
-	streams []*stream  // all, for torn tails and cursors
-	heads   []headItem // by run, time, number of the commit, worker
-	ready   bool
-	order   *order // nil = by time alone
 }
 
 // headItem is a stream with its next item. A dormant one
@@ -111,60 +95,60 @@ func (h headItem) compare(o headItem) int {
 	return cmp.Or(cmp.Compare(h.run, o.run), h.key.Compare(o.key), cmp.Compare(h.nth, o.nth), cmp.Compare(h.rank, o.rank))
 }
 
-func (m *merge) add(s *stream) {
-	m.heads = append(m.heads, headItem{stream: s, rank: len(m.streams), dormant: true})
-	m.streams = append(m.streams, s)
+func (r *Reader) add(s *stream) {
+	r.heads = append(r.heads, headItem{stream: s, rank: len(r.streams), dormant: true})
+	r.streams = append(r.streams, s)
 }
 
-func (m *merge) next() (item, bool) {
-	if !m.ready {
-		m.start()
+func (r *Reader) next() (item, bool) {
+	if !r.ready {
+		r.start()
 	}
 	for {
-		for len(m.heads) > 0 {
-			top := &m.heads[0]
+		for len(r.heads) > 0 {
+			top := &r.heads[0]
 			if top.dormant {
 				top.dormant = false
-				m.advance()
+				r.advance()
 				continue
 			}
-			if key, wait := m.order.before(top.item.event); wait {
-				m.order.waiting[key] = append(m.order.waiting[key], *top)
-				m.heads = m.heads[1:]
+			if key, wait := r.order.before(top.item.event); wait {
+				r.order.waiting[key] = append(r.order.waiting[key], *top)
+				r.heads = r.heads[1:]
 				continue
 			}
 			it := top.item
-			m.advance()
-			m.insert(m.order.given(it.event)...)
+			r.advance()
+			r.insert(r.order.given(it.event)...)
 			return it, true
 		}
-		key, ok := m.order.stuck()
+		key, ok := r.order.stuck()
 		if !ok {
 			return item{}, false
 		}
-		delete(m.order.claims, key)
-		m.insert(m.order.release(key)...)
+		delete(r.order.claims, key)
+		r.insert(r.order.release(key)...)
 	}
 }
 
-func (m *merge) insert(items ...headItem) {
+func (r *Reader) insert(items ...headItem) {
 	for _, h := range items {
-		i, _ := slices.BinarySearchFunc(m.heads, h, headItem.compare)
-		m.heads = slices.Insert(m.heads, i, h)
+		i, _ := slices.BinarySearchFunc(r.heads, h, headItem.compare)
+		r.heads = slices.Insert(r.heads, i, h)
 	}
 }
 
 // start puts every stream under the time of its first event. A
 // lone stream needs no order.
-func (m *merge) start() {
-	m.ready = true
-	if len(m.heads) == 1 {
+func (r *Reader) start() {
+	r.ready = true
+	if len(r.heads) == 1 {
 		return
 	}
-	for i := range m.heads {
-		m.heads[i].place(firstItem(m.heads[i].stream))
+	for i := range r.heads {
+		r.heads[i].place(firstItem(r.heads[i].stream))
 	}
-	slices.SortFunc(m.heads, headItem.compare)
+	slices.SortFunc(r.heads, headItem.compare)
 }
 
 // firstItem looks ahead without moving the stream. Damage at the start has no
@@ -181,36 +165,19 @@ func firstItem(s *stream) item {
 }
 
 // advance moves the top stream to its next item, or away.
-func (m *merge) advance() {
-	top := m.heads[0]
+func (r *Reader) advance() {
+	top := r.heads[0]
 	it, ok := top.stream.next()
 	if !ok {
-		m.heads[0] = headItem{} // let go of the event
-		m.heads = m.heads[1:]
+		r.heads[0] = headItem{} // let go of the event
+		r.heads = r.heads[1:]
 		return
 	}
 	top.item = it
 	top.place(it)
-	i, _ := slices.BinarySearchFunc(m.heads[1:], top, headItem.compare)
-	copy(m.heads, m.heads[1:i+1])
-	m.heads[i] = top
-}
-
-func (m *merge) torn() []TornTail {
-	var tails []TornTail
-	for _, s := range m.streams {
-		if s.torn != nil {
-			tails = append(tails, *s.torn)
-		}
-	}
-	return tails
-}
-
-func (m *merge) close() {
-	for _, s := range m.streams {
-		s.close()
-	}
-	m.heads, m.ready, m.order = nil, true, nil
+	i, _ := slices.BinarySearchFunc(r.heads[1:], top, headItem.compare)
+	copy(r.heads, r.heads[1:i+1])
+	r.heads[i] = top
 }
 
 // Index is what a first reading of logs says of them: which databases wrote them, and
@@ -325,7 +292,7 @@ func (x *Index) OpenOrdered(path string, opts Options) (*Reader, error) {
 		key = o.key(key)
 		o.claims[key] = addClaims(o.claims[key], claims)
 	}
-	r.merge.order = o
+	r.order = o
 	return r, nil
 }
 

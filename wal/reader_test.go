@@ -3,7 +3,6 @@ package wal
 import (
 	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -99,14 +98,16 @@ func TestOpenReader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.Next(); err != nil {
-			t.Fatal(err)
+		n := 0
+		for range r.Events() {
+			if n++; n == 1 {
+				if err := r.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := r.Next(); !errors.Is(err, io.EOF) {
-			t.Fatal(err)
+		if n != 1 {
+			t.Fatalf("%d events", n)
 		}
 	})
 }
@@ -162,13 +163,14 @@ func TestReaderTakesEachPartOnce(t *testing.T) {
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal("not compressed")
 		}
-		for want := range int64(2) {
-			if e, err := r.Next(); err != nil || e.Seq != want+1 {
+		want := int64(0)
+		for e, err := range r.Events() {
+			if want++; err != nil || e.Seq != want {
 				t.Fatal(e, err)
 			}
 		}
-		if r.Position().File != path+".zst" {
-			t.Fatal(r.Position())
+		if want != 2 {
+			t.Fatalf("%d events", want)
 		}
 	})
 }
@@ -341,7 +343,7 @@ func TestManyWorkersFewFiles(t *testing.T) {
 		}
 		last = e.Timestamp
 		open := 0
-		for _, s := range r.merge.streams {
+		for _, s := range r.streams {
 			if s.seg != nil {
 				open++
 			}

@@ -44,7 +44,6 @@ type cursor struct {
 type item struct {
 	event *Event
 	err   error
-	pos   Position
 	at    time.Time // of the event, or of the one before the damage
 }
 
@@ -98,7 +97,7 @@ func (s *stream) read() (it item, ok bool) {
 				return item{}, false
 			}
 			if err := s.open(); err != nil {
-				return item{err: err, pos: err.Position, at: s.last}, true
+				return item{err: err, at: s.last}, true
 			}
 		}
 		pos := s.seg.here()
@@ -157,7 +156,7 @@ func (s *stream) take(pos Position, text []byte, err error) (it item, ok bool) {
 		s.closePart()
 		s.cur.done = true
 	}
-	return item{err: &CorruptError{Position: pos, Err: err}, pos: pos, at: s.last}, true
+	return item{err: &CorruptError{Position: pos, Err: err}, at: s.last}, true
 }
 
 // closePart keeps the cursor where reading stopped. A compressed part and one
@@ -197,10 +196,10 @@ func (s *stream) decode(pos Position, text []byte) (it item, ok bool) {
 		}
 	}
 	if err != nil {
-		return item{err: &CorruptError{Position: pos, Err: err}, pos: pos, at: s.last}, true
+		return item{err: &CorruptError{Position: pos, Err: err}, at: s.last}, true
 	}
 	s.last = e.Timestamp
-	return item{event: e, pos: pos, at: e.Timestamp}, true
+	return item{event: e, at: e.Timestamp}, true
 }
 
 // Position says where in a log something stands. In a compressed file the
