@@ -80,7 +80,10 @@ func BenchmarkRead(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				for range r.Events() { //nolint:revive // reading is all
+				for _, err := range r.Events() {
+					if err != nil {
+						b.Fatal(err)
+					}
 				}
 				_ = r.Close()
 			}

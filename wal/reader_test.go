@@ -99,11 +99,12 @@ func TestOpenReader(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := 0
-		for range r.Events() {
+		for _, err := range r.Events() {
 			if n++; n == 1 {
-				if err := r.Close(); err != nil {
-					t.Fatal(err)
-				}
+				err = errors.Join(err, r.Close())
+			}
+			if err != nil {
+				t.Fatal(err)
 			}
 		}
 		if n != 1 {

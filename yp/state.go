@@ -24,7 +24,7 @@ func LookupState(s string) (State, bool) {
 	if len(s) > len(buf) {
 		return State{}, false
 	}
-	name := strings.ReplaceAll(string(AppendSlug(buf[:0], s)), "-", " ")
+	name := strings.ReplaceAll(string(appendSlug(buf[:0], s)), "-", " ")
 	if name == "washington dc" {
 		name = "dc"
 	}

@@ -1,6 +1,7 @@
 package yp
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -208,7 +209,7 @@ func isASCII(s string) bool {
 // hyphen doubled or at an end: "Coeur d'Alene" → "coeur-d-alene".
 func Slug(s string) string {
 	var buf [64]byte
-	b := AppendSlug(buf[:0], s)
+	b := appendSlug(buf[:0], s)
 	if string(b) == s {
 		return s
 	}
@@ -218,46 +219,24 @@ func Slug(s string) string {
 // CitySlug returns the slug of a city with its state: "los-angeles-ca". A
 // leading St, Ft or Mt is spelled out, as directories do: "saint-louis-mo".
 func CitySlug(city, state string) string {
-	var buf [64]byte
-	return string(AppendCitySlug(buf[:0], city, state))
+	slug := Slug(city)
+	if len(slug) >= 4 && slug[2] == '-' {
+		slug = cmp.Or(spelledOut[slug[:2]], slug[:2]) + slug[2:]
+	}
+	if slug != "" {
+		slug += "-"
+	}
+	return slug + Slug(state)
 }
 
 // CategorySlug returns the slug of a category: "Auto Repair & Service" →
 // "auto-repair-service".
 func CategorySlug(name string) string { return Slug(name) }
 
-// AppendCitySlug appends CitySlug(city, state) to dst.
-func AppendCitySlug(dst []byte, city, state string) []byte {
-	start := len(dst)
-	dst = AppendSlug(dst, city)
-	if full := saintly(dst[start:]); full != "" {
-		rest := string(dst[start+2:])
-		dst = append(append(dst[:start], full...), rest...)
-	}
-	if len(dst) > start {
-		dst = append(dst, '-')
-	}
-	return AppendSlug(dst, state)
-}
+var spelledOut = map[string]string{"st": "saint", "ft": "fort", "mt": "mount"}
 
-// saintly returns what the abbreviation that begins a city's slug stands for.
-func saintly(slug []byte) string {
-	if len(slug) < 4 || slug[2] != '-' {
-		return ""
-	}
-	switch string(slug[:2]) {
-	case "st":
-		return "saint"
-	case "ft":
-		return "fort"
-	case "mt":
-		return "mount"
-	}
-	return ""
-}
-
-// AppendSlug appends Slug(s) to dst.
-func AppendSlug(dst []byte, s string) []byte {
+// appendSlug appends Slug(s) to dst.
+func appendSlug(dst []byte, s string) []byte {
 	s = foldAccents(s)
 	start, gap := len(dst), false
 	for i := range len(s) {
