@@ -39,17 +39,19 @@ func Clean(s string) string {
 
 func isClean(s string) bool {
 	space := true // the rune before is one, or there is none
-	for _, r := range s {
-		switch {
-		case r > ' ' && r < 0x7f:
-			space = false
-		case r == ' ' && !space:
-			space = true
-		case r < 0x7f || r == utf8.RuneError || unicode.IsSpace(r) || hidden(r):
-			return false
-		default:
-			space = false
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c > ' ' && c < 0x7f || c == ' ' && !space {
+			space = c == ' '
+			i++
+			continue
 		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r < utf8.RuneSelf || size == 1 || unicode.IsSpace(r) || hidden(r) {
+			return false
+		}
+		space = false
+		i += size
 	}
 	return !space || s == ""
 }
