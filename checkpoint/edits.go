@@ -69,7 +69,7 @@ func (k *Keeper) edit(ctx context.Context, log EditLog, kind wal.EventType, fn f
 		if err := store.NoteEdit(tx, edit.ID); err != nil {
 			return err
 		}
-		return errors.Join(log.Append(&wal.Event{Type: kind, Timestamp: tx.At, Edit: edit}), log.Sync())
+		return errors.Join(log.Append(&wal.Event{Type: kind, Timestamp: tx.At, Edit: edit, Committed: new(committed(tx))}), log.Sync())
 	})
 }
 

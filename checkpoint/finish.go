@@ -126,7 +126,7 @@ const countTarget = `UPDATE runs SET targets = targets + 1, heartbeat_at = ?, li
 // end carries out what ends a claim with an outcome, and the attempt with it.
 func (k *Keeper) end(ctx context.Context, c *Claim, what string, fn func(*store.Tx) (store.AttemptEnd, error)) error {
 	err := k.write(ctx, fmt.Sprintf("%s target %d", what, c.TargetID), func(tx *store.Tx) error {
-		c.Dropped = 0 // fn may set it
+		c.Dropped, c.Committed = 0, committed(tx) // fn may set the former
 		end, err := fn(tx)
 		if err != nil {
 			return err

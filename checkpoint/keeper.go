@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"ypcrawl/store"
+	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
@@ -48,18 +49,19 @@ type Claim struct {
 	CategoryID  int64
 	Place       yp.Place
 	Priority    int
-	MaxPages    int    // 0 = all
-	PageCurrent int    // last page committed
-	NextPageURL string // of page PageCurrent+1, when the site gave it
-	StartedAt   string // when the current crawl of the target began
-	Crawl       int64  // its number: crawls of the target begun so far
-	Accepted    int    // listings accepted so far by this crawl; cities new to the source
-	Seen        int    // listings and bad cards on its pages so far; cities met
-	SiteTotal   int    // what the site said last that it has; 0 = nothing
-	MaxRetries  int    // of one page within an attempt
-	Dropped     int    // listings that the end of this crawl showed to be gone
-	ListingID   string // of a detail: the source's id of its listing; NextPageURL is its page
-	listing     int64  // its row
+	MaxPages    int        // 0 = all
+	PageCurrent int        // last page committed
+	NextPageURL string     // of page PageCurrent+1, when the site gave it
+	StartedAt   string     // when the current crawl of the target began
+	Crawl       int64      // its number: crawls of the target begun so far
+	Accepted    int        // listings accepted so far by this crawl; cities new to the source
+	Seen        int        // listings and bad cards on its pages so far; cities met
+	SiteTotal   int        // what the site said last that it has; 0 = nothing
+	MaxRetries  int        // of one page within an attempt
+	Committed   wal.Commit // of its last page, or of its end
+	Dropped     int        // listings that the end of this crawl showed to be gone
+	ListingID   string     // of a detail: the source's id of its listing; NextPageURL is its page
+	listing     int64      // its row
 
 	// Attempt adds up what this claim did; the worker notes its steps and requests
 	// here, and the next write on the claim that succeeds takes them along: they

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"ypcrawl/store"
+	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
@@ -54,6 +55,7 @@ const (
 func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p yp.Page) (Committed, error) {
 	var out Committed
 	var attempt store.Attempt
+	var commit wal.Commit
 	listings := store.Prepare(&p)
 	err := k.write(ctx, fmt.Sprintf("commit page %d of target %d", p.Number, c.TargetID), func(tx *store.Tx) (err error) {
 		if out, err = c.take(tx, &p, listings); err != nil {
@@ -79,7 +81,7 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p yp.Page) (Committed
 		if err != nil {
 			return err
 		}
-		attempt = c.counted(tx, &p, out)
+		attempt, commit = c.counted(tx, &p, out), committed(tx)
 		if !out.Done {
 			return store.SaveRequests(tx, c.Requests)
 		}
@@ -92,7 +94,7 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p yp.Page) (Committed
 		return Committed{}, err
 	}
 	c.Requests = c.Requests[:0]
-	c.Attempt = attempt
+	c.Attempt, c.Committed = attempt, commit
 	c.PageCurrent, c.NextPageURL = p.Number, p.NextURL
 	switch {
 	case c.Kind == yp.KindIndex:
@@ -105,6 +107,8 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p yp.Page) (Committed
 	}
 	return out, nil
 }
+
+func committed(tx *store.Tx) wal.Commit { return wal.Commit{At: wal.Stamp{Time: tx.At}, Nth: tx.Nth} }
 
 // take stores what a page says.
 func (c *Claim) take(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out Committed, err error) {

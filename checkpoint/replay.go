@@ -52,7 +52,8 @@ const replayBatch = 256
 
 // Replay builds targets, listings and companies from logged events alone. They come in the
 // order of wal.Index.OpenOrdered. What an event is to its target tell its claim's token, its
-// number in its log, the crawl and the page; never its time, which is only stored. Logs hold a
+// number in its log, the crawl and the page; never its time, which is only stored. Of pages of
+// different targets the commits tell which came first. Logs hold a
 // page before its commit, so a page may stand there twice: replaying is idempotent, and
 // replaying into a database that has the pages already changes nothing.
 func (k *Keeper) Replay(ctx context.Context, events iter.Seq2[*wal.Event, error], cfg ReplayConfig) (Replayed, error) {
@@ -174,7 +175,7 @@ func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 func (r *replayer) attempt(tx *store.Tx, e *wal.Event, fn func() error) error {
 	now, at := tx.Now, tx.At
 	defer func() { tx.Now, tx.At = now, at }() // other callers share the transaction
-	tx.At, tx.Now = e.Timestamp.UTC(), yp.FormatTime(e.Timestamp)
+	tx.At, tx.Now = e.At().UTC(), yp.FormatTime(e.At())
 	if err := tx.Run("SAVEPOINT event"); err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
@@ -348,26 +347,7 @@ func encodeJSON(v any, indent string) ([]byte, error) {
 	enc.SetEscapeHTML(false) // "&" is common in names, and this is no page
 	enc.SetIndent("", indent)
 	err := enc.Encode(v)
-	return escapeControls(buf.Bytes()), err
-}
-
-// escapeControls writes what yp.Printable would change as \uXXXX. Such
-// characters stand only inside JSON strings; the layout's own line ends stay.
-func escapeControls(data []byte) []byte {
-	out := make([]byte, 0, len(data))
-	for len(data) > 0 {
-		r, size := utf8.DecodeRune(data)
-		char := data[:size]
-		data = data[size:]
-		if r == '\n' || (r >= ' ' && r < 0x7f) || yp.Printable(string(char)) == string(char) {
-			out = append(out, char...)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			out = fmt.Appendf(out, `\u%04x`, unit)
-		}
-	}
-	return out
+	return yp.EscapeJSON(buf.Bytes()), err
 }
 
 // rowWriter writes rows one by one, for lists that are too long to be held in memory.

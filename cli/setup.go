@@ -103,7 +103,7 @@ type escapingWriter struct{ w io.Writer }
 
 // Write implements io.Writer.
 func (e escapingWriter) Write(line []byte) (int, error) {
-	if _, err := e.w.Write(escapeControls(line)); err != nil {
+	if _, err := e.w.Write(yp.EscapeJSON(line)); err != nil {
 		return 0, err
 	}
 	return len(line), nil

@@ -133,7 +133,10 @@ func (ep *eventPrinter) print(e *wal.Event, err error) error {
 		return nil
 	}
 	if ep.json {
-		_, err = ep.out.Write(append(escapeControls(e.AppendJSON(nil)), '\n'))
+		text, err := e.MarshalJSON()
+		if err == nil {
+			_, err = ep.out.Write(append(text, '\n'))
+		}
 		return err
 	}
 	_, err = fmt.Fprintln(ep.out, yp.Printable(describe(e)))
@@ -314,7 +317,7 @@ func (p *Program) walReplay(c *cli.Context) error {
 			return err
 		}
 		defer func() { _ = r.Close() }()
-		opts.Filter.Kinds = []yp.Kind{yp.KindDetail}
+		opts.ByCommit, opts.Filter.Kinds = true, []yp.Kind{yp.KindDetail}
 		var again *wal.Reader
 		defer func() {
 			if again != nil {

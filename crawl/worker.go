@@ -38,6 +38,7 @@ type worker struct {
 	index    StateIndex        // in hand
 	matcher  *discover.Matcher // of its cities
 	hand     atomic.Pointer[wal.Target]
+	saved    *wal.Commit // of the last page in the log, until the line after it tells
 }
 
 // run claims and crawls until there is nothing more to do or the run stops. An
@@ -113,6 +114,9 @@ func (w *worker) guarded(ctx context.Context, c *checkpoint.Claim, t *wal.Target
 // append writes an event; without its log the run can't keep its promise and ends.
 func (w *worker) append(e *wal.Event) error {
 	e.Run = w.cfg.Run.UUID
+	if e.Type != wal.Heartbeat { // those come from another goroutine
+		e.Before, w.saved = w.saved, nil
+	}
 	if err := w.log.Append(e); err != nil {
 		return fmt.Errorf("write-ahead log: %w", err)
 	}
@@ -124,7 +128,8 @@ func (w *worker) append(e *wal.Event) error {
 // are in the database, so the commit that follows waits for none of it, and what is synced
 // at the same time shares the journal of the file system.
 func (w *worker) save(ctx context.Context, c *checkpoint.Claim, t *wal.Target, p *yp.Page) (res checkpoint.Committed, err error) {
-	if err = w.append(&wal.Event{Type: wal.PageComplete, Target: t, Status: yp.InProgress, Page: p}); err == nil && !w.cfg.LazyLogs {
+	e := &wal.Event{Type: wal.PageComplete, Target: t, Status: yp.InProgress, Page: p}
+	if err = w.append(e); err == nil && !w.cfg.LazyLogs {
 		if err = w.log.Sync(); err != nil {
 			err = fmt.Errorf("write-ahead log: %w", err)
 		}
@@ -135,6 +140,7 @@ func (w *worker) save(ctx context.Context, c *checkpoint.Claim, t *wal.Target, p
 	w.cfg.Reached(PointAppended)
 	// A page in hand is carried through: a stop must not cost it.
 	if res, err = w.cfg.Keeper.CommitPage(context.WithoutCancel(ctx), c, *p); err == nil {
+		w.saved = &wal.Commit{Seq: e.Seq, At: c.Committed.At, Nth: c.Committed.Nth}
 		w.cfg.Reached(PointCommitted)
 	}
 	return res, err
@@ -182,6 +188,9 @@ func (w *worker) conclude(ctx context.Context, c *checkpoint.Claim, t *wal.Targe
 	}
 	if err != nil {
 		return err
+	}
+	if !o.saved {
+		e.Committed = new(c.Committed)
 	}
 	w.tally(c, o)
 	return w.append(e)

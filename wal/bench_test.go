@@ -2,9 +2,7 @@ package wal
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"strconv"
@@ -14,18 +12,17 @@ import (
 
 func BenchmarkEncode(b *testing.B) {
 	e := stamped(samplePage(30))
-	buf := e.AppendJSON(nil)
-	b.SetBytes(int64(len(buf)))
+	b.SetBytes(int64(len(lineOf(e))))
 	b.ReportAllocs()
 	for b.Loop() {
-		buf = e.AppendJSON(buf[:0])
+		lineOf(e)
 	}
 }
 
 func BenchmarkAppend(b *testing.B) {
 	log := create(b, Config{Dir: b.TempDir(), NoCompress: true})
 	e := samplePage(30)
-	b.SetBytes(int64(len(e.AppendJSON(nil))))
+	b.SetBytes(int64(len(lineOf(e))))
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := log.Append(e); err != nil {
@@ -56,14 +53,14 @@ func variedLines(pages int) []byte {
 			l.Snippet = strings.Join(words, " ")
 			l.ImageURL = fmt.Sprintf("https://i1.directory.example/blob/%016x_400x260_crop.jpg", rnd.Uint64())
 		}
-		text = append(e.AppendJSON(text), '\n')
+		text = append(append(text, lineOf(e)...), '\n')
 	}
 	return text
 }
 
 func BenchmarkRead(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "worker_0_pid_1.jsonl")
-	line := append(stamped(samplePage(30)).AppendJSON(nil), '\n')
+	line := append(lineOf(stamped(samplePage(30))), '\n')
 	text := bytes.Repeat(line, 200)
 	writeFile(b, path, text)
 	writeFile(b, path+".zst", pack(b, text))
@@ -83,9 +80,9 @@ func BenchmarkRead(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				for {
-					if _, err := r.Next(); errors.Is(err, io.EOF) {
-						break
+				for _, err := range r.Events() {
+					if err != nil {
+						b.Fatal(err)
 					}
 				}
 				_ = r.Close()

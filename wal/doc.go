@@ -14,7 +14,8 @@
 // before its successor appears; a plain file is removed only after its
 // compressed copy is durable, and while both are there the plain one counts.
 // A log is written by one process at a time (flock), and nothing ever follows
-// a torn line. Only a plain file that is named like a worker's log, begins with
+// a torn line. A page's line stands ahead of its commit; the line after it says when
+// that was, so that a replay takes pages of several workers in the order of their commits. Only a plain file that is named like a worker's log, begins with
 // an event of that worker and ends with a line, with an event that lacks only its line
 // end (which it gets), or with the beginning of one is ever cut, compressed or removed;
 // and a compressed file beside it only if the plain one begins with its text.
@@ -23,10 +24,12 @@
 // readers, cut when the log is opened again. A failed write (a full disk) is
 // cut back at once or before the next event. A kill in a rotation leaves an
 // empty last part. A kill in a compression leaves a temp that nobody reads, or
-// both files; compressing again finishes the work. Damage in the middle is
-// reported with file, line and offset, and the rest is read. A power loss can
-// take the lines since the last Sync, and no name: folders are synced too. Compressed text stands in frames of 1 MiB
-// with checksums, so damage there costs one frame and is never believed.
+// both files; compressing again finishes the work. A power loss can
+// take the lines since the last Sync, and no name: folders are synced too.
+//
+// Damage: a line of a plain file that can't be read costs that line; damage in a
+// compressed file costs the rest of that file, and up to 1 MiB before it, for no text is given
+// before its checksum is right. Both are reported with file, line and offset.
 //
 // Imports: yp, the zstd codec and the logger; of ours nothing else.
 //

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -36,30 +37,44 @@ func EventTypes() []EventType {
 // ParseEventType returns the event type named s, in any letter case and with
 // dashes or underscores, or an error that lists the valid ones.
 func ParseEventType(s string) (EventType, error) {
-	t := EventType(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "-", "_"))
-	if slices.Contains(EventTypes(), t) {
-		return t, nil
-	}
-	return "", fmt.Errorf("unknown event type %q: want one of %v", s, EventTypes())
+	return yp.ParseName("event type", s, EventType(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "-", "_")), EventTypes())
 }
 
 // Event is one line of a log. Its JSON is flat: the fields of Target and Page
 // stand beside the others, and are absent where the event has none.
 type Event struct {
-	Timestamp time.Time       // "timestamp", to the millisecond; Append sets it when zero
-	WorkerID  string          // "worker_id"; Append sets it
-	Type      EventType       // "event_type"
-	Seq       int64           // "seq", from 1, consecutive in a worker's log; Append sets it
-	Run       string          // "run", the id of the run
-	Database  string          // "database", the id of the database that the page goes into; Append sets it; empty in older logs
-	RunNumber int64           // "run_number" in the database: of two runs that never ran at the same time, the later has the higher; Append sets it; 0 in older logs
-	Status    yp.Status       // "status" the target has after the event; empty when it has none
-	Target    *Target         // nil when the event is about no target
-	Page      *yp.Page        // nil unless the event is about a page
-	Edit      *yp.CompanyEdit // "edit": nil unless the event is about companies
-	ErrorCode yp.ErrorCode    // "error_code"
-	Error     string          // "error", for people
-	Complete  bool            // "complete": a target_complete whose crawl saw every page to a confirmed end
+	Timestamp time.Time       `json:"-"`                    // "timestamp", to the millisecond; Append sets it when zero
+	WorkerID  string          `json:"worker_id"`            // Append sets it
+	Type      EventType       `json:"event_type"`           //
+	Seq       int64           `json:"seq"`                  // from 1, consecutive in a worker's log; Append sets it
+	Run       string          `json:"run"`                  // the id of the run
+	Database  string          `json:"database,omitempty"`   // id of the database that the page goes into; Append sets it; empty in older logs
+	RunNumber int64           `json:"run_number,omitempty"` // in the database: of two runs that never ran at the same time, the later has the higher; Append sets it; 0 in older logs
+	Status    yp.Status       `json:"status,omitempty"`     // the target has after the event; empty when it has none
+	*Target                   // nil when the event is about no target
+	ErrorCode yp.ErrorCode    `json:"error_code,omitempty"`
+	Error     string          `json:"error,omitempty"`    // for people
+	Complete  bool            `json:"complete,omitempty"` // a target_complete whose crawl saw every page to a confirmed end
+	*yp.Page                  // nil unless the event is about a page
+	Edit      *yp.CompanyEdit `json:"edit,omitempty"`           // nil unless the event is about companies
+	Committed *Commit         `json:"committed,omitempty"`      // of a line behind its transaction, or in it; of a page with Options.ByCommit
+	Before    *Commit         `json:"page_committed,omitempty"` // of the page that this log has last
+}
+
+// Commit says when a transaction was made. A page's line is written ahead of its commit and
+// workers overtake each other in between, so the line after it tells.
+type Commit struct {
+	Seq int64 `json:"seq,omitempty"` // of the page's line
+	At  Stamp `json:"at"`            // the time that is stored
+	Nth int64 `json:"nth"`           // which of its process's transactions: several share a millisecond
+}
+
+// At is the time that the database has of the event, as far as the log tells it.
+func (e *Event) At() time.Time {
+	if e.Committed != nil {
+		return e.Committed.At.Time
+	}
+	return e.Timestamp
 }
 
 // Target is what a log says of the target an event is about: enough to build
@@ -67,10 +82,10 @@ type Event struct {
 type Target struct {
 	ID         int64   `json:"target_id"`
 	ClaimToken int64   `json:"claim_token"`
-	Crawl      int64   `json:"crawl"` // number of the target's crawl, from 1; 0 in older logs
-	Kind       yp.Kind `json:"kind"`  // absent = search
+	Crawl      int64   `json:"crawl,omitempty"` // number of the target's crawl, from 1; 0 in older logs
+	Kind       yp.Kind `json:"kind,omitempty"`  // absent = search
 	Source     string  `json:"source"`
-	Listing    string  `json:"listing_id"` // of a detail, the source's own
+	Listing    string  `json:"listing_id,omitempty"` // of a detail, the source's own
 	yp.Place           // of an index the state alone
 	Priority   int     `json:"priority"`
 	MaxPages   int     `json:"max_pages"` // 0 = all
@@ -88,24 +103,13 @@ func (t *Target) Key() string {
 	return key + t.CitySlug + "\x00" + t.CategorySlug
 }
 
-// line is an event as encoding/json sees it: flat, the two groups allocated
-// when one of their keys turns up.
+// line is an event as encoding/json sees it.
 type line struct {
-	Timestamp Stamp           `json:"timestamp"`
-	WorkerID  string          `json:"worker_id"`
-	Type      EventType       `json:"event_type"`
-	Seq       int64           `json:"seq"`
-	Run       string          `json:"run"`
-	Database  string          `json:"database"`
-	RunNumber int64           `json:"run_number"`
-	Status    yp.Status       `json:"status"`
-	ErrorCode yp.ErrorCode    `json:"error_code"`
-	Error     string          `json:"error"`
-	Complete  bool            `json:"complete"`
-	Edit      *yp.CompanyEdit `json:"edit"`
-	*Target
-	*yp.Page
+	Timestamp Stamp `json:"timestamp"`
+	*plain
 }
+
+type plain Event
 
 // head is a line whose listings are passed over: the field here hides the one
 // deeper down.
@@ -118,12 +122,35 @@ type ignored struct{}
 
 func (*ignored) UnmarshalJSON([]byte) error { return nil }
 
+// MarshalJSON returns the event as one line of a log, without its end. What acts on a
+// terminal or ends a line somewhere is escaped, so that `cat` and `tail -f` of a log are safe.
+func (e *Event) MarshalJSON() ([]byte, error) {
+	flat := plain(*e)
+	if e.Target != nil && e.Target.Kind == yp.KindSearch {
+		t := *e.Target
+		t.Kind = "" // most are
+		flat.Target = &t
+	}
+	if e.Page != nil && e.Page.Listings == nil {
+		p := *e.Page
+		p.Listings = []yp.Listing{}
+		flat.Page = &p
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(line{Stamp{e.Timestamp}, &flat}); err != nil {
+		return nil, err
+	}
+	return yp.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte{'\n'})), nil
+}
+
 // Stamp is a time whose JSON is the text of yp.TimeLayout.
 type Stamp struct{ time.Time }
 
 // MarshalJSON writes the time in yp.TimeLayout.
 func (s Stamp) MarshalJSON() ([]byte, error) {
-	return append(yp.AppendTime([]byte{'"'}, s.Time), '"'), nil
+	return []byte(`"` + yp.FormatTime(s.Time) + `"`), nil
 }
 
 // UnmarshalJSON reads a time in yp.TimeLayout or, from logs that were edited
@@ -147,40 +174,32 @@ func (s *Stamp) UnmarshalJSON(b []byte) error {
 
 // UnmarshalJSON reads one line of a log. Unknown keys are passed over and
 // unknown event types kept, so that logs of newer versions can be read.
-func (e *Event) UnmarshalJSON(b []byte) error {
-	var l line
-	if err := json.Unmarshal(b, &l); err != nil {
+func (e *Event) UnmarshalJSON(b []byte) error { return e.unmarshal(b, false) }
+
+// unmarshal reads a line; of a head the listings are passed over.
+func (e *Event) unmarshal(b []byte, headOnly bool) error {
+	*e = Event{}
+	h := head{line: line{plain: (*plain)(e)}}
+	into := any(&h.line)
+	if headOnly {
+		into = &h
+	}
+	if err := json.Unmarshal(b, into); err != nil {
 		return err
 	}
-	return e.set(&l)
-}
-
-func (e *Event) unmarshalHead(b []byte) error {
-	var h head
-	if err := json.Unmarshal(b, &h); err != nil {
-		return err
-	}
-	return e.set(&h.line)
-}
-
-func (e *Event) set(l *line) error {
-	switch {
-	case l.Timestamp.IsZero():
+	switch e.Timestamp = h.Timestamp.Time; {
+	case e.Timestamp.IsZero():
 		return errors.New("no timestamp")
-	case l.WorkerID == "":
+	case e.WorkerID == "":
 		return errors.New("no worker_id")
-	case l.Type == "":
+	case e.Type == "":
 		return errors.New("no event_type")
 	}
-	if l.Page != nil && len(l.Listings) == 0 {
-		l.Listings = nil
+	if e.Page != nil && len(e.Listings) == 0 {
+		e.Listings = nil
 	}
-	if l.Target != nil {
-		l.Target.Kind = cmp.Or(l.Target.Kind, yp.KindSearch)
-	}
-	*e = Event{
-		Timestamp: l.Timestamp.Time, WorkerID: l.WorkerID, Type: l.Type, Seq: l.Seq, Run: l.Run, Database: l.Database, RunNumber: l.RunNumber,
-		Status: l.Status, Target: l.Target, Page: l.Page, ErrorCode: l.ErrorCode, Error: l.Error, Complete: l.Complete, Edit: l.Edit,
+	if e.Target != nil {
+		e.Target.Kind = cmp.Or(e.Target.Kind, yp.KindSearch)
 	}
 	return nil
 }
@@ -206,29 +225,15 @@ func (f *Filter) Empty() bool {
 // Match reports whether e passes. An event without a target passes no filter
 // on states, categories or kinds.
 func (f *Filter) Match(e *Event) bool {
-	return f.matchTime(e.Timestamp) &&
-		(len(f.Databases) == 0 || slices.Contains(f.Databases, e.Database)) &&
-		(len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) &&
-		(len(f.Workers) == 0 || slices.ContainsFunc(f.Workers, func(w string) bool { return matchWorker(w, e.WorkerID) })) &&
-		f.matchTarget(e.Target)
-}
-
-func (f *Filter) matchTime(t time.Time) bool {
-	return (f.Since.IsZero() || !t.Before(f.Since)) && (f.Until.IsZero() || t.Before(f.Until))
-}
-
-func matchWorker(want, id string) bool {
-	return id == want || strings.HasPrefix(id, want+"_pid_")
-}
-
-func (f *Filter) matchTarget(t *Target) bool {
-	if len(f.States)+len(f.Categories)+len(f.Kinds) == 0 {
-		return true
-	}
-	return t != nil &&
-		(len(f.Kinds) == 0 || slices.Contains(f.Kinds, t.Kind)) &&
-		(len(f.States) == 0 || containsFold(f.States, t.State)) &&
-		(len(f.Categories) == 0 || containsFold(f.Categories, t.Category) || containsFold(f.Categories, t.CategorySlug))
+	passes := func(want int, found bool) bool { return want == 0 || found }
+	t := cmp.Or(e.Target, &Target{})
+	return (f.Since.IsZero() || !e.Timestamp.Before(f.Since)) && (f.Until.IsZero() || e.Timestamp.Before(f.Until)) &&
+		passes(len(f.Databases), slices.Contains(f.Databases, e.Database)) &&
+		passes(len(f.Types), slices.Contains(f.Types, e.Type)) &&
+		passes(len(f.Workers), slices.ContainsFunc(f.Workers, func(w string) bool { return e.WorkerID == w || strings.HasPrefix(e.WorkerID, w+"_pid_") })) &&
+		passes(len(f.Kinds), slices.Contains(f.Kinds, t.Kind)) &&
+		passes(len(f.States), containsFold(f.States, t.State)) &&
+		passes(len(f.Categories), containsFold(f.Categories, t.Category) || containsFold(f.Categories, t.CategorySlug))
 }
 
 func containsFold(list []string, s string) bool {

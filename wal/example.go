@@ -22,18 +22,6 @@ func WriteExample(dir string, now func() time.Time) (string, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
 		return "", errors.Join(fmt.Errorf("%s is there already: name another folder", path), log.Close())
 	}
-	for _, e := range exampleEvents() {
-		if err := log.Append(&e); err != nil {
-			return "", errors.Join(err, log.Close())
-		}
-	}
-	if err := log.Close(); err != nil {
-		return "", err
-	}
-	return path, tear(path)
-}
-
-func exampleEvents() []Event {
 	done := &Target{ID: 1, ClaimToken: 1, Kind: yp.KindSearch, Source: "demo", Priority: 1, MaxPages: 3, Place: yp.Place{
 		City: "Austin", CitySlug: "austin-tx", State: "TX", Category: "Plumbers", CategorySlug: "plumbers",
 	}}
@@ -44,22 +32,25 @@ func exampleEvents() []Event {
 			ID: id, Name: name, Rank: n, Phone: "(512) 555-0123", PhoneE164: "+15125550123", City: "Austin", State: "TX",
 		}}}
 	}
-	return []Event{
+	for _, e := range []Event{
 		{Type: TargetStart, Status: yp.InProgress, Target: done},
 		{Type: PageComplete, Status: yp.InProgress, Target: done, Page: page(1, false, "1001", "Example Plumbing")},
 		{Type: PageComplete, Status: yp.InProgress, Target: done, Page: page(2, true, "1002", "Second Example & Sons")},
 		{Type: TargetComplete, Status: yp.Done, Target: done},
 		{Type: TargetStart, Status: yp.InProgress, Target: &failed},
 		{Type: TargetError, Status: yp.Failed, Target: &failed, ErrorCode: yp.CodeTimeout, Error: "fetch: timeout"},
+	} {
+		if err == nil {
+			err = log.Append(&e)
+		}
 	}
-}
-
-// tear leaves the beginning of a line at the end of a file, as a kill does.
-func tear(path string) error {
+	if err := errors.Join(err, log.Close()); err != nil {
+		return "", err
+	}
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
-		return err
+		return "", err
 	}
-	_, err = f.WriteString(`{"timestamp":"2026-11-`)
-	return errors.Join(err, f.Close())
+	_, err = f.WriteString(`{"timestamp":"2026-11-`) // as a kill leaves it
+	return path, errors.Join(err, f.Close())
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -119,38 +120,28 @@ func listLogs(dir string, withTemps bool) ([]workerLog, error) {
 	return logs, nil
 }
 
-// settledNames lists a folder until two listings agree. A file that is being
-// compressed has one of its two names at any time, but a listing that comes past
+// settledNames lists a folder's log files, sorted, until two listings agree. A file that is
+// being compressed has one of its two names at any time, but a listing that comes past
 // in between can miss both: the one before it is there, the other behind it is
 // gone. The next listing has it.
-func settledNames(dir string) ([]string, error) {
-	var before []string
+func settledNames(dir string) (names []string, err error) {
 	for range 100 { // a folder that never rests is taken as it is
-		names, err := logNames(dir)
+		entries, err := os.ReadDir(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("no log folder %s: %w", dir, fs.ErrNotExist)
+		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("list log folder: %w", err)
+		}
+		before := names
+		names = make([]string, 0, len(entries))
+		for _, entry := range entries {
+			if _, ok := parseName(entry.Name()); ok && !entry.IsDir() {
+				names = append(names, entry.Name())
+			}
 		}
 		if before != nil && slices.Equal(names, before) {
 			break
-		}
-		before = names
-	}
-	return before, nil
-}
-
-// logNames lists the folder's log files, sorted.
-func logNames(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("no log folder %s: %w", dir, fs.ErrNotExist)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list log folder: %w", err)
-	}
-	names := make([]string, 0, len(entries))
-	for _, entry := range entries {
-		if _, ok := parseName(entry.Name()); ok && !entry.IsDir() {
-			names = append(names, entry.Name())
 		}
 	}
 	return names, nil
@@ -159,21 +150,15 @@ func logNames(dir string) ([]string, error) {
 // compareWorkers orders worker ids by worker number, then pid; other names
 // come after, as text.
 func compareWorkers(a, b string) int {
-	an, ap := workerNumbers(a)
-	bn, bp := workerNumbers(b)
-	return cmp.Or(cmp.Compare(an, bn), cmp.Compare(ap, bp), cmp.Compare(a, b))
-}
-
-func workerNumbers(id string) (n, pid uint64) {
-	const none = 1<<64 - 1
-	rest, ok := strings.CutPrefix(id, "worker_")
-	left, right, ok2 := strings.Cut(rest, "_pid_")
-	n, err := strconv.ParseUint(left, 10, 63)
-	pid, err2 := strconv.ParseUint(right, 10, 63)
-	if !ok || !ok2 || err != nil || err2 != nil {
-		return none, none
+	numbers := func(id string) (n, pid uint64) {
+		if _, err := fmt.Sscanf(id, "worker_%d_pid_%d", &n, &pid); err != nil {
+			return math.MaxUint64, math.MaxUint64
+		}
+		return n, pid
 	}
-	return n, pid
+	an, ap := numbers(a)
+	bn, bp := numbers(b)
+	return cmp.Or(cmp.Compare(an, bn), cmp.Compare(ap, bp), cmp.Compare(a, b))
 }
 
 // selectLogs lists what path means: a folder with all its workers, or one

@@ -90,8 +90,8 @@ func (f *follower) poll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m := &merge{}
-	defer m.close()
+	m := &Reader{}
+	defer func() { _ = m.Close() }()
 	news := map[*followed]*stream{}
 	for _, log := range logs {
 		w := f.seen[log.worker]

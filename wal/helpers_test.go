@@ -44,11 +44,7 @@ func appendN(t testing.TB, log *Log, n int) {
 }
 
 // waitPacked waits until the closed files of the log are compressed.
-func waitPacked(log *Log) {
-	if log.packer != nil {
-		log.packer.wg.Wait()
-	}
-}
+func waitPacked(log *Log) { log.packers.Wait() }
 
 func closeLog(t testing.TB, log *Log) {
 	t.Helper()
@@ -159,4 +155,13 @@ func sampleListing(i int) yp.Listing {
 		ImageURL: "https://i1.directory.example/blob/abcdef0123456789_400x260_crop.jpg",
 		Hours:    []string{"Mo-Fr 08:00-18:00", "Sa 09:00-13:00"}, Claimed: &claimed, Sponsored: i%7 == 6,
 	}
+}
+
+// lineOf is an event's line without its end.
+func lineOf(e *Event) []byte {
+	b, err := e.MarshalJSON()
+	if err != nil {
+		panic(err)
+	}
+	return b
 }

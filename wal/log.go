@@ -2,6 +2,7 @@ package wal
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,10 +16,6 @@ import (
 
 // DefaultMaxBytes is the size beyond which a log goes on in a new file.
 const DefaultMaxBytes = 64 << 20
-
-// keepBuffer is the largest line buffer kept between events; one huge page
-// must not hold its memory for the rest of the run.
-const keepBuffer = 1 << 20
 
 // Config says where and how a worker's log is written.
 type Config struct {
@@ -39,8 +36,12 @@ type Config struct {
 // Log is the write-ahead log of one worker. Its methods may be called from
 // several goroutines.
 type Log struct {
-	cfg    Config
-	packer *packer // compresses closed files; nil = left as they are
+	cfg Config
+
+	ctx     context.Context // of the compressions
+	cancel  context.CancelFunc
+	packers sync.WaitGroup
+	packing sync.Mutex
 
 	mu     sync.Mutex
 	file   logFile // nil until there is something to write
@@ -49,7 +50,6 @@ type Log struct {
 	limit  int64 // size beyond which the next part begins
 	dirty  bool  // bytes behind size could not be cut yet
 	seq    int64 // of the last event
-	buf    []byte
 	closed bool
 }
 
@@ -76,9 +76,7 @@ func Create(cfg Config) (*Log, error) {
 		return nil, fmt.Errorf("create log folder: %w", err)
 	}
 	l := &Log{cfg: cfg, limit: cfg.MaxBytes}
-	if !cfg.NoCompress {
-		l.packer = newPacker(cfg.Logger, cfg.step)
-	}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
 	if err := l.resume(false); err != nil {
 		return nil, fmt.Errorf("create log: %w", err)
 	}
@@ -110,46 +108,45 @@ func (l *Log) Append(e *Event) error {
 			return l.failure("create", err)
 		}
 	}
-	if err := l.encode(e); err != nil {
+	text, err := l.encode(e)
+	if err != nil {
 		return err
 	}
 	if err := l.cut(); err != nil {
 		return err
 	}
-	l.rotateIfFull(int64(len(l.buf)))
-	if err := l.write(); err != nil {
+	l.rotateIfFull(int64(len(text)))
+	if err := l.write(text); err != nil {
 		return err
 	}
 	l.seq = e.Seq
-	if cap(l.buf) > keepBuffer {
-		l.buf = nil
-	}
 	return nil
 }
 
-// encode fills in e and puts its line into the buffer.
-func (l *Log) encode(e *Event) error {
+// encode fills in e and returns its line.
+func (l *Log) encode(e *Event) ([]byte, error) {
 	if e.Timestamp.IsZero() {
 		e.Timestamp = l.cfg.Now()
 	}
 	if year := e.Timestamp.UTC().Year(); year < 1 || year > 9999 {
-		return fmt.Errorf("append event: the clock says the year %d", year)
+		return nil, fmt.Errorf("append event: the clock says the year %d", year)
 	}
 	if e.Type == "" {
-		return errors.New("append event: no event type")
+		return nil, errors.New("append event: no event type")
 	}
 	e.WorkerID, e.Database, e.RunNumber, e.Seq = l.cfg.WorkerID, l.cfg.Database, l.cfg.RunNumber, l.seq+1
-	l.buf = append(e.AppendJSON(l.buf[:0]), '\n')
-	if len(l.buf) > DefaultMaxLine {
-		size := len(l.buf)
-		l.buf = nil
-		return fmt.Errorf("append event of %d bytes: %w", size, ErrLineTooLong)
+	text, err := e.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("append event: %w", err)
 	}
-	return nil
+	if len(text) >= DefaultMaxLine {
+		return nil, fmt.Errorf("append event of %d bytes: %w", len(text)+1, ErrLineTooLong)
+	}
+	return append(text, '\n'), nil
 }
 
-func (l *Log) write() error {
-	n, err := l.file.Write(l.buf)
+func (l *Log) write(text []byte) error {
+	n, err := l.file.Write(text)
 	if err == nil {
 		l.size += int64(n)
 		return nil
@@ -211,7 +208,8 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.closed = true
-	l.packer.stop()
+	l.cancel() // and wait until it has cleaned up
+	l.packers.Wait()
 	if l.file == nil {
 		return nil
 	}
@@ -266,9 +264,8 @@ func (l *Log) rotate() error {
 	if err != nil { // both files are good: nothing that matters was lost
 		l.cfg.Logger.Warn().Err(err).Str("component", "wal").Str("file", l.part.plainPath()).Msg("close a full log")
 	}
-	old := l.part
+	l.pack(l.part)
 	l.file, l.part, l.size, l.limit = file, next, 0, l.cfg.MaxBytes
-	l.packer.add(old)
 	return nil
 }
 
@@ -287,6 +284,7 @@ var (
 	errNoFile   = errors.New("no regular file, but a folder, a pipe or a device")
 	errUnopened = errors.New("open log")
 	errTorn     = errors.New("the last line has no end")
+	errCutShort = errors.New("the compressed text is cut short")
 	errNoLines  = errors.New("there is no complete line")
 )
 

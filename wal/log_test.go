@@ -73,7 +73,7 @@ func TestCreate(t *testing.T) {
 		log := create(t, Config{Dir: dir})
 		wantFiles := func(want ...string) {
 			t.Helper()
-			names, err := logNames(dir)
+			names, err := settledNames(dir)
 			if err != nil || !slices.Equal(names, want) {
 				t.Fatalf("got %v, %v, want %v", names, err, want)
 			}
@@ -234,7 +234,7 @@ func TestRotation(t *testing.T) {
 		<-begun
 		done := make(chan error)
 		go func() { done <- log.Close() }()
-		<-log.packer.ctx.Done()
+		<-log.ctx.Done()
 		close(goOn)
 		if err := <-done; err != nil {
 			t.Fatal(err)

@@ -86,3 +86,44 @@ func TestRunsInOrder(t *testing.T) {
 		t.Errorf("mixed: %q", got)
 	}
 }
+
+// TestPagesByCommit: the log has pages as they were read, and the lines after them tell in which
+// order they were committed: also within one millisecond, and across a heartbeat. A page whose
+// commit no line tells stands at its own time.
+func TestPagesByCommit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	commit := func(seq int64, second, nth int) *Commit {
+		return &Commit{Seq: seq, At: Stamp{noon.Add(time.Duration(second) * time.Second)}, Nth: int64(nth)}
+	}
+	after := func(second int, c *Commit) *Event {
+		return &Event{Type: Stop, Timestamp: noon.Add(time.Duration(second) * time.Second), Before: c}
+	}
+	beat := &Event{Type: Heartbeat, Timestamp: noon.Add(2 * time.Second)}
+	logAt(t, dir, "worker_0_pid_1", "id", 1, pageAt(1, 1, "a"), beat, after(9, commit(1, 5, 8)))
+	logAt(t, dir, "worker_1_pid_1", "id", 1, pageAt(2, 1, "b"), after(9, commit(1, 5, 7)))
+	logAt(t, dir, "worker_2_pid_1", "id", 1, pageAt(4, 1, "c"))
+	logAt(t, dir, "worker_3_pid_1", "id", 1, pageAt(3, 1, "d"), after(9, commit(77, 1, 1)))
+	x, err := ReadIndex(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, filter := range map[string]Filter{"all": {}, "pages": {Types: []EventType{PageComplete}}} {
+		r, err := x.OpenOrdered(dir, Options{Filter: filter})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for e, err := range r.Events() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Type == PageComplete {
+				got += e.CitySlug
+			}
+		}
+		if err := r.Close(); err != nil || got != "dcba" {
+			t.Errorf("%s: got %s (%v), want dcba", name, got, err)
+		}
+	}
+}

@@ -1,7 +1,7 @@
 package wal
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,15 +9,21 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
-	"github.com/rs/zerolog"
 )
 
-// packWindow bounds the memory of writer and readers; a larger window gains
-// little on lines that resemble their neighbours.
-const packWindow = 512 << 10
+const (
+	// packWindow bounds the memory of writer and readers; a larger window gains
+	// little on lines that resemble their neighbours.
+	packWindow = 512 << 10
+	// packFrame is the text in one zstd frame of a compressed file.
+	packFrame = 1 << 20
+	// maxWindow bounds what a compressed file may ask a reader to hold.
+	maxWindow = 64 << 20
+
+	zstdMagic = "\x28\xb5\x2f\xfd"
+)
 
 // packStep names a point of a compression at which a kill must do no harm.
 type packStep string
@@ -122,7 +128,7 @@ func writeTemp(ctx context.Context, text io.Reader, path string, step func(packS
 	return info.Size(), nil
 }
 
-// compressText writes frames of whole lines.
+// compressText writes the text as frames of packFrame bytes, each with a checksum.
 func compressText(ctx context.Context, dst io.Writer, text io.Reader, step func(packStep)) error {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
 		zstd.WithWindowSize(packWindow), zstd.WithEncoderLevel(zstd.SpeedDefault))
@@ -130,36 +136,65 @@ func compressText(ctx context.Context, dst io.Writer, text io.Reader, step func(
 		return err
 	}
 	buf, packed := make([]byte, packFrame), []byte(nil)
-	for have, first := 0, true; ; first = false {
+	for first := true; ; first = false {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n, readErr := io.ReadFull(text, buf[have:])
+		n, readErr := io.ReadFull(text, buf)
 		ended := errors.Is(readErr, io.EOF) || errors.Is(readErr, io.ErrUnexpectedEOF)
 		if readErr != nil && !ended {
 			return readErr
 		}
-		have += n
-		cut := have
-		if !ended {
-			cut = bytes.LastIndexByte(buf[:have], '\n') + 1
-		}
-		packed = enc.EncodeAll(buf[:cut], packed[:0])
-		if _, err := dst.Write(packed); err != nil {
+		packed = enc.EncodeAll(buf[:n], packed[:0])
+		if _, err := dst.Write(packed); err != nil || ended {
 			return err
-		}
-		if ended {
-			return nil
 		}
 		if first {
 			step(stepPartial)
 		}
-		have = copy(buf, buf[cut:have])
-		if cut == 0 { // a line longer than a frame
-			buf = append(buf, make([]byte, len(buf))...)
-		}
 	}
 }
+
+// unpacker reads the text of a compressed file, and gives no byte before the checksum of its
+// frame is right: it stays as far behind the decoder as a frame is long. (Of the one large frame
+// that another program makes, the checksum comes at the end, and the text before.)
+type unpacker struct {
+	dec  *zstd.Decoder
+	text *bufio.Reader
+	safe int // bytes that are checked and not yet given
+}
+
+func newUnpacker(r io.Reader) (*unpacker, error) {
+	dec, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	if err != nil {
+		return nil, fmt.Errorf("open compressed log: %w", err)
+	}
+	return &unpacker{dec: dec, text: bufio.NewReaderSize(dec, 2*packFrame)}, nil
+}
+
+// Read gives text. Behind damage there is none.
+func (u *unpacker) Read(p []byte) (int, error) {
+	if u.safe == 0 {
+		ahead, err := u.text.Peek(2 * packFrame)
+		switch {
+		case errors.Is(err, io.EOF):
+			u.safe = len(ahead)
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			err = errCutShort
+			fallthrough
+		default:
+			u.safe = max(len(ahead)-packFrame, 0)
+		}
+		if u.safe == 0 {
+			return 0, err
+		}
+	}
+	n, err := u.text.Read(p[:min(len(p), u.safe)])
+	u.safe -= n
+	return n, err
+}
+
+func (u *unpacker) close() { u.dec.Close() }
 
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
@@ -168,81 +203,25 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// packer compresses the closed parts of a log, one after the other, in a
-// goroutine that lives only while there is work. A nil packer does nothing.
-type packer struct {
-	log    zerolog.Logger
-	step   func(packStep)
-	ctx    context.Context
-	cancel context.CancelFunc
-
-	mu      sync.Mutex
-	queue   []part
-	running bool
-	stopped bool
-	wg      sync.WaitGroup
-}
-
-func newPacker(log zerolog.Logger, step func(packStep)) *packer {
-	ctx, cancel := context.WithCancel(context.Background())
-	return &packer{log: log, step: step, ctx: ctx, cancel: cancel}
-}
-
-func (p *packer) add(file part) {
-	if p == nil {
+// pack compresses a closed part in the background, one at a time. A failure costs room, not
+// events: the plain file stays, and `wal compress` tries again.
+func (l *Log) pack(p part) {
+	if l.cfg.NoCompress {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.stopped {
-		return
-	}
-	p.queue = append(p.queue, file)
-	if !p.running {
-		p.running = true
-		p.wg.Go(p.run)
-	}
-}
-
-func (p *packer) run() {
-	for {
-		p.mu.Lock()
-		if len(p.queue) == 0 || p.stopped {
-			p.running = false
-			p.mu.Unlock()
-			return
+	l.packers.Go(func() {
+		l.packing.Lock()
+		defer l.packing.Unlock()
+		before, after, err := packFile(l.ctx, p, l.cfg.step)
+		switch {
+		case err == nil:
+			l.cfg.Logger.Debug().Str("component", "wal").Str("file", p.packedPath()).
+				Int64("bytes_before", before).Int64("bytes_after", after).Msg("compressed a closed log")
+		case errors.Is(err, context.Canceled), errors.Is(err, ErrInUse), errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoLines):
+		default:
+			l.cfg.Logger.Warn().Err(err).Str("component", "wal").Msg("a closed log stays uncompressed")
 		}
-		file := p.queue[0]
-		p.queue = p.queue[1:]
-		p.mu.Unlock()
-		p.pack(file)
-	}
-}
-
-// pack compresses one file. A failure costs room, not events: the plain file
-// stays, and `wal compress` tries again.
-func (p *packer) pack(file part) {
-	before, after, err := packFile(p.ctx, file, p.step)
-	switch {
-	case err == nil:
-		p.log.Debug().Str("component", "wal").Str("file", file.packedPath()).
-			Int64("bytes_before", before).Int64("bytes_after", after).Msg("compressed a closed log")
-	case errors.Is(err, context.Canceled), errors.Is(err, ErrInUse), errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoLines):
-	default:
-		p.log.Warn().Err(err).Str("component", "wal").Msg("a closed log stays uncompressed")
-	}
-}
-
-// stop gives up the compression under way and waits until it has cleaned up.
-func (p *packer) stop() {
-	if p == nil {
-		return
-	}
-	p.mu.Lock()
-	p.stopped = true
-	p.mu.Unlock()
-	p.cancel()
-	p.wg.Wait()
+	})
 }
 
 // CompressReport says what CompressClosed did.
@@ -272,49 +251,37 @@ func CompressClosed(ctx context.Context, dir string, isLive func(workerID string
 		if !ownName.MatchString(log.worker) {
 			continue
 		}
-		live := isLive != nil && isLive(log.worker)
 		for _, p := range log.parts {
 			if err := ctx.Err(); err != nil {
 				return report, errors.Join(append(failed, err)...)
 			}
-			if err := report.compress(ctx, p, live); err != nil {
+			switch {
+			case isLive != nil && isLive(log.worker):
+				if p.plain {
+					report.Live++
+				}
+				continue
+			case !p.plain:
+				if p.temp { // a compression's temp lives beside its plain file
+					report.Foreign = append(report.Foreign, fmt.Sprintf("%v: %s stands beside no %s: remove it if it is not yours", ErrForeign, p.tempPath(), filepath.Base(p.plainPath())))
+				}
+				continue
+			}
+			before, after, err := packFile(ctx, p, nil)
+			switch {
+			case errors.Is(err, ErrInUse):
+				report.Live++
+			case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoLines):
+			case errors.Is(err, ErrForeign):
+				report.Foreign = append(report.Foreign, err.Error())
+			case err != nil:
 				failed = append(failed, err)
+			case after > 0: // else there was no line: it is removed
+				report.Files++
+				report.BytesBefore += before
+				report.BytesAfter += after
 			}
 		}
 	}
 	return report, errors.Join(failed...)
-}
-
-func (r *CompressReport) compress(ctx context.Context, p part, live bool) error {
-	switch {
-	case live:
-		if p.plain {
-			r.Live++
-		}
-		return nil
-	case !p.plain:
-		if p.temp { // a compression's temp lives beside its plain file
-			r.Foreign = append(r.Foreign, fmt.Sprintf("%v: %s stands beside no %s: remove it if it is not yours", ErrForeign, p.tempPath(), filepath.Base(p.plainPath())))
-		}
-		return nil
-	}
-	before, after, err := packFile(ctx, p, nil)
-	switch {
-	case errors.Is(err, ErrInUse):
-		r.Live++
-		return nil
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoLines):
-		return nil
-	case errors.Is(err, ErrForeign):
-		r.Foreign = append(r.Foreign, err.Error())
-		return nil
-	case err != nil:
-		return err
-	case after == 0: // there was no line: it is removed
-		return nil
-	}
-	r.Files++
-	r.BytesBefore += before
-	r.BytesAfter += after
-	return nil
 }

@@ -3,6 +3,7 @@ package wal
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"time"
@@ -35,14 +36,14 @@ func Prune(ctx context.Context, dir string, cfg PruneConfig) (Pruned, error) {
 		return out, err
 	}
 	rand.Shuffle(len(logs), func(i, j int) { logs[i], logs[j] = logs[j], logs[i] })
-	p := pruner{cfg: cfg, out: &out}
+	read := int64(0)
 	var failed []error
 	for _, log := range logs {
 		if !ownName.MatchString(log.worker) || cfg.IsLive != nil && cfg.IsLive(log.worker) {
 			continue
 		}
 		for _, file := range log.parts {
-			removed, err := p.file(ctx, file)
+			removed, err := cfg.prune(ctx, file, &out, &read)
 			if ctx.Err() != nil {
 				return out, ctx.Err()
 			}
@@ -57,64 +58,50 @@ func Prune(ctx context.Context, dir string, cfg PruneConfig) (Pruned, error) {
 	return out, errors.Join(append(failed, syncDir(dir))...)
 }
 
-type pruner struct {
-	cfg  PruneConfig
-	out  *Pruned
-	read int64
-}
-
-// file removes one file if it may go. The lock of a plain one is held meanwhile, so
+// prune removes one file if it may go. The lock of a plain one is held meanwhile, so
 // that nobody writes or compresses it.
-func (p *pruner) file(ctx context.Context, file part) (removed bool, err error) {
+func (cfg *PruneConfig) prune(ctx context.Context, file part, out *Pruned, read *int64) (removed bool, err error) {
 	info, err := os.Lstat(file.path())
-	if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(p.cfg.Before) {
+	if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(cfg.Before) || cfg.MaxBytes > 0 && *read >= cfg.MaxBytes {
 		return false, ignoreMissing(err)
 	}
-	if p.cfg.MaxBytes > 0 && p.read >= p.cfg.MaxBytes {
-		return false, nil
-	}
-	p.read += info.Size()
+	*read += info.Size()
 	if file.plain {
 		lock, err := openLocked(file.plainPath(), os.O_RDWR)
+		if errors.Is(err, ErrInUse) || errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
 		if err != nil {
-			if errors.Is(err, ErrInUse) {
-				return false, nil
-			}
-			return false, ignoreMissing(err)
+			return false, err
 		}
 		defer func() { err = errors.Join(err, closeLocked(lock)) }()
 		text, err := ownLog(file, lock, info.Size())
 		if err != nil || len(text.last) > 0 { // of others, or with an event that readers wait for the end of
-			p.out.Kept++
+			out.Kept++
 			return false, nil //nolint:nilerr // what somebody else has put there is kept, as damage is
 		}
 	}
-	held, err := p.held(ctx, file)
-	if err != nil {
-		return false, err
-	}
-	if !held {
-		p.out.Kept++
-		return false, nil
-	}
-	p.out.Files++
-	p.out.Bytes += info.Size()
-	return true, errors.Join(ignoreMissing(os.Remove(file.packedPath())), ignoreMissing(os.Remove(file.plainPath())))
-}
-
-// held reports whether all events of a file are old and in the database.
-func (p *pruner) held(ctx context.Context, file part) (bool, error) {
+	held := true
 	s := file.stream(Options{})
 	for it := range s.items() {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		if it.err != nil || it.event.WorkerID != file.worker || !it.event.Timestamp.Before(p.cfg.Before) {
-			return false, nil //nolint:nilerr // damage is a reason to keep the file, and told of by those who read it
+		held = it.err == nil && it.event.WorkerID == file.worker && it.event.Timestamp.Before(cfg.Before)
+		if held {
+			if held, err = cfg.Held(it.event); err != nil {
+				return false, err
+			}
 		}
-		if held, err := p.cfg.Held(it.event); err != nil || !held {
-			return false, err
+		if !held {
+			break
 		}
 	}
-	return s.torn == nil || file.plain, nil // what is compressed has whole lines
+	if !held || s.torn != nil && !file.plain { // what is compressed has whole lines
+		out.Kept++
+		return false, nil
+	}
+	out.Files++
+	out.Bytes += info.Size()
+	return true, errors.Join(ignoreMissing(os.Remove(file.packedPath())), ignoreMissing(os.Remove(file.plainPath())))
 }

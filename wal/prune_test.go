@@ -24,24 +24,16 @@ func TestPrune(t *testing.T) {
 			t.Fatal(err)
 		}
 		writeLines(t, dir, "worker_1_pid_1.jsonl", textLine("worker_1_pid_1", 1, 1, Stop), `{"timest`)
-		names, err := logNames(dir)
-		if err != nil || len(names) < 4 {
-			t.Fatal(names, err)
+		all := names(t, dir)
+		if len(all) < 4 {
+			t.Fatal(all)
 		}
-		for _, name := range names {
+		for _, name := range all {
 			if err := os.Chtimes(filepath.Join(dir, name), noon, noon); err != nil {
 				t.Fatal(err)
 			}
 		}
 		return dir
-	}
-	left := func(t *testing.T, dir string) []string {
-		t.Helper()
-		names, err := logNames(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return names
 	}
 	prune := func(t *testing.T, dir string, cfg PruneConfig) Pruned {
 		t.Helper()
@@ -54,16 +46,16 @@ func TestPrune(t *testing.T) {
 	t.Run("removes what is old and held", func(t *testing.T) {
 		t.Parallel()
 		dir := old(t)
-		before := len(left(t, dir))
+		before := len(names(t, dir))
 		out := prune(t, dir, PruneConfig{Before: noon.Add(day), Held: all})
-		if names := left(t, dir); len(names) > 0 || out.Files != before || out.Bytes == 0 {
-			t.Fatalf("left %v, told %+v", names, out)
+		if left := names(t, dir); len(left) > 0 || out.Files != before || out.Bytes == 0 {
+			t.Fatalf("left %v, told %+v", left, out)
 		}
 	})
 	t.Run("keeps young files and young events", func(t *testing.T) {
 		t.Parallel()
 		dir := old(t)
-		before := left(t, dir)
+		before := names(t, dir)
 		prune(t, dir, PruneConfig{Before: noon, Held: all})
 		for _, name := range before { // a clock that is ahead
 			if err := os.Chtimes(filepath.Join(dir, name), noon.Add(-9*day), noon.Add(-9*day)); err != nil {
@@ -71,7 +63,7 @@ func TestPrune(t *testing.T) {
 			}
 		}
 		prune(t, dir, PruneConfig{Before: noon, Held: all})
-		if got := left(t, dir); !slices.Equal(got, before) {
+		if got := names(t, dir); !slices.Equal(got, before) {
 			t.Fatalf("left %v of %v", got, before)
 		}
 	})
@@ -91,7 +83,7 @@ func TestPrune(t *testing.T) {
 		if err := os.Chtimes(path, noon, noon); err != nil {
 			t.Fatal(err)
 		}
-		if out := prune(t, dir, PruneConfig{Before: noon.Add(day), Held: all}); out.Kept != 1 || len(left(t, dir)) != 1 {
+		if out := prune(t, dir, PruneConfig{Before: noon.Add(day), Held: all}); out.Kept != 1 || len(names(t, dir)) != 1 {
 			t.Fatalf("told %+v", out)
 		}
 	})
@@ -107,7 +99,7 @@ func TestPrune(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if out := prune(t, dir, PruneConfig{Before: noon.Add(day), Held: all}); out.Files != 0 || out.Kept != 2 || len(left(t, dir)) != 4 {
+		if out := prune(t, dir, PruneConfig{Before: noon.Add(day), Held: all}); out.Files != 0 || out.Kept != 2 || len(names(t, dir)) != 4 {
 			t.Fatalf("told %+v", out)
 		}
 	})
@@ -119,14 +111,14 @@ func TestPrune(t *testing.T) {
 			t.Fatal(err)
 		}
 		prune(t, dir, PruneConfig{Before: noon.Add(day), Held: all, IsLive: func(w string) bool { return w == "worker_0_pid_1" }})
-		if names := left(t, dir); len(names) < 4 {
+		if names := names(t, dir); len(names) < 4 {
 			t.Fatalf("left %v", names)
 		}
 	})
 	t.Run("a pass is bounded and goes on", func(t *testing.T) {
 		t.Parallel()
 		dir := old(t)
-		for n := len(left(t, dir)); n > 0; n-- {
+		for n := len(names(t, dir)); n > 0; n-- {
 			if out := prune(t, dir, PruneConfig{Before: noon.Add(day), Held: all, MaxBytes: 1}); out.Files != 1 {
 				t.Fatalf("removed %d files, want 1", out.Files)
 			}
@@ -135,9 +127,9 @@ func TestPrune(t *testing.T) {
 	t.Run("a database that fails removes nothing", func(t *testing.T) {
 		t.Parallel()
 		dir, gone := old(t), errors.New("gone")
-		before := left(t, dir)
+		before := names(t, dir)
 		_, err := Prune(t.Context(), dir, PruneConfig{Before: noon.Add(day), Held: func(*Event) (bool, error) { return true, gone }})
-		if got := left(t, dir); !errors.Is(err, gone) || !slices.Equal(got, before) {
+		if got := names(t, dir); !errors.Is(err, gone) || !slices.Equal(got, before) {
 			t.Fatalf("left %v, %v", got, err)
 		}
 	})

@@ -2,8 +2,6 @@ package wal
 
 import (
 	"cmp"
-	"container/heap"
-	"errors"
 	"hash/fnv"
 	"io"
 	"iter"
@@ -18,8 +16,10 @@ import (
 // It holds one line of each worker that was alive at the point it has reached,
 // and no more: logs of dead workers are opened when their time comes.
 type Reader struct {
-	merge *merge
-	pos   Position
+	streams []*stream  // all, for torn tails and cursors
+	heads   []headItem // by run, time, number of the commit, worker
+	ready   bool
+	order   *order // nil = by time alone
 }
 
 // OpenReader opens path: a log folder, or one .jsonl or .jsonl.zst file. A
@@ -30,153 +30,25 @@ func OpenReader(path string, opts Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &merge{}
+	r := &Reader{}
 	for _, log := range logs {
-		m.add(newStream(log, cursor{}, opts))
+		r.add(newStream(log, cursor{}, opts))
 	}
-	return &Reader{merge: m}, nil
+	return r, nil
 }
 
-// Next returns the next event. The error is io.EOF at the end, and a
-// *CorruptError for a place that can't be read: call Next again to read on
-// behind it.
-func (r *Reader) Next() (*Event, error) {
-	it, ok := r.merge.next()
-	if !ok {
-		return nil, io.EOF
-	}
-	r.pos = it.pos
-	return it.event, it.err
-}
-
-// Events iterates what Next returns, without the io.EOF; every error is a
-// *CorruptError and the loop may go on after it.
+// Events iterates the events; every error is a *CorruptError for a place that can't be read,
+// and the loop may go on behind it.
 func (r *Reader) Events() iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
-		for {
-			e, err := r.Next()
-			if errors.Is(err, io.EOF) || !yield(e, err) {
-				return
-			}
+		for it, ok := r.next(); ok && yield(it.event, it.err); it, ok = r.next() {
 		}
 	}
 }
 
-// Position says where the event or the damage last returned by Next stands.
-func (r *Reader) Position() Position { return r.pos }
-
-// Torn lists the torn last lines met so far; after io.EOF, all of them.
-func (r *Reader) Torn() []TornTail { return r.merge.torn() }
-
-// Close closes the files. The reader is at its end afterwards.
-func (r *Reader) Close() error {
-	r.merge.close()
-	return nil
-}
-
-// merge merges streams by time.
-type merge struct {
-	streams []*stream // all, for torn tails and cursors
-	heads   heads
-	ready   bool
-	order   *order // nil = by time alone
-}
-
-// head is a stream in the heap with the time of its next item. A dormant one
-// is closed, its time that of its first event: thousands of logs of dead
-// workers must not be open at once.
-type headItem struct {
-	stream  *stream
-	rank    int // order of the workers
-	run     int64
-	key     time.Time
-	item    item
-	dormant bool
-}
-
-func (m *merge) add(s *stream) {
-	m.heads = append(m.heads, headItem{stream: s, rank: len(m.streams), dormant: true})
-	m.streams = append(m.streams, s)
-}
-
-func (m *merge) next() (item, bool) {
-	if !m.ready {
-		m.start()
-	}
-	for {
-		for len(m.heads) > 0 {
-			top := &m.heads[0]
-			if top.dormant {
-				top.dormant = false
-				m.advance()
-				continue
-			}
-			if key, wait := m.order.before(top.item.event); wait {
-				m.order.waiting[key] = append(m.order.waiting[key], *top)
-				heap.Pop(&m.heads)
-				continue
-			}
-			it := top.item
-			m.advance()
-			m.push(m.order.given(it.event))
-			return it, true
-		}
-		key, ok := m.order.stuck()
-		if !ok {
-			return item{}, false
-		}
-		delete(m.order.claims, key)
-		m.push(m.order.release(key))
-	}
-}
-
-func (m *merge) push(items []headItem) {
-	for _, h := range items {
-		heap.Push(&m.heads, h)
-	}
-}
-
-// start puts every stream into the heap, under the time of its first event. A
-// lone stream needs no order.
-func (m *merge) start() {
-	m.ready = true
-	if len(m.heads) == 1 {
-		return
-	}
-	for i := range m.heads {
-		m.heads[i].run, m.heads[i].key = firstTime(m.heads[i].stream)
-	}
-	heap.Init(&m.heads)
-}
-
-// firstTime looks ahead without moving the stream. Damage at the start has no
-// time: the stream is then opened at once.
-func firstTime(s *stream) (run int64, at time.Time) {
-	ahead := *s
-	ahead.opts = Options{MaxLine: s.opts.MaxLine, SkipListings: true, byRun: s.opts.byRun}
-	if s.opts.byRun { // another database's runs have numbers of their own
-		ahead.opts.Filter = s.opts.Filter
-	}
-	defer ahead.close()
-	ahead.next()
-	return ahead.run, ahead.last
-}
-
-// advance moves the top stream to its next item, or out of the heap.
-func (m *merge) advance() {
-	top := &m.heads[0]
-	it, ok := top.stream.next()
-	if !ok {
-		heap.Pop(&m.heads)
-		return
-	}
-	top.item, top.run, top.key = it, top.stream.run, top.stream.last
-	heap.Fix(&m.heads, 0)
-}
-
-func (m *merge) torn() []TornTail {
-	var tails []TornTail
-	for _, s := range m.streams {
+// Torn lists the torn last lines met so far; behind the last event, all of them.
+func (r *Reader) Torn() (tails []TornTail) {
+	for _, s := range r.streams {
 		if s.torn != nil {
 			tails = append(tails, *s.torn)
 		}
@@ -184,41 +56,128 @@ func (m *merge) torn() []TornTail {
 	return tails
 }
 
-func (m *merge) close() {
-	for _, s := range m.streams {
+// Close closes the files. The reader is at its end afterwards.
+func (r *Reader) Close() error {
+	for _, s := range r.streams {
 		s.close()
 	}
-	m.heads, m.ready, m.order = nil, true, nil
+	r.heads, r.ready, r.order = nil, true, nil
+	return nil
 }
 
-type heads []headItem
-
-// Len, Less, Swap, Push and Pop make heads a heap.
-func (h heads) Len() int { return len(h) }
-
-// Less orders by run, time, then worker.
-func (h heads) Less(i, j int) bool {
-	if h[i].run != h[j].run {
-		return h[i].run < h[j].run
-	}
-	if c := h[i].key.Compare(h[j].key); c != 0 {
-		return c < 0
-	}
-	return h[i].rank < h[j].rank
+// headItem is a stream with its next item. A dormant one
+// is closed, its time that of its first event: thousands of logs of dead
+// workers must not be open at once.
+type headItem struct {
+	stream  *stream
+	rank    int // order of the workers
+	run     int64
+	key     time.Time
+	nth     int64
+	item    item
+	dormant bool
 }
 
-// Swap swaps two heads.
-func (h heads) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+// place puts a stream where its next item belongs; a damaged one stays in the run before.
+func (h *headItem) place(it item) {
+	if h.key, h.nth = it.at, 0; it.event == nil {
+		return
+	}
+	if h.stream.opts.byRun {
+		h.run = it.event.RunNumber
+	}
+	if it.event.Committed != nil {
+		h.nth = it.event.Committed.Nth
+	}
+}
 
-// Push adds a head.
-func (h *heads) Push(x any) { *h = append(*h, x.(headItem)) }
+func (h headItem) compare(o headItem) int {
+	return cmp.Or(cmp.Compare(h.run, o.run), h.key.Compare(o.key), cmp.Compare(h.nth, o.nth), cmp.Compare(h.rank, o.rank))
+}
 
-// Pop removes the last head.
-func (h *heads) Pop() any {
-	last := (*h)[len(*h)-1]
-	(*h)[len(*h)-1] = headItem{} // let go of the event
-	*h = (*h)[:len(*h)-1]
-	return last
+func (r *Reader) add(s *stream) {
+	r.heads = append(r.heads, headItem{stream: s, rank: len(r.streams), dormant: true})
+	r.streams = append(r.streams, s)
+}
+
+func (r *Reader) next() (item, bool) {
+	if !r.ready {
+		r.start()
+	}
+	for {
+		for len(r.heads) > 0 {
+			top := &r.heads[0]
+			if top.dormant {
+				top.dormant = false
+				r.advance()
+				continue
+			}
+			if key, wait := r.order.before(top.item.event); wait {
+				r.order.waiting[key] = append(r.order.waiting[key], *top)
+				r.heads = r.heads[1:]
+				continue
+			}
+			it := top.item
+			r.advance()
+			r.insert(r.order.given(it.event)...)
+			return it, true
+		}
+		key, ok := r.order.stuck()
+		if !ok {
+			return item{}, false
+		}
+		delete(r.order.claims, key)
+		r.insert(r.order.release(key)...)
+	}
+}
+
+func (r *Reader) insert(items ...headItem) {
+	for _, h := range items {
+		i, _ := slices.BinarySearchFunc(r.heads, h, headItem.compare)
+		r.heads = slices.Insert(r.heads, i, h)
+	}
+}
+
+// start puts every stream under the time of its first event. A
+// lone stream needs no order.
+func (r *Reader) start() {
+	r.ready = true
+	if len(r.heads) == 1 {
+		return
+	}
+	for i := range r.heads {
+		r.heads[i].place(firstItem(r.heads[i].stream))
+	}
+	slices.SortFunc(r.heads, headItem.compare)
+}
+
+// firstItem looks ahead without moving the stream. Damage at the start has no
+// time: the stream is then opened at once.
+func firstItem(s *stream) item {
+	ahead := *s
+	ahead.opts = Options{MaxLine: s.opts.MaxLine, SkipListings: true, ByCommit: s.opts.ByCommit, byRun: s.opts.byRun}
+	if s.opts.byRun { // another database's runs have numbers of their own
+		ahead.opts.Filter = s.opts.Filter
+	}
+	defer ahead.close()
+	it, _ := ahead.next()
+	return it
+}
+
+// advance moves the top stream to its next item, or away.
+func (r *Reader) advance() {
+	top := r.heads[0]
+	it, ok := top.stream.next()
+	if !ok {
+		r.heads[0] = headItem{} // let go of the event
+		r.heads = r.heads[1:]
+		return
+	}
+	top.item = it
+	top.place(it)
+	i, _ := slices.BinarySearchFunc(r.heads[1:], top, headItem.compare)
+	copy(r.heads, r.heads[1:i+1])
+	r.heads[i] = top
 }
 
 // Index is what a first reading of logs says of them: which databases wrote them, and
@@ -314,13 +273,13 @@ func ofClaim(e *Event) (key targetKey, ok bool) {
 
 // OpenOrdered opens what ReadIndex has read, with the same options but for the listings, in
 // the order in which it came about: the events of each target by claim token, those of a
-// claim as its worker wrote them. Time decides only between events that have nothing to do
+// claim as its worker wrote them. The time of commits decides only between events that have nothing to do
 // with each other, so no clock can put a page before the one it follows; and where all that is
 // read is of one database, a run's number comes before the time. The index is used up.
 func (x *Index) OpenOrdered(path string, opts Options) (*Reader, error) {
 	read := opts.Filter.Databases
 	named := x.named(read)
-	opts.byRun = len(named) <= 1
+	opts.ByCommit, opts.byRun = true, len(named) <= 1
 	r, err := OpenReader(path, opts)
 	if err != nil {
 		return nil, err
@@ -333,7 +292,7 @@ func (x *Index) OpenOrdered(path string, opts Options) (*Reader, error) {
 		key = o.key(key)
 		o.claims[key] = addClaims(o.claims[key], claims)
 	}
-	r.merge.order = o
+	r.order = o
 	return r, nil
 }
 

@@ -35,7 +35,7 @@ func (l *Log) resume(create bool) error {
 	return err
 }
 
-func (l *Log) tryResume(create bool) error {
+func (l *Log) tryResume(create bool) (err error) {
 	logs, err := listLogs(l.cfg.Dir, false)
 	if err != nil {
 		return err
@@ -44,63 +44,58 @@ func (l *Log) tryResume(create bool) error {
 	if i := slices.IndexFunc(logs, func(w workerLog) bool { return w.worker == l.cfg.WorkerID }); i >= 0 {
 		parts = logs[i].parts
 	}
-	text, err := l.openPart(parts, create)
-	if err == nil {
-		err = l.continueFrom(parts, text)
-	}
-	if err != nil {
-		if l.file != nil {
+	defer func() {
+		if err != nil && l.file != nil {
 			err = errors.Join(err, l.file.Close())
 			l.file = nil
 		}
-		return err
+	}()
+	l.part = part{dir: l.cfg.Dir, worker: l.cfg.WorkerID}
+	if n := len(parts); n > 0 {
+		last := parts[n-1]
+		l.part.number = last.number + 1
+		if last.plain {
+			l.part.number = last.number
+			err = l.reopen(last)
+			_, noTemp := os.Stat(last.tempPath())
+			switch {
+			case err == nil:
+				parts = parts[:n-1]
+			case errors.Is(err, ErrForeign), errors.Is(err, ErrInUse) && noTemp == nil: // somebody else's, or being compressed
+				l.part.number++
+			default:
+				return err
+			}
+		}
+	}
+	if l.file == nil && create {
+		file, err := l.cfg.open(l.part.plainPath(), true)
+		if err != nil {
+			return err // a nil file in an interface is none
+		}
+		l.file = file
+	}
+	for i := len(parts) - 1; i >= 0 && l.seq == 0; i-- {
+		l.seq = scanSeq(parts[i])
 	}
 	for _, p := range parts { // what an earlier process of this name left plain
 		if p.plain && p.number < l.part.number {
-			l.packer.add(p)
+			l.pack(p)
 		}
 	}
-	return nil
+	return syncDir(l.cfg.Dir)
 }
 
-// openPart opens the last part when it is still plain, and returns its text, else makes the
-// next one if it is to. A last part that is locked because it is being compressed right now
-// counts as closed, and one that somebody else has put there is left alone.
-func (l *Log) openPart(parts []part, create bool) (text *ownText, err error) {
-	l.part = part{dir: l.cfg.Dir, worker: l.cfg.WorkerID}
-	if len(parts) > 0 {
-		last := parts[len(parts)-1]
-		l.part.number = last.number
-		if last.plain {
-			text, err := l.reopen(last)
-			if err == nil { // it is going to grow again: what an unfinished compression left goes
-				return text, errors.Join(ignoreMissing(os.Remove(last.tempPath())), ignoreMissing(os.Remove(last.packedPath())))
-			}
-			if _, statErr := os.Stat(last.tempPath()); !errors.Is(err, ErrForeign) && (!errors.Is(err, ErrInUse) || statErr != nil) {
-				return nil, err
-			}
-		}
-		l.part.number++
-	}
-	if !create {
-		return nil, nil
-	}
-	file, err := l.cfg.open(l.part.plainPath(), true)
-	if err != nil {
-		return nil, err // a nil file in an interface is none
-	}
-	l.file = file
-	return nil, nil
-}
-
-// reopen opens a part to write on, if it is one that this worker's name has begun.
-func (l *Log) reopen(p part) (*ownText, error) {
+// reopen opens a part to write on, if it is one that this worker's name has begun. It cuts a
+// torn last line, gives a whole one its end, removes what an unfinished compression left, and
+// finds the last seq.
+func (l *Log) reopen(p part) error {
 	if err := p.regular(); err != nil {
-		return nil, err
+		return err
 	}
 	file, err := l.cfg.open(p.plainPath(), false)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	size, err := file.Size()
 	var text ownText
@@ -108,49 +103,30 @@ func (l *Log) reopen(p part) (*ownText, error) {
 		text, err = ownLog(p, file, size)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("read %s: %w", p.plainPath(), err), file.Close())
+		return errors.Join(fmt.Errorf("read %s: %w", p.plainPath(), err), file.Close())
 	}
 	l.file = file
-	return &text, nil
-}
-
-// continueFrom cuts a torn line from the file just reopened, if one was, and finds the last
-// seq, in this part or in one before it.
-func (l *Log) continueFrom(parts []part, text *ownText) error {
-	if text != nil {
-		if err := l.cutTorn(text); err != nil {
-			return err
-		}
-		seq, err := lastSeq(l.file, l.size)
-		if err != nil {
-			return fmt.Errorf("read %s: %w", l.part.plainPath(), err)
-		}
-		l.seq = seq
-		parts = parts[:len(parts)-1]
-	}
-	for i := len(parts) - 1; i >= 0 && l.seq == 0; i-- {
-		l.seq = scanSeq(parts[i])
-	}
-	return syncDir(l.cfg.Dir)
-}
-
-func (l *Log) cutTorn(text *ownText) error {
-	size, err := l.file.Size()
-	if err != nil {
+	if err := errors.Join(ignoreMissing(os.Remove(p.tempPath())), ignoreMissing(os.Remove(p.packedPath()))); err != nil {
 		return err
 	}
-	if l.size = text.end; len(text.last) > 0 { // the event is whole: it gets its line end
-		l.size += int64(len(text.last))
-		l.dirty, l.buf = l.size < size, append(l.buf[:0], '\n')
-		return errors.Join(l.cut(), l.write())
+	l.size = text.end + int64(len(text.last))
+	l.dirty = l.size < size
+	if l.dirty && len(text.last) == 0 {
+		l.cfg.Logger.Warn().Str("component", "wal").Str("worker", l.cfg.WorkerID).Str("file", p.plainPath()).
+			Int64("bytes", size-l.size).Msg("cut a torn last line")
 	}
-	if l.size == size {
-		return nil
+	if err := l.cut(); err != nil {
+		return err
 	}
-	l.cfg.Logger.Warn().Str("component", "wal").Str("worker", l.cfg.WorkerID).Str("file", l.part.plainPath()).
-		Int64("bytes", size-l.size).Msg("cut a torn last line")
-	l.dirty = true
-	return l.cut()
+	if len(text.last) > 0 {
+		if err := l.write([]byte{'\n'}); err != nil {
+			return err
+		}
+	}
+	if l.seq, err = lastSeq(file, l.size); err != nil {
+		return fmt.Errorf("read %s: %w", p.plainPath(), err)
+	}
+	return nil
 }
 
 const tailChunk = 64 << 10
@@ -186,7 +162,7 @@ func lastSeq(r io.ReaderAt, end int64) (int64, error) {
 				return 0, err
 			}
 			var e Event
-			if e.unmarshalHead(text) == nil {
+			if e.unmarshal(text, true) == nil {
 				return e.Seq, nil
 			}
 		}
@@ -290,11 +266,11 @@ func ownLines(r io.ReaderAt, size int64, worker string) (t ownText, err error) {
 
 func ownEvent(line []byte, worker string) bool {
 	var e Event
-	return e.unmarshalHead(line) == nil && e.WorkerID == worker
+	return e.unmarshal(line, true) == nil && e.WorkerID == worker
 }
 
 // tornEvent reports whether the text is the beginning of an event of this worker, as
-// AppendJSON writes it, as far as the text reaches. What begins with a complete value is
+// Append writes it, as far as the text reaches. What begins with a complete value is
 // none, whatever follows.
 func tornEvent(text []byte, worker string) bool {
 	if json.NewDecoder(bytes.NewReader(text)).Decode(new(json.RawMessage)) == nil {
@@ -335,35 +311,31 @@ func ownCopies(p part, plain io.ReaderAt, text ownText) error {
 		return ignoreMissing(err)
 	}
 	defer func() { _ = packed.Close() }()
-	dec, err := newFrameReader(packed)
+	dec, err := newUnpacker(packed)
 	if err != nil {
 		return err
 	}
 	defer dec.close()
-	same, err := beginsWith(text.reader(plain), dec)
-	if _, damaged := errors.AsType[*frameError](err); err != nil && !damaged {
-		return err
-	}
-	if !same {
+	if !beginsWith(text.reader(plain), dec) {
 		return fmt.Errorf("%w: %s does not hold the same as %s: keep what you need of the two, and remove or rename one", ErrForeign, p.packedPath(), p.plainPath())
 	}
 	return nil
 }
 
-// beginsWith reports whether whole begins with all of start.
-func beginsWith(whole, start io.Reader) (bool, error) {
+// beginsWith reports whether whole begins with all of start, and both can be read.
+func beginsWith(whole, start io.Reader) bool {
 	a, b := make([]byte, readBuffer), make([]byte, readBuffer)
 	for {
 		n, err := io.ReadFull(start, a)
 		ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 		if err != nil && !ended {
-			return false, err
+			return false
 		}
-		if _, err := io.ReadFull(whole, b[:n]); n > 0 && err != nil || !bytes.Equal(a[:n], b[:n]) {
-			return false, nil //nolint:nilerr // the plain text is shorter
+		if _, err := io.ReadFull(whole, b[:n]); err != nil || !bytes.Equal(a[:n], b[:n]) {
+			return false
 		}
 		if ended {
-			return true, nil
+			return true
 		}
 	}
 }
@@ -414,7 +386,10 @@ func (f osFile) Size() (int64, error) {
 // Close gives the lock back and closes the file.
 func (f osFile) Close() error { return closeLocked(f.File) }
 
-func closeLocked(f *os.File) error { return errors.Join(unlockFile(f), f.Close()) }
+func closeLocked(f *os.File) error {
+	unlockFile(f)
+	return f.Close()
+}
 
 // openLogFile opens a file to append to, and locks it. With create the file
 // must not be there yet; without, it must: a file made anew under a name that

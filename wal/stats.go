@@ -49,13 +49,28 @@ func ReadStats(path string, opts Options) (*Stats, error) {
 		return nil, err
 	}
 	opts.SkipListings = true
-	stats := &Stats{Path: path, Total: newSummary(), Workers: make([]WorkerStats, 0, len(logs))}
+	stats := &Stats{Path: path, Total: newSummary(), Workers: make([]WorkerStats, len(logs))}
 	var failed []error
-	for _, log := range logs {
-		w := WorkerStats{WorkerID: log.worker, Summary: newSummary()}
-		failed = append(failed, w.read(log, opts))
-		stats.Total.add(&w.Summary)
-		stats.Workers = append(stats.Workers, w)
+	for i, log := range logs {
+		w := &stats.Workers[i]
+		*w = WorkerStats{WorkerID: log.worker, Summary: newSummary()}
+		both := []*Summary{&w.Summary, &stats.Total}
+		for _, p := range log.parts {
+			countFile(p, both)
+		}
+		s := newStream(log, cursor{}, opts)
+		for it := range s.items() {
+			if it.err != nil && errors.Is(it.err, errUnopened) {
+				failed = append(failed, it.err)
+			}
+			for _, sum := range both {
+				sum.count(it)
+			}
+		}
+		if s.torn != nil {
+			w.TornTails++
+			stats.Total.TornTails++
+		}
 	}
 	return stats, errors.Join(failed...)
 }
@@ -64,49 +79,39 @@ func newSummary() Summary {
 	return Summary{ByType: map[EventType]int64{}, ErrorsByCode: map[yp.ErrorCode]int64{}}
 }
 
-func (s *Summary) read(log workerLog, opts Options) error {
-	var failed []error
-	for _, p := range log.parts {
-		s.countFile(p)
-	}
-	stream := newStream(log, cursor{}, opts)
-	for it := range stream.items() {
-		if it.err != nil {
-			s.CorruptLines++
-			if errors.Is(it.err, errUnopened) {
-				failed = append(failed, it.err)
-			}
-			continue
-		}
-		s.count(it.event)
-	}
-	if stream.torn != nil {
-		s.TornTails++
-	}
-	return errors.Join(failed...)
-}
-
 // countFile counts a part by the file that is read of it. One that can't be had is told
 // of when it is opened.
-func (s *Summary) countFile(p part) {
+func countFile(p part, sums []*Summary) {
 	info, err := os.Stat(p.path())
 	if errors.Is(err, fs.ErrNotExist) && p.plain { // compressed since it was listed
 		p.plain, p.packed = false, true
 		info, err = os.Stat(p.path())
 	}
-	s.Files++
-	if err == nil {
-		s.Bytes += info.Size()
-	}
-	if !p.plain {
-		s.Compressed++
+	for _, s := range sums {
+		s.Files++
+		if err == nil {
+			s.Bytes += info.Size()
+		}
+		if !p.plain {
+			s.Compressed++
+		}
 	}
 }
 
-func (s *Summary) count(e *Event) {
+func (s *Summary) count(it item) {
+	e := it.event
+	if e == nil {
+		s.CorruptLines++
+		return
+	}
 	s.Events++
 	s.ByType[e.Type]++
-	s.span(Stamp{e.Timestamp}, Stamp{e.Timestamp})
+	if s.First.IsZero() || e.Timestamp.Before(s.First.Time) { // a clock may jump
+		s.First = Stamp{e.Timestamp}
+	}
+	if e.Timestamp.After(s.Last.Time) {
+		s.Last = Stamp{e.Timestamp}
+	}
 	switch {
 	case e.Type == PageComplete && e.Page != nil:
 		s.Pages++
@@ -118,36 +123,5 @@ func (s *Summary) count(e *Event) {
 		s.ListingsBad += int64(e.Page.Bad)
 	case e.Type == TargetError:
 		s.ErrorsByCode[cmp.Or(e.ErrorCode, yp.CodeUnknown)]++
-	}
-}
-
-// span widens First and Last: a clock may jump, so neither is the first or the
-// last line's.
-func (s *Summary) span(first, last Stamp) {
-	if !first.IsZero() && (s.First.IsZero() || first.Before(s.First.Time)) {
-		s.First = first
-	}
-	if last.After(s.Last.Time) {
-		s.Last = last
-	}
-}
-
-func (s *Summary) add(o *Summary) {
-	s.Files += o.Files
-	s.Compressed += o.Compressed
-	s.Bytes += o.Bytes
-	s.Events += o.Events
-	s.Pages += o.Pages
-	s.ListingsRaw += o.ListingsRaw
-	s.ListingsAccepted += o.ListingsAccepted
-	s.ListingsBad += o.ListingsBad
-	s.CorruptLines += o.CorruptLines
-	s.TornTails += o.TornTails
-	s.span(o.First, o.Last)
-	for t, n := range o.ByType {
-		s.ByType[t] += n
-	}
-	for c, n := range o.ErrorsByCode {
-		s.ErrorsByCode[c] += n
 	}
 }

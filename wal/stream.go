@@ -17,6 +17,7 @@ import (
 type Options struct {
 	Filter       Filter   // which events; damage is always reported
 	SkipListings bool     // leave Page.Listings empty: faster, and hardly any memory
+	ByCommit     bool     // pages have the time of their commit, as far as the line after them tells it
 	byRun        bool     // of one database: the number of a run comes before the time
 	Also         []string // OpenReader and ReadIndex: further folders and files to read with it
 	MaxLine      int      // longest line in bytes; 0 = DefaultMaxLine
@@ -43,7 +44,7 @@ type cursor struct {
 type item struct {
 	event *Event
 	err   error
-	pos   Position
+	at    time.Time // of the event, or of the one before the damage
 }
 
 // stream reads one worker's log, part after part, from a cursor on.
@@ -54,7 +55,7 @@ type stream struct {
 	part  part // the one seg reads
 	cur   cursor
 	torn  *TornTail
-	run   int64     // of the last event, if the order is by run
+	ahead item      // with ByCommit: read, and not yet given
 	last  time.Time // of the last event, to place damage among the other workers' events
 }
 
@@ -68,15 +69,35 @@ func newStream(log workerLog, from cursor, opts Options) *stream {
 	return s
 }
 
-// next returns the next item; ok is false at the end of the log.
+// next returns the next item; ok is false at the end of the log. With ByCommit, one waits for
+// the line after it; a heartbeat, which a worker may write beside its work, goes ahead.
 func (s *stream) next() (it item, ok bool) {
+	if !s.opts.ByCommit {
+		return s.read()
+	}
+	for {
+		it, ok = s.read()
+		if ok && it.event != nil && it.event.Type == Heartbeat {
+			return it, true
+		}
+		it, s.ahead = s.ahead, it
+		if it != (item{}) || !ok {
+			if it.event != nil {
+				it.at = it.event.At()
+			}
+			return it, it != (item{})
+		}
+	}
+}
+
+func (s *stream) read() (it item, ok bool) {
 	for {
 		if s.seg == nil {
 			if len(s.parts) == 0 {
 				return item{}, false
 			}
 			if err := s.open(); err != nil {
-				return item{err: err, pos: err.Position}, true
+				return item{err: err, at: s.last}, true
 			}
 		}
 		pos := s.seg.here()
@@ -131,21 +152,11 @@ func (s *stream) take(pos Position, text []byte, err error) (it item, ok bool) {
 	case errors.Is(err, ErrLineTooLong):
 	case errors.Is(err, errTorn):
 		s.closePart()
-	default:
-		s.passDamage(err)
+	default: // the rest of the part is out of reach
+		s.closePart()
+		s.cur.done = true
 	}
-	return item{err: &CorruptError{Position: pos, Err: err}, pos: pos}, true
-}
-
-// passDamage goes on behind a damaged frame; after any other failure the rest
-// of the part is out of reach.
-func (s *stream) passDamage(err error) {
-	if frame, ok := errors.AsType[*frameError](err); ok {
-		s.seg.offset += frame.size
-		return
-	}
-	s.closePart()
-	s.cur.done = true
+	return item{err: &CorruptError{Position: pos, Err: err}, at: s.last}, true
 }
 
 // closePart keeps the cursor where reading stopped. A compressed part and one
@@ -172,11 +183,9 @@ func (s *stream) decode(pos Position, text []byte) (it item, ok bool) {
 	}
 	e := new(Event)
 	headOnly := s.opts.SkipListings || !s.opts.Filter.Empty()
-	var err error
-	if headOnly {
-		err = e.unmarshalHead(text)
-	} else {
-		err = e.UnmarshalJSON(text)
+	err := e.unmarshal(text, headOnly)
+	if page := s.ahead.event; err == nil && e.Before != nil && page != nil && page.Type == PageComplete && page.Seq == e.Before.Seq {
+		page.Committed = e.Before
 	}
 	if err == nil && headOnly {
 		if !s.opts.Filter.Match(e) {
@@ -187,18 +196,14 @@ func (s *stream) decode(pos Position, text []byte) (it item, ok bool) {
 		}
 	}
 	if err != nil {
-		return item{err: &CorruptError{Position: pos, Err: err}, pos: pos}, true
+		return item{err: &CorruptError{Position: pos, Err: err}, at: s.last}, true
 	}
 	s.last = e.Timestamp
-	if s.opts.byRun {
-		s.run = e.RunNumber
-	}
-	return item{event: e, pos: pos}, true
+	return item{event: e, at: e.Timestamp}, true
 }
 
 // Position says where in a log something stands. In a compressed file the
-// offset counts the bytes of the text inside; behind a damaged stretch, Line
-// counts the lines that could be read.
+// offset counts the bytes of the text inside.
 type Position struct {
 	File   string `json:"file"`
 	Offset int64  `json:"offset"` // of the line's first byte
@@ -210,7 +215,7 @@ type segment struct {
 	*lineScanner
 	path string
 	file *os.File
-	zstd *frameReader // nil for a plain file
+	zstd *unpacker // nil for a plain file
 }
 
 // openSegment opens p at the line that begins at offset, with lines lines
@@ -227,8 +232,17 @@ func openSegment(p part, offset int64, lines, maxLine int) (*segment, error) {
 		return nil, fmt.Errorf("%w: %w", errUnopened, withoutPath(err))
 	}
 	seg := &segment{path: path, file: file}
-	if err := seg.start(path == p.packedPath(), offset, maxLine); err != nil {
-		return nil, errors.Join(err, seg.close())
+	if path == p.packedPath() {
+		if seg.zstd, err = newUnpacker(file); err == nil {
+			seg.lineScanner = newLineScanner(seg.zstd, maxLine)
+			_, err = io.CopyN(io.Discard, seg.zstd, offset)
+		}
+	} else {
+		seg.lineScanner = newLineScanner(file, maxLine)
+		_, err = file.Seek(offset, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read log: %w", err), seg.close())
 	}
 	seg.offset, seg.lines = offset, lines
 	return seg, nil
@@ -245,26 +259,6 @@ func openRegular(path string) (*os.File, error) {
 		return nil, errNoFile
 	}
 	return os.Open(path)
-}
-
-func (s *segment) start(packed bool, offset int64, maxLine int) error {
-	if !packed {
-		s.lineScanner = newLineScanner(s.file, maxLine)
-		if _, err := s.file.Seek(offset, io.SeekStart); err != nil {
-			return fmt.Errorf("open log: %w", err)
-		}
-		return nil
-	}
-	decoder, err := newFrameReader(s.file)
-	if err != nil {
-		return err
-	}
-	s.zstd = decoder
-	s.lineScanner = newLineScanner(decoder, maxLine)
-	if _, err := io.CopyN(io.Discard, decoder, offset); err != nil {
-		return fmt.Errorf("read compressed log: %w", err)
-	}
-	return nil
 }
 
 // here is the position of the next line.

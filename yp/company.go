@@ -17,77 +17,29 @@ import (
 //	adr:acme plumbing|12 main st|90210  name, street without unit, and five-digit postal code
 //
 // Phone and address alone are no key: two businesses can share both. Names and
-// streets stand in them as appendKeyName and appendStreet have them. The rules are
+// streets stand in them as keyName and appendStreet have them. The rules are
 // held to the labelled set in store/testdata.
 func CompanyKeys(l *Listing) []string {
-	var buf [384]byte
-	var named [96]byte
-	var ends [3]int // where each key ends in the text
-	b, n := buf[:0], 0
-	name := appendKeyName(named[:0], l.Name)
-	if longer, ok := appendWebKey(b, l); ok {
-		b = longer
-		ends[n], n = len(b), n+1
-	}
-	if longer, ok := appendPhoneKey(b, l, name); ok {
-		b = longer
-		ends[n], n = len(b), n+1
-	}
-	if longer, ok := appendAddressKey(b, l, name); ok {
-		b = longer
-		ends[n], n = len(b), n+1
-	}
-	return cut(string(b), ends[:n])
-}
-
-// cut returns the parts of s that end at ends; they share the memory of s.
-func cut(s string, ends []int) []string {
-	keys, start := make([]string, len(ends)), 0
-	for i, end := range ends {
-		keys[i], start = s[start:end], end
-	}
-	return keys
-}
-
-func appendWebKey(dst []byte, l *Listing) ([]byte, bool) {
-	w, ok := CanonicalWebsite(l.Website)
-	if !ok || w.Shared {
-		return dst, false
-	}
-	site, ok := webKey(&w)
-	return append(append(dst, "web:"...), site...), ok
-}
-
-func appendPhoneKey(dst []byte, l *Listing, name []byte) ([]byte, bool) {
-	if l.PhoneE164 == "" || len(name) == 0 || oneDigit(l.PhoneE164) {
-		return dst, false
-	}
-	dst = append(append(append(dst, "tel:"...), l.PhoneE164...), '|')
-	return append(dst, nameStem(name)...), true
-}
-
-// oneDigit reports whether a number in E.164 repeats one digit: (555) 555-5555 is what
-// people type where a number is asked for and they have none.
-func oneDigit(e164 string) bool {
-	if len(e164) != len("+13105550123") {
-		return false
-	}
-	for i := 3; i < len(e164); i++ {
-		if e164[i] != e164[2] {
-			return false
+	keys := make([]string, 0, 3)
+	if w, ok := CanonicalWebsite(l.Website); ok && !w.Shared {
+		if site, ok := webKey(&w); ok {
+			keys = append(keys, "web:"+site)
 		}
 	}
-	return true
-}
-
-func appendAddressKey(dst []byte, l *Listing, name []byte) ([]byte, bool) {
-	zip, ok := zip5(l.PostalCode)
-	if !ok || len(name) == 0 || l.Street == "" {
-		return dst, false
+	name := keyName(l.Name)
+	if name == "" {
+		return keys
 	}
-	dst = append(append(append(dst, "adr:"...), name...), '|')
-	placed := appendStreet(dst, l.Street)
-	return append(append(placed, '|'), zip...), len(placed) > len(dst)
+	// (555) 555-5555 is what people type where a number is asked for and they have none.
+	if n := l.PhoneE164; len(n) > 2 && strings.Count(n[2:], n[2:3]) < len(n)-2 {
+		keys = append(keys, "tel:"+n+"|"+nameStem(name))
+	}
+	if zip, ok := zip5(l.PostalCode); ok {
+		if street := appendStreet(nil, l.Street); len(street) > 0 {
+			keys = append(keys, "adr:"+name+"|"+string(street)+"|"+zip)
+		}
+	}
+	return keys
 }
 
 // firstZIP is the smallest ZIP code there is (Holtsville, NY): what is below it is no
@@ -99,10 +51,8 @@ func zip5(s string) (string, bool) {
 	if len(s) < 5 || len(s) > 5 && s[5] != '-' && s[5] != ' ' {
 		return "", false
 	}
-	for i := range 5 {
-		if s[i] < '0' || s[i] > '9' {
-			return "", false
-		}
+	if strings.Trim(s[:5], "0123456789") != "" {
+		return "", false
 	}
 	return s[:5], s[:5] >= firstZIP
 }
@@ -141,7 +91,7 @@ func appendWords(dst []byte, s string) []byte {
 			if droppedMark(r) {
 				continue
 			}
-			if inWord(r) {
+			if unicode.In(r, unicode.Letter, unicode.Number, unicode.Mark) {
 				word = s[i : i+utf8.RuneLen(r)]
 			}
 		case 'A' <= c && c <= 'Z':
@@ -173,16 +123,14 @@ func droppedMark(r rune) bool {
 	return r == '‘' || r == '’' || r == 'ʻ' || r == 'ʼ' || r == '´' || hidden(r)
 }
 
-func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
-
 // legalForm reports whether word says only what kind of company it is.
 func legalForm(word []byte) bool {
-	switch string(word) {
-	case "inc", "llc", "co", "corp", "ltd", "incorporated", "corporation", "company", "limited",
-		"llp", "pllc", "lp", "lllp", "plc", "pc", "pa", "psc":
-		return true
-	}
-	return false
+	return slices.Contains(legalForms[:], string(word))
+}
+
+var legalForms = [...]string{
+	"inc", "llc", "co", "corp", "ltd", "incorporated", "corporation", "company", "limited",
+	"llp", "pllc", "lp", "lllp", "plc", "pc", "pa", "psc",
 }
 
 // keep returns b as a string: s itself when it is the same, to spare a copy.
@@ -193,27 +141,14 @@ func keep(b []byte, s string) string {
 	return string(b)
 }
 
-// appendKeyName appends a business name as it stands in a key: NormalName without
-// "the" at its ends, with words that signs and directories shorten in one form.
-func appendKeyName(dst []byte, s string) []byte {
-	var buf [96]byte
-	words := appendName(buf[:0], s)
-	words = bytes.TrimPrefix(words, []byte("the "))
-	words = bytes.TrimSuffix(words, []byte(" the"))
-	more := true
-	for more {
-		var word []byte
-		word, words, more = bytes.Cut(words, []byte{' '})
-		if short, ok := nameShorts[string(word)]; ok {
-			dst = append(dst, short...)
-		} else {
-			dst = append(dst, word...)
-		}
-		if more {
-			dst = append(dst, ' ')
-		}
+// keyName is a business name as it stands in a key: NormalName without "the" at its ends,
+// with words that signs and directories shorten in one form.
+func keyName(s string) string {
+	words := strings.Split(strings.TrimSuffix(strings.TrimPrefix(NormalName(s), "the "), " the"), " ")
+	for i, w := range words {
+		words[i] = cmp.Or(nameShorts[w], w)
 	}
-	return dst
+	return strings.Join(words, " ")
 }
 
 // nameShorts has the one form of words that names of businesses shorten.
@@ -228,25 +163,15 @@ var nameShorts = map[string]string{
 // first two words behind those that only say whose office it is. "Hernandez Roofing"
 // and "Hernandez Roofing & Siding" with one phone are one business; of two lawyers who
 // share one, each is behind a "Law Office of".
-func nameStem(name []byte) []byte {
-	word, rest, more := bytes.Cut(name, []byte{' '})
-	for more && leadWord(word) {
-		name = rest
-		word, rest, more = bytes.Cut(name, []byte{' '})
+func nameStem(name string) string {
+	words := strings.Split(name, " ")
+	for len(words) > 1 && slices.Contains(leadWords[:], words[0]) {
+		words = words[1:]
 	}
-	if i := bytes.IndexByte(rest, ' '); i >= 0 {
-		return name[:len(word)+1+i]
-	}
-	return name
+	return strings.Join(words[:min(2, len(words))], " ")
 }
 
-func leadWord(word []byte) bool {
-	switch string(word) {
-	case "dr", "law", "office", "offices", "of", "firm", "the", "and", "a":
-		return true
-	}
-	return false
-}
+var leadWords = [...]string{"dr", "law", "office", "offices", "of", "firm", "the", "and", "a"}
 
 // KeyKind is what a strong key is made of, or that no key but an operator joined
 // two companies: a value of company_merges.by.

@@ -1,9 +1,12 @@
 package yp
 
 import (
+	_ "embed"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
@@ -97,15 +100,7 @@ func (h *webHost) dropWWW() {
 }
 
 func numericLabel(s string) bool {
-	if strings.HasPrefix(s, "0x") {
-		return true
-	}
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
+	return strings.HasPrefix(s, "0x") || s != "" && strings.Trim(s, "0123456789") == ""
 }
 
 func parseIPv6(host string) (webHost, bool) {
@@ -136,63 +131,24 @@ func (h *webHost) domain() string {
 // give each customer a host (acme.wixsite.com, acme.business.site) only the
 // builder's own host is shared.
 func (h *webHost) shared() bool {
-	return h.name == h.suffix || sharedDomain(h.domain()) || siteBuilder(h.name)
+	return h.name == h.suffix || hostKinds()[h.domain()] == "shared" || hostKinds()[h.name] == "builder"
 }
 
-// sharedDomain lists the domains all of whose hosts are shared.
-func sharedDomain(domain string) bool {
-	switch domain {
-	case // social networks and video
-		"facebook.com", "fb.com", "fb.me", "messenger.com", "instagram.com", "instagr.am", "threads.net",
-		"twitter.com", "x.com", "linkedin.com", "lnkd.in", "youtube.com", "youtu.be", "tiktok.com",
-		"pinterest.com", "pin.it", "snapchat.com", "reddit.com", "tumblr.com", "vimeo.com", "nextdoor.com",
-		"whatsapp.com", "wa.me", "t.me", "myspace.com", "medium.com", "patreon.com", "flickr.com":
-		return true
-	case // link pages and shorteners
-		"linktr.ee", "linkin.bio", "lnk.bio", "beacons.ai", "campsite.bio", "bio.link", "about.me", "taplink.cc",
-		"bit.ly", "goo.gl", "tinyurl.com", "ow.ly", "t.co", "buff.ly", "rb.gy", "is.gd", "g.page", "g.co":
-		return true
-	case // directories and reviews
-		"yelp.com", "yellowpages.com", "superpages.com", "dexknows.com", "whitepages.com", "yellowbook.com",
-		"local.com", "citysearch.com", "manta.com", "bbb.org", "mapquest.com", "foursquare.com", "tripadvisor.com",
-		"angi.com", "angieslist.com", "homeadvisor.com", "thumbtack.com", "houzz.com", "porch.com", "bark.com",
-		"chamberofcommerce.com", "merchantcircle.com", "hotfrog.com", "alignable.com", "healthgrades.com",
-		"zocdoc.com", "vitals.com", "avvo.com", "findlaw.com", "justia.com", "lawyers.com", "zillow.com",
-		"realtor.com", "trulia.com", "apartments.com", "carfax.com", "cars.com", "theknot.com", "weddingwire.com",
-		"craigslist.org", "indeed.com", "glassdoor.com", "wikipedia.org", "groupon.com", "nicelocal.com",
-		"care.com", "caring.com", "rover.com", "psychologytoday.com", "webmd.com", "ratemds.com", "sharecare.com",
-		"autotrader.com", "cargurus.com", "loopnet.com", "rent.com", "apartmentguide.com", "meetup.com":
-		return true
-	case // orders, bookings, shops, payment, forms
-		"google.com", "apple.com", "bing.com", "yahoo.com", "doordash.com", "ubereats.com", "grubhub.com",
-		"seamless.com", "postmates.com", "slicelife.com", "toasttab.com", "opentable.com", "resy.com",
-		"booksy.com", "vagaro.com", "styleseat.com", "fresha.com", "schedulicity.com", "setmore.com",
-		"calendly.com", "mindbodyonline.com", "booking.com", "expedia.com", "hotels.com", "airbnb.com", "vrbo.com",
-		"amazon.com", "ebay.com", "etsy.com", "walmart.com", "paypal.com", "paypal.me", "venmo.com", "cash.app",
-		"eventbrite.com", "gofundme.com", "dropbox.com", "jotform.com", "surveymonkey.com",
-		"chownow.com", "clover.com", "order.online", "menufy.com", "beyondmenu.com", "eatstreet.com", "squareup.com":
-		return true
-	case // what stands in a field that nobody filled
-		"example.com", "example.org", "example.net", "yourdomain.com", "yourwebsite.com", "yoursite.com", "mydomain.com",
-		"mywebsite.com", "mysite.com", "website.com", "domain.com", "test.com", "none.com", "nowebsite.com", "comingsoon.com", "sample.com":
-		return true
-	}
-	return false
-}
+//go:embed hosts.txt
+var hostsText string
 
-// siteBuilder lists the homes of platforms that give each customer a host and
-// are not private suffixes of the public list.
-func siteBuilder(host string) bool {
-	switch host {
-	case "business.site", "wix.com", "weebly.com", "wordpress.com", "squarespace.com", "webnode.com", "jimdo.com",
-		"jimdosite.com", "jimdofree.com", "godaddysites.com", "strikingly.com", "mystrikingly.com", "site123.me",
-		"ueniweb.com", "edan.io", "tripod.com", "angelfire.com", "homestead.com", "webs.com", "godaddy.com",
-		"shopify.com", "square.com", "canva.site", "toast.site", "vistaprintdigital.com",
-		"negocio.site", "ueni.com", "webador.com", "duda.co", "multiscreensite.com", "geocities.com":
-		return true
+// hostKinds says of the hosts in hosts.txt what they are: "shared", "builder" or "agents".
+var hostKinds = sync.OnceValue(func() map[string]string {
+	kinds := map[string]string{}
+	for line := range strings.Lines(hostsText) {
+		if words := strings.Fields(line); len(words) > 0 && words[0] != "#" {
+			for _, host := range words[1:] {
+				kinds[host] = words[0]
+			}
+		}
 	}
-	return false
-}
+	return kinds
+})
 
 // OwnPort is the port of u, "" for one of those that http and https have.
 func OwnPort(u *url.URL) string {
@@ -220,8 +176,15 @@ func webKey(w *Website) (key string, ok bool) {
 	if path := frontPage(rest); len(path) < len(rest) {
 		key, rest = key[:len(key)-len(rest)+len(path)], path
 	}
-	return key, rest != "" && rest[0] == '/' || !agentBrand(w.Domain)
+	return key, rest != "" && rest[0] == '/' || hostKinds()[w.Domain] != "agents"
 }
+
+// A page right under the root that every site has once says nothing of a place.
+var (
+	frontNames  = [...]string{"index", "default", "home", "main", "welcome"}
+	frontExts   = [...]string{"html", "htm", "php", "asp", "aspx", "shtml", "jsp", "cfm"}
+	commonPages = [...]string{"home", "index", "contact", "contact-us", "contactus", "about", "about-us", "aboutus"}
+)
 
 // frontPage returns path without the name of a front page at its end.
 func frontPage(path string) string {
@@ -230,56 +193,10 @@ func frontPage(path string) string {
 		return path
 	}
 	name := strings.ToLower(path[slash+1:])
-	if base, ext, ok := strings.Cut(name, "."); ok && frontName(base) && pageExt(ext) || slash == 0 && commonPage(name) {
+	base, ext, dotted := strings.Cut(name, ".")
+	front := dotted && slices.Contains(frontNames[:], base) && slices.Contains(frontExts[:], ext)
+	if front || slash == 0 && slices.Contains(commonPages[:], name) {
 		return path[:slash]
 	}
 	return path
-}
-
-func frontName(s string) bool {
-	return s == "index" || s == "default" || s == "home" || s == "main" || s == "welcome"
-}
-
-func pageExt(s string) bool {
-	switch s {
-	case "html", "htm", "php", "asp", "aspx", "shtml", "jsp", "cfm":
-		return true
-	}
-	return false
-}
-
-// commonPage reports whether a page right under the root is one that every site has
-// once, and that says nothing of a place.
-func commonPage(s string) bool {
-	switch s {
-	case "home", "index", "contact", "contact-us", "contactus", "about", "about-us", "aboutus":
-		return true
-	}
-	return false
-}
-
-// agentBrand lists the brands under whose site independent agents, brokers, advisers
-// and consultants are listed by their own names: the front page says nothing of which.
-// A page of their own on it does.
-func agentBrand(domain string) bool {
-	switch domain {
-	case // insurance
-		"statefarm.com", "allstate.com", "farmers.com", "nationwide.com", "libertymutual.com", "amfam.com", "progressive.com",
-		"shelterinsurance.com", "countryfinancial.com", "aaa.com", "fbfs.com", "erieinsurance.com", "travelers.com", "geico.com",
-		"newyorklife.com", "northwesternmutual.com", "nm.com", "massmutual.com", "thrivent.com", "primerica.com", "aflac.com":
-		return true
-	case // advice
-		"edwardjones.com", "ameriprise.com", "ameripriseadvisors.com", "raymondjames.com", "morganstanley.com", "ml.com",
-		"merrilllynch.com", "lpl.com", "wellsfargoadvisors.com", "stifel.com":
-		return true
-	case // real estate
-		"remax.com", "kw.com", "coldwellbanker.com", "coldwellbankerhomes.com", "century21.com", "era.com", "exitrealty.com",
-		"exprealty.com", "sothebysrealty.com", "compass.com", "weichert.com", "longandfoster.com", "howardhanna.com", "redfin.com",
-		"bhgre.com", "bhhs.com", "berkshirehathawayhs.com", "realtyonegroup.com", "homesmart.com":
-		return true
-	case // consultants who sell at home
-		"marykay.com", "avon.com", "herbalife.com", "tupperware.com", "scentsy.com", "pamperedchef.com", "amway.com":
-		return true
-	}
-	return false
 }

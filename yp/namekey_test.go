@@ -17,7 +17,7 @@ func TestNameStem(t *testing.T) {
 		"A":                              "a",
 		"Of The":                         "of",
 	} {
-		if got := string(nameStem(appendKeyName(nil, name))); got != want {
+		if got := nameStem(keyName(name)); got != want {
 			t.Errorf("%q: got %q, want %q", name, got, want)
 		}
 	}

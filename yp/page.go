@@ -6,13 +6,13 @@ package yp
 //
 // The JSON form is the one in WAL lines.
 type Page struct {
-	Number   int       `json:"page_number"` // of the target, from 1
-	NextURL  string    `json:"next_page_url,omitempty"`
+	Number   int       `json:"page_number"`    // of the target, from 1
 	Raw      int       `json:"raw_count"`      // listings on the page, before the filters
 	Accepted int       `json:"accepted_count"` // those in Listings
 	Bad      int       `json:"bad_count"`      // cards without a name or an id
 	Last     bool      `json:"last"`           // no page follows
-	Listings []Listing `json:"listings"`       // those that passed the filters
+	NextURL  string    `json:"next_page_url,omitempty"`
+	Listings []Listing `json:"listings"` // those that passed the filters
 
 	SiteTotal int         `json:"site_total,omitempty"` // listings that the site says it has for the target; 0 = it does not say
 	End       bool        `json:"end,omitempty"`        // the last page, and the site itself says so: not the limit of pages

@@ -53,10 +53,16 @@ func ParseErrorCode(s string) (ErrorCode, error) {
 	if c == blocked {
 		c = CodeBlockedProxy
 	}
-	if slices.Contains(ErrorCodes(), c) {
-		return c, nil
+	return ParseName("error code", s, c, ErrorCodes())
+}
+
+// ParseName returns name if it is one of all, or else an error that quotes what was typed and
+// lists the valid ones.
+func ParseName[T ~string](what, typed string, name T, all []T) (T, error) {
+	if slices.Contains(all, name) {
+		return name, nil
 	}
-	return "", fmt.Errorf("unknown error code %q: want one of %v", s, ErrorCodes())
+	return "", fmt.Errorf("unknown %s %q: want one of %v", what, typed, all)
 }
 
 // ErrorClass says why one request failed (docs/health.md, section 1).

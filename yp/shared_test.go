@@ -2,46 +2,20 @@ package yp
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"strconv"
 	"strings"
 	"testing"
 )
 
-// listed returns the texts of the cases of a function in a file of this package.
-func listed(t *testing.T, file, function string) []string {
+// hosts returns the hosts of a kind in hosts.txt.
+func hosts(t *testing.T, kind string) (all []string) {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []string
-	for _, d := range f.Decls {
-		fn, ok := d.(*ast.FuncDecl)
-		if !ok || fn.Name.Name != function {
-			continue
+	for host, k := range hostKinds() {
+		if k == kind {
+			all = append(all, host)
 		}
-		ast.Inspect(fn, func(n ast.Node) bool {
-			c, ok := n.(*ast.CaseClause)
-			if !ok {
-				return true
-			}
-			for _, e := range c.List {
-				if lit, ok := e.(*ast.BasicLit); ok {
-					s, err := strconv.Unquote(lit.Value)
-					if err != nil {
-						t.Fatal(err)
-					}
-					all = append(all, s)
-				}
-			}
-			return true
-		})
 	}
 	if len(all) < 20 {
-		t.Fatalf("%s has a list of %d texts", function, len(all))
+		t.Fatalf("there are %d hosts of kind %s", len(all), kind)
 	}
 	return all
 }
@@ -54,7 +28,7 @@ func shareWebKey(a, b string) bool {
 // TestSharedHosts: nothing on a host that many businesses share makes one of two.
 func TestSharedHosts(t *testing.T) {
 	t.Parallel()
-	for _, domain := range listed(t, "host.go", "sharedDomain") {
+	for _, domain := range hosts(t, "shared") {
 		for _, address := range []string{
 			"http://%s", "https://www.%s/", "%s/acme", "https://m.%s/acme?id=1", "http://a.b.%s", "HTTPS://WWW.%s:443/index.html", "//%s/contact",
 		} {
@@ -70,7 +44,7 @@ func TestSharedHosts(t *testing.T) {
 // gives to customers tell them apart.
 func TestBuilders(t *testing.T) {
 	t.Parallel()
-	for _, host := range append(listed(t, "host.go", "siteBuilder"), "wixsite.com", "square.site", "blogspot.com", "myshopify.com", "github.io") {
+	for _, host := range append(hosts(t, "builder"), "wixsite.com", "square.site", "blogspot.com", "myshopify.com", "github.io") {
 		for _, address := range []string{"http://%s", "https://www.%s/", "%s/acme"} {
 			url := fmt.Sprintf(address, host)
 			if keys := CompanyKeys(&Listing{Name: "Acme", Website: url}); len(keys) > 0 {
@@ -89,7 +63,7 @@ func TestBuilders(t *testing.T) {
 // TestAgentBrands: the front page of a brand tells none of its agents from another.
 func TestAgentBrands(t *testing.T) {
 	t.Parallel()
-	for _, domain := range listed(t, "host.go", "agentBrand") {
+	for _, domain := range hosts(t, "agents") {
 		for _, url := range []string{"https://www." + domain, "http://" + domain + "/index.html", domain + "/contact-us/", "https://agents." + domain + "/?a=b"} {
 			if keys := CompanyKeys(&Listing{Name: "Acme", Website: url}); len(keys) > 0 {
 				t.Errorf("%s gives the key %q", url, keys)

@@ -24,30 +24,16 @@ func LookupState(s string) (State, bool) {
 	if len(s) > len(buf) {
 		return State{}, false
 	}
-	slug := AppendSlug(buf[:0], s)
-	if string(slug) == "washington-dc" {
-		slug = append(slug[:0], "dc"...)
+	name := strings.ReplaceAll(string(appendSlug(buf[:0], s)), "-", " ")
+	if name == "washington dc" {
+		name = "dc"
 	}
 	for _, st := range &states {
-		if strings.EqualFold(string(slug), st.Code) || sameName(slug, st.Name) {
+		if strings.EqualFold(name, st.Code) || strings.EqualFold(name, st.Name) {
 			return st, true
 		}
 	}
 	return State{}, false
-}
-
-// sameName reports whether slug is the slug of name, which holds only ASCII
-// letters and spaces.
-func sameName(slug []byte, name string) bool {
-	if len(slug) != len(name) {
-		return false
-	}
-	for i, c := range slug {
-		if n := name[i] | 0x20; c != n && (c != '-' || name[i] != ' ') {
-			return false
-		}
-	}
-	return true
 }
 
 // ParseStates returns the codes of the states that args name, in the order

@@ -1,8 +1,6 @@
 package yp
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -37,10 +35,7 @@ func Statuses() []Status {
 // ParseStatus returns the status named s, in any letter case, or an error that
 // lists the valid ones.
 func ParseStatus(s string) (Status, error) {
-	if st := Status(strings.ToUpper(strings.ReplaceAll(s, "-", "_"))); st.Valid() {
-		return st, nil
-	}
-	return "", fmt.Errorf("unknown status %q: want one of %v", s, Statuses())
+	return ParseName("status", s, Status(strings.ToUpper(strings.ReplaceAll(s, "-", "_"))), Statuses())
 }
 
 // Event is something that happens to a target.
@@ -108,9 +103,6 @@ func (s Status) Resettable() bool {
 	return ok
 }
 
-// Valid reports whether s is one of Statuses.
-func (s Status) Valid() bool { return slices.Contains(Statuses(), s) }
-
 // Kind says what a target is: all work is claimed, fenced, retried and recovered alike.
 type Kind string
 
@@ -127,10 +119,7 @@ func Kinds() []Kind { return []Kind{KindIndex, KindSearch, KindDetail} }
 // ParseKind returns the kind named s, in any letter case, or an error that lists the valid
 // ones.
 func ParseKind(s string) (Kind, error) {
-	if k := Kind(strings.ToLower(s)); slices.Contains(Kinds(), k) {
-		return k, nil
-	}
-	return "", fmt.Errorf("unknown kind of target %q: want one of %v", s, Kinds())
+	return ParseName("kind of target", s, Kind(strings.ToLower(s)), Kinds())
 }
 
 // Health says how a target fares (docs/health.md, section 3).

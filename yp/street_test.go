@@ -46,8 +46,8 @@ func TestKeyName(t *testing.T) {
 		"":                         "",
 		"!":                        "",
 	} {
-		if got := string(appendKeyName(nil, in)); got != want {
-			t.Errorf("appendKeyName(%q) = %q, want %q", in, got, want)
+		if got := keyName(in); got != want {
+			t.Errorf("keyName(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

@@ -1,10 +1,12 @@
 package yp
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -15,13 +17,11 @@ import (
 // removed, every run of white space becomes one space, and the ends are
 // trimmed. Text that is clean already comes back as it is, without allocation.
 func Clean(s string) string {
-	n := cleanPrefix(s)
-	if n == len(s) {
+	if isClean(s) {
 		return s
 	}
-	dst := append(make([]byte, 0, len(s)), s[:n]...)
-	space := false
-	for _, r := range s[n:] {
+	dst, space := make([]byte, 0, len(s)), false
+	for _, r := range s {
 		switch {
 		case unicode.IsSpace(r):
 			space = true
@@ -37,98 +37,76 @@ func Clean(s string) string {
 	return string(dst)
 }
 
-// cleanPrefix returns the length of the longest prefix of s that Clean keeps
-// as it is. It never ends in a space, so that Clean can go on from there.
-func cleanPrefix(s string) int {
-	end := 0 // just after the last rune that is no space
+func isClean(s string) bool {
+	space := true // the rune before is one, or there is none
 	for i := 0; i < len(s); {
 		c := s[i]
-		switch {
-		case c > ' ' && c < 0x7f:
+		if c > ' ' && c < 0x7f || c == ' ' && !space {
+			space = c == ' '
 			i++
-			end = i
-		case c == ' ' && i > 0 && i == end:
-			i++
-		default:
-			size := cleanRune(s[i:])
-			if size == 0 {
-				return end
-			}
-			i += size
-			end = i
+			continue
 		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r < utf8.RuneSelf || size == 1 || unicode.IsSpace(r) || hidden(r) {
+			return false
+		}
+		space = false
+		i += size
 	}
-	return end
-}
-
-// cleanRune returns the size of the first rune of s when it lies outside ASCII
-// and Clean keeps it, else 0.
-func cleanRune(s string) int {
-	r, size := utf8.DecodeRuneInString(s)
-	if r < utf8.RuneSelf || size == 1 || unicode.IsSpace(r) || hidden(r) {
-		return 0
-	}
-	return size
+	return !space || s == ""
 }
 
 // Printable makes s safe to show on a terminal, on one line: control, format
 // and line-separating characters and invalid bytes are shown as Go escapes
 // ("\x1b", "\u202e"). Text that is safe already comes back as it is.
 func Printable(s string) string {
-	n := printablePrefix(s)
-	if n == len(s) {
-		return s
-	}
-	dst := append(make([]byte, 0, len(s)+16), s[:n]...)
-	for i := n; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
+	return escaped(s, ' ', func(dst []byte, r rune, enc string) []byte {
 		switch {
-		case r == utf8.RuneError && size == 1:
-			dst = fmt.Appendf(dst, `\x%02x`, s[i])
-		case shown(r):
-			dst = append(dst, s[i:i+size]...)
-		default:
-			dst = appendEscape(dst, r)
+		case r == '\n', r == '\r', r == '\t':
+			q := strconv.QuoteRune(r)
+			return append(dst, q[1:len(q)-1]...)
+		case len(enc) == 1:
+			return fmt.Appendf(dst, `\x%02x`, enc[0])
+		case r < 0x10000:
+			return fmt.Appendf(dst, `\u%04x`, r)
 		}
-		i += size
-	}
-	return string(dst)
+		return fmt.Appendf(dst, `\U%08x`, r)
+	})
 }
 
-func printablePrefix(s string) int {
-	for i := 0; i < len(s); {
-		if c := s[i]; ' ' <= c && c < 0x7f {
+// EscapeJSON writes what Printable would change of a JSON text, but for line ends, as \uXXXX.
+// Text that is safe already comes back as it is.
+func EscapeJSON(text []byte) []byte {
+	return escaped(text, '\n', func(dst []byte, r rune, _ string) []byte {
+		for _, unit := range utf16.Encode([]rune{r}) {
+			dst = fmt.Appendf(dst, `\u%04x`, unit)
+		}
+		return dst
+	})
+}
+
+// escaped writes what a terminal may not get as escape has it; safe is a control character
+// that it may. enc is the text of r: one byte, of no character, where r is utf8.RuneError.
+func escaped[T ~string | ~[]byte](text T, safe byte, escape func(dst []byte, r rune, enc string) []byte) T {
+	var out []byte
+	done := 0
+	for i := 0; i < len(text); {
+		if c := text[i]; ' ' <= c && c < 0x7f || c == safe {
 			i++
 			continue
 		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if (r == utf8.RuneError && size == 1) || !shown(r) {
-			return i
+		next := string(text[i:min(i+utf8.UTFMax, len(text))])
+		r, size := utf8.DecodeRuneInString(next)
+		if r == utf8.RuneError && size == 1 || r == '\u2028' || r == '\u2029' || hidden(r) {
+			out = escape(append(out, text[done:i]...), r, next[:size])
+			done = i + size
 		}
 		i += size
 	}
-	return len(s)
-}
-
-// shown reports whether a terminal may get r as it is.
-func shown(r rune) bool {
-	if r < 0x7f {
-		return r >= ' '
+	if out == nil {
+		return text
 	}
-	return r != '\u2028' && r != '\u2029' && !hidden(r)
-}
-
-func appendEscape(dst []byte, r rune) []byte {
-	switch {
-	case r == '\n', r == '\r', r == '\t':
-		q := strconv.QuoteRune(r)
-		return append(dst, q[1:len(q)-1]...)
-	case r < 0x80:
-		return fmt.Appendf(dst, `\x%02x`, r)
-	case r < 0x10000:
-		return fmt.Appendf(dst, `\u%04x`, r)
-	}
-	return fmt.Appendf(dst, `\U%08x`, r)
+	return T(append(out, text[done:]...))
 }
 
 // hidden reports whether r shows nothing by itself but can change how the text
@@ -233,7 +211,7 @@ func isASCII(s string) bool {
 // hyphen doubled or at an end: "Coeur d'Alene" → "coeur-d-alene".
 func Slug(s string) string {
 	var buf [64]byte
-	b := AppendSlug(buf[:0], s)
+	b := appendSlug(buf[:0], s)
 	if string(b) == s {
 		return s
 	}
@@ -243,46 +221,24 @@ func Slug(s string) string {
 // CitySlug returns the slug of a city with its state: "los-angeles-ca". A
 // leading St, Ft or Mt is spelled out, as directories do: "saint-louis-mo".
 func CitySlug(city, state string) string {
-	var buf [64]byte
-	return string(AppendCitySlug(buf[:0], city, state))
+	slug := Slug(city)
+	if len(slug) >= 4 && slug[2] == '-' {
+		slug = cmp.Or(spelledOut[slug[:2]], slug[:2]) + slug[2:]
+	}
+	if slug != "" {
+		slug += "-"
+	}
+	return slug + Slug(state)
 }
 
 // CategorySlug returns the slug of a category: "Auto Repair & Service" →
 // "auto-repair-service".
 func CategorySlug(name string) string { return Slug(name) }
 
-// AppendCitySlug appends CitySlug(city, state) to dst.
-func AppendCitySlug(dst []byte, city, state string) []byte {
-	start := len(dst)
-	dst = AppendSlug(dst, city)
-	if full := saintly(dst[start:]); full != "" {
-		rest := string(dst[start+2:])
-		dst = append(append(dst[:start], full...), rest...)
-	}
-	if len(dst) > start {
-		dst = append(dst, '-')
-	}
-	return AppendSlug(dst, state)
-}
+var spelledOut = map[string]string{"st": "saint", "ft": "fort", "mt": "mount"}
 
-// saintly returns what the abbreviation that begins a city's slug stands for.
-func saintly(slug []byte) string {
-	if len(slug) < 4 || slug[2] != '-' {
-		return ""
-	}
-	switch string(slug[:2]) {
-	case "st":
-		return "saint"
-	case "ft":
-		return "fort"
-	case "mt":
-		return "mount"
-	}
-	return ""
-}
-
-// AppendSlug appends Slug(s) to dst.
-func AppendSlug(dst []byte, s string) []byte {
+// appendSlug appends Slug(s) to dst.
+func appendSlug(dst []byte, s string) []byte {
 	s = foldAccents(s)
 	start, gap := len(dst), false
 	for i := range len(s) {

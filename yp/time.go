@@ -12,9 +12,6 @@ const TimeLayout = "2006-01-02T15:04:05.000Z"
 // FormatTime writes t in TimeLayout.
 func FormatTime(t time.Time) string { return t.UTC().Format(TimeLayout) }
 
-// AppendTime appends t in TimeLayout to b.
-func AppendTime(b []byte, t time.Time) []byte { return t.UTC().AppendFormat(b, TimeLayout) }
-
 // ClockTime writes a time near now for people: "14:05:33Z", with its date when that is
 // another one: "2026-11-20 14:05Z".
 func ClockTime(now, t time.Time) string {

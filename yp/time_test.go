@@ -16,9 +16,6 @@ func TestTime(t *testing.T) {
 		if got := FormatTime(in); got != "2026-11-20T23:50:00.000Z" {
 			t.Errorf("got %s", got)
 		}
-		if got := string(AppendTime([]byte("at "), in)); got != "at 2026-11-20T23:50:00.000Z" {
-			t.Errorf("got %s", got)
-		}
 	})
 	t.Run("Bad", func(t *testing.T) {
 		t.Parallel()

@@ -71,23 +71,11 @@ func (h *webHost) website(raw, port, rest string) (Website, bool) {
 // tidyAddress does to an address what browsers do before they read it: trims
 // white space and controls at the ends, drops tabs and line breaks inside.
 func tidyAddress(s string) string {
-	for len(s) > 0 && s[0] <= ' ' {
-		s = s[1:]
-	}
-	for len(s) > 0 && s[len(s)-1] <= ' ' {
-		s = s[:len(s)-1]
-	}
+	s = strings.TrimFunc(s, func(r rune) bool { return r <= ' ' })
 	if strings.ContainsAny(s, "\t\n\r") {
-		s = tidyAddress(strings.Map(dropBreak, s))
+		s = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s)
 	}
 	return s
-}
-
-func dropBreak(r rune) rune {
-	if r == '\t' || r == '\n' || r == '\r' {
-		return -1
-	}
-	return r
 }
 
 // splitAddress cuts an address into its authority and all that follows. bare
@@ -144,10 +132,8 @@ func splitAuthority(s string) (host, port string, ok bool) {
 	if len(port) > 5 || len(port) == 5 && port > "65535" {
 		return "", "", false
 	}
-	for i := range len(port) {
-		if port[i] < '0' || port[i] > '9' {
-			return "", "", false
-		}
+	if strings.Trim(port, "0123456789") != "" {
+		return "", "", false
 	}
 	if port == "80" || port == "443" {
 		port = ""
@@ -234,20 +220,20 @@ func appendEncoded(dst []byte, s string) []byte {
 	return dst
 }
 
-func plainByte(c byte) bool {
-	if c <= ' ' || c >= 0x7f {
-		return false
-	}
-	switch c {
-	case '"', '#', '%', '<', '>', '\\', '^', '`', '{', '}':
-		return false
-	}
-	return true
-}
+func plainByte(c byte) bool { return c > ' ' && c < 0x7f && strings.IndexByte("\"#%<>\\^`{}", c) < 0 }
 
 // trackingPrefixes begin parameters of analytics (utm_, mtm_, pk_, piwik_, matomo_), HubSpot
 // (hsa_, _hs), Mailchimp (mc_), Facebook (fb_), Google Ads (gad_) and others.
 var trackingPrefixes = [...]string{"utm_", "mc_", "mtm_", "matomo_", "pk_", "piwik_", "hsa_", "_hs", "__hs", "fb_", "gad_", "trk_", "wt.mc_"}
+
+var trackingParams = [...]string{
+	// click identifiers of ad networks
+	"gclid", "gclsrc", "dclid", "gbraid", "wbraid", "fbclid", "msclkid", "twclid", "ttclid", "li_fat_id", "yclid", "ysclid",
+	"igshid", "igsh", "epik", "sccid", "rdt_cid", "srsltid", "irclickid", "rb_clickid", "wickedid",
+	// analytics and mail programs; y_source is Yext's, on many directory links
+	"_ga", "_gl", "_ke", "_kx", "vero_id", "vero_conv", "oly_anon_id", "oly_enc_id", "mkt_tok",
+	"hsctatracking", "_openstat", "s_cid", "dm_i", "elqtrackid", "y_source",
+}
 
 // trackingParam reports whether a query parameter says only where the visitor
 // came from, so that the page is the same without it.
@@ -255,13 +241,8 @@ func trackingParam(key string) bool {
 	if len(key) < 3 || len(key) > 40 {
 		return false
 	}
-	switch key = strings.ToLower(key); key {
-	case // click identifiers of ad networks
-		"gclid", "gclsrc", "dclid", "gbraid", "wbraid", "fbclid", "msclkid", "twclid", "ttclid", "li_fat_id", "yclid", "ysclid",
-		"igshid", "igsh", "epik", "sccid", "rdt_cid", "srsltid", "irclickid", "rb_clickid", "wickedid",
-		// analytics and mail programs; y_source is Yext's, on many directory links
-		"_ga", "_gl", "_ke", "_kx", "vero_id", "vero_conv", "oly_anon_id", "oly_enc_id", "mkt_tok",
-		"hsctatracking", "_openstat", "s_cid", "dm_i", "elqtrackid", "y_source":
+	key = strings.ToLower(key)
+	if slices.Contains(trackingParams[:], key) {
 		return true
 	}
 	return slices.ContainsFunc(trackingPrefixes[:], func(prefix string) bool { return strings.HasPrefix(key, prefix) })

@@ -1,9 +1,10 @@
 package gazetteer
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -13,17 +14,11 @@ import (
 // ErrCorrupt means that data are not those of a gazetteer.
 var ErrCorrupt = errors.New("corrupt gazetteer data")
 
-// magic begins the data; the digit is the version of the format.
-const magic = "YPG1"
-
 // maxMemory bounds what hostile data can make the decoder allocate.
 const maxMemory = 16 << 20
 
-// Decode reads what the generator writes, zstd-compressed: the magic; the
-// number of states as a byte and their two-letter codes; the number of places
-// as a uvarint; then by columns the state of each place (a byte, index into
-// the codes), its population (varint, difference to the one before), latitude
-// and longitude (varints, in 1e-5 degrees), and its name, ended by a line feed.
+// Decode reads what the generator writes, zstd-compressed: a line for each place, the largest
+// first, with its name, state, population, latitude and longitude, separated by tabs.
 func Decode(compressed []byte) (*Gazetteer, error) {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxMemory))
 	if err != nil {
@@ -34,113 +29,32 @@ func Decode(compressed []byte) (*Gazetteer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	r := columns{data: data}
-	g := r.gazetteer()
-	if r.bad {
-		return nil, ErrCorrupt
+	return parse(string(data))
+}
+
+func parse(text string) (*Gazetteer, error) {
+	n := strings.Count(text, "\n")
+	if !strings.HasSuffix(text, "\n") {
+		return nil, fmt.Errorf("%w: its last line has no end", ErrCorrupt)
+	}
+	g := &Gazetteer{all: make([]Place, 0, n), byState: map[string][]int32{}}
+	for line := range strings.Lines(text) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(f) != 5 {
+			return nil, fmt.Errorf("%w: a line with %d columns", ErrCorrupt, len(f))
+		}
+		i := len(g.all)
+		p := Place{Name: f[0], State: f[1], Slug: yp.CitySlug(f[0], f[1]), Tier: tier(i, n)}
+		var bad [3]error
+		p.Population, bad[0] = strconv.Atoi(f[2])
+		p.Lat, bad[1] = strconv.ParseFloat(f[3], 64)
+		p.Lon, bad[2] = strconv.ParseFloat(f[4], 64)
+		if err := errors.Join(bad[:]...); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+		}
+		g.all, g.byState[p.State] = append(g.all, p), append(g.byState[p.State], int32(i))
 	}
 	return g, nil
-}
-
-// columns reads the columns one after the other.
-type columns struct {
-	data []byte
-	bad  bool
-}
-
-func (r *columns) gazetteer() *Gazetteer {
-	codes, n := r.header()
-	if r.bad {
-		return nil
-	}
-	g := &Gazetteer{all: make([]Place, n)}
-	r.states(g, codes)
-	population := int64(0)
-	for i := range g.all {
-		population += r.varint()
-		g.all[i].Population = int(population)
-		g.all[i].Tier = tier(i, n)
-	}
-	for i := range g.all {
-		g.all[i].Lat = float64(r.varint()) / 1e5
-	}
-	for i := range g.all {
-		g.all[i].Lon = float64(r.varint()) / 1e5
-	}
-	r.names(g.all)
-	return g
-}
-
-// header returns the codes of the states and the number of places, of which
-// each takes at least five bytes.
-func (r *columns) header() (codes []string, n int) {
-	if string(r.take(len(magic))) != magic {
-		r.bad = true
-		return nil, 0
-	}
-	count := int(r.octet())
-	text := string(r.take(2 * count))
-	for i := 0; i+2 <= len(text); i += 2 {
-		codes = append(codes, text[i:i+2])
-	}
-	places, size := binary.Uvarint(r.data)
-	if size <= 0 || places > uint64(len(r.data)/5) {
-		r.bad = true
-		return nil, 0
-	}
-	r.data = r.data[size:]
-	return codes, int(places)
-}
-
-// states reads the first column and builds the index by state in one array.
-func (r *columns) states(g *Gazetteer, codes []string) {
-	column := r.take(len(g.all))
-	counts := make([]int, len(codes))
-	for _, s := range column {
-		if int(s) >= len(codes) {
-			r.bad = true
-			return
-		}
-		counts[s]++
-	}
-	g.byState = make(map[string][]int32, len(codes))
-	array, lists := make([]int32, len(g.all)), make([][]int32, len(codes))
-	for s, n := range counts {
-		lists[s], array = array[:0:n], array[n:]
-	}
-	for i, s := range column {
-		g.all[i].State = codes[s]
-		lists[s] = append(lists[s], int32(i))
-	}
-	for s, list := range lists {
-		g.byState[codes[s]] = list
-	}
-}
-
-// names reads the last column and forms the slugs. All of the text goes into
-// one string that the places share.
-func (r *columns) names(all []Place) {
-	text := make([]byte, 0, 2*len(r.data)+8*len(all))
-	type ends struct{ name, slug int32 }
-	at := make([]ends, len(all))
-	for i := range all {
-		end := 0
-		for end < len(r.data) && r.data[end] != '\n' {
-			end++
-		}
-		name := string(r.take(end))
-		r.octet() // the line feed
-		text = append(text, name...)
-		at[i].name = int32(len(text))
-		text = yp.AppendCitySlug(text, name, all[i].State)
-		at[i].slug = int32(len(text))
-	}
-	r.bad = r.bad || len(r.data) > 0
-	shared, start := string(text), int32(0)
-	for i := range all {
-		all[i].Name, all[i].Slug = shared[start:at[i].name], shared[at[i].name:at[i].slug]
-		start = at[i].slug
-	}
 }
 
 // tier returns the tier of the place that is at index i of n by population.
@@ -152,31 +66,4 @@ func tier(i, n int) int {
 		return 2
 	}
 	return 3
-}
-
-func (r *columns) take(n int) []byte {
-	if n > len(r.data) {
-		r.bad = true
-		return nil
-	}
-	b := r.data[:n]
-	r.data = r.data[n:]
-	return b
-}
-
-func (r *columns) octet() byte {
-	if b := r.take(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (r *columns) varint() int64 {
-	v, n := binary.Varint(r.data)
-	if n <= 0 {
-		r.bad = true
-		return 0
-	}
-	r.data = r.data[n:]
-	return v
 }
