@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
@@ -92,6 +93,21 @@ func wordsOf[T any](c *cli.Context, name string, parse func(string) (T, error)) 
 		all = append(all, v)
 	}
 	return all, nil
+}
+
+func anyCategoryFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "any-category", Usage: "take categories that are not known as they are typed"}
+}
+
+func dryRunFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print what it would cost from the start: requests, time, disk"}
+}
+
+func patienceFlag() cli.Flag {
+	return &cli.GenericFlag{
+		Name: "patience", Value: minutesValue(crawl.DefaultPatience),
+		Usage: "wait for a host that says when to come back, at most `MINUTES` (or 2h); then exit 5",
+	}
 }
 
 func robotsFlag() cli.Flag {

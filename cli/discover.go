@@ -60,7 +60,7 @@ func discoverFlags() []cli.Flag {
 		list("states", "`STATE...` by code or name: --states CA TX", "none", "s"),
 		&cli.BoolFlag{Name: "all", Usage: "all states"},
 		list("categories", "plan these `CATEGORY...` in the cities found", "the source's own, or ten common ones"),
-		&cli.BoolFlag{Name: "any-category", Usage: "take categories that are not known as they are typed"},
+		anyCategoryFlag(),
 		&cli.IntFlag{Name: "min-population", Usage: "plan no targets in cities with fewer `PEOPLE`; those that the gazetteer does not know have 0"},
 		&cli.GenericFlag{
 			Name: "max-pages", Value: countValue("pages"), DefaultText: "3, 2 or 1 by the place's size",
@@ -70,10 +70,7 @@ func discoverFlags() []cli.Flag {
 		robotsFlag(),
 		userAgentFlag(),
 		requestTimeoutFlag(),
-		&cli.GenericFlag{
-			Name: "patience", Value: minutesValue(crawl.DefaultPatience),
-			Usage: "wait for a host that says when to come back, at most `MINUTES` (or 2h); then exit 5",
-		},
+		patienceFlag(),
 	)
 	flags = append(flags, egressFlags()...)
 	return append(flags,

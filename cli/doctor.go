@@ -28,7 +28,7 @@ func (p *Program) doctorCommand() *cli.Command {
 			&cli.BoolFlag{Name: "full", Usage: "check the whole database and all logs, however large"},
 			&cli.BoolFlag{Name: "online", Usage: "ask for robots.txt of each enabled source, directly"},
 			&cli.GenericFlag{Name: "request-timeout", Value: ageValue(15 * time.Second), Usage: "`TIME` for one request with --online"},
-			&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
+			userAgentFlag(),
 			jsonFlag(),
 		},
 		Action: p.doctor,

@@ -144,21 +144,6 @@ func (w egress) pool(ctx context.Context, m *health.Monitor, client *fetch.Clien
 	return pool, nil
 }
 
-// idle tells how many proxies the database holds that could be used and are not, because
-// the policy is off.
-func (w egress) idle(ctx context.Context, m *health.Monitor) (n int, err error) {
-	if w.policy != fetch.PolicyOff {
-		return 0, nil
-	}
-	known, err := m.Proxies(ctx)
-	for _, p := range known {
-		if p.Enabled {
-			n++
-		}
-	}
-	return n, err
-}
-
 // proxies returns the proxies of the table, those that were typed among them.
 func (w egress) proxies(ctx context.Context, m *health.Monitor) ([]health.Proxy, error) {
 	if w.policy == fetch.PolicyOff {

@@ -20,7 +20,7 @@ func (p *Program) planCommand() *cli.Command {
 			"never disturbs what is done. Without --states all states of the source are meant.",
 		Flags: append(flags,
 			&cli.IntFlag{Name: "max-targets", DefaultText: "all", Usage: "plan at most so many `TARGETS`"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print what it would cost from the start: requests, time, disk"},
+			dryRunFlag(),
 			delayFlag(), jsonFlag(),
 		),
 		Action: p.plan,

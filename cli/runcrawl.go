@@ -7,11 +7,13 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/health"
 	"ypcrawl/wal"
 )
 
@@ -135,7 +137,11 @@ func (r *run) fetchConfig(host string, observe func(fetch.Observation)) fetch.Co
 // mentionProxies says once that there are proxies which this run does not use: nobody is
 // to think that he is hidden behind them.
 func (r *run) mentionProxies(ctx context.Context) {
-	n, err := r.egress.idle(ctx, r.monitor)
+	if r.egress.policy != fetch.PolicyOff {
+		return
+	}
+	known, err := r.monitor.Proxies(ctx)
+	n := len(slices.DeleteFunc(known, func(p health.Proxy) bool { return !p.Enabled }))
 	switch {
 	case err != nil:
 		r.log.Warn().Err(err).Msg("the stored proxies could not be read")

@@ -10,7 +10,6 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
-	"ypcrawl/crawl/fetch"
 )
 
 func runFlags() []cli.Flag {
@@ -32,7 +31,7 @@ func runFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "details", Usage: "then fetch the listings' own pages that are due: e-mail, hours, geo, payment, social links"},
 		detailsEveryFlag(),
 	}, databaseFlags(), []cli.Flag{
-		&cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print what it would cost from the start: requests, time, disk"},
+		dryRunFlag(),
 		jsonFlag(),
 	})
 }
@@ -43,7 +42,7 @@ func detailsFlags() []cli.Flag {
 		statesFlag(),
 		list("cities", "only of listings that the search of these `CITY...` found: \"Los Angeles, CA\"", "all"),
 		list("categories", "only of listings that the search for these `CATEGORY...` found", "all"),
-		&cli.BoolFlag{Name: "any-category", Usage: "take categories that are not known as they are typed"},
+		anyCategoryFlag(),
 		&cli.IntFlag{Name: "min-population", Usage: "only of cities with so many `PEOPLE` or more"},
 		detailsEveryFlag(),
 		&cli.Int64Flag{Name: "limit", DefaultText: "no limit", Usage: "end after `PAGES`, resumable"},
@@ -78,17 +77,14 @@ func paceFlags() []cli.Flag {
 		delayFlag(),
 		&cli.IntFlag{Name: "concurrency-per-host", Value: 5, Usage: "`REQUESTS` in flight to a host at most"},
 		&cli.IntFlag{Name: "max-per-state", Value: 5, Usage: "`TARGETS` of a state of a source in progress at once"},
-		&cli.StringFlag{Name: "robots", Value: "obey", Usage: "`RULE` for robots.txt: obey or ignore"},
-		&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
-		&cli.GenericFlag{Name: "request-timeout", Value: ageValue(fetch.DefaultTimeout), Usage: "`TIME` for one request, its body included"},
+		robotsFlag(),
+		userAgentFlag(),
+		requestTimeoutFlag(),
 		&cli.GenericFlag{
 			Name: "linger", Value: minutesValue(5 * time.Minute),
 			Usage: "wait for targets that fall due within `MINUTES` (or 2h); 0 for cron",
 		},
-		&cli.GenericFlag{
-			Name: "patience", Value: minutesValue(crawl.DefaultPatience),
-			Usage: "wait for a host that says when to come back, at most `MINUTES` (or 2h); then exit 5",
-		},
+		patienceFlag(),
 		&cli.BoolFlag{Name: "watch", Usage: "stay when nothing is due, and take targets as they fall due"},
 	}
 }

@@ -93,19 +93,16 @@ func (p *Program) sample(c *cli.Context) error {
 	if err != nil || c.Args().Len() != 1 {
 		return Usagef("want the id of one sample; see `ypcrawl sources samples`")
 	}
-	k, err := p.open(c, reading)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }()
-	body, err := health.New(k.DB()).ReadSample(c.Context, id)
-	if errors.Is(err, health.ErrNoSample) {
-		return Usagef("there is no sample %d: only the newest of each source are kept; see `ypcrawl sources samples`", id)
-	}
-	if err != nil {
-		return err
-	}
-	return p.printPage(body)
+	return p.with(c, reading, func(k *database, _ store.Scope) error {
+		body, err := health.New(k.DB()).ReadSample(c.Context, id)
+		if errors.Is(err, health.ErrNoSample) {
+			return Usagef("there is no sample %d: only the newest of each source are kept; see `ypcrawl sources samples`", id)
+		}
+		if err != nil {
+			return err
+		}
+		return p.printPage(body)
+	})
 }
 
 // printPage writes a page as it is to a file or a pipe. A terminal gets its lines

@@ -132,7 +132,7 @@ func selectFlags() []cli.Flag {
 		statesFlag(),
 		list("cities", "`CITY...` of those states only: --cities Austin \"El Paso\"", "all"),
 		list("categories", "`CATEGORY...` to search for", "the source's own, or ten common ones"),
-		&cli.BoolFlag{Name: "any-category", Usage: "take categories that are not known as they are typed"},
+		anyCategoryFlag(),
 		&cli.IntFlag{Name: "min-population", Usage: "leave out places with fewer `PEOPLE`"},
 		&cli.IntFlag{Name: "max-cities", DefaultText: "all", Usage: "only the `N` largest places of each state"},
 		&cli.GenericFlag{
