@@ -122,13 +122,13 @@ func requestTimeoutFlag() cli.Flag {
 	return &cli.GenericFlag{Name: "request-timeout", Value: ageValue(fetch.DefaultTimeout), Usage: "`TIME` for one request, its body included"}
 }
 
-// takeFlags are those of a command that changes many targets.
-func takeFlags() []cli.Flag {
+// batchFlags are those of a command that changes many targets at once.
+func batchFlags() []cli.Flag {
 	return []cli.Flag{yesFlag(), &cli.BoolFlag{Name: "dry-run", Usage: "only count"}, jsonFlag()}
 }
 
-// take is what a command does to many targets at once, with its words.
-type take struct {
+// batch is a change of many targets at once, with its words.
+type batch struct {
 	noun     string // "target"
 	count    func(context.Context) (int, error)
 	do       func(context.Context) (int, error)
@@ -139,8 +139,8 @@ type take struct {
 	reset    bool         // JSON calls what was done "reset", else "changed"
 }
 
-// take counts, asks unless --yes answers, and does it.
-func (p *Program) take(c *cli.Context, t take) error {
+// apply counts, asks unless --yes answers, and does it.
+func (p *Program) apply(c *cli.Context, t batch) error {
 	n, err := t.count(c.Context)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ The same pace, claims, recovery and exit codes as run: stop it at any time, type
 					list("status", "`STATUS...` to take back: FAILED (with those that wait after a first failure), PARKED, STUCK", "FAILED"),
 					statesFlag(),
 					onlySourceFlag(),
-				}, takeFlags()...),
+				}, batchFlags()...),
 				Action: p.detailsRetry,
 			},
 		},
@@ -151,6 +151,6 @@ func (p *Program) detailsRetry(c *cli.Context) error {
 	}
 	return p.with(c, existing, func(k *database, scope store.Scope) error {
 		which.Scope = store.Scope{SourceID: scope.SourceID, States: scope.States, Kinds: []yp.Kind{yp.KindDetail}}
-		return p.takeBack(c, k, which, take{noun: "detail"})
+		return p.takeBack(c, k, which, batch{noun: "detail"})
 	})
 }

@@ -285,3 +285,21 @@ func TestWriteCSV(t *testing.T) {
 		t.Errorf("without rows: %q, %v", out.String(), err)
 	}
 }
+
+// TestHide: a column goes by its name, or because nothing was counted in it.
+func TestHide(t *testing.T) {
+	t.Parallel()
+	tab := newTable("name", "done", "failed", "stuck", "note")
+	tab.row("a", 1, 0, 0, "x")
+	tab.row("b", 2, 0, 3)
+	tab.row("more")
+	tab.hide("note")
+	tab.hideZeros("failed", "stuck")
+	var out bytes.Buffer
+	if err := tab.flush(&Streams{Getenv: env(nil)}, &out); err != nil {
+		t.Fatal(err)
+	}
+	if want := "name  done  stuck\na        1      0\nb        2      3\nmore\n"; out.String() != want {
+		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}

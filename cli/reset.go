@@ -26,7 +26,7 @@ func (p *Program) resetCommand() *cli.Command {
 			&cli.BoolFlag{Name: "from-page-1", Usage: "forget the pages done and crawl them again"},
 			statesFlag(),
 			onlySourceFlag(),
-		}, takeFlags()...),
+		}, batchFlags()...),
 		Action: p.reset,
 	}
 }
@@ -38,19 +38,19 @@ func (p *Program) reset(c *cli.Context) error {
 	}
 	return p.with(c, existing, func(k *database, scope store.Scope) error {
 		r.Scope, r.Scope.Kinds = scope, []yp.Kind{yp.KindIndex, yp.KindSearch} // `details retry` is for the others
-		return p.takeBack(c, k, r, take{noun: "target", nothing: func() error { return p.adviseReset(c, k, r) }})
+		return p.takeBack(c, k, r, batch{noun: "target", nothing: func() error { return p.adviseReset(c, k, r) }})
 	})
 }
 
 // takeBack takes targets back to PLANNED.
-func (p *Program) takeBack(c *cli.Context, k *database, r checkpoint.Reset, t take) error {
+func (p *Program) takeBack(c *cli.Context, k *database, r checkpoint.Reset, t batch) error {
 	t.question, t.past, t.reset = "Take %s back to PLANNED?", "taken back", true
 	if r.FromPage1 {
 		t.question = "Take %s back to PLANNED and crawl them again from page 1?"
 	}
 	t.count = func(ctx context.Context) (int, error) { return k.CountReset(ctx, r) }
 	t.do = func(ctx context.Context) (int, error) { return k.ResetTargets(ctx, r) }
-	return p.take(c, t)
+	return p.apply(c, t)
 }
 
 // adviseReset tells somebody who selected nothing what there is to select.

@@ -23,7 +23,7 @@ func (p *Program) targetsCommand() *cli.Command {
 			Name: string(o), Usage: usage, ArgsUsage: "[TARGET...]", Args: true,
 			Description: description + "\nName targets, or choose them with flags; that shows how many there are and asks.\n" + targetHelp,
 			Flags: slices.Concat(chooseFlags(),
-				[]cli.Flag{&cli.BoolFlag{Name: "all", Usage: "every target there is, when no flag chooses"}}, takeFlags()),
+				[]cli.Flag{&cli.BoolFlag{Name: "all", Usage: "every target there is, when no flag chooses"}}, batchFlags()),
 			Action: func(c *cli.Context) error { return p.operate(c, o) },
 		}
 	}
@@ -262,13 +262,13 @@ func (p *Program) operate(c *cli.Context, o checkpoint.Operation) error {
 	past := map[checkpoint.Operation]string{
 		checkpoint.Pause: "paused", checkpoint.Resume: "resumed", checkpoint.Enable: "enabled", checkpoint.Disable: "disabled",
 	}[o]
-	return p.operateOn(c, o, checkpoint.Chosen{Statuses: f.Statuses, Error: f.Error}, take{
+	return p.operateOn(c, o, checkpoint.Chosen{Statuses: f.Statuses, Error: f.Error}, batch{
 		question: strings.ToUpper(string(o[:1])) + string(o[1:]) + " %s?", past: past,
 	}, "No target matches that could be "+past+".")
 }
 
 // operateOn carries out an operation on the targets that arguments and flags choose.
-func (p *Program) operateOn(c *cli.Context, o checkpoint.Operation, chosen checkpoint.Chosen, t take, nothing string) error {
+func (p *Program) operateOn(c *cli.Context, o checkpoint.Operation, chosen checkpoint.Chosen, t batch, nothing string) error {
 	chooses := c.Args().Present() // a forgotten argument must not mean everything
 	for _, name := range []string{"states", "source", "status", "error", "older-than"} {
 		chooses = chooses || c.IsSet(name)
@@ -291,7 +291,7 @@ func (p *Program) operateOn(c *cli.Context, o checkpoint.Operation, chosen check
 			p.note("%s", nothing)
 			return nil
 		}
-		return p.take(c, t)
+		return p.apply(c, t)
 	})
 }
 
@@ -315,7 +315,7 @@ func (p *Program) deadCommand() *cli.Command {
 				Flags: slices.Concat(which(), []cli.Flag{
 					&cli.BoolFlag{Name: "from-page-1", Usage: "forget the pages done and crawl them again"},
 					&cli.BoolFlag{Name: "all", Usage: "every dead letter, when no flag chooses"},
-				}, takeFlags()),
+				}, batchFlags()),
 				Action: p.deadRequeue,
 			},
 		},
@@ -350,5 +350,5 @@ func (p *Program) deadRequeue(c *cli.Context) error {
 		o, question = checkpoint.RequeueAnew, "Take %s back to PLANNED and crawl them again from page 1?"
 	}
 	return p.operateOn(c, o, checkpoint.Chosen{Error: code, OlderThan: timeOf(c, "older-than")},
-		take{question: question, past: "requeued"}, "No dead letter matches.")
+		batch{question: question, past: "requeued"}, "No dead letter matches.")
 }

@@ -127,7 +127,7 @@ func endText(kind yp.Kind, a *report.TraceAttempt) string {
 		text += "; " + plural(*a.Pages, "page")
 	}
 	if a.Listings != nil {
-		text += ", " + found(*a.Listings, kind == yp.KindIndex)
+		text += ", " + foundText(*a.Listings, kind == yp.KindIndex)
 	}
 	if a.Changed != nil {
 		text += fmt.Sprintf(", %s new or changed", thousands(*a.Changed))
@@ -226,13 +226,13 @@ func answeredText(r *report.TraceRequest) string {
 	case r.Class != "":
 		text += ": " + r.Class
 	case r.Results != nil:
-		text += ": " + found(*r.Results, r.Type == string(yp.RequestStateIndex))
+		text += ": " + foundText(*r.Results, r.Type == string(yp.RequestStateIndex))
 	}
 	return text
 }
 
-// found is what pages brought: an index has cities, all others listings.
-func found(n int64, index bool) string {
+// foundText is what pages brought: an index has cities, all others listings.
+func foundText(n int64, index bool) string {
 	if index {
 		return plural(n, "city")
 	}
