@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ypcrawl/crawl/site/demo"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/store"
 	"ypcrawl/yp/gazetteer"
 )

@@ -25,7 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"ypcrawl/crawl/site/demo"
+	"ypcrawl/crawl/demo"
 )
 
 // The commands that the scripts in testdata/script have beside testscript's own.

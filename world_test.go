@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ypcrawl/crawl/site/demo"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/store"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"

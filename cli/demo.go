@@ -12,9 +12,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/site"
-	"ypcrawl/crawl/site/demo"
 	"ypcrawl/yp/gazetteer"
 )
 

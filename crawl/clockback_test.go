@@ -8,7 +8,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
-	"ypcrawl/crawl/site/demo"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/store/storetest"
 	"ypcrawl/wal"
 	"ypcrawl/yp"

@@ -10,7 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"ypcrawl/crawl"
-	"ypcrawl/crawl/site/demo"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/yp"
 )
 

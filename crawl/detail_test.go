@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ypcrawl/crawl"
-	"ypcrawl/crawl/site/demo"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/yp"
 )
 

@@ -16,10 +16,10 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
-	"ypcrawl/crawl/site/demo"
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 	"ypcrawl/wal"

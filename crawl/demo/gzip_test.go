@@ -8,7 +8,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"ypcrawl/crawl/site/demo"
+	"ypcrawl/crawl/demo"
 )
 
 // samples are pages of every kind.
