@@ -89,7 +89,7 @@ func TestCrashPoints(t *testing.T) {
 		for _, nth := range pointTimes {
 			t.Run(fmt.Sprintf("%s/%d", point, nth), func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, 3)
+				w := newWorld(t, 2)
 				cmd := command(w.dir, []string{fmt.Sprintf("%s=%s:%d", killAt, point, nth)}, w.crawlArgs()...)
 				out, err := cmd.CombinedOutput()
 				if !killed(err) {
