@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -24,8 +25,11 @@ var crashKills = flag.Int("crash.kills", defaultKills, "SIGKILLs in the random c
 
 // crawlArgs is the crawl that every crash test runs.
 func (w *world) crawlArgs(more ...string) []string {
+	if w.args != nil {
+		return slices.Concat(w.args, more)
+	}
 	args := []string{
-		"run", "--source", "demo", "--base-url", w.server.URL(), "--states", "CA", "TX", "--delay", "0",
+		"run", "--source", "demo", "--base-url", w.url, "--states", "CA", "TX", "--delay", "0",
 		"--workers", strconv.Itoa(w.workers), "--log-level", "warn",
 	}
 	if w.chain {
