@@ -46,9 +46,5 @@ func TestCrashDetails(t *testing.T) {
 	}
 	w.checkDetails(w.open(filepath.Join(w.dir, "ypcrawl.db")))
 	w.checkRefetched(w.kills)
-	rebuilt := filepath.Join(t.TempDir(), "rebuilt.db")
-	if out, err := command(w.dir, nil, "--db", rebuilt, "wal", "replay", "logs/yp_wal").CombinedOutput(); err != nil {
-		t.Fatalf("wal replay: %v\n%s", err, out)
-	}
-	w.checkDetails(w.open(rebuilt))
+	w.checkDetails(w.open(w.rebuilt()))
 }

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
-	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -15,60 +14,44 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ypcrawl/crawl"
-	"ypcrawl/crawl/site/demo"
-	"ypcrawl/yp/gazetteer"
+	"ypcrawl/crawl/demo"
+	"ypcrawl/store/storetest"
 )
 
-// atlas is a world whose indexes are read.
-type atlas struct {
-	*world
-	directory *demo.Directory
-}
+// indexStates are those whose indexes are read.
+var indexStates = []string{"AZ", "NV", "UT"}
 
-var atlasStates = []string{"AZ", "NV", "UT"}
-
-func newAtlas(t *testing.T) *atlas {
+func newIndexWorld(t *testing.T) *world {
 	t.Helper()
-	g, err := gazetteer.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := demo.New(demo.Config{Places: 30}, g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{t: t, dir: t.TempDir(), counter: &counter{next: dir, seen: map[string]map[string]int{}}}
-	w.server = &counted{httptest.NewServer(w.counter)}
-	t.Cleanup(w.server.Close)
-	return &atlas{w, dir}
+	return siteWorld(t, demo.Config{Places: 30})
 }
 
-func (a *atlas) args(more ...string) []string {
-	args := append([]string{"discover", "--source", "demo", "--base-url", a.server.URL(), "--log-level", "warn", "--states"}, atlasStates...)
+func (w *world) discoverArgs(more ...string) []string {
+	args := append([]string{"discover", "--source", "demo", "--base-url", w.url, "--log-level", "warn", "--states"}, indexStates...)
 	return append(args, more...)
 }
 
 // discover reads them to the end.
-func (a *atlas) discover() {
-	a.t.Helper()
-	if out, err := command(a.dir, nil, a.args()...).CombinedOutput(); err != nil {
-		a.t.Fatalf("discover: %v\n%s", err, out)
+func (w *world) discover() {
+	w.t.Helper()
+	if out, err := command(w.dir, nil, w.discoverArgs()...).CombinedOutput(); err != nil {
+		w.t.Fatalf("discover: %v\n%s", err, out)
 	}
 }
 
 // killed reads them until the process is killed at the nth time that it reaches a point.
-func (a *atlas) killed(point crawl.Point, nth int) {
-	a.t.Helper()
-	out, err := command(a.dir, []string{fmt.Sprintf("%s=%s:%d", killAt, point, nth)}, a.args()...).CombinedOutput()
+func (w *world) killed(point crawl.Point, nth int) {
+	w.t.Helper()
+	out, err := command(w.dir, []string{fmt.Sprintf("%s=%s:%d", killAt, point, nth)}, w.discoverArgs()...).CombinedOutput()
 	if !killed(err) {
-		a.t.Fatalf("discover was not killed at %s:%d: %v\n%s", point, nth, err, out)
+		w.t.Fatalf("discover was not killed at %s:%d: %v\n%s", point, nth, err, out)
 	}
 }
 
 // rows are what `discover` leaves behind, without times and numbers.
-func (a *atlas) rows() (rows []string) {
-	a.t.Helper()
-	db := a.open(filepath.Join(a.dir, "ypcrawl.db"))
+func (w *world) rows() (rows []string) {
+	w.t.Helper()
+	db := w.open(filepath.Join(w.dir, "ypcrawl.db"))
 	for _, query := range []string{
 		`SELECT state || ' ' || status || ' ' || page_current || ' ' || raw_count || ' ' || (complete_at IS NOT NULL) FROM targets WHERE kind = 'index' ORDER BY 1`,
 		`SELECT c.slug || ' ' || x.slug || ' ' || x.name || ' ' || x.found_on || ' ' || x.matched || ' ' || (x.gone_at IS NOT NULL)
@@ -76,13 +59,10 @@ func (a *atlas) rows() (rows []string) {
 		`SELECT c.slug || ' ' || k.slug || ' ' || t.priority || ' ' || t.max_pages || ' ' || t.status || ' ' || (t.retired_at IS NOT NULL)
 		FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id ORDER BY 1`,
 	} {
-		each(a.t, db, query, func(r *sql.Rows) error {
-			rows = append(rows, "")
-			return r.Scan(&rows[len(rows)-1])
-		})
+		rows = append(rows, storetest.Table(w.t, db, query)...)
 	}
-	if err := db.IntegrityCheck(a.t.Context()); err != nil {
-		a.t.Error(err)
+	if err := db.IntegrityCheck(w.t.Context()); err != nil {
+		w.t.Error(err)
 	}
 	return rows
 }
@@ -92,7 +72,7 @@ func (a *atlas) rows() (rows []string) {
 // hand.
 func TestDiscoverCrash(t *testing.T) {
 	t.Parallel()
-	a, calm := newAtlas(t), newAtlas(t)
+	w, calm := newIndexWorld(t), newIndexWorld(t)
 	rnd := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 4))
 	points := []crawl.Point{crawl.PointClaimed, crawl.PointFetched, crawl.PointParsed, crawl.PointInTx, crawl.PointCommitted}
 	rest := slices.Clone(points)
@@ -104,15 +84,15 @@ func TestDiscoverCrash(t *testing.T) {
 			nth = 1
 		}
 		t.Logf("killed at %s:%d", p, nth)
-		a.killed(p, nth)
+		w.killed(p, nth)
 	}
-	a.discover()
-	a.checkCities(a.open(filepath.Join(a.dir, "ypcrawl.db")), atlasStates...)
-	if extra := a.counter.extra(); extra > len(points) {
+	w.discover()
+	w.checkCities(w.open(filepath.Join(w.dir, "ypcrawl.db")), indexStates...)
+	if extra := w.counter.extra(); extra > len(points) {
 		t.Errorf("%d pages were asked for again after %d kills", extra, len(points))
 	}
 	calm.discover()
-	if diff := cmp.Diff(calm.rows(), a.rows()); diff != "" {
+	if diff := cmp.Diff(calm.rows(), w.rows()); diff != "" {
 		t.Errorf("rows differ from those of an undisturbed crawl (-want +got):\n%s", head(diff))
 	}
 }
@@ -121,62 +101,62 @@ func TestDiscoverCrash(t *testing.T) {
 // soon, and in the end what is gone and what has come is exactly the truth.
 func TestDiscoverEpochs(t *testing.T) {
 	t.Parallel()
-	a := newAtlas(t)
-	a.discover()
-	before := a.directory.Cities(atlasStates...)
-	if err := a.directory.SetEpoch(2); err != nil {
+	w := newIndexWorld(t)
+	w.discover()
+	before := w.site.Cities(indexStates...)
+	if err := w.site.SetEpoch(2); err != nil {
 		t.Fatal(err)
 	}
-	a.killed(crawl.PointCommitted, 20)
-	if n := a.count(`SELECT count(*) FROM source_cities WHERE gone_at IS NOT NULL`); n != 0 {
+	w.killed(crawl.PointCommitted, 20)
+	if n := w.count(`SELECT count(*) FROM source_cities WHERE gone_at IS NOT NULL`); n != 0 {
 		t.Errorf("%d cities are gone before the first index is read", n)
 	}
-	a.killed(crawl.PointEnded, 1)
-	a.discover()
-	a.checkCities(a.open(filepath.Join(a.dir, "ypcrawl.db")), atlasStates...)
+	w.killed(crawl.PointEnded, 1)
+	w.discover()
+	w.checkCities(w.open(filepath.Join(w.dir, "ypcrawl.db")), indexStates...)
 	lost := 0
-	now := a.directory.Cities(atlasStates...)
+	now := w.site.Cities(indexStates...)
 	for _, c := range before {
 		if !slices.Contains(now, c) {
 			lost++
 		}
 	}
-	if n := a.count(`SELECT count(*) FROM source_cities WHERE gone_at IS NOT NULL`); n != lost || lost == 0 {
+	if n := w.count(`SELECT count(*) FROM source_cities WHERE gone_at IS NOT NULL`); n != lost || lost == 0 {
 		t.Errorf("%d cities are gone, want %d and some", n, lost)
 	}
 	const wrong = `SELECT count(*) FROM targets t JOIN source_cities x ON x.source_id = t.source_id AND x.city_id = t.city_id
 		WHERE (x.gone_at IS NULL) <> (t.retired_at IS NULL)`
-	if n := a.count(wrong); n != 0 {
+	if n := w.count(wrong); n != 0 {
 		t.Errorf("%d targets are retired and their city is not gone, or the other way round", n)
 	}
-	if err := a.directory.SetEpoch(0); err != nil {
+	if err := w.site.SetEpoch(0); err != nil {
 		t.Fatal(err)
 	}
-	a.discover()
-	a.checkCities(a.open(filepath.Join(a.dir, "ypcrawl.db")), atlasStates...)
-	if n := a.count(wrong); n != 0 {
+	w.discover()
+	w.checkCities(w.open(filepath.Join(w.dir, "ypcrawl.db")), indexStates...)
+	if n := w.count(wrong); n != 0 {
 		t.Errorf("%d targets did not come back with their cities", n)
 	}
 }
 
-func (a *atlas) count(query string) (n int) {
-	a.t.Helper()
-	db := a.open(filepath.Join(a.dir, "ypcrawl.db"))
-	each(a.t, db, query, func(r *sql.Rows) error { return r.Scan(&n) })
+func (w *world) count(query string) (n int) {
+	w.t.Helper()
+	db := w.open(filepath.Join(w.dir, "ypcrawl.db"))
+	each(w.t, db, query, func(r *sql.Rows) error { return r.Scan(&n) })
 	return n
 }
 
 // TestDiscoverTwoProcesses: two at once on one database read no state twice.
 func TestDiscoverTwoProcesses(t *testing.T) {
 	t.Parallel()
-	a := newAtlas(t)
-	a.counter.latency.Store(int64(10 * time.Millisecond))
-	one := command(a.dir, nil, a.args("--user-agent", "one")...)
+	w := newIndexWorld(t)
+	w.counter.latency.Store(int64(10 * time.Millisecond))
+	one := command(w.dir, nil, w.discoverArgs("--user-agent", "one")...)
 	if err := one.Start(); err != nil {
 		t.Fatal(err)
 	}
-	a.counter.waitFor(t, 3) // it has begun its pass
-	two := command(a.dir, nil, a.args("--user-agent", "two")...)
+	w.counter.waitFor(t, 3) // it has begun its pass
+	two := command(w.dir, nil, w.discoverArgs("--user-agent", "two")...)
 	out, err := two.CombinedOutput()
 	if err != nil {
 		t.Errorf("the second: %v\n%s", err, out)
@@ -184,11 +164,11 @@ func TestDiscoverTwoProcesses(t *testing.T) {
 	if code := exitCode(t, one.Wait()); code != 0 {
 		t.Errorf("the first exited with %d", code)
 	}
-	a.checkCities(a.open(filepath.Join(a.dir, "ypcrawl.db")), atlasStates...)
-	if extra := a.counter.extra(); extra != 0 {
+	w.checkCities(w.open(filepath.Join(w.dir, "ypcrawl.db")), indexStates...)
+	if extra := w.counter.extra(); extra != 0 {
 		t.Errorf("%d pages were asked for twice", extra)
 	}
-	if n := a.count(`SELECT count(*) FROM runs WHERE outcome = 'done'`); n != 2 {
+	if n := w.count(`SELECT count(*) FROM runs WHERE outcome = 'done'`); n != 2 {
 		t.Errorf("%d runs are done, want 2", n)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -24,8 +25,11 @@ var crashKills = flag.Int("crash.kills", defaultKills, "SIGKILLs in the random c
 
 // crawlArgs is the crawl that every crash test runs.
 func (w *world) crawlArgs(more ...string) []string {
+	if w.args != nil {
+		return slices.Concat(w.args, more)
+	}
 	args := []string{
-		"run", "--source", "demo", "--base-url", w.server.URL(), "--states", "CA", "TX", "--delay", "0",
+		"run", "--source", "demo", "--base-url", w.url, "--states", "CA", "TX", "--delay", "0",
 		"--workers", strconv.Itoa(w.workers), "--log-level", "warn",
 	}
 	if w.chain {
@@ -89,7 +93,7 @@ func TestCrashPoints(t *testing.T) {
 		for _, nth := range pointTimes {
 			t.Run(fmt.Sprintf("%s/%d", point, nth), func(t *testing.T) {
 				t.Parallel()
-				w := newWorld(t, 3)
+				w := newWorld(t, 2)
 				cmd := command(w.dir, []string{fmt.Sprintf("%s=%s:%d", killAt, point, nth)}, w.crawlArgs()...)
 				out, err := cmd.CombinedOutput()
 				if !killed(err) {

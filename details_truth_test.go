@@ -3,30 +3,25 @@ package main
 import (
 	"database/sql"
 	"encoding/json"
-	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"ypcrawl/crawl/site/demo"
 	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
 // detailArgs fetches the listings' own pages alone.
 func (w *world) detailArgs() []string {
-	return []string{"details", "--source", "demo", "--base-url", w.server.URL(), "--states", "CA", "TX", "--delay", "0", "--log-level", "warn"}
+	return []string{"details", "--source", "demo", "--base-url", w.url, "--states", "CA", "TX", "--delay", "0", "--log-level", "warn"}
 }
 
 // detailTruth is what the listings' own pages say, in the order of ids.
 func (w *world) detailTruth() []yp.Detail {
 	w.t.Helper()
-	base, err := url.Parse(w.server.URL())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	all := w.counter.next.(*demo.Directory).Details(base, demo.Selection{States: []string{"CA", "TX"}, Categories: demo.Categories()})
+	all := w.site.Details(w.base(), selection())
 	for i := range all {
 		all[i].Name = "" // that of the card stays
 	}
@@ -65,15 +60,7 @@ func completed(listings []yp.Listing, details []yp.Detail) []yp.Listing {
 	out := slices.Clone(listings)
 	for i := range out {
 		l := &out[i]
-		at, ok := slices.BinarySearchFunc(details, l.ID, func(d yp.Detail, id string) int {
-			switch {
-			case d.ID < id:
-				return -1
-			case d.ID > id:
-				return 1
-			}
-			return 0
-		})
+		at, ok := slices.BinarySearchFunc(details, l.ID, func(d yp.Detail, id string) int { return strings.Compare(d.ID, id) })
 		if !ok {
 			continue
 		}

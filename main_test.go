@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"strconv"
@@ -27,6 +28,10 @@ func TestMain(m *testing.M) {
 		os.Exit(child())
 	case "bare":
 		os.Exit(bareLoop(os.Args[1:]))
+	}
+	// Most tests wait for their children and for time to pass; -parallel still decides.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
 	}
 	testscript.Main(m, map[string]func(){"ypcrawl": main})
 }

@@ -5,7 +5,7 @@ package main
 const (
 	defaultKills = 100 // how many times the random crash test kills unless told otherwise
 	sharedPlaces = 25  // of each state, in the test of two processes
-	convoySize   = 10  // sources that the fleet's crash test crawls at once
+	crashSources = 10  // sources that a crash test crawls at once
 	detailKills  = 6   // kills of a crawl with details
 	chainKills   = 20  // kills of the whole chain, unless told otherwise
 	troubleKills = 10  // kills of a crawl whose site is in trouble

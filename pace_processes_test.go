@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"ypcrawl/crawl/site/demo"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/yp/gazetteer"
 )
 

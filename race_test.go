@@ -7,7 +7,7 @@ package main
 const (
 	defaultKills = 8
 	sharedPlaces = 4
-	convoySize   = 3
+	crashSources = 3
 	detailKills  = 2
 	pointStep    = 3
 	chainKills   = 3

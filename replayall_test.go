@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ypcrawl/crawl/site/demo"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
-	"ypcrawl/yp/gazetteer"
 )
 
 // ofPages are what pages feed, by table, without times and without the numbers that one
@@ -67,23 +66,7 @@ func listingColumns(prefix string) string {
 // rowsOf reads a query as sorted texts.
 func rowsOf(t *testing.T, db *store.DB, query string) (all []string) {
 	t.Helper()
-	each(t, db, named+query, func(rows *sql.Rows) error {
-		columns, err := rows.Columns()
-		if err != nil {
-			return err
-		}
-		cells, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
-		for i := range cells {
-			into[i] = &cells[i]
-		}
-		err = rows.Scan(into...)
-		row := make([]string, len(columns))
-		for i, c := range cells {
-			row[i] = c.String
-		}
-		all = append(all, strings.Join(row, "|"))
-		return err
-	})
+	all = storetest.Table(t, db, named+query)
 	slices.Sort(all)
 	return all
 }
@@ -93,8 +76,8 @@ func rowsOf(t *testing.T, db *store.DB, query string) (all []string) {
 // holds the same in every table that pages feed, and so it does after a second replay.
 func TestReplayOfEverything(t *testing.T) {
 	t.Parallel()
-	w, directory := newSmallAtlas(t)
-	site := []string{"--source", "demo", "--base-url", w.server.URL(), "--states", "UT", "--log-level", "warn", "--delay", "0"}
+	w := siteWorld(t, demo.Config{Places: 8})
+	site := []string{"--source", "demo", "--base-url", w.url, "--states", "UT", "--log-level", "warn", "--delay", "0"}
 	run := func(args ...string) string {
 		t.Helper()
 		out, err := command(w.dir, nil, args...).CombinedOutput()
@@ -132,7 +115,7 @@ func TestReplayOfEverything(t *testing.T) {
 	run(crawl...)
 	const two = `SELECT company_id FROM listings GROUP BY 1 HAVING count(*) > 1 ORDER BY count(*) DESC, 1 LIMIT 1`
 	run("companies", "split", pick(two), "--listings", pick(`SELECT max(listing_id) FROM listings WHERE company_id = (`+two+`)`))
-	if err := directory.SetEpoch(2); err != nil {
+	if err := w.site.SetEpoch(2); err != nil {
 		t.Fatal(err)
 	}
 	die("committed", 2, discover...)
@@ -162,7 +145,7 @@ func TestReplayOfEverything(t *testing.T) {
 // same backfilled fields, in the order in which their pages were committed, at their times.
 func TestReplayOfManyWorkers(t *testing.T) {
 	t.Parallel()
-	w, directory := newSmallAtlas(t)
+	w := siteWorld(t, demo.Config{Places: 8})
 	run := func(args ...string) {
 		t.Helper()
 		out, err := command(w.dir, nil, args...).CombinedOutput()
@@ -172,10 +155,10 @@ func TestReplayOfManyWorkers(t *testing.T) {
 	}
 	crawled := filepath.Join(w.dir, "ypcrawl.db")
 	for epoch := range 2 {
-		if err := directory.SetEpoch(epoch); err != nil {
+		if err := w.site.SetEpoch(epoch); err != nil {
 			t.Fatal(err)
 		}
-		run("run", "--source", "demo", "--base-url", w.server.URL(), "--states", "UT", "NV", "--categories", "Plumbers", "Dentists", "Restaurants",
+		run("run", "--source", "demo", "--base-url", w.url, "--states", "UT", "NV", "--categories", "Plumbers", "Dentists", "Restaurants",
 			"--log-level", "warn", "--delay", "0", "--workers", "8", "--linger", "0")
 		db, err := sql.Open("sqlite", crawled)
 		if err != nil {
@@ -215,21 +198,4 @@ func (w *world) compare(path, rebuilt, what string, but ...string) {
 	if err := got.IntegrityCheck(w.t.Context()); err != nil {
 		w.t.Error(err)
 	}
-}
-
-// newSmallAtlas is a world with a few places of each state.
-func newSmallAtlas(t *testing.T) (*world, *demo.Directory) {
-	t.Helper()
-	g, err := gazetteer.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := demo.New(demo.Config{Places: 8}, g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{t: t, dir: t.TempDir(), counter: &counter{next: dir, seen: map[string]map[string]int{}}}
-	w.server = &counted{httptest.NewServer(w.counter)}
-	t.Cleanup(w.server.Close)
-	return w, dir
 }

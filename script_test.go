@@ -25,7 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"ypcrawl/crawl/site/demo"
+	"ypcrawl/crawl/demo"
 )
 
 // The commands that the scripts in testdata/script have beside testscript's own.
@@ -266,24 +266,9 @@ func cmdSQLite(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, len(args) == 2, "sqlite FILE QUERY")
 	db := openSQLite(ts, args[0], "ro")
 	defer func() { _ = db.Close() }()
-	rows, err := db.QueryContext(context.Background(), args[1])
-	ts.Check(err)
-	defer func() { _ = rows.Close() }()
-	names, err := rows.Columns()
-	ts.Check(err)
-	cells, into := make([]sql.NullString, len(names)), make([]any, len(names))
-	for i := range cells {
-		into[i] = &cells[i]
+	for _, row := range table(ts, db, args[1]) {
+		_, _ = fmt.Fprintln(ts.Stdout(), row)
 	}
-	for rows.Next() {
-		ts.Check(rows.Scan(into...))
-		texts := make([]string, len(cells))
-		for i, c := range cells {
-			texts[i] = c.String
-		}
-		_, _ = fmt.Fprintln(ts.Stdout(), strings.Join(texts, "|"))
-	}
-	ts.Check(rows.Err())
 }
 
 // cmdAlterSQLite is `alter-sqlite FILE STATEMENT`.
@@ -344,7 +329,7 @@ func cmdHoldsTruth(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	db := openSQLite(ts, args[0], "ro")
 	defer func() { _ = db.Close() }()
-	got := column(ts, db, `SELECT listing_id || '|' || name || '|' || ifnull(phone, '') || '|' || ifnull(street, '') || '|' ||
+	got := table(ts, db, `SELECT listing_id || '|' || name || '|' || ifnull(phone, '') || '|' || ifnull(street, '') || '|' ||
 		ifnull(city, '') || '|' || ifnull(website, '') || '|' || ifnull(profile_url, '') FROM listings ORDER BY listing_id`)
 	if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
 		ts.Fatalf("listings differ from the truth (-want +got):\n%s", head(diff))
@@ -354,7 +339,7 @@ func cmdHoldsTruth(ts *testscript.TestScript, neg bool, args []string) {
 		want = append(want, strings.Join(c.Listings, ","))
 	}
 	slices.Sort(want)
-	got = column(ts, db, `SELECT group_concat(listing_id) AS ids FROM
+	got = table(ts, db, `SELECT group_concat(listing_id) AS ids FROM
 		(SELECT company_id, listing_id FROM listings ORDER BY company_id, listing_id) GROUP BY company_id ORDER BY ids`)
 	if diff := cmp.Diff(want, got); diff != "" {
 		ts.Fatalf("companies differ from the truth (-want +got):\n%s", head(diff))
@@ -368,7 +353,7 @@ func cmdHoldsSame(ts *testscript.TestScript, neg bool, args []string) {
 	var all [2][]string
 	for i, path := range args {
 		db := openSQLite(ts, path, "ro")
-		all[i] = column(ts, db, `SELECT l.listing_id || '|' || l.name || '|' || ifnull(l.hours, '') || '|' ||
+		all[i] = table(ts, db, `SELECT l.listing_id || '|' || l.name || '|' || ifnull(l.hours, '') || '|' ||
 			(SELECT min(listing_id) FROM listings WHERE company_id = l.company_id) FROM listings l ORDER BY l.listing_id`)
 		ts.Check(db.Close())
 	}
@@ -381,18 +366,28 @@ func cmdHoldsSame(ts *testscript.TestScript, neg bool, args []string) {
 func cmdDatabaseID(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, len(args) == 2, "database-id FILE VARIABLE")
 	db := openSQLite(ts, args[0], "ro")
-	ts.Setenv(args[1], column(ts, db, `SELECT value FROM meta WHERE key = 'database_id'`)[0])
+	ts.Setenv(args[1], table(ts, db, `SELECT value FROM meta WHERE key = 'database_id'`)[0])
 	ts.Check(db.Close())
 }
 
-func column(ts *testscript.TestScript, db *sql.DB, query string) (all []string) {
+// table reads the rows of a query, cells parted by |.
+func table(ts *testscript.TestScript, db *sql.DB, query string) (all []string) {
 	rows, err := db.QueryContext(context.Background(), query)
 	ts.Check(err)
 	defer func() { _ = rows.Close() }()
+	names, err := rows.Columns()
+	ts.Check(err)
+	cells, into := make([]sql.NullString, len(names)), make([]any, len(names))
+	for i := range cells {
+		into[i] = &cells[i]
+	}
 	for rows.Next() {
-		var s string
-		ts.Check(rows.Scan(&s))
-		all = append(all, s)
+		ts.Check(rows.Scan(into...))
+		texts := make([]string, len(cells))
+		for i, c := range cells {
+			texts[i] = c.String
+		}
+		all = append(all, strings.Join(texts, "|"))
 	}
 	ts.Check(rows.Err())
 	return all
@@ -401,34 +396,40 @@ func column(ts *testscript.TestScript, db *sql.DB, query string) (all []string) 
 // cmdDamage is `damage FILE`: overwrites every third page behind the schema's.
 func cmdDamage(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, len(args) == 1, "damage FILE")
-	db := openSQLite(ts, args[0], "rw")
-	_, err := db.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
-	ts.Check(errors.Join(err, db.Close()))
-	const page = 4096
-	data := []byte(ts.ReadFile(args[0]))
-	for at := 20 * page; at+page <= len(data); at += 3 * page {
-		copy(data[at:at+page], bytes.Repeat([]byte{0xff}, page))
-	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o600))
+	overwrite(ts, args[0], func(_ *sql.DB, pages int) (all []int) {
+		for n := 21; n <= pages; n += 3 {
+			all = append(all, n)
+		}
+		return all
+	})
 }
 
 // cmdRuin is `ruin FILE`: overwrites the first page of every table and index, and leaves the
 // schema, so that the file opens and its queries fail.
 func cmdRuin(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, len(args) == 1, "ruin FILE")
-	db := openSQLite(ts, args[0], "rw")
+	overwrite(ts, args[0], func(db *sql.DB, _ int) (all []int) {
+		for _, root := range table(ts, db, "SELECT rootpage FROM sqlite_master WHERE rootpage > 1") {
+			n, err := strconv.Atoi(root)
+			ts.Check(err)
+			all = append(all, n)
+		}
+		return all
+	})
+}
+
+// overwrite makes some pages of a database unreadable; the first has number 1.
+func overwrite(ts *testscript.TestScript, path string, which func(db *sql.DB, pages int) []int) {
+	db := openSQLite(ts, path, "rw")
 	_, err := db.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	ts.Check(err)
-	roots := column(ts, db, "SELECT rootpage FROM sqlite_master WHERE rootpage > 1")
-	ts.Check(db.Close())
-	const page = 4096
-	data := []byte(ts.ReadFile(args[0]))
-	for _, root := range roots {
-		n, err := strconv.Atoi(root)
-		ts.Check(err)
-		copy(data[(n-1)*page:n*page], bytes.Repeat([]byte{0xff}, page))
+	const size = 4096
+	data := []byte(ts.ReadFile(path))
+	for _, n := range which(db, len(data)/size) {
+		copy(data[(n-1)*size:n*size], bytes.Repeat([]byte{0xff}, size))
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o600))
+	ts.Check(db.Close())
+	ts.Check(os.WriteFile(ts.MkAbs(path), data, 0o600))
 }
 
 // cmdTear is `tear FILE N`: cuts the last N bytes off.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ypcrawl/crawl/site/demo"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/store"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
@@ -31,20 +31,16 @@ type world struct {
 	dir     string
 	workers int
 	places  int // of each state
-	server  *counted
+	url     string
 	counter *counter
+	site    *demo.Directory
+	args    []string // of the crawl that tests kill; nil = crawlArgs
 	truth   demo.Truth
 	files   int
 	kills   int // of the crawl into the present file
 	stuck   int
 	chain   bool // indexes, searches and details; else searches alone
 }
-
-// counted is a demo server behind a counter.
-type counted struct{ *httptest.Server }
-
-// URL returns the base URL.
-func (c *counted) URL() string { return c.Server.URL }
 
 func newWorld(t *testing.T, places int) *world {
 	t.Helper()
@@ -54,24 +50,52 @@ func newWorld(t *testing.T, places int) *world {
 // troubledWorld is a world whose directory fails as demo.Config.Fail says.
 func troubledWorld(t *testing.T, places int, fail map[string]float64) *world {
 	t.Helper()
+	w := siteWorld(t, demo.Config{Places: places, Fail: fail})
+	w.truth = w.site.Truth(w.base(), selection())
+	return w
+}
+
+// siteWorld is a world of which the test says itself what a crawl must find.
+func siteWorld(t *testing.T, cfg demo.Config) *world {
+	t.Helper()
+	dir := sites(t, cfg, 1)[0]
+	w := &world{t: t, dir: t.TempDir(), workers: 5, places: cfg.Places, files: 1, site: dir}
+	w.counter = newCounter(dir)
+	w.url = serveSite(t, w.counter)
+	return w
+}
+
+func sites(t *testing.T, cfg demo.Config, n int) []*demo.Directory {
+	t.Helper()
 	g, err := gazetteer.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := demo.New(demo.Config{Places: places, Fail: fail}, g)
+	all, err := demo.NewMany(cfg, g, n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, dir: t.TempDir(), workers: 5, places: places, files: 1}
-	w.counter = &counter{next: dir, seen: map[string]map[string]int{}}
-	w.server = &counted{httptest.NewServer(w.counter)}
-	t.Cleanup(w.server.Close)
-	base, err := url.Parse(w.server.URL())
+	return all
+}
+
+func serveSite(t *testing.T, h http.Handler) (base string) {
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func (w *world) base() *url.URL {
+	w.t.Helper()
+	u, err := url.Parse(w.url)
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
-	w.truth = dir.Truth(base, demo.Selection{States: []string{"CA", "TX"}, Categories: demo.Categories()})
-	return w
+	return u
+}
+
+// selection is what the tests crawl.
+func selection() demo.Selection {
+	return demo.Selection{States: []string{"CA", "TX"}, Categories: demo.Categories()}
 }
 
 // counter counts requests by User-Agent and address, and signals when a number
@@ -84,6 +108,10 @@ type counter struct {
 	total int
 	seen  map[string]map[string]int // address → User-Agent → requests
 	due   []waiting
+}
+
+func newCounter(next http.Handler) *counter {
+	return &counter{next: next, seen: map[string]map[string]int{}}
 }
 
 type waiting struct {
@@ -276,12 +304,17 @@ func (w *world) checkRows(db *store.DB) {
 // checkReplay: a database built from the logs alone holds the same rows.
 func (w *world) checkReplay() {
 	w.t.Helper()
-	path := filepath.Join(w.t.TempDir(), "rebuilt.db")
-	out, err := command(w.dir, nil, "--db", path, "wal", "replay", "logs/yp_wal").CombinedOutput()
-	if err != nil {
+	w.checkRows(w.open(w.rebuilt()))
+}
+
+// rebuilt builds a database from the logs alone.
+func (w *world) rebuilt() (path string) {
+	w.t.Helper()
+	path = filepath.Join(w.t.TempDir(), "rebuilt.db")
+	if out, err := command(w.dir, nil, "--db", path, "wal", "replay", "logs/yp_wal").CombinedOutput(); err != nil {
 		w.t.Fatalf("wal replay: %v\n%s", err, out)
 	}
-	w.checkRows(w.open(path))
+	return path
 }
 
 func (w *world) countStatus(status string) (n int) {
@@ -306,7 +339,7 @@ func (w *world) checkCities(db *store.DB, states ...string) {
 			got = append(got, c)
 			return err
 		})
-	if diff := cmp.Diff(w.counter.next.(*demo.Directory).Cities(states...), got); diff != "" {
+	if diff := cmp.Diff(w.site.Cities(states...), got); diff != "" {
 		w.t.Errorf("cities differ from the truth (-want +got):\n%s", head(diff))
 	}
 }

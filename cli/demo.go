@@ -14,8 +14,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/site"
-	"ypcrawl/crawl/site/demo"
 )
 
 const demoSource = "demo"

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"ypcrawl/crawl/site/demo"
+	"ypcrawl/crawl/demo"
 )
 
 // newDirectoryFailing is a demo directory where every request fails so.

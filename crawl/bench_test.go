@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"ypcrawl/crawl"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/fetch"
-	"ypcrawl/crawl/site/demo"
 	"ypcrawl/store"
 	"ypcrawl/yp"
 )

@@ -6,12 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
-	"ypcrawl/crawl/site/demo"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/store/storetest"
 	"ypcrawl/wal"
-	"ypcrawl/yp"
 )
 
 // TestReplayAfterAClockThatWentBack: a crawl by four workers, stopped and gone on with again
@@ -51,12 +49,9 @@ func TestReplayAfterAClockThatWentBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := storetest.Open(t)
-	out, err := checkpoint.New(db).Replay(t.Context(), r.Events(), checkpoint.ReplayConfig{
-		BaseURL: func(string) string { return w.URL }, Damaged: func(err error) { t.Error(err) },
-		City: func(string, string, string) (yp.City, bool) { return yp.City{}, false },
-	})
-	if err != nil || out.Late+out.Aside+out.Known+out.Unknown > 0 || out.New != len(truth.Listings) {
-		t.Errorf("replayed %+v (%v), want %d listings and nothing passed over", out, err, len(truth.Listings))
+	out := w.replay(db, r.Events())
+	if out.Late+out.Aside+out.Known+out.Unknown > 0 || out.New != len(truth.Listings) {
+		t.Errorf("replayed %+v, want %d listings and nothing passed over", out, len(truth.Listings))
 	}
 	rebuilt := *w
 	rebuilt.db = db

@@ -10,7 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"ypcrawl/crawl"
-	"ypcrawl/crawl/site/demo"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/yp"
 )
 
@@ -154,8 +154,7 @@ func TestEndsEarly(t *testing.T) {
 			}
 		})
 	})
-	t.Run("what was seen before a restart counts", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "what was seen before a restart counts", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.write("UPDATE targets SET page_current = 1, raw_count = 9, next_page_url = ? WHERE id = 1", target+"?page=2")
 		w.on(target+"?page=2", ok(counting(18, "", shops(10, 9)...)))

@@ -14,10 +14,10 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/site"
-	"ypcrawl/crawl/site/demo"
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp/gazetteer"

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ypcrawl/crawl"
-	"ypcrawl/crawl/site/demo"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/yp"
 )
 
@@ -73,8 +73,7 @@ func (w *world) hasDetails(truth []yp.Detail) {
 // as a second step.
 func TestDetailsEqualTheTruth(t *testing.T) {
 	t.Parallel()
-	t.Run("with the results pages", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "with the results pages", func(t *testing.T) {
 		w, dir, truth := demoWorld(t, demo.Config{Places: 1}, "CA")
 		st := w.done(detailed, workers(4))
 		w.hasDetails(dir.Details(w.src.BaseURL(), demo.Selection{States: []string{"CA"}}))
@@ -89,8 +88,7 @@ func TestDetailsEqualTheTruth(t *testing.T) {
 			t.Errorf("a second run asked for %d pages", again.Requests)
 		}
 	})
-	t.Run("afterwards", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "afterwards", func(t *testing.T) {
 		w, dir, truth := demoWorld(t, demo.Config{Places: 1}, "CA", "TX")
 		w.done(workers(4))
 		w.holds(truth)

@@ -11,6 +11,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
+	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
@@ -75,8 +76,7 @@ func TestDetailTrouble(t *testing.T) {
 		{"a layout that is not known", ok(shell("<p>Hello</p>")), "", "1 PLANNED HTML_CHANGED  1", 1, 1, 0},
 		{"forbidden by robots.txt", ok(own(1)), "User-agent: *\nDisallow: /x/mip", "1 PARKED UNKNOWN_ERROR  1", 0, 1, 0},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		parallel(t, tt.name, func(t *testing.T) {
 			w := shopTown(t, 1)
 			w.robots = tt.robots
 			w.on(shop(1), tt.page)
@@ -203,8 +203,7 @@ func TestDetailBudgets(t *testing.T) {
 		{"requests", crawl.Budget{Requests: 4}, 3},
 		{"targets end the run", crawl.Budget{Targets: 1}, 0},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		parallel(t, tt.name, func(t *testing.T) {
 			w := shopTown(t, 5)
 			endedBy(t, w.crawl(w.engine(detailed, func(c *crawl.Config) { c.Budget = tt.budget })), crawl.ErrBudget)
 			if n := w.number("SELECT count(*) FROM targets WHERE kind = 'detail' AND status = 'DONE'"); n != tt.done {
@@ -220,8 +219,7 @@ func TestDetailBudgets(t *testing.T) {
 			}
 		})
 	}
-	t.Run("just enough is no budget used up", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "just enough is no budget used up", func(t *testing.T) {
 		w := shopTown(t, 2)
 		w.done(detailed, func(c *crawl.Config) { c.Budget.Details = 2 })
 	})
@@ -263,23 +261,15 @@ func TestDetailsReplayed(t *testing.T) {
 	w := shopTown(t, 5)
 	w.done(detailed, workers(2))
 	other := storetest.Open(t)
-	k := checkpoint.New(other)
-	replay := func() checkpoint.Replayed {
+	replay := func(db *store.DB) checkpoint.Replayed {
 		r, err := wal.OpenReader(w.walDir, wal.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer r.Close()
-		out, err := k.Replay(t.Context(), r.Events(), checkpoint.ReplayConfig{
-			BaseURL: func(string) string { return w.URL }, Damaged: func(err error) { t.Error(err) },
-			City: func(string, string, string) (yp.City, bool) { return yp.City{}, false },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out
+		return w.replay(db, r.Events())
 	}
-	if out := replay(); out.Details != 5 {
+	if out := replay(other); out.Details != 5 {
 		t.Errorf("replayed %+v, want 5 details", out)
 	}
 	before := w.db
@@ -288,9 +278,9 @@ func TestDetailsReplayed(t *testing.T) {
 	if got := w.saved(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("rebuilt %+v, want %+v", got, want)
 	}
-	w.db, k = before, checkpoint.New(before)
+	w.db = before
 	rows := `SELECT * FROM details`
 	was := w.table(rows)
-	replay()
+	replay(before)
 	w.same("rows of a database that has them", w.table(rows), was)
 }

@@ -64,8 +64,7 @@ func TestAuthPause(t *testing.T) {
 // TestDisabledSource: what an operator has disabled is not asked.
 func TestDisabledSource(t *testing.T) {
 	t.Parallel()
-	t.Run("from the start", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "from the start", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.write("UPDATE sources SET enabled = 0")
 		w.isBlocked(w.crawl(w.engine(workers(3))), store.SourceDisabled, "operator")
@@ -74,8 +73,7 @@ func TestDisabledSource(t *testing.T) {
 			t.Errorf("%d requests and attempts", n)
 		}
 	})
-	t.Run("meanwhile: the target in hand is the last", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "meanwhile: the target in hand is the last", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
 		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
 			w.write("UPDATE sources SET enabled = 0")
@@ -110,8 +108,7 @@ func TestLayoutAlarm(t *testing.T) {
 	changed := func(n int) string {
 		return strings.ReplaceAll(layoutChanged(), "Shop ", fmt.Sprintf("Shop of page %d, ", n))
 	}
-	t.Run("at the third page", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "at the third page", func(t *testing.T) {
 		w := setup(t, layout{cities: 5})
 		for n := range 5 {
 			w.on(city(n), ok(changed(n)))
@@ -137,8 +134,7 @@ func TestLayoutAlarm(t *testing.T) {
 		w.done()
 		w.requested(city(0), city(1), city(2), city(3), city(4)) // the first three wait for their backoff
 	})
-	t.Run("of pages that show far fewer listings than they count", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "of pages that show far fewer listings than they count", func(t *testing.T) {
 		w := setup(t, layout{cities: 5, pages: 1})
 		for n := range 5 {
 			w.on(city(n), ok(counting(9, city(n)+"?page=2", shops(10*n+1, 2)...)))
@@ -159,8 +155,7 @@ func TestLayoutAlarm(t *testing.T) {
 			t.Errorf("%d crawls are complete", n)
 		}
 	})
-	t.Run("not when a good page comes between", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "not when a good page comes between", func(t *testing.T) {
 		w := setup(t, layout{cities: 7})
 		for n := range 7 {
 			if n%3 == 2 {
@@ -174,8 +169,7 @@ func TestLayoutAlarm(t *testing.T) {
 			t.Errorf("in force: %s", got)
 		}
 	})
-	t.Run("also when a restart comes between", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "also when a restart comes between", func(t *testing.T) {
 		w := setup(t, layout{cities: 4})
 		for n := range 4 {
 			w.on(city(n), ok(changed(n)))
@@ -184,8 +178,7 @@ func TestLayoutAlarm(t *testing.T) {
 		endedBy(t, w.crawl(w.peer().engine()), crawl.ErrLayout)
 		w.requested(city(0), city(1), city(2))
 	})
-	t.Run("and the workers' other pages are carried through", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "and the workers' other pages are carried through", func(t *testing.T) {
 		w := setup(t, layout{cities: 5})
 		alarm := make(chan struct{})
 		e := w.engine(workers(2))

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"ypcrawl/crawl"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/discover"
-	"ypcrawl/crawl/site/demo"
 )
 
 // recrawl makes every target that is done due and crawls it anew, the gap between two

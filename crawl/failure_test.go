@@ -63,8 +63,7 @@ func TestTroubleThatPasses(t *testing.T) {
 			}
 		})
 	})
-	t.Run("a failure on page 2 keeps page 1", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a failure on page 2 keeps page 1", func(t *testing.T) {
 		c := newClock()
 		w := setup(t, layout{now: c.Now})
 		threePages(w)
@@ -79,8 +78,7 @@ func TestTroubleThatPasses(t *testing.T) {
 		}
 		w.requested(target, target+"?page=2", target+"?page=2", target+"?page=3")
 	})
-	t.Run("one target's trouble is no other's", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "one target's trouble is no other's", func(t *testing.T) {
 		w := setup(t, layout{cities: 3})
 		w.on(target, status(403, shell("no")))
 		w.on("/city-1-ca/plumbers", ok(page("", shops(1, 3)...)))
@@ -150,16 +148,14 @@ func (s *scripted) Get(_ context.Context, req fetch.Request) (*fetch.Response, e
 
 func TestPanics(t *testing.T) {
 	t.Parallel()
-	t.Run("of the parser become an error", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "of the parser become an error", func(t *testing.T) {
 		var broken *site.Source
 		_, err := crawl.Parse(broken.ParsePage, &fetch.Response{URL: &url.URL{Host: "a.example"}})
 		if err == nil || !strings.Contains(err.Error(), "panicked") {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("on a page's way fail the target, not the run", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "on a page's way fail the target, not the run", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
 		var log bytes.Buffer
 		st := w.done(func(c *crawl.Config) {
@@ -178,8 +174,7 @@ func TestPanics(t *testing.T) {
 			t.Error("no stack in the log")
 		}
 	})
-	t.Run("after the commit lose nothing", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "after the commit lose nothing", func(t *testing.T) {
 		w := setup(t, layout{})
 		threePages(w)
 		w.done(reached(func(p crawl.Point) {

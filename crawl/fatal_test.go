@@ -61,8 +61,7 @@ func TestLogErrors(t *testing.T) {
 		{wal.PageComplete, yp.Planned, 0, ""},
 		{wal.TargetComplete, yp.Done, 3, "1 2 3 4 5 6 7 8"},
 	} {
-		t.Run(fmt.Sprintf("at %s end the run", tt.event), func(t *testing.T) {
-			t.Parallel()
+		parallel(t, fmt.Sprintf("at %s end the run", tt.event), func(t *testing.T) {
 			w := setup(t, layout{cities: 2})
 			threePages(w)
 			e := w.engine(brokenLog(nil, func(e *wal.Event) bool { return e.Type == tt.event }))
@@ -75,16 +74,14 @@ func TestLogErrors(t *testing.T) {
 			}
 		})
 	}
-	t.Run("of a log that can't be opened end the run", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "of a log that can't be opened end the run", func(t *testing.T) {
 		w := setup(t, layout{})
 		endedBy(t, w.crawl(w.engine(workers(3), func(c *crawl.Config) {
 			c.OpenLog = func(string) (crawl.Log, error) { return nil, errLog }
 		})), errLog)
 		w.requested()
 	})
-	t.Run("of a real log that was closed end the run before the commit", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "of a real log that was closed end the run before the commit", func(t *testing.T) {
 		w := setup(t, layout{})
 		threePages(w)
 		var real crawl.Log
@@ -105,8 +102,7 @@ func TestLogErrors(t *testing.T) {
 		w.is(1, yp.Planned, 0, "")
 		nothingHeld(w)
 	})
-	t.Run("of one worker do not cut the others' pages", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "of one worker do not cut the others' pages", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
 		inHand, failed := make(chan struct{}), make(chan struct{})
 		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
@@ -167,8 +163,7 @@ func TestLogFirst(t *testing.T) {
 
 func TestDatabaseErrors(t *testing.T) {
 	t.Parallel()
-	t.Run("a full disk ends the run and keeps what is committed", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a full disk ends the run and keeps what is committed", func(t *testing.T) {
 		w := setup(t, layout{cities: 3, pages: 5})
 		many := func(first int) []biz {
 			list := shops(first, 30)
@@ -196,8 +191,7 @@ func TestDatabaseErrors(t *testing.T) {
 		}
 	})
 	for _, p := range []crawl.Point{crawl.PointClaimed, crawl.PointFetched, crawl.PointAppended, crawl.PointCommitted, crawl.PointEnded} {
-		t.Run("a closed database at "+string(p)+" ends the run", func(t *testing.T) {
-			t.Parallel()
+		parallel(t, "a closed database at "+string(p)+" ends the run", func(t *testing.T) {
 			w := setup(t, layout{cities: 2})
 			threePages(w)
 			e := w.engine(workers(2), reached(func(at crawl.Point) {
@@ -217,8 +211,7 @@ func TestDatabaseErrors(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a heartbeat that meets a dead database ends the run", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a heartbeat that meets a dead database ends the run", func(t *testing.T) {
 		w := setup(t, layout{})
 		e := w.engine(func(c *crawl.Config) { c.Heartbeat = time.Millisecond })
 		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
@@ -240,8 +233,7 @@ func TestDatabaseErrors(t *testing.T) {
 			w.requested(target)
 		})
 	})
-	t.Run("a page that the database refuses fails its target alone", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a page that the database refuses fails its target alone", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
 		w.write("CREATE TRIGGER no_sevens BEFORE INSERT ON listings WHEN new.listing_id = '7' BEGIN SELECT raise(ABORT, 'no sevens'); END")
 		w.on(target, ok(page("", shops(6, 3)...)))

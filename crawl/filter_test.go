@@ -72,8 +72,7 @@ func TestFilter(t *testing.T) {
 		{"score that nobody has", crawl.Filter{MinScore: 100, Sponsored: true}, "", 7},
 		{"filters hold for ads too", crawl.Filter{Sponsored: true, Words: []string{"ad"}}, "1 2 3 4 5 6", 7},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		parallel(t, tt.name, func(t *testing.T) {
 			w := setup(t, layout{})
 			w.on(target, ok(pageWithAds("", ads, cards...)))
 			st := w.done(func(c *crawl.Config) { c.Filter = tt.filter })

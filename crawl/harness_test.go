@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -59,6 +60,15 @@ type world struct {
 	fetch  fetch.Config
 	limit  time.Duration // of a run; default patience
 	look   time.Duration // how often idle workers look and the holds of others are read; 0 = as ever
+}
+
+// parallel is a subtest that runs beside others.
+func parallel(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		f(t)
+	})
 }
 
 // target is the address of the first target's first page, and search what is
@@ -184,7 +194,8 @@ func (w *world) crawl(e *crawl.Engine) error {
 	return w.wait(w.begin(w.t.Context(), e))
 }
 
-func (w *world) begin(ctx context.Context, e *crawl.Engine) <-chan error {
+// begin runs an engine, or one for each of several sources, beside the test.
+func (w *world) begin(ctx context.Context, e interface{ Run(context.Context) error }) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- e.Run(ctx) }()
 	return done
@@ -297,23 +308,7 @@ func (w *world) requested(want ...string) {
 // ids lists the ids of the listings stored, in their order.
 func (w *world) ids() string {
 	w.t.Helper()
-	rows, err := w.db.Read().QueryContext(context.Background(), `SELECT listing_id FROM listings ORDER BY cast(listing_id AS integer)`)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			w.t.Fatal(err)
-		}
-		out = append(out, id)
-	}
-	if err := rows.Err(); err != nil {
-		w.t.Fatal(err)
-	}
-	return strings.Join(out, " ")
+	return strings.Join(w.table(`SELECT listing_id FROM listings ORDER BY cast(listing_id AS integer)`), " ")
 }
 
 // events reads the logs of all workers.
@@ -330,6 +325,19 @@ func (w *world) events() []*wal.Event {
 			w.t.Fatal(err)
 		}
 		out = append(out, e)
+	}
+	return out
+}
+
+// replay brings into a database what logs tell, all of which must be readable.
+func (w *world) replay(db *store.DB, events iter.Seq2[*wal.Event, error]) checkpoint.Replayed {
+	w.t.Helper()
+	out, err := checkpoint.New(db).Replay(w.t.Context(), events, checkpoint.ReplayConfig{
+		BaseURL: func(string) string { return w.URL }, Damaged: func(err error) { w.t.Error(err) },
+		City: func(string, string, string) (yp.City, bool) { return yp.City{}, false },
+	})
+	if err != nil {
+		w.t.Fatal(err)
 	}
 	return out
 }

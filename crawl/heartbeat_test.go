@@ -1,7 +1,6 @@
 package crawl_test
 
 import (
-	"fmt"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -40,7 +39,7 @@ func TestLogs(t *testing.T) {
 	var n atomic.Int64
 	all := make(chan struct{})
 	for i := range 6 {
-		w.on(fmt.Sprintf("/city-%d-ca/plumbers", i), func(rw http.ResponseWriter, r *http.Request) {
+		w.on(city(i), func(rw http.ResponseWriter, r *http.Request) {
 			if n.Add(1) == 3 {
 				close(all)
 			}

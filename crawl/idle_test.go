@@ -63,7 +63,7 @@ func TestIdleWorkersEndWithTheRun(t *testing.T) {
 	t.Parallel()
 	w := setup(t, layout{cities: 3})
 	for i := range 3 {
-		w.on(fmt.Sprintf("/city-%d-ca/plumbers", i), ok(page("", shops(i+1, 1)...)))
+		w.on(city(i), ok(page("", shops(i+1, 1)...)))
 	}
 	e := w.engine(workers(8), func(c *crawl.Config) { c.MaxPerState = 1 })
 	e.SetLook(time.Hour)

@@ -95,8 +95,7 @@ func (w *world) fared(all []crawl.StateIndex, want ...string) {
 
 func TestIndex(t *testing.T) {
 	t.Parallel()
-	t.Run("every page once, its requests on record, the targets planned", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "every page once, its requests on record, the targets planned", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.indexes("az")
 		all, err := w.discover([]string{"AZ"})
@@ -117,8 +116,7 @@ func TestIndex(t *testing.T) {
 			t.Errorf("asked %q", seen)
 		}
 	})
-	t.Run("a letter that does not exist has no cities", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a letter that does not exist has no cities", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.indexes("az")
 		w.on("/state-az?page=q", status(http.StatusNotFound, shell("No such page")))
@@ -128,8 +126,7 @@ func TestIndex(t *testing.T) {
 		}
 		w.fared(all, "AZ done 27/27 2 ")
 	})
-	t.Run("a page that comes at the second try", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a page that comes at the second try", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.indexes("az")
 		w.on("/state-az?page=q", inTurn(status(http.StatusServiceUnavailable, shell("down")), ok(indexPage("az", "quebec-az"))))
@@ -142,8 +139,7 @@ func TestIndex(t *testing.T) {
 			t.Errorf("%d requests for the page on record, want 2", n)
 		}
 	})
-	t.Run("a state that the source does not have", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a state that the source does not have", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.indexes("nv")
 		all, err := w.discover([]string{"AZ", "NV"})
@@ -166,8 +162,7 @@ func TestIndexFailures(t *testing.T) {
 		"a page of another layout":       {ok(shell(`<p>Welcome to our new look.</p>`)), yp.CodeHTMLChanged, 1},
 		"the homepage is no empty index": {home, yp.CodeBlockedProxy, 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		parallel(t, name, func(t *testing.T) {
 			w := setup(t, layout{})
 			w.indexes("az", "nv")
 			w.on("/", ok(shell("Home")))

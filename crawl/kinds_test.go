@@ -74,8 +74,7 @@ func TestClosedSource(t *testing.T) {
 		"quarantined": `INSERT OR REPLACE INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, cooldown_minutes, updated_at) SELECT id, 'quarantined', 'timeout', created_at, '2999-01-01T00:00:00.000Z', 30, created_at FROM sources`,
 	} {
 		for _, k := range eachKind() {
-			t.Run(fmt.Sprintf("%s/%s", name, k.kind), func(t *testing.T) {
-				t.Parallel()
+			parallel(t, fmt.Sprintf("%s/%s", name, k.kind), func(t *testing.T) {
 				w := setup(t, layout{yaml: shopPages})
 				prepared := k.prepare(w)
 				w.write(change)
@@ -96,8 +95,7 @@ func TestClosedSource(t *testing.T) {
 func TestTakenAway(t *testing.T) {
 	t.Parallel()
 	for _, k := range eachKind() {
-		t.Run(string(k.kind), func(t *testing.T) {
-			t.Parallel()
+		parallel(t, string(k.kind), func(t *testing.T) {
 			w := setup(t, layout{yaml: shopPages})
 			change := k.prepare(w)
 			good := w.route(k.first)
@@ -124,8 +122,7 @@ func TestTakenAway(t *testing.T) {
 func TestStopOfEveryKind(t *testing.T) {
 	t.Parallel()
 	for _, k := range eachKind() {
-		t.Run(string(k.kind), func(t *testing.T) {
-			t.Parallel()
+		parallel(t, string(k.kind), func(t *testing.T) {
 			w := setup(t, layout{yaml: shopPages})
 			change := k.prepare(w)
 			good := w.route(k.first)
@@ -157,8 +154,7 @@ func TestStopOfEveryKind(t *testing.T) {
 func TestDeadProxies(t *testing.T) {
 	t.Parallel()
 	for _, k := range eachKind() {
-		t.Run(string(k.kind), func(t *testing.T) {
-			t.Parallel()
+		parallel(t, string(k.kind), func(t *testing.T) {
 			w := setup(t, layout{yaml: shopPages})
 			change := k.prepare(w)
 			before := len(w.asked())

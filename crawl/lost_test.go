@@ -28,8 +28,7 @@ func TestClaimLost(t *testing.T) {
 		{"by a missing page", status(404, shell("none")), false, "start claim_lost start page:1 complete"},
 		{"by a release", ok(page(target+"?page=2", shops(1, 3)...)), true, "start page:1 claim_lost"},
 	} {
-		t.Run("is noticed "+tt.name, func(t *testing.T) {
-			t.Parallel()
+		parallel(t, "is noticed "+tt.name, func(t *testing.T) {
 			w := setup(t, layout{cities: 2})
 			w.on("/city-1-ca/plumbers", ok(page("", shops(10, 3)...)))
 			other := w.peer()

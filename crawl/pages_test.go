@@ -19,8 +19,7 @@ func threePages(w *world) {
 
 func TestPages(t *testing.T) {
 	t.Parallel()
-	t.Run("follows next links to the last page", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "follows next links to the last page", func(t *testing.T) {
 		w := setup(t, layout{})
 		threePages(w)
 		st := w.done()
@@ -36,8 +35,7 @@ func TestPages(t *testing.T) {
 			t.Errorf("stats %+v", st)
 		}
 	})
-	t.Run("stops at max pages and keeps the next link for deeper crawls", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "stops at max pages and keeps the next link for deeper crawls", func(t *testing.T) {
 		w := setup(t, layout{pages: 2})
 		threePages(w)
 		w.done()
@@ -51,24 +49,21 @@ func TestPages(t *testing.T) {
 			}
 		}
 	})
-	t.Run("stops at the page cap of the source", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "stops at the page cap of the source", func(t *testing.T) {
 		w := setup(t, layout{yaml: "page_cap: 2"})
 		threePages(w)
 		w.done()
 		w.is(1, yp.Done, 2, "")
 		w.requested(target, target+"?page=2")
 	})
-	t.Run("a cap that shrank below the pages done completes without a request", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a cap that shrank below the pages done completes without a request", func(t *testing.T) {
 		w := setup(t, layout{pages: 2})
 		w.write("UPDATE targets SET page_current = 2, next_page_url = ? WHERE id = 1", target+"?page=3")
 		w.done()
 		w.is(1, yp.Done, 2, "")
 		w.requested()
 	})
-	t.Run("404 beyond the end completes", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "404 beyond the end completes", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.on(target, ok(page(target+"?page=2", shops(1, 3)...)))
 		w.done()
@@ -77,8 +72,7 @@ func TestPages(t *testing.T) {
 		}
 		w.requested(target, target+"?page=2")
 	})
-	t.Run("a page of no results beyond the end completes", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a page of no results beyond the end completes", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.on(target, ok(page(target+"?page=2", shops(1, 3)...)))
 		w.on(target+"?page=2", ok(noResults()))
@@ -86,16 +80,14 @@ func TestPages(t *testing.T) {
 		w.is(1, yp.Done, 1, "")
 		w.requested(target, target+"?page=2")
 	})
-	t.Run("a next link to another host is none", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a next link to another host is none", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.on(target, ok(page("http://elsewhere.example/city-0-ca/plumbers?page=2", shops(1, 3)...)))
 		w.done()
 		w.is(1, yp.Done, 1, "")
 		w.requested(target)
 	})
-	t.Run("a next link back to page 1 ends in one turn", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a next link back to page 1 ends in one turn", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.on(target, ok(page(target+"?page=2", shops(1, 3)...)))
 		w.on(target+"?page=2", ok(page(target, shops(4, 3)...)))
@@ -130,8 +122,7 @@ func TestRepeatedLastPage(t *testing.T) {
 		{"when filters leave nothing of it", crawl.Filter{Words: []string{"shop"}}, 9, ""},
 		{"when its ads are others each time", crawl.Filter{Sponsored: true}, 12, "10 11 12 20 21 22 30 31 32 901 902 903"},
 	} {
-		t.Run("is told "+tt.name, func(t *testing.T) {
-			t.Parallel()
+		parallel(t, "is told "+tt.name, func(t *testing.T) {
 			w := setup(t, layout{})
 			lastForEver(w)
 			w.done(func(c *crawl.Config) { c.Filter = tt.filter; c.Budget.Requests = 20 })
@@ -142,8 +133,7 @@ func TestRepeatedLastPage(t *testing.T) {
 			w.requested(target, target+"?page=2", target+"?page=3", target+"?page=4")
 		})
 	}
-	t.Run("pages of ads alone are pages while they bring new ones", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "pages of ads alone are pages while they bring new ones", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.on(target, ok(pageWithAds(target+"?page=2", shops(1, 2))))
 		w.on(target+"?page=2", ok(pageWithAds("", shops(3, 2))))
@@ -157,8 +147,7 @@ func TestRepeatedLastPage(t *testing.T) {
 
 func TestResume(t *testing.T) {
 	t.Parallel()
-	t.Run("goes on behind the last page at its next link", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "goes on behind the last page at its next link", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.on(target, ok(page(target+"?page=2&s=distance", shops(1, 3)...)))
 		w.on(target+"?page=2&s=distance", ok(page("", shops(4, 3)...)))
@@ -174,8 +163,7 @@ func TestResume(t *testing.T) {
 			t.Errorf("the log tells %q", got)
 		}
 	})
-	t.Run("goes on where the source is now", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "goes on where the source is now", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.on(target, ok(page(w.URL+target+"?page=2", shops(1, 3)...)))
 		endedBy(t, w.crawl(w.engine(func(c *crawl.Config) { c.Budget.Requests = 1 })), crawl.ErrBudget)
@@ -190,8 +178,7 @@ func TestResume(t *testing.T) {
 			t.Errorf("the old place was asked %d times", n)
 		}
 	})
-	t.Run("forms the address itself when none was given", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "forms the address itself when none was given", func(t *testing.T) {
 		w := setup(t, layout{})
 		threePages(w)
 		w.write("UPDATE targets SET page_current = 1 WHERE id = 1")
@@ -199,8 +186,7 @@ func TestResume(t *testing.T) {
 		w.is(1, yp.Done, 3, "")
 		w.requested(target+"?page=2", target+"?page=3")
 	})
-	t.Run("a next link with two slashes stays on its host", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a next link with two slashes stays on its host", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.on(target, ok(page(w.URL+"//elsewhere.example/plumbers?page=2", shops(1, 3)...)))
 		endedBy(t, w.crawl(w.engine(func(c *crawl.Config) { c.Budget.Requests = 1 })), crawl.ErrBudget)
@@ -226,8 +212,7 @@ func TestEmpty(t *testing.T) {
 		{"404 on both", missing, missing, yp.Parked, yp.CodeNoListings},
 		{"no results, then a layout that changed", none, ok(shell("(217) 555-0100")), waiting, yp.CodeHTMLChanged},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		parallel(t, tt.name, func(t *testing.T) {
 			w := setup(t, layout{})
 			w.on(target, tt.page)
 			w.on(search, tt.search)
@@ -250,8 +235,7 @@ func TestEmpty(t *testing.T) {
 		name string
 		page http.HandlerFunc
 	}{{"no results", none}, {"404", missing}} {
-		t.Run(first.name+", then listings: the search's next links are followed", func(t *testing.T) {
-			t.Parallel()
+		parallel(t, first.name+", then listings: the search's next links are followed", func(t *testing.T) {
 			w := setup(t, layout{})
 			w.on(target, first.page)
 			w.on(search, ok(page(search+"&page=2", shops(1, 3)...)))
@@ -263,8 +247,7 @@ func TestEmpty(t *testing.T) {
 			w.requested(target, search, search+"&page=2")
 		})
 	}
-	t.Run("no results, and robots.txt forbids the search", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "no results, and robots.txt forbids the search", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.robots = "User-agent: *\nDisallow: /search\n"
 		w.on(target, none)
@@ -272,24 +255,21 @@ func TestEmpty(t *testing.T) {
 		w.is(1, yp.Done, 0, yp.CodeNoListings)
 		w.requested(target)
 	})
-	t.Run("404, and robots.txt forbids the search", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "404, and robots.txt forbids the search", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.robots = "User-agent: *\nDisallow: /search\n"
 		w.done()
 		w.is(1, yp.Parked, 0, yp.CodeNoListings)
 		w.requested(target)
 	})
-	t.Run("a source without a search is believed at once", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a source without a search is believed at once", func(t *testing.T) {
 		w := setup(t, layout{yaml: "urls:\n  target: /{city_slug}/{category_slug}?page={page}\n  search: \"\"\n"})
 		w.on(target, none)
 		w.done()
 		w.is(1, yp.Done, 0, yp.CodeNoListings)
 		w.requested(target)
 	})
-	t.Run("a redirect to the homepage is never empty", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a redirect to the homepage is never empty", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.on(target, func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/", http.StatusFound) })
 		w.on("/", none)

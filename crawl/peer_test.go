@@ -41,8 +41,7 @@ func (w *world) held(ids ...int64) (die func()) {
 func TestDeadPeer(t *testing.T) {
 	t.Parallel()
 	good := ok(page("", shops(1, 3)...))
-	t.Run("that dies during the run is succeeded", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "that dies during the run is succeeded", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
 		die := w.held(2)
 		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
@@ -54,8 +53,7 @@ func TestDeadPeer(t *testing.T) {
 		w.is(2, yp.Done, 1, "")
 		w.requested(target, "/city-1-ca/plumbers")
 	})
-	t.Run("that fills a state is succeeded", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "that fills a state is succeeded", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
 		die := w.held(2)
 		w.on(target, good)
@@ -72,8 +70,7 @@ func TestDeadPeer(t *testing.T) {
 		w.is(1, yp.Done, 1, "")
 		w.is(2, yp.Done, 1, "")
 	})
-	t.Run("that held several is succeeded by as many workers at once", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "that held several is succeeded by as many workers at once", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
 		die := w.held(1, 2)
 		var n atomic.Int64
@@ -104,8 +101,7 @@ func TestDeadPeer(t *testing.T) {
 			t.Errorf("stats %+v", st)
 		}
 	})
-	t.Run("is succeeded at a heartbeat while all workers are busy", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "is succeeded at a heartbeat while all workers are busy", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
 		w.held(2)()
 		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
@@ -116,8 +112,7 @@ func TestDeadPeer(t *testing.T) {
 		w.done(func(c *crawl.Config) { c.Heartbeat = time.Millisecond })
 		w.is(2, yp.Done, 1, "")
 	})
-	t.Run("that lives keeps its target", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "that lives keeps its target", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
 		w.held(2)
 		w.on(target, good)

@@ -1,7 +1,6 @@
 package crawl_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -9,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/store/storetest"
 	"ypcrawl/wal"
@@ -94,23 +92,10 @@ func (c *cuts) cut(lengths map[string]int64) {
 			logged[fmt.Sprintf("%s page %d", e.Target.CitySlug, e.Page.Number)] = true
 		}
 	}
-	rows, err := c.world.db.Read().QueryContext(context.Background(), committedPages)
-	if err != nil {
-		c.world.t.Error(err)
-		return
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var page string
-		if err := rows.Scan(&page); err != nil {
-			c.world.t.Error(err)
-		}
+	for _, page := range c.world.table(committedPages) {
 		if !logged[page] {
 			c.bare = append(c.bare, fmt.Sprintf("commit %d: %s", c.states, page))
 		}
-	}
-	if err := rows.Err(); err != nil {
-		c.world.t.Error(err)
 	}
 }
 
@@ -127,7 +112,7 @@ func TestPowerCut(t *testing.T) {
 		}})
 		w := c.world
 		for i := range cities {
-			at := fmt.Sprintf("/city-%d-ca/plumbers", i)
+			at := city(i)
 			w.on(at, ok(page(at+"?page=2", shops(100*i+1, 3)...)))
 			w.on(at+"?page=2", ok(page("", shops(100*i+4, 3)...)))
 		}
@@ -147,27 +132,20 @@ func TestPowerCut(t *testing.T) {
 		}
 		return c
 	}
-	t.Run("each page's line is durable before the page", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "each page's line is durable before the page", func(t *testing.T) {
 		c := crawled(t)
 		if len(c.bare) > 0 {
 			t.Errorf("pages that no log had, in %d commits: %q", c.states, c.bare)
 		}
-		k := checkpoint.New(storetest.Open(t))
 		r, err := wal.OpenReader(c.last, wal.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := k.Replay(t.Context(), r.Events(), checkpoint.ReplayConfig{
-			BaseURL: func(string) string { return c.world.URL }, Damaged: func(err error) { t.Error(err) },
-			City: func(string, string, string) (yp.City, bool) { return yp.City{}, false },
-		})
-		if err != nil || out.Pages != 2*cities || out.New != 6*cities {
-			t.Errorf("replayed %+v (%v)", out, err)
+		if out := c.world.replay(storetest.Open(t), r.Events()); out.Pages != 2*cities || out.New != 6*cities {
+			t.Errorf("replayed %+v", out)
 		}
 	})
-	t.Run("with lazy logs that is given up", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "with lazy logs that is given up", func(t *testing.T) {
 		if c := crawled(t, func(cfg *crawl.Config) { cfg.LazyLogs = true }); len(c.bare) == 0 {
 			t.Error("every page was synced all the same: what does the option save?")
 		}

@@ -123,8 +123,7 @@ const proxyRow = `SELECT CASE outcome WHEN 'success' THEN 'ok' ELSE error_class 
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	good := ok(page("", shops(1, 3)...))
-	t.Run("rotate with the identity on a 403", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "rotate with the identity on a 403", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.on(target, good)
 		blocked, works := newProxy(t, 403), newProxy(t, 0)
@@ -150,8 +149,7 @@ func TestProxies(t *testing.T) {
 		w.discreet(log.String())
 		w.tidy()
 	})
-	t.Run("on a redirect to the homepage, too", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "on a redirect to the homepage, too", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.on(target, inTurn(redirectTo("/"), good))
 		w.on("/", ok(noResults()))
@@ -162,8 +160,7 @@ func TestProxies(t *testing.T) {
 			t.Errorf("scores %v", s.sum)
 		}
 	})
-	t.Run("that all meet a 403: the attempt fails", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "that all meet a 403: the attempt fails", func(t *testing.T) {
 		w := setup(t, layout{})
 		var s scores
 		ways := make([]fetch.Proxy, 2)
@@ -179,8 +176,7 @@ func TestProxies(t *testing.T) {
 		}
 	})
 	for _, robots := range []bool{true, false} {
-		t.Run(fmt.Sprintf("that are dead are passed over and blamed, robots.txt wanted: %v", robots), func(t *testing.T) {
-			t.Parallel()
+		parallel(t, fmt.Sprintf("that are dead are passed over and blamed, robots.txt wanted: %v", robots), func(t *testing.T) {
 			w := setup(t, layout{})
 			w.fetch.IgnoreRobots = !robots
 			w.on(target, good)
@@ -201,8 +197,7 @@ func TestProxies(t *testing.T) {
 			}
 			w.discreet("")
 		})
-		t.Run(fmt.Sprintf("that are required and all dead end the run, robots.txt wanted: %v", robots), func(t *testing.T) {
-			t.Parallel()
+		parallel(t, fmt.Sprintf("that are required and all dead end the run, robots.txt wanted: %v", robots), func(t *testing.T) {
 			w := setup(t, layout{cities: 3})
 			w.fetch.IgnoreRobots = !robots
 			w.on(target, good)
@@ -221,8 +216,7 @@ func TestProxies(t *testing.T) {
 			w.discreet(err.Error())
 		})
 	}
-	t.Run("that are preferred and all dead: the crawl goes on directly", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "that are preferred and all dead: the crawl goes on directly", func(t *testing.T) {
 		w := setup(t, layout{cities: 3})
 		for n := range 3 {
 			w.on(city(n), ok(page("", shops(10*n+1, 3)...)))
@@ -243,8 +237,7 @@ func TestProxies(t *testing.T) {
 			t.Errorf("the source is charged with %d failures", n)
 		}
 	})
-	t.Run("that want another password are blamed, not the source", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "that want another password are blamed, not the source", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
 		p := newProxy(t, 0)
 		u, name, err := fetch.ParseProxy("http://agent:wrong@" + p.Listener.Addr().String())

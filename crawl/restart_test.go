@@ -2,7 +2,6 @@ package crawl_test
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -17,8 +16,8 @@ func TestRestartLoop(t *testing.T) {
 	t.Parallel()
 	c := newClock()
 	w := setup(t, layout{cities: 40, now: c.Now})
-	for _, uri := range targetsOf(40) {
-		w.on(uri, status(http.StatusForbidden, shell("no")))
+	for n := range 40 {
+		w.on(city(n), status(http.StatusForbidden, shell("no")))
 	}
 	for range 40 {
 		e := w.engine(func(cfg *crawl.Config) { cfg.Budget.Requests, cfg.Patience = 1, time.Millisecond })
@@ -35,13 +34,6 @@ func TestRestartLoop(t *testing.T) {
 	if n := w.number(`SELECT blocks FROM hosts`); n != 3 {
 		t.Errorf("%d blocks in a row are stored, want 3", n)
 	}
-}
-
-func targetsOf(cities int) (uris []string) {
-	for i := range cities {
-		uris = append(uris, fmt.Sprintf("/city-%d-ca/plumbers", i))
-	}
-	return uris
 }
 
 // TestToldBeforeAWait: while a worker waits for a host, what it did stands in the

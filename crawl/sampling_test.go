@@ -104,8 +104,7 @@ func (s *townSite) sampling(t *testing.T) (crawl.Sampling, *url.URL) {
 
 func TestSampling(t *testing.T) {
 	t.Parallel()
-	t.Run("structured data: links are followed, and a second page", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "structured data: links are followed, and a second page", func(t *testing.T) {
 		s := &townSite{phones: true}
 		from, u := s.sampling(t)
 		found, err := from.Find(t.Context(), "town", u)
@@ -125,8 +124,7 @@ func TestSampling(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("listings that nobody can reach", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "listings that nobody can reach", func(t *testing.T) {
 		s := &townSite{}
 		from, u := s.sampling(t)
 		found, err := from.Find(t.Context(), "town", u.JoinPath("austin-tx/plumbers"))
@@ -134,8 +132,7 @@ func TestSampling(t *testing.T) {
 			t.Fatalf("%v, %d: %v", err, found.Score, found.Reasons)
 		}
 	})
-	t.Run("ids that change with every visit are for a review", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "ids that change with every visit are for a review", func(t *testing.T) {
 		s := &townSite{phones: true, random: true}
 		from, u := s.sampling(t)
 		found, err := from.Find(t.Context(), "town", u)
@@ -146,16 +143,14 @@ func TestSampling(t *testing.T) {
 			t.Errorf("%q", found.Reasons)
 		}
 	})
-	t.Run("a redirect is told", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a redirect is told", func(t *testing.T) {
 		from, u := (&townSite{plain: true}).sampling(t)
 		found, err := from.Find(t.Context(), "town", u.JoinPath("members/only"))
 		if err != nil || found.Score != 0 || found.Pages[0].LedTo != u.JoinPath("login").String() {
 			t.Errorf("%v, %+v", err, found)
 		}
 	})
-	t.Run("nothing to read", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "nothing to read", func(t *testing.T) {
 		s := &townSite{plain: true}
 		from, u := s.sampling(t)
 		found, err := from.Find(t.Context(), "town", u)
@@ -163,8 +158,7 @@ func TestSampling(t *testing.T) {
 			t.Fatalf("%v, %+v", err, found)
 		}
 	})
-	t.Run("robots.txt forbids a page, not the site", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "robots.txt forbids a page, not the site", func(t *testing.T) {
 		s := &townSite{phones: true, robots: "User-agent: *\nDisallow: /dallas-tx\nDisallow: /$\n"}
 		from, u := s.sampling(t)
 		found, err := from.Find(t.Context(), "town", u)
@@ -175,16 +169,14 @@ func TestSampling(t *testing.T) {
 			t.Errorf("%v, asked %v", found.Pages, s.asked)
 		}
 	})
-	t.Run("robots.txt forbids all", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "robots.txt forbids all", func(t *testing.T) {
 		s := &townSite{robots: "User-agent: *\nDisallow: /\n"}
 		from, u := s.sampling(t)
 		if _, err := from.Find(t.Context(), "town", u); !errors.Is(err, fetch.ErrDisallowed) || len(s.asked) > 0 {
 			t.Errorf("%v, asked %v", err, s.asked)
 		}
 	})
-	t.Run("a redirect away is not followed", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a redirect away is not followed", func(t *testing.T) {
 		s := &townSite{}
 		from, u := s.sampling(t)
 		u.Host = strings.Replace(u.Host, "127.0.0.1", "localhost", 1)
@@ -192,8 +184,7 @@ func TestSampling(t *testing.T) {
 			t.Errorf("%v, asked %v", err, s.asked)
 		}
 	})
-	t.Run("a site that is not there costs one request", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a site that is not there costs one request", func(t *testing.T) {
 		from, u := (&townSite{}).sampling(t)
 		u.Host = "127.0.0.1:1"
 		found, err := from.Find(t.Context(), "town", u)

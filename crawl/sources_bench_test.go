@@ -22,7 +22,7 @@ func BenchmarkSources(b *testing.B) {
 				f := h.sources(workers(1))
 				began, used := time.Now(), cpuTime()
 				b.StartTimer()
-				if err := h.wait(h.begin(f)); err != nil {
+				if err := h.wait(h.begin(b.Context(), f)); err != nil {
 					b.Fatal(err)
 				}
 				b.StopTimer()

@@ -1,7 +1,6 @@
 package crawl_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,25 +15,20 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
-	"ypcrawl/crawl/site/demo"
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
-	"ypcrawl/wal"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )
 
 // sourcesWorld is a database with many sources, each a directory on a port of its own.
 type sourcesWorld struct {
-	t      testing.TB
-	db     *store.DB
-	keeper *checkpoint.Keeper
-	run    *checkpoint.Run
-	walDir string
-	demos  []*demoSource
+	*world
+	demos []*demoSource
 }
 
 // demoSource is one source: its directory behind what measures how it is asked.
@@ -87,7 +81,7 @@ func demoCategories() []string { return []string{"Plumbers", "Dentists"} }
 func newSourcesWorld(t testing.TB, n int) *sourcesWorld {
 	t.Helper()
 	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: unsafe})
-	h := &sourcesWorld{t: t, db: db, keeper: checkpoint.New(db), walDir: t.TempDir()}
+	h := &sourcesWorld{world: &world{t: t, db: db, keeper: checkpoint.New(db), walDir: t.TempDir()}}
 	g := places(t)
 	dirs, err := demo.NewMany(demo.Config{Places: 1}, g, n)
 	if err != nil {
@@ -96,10 +90,7 @@ func newSourcesWorld(t testing.TB, n int) *sourcesWorld {
 	for i, dir := range dirs {
 		h.demos = append(h.demos, h.addDemo(i, dir, g.In(demoState)[0]))
 	}
-	if h.run, err = h.keeper.StartRun(t.Context(), 0, "test", false); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = h.run.Finish(context.Background(), checkpoint.OutcomeDone, 0) })
+	h.start()
 	return h
 }
 
@@ -154,7 +145,7 @@ func (h *sourcesWorld) sources(change ...func(*crawl.Config)) *crawl.Sources {
 	}
 	cfg := crawl.Config{
 		Keeper: h.keeper, Monitor: health.New(h.db), Run: h.run, Workers: 2, RetryBase: time.Microsecond, Patience: time.Millisecond,
-		OpenLog: func(id string) (crawl.Log, error) { return wal.Create(wal.Config{Dir: h.walDir, WorkerID: id}) },
+		OpenLog: h.openLog,
 	}
 	for _, c := range change {
 		c(&cfg)
@@ -164,56 +155,18 @@ func (h *sourcesWorld) sources(change ...func(*crawl.Config)) *crawl.Sources {
 	return f
 }
 
-// begin runs a run beside the test.
-func (h *sourcesWorld) begin(f *crawl.Sources) <-chan error {
-	done := make(chan error, 1)
-	go func() { done <- f.Run(h.t.Context()) }()
-	return done
-}
-
-func (h *sourcesWorld) wait(done <-chan error) error {
-	h.t.Helper()
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(patience):
-		h.t.Fatal("the run does not end")
-		return nil
-	}
-}
-
-func (h *sourcesWorld) rows(query string, args ...any) (out []string) {
-	h.t.Helper()
-	rows, err := h.db.Read().QueryContext(context.Background(), query, args...)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			h.t.Fatal(err)
-		}
-		out = append(out, s)
-	}
-	if err := rows.Err(); err != nil {
-		h.t.Fatal(err)
-	}
-	return out
-}
-
-// holds compares what the database has of a source with its truth.
-func (h *sourcesWorld) holds(b *demoSource) {
+// hasAll compares what the database has of a source with its truth.
+func (h *sourcesWorld) hasAll(b *demoSource) {
 	h.t.Helper()
 	var want []string
 	for i := range b.truth.Listings {
 		want = append(want, b.truth.Listings[i].ID+" "+b.truth.Listings[i].Name)
 	}
-	got := h.rows("SELECT listing_id || ' ' || name FROM listings WHERE source_id = ? ORDER BY listing_id", b.config.Scope.SourceID)
+	got := h.table("SELECT listing_id || ' ' || name FROM listings WHERE source_id = ? ORDER BY listing_id", b.config.Scope.SourceID)
 	if !slices.Equal(got, want) {
 		h.t.Errorf("%s: %d listings, want %d", b.config.Source.Name(), len(got), len(want))
 	}
-	if n := len(h.rows("SELECT id FROM targets WHERE source_id = ? AND status = 'DONE'", b.config.Scope.SourceID)); n != b.truth.Targets {
+	if n := len(h.table("SELECT id FROM targets WHERE source_id = ? AND status = 'DONE'", b.config.Scope.SourceID)); n != b.truth.Targets {
 		h.t.Errorf("%s: %d targets are done, want %d", b.config.Source.Name(), n, b.truth.Targets)
 	}
 }
@@ -273,7 +226,7 @@ func TestSources(t *testing.T) {
 
 	f := h.sources()
 	began := time.Now()
-	done := h.begin(f)
+	done := h.begin(t.Context(), f)
 	waitFor(t, func() bool {
 		for i, r := range f.Results() {
 			if i != hanging && !r.Ended {
@@ -306,16 +259,16 @@ func TestSources(t *testing.T) {
 			if results[i].Err != nil {
 				t.Errorf("%s ended with %v", results[i].Source, results[i].Err)
 			}
-			h.holds(b)
+			h.hasAll(b)
 			b.pacedWell(t)
 		}
 	}
-	if got := h.rows(`SELECT s.name FROM hosts h JOIN sources s ON s.id = h.source_id WHERE h.blocks > 0`); !slices.Equal(got, []string{"source-3"}) {
+	if got := h.table(`SELECT s.name FROM hosts h JOIN sources s ON s.id = h.source_id WHERE h.blocks > 0`); !slices.Equal(got, []string{"source-3"}) {
 		t.Errorf("the hosts of %q said no", got)
 	}
 	h.apart()
 	want := []string{"source-0 connection_refused", "source-2 timeout", "source-3 http_403"}
-	got := h.rows(`SELECT s.name || ' ' || max(r.error_class) FROM requests r JOIN sources s ON s.id = r.source_id
+	got := h.table(`SELECT s.name || ' ' || max(r.error_class) FROM requests r JOIN sources s ON s.id = r.source_id
 		WHERE r.error_class <> 'rate_limited' GROUP BY s.id ORDER BY s.id`)
 	if !slices.Equal(got, want) {
 		t.Errorf("failures on record: %q, want %q", got, want)
@@ -326,17 +279,17 @@ func TestSources(t *testing.T) {
 // that was asked; no two workers had a number at once.
 func (h *sourcesWorld) apart() {
 	h.t.Helper()
-	if n := len(h.rows("SELECT source_id FROM connectivity_profiles")); n != len(h.demos) {
+	if n := len(h.table("SELECT source_id FROM connectivity_profiles")); n != len(h.demos) {
 		h.t.Errorf("%d sources have a health, want %d", n, len(h.demos))
 	}
-	if got := h.rows(`SELECT r.url FROM requests r JOIN sources s ON s.id = r.source_id WHERE substr(r.url, 1, length(s.base_url)) <> s.base_url`); got != nil {
+	if got := h.table(`SELECT r.url FROM requests r JOIN sources s ON s.id = r.source_id WHERE substr(r.url, 1, length(s.base_url)) <> s.base_url`); got != nil {
 		h.t.Errorf("requests on record under another source: %s", strings.Join(got, " "))
 	}
-	if got := h.rows(`SELECT p.source_id FROM connectivity_profiles p WHERE p.samples_1h <> (SELECT count(*) FROM requests r
+	if got := h.table(`SELECT p.source_id FROM connectivity_profiles p WHERE p.samples_1h <> (SELECT count(*) FROM requests r
 		WHERE r.source_id = p.source_id AND r.type <> 'robots' AND r.error_class IS NOT 'rate_limited')`); got != nil {
 		h.t.Errorf("samples that are not the sources' own: %v", got)
 	}
-	if got := h.rows(`SELECT correlation_id FROM requests GROUP BY correlation_id HAVING count(DISTINCT source_id) > 1`); got != nil {
+	if got := h.table(`SELECT correlation_id FROM requests GROUP BY correlation_id HAVING count(DISTINCT source_id) > 1`); got != nil {
 		h.t.Errorf("correlation ids of several sources: %v", got)
 	}
 }
@@ -359,11 +312,10 @@ func TestSourcesStop(t *testing.T) {
 		}
 		return h, asked, sync.OnceFunc(func() { close(open) })
 	}
-	t.Run("an interrupt ends all, with their pages", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "an interrupt ends all, with their pages", func(t *testing.T) {
 		h, asked, release := held(t, 3)
 		f := h.sources(workers(1))
-		done := h.begin(f)
+		done := h.begin(t.Context(), f)
 		for range h.demos {
 			<-asked
 		}
@@ -376,34 +328,30 @@ func TestSourcesStop(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a budget of requests is one for all", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a budget of requests is one for all", func(t *testing.T) {
 		h := newSourcesWorld(t, 5)
 		f := h.sources(func(c *crawl.Config) { c.Budget.Requests = 7 })
-		endedBy(t, h.wait(h.begin(f)), crawl.ErrBudget)
-		if n := len(h.rows("SELECT id FROM requests WHERE type = 'listing'")); n != 7 {
+		endedBy(t, h.wait(h.begin(t.Context(), f)), crawl.ErrBudget)
+		if n := len(h.table("SELECT id FROM requests WHERE type = 'listing'")); n != 7 {
 			t.Errorf("%d requests for pages, want 7", n)
 		}
 	})
-	t.Run("a budget of targets is one for all", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a budget of targets is one for all", func(t *testing.T) {
 		h := newSourcesWorld(t, 5)
 		f := h.sources(func(c *crawl.Config) { c.Budget.Targets = 4 })
-		endedBy(t, h.wait(h.begin(f)), crawl.ErrBudget)
+		endedBy(t, h.wait(h.begin(t.Context(), f)), crawl.ErrBudget)
 		if st := f.Stats(); st.Targets != 4 {
 			t.Errorf("%d targets, want 4", st.Targets)
 		}
 	})
-	t.Run("a budget that is just enough is none", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a budget that is just enough is none", func(t *testing.T) {
 		h := newSourcesWorld(t, 2)
 		f := h.sources(func(c *crawl.Config) { c.Budget.Targets = 4 })
-		if err := h.wait(h.begin(f)); err != nil {
+		if err := h.wait(h.begin(t.Context(), f)); err != nil {
 			t.Errorf("the run ended with %v", err)
 		}
 	})
-	t.Run("a log that can't be written ends all", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a log that can't be written ends all", func(t *testing.T) {
 		h, asked, release := held(t, 3)
 		full := errors.New("no room")
 		var mu sync.Mutex
@@ -419,7 +367,7 @@ func TestSourcesStop(t *testing.T) {
 				return open(id)
 			}
 		})
-		done := h.begin(f)
+		done := h.begin(t.Context(), f)
 		ended := make(chan struct{})
 		go func() { // the others may be in the middle of a page, or not yet begun
 			select {
@@ -430,26 +378,19 @@ func TestSourcesStop(t *testing.T) {
 		}()
 		endedBy(t, h.wait(done), full)
 		close(ended)
-		if n := len(h.rows("SELECT id FROM targets WHERE status = 'IN_PROGRESS'")); n > 0 {
+		if n := len(h.table("SELECT id FROM targets WHERE status = 'IN_PROGRESS'")); n > 0 {
 			t.Errorf("%d targets are still held", n)
 		}
 	})
-	t.Run("a layout alarm ends its source alone", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a layout alarm ends its source alone", func(t *testing.T) {
 		h := newSourcesWorld(t, 3)
 		h.demos[1].answer = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = fmt.Fprint(w, hollow)
 		})
 		h.demos[1].fetch.IgnoreRobots = true
-		err := h.db.Write(t.Context(), func(tx *store.Tx) error {
-			_, err := tx.Exec("UPDATE sources SET layout_strikes = 1 WHERE name = 'source-1'")
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h.write("UPDATE sources SET layout_strikes = 1 WHERE name = 'source-1'")
 		f := h.sources(workers(1))
-		if err := h.wait(h.begin(f)); err != nil {
+		if err := h.wait(h.begin(t.Context(), f)); err != nil {
 			t.Errorf("the run ended with %v", err)
 		}
 		results := f.Results()
@@ -458,7 +399,7 @@ func TestSourcesStop(t *testing.T) {
 			if results[i].Err != nil {
 				t.Errorf("%s ended with %v", results[i].Source, results[i].Err)
 			}
-			h.holds(h.demos[i])
+			h.hasAll(h.demos[i])
 		}
 	})
 }
@@ -472,14 +413,14 @@ func TestWorkerNumbers(t *testing.T) {
 	t.Parallel()
 	h := newSourcesWorld(t, 6)
 	f := h.sources()
-	if err := h.wait(h.begin(f)); err != nil {
+	if err := h.wait(h.begin(t.Context(), f)); err != nil {
 		t.Fatal(err)
 	}
 	logs, err := filepath.Glob(filepath.Join(h.walDir, "*.jsonl"))
 	if err != nil || len(logs) > 12 {
 		t.Errorf("%d logs of at most 12 workers at once: %v", len(logs), err)
 	}
-	if got := h.rows("SELECT worker_id FROM workers GROUP BY worker_id HAVING count(*) > 1"); got != nil {
+	if got := h.table("SELECT worker_id FROM workers GROUP BY worker_id HAVING count(*) > 1"); got != nil {
 		t.Errorf("workers registered twice: %v", got)
 	}
 }

@@ -92,12 +92,11 @@ func TestStopWaiting(t *testing.T) {
 // TestStop stops a run while its workers work, or have nothing to do.
 func TestStop(t *testing.T) {
 	t.Parallel()
-	t.Run("in a request: the page is finished and committed", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "in a request: the page is finished and committed", func(t *testing.T) {
 		w := setup(t, layout{cities: 6})
 		asked, answer := make(chan struct{}, 6), make(chan struct{})
 		for i := range 6 {
-			w.on(fmt.Sprintf("/city-%d-ca/plumbers", i), func(rw http.ResponseWriter, r *http.Request) {
+			w.on(city(i), func(rw http.ResponseWriter, r *http.Request) {
 				asked <- struct{}{}
 				<-answer
 				ok(page(r.URL.Path+"?page=2", shops(10*i+1, 3)...))(rw, r)
@@ -128,8 +127,7 @@ func TestStop(t *testing.T) {
 		}
 		w.onRecord(times(3, "ok 200, 3 listings")...)
 	})
-	t.Run("in a target's last page: it is done", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "in a target's last page: it is done", func(t *testing.T) {
 		w := setup(t, layout{})
 		e := w.engine()
 		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
@@ -146,8 +144,7 @@ func TestStop(t *testing.T) {
 		{"in a request that fails: it is not retried", status(500, "")},
 		{"in a request that finds nothing: the search is left for later", ok(noResults())},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		parallel(t, tt.name, func(t *testing.T) {
 			w := setup(t, layout{})
 			e := w.engine()
 			w.on(target, func(rw http.ResponseWriter, r *http.Request) {
@@ -179,8 +176,7 @@ func TestStop(t *testing.T) {
 			}
 		})
 	})
-	t.Run("before it begins", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "before it begins", func(t *testing.T) {
 		w := setup(t, layout{})
 		e := w.engine()
 		e.Stop(crawl.ErrInterrupted)
@@ -208,8 +204,7 @@ func waitFor(t testing.TB, happened func() bool) {
 
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	t.Run("cuts the request and hands the target back", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "cuts the request and hands the target back", func(t *testing.T) {
 		w := setup(t, layout{})
 		threePages(w)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -224,8 +219,7 @@ func TestCancel(t *testing.T) {
 		w.done()
 		w.is(1, yp.Done, 3, "")
 	})
-	t.Run("a page that was fetched is still committed", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "a page that was fetched is still committed", func(t *testing.T) {
 		w := setup(t, layout{})
 		threePages(w)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -265,8 +259,7 @@ func TestBudget(t *testing.T) {
 		}
 	}
 	for _, n := range []int64{1, 2, 4, 5} {
-		t.Run(fmt.Sprintf("of %d targets claims exactly so many and finishes them", n), func(t *testing.T) {
-			t.Parallel()
+		parallel(t, fmt.Sprintf("of %d targets claims exactly so many and finishes them", n), func(t *testing.T) {
 			w := six(t)
 			e := w.engine(workers(3), func(c *crawl.Config) { c.Budget.Targets = n })
 			e.SetLook(time.Hour)
@@ -280,8 +273,7 @@ func TestBudget(t *testing.T) {
 			rest(w)
 		})
 	}
-	t.Run("of targets is exact while a state is full", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "of targets is exact while a state is full", func(t *testing.T) {
 		w := six(t)
 		e := w.engine(workers(4), func(c *crawl.Config) { c.Budget.Targets, c.MaxPerState = 5, 1 })
 		e.SetLook(time.Hour)
@@ -291,15 +283,13 @@ func TestBudget(t *testing.T) {
 		}
 		rest(w)
 	})
-	t.Run("that is just enough is no early end", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "that is just enough is no early end", func(t *testing.T) {
 		w := six(t)
 		w.done(workers(3), func(c *crawl.Config) { c.Budget = crawl.Budget{Targets: 6, Requests: 18, Duration: time.Hour} })
 		rest(w)
 	})
 	for _, n := range []int64{1, 4, 7, 17} {
-		t.Run("of requests makes exactly so many", func(t *testing.T) {
-			t.Parallel()
+		parallel(t, "of requests makes exactly so many", func(t *testing.T) {
 			w := six(t)
 			e := w.engine(workers(3), func(c *crawl.Config) { c.Budget.Requests = n })
 			endedBy(t, w.crawl(e), crawl.ErrBudget)
@@ -313,8 +303,7 @@ func TestBudget(t *testing.T) {
 			rest(w)
 		})
 	}
-	t.Run("of requests counts retries", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "of requests counts retries", func(t *testing.T) {
 		w := six(t)
 		w.on(target, status(500, ""))
 		e := w.engine(func(c *crawl.Config) { c.Budget.Requests = 2 })
@@ -322,8 +311,7 @@ func TestBudget(t *testing.T) {
 		w.is(1, yp.Planned, 0, "")
 		w.requested(target, target)
 	})
-	t.Run("of time stops resumable", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "of time stops resumable", func(t *testing.T) {
 		w := six(t)
 		w.fetch.DelayMin = time.Hour
 		e := w.engine(workers(3), func(c *crawl.Config) { c.Budget.Duration = 200 * time.Millisecond })
@@ -332,8 +320,7 @@ func TestBudget(t *testing.T) {
 		w.fetch.DelayMin = 0
 		rest(w)
 	})
-	t.Run("of requests lets those wait that were paid for", func(t *testing.T) {
-		t.Parallel()
+	parallel(t, "of requests lets those wait that were paid for", func(t *testing.T) {
 		w := six(t)
 		w.fetch.DelayMin = 20 * time.Millisecond // so that the others still wait when it is used up
 		e := w.engine(workers(3), func(c *crawl.Config) { c.Budget.Requests = 4 })

@@ -1,6 +1,7 @@
 package crawl_test
 
 import (
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -148,13 +149,13 @@ func named(want string) func(*world) {
 }
 
 // TestHealthyPages: what CDNs and vendors put on every page, and businesses into
-// their names, is no block (docs/site-facts.md, section 7).
+// their names, is no block (docs/site-facts.md, section 7). Case by case fetch's own tests say it.
 func TestHealthyPages(t *testing.T) {
 	t.Parallel()
 	cards := func(names ...string) string {
 		all := shops(1, 3)
 		for i, n := range names {
-			all = append(all, biz{id: string(rune('4' + i)), name: n})
+			all = append(all, biz{id: fmt.Sprint(4 + i), name: n})
 		}
 		return page("", all...)
 	}
@@ -162,22 +163,15 @@ func TestHealthyPages(t *testing.T) {
 		name string
 		page http.HandlerFunc
 	}{
-		{"CDN headers and cookies", with(ok(cards()), "Server: cloudflare", "CF-RAY: 8a-IAD", "cf-cache-status: DYNAMIC", "X-Datadome: protected",
+		{"headers and cookies", with(ok(cards()), "Server: cloudflare", "CF-RAY: 8a-IAD", "cf-cache-status: DYNAMIC", "X-Datadome: protected",
 			"X-DataDome-Cid: 1", "X-Kpsdk-Ct: 1", "Set-Cookie: __cf_bm=1; Path=/", "Set-Cookie: datadome=1; Path=/", "X-Iinfo: 1")},
-		{"Akamai's server", with(ok(cards()), "Server: AkamaiGHost")},
-		{"captcha in a name", ok(cards("Captcha Solutions LLC", "reCAPTCHA Caf\u00e9"))},
-		{"blocked and banned in names", ok(cards("Blocked Drains &amp; Sons", "Banned Books", "You Have Been Blocked Escape Rooms"))},
-		{"Cloudflare in a name", ok(cards("Cloudflare Consultants", "Attention Required! Wellness"))},
-		{"Just a Moment Photography", ok(cards("Just a Moment Photography", "Just a moment..."))},
-		{"Press &amp; Hold, a gym", ok(cards("Press &amp; Hold Gym", "Verify You Are Human Art"))},
-		{"Access Denied, a bar", ok(cards("Access Denied Bar", "Pardon Our Interruption Movers"))},
-		{"a business's name in the title", ok(strings.Replace(cards(), "<title>Plumbers", "<title>Just a Moment Photography", 1))},
-		{"a sensor script of a vendor", ok(strings.Replace(cards(), "</head>", `<script src="/cdn-cgi/challenge-platform/h/b/scripts/jsd/main.js"></script>`+
-			`<script>window.__CF$cv$params={r:'8a'}</script></head>`, 1))},
-		{"a form with a Turnstile", ok(strings.Replace(cards(), "</footer>", `<form class="challenge-form"><script src="https://challenges.cloudflare.com/turnstile/v0/api.js"></script></form></footer>`, 1))},
+		{"names", ok(strings.Replace(cards("Captcha Solutions LLC", "Blocked Drains &amp; Sons", "You Have Been Blocked Escape Rooms", "Attention Required! Wellness",
+			"Just a moment...", "Verify You Are Human Art", "Access Denied Bar", "Pardon Our Interruption Movers"), "<title>Plumbers", "<title>Just a Moment Photography", 1))},
+		{"scripts and forms", ok(strings.Replace(strings.Replace(cards(), "</head>", `<script src="/cdn-cgi/challenge-platform/h/b/scripts/jsd/main.js"></script>`+
+			`<script>window.__CF$cv$params={r:'8a'}</script></head>`, 1),
+			"</footer>", `<form class="challenge-form"><script src="https://challenges.cloudflare.com/turnstile/v0/api.js"></script></form></footer>`, 1))},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		parallel(t, tt.name, func(t *testing.T) {
 			w := setup(t, layout{})
 			w.on(target, tt.page)
 			st := w.done(func(c *crawl.Config) { c.Budget.Requests = 2 })

@@ -6,8 +6,8 @@ import (
 	"net/url"
 	"testing"
 
+	demosite "ypcrawl/crawl/demo"
 	"ypcrawl/crawl/site"
-	demosite "ypcrawl/crawl/site/demo"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )

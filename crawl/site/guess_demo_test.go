@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ypcrawl/crawl/site/demo"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )

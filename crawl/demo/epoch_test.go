@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"ypcrawl/crawl/site/demo"
+	"ypcrawl/crawl/demo"
 )
 
 // moved returns a directory that was built in epoch 0 and then moved.

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -81,7 +82,7 @@ func (d *edition) resultsPage(r *request) (status int, charset string, html []by
 	}
 	v := r.frame()
 	r.paginate(v)
-	var cards, lds strings.Builder
+	var cards, lds bytes.Buffer
 	cards.Grow(perPage * 5 << 10)
 	for i, k := range d.onPage(t, r.page) {
 		b := d.business(k)
@@ -104,7 +105,7 @@ func (d *edition) resultsPage(r *request) (status int, charset string, html []by
 }
 
 func (d *edition) adCards(template string, keys []key, sk skin) string {
-	var all strings.Builder
+	var all bytes.Buffer
 	for _, k := range keys {
 		b := d.business(k)
 		v := b.card(sk)

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/site"
-	"ypcrawl/crawl/site/demo"
 )
 
 // TestFailureRates: every kind comes as often as asked for, and a retry can

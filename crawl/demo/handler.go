@@ -210,16 +210,45 @@ func (a *answer) page() {
 		a.plain(http.StatusOK, "text/plain; charset=utf-8", robots)
 		return
 	}
+	uri, zipped, asEver := a.r.URL.RequestURI(), acceptsGzip(a.r.Header.Get("Accept-Encoding")), a.failure != failLayout && a.failure != failCut
+	if kept, ok := a.d.kept.Load(uri); ok && zipped && asEver {
+		f, _ := kept.(finished)
+		a.send(f)
+		return
+	}
 	status, charset, html := a.build()
 	if status == http.StatusMovedPermanently {
 		a.done(status)
 		http.Redirect(a.w, a.r, string(html), status)
 		return
 	}
-	if a.failure == failLayout {
-		html = renameClasses(html)
+	f := finished{status, "text/html; charset=" + charset, html, zipped}
+	if a.failure == failCut {
+		a.cut(f)
+		return
 	}
-	a.send(html, status, "text/html; charset="+charset)
+	if a.failure == failLayout {
+		f.body = renameClasses(html)
+	}
+	if zipped {
+		f.body = gzipped(f.body)
+	}
+	if n := int64(len(f.body) + len(uri)); zipped && asEver {
+		if a.d.size.Add(n) <= keptLimit {
+			a.d.kept.Store(uri, f)
+		} else {
+			a.d.size.Add(-n)
+		}
+	}
+	a.send(f)
+}
+
+// finished is a page that is ready to be sent.
+type finished struct {
+	status      int
+	contentType string
+	body        []byte
+	zipped      bool
 }
 
 // build returns the page that was asked for, or the address that it moved to.
@@ -266,25 +295,20 @@ func (a *answer) build() (status int, charset string, html []byte) {
 	return http.StatusOK, "utf-8", html
 }
 
-// send writes the page, gzipped when the client takes it.
-func (a *answer) send(body []byte, status int, contentType string) {
-	if a.failure == failCut {
-		a.cut(body, status, contentType)
-		return
-	}
-	h := a.w.Header()
-	h.Set("Content-Type", contentType)
+// send writes the page.
+func (a *answer) send(f finished) {
+	h, body := a.w.Header(), f.body
+	h.Set("Content-Type", f.contentType)
 	h.Set("Vary", "Accept-Encoding")
 	// What a CDN adds to every page, and no sign of a block.
 	h.Set("Cf-Cache-Status", "DYNAMIC")
 	h.Set("Set-Cookie", "vrid=demo; Path=/; HttpOnly; SameSite=Lax")
-	if acceptsGzip(a.r.Header.Get("Accept-Encoding")) {
-		body = gzipped(body)
+	if f.zipped {
 		h.Set("Content-Encoding", "gzip")
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	a.done(status)
-	a.w.WriteHeader(status)
+	a.done(f.status)
+	a.w.WriteHeader(f.status)
 	if a.r.Method == http.MethodHead {
 		return
 	}
@@ -324,14 +348,14 @@ func acceptsGzip(header string) bool {
 
 // cut sends the first half of the page as servers of old did: its end is that of the
 // connection, so that nobody can tell by the transfer that there is more.
-func (a *answer) cut(html []byte, status int, contentType string) {
-	a.done(status)
+func (a *answer) cut(f finished) {
+	a.done(f.status)
 	conn, buf, err := http.NewResponseController(a.w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler) // a server that can't: the client sees an error
 	}
 	defer func() { _ = conn.Close() }()
-	fmt.Fprintf(buf, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nConnection: close\r\n\r\n", status, http.StatusText(status), contentType)
-	_, _ = buf.Write(html[:len(html)/2]) // the client may have gone: nothing to do about it
+	fmt.Fprintf(buf, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nConnection: close\r\n\r\n", f.status, http.StatusText(f.status), f.contentType)
+	_, _ = buf.Write(f.body[:len(f.body)/2]) // the client may have gone: nothing to do about it
 	_ = buf.Flush()
 }

@@ -11,7 +11,8 @@
 // Invariants: every byte of a page follows from the seed, the epoch, the
 // gazetteer and the URL; within an epoch a business has the same values wherever
 // it appears (older markup only leaves some out); an id means the same business
-// in all epochs; nothing is stored per business or per page. Which requests fail
+// in all epochs; nothing is stored per business, and of pages only some that were
+// sent, gzipped. Which requests fail
 // follows from the seed, the URL and how often it was asked for.
 //
 // Crash: it has no state worth keeping. The request counts and the epoch are

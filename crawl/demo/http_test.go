@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/site"
-	"ypcrawl/crawl/site/demo"
 )
 
 func TestSameSeedSameBytes(t *testing.T) {

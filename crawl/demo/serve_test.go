@@ -11,7 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"ypcrawl/crawl/site/demo"
+	"ypcrawl/crawl/demo"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -12,8 +12,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/site"
-	"ypcrawl/crawl/site/demo"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )

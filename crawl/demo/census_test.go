@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -234,12 +235,12 @@ func TestChromeIsASCII(t *testing.T) {
 // TestStatsAreBounded: beyond the limit requests are counted, URLs are not.
 func TestStatsAreBounded(t *testing.T) {
 	t.Parallel()
-	c := counts{limit: 2}
-	c.reset()
+	d := &Directory{stats: counts{limit: 2}}
+	d.stats.reset()
 	for _, url := range []string{"/a", "/b", "/c", "/a", "/d"} {
-		c.request(url, kindListing)
+		d.stats.request(url, kindListing)
 	}
-	if s := c.snapshot(); s.Requests != 5 || s.Distinct != 2 || s.Uncounted != 2 || s.URLs["/a"] != 2 {
+	if s := d.Stats(); s.Requests != 5 || s.Distinct != 2 || s.Uncounted != 2 || s.URLs["/a"] != 2 {
 		t.Errorf("stats %+v", s)
 	}
 }
@@ -271,4 +272,40 @@ func TestHoldEndsWithClient(t *testing.T) {
 		}
 	}()
 	d.ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
+}
+
+// TestKeptPages: pages that were sent are kept up to a limit, and none of another epoch is sent.
+func TestKeptPages(t *testing.T) {
+	t.Parallel()
+	d := open(t, Config{})
+	get := func(uri string) string {
+		r := httptest.NewRequest(http.MethodGet, uri, nil)
+		r.Header.Set("Accept-Encoding", "gzip")
+		w := httptest.NewRecorder()
+		d.ServeHTTP(w, r)
+		return w.Body.String()
+	}
+	const results = "/los-angeles-ca/plumbers?page="
+	first := get(results + "1")
+	for page := 2; page < 300; page++ {
+		get(results + strconv.Itoa(page%40+1) + "&again=" + strconv.Itoa(page))
+	}
+	e := d.now.Load()
+	var size int64
+	e.kept.Range(func(uri, kept any) bool {
+		size += int64(len(uri.(string)) + len(kept.(finished).body))
+		return true
+	})
+	if size > keptLimit || size < keptLimit/2 || size != e.size.Load() {
+		t.Errorf("%d bytes are kept and %d counted, at most %d may be", size, e.size.Load(), keptLimit)
+	}
+	if get(results+"1") != first {
+		t.Error("a page that was kept differs")
+	}
+	if err := d.SetEpoch(1); err != nil {
+		t.Fatal(err)
+	}
+	if get(results+"1") == first {
+		t.Error("a page of the epoch before is sent")
+	}
 }

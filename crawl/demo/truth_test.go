@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/site"
-	"ypcrawl/crawl/site/demo"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )

@@ -280,8 +280,14 @@ func (b *business) listing(base *url.URL, seen views) yp.Listing {
 	if seen&viewOrganic != 0 || b.adLinks() {
 		l.ProfileURL = absolute(base, b.path)
 	}
-	b.setAddress(&l, seen)
-	b.setWebsite(&l)
+	a := &b.address
+	l.ServiceArea = yp.Clean(a.area)
+	if seen&viewOrganic != 0 || a.street != "" { // ads show only whole addresses and service areas
+		l.Street, l.City, l.State, l.PostalCode = yp.Clean(a.street), a.city, a.state, a.zip
+	}
+	if w, ok := yp.CanonicalWebsite(b.website); ok && !strings.HasPrefix(b.website, "/") { // no link back into the directory
+		l.WebsiteURL, l.Website, l.Domain = b.website, w.URL, w.Domain
+	}
 	if seen&viewLabels != 0 {
 		l.Categories = distinct(b.labels)
 	}
@@ -302,26 +308,6 @@ func (b *business) listing(base *url.URL, seen views) yp.Listing {
 		}
 	}
 	return l
-}
-
-// setAddress sets the address; ads show only whole ones and service areas.
-func (b *business) setAddress(l *yp.Listing, seen views) {
-	a := &b.address
-	l.ServiceArea = yp.Clean(a.area)
-	if seen&viewOrganic == 0 && a.street == "" {
-		return
-	}
-	l.Street, l.City, l.State, l.PostalCode = yp.Clean(a.street), a.city, a.state, a.zip
-}
-
-// setWebsite sets the website, unless the link leads back into the directory.
-func (b *business) setWebsite(l *yp.Listing) {
-	if strings.HasPrefix(b.website, "/") {
-		return
-	}
-	if w, ok := yp.CanonicalWebsite(b.website); ok {
-		l.WebsiteURL, l.Website, l.Domain = b.website, w.URL, w.Domain
-	}
 }
 
 func absolute(base *url.URL, ref string) string {

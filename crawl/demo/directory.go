@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -125,7 +126,13 @@ type edition struct {
 	*Directory
 	*atlas
 	epoch int
+	kept  sync.Map // path and query → finished, gzipped, of pages that were sent; up to keptLimit
+	size  atomic.Int64
 }
+
+// keptLimit bounds the bytes of pages that wait to be asked for again: `run` crawls the demo
+// within its own process, which is to stay below 48 MB.
+const keptLimit = 8 << 20
 
 func checkEpoch(n int) error {
 	if n < 0 || n > MaxEpoch {

@@ -1,0 +1,255 @@
+package demo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"math"
+	"net"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// closeWithin bounds how long Close waits for answers under way.
+const closeWithin = 2 * time.Second
+
+// Server serves a directory on a port of its own.
+type Server struct {
+	url    string
+	http   *http.Server
+	stop   context.CancelFunc // ends the requests that hold or wait
+	unhook func() bool
+	done   chan struct{}
+	once   sync.Once
+	err    error
+}
+
+// Serve listens on addr and serves d until ctx ends or Close is called. An
+// empty host or port means 127.0.0.1 and a free port. It refuses to be reached
+// from other machines (ErrNotLoopback) unless addr names such an IP address.
+func Serve(ctx context.Context, addr string, d *Directory) (*Server, error) {
+	addr, err := loopback(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("serve the demo directory: %w", err)
+	}
+	base, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s := &Server{url: "http://" + l.Addr().String(), stop: stop, done: make(chan struct{})}
+	s.http = &http.Server{
+		Handler:           d,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      holdFor + d.cfg.Latency + 30*time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
+	go func() {
+		defer close(s.done)
+		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.err = err
+		}
+	}()
+	s.unhook = context.AfterFunc(ctx, func() { _ = s.Close() })
+	return s, nil
+}
+
+// loopback completes addr and refuses what would listen to other machines
+// without naming an address of this one.
+func loopback(ctx context.Context, addr string) (string, error) {
+	host, port, err := net.SplitHostPort(cmp.Or(addr, ":"))
+	if err != nil {
+		return "", fmt.Errorf("demo address %q: %w", addr, err)
+	}
+	host, port = cmp.Or(host, "127.0.0.1"), cmp.Or(port, "0")
+	if _, err := netip.ParseAddr(host); err == nil {
+		return net.JoinHostPort(host, port), nil
+	}
+	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return "", fmt.Errorf("demo address %q: %w", addr, err)
+	}
+	if err := allLoopback(ips); err != nil {
+		return "", fmt.Errorf("demo address %q: %w", addr, err)
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+func allLoopback(ips []netip.Addr) error {
+	for _, ip := range ips {
+		if !ip.IsLoopback() {
+			return fmt.Errorf("%w: the name stands for %s; write that address to mean it", ErrNotLoopback, ip)
+		}
+	}
+	return nil
+}
+
+// URL is the base URL of the directory, without a trailing slash.
+func (s *Server) URL() string { return s.url }
+
+// Close stops listening, lets answers under way end for a short while, and
+// cuts the rest. It may be called more than once and by several goroutines.
+func (s *Server) Close() error {
+	s.once.Do(func() {
+		s.unhook()
+		s.stop()
+		ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+		defer cancel()
+		err := s.http.Shutdown(ctx)
+		if err != nil {
+			err = s.http.Close()
+		}
+		<-s.done
+		s.err = errors.Join(s.err, err)
+	})
+	return s.err
+}
+
+// maxURLs bounds how many distinct URLs are counted one by one.
+const maxURLs = 1_000_000
+
+// Stats is what the directory has been asked for since it started, or since
+// the counts were reset. /__stats shows it as JSON.
+type Stats struct {
+	Requests  int            `json:"requests"`       // all but those for /__stats
+	ByKind    map[string]int `json:"by_kind"`        // listing, search, detail, robots, …
+	ByStatus  map[int]int    `json:"by_status"`      // as sent; a timeout counts as 0
+	ByFailure map[string]int `json:"by_failure"`     // injected failures
+	Distinct  int            `json:"distinct_urls"`  // at most 1,000,000 are told apart
+	Uncounted int            `json:"uncounted_urls"` // requests for URLs beyond that
+	URLs      map[string]int `json:"urls"`           // path and query → requests, failed ones included
+}
+
+// counts gathers Stats.
+type counts struct {
+	limit int // distinct URLs
+	mu    sync.Mutex
+	s     Stats
+}
+
+func (c *counts) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.s = Stats{ByKind: make(map[string]int), ByStatus: make(map[int]int), ByFailure: make(map[string]int), URLs: make(map[string]int)}
+}
+
+// request counts a request and returns how many there were for the URL before.
+func (c *counts) request(url, kind string) (before int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.s.Requests++
+	c.s.ByKind[kind]++
+	before, known := c.s.URLs[url]
+	if !known && len(c.s.URLs) >= c.limit {
+		c.s.Uncounted++
+		return c.s.Requests
+	}
+	c.s.URLs[url] = before + 1
+	return before
+}
+
+// answer counts how a request ended.
+func (c *counts) answer(status int, failure string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.s.ByStatus[status]++
+	if failure != "" {
+		c.s.ByFailure[failure]++
+	}
+}
+
+// Stats returns what the directory has been asked for.
+func (d *Directory) Stats() Stats {
+	c := &d.stats
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.s
+	s.Distinct = len(s.URLs)
+	s.ByKind, s.ByStatus, s.ByFailure, s.URLs = maps.Clone(s.ByKind), maps.Clone(s.ByStatus), maps.Clone(s.ByFailure), maps.Clone(s.URLs)
+	return s
+}
+
+// The kinds of failure that Config.Fail knows.
+const (
+	fail429       = "429"       // too many requests, with Retry-After: 1 or Config.RetryAfter
+	fail503       = "503"       // unavailable, with Config.RetryAfter if there is one
+	failChallenge = "challenge" // 403 with cf-mitigated and "Just a moment…"
+	failTimeout   = "timeout"   // no answer until the client gives up, at most holdFor
+	failTruncate  = "truncate"  // half of the body under the whole one's Content-Length
+	failCut       = "cut"       // the first part of the page, ended by closing the connection: no length, no error
+	failLayout    = "layout"    // a listing page with every class renamed
+)
+
+// holdFor bounds how long a timeout holds the connection.
+const holdFor = 60 * time.Second
+
+// failKinds returns the kinds in the order in which they are drawn.
+func failKinds() []string {
+	return []string{fail429, fail503, failChallenge, failTimeout, failTruncate, failCut, failLayout}
+}
+
+func checkFail(fail map[string]float64) error {
+	sum := 0.0
+	for kind, p := range fail {
+		if !slices.Contains(failKinds(), kind) {
+			return fmt.Errorf("%w: unknown kind %q: want one of %s", ErrFailSpec, kind, strings.Join(failKinds(), ", "))
+		}
+		if math.IsNaN(p) || p < 0 || p > 1 {
+			return fmt.Errorf("%w: %s=%v: a probability lies between 0 and 1", ErrFailSpec, kind, p)
+		}
+		sum += p
+	}
+	if sum > 1+1e-9 {
+		return fmt.Errorf("%w: the probabilities add up to %.3g, more than 1", ErrFailSpec, sum)
+	}
+	return nil
+}
+
+// trouble draws the failure of the attempt-th request for a URL, "" for none.
+// The next attempt draws anew, so a retry can succeed.
+func (d *Directory) trouble(url string, attempt int) string {
+	if len(d.cfg.Fail) == 0 {
+		return ""
+	}
+	u := newDice(d.cfg.Seed, 0xfa11, hashText(url), uint64(attempt)).unit(0)
+	for _, kind := range failKinds() {
+		if u -= d.cfg.Fail[kind]; u < 0 {
+			return kind
+		}
+	}
+	return ""
+}
+
+// hashText is the same in every process, unlike maphash.
+func hashText(s string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s)) // a hash takes all
+	return h.Sum64()
+}
+
+var classPattern = regexp.MustCompile(` class="[^"]*`)
+
+// renameClasses returns the page with every class attribute renamed, as after a
+// redesign: ids, links and texts stay, so it is plainly no empty result.
+func renameClasses(html []byte) []byte {
+	return classPattern.ReplaceAllFunc(html, func(attr []byte) []byte {
+		classes := strings.Fields(strings.TrimPrefix(string(attr), ` class="`))
+		for i, class := range classes {
+			classes[i] = "css-" + strconv.FormatUint(hashText(class)>>36, 36)
+		}
+		return []byte(` class="` + strings.Join(classes, " "))
+	})
+}
