@@ -1,7 +1,6 @@
 package health
 
 import (
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -164,7 +163,7 @@ func copyOf(w *window) *window {
 		*c.category(id) = *s
 	}
 	for f, t := range w.track {
-		t.visits, t.held = slices.Clone(t.visits), maps.Clone(t.held)
+		t.visits = slices.Clone(t.visits)
 		c.track[f] = t
 	}
 	return c

@@ -2,12 +2,17 @@ package health
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"ypcrawl/yp"
 )
 
-var phone, rating, prices = fieldNumber("phone"), fieldNumber("rating"), fieldNumber("price_range")
+var phone, rating, prices = field("phone"), field("rating"), field("price_range")
+
+func field(name string) int {
+	return slices.IndexFunc(fields, func(f *yp.ListingField) bool { return f.Name == name })
+}
 
 // page is how many of a page's listings have some fields.
 func page(have map[int]int) (h having) {
@@ -60,6 +65,7 @@ func TestLayoutThresholds(t *testing.T) {
 		{"60 listings seen", share{60, 60, 400, 0}, 1, 0, 5},
 		{"59 listings seen: the first page is learned", share{59, 59, 400, 0}, 1, 0, 6},
 		{"161 targets seen", share{1000, 1000, 161, 0}, 1, 0, 5},
+		{"16 of 161 are bare", share{1000, 1000, 161, 16}, 1, 0, 11},
 		{"160 targets seen", share{1000, 1000, 160, 0}, 1, 0, 6},
 		{"20 targets seen", share{1000, 1000, 20, 0}, 1, 0, 14},
 		{"6 targets seen", share{1000, 1000, 6, 0}, 1, 0, 62},
@@ -79,27 +85,26 @@ func TestLayoutThresholds(t *testing.T) {
 	}
 }
 
-func TestSheet(t *testing.T) {
+func TestJudge(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		expected    float64
-		have        int
-		bare, alive bool
+		expected float64
+		have     int
+		want     verdict
 	}{
-		{5, 0, true, false},
-		{4.99, 0, false, false},
-		{0, 4, false, false},
-		{0, 5, false, true},
-		{4.99, 5, false, true},
-		{7.99, 1, false, true},
-		{8, 1, true, false},
-		{28, 6, true, false},
-		{28, 7, false, true},
-		{27.9, 6, false, true},
+		{5, 0, bare},
+		{4.99, 0, unproven},
+		{0, 4, unproven},
+		{0, 5, alive},
+		{4.99, 5, alive},
+		{7.99, 1, alive},
+		{8, 1, bare},
+		{28, 6, bare},
+		{28, 7, alive},
+		{27.9, 6, alive},
 	} {
-		p := sheet{have: c.have, expected: c.expected}
-		if p.bare() != c.bare || p.alive() != c.alive {
-			t.Errorf("%d where %g are usual: bare %v, alive %v, want %v, %v", c.have, c.expected, p.bare(), p.alive(), c.bare, c.alive)
+		if got := judge(c.expected, c.have); got != c.want {
+			t.Errorf("%d where %g are usual: %d, want %d", c.have, c.expected, got, c.want)
 		}
 	}
 }
@@ -155,14 +160,10 @@ func TestLayoutRun(t *testing.T) {
 			}
 		}
 	})
-	t.Run("64 targets without an alarm are as usual as any", func(t *testing.T) {
+	t.Run("what few targets are known to have, and 64 running lack, never alarms", func(t *testing.T) {
 		t.Parallel()
-		w := taught(share{1000, 1000, 0, 0})
-		if got := alarmAt(w, recentTargets, 1, none); got > 0 || w.track[phone].run != 0 {
-			t.Errorf("alarm at page %d, a run of %d", got, w.track[phone].run)
-		}
-		if got := w.category(1)[phone]; got.listings < 1400 || got.having > 500 {
-			t.Errorf("learned %+v", got)
+		if got := alarmAt(taught(share{1000, 1000, 0, 0}), 1000, 1, none); got > 0 {
+			t.Errorf("alarm at page %d", got)
 		}
 	})
 }
@@ -263,71 +264,69 @@ func TestLayoutLearning(t *testing.T) {
 			t.Errorf("ratings, which nobody missed: %+v", got)
 		}
 	})
-	t.Run("those of a run that ends by itself are", func(t *testing.T) {
+	t.Run("those of a run that ends by itself neither, but its targets are", func(t *testing.T) {
 		t.Parallel()
 		w := taught(sure)
 		for i := range int64(4) {
 			w.add(i, 1, 30, none)
 			w.add(100+i, 3, 30, none)
 		}
-		if got := w.category(1)[phone]; got != sure {
-			t.Errorf("learned %+v at once", got)
-		}
 		w.add(5, 1, 30, page(map[int]int{phone: 30}))
-		if got, want := w.category(1)[phone], (share{750, 630, 400, 0}); got != want {
+		if got, want := w.category(1)[phone], (share{630, 630, 405, 4}); got != want {
 			t.Errorf("learned %+v, want %+v", got, want)
 		}
-		if got, want := w.category(3)[phone], (share{120, 0, 0, 0}); got != want {
-			t.Errorf("learned %+v of another category, want %+v", got, want)
+		if got := w.category(3)[phone]; got != (share{}) {
+			t.Errorf("learned %+v of another category", got)
 		}
 	})
-	t.Run("a target is done after 64 others, and bare when one page of it was", func(t *testing.T) {
+	t.Run("a target counts once among 64 others, and is bare when one page of it was", func(t *testing.T) {
 		t.Parallel()
 		w := taught(share{600, 600, 100, 0})
 		all := page(map[int]int{phone: 30})
-		done := func(from, to int64) share {
-			for i := from; i <= to; i++ {
-				w.add(i, 1, 30, all)
-			}
-			return share{targets: w.category(1)[phone].targets, bare: w.category(1)[phone].bare}
-		}
-		for _, h := range []having{all, none, all} {
+		for _, h := range []having{all, none, all, none, all} {
 			w.add(0, 1, 30, h)
 		}
-		if got := done(1, 40); got != (share{targets: 100}) {
-			t.Errorf("%+v after 40 others", got)
+		for i := range int64(63) {
+			w.add(1+i, 1, 30, all)
 		}
-		w.add(0, 1, 30, all) // a deep one: it is not done yet
-		if got := done(41, 64); got != (share{targets: 101}) {
-			t.Errorf("%+v after 64 others, 24 of them later than its last page", got)
+		w.add(0, 1, 30, none)
+		if got := w.category(1)[phone]; got.targets != 164 || got.bare != 1 {
+			t.Errorf("%+v, want 1 of 164 bare", got)
 		}
-		if got := done(65, 103); got != (share{targets: 140}) {
-			t.Errorf("%+v after 63 others since its last page", got)
+		for i := range int64(64) {
+			w.add(100+i, 1, 30, all)
 		}
-		if got := done(104, 104); got.bare == 0 {
-			t.Errorf("%+v after 64 others since its last page", got)
+		w.add(0, 1, 30, none)
+		if got := w.category(1)[phone]; got.targets != 229 || got.bare != 2 {
+			t.Errorf("%+v, want 2 of 229 bare", got)
 		}
 	})
 	t.Run("what is old fades", func(t *testing.T) {
 		t.Parallel()
-		var s share
-		s.learn(1_000_000, 1_000_000)
-		for range 10_000 {
-			s.settle(true)
+		w, all, none := newWindow(), page(map[int]int{phone: 30}), having{}
+		for i := range int64(10_000) {
+			w.add(i, 1, 30, all)
 		}
-		for i := 1; i <= 3; i++ {
-			for range 1000 {
-				s.learn(1, 0)
-			}
-			for range 300 {
-				s.settle(false)
-			}
-			want := math.Pow(0.5, float64(i))
-			if got := s.having / s.listings; math.Abs(got-want) > 1e-3 {
-				t.Errorf("after %d listings %.4f is left, want %.4f", 1000*i, got, want)
-			}
-			if got := s.bare / s.targets; math.Abs(got-want) > 1e-3 {
-				t.Errorf("after %d targets %.4f is left, want %.4f", 300*i, got, want)
+		s := &w.category(1)[phone]
+		before := *s
+		s.bare = s.targets
+		for i := range int64(300) {
+			w.add(10_000+i, 1, 30, all)
+		}
+		if got := s.bare / s.targets; math.Abs(got-0.5) > 2e-3 {
+			t.Errorf("after 300 targets %.4f are bare, want half", got)
+		}
+		for range 34 { // 1,020 listings, of which nothing proves that phones are gone
+			w.add(20_000, 1, 30, page(map[int]int{phone: 8}))
+		}
+		if got, want := s.having/s.listings, (1+8.0/30)/2; math.Abs(got-want) > 0.01 || s.listings != before.listings {
+			t.Errorf("after 1,020 listings %.4f are usual, want %.4f", got, want)
+		}
+		for i := range int64(1000) { // bare ones stay within what the file allows
+			w.add(30_000+i, 1, 30, none)
+			w.add(40_000, 1, 30, all)
+			if s.bare > s.targets {
+				t.Fatalf("%g of %g targets are bare", s.bare, s.targets)
 			}
 		}
 	})
@@ -344,11 +343,8 @@ func TestFields(t *testing.T) {
 		if got[f] != 2 {
 			t.Errorf("%s: %d of 3 listings have it, want 2", fields[f].Name, got[f])
 		}
-		if fieldNumber(fields[f].Name) != f {
-			t.Errorf("%s is not found by its name", fields[f].Name)
-		}
 	}
-	if fieldNumber("name") >= 0 {
+	if field("name") >= 0 {
 		t.Error("name is watched")
 	}
 }
