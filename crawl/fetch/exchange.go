@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,7 +46,7 @@ func (c *Client) turn(j *job, at hop) (*reply, error) {
 	}
 	defer at.host.leave()
 	if c.closing.Err() != nil {
-		return nil, &Error{URL: u.Redacted(), Class: yp.ClassUnknown, Err: ErrClosed}
+		return nil, unasked(u, ErrClosed)
 	}
 	started := time.Now()
 	r, err := c.exchange(j, u)
@@ -122,7 +123,8 @@ func retryAfter(h http.Header, now time.Time) (d time.Duration, ok bool) {
 	if v == "" {
 		return 0, false
 	}
-	if secs, ok := digits(v); ok {
+	// Delta-seconds have no sign and no fraction (RFC 9110); any number of digits will do.
+	if secs, err := strconv.ParseUint(v, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) {
 		d = time.Duration(secs) * time.Second
 	} else {
 		at, err := http.ParseTime(v)
@@ -135,18 +137,6 @@ func retryAfter(h http.Header, now time.Time) (d time.Duration, ok bool) {
 		d = at.Sub(now)
 	}
 	return min(max(d, minRetryAfter), maxRetryAfter), true
-}
-
-// digits reads an unsigned decimal of any length, saturating far above any
-// bound that matters. Signs and fractions are no delta-seconds (RFC 9110).
-func digits(s string) (n int64, ok bool) {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return 0, false
-		}
-		n = min(n*10+int64(s[i]-'0'), 1<<31)
-	}
-	return n, s != ""
 }
 
 // report tells whoever wants to know of a request that was made.
@@ -207,7 +197,7 @@ func (c *Client) exchange(j *job, u *url.URL) (*reply, error) {
 	if err != nil && j.ctx.Err() != nil {
 		return r, j.ctx.Err()
 	}
-	if err == nil || (r != nil && !carriesPage(r.status)) {
+	if err == nil || r != nil && !carriesPage(r.status) {
 		return r, nil // of an error page, the status says enough
 	}
 	e := j.session.fault(u, err, context.Cause(watched), p)

@@ -8,6 +8,10 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"ypcrawl/yp"
 )
 
 // Reasons for waiting, as shown to people.
@@ -82,7 +86,7 @@ type hostLimiter struct {
 
 // enter waits for a turn and takes it; leave must follow. It returns how long
 // it waited and why, and the context's error when that ended first, or a
-// *heldError when a hold is, or becomes, longer than maxHold (0 = any will do).
+// *Error when a hold is, or becomes, longer than maxHold (0 = any will do).
 func (l *hostLimiter) enter(ctx context.Context, maxHold time.Duration) (waited, error) {
 	if err := ctx.Err(); err != nil {
 		return waited{}, err
@@ -340,15 +344,6 @@ func (w *waiter) note(now time.Time, reason string) {
 	w.reason, w.since = reason, now
 }
 
-// heldError: the host is held back for longer than the caller would wait.
-type heldError struct {
-	left   time.Duration
-	reason string
-}
-
-func (e *heldError) Error() string { return ErrHeld.Error() + ": " + e.reason }
-func (e *heldError) Unwrap() error { return ErrHeld }
-
 // release ends a hold.
 func (l *hostLimiter) release() {
 	l.mu.Lock()
@@ -381,10 +376,11 @@ func (l *hostLimiter) nextHold() <-chan struct{} {
 	return l.holds
 }
 
-// tooLong tells whether the host is held for longer than limit (0 = none).
+// tooLong returns an *Error, whose URL its caller knows, when the host is held for longer
+// than limit (0 = none).
 func (l *hostLimiter) tooLong(now time.Time, limit time.Duration) error {
 	if left := l.heldUntil.Sub(now); limit > 0 && left > limit {
-		return &heldError{left: left, reason: l.heldFor}
+		return &Error{Class: yp.ClassRateLimited, RetryAfter: left, Err: fmt.Errorf("%w: %s", ErrHeld, l.heldFor)}
 	}
 	return nil
 }
@@ -408,20 +404,20 @@ func (l *hostLimiter) held() (time.Time, string) {
 
 // await waits for done (another request to the host) as long as ctx lasts
 // and the host is not held for longer than maxHold.
-func (l *hostLimiter) await(ctx context.Context, done <-chan struct{}, maxHold time.Duration) error {
+func (l *hostLimiter) await(ctx context.Context, done <-chan singleflight.Result, maxHold time.Duration) (singleflight.Result, error) {
 	for {
 		l.mu.Lock()
 		err, hold := l.tooLong(time.Now(), maxHold), l.nextHold()
 		l.mu.Unlock()
 		if err != nil {
-			return err
+			return singleflight.Result{}, err
 		}
 		select {
-		case <-done:
-			return nil
+		case r := <-done:
+			return r, nil
 		case <-hold:
 		case <-ctx.Done():
-			return ctx.Err()
+			return singleflight.Result{}, ctx.Err()
 		}
 	}
 }

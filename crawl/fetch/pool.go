@@ -310,14 +310,8 @@ func (p *Pool) Active() int {
 	return n
 }
 
-// NextReturn is when the first of the resting proxies is active again; the zero
+// nextReturn is when the first of the resting proxies is active again; the zero
 // time = none rests.
-func (p *Pool) NextReturn() time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.nextReturn()
-}
-
 func (p *Pool) nextReturn() time.Time {
 	var first time.Time
 	for _, m := range p.members {

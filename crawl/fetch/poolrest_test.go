@@ -43,7 +43,7 @@ func TestProxyRest(t *testing.T) {
 			if !tt.active {
 				want = start.Add(ProxyRest)
 			}
-			if got := p.NextReturn(); !got.Equal(want) {
+			if got := p.nextReturn(); !got.Equal(want) {
 				t.Errorf("returns at %s, want %s", got, want)
 			}
 		})
@@ -81,8 +81,8 @@ func TestProbation(t *testing.T) {
 		if (p.Active() == 1) != redeemed {
 			t.Errorf("redeemed %v: %d active", redeemed, p.Active())
 		}
-		if want := p.now.Add(ProxyRest); !redeemed && !p.NextReturn().Equal(want) {
-			t.Errorf("returns at %s, want %s", p.NextReturn(), want)
+		if want := p.now.Add(ProxyRest); !redeemed && !p.nextReturn().Equal(want) {
+			t.Errorf("returns at %s, want %s", p.nextReturn(), want)
 		}
 	}
 }
@@ -93,12 +93,12 @@ func TestReportsDuringRest(t *testing.T) {
 	p := newPoolOf(t, PolicyRequire, 1)
 	s := p.take(t)
 	p.rest(s)
-	until := p.NextReturn()
+	until := p.nextReturn()
 	p.now = p.now.Add(time.Minute)
 	p.Report(s, errBroken)
 	p.Report(s, nil)
-	if p.Active() != 0 || !p.NextReturn().Equal(until) {
-		t.Errorf("%d active, returns at %s, want %s", p.Active(), p.NextReturn(), until)
+	if p.Active() != 0 || !p.nextReturn().Equal(until) {
+		t.Errorf("%d active, returns at %s, want %s", p.Active(), p.nextReturn(), until)
 	}
 }
 
@@ -220,12 +220,12 @@ func TestUpdate(t *testing.T) {
 				x.Consecutive, x.CooldownUntil = 10, until
 			}
 		}, 1, 2))
-		if p.Active() != 1 || !p.NextReturn().Equal(until) {
-			t.Errorf("%d active, the first back at %s", p.Active(), p.NextReturn())
+		if p.Active() != 1 || !p.nextReturn().Equal(until) {
+			t.Errorf("%d active, the first back at %s", p.Active(), p.nextReturn())
 		}
 		p.now = until
 		p.Report(s, errBroken)
-		if p.Active() != 1 || !p.NextReturn().Equal(until.Add(ProxyRest)) {
+		if p.Active() != 1 || !p.nextReturn().Equal(until.Add(ProxyRest)) {
 			t.Errorf("after a failure more: %d active", p.Active())
 		}
 	})
@@ -234,7 +234,7 @@ func TestUpdate(t *testing.T) {
 		p := newPoolOf(t, PolicyRequire, 1)
 		s := p.take(t)
 		p.rest(s)
-		until := p.NextReturn().Truncate(time.Millisecond)
+		until := p.nextReturn().Truncate(time.Millisecond)
 		p.Update(p.as(func(x *Proxy) { x.Consecutive, x.CooldownUntil = 10, until }, 1))
 		if p.Active() != 0 {
 			t.Error("the rest was forgotten")

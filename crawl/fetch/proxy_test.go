@@ -141,7 +141,7 @@ func FuzzParseProxy(f *testing.F) {
 			}
 			return
 		}
-		if proxyPort(u.Scheme) == "" || u.Hostname() == "" || u.Port() == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
+		if proxyPorts[u.Scheme] == "" || u.Hostname() == "" || u.Port() == "" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
 			t.Errorf("%q: %v", text, u)
 		}
 		again, same, err := ParseProxy(u.String())

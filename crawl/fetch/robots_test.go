@@ -522,10 +522,10 @@ func TestObservedWait(t *testing.T) {
 func TestRobotsPerOrigin(t *testing.T) {
 	t.Parallel()
 	var got []string
-	rc := newRobotsCache(func(origin *url.URL, _ *Session) (*rules, error) {
+	rc := &robotsCache{entries: map[string]robotsEntry{}, fetch: func(origin *url.URL, _ *Session) (*rules, error) {
 		got = append(got, origin.String())
 		return &rules{}, nil
-	}, func(_ *Session, f func()) { go f() })
+	}}
 	for _, u := range []string{"http://a.com/x", "https://a.com/x", "http://a.com:81/", "http://a.com/y", "http://b.com"} {
 		if _, err := rc.get(&job{waits: t.Context()}, hop{url: parse(t, u), host: &hostLimiter{}}); err != nil {
 			t.Error(err)
