@@ -241,6 +241,9 @@ func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL) (*
 		r.body, err = c.pools.toUTF8(r.body, resp.Header.Get("Content-Type"), lim)
 	}
 	r.wire = wire.n
+	if j.ctx.Err() != nil && wire.err != nil {
+		err = wire.err // of an error page, too: it was not the host who ended it
+	}
 	return r, err
 }
 

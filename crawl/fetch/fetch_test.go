@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -303,6 +304,33 @@ func TestCancel(t *testing.T) {
 			t.Errorf("observed %+v", o)
 		}
 	}
+}
+
+// An error page that the caller no longer waits for is not the host's failure, however
+// much of it has come.
+func TestCancelWithinErrorPage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var seen Observation
+		cfg := Config{IgnoreRobots: true, Observe: func(o Observation) { seen = o }}
+		s := newPipeSite(t, cfg, func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, "first half")
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			time.Sleep(time.Second) // of the bubble's clock: the first half has arrived
+			cancel()
+		}()
+		if err := s.get(ctx, "/error"); !errors.Is(err, context.Canceled) || errors.As(err, new(*Error)) {
+			t.Errorf("error %v", err)
+		}
+		if !seen.Cancelled || seen.Class != "" || seen.WireBytes == 0 {
+			t.Errorf("observed %+v", seen)
+		}
+	})
 }
 
 func TestCallersDeadline(t *testing.T) {
