@@ -196,7 +196,7 @@ func (t tester) test(ctx context.Context, x health.Proxy) (testedRow, error) {
 	}
 	pool.Report(s, failure)
 	row.Counted = true
-	return row, t.monitor.CountProxy(ctx, x.ID, use)
+	return row, t.monitor.CountProxies(ctx, map[int64]health.ProxyUse{x.ID: use})
 }
 
 // ask asks for the page and notes what came.

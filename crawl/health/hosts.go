@@ -97,23 +97,10 @@ func (h *Host) columns() []any {
 	return []any{&h.Host, millis(&h.Delay), &h.DelayReason, &h.Blocks, clock{&h.HeldUntil}, &h.HeldFor, millis(&h.HeldLong), clock{&h.UpdatedAt}}
 }
 
-// LoadHosts returns what is known of a source's hosts, by name: holds that are over
-// are left out of it, and no hold is longer than its kind may be.
-func (m *Monitor) LoadHosts(ctx context.Context, sourceID int64) ([]Host, error) {
-	all, err := collect(ctx, m.db.Read(), (*Host).columns, selectHosts, sourceID)
-	if err != nil {
-		return nil, fmt.Errorf("read hosts of source %d: %w", sourceID, err)
-	}
-	for i := range all {
-		all[i] = all[i].sane(m.db.Now())
-	}
-	return all, nil
-}
-
-// SaveHost stores the change of a host from was to is and returns the row as it is
+// saveHost stores the change of a host from was to is and returns the row as it is
 // afterwards: other processes may have changed what this one did not. A hold is
 // only ever prolonged.
-func (m *Monitor) SaveHost(ctx context.Context, sourceID int64, was, is Host) (stored Host, err error) {
+func (m *Monitor) saveHost(ctx context.Context, sourceID int64, was, is Host) (stored Host, err error) {
 	err = m.db.Write(ctx, func(tx *store.Tx) (err error) {
 		stored = Host{}
 		if err := tx.Get(selectHost, []any{sourceID, is.Host}, stored.columns()...); err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -195,14 +182,15 @@ func (m *Monitor) Hosts(ctx context.Context, sourceID int64, configured time.Dur
 func (h *Hosts) Refresh(ctx context.Context) error {
 	h.saving <- struct{}{} // what is read here is no older than what we have stored
 	defer func() { <-h.saving }()
-	rows, err := h.m.LoadHosts(ctx, h.source)
+	rows, err := collect(ctx, h.m.db.Read(), (*Host).columns, selectHosts, h.source)
 	if err != nil {
-		return err
+		return fmt.Errorf("read hosts of source %d: %w", h.source, err)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.m.db.Now()
 	for _, r := range rows {
+		r = r.sane(now)
 		h.yield(r, now)
 		h.adopt(r)
 	}
@@ -309,7 +297,7 @@ func (h *Hosts) observe(seen Seen) bool {
 	case seen.Class == "" && !seen.HostFault:
 		s.Blocks = 0
 	}
-	if s.recent.add(seen.outcome()) {
+	if s.recent.add(seen) {
 		h.pace(s)
 	}
 	return s.unsaved(now)
@@ -378,7 +366,7 @@ func (h *Hosts) save(ctx context.Context, host string) error {
 	if !unsaved {
 		return nil
 	}
-	stored, err := h.m.SaveHost(ctx, h.source, was, is)
+	stored, err := h.m.saveHost(ctx, h.source, was, is)
 	if err != nil {
 		return err
 	}

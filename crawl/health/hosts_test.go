@@ -91,6 +91,8 @@ var (
 	fine    = Seen{}
 	blocked = Seen{Class: yp.ClassHTTP403, Block: true}
 	timeout = Seen{Class: yp.ClassTimeout, HostFault: true}
+
+	challenged = Seen{Class: yp.ClassChallenge, Block: true}
 )
 
 func TestObservedPenalties(t *testing.T) {
@@ -397,7 +399,7 @@ func TestClockIsSetBack(t *testing.T) {
 		t.Parallel()
 		w := withProxies(t)
 		w.clock.move(year)
-		ok(t, w.CountProxy(t.Context(), 10, ProxyUse{Failures: ProxyFailures, Consecutive: ProxyFailures, CooldownUntil: w.clock.now().Add(ProxyRest)}))
+		ok(t, w.countProxy(t, 10, ProxyUse{Failures: ProxyFailures, Consecutive: ProxyFailures, CooldownUntil: w.clock.now().Add(ProxyRest)}))
 		w.clock.move(-year)
 		for range 2 {
 			ok(t, w.MendClock(t.Context()))
@@ -536,9 +538,9 @@ func TestSaveHost(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := setup(t)
-			_, err := w.SaveHost(t.Context(), demo, Host{Host: "a"}, stored)
+			_, err := w.saveHost(t.Context(), demo, Host{Host: "a"}, stored)
 			ok(t, err)
-			got, err := w.SaveHost(t.Context(), demo, c.was, c.is)
+			got, err := w.saveHost(t.Context(), demo, c.was, c.is)
 			ok(t, err)
 			c.want.UpdatedAt = noon
 			if d := cmp.Diff(c.want, got); d != "" {

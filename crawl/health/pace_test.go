@@ -81,7 +81,11 @@ func TestRecent(t *testing.T) {
 	t.Parallel()
 	var r recent
 	for i := 1; i <= 60; i++ {
-		due := r.add(outcome{failed: i <= 20, challenged: i%2 == 0 && i <= 20})
+		seen := Seen{HostFault: i <= 20}
+		if i%2 == 0 && i <= 20 {
+			seen = challenged
+		}
+		due := r.add(seen)
 		if due != (i%10 == 0) {
 			t.Errorf("after %d requests: due %v", i, due)
 		}

@@ -28,7 +28,6 @@ const (
 	healthyPercent = 98
 	failingPercent = 90 // below it
 	healthyLatency = 1500 * time.Millisecond
-	slowLatency    = 4000 * time.Millisecond
 
 	dominantSamples = 5
 	dominantPercent = 20
@@ -74,15 +73,6 @@ func (c Counts) mostFrequent() yp.ErrorClass {
 	return top
 }
 
-// failures is the class to name where failures keep the source from being healthy, and
-// none stands out.
-func (c Counts) failures() yp.ErrorClass {
-	if c.rateAtLeast(healthyPercent) {
-		return ""
-	}
-	return c.mostFrequent()
-}
-
 // Burst reports a burst of 429s: at least 10 in 10 minutes, or 30 % of at least
 // 20 samples in them.
 func (c Counts) Burst() bool {
@@ -104,33 +94,24 @@ func (c Counts) Latency() time.Duration {
 }
 
 // Base is the status that the counts alone give: the first that fits, in the
-// document's order. (Its last line, "else failing", is never reached: a rate under
-// 0.90 has gone before.)
+// document's order. (What it says of slow sources is never reached: a rate under 0.90 has
+// gone before.)
 func (c Counts) Base() Status {
-	latency := c.Latency()
+	top := c.Dominant()
 	switch {
 	case c.Samples1h == 0:
 		return Degraded
-	case c.rateAtLeast(healthyPercent) && latency <= healthyLatency:
+	case c.rateAtLeast(healthyPercent) && c.Latency() <= healthyLatency:
 		return Healthy
-	case !c.rateAtLeast(failingPercent):
+	case !c.rateAtLeast(failingPercent), grave(top), top == yp.ClassTLS, top == yp.ClassDNS:
 		return Failing
-	case failsBy(c.Dominant()):
-		return Failing
-	case c.rateAtLeast(failingPercent) || latency <= slowLatency:
-		return Degraded
 	}
-	return Failing
+	return Degraded
 }
 
 // rateAtLeast compares the success rate of the hour in whole numbers, so that a
 // rate of exactly 0.98 is one.
 func (c Counts) rateAtLeast(percent int) bool { return c.OK1h*100 >= c.Samples1h*percent }
-
-// failsBy reports whether a source is failing as soon as class is dominant.
-func failsBy(class yp.ErrorClass) bool {
-	return grave(class) || class == yp.ClassTLS || class == yp.ClassDNS
-}
 
 // grave reports whether a failing source is quarantined for class: asking on
 // would only make it worse.
@@ -183,11 +164,18 @@ func (p Profile) Rolled(c Counts, now time.Time) Profile {
 	p.Dominant, p.Burst, p.OtherStatus = c.Dominant(), c.Burst(), c.OtherStatus
 	p.UpdatedAt = now
 	if p.Status == Quarantined {
-		return p.rolledInQuarantine(c.Base(), now)
+		// It leaves by a roll-up only healthy and when its cooldown is over, with its old class.
+		if c.Base() == Healthy && !now.Before(p.QuarantineUntil) {
+			return p.released()
+		}
+		return p.withClass()
 	}
 	p.Status = c.Base()
 	if p.Class == yp.ClassUnknown || p.Class == "" {
-		p.Class = c.failures()
+		p.Class = ""
+		if !c.rateAtLeast(healthyPercent) {
+			p.Class = c.mostFrequent()
+		}
 	}
 	if p.Status != Failing {
 		p.FailingSince = time.Time{}
@@ -198,15 +186,6 @@ func (p Profile) Rolled(c Counts, now time.Time) Profile {
 	}
 	if (grave(p.Dominant) || p.Burst) && now.Sub(p.FailingSince) >= QuarantineAfter {
 		p.Status, p.QuarantineUntil = Quarantined, now.Add(p.Cooldown)
-	}
-	return p.withClass()
-}
-
-// rolledInQuarantine: only a healthy source whose cooldown is over leaves by a
-// roll-up, and then to degraded, with the class that it came in with.
-func (p Profile) rolledInQuarantine(base Status, now time.Time) Profile {
-	if base == Healthy && !now.Before(p.QuarantineUntil) {
-		return p.released()
 	}
 	return p.withClass()
 }

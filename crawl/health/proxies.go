@@ -155,17 +155,21 @@ func (u ProxyUse) Then(next ProxyUse) ProxyUse {
 	return next
 }
 
-// CountProxy adds what a process has seen of a proxy. A proxy that was removed
-// meanwhile is none of our business.
-func (m *Monitor) CountProxy(ctx context.Context, id int64, use ProxyUse) error {
-	return m.CountProxies(ctx, map[int64]ProxyUse{id: use})
-}
-
-// CountProxies is CountProxy of several, by id: all are counted, or none.
+// CountProxies adds what a process has seen of proxies, by id: all of it, or nothing. A
+// proxy that was removed meanwhile is none of our business.
 func (m *Monitor) CountProxies(ctx context.Context, uses map[int64]ProxyUse) error {
 	err := m.db.Write(ctx, func(tx *store.Tx) error {
 		for id, use := range uses {
-			if err := countUse(tx, id, use); err != nil {
+			var stored score
+			err := tx.Get(selectScore, []any{id}, &stored.inARow, clock{&stored.restsUntil})
+			if errors.Is(err, sql.ErrNoRows) {
+				continue
+			}
+			if err == nil {
+				is := stored.after(use, tx.At)
+				_, err = tx.Exec(countProxy, id, use.Successes, use.Failures, is.inARow, stamp(is.restsUntil), orNull(use.LastError), tx.Now)
+			}
+			if err != nil {
 				return fmt.Errorf("proxy %d: %w", id, err)
 			}
 		}
@@ -175,20 +179,6 @@ func (m *Monitor) CountProxies(ctx context.Context, uses map[int64]ProxyUse) err
 		return fmt.Errorf("count the use of proxies: %w", err)
 	}
 	return nil
-}
-
-func countUse(tx *store.Tx, id int64, use ProxyUse) error {
-	var stored score
-	err := tx.Get(selectScore, []any{id}, &stored.inARow, clock{&stored.restsUntil})
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	is := stored.after(use, tx.At)
-	_, err = tx.Exec(countProxy, id, use.Successes, use.Failures, is.inARow, stamp(is.restsUntil), orNull(use.LastError), tx.Now)
-	return err
 }
 
 // score is what all processes together know of a proxy.
@@ -209,17 +199,12 @@ func (s score) after(use ProxyUse, now time.Time) score {
 	}
 	rest := use.CooldownUntil
 	if inARow > 0 {
-		rest = later(rest, notAfter(s.restsUntil, now.Add(ProxyRest)))
+		if stored := notAfter(s.restsUntil, now.Add(ProxyRest)); stored.After(rest) {
+			rest = stored
+		}
 		if inARow >= ProxyFailures && !rest.After(now) {
 			rest = now.Add(ProxyRest)
 		}
 	}
 	return score{inARow, rest}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

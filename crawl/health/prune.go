@@ -56,16 +56,14 @@ func (m *Monitor) Prune(ctx context.Context, keep time.Duration) (requests, atte
 	if requests, err = m.pruneRequests(ctx, keep); err != nil {
 		return requests, 0, fmt.Errorf("delete old requests: %w", err)
 	}
-	if attempts, err = m.pruneEnded(ctx, pruneAttempts); err != nil {
-		return requests, attempts, fmt.Errorf("delete old attempts: %w", err)
+	attempts, err = m.pruneEnded(ctx, "attempts", pruneAttempts)
+	if err == nil {
+		_, err = m.pruneEnded(ctx, "workers", pruneWorkers)
 	}
-	if _, err = m.pruneEnded(ctx, pruneWorkers); err != nil {
-		return requests, attempts, fmt.Errorf("delete old workers: %w", err)
+	if err == nil {
+		_, err = m.pruneEnded(ctx, "runs", pruneRuns)
 	}
-	if _, err = m.pruneEnded(ctx, pruneRuns); err != nil {
-		return requests, attempts, fmt.Errorf("delete old runs: %w", err)
-	}
-	return requests, attempts, nil
+	return requests, attempts, err
 }
 
 // pruneRequests walks from the oldest request to the first batch that has none to
@@ -94,12 +92,14 @@ func (m *Monitor) pruneRequests(ctx context.Context, keep time.Duration) (delete
 }
 
 // pruneEnded runs a statement until it finds less than a batch.
-func (m *Monitor) pruneEnded(ctx context.Context, query string) (deleted int, err error) {
+func (m *Monitor) pruneEnded(ctx context.Context, what, query string) (deleted int, err error) {
 	before := yp.FormatTime(m.db.Now().Add(-MaxKeep))
 	for {
 		n, err := m.batch(ctx, query, before, pruneBatch)
-		if deleted += n; err != nil || n < pruneBatch {
-			return deleted, err
+		if deleted += n; err != nil {
+			return deleted, fmt.Errorf("delete old %s: %w", what, err)
+		} else if n < pruneBatch {
+			return deleted, nil
 		}
 	}
 }

@@ -25,7 +25,7 @@ func TestRestart(t *testing.T) {
 	ok(t, w.Pause(t.Context(), other, yp.CodeAuthFailed, "401", w.clock.now().Add(AuthPause)))
 	_, err := w.AddProxy(t.Context(), urlA, nameA)
 	ok(t, err)
-	ok(t, w.CountProxy(t.Context(), 1, ProxyUse{Successes: 3, Failures: 10, Consecutive: 10, CooldownUntil: w.clock.now().Add(ProxyRest), LastError: "refused"}))
+	ok(t, w.countProxy(t, 1, ProxyUse{Successes: 3, Failures: 10, Consecutive: 10, CooldownUntil: w.clock.now().Add(ProxyRest), LastError: "refused"}))
 	ok(t, w.KeepSample(t.Context(), Sample{SourceID: demo, URL: "u", Reason: "r", Body: []byte("body")}))
 	profiles := storedProfiles(t, w)
 	proxies, err := w.Proxies(t.Context())

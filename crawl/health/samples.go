@@ -85,7 +85,13 @@ func (m *Monitor) ReadSample(ctx context.Context, id int64) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read page sample %d: %w", id, err)
 	}
-	body, err := unpack(packed)
+	// What is larger than any sample is refused.
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxSampleBytes))
+	if err != nil {
+		return nil, err
+	}
+	defer dec.Close()
+	body, err := dec.DecodeAll(packed, nil)
 	if err != nil {
 		return nil, fmt.Errorf("unpack page sample %d: %w", id, err)
 	}
@@ -99,14 +105,4 @@ func pack(body []byte) ([]byte, error) {
 	}
 	packed := enc.EncodeAll(body, make([]byte, 0, len(body)/4))
 	return packed, enc.Close()
-}
-
-// unpack refuses what is larger than any sample that pack was given.
-func unpack(packed []byte) ([]byte, error) {
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxSampleBytes))
-	if err != nil {
-		return nil, err
-	}
-	defer dec.Close()
-	return dec.DecodeAll(packed, nil)
 }
