@@ -189,10 +189,11 @@ func classifyTransport(err, watch error) (yp.ErrorClass, error) {
 	}
 	var dns *net.DNSError
 	var tlsErr *tlsError
+	var slow interface{ Timeout() bool }
 	switch {
 	case errors.As(err, &dns):
 		return yp.ClassDNS, err
-	case isTimeout(err):
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &slow) && slow.Timeout():
 		return yp.ClassTimeout, err
 	case errors.As(err, &tlsErr):
 		return yp.ClassTLS, err
@@ -202,23 +203,27 @@ func classifyTransport(err, watch error) (yp.ErrorClass, error) {
 	return yp.ClassUnknown, fmt.Errorf("%w: %w", errTransport, err)
 }
 
-func isTimeout(err error) bool {
-	var t interface{ Timeout() bool }
-	return errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &t) && t.Timeout())
+// judge turns a complete answer that is neither a page nor a redirect into an *Error.
+func (s *Session) judge(u *url.URL, r *reply) error {
+	e := &Error{Status: r.status}
+	vendor := challenge(r.status, r.header, r.bytes())
+	switch {
+	case s.isProxys(u, r.status):
+		e.Class, e.Err, e.Proxy = yp.ClassAuthError, &proxyError{name: s.proxy, err: errPassword}, true
+	case vendor != "":
+		e.Class, e.Err = yp.ClassChallenge, fmt.Errorf("%w (%s)", ErrChallenge, vendor)
+	case r.status == http.StatusPartialContent:
+		e.Class, e.Err = yp.ClassUnknown, ErrPartial
+	default:
+		if e.Class = classifyCode(r.status); e.Class == "" {
+			return nil
+		}
+	}
+	e.URL = u.Redacted()
+	return e
 }
 
-// classifyStatus judges a complete answer: "" for one that is a page, or a
-// redirect, which its caller has seen to.
-func classifyStatus(r *reply) (yp.ErrorClass, error) {
-	if vendor := challenge(r.status, r.header, r.bytes()); vendor != "" {
-		return yp.ClassChallenge, fmt.Errorf("%w (%s)", ErrChallenge, vendor)
-	}
-	if r.status == http.StatusPartialContent {
-		return yp.ClassUnknown, ErrPartial
-	}
-	return classifyCode(r.status), nil
-}
-
+// classifyCode is the class of a status; "" = a page.
 func classifyCode(s int) yp.ErrorClass {
 	switch {
 	case carriesPage(s):

@@ -73,19 +73,6 @@ func (c *Client) turn(j *job, at hop) (*reply, error) {
 	return r, err
 }
 
-// judge turns an answer that is no page into an *Error.
-func (s *Session) judge(u *url.URL, r *reply) error {
-	if s.isProxys(u, r.status) {
-		at := &proxyError{name: s.proxy, err: errPassword}
-		return &Error{URL: u.Redacted(), Status: r.status, Class: yp.ClassAuthError, Err: at, Proxy: true}
-	}
-	class, cause := classifyStatus(r)
-	if class == "" {
-		return nil
-	}
-	return &Error{URL: u.Redacted(), Status: r.status, Class: class, Err: cause}
-}
-
 // holdBack keeps the host's queue waiting when the answer asks for it: by
 // Retry-After on a 429 or 503, and for 30 s after a 429 without one. (A
 // challenge that says when to come back is believed too.)
@@ -224,7 +211,8 @@ func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL) (*
 	if !carriesPage(r.status) {
 		lim = limit{max: min(lim.max, errorPageMax), cut: true, part: true} // its beginning is all we look at
 	}
-	if isRedirect(r.status) {
+	switch r.status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		r.location = resp.Header.Get("Location")
 	}
 	if !lim.cut && resp.ContentLength > c.cfg.MaxBody {
@@ -256,14 +244,6 @@ func drain(wire *wireReader, enough bool) error {
 		return nil
 	}
 	return wire.err
-}
-
-func isRedirect(status int) bool {
-	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		return true
-	}
-	return false
 }
 
 // watch ends a request that takes too long in all, or whose body falls silent.

@@ -3,7 +3,6 @@ package fetch
 import (
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -101,41 +100,6 @@ func TestBrands(t *testing.T) {
 	} {
 		if got := brands("Google Chrome", version); got != want {
 			t.Errorf("%d: %s", version, got)
-		}
-	}
-}
-
-func TestLanguages(t *testing.T) {
-	t.Parallel()
-	browser := Browsers()[0]
-	for zone, want := range map[string]string{
-		"":                    "en-US,en;q=0.9",
-		"Mars/Olympus_Mons":   "en-US,en;q=0.9",
-		"America/New_York":    "en-US,en;q=0.9",
-		"Pacific/Honolulu":    "en-US,en;q=0.9",
-		"Pacific/Guam":        "en-US,en;q=0.9",
-		"America/Puerto_Rico": "es-PR,es;q=0.9,en-US;q=0.8,en;q=0.7",
-		"America/Toronto":     "en-CA,en;q=0.9",
-		"Europe/London":       "en-GB,en;q=0.9",
-		"Australia/Sydney":    "en-AU,en;q=0.9",
-		"Europe/Berlin":       "de-DE,de;q=0.9,en-US;q=0.8,en;q=0.7",
-	} {
-		if got := browser.In(zone).Header().Get("Accept-Language"); got != want {
-			t.Errorf("%s: %s", zone, got)
-		}
-		if got := Honest("x").In(zone).Header().Get("Accept-Language"); got != "en-US,en;q=0.8" {
-			t.Errorf("%s: the honest identity says %s", zone, got)
-		}
-	}
-	if got := browser.Header().Get("Accept-Language"); got != "en-US,en;q=0.9" {
-		t.Errorf("In changed the identity itself: %s", got)
-	}
-	tag := regexp.MustCompile(`^[a-z]{2}(-[A-Z]{2})?$`)
-	for _, zone := range []string{"", "America/Montreal", "America/Mexico_City", "Europe/Dublin", "Europe/Paris", "Pacific/Auckland"} {
-		for _, l := range Languages(zone) {
-			if !tag.MatchString(l) {
-				t.Errorf("%s: %q", zone, l)
-			}
 		}
 	}
 }

@@ -35,12 +35,10 @@ type PoolConfig struct {
 // success sets them to 0.
 type ProxyState struct {
 	ID                  int64
-	Name                string // password redacted
 	Successes, Failures int
 	Consecutive         int       // failures in a row, as this process knows
 	CooldownUntil       time.Time // zero = it does not rest
-	UsedAt              time.Time
-	LastError           string // of a failure, password redacted
+	LastError           string    // of a failure, password redacted
 }
 
 // Pool hands out sessions: who asks, and through which proxy. A worker Takes one, asks Keep
@@ -278,7 +276,7 @@ func (p *Pool) Report(s *Session, failure error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now, m := p.now(), s.member
-	st := ProxyState{ID: m.ID, Name: m.Name, UsedAt: now}
+	st := ProxyState{ID: m.ID}
 	if failure == nil {
 		m.Consecutive, st.Successes = 0, 1
 	} else {

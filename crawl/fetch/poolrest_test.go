@@ -264,14 +264,13 @@ func TestChanged(t *testing.T) {
 	p.rest(s)
 	p.Report(nil, errBroken)             // nobody's
 	p.Report(p.client.direct, errBroken) // and nobody to blame
-	name := "http://scout:xxxxx@proxy0:1"
 	if len(p.changes) != 12 {
 		t.Fatalf("%d changes", len(p.changes))
 	}
 	want := []ProxyState{
-		{ID: 1, Name: name, Failures: 1, Consecutive: 1, UsedAt: p.now, LastError: "no way with xxxxx, broken"},
-		{ID: 1, Name: name, Successes: 1, UsedAt: p.now},
-		{ID: 1, Name: name, Failures: 1, Consecutive: 10, UsedAt: p.now, CooldownUntil: p.now.Add(ProxyRest), LastError: "broken"},
+		{ID: 1, Failures: 1, Consecutive: 1, LastError: "no way with xxxxx, broken"},
+		{ID: 1, Successes: 1},
+		{ID: 1, Failures: 1, Consecutive: 10, CooldownUntil: p.now.Add(ProxyRest), LastError: "broken"},
 	}
 	if diff := cmp.Diff(want, []ProxyState{p.changes[0], p.changes[1], p.changes[11]}); diff != "" {
 		t.Error(diff)
