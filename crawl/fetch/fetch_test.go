@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -309,8 +308,7 @@ func TestCancel(t *testing.T) {
 // An error page that the caller no longer waits for is not the host's failure, however
 // much of it has come.
 func TestCancelWithinErrorPage(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var seen Observation
 		cfg := Config{IgnoreRobots: true, Observe: func(o Observation) { seen = o }}
 		s := newPipeSite(t, cfg, func(w http.ResponseWriter, r *http.Request) {
@@ -370,22 +368,18 @@ func TestConcurrentPages(t *testing.T) {
 		w.Header().Set("Content-Encoding", encodings[len(r.URL.Path)-2])
 		_, _ = w.Write(wires[r.URL.Path])
 	})
-	var wg sync.WaitGroup
-	for i := range 8 {
-		wg.Go(func() {
-			for j := range 20 {
-				path := "/" + strings.Repeat(string(rune('a'+i)), 1+j%4)
-				r, err := s.client.Get(t.Context(), Request{URL: s.URL + path})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if !bytes.Equal(r.Body, bodies[path]) {
-					t.Errorf("%s: another page's body", path)
-				}
-				r.Release()
+	atOnce(8, func(i int) {
+		for j := range 20 {
+			path := "/" + strings.Repeat(string(rune('a'+i)), 1+j%4)
+			r, err := s.client.Get(t.Context(), Request{URL: s.URL + path})
+			if err != nil {
+				t.Error(err)
+				return
 			}
-		})
-	}
-	wg.Wait()
+			if !bytes.Equal(r.Body, bodies[path]) {
+				t.Errorf("%s: another page's body", path)
+			}
+			r.Release()
+		}
+	})
 }

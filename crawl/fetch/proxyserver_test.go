@@ -424,7 +424,12 @@ func newProxied(t testing.TB, cfg Config) *Client {
 
 func session(t testing.TB, c *Client, p *proxyServer) *Session {
 	t.Helper()
-	s, err := c.NewSession(SessionConfig{Proxy: p.url()})
+	return open(t, c, SessionConfig{Proxy: p.url()})
+}
+
+func open(t testing.TB, c *Client, cfg SessionConfig) *Session {
+	t.Helper()
+	s, err := c.NewSession(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
