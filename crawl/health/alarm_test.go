@@ -92,9 +92,7 @@ func TestStrikes(t *testing.T) {
 		}
 		return alarm
 	}
-	t.Run("three pages running", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "three pages running", func(t *testing.T, w *world) {
 		l := w.layout(t)
 		strike(t, l, false)
 		strike(t, l, false)
@@ -108,16 +106,12 @@ func TestStrikes(t *testing.T) {
 		strike(t, l, true)
 		wantRows(t, w.db, pauseOfDemo, "1||HTML_CHANGED|"+want)
 	})
-	t.Run("a restart goes on counting", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "a restart goes on counting", func(t *testing.T, w *world) {
 		strike(t, w.layout(t), false)
 		strike(t, w.layout(t), false)
 		strike(t, w.layout(t), true)
 	})
-	t.Run("any good page clears them, an empty one too", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "any good page clears them, an empty one too", func(t *testing.T, w *world) {
 		l := w.layout(t)
 		for range 5 {
 			strike(t, l, false)
@@ -128,9 +122,7 @@ func TestStrikes(t *testing.T) {
 			wantRows(t, w.db, `SELECT layout_strikes FROM sources`, "0", "0")
 		}
 	})
-	t.Run("an operator clears them", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "an operator clears them", func(t *testing.T, w *world) {
 		l := w.layout(t)
 		strike(t, l, false)
 		strike(t, l, false)
@@ -142,9 +134,7 @@ func TestStrikes(t *testing.T) {
 
 func TestFlush(t *testing.T) {
 	t.Parallel()
-	t.Run("only what was learned", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "only what was learned", func(t *testing.T, w *world) {
 		l := w.layout(t)
 		ok(t, l.Flush(t.Context()))
 		for category := range int64(3) {
@@ -157,9 +147,7 @@ func TestFlush(t *testing.T) {
 		}
 		wantRows(t, w.db, `SELECT count(*), min(listings), max(listings) FROM field_shares`, fmt.Sprintf("%d|30|30", 3*len(fields)))
 	})
-	t.Run("what can't be stored is stored later", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "what can't be stored is stored later", func(t *testing.T, w *world) {
 		l := w.layout(t)
 		feed(t, l, 2, true)
 		if err := errors.Join(w.db.Close(), l.Flush(t.Context())); err == nil {
@@ -169,18 +157,14 @@ func TestFlush(t *testing.T) {
 		ok(t, l.Flush(t.Context()))
 		wantRows(t, l.m.db, `SELECT count(*) FROM field_shares`, fmt.Sprint(len(fields)))
 	})
-	t.Run("shares that fade stay possible", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "shares that fade stay possible", func(t *testing.T, w *world) {
 		l := w.layout(t)
 		feed(t, l, 1000, true)
 		l.window.category(1)[phone].bare = l.window.category(1)[phone].targets
 		ok(t, l.Flush(t.Context()))
 		wantRows(t, w.db, `SELECT round(targets), bare <= targets FROM field_shares WHERE field = 'phone'`, "433|1")
 	})
-	t.Run("targets under way count as they stand", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "targets under way count as they stand", func(t *testing.T, w *world) {
 		for _, want := range []string{"phone|600|600|18|0", "phone|1200|1200|38|0"} {
 			l := w.layout(t)
 			feed(t, l, 20, true)
@@ -190,9 +174,7 @@ func TestFlush(t *testing.T) {
 			}
 		}
 	})
-	t.Run("of a run under way its targets are stored, its listings not", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "of a run under way its targets are stored, its listings not", func(t *testing.T, w *world) {
 		l := w.layout(t)
 		feed(t, l, 42, true)
 		for i, want := range []string{"phone|1260|1260|41|1", "phone|1260|1260|42|2", "phone|1260|1260|43|3"} {
@@ -202,17 +184,13 @@ func TestFlush(t *testing.T) {
 			wantRows(t, w.db, learnedOf("phone"), want)
 		}
 	})
-	t.Run("a field of an older version is passed over", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "a field of an older version is passed over", func(t *testing.T, w *world) {
 		must(t, w.db, `INSERT INTO field_shares VALUES (1, 1, 'fax', 1000, 1000, 400, 0), (1, 1, 'phone', 1000, 1000, 400, 0)`)
 		if at, alarm := feed(t, w.layout(t), 5, false); at != 5 || strings.Contains(alarm, "fax") {
 			t.Errorf("%q after %d pages", alarm, at)
 		}
 	})
-	t.Run("a source that does not exist", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "a source that does not exist", func(t *testing.T, w *world) {
 		if _, err := w.Layout(t.Context(), 99); err == nil {
 			t.Error("no error")
 		}

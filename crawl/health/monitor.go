@@ -111,3 +111,152 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
+
+const (
+	// AuthPause is how long a source pauses that asks for credentials (401, 407).
+	AuthPause = 30 * time.Minute
+	// MaxPause bounds a pause that ends by itself; one further ahead is the mark of
+	// a clock that was set back.
+	MaxPause = 6 * time.Hour
+)
+
+const (
+	pauseForGood = `
+	UPDATE sources SET auto_disabled = 1, paused_until = NULL, paused_code = ?, paused_reason = ?, updated_at = ?
+	WHERE id = ? AND auto_disabled = 0`
+	pauseUntil = `
+	UPDATE sources SET paused_until = ?1, paused_code = ?2, paused_reason = ?3, updated_at = ?4, paused_ms = ?6
+	WHERE id = ?5 AND auto_disabled = 0 AND ifnull(paused_until, '') < ?1`
+)
+
+// Pause stops a source by itself: until a time, at most MaxPause ahead, or with the
+// zero time until an operator enables it. code is CodeAuthFailed or
+// CodeHTMLChanged; reason is shown. A pause in force is never shortened, and the
+// first reason to wait for an operator stands.
+func (m *Monitor) Pause(ctx context.Context, sourceID int64, code yp.ErrorCode, reason string, until time.Time) error {
+	return m.db.Write(ctx, func(tx *store.Tx) error { return pause(tx, sourceID, code, reason, until) })
+}
+
+func pause(tx *store.Tx, sourceID int64, code yp.ErrorCode, reason string, until time.Time) (err error) {
+	if until.IsZero() {
+		_, err = tx.Exec(pauseForGood, string(code), reason, tx.Now, sourceID)
+	} else {
+		until = notAfter(until, tx.At.Add(MaxPause))
+		_, err = tx.Exec(pauseUntil, stamp(until), string(code), reason, tx.Now, sourceID, orNull(max(until.Sub(tx.At).Milliseconds(), 0)))
+	}
+	if err != nil {
+		return fmt.Errorf("pause source %d for %s: %w", sourceID, code, err)
+	}
+	return nil
+}
+
+const setEnabled = `UPDATE sources SET enabled = ?, updated_at = ? WHERE name = ?`
+
+// SetEnabled is the operator's word. Enabling a source, also one that is enabled,
+// takes back what was set automatically: its pause, its quarantine, its penalties
+// and its strikes (trigger sources_enabled). found tells whether there is such a
+// source.
+func (m *Monitor) SetEnabled(ctx context.Context, name string, enabled bool) (found bool, err error) {
+	found, err = m.change(ctx, setEnabled, flag(enabled), yp.FormatTime(m.db.Now()), name)
+	if err != nil {
+		return false, fmt.Errorf("set whether source %s is enabled: %w", name, err)
+	}
+	return found, nil
+}
+
+// change runs one statement and reports whether it changed a row.
+func (m *Monitor) change(ctx context.Context, query string, args ...any) (found bool, err error) {
+	err = m.db.Write(ctx, func(tx *store.Tx) error {
+		n, err := tx.Changed(query, args...)
+		found = n > 0
+		return err
+	})
+	return found && err == nil, err
+}
+
+const (
+	resetSource = `
+	UPDATE sources SET auto_disabled = 0, paused_until = NULL, paused_code = NULL, paused_reason = NULL,
+		consecutive_failures = 0, layout_strikes = 0, updated_at = ?2 WHERE name = ?1`
+	resetProfile = `
+	UPDATE connectivity_profiles SET status = 'degraded', failing_since = NULL, quarantine_until = NULL, probe_until = NULL, cooldown_minutes = 30
+	WHERE status IN ('failing', 'quarantined') AND source_id = (SELECT id FROM sources WHERE name = ?1) AND ?2 = ?2`
+	// What the host itself asked for (Retry-After) stays.
+	resetHosts = `
+	UPDATE hosts SET blocks = 0, delay_ms = 0, delay_reason = NULL, updated_at = ?2,
+		held_until = iif(held_for = 'penalty', NULL, held_until), held_for = iif(held_for = 'penalty', NULL, held_for)
+	WHERE source_id = (SELECT id FROM sources WHERE name = ?1)`
+)
+
+// Reset clears what was set automatically, and the learned delays with it, and
+// leaves the operator's enabled as it is.
+func (m *Monitor) Reset(ctx context.Context, name string) (found bool, err error) {
+	err = m.db.Write(ctx, func(tx *store.Tx) error {
+		n, err := tx.Changed(resetSource, name, tx.Now)
+		found = n > 0
+		for _, query := range []string{resetProfile, resetHosts} {
+			if err == nil {
+				_, err = tx.Exec(query, name, tx.Now)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("reset source %s: %w", name, err)
+	}
+	return found, nil
+}
+
+// What can be further ahead than it was when it was set, only by a clock that was set back
+// since: an expression for its end if it began now (?1), and the row's own end. ?2 to ?4
+// are the most that each may be, for rows that do not say; ?5 is when a proxy's rest ends at
+// the latest.
+const (
+	pauseFromNow      = `strftime('%Y-%m-%dT%H:%M:%fZ', ?1, (ifnull(paused_ms, ?2) / 1000.0) || ' seconds')`
+	holdFromNow       = `strftime('%Y-%m-%dT%H:%M:%fZ', ?1, (ifnull(held_ms, iif(held_for = 'penalty', ?3, ?4)) / 1000.0) || ' seconds')`
+	quarantineFromNow = `strftime('%Y-%m-%dT%H:%M:%fZ', ?1, cooldown_minutes || ' minutes')`
+
+	anyAhead = `SELECT EXISTS (SELECT 1 FROM sources WHERE paused_until > ` + pauseFromNow + `)
+		OR EXISTS (SELECT 1 FROM hosts WHERE held_until > ` + holdFromNow + `)
+		OR EXISTS (SELECT 1 FROM connectivity_profiles WHERE quarantine_until > ` + quarantineFromNow + `)
+		OR EXISTS (SELECT 1 FROM proxies WHERE cooldown_until > ?5)`
+	mendProxies     = `UPDATE proxies SET cooldown_until = ?1 WHERE cooldown_until > ?1`
+	mendPauses      = `UPDATE sources SET paused_until = ` + pauseFromNow + ` WHERE paused_until > ` + pauseFromNow
+	mendHolds       = `UPDATE hosts SET held_until = ` + holdFromNow + ` WHERE held_until > ` + holdFromNow
+	mendQuarantines = `UPDATE connectivity_profiles SET quarantine_until = ` + quarantineFromNow + ` WHERE quarantine_until > ` + quarantineFromNow
+)
+
+func mendArgs(now time.Time) []any {
+	return []any{yp.FormatTime(now), MaxPause.Milliseconds(), MaxPenalty.Milliseconds(), MaxHold.Milliseconds(), proxyRestEnd(now)}
+}
+
+// MendClock cuts the pauses, holds and quarantines that a clock which was set back would
+// make longer than they were to be, and the rests of proxies: views and claims compare
+// their ends with the clock as they are. It writes only if there are any.
+func (m *Monitor) MendClock(ctx context.Context) error {
+	var ahead bool
+	err := m.db.Read().QueryRowContext(ctx, anyAhead, mendArgs(m.db.Now())...).Scan(&ahead)
+	if err == nil && ahead {
+		err = m.db.Write(ctx, mendClock)
+	}
+	if err != nil {
+		return fmt.Errorf("look for times that are too far ahead: %w", err)
+	}
+	return nil
+}
+
+func mendClock(tx *store.Tx) error {
+	args := mendArgs(tx.At)
+	for query, n := range map[string]int{mendPauses: 2, mendHolds: 4, mendQuarantines: 1} {
+		if _, err := tx.Exec(query, args[:n]...); err != nil {
+			return fmt.Errorf("cut times that are too far ahead: %w", err)
+		}
+	}
+	if _, err := tx.Exec(mendProxies, proxyRestEnd(tx.At)); err != nil {
+		return fmt.Errorf("cut the rests of proxies that are too far ahead: %w", err)
+	}
+	return nil
+}
+
+// proxyRestEnd is when a rest ends at the latest that a proxy takes now.
+func proxyRestEnd(now time.Time) string { return yp.FormatTime(now.Add(ProxyRest)) }

@@ -62,6 +62,15 @@ func setup(t testing.TB) *world {
 	return w
 }
 
+// inWorld is a subtest with a world of its own, beside others.
+func inWorld(t *testing.T, name string, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		test(t, setup(t))
+	})
+}
+
 // open opens the world's file once more, as another process does.
 func (w *world) open(t testing.TB) *Monitor {
 	t.Helper()
