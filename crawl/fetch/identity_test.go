@@ -108,7 +108,7 @@ func TestBrands(t *testing.T) {
 func TestRobotsUnderOurOwnName(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, Config{UserAgent: "ypcrawl/1.0"}, script(text("User-agent: ypcrawl\nDisallow: /a\n\nUser-agent: *\nDisallow: /b")))
-	browser := open(t, s.client, SessionConfig{Identity: Browsers()[0]})
+	browser := open(t, s.client, nil, Browsers()[0])
 	for path, allowed := range map[string]bool{"/a": false, "/b": true} {
 		r, err := s.client.Get(t.Context(), Request{URL: s.URL + path, Session: browser})
 		if (err == nil) != allowed {

@@ -38,18 +38,22 @@ type Turns interface {
 	Take(ctx context.Context, host string, gap time.Duration) (wait time.Duration, err error)
 }
 
-// pacer keeps a limiter for every host.
-type pacer struct {
+// limits are what all hosts have in common.
+type limits struct {
 	min, max time.Duration
 	cap      int
 	turns    Turns // nil = this process is alone
+}
 
+// pacer keeps a limiter for every host.
+type pacer struct {
+	limits
 	mu    sync.Mutex
 	hosts map[string]*hostLimiter
 }
 
 func newPacer(cfg Config) *pacer {
-	return &pacer{min: cfg.DelayMin, max: cfg.DelayMax, cap: cfg.ConcurrencyPerHost, turns: cfg.Turns, hosts: map[string]*hostLimiter{}}
+	return &pacer{limits: limits{cfg.DelayMin, cfg.DelayMax, cfg.ConcurrencyPerHost, cfg.Turns}, hosts: map[string]*hostLimiter{}}
 }
 
 func (p *pacer) host(name string) *hostLimiter {
@@ -57,7 +61,7 @@ func (p *pacer) host(name string) *hostLimiter {
 	defer p.mu.Unlock()
 	l := p.hosts[name]
 	if l == nil {
-		l = &hostLimiter{name: name, min: p.min, max: p.max, cap: p.cap, turns: p.turns}
+		l = &hostLimiter{name: name, limits: p.limits}
 		p.hosts[name] = l
 	}
 	return l
@@ -66,10 +70,8 @@ func (p *pacer) host(name string) *hostLimiter {
 // hostLimiter lets requests to one host through, first come, first served: one
 // at a time after the delay, no more than cap at once, none while held back.
 type hostLimiter struct {
-	name     string
-	min, max time.Duration
-	cap      int
-	turns    Turns // nil = this process is alone
+	name string
+	limits
 
 	mu         sync.Mutex
 	queue      []*waiter // the first one alone watches the clock

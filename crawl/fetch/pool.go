@@ -222,9 +222,9 @@ func (p *Pool) session(m *member, unlike string) (*Session, error) {
 		if !id.browser {
 			return p.client.direct, nil
 		}
-		return p.client.NewSession(SessionConfig{Identity: id})
+		return p.client.open(nil, id, nil, nil)
 	}
-	s, err := p.client.open(SessionConfig{Proxy: m.URL, Identity: id}, m, func() {
+	s, err := p.client.open(m.URL, id, m, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		m.open--

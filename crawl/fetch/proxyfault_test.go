@@ -102,7 +102,7 @@ func TestProxyFailure(t *testing.T) {
 			if tt.wrong {
 				u.User = url.UserPassword("scout", secret)
 			}
-			s := open(t, c, SessionConfig{Proxy: u})
+			s := open(t, c, u, Honest(""))
 			_, err := fetchVia(t, c, s, site, "/a")
 			e := asError(t, err)
 			if e.Proxy != tt.blame || e.Class != tt.class || e.Status != tt.status {
@@ -161,7 +161,7 @@ func TestProxyNameUnknown(t *testing.T) {
 	for _, scheme := range proxySchemes {
 		c := New(Config{IgnoreRobots: true, resolver: (&fakeDNS{}).resolver()})
 		t.Cleanup(c.Close)
-		s := open(t, c, SessionConfig{Proxy: parse(t, scheme+"://proxy.invalid:1")})
+		s := open(t, c, parse(t, scheme+"://proxy.invalid:1"), Honest(""))
 		_, err := c.Get(t.Context(), Request{URL: "http://acme.com/", Session: s})
 		if e := asError(t, err); !e.Proxy || e.Class != yp.ClassDNS {
 			t.Errorf("%s: blame %v: %v", scheme, e.Proxy, err)
@@ -313,7 +313,7 @@ func TestRobotsAskedAgainOnesOwnWay(t *testing.T) {
 	})
 	good := (&proxyServer{hosts: site.hosts()}).start(t, "http")
 	c := newProxied(t, Config{})
-	broken := open(t, c, SessionConfig{Proxy: parse(t, bad)})
+	broken := open(t, c, parse(t, bad), Honest(""))
 	first := make(chan error, 1)
 	go func() {
 		_, err := fetchVia(t, c, broken, site, "/a")
@@ -361,8 +361,8 @@ func TestPasswordIsNowhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg, proxy := SessionConfig{Proxy: u, Identity: Browsers()[0]}, Proxy{ID: 7, URL: u, Name: name}
-			s := open(t, c, cfg)
+			proxy := Proxy{ID: 7, URL: u, Name: name}
+			s := open(t, c, u, Browsers()[0])
 			pool := NewPool(c, PoolConfig{Policy: PolicyRequire, Proxies: []Proxy{proxy}, Changed: func(st ProxyState) { fmt.Fprintf(&out, "%+v %#v\n", st, st) }})
 			taken, err := pool.Take()
 			if err != nil {
@@ -379,10 +379,10 @@ func TestPasswordIsNowhere(t *testing.T) {
 			p.kill()
 			_, err = c.Get(t.Context(), Request{URL: "http://www.example.com:81/", Session: s})
 			req := Request{Session: s}
-			fmt.Fprintf(&out, "%v %v %+v %#v %v %+v %#v %+v %+v %#v %+v\n", err, s, s, s, cfg, cfg, cfg, proxy, PoolConfig{Proxies: []Proxy{proxy}}, []Proxy{proxy}, req)
+			fmt.Fprintf(&out, "%v %v %+v %#v %+v %+v %#v %+v\n", err, s, s, s, proxy, PoolConfig{Proxies: []Proxy{proxy}}, []Proxy{proxy}, req)
 			fmt.Fprintf(&out, "%s %s %s\n", s.Proxy(), s.Identity(), name)
 			zl := zerolog.New(&out)
-			zl.Info().Interface("proxy", proxy).Interface("config", cfg).Interface("session", s).Stringer("s", s).Msg("")
+			zl.Info().Interface("proxy", proxy).Interface("session", s).Stringer("s", s).Msg("")
 		}
 		if tells(out.String()) {
 			t.Errorf("found in\n%s", out.String())

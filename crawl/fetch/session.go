@@ -31,27 +31,8 @@ const (
 // header grow without end.
 const maxCookies = 100
 
-// SessionConfig says who asks, and through which proxy. The zero value is the honest
-// identity, directly.
-type SessionConfig struct {
-	Proxy    *url.URL // as ParseProxy returns it; nil = none
-	Identity Identity // zero = Honest(Config.UserAgent)
-}
-
-// String tells both, the password redacted, whatever verb prints it.
-func (c SessionConfig) String() string {
-	name := "direct"
-	if c.Proxy != nil {
-		name = c.Proxy.Redacted()
-	}
-	return fmt.Sprintf("{%s %s}", name, c.Identity.Name)
-}
-
-// GoString is String.
-func (c SessionConfig) GoString() string { return c.String() }
-
-// Session is one identity, direct or through one proxy, with
-// connections of its own. One with a proxy or a browser's identity keeps its own
+// Session is one identity, direct or through one proxy, with connections of its own: see
+// Pool. One with a proxy or a browser's identity keeps its own
 // cookies. Safe for concurrent use. Pace, in-flight caps and robots.txt are the
 // hosts', whatever the session.
 type Session struct {
@@ -66,20 +47,17 @@ type Session struct {
 	plain     http.Header    // of every http request; never changed
 	jar       http.CookieJar // nil = keeps none
 	member    *member        // of the Pool that made it
-	freed     func()         // called when it is closed, may be nil
+	freed     func()
 
 	mu     sync.Mutex
 	users  int
 	closed bool
 }
 
-// NewSession returns a session; Close it when done. The error is ErrBadProxy or
-// ErrClosed.
-func (c *Client) NewSession(cfg SessionConfig) (*Session, error) { return c.open(cfg, nil, nil) }
-
-// open makes a session, a pool's when it has a member.
-func (c *Client) open(cfg SessionConfig, m *member, freed func()) (*Session, error) {
-	s, err := c.newSession(cfg)
+// open makes a session, a pool's when it has a member; freed, which may be nil, is called
+// when it is closed. The error is ErrBadProxy or ErrClosed.
+func (c *Client) open(proxy *url.URL, id Identity, m *member, freed func()) (*Session, error) {
+	s, err := c.newSession(proxy, id)
 	if err != nil {
 		return nil, fmt.Errorf("new session: %w", err)
 	}
@@ -93,18 +71,15 @@ func (c *Client) open(cfg SessionConfig, m *member, freed func()) (*Session, err
 	return s, nil
 }
 
-func (c *Client) newSession(cfg SessionConfig) (*Session, error) {
-	id := cfg.Identity
-	if id.header == nil {
-		id = Honest(c.cfg.UserAgent)
-	}
+// newSession makes one that Close of the client does not know.
+func (c *Client) newSession(proxy *url.URL, id Identity) (*Session, error) {
 	s := &Session{client: c, identity: id.Name, secure: id.header, plain: id.inTheClear(), via: ViaNone}
 	if id.browser {
 		s.via = ViaBrowser
 	}
 	var g *gateway
-	if cfg.Proxy != nil {
-		u, name, err := usable(cfg.Proxy)
+	if proxy != nil {
+		u, name, err := usable(proxy)
 		if err != nil {
 			return nil, err
 		}

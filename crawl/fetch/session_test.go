@@ -124,8 +124,8 @@ func TestDirectSessions(t *testing.T) {
 		got = r.Header
 		http.SetCookie(w, &http.Cookie{Name: "a", Value: "b"})
 	})
-	browser := open(t, s.client, SessionConfig{Identity: Browsers()[0]})
-	honest := open(t, s.client, SessionConfig{})
+	browser := open(t, s.client, nil, Browsers()[0])
+	honest := open(t, s.client, nil, Honest(""))
 	tests := []struct {
 		name, identity, via, agent, cookie string
 		session                            *Session
@@ -172,7 +172,7 @@ func TestBrowserOverTLS(t *testing.T) {
 	var got http.Header
 	s := newTLSSite(t, true, func(_ http.ResponseWriter, r *http.Request) { got = r.Header })
 	id := Browsers()[0]
-	browser := open(t, s.client, SessionConfig{Identity: id})
+	browser := open(t, s.client, nil, id)
 	r, err := s.client.Get(t.Context(), Request{URL: s.URL, Session: browser})
 	if err != nil {
 		t.Fatal(err)
@@ -240,7 +240,7 @@ func TestClientClosesSessions(t *testing.T) {
 	if _, err := fetchVia(t, c, s, site, "/"); !errors.Is(err, ErrClosed) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := c.NewSession(SessionConfig{}); !errors.Is(err, ErrClosed) {
+	if _, err := c.open(nil, Honest(""), nil, nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("new session: %v", err)
 	}
 	s.Close()
@@ -301,7 +301,7 @@ func TestCookiesAreBounded(t *testing.T) {
 		http.SetCookie(w, &http.Cookie{Name: fmt.Sprintf("page%d", n), Value: "x"})
 		sent = len(r.Cookies())
 	})
-	browser := open(t, s.client, SessionConfig{Identity: Browsers()[0]})
+	browser := open(t, s.client, nil, Browsers()[0])
 	for range maxCookies + 20 {
 		r, err := s.client.Get(t.Context(), Request{URL: s.URL, Session: browser})
 		if err != nil {

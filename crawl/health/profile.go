@@ -155,7 +155,10 @@ type Profile struct {
 }
 
 // Rolled returns the profile after a roll-up of c at now. Doing it twice at one
-// time is as good as once, but for a source that has just left quarantine.
+// time is as good as once, but for a source that has just left quarantine. Its class is ""
+// exactly when it is healthy, else the dominant one, else http_429 on a burst, else the
+// previous one or, where there was none, the most frequent of the failures that keep it from
+// being healthy, else unknown.
 func (p Profile) Rolled(c Counts, now time.Time) Profile {
 	p = p.sane(now)
 	p.Samples1h, p.Rate1h = c.Samples1h, rate(c.OK1h, c.Samples1h)
@@ -163,46 +166,31 @@ func (p Profile) Rolled(c Counts, now time.Time) Profile {
 	p.P50, p.P95 = c.P50, c.P95
 	p.Dominant, p.Burst, p.OtherStatus = c.Dominant(), c.Burst(), c.OtherStatus
 	p.UpdatedAt = now
-	if p.Status == Quarantined {
-		// It leaves by a roll-up only healthy and when its cooldown is over, with its old class.
-		if c.Base() == Healthy && !now.Before(p.QuarantineUntil) {
+	base, previous := c.Base(), p.Class
+	if p.Status != Quarantined && (previous == "" || previous == yp.ClassUnknown) && !c.rateAtLeast(healthyPercent) {
+		previous = c.mostFrequent()
+	}
+	switch {
+	case p.Status == Quarantined: // it leaves by a roll-up only healthy and when its cooldown is over, with its old class
+		if base == Healthy && !now.Before(p.QuarantineUntil) {
 			return p.released()
 		}
-		return p.withClass()
-	}
-	p.Status = c.Base()
-	if p.Class == yp.ClassUnknown || p.Class == "" {
-		p.Class = ""
-		if !c.rateAtLeast(healthyPercent) {
-			p.Class = c.mostFrequent()
+	case base == Failing:
+		p.Status, p.FailingSince = Failing, cmp.Or(p.FailingSince, now)
+		if (grave(p.Dominant) || p.Burst) && now.Sub(p.FailingSince) >= QuarantineAfter {
+			p.Status, p.QuarantineUntil = Quarantined, now.Add(p.Cooldown)
 		}
-	}
-	if p.Status != Failing {
-		p.FailingSince = time.Time{}
-		return p.withClass()
-	}
-	if p.FailingSince.IsZero() {
-		p.FailingSince = now
-	}
-	if (grave(p.Dominant) || p.Burst) && now.Sub(p.FailingSince) >= QuarantineAfter {
-		p.Status, p.QuarantineUntil = Quarantined, now.Add(p.Cooldown)
-	}
-	return p.withClass()
-}
-
-// withClass sets the error class: "" exactly when healthy, else the dominant
-// class, else http_429 on a burst, else the previous one or, where there was none,
-// the most frequent of the failures that keep it from being healthy, else unknown.
-func (p Profile) withClass() Profile {
-	if p.Status == Healthy {
-		p.Class = ""
-		return p
+	default:
+		p.Status, p.FailingSince = base, time.Time{}
 	}
 	burst := yp.ErrorClass("")
 	if p.Burst {
 		burst = yp.ClassHTTP429
 	}
-	p.Class = cmp.Or(p.Dominant, burst, p.Class, yp.ClassUnknown)
+	p.Class = cmp.Or(p.Dominant, burst, previous, yp.ClassUnknown)
+	if p.Status == Healthy {
+		p.Class = ""
+	}
 	return p
 }
 
