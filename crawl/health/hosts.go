@@ -94,7 +94,7 @@ const (
 )
 
 func (h *Host) columns() []any {
-	return []any{&h.Host, millis(&h.Delay), &h.DelayReason, &h.Blocks, clock{&h.HeldUntil}, &h.HeldFor, millis(&h.HeldLong), clock{&h.UpdatedAt}}
+	return []any{&h.Host, millis(&h.Delay), &h.DelayReason, &h.Blocks, store.Instant(&h.HeldUntil), &h.HeldFor, millis(&h.HeldLong), store.Instant(&h.UpdatedAt)}
 }
 
 // saveHost stores the change of a host from was to is and returns the row as it is
@@ -107,9 +107,8 @@ func (m *Monitor) saveHost(ctx context.Context, sourceID int64, was, is Host) (s
 			return err
 		}
 		stored = stored.merged(was, is, tx.At)
-		_, err = tx.Exec(upsertHost, sourceID, stored.Host, stored.Delay.Milliseconds(), orNull(stored.DelayReason), stored.Blocks,
-			stamp(stored.HeldUntil), orNull(stored.HeldFor), orNull(stored.HeldLong.Milliseconds()), stamp(stored.UpdatedAt))
-		return err
+		return tx.Run(upsertHost, sourceID, stored.Host, stored.Delay.Milliseconds(), store.Text(stored.DelayReason), stored.Blocks,
+			stamp(stored.HeldUntil), store.Text(stored.HeldFor), store.Number(stored.HeldLong.Milliseconds()), stamp(stored.UpdatedAt))
 	})
 	if err != nil {
 		return Host{}, fmt.Errorf("save host %s: %w", is.Host, err)
@@ -182,7 +181,7 @@ func (m *Monitor) Hosts(ctx context.Context, sourceID int64, configured time.Dur
 func (h *Hosts) Refresh(ctx context.Context) error {
 	h.saving <- struct{}{} // what is read here is no older than what we have stored
 	defer func() { <-h.saving }()
-	rows, err := collect(ctx, h.m.db.Read(), (*Host).columns, selectHosts, h.source)
+	rows, err := store.All(h.m.db.Reader(ctx), selectHosts, []any{h.source}, (*Host).columns)
 	if err != nil {
 		return fmt.Errorf("read hosts of source %d: %w", h.source, err)
 	}

@@ -51,11 +51,10 @@ func (m *Monitor) KeepSample(ctx context.Context, s Sample) error {
 		return fmt.Errorf("pack page sample of %s: %w", s.URL, err)
 	}
 	err = m.db.Write(ctx, func(tx *store.Tx) error {
-		if _, err := tx.Exec(insertSample, s.SourceID, orNull(s.TargetID), s.URL, s.Reason, tx.Now, len(body), packed); err != nil {
+		if err := tx.Run(insertSample, s.SourceID, store.Number(s.TargetID), s.URL, s.Reason, tx.Now, len(body), packed); err != nil {
 			return err
 		}
-		_, err := tx.Exec(dropSamples, s.SourceID, MaxSamples)
-		return err
+		return tx.Run(dropSamples, s.SourceID, MaxSamples)
 	})
 	if err != nil {
 		return fmt.Errorf("keep page sample of %s: %w", s.URL, err)
@@ -65,7 +64,7 @@ func (m *Monitor) KeepSample(ctx context.Context, s Sample) error {
 
 // Samples lists the samples of a source without their bodies, the newest first.
 func (m *Monitor) Samples(ctx context.Context, sourceID int64) ([]Sample, error) {
-	all, err := collect(ctx, m.db.Read(), (*Sample).columns, selectSamples, sourceID)
+	all, err := store.All(m.db.Reader(ctx), selectSamples, []any{sourceID}, (*Sample).columns)
 	if err != nil {
 		return nil, fmt.Errorf("list page samples of source %d: %w", sourceID, err)
 	}
@@ -73,7 +72,7 @@ func (m *Monitor) Samples(ctx context.Context, sourceID int64) ([]Sample, error)
 }
 
 func (s *Sample) columns() []any {
-	return []any{&s.ID, &s.SourceID, &s.TargetID, &s.URL, &s.Reason, clock{&s.TakenAt}, &s.Size}
+	return []any{&s.ID, &s.SourceID, &s.TargetID, &s.URL, &s.Reason, store.Instant(&s.TakenAt), &s.Size}
 }
 
 // ReadSample returns the body of a sample, or ErrNoSample.

@@ -81,8 +81,7 @@ func TestSampleBounds(t *testing.T) {
 		defer enc.Close()
 		for _, bomb := range [][]byte{enc.EncodeAll(make([]byte, MaxSampleBytes+1), nil), enc.EncodeAll(make([]byte, 64<<20), nil), []byte("no zstd")} {
 			ok(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
-				_, err := tx.Exec(`UPDATE page_samples SET body = ? WHERE id = 1`, bomb)
-				return err
+				return tx.Run(`UPDATE page_samples SET body = ? WHERE id = 1`, bomb)
 			}))
 			if got, err := w.ReadSample(t.Context(), 1); err == nil {
 				t.Errorf("%d bytes unpacked", len(got))

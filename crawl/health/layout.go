@@ -2,7 +2,6 @@ package health
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -300,7 +299,7 @@ const (
 // Layout returns the layout alarm of a source, with what was learned before.
 func (m *Monitor) Layout(ctx context.Context, sourceID int64) (*Layout, error) {
 	l := &Layout{m: m, source: sourceID, window: newWindow()}
-	rows, err := collect(ctx, m.db.Read(), (*shareRow).columns, selectShares, sourceID)
+	rows, err := store.All(m.db.Reader(ctx), selectShares, []any{sourceID}, (*shareRow).columns)
 	if err == nil {
 		err = m.db.Read().QueryRowContext(ctx, selectStrikes, sourceID).Scan(&l.strikes)
 	}
@@ -338,7 +337,7 @@ func (l *Layout) Page(ctx context.Context, targetID, categoryID int64, listings 
 		err := pause(tx, l.source, yp.CodeHTMLChanged, alarm, time.Time{})
 		for _, f := range falls {
 			if err == nil {
-				_, err = tx.Exec(forgetField, l.source, fields[f.field].Name)
+				err = tx.Run(forgetField, l.source, fields[f.field].Name)
 			}
 		}
 		return err
@@ -383,14 +382,7 @@ func (l *Layout) Flush(ctx context.Context) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	list, err := json.Marshal(rows)
-	if err != nil {
-		return err
-	}
-	err = l.m.db.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(saveShares, l.source, string(list))
-		return err
-	})
+	err := l.m.db.Write(ctx, func(tx *store.Tx) error { return tx.Run(saveShares, l.source, store.JSON(rows)) })
 	if err != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()

@@ -41,37 +41,11 @@ func stamp(t time.Time) any {
 	return yp.FormatTime(t)
 }
 
-// orNull writes a value; the zero value is NULL.
-func orNull[T comparable](v T) any {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return v
-}
-
 func flag(b bool) int {
 	if b {
 		return 1
 	}
 	return 0
-}
-
-// clock scans a time; NULL is zero.
-type clock struct{ at *time.Time }
-
-func (c clock) Scan(value any) error {
-	*c.at = time.Time{}
-	if value == nil {
-		return nil
-	}
-	s, ok := value.(string)
-	if !ok {
-		return fmt.Errorf("time %v is no text", value)
-	}
-	t, err := yp.ParseTime(s)
-	*c.at = t
-	return err
 }
 
 // duration scans a number of units; NULL is 0.
@@ -88,29 +62,6 @@ func (s duration) Scan(value any) error {
 }
 
 func millis(d *time.Duration) duration { return duration{d, time.Millisecond} }
-
-// collect reads all rows of a query; dest says where the columns of one go.
-func collect[T any](ctx context.Context, q querier, dest func(*T) []any, query string, args ...any) (all []T, err error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var one T
-		if err := rows.Scan(dest(&one)...); err != nil {
-			return nil, err
-		}
-		all = append(all, one)
-	}
-	return all, rows.Err()
-}
-
-// querier is the pool of readers, or one reading transaction.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
 
 const (
 	// AuthPause is how long a source pauses that asks for credentials (401, 407).
@@ -139,10 +90,10 @@ func (m *Monitor) Pause(ctx context.Context, sourceID int64, code yp.ErrorCode, 
 
 func pause(tx *store.Tx, sourceID int64, code yp.ErrorCode, reason string, until time.Time) (err error) {
 	if until.IsZero() {
-		_, err = tx.Exec(pauseForGood, string(code), reason, tx.Now, sourceID)
+		err = tx.Run(pauseForGood, string(code), reason, tx.Now, sourceID)
 	} else {
 		until = notAfter(until, tx.At.Add(MaxPause))
-		_, err = tx.Exec(pauseUntil, stamp(until), string(code), reason, tx.Now, sourceID, orNull(max(until.Sub(tx.At).Milliseconds(), 0)))
+		err = tx.Run(pauseUntil, stamp(until), string(code), reason, tx.Now, sourceID, store.Number(max(until.Sub(tx.At).Milliseconds(), 0)))
 	}
 	if err != nil {
 		return fmt.Errorf("pause source %d for %s: %w", sourceID, code, err)
@@ -196,7 +147,7 @@ func (m *Monitor) Reset(ctx context.Context, name string) (found bool, err error
 		found = n > 0
 		for _, query := range []string{resetProfile, resetHosts} {
 			if err == nil {
-				_, err = tx.Exec(query, name, tx.Now)
+				err = tx.Run(query, name, tx.Now)
 			}
 		}
 		return err
@@ -248,11 +199,11 @@ func (m *Monitor) MendClock(ctx context.Context) error {
 func mendClock(tx *store.Tx) error {
 	args := mendArgs(tx.At)
 	for query, n := range map[string]int{mendPauses: 2, mendHolds: 4, mendQuarantines: 1} {
-		if _, err := tx.Exec(query, args[:n]...); err != nil {
+		if err := tx.Run(query, args[:n]...); err != nil {
 			return fmt.Errorf("cut times that are too far ahead: %w", err)
 		}
 	}
-	if _, err := tx.Exec(mendProxies, proxyRestEnd(tx.At)); err != nil {
+	if err := tx.Run(mendProxies, proxyRestEnd(tx.At)); err != nil {
 		return fmt.Errorf("cut the rests of proxies that are too far ahead: %w", err)
 	}
 	return nil

@@ -178,7 +178,7 @@ func (m *Monitor) Take(ctx context.Context, host string, gap time.Duration) (wai
 func (m *Monitor) take(ctx context.Context, host string, gap time.Duration, mine time.Time) (at, next time.Time, wait time.Duration, err error) {
 	err = m.db.Write(ctx, func(tx *store.Tx) error {
 		var kept time.Duration
-		err := tx.Get(selectTurn, []any{host}, clock{&next}, millis(&kept))
+		err := tx.Get(selectTurn, []any{host}, store.Instant(&next), millis(&kept))
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -192,8 +192,7 @@ func (m *Monitor) take(ctx context.Context, host string, gap time.Duration, mine
 			kept = gap
 			next = at.Add(gap)
 		}
-		_, err = tx.Exec(upsertTurn, host, stamp(next), max(kept.Milliseconds(), 1))
-		return err
+		return tx.Run(upsertTurn, host, stamp(next), max(kept.Milliseconds(), 1))
 	})
 	return at, next, wait, err
 }

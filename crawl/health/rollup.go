@@ -82,7 +82,7 @@ func (m *Monitor) counts(ctx context.Context, now time.Time) (all []sourceCounts
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, tx.Rollback()) }()
-	ids, err := collect(ctx, tx, func(id *int64) []any { return []any{id} }, enabledSources)
+	ids, err := store.Column[int64](tx, enabledSources)
 	if err != nil {
 		return nil, err
 	}
@@ -106,8 +106,8 @@ type bar struct {
 func countsOf(ctx context.Context, tx *sql.Tx, source int64, now time.Time) (c Counts, err error) {
 	hour := now.Add(-time.Hour)
 	between := func(from, to time.Time) []any { return []any{source, yp.FormatTime(from), yp.FormatTime(to)} }
-	bars, err := collect(ctx, tx, func(b *bar) []any { return []any{millis(&b.latency), &b.samples, &b.ok} },
-		countLatencies, between(hour, now)...)
+	bars, err := store.All(tx, countLatencies, between(hour, now),
+		func(b *bar) []any { return []any{millis(&b.latency), &b.samples, &b.ok} })
 	if err != nil {
 		return c, err
 	}
@@ -120,7 +120,7 @@ func countsOf(ctx context.Context, tx *sql.Tx, source int64, now time.Time) (c C
 		class yp.ErrorClass
 		n     int
 	}
-	classes, err := collect(ctx, tx, func(c *classCount) []any { return []any{&c.class, &c.n} }, countClasses, between(hour, now)...)
+	classes, err := store.All(tx, countClasses, between(hour, now), func(c *classCount) []any { return []any{&c.class, &c.n} })
 	if err != nil {
 		return c, err
 	}
@@ -176,11 +176,11 @@ func (p *Profile) columns() []any {
 	return []any{
 		&p.SourceID, &p.Source, &p.Status, &p.Class, &p.Samples1h, &p.Rate1h, &p.Samples24h, &p.Rate24h,
 		millis(&p.P50), millis(&p.P95), &p.Dominant, &p.Burst,
-		clock{&p.FailingSince},
-		clock{&p.QuarantineUntil},
+		store.Instant(&p.FailingSince),
+		store.Instant(&p.QuarantineUntil),
 		duration{&p.Cooldown, time.Minute},
-		clock{&p.ProbeUntil},
-		clock{&p.UpdatedAt},
+		store.Instant(&p.ProbeUntil),
+		store.Instant(&p.UpdatedAt),
 	}
 }
 
@@ -194,8 +194,8 @@ func loadProfile(tx *store.Tx, sourceID int64) (p Profile, err error) {
 }
 
 func saveProfile(tx *store.Tx, p Profile) error {
-	_, err := tx.Exec(upsertProfile, p.SourceID, string(p.Status), orNull(string(p.Class)), p.Samples1h, ofSamples(p.Samples1h, p.Rate1h),
-		p.Samples24h, ofSamples(p.Samples24h, p.Rate24h), ofSamples(p.Samples1h, p.P50.Milliseconds()), ofSamples(p.Samples1h, p.P95.Milliseconds()), orNull(string(p.Dominant)),
+	err := tx.Run(upsertProfile, p.SourceID, string(p.Status), store.Text(string(p.Class)), p.Samples1h, ofSamples(p.Samples1h, p.Rate1h),
+		p.Samples24h, ofSamples(p.Samples24h, p.Rate24h), ofSamples(p.Samples1h, p.P50.Milliseconds()), ofSamples(p.Samples1h, p.P95.Milliseconds()), store.Text(string(p.Dominant)),
 		flag(p.Burst), stamp(p.FailingSince), stamp(p.QuarantineUntil), int(p.Cooldown/time.Minute), stamp(p.ProbeUntil), stamp(p.UpdatedAt))
 	if err != nil {
 		return fmt.Errorf("save connectivity profile of source %d: %w", p.SourceID, err)
