@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"ypcrawl/store"
@@ -158,35 +159,37 @@ func (m *Monitor) Reset(ctx context.Context, name string) (found bool, err error
 	return found, nil
 }
 
-// What can be further ahead than it was when it was set, only by a clock that was set back
-// since: an expression for its end if it began now (?1), and the row's own end. ?2 to ?4
-// are the most that each may be, for rows that do not say; ?5 is when a proxy's rest ends at
-// the latest.
-const (
-	pauseFromNow      = `strftime('%Y-%m-%dT%H:%M:%fZ', ?1, (ifnull(paused_ms, ?2) / 1000.0) || ' seconds')`
-	holdFromNow       = `strftime('%Y-%m-%dT%H:%M:%fZ', ?1, (ifnull(held_ms, iif(held_for = 'penalty', ?3, ?4)) / 1000.0) || ' seconds')`
-	quarantineFromNow = `strftime('%Y-%m-%dT%H:%M:%fZ', ?1, cooldown_minutes || ' minutes')`
-
-	anyAhead = `SELECT EXISTS (SELECT 1 FROM sources WHERE paused_until > ` + pauseFromNow + `)
-		OR EXISTS (SELECT 1 FROM hosts WHERE held_until > ` + holdFromNow + `)
-		OR EXISTS (SELECT 1 FROM connectivity_profiles WHERE quarantine_until > ` + quarantineFromNow + `)
-		OR EXISTS (SELECT 1 FROM proxies WHERE cooldown_until > ?5)`
-	mendProxies     = `UPDATE proxies SET cooldown_until = ?1 WHERE cooldown_until > ?1`
-	mendPauses      = `UPDATE sources SET paused_until = ` + pauseFromNow + ` WHERE paused_until > ` + pauseFromNow
-	mendHolds       = `UPDATE hosts SET held_until = ` + holdFromNow + ` WHERE held_until > ` + holdFromNow
-	mendQuarantines = `UPDATE connectivity_profiles SET quarantine_until = ` + quarantineFromNow + ` WHERE quarantine_until > ` + quarantineFromNow
-)
-
-func mendArgs(now time.Time) []any {
-	return []any{yp.FormatTime(now), MaxPause.Milliseconds(), MaxPenalty.Milliseconds(), MaxHold.Milliseconds(), proxyRestEnd(now)}
+// mendable are the times that only a clock which was set back since can have left further
+// ahead than they were when they were set, and how long each was then, in seconds; where a
+// row does not say, the most that it may have been.
+var mendable = [...]struct{ table, column, seconds string }{
+	{"sources", "paused_until", fmt.Sprintf("ifnull(paused_ms, %d) / 1000.0", MaxPause.Milliseconds())},
+	{"hosts", "held_until", fmt.Sprintf("ifnull(held_ms, iif(held_for = 'penalty', %d, %d)) / 1000.0", MaxPenalty.Milliseconds(), MaxHold.Milliseconds())},
+	{"connectivity_profiles", "quarantine_until", "cooldown_minutes * 60"},
+	{"proxies", "cooldown_until", fmt.Sprint(ProxyRest.Seconds())},
 }
+
+// mending writes a statement about the times of mendable that end later than if they began
+// now: their table, their column, and that end.
+func mending(format string) (queries []string) {
+	for _, m := range mendable {
+		end := `strftime('%Y-%m-%dT%H:%M:%fZ', ?1, (` + m.seconds + `) || ' seconds')`
+		queries = append(queries, fmt.Sprintf(format, m.table, m.column, end))
+	}
+	return queries
+}
+
+var (
+	findAhead = `SELECT ` + strings.Join(mending(`EXISTS (SELECT 1 FROM %s WHERE %s > %s)`), ` OR `)
+	mendAhead = mending(`UPDATE %[1]s SET %[2]s = %[3]s WHERE %[2]s > %[3]s`)
+)
 
 // MendClock cuts the pauses, holds and quarantines that a clock which was set back would
 // make longer than they were to be, and the rests of proxies: views and claims compare
 // their ends with the clock as they are. It writes only if there are any.
 func (m *Monitor) MendClock(ctx context.Context) error {
 	var ahead bool
-	err := m.db.Read().QueryRowContext(ctx, anyAhead, mendArgs(m.db.Now())...).Scan(&ahead)
+	err := m.db.Read().QueryRowContext(ctx, findAhead, yp.FormatTime(m.db.Now())).Scan(&ahead)
 	if err == nil && ahead {
 		err = m.db.Write(ctx, mendClock)
 	}
@@ -197,17 +200,10 @@ func (m *Monitor) MendClock(ctx context.Context) error {
 }
 
 func mendClock(tx *store.Tx) error {
-	args := mendArgs(tx.At)
-	for query, n := range map[string]int{mendPauses: 2, mendHolds: 4, mendQuarantines: 1} {
-		if err := tx.Run(query, args[:n]...); err != nil {
+	for _, query := range mendAhead {
+		if err := tx.Run(query, tx.Now); err != nil {
 			return fmt.Errorf("cut times that are too far ahead: %w", err)
 		}
 	}
-	if err := tx.Run(mendProxies, proxyRestEnd(tx.At)); err != nil {
-		return fmt.Errorf("cut the rests of proxies that are too far ahead: %w", err)
-	}
 	return nil
 }
-
-// proxyRestEnd is when a rest ends at the latest that a proxy takes now.
-func proxyRestEnd(now time.Time) string { return yp.FormatTime(now.Add(ProxyRest)) }
