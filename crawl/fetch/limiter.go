@@ -83,7 +83,7 @@ type hostLimiter struct {
 	crawlDelay time.Duration
 	heldUntil  time.Time
 	heldFor    string
-	holds      chan struct{} // closed by the next hold; nil = nobody asked
+	changed    chan struct{} // closed by the next change of any of this; nil = nobody asked
 }
 
 // enter waits for a turn and takes it; leave must follow. It returns how long
@@ -104,11 +104,12 @@ func (l *hostLimiter) enter(ctx context.Context, maxHold time.Duration) (waited,
 	if err := l.tooLong(arrived, maxHold); err != nil {
 		return waited{}, err
 	}
-	w := &waiter{wake: make(chan struct{}, 1), since: arrived}
+	w := &waiter{since: arrived}
 	l.queue = append(l.queue, w)
 	w.reason = l.stands(w, reason)
 	err := l.wait(ctx, w, maxHold)
-	l.remove(w)
+	l.queue = slices.DeleteFunc(l.queue, func(q *waiter) bool { return q == w })
+	l.change()
 	left := time.Now()
 	w.note(left, "")
 	return waited{long: left.Sub(arrived), why: w.mainly}, err
@@ -117,7 +118,6 @@ func (l *hostLimiter) enter(ctx context.Context, maxHold time.Duration) (waited,
 // wait returns, with the lock held as on entry, when w has started, the host is
 // held for too long, or ctx has ended.
 func (l *hostLimiter) wait(ctx context.Context, w *waiter, maxHold time.Duration) error {
-	var timer *time.Timer
 	for {
 		var clock <-chan time.Time
 		now := time.Now()
@@ -132,23 +132,13 @@ func (l *hostLimiter) wait(ctx context.Context, w *waiter, maxHold time.Duration
 			}
 			continue
 		}
-		if l.queue[0] == w {
-			switch {
-			case wait > 0 && timer == nil:
-				timer = time.NewTimer(wait)
-				defer timer.Stop()
-			case wait > 0:
-				timer.Reset(wait)
-			}
-			if wait > 0 {
-				clock = timer.C
-			}
+		if l.queue[0] == w && wait > 0 {
+			clock = time.After(wait)
 		}
-		hold := l.nextHold()
+		changed := l.nextChange()
 		l.mu.Unlock()
 		select {
-		case <-w.wake:
-		case <-hold:
+		case <-changed:
 		case <-clock:
 		case <-ctx.Done():
 		}
@@ -156,6 +146,22 @@ func (l *hostLimiter) wait(ctx context.Context, w *waiter, maxHold time.Duration
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+	}
+}
+
+// nextChange returns a channel that the next change closes.
+func (l *hostLimiter) nextChange() <-chan struct{} {
+	if l.changed == nil {
+		l.changed = make(chan struct{})
+	}
+	return l.changed
+}
+
+// change has everybody who waits look again.
+func (l *hostLimiter) change() {
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
 	}
 }
 
@@ -266,22 +272,7 @@ func (l *hostLimiter) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inFlight--
-	l.wakeFirst()
-}
-
-func (l *hostLimiter) remove(w *waiter) {
-	l.queue = slices.DeleteFunc(l.queue, func(q *waiter) bool { return q == w })
-	l.wakeFirst()
-}
-
-func (l *hostLimiter) wakeFirst() {
-	if len(l.queue) == 0 {
-		return
-	}
-	select {
-	case l.queue[0].wake <- struct{}{}:
-	default: // it will look
-	}
+	l.change()
 }
 
 // setDelay slows the host down to d between starts, and says why; 0 or less than
@@ -308,7 +299,7 @@ func (l *hostLimiter) redraw() {
 	if !l.last.IsZero() {
 		l.next, l.elsewhere = l.last.Add(l.draw()), false
 	}
-	l.wakeFirst()
+	l.change()
 }
 
 // waiting tells what a request that came now would wait for.
@@ -325,10 +316,8 @@ type waited struct {
 	why  string // "" = it did not wait
 }
 
-// waiter is woken whenever its turn may have come nearer. It keeps account of
-// the reasons that it waited for.
+// waiter keeps account of the reasons that a request waits for.
 type waiter struct {
-	wake    chan struct{}
 	reason  string    // now
 	since   time.Time // when that began
 	longest time.Duration
@@ -351,7 +340,7 @@ func (l *hostLimiter) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.heldUntil, l.heldFor = time.Time{}, ""
-	l.wakeFirst()
+	l.change()
 }
 
 // hold keeps everybody back for d. A hold in force is never shortened.
@@ -364,18 +353,7 @@ func (l *hostLimiter) hold(d time.Duration, reason string) {
 	if until := time.Now().Add(d); until.After(l.heldUntil) {
 		l.heldUntil, l.heldFor = until, reason
 	}
-	if l.holds != nil {
-		close(l.holds)
-		l.holds = nil
-	}
-}
-
-// nextHold returns a channel that the next hold closes.
-func (l *hostLimiter) nextHold() <-chan struct{} {
-	if l.holds == nil {
-		l.holds = make(chan struct{})
-	}
-	return l.holds
+	l.change()
 }
 
 // tooLong returns an *Error, whose URL its caller knows, when the host is held for longer
@@ -409,7 +387,7 @@ func (l *hostLimiter) held() (time.Time, string) {
 func (l *hostLimiter) await(ctx context.Context, done <-chan singleflight.Result, maxHold time.Duration) (singleflight.Result, error) {
 	for {
 		l.mu.Lock()
-		err, hold := l.tooLong(time.Now(), maxHold), l.nextHold()
+		err, changed := l.tooLong(time.Now(), maxHold), l.nextChange()
 		l.mu.Unlock()
 		if err != nil {
 			return singleflight.Result{}, err
@@ -417,7 +395,7 @@ func (l *hostLimiter) await(ctx context.Context, done <-chan singleflight.Result
 		select {
 		case r := <-done:
 			return r, nil
-		case <-hold:
+		case <-changed:
 		case <-ctx.Done():
 			return singleflight.Result{}, ctx.Err()
 		}

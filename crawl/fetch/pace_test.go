@@ -144,7 +144,7 @@ func TestFirstComeFirstServed(t *testing.T) {
 func TestNoSlippingIn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		ts := limiterOf(Config{})
-		first := &waiter{wake: make(chan struct{}, 1)}
+		first := &waiter{}
 		ts.queue = append(ts.queue, first)
 		done := make(chan struct{})
 		go func() {
@@ -156,7 +156,8 @@ func TestNoSlippingIn(t *testing.T) {
 			t.Error("slipped in")
 		}
 		ts.mu.Lock()
-		ts.remove(first)
+		ts.queue = ts.queue[1:]
+		ts.change()
 		ts.mu.Unlock()
 		<-done
 		ts.leave()
