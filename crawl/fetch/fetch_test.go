@@ -103,6 +103,23 @@ func (s *site) failure(t *testing.T, path string) *Error {
 	return asError(t, err)
 }
 
+// mustGet gets a page that must come.
+func mustGet(t *testing.T, c *Client, req Request) {
+	t.Helper()
+	r, err := c.Get(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Release()
+}
+
+// mustFail gets a page that must not come, for the *Error instead.
+func mustFail(t *testing.T, c *Client, req Request) *Error {
+	t.Helper()
+	_, err := c.Get(t.Context(), req)
+	return asError(t, err)
+}
+
 func asError(t *testing.T, err error) *Error {
 	t.Helper()
 	var e *Error
@@ -247,8 +264,7 @@ func TestBadURL(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := c.Get(t.Context(), Request{URL: tt.url, Base: tt.base})
-			if e := asError(t, err); !errors.Is(e, tt.want) || e.Retryable() || e.Code() != yp.CodeUnknown {
+			if e := mustFail(t, c, Request{URL: tt.url, Base: tt.base}); !errors.Is(e, tt.want) || e.Retryable() || e.Code() != yp.CodeUnknown {
 				t.Errorf("error %v, retryable %v", e, e.Retryable())
 			}
 		})
@@ -261,9 +277,8 @@ func TestClosed(t *testing.T) {
 		c := New(Config{IgnoreRobots: ignore})
 		c.Close()
 		c.Close() // harmless
-		_, err := c.Get(t.Context(), Request{URL: "http://127.0.0.1:1/"})
-		if e := asError(t, err); !errors.Is(e, ErrClosed) || e.Retryable() {
-			t.Errorf("error %v", err)
+		if e := mustFail(t, c, Request{URL: "http://127.0.0.1:1/"}); !errors.Is(e, ErrClosed) || e.Retryable() {
+			t.Errorf("error %v", e)
 		}
 	}
 }

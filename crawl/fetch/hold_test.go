@@ -170,9 +170,8 @@ func TestRetryAfterOverMaxHold(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := newPipeSite(t, Config{IgnoreRobots: true, DelayMin: time.Second}, status(429, "Retry-After", "600"))
 		atOnce(3, func(int) {
-			_, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/a", MaxHold: time.Minute})
-			if e := asError(t, err); e.RetryAfter != 10*time.Minute || (e.Class == yp.ClassRateLimited) != (e.Status == 0) {
-				t.Errorf("error %v", err)
+			if e := mustFail(t, s.client, Request{URL: "http://acme.com/a", MaxHold: time.Minute}); e.RetryAfter != 10*time.Minute || (e.Class == yp.ClassRateLimited) != (e.Status == 0) {
+				t.Errorf("error %v", e)
 			}
 		})
 		s.expect(t, "0s /a")
@@ -281,11 +280,7 @@ func TestObservePerRequest(t *testing.T) {
 		}
 	})
 	var own []Observation
-	r, err := s.client.Get(t.Context(), Request{URL: s.URL + "/a", Observe: func(o Observation) { own = append(own, o) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Release()
+	mustGet(t, s.client, Request{URL: s.URL + "/a", Observe: func(o Observation) { own = append(own, o) }})
 	all := s.observed()
 	if len(all) != 3 || len(own) != 2 || own[0] != all[1] || own[1] != all[2] || own[1].Hop != 1 || own[0].Robots {
 		t.Errorf("own %+v, all %+v", own, all)

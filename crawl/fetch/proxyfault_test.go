@@ -162,9 +162,8 @@ func TestProxyNameUnknown(t *testing.T) {
 		c := New(Config{IgnoreRobots: true, resolver: (&fakeDNS{}).resolver()})
 		t.Cleanup(c.Close)
 		s := open(t, c, parse(t, scheme+"://proxy.invalid:1"), Honest(""))
-		_, err := c.Get(t.Context(), Request{URL: "http://acme.com/", Session: s})
-		if e := asError(t, err); !e.Proxy || e.Class != yp.ClassDNS {
-			t.Errorf("%s: blame %v: %v", scheme, e.Proxy, err)
+		if e := mustFail(t, c, Request{URL: "http://acme.com/", Session: s}); !e.Proxy || e.Class != yp.ClassDNS {
+			t.Errorf("%s: blame %v: %v", scheme, e.Proxy, e)
 		}
 	}
 }
@@ -174,9 +173,8 @@ func TestProxyCertificateUnknown(t *testing.T) {
 	p := (&proxyServer{}).start(t, "https")
 	c := New(Config{IgnoreRobots: true})
 	t.Cleanup(c.Close)
-	_, err := c.Get(t.Context(), Request{URL: "http://acme.com/", Session: session(t, c, p)})
-	if e := asError(t, err); !e.Proxy || e.Class != yp.ClassTLS {
-		t.Errorf("blame %v: %v", e.Proxy, err)
+	if e := mustFail(t, c, Request{URL: "http://acme.com/", Session: session(t, c, p)}); !e.Proxy || e.Class != yp.ClassTLS {
+		t.Errorf("blame %v: %v", e.Proxy, e)
 	}
 }
 
@@ -215,9 +213,8 @@ func TestHostFailureThroughProxy(t *testing.T) {
 				cfg := quickly(tt.limit)
 				cfg.DialTimeout = time.Minute
 				c := newProxied(t, cfg)
-				_, err := c.Get(t.Context(), Request{URL: "https://" + tt.host + "/", Session: session(t, c, p)})
-				if e := asError(t, err); e.Proxy || e.Class != tt.class || e.Status != tt.status {
-					t.Errorf("%s, %s: blame %v: %v", tt.host, tt.limit, e.Proxy, err)
+				if e := mustFail(t, c, Request{URL: "https://" + tt.host + "/", Session: session(t, c, p)}); e.Proxy || e.Class != tt.class || e.Status != tt.status {
+					t.Errorf("%s, %s: blame %v: %v", tt.host, tt.limit, e.Proxy, e)
 				}
 			}
 		})
@@ -401,10 +398,9 @@ func TestPasswordEchoed(t *testing.T) {
 		for _, to := range []string{"http", "https"} {
 			p := (&proxyServer{says: says, user: "scout", password: secret}).start(t, "http")
 			c := newProxied(t, noRobots())
-			_, err := c.Get(t.Context(), Request{URL: to + "://www.example.com/", Session: session(t, c, p)})
-			e := asError(t, err)
+			e := mustFail(t, c, Request{URL: to + "://www.example.com/", Session: session(t, c, p)})
 			if e.Class != yp.ClassUnknown || e.Code() != yp.CodeNetworkError || e.Proxy != (to == "https") {
-				t.Errorf("%s: blame %v, code %s: %v", to, e.Proxy, e.Code(), err)
+				t.Errorf("%s: blame %v, code %s: %v", to, e.Proxy, e.Code(), e)
 			}
 			for err := error(e); err != nil; err = errors.Unwrap(err) {
 				if text := fmt.Sprintf("%v %+v %#v", err, err, err); tells(text) {

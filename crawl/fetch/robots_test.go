@@ -126,8 +126,7 @@ func TestRobotsCutShort(t *testing.T) {
 			rules, page := robotsThatBreakOff(t, tt.answer)
 			c := New(patiently(Config{}))
 			t.Cleanup(c.Close)
-			_, err := c.Get(t.Context(), Request{URL: rules + "/a"})
-			if e := asError(t, err); !errors.Is(e, ErrRobotsUnavailable) || !e.Retryable() || e.RetryAfter <= 0 {
+			if e := mustFail(t, c, Request{URL: rules + "/a"}); !errors.Is(e, ErrRobotsUnavailable) || !e.Retryable() || e.RetryAfter <= 0 {
 				t.Errorf("error %v", e)
 			}
 			if page.Load() > 0 {
@@ -147,8 +146,7 @@ func TestRobotsCutShort(t *testing.T) {
 		})
 		c := New(Config{StallTimeout: 30 * time.Millisecond})
 		t.Cleanup(c.Close)
-		_, err := c.Get(t.Context(), Request{URL: url + "/a"})
-		if e := asError(t, err); !errors.Is(e, ErrRobotsUnavailable) || e.Class != yp.ClassTimeout || pages.Load() > 0 {
+		if e := mustFail(t, c, Request{URL: url + "/a"}); !errors.Is(e, ErrRobotsUnavailable) || e.Class != yp.ClassTimeout || pages.Load() > 0 {
 			t.Errorf("error %v, %d pages", e, pages.Load())
 		}
 	})

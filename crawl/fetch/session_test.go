@@ -137,11 +137,7 @@ func TestDirectSessions(t *testing.T) {
 	for _, tt := range tests {
 		var seen []Observation
 		for range 2 {
-			r, err := s.client.Get(t.Context(), Request{URL: s.URL, Session: tt.session, Observe: func(o Observation) { seen = append(seen, o) }})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Release()
+			mustGet(t, s.client, Request{URL: s.URL, Session: tt.session, Observe: func(o Observation) { seen = append(seen, o) }})
 		}
 		if got.Get("User-Agent") != tt.agent || got.Get("Cookie") != tt.cookie || got.Get("Sec-Ch-Ua") != "" {
 			t.Errorf("%s: sent %v", tt.name, got)
@@ -173,11 +169,7 @@ func TestBrowserOverTLS(t *testing.T) {
 	s := newTLSSite(t, true, func(_ http.ResponseWriter, r *http.Request) { got = r.Header })
 	id := Browsers()[0]
 	browser := open(t, s.client, nil, id)
-	r, err := s.client.Get(t.Context(), Request{URL: s.URL, Session: browser})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Release()
+	mustGet(t, s.client, Request{URL: s.URL, Session: browser})
 	if !headersEqual(got, id.Header()) {
 		t.Errorf("sent %v", got)
 	}
@@ -303,11 +295,7 @@ func TestCookiesAreBounded(t *testing.T) {
 	})
 	browser := open(t, s.client, nil, Browsers()[0])
 	for range maxCookies + 20 {
-		r, err := s.client.Get(t.Context(), Request{URL: s.URL, Session: browser})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Release()
+		mustGet(t, s.client, Request{URL: s.URL, Session: browser})
 	}
 	if sent != maxCookies {
 		t.Errorf("%d cookies sent", sent)
