@@ -221,21 +221,6 @@ func (h *Hosts) yield(r Host, now time.Time) {
 	}
 }
 
-// Held takes down a hold that only the pacer knows of, one that came with
-// robots.txt, say: nothing was asked for, so it says nothing else.
-func (h *Hosts) Held(ctx context.Context, host string, d time.Duration, reason string) error {
-	h.mu.Lock()
-	now := h.m.db.Now()
-	s := h.state(host)
-	h.hold(s, min(d, MaxHold), reason, now)
-	unsaved := s.unsaved(now)
-	h.mu.Unlock()
-	if !unsaved {
-		return nil
-	}
-	return h.save(context.WithoutCancel(ctx), host)
-}
-
 // adopt takes over a stored row; mu is held.
 func (h *Hosts) adopt(r Host) {
 	s, known := h.hosts[r.Host]
@@ -269,44 +254,48 @@ func (h *Hosts) Observed(ctx context.Context, seen Seen) error {
 	if seen.Class == yp.ClassRateLimited {
 		return nil
 	}
-	if !h.observe(seen) {
+	return h.change(ctx, seen.Host, func(s *hostState, now time.Time) {
+		if seen.Started.IsZero() {
+			seen.Started = now
+		}
+		if seen.RetryAfter > 0 {
+			h.hold(s, seen.RetryAfter, cmp.Or(seen.HoldReason, "Retry-After"), now)
+		}
+		switch {
+		case seen.Started.Before(s.lastBlock) && !s.lastBlock.After(now):
+			// It was on its way already when the last block came, and says nothing of how the host
+			// takes the penalty. (A block in the future was before the clock was set back.)
+		case seen.Block:
+			s.Blocks, s.lastBlock = s.Blocks+1, now
+			h.hold(s, Penalty(s.Blocks), heldForPenalty, now)
+		case seen.Class == "" && !seen.HostFault:
+			s.Blocks = 0
+		}
+		if s.recent.add(seen) {
+			h.pace(s)
+		}
+	})
+}
+
+// Held takes down a hold that only the pacer knows of, one that came with
+// robots.txt, say: nothing was asked for, so it says nothing else.
+func (h *Hosts) Held(ctx context.Context, host string, d time.Duration, reason string) error {
+	return h.change(ctx, host, func(s *hostState, now time.Time) { h.hold(s, d, reason, now) })
+}
+
+// change changes what is known of a host, and stores what a restart must know.
+func (h *Hosts) change(ctx context.Context, host string, by func(s *hostState, now time.Time)) error {
+	h.mu.Lock()
+	now := h.m.db.Now()
+	s := h.state(host)
+	s.Host, s.stored = s.Host.sane(now), s.stored.sane(now)
+	by(s, now)
+	unsaved := s.unsaved(now)
+	h.mu.Unlock()
+	if !unsaved {
 		return nil
 	}
-	return h.save(context.WithoutCancel(ctx), seen.Host) // a run that stops must leave it behind too
-}
-
-// observe reports whether there is something to store.
-func (h *Hosts) observe(seen Seen) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	now := h.m.db.Now()
-	s := h.state(seen.Host)
-	s.Host, s.stored = s.Host.sane(now), s.stored.sane(now)
-	if seen.Started.IsZero() {
-		seen.Started = now
-	}
-	if seen.RetryAfter > 0 {
-		h.hold(s, min(seen.RetryAfter, MaxHold), cmp.Or(seen.HoldReason, "Retry-After"), now)
-	}
-	switch {
-	case s.sameIncident(seen, now):
-	case seen.Block:
-		s.Blocks, s.lastBlock = s.Blocks+1, now
-		h.hold(s, Penalty(s.Blocks), heldForPenalty, now)
-	case seen.Class == "" && !seen.HostFault:
-		s.Blocks = 0
-	}
-	if s.recent.add(seen) {
-		h.pace(s)
-	}
-	return s.unsaved(now)
-}
-
-// sameIncident reports whether the request was on its way already when the last
-// block came: it says nothing of how the host takes the penalty. (A block in the
-// future was before the clock was set back.)
-func (s *hostState) sameIncident(seen Seen, now time.Time) bool {
-	return seen.Started.Before(s.lastBlock) && !s.lastBlock.After(now)
+	return h.save(context.WithoutCancel(ctx), host) // a run that stops must leave it behind too
 }
 
 // hold keeps a host back. The pacer knows by itself whether it is held for longer
@@ -315,7 +304,7 @@ func (h *Hosts) hold(s *hostState, d time.Duration, reason string, now time.Time
 	if d <= 0 {
 		return
 	}
-	d = (d + time.Millisecond - 1).Truncate(time.Millisecond) // as it is stored
+	d = (min(d, MaxHold) + time.Millisecond - 1).Truncate(time.Millisecond) // as it is stored
 	held := Host{Host: s.Host.Host, Blocks: s.Blocks, HeldUntil: now.Add(d), HeldFor: reason, HeldLong: d}
 	if held.HeldUntil.After(s.HeldUntil) {
 		s.Host = s.withHold(held)
