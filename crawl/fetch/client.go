@@ -243,8 +243,10 @@ type Response struct {
 	WireBytes int64         // body bytes received, compressed as they were
 	Latency   time.Duration // of the last hop, start to last byte
 
-	buf   *buffer
-	pools *pools
+	location string // of a redirect; "" otherwise
+	size     int    // of the body, decoded but not yet in UTF-8
+	buf      *buffer
+	pools    *pools
 }
 
 // Release gives the body's memory back. Calling it again does nothing.
@@ -281,18 +283,11 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 		waits = both
 	}
 	j := job{session: s, ctx: ctx, waits: waits, maxHold: req.MaxHold, lim: limit{max: c.cfg.MaxBody}, observe: req.Observe}
-	r, err := c.follow(&j, f, u)
-	if err != nil {
-		return nil, err
-	}
-	return &Response{
-		Status: r.status, URL: r.url, Header: r.header, Body: r.bytes(), WireBytes: r.wire,
-		Latency: r.latency, buf: r.body, pools: c.pools,
-	}, nil
+	return c.follow(&j, f, u)
 }
 
 // follow makes the requests of a job, from u on to where redirects lead.
-func (c *Client) follow(j *job, f fence, u *url.URL) (*reply, error) {
+func (c *Client) follow(j *job, f fence, u *url.URL) (*Response, error) {
 	for number := 0; ; number++ {
 		at := c.hop(u, number)
 		if !j.robots {
@@ -316,7 +311,7 @@ func (c *Client) follow(j *job, f fence, u *url.URL) (*reply, error) {
 			err = fmt.Errorf("%w: to itself", ErrTooManyRedirects)
 		}
 		if err != nil {
-			return nil, &Error{URL: u.Redacted(), Status: r.status, Class: yp.ClassUnknown, Err: err}
+			return nil, &Error{URL: u.Redacted(), Status: r.Status, Class: yp.ClassUnknown, Err: err}
 		}
 		u = next
 	}

@@ -204,18 +204,18 @@ func classifyTransport(err, watch error) (yp.ErrorClass, error) {
 }
 
 // judge turns a complete answer that is neither a page nor a redirect into an *Error.
-func (s *Session) judge(u *url.URL, r *reply) error {
-	e := &Error{Status: r.status}
-	vendor := challenge(r.status, r.header, r.bytes())
+func (s *Session) judge(u *url.URL, r *Response) error {
+	e := &Error{Status: r.Status}
+	vendor := challenge(r.Status, r.Header, r.Body)
 	switch {
-	case s.isProxys(u, r.status):
+	case s.isProxys(u, r.Status):
 		e.Class, e.Err, e.Proxy = yp.ClassAuthError, &proxyError{name: s.proxy, err: errPassword}, true
 	case vendor != "":
 		e.Class, e.Err = yp.ClassChallenge, fmt.Errorf("%w (%s)", ErrChallenge, vendor)
-	case r.status == http.StatusPartialContent:
+	case r.Status == http.StatusPartialContent:
 		e.Class, e.Err = yp.ClassUnknown, ErrPartial
 	default:
-		if e.Class = classifyCode(r.status); e.Class == "" {
+		if e.Class = classifyCode(r.Status); e.Class == "" {
 			return nil
 		}
 	}

@@ -147,9 +147,9 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 	e, ok := errors.AsType[*Error](err)
 	switch {
 	case err == nil:
-		defer c.pools.putBuffer(file.body)
-		text := file.bytes()
-		if file.status >= 400 { // a 404 or 410 is a page to Get, but no rules
+		defer file.Release()
+		text := file.Body
+		if file.Status >= 400 { // a 404 or 410 is a page to Get, but no rules
 			text = nil
 		}
 		r := parseRobots(text, productToken(c.cfg.UserAgent))
