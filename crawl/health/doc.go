@@ -25,7 +25,8 @@
 // are bare: 1/163 × 2/164 × 3/165 × 4/166 × 5/167 = 0.98 in a billion, the alarm. Had 16
 // of the 161 been bare before, 17/163 × 18/164 × … would need 11 of them.
 // Targets are counted and not pages, because the pages of one lack what its markup lacks,
-// all together. While a run lasts, nothing but its targets is learned. A page that shows
+// all together. While a run lasts, nothing but its targets is learned, unless most targets
+// of the category are bare: then it is so now. A page that shows
 // far fewer cards than it announces is of no known layout (Layout.Unknown), and the third
 // of those running is an alarm, too.
 //

@@ -176,16 +176,18 @@ func (w *window) add(target, category int64, listings int, have having) []fall {
 		case says == bare:
 			missing = true
 			t.run = fall{f, t.run.pages + 1, t.run.seen + have[f], t.run.listings + listings, t.run.expected + expected}
-		case says == alive || t.run.pages == 0:
-			if t.run.pages > 0 {
-				t.run = fall{}
-				for i := range t.visits {
-					t.visits[i].inRun = false
-				}
+			if 2*s.bare <= s.targets {
+				continue
+			} // else this is how the category is now
+		case says == alive && t.run.pages > 0:
+			t.run = fall{}
+			for i := range t.visits {
+				t.visits[i].inRun = false
 			}
-			s.listings, s.having = fade(s.listings+float64(listings), s.having+float64(have[f]), listingsHalfLife)
-		default: // a new category is not learned from pages that may be broken
+		case t.run.pages > 0:
+			continue // a new category is not learned from pages that may be broken
 		}
+		s.listings, s.having = fade(s.listings+float64(listings), s.having+float64(have[f]), listingsHalfLife)
 	}
 	if !missing {
 		return nil

@@ -164,10 +164,14 @@ func TestLayoutRun(t *testing.T) {
 			}
 		}
 	})
-	t.Run("what few targets are known to have, and 64 running lack, never alarms", func(t *testing.T) {
+	t.Run("what few targets are known to have, and all lack now, never alarms and is learned", func(t *testing.T) {
 		t.Parallel()
-		if got := alarmAt(taught(share{1000, 1000, 0, 0}), 1000, 1, none); got > 0 {
+		w := taught(share{1000, 1000, 0, 0})
+		if got := alarmAt(w, 1000, 1, none); got > 0 {
 			t.Errorf("alarm at page %d", got)
+		}
+		if got := w.category(1)[phone]; got.usual() > 0.2 {
+			t.Errorf("still usual: %+v", got)
 		}
 	})
 }
