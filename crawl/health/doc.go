@@ -26,9 +26,8 @@
 // of the 161 been bare before, 17/163 × 18/164 × … would need 11 of them.
 // Targets are counted and not pages, because the pages of one lack what its markup lacks,
 // all together. While a run lasts, nothing but its targets is learned, unless most targets
-// of the category are bare: then it is so now. A page that shows
-// far fewer cards than it announces is of no known layout (Layout.Unknown), and the third
-// of those running is an alarm, too.
+// of the category are bare: then it is so now. A page that shows far fewer cards than it
+// announces is of no known layout (Layout.Unknown); the third of those running alarms, too.
 //
 // Invariants: a profile is rolled up from requests alone, and a later reading is
 // never overwritten by an earlier one, whoever rolls up; a quarantine ends by its
