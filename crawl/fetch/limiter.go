@@ -53,7 +53,8 @@ type pacer struct {
 }
 
 func newPacer(cfg Config) *pacer {
-	return &pacer{limits: limits{cfg.DelayMin, cfg.DelayMax, cfg.ConcurrencyPerHost, cfg.Turns}, hosts: map[string]*hostLimiter{}}
+	all := limits{cfg.DelayMin, cfg.DelayMax, cfg.ConcurrencyPerHost, cfg.Turns}
+	return &pacer{limits: all, hosts: map[string]*hostLimiter{}}
 }
 
 func (p *pacer) host(name string) *hostLimiter {
@@ -384,20 +385,20 @@ func (l *hostLimiter) held() (time.Time, string) {
 
 // await waits for done (another request to the host) as long as ctx lasts
 // and the host is not held for longer than maxHold.
-func (l *hostLimiter) await(ctx context.Context, done <-chan singleflight.Result, maxHold time.Duration) (singleflight.Result, error) {
+func (l *hostLimiter) await(ctx context.Context, done <-chan singleflight.Result, maxHold time.Duration) (r singleflight.Result, err error) {
 	for {
 		l.mu.Lock()
 		err, changed := l.tooLong(time.Now(), maxHold), l.nextChange()
 		l.mu.Unlock()
 		if err != nil {
-			return singleflight.Result{}, err
+			return r, err
 		}
 		select {
-		case r := <-done:
+		case r = <-done:
 			return r, nil
 		case <-changed:
 		case <-ctx.Done():
-			return singleflight.Result{}, ctx.Err()
+			return r, ctx.Err()
 		}
 	}
 }

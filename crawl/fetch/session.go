@@ -233,7 +233,10 @@ type connector struct {
 	tlsTimeout time.Duration
 }
 
-type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
+type (
+	dialFunc  = func(ctx context.Context, network, addr string) (net.Conn, error)
+	guardFunc = func(ctx context.Context, network, address string, conn syscall.RawConn) error
+)
 
 func newConnector(cfg Config) *connector {
 	c := &connector{
@@ -295,7 +298,7 @@ func (c *connector) connect(ctx context.Context, network, addr string) (net.Conn
 }
 
 // dialTo opens a TCP connection, guarded or, with nil, to an address that the operator chose.
-func (c *connector) dialTo(ctx context.Context, network, addr string, guard func(context.Context, string, string, syscall.RawConn) error) (net.Conn, error) {
+func (c *connector) dialTo(ctx context.Context, network, addr string, guard guardFunc) (net.Conn, error) {
 	if c.dial != nil {
 		return c.dial(ctx, network, addr)
 	}

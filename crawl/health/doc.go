@@ -1,9 +1,9 @@
 // Package health knows how sources fare: docs/health.md, section 4 (connectivity,
 // layout alarm) and section 5 (pace), and the rows that remember it.
 //
-// Purpose: the rules as small pure functions that can be read beside the
-// document (Counts, Profile, NextDelay, Penalty, the layout alarm), and around them a Monitor that fills them from the database and keeps what they
-// decide: connectivity_profiles, hosts, host_turns, field_shares, page_samples,
+// Purpose: the rules as small pure functions that can be read beside the document
+// (Counts, Profile, NextDelay, Penalty, the layout alarm), and around them a Monitor that
+// fills them from the database and keeps what they decide: connectivity_profiles, hosts, host_turns, field_shares, page_samples,
 // proxies, and the automatic pauses of sources.
 //
 //	            bad for 30 minutes           cooldown over

@@ -94,7 +94,12 @@ const (
 )
 
 func (h *Host) columns() []any {
-	return []any{&h.Host, millis(&h.Delay), &h.DelayReason, &h.Blocks, store.Instant(&h.HeldUntil), &h.HeldFor, millis(&h.HeldLong), store.Instant(&h.UpdatedAt)}
+	return []any{
+		&h.Host, millis(&h.Delay), &h.DelayReason, &h.Blocks,
+		store.Instant(&h.HeldUntil),
+		&h.HeldFor, millis(&h.HeldLong),
+		store.Instant(&h.UpdatedAt),
+	}
 }
 
 // saveHost stores the change of a host from was to is and returns the row as it is
@@ -107,8 +112,9 @@ func (m *Monitor) saveHost(ctx context.Context, sourceID int64, was, is Host) (s
 			return err
 		}
 		stored = stored.merged(was, is, tx.At)
-		return tx.Run(upsertHost, sourceID, stored.Host, stored.Delay.Milliseconds(), store.Text(stored.DelayReason), stored.Blocks,
-			stamp(stored.HeldUntil), store.Text(stored.HeldFor), store.Number(stored.HeldLong.Milliseconds()), stamp(stored.UpdatedAt))
+		return tx.Run(upsertHost, sourceID, stored.Host, stored.Delay.Milliseconds(), store.Text(stored.DelayReason),
+			stored.Blocks, stamp(stored.HeldUntil), store.Text(stored.HeldFor), store.Number(stored.HeldLong.Milliseconds()),
+			stamp(stored.UpdatedAt))
 	})
 	if err != nil {
 		return Host{}, fmt.Errorf("save host %s: %w", is.Host, err)

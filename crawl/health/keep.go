@@ -51,7 +51,8 @@ func (m *Monitor) KeepSample(ctx context.Context, s Sample) error {
 		return fmt.Errorf("pack page sample of %s: %w", s.URL, err)
 	}
 	err = m.db.Write(ctx, func(tx *store.Tx) error {
-		if err := tx.Run(insertSample, s.SourceID, store.Number(s.TargetID), s.URL, s.Reason, tx.Now, len(body), packed); err != nil {
+		err := tx.Run(insertSample, s.SourceID, store.Number(s.TargetID), s.URL, s.Reason, tx.Now, len(body), packed)
+		if err != nil {
 			return err
 		}
 		return tx.Run(dropSamples, s.SourceID, MaxSamples)

@@ -94,7 +94,8 @@ func pause(tx *store.Tx, sourceID int64, code yp.ErrorCode, reason string, until
 		err = tx.Run(pauseForGood, string(code), reason, tx.Now, sourceID)
 	} else {
 		until = notAfter(until, tx.At.Add(MaxPause))
-		err = tx.Run(pauseUntil, stamp(until), string(code), reason, tx.Now, sourceID, store.Number(max(until.Sub(tx.At).Milliseconds(), 0)))
+		left := max(until.Sub(tx.At).Milliseconds(), 0)
+		err = tx.Run(pauseUntil, stamp(until), string(code), reason, tx.Now, sourceID, store.Number(left))
 	}
 	if err != nil {
 		return fmt.Errorf("pause source %d for %s: %w", sourceID, code, err)
@@ -164,7 +165,8 @@ func (m *Monitor) Reset(ctx context.Context, name string) (found bool, err error
 // row does not say, the most that it may have been.
 var mendable = [...]struct{ table, column, seconds string }{
 	{"sources", "paused_until", fmt.Sprintf("ifnull(paused_ms, %d) / 1000.0", MaxPause.Milliseconds())},
-	{"hosts", "held_until", fmt.Sprintf("ifnull(held_ms, iif(held_for = 'penalty', %d, %d)) / 1000.0", MaxPenalty.Milliseconds(), MaxHold.Milliseconds())},
+	{"hosts", "held_until", fmt.Sprintf("ifnull(held_ms, iif(held_for = 'penalty', %d, %d)) / 1000.0",
+		MaxPenalty.Milliseconds(), MaxHold.Milliseconds())},
 	{"connectivity_profiles", "quarantine_until", "cooldown_minutes * 60"},
 	{"proxies", "cooldown_until", fmt.Sprint(ProxyRest.Seconds())},
 }

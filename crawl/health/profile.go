@@ -171,7 +171,8 @@ func (p Profile) Rolled(c Counts, now time.Time) Profile {
 		previous = c.mostFrequent()
 	}
 	switch {
-	case p.Status == Quarantined: // it leaves by a roll-up only healthy and when its cooldown is over, with its old class
+	case p.Status == Quarantined:
+		// It leaves by a roll-up only healthy and when its cooldown is over, with its old class.
 		if base == Healthy && !now.Before(p.QuarantineUntil) {
 			return p.released()
 		}

@@ -152,7 +152,8 @@ func (m *Monitor) CountProxies(ctx context.Context, uses map[int64]ProxyUse) err
 			}
 			if err == nil {
 				is := stored.after(use, tx.At)
-				err = tx.Run(countProxy, id, use.Successes, use.Failures, is.inARow, stamp(is.restsUntil), store.Text(use.LastError), tx.Now)
+				err = tx.Run(countProxy, id, use.Successes, use.Failures, is.inARow, stamp(is.restsUntil),
+					store.Text(use.LastError), tx.Now)
 			}
 			if err != nil {
 				return fmt.Errorf("proxy %d: %w", id, err)

@@ -120,7 +120,8 @@ func countsOf(ctx context.Context, tx *sql.Tx, source int64, now time.Time) (c C
 		class yp.ErrorClass
 		n     int
 	}
-	classes, err := store.All(tx, countClasses, between(hour, now), func(c *classCount) []any { return []any{&c.class, &c.n} })
+	classes, err := store.All(tx, countClasses, between(hour, now),
+		func(c *classCount) []any { return []any{&c.class, &c.n} })
 	if err != nil {
 		return c, err
 	}
@@ -133,7 +134,8 @@ func countsOf(ctx context.Context, tx *sql.Tx, source int64, now time.Time) (c C
 			return c, err
 		}
 	}
-	err = tx.QueryRowContext(ctx, countLimited, between(now.Add(-10*time.Minute), now)...).Scan(&c.Samples10m, &c.Limited10m)
+	burst := between(now.Add(-10*time.Minute), now)
+	err = tx.QueryRowContext(ctx, countLimited, burst...).Scan(&c.Samples10m, &c.Limited10m)
 	if err != nil {
 		return c, err
 	}
@@ -194,9 +196,11 @@ func loadProfile(tx *store.Tx, sourceID int64) (p Profile, err error) {
 }
 
 func saveProfile(tx *store.Tx, p Profile) error {
-	err := tx.Run(upsertProfile, p.SourceID, string(p.Status), store.Text(string(p.Class)), p.Samples1h, ofSamples(p.Samples1h, p.Rate1h),
-		p.Samples24h, ofSamples(p.Samples24h, p.Rate24h), ofSamples(p.Samples1h, p.P50.Milliseconds()), ofSamples(p.Samples1h, p.P95.Milliseconds()), store.Text(string(p.Dominant)),
-		flag(p.Burst), stamp(p.FailingSince), stamp(p.QuarantineUntil), int(p.Cooldown/time.Minute), stamp(p.ProbeUntil), stamp(p.UpdatedAt))
+	err := tx.Run(upsertProfile, p.SourceID, string(p.Status), store.Text(string(p.Class)),
+		p.Samples1h, ofSamples(p.Samples1h, p.Rate1h), p.Samples24h, ofSamples(p.Samples24h, p.Rate24h),
+		ofSamples(p.Samples1h, p.P50.Milliseconds()), ofSamples(p.Samples1h, p.P95.Milliseconds()),
+		store.Text(string(p.Dominant)), flag(p.Burst), stamp(p.FailingSince), stamp(p.QuarantineUntil),
+		int(p.Cooldown/time.Minute), stamp(p.ProbeUntil), stamp(p.UpdatedAt))
 	if err != nil {
 		return fmt.Errorf("save connectivity profile of source %d: %w", p.SourceID, err)
 	}
