@@ -3,8 +3,8 @@
 //
 // Purpose: the rules as small pure functions that can be read beside the document
 // (Counts, Profile, NextDelay, Penalty, the layout alarm), and around them a Monitor that
-// fills them from the database and keeps what they decide: connectivity_profiles, hosts, host_turns, field_shares, page_samples,
-// proxies, and the automatic pauses of sources.
+// fills them from the database and keeps what they decide: connectivity_profiles, hosts,
+// host_turns, field_shares, page_samples, proxies, and the automatic pauses of sources.
 //
 //	            bad for 30 minutes           cooldown over
 //	healthy ⇄ degraded ⇄ failing ───▶ quarantined ───▶ one probe ── failed ──▶ quarantined, cooldown doubled
