@@ -214,7 +214,7 @@ func (t tester) test(ctx context.Context, x health.Proxy) (testedRow, error) {
 	}
 	pool.Report(s, err)
 	row.Counted = true
-	return row, t.monitor.CountProxy(ctx, x.ID, use)
+	return row, t.monitor.CountProxies(ctx, map[int64]health.ProxyUse{x.ID: use})
 }
 
 // blames reports whether a failure is the proxy's: it failed itself, it was

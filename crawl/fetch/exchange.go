@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,7 +38,7 @@ func (c *Client) hop(u *url.URL, number int) hop {
 }
 
 // turn waits for the host's turn, makes one HTTP request and judges the answer.
-func (c *Client) turn(j *job, at hop) (*reply, error) {
+func (c *Client) turn(j *job, at hop) (*Response, error) {
 	u := at.url
 	waited, err := at.host.enter(j.waits, j.maxHold)
 	if err != nil {
@@ -45,7 +46,7 @@ func (c *Client) turn(j *job, at hop) (*reply, error) {
 	}
 	defer at.host.leave()
 	if c.closing.Err() != nil {
-		return nil, &Error{URL: u.Redacted(), Class: yp.ClassUnknown, Err: ErrClosed}
+		return nil, unasked(u, ErrClosed)
 	}
 	started := time.Now()
 	r, err := c.exchange(j, u)
@@ -63,36 +64,22 @@ func (c *Client) turn(j *job, at hop) (*reply, error) {
 		Cancelled: err != nil && failed == nil,
 	}, r, failed)
 	if r != nil {
-		r.url, r.latency = u, latency
+		r.Latency = latency
 		if err != nil || r.location != "" {
-			c.pools.putBuffer(r.body)
-			r.body = nil
+			r.Release()
 		}
 	}
 	return r, err
 }
 
-// judge turns an answer that is no page into an *Error.
-func (s *Session) judge(u *url.URL, r *reply) error {
-	if s.isProxys(u, r.status) {
-		at := &proxyError{name: s.proxy, err: errPassword}
-		return &Error{URL: u.Redacted(), Status: r.status, Class: yp.ClassAuthError, Err: at, Proxy: true}
-	}
-	class, cause := classifyStatus(r)
-	if class == "" {
-		return nil
-	}
-	return &Error{URL: u.Redacted(), Status: r.status, Class: class, Err: cause}
-}
-
 // holdBack keeps the host's queue waiting when the answer asks for it: by
 // Retry-After on a 429 or 503, and for 30 s after a 429 without one. (A
 // challenge that says when to come back is believed too.)
-func (c *Client) holdBack(host *hostLimiter, r *reply, e *Error) {
-	if r.status != http.StatusTooManyRequests && r.status != http.StatusServiceUnavailable {
+func (c *Client) holdBack(host *hostLimiter, r *Response, e *Error) {
+	if r.Status != http.StatusTooManyRequests && r.Status != http.StatusServiceUnavailable {
 		return
 	}
-	d, ok := retryAfter(r.header, time.Now())
+	d, ok := retryAfter(r.Header, time.Now())
 	reason := reasonRetryAfter
 	if !ok {
 		if e.Class != yp.ClassHTTP429 {
@@ -122,7 +109,8 @@ func retryAfter(h http.Header, now time.Time) (d time.Duration, ok bool) {
 	if v == "" {
 		return 0, false
 	}
-	if secs, ok := digits(v); ok {
+	// Delta-seconds have no sign and no fraction (RFC 9110); any number of digits will do.
+	if secs, err := strconv.ParseUint(v, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) {
 		d = time.Duration(secs) * time.Second
 	} else {
 		at, err := http.ParseTime(v)
@@ -137,20 +125,8 @@ func retryAfter(h http.Header, now time.Time) (d time.Duration, ok bool) {
 	return min(max(d, minRetryAfter), maxRetryAfter), true
 }
 
-// digits reads an unsigned decimal of any length, saturating far above any
-// bound that matters. Signs and fractions are no delta-seconds (RFC 9110).
-func digits(s string) (n int64, ok bool) {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return 0, false
-		}
-		n = min(n*10+int64(s[i]-'0'), 1<<31)
-	}
-	return n, s != ""
-}
-
 // report tells whoever wants to know of a request that was made.
-func (c *Client) report(j *job, o Observation, r *reply, failed *Error) {
+func (c *Client) report(j *job, o Observation, r *Response, failed *Error) {
 	if c.cfg.Observe == nil && j.observe == nil {
 		return
 	}
@@ -159,7 +135,7 @@ func (c *Client) report(j *job, o Observation, r *reply, failed *Error) {
 		o.Status, o.Class, o.ProxyFailed = failed.Status, failed.Class, failed.Proxy
 	}
 	if r != nil {
-		o.Status, o.WireBytes, o.Bytes = r.status, r.wire, r.size
+		o.Status, o.WireBytes, o.Bytes = r.Status, r.WireBytes, r.size
 	}
 	if c.cfg.Observe != nil {
 		c.cfg.Observe(o)
@@ -174,28 +150,9 @@ const (
 	drainMax     = 64 << 10 // read on so that the connection can be used again
 )
 
-// reply is one complete HTTP answer.
-type reply struct {
-	url      *url.URL
-	latency  time.Duration // start to last byte
-	status   int
-	header   http.Header
-	location string // of a redirect; "" otherwise
-	body     *buffer
-	wire     int64
-	size     int
-}
-
-func (r *reply) bytes() []byte {
-	if r == nil || r.body == nil {
-		return nil
-	}
-	return r.body.b
-}
-
 // exchange makes one HTTP request and reads its answer. The error is the
 // caller's own context's, or an *Error.
-func (c *Client) exchange(j *job, u *url.URL) (*reply, error) {
+func (c *Client) exchange(j *job, u *url.URL) (*Response, error) {
 	watched, w := newWatch(j.ctx, c.cfg.Timeout, c.cfg.StallTimeout)
 	defer w.stop()
 	ctx, p := watched, (*passage)(nil)
@@ -207,19 +164,19 @@ func (c *Client) exchange(j *job, u *url.URL) (*reply, error) {
 	if err != nil && j.ctx.Err() != nil {
 		return r, j.ctx.Err()
 	}
-	if err == nil || (r != nil && !carriesPage(r.status)) {
+	if err == nil || r != nil && !carriesPage(r.Status) {
 		return r, nil // of an error page, the status says enough
 	}
 	e := j.session.fault(u, err, context.Cause(watched), p)
 	if r != nil {
-		e.Status = r.status
+		e.Status = r.Status
 	}
 	return r, e
 }
 
-// roundTrip returns a reply without a body beside an error that came after the
+// roundTrip returns a Response without a body beside an error that came after the
 // headers.
-func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL) (*reply, error) {
+func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL) (*Response, error) {
 	req := (&http.Request{
 		Method: http.MethodGet, URL: u, Host: u.Host, Header: j.session.header(u),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -230,11 +187,12 @@ func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL) (*
 	}
 	defer func() { _ = resp.Body.Close() }() // the body was read as far as it counts
 	j.session.remember(u, resp)
-	lim, r := j.lim, &reply{status: resp.StatusCode, header: resp.Header}
-	if !carriesPage(r.status) {
+	lim, r := j.lim, &Response{Status: resp.StatusCode, URL: u, Header: resp.Header, pools: c.pools}
+	if !carriesPage(r.Status) {
 		lim = limit{max: min(lim.max, errorPageMax), cut: true, part: true} // its beginning is all we look at
 	}
-	if isRedirect(r.status) {
+	switch r.Status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		r.location = resp.Header.Get("Location")
 	}
 	if !lim.cut && resp.ContentLength > c.cfg.MaxBody {
@@ -242,15 +200,20 @@ func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL) (*
 	}
 	wire := &wireReader{r: resp.Body, max: c.cfg.MaxBody, progress: w.progress}
 	w.progress() // from here on silence counts
-	r.body, err = c.pools.readBody(wire, resp.Header.Get("Content-Encoding"), resp.ContentLength, lim)
+	r.buf, err = c.pools.readBody(wire, resp.Header.Get("Content-Encoding"), resp.ContentLength, lim)
 	if err == nil {
-		err = drain(wire, lim.part || lim.reached(r.body))
+		err = drain(wire, lim.part || lim.reached(r.buf))
 	}
 	if err == nil {
-		r.size = len(r.body.b)
-		r.body, err = c.pools.toUTF8(r.body, resp.Header.Get("Content-Type"), lim)
+		r.size = len(r.buf.b)
+		r.buf, err = c.pools.toUTF8(r.buf, resp.Header.Get("Content-Type"), lim)
 	}
-	r.wire = wire.n
+	if r.WireBytes = wire.n; r.buf != nil {
+		r.Body = r.buf.b
+	}
+	if j.ctx.Err() != nil && wire.err != nil {
+		err = wire.err // of an error page, too: it was not the host who ended it
+	}
 	return r, err
 }
 
@@ -263,14 +226,6 @@ func drain(wire *wireReader, enough bool) error {
 		return nil
 	}
 	return wire.err
-}
-
-func isRedirect(status int) bool {
-	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		return true
-	}
-	return false
 }
 
 // watch ends a request that takes too long in all, or whose body falls silent.

@@ -103,6 +103,23 @@ func (s *site) failure(t *testing.T, path string) *Error {
 	return asError(t, err)
 }
 
+// mustGet gets a page that must come.
+func mustGet(t *testing.T, c *Client, req Request) {
+	t.Helper()
+	r, err := c.Get(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Release()
+}
+
+// mustFail gets a page that must not come, for the *Error instead.
+func mustFail(t *testing.T, c *Client, req Request) *Error {
+	t.Helper()
+	_, err := c.Get(t.Context(), req)
+	return asError(t, err)
+}
+
 func asError(t *testing.T, err error) *Error {
 	t.Helper()
 	var e *Error
@@ -247,8 +264,7 @@ func TestBadURL(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := c.Get(t.Context(), Request{URL: tt.url, Base: tt.base})
-			if e := asError(t, err); !errors.Is(e, tt.want) || e.Retryable() || e.Code() != yp.CodeUnknown {
+			if e := mustFail(t, c, Request{URL: tt.url, Base: tt.base}); !errors.Is(e, tt.want) || e.Retryable() || e.Code() != yp.CodeUnknown {
 				t.Errorf("error %v, retryable %v", e, e.Retryable())
 			}
 		})
@@ -261,9 +277,8 @@ func TestClosed(t *testing.T) {
 		c := New(Config{IgnoreRobots: ignore})
 		c.Close()
 		c.Close() // harmless
-		_, err := c.Get(t.Context(), Request{URL: "http://127.0.0.1:1/"})
-		if e := asError(t, err); !errors.Is(e, ErrClosed) || e.Retryable() {
-			t.Errorf("error %v", err)
+		if e := mustFail(t, c, Request{URL: "http://127.0.0.1:1/"}); !errors.Is(e, ErrClosed) || e.Retryable() {
+			t.Errorf("error %v", e)
 		}
 	}
 }
@@ -305,6 +320,32 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// An error page that the caller no longer waits for is not the host's failure, however
+// much of it has come.
+func TestCancelWithinErrorPage(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var seen Observation
+		cfg := Config{IgnoreRobots: true, Observe: func(o Observation) { seen = o }}
+		s := newPipeSite(t, cfg, func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, "first half")
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			time.Sleep(time.Second) // of the bubble's clock: the first half has arrived
+			cancel()
+		}()
+		if err := s.get(ctx, "/error"); !errors.Is(err, context.Canceled) || errors.As(err, new(*Error)) {
+			t.Errorf("error %v", err)
+		}
+		if !seen.Cancelled || seen.Class != "" || seen.WireBytes == 0 {
+			t.Errorf("observed %+v", seen)
+		}
+	})
+}
+
 func TestCallersDeadline(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, noRobots(), func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
@@ -342,22 +383,18 @@ func TestConcurrentPages(t *testing.T) {
 		w.Header().Set("Content-Encoding", encodings[len(r.URL.Path)-2])
 		_, _ = w.Write(wires[r.URL.Path])
 	})
-	var wg sync.WaitGroup
-	for i := range 8 {
-		wg.Go(func() {
-			for j := range 20 {
-				path := "/" + strings.Repeat(string(rune('a'+i)), 1+j%4)
-				r, err := s.client.Get(t.Context(), Request{URL: s.URL + path})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if !bytes.Equal(r.Body, bodies[path]) {
-					t.Errorf("%s: another page's body", path)
-				}
-				r.Release()
+	atOnce(8, func(i int) {
+		for j := range 20 {
+			path := "/" + strings.Repeat(string(rune('a'+i)), 1+j%4)
+			r, err := s.client.Get(t.Context(), Request{URL: s.URL + path})
+			if err != nil {
+				t.Error(err)
+				return
 			}
-		})
-	}
-	wg.Wait()
+			if !bytes.Equal(r.Body, bodies[path]) {
+				t.Errorf("%s: another page's body", path)
+			}
+			r.Release()
+		}
+	})
 }

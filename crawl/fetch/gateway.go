@@ -83,7 +83,7 @@ func (d *gateway) tunnel(ctx context.Context, network, addr string) (net.Conn, e
 // request that it forwards. Its address is the operator's choice, so no guard stands in
 // the way.
 func (d *gateway) dial(ctx context.Context, network, _ string) (net.Conn, error) {
-	conn, err := d.net.dialUnguarded(ctx, network, d.url.Host)
+	conn, err := d.net.dialTo(ctx, network, d.url.Host, nil)
 	if err == nil && d.url.Scheme == "https" {
 		conn, err = handshake(ctx, conn, d.tls, d.net.tlsTimeout)
 	}
@@ -95,12 +95,15 @@ func (d *gateway) dial(ctx context.Context, network, _ string) (net.Conn, error)
 
 // failed puts the blame on the proxy.
 func (d *gateway) failed(err error) error {
-	e := &proxyError{name: d.name, err: err}
-	var refused *refusal
-	if errors.As(err, &refused) {
-		e.status, e.class = refused.status, refused.class
+	if errors.As(err, new(*proxyError)) {
+		return err
 	}
-	return e
+	return &proxyError{name: d.name, err: err}
+}
+
+// refused is a proxy's plain no; class "" = of no kind of its own.
+func (d *gateway) refused(status int, class yp.ErrorClass, format string, args ...any) error {
+	return &proxyError{name: d.name, status: status, class: class, err: fmt.Errorf(format, args...)}
 }
 
 // connectHead is how much a proxy may answer to CONNECT.
@@ -125,10 +128,8 @@ func (d *gateway) connect(conn net.Conn, addr string) error {
 			err = errNotHTTP // net/http quotes an answer that makes no sense
 		}
 	case resp.StatusCode < 200 || resp.StatusCode >= 300:
-		return &refusal{
-			what:   fmt.Sprintf("CONNECT %s: status %d %s", addr, resp.StatusCode, http.StatusText(resp.StatusCode)),
-			status: resp.StatusCode, class: cmp.Or(classifyCode(resp.StatusCode), yp.ClassUnknown),
-		}
+		return d.refused(resp.StatusCode, cmp.Or(classifyCode(resp.StatusCode), yp.ClassUnknown),
+			"CONNECT %s: status %d %s", addr, resp.StatusCode, http.StatusText(resp.StatusCode))
 	case br.Buffered() > 0:
 		err = errEarly
 	}
@@ -157,6 +158,11 @@ const (
 	socksRefused  = 5 // the host refused the connection
 )
 
+var socksReasons = [...]string{
+	1: "general failure", 2: "not allowed", 3: "network unreachable", 4: "host unreachable",
+	5: "connection refused", 6: "time to live expired", 7: "command not supported", 8: "address type not supported",
+}
+
 // socks asks a SOCKS5 proxy for a tunnel. A name is sent as it is: the proxy
 // looks it up.
 func (d *gateway) socks(conn net.Conn, addr string) error {
@@ -169,7 +175,14 @@ func (d *gateway) socks(conn net.Conn, addr string) error {
 	}
 	head, err := socksAsk(conn, request, 4, socksVersion)
 	if err == nil && head[1] != 0 {
-		return socksRefusal(addr, head[1])
+		reason, class := "unknown code", yp.ErrorClass("")
+		if code := int(head[1]); code < len(socksReasons) {
+			reason = socksReasons[code]
+		}
+		if head[1] == socksRefused {
+			class = yp.ClassConnectionRefused
+		}
+		return d.refused(0, class, "socks connect %s: %s (%d)", addr, reason, head[1])
 	}
 	if err == nil { // read on past the proxy's own address and port, and not beyond: what follows is the host's
 		length := map[byte]int{socksIPv4: 4, socksIPv6: 16}[head[3]]
@@ -205,7 +218,7 @@ func (d *gateway) socksSignIn(conn net.Conn) error {
 		return nil
 	case answer[1] == socksPassword && u != nil:
 	case answer[1] == socksNoneFits || answer[1] == socksPassword:
-		return &refusal{what: "socks greeting: another way to sign in is wanted", class: yp.ClassAuthError}
+		return d.refused(0, yp.ClassAuthError, "socks greeting: another way to sign in is wanted")
 	default:
 		return fmt.Errorf("socks greeting: %w", errNotSocks)
 	}
@@ -218,7 +231,7 @@ func (d *gateway) socksSignIn(conn net.Conn) error {
 		return fmt.Errorf("socks sign-in: %w", err)
 	}
 	if answer[1] != 0 {
-		return &refusal{what: "socks sign-in: user or password refused", class: yp.ClassAuthError}
+		return d.refused(0, yp.ClassAuthError, "socks sign-in: user or password refused")
 	}
 	return nil
 }
@@ -261,31 +274,6 @@ func socksRequest(addr string) ([]byte, error) {
 	}
 	return append(msg, byte(n>>8), byte(n)), nil
 }
-
-func socksRefusal(addr string, code byte) error {
-	reasons := [...]string{
-		1: "general failure", 2: "not allowed", 3: "network unreachable", 4: "host unreachable",
-		5: "connection refused", 6: "time to live expired", 7: "command not supported", 8: "address type not supported",
-	}
-	reason := "unknown code"
-	if int(code) < len(reasons) {
-		reason = reasons[code]
-	}
-	r := &refusal{what: fmt.Sprintf("socks connect %s: %s (%d)", addr, reason, code)}
-	if code == socksRefused {
-		r.class = yp.ClassConnectionRefused
-	}
-	return r
-}
-
-// refusal is a proxy's plain no.
-type refusal struct {
-	what   string
-	status int           // of HTTP, 0 = none
-	class  yp.ErrorClass // "" = none of its own
-}
-
-func (r *refusal) Error() string { return r.what }
 
 // proxyError marks a failure of the proxy, not of the host behind it.
 type proxyError struct {

@@ -16,8 +16,7 @@ import (
 const month = 30 * 24 * time.Hour
 
 func TestHoldIsShown(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		s := newPipeSite(t, noRobots(), text("page"))
 		until := func(want time.Duration, reason string) {
 			t.Helper()
@@ -66,8 +65,7 @@ func TestMaxHold(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				s := newPipeSite(t, Config{IgnoreRobots: !tt.withRobots}, script(text("")))
 				s.client.Hold("acme.com", tt.hold, "penalty")
 				_, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/a", MaxHold: tt.max})
@@ -98,22 +96,17 @@ func TestMaxHold(t *testing.T) {
 
 // What is no hold is waited for, however long.
 func TestMaxHoldIsNoMaxWait(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		s := newPipeSite(t, Config{IgnoreRobots: true, DelayMin: time.Hour, ConcurrencyPerHost: 1}, func(http.ResponseWriter, *http.Request) {
 			time.Sleep(2 * time.Hour)
 		})
 		s.client.cfg.Timeout = month
 		s.client.direct.transport.ResponseHeaderTimeout = month
-		var wg sync.WaitGroup
-		for range 3 {
-			wg.Go(func() {
-				if _, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/a", MaxHold: time.Second}); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
+		atOnce(3, func(int) {
+			if _, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/a", MaxHold: time.Second}); err != nil {
+				t.Error(err)
+			}
+		})
 		s.expect(t, "0s /a", "2h0m0s /a", "4h0m0s /a")
 	})
 }
@@ -174,19 +167,13 @@ func TestHoldComesWhileWaiting(t *testing.T) {
 
 // A 429 of one request sends those away who wait behind it.
 func TestRetryAfterOverMaxHold(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		s := newPipeSite(t, Config{IgnoreRobots: true, DelayMin: time.Second}, status(429, "Retry-After", "600"))
-		var wg sync.WaitGroup
-		for range 3 {
-			wg.Go(func() {
-				_, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/a", MaxHold: time.Minute})
-				if e := asError(t, err); e.RetryAfter != 10*time.Minute || (e.Class == yp.ClassRateLimited) != (e.Status == 0) {
-					t.Errorf("error %v", err)
-				}
-			})
-		}
-		wg.Wait()
+		atOnce(3, func(int) {
+			if e := mustFail(t, s.client, Request{URL: "http://acme.com/a", MaxHold: time.Minute}); e.RetryAfter != 10*time.Minute || (e.Class == yp.ClassRateLimited) != (e.Status == 0) {
+				t.Errorf("error %v", e)
+			}
+		})
 		s.expect(t, "0s /a")
 	})
 }
@@ -220,8 +207,7 @@ func TestWaitReason(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				var got seen
 				tt.cfg.IgnoreRobots = true
 				s := newPipeSite(t, tt.cfg, text("page"))
@@ -251,8 +237,7 @@ func TestWaitReason(t *testing.T) {
 }
 
 func TestWaitReasonInFlight(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ts := limiterOf(Config{ConcurrencyPerHost: 1})
 		enterAt(t, ts, time.Now())
 		var wg sync.WaitGroup
@@ -274,8 +259,7 @@ func TestWaitReasonInFlight(t *testing.T) {
 
 // Who gives up a wait for robots.txt is not kept by it.
 func TestCancelWhileRobotsFly(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		s := newPipeSite(t, Config{}, script(text("")))
 		s.client.Hold("acme.com", time.Hour, "penalty")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -296,13 +280,62 @@ func TestObservePerRequest(t *testing.T) {
 		}
 	})
 	var own []Observation
-	r, err := s.client.Get(t.Context(), Request{URL: s.URL + "/a", Observe: func(o Observation) { own = append(own, o) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Release()
+	mustGet(t, s.client, Request{URL: s.URL + "/a", Observe: func(o Observation) { own = append(own, o) }})
 	all := s.observed()
 	if len(all) != 3 || len(own) != 2 || own[0] != all[1] || own[1] != all[2] || own[1].Hop != 1 || own[0].Robots {
 		t.Errorf("own %+v, all %+v", own, all)
 	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	date := func(d time.Duration) string { return now.Add(d).Format(http.TimeFormat) }
+	tests := []struct {
+		name, value, date string
+		want              time.Duration
+		ok                bool
+	}{
+		{"absent", "", "", 0, false},
+		{"seconds", "120", "", 2 * time.Minute, true},
+		{"seconds with space", " 7 ", "", 7 * time.Second, true},
+		{"zero", "0", "", time.Second, true},
+		{"an hour and more", "7200", "", time.Hour, true},
+		{"absurd", "99999999999999999999999999", "", time.Hour, true},
+		{"negative", "-5", "", 0, false},
+		{"signed", "+5", "", 0, false},
+		{"fraction", "1.5", "", 0, false},
+		{"a word", "soon", "", 0, false},
+		{"date", date(90 * time.Second), "", 90 * time.Second, true},
+		{"RFC 850 date", now.Add(time.Minute).Format("Monday, 02-Jan-06 15:04:05 GMT"), "", time.Minute, true},
+		{"asctime date", now.Add(time.Minute).Format(time.ANSIC), "", time.Minute, true},
+		{"date gone by", date(-time.Hour), "", time.Second, true},
+		{"date far away", date(1000 * time.Hour), "", time.Hour, true},
+		{"date by the server's own clock", date(26 * time.Hour), date(26*time.Hour - 10*time.Second), 10 * time.Second, true},
+		{"bad Date beside it", date(10 * time.Second), "yesterday", 10 * time.Second, true},
+		{"broken date", "Fri, 99 Foo 2026 12:00:00 GMT", "", 0, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := http.Header{"Retry-After": {tt.value}, "Date": {tt.date}}
+			got, ok := retryAfter(h, now)
+			if got != tt.want || ok != tt.ok {
+				t.Errorf("%q: %s, %v; want %s, %v", tt.value, got, ok, tt.want, tt.ok)
+			}
+		})
+	}
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	for _, v := range []string{"120", "-1", "1e9", "Fri, 20 Nov 2026 12:00:00 GMT", "99999999999999999999"} {
+		f.Add(v, "")
+		f.Add(v, "Fri, 20 Nov 2026 11:00:00 GMT")
+	}
+	f.Fuzz(func(t *testing.T, value, date string) {
+		d, ok := retryAfter(http.Header{"Retry-After": {value}, "Date": {date}}, time.Unix(1_700_000_000, 0))
+		if ok && (d < minRetryAfter || d > maxRetryAfter) || !ok && d != 0 {
+			t.Errorf("%q: %s, %v", value, d, ok)
+		}
+	})
 }

@@ -45,31 +45,6 @@ func (i Identity) inTheClear() http.Header {
 	return h
 }
 
-// In returns the identity as somebody in an IANA time zone has it: its languages
-// are those of Languages(zone). The honest identity is the same everywhere.
-func (i Identity) In(zone string) Identity {
-	if !i.browser {
-		return i
-	}
-	i.header = i.header.Clone()
-	i.header.Set("Accept-Language", acceptLanguage(Languages(zone)))
-	return i
-}
-
-// acceptLanguage writes the list as browsers do: each a tenth less welcome than
-// the one before it.
-func acceptLanguage(languages []string) string {
-	var b strings.Builder
-	for i, l := range languages {
-		if i == 0 {
-			b.WriteString(l)
-			continue
-		}
-		fmt.Fprintf(&b, ",%s;q=0.%d", l, max(10-i, 1))
-	}
-	return b.String()
-}
-
 // Versions of the browsers: those that most people had in the autumn of 2026.
 const (
 	chromeNow, chromeBefore = 154, 153
@@ -89,7 +64,7 @@ var (
 // Browsers returns the 12 browser identities, neighbours as different as can be
 // (docs/health.md, section 6): Chrome, Edge and Firefox on Windows, macOS and
 // Linux, Safari on macOS alone. Encodings are those of them that we decode, and
-// languages those of the United States: see In.
+// languages those of the United States.
 func Browsers() []Identity {
 	return []Identity{
 		asChrome(chromeNow, windows), asSafari(safariNow), asFirefox(firefoxNow, linux), asEdge(chromeNow, macOS),
@@ -147,7 +122,8 @@ func asSafari(version string) Identity {
 // browser adds what all browsers send for a page that is typed in.
 func browser(name string, h http.Header) Identity {
 	h["Sec-Fetch-Site"], h["Sec-Fetch-Mode"], h["Sec-Fetch-Dest"] = []string{"none"}, []string{"navigate"}, []string{"document"}
-	return Identity{Name: name, header: h, browser: true}.In("")
+	h["Accept-Language"] = []string{"en-US,en;q=0.9"}
+	return Identity{Name: name, header: h, browser: true}
 }
 
 // brands is the Sec-CH-UA of a Chromium browser: its brand, the engine, and a
@@ -164,42 +140,4 @@ func brands(brand string, version int) string {
 	list[order[1]] = fmt.Sprintf(`"Chromium";v="%d"`, version)
 	list[order[2]] = fmt.Sprintf(`"%s";v="%d"`, brand, version)
 	return strings.Join(list[:], ", ")
-}
-
-// Languages lists what browsers of people in an IANA time zone
-// ("America/Chicago") usually ask for, the best first: their country's, and
-// English. A zone that is unknown, or the United States', is American English.
-func Languages(zone string) []string {
-	switch zone {
-	case "America/Puerto_Rico":
-		return []string{"es-PR", "es", "en-US", "en"}
-	case "America/Montreal":
-		return []string{"fr-CA", "fr", "en-CA", "en"}
-	case "America/Toronto", "America/Vancouver", "America/Edmonton", "America/Winnipeg", "America/Regina", "America/Halifax",
-		"America/Moncton", "America/Glace_Bay", "America/Goose_Bay", "America/St_Johns", "America/Iqaluit", "America/Thunder_Bay",
-		"America/Whitehorse", "America/Dawson", "America/Yellowknife":
-		return []string{"en-CA", "en"}
-	case "America/Mexico_City", "America/Monterrey", "America/Tijuana", "America/Merida", "America/Cancun", "America/Hermosillo":
-		return []string{"es-MX", "es", "en-US", "en"}
-	case "Europe/London", "Europe/Jersey", "Europe/Guernsey", "Europe/Isle_of_Man", "Europe/Belfast":
-		return []string{"en-GB", "en"}
-	case "Europe/Dublin":
-		return []string{"en-IE", "en"}
-	case "Europe/Berlin":
-		return []string{"de-DE", "de", "en-US", "en"}
-	case "Europe/Vienna":
-		return []string{"de-AT", "de", "en-US", "en"}
-	case "Europe/Paris":
-		return []string{"fr-FR", "fr", "en-US", "en"}
-	case "Europe/Madrid":
-		return []string{"es-ES", "es", "en-US", "en"}
-	case "Europe/Rome":
-		return []string{"it-IT", "it", "en-US", "en"}
-	case "Pacific/Auckland", "Pacific/Chatham":
-		return []string{"en-NZ", "en"}
-	}
-	if strings.HasPrefix(zone, "Australia/") {
-		return []string{"en-AU", "en"}
-	}
-	return []string{"en-US", "en"}
 }

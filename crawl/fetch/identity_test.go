@@ -3,7 +3,6 @@ package fetch
 import (
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -105,49 +104,11 @@ func TestBrands(t *testing.T) {
 	}
 }
 
-func TestLanguages(t *testing.T) {
-	t.Parallel()
-	browser := Browsers()[0]
-	for zone, want := range map[string]string{
-		"":                    "en-US,en;q=0.9",
-		"Mars/Olympus_Mons":   "en-US,en;q=0.9",
-		"America/New_York":    "en-US,en;q=0.9",
-		"Pacific/Honolulu":    "en-US,en;q=0.9",
-		"Pacific/Guam":        "en-US,en;q=0.9",
-		"America/Puerto_Rico": "es-PR,es;q=0.9,en-US;q=0.8,en;q=0.7",
-		"America/Toronto":     "en-CA,en;q=0.9",
-		"Europe/London":       "en-GB,en;q=0.9",
-		"Australia/Sydney":    "en-AU,en;q=0.9",
-		"Europe/Berlin":       "de-DE,de;q=0.9,en-US;q=0.8,en;q=0.7",
-	} {
-		if got := browser.In(zone).Header().Get("Accept-Language"); got != want {
-			t.Errorf("%s: %s", zone, got)
-		}
-		if got := Honest("x").In(zone).Header().Get("Accept-Language"); got != "en-US,en;q=0.8" {
-			t.Errorf("%s: the honest identity says %s", zone, got)
-		}
-	}
-	if got := browser.Header().Get("Accept-Language"); got != "en-US,en;q=0.9" {
-		t.Errorf("In changed the identity itself: %s", got)
-	}
-	tag := regexp.MustCompile(`^[a-z]{2}(-[A-Z]{2})?$`)
-	for _, zone := range []string{"", "America/Montreal", "America/Mexico_City", "Europe/Dublin", "Europe/Paris", "Pacific/Auckland"} {
-		for _, l := range Languages(zone) {
-			if !tag.MatchString(l) {
-				t.Errorf("%s: %q", zone, l)
-			}
-		}
-	}
-}
-
 // A browser's identity is bound by the rules for our own name.
 func TestRobotsUnderOurOwnName(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, Config{UserAgent: "ypcrawl/1.0"}, script(text("User-agent: ypcrawl\nDisallow: /a\n\nUser-agent: *\nDisallow: /b")))
-	browser, err := s.client.NewSession(SessionConfig{Identity: Browsers()[0]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	browser := open(t, s.client, nil, Browsers()[0])
 	for path, allowed := range map[string]bool{"/a": false, "/b": true} {
 		r, err := s.client.Get(t.Context(), Request{URL: s.URL + path, Session: browser})
 		if (err == nil) != allowed {

@@ -8,6 +8,10 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"ypcrawl/yp"
 )
 
 // Reasons for waiting, as shown to people.
@@ -34,18 +38,23 @@ type Turns interface {
 	Take(ctx context.Context, host string, gap time.Duration) (wait time.Duration, err error)
 }
 
-// pacer keeps a limiter for every host.
-type pacer struct {
+// limits are what all hosts have in common.
+type limits struct {
 	min, max time.Duration
 	cap      int
 	turns    Turns // nil = this process is alone
+}
 
+// pacer keeps a limiter for every host.
+type pacer struct {
+	limits
 	mu    sync.Mutex
 	hosts map[string]*hostLimiter
 }
 
 func newPacer(cfg Config) *pacer {
-	return &pacer{min: cfg.DelayMin, max: cfg.DelayMax, cap: cfg.ConcurrencyPerHost, turns: cfg.Turns, hosts: map[string]*hostLimiter{}}
+	all := limits{cfg.DelayMin, cfg.DelayMax, cfg.ConcurrencyPerHost, cfg.Turns}
+	return &pacer{limits: all, hosts: map[string]*hostLimiter{}}
 }
 
 func (p *pacer) host(name string) *hostLimiter {
@@ -53,7 +62,7 @@ func (p *pacer) host(name string) *hostLimiter {
 	defer p.mu.Unlock()
 	l := p.hosts[name]
 	if l == nil {
-		l = &hostLimiter{name: name, min: p.min, max: p.max, cap: p.cap, turns: p.turns}
+		l = &hostLimiter{name: name, limits: p.limits}
 		p.hosts[name] = l
 	}
 	return l
@@ -62,10 +71,8 @@ func (p *pacer) host(name string) *hostLimiter {
 // hostLimiter lets requests to one host through, first come, first served: one
 // at a time after the delay, no more than cap at once, none while held back.
 type hostLimiter struct {
-	name     string
-	min, max time.Duration
-	cap      int
-	turns    Turns // nil = this process is alone
+	name string
+	limits
 
 	mu         sync.Mutex
 	queue      []*waiter // the first one alone watches the clock
@@ -77,12 +84,12 @@ type hostLimiter struct {
 	crawlDelay time.Duration
 	heldUntil  time.Time
 	heldFor    string
-	holds      chan struct{} // closed by the next hold; nil = nobody asked
+	changed    chan struct{} // closed by the next change of any of this; nil = nobody asked
 }
 
 // enter waits for a turn and takes it; leave must follow. It returns how long
 // it waited and why, and the context's error when that ended first, or a
-// *heldError when a hold is, or becomes, longer than maxHold (0 = any will do).
+// *Error when a hold is, or becomes, longer than maxHold (0 = any will do).
 func (l *hostLimiter) enter(ctx context.Context, maxHold time.Duration) (waited, error) {
 	if err := ctx.Err(); err != nil {
 		return waited{}, err
@@ -98,11 +105,12 @@ func (l *hostLimiter) enter(ctx context.Context, maxHold time.Duration) (waited,
 	if err := l.tooLong(arrived, maxHold); err != nil {
 		return waited{}, err
 	}
-	w := &waiter{wake: make(chan struct{}, 1), since: arrived}
+	w := &waiter{since: arrived}
 	l.queue = append(l.queue, w)
 	w.reason = l.stands(w, reason)
 	err := l.wait(ctx, w, maxHold)
-	l.remove(w)
+	l.queue = slices.DeleteFunc(l.queue, func(q *waiter) bool { return q == w })
+	l.change()
 	left := time.Now()
 	w.note(left, "")
 	return waited{long: left.Sub(arrived), why: w.mainly}, err
@@ -111,7 +119,6 @@ func (l *hostLimiter) enter(ctx context.Context, maxHold time.Duration) (waited,
 // wait returns, with the lock held as on entry, when w has started, the host is
 // held for too long, or ctx has ended.
 func (l *hostLimiter) wait(ctx context.Context, w *waiter, maxHold time.Duration) error {
-	var timer *time.Timer
 	for {
 		var clock <-chan time.Time
 		now := time.Now()
@@ -126,23 +133,13 @@ func (l *hostLimiter) wait(ctx context.Context, w *waiter, maxHold time.Duration
 			}
 			continue
 		}
-		if l.queue[0] == w {
-			switch {
-			case wait > 0 && timer == nil:
-				timer = time.NewTimer(wait)
-				defer timer.Stop()
-			case wait > 0:
-				timer.Reset(wait)
-			}
-			if wait > 0 {
-				clock = timer.C
-			}
+		if l.queue[0] == w && wait > 0 {
+			clock = time.After(wait)
 		}
-		hold := l.nextHold()
+		changed := l.nextChange()
 		l.mu.Unlock()
 		select {
-		case <-w.wake:
-		case <-hold:
+		case <-changed:
 		case <-clock:
 		case <-ctx.Done():
 		}
@@ -150,6 +147,22 @@ func (l *hostLimiter) wait(ctx context.Context, w *waiter, maxHold time.Duration
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+	}
+}
+
+// nextChange returns a channel that the next change closes.
+func (l *hostLimiter) nextChange() <-chan struct{} {
+	if l.changed == nil {
+		l.changed = make(chan struct{})
+	}
+	return l.changed
+}
+
+// change has everybody who waits look again.
+func (l *hostLimiter) change() {
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
 	}
 }
 
@@ -260,22 +273,7 @@ func (l *hostLimiter) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inFlight--
-	l.wakeFirst()
-}
-
-func (l *hostLimiter) remove(w *waiter) {
-	l.queue = slices.DeleteFunc(l.queue, func(q *waiter) bool { return q == w })
-	l.wakeFirst()
-}
-
-func (l *hostLimiter) wakeFirst() {
-	if len(l.queue) == 0 {
-		return
-	}
-	select {
-	case l.queue[0].wake <- struct{}{}:
-	default: // it will look
-	}
+	l.change()
 }
 
 // setDelay slows the host down to d between starts, and says why; 0 or less than
@@ -302,7 +300,7 @@ func (l *hostLimiter) redraw() {
 	if !l.last.IsZero() {
 		l.next, l.elsewhere = l.last.Add(l.draw()), false
 	}
-	l.wakeFirst()
+	l.change()
 }
 
 // waiting tells what a request that came now would wait for.
@@ -319,10 +317,8 @@ type waited struct {
 	why  string // "" = it did not wait
 }
 
-// waiter is woken whenever its turn may have come nearer. It keeps account of
-// the reasons that it waited for.
+// waiter keeps account of the reasons that a request waits for.
 type waiter struct {
-	wake    chan struct{}
 	reason  string    // now
 	since   time.Time // when that began
 	longest time.Duration
@@ -340,21 +336,12 @@ func (w *waiter) note(now time.Time, reason string) {
 	w.reason, w.since = reason, now
 }
 
-// heldError: the host is held back for longer than the caller would wait.
-type heldError struct {
-	left   time.Duration
-	reason string
-}
-
-func (e *heldError) Error() string { return ErrHeld.Error() + ": " + e.reason }
-func (e *heldError) Unwrap() error { return ErrHeld }
-
 // release ends a hold.
 func (l *hostLimiter) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.heldUntil, l.heldFor = time.Time{}, ""
-	l.wakeFirst()
+	l.change()
 }
 
 // hold keeps everybody back for d. A hold in force is never shortened.
@@ -367,24 +354,14 @@ func (l *hostLimiter) hold(d time.Duration, reason string) {
 	if until := time.Now().Add(d); until.After(l.heldUntil) {
 		l.heldUntil, l.heldFor = until, reason
 	}
-	if l.holds != nil {
-		close(l.holds)
-		l.holds = nil
-	}
+	l.change()
 }
 
-// nextHold returns a channel that the next hold closes.
-func (l *hostLimiter) nextHold() <-chan struct{} {
-	if l.holds == nil {
-		l.holds = make(chan struct{})
-	}
-	return l.holds
-}
-
-// tooLong tells whether the host is held for longer than limit (0 = none).
+// tooLong returns an *Error, whose URL its caller knows, when the host is held for longer
+// than limit (0 = none).
 func (l *hostLimiter) tooLong(now time.Time, limit time.Duration) error {
 	if left := l.heldUntil.Sub(now); limit > 0 && left > limit {
-		return &heldError{left: left, reason: l.heldFor}
+		return &Error{Class: yp.ClassRateLimited, RetryAfter: left, Err: fmt.Errorf("%w: %s", ErrHeld, l.heldFor)}
 	}
 	return nil
 }
@@ -408,20 +385,20 @@ func (l *hostLimiter) held() (time.Time, string) {
 
 // await waits for done (another request to the host) as long as ctx lasts
 // and the host is not held for longer than maxHold.
-func (l *hostLimiter) await(ctx context.Context, done <-chan struct{}, maxHold time.Duration) error {
+func (l *hostLimiter) await(ctx context.Context, done <-chan singleflight.Result, maxHold time.Duration) (r singleflight.Result, err error) {
 	for {
 		l.mu.Lock()
-		err, hold := l.tooLong(time.Now(), maxHold), l.nextHold()
+		err, changed := l.tooLong(time.Now(), maxHold), l.nextChange()
 		l.mu.Unlock()
 		if err != nil {
-			return err
+			return r, err
 		}
 		select {
-		case <-done:
-			return nil
-		case <-hold:
+		case r = <-done:
+			return r, nil
+		case <-changed:
 		case <-ctx.Done():
-			return ctx.Err()
+			return r, ctx.Err()
 		}
 	}
 }

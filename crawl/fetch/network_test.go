@@ -91,8 +91,7 @@ func TestDNSFailure(t *testing.T) {
 	t.Parallel()
 	c := New(Config{IgnoreRobots: true, resolver: (&fakeDNS{}).resolver()})
 	defer c.Close()
-	_, err := c.Get(t.Context(), Request{URL: "http://nowhere.invalid/"})
-	if e := asError(t, err); e.Class != yp.ClassDNS || e.Code() != yp.CodeNetworkError || !e.Retryable() {
+	if e := mustFail(t, c, Request{URL: "http://nowhere.invalid/"}); e.Class != yp.ClassDNS || e.Code() != yp.CodeNetworkError || !e.Retryable() {
 		t.Errorf("error %v", e)
 	}
 }
@@ -159,8 +158,7 @@ func TestRefused(t *testing.T) {
 	}
 	c := New(noRobots())
 	defer c.Close()
-	_, err = c.Get(t.Context(), Request{URL: "http://" + addr})
-	if e := asError(t, err); e.Class != yp.ClassConnectionRefused || e.Code() != yp.CodeNetworkError || !e.Retryable() {
+	if e := mustFail(t, c, Request{URL: "http://" + addr}); e.Class != yp.ClassConnectionRefused || e.Code() != yp.CodeNetworkError || !e.Retryable() {
 		t.Errorf("error %v", e)
 	}
 }
@@ -285,8 +283,7 @@ func TestBrokenConnections(t *testing.T) {
 			})
 			c := New(patiently(noRobots()))
 			t.Cleanup(c.Close)
-			_, err := c.Get(t.Context(), Request{URL: url})
-			e := asError(t, err)
+			e := mustFail(t, c, Request{URL: url})
 			if e.Class != yp.ClassUnknown || e.Code() != yp.CodeNetworkError || !e.Retryable() {
 				t.Errorf("error %v, code %s", e, e.Code())
 			}
@@ -338,8 +335,7 @@ func TestTimeouts(t *testing.T) {
 			tt.cfg.IgnoreRobots = true
 			c := New(tt.cfg)
 			t.Cleanup(c.Close)
-			_, err := c.Get(t.Context(), Request{URL: strings.Replace(url, "http", tt.scheme, 1)})
-			e := asError(t, err)
+			e := mustFail(t, c, Request{URL: strings.Replace(url, "http", tt.scheme, 1)})
 			if e.Class != yp.ClassTimeout || e.Code() != yp.CodeTimeout || !e.Retryable() || !strings.Contains(e.Error(), tt.says) {
 				t.Errorf("error %v", e)
 			}
@@ -356,8 +352,7 @@ func TestDialTimeout(t *testing.T) {
 	}
 	c := New(Config{IgnoreRobots: true, Dial: dial})
 	defer c.Close()
-	_, err := c.Get(t.Context(), Request{URL: "http://acme.com/"})
-	if e := asError(t, err); e.Class != yp.ClassTimeout || !e.Retryable() {
+	if e := mustFail(t, c, Request{URL: "http://acme.com/"}); e.Class != yp.ClassTimeout || !e.Retryable() {
 		t.Errorf("error %v", e)
 	}
 }

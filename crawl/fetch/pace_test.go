@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -30,39 +31,37 @@ func (l *hostLimiter) counts() (queued, inFlight int) {
 	return len(l.queue), l.inFlight
 }
 
-func TestDelay(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ts := limiterOf(Config{DelayMin: 2 * time.Second})
-		start := time.Now()
-		for i := range 4 {
-			if at := enterAt(t, ts, start); at != time.Duration(i)*2*time.Second {
-				t.Errorf("start %d at %s", i, at)
-			}
-			ts.leave()
-		}
-	})
-}
-
 // The delay is between starts: a slow answer counts as waiting.
-func TestDelayCountsFromStart(t *testing.T) {
+func TestStarts(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ts := limiterOf(Config{DelayMin: 2 * time.Second})
-		start := time.Now()
-		enterAt(t, ts, start)
-		time.Sleep(3 * time.Second)
-		ts.leave()
-		if at := enterAt(t, ts, start); at != 3*time.Second {
-			t.Errorf("second start at %s", at)
-		}
-		ts.leave()
-	})
+	for _, tt := range []struct {
+		name  string
+		delay time.Duration
+		takes time.Duration // a request
+		want  []time.Duration
+	}{
+		{"2 s", 2 * time.Second, 0, []time.Duration{0, 2 * time.Second, 4 * time.Second, 6 * time.Second}},
+		{"2 s, slow answers", 2 * time.Second, 3 * time.Second, []time.Duration{0, 3 * time.Second, 6 * time.Second}},
+		{"no delay", 0, 0, make([]time.Duration, 100)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				ts := limiterOf(Config{DelayMin: tt.delay})
+				start := time.Now()
+				for i, want := range tt.want {
+					if at := enterAt(t, ts, start); at != want {
+						t.Errorf("start %d at %s, want %s", i, at, want)
+					}
+					time.Sleep(tt.takes)
+					ts.leave()
+				}
+			})
+		})
+	}
 }
 
 func TestJitter(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		const lo, hi = time.Second, 3 * time.Second
 		ts := limiterOf(Config{DelayMin: lo, DelayMax: hi})
 		var gaps []time.Duration
@@ -82,23 +81,8 @@ func TestJitter(t *testing.T) {
 	})
 }
 
-func TestNoDelay(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ts := limiterOf(Config{})
-		start := time.Now()
-		for range 100 {
-			if at := enterAt(t, ts, start); at != 0 {
-				t.Fatalf("waited %s", at)
-			}
-			ts.leave()
-		}
-	})
-}
-
 func TestInFlightCap(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ts := limiterOf(Config{ConcurrencyPerHost: 3})
 		var mu sync.Mutex
 		now, most := 0, 0
@@ -132,8 +116,7 @@ func TestInFlightCap(t *testing.T) {
 }
 
 func TestFirstComeFirstServed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ts := limiterOf(Config{DelayMin: time.Second, ConcurrencyPerHost: 1})
 		var mu sync.Mutex
 		var order []int
@@ -159,10 +142,9 @@ func TestFirstComeFirstServed(t *testing.T) {
 
 // A newcomer does not slip in before one who was told to start but has not yet.
 func TestNoSlippingIn(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ts := limiterOf(Config{})
-		first := &waiter{wake: make(chan struct{}, 1)}
+		first := &waiter{}
 		ts.queue = append(ts.queue, first)
 		done := make(chan struct{})
 		go func() {
@@ -174,7 +156,8 @@ func TestNoSlippingIn(t *testing.T) {
 			t.Error("slipped in")
 		}
 		ts.mu.Lock()
-		ts.remove(first)
+		ts.queue = ts.queue[1:]
+		ts.change()
 		ts.mu.Unlock()
 		<-done
 		ts.leave()
@@ -183,8 +166,7 @@ func TestNoSlippingIn(t *testing.T) {
 
 // Whoever gives up, first in the queue or not, holds nobody up.
 func TestCancelWhileWaiting(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ts := limiterOf(Config{DelayMin: 10 * time.Second})
 		start := time.Now()
 		enterAt(t, ts, start)
@@ -223,8 +205,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 }
 
 func TestHold(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		ts := limiterOf(Config{DelayMin: time.Second})
 		start := time.Now()
 		enterAt(t, ts, start)
@@ -267,8 +248,7 @@ func TestCrawlDelayRaisesTheDelay(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				ts := limiterOf(Config{DelayMin: 2 * time.Second})
 				start := time.Now()
 				enterAt(t, ts, start)
@@ -289,8 +269,7 @@ func TestCrawlDelayRaisesTheDelay(t *testing.T) {
 
 // A changed delay reaches those who wait already.
 func TestSetDelayWhileWaiting(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		c := New(Config{DelayMin: time.Second})
 		defer c.Close()
 		ts := c.pacer.host("acme.com")
@@ -328,8 +307,7 @@ func TestSetDelayWhileWaiting(t *testing.T) {
 
 // Hosts do not wait for one another.
 func TestHostsApart(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		p := newPacer(Config{DelayMin: time.Minute}.withDefaults())
 		start := time.Now()
 		for _, host := range []string{"a.com", "b.com", "a.com:8080"} {
@@ -350,4 +328,166 @@ func BenchmarkTurn(b *testing.B) {
 		}
 		ts.leave()
 	}
+}
+
+// sharedTurns are turns of hosts in memory: what a file is for processes.
+type sharedTurns struct {
+	mu    sync.Mutex
+	next  map[string]time.Time
+	asked []time.Duration // the gaps, of every try
+	takes time.Duration   // how long a try takes
+	err   error
+}
+
+func (s *sharedTurns) Take(_ context.Context, host string, gap time.Duration) (time.Duration, error) {
+	time.Sleep(s.takes)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, gap)
+	if left := time.Until(s.next[host]); left > 0 || s.err != nil {
+		return left, s.err
+	}
+	if s.next == nil {
+		s.next = map[string]time.Time{}
+	}
+	s.next[host] = time.Now().Add(gap)
+	return 0, nil
+}
+
+// Several processes keep one delay, each comes to its turns, and jitter stays.
+func TestTurnsOfProcesses(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const processes, each, delay = 4, 60, 2 * time.Second
+		turns := &sharedTurns{takes: time.Millisecond}
+		var mu sync.Mutex
+		var starts []time.Time
+		count, latest := map[int]int{}, 0
+		var wg sync.WaitGroup
+		for p := range processes {
+			ts := limiterOf(Config{DelayMin: delay, Turns: turns})
+			for range each {
+				wg.Go(func() {
+					enterAt(t, ts, time.Now())
+					defer ts.leave()
+					mu.Lock()
+					defer mu.Unlock()
+					starts = append(starts, time.Now())
+					if count[p]++; len(starts) <= processes*each/2 {
+						latest = max(latest, count[p])
+					}
+				})
+			}
+		}
+		wg.Wait()
+		slices.SortFunc(starts, time.Time.Compare)
+		for i := range starts[1:] {
+			if gap := starts[i+1].Sub(starts[i]); gap < delay || gap > delay+delay/10 {
+				t.Errorf("gap %d is %s", i, gap)
+			}
+		}
+		if fair := each / 2; latest > fair*8/5 {
+			t.Errorf("after half of the time one process has had %d turns, a fair share is %d", latest, fair)
+		}
+	})
+}
+
+func TestTurnsAreAskedFor(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		cfg  Config
+		slow time.Duration // SetDelay
+		want []time.Duration
+	}{
+		{"not without a delay", Config{}, 0, nil},
+		{"not for a short delay", Config{DelayMin: SharedDelay - 1}, 0, nil},
+		{"for 200 ms", Config{DelayMin: SharedDelay}, 0, []time.Duration{SharedDelay}},
+		{"without the jitter", Config{DelayMin: time.Second, DelayMax: time.Minute}, 0, []time.Duration{time.Second}},
+		{"for a learned delay", Config{}, 3 * time.Second, []time.Duration{3 * time.Second}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				turns := &sharedTurns{}
+				tt.cfg.Turns = turns
+				ts := limiterOf(tt.cfg)
+				ts.setDelay(tt.slow, "")
+				if at := enterAt(t, ts, time.Now()); at != 0 {
+					t.Errorf("started after %s", at)
+				}
+				ts.leave()
+				if !slices.Equal(turns.asked, tt.want) {
+					t.Errorf("asked for %s, want %s", turns.asked, tt.want)
+				}
+			})
+		})
+	}
+	t.Run("for robots.txt, redirects and a Crawl-delay", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			turns := &sharedTurns{}
+			s := newPipeSite(t, Config{DelayMin: time.Second, Turns: turns}, func(w http.ResponseWriter, r *http.Request) {
+				switch r.URL.Path {
+				case "/robots.txt":
+					text("User-agent: *\nCrawl-delay: 5")(w, r)
+				case "/a":
+					http.Redirect(w, r, "/b", http.StatusFound)
+				}
+			})
+			if err := s.get(t.Context(), "/a"); err != nil {
+				t.Error(err)
+			}
+			if want := []time.Duration{time.Second, 5 * time.Second, 5 * time.Second}; !slices.Equal(turns.asked, want) {
+				t.Errorf("asked for %s, want %s", turns.asked, want)
+			}
+		})
+	})
+}
+
+// A turn that came while the host said stop is not used: another is asked for.
+func TestHoldComesWithTheTurn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		turns := &sharedTurns{takes: time.Second}
+		ts := limiterOf(Config{DelayMin: 2 * time.Second, Turns: turns})
+		start := time.Now()
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if at := enterAt(t, ts, start); at != 31*time.Second {
+				t.Errorf("started at %s", at)
+			}
+			ts.leave()
+		})
+		time.Sleep(time.Millisecond)
+		ts.hold(30*time.Second-time.Millisecond, reasonRetryAfter)
+		wg.Wait()
+	})
+}
+
+func TestTurnFails(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		broken := errors.New("disk full")
+		s := newPipeSite(t, Config{IgnoreRobots: true, DelayMin: time.Second, Turns: &sharedTurns{err: broken}}, text("page"))
+		if err := s.get(t.Context(), "/a"); !errors.Is(err, broken) || errors.As(err, new(*Error)) {
+			t.Errorf("error %v", err)
+		}
+		s.expect(t)
+	})
+}
+
+// Who gives up while another process has the turn is not kept, and keeps nobody.
+func TestCancelWhileOthersHaveTheTurn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		turns := &sharedTurns{next: map[string]time.Time{"acme.com": time.Now().Add(time.Minute)}}
+		ts := limiterOf(Config{DelayMin: 2 * time.Second, Turns: turns})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start := time.Now()
+		if _, err := ts.enter(ctx, 0); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != time.Second {
+			t.Errorf("after %s: %v", time.Since(start), err)
+		}
+		if d, why := ts.waiting(); d < 59*time.Second || why != reasonShared {
+			t.Errorf("waiting %s, %q", d, why)
+		}
+		if at := enterAt(t, ts, start); at < time.Minute || at > time.Minute+200*time.Millisecond {
+			t.Errorf("started at %s", at)
+		}
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -85,4 +86,20 @@ func (s *pipeSite) expect(t *testing.T, want ...string) {
 	if !slices.Equal(s.hits, want) {
 		t.Errorf("requests\n%s\nwant\n%s", strings.Join(s.hits, "\n"), strings.Join(want, "\n"))
 	}
+}
+
+// bubble runs a test with a clock of its own, beside others.
+func bubble(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, test)
+}
+
+// atOnce runs f n times together and waits for all.
+func atOnce(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { f(i) })
+	}
+	wg.Wait()
 }

@@ -35,12 +35,10 @@ type PoolConfig struct {
 // success sets them to 0.
 type ProxyState struct {
 	ID                  int64
-	Name                string // password redacted
 	Successes, Failures int
 	Consecutive         int       // failures in a row, as this process knows
 	CooldownUntil       time.Time // zero = it does not rest
-	UsedAt              time.Time
-	LastError           string // of a failure, password redacted
+	LastError           string    // of a failure, password redacted
 }
 
 // Pool hands out sessions: who asks, and through which proxy. A worker Takes one, asks Keep
@@ -224,9 +222,9 @@ func (p *Pool) session(m *member, unlike string) (*Session, error) {
 		if !id.browser {
 			return p.client.direct, nil
 		}
-		return p.client.NewSession(SessionConfig{Identity: id})
+		return p.client.open(nil, id, nil, nil)
 	}
-	s, err := p.client.open(SessionConfig{Proxy: m.URL, Identity: id}, m, func() {
+	s, err := p.client.open(m.URL, id, m, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		m.open--
@@ -278,7 +276,7 @@ func (p *Pool) Report(s *Session, failure error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now, m := p.now(), s.member
-	st := ProxyState{ID: m.ID, Name: m.Name, UsedAt: now}
+	st := ProxyState{ID: m.ID}
 	if failure == nil {
 		m.Consecutive, st.Successes = 0, 1
 	} else {
@@ -310,14 +308,8 @@ func (p *Pool) Active() int {
 	return n
 }
 
-// NextReturn is when the first of the resting proxies is active again; the zero
+// nextReturn is when the first of the resting proxies is active again; the zero
 // time = none rests.
-func (p *Pool) NextReturn() time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.nextReturn()
-}
-
 func (p *Pool) nextReturn() time.Time {
 	var first time.Time
 	for _, m := range p.members {

@@ -259,32 +259,28 @@ func TestPoolConcurrently(t *testing.T) {
 		total.Successes += s.Successes
 		total.Failures += s.Failures
 	}})
-	var wg sync.WaitGroup
-	for w := range 8 {
-		wg.Go(func() {
-			s, err := p.Take()
-			if err != nil {
+	atOnce(8, func(w int) {
+		s, err := p.Take()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for i := range 200 {
+			failure := error(nil)
+			if (i+w)%3 > 0 {
+				failure = errBroken
+			}
+			p.Report(s, failure)
+			if next, err := p.Rotate(s); err == nil {
+				s = next
+			}
+			if s, err = p.Keep(s); err != nil {
 				t.Error(err)
 				return
 			}
-			for i := range 200 {
-				failure := error(nil)
-				if (i+w)%3 > 0 {
-					failure = errBroken
-				}
-				p.Report(s, failure)
-				if next, err := p.Rotate(s); err == nil {
-					s = next
-				}
-				if s, err = p.Keep(s); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-			s.Close()
-		})
-	}
-	wg.Wait()
+		}
+		s.Close()
+	})
 	for _, m := range p.members {
 		if m.open != 0 {
 			t.Errorf("%s: %d open", m.Name, m.open)

@@ -57,23 +57,13 @@ func isScheme(s string) bool {
 	return s != "" && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789+-.") == ""
 }
 
-// proxyPort is the port of a proxy that names none; "" = no proxy's scheme.
-func proxyPort(scheme string) string {
-	switch scheme {
-	case "http":
-		return "80"
-	case "https":
-		return "443"
-	case "socks5", "socks5h":
-		return "1080"
-	}
-	return ""
-}
+// proxyPorts are the schemes of proxies, and the port of one that names none.
+var proxyPorts = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}
 
 // usable brings a proxy's URL into its one form.
 func usable(u *url.URL) (*url.URL, string, error) {
 	scheme := strings.ToLower(u.Scheme)
-	port := proxyPort(scheme)
+	port := proxyPorts[scheme]
 	switch {
 	case port == "":
 		return nil, "", fmt.Errorf("%w: the scheme must be http, https, socks5 or socks5h", ErrBadProxy)

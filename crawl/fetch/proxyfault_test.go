@@ -1,7 +1,9 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +12,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"ypcrawl/yp"
 )
@@ -97,11 +102,8 @@ func TestProxyFailure(t *testing.T) {
 			if tt.wrong {
 				u.User = url.UserPassword("scout", secret)
 			}
-			s, err := c.NewSession(SessionConfig{Proxy: u})
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = fetchVia(t, c, s, site, "/a")
+			s := open(t, c, u, Honest(""))
+			_, err := fetchVia(t, c, s, site, "/a")
 			e := asError(t, err)
 			if e.Proxy != tt.blame || e.Class != tt.class || e.Status != tt.status {
 				t.Errorf("%s: blame %v, class %s, status %d: %v", tt.name, e.Proxy, e.Class, e.Status, e)
@@ -159,13 +161,9 @@ func TestProxyNameUnknown(t *testing.T) {
 	for _, scheme := range proxySchemes {
 		c := New(Config{IgnoreRobots: true, resolver: (&fakeDNS{}).resolver()})
 		t.Cleanup(c.Close)
-		s, err := c.NewSession(SessionConfig{Proxy: parse(t, scheme+"://proxy.invalid:1")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = c.Get(t.Context(), Request{URL: "http://acme.com/", Session: s})
-		if e := asError(t, err); !e.Proxy || e.Class != yp.ClassDNS {
-			t.Errorf("%s: blame %v: %v", scheme, e.Proxy, err)
+		s := open(t, c, parse(t, scheme+"://proxy.invalid:1"), Honest(""))
+		if e := mustFail(t, c, Request{URL: "http://acme.com/", Session: s}); !e.Proxy || e.Class != yp.ClassDNS {
+			t.Errorf("%s: blame %v: %v", scheme, e.Proxy, e)
 		}
 	}
 }
@@ -175,9 +173,8 @@ func TestProxyCertificateUnknown(t *testing.T) {
 	p := (&proxyServer{}).start(t, "https")
 	c := New(Config{IgnoreRobots: true})
 	t.Cleanup(c.Close)
-	_, err := c.Get(t.Context(), Request{URL: "http://acme.com/", Session: session(t, c, p)})
-	if e := asError(t, err); !e.Proxy || e.Class != yp.ClassTLS {
-		t.Errorf("blame %v: %v", e.Proxy, err)
+	if e := mustFail(t, c, Request{URL: "http://acme.com/", Session: session(t, c, p)}); !e.Proxy || e.Class != yp.ClassTLS {
+		t.Errorf("blame %v: %v", e.Proxy, e)
 	}
 }
 
@@ -216,9 +213,8 @@ func TestHostFailureThroughProxy(t *testing.T) {
 				cfg := quickly(tt.limit)
 				cfg.DialTimeout = time.Minute
 				c := newProxied(t, cfg)
-				_, err := c.Get(t.Context(), Request{URL: "https://" + tt.host + "/", Session: session(t, c, p)})
-				if e := asError(t, err); e.Proxy || e.Class != tt.class || e.Status != tt.status {
-					t.Errorf("%s, %s: blame %v: %v", tt.host, tt.limit, e.Proxy, err)
+				if e := mustFail(t, c, Request{URL: "https://" + tt.host + "/", Session: session(t, c, p)}); e.Proxy || e.Class != tt.class || e.Status != tt.status {
+					t.Errorf("%s, %s: blame %v: %v", tt.host, tt.limit, e.Proxy, e)
 				}
 			}
 		})
@@ -314,10 +310,7 @@ func TestRobotsAskedAgainOnesOwnWay(t *testing.T) {
 	})
 	good := (&proxyServer{hosts: site.hosts()}).start(t, "http")
 	c := newProxied(t, Config{})
-	broken, err := c.NewSession(SessionConfig{Proxy: parse(t, bad)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	broken := open(t, c, parse(t, bad), Honest(""))
 	first := make(chan error, 1)
 	go func() {
 		_, err := fetchVia(t, c, broken, site, "/a")
@@ -335,5 +328,85 @@ func TestRobotsAskedAgainOnesOwnWay(t *testing.T) {
 	}
 	if err := <-second; err != nil {
 		t.Errorf("second: %v", err)
+	}
+}
+
+// The password is nowhere: not in errors, sessions, observations, nor in a log
+// of everything.
+func TestPasswordIsNowhere(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, scheme, to string) {
+		var out bytes.Buffer
+		site := newTarget(t, to, func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/429":
+				w.WriteHeader(http.StatusTooManyRequests)
+			case "/away":
+				http.Redirect(w, r, "http://other.com/", http.StatusFound)
+			}
+		})
+		for _, want := range []string{"scout", "another"} {
+			p := (&proxyServer{user: want, password: secret, hosts: site.hosts()}).start(t, scheme)
+			var mu sync.Mutex
+			tell := func(o Observation) {
+				mu.Lock()
+				defer mu.Unlock()
+				fmt.Fprintf(&out, "%v %+v %#v\n", o, o, o)
+			}
+			c := newProxied(t, Config{Logger: zerolog.New(&out).Level(zerolog.TraceLevel), Observe: tell})
+			u, name, err := ParseProxy(scheme + "://scout:" + url.QueryEscape(secret) + "@" + p.ln.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			proxy := Proxy{ID: 7, URL: u, Name: name}
+			s := open(t, c, u, Browsers()[0])
+			pool := NewPool(c, PoolConfig{Policy: PolicyRequire, Proxies: []Proxy{proxy}, Changed: func(st ProxyState) { fmt.Fprintf(&out, "%+v %#v\n", st, st) }})
+			taken, err := pool.Take()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range []string{"/200", "/away", "/429", "/held"} {
+				_, err := c.Get(t.Context(), Request{URL: path, Base: site.base, Session: s, MaxHold: time.Millisecond})
+				fmt.Fprintf(&out, "%v %+v %#v\n", err, err, err)
+				for e := err; e != nil; e = errors.Unwrap(e) {
+					fmt.Fprintf(&out, "%v %+v\n", e, e)
+				}
+				pool.Report(taken, fmt.Errorf("an error of somebody else's: %s and %s", u, secret))
+			}
+			p.kill()
+			_, err = c.Get(t.Context(), Request{URL: "http://www.example.com:81/", Session: s})
+			req := Request{Session: s}
+			fmt.Fprintf(&out, "%v %v %+v %#v %+v %+v %#v %+v\n", err, s, s, s, proxy, PoolConfig{Proxies: []Proxy{proxy}}, []Proxy{proxy}, req)
+			fmt.Fprintf(&out, "%s %s %s\n", s.Proxy(), s.Identity(), name)
+			zl := zerolog.New(&out)
+			zl.Info().Interface("proxy", proxy).Interface("session", s).Stringer("s", s).Msg("")
+		}
+		if tells(out.String()) {
+			t.Errorf("found in\n%s", out.String())
+		}
+		if !strings.Contains(out.String(), scheme+"://scout:xxxxx@127.0.0.1:") {
+			t.Error("the proxy is not named")
+		}
+	})
+}
+
+// A proxy that echoes what it was sent, as no answer at all.
+func TestPasswordEchoed(t *testing.T) {
+	t.Parallel()
+	echo := base64.StdEncoding.EncodeToString([]byte("scout:" + secret))
+	for _, says := range []string{"Basic " + echo + "\r\n\r\n", "HTTP/1.1 200 OK\r\n" + echo + "\r\n\r\n", "HTTP/1.1 abc " + echo + "\r\n\r\n"} {
+		for _, to := range []string{"http", "https"} {
+			p := (&proxyServer{says: says, user: "scout", password: secret}).start(t, "http")
+			c := newProxied(t, noRobots())
+			e := mustFail(t, c, Request{URL: to + "://www.example.com/", Session: session(t, c, p)})
+			if e.Class != yp.ClassUnknown || e.Code() != yp.CodeNetworkError || e.Proxy != (to == "https") {
+				t.Errorf("%s: blame %v, code %s: %v", to, e.Proxy, e.Code(), e)
+			}
+			for err := error(e); err != nil; err = errors.Unwrap(err) {
+				if text := fmt.Sprintf("%v %+v %#v", err, err, err); tells(text) {
+					t.Errorf("%s: %s", to, text)
+				}
+			}
+		}
 	}
 }

@@ -424,7 +424,12 @@ func newProxied(t testing.TB, cfg Config) *Client {
 
 func session(t testing.TB, c *Client, p *proxyServer) *Session {
 	t.Helper()
-	s, err := c.NewSession(SessionConfig{Proxy: p.url()})
+	return open(t, c, p.url(), Honest(c.cfg.UserAgent))
+}
+
+func open(t testing.TB, c *Client, proxy *url.URL, id Identity) *Session {
+	t.Helper()
+	s, err := c.open(proxy, id, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

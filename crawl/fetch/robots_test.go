@@ -126,8 +126,7 @@ func TestRobotsCutShort(t *testing.T) {
 			rules, page := robotsThatBreakOff(t, tt.answer)
 			c := New(patiently(Config{}))
 			t.Cleanup(c.Close)
-			_, err := c.Get(t.Context(), Request{URL: rules + "/a"})
-			if e := asError(t, err); !errors.Is(e, ErrRobotsUnavailable) || !e.Retryable() || e.RetryAfter <= 0 {
+			if e := mustFail(t, c, Request{URL: rules + "/a"}); !errors.Is(e, ErrRobotsUnavailable) || !e.Retryable() || e.RetryAfter <= 0 {
 				t.Errorf("error %v", e)
 			}
 			if page.Load() > 0 {
@@ -147,14 +146,12 @@ func TestRobotsCutShort(t *testing.T) {
 		})
 		c := New(Config{StallTimeout: 30 * time.Millisecond})
 		t.Cleanup(c.Close)
-		_, err := c.Get(t.Context(), Request{URL: url + "/a"})
-		if e := asError(t, err); !errors.Is(e, ErrRobotsUnavailable) || e.Class != yp.ClassTimeout || pages.Load() > 0 {
+		if e := mustFail(t, c, Request{URL: url + "/a"}); !errors.Is(e, ErrRobotsUnavailable) || e.Class != yp.ClassTimeout || pages.Load() > 0 {
 			t.Errorf("error %v, %d pages", e, pages.Load())
 		}
 	})
 	t.Run("rules in force stay", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
 			cut := func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Length", "1000")
 				_, _ = io.WriteString(w, half)
@@ -296,8 +293,7 @@ func TestRobotsFetchedOnce(t *testing.T) {
 }
 
 func TestRobotsCachedForADay(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		s := newPipeSite(t, Config{}, script(text("User-agent: *\nDisallow: /x"), text("User-agent: *\nDisallow: /a"), status(500), text("")))
 		ctx := t.Context()
 		for range 2 {
@@ -324,8 +320,7 @@ func TestRobotsCachedForADay(t *testing.T) {
 }
 
 func TestRobotsUnavailableIsTemporary(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		s := newPipeSite(t, Config{}, script(status(503), status(503), text("")))
 		for i, want := range []time.Duration{5 * time.Second, 10 * time.Second} {
 			e := asError(t, s.get(t.Context(), "/a"))
@@ -351,8 +346,7 @@ func TestRobotsUnavailableIsTemporary(t *testing.T) {
 
 // Closing the client ends a wait for robots.txt as well.
 func TestCloseWhileRobotsWait(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		s := newPipeSite(t, Config{}, script(status(503)))
 		if err := s.get(t.Context(), "/a"); err == nil {
 			t.Fatal("no error")
@@ -372,8 +366,7 @@ func TestStopEndsWaits(t *testing.T) {
 	t.Parallel()
 	for wait, robots := range map[string]http.HandlerFunc{"turn": text(""), "robots.txt": status(503)} {
 		t.Run(wait, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				s := newPipeSite(t, Config{DelayMin: time.Hour}, script(robots))
 				if wait == "robots.txt" {
 					if err := s.get(t.Context(), "/a"); !errors.Is(err, ErrRobotsUnavailable) {
@@ -416,26 +409,20 @@ func TestStopSparesRequests(t *testing.T) {
 }
 
 func TestCrawlDelayIsKept(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		s := newPipeSite(t, Config{DelayMin: time.Second}, script(text("User-agent: *\nCrawl-delay: 7")))
-		var wg sync.WaitGroup
-		for range 2 {
-			wg.Go(func() {
-				if err := s.get(t.Context(), "/a"); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
+		atOnce(2, func(int) {
+			if err := s.get(t.Context(), "/a"); err != nil {
+				t.Error(err)
+			}
+		})
 		s.expect(t, "0s /robots.txt", "7s /a", "14s /a")
 	})
 }
 
 // Redirects take turns like any request.
 func TestRedirectsArePaced(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		s := newPipeSite(t, Config{DelayMin: 2 * time.Second, ConcurrencyPerHost: 1}, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/a" {
 				http.Redirect(w, r, "/b", http.StatusFound)
@@ -471,8 +458,7 @@ func TestHostHeldBack(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				var n atomic.Int64
 				s := newPipeSite(t, noRobots(), func(w http.ResponseWriter, r *http.Request) {
 					if n.Add(1) == 1 {
@@ -485,15 +471,11 @@ func TestHostHeldBack(t *testing.T) {
 				if d, why := s.client.Waiting("acme.com"); d != tt.hold || why != tt.reason {
 					t.Errorf("waiting %s, %q", d, why)
 				}
-				var wg sync.WaitGroup
-				for range 3 { // all workers wait, not only the one that was told
-					wg.Go(func() {
-						if err := s.get(t.Context(), "/a"); err != nil {
-							t.Error(err)
-						}
-					})
-				}
-				wg.Wait()
+				atOnce(3, func(int) {
+					if err := s.get(t.Context(), "/a"); err != nil {
+						t.Error(err)
+					}
+				})
 				at := tt.hold.String() + " /a"
 				s.expect(t, "0s /a", at, at, at)
 			})
@@ -502,8 +484,7 @@ func TestHostHeldBack(t *testing.T) {
 }
 
 func TestObservedWait(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		var waits []time.Duration
 		cfg := Config{IgnoreRobots: true, DelayMin: 3 * time.Second, Observe: func(o Observation) { waits = append(waits, o.Waited) }}
 		s := newPipeSite(t, cfg, text("page"))
@@ -522,10 +503,10 @@ func TestObservedWait(t *testing.T) {
 func TestRobotsPerOrigin(t *testing.T) {
 	t.Parallel()
 	var got []string
-	rc := newRobotsCache(func(origin *url.URL, _ *Session) (*rules, error) {
+	rc := &robotsCache{entries: map[string]robotsEntry{}, fetch: func(origin *url.URL, _ *Session) (*rules, error) {
 		got = append(got, origin.String())
 		return &rules{}, nil
-	}, func(_ *Session, f func()) { go f() })
+	}}
 	for _, u := range []string{"http://a.com/x", "https://a.com/x", "http://a.com:81/", "http://a.com/y", "http://b.com"} {
 		if _, err := rc.get(&job{waits: t.Context()}, hop{url: parse(t, u), host: &hostLimiter{}}); err != nil {
 			t.Error(err)

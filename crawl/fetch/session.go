@@ -1,13 +1,20 @@
 package fetch
 
 import (
+	"context"
+	"crypto/tls"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptrace"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	"golang.org/x/net/publicsuffix"
 )
@@ -24,27 +31,8 @@ const (
 // header grow without end.
 const maxCookies = 100
 
-// SessionConfig says who asks, and through which proxy. The zero value is the honest
-// identity, directly.
-type SessionConfig struct {
-	Proxy    *url.URL // as ParseProxy returns it; nil = none
-	Identity Identity // zero = Honest(Config.UserAgent)
-}
-
-// String tells both, the password redacted, whatever verb prints it.
-func (c SessionConfig) String() string {
-	name := "direct"
-	if c.Proxy != nil {
-		name = c.Proxy.Redacted()
-	}
-	return fmt.Sprintf("{%s %s}", name, c.Identity.Name)
-}
-
-// GoString is String.
-func (c SessionConfig) GoString() string { return c.String() }
-
-// Session is one identity, direct or through one proxy, with
-// connections of its own. One with a proxy or a browser's identity keeps its own
+// Session is one identity, direct or through one proxy, with connections of its own: see
+// Pool. One with a proxy or a browser's identity keeps its own
 // cookies. Safe for concurrent use. Pace, in-flight caps and robots.txt are the
 // hosts', whatever the session.
 type Session struct {
@@ -59,20 +47,17 @@ type Session struct {
 	plain     http.Header    // of every http request; never changed
 	jar       http.CookieJar // nil = keeps none
 	member    *member        // of the Pool that made it
-	freed     func()         // called when it is closed, may be nil
+	freed     func()
 
 	mu     sync.Mutex
 	users  int
 	closed bool
 }
 
-// NewSession returns a session; Close it when done. The error is ErrBadProxy or
-// ErrClosed.
-func (c *Client) NewSession(cfg SessionConfig) (*Session, error) { return c.open(cfg, nil, nil) }
-
-// open makes a session, a pool's when it has a member.
-func (c *Client) open(cfg SessionConfig, m *member, freed func()) (*Session, error) {
-	s, err := c.newSession(cfg)
+// open makes a session, a pool's when it has a member; freed, which may be nil, is called
+// when it is closed. The error is ErrBadProxy or ErrClosed.
+func (c *Client) open(proxy *url.URL, id Identity, m *member, freed func()) (*Session, error) {
+	s, err := c.newSession(proxy, id)
 	if err != nil {
 		return nil, fmt.Errorf("new session: %w", err)
 	}
@@ -86,18 +71,15 @@ func (c *Client) open(cfg SessionConfig, m *member, freed func()) (*Session, err
 	return s, nil
 }
 
-func (c *Client) newSession(cfg SessionConfig) (*Session, error) {
-	id := cfg.Identity
-	if id.header == nil {
-		id = Honest(c.cfg.UserAgent)
-	}
+// newSession makes one that Close of the client does not know.
+func (c *Client) newSession(proxy *url.URL, id Identity) (*Session, error) {
 	s := &Session{client: c, identity: id.Name, secure: id.header, plain: id.inTheClear(), via: ViaNone}
 	if id.browser {
 		s.via = ViaBrowser
 	}
 	var g *gateway
-	if cfg.Proxy != nil {
-		u, name, err := usable(cfg.Proxy)
+	if proxy != nil {
+		u, name, err := usable(proxy)
 		if err != nil {
 			return nil, err
 		}
@@ -231,3 +213,129 @@ func (s *Session) remember(u *url.URL, resp *http.Response) {
 func (s *Session) isProxys(u *url.URL, status int) bool {
 	return status == http.StatusProxyAuthRequired && s.forwards && strings.EqualFold(u.Scheme, "http")
 }
+
+// Idle connections of a session with a proxy or a browser's identity: there is
+// one for every worker, which asks for one page at a time.
+const (
+	sessionIdle        = 4
+	sessionIdlePerHost = 2
+	sessionIdleTime    = 30 * time.Second
+)
+
+// connector opens connections: guarded at dial time, with TLS done here so
+// that its failures can be told from others.
+type connector struct {
+	dial       dialFunc // the tests' own; nil = the network
+	resolver   *net.Resolver
+	open       dialFunc // the way to a host: connect, or a proxy's tunnel
+	tls        *tls.Config
+	dialLimit  time.Duration
+	tlsTimeout time.Duration
+}
+
+type (
+	dialFunc  = func(ctx context.Context, network, addr string) (net.Conn, error)
+	guardFunc = func(ctx context.Context, network, address string, conn syscall.RawConn) error
+)
+
+func newConnector(cfg Config) *connector {
+	c := &connector{
+		dial:       cfg.Dial,
+		resolver:   cfg.resolver,
+		tls:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.Roots, NextProtos: []string{"h2", "http/1.1"}},
+		dialLimit:  cfg.DialTimeout,
+		tlsTimeout: cfg.TLSTimeout,
+	}
+	c.open = c.connect
+	return c
+}
+
+// newTransport tunes net/http: compression is ours (bounded, pooled, faster),
+// HTTP/2 where offered, connections kept for as many requests as may be in
+// flight. With a gateway (nil = none) every connection is made by that; none is
+// taken from the environment, where the operator may not know of one.
+func newTransport(cfg Config, g *gateway) *http.Transport {
+	c := newConnector(cfg)
+	plain, forward := c.connect, (func(*http.Request) (*url.URL, error))(nil)
+	if g != nil {
+		c.open, plain = g.tunnel, g.tunnel
+		if g.forwards() {
+			plain, forward = g.dial, g.forward
+		}
+	}
+	return &http.Transport{
+		Proxy:                  forward,
+		DialContext:            plain,
+		DialTLSContext:         c.connectTLS,
+		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
+		DisableCompression:     true,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    cfg.ConcurrencyPerHost,
+		IdleConnTimeout:        90 * time.Second,
+		ResponseHeaderTimeout:  cfg.HeaderTimeout,
+		ExpectContinueTimeout:  time.Second,
+		MaxResponseHeaderBytes: 256 << 10,
+		ReadBufferSize:         32 << 10, // a page's worth of compressed bytes in a syscall or two
+	}
+}
+
+// connect opens a TCP connection to a host ("host:port"). Every address that it
+// resolves to is checked just before it is connected to: what was resolved is what is
+// dialled, so a name can't be rebound in between.
+func (c *connector) connect(ctx context.Context, network, addr string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("dial %s: %w", addr, err)
+	}
+	return c.dialTo(ctx, network, addr, func(_ context.Context, _, address string, _ syscall.RawConn) error {
+		ap, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return fmt.Errorf("%w: can't tell the address %q", ErrRedirectedAway, address)
+		}
+		return dialGuard{host: host}.check(ap.Addr())
+	})
+}
+
+// dialTo opens a TCP connection, guarded or, with nil, to an address that the operator chose.
+func (c *connector) dialTo(ctx context.Context, network, addr string, guard guardFunc) (net.Conn, error) {
+	if c.dial != nil {
+		return c.dial(ctx, network, addr)
+	}
+	d := net.Dialer{Timeout: c.dialLimit, Resolver: c.resolver, ControlContext: guard}
+	return d.DialContext(ctx, network, addr)
+}
+
+func (c *connector) connectTLS(ctx context.Context, network, addr string) (net.Conn, error) {
+	raw, err := c.open(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.TLSHandshakeStart != nil {
+		trace.TLSHandshakeStart()
+	}
+	cfg := c.tls.Clone()
+	cfg.ServerName, _, err = net.SplitHostPort(addr)
+	if err != nil {
+		return nil, &tlsError{err}
+	}
+	return handshake(ctx, raw, cfg, c.tlsTimeout)
+}
+
+// handshake makes a connection secure, or closes it.
+func handshake(ctx context.Context, raw net.Conn, cfg *tls.Config, limit time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	conn := tls.Client(raw, cfg)
+	if err := conn.HandshakeContext(ctx); err != nil {
+		_ = raw.Close() // the handshake's error is the one that counts
+		return nil, &tlsError{err}
+	}
+	return conn, nil
+}
+
+// tlsError marks a failed handshake.
+type tlsError struct{ err error }
+
+func (e *tlsError) Error() string { return "tls handshake: " + e.err.Error() }
+func (e *tlsError) Unwrap() error { return e.err }

@@ -52,19 +52,15 @@ func TestEveryByteThroughTheProxy(t *testing.T) {
 				seen = append(seen, o)
 			}})
 			s := session(t, c, p)
-			var wg sync.WaitGroup
-			for i := range 6 {
-				wg.Go(func() {
-					want := fmt.Sprintf("/%d", i)
-					if i == 2 {
-						want = "/moved"
-					}
-					if got, err := fetchVia(t, c, s, site, fmt.Sprintf("/%d", i)); err != nil || got != want {
-						t.Errorf("%q, %v", got, err)
-					}
-				})
-			}
-			wg.Wait()
+			atOnce(6, func(i int) {
+				want := fmt.Sprintf("/%d", i)
+				if i == 2 {
+					want = "/moved"
+				}
+				if got, err := fetchVia(t, c, s, site, fmt.Sprintf("/%d", i)); err != nil || got != want {
+					t.Errorf("%q, %v", got, err)
+				}
+			})
 			peers, hits := site.seen()
 			want := []string{"/0", "/1", "/2", "/3", "/4", "/5", "/moved", "/robots.txt", "/robots.txt"}
 			if !slices.Equal(hits, want) {
@@ -128,14 +124,8 @@ func TestDirectSessions(t *testing.T) {
 		got = r.Header
 		http.SetCookie(w, &http.Cookie{Name: "a", Value: "b"})
 	})
-	browser, err := s.client.NewSession(SessionConfig{Identity: Browsers()[0]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	honest, err := s.client.NewSession(SessionConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	browser := open(t, s.client, nil, Browsers()[0])
+	honest := open(t, s.client, nil, Honest(""))
 	tests := []struct {
 		name, identity, via, agent, cookie string
 		session                            *Session
@@ -147,11 +137,7 @@ func TestDirectSessions(t *testing.T) {
 	for _, tt := range tests {
 		var seen []Observation
 		for range 2 {
-			r, err := s.client.Get(t.Context(), Request{URL: s.URL, Session: tt.session, Observe: func(o Observation) { seen = append(seen, o) }})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Release()
+			mustGet(t, s.client, Request{URL: s.URL, Session: tt.session, Observe: func(o Observation) { seen = append(seen, o) }})
 		}
 		if got.Get("User-Agent") != tt.agent || got.Get("Cookie") != tt.cookie || got.Get("Sec-Ch-Ua") != "" {
 			t.Errorf("%s: sent %v", tt.name, got)
@@ -182,15 +168,8 @@ func TestBrowserOverTLS(t *testing.T) {
 	var got http.Header
 	s := newTLSSite(t, true, func(_ http.ResponseWriter, r *http.Request) { got = r.Header })
 	id := Browsers()[0]
-	browser, err := s.client.NewSession(SessionConfig{Identity: id})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := s.client.Get(t.Context(), Request{URL: s.URL, Session: browser})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Release()
+	browser := open(t, s.client, nil, id)
+	mustGet(t, s.client, Request{URL: s.URL, Session: browser})
 	if !headersEqual(got, id.Header()) {
 		t.Errorf("sent %v", got)
 	}
@@ -253,7 +232,7 @@ func TestClientClosesSessions(t *testing.T) {
 	if _, err := fetchVia(t, c, s, site, "/"); !errors.Is(err, ErrClosed) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := c.NewSession(SessionConfig{}); !errors.Is(err, ErrClosed) {
+	if _, err := c.open(nil, Honest(""), nil, nil); !errors.Is(err, ErrClosed) {
 		t.Errorf("new session: %v", err)
 	}
 	s.Close()
@@ -275,5 +254,67 @@ func TestPaceIsTheHosts(t *testing.T) {
 		if _, err := c.Get(ctx, Request{URL: site.base.String(), Session: s}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v: %v", s, err)
 		}
+	}
+}
+
+// cookieSite gives a cookie to who has none and tells what it was sent.
+func cookieSite(t *testing.T) *target {
+	t.Helper()
+	return newTarget(t, "http", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Cookie") == "" {
+			http.SetCookie(w, &http.Cookie{Name: "id", Value: r.URL.Path[1:], Path: "/"})
+			http.SetCookie(w, &http.Cookie{Name: "all", Value: "com", Domain: "com", Path: "/"}) // a public suffix
+		}
+		_, _ = io.WriteString(w, r.Header.Get("Cookie"))
+	})
+}
+
+func TestCookiesStayWithinASession(t *testing.T) {
+	t.Parallel()
+	site := cookieSite(t)
+	p := (&proxyServer{hosts: site.hosts()}).start(t, "http")
+	c := newProxied(t, noRobots())
+	for _, id := range []string{"a", "b"} {
+		s := session(t, c, p)
+		for i, want := range []string{"", "id=" + id, "id=" + id} {
+			if got, err := fetchVia(t, c, s, site, "/"+id); err != nil || got != want {
+				t.Errorf("session %s, page %d: cookies %q, %v", id, i, got, err)
+			}
+		}
+	}
+}
+
+// More cookies than a browser would keep are not sent.
+func TestCookiesAreBounded(t *testing.T) {
+	t.Parallel()
+	var n, sent int
+	s := newSite(t, noRobots(), func(w http.ResponseWriter, r *http.Request) {
+		n++
+		http.SetCookie(w, &http.Cookie{Name: fmt.Sprintf("page%d", n), Value: "x"})
+		sent = len(r.Cookies())
+	})
+	browser := open(t, s.client, nil, Browsers()[0])
+	for range maxCookies + 20 {
+		mustGet(t, s.client, Request{URL: s.URL, Session: browser})
+	}
+	if sent != maxCookies {
+		t.Errorf("%d cookies sent", sent)
+	}
+}
+
+// What a proxy sets with its refusal is no cookie of the site.
+func TestCookiesOfTheProxy(t *testing.T) {
+	t.Parallel()
+	site := cookieSite(t)
+	p := (&proxyServer{user: "scout", password: "x", hosts: site.hosts()}).start(t, "http")
+	c := newProxied(t, noRobots())
+	s := session(t, c, p)
+	p.password = "changed"
+	if _, err := fetchVia(t, c, s, site, "/a"); !asError(t, err).Proxy {
+		t.Errorf("error %v", err)
+	}
+	p.password = "x"
+	if got, err := fetchVia(t, c, s, site, "/a"); err != nil || got != "" {
+		t.Errorf("cookies %q, %v", got, err)
 	}
 }

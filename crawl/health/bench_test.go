@@ -17,7 +17,7 @@ const million = 1_000_000
 func fill(tb testing.TB, db *store.DB, n int, span time.Duration) {
 	tb.Helper()
 	err := db.Write(tb.Context(), func(tx *store.Tx) error {
-		_, err := tx.Exec(`
+		return tx.Run(`
 			WITH RECURSIVE s (v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM s WHERE v < ?1),
 				r AS (SELECT v, (v * 2654435761) % 1000 AS x, strftime('%Y-%m-%dT%H:%M:%fZ', julianday(?2) + ?3 * v / ?1) AS at FROM s)
 			INSERT INTO requests (source_id, target_id, claim_token, page, correlation_id, type, url, started_at, finished_at, outcome, error_class,
@@ -26,7 +26,6 @@ func fill(tb testing.TB, db *store.DB, n int, span time.Duration) {
 				iif(x < 50, 'failure', 'success'), iif(x < 20, 'timeout', iif(x < 40, 'http_429', iif(x < 50, 'http_5xx', NULL))), 200,
 				100 + (v * 40503) % 3001, iif(x < 50, NULL, 1), iif(x < 50, NULL, 30), 250000, 'honest' FROM r`,
 			n, yp.FormatTime(tx.At.Add(-span)), span.Hours()/24)
-		return err
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -1,16 +1,33 @@
 // Package health knows how sources fare: docs/health.md, section 4 (connectivity,
 // layout alarm) and section 5 (pace), and the rows that remember it.
 //
-// Purpose: the rules as small pure functions that can be read beside the
-// document (Counts, Profile, NextDelay, Penalty, and the layout alarm), and
-// around them a Monitor that fills them from the database and keeps what they
-// decide: connectivity_profiles, hosts, host_turns, field_shares, page_samples,
-// proxies, and the automatic pauses of sources.
+// Purpose: the rules as small pure functions that can be read beside the document
+// (Counts, Profile, NextDelay, Penalty, the layout alarm), and around them a Monitor that
+// fills them from the database and keeps what they decide: connectivity_profiles, hosts,
+// host_turns, field_shares, page_samples, proxies, and the automatic pauses of sources.
 //
 //	            bad for 30 minutes           cooldown over
 //	healthy ⇄ degraded ⇄ failing ───▶ quarantined ───▶ one probe ── failed ──▶ quarantined, cooldown doubled
 //	             ▲                         │              └──────── succeeded ──▶ degraded
 //	             └── healthy after the cooldown
+//
+// The layout alarm, per field of a listing:
+//
+//  1. A page is bare of a field when under a quarter of the listings that usually have
+//     it, in its category, still do. 5 at least should, else it proves nothing.
+//  2. A run is the targets that had a bare page since the last page that had the field.
+//  3. Chance is the product of (bare+1)/(targets+2) over the targets of the run: of so
+//     many targets counted before it in its category so many were bare.
+//  4. A run of 5 targets or more alarms when its chance is under one in a billion.
+//
+// Example: 30 listings a page, usually all with a phone, and none of 161 targets was ever
+// bare. A page with 6 phones is bare (4 × 7 ≤ 30), one with 7 is not. Five targets running
+// are bare: 1/163 × 2/164 × 3/165 × 4/166 × 5/167 = 0.98 in a billion, the alarm. Had 16
+// of the 161 been bare before, 17/163 × 18/164 × … would need 11 of them.
+// Targets are counted and not pages, because the pages of one lack what its markup lacks,
+// all together. While a run lasts, nothing but its targets is learned, unless most targets
+// of the category are bare: then it is so now. A page that shows far fewer cards than it
+// announces is of no known layout (Layout.Unknown); the third of those running alarms, too.
 //
 // Invariants: a profile is rolled up from requests alone, and a later reading is
 // never overwritten by an earlier one, whoever rolls up; a quarantine ends by its

@@ -94,35 +94,27 @@ const (
 )
 
 func (h *Host) columns() []any {
-	return []any{&h.Host, millis(&h.Delay), &h.DelayReason, &h.Blocks, clock{&h.HeldUntil}, &h.HeldFor, millis(&h.HeldLong), clock{&h.UpdatedAt}}
+	return []any{
+		&h.Host, millis(&h.Delay), &h.DelayReason, &h.Blocks,
+		store.Instant(&h.HeldUntil),
+		&h.HeldFor, millis(&h.HeldLong),
+		store.Instant(&h.UpdatedAt),
+	}
 }
 
-// LoadHosts returns what is known of a source's hosts, by name: holds that are over
-// are left out of it, and no hold is longer than its kind may be.
-func (m *Monitor) LoadHosts(ctx context.Context, sourceID int64) ([]Host, error) {
-	all, err := collect(ctx, m.db.Read(), (*Host).columns, selectHosts, sourceID)
-	if err != nil {
-		return nil, fmt.Errorf("read hosts of source %d: %w", sourceID, err)
-	}
-	for i := range all {
-		all[i] = all[i].sane(m.db.Now())
-	}
-	return all, nil
-}
-
-// SaveHost stores the change of a host from was to is and returns the row as it is
+// saveHost stores the change of a host from was to is and returns the row as it is
 // afterwards: other processes may have changed what this one did not. A hold is
 // only ever prolonged.
-func (m *Monitor) SaveHost(ctx context.Context, sourceID int64, was, is Host) (stored Host, err error) {
+func (m *Monitor) saveHost(ctx context.Context, sourceID int64, was, is Host) (stored Host, err error) {
 	err = m.db.Write(ctx, func(tx *store.Tx) (err error) {
 		stored = Host{}
 		if err := tx.Get(selectHost, []any{sourceID, is.Host}, stored.columns()...); err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 		stored = stored.merged(was, is, tx.At)
-		_, err = tx.Exec(upsertHost, sourceID, stored.Host, stored.Delay.Milliseconds(), orNull(stored.DelayReason), stored.Blocks,
-			stamp(stored.HeldUntil), orNull(stored.HeldFor), orNull(stored.HeldLong.Milliseconds()), stamp(stored.UpdatedAt))
-		return err
+		return tx.Run(upsertHost, sourceID, stored.Host, stored.Delay.Milliseconds(), store.Text(stored.DelayReason),
+			stored.Blocks, stamp(stored.HeldUntil), store.Text(stored.HeldFor), store.Number(stored.HeldLong.Milliseconds()),
+			stamp(stored.UpdatedAt))
 	})
 	if err != nil {
 		return Host{}, fmt.Errorf("save host %s: %w", is.Host, err)
@@ -195,14 +187,15 @@ func (m *Monitor) Hosts(ctx context.Context, sourceID int64, configured time.Dur
 func (h *Hosts) Refresh(ctx context.Context) error {
 	h.saving <- struct{}{} // what is read here is no older than what we have stored
 	defer func() { <-h.saving }()
-	rows, err := h.m.LoadHosts(ctx, h.source)
+	rows, err := store.All(h.m.db.Reader(ctx), selectHosts, []any{h.source}, (*Host).columns)
 	if err != nil {
-		return err
+		return fmt.Errorf("read hosts of source %d: %w", h.source, err)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.m.db.Now()
 	for _, r := range rows {
+		r = r.sane(now)
 		h.yield(r, now)
 		h.adopt(r)
 	}
@@ -232,21 +225,6 @@ func (h *Hosts) yield(r Host, now time.Time) {
 		s.stored.Delay, s.stored.DelayReason = r.Delay, r.DelayReason
 		h.pacer.SetDelay(r.Host, s.Delay, s.DelayReason)
 	}
-}
-
-// Held takes down a hold that only the pacer knows of, one that came with
-// robots.txt, say: nothing was asked for, so it says nothing else.
-func (h *Hosts) Held(ctx context.Context, host string, d time.Duration, reason string) error {
-	h.mu.Lock()
-	now := h.m.db.Now()
-	s := h.state(host)
-	h.hold(s, min(d, MaxHold), reason, now)
-	unsaved := s.unsaved(now)
-	h.mu.Unlock()
-	if !unsaved {
-		return nil
-	}
-	return h.save(context.WithoutCancel(ctx), host)
 }
 
 // adopt takes over a stored row; mu is held.
@@ -282,44 +260,48 @@ func (h *Hosts) Observed(ctx context.Context, seen Seen) error {
 	if seen.Class == yp.ClassRateLimited {
 		return nil
 	}
-	if !h.observe(seen) {
+	return h.change(ctx, seen.Host, func(s *hostState, now time.Time) {
+		if seen.Started.IsZero() {
+			seen.Started = now
+		}
+		if seen.RetryAfter > 0 {
+			h.hold(s, seen.RetryAfter, cmp.Or(seen.HoldReason, "Retry-After"), now)
+		}
+		switch {
+		case seen.Started.Before(s.lastBlock) && !s.lastBlock.After(now):
+			// It was on its way already when the last block came, and says nothing of how the host
+			// takes the penalty. (A block in the future was before the clock was set back.)
+		case seen.Block:
+			s.Blocks, s.lastBlock = s.Blocks+1, now
+			h.hold(s, Penalty(s.Blocks), heldForPenalty, now)
+		case seen.Class == "" && !seen.HostFault:
+			s.Blocks = 0
+		}
+		if s.recent.add(seen) {
+			h.pace(s)
+		}
+	})
+}
+
+// Held takes down a hold that only the pacer knows of, one that came with
+// robots.txt, say: nothing was asked for, so it says nothing else.
+func (h *Hosts) Held(ctx context.Context, host string, d time.Duration, reason string) error {
+	return h.change(ctx, host, func(s *hostState, now time.Time) { h.hold(s, d, reason, now) })
+}
+
+// change changes what is known of a host, and stores what a restart must know.
+func (h *Hosts) change(ctx context.Context, host string, by func(s *hostState, now time.Time)) error {
+	h.mu.Lock()
+	now := h.m.db.Now()
+	s := h.state(host)
+	s.Host, s.stored = s.Host.sane(now), s.stored.sane(now)
+	by(s, now)
+	unsaved := s.unsaved(now)
+	h.mu.Unlock()
+	if !unsaved {
 		return nil
 	}
-	return h.save(context.WithoutCancel(ctx), seen.Host) // a run that stops must leave it behind too
-}
-
-// observe reports whether there is something to store.
-func (h *Hosts) observe(seen Seen) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	now := h.m.db.Now()
-	s := h.state(seen.Host)
-	s.Host, s.stored = s.Host.sane(now), s.stored.sane(now)
-	if seen.Started.IsZero() {
-		seen.Started = now
-	}
-	if seen.RetryAfter > 0 {
-		h.hold(s, min(seen.RetryAfter, MaxHold), cmp.Or(seen.HoldReason, "Retry-After"), now)
-	}
-	switch {
-	case s.sameIncident(seen, now):
-	case seen.Block:
-		s.Blocks, s.lastBlock = s.Blocks+1, now
-		h.hold(s, Penalty(s.Blocks), heldForPenalty, now)
-	case seen.Class == "" && !seen.HostFault:
-		s.Blocks = 0
-	}
-	if s.recent.add(seen.outcome()) {
-		h.pace(s)
-	}
-	return s.unsaved(now)
-}
-
-// sameIncident reports whether the request was on its way already when the last
-// block came: it says nothing of how the host takes the penalty. (A block in the
-// future was before the clock was set back.)
-func (s *hostState) sameIncident(seen Seen, now time.Time) bool {
-	return seen.Started.Before(s.lastBlock) && !s.lastBlock.After(now)
+	return h.save(context.WithoutCancel(ctx), host) // a run that stops must leave it behind too
 }
 
 // hold keeps a host back. The pacer knows by itself whether it is held for longer
@@ -328,7 +310,7 @@ func (h *Hosts) hold(s *hostState, d time.Duration, reason string, now time.Time
 	if d <= 0 {
 		return
 	}
-	d = (d + time.Millisecond - 1).Truncate(time.Millisecond) // as it is stored
+	d = (min(d, MaxHold) + time.Millisecond - 1).Truncate(time.Millisecond) // as it is stored
 	held := Host{Host: s.Host.Host, Blocks: s.Blocks, HeldUntil: now.Add(d), HeldFor: reason, HeldLong: d}
 	if held.HeldUntil.After(s.HeldUntil) {
 		s.Host = s.withHold(held)
@@ -378,7 +360,7 @@ func (h *Hosts) save(ctx context.Context, host string) error {
 	if !unsaved {
 		return nil
 	}
-	stored, err := h.m.SaveHost(ctx, h.source, was, is)
+	stored, err := h.m.saveHost(ctx, h.source, was, is)
 	if err != nil {
 		return err
 	}

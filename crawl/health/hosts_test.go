@@ -66,6 +66,12 @@ func newPacing(t *testing.T, w *world) *pacing {
 	return p
 }
 
+// whilePacing is a subtest with hosts of its own, beside others.
+func whilePacing(t *testing.T, name string, test func(t *testing.T, p *pacing)) {
+	t.Helper()
+	inWorld(t, name, func(t *testing.T, w *world) { test(t, newPacing(t, w)) })
+}
+
 func (p *pacing) load(t *testing.T, configured time.Duration) {
 	t.Helper()
 	h, err := p.Hosts(t.Context(), demo, configured, p.tape)
@@ -91,13 +97,13 @@ var (
 	fine    = Seen{}
 	blocked = Seen{Class: yp.ClassHTTP403, Block: true}
 	timeout = Seen{Class: yp.ClassTimeout, HostFault: true}
+
+	challenged = Seen{Class: yp.ClassChallenge, Block: true}
 )
 
 func TestObservedPenalties(t *testing.T) {
 	t.Parallel()
-	t.Run("the first block costs nothing, the second 30 s, then doubled", func(t *testing.T) {
-		t.Parallel()
-		p := newPacing(t, setup(t))
+	whilePacing(t, "the first block costs nothing, the second 30 s, then doubled", func(t *testing.T, p *pacing) {
 		p.see(t, 1, blocked)
 		p.want(t)
 		wantRows(t, p.db, storedHosts, "a|0|1||") // a process that is started again and again must come to a penalty
@@ -110,9 +116,7 @@ func TestObservedPenalties(t *testing.T) {
 		}
 		wantRows(t, p.db, `SELECT blocks, held_for FROM hosts`, "9|penalty")
 	})
-	t.Run("blocks of requests that were on their way are one incident", func(t *testing.T) {
-		t.Parallel()
-		p := newPacing(t, setup(t))
+	whilePacing(t, "blocks of requests that were on their way are one incident", func(t *testing.T, p *pacing) {
 		p.see(t, 1, blocked)
 		p.clock.move(time.Second)
 		p.see(t, 3, Seen{Block: true, Class: yp.ClassHTTP403, Started: noon.Add(-time.Millisecond)})
@@ -120,9 +124,7 @@ func TestObservedPenalties(t *testing.T) {
 		p.see(t, 1, Seen{Block: true, Class: yp.ClassHTTP403, Started: noon})
 		p.want(t, "a hold 30s penalty: 2 blocks in a row")
 	})
-	t.Run("a success ends the row, one that was on its way does not", func(t *testing.T) {
-		t.Parallel()
-		p := newPacing(t, setup(t))
+	whilePacing(t, "a success ends the row, one that was on its way does not", func(t *testing.T, p *pacing) {
 		p.see(t, 2, blocked)
 		p.clock.move(time.Minute)
 		p.see(t, 1, Seen{Started: noon.Add(-1)})
@@ -144,18 +146,14 @@ func TestObservedPenalties(t *testing.T) {
 		"a challenge of another host":  {Host: "b", Block: true},
 		"a parse error of another one": {Host: "b", Class: yp.ClassParseError},
 	} {
-		t.Run("the row goes on after "+name, func(t *testing.T) {
-			t.Parallel()
-			p := newPacing(t, setup(t))
+		whilePacing(t, "the row goes on after "+name, func(t *testing.T, p *pacing) {
 			p.see(t, 1, blocked)
 			p.see(t, 1, seen)
 			p.see(t, 1, blocked)
 			p.want(t, "a hold 30s penalty: 2 blocks in a row")
 		})
 	}
-	t.Run("a clock that was set back makes no incident last", func(t *testing.T) {
-		t.Parallel()
-		p := newPacing(t, setup(t))
+	whilePacing(t, "a clock that was set back makes no incident last", func(t *testing.T, p *pacing) {
 		p.see(t, 3, blocked)
 		p.want(t, "a hold 30s penalty: 2 blocks in a row", "a hold 1m0s penalty: 3 blocks in a row")
 		p.clock.move(-24 * time.Hour)
@@ -190,18 +188,14 @@ func TestHostTurnsTo403(t *testing.T) {
 
 func TestObservedHolds(t *testing.T) {
 	t.Parallel()
-	t.Run("5 s are stored, less is not", func(t *testing.T) {
-		t.Parallel()
-		p := newPacing(t, setup(t))
+	whilePacing(t, "5 s are stored, less is not", func(t *testing.T, p *pacing) {
 		p.see(t, 1, Seen{Class: yp.ClassHTTP429, HostFault: true, RetryAfter: keepHold - time.Millisecond})
 		wantRows(t, p.db, storedHosts)
 		p.see(t, 1, Seen{Class: yp.ClassHTTP429, HostFault: true, RetryAfter: keepHold, HoldReason: "429 without Retry-After"})
 		wantRows(t, p.db, storedHosts, "a|0|0|12:00:05|429 without Retry-After")
 		p.want(t, "a hold 4.999s Retry-After", "a hold 5s 429 without Retry-After")
 	})
-	t.Run("only ever prolonged", func(t *testing.T) {
-		t.Parallel()
-		p := newPacing(t, setup(t))
+	whilePacing(t, "only ever prolonged", func(t *testing.T, p *pacing) {
 		p.see(t, 1, Seen{HostFault: true, RetryAfter: time.Minute})
 		p.see(t, 1, Seen{HostFault: true, RetryAfter: 59 * time.Second, HoldReason: "shorter"})
 		p.see(t, 2, blocked)                                                                                // 30 s
@@ -212,16 +206,12 @@ func TestObservedHolds(t *testing.T) {
 		p.want(t, "a hold 1m0s penalty: 3 blocks in a row", "a hold 2m0s penalty: 4 blocks in a row")
 		wantRows(t, p.db, storedHosts, "a|0|4|12:02:00|penalty")
 	})
-	t.Run("at most an hour", func(t *testing.T) {
-		t.Parallel()
-		p := newPacing(t, setup(t))
+	whilePacing(t, "at most an hour", func(t *testing.T, p *pacing) {
 		p.see(t, 1, Seen{HostFault: true, RetryAfter: 24 * time.Hour})
 		p.want(t, "a hold 1h0m0s Retry-After")
 		wantRows(t, p.db, storedHosts, "a|0|0|13:00:00|Retry-After")
 	})
-	t.Run("of a run that is being stopped", func(t *testing.T) {
-		t.Parallel()
-		p := newPacing(t, setup(t))
+	whilePacing(t, "of a run that is being stopped", func(t *testing.T, p *pacing) {
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
 		ok(t, p.hosts.Observed(ctx, Seen{Host: "a", HostFault: true, RetryAfter: time.Minute}))
@@ -301,23 +291,17 @@ func TestHostsLoad(t *testing.T) {
 		{"a Retry-After from before the clock was set back", `0, NULL, 0, '2026-11-21T12:00:00.000Z', 'Retry-After'`, []string{"a hold 1h0m0s Retry-After"}},
 		{"a penalty from before the clock was set back", `0, NULL, 5, '2026-11-21T12:00:00.000Z', 'penalty'`, []string{"a hold 30m0s penalty: 5 blocks in a row"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			w := setup(t)
+		inWorld(t, c.name, func(t *testing.T, w *world) {
 			must(t, w.db, row(c.values))
 			newPacing(t, w).want(t, c.want...)
 		})
 	}
-	t.Run("a learned delay under the configured one goes with the next request", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "a learned delay under the configured one goes with the next request", func(t *testing.T, w *world) {
 		must(t, w.db, row(`2000, 'slow', 0, NULL, NULL`))
 		newPacing(t, w).see(t, 1, fine)
 		wantRows(t, w.db, storedHosts, "a|0|0||")
 	})
-	t.Run("the row of blocks goes on", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "the row of blocks goes on", func(t *testing.T, w *world) {
 		must(t, w.db, row(`0, NULL, 5, NULL, NULL`))
 		p := newPacing(t, w)
 		p.see(t, 1, blocked)
@@ -397,7 +381,7 @@ func TestClockIsSetBack(t *testing.T) {
 		t.Parallel()
 		w := withProxies(t)
 		w.clock.move(year)
-		ok(t, w.CountProxy(t.Context(), 10, ProxyUse{Failures: ProxyFailures, Consecutive: ProxyFailures, CooldownUntil: w.clock.now().Add(ProxyRest)}))
+		ok(t, w.countProxy(t, 10, ProxyUse{Failures: ProxyFailures, Consecutive: ProxyFailures, CooldownUntil: w.clock.now().Add(ProxyRest)}))
 		w.clock.move(-year)
 		for range 2 {
 			ok(t, w.MendClock(t.Context()))
@@ -405,9 +389,7 @@ func TestClockIsSetBack(t *testing.T) {
 			w.clock.move(time.Minute)
 		}
 	})
-	t.Run("by less than a hold", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "by less than a hold", func(t *testing.T, w *world) {
 		p := newPacing(t, w)
 		p.see(t, 1, Seen{HostFault: true, RetryAfter: time.Minute})
 		w.clock.move(-time.Second)
@@ -533,12 +515,10 @@ func TestSaveHost(t *testing.T) {
 		{"a shorter hold", Host{Host: "a"}, Host{Host: "a", HeldUntil: at(4), HeldFor: "Retry-After"}, stored},
 		{"a hold that is too long", Host{Host: "a"}, Host{Host: "a", HeldUntil: at(600), HeldFor: "Retry-After"}, Host{Host: "a", Delay: time.Second, DelayReason: "r", Blocks: 3, HeldUntil: at(60), HeldFor: "Retry-After"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			w := setup(t)
-			_, err := w.SaveHost(t.Context(), demo, Host{Host: "a"}, stored)
+		inWorld(t, c.name, func(t *testing.T, w *world) {
+			_, err := w.saveHost(t.Context(), demo, Host{Host: "a"}, stored)
 			ok(t, err)
-			got, err := w.SaveHost(t.Context(), demo, c.was, c.is)
+			got, err := w.saveHost(t.Context(), demo, c.was, c.is)
 			ok(t, err)
 			c.want.UpdatedAt = noon
 			if d := cmp.Diff(c.want, got); d != "" {

@@ -1,29 +1,21 @@
 package health
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
-// The layout alarm (docs/health.md, section 4) in five lines:
-//
-//  1. A page is bare of a field when under a quarter of the listings that usually
-//     have it, in its category, still do; 5 at least should.
-//  2. A run is all pages since the last one that had the field.
-//  3. It alarms when its pages come from 5 targets or more, and chance makes such a
-//     run less than once in a billion targets.
-//  4. Chance is how often targets of a category were bare, (bare+1)/(targets+2), one
-//     factor for each target of the run, which is counted in before the next one.
-//  5. Learned are only pages of runs that ended by themselves, and targets that are
-//     done; a target is bare when any page of it was.
-//
-// Targets, not pages, are what chance deals: the pages of one lack what its markup
-// lacks, all together. And any page of a target, because those of several workers go
-// deep together, where a directory has less to say.
+// The layout alarm: doc.go tells its model, with an example.
 const (
 	// MaxStrikes is how many pages running whose layout is not known raise the alarm.
 	MaxStrikes = 3
@@ -32,88 +24,15 @@ const (
 	alarmPart        = 4    // under a quarter of what is usual
 	provingListings  = 5    // that should have the field: a page of fewer proves nothing
 	usualListings    = 60   // seen of a category before its share counts
-	chanceOfAlarm    = 1e-9 // of a run, for each target, when nothing has changed
-	chanceOfDoubt    = 1e-3 // from here on a run is not believed, and part of an alarm of others
+	chanceOfAlarm    = 1e-9 // of a run, when nothing has changed
+	chanceOfDoubt    = 1e-3 // from here on a run is named in the alarm of another field
 	listingsHalfLife = 1_000.0
 	targetsHalfLife  = 300.0
+
+	// recentTargets is how many targets are remembered, so that each is counted once. It must
+	// be more than the workers that walk targets at once, and bounds a run.
+	recentTargets = 64
 )
-
-// share is what is usual of a field in one category: how many listings were seen and
-// had it; how many targets are done and were bare of it. Both are plain counts up to
-// 1.44 half-lives; from there on what is old fades.
-type share struct{ listings, having, targets, bare float64 }
-
-func (s *share) learn(listings, having int) {
-	s.listings, s.having = fade(s.listings+float64(listings), s.having+float64(having), listingsHalfLife)
-}
-
-// settle counts a target that is done.
-func (s *share) settle(bare bool) {
-	s.targets, s.bare = fade(s.targets+1, s.bare+float64(flag(bare)), targetsHalfLife)
-}
-
-func fade(all, some, halfLife float64) (float64, float64) {
-	if most := halfLife / math.Ln2; all > most {
-		return most, some * (most / all)
-	}
-	return all, some
-}
-
-// usual is the share, 0 while too little was seen for it to count.
-func (s share) usual() float64 {
-	if s.listings < usualListings {
-		return 0
-	}
-	return s.having / s.listings
-}
-
-// chance is that of one more bare target after some more than were counted.
-func (s share) chance(more int) float64 {
-	return (s.bare + float64(more) + 1) / (s.targets + float64(more) + 2)
-}
-
-// shares are the shares of one category, in the order of fields.
-type shares [maxFields]share
-
-// sheet is what a page says of one field, with what was usual when it came.
-type sheet struct {
-	target, category int64
-	listings, have   int
-	expected         float64 // listings that usually have it
-}
-
-// counts reports whether the page can prove that the field is gone: one of plumbers
-// says nothing about price ranges.
-func (p sheet) counts() bool { return p.expected >= provingListings }
-
-// bare reports whether the field is gone, as far as a page can say. Without the one
-// listing of grace, pages where 6 should have it would be bare by chance too often.
-func (p sheet) bare() bool { return p.counts() && float64(alarmPart*(p.have+1)) <= p.expected }
-
-// alive reports whether the page proves that the field is still there.
-func (p sheet) alive() bool { return !p.bare() && (p.counts() || p.have >= provingListings) }
-
-// fall is a field that went missing.
-type fall struct {
-	field    int
-	pages    int     // of the run
-	seen     int     // listings on them that have it
-	listings int     // listings on them
-	expected float64 // that usually have it
-}
-
-func (f fall) String() string {
-	return fmt.Sprintf("%s (%d of %d listings on the last %d pages, usually %.0f)", fields[f.field].Name, f.seen, f.listings, f.pages, f.expected)
-}
-
-// reason says what an alarm is about.
-func reason(falls []fall) string {
-	words := make([]string, len(falls))
-	for i, f := range falls {
-		words[i] = f.String()
-	}
-	return "went missing: " + strings.Join(words, ", ")
-}
 
 // fields are the fields of a listing that the layout alarm watches: those that a page may
 // say or not. Id, name and rank are not among them: without the first two there is no
@@ -144,173 +63,160 @@ func count(listings []yp.Listing) (n having) {
 	return n
 }
 
-// fieldNumber finds a field by its name; -1 = none of ours.
-func fieldNumber(name string) int {
-	return slices.IndexFunc(fields, func(f *yp.ListingField) bool { return f.Name == name })
+// share is what is usual of a field in one category: how many listings were seen and
+// had it; how many targets were seen and had a page that was bare of it. Both are plain
+// counts up to 1.44 half-lives; from there on what is old fades.
+type share struct{ listings, having, targets, bare float64 }
+
+// usual is the share, 0 while too little was seen for it to count.
+func (s *share) usual() float64 {
+	if s.listings < usualListings {
+		return 0
+	}
+	return s.having / s.listings
 }
 
-// recentTargets is how many targets are under way in each field's view: one is done
-// when as many others came after it. It must be more than the workers that walk
-// targets at once, and bounds a run: a field that so many targets running lack,
-// without an alarm, is as usual as that.
-const recentTargets = 64
+func fade(all, some, halfLife float64) (float64, float64) {
+	if most := halfLife / math.Ln2; all > most {
+		return most, some * (most / all)
+	}
+	return all, some
+}
+
+// verdict is what a page says of a field.
+type verdict int
+
+const (
+	unproven verdict = iota // too few of its listings should have it
+	alive
+	bare
+)
+
+// judge compares the listings that have a field with those that usually have it. Without
+// the one listing of grace, pages where 6 should have it would be bare by chance too often.
+func judge(expected float64, have int) verdict {
+	switch {
+	case expected >= provingListings && float64(alarmPart*(have+1)) <= expected:
+		return bare
+	case expected >= provingListings, have >= provingListings:
+		return alive
+	}
+	return unproven
+}
+
+// fall is a field that is missing: the sums of the bare pages of its run.
+type fall struct {
+	field    int
+	pages    int
+	seen     int     // listings that have it
+	listings int     // in all
+	expected float64 // that usually have it
+}
+
+func (f fall) String() string {
+	return fmt.Sprintf("%s (%d of %d listings on the last %d pages, usually %.0f)", fields[f.field].Name, f.seen, f.listings, f.pages, f.expected)
+}
+
+// reason says what an alarm is about.
+func reason(falls []fall) string {
+	words := make([]string, len(falls))
+	for i, f := range falls {
+		words[i] = f.String()
+	}
+	return "went missing: " + strings.Join(words, ", ")
+}
 
 // window is the layout alarm of one source: what is usual, and what is under way.
 type window struct {
-	usual map[int64]*shares // by category
+	usual map[int64]*[maxFields]share // by category
 	track [maxFields]track
 	dirty map[int64]bool // categories of which there may be something to store
-}
-
-func newWindow() *window {
-	return &window{usual: map[int64]*shares{}, dirty: map[int64]bool{}}
 }
 
 // track is what is under way of one field.
 type track struct {
 	visits []visit // the last targets whose pages count, the one seen last at the end
-	run    int     // how many of them, at the end, are those of the run
-	sum    fall    // of the run's bare pages
-	held   map[int64]tally
+	run    fall
 }
 
-// visit is a target under way.
+// visit is a target that was seen lately.
 type visit struct {
 	target, category int64
 	bare             bool // one of its pages was
+	inRun            bool // one of the run's was
 }
 
-// tally is what pages of a category say of a field that are not to be learned yet.
-type tally struct{ listings, have int }
+func newWindow() *window {
+	return &window{usual: map[int64]*[maxFields]share{}, dirty: map[int64]bool{}}
+}
 
-func (w *window) category(id int64) *shares {
+func (w *window) category(id int64) *[maxFields]share {
 	s := w.usual[id]
 	if s == nil {
-		s = &shares{}
+		s = &[maxFields]share{}
 		w.usual[id] = s
 	}
 	return s
 }
 
-// add takes a page and returns the fields that went missing. The pages of an alarm
-// are not learned, and what fell is forgotten: an operator who lets the source go on
-// takes the pages as they are, and must not meet the same alarm again.
+// add takes a page and returns the fields that went missing. Of those everything is
+// forgotten then: an operator who lets the source go on takes its pages as they are, and
+// must not meet the same alarm again.
 func (w *window) add(target, category int64, listings int, have having) []fall {
-	usual, bare := w.category(category), false
+	usual, missing := w.category(category), false
 	w.dirty[category] = true
 	for f := range fields {
-		p := sheet{target, category, listings, have[f], float64(listings) * usual[f].usual()}
-		bare = w.see(f, p) || bare
+		s, t := &usual[f], &w.track[f]
+		expected := float64(listings) * s.usual()
+		says := judge(expected, have[f])
+		if expected >= provingListings {
+			t.count(s, target, category, says == bare)
+		}
+		switch {
+		case says == bare:
+			missing = true
+			t.run = fall{f, t.run.pages + 1, t.run.seen + have[f], t.run.listings + listings, t.run.expected + expected}
+			if 2*s.bare <= s.targets {
+				continue
+			} // else this is how the category is now
+		case says == alive && t.run.pages > 0:
+			t.run = fall{}
+			for i := range t.visits {
+				t.visits[i].inRun = false
+			}
+		case t.run.pages > 0:
+			continue // a new category is not learned from pages that may be broken
+		}
+		s.listings, s.having = fade(s.listings+float64(listings), s.having+float64(have[f]), listingsHalfLife)
 	}
-	if !bare {
+	if !missing {
 		return nil
 	}
-	falls := w.falls()
-	if len(falls) > 0 {
-		w.track = [maxFields]track{}
-		w.forget(falls)
-	}
-	return falls
+	return w.falls()
 }
 
-// see takes in what a page says of a field, and whether the page is bare of it.
-// While a run lasts, pages that prove nothing wait with it: of a category that was
-// not seen before, say, which would be learned from broken pages.
-func (w *window) see(f int, p sheet) (bare bool) {
-	t := &w.track[f]
-	switch {
-	case p.bare():
-		w.visit(f, p)
-		t.hold(p)
-		t.sum.add(p)
-		if t.run == recentTargets {
-			w.endRun(f)
-		}
-		return true
-	case p.alive():
-		w.endRun(f)
-		w.visit(f, p)
-		w.learn(f, p.category, tally{p.listings, p.have})
-	case t.run > 0:
-		t.hold(p)
-	default:
-		w.learn(f, p.category, tally{p.listings, p.have})
-	}
-	return false
-}
-
-// visit notes the target of a page that counts; the oldest one is done when there is
-// no more room.
-func (w *window) visit(f int, p sheet) {
-	if !p.counts() {
-		return
-	}
-	t, v := &w.track[f], visit{p.target, p.category, p.bare()}
+// count counts the target of a page once, and once as bare.
+func (t *track) count(s *share, target, category int64, bare bool) {
 	i := len(t.visits) - 1
-	for i >= 0 && t.visits[i].target != v.target {
+	for i >= 0 && t.visits[i].target != target { // one that is under way stands near the end
 		i--
 	}
-	if v.bare && i < len(t.visits)-t.run {
-		t.run++
-	}
-	if i < 0 && len(t.visits) < recentTargets {
-		t.visits = append(t.visits, v)
-		return
-	}
-	if i < 0 {
-		i = 0
-		w.settle(f, t.visits[0])
-	} else {
-		v.bare = v.bare || t.visits[i].bare
-	}
-	copy(t.visits[i:], t.visits[i+1:])
-	t.visits[len(t.visits)-1] = v
-}
-
-// endRun ends a run by itself: its pages are as usual as any.
-func (w *window) endRun(f int) {
-	t := &w.track[f]
-	if t.run == 0 {
-		return
-	}
-	for category, pages := range t.held {
-		w.learn(f, category, pages)
-	}
-	clear(t.held)
-	t.run, t.sum = 0, fall{}
-}
-
-func (w *window) learn(f int, category int64, pages tally) {
-	w.category(category)[f].learn(pages.listings, pages.have)
-	w.dirty[category] = true
-}
-
-func (w *window) settle(f int, v visit) {
-	w.category(v.category)[f].settle(v.bare)
-	w.dirty[v.category] = true
-}
-
-func (w *window) forget(falls []fall) {
-	for _, s := range w.usual {
-		for _, f := range falls {
-			s[f.field] = share{}
+	v := visit{target: target, category: category}
+	if i >= 0 {
+		v = t.visits[i]
+		if bare && !v.bare {
+			s.bare = min(s.bare+1, s.targets)
 		}
+	} else {
+		s.targets, s.bare = fade(s.targets+1, s.bare+float64(flag(bare)), targetsHalfLife)
 	}
-}
-
-func (t *track) hold(p sheet) {
-	if t.held == nil {
-		t.held = map[int64]tally{}
+	v.bare, v.inRun = v.bare || bare, v.inRun || bare
+	if i >= 0 {
+		t.visits = slices.Delete(t.visits, i, i+1)
+	} else if len(t.visits) == recentTargets {
+		t.visits = slices.Delete(t.visits, 0, 1)
 	}
-	h := t.held[p.category]
-	t.held[p.category] = tally{h.listings + p.listings, h.have + p.have}
-}
-
-func (f *fall) add(p sheet) {
-	f.pages++
-	f.seen += p.have
-	f.listings += p.listings
-	f.expected += p.expected
+	t.visits = append(t.visits, v)
 }
 
 // falls judges the runs. Fields do not fall in step (other categories have them, and
@@ -319,59 +225,184 @@ func (f *fall) add(p sheet) {
 func (w *window) falls() (all []fall) {
 	alarm := false
 	for f := range fields {
-		t := &w.track[f]
-		if !w.doubtful(f) {
+		if w.track[f].run.pages == 0 {
 			continue
 		}
-		alarm = alarm || t.run >= alarmTargets && w.chance(f) < chanceOfAlarm
-		sum := t.sum
-		sum.field = f
-		all = append(all, sum)
+		targets, chance := w.chance(f)
+		if targets > 1 && chance < chanceOfDoubt {
+			alarm = alarm || targets >= alarmTargets && chance < chanceOfAlarm
+			all = append(all, w.track[f].run)
+		}
 	}
 	if !alarm {
 		return nil
 	}
+	for _, usual := range w.usual {
+		for _, f := range all {
+			usual[f.field] = share{}
+		}
+	}
+	w.track = [maxFields]track{}
 	return all
 }
 
-func (w *window) doubtful(f int) bool { return w.track[f].run > 1 && w.chance(f) < chanceOfDoubt }
-
-// chance is that of the run of a field when nothing has changed.
-func (w *window) chance(f int) float64 {
-	t, chance := &w.track[f], 1.0
-	run := t.visits[len(t.visits)-t.run:]
-	for i, v := range run {
-		more := 0
-		for _, u := range run[:i] {
-			if u.category == v.category {
-				more++
-			}
-		}
-		chance *= w.category(v.category)[f].chance(more)
-		if chance < chanceOfAlarm {
-			break // it only falls
+// chance is that of the run of a field when nothing has changed: for each of its targets,
+// (bare+1)/(targets+2) of those of the category that were counted before it.
+func (w *window) chance(f int) (targets int, chance float64) {
+	chance = 1
+	sameCategory := map[int64]float64{}
+	for _, v := range w.track[f].visits {
+		if v.inRun {
+			targets++
+			sameCategory[v.category]++
+			s, n := &w.usual[v.category][f], sameCategory[v.category]
+			chance *= (max(s.bare-n, 0) + 1) / (max(s.targets-n, 0) + 2)
 		}
 	}
-	return chance
+	return targets, chance
 }
 
-// standing is what is usual in a category with what is under way counted in, as far as
-// it is believed: what is to be remembered when the process ends now.
-func (w *window) standing(category int64) shares {
-	s := *w.category(category)
-	for f := range fields {
-		t := &w.track[f]
-		visits := t.visits
-		if w.doubtful(f) {
-			visits = visits[:len(visits)-t.run]
-		} else {
-			s[f].learn(t.held[category].listings, t.held[category].have)
-		}
-		for _, v := range visits {
-			if v.category == category {
-				s[f].settle(v.bare)
-			}
+// Layout watches the pages of one source for one process. It is safe for concurrent use.
+type Layout struct {
+	m      *Monitor
+	source int64
+
+	mu      sync.Mutex
+	window  *window
+	strikes int // pages running whose layout was not known; stored in sources
+}
+
+// shareRow is a row of field_shares; its JSON form is how many travel in one
+// statement.
+type shareRow struct {
+	Category                        int64
+	Field                           string
+	Listings, Having, Targets, Bare float64
+}
+
+func (s *shareRow) columns() []any {
+	return []any{&s.Category, &s.Field, &s.Listings, &s.Having, &s.Targets, &s.Bare}
+}
+
+const (
+	selectShares  = `SELECT category_id, field, listings, having_it, targets, bare FROM field_shares WHERE source_id = ?`
+	selectStrikes = `SELECT layout_strikes FROM sources WHERE id = ?`
+	// An alarm in force keeps its number.
+	clearStrikes = `UPDATE sources SET layout_strikes = 0, updated_at = ? WHERE id = ? AND auto_disabled = 0`
+	addStrike    = `UPDATE sources SET layout_strikes = layout_strikes + 1, updated_at = ? WHERE id = ? RETURNING layout_strikes`
+	forgetField  = `DELETE FROM field_shares WHERE source_id = ? AND field = ?`
+	saveShares   = `
+	INSERT INTO field_shares (source_id, category_id, field, listings, having_it, targets, bare)
+	SELECT s.id, value ->> 'Category', value ->> 'Field', value ->> 'Listings', value ->> 'Having', value ->> 'Targets', value ->> 'Bare'
+	FROM json_each(?2) JOIN sources s ON s.id = ?1 AND s.auto_disabled = 0 WHERE true
+	ON CONFLICT DO UPDATE SET listings = excluded.listings, having_it = excluded.having_it, targets = excluded.targets, bare = excluded.bare`
+)
+
+// Layout returns the layout alarm of a source, with what was learned before.
+func (m *Monitor) Layout(ctx context.Context, sourceID int64) (*Layout, error) {
+	l := &Layout{m: m, source: sourceID, window: newWindow()}
+	rows, err := store.All(m.db.Reader(ctx), selectShares, []any{sourceID}, (*shareRow).columns)
+	if err == nil {
+		err = m.db.Read().QueryRowContext(ctx, selectStrikes, sourceID).Scan(&l.strikes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read field shares of source %d: %w", sourceID, err)
+	}
+	for _, r := range rows {
+		if f := slices.IndexFunc(fields, func(f *yp.ListingField) bool { return f.Name == r.Field }); f >= 0 {
+			l.window.category(r.Category)[f] = share{r.Listings, r.Having, r.Targets, r.Bare}
 		}
 	}
-	return s
+	return l, nil
+}
+
+// Page takes in a page of a target and its category whose layout is known, with all
+// its listings; none is a page too. When a field has gone missing it pauses the source
+// until an operator enables it, and says which: "" = all is well.
+func (l *Layout) Page(ctx context.Context, targetID, categoryID int64, listings []yp.Listing) (alarm string, err error) {
+	have := count(listings)
+	l.mu.Lock()
+	struck := l.strikes > 0
+	l.strikes = 0
+	falls := l.window.add(targetID, categoryID, len(listings), have)
+	l.mu.Unlock()
+	if struck {
+		if _, err = l.m.change(ctx, clearStrikes, yp.FormatTime(l.m.db.Now()), l.source); err != nil {
+			err = fmt.Errorf("clear layout strikes: %w", err)
+		}
+	}
+	if len(falls) == 0 {
+		return "", err
+	}
+	alarm = reason(falls)
+	raised := l.m.db.Write(ctx, func(tx *store.Tx) error {
+		err := pause(tx, l.source, yp.CodeHTMLChanged, alarm, time.Time{})
+		for _, f := range falls {
+			if err == nil {
+				err = tx.Run(forgetField, l.source, fields[f.field].Name)
+			}
+		}
+		return err
+	})
+	if raised != nil {
+		raised = fmt.Errorf("raise layout alarm (%s): %w", alarm, raised)
+	}
+	return alarm, errors.Join(err, raised)
+}
+
+// Unknown takes in a page of the site whose layout is not known (HTML_CHANGED); why
+// says what was missing. The third running pauses the source until an operator
+// enables it, and so does every one after it: then alarm is not "".
+func (l *Layout) Unknown(ctx context.Context, why string) (alarm string, err error) {
+	strikes := 0
+	err = l.m.db.Write(ctx, func(tx *store.Tx) error {
+		alarm = ""
+		if err := tx.Get(addStrike, []any{tx.Now, l.source}, &strikes); err != nil {
+			return err
+		}
+		if strikes < MaxStrikes {
+			return nil
+		}
+		alarm = fmt.Sprintf("the layout was not known on %d pages running: %s", strikes, why)
+		return pause(tx, l.source, yp.CodeHTMLChanged, alarm, time.Time{})
+	})
+	if err != nil {
+		return "", fmt.Errorf("count a page of unknown layout: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.strikes = max(l.strikes, strikes)
+	return alarm, nil
+}
+
+// Flush stores what was learned since the last Flush, in one statement: at every
+// roll-up and at the end. Nothing is stored while the source waits for an operator:
+// another process may have forgotten a field that this one still thinks usual. Of
+// two processes the last one's shares stand; both learn of the same source.
+func (l *Layout) Flush(ctx context.Context) error {
+	rows, dirty := l.learned()
+	if len(rows) == 0 {
+		return nil
+	}
+	err := l.m.db.Write(ctx, func(tx *store.Tx) error { return tx.Run(saveShares, l.source, store.JSON(rows)) })
+	if err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		maps.Copy(l.window.dirty, dirty)
+		return fmt.Errorf("save field shares of source %d: %w", l.source, err)
+	}
+	return nil
+}
+
+// learned takes what is to be stored.
+func (l *Layout) learned() (rows []shareRow, dirty map[int64]bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	dirty, l.window.dirty = l.window.dirty, map[int64]bool{}
+	for category := range dirty {
+		for f, s := range l.window.category(category)[:len(fields)] {
+			rows = append(rows, shareRow{category, fields[f].Name, s.listings, s.having, s.targets, s.bare})
+		}
+	}
+	return rows, dirty
 }

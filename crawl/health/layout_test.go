@@ -1,13 +1,22 @@
 package health
 
 import (
+	"errors"
+	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
-var phone, rating, prices = fieldNumber("phone"), fieldNumber("rating"), fieldNumber("price_range")
+var phone, rating, prices = field("phone"), field("rating"), field("price_range")
+
+func field(name string) int {
+	return slices.IndexFunc(fields, func(f *yp.ListingField) bool { return f.Name == name })
+}
 
 // page is how many of a page's listings have some fields.
 func page(have map[int]int) (h having) {
@@ -60,6 +69,7 @@ func TestLayoutThresholds(t *testing.T) {
 		{"60 listings seen", share{60, 60, 400, 0}, 1, 0, 5},
 		{"59 listings seen: the first page is learned", share{59, 59, 400, 0}, 1, 0, 6},
 		{"161 targets seen", share{1000, 1000, 161, 0}, 1, 0, 5},
+		{"16 of 161 are bare", share{1000, 1000, 161, 16}, 1, 0, 11},
 		{"160 targets seen", share{1000, 1000, 160, 0}, 1, 0, 6},
 		{"20 targets seen", share{1000, 1000, 20, 0}, 1, 0, 14},
 		{"6 targets seen", share{1000, 1000, 6, 0}, 1, 0, 62},
@@ -79,27 +89,26 @@ func TestLayoutThresholds(t *testing.T) {
 	}
 }
 
-func TestSheet(t *testing.T) {
+func TestJudge(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		expected    float64
-		have        int
-		bare, alive bool
+		expected float64
+		have     int
+		want     verdict
 	}{
-		{5, 0, true, false},
-		{4.99, 0, false, false},
-		{0, 4, false, false},
-		{0, 5, false, true},
-		{4.99, 5, false, true},
-		{7.99, 1, false, true},
-		{8, 1, true, false},
-		{28, 6, true, false},
-		{28, 7, false, true},
-		{27.9, 6, false, true},
+		{5, 0, bare},
+		{4.99, 0, unproven},
+		{0, 4, unproven},
+		{0, 5, alive},
+		{4.99, 5, alive},
+		{7.99, 1, alive},
+		{8, 1, bare},
+		{28, 6, bare},
+		{28, 7, alive},
+		{27.9, 6, alive},
 	} {
-		p := sheet{have: c.have, expected: c.expected}
-		if p.bare() != c.bare || p.alive() != c.alive {
-			t.Errorf("%d where %g are usual: bare %v, alive %v, want %v, %v", c.have, c.expected, p.bare(), p.alive(), c.bare, c.alive)
+		if got := judge(c.expected, c.have); got != c.want {
+			t.Errorf("%d where %g are usual: %d, want %d", c.have, c.expected, got, c.want)
 		}
 	}
 }
@@ -155,14 +164,14 @@ func TestLayoutRun(t *testing.T) {
 			}
 		}
 	})
-	t.Run("64 targets without an alarm are as usual as any", func(t *testing.T) {
+	t.Run("what few targets are known to have, and all lack now, never alarms and is learned", func(t *testing.T) {
 		t.Parallel()
 		w := taught(share{1000, 1000, 0, 0})
-		if got := alarmAt(w, recentTargets, 1, none); got > 0 || w.track[phone].run != 0 {
-			t.Errorf("alarm at page %d, a run of %d", got, w.track[phone].run)
+		if got := alarmAt(w, 1000, 1, none); got > 0 {
+			t.Errorf("alarm at page %d", got)
 		}
-		if got := w.category(1)[phone]; got.listings < 1400 || got.having > 500 {
-			t.Errorf("learned %+v", got)
+		if got := w.category(1)[phone]; got.usual() > 0.2 {
+			t.Errorf("still usual: %+v", got)
 		}
 	})
 }
@@ -263,71 +272,69 @@ func TestLayoutLearning(t *testing.T) {
 			t.Errorf("ratings, which nobody missed: %+v", got)
 		}
 	})
-	t.Run("those of a run that ends by itself are", func(t *testing.T) {
+	t.Run("those of a run that ends by itself neither, but its targets are", func(t *testing.T) {
 		t.Parallel()
 		w := taught(sure)
 		for i := range int64(4) {
 			w.add(i, 1, 30, none)
 			w.add(100+i, 3, 30, none)
 		}
-		if got := w.category(1)[phone]; got != sure {
-			t.Errorf("learned %+v at once", got)
-		}
 		w.add(5, 1, 30, page(map[int]int{phone: 30}))
-		if got, want := w.category(1)[phone], (share{750, 630, 400, 0}); got != want {
+		if got, want := w.category(1)[phone], (share{630, 630, 405, 4}); got != want {
 			t.Errorf("learned %+v, want %+v", got, want)
 		}
-		if got, want := w.category(3)[phone], (share{120, 0, 0, 0}); got != want {
-			t.Errorf("learned %+v of another category, want %+v", got, want)
+		if got := w.category(3)[phone]; got != (share{}) {
+			t.Errorf("learned %+v of another category", got)
 		}
 	})
-	t.Run("a target is done after 64 others, and bare when one page of it was", func(t *testing.T) {
+	t.Run("a target counts once among 64 others, and is bare when one page of it was", func(t *testing.T) {
 		t.Parallel()
 		w := taught(share{600, 600, 100, 0})
 		all := page(map[int]int{phone: 30})
-		done := func(from, to int64) share {
-			for i := from; i <= to; i++ {
-				w.add(i, 1, 30, all)
-			}
-			return share{targets: w.category(1)[phone].targets, bare: w.category(1)[phone].bare}
-		}
-		for _, h := range []having{all, none, all} {
+		for _, h := range []having{all, none, all, none, all} {
 			w.add(0, 1, 30, h)
 		}
-		if got := done(1, 40); got != (share{targets: 100}) {
-			t.Errorf("%+v after 40 others", got)
+		for i := range int64(63) {
+			w.add(1+i, 1, 30, all)
 		}
-		w.add(0, 1, 30, all) // a deep one: it is not done yet
-		if got := done(41, 64); got != (share{targets: 101}) {
-			t.Errorf("%+v after 64 others, 24 of them later than its last page", got)
+		w.add(0, 1, 30, none)
+		if got := w.category(1)[phone]; got.targets != 164 || got.bare != 1 {
+			t.Errorf("%+v, want 1 of 164 bare", got)
 		}
-		if got := done(65, 103); got != (share{targets: 140}) {
-			t.Errorf("%+v after 63 others since its last page", got)
+		for i := range int64(64) {
+			w.add(100+i, 1, 30, all)
 		}
-		if got := done(104, 104); got.bare == 0 {
-			t.Errorf("%+v after 64 others since its last page", got)
+		w.add(0, 1, 30, none)
+		if got := w.category(1)[phone]; got.targets != 229 || got.bare != 2 {
+			t.Errorf("%+v, want 2 of 229 bare", got)
 		}
 	})
 	t.Run("what is old fades", func(t *testing.T) {
 		t.Parallel()
-		var s share
-		s.learn(1_000_000, 1_000_000)
-		for range 10_000 {
-			s.settle(true)
+		w, all, none := newWindow(), page(map[int]int{phone: 30}), having{}
+		for i := range int64(10_000) {
+			w.add(i, 1, 30, all)
 		}
-		for i := 1; i <= 3; i++ {
-			for range 1000 {
-				s.learn(1, 0)
-			}
-			for range 300 {
-				s.settle(false)
-			}
-			want := math.Pow(0.5, float64(i))
-			if got := s.having / s.listings; math.Abs(got-want) > 1e-3 {
-				t.Errorf("after %d listings %.4f is left, want %.4f", 1000*i, got, want)
-			}
-			if got := s.bare / s.targets; math.Abs(got-want) > 1e-3 {
-				t.Errorf("after %d targets %.4f is left, want %.4f", 300*i, got, want)
+		s := &w.category(1)[phone]
+		before := *s
+		s.bare = s.targets
+		for i := range int64(300) {
+			w.add(10_000+i, 1, 30, all)
+		}
+		if got := s.bare / s.targets; math.Abs(got-0.5) > 2e-3 {
+			t.Errorf("after 300 targets %.4f are bare, want half", got)
+		}
+		for range 34 { // 1,020 listings, of which nothing proves that phones are gone
+			w.add(20_000, 1, 30, page(map[int]int{phone: 8}))
+		}
+		if got, want := s.having/s.listings, (1+8.0/30)/2; math.Abs(got-want) > 0.01 || s.listings != before.listings {
+			t.Errorf("after 1,020 listings %.4f are usual, want %.4f", got, want)
+		}
+		for i := range int64(1000) { // bare ones stay within what the file allows
+			w.add(30_000+i, 1, 30, none)
+			w.add(40_000, 1, 30, all)
+			if s.bare > s.targets {
+				t.Fatalf("%g of %g targets are bare", s.bare, s.targets)
 			}
 		}
 	})
@@ -344,11 +351,217 @@ func TestFields(t *testing.T) {
 		if got[f] != 2 {
 			t.Errorf("%s: %d of 3 listings have it, want 2", fields[f].Name, got[f])
 		}
-		if fieldNumber(fields[f].Name) != f {
-			t.Errorf("%s is not found by its name", fields[f].Name)
+	}
+	if field("name") >= 0 {
+		t.Error("name is watched")
+	}
+}
+
+// pageOf is a page of n listings with phones.
+func pageOf(n int, phones bool) []yp.Listing {
+	ls := make([]yp.Listing, n)
+	for i := range ls {
+		ls[i] = yp.Listing{ID: fmt.Sprint(i), Name: "n", Street: "s"}
+		if phones {
+			ls[i].Phone = "555"
 		}
 	}
-	if fieldNumber("name") >= 0 {
-		t.Error("name is watched")
+	return ls
+}
+
+func (w *world) layout(t *testing.T) *Layout {
+	t.Helper()
+	l, err := w.Layout(t.Context(), demo)
+	ok(t, err)
+	return l
+}
+
+// feed gives pages, each of a target of its own, to a layout and returns the number of
+// the one that raised the alarm, 0 = none did.
+func feed(t *testing.T, l *Layout, pages int, phones bool) (at int, alarm string) {
+	t.Helper()
+	for i := range pages {
+		alarm, err := l.Page(t.Context(), int64(i+1), 1, pageOf(30, phones))
+		ok(t, err)
+		if alarm != "" {
+			return i + 1, alarm
+		}
+	}
+	return 0, ""
+}
+
+// learnedOf asks for what is stored of fields of category 1.
+func learnedOf(fields ...string) string {
+	return `SELECT field, round(listings), round(having_it), targets, bare FROM field_shares
+		WHERE category_id = 1 AND field IN ('` + strings.Join(fields, "', '") + `') ORDER BY field`
+}
+
+func TestLayoutAlarm(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	l := w.layout(t)
+	feed(t, l, 200, true)
+	ok(t, l.Flush(t.Context()))
+	wantRows(t, w.db, learnedOf("phone", "rating", "street"), "phone|1443|1443|198|0", "rating|1443|0|0|0", "street|1443|1443|198|0")
+	l = w.layout(t) // what is usual outlives the process
+	at, alarm := feed(t, l, 10, false)
+	const want = "went missing: phone (0 of 150 listings on the last 5 pages, usually 150)"
+	if at != 5 || alarm != want {
+		t.Errorf("%q after %d pages, want %q after 5", alarm, at, want)
+	}
+	wantRows(t, w.db, pauseOfDemo, "1||HTML_CHANGED|"+want)
+	wantRows(t, w.db, `SELECT count(*), sum(field = 'phone') FROM field_shares`, "13|0")
+
+	t.Run("nothing is stored while the source waits for an operator", func(t *testing.T) {
+		feed(t, l, 20, true)
+		ok(t, l.Flush(t.Context()))
+		wantRows(t, w.db, `SELECT count(*), sum(field = 'phone') FROM field_shares`, "13|0")
+	})
+	t.Run("an operator who enables the source accepts its pages", func(t *testing.T) {
+		_, err := w.SetEnabled(t.Context(), "demo", true)
+		ok(t, err)
+		l := w.layout(t)
+		if at, alarm := feed(t, l, 100, false); at != 0 {
+			t.Errorf("%q after %d pages", alarm, at)
+		}
+		ok(t, l.Flush(t.Context()))
+		wantRows(t, w.db, `SELECT count(*), sum(field = 'phone' AND having_it = 0) FROM field_shares`, "14|1")
+	})
+}
+
+func TestStrikes(t *testing.T) {
+	t.Parallel()
+	strike := func(t *testing.T, l *Layout, want bool) string {
+		t.Helper()
+		alarm, err := l.Unknown(t.Context(), "no listings and no word of it")
+		if err != nil || (alarm != "") != want {
+			t.Errorf("%q, %v, want an alarm: %v", alarm, err, want)
+		}
+		return alarm
+	}
+	inWorld(t, "three pages running", func(t *testing.T, w *world) {
+		l := w.layout(t)
+		strike(t, l, false)
+		strike(t, l, false)
+		wantRows(t, w.db, `SELECT layout_strikes, auto_disabled FROM sources`, "2|0", "0|0")
+		alarm := strike(t, l, true)
+		const want = "the layout was not known on 3 pages running: no listings and no word of it"
+		if alarm != want {
+			t.Errorf("%q, want %q", alarm, want)
+		}
+		wantRows(t, w.db, pauseOfDemo, "1||HTML_CHANGED|"+want)
+		strike(t, l, true)
+		wantRows(t, w.db, pauseOfDemo, "1||HTML_CHANGED|"+want)
+	})
+	inWorld(t, "a restart goes on counting", func(t *testing.T, w *world) {
+		strike(t, w.layout(t), false)
+		strike(t, w.layout(t), false)
+		strike(t, w.layout(t), true)
+	})
+	inWorld(t, "any good page clears them, an empty one too", func(t *testing.T, w *world) {
+		l := w.layout(t)
+		for range 5 {
+			strike(t, l, false)
+			strike(t, l, false)
+			l = w.layout(t)
+			_, err := l.Page(t.Context(), 1, 1, nil)
+			ok(t, err)
+			wantRows(t, w.db, `SELECT layout_strikes FROM sources`, "0", "0")
+		}
+	})
+	inWorld(t, "an operator clears them", func(t *testing.T, w *world) {
+		l := w.layout(t)
+		strike(t, l, false)
+		strike(t, l, false)
+		_, err := w.SetEnabled(t.Context(), "demo", true)
+		ok(t, err)
+		strike(t, l, false)
+	})
+}
+
+func TestFlush(t *testing.T) {
+	t.Parallel()
+	inWorld(t, "only what was learned", func(t *testing.T, w *world) {
+		l := w.layout(t)
+		ok(t, l.Flush(t.Context()))
+		for category := range int64(3) {
+			_, err := l.Page(t.Context(), category+1, category+1, pageOf(30, true))
+			ok(t, err)
+		}
+		ok(t, l.Flush(t.Context()))
+		if rows, _ := l.learned(); len(rows) != 0 {
+			t.Errorf("%d shares are to be stored again", len(rows))
+		}
+		wantRows(t, w.db, `SELECT count(*), min(listings), max(listings) FROM field_shares`, fmt.Sprintf("%d|30|30", 3*len(fields)))
+	})
+	inWorld(t, "what can't be stored is stored later", func(t *testing.T, w *world) {
+		l := w.layout(t)
+		feed(t, l, 2, true)
+		if err := errors.Join(w.db.Close(), l.Flush(t.Context())); err == nil {
+			t.Fatal("stored in a closed database")
+		}
+		l.m = w.open(t)
+		ok(t, l.Flush(t.Context()))
+		wantRows(t, l.m.db, `SELECT count(*) FROM field_shares`, fmt.Sprint(len(fields)))
+	})
+	inWorld(t, "shares that fade stay possible", func(t *testing.T, w *world) {
+		l := w.layout(t)
+		feed(t, l, 1000, true)
+		l.window.category(1)[phone].bare = l.window.category(1)[phone].targets
+		ok(t, l.Flush(t.Context()))
+		wantRows(t, w.db, `SELECT round(targets), bare <= targets FROM field_shares WHERE field = 'phone'`, "433|1")
+	})
+	inWorld(t, "targets under way count as they stand", func(t *testing.T, w *world) {
+		for _, want := range []string{"phone|600|600|18|0", "phone|1200|1200|38|0"} {
+			l := w.layout(t)
+			feed(t, l, 20, true)
+			for range 2 { // the second time too
+				ok(t, l.Flush(t.Context()))
+				wantRows(t, w.db, learnedOf("phone"), want)
+			}
+		}
+	})
+	inWorld(t, "of a run under way its targets are stored, its listings not", func(t *testing.T, w *world) {
+		l := w.layout(t)
+		feed(t, l, 42, true)
+		for i, want := range []string{"phone|1260|1260|41|1", "phone|1260|1260|42|2", "phone|1260|1260|43|3"} {
+			_, err := l.Page(t.Context(), int64(100+i), 1, pageOf(30, false))
+			ok(t, err)
+			ok(t, l.Flush(t.Context()))
+			wantRows(t, w.db, learnedOf("phone"), want)
+		}
+	})
+	inWorld(t, "a field of an older version is passed over", func(t *testing.T, w *world) {
+		must(t, w.db, `INSERT INTO field_shares VALUES (1, 1, 'fax', 1000, 1000, 400, 0), (1, 1, 'phone', 1000, 1000, 400, 0)`)
+		if at, alarm := feed(t, w.layout(t), 5, false); at != 5 || strings.Contains(alarm, "fax") {
+			t.Errorf("%q after %d pages", alarm, at)
+		}
+	})
+	inWorld(t, "a source that does not exist", func(t *testing.T, w *world) {
+		if _, err := w.Layout(t.Context(), 99); err == nil {
+			t.Error("no error")
+		}
+	})
+}
+
+// TestLayoutWrites: pages that are as ever write nothing, and strikes are cleared once.
+func TestLayoutWrites(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	writes := 0
+	db, err := store.Open(t.Context(), store.Config{Path: w.path, MustExist: true, BeforeCommit: func() { writes++ }})
+	ok(t, err)
+	defer db.Close()
+	l, err := New(db).Layout(t.Context(), demo)
+	ok(t, err)
+	feed(t, l, 200, true)
+	if writes != 0 {
+		t.Errorf("%d writes for 200 pages", writes)
+	}
+	_, err = l.Unknown(t.Context(), "no list")
+	ok(t, err)
+	feed(t, l, 200, true)
+	if writes != 2 {
+		t.Errorf("%d writes for a strike and 200 good pages, want 2", writes)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"ypcrawl/store"
@@ -41,37 +42,11 @@ func stamp(t time.Time) any {
 	return yp.FormatTime(t)
 }
 
-// orNull writes a value; the zero value is NULL.
-func orNull[T comparable](v T) any {
-	var zero T
-	if v == zero {
-		return nil
-	}
-	return v
-}
-
 func flag(b bool) int {
 	if b {
 		return 1
 	}
 	return 0
-}
-
-// clock scans a time; NULL is zero.
-type clock struct{ at *time.Time }
-
-func (c clock) Scan(value any) error {
-	*c.at = time.Time{}
-	if value == nil {
-		return nil
-	}
-	s, ok := value.(string)
-	if !ok {
-		return fmt.Errorf("time %v is no text", value)
-	}
-	t, err := yp.ParseTime(s)
-	*c.at = t
-	return err
 }
 
 // duration scans a number of units; NULL is 0.
@@ -89,25 +64,148 @@ func (s duration) Scan(value any) error {
 
 func millis(d *time.Duration) duration { return duration{d, time.Millisecond} }
 
-// collect reads all rows of a query; dest says where the columns of one go.
-func collect[T any](ctx context.Context, q querier, dest func(*T) []any, query string, args ...any) (all []T, err error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var one T
-		if err := rows.Scan(dest(&one)...); err != nil {
-			return nil, err
-		}
-		all = append(all, one)
-	}
-	return all, rows.Err()
+const (
+	// AuthPause is how long a source pauses that asks for credentials (401, 407).
+	AuthPause = 30 * time.Minute
+	// MaxPause bounds a pause that ends by itself; one further ahead is the mark of
+	// a clock that was set back.
+	MaxPause = 6 * time.Hour
+)
+
+const (
+	pauseForGood = `
+	UPDATE sources SET auto_disabled = 1, paused_until = NULL, paused_code = ?, paused_reason = ?, updated_at = ?
+	WHERE id = ? AND auto_disabled = 0`
+	pauseUntil = `
+	UPDATE sources SET paused_until = ?1, paused_code = ?2, paused_reason = ?3, updated_at = ?4, paused_ms = ?6
+	WHERE id = ?5 AND auto_disabled = 0 AND ifnull(paused_until, '') < ?1`
+)
+
+// Pause stops a source by itself: until a time, at most MaxPause ahead, or with the
+// zero time until an operator enables it. code is CodeAuthFailed or
+// CodeHTMLChanged; reason is shown. A pause in force is never shortened, and the
+// first reason to wait for an operator stands.
+func (m *Monitor) Pause(ctx context.Context, sourceID int64, code yp.ErrorCode, reason string, until time.Time) error {
+	return m.db.Write(ctx, func(tx *store.Tx) error { return pause(tx, sourceID, code, reason, until) })
 }
 
-// querier is the pool of readers, or one reading transaction.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+func pause(tx *store.Tx, sourceID int64, code yp.ErrorCode, reason string, until time.Time) (err error) {
+	if until.IsZero() {
+		err = tx.Run(pauseForGood, string(code), reason, tx.Now, sourceID)
+	} else {
+		until = notAfter(until, tx.At.Add(MaxPause))
+		left := max(until.Sub(tx.At).Milliseconds(), 0)
+		err = tx.Run(pauseUntil, stamp(until), string(code), reason, tx.Now, sourceID, store.Number(left))
+	}
+	if err != nil {
+		return fmt.Errorf("pause source %d for %s: %w", sourceID, code, err)
+	}
+	return nil
+}
+
+const setEnabled = `UPDATE sources SET enabled = ?, updated_at = ? WHERE name = ?`
+
+// SetEnabled is the operator's word. Enabling a source, also one that is enabled,
+// takes back what was set automatically: its pause, its quarantine, its penalties
+// and its strikes (trigger sources_enabled). found tells whether there is such a
+// source.
+func (m *Monitor) SetEnabled(ctx context.Context, name string, enabled bool) (found bool, err error) {
+	found, err = m.change(ctx, setEnabled, flag(enabled), yp.FormatTime(m.db.Now()), name)
+	if err != nil {
+		return false, fmt.Errorf("set whether source %s is enabled: %w", name, err)
+	}
+	return found, nil
+}
+
+// change runs one statement and reports whether it changed a row.
+func (m *Monitor) change(ctx context.Context, query string, args ...any) (found bool, err error) {
+	err = m.db.Write(ctx, func(tx *store.Tx) error {
+		n, err := tx.Changed(query, args...)
+		found = n > 0
+		return err
+	})
+	return found && err == nil, err
+}
+
+const (
+	resetSource = `
+	UPDATE sources SET auto_disabled = 0, paused_until = NULL, paused_code = NULL, paused_reason = NULL,
+		consecutive_failures = 0, layout_strikes = 0, updated_at = ?2 WHERE name = ?1`
+	resetProfile = `
+	UPDATE connectivity_profiles SET status = 'degraded', failing_since = NULL, quarantine_until = NULL, probe_until = NULL, cooldown_minutes = 30
+	WHERE status IN ('failing', 'quarantined') AND source_id = (SELECT id FROM sources WHERE name = ?1) AND ?2 = ?2`
+	// What the host itself asked for (Retry-After) stays.
+	resetHosts = `
+	UPDATE hosts SET blocks = 0, delay_ms = 0, delay_reason = NULL, updated_at = ?2,
+		held_until = iif(held_for = 'penalty', NULL, held_until), held_for = iif(held_for = 'penalty', NULL, held_for)
+	WHERE source_id = (SELECT id FROM sources WHERE name = ?1)`
+)
+
+// Reset clears what was set automatically, and the learned delays with it, and
+// leaves the operator's enabled as it is.
+func (m *Monitor) Reset(ctx context.Context, name string) (found bool, err error) {
+	err = m.db.Write(ctx, func(tx *store.Tx) error {
+		n, err := tx.Changed(resetSource, name, tx.Now)
+		found = n > 0
+		for _, query := range []string{resetProfile, resetHosts} {
+			if err == nil {
+				err = tx.Run(query, name, tx.Now)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("reset source %s: %w", name, err)
+	}
+	return found, nil
+}
+
+// mendable are the times that only a clock which was set back since can have left further
+// ahead than they were when they were set, and how long each was then, in seconds; where a
+// row does not say, the most that it may have been.
+var mendable = [...]struct{ table, column, seconds string }{
+	{"sources", "paused_until", fmt.Sprintf("ifnull(paused_ms, %d) / 1000.0", MaxPause.Milliseconds())},
+	{"hosts", "held_until", fmt.Sprintf("ifnull(held_ms, iif(held_for = 'penalty', %d, %d)) / 1000.0",
+		MaxPenalty.Milliseconds(), MaxHold.Milliseconds())},
+	{"connectivity_profiles", "quarantine_until", "cooldown_minutes * 60"},
+	{"proxies", "cooldown_until", fmt.Sprint(ProxyRest.Seconds())},
+}
+
+// mending writes a statement about the times of mendable that end later than if they began
+// now: their table, their column, and that end.
+func mending(format string) (queries []string) {
+	for _, m := range mendable {
+		end := `strftime('%Y-%m-%dT%H:%M:%fZ', ?1, (` + m.seconds + `) || ' seconds')`
+		queries = append(queries, fmt.Sprintf(format, m.table, m.column, end))
+	}
+	return queries
+}
+
+var (
+	findAhead = `SELECT ` + strings.Join(mending(`EXISTS (SELECT 1 FROM %s WHERE %s > %s)`), ` OR `)
+	mendAhead = mending(`UPDATE %[1]s SET %[2]s = %[3]s WHERE %[2]s > %[3]s`)
+)
+
+// MendClock cuts the pauses, holds and quarantines that a clock which was set back would
+// make longer than they were to be, and the rests of proxies: views and claims compare
+// their ends with the clock as they are. It writes only if there are any.
+func (m *Monitor) MendClock(ctx context.Context) error {
+	var ahead bool
+	err := m.db.Read().QueryRowContext(ctx, findAhead, yp.FormatTime(m.db.Now())).Scan(&ahead)
+	if err == nil && ahead {
+		err = m.db.Write(ctx, mendClock)
+	}
+	if err != nil {
+		return fmt.Errorf("look for times that are too far ahead: %w", err)
+	}
+	return nil
+}
+
+func mendClock(tx *store.Tx) error {
+	for _, query := range mendAhead {
+		if err := tx.Run(query, tx.Now); err != nil {
+			return fmt.Errorf("cut times that are too far ahead: %w", err)
+		}
+	}
+	return nil
 }

@@ -102,38 +102,27 @@ func Penalty(blocks int) time.Duration {
 	return min(firstPenalty<<min(blocks-2, 10), MaxPenalty)
 }
 
-// outcome is how one request ended, as far as the pace goes.
-type outcome struct{ failed, challenged bool }
-
-// recent is a ring of a host's last outcomes.
+// recent is a ring of a host's last requests.
 type recent struct {
-	ring [windowRequests]outcome
+	ring [windowRequests]Window
 	n    int // ever added
 }
 
 // add reports whether it is time to think the pace over.
-func (r *recent) add(o outcome) bool {
-	r.ring[r.n%windowRequests] = o
+func (r *recent) add(s Seen) bool {
+	challenges := flag(s.Class == yp.ClassChallenge)
+	r.ring[r.n%windowRequests] = Window{1, flag(s.Block || s.HostFault || challenges > 0), challenges}
 	r.n++
 	return r.n%windowStep == 0
 }
 
-func (r *recent) window() Window {
-	w := Window{Requests: min(r.n, windowRequests)}
-	for _, o := range r.ring[:w.Requests] {
-		if o.failed {
-			w.Failures++
-		}
-		if o.challenged {
-			w.Challenges++
-		}
+func (r *recent) window() (sum Window) {
+	for _, w := range r.ring {
+		sum.Requests += w.Requests
+		sum.Failures += w.Failures
+		sum.Challenges += w.Challenges
 	}
-	return w
-}
-
-func (s Seen) outcome() outcome {
-	challenged := s.Class == yp.ClassChallenge
-	return outcome{failed: s.Block || s.HostFault || challenged, challenged: challenged}
+	return sum
 }
 
 const (
@@ -189,7 +178,7 @@ func (m *Monitor) Take(ctx context.Context, host string, gap time.Duration) (wai
 func (m *Monitor) take(ctx context.Context, host string, gap time.Duration, mine time.Time) (at, next time.Time, wait time.Duration, err error) {
 	err = m.db.Write(ctx, func(tx *store.Tx) error {
 		var kept time.Duration
-		err := tx.Get(selectTurn, []any{host}, clock{&next}, millis(&kept))
+		err := tx.Get(selectTurn, []any{host}, store.Instant(&next), millis(&kept))
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -203,8 +192,7 @@ func (m *Monitor) take(ctx context.Context, host string, gap time.Duration, mine
 			kept = gap
 			next = at.Add(gap)
 		}
-		_, err = tx.Exec(upsertTurn, host, stamp(next), max(kept.Milliseconds(), 1))
-		return err
+		return tx.Run(upsertTurn, host, stamp(next), max(kept.Milliseconds(), 1))
 	})
 	return at, next, wait, err
 }

@@ -1,8 +1,12 @@
 package health
 
 import (
+	"sync"
 	"testing"
 	"time"
+
+	"ypcrawl/crawl/fetch"
+	"ypcrawl/store"
 )
 
 func TestNextDelay(t *testing.T) {
@@ -81,7 +85,11 @@ func TestRecent(t *testing.T) {
 	t.Parallel()
 	var r recent
 	for i := 1; i <= 60; i++ {
-		due := r.add(outcome{failed: i <= 20, challenged: i%2 == 0 && i <= 20})
+		seen := Seen{HostFault: i <= 20}
+		if i%2 == 0 && i <= 20 {
+			seen = challenged
+		}
+		due := r.add(seen)
 		if due != (i%10 == 0) {
 			t.Errorf("after %d requests: due %v", i, due)
 		}
@@ -93,5 +101,140 @@ func TestRecent(t *testing.T) {
 		if got := r.window(); got != want {
 			t.Errorf("after %d requests %+v, want %+v", i, got, want)
 		}
+	}
+}
+
+var _ fetch.Turns = (*Monitor)(nil)
+
+const storedTurns = `SELECT host, substr(next_at, 12, 12), gap_ms FROM host_turns`
+
+func take(t *testing.T, m *Monitor, host string, gap, want time.Duration) {
+	t.Helper()
+	wait, err := m.Take(t.Context(), host, gap)
+	ok(t, err)
+	if wait != want {
+		t.Errorf("%s: wait %s, want %s", host, wait, want)
+	}
+}
+
+// TestTake: of two processes on one file, one has the turn and the other waits for it,
+// whatever delay each keeps.
+func TestTake(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	one, two := w.Monitor, w.open(t)
+	const gap, all = 2 * time.Second, 2*time.Second + turnSlack
+	take(t, one, "a", gap, 0)
+	wantRows(t, w.db, storedTurns, "a|12:00:02.020|2020")
+	take(t, one, "a", gap, all)
+	take(t, two, "a", gap, all)
+	take(t, two, "b", gap, 0) // another host
+	w.clock.move(all - time.Millisecond)
+	take(t, two, "a", time.Minute, time.Millisecond)
+	w.clock.move(time.Millisecond)
+	take(t, two, "a", time.Minute, 0)
+	take(t, one, "a", gap, time.Minute+turnSlack)
+	w.clock.move(time.Hour)
+	take(t, one, "a", gap, 0)
+	t.Run("a process that dies leaves no more than its own turn behind", func(t *testing.T) {
+		for range 10 {
+			w.restart(t)
+			take(t, w.Monitor, "a", gap, all)
+		}
+	})
+	t.Run("a fraction of a millisecond is kept, too", func(t *testing.T) {
+		take(t, two, "c", gap+1, 0)
+		take(t, two, "c", gap, all+time.Millisecond)
+	})
+}
+
+func TestTakeAndTheClock(t *testing.T) {
+	t.Parallel()
+	const gap, all = 2 * time.Second, 2*time.Second + turnSlack
+	for _, jump := range []time.Duration{-time.Second, -time.Minute, -365 * 24 * time.Hour} {
+		inWorld(t, "set back by "+(-jump).String(), func(t *testing.T, w *world) {
+			take(t, w.Monitor, "a", gap, 0)
+			w.clock.move(jump)
+			take(t, w.Monitor, "a", time.Minute, all) // no longer than the delay in force
+			w.clock.move(all)
+			take(t, w.Monitor, "a", gap, 0)
+		})
+	}
+	inWorld(t, "a year ahead and back", func(t *testing.T, w *world) {
+		w.clock.move(365 * 24 * time.Hour)
+		take(t, w.Monitor, "a", gap, 0)
+		w.clock.move(-365 * 24 * time.Hour)
+		take(t, w.Monitor, "a", gap, all)
+		w.clock.move(all)
+		take(t, w.Monitor, "a", gap, 0)
+	})
+}
+
+// TestTakeIsSlow: a turn that took long to write down begins when it is written.
+func TestTakeIsSlow(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	const gap = 2 * time.Second
+	commit := time.Duration(0)
+	db, err := store.Open(t.Context(), store.Config{
+		Path: w.path, MustExist: true, Now: w.clock.now, BeforeCommit: func() { w.clock.move(commit) },
+	})
+	ok(t, err)
+	defer db.Close()
+	for _, commit = range []time.Duration{turnSlack, turnSlack + time.Millisecond, 300 * time.Millisecond, gap} {
+		w.clock.move(time.Hour)
+		take(t, New(db), "a", gap, 0)
+		began := w.clock.now()
+		commit = 0
+		wait, err := w.Take(t.Context(), "a", gap)
+		ok(t, err)
+		if wait < gap || wait > 2*gap {
+			t.Errorf("%s after the turn began, %s are left of it", w.clock.now().Sub(began), wait)
+		}
+	}
+}
+
+func TestTakeFromABusyFile(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	db, err := store.Open(t.Context(), store.Config{Path: w.path, MustExist: true, BusyTimeout: time.Millisecond})
+	ok(t, err)
+	defer db.Close()
+	ok(t, w.db.Write(t.Context(), func(*store.Tx) error {
+		take(t, New(db), "a", time.Second, turnBusy)
+		return nil
+	}))
+	take(t, New(db), "a", time.Second, 0)
+}
+
+// TestTakeTogether: of many who ask at once one is let through.
+func TestTakeTogether(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	all := []*Monitor{w.Monitor, w.open(t), w.open(t)}
+	for range 5 {
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		taken := 0
+		for _, m := range all {
+			for range 4 {
+				wg.Go(func() {
+					wait, err := m.Take(t.Context(), "a", time.Second)
+					if err != nil {
+						t.Error(err)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					if wait == 0 {
+						taken++
+					}
+				})
+			}
+		}
+		wg.Wait()
+		if taken != 1 {
+			t.Errorf("%d turns were taken", taken)
+		}
+		w.clock.move(2 * time.Second)
 	}
 }

@@ -28,7 +28,6 @@ const (
 	healthyPercent = 98
 	failingPercent = 90 // below it
 	healthyLatency = 1500 * time.Millisecond
-	slowLatency    = 4000 * time.Millisecond
 
 	dominantSamples = 5
 	dominantPercent = 20
@@ -74,15 +73,6 @@ func (c Counts) mostFrequent() yp.ErrorClass {
 	return top
 }
 
-// failures is the class to name where failures keep the source from being healthy, and
-// none stands out.
-func (c Counts) failures() yp.ErrorClass {
-	if c.rateAtLeast(healthyPercent) {
-		return ""
-	}
-	return c.mostFrequent()
-}
-
 // Burst reports a burst of 429s: at least 10 in 10 minutes, or 30 % of at least
 // 20 samples in them.
 func (c Counts) Burst() bool {
@@ -104,33 +94,24 @@ func (c Counts) Latency() time.Duration {
 }
 
 // Base is the status that the counts alone give: the first that fits, in the
-// document's order. (Its last line, "else failing", is never reached: a rate under
-// 0.90 has gone before.)
+// document's order. (What it says of slow sources is never reached: a rate under 0.90 has
+// gone before.)
 func (c Counts) Base() Status {
-	latency := c.Latency()
+	top := c.Dominant()
 	switch {
 	case c.Samples1h == 0:
 		return Degraded
-	case c.rateAtLeast(healthyPercent) && latency <= healthyLatency:
+	case c.rateAtLeast(healthyPercent) && c.Latency() <= healthyLatency:
 		return Healthy
-	case !c.rateAtLeast(failingPercent):
+	case !c.rateAtLeast(failingPercent), grave(top), top == yp.ClassTLS, top == yp.ClassDNS:
 		return Failing
-	case failsBy(c.Dominant()):
-		return Failing
-	case c.rateAtLeast(failingPercent) || latency <= slowLatency:
-		return Degraded
 	}
-	return Failing
+	return Degraded
 }
 
 // rateAtLeast compares the success rate of the hour in whole numbers, so that a
 // rate of exactly 0.98 is one.
 func (c Counts) rateAtLeast(percent int) bool { return c.OK1h*100 >= c.Samples1h*percent }
-
-// failsBy reports whether a source is failing as soon as class is dominant.
-func failsBy(class yp.ErrorClass) bool {
-	return grave(class) || class == yp.ClassTLS || class == yp.ClassDNS
-}
 
 // grave reports whether a failing source is quarantined for class: asking on
 // would only make it worse.
@@ -174,7 +155,10 @@ type Profile struct {
 }
 
 // Rolled returns the profile after a roll-up of c at now. Doing it twice at one
-// time is as good as once, but for a source that has just left quarantine.
+// time is as good as once, but for a source that has just left quarantine. Its class is ""
+// exactly when it is healthy, else the dominant one, else http_429 on a burst, else the
+// previous one or, where there was none, the most frequent of the failures that keep it from
+// being healthy, else unknown.
 func (p Profile) Rolled(c Counts, now time.Time) Profile {
 	p = p.sane(now)
 	p.Samples1h, p.Rate1h = c.Samples1h, rate(c.OK1h, c.Samples1h)
@@ -182,48 +166,32 @@ func (p Profile) Rolled(c Counts, now time.Time) Profile {
 	p.P50, p.P95 = c.P50, c.P95
 	p.Dominant, p.Burst, p.OtherStatus = c.Dominant(), c.Burst(), c.OtherStatus
 	p.UpdatedAt = now
-	if p.Status == Quarantined {
-		return p.rolledInQuarantine(c.Base(), now)
+	base, previous := c.Base(), p.Class
+	if p.Status != Quarantined && (previous == "" || previous == yp.ClassUnknown) && !c.rateAtLeast(healthyPercent) {
+		previous = c.mostFrequent()
 	}
-	p.Status = c.Base()
-	if p.Class == yp.ClassUnknown || p.Class == "" {
-		p.Class = c.failures()
-	}
-	if p.Status != Failing {
-		p.FailingSince = time.Time{}
-		return p.withClass()
-	}
-	if p.FailingSince.IsZero() {
-		p.FailingSince = now
-	}
-	if (grave(p.Dominant) || p.Burst) && now.Sub(p.FailingSince) >= QuarantineAfter {
-		p.Status, p.QuarantineUntil = Quarantined, now.Add(p.Cooldown)
-	}
-	return p.withClass()
-}
-
-// rolledInQuarantine: only a healthy source whose cooldown is over leaves by a
-// roll-up, and then to degraded, with the class that it came in with.
-func (p Profile) rolledInQuarantine(base Status, now time.Time) Profile {
-	if base == Healthy && !now.Before(p.QuarantineUntil) {
-		return p.released()
-	}
-	return p.withClass()
-}
-
-// withClass sets the error class: "" exactly when healthy, else the dominant
-// class, else http_429 on a burst, else the previous one or, where there was none,
-// the most frequent of the failures that keep it from being healthy, else unknown.
-func (p Profile) withClass() Profile {
-	if p.Status == Healthy {
-		p.Class = ""
-		return p
+	switch {
+	case p.Status == Quarantined:
+		// It leaves by a roll-up only healthy and when its cooldown is over, with its old class.
+		if base == Healthy && !now.Before(p.QuarantineUntil) {
+			return p.released()
+		}
+	case base == Failing:
+		p.Status, p.FailingSince = Failing, cmp.Or(p.FailingSince, now)
+		if (grave(p.Dominant) || p.Burst) && now.Sub(p.FailingSince) >= QuarantineAfter {
+			p.Status, p.QuarantineUntil = Quarantined, now.Add(p.Cooldown)
+		}
+	default:
+		p.Status, p.FailingSince = base, time.Time{}
 	}
 	burst := yp.ErrorClass("")
 	if p.Burst {
 		burst = yp.ClassHTTP429
 	}
-	p.Class = cmp.Or(p.Dominant, burst, p.Class, yp.ClassUnknown)
+	p.Class = cmp.Or(p.Dominant, burst, previous, yp.ClassUnknown)
+	if p.Status == Healthy {
+		p.Class = ""
+	}
 	return p
 }
 

@@ -59,7 +59,7 @@ const (
 // Proxies returns all proxies, the oldest first. A rest further ahead than
 // ProxyRest, the mark of a clock that was set back, is cut to it.
 func (m *Monitor) Proxies(ctx context.Context) ([]Proxy, error) {
-	all, err := collect(ctx, m.db.Read(), (*Proxy).columns, selectProxies)
+	all, err := store.All(m.db.Reader(ctx), selectProxies, nil, (*Proxy).columns)
 	if err != nil {
 		return nil, fmt.Errorf("read proxies: %w", err)
 	}
@@ -72,10 +72,10 @@ func (m *Monitor) Proxies(ctx context.Context) ([]Proxy, error) {
 func (p *Proxy) columns() []any {
 	return []any{
 		&p.ID, &p.URL, &p.Name, &p.Enabled, &p.Successes, &p.Failures, &p.Consecutive,
-		clock{&p.LastUsedAt},
+		store.Instant(&p.LastUsedAt),
 		&p.LastError,
-		clock{&p.CooldownUntil},
-		clock{&p.CreatedAt},
+		store.Instant(&p.CooldownUntil),
+		store.Instant(&p.CreatedAt),
 	}
 }
 
@@ -102,12 +102,19 @@ func (m *Monitor) RemoveProxy(ctx context.Context, idOrName string) (found bool,
 }
 
 func (m *Monitor) changeProxy(ctx context.Context, what, query, idOrName string, args ...any) (found bool, err error) {
+	number, err := strconv.ParseInt(idOrName, 10, 64)
+	if err != nil {
+		number = 0 // a name
+	}
 	err = m.db.Write(ctx, func(tx *store.Tx) error {
-		id, err := proxyID(tx, idOrName)
-		if err != nil || id == 0 {
+		ids, err := store.Column[int64](tx, findProxy, idOrName, number)
+		switch {
+		case err != nil || len(ids) == 0:
 			return err
+		case len(ids) > 1:
+			return ErrAmbiguous
 		}
-		n, err := tx.Changed(query, append([]any{id}, args...)...)
+		n, err := tx.Changed(query, append([]any{ids[0]}, args...)...)
 		found = n > 0
 		return err
 	})
@@ -115,28 +122,6 @@ func (m *Monitor) changeProxy(ctx context.Context, what, query, idOrName string,
 		return false, fmt.Errorf("proxy %s: %s: %w", idOrName, what, err)
 	}
 	return found, nil
-}
-
-// proxyID finds the one proxy that is meant; 0 = none.
-func proxyID(tx *store.Tx, idOrName string) (id int64, err error) {
-	number, err := strconv.ParseInt(idOrName, 10, 64)
-	if err != nil {
-		number = 0 // a name
-	}
-	rows, err := tx.Query(findProxy, idOrName, number)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if id != 0 {
-			return 0, ErrAmbiguous
-		}
-		if err := rows.Scan(&id); err != nil {
-			return 0, err
-		}
-	}
-	return id, rows.Err()
 }
 
 // ProxyUse is how a proxy fared since it was last counted.
@@ -155,17 +140,22 @@ func (u ProxyUse) Then(next ProxyUse) ProxyUse {
 	return next
 }
 
-// CountProxy adds what a process has seen of a proxy. A proxy that was removed
-// meanwhile is none of our business.
-func (m *Monitor) CountProxy(ctx context.Context, id int64, use ProxyUse) error {
-	return m.CountProxies(ctx, map[int64]ProxyUse{id: use})
-}
-
-// CountProxies is CountProxy of several, by id: all are counted, or none.
+// CountProxies adds what a process has seen of proxies, by id: all of it, or nothing. A
+// proxy that was removed meanwhile is none of our business.
 func (m *Monitor) CountProxies(ctx context.Context, uses map[int64]ProxyUse) error {
 	err := m.db.Write(ctx, func(tx *store.Tx) error {
 		for id, use := range uses {
-			if err := countUse(tx, id, use); err != nil {
+			var stored score
+			err := tx.Get(selectScore, []any{id}, &stored.inARow, store.Instant(&stored.restsUntil))
+			if errors.Is(err, sql.ErrNoRows) {
+				continue
+			}
+			if err == nil {
+				is := stored.after(use, tx.At)
+				err = tx.Run(countProxy, id, use.Successes, use.Failures, is.inARow, stamp(is.restsUntil),
+					store.Text(use.LastError), tx.Now)
+			}
+			if err != nil {
 				return fmt.Errorf("proxy %d: %w", id, err)
 			}
 		}
@@ -175,20 +165,6 @@ func (m *Monitor) CountProxies(ctx context.Context, uses map[int64]ProxyUse) err
 		return fmt.Errorf("count the use of proxies: %w", err)
 	}
 	return nil
-}
-
-func countUse(tx *store.Tx, id int64, use ProxyUse) error {
-	var stored score
-	err := tx.Get(selectScore, []any{id}, &stored.inARow, clock{&stored.restsUntil})
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	is := stored.after(use, tx.At)
-	_, err = tx.Exec(countProxy, id, use.Successes, use.Failures, is.inARow, stamp(is.restsUntil), orNull(use.LastError), tx.Now)
-	return err
 }
 
 // score is what all processes together know of a proxy.
@@ -209,17 +185,12 @@ func (s score) after(use ProxyUse, now time.Time) score {
 	}
 	rest := use.CooldownUntil
 	if inARow > 0 {
-		rest = later(rest, notAfter(s.restsUntil, now.Add(ProxyRest)))
+		if stored := notAfter(s.restsUntil, now.Add(ProxyRest)); stored.After(rest) {
+			rest = stored
+		}
 		if inARow >= ProxyFailures && !rest.After(now) {
 			rest = now.Add(ProxyRest)
 		}
 	}
 	return score{inARow, rest}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

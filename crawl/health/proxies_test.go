@@ -35,6 +35,11 @@ func (w *world) proxies(t *testing.T) (a, b Proxy) {
 	return all[0], all[1]
 }
 
+func (w *world) countProxy(t *testing.T, id int64, use ProxyUse) error {
+	t.Helper()
+	return w.CountProxies(t.Context(), map[int64]ProxyUse{id: use})
+}
+
 func TestProxies(t *testing.T) {
 	t.Parallel()
 	t.Run("added once", func(t *testing.T) {
@@ -94,9 +99,9 @@ func TestCountProxy(t *testing.T) {
 	t.Parallel()
 	rest := noon.Add(ProxyRest)
 	w := withProxies(t)
-	ok(t, w.CountProxy(t.Context(), 10, ProxyUse{Successes: 5, Failures: 12, Consecutive: 10, CooldownUntil: rest, LastError: "refused"}))
+	ok(t, w.countProxy(t, 10, ProxyUse{Successes: 5, Failures: 12, Consecutive: 10, CooldownUntil: rest, LastError: "refused"}))
 	w.clock.move(time.Minute)
-	ok(t, w.CountProxy(t.Context(), 10, ProxyUse{Failures: 1, Consecutive: 1})) // another process, which knows of no rest
+	ok(t, w.countProxy(t, 10, ProxyUse{Failures: 1, Consecutive: 1})) // another process, which knows of no rest
 	a, b := w.proxies(t)
 	want := Proxy{
 		ID: 10, URL: urlA, Name: nameA, Enabled: true, Successes: 5, Failures: 13, Consecutive: 11,
@@ -121,21 +126,21 @@ func TestCountProxy(t *testing.T) {
 		}
 	})
 	t.Run("a success ends its rest", func(t *testing.T) {
-		ok(t, w.CountProxy(t.Context(), 10, ProxyUse{Failures: 10, Consecutive: 10, CooldownUntil: rest}))
-		ok(t, w.CountProxy(t.Context(), 10, ProxyUse{Successes: 1}))
+		ok(t, w.countProxy(t, 10, ProxyUse{Failures: 10, Consecutive: 10, CooldownUntil: rest}))
+		ok(t, w.countProxy(t, 10, ProxyUse{Successes: 1}))
 		if a, _ := w.proxies(t); a.Consecutive != 0 || !a.CooldownUntil.IsZero() || a.Successes != 6 {
 			t.Errorf("%+v", a)
 		}
 	})
 	t.Run("a rest from before the clock was set back", func(t *testing.T) {
-		ok(t, w.CountProxy(t.Context(), 10, ProxyUse{Failures: 10, Consecutive: 10, CooldownUntil: rest}))
+		ok(t, w.countProxy(t, 10, ProxyUse{Failures: 10, Consecutive: 10, CooldownUntil: rest}))
 		w.clock.move(-48 * time.Hour)
 		if a, _ := w.proxies(t); !a.CooldownUntil.Equal(w.clock.now().Add(ProxyRest)) {
 			t.Errorf("rests until %s", a.CooldownUntil)
 		}
 	})
 	t.Run("one that was removed", func(t *testing.T) {
-		ok(t, w.CountProxy(t.Context(), 99, ProxyUse{Successes: 1}))
+		ok(t, w.countProxy(t, 99, ProxyUse{Successes: 1}))
 	})
 }
 

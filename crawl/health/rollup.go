@@ -82,12 +82,12 @@ func (m *Monitor) counts(ctx context.Context, now time.Time) (all []sourceCounts
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, tx.Rollback()) }()
-	ids, err := collect(ctx, tx, func(id *int64) []any { return []any{id} }, enabledSources)
+	ids, err := store.Column[int64](tx, enabledSources)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
-		c, err := reading{ctx, tx, id, now}.counts()
+		c, err := countsOf(ctx, tx, id, now)
 		if err != nil {
 			return nil, fmt.Errorf("source %d: %w", id, err)
 		}
@@ -96,77 +96,54 @@ func (m *Monitor) counts(ctx context.Context, now time.Time) (all []sourceCounts
 	return all, nil
 }
 
-// reading reads the counts of one source.
-type reading struct {
-	ctx    context.Context //nolint:containedctx // lives for one call
-	q      querier
-	source int64
-	now    time.Time
-}
-
-func (r reading) counts() (c Counts, err error) {
-	hour, day := r.now.Add(-time.Hour), r.now.Add(-24*time.Hour)
-	if err := r.latencies(&c, hour); err != nil {
-		return c, err
-	}
-	if c.Failures, err = r.classes(hour); err != nil {
-		return c, err
-	}
-	if c.mostFrequent() == yp.ClassUnknown {
-		err := r.q.QueryRowContext(r.ctx, countOthers, r.args(hour, r.now)...).Scan(&c.OtherStatus)
-		if err != nil {
-			return c, err
-		}
-	}
-	if c.Samples10m, c.Limited10m, err = r.pair(countLimited, r.now.Add(-10*time.Minute), r.now); err != nil {
-		return c, err
-	}
-	// The rest of the day, so that no row is read twice.
-	c.Samples24h, c.OK24h, err = r.pair(countSamples, day, hour)
-	c.Samples24h += c.Samples1h
-	c.OK24h += c.OK1h
-	return c, err
-}
-
-func (r reading) args(from, to time.Time) []any {
-	return []any{r.source, yp.FormatTime(from), yp.FormatTime(to)}
-}
-
-func (r reading) pair(query string, from, to time.Time) (a, b int, err error) {
-	err = r.q.QueryRowContext(r.ctx, query, r.args(from, to)...).Scan(&a, &b)
-	return a, b, err
-}
-
-func (r reading) classes(from time.Time) (map[yp.ErrorClass]int, error) {
-	type classCount struct {
-		class yp.ErrorClass
-		n     int
-	}
-	rows, err := collect(r.ctx, r.q, func(c *classCount) []any { return []any{&c.class, &c.n} },
-		countClasses, r.args(from, r.now)...)
-	all := make(map[yp.ErrorClass]int, len(rows))
-	for _, c := range rows {
-		all[c.class] = c.n
-	}
-	return all, err
-}
-
 // bar is one bar of the histogram of latencies.
 type bar struct {
-	latency time.Duration
-	samples int
-	ok      int
+	latency     time.Duration
+	samples, ok int
 }
 
-func (r reading) latencies(c *Counts, from time.Time) error {
-	bars, err := collect(r.ctx, r.q, func(b *bar) []any { return []any{millis(&b.latency), &b.samples, &b.ok} },
-		countLatencies, r.args(from, r.now)...)
+// countsOf reads the counts of one source.
+func countsOf(ctx context.Context, tx *sql.Tx, source int64, now time.Time) (c Counts, err error) {
+	hour := now.Add(-time.Hour)
+	between := func(from, to time.Time) []any { return []any{source, yp.FormatTime(from), yp.FormatTime(to)} }
+	bars, err := store.All(tx, countLatencies, between(hour, now),
+		func(b *bar) []any { return []any{millis(&b.latency), &b.samples, &b.ok} })
+	if err != nil {
+		return c, err
+	}
 	for _, b := range bars {
 		c.Samples1h += b.samples
 		c.OK1h += b.ok
 	}
 	c.P50, c.P95 = percentile(bars, c.Samples1h, 50), percentile(bars, c.Samples1h, 95)
-	return err
+	type classCount struct {
+		class yp.ErrorClass
+		n     int
+	}
+	classes, err := store.All(tx, countClasses, between(hour, now),
+		func(c *classCount) []any { return []any{&c.class, &c.n} })
+	if err != nil {
+		return c, err
+	}
+	c.Failures = map[yp.ErrorClass]int{}
+	for _, f := range classes {
+		c.Failures[f.class] = f.n
+	}
+	if c.mostFrequent() == yp.ClassUnknown {
+		if err := tx.QueryRowContext(ctx, countOthers, between(hour, now)...).Scan(&c.OtherStatus); err != nil {
+			return c, err
+		}
+	}
+	burst := between(now.Add(-10*time.Minute), now)
+	err = tx.QueryRowContext(ctx, countLimited, burst...).Scan(&c.Samples10m, &c.Limited10m)
+	if err != nil {
+		return c, err
+	}
+	// The rest of the day, so that no row is read twice.
+	err = tx.QueryRowContext(ctx, countSamples, between(now.Add(-24*time.Hour), hour)...).Scan(&c.Samples24h, &c.OK24h)
+	c.Samples24h += c.Samples1h
+	c.OK24h += c.OK1h
+	return c, err
 }
 
 // percentile is the nearest rank: the smallest latency that at least percent of
@@ -201,11 +178,11 @@ func (p *Profile) columns() []any {
 	return []any{
 		&p.SourceID, &p.Source, &p.Status, &p.Class, &p.Samples1h, &p.Rate1h, &p.Samples24h, &p.Rate24h,
 		millis(&p.P50), millis(&p.P95), &p.Dominant, &p.Burst,
-		clock{&p.FailingSince},
-		clock{&p.QuarantineUntil},
+		store.Instant(&p.FailingSince),
+		store.Instant(&p.QuarantineUntil),
 		duration{&p.Cooldown, time.Minute},
-		clock{&p.ProbeUntil},
-		clock{&p.UpdatedAt},
+		store.Instant(&p.ProbeUntil),
+		store.Instant(&p.UpdatedAt),
 	}
 }
 
@@ -219,9 +196,11 @@ func loadProfile(tx *store.Tx, sourceID int64) (p Profile, err error) {
 }
 
 func saveProfile(tx *store.Tx, p Profile) error {
-	_, err := tx.Exec(upsertProfile, p.SourceID, string(p.Status), orNull(string(p.Class)), p.Samples1h, ofSamples(p.Samples1h, p.Rate1h),
-		p.Samples24h, ofSamples(p.Samples24h, p.Rate24h), ofSamples(p.Samples1h, p.P50.Milliseconds()), ofSamples(p.Samples1h, p.P95.Milliseconds()), orNull(string(p.Dominant)),
-		flag(p.Burst), stamp(p.FailingSince), stamp(p.QuarantineUntil), int(p.Cooldown/time.Minute), stamp(p.ProbeUntil), stamp(p.UpdatedAt))
+	err := tx.Run(upsertProfile, p.SourceID, string(p.Status), store.Text(string(p.Class)),
+		p.Samples1h, ofSamples(p.Samples1h, p.Rate1h), p.Samples24h, ofSamples(p.Samples24h, p.Rate24h),
+		ofSamples(p.Samples1h, p.P50.Milliseconds()), ofSamples(p.Samples1h, p.P95.Milliseconds()),
+		store.Text(string(p.Dominant)), flag(p.Burst), stamp(p.FailingSince), stamp(p.QuarantineUntil),
+		int(p.Cooldown/time.Minute), stamp(p.ProbeUntil), stamp(p.UpdatedAt))
 	if err != nil {
 		return fmt.Errorf("save connectivity profile of source %d: %w", p.SourceID, err)
 	}

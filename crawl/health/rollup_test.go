@@ -1,7 +1,9 @@
 package health
 
 import (
+	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -63,9 +65,7 @@ func TestScenarioAuthFailuresAreQuarantined(t *testing.T) {
 
 func TestScenarioAfterCooldownIsDegraded(t *testing.T) {
 	t.Parallel()
-	t.Run("by its probe", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "by its probe", func(t *testing.T, w *world) {
 		authFailures(t, w)
 		w.clock.move(30 * time.Minute)
 		probe, begun, err := w.BeginProbe(t.Context(), demo)
@@ -77,9 +77,7 @@ func TestScenarioAfterCooldownIsDegraded(t *testing.T) {
 			t.Errorf("%s (%s), %v, want degraded (auth_error)", p.Status, p.Class, err)
 		}
 	})
-	t.Run("by a healthy roll-up", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "by a healthy roll-up", func(t *testing.T, w *world) {
 		authFailures(t, w)
 		w.clock.move(61 * time.Minute) // the failures are out of the hour
 		w.requests(t, req{n: 100, kind: "probe"})
@@ -154,9 +152,7 @@ func TestCounts(t *testing.T) {
 			},
 		},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			w := setup(t)
+		inWorld(t, c.name, func(t *testing.T, w *world) {
 			w.requests(t, c.all...)
 			if c.want.Failures == nil {
 				c.want.Failures = classes{}
@@ -170,9 +166,7 @@ func TestCounts(t *testing.T) {
 
 func TestRollUp(t *testing.T) {
 	t.Parallel()
-	t.Run("what is returned is what is stored", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "what is returned is what is stored", func(t *testing.T, w *world) {
 		w.requests(t, req{n: 50, latency: 120}, req{n: 50, class: yp.ClassChallenge, latency: 80}, req{n: 20, source: other, latency: 2000})
 		w.clock.move(1234567) // not a whole millisecond
 		rolled, err := w.RollUp(t.Context())
@@ -185,9 +179,7 @@ func TestRollUp(t *testing.T) {
 			t.Errorf("%+v", stored)
 		}
 	})
-	t.Run("a disabled source keeps its row and is left alone", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "a disabled source keeps its row and is left alone", func(t *testing.T, w *world) {
 		w.rollUp(t, other)
 		found, err := w.SetEnabled(t.Context(), "other", false)
 		if err != nil || !found {
@@ -200,9 +192,7 @@ func TestRollUp(t *testing.T) {
 		}
 		wantRows(t, w.db, `SELECT source_id, updated_at FROM connectivity_profiles`, "1|2026-11-20T13:00:00.000Z", "2|2026-11-20T12:00:00.000Z")
 	})
-	t.Run("a reading that another has overtaken is dropped", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "a reading that another has overtaken is dropped", func(t *testing.T, w *world) {
 		authFailures(t, w)
 		w.clock.move(61 * time.Minute)
 		w.requests(t, req{n: 100, kind: "probe"})
@@ -221,9 +211,7 @@ func TestRollUp(t *testing.T) {
 			t.Errorf("%s, want healthy", p.Status)
 		}
 	})
-	t.Run("a row from before the clock was set back does not stop it", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "a row from before the clock was set back does not stop it", func(t *testing.T, w *world) {
 		w.rollUp(t, demo)
 		w.clock.move(-48 * time.Hour)
 		w.requests(t, req{n: 10})
@@ -231,9 +219,7 @@ func TestRollUp(t *testing.T) {
 			t.Errorf("%s at %s, want healthy now", p.Status, p.UpdatedAt)
 		}
 	})
-	t.Run("many at once", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "many at once", func(t *testing.T, w *world) {
 		w.requests(t, req{n: 50}, req{n: 50, class: yp.ClassAuthError})
 		second := w.open(t)
 		var wg sync.WaitGroup
@@ -250,9 +236,7 @@ func TestRollUp(t *testing.T) {
 		wg.Wait()
 		wantRows(t, w.db, `SELECT source_id, status, error_class FROM connectivity_profiles`, "1|failing|auth_error", "2|degraded|unknown")
 	})
-	t.Run("times that only a clock set back can have left are cut", func(t *testing.T) {
-		t.Parallel()
-		w := setup(t)
+	inWorld(t, "times that only a clock set back can have left are cut", func(t *testing.T, w *world) {
 		must(t, w.db,
 			`UPDATE sources SET paused_until = '2026-11-20T18:00:00.001Z', paused_code = 'AUTH_FAILED' WHERE id = 1`,
 			`UPDATE sources SET paused_until = '2026-11-20T18:00:00.000Z', paused_code = 'AUTH_FAILED' WHERE id = 2`,
@@ -262,5 +246,171 @@ func TestRollUp(t *testing.T) {
 		w.rollUp(t, demo)
 		wantRows(t, w.db, `SELECT paused_until FROM sources`, "2026-11-20T18:00:00.000Z", "2026-11-20T18:00:00.000Z")
 		wantRows(t, w.db, `SELECT substr(held_until, 12, 8) FROM hosts`, "13:00:00", "12:30:00", "12:59:00", "12:29:00", "")
+	})
+}
+
+// inQuarantine is a world whose first source may be probed now.
+func inQuarantine(t *testing.T) *world {
+	t.Helper()
+	w := setup(t)
+	authFailures(t, w)
+	w.clock.move(Cooldown)
+	return w
+}
+
+// begin begins a probe and checks whether it may.
+func (w *world) begin(t *testing.T, want bool) Probe {
+	t.Helper()
+	probe, begun, err := w.BeginProbe(t.Context(), demo)
+	if err != nil || begun != want {
+		t.Fatalf("probe begun: %v, %v, want %v", begun, err, want)
+	}
+	return probe
+}
+
+func TestProbeBegins(t *testing.T) {
+	t.Parallel()
+	t.Run("not before the cooldown is over", func(t *testing.T) {
+		t.Parallel()
+		w := inQuarantine(t)
+		w.clock.move(-time.Millisecond)
+		w.begin(t, false)
+		w.clock.move(time.Millisecond)
+		w.begin(t, true)
+	})
+	inWorld(t, "not of a source that is not quarantined", func(t *testing.T, w *world) {
+		w.begin(t, false) // no row yet
+		w.rollUp(t, demo)
+		w.begin(t, false)
+	})
+	inWorld(t, "not of a source that does not exist", func(t *testing.T, w *world) {
+		if _, begun, err := w.BeginProbe(t.Context(), 99); begun || !errors.Is(err, ErrNoSource) {
+			t.Errorf("%v, %v", begun, err)
+		}
+	})
+	for name, set := range map[string]string{
+		"disabled":             `UPDATE sources SET enabled = 0`,
+		"paused":               `UPDATE sources SET paused_until = '2026-11-20T13:30:00.000Z', paused_code = 'AUTH_FAILED'`,
+		"stopped by an alarm":  `UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED'`,
+		"held by its own host": `INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'x', '2026-11-20T13:30:00.000Z', 'Retry-After', 'x')`,
+	} {
+		t.Run("not of a source that is "+name, func(t *testing.T) {
+			t.Parallel()
+			w := inQuarantine(t)
+			must(t, w.db, set)
+			w.begin(t, false)
+		})
+	}
+	t.Run("one, of all workers of all processes", func(t *testing.T) {
+		t.Parallel()
+		w := inQuarantine(t)
+		second := w.open(t)
+		var begun atomic.Int32
+		var wg sync.WaitGroup
+		for i := range 16 {
+			m := []*Monitor{w.Monitor, second}[i%2]
+			wg.Go(func() {
+				_, mine, err := m.BeginProbe(t.Context(), demo)
+				if err != nil {
+					t.Error(err)
+				}
+				if mine {
+					begun.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if n := begun.Load(); n != 1 {
+			t.Errorf("%d probes began, want 1", n)
+		}
+	})
+	t.Run("another after 5 minutes", func(t *testing.T) {
+		t.Parallel()
+		w := inQuarantine(t)
+		w.begin(t, true)
+		w.clock.move(5*time.Minute - time.Millisecond)
+		w.begin(t, false)
+		w.clock.move(time.Millisecond)
+		w.begin(t, true)
+	})
+	t.Run("after its cooldown, though the clock was set back", func(t *testing.T) {
+		t.Parallel()
+		w := inQuarantine(t)
+		w.begin(t, true)
+		w.clock.move(-72 * time.Hour)
+		w.begin(t, false)
+		w.clock.move(Cooldown - time.Millisecond)
+		w.begin(t, false)
+		w.clock.move(time.Millisecond)
+		w.begin(t, true)
+	})
+}
+
+func TestProbeEnds(t *testing.T) {
+	t.Parallel()
+	t.Run("failed: quarantined for twice as long", func(t *testing.T) {
+		t.Parallel()
+		w := inQuarantine(t)
+		p, err := w.EndProbe(t.Context(), w.begin(t, true), false, yp.ClassChallenge)
+		if err != nil || p.Status != Quarantined || p.Class != yp.ClassChallenge || p.Cooldown != time.Hour {
+			t.Errorf("%+v, %v", p, err)
+		}
+		w.clock.move(time.Hour - time.Millisecond)
+		w.begin(t, false)
+		w.clock.move(time.Millisecond)
+		w.begin(t, true)
+	})
+	lost := func(t *testing.T, w *world, probe Probe, want Status) {
+		t.Helper()
+		p, err := w.EndProbe(t.Context(), probe, true, "")
+		if !errors.Is(err, ErrProbeLost) || p.Status != want {
+			t.Errorf("%s, %v, want %s and ErrProbeLost", p.Status, err, want)
+		}
+	}
+	t.Run("not once another has begun", func(t *testing.T) {
+		t.Parallel()
+		w := inQuarantine(t)
+		first := w.begin(t, true)
+		w.clock.move(ProbeTime)
+		second := w.begin(t, true)
+		lost(t, w, first, Quarantined)
+		if _, err := w.EndProbe(t.Context(), second, true, ""); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("late, while no other has begun", func(t *testing.T) {
+		t.Parallel()
+		w := inQuarantine(t)
+		probe := w.begin(t, true)
+		w.clock.move(2 * ProbeTime)
+		if p, err := w.EndProbe(t.Context(), probe, true, ""); err != nil || p.Status != Degraded {
+			t.Errorf("%s, %v", p.Status, err)
+		}
+	})
+	t.Run("not twice", func(t *testing.T) {
+		t.Parallel()
+		w := inQuarantine(t)
+		probe := w.begin(t, true)
+		_, err := w.EndProbe(t.Context(), probe, false, yp.ClassAuthError)
+		ok(t, err)
+		lost(t, w, probe, Quarantined)
+	})
+	t.Run("not after an operator has let the source out", func(t *testing.T) {
+		t.Parallel()
+		w := inQuarantine(t)
+		probe := w.begin(t, true)
+		_, err := w.SetEnabled(t.Context(), "demo", true)
+		ok(t, err)
+		lost(t, w, probe, Degraded)
+	})
+	t.Run("a roll-up leaves a probe under way alone", func(t *testing.T) {
+		t.Parallel()
+		w := inQuarantine(t)
+		probe := w.begin(t, true)
+		w.rollUp(t, demo)
+		w.begin(t, false)
+		if p, err := w.EndProbe(t.Context(), probe, true, ""); err != nil || p.Status != Degraded {
+			t.Errorf("%s, %v", p.Status, err)
+		}
 	})
 }

@@ -62,6 +62,15 @@ func setup(t testing.TB) *world {
 	return w
 }
 
+// inWorld is a subtest with a world of its own, beside others.
+func inWorld(t *testing.T, name string, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		test(t, setup(t))
+	})
+}
+
 // open opens the world's file once more, as another process does.
 func (w *world) open(t testing.TB) *Monitor {
 	t.Helper()
@@ -81,7 +90,7 @@ func must(t testing.TB, db *store.DB, queries ...string) {
 	t.Helper()
 	err := db.Write(context.WithoutCancel(t.Context()), func(tx *store.Tx) error {
 		for _, q := range queries {
-			if _, err := tx.Exec(q); err != nil {
+			if err := tx.Run(q); err != nil {
 				return fmt.Errorf("%s: %w", q, err)
 			}
 		}
@@ -158,8 +167,8 @@ func (w *world) requests(t testing.TB, all ...req) {
 			if r.class != "" {
 				outcome, parsed, results = "failure", nil, nil
 			}
-			_, err := tx.Exec(insertRequests, max(r.n, 1), max(r.source, demo), orDefault(r.kind, "listing"), at, at, outcome,
-				orNull(string(r.class)), r.latency, parsed, results, flag(r.proxy))
+			err := tx.Run(insertRequests, max(r.n, 1), max(r.source, demo), orDefault(r.kind, "listing"), at, at, outcome,
+				store.Text(string(r.class)), r.latency, parsed, results, flag(r.proxy))
 			if err != nil {
 				return err
 			}
@@ -204,7 +213,7 @@ func ok(t testing.TB, err error) {
 // storedProfiles reads the profiles of all sources that were ever rolled up, by name.
 func storedProfiles(t *testing.T, w *world) []Profile {
 	t.Helper()
-	all, err := collect(t.Context(), w.db.Read(), (*Profile).columns, profileColumns+`WHERE p.source_id IS NOT NULL ORDER BY s.name`)
+	all, err := store.All(w.db.Reader(t.Context()), profileColumns+`WHERE p.source_id IS NOT NULL ORDER BY s.name`, nil, (*Profile).columns)
 	ok(t, err)
 	return all
 }

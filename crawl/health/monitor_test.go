@@ -1,0 +1,211 @@
+package health
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"ypcrawl/yp"
+)
+
+const pauseOfDemo = `SELECT auto_disabled, substr(paused_until, 12, 5), paused_code, paused_reason FROM sources WHERE id = 1`
+
+func TestPause(t *testing.T) {
+	t.Parallel()
+	type call struct {
+		code   yp.ErrorCode
+		reason string
+		until  time.Time
+	}
+	auth := call{yp.CodeAuthFailed, "401", noon.Add(AuthPause)}
+	alarm := call{yp.CodeHTMLChanged, "phone", time.Time{}}
+	for _, c := range []struct {
+		name  string
+		calls []call
+		want  string
+	}{
+		{"until a time", []call{auth}, "0|12:30|AUTH_FAILED|401"},
+		{"until an operator enables it", []call{alarm}, "1||HTML_CHANGED|phone"},
+		{"a longer pause replaces a shorter", []call{auth, {yp.CodeAuthFailed, "407", noon.Add(time.Hour)}}, "0|13:00|AUTH_FAILED|407"},
+		{"a shorter pause changes nothing", []call{auth, {yp.CodeAuthFailed, "407", noon.Add(time.Minute)}}, "0|12:30|AUTH_FAILED|401"},
+		{"an alarm replaces a pause", []call{auth, alarm}, "1||HTML_CHANGED|phone"},
+		{"a pause does not replace an alarm", []call{alarm, auth}, "1||HTML_CHANGED|phone"},
+		{"the first alarm stands", []call{alarm, {yp.CodeHTMLChanged, "street", time.Time{}}}, "1||HTML_CHANGED|phone"},
+		{"at most 6 hours", []call{{yp.CodeAuthFailed, "401", noon.Add(48 * time.Hour)}}, "0|18:00|AUTH_FAILED|401"},
+	} {
+		inWorld(t, c.name, func(t *testing.T, w *world) {
+			for _, p := range c.calls {
+				ok(t, w.Pause(t.Context(), demo, p.code, p.reason, p.until))
+			}
+			wantRows(t, w.db, pauseOfDemo, c.want)
+			wantRows(t, w.db, `SELECT auto_disabled, paused_until FROM sources WHERE id = 2`, "0|")
+		})
+	}
+	inWorld(t, "a code that pauses nothing", func(t *testing.T, w *world) {
+		if err := w.Pause(t.Context(), demo, yp.CodeTimeout, "x", noon.Add(time.Hour)); err == nil {
+			t.Error("no error")
+		}
+	})
+}
+
+// troubled is a world whose first source has everything set that is set automatically.
+func troubled(t *testing.T) *world {
+	t.Helper()
+	w := inQuarantine(t)
+	ok(t, w.Pause(t.Context(), demo, yp.CodeHTMLChanged, "phone", time.Time{}))
+	must(t, w.db,
+		`UPDATE sources SET layout_strikes = 3, consecutive_failures = 7 WHERE id = 1`,
+		`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, updated_at) VALUES
+			(1, 'a', 3000, 'slow', 4, '2026-11-20T13:10:00.000Z', 'penalty', 'x'), (1, 'b', 0, NULL, 2, '2026-11-20T13:10:00.000Z', 'Retry-After', 'x'),
+			(2, 'a', 3000, 'slow', 4, '2026-11-20T13:10:00.000Z', 'penalty', 'x')`)
+	return w
+}
+
+const (
+	sourceRows  = `SELECT enabled, auto_disabled, paused_code, consecutive_failures, layout_strikes FROM sources WHERE id = 1`
+	profileRows = `SELECT status, error_class, failing_since, quarantine_until, cooldown_minutes FROM connectivity_profiles WHERE source_id = 1`
+	hostRows    = `SELECT source_id, host, delay_ms, blocks, held_for FROM hosts`
+)
+
+func TestSetEnabled(t *testing.T) {
+	t.Parallel()
+	w := troubled(t)
+	found, err := w.SetEnabled(t.Context(), "demo", false)
+	if err != nil || !found {
+		t.Fatal(found, err)
+	}
+	wantRows(t, w.db, sourceRows, "0|1|HTML_CHANGED|7|3") // disabling forgets nothing
+	if found, err = w.SetEnabled(t.Context(), "demo", true); err != nil || !found {
+		t.Fatal(found, err)
+	}
+	wantRows(t, w.db, sourceRows, "1|0||0|0")
+	wantRows(t, w.db, profileRows, "degraded|auth_error|||30")
+	wantRows(t, w.db, hostRows, "1|a|3000|0|", "1|b|0|0|Retry-After", "2|a|3000|4|penalty")
+	if found, err = w.SetEnabled(t.Context(), "nowhere", true); err != nil || found {
+		t.Errorf("a source that does not exist: %v, %v", found, err)
+	}
+}
+
+func TestReset(t *testing.T) {
+	t.Parallel()
+	w := troubled(t)
+	must(t, w.db, `UPDATE sources SET enabled = 0 WHERE id = 1`)
+	found, err := w.Reset(t.Context(), "demo")
+	if err != nil || !found {
+		t.Fatal(found, err)
+	}
+	wantRows(t, w.db, sourceRows, "0|0||0|0") // enabled is the operator's
+	wantRows(t, w.db, profileRows, "degraded|auth_error|||30")
+	wantRows(t, w.db, hostRows, "1|a|0|0|", "1|b|0|0|Retry-After", "2|a|3000|4|penalty")
+	if found, err = w.Reset(t.Context(), "nowhere"); err != nil || found {
+		t.Errorf("a source that does not exist: %v, %v", found, err)
+	}
+}
+
+// TestRestart: what a source has told us outlives the process that was told.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	p := newPacing(t, w)
+	authFailures(t, w)
+	p.see(t, 3, blocked)
+	p.see(t, 10, Seen{Host: "b", HostFault: true, Class: yp.ClassHTTP429, RetryAfter: 10 * time.Minute})
+	l := w.layout(t)
+	for range 2 {
+		_, err := l.Unknown(t.Context(), "no list")
+		ok(t, err)
+	}
+	ok(t, w.Pause(t.Context(), other, yp.CodeAuthFailed, "401", w.clock.now().Add(AuthPause)))
+	_, err := w.AddProxy(t.Context(), urlA, nameA)
+	ok(t, err)
+	ok(t, w.countProxy(t, 1, ProxyUse{Successes: 3, Failures: 10, Consecutive: 10, CooldownUntil: w.clock.now().Add(ProxyRest), LastError: "refused"}))
+	ok(t, w.KeepSample(t.Context(), Sample{SourceID: demo, URL: "u", Reason: "r", Body: []byte("body")}))
+	profiles := storedProfiles(t, w)
+	proxies, err := w.Proxies(t.Context())
+	ok(t, err)
+
+	w.clock.move(20 * time.Second)
+	w.restart(t)
+	p = newPacing(t, w)
+	p.want(t, "a hold 40s penalty: 3 blocks in a row",
+		"b delay 3s slowed down: 10 of the last 10 requests failed", "b hold 9m40s Retry-After")
+	again := storedProfiles(t, w)
+	if d := cmp.Diff(profiles, again); d != "" || again[0].Status != Quarantined {
+		t.Errorf("profiles: %s %s", again[0].Status, d)
+	}
+	proxiesAgain, err := w.Proxies(t.Context())
+	ok(t, err)
+	if d := cmp.Diff(proxies, proxiesAgain); d != "" || proxies[0].CooldownUntil.IsZero() {
+		t.Errorf("proxies: %s", d)
+	}
+	if p := w.rollUp(t, demo); p.Status != Quarantined {
+		t.Errorf("rolled up to %s", p.Status)
+	}
+	w.begin(t, false)
+	wantRows(t, w.db, `SELECT paused_code FROM sources WHERE id = 2`, "AUTH_FAILED")
+	if body, err := w.ReadSample(t.Context(), 1); err != nil || string(body) != "body" {
+		t.Errorf("sample: %q, %v", body, err)
+	}
+	if alarm, err := w.layout(t).Unknown(t.Context(), "no list"); err != nil || alarm == "" {
+		t.Errorf("the third strike: %q, %v", alarm, err)
+	}
+}
+
+var scanned = regexp.MustCompile(`SCAN (requests|crawl_attempts|targets)\b`)
+
+// TestQueryPlans: what is read often, or of many rows, stands in an index that holds
+// all that is asked.
+func TestQueryPlans(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	const rollup = "SEARCH requests USING COVERING INDEX requests_rollup (source_id=? AND finished_at>? AND finished_at<?)"
+	for _, c := range []struct {
+		name, query string
+		want        string
+		only        bool // the line that touches a table
+	}{
+		{"samples", countSamples, rollup, true},
+		{"429s", countLimited, rollup, true},
+		{"classes", countClasses, rollup, true},
+		{"latencies", countLatencies, rollup, true},
+		{"next requests", nextRequests, "SEARCH requests USING INTEGER PRIMARY KEY (rowid>?)", false},
+		{"prune requests", pruneRequests, "SEARCH requests USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", true},
+		{"prune attempts", pruneAttempts, "SEARCH crawl_attempts USING COVERING INDEX crawl_attempts_by_end (finished_at<?)", false},
+		{"prune workers", pruneWorkers, "SEARCH r USING INTEGER PRIMARY KEY", false},
+		{"samples of pages", selectSamples, "INDEX page_samples_by_source", true},
+		{"drop samples", dropSamples, "COVERING INDEX page_samples_by_source", false},
+		{"hosts", selectHosts, "SEARCH hosts USING PRIMARY KEY (source_id=?)", true},
+		{"shares", selectShares, "SEARCH field_shares USING PRIMARY KEY (source_id=?)", true},
+		{"profile", selectProfile, "SEARCH p USING INTEGER PRIMARY KEY", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var plan []string
+			for _, line := range table(t, w.db, "EXPLAIN QUERY PLAN "+literal(c.query)) {
+				fields := strings.SplitN(line, "|", 4)
+				plan = append(plan, fields[len(fields)-1])
+			}
+			all := strings.Join(plan, "\n")
+			if !strings.Contains(all, c.want) {
+				t.Errorf("the plan lacks %q:\n%s", c.want, all)
+			}
+			if scanned.MatchString(all) {
+				t.Errorf("reads a whole table:\n%s", all)
+			}
+			if n := strings.Count(all, "SEARCH") + strings.Count(all, "SCAN"); c.only && n != 1 {
+				t.Errorf("reads more than that:\n%s", all)
+			}
+		})
+	}
+}
+
+var parameter = regexp.MustCompile(`\?\d?`)
+
+// literal puts a value in place of every parameter.
+func literal(query string) string { return parameter.ReplaceAllString(query, "'1'") }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
