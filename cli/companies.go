@@ -220,6 +220,8 @@ func companyTable(now time.Time, d *report.CompanyDetail) *table {
 		fmt.Sprintf("company %d", d.ID), d.Name,
 		"website", d.Website,
 		"phone", d.Phone,
+		"e-mail", d.Email,
+		"hours", d.Hours,
 		"address", strings.Join(present(d.Street, d.City, strings.TrimSpace(d.State+" "+d.PostalCode)), ", "),
 		"listings", fmt.Sprintf("%s, %s gone", thousands(int64(d.Listings)), thousands(int64(d.Listings-d.Alive))),
 		"confidence", fmt.Sprintf("%.3f", d.Confidence),

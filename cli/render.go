@@ -35,6 +35,11 @@ type listing[T any] struct {
 // listRows opens the database, asks, and shows at most --limit rows. What was typed is looked at
 // before the database is.
 func listRows[T any](p *Program, c *cli.Context, l listing[T]) error {
+	return listRowsOf(p, c, reading, l)
+}
+
+// listRowsOf is listRows over a database that is opened in another way.
+func listRowsOf[T any](p *Program, c *cli.Context, how access, l listing[T]) error {
 	if err := bothForms(c); err != nil {
 		return err
 	}
@@ -42,7 +47,7 @@ func listRows[T any](p *Program, c *cli.Context, l listing[T]) error {
 	if err != nil {
 		return err
 	}
-	k, scope, err := p.openScoped(c, reading)
+	k, scope, err := p.openScoped(c, how)
 	if err != nil {
 		return err
 	}
