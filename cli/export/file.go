@@ -18,7 +18,7 @@ import (
 )
 
 // ErrExists is returned for a file that is there and may not be replaced.
-var ErrExists = errors.New("the file is there already")
+var ErrExists = errors.New("there is such a file already")
 
 // File is a file that appears under its name when it is whole: it is written beside it, synced
 // and renamed.
@@ -40,7 +40,9 @@ func Create(name string, c Compression, overwrite bool) (*File, error) {
 	}
 	var err error
 	part := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text()[:8]+".part")
-	if f.temp, err = os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666); err != nil {
+	if f.temp, err = os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no folder %s: make it first", filepath.Dir(name))
+	} else if err != nil {
 		return nil, err
 	}
 	f.out = bufio.NewWriterSize(io.MultiWriter(f.temp, f.sum), 1<<16)
@@ -73,7 +75,7 @@ func (f *File) free() error {
 	case info.IsDir():
 		return fmt.Errorf("%s is a folder", f.name)
 	case !f.overwrite:
-		return fmt.Errorf("%w: %s", ErrExists, f.name)
+		return fmt.Errorf("%s: %w", f.name, ErrExists)
 	}
 	return nil
 }
