@@ -43,6 +43,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"sqlite":       cmdSQLite,
 		"json":         cmdJSON,
 		"holds-truth":  cmdHoldsTruth,
+		"tells-truth":  cmdTellsTruth,
 		"holds-same":   cmdHoldsSame,
 		"database-id":  cmdDatabaseID,
 		"damage":       cmdDamage,
@@ -343,6 +344,40 @@ func cmdHoldsTruth(ts *testscript.TestScript, neg bool, args []string) {
 		(SELECT company_id, listing_id FROM listings ORDER BY company_id, listing_id) GROUP BY company_id ORDER BY ids`)
 	if diff := cmp.Diff(want, got); diff != "" {
 		ts.Fatalf("companies differ from the truth (-want +got):\n%s", head(diff))
+	}
+}
+
+// cmdTellsTruth is `tells-truth FILE TRUTH`: the JSON lines that `export` wrote into FILE
+// tell those changes that `demo truth` printed into TRUTH, each listing once.
+func cmdTellsTruth(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 2, "tells-truth FILE TRUTH")
+	var truth demo.Truth
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &truth))
+	want, got := map[string][]string{}, map[string][]string{}
+	for _, x := range truth.Changes.Changed {
+		if !slices.Contains(want["changed"], x.ID) {
+			want["changed"] = append(want["changed"], x.ID)
+		}
+	}
+	for word, ids := range map[string][]string{"new": truth.Changes.New, "closed": truth.Changes.Gone, "restored": truth.Changes.Restored} {
+		if len(ids) > 0 {
+			want[word] = ids
+		}
+	}
+	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
+	for dec.More() {
+		var row struct {
+			Change string
+			ID     string `json:"listing_id"`
+		}
+		ts.Check(dec.Decode(&row))
+		got[row.Change] = append(got[row.Change], row.ID)
+	}
+	for _, ids := range got {
+		slices.Sort(ids)
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
+		ts.Fatalf("the export does not tell the changes of the truth (-want +got):\n%s", head(diff))
 	}
 }
 

@@ -253,7 +253,7 @@ func sinceOf(c *cli.Context, k *database) (since, error) {
 	if word == "" && c.IsSet("since") {
 		return since{}, Usagef("--since is empty: want an age like 7d, a date, or a run")
 	}
-	if word == "" {
+	if word == "" || word == "last-pass" {
 		r, ok, err := k.LastFinishedRun(c.Context)
 		switch {
 		case !ok:

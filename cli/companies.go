@@ -189,6 +189,8 @@ func (p *Program) companyText(w *sections, now time.Time, d *report.CompanyDetai
 		fmt.Sprintf("company %d", d.ID), d.Name,
 		"website", d.Website,
 		"phone", d.Phone,
+		"e-mail", d.Email,
+		"hours", d.Hours,
 		"address", commas(d.Street, d.City, strings.TrimSpace(d.State+" "+d.PostalCode)),
 		"listings", fmt.Sprintf("%s, %s gone", thousands(int64(d.Listings)), thousands(int64(d.Listings-d.Alive))),
 		"confidence", fmt.Sprintf("%.3f", d.Confidence),

@@ -28,6 +28,7 @@ type listing[T any] struct {
 	cells   func(now time.Time, row T) []any // see table.row
 	source  func(row T) string               // a last column, where the rows are of several sources; nil = none
 
+	writes bool                                    // the question brings an index up to date first
 	totals func(rows []T) (whole any, line string) // what JSON has around the rows, and people above them; nil = nothing
 	noun   string                                  // "target": says how many rows the limit kept back, or that there is none
 	none   string                                  // said instead where there is none and no program asks
@@ -46,7 +47,11 @@ func listRows[T any](p *Program, c *cli.Context, l listing[T]) error {
 	if limit > 0 {
 		ask++ // to know whether there are more
 	}
-	return p.with(c, reading, func(k *database, scope store.Scope) error {
+	how := reading
+	if l.writes {
+		how = existing
+	}
+	return p.with(c, how, func(k *database, scope store.Scope) error {
 		rows, err := l.ask(k, scope, ask)
 		if err != nil {
 			return err

@@ -28,14 +28,19 @@ func versionCommand() *cli.Command {
 		Usage: "Show the version, the commit it was built from, and the platform",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}},
 		Action: func(c *cli.Context) error {
-			info, _ := debug.ReadBuildInfo() // nil in a binary built without modules
-			b := readBuild(info)
+			b := ownBuild()
 			if c.Bool("json") {
 				return writeJSON(c.App.Writer, b)
 			}
 			return b.print(c.App.Writer, c.App.Name)
 		},
 	}
+}
+
+// ownBuild is of the running binary.
+func ownBuild() buildInfo {
+	info, _ := debug.ReadBuildInfo() // nil in a binary built without modules
+	return readBuild(info)
 }
 
 func readBuild(info *debug.BuildInfo) buildInfo {

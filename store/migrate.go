@@ -14,7 +14,7 @@ import (
 
 const (
 	// SchemaVersion is the PRAGMA user_version of files that this program makes.
-	SchemaVersion = 5
+	SchemaVersion = 6
 	// OldestVersion is the first one that upgrade steps lead on from. Those before it were
 	// made in development only; their files are refused.
 	OldestVersion = 5
@@ -25,7 +25,7 @@ const (
 const applicationID = 0x79706372
 
 // migrations holds the upgrade steps NNNN_title.sql: step N takes a file from
-// version N-1 to N. There are none yet, and go:embed wants a file: README.md.
+// version N-1 to N.
 //
 //go:embed migrations
 var migrations embed.FS

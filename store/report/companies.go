@@ -18,6 +18,8 @@ type CompanyRow struct {
 	Name       string    `json:"name"`
 	Website    string    `json:"website,omitempty"`
 	Phone      string    `json:"phone_e164,omitempty"`
+	Email      string    `json:"email,omitempty"`
+	Hours      string    `json:"hours,omitempty"`
 	Street     string    `json:"street,omitempty"`
 	City       string    `json:"city,omitempty"`
 	State      string    `json:"state,omitempty"`
@@ -35,7 +37,7 @@ type CompanyFilter struct {
 }
 
 const (
-	companyColumns = `v.id, v.name, ifnull(v.website, ''), ifnull(v.phone_e164, ''), ifnull(v.street, ''), ifnull(v.city, ''),
+	companyColumns = `v.id, v.name, ifnull(v.website, ''), ifnull(v.phone_e164, ''), ifnull(v.email, ''), ifnull(v.hours, ''), ifnull(v.street, ''), ifnull(v.city, ''),
 		ifnull(v.state, ''), ifnull(v.postal_code, ''), v.listings, v.alive, v.first_seen_at`
 	listCompanies = `
 	SELECT ` + companyColumns + ` FROM v_companies v

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -33,6 +34,29 @@ func (k *Reader) ofSource(ctx context.Context, word string, id *int64) (string, 
 	}
 	*id = known
 	return rest, nil
+}
+
+// SearchScope narrows a scope to the searches of cities and categories, by name or slug in
+// any letter case. A name that nothing is searched under selects nothing.
+func (k *Reader) SearchScope(ctx context.Context, scope store.Scope, cities, categories []string) (store.Scope, error) {
+	for _, part := range []struct {
+		table string
+		names []string
+		ids   *[]int64
+	}{{"cities", cities, &scope.CityIDs}, {"categories", categories, &scope.CategoryIDs}} {
+		if len(part.names) == 0 {
+			continue
+		}
+		query := `SELECT id FROM ` + part.table + ` WHERE lower(name) IN (SELECT lower(value) FROM json_each(?1)) OR slug IN (SELECT lower(value) FROM json_each(?1))`
+		ids, err := list(ctx, k, "look for "+part.table, query, []any{store.JSONTexts(part.names)}, value[int64])
+		if err != nil {
+			return scope, err
+		}
+		if *part.ids = ids; len(ids) == 0 {
+			*part.ids = []int64{0}
+		}
+	}
+	return scope, nil
 }
 
 // NotFoundError says that words name nothing that the database has, or several things.

@@ -1,0 +1,557 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/cli/export"
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+	"ypcrawl/yp"
+)
+
+const exportHelp = `ypcrawl export -o plumbers.csv --states TX --categories plumbers --has email
+ypcrawl export -o week.xlsx --as boss --since last-export --only new,changed,closed
+ypcrawl export -o tx-{date}.parquet --states TX --manifest
+
+The column "change" tells what became of a listing since --since: when the last pass of crawls began, unless another time is
+named. Listings that closed before are left out, see --closed. Where targets were not read to their end, "new" may be
+"seen for the first time", and that a listing closed can't be told: the share that was seen is said on stderr.
+Columns beside the default ones: `
+
+func (p *Program) exportCommand() *cli.Command {
+	return &cli.Command{
+		Name: "export", Usage: "Write listings into a file for others: CSV, TSV, JSON lines, XLSX, Parquet, GeoJSON",
+		Description: exportHelp + strings.Join(columnNames(report.ListingColumns()[report.DefaultColumns:]), ", "),
+		Flags: slices.Concat(
+			[]cli.Flag{
+				&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "-", Usage: "`FILE`, its ending tells the format, .gz or .zst behind it compresses; {date} in it is today; - = stdout"},
+				&cli.StringFlag{Name: "format", DefaultText: "by the file's ending, else csv", Usage: "only these: `FORMAT` is csv, tsv, jsonl, xlsx, parquet, geojson"},
+			},
+			listingFlags(),
+			[]cli.Flag{
+				list("columns", "`COLUMN...` in this order", "29: "+strings.Join(columnNames(report.ListingColumns()[:report.DefaultColumns]), ", ")),
+				&cli.BoolFlag{Name: "one-per-company", Usage: "one row a company: its first listing that matches, an open one if there is one"},
+				&cli.StringFlag{Name: "since", DefaultText: "last-pass", Usage: "tell changes since `last-export|last-pass|7d|DATE|RUN`"},
+				list("only", "only what is `CHANGE...`: new, changed, closed, restored", "all"),
+				&cli.StringFlag{Name: "as", DefaultText: "not remembered", Usage: "remember this file as a delivery to `NAME`, for the next --since last-export"},
+				&cli.StringFlag{Name: "split-by", DefaultText: "one file", Usage: "a file for each `GROUP`: state, or searched category"},
+				&cli.StringFlag{Name: "list-separator", Value: "; ", Usage: "`TEXT` between the items of a list"},
+				&cli.BoolFlag{Name: "no-header", Usage: "leave the names of the columns out"},
+				&cli.BoolFlag{Name: "bom", Usage: "begin CSV with the mark by which Excel knows UTF-8"},
+				&cli.BoolFlag{Name: "raw", Usage: "leave CSV cells that a spreadsheet would run as a formula (= + - @) as they are"},
+				&cli.BoolFlag{Name: "overwrite", Usage: "replace a file that is there"},
+				&cli.BoolFlag{Name: "manifest", Usage: "write FILE.manifest.json beside it: rows, filters, share seen, checksum"},
+				&cli.StringFlag{Name: "min-coverage", DefaultText: "any", Usage: "write nothing and exit with 3 if less than this `SHARE` of what the site lists was seen: 95%"},
+				jsonFlag(),
+			}),
+		Action: p.export,
+	}
+}
+
+// listingFlags select listings.
+func listingFlags() []cli.Flag {
+	return []cli.Flag{
+		statesFlag(),
+		list("cities", "only those in these: `CITY...` by name", "all"),
+		list("categories", "only those searched under these, or that name them: `CATEGORY...`", "all"),
+		onlySourceFlag(),
+		&cli.StringFlag{Name: "search", DefaultText: "any", Usage: "only those with all these `WORDS` in name, categories or city"},
+		list("has", "only those with these filled: `COLUMN...` is email, phone, website, hours ...", "any"),
+		&cli.Float64Flag{Name: "min-rating", DefaultText: "any", Usage: "only those rated so or better, `STARS` from 0.5 to 5"},
+		&cli.GenericFlag{Name: "seen-since", Value: ageValue(0), DefaultText: "any time", Usage: "only those met in the last `TIME`: 7d, 36h"},
+		&cli.StringFlag{Name: "closed", Value: string(report.ClosedNo), Usage: "those that their source dropped: `WHICH` is no, yes, only"},
+	}
+}
+
+// listingFilter reads listingFlags.
+func listingFilter(c *cli.Context, k *database, scope store.Scope) (f report.ListingFilter, err error) {
+	f = report.ListingFilter{
+		SourceID: scope.SourceID, States: scope.States, Cities: SplitList(c.StringSlice("cities")), Categories: SplitList(c.StringSlice("categories")),
+		Words: strings.TrimSpace(c.String("search")), Has: SplitList(c.StringSlice("has")), MinRating: c.Float64("min-rating"), Closed: report.Closed(strings.ToLower(c.String("closed"))),
+	}
+	if age := timeOf(c, "seen-since"); age > 0 {
+		f.SeenSince = k.DB().Now().Add(-age)
+	}
+	if !slices.Contains([]report.Closed{report.ClosedNo, report.ClosedYes, report.ClosedOnly}, f.Closed) {
+		return f, Usagef("--closed %q: want no, yes or only", c.String("closed"))
+	}
+	if f.MinRating < 0 || f.MinRating > 5 {
+		return f, Usagef("--min-rating %v: want stars from 0.5 to 5", f.MinRating)
+	}
+	for _, name := range f.Has {
+		if _, err := report.ListingColumn(name); err != nil {
+			return f, Usagef("--has: %w", err)
+		}
+	}
+	if c.IsSet("search") && !report.HasWords(f.Words) {
+		return f, Usagef("--search %q: want words of letters or digits", c.String("search"))
+	}
+	return f, nil
+}
+
+// delivery is one export: what is asked, and where the answer goes.
+type delivery struct {
+	p     *Program
+	c     *cli.Context
+	k     *database
+	query report.ListingQuery
+	since since
+	opts  export.Options
+
+	name     string // of the file, "-" = stdout; with {group} in it when it is split
+	format   export.Format
+	compress export.Compression
+
+	files []*deliveredFile
+	mark  report.Since
+	seen  report.CoverageTotals
+}
+
+// deliveredFile is a file of an export.
+type deliveredFile struct {
+	Group string `json:"group,omitempty"`
+	Name  string `json:"file"`
+	Rows  int64  `json:"rows"`
+	Bytes int64  `json:"bytes,omitempty"`
+	Sum   string `json:"sha256,omitempty"`
+
+	file *export.File // nil = stdout
+	rows export.Writer
+	end  func() error // after the rows
+}
+
+func (p *Program) export(c *cli.Context) error {
+	d := &delivery{p: p, c: c}
+	if err := d.read(); err != nil {
+		return err
+	}
+	how := reading
+	if c.String("as") != "" || c.IsSet("search") {
+		how = existing
+	}
+	return p.with(c, how, func(k *database, scope store.Scope) (err error) {
+		d.k = k
+		if d.query.ListingFilter, err = listingFilter(c, k, scope); err != nil {
+			return err
+		}
+		if err := d.readSince(); err != nil {
+			return err
+		}
+		if d.query.Words != "" {
+			if err := k.DB().IndexWords(c.Context); err != nil {
+				return err
+			}
+		}
+		if err := d.checkCoverage(scope); err != nil {
+			return err
+		}
+		if err := d.write(); err != nil {
+			d.abort()
+			return d.explain(err)
+		}
+		return d.finish()
+	})
+}
+
+// read reads what was typed, as far as that needs no database.
+func (d *delivery) read() (err error) {
+	c := d.c
+	for _, name := range SplitList(c.StringSlice("columns")) {
+		col, err := report.ListingColumn(strings.ToLower(name))
+		if err != nil {
+			return Usagef("--columns: %w", err)
+		}
+		d.query.Columns = append(d.query.Columns, col)
+	}
+	if len(d.query.Columns) == 0 {
+		d.query.Columns = report.ListingColumns()[:report.DefaultColumns]
+	}
+	words, err := wordsOf(c, "only", parseChangeWord)
+	if err != nil {
+		return err
+	}
+	d.query.Only, d.query.OnePerCompany = words, c.Bool("one-per-company")
+	d.opts = export.Options{
+		Columns: d.query.Columns, Separator: c.String("list-separator"), NoHeader: c.Bool("no-header"), BOM: c.Bool("bom"), Raw: c.Bool("raw"),
+	}
+	switch by := report.Group(strings.ToLower(c.String("split-by"))); by {
+	case "", report.GroupState, report.GroupCategory:
+		d.query.Group = by
+	default:
+		return Usagef("--split-by %q: want state or category", c.String("split-by"))
+	}
+	return d.readName()
+}
+
+func (d *delivery) readName() (err error) {
+	d.name = d.c.String("output")
+	known := false
+	d.format, d.compress, known = export.FormatOf(d.name)
+	switch {
+	case d.c.IsSet("format"):
+		if d.format, err = export.ParseFormat(d.c.String("format")); err != nil {
+			return Usagef("--format: %w", err)
+		}
+	case d.name == "-" || d.name == "":
+		d.format = export.CSV
+	case !known:
+		return Usagef("--output %q: its ending names no format; want .csv, .tsv, .jsonl, .xlsx, .parquet or .geojson, or --format", d.name)
+	}
+	if d.name = strings.ReplaceAll(d.name, "{date}", time.Now().UTC().Format(time.DateOnly)); d.name != "-" && d.name != "" {
+		if d.query.Group != "" && !strings.Contains(d.name, "{group}") {
+			folder, base := filepath.Split(d.name)
+			stem, endings, _ := strings.Cut(base, ".")
+			d.name = folder + stem + "-{group}." + endings
+		}
+		return nil
+	}
+	d.name = "-"
+	for _, flag := range []string{"split-by", "manifest", "as"} {
+		if d.c.IsSet(flag) {
+			return Usagef("--%s needs a file: name one with -o", flag)
+		}
+	}
+	if d.c.Bool("json") {
+		return Usagef("--json tells of a file that was written: name one with -o, or want the rows as JSON with --format jsonl")
+	}
+	if isTerminal(d.p.Out) && (d.format == export.XLSX || d.format == export.Parquet) {
+		return Usagef("%s is not for a terminal: name a file with -o", d.format)
+	}
+	return nil
+}
+
+func parseChangeWord(s string) (report.ChangeWord, error) {
+	var names []string
+	for _, w := range report.ChangeWords() {
+		if names = append(names, string(w)); strings.EqualFold(s, string(w)) {
+			return w, nil
+		}
+	}
+	if near, ok := yp.Nearest(s, names); ok {
+		return "", fmt.Errorf("unknown change %q: did you mean %s?", s, near)
+	}
+	return "", fmt.Errorf("unknown change %q: want one of %s", s, strings.Join(names, ", "))
+}
+
+// readSince finds out since when changes are told. Listings that closed since belong to the
+// answer when changes are what is asked for.
+func (d *delivery) readSince() (err error) {
+	d.query.ClosedSince = d.c.IsSet("since") || d.c.IsSet("only") || d.c.IsSet("as")
+	if d.c.String("since") != "last-export" {
+		d.since, err = sinceOf(d.c, d.k)
+		d.query.Since = &report.Since{At: d.since.at}
+		return err
+	}
+	name := d.c.String("as")
+	if name == "" {
+		return Usagef("--since last-export: say whose with --as NAME, the name that the last export was remembered under")
+	}
+	last, err := d.k.DB().LastDelivery(d.c.Context, name)
+	if err != nil {
+		return err
+	}
+	d.query.Since, d.since.text = &report.Since{}, fmt.Sprintf("the beginning: this is the first delivery to %s", name)
+	if last != nil {
+		d.query.Since = &report.Since{Event: last.Event}
+		d.since.text = fmt.Sprintf("the last delivery to %s, %s, of %s", name, minute(last.At), last.File)
+	}
+	return nil
+}
+
+// checkCoverage says how much of what the sites list was seen of the targets that the export
+// is about, and refuses to write if that is too little.
+func (d *delivery) checkCoverage(scope store.Scope) (err error) {
+	least := 0.0
+	if d.c.IsSet("min-coverage") {
+		least, err = strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(d.c.String("min-coverage")), "%"), 64)
+		if err != nil || least < 0 || least > 100 {
+			return Usagef("--min-coverage %q: want a share like 95%%", d.c.String("min-coverage"))
+		}
+	}
+	if scope, err = d.k.SearchScope(d.c.Context, scope, d.query.Cities, d.query.Categories); err != nil {
+		return err
+	}
+	if d.seen, err = d.k.CoverageTotals(d.c.Context, scope); err != nil {
+		return err
+	}
+	share := 0.0
+	if d.seen.Percent != nil {
+		share = *d.seen.Percent
+	}
+	if !d.c.IsSet("min-coverage") || share >= least && d.seen.NeverCrawled == 0 {
+		return nil
+	}
+	return &exitError{code: ExitFailures, err: fmt.Errorf("nothing was written: %s, and --min-coverage wants %v%%; `ypcrawl coverage` shows which targets lack", seenText(d.seen), least)}
+}
+
+// seenText says how much of what the sites list was seen.
+func seenText(t report.CoverageTotals) string {
+	text := "what the site lists is not known"
+	if t.Percent != nil {
+		text = fmt.Sprintf("%.1f%% of what the site lists was seen", *t.Percent)
+	}
+	if t.PagesLeft > 0 {
+		text += fmt.Sprintf("; %s lie beyond --max-pages", plural(t.PagesLeft, "page"))
+	}
+	if t.NeverCrawled > 0 {
+		text += fmt.Sprintf("; %s not crawled yet", plural(t.NeverCrawled, "target"))
+	}
+	return text
+}
+
+// write writes the rows into one file, or into one for each group. Reading and writing go
+// on side by side.
+func (d *delivery) write() error {
+	ctx, cancel := context.WithCancel(d.c.Context)
+	defer cancel()
+	type batch [][]any
+	batches, done := make(chan batch, 4), make(chan error, 1)
+	go func() {
+		defer close(batches)
+		var b batch
+		send := func() error {
+			select {
+			case batches <- b:
+				b = nil
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		mark, err := d.k.EachListing(ctx, d.query, func(row []any) error {
+			if b = append(b, row); len(b) == cap(b) || len(b) >= 256 {
+				return send()
+			}
+			return nil
+		})
+		d.mark = mark
+		if err == nil && len(b) > 0 {
+			err = send()
+		}
+		done <- err
+	}()
+	var failed error
+	for b := range batches {
+		for _, row := range b {
+			if failed == nil {
+				failed = d.add(row)
+			}
+		}
+		if failed != nil {
+			cancel()
+		}
+	}
+	if err := <-done; failed == nil {
+		failed = err
+	}
+	if failed == nil && len(d.files) == 0 && d.query.Group == "" {
+		failed = d.begin("")
+	}
+	return errors.Join(failed, d.endFile())
+}
+
+func (d *delivery) add(row []any) error {
+	group := ""
+	if d.query.Group != "" {
+		group, _ = row[len(row)-1].(string)
+		row = row[:len(row)-1]
+	}
+	if len(d.files) == 0 || d.files[len(d.files)-1].Group != group {
+		if err := errors.Join(d.endFile(), d.begin(group)); err != nil {
+			return err
+		}
+	}
+	f := d.files[len(d.files)-1]
+	f.Rows++
+	return f.rows.Write(row)
+}
+
+// begin begins the file of a group.
+func (d *delivery) begin(group string) (err error) {
+	f := &deliveredFile{Group: group, Name: d.name}
+	var out io.Writer
+	if d.name == "-" {
+		buf := bufio.NewWriterSize(d.p.Out, 1<<16)
+		out, f.end = buf, buf.Flush
+	} else {
+		name := group
+		if d.query.Group == report.GroupCategory {
+			name = yp.Slug(group)
+		}
+		if name == "" {
+			name = "none"
+		}
+		f.Name = strings.ReplaceAll(d.name, "{group}", name)
+		if f.file, err = export.Create(f.Name, d.compress, d.c.Bool("overwrite")); err != nil {
+			return err
+		}
+		out, f.end = f.file, f.file.Finish
+	}
+	d.files = append(d.files, f)
+	f.rows, err = export.New(out, d.format, d.opts)
+	return err
+}
+
+// endFile ends the file in hand, if there is one.
+func (d *delivery) endFile() error {
+	if len(d.files) == 0 {
+		return nil
+	}
+	f := d.files[len(d.files)-1]
+	if f.end == nil || f.rows == nil {
+		return nil
+	}
+	err := f.rows.Close()
+	if err == nil {
+		err = f.end()
+	}
+	f.end = nil
+	if f.file != nil {
+		f.Bytes, f.Sum = f.file.Size(), f.file.SHA256()
+	}
+	return err
+}
+
+func (d *delivery) abort() {
+	for _, f := range d.files {
+		if f.file != nil {
+			f.file.Abort()
+		}
+	}
+}
+
+// explain says what can be done about a failure.
+func (d *delivery) explain(err error) error {
+	if errors.Is(err, export.ErrExists) {
+		return Usagef("%w: name another one, put {date} into the name, or replace it with --overwrite", err)
+	}
+	return fmt.Errorf("export to %s: %w", d.name, err)
+}
+
+// manifest is what FILE.manifest.json holds.
+type manifest struct {
+	Files    []*deliveredFile      `json:"files"`
+	Rows     int64                 `json:"rows"`
+	Format   export.Format         `json:"format"`
+	Columns  []string              `json:"columns"`
+	Filters  map[string]string     `json:"filters"`
+	Since    string                `json:"since"`
+	Coverage report.CoverageTotals `json:"coverage"`
+	At       time.Time             `json:"exported_at"`
+	Schema   int                   `json:"schema_version"`
+	Database string                `json:"database_id"`
+	Program  string                `json:"program"`
+}
+
+// finish gives the files their names, and remembers them.
+func (d *delivery) finish() error {
+	m := manifest{
+		Files: d.files, Format: d.format, Columns: columnNames(d.query.Columns), Filters: d.filters(), Since: d.since.text,
+		Coverage: d.seen, At: d.mark.At, Schema: store.SchemaVersion, Program: "ypcrawl " + ownBuild().Version,
+	}
+	for _, f := range d.files {
+		m.Rows += f.Rows
+	}
+	var err error
+	if m.Database, err = d.k.DB().ID(d.c.Context); err != nil {
+		d.abort()
+		return err
+	}
+	if d.name == "-" {
+		d.tell(m)
+		return nil
+	}
+	for _, f := range d.files {
+		if err := f.file.Publish(); err != nil {
+			d.abort()
+			return d.explain(err)
+		}
+	}
+	if d.c.Bool("manifest") {
+		if err := d.writeManifest(m); err != nil {
+			return err
+		}
+	}
+	if name := d.c.String("as"); name != "" {
+		filters, _ := json.Marshal(m.Filters) // texts alone
+		err := d.k.DB().RememberDelivery(d.c.Context, store.Delivery{Name: name, At: d.mark.At, Event: d.mark.Event, File: d.name, Rows: m.Rows, Filters: string(filters)})
+		if err != nil {
+			return fmt.Errorf("the file is written, but the next --since last-export will tell the same again: %w", err)
+		}
+	}
+	if d.c.Bool("json") {
+		return writeJSON(d.p.Out, m)
+	}
+	d.tell(m)
+	return nil
+}
+
+// tell says on stderr what was written, and how much of the whole that is.
+func (d *delivery) tell(m manifest) {
+	to := d.name
+	if len(m.Files) != 1 {
+		to = plural(len(m.Files), "file")
+	} else if m.Files[0].Bytes > 0 {
+		to = fmt.Sprintf("%s (%s)", m.Files[0].Name, bytesText(m.Files[0].Bytes))
+	}
+	d.p.note("%s to %s; changes since %s.", plural(m.Rows, "listing"), to, d.since.text)
+	d.p.note("%s.", capital(seenText(d.seen)))
+	if d.seen.Percent == nil || d.seen.PagesLeft > 0 || *d.seen.Percent < 100 || d.seen.NeverCrawled > 0 {
+		d.p.note("Where targets were not read to their end, \"new\" may be newly seen, and closings can't be told.")
+	}
+}
+
+func (d *delivery) writeManifest(m manifest) error {
+	name := strings.ReplaceAll(d.name, "-{group}", "") + ".manifest.json"
+	f, err := export.Create(name, "", true)
+	if err != nil {
+		return fmt.Errorf("write the manifest: %w", err)
+	}
+	data, err := json.MarshalIndent(m, "", "  ")
+	if err == nil {
+		_, err = f.Write(append(data, '\n'))
+	}
+	if err = errors.Join(err, f.Finish()); err == nil {
+		err = f.Publish()
+	}
+	if err != nil {
+		f.Abort()
+		return fmt.Errorf("write the manifest: %w", err)
+	}
+	return nil
+}
+
+// filters is what was asked for, by the names of the flags.
+func (d *delivery) filters() map[string]string {
+	asked := map[string]string{}
+	for _, f := range slices.Concat(listingFlags(), []cli.Flag{&cli.StringFlag{Name: "only"}, &cli.StringFlag{Name: "one-per-company"}, &cli.StringFlag{Name: "since"}}) {
+		if name := f.Names()[0]; d.c.IsSet(name) {
+			if asked[name] = strings.Join(SplitList(d.c.StringSlice(name)), ","); asked[name] == "" {
+				asked[name] = fmt.Sprint(d.c.Value(name))
+			}
+		}
+	}
+	return asked
+}
+
+func columnNames(columns []report.Column) []string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -1,0 +1,136 @@
+package export
+
+import (
+	"bufio"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// ErrExists is returned for a file that is there and may not be replaced.
+var ErrExists = errors.New("there is such a file already")
+
+// File is a file that appears under its name when it is whole: it is written beside it, synced
+// and renamed.
+type File struct {
+	name      string
+	overwrite bool
+	temp      *os.File
+	sum       hash.Hash
+	out       *bufio.Writer
+	compress  io.WriteCloser // nil = none
+	size      int64
+}
+
+// Create begins the file name.
+func Create(name string, c Compression, overwrite bool) (*File, error) {
+	f := &File{name: name, overwrite: overwrite, sum: sha256.New()}
+	if err := f.free(); err != nil {
+		return nil, err
+	}
+	var err error
+	part := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text()[:8]+".part")
+	if f.temp, err = os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no folder %s: make it first", filepath.Dir(name))
+	} else if err != nil {
+		return nil, err
+	}
+	f.out = bufio.NewWriterSize(io.MultiWriter(f.temp, f.sum), 1<<16)
+	if f.compress, err = Compress(f.out, c); err != nil {
+		f.Abort()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Compress returns a writer that compresses into w, nil for no compression.
+func Compress(w io.Writer, c Compression) (io.WriteCloser, error) {
+	switch c {
+	case Gzip:
+		return gzip.NewWriter(w), nil
+	case Zstd:
+		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
+	}
+	return nil, nil
+}
+
+// free tells whether the name may be taken.
+func (f *File) free() error {
+	info, err := os.Stat(f.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder", f.name)
+	case !f.overwrite:
+		return fmt.Errorf("%s: %w", f.name, ErrExists)
+	}
+	return nil
+}
+
+// Write implements io.Writer.
+func (f *File) Write(data []byte) (int, error) {
+	if f.compress != nil {
+		return f.compress.Write(data)
+	}
+	return f.out.Write(data)
+}
+
+// Finish writes what is left and makes it last. Publish gives it its name.
+func (f *File) Finish() (err error) {
+	if f.compress != nil {
+		err = f.compress.Close()
+	}
+	err = errors.Join(err, f.out.Flush(), f.temp.Sync())
+	if info, statErr := f.temp.Stat(); statErr == nil {
+		f.size = info.Size()
+	}
+	return errors.Join(err, f.temp.Close())
+}
+
+// Publish gives a finished file its name.
+func (f *File) Publish() error {
+	if err := f.free(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.temp.Name(), f.name); err != nil {
+		return err
+	}
+	syncFolder(filepath.Dir(f.name))
+	return nil
+}
+
+// syncFolder makes a rename last. Some systems can't: the file itself is synced by then.
+func syncFolder(name string) {
+	if d, err := os.Open(name); err == nil {
+		_ = d.Sync()
+		_ = d.Close()
+	}
+}
+
+// Abort removes what was written. After Publish it does nothing.
+func (f *File) Abort() {
+	_ = f.temp.Close()
+	_ = os.Remove(f.temp.Name())
+}
+
+// Name is the file's own name.
+func (f *File) Name() string { return f.name }
+
+// Size is the file's size in bytes, known after Finish.
+func (f *File) Size() int64 { return f.size }
+
+// SHA256 is the checksum of the file's bytes in hex, known after Finish.
+func (f *File) SHA256() string { return hex.EncodeToString(f.sum.Sum(nil)) }

@@ -1,0 +1,99 @@
+package export
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"ypcrawl/store/report"
+	"ypcrawl/yp"
+)
+
+// Format is the kind of a file.
+type Format string
+
+// The formats.
+const (
+	CSV     Format = "csv"
+	TSV     Format = "tsv"
+	JSONL   Format = "jsonl"
+	XLSX    Format = "xlsx"
+	Parquet Format = "parquet"
+	GeoJSON Format = "geojson"
+)
+
+// Formats lists them.
+func Formats() []Format { return []Format{CSV, TSV, JSONL, XLSX, Parquet, GeoJSON} }
+
+// Compression of a whole file: "" or the ending of its name.
+type Compression string
+
+// The compressions.
+const (
+	Gzip Compression = ".gz"
+	Zstd Compression = ".zst"
+)
+
+// FormatOf reads a format from the ending of a file's name, and how the file is compressed.
+func FormatOf(name string) (f Format, c Compression, ok bool) {
+	ending := strings.ToLower(filepath.Ext(name))
+	if c = Compression(ending); c == Gzip || c == Zstd {
+		name = name[:len(name)-len(ending)]
+	} else {
+		c = ""
+	}
+	f, err := ParseFormat(strings.TrimPrefix(filepath.Ext(name), "."))
+	return f, c, err == nil
+}
+
+// ParseFormat reads the name of a format in any letter case.
+func ParseFormat(s string) (Format, error) {
+	names := make([]string, len(Formats()))
+	for i, f := range Formats() {
+		if names[i] = string(f); strings.EqualFold(s, names[i]) {
+			return f, nil
+		}
+	}
+	if near, ok := yp.Nearest(s, names); ok {
+		return "", fmt.Errorf("unknown format %q: did you mean %s?", s, near)
+	}
+	return "", fmt.Errorf("unknown format %q: want one of %s", s, strings.Join(names, ", "))
+}
+
+// Options say how rows are written.
+type Options struct {
+	Columns   []report.Column
+	Separator string // between the items of a list, where the format has no lists; "" = "; "
+	NoHeader  bool   // CSV, TSV and XLSX
+	BOM       bool   // CSV and TSV: a byte order mark, by which Excel knows UTF-8
+	Raw       bool   // CSV and TSV: cells that begin like a formula are left as they are
+}
+
+// Writer writes the rows of a file, each with a value for every column: nil, string, int64 or
+// float64, as report.ColumnKind says. Close ends the file's content; it does not close what
+// the Writer writes to.
+type Writer interface {
+	Write(row []any) error
+	Close() error
+}
+
+// New returns a Writer of format f over w.
+func New(w io.Writer, f Format, opts Options) (Writer, error) {
+	if opts.Separator == "" {
+		opts.Separator = "; "
+	}
+	switch f {
+	case CSV, TSV:
+		return newCells(w, f, opts)
+	case JSONL:
+		return &jsonLines{w: w, columns: opts.Columns}, nil
+	case GeoJSON:
+		return newGeoJSON(w, opts.Columns)
+	case XLSX:
+		return newSheets(w, opts)
+	case Parquet:
+		return newParquet(w, opts.Columns)
+	}
+	return nil, fmt.Errorf("unknown format %q", f)
+}

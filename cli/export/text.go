@@ -1,0 +1,201 @@
+package export
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"ypcrawl/store/report"
+	"ypcrawl/yp"
+)
+
+// cells writes CSV or TSV.
+type cells struct {
+	out  *csv.Writer
+	opts Options
+	line []string
+}
+
+func newCells(w io.Writer, f Format, opts Options) (*cells, error) {
+	c := &cells{out: csv.NewWriter(w), opts: opts, line: make([]string, len(opts.Columns))}
+	if f == TSV {
+		c.out.Comma = '\t'
+	}
+	if opts.BOM {
+		if _, err := io.WriteString(w, "\ufeff"); err != nil {
+			return nil, err
+		}
+	}
+	if opts.NoHeader {
+		return c, nil
+	}
+	for i, col := range opts.Columns {
+		c.line[i] = col.Name
+	}
+	return c, c.out.Write(c.line)
+}
+
+func (c *cells) Write(row []any) error {
+	for i, v := range row {
+		switch v := v.(type) {
+		case string:
+			text := plain(c.opts.Columns[i], v, c.opts.Separator)
+			if !c.opts.Raw {
+				text = harmless(text)
+			}
+			c.line[i] = text
+		case int64:
+			c.line[i] = strconv.FormatInt(v, 10)
+		case float64:
+			c.line[i] = strconv.FormatFloat(v, 'f', -1, 64)
+		default:
+			c.line[i] = ""
+		}
+	}
+	return c.out.Write(c.line)
+}
+
+func (c *cells) Close() error {
+	c.out.Flush()
+	return c.out.Error()
+}
+
+// plain is a text, or the items of a list in one, on one line without control characters.
+func plain(col report.Column, value, separator string) string {
+	if col.Kind == report.ListColumn {
+		value = strings.Join(report.Texts(value), separator)
+	}
+	return yp.Printable(value)
+}
+
+// harmless puts an apostrophe before a text that a spreadsheet would run as a formula.
+func harmless(text string) string {
+	if text != "" && strings.IndexByte("=+-@\t\r", text[0]) >= 0 {
+		return "'" + text
+	}
+	return text
+}
+
+// jsonLines writes an object a line, its keys in the order of the columns.
+type jsonLines struct {
+	w       io.Writer
+	columns []report.Column
+	line    []byte
+}
+
+func (j *jsonLines) Write(row []any) (err error) {
+	if j.line, err = appendObject(j.line[:0], j.columns, row); err == nil {
+		_, err = j.w.Write(append(j.line, '\n'))
+	}
+	return err
+}
+
+func (j *jsonLines) Close() error { return nil }
+
+func appendObject(dst []byte, columns []report.Column, row []any) (_ []byte, err error) {
+	dst = append(dst, '{')
+	for i, c := range columns {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(strconv.AppendQuote(dst, c.Name), ':')
+		if dst, err = appendValue(dst, c, row[i]); err != nil {
+			return dst, err
+		}
+	}
+	return append(dst, '}'), nil
+}
+
+func appendValue(dst []byte, c report.Column, value any) ([]byte, error) {
+	switch v := value.(type) {
+	case nil:
+		return append(dst, "null"...), nil
+	case int64:
+		return strconv.AppendInt(dst, v, 10), nil
+	case float64:
+		return strconv.AppendFloat(dst, v, 'f', -1, 64), nil
+	case string:
+		if c.Kind != report.ListColumn {
+			return appendText(dst, v)
+		}
+		var list bytes.Buffer
+		if err := json.Compact(&list, []byte(v)); err != nil {
+			return dst, fmt.Errorf("column %s holds no list: %w", c.Name, err)
+		}
+		return append(dst, list.Bytes()...), nil
+	}
+	return dst, fmt.Errorf("column %s holds a %T", c.Name, value)
+}
+
+// appendText writes a JSON string. Most are plain ASCII and need no escapes.
+func appendText(dst []byte, s string) ([]byte, error) {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			var text bytes.Buffer
+			enc := json.NewEncoder(&text)
+			enc.SetEscapeHTML(false)
+			err := enc.Encode(s)
+			return append(dst, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...), err
+		}
+	}
+	dst = append(dst, '"')
+	dst = append(dst, s...)
+	return append(dst, '"'), nil
+}
+
+// geoJSON writes a FeatureCollection. A listing whose place is not known has no geometry.
+type geoJSON struct {
+	w        io.Writer
+	columns  []report.Column // that become properties
+	lat, lon int
+	features int
+	line     []byte
+}
+
+func newGeoJSON(w io.Writer, columns []report.Column) (*geoJSON, error) {
+	g := &geoJSON{w: w, columns: columns, lat: -1, lon: -1}
+	for i, c := range columns {
+		switch c.Name {
+		case "lat":
+			g.lat = i
+		case "lon":
+			g.lon = i
+		}
+	}
+	if g.lat < 0 || g.lon < 0 {
+		return nil, fmt.Errorf("GeoJSON needs the columns lat and lon")
+	}
+	_, err := io.WriteString(w, `{"type":"FeatureCollection","features":[`)
+	return g, err
+}
+
+func (g *geoJSON) Write(row []any) (err error) {
+	g.line = g.line[:0]
+	if g.features++; g.features > 1 {
+		g.line = append(g.line, ',')
+	}
+	g.line = append(g.line, "\n"+`{"type":"Feature","geometry":`...)
+	lat, hasLat := row[g.lat].(float64)
+	lon, hasLon := row[g.lon].(float64)
+	if hasLat && hasLon {
+		g.line = append(g.line, `{"type":"Point","coordinates":[`...)
+		g.line = append(strconv.AppendFloat(g.line, lon, 'f', -1, 64), ',')
+		g.line = append(strconv.AppendFloat(g.line, lat, 'f', -1, 64), "]}"...)
+	} else {
+		g.line = append(g.line, "null"...)
+	}
+	g.line = append(g.line, `,"properties":`...)
+	if g.line, err = appendObject(g.line, g.columns, row); err == nil {
+		_, err = g.w.Write(append(g.line, '}'))
+	}
+	return err
+}
+
+func (g *geoJSON) Close() error {
+	_, err := io.WriteString(g.w, "\n]}\n")
+	return err
+}

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+)
+
+func (p *Program) listingsCommand() *cli.Command {
+	noSearch := slices.DeleteFunc(listingFlags(), func(f cli.Flag) bool { return f.Names()[0] == "search" })
+	return &cli.Command{
+		Name:  "listings",
+		Usage: "Businesses as sources list them: list, search, show",
+		Subcommands: []*cli.Command{
+			{
+				Name: "list", Usage: "List listings in the order of arrival; `ypcrawl export` writes all of them into a file",
+				Flags: slices.Concat(formatFlags(), listingFlags(), []cli.Flag{limitFlag()}), Action: p.listingsList,
+			},
+			{
+				Name: "search", Usage: "List listings that have all these words in their name, categories or city", ArgsUsage: "WORD...", Args: true,
+				Description: "The last word may be a beginning: `ypcrawl listings search plumb` finds plumbers and Plumb Co.",
+				Flags:       slices.Concat(formatFlags(), noSearch, []cli.Flag{limitFlag()}), Action: p.listingsList,
+			},
+			{
+				Name: "show", Usage: "Show all that is known of a listing: fields, where and when it was met, its company, its history",
+				ArgsUsage: "LISTING...", Args: true, Description: listingHelp, Flags: []cli.Flag{jsonFlag()}, Action: p.listingsShow,
+			},
+		},
+	}
+}
+
+func (p *Program) listingsList(c *cli.Context) error {
+	words := c.String("search")
+	if c.Command.Name == "search" {
+		if words = strings.Join(c.Args().Slice(), " "); !report.HasWords(words) {
+			return Usagef("want words to search for: `ypcrawl listings search austin plumb`")
+		}
+	}
+	return listRows(p, c, listing[report.ListingRow]{
+		noun: "listing", writes: words != "",
+		ask: func(k *database, scope store.Scope, limit int) ([]report.ListingRow, error) {
+			f, err := listingFilter(c, k, scope)
+			if err != nil {
+				return nil, err
+			}
+			if f.Words = words; words != "" {
+				if err := k.DB().IndexWords(c.Context); err != nil {
+					return nil, err
+				}
+			}
+			return k.Listings(c.Context, f, limit)
+		},
+		columns: []string{"listing", "name", "category", "city", "state", "phone", "rating", "last seen"},
+		cells: func(_ time.Time, l report.ListingRow) []any {
+			category := l.SearchedCategory
+			if len(l.Categories) > 0 {
+				category = l.Categories[0]
+			}
+			last := l.LastSeen
+			if l.Status == "closed" {
+				last = "closed " + l.ClosedOn
+			}
+			var rating any
+			if l.Rating != nil {
+				rating = *l.Rating
+			}
+			return []any{l.Source + "/" + l.ListingID, short(l.Name, 34), short(orDash(category), 20), short(orDash(l.City), 18), orDash(l.State), orDash(l.Phone), rating, last}
+		},
+	})
+}
+
+func (p *Program) listingsShow(c *cli.Context) error {
+	words := SplitList(c.Args().Slice())
+	if len(words) == 0 {
+		return Usagef("want listings to show, as SOURCE/ID; `ypcrawl listings search WORD...` finds them")
+	}
+	return p.with(c, reading, func(k *database, _ store.Scope) error {
+		var all []*report.ListingDetail
+		for _, word := range words {
+			l, err := listingOf(c.Context, k, word)
+			if err != nil {
+				return err
+			}
+			d, err := k.Listing(c.Context, l.Source, l.ID)
+			if err != nil {
+				return asUsage(err)
+			}
+			all = append(all, d)
+		}
+		return p.tell(c, all, func(w *sections) {
+			for _, d := range all {
+				p.listingText(w, k.DB().Now(), d)
+			}
+		})
+	})
+}
+
+// listingText tells all that is known of a listing, line by line.
+func (p *Program) listingText(w *sections, now time.Time, d *report.ListingDetail) {
+	var lines []string
+	for _, col := range report.ListingColumns() {
+		v := d.Fields[col.Name]
+		if list, ok := v.([]string); ok {
+			v = strings.Join(list, "; ")
+		}
+		if v != nil && !slices.Contains([]string{"listing_id", "source", "name", "category"}, col.Name) {
+			lines = append(lines, strings.ReplaceAll(col.Name, "_", " "), short(fmt.Sprint(v), p.widthLeft(22)))
+		}
+	}
+	if d.Company != nil {
+		lines = append(lines, "company", fmt.Sprintf("%d, %s, of %s", d.Company.ID, d.Company.Name, plural(d.Company.Listings, "listing")))
+	}
+	w.table(facts(fmt.Sprintf("%s/%s", d.Fields["source"], d.Fields["listing_id"]), fmt.Sprint(d.Fields["name"]), lines...))
+	w.table(tableOf(d.Seen, func(s report.Sighting) []any {
+		as := ""
+		if !s.Kept {
+			as = "as an ad, or filtered out"
+		} else if s.Missed > 0 {
+			as = fmt.Sprintf("missed by %s since", plural(s.Missed, "complete crawl"))
+		}
+		return []any{s.Category, s.City, s.State, s.Page, s.Rank, ago(now, s.Seen), as}
+	}, "searched", "city", "state", "page", "rank", "met", ""))
+	w.table(tableOf(d.History, func(x report.Change) []any {
+		return []any{minute(x.At), string(x.Kind), short(changeText(&x), p.widthLeft(32))}
+	}, "when", "what", ""))
+}

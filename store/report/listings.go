@@ -1,0 +1,759 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// ListingFilter selects listings. Empty fields select all.
+type ListingFilter struct {
+	SourceID   int64
+	States     []string // the listing's own; of one without, the state it was searched in
+	Cities     []string // names in any letter case; of a listing without a city, the searched one
+	Categories []string // names or slugs in any letter case: searched, or the listing's own
+	Words      string   // all of them in name, categories or city; the last may be a beginning
+	Has        []string // columns that are filled: email, phone, website ...
+	MinRating  float64
+	SeenSince  time.Time
+	Closed     Closed
+
+	id string // of one listing
+}
+
+// Closed says whether listings are selected that their source dropped.
+type Closed string
+
+// What a filter may say of closed listings.
+const (
+	ClosedNo   Closed = "no" // also ""
+	ClosedYes  Closed = "yes"
+	ClosedOnly Closed = "only"
+)
+
+// ListingQuery is a question for listings, column by column.
+type ListingQuery struct {
+	ListingFilter
+	Columns       []Column
+	Since         *Since       // what the column "change" tells of; nil = nothing
+	Only          []ChangeWord // those changes alone; needs Since
+	ClosedSince   bool         // with ClosedNo: but for those that closed since then
+	OnePerCompany bool         // the first listing of each company, open ones before closed ones
+	Group         Group        // rows of a group stand together, and have its name as one value more
+	Limit         int          // 0 = all
+}
+
+// Group is what rows can be put together by; "" = nothing.
+type Group string
+
+// The groups.
+const (
+	GroupState    Group = "state"    // the listing's own; of one without, the state it was searched in
+	GroupCategory Group = "category" // under which it was searched first
+)
+
+// Since marks how far somebody has read the history: up to an event, or up to a time.
+type Since struct {
+	Event int64
+	At    time.Time
+}
+
+// ChangeWord is what became of a listing since then, as files tell it.
+type ChangeWord string
+
+// The words of the column "change".
+const (
+	WordNew      ChangeWord = "new"
+	WordChanged  ChangeWord = "changed"
+	WordClosed   ChangeWord = "closed"   // its source dropped it
+	WordRestored ChangeWord = "restored" // and shows it again
+)
+
+// ChangeWords lists them in the order in which people read them.
+func ChangeWords() []ChangeWord {
+	return []ChangeWord{WordNew, WordChanged, WordClosed, WordRestored}
+}
+
+// ColumnKind says what the values of a column are.
+type ColumnKind int
+
+// Kinds of columns. The values of every kind may be absent, which is nil.
+const (
+	TextColumn    ColumnKind = iota // string
+	ListColumn                      // string: a JSON array of texts
+	IntegerColumn                   // int64
+	RealColumn                      // float64
+)
+
+// Column is what can be told of a listing.
+type Column struct {
+	Name string
+	Kind ColumnKind
+	sql  string // over listings l, details d, the searched target x; empty = made of events
+	made making // of what sql gives
+}
+
+// making says how the value of a column comes about.
+type making int
+
+const (
+	asIs making = iota
+	firstOf
+	dayOf
+	openOrClosed
+	sourceName
+	cityName
+	categoryName
+	byEvents
+)
+
+// ListingColumns lists every column, those first that a file has unless others are named.
+func ListingColumns() []Column {
+	text := func(name, sql string) Column { return Column{name, TextColumn, sql, asIs} }
+	date := func(name, sql string) Column { return Column{name, TextColumn, sql, dayOf} }
+	list := func(name, sql string) Column { return Column{name, ListColumn, sql, asIs} }
+	return []Column{
+		{"change", TextColumn, "", byEvents},
+		text("name", "l.name"),
+		text("email", "d.email"),
+		text("phone", "ifnull(l.phone, d.phone)"),
+		text("website", "ifnull(l.website, d.website)"),
+		text("street", "l.street"),
+		text("city", "l.city"),
+		text("state", "l.state"),
+		text("postal_code", "l.postal_code"),
+		{"category", TextColumn, "l.categories", firstOf},
+		list("categories", "l.categories"),
+		{"rating", RealColumn, "l.rating", asIs},
+		{"review_count", IntegerColumn, "l.review_count", asIs},
+		list("hours", "ifnull(d.hours, l.hours)"),
+		{"status", TextColumn, "l.gone_at", openOrClosed},
+		{"changed_fields", ListColumn, "", byEvents},
+		date("first_seen", "l.first_seen_at"),
+		date("last_seen", "l.last_seen_at"),
+		date("closed_on", "l.gone_at"),
+		{"searched_city", TextColumn, "x.city_id", cityName},
+		text("searched_state", "l.found_state"),
+		{"searched_category", TextColumn, "x.category_id", categoryName},
+		{"company_id", IntegerColumn, "l.company_id", asIs},
+		{"source", TextColumn, "l.source_id", sourceName},
+		text("listing_id", "l.listing_id"),
+		text("profile_url", "l.profile_url"),
+		date("details_read_on", "d.fetched_at"),
+		{"lat", RealColumn, "d.lat", asIs},
+		{"lon", RealColumn, "d.lon", asIs},
+
+		text("phone_e164", "ifnull(l.phone_e164, d.phone_e164)"),
+		text("domain", "ifnull(l.domain, d.domain)"),
+		text("service_area", "l.service_area"),
+		text("price_range", "l.price_range"),
+		text("snippet", "l.snippet"),
+		text("image_url", "l.image_url"),
+		{"years_in_business", IntegerColumn, "ifnull(l.years_in_business, d.years_in_business)", asIs},
+		{"founded", IntegerColumn, "d.founded", asIs},
+		{"claimed", IntegerColumn, "l.claimed", asIs},
+		{"sponsored", IntegerColumn, "l.sponsored", asIs},
+		list("payment", "d.payment"),
+		list("social", "d.social"),
+		list("services", "d.services"),
+		list("languages", "d.languages"),
+		list("neighborhoods", "d.neighborhoods"),
+		list("aka", "d.aka"),
+		text("about", "d.about"),
+		text("first_seen_at", "l.first_seen_at"),
+		text("last_seen_at", "l.last_seen_at"),
+		text("closed_at", "l.gone_at"),
+		text("details_read_at", "d.fetched_at"),
+	}
+}
+
+// DefaultColumns is how many of ListingColumns a file has unless others are named.
+const DefaultColumns = 29
+
+// ListingColumn finds a column by its name.
+func ListingColumn(name string) (Column, error) {
+	all := ListingColumns()
+	names := make([]string, len(all))
+	for i, c := range all {
+		if names[i] = c.Name; c.Name == name {
+			return c, nil
+		}
+	}
+	if near, ok := yp.Nearest(name, names); ok {
+		return Column{}, fmt.Errorf("unknown column %q: did you mean %s?", name, near)
+	}
+	return Column{}, fmt.Errorf("unknown column %q: want one of %s", name, strings.Join(names, ", "))
+}
+
+const (
+	// The search under which a listing was met first.
+	searched = ` LEFT JOIN targets x ON x.id = (SELECT min(g.target_id) FROM sightings g WHERE g.listing = l.id)`
+	details  = ` LEFT JOIN details d ON d.listing = l.id`
+	stateOf  = `coalesce(l.state, l.found_state)`
+	cityOf   = `lower(coalesce(l.city, (SELECT name FROM cities WHERE id = x.city_id)))`
+	// Names or slugs of categories, given three times.
+	ofCategory = `(l.id IN (SELECT g.listing FROM categories k CROSS JOIN targets t ON t.category_id = k.id AND t.kind = 'search' CROSS JOIN sightings g ON g.target_id = t.id
+			WHERE lower(k.name) IN (SELECT lower(value) FROM json_each(?)) OR k.slug IN (SELECT lower(value) FROM json_each(?)))
+		OR EXISTS (SELECT 1 FROM json_each(l.categories) v WHERE lower(v.value) IN (SELECT lower(value) FROM json_each(?))))`
+
+	// What became of listings after a mark: new ones have row ids that follow each other.
+	afterMark = ` WHERE id > ? AND at >= ? AND kind IN ('changed', 'dropped', 'restored')`
+	newSince  = `SELECT listing, listings FROM listing_events WHERE id > ? AND at >= ? AND kind = 'new' ORDER BY listing`
+	touched   = `SELECT listing FROM listing_events` + afterMark
+	eventsOf  = `SELECT kind, ifnull((SELECT group_concat(v.value ->> 'field') FROM json_each(what, '$.changes') v), '') FROM listing_events` + afterMark + ` AND listing = ? ORDER BY id`
+	lastEvent = `SELECT ifnull(max(id), 0) FROM listing_events`
+
+	// The values of a row are read as one text: the driver takes 100 ns for each column. No text
+	// that came from the web holds the separator.
+	separator = "\x1f"
+)
+
+// condition is a part of a WHERE clause and its arguments.
+type condition struct {
+	parts []string
+	args  []any
+}
+
+func (w *condition) and(part string, args ...any) {
+	w.parts, w.args = append(w.parts, part), append(w.args, args...)
+}
+
+func (f *ListingFilter) conditions() (w condition, err error) {
+	if f.SourceID != 0 {
+		w.and(`l.source_id = ?`, f.SourceID)
+	}
+	if f.id != "" {
+		w.and(`l.listing_id = ?`, f.id)
+	}
+	if len(f.States) > 0 {
+		w.and(stateOf+` IN (SELECT value FROM json_each(?))`, store.JSONTexts(f.States))
+	}
+	if len(f.Cities) > 0 {
+		w.and(cityOf+` IN (SELECT lower(value) FROM json_each(?))`, store.JSONTexts(f.Cities))
+	}
+	if len(f.Categories) > 0 {
+		names := store.JSONTexts(f.Categories)
+		w.and(ofCategory, names, names, names)
+	}
+	for _, name := range f.Has {
+		c, err := ListingColumn(name)
+		if err != nil {
+			return w, err
+		}
+		if c.made == byEvents {
+			return w, fmt.Errorf("a listing can't be asked for having %q", name)
+		}
+		w.and(c.sql + ` IS NOT NULL`)
+	}
+	if f.MinRating > 0 {
+		w.and(`l.rating >= ?`, f.MinRating)
+	}
+	if !f.SeenSince.IsZero() {
+		w.and(`l.last_seen_at >= ?`, yp.FormatTime(f.SeenSince))
+	}
+	if f.Words != "" {
+		w.and(`l.id IN (SELECT rowid FROM listing_words WHERE listing_words MATCH ?)`, matchWords(f.Words))
+	}
+	return w, nil
+}
+
+// HasWords tells whether a text has words to search for.
+func HasWords(text string) bool { return len(wordsIn(text)) > 0 }
+
+func wordsIn(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r) })
+}
+
+// matchWords writes words as a question to the full-text index: all of them, the last one
+// as a beginning. Each is quoted, so that none is taken for an operator.
+func matchWords(text string) string { return `"` + strings.Join(wordsIn(text), `" "`) + `" *` }
+
+// EachListing hands the listings of the query to do, each as the values of its columns, in
+// the order of arrival, and returns the mark up to which the history was read. All is read in
+// one snapshot, row by row: a million take no memory, and a crawl goes on beside it. An error
+// of do ends it and is returned as it is.
+func (k *Reader) EachListing(ctx context.Context, q ListingQuery, do func(row []any) error) (mark Since, err error) {
+	var given error
+	mark, err = k.eachListing(ctx, q, func(row []any) error {
+		given = do(row)
+		return given
+	})
+	if err != nil && given == nil {
+		err = fmt.Errorf("read listings: %w", err)
+	}
+	return mark, err
+}
+
+func (k *Reader) eachListing(ctx context.Context, q ListingQuery, do func(row []any) error) (mark Since, err error) {
+	tx, err := k.db.Read().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return mark, err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing was written
+	mark.At = k.db.Now()
+	if err := tx.QueryRowContext(ctx, lastEvent).Scan(&mark.Event); err != nil {
+		return mark, err
+	}
+	r := listingReader{ctx: ctx, tx: tx, query: q}
+	text, args, err := r.prepare()
+	if err != nil {
+		return mark, err
+	}
+	rows, err := tx.QueryContext(ctx, text, args...)
+	if err != nil {
+		return mark, err
+	}
+	defer func() { _ = rows.Close() }()
+	for n := 0; (q.Limit == 0 || n < q.Limit) && rows.Next(); {
+		row, err := r.row(rows)
+		if err != nil {
+			return mark, err
+		}
+		if row == nil {
+			continue
+		}
+		n++
+		if err := do(row); err != nil {
+			return mark, err
+		}
+	}
+	return mark, rows.Err()
+}
+
+// listingReader carries a query out.
+type listingReader struct {
+	ctx     context.Context
+	tx      *sql.Tx
+	query   ListingQuery
+	columns []Column // those asked for, and the group
+
+	sources, cities, categories map[string]string // names by id
+	companies                   bits              // of which a row was handed out
+
+	events  bool       // what became of listings is asked for
+	since   []any      // arguments of the mark
+	added   [][2]int64 // first and last row id of what is new, in order
+	touched bits       // row ids of what else happened to
+	of      *sql.Stmt  // eventsOf
+}
+
+// bits is a set of row ids.
+type bits []uint64
+
+func (b *bits) add(id int64) {
+	if word := int(id / 64); word >= len(*b) {
+		*b = append(*b, make([]uint64, word+1-len(*b))...)
+	}
+	(*b)[id/64] |= 1 << (id % 64)
+}
+
+func (b bits) has(id int64) bool { return int(id/64) < len(b) && b[id/64]&(1<<(id%64)) != 0 }
+
+// prepare returns the statement and its arguments.
+func (r *listingReader) prepare() (text string, args []any, err error) {
+	w, err := r.query.conditions()
+	if err != nil {
+		return "", nil, err
+	}
+	r.columns = r.query.Columns
+	if g := r.query.Group; g == GroupCategory {
+		r.columns = append(slices.Clone(r.columns), Column{"", TextColumn, "x.category_id", categoryName})
+	} else if g == GroupState {
+		r.columns = append(slices.Clone(r.columns), Column{"", TextColumn, stateOf, asIs})
+	}
+	r.events = r.query.Since != nil && (r.query.ClosedSince || len(r.query.Only) > 0 || slices.ContainsFunc(r.columns, func(c Column) bool { return c.made == byEvents }))
+	if r.events {
+		if err := r.readEvents(); err != nil {
+			return "", nil, err
+		}
+	}
+	if len(r.query.Only) > 0 {
+		first := int64(1<<63 - 1)
+		if len(r.added) > 0 {
+			first = r.added[0][0]
+		}
+		w.and(`(l.id >= ? OR l.id IN (`+touched+`))`, append([]any{first}, r.since...)...)
+	}
+	switch {
+	case r.query.Closed == ClosedOnly:
+		w.and(`l.gone_at IS NOT NULL`)
+	case r.query.Closed != ClosedYes && !(r.events && r.query.ClosedSince):
+		w.and(`l.gone_at IS NULL`)
+	}
+	values := make([]string, len(r.columns))
+	for i, c := range r.columns {
+		if values[i] = "ifnull(" + c.sql + ", '')"; c.made == byEvents {
+			values[i] = "''"
+		}
+	}
+	text = `SELECT l.id, l.gone_at IS NOT NULL, l.company_id, concat_ws(char(31), ` + strings.Join(values, `, `) + `) FROM listings l`
+	if all := text + strings.Join(w.parts, ""); strings.Contains(all, "d.") {
+		text += details
+	}
+	if all := text + strings.Join(w.parts, ""); strings.Contains(all, "x.") {
+		text += searched
+	}
+	if len(w.parts) > 0 {
+		text += " WHERE " + strings.Join(w.parts, " AND ")
+	}
+	text += " ORDER BY "
+	if r.query.Group != "" {
+		text += r.columns[len(r.columns)-1].sql + ", "
+	}
+	if r.query.OnePerCompany {
+		text += "l.gone_at IS NOT NULL, "
+	}
+	return text + "l.id", w.args, r.readNames()
+}
+
+// readNames reads the names that rows are given by their ids.
+func (r *listingReader) readNames() error {
+	for table, names := range map[string]*map[string]string{"sources": &r.sources, "cities": &r.cities, "categories": &r.categories} {
+		*names = map[string]string{}
+		err := r.scan(`SELECT id, name FROM `+table, nil, func(rows *sql.Rows) error {
+			var id, name string
+			err := rows.Scan(&id, &name)
+			(*names)[id] = name
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *listingReader) scan(query string, args []any, row func(*sql.Rows) error) error {
+	rows, err := r.tx.QueryContext(r.ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := row(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// readEvents finds out which listings are new since the mark, and to which others something
+// happened.
+func (r *listingReader) readEvents() (err error) {
+	at := ""
+	if !r.query.Since.At.IsZero() {
+		at = yp.FormatTime(r.query.Since.At)
+	}
+	r.since = []any{r.query.Since.Event, at}
+	err = r.scan(newSince, r.since, func(rows *sql.Rows) error {
+		var first, count int64
+		if err := rows.Scan(&first, &count); err != nil {
+			return err
+		}
+		if n := len(r.added); n > 0 && r.added[n-1][1]+1 == first {
+			r.added[n-1][1] += count
+			return nil
+		}
+		r.added = append(r.added, [2]int64{first, first + count - 1})
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = r.scan(touched, r.since, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		r.touched.add(id)
+		return err
+	})
+	if err == nil {
+		r.of, err = r.tx.PrepareContext(r.ctx, eventsOf)
+	}
+	return err
+}
+
+func (r *listingReader) isNew(id int64) bool {
+	i, found := slices.BinarySearchFunc(r.added, id, func(part [2]int64, id int64) int { return cmp.Compare(part[0], id) })
+	return found || i > 0 && id <= r.added[i-1][1]
+}
+
+// row reads a row; nil is one that the query does not want.
+func (r *listingReader) row(rows *sql.Rows) ([]any, error) {
+	var id, company int64
+	var closed bool
+	var text string
+	if err := rows.Scan(&id, &closed, &company, &text); err != nil {
+		return nil, err
+	}
+	var word ChangeWord
+	var fields []string
+	if r.events {
+		var err error
+		if word, fields, err = r.became(id, closed); err != nil {
+			return nil, err
+		}
+		if closed && word != WordClosed && r.query.Closed != ClosedYes && r.query.Closed != ClosedOnly || len(r.query.Only) > 0 && !slices.Contains(r.query.Only, word) {
+			return nil, nil
+		}
+	}
+	if r.query.OnePerCompany {
+		if r.companies.has(company) {
+			return nil, nil
+		}
+		r.companies.add(company)
+	}
+	row := make([]any, len(r.columns))
+	for i, c := range r.columns {
+		value, rest, more := strings.Cut(text, separator)
+		if more != (i < len(r.columns)-1) {
+			return nil, fmt.Errorf("listing with row id %d holds the control character 0x1f, which no page gives: take it out of its texts", id)
+		}
+		text = rest
+		switch {
+		case c.Name == "change":
+			value = string(word)
+		case c.Name == "changed_fields" && len(fields) > 0:
+			value = yp.JSONList(fields)
+		}
+		if value == "" && c.made != openOrClosed {
+			continue
+		}
+		var err error
+		if row[i], err = r.value(c, value); err != nil {
+			return nil, fmt.Errorf("listing with row id %d: %s: %w", id, c.Name, err)
+		}
+	}
+	return row, nil
+}
+
+func (r *listingReader) value(c Column, text string) (any, error) {
+	switch c.made {
+	case firstOf:
+		if items := Texts(text); len(items) > 0 {
+			return items[0], nil
+		}
+		return nil, nil
+	case dayOf:
+		return text[:min(len(text), len(time.DateOnly))], nil
+	case openOrClosed:
+		if text == "" {
+			return "open", nil
+		}
+		return "closed", nil
+	case sourceName:
+		return r.sources[text], nil
+	case cityName:
+		return r.cities[text], nil
+	case categoryName:
+		return r.categories[text], nil
+	}
+	switch c.Kind {
+	case IntegerColumn:
+		return strconv.ParseInt(text, 10, 64)
+	case RealColumn:
+		return strconv.ParseFloat(text, 64)
+	}
+	return text, nil
+}
+
+// became says what became of a listing since the mark: one that was dropped and restored in
+// the meantime is as it was.
+func (r *listingReader) became(id int64, closed bool) (word ChangeWord, fields []string, err error) {
+	isNew := r.isNew(id)
+	if !isNew && !r.touched.has(id) {
+		return "", nil, nil
+	}
+	var first store.Event // that closed it or opened it again
+	if r.touched.has(id) {
+		rows, err := r.of.QueryContext(r.ctx, append(slices.Clone(r.since), id)...)
+		if err != nil {
+			return "", nil, err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var kind store.Event
+			var names string
+			if err := rows.Scan(&kind, &names); err != nil {
+				return "", nil, err
+			}
+			if kind == store.EventChanged {
+				fields = append(fields, strings.Split(names, ",")...)
+			} else {
+				first = cmp.Or(first, kind)
+			}
+		}
+		if err := rows.Err(); err != nil {
+			return "", nil, err
+		}
+		slices.Sort(fields)
+		fields = slices.Compact(fields)
+	}
+	switch {
+	case closed && (isNew || first == store.EventDropped):
+		return WordClosed, fields, nil
+	case isNew:
+		return WordNew, nil, nil // nobody saw it as it was
+	case first == store.EventRestored && !closed:
+		return WordRestored, fields, nil
+	case len(fields) > 0:
+		return WordChanged, fields, nil
+	}
+	return "", nil, nil
+}
+
+// Texts reads the value of a ListColumn.
+func Texts(value any) (items []string) {
+	text, _ := value.(string)
+	text = strings.ReplaceAll(text, `\u0026`, "&")                                       // nearly the only escape there is
+	if plain, ok := strings.CutPrefix(text, `["`); ok && !strings.Contains(plain, `\`) { // most are, and this takes a tenth of the time
+		return strings.Split(strings.TrimSuffix(plain, `"]`), `","`)
+	}
+	if text == "" || json.Unmarshal([]byte(text), &items) != nil {
+		return nil
+	}
+	return items
+}
+
+// ListingRow is a listing as lists show it.
+type ListingRow struct {
+	Source           string   `json:"source"`
+	ListingID        string   `json:"listing_id"`
+	Name             string   `json:"name"`
+	Email            string   `json:"email"`
+	Phone            string   `json:"phone"`
+	Website          string   `json:"website"`
+	Street           string   `json:"street"`
+	City             string   `json:"city"`
+	State            string   `json:"state"`
+	PostalCode       string   `json:"postal_code"`
+	Categories       []string `json:"categories"`
+	Rating           *float64 `json:"rating"`
+	ReviewCount      *int64   `json:"review_count"`
+	Status           string   `json:"status"` // open, closed
+	FirstSeen        string   `json:"first_seen"`
+	LastSeen         string   `json:"last_seen"`
+	ClosedOn         string   `json:"closed_on,omitempty"`
+	SearchedCity     string   `json:"searched_city"`
+	SearchedState    string   `json:"searched_state"`
+	SearchedCategory string   `json:"searched_category"`
+	CompanyID        int64    `json:"company_id"`
+}
+
+// Listings lists the listings of a filter in the order of arrival, at most limit of them
+// (0 = all).
+func (k *Reader) Listings(ctx context.Context, f ListingFilter, limit int) ([]ListingRow, error) {
+	q := ListingQuery{ListingFilter: f, Limit: limit}
+	for _, name := range jsonNames(reflect.TypeFor[ListingRow]()) {
+		c, err := ListingColumn(name)
+		if err != nil {
+			return nil, err
+		}
+		q.Columns = append(q.Columns, c)
+	}
+	all := []ListingRow{}
+	_, err := k.EachListing(ctx, q, func(row []any) error {
+		var l ListingRow
+		to := reflect.ValueOf(&l).Elem()
+		for i, v := range row {
+			switch {
+			case q.Columns[i].Kind == ListColumn:
+				to.Field(i).Set(reflect.ValueOf(append([]string{}, Texts(v)...)))
+			case v != nil && to.Field(i).Kind() == reflect.Pointer:
+				p := reflect.New(to.Field(i).Type().Elem())
+				p.Elem().Set(reflect.ValueOf(v))
+				to.Field(i).Set(p)
+			case v != nil:
+				to.Field(i).Set(reflect.ValueOf(v))
+			}
+		}
+		all = append(all, l)
+		return nil
+	})
+	return all, err
+}
+
+func jsonNames(t reflect.Type) (names []string) {
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+// ListingDetail is all that is known of a listing.
+type ListingDetail struct {
+	Fields  map[string]any `json:"listing"` // by the names of ListingColumns; lists as lists, null = not known
+	Seen    []Sighting     `json:"seen"`    // where it was met, the latest first
+	Company *CompanyRow    `json:"company"`
+	History []Change       `json:"history"`
+}
+
+// Sighting says under which search a listing was met last.
+type Sighting struct {
+	City     string    `json:"city"`
+	State    string    `json:"state"`
+	Category string    `json:"category"`
+	Page     int       `json:"page"`
+	Rank     int       `json:"rank"`
+	Seen     time.Time `json:"seen_at"`
+	Kept     bool      `json:"kept"`   // false: as an ad, or filtered out
+	Missed   int       `json:"missed"` // complete crawls of the search in a row without it
+}
+
+const listSightings = `
+	SELECT c.name, t.state, k.name, g.page, g.rank, g.seen_at, g.since < 9223372036854775807, g.missed
+	FROM sightings g JOIN targets t ON t.id = g.target_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+	WHERE g.listing = (SELECT l.id FROM listings l JOIN sources s ON s.id = l.source_id WHERE s.name = ? AND l.listing_id = ?)
+	ORDER BY g.seen_at DESC, g.target_id`
+
+// Listing tells all that is known of the listing that a source knows by id. The error is a
+// *NotFoundError when there is none.
+func (k *Reader) Listing(ctx context.Context, source, id string) (*ListingDetail, error) {
+	h, err := k.History(ctx, source, id)
+	if err != nil {
+		return nil, err
+	}
+	d := &ListingDetail{Fields: map[string]any{}, History: h.Changes}
+	src, err := k.SourceID(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	q := ListingQuery{ListingFilter: ListingFilter{SourceID: src, id: id, Closed: ClosedYes}}
+	for _, c := range ListingColumns() {
+		if c.made != byEvents {
+			q.Columns = append(q.Columns, c)
+		}
+	}
+	_, err = k.EachListing(ctx, q, func(row []any) error {
+		for i, c := range q.Columns {
+			if d.Fields[c.Name] = row[i]; c.Kind == ListColumn && row[i] != nil {
+				d.Fields[c.Name] = Texts(row[i])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.Seen, err = list(ctx, k, "list where a listing was met", listSightings, []any{source, id}, func(s *Sighting) []any {
+		return []any{&s.City, &s.State, &s.Category, &s.Page, &s.Rank, at(&s.Seen), &s.Kept, &s.Missed}
+	})
+	if err == nil && h.CompanyID != nil {
+		var c *CompanyDetail
+		if c, err = k.Company(ctx, *h.CompanyID); err == nil {
+			d.Company = &c.CompanyRow
+		}
+	}
+	return d, err
+}

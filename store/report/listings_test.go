@@ -1,0 +1,303 @@
+package report_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+	"ypcrawl/store/storetest"
+)
+
+type townReader struct {
+	*report.Reader
+	db *store.DB
+}
+
+// town is a database of nine listings whose history is told in the comments. Listing n was
+// seen first on day n of January.
+func town(t *testing.T) *townReader {
+	t.Helper()
+	db := storetest.Open(t)
+	storetest.Execute(t, db,
+		`INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (1, 'one', 'http://one', 'x', 'x'), (2, 'two', 'http://two', 'x', 'x')`,
+		`INSERT INTO categories VALUES (1, 'plumbers', 'Plumbers'), (2, 'pet-stores', 'Pet Stores')`,
+		`INSERT INTO cities VALUES (1, 'oakland-ca', 'Oakland', 'CA', 1000, 0, 0, 1), (2, 'reno-nv', 'Reno', 'NV', 1000, 0, 0, 1)`,
+		`INSERT INTO targets (id, source_id, city_id, category_id, state, population, priority, max_pages, created_at)
+			VALUES (1, 1, 1, 1, 'CA', 1000, 1, 0, 'x'), (2, 1, 2, 2, 'NV', 1000, 1, 0, 'x')`,
+	)
+	row := func(id, company int, name, more string) string {
+		fields := map[string]string{"source_id": "1", "city": "'Oakland'", "state": "'CA'", "found_state": "'CA'"}
+		for _, f := range strings.Split(more, ";") {
+			if k, v, ok := strings.Cut(f, "="); ok {
+				fields[k] = v
+			}
+		}
+		keys, values := "", ""
+		for k, v := range fields {
+			keys, values = keys+", "+k, values+", "+v
+		}
+		return fmt.Sprintf(`INSERT INTO listings (id, listing_id, company_id, name, fingerprint, first_seen_at, last_seen_at%s)
+			VALUES (%d, 'l%d', %d, '%s', 0, '2026-01-%02dT10:00:00.000Z', '2026-02-%02dT10:00:00.000Z'%s)`, keys, id, id, company, name, id, id, values)
+	}
+	for i := range 8 {
+		storetest.Execute(t, db, fmt.Sprintf(`INSERT INTO companies (id, name, lead_source, lead_listing, first_seen_at) VALUES (%d, 'c', 1, 'l', 'x')`, i+1))
+	}
+	storetest.Execute(t, db,
+		row(1, 1, "Acme Plumbing", `phone='(510) 555-0100';rating=4.5;review_count=7;website='https://acme.example';categories='["Plumbers","Heating \u0026 Air"]'`),
+		row(2, 1, "Acme again", `source_id=2;rating=3.0`),
+		row(3, 2, "Best Pets", `city=NULL;state=NULL;found_state='NV'`),    // its page says neither city nor state
+		row(4, 3, "Closed long ago", `gone_at='2026-01-05T00:00:00.000Z'`), // dropped by event 5
+		row(5, 4, "Closes", `gone_at='2026-01-12T00:00:00.000Z'`),          // dropped by event 8
+		row(6, 5, "Changes", `rating=2.0`),                                 // changed by events 9 and 10
+		row(7, 6, "Comes back", ``),                                        // dropped by 6, restored by 11
+		row(8, 7, "Blinks", ``),                                            // dropped and restored after the mark
+		row(9, 8, "Café O''Neil", `categories='["Caf\u00e9s \"x\""]'`),     // new after the mark
+		row(10, 8, "Came and went", `gone_at='2026-01-12T00:00:00.000Z'`),  // new and dropped after the mark
+		`INSERT INTO sightings (target_id, listing, page, rank, seen_at) VALUES (1, 1, 1, 0, 'x'), (2, 1, 1, 0, 'x'), (2, 3, 1, 1, 'x'), (1, 2, 1, 2, 'x')`,
+		`INSERT INTO details (listing, fetched_at, email, lat, lon, hours) VALUES (1, '2026-01-03T00:00:00.000Z', 'a@acme.example', 37.8, -122.25, '["Mo-Fr 08:00-17:00"]'),
+			(2, '2026-01-03T00:00:00.000Z', NULL, NULL, NULL, NULL)`,
+		`INSERT INTO listing_events (id, at, kind, source_id, listing, listings, company_id, what) VALUES
+			(1, '2026-01-01T10:00:00.000Z', 'new', 1, 1, 3, NULL, NULL), (2, '2026-01-04T10:00:00.000Z', 'new', 1, 4, 5, NULL, NULL),
+			(3, '2026-01-05T00:00:00.000Z', 'changed', 1, 6, 1, 5, '{"changes":[{"field":"phone","old":null,"new":"x"}]}'),
+			(4, '2026-01-05T00:00:00.000Z', 'completed', 1, 8, 1, 7, '{"completed":["phone"]}'),
+			(5, '2026-01-05T00:00:00.000Z', 'dropped', 1, 4, 1, 3, NULL), (6, '2026-01-05T00:00:00.000Z', 'dropped', 1, 7, 1, 6, NULL),
+			(7, '2026-01-10T00:00:00.000Z', 'new', 1, 9, 2, NULL, NULL),
+			(8, '2026-01-12T00:00:00.000Z', 'dropped', 1, 5, 1, 4, NULL),
+			(9, '2026-01-12T00:00:00.000Z', 'changed', 1, 6, 1, 5, '{"changes":[{"field":"rating","old":"1","new":"2"},{"field":"phone","old":"x","new":"y"}]}'),
+			(10, '2026-01-12T00:00:00.000Z', 'changed', 1, 6, 1, 5, '{"changes":[{"field":"phone","old":"y","new":"z"}]}'),
+			(11, '2026-01-12T00:00:00.000Z', 'restored', 1, 7, 1, 6, NULL),
+			(12, '2026-01-12T00:00:00.000Z', 'dropped', 1, 8, 1, 7, NULL), (13, '2026-01-13T00:00:00.000Z', 'restored', 1, 8, 1, 7, NULL),
+			(14, '2026-01-12T00:00:00.000Z', 'dropped', 1, 10, 1, 8, NULL), (15, '2026-01-13T00:00:00.000Z', 'completed', 1, 1, 1, 1, '{"completed":["phone"]}')`,
+	)
+	return &townReader{report.New(db), db}
+}
+
+func named(t *testing.T, names ...string) (all []report.Column) {
+	t.Helper()
+	for _, name := range names {
+		c, err := report.ListingColumn(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// ask returns the rows of a query, a line each.
+func ask(t *testing.T, r *townReader, q report.ListingQuery) (lines []string) {
+	t.Helper()
+	_, err := r.EachListing(t.Context(), q, func(row []any) error {
+		words := make([]string, len(row))
+		for i, v := range row {
+			if words[i] = fmt.Sprint(v); v == nil {
+				words[i] = "-"
+			}
+		}
+		lines = append(lines, strings.Join(words, "|"))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+func TestListingColumns(t *testing.T) {
+	t.Parallel()
+	r := town(t)
+	q := report.ListingQuery{Columns: report.ListingColumns()[:report.DefaultColumns], Since: &report.Since{Event: 7}, Limit: 3}
+	want := []string{
+		`-|Acme Plumbing|a@acme.example|(510) 555-0100|https://acme.example|-|Oakland|CA|-|Plumbers|["Plumbers","Heating \u0026 Air"]|4.5|7|["Mo-Fr 08:00-17:00"]|open|-|` +
+			`2026-01-01|2026-02-01|-|Oakland|CA|Plumbers|1|one|l1|-|2026-01-03|37.8|-122.25`,
+		`-|Acme again|-|-|-|-|Oakland|CA|-|-|-|3|-|-|open|-|2026-01-02|2026-02-02|-|Oakland|CA|Plumbers|1|two|l2|-|2026-01-03|-|-`,
+		`-|Best Pets|-|-|-|-|-|-|-|-|-|-|-|-|open|-|2026-01-03|2026-02-03|-|Reno|NV|Pet Stores|2|one|l3|-|-|-|-`,
+	}
+	if diff := cmp.Diff(want, ask(t, r, q)); diff != "" {
+		t.Error(diff)
+	}
+	// Every column can be asked for, alone too.
+	for _, c := range report.ListingColumns() {
+		if got := ask(t, r, report.ListingQuery{Columns: []report.Column{c}, Since: &report.Since{}, ListingFilter: report.ListingFilter{Closed: report.ClosedYes}}); len(got) != 10 {
+			t.Errorf("%s: %d rows", c.Name, len(got))
+		}
+	}
+	if got := report.Texts(`["Caf\u00e9s \"x\"","A \u0026 B"]`); !slices.Equal(got, []string{`Cafés "x"`, "A & B"}) {
+		t.Errorf("a list with escapes: %q", got)
+	}
+	if _, err := report.ListingColumn("emial"); err == nil || !strings.Contains(err.Error(), "did you mean email") {
+		t.Errorf("a wrong name: %v", err)
+	}
+}
+
+func TestListingFilter(t *testing.T) {
+	t.Parallel()
+	r := town(t)
+	if err := r.db.IndexWords(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		filter report.ListingFilter
+		want   string
+	}{
+		"open ones":                      {report.ListingFilter{}, "l1 l2 l3 l6 l7 l8 l9"},
+		"closed too":                     {report.ListingFilter{Closed: report.ClosedYes}, "l1 l2 l3 l4 l5 l6 l7 l8 l9 l10"},
+		"closed only":                    {report.ListingFilter{Closed: report.ClosedOnly}, "l4 l5 l10"},
+		"a source":                       {report.ListingFilter{SourceID: 2}, "l2"},
+		"its own state, or the searched": {report.ListingFilter{States: []string{"NV"}}, "l3"},
+		"a city, searched":               {report.ListingFilter{Cities: []string{"RENO"}}, "l3"},
+		"a city, its own":                {report.ListingFilter{Cities: []string{"oakland"}, States: []string{"CA", "NV"}, SourceID: 2}, "l2"},
+		"a category, searched":           {report.ListingFilter{Categories: []string{"pet-stores"}}, "l1 l3"},
+		"a category, its own":            {report.ListingFilter{Categories: []string{"heating & air"}}, "l1"},
+		"filled by its own page":         {report.ListingFilter{Has: []string{"email", "phone"}}, "l1"},
+		"rated":                          {report.ListingFilter{MinRating: 3}, "l1 l2"},
+		"seen lately":                    {report.ListingFilter{SeenSince: time.Date(2026, 2, 7, 0, 0, 0, 0, time.UTC)}, "l7 l8 l9"},
+		"a word":                         {report.ListingFilter{Words: "ACME"}, "l1 l2"},
+		"words of several columns":       {report.ListingFilter{Words: "oakland heat"}, "l1"},
+		"with an accent, without":        {report.ListingFilter{Words: "cafe o'neil"}, "l9"},
+		"the searched city's name":       {report.ListingFilter{Words: "reno pets"}, "l3"},
+		"an operator is a word":          {report.ListingFilter{Words: `acme" OR "best`}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := ask(t, r, report.ListingQuery{ListingFilter: c.filter, Columns: named(t, "listing_id")})
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("%s, want %s", strings.Join(got, " "), c.want)
+			}
+		})
+	}
+}
+
+func TestListingChanges(t *testing.T) {
+	t.Parallel()
+	r := town(t)
+	columns := named(t, "listing_id", "change", "changed_fields")
+	since := report.Since{Event: 6}
+	all := []string{"l1|-|-", "l2|-|-", "l3|-|-", "l5|closed|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-", "l10|closed|-"}
+	for name, c := range map[string]struct {
+		query report.ListingQuery
+		want  []string
+	}{
+		"what closed since is told":        {report.ListingQuery{Since: &since, ClosedSince: true}, all},
+		"by time":                          {report.ListingQuery{Since: &report.Since{At: time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)}, ClosedSince: true}, all},
+		"closed only, whenever":            {report.ListingQuery{Since: &since, ListingFilter: report.ListingFilter{Closed: report.ClosedOnly}}, []string{"l4|-|-", "l5|closed|-", "l10|closed|-"}},
+		"without those that closed":        {report.ListingQuery{Since: &since}, []string{"l1|-|-", "l2|-|-", "l3|-|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-"}},
+		"only some":                        {report.ListingQuery{Since: &since, Only: []report.ChangeWord{report.WordNew, report.WordRestored}}, []string{"l7|restored|-", "l9|new|-"}},
+		"only changed, where none is new":  {report.ListingQuery{Since: &report.Since{Event: 8}, Only: []report.ChangeWord{report.WordChanged}}, []string{`l6|changed|["phone","rating"]`}},
+		"from the beginning all are new":   {report.ListingQuery{Since: &report.Since{}, Only: []report.ChangeWord{report.WordNew}}, []string{"l1|new|-", "l2|new|-", "l3|new|-", "l6|new|-", "l7|new|-", "l8|new|-", "l9|new|-"}},
+		"nothing after the last event":     {report.ListingQuery{Since: &report.Since{Event: 15}, Only: report.ChangeWords()}, nil},
+		"no mark, no changes":              {report.ListingQuery{Limit: 1}, []string{"l1|-|-"}},
+		"the first of a company, open":     {report.ListingQuery{Since: &since, OnePerCompany: true, ClosedSince: true}, []string{"l1|-|-", "l3|-|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-", "l5|closed|-"}},
+		"grouped by state, and its name":   {report.ListingQuery{Limit: 4, Group: report.GroupState, ListingFilter: report.ListingFilter{MinRating: 1}}, []string{"l1|-|-|CA", "l2|-|-|CA", "l6|-|-|CA"}},
+		"grouped by the searched category": {report.ListingQuery{Group: report.GroupCategory, ListingFilter: report.ListingFilter{Categories: []string{"plumbers", "Pet Stores"}}}, []string{"l1|-|-|Plumbers", "l2|-|-|Plumbers", "l3|-|-|Pet Stores"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.query.Columns = columns
+			if diff := cmp.Diff(c.want, ask(t, r, c.query)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	mark, err := r.EachListing(t.Context(), report.ListingQuery{Columns: columns}, func([]any) error { return nil })
+	if err != nil || mark.Event != 15 {
+		t.Errorf("read up to event %d, %v", mark.Event, err)
+	}
+	stop := errors.New("stop")
+	if _, err := r.EachListing(t.Context(), report.ListingQuery{Columns: columns}, func([]any) error { return stop }); err != stop { //nolint:errorlint // as it was given
+		t.Errorf("an error of the reader: %v", err)
+	}
+}
+
+// A text with the separator of values in it can't come from the web; by hand it can be put there.
+func TestListingSeparator(t *testing.T) {
+	t.Parallel()
+	r := town(t)
+	storetest.Execute(t, r.db, "UPDATE listings SET name = 'a\x1fb' WHERE id = 2")
+	_, err := r.EachListing(t.Context(), report.ListingQuery{Columns: named(t, "name", "city")}, func([]any) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "row id 2 holds the control character") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestListing(t *testing.T) {
+	t.Parallel()
+	r := town(t)
+	d, err := r.Listing(t.Context(), "one", "l1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Fields["email"] != "a@acme.example" || !slices.Equal(d.Fields["hours"].([]string), []string{"Mo-Fr 08:00-17:00"}) || d.Fields["snippet"] != nil {
+		t.Errorf("fields %v", d.Fields)
+	}
+	if len(d.Seen) != 2 || d.Seen[0].Category != "Plumbers" || d.Company == nil || d.Company.Email != "a@acme.example" || d.Company.Hours != "Mo-Fr 08:00-17:00" || len(d.History) != 1 {
+		t.Errorf("%+v, company %+v", d, d.Company)
+	}
+	var unknown *report.NotFoundError
+	if _, err := r.Listing(t.Context(), "one", "l99"); !errors.As(err, &unknown) {
+		t.Errorf("a listing that is not there: %v", err)
+	}
+	if gone, err := r.Listing(t.Context(), "one", "l4"); err != nil || gone.Fields["closed_on"] != "2026-01-05" {
+		t.Errorf("a closed one: %v, %v", gone, err)
+	}
+}
+
+// The index of words is caught up with what came and what changed, and nothing stands in it twice.
+func TestIndexWords(t *testing.T) {
+	t.Parallel()
+	r := town(t)
+	find := func(words string) string {
+		return strings.Join(ask(t, r, report.ListingQuery{ListingFilter: report.ListingFilter{Words: words, Closed: report.ClosedYes}, Columns: named(t, "listing_id")}), " ")
+	}
+	index := func() {
+		t.Helper()
+		if err := r.db.IndexWords(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if find("acme") != "" {
+		t.Error("found before there is an index")
+	}
+	index()
+	index()
+	storetest.Execute(t, r.db, `UPDATE listings SET name = 'Renamed' WHERE id = 2`,
+		`INSERT INTO listing_events (at, kind, source_id, listing, company_id, what) VALUES ('x', 'changed', 1, 2, 1, '{"changes":[{"field":"name"}]}')`,
+		`INSERT INTO listings (id, source_id, listing_id, company_id, name, found_state, fingerprint, first_seen_at, last_seen_at) VALUES (11, 1, 'l11', 1, 'Acme three', 'CA', 0, 'x', 'x')`)
+	if got := find("acme"); got != "l1 l2" {
+		t.Errorf("before it is caught up: %s", got)
+	}
+	index()
+	if got := find("acme") + ", " + find("renam"); got != "l1 l11, l2" {
+		t.Errorf("after it: %s", got)
+	}
+	if rows := storetest.Table(t, r.db, `SELECT count(*) FROM listing_words`); rows[0] != "11" {
+		t.Errorf("%s rows in the index of 11 listings", rows[0])
+	}
+}
+
+func TestDeliveries(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	if last, err := db.LastDelivery(t.Context(), "boss"); last != nil || err != nil {
+		t.Errorf("before the first: %v, %v", last, err)
+	}
+	for i := range 2 {
+		d := store.Delivery{Name: "boss", At: db.Now(), Event: int64(i + 5), File: "f", Rows: 3, Filters: "{}"}
+		if err := db.RememberDelivery(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.RememberDelivery(t.Context(), store.Delivery{Name: "other", At: db.Now(), Event: 9, Filters: "{}"}); err != nil {
+		t.Fatal(err)
+	}
+	if last, err := db.LastDelivery(t.Context(), "boss"); err != nil || last == nil || last.Event != 6 {
+		t.Errorf("the last: %+v, %v", last, err)
+	}
+}
