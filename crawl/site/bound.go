@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 
 	"golang.org/x/net/html"
 )
@@ -251,7 +252,7 @@ var knownTags = func() map[string]knownTag {
 		tagRow:      "tr col",
 		tagInward:   "foreignobject desc annotation-xml mi mo mn ms mtext",
 	} {
-		for name := range wordSet(names) {
+		for name := range strings.FieldsSeq(names) {
 			known[name] = knownTag{name, group}
 		}
 	}

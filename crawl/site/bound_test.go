@@ -104,9 +104,6 @@ func readers(t testing.TB) map[string]func(body []byte) {
 		"index":      func(b []byte) { _, _ = yellow.ParseIndex(b, index, 200, "AZ") },
 		"structured": func(b []byte) { _, _ = own.ParsePage(b, ownList, 200) },
 		"own page":   func(b []byte) { _, _ = own.ParseDetail(b, ownPage, 200) },
-		"guess": func(b []byte) {
-			_, _ = Guess("x", own.BaseURL(), []Sample{{URL: ownList, Status: 200, Body: b}}, Hints{})
-		},
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 
 // Bounds on what a card may say, in bytes or in number.
 const (
-	maxID         = 64
 	maxName       = 300
 	maxLine       = 200 // street, city, phone, service area, category
 	maxSnippet    = 1000
@@ -40,7 +39,7 @@ func (c *cardReader) read(at card, l *yp.Listing) {
 	c.hits.reset()
 	c.src.cards.run(at.n, c.hits, nil)
 	f := &c.src.fields
-	*l = yp.Listing{ID: identifier(f.id.first(c)), Name: keep(f.name.first(c), maxName)}
+	*l = yp.Listing{ID: yp.Identifier(f.id.first(c)), Name: keep(f.name.first(c), maxName)}
 	if l.ID == "" || l.Name == "" {
 		return
 	}
@@ -60,7 +59,7 @@ var setters = map[string]setter{
 	"profile_url": func(c *cardReader, l *yp.Listing, f field) { l.ProfileURL = c.profile(f.first(c)) },
 	"phone":       func(c *cardReader, l *yp.Listing, f field) { setPhone(l, f.first(c)) },
 	"website":     func(c *cardReader, l *yp.Listing, f field) { c.website(l, f.first(c)) },
-	"price_range": func(c *cardReader, l *yp.Listing, f field) { l.PriceRange = priceRange(f.first(c)) },
+	"price_range": func(c *cardReader, l *yp.Listing, f field) { l.PriceRange = yp.PriceRange(f.first(c)) },
 	"snippet":     func(c *cardReader, l *yp.Listing, f field) { l.Snippet = keep(c.src.snippet(f.first(c)), maxSnippet) },
 	"image_url":   func(c *cardReader, l *yp.Listing, f field) { l.ImageURL = c.image(f) },
 	"claimed":     func(c *cardReader, l *yp.Listing, f field) { l.Claimed = c.src.claimed(f.first(c)) },
@@ -76,9 +75,9 @@ func setterOf(to *yp.ListingField) setter {
 		case *string:
 			*v = keep(f.first(c), maxLine)
 		case *int:
-			*v, _ = firstInt(f.first(c))
+			*v, _ = yp.FirstInt(f.first(c))
 		case *float64:
-			*v = rating(f.first(c))
+			*v = yp.Rating(f.first(c))
 		case *[]string:
 			*v = clones(f.all(c, maxCategories))
 		}
@@ -106,27 +105,16 @@ func (c *cardReader) profile(href string) string {
 	return u
 }
 
-// setPhone keeps a phone number if there are digits enough to be one. What a page says
-// before it, such as "Phone:", is not kept.
-func setPhone(l *yp.Listing, s string) {
-	s = s[max(0, strings.IndexAny(s, "+(0123456789")):]
-	digits := 0
-	for i := range len(s) {
-		if digit(s[i]) {
-			digits++
-		}
-	}
-	if digits < 7 {
-		return
-	}
-	l.Phone = keep(s, maxLine)
-	l.PhoneE164, _ = yp.CanonicalPhone(l.Phone)
+// setPhone keeps a phone number, see yp.ShownPhone.
+func setPhone(l *yp.Listing, text string) {
+	shown, e164 := yp.ShownPhone(text)
+	l.Phone, l.PhoneE164 = keep(shown, maxLine), strings.Clone(e164)
 }
 
 // website keeps a link to the business's own site: absolute, and not the
 // directory's.
 func (c *cardReader) website(l *yp.Listing, href string) {
-	if len(href) > maxURL || !absolute(href) {
+	if len(href) > maxURL || !yp.AbsoluteURL(href) {
 		return
 	}
 	href = strings.Clone(href) // the canonical form may share its memory
@@ -135,16 +123,6 @@ func (c *cardReader) website(l *yp.Listing, href string) {
 		return
 	}
 	l.WebsiteURL, l.Website, l.Domain = href, w.URL, w.Domain
-}
-
-// absolute reports whether a link names a host. A bare "acme.com" is a
-// relative link to a file of that name.
-func absolute(href string) bool {
-	if strings.HasPrefix(href, "//") {
-		return true
-	}
-	scheme, rest, ok := strings.Cut(href, ":")
-	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) && strings.HasPrefix(rest, "//")
 }
 
 // image returns the first image that is none of the site's stand-ins.
@@ -189,19 +167,6 @@ func (s *Source) claimed(text string) *bool {
 	}
 	yes := text == s.def.ClaimedIs
 	return &yes
-}
-
-// identifier returns an id, or "" when it is none: ids are short words.
-func identifier(s string) string {
-	if len(s) > maxID {
-		return ""
-	}
-	for i := range len(s) {
-		if c := s[i]; !letter(c) && !digit(c) && strings.IndexByte("-_.:", c) < 0 {
-			return ""
-		}
-	}
-	return strings.Clone(s)
 }
 
 // keep returns a copy of s, at most n bytes long: listings must not hold on to

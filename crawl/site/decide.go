@@ -7,6 +7,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
 
@@ -103,7 +104,7 @@ func (s *Source) sign(p *Page, e *evidence) string {
 		return fmt.Sprintf("%d cards without a name or an id", p.Raw)
 	case p.SiteTotal > 0:
 		return fmt.Sprintf("a total of %d", p.SiteTotal)
-	case len(businesses(e.scripts)) > 0:
+	case len(structured.ReadScripts(e.scripts)) > 0:
 		return "JSON-LD of businesses"
 	case p.NextURL != "":
 		return "a next link"

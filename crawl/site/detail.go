@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
 
@@ -27,7 +28,7 @@ func (s *Source) HasDetails() bool { return s.detail != nil }
 //  6. anything else: Unrecognised
 //
 // A source of structured data whose definition has no such rules reads what the
-// page says of the one business whose page it is (detailstructured.go). A page
+// page says of the one business whose page it is (ownpage.go). A page
 // that has data of none is read as one without a name, and one that lists
 // several others where results pages are as Redirected.
 func (s *Source) ParseDetail(body []byte, final *url.URL, status int) (*Page, error) {
@@ -90,7 +91,7 @@ func (s *Source) detailWhole(body []byte, final *url.URL, status int) (*Page, er
 	if err != nil {
 		return nil, s.parseError(final, err)
 	}
-	p, scripts := &Page{}, jsonLDScripts(doc, nil)
+	p, scripts := &Page{}, structured.Scripts(doc)
 	chrome := s.hasChrome(doc)
 	if gone(status) {
 		p.missing(chrome, status)
@@ -155,7 +156,7 @@ func (r *detailRules) pathID(path string) string {
 	if m == nil {
 		return ""
 	}
-	return identifier(m[r.id])
+	return yp.Identifier(m[r.id])
 }
 
 // readDetail reads all that the tree and the scripts say.
@@ -166,18 +167,16 @@ func (s *Source) readDetail(root *html.Node, scripts []string, final *url.URL) *
 	r.marked = d.marks.on(root)
 	r.labelled()
 	r.ID = d.pathID(final.Path)
-	if id := identifier(d.fields.id.first(&r.page)); r.ID == "" {
+	if id := yp.Identifier(d.fields.id.first(&r.page)); r.ID == "" {
 		r.ID = id
 	} else if id != "" && id != r.ID {
 		r.otherID = id
 	}
 	r.Name = keep(d.fields.name.first(&r.page), maxName)
-	r.ld = r.pick(detailBusinesses(scripts))
-	if r.ld == nil {
-		r.ld = &business{more: &moreLD{}}
-	}
+	r.ld = r.pick(structured.ReadScripts(scripts))
+	r.more = r.ld.More()
 	if r.Name == "" && r.marked {
-		r.Name = keep(part(r.ld.more.name), maxName)
+		r.Name = keep(r.ld.Name, maxName)
 	}
 	r.contacts()
 	r.facts()

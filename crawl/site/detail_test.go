@@ -278,7 +278,7 @@ func TestDetailBounds(t *testing.T) {
 func checkBounds(t testing.TB, d *yp.Detail) {
 	t.Helper()
 	texts := []string{d.ID, d.Name, d.Email, d.Phone, d.PhoneE164, d.WebsiteURL, d.Website, d.Domain, d.About}
-	bounds := []int{maxID, maxName, 254, maxLine, 12, maxURL, 4096, 253, maxAbout}
+	bounds := []int{yp.MaxID, maxName, 254, maxLine, 12, maxURL, 4096, 253, maxAbout}
 	for i, s := range texts {
 		if len(s) > bounds[i] || yp.Clean(s) != s && i != 5 {
 			t.Errorf("text %d: %d bytes: %q", i, len(s), clip(s, 80))

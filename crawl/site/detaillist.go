@@ -11,24 +11,24 @@ import (
 // lists reads what is a list: from under the page's labels first, then by the
 // rules of the field, then from the JSON-LD.
 func (r *detailReader) lists() {
-	f, ld := &r.src.detail.fields, r.ld.more
-	r.Services = r.list("services", f.services, byComma, ld.services)
-	r.Languages = r.list("languages", f.languages, byComma, ld.languages)
+	f := &r.src.detail.fields
+	r.Services = r.list("services", f.services, byComma, r.more.Services)
+	r.Languages = r.list("languages", f.languages, byComma, r.more.Languages)
 	r.Neighborhoods = r.list("neighborhoods", f.neighborhoods, byPlace, nil)
 	r.AKA = r.list("aka", f.aka, byElement, nil)
-	r.Payment = lowered(r.list("payment", f.payment, byComma, ld.payment))
+	r.Payment = lowered(r.list("payment", f.payment, byComma, r.more.Payment))
 	r.socialLinks(f.social)
 }
 
 // socialLinks takes links from everywhere: each source may know some.
 func (r *detailReader) socialLinks(f field) {
 	take := func(href string) bool {
-		r.Social = r.src.social(r.Social, href)
+		r.Social = yp.AppendSocial(r.Social, href)
 		return false
 	}
 	r.linksUnder("social", take)
 	f.each(&r.page, take)
-	for _, href := range r.ld.more.sameAs {
+	for _, href := range r.more.Social {
 		take(href)
 	}
 }
@@ -49,9 +49,7 @@ func (r *detailReader) list(name string, f field, how splitting, ld []string) []
 		}
 	}
 	if len(l.items) == 0 {
-		for _, s := range ld {
-			l.split(part(s), how)
-		}
+		return splitAll(ld, how)
 	}
 	return l.items
 }
@@ -139,9 +137,18 @@ func (l *itemList) split(s string, how splitting) {
 	l.add(s[start:], how)
 }
 
+// splitAll returns the items of several texts.
+func splitAll(texts []string, how splitting) []string {
+	var l itemList
+	for _, s := range texts {
+		l.split(s, how)
+	}
+	return l.items
+}
+
 func (l *itemList) add(s string, how splitting) {
 	s = strings.Trim(s, " ,-–•·*")
-	if n := len(l.items); how == byPlace && n > 0 && len(s) == 2 && stateCode(s) == s && !strings.Contains(l.items[n-1], ", ") {
+	if n := len(l.items); how == byPlace && n > 0 && len(s) == 2 && yp.StateCode(s) == s && !strings.Contains(l.items[n-1], ", ") {
 		l.items[n-1] += ", " + s
 		return
 	}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
 
@@ -27,7 +28,8 @@ type detailReader struct {
 	final   *url.URL
 	page    cardReader              // the page, as a card
 	under   map[string][]*html.Node // what stands under the labels of each field
-	ld      *business
+	ld      structured.Business     // what the JSON-LD says of the business
+	more    structured.More
 	marked  bool   // the page has the marks of a detail page
 	otherID string // the id that the page names, when it is not the one in its URL
 }
@@ -71,16 +73,16 @@ func (r *detailReader) contacts() {
 		return l.Phone != ""
 	}
 	if !f.phone.each(&r.page, setsPhone) && !setsPhone(r.text("phone")) {
-		setsPhone(part(r.ld.phone))
+		l.Phone, l.PhoneE164 = r.ld.Phone()
 	}
 	setsSite := func(href string) bool {
 		r.page.website(&l, href)
 		return l.Website != ""
 	}
 	if !f.website.each(&r.page, setsSite) && !r.linksUnder("website", setsSite) {
-		setsSite(part(r.ld.url))
+		setsSite(r.ld.URL)
 	}
-	r.Phone, r.PhoneE164 = l.Phone, l.PhoneE164
+	r.Phone, r.PhoneE164 = keep(l.Phone, maxLine), strings.Clone(l.PhoneE164)
 	r.WebsiteURL, r.Website, r.Domain = l.WebsiteURL, l.Website, l.Domain
 	r.email(f.email)
 }
@@ -134,34 +136,36 @@ func (r *detailReader) email(f field) {
 			}
 		}
 	}
-	sets(part(r.ld.more.email))
+	for _, s := range r.more.Emails {
+		if sets(s) {
+			return
+		}
+	}
 }
 
 // facts reads what is a single number or text.
 func (r *detailReader) facts() {
-	f, ld := &r.src.detail.fields, r.ld
+	f := &r.src.detail.fields
 	r.About = r.text("about")
 	if r.About == "" {
 		r.About = f.about.first(&r.page)
 	}
 	if r.About == "" {
-		r.About = part(ld.more.about)
+		r.About = r.ld.Description()
 	}
 	r.About = keep(r.src.snippet(r.About), maxAbout)
 	for _, s := range [...]string{f.years.first(&r.page), r.text("years_in_business")} {
-		if n, _ := firstInt(s); r.Years == 0 && n <= mostYears {
+		if n, _ := yp.FirstInt(s); r.Years == 0 && n <= mostYears {
 			r.Years = n
 		}
 	}
-	for _, s := range [...]string{f.founded.first(&r.page), r.text("founded"), part(ld.more.founded)} {
+	for _, s := range [...]string{f.founded.first(&r.page), r.text("founded"), r.more.Founded} {
 		if r.Founded == 0 {
 			r.Founded = year(s)
 		}
 	}
-	if !r.position(f.lat.first(&r.page), f.lon.first(&r.page)) {
-		r.position(part(ld.more.lat), part(ld.more.lon))
-	}
-	if r.Hours = ld.openingHours(); len(r.Hours) == 0 {
+	r.positions(append([][2]string{{f.lat.first(&r.page), f.lon.first(&r.page)}}, r.more.Positions...))
+	if r.Hours = readHours(&r.ld); len(r.Hours) == 0 {
 		r.Hours = r.hours()
 	}
 }
@@ -170,7 +174,7 @@ func (r *detailReader) facts() {
 // firm was founded; 0 = none.
 func year(s string) int {
 	for i := 0; i+4 <= len(s); i++ {
-		if !digits(s[i:i+4]) || i > 0 && digit(s[i-1]) || i+4 < len(s) && digit(s[i+4]) {
+		if !yp.AllDigits(s[i:i+4]) || i > 0 && digit(s[i-1]) || i+4 < len(s) && digit(s[i+4]) {
 			continue
 		}
 		if n, _ := strconv.Atoi(s[i : i+4]); n >= oldestFirm && n <= latestFirm {
@@ -180,16 +184,16 @@ func year(s string) int {
 	return 0
 }
 
-// position keeps a latitude and a longitude, in degrees, when both can be one.
+// positions keeps the first latitude and longitude, in degrees, that can be ones.
 // 0, 0 is in the sea, and what careless sites put where they know nothing.
-func (r *detailReader) position(latText, lonText string) bool {
-	lat, err := strconv.ParseFloat(latText, 64)
-	lon, err2 := strconv.ParseFloat(lonText, 64)
-	if err != nil || err2 != nil || !(lat >= -90 && lat <= 90 && lon >= -180 && lon <= 180) || lat == 0 && lon == 0 {
-		return false
+func (r *detailReader) positions(all [][2]string) {
+	for _, at := range all {
+		lat, err := strconv.ParseFloat(at[0], 64)
+		lon, err2 := strconv.ParseFloat(at[1], 64)
+		if r.Lat == 0 && r.Lon == 0 && err == nil && err2 == nil && lat >= -90 && lat <= 90 && lon >= -180 && lon <= 180 {
+			r.Lat, r.Lon = lat, lon
+		}
 	}
-	r.Lat, r.Lon = lat, lon
-	return true
 }
 
 // hours reads the table of opening hours: the first, since a page may repeat

@@ -25,7 +25,7 @@
 // Crash: nothing here has state, does I/O or reads a clock, so nothing can be
 // lost.
 //
-// Imports: yp, goquery and cascadia, golang.org/x/net/html, yaml; nothing else
+// Imports: structured, yp, goquery and cascadia, golang.org/x/net/html, yaml; nothing else
 // of ours.
 //
 // Tests: golden pages of both markups (testdata/pages, -update); tables for

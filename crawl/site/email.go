@@ -1,7 +1,6 @@
 package site
 
 import (
-	"encoding/hex"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -9,65 +8,14 @@ import (
 	"ypcrawl/yp"
 )
 
-// emailPath is where the CDN Cloudflare leads links to mail addresses that it
-// hides from machines; the address stands behind it, in hex.
-const emailPath = "/cdn-cgi/l/email-protection"
-
-// maxHiddenEmail bounds a hidden address, in bytes of hex.
-const maxHiddenEmail = 1024
-
-// cloudflareEmail decodes a mail address that Cloudflare has hidden: bytes in
-// hex, each XORed with the first. It returns what stands there, which may be
-// anything; ok is false when the form is another.
-func cloudflareEmail(s string) (text string, ok bool) {
-	if len(s) < 4 || len(s) > maxHiddenEmail {
-		return "", false
-	}
-	b, err := hex.DecodeString(s)
-	if err != nil {
-		return "", false
-	}
-	for i := range b[1:] {
-		b[i+1] ^= b[0]
-	}
-	return string(b[1:]), true
-}
-
-// email returns the mail address in a value from a page: a link with "mailto:",
-// a link or an attribute that hides the address, or a text with the address in
-// it. The directory's own addresses are nobody's.
+// email returns the mail address in a value from a page, see yp.FindEmail. The
+// directory's own addresses are nobody's.
 func (s *Source) email(value string) string {
-	if len(value) > maxText {
-		return ""
-	}
-	if _, hidden, ok := strings.Cut(value, emailPath+"#"); ok {
-		value = hidden
-	}
-	if plain, ok := cloudflareEmail(value); ok {
-		value = "mailto:" + plain // it is a link's address: parameters may follow
-	}
-	email, ok := yp.CanonicalEmail(value)
-	if !ok {
-		email, ok = yp.CanonicalEmail(addressIn(value))
-	}
+	email, ok := yp.FindEmail(value)
 	if !ok || s.ownHost(email[strings.LastIndexByte(email, '@')+1:]) {
 		return ""
 	}
 	return email
-}
-
-// addressIn returns the word of a text that has an "@", without the marks
-// around it.
-func addressIn(text string) string {
-	for w := range strings.FieldsSeq(text) {
-		if strings.IndexByte(w, '@') > 0 {
-			if i := strings.LastIndexByte(w[:strings.IndexByte(w, '@')], ':'); i >= 0 {
-				w = w[i+1:] // "E-mail:info@acme.com"
-			}
-			return strings.Trim(w, "()[]{}<>\"'.,;:!")
-		}
-	}
-	return ""
 }
 
 // maxEmails bounds how many values are tried for a mail address.
@@ -76,14 +24,16 @@ const maxEmails = 20
 // emailValues appends everything below n that may hold a mail address: links,
 // the attributes of hidden ones, then the text.
 func emailValues(n *html.Node, found []string) []string {
-	found = emailLinks(n, found)
+	found = emailLinks(n, false, found)
 	if text := string(appendText(nil, n, maxText)); len(found) < maxEmails && strings.IndexByte(text, '@') >= 0 {
 		found = append(found, text)
 	}
 	return found
 }
 
-func emailLinks(n *html.Node, found []string) []string {
+// emailLinks appends the links at or below n, and attributes of hidden ones, that may hold a mail address. Of a whole
+// page only those count that plainly do, outside of the parts that frame it.
+func emailLinks(n *html.Node, page bool, found []string) []string {
 	for i := range n.Attr {
 		if len(found) >= maxEmails {
 			return found
@@ -92,15 +42,37 @@ func emailLinks(n *html.Node, found []string) []string {
 		case "data-cfemail":
 			found = append(found, v)
 		case "href":
-			if strings.Contains(v, emailPath+"#") || strings.Contains(v, "@") || len(v) > 7 && strings.EqualFold(v[:7], "mailto:") {
+			if strings.Contains(v, yp.HiddenEmailPath+"#") || !page && strings.Contains(v, "@") || len(v) > 7 && strings.EqualFold(v[:7], "mailto:") {
 				found = append(found, v)
 			}
 		}
 	}
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type == html.ElementNode {
-			found = emailLinks(c, found)
+	for c := range n.ChildNodes() {
+		if c.Type == html.ElementNode && !(page && (skippedText(c.Data) || frames(c.Data))) {
+			found = emailLinks(c, page, found)
 		}
 	}
 	return found
+}
+
+// frames reports whether an element holds what is about the directory, or about
+// others.
+func frames(name string) bool {
+	return name == "header" || name == "nav" || name == "footer" || name == "aside"
+}
+
+// links calls f with the href of each link at or below n, until it returns
+// false.
+func links(n *html.Node, f func(string) bool) bool {
+	if n.Data == "a" && n.Type == html.ElementNode {
+		if href := attrOf(n, "href"); href != "" && !f(href) {
+			return false
+		}
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type == html.ElementNode && !links(c, f) {
+			return false
+		}
+	}
+	return true
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/net/html"
 	"pgregory.net/rapid"
+
+	"ypcrawl/crawl/site/structured"
 )
 
 // finalURL is where the test pages are said to come from.
@@ -48,7 +50,7 @@ func checkEqual(t testing.TB, s *Source, page []byte) (scanned bool) {
 	if err != nil {
 		t.Fatalf("the scanner took a page that html.Parse refuses: %v", err)
 	}
-	if got, want := c.scripts, jsonLDScripts(doc, nil); !slices.Equal(got, want) {
+	if got, want := c.scripts, structured.Scripts(doc); !slices.Equal(got, want) {
 		t.Fatalf("scripts:\ngot  %q\nwant %q", got, want)
 	}
 	roots := s.regions.find(doc, nil)
@@ -77,7 +79,7 @@ func checkResults(t testing.TB, s *Source, page []byte) {
 	if err != nil {
 		t.Fatalf("regions parsed, the whole page not: %v", err)
 	}
-	scripts := jsonLDScripts(doc, nil)
+	scripts := structured.Scripts(doc)
 	regions, _ := graft(s.regions.find(doc, nil))
 	whole := s.extract(s.workspace(), regions, scripts, final, false)
 	opts := cmp.Options{cmpopts.IgnoreFields(Page{}, "Via"), cmp.AllowUnexported(Page{})}

@@ -229,10 +229,10 @@ func (r *indexReader) city(a *html.Node, path string) {
 // else what the slug says.
 func (r *indexReader) name(a *html.Node, slug string) string {
 	text := yp.Clean(string(appendText(nil, a, maxText)))
-	if city, state, _ := locality(text); state == r.state {
+	if city, state, _ := yp.SplitLocality(text); state == r.state {
 		text = city
 	}
-	if text = trimPlace(text); strings.ContainsFunc(text, unicode.IsLetter) {
+	if text = yp.TrimPlace(text); strings.ContainsFunc(text, unicode.IsLetter) {
 		return keep(text, maxLine)
 	}
 	words := strings.Split(strings.TrimSuffix(slug, "-"+strings.ToLower(r.state)), "-")

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"ypcrawl/yp"
 )
 
 // readNext reads the next link. One in the pagination may lead anywhere on the host; any
@@ -69,12 +71,12 @@ func (s *Source) listPage(u *url.URL) (list string, page int) {
 	}
 	segments := strings.Split(list, "/")
 	if i := t.pageSegment; i >= 0 && i < len(segments) {
-		page, _ = firstInt(segments[i])
+		page, _ = yp.FirstInt(segments[i])
 		segments[i] = ""
 		list = strings.Join(segments, "/")
 	}
 	if t.pageParam != "" {
-		page, _ = firstInt(u.Query().Get(t.pageParam))
+		page, _ = yp.FirstInt(u.Query().Get(t.pageParam))
 	}
 	return list, max(page, 1)
 }

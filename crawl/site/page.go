@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
 
@@ -155,7 +156,7 @@ func (s *Source) parseWhole(body []byte, final *url.URL, status int) (*Page, err
 	}
 	w := s.workspace()
 	defer s.release(w)
-	scripts, roots := jsonLDScripts(doc, nil), s.regions.find(doc, nil)
+	scripts, roots := structured.Scripts(doc), s.regions.find(doc, nil)
 	p := s.extract(w, doc, scripts, final, false)
 	p.Via = "whole"
 	if onlyAds(p.Listings) {

@@ -166,20 +166,6 @@ func (r *regionSet) find(n *html.Node, found []*html.Node) []*html.Node {
 	return found
 }
 
-// jsonLDScripts returns the contents of the JSON-LD scripts of a tree.
-func jsonLDScripts(n *html.Node, found []string) []string {
-	if n.Type == html.ElementNode && n.Namespace == "" && n.Data == "script" {
-		if isJSONLD(attrOf(n, "type")) && n.FirstChild != nil {
-			found = append(found, n.FirstChild.Data)
-		}
-		return found
-	}
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		found = jsonLDScripts(c, found)
-	}
-	return found
-}
-
 // attrOf returns the value of an attribute, or "".
 func attrOf(n *html.Node, key string) string {
 	for i := range n.Attr {

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
 
@@ -88,7 +89,7 @@ func (r *rule) take(c *cardReader, n *html.Node) string {
 	var s string
 	switch {
 	case r.json != "":
-		s = member(attrOf(n, r.attr), r.json)
+		s = structured.Member(attrOf(n, r.attr), r.json)
 	case r.attr != "":
 		s = attrOf(n, r.attr)
 	case r.own:

@@ -178,6 +178,7 @@ func (t *tag) add(key, val string) bool {
 func (t *tag) jsonLD() bool { return t.name == "script" && isJSONLD(t.typ) }
 
 func isJSONLD(typ string) bool {
+	typ, _, _ = strings.Cut(typ, ";")
 	return strings.EqualFold(strings.TrimSpace(typ), "application/ld+json")
 }
 

@@ -1,11 +1,14 @@
-package site
+package guess
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site"
+	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
 
@@ -18,7 +21,7 @@ type chromeDoc struct {
 	siteName string   // og:site_name
 	title    string
 	links    []string
-	end      pageEnd
+	open     bool // it opens html or body and closes neither
 }
 
 // Bounds on what is kept of a sample.
@@ -26,21 +29,23 @@ const (
 	maxChromeIDs     = 400
 	maxChromeClasses = 100
 	maxLinks         = 3000
+	maxLink          = 2000 // bytes
+	maxMark          = 300  // bytes of a title or a name
 )
 
 func readChromeDoc(body []byte) (*chromeDoc, error) {
-	doc, end, err := parseTree(body)
+	doc, open, err := site.Tree(body)
 	if err != nil {
 		return nil, err
 	}
-	d := &chromeDoc{end: end}
+	d := &chromeDoc{open: open}
 	d.walk(doc)
 	return d, nil
 }
 
 func (d *chromeDoc) walk(n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode || skipped(c.Data) {
+		if c.Type != html.ElementNode || structured.Skipped(c.Data) {
 			continue
 		}
 		d.element(c)
@@ -49,38 +54,38 @@ func (d *chromeDoc) walk(n *html.Node) {
 }
 
 func (d *chromeDoc) element(n *html.Node) {
-	if id := attrOf(n, "id"); n.Namespace == "" && sturdyID(id) && len(d.ids) < maxChromeIDs {
+	if id := structured.Attr(n, "id"); n.Namespace == "" && sturdyID(id) && len(d.ids) < maxChromeIDs {
 		d.ids = append(d.ids, strings.Clone(id))
 	}
-	if frameTags[n.Data] && n.Namespace == "" {
+	if slices.Contains(frameTags, n.Data) && n.Namespace == "" {
 		d.frame(n)
 	}
 	switch n.Data {
 	case "title":
 		if d.title == "" && n.Namespace == "" {
-			d.title = keep(nodeText(n), maxName)
+			d.title = yp.Clip(structured.Text(n), maxMark)
 		}
 	case "meta":
-		if attrOf(n, "property") == "og:site_name" && d.siteName == "" {
-			d.siteName = keep(part(attrOf(n, "content")), maxLine)
+		if structured.Attr(n, "property") == "og:site_name" && d.siteName == "" {
+			d.siteName = yp.Clip(yp.Clean(structured.Attr(n, "content")), maxMark)
 		}
 	case "a":
-		if href := attrOf(n, "href"); href != "" && len(href) <= maxURL && len(d.links) < maxLinks {
+		if href := structured.Attr(n, "href"); href != "" && len(href) <= maxLink && len(d.links) < maxLinks {
 			d.links = append(d.links, strings.Clone(yp.Clean(href)))
 		}
 	}
 }
 
 // frameTags are the elements that frame a page rather than fill it.
-var frameTags = wordSet("body header nav main footer aside")
+var frameTags = strings.Fields("body header nav main footer aside")
 
 // frame keeps what tells one of them from those of other sites.
 func (d *chromeDoc) frame(n *html.Node) {
 	if !slices.Contains(d.frames, n.Data) {
 		d.frames = append(d.frames, strings.Clone(n.Data))
 	}
-	for class := range strings.FieldsSeq(attrOf(n, "class")) {
-		if sturdyID(class) && !commonIDs[strings.ToLower(class)] && len(d.classes) < maxChromeClasses {
+	for class := range strings.FieldsSeq(structured.Attr(n, "class")) {
+		if sturdyID(class) && !slices.Contains(commonIDs, strings.ToLower(class)) && len(d.classes) < maxChromeClasses {
 			d.classes = append(d.classes, n.Data+"."+class)
 		}
 	}
@@ -88,16 +93,13 @@ func (d *chromeDoc) frame(n *html.Node) {
 
 // sturdyID reports whether an id can stand in a selector and does not look
 // made up for one page or one build: no digits, not too long.
-func sturdyID(id string) bool {
-	if !plainWord(id) || len(id) > 40 || !letter(id[0]) {
-		return false
-	}
-	return !strings.ContainsAny(id, "0123456789")
-}
+func sturdyID(id string) bool { return sturdy.MatchString(id) }
+
+var sturdy = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]{0,39}$`)
 
 // commonIDs are ids that a thousand sites have, error pages and interstitials
 // among them: chrome for want of better.
-var commonIDs = wordSet("root app main content wrapper container page body header footer nav menu top search form title error message")
+var commonIDs = strings.Fields("root app main content wrapper container page body header footer nav menu top search form title error message")
 
 // maxChromeMarks bounds the ids of a guessed chrome.
 const maxChromeMarks = 6
@@ -128,45 +130,30 @@ func (g *guesser) chrome() (m *guessMarks, bare bool) {
 // frame the page; ids of everybody's when there is nothing else.
 func chromeOf(docs []*chromeDoc) *guessMarks {
 	m := &guessMarks{}
-	own, plain := sharedIDs(docs)
-	for _, id := range own[:min(len(own), maxChromeMarks)] {
-		m.Selectors = append(m.Selectors, "#"+id)
+	var plain []string // everybody's
+	for _, id := range shared(docs, func(d *chromeDoc) []string { return d.ids }) {
+		if slices.Contains(commonIDs, strings.ToLower(id)) {
+			plain = append(plain, "#"+id)
+		} else if len(m.Selectors) < maxChromeMarks {
+			m.Selectors = append(m.Selectors, "#"+id)
+		}
 	}
 	first := docs[0]
 	if name := first.siteName; name != "" && !strings.ContainsAny(name, `"\`) && every(docs, func(d *chromeDoc) bool { return d.siteName == name }) {
 		m.Selectors = append(m.Selectors, `meta[property="og:site_name"][content="`+name+`"]`)
 	}
-	if end := titleEnd(first.title); end != "" && every(docs, func(d *chromeDoc) bool { return strings.HasSuffix(d.title, end) }) {
+	if end := site.TitleEnd(first.title); end != "" && every(docs, func(d *chromeDoc) bool { return strings.HasSuffix(d.title, end) }) {
 		m.Titles = []string{end}
 	}
 	if len(m.Selectors)+len(m.Titles) > 0 {
 		return m
 	}
-	m.Selectors = shared(docs, func(d *chromeDoc) []string { return d.classes })
-	for _, id := range plain {
-		m.Selectors = append(m.Selectors, "#"+id)
-	}
+	m.Selectors = append(shared(docs, func(d *chromeDoc) []string { return d.classes }), plain...)
 	m.Selectors = m.Selectors[:min(len(m.Selectors), maxChromeMarks)]
 	if len(m.Selectors) == 0 {
 		return nil
 	}
 	return m
-}
-
-// sharedIDs returns the ids that all samples have: the site's own, and
-// everybody's.
-func sharedIDs(docs []*chromeDoc) (own, plain []string) {
-	for _, id := range docs[0].ids {
-		switch {
-		case slices.Contains(own, id) || slices.Contains(plain, id):
-		case !every(docs, func(d *chromeDoc) bool { return slices.Contains(d.ids, id) }):
-		case commonIDs[strings.ToLower(id)]:
-			plain = append(plain, id)
-		default:
-			own = append(own, id)
-		}
-	}
-	return own, plain
 }
 
 // shared returns what all samples have of a list.
@@ -196,17 +183,4 @@ func every(docs []*chromeDoc, has func(*chromeDoc) bool) bool {
 		}
 	}
 	return true
-}
-
-// titleEnd returns what stands behind the last separator of a title, which is
-// the site's name on most: "Plumbers in Springfield | Prairie Directory".
-func titleEnd(title string) string {
-	for _, sep := range titleSeparators {
-		if i := strings.LastIndex(title, sep); i > 0 {
-			if end := strings.TrimSpace(title[i+len(sep):]); len(end) >= 4 {
-				return end
-			}
-		}
-	}
-	return ""
 }

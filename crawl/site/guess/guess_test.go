@@ -1,4 +1,4 @@
-package site
+package guess
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ypcrawl/crawl/site"
 	"ypcrawl/yp"
 )
 
@@ -80,7 +81,7 @@ func checkCandidate(t testing.TB, c *Candidate) {
 	if c.Source == nil {
 		return
 	}
-	s, err := Parse("again.yaml", c.YAML)
+	s, err := site.Parse("again.yaml", c.YAML)
 	if err != nil {
 		t.Fatalf("the definition does not parse: %v\n%s", err, c.YAML)
 	}
@@ -221,8 +222,8 @@ func TestGuessURL(t *testing.T) {
 			if got.Score != 90 {
 				t.Fatalf("score %d: %q", got.Score, got.Reasons)
 			}
-			if target := got.Source.def.URLs.Target.text; target != c.want {
-				t.Errorf("got %s, want %s", target, c.want)
+			if target := "    target: " + c.want + "\n"; !strings.Contains(strings.ReplaceAll(string(got.YAML), "'", ""), target) {
+				t.Errorf("want %s in:\n%s", target, got.YAML)
 			}
 			la := yp.Place{City: "Los Angeles", CitySlug: "los-angeles-ca", State: "CA", Category: "Auto Repair & Service", CategorySlug: "auto-repair-service"}
 			if u := got.Source.TargetURL(la, 2); u != here+c.page2 {
@@ -235,7 +236,7 @@ func TestGuessURL(t *testing.T) {
 		next := `<a rel="next" href="/springfield-il/plumbers/page/2">Next</a>`
 		s := guess(t, sampleOf(t, prairieList, listPage(6, 6, next))).Source
 		for _, at := range []string{prairieList, prairieList + "/page/2"} {
-			if p := parse(t, s, listPage(6, 6, ""), at, 200); p.Outcome != OK {
+			if p, err := s.ParsePage([]byte(listPage(6, 6, "")), sampleOf(t, at, "").URL, 200); err != nil || p.Outcome != site.OK {
 				t.Errorf("%s: %v (%s)", at, p.Outcome, p.Reason)
 			}
 		}
@@ -279,7 +280,7 @@ func TestGuessLinks(t *testing.T) {
 // holds listings.
 func TestGuessForms(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join(structuredDir, "*.html"))
+	files, err := filepath.Glob(filepath.Join("../../../testdata/pages/structured/*.html"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(err)
 	}
@@ -295,6 +296,62 @@ func TestGuessForms(t *testing.T) {
 			nothing := name == "none.html" || name == "empty.html" || name == "no_chrome.html"
 			if nothing != (c.Score == 0) {
 				t.Errorf("score %d: %q", c.Score, c.Reasons)
+			}
+		})
+	}
+}
+
+// FuzzGuess checks that any page and URL yield a candidate that keeps its
+// promises: see checkCandidate.
+func FuzzGuess(f *testing.F) {
+	f.Add("/springfield-il/plumbers", "?page=2", []byte(listPage(6, 6, `<a rel="next" href="?page=2">Next</a>`)))
+	f.Add("/search?q=Plumbers&where=Springfield%2C+IL", "/search?q=Plumbers&where=Springfield%2C+IL&pg=2", []byte(listPage(1, 0, "")))
+	f.Add("/plumbers-in-springfield-il.html", "/x/page/2/", []byte(listPage(1, 0, "")))
+	f.Add("/il/springfield/%7Bcity%7D/plumbers", "?{page}=2", []byte(listPage(1, 0, "<a href='/portland-or/plumbers'>")))
+	f.Fuzz(func(t *testing.T, at, next string, body []byte) {
+		u, err := url.Parse("https://dir.example.com" + at)
+		if err != nil {
+			return
+		}
+		body = append(body, `<a rel="next" href="`+next+`">Next</a>`...)
+		c := guess(t, Sample{URL: u, Status: 200, Body: body}, Sample{URL: u, Status: 404})
+		for _, r := range c.Reasons {
+			if len(r) > 10_000 || strings.ContainsAny(r, "\x1b\x00\n") {
+				t.Errorf("reason %q", r)
+			}
+		}
+	})
+}
+
+// TestGuessIDs: where the pages of listings have their ids.
+func TestGuessIDs(t *testing.T) {
+	t.Parallel()
+	// The list names its ids: the pages must, too.
+	list := strings.ReplaceAll(listPage(30, 30, `<a rel="next" href="?page=2">Next</a>`), `"@type":"Plumber"`, `"@type":"Plumber","identifier":"IDENT"`)
+	for i := range 30 {
+		list = strings.Replace(list, "IDENT", "LIC-"+string(rune('A'+i%26))+string(rune('a'+i/26)), 1)
+	}
+	c := guess(t, sampleOf(t, prairieList, list))
+	if !strings.Contains(string(c.YAML), "detail:\n    ids: page\n") || !c.Source.HasDetails() {
+		t.Fatalf("definition:\n%s", c.YAML)
+	}
+}
+
+// TestGuessHostile: pages that are made to cost much cost little.
+func TestGuessHostile(t *testing.T) {
+	t.Parallel()
+	head, end := `<html><body id="x">`, "</body></html>"
+	for name, body := range map[string]string{
+		"deep":    head + strings.Repeat("<div>", 5000) + end,
+		"ids":     head + strings.Repeat(`<p id="ab"></p>`, 20_000) + end,
+		"classes": head + `<header class="` + strings.Repeat("ab cd ", 100_000) + `">` + end,
+		"links":   head + strings.Repeat(`<a href="/springfield-il/plumbers?page=2">x</a>`, 20_000) + end,
+		"title":   "<title>" + strings.Repeat(" | x", 100_000) + "</title>" + head + end,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if c := guess(t, sampleOf(t, prairieList, body)); c.Score != 0 {
+				t.Errorf("score %d", c.Score)
 			}
 		})
 	}

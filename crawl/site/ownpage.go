@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
 
@@ -51,7 +53,7 @@ func (s *Source) ownPage(body []byte, final *url.URL, status int) (*Page, error)
 	o := &ownPageReader{businessReader: businessReader{src: s, final: final, doc: doc, ownPage: true}}
 	o.key, _ = o.ownKey(final.String())
 	o.title = pageTitle(doc)
-	o.forms(ldScripts(doc, nil))
+	o.read(structured.Scripts(doc))
 	r := o.detail(o.ours())
 	r.marked = o.linked
 	if !r.ok(p, r.marked || chrome) {
@@ -82,7 +84,7 @@ func pageTitle(doc *html.Node) string {
 				continue
 			}
 			if c.Data == "h1" {
-				if text := nodeText(c); text != "" {
+				if text := structured.Text(c); text != "" {
 					return text
 				}
 			}
@@ -96,10 +98,10 @@ func pageTitle(doc *html.Node) string {
 		return ""
 	}
 	if h1 := find(doc); h1 != "" {
-		return keep(part(h1), maxName)
+		return keep(h1, maxName)
 	}
 	share, _, _ = strings.Cut(share, " | ") // behind it stands the directory's name
-	return keep(part(share), maxName)
+	return keep(yp.Clean(share), maxName)
 }
 
 // ours returns the sightings that are of this page's listing: those whose page
@@ -110,7 +112,7 @@ func (o *ownPageReader) ours() []*sighting {
 	for i := range o.found {
 		s := &o.found[i]
 		switch {
-		case s.item == nil: // an address in a list
+		case s.Bare:
 		case s.key != "" && o.same(s):
 			here = append(here, s)
 		case s.key == "":
@@ -122,7 +124,7 @@ func (o *ownPageReader) ours() []*sighting {
 	o.linked = len(here) > 0
 	name := o.title
 	if o.linked {
-		name = orText(here[0].l.Name, name)
+		name = cmp.Or(here[0].l.Name, name)
 	}
 	for _, s := range free {
 		if name != "" && yp.NormalName(s.l.Name) == yp.NormalName(name) {
@@ -167,7 +169,7 @@ func (o *ownPageReader) detail(ours []*sighting) *detailReader {
 	for _, s := range ours {
 		fillListing(&all.l, &s.l)
 		if !o.src.detail.urlIDs {
-			all.ident = orText(all.ident, s.ident)
+			all.ident = cmp.Or(all.ident, s.ident)
 		}
 	}
 	r.ID = strings.Clone(all.idOf())
@@ -175,11 +177,11 @@ func (o *ownPageReader) detail(ours []*sighting) *detailReader {
 		return r // without a name, which decide tells
 	}
 	l := &all.l
-	r.Name = orText(l.Name, o.title)
+	r.Name = cmp.Or(l.Name, o.title)
 	r.Phone, r.PhoneE164 = l.Phone, l.PhoneE164
 	r.WebsiteURL, r.Website, r.Domain = l.WebsiteURL, l.Website, l.Domain
 	for _, s := range ours {
-		o.more(r, s)
+		o.more(r, s.Business)
 	}
 	if r.Email == "" {
 		r.Email = o.onlyEmail()
@@ -188,115 +190,43 @@ func (o *ownPageReader) detail(ours []*sighting) *detailReader {
 }
 
 // more reads what results pages have no use for.
-func (o *ownPageReader) more(r *detailReader, s *sighting) {
-	g, it := s.graph, s.item
-	for _, text := range g.texts(it, "email") {
-		if r.Email == "" {
-			r.Email = o.src.email(text)
-		}
+func (o *ownPageReader) more(r *detailReader, b *structured.Business) {
+	m := b.More()
+	for _, text := range m.Emails {
+		r.Email = cmp.Or(r.Email, o.src.email(text))
 	}
-	if r.Founded == 0 {
-		r.Founded = year(g.text(it, "foundingDate"))
-	}
-	r.About = orText(r.About, keep(o.src.snippet(g.text(it, "description")), maxAbout))
+	r.Founded = cmp.Or(r.Founded, year(m.Founded))
+	r.About = cmp.Or(r.About, keep(o.src.snippet(b.Description()), maxAbout))
 	if len(r.Payment) == 0 {
-		var list itemList
-		for _, text := range g.texts(it, "paymentAccepted") {
-			list.split(text, byComma)
-		}
-		r.Payment = lowered(list.items)
+		r.Payment = lowered(splitAll(m.Payment, byComma))
 	}
 	if len(r.Languages) == 0 {
-		r.Languages = clones(g.texts(it, "knowsLanguage"))
+		r.Languages = clones(m.Languages)
 	}
 	if len(r.Services) == 0 {
-		r.Services = clones(g.offered(it, new(int)))
+		r.Services = clones(m.Services)
 	}
-	for _, href := range append(g.texts(it, "sameAs"), g.texts(it, linkProp)...) {
-		r.Social = o.src.social(r.Social, href)
+	for _, href := range m.Social {
+		r.Social = yp.AppendSocial(r.Social, href)
 	}
 	if len(r.Hours) == 0 {
-		r.Hours = ownHours(g, it)
+		r.Hours = readHours(b)
 	}
-	for _, v := range append(g.values(it, "geo"), value{item: it}) { // itself: older pages have no geo around them
-		if v.item != nil && r.Lat == 0 && r.Lon == 0 {
-			r.position(g.text(v.item, "latitude"), g.text(v.item, "longitude"))
-		}
-	}
-}
-
-// offered returns the names of what is in the catalogues and offers of an item. seen
-// counts the items looked at, which may lead back to each other.
-func (g *graph) offered(it *item, seen *int) (names []string) {
-	for _, prop := range [...]string{"hasOfferCatalog", "makesOffer", "itemListElement", "itemOffered", "item"} {
-		for _, v := range g.values(it, prop) {
-			if *seen++; v.item == nil || *seen > maxFacts {
-				continue
-			}
-			inner := g.offered(v.item, seen)
-			if name := g.text(v.item, "name"); len(inner) == 0 && name != "" {
-				inner = []string{name}
-			}
-			names = append(names, inner...)
-		}
-	}
-	return names[:min(len(names), maxWords)]
-}
-
-// ownHours returns the opening hours of a business in the forms of schema.org.
-func ownHours(g *graph, it *item) []string {
-	list := g.texts(it, "openingHours")
-	for _, v := range g.values(it, "openingHoursSpecification") {
-		if v.item != nil && g.text(v.item, "validFrom", "validThrough") == "" { // some dates only: a holiday
-			list = append(list, specHours(g, v.item))
-		}
-	}
-	var out []string
-	for _, h := range list {
-		if len(out) < maxHours {
-			out, _ = yp.AppendHours(out, h)
-		}
-	}
-	return boundHours(out)
+	r.positions(m.Positions)
 }
 
 // onlyEmail returns the mail address that the page links to, outside the parts
 // that frame it, if there is just one: of two, one may be anybody's.
 func (o *ownPageReader) onlyEmail() string {
 	found := ""
-	for _, v := range linkedEmails(o.doc, nil) {
+	for _, v := range emailLinks(o.doc, true, nil) {
 		email := o.src.email(yp.Clean(v))
 		if email != "" && found != "" && email != found {
 			return ""
 		}
-		found = orText(found, email)
+		found = cmp.Or(found, email)
 	}
 	return found
-}
-
-// linkedEmails appends the values below n that hold a mail address, in the
-// order of the page.
-func linkedEmails(n *html.Node, found []string) []string {
-	for c := n.FirstChild; c != nil && len(found) < maxEmails; c = c.NextSibling {
-		if c.Type != html.ElementNode || skipped(c.Data) || frames(c.Data) {
-			continue
-		}
-		if hidden := attrOf(c, "data-cfemail"); hidden != "" {
-			found = append(found, hidden)
-		}
-		href := attrOf(c, "href")
-		if c.Data == "a" && (len(href) > 7 && strings.EqualFold(href[:7], "mailto:") || strings.Contains(href, emailPath+"#")) {
-			found = append(found, href)
-		}
-		found = linkedEmails(c, found)
-	}
-	return found
-}
-
-// frames reports whether an element holds what is about the directory, or about
-// others.
-func frames(name string) bool {
-	return name == "header" || name == "nav" || name == "footer" || name == "aside"
 }
 
 // offOwnPage tells why a URL can't be that of a listing's own page, or "".

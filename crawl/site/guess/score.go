@@ -1,10 +1,11 @@
-package site
+package guess
 
 import (
 	"fmt"
 	"math"
 	"slices"
 
+	"ypcrawl/crawl/site"
 	"ypcrawl/yp"
 )
 
@@ -64,19 +65,19 @@ type scorecard struct {
 	urls                     map[string]string // id by profile URL
 }
 
-// score reads the samples with a source and counts. only, if not nil, are the
-// samples to read.
-func (g *guesser) score(s *Source, only func(*sample) bool) *scorecard {
+// score reads the samples with a source and counts. ownURLs says to leave out those whose URLs are none of
+// its results pages.
+func (g *guesser) score(s *site.Source, ownURLs bool) *scorecard {
 	c := &scorecard{ids: map[string]string{}, urls: map[string]string{}}
-	var pages []*Page
-	visited := map[string]*Page{}
+	var pages []*site.Page
+	visited := map[string]*site.Page{}
 	for i := range g.samples {
 		sm := &g.samples[i]
-		if only != nil && !only(sm) {
-			continue
-		}
 		p, err := s.ParsePage(sm.Body, sm.URL, sm.Status)
-		if err != nil || p.Outcome != OK {
+		if err != nil || p.Outcome != site.OK {
+			if ownURLs && err == nil && p.Outcome == site.Redirected {
+				continue
+			}
 			p = nil
 		}
 		if before, again := visited[pageKey(sm.URL)]; again {
@@ -98,7 +99,7 @@ func (g *guesser) score(s *Source, only func(*sample) bool) *scorecard {
 	return c
 }
 
-func (c *scorecard) count(p *Page) {
+func (c *scorecard) count(p *site.Page) {
 	c.pages++
 	c.cards += p.Raw
 	c.bad += p.Bad
@@ -131,7 +132,7 @@ func (c *scorecard) count(p *Page) {
 
 // revisit compares the ids of a page with those of its visit before. A page
 // changes between two visits; the ids of the businesses that both show don't.
-func (c *scorecard) revisit(before, now *Page) {
+func (c *scorecard) revisit(before, now *site.Page) {
 	if before == nil || now == nil {
 		return
 	}
@@ -238,7 +239,7 @@ func positional(list []yp.Listing) bool {
 	if len(list) < 3 {
 		return false
 	}
-	first, ok := firstInt(list[0].ID)
+	first, ok := yp.FirstInt(list[0].ID)
 	if !ok || first > 1 {
 		return false
 	}
@@ -251,7 +252,7 @@ func positional(list []yp.Listing) bool {
 }
 
 // shapeOf tells which fields at least half of a page's listings have.
-func shapeOf(p *Page) uint {
+func shapeOf(p *site.Page) uint {
 	var counts [6]int
 	for i := range p.Listings {
 		l := &p.Listings[i]

@@ -1,11 +1,14 @@
-package site
+package guess
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 
+	"ypcrawl/crawl/site"
 	"ypcrawl/crawl/site/demo"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
@@ -18,7 +21,11 @@ func gazetteerHints(t testing.TB) Hints {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Hints{Categories: builtin(t, "demo").Categories(), City: func(slug string) (city, state string, ok bool) {
+	demoSource, err := site.Builtin("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Hints{Categories: demoSource.Categories(), City: func(slug string) (city, state string, ok bool) {
 		i := strings.LastIndexByte(slug, '-')
 		if i < 0 {
 			return "", "", false
@@ -32,11 +39,28 @@ func gazetteerHints(t testing.TB) Hints {
 // or, by way of its links, from the homepage.
 func TestGuessDemo(t *testing.T) {
 	t.Parallel()
-	d, hints := newDemoSite(t, demo.Config{}), gazetteerHints(t)
+	hints := gazetteerHints(t)
+	g, err := gazetteer.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := demo.New(demo.Config{}, g)
+	if err != nil {
+		t.Fatal(err)
+	}
 	base := &url.URL{Scheme: "http", Host: "127.0.0.1:8080"}
 	fetch := func(at string) Sample {
-		body, final, status := d.get(t, at)
-		return Sample{URL: final, Status: status, Body: body}
+		u, err := base.Parse(at)
+		for err == nil {
+			rec := httptest.NewRecorder()
+			d.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, u.String(), nil))
+			if rec.Code != http.StatusMovedPermanently {
+				return Sample{URL: u, Status: rec.Code, Body: rec.Body.Bytes()}
+			}
+			u, err = u.Parse(rec.Header().Get("Location"))
+		}
+		t.Fatal(err)
+		return Sample{}
 	}
 	guess := func(t *testing.T, samples ...Sample) *Candidate {
 		t.Helper()
@@ -93,7 +117,7 @@ func TestGuessDemo(t *testing.T) {
 		s := guess(t, fetch("/los-angeles-ca/plumbers")).Source
 		at := s.TargetURL(yp.Place{City: "Phoenix", CitySlug: "phoenix-az", State: "AZ", Category: "Dentists", CategorySlug: "dentists"}, 1)
 		got := fetch(at)
-		if p, err := s.ParsePage(got.Body, got.URL, got.Status); err != nil || p.Outcome != OK {
+		if p, err := s.ParsePage(got.Body, got.URL, got.Status); err != nil || p.Outcome != site.OK {
 			t.Errorf("%s: %v, %v", at, p, err)
 		}
 	})
