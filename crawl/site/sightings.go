@@ -192,13 +192,7 @@ func queryID(u *url.URL) string {
 // idOf returns the id of a business that was given none: the digits that end
 // its own URL, else the path itself.
 func (s *sighting) idOf() string {
-	if s.ident != "" {
-		return s.ident
-	}
-	if id := trailingID(s.key, s.l.PostalCode); id != "" {
-		return id
-	}
-	return pathID(s.key)
+	return cmp.Or(s.ident, trailingID(s.key, s.l.PostalCode), pathID(s.key))
 }
 
 // trailingID returns the digits that end a path or name the business in a
@@ -294,19 +288,13 @@ func (r *businessReader) finish(p *Page) {
 	m := merger{index: map[string]int{}}
 	for i := range r.found {
 		if !r.found[i].Bare {
-			m.add(&r.found[i])
+			m.add(&r.found[i], true)
 		}
 	}
 	typed := len(m.list) > 0
 	for i := range r.found {
-		s := &r.found[i]
-		if !s.Bare {
-			continue
-		}
-		if at, ok := m.find(s); ok {
-			m.join(at, s)
-		} else if !typed && !r.sibling(s) {
-			m.add(s)
+		if s := &r.found[i]; s.Bare {
+			m.add(s, !typed && !r.sibling(s))
 		}
 	}
 	if !typed {
@@ -318,80 +306,62 @@ func (r *businessReader) finish(p *Page) {
 // merger gathers sightings of the same business.
 type merger struct {
 	list  []sighting
-	index map[string]int // of the names under which a business is known
+	index map[string]int // of the keys by which a business is known
 }
 
-func (m *merger) add(s *sighting) {
-	if at, ok := m.find(s); ok {
-		m.join(at, s)
+// add joins a sighting with the business that it is of. One that is of none is a business of its own, if it may be.
+// The first business to be known by a key stays so.
+func (m *merger) add(s *sighting, own bool) {
+	l := s.l
+	l.Website = "" // which branches share
+	keys := yp.CompanyKeys(&l)
+	if s.ident != "" {
+		keys = slices.Insert(keys, 0, idKey+s.ident)
+	}
+	if s.key != "" {
+		keys = slices.Insert(keys, 0, pageKey+s.key)
+	}
+	at := slices.IndexFunc(keys, func(k string) bool { return m.is(k, s) })
+	switch {
+	case at >= 0:
+		at = m.index[keys[at]]
+		have := &m.list[at]
+		if have.key == "" {
+			have.key, have.l.ProfileURL = s.key, s.l.ProfileURL
+		}
+		have.ident = cmp.Or(have.ident, s.ident)
+		fillListing(&have.l, &s.l)
+	case own:
+		at = len(m.list)
+		m.list = append(m.list, *s)
+	default:
 		return
 	}
-	m.list = append(m.list, *s)
-	m.know(len(m.list)-1, s)
-}
-
-// weak returns what tells a business from others when it has no page of its
-// own: its keys as a company, without the website, which branches share.
-func (s *sighting) weak() []string {
-	l := s.l
-	l.Website = ""
-	return yp.CompanyKeys(&l)
-}
-
-// find returns the business that a sighting is of: by its own page, by its id,
-// by name and phone or address. Two that have pages of their own are two,
-// however alike.
-func (m *merger) find(s *sighting) (int, bool) {
-	if at, ok := m.index["page:"+s.key]; ok && s.key != "" {
-		return at, true
-	}
-	if at, ok := m.index["id:"+s.ident]; ok && s.ident != "" && m.may(at, s) && sameName(&m.list[at].l, &s.l) {
-		return at, true
-	}
-	for _, k := range s.weak() {
-		if at, ok := m.index[k]; ok && m.may(at, s) {
-			return at, true
-		}
-	}
-	return 0, false
-}
-
-// may reports whether nothing says that a sighting is of another business.
-func (m *merger) may(at int, s *sighting) bool {
-	have := &m.list[at]
-	return (have.key == "" || s.key == "") && (have.ident == "" || s.ident == "" || have.ident == s.ident)
-}
-
-func sameName(a, b *yp.Listing) bool {
-	return a.Name == "" || b.Name == "" || yp.NormalName(a.Name) == yp.NormalName(b.Name)
-}
-
-// know makes a business known by what a sighting says of it. The first to be
-// known by something stays so.
-func (m *merger) know(at int, s *sighting) {
-	names := s.weak()
-	if s.key != "" {
-		names = append(names, "page:"+s.key)
-	}
-	if s.ident != "" {
-		names = append(names, "id:"+s.ident)
-	}
-	for _, k := range names {
-		if _, ok := m.index[k]; !ok {
+	for _, k := range keys {
+		if _, known := m.index[k]; !known {
 			m.index[k] = at
 		}
 	}
 }
 
-// join adds what a sighting says to a business.
-func (m *merger) join(at int, s *sighting) {
-	have := &m.list[at]
-	if have.key == "" {
-		have.key, have.l.ProfileURL = s.key, s.l.ProfileURL
+// Keys of a business beside those of its company begin so.
+const (
+	pageKey = "page:"
+	idKey   = "id:"
+)
+
+// is reports whether a sighting is of the business that is known by one of its keys: its own page, its id, or name and
+// phone or address. Two that have pages or ids of their own are two, however alike.
+func (m *merger) is(key string, s *sighting) bool {
+	at, ok := m.index[key]
+	if !ok || strings.HasPrefix(key, pageKey) {
+		return ok
 	}
-	have.ident = cmp.Or(have.ident, s.ident)
-	fillListing(&have.l, &s.l)
-	m.know(at, s)
+	have := &m.list[at]
+	if strings.HasPrefix(key, idKey) && have.l.Name != "" && s.l.Name != "" && yp.NormalName(have.l.Name) != yp.NormalName(s.l.Name) {
+		return false
+	}
+	return (have.key == "" || s.key == "") && (have.ident == "" || s.ident == "" || have.ident == s.ident)
 }
 
 // fillListing gives a listing what it lacks and another has. An address is
@@ -456,25 +426,23 @@ func (r *businessReader) nameBare(list []sighting) {
 			unnamed[list[i].key] = &list[i]
 		}
 	}
-	if len(unnamed) > 0 {
-		r.nameFromLinks(r.doc, unnamed, false)
-	}
-}
-
-func (r *businessReader) nameFromLinks(n *html.Node, unnamed map[string]*sighting, heading bool) {
-	for c := n.FirstChild; c != nil && len(unnamed) > 0; c = c.NextSibling {
-		if c.Type != html.ElementNode || structured.Skipped(c.Data) {
-			continue
-		}
-		in := heading || len(c.Data) == 2 && c.Data[0] == 'h' && digit(c.Data[1])
-		if c.Data == "a" {
-			key, _ := r.ownKey(attrOf(c, "href"))
-			text := structured.Text(c)
-			if s := unnamed[key]; s != nil && text != "" && (in || spells(key, text)) {
-				s.l.Name = keep(text, maxName)
-				delete(unnamed, key)
+	var walk func(n *html.Node, heading bool)
+	walk = func(n *html.Node, heading bool) {
+		for c := n.FirstChild; c != nil && len(unnamed) > 0; c = c.NextSibling {
+			if c.Type != html.ElementNode || structured.Skipped(c.Data) {
+				continue
 			}
+			in := heading || len(c.Data) == 2 && c.Data[0] == 'h' && digit(c.Data[1])
+			if c.Data == "a" {
+				key, _ := r.ownKey(attrOf(c, "href"))
+				text := structured.Text(c)
+				if s := unnamed[key]; s != nil && text != "" && (in || spells(key, text)) {
+					s.l.Name = keep(text, maxName)
+					delete(unnamed, key)
+				}
+			}
+			walk(c, in)
 		}
-		r.nameFromLinks(c, unnamed, in)
 	}
+	walk(r.doc, false)
 }

@@ -14,7 +14,6 @@
 package guess
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -50,16 +49,10 @@ type Candidate struct {
 	YAML    []byte       // Parse reads it and yields Source
 	Source  *site.Source // the definition, compiled
 	Form    string       // the built-in source that the site looks like, or "structured"; "" = none
-	Score   int          // 0 to 100, see scoreTable
+	Score   int          // 0 to 100, see sum
 	Reasons []string     // what was found and what was missing, for people; one line each
 	Links   []string     // pages to fetch as further samples, absolute, at most 5, the best first
 }
-
-// Faults of the arguments of Guess.
-var (
-	errGuessName = errors.New("want lower-case letters, digits, - and _, at most 40, a letter first")
-	errGuessBase = errors.New("want an http:// or https:// URL with a host")
-)
 
 // Guess makes a definition for a site of which nothing is known but some
 // sample pages: results pages of cities and categories, or pages that link to
@@ -71,12 +64,23 @@ var (
 // tell more. The caller fetches those and calls again with all samples.
 func Guess(name string, base *url.URL, samples []Sample, hints Hints) (*Candidate, error) {
 	if !site.ValidName(name) {
-		return nil, fmt.Errorf("guess a definition: name %q: %w", name, errGuessName)
+		return nil, fmt.Errorf("guess a definition: name %q: want lower-case letters, digits, - and _, at most 40, a letter first", name)
 	}
 	if base == nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "" {
-		return nil, fmt.Errorf("guess a definition of %s: base URL: %w", name, errGuessBase)
+		return nil, fmt.Errorf("guess a definition of %s: base URL: want an http:// or https:// URL with a host", name)
 	}
-	g := newGuesser(name, base, samples, hints)
+	g := &guesser{name: name, asked: base, base: &url.URL{Scheme: strings.ToLower(base.Scheme), Host: strings.ToLower(base.Host)}}
+	g.reader = newURLReader(hints)
+	if len(samples) > maxSamples {
+		g.note("took the first %d of %d samples", maxSamples, len(samples))
+		samples = samples[:maxSamples]
+	}
+	for i := range samples {
+		g.take(&samples[i])
+	}
+	if len(g.samples) == 0 {
+		g.note("no sample to look at")
+	}
 	best := g.structured()
 	for _, c := range g.builtins() {
 		if c.Score >= ScoreSandbox || c.Score >= best.Score && c.Score > 0 {
@@ -102,28 +106,12 @@ type guesser struct {
 // sample is a sample that may count, with what its URL says.
 type sample struct {
 	*Sample
-	parts *urlParts // nil = the URL names neither city nor category
-	doc   *chromeDoc
+	parts   *urlParts // nil = the URL names neither city nor category
+	outline *outline
 }
 
 // maxSamples bounds the work of one guess.
 const maxSamples = 12
-
-func newGuesser(name string, base *url.URL, samples []Sample, hints Hints) *guesser {
-	g := &guesser{name: name, asked: base, base: &url.URL{Scheme: strings.ToLower(base.Scheme), Host: strings.ToLower(base.Host)}}
-	g.reader = newURLReader(hints)
-	if len(samples) > maxSamples {
-		g.note("took the first %d of %d samples", maxSamples, len(samples))
-		samples = samples[:maxSamples]
-	}
-	for i := range samples {
-		g.take(&samples[i])
-	}
-	if len(g.samples) == 0 {
-		g.note("no sample to look at")
-	}
-	return g
-}
 
 // take keeps a sample that answered well and is of the site.
 func (g *guesser) take(s *Sample) {
@@ -140,7 +128,7 @@ func (g *guesser) take(s *Sample) {
 	case len(s.Body) == 0:
 		g.note("left out %s: empty body", at)
 	default:
-		doc, err := readChromeDoc(s.Body)
+		outline, err := readOutline(s.Body)
 		if err != nil {
 			g.note("left out %s: %v", at, err)
 			return
@@ -148,7 +136,7 @@ func (g *guesser) take(s *Sample) {
 		if len(g.samples) == 0 { // where the site says it lives: https, www
 			g.base = &url.URL{Scheme: strings.ToLower(s.URL.Scheme), Host: strings.ToLower(s.URL.Host)}
 		}
-		g.samples = append(g.samples, sample{Sample: s, parts: g.reader.read(s.URL), doc: doc})
+		g.samples = append(g.samples, sample{Sample: s, parts: g.reader.read(s.URL), outline: outline})
 	}
 }
 
@@ -213,18 +201,18 @@ func (g *guesser) builtins() []*Candidate {
 			continue
 		}
 		for _, base := range bases {
-			tried := known.WithBaseURL(base)
-			card := g.score(tried, false)
-			if card.points == 0 {
-				continue
-			}
 			d := guessDef{Extends: name, Name: g.name, BaseURL: base.String()}
 			text, s, err := d.compile()
 			if err != nil {
 				continue
 			}
+			card := g.score(s, false)
+			if card.points == 0 {
+				continue
+			}
 			c := &Candidate{YAML: text, Source: s, Form: name, Score: card.points}
-			c.Reasons = append([]string{fmt.Sprintf("looks like %s: its definition reads %d of %d samples", name, card.pages, len(g.samples))}, card.reasons...)
+			c.say("looks like %s: its definition reads %d of %d samples", name, card.pages, len(g.samples))
+			c.Reasons = append(c.Reasons, card.reasons...)
 			out = append(out, c)
 		}
 	}
@@ -247,7 +235,8 @@ func (g *guesser) structured() *Candidate {
 	chrome, bare := g.chrome()
 	d := guessDef{
 		Name: g.name, BaseURL: g.base.String(), Structured: true, URLs: &guessURLs{}, Chrome: chrome, Empty: &guessMarks{Texts: emptyWords},
-		NoEndTags: g.noEndTags(),
+		// It is the habit of the site to leave </body> and </html> out: no sample has them, and there are several.
+		NoEndTags: len(g.samples) > 1 && !slices.ContainsFunc(g.samples, func(s sample) bool { return !s.outline.open }),
 	}
 	text, s, paged, err := d.withURLs(at)
 	if err != nil {
@@ -277,7 +266,13 @@ func (g *guesser) structured() *Candidate {
 		return c
 	}
 	c.YAML, c.Source, c.Form, c.Score = text, s, "structured", card.points
-	g.doubts(c, at.parts)
+	if !at.parts.known {
+		c.say("took %q for the category: it is none of those known", yp.Printable(at.parts.place.Category))
+	}
+	for _, text := range at.parts.odd { // they may be written in another way for other places
+		c.Score = min(c.Score, ScoreSandbox-1)
+		c.say("no placeholder writes %q as this URL does: check urls.target by hand before it is used", yp.Printable(text))
+	}
 	if bare {
 		c.Score = min(c.Score, ScoreSandbox-1)
 		c.say("missing: an element id, class, og:site_name or title end that all samples have, to tell the site's pages from others: put one into chrome.selectors by hand")
@@ -305,24 +300,6 @@ func (d *guessDef) withURLs(at *sample) (text []byte, s *site.Source, paged bool
 	return text, s, paged, err
 }
 
-// noEndTags reports whether it is the habit of the site to leave </body> and </html>
-// out: no sample has them, and there are several.
-func (g *guesser) noEndTags() bool {
-	return len(g.samples) > 1 && !slices.ContainsFunc(g.samples, func(s sample) bool { return !s.doc.open })
-}
-
-// doubts holds a candidate back for review when its URLs may be wrong for
-// other places.
-func (g *guesser) doubts(c *Candidate, p *urlParts) {
-	if !p.known {
-		c.say("took %q for the category: it is none of those known", yp.Printable(p.place.Category))
-	}
-	for _, text := range p.odd {
-		c.Score = min(c.Score, ScoreSandbox-1)
-		c.say("no placeholder writes %q as this URL does: check urls.target by hand before it is used", yp.Printable(text))
-	}
-}
-
 func (c *Candidate) say(format string, args ...any) {
 	c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...))
 }
@@ -334,10 +311,7 @@ func (g *guesser) resultsPage(c *Candidate) *sample {
 	var best *sample
 	for i := range g.samples {
 		s := &g.samples[i]
-		if !s.parts.names() {
-			continue
-		}
-		if best == nil || s.parts.rank() > best.parts.rank() {
+		if s.parts.names() && (best == nil || s.parts.rank() > best.parts.rank()) {
 			best = s
 		}
 	}
@@ -395,16 +369,18 @@ func (g *guesser) links() []string {
 	}
 	for i := range g.samples {
 		s := &g.samples[i]
-		for _, href := range s.doc.links {
+		for _, href := range s.outline.links {
 			u, err := s.URL.Parse(href)
-			if err != nil || !g.mayFetch(u) || seen[pageKey(u)] {
+			if err != nil || u.Scheme != "http" && u.Scheme != "https" || !sameHost(u, g.base) || u.User != nil || seen[pageKey(u)] {
 				continue
 			}
 			seen[pageKey(u)] = true
-			if rank := s.linkRank(g.reader.read(u)); rank > 0 {
-				u.Fragment, u.RawFragment = "", ""
-				found[rank] = append(found[rank], u.String())
+			p := g.reader.read(u)
+			if p == nil || p.below() || s.parts.names() && s.parts.place == p.place { // the same list in another order
+				continue
 			}
+			u.Fragment, u.RawFragment = "", ""
+			found[p.rank()] = append(found[p.rank()], u.String())
 		}
 	}
 	slices.Reverse(found[:])
@@ -412,24 +388,10 @@ func (g *guesser) links() []string {
 	return all[:min(len(all), maxGuessLinks)]
 }
 
-// mayFetch reports whether a URL is of the site.
-func (g *guesser) mayFetch(u *url.URL) bool {
-	return (u.Scheme == "http" || u.Scheme == "https") && sameHost(u, g.base) && u.User == nil
-}
-
 // sameHost reports whether two URLs are of one site, with or without "www.".
 func sameHost(a, b *url.URL) bool {
 	host := func(u *url.URL) string { return strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.") }
 	return host(a) == host(b) && a.Port() == b.Port()
-}
-
-// linkRank is the rank of a sample's link: none if it leads below a list, or
-// to the same list in another order.
-func (s *sample) linkRank(p *urlParts) int {
-	if p == nil || p.below() || s.parts.names() && s.parts.place == p.place {
-		return 0
-	}
-	return p.rank()
 }
 
 // pageKey tells pages apart: by path and query.

@@ -3,6 +3,7 @@ package guess
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"ypcrawl/crawl/site"
@@ -19,33 +20,6 @@ const (
 	ScoreReview = 60
 )
 
-// scoreTable says what a definition's score is made of: 100 points in all. A
-// page with complete structured data and a next link has 90; the last ten
-// take a second sample.
-var scoreTable = [...]struct {
-	points float64
-	what   string                      // what they are for, for people
-	share  func(*scorecard) float64    // 0 to 1
-	say    func(*scorecard) (s string) // what was found
-}{
-	{25, "cards with a name and an id", (*scorecard).named, func(c *scorecard) string {
-		return fmt.Sprintf("%d of %d cards have a name and an id", c.cards-c.bad, c.cards)
-	}},
-	{25, "a phone or an address", (*scorecard).reachable, func(c *scorecard) string {
-		return fmt.Sprintf("%d of %d listings have a phone or an address", c.reached, c.listings)
-	}},
-	{15, "a next link or a total", (*scorecard).paged, func(c *scorecard) string {
-		return fmt.Sprintf("%d of %d pages have a next link or a total", c.pagesOn, c.pages)
-	}},
-	{15, "stable ids", (*scorecard).stable, (*scorecard).sayStable},
-	{10, "at least 5 listings on a page", (*scorecard).full, func(c *scorecard) string {
-		return fmt.Sprintf("the fullest page has %d listings", c.most)
-	}},
-	{10, "two pages that parse alike", (*scorecard).alike, func(c *scorecard) string {
-		return fmt.Sprintf("%d of %d samples are pages of listings, %d of them alike", c.pages, c.samples, c.same)
-	}},
-}
-
 // scorecard counts what a definition reads on the samples.
 type scorecard struct {
 	points  int
@@ -56,10 +30,10 @@ type scorecard struct {
 	repeated                 int // cards whose id another card of the page has
 	reached                  int // listings with a phone or an address
 	pagesOn                  int // pages with a next link or a total
-	most                     int
+	most                     int // listings of the fullest page
 	same                     int // pages whose listings have what those of the fullest have
 	positional, contradicted bool
-	met, kept                int // businesses met on a page's second visit; those with an id of the first
+	seen, kept               int // businesses seen on a page's second visit; those with an id of the first
 	shape                    uint
 	ids                      map[string]string // profile URL by id
 	urls                     map[string]string // id by profile URL
@@ -91,7 +65,7 @@ func (g *guesser) score(s *site.Source, ownURLs bool) *scorecard {
 		}
 	}
 	for _, p := range pages {
-		if similar(shapeOf(p), c.shape) {
+		if bits.OnesCount(shapeOf(p)^c.shape) <= 1 { // they differ in one field at most
 			c.same++
 		}
 	}
@@ -114,7 +88,7 @@ func (c *scorecard) count(p *site.Page) {
 	c.positional = c.positional || positional(p.Listings)
 	for i := range p.Listings {
 		l := &p.Listings[i]
-		if reachable(l) {
+		if l.Phone != "" || l.Street != "" || l.City != "" || l.PostalCode != "" || l.ServiceArea != "" {
 			c.reached++
 		}
 		if l.ProfileURL == "" {
@@ -144,7 +118,7 @@ func (c *scorecard) revisit(before, now *site.Page) {
 	for i := range now.Listings {
 		l := &now.Listings[i]
 		if ids, ok := had[businessKey(l)]; ok {
-			c.met++
+			c.seen++
 			if slices.Contains(ids, l.ID) {
 				c.kept++
 			}
@@ -155,23 +129,45 @@ func (c *scorecard) revisit(before, now *site.Page) {
 // businessKey tells the businesses of a page apart without their ids.
 func businessKey(l *yp.Listing) string { return l.Name + "\x00" + l.Phone + "\x00" + l.Street }
 
-// wandering reports whether ids are made up for each visit: every crawl would
-// find a directory of new businesses.
-func (c *scorecard) wandering() bool { return c.kept*2 < c.met }
-
-// sum adds up the points of the table.
+// sum adds up the points, 100 in all. A page with complete structured data and a next link has 90; the
+// last ten take a second sample.
 func (c *scorecard) sum() {
 	if c.listings == 0 {
 		return
 	}
 	total := 0.0
-	for _, row := range scoreTable {
-		got := row.points * row.share(c)
-		total += got
-		c.reasons = append(c.reasons, fmt.Sprintf("%.0f of %.0f for %s: %s", got, row.points, row.what, row.say(c)))
+	add := func(points, share float64, what, found string, args ...any) {
+		total += points * share
+		c.reasons = append(c.reasons, fmt.Sprintf("%.0f of %.0f for %s: ", points*share, points, what)+fmt.Sprintf(found, args...))
 	}
-	c.points = int(math.Round(total))
-	if c.wandering() {
+	add(25, share(c.cards-c.bad, c.cards), "cards with a name and an id", "%d of %d cards have a name and an id", c.cards-c.bad, c.cards)
+	add(25, share(c.reached, c.listings), "a phone or an address", "%d of %d listings have a phone or an address", c.reached, c.listings)
+	// One page with a next link will do: the last of a target has none.
+	add(15, share(min(c.pagesOn, 1), 1), "a next link or a total", "%d of %d pages have a next link or a total", c.pagesOn, c.pages)
+
+	// Ids that are made up for each visit would fill every crawl with new businesses. One card in four may repeat
+	// an id: an advertiser stands on the page twice.
+	wandering := c.kept*2 < c.seen
+	switch what := "stable ids"; {
+	case wandering:
+		add(15, 0, what, "%d of %d businesses had another id when their page was asked for again", c.seen-c.kept, c.seen)
+	case c.positional:
+		add(15, 0, what, "the ids are the positions on the page")
+	case c.contradicted:
+		add(15, 0, what, "one business has two ids, or two have one")
+	case c.repeated*3 <= c.listings:
+		add(15, 1, what, "%d cards repeat an id of their page", c.repeated)
+	default:
+		add(15, share(c.listings, c.listings+c.repeated), what, "%d cards repeat an id of their page", c.repeated)
+	}
+
+	add(10, share(min(c.most, 5), 5), "at least 5 listings on a page", "the fullest page has %d listings", c.most)
+	alike := 0
+	if c.same >= 2 && c.same*2 >= c.pages {
+		alike = 1
+	}
+	add(10, share(alike, 1), "two pages that parse alike", "%d of %d samples are pages of listings, %d of them alike", c.pages, c.samples, c.same)
+	if c.points = int(math.Round(total)); wandering {
 		c.points = min(c.points, ScoreSandbox-1)
 		c.reasons = append(c.reasons, fmt.Sprintf("held at %d: every crawl would find new businesses", c.points))
 	}
@@ -182,56 +178,6 @@ func share(n, of int) float64 {
 		return 0
 	}
 	return float64(n) / float64(of)
-}
-
-func (c *scorecard) named() float64     { return share(c.cards-c.bad, c.cards) }
-func (c *scorecard) reachable() float64 { return share(c.reached, c.listings) }
-
-// paged asks for one page only: the last of a target has no next link.
-func (c *scorecard) paged() float64 {
-	if c.pagesOn > 0 {
-		return 1
-	}
-	return 0
-}
-
-// stable is the share of cards with an id of their own; none when an id is but
-// a position, or names two businesses. One card in four may repeat an id: an
-// advertiser stands on the page twice.
-func (c *scorecard) stable() float64 {
-	switch {
-	case c.positional || c.contradicted || c.wandering():
-		return 0
-	case c.repeated*3 <= c.listings:
-		return 1
-	}
-	return share(c.listings, c.listings+c.repeated)
-}
-
-func (c *scorecard) sayStable() string {
-	switch {
-	case c.wandering():
-		return fmt.Sprintf("%d of %d businesses had another id when their page was asked for again", c.met-c.kept, c.met)
-	case c.positional:
-		return "the ids are the positions on the page"
-	case c.contradicted:
-		return "one business has two ids, or two have one"
-	}
-	return fmt.Sprintf("%d cards repeat an id of their page", c.repeated)
-}
-
-func (c *scorecard) full() float64 { return share(min(c.most, 5), 5) }
-
-func (c *scorecard) alike() float64 {
-	if c.same >= 2 && c.same*2 >= c.pages {
-		return 1
-	}
-	return 0
-}
-
-// reachable reports whether a listing tells how to reach or find the business.
-func reachable(l *yp.Listing) bool {
-	return l.Phone != "" || l.Street != "" || l.City != "" || l.PostalCode != "" || l.ServiceArea != ""
 }
 
 // positional reports whether the ids only count the listings of a page.
@@ -271,10 +217,4 @@ func shapeOf(p *site.Page) uint {
 		}
 	}
 	return shape
-}
-
-// similar reports whether two shapes differ in one field at most.
-func similar(a, b uint) bool {
-	diff := a ^ b
-	return diff&(diff-1) == 0
 }

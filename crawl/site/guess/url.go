@@ -115,8 +115,11 @@ func (r *urlReader) findCity(p *urlParts) {
 		return
 	}
 	for i := range p.parts {
-		if r.cityInside(p, i) {
-			return
+		text := p.parts[i].text
+		for at := range len(text) {
+			if text[at] == '-' && (r.cityBeside(p, i, text[at+1:], text[:at], true) || r.cityBeside(p, i, text[:at], text[at+1:], false)) {
+				return
+			}
 		}
 	}
 }
@@ -181,25 +184,10 @@ func (p *urlParts) write(i int, forms []string) {
 	}
 }
 
-// cityInside finds a city's slug at the end or the start of a part, with the
-// category beside it.
-func (r *urlReader) cityInside(p *urlParts, i int) bool {
-	text := p.parts[i].text
-	for at := range len(text) {
-		if text[at] != '-' {
-			continue
-		}
-		left, right := text[:at], text[at+1:]
-		if r.cityBeside(p, i, right, left, true) || r.cityBeside(p, i, left, right, false) {
-			return true
-		}
-	}
-	return false
-}
-
 // joints stand between a category and a city in one part.
 var joints = [...]string{"-in", "-near", ""}
 
+// cityBeside finds a city's slug after or before the category in one part.
 func (r *urlReader) cityBeside(p *urlParts, i int, slug, rest string, after bool) bool {
 	city, state, ok := r.city(slug)
 	if !ok || slug != yp.Slug(slug) {
@@ -280,7 +268,7 @@ func (p *urlParts) categoryPart() int {
 // end as ids have.
 func wordy(s string) bool {
 	slug := yp.Slug(s)
-	return slug != "" && strings.TrimRight(slug, "0123456789") == slug && len(slug) >= 3
+	return len(slug) >= 3 && strings.TrimRight(slug, "0123456789") == slug
 }
 
 // urlTemplates forms the templates of a URL that names a city and a category.
@@ -288,35 +276,25 @@ func wordy(s string) bool {
 // number. search is "" unless pages are numbered in the path; the first has no
 // number then, and the search template writes it.
 func (p *urlParts) urlTemplates(next *url.URL) (target, search string, paged bool) {
-	path, query := p.pathForm(), p.queryForm("")
-	if next == nil {
-		return path + joinQuery(query, "page={page}"), "", false
+	path := p.pathForm()
+	if next != nil {
+		if q := split(next); q != nil {
+			if end := p.pathPage(q); end != "" {
+				return strings.TrimSuffix(path, "/") + "/" + end + p.queryForm("", ""), path + p.queryForm("", ""), true
+			}
+			if key := p.queryPage(q); key != "" {
+				return path + p.queryForm(key, url.QueryEscape(key)+"={page}"), "", true
+			}
+		}
 	}
-	q := split(next)
-	if q == nil {
-		return path + joinQuery(query, "page={page}"), "", false
-	}
-	if end := p.pathPage(q); end != "" {
-		return strings.TrimSuffix(path, "/") + "/" + end + joinQuery(query, ""), path + joinQuery(query, ""), true
-	}
-	if key := p.queryPage(q); key != "" {
-		return path + joinQuery(p.queryForm(key), url.QueryEscape(key)+"={page}"), "", true
-	}
-	return path + joinQuery(query, "page={page}"), "", false
+	return path + p.queryForm("", "page={page}"), "", false
 }
 
 // pathForm writes the template of the path.
 func (p *urlParts) pathForm() string {
 	var b strings.Builder
-	for i := range p.parts[:p.segments] {
-		u := &p.parts[i]
-		b.WriteByte('/')
-		if u.form != "" {
-			b.WriteString(u.form)
-		} else {
-			b.WriteString(url.PathEscape(u.text))
-		}
-		b.WriteString(u.end)
+	for _, u := range p.parts[:p.segments] {
+		b.WriteString("/" + cmp.Or(u.form, url.PathEscape(u.text)) + u.end)
 	}
 	if p.slash {
 		b.WriteByte('/')
@@ -324,11 +302,10 @@ func (p *urlParts) pathForm() string {
 	return b.String()
 }
 
-// queryForm writes the template of the query, without one of its parameters.
-func (p *urlParts) queryForm(without string) string {
-	var out []string
-	for i := p.segments; i < len(p.parts); i++ {
-		u := &p.parts[i]
+// queryForm writes the template of the query, without one of its parameters and with one more.
+func (p *urlParts) queryForm(without, more string) string {
+	var params []string
+	for _, u := range p.parts[p.segments:] {
 		if u.key == without {
 			continue
 		}
@@ -336,24 +313,19 @@ func (p *urlParts) queryForm(without string) string {
 		if u.form != "" {
 			val = braces.Replace(url.QueryEscape(u.form))
 		}
-		out = append(out, url.QueryEscape(u.key)+"="+val)
+		params = append(params, url.QueryEscape(u.key)+"="+val)
 	}
-	return strings.Join(out, "&")
+	if more != "" {
+		params = append(params, more)
+	}
+	if len(params) == 0 {
+		return ""
+	}
+	return "?" + strings.Join(params, "&")
 }
 
 // braces takes back the escapes of those of placeholders.
 var braces = strings.NewReplacer("%7B", "{", "%7D", "}")
-
-// joinQuery puts parameters behind a question mark, if there are any.
-func joinQuery(query, more string) string {
-	switch {
-	case query == "" && more == "":
-		return ""
-	case query == "" || more == "":
-		return "?" + query + more
-	}
-	return "?" + query + "&" + more
-}
 
 // pathPage returns what a next link adds to the path: "page/{page}" for
 // "/page/2", "{page}" for "/2", "page-{page}" for "/page-2"; else "".
@@ -362,14 +334,14 @@ func (p *urlParts) pathPage(next *urlParts) string {
 	if extra < 1 || extra > 2 {
 		return ""
 	}
-	for i := range p.segments {
-		if p.parts[i].text != next.parts[i].text || p.parts[i].end != next.parts[i].end {
+	for i, u := range p.parts[:p.segments] {
+		if u.text != next.parts[i].text || u.end != next.parts[i].end {
 			return ""
 		}
 	}
 	last := next.parts[next.segments-1]
-	word, number := last.text, ""
-	if word, number = strings.TrimRight(word, "0123456789"), last.text[len(strings.TrimRight(word, "0123456789")):]; number != "2" {
+	word := strings.TrimRight(last.text, "0123456789")
+	if last.text != word+"2" {
 		return ""
 	}
 	end := url.PathEscape(word) + "{page}" + last.end
@@ -388,19 +360,16 @@ func (p *urlParts) queryPage(next *urlParts) string {
 	if p.segments != next.segments {
 		return ""
 	}
-	for i := next.segments; i < len(next.parts); i++ {
-		u := next.parts[i]
-		n, err := strconv.Atoi(u.text)
-		if err != nil {
-			continue
-		}
-		have := 1
-		for j := p.segments; j < len(p.parts); j++ {
-			if p.parts[j].key == u.key {
-				have, err = strconv.Atoi(p.parts[j].text)
+	for _, u := range next.parts[next.segments:] {
+		have := "1"
+		for _, ours := range p.parts[p.segments:] {
+			if ours.key == u.key {
+				have = ours.text
 			}
 		}
-		if err == nil && n == have+1 {
+		n, err := strconv.Atoi(u.text)
+		before, err2 := strconv.Atoi(have)
+		if err == nil && err2 == nil && n == before+1 {
 			return u.key
 		}
 	}
