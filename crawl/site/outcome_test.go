@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/yp"
 )
 
@@ -176,14 +177,14 @@ func TestHostilePages(t *testing.T) {
 		for _, n := range []int{600, 100_000} {
 			_, err := s.ParsePage([]byte(siteHTML(strings.Repeat("<div>", n)+aCard+strings.Repeat("</div>", n))), finalURL(t), 200)
 			var pe *ParseError
-			if !errors.As(err, &pe) || !errors.Is(err, ErrTooDeep) || !pe.Permanent() {
+			if !errors.As(err, &pe) || !errors.Is(err, region.ErrTooDeep) || !pe.Permanent() {
 				t.Errorf("%d: got %v, want a permanent ErrTooDeep", n, err)
 			}
 		}
 	})
 	t.Run("JustNotTooDeep", func(t *testing.T) {
 		t.Parallel()
-		for n := maxOpen - 30; n < 509; n++ {
+		for n := 450; n < 509; n++ {
 			page := siteHTML(strings.Repeat("<div>", n) + `<div id="main-content">` + aCard + "</div>" + strings.Repeat("</div>", n))
 			checkDepth(t, s, page)
 		}
@@ -191,12 +192,12 @@ func TestHostilePages(t *testing.T) {
 	t.Run("ManyCards", func(t *testing.T) {
 		t.Parallel()
 		var b strings.Builder
-		for i := range 3 * maxHits {
+		for i := range 3 * region.MaxHits {
 			fmt.Fprintf(&b, `<div class="result" data-ypid="%d"><a class="business-name">A</a></div>`, i)
 		}
 		p := parse(t, s, siteHTML(b.String()), srp, 200)
-		if len(p.Listings) != maxHits {
-			t.Errorf("got %d listings, want %d", len(p.Listings), maxHits)
+		if len(p.Listings) != region.MaxHits {
+			t.Errorf("got %d listings, want %d", len(p.Listings), region.MaxHits)
 		}
 	})
 	t.Run("LongTexts", func(t *testing.T) {
@@ -221,9 +222,9 @@ func TestHostilePages(t *testing.T) {
 // checkDepth compares the two ways near the depth at which the parser gives up.
 func checkDepth(t *testing.T, s *Source, page string) {
 	t.Helper()
-	region := s.parseRegions([]byte(page), finalURL(t))
+	some := s.parseRegions([]byte(page), finalURL(t))
 	whole, err := s.parseWhole([]byte(page), finalURL(t), 200)
-	if region != nil && (err != nil || len(whole.Listings) != len(region.Listings)) {
+	if some != nil && (err != nil || len(whole.Listings) != len(some.Listings)) {
 		t.Errorf("regions parsed, the whole page: %v", err)
 	}
 }

@@ -84,7 +84,7 @@ func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page
 	if len(p.Listings) > 0 {
 		p.Outcome, p.Reason = OK, fmt.Sprintf("%d listings in %d businesses, %d of them bad", len(p.Listings), p.Raw, p.Bad)
 	} else {
-		s.decide(p, &evidence{doc: doc, roots: s.regions.find(doc, nil), scripts: scripts, empty: len(body) == 0, status: status})
+		s.decide(p, &evidence{doc: doc, roots: s.regions.Find(doc), scripts: scripts, empty: len(body) == 0, status: status})
 	}
 	return p, s.cut(p.Outcome, end, final)
 }
@@ -94,7 +94,7 @@ func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page
 func (s *Source) readAround(p *Page, doc *html.Node, final *url.URL) {
 	w := s.workspace()
 	defer s.release(w)
-	s.page.run(doc, w.pageHits, nil)
+	s.page.Find(doc, w.pageHits, nil)
 	around := cardReader{src: s, final: final, hits: w.pageHits, card: doc}
 	p.SiteTotal, p.zero = readTotal(s.total.first(&around))
 	next := s.next.first(&around)
