@@ -178,6 +178,9 @@ func (t *tag) add(key, val string) bool {
 // tokenizer itself is asked only where not all is plain to see: it takes a buffer of 4 kB.
 func attrText(val string) string {
 	val = newlines(val)
+	if strings.IndexByte(val, '&') < 0 {
+		return val
+	}
 	for i := range len(val) {
 		if val[i] == '&' && !plainReference(val[i+1:]) {
 			quote := `"`
