@@ -92,6 +92,7 @@ func (s *Source) readCards(p *Page, w *workspace, doc *html.Node, scripts []stri
 		cards, beyond = s.cardsOf(doc, w.pageHits, true)
 		cards = w.card.takeApart(cards)
 		dropClones(doc, cards)
+		s.strayed(&w.card, cards)
 		list, _ = s.readListings(p, w, cards)
 	}
 	p.Raw, p.LeftOut, w.cards = len(cards), beyond, cards
@@ -103,6 +104,25 @@ func (s *Source) readCards(p *Page, w *workspace, doc *html.Node, scripts []stri
 	if len(list) > 0 {
 		p.Listings = list
 		fillFromJSONLD(list, scripts)
+	}
+}
+
+// strayed makes organic what a container of ads holds only because its end tag is missing:
+// cards without the mark of an ad, where others of its kind bear it.
+func (s *Source) strayed(c *cardReader, cards []card) {
+	kinds := map[int]bool{} // selectors of ads whose cards are marked
+	var plain []*card
+	for i := range cards {
+		if one := &cards[i]; one.sponsored {
+			if c.find(one.n); c.holds(s.marks) {
+				kinds[one.sel] = true
+			} else {
+				plain = append(plain, one)
+			}
+		}
+	}
+	for _, one := range plain {
+		one.sponsored = !kinds[one.sel]
 	}
 }
 

@@ -109,7 +109,7 @@ type indexReader struct {
 // n stands in: looked for anew above every link, a deep page would take minutes.
 func (r *indexReader) walk(n *html.Node, framed bool, under uint64) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode {
+		if c.Type != html.ElementNode || c.Data == "template" {
 			continue
 		}
 		if c.Data == "a" {

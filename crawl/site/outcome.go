@@ -181,12 +181,15 @@ func (m *marks) inTitle(doc *html.Node) bool {
 
 // partOfTitle reports whether a title is one of the site's: all of it, its last part or,
 // unless that is a host's name, its first part is what the site writes there, in its
-// letter case; a part may be in capitals. A block page, the page of a domain for sale or
+// letter case; a part may be in capitals, and a name that is no host's and all in lower
+// case stands for any. A block page, the page of a domain for sale or
 // a browser's own error page names the host somewhere, as "www.example.com".
 func (m *marks) partOfTitle(title string) bool {
-	title = registered.Replace(title)
 	for _, t := range m.titles {
-		t = registered.Replace(t)
+		title, t := registered.Replace(title), registered.Replace(t)
+		if t == strings.ToLower(t) && !strings.Contains(t, ".") {
+			title = strings.ToLower(title)
+		}
 		if title == t {
 			return true
 		}
@@ -212,7 +215,7 @@ func titleOf(n *html.Node) string {
 	if n.Type == html.ElementNode && n.Data == "title" && n.Namespace == "" {
 		return yp.Clean(string(appendText(nil, n, maxText)))
 	}
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
+	for c := n.FirstChild; c != nil && n.Data != "template"; c = c.NextSibling {
 		if title := titleOf(c); title != "" {
 			return title
 		}

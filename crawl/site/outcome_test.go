@@ -77,6 +77,9 @@ func TestOutcomes(t *testing.T) {
 		{"7 no chrome, marker words", "<html><body>No results found</body></html>", srp, 200, Unrecognised},
 		{"7 not found without chrome", "nginx 404", srp, 404, Unrecognised},
 		{"7 empty body", "", srp, 200, Unrecognised},
+		{"5 a marker in a template does not count", main("<template>" + none + "</template>"), srp, 200, HTMLChanged},
+		{"5 nor do words in a region in a template", siteHTML(`<template><div id="main-content">No results found</div></template>`), srp, 200, HTMLChanged},
+		{"7 nor does chrome in a template", `<html><body><template><title>x | The Real Yellow Pages</title><div id="main-header"></div></template></body></html>`, srp, 200, Unrecognised},
 		{"8 no sign", main("<div>?</div>"), srp, 200, HTMLChanged},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -136,6 +139,31 @@ func TestTitleIsTheSites(t *testing.T) {
 		if got := s.chrome.partOfTitle(title); got != want {
 			t.Errorf("%q: got %t, want %t", title, got, want)
 		}
+	}
+}
+
+// TestTitleInLowerCase: a definition that writes a title in lower case means it in any.
+func TestTitleInLowerCase(t *testing.T) {
+	t.Parallel()
+	own, err := Parse("own.yaml", []byte("extends: yellowpages\nname: own\nchrome: {selectors: [], titles: [yellow pages]}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for title, want := range map[string]bool{
+		"Plumbers | Yellow Pages": true, "Yellow Pages - Plumbers": true, "YELLOW PAGES®": true, "plumbers · yellow pages": true,
+		"Plumbers in the Yellow Pages": false, "Yellow Pagescape | Plumbers": false,
+	} {
+		if got := own.chrome.partOfTitle(title); got != want {
+			t.Errorf("%q: got %t, want %t", title, got, want)
+		}
+	}
+}
+
+func TestSignInTemplate(t *testing.T) {
+	t.Parallel()
+	p := parse(t, builtin(t, "yellowpages"), siteHTML(`<template><a href="/x-il/mip/a-1">A</a></template>`), srp, 200)
+	if p.Outcome != HTMLChanged || strings.Contains(p.Reason, "links to listings") {
+		t.Errorf("got %v, %q", p.Outcome, p.Reason)
 	}
 }
 
