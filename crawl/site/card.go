@@ -2,10 +2,12 @@ package site
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/yp"
 )
 
@@ -24,31 +26,38 @@ type cardReader struct {
 	src   *Source
 	final *url.URL
 	card  *html.Node
-	hits  hits
+	self  [1]*html.Node // card
+	hits  region.Hits
 	buf   []byte
 	work  int // nodes looked at to take the cards of this page apart
 }
 
-func (c *cardReader) begin(s *Source, final *url.URL) {
-	c.src, c.final = s, final
-}
-
 // read reads one card. Its listing has no id or no name when the card is bad.
 func (c *cardReader) read(at card, l *yp.Listing) {
-	c.card = at.n
-	c.hits.reset()
-	c.src.cards.run(at.n, c.hits, nil)
+	c.find(at.n)
 	f := &c.src.fields
 	*l = yp.Listing{ID: yp.Identifier(f.id.first(c)), Name: keep(f.name.first(c), maxName)}
 	if l.ID == "" || l.Name == "" {
 		return
 	}
-	l.Sponsored = at.sponsored || c.marked()
+	l.Sponsored = at.sponsored || c.holds(c.src.marks)
 	c.place(l)
 	for i := range f.others {
 		o := &f.others[i]
 		o.set(c, l, o.rules)
 	}
+}
+
+// find finds the elements of all fields in a card.
+func (c *cardReader) find(card *html.Node) {
+	c.card = card
+	c.hits.Reset()
+	c.src.cards.Find(card, c.hits, nil)
+}
+
+// holds reports whether the card read last holds what one of the selectors finds.
+func (c *cardReader) holds(sels []int) bool {
+	return slices.ContainsFunc(sels, func(i int) bool { return len(c.hits[i]) > 0 })
 }
 
 // setter puts what a field's rules yield into a listing.
@@ -84,24 +93,11 @@ func setterOf(to *yp.ListingField) setter {
 	}
 }
 
-// marked reports whether the card carries the mark of an ad.
-func (c *cardReader) marked() bool {
-	for _, i := range c.src.marks {
-		if len(c.hits[i]) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 func (c *cardReader) profile(href string) string {
 	if href == "" || len(href) > maxURL {
 		return ""
 	}
-	u, ok := yp.CanonicalURL(c.final, href)
-	if !ok {
-		return ""
-	}
+	u, _ := yp.CanonicalURL(c.final, href)
 	return u
 }
 
@@ -142,12 +138,8 @@ func (c *cardReader) image(f field) string {
 }
 
 func (s *Source) standIn(src string) bool {
-	for _, part := range s.def.NoImage {
-		if strings.Contains(src, part) {
-			return true
-		}
-	}
-	return strings.HasPrefix(src, "data:")
+	return strings.HasPrefix(src, "data:") ||
+		slices.ContainsFunc(s.def.NoImage, func(part string) bool { return strings.Contains(src, part) })
 }
 
 func (s *Source) snippet(text string) string {

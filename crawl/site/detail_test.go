@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ypcrawl/crawl/site/region/regiontest"
 	"ypcrawl/yp"
 )
 
@@ -351,7 +352,7 @@ func TestDetailRegionEqualsWhole(t *testing.T) {
 		t.Error("a page in good order was not read from its regions")
 	}
 	checkDetailEqual(t, s, []byte(page), u)
-	for _, frag := range fragments {
+	for _, frag := range regiontest.Fragments {
 		for _, at := range []string{"<dt>AKA</dt>", "<tbody>", "<h1 ", "</main>", "</section>"} {
 			checkDetailEqual(t, s, []byte(strings.Replace(page, at, frag+at, 1)), u)
 		}

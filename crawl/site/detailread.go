@@ -1,13 +1,14 @@
 package site
 
 import (
-	"net/url"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
@@ -20,37 +21,6 @@ const (
 	latestFirm = 2100
 	mostYears  = 500
 )
-
-// detailReader reads a detail page.
-type detailReader struct {
-	yp.Detail
-	src     *Source
-	final   *url.URL
-	page    cardReader              // the page, as a card
-	under   map[string][]*html.Node // what stands under the labels of each field
-	ld      structured.Business     // what the JSON-LD says of the business
-	more    structured.More
-	marked  bool   // the page has the marks of a detail page
-	otherID string // the id that the page names, when it is not the one in its URL
-}
-
-// each calls f with the texts that the field's rules yield, until it returns
-// true.
-func (f field) each(c *cardReader, stop func(string) bool) bool {
-	for i := range f {
-		r := &f[i]
-		found := []*html.Node{c.card}
-		if r.sel >= 0 {
-			found = c.hits[r.sel]
-		}
-		for _, n := range found[:min(len(found), maxTries)] {
-			if s := r.take(c, n); s != "" && stop(s) {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // text returns the first text that stands under a field's labels.
 func (r *detailReader) text(name string) string {
@@ -65,46 +35,39 @@ func (r *detailReader) text(name string) string {
 // contacts reads phone, mail address and website: from the page's own buttons
 // first, then from its list of facts, then from its JSON-LD.
 func (r *detailReader) contacts() {
-	f := &r.src.detail.fields
-	r.ownOnly(f.phone, f.website, f.email)
+	f := r.src.detail.fields
+	for _, name := range [...]string{"phone", "website", "email"} { // never those in a box of other businesses
+		for _, rule := range f[name] {
+			if rule.sel >= 0 {
+				r.page.hits[rule.sel] = slices.DeleteFunc(r.page.hits[rule.sel], r.src.detail.ofOther)
+			}
+		}
+	}
 	var l yp.Listing
 	setsPhone := func(s string) bool {
 		setPhone(&l, strings.TrimPrefix(s, "tel:"))
 		return l.Phone != ""
 	}
-	if !f.phone.each(&r.page, setsPhone) && !setsPhone(r.text("phone")) {
+	if !f["phone"].each(&r.page, setsPhone) && !setsPhone(r.text("phone")) {
 		l.Phone, l.PhoneE164 = r.ld.Phone()
 	}
 	setsSite := func(href string) bool {
 		r.page.website(&l, href)
 		return l.Website != ""
 	}
-	if !f.website.each(&r.page, setsSite) && !r.linksUnder("website", setsSite) {
+	if !f["website"].each(&r.page, setsSite) && !r.linksUnder("website", setsSite) {
 		setsSite(r.ld.URL)
 	}
 	r.Phone, r.PhoneE164 = keep(l.Phone, maxLine), strings.Clone(l.PhoneE164)
 	r.WebsiteURL, r.Website, r.Domain = l.WebsiteURL, l.Website, l.Domain
-	r.email(f.email)
-}
-
-// ownOnly drops what the fields' rules found in a box of other businesses.
-func (r *detailReader) ownOnly(fields ...field) {
-	for _, f := range fields {
-		for _, rule := range f {
-			if rule.sel >= 0 {
-				r.page.hits[rule.sel] = slices.DeleteFunc(r.page.hits[rule.sel], r.src.detail.ofOther)
-			}
-		}
-	}
+	r.email(f["email"])
 }
 
 // ofOther reports whether n is in a box of other businesses.
 func (r *detailRules) ofOther(n *html.Node) bool {
 	for ; n != nil && n.Type == html.ElementNode; n = n.Parent {
-		for _, m := range r.others {
-			if m.Match(n) {
-				return true
-			}
+		if slices.ContainsFunc(r.others, func(box region.Selector) bool { return box.Match(n) }) {
+			return true
 		}
 	}
 	return false
@@ -136,37 +99,57 @@ func (r *detailReader) email(f field) {
 			}
 		}
 	}
-	for _, s := range r.more.Emails {
-		if sets(s) {
-			return
-		}
-	}
 }
 
 // facts reads what is a single number or text.
 func (r *detailReader) facts() {
-	f := &r.src.detail.fields
+	f := r.src.detail.fields
 	r.About = r.text("about")
 	if r.About == "" {
-		r.About = f.about.first(&r.page)
-	}
-	if r.About == "" {
-		r.About = r.ld.Description()
+		r.About = f["about"].first(&r.page)
 	}
 	r.About = keep(r.src.snippet(r.About), maxAbout)
-	for _, s := range [...]string{f.years.first(&r.page), r.text("years_in_business")} {
+	for _, s := range [...]string{f["years_in_business"].first(&r.page), r.text("years_in_business")} {
 		if n, _ := yp.FirstInt(s); r.Years == 0 && n <= mostYears {
 			r.Years = n
 		}
 	}
-	for _, s := range [...]string{f.founded.first(&r.page), r.text("founded"), r.more.Founded} {
+	for _, s := range [...]string{f["founded"].first(&r.page), r.text("founded")} {
 		if r.Founded == 0 {
 			r.Founded = year(s)
 		}
 	}
-	r.positions(append([][2]string{{f.lat.first(&r.page), f.lon.first(&r.page)}}, r.more.Positions...))
-	if r.Hours = readHours(&r.ld); len(r.Hours) == 0 {
-		r.Hours = r.hours()
+	r.position(f["lat"].first(&r.page), f["lon"].first(&r.page))
+}
+
+// fillFrom takes what is not known yet from what structured data says of the business.
+func (r *detailReader) fillFrom(b *structured.Business) {
+	more := b.More()
+	for _, text := range more.Emails {
+		r.Email = cmp.Or(r.Email, r.src.email(text))
+	}
+	r.Founded = cmp.Or(r.Founded, year(more.Founded))
+	r.About = cmp.Or(r.About, keep(r.src.snippet(b.Description()), maxAbout))
+	var payment, languages itemList
+	for _, text := range more.Payment {
+		payment.split(text, byComma)
+	}
+	for _, text := range more.Languages {
+		languages.split(text, byComma)
+	}
+	for _, list := range []struct {
+		of   *[]string
+		said []string
+	}{{&r.Payment, lowered(payment.items)}, {&r.Languages, languages.items}, {&r.Services, clones(more.Services)}, {&r.Hours, readHours(b)}} {
+		if len(*list.of) == 0 {
+			*list.of = list.said
+		}
+	}
+	for _, href := range more.Social {
+		r.Social = yp.AppendSocial(r.Social, href)
+	}
+	for _, at := range more.Positions {
+		r.position(at[0], at[1])
 	}
 }
 
@@ -184,15 +167,13 @@ func year(s string) int {
 	return 0
 }
 
-// positions keeps the first latitude and longitude, in degrees, that can be ones.
+// position keeps a latitude and a longitude, in degrees, when both can be one and none is known.
 // 0, 0 is in the sea, and what careless sites put where they know nothing.
-func (r *detailReader) positions(all [][2]string) {
-	for _, at := range all {
-		lat, err := strconv.ParseFloat(at[0], 64)
-		lon, err2 := strconv.ParseFloat(at[1], 64)
-		if r.Lat == 0 && r.Lon == 0 && err == nil && err2 == nil && lat >= -90 && lat <= 90 && lon >= -180 && lon <= 180 {
-			r.Lat, r.Lon = lat, lon
-		}
+func (r *detailReader) position(latText, lonText string) {
+	lat, err := strconv.ParseFloat(latText, 64)
+	lon, err2 := strconv.ParseFloat(lonText, 64)
+	if r.Lat == 0 && r.Lon == 0 && err == nil && err2 == nil && lat >= -90 && lat <= 90 && lon >= -180 && lon <= 180 {
+		r.Lat, r.Lon = lat, lon
 	}
 }
 
@@ -236,11 +217,135 @@ func datetimes(n *html.Node) string {
 			continue
 		}
 		if c.Data == "time" {
-			s += attrOf(c, "datetime") + " "
+			s += region.Attr(c, "datetime") + " "
 		}
 		if s += datetimes(c); len(s) > maxText {
 			break
 		}
 	}
 	return s
+}
+
+// lists reads what is a list: from under the page's labels first, then by the
+// rules of the field.
+func (r *detailReader) lists() {
+	r.Services = r.list("services", byComma)
+	r.Languages = r.list("languages", byComma)
+	r.Neighborhoods = r.list("neighborhoods", byPlace)
+	r.AKA = r.list("aka", byElement)
+	r.Payment = lowered(r.list("payment", byComma))
+	take := func(href string) bool { // from everywhere: each may know some
+		r.Social = yp.AppendSocial(r.Social, href)
+		return false
+	}
+	r.linksUnder("social", take)
+	r.src.detail.fields["social"].each(&r.page, take)
+}
+
+// list reads the items under a field's labels, else by its rules.
+func (r *detailReader) list(name string, how splitting) []string {
+	var l itemList
+	f := r.src.detail.fields[name]
+	l.gatherAll(r.under[name], how)
+	for i := range f {
+		if rule := &f[i]; len(l.items) == 0 && rule.sel >= 0 && rule.attr == "" && rule.match == nil {
+			l.gatherAll(r.page.hits[rule.sel], how)
+		}
+	}
+	if len(l.items) == 0 {
+		for _, s := range f.all(&r.page, maxFacts) {
+			l.split(s, how)
+		}
+	}
+	return l.items
+}
+
+// gatherAll reads the items below each of the nodes.
+func (l *itemList) gatherAll(nodes []*html.Node, how splitting) {
+	for _, n := range nodes {
+		l.gather(n, how)
+		l.flush(how)
+	}
+}
+
+// lowered returns the items in lower case, each once.
+func lowered(items []string) []string {
+	var out []string
+	for _, s := range items {
+		if s = strings.ToLower(s); !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// splitting says what parts the items of a list.
+type splitting uint8
+
+const (
+	byElement splitting = iota // blocks, line breaks and semicolons: names hold commas
+	byComma                    // links and spans too, and commas
+	byPlace                    // the same, but "Mesa, AZ" is one place
+)
+
+// itemList gathers the items of a list.
+type itemList struct {
+	items []string
+	text  []byte // of the item being read
+}
+
+// gather reads the items below n.
+func (l *itemList) gather(n *html.Node, how splitting) {
+	for c := n.FirstChild; c != nil && len(l.items) < maxFacts; c = c.NextSibling {
+		switch {
+		case c.Type == html.TextNode:
+			l.text = append(l.text, c.Data[:min(len(c.Data), maxText)]...)
+			if len(l.text) > 4*maxText {
+				return
+			}
+		case c.Type != html.ElementNode || unseen(c.Data):
+		case breaks(c.Data) || how != byElement && (c.Data == "a" || c.Data == "span"):
+			l.flush(how)
+			l.gather(c, how)
+			l.flush(how)
+		default:
+			l.gather(c, how)
+		}
+	}
+}
+
+// flush ends the item being read.
+func (l *itemList) flush(how splitting) {
+	if len(l.text) > 0 {
+		l.split(yp.Clean(clip(string(l.text), maxText)), how)
+		l.text = l.text[:0]
+	}
+}
+
+// split adds the items of a text.
+func (l *itemList) split(s string, how splitting) {
+	start, depth := 0, 0
+	for i, c := range s {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth = max(0, depth-1)
+		case c == ';' || c == '|' || c == '•' || c == '·' || c == ',' && how != byElement && depth == 0:
+			l.add(s[start:i], how)
+			start = i + len(string(c))
+		}
+	}
+	l.add(s[start:], how)
+}
+
+func (l *itemList) add(s string, how splitting) {
+	s = strings.Trim(s, " ,-–•·*")
+	if n := len(l.items); how == byPlace && n > 0 && len(s) == 2 && yp.StateCode(s) == s && !strings.Contains(l.items[n-1], ", ") {
+		l.items[n-1] += ", " + s
+		return
+	}
+	if s = keep(s, maxLine); s != "" && len(l.items) < maxFacts && !slices.Contains(l.items, s) {
+		l.items = append(l.items, s)
+	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/yp"
 )
 
@@ -48,7 +49,7 @@ func emailLinks(n *html.Node, page bool, found []string) []string {
 		}
 	}
 	for c := range n.ChildNodes() {
-		if c.Type == html.ElementNode && !(page && (skippedText(c.Data) || frames(c.Data))) {
+		if c.Type == html.ElementNode && !(page && (unseen(c.Data) || frames(c.Data))) {
 			found = emailLinks(c, page, found)
 		}
 	}
@@ -65,7 +66,7 @@ func frames(name string) bool {
 // false.
 func links(n *html.Node, f func(string) bool) bool {
 	if n.Data == "a" && n.Type == html.ElementNode {
-		if href := attrOf(n, "href"); href != "" && !f(href) {
+		if href := region.Attr(n, "href"); href != "" && !f(href) {
 			return false
 		}
 	}

@@ -3,8 +3,6 @@ package site
 import (
 	"strings"
 
-	"golang.org/x/net/html"
-
 	"ypcrawl/yp"
 )
 
@@ -15,12 +13,6 @@ func ValidName(name string) bool { return sourceName.MatchString(name) }
 
 // StandsAlone reports whether a source's definition extends no other.
 func (s *Source) StandsAlone() bool { return s.def.Extends.text == "" }
-
-// Tree parses a page, within bounds. open tells that it opens html or body and closes neither.
-func Tree(body []byte) (doc *html.Node, open bool, err error) {
-	doc, end, err := parseTree(body)
-	return doc, end == endOpen, err
-}
 
 // TitleEnd returns what stands behind the last separator of a title, which is
 // the site's name on most: "Plumbers in Springfield | Prairie Directory".

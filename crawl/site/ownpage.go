@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
@@ -41,7 +42,7 @@ func (c *compiled) compileOwnPages(f *faults) bool {
 // for the listing's that the page does not plainly say of it: the rest of such
 // a page is the directory's, or its neighbours'.
 func (s *Source) ownPage(body []byte, final *url.URL, status int) (*Page, error) {
-	doc, end, err := parseTree(body)
+	doc, end, err := region.Parse(body)
 	if err != nil {
 		return nil, s.parseError(final, err)
 	}
@@ -53,7 +54,7 @@ func (s *Source) ownPage(body []byte, final *url.URL, status int) (*Page, error)
 	o := &ownPageReader{businessReader: businessReader{src: s, final: final, doc: doc, ownPage: true}}
 	o.key, _ = o.ownKey(final.String())
 	o.title = pageTitle(doc)
-	o.read(structured.Scripts(doc))
+	o.read(region.Scripts(doc))
 	r := o.detail(o.ours())
 	r.marked = o.linked
 	if !r.ok(p, r.marked || chrome) {
@@ -88,8 +89,8 @@ func pageTitle(doc *html.Node) string {
 					return text
 				}
 			}
-			if c.Data == "meta" && attrOf(c, "property") == "og:title" && share == "" {
-				share = attrOf(c, "content")
+			if c.Data == "meta" && region.Attr(c, "property") == "og:title" && share == "" {
+				share = region.Attr(c, "content")
 			}
 			if text := find(c); text != "" {
 				return text
@@ -181,38 +182,12 @@ func (o *ownPageReader) detail(ours []*sighting) *detailReader {
 	r.Phone, r.PhoneE164 = l.Phone, l.PhoneE164
 	r.WebsiteURL, r.Website, r.Domain = l.WebsiteURL, l.Website, l.Domain
 	for _, s := range ours {
-		o.more(r, s.Business)
+		r.fillFrom(s.Business)
 	}
 	if r.Email == "" {
 		r.Email = o.onlyEmail()
 	}
 	return r
-}
-
-// more reads what results pages have no use for.
-func (o *ownPageReader) more(r *detailReader, b *structured.Business) {
-	m := b.More()
-	for _, text := range m.Emails {
-		r.Email = cmp.Or(r.Email, o.src.email(text))
-	}
-	r.Founded = cmp.Or(r.Founded, year(m.Founded))
-	r.About = cmp.Or(r.About, keep(o.src.snippet(b.Description()), maxAbout))
-	if len(r.Payment) == 0 {
-		r.Payment = lowered(splitAll(m.Payment, byComma))
-	}
-	if len(r.Languages) == 0 {
-		r.Languages = clones(m.Languages)
-	}
-	if len(r.Services) == 0 {
-		r.Services = clones(m.Services)
-	}
-	for _, href := range m.Social {
-		r.Social = yp.AppendSocial(r.Social, href)
-	}
-	if len(r.Hours) == 0 {
-		r.Hours = readHours(b)
-	}
-	r.positions(m.Positions)
 }
 
 // onlyEmail returns the mail address that the page links to, outside the parts

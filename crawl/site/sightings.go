@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
@@ -434,7 +435,7 @@ func (r *businessReader) nameBare(list []sighting) {
 			}
 			in := heading || len(c.Data) == 2 && c.Data[0] == 'h' && digit(c.Data[1])
 			if c.Data == "a" {
-				key, _ := r.ownKey(attrOf(c, "href"))
+				key, _ := r.ownKey(region.Attr(c, "href"))
 				text := structured.Text(c)
 				if s := unnamed[key]; s != nil && text != "" && (in || spells(key, text)) {
 					s.l.Name = keep(text, maxName)

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
@@ -61,11 +62,11 @@ func (d *structuredDef) UnmarshalYAML(n *yaml.Node) error {
 // parseStructured reads a results page from its structured data. Outcomes
 // follow as they do for pages with cards.
 func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page, error) {
-	doc, end, err := parseTree(body)
+	doc, end, err := region.Parse(body)
 	if err != nil {
 		return nil, s.parseError(final, err)
 	}
-	scripts := structured.Scripts(doc)
+	scripts := region.Scripts(doc)
 	p := &Page{Via: "structured"}
 	r := businessReader{src: s, final: final, doc: doc}
 	p.LeftOut = r.read(scripts)
@@ -74,7 +75,7 @@ func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page
 	if len(p.Listings) > 0 {
 		p.Outcome, p.Reason = OK, fmt.Sprintf("%d listings in %d businesses, %d of them bad", len(p.Listings), p.Raw, p.Bad)
 	} else {
-		s.decide(p, &evidence{doc: doc, roots: s.regions.find(doc, nil), scripts: scripts, empty: len(body) == 0, status: status})
+		s.decide(p, &evidence{doc: doc, roots: s.regions.Find(doc), scripts: scripts, empty: len(body) == 0, status: status})
 	}
 	return p, s.cut(p.Outcome, end, final)
 }
@@ -84,7 +85,7 @@ func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page
 func (s *Source) readAround(p *Page, doc *html.Node, final *url.URL) {
 	w := s.workspace()
 	defer s.release(w)
-	s.page.run(doc, w.pageHits, nil)
+	s.page.Find(doc, w.pageHits, nil)
 	around := cardReader{src: s, final: final, hits: w.pageHits, card: doc}
 	p.SiteTotal, p.zero = readTotal(s.total.first(&around))
 	next := s.next.first(&around)
@@ -109,7 +110,7 @@ func (s *Source) genericNext(doc *html.Node, final *url.URL) (next, host string)
 				continue
 			}
 			in := paging || isPagination(c)
-			if href := attrOf(c, "href"); href != "" && !disabled(c) {
+			if href := region.Attr(c, "href"); href != "" && !disabled(c) {
 				if rank := nextRank(c, in); rank >= 0 && len(found[rank]) < maxTries {
 					found[rank] = append(found[rank], yp.Clean(href))
 				}
@@ -129,16 +130,16 @@ func (s *Source) genericNext(doc *html.Node, final *url.URL) (next, host string)
 
 // nextRank returns how a link says that it is the next one, the surest way 0; -1 = it does not.
 func nextRank(n *html.Node, paging bool) int {
-	switch rel := strings.ToLower(attrOf(n, "rel")); {
-	case n.Data == "link" && hasClass(rel, "next"):
+	switch rel := strings.ToLower(region.Attr(n, "rel")); {
+	case n.Data == "link" && region.HasClass(rel, "next"):
 		return 0
 	case n.Data != "a":
 		return -1
-	case hasClass(rel, "next"):
+	case region.HasClass(rel, "next"):
 		return 1
-	case hasClass(strings.ToLower(attrOf(n, "class")), "next"):
+	case region.HasClass(strings.ToLower(region.Attr(n, "class")), "next"):
 		return 2
-	case saysNext(attrOf(n, "aria-label")):
+	case saysNext(region.Attr(n, "aria-label")):
 		return 3
 	case paging && saysNext(structured.Text(n)):
 		return 4
@@ -176,7 +177,7 @@ func saysNext(s string) bool {
 // pages.
 func isPagination(n *html.Node) bool {
 	for _, key := range [...]string{"class", "id", "aria-label"} {
-		s := strings.ToLower(attrOf(n, key))
+		s := strings.ToLower(region.Attr(n, key))
 		if strings.Contains(s, "pagination") || strings.Contains(s, "pager") || strings.Contains(s, "paging") || strings.Contains(s, "page-nav") {
 			return true
 		}
@@ -187,9 +188,9 @@ func isPagination(n *html.Node) bool {
 // disabled reports whether a link is switched off, as it is on a last page.
 func disabled(n *html.Node) bool {
 	switch {
-	case hasClass(attrOf(n, "class"), "disabled"), attrOf(n, "aria-disabled") == "true":
+	case region.HasClass(region.Attr(n, "class"), "disabled"), region.Attr(n, "aria-disabled") == "true":
 		return true
-	case n.Parent != nil && hasClass(attrOf(n.Parent, "class"), "disabled"):
+	case n.Parent != nil && region.HasClass(region.Attr(n.Parent, "class"), "disabled"):
 		return true
 	}
 	return false

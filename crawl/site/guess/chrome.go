@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/html"
 
 	"ypcrawl/crawl/site"
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
@@ -50,11 +51,11 @@ var (
 )
 
 func readOutline(body []byte) (*outline, error) {
-	doc, open, err := site.Tree(body)
+	doc, end, err := region.Parse(body)
 	if err != nil {
 		return nil, err
 	}
-	o := &outline{open: open}
+	o := &outline{open: end == region.EndOpen}
 	o.walk(doc)
 	return o, nil
 }
@@ -69,7 +70,7 @@ func (o *outline) walk(n *html.Node) {
 }
 
 func (o *outline) element(n *html.Node) {
-	if id := structured.Attr(n, "id"); n.Namespace == "" && sturdy.MatchString(id) {
+	if id := region.Attr(n, "id"); n.Namespace == "" && sturdy.MatchString(id) {
 		if slices.Contains(common, strings.ToLower(id)) {
 			o.mark(commonIDs, "#"+id)
 		} else {
@@ -80,7 +81,7 @@ func (o *outline) element(n *html.Node) {
 		if n.Data != "body" {
 			o.mark(frames, n.Data)
 		}
-		for class := range strings.FieldsSeq(structured.Attr(n, "class")) {
+		for class := range strings.FieldsSeq(region.Attr(n, "class")) {
 			if sturdy.MatchString(class) && !slices.Contains(common, strings.ToLower(class)) {
 				o.mark(classes, n.Data+"."+class)
 			}
@@ -92,12 +93,12 @@ func (o *outline) element(n *html.Node) {
 			o.title = yp.Clip(structured.Text(n), maxTitle)
 		}
 	case "meta":
-		name := yp.Clip(yp.Clean(structured.Attr(n, "content")), maxTitle)
-		if structured.Attr(n, "property") == "og:site_name" && name != "" && !strings.ContainsAny(name, `"\`) {
+		name := yp.Clip(yp.Clean(region.Attr(n, "content")), maxTitle)
+		if region.Attr(n, "property") == "og:site_name" && name != "" && !strings.ContainsAny(name, `"\`) {
 			o.mark(siteNames, `meta[property="og:site_name"][content="`+name+`"]`)
 		}
 	case "a":
-		if href := structured.Attr(n, "href"); href != "" && len(href) <= maxLink && len(o.links) < maxLinks {
+		if href := region.Attr(n, "href"); href != "" && len(href) <= maxLink && len(o.links) < maxLinks {
 			o.links = append(o.links, yp.Clean(href))
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"io"
 	"regexp"
 	"strings"
-
-	nethtml "golang.org/x/net/html"
 )
 
 // Bounds on JSON-LD: pages of 30 businesses carry some 20 KB of it.
@@ -18,22 +16,6 @@ const (
 	maxRoots   = 1000    // values side by side in a script
 	maxDepth   = 64      // what is deeper is passed over
 )
-
-// Scripts returns the contents of a tree's JSON-LD scripts, whose type may
-// carry a parameter, such as a charset.
-func Scripts(doc *nethtml.Node) []string {
-	var found []string
-	for n := range doc.Descendants() {
-		if n.Type != nethtml.ElementNode || n.Namespace != "" || n.Data != "script" || n.FirstChild == nil {
-			continue
-		}
-		kind, _, _ := strings.Cut(Attr(n, "type"), ";")
-		if strings.EqualFold(strings.TrimSpace(kind), "application/ld+json") {
-			found = append(found, n.FirstChild.Data)
-		}
-	}
-	return found
-}
 
 // addScript reads a JSON-LD script. One that is damaged beyond repair is passed over.
 func (g *graph) addScript(script string) {

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/yp"
 )
 
@@ -19,7 +20,7 @@ func (g *graph) addMicrodata(n *html.Node, cur *item) {
 		if c.Type != html.ElementNode || Skipped(c.Data) || cur == nil && c.Data == "footer" {
 			continue
 		}
-		names := strings.Fields(Attr(c, "itemprop"))
+		names := strings.Fields(region.Attr(c, "itemprop"))
 		if !hasAttr(c, "itemscope") {
 			for _, name := range names {
 				name = schemaWord(name)
@@ -35,8 +36,8 @@ func (g *graph) addMicrodata(n *html.Node, cur *item) {
 		if it == nil {
 			return
 		}
-		it.add("@type", value{text: Attr(c, "itemtype")})
-		it.id, it.data = Attr(c, "itemid"), dataID(c)
+		it.add("@type", value{text: region.Attr(c, "itemtype")})
+		it.id, it.data = region.Attr(c, "itemid"), dataID(c)
 		g.addMicrodata(c, it)
 		g.register(it)
 		v := value{item: it}
@@ -56,7 +57,7 @@ func (g *graph) addMicrodata(n *html.Node, cur *item) {
 // microValue returns the value of a property: the attribute that holds it, or
 // the text. A name that is a link reads as its text, not its address.
 func microValue(n *html.Node, name string) string {
-	if s := Attr(n, "content"); s != "" {
+	if s := region.Attr(n, "content"); s != "" {
 		return s
 	}
 	if address := firstAttr(n, "href", "src"); address != "" {
@@ -65,18 +66,18 @@ func microValue(n *html.Node, name string) string {
 		}
 		return address
 	}
-	if s := Attr(n, "datetime"); s != "" {
+	if s := region.Attr(n, "datetime"); s != "" {
 		return s
 	}
 	if s := Text(n); s != "" {
 		return s
 	}
-	return Attr(n, "value")
+	return region.Attr(n, "value")
 }
 
 func firstAttr(n *html.Node, keys ...string) string {
 	for _, key := range keys {
-		if s := Attr(n, key); s != "" {
+		if s := region.Attr(n, key); s != "" {
 			return s
 		}
 	}
@@ -115,7 +116,7 @@ func ownDataID(n *html.Node) string {
 	for _, key := range [...]string{
 		"data-listing-id", "data-listingid", "data-business-id", "data-businessid", "data-biz-id", "data-company-id", "data-ypid", "data-id",
 	} {
-		if id := yp.Identifier(clean(Attr(n, key))); id != "" {
+		if id := yp.Identifier(clean(region.Attr(n, key))); id != "" {
 			return id
 		}
 	}
@@ -127,8 +128,8 @@ const hCardType = "hCard"
 
 // isCard reports whether an element is an hCard (class vcard) or an h-card.
 func isCard(n *html.Node) bool {
-	class := Attr(n, "class")
-	return HasClass(class, "vcard") || HasClass(class, "h-card")
+	class := region.Attr(n, "class")
+	return region.HasClass(class, "vcard") || region.HasClass(class, "h-card")
 }
 
 // addHCards reads the hCards and h-cards of a tree. Cards of
@@ -139,8 +140,8 @@ func (g *graph) addHCards(n *html.Node) {
 		if c.Type != html.ElementNode || Skipped(c.Data) || c.Data == "footer" {
 			continue
 		}
-		class := Attr(c, "class")
-		if HasClass(class, "reviewer") || HasClass(class, "author") || HasClass(class, "p-author") {
+		class := region.Attr(c, "class")
+		if region.HasClass(class, "reviewer") || region.HasClass(class, "author") || region.HasClass(class, "p-author") {
 			continue
 		}
 		if !isCard(c) {
@@ -154,9 +155,9 @@ func (g *graph) addHCards(n *html.Node) {
 		it.types, it.data = []string{hCardType}, dataID(c)
 		g.cardProps(c, it, 0)
 		if c.Data == "a" {
-			it.add(linkProp, value{text: Attr(c, "href")})
+			it.add(linkProp, value{text: region.Attr(c, "href")})
 		}
-		if HasClass(class, "h-card") && len(it.props) <= 1 && !it.has("name", "legalName") { // all of it is the name
+		if region.HasClass(class, "h-card") && len(it.props) <= 1 && !it.has("name", "legalName") { // all of it is the name
 			it.add("name", value{text: Text(c)})
 			it.add(linkProp, value{text: linkIn(c)})
 		}
@@ -193,7 +194,7 @@ func (g *graph) cardProps(n *html.Node, it *item, depth int) {
 			continue
 		}
 		inner := it
-		for class := range strings.FieldsSeq(Attr(c, "class")) {
+		for class := range strings.FieldsSeq(region.Attr(c, "class")) {
 			name := cardClass(class)
 			switch {
 			case name == "":
@@ -234,7 +235,7 @@ func cardValue(n *html.Node, name string) string {
 		return s
 	}
 	for c := range n.ChildNodes() {
-		if c.Type == html.ElementNode && HasClass(Attr(c, "class"), "value") {
+		if c.Type == html.ElementNode && region.HasClass(region.Attr(c, "class"), "value") {
 			s += Text(c)
 		}
 	}
@@ -244,5 +245,5 @@ func cardValue(n *html.Node, name string) string {
 	if s = Text(n); s != "" {
 		return s
 	}
-	return Attr(n, "alt")
+	return region.Attr(n, "alt")
 }

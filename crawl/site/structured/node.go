@@ -1,34 +1,14 @@
 package structured
 
 import (
-	"strings"
-
 	"golang.org/x/net/html"
-)
 
-// Attr returns the value of an attribute, or "".
-func Attr(n *html.Node, key string) string {
-	for i := range n.Attr {
-		if n.Attr[i].Key == key {
-			return n.Attr[i].Val
-		}
-	}
-	return ""
-}
+	"ypcrawl/crawl/site/region"
+)
 
 func hasAttr(n *html.Node, key string) bool {
 	for i := range n.Attr {
 		if n.Attr[i].Key == key {
-			return true
-		}
-	}
-	return false
-}
-
-// HasClass reports whether a class, or another word, is in the value of an attribute.
-func HasClass(words, class string) bool {
-	for w := range strings.FieldsSeq(words) {
-		if w == class {
 			return true
 		}
 	}
@@ -70,7 +50,7 @@ func ownLine(name string) bool {
 // linkIn returns the address of the first link that n is or holds.
 func linkIn(n *html.Node) string {
 	if n.Type == html.ElementNode && n.Data == "a" {
-		if href := Attr(n, "href"); href != "" {
+		if href := region.Attr(n, "href"); href != "" {
 			return href
 		}
 	}
@@ -90,7 +70,7 @@ func linkAround(n *html.Node, ofItem func(*html.Node) bool) string {
 	}
 	for p := n.Parent; p != nil; p = p.Parent {
 		if p.Data == "a" {
-			return Attr(p, "href")
+			return region.Attr(p, "href")
 		}
 		if ofItem(p) {
 			break

@@ -2,10 +2,12 @@ package site
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
@@ -31,24 +33,36 @@ const maxText = 4096
 // maxTries bounds how many of a rule's elements are looked at for a text.
 const maxTries = 8
 
-// first returns the first text that the field's rules yield, clean; else "".
-func (f field) first(c *cardReader) string {
+// nodes returns the elements of a rule that are looked at for a text.
+func (r *rule) nodes(c *cardReader) []*html.Node {
+	if r.sel < 0 {
+		c.self[0] = c.card
+		return c.self[:]
+	}
+	found := c.hits[r.sel]
+	return found[:min(len(found), maxTries)]
+}
+
+// each calls f with the texts that the field's rules yield, clean, until it returns
+// true.
+func (f field) each(c *cardReader, stop func(string) bool) bool {
 	for i := range f {
-		r := &f[i]
-		if r.sel < 0 {
-			if s := r.take(c, c.card); s != "" {
-				return s
-			}
-			continue
-		}
-		found := c.hits[r.sel]
-		for _, n := range found[:min(len(found), maxTries)] {
-			if s := r.take(c, n); s != "" {
-				return s
+		for _, n := range f[i].nodes(c) {
+			if s := f[i].take(c, n); s != "" && stop(s) {
+				return true
 			}
 		}
 	}
-	return ""
+	return false
+}
+
+// first returns the first text that the field's rules yield, clean; else "".
+func (f field) first(c *cardReader) (text string) {
+	f.each(c, func(s string) bool {
+		text = s
+		return true
+	})
+	return text
 }
 
 // all returns the texts of every element that the first fruitful rule finds,
@@ -61,7 +75,7 @@ func (f field) all(c *cardReader, limit int) []string {
 		}
 		var out []string
 		for _, n := range c.hits[r.sel] {
-			if s := r.take(c, n); s != "" && len(out) < limit && !contains(out, s) {
+			if s := r.take(c, n); s != "" && len(out) < limit && !slices.Contains(out, s) {
 				if out == nil {
 					out = make([]string, 0, min(limit, len(c.hits[r.sel])))
 				}
@@ -75,23 +89,14 @@ func (f field) all(c *cardReader, limit int) []string {
 	return nil
 }
 
-func contains(list []string, s string) bool {
-	for _, have := range list {
-		if have == s {
-			return true
-		}
-	}
-	return false
-}
-
 // take reads the rule's text from n.
 func (r *rule) take(c *cardReader, n *html.Node) string {
 	var s string
 	switch {
 	case r.json != "":
-		s = structured.Member(attrOf(n, r.attr), r.json)
+		s = structured.Member(region.Attr(n, r.attr), r.json)
 	case r.attr != "":
-		s = attrOf(n, r.attr)
+		s = region.Attr(n, r.attr)
 	case r.own:
 		s = c.ownText(n)
 	default:
@@ -138,7 +143,7 @@ func appendText(b []byte, n *html.Node, limit int) []byte {
 		case c.Type == html.TextNode:
 			b = append(b, c.Data[:min(len(c.Data), limit)]...)
 		case c.Type != html.ElementNode:
-		case c.Data == "script" || c.Data == "style" || c.Data == "noscript" || c.Data == "template":
+		case unseen(c.Data):
 		case breaks(c.Data):
 			b = append(appendText(append(b, ' '), c, limit), ' ')
 		default:
@@ -146,6 +151,11 @@ func appendText(b []byte, n *html.Node, limit int) []byte {
 		}
 	}
 	return b
+}
+
+// unseen reports whether nobody reads what an element holds.
+func unseen(name string) bool {
+	return name == "script" || name == "style" || name == "noscript" || name == "template"
 }
 
 // breaks reports whether an element stands on a line of its own.

@@ -1,4 +1,4 @@
-package site
+package region
 
 import (
 	"strings"
@@ -7,32 +7,46 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// A scanner reads a whole page once and builds the trees of the regions that a
-// source names, and of nothing else.
-//
-// It understands a subset of HTML in which the tree is exactly the nesting of
-// the tags: every element that is opened is closed in its place, and no tag
-// implies another. Any page outside that subset, by a single byte anywhere,
-// makes run return false, and the caller parses the whole page with
-// golang.org/x/net/html. So the scanner is never asked to repair anything, and
-// what it builds is what that parser would have built: TestRegionEqualsWhole
-// and FuzzRegionEqualsWhole compare the two node by node.
-type scanner struct {
-	s       string
-	i       int
-	regions *regionSet
-	arena   *arena
+// A Parser reads a page once and builds the trees of its containers, and of nothing
+// else. Its zero value is ready, and serves one page after the other: the trees of a page
+// are good until the next one is parsed.
+type Parser struct {
+	scanner
+	arena arena
+}
 
-	open []open
-	// How many of these are open: their start tags (or others') would imply
-	// an end tag.
-	paras, anchors, buttons, forms, selects int
-	svgs                                    int // open elements that are an svg or in one
+// Parse returns the containers of a page side by side in a document of their own, and
+// the contents of all its JSON-LD scripts. ok is false when the page is outside of the
+// subset that is read here, or has none of the containers: then Parse must read it. All
+// texts are parts of page.
+func (p *Parser) Parse(page string, in *Containers) (doc *html.Node, scripts []string, ok bool) {
+	p.arena.reset()
+	p.scanner = scanner{
+		s: page, in: in, arena: &p.arena, root: -1,
+		open: p.open[:0], roots: p.roots[:0], scripts: p.scripts[:0], tag: tag{attrs: p.tag.attrs[:0]},
+	}
+	ok = len(in.list) > 0 && p.run() && len(p.roots) > 0
+	if p.s = ""; !ok {
+		return nil, nil, false
+	}
+	doc, _ = Graft(p.roots)
+	return doc, p.scripts, true
+}
+
+// scanner is the reading of one page.
+type scanner struct {
+	s     string
+	i     int
+	in    *Containers
+	arena *arena
+
+	open   []open
+	opened [kinds]int // of open, by kind
 
 	headless bool // the head has no tags
 
-	root    int        // len(open) just outside the region being built; -1 = not in one
-	cur     *html.Node // parent of what comes next, in a region
+	root    int        // len(open) just outside the container being built; -1 = not in one
+	cur     *html.Node // parent of what comes next, in a container
 	tag     tag
 	roots   []*html.Node
 	scripts []string // contents of the JSON-LD scripts, in order
@@ -52,13 +66,6 @@ type open struct {
 // parser, which gives up at 512.
 const maxOpen = 480
 
-func (c *scanner) reset(s string, regions *regionSet, a *arena) {
-	*c = scanner{
-		s: s, regions: regions, arena: a, root: -1,
-		open: c.open[:0], roots: c.roots[:0], scripts: c.scripts[:0], tag: tag{attrs: c.tag.attrs[:0]},
-	}
-}
-
 // run scans the page; false means that the page is outside the subset.
 func (c *scanner) run() bool {
 	if strings.IndexByte(c.s, 0) >= 0 {
@@ -69,10 +76,7 @@ func (c *scanner) run() bool {
 
 // prolog reads up to and including the head's start tag, if there is one.
 func (c *scanner) prolog() bool {
-	if !c.misc() || !c.doctype() || !c.misc() || !c.shell("html") {
-		return false
-	}
-	if !c.misc() {
+	if !c.misc() || !c.doctype() || !c.misc() || !c.shell("html") || !c.misc() {
 		return false
 	}
 	c.headless = !c.starts("head")
@@ -92,7 +96,7 @@ func (c *scanner) head() bool {
 		if c.has("</") {
 			return !c.headless && c.end("head") && c.misc() && c.shell("body")
 		}
-		if !c.startTag() || !headOnly(&c.tag) || c.regions.match(&c.tag) {
+		if !c.startTag() || !headOnly(&c.tag) || c.in.match(&c.tag) {
 			return false
 		}
 		if c.tag.el.kind.raw() && !c.raw(nil) {
@@ -143,20 +147,14 @@ func (c *scanner) body() bool {
 
 // epilog reads what may follow the body's end tag.
 func (c *scanner) epilog() bool {
-	if !c.misc() {
-		return false
-	}
-	if c.i < len(c.s) && !c.end("html") {
-		return false
-	}
-	return c.misc() && c.i == len(c.s)
+	return c.misc() && (c.i == len(c.s) || c.end("html")) && c.misc() && c.i == len(c.s)
 }
 
 // element reads a start tag inside the body, with its content when that is
 // raw text.
 func (c *scanner) element() bool {
-	if c.svgs > 0 {
-		return c.foreign()
+	if c.inSVG() {
+		return c.startTag() && svgElements[c.tag.name] && c.foreignNode() // no container
 	}
 	if !c.startTag() || !c.admit() {
 		return false
@@ -171,7 +169,7 @@ func (c *scanner) element() bool {
 	if t.hasEntity && (c.root < 0 || t.name == "script") {
 		return false
 	}
-	if c.root < 0 && c.regions.match(t) {
+	if c.root < 0 && c.in.match(t) {
 		if t.el.kind.void() || t.el.kind.raw() || t.el.kind == kindPre {
 			return false
 		}
@@ -190,11 +188,48 @@ func (c *scanner) element() bool {
 	return c.push(n)
 }
 
+func (c *scanner) inSVG() bool { return c.opened[kindSVG] > 0 }
+
+// foreignNode opens the svg or the element in one whose start tag was just
+// read.
+func (c *scanner) foreignNode() bool {
+	t := &c.tag
+	for i := range t.attrs {
+		if !plainForeign(t.attrs[i].key) {
+			return false
+		}
+	}
+	if t.el.kind != kindSVG || c.inSVG() {
+		t.el = element{atom.Lookup([]byte(t.name)), kindForeign}
+	}
+	var n *html.Node
+	if c.root >= 0 {
+		n = c.node()
+		n.Namespace = "svg"
+		foreignKeys(n.Attr)
+	}
+	return t.selfClosing || c.push(n)
+}
+
+// impliedBody opens the tbody that a row gets when it stands right in its
+// table.
+func (c *scanner) impliedBody() {
+	o := open{name: "tbody", kind: kindTableBody, implied: true}
+	if c.root >= 0 {
+		o.node = c.arena.node()
+		o.node.Type, o.node.Data, o.node.DataAtom = html.ElementNode, o.name, atom.Tbody
+		appendChild(c.cur, o.node)
+		c.cur = o.node
+	}
+	c.opened[o.kind]++
+	c.open = append(c.open, o)
+}
+
 func (c *scanner) push(n *html.Node) bool {
 	if len(c.open) >= maxOpen {
 		return false
 	}
-	c.count(c.tag.el.kind, 1)
+	c.opened[c.tag.el.kind]++
 	c.open = append(c.open, open{name: c.tag.name, kind: c.tag.el.kind, node: n})
 	if n != nil {
 		c.cur = n
@@ -216,7 +251,7 @@ func (c *scanner) close() bool {
 
 func (c *scanner) pop() {
 	top := &c.open[len(c.open)-1]
-	c.count(top.kind, -1)
+	c.opened[top.kind]--
 	c.open = c.open[:len(c.open)-1]
 	if c.root < 0 {
 		return
@@ -227,28 +262,11 @@ func (c *scanner) pop() {
 	}
 }
 
-func (c *scanner) count(k kind, by int) {
-	switch k {
-	case kindPara:
-		c.paras += by
-	case kindAnchor:
-		c.anchors += by
-	case kindButton:
-		c.buttons += by
-	case kindForm:
-		c.forms += by
-	case kindSelect:
-		c.selects += by
-	case kindSVG, kindForeign:
-		c.svgs += by
-	}
-}
-
 // admit reports whether the start tag just read opens an element where it
 // stands, with no effect on any other.
 func (c *scanner) admit() bool {
 	k := c.tag.el.kind
-	if c.paras > 0 && k.closesPara() || c.tag.selfClosing && !k.void() && k != kindSVG {
+	if c.opened[kindPara] > 0 && k.closesPara() || c.tag.selfClosing && !k.void() && k != kindSVG {
 		return false
 	}
 	var top open
@@ -266,17 +284,17 @@ func (c *scanner) admit() bool {
 	case kindHeading:
 		return top.kind != kindHeading
 	case kindAnchor:
-		return c.anchors == 0
+		return c.opened[kindAnchor] == 0
 	case kindButton:
-		return c.buttons == 0
+		return c.opened[kindButton] == 0
 	case kindForm:
-		return c.forms == 0
+		return c.opened[kindForm] == 0
 	case kindItem:
 		return parent == "ul" || parent == "ol" || parent == "menu"
 	case kindTerm:
 		return parent == "dl"
 	case kindSelect, kindInput, kindRule:
-		return c.selects == 0
+		return c.opened[kindSelect] == 0
 	case kindOptgroup:
 		return parent == "select"
 	case kindOption:
@@ -300,20 +318,9 @@ func (c *scanner) node() *html.Node {
 	return n
 }
 
-// appendChild is (*html.Node).AppendChild for a node that is new.
-func appendChild(parent, n *html.Node) {
-	n.Parent = parent
-	if last := parent.LastChild; last != nil {
-		last.NextSibling, n.PrevSibling = n, last
-	} else {
-		parent.FirstChild = n
-	}
-	parent.LastChild = n
-}
-
 // text reads a text. Between the parts of a table only white space may stand.
 func (c *scanner) text(s string) bool {
-	if len(c.open) > 0 && c.open[len(c.open)-1].kind.ofTable() && !blank(s) {
+	if len(c.open) > 0 && c.open[len(c.open)-1].kind.ofTable() && strings.Trim(s, " \n\r\t\f") != "" {
 		return false
 	}
 	if c.root < 0 {
@@ -325,19 +332,10 @@ func (c *scanner) text(s string) bool {
 	return true
 }
 
-func blank(s string) bool {
-	for i := range len(s) {
-		if !space(s[i]) {
-			return false
-		}
-	}
-	return true
-}
-
 // raw reads the content and the end tag of an element that holds text only,
 // and puts the text into n, if there is one.
 func (c *scanner) raw(n *html.Node) bool {
-	name, jsonLD := c.tag.name, c.tag.jsonLD()
+	name, jsonLD := c.tag.name, c.tag.name == "script" && isJSONLD(c.tag.typ)
 	start := c.i
 	for {
 		j := strings.Index(c.s[c.i:], "</")
@@ -385,19 +383,7 @@ func (c *scanner) endsRaw(name string) bool {
 // hidesEnd reports whether the script may be one in which "<!--" and
 // "<script" hide the first end tag.
 func hidesEnd(script string) bool {
-	if !strings.Contains(script, "<!--") {
-		return false
-	}
-	for {
-		j := strings.IndexByte(script, '<')
-		if j < 0 {
-			return false
-		}
-		script = script[j+1:]
-		if len(script) >= 6 && strings.EqualFold(script[:6], "script") {
-			return true
-		}
-	}
+	return strings.Contains(script, "<!--") && strings.Contains(strings.ToLower(script), "<script")
 }
 
 // comment reads a comment of the plain form.
@@ -455,7 +441,7 @@ func (c *scanner) doctype() bool {
 
 // shell reads the start tag of html, head or body.
 func (c *scanner) shell(name string) bool {
-	return c.startTag() && c.tag.name == name && !c.tag.selfClosing && !c.tag.hasEntity && !c.regions.match(&c.tag)
+	return c.startTag() && c.tag.name == name && !c.tag.selfClosing && !c.tag.hasEntity && !c.in.match(&c.tag)
 }
 
 // end reads the end tag of name, which must carry nothing but white space.
@@ -492,16 +478,4 @@ func newlines(s string) string {
 		return s
 	}
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
-}
-
-// lookup finds an element by its lower-case name. A name with a hyphen is a
-// custom element, which the parser treats as phrasing.
-func lookup(name string) (element, bool) {
-	if el, ok := elements[name]; ok {
-		return el, true
-	}
-	if strings.IndexByte(name, '-') > 0 {
-		return element{atom.Lookup([]byte(name)), kindPhrasing}, true
-	}
-	return element{}, false
 }

@@ -1,4 +1,4 @@
-package site
+package region
 
 import (
 	"strings"
@@ -68,7 +68,7 @@ func (c *scanner) tagName() bool {
 	if upper {
 		c.tag.name = strings.ToLower(c.tag.name)
 	}
-	if c.svgs > 0 {
+	if c.inSVG() {
 		return true // told apart by foreign
 	}
 	var ok bool
@@ -174,97 +174,47 @@ func (t *tag) add(key, val string) bool {
 	return len(t.attrs) <= maxAttrs
 }
 
-// jsonLD reports whether the tag starts a JSON-LD script.
-func (t *tag) jsonLD() bool { return t.name == "script" && isJSONLD(t.typ) }
-
-func isJSONLD(typ string) bool {
-	typ, _, _ = strings.Cut(typ, ";")
-	return strings.EqualFold(strings.TrimSpace(typ), "application/ld+json")
-}
-
-// attrText returns what the parser makes of an attribute's value as written.
+// attrText returns what the parser makes of an attribute's value as written. The
+// tokenizer itself is asked only where not all is plain to see: it takes a buffer of 4 kB.
 func attrText(val string) string {
 	val = newlines(val)
 	if strings.IndexByte(val, '&') < 0 {
 		return val
 	}
-	if !plainEntities(val) {
-		return oddEntities(val)
+	for i := range len(val) {
+		if val[i] == '&' && !plainReference(val[i+1:]) {
+			quote := `"`
+			if strings.Contains(val, quote) {
+				quote = `'`
+			}
+			z := html.NewTokenizer(strings.NewReader("<a b=" + quote + val + quote + ">"))
+			z.Next()
+			z.TagName()
+			_, text, _ := z.TagAttr()
+			return string(text)
+		}
 	}
-	return unescapePlain(val)
+	return plainReferences.Replace(val)
 }
 
-// plainEntities reports whether every "&" of val either starts one of the
-// entities of plainEntity or cannot start any.
-func plainEntities(val string) bool {
-	for {
-		j := strings.IndexByte(val, '&')
-		if j < 0 {
-			return true
-		}
-		val = val[j:]
-		if _, n := plainEntity(val); n == 0 {
-			return false
-		}
-		val = val[1:]
-	}
-}
+var plainReferences = strings.NewReplacer("&amp;", "&", "&quot;", `"`, "&lt;", "<", "&gt;", ">")
 
-// plainEntity returns the text for the entity at the start of s, which starts
-// with "&", and how many bytes it takes; 0 when it is not one of the few that
-// are known here. A name that "=" follows is no entity in an attribute, nor is
-// "&" before anything but a name or "#".
-func plainEntity(s string) (string, int) {
-	i := 1
-	for i < len(s) && (letter(s[i]) || '0' <= s[i] && s[i] <= '9') {
+// plainReference reports whether "&", with rest behind it, is one of plainReferences or
+// none at all, as before "=" or a blank: "?a=1&b=2".
+func plainReference(rest string) bool {
+	i := 0
+	for i < len(rest) && (letter(rest[i]) || '0' <= rest[i] && rest[i] <= '9') {
 		i++
 	}
-	switch {
-	case i == len(s) && i == 1:
-		return "&", 1
-	case i == len(s):
-		return "", 0
-	case s[i] == ';':
-		switch s[1:i] {
-		case "amp":
-			return "&", i + 1
-		case "quot":
-			return `"`, i + 1
-		case "lt":
-			return "<", i + 1
-		case "gt":
-			return ">", i + 1
-		}
-		return "", 0
-	case s[i] == '=', i == 1 && s[i] != '#':
-		return "&", 1
+	if i == len(rest) {
+		return i == 0
 	}
-	return "", 0
-}
-
-func unescapePlain(val string) string {
-	b := make([]byte, 0, len(val))
-	for {
-		j := strings.IndexByte(val, '&')
-		if j < 0 {
-			return string(append(b, val...))
-		}
-		b = append(b, val[:j]...)
-		text, n := plainEntity(val[j:])
-		b = append(b, text...)
-		val = val[j+n:]
+	switch rest[i] {
+	case ';':
+		name := rest[:i]
+		return name == "amp" || name == "quot" || name == "lt" || name == "gt"
+	case '=':
+		return true
 	}
-}
-
-// oddEntities has the tokenizer itself unescape the value.
-func oddEntities(val string) string {
-	quote := `"`
-	if strings.Contains(val, quote) {
-		quote = `'`
-	}
-	z := html.NewTokenizer(strings.NewReader("<a b=" + quote + val + quote + ">"))
-	z.Next()
-	z.TagName()
-	_, text, _ := z.TagAttr()
-	return string(text)
+	return i == 0 && rest[i] != '#'
 }

@@ -1,4 +1,4 @@
-package site
+package region
 
 import (
 	"bytes"
@@ -18,26 +18,56 @@ const (
 	maxTag        = 1 << 20 // bytes of one tag, comment or stretch of text; scripts may be longer
 )
 
-// parseTree is the one way to the tree of a page: html.Parse, within bounds.
+// ErrTooDeep says that a page nests deeper than the 512 elements that the HTML
+// parser takes: a nesting bomb. Fetching the page again does not help.
+var ErrTooDeep = errors.New("page nests deeper than 512 elements")
+
+// ErrTooBig says that the tree of a page would be larger than any page of listings
+// needs: a page made to exhaust its reader. Fetching the page again does not help.
+var ErrTooBig = errors.New("page opens more elements than a page of listings ever has")
+
+// End is how a page ends.
+type End uint8
+
+// The ends of a page.
+const (
+	EndUnknown End = iota
+	EndClosed      // it has </body> or </html>
+	EndBare        // it has no tag of html or body at all, and breaks off nowhere
+	EndOpen        // it opens html or body and closes neither
+	EndBroken      // it closes neither, and ends within a tag, a comment or a script
+)
+
+// Parse is the one way to the tree of a whole page: html.Parse, within bounds.
 //
 // html.Parse itself knows no bounds but that of 512 levels: a page of 100 kB whose
 // formatting tags are never closed takes it a gigabyte, since every paragraph opens
 // them all again. So a census of the tokens comes first. ErrTooDeep and ErrTooBig
 // are the errors; neither changes when the page is asked for again.
-func parseTree(body []byte) (doc *html.Node, end pageEnd, err error) {
+func Parse(body []byte) (doc *html.Node, end End, err error) {
 	c := census{body: body}
 	if err := c.take(); err != nil {
-		return nil, endUnknown, err
+		return nil, EndUnknown, err
 	}
 	if doc, err = html.Parse(bytes.NewReader(c.body)); err != nil {
-		return nil, endUnknown, ErrTooDeep
+		return nil, EndUnknown, ErrTooDeep
 	}
 	for n := range doc.Descendants() {
 		for i := range n.Attr {
 			n.Attr[i].Val = bounded(n.Attr[i].Key, n.Attr[i].Val)
 		}
 	}
-	return doc, c.ending(), nil
+	switch {
+	case c.closed:
+		end = EndClosed
+	case c.broken:
+		end = EndBroken
+	case c.rooted:
+		end = EndOpen
+	default:
+		end = EndBare
+	}
+	return doc, end, nil
 }
 
 // maxClass bounds a class attribute: selectors look for words in those of an element and
@@ -50,29 +80,6 @@ func bounded(key, value string) string {
 		return value[:maxClass]
 	}
 	return value
-}
-
-// pageEnd is how a page ends.
-type pageEnd uint8
-
-const (
-	endUnknown pageEnd = iota
-	endClosed          // it has </body> or </html>
-	endBare            // it has no tag of html or body at all, and breaks off nowhere
-	endOpen            // it opens html or body and closes neither
-	endBroken          // it closes neither, and ends within a tag, a comment or a script
-)
-
-func (c *census) ending() pageEnd {
-	switch {
-	case c.closed:
-		return endClosed
-	case c.broken:
-		return endBroken
-	case c.rooted:
-		return endOpen
-	}
-	return endBare
 }
 
 // A census reads the tokens of a page and adds up how many nodes and attributes
@@ -163,8 +170,7 @@ func (c *census) blank(at, n int) {
 // for raw text.
 func (c *census) start(z *html.Tokenizer, token []byte, selfClosing bool) (raw bool) {
 	name, more := z.TagName()
-	t := tagOf(name)
-	attrs := 0
+	t, attrs := knownTags[string(name)], 0
 	for more {
 		_, _, more = z.TagAttr()
 		attrs++
@@ -199,7 +205,7 @@ func (c *census) start(z *html.Tokenizer, token []byte, selfClosing bool) (raw b
 
 // end counts an end tag.
 func (c *census) end(name []byte) {
-	t := tagOf(name)
+	t := knownTags[string(name)]
 	c.units++ // that of a paragraph may open one
 	switch t.group {
 	case tagRoot:
@@ -259,8 +265,6 @@ var knownTags = func() map[string]knownTag {
 	return known
 }()
 
-func tagOf(name []byte) knownTag { return knownTags[string(name)] }
-
 // foreignNest follows svg and math as long as they nest as they should.
 type foreignNest struct {
 	open []string
@@ -275,21 +279,16 @@ func (f *foreignNest) start(name []byte, group tagGroup) bool {
 	if f.lost || n == 0 && group != tagForeign {
 		return false
 	}
-	if n > 0 && (n >= maxOpen || inward(f.open[n-1]) || !foreignGroup(group)) {
-		f.lost = true
-		return false
+	if n > 0 {
+		top := f.open[n-1]
+		inward := top == "title" || knownTags[top].group == tagInward // HTML may stand in it
+		leaves := group == tagFormat || group == tagFence || group == tagRoot || group == tagBreakout
+		if f.lost = inward || leaves || n >= maxOpen; f.lost {
+			return false
+		}
 	}
 	f.open = append(f.open, string(name))
 	return n == 0
-}
-
-// foreignGroup reports whether a tag of the group does not end foreign content.
-func foreignGroup(group tagGroup) bool {
-	switch group {
-	case tagOther, tagAnchor, tagRaw, tagRow, tagForeign, tagInward:
-		return true
-	}
-	return false
 }
 
 // end reports whether the outermost svg or math ended in its place.
@@ -305,9 +304,6 @@ func (f *foreignNest) end(name []byte) bool {
 	f.open = f.open[:n-1]
 	return n == 1
 }
-
-// inward reports whether tags in an element of foreign content may be HTML.
-func inward(name string) bool { return name == "title" || knownTags[name].group == tagInward }
 
 // formatList holds at least the formatting elements that the parser has in its list
 // (https://html.spec.whatwg.org/multipage/parsing.html#the-list-of-active-formatting-elements).

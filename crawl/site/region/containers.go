@@ -1,0 +1,150 @@
+package region
+
+import (
+	"errors"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// Containers holds the selectors of the elements of a page that count. Only the
+// outermost matching elements of a page are containers, in their order. They are matched
+// on tags as well as on trees, so they take simple forms only: a tag, an id and classes.
+type Containers struct {
+	list []compound
+	// mask tells most classes that no selector names: bit (first byte) of word
+	// (length).
+	mask   [64]uint64
+	anyTag bool // some selector names a tag only
+	anyID  bool
+}
+
+// compound is a tag, an id and classes written together.
+type compound struct {
+	tag, id string
+	classes []string
+}
+
+var errForm = errors.New("a region takes the tag of a container, #id and .classes only, such as div#main or .results")
+
+// Add adds a selector.
+func (r *Containers) Add(sel string) error {
+	c, err := parseCompound(sel)
+	if err != nil {
+		return err
+	}
+	switch k := elements[c.tag].kind; {
+	case c.tag != "" && k != kindBlock && k != kindPhrasing:
+		return errForm
+	case len(c.classes) > 0:
+		class := c.classes[0]
+		r.mask[len(class)&63] |= 1 << (class[0] & 63)
+	case c.id != "":
+		r.anyID = true
+	default:
+		r.anyTag = true
+	}
+	r.list = append(r.list, c)
+	return nil
+}
+
+// Find returns the containers in the tree of a whole page. A template shows nothing.
+func (r *Containers) Find(n *html.Node) []*html.Node { return r.find(n, nil) }
+
+func (r *Containers) find(n *html.Node, found []*html.Node) []*html.Node {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch {
+		case c.Type != html.ElementNode || c.Data == "template":
+		case c.Namespace == "" && r.matches(c.Data, Attr(c, "id"), Attr(c, "class")):
+			found = append(found, c)
+		default:
+			found = r.find(c, found)
+		}
+	}
+	return found
+}
+
+func parseCompound(sel string) (compound, error) {
+	var out compound
+	rest := sel
+	for first := true; rest != "" || first; first = false {
+		mark := byte(0)
+		if rest != "" && (rest[0] == '.' || rest[0] == '#') {
+			mark, rest = rest[0], rest[1:]
+		} else if !first {
+			return out, errForm
+		}
+		n := strings.IndexAny(rest, ".#")
+		if n < 0 {
+			n = len(rest)
+		}
+		word := rest[:n]
+		if rest = rest[n:]; wordLen(word) < len(word) || word == "" || mark == '#' && out.id != "" {
+			return out, errForm
+		}
+		switch mark {
+		case '.':
+			out.classes = append(out.classes, word)
+		case '#':
+			out.id = word
+		default:
+			out.tag = strings.ToLower(word)
+		}
+	}
+	return out, nil
+}
+
+// wordLen returns how many bytes of letters, digits, "-" and "_" begin a text.
+func wordLen(s string) int {
+	i := 0
+	for i < len(s) && (letter(s[i]) || '0' <= s[i] && s[i] <= '9' || s[i] == '-' || s[i] == '_') {
+		i++
+	}
+	return i
+}
+
+// match reports whether the start tag opens a container.
+func (r *Containers) match(t *tag) bool {
+	if !r.anyTag && (t.id == "" || !r.anyID) && !r.maybe(t.class) {
+		return false
+	}
+	return r.matches(t.name, t.id, t.class)
+}
+
+// maybe reports whether the classes may hold the first class of a selector.
+func (r *Containers) maybe(class string) bool {
+	for i := 0; i < len(class); {
+		for i < len(class) && space(class[i]) {
+			i++
+		}
+		start := i
+		for i < len(class) && !space(class[i]) {
+			i++
+		}
+		if i > start && r.mask[(i-start)&63]&(1<<(class[start]&63)) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Containers) matches(tag, id, class string) bool {
+	for i := range r.list {
+		if r.list[i].matches(tag, id, class) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *compound) matches(tag, id, class string) bool {
+	if c.tag != "" && c.tag != tag || c.id != "" && c.id != id {
+		return false
+	}
+	for _, word := range c.classes {
+		if !HasClass(class, word) {
+			return false
+		}
+	}
+	return true
+}
