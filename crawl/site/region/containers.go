@@ -2,6 +2,7 @@ package region
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -64,43 +65,28 @@ func (r *Containers) find(n *html.Node, found []*html.Node) []*html.Node {
 	return found
 }
 
-func parseCompound(sel string) (compound, error) {
-	var out compound
-	rest := sel
-	for first := true; rest != "" || first; first = false {
-		mark := byte(0)
-		if rest != "" && (rest[0] == '.' || rest[0] == '#') {
-			mark, rest = rest[0], rest[1:]
-		} else if !first {
-			return out, errForm
-		}
-		n := strings.IndexAny(rest, ".#")
-		if n < 0 {
-			n = len(rest)
-		}
-		word := rest[:n]
-		if rest = rest[n:]; wordLen(word) < len(word) || word == "" || mark == '#' && out.id != "" {
-			return out, errForm
-		}
-		switch mark {
-		case '.':
-			out.classes = append(out.classes, word)
-		case '#':
-			out.id = word
-		default:
-			out.tag = strings.ToLower(word)
-		}
-	}
-	return out, nil
-}
+var (
+	compoundForm = regexp.MustCompile(`^[.#]?[\w-]+(?:[.#][\w-]+)*$`)
+	compoundPart = regexp.MustCompile(`[.#]?[\w-]+`)
+)
 
-// wordLen returns how many bytes of letters, digits, "-" and "_" begin a text.
-func wordLen(s string) int {
-	i := 0
-	for i < len(s) && (letter(s[i]) || '0' <= s[i] && s[i] <= '9' || s[i] == '-' || s[i] == '_') {
-		i++
+func parseCompound(sel string) (c compound, err error) {
+	if !compoundForm.MatchString(sel) {
+		return c, errForm
 	}
-	return i
+	for _, part := range compoundPart.FindAllString(sel, -1) {
+		switch {
+		case part[0] == '.':
+			c.classes = append(c.classes, part[1:])
+		case part[0] != '#':
+			c.tag = strings.ToLower(part)
+		case c.id != "":
+			return c, errForm
+		default:
+			c.id = part[1:]
+		}
+	}
+	return c, nil
 }
 
 // match reports whether the start tag opens a container.
