@@ -12,12 +12,8 @@ import (
 // outermost matching elements of a page are containers, in their order. They are matched
 // on tags as well as on trees, so they take simple forms only: a tag, an id and classes.
 type Containers struct {
-	list []compound
-	// mask tells most classes that no selector names: bit (first byte) of word
-	// (length).
-	mask   [64]uint64
+	list   []compound
 	anyTag bool // some selector names a tag only
-	anyID  bool
 }
 
 // compound is a tag, an id and classes written together.
@@ -37,12 +33,7 @@ func (r *Containers) Add(sel string) error {
 	switch k := elements[c.tag].kind; {
 	case c.tag != "" && k != kindBlock && k != kindPhrasing:
 		return errForm
-	case len(c.classes) > 0:
-		class := c.classes[0]
-		r.mask[len(class)&63] |= 1 << (class[0] & 63)
-	case c.id != "":
-		r.anyID = true
-	default:
+	case c.id == "" && len(c.classes) == 0:
 		r.anyTag = true
 	}
 	r.list = append(r.list, c)
@@ -91,27 +82,7 @@ func parseCompound(sel string) (c compound, err error) {
 
 // match reports whether the start tag opens a container.
 func (r *Containers) match(t *tag) bool {
-	if !r.anyTag && (t.id == "" || !r.anyID) && !r.maybe(t.class) {
-		return false
-	}
-	return r.matches(t.name, t.id, t.class)
-}
-
-// maybe reports whether the classes may hold the first class of a selector.
-func (r *Containers) maybe(class string) bool {
-	for i := 0; i < len(class); {
-		for i < len(class) && space(class[i]) {
-			i++
-		}
-		start := i
-		for i < len(class) && !space(class[i]) {
-			i++
-		}
-		if i > start && r.mask[(i-start)&63]&(1<<(class[start]&63)) != 0 {
-			return true
-		}
-	}
-	return false
+	return (t.id != "" || t.class != "" || r.anyTag) && r.matches(t.name, t.id, t.class)
 }
 
 func (r *Containers) matches(tag, id, class string) bool {
