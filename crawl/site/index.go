@@ -252,5 +252,5 @@ func (r *indexReader) decide(x *Page, doc *html.Node, empty bool, status int) {
 // names.
 func (r *indexReader) framed(doc *html.Node) bool {
 	f := &r.src.states.frame
-	return len(r.pages) >= 2 || f.selectors.In(doc) || f.inTitle(doc) || f.inText([]*html.Node{doc}) != ""
+	return len(r.pages) >= 2 || f.selectors.In(doc) || f.inTitle(doc) || f.inText(nil, doc) != ""
 }

@@ -108,7 +108,7 @@ func (s *Source) decide(p *Page, e *evidence) {
 		return
 	}
 	p.Outcome, p.Reason = Unrecognised, "not a page of the site: none of its chrome is there"
-	switch words := blockPage.inText([]*html.Node{e.doc}); {
+	switch words := blockPage.inText(nil, e.doc); {
 	case e.empty:
 		p.Reason = "empty body"
 	case words != "":
@@ -121,11 +121,8 @@ func (s *Source) decide(p *Page, e *evidence) {
 // hasChrome reports whether a page is the site's own. One that speaks as block pages do
 // is not, whatever frames it.
 func (s *Source) hasChrome(doc *html.Node) bool {
-	return blockPage.inText([]*html.Node{doc}) == "" && s.ownChrome(doc)
-}
-
-func (s *Source) ownChrome(doc *html.Node) bool {
-	return s.chrome.selectors.In(doc) || s.chrome.partOfTitle(titleOf(doc)) || s.chrome.inText([]*html.Node{doc}) != ""
+	return blockPage.inText(nil, doc) == "" &&
+		(s.chrome.selectors.In(doc) || s.chrome.partOfTitle(titleOf(doc)) || s.chrome.inText(nil, doc) != "")
 }
 
 // saysNothing tells in which words the page says that there is nothing, or "".
@@ -147,7 +144,7 @@ func (s *Source) saysNothing(p *Page, e *evidence) string {
 	if p.SiteTotal > 0 || p.Missing > 0 || p.NextURL != "" || p.NextHost != "" {
 		return "" // words of someone else: the page has listings
 	}
-	if text := s.empty.inText(within, e.cards...); text != "" {
+	if text := s.empty.inText(e.cards, within...); text != "" {
 		return fmt.Sprintf("the page says %q", text)
 	}
 	return ""
@@ -166,7 +163,7 @@ func (s *Source) sign(p *Page, e *evidence) string {
 		return "a next link"
 	case s.evidence.In(e.doc):
 		return "links to listings"
-	case phoneForm.MatchString(pageText([]*html.Node{e.doc})):
+	case phoneForm.MatchString(pageText(nil, e.doc)):
 		return "phone numbers"
 	}
 	return ""
@@ -226,11 +223,11 @@ func titleOf(n *html.Node) string {
 
 // inText returns the first of the texts that the trees show to a reader outside of the
 // cards.
-func (m *marks) inText(trees []*html.Node, but ...card) string {
+func (m *marks) inText(but []card, trees ...*html.Node) string {
 	if len(m.texts) == 0 {
 		return ""
 	}
-	text := strings.ToLower(pageText(trees, but...))
+	text := strings.ToLower(pageText(but, trees...))
 	for _, t := range m.texts {
 		if strings.Contains(text, t) {
 			return t
@@ -266,7 +263,7 @@ var blockPage = marks{texts: []string{
 const maxPageText = 256 << 10
 
 // pageText returns the text of the trees without that of the cards, white space folded.
-func pageText(trees []*html.Node, but ...card) string {
+func pageText(but []card, trees ...*html.Node) string {
 	for _, c := range but {
 		was := c.n.Type
 		c.n.Type = html.CommentNode // which is passed over

@@ -35,7 +35,7 @@ const (
 	count9 = `<p class="showing-count">Showing 1-9 of 9</p>`
 )
 
-// TestOutcomes checks each rule of decide.go, and that it wins over those
+// TestOutcomes checks each rule of Source.decide, and that it wins over those
 // below it.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package region
 
 import (
 	"errors"
+	"regexp"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -11,12 +12,8 @@ import (
 // outermost matching elements of a page are containers, in their order. They are matched
 // on tags as well as on trees, so they take simple forms only: a tag, an id and classes.
 type Containers struct {
-	list []compound
-	// mask tells most classes that no selector names: bit (first byte) of word
-	// (length).
-	mask   [64]uint64
+	list   []compound
 	anyTag bool // some selector names a tag only
-	anyID  bool
 }
 
 // compound is a tag, an id and classes written together.
@@ -36,12 +33,7 @@ func (r *Containers) Add(sel string) error {
 	switch k := elements[c.tag].kind; {
 	case c.tag != "" && k != kindBlock && k != kindPhrasing:
 		return errForm
-	case len(c.classes) > 0:
-		class := c.classes[0]
-		r.mask[len(class)&63] |= 1 << (class[0] & 63)
-	case c.id != "":
-		r.anyID = true
-	default:
+	case c.id == "" && len(c.classes) == 0:
 		r.anyTag = true
 	}
 	r.list = append(r.list, c)
@@ -64,68 +56,33 @@ func (r *Containers) find(n *html.Node, found []*html.Node) []*html.Node {
 	return found
 }
 
-func parseCompound(sel string) (compound, error) {
-	var out compound
-	rest := sel
-	for first := true; rest != "" || first; first = false {
-		mark := byte(0)
-		if rest != "" && (rest[0] == '.' || rest[0] == '#') {
-			mark, rest = rest[0], rest[1:]
-		} else if !first {
-			return out, errForm
-		}
-		n := strings.IndexAny(rest, ".#")
-		if n < 0 {
-			n = len(rest)
-		}
-		word := rest[:n]
-		if rest = rest[n:]; wordLen(word) < len(word) || word == "" || mark == '#' && out.id != "" {
-			return out, errForm
-		}
-		switch mark {
-		case '.':
-			out.classes = append(out.classes, word)
-		case '#':
-			out.id = word
-		default:
-			out.tag = strings.ToLower(word)
-		}
-	}
-	return out, nil
-}
+var (
+	compoundForm = regexp.MustCompile(`^[.#]?[\w-]+(?:[.#][\w-]+)*$`)
+	compoundPart = regexp.MustCompile(`[.#]?[\w-]+`)
+)
 
-// wordLen returns how many bytes of letters, digits, "-" and "_" begin a text.
-func wordLen(s string) int {
-	i := 0
-	for i < len(s) && (letter(s[i]) || '0' <= s[i] && s[i] <= '9' || s[i] == '-' || s[i] == '_') {
-		i++
+func parseCompound(sel string) (c compound, err error) {
+	if !compoundForm.MatchString(sel) {
+		return c, errForm
 	}
-	return i
+	for _, part := range compoundPart.FindAllString(sel, -1) {
+		switch {
+		case part[0] == '.':
+			c.classes = append(c.classes, part[1:])
+		case part[0] != '#':
+			c.tag = strings.ToLower(part)
+		case c.id != "":
+			return c, errForm
+		default:
+			c.id = part[1:]
+		}
+	}
+	return c, nil
 }
 
 // match reports whether the start tag opens a container.
 func (r *Containers) match(t *tag) bool {
-	if !r.anyTag && (t.id == "" || !r.anyID) && !r.maybe(t.class) {
-		return false
-	}
-	return r.matches(t.name, t.id, t.class)
-}
-
-// maybe reports whether the classes may hold the first class of a selector.
-func (r *Containers) maybe(class string) bool {
-	for i := 0; i < len(class); {
-		for i < len(class) && space(class[i]) {
-			i++
-		}
-		start := i
-		for i < len(class) && !space(class[i]) {
-			i++
-		}
-		if i > start && r.mask[(i-start)&63]&(1<<(class[start]&63)) != 0 {
-			return true
-		}
-	}
-	return false
+	return (t.id != "" || t.class != "" || r.anyTag) && r.matches(t.name, t.id, t.class)
 }
 
 func (r *Containers) matches(tag, id, class string) bool {

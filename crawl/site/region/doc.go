@@ -15,7 +15,7 @@
 // Parser gives up, and the caller falls back to Parse. So nothing is ever repaired here.
 //
 // Invariants: what a Parser builds equals, node for node, what golang.org/x/net/html
-// builds. TestRegionEqualsWhole of package site compares the two over golden pages, mutated
+// builds. TestRegionEqualsWhole compares the two over golden pages, mutated
 // ones and every pair of troublesome fragments, FuzzRegionEqualsWhole over any other;
 // FuzzAttrText does so for values of attributes. No tree is built of a page that could
 // take more than a bounded number of nodes and attributes: Parse counts before it builds
@@ -26,5 +26,5 @@
 // Imports: golang.org/x/net/html and cascadia; nothing of ours.
 //
 // Tests: those above; chains of compounds against cascadia; the worst pages known, within
-// bounds of time and memory (TestHostilePages of package site).
+// bounds of time and memory (TestWorstPages of package site).
 package region

@@ -43,8 +43,6 @@ type scanner struct {
 	open   []open
 	opened [kinds]int // of open, by kind
 
-	headless bool // the head has no tags
-
 	root    int        // len(open) just outside the container being built; -1 = not in one
 	cur     *html.Node // parent of what comes next, in a container
 	tag     tag
@@ -68,33 +66,27 @@ const maxOpen = 480
 
 // run scans the page; false means that the page is outside the subset.
 func (c *scanner) run() bool {
-	if strings.IndexByte(c.s, 0) >= 0 {
-		return false
-	}
-	return c.prolog() && c.head() && c.body() && c.epilog()
-}
-
-// prolog reads up to and including the head's start tag, if there is one.
-func (c *scanner) prolog() bool {
-	if !c.misc() || !c.doctype() || !c.misc() || !c.shell("html") || !c.misc() {
-		return false
-	}
-	c.headless = !c.starts("head")
-	return c.headless || c.shell("head")
+	return strings.IndexByte(c.s, 0) < 0 &&
+		c.misc() && c.doctype() && c.misc() && c.shell("html") && c.misc() && c.head() && c.body() &&
+		c.misc() && (c.i == len(c.s) || c.end("html")) && c.misc() && c.i == len(c.s)
 }
 
 // head reads up to and including the body's start tag. The tags of the head itself may be
 // missing.
 func (c *scanner) head() bool {
+	tagged := c.starts("head")
+	if tagged && !c.shell("head") {
+		return false
+	}
 	for {
 		if !c.misc() {
 			return false
 		}
-		if c.headless && c.starts("body") {
+		if !tagged && c.starts("body") {
 			return c.shell("body")
 		}
 		if c.has("</") {
-			return !c.headless && c.end("head") && c.misc() && c.shell("body")
+			return tagged && c.end("head") && c.misc() && c.shell("body")
 		}
 		if !c.startTag() || !headOnly(&c.tag) || c.in.match(&c.tag) {
 			return false
@@ -143,11 +135,6 @@ func (c *scanner) body() bool {
 			return false
 		}
 	}
-}
-
-// epilog reads what may follow the body's end tag.
-func (c *scanner) epilog() bool {
-	return c.misc() && (c.i == len(c.s) || c.end("html")) && c.misc() && c.i == len(c.s)
 }
 
 // element reads a start tag inside the body, with its content when that is
@@ -216,9 +203,8 @@ func (c *scanner) foreignNode() bool {
 func (c *scanner) impliedBody() {
 	o := open{name: "tbody", kind: kindTableBody, implied: true}
 	if c.root >= 0 {
-		o.node = c.arena.node()
-		o.node.Type, o.node.Data, o.node.DataAtom = html.ElementNode, o.name, atom.Tbody
-		appendChild(c.cur, o.node)
+		o.node = c.add(html.ElementNode, o.name)
+		o.node.DataAtom = atom.Tbody
 		c.cur = o.node
 	}
 	c.opened[o.kind]++
@@ -308,13 +294,20 @@ func (c *scanner) admit() bool {
 // node builds the element whose start tag was just read.
 func (c *scanner) node() *html.Node {
 	t := &c.tag
+	n := c.add(html.ElementNode, t.name)
+	n.DataAtom, n.Attr = t.el.atom, c.arena.attributes(t.attrs)
+	return n
+}
+
+// add makes a node: a container, or what comes next in one.
+func (c *scanner) add(kind html.NodeType, data string) *html.Node {
 	n := c.arena.node()
-	n.Type, n.Data, n.DataAtom, n.Attr = html.ElementNode, t.name, t.el.atom, c.arena.attributes(t.attrs)
+	n.Type, n.Data = kind, data
 	if c.root == len(c.open) {
 		c.roots = append(c.roots, n)
-		return n
+	} else {
+		appendChild(c.cur, n)
 	}
-	appendChild(c.cur, n)
 	return n
 }
 
@@ -323,12 +316,9 @@ func (c *scanner) text(s string) bool {
 	if len(c.open) > 0 && c.open[len(c.open)-1].kind.ofTable() && strings.Trim(s, " \n\r\t\f") != "" {
 		return false
 	}
-	if c.root < 0 {
-		return true
+	if c.root >= 0 {
+		c.add(html.TextNode, html.UnescapeString(newlines(s)))
 	}
-	n := c.arena.node()
-	n.Type, n.Data = html.TextNode, html.UnescapeString(newlines(s))
-	appendChild(c.cur, n)
 	return true
 }
 
@@ -368,16 +358,23 @@ func (c *scanner) raw(n *html.Node) bool {
 
 // starts reports whether a start tag of name is at hand.
 func (c *scanner) starts(name string) bool {
-	rest := c.s[c.i:]
-	n := 1 + len(name)
-	return len(rest) > n && rest[0] == '<' && strings.EqualFold(rest[1:n], name) && (space(rest[n]) || rest[n] == '>')
+	rest, ok := cutFold(c.s[c.i:], "<"+name)
+	return ok && rest != "" && (space(rest[0]) || rest[0] == '>')
 }
 
 // endsRaw reports whether the "</" at hand starts the end tag of name.
 func (c *scanner) endsRaw(name string) bool {
-	rest := c.s[c.i+2:]
-	return len(rest) > len(name) && strings.EqualFold(rest[:len(name)], name) &&
-		(space(rest[len(name)]) || rest[len(name)] == '/' || rest[len(name)] == '>')
+	rest, ok := cutFold(c.s[c.i+2:], name)
+	return ok && rest != "" && (space(rest[0]) || rest[0] == '/' || rest[0] == '>')
+}
+
+// cutFold cuts a prefix off, whatever its letter case.
+func cutFold(s, prefix string) (rest string, ok bool) {
+	n := len(prefix)
+	if len(s) < n || s[:n] != prefix && !strings.EqualFold(s[:n], prefix) {
+		return s, false
+	}
+	return s[n:], true
 }
 
 // hidesEnd reports whether the script may be one in which "<!--" and
@@ -390,11 +387,7 @@ func hidesEnd(script string) bool {
 func (c *scanner) comment() bool {
 	content, ok := c.commentText()
 	if ok && c.root >= 0 {
-		n := c.arena.node()
-		n.Type, n.Data = html.CommentNode, newlines(content)
-		// The text of a comment is unescaped like any other by the parser.
-		n.Data = html.UnescapeString(n.Data)
-		appendChild(c.cur, n)
+		c.add(html.CommentNode, html.UnescapeString(newlines(content))) // as the parser does
 	}
 	return ok
 }
@@ -426,17 +419,13 @@ func (c *scanner) misc() bool {
 }
 
 func (c *scanner) doctype() bool {
-	const start = "<!doctype"
 	if !c.has("<!") {
 		return true
 	}
-	rest := c.s[c.i:]
-	end := strings.IndexByte(rest, '>')
-	if len(rest) < len(start) || !strings.EqualFold(rest[:len(start)], start) || end < 0 {
-		return false
-	}
-	c.i += end + 1
-	return true
+	rest, ok := cutFold(c.s[c.i:], "<!doctype")
+	_, rest, ended := strings.Cut(rest, ">")
+	c.i = len(c.s) - len(rest)
+	return ok && ended
 }
 
 // shell reads the start tag of html, head or body.
@@ -446,14 +435,12 @@ func (c *scanner) shell(name string) bool {
 
 // end reads the end tag of name, which must carry nothing but white space.
 func (c *scanner) end(name string) bool {
-	rest := c.s[c.i:]
-	n := 2 + len(name)
-	if len(rest) <= n || rest[:2] != "</" || rest[2:n] != name && !strings.EqualFold(rest[2:n], name) {
+	if !c.has("</") {
 		return false
 	}
-	c.i += n
-	c.skipSpace()
-	if c.i >= len(c.s) || c.s[c.i] != '>' {
+	rest, ok := cutFold(c.s[c.i+2:], name)
+	c.i = len(c.s) - len(rest)
+	if c.skipSpace(); !ok || !c.has(">") {
 		return false
 	}
 	c.i++

@@ -2,6 +2,7 @@ package region
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/andybalholm/cascadia"
@@ -124,11 +125,8 @@ func (s *Selector) demand() (by int, word string) {
 		return s.chain[len(s.chain)-1].demand()
 	}
 	last := lastCompound(plainText(s.css))
-	if attr, ok := strings.CutPrefix(last, "["); ok {
-		if n := wordLen(attr); n > 0 {
-			return byAttr, strings.ToLower(attr[:n])
-		}
-		return byNothing, ""
+	if m := attrForm.FindStringSubmatch(last); m != nil {
+		return byAttr, strings.ToLower(m[1])
 	}
 	if i := strings.IndexAny(last, ":["); i >= 0 {
 		last = last[:i]
@@ -139,6 +137,8 @@ func (s *Selector) demand() (by int, word string) {
 	}
 	return c.demand()
 }
+
+var attrForm = regexp.MustCompile(`^\[([\w-]+)`)
 
 func (c *compound) demand() (by int, word string) {
 	switch {
@@ -297,8 +297,8 @@ func (x *Selectors) try(n *html.Node, out Hits) (matched bool) {
 				for i < len(val) && !space(val[i]) {
 					i++
 				}
-				if i > start {
-					matched = x.tryAll(n, x.by[byClass][val[start:i]], out) || matched
+				if at := x.by[byClass][val[start:i]]; at != nil {
+					matched = x.tryAll(n, at, out) || matched
 				}
 			}
 		case "id":

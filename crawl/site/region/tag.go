@@ -33,43 +33,29 @@ func (c *scanner) startTag() bool {
 	if !c.has("<") || !c.tagName() {
 		return false
 	}
-	for c.i < len(c.s) {
-		c.skipSpace()
-		if c.i >= len(c.s) {
-			return false
-		}
-		switch c.s[c.i] {
-		case '>':
+	for {
+		switch c.skipSpace(); {
+		case c.has(">"):
 			c.i++
 			return true
-		case '/':
-			t.selfClosing = c.has("/>")
+		case c.has("/>"):
 			c.i += 2
-			return t.selfClosing
-		}
-		if !c.attribute() {
+			t.selfClosing = true
+			return true
+		case !c.attribute():
 			return false
 		}
 	}
-	return false
 }
 
 func (c *scanner) tagName() bool {
-	start := c.i + 1
-	i, upper := start, false
-	for i < len(c.s) && (letter(c.s[i]) || '0' <= c.s[i] && c.s[i] <= '9' || c.s[i] == '-') {
-		upper = upper || c.s[i] < 'a' && c.s[i] >= 'A'
-		i++
-	}
-	if i == start || i >= len(c.s) || !letter(c.s[start]) || !space(c.s[i]) && c.s[i] != '/' && c.s[i] != '>' {
+	c.i++
+	c.tag.name = c.word()
+	if c.tag.name == "" || !letter(c.tag.name[0]) || !c.ended() {
 		return false
 	}
-	c.tag.name, c.i = c.s[start:i], i
-	if upper {
-		c.tag.name = strings.ToLower(c.tag.name)
-	}
 	if c.inSVG() {
-		return true // told apart by foreign
+		return true // told apart by element
 	}
 	var ok bool
 	c.tag.el, ok = lookup(c.tag.name)
@@ -78,15 +64,14 @@ func (c *scanner) tagName() bool {
 
 // attribute reads one attribute.
 func (c *scanner) attribute() bool {
-	key, ok := c.attrKey()
-	if !ok {
+	key, val := c.word(), ""
+	if key == "" || !c.ended() && !c.has("=") {
 		return false
 	}
-	val := ""
-	c.skipSpace()
-	if c.i < len(c.s) && c.s[c.i] == '=' {
+	if c.skipSpace(); c.has("=") {
 		c.i++
 		c.skipSpace()
+		var ok bool
 		if val, ok = c.attrValue(); !ok {
 			return false
 		}
@@ -94,30 +79,31 @@ func (c *scanner) attribute() bool {
 	return c.tag.add(key, val)
 }
 
-func (c *scanner) attrKey() (string, bool) {
-	start, upper := c.i, false
-	i := start
-	for i < len(c.s) && keyByte[c.s[i]] {
-		upper = upper || c.s[i] < 'a' && c.s[i] >= 'A' && c.s[i] <= 'Z'
+// word reads a name, in lower case.
+func (c *scanner) word() string {
+	s, i, upper := c.s[c.i:], 0, false
+	for i < len(s) && nameByte[s[i]] {
+		upper = upper || 'A' <= s[i] && s[i] <= 'Z'
 		i++
 	}
-	if i == start || i >= len(c.s) || !space(c.s[i]) && c.s[i] != '=' && c.s[i] != '/' && c.s[i] != '>' {
-		return "", false
+	if c.i += i; upper {
+		return strings.ToLower(s[:i])
 	}
-	c.i = i
-	if upper {
-		return strings.ToLower(c.s[start:i]), true
-	}
-	return c.s[start:i], true
+	return s[:i]
 }
 
-// keyByte holds the bytes of plain attribute names.
-var keyByte = func() (t [256]bool) {
+// nameByte holds the bytes of plain names.
+var nameByte = func() (t [256]bool) {
 	for _, b := range "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_:.@" {
 		t[b] = true
 	}
 	return t
 }()
+
+// ended reports whether a name or a value has its end here.
+func (c *scanner) ended() bool {
+	return c.i < len(c.s) && (space(c.s[c.i]) || c.s[c.i] == '>' || c.s[c.i] == '/')
+}
 
 func (c *scanner) attrValue() (string, bool) {
 	if c.i >= len(c.s) {
@@ -134,7 +120,7 @@ func (c *scanner) attrValue() (string, bool) {
 	}
 	val := c.s[c.i : c.i+j]
 	c.i += j + 1
-	return val, c.i < len(c.s) && (space(c.s[c.i]) || c.s[c.i] == '/' || c.s[c.i] == '>')
+	return val, c.ended()
 }
 
 // plainValue reads a value without quotes. One that ends in a slash is odd:
@@ -174,47 +160,56 @@ func (t *tag) add(key, val string) bool {
 	return len(t.attrs) <= maxAttrs
 }
 
-// attrText returns what the parser makes of an attribute's value as written. The
-// tokenizer itself is asked only where not all is plain to see: it takes a buffer of 4 kB.
+// attrText returns what the parser makes of an attribute's value as written.
 func attrText(val string) string {
 	val = newlines(val)
 	if strings.IndexByte(val, '&') < 0 {
 		return val
 	}
-	for i := range len(val) {
-		if val[i] == '&' && !plainReference(val[i+1:]) {
-			quote := `"`
-			if strings.Contains(val, quote) {
-				quote = `'`
-			}
-			z := html.NewTokenizer(strings.NewReader("<a b=" + quote + val + quote + ">"))
-			z.Next()
-			z.TagName()
-			_, text, _ := z.TagAttr()
-			return string(text)
+	b := make([]byte, 0, len(val))
+	for rest := val; ; {
+		before, after, more := strings.Cut(rest, "&")
+		if b = append(b, before...); !more {
+			return string(b)
 		}
+		text, n, plain := reference(after)
+		if !plain {
+			break
+		}
+		b, rest = append(b, text), after[n:]
 	}
-	return plainReferences.Replace(val)
+	// The tokenizer itself is asked only here: it takes a buffer of 4 kB.
+	quote := `"`
+	if strings.Contains(val, quote) {
+		quote = `'`
+	}
+	z := html.NewTokenizer(strings.NewReader("<a b=" + quote + val + quote + ">"))
+	z.Next()
+	z.TagName()
+	_, text, _ := z.TagAttr()
+	return string(text)
 }
 
-var plainReferences = strings.NewReplacer("&amp;", "&", "&quot;", `"`, "&lt;", "<", "&gt;", ">")
-
-// plainReference reports whether "&", with rest behind it, is one of plainReferences or
-// none at all, as before "=" or a blank: "?a=1&b=2".
-func plainReference(rest string) bool {
-	i := 0
-	for i < len(rest) && (letter(rest[i]) || '0' <= rest[i] && rest[i] <= '9') {
-		i++
+// reference returns what "&" means before rest, and how many bytes of that belong to it.
+// plain is false for all but four names, and nothing at all, as before "=" or a blank:
+// "?a=1&b=2".
+func reference(rest string) (text byte, n int, plain bool) {
+	for n < len(rest) && (letter(rest[n]) || '0' <= rest[n] && rest[n] <= '9') {
+		n++
 	}
-	if i == len(rest) {
-		return i == 0
+	if n < len(rest) && rest[n] == ';' {
+		switch rest[:n] {
+		case "amp":
+			return '&', n + 1, true
+		case "quot":
+			return '"', n + 1, true
+		case "lt":
+			return '<', n + 1, true
+		case "gt":
+			return '>', n + 1, true
+		}
+		return 0, 0, false
 	}
-	switch rest[i] {
-	case ';':
-		name := rest[:i]
-		return name == "amp" || name == "quot" || name == "lt" || name == "gt"
-	case '=':
-		return true
-	}
-	return i == 0 && rest[i] != '#'
+	none := n == 0 && (rest == "" || rest[0] != '#') || n < len(rest) && rest[n] == '='
+	return '&', 0, none
 }
