@@ -163,7 +163,7 @@ func (s *Source) claimed(text string) *bool {
 
 // keep returns a copy of s, at most n bytes long: listings must not hold on to
 // the whole page.
-func keep(s string, n int) string { return strings.Clone(clip(s, n)) }
+func keep(s string, n int) string { return strings.Clone(yp.Clip(s, n)) }
 
 func clones(list []string) []string {
 	for i, s := range list {

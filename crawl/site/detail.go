@@ -166,7 +166,7 @@ func (r *detailReader) decide(p *Page, chrome, empty bool) {
 
 // pathID returns the id in the path of a detail page, or "".
 func (r *detailRules) pathID(path string) string {
-	m := r.path.FindStringSubmatch(clip(path, maxURL))
+	m := r.path.FindStringSubmatch(yp.Clip(path, maxURL))
 	if m == nil {
 		return ""
 	}
@@ -223,7 +223,7 @@ func (r *detailReader) labelled() {
 				switch {
 				case n.Type != html.ElementNode:
 				case n.Data == "dt":
-					name = r.src.detail.labels[labelText(yp.Clean(string(appendText(nil, n, maxText))))]
+					name = r.src.detail.labels[labelText(yp.Clean(string(region.AppendText(nil, n, maxText))))]
 				case n.Data == "dd" && name != "" && len(r.under[name]) < maxTries:
 					r.under[name] = append(r.under[name], n)
 				}

@@ -282,7 +282,7 @@ func checkBounds(t testing.TB, d *yp.Detail) {
 	bounds := []int{yp.MaxID, maxName, 254, maxLine, 12, maxURL, 4096, 253, maxAbout}
 	for i, s := range texts {
 		if len(s) > bounds[i] || yp.Clean(s) != s && i != 5 {
-			t.Errorf("text %d: %d bytes: %q", i, len(s), clip(s, 80))
+			t.Errorf("text %d: %d bytes: %q", i, len(s), yp.Clip(s, 80))
 		}
 	}
 	for i, list := range [][]string{d.Hours, d.Payment, d.Social, d.Services, d.Languages, d.Neighborhoods, d.AKA} {
@@ -291,7 +291,7 @@ func checkBounds(t testing.TB, d *yp.Detail) {
 		}
 		for _, s := range list {
 			if len(s) > maxURL || i != 2 && len(s) > maxLine || s == "" || yp.Clean(s) != s {
-				t.Errorf("list %d: %d bytes: %q", i, len(s), clip(s, 80))
+				t.Errorf("list %d: %d bytes: %q", i, len(s), yp.Clip(s, 80))
 			}
 		}
 	}

@@ -25,7 +25,7 @@ const (
 // text returns the first text that stands under a field's labels.
 func (r *detailReader) text(name string) string {
 	for _, n := range r.under[name] {
-		if s := yp.Clean(clip(string(appendText(nil, n, maxText)), maxText)); s != "" {
+		if s := yp.Clean(yp.Clip(string(region.AppendText(nil, n, maxText)), maxText)); s != "" {
 			return s
 		}
 	}
@@ -201,7 +201,7 @@ func (r *detailReader) hours() []string {
 // rowHours appends the hours of a row: those in the form for machines, if it
 // has it, else those for people.
 func rowHours(out []string, row *html.Node) []string {
-	for _, text := range [...]string{datetimes(row), string(appendText(nil, row, maxText))} {
+	for _, text := range [...]string{datetimes(row), string(region.AppendText(nil, row, maxText))} {
 		if more, ok := yp.AppendHours(out, yp.Clean(text)); ok {
 			return more
 		}
@@ -303,8 +303,8 @@ func (l *itemList) gather(n *html.Node, how splitting) {
 			if len(l.text) > 4*maxText {
 				return
 			}
-		case c.Type != html.ElementNode || unseen(c.Data):
-		case breaks(c.Data) || how != byElement && (c.Data == "a" || c.Data == "span"):
+		case c.Type != html.ElementNode || region.Unseen(c.Data):
+		case region.OwnLine(c.Data) || how != byElement && (c.Data == "a" || c.Data == "span"):
 			l.flush(how)
 			l.gather(c, how)
 			l.flush(how)
@@ -317,7 +317,7 @@ func (l *itemList) gather(n *html.Node, how splitting) {
 // flush ends the item being read.
 func (l *itemList) flush(how splitting) {
 	if len(l.text) > 0 {
-		l.split(yp.Clean(clip(string(l.text), maxText)), how)
+		l.split(yp.Clean(yp.Clip(string(l.text), maxText)), how)
 		l.text = l.text[:0]
 	}
 }

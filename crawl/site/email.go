@@ -26,7 +26,7 @@ const maxEmails = 20
 // the attributes of hidden ones, then the text.
 func emailValues(n *html.Node, found []string) []string {
 	found = emailLinks(n, false, found)
-	if text := string(appendText(nil, n, maxText)); len(found) < maxEmails && strings.IndexByte(text, '@') >= 0 {
+	if text := string(region.AppendText(nil, n, maxText)); len(found) < maxEmails && strings.IndexByte(text, '@') >= 0 {
 		found = append(found, text)
 	}
 	return found
@@ -49,7 +49,7 @@ func emailLinks(n *html.Node, page bool, found []string) []string {
 		}
 	}
 	for c := range n.ChildNodes() {
-		if c.Type == html.ElementNode && !(page && (unseen(c.Data) || frames(c.Data))) {
+		if c.Type == html.ElementNode && !(page && (region.Unseen(c.Data) || frames(c.Data))) {
 			found = emailLinks(c, page, found)
 		}
 	}

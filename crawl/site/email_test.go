@@ -3,6 +3,8 @@ package site
 import (
 	"strings"
 	"testing"
+
+	"ypcrawl/yp"
 )
 
 func TestSourceEmail(t *testing.T) {
@@ -29,7 +31,7 @@ func TestSourceEmail(t *testing.T) {
 		hide(strings.Repeat("a", 600)+"@b.com", 1):              "",
 	} {
 		if got := s.email(in); got != want {
-			t.Errorf("%q: got %q, want %q", clip(in, 80), got, want)
+			t.Errorf("%q: got %q, want %q", yp.Clip(in, 80), got, want)
 		}
 	}
 }

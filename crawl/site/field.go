@@ -122,7 +122,7 @@ func (c *cardReader) text(n *html.Node) string {
 	if t := n.FirstChild; t != nil && t.NextSibling == nil && t.Type == html.TextNode {
 		return t.Data
 	}
-	c.buf = appendText(c.buf[:0], n, maxText)
+	c.buf = region.AppendText(c.buf[:0], n, maxText)
 	return string(c.buf)
 }
 
@@ -134,35 +134,4 @@ func (c *cardReader) ownText(n *html.Node) string {
 		}
 	}
 	return string(c.buf)
-}
-
-// appendText appends the text below n, and stops soon after limit bytes.
-func appendText(b []byte, n *html.Node, limit int) []byte {
-	for c := n.FirstChild; c != nil && len(b) < limit; c = c.NextSibling {
-		switch {
-		case c.Type == html.TextNode:
-			b = append(b, c.Data[:min(len(c.Data), limit)]...)
-		case c.Type != html.ElementNode:
-		case unseen(c.Data):
-		case breaks(c.Data):
-			b = append(appendText(append(b, ' '), c, limit), ' ')
-		default:
-			b = appendText(b, c, limit)
-		}
-	}
-	return b
-}
-
-// unseen reports whether nobody reads what an element holds.
-func unseen(name string) bool {
-	return name == "script" || name == "style" || name == "noscript" || name == "template"
-}
-
-// breaks reports whether an element stands on a line of its own.
-func breaks(name string) bool {
-	switch name {
-	case "br", "p", "div", "li", "ul", "ol", "dd", "dt", "tr", "td", "th", "section", "article", "h1", "h2", "h3", "h4":
-		return true
-	}
-	return false
 }

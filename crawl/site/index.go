@@ -205,7 +205,7 @@ func (r *indexReader) city(a *html.Node, path string) {
 // name returns the city's name: the text of its link without the state, or
 // else what the slug says.
 func (r *indexReader) name(a *html.Node, slug string) string {
-	text := yp.Clean(string(appendText(nil, a, maxText)))
+	text := yp.Clean(string(region.AppendText(nil, a, maxText)))
 	if city, state, _ := yp.SplitLocality(text); state == r.state {
 		text = city
 	}

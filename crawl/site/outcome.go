@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
@@ -211,7 +212,7 @@ var titleSeparators = [...]string{" | ", " - ", " – ", " — ", " · ", " :: "
 // titleOf returns the title of a page: that of an image (svg) is none.
 func titleOf(n *html.Node) string {
 	if n.Type == html.ElementNode && n.Data == "title" && n.Namespace == "" {
-		return yp.Clean(string(appendText(nil, n, maxText)))
+		return yp.Clean(string(region.AppendText(nil, n, maxText)))
 	}
 	for c := n.FirstChild; c != nil && n.Data != "template"; c = c.NextSibling {
 		if title := titleOf(c); title != "" {
@@ -272,7 +273,7 @@ func pageText(but []card, trees ...*html.Node) string {
 	var b []byte
 	for _, n := range trees {
 		if n.Type != html.CommentNode { // a region may be a card itself
-			b = append(appendText(b, n, maxPageText), ' ')
+			b = append(region.AppendText(b, n, maxPageText), ' ')
 		}
 	}
 	return strings.Join(strings.Fields(string(b)), " ")

@@ -192,7 +192,7 @@ func TestNextURL(t *testing.T) {
 		"http://[::1":                                "",
 	} {
 		if got := s.nextURL(finalURL(t), ref); got != want {
-			t.Errorf("%q: got %q, want %q", clip(ref, 80), got, want)
+			t.Errorf("%q: got %q, want %q", yp.Clip(ref, 80), got, want)
 		}
 	}
 }

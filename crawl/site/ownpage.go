@@ -209,7 +209,7 @@ func (s *Source) offOwnPage(final *url.URL) string {
 	path, reason := s.below(final)
 	r := businessReader{src: s, final: final, ownPage: true}
 	if key, _ := r.ownKey(final.String()); reason == "" && key == "" {
-		reason = fmt.Sprintf("redirected to a page of another kind: %s", yp.Printable(clip(path, 200)))
+		reason = fmt.Sprintf("redirected to a page of another kind: %s", yp.Printable(yp.Clip(path, 200)))
 	}
 	return reason
 }

@@ -67,7 +67,7 @@ func (s *Source) redirected(final *url.URL) string {
 }
 
 func anotherKind(path string) string {
-	return fmt.Sprintf("redirected to a page of another kind: %s", yp.Printable(clip(path, 200)))
+	return fmt.Sprintf("redirected to a page of another kind: %s", yp.Printable(yp.Clip(path, 200)))
 }
 
 // workspace is what one parse needs and the next can use again.
@@ -332,14 +332,3 @@ func (s *Source) resolve(final *url.URL, ref string) (u *url.URL, own bool) {
 
 // gone reports whether a status says that there is no such page.
 func gone(status int) bool { return status == http.StatusNotFound || status == http.StatusGone }
-
-// clip cuts a text to at most n bytes, at a rune.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xc0 == 0x80 {
-		n--
-	}
-	return strings.TrimSpace(s[:n])
-}

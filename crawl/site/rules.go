@@ -42,7 +42,7 @@ func (s *Source) Check(l *yp.Listing) []string {
 			continue
 		}
 		if why := s.fault(f, v); why != "" {
-			reasons = append(reasons, fmt.Sprintf("%s: %q %s", f.field.Name, clip(v, 80), why))
+			reasons = append(reasons, fmt.Sprintf("%s: %q %s", f.field.Name, yp.Clip(v, 80), why))
 		}
 	}
 	return reasons

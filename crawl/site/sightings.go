@@ -232,7 +232,7 @@ func pathID(key string) string {
 	}
 	h := fnv.New64a()
 	h.Write([]byte(key))
-	return fmt.Sprintf("%s~%016x", clip(key, maxPathID-17), h.Sum64())
+	return fmt.Sprintf("%s~%016x", yp.Clip(key, maxPathID-17), h.Sum64())
 }
 
 // sibling reports whether a path is that of another results page: of the
@@ -430,7 +430,7 @@ func (r *businessReader) nameBare(list []sighting) {
 	var walk func(n *html.Node, heading bool)
 	walk = func(n *html.Node, heading bool) {
 		for c := n.FirstChild; c != nil && len(unnamed) > 0; c = c.NextSibling {
-			if c.Type != html.ElementNode || structured.Skipped(c.Data) {
+			if c.Type != html.ElementNode || region.Unseen(c.Data) {
 				continue
 			}
 			in := heading || len(c.Data) == 2 && c.Data[0] == 'h' && digit(c.Data[1])

@@ -106,7 +106,7 @@ func (s *Source) genericNext(doc *html.Node, final *url.URL) (next, host string)
 	var walk func(n *html.Node, paging bool)
 	walk = func(n *html.Node, paging bool) {
 		for c := range n.ChildNodes() {
-			if c.Type != html.ElementNode || structured.Skipped(c.Data) {
+			if c.Type != html.ElementNode || region.Unseen(c.Data) {
 				continue
 			}
 			in := paging || isPagination(c)

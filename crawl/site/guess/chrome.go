@@ -62,7 +62,7 @@ func readOutline(body []byte) (*outline, error) {
 
 func (o *outline) walk(n *html.Node) {
 	for c := range n.ChildNodes() {
-		if c.Type == html.ElementNode && !structured.Skipped(c.Data) {
+		if c.Type == html.ElementNode && !region.Unseen(c.Data) {
 			o.element(c)
 			o.walk(c)
 		}

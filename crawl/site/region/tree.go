@@ -148,3 +148,34 @@ func HasClass(attr, class string) bool {
 		attr = attr[j+1:]
 	}
 }
+
+// AppendText appends the text below n as it reads, and stops soon after limit bytes: a line break or the edge of a block
+// is a space; what nobody reads does not count.
+func AppendText(b []byte, n *html.Node, limit int) []byte {
+	for c := n.FirstChild; c != nil && len(b) < limit; c = c.NextSibling {
+		switch {
+		case c.Type == html.TextNode:
+			b = append(b, c.Data[:min(len(c.Data), limit)]...)
+		case c.Type != html.ElementNode || Unseen(c.Data):
+		case OwnLine(c.Data):
+			b = append(AppendText(append(b, ' '), c, limit), ' ')
+		default:
+			b = AppendText(b, c, limit)
+		}
+	}
+	return b
+}
+
+// Unseen reports whether nobody reads what an element holds.
+func Unseen(name string) bool {
+	return name == "script" || name == "style" || name == "noscript" || name == "template"
+}
+
+// OwnLine reports whether an element stands on a line of its own.
+func OwnLine(name string) bool {
+	switch name {
+	case "br", "p", "div", "li", "ul", "ol", "dd", "dt", "tr", "td", "th", "section", "article", "h1", "h2", "h3", "h4":
+		return true
+	}
+	return false
+}

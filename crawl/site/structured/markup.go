@@ -17,7 +17,7 @@ const linkProp = "~link"
 // part of, or nil. A footer's items are the directory's own.
 func (g *graph) addMicrodata(n *html.Node, cur *item) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode || Skipped(c.Data) || cur == nil && c.Data == "footer" {
+		if c.Type != html.ElementNode || region.Unseen(c.Data) || cur == nil && c.Data == "footer" {
 			continue
 		}
 		names := strings.Fields(region.Attr(c, "itemprop"))
@@ -137,7 +137,7 @@ func isCard(n *html.Node) bool {
 // in the list.
 func (g *graph) addHCards(n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode || Skipped(c.Data) || c.Data == "footer" {
+		if c.Type != html.ElementNode || region.Unseen(c.Data) || c.Data == "footer" {
 			continue
 		}
 		class := region.Attr(c, "class")
@@ -190,7 +190,7 @@ func cardClass(class string) string {
 // cardProps reads the properties below n into an item.
 func (g *graph) cardProps(n *html.Node, it *item, depth int) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode || Skipped(c.Data) {
+		if c.Type != html.ElementNode || region.Unseen(c.Data) {
 			continue
 		}
 		inner := it
@@ -246,4 +246,48 @@ func cardValue(n *html.Node, name string) string {
 		return s
 	}
 	return region.Attr(n, "alt")
+}
+
+func hasAttr(n *html.Node, key string) bool {
+	for i := range n.Attr {
+		if n.Attr[i].Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// Text returns the text below an element as it reads, clean.
+func Text(n *html.Node) string { return clean(string(region.AppendText(nil, n, maxText))) }
+
+// linkIn returns the address of the first link that n is or holds.
+func linkIn(n *html.Node) string {
+	if n.Type == html.ElementNode && n.Data == "a" {
+		if href := region.Attr(n, "href"); href != "" {
+			return href
+		}
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if href := linkIn(c); href != "" {
+			return href
+		}
+	}
+	return ""
+}
+
+// linkAround returns the address of the link that n is, holds or stands in, within the element of
+// its item.
+func linkAround(n *html.Node, ofItem func(*html.Node) bool) string {
+	if href := linkIn(n); href != "" {
+		return href
+	}
+	for p := n.Parent; p != nil; p = p.Parent {
+		if p.Data == "a" {
+			return region.Attr(p, "href")
+		}
+		if ofItem(p) {
+			break
+		}
+	}
+	return ""
 }
