@@ -67,31 +67,46 @@ func fillFrom(l *yp.Listing, b *structured.Business) {
 	}
 }
 
-// pick returns what the JSON-LD of a detail page says of its business; the zero Business when it says nothing.
-// Such a page may describe others too, such as its neighbours or the site
-// itself: ours is the one whose url leads to this page, else the one of this
-// name, else the only one, unless it plainly bears another name.
-func (r *detailReader) pick(all []structured.Business) structured.Business {
-	var ours []structured.Business
-	for _, b := range all {
-		switch r.leadsHere(b.URL) {
-		case linkHere:
-			return b
-		case linkOut:
-			ours = append(ours, b)
-		}
-	}
-	for _, b := range ours {
-		if r.Name != "" && strings.EqualFold(b.Name, r.Name) {
-			return b
-		}
-	}
-	if len(ours) == 1 && alike(ours[0].Name, r.Name) {
+// pick returns what the JSON-LD of a detail page says of its business, see ofPage; the zero Business when it says nothing.
+func (r *detailReader) pick(all []structured.Business) (b structured.Business) {
+	ours, _ := ofPage(all, func(b structured.Business) int { return r.leadsHere(b.URL) }, func(b structured.Business) string { return b.Name }, r.Name)
+	if len(ours) > 0 {
 		return ours[0]
 	}
-	return structured.Business{}
+	return b
 }
 
+// ofPage returns which businesses on a listing's own page are the listing, and whether one links to the page. Such a page
+// may describe others too, such as its neighbours or the site itself: ours are those whose page it is; else those that name no other page
+// and bear its title; else the only one, unless it plainly bears another name.
+func ofPage[B any](all []B, leads func(B) int, name func(B) string, title string) (ours []B, linked bool) {
+	var here, free, named []B
+	for _, b := range all {
+		switch leads(b) {
+		case linkHere:
+			here = append(here, b)
+		case linkOut:
+			free = append(free, b)
+		}
+	}
+	if len(here) > 0 {
+		title = cmp.Or(name(here[0]), title)
+	}
+	for _, b := range free {
+		if title != "" && yp.NormalName(name(b)) == yp.NormalName(title) {
+			named = append(named, b)
+		}
+	}
+	switch {
+	case len(here)+len(named) > 0:
+		return append(here, named...), len(here) > 0
+	case len(free) == 1 && alike(name(free[0]), title):
+		return free, false
+	}
+	return nil, false
+}
+
+// Where the address of a business leads.
 const (
 	linkOut       = iota // to another site, or none at all
 	linkHere             // to this page

@@ -78,67 +78,36 @@ type ownPageReader struct {
 // pageTitle is the page's heading, or the title it is shared by.
 func pageTitle(doc *html.Node) string {
 	share := ""
-	var find func(*html.Node) string
-	find = func(n *html.Node) string {
-		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			if c.Type != html.ElementNode || c.Namespace != "" {
-				continue
+	for n := range doc.Descendants() {
+		switch {
+		case n.Type != html.ElementNode || n.Namespace != "":
+		case n.Data == "h1":
+			if text := structured.Text(n); text != "" {
+				return keep(text, maxName)
 			}
-			if c.Data == "h1" {
-				if text := structured.Text(c); text != "" {
-					return text
-				}
-			}
-			if c.Data == "meta" && region.Attr(c, "property") == "og:title" && share == "" {
-				share = region.Attr(c, "content")
-			}
-			if text := find(c); text != "" {
-				return text
-			}
+		case n.Data == "meta" && region.Attr(n, "property") == "og:title":
+			share = cmp.Or(share, region.Attr(n, "content"))
 		}
-		return ""
-	}
-	if h1 := find(doc); h1 != "" {
-		return keep(h1, maxName)
 	}
 	share, _, _ = strings.Cut(share, " | ") // behind it stands the directory's name
 	return keep(yp.Clean(share), maxName)
 }
 
-// ours returns the sightings that are of this page's listing: those whose page
-// it is; else those that name no other page and bear the name of its heading;
-// else the only one, unless it plainly bears another name.
-func (o *ownPageReader) ours() []*sighting {
-	var here, free, named []*sighting
-	for i := range o.found {
-		s := &o.found[i]
+// ours returns the sightings that are of this page's listing, see ofPage.
+func (o *ownPageReader) ours() (ours []sighting) {
+	ours, o.linked = ofPage(o.found, func(s sighting) int {
 		switch {
 		case s.Bare:
-		case s.key != "" && o.same(s):
-			here = append(here, s)
 		case s.key == "":
-			free = append(free, s)
+			return linkOut
+		case o.same(s):
+			return linkHere
 		default:
 			o.others = append(o.others, s.key)
 		}
-	}
-	o.linked = len(here) > 0
-	name := o.title
-	if o.linked {
-		name = cmp.Or(here[0].l.Name, name)
-	}
-	for _, s := range free {
-		if name != "" && yp.NormalName(s.l.Name) == yp.NormalName(name) {
-			named = append(named, s)
-		}
-	}
-	switch {
-	case o.linked || len(named) > 0:
-		return append(here, named...)
-	case len(free) == 1 && alike(free[0].l.Name, name):
-		return free
-	}
-	return nil
+		return linkElsewhere
+	}, func(s sighting) string { return s.l.Name }, o.title)
+	return ours
 }
 
 // isList reports whether the page is plainly one of results, to which sites lead
@@ -158,16 +127,17 @@ func (o *ownPageReader) isList() bool {
 
 // same reports whether a business's own page is this one: by its address, or by
 // the id in it. Another slug with the same id is the same page.
-func (o *ownPageReader) same(s *sighting) bool {
+func (o *ownPageReader) same(s sighting) bool {
 	id := trailingID(s.key, s.l.PostalCode)
 	return s.key == o.key || id != "" && id == trailingID(o.key, s.l.PostalCode)
 }
 
 // detail makes one detail of all that was said of the listing.
-func (o *ownPageReader) detail(ours []*sighting) *detailReader {
+func (o *ownPageReader) detail(ours []sighting) *detailReader {
 	r := &detailReader{src: o.src, final: o.final}
 	all := sighting{key: o.key}
-	for _, s := range ours {
+	for i := range ours {
+		s := &ours[i]
 		fillListing(&all.l, &s.l)
 		if !o.src.detail.urlIDs {
 			all.ident = cmp.Or(all.ident, s.ident)
