@@ -87,16 +87,16 @@ func repair(script string) string {
 
 // A jsonReader turns valid JSON into items. The decoder of encoding/json takes five times as long to make
 // maps of it, which then need sorting out; so that package only says what is valid, and
-// resolves escapes.
+// resolves escapes. Of what is not valid the reader makes something, and comes to an end.
 type jsonReader struct {
 	s     string
 	i     int
 	graph *graph
 }
 
-// peek returns the byte that the next value, name or end starts with.
+// peek returns the byte that the next value, name or end starts with; 0 at the end of the text.
 func (r *jsonReader) peek() byte {
-	for {
+	for r.i < len(r.s) {
 		switch c := r.s[r.i]; c {
 		case ' ', '\n', '\r', '\t', ',', ':':
 			r.i++
@@ -104,6 +104,19 @@ func (r *jsonReader) peek() byte {
 			return c
 		}
 	}
+	return 0
+}
+
+// more reports whether another member or item follows before the end of an object or a list, and passes over that.
+func (r *jsonReader) more() bool {
+	switch r.peek() {
+	case '}', ']':
+		r.i++
+		return false
+	case 0:
+		return false
+	}
+	return true
 }
 
 // into adds what comes next to an item as values of a property. Lists are flat in
@@ -113,10 +126,9 @@ func (r *jsonReader) into(it *item, name string, depth int) {
 	case c == '"':
 		it.add(name, value{text: r.text()})
 	case c == '[' && depth < maxDepth:
-		for r.i++; r.peek() != ']'; {
+		for r.i++; r.more(); {
 			r.into(it, name, depth+1)
 		}
-		r.i++
 	case c == '{' && depth < maxDepth:
 		r.object(it, name, depth+1)
 	case c == '-' || digit(c):
@@ -129,7 +141,7 @@ func (r *jsonReader) into(it *item, name string, depth int) {
 // object reads an object into an item of its own. One that only wraps a value or a list adds that.
 func (r *jsonReader) object(to *item, name string, depth int) {
 	it, wrapper := r.graph.newItem(), false
-	for r.i++; r.peek() != '}'; {
+	for r.i++; r.more(); {
 		switch key := r.text(); key {
 		case "@value", "@list", "@set":
 			wrapper = true
@@ -142,7 +154,6 @@ func (r *jsonReader) object(to *item, name string, depth int) {
 			r.into(it, schemaWord(key), depth)
 		}
 	}
-	r.i++
 	if !wrapper && it != nil {
 		r.graph.register(it)
 		to.add(name, value{item: it})
@@ -152,23 +163,23 @@ func (r *jsonReader) object(to *item, name string, depth int) {
 // text reads a string.
 func (r *jsonReader) text() string {
 	r.peek()
-	start := r.i
-	end := start + 1 + strings.IndexByte(r.s[start+1:], '"')
-	if text := r.s[start+1 : end]; strings.IndexByte(text, '\\') < 0 {
-		r.i = end + 1
-		return text
-	}
-	for r.i++; r.s[r.i] != '"'; r.i++ {
+	start, escaped := min(r.i+1, len(r.s)), false
+	for r.i = start; r.i < len(r.s) && r.s[r.i] != '"'; r.i++ {
 		if r.s[r.i] == '\\' {
+			escaped = true
 			r.i++
 		}
 	}
-	r.i++
-	var text string
-	if json.Unmarshal([]byte(r.s[start:r.i]), &text) != nil {
+	text := r.s[start:min(r.i, len(r.s))]
+	r.i = min(r.i+1, len(r.s))
+	if !escaped {
+		return text
+	}
+	var plain string
+	if json.Unmarshal([]byte(`"`+text+`"`), &plain) != nil {
 		return ""
 	}
-	return text
+	return plain
 }
 
 func (r *jsonReader) number() string {
@@ -181,6 +192,8 @@ func (r *jsonReader) number() string {
 func (r *jsonReader) skip() {
 	for depth := 0; ; {
 		switch r.peek() {
+		case 0:
+			return
 		case '"':
 			r.text()
 		case '{', '[':
@@ -206,14 +219,11 @@ const maxMember = 16 << 10
 // Member returns a member of a JSON object, as attributes of elements hold them: a string or
 // a number, of a list the first; "" when there is none or the text is no such object.
 func Member(text, name string) string {
-	if len(text) > maxMember || !strings.Contains(text, name) || !json.Valid([]byte(text)) {
-		return ""
-	}
 	r := jsonReader{s: text}
-	if r.peek() != '{' {
+	if len(text) > maxMember || !strings.Contains(text, name) || r.peek() != '{' {
 		return ""
 	}
-	for r.i++; r.peek() != '}'; {
+	for r.i++; r.more(); {
 		if r.text() != name {
 			r.skip()
 			continue

@@ -143,6 +143,8 @@ func FuzzJSONLD(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		ReadScripts([]string{s})
+		Member(s, "a")
+		(&jsonReader{s: s, graph: &graph{}}).into(&item{}, "x", 0) // comes to an end
 		var want any
 		dec := json.NewDecoder(strings.NewReader(s))
 		dec.UseNumber()
@@ -224,4 +226,16 @@ func appendTexts(to []string, v any) []string {
 		return appendAny(to, v)
 	}
 	return to
+}
+
+func TestMember(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"x":{"a":1},"a":"b"}`: "b", `{"a":1.5}`: "1.5", `{"a":[["x","y"]]}`: "x", `{"a":"\u00e9\""}`: `é"`, ` { "a" : -1 } `: "-1",
+		`{"a":{"a":"b"}}`: "", `{"a":true}`: "", `{"a":null}`: "", `["a","b"]`: "", `{"b":"a"}`: "", "": "", `{"a"`: "", `{"a":`: "", `{"b":[{`: "",
+	} {
+		if got := Member(text, "a"); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
 }
