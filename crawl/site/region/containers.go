@@ -95,11 +95,12 @@ func (r *Containers) matches(tag, id, class string) bool {
 }
 
 func (c *compound) matches(tag, id, class string) bool {
-	if c.tag != "" && c.tag != tag || c.id != "" && c.id != id {
-		return false
-	}
-	for _, word := range c.classes {
-		if !HasClass(class, word) {
+	return (c.tag == "" || c.tag == tag) && (c.id == "" || c.id == id) && hasClasses(class, c.classes)
+}
+
+func hasClasses(attr string, classes []string) bool {
+	for _, class := range classes {
+		if !HasClass(attr, class) {
 			return false
 		}
 	}

@@ -67,18 +67,15 @@ func (s *Selector) Match(n *html.Node) bool {
 		return s.css.Match(n)
 	}
 	last := len(s.chain) - 1
-	return s.chain[last].match(n) && above(s.chain[:last], n)
+	return s.chain[last].match(n) && (last == 0 || above(s.chain[:last], n))
 }
 
 // above reports whether the rest of a chain matches above n: at its parent, or at any
 // ancestor, as its last link demands.
 func above(rest []link, n *html.Node) bool {
 	last := len(rest) - 1
-	if last < 0 {
-		return true
-	}
 	for p := n.Parent; p != nil; p = p.Parent {
-		if rest[last].match(p) && above(rest[:last], p) {
+		if rest[last].match(p) && (last == 0 || above(rest[:last], p)) {
 			return true
 		}
 		if rest[last].child {
@@ -89,10 +86,8 @@ func above(rest []link, n *html.Node) bool {
 }
 
 func (c *compound) match(n *html.Node) bool {
-	if n.Type != html.ElementNode || c.tag != "" && c.tag != n.Data || c.id != "" && c.id != Attr(n, "id") {
-		return false
-	}
-	return len(c.classes) == 0 || c.matches(n.Data, c.id, Attr(n, "class"))
+	return n.Type == html.ElementNode && (c.tag == "" || c.tag == n.Data) && (c.id == "" || c.id == Attr(n, "id")) &&
+		(len(c.classes) == 0 || hasClasses(Attr(n, "class"), c.classes))
 }
 
 // Split parts a chain such as ".results .card" before its last compound; ok is false for
