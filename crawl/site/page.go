@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"unsafe"
 
@@ -332,3 +333,14 @@ func (s *Source) resolve(final *url.URL, ref string) (u *url.URL, own bool) {
 
 // gone reports whether a status says that there is no such page.
 func gone(status int) bool { return status == http.StatusNotFound || status == http.StatusGone }
+
+// grouped is a number in groups of three, apart by dots or blanks.
+var grouped = regexp.MustCompile(`^\d{1,3}(?:[. \x{a0}\x{202f}]\d{3})+$`)
+
+// total reads a number of listings: as yp.FirstInt does, and "1.108" and "1 108" are 1108.
+func total(s string) (n int, ok bool) {
+	if s = strings.TrimSpace(s); grouped.MatchString(s) {
+		s = strings.NewReplacer(".", "", " ", "", "\u00a0", "", "\u202f", "").Replace(s)
+	}
+	return yp.FirstInt(s)
+}
