@@ -140,7 +140,12 @@ func (r *detailReader) fillFrom(b *structured.Business) {
 	for _, list := range []struct {
 		of   *[]string
 		said []string
-	}{{&r.Payment, lowered(payment.items)}, {&r.Languages, languages.items}, {&r.Services, clones(more.Services)}, {&r.Hours, readHours(b)}} {
+	}{
+		{&r.Payment, lowered(payment.items)},
+		{&r.Languages, languages.items},
+		{&r.Services, clones(more.Services)},
+		{&r.Hours, readHours(b)},
+	} {
 		if len(*list.of) == 0 {
 			*list.of = list.said
 		}
@@ -384,7 +389,8 @@ func emailLinks(n *html.Node, page bool, found []string) []string {
 		case "data-cfemail":
 			found = append(found, v)
 		case "href":
-			if strings.Contains(v, yp.HiddenEmailPath+"#") || !page && strings.Contains(v, "@") || len(v) > 7 && strings.EqualFold(v[:7], "mailto:") {
+			mailto := len(v) > 7 && strings.EqualFold(v[:7], "mailto:")
+			if mailto || strings.Contains(v, yp.HiddenEmailPath+"#") || !page && strings.Contains(v, "@") {
 				found = append(found, v)
 			}
 		}

@@ -67,18 +67,21 @@ func fillFrom(l *yp.Listing, b *structured.Business) {
 	}
 }
 
-// pick returns what the JSON-LD of a detail page says of its business, see ofPage; the zero Business when it says nothing.
+// pick returns what the JSON-LD of a detail page says of its business, see ofPage; the zero Business when it says
+// nothing.
 func (r *detailReader) pick(all []structured.Business) (b structured.Business) {
-	ours, _ := ofPage(all, func(b structured.Business) int { return r.leadsHere(b.URL) }, func(b structured.Business) string { return b.Name }, r.Name)
+	leads := func(b structured.Business) int { return r.leadsHere(b.URL) }
+	name := func(b structured.Business) string { return b.Name }
+	ours, _ := ofPage(all, leads, name, r.Name)
 	if len(ours) > 0 {
 		return ours[0]
 	}
 	return b
 }
 
-// ofPage returns which businesses on a listing's own page are the listing, and whether one links to the page. Such a page
-// may describe others too, such as its neighbours or the site itself: ours are those whose page it is; else those that name no other page
-// and bear its title; else the only one, unless it plainly bears another name.
+// ofPage returns which businesses on a listing's own page are the listing, and whether one links to the page. Such
+// a page may describe others too, such as its neighbours or the site itself: ours are those whose page it is; else
+// those that name no other page and bear its title; else the only one, unless it plainly bears another name.
 func ofPage[B any](all []B, leads func(B) int, name func(B) string, title string) (ours []B, linked bool) {
 	var here, free, named []B
 	for _, b := range all {

@@ -40,7 +40,8 @@ type sighting struct {
 // first 1,000 are left out.
 func (r *businessReader) read(scripts []string) (leftOut int) {
 	d := r.src.def
-	found, leftOut := (&structured.Reader{Forms: d.Structured.Forms, Types: d.Structured.Types, Areas: d.ServiceArea}).Read(r.doc, scripts)
+	reader := structured.Reader{Forms: d.Structured.Forms, Types: d.Structured.Types, Areas: d.ServiceArea}
+	found, leftOut := reader.Read(r.doc, scripts)
 	start := 0 // of the form
 	for i := range found {
 		if i > 0 && found[i].Form != found[i-1].Form {
@@ -78,10 +79,12 @@ func (r *businessReader) fill(s *sighting) {
 	l.Hours = writtenHours(s.Business)
 	l.Categories = clones(s.Categories())
 	for _, src := range s.Images() { // the first that is none of the site's stand-ins
-		if u, err := r.final.Parse(src); err == nil && len(src) <= maxURL && !r.src.standIn(src) && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
-			l.ImageURL = u.String()
-			break
+		u, err := r.final.Parse(src)
+		if err != nil || len(src) > maxURL || r.src.standIn(src) || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			continue
 		}
+		l.ImageURL = u.String()
+		break
 	}
 }
 
@@ -149,7 +152,7 @@ func webAddress(s string) string {
 
 // queryIDs are the parameters in which sites whose pages share a path name the
 // business.
-var queryIDs = [...]string{"id", "bid", "lid", "listing", "listing_id", "listingid", "business", "business_id", "biz", "company", "profile"}
+var queryIDs = strings.Fields("id bid lid listing listing_id listingid business business_id biz company profile")
 
 // ownKey returns what tells a business's own page from others of the
 // directory: its path, with the parameter that names the business if there is
@@ -351,15 +354,16 @@ const (
 	idKey   = "id:"
 )
 
-// is reports whether a sighting is of the business that is known by one of its keys: its own page, its id, or name and
-// phone or address. Two that have pages or ids of their own are two, however alike.
+// is reports whether a sighting is of the business that is known by one of its keys: its own page, its id, or name
+// and phone or address. Two that have pages or ids of their own are two, however alike.
 func (m *merger) is(key string, s *sighting) bool {
 	at, ok := m.index[key]
 	if !ok || strings.HasPrefix(key, pageKey) {
 		return ok
 	}
 	have := &m.list[at]
-	if strings.HasPrefix(key, idKey) && have.l.Name != "" && s.l.Name != "" && yp.NormalName(have.l.Name) != yp.NormalName(s.l.Name) {
+	otherName := have.l.Name != "" && s.l.Name != "" && yp.NormalName(have.l.Name) != yp.NormalName(s.l.Name)
+	if strings.HasPrefix(key, idKey) && otherName {
 		return false
 	}
 	return (have.key == "" || s.key == "") && (have.ident == "" || s.ident == "" || have.ident == s.ident)

@@ -158,7 +158,8 @@ func (s *Source) leadsOn(final *url.URL, next string) bool {
 	path, below := strings.CutPrefix(u.Path, base)
 	first, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(final.Path, base), "/"), "/")
 	first, _, _ = strings.Cut(first, ".")
-	return below && (strings.HasPrefix(path, "/"+strings.TrimRight(first, "0123456789")) || s.search != nil && s.search.matches(path))
+	alike := strings.HasPrefix(path, "/"+strings.TrimRight(first, "0123456789"))
+	return below && (alike || s.search != nil && s.search.matches(path))
 }
 
 // saysNext reports whether a label leads to the next page.

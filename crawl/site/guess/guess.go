@@ -3,8 +3,8 @@
 // Purpose: Guess makes a definition for a site, and a score, from some of its pages: it tries the built-in
 // definitions, then structured data, for which the URLs yield the template and what the pages share the chrome.
 //
-// Invariants: what is returned is what was tried: the definition's text is compiled and read again. Nothing is guessed
-// from another host's pages. Every point of the score, and what is missing, is said in words.
+// Invariants: what is returned is what was tried: the definition's text is compiled and read again. Nothing is
+// guessed from another host's pages. Every point of the score, and what is missing, is said in words.
 //
 // Crash: nothing here has state or does I/O; the caller fetches the pages that Links asks for.
 //
@@ -69,8 +69,8 @@ func Guess(name string, base *url.URL, samples []Sample, hints Hints) (*Candidat
 	if base == nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "" {
 		return nil, fmt.Errorf("guess a definition of %s: base URL: want an http:// or https:// URL with a host", name)
 	}
-	g := &guesser{name: name, asked: base, base: &url.URL{Scheme: strings.ToLower(base.Scheme), Host: strings.ToLower(base.Host)}}
-	g.reader = newURLReader(hints)
+	g := &guesser{name: name, asked: base, reader: newURLReader(hints)}
+	g.base = &url.URL{Scheme: strings.ToLower(base.Scheme), Host: strings.ToLower(base.Host)}
 	if len(samples) > maxSamples {
 		g.note("took the first %d of %d samples", maxSamples, len(samples))
 		samples = samples[:maxSamples]
@@ -234,7 +234,8 @@ func (g *guesser) structured() *Candidate {
 	}
 	chrome, bare := g.chrome()
 	d := guessDef{
-		Name: g.name, BaseURL: g.base.String(), Structured: true, URLs: &guessURLs{}, Chrome: chrome, Empty: &guessMarks{Texts: emptyWords},
+		Name: g.name, BaseURL: g.base.String(), Structured: true, URLs: &guessURLs{}, Chrome: chrome,
+		Empty: &guessMarks{Texts: emptyWords},
 		// It is the habit of the site to leave </body> and </html> out: no sample has them, and there are several.
 		NoEndTags: len(g.samples) > 1 && !slices.ContainsFunc(g.samples, func(s sample) bool { return !s.outline.open }),
 	}
@@ -275,7 +276,8 @@ func (g *guesser) structured() *Candidate {
 	}
 	if bare {
 		c.Score = min(c.Score, ScoreSandbox-1)
-		c.say("missing: an element id, class, og:site_name or title end that all samples have, to tell the site's pages from others: put one into chrome.selectors by hand")
+		c.say("missing: an element id, class, og:site_name or title end that all samples have, " +
+			"to tell the site's pages from others: put one into chrome.selectors by hand")
 	}
 	return c
 }
@@ -371,7 +373,10 @@ func (g *guesser) links() []string {
 		s := &g.samples[i]
 		for _, href := range s.outline.links {
 			u, err := s.URL.Parse(href)
-			if err != nil || u.Scheme != "http" && u.Scheme != "https" || !sameHost(u, g.base) || u.User != nil || seen[pageKey(u)] {
+			if err != nil || u.Scheme != "http" && u.Scheme != "https" || !sameHost(u, g.base) || u.User != nil {
+				continue
+			}
+			if seen[pageKey(u)] {
 				continue
 			}
 			seen[pageKey(u)] = true

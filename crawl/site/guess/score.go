@@ -138,12 +138,16 @@ func (c *scorecard) sum() {
 	total := 0.0
 	add := func(points, share float64, what, found string, args ...any) {
 		total += points * share
-		c.reasons = append(c.reasons, fmt.Sprintf("%.0f of %.0f for %s: ", points*share, points, what)+fmt.Sprintf(found, args...))
+		reason := fmt.Sprintf("%.0f of %.0f for %s: ", points*share, points, what) + fmt.Sprintf(found, args...)
+		c.reasons = append(c.reasons, reason)
 	}
-	add(25, share(c.cards-c.bad, c.cards), "cards with a name and an id", "%d of %d cards have a name and an id", c.cards-c.bad, c.cards)
-	add(25, share(c.reached, c.listings), "a phone or an address", "%d of %d listings have a phone or an address", c.reached, c.listings)
+	add(25, share(c.cards-c.bad, c.cards), "cards with a name and an id",
+		"%d of %d cards have a name and an id", c.cards-c.bad, c.cards)
+	add(25, share(c.reached, c.listings), "a phone or an address",
+		"%d of %d listings have a phone or an address", c.reached, c.listings)
 	// One page with a next link will do: the last of a target has none.
-	add(15, share(min(c.pagesOn, 1), 1), "a next link or a total", "%d of %d pages have a next link or a total", c.pagesOn, c.pages)
+	add(15, share(min(c.pagesOn, 1), 1), "a next link or a total",
+		"%d of %d pages have a next link or a total", c.pagesOn, c.pages)
 
 	// Ids that are made up for each visit would fill every crawl with new businesses. One card in four may repeat
 	// an id: an advertiser stands on the page twice.
@@ -166,7 +170,8 @@ func (c *scorecard) sum() {
 	if c.same >= 2 && c.same*2 >= c.pages {
 		alike = 1
 	}
-	add(10, share(alike, 1), "two pages that parse alike", "%d of %d samples are pages of listings, %d of them alike", c.pages, c.samples, c.same)
+	add(10, share(alike, 1), "two pages that parse alike",
+		"%d of %d samples are pages of listings, %d of them alike", c.pages, c.samples, c.same)
 	if c.points = int(math.Round(total)); wandering {
 		c.points = min(c.points, ScoreSandbox-1)
 		c.reasons = append(c.reasons, fmt.Sprintf("held at %d: every crawl would find new businesses", c.points))

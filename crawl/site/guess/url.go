@@ -117,7 +117,11 @@ func (r *urlReader) findCity(p *urlParts) {
 	for i := range p.parts {
 		text := p.parts[i].text
 		for at := range len(text) {
-			if text[at] == '-' && (r.cityBeside(p, i, text[at+1:], text[:at], true) || r.cityBeside(p, i, text[:at], text[at+1:], false)) {
+			if text[at] != '-' {
+				continue
+			}
+			left, right := text[:at], text[at+1:]
+			if r.cityBeside(p, i, right, left, true) || r.cityBeside(p, i, left, right, false) {
 				return
 			}
 		}
@@ -153,7 +157,9 @@ func (r *urlReader) findStateAndCity(p *urlParts) bool {
 // Ways in which URLs write a city with its state, a city alone, a state and a
 // category, the most general first.
 var (
-	wholeCity  = []string{"{city_slug}", "{city}, {state}", "{city},{state}", "{city} {state}", "{city}-{state}", "{city}-{state_lower}"}
+	wholeCity = []string{
+		"{city_slug}", "{city}, {state}", "{city},{state}", "{city} {state}", "{city}-{state}", "{city}-{state_lower}",
+	}
 	cityAlone  = []string{"{city_name_slug}", "{city}"}
 	stateAlone = []string{"{state_lower}", "{state}", "{state_slug}"}
 	categories = []string{"{category_slug}", "{category}"}
@@ -215,7 +221,7 @@ func (r *urlReader) cityBeside(p *urlParts, i int, slug, rest string, after bool
 }
 
 // categoryKeys are the parameters that name what is searched for.
-var categoryKeys = [...]string{"search_terms", "find_desc", "what", "category", "cat", "q", "query", "keyword", "keywords", "term", "terms", "k", "c", "s"}
+var categoryKeys = strings.Fields("search_terms find_desc what category cat q query keyword keywords term terms k c s")
 
 // findCategory looks for a part that is a known category; else, in a URL that
 // names a city, takes the parameter that usually does, or the segment after

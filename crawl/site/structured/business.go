@@ -119,7 +119,9 @@ func (b *Business) Address() (a Address) {
 			a = g.addressOf(v.item, a.Area)
 		}
 		if line := g.textOf(v); !a.some() && v.item != &b.item {
-			if slices.ContainsFunc(b.reader.Areas, func(area string) bool { return len(line) >= len(area) && strings.EqualFold(line[:len(area)], area) }) {
+			if slices.ContainsFunc(b.reader.Areas, func(area string) bool {
+				return len(line) >= len(area) && strings.EqualFold(line[:len(area)], area)
+			}) {
 				a.Area = line
 			} else {
 				a.Street, a.City, a.State, a.PostalCode = yp.SplitAddress(withoutCountry(line))
@@ -155,7 +157,8 @@ var countries = [...]string{"United States of America", "United States", "U.S.A.
 func withoutCountry(s string) string {
 	s = yp.TrimPlace(s)
 	for _, c := range countries {
-		if rest := len(s) - len(c); rest > 1 && strings.EqualFold(s[rest:], c) && (s[rest-1] == ' ' || s[rest-1] == ',') {
+		rest := len(s) - len(c)
+		if rest > 1 && strings.EqualFold(s[rest:], c) && (s[rest-1] == ' ' || s[rest-1] == ',') {
 			return yp.TrimPlace(s[:rest])
 		}
 	}

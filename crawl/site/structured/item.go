@@ -86,7 +86,7 @@ func (g *graph) resolve(v value) value {
 	return v
 }
 
-// add adds a value of a property. An item that there was no room for takes none.
+// add adds a value of a property. No item takes none: there may be too many.
 func (it *item) add(name string, v value) {
 	switch {
 	case it == nil:
@@ -196,7 +196,9 @@ func schemaWord(s string) string {
 	if strings.IndexByte(s, ':') < 0 {
 		return s
 	}
-	for _, prefix := range [...]string{"https://schema.org/", "http://schema.org/", "https://www.schema.org/", "http://www.schema.org/", "schema:"} {
+	for _, prefix := range [...]string{
+		"https://schema.org/", "http://schema.org/", "https://www.schema.org/", "http://www.schema.org/", "schema:",
+	} {
 		if len(s) > len(prefix) && strings.EqualFold(s[:len(prefix)], prefix) {
 			return strings.Trim(s[len(prefix):], "/")
 		}

@@ -26,7 +26,8 @@ func (g *graph) addMicrodata(n *html.Node, cur *item) {
 				name = schemaWord(name)
 				cur.add(name, value{text: microValue(c, name)})
 				if name == "name" {
-					cur.add(linkProp, value{text: linkAround(c, func(n *html.Node) bool { return hasAttr(n, "itemscope") })})
+					ofItem := func(n *html.Node) bool { return hasAttr(n, "itemscope") }
+					cur.add(linkProp, value{text: linkAround(c, ofItem)})
 				}
 			}
 			g.addMicrodata(c, cur)
@@ -114,7 +115,8 @@ func dataID(n *html.Node) string {
 // ownDataID reads the attributes in which sites keep a listing's id.
 func ownDataID(n *html.Node) string {
 	for _, key := range [...]string{
-		"data-listing-id", "data-listingid", "data-business-id", "data-businessid", "data-biz-id", "data-company-id", "data-ypid", "data-id",
+		"data-listing-id", "data-listingid", "data-business-id", "data-businessid", "data-biz-id", "data-company-id",
+		"data-ypid", "data-id",
 	} {
 		if id := yp.Identifier(clean(region.Attr(n, key))); id != "" {
 			return id
@@ -157,7 +159,8 @@ func (g *graph) addHCards(n *html.Node) {
 		if c.Data == "a" {
 			it.add(linkProp, value{text: region.Attr(c, "href")})
 		}
-		if region.HasClass(class, "h-card") && len(it.props) <= 1 && !it.has("name", "legalName") { // all of it is the name
+		// Of an h-card without parts all of it is the name.
+		if region.HasClass(class, "h-card") && len(it.props) <= 1 && !it.has("name", "legalName") {
 			it.add("name", value{text: Text(c)})
 			it.add(linkProp, value{text: linkIn(c)})
 		}

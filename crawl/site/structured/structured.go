@@ -5,17 +5,19 @@
 // and one for each bare address in a list, which may be that of a business. The same reader serves pages of
 // results, pages of one business, and pages of which the JSON-LD only adds to what their cards say.
 //
-// Invariants: the package knows no source: whether an address is the directory's own, which records are of one business, and
-// which of them is meant, its caller decides. Texts are clean and at most 4 kB long; they may share the memory of the page. What a
-// page can make the reader do is bounded: its scripts, items, values and nesting, and the businesses that are returned. A script that
-// is no JSON is read as far as comments, marks around it, commas too many and line breaks in texts account for that; one that is damaged
-// otherwise is passed over, and spoils no other.
+// Invariants: the package knows no source: whether an address is the directory's own, which records are of one
+// business, and which of them is meant, its caller decides. Texts are clean and at most 4 kB long; they may share
+// the memory of the page. What a page can make the reader do is bounded: its scripts, items, values and nesting,
+// and the businesses that are returned. A script that is no JSON is read as far as comments, marks around it,
+// commas too many and line breaks in texts account for that; one that is damaged otherwise is passed over, and
+// spoils no other.
 //
 // Crash: nothing here has state or does I/O.
 //
 // Imports: yp and golang.org/x/net/html.
 //
-// Tests: tables here for what JSON is, with a fuzz target against encoding/json; the golden pages of crawl/site for the rest.
+// Tests: tables here for what JSON is, with a fuzz target against encoding/json; the golden pages of crawl/site
+// for the rest.
 package structured
 
 import (
@@ -214,31 +216,37 @@ func (w *walker) isBusiness(it *item) bool {
 	if len(it.types) == 0 || other {
 		return false
 	}
-	return it.has("address", "telephone", "phone", "streetAddress", "addressLocality") || it.is(hCardType) && w.graph.text(it, "url", linkProp) != ""
+	return it.has("address", "telephone", "phone", "streetAddress", "addressLocality") ||
+		it.is(hCardType) && w.graph.text(it, "url", linkProp) != ""
 }
 
 func isLocal(t string) bool {
 	if localBusinesses[t] || addressedTypes[t] || otherTypes[t] {
 		return localBusinesses[t]
 	}
-	return slices.ContainsFunc(businessEndings, func(end string) bool { return strings.HasSuffix(t, end) && len(t) > len(end) })
+	return slices.ContainsFunc(businessEndings, func(end string) bool {
+		return strings.HasSuffix(t, end) && len(t) > len(end)
+	})
 }
 
 // localBusinesses are schema.org's subtypes of LocalBusiness
 // (https://schema.org/LocalBusiness, "More specific Types", all levels) that
 // do not end in one of businessEndings.
 var localBusinesses = wordSet(`
-LocalBusiness AccountingService AdultEntertainment AmusementPark AnimalShelter ArchiveOrganization ArtGallery Attorney AutoBodyShop
-AutoDealer AutoRental AutoRepair AutoWash AutomatedTeller BankOrCreditUnion BarOrPub BeautySalon BedAndBreakfast BowlingAlley Brewery
-CafeOrCoffeeShop Campground Casino ChildCare ComedyClub CommunityHealth CovidTestingFacility DaySpa Dentist Dermatology DietNutrition
-Distillery DryCleaningOrLaundry Electrician EmploymentAgency Emergency ExerciseGym FastFoodRestaurant FireStation Florist GasStation
-GeneralContractor Geriatric GolfCourse Gynecologic HairSalon HealthClub Hospital Hostel Hotel HousePainter HVACBusiness IceCreamShop
-InsuranceAgency InternetCafe Library Locksmith MedicalClinic Midwifery Motel MotorcycleDealer MotorcycleRepair MovieRental MovieTheater
-MovingCompany NailSalon NightClub Notary Nursing Obstetric Oncologic Optician Optometric Otolaryngologic Pediatric Pharmacy Physician
-PhysiciansOffice Physiotherapy PlasticSurgery Plumber Podiatric PoliceStation PostOffice PrimaryCare PublicHealth PublicSwimmingPool
-RadioStation RealEstateAgent RecyclingCenter Resort RoofingContractor SelfStorage ShoppingCenter SkiResort StadiumOrArena TattooParlor
-TelevisionStation TennisComplex TouristInformationCenter TravelAgency VacationRental VeterinaryCare Winery Bakery Restaurant Store FinancialService
-EmergencyService LegalService ProfessionalService GovernmentOffice FoodEstablishment SportsActivityLocation SportsClub LodgingBusiness
+LocalBusiness AccountingService AdultEntertainment AmusementPark AnimalShelter ArchiveOrganization ArtGallery
+Attorney AutoBodyShop AutoDealer AutoRental AutoRepair AutoWash AutomatedTeller BankOrCreditUnion BarOrPub
+BeautySalon BedAndBreakfast BowlingAlley Brewery CafeOrCoffeeShop Campground Casino ChildCare ComedyClub
+CommunityHealth CovidTestingFacility DaySpa Dentist Dermatology DietNutrition Distillery DryCleaningOrLaundry
+Electrician EmploymentAgency Emergency ExerciseGym FastFoodRestaurant FireStation Florist GasStation
+GeneralContractor Geriatric GolfCourse Gynecologic HairSalon HealthClub Hospital Hostel Hotel HousePainter
+HVACBusiness IceCreamShop InsuranceAgency InternetCafe Library Locksmith MedicalClinic Midwifery Motel
+MotorcycleDealer MotorcycleRepair MovieRental MovieTheater MovingCompany NailSalon NightClub Notary Nursing
+Obstetric Oncologic Optician Optometric Otolaryngologic Pediatric Pharmacy Physician PhysiciansOffice Physiotherapy
+PlasticSurgery Plumber Podiatric PoliceStation PostOffice PrimaryCare PublicHealth PublicSwimmingPool RadioStation
+RealEstateAgent RecyclingCenter Resort RoofingContractor SelfStorage ShoppingCenter SkiResort StadiumOrArena
+TattooParlor TelevisionStation TennisComplex TouristInformationCenter TravelAgency VacationRental VeterinaryCare
+Winery Bakery Restaurant Store FinancialService EmergencyService LegalService ProfessionalService GovernmentOffice
+FoodEstablishment SportsActivityLocation SportsClub LodgingBusiness
 `)
 
 // businessEndings end the names of the other subtypes, and of those that sites
@@ -248,17 +256,18 @@ var businessEndings = []string{"Store", "Shop", "Business", "Restaurant", "Clini
 // addressedTypes are businesses when they have an address or a telephone:
 // an Organization is as often the directory itself or a brand.
 var addressedTypes = wordSet(`
-Organization Corporation OnlineBusiness OnlineStore NGO MedicalOrganization EducationalOrganization School GovernmentOrganization SportsOrganization
-PerformingGroup Place CivicStructure Service hCard
+Organization Corporation OnlineBusiness OnlineStore NGO MedicalOrganization EducationalOrganization School
+GovernmentOrganization SportsOrganization PerformingGroup Place CivicStructure Service hCard
 `)
 
 // otherTypes are things that stand beside listings and have addresses or
 // telephones of their own without being businesses.
 var otherTypes = wordSet(`
-BreadcrumbList ItemList ListItem OfferCatalog WebSite WebPage SearchResultsPage CollectionPage ItemPage ContactPage AboutPage FAQPage Question Answer
-PostalAddress ContactPoint GeoCoordinates Person Review Rating AggregateRating Offer Event Product JobPosting Article NewsArticle BlogPosting
-SearchAction ImageObject VideoObject OpeningHoursSpecification Country State City AdministrativeArea SiteNavigationElement WPHeader WPFooter
-Residence Apartment House SingleFamilyResidence Accommodation RealEstateListing
+BreadcrumbList ItemList ListItem OfferCatalog WebSite WebPage SearchResultsPage CollectionPage ItemPage ContactPage
+AboutPage FAQPage Question Answer PostalAddress ContactPoint GeoCoordinates Person Review Rating AggregateRating
+Offer Event Product JobPosting Article NewsArticle BlogPosting SearchAction ImageObject VideoObject
+OpeningHoursSpecification Country State City AdministrativeArea SiteNavigationElement WPHeader WPFooter Residence
+Apartment House SingleFamilyResidence Accommodation RealEstateListing
 `)
 
 func wordSet(words string) map[string]bool {
