@@ -18,6 +18,7 @@ import (
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
+	"ypcrawl/crawl/site/guess"
 	"ypcrawl/store"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
@@ -29,8 +30,8 @@ func (p *Program) sourcesAddCommand() *cli.Command {
 		Name: "add", Usage: "Find out what a site looks like from a few of its pages, score that, and store it as a source",
 		ArgsUsage: "URL", Args: true,
 		Description: fmt.Sprintf("At most %d pages are asked for. The address of a results page (a category in a city) tells most.\n", crawl.SampleRequests) +
-			fmt.Sprintf("Score %d or more: stored, in the sandbox, where a source has %d targets and becomes active when its layout\n", site.ScoreSandbox, checkpoint.SandboxTargets) +
-			fmt.Sprintf("holds; from %d: stored, disabled, for you to review; less: refused, with the reasons. Adding one again updates it.", site.ScoreReview),
+			fmt.Sprintf("Score %d or more: stored, in the sandbox, where a source has %d targets and becomes active when its layout\n", guess.ScoreSandbox, checkpoint.SandboxTargets) +
+			fmt.Sprintf("holds; from %d: stored, disabled, for you to review; less: refused, with the reasons. Adding one again updates it.", guess.ScoreReview),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "name", DefaultText: "from the host", Usage: "`NAME` of the source: lower-case letters, digits, - and _"},
 			list("states", "a `STATE` that the site has, by code or name", "any", "s"),
@@ -95,11 +96,11 @@ func (p *Program) sourcesAdd(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if *row.Score < site.ScoreReview || len(row.definition) == 0 {
+	if *row.Score < guess.ScoreReview || len(row.definition) == 0 {
 		return a.refuse(row)
 	}
 	row.Stage = checkpoint.StageSandbox
-	if *row.Score < site.ScoreSandbox {
+	if *row.Score < guess.ScoreSandbox {
 		row.Stage = checkpoint.StageReview
 	}
 	row.Enabled = row.Stage == checkpoint.StageSandbox
@@ -170,7 +171,7 @@ func (a *adding) name() error {
 		return nil
 	}
 	a.called = cmp.Or(typed, crawl.SourceNameOf(a.address, false))
-	if _, err := site.Guess(a.called, a.address, nil, site.Hints{}); err != nil { // of no samples, it only looks at the name
+	if _, err := guess.Guess(a.called, a.address, nil, guess.Hints{}); err != nil { // of no samples, it only looks at the name
 		return Usagef("--name: %w", err)
 	}
 	for _, name := range site.Builtins() {
@@ -281,7 +282,7 @@ func (a *adding) refuse(row *stagedRow) error {
 	if _, known := a.known.find(a.called); known {
 		verb = "updated, and " + a.called + " stays as it is"
 	}
-	text := fmt.Sprintf("%s was not %s: score %d, want %d or more", yp.Printable(a.address.Redacted()), verb, *row.Score, site.ScoreReview)
+	text := fmt.Sprintf("%s was not %s: score %d, want %d or more", yp.Printable(a.address.Redacted()), verb, *row.Score, guess.ScoreReview)
 	for _, reason := range row.Reasons {
 		text += "\n  " + reason
 	}
@@ -410,13 +411,13 @@ func samplePlace(c *cli.Context, g *gazetteer.Gazetteer) (yp.Place, error) {
 }
 
 // hints are the places and categories that are known.
-func hints(g *gazetteer.Gazetteer) site.Hints {
+func hints(g *gazetteer.Gazetteer) guess.Hints {
 	all := g.All()
 	bySlug := make(map[string]*gazetteer.Place, len(all))
 	for i := range all {
 		bySlug[all[i].Slug] = &all[i]
 	}
-	return site.Hints{
+	return guess.Hints{
 		Categories: discover.KnownCategories(),
 		City: func(slug string) (city, state string, ok bool) {
 			p, ok := bySlug[slug]

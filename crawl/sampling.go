@@ -12,6 +12,7 @@ import (
 
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/site"
+	"ypcrawl/crawl/site/guess"
 	"ypcrawl/yp"
 )
 
@@ -24,7 +25,7 @@ type Sampling struct {
 	Fetch interface {
 		Get(ctx context.Context, req fetch.Request) (*fetch.Response, error)
 	}
-	Hints site.Hints
+	Hints guess.Hints
 	// Place is where the built-in definitions are tried: a big place and a common
 	// category, or what the operator said that the site has.
 	Place   yp.Place
@@ -41,7 +42,7 @@ type Sampled struct {
 
 // Found is the candidate definition of a site, with the pages that it was made from.
 type Found struct {
-	*site.Candidate
+	*guess.Candidate
 	Pages []Sampled
 }
 
@@ -94,7 +95,7 @@ type sampler struct {
 	name    string
 	base    *url.URL
 	asked   map[string]bool
-	samples []site.Sample
+	samples []guess.Sample
 	found   *Found
 	failed  error // the first failure
 }
@@ -120,7 +121,7 @@ func (t *sampler) follow(ctx context.Context) error {
 // again asks once more for the first page that was understood, of a site that would be
 // stored otherwise.
 func (t *sampler) again(ctx context.Context) error {
-	if t.found.Score < site.ScoreReview {
+	if t.found.Score < guess.ScoreReview {
 		return nil
 	}
 	for i := range t.samples {
@@ -142,7 +143,7 @@ func (t *sampler) guess() (err error) {
 	if len(t.samples) == 0 {
 		return fmt.Errorf("no page of %s could be read: %w", t.base.Redacted(), t.failed)
 	}
-	t.found.Candidate, err = site.Guess(t.name, t.base, t.samples, t.Hints)
+	t.found.Candidate, err = guess.Guess(t.name, t.base, t.samples, t.Hints)
 	return err
 }
 
@@ -193,7 +194,7 @@ func (t *sampler) ask(ctx context.Context, address string) error {
 		if at := res.URL.String(); at != address {
 			page.LedTo, t.asked[at] = res.URL.Redacted(), true
 		}
-		t.samples = append(t.samples, site.Sample{URL: res.URL, Status: res.Status, Body: slices.Clone(res.Body)})
+		t.samples = append(t.samples, guess.Sample{URL: res.URL, Status: res.Status, Body: slices.Clone(res.Body)})
 	}
 	t.found.Pages = append(t.found.Pages, page)
 	return nil

@@ -15,6 +15,7 @@ import (
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/site"
+	"ypcrawl/crawl/site/guess"
 	"ypcrawl/yp"
 )
 
@@ -99,7 +100,7 @@ func (s *townSite) sampling(t *testing.T) (crawl.Sampling, *url.URL) {
 		t.Fatal(err)
 	}
 	place := yp.Place{City: "Austin", CitySlug: "austin-tx", State: "TX", Category: "Plumbers", CategorySlug: "plumbers"}
-	return crawl.Sampling{Fetch: client, Hints: site.Hints{City: cityHint, Categories: []string{"Plumbers", "Dentists"}}, Place: place, MaxHold: time.Second}, u
+	return crawl.Sampling{Fetch: client, Hints: guess.Hints{City: cityHint, Categories: []string{"Plumbers", "Dentists"}}, Place: place, MaxHold: time.Second}, u
 }
 
 func TestSampling(t *testing.T) {
@@ -108,7 +109,7 @@ func TestSampling(t *testing.T) {
 		s := &townSite{phones: true}
 		from, u := s.sampling(t)
 		found, err := from.Find(t.Context(), "town", u)
-		if err != nil || found.Form != "structured" || found.Score < site.ScoreSandbox || found.Source == nil {
+		if err != nil || found.Form != "structured" || found.Score < guess.ScoreSandbox || found.Source == nil {
 			t.Fatalf("%v, %+v", err, found)
 		}
 		if !slices.Contains(s.asked, "/austin-tx/plumbers?page=2") && !slices.Contains(s.asked, "/dallas-tx/dentists?page=2") {
@@ -128,7 +129,7 @@ func TestSampling(t *testing.T) {
 		s := &townSite{}
 		from, u := s.sampling(t)
 		found, err := from.Find(t.Context(), "town", u.JoinPath("austin-tx/plumbers"))
-		if err != nil || found.Score >= site.ScoreSandbox {
+		if err != nil || found.Score >= guess.ScoreSandbox {
 			t.Fatalf("%v, %d: %v", err, found.Score, found.Reasons)
 		}
 	})
@@ -136,7 +137,7 @@ func TestSampling(t *testing.T) {
 		s := &townSite{phones: true, random: true}
 		from, u := s.sampling(t)
 		found, err := from.Find(t.Context(), "town", u)
-		if err != nil || found.Score != site.ScoreSandbox-1 {
+		if err != nil || found.Score != guess.ScoreSandbox-1 {
 			t.Fatalf("%v, %d: %v", err, found.Score, found.Reasons)
 		}
 		if want := "0 of 15 for stable ids: 12 of 12 businesses had another id when their page was asked for again"; !slices.Contains(found.Reasons, want) {
@@ -162,7 +163,7 @@ func TestSampling(t *testing.T) {
 		s := &townSite{phones: true, robots: "User-agent: *\nDisallow: /dallas-tx\nDisallow: /$\n"}
 		from, u := s.sampling(t)
 		found, err := from.Find(t.Context(), "town", u)
-		if err != nil || found.Score < site.ScoreSandbox {
+		if err != nil || found.Score < guess.ScoreSandbox {
 			t.Fatalf("%v, %+v", err, found)
 		}
 		if found.Pages[0].Error == "" || slices.Contains(s.asked, "/") {

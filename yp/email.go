@@ -1,6 +1,7 @@
 package yp
 
 import (
+	"encoding/hex"
 	"net/url"
 	"strings"
 )
@@ -10,6 +11,7 @@ const (
 	maxMail      = 254
 	maxMailLocal = 64
 	maxMailText  = 1024 // what is looked at: an address with its "mailto:" and parameters
+	maxMailValue = 4096 // a text with an address in it
 )
 
 // CanonicalEmail returns a mail address fit to keep: s without "mailto:", its
@@ -73,7 +75,7 @@ func mailLocal(s string) bool {
 	return true
 }
 
-func isAlnum(c byte) bool { return isLetter(c) || '0' <= c && c <= '9' }
+func isAlnum(c byte) bool { return isLetter(c) || isDigit(c) }
 
 // mailHost returns the host of an address in lower case ASCII.
 func mailHost(s string) (string, bool) {
@@ -100,4 +102,57 @@ func imageName(top string) bool {
 		return true
 	}
 	return false
+}
+
+// HiddenEmailPath is where the CDN Cloudflare leads links to mail addresses that it
+// hides from machines; the address stands behind it and a "#", in hex.
+const HiddenEmailPath = "/cdn-cgi/l/email-protection"
+
+// FindEmail returns the mail address in a value from a page: a link with "mailto:", a
+// link or an attribute that hides the address, or a text with the address in it.
+func FindEmail(value string) (email string, ok bool) {
+	if len(value) > maxMailValue {
+		return "", false
+	}
+	if _, hidden, ok := strings.Cut(value, HiddenEmailPath+"#"); ok {
+		value = hidden
+	}
+	if plain, ok := cloudflareEmail(value); ok {
+		value = "mailto:" + plain // it is a link's address: parameters may follow
+	}
+	if email, ok = CanonicalEmail(value); ok {
+		return email, true
+	}
+	return CanonicalEmail(addressIn(value))
+}
+
+// cloudflareEmail decodes a mail address that Cloudflare has hidden: bytes in
+// hex, each XORed with the first. It returns what stands there, which may be
+// anything; ok is false when the form is another.
+func cloudflareEmail(s string) (text string, ok bool) {
+	if len(s) < 4 || len(s) > maxMailText {
+		return "", false
+	}
+	b, err := hex.DecodeString(s)
+	if err != nil {
+		return "", false
+	}
+	for i := range b[1:] {
+		b[i+1] ^= b[0]
+	}
+	return string(b[1:]), true
+}
+
+// addressIn returns the word of a text that has an "@", without the marks
+// around it.
+func addressIn(text string) string {
+	for w := range strings.FieldsSeq(text) {
+		if strings.IndexByte(w, '@') > 0 {
+			if i := strings.LastIndexByte(w[:strings.IndexByte(w, '@')], ':'); i >= 0 {
+				w = w[i+1:] // "E-mail:info@acme.com"
+			}
+			return strings.Trim(w, "()[]{}<>\"'.,;:!")
+		}
+	}
+	return ""
 }

@@ -1,6 +1,7 @@
 package yp
 
 import (
+	"encoding/hex"
 	"strings"
 	"testing"
 )
@@ -75,6 +76,30 @@ func FuzzCanonicalEmail(f *testing.F) {
 		}
 		if len(got) > maxMail || strings.Count(got, "@") != 1 || Printable(got) != got || strings.ContainsAny(got, " \"<>,;") {
 			t.Fatalf("%q: %q", s, got)
+		}
+	})
+}
+
+// FuzzFindEmail hides texts as Cloudflare does.
+func FuzzFindEmail(f *testing.F) {
+	f.Add("joe@joes.example", byte(0x5a))
+	f.Add("joe@joes.example?subject=x", byte(0))
+	f.Add("\x00\xff", byte(0xff))
+	f.Fuzz(func(t *testing.T, text string, key byte) {
+		b := []byte{key}
+		for _, c := range []byte(text) {
+			b = append(b, c^key)
+		}
+		hidden := hex.EncodeToString(b)
+		got, ok := cloudflareEmail(hidden)
+		if fits := 2+2*len(text) <= maxMailText && text != ""; ok != fits || ok && got != text {
+			t.Fatalf("%q with key %#x: got %q, %t", text, key, got, ok)
+		}
+		for _, v := range []string{text, "/cdn-cgi/l/email-protection#" + text, hidden} {
+			email, _ := FindEmail(v)
+			if email != "" && (strings.Count(email, "@") != 1 || len(email) > 254 || strings.ContainsAny(email, " \x00\x1b<>\"")) {
+				t.Fatalf("%q: %q", v, email)
+			}
 		}
 	})
 }

@@ -35,6 +35,24 @@ func CanonicalPhone(s string) (e164 string, ok bool) {
 	return string(buf[:]), true
 }
 
+// ShownPhone returns a phone number as a page shows it, without what stands before it, such as
+// "Phone:", and its E.164 form, if it has one. Both are "" for a text with too few digits
+// to be a number.
+func ShownPhone(s string) (shown, e164 string) {
+	s = s[max(0, strings.IndexAny(s, "+(0123456789")):]
+	digits := 0
+	for i := range len(s) {
+		if isDigit(s[i]) {
+			digits++
+		}
+	}
+	if digits < 7 {
+		return "", ""
+	}
+	e164, _ = CanonicalPhone(s)
+	return s, e164
+}
+
 // dialed gathers the digits of a number as it is read.
 type dialed struct {
 	digits  [12]byte // one more than the longest number, to tell it is too long

@@ -56,6 +56,17 @@ func isClean(s string) bool {
 	return !space || s == ""
 }
 
+// Clip cuts a text to at most n bytes, at a rune.
+func Clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xc0 == 0x80 {
+		n--
+	}
+	return strings.TrimSpace(s[:n])
+}
+
 // Printable makes s safe to show on a terminal, on one line: control, format
 // and line-separating characters and invalid bytes are shown as Go escapes
 // ("\x1b", "\u202e"). Text that is safe already comes back as it is.

@@ -7,6 +7,8 @@ import (
 	"github.com/PuerkitoBio/goquery"
 	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
+
+	"ypcrawl/crawl/site/region"
 )
 
 // benchPage is a page of 250 KB with 30 cards.
@@ -46,12 +48,9 @@ func BenchmarkParsePage(b *testing.B) {
 	b.Run("scan", func(b *testing.B) {
 		b.SetBytes(int64(len(page)))
 		b.ReportAllocs()
-		var c scanner
-		var a arena
+		var p region.Parser
 		for b.Loop() {
-			a.reset()
-			c.reset(string(page), &s.regions, &a)
-			if !c.run() {
+			if _, _, ok := p.Parse(string(page), &s.regions); !ok {
 				b.Fatal("not scanned")
 			}
 		}

@@ -2,16 +2,18 @@ package site
 
 import (
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/yp"
 )
 
 // Bounds on what a card may say, in bytes or in number.
 const (
-	maxID         = 64
 	maxName       = 300
 	maxLine       = 200 // street, city, phone, service area, category
 	maxSnippet    = 1000
@@ -25,31 +27,38 @@ type cardReader struct {
 	src   *Source
 	final *url.URL
 	card  *html.Node
-	hits  hits
+	self  [1]*html.Node // card
+	hits  region.Hits
 	buf   []byte
 	work  int // nodes looked at to take the cards of this page apart
 }
 
-func (c *cardReader) begin(s *Source, final *url.URL) {
-	c.src, c.final = s, final
-}
-
 // read reads one card. Its listing has no id or no name when the card is bad.
 func (c *cardReader) read(at card, l *yp.Listing) {
-	c.card = at.n
-	c.hits.reset()
-	c.src.cards.run(at.n, c.hits, nil)
+	c.find(at.n)
 	f := &c.src.fields
-	*l = yp.Listing{ID: identifier(f.id.first(c)), Name: keep(f.name.first(c), maxName)}
+	*l = yp.Listing{ID: yp.Identifier(f.id.first(c)), Name: keep(f.name.first(c), maxName)}
 	if l.ID == "" || l.Name == "" {
 		return
 	}
-	l.Sponsored = at.sponsored || c.marked()
+	l.Sponsored = at.sponsored || c.holds(c.src.marks)
 	c.place(l)
 	for i := range f.others {
 		o := &f.others[i]
 		o.set(c, l, o.rules)
 	}
+}
+
+// find finds the elements of all fields in a card.
+func (c *cardReader) find(card *html.Node) {
+	c.card = card
+	c.hits.Reset()
+	c.src.cards.Find(card, c.hits, nil)
+}
+
+// holds reports whether the card read last holds what one of the selectors finds.
+func (c *cardReader) holds(sels []int) bool {
+	return slices.ContainsFunc(sels, func(i int) bool { return len(c.hits[i]) > 0 })
 }
 
 // setter puts what a field's rules yield into a listing.
@@ -60,7 +69,7 @@ var setters = map[string]setter{
 	"profile_url": func(c *cardReader, l *yp.Listing, f field) { l.ProfileURL = c.profile(f.first(c)) },
 	"phone":       func(c *cardReader, l *yp.Listing, f field) { setPhone(l, f.first(c)) },
 	"website":     func(c *cardReader, l *yp.Listing, f field) { c.website(l, f.first(c)) },
-	"price_range": func(c *cardReader, l *yp.Listing, f field) { l.PriceRange = priceRange(f.first(c)) },
+	"price_range": func(c *cardReader, l *yp.Listing, f field) { l.PriceRange = yp.PriceRange(f.first(c)) },
 	"snippet":     func(c *cardReader, l *yp.Listing, f field) { l.Snippet = keep(c.src.snippet(f.first(c)), maxSnippet) },
 	"image_url":   func(c *cardReader, l *yp.Listing, f field) { l.ImageURL = c.image(f) },
 	"claimed":     func(c *cardReader, l *yp.Listing, f field) { l.Claimed = c.src.claimed(f.first(c)) },
@@ -76,57 +85,33 @@ func setterOf(to *yp.ListingField) setter {
 		case *string:
 			*v = keep(f.first(c), maxLine)
 		case *int:
-			*v, _ = firstInt(f.first(c))
+			*v, _ = yp.FirstInt(f.first(c))
 		case *float64:
-			*v = rating(f.first(c))
+			*v = yp.Rating(f.first(c))
 		case *[]string:
 			*v = clones(f.all(c, maxCategories))
 		}
 	}
 }
 
-// marked reports whether the card carries the mark of an ad.
-func (c *cardReader) marked() bool {
-	for _, i := range c.src.marks {
-		if len(c.hits[i]) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 func (c *cardReader) profile(href string) string {
 	if href == "" || len(href) > maxURL {
 		return ""
 	}
-	u, ok := yp.CanonicalURL(c.final, href)
-	if !ok {
-		return ""
-	}
+	u, _ := yp.CanonicalURL(c.final, href)
 	return u
 }
 
-// setPhone keeps a phone number if there are digits enough to be one. What a page says
-// before it, such as "Phone:", is not kept.
-func setPhone(l *yp.Listing, s string) {
-	s = s[max(0, strings.IndexAny(s, "+(0123456789")):]
-	digits := 0
-	for i := range len(s) {
-		if digit(s[i]) {
-			digits++
-		}
-	}
-	if digits < 7 {
-		return
-	}
-	l.Phone = keep(s, maxLine)
-	l.PhoneE164, _ = yp.CanonicalPhone(l.Phone)
+// setPhone keeps a phone number, see yp.ShownPhone.
+func setPhone(l *yp.Listing, text string) {
+	shown, e164 := yp.ShownPhone(text)
+	l.Phone, l.PhoneE164 = keep(shown, maxLine), strings.Clone(e164)
 }
 
 // website keeps a link to the business's own site: absolute, and not the
 // directory's.
 func (c *cardReader) website(l *yp.Listing, href string) {
-	if len(href) > maxURL || !absolute(href) {
+	if len(href) > maxURL || !yp.AbsoluteURL(href) {
 		return
 	}
 	href = strings.Clone(href) // the canonical form may share its memory
@@ -135,16 +120,6 @@ func (c *cardReader) website(l *yp.Listing, href string) {
 		return
 	}
 	l.WebsiteURL, l.Website, l.Domain = href, w.URL, w.Domain
-}
-
-// absolute reports whether a link names a host. A bare "acme.com" is a
-// relative link to a file of that name.
-func absolute(href string) bool {
-	if strings.HasPrefix(href, "//") {
-		return true
-	}
-	scheme, rest, ok := strings.Cut(href, ":")
-	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) && strings.HasPrefix(rest, "//")
 }
 
 // image returns the first image that is none of the site's stand-ins.
@@ -164,12 +139,8 @@ func (c *cardReader) image(f field) string {
 }
 
 func (s *Source) standIn(src string) bool {
-	for _, part := range s.def.NoImage {
-		if strings.Contains(src, part) {
-			return true
-		}
-	}
-	return strings.HasPrefix(src, "data:")
+	return strings.HasPrefix(src, "data:") ||
+		slices.ContainsFunc(s.def.NoImage, func(part string) bool { return strings.Contains(src, part) })
 }
 
 func (s *Source) snippet(text string) string {
@@ -191,22 +162,9 @@ func (s *Source) claimed(text string) *bool {
 	return &yes
 }
 
-// identifier returns an id, or "" when it is none: ids are short words.
-func identifier(s string) string {
-	if len(s) > maxID {
-		return ""
-	}
-	for i := range len(s) {
-		if c := s[i]; !letter(c) && !digit(c) && strings.IndexByte("-_.:", c) < 0 {
-			return ""
-		}
-	}
-	return strings.Clone(s)
-}
-
 // keep returns a copy of s, at most n bytes long: listings must not hold on to
 // the whole page.
-func keep(s string, n int) string { return strings.Clone(clip(s, n)) }
+func keep(s string, n int) string { return strings.Clone(yp.Clip(s, n)) }
 
 func clones(list []string) []string {
 	for i, s := range list {
@@ -214,3 +172,104 @@ func clones(list []string) []string {
 	}
 	return list
 }
+
+// place reads where the business is. Sites write it as street and locality, as
+// separate parts, or in one line; "Serving the Austin Area" is a service area
+// and no address.
+func (c *cardReader) place(l *yp.Listing) {
+	f := &c.src.fields
+	street := c.part(f.street)
+	city, state, zip := yp.SplitLocality(c.part(f.locality))
+	if city == "" {
+		city = yp.TrimPlace(c.part(f.city))
+	}
+	if state == "" {
+		state = yp.StateCode(yp.TrimPlace(c.part(f.state)))
+	}
+	if zip == "" {
+		zip = yp.PostalCode(c.part(f.postal))
+	}
+	if street == "" && city == "" && zip == "" {
+		line := f.address.first(c)
+		if c.src.serviceArea(line) {
+			l.ServiceArea = keep(line, maxLine)
+			return
+		}
+		if street, city, state, zip = yp.SplitAddress(line); !numbered(street) {
+			street = ""
+		}
+	}
+	if c.src.serviceArea(street) {
+		l.ServiceArea = keep(street, maxLine)
+		street = ""
+	}
+	l.Street, l.City = keep(yp.TrimPlace(street), maxLine), keep(city, maxLine)
+	l.State, l.PostalCode = strings.Clone(state), strings.Clone(zip)
+}
+
+// part returns the first text of a part of the address. Where the card has an address,
+// what stands elsewhere in it is no part: a city may be named in a snippet.
+func (c *cardReader) part(f field) string {
+	for i := range f {
+		r := &f[i]
+		if r.sel < 0 {
+			if s := r.take(c, c.card); s != "" {
+				return s
+			}
+			continue
+		}
+		found := c.hits[r.sel]
+		for _, n := range found[:min(len(found), maxTries)] {
+			if s := r.take(c, n); s != "" && c.inAddress(n) {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+// inAddress reports whether n is in an address of the card, or the card has none with text.
+func (c *cardReader) inAddress(n *html.Node) bool {
+	some := false
+	for _, r := range c.src.fields.address {
+		if r.sel < 0 {
+			continue
+		}
+		for _, box := range c.hits[r.sel] {
+			if n == box || within(n, box) {
+				return true
+			}
+			some = some || hasText(box)
+		}
+	}
+	return !some
+}
+
+func hasText(n *html.Node) bool {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type == html.TextNode && strings.TrimSpace(c.Data) != "" || c.Type == html.ElementNode && hasText(c) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Source) serviceArea(text string) bool {
+	for _, p := range s.def.ServiceArea {
+		if len(text) >= len(p) && strings.EqualFold(text[:len(p)], p) {
+			return true
+		}
+	}
+	return false
+}
+
+// numbered reports whether a text that nobody marks as a street may be one: it holds a
+// house number. "Downtown" does not; "One Main Plaza" and "Pier Thirty-Nine" do.
+func numbered(s string) bool {
+	return strings.ContainsAny(s, "0123456789") || numberWord.MatchString(s)
+}
+
+// numberWord is a number in words: any at the start of a text, "thirty-nine" anywhere.
+var numberWord = regexp.MustCompile(`(?i)^(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|` +
+	`(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty)(?:[ ,-]|$)|` +
+	`\b(?:twen|thir|for|fif|six|seven|eigh|nine)ty-(?:one|two|three|four|five|six|seven|eight|nine)\b`)

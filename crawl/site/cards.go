@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/yp"
 )
 
@@ -19,11 +20,11 @@ type card struct {
 
 // cardsOf finds the cards of a tree, in its order, and how many more there are than
 // are read. Only with nested it looks into cards, too.
-func (s *Source) cardsOf(doc *html.Node, found hits, nested bool) (cards []card, beyond int) {
-	s.page.run(doc, found, func(n *html.Node) bool {
+func (s *Source) cardsOf(doc *html.Node, found region.Hits, nested bool) (cards []card, beyond int) {
+	s.page.Find(doc, found, func(n *html.Node) bool {
 		c, ok := s.cardAt(found, n)
 		switch {
-		case ok && len(cards) < maxHits:
+		case ok && len(cards) < region.MaxHits:
 			cards = append(cards, c)
 		case ok:
 			beyond++
@@ -35,7 +36,7 @@ func (s *Source) cardsOf(doc *html.Node, found hits, nested bool) (cards []card,
 
 // cardAt reports whether n, just matched by a selector of the page, is a card. A card in
 // two containers, since one of them lacks its end tag, belongs to the nearer one.
-func (s *Source) cardAt(found hits, n *html.Node) (card, bool) {
+func (s *Source) cardAt(found region.Hits, n *html.Node) (card, bool) {
 	organic, isOrganic := lastOf(found, s.organic, n)
 	sponsored, isSponsored := lastOf(found, s.sponsored, n)
 	switch {
@@ -48,7 +49,7 @@ func (s *Source) cardAt(found hits, n *html.Node) (card, bool) {
 }
 
 // lastOf returns which of the selectors found n last.
-func lastOf(found hits, sels []int, n *html.Node) (sel int, ok bool) {
+func lastOf(found region.Hits, sels []int, n *html.Node) (sel int, ok bool) {
 	for _, i := range sels {
 		if f := found[i]; len(f) > 0 && f[len(f)-1] == n {
 			return i, true
@@ -60,15 +61,12 @@ func lastOf(found hits, sels []int, n *html.Node) (sel int, ok bool) {
 // nearerOrganic reports whether the nearest container around n holds organic cards.
 func (s *Source) nearerOrganic(n *html.Node) bool {
 	for p := n.Parent; p != nil && p.Type == html.ElementNode; p = p.Parent {
-		for _, c := range s.sponsoredIn {
-			if c.Match(p) {
-				return false
-			}
+		of := func(sel region.Selector) bool { return sel.Match(p) }
+		if slices.ContainsFunc(s.sponsoredIn, of) {
+			return false
 		}
-		for _, c := range s.organicIn {
-			if c.Match(p) {
-				return true
-			}
+		if slices.ContainsFunc(s.organicIn, of) {
+			return true
 		}
 	}
 	return false
@@ -90,10 +88,11 @@ func (s *Source) readCards(p *Page, w *workspace, doc *html.Node, scripts []stri
 		list, torn = s.readListings(p, w, cards)
 	}
 	if torn {
-		w.pageHits.reset()
+		w.pageHits.Reset()
 		cards, beyond = s.cardsOf(doc, w.pageHits, true)
 		cards = w.card.takeApart(cards)
 		dropClones(doc, cards)
+		s.strayed(&w.card, cards)
 		list, _ = s.readListings(p, w, cards)
 	}
 	p.Raw, p.LeftOut, w.cards = len(cards), beyond, cards
@@ -108,6 +107,25 @@ func (s *Source) readCards(p *Page, w *workspace, doc *html.Node, scripts []stri
 	}
 }
 
+// strayed makes organic what a container of ads holds only because its end tag is missing:
+// cards without the mark of an ad, where others of its kind bear it.
+func (s *Source) strayed(c *cardReader, cards []card) {
+	kinds := map[int]bool{} // selectors of ads whose cards are marked
+	var plain []*card
+	for i := range cards {
+		if one := &cards[i]; one.sponsored {
+			if c.find(one.n); c.holds(s.marks) {
+				kinds[one.sel] = true
+			} else {
+				plain = append(plain, one)
+			}
+		}
+	}
+	for _, one := range plain {
+		one.sponsored = !kinds[one.sel]
+	}
+}
+
 // readListings reads the cards: an id that stands in an ad and in an organic card is
 // organic, and one that recurs counts once. torn reports whether a card holds what is
 // the page's.
@@ -119,7 +137,7 @@ func (s *Source) readListings(p *Page, w *workspace, cards []card) (kept []yp.Li
 		n := len(list)
 		l := &list[:n+1][n]
 		w.card.read(c, l)
-		torn = torn || w.card.torn()
+		torn = torn || w.card.holds(s.inCards) // another card, or what is the page's
 		if l.ID == "" || l.Name == "" {
 			p.Bad++
 			continue
@@ -141,16 +159,6 @@ func (s *Source) readListings(p *Page, w *workspace, cards []card) (kept []yp.Li
 		}
 	}
 	return kept, torn
-}
-
-// torn reports whether the card read last holds another card, or what is the page's.
-func (c *cardReader) torn() bool {
-	for _, i := range c.src.inCards {
-		if len(c.hits[i]) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // maxWork bounds the nodes that are looked at to take the cards of a page apart: some
@@ -310,21 +318,13 @@ func unwrap(n *html.Node) {
 	n.Parent.RemoveChild(n)
 }
 
-// nodes counts the nodes of a tree.
-func nodes(n *html.Node) int {
-	count := 1
-	for range n.Descendants() {
-		count++
-	}
-	return count
-}
-
 // identity reads the id and the name of a card.
 func (c *cardReader) identity(n *html.Node) (id, name string) {
-	c.work += nodes(n)
-	c.card = n
-	c.hits.reset()
-	c.src.cards.run(n, c.hits, nil)
+	for range n.Descendants() {
+		c.work++
+	}
+	c.work++
+	c.find(n)
 	return strings.Clone(c.src.fields.id.first(c)), c.src.fields.name.first(c)
 }
 

@@ -118,6 +118,25 @@ func TestTakeApart(t *testing.T) {
 	})
 }
 
+// TestUnclosedAds: a container of ads without an end tag makes no ads of the cards behind
+// it, on a page that does not count what it shows.
+func TestUnclosedAds(t *testing.T) {
+	t.Parallel()
+	card := func(id int, more string) string {
+		return fmt.Sprintf(`<div class="result" data-ypid="%d"><a class="business-name">B</a>%s</div>`, id, more)
+	}
+	body := `<div id="main-content"><div class="search-results center-ads">` + card(1, `<span class="ad-pill">Ad</span>`) + card(2, "") + card(3, "") + `</div>`
+	p := parse(t, builtin(t, "yellowpages"), siteHTML(body), srp, 200)
+	if len(p.Listings) != 3 || !p.Listings[0].Sponsored || p.Listings[1].Sponsored || p.Listings[2].Sponsored {
+		t.Errorf("got %+v, want one ad and two organic listings", p.Listings)
+	}
+	for i, l := range parse(t, builtin(t, "yellowpages"), siteHTML(strings.ReplaceAll(body, "ad-pill", "x")), srp, 200).Listings {
+		if !l.Sponsored {
+			t.Errorf("listing %d of a container whose ads bear no mark is organic", i)
+		}
+	}
+}
+
 // TestAdsCountedAlong: a site that counts the ads of a page as shown has no complete page,
 // and none whose layout is unknown.
 func TestAdsCountedAlong(t *testing.T) {

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,9 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/PuerkitoBio/goquery"
-	"github.com/andybalholm/cascadia"
-
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/yp"
 )
 
@@ -20,6 +19,11 @@ var (
 	errMissing = errors.New("is missing")
 	errNoRule  = errors.New("a rule needs css or attr")
 )
+
+var sourceName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
+
+// defaultDelay is the time between requests when a definition names none.
+const defaultDelay = 2 * time.Second
 
 // compile checks the definition and makes it ready; faults go to f. It returns
 // the base URL.
@@ -29,22 +33,24 @@ func (c *compiled) compile(f *faults) *url.URL {
 		f.add(d.Name.line, "name", fmt.Errorf("name %q: want lower-case letters, digits, - and _", d.Name.text))
 	}
 	base := compileBase(d.BaseURL, f)
-	c.delay = compileDelay(d.Delay, f)
+	c.delay = defaultDelay
+	if d.Delay.text != "" {
+		var err error
+		if c.delay, err = time.ParseDuration(d.Delay.text); err != nil || c.delay < 0 {
+			f.add(d.Delay.line, "delay", fmt.Errorf("delay %q: want a duration such as 2s or 500ms", d.Delay.text))
+		}
+	}
 	if d.PageCap < 0 || d.PlacesPerState < 0 {
 		f.add(0, "page_cap", errors.New("page_cap and places_per_state must not be negative"))
 	}
 	c.compileURLs(f)
-	for _, r := range d.Regions {
-		if err := c.regions.add(r.text); err != nil {
-			f.add(r.line, "regions", fmt.Errorf("%q: %w", r.text, err))
-		}
-	}
+	c.regions = regions(d.Regions, "regions", f)
 	c.chrome = compileMarks(d.Chrome, "chrome", f)
 	c.empty = compileMarks(d.Empty, "empty", f)
 	if len(d.Chrome.Selectors)+len(d.Chrome.Texts)+len(d.Chrome.Titles) == 0 {
 		f.add(0, "chrome", errMissing)
 	}
-	c.evidence = matchers(d.Evidence, "evidence", f)
+	selectors(&c.evidence, d.Evidence, "evidence", f)
 	c.compileCards(f)
 	c.compileFields(f)
 	c.compileIndex(f)
@@ -70,61 +76,52 @@ func compileBase(s scalar, f *faults) *url.URL {
 	return &url.URL{Scheme: "http", Host: "invalid"}
 }
 
-// defaultDelay is the time between requests when a definition names none.
-const defaultDelay = 2 * time.Second
-
-func compileDelay(s scalar, f *faults) time.Duration {
-	if s.text == "" {
-		return defaultDelay
-	}
-	d, err := time.ParseDuration(s.text)
-	if err != nil || d < 0 {
-		f.add(s.line, "delay", fmt.Errorf("delay %q: want a duration such as 2s or 500ms", s.text))
-	}
-	return d
-}
-
 func (c *compiled) compileURLs(f *faults) {
+	target, search := c.def.URLs.Target, c.def.URLs.Search
 	var err error
-	if c.def.URLs.Target.text == "" {
-		f.add(c.def.URLs.Target.line, "urls.target", errMissing)
-	} else if c.target, err = parseTemplate(c.def.URLs.Target.text); err != nil {
-		f.add(c.def.URLs.Target.line, "urls.target", err)
+	if target.text == "" {
+		f.add(target.line, "urls.target", errMissing)
+	} else if c.target, err = parseTemplate(target.text); err != nil {
+		f.add(target.line, "urls.target", err)
 	} else if !c.target.has("page") {
-		f.add(c.def.URLs.Target.line, "urls.target", errors.New("must hold {page}"))
+		f.add(target.line, "urls.target", errors.New("must hold {page}"))
 	}
-	if c.def.URLs.Search.text == "" {
-		return
-	}
-	if c.search, err = parseTemplate(c.def.URLs.Search.text); err != nil {
-		f.add(c.def.URLs.Search.line, "urls.search", err)
+	if search.text != "" {
+		c.search, err = parseTemplate(search.text)
+		f.add(search.line, "urls.search", err)
 	}
 }
 
-func compileMarks(m markDef, at string, f *faults) marks {
-	return marks{matchers(m.Selectors, at+".selectors", f), lower(m.Texts), m.Titles}
-}
-
-func lower(list []string) []string {
-	out := make([]string, 0, len(list))
+// regions compiles the selectors of the containers that count on a page.
+func regions(list []scalar, at string, f *faults) (out region.Containers) {
 	for _, s := range list {
-		out = append(out, strings.ToLower(s))
+		if err := out.Add(s.text); err != nil {
+			f.add(s.line, at, fmt.Errorf("%q: %w", s.text, err))
+		}
 	}
 	return out
 }
 
-// matchers compiles selectors of which the first match on a page is enough.
-func matchers(list []scalar, at string, f *faults) []goquery.Matcher {
-	var out []goquery.Matcher
+func compileMarks(d markDef, at string, f *faults) (m marks) {
+	selectors(&m.selectors, d.Selectors, at+".selectors", f)
+	for _, text := range d.Texts {
+		m.texts = append(m.texts, strings.ToLower(text))
+	}
+	m.titles = d.Titles
+	return m
+}
+
+// selectors adds selectors to others and returns their numbers.
+func selectors(x *region.Selectors, list []scalar, at string, f *faults) (ids []int) {
 	for _, s := range list {
-		m, err := cascadia.Compile(s.text)
+		id, err := x.Add(s.text)
 		if err != nil {
-			f.add(s.line, at, fmt.Errorf("selector %q: %w", s.text, err))
+			f.add(s.line, at, err)
 			continue
 		}
-		out = append(out, goquery.SingleMatcher(m))
+		ids = append(ids, id)
 	}
-	return out
+	return ids
 }
 
 func (c *compiled) compileCards(f *faults) {
@@ -132,61 +129,58 @@ func (c *compiled) compileCards(f *faults) {
 	if len(d.Organic) == 0 && !c.def.Structured.On {
 		f.add(0, "cards.organic", errMissing)
 	}
-	c.organic = selectors(c.page, d.Organic, "cards.organic", f)
-	c.sponsored = selectors(c.page, d.Sponsored, "cards.sponsored", f)
-	c.marks = selectors(c.cards, d.Marks, "cards.sponsored_marks", f)
-	c.compileContainers()
-	c.next = rules(c.page, c.def.Next, "next", f)
-	c.total = rules(c.page, c.def.Total, "total", f)
-	c.shown = rules(c.page, c.def.Shown, "shown", f)
-	for _, text := range slices.Sorted(maps.Keys(c.page.ids)) {
-		if g, err := compileSelector(text); err == nil {
-			c.inCards = append(c.inCards, c.cards.add(text, g))
-		}
-	}
-}
-
-// compileContainers notes what the selectors of cards say about where they stand, and
-// which say too little to tell a card from what is in it.
-func (c *compiled) compileContainers() {
 	c.tagOnly = map[int]bool{}
-	for _, q := range c.page.queries {
-		organic, sponsored := slices.Contains(c.organic, q.out), slices.Contains(c.sponsored, q.out)
-		links, plain := q.sel.(chain)
-		switch {
-		case !organic && !sponsored:
-		case !plain:
-			mark, _ := demand(selectorText(q.sel.(cascadia.Sel)))
-			c.tagOnly[q.out] = mark == 't' || mark == 0
-		case len(links) == 1:
-			c.tagOnly[q.out] = len(links[0].classes) == 0 && links[0].id == ""
-		case sponsored:
-			c.sponsoredIn = append(c.sponsoredIn, links[:len(links)-1])
-		default:
-			c.organicIn = append(c.organicIn, links[:len(links)-1])
+	c.organic, c.organicIn = c.cardSelectors(d.Organic, "cards.organic", f)
+	c.sponsored, c.sponsoredIn = c.cardSelectors(d.Sponsored, "cards.sponsored", f)
+	c.marks = selectors(&c.cards, d.Marks, "cards.sponsored_marks", f)
+	c.next = rules(&c.page, c.def.Next, "next", f)
+	c.total = rules(&c.page, c.def.Total, "total", f)
+	c.shown = rules(&c.page, c.def.Shown, "shown", f)
+	for _, text := range c.page.Texts() {
+		if id, err := c.cards.Add(text); err == nil {
+			c.inCards = append(c.inCards, id)
 		}
 	}
 }
 
-// selectors adds selectors to an index and returns their numbers.
-func selectors(x *index, list []scalar, at string, f *faults) []int {
-	var out []int
+// cardSelectors adds the selectors of cards, and returns with their numbers what they say
+// about where such cards stand. Those that say too little to tell a card from what is in
+// it go to tagOnly.
+func (c *compiled) cardSelectors(list []scalar, at string, f *faults) (ids []int, in []region.Selector) {
 	for _, s := range list {
-		g, err := compileSelector(s.text)
+		id, err := c.page.Add(s.text)
 		if err != nil {
 			f.add(s.line, at, err)
 			continue
 		}
-		out = append(out, x.add(s.text, g))
+		ids = append(ids, id)
+		group, _ := region.Compile(s.text)
+		for i := range group {
+			if outer, _, _, ok := group[i].Split(); ok {
+				in = append(in, outer)
+			}
+			c.tagOnly[id] = c.tagOnly[id] || group[i].TagOnly()
+		}
 	}
-	return out
+	return ids, in
 }
 
-// rules compiles the rules of a field into an index.
-func rules(x *index, list []ruleDef, at string, f *faults) field {
-	var out field
+// rules compiles the rules of a field.
+func rules(x *region.Selectors, list []ruleDef, at string, f *faults) (out field) {
 	for _, d := range list {
-		r, err := compileRule(x, d)
+		r := rule{sel: -1, attr: strings.ToLower(d.Attr.text), json: d.JSON.text, own: d.Own}
+		var err error
+		switch {
+		case d.CSS.text == "" && d.Attr.text == "" || d.JSON.text != "" && d.Attr.text == "":
+			err = errNoRule
+		case d.Match.text != "":
+			if r.match, err = regexp.Compile(d.Match.text); err != nil {
+				err = fmt.Errorf("match: %w", err)
+			}
+		}
+		if err == nil && d.CSS.text != "" {
+			r.sel, err = x.Add(d.CSS.text)
+		}
 		if err != nil {
 			f.add(d.line, at, err)
 			continue
@@ -194,29 +188,6 @@ func rules(x *index, list []ruleDef, at string, f *faults) field {
 		out = append(out, r)
 	}
 	return out
-}
-
-func compileRule(x *index, d ruleDef) (rule, error) {
-	r := rule{sel: -1, attr: strings.ToLower(d.Attr.text), json: d.JSON.text, own: d.Own}
-	if d.CSS.text == "" && d.Attr.text == "" || d.JSON.text != "" && d.Attr.text == "" {
-		return r, errNoRule
-	}
-	if d.Match.text != "" {
-		re, err := regexp.Compile(d.Match.text)
-		if err != nil {
-			return r, fmt.Errorf("match: %w", err)
-		}
-		r.match = re
-	}
-	if d.CSS.text == "" {
-		return r, nil
-	}
-	g, err := compileSelector(d.CSS.text)
-	if err != nil {
-		return r, err
-	}
-	r.sel = x.add(d.CSS.text, g)
-	return r, nil
 }
 
 // fieldNames are the names that a definition may use: those of yp.ListingFields that say
@@ -232,27 +203,23 @@ var fieldNames = func() []string {
 	return names
 }()
 
-// together are the fields that are read before the others, or at once.
-func (fs *fields) together() map[string]*field {
-	return map[string]*field{
+func (c *compiled) compileFields(f *faults) {
+	fs := &c.fields
+	together := map[string]*field{ // which are read before the others, or at once
 		"id": &fs.id, "name": &fs.name, "street": &fs.street, "locality": &fs.locality, "city": &fs.city, "state": &fs.state,
 		"postal_code": &fs.postal, "address": &fs.address,
 	}
-}
-
-func (c *compiled) compileFields(f *faults) {
-	together := c.fields.together()
 	for _, name := range slices.Sorted(maps.Keys(c.def.Fields)) {
 		if !slices.Contains(fieldNames, name) {
-			f.add(f.lineOf("fields."+name), "fields."+name, unknown(name, fieldNames))
+			f.add(f.lineOf("fields."+name), "fields."+name, unknown("field", name, fieldNames))
 			continue
 		}
-		compiled := rules(c.cards, c.def.Fields[name], "fields."+name, f)
+		compiled := rules(&c.cards, c.def.Fields[name], "fields."+name, f)
 		if at, ok := together[name]; ok {
 			*at = compiled
 			continue
 		}
-		c.fields.others = append(c.fields.others, cardField{compiled, setterOf(&yp.ListingFields[yp.ListingFieldAt(name)])})
+		fs.others = append(fs.others, cardField{compiled, setterOf(&yp.ListingFields[yp.ListingFieldAt(name)])})
 	}
 	for _, name := range []string{"id", "name"} {
 		if len(c.def.Fields[name]) == 0 && !c.def.Structured.On {
@@ -261,19 +228,224 @@ func (c *compiled) compileFields(f *faults) {
 	}
 }
 
-func unknown(name string, names []string) error {
+// unknown says that a name is none of those there are, and which it may be meant to be.
+func unknown(kind, name string, names []string) error {
 	if near, ok := yp.Nearest(name, names); ok {
-		return fmt.Errorf("unknown field %q: did you mean %q?", name, near)
+		return fmt.Errorf("unknown %s %q: did you mean %q?", kind, name, near)
 	}
-	return fmt.Errorf("unknown field %q: want one of %s", name, strings.Join(names, ", "))
+	return fmt.Errorf("unknown %s %q: want one of %s", kind, name, strings.Join(names, ", "))
 }
 
-// lineOf returns the line of a field, or 0.
-func (f *faults) lineOf(path string) int {
-	for line, p := range f.fields {
-		if p == path {
-			return line
+// compileIndex makes the state indexes ready, if urls.state_index names any.
+func (c *compiled) compileIndex(f *faults) {
+	at, d := c.def.URLs.StateIndex, &c.def.Index
+	if at.text == "" {
+		return
+	}
+	x := &stateIndex{frame: compileMarks(d.Frame, "index.frame", f)}
+	var err error
+	if x.pages, err = indexPages(at.text, d.Letters.text); err != nil {
+		f.add(at.line, "urls.state_index", err)
+		return
+	}
+	if len(d.Cities) == 0 {
+		f.add(f.lineOf("index"), "index", fmt.Errorf("cities %w", errMissing))
+	}
+	for _, s := range d.Cities {
+		group, err := region.Compile(s.text)
+		f.add(s.line, "index.cities", err)
+		x.cities = append(x.cities, group...)
+	}
+	x.city, x.slug, err = pathPattern(d.Path.text, "city")
+	f.add(d.Path.line, "index.path", err)
+	x.not = compileMatch(d.Not, "index.not", f)
+	root := &url.URL{Scheme: "http", Host: "x"}
+	x.paths = make(map[string]string, 64)
+	for _, st := range yp.States() {
+		for _, t := range x.pages {
+			if u, err := url.Parse(t.expand(root, yp.Place{State: st.Code}, 1)); err == nil {
+				x.paths[indexPath(u.Path)] = st.Code
+			}
 		}
 	}
-	return 0
+	c.states = x
+}
+
+// indexPlaceholders are what the URL of an index may hold: it knows no city.
+var indexPlaceholders = []string{"state", "state_lower", "letter"}
+
+var anyPlaceholder = regexp.MustCompile(`\{([^{}]*)\}`)
+
+// indexPages makes a template of each page of an index: the unlettered one,
+// from which the parameter with {letter} is left out, and one per letter. An
+// index with {letter} in its path has no unlettered page.
+func indexPages(text, letters string) ([]*template, error) {
+	for _, m := range anyPlaceholder.FindAllStringSubmatch(text, -1) {
+		if err := checkPlaceholder(m[1], indexPlaceholders); err != nil {
+			return nil, err
+		}
+	}
+	for i := range len(letters) { // each must be able to stand in a URL as it is
+		if c := letters[i]; !letter(c) && !digit(c) || strings.IndexByte(letters[:i], c) >= 0 {
+			return nil, fmt.Errorf("index.letters %q: want letters and digits, each once", letters)
+		}
+	}
+	var texts []string
+	path, query, _ := strings.Cut(text, "?")
+	if !strings.Contains(path, "{letter}") {
+		plain := slices.DeleteFunc(strings.Split(query, "&"), func(param string) bool {
+			return param == "" || strings.Contains(param, "{letter}")
+		})
+		if len(plain) > 0 {
+			path += "?" + strings.Join(plain, "&")
+		}
+		texts = append(texts, path)
+	}
+	if strings.Contains(text, "{letter}") {
+		for _, letter := range letters {
+			texts = append(texts, strings.ReplaceAll(text, "{letter}", string(letter)))
+		}
+	}
+	pages := make([]*template, 0, len(texts))
+	for _, text := range texts {
+		t, err := parseTemplate(text)
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, t)
+	}
+	if len(pages) == 0 {
+		return nil, errors.New("has {letter} in its path, but index.letters is empty")
+	}
+	if !pages[0].has("state") && !pages[0].has("state_lower") {
+		return nil, errors.New("must hold {state} or {state_lower}")
+	}
+	return pages, nil
+}
+
+// pathPattern compiles a regular expression of paths, and finds the group that
+// counts: the one of the given name, or the only one.
+func pathPattern(text, group string) (re *regexp.Regexp, n int, err error) {
+	if text == "" {
+		return nil, 0, errMissing
+	}
+	if re, err = regexp.Compile(text); err != nil {
+		return nil, 0, err
+	}
+	if n = re.SubexpIndex(group); n > 0 {
+		return re, n, nil
+	}
+	if re.NumSubexp() != 1 {
+		return nil, 0, fmt.Errorf("%q: want one group, or one named %s", text, group)
+	}
+	return re, 1, nil
+}
+
+func compileMatch(s scalar, path string, f *faults) *regexp.Regexp {
+	if s.text == "" {
+		return nil
+	}
+	re, err := regexp.Compile(s.text)
+	f.add(s.line, path, err)
+	return re
+}
+
+// detailFields are the fields of a detail that rules may name, labelFields those that
+// labels may.
+var (
+	detailFields = []string{
+		"about", "aka", "email", "founded", "id", "languages", "lat", "lon", "name", "neighborhoods", "payment", "phone", "services",
+		"social", "website", "years_in_business",
+	}
+	labelFields = []string{
+		"about", "aka", "email", "founded", "hours", "languages", "neighborhoods", "payment", "phone", "services", "social", "website", "years_in_business",
+	}
+)
+
+// compileDetail makes the rules for detail pages ready, if there are any.
+func (c *compiled) compileDetail(f *faults) {
+	d := &c.def.Detail
+	if c.compileOwnPages(f) {
+		return
+	}
+	if d.Path.text == "" {
+		if len(d.Fields)+len(d.Labels) > 0 && c.def.Extends.text == "" {
+			f.add(f.lineOf("detail"), "detail", fmt.Errorf("path %w", errMissing))
+		}
+		return
+	}
+	r := &detailRules{marks: compileMarks(d.Marks, "detail.marks", f), labels: map[string]string{}, fields: map[string]field{}}
+	var err error
+	r.path, r.id, err = pathPattern(d.Path.text, "id")
+	f.add(d.Path.line, "detail.path", err)
+	r.regions = regions(d.Regions, "detail.regions", f)
+	for _, s := range d.Others {
+		group, err := region.Compile(s.text)
+		f.add(s.line, "detail.others", err)
+		r.others = append(r.others, group...)
+	}
+	r.info = selectors(&r.page, d.Info, "detail.info", f)
+	r.hours = selectors(&r.page, d.Hours, "detail.hours", f)
+	for _, name := range slices.Sorted(maps.Keys(d.Labels)) {
+		at := "detail.labels." + name
+		if !slices.Contains(labelFields, name) {
+			f.add(f.lineOf(at), at, unknown("field", name, labelFields))
+		}
+		for _, label := range d.Labels[name] {
+			if have, again := r.labels[labelText(label)]; again {
+				line := cmp.Or(f.lineOf(at), f.lineOf("detail.labels."+have))
+				f.add(line, at, fmt.Errorf("the label %q is that of %s and of %s", label, have, name))
+			}
+			r.labels[labelText(label)] = name
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Fields)) {
+		at := "detail.fields." + name
+		if !slices.Contains(detailFields, name) {
+			f.add(f.lineOf(at), at, unknown("field", name, detailFields))
+			continue
+		}
+		r.fields[name] = rules(&r.page, d.Fields[name], at, f)
+	}
+	if len(d.Fields["name"]) == 0 {
+		f.add(f.lineOf("detail.fields"), "detail.fields", fmt.Errorf("name %w", errMissing))
+	}
+	c.detail = r
+}
+
+// compileRules makes the rules for promotion ready.
+func (c *compiled) compileRules(f *faults) {
+	d, r := &c.def.Rules, &c.rules
+	for _, l := range textFields {
+		if l.Absent == yp.Refused {
+			r.required = append(r.required, l)
+		}
+	}
+	for _, s := range d.Required {
+		l, err := textField(s.text)
+		f.add(s.line, "rules.required", err)
+		if err == nil && !slices.Contains(r.required, l) {
+			r.required = append(r.required, l)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Formats)) {
+		if _, err := textField(name); err != nil {
+			f.add(f.lineOf("rules.formats."+name), "rules.formats."+name, err)
+		}
+	}
+	for _, l := range textFields {
+		def, ok := d.Formats[l.Name]
+		if !ok {
+			continue
+		}
+		at := "rules.formats." + l.Name
+		out := format{field: l, max: def.Max, kind: def.Kind.text, match: compileMatch(def.Match, at, f), not: compileMatch(def.Not, at, f)}
+		if def.Max < 0 {
+			f.add(def.line, at, errors.New("max must not be negative"))
+		}
+		if out.kind != "" && !slices.Contains(formatKinds, out.kind) {
+			f.add(def.Kind.line, at, unknown("kind", out.kind, formatKinds))
+		}
+		r.formats = append(r.formats, out)
+	}
 }

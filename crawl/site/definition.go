@@ -63,6 +63,34 @@ type cardDef struct {
 	Marks     []scalar `yaml:"sponsored_marks"`
 }
 
+// indexDef is what a source's state indexes look like.
+type indexDef struct {
+	Letters scalar   `yaml:"letters"`
+	Cities  []scalar `yaml:"cities"`
+	Path    scalar   `yaml:"path"`
+	Not     scalar   `yaml:"not"`
+	Frame   markDef  `yaml:"frame"`
+}
+
+// detailDef is what detail pages look like.
+type detailDef struct {
+	Path    scalar              `yaml:"path"`
+	IDs     scalar              `yaml:"ids"` // page or url: of structured sources, see compileOwnPages
+	Regions []scalar            `yaml:"regions"`
+	Marks   markDef             `yaml:"marks"`
+	Others  []scalar            `yaml:"others"`
+	Info    []scalar            `yaml:"info"`
+	Hours   []scalar            `yaml:"hours"`
+	Labels  map[string][]string `yaml:"labels"`
+	Fields  map[string]ruleSet  `yaml:"fields"`
+}
+
+// rulesDef is what a listing must be to be promoted.
+type rulesDef struct {
+	Required []scalar             `yaml:"required"`
+	Formats  map[string]formatDef `yaml:"formats"`
+}
+
 // scalar is a text that knows its line.
 type scalar struct {
 	text string
@@ -88,30 +116,49 @@ type ruleDef struct {
 	line  int
 }
 
-// UnmarshalYAML reads a rule in either form. Decoding by hand loses yaml's own
-// check for unknown fields, so it stands here.
+// UnmarshalYAML reads a rule in either form.
 func (r *ruleDef) UnmarshalYAML(n *yaml.Node) error {
-	r.line = n.Line
+	type plain ruleDef
+	p := plain{line: n.Line}
+	err := eitherForm(n, &p.CSS, &p, "selector", "css", "attr", "json", "match", "own_text")
+	*r = ruleDef(p)
+	return err
+}
+
+// formatDef is a regular expression alone, or a mapping.
+type formatDef struct {
+	Match scalar `yaml:"match"`
+	Not   scalar `yaml:"not"`
+	Max   int    `yaml:"max"`
+	Kind  scalar `yaml:"kind"`
+	line  int
+}
+
+// UnmarshalYAML reads a format in either form.
+func (d *formatDef) UnmarshalYAML(n *yaml.Node) error {
+	type plain formatDef
+	p := plain{line: n.Line}
+	err := eitherForm(n, &p.Match, &p, "regular expression", "match", "not", "max", "kind")
+	*d = formatDef(p)
+	return err
+}
+
+// eitherForm reads a text alone, or a mapping with no keys but those known: decoding by
+// hand loses yaml's own check for that.
+func eitherForm(n *yaml.Node, text *scalar, mapping any, what string, known ...string) error {
 	if n.Kind == yaml.ScalarNode {
-		r.CSS = scalar{n.Value, n.Line}
+		*text = scalar{n.Value, n.Line}
 		return nil
 	}
 	if n.Kind != yaml.MappingNode {
-		return fmt.Errorf("line %d: want a selector or a mapping of css, attr, json, match, own_text", n.Line)
+		return fmt.Errorf("line %d: want a %s or a mapping of %s", n.Line, what, strings.Join(known, ", "))
 	}
-	known := []string{"css", "attr", "json", "match", "own_text"}
 	for i := 0; i < len(n.Content); i += 2 {
 		if key := n.Content[i]; !slices.Contains(known, key.Value) {
 			return fmt.Errorf("line %d: field %s not found in a rule: want one of %v", key.Line, key.Value, known)
 		}
 	}
-	type plain ruleDef
-	p := plain{line: n.Line}
-	if err := n.Decode(&p); err != nil {
-		return err
-	}
-	*r = ruleDef(p)
-	return nil
+	return n.Decode(mapping)
 }
 
 // ruleSet is one rule or a list of them.
@@ -120,24 +167,15 @@ type ruleSet []ruleDef
 // UnmarshalYAML reads one rule or a list.
 func (s *ruleSet) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.SequenceNode {
-		var list []ruleDef
-		if err := n.Decode(&list); err != nil {
-			return err
-		}
-		*s = list
-		return nil
+		return n.Decode((*[]ruleDef)(s))
 	}
-	var one ruleDef
-	if err := n.Decode(&one); err != nil {
-		return err
-	}
-	*s = ruleSet{one}
-	return nil
+	*s = make(ruleSet, 1)
+	return n.Decode(&(*s)[0])
 }
 
 // decode reads a definition, on top of the built-in one that it extends.
 func decode(name string, text []byte) (*definition, *faults, error) {
-	f := &faults{name: name}
+	f := &faults{name: name, fields: map[int]string{}}
 	var root yaml.Node
 	if err := yaml.Unmarshal(text, &root); err != nil {
 		return nil, f, f.fromYAML(err)
@@ -145,7 +183,11 @@ func decode(name string, text []byte) (*definition, *faults, error) {
 	f.index(&root, "")
 	def := &definition{}
 	if base := topLevel(&root, "extends"); base != nil {
-		if err := decodeBase(base, def, f); err != nil {
+		text, err := builtinYAML(base.Value)
+		if err != nil {
+			return nil, f, &DefinitionError{Name: name, Line: base.Line, Field: "extends", Err: err}
+		}
+		if def, _, err = decode(base.Value, text); err != nil {
 			return nil, f, err
 		}
 	}
@@ -158,19 +200,6 @@ func decode(name string, text []byte) (*definition, *faults, error) {
 		return nil, f, &DefinitionError{Name: name, Err: errors.New("want one YAML document")}
 	}
 	return def, f, nil
-}
-
-func decodeBase(base *yaml.Node, def *definition, f *faults) error {
-	text, err := builtinYAML(base.Value)
-	if err != nil {
-		return &DefinitionError{Name: f.name, Line: base.Line, Field: "extends", Err: err}
-	}
-	parent, _, err := decode(base.Value, text)
-	if err != nil {
-		return err
-	}
-	*def = *parent
-	return nil
 }
 
 // topLevel returns the value of a top-level key, or nil.
@@ -197,9 +226,6 @@ type faults struct {
 
 // index notes the path of every key and list item by line.
 func (f *faults) index(n *yaml.Node, path string) {
-	if f.fields == nil {
-		f.fields = map[int]string{}
-	}
 	switch n.Kind {
 	case yaml.DocumentNode:
 		for _, c := range n.Content {
@@ -235,6 +261,16 @@ func (f *faults) add(line int, field string, err error) {
 		field = at
 	}
 	f.errs = append(f.errs, &DefinitionError{Name: f.name, Line: line, Field: field, Err: err})
+}
+
+// lineOf returns the line of a field, or 0.
+func (f *faults) lineOf(path string) int {
+	for line, p := range f.fields {
+		if p == path {
+			return line
+		}
+	}
+	return 0
 }
 
 var yamlLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): (?s:(.*))$`)

@@ -3,12 +3,31 @@ package site
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/region"
+	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
+
+// detailRules is what the detail pages of a source look like, ready for use.
+type detailRules struct {
+	structured bool // the pages are read by ownPage; the rules below are empty then
+	urlIDs     bool // ids are those of URLs
+
+	path        *regexp.Regexp
+	id          int // group of path
+	regions     region.Containers
+	marks       marks
+	others      []region.Selector // boxes of other businesses
+	page        region.Selectors
+	info, hours []int             // in page
+	labels      map[string]string // of a label to its field
+	fields      map[string]field  // in page
+}
 
 // HasDetails reports whether the source describes the pages of its listings.
 func (s *Source) HasDetails() bool { return s.detail != nil }
@@ -16,7 +35,7 @@ func (s *Source) HasDetails() bool { return s.detail != nil }
 // ParseDetail reads the page of one listing. final is the URL that answered
 // (nil = not known), status its HTTP status: 2xx, 404 or 410. The error is a
 // *ParseError, or ErrNoDetails; a page that makes no sense is an Outcome. The
-// rules follow those of results pages (decide.go):
+// rules follow those of results pages (Source.decide):
 //
 //  1. the URL is that of another kind of page: Redirected. Another slug with
 //     the same id is the same page
@@ -27,7 +46,7 @@ func (s *Source) HasDetails() bool { return s.detail != nil }
 //  6. anything else: Unrecognised
 //
 // A source of structured data whose definition has no such rules reads what the
-// page says of the one business whose page it is (detailstructured.go). A page
+// page says of the one business whose page it is (ownpage.go). A page
 // that has data of none is read as one without a name, and one that lists
 // several others where results pages are as Redirected.
 func (s *Source) ParseDetail(body []byte, final *url.URL, status int) (*Page, error) {
@@ -55,7 +74,7 @@ func (s *Source) offDetail(final *url.URL) string {
 	}
 	path, reason := s.below(final)
 	if reason == "" && s.detail.pathID(path) == "" {
-		reason = fmt.Sprintf("redirected to a page of another kind: %s", yp.Printable(clip(path, 200)))
+		reason = anotherKind(path)
 	}
 	return reason
 }
@@ -63,20 +82,16 @@ func (s *Source) offDetail(final *url.URL) string {
 // detailRegions reads the page from its regions alone; nil when the whole page
 // must be looked at.
 func (s *Source) detailRegions(body []byte, final *url.URL, status int) *Page {
-	if len(s.detail.regions.sels) == 0 || gone(status) {
+	if gone(status) {
 		return nil
 	}
 	w := s.workspace()
 	defer s.release(w)
-	w.arena.reset()
-	w.scan.reset(view(body), &s.detail.regions, &w.arena)
-	defer func() { w.scan.s = "" }()
-	if !w.scan.run() || len(w.scan.roots) == 0 {
+	doc, scripts, ok := w.parser.Parse(view(body), &s.detail.regions)
+	if !ok {
 		return nil
 	}
-	doc, _ := graft(w.scan.roots)
-	r := s.readDetail(doc, w.scan.scripts, final)
-	p := &Page{}
+	p, r := &Page{}, s.readDetail(doc, scripts, final)
 	if !r.ok(p, r.marked) {
 		return nil
 	}
@@ -86,18 +101,18 @@ func (s *Source) detailRegions(body []byte, final *url.URL, status int) *Page {
 // detailWhole reads the page from the tree of all of it: from the regions
 // first, as detailRegions does, then from everywhere.
 func (s *Source) detailWhole(body []byte, final *url.URL, status int) (*Page, error) {
-	doc, end, err := parseTree(body)
+	doc, end, err := region.Parse(body)
 	if err != nil {
 		return nil, s.parseError(final, err)
 	}
-	p, scripts := &Page{}, jsonLDScripts(doc, nil)
+	p, scripts := &Page{}, region.Scripts(doc)
 	chrome := s.hasChrome(doc)
 	if gone(status) {
 		p.missing(chrome, status)
 		return p, s.cut(p.Outcome, end, final)
 	}
-	if roots := s.detail.regions.find(doc, nil); len(roots) > 0 {
-		regions, undo := graft(roots)
+	if roots := s.detail.regions.Find(doc); len(roots) > 0 {
+		regions, undo := region.Graft(roots)
 		r := s.readDetail(regions, scripts, final)
 		undo()
 		if r.ok(p, r.marked || chrome) {
@@ -151,37 +166,50 @@ func (r *detailReader) decide(p *Page, chrome, empty bool) {
 
 // pathID returns the id in the path of a detail page, or "".
 func (r *detailRules) pathID(path string) string {
-	m := r.path.FindStringSubmatch(clip(path, maxURL))
+	m := r.path.FindStringSubmatch(yp.Clip(path, maxURL))
 	if m == nil {
 		return ""
 	}
-	return identifier(m[r.id])
+	return yp.Identifier(m[r.id])
+}
+
+// detailReader reads a detail page.
+type detailReader struct {
+	yp.Detail
+	src     *Source
+	final   *url.URL
+	page    cardReader              // the page, as a card
+	under   map[string][]*html.Node // what stands under the labels of each field
+	ld      structured.Business     // what the JSON-LD says of the business
+	marked  bool                    // the page has the marks of a detail page
+	otherID string                  // the id that the page names, when it is not the one in its URL
 }
 
 // readDetail reads all that the tree and the scripts say.
 func (s *Source) readDetail(root *html.Node, scripts []string, final *url.URL) *detailReader {
 	d := s.detail
-	r := &detailReader{src: s, final: final, page: cardReader{src: s, final: final, card: root, hits: d.page.newHits()}}
-	d.page.run(root, r.page.hits, nil)
-	r.marked = d.marks.on(root)
+	r := &detailReader{src: s, final: final, page: cardReader{src: s, final: final, card: root, hits: d.page.NewHits()}}
+	d.page.Find(root, r.page.hits, nil)
+	r.marked = d.marks.selectors.In(root)
 	r.labelled()
 	r.ID = d.pathID(final.Path)
-	if id := identifier(d.fields.id.first(&r.page)); r.ID == "" {
+	if id := yp.Identifier(d.fields["id"].first(&r.page)); r.ID == "" {
 		r.ID = id
 	} else if id != "" && id != r.ID {
 		r.otherID = id
 	}
-	r.Name = keep(d.fields.name.first(&r.page), maxName)
-	r.ld = r.pick(detailBusinesses(scripts))
-	if r.ld == nil {
-		r.ld = &business{more: &moreLD{}}
-	}
+	r.Name = keep(d.fields["name"].first(&r.page), maxName)
+	r.ld = r.pick(structured.ReadScripts(scripts))
 	if r.Name == "" && r.marked {
-		r.Name = keep(part(r.ld.more.name), maxName)
+		r.Name = keep(r.ld.Name, maxName)
 	}
 	r.contacts()
 	r.facts()
 	r.lists()
+	r.fillFrom(&r.ld)
+	if len(r.Hours) == 0 {
+		r.Hours = r.hours()
+	}
 	return r
 }
 
@@ -195,7 +223,7 @@ func (r *detailReader) labelled() {
 				switch {
 				case n.Type != html.ElementNode:
 				case n.Data == "dt":
-					name = r.src.detail.labels[labelText(yp.Clean(string(appendText(nil, n, maxText))))]
+					name = r.src.detail.labels[labelText(yp.Clean(string(region.AppendText(nil, n, maxText))))]
 				case n.Data == "dd" && name != "" && len(r.under[name]) < maxTries:
 					r.under[name] = append(r.under[name], n)
 				}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ypcrawl/crawl/site/region/regiontest"
 	"ypcrawl/yp"
 )
 
@@ -278,10 +279,10 @@ func TestDetailBounds(t *testing.T) {
 func checkBounds(t testing.TB, d *yp.Detail) {
 	t.Helper()
 	texts := []string{d.ID, d.Name, d.Email, d.Phone, d.PhoneE164, d.WebsiteURL, d.Website, d.Domain, d.About}
-	bounds := []int{maxID, maxName, 254, maxLine, 12, maxURL, 4096, 253, maxAbout}
+	bounds := []int{yp.MaxID, maxName, 254, maxLine, 12, maxURL, 4096, 253, maxAbout}
 	for i, s := range texts {
 		if len(s) > bounds[i] || yp.Clean(s) != s && i != 5 {
-			t.Errorf("text %d: %d bytes: %q", i, len(s), clip(s, 80))
+			t.Errorf("text %d: %d bytes: %q", i, len(s), yp.Clip(s, 80))
 		}
 	}
 	for i, list := range [][]string{d.Hours, d.Payment, d.Social, d.Services, d.Languages, d.Neighborhoods, d.AKA} {
@@ -290,7 +291,7 @@ func checkBounds(t testing.TB, d *yp.Detail) {
 		}
 		for _, s := range list {
 			if len(s) > maxURL || i != 2 && len(s) > maxLine || s == "" || yp.Clean(s) != s {
-				t.Errorf("list %d: %d bytes: %q", i, len(s), clip(s, 80))
+				t.Errorf("list %d: %d bytes: %q", i, len(s), yp.Clip(s, 80))
 			}
 		}
 	}
@@ -351,7 +352,7 @@ func TestDetailRegionEqualsWhole(t *testing.T) {
 		t.Error("a page in good order was not read from its regions")
 	}
 	checkDetailEqual(t, s, []byte(page), u)
-	for _, frag := range fragments {
+	for _, frag := range regiontest.Fragments {
 		for _, at := range []string{"<dt>AKA</dt>", "<tbody>", "<h1 ", "</main>", "</section>"} {
 			checkDetailEqual(t, s, []byte(strings.Replace(page, at, frag+at, 1)), u)
 		}

@@ -1,13 +1,15 @@
 package site
 
 import (
-	"net/url"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/region"
+	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
 
@@ -20,40 +22,10 @@ const (
 	mostYears  = 500
 )
 
-// detailReader reads a detail page.
-type detailReader struct {
-	yp.Detail
-	src     *Source
-	final   *url.URL
-	page    cardReader              // the page, as a card
-	under   map[string][]*html.Node // what stands under the labels of each field
-	ld      *business
-	marked  bool   // the page has the marks of a detail page
-	otherID string // the id that the page names, when it is not the one in its URL
-}
-
-// each calls f with the texts that the field's rules yield, until it returns
-// true.
-func (f field) each(c *cardReader, stop func(string) bool) bool {
-	for i := range f {
-		r := &f[i]
-		found := []*html.Node{c.card}
-		if r.sel >= 0 {
-			found = c.hits[r.sel]
-		}
-		for _, n := range found[:min(len(found), maxTries)] {
-			if s := r.take(c, n); s != "" && stop(s) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // text returns the first text that stands under a field's labels.
 func (r *detailReader) text(name string) string {
 	for _, n := range r.under[name] {
-		if s := yp.Clean(clip(string(appendText(nil, n, maxText)), maxText)); s != "" {
+		if s := yp.Clean(yp.Clip(string(region.AppendText(nil, n, maxText)), maxText)); s != "" {
 			return s
 		}
 	}
@@ -63,46 +35,39 @@ func (r *detailReader) text(name string) string {
 // contacts reads phone, mail address and website: from the page's own buttons
 // first, then from its list of facts, then from its JSON-LD.
 func (r *detailReader) contacts() {
-	f := &r.src.detail.fields
-	r.ownOnly(f.phone, f.website, f.email)
-	var l yp.Listing
-	setsPhone := func(s string) bool {
-		setPhone(&l, strings.TrimPrefix(s, "tel:"))
-		return l.Phone != ""
-	}
-	if !f.phone.each(&r.page, setsPhone) && !setsPhone(r.text("phone")) {
-		setsPhone(part(r.ld.phone))
-	}
-	setsSite := func(href string) bool {
-		r.page.website(&l, href)
-		return l.Website != ""
-	}
-	if !f.website.each(&r.page, setsSite) && !r.linksUnder("website", setsSite) {
-		setsSite(part(r.ld.url))
-	}
-	r.Phone, r.PhoneE164 = l.Phone, l.PhoneE164
-	r.WebsiteURL, r.Website, r.Domain = l.WebsiteURL, l.Website, l.Domain
-	r.email(f.email)
-}
-
-// ownOnly drops what the fields' rules found in a box of other businesses.
-func (r *detailReader) ownOnly(fields ...field) {
-	for _, f := range fields {
-		for _, rule := range f {
+	f := r.src.detail.fields
+	for _, name := range [...]string{"phone", "website", "email"} { // never those in a box of other businesses
+		for _, rule := range f[name] {
 			if rule.sel >= 0 {
 				r.page.hits[rule.sel] = slices.DeleteFunc(r.page.hits[rule.sel], r.src.detail.ofOther)
 			}
 		}
 	}
+	var l yp.Listing
+	setsPhone := func(s string) bool {
+		setPhone(&l, strings.TrimPrefix(s, "tel:"))
+		return l.Phone != ""
+	}
+	if !f["phone"].each(&r.page, setsPhone) && !setsPhone(r.text("phone")) {
+		l.Phone, l.PhoneE164 = r.ld.Phone()
+	}
+	setsSite := func(href string) bool {
+		r.page.website(&l, href)
+		return l.Website != ""
+	}
+	if !f["website"].each(&r.page, setsSite) && !r.linksUnder("website", setsSite) {
+		setsSite(r.ld.URL)
+	}
+	r.Phone, r.PhoneE164 = keep(l.Phone, maxLine), strings.Clone(l.PhoneE164)
+	r.WebsiteURL, r.Website, r.Domain = l.WebsiteURL, l.Website, l.Domain
+	r.email(f["email"])
 }
 
 // ofOther reports whether n is in a box of other businesses.
 func (r *detailRules) ofOther(n *html.Node) bool {
 	for ; n != nil && n.Type == html.ElementNode; n = n.Parent {
-		for _, m := range r.others {
-			if m.Match(n) {
-				return true
-			}
+		if slices.ContainsFunc(r.others, func(box region.Selector) bool { return box.Match(n) }) {
+			return true
 		}
 	}
 	return false
@@ -134,35 +99,62 @@ func (r *detailReader) email(f field) {
 			}
 		}
 	}
-	sets(part(r.ld.more.email))
 }
 
 // facts reads what is a single number or text.
 func (r *detailReader) facts() {
-	f, ld := &r.src.detail.fields, r.ld
+	f := r.src.detail.fields
 	r.About = r.text("about")
 	if r.About == "" {
-		r.About = f.about.first(&r.page)
-	}
-	if r.About == "" {
-		r.About = part(ld.more.about)
+		r.About = f["about"].first(&r.page)
 	}
 	r.About = keep(r.src.snippet(r.About), maxAbout)
-	for _, s := range [...]string{f.years.first(&r.page), r.text("years_in_business")} {
-		if n, _ := firstInt(s); r.Years == 0 && n <= mostYears {
+	for _, s := range [...]string{f["years_in_business"].first(&r.page), r.text("years_in_business")} {
+		if n, _ := yp.FirstInt(s); r.Years == 0 && n <= mostYears {
 			r.Years = n
 		}
 	}
-	for _, s := range [...]string{f.founded.first(&r.page), r.text("founded"), part(ld.more.founded)} {
+	for _, s := range [...]string{f["founded"].first(&r.page), r.text("founded")} {
 		if r.Founded == 0 {
 			r.Founded = year(s)
 		}
 	}
-	if !r.position(f.lat.first(&r.page), f.lon.first(&r.page)) {
-		r.position(part(ld.more.lat), part(ld.more.lon))
+	r.position(f["lat"].first(&r.page), f["lon"].first(&r.page))
+}
+
+// fillFrom takes what is not known yet from what structured data says of the business.
+func (r *detailReader) fillFrom(b *structured.Business) {
+	more := b.More()
+	for _, text := range more.Emails {
+		r.Email = cmp.Or(r.Email, r.src.email(text))
 	}
-	if r.Hours = ld.openingHours(); len(r.Hours) == 0 {
-		r.Hours = r.hours()
+	r.Founded = cmp.Or(r.Founded, year(more.Founded))
+	r.About = cmp.Or(r.About, keep(r.src.snippet(b.Description()), maxAbout))
+	var payment, languages itemList
+	for _, text := range more.Payment {
+		payment.split(text, byComma)
+	}
+	for _, text := range more.Languages {
+		languages.split(text, byComma)
+	}
+	for _, list := range []struct {
+		of   *[]string
+		said []string
+	}{
+		{&r.Payment, lowered(payment.items)},
+		{&r.Languages, languages.items},
+		{&r.Services, clones(more.Services)},
+		{&r.Hours, readHours(b)},
+	} {
+		if len(*list.of) == 0 {
+			*list.of = list.said
+		}
+	}
+	for _, href := range more.Social {
+		r.Social = yp.AppendSocial(r.Social, href)
+	}
+	for _, at := range more.Positions {
+		r.position(at[0], at[1])
 	}
 }
 
@@ -170,7 +162,7 @@ func (r *detailReader) facts() {
 // firm was founded; 0 = none.
 func year(s string) int {
 	for i := 0; i+4 <= len(s); i++ {
-		if !digits(s[i:i+4]) || i > 0 && digit(s[i-1]) || i+4 < len(s) && digit(s[i+4]) {
+		if !yp.AllDigits(s[i:i+4]) || i > 0 && digit(s[i-1]) || i+4 < len(s) && digit(s[i+4]) {
 			continue
 		}
 		if n, _ := strconv.Atoi(s[i : i+4]); n >= oldestFirm && n <= latestFirm {
@@ -180,16 +172,14 @@ func year(s string) int {
 	return 0
 }
 
-// position keeps a latitude and a longitude, in degrees, when both can be one.
+// position keeps a latitude and a longitude, in degrees, when both can be one and none is known.
 // 0, 0 is in the sea, and what careless sites put where they know nothing.
-func (r *detailReader) position(latText, lonText string) bool {
+func (r *detailReader) position(latText, lonText string) {
 	lat, err := strconv.ParseFloat(latText, 64)
 	lon, err2 := strconv.ParseFloat(lonText, 64)
-	if err != nil || err2 != nil || !(lat >= -90 && lat <= 90 && lon >= -180 && lon <= 180) || lat == 0 && lon == 0 {
-		return false
+	if r.Lat == 0 && r.Lon == 0 && err == nil && err2 == nil && lat >= -90 && lat <= 90 && lon >= -180 && lon <= 180 {
+		r.Lat, r.Lon = lat, lon
 	}
-	r.Lat, r.Lon = lat, lon
-	return true
 }
 
 // hours reads the table of opening hours: the first, since a page may repeat
@@ -216,7 +206,7 @@ func (r *detailReader) hours() []string {
 // rowHours appends the hours of a row: those in the form for machines, if it
 // has it, else those for people.
 func rowHours(out []string, row *html.Node) []string {
-	for _, text := range [...]string{datetimes(row), string(appendText(nil, row, maxText))} {
+	for _, text := range [...]string{datetimes(row), string(region.AppendText(nil, row, maxText))} {
 		if more, ok := yp.AppendHours(out, yp.Clean(text)); ok {
 			return more
 		}
@@ -232,11 +222,205 @@ func datetimes(n *html.Node) string {
 			continue
 		}
 		if c.Data == "time" {
-			s += attrOf(c, "datetime") + " "
+			s += region.Attr(c, "datetime") + " "
 		}
 		if s += datetimes(c); len(s) > maxText {
 			break
 		}
 	}
 	return s
+}
+
+// lists reads what is a list: from under the page's labels first, then by the
+// rules of the field.
+func (r *detailReader) lists() {
+	r.Services = r.list("services", byComma)
+	r.Languages = r.list("languages", byComma)
+	r.Neighborhoods = r.list("neighborhoods", byPlace)
+	r.AKA = r.list("aka", byElement)
+	r.Payment = lowered(r.list("payment", byComma))
+	take := func(href string) bool { // from everywhere: each may know some
+		r.Social = yp.AppendSocial(r.Social, href)
+		return false
+	}
+	r.linksUnder("social", take)
+	r.src.detail.fields["social"].each(&r.page, take)
+}
+
+// list reads the items under a field's labels, else by its rules.
+func (r *detailReader) list(name string, how splitting) []string {
+	var l itemList
+	f := r.src.detail.fields[name]
+	l.gatherAll(r.under[name], how)
+	for i := range f {
+		if rule := &f[i]; len(l.items) == 0 && rule.sel >= 0 && rule.attr == "" && rule.match == nil {
+			l.gatherAll(r.page.hits[rule.sel], how)
+		}
+	}
+	if len(l.items) == 0 {
+		for _, s := range f.all(&r.page, maxFacts) {
+			l.split(s, how)
+		}
+	}
+	return l.items
+}
+
+// gatherAll reads the items below each of the nodes.
+func (l *itemList) gatherAll(nodes []*html.Node, how splitting) {
+	for _, n := range nodes {
+		l.gather(n, how)
+		l.flush(how)
+	}
+}
+
+// lowered returns the items in lower case, each once.
+func lowered(items []string) []string {
+	var out []string
+	for _, s := range items {
+		if s = strings.ToLower(s); !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// splitting says what parts the items of a list.
+type splitting uint8
+
+const (
+	byElement splitting = iota // blocks, line breaks and semicolons: names hold commas
+	byComma                    // links and spans too, and commas
+	byPlace                    // the same, but "Mesa, AZ" is one place
+)
+
+// itemList gathers the items of a list.
+type itemList struct {
+	items []string
+	text  []byte // of the item being read
+}
+
+// gather reads the items below n.
+func (l *itemList) gather(n *html.Node, how splitting) {
+	for c := n.FirstChild; c != nil && len(l.items) < maxFacts; c = c.NextSibling {
+		switch {
+		case c.Type == html.TextNode:
+			l.text = append(l.text, c.Data[:min(len(c.Data), maxText)]...)
+			if len(l.text) > 4*maxText {
+				return
+			}
+		case c.Type != html.ElementNode || region.Unseen(c.Data):
+		case region.OwnLine(c.Data) || how != byElement && (c.Data == "a" || c.Data == "span"):
+			l.flush(how)
+			l.gather(c, how)
+			l.flush(how)
+		default:
+			l.gather(c, how)
+		}
+	}
+}
+
+// flush ends the item being read.
+func (l *itemList) flush(how splitting) {
+	if len(l.text) > 0 {
+		l.split(yp.Clean(yp.Clip(string(l.text), maxText)), how)
+		l.text = l.text[:0]
+	}
+}
+
+// split adds the items of a text.
+func (l *itemList) split(s string, how splitting) {
+	start, depth := 0, 0
+	for i, c := range s {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth = max(0, depth-1)
+		case c == ';' || c == '|' || c == '•' || c == '·' || c == ',' && how != byElement && depth == 0:
+			l.add(s[start:i], how)
+			start = i + len(string(c))
+		}
+	}
+	l.add(s[start:], how)
+}
+
+func (l *itemList) add(s string, how splitting) {
+	s = strings.Trim(s, " ,-–•·*")
+	if n := len(l.items); how == byPlace && n > 0 && len(s) == 2 && yp.StateCode(s) == s && !strings.Contains(l.items[n-1], ", ") {
+		l.items[n-1] += ", " + s
+		return
+	}
+	if s = keep(s, maxLine); s != "" && len(l.items) < maxFacts && !slices.Contains(l.items, s) {
+		l.items = append(l.items, s)
+	}
+}
+
+// email returns the mail address in a value from a page, see yp.FindEmail. The
+// directory's own addresses are nobody's.
+func (s *Source) email(value string) string {
+	email, ok := yp.FindEmail(value)
+	if !ok || s.ownHost(email[strings.LastIndexByte(email, '@')+1:]) {
+		return ""
+	}
+	return email
+}
+
+// maxEmails bounds how many values are tried for a mail address.
+const maxEmails = 20
+
+// emailValues appends everything below n that may hold a mail address: links,
+// the attributes of hidden ones, then the text.
+func emailValues(n *html.Node, found []string) []string {
+	found = emailLinks(n, false, found)
+	if text := string(region.AppendText(nil, n, maxText)); len(found) < maxEmails && strings.IndexByte(text, '@') >= 0 {
+		found = append(found, text)
+	}
+	return found
+}
+
+// emailLinks appends the links at or below n, and attributes of hidden ones, that may hold a mail address. Of a whole
+// page only those count that plainly do, outside of the parts that frame it.
+func emailLinks(n *html.Node, page bool, found []string) []string {
+	for i := range n.Attr {
+		if len(found) >= maxEmails {
+			return found
+		}
+		switch v := n.Attr[i].Val; n.Attr[i].Key {
+		case "data-cfemail":
+			found = append(found, v)
+		case "href":
+			mailto := len(v) > 7 && strings.EqualFold(v[:7], "mailto:")
+			if mailto || strings.Contains(v, yp.HiddenEmailPath+"#") || !page && strings.Contains(v, "@") {
+				found = append(found, v)
+			}
+		}
+	}
+	for c := range n.ChildNodes() {
+		if c.Type == html.ElementNode && !(page && (region.Unseen(c.Data) || frames(c.Data))) {
+			found = emailLinks(c, page, found)
+		}
+	}
+	return found
+}
+
+// frames reports whether an element holds what is about the directory, or about
+// others.
+func frames(name string) bool {
+	return name == "header" || name == "nav" || name == "footer" || name == "aside"
+}
+
+// links calls f with the href of each link at or below n, until it returns
+// false.
+func links(n *html.Node, f func(string) bool) bool {
+	if n.Data == "a" && n.Type == html.ElementNode {
+		if href := region.Attr(n, "href"); href != "" && !f(href) {
+			return false
+		}
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type == html.ElementNode && !links(c, f) {
+			return false
+		}
+	}
+	return true
 }

@@ -11,27 +11,26 @@
 //
 // Invariants: a card without a name or an id is counted as bad, never guessed;
 // "empty" is said only of pages that say so themselves; outcomes follow in the
-// order written down in decide.go. A page whose tags are in good order is read
-// from the containers that the source names and from nothing else (scan.go),
+// order written down at Source.decide. A page whose tags are in good order is read
+// from the containers that the source names and from nothing else (package region),
 // and the result equals, byte for byte, that of taking them from the whole page; any
 // other page is parsed whole and read from everywhere. Detail pages have regions of
-// their own. No tree is built of a page before its size is known to be bounded
-// (bound.go), and a page that breaks off is an error (docs/decisions/0026). Of the
+// their own. A page that breaks off is an error (docs/decisions/0026). Of the
 // businesses in a detail page's JSON-LD only one that is plainly that of the page
-// counts. Everything kept from a page is cleaned, bounded in length and number, and
-// does not hold on to the page's memory. A Source is never changed, and safe for use
-// by many goroutines.
+// counts. What stands in a template counts as little as a script. Everything kept from
+// a page is cleaned, bounded in length and number, and does not hold on to the page's
+// memory. A Source is never changed, and safe for use by many goroutines.
 //
 // Crash: nothing here has state, does I/O or reads a clock, so nothing can be
 // lost.
 //
-// Imports: yp, goquery and cascadia, golang.org/x/net/html, yaml; nothing else
-// of ours.
+// Imports: region, structured and yp, golang.org/x/net/html, yaml; nothing else of ours.
 //
 // Tests: golden pages of both markups (testdata/pages, -update); tables for
-// every rule of definitions, outcomes, addresses and values; the scanner
-// against the whole-page parser, node by node, over seed pages, mutated pages
-// and every pair of troublesome fragments, and by FuzzRegionEqualsWhole; every
-// kind of page of the demo directory against what the demo knows
-// (demo_pages_test.go); fuzz targets for each parser; benchmarks of both ways and of a plain html.Parse.
+// every rule of definitions, outcomes, addresses and values; results read from
+// regions against those of the whole page, over the pages on which package region
+// compares trees; every tag of a page removed and doubled (TestOneTag); the worst
+// pages known, within bounds of time and memory (TestWorstPages); every kind of page of
+// the demo directory against what the demo knows (demo_pages_test.go); fuzz targets
+// for each parser; benchmarks of both ways and of a plain html.Parse.
 package site

@@ -3,6 +3,8 @@ package site
 import (
 	"strings"
 	"testing"
+
+	"ypcrawl/yp"
 )
 
 func TestSourceEmail(t *testing.T) {
@@ -29,26 +31,7 @@ func TestSourceEmail(t *testing.T) {
 		hide(strings.Repeat("a", 600)+"@b.com", 1):              "",
 	} {
 		if got := s.email(in); got != want {
-			t.Errorf("%q: got %q, want %q", clip(in, 80), got, want)
+			t.Errorf("%q: got %q, want %q", yp.Clip(in, 80), got, want)
 		}
 	}
-}
-
-func FuzzCloudflareEmail(f *testing.F) {
-	s := builtin(f, "yellowpages")
-	f.Add("joe@joes.example", byte(0x5a))
-	f.Add("joe@joes.example?subject=x", byte(0))
-	f.Add("\x00\xff", byte(0xff))
-	f.Fuzz(func(t *testing.T, text string, key byte) {
-		got, ok := cloudflareEmail(hide(text, key))
-		if fits := 2+2*len(text) <= maxHiddenEmail && text != ""; ok != fits || ok && got != text {
-			t.Fatalf("%q with key %#x: got %q, %t", text, key, got, ok)
-		}
-		for _, v := range []string{text, "/cdn-cgi/l/email-protection#" + text, hide(text, key)} {
-			email := s.email(v)
-			if email != "" && (strings.Count(email, "@") != 1 || len(email) > 254 || strings.ContainsAny(email, " \x00\x1b<>\"")) {
-				t.Fatalf("%q: %q", v, email)
-			}
-		}
-	})
 }

@@ -3,15 +3,9 @@ package site
 import (
 	"errors"
 	"fmt"
+
+	"ypcrawl/crawl/site/region"
 )
-
-// ErrTooDeep says that a page nests deeper than the 512 elements that the HTML
-// parser takes: a nesting bomb. Fetching the page again does not help.
-var ErrTooDeep = errors.New("page nests deeper than 512 elements")
-
-// ErrTooBig says that the tree of a page would be larger than any page of listings
-// needs: a page made to exhaust its reader. Fetching the page again does not help.
-var ErrTooBig = errors.New("page opens more elements than a page of listings ever has")
 
 // ErrCut says that a page breaks off: it has no end tag of its body, or its list ends
 // although the page itself counts more. Fetching the page again may help.
@@ -51,8 +45,8 @@ func (e *DefinitionError) Error() string {
 // Unwrap returns the cause.
 func (e *DefinitionError) Unwrap() error { return e.Err }
 
-// ParseError says that a page could not be parsed at all; it wraps ErrTooDeep,
-// ErrTooBig or ErrCut.
+// ParseError says that a page could not be parsed at all; it wraps region.ErrTooDeep,
+// region.ErrTooBig or ErrCut.
 type ParseError struct {
 	Source string // name of the source
 	URL    string // of the page
@@ -69,5 +63,5 @@ func (e *ParseError) Unwrap() error { return e.Err }
 
 // Permanent reports that another try at the same page ends the same way.
 func (e *ParseError) Permanent() bool {
-	return errors.Is(e.Err, ErrTooDeep) || errors.Is(e.Err, ErrTooBig)
+	return errors.Is(e.Err, region.ErrTooDeep) || errors.Is(e.Err, region.ErrTooBig)
 }

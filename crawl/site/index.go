@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/yp"
 )
 
@@ -22,12 +23,12 @@ const maxSlug = 100
 
 // stateIndex is how a source lists its cities.
 type stateIndex struct {
-	pages  []*template // the unlettered page, then one per letter
-	cities []matcher   // links to cities
+	pages  []*template       // the unlettered page, then one per letter
+	cities []region.Selector // links to cities
 	frame  marks
 	city   *regexp.Regexp    // of a path; its group is the slug
-	not    *regexp.Regexp    // of paths that look like cities' and are not; nil = none
 	slug   int               // number of that group
+	not    *regexp.Regexp    // of paths that look like cities' and are not; nil = none
 	paths  map[string]string // of all its pages, without slashes at the ends, to their states
 }
 
@@ -57,7 +58,7 @@ func (s *Source) IndexPages(state string) []string {
 // (nil = not known), status its HTTP status: 2xx, 404 or 410. The error is a
 // *ParseError, or ErrNoIndex; a page that makes no sense is an Outcome.
 //
-// The rules are those of results pages (decide.go): "no cities" is said only
+// The rules are those of results pages (Source.decide): "no cities" is said only
 // of a page that has the site's chrome and the index's own frame, such as the
 // row of letters, or that the site says it does not have.
 func (s *Source) ParseIndex(body []byte, final *url.URL, status int, state string) (*Page, error) {
@@ -65,13 +66,19 @@ func (s *Source) ParseIndex(body []byte, final *url.URL, status int, state strin
 	if s.states == nil || !ok {
 		return nil, fmt.Errorf("read the index of %q at %s: %w", state, s.Name(), ErrNoIndex)
 	}
-	r := indexReader{src: s, state: st.Code, final: final}
+	r := indexReader{src: s, state: st.Code, final: final, seen: map[string]bool{}}
 	if final == nil {
 		r.final = s.base
-	} else if reason := s.offIndex(final, st.Code); reason != "" {
-		return &Page{Outcome: Redirected, Reason: reason}, nil
+	} else {
+		path, reason := s.below(final)
+		if reason == "" && s.states.paths[indexPath(path)] != st.Code {
+			reason = anotherKind(path)
+		}
+		if reason != "" {
+			return &Page{Outcome: Redirected, Reason: reason}, nil
+		}
 	}
-	doc, end, err := parseTree(body)
+	doc, end, err := region.Parse(body)
 	if err != nil {
 		return nil, s.parseError(r.final, err)
 	}
@@ -79,31 +86,6 @@ func (s *Source) ParseIndex(body []byte, final *url.URL, status int, state strin
 	x := &Page{Page: yp.Page{Cities: r.cities}}
 	r.decide(x, doc, len(body) == 0, status)
 	return x, s.cut(x.Outcome, end, r.final)
-}
-
-// offIndex tells why a URL is none of the state's index pages, or "".
-func (s *Source) offIndex(final *url.URL, state string) string {
-	path, reason := s.below(final)
-	if reason != "" {
-		return reason
-	}
-	if s.states.paths[indexPath(path)] == state {
-		return ""
-	}
-	return fmt.Sprintf("redirected to a page of another kind: %s", yp.Printable(clip(path, 200)))
-}
-
-// below returns the path of a page below the source's base, or tells why it is
-// none of the source's pages, or only its homepage.
-func (s *Source) below(final *url.URL) (path, reason string) {
-	if bareHost(final) != s.host {
-		return "", fmt.Sprintf("redirected to another host: %s", yp.Printable(final.Host))
-	}
-	path = strings.TrimPrefix(final.Path, strings.TrimSuffix(s.base.Path, "/"))
-	if strings.Trim(path, "/") == "" {
-		return "", "redirected to the homepage"
-	}
-	return path, ""
 }
 
 // indexPath is the form in which the paths of index pages are compared.
@@ -127,15 +109,15 @@ type indexReader struct {
 // n stands in: looked for anew above every link, a deep page would take minutes.
 func (r *indexReader) walk(n *html.Node, framed bool, under uint64) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode {
+		if c.Type != html.ElementNode || c.Data == "template" {
 			continue
 		}
 		if c.Data == "a" {
 			r.link(c, framed, under)
 		}
 		below := under
-		for i, m := range r.src.states.cities {
-			if chain, ok := descends(i, m); ok && chain[:len(chain)-1].Match(c) {
+		for i := range r.src.states.cities {
+			if outer, _, ok := descends(i, &r.src.states.cities[i]); ok && outer.Match(c) {
 				below |= 1 << i
 			}
 		}
@@ -148,15 +130,15 @@ func (r *indexReader) walk(n *html.Node, framed bool, under uint64) {
 	}
 }
 
-// descends returns the i-th selector of cities as a chain whose last link may stand
-// anywhere below the one before.
-func descends(i int, m matcher) (chain, bool) {
-	c, ok := m.(chain)
-	return c, ok && i < 64 && len(c) > 1 && !c[len(c)-2].child
+// descends parts the i-th selector of cities, if its links may stand anywhere below
+// the rest of it.
+func descends(i int, sel *region.Selector) (outer, link region.Selector, ok bool) {
+	outer, link, child, ok := sel.Split()
+	return outer, link, ok && !child && i < 64
 }
 
 func (r *indexReader) link(a *html.Node, framed bool, under uint64) {
-	href := attrOf(a, "href")
+	href := region.Attr(a, "href")
 	if href == "" || len(href) > maxURL {
 		return
 	}
@@ -168,8 +150,10 @@ func (r *indexReader) link(a *html.Node, framed bool, under uint64) {
 	if reason != "" || u.Port() != r.final.Port() {
 		return
 	}
-	if state, ok := r.src.states.paths[indexPath(path)]; ok {
-		r.page(state, u)
+	if state, ok := r.src.states.paths[indexPath(path)]; ok { // another page of an index
+		if mark := u.Path + "?" + u.RawQuery; state == r.state && len(r.pages) < 2 && !slices.Contains(r.pages, mark) {
+			r.pages = append(r.pages, mark)
+		}
 		return
 	}
 	if !framed && r.listed(a, under) {
@@ -177,21 +161,15 @@ func (r *indexReader) link(a *html.Node, framed bool, under uint64) {
 	}
 }
 
-// page notes a link to another page of the same index.
-func (r *indexReader) page(state string, u *url.URL) {
-	if mark := u.Path + "?" + u.RawQuery; state == r.state && len(r.pages) < 2 && !slices.Contains(r.pages, mark) {
-		r.pages = append(r.pages, mark)
-	}
-}
-
 // listed reports whether a link stands where the index lists its cities.
 func (r *indexReader) listed(a *html.Node, under uint64) bool {
-	for i, m := range r.src.states.cities {
-		if chain, ok := descends(i, m); ok {
-			if under&(1<<i) != 0 && chain[len(chain)-1].matchNode(a) {
+	for i := range r.src.states.cities {
+		sel := &r.src.states.cities[i]
+		if _, link, ok := descends(i, sel); ok {
+			if under&(1<<i) != 0 && link.Match(a) {
 				return true
 			}
-		} else if m.Match(a) {
+		} else if sel.Match(a) {
 			return true
 		}
 	}
@@ -207,10 +185,11 @@ func (r *indexReader) city(a *html.Node, path string) {
 	}
 	slug := strings.Clone(m[x.slug])
 	dash := strings.LastIndexByte(slug, '-')
-	switch end := strings.ToUpper(slug[dash+1:]); {
-	case dash <= 0 || !slices.Contains(stateCodes, end):
+	st, isState := yp.LookupState(slug[dash+1:])
+	switch {
+	case dash <= 0 || !isState || len(slug) != dash+3:
 		return // "about-us"
-	case end != r.state:
+	case st.Code != r.state:
 		r.other++
 		return
 	case r.seen[slug]:
@@ -218,8 +197,6 @@ func (r *indexReader) city(a *html.Node, path string) {
 	case len(r.cities) >= maxCities:
 		r.more++
 		return
-	case r.seen == nil:
-		r.seen = make(map[string]bool)
 	}
 	r.seen[slug] = true
 	r.cities = append(r.cities, yp.FoundCity{City: yp.City{State: r.state}, Address: slug, Shown: r.name(a, slug)})
@@ -228,11 +205,11 @@ func (r *indexReader) city(a *html.Node, path string) {
 // name returns the city's name: the text of its link without the state, or
 // else what the slug says.
 func (r *indexReader) name(a *html.Node, slug string) string {
-	text := yp.Clean(string(appendText(nil, a, maxText)))
-	if city, state, _ := locality(text); state == r.state {
+	text := yp.Clean(string(region.AppendText(nil, a, maxText)))
+	if city, state, _ := yp.SplitLocality(text); state == r.state {
 		text = city
 	}
-	if text = trimPlace(text); strings.ContainsFunc(text, unicode.IsLetter) {
+	if text = yp.TrimPlace(text); strings.ContainsFunc(text, unicode.IsLetter) {
 		return keep(text, maxLine)
 	}
 	words := strings.Split(strings.TrimSuffix(slug, "-"+strings.ToLower(r.state)), "-")
@@ -244,7 +221,7 @@ func (r *indexReader) name(a *html.Node, slug string) string {
 	return strings.Join(words, " ")
 }
 
-// decide names the outcome, in the order of decide.go.
+// decide names the outcome, in the order of Source.decide.
 func (r *indexReader) decide(x *Page, doc *html.Node, empty bool, status int) {
 	chrome := r.src.hasChrome(doc)
 	switch {
@@ -275,5 +252,5 @@ func (r *indexReader) decide(x *Page, doc *html.Node, empty bool, status int) {
 // names.
 func (r *indexReader) framed(doc *html.Node) bool {
 	f := &r.src.states.frame
-	return len(r.pages) >= 2 || f.on(doc) || f.inTitle(doc) || f.inText([]*html.Node{doc}) != ""
+	return len(r.pages) >= 2 || f.selectors.In(doc) || f.inTitle(doc) || f.inText(nil, doc) != ""
 }

@@ -70,6 +70,7 @@ func TestIndexOutcomes(t *testing.T) {
 		{"letters of another state are no frame", siteHTML(strings.ReplaceAll(azLetters, "-az", "-nv")), azIndex, 200, HTMLChanged, false},
 		{"cities of another state only", column(azLetters, `<a href="/reno-nv">Reno</a>`), azIndex, 200, HTMLChanged, false},
 		{"cities outside the list", siteHTML(phoenix), azIndex, 200, HTMLChanged, false},
+		{"cities in a template", column("<template>" + phoenix + "</template>"), azIndex, 200, HTMLChanged, false},
 		{"no chrome", "<html><body>hello" + azLetters, azIndex, 200, Unrecognised, false},
 		{"empty body", "", azIndex, 200, Unrecognised, false},
 	} {

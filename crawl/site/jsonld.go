@@ -1,173 +1,27 @@
 package site
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
+	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
-
-// business is what a JSON-LD script says of one business, as far as a listing
-// has room for it. Such scripts on results pages know no website and no
-// categories.
-type business struct {
-	local, typed bool // its type is LocalBusiness; it has a type
-	url, phone   string
-	address      *address
-	hours        []string
-	rating       string
-	reviews      string
-	price        string
-	more         *moreLD // nil unless the reader is wide
-}
-
-type address struct{ street, city, state, zip string }
-
-// Bounds on JSON-LD: pages of 30 cards carry some 20 KB of it.
-const (
-	maxScript     = 1 << 20
-	maxBusinesses = 1000
-)
-
-// businesses returns what the scripts say of businesses. A script that is no
-// JSON is passed over, whatever it begins with.
-func businesses(scripts []string) []business { return readBusinesses(scripts, false) }
-
-// readBusinesses does that; wide says to read what detail pages have, too.
-func readBusinesses(scripts []string, wide bool) []business {
-	var found []business
-	for _, script := range scripts {
-		if len(script) > maxScript {
-			continue
-		}
-		r := ldReader{jsonText: jsonText{s: script}, wide: wide}
-		r.objects(r.object)
-		if r.peek(); !r.bad && r.i == len(script) {
-			found = append(found, r.found...)
-		}
-	}
-	return found[:min(len(found), maxBusinesses)]
-}
-
-// ldReader gathers the businesses of one script: of an object, a list, a graph
-// or an item list.
-type ldReader struct {
-	jsonText
-	wide  bool
-	found []business
-}
-
-// object reads one object, and keeps it if it is a business.
-func (r *ldReader) object() {
-	if !r.open('{') {
-		return
-	}
-	var b business
-	if r.wide {
-		b.more = &moreLD{}
-	}
-	for first := true; r.more('}', first); first = false {
-		r.member(&b, r.key())
-	}
-	if b.is() && len(r.found) < maxBusinesses {
-		if r.found == nil {
-			r.found = make([]business, 0, 32)
-		}
-		r.found = append(r.found, b)
-	}
-}
-
-func (r *ldReader) member(b *business, key string) {
-	switch key {
-	case "@type":
-		r.words(func(t string) {
-			b.typed = true
-			b.local = b.local || t == "LocalBusiness" || strings.HasSuffix(t, "/LocalBusiness")
-		})
-	case "@graph", "itemListElement", "item":
-		r.objects(r.object)
-	case "url":
-		b.url = r.word()
-	case "telephone":
-		b.phone = r.word()
-	case "address":
-		r.objects(func() { r.address(b) })
-	case "openingHours":
-		r.words(func(h string) {
-			if len(b.hours) < maxHours {
-				b.hours = append(b.hours, h)
-			}
-		})
-	case "aggregateRating":
-		r.objects(func() { r.rating(b) })
-	case "priceRange":
-		b.price = r.word()
-	default:
-		if b.more == nil {
-			r.skip()
-			return
-		}
-		r.moreMember(b.more, key)
-	}
-}
-
-func (r *ldReader) address(b *business) {
-	r.open('{')
-	var a address
-	for first := true; r.more('}', first); first = false {
-		switch r.key() {
-		case "streetAddress":
-			a.street = r.word()
-		case "addressLocality":
-			a.city = r.word()
-		case "addressRegion":
-			a.state = r.word()
-		case "postalCode":
-			a.zip = r.word()
-		default:
-			r.skip()
-		}
-	}
-	if b.address == nil {
-		b.address = &a
-	}
-}
-
-func (r *ldReader) rating(b *business) {
-	r.open('{')
-	for first := true; r.more('}', first); first = false {
-		switch r.key() {
-		case "ratingValue":
-			b.rating = r.word()
-		case "reviewCount":
-			b.reviews = r.word()
-		default:
-			r.skip()
-		}
-	}
-}
-
-// is reports whether the type is LocalBusiness, or one of its many subtypes,
-// told by an address or a telephone beside the url.
-func (b *business) is() bool {
-	return b.local || b.more != nil && b.typed && b.more.name != "" && (b.address != nil || b.phone != "") || b.typed && b.url != "" && (b.address != nil || b.phone != "")
-}
 
 // fillFromJSONLD gives listings what their cards lack and the page's JSON-LD
 // has. The two are matched by the path of the profile URL.
 func fillFromJSONLD(list []yp.Listing, scripts []string) {
-	all := businesses(scripts)
-	if len(all) == 0 {
-		return
-	}
-	byPath := make(map[string]*business, len(all))
+	all := structured.ReadScripts(scripts)
+	byPath := make(map[string]*structured.Business, len(all))
 	for i := range all {
-		if path := urlPath(all[i].url); path != "" && byPath[path] == nil {
+		if path := urlPath(all[i].URL); path != "" && byPath[path] == nil {
 			byPath[path] = &all[i]
 		}
 	}
 	for i := range list {
 		if b := byPath[urlPath(list[i].ProfileURL)]; b != nil {
-			b.fill(&list[i])
+			fillFrom(&list[i], b)
 		}
 	}
 }
@@ -175,13 +29,9 @@ func fillFromJSONLD(list []yp.Listing, scripts []string) {
 // urlPath returns the path of an absolute or site-relative URL, without the
 // slash at its end; "" when there is none to match by.
 func urlPath(u string) string {
-	if i := strings.Index(u, "://"); i >= 0 {
-		u = u[i+3:]
-		j := strings.IndexByte(u, '/')
-		if j < 0 {
-			return ""
-		}
-		u = u[j:]
+	if _, rest, ok := strings.Cut(u, "://"); ok {
+		_, path, _ := strings.Cut(rest, "/")
+		u = "/" + path
 	}
 	if i := strings.IndexAny(u, "?#"); i >= 0 {
 		u = u[:i]
@@ -192,51 +42,120 @@ func urlPath(u string) string {
 	return strings.TrimRight(u, "/")
 }
 
-// part makes a text from JSON-LD fit to keep.
-func part(s string) string { return yp.Clean(clip(s, maxText)) }
-
-func (b *business) fill(l *yp.Listing) {
+// fillFrom gives a listing what it lacks and a business has. An address is taken when the card has none, or only
+// the same city: half of one from here and half from there would be nobody's.
+func fillFrom(l *yp.Listing, b *structured.Business) {
 	if l.Phone == "" {
-		setPhone(l, part(strings.TrimPrefix(b.phone, "tel:")))
+		shown, e164 := b.Phone()
+		l.Phone, l.PhoneE164 = keep(shown, maxLine), strings.Clone(e164)
 	}
-	b.fillAddress(l)
-	if l.Rating == 0 {
-		l.Rating = rating(part(b.rating))
+	if l.Street == "" && l.PostalCode == "" && l.ServiceArea == "" {
+		if a := b.Address(); l.City == "" || strings.EqualFold(a.City, l.City) {
+			a.City, a.State, a.Area = cmp.Or(l.City, a.City), cmp.Or(l.State, a.State), ""
+			setAddress(l, a)
+		}
 	}
-	if l.ReviewCount == 0 {
-		l.ReviewCount, _ = firstInt(part(b.reviews))
+	if l.Rating == 0 || l.ReviewCount == 0 {
+		rating, reviews := b.Rating()
+		l.Rating, l.ReviewCount = cmp.Or(l.Rating, rating), cmp.Or(l.ReviewCount, reviews)
 	}
 	if l.PriceRange == "" {
-		l.PriceRange = priceRange(part(b.price))
+		l.PriceRange = b.PriceRange()
 	}
-	if len(b.hours) == 0 {
-		return
-	}
-	l.Hours = make([]string, 0, len(b.hours))
-	for _, h := range b.hours {
-		if h = part(h); h != "" {
-			l.Hours = append(l.Hours, keep(h, maxLine))
-		}
+	if hours := writtenHours(b); len(hours) > 0 {
+		l.Hours = hours
 	}
 }
 
-// fillAddress fills the address when the card has none, or only the same city:
-// half of one from here and half from there would be nobody's.
-func (b *business) fillAddress(l *yp.Listing) {
-	if b.address == nil || l.Street != "" || l.PostalCode != "" || l.ServiceArea != "" {
-		return
+// pick returns what the JSON-LD of a detail page says of its business, see ofPage; the zero Business when it says
+// nothing.
+func (r *detailReader) pick(all []structured.Business) (b structured.Business) {
+	leads := func(b structured.Business) int { return r.leadsHere(b.URL) }
+	name := func(b structured.Business) string { return b.Name }
+	ours, _ := ofPage(all, leads, name, r.Name)
+	if len(ours) > 0 {
+		return ours[0]
 	}
-	a := b.address
-	city := trimPlace(part(a.city))
-	if l.City != "" && !strings.EqualFold(city, l.City) {
-		return
+	return b
+}
+
+// ofPage returns which businesses on a listing's own page are the listing, and whether one links to the page. Such
+// a page may describe others too, such as its neighbours or the site itself: ours are those whose page it is; else
+// those that name no other page and bear its title; else the only one, unless it plainly bears another name.
+func ofPage[B any](all []B, leads func(B) int, name func(B) string, title string) (ours []B, linked bool) {
+	var here, free, named []B
+	for _, b := range all {
+		switch leads(b) {
+		case linkHere:
+			here = append(here, b)
+		case linkOut:
+			free = append(free, b)
+		}
 	}
-	l.Street = keep(trimPlace(part(a.street)), maxLine)
-	l.PostalCode = strings.Clone(postalCode(part(a.zip)))
-	if l.City == "" {
-		l.City = keep(city, maxLine)
+	if len(here) > 0 {
+		title = cmp.Or(name(here[0]), title)
 	}
-	if l.State == "" {
-		l.State = strings.Clone(stateCode(trimPlace(part(a.state))))
+	for _, b := range free {
+		if title != "" && yp.NormalName(name(b)) == yp.NormalName(title) {
+			named = append(named, b)
+		}
 	}
+	switch {
+	case len(here)+len(named) > 0:
+		return append(here, named...), len(here) > 0
+	case len(free) == 1 && alike(name(free[0]), title):
+		return free, false
+	}
+	return nil, false
+}
+
+// Where the address of a business leads.
+const (
+	linkOut       = iota // to another site, or none at all
+	linkHere             // to this page
+	linkElsewhere        // to another page of this site
+)
+
+// leadsHere tells where the url of a business leads.
+func (r *detailReader) leadsHere(ref string) int {
+	if len(ref) > maxURL || !yp.AbsoluteURL(ref) && !strings.HasPrefix(ref, "/") {
+		return linkOut // "acme.com" is meant as a host here
+	}
+	u, err := r.final.Parse(ref)
+	if err != nil || !r.src.ownHost(u.Hostname()) {
+		return linkOut
+	}
+	if id := r.src.detail.pathID(u.Path); id != "" && id == r.ID {
+		return linkHere
+	}
+	return linkElsewhere
+}
+
+// alike reports whether two names may be of one business: one is unknown, or
+// begins with the other ("Joe's Plumbing", "Joe's Plumbing & Heating").
+func alike(a, b string) bool {
+	a, b = yp.Slug(a), yp.Slug(b)
+	return a == "" || b == "" || strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
+}
+
+// readHours returns the opening hours of a business as yp.AppendHours writes them.
+func readHours(b *structured.Business) []string {
+	var out []string
+	for _, h := range slices.Concat(b.Hours()) {
+		if len(out) < maxHours {
+			out, _ = yp.AppendHours(out, h)
+		}
+	}
+	return boundHours(out)
+}
+
+// boundHours joins single days, and leaves out what is said twice.
+func boundHours(hours []string) []string {
+	var out []string
+	for _, h := range yp.JoinDays(hours) {
+		if len(out) < maxHours && !slices.Contains(out, h) {
+			out = append(out, h)
+		}
+	}
+	return out
 }

@@ -1,12 +1,23 @@
 package site
 
-import "ypcrawl/yp"
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"ypcrawl/crawl/site/region"
+	"ypcrawl/crawl/site/structured"
+	"ypcrawl/yp"
+)
 
 // Outcome says what a page turned out to be. Network errors, 5xx and block
 // pages never get here: they are told apart before.
 type Outcome uint8
 
-// The outcomes, in the order of the rules that decide them (see decide.go).
+// The outcomes, in the order of the rules that decide them (see decide).
 const (
 	// Unrecognised is a page without the site's chrome: try again, then treat
 	// it as a block. It is the zero value, so that nothing passes unseen.
@@ -57,3 +68,217 @@ func (o Outcome) Code() yp.ErrorCode {
 	}
 	return o.Cause().Policy().Code
 }
+
+// evidence is what is there to decide about a page without listings.
+type evidence struct {
+	doc     *html.Node
+	roots   []*html.Node // the source's regions in doc
+	cards   []card       // ads among them; what they say, a business says
+	scripts []string
+	empty   bool // no body at all
+	status  int
+}
+
+// decide names the outcome of a page without listings, or with ads only. The order is that of
+// the rules, each of which assumes that the ones before it did not apply:
+// 1 and 2, errors and blocks, are told apart by the fetcher; 3, redirects, and
+// 4, listings, by ParsePage.
+//
+//  5. the page is gone, or says that there is nothing, and is the site's: NoListings
+//  6. the site's page, with signs of listings but no card: HTMLChanged
+//  7. not the site's page: Unrecognised
+//  8. the site's page, no sign of anything: HTMLChanged
+//
+// "Empty" is never inferred from the absence of cards.
+func (s *Source) decide(p *Page, e *evidence) {
+	chrome := s.hasChrome(e.doc)
+	if chrome {
+		if reason := s.saysNothing(p, e); reason != "" {
+			p.Outcome, p.Reason, p.NotFound, p.Listings = NoListings, reason, gone(e.status), nil
+			return
+		}
+	}
+	if len(p.Listings) > 0 {
+		return // ads, which are listings
+	}
+	if chrome {
+		p.Outcome, p.Reason = HTMLChanged, "the site's page, but neither listings nor an empty-result marker"
+		if sign := s.sign(p, e); sign != "" {
+			p.Reason = "no listing could be read, yet the page has " + sign
+		}
+		return
+	}
+	p.Outcome, p.Reason = Unrecognised, "not a page of the site: none of its chrome is there"
+	switch words := blockPage.inText(nil, e.doc); {
+	case e.empty:
+		p.Reason = "empty body"
+	case words != "":
+		p.Reason = fmt.Sprintf("a block page: it says %q", words)
+	case gone(e.status):
+		p.Reason = fmt.Sprintf("status %d without the site's chrome", e.status)
+	}
+}
+
+// hasChrome reports whether a page is the site's own. One that speaks as block pages do
+// is not, whatever frames it.
+func (s *Source) hasChrome(doc *html.Node) bool {
+	return blockPage.inText(nil, doc) == "" &&
+		(s.chrome.selectors.In(doc) || s.chrome.partOfTitle(titleOf(doc)) || s.chrome.inText(nil, doc) != "")
+}
+
+// saysNothing tells in which words the page says that there is nothing, or "".
+func (s *Source) saysNothing(p *Page, e *evidence) string {
+	within := e.roots
+	if len(within) == 0 {
+		within = []*html.Node{e.doc}
+	}
+	switch {
+	case gone(e.status):
+		return fmt.Sprintf("status %d", e.status)
+	case s.empty.selectors.In(e.doc):
+		return "the page carries the empty-result marker"
+	case p.zero:
+		return "the page counts 0 listings"
+	case s.empty.inTitle(e.doc):
+		return "the title says that there are no results"
+	}
+	if p.SiteTotal > 0 || p.Missing > 0 || p.NextURL != "" || p.NextHost != "" {
+		return "" // words of someone else: the page has listings
+	}
+	if text := s.empty.inText(e.cards, within...); text != "" {
+		return fmt.Sprintf("the page says %q", text)
+	}
+	return ""
+}
+
+// sign names a sign of listings on the page, or "".
+func (s *Source) sign(p *Page, e *evidence) string {
+	switch {
+	case p.Raw > 0:
+		return fmt.Sprintf("%d cards without a name or an id", p.Raw)
+	case p.SiteTotal > 0:
+		return fmt.Sprintf("a total of %d", p.SiteTotal)
+	case len(structured.ReadScripts(e.scripts)) > 0:
+		return "JSON-LD of businesses"
+	case p.NextURL != "":
+		return "a next link"
+	case s.evidence.In(e.doc):
+		return "links to listings"
+	case phoneForm.MatchString(pageText(nil, e.doc)):
+		return "phone numbers"
+	}
+	return ""
+}
+
+// phoneForm is (ddd) ddd-dddd, or the same with other separators.
+var phoneForm = regexp.MustCompile(`(?:^|\D)\d{3}[). -]{1,3}\d{3}[). -]{1,3}\d{4}(?:\D|$)`)
+
+func (m *marks) inTitle(doc *html.Node) bool {
+	title := strings.ToLower(titleOf(doc))
+	return slices.ContainsFunc(m.titles, func(t string) bool { return strings.Contains(title, strings.ToLower(t)) })
+}
+
+// partOfTitle reports whether a title is one of the site's: all of it, its last part or,
+// unless that is a host's name, its first part is what the site writes there, in its
+// letter case; a part may be in capitals, and a name that is no host's and all in lower
+// case stands for any. A block page, the page of a domain for sale or
+// a browser's own error page names the host somewhere, as "www.example.com".
+func (m *marks) partOfTitle(title string) bool {
+	for _, t := range m.titles {
+		title, t := registered.Replace(title), registered.Replace(t)
+		if t == strings.ToLower(t) && !strings.Contains(t, ".") {
+			title = strings.ToLower(title)
+		}
+		if title == t {
+			return true
+		}
+		for _, name := range [...]string{t, strings.ToUpper(t)} {
+			for _, sep := range titleSeparators {
+				if strings.HasSuffix(title, sep+name) || strings.Contains(name, " ") && strings.HasPrefix(title, name+sep) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// registered takes the signs of trade marks out of a title.
+var registered = strings.NewReplacer("®", "", "™", "", "(R)", "", "(TM)", "")
+
+// titleSeparators stand in a title between the name of the site and the rest.
+var titleSeparators = [...]string{" | ", " - ", " – ", " — ", " · ", " :: "}
+
+// titleOf returns the title of a page: that of an image (svg) is none.
+func titleOf(n *html.Node) string {
+	if n.Type == html.ElementNode && n.Data == "title" && n.Namespace == "" {
+		return yp.Clean(string(region.AppendText(nil, n, maxText)))
+	}
+	for c := n.FirstChild; c != nil && n.Data != "template"; c = c.NextSibling {
+		if title := titleOf(c); title != "" {
+			return title
+		}
+	}
+	return ""
+}
+
+// inText returns the first of the texts that the trees show to a reader outside of the
+// cards.
+func (m *marks) inText(but []card, trees ...*html.Node) string {
+	if len(m.texts) == 0 {
+		return ""
+	}
+	text := strings.ToLower(pageText(but, trees...))
+	for _, t := range m.texts {
+		if strings.Contains(text, t) {
+			return t
+		}
+	}
+	return ""
+}
+
+// blockPage holds what block pages and interstitials say, and pages of listings do not.
+// Single words such as "blocked" or "captcha" are in the names of businesses.
+var blockPage = marks{texts: []string{
+	"cloudflare to restrict access",
+	"you have been blocked",
+	"your request has been blocked",
+	"access to this page has been denied",
+	"you don't have permission to access",
+	"verify you are human",
+	"verify that you are human",
+	"verifying you are human",
+	"confirm you are human",
+	"making sure you're not a bot",
+	"checking your browser before",
+	"checking if the site connection is secure",
+	"using a security service to protect itself",
+	"unusual traffic from your",
+	"pardon our interruption",
+	"incapsula incident id",
+	"complete the security check",
+	"enable javascript and cookies to continue",
+}}
+
+// maxPageText bounds the text that is searched for words.
+const maxPageText = 256 << 10
+
+// pageText returns the text of the trees without that of the cards, white space folded.
+func pageText(but []card, trees ...*html.Node) string {
+	for _, c := range but {
+		was := c.n.Type
+		c.n.Type = html.CommentNode // which is passed over
+		defer func() { c.n.Type = was }()
+	}
+	var b []byte
+	for _, n := range trees {
+		if n.Type != html.CommentNode { // a region may be a card itself
+			b = append(region.AppendText(b, n, maxPageText), ' ')
+		}
+	}
+	return strings.Join(strings.Fields(string(b)), " ")
+}
+
+func digit(b byte) bool { return '0' <= b && b <= '9' }
+
+func letter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/yp"
 )
 
@@ -34,7 +35,7 @@ const (
 	count9 = `<p class="showing-count">Showing 1-9 of 9</p>`
 )
 
-// TestOutcomes checks each rule of decide.go, and that it wins over those
+// TestOutcomes checks each rule of Source.decide, and that it wins over those
 // below it.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
@@ -76,6 +77,9 @@ func TestOutcomes(t *testing.T) {
 		{"7 no chrome, marker words", "<html><body>No results found</body></html>", srp, 200, Unrecognised},
 		{"7 not found without chrome", "nginx 404", srp, 404, Unrecognised},
 		{"7 empty body", "", srp, 200, Unrecognised},
+		{"5 a marker in a template does not count", main("<template>" + none + "</template>"), srp, 200, HTMLChanged},
+		{"5 nor do words in a region in a template", siteHTML(`<template><div id="main-content">No results found</div></template>`), srp, 200, HTMLChanged},
+		{"7 nor does chrome in a template", `<html><body><template><title>x | The Real Yellow Pages</title><div id="main-header"></div></template></body></html>`, srp, 200, Unrecognised},
 		{"8 no sign", main("<div>?</div>"), srp, 200, HTMLChanged},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -138,6 +142,31 @@ func TestTitleIsTheSites(t *testing.T) {
 	}
 }
 
+// TestTitleInLowerCase: a definition that writes a title in lower case means it in any.
+func TestTitleInLowerCase(t *testing.T) {
+	t.Parallel()
+	own, err := Parse("own.yaml", []byte("extends: yellowpages\nname: own\nchrome: {selectors: [], titles: [yellow pages]}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for title, want := range map[string]bool{
+		"Plumbers | Yellow Pages": true, "Yellow Pages - Plumbers": true, "YELLOW PAGES®": true, "plumbers · yellow pages": true,
+		"Plumbers in the Yellow Pages": false, "Yellow Pagescape | Plumbers": false,
+	} {
+		if got := own.chrome.partOfTitle(title); got != want {
+			t.Errorf("%q: got %t, want %t", title, got, want)
+		}
+	}
+}
+
+func TestSignInTemplate(t *testing.T) {
+	t.Parallel()
+	p := parse(t, builtin(t, "yellowpages"), siteHTML(`<template><a href="/x-il/mip/a-1">A</a></template>`), srp, 200)
+	if p.Outcome != HTMLChanged || strings.Contains(p.Reason, "links to listings") {
+		t.Errorf("got %v, %q", p.Outcome, p.Reason)
+	}
+}
+
 // siteHTML is a page with the site's chrome around the content.
 func siteHTML(content string) string {
 	return "<!DOCTYPE html><html><head><title>x | The Real Yellow Pages</title></head><body>" + content + "</body></html>"
@@ -163,7 +192,7 @@ func TestNextURL(t *testing.T) {
 		"http://[::1":                                "",
 	} {
 		if got := s.nextURL(finalURL(t), ref); got != want {
-			t.Errorf("%q: got %q, want %q", clip(ref, 80), got, want)
+			t.Errorf("%q: got %q, want %q", yp.Clip(ref, 80), got, want)
 		}
 	}
 }
@@ -176,14 +205,14 @@ func TestHostilePages(t *testing.T) {
 		for _, n := range []int{600, 100_000} {
 			_, err := s.ParsePage([]byte(siteHTML(strings.Repeat("<div>", n)+aCard+strings.Repeat("</div>", n))), finalURL(t), 200)
 			var pe *ParseError
-			if !errors.As(err, &pe) || !errors.Is(err, ErrTooDeep) || !pe.Permanent() {
+			if !errors.As(err, &pe) || !errors.Is(err, region.ErrTooDeep) || !pe.Permanent() {
 				t.Errorf("%d: got %v, want a permanent ErrTooDeep", n, err)
 			}
 		}
 	})
 	t.Run("JustNotTooDeep", func(t *testing.T) {
 		t.Parallel()
-		for n := maxOpen - 30; n < 509; n++ {
+		for n := 450; n < 509; n++ {
 			page := siteHTML(strings.Repeat("<div>", n) + `<div id="main-content">` + aCard + "</div>" + strings.Repeat("</div>", n))
 			checkDepth(t, s, page)
 		}
@@ -191,12 +220,12 @@ func TestHostilePages(t *testing.T) {
 	t.Run("ManyCards", func(t *testing.T) {
 		t.Parallel()
 		var b strings.Builder
-		for i := range 3 * maxHits {
+		for i := range 3 * region.MaxHits {
 			fmt.Fprintf(&b, `<div class="result" data-ypid="%d"><a class="business-name">A</a></div>`, i)
 		}
 		p := parse(t, s, siteHTML(b.String()), srp, 200)
-		if len(p.Listings) != maxHits {
-			t.Errorf("got %d listings, want %d", len(p.Listings), maxHits)
+		if len(p.Listings) != region.MaxHits {
+			t.Errorf("got %d listings, want %d", len(p.Listings), region.MaxHits)
 		}
 	})
 	t.Run("LongTexts", func(t *testing.T) {
@@ -221,9 +250,9 @@ func TestHostilePages(t *testing.T) {
 // checkDepth compares the two ways near the depth at which the parser gives up.
 func checkDepth(t *testing.T, s *Source, page string) {
 	t.Helper()
-	region := s.parseRegions([]byte(page), finalURL(t))
+	some := s.parseRegions([]byte(page), finalURL(t))
 	whole, err := s.parseWhole([]byte(page), finalURL(t), 200)
-	if region != nil && (err != nil || len(whole.Listings) != len(region.Listings)) {
+	if some != nil && (err != nil || len(whole.Listings) != len(some.Listings)) {
 		t.Errorf("regions parsed, the whole page: %v", err)
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"unsafe"
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/yp"
 )
 
@@ -35,15 +37,6 @@ type Page struct {
 	atEnd   bool // by its own count the page shows the last listing
 }
 
-// workspace is what one parse needs and the next can use again.
-type workspace struct {
-	scan     scanner
-	arena    arena
-	pageHits hits
-	card     cardReader
-	cards    []card // of the page read last
-}
-
 // ParsePage reads a results page. final is the URL that answered (after
 // redirects; nil = not known, links resolve against the base URL), status its HTTP status: 2xx, 404 or 410. The
 // error is a *ParseError; a page that makes no sense is no error but an Outcome.
@@ -67,29 +60,35 @@ func (s *Source) ParsePage(body []byte, final *url.URL, status int) (*Page, erro
 
 // redirected tells why a URL is none of the source's results pages, or "".
 func (s *Source) redirected(final *url.URL) string {
-	if bareHost(final) != s.host {
-		return fmt.Sprintf("redirected to another host: %s", yp.Printable(final.Host))
+	path, reason := s.below(final)
+	if reason == "" && !s.target.matches(path) && (s.search == nil || !s.search.matches(path)) {
+		reason = anotherKind(path)
 	}
-	path := strings.TrimPrefix(final.Path, strings.TrimSuffix(s.base.Path, "/"))
-	switch {
-	case strings.Trim(path, "/") == "":
-		return "redirected to the homepage"
-	case s.target.matches(path), s.search != nil && s.search.matches(path):
-		return ""
-	}
-	return fmt.Sprintf("redirected to a page of another kind: %s", yp.Printable(clip(path, 200)))
+	return reason
+}
+
+func anotherKind(path string) string {
+	return fmt.Sprintf("redirected to a page of another kind: %s", yp.Printable(yp.Clip(path, 200)))
+}
+
+// workspace is what one parse needs and the next can use again.
+type workspace struct {
+	parser   region.Parser
+	pageHits region.Hits
+	card     cardReader
+	cards    []card // of the page read last
 }
 
 func (s *Source) workspace() *workspace {
 	if w, ok := s.work.Get().(*workspace); ok {
 		return w
 	}
-	return &workspace{pageHits: s.page.newHits(), card: cardReader{hits: s.cards.newHits()}}
+	return &workspace{pageHits: s.page.NewHits(), card: cardReader{hits: s.cards.NewHits()}}
 }
 
 func (s *Source) release(w *workspace) {
-	w.pageHits.reset()
-	w.card.hits.reset()
+	w.pageHits.Reset()
+	w.card.hits.Reset()
 	w.card.card, w.cards = nil, nil
 	s.work.Put(w)
 }
@@ -97,19 +96,13 @@ func (s *Source) release(w *workspace) {
 // parseRegions reads the page from its regions alone; nil when the page must be
 // parsed whole: its tags are not in good order, or the regions hold no listing.
 func (s *Source) parseRegions(body []byte, final *url.URL) *Page {
-	if len(s.regions.sels) == 0 {
-		return nil
-	}
 	w := s.workspace()
 	defer s.release(w)
-	w.arena.reset()
-	w.scan.reset(view(body), &s.regions, &w.arena)
-	defer func() { w.scan.s = "" }()
-	if !w.scan.run() || len(w.scan.roots) == 0 {
+	doc, scripts, ok := w.parser.Parse(view(body), &s.regions)
+	if !ok {
 		return nil
 	}
-	doc, _ := graft(w.scan.roots)
-	p := s.extract(w, doc, w.scan.scripts, final, true)
+	p := s.extract(w, doc, scripts, final, true)
 	if onlyAds(p.Listings) {
 		return nil
 	}
@@ -127,19 +120,6 @@ func onlyAds(listings []yp.Listing) bool {
 	return true
 }
 
-// findNext looks for the next link outside the regions, where the page does not say that
-// it is the last.
-func (s *Source) findNext(p *Page, body []byte, final *url.URL) {
-	doc, _, err := parseTree(body)
-	if err != nil {
-		return
-	}
-	w := s.workspace()
-	defer s.release(w)
-	s.page.run(doc, w.pageHits, nil)
-	s.readNext(p, w.pageHits, doc, final)
-}
-
 // view returns the body as a string without a copy: a copy of every page would
 // be four fifths of what a parse allocates. The string is gone before ParsePage
 // returns the body to its owner: all that is kept of a page is copied out
@@ -149,13 +129,13 @@ func view(body []byte) string { return unsafe.String(unsafe.SliceData(body), len
 // parseWhole reads the page from the tree of all of it. Where the regions are does not
 // count here: a tag too many may have closed them before their last card.
 func (s *Source) parseWhole(body []byte, final *url.URL, status int) (*Page, error) {
-	doc, end, err := parseTree(body)
+	doc, end, err := region.Parse(body)
 	if err != nil {
 		return nil, s.parseError(final, err)
 	}
 	w := s.workspace()
 	defer s.release(w)
-	scripts, roots := jsonLDScripts(doc, nil), s.regions.find(doc, nil)
+	scripts, roots := region.Scripts(doc), s.regions.Find(doc)
 	p := s.extract(w, doc, scripts, final, false)
 	p.Via = "whole"
 	if onlyAds(p.Listings) {
@@ -174,13 +154,13 @@ func (s *Source) parseError(final *url.URL, err error) error {
 // at all may; so may all pages of a source whose definition says so. A page
 // that is none of the site's may be a message of a few words and is judged by what it
 // is. Pages that were read from their regions have come to their end.
-func (s *Source) cut(o Outcome, end pageEnd, final *url.URL) error {
+func (s *Source) cut(o Outcome, end region.End, final *url.URL) error {
 	switch {
 	case o == Unrecognised || o == Redirected:
 		return nil
-	case end == endBroken:
+	case end == region.EndBroken:
 		return s.parseError(final, fmt.Errorf("%w: it ends within a tag, a comment or a script", ErrCut))
-	case end == endOpen && !s.def.NoEndTags:
+	case end == region.EndOpen && !s.def.NoEndTags:
 		return s.parseError(final, fmt.Errorf("%w: it has neither </body> nor </html>", ErrCut))
 	}
 	return nil
@@ -189,17 +169,17 @@ func (s *Source) cut(o Outcome, end pageEnd, final *url.URL) error {
 // extract reads cards, total and next link from a tree. ordered says that the page's tags
 // are in good order.
 func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, final *url.URL, ordered bool) *Page {
-	w.card.begin(s, final)
+	w.card.src, w.card.final = s, final
 	p := &Page{}
 	s.readCards(p, w, doc, scripts, ordered)
-	pageHits := cardReader{src: s, final: final, hits: w.pageHits, card: doc}
-	p.SiteTotal, p.zero = readTotal(s.total.first(&pageHits))
+	around := cardReader{src: s, final: final, hits: w.pageHits, card: doc}
+	p.SiteTotal, p.zero = readTotal(s.total.first(&around))
 	if len(p.Listings) == 0 {
 		s.readNext(p, w.pageHits, doc, final)
 		return p
 	}
 	p.Outcome, p.Reason = OK, fmt.Sprintf("%d listings in %d cards, %d of them bad", len(p.Listings), p.Raw, p.Bad)
-	shown, last := readRange(s.shown.first(&pageHits), p.SiteTotal)
+	shown, last := readRange(s.shown.first(&around), p.SiteTotal)
 	p.atEnd = p.SiteTotal > 0 && p.SiteTotal == max(last, p.organic)
 	s.readNext(p, w.pageHits, doc, final)
 	if shown > p.organic+p.LeftOut {
@@ -208,35 +188,6 @@ func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, final *
 		p.Reason += fmt.Sprintf("; the page counts %d more than it shows", p.Missing)
 	}
 	return p
-}
-
-// nextURL returns the absolute form of a next link, or "" when it leads off
-// the source's host or back to the same page.
-func (s *Source) nextURL(final *url.URL, ref string) string {
-	if ref == "" || len(ref) > maxURL {
-		return ""
-	}
-	u, err := final.Parse(ref)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || bareHost(u) != s.host || yp.OwnPort(u) != yp.OwnPort(s.base) || u.User != nil {
-		return ""
-	}
-	u.Fragment, u.RawFragment = "", ""
-	if next := u.String(); next != final.String() && !strings.HasPrefix(ref, "#") {
-		return next
-	}
-	return ""
-}
-
-// otherHost returns the host that a next link leads to when it is not the source's.
-func (s *Source) otherHost(final *url.URL, ref string) string {
-	if ref == "" || len(ref) > maxURL {
-		return ""
-	}
-	u, err := final.Parse(ref)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || bareHost(u) == s.host && yp.OwnPort(u) == yp.OwnPort(s.base) {
-		return ""
-	}
-	return strings.Clone(u.Host)
 }
 
 // readTotal reads the site's count of listings. zero tells "0" from nothing.
@@ -258,22 +209,138 @@ func readRange(s string, all int) (shown, last int) {
 	if all > 0 {
 		last = min(last, all)
 	}
-	if !ok || !isFirst || !isLast || first < 1 || last < first || last-first >= maxHits {
+	if !ok || !isFirst || !isLast || first < 1 || last < first || last-first >= region.MaxHits {
 		return 0, 0
 	}
 	return last - first + 1, last
 }
 
+// findNext looks for the next link outside the regions, where the page does not say that
+// it is the last.
+func (s *Source) findNext(p *Page, body []byte, final *url.URL) {
+	doc, _, err := region.Parse(body)
+	if err != nil {
+		return
+	}
+	w := s.workspace()
+	defer s.release(w)
+	s.page.Find(doc, w.pageHits, nil)
+	s.readNext(p, w.pageHits, doc, final)
+}
+
+// readNext reads the next link. One in the pagination may lead anywhere on the host; any
+// other one only to a later page of the same list, and only where the page does not say
+// that it is the last: "next" may be an article, a photo or another list.
+func (s *Source) readNext(p *Page, found region.Hits, doc *html.Node, final *url.URL) {
+	page := cardReader{src: s, final: final, hits: found, card: doc}
+	for i := range s.next {
+		r := &s.next[i]
+		for _, n := range r.nodes(&page) {
+			ref := r.take(&page, n)
+			if ref == "" || disabled(n) {
+				continue
+			}
+			next, paging := s.nextURL(final, ref), inPagination(n)
+			if next != "" && (paging || !p.atEnd && s.later(final, next)) {
+				p.NextURL, p.NextHost = next, ""
+				return
+			}
+			if p.NextHost == "" && (paging || !p.atEnd) {
+				p.NextHost = s.otherHost(final, ref)
+			}
+		}
+	}
+}
+
+func inPagination(n *html.Node) bool {
+	for ; n != nil; n = n.Parent {
+		if n.Type == html.ElementNode && isPagination(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// later reports whether next is a later page of the list at final, or of its search.
+func (s *Source) later(final *url.URL, next string) bool {
+	u, err := url.Parse(next)
+	if err != nil {
+		return false
+	}
+	from, at := s.listPage(final)
+	list, to := s.listPage(u)
+	same := strings.EqualFold(list, from) || s.search != nil && s.search.matches(s.belowBase(u))
+	if final == s.base { // the page's own address is not known
+		same = same || s.target.matches(s.belowBase(u))
+	}
+	return same && to > at
+}
+
+// listPage returns the path of a list, without the page if that stands in it, and the
+// number of the page.
+func (s *Source) listPage(u *url.URL) (list string, page int) {
+	list = strings.Trim(s.belowBase(u), "/")
+	t := s.target
+	if s.search != nil && s.search.matches(list) {
+		t = s.search
+	}
+	segments := strings.Split(list, "/")
+	if i := t.pageSegment; i >= 0 && i < len(segments) {
+		page, _ = yp.FirstInt(segments[i])
+		segments[i] = ""
+		list = strings.Join(segments, "/")
+	}
+	if t.pageParam != "" {
+		page, _ = yp.FirstInt(u.Query().Get(t.pageParam))
+	}
+	return list, max(page, 1)
+}
+
+// nextURL returns the absolute form of a next link, or "" when it leads off
+// the source's host or back to the same page.
+func (s *Source) nextURL(final *url.URL, ref string) string {
+	u, own := s.resolve(final, ref)
+	if !own || u.User != nil {
+		return ""
+	}
+	u.Fragment, u.RawFragment = "", ""
+	if next := u.String(); next != final.String() && !strings.HasPrefix(ref, "#") {
+		return next
+	}
+	return ""
+}
+
+// otherHost returns the host that a next link leads to when it is not the source's.
+func (s *Source) otherHost(final *url.URL, ref string) string {
+	if u, own := s.resolve(final, ref); u != nil && !own {
+		return strings.Clone(u.Host)
+	}
+	return ""
+}
+
+// resolve returns the http(s) URL of a link, nil if it is none, and whether it is on the
+// source's host and port.
+func (s *Source) resolve(final *url.URL, ref string) (u *url.URL, own bool) {
+	if ref == "" || len(ref) > maxURL {
+		return nil, false
+	}
+	u, err := final.Parse(ref)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, false
+	}
+	return u, bareHost(u) == s.host && yp.OwnPort(u) == yp.OwnPort(s.base)
+}
+
 // gone reports whether a status says that there is no such page.
 func gone(status int) bool { return status == http.StatusNotFound || status == http.StatusGone }
 
-// clip cuts a text to at most n bytes, at a rune.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
+// grouped is a number in groups of three, apart by dots or blanks.
+var grouped = regexp.MustCompile(`^\d{1,3}(?:[. \x{a0}\x{202f}]\d{3})+$`)
+
+// total reads a number of listings: as yp.FirstInt does, and "1.108" and "1 108" are 1108.
+func total(s string) (n int, ok bool) {
+	if s = strings.TrimSpace(s); grouped.MatchString(s) {
+		s = strings.NewReplacer(".", "", " ", "", "\u00a0", "", "\u202f", "").Replace(s)
 	}
-	for n > 0 && s[n]&0xc0 == 0x80 {
-		n--
-	}
-	return strings.TrimSpace(s[:n])
+	return yp.FirstInt(s)
 }

@@ -2,10 +2,10 @@ package site
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"ypcrawl/crawl/site/region/regiontest"
 )
 
 const pagesDir = "../../testdata/pages"
@@ -13,18 +13,8 @@ const pagesDir = "../../testdata/pages"
 // seedPages returns the golden pages and two generated ones, by name.
 func seedPages(t testing.TB) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(pagesDir, "*.html"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no pages in %s: %v", pagesDir, err)
-	}
-	pages := map[string]string{"small": resultsPage(2, 1), "empty": ""}
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pages[filepath.Base(file)] = string(b)
-	}
+	pages := regiontest.Golden(t, pagesDir)
+	pages["small"] = resultsPage(2, 1)
 	return pages
 }
 

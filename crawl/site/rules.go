@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -43,7 +42,7 @@ func (s *Source) Check(l *yp.Listing) []string {
 			continue
 		}
 		if why := s.fault(f, v); why != "" {
-			reasons = append(reasons, fmt.Sprintf("%s: %q %s", f.field.Name, clip(v, 80), why))
+			reasons = append(reasons, fmt.Sprintf("%s: %q %s", f.field.Name, yp.Clip(v, 80), why))
 		}
 	}
 	return reasons
@@ -61,7 +60,7 @@ func (s *Source) fault(f *format, v string) string {
 	}
 	switch f.kind {
 	case kindState:
-		if !knownState(v) {
+		if _, ok := yp.LookupState(v); !ok {
 			return "is none of the 50 states and DC"
 		}
 	case kindOwnURL:
@@ -84,22 +83,6 @@ const (
 )
 
 var formatKinds = []string{kindOwnURL, kindPublicURL, kindState}
-
-// knownState is yp.LookupState, quick for the codes that listings have.
-func knownState(s string) bool {
-	if len(s) == 2 && slices.Contains(stateCodes, s) {
-		return true
-	}
-	_, ok := yp.LookupState(s)
-	return ok
-}
-
-var stateCodes = func() (codes []string) {
-	for _, st := range yp.States() {
-		codes = append(codes, st.Code)
-	}
-	return codes
-}()
 
 // ownURL reports whether a URL is on the source's host and port.
 func (s *Source) ownURL(u string) bool {
@@ -170,7 +153,7 @@ func textField(name string) (*yp.ListingField, error) {
 			return f, nil
 		}
 	}
-	return nil, unknown(name, names)
+	return nil, unknown("field", name, names)
 }
 
 // textOf returns the value of a text field.

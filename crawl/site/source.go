@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/PuerkitoBio/goquery"
-
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/yp"
 )
 
@@ -55,16 +54,16 @@ type compiled struct {
 
 	target, search *template
 
-	regions regionSet
-	page    *index // cards, next link, total
-	cards   *index // fields of a card
+	regions region.Containers
+	page    region.Selectors // cards, next link, total
+	cards   region.Selectors // fields of a card
 
-	organic, sponsored     []int        // in page
-	organicIn, sponsoredIn []chain      // containers of such cards
-	tagOnly                map[int]bool // those of organic and sponsored that ask for no more than a tag
-	next, total, shown     field        // in page
-	marks                  []int        // in cards
-	inCards                []int        // in cards: all of page
+	organic, sponsored     []int             // in page
+	organicIn, sponsoredIn []region.Selector // containers of such cards
+	tagOnly                map[int]bool      // those of organic and sponsored that ask for no more than a tag
+	next, total, shown     field             // in page
+	marks                  []int             // in cards
+	inCards                []int             // in cards: all of page
 	fields                 fields
 
 	states *stateIndex  // nil = the source has no state indexes
@@ -72,14 +71,14 @@ type compiled struct {
 	rules  rulebook
 
 	chrome, empty marks
-	evidence      []goquery.Matcher
+	evidence      region.Selectors
 
 	work sync.Pool // of *workspace
 }
 
 // marks are signs of the whole page: elements and words.
 type marks struct {
-	selectors []goquery.Matcher
+	selectors region.Selectors
 	texts     []string // lower case
 	titles    []string
 }
@@ -104,13 +103,12 @@ func Parse(name string, text []byte) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &compiled{def: def, yaml: slices.Clone(text), page: newIndex(), cards: newIndex()}
+	c := &compiled{def: def, yaml: slices.Clone(text)}
 	base := c.compile(f)
 	if len(f.errs) > 0 {
 		return nil, errors.Join(f.errs...)
 	}
-	s := &Source{compiled: c}
-	return s.WithBaseURL(base), nil
+	return (&Source{compiled: c}).WithBaseURL(base), nil
 }
 
 // Name returns the source's name.
@@ -170,4 +168,194 @@ func (s *Source) ownHost(host string) bool {
 	return host == s.host || s.site != "" && (host == s.site || strings.HasSuffix(host, "."+s.site))
 }
 
-var sourceName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
+// below returns the path of a page below the source's base, or tells why it is
+// none of the source's pages, or only its homepage.
+func (s *Source) below(u *url.URL) (path, reason string) {
+	if bareHost(u) != s.host {
+		return "", fmt.Sprintf("redirected to another host: %s", yp.Printable(u.Host))
+	}
+	path = s.belowBase(u)
+	if strings.Trim(path, "/") == "" {
+		return "", "redirected to the homepage"
+	}
+	return path, ""
+}
+
+func (s *Source) belowBase(u *url.URL) string {
+	return strings.TrimPrefix(u.Path, strings.TrimSuffix(s.base.Path, "/"))
+}
+
+// A template forms URLs: a path and a query in which placeholders stand for
+// parts of the place and the page number. A query parameter that holds {page}
+// is left out on page 1.
+type template struct {
+	path  []piece
+	query [][]piece // one per parameter, in order
+	kind  []string  // path segments; "" matches any (see matches)
+
+	pageSegment int    // of the path, that holds {page}; -1 = none
+	pageParam   string // name of the query parameter that holds it; "" = none
+}
+
+// piece is a literal or a placeholder.
+type piece struct {
+	literal string
+	name    string // of the placeholder, without braces
+}
+
+// placeholders are the names that templates may use.
+var placeholders = []string{"city", "city_slug", "city_name_slug", "state", "state_lower", "state_slug", "category", "category_slug", "page"}
+
+// parseTemplate parses a site-relative URL template.
+func parseTemplate(s string) (*template, error) {
+	if !strings.HasPrefix(s, "/") || strings.HasPrefix(s, "//") {
+		return nil, fmt.Errorf("URL template %q must start with one slash", s)
+	}
+	if strings.ContainsAny(s, "# \t\n") {
+		return nil, fmt.Errorf("URL template %q must hold neither a fragment nor white space", s)
+	}
+	path, query, _ := strings.Cut(s, "?")
+	t := &template{pageSegment: -1}
+	var err error
+	if t.path, err = parsePieces(path); err != nil {
+		return nil, err
+	}
+	for seg := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+		if strings.Contains(seg, "{page}") {
+			t.pageSegment = len(t.kind)
+		}
+		if strings.Contains(seg, "{") {
+			seg = ""
+		}
+		t.kind = append(t.kind, seg)
+	}
+	if query == "" {
+		return t, nil
+	}
+	for param := range strings.SplitSeq(query, "&") {
+		p, err := parsePieces(param)
+		if err != nil {
+			return nil, err
+		}
+		if t.query = append(t.query, p); holds(p, "page") {
+			t.pageParam, _, _ = strings.Cut(param, "=")
+		}
+	}
+	return t, nil
+}
+
+func parsePieces(s string) (out []piece, err error) {
+	for rest := s; rest != ""; {
+		literal, after, more := strings.Cut(rest, "{")
+		if strings.Contains(literal, "}") {
+			return nil, fmt.Errorf("%q has a closing brace without an opening one", rest)
+		}
+		if literal != "" {
+			out = append(out, piece{literal: literal})
+		}
+		if !more {
+			break
+		}
+		name, after, closed := strings.Cut(after, "}")
+		if !closed {
+			return nil, fmt.Errorf("%q has an opening brace without a closing one", "{"+name)
+		}
+		if err := checkPlaceholder(name, placeholders); err != nil {
+			return nil, err
+		}
+		out, rest = append(out, piece{name: name}), after
+	}
+	return out, nil
+}
+
+func checkPlaceholder(name string, known []string) error {
+	if slices.Contains(known, name) {
+		return nil
+	}
+	if near, ok := yp.Nearest(name, known); ok {
+		return fmt.Errorf("unknown placeholder {%s}: did you mean {%s}?", name, near)
+	}
+	return fmt.Errorf("unknown placeholder {%s}: want one of {%s}", name, strings.Join(known, "}, {"))
+}
+
+// has reports whether the template uses a placeholder.
+func (t *template) has(name string) bool {
+	return holds(t.path, name) || slices.ContainsFunc(t.query, func(p []piece) bool { return holds(p, name) })
+}
+
+func holds(ps []piece, name string) bool {
+	return slices.ContainsFunc(ps, func(p piece) bool { return p.name == name })
+}
+
+// expand forms the URL below base.
+func (t *template) expand(base *url.URL, pl yp.Place, page int) string {
+	b := make([]byte, 0, 128)
+	b = append(b, base.Scheme...)
+	b = append(b, "://"...)
+	b = append(b, base.Host...)
+	b = append(b, strings.TrimSuffix(base.EscapedPath(), "/")...)
+	b = appendPieces(b, t.path, pl, page, url.PathEscape)
+	sep := byte('?')
+	for _, p := range t.query {
+		if page <= 1 && holds(p, "page") {
+			continue
+		}
+		b = appendPieces(append(b, sep), p, pl, page, url.QueryEscape)
+		sep = '&'
+	}
+	return string(b)
+}
+
+func appendPieces(b []byte, ps []piece, pl yp.Place, page int, escape func(string) string) []byte {
+	for _, p := range ps {
+		if p.name == "" {
+			b = append(b, p.literal...)
+			continue
+		}
+		b = append(b, escape(p.value(pl, page))...)
+	}
+	return b
+}
+
+func (p piece) value(pl yp.Place, page int) string {
+	switch p.name {
+	case "city":
+		return pl.City
+	case "city_slug":
+		return pl.CitySlug
+	case "city_name_slug":
+		return yp.Slug(pl.City)
+	case "state":
+		return pl.State
+	case "state_lower":
+		return strings.ToLower(pl.State)
+	case "state_slug":
+		return stateSlug(pl.State)
+	case "category":
+		return pl.Category
+	case "category_slug":
+		return pl.CategorySlug
+	}
+	return strconv.Itoa(max(page, 1))
+}
+
+// matches reports whether a path, below the base, is of the template's kind:
+// as many segments, the fixed ones equal.
+func (t *template) matches(path string) bool {
+	i := 0
+	for seg := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+		if i >= len(t.kind) || t.kind[i] != "" && !strings.EqualFold(t.kind[i], seg) || seg == "" && t.kind[i] == "" {
+			return false
+		}
+		i++
+	}
+	return i == len(t.kind)
+}
+
+// stateSlug is a state's name as addresses write it: "new-mexico".
+func stateSlug(code string) string {
+	if st, ok := yp.LookupState(code); ok {
+		return yp.Slug(st.Name)
+	}
+	return strings.ToLower(code)
+}

@@ -1,25 +1,19 @@
 package site
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/net/html"
-)
 
-// Forms of structured data, as a definition names them. Microformats are the
-// older vcard classes and h-card.
-const (
-	formJSONLD    = "jsonld"
-	formMicrodata = "microdata"
-	formHCard     = "hcard"
+	"ypcrawl/crawl/site/region"
+	"ypcrawl/crawl/site/structured"
+	"ypcrawl/yp"
 )
-
-// structuredForms are the forms, in the order in which they are read: what the
-// first says of a business wins over the next.
-var structuredForms = []string{formJSONLD, formMicrodata, formHCard}
 
 // structuredDef says that a source's listings are read from the structured
 // data of its pages; cards and fields are not looked at then. It is "true", or
@@ -57,34 +51,31 @@ func (d *structuredDef) UnmarshalYAML(n *yaml.Node) error {
 		return err
 	}
 	for _, form := range p.Forms {
-		if !slices.Contains(structuredForms, form) {
-			return fmt.Errorf("line %d: form %q: want one of %v", n.Line, form, structuredForms)
+		if !slices.Contains(structured.Forms, form) {
+			return fmt.Errorf("line %d: form %q: want one of %v", n.Line, form, structured.Forms)
 		}
 	}
 	*d = structuredDef{On: true, Forms: p.Forms, Types: p.Types}
 	return nil
 }
 
-// reads reports whether the definition takes a form.
-func (d *structuredDef) reads(form string) bool {
-	return len(d.Forms) == 0 || slices.Contains(d.Forms, form)
-}
-
 // parseStructured reads a results page from its structured data. Outcomes
 // follow as they do for pages with cards.
 func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page, error) {
-	doc, end, err := parseTree(body)
+	doc, end, err := region.Parse(body)
 	if err != nil {
 		return nil, s.parseError(final, err)
 	}
-	scripts := ldScripts(doc, nil)
+	scripts := region.Scripts(doc)
 	p := &Page{Via: "structured"}
-	s.structuredListings(p, doc, scripts, final)
+	r := businessReader{src: s, final: final, doc: doc}
+	p.LeftOut = r.read(scripts)
+	r.finish(p)
 	s.readAround(p, doc, final)
 	if len(p.Listings) > 0 {
 		p.Outcome, p.Reason = OK, fmt.Sprintf("%d listings in %d businesses, %d of them bad", len(p.Listings), p.Raw, p.Bad)
 	} else {
-		s.decide(p, &evidence{doc: doc, roots: s.regions.find(doc, nil), scripts: scripts, empty: len(body) == 0, status: status})
+		s.decide(p, &evidence{doc: doc, roots: s.regions.Find(doc), scripts: scripts, empty: len(body) == 0, status: status})
 	}
 	return p, s.cut(p.Outcome, end, final)
 }
@@ -94,7 +85,7 @@ func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page
 func (s *Source) readAround(p *Page, doc *html.Node, final *url.URL) {
 	w := s.workspace()
 	defer s.release(w)
-	s.page.run(doc, w.pageHits, nil)
+	s.page.Find(doc, w.pageHits, nil)
 	around := cardReader{src: s, final: final, hits: w.pageHits, card: doc}
 	p.SiteTotal, p.zero = readTotal(s.total.first(&around))
 	next := s.next.first(&around)
@@ -106,31 +97,102 @@ func (s *Source) readAround(p *Page, doc *html.Node, final *url.URL) {
 	}
 }
 
-// structuredListings gathers what all forms say and makes one listing of each
-// business.
-func (s *Source) structuredListings(p *Page, doc *html.Node, scripts []string, final *url.URL) {
-	r := &businessReader{src: s, final: final, doc: doc}
-	r.forms(scripts)
-	r.finish(p)
-	p.LeftOut = r.leftOut
+// genericNext finds the link to the next page as most sites mark it. In this
+// order: link rel=next, a rel=next, a link of class next, one labelled "Next",
+// and, within a pagination, one that reads "Next", "›" or "»". It stays on the
+// source's host and leads on from where the page is, or is ""; host is then the one that such a link leads to.
+func (s *Source) genericNext(doc *html.Node, final *url.URL) (next, host string) {
+	var found [5][]string // by how sure it is that they lead on
+	var walk func(n *html.Node, paging bool)
+	walk = func(n *html.Node, paging bool) {
+		for c := range n.ChildNodes() {
+			if c.Type != html.ElementNode || region.Unseen(c.Data) {
+				continue
+			}
+			in := paging || isPagination(c)
+			if href := region.Attr(c, "href"); href != "" && !disabled(c) {
+				if rank := nextRank(c, in); rank >= 0 && len(found[rank]) < maxTries {
+					found[rank] = append(found[rank], yp.Clean(href))
+				}
+			}
+			walk(c, in)
+		}
+	}
+	walk(doc, false)
+	for _, ref := range slices.Concat(found[:]...) {
+		if next = s.nextURL(final, ref); next != "" && s.leadsOn(final, next) {
+			return next, ""
+		}
+		host = cmp.Or(host, s.otherHost(final, ref))
+	}
+	return "", host
 }
 
-// forms gathers what all forms that the definition takes say.
-func (r *businessReader) forms(scripts []string) {
-	d := &r.src.def.Structured
-	for _, form := range structuredForms {
-		if !d.reads(form) {
-			continue
-		}
-		g := &graph{}
-		switch form {
-		case formJSONLD:
-			g.addScripts(scripts)
-		case formMicrodata:
-			g.addMicrodata(r.doc, nil)
-		case formHCard:
-			g.addHCards(r.doc)
-		}
-		r.read(g)
+// nextRank returns how a link says that it is the next one, the surest way 0; -1 = it does not.
+func nextRank(n *html.Node, paging bool) int {
+	switch rel := strings.ToLower(region.Attr(n, "rel")); {
+	case n.Data == "link" && region.HasClass(rel, "next"):
+		return 0
+	case n.Data != "a":
+		return -1
+	case region.HasClass(rel, "next"):
+		return 1
+	case region.HasClass(strings.ToLower(region.Attr(n, "class")), "next"):
+		return 2
+	case saysNext(region.Attr(n, "aria-label")):
+		return 3
+	case paging && saysNext(structured.Text(n)):
+		return 4
 	}
+	return -1
+}
+
+// leadsOn reports whether the path of a next link begins as that of the page does, up to the number or the file
+// type in its first part, or is that of a search: a blog and a gallery have next links, too.
+func (s *Source) leadsOn(final *url.URL, next string) bool {
+	u, err := url.Parse(next)
+	if err != nil {
+		return false
+	}
+	base := strings.TrimSuffix(s.base.Path, "/")
+	path, below := strings.CutPrefix(u.Path, base)
+	first, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(final.Path, base), "/"), "/")
+	first, _, _ = strings.Cut(first, ".")
+	alike := strings.HasPrefix(path, "/"+strings.TrimRight(first, "0123456789"))
+	return below && (alike || s.search != nil && s.search.matches(path))
+}
+
+// saysNext reports whether a label leads to the next page.
+func saysNext(s string) bool {
+	switch strings.ToLower(strings.Trim(s, " \u00a0>›»→")) {
+	case "next", "next page":
+		return true
+	case "": // nothing but the arrow, one of those that are no step to the end
+		s = strings.TrimSpace(s)
+		return s == "›" || s == "»" || s == ">" || s == "→"
+	}
+	return false
+}
+
+// isPagination reports whether an element is what holds the links to a list's
+// pages.
+func isPagination(n *html.Node) bool {
+	for _, key := range [...]string{"class", "id", "aria-label"} {
+		s := strings.ToLower(region.Attr(n, key))
+		if strings.Contains(s, "pagination") || strings.Contains(s, "pager") || strings.Contains(s, "paging") || strings.Contains(s, "page-nav") {
+			return true
+		}
+	}
+	return false
+}
+
+// disabled reports whether a link is switched off, as it is on a last page.
+func disabled(n *html.Node) bool {
+	switch {
+	case region.HasClass(region.Attr(n, "class"), "disabled"), region.Attr(n, "aria-disabled") == "true":
+		return true
+	case n.Parent != nil && region.HasClass(region.Attr(n.Parent, "class"), "disabled"):
+		return true
+	}
+	return false
 }

@@ -1,7 +1,6 @@
 package site
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -9,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/crawl/site/structured"
 )
 
 func addStructuredSeeds(f *testing.F) {
@@ -47,7 +48,7 @@ func FuzzStructured(f *testing.F) {
 
 func checkStructured(t *testing.T, p *Page) {
 	t.Helper()
-	if p.Reason == "" || len(p.Listings) > maxBusinesses || p.Raw < p.Bad+len(p.Listings) || (p.Outcome == OK) != (len(p.Listings) > 0) {
+	if p.Reason == "" || len(p.Listings) > structured.MaxBusinesses || p.Raw < p.Bad+len(p.Listings) || (p.Outcome == OK) != (len(p.Listings) > 0) {
 		t.Fatalf("%v (%q), %d listings, raw %d, bad %d", p.Outcome, p.Reason, len(p.Listings), p.Raw, p.Bad)
 	}
 	seen := map[string]bool{}
@@ -68,51 +69,4 @@ func checkStructured(t *testing.T, p *Page) {
 			t.Fatalf("beyond the bounds: %+v", l)
 		}
 	}
-}
-
-// FuzzTidyJSON checks that tidying takes bounded time and keeps what is JSON
-// already.
-func FuzzTidyJSON(f *testing.F) {
-	for _, s := range []string{
-		`{"a":"// no comment","b":[1,2,],}`, "//<![CDATA[\n{}\n//]]>", `<!-- {} -->`, `{"a":"\\"}`, `{"a":"it\'s"}`, "/*", "\"\\", `[1,/*x*/]`, "{}<!-- a -->{}",
-	} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		plain, strict := decodeStrict(s)
-		roots, err := decodeRoots(s)
-		if strict && err == nil && !reflect.DeepEqual(plain, roots[0]) {
-			t.Errorf("got %v, want %v", roots, plain)
-		}
-	})
-}
-
-// decodeStrict decodes a text that is JSON as it stands.
-func decodeStrict(s string) (v any, ok bool) {
-	dec := json.NewDecoder(strings.NewReader(s))
-	dec.UseNumber()
-	err := dec.Decode(&v)
-	return v, err == nil && json.Valid([]byte(s))
-}
-
-// FuzzGuess checks that any page and URL yield a candidate that keeps its
-// promises: see checkCandidate.
-func FuzzGuess(f *testing.F) {
-	f.Add("/springfield-il/plumbers", "?page=2", []byte(listPage(6, 6, `<a rel="next" href="?page=2">Next</a>`)))
-	f.Add("/search?q=Plumbers&where=Springfield%2C+IL", "/search?q=Plumbers&where=Springfield%2C+IL&pg=2", []byte(listPage(1, 0, "")))
-	f.Add("/plumbers-in-springfield-il.html", "/x/page/2/", []byte(listPage(1, 0, "")))
-	f.Add("/il/springfield/%7Bcity%7D/plumbers", "?{page}=2", []byte(listPage(1, 0, "<a href='/portland-or/plumbers'>")))
-	f.Fuzz(func(t *testing.T, at, next string, body []byte) {
-		u, err := prairieURL(t).Parse(at)
-		if err != nil {
-			return
-		}
-		body = append(body, `<a rel="next" href="`+next+`">Next</a>`...)
-		c := guess(t, Sample{URL: u, Status: 200, Body: body}, Sample{URL: u, Status: 404})
-		for _, r := range c.Reasons {
-			if len(r) > 10_000 || strings.ContainsAny(r, "\x1b\x00\n") {
-				t.Errorf("reason %q", r)
-			}
-		}
-	})
 }

@@ -2,12 +2,15 @@ package site
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/crawl/site/structured"
 )
 
 // TestStructuredOutcomes checks that the rules of decide.go hold for sources
@@ -134,6 +137,9 @@ func TestStructuredTotalAndNext(t *testing.T) {
 		"TextInPagination":     {`<div class="pagination-list"><a href="?page=2">Next &raquo;</a></div>`, "?page=2"},
 		"ArrowInPagination":    {`<ul id="pager"><a href="?page=2">»</a></ul>`, "?page=2"},
 		"TextElsewhereIsNone":  {`<p><a href="?page=2">Next</a></p>`, ""},
+		"BelowThePageIsTaken":  {`<a rel="next" href="/springfield-il/plumbers/page/2">n</a>`, "/page/2"},
+		"ElsewhereIsNone":      {`<link rel="next" href="/blog/how-to-choose"><a class="next" href="/gallery?slide=2">n</a>`, ""},
+		"ElsewhereIsPassed":    {`<link rel="next" href="/blog/how-to-choose"><a class="next" href="?page=2">n</a>`, "?page=2"},
 		"PreviousIsNone":       {`<div class="pagination"><a href="?page=2">«</a><a href="?page=4">Next to you</a></div>`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,26 +155,58 @@ func TestStructuredTotalAndNext(t *testing.T) {
 	}
 }
 
+// TestNextLeadsOn: where a next link of a source with structured data may lead that nobody names.
+func TestNextLeadsOn(t *testing.T) {
+	t.Parallel()
+	const host = "https://dir.example.com"
+	for _, c := range []struct {
+		target, at, next string
+		want             bool
+	}{
+		{"/{category_slug}-in-{city_slug}.html?p={page}", "/plumbers-in-springfield-il.html", "/plumbers-in-springfield-il-2.html", true},
+		{"/{category_slug}-in-{city_slug}.html?p={page}", "/plumbers-in-springfield-il.html", "/plumbers-in-springfield-il/2", true},
+		{"/{category_slug}-{page}.html", "/plumbers-1.html", "/plumbers-2.html", true},
+		{"/{category_slug}-{page}.html", "/plumbers-1.html", "/painters-2.html", false},
+		{"/search?q={category}&p={page}", "/search?q=Plumbers", "/search?q=Plumbers&p=2", true},
+		{"/search?q={category}&p={page}", "/search?q=Plumbers", "/news?p=2", false},
+		{"/{city_slug}?p={page}\n  search: '/find?q={category}'", "/springfield-il", "/find?q=Plumbers&p=2", true},
+	} {
+		s, err := Parse("x", []byte(strings.Replace(prairieDef, "/{city_slug}/{category_slug}?page={page}", c.target, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := parse(t, s, `<a rel="next" href="`+c.next+`">n</a>`, host+c.at, 200)
+		if got := p.NextURL == host+c.next; got != c.want {
+			t.Errorf("%s of %s: %q (%s)", c.next, c.at, p.NextURL, p.Reason)
+		}
+	}
+}
+
 // TestStructuredBounds checks that hostile pages cost little and yield little.
 func TestStructuredBounds(t *testing.T) {
 	t.Parallel()
 	script := func(s string) string { return `<script type="application/ld+json">` + s + `</script>` }
+	var numbered []string
+	for i := range 100 {
+		numbered = append(numbered, fmt.Sprintf(`{"@type":"Plumber","name":"A%d","url":"/biz/a-%d"}`, i, 400000+i))
+	}
 	many := func(n int, s string) string { return strings.Repeat(s+",", n-1) + s }
 	for name, c := range map[string]struct {
 		body string
 		want int
 	}{
 		"DeepJSONIsPassedOver":  {script(strings.Repeat(`{"@graph":[`, 4000) + `{"@type":"Plumber"}` + strings.Repeat(`]}`, 4000)), 0},
-		"ManyTokens":            {script("[" + many(maxTokens, "[]") + "]"), 0},
-		"LargeScript":           {script(`"` + strings.Repeat("x", maxScript) + `"`), 0},
-		"ManyBusinesses":        {script("[" + many(maxBusinesses+50, `{"@type":"Plumber","name":"A","telephone":"2175550101","identifier":"x"}`) + "]"), 1},
+		"ManyTokens":            {script("[" + many(50_000, "[]") + "]"), 0},
+		"LargeScript":           {script(`"` + strings.Repeat("x", 1<<20) + `"`), 0},
+		"ManyBusinesses":        {script("[" + many(structured.MaxBusinesses+50, `{"@type":"Plumber","name":"A","telephone":"2175550101","identifier":"x"}`) + "]"), 1},
 		"ReferencesInACircle":   {script(`{"@graph":[{"@id":"a","@type":"ItemList","itemListElement":{"@id":"b"}},{"@id":"b","@type":"ItemList","itemListElement":[{"@id":"a"},{"@id":"b"}]}]}`), 0},
 		"AddressOfItself":       {script(`{"@type":"Plumber","@id":"/biz/a-400001","name":"A","address":{"@id":"/biz/a-400001"},"location":{"@id":"/biz/a-400001"}}`), 1},
 		"LongPathIsCut":         {script(`{"@type":"Plumber","name":"A","url":"/` + strings.Repeat("a", 1500) + `"}`), 1},
 		"LongIdentifierIsNone":  {script(`{"@type":"Plumber","name":"A","identifier":"` + strings.Repeat("9", 65) + `"}`), 0},
 		"MarkupWithoutAnEnd":    {script(strings.Repeat("<!-- ", 100_000)), 0},
 		"EntitiesThatBurst":     {script(`{"@type":"Plumber","url":"/b/1","name":"` + strings.Repeat("&amp;", 5000) + `"}`), 1},
-		"ManyMicrodataSiblings": {"<ul>" + strings.Repeat(`<li itemscope itemtype="Plumber">x</li>`, maxItems+10) + "</ul>", 0},
+		"LongList":              {script(`{"@type":"ItemList","itemListElement":[` + strings.Join(numbered, ",") + `]}`), 100},
+		"ManyMicrodataSiblings": {"<ul>" + strings.Repeat(`<li itemscope itemtype="Plumber">x</li>`, 20_010) + "</ul>", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,140 @@
+package site
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"ypcrawl/crawl/site/region"
+	"ypcrawl/crawl/site/structured"
+	"ypcrawl/yp"
+)
+
+// A rule takes a text out of a card: the text, the own text, or an attribute
+// of the elements that a selector finds (of the card itself when there is no
+// selector), or a member of an attribute that holds JSON; a regular expression
+// may pick a part of it.
+type rule struct {
+	sel   int // number in the index; -1 = the card itself
+	attr  string
+	json  string
+	own   bool
+	match *regexp.Regexp
+}
+
+// A field is a list of rules: the first that yields something wins.
+type field []rule
+
+// maxText bounds a text, in bytes, before it is cleaned.
+const maxText = 4096
+
+// maxTries bounds how many of a rule's elements are looked at for a text.
+const maxTries = 8
+
+// nodes returns the elements of a rule that are looked at for a text.
+func (r *rule) nodes(c *cardReader) []*html.Node {
+	if r.sel < 0 {
+		c.self[0] = c.card
+		return c.self[:]
+	}
+	found := c.hits[r.sel]
+	return found[:min(len(found), maxTries)]
+}
+
+// each calls f with the texts that the field's rules yield, clean, until it returns
+// true.
+func (f field) each(c *cardReader, stop func(string) bool) bool {
+	for i := range f {
+		for _, n := range f[i].nodes(c) {
+			if s := f[i].take(c, n); s != "" && stop(s) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// first returns the first text that the field's rules yield, clean; else "".
+func (f field) first(c *cardReader) string {
+	for i := range f {
+		for _, n := range f[i].nodes(c) {
+			if s := f[i].take(c, n); s != "" {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+// all returns the texts of every element that the first fruitful rule finds,
+// clean, each once, at most limit.
+func (f field) all(c *cardReader, limit int) []string {
+	for i := range f {
+		r := &f[i]
+		if r.sel < 0 {
+			continue
+		}
+		var out []string
+		for _, n := range c.hits[r.sel] {
+			if s := r.take(c, n); s != "" && len(out) < limit && !slices.Contains(out, s) {
+				if out == nil {
+					out = make([]string, 0, min(limit, len(c.hits[r.sel])))
+				}
+				out = append(out, s)
+			}
+		}
+		if out != nil {
+			return out
+		}
+	}
+	return nil
+}
+
+// take reads the rule's text from n.
+func (r *rule) take(c *cardReader, n *html.Node) string {
+	var s string
+	switch {
+	case r.json != "":
+		s = structured.Member(region.Attr(n, r.attr), r.json)
+	case r.attr != "":
+		s = region.Attr(n, r.attr)
+	case r.own:
+		s = c.ownText(n)
+	default:
+		s = c.text(n)
+	}
+	if len(s) > maxText {
+		s = s[:maxText]
+	}
+	s = yp.Clean(s)
+	if r.match == nil || s == "" {
+		return s
+	}
+	m := r.match.FindStringSubmatch(s)
+	if m == nil {
+		return ""
+	}
+	return strings.TrimSpace(m[len(m)-1])
+}
+
+// text returns the text of n and all below it, as it reads: a line break or
+// the edge of a block is a space; scripts and styles do not count.
+func (c *cardReader) text(n *html.Node) string {
+	if t := n.FirstChild; t != nil && t.NextSibling == nil && t.Type == html.TextNode {
+		return t.Data
+	}
+	c.buf = region.AppendText(c.buf[:0], n, maxText)
+	return string(c.buf)
+}
+
+func (c *cardReader) ownText(n *html.Node) string {
+	c.buf = c.buf[:0]
+	for t := n.FirstChild; t != nil && len(c.buf) < maxText; t = t.NextSibling {
+		if t.Type == html.TextNode {
+			c.buf = append(c.buf, t.Data[:min(len(t.Data), maxText)]...)
+		}
+	}
+	return string(c.buf)
+}

@@ -1,0 +1,327 @@
+package region
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/andybalholm/cascadia"
+	"golang.org/x/net/html"
+)
+
+// A Selector is one CSS selector. Most are compounds of tag, id and classes joined by
+// blanks and ">": such a chain is matched as cascadia does, several times as fast, since
+// cascadia splits the class attribute anew for every class it looks for.
+type Selector struct {
+	chain []link
+	css   cascadia.Sel // of any other selector
+}
+
+// link is a compound; child says that it must be the parent of the one after
+// it, not just an ancestor.
+type link struct {
+	compound
+	child bool
+}
+
+// Compile compiles a CSS selector, or a group of them.
+func Compile(text string) ([]Selector, error) {
+	group, err := cascadia.ParseGroup(text)
+	if err != nil {
+		return nil, fmt.Errorf("selector %q: %w", text, err)
+	}
+	out := make([]Selector, len(group))
+	for i, sel := range group {
+		if out[i].chain = chainOf(plainText(sel)); out[i].chain == nil {
+			out[i].css = sel
+		}
+	}
+	return out, nil
+}
+
+// plainText writes a single selector; cascadia escapes hyphens, which need none.
+func plainText(sel cascadia.Sel) string { return strings.ReplaceAll(sel.String(), `\-`, "-") }
+
+// chainOf returns a selector as a chain, nil if it is none.
+func chainOf(sel string) (chain []link) {
+	for word := range strings.FieldsSeq(sel) {
+		if last := len(chain) - 1; word == ">" && last >= 0 && !chain[last].child {
+			chain[last].child = true
+			continue
+		}
+		c, err := parseCompound(word)
+		if err != nil {
+			return nil
+		}
+		chain = append(chain, link{compound: c})
+	}
+	if len(chain) == 0 || chain[len(chain)-1].child {
+		return nil
+	}
+	return chain
+}
+
+// Match reports whether the selector matches n.
+func (s *Selector) Match(n *html.Node) bool {
+	if s.css != nil {
+		return s.css.Match(n)
+	}
+	last := len(s.chain) - 1
+	return s.chain[last].match(n) && (last == 0 || above(s.chain[:last], n))
+}
+
+// above reports whether the rest of a chain matches above n: at its parent, or at any
+// ancestor, as its last link demands.
+func above(rest []link, n *html.Node) bool {
+	last := len(rest) - 1
+	for p := n.Parent; p != nil; p = p.Parent {
+		if rest[last].match(p) && (last == 0 || above(rest[:last], p)) {
+			return true
+		}
+		if rest[last].child {
+			return false
+		}
+	}
+	return false
+}
+
+func (c *compound) match(n *html.Node) bool {
+	return n.Type == html.ElementNode && (c.tag == "" || c.tag == n.Data) && (c.id == "" || c.id == Attr(n, "id")) &&
+		(len(c.classes) == 0 || hasClasses(Attr(n, "class"), c.classes))
+}
+
+// Split parts a chain such as ".results .card" before its last compound; ok is false for
+// any other selector. child says that ">" joined the two.
+func (s *Selector) Split() (outer, inner Selector, child, ok bool) {
+	last := len(s.chain) - 1
+	if last < 1 {
+		return outer, inner, false, false
+	}
+	return Selector{chain: s.chain[:last]}, Selector{chain: s.chain[last:]}, s.chain[last-1].child, true
+}
+
+// TagOnly reports whether the selector asks for no more of an element than a tag, if that.
+func (s *Selector) TagOnly() bool {
+	by, _ := s.demand()
+	return len(s.chain) < 2 && (by == byTag || by == byNothing)
+}
+
+// What every element that a selector matches must have.
+const (
+	byClass = iota
+	byID
+	byTag
+	byAttr
+	byNothing // that is plain to see
+)
+
+func (s *Selector) demand() (by int, word string) {
+	if s.css == nil {
+		return s.chain[len(s.chain)-1].demand()
+	}
+	last := lastCompound(plainText(s.css))
+	if m := attrForm.FindStringSubmatch(last); m != nil {
+		return byAttr, strings.ToLower(m[1])
+	}
+	if i := strings.IndexAny(last, ":["); i >= 0 {
+		last = last[:i]
+	}
+	c, err := parseCompound(last)
+	if err != nil {
+		return byNothing, ""
+	}
+	return c.demand()
+}
+
+var attrForm = regexp.MustCompile(`^\[([\w-]+)`)
+
+func (c *compound) demand() (by int, word string) {
+	switch {
+	case len(c.classes) > 0:
+		return byClass, c.classes[0]
+	case c.id != "":
+		return byID, c.id
+	}
+	return byTag, c.tag
+}
+
+// lastCompound returns what stands behind the last combinator of a selector;
+// "" when escapes make that hard to tell.
+func lastCompound(sel string) string {
+	if strings.IndexByte(sel, '\\') >= 0 {
+		return ""
+	}
+	start, depth, quote := 0, 0, byte(0)
+	for i := range len(sel) {
+		switch c := sel[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '(' || c == '[':
+			depth++
+		case c == ')' || c == ']':
+			depth--
+		case depth == 0 && strings.IndexByte(" >+~", c) >= 0:
+			start = i + 1
+		}
+	}
+	return sel[start:]
+}
+
+// Selectors answers many selectors in one walk over a tree. A selector is tried
+// only on elements that have the class, the id, the tag or the attribute that
+// its last compound demands, so most elements cost a few look-ups and no match.
+type Selectors struct {
+	alternatives []alternative
+	by           [byNothing]map[string][]int // places in alternatives
+	any          []int                       // the same, of those that demand nothing
+	mask         [64]uint64                  // of by[byAttr]: bit (first byte) of word (length)
+	ids          map[string]int              // of a selector's text
+}
+
+// alternative is one of a group, and the number of the group.
+type alternative struct {
+	Selector
+	id int
+}
+
+// Hits holds the elements found for each selector, by its number, in document order.
+type Hits [][]*html.Node
+
+// MaxHits bounds the elements kept for one selector, beside the one found last: cards
+// on a page, or categories in a card. A hostile page may hold any number.
+const MaxHits = 1000
+
+// Add adds a selector, or a group of them, and returns its number: the same one for the
+// same text.
+func (x *Selectors) Add(text string) (id int, err error) {
+	if id, ok := x.ids[text]; ok {
+		return id, nil
+	}
+	group, err := Compile(text)
+	if err != nil {
+		return 0, err
+	}
+	if x.ids == nil {
+		x.ids = map[string]int{}
+		for i := range x.by {
+			x.by[i] = map[string][]int{}
+		}
+	}
+	id = len(x.ids)
+	x.ids[text] = id
+	for i := range group {
+		at := len(x.alternatives)
+		x.alternatives = append(x.alternatives, alternative{group[i], id})
+		by, word := group[i].demand()
+		if by == byNothing {
+			x.any = append(x.any, at)
+			continue
+		}
+		x.by[by][word] = append(x.by[by][word], at)
+		if by == byAttr {
+			x.mask[len(word)&63] |= 1 << (word[0] & 63)
+		}
+	}
+	return id, nil
+}
+
+// Texts returns the selectors that were added, by number.
+func (x *Selectors) Texts() []string {
+	out := make([]string, len(x.ids))
+	for text, id := range x.ids {
+		out[id] = text
+	}
+	return out
+}
+
+// NewHits returns room for the selectors' elements.
+func (x *Selectors) NewHits() Hits { return make(Hits, len(x.ids)) }
+
+// Reset empties the results, and lets go of the page's tree.
+func (h Hits) Reset() {
+	for i := range h {
+		clear(h[i])
+		h[i] = h[i][:0]
+	}
+}
+
+// Find adds to out what all selectors match below root, in document order, but for what
+// stands in a template, which shows nothing. enter, unless nil, is asked about each
+// element that some selector matched: when it returns false, the walk does not go into
+// the element.
+func (x *Selectors) Find(root *html.Node, out Hits, enter func(*html.Node) bool) {
+	for n := root.FirstChild; n != nil; n = n.NextSibling {
+		if n.Type != html.ElementNode || n.Data == "template" {
+			continue
+		}
+		if x.try(n, out) && enter != nil && !enter(n) {
+			continue
+		}
+		if n.FirstChild != nil {
+			x.Find(n, out, enter)
+		}
+	}
+}
+
+// In reports whether any of the selectors matches below root, as Find does.
+func (x *Selectors) In(root *html.Node) bool {
+	return len(x.ids) > 0 && x.in(root, x.NewHits())
+}
+
+func (x *Selectors) in(root *html.Node, scratch Hits) bool {
+	for n := root.FirstChild; n != nil; n = n.NextSibling {
+		if n.Type == html.ElementNode && n.Data != "template" && (x.try(n, scratch) || x.in(n, scratch)) {
+			return true
+		}
+	}
+	return false
+}
+
+// try matches the selectors that may match n, and reports whether one did.
+func (x *Selectors) try(n *html.Node, out Hits) (matched bool) {
+	for i := range n.Attr {
+		key, val := n.Attr[i].Key, n.Attr[i].Val
+		switch key {
+		case "class":
+			for i := 0; i < len(val); i++ {
+				start := i
+				for i < len(val) && !space(val[i]) {
+					i++
+				}
+				if at := x.by[byClass][val[start:i]]; at != nil {
+					matched = x.tryAll(n, at, out) || matched
+				}
+			}
+		case "id":
+			matched = x.tryAll(n, x.by[byID][val], out) || matched
+		}
+		if key != "" && x.mask[len(key)&63]&(1<<(key[0]&63)) != 0 {
+			matched = x.tryAll(n, x.by[byAttr][key], out) || matched
+		}
+	}
+	matched = x.tryAll(n, x.by[byTag][n.Data], out) || matched
+	return x.tryAll(n, x.any, out) || matched
+}
+
+func (x *Selectors) tryAll(n *html.Node, at []int, out Hits) (matched bool) {
+	for _, i := range at {
+		alt := &x.alternatives[i]
+		found := out[alt.id]
+		if len(found) > 0 && found[len(found)-1] == n {
+			matched = true
+			continue
+		}
+		if alt.Match(n) {
+			if len(found) > MaxHits { // the last place is for the one found last
+				found = found[:MaxHits]
+			}
+			out[alt.id] = append(found, n)
+			matched = true
+		}
+	}
+	return matched
+}

@@ -1,0 +1,453 @@
+package site
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"ypcrawl/crawl/site/region"
+	"ypcrawl/crawl/site/structured"
+	"ypcrawl/yp"
+)
+
+// maxPathID is the longest path, in bytes, that is an id as it is.
+const maxPathID = 200
+
+// businessReader turns what the structured data of a page says into listings.
+type businessReader struct {
+	src   *Source
+	final *url.URL
+	doc   *html.Node
+	found []sighting // in the order of the forms, then of the page
+
+	ownPage bool // it is a listing's own page, not one of results
+}
+
+// A sighting is what one form says of one business.
+type sighting struct {
+	*structured.Business
+	l     yp.Listing
+	ident string // the id that the page gives it
+	key   string // its own path on the directory, see ownKey; "" = none
+}
+
+// read gathers what all forms that the definition takes say, and returns how many businesses beyond the
+// first 1,000 are left out.
+func (r *businessReader) read(scripts []string) (leftOut int) {
+	d := r.src.def
+	reader := structured.Reader{Forms: d.Structured.Forms, Types: d.Structured.Types, Areas: d.ServiceArea}
+	found, leftOut := reader.Read(r.doc, scripts)
+	start := 0 // of the form
+	for i := range found {
+		if i > 0 && found[i].Form != found[i-1].Form {
+			r.dropSharedKeys(start)
+			start = len(r.found)
+		}
+		s := sighting{Business: &found[i], ident: found[i].ID()}
+		if s.Bare {
+			if s.key, s.l.ProfileURL = r.ownKey(s.URL); s.key == "" {
+				continue
+			}
+		} else if home := r.addresses(&s); home && s.ident == "" && s.key == "" {
+			continue // the directory itself, or the page as a whole
+		}
+		r.fill(&s)
+		r.found = append(r.found, s)
+	}
+	r.dropSharedKeys(start)
+	return leftOut
+}
+
+// fill makes a listing of what is said.
+func (r *businessReader) fill(s *sighting) {
+	l := &s.l
+	l.Name, l.Rank = keep(s.Name, maxName), s.Rank
+	if s.Bare {
+		return
+	}
+	shown, e164 := s.Phone()
+	l.Phone, l.PhoneE164 = keep(shown, maxLine), strings.Clone(e164)
+	setAddress(l, s.Address())
+	l.Rating, l.ReviewCount = s.Rating()
+	l.PriceRange = s.PriceRange()
+	l.Snippet = keep(r.src.snippet(s.Description()), maxSnippet)
+	l.Hours = writtenHours(s.Business)
+	l.Categories = clones(s.Categories())
+	for _, src := range s.Images() { // the first that is none of the site's stand-ins
+		u, err := r.final.Parse(src)
+		if err != nil || len(src) > maxURL || r.src.standIn(src) || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			continue
+		}
+		l.ImageURL = u.String()
+		break
+	}
+}
+
+func setAddress(l *yp.Listing, a structured.Address) {
+	l.Street, l.City, l.ServiceArea = keep(a.Street, maxLine), keep(a.City, maxLine), keep(a.Area, maxLine)
+	l.State, l.PostalCode = strings.Clone(a.State), strings.Clone(a.PostalCode)
+}
+
+// writtenHours returns the opening hours of a business as they are written.
+func writtenHours(b *structured.Business) []string {
+	written, specified := b.Hours()
+	if len(written) == 0 {
+		written = specified
+	}
+	return clones(written)
+}
+
+// addresses sorts the web addresses of a business into its own page on the
+// directory and its own site. home tells that one of them is the directory's
+// homepage or this very page.
+func (r *businessReader) addresses(s *sighting) (home bool) {
+	var shared string
+	c := cardReader{src: r.src, final: r.final}
+	for _, ref := range s.Refs() {
+		if ref = webAddress(yp.Clean(ref)); ref == "" || len(ref) > maxURL {
+			continue
+		}
+		u, err := r.final.Parse(ref)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+			continue
+		}
+		if !r.src.ownHost(u.Hostname()) {
+			if w, ok := yp.CanonicalWebsite(ref); !ok || s.l.WebsiteURL != "" || !yp.AbsoluteURL(ref) {
+				continue
+			} else if w.Shared { // of those on shared hosts the first, for want of a better
+				shared = cmp.Or(shared, ref)
+			} else {
+				c.website(&s.l, ref)
+			}
+			continue
+		}
+		if key, profile := r.ownKey(ref); key != "" && s.key == "" {
+			s.key, s.l.ProfileURL = key, profile
+		} else if key == "" && u.Fragment == "" {
+			home = true
+		}
+	}
+	if s.l.WebsiteURL == "" && shared != "" {
+		c.website(&s.l, shared)
+	}
+	return home
+}
+
+// webAddress tidies an address: people write "www.acme.com" and "acme.com"
+// where a link to a page of that name would have to be.
+func webAddress(s string) string {
+	if s == "" || strings.IndexByte("/#?.", s[0]) >= 0 || strings.Contains(s, ":") {
+		return s
+	}
+	if _, ok := yp.CanonicalWebsite(s); ok {
+		return "http://" + s
+	}
+	return s
+}
+
+// queryIDs are the parameters in which sites whose pages share a path name the
+// business.
+var queryIDs = strings.Fields("id bid lid listing listing_id listingid business business_id biz company profile")
+
+// ownKey returns what tells a business's own page from others of the
+// directory: its path, with the parameter that names the business if there is
+// one; and its canonical URL. Both are "" for other hosts, the homepage and
+// this very page.
+func (r *businessReader) ownKey(ref string) (key, profile string) {
+	ref = webAddress(strings.TrimSpace(ref))
+	if ref == "" || len(ref) > maxURL || strings.HasPrefix(ref, "#") {
+		return "", ""
+	}
+	u, err := r.final.Parse(ref)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || bareHost(u) != r.src.host || u.User != nil {
+		return "", ""
+	}
+	key = strings.TrimRight(u.EscapedPath(), "/")
+	query := queryID(u)
+	base := strings.TrimRight(r.src.base.EscapedPath(), "/")
+	if query == "" && (key == base || key == "" || !r.ownPage && key == strings.TrimRight(r.final.EscapedPath(), "/")) {
+		return "", ""
+	}
+	if profile, ok := yp.CanonicalURL(r.final, ref); ok {
+		return strings.Clone(yp.Clean(key + query)), strings.Clone(profile)
+	}
+	return "", ""
+}
+
+// queryID returns the parameter that names a business, as "?id=12", or "".
+func queryID(u *url.URL) string {
+	if u.RawQuery == "" || len(u.RawQuery) > maxURL {
+		return ""
+	}
+	q := u.Query()
+	for _, name := range queryIDs {
+		if id := yp.Identifier(q.Get(name)); id != "" {
+			return "?" + name + "=" + id
+		}
+	}
+	return ""
+}
+
+// idOf returns the id of a business that was given none: the digits that end
+// its own URL, else the path itself.
+func (s *sighting) idOf() string {
+	return cmp.Or(s.ident, trailingID(s.key, s.l.PostalCode), pathID(s.key))
+}
+
+// trailingID returns the digits that end a path or name the business in a
+// query. Fewer than four behind a name tell it from its namesakes, and a ZIP
+// code tells where it is: neither is an id.
+func trailingID(key, zip string) string {
+	if _, id, ok := strings.Cut(key, "?"); ok {
+		_, id, _ = strings.Cut(id, "=")
+		return id
+	}
+	for _, end := range [...]string{".html", ".htm", ".php", ".aspx"} {
+		key = strings.TrimSuffix(key, end)
+	}
+	i := len(key)
+	for i > 0 && digit(key[i-1]) {
+		i--
+	}
+	id := key[i:]
+	if id == "" || len(id) > yp.MaxID || i == 0 {
+		return ""
+	}
+	if key[i-1] == '/' {
+		return id
+	}
+	if len(id) < 4 || len(id) == 5 && strings.HasPrefix(zip, id) || strings.IndexByte("-_=.", key[i-1]) < 0 {
+		return ""
+	}
+	return id
+}
+
+// pathID returns a path as an id. One that is too long is cut, and its hash
+// tells it from others that start alike.
+func pathID(key string) string {
+	if len(key) <= maxPathID {
+		return key
+	}
+	h := fnv.New64a()
+	h.Write([]byte(key))
+	return fmt.Sprintf("%s~%016x", yp.Clip(key, maxPathID-17), h.Sum64())
+}
+
+// sibling reports whether a path is that of another results page: of the
+// target's kind, and but for one part the same as this page's.
+func (r *businessReader) sibling(s *sighting) bool {
+	path, _, _ := strings.Cut(s.key, "?")
+	below := strings.TrimSuffix(r.src.base.EscapedPath(), "/")
+	path, here := strings.TrimPrefix(path, below), strings.TrimPrefix(r.final.EscapedPath(), below)
+	if !r.src.target.matches(path) || !r.src.target.matches(here) {
+		return false
+	}
+	parts, ours, same := strings.Split(strings.Trim(path, "/"), "/"), strings.Split(strings.Trim(here, "/"), "/"), 0
+	for i, kind := range r.src.target.kind {
+		if kind == "" && parts[i] == ours[i] {
+			same++
+		}
+	}
+	return same > 0
+}
+
+// spells reports whether the last part of a path holds a text as its slug.
+func spells(key, text string) bool {
+	slug := yp.Slug(text)
+	return slug != "" && strings.Contains(key[strings.LastIndexByte(key, '/')+1:], slug)
+}
+
+// dropSharedKeys takes the own page from businesses of one form that differ in
+// name and yet name the same page: it is that of a redirector, or of the list.
+func (r *businessReader) dropSharedKeys(start int) {
+	names, shared := map[string]string{}, map[string]bool{}
+	for i := start; i < len(r.found); i++ {
+		s := &r.found[i]
+		name := yp.NormalName(s.l.Name)
+		if s.key == "" || s.Bare || name == "" {
+			continue
+		}
+		if have, ok := names[s.key]; ok && have != name {
+			shared[s.key] = true
+		}
+		names[s.key] = name
+	}
+	if len(shared) == 0 {
+		return
+	}
+	for i := start; i < len(r.found); i++ {
+		if s := &r.found[i]; shared[s.key] {
+			s.key, s.l.ProfileURL = "", ""
+		}
+	}
+}
+
+// finish makes one listing of all that was said of each business.
+func (r *businessReader) finish(p *Page) {
+	m := merger{index: map[string]int{}}
+	for i := range r.found {
+		if !r.found[i].Bare {
+			m.add(&r.found[i], true)
+		}
+	}
+	typed := len(m.list) > 0
+	for i := range r.found {
+		if s := &r.found[i]; s.Bare {
+			m.add(s, !typed && !r.sibling(s))
+		}
+	}
+	if !typed {
+		r.nameBare(m.list)
+	}
+	m.listings(p)
+}
+
+// merger gathers sightings of the same business.
+type merger struct {
+	list  []sighting
+	index map[string]int // of the keys by which a business is known
+}
+
+// add joins a sighting with the business that it is of. One that is of none is a business of its own, if it may be.
+// The first business to be known by a key stays so.
+func (m *merger) add(s *sighting, own bool) {
+	l := s.l
+	l.Website = "" // which branches share
+	keys := yp.CompanyKeys(&l)
+	if s.ident != "" {
+		keys = slices.Insert(keys, 0, idKey+s.ident)
+	}
+	if s.key != "" {
+		keys = slices.Insert(keys, 0, pageKey+s.key)
+	}
+	at := slices.IndexFunc(keys, func(k string) bool { return m.is(k, s) })
+	switch {
+	case at >= 0:
+		at = m.index[keys[at]]
+		have := &m.list[at]
+		if have.key == "" {
+			have.key, have.l.ProfileURL = s.key, s.l.ProfileURL
+		}
+		have.ident = cmp.Or(have.ident, s.ident)
+		fillListing(&have.l, &s.l)
+	case own:
+		at = len(m.list)
+		m.list = append(m.list, *s)
+	default:
+		return
+	}
+	for _, k := range keys {
+		if _, known := m.index[k]; !known {
+			m.index[k] = at
+		}
+	}
+}
+
+// Keys of a business beside those of its company begin so.
+const (
+	pageKey = "page:"
+	idKey   = "id:"
+)
+
+// is reports whether a sighting is of the business that is known by one of its keys: its own page, its id, or name
+// and phone or address. Two that have pages or ids of their own are two, however alike.
+func (m *merger) is(key string, s *sighting) bool {
+	at, ok := m.index[key]
+	if !ok || strings.HasPrefix(key, pageKey) {
+		return ok
+	}
+	have := &m.list[at]
+	otherName := have.l.Name != "" && s.l.Name != "" && yp.NormalName(have.l.Name) != yp.NormalName(s.l.Name)
+	if strings.HasPrefix(key, idKey) && otherName {
+		return false
+	}
+	return (have.key == "" || s.key == "") && (have.ident == "" || s.ident == "" || have.ident == s.ident)
+}
+
+// fillListing gives a listing what it lacks and another has. An address is
+// taken whole or not at all; so are a phone and a website with their other forms.
+func fillListing(l, from *yp.Listing) {
+	if l.Phone == "" || l.PhoneE164 == "" && from.PhoneE164 != "" {
+		l.Phone, l.PhoneE164 = from.Phone, from.PhoneE164
+	}
+	if l.Street == "" && l.PostalCode == "" && (l.City == "" || from.Street != "") && from.City+from.Street+from.PostalCode != "" {
+		l.Street, l.City, l.State, l.PostalCode = from.Street, from.City, from.State, from.PostalCode
+	}
+	if l.WebsiteURL == "" {
+		l.WebsiteURL, l.Website, l.Domain = from.WebsiteURL, from.Website, from.Domain
+	}
+	for i := range yp.ListingFields {
+		if f := &yp.ListingFields[i]; !slices.Contains(wholes, f.Name) {
+			f.Fill(l, from)
+		}
+	}
+}
+
+// wholes are the fields that are not filled by themselves: the id and the own page are the
+// merger's.
+var wholes = []string{
+	"id", "profile_url", "phone", "phone_e164", "street", "city", "state", "postal_code", "website_url", "website", "domain", "sponsored",
+}
+
+// listings puts the businesses on the page. An id that two of them have is
+// none: they go by their paths then.
+func (m *merger) listings(p *Page) {
+	p.Raw = len(m.list)
+	uses := make(map[string]int, len(m.list))
+	for i := range m.list {
+		uses[m.list[i].idOf()]++
+	}
+	seen := make(map[string]bool, len(m.list))
+	for i := range m.list {
+		s := &m.list[i]
+		id := s.idOf()
+		if uses[id] > 1 && s.key != "" {
+			id = pathID(s.key)
+		}
+		if id == "" || s.l.Name == "" {
+			p.Bad++
+			continue
+		}
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		s.l.ID = id
+		p.Listings = append(p.Listings, s.l)
+	}
+}
+
+// nameBare names businesses of which a list gives the addresses alone, by the
+// links to them: those of headings, and those whose text the address spells.
+func (r *businessReader) nameBare(list []sighting) {
+	unnamed := map[string]*sighting{}
+	for i := range list {
+		if list[i].l.Name == "" && list[i].key != "" {
+			unnamed[list[i].key] = &list[i]
+		}
+	}
+	var walk func(n *html.Node, heading bool)
+	walk = func(n *html.Node, heading bool) {
+		for c := n.FirstChild; c != nil && len(unnamed) > 0; c = c.NextSibling {
+			if c.Type != html.ElementNode || region.Unseen(c.Data) {
+				continue
+			}
+			in := heading || len(c.Data) == 2 && c.Data[0] == 'h' && digit(c.Data[1])
+			if c.Data == "a" {
+				key, _ := r.ownKey(region.Attr(c, "href"))
+				text := structured.Text(c)
+				if s := unnamed[key]; s != nil && text != "" && (in || spells(key, text)) {
+					s.l.Name = keep(text, maxName)
+					delete(unnamed, key)
+				}
+			}
+			walk(c, in)
+		}
+	}
+	walk(r.doc, false)
+}

@@ -1,0 +1,287 @@
+package structured
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ypcrawl/yp"
+)
+
+// Bounds on what a business says.
+const (
+	maxPhones     = 8
+	maxImages     = 8
+	maxHours      = 21
+	maxCategories = 30
+	maxNames      = 50  // in each list of More
+	maxOffered    = 100 // things in catalogues and offers that are looked at
+)
+
+// ID returns the id that the page gives the business, see yp.Identifier.
+func (b *Business) ID() string {
+	for s := range b.graph.each(&b.item, "identifier") {
+		if id := yp.Identifier(s); id != "" {
+			return id
+		}
+	}
+	return b.item.data
+}
+
+// Description returns what the business says of itself.
+func (b *Business) Description() string { return b.graph.text(&b.item, "description") }
+
+// PriceRange returns "$" to "$$$$", or "".
+func (b *Business) PriceRange() string { return yp.PriceRange(b.graph.text(&b.item, "priceRange")) }
+
+// Refs returns all web addresses, as written: those that most likely lead to the business's own page on the
+// directory come first.
+func (b *Business) Refs() []string {
+	refs := append(b.graph.texts(&b.item, "url"), b.listURL)
+	refs = append(refs, b.graph.texts(&b.item, "mainEntityOfPage")...)
+	if id := b.item.id; yp.AbsoluteURL(id) || strings.HasPrefix(id, "/") { // others are names within the page
+		refs = append(refs, id)
+	}
+	return append(refs, b.graph.texts(&b.item, "sameAs", linkProp)...)
+}
+
+// Categories returns what the business is found under, each once.
+func (b *Business) Categories() (out []string) {
+	for s := range b.graph.each(&b.item, "category", "keywords") {
+		if len(out) < maxCategories && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Images returns the addresses of pictures, as written.
+func (b *Business) Images() (out []string) {
+	for _, p := range b.item.props {
+		if p.name != "image" && p.name != "photo" || len(out) >= maxImages {
+			continue
+		}
+		src := plainText(p.text)
+		if v := b.graph.resolve(p.value); v.item != nil {
+			src = cmp.Or(b.graph.text(v.item, "url", "contentUrl"), clean(v.item.id))
+		}
+		if src != "" {
+			out = append(out, src)
+		}
+	}
+	return out
+}
+
+// Phone returns the first number that can be dialled here, else the first, and its E.164 form.
+func (b *Business) Phone() (shown, e164 string) {
+	g := b.graph
+	numbers := g.texts(&b.item, "telephone", "phone", "telephone_number")
+	for _, v := range g.values(&b.item, "contactPoint") {
+		if v.item != nil {
+			numbers = append(numbers, g.texts(v.item, "telephone")...)
+		}
+	}
+	for _, s := range numbers[:min(len(numbers), maxPhones)] {
+		if len(s) > 4 && strings.EqualFold(s[:4], "tel:") {
+			if plain, err := url.PathUnescape(s[4:]); err == nil {
+				s = clean(plain)
+			}
+		}
+		switch number, dialled := yp.ShownPhone(s); {
+		case dialled != "":
+			return number, dialled
+		case shown == "":
+			shown = number
+		}
+	}
+	return shown, ""
+}
+
+// Address is where a business is, or which area it serves.
+type Address struct{ Street, City, State, PostalCode, Area string }
+
+func (a *Address) some() bool { return a.Street != "" || a.City != "" || a.PostalCode != "" }
+
+// Address returns the address: in parts, as a text, or, when the business says no
+// more than that, the area that it serves.
+func (b *Business) Address() (a Address) {
+	g := b.graph
+	all := g.values(&b.item, "address")
+	for _, v := range g.values(&b.item, "location") {
+		if v.item != nil {
+			all = append(all, g.values(v.item, "address")...)
+		}
+	}
+	for _, v := range append(all, value{item: &b.item}) { // itself: the parts may stand in it
+		if v.item != nil {
+			a = g.addressOf(v.item, a.Area)
+		}
+		if line := g.textOf(v); !a.some() && v.item != &b.item {
+			if slices.ContainsFunc(b.reader.Areas, func(area string) bool {
+				return len(line) >= len(area) && strings.EqualFold(line[:len(area)], area)
+			}) {
+				a.Area = line
+			} else {
+				a.Street, a.City, a.State, a.PostalCode = yp.SplitAddress(withoutCountry(line))
+			}
+		}
+		if a.some() {
+			return a
+		}
+	}
+	a.Area = cmp.Or(a.Area, g.text(&b.item, "areaServed", "serviceArea"))
+	return a
+}
+
+// addressOf reads an address in parts.
+func (g *graph) addressOf(it *item, area string) Address {
+	var street []string
+	for s := range g.each(it, "streetAddress") {
+		if len(street) < 3 && !slices.Contains(street, s) {
+			street = append(street, s)
+		}
+	}
+	city, state, zip := yp.SplitLocality(withoutCountry(g.text(it, "addressLocality")))
+	region := yp.StateCode(yp.TrimPlace(strings.TrimPrefix(g.text(it, "addressRegion"), "US-")))
+	return Address{
+		Street: yp.TrimPlace(strings.Join(street, ", ")), City: city, State: cmp.Or(region, state),
+		PostalCode: cmp.Or(yp.PostalCode(g.text(it, "postalCode")), zip), Area: area,
+	}
+}
+
+// countries end addresses that are written in one line.
+var countries = [...]string{"United States of America", "United States", "U.S.A.", "USA", "U.S.", "US", "Canada"}
+
+func withoutCountry(s string) string {
+	s = yp.TrimPlace(s)
+	for _, c := range countries {
+		rest := len(s) - len(c)
+		if rest > 1 && strings.EqualFold(s[rest:], c) && (s[rest-1] == ' ' || s[rest-1] == ',') {
+			return yp.TrimPlace(s[:rest])
+		}
+	}
+	return s
+}
+
+// Rating returns aggregateRating, from 0.5 to 5 by the scale that it names, and the number of reviews.
+func (b *Business) Rating() (rating float64, reviews int) {
+	g := b.graph
+	all := g.values(&b.item, "aggregateRating", "starRating")
+	if len(all) == 0 {
+		reviews, _ = yp.FirstInt(g.text(&b.item, "reviewCount"))
+		return 0, reviews
+	}
+	it := all[0].item
+	if it == nil {
+		return yp.Rating(plainText(all[0].text)), 0
+	}
+	reviews, _ = yp.FirstInt(g.text(it, "reviewCount", "ratingCount"))
+	n, err := strconv.ParseFloat(strings.Replace(g.text(it, "ratingValue"), ",", ".", 1), 64)
+	if err != nil {
+		return 0, reviews
+	}
+	if best, err := strconv.ParseFloat(g.text(it, "bestRating"), 64); err == nil && best > 0 && best <= 100 {
+		n *= 5 / best
+	}
+	return yp.Stars(n), reviews
+}
+
+// Hours returns openingHours as they stand, and each openingHoursSpecification written so, but for those for some
+// dates only, which are holidays. Days alone are those on which the business is closed: "The
+// place is open if the opens property is specified, and closed otherwise"
+// (https://schema.org/OpeningHoursSpecification), and closed if it closes at the same time
+// (https://developers.google.com/search/docs/appearance/structured-data/local-business).
+func (b *Business) Hours() (written, specified []string) {
+	g := b.graph
+	for s := range g.each(&b.item, "openingHours") {
+		if len(written) < maxHours {
+			written = append(written, s)
+		}
+	}
+	for _, v := range g.values(&b.item, "openingHoursSpecification") {
+		if v.item == nil || v.item.has("validFrom", "validThrough") || len(specified) >= maxHours {
+			continue
+		}
+		var days []string
+		for day := range g.each(v.item, "dayOfWeek") {
+			if code, ok := yp.Weekday(schemaWord(day)); ok {
+				days = append(days, code)
+			}
+		}
+		text := strings.Join(days, ",")
+		opens, closes := clockTime(g.text(v.item, "opens")), clockTime(g.text(v.item, "closes"))
+		switch {
+		case len(days) == 0 || opens != "" && closes == "": // nobody says on which, or until when
+			continue
+		case opens != closes && opens != "":
+			text += " " + opens + "-" + closes
+		}
+		specified = append(specified, text)
+	}
+	return written, specified
+}
+
+// clockTime returns "hh:mm" of a time that may have a date, seconds and a zone; what is written in another
+// way stays as it is.
+func clockTime(s string) string {
+	t := s[strings.IndexByte(s, 'T')+1:]
+	if len(t) < 5 || !yp.AllDigits(t[:2]) || t[2] != ':' || !yp.AllDigits(t[3:5]) {
+		return s
+	}
+	return t[:5]
+}
+
+// More is what only the page of one business is asked for.
+type More struct {
+	Emails    []string
+	Founded   string // a date
+	Payment   []string
+	Languages []string
+	Services  []string
+	Social    []string    // addresses on other sites
+	Positions [][2]string // latitude and longitude
+}
+
+// More returns what else the page says of a business.
+func (b *Business) More() More {
+	g, it := b.graph, &b.item
+	list := func(names ...string) []string {
+		texts := g.texts(it, names...)
+		return texts[:min(len(texts), maxNames)]
+	}
+	m := More{
+		Emails: list("email"), Founded: g.text(it, "foundingDate"), Payment: list("paymentAccepted"),
+		Languages: list("knowsLanguage"), Social: list("sameAs", linkProp),
+	}
+	looks := 0
+	m.Services = g.offered(it, &looks)
+	for _, v := range append(g.values(it, "geo"), value{item: it}) { // itself: older pages have no geo around them
+		if v.item != nil && len(m.Positions) < maxNames {
+			m.Positions = append(m.Positions, [2]string{g.text(v.item, "latitude"), g.text(v.item, "longitude")})
+		}
+	}
+	return m
+}
+
+// offered returns the names of what is in the catalogues and offers of an item. looks
+// counts the items looked at, which may lead back to each other.
+func (g *graph) offered(it *item, looks *int) (names []string) {
+	for _, prop := range [...]string{"hasOfferCatalog", "makesOffer", "itemListElement", "itemOffered", "item"} {
+		for _, v := range g.values(it, prop) {
+			if *looks++; *looks > maxOffered {
+				break
+			}
+			var inner []string
+			if v.item != nil {
+				inner = g.offered(v.item, looks)
+			}
+			if name := g.textOf(v); len(inner) == 0 && name != "" {
+				inner = []string{name}
+			}
+			names = append(names, inner...)
+		}
+	}
+	return names[:min(len(names), maxNames)]
+}

@@ -1,0 +1,241 @@
+package structured
+
+import (
+	"encoding/json"
+	"html"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestBusinesses(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script string
+		want   int
+	}{
+		"array":             {`[{"@type":"LocalBusiness","name":"A"},{"@type":"LocalBusiness","name":"A"}]`, 2},
+		"object":            {` {"@type":"LocalBusiness","name":"A"} `, 1},
+		"schema.org prefix": {`{"@type":["x","http://schema.org/LocalBusiness"],"name":"A"}`, 1},
+		"subtype":           {`{"@type":"Plumber","url":"/a","telephone":"1"}`, 1},
+		"graph":             {`{"@graph":[{"@type":"LocalBusiness","name":"A"}]}`, 1},
+		"item list":         {`{"@type":"ItemList","itemListElement":[{"@type":"ListItem","item":{"@type":"LocalBusiness","name":"A"}}]}`, 1},
+		"other things":      {`[{"@type":"WebSite","url":"/"},1,null,"x",[]]`, 0},
+		"no type":           {`{"url":"/a","telephone":"1"}`, 0},
+		"truncated":         {`[{"@type":"LocalBusiness","name":"A"},{"@type":"Loc`, 0},
+		"trailing":          {`{"@type":"LocalBusiness","name":"A"} x`, 0},
+		"empty":             {``, 0},
+		"deep":              {strings.Repeat("[", 100_000), 0},
+		"deep and balanced": {strings.Repeat("[", 1000) + strings.Repeat("]", 1000), 0},
+		"odd values":        {`{"@type":"LocalBusiness","address":"12 Main","openingHours":{"a":[{}]},"aggregateRating":[1],"url":{"x":1}}`, 1},
+		"missing colon":     {`{"@type" "LocalBusiness"}`, 0},
+		"stray comma":       {`{"@type":"LocalBusiness","name":"A",}`, 1},
+		"half a string":     {`{"@type":"LocalBusiness\"}`, 0},
+		"escaped type":      {`{"@type":"Local\u0042usiness","name":"A"}`, 1},
+		"escaped slashes":   {`{"@type":"http:\/\/schema.org\/LocalBusiness","name":"A"}`, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := ReadScripts([]string{"{bad", c.script}); len(got) != c.want {
+				t.Errorf("got %d, want %d", len(got), c.want)
+			}
+		})
+	}
+}
+
+// TestRepair: what pages put into JSON is taken out of it.
+func TestRepair(t *testing.T) {
+	t.Parallel()
+	const acme = `{"@type":"Plumber","name":"Acme","url":"https://acme.example/a//b","description":"x"}`
+	for name, script := range map[string]string{
+		"comments":             "/* a */ // b\n" + strings.Replace(acme, ",", ", // c\n /* d */ ", 1) + "// e",
+		"CDATA":                "//<![CDATA[\n" + acme + "\n//]]>",
+		"CDATA in comments":    "/*<![CDATA[*/" + acme + "/*]]>*/",
+		"hidden from browsers": "<!--\n" + acme + "\n-->",
+		"HTML comment":         acme + "<!-- Acme -->",
+		"HTML comment, open":   acme + "<!-- Acme",
+		"semicolon":            acme + ";",
+		"byte order mark":      "\ufeff" + acme,
+		"comma at the end":     strings.Replace(acme, "}", " , \n}", 1),
+		"comma and comment":    strings.Replace(acme, "}", ",/* x */}", 1),
+		"line break in a text": strings.Replace(acme, `"x"`, "\"x\ny\tz\"", 1),
+		"escaped apostrophe":   strings.Replace(acme, `"x"`, `"it\'s \\"`, 1),
+		"HTML-escaped":         html.EscapeString(acme),
+		"several values":       `{"@type":"WebSite"}` + acme + " []",
+		"marks in a text":      strings.Replace(acme, `"x"`, `"// <!-- /* ,] ; ]]>",`, 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := ReadScripts([]string{"{", script, "]"})
+			if len(got) != 1 || got[0].Name != "Acme" || got[0].URL != "https://acme.example/a//b" {
+				t.Errorf("got %+v of %s", got, script)
+			}
+		})
+	}
+}
+
+// TestBounds: what is too large or too deep is passed over, and what stands beside it is not.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	const acme = `{"@type":"Plumber","name":"Acme"}`
+	deep := strings.Repeat(`{"@graph":[`, 2000) + acme + strings.Repeat("]}", 2000)
+	list := `{"@type":"ItemList","itemListElement":[` + strings.Repeat(acme+",", 99) + acme + "]}"
+	for name, c := range map[string]struct {
+		scripts []string
+		want    int
+	}{
+		"deep":                     {[]string{`[` + deep + `,` + acme + `]`}, 1},
+		"large":                    {[]string{`["` + strings.Repeat("x", maxScript) + `",` + acme + `]`, acme}, 1},
+		"a list of a hundred":      {[]string{list}, 100},
+		"more than are returned":   {[]string{"[" + strings.Repeat(acme+",", MaxBusinesses) + acme + "]"}, MaxBusinesses},
+		"more items than are read": {[]string{"[" + strings.Repeat(`{"a":{}},`, maxItems) + acme + "]"}, 0},
+	} {
+		if got := ReadScripts(c.scripts); len(got) != c.want {
+			t.Errorf("%s: got %d, want %d", name, len(got), c.want)
+		}
+	}
+}
+
+func TestHours(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[string]string{
+		`{"dayOfWeek":["https://schema.org/Monday","Tuesday"],"opens":"08:00:00","closes":"17:00"}`: "Mo,Tu 08:00-17:00",
+		`{"dayOfWeek":"Su","opens":"00:00","closes":"00:00"}`:                                       "Su",
+		`{"dayOfWeek":"Sunday"}`:                                                           "Su",
+		`{"dayOfWeek":"Fri","opens":"9:00 AM","closes":"5:00 PM"}`:                         "Fr 9:00 AM-5:00 PM",
+		`{"dayOfWeek":"Friday","opens":"2026-01-01T09:00","closes":"noon"}`:                "Fr 09:00-noon",
+		`{"dayOfWeek":"Friday","opens":"09:00"}`:                                           "",
+		`{"dayOfWeek":"PublicHolidays","opens":"09:00","closes":"12:00"}`:                  "",
+		`{"opens":"09:00","closes":"12:00"}`:                                               "",
+		`{"dayOfWeek":"Friday","opens":"09:00","closes":"12:00","validFrom":"2026-12-24"}`: "",
+	} {
+		got := ReadScripts([]string{`{"@type":"Plumber","openingHoursSpecification":` + spec + `}`})
+		if _, specified := got[0].Hours(); strings.Join(specified, ";") != want {
+			t.Errorf("%s: got %q, want %q", spec, specified, want)
+		}
+	}
+}
+
+func TestMore(t *testing.T) {
+	t.Parallel()
+	got := ReadScripts([]string{`{"@type":"Plumber","description":"Pipes &amp; more","knowsLanguage":["English",{"@type":"Language","name":"Spanish"}],
+"hasOfferCatalog":{"name":"All","itemListElement":[{"@type":"OfferCatalog","name":"Drains","itemListElement":[{"itemOffered":{"name":"Cleaning"}},{"itemOffered":{"name":"Repair"}}]},{"name":"Boilers"}]},
+"makesOffer":["Advice"],"email":"a@acme.example","foundingDate":1998,"paymentAccepted":"Cash","geo":{"latitude":39.8,"longitude":"-89.6"},"sameAs":"https://x.com/acme"}`})
+	want := More{
+		Emails: []string{"a@acme.example"}, Founded: "1998", Payment: []string{"Cash"}, Languages: []string{"English", "Spanish"},
+		Services: []string{"Cleaning", "Repair", "Boilers", "Advice"}, Social: []string{"https://x.com/acme"}, Positions: [][2]string{{"39.8", "-89.6"}, {"", ""}},
+	}
+	if more := got[0].More(); !reflect.DeepEqual(more, want) || got[0].Description() != "Pipes & more" {
+		t.Errorf("got %+v, %q, want %+v", more, got[0].Description(), want)
+	}
+}
+
+// FuzzJSONLD compares what is read of a script with what encoding/json reads, and checks that
+// nothing is taken out of what is valid.
+func FuzzJSONLD(f *testing.F) {
+	for _, s := range []string{
+		`{"a":"// no comment","b":[1,2]}`, "//<![CDATA[\n{}\n//]]>", `{"a":"\\"}`, `{"a":"it\'s"}`, "/*", "\"\\", `[1,/*x*/]`, "{}<!-- a -->{}",
+		`{"a":1.5,"b":[{}]}`, `{"a":"\u00e9\ud83d\ude00\"\\\/"}`, `{"b":null,"a":["x",{"c":[["y"]]}]}`, `{"\u0061":"x"}`,
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		ReadScripts([]string{s})
+		Member(s, "a")
+		(&jsonReader{s: s, graph: &graph{}}).into(&item{}, "x", 0) // comes to an end
+		var want any
+		dec := json.NewDecoder(strings.NewReader(s))
+		dec.UseNumber()
+		if dec.Decode(&want) != nil || !json.Valid([]byte(s)) {
+			return
+		}
+		var kept any
+		dec = json.NewDecoder(strings.NewReader(repair(s)))
+		dec.UseNumber()
+		if err := dec.Decode(&kept); err != nil || !reflect.DeepEqual(kept, want) {
+			t.Fatalf("%q: repaired to %q", s, repair(s))
+		}
+		if strings.Contains(s, "@") || strings.Contains(s, "type") || strings.Contains(s, ":") && strings.Contains(s, "schema") || strings.Contains(s, `\u`) || len(s) > maxDepth || !utf8.ValidString(s) {
+			return
+		}
+		g := &graph{}
+		g.addScript(s)
+		var texts []string
+		for _, p := range g.top.props {
+			texts = appendItem(texts, p.item)
+		}
+		for _, text := range appendAny(nil, want) { // of a name that stands twice encoding/json keeps the last value
+			if !slices.Contains(texts, text) {
+				t.Errorf("%q: got %q without %q", s, texts, text)
+			}
+		}
+		object, ok := want.(map[string]any)
+		if !ok || strings.Count(s, `"a"`) != 1 {
+			return
+		}
+		if text, ok := object["a"].(string); ok && Member(s, "a") != text {
+			t.Errorf("%q: member %q, want %q", s, Member(s, "a"), text)
+		}
+	})
+}
+
+// appendItem appends the texts in an item.
+func appendItem(to []string, it *item) []string {
+	for _, p := range it.props {
+		if p.item != nil {
+			to = appendItem(to, p.item)
+		} else {
+			to = append(to, p.text)
+		}
+	}
+	return to
+}
+
+// appendAny appends the texts and numbers in the objects of a value.
+func appendAny(to []string, v any) []string {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			if _, nested := e.(string); !nested {
+				to = appendAny(to, e)
+			}
+		}
+	case map[string]any:
+		for name, e := range v {
+			if strings.TrimSpace(name) != "" {
+				to = appendTexts(to, e)
+			}
+		}
+	}
+	return to
+}
+
+func appendTexts(to []string, v any) []string {
+	switch v := v.(type) {
+	case string:
+		return append(to, v)
+	case json.Number:
+		return append(to, v.String())
+	case []any:
+		for _, e := range v {
+			to = appendTexts(to, e)
+		}
+	case map[string]any:
+		return appendAny(to, v)
+	}
+	return to
+}
+
+func TestMember(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"x":{"a":1},"a":"b"}`: "b", `{"a":1.5}`: "1.5", `{"a":[["x","y"]]}`: "x", `{"a":"\u00e9\""}`: `é"`, ` { "a" : -1 } `: "-1",
+		`{"a":{"a":"b"}}`: "", `{"a":true}`: "", `{"a":null}`: "", `["a","b"]`: "", `{"b":"a"}`: "", "": "", `{"a"`: "", `{"a":`: "", `{"b":[{`: "",
+	} {
+		if got := Member(text, "a"); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,279 @@
+// Package structured reads what pages say of businesses in forms made for machines: JSON-LD,
+// microdata and microformats (hCard, h-card).
+//
+// Purpose: Reader.Read turns a page into records, one for each thing that a form calls a business,
+// and one for each bare address in a list, which may be that of a business. The same reader serves pages of
+// results, pages of one business, and pages of which the JSON-LD only adds to what their cards say.
+//
+// Invariants: the package knows no source: whether an address is the directory's own, which records are of one
+// business, and which of them is meant, its caller decides. Texts are clean and at most 4 kB long; they may share
+// the memory of the page. What a page can make the reader do is bounded: its scripts, items, values and nesting,
+// and the businesses that are returned. A script that is no JSON is read as far as comments, marks around it,
+// commas too many and line breaks in texts account for that; one that is damaged otherwise is passed over, and
+// spoils no other.
+//
+// Crash: nothing here has state or does I/O.
+//
+// Imports: yp and golang.org/x/net/html.
+//
+// Tests: tables here for what JSON is, with a fuzz target against encoding/json; the golden pages of crawl/site
+// for the rest.
+package structured
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"ypcrawl/yp"
+)
+
+// The forms of structured data. Microformats are the older vcard classes and h-card.
+const (
+	JSONLD    = "jsonld"
+	Microdata = "microdata"
+	HCard     = "hcard"
+)
+
+// Forms are the forms in the order in which they are read: what the
+// first says of a business wins over the next.
+var Forms = []string{JSONLD, Microdata, HCard}
+
+// MaxBusinesses bounds the records of a page.
+const MaxBusinesses = 1000
+
+// A Reader says what is read. The zero Reader reads all forms.
+type Reader struct {
+	Forms []string // left out = all
+	Types []string // types of schema.org that are businesses, beside those that always are
+	Areas []string // how a text begins, in any letter case, that tells the area which is served instead of an address
+}
+
+// Business is what one form says of one business. What its methods return is read when it is asked for. "" and 0
+// mean that the page does not say; the zero Business says nothing.
+type Business struct {
+	Form string
+	Bare bool // only an address in a list, URL, perhaps with a name and a rank
+	Name string
+	Rank int    // place in a list, from 1
+	URL  string // the first that it names as its own
+
+	listURL string // that a list has for it
+	reader  *Reader
+	graph   *graph
+	item    item
+}
+
+// Read returns the businesses of a page, form by form, in the order of the page. scripts are those
+// of its JSON-LD. leftOut is how many more there are than are returned.
+func (r *Reader) Read(doc *html.Node, scripts []string) (found []Business, leftOut int) {
+	w := walker{Reader: r}
+	for _, form := range Forms {
+		if len(r.Forms) > 0 && !slices.Contains(r.Forms, form) {
+			continue
+		}
+		w.form, w.graph, w.seen = form, &graph{}, map[*item]bool{}
+		switch form {
+		case JSONLD:
+			for _, script := range scripts[:min(len(scripts), maxScripts)] {
+				w.graph.addScript(script)
+			}
+		case Microdata:
+			w.graph.addMicrodata(doc, nil)
+		case HCard:
+			w.graph.addHCards(doc)
+		}
+		for _, p := range w.graph.top.props {
+			w.value(p.value, entry{}, 0)
+		}
+	}
+	return w.found, w.leftOut
+}
+
+// ReadScripts returns the businesses of JSON-LD scripts.
+func ReadScripts(scripts []string) []Business {
+	r := Reader{Forms: []string{JSONLD}}
+	found, _ := r.Read(nil, scripts)
+	return slices.DeleteFunc(found, func(b Business) bool { return b.Bare })
+}
+
+// walker goes through the graph of one form after the other.
+type walker struct {
+	*Reader
+	form    string
+	graph   *graph
+	seen    map[*item]bool
+	found   []Business
+	leftOut int
+}
+
+// entry is what an ItemList says of the thing in it.
+type entry struct {
+	in   bool
+	rank int
+	url  string
+	name string
+}
+
+// containers are the properties through which a page leads to its businesses.
+var containers = [...]string{"@graph", "mainEntity", "itemListElement", "about", "hasPart"}
+
+func (w *walker) value(v value, at entry, depth int) {
+	v = w.graph.resolve(v)
+	it := v.item
+	switch {
+	case depth > maxNesting:
+	case it == nil:
+		at.url = cmp.Or(at.url, v.text)
+		w.bare(at)
+	case len(it.props) == 0: // a reference to something that is not on the page
+		at.url = cmp.Or(at.url, it.id)
+		w.bare(at)
+	case w.seen[it]:
+	default:
+		w.seen[it] = true
+		w.item(it, at, depth)
+	}
+}
+
+func (w *walker) item(it *item, at entry, depth int) {
+	g := w.graph
+	switch {
+	case it.is("BreadcrumbList", "SiteNavigationElement"):
+	case it.is("ListItem"):
+		w.listItem(it, depth)
+	case w.isBusiness(it):
+		w.add(Business{
+			Name: cmp.Or(g.text(it, "name", "legalName", "alternateName"), at.name), Rank: at.rank, URL: g.text(it, "url"),
+			listURL: at.url, item: *it,
+		})
+	case at.in && len(it.types) == 0:
+		at.url, at.name = cmp.Or(at.url, g.text(it, "url")), cmp.Or(at.name, g.text(it, "name"))
+		w.bare(at)
+	default:
+		for _, name := range containers {
+			for _, p := range it.props {
+				if p.name == name {
+					w.value(p.value, entry{in: name == "itemListElement"}, depth+1)
+				}
+			}
+		}
+	}
+}
+
+// listItem follows a ListItem to its item: an object, a URL, or nothing, when
+// the ListItem itself has the URL.
+func (w *walker) listItem(it *item, depth int) {
+	g := w.graph
+	at := entry{in: true, url: cmp.Or(g.text(it, "url"), it.id), name: g.text(it, "name")}
+	at.rank, _ = yp.FirstInt(g.text(it, "position"))
+	if !it.has("item") {
+		w.bare(at)
+		return
+	}
+	for _, p := range it.props {
+		if p.name != "item" {
+			continue
+		}
+		if g.resolve(p.value).item == nil { // the item's own URL counts for more than that of its place in the list
+			at.url = plainText(p.text)
+		}
+		w.value(p.value, at, depth+1)
+	}
+}
+
+// bare notes an address in a list.
+func (w *walker) bare(at entry) {
+	if at.in && at.url != "" {
+		w.add(Business{Bare: true, Name: at.name, Rank: at.rank, URL: at.url})
+	}
+}
+
+func (w *walker) add(b Business) {
+	if len(w.found) >= MaxBusinesses {
+		w.leftOut++
+		return
+	}
+	if w.found == nil {
+		w.found = make([]Business, 0, 32)
+	}
+	b.Form, b.reader, b.graph = w.form, w.Reader, w.graph
+	w.found = append(w.found, b)
+}
+
+// isBusiness reports whether an item is a business: by its type, or, for types
+// that say less and those that nobody knows, by an address or a telephone.
+func (w *walker) isBusiness(it *item) bool {
+	other := false
+	for _, t := range it.types {
+		if slices.Contains(w.Types, t) || isLocal(t) {
+			return true
+		}
+		other = other || otherTypes[t]
+	}
+	if len(it.types) == 0 || other {
+		return false
+	}
+	return it.has("address", "telephone", "phone", "streetAddress", "addressLocality") ||
+		it.is(hCardType) && w.graph.text(it, "url", linkProp) != ""
+}
+
+func isLocal(t string) bool {
+	if localBusinesses[t] || addressedTypes[t] || otherTypes[t] {
+		return localBusinesses[t]
+	}
+	return slices.ContainsFunc(businessEndings, func(end string) bool {
+		return strings.HasSuffix(t, end) && len(t) > len(end)
+	})
+}
+
+// localBusinesses are schema.org's subtypes of LocalBusiness
+// (https://schema.org/LocalBusiness, "More specific Types", all levels) that
+// do not end in one of businessEndings.
+var localBusinesses = wordSet(`
+LocalBusiness AccountingService AdultEntertainment AmusementPark AnimalShelter ArchiveOrganization ArtGallery
+Attorney AutoBodyShop AutoDealer AutoRental AutoRepair AutoWash AutomatedTeller BankOrCreditUnion BarOrPub
+BeautySalon BedAndBreakfast BowlingAlley Brewery CafeOrCoffeeShop Campground Casino ChildCare ComedyClub
+CommunityHealth CovidTestingFacility DaySpa Dentist Dermatology DietNutrition Distillery DryCleaningOrLaundry
+Electrician EmploymentAgency Emergency ExerciseGym FastFoodRestaurant FireStation Florist GasStation
+GeneralContractor Geriatric GolfCourse Gynecologic HairSalon HealthClub Hospital Hostel Hotel HousePainter
+HVACBusiness IceCreamShop InsuranceAgency InternetCafe Library Locksmith MedicalClinic Midwifery Motel
+MotorcycleDealer MotorcycleRepair MovieRental MovieTheater MovingCompany NailSalon NightClub Notary Nursing
+Obstetric Oncologic Optician Optometric Otolaryngologic Pediatric Pharmacy Physician PhysiciansOffice Physiotherapy
+PlasticSurgery Plumber Podiatric PoliceStation PostOffice PrimaryCare PublicHealth PublicSwimmingPool RadioStation
+RealEstateAgent RecyclingCenter Resort RoofingContractor SelfStorage ShoppingCenter SkiResort StadiumOrArena
+TattooParlor TelevisionStation TennisComplex TouristInformationCenter TravelAgency VacationRental VeterinaryCare
+Winery Bakery Restaurant Store FinancialService EmergencyService LegalService ProfessionalService GovernmentOffice
+FoodEstablishment SportsActivityLocation SportsClub LodgingBusiness
+`)
+
+// businessEndings end the names of the other subtypes, and of those that sites
+// make up: BookStore, MedicalBusiness, PizzaRestaurant.
+var businessEndings = []string{"Store", "Shop", "Business", "Restaurant", "Clinic", "Contractor", "Dealer", "Salon"}
+
+// addressedTypes are businesses when they have an address or a telephone:
+// an Organization is as often the directory itself or a brand.
+var addressedTypes = wordSet(`
+Organization Corporation OnlineBusiness OnlineStore NGO MedicalOrganization EducationalOrganization School
+GovernmentOrganization SportsOrganization PerformingGroup Place CivicStructure Service hCard
+`)
+
+// otherTypes are things that stand beside listings and have addresses or
+// telephones of their own without being businesses.
+var otherTypes = wordSet(`
+BreadcrumbList ItemList ListItem OfferCatalog WebSite WebPage SearchResultsPage CollectionPage ItemPage ContactPage
+AboutPage FAQPage Question Answer PostalAddress ContactPoint GeoCoordinates Person Review Rating AggregateRating
+Offer Event Product JobPosting Article NewsArticle BlogPosting SearchAction ImageObject VideoObject
+OpeningHoursSpecification Country State City AdministrativeArea SiteNavigationElement WPHeader WPFooter Residence
+Apartment House SingleFamilyResidence Accommodation RealEstateListing
+`)
+
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		set[w] = true
+	}
+	return set
+}

@@ -1,0 +1,97 @@
+package yp
+
+import (
+	"strconv"
+	"strings"
+)
+
+// FirstInt reads the first whole number of a text: "Showing 1,108" is 1108,
+// "(12)" is 12, "25 Years" is 25. ok is false when there is none, or one too
+// large to be a count.
+func FirstInt(s string) (n int, ok bool) {
+	i := strings.IndexAny(s, "0123456789")
+	if i < 0 {
+		return 0, false
+	}
+	const most = 1_000_000_000
+	for ; i < len(s); i++ {
+		switch {
+		case isDigit(s[i]):
+			if n = n*10 + int(s[i]-'0'); n > most {
+				return 0, false
+			}
+		case s[i] == ',' && thousands(s[i+1:]):
+		default:
+			return n, true
+		}
+	}
+	return n, true
+}
+
+// thousands reports whether s starts with exactly three digits.
+func thousands(s string) bool {
+	return len(s) >= 3 && AllDigits(s[:3]) && (len(s) == 3 || !isDigit(s[3]))
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// Rating reads a rating from 0.5 to 5: a number, or the words of a class,
+// "result-rating four half". 0 = none.
+func Rating(s string) float64 {
+	if r, err := strconv.ParseFloat(s, 64); err == nil {
+		return Stars(r)
+	}
+	r := 0.0
+	for w := range strings.FieldsSeq(s) {
+		switch w {
+		case "one":
+			r++
+		case "two":
+			r += 2
+		case "three":
+			r += 3
+		case "four":
+			r += 4
+		case "five":
+			r += 5
+		case "half":
+			r += 0.5
+		}
+	}
+	return Stars(r)
+}
+
+// Stars returns a rating on the scale of 5, rounded to the halves that sites show; 0 when it
+// is out of the scale.
+func Stars(r float64) float64 {
+	if !(r >= 0.25 && r <= 5) {
+		return 0
+	}
+	return float64(int(r*2+0.5)) / 2
+}
+
+// PriceRange returns "$" to "$$$$", or "".
+func PriceRange(s string) string {
+	const most = "$$$$"
+	if s == "" || len(s) > len(most) || s != most[:len(s)] {
+		return ""
+	}
+	return most[:len(s)]
+}
+
+// Identifier returns an id of a site, or "" when the text is none: ids are words of at most
+// MaxID bytes.
+func Identifier(s string) string {
+	if len(s) > MaxID {
+		return ""
+	}
+	for i := range len(s) {
+		if !isAlnum(s[i]) && strings.IndexByte("-_.:", s[i]) < 0 {
+			return ""
+		}
+	}
+	return strings.Clone(s)
+}
+
+// MaxID is the longest id that a site gives, in bytes.
+const MaxID = 64
