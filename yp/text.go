@@ -2,6 +2,7 @@ package yp
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"strconv"
 	"strings"
@@ -71,45 +72,63 @@ func Clip(s string, n int) string {
 // and line-separating characters and invalid bytes are shown as Go escapes
 // ("\x1b", "\u202e"). Text that is safe already comes back as it is.
 func Printable(s string) string {
-	return escaped(s, ' ', func(dst []byte, r rune, enc string) []byte {
-		switch {
-		case r == '\n', r == '\r', r == '\t':
-			q := strconv.QuoteRune(r)
-			return append(dst, q[1:len(q)-1]...)
-		case len(enc) == 1:
-			return fmt.Appendf(dst, `\x%02x`, enc[0])
-		case r < 0x10000:
-			return fmt.Appendf(dst, `\u%04x`, r)
-		}
-		return fmt.Appendf(dst, `\U%08x`, r)
-	})
-}
-
-// EscapeJSON writes what Printable would change of a JSON text, but for line ends, as \uXXXX.
-// Text that is safe already comes back as it is.
-func EscapeJSON(text []byte) []byte {
-	return escaped(text, '\n', func(dst []byte, r rune, _ string) []byte {
-		for _, unit := range utf16.Encode([]rune{r}) {
-			dst = fmt.Appendf(dst, `\u%04x`, unit)
-		}
-		return dst
-	})
-}
-
-// escaped writes what a terminal may not get as escape has it; safe is a control character
-// that it may. enc is the text of r: one byte, of no character, where r is utf8.RuneError.
-func escaped[T ~string | ~[]byte](text T, safe byte, escape func(dst []byte, r rune, enc string) []byte) T {
 	var out []byte
 	done := 0
-	for i := 0; i < len(text); {
-		if c := text[i]; ' ' <= c && c < 0x7f || c == safe {
+	for i := 0; i < len(s); {
+		if c := s[i]; ' ' <= c && c < 0x7f {
 			i++
 			continue
 		}
-		next := string(text[i:min(i+utf8.UTFMax, len(text))])
-		r, size := utf8.DecodeRuneInString(next)
-		if r == utf8.RuneError && size == 1 || r == '\u2028' || r == '\u2029' || hidden(r) {
-			out = escape(append(out, text[done:i]...), r, next[:size])
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if unsafeRune(r, size) {
+			out = appendEscape(append(out, s[done:i]...), r, s[i])
+			done = i + size
+		}
+		i += size
+	}
+	if out == nil {
+		return s
+	}
+	return string(append(out, s[done:]...))
+}
+
+func appendEscape(dst []byte, r rune, first byte) []byte {
+	switch {
+	case r == '\n', r == '\r', r == '\t':
+		q := strconv.QuoteRune(r)
+		return append(dst, q[1:len(q)-1]...)
+	case r < utf8.RuneSelf, r == utf8.RuneError:
+		return fmt.Appendf(dst, `\x%02x`, first)
+	case r < 0x10000:
+		return fmt.Appendf(dst, `\u%04x`, r)
+	}
+	return fmt.Appendf(dst, `\U%08x`, r)
+}
+
+// EscapeJSON writes what Printable would change of a JSON text as \uXXXX; encoding/json has
+// escaped the controls of ASCII. Text that is safe already comes back as it is. Every line of a
+// log passes here: eight characters of ASCII are looked at at once.
+func EscapeJSON(text []byte) []byte {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	var out []byte
+	done := 0
+	for i := 0; i < len(text); {
+		if i+8 <= len(text) {
+			if v := binary.LittleEndian.Uint64(text[i:]); (v|(v+ones))&tops == 0 { // all below 0x7f
+				i += 8
+				continue
+			}
+		}
+		if text[i] < 0x7f {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		if unsafeRune(r, size) {
+			out = append(out, text[done:i]...)
+			for _, unit := range utf16.Encode([]rune{r}) {
+				out = fmt.Appendf(out, `\u%04x`, unit)
+			}
 			done = i + size
 		}
 		i += size
@@ -117,7 +136,12 @@ func escaped[T ~string | ~[]byte](text T, safe byte, escape func(dst []byte, r r
 	if out == nil {
 		return text
 	}
-	return T(append(out, text[done:]...))
+	return append(out, text[done:]...)
+}
+
+// unsafeRune tells what a terminal may not get.
+func unsafeRune(r rune, size int) bool {
+	return r == utf8.RuneError && size == 1 || r == '\u2028' || r == '\u2029' || hidden(r)
 }
 
 // hidden reports whether r shows nothing by itself but can change how the text
