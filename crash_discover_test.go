@@ -54,7 +54,7 @@ func (w *world) rows() (rows []string) {
 	db := w.open(filepath.Join(w.dir, "ypcrawl.db"))
 	for _, query := range []string{
 		`SELECT state || ' ' || status || ' ' || page_current || ' ' || raw_count || ' ' || (complete_at IS NOT NULL) FROM targets WHERE kind = 'index' ORDER BY 1`,
-		`SELECT c.slug || ' ' || x.slug || ' ' || x.name || ' ' || x.found_on || ' ' || x.matched || ' ' || (x.gone_at IS NOT NULL)
+		`SELECT c.slug || ' ' || x.slug || ' ' || x.name || ' ' || x.found_on || ' ' || x.matched || ' ' || (x.removed_at IS NOT NULL)
 		FROM source_cities x JOIN cities c ON c.id = x.city_id ORDER BY 1`,
 		`SELECT c.slug || ' ' || k.slug || ' ' || t.priority || ' ' || t.max_pages || ' ' || t.status || ' ' || (t.retired_at IS NOT NULL)
 		FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id ORDER BY 1`,
@@ -108,7 +108,7 @@ func TestDiscoverEpochs(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.killed(crawl.PointCommitted, 20)
-	if n := w.count(`SELECT count(*) FROM source_cities WHERE gone_at IS NOT NULL`); n != 0 {
+	if n := w.count(`SELECT count(*) FROM source_cities WHERE removed_at IS NOT NULL`); n != 0 {
 		t.Errorf("%d cities are gone before the first index is read", n)
 	}
 	w.killed(crawl.PointEnded, 1)
@@ -121,11 +121,11 @@ func TestDiscoverEpochs(t *testing.T) {
 			lost++
 		}
 	}
-	if n := w.count(`SELECT count(*) FROM source_cities WHERE gone_at IS NOT NULL`); n != lost || lost == 0 {
+	if n := w.count(`SELECT count(*) FROM source_cities WHERE removed_at IS NOT NULL`); n != lost || lost == 0 {
 		t.Errorf("%d cities are gone, want %d and some", n, lost)
 	}
 	const wrong = `SELECT count(*) FROM targets t JOIN source_cities x ON x.source_id = t.source_id AND x.city_id = t.city_id
-		WHERE (x.gone_at IS NULL) <> (t.retired_at IS NULL)`
+		WHERE (x.removed_at IS NULL) <> (t.retired_at IS NULL)`
 	if n := w.count(wrong); n != 0 {
 		t.Errorf("%d targets are retired and their city is not gone, or the other way round", n)
 	}

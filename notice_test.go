@@ -29,7 +29,7 @@ func TestNotice(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^([a-z][^ ]*/[^ ]*) \((?:MIT|BSD-[23]-Clause|MIT and Apache-2\.0)\)\n    Copyright `).FindAllStringSubmatch(string(notice), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^([a-z][^ ]*/[^ ]*) \((?:MIT|BSD-[23]-Clause|MIT and Apache-2\.0|Apache-2\.0)\)\n    Copyright `).FindAllStringSubmatch(string(notice), -1) {
 		named[m[1]] = true
 		if !strings.Contains(string(mod), "\t"+m[1]+" v") {
 			t.Errorf("NOTICE names %s, which go.mod does not", m[1])

@@ -23,7 +23,7 @@ import (
 // database gives: listings stand for themselves, a company for its listings, a target for
 // what is asked for.
 var ofPages = map[string]string{
-	"listings": `SELECT s.name, l.found_state, l.gone_at IS NOT NULL, l.fingerprint, ` + listingColumns("l.") + `, (SELECT name FROM company WHERE id = l.company_id) AS company
+	"listings": `SELECT s.name, l.found_state, l.dropped_at IS NOT NULL, l.fingerprint, ` + listingColumns("l.") + `, (SELECT name FROM company WHERE id = l.company_id) AS company
 		FROM listings l JOIN sources s ON s.id = l.source_id`,
 	"companies": `SELECT n.name AS listings, c.name, c.website, c.domain, c.phone_e164, c.street, c.city, c.state, c.postal_code, c.lead_listing
 		FROM companies c JOIN company n ON n.id = c.id`,
@@ -35,7 +35,7 @@ var ofPages = map[string]string{
 		d.languages, d.neighborhoods, d.aka, d.founded, d.years_in_business, d.about FROM details d JOIN listings l ON l.id = d.listing`,
 	"cities":         `SELECT slug, name, state, population, lat, lon, tier FROM cities`,
 	"categories":     `SELECT slug, name FROM categories`,
-	"source_cities":  `SELECT c.slug, x.slug AS address, x.name, x.found_on, x.matched, x.crawl, x.gone_at IS NOT NULL FROM source_cities x JOIN cities c ON c.id = x.city_id`,
+	"source_cities":  `SELECT c.slug, x.slug AS address, x.name, x.found_on, x.matched, x.crawl, x.removed_at IS NOT NULL FROM source_cities x JOIN cities c ON c.id = x.city_id`,
 	"sightings":      `SELECT t.name, l.listing_id, m.page, m.rank, m.since, m.crawl, m.missed FROM sightings m JOIN target t ON t.id = m.target_id JOIN listings l ON l.id = m.listing`,
 	"listing_events": `SELECT kind, iif(kind = 'new', listings, NULL), ifnull(e.listing_id, l.listing_id), what FROM listing_events e LEFT JOIN listings l ON l.id = e.listing`,
 	"staged":         `SELECT g.listing_id, t.name, g.page, g.reasons, g.listing FROM staged_listings g JOIN target t ON t.id = g.target_id`,
@@ -122,7 +122,7 @@ func TestReplayOfEverything(t *testing.T) {
 	run(discover...)
 	run(crawl...)
 	for what, query := range map[string]string{
-		"cities that are gone": `SELECT count(*) FROM source_cities WHERE gone_at IS NOT NULL`, "details": `SELECT count(*) FROM details`,
+		"cities that are gone": `SELECT count(*) FROM source_cities WHERE removed_at IS NOT NULL`, "details": `SELECT count(*) FROM details`,
 		"what is apart": `SELECT count(*) FROM company_apart`, "indexes that were read twice": `SELECT count(*) FROM targets WHERE kind = 'index' AND crawls = 2`,
 		"retired targets": `SELECT count(*) FROM targets WHERE retired_at IS NOT NULL`,
 	} {
@@ -173,7 +173,7 @@ func TestReplayOfManyWorkers(t *testing.T) {
 	run("--db", rebuilt, "wal", "replay", "logs/yp_wal")
 	w.compare(crawled, rebuilt, "replayed", "targets") // their due times are the operator's
 	for what, query := range map[string]string{
-		"listings":       `SELECT listing_id, first_seen_at, last_seen_at, gone_at, filled FROM listings`,
+		"listings":       `SELECT listing_id, first_seen_at, last_seen_at, dropped_at, backfilled FROM listings`,
 		"sightings":      `SELECT t.name, l.listing_id, m.seen_at FROM sightings m JOIN target t ON t.id = m.target_id JOIN listings l ON l.id = m.listing`,
 		"listing_events": `SELECT kind, iif(kind = 'new', listings, NULL), ifnull(e.listing_id, l.listing_id), what, e.at FROM listing_events e LEFT JOIN listings l ON l.id = e.listing`,
 	} {

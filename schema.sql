@@ -75,7 +75,7 @@ CREATE TABLE source_cities (
     first_seen_at TEXT NOT NULL,
     last_seen_at  TEXT NOT NULL,
     crawl         INTEGER NOT NULL CHECK (crawl >= 0), -- of the index (targets.crawls) that met it last
-    gone_at       TEXT,
+    removed_at    TEXT,
     PRIMARY KEY (source_id, city_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -105,7 +105,7 @@ CREATE TABLE runs (
     targets      INTEGER NOT NULL DEFAULT 0,         -- brought to an outcome by this run
     listings_new INTEGER NOT NULL DEFAULT 0,
     listings_rejected INTEGER NOT NULL DEFAULT 0,    -- sightings of listings that break a rule of their source
-    listings_dropped  INTEGER NOT NULL DEFAULT 0,    -- gone from their source, see listings.gone_at
+    listings_dropped  INTEGER NOT NULL DEFAULT 0,    -- gone from their source, see listings.dropped_at
     listings_restored INTEGER NOT NULL DEFAULT 0,    -- and back again
     pass_began_at TEXT,                              -- of the pass that it began or went on with, of several sources the earliest
     CHECK ((outcome = 'running') = (finished_at IS NULL))
@@ -317,10 +317,10 @@ CREATE TABLE listings (
     fingerprint       INTEGER NOT NULL,              -- hash of the last sighting's fields: an equal one changes nothing
     first_seen_at     TEXT NOT NULL,
     last_seen_at      TEXT NOT NULL,
-    gone_at           TEXT,                          -- every target that met it was crawled to its end twice without it
-    -- {"rating": time}: fields that a target filled which had never met it. They are completed,
-    -- unless a target that had met it before shows them, too: then they have changed.
-    filled            TEXT CHECK (filled IS NULL OR json_valid(filled)),
+    dropped_at        TEXT,                          -- every target that met it was crawled to its end twice without it
+    -- {"rating": time}: fields that a target filled which had never shown the listing. They are completed,
+    -- unless a target that had shown it before shows them, too: then they have changed.
+    backfilled        TEXT CHECK (backfilled IS NULL OR json_valid(backfilled)),
     UNIQUE (source_id, listing_id)
 ) STRICT;
 CREATE INDEX listings_by_company ON listings (company_id);
@@ -402,7 +402,7 @@ CREATE TABLE company_merges (
     id        INTEGER PRIMARY KEY,
     at        TEXT NOT NULL,
     kept      INTEGER NOT NULL,
-    gone      INTEGER NOT NULL,
+    absorbed  INTEGER NOT NULL,
     by        TEXT NOT NULL CHECK (by IN ('web', 'tel', 'adr', 'hand')),
     key       TEXT,                                  -- the key that they share; NULL = by hand
     company   TEXT NOT NULL CHECK (json_valid(company)),  -- the row that is gone, and the last listing it knew
@@ -705,8 +705,8 @@ CREATE TRIGGER companies_moved AFTER UPDATE OF state ON companies WHEN ifnull(ol
 END;
 
 -- The page of a listing that is gone is not asked for, until it is back.
-CREATE TRIGGER listings_gone AFTER UPDATE OF gone_at ON listings WHEN (old.gone_at IS NULL) <> (new.gone_at IS NULL) BEGIN
-    UPDATE targets SET retired_at = new.gone_at WHERE listing = new.id;
+CREATE TRIGGER listings_dropped AFTER UPDATE OF dropped_at ON listings WHEN (old.dropped_at IS NULL) <> (new.dropped_at IS NULL) BEGIN
+    UPDATE targets SET retired_at = new.dropped_at WHERE listing = new.id;
 END;
 
 -- The rules that no statement may break.
@@ -753,7 +753,7 @@ SELECT s.name AS source, l.listing_id, l.name, ifnull(l.phone, d.phone) AS phone
        l.rating, l.review_count, ifnull(l.years_in_business, d.years_in_business) AS years_in_business, l.price_range, l.snippet,
        (SELECT group_concat(value, '; ') FROM json_each(ifnull(d.hours, l.hours))) AS hours,
        l.claimed, l.sponsored, l.profile_url, l.image_url, l.company_id, c.name AS searched_city, l.found_state AS searched_state,
-       k.name AS searched_category, d.lat, d.lon, l.first_seen_at, l.last_seen_at, l.gone_at, d.fetched_at AS details_read_at
+       k.name AS searched_category, d.lat, d.lon, l.first_seen_at, l.last_seen_at, l.dropped_at, d.fetched_at AS details_read_at
 FROM listings l JOIN sources s ON s.id = l.source_id LEFT JOIN details d ON d.listing = l.id
 LEFT JOIN targets x ON x.id = (SELECT min(g.target_id) FROM sightings g WHERE g.listing = l.id)
 LEFT JOIN cities c ON c.id = x.city_id LEFT JOIN categories k ON k.id = x.category_id;
@@ -762,11 +762,11 @@ LEFT JOIN cities c ON c.id = x.city_id LEFT JOIN categories k ON k.id = x.catego
 -- that has them.
 CREATE VIEW v_companies AS
 SELECT c.id, c.name, c.website, c.domain, c.phone_e164, c.street, c.city, c.state, c.postal_code,
-       (SELECT d.email FROM listings l JOIN details d ON d.listing = l.id WHERE l.company_id = c.id AND d.email IS NOT NULL ORDER BY l.gone_at IS NOT NULL, l.id LIMIT 1) AS email,
+       (SELECT d.email FROM listings l JOIN details d ON d.listing = l.id WHERE l.company_id = c.id AND d.email IS NOT NULL ORDER BY l.dropped_at IS NOT NULL, l.id LIMIT 1) AS email,
        (SELECT (SELECT group_concat(value, '; ') FROM json_each(ifnull(d.hours, l.hours))) FROM listings l LEFT JOIN details d ON d.listing = l.id
-        WHERE l.company_id = c.id AND ifnull(d.hours, l.hours) IS NOT NULL ORDER BY l.gone_at IS NOT NULL, l.id LIMIT 1) AS hours,
+        WHERE l.company_id = c.id AND ifnull(d.hours, l.hours) IS NOT NULL ORDER BY l.dropped_at IS NOT NULL, l.id LIMIT 1) AS hours,
        (SELECT count(*) FROM listings l WHERE l.company_id = c.id) AS listings,
-       (SELECT count(*) FROM listings l WHERE l.company_id = c.id AND l.gone_at IS NULL) AS alive, c.first_seen_at
+       (SELECT count(*) FROM listings l WHERE l.company_id = c.id AND l.dropped_at IS NULL) AS alive, c.first_seen_at
 FROM companies c;
 
 -- Every listing with what its own page says.

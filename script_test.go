@@ -359,7 +359,7 @@ func cmdTellsTruth(ts *testscript.TestScript, neg bool, args []string) {
 			want["changed"] = append(want["changed"], x.ID)
 		}
 	}
-	for word, ids := range map[string][]string{"new": truth.Changes.New, "closed": truth.Changes.Gone, "restored": truth.Changes.Restored} {
+	for word, ids := range map[string][]string{"new": truth.Changes.New, "closed": truth.Changes.Dropped, "restored": truth.Changes.Restored} {
 		if len(ids) > 0 {
 			want[word] = ids
 		}

@@ -332,7 +332,7 @@ func (w *world) held() int { return w.countStatus("IN_PROGRESS") }
 func (w *world) checkCities(db *store.DB, states ...string) {
 	w.t.Helper()
 	var got []demo.City
-	each(w.t, db, `SELECT x.slug, x.name, c.state FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.gone_at IS NULL ORDER BY x.slug`,
+	each(w.t, db, `SELECT x.slug, x.name, c.state FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.removed_at IS NULL ORDER BY x.slug`,
 		func(r *sql.Rows) error {
 			var c demo.City
 			err := r.Scan(&c.Slug, &c.Name, &c.State)

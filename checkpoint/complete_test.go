@@ -46,7 +46,7 @@ func (b *bundle) again(t *testing.T, p yp.Page) checkpoint.Committed {
 	return out
 }
 
-const goneRows = `SELECT group_concat(listing_id, ' ') FROM (SELECT listing_id FROM listings WHERE gone_at IS NOT NULL ORDER BY 1)`
+const goneRows = `SELECT group_concat(listing_id, ' ') FROM (SELECT listing_id FROM listings WHERE dropped_at IS NOT NULL ORDER BY 1)`
 
 // TestCompleteCrawls: which crawls prove that what they did not meet is not there.
 func TestCompleteCrawls(t *testing.T) {
@@ -160,7 +160,7 @@ func TestReplayOfGone(t *testing.T) {
 	k := checkpoint.New(storetest.Open(t))
 	g.replay(t, k, g.events)
 	for _, query := range []string{
-		`SELECT listing_id, name, gone_at IS NOT NULL FROM listings ORDER BY 1`,
+		`SELECT listing_id, name, dropped_at IS NOT NULL FROM listings ORDER BY 1`,
 		`SELECT action, listing_id, what FROM promotion_log ORDER BY id`,
 		`SELECT field, old, new FROM listing_changes ORDER BY id`,
 		`SELECT listing_id, reasons, listing FROM staged_listings`,

@@ -31,7 +31,7 @@ const (
 	SELECT l.source_id, 'detail', l.found_state, t.city_id, t.category_id, l.id, ifnull(t.population, 0), ` + freshDetail + `, 1, `
 	finder   = `(SELECT min(x.target_id) FROM sightings x JOIN targets y ON y.id = x.target_id WHERE x.listing = l.id AND y.state = l.found_state)`
 	noDetail = `l.profile_url IS NOT NULL AND NOT EXISTS (SELECT 1 FROM targets d WHERE d.listing = l.id)`
-	sweep    = insertDetails + `?5, l.gone_at, ?6
+	sweep    = insertDetails + `?5, l.dropped_at, ?6
 	FROM listings l LEFT JOIN targets t ON t.id = ` + finder + `
 	WHERE +l.source_id = ?1 AND l.id > ?2 AND l.id <= ?3 AND l.found_state IN (SELECT value FROM json_each(?4)) AND ` + noDetail + `
 	ON CONFLICT DO NOTHING`

@@ -58,7 +58,7 @@ func businesses(rnd *rand.Rand) (ls []yp.Listing) {
 var companyRows = []string{
 	`SELECT id, name, website, domain, phone_e164, street, city, state, postal_code, lead_source, lead_listing FROM companies ORDER BY id`,
 	`SELECT id, listing_id, name, website, company_id FROM listings ORDER BY id`,
-	`SELECT id, kept, gone, by, key, listings, keys, company ->> 'name', undone_at IS NOT NULL FROM company_merges ORDER BY id`,
+	`SELECT id, kept, absorbed, by, key, listings, keys, company ->> 'name', undone_at IS NOT NULL FROM company_merges ORDER BY id`,
 	`SELECT a, b FROM company_apart ORDER BY a, b`,
 	`SELECT hash, company_id, key FROM company_keys ORDER BY hash`,
 	`SELECT id FROM company_edits ORDER BY id`,

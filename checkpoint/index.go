@@ -57,7 +57,7 @@ const (
 	// those that the source did not have.
 	countFound = `
 	SELECT count(*), ifnull(sum(fresh), 0) FROM (
-		SELECT DISTINCT c.id, x.city_id IS NULL OR x.gone_at IS NOT NULL AS fresh
+		SELECT DISTINCT c.id, x.city_id IS NULL OR x.removed_at IS NOT NULL AS fresh
 		FROM json_each(?2) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0
 		LEFT JOIN source_cities x ON x.source_id = ?1 AND x.city_id = c.id
 		WHERE x.city_id IS NULL OR x.crawl <> ?3)`
@@ -71,7 +71,7 @@ const (
 	SELECT ?1, c.id, j.value ->> 7, j.value ->> 8, ?5, j.value ->> 9, ?4, ?4, ?3
 	FROM json_each(?2) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0 WHERE true ORDER BY j.key
 	ON CONFLICT (source_id, city_id) DO UPDATE SET slug = excluded.slug, name = excluded.name, found_on = excluded.found_on,
-		matched = excluded.matched, last_seen_at = excluded.last_seen_at, crawl = excluded.crawl, gone_at = NULL
+		matched = excluded.matched, last_seen_at = excluded.last_seen_at, crawl = excluded.crawl, removed_at = NULL
 	WHERE crawl <> ?3 OR slug = excluded.slug OR matched <> 'slug' AND excluded.matched = 'slug'`
 )
 
@@ -105,14 +105,14 @@ type IndexEnd struct {
 
 const (
 	// missing are the cities of the state that this crawl has not met.
-	missing = `source_id = ?1 AND gone_at IS NULL AND crawl <> ?3 AND city_id IN (SELECT c.id FROM cities c WHERE c.state = ?2)`
+	missing = `source_id = ?1 AND removed_at IS NULL AND crawl <> ?3 AND city_id IN (SELECT c.id FROM cities c WHERE c.state = ?2)`
 
-	countMissing = `SELECT count(*) FROM source_cities WHERE ` + missing
-	markGone     = `UPDATE source_cities SET gone_at = ?4 WHERE ` + missing
-	retireGone   = `
+	countMissing  = `SELECT count(*) FROM source_cities WHERE ` + missing
+	markRemoved   = `UPDATE source_cities SET removed_at = ?4 WHERE ` + missing
+	retireRemoved = `
 	UPDATE targets SET retired_at = ?3 WHERE kind = 'search' AND source_id = ?1 AND retired_at IS NULL AND city_id IN (
 		SELECT x.city_id FROM cities c CROSS JOIN source_cities x ON x.source_id = ?1 AND x.city_id = c.id
-		WHERE c.state = ?2 AND x.gone_at IS NOT NULL)`
+		WHERE c.state = ?2 AND x.removed_at IS NOT NULL)`
 	startOver  = `UPDATE targets SET ` + anew + ` WHERE id = ?1`
 	indexWhole = `UPDATE targets SET complete_at = ? WHERE id = ?`
 )
@@ -156,7 +156,7 @@ func (c *Claim) endIndex(tx *store.Tx, plan Plan, minPopulation int) (end IndexE
 		end.Dropped = 0
 		return end, nil
 	}
-	if err := tx.Run(markGone, append(of, tx.Now)...); err != nil {
+	if err := tx.Run(markRemoved, append(of, tx.Now)...); err != nil {
 		return end, err
 	}
 	plan.SourceID = c.SourceID // the searches of the others
@@ -172,7 +172,7 @@ func (c *Claim) endIndex(tx *store.Tx, plan Plan, minPopulation int) (end IndexE
 		return end, err
 	}
 	end.Planned = out.Added
-	n, err := tx.Changed(retireGone, c.SourceID, c.Place.State, tx.Now)
+	n, err := tx.Changed(retireRemoved, c.SourceID, c.Place.State, tx.Now)
 	end.Retired = int(n)
 	return end, err
 }

@@ -90,7 +90,7 @@ func want(t *testing.T, db *store.DB, query string, rows ...string) {
 
 const (
 	indexRow   = `SELECT status, page_current, raw_count, accepted_count FROM targets WHERE kind = 'index'`
-	cityRows   = `SELECT c.slug, x.gone_at IS NOT NULL FROM source_cities x JOIN cities c ON c.id = x.city_id ORDER BY 1`
+	cityRows   = `SELECT c.slug, x.removed_at IS NOT NULL FROM source_cities x JOIN cities c ON c.id = x.city_id ORDER BY 1`
 	retiredRow = `SELECT c.slug, t.retired_at IS NOT NULL FROM targets t JOIN cities c ON c.id = t.city_id ORDER BY 1`
 )
 
@@ -164,7 +164,7 @@ func TestIndexSuspect(t *testing.T) {
 				index, gone = "PLANNED|0|HTML_CHANGED", "0" // after a short wait, from page 1
 			}
 			want(t, b.DB(), `SELECT status, page_current, last_error_code FROM targets WHERE kind = 'index'`, index)
-			want(t, b.DB(), `SELECT (SELECT count(*) FROM source_cities WHERE gone_at IS NOT NULL), (SELECT count(*) FROM targets WHERE retired_at IS NOT NULL)`, gone+"|"+gone)
+			want(t, b.DB(), `SELECT (SELECT count(*) FROM source_cities WHERE removed_at IS NOT NULL), (SELECT count(*) FROM targets WHERE retired_at IS NOT NULL)`, gone+"|"+gone)
 			want(t, b.DB(), `SELECT count(*) FROM targets t JOIN cities c ON c.id = t.city_id WHERE c.slug LIKE '%z-az'`, "0") // nothing is planned of what is not believed
 			b.readIndex(t, "a-az", "b-az", "c-az", "d-az")
 			want(t, b.DB(), `SELECT status, page_current, last_error IS NULL FROM targets WHERE kind = 'index'`, "DONE|1|1")

@@ -55,7 +55,7 @@ const (
 	FROM (
 		SELECT c.id AS city, k.value AS category, c.state, c.population, c.tier, j.key AS a, k.key AS b
 		FROM json_each(?7) AS j CROSS JOIN cities c ON c.id = j.value CROSS JOIN json_each(?8) AS k
-		WHERE NOT EXISTS (SELECT 1 FROM source_cities x WHERE x.source_id = ?1 AND x.city_id = c.id AND x.gone_at IS NOT NULL)
+		WHERE NOT EXISTS (SELECT 1 FROM source_cities x WHERE x.source_id = ?1 AND x.city_id = c.id AND x.removed_at IS NOT NULL)
 		ORDER BY j.key, k.key LIMIT ?9) AS p
 	WHERE NOT EXISTS (SELECT 1 FROM targets t WHERE t.kind = 'search' AND t.source_id = ?1 AND t.city_id = p.city AND t.category_id = p.category)
 	ORDER BY p.a, p.b LIMIT (` + planLimit + `)
@@ -248,7 +248,7 @@ const (
 	listedCities = `
 	SELECT c.slug, c.name, c.state, c.population, ifnull(c.lat, 0), ifnull(c.lon, 0), c.tier
 	FROM cities c CROSS JOIN source_cities x ON x.source_id = ?1 AND x.city_id = c.id
-	WHERE c.state IN (SELECT value FROM json_each(?2)) AND c.population >= ?3 AND x.gone_at IS NULL
+	WHERE c.state IN (SELECT value FROM json_each(?2)) AND c.population >= ?3 AND x.removed_at IS NULL
 	ORDER BY c.population DESC, c.slug`
 )
 

@@ -51,7 +51,7 @@ func (g *logged) empty(t *testing.T, c *checkpoint.Claim) {
 
 const (
 	standRows = `SELECT status, page_current, next_page_url, raw_count, last_error_code, crawls = (SELECT max(crawl) FROM sightings), complete_at IS NOT NULL FROM targets WHERE status <> 'PLANNED'`
-	sightRows = `SELECT listing_id, missed, gone_at IS NOT NULL FROM listings l JOIN sightings s ON s.listing = l.id ORDER BY 1`
+	sightRows = `SELECT listing_id, missed, dropped_at IS NOT NULL FROM listings l JOIN sightings s ON s.listing = l.id ORDER BY 1`
 	trailRows = `SELECT action, listing_id FROM promotion_log ORDER BY id`
 )
 

@@ -223,7 +223,7 @@ func historyLines(h *report.History) []string {
 	if !h.FirstSeen.IsZero() {
 		seen := fmt.Sprintf("first seen %s, last seen %s", minute(h.FirstSeen), minute(h.LastSeen))
 		if !h.Dropped.IsZero() {
-			seen += ", gone since " + minute(h.Dropped)
+			seen += ", dropped since " + minute(h.Dropped)
 		}
 		lines = append(lines, seen)
 	}

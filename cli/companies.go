@@ -120,7 +120,7 @@ func (p *Program) companiesMerges(c *cli.Context) error {
 func (p *Program) merges(ask func(*database, store.Scope, int) ([]report.MergeRow, error)) listing[report.MergeRow] {
 	return listing[report.MergeRow]{
 		noun: "merge", ask: ask,
-		columns: []string{"merge", "when", "kept", "name", "gone", "name", "listings", "by", "key"},
+		columns: []string{"merge", "when", "kept", "name", "absorbed", "name", "listings", "by", "key"},
 		cells: func(now time.Time, m report.MergeRow) []any {
 			by := m.By
 			if !m.Undone.IsZero() {
@@ -192,7 +192,7 @@ func (p *Program) companyText(w *sections, now time.Time, d *report.CompanyDetai
 		"e-mail", d.Email,
 		"hours", d.Hours,
 		"address", commas(d.Street, d.City, strings.TrimSpace(d.State+" "+d.PostalCode)),
-		"listings", fmt.Sprintf("%s, %s gone", thousands(int64(d.Listings)), thousands(int64(d.Listings-d.Alive))),
+		"listings", fmt.Sprintf("%s, %s dropped", thousands(int64(d.Listings)), thousands(int64(d.Listings-d.Alive))),
 		"confidence", fmt.Sprintf("%.3f", d.Confidence),
 		"first seen", ago(now, d.FirstSeen),
 		"kept apart from", apart,
@@ -208,7 +208,7 @@ func (p *Program) companyText(w *sections, now time.Time, d *report.CompanyDetai
 		}
 		place := short(orDash(commas(l.Street, l.City, l.State)), p.widthLeft(100))
 		return []any{names[l.Row], short(l.Name, 34), place, ago(now, l.FirstSeen), ago(now, l.LastSeen), dropped}
-	}, "listing", "name", "place", "first seen", "last seen", "gone"))
+	}, "listing", "name", "place", "first seen", "last seen", "dropped"))
 	w.table(tableOf(d.Keys[:min(len(d.Keys), maxShown)], func(k report.CompanyKey) []any {
 		var givers []string
 		for _, row := range k.Listings[:min(len(k.Listings), 5)] {
@@ -235,7 +235,7 @@ func commas(parts ...string) string {
 type mergedRow struct {
 	Merge    int64 `json:"merge"`
 	Kept     int64 `json:"kept"`
-	Absorbed int64 `json:"gone"`
+	Absorbed int64 `json:"absorbed"`
 }
 
 func (p *Program) companiesMerge(c *cli.Context) error {

@@ -362,7 +362,7 @@ func (t *discovery) report(states []crawl.StateIndex, requests int64, took time.
 			return []any{
 				x.State, string(x.Status), fmt.Sprintf("%d of %d", x.PagesDone, x.Pages), x.Cities, x.Added, x.Removed, x.Planned, x.Retired, orDash(x.Reason),
 			}
-		}, "state", "index", "pages", "cities", "new", "gone", "targets planned", "retired", "reason"))
+		}, "state", "index", "pages", "cities", "new", "removed", "targets planned", "retired", "reason"))
 	})
 	if perr != nil {
 		return errors.Join(perr, err)
@@ -426,7 +426,7 @@ func (p *Program) discoverStats(c *cli.Context) error {
 			}
 			return rows, err
 		},
-		columns: []string{"source", "state", "cities", "new", "gone", "by slug", "by name", "unmatched", "targets", "retired", "last crawl", "pages", "complete", "error"},
+		columns: []string{"source", "state", "cities", "new", "removed", "by slug", "by name", "unmatched", "targets", "retired", "last crawl", "pages", "complete", "error"},
 		cells: func(now time.Time, d report.Discovery) []any {
 			return []any{
 				d.Source, d.State, d.Cities, d.New, d.Removed, d.BySlug, d.ByName, d.Unmatched, d.Targets, d.Retired,

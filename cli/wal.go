@@ -170,7 +170,7 @@ func describe(e *wal.Event) string {
 		}
 	}
 	if x := e.Edit; x != nil {
-		for _, keys := range append(x.Gone, x.Out) {
+		for _, keys := range append(x.Absorbed, x.Out) {
 			for _, k := range keys {
 				s += fmt.Sprintf("  %s/%s", k.Source, k.ID)
 			}

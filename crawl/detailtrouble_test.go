@@ -89,7 +89,7 @@ func TestDetailTrouble(t *testing.T) {
 			if st.DetailsFailed != tt.failed || st.DetailsMissing != tt.missing {
 				t.Errorf("%d failed and %d missing, want %d and %d", st.DetailsFailed, st.DetailsMissing, tt.failed, tt.missing)
 			}
-			if n := w.number("SELECT count(*) FROM listings WHERE gone_at IS NULL"); n != 1 {
+			if n := w.number("SELECT count(*) FROM listings WHERE dropped_at IS NULL"); n != 1 {
 				t.Errorf("the listing is gone")
 			}
 			w.is(1, yp.Done, 1, "")

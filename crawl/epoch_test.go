@@ -87,14 +87,14 @@ func TestEpochs(t *testing.T) {
 	w.same("changed", w.changed(before), changedOf(want))
 	w.same("gone after one crawl", w.promoted(before, "dropped"), nil)
 	st.Dropped += w.recrawl(many).Dropped
-	if got := [3]int64{st.New, st.Dropped, st.Restored}; got != [3]int64{int64(len(want.New)), int64(len(want.Gone)), int64(len(want.Restored))} {
+	if got := [3]int64{st.New, st.Dropped, st.Restored}; got != [3]int64{int64(len(want.New)), int64(len(want.Dropped)), int64(len(want.Restored))} {
 		t.Errorf("new, dropped and restored are told as %d", got)
 	}
-	w.same("gone", w.promoted(before, "dropped"), want.Gone)
+	w.same("gone", w.promoted(before, "dropped"), want.Dropped)
 	w.same("restored", w.promoted(before, "restored"), want.Restored)
 	w.tellsOfFates(t)
-	if len(want.New) == 0 || len(want.Changed) == 0 || len(want.Gone) < least {
-		t.Errorf("the test is too tame: %d new, %d changed, %d gone", len(want.New), len(want.Changed), len(want.Gone))
+	if len(want.New) == 0 || len(want.Changed) == 0 || len(want.Dropped) < least {
+		t.Errorf("the test is too tame: %d new, %d changed, %d gone", len(want.New), len(want.Changed), len(want.Dropped))
 	}
 	if raced { // one epoch has every path of it
 		return
@@ -110,9 +110,9 @@ func TestEpochs(t *testing.T) {
 	w.same("changed in the second", w.changed(second), changedOf(want))
 	w.same("back in the second", w.promoted(second, "restored"), want.Restored)
 	w.recrawl(many)
-	w.same("gone in the second", w.promoted(second, "dropped"), want.Gone)
+	w.same("gone in the second", w.promoted(second, "dropped"), want.Dropped)
 	w.tellsOfFates(t)
-	t.Logf("second epoch: %d new, %d changed, %d gone, %d back", len(want.New), len(want.Changed), len(want.Gone), len(want.Restored))
+	t.Logf("second epoch: %d new, %d changed, %d gone, %d back", len(want.New), len(want.Changed), len(want.Dropped), len(want.Restored))
 }
 
 // tellsOfFates: what became of listings is counted with the run, as it stands in the log.
@@ -146,14 +146,14 @@ func TestEpochInTrouble(t *testing.T) {
 		w.start()
 		e = w.watching(5 * time.Minute)
 		w.until("SELECT count(*) FROM targets WHERE total_successes < 4", e, w.begin(t.Context(), e))
-		gone := w.table("SELECT listing_id FROM listings WHERE gone_at IS NOT NULL ORDER BY listing_id")
+		gone := w.table("SELECT listing_id FROM listings WHERE dropped_at IS NOT NULL ORDER BY listing_id")
 		for _, id := range gone {
-			if !slices.Contains(want.Gone, id) && !slices.Contains(want.Retired, id) {
+			if !slices.Contains(want.Dropped, id) && !slices.Contains(want.Retired, id) {
 				t.Errorf("%s is called gone, and is there", id)
 			}
 		}
-		if len(gone) < len(want.Gone)*9/10 {
-			t.Errorf("%d are gone, want nearly %d", len(gone), len(want.Gone))
+		if len(gone) < len(want.Dropped)*9/10 {
+			t.Errorf("%d are gone, want nearly %d", len(gone), len(want.Dropped))
 		}
 	})
 }

@@ -185,7 +185,7 @@ func TestIndexFailures(t *testing.T) {
 			if asks != tt.asks {
 				t.Errorf("the page was asked for %d times, want %d", asks, tt.asks)
 			}
-			if n := w.number(`SELECT count(*) FROM source_cities WHERE gone_at IS NOT NULL`) + w.number(`SELECT count(*) FROM targets WHERE retired_at IS NOT NULL`); n != 0 {
+			if n := w.number(`SELECT count(*) FROM source_cities WHERE removed_at IS NOT NULL`) + w.number(`SELECT count(*) FROM targets WHERE retired_at IS NOT NULL`); n != 0 {
 				t.Errorf("%d cities or targets are gone after a crawl of the index that failed", n)
 			}
 			if n := w.number(`SELECT count(*) FROM sources WHERE paused_until IS NOT NULL OR auto_disabled = 1`); n != 0 {

@@ -44,7 +44,7 @@ type StateIndex struct {
 	Fetched   int          `json:"pages_fetched"`
 	Cities    int          `json:"cities"` // seen by this crawl of it
 	Added     int          `json:"new"`    // of them new to the source, or back
-	Removed   int          `json:"gone"`
+	Removed   int          `json:"removed"`
 	Retired   int          `json:"targets_retired"`
 	Planned   int          `json:"targets_planned"` // new ones
 	Code      yp.ErrorCode `json:"error_code,omitempty"`

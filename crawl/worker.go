@@ -274,7 +274,7 @@ func (w *worker) tallyIndex(c *checkpoint.Claim, o outcome) {
 		x.Status, x.Reason = IndexPaused, o.reason
 	case yp.EventLastPage:
 		x.Status = IndexDone
-		w.logger.Info().Str("state", c.Place.State).Int("cities", c.Seen).Int("new", c.Accepted).Int("gone", x.Removed).
+		w.logger.Info().Str("state", c.Place.State).Int("cities", c.Seen).Int("new", c.Accepted).Int("removed", x.Removed).
 			Int("targets_planned", x.Planned).Int("targets_retired", x.Retired).Msg("index of a state read")
 	default:
 		w.count.update(func(s *Stats) { s.IndexesFailed++ })

@@ -143,7 +143,7 @@ func (s *saver) complete(k *known, d diff) {
 const (
 	metBefore = `
 	SELECT s.listing, s.seen_at FROM json_each(?1) AS j CROSS JOIN sightings s ON s.target_id = ?2 AND s.listing = j.value WHERE s.since < ?3`
-	saveFilled = `UPDATE listings SET filled = ? WHERE id = ?`
+	saveFilled = `UPDATE listings SET backfilled = ? WHERE id = ?`
 )
 
 // lateChanges finds the changes among what other targets filled: this one met the

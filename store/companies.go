@@ -289,7 +289,7 @@ const (
 	// The JSON of the company holds, beside its row, the last listing that there was:
 	// what is numbered higher came after the merge.
 	logMerge = `
-	INSERT INTO company_merges (at, kept, gone, by, key, company, listings, keys)
+	INSERT INTO company_merges (at, kept, absorbed, by, key, company, listings, keys)
 	SELECT ?1, ?2, c.id, ?3, ?4,
 		json_object('id', c.id, 'name', c.name, 'website', c.website, 'domain', c.domain, 'phone_e164', c.phone_e164,
 			'street', c.street, 'city', c.city, 'state', c.state, 'postal_code', c.postal_code, 'lead_source', c.lead_source,

@@ -26,7 +26,7 @@ func refuse(format string, args ...any) error {
 
 const (
 	selectCompany = `SELECT id, lead_source, lead_listing, ifnull(website, '') FROM companies WHERE id = ?`
-	mergedInto    = `SELECT id, kept FROM company_merges WHERE gone = ? AND undone_at IS NULL ORDER BY id DESC LIMIT 1`
+	mergedInto    = `SELECT id, kept FROM company_merges WHERE absorbed = ? AND undone_at IS NULL ORDER BY id DESC LIMIT 1`
 )
 
 // mergedAway returns the merge that took a company away, and what it was merged into; 0 = none did.
@@ -72,7 +72,7 @@ func MergeCompanies(tx *Tx, keep int64, removed []int64) (merges []int64, edit *
 	if err != nil {
 		return nil, nil, err
 	}
-	edit = &yp.CompanyEdit{Gone: make([][]yp.ListingKey, len(removed))}
+	edit = &yp.CompanyEdit{Absorbed: make([][]yp.ListingKey, len(removed))}
 	if edit.Kept, err = namesOf(tx, listingsOf, keep); err != nil {
 		return nil, nil, err
 	}
@@ -88,7 +88,7 @@ func MergeCompanies(tx *Tx, keep int64, removed []int64) (merges []int64, edit *
 		if err != nil {
 			return nil, nil, err
 		}
-		if edit.Gone[i], err = namesOf(tx, listingsOf, id); err != nil {
+		if edit.Absorbed[i], err = namesOf(tx, listingsOf, id); err != nil {
 			return nil, nil, err
 		}
 		if err := tx.Run(liftApart, keep, id); err != nil {
@@ -274,7 +274,7 @@ func (d *Divided) carryOut(tx *Tx) (err error) {
 }
 
 const selectMerge = `
-	SELECT kept, gone, listings, keys, ifnull(company ->> 'last_listing', 0), ifnull(undone_at, '') FROM company_merges WHERE id = ?`
+	SELECT kept, absorbed, listings, keys, ifnull(company ->> 'last_listing', 0), ifnull(undone_at, '') FROM company_merges WHERE id = ?`
 
 // UndoMerge takes back a merge of the log, an automatic one or one by hand. The
 // company that went comes back under its old number, with what it had and is still
@@ -334,7 +334,7 @@ const (
 	noteEdit = `INSERT INTO company_edits (id, at) VALUES (?, ?) ON CONFLICT DO NOTHING`
 	// A page is logged before it is committed, and its merges come with the commit.
 	findMerge = `
-	SELECT id, gone FROM company_merges WHERE listings = ? AND by = ? AND ifnull(key, '') = ? AND undone_at IS NULL
+	SELECT id, absorbed FROM company_merges WHERE listings = ? AND by = ? AND ifnull(key, '') = ? AND undone_at IS NULL
 	ORDER BY abs(julianday(at) - julianday(?)), id DESC LIMIT 1`
 	hasEdit = `SELECT EXISTS (SELECT 1 FROM company_edits WHERE id = ?)`
 )
@@ -379,7 +379,7 @@ func RedoEdit(tx *Tx, e *yp.CompanyEdit, last bool) (ready bool, err error) {
 	if err := tx.Get(hasEdit, []any{e.ID}, &has); err != nil || has {
 		return true, err
 	}
-	moved := e.Gone
+	moved := e.Absorbed
 	if len(moved) == 0 {
 		moved = [][]yp.ListingKey{e.Out}
 	}
@@ -399,7 +399,7 @@ func RedoEdit(tx *Tx, e *yp.CompanyEdit, last bool) (ready bool, err error) {
 		return false, nil
 	case len(kept) == 0 || !slices.ContainsFunc(found, func(rows []edited) bool { return len(rows) > 0 }):
 		return false, errNoListings
-	case len(e.Gone) > 0:
+	case len(e.Absorbed) > 0:
 		keep, removed := kept[0].company, []int64(nil)
 		for _, rows := range found {
 			if len(rows) > 0 && rows[0].company != keep && !slices.Contains(removed, rows[0].company) {

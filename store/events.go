@@ -10,7 +10,7 @@ import (
 
 const (
 	touchListings = `UPDATE listings SET last_seen_at = ? WHERE id IN (SELECT value FROM json_each(?))`
-	bringBack     = `UPDATE listings SET gone_at = NULL WHERE id IN (SELECT value FROM json_each(?))`
+	bringBack     = `UPDATE listings SET dropped_at = NULL WHERE id IN (SELECT value FROM json_each(?))`
 )
 
 // touch marks the equal listings as seen, and those that were gone as back.
@@ -70,10 +70,10 @@ func (s *saver) sight() error {
 const (
 	// Those that it makes a difference to: gone, or not yet met by this crawl of the target.
 	selectMet = `
-	SELECT l.id, l.gone_at IS NOT NULL
+	SELECT l.id, l.dropped_at IS NOT NULL
 	FROM json_each(?1) AS j CROSS JOIN listings l ON l.source_id = ?2 AND l.listing_id = j.value
 	LEFT JOIN sightings s ON s.target_id = ?3 AND s.listing = l.id
-	WHERE l.gone_at IS NOT NULL OR ifnull(s.crawl, -1) < ?4`
+	WHERE l.dropped_at IS NOT NULL OR ifnull(s.crawl, -1) < ?4`
 	// A target that never kept it has it in sight from now on, but since no crawl that is.
 	meetAgain = `
 	INSERT INTO sightings (target_id, listing, page, rank, seen_at, since, crawl)
@@ -128,8 +128,8 @@ const (
 	// A target that met it and has not yet been crawled twice without it keeps a listing
 	// alive; one that is retired will never be asked again and keeps nothing.
 	dropMissed = `
-	UPDATE listings SET gone_at = ?1
-	WHERE gone_at IS NULL AND id IN (SELECT listing FROM sightings WHERE target_id = ?2 AND crawl < ?3 AND missed >= ?4)
+	UPDATE listings SET dropped_at = ?1
+	WHERE dropped_at IS NULL AND id IN (SELECT listing FROM sightings WHERE target_id = ?2 AND crawl < ?3 AND missed >= ?4)
 		AND NOT EXISTS (
 			SELECT 1 FROM sightings s JOIN targets t ON t.id = s.target_id
 			WHERE s.listing = listings.id AND s.missed < ?4 AND t.retired_at IS NULL)

@@ -119,7 +119,7 @@ type saver struct {
 	same    []int64    // row ids of the equal ones
 	back    []int64    // row ids of those that were gone
 	diffs   map[int]diff
-	filled  map[int64]map[string]string // by row id: listings.filled, where this page changes it
+	filled  map[int64]map[string]string // by row id: listings.backfilled, where this page changes it
 	log     trail
 	saved   *Saved
 }
@@ -354,13 +354,13 @@ type known struct {
 	id          int64
 	fingerprint int64
 	dropped     bool
-	filled      map[string]string // its filled fields, each with its time: see listings.filled
+	filled      map[string]string // its filled fields, each with its time: see listings.backfilled
 	company     company
 	keyed       yp.Listing // the fields that keys are made of
 }
 
 const selectKnown = `
-	SELECT l.listing_id, l.id, l.fingerprint, l.gone_at IS NOT NULL, ifnull(l.filled, ''), c.id, c.lead_source, c.lead_listing, ifnull(c.website, ''),
+	SELECT l.listing_id, l.id, l.fingerprint, l.dropped_at IS NOT NULL, ifnull(l.backfilled, ''), c.id, c.lead_source, c.lead_listing, ifnull(c.website, ''),
 		ifnull(l.phone_e164, ''), ifnull(l.street, ''), ifnull(l.postal_code, ''), ifnull(l.website, '')
 	FROM json_each(?) AS j CROSS JOIN listings l ON l.source_id = ? AND l.listing_id = j.value JOIN companies c ON c.id = l.company_id`
 

@@ -89,7 +89,7 @@ func (h hand) soundApart(t tester) {
 	h.sound(apartTester{t})
 	for what, query := range map[string]string{
 		"a company that is apart from itself": `SELECT * FROM company_apart WHERE a >= b`,
-		"a company that is gone and there":    `SELECT m.id FROM company_merges m JOIN companies c ON c.id = m.gone WHERE m.undone_at IS NULL`,
+		"a company that is gone and there":    `SELECT m.id FROM company_merges m JOIN companies c ON c.id = m.absorbed WHERE m.undone_at IS NULL`,
 	} {
 		if got := rows(t, h.DB, query); len(got) > 0 {
 			t.Errorf("%s: %v", what, got)
@@ -141,7 +141,7 @@ func TestAutomaticMerge(t *testing.T) {
 	t.Parallel()
 	h := newHand(t, listing("a", "Acme", tel1, ""), listing("b", "Acme", "", web1), listing("c", "Acme", tel1, web1))
 	want := []string{"1|2|tel|tel:" + tel1 + "|acme|2|Acme|[2]|[\"web:acme.com\"]|"}
-	if got := rows(t, h.DB, `SELECT kept, gone, by, key, company ->> 'id', company ->> 'name', listings, keys, undone_at FROM company_merges`); !slices.Equal(got, want) {
+	if got := rows(t, h.DB, `SELECT kept, absorbed, by, key, company ->> 'id', company ->> 'name', listings, keys, undone_at FROM company_merges`); !slices.Equal(got, want) {
 		// The web key comes first and finds 2, then the phone joins it with 1.
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -160,7 +160,7 @@ func TestMergeWithinPage(t *testing.T) {
 	t.Parallel()
 	h := hand{newWorld(t)}
 	h.see(t, 1, listing("a", "Acme", tel1, ""), listing("b", "Acme", "", web1), listing("c", "Acme", tel1, web1))
-	same(t, "rows", rows(t, h.DB, `SELECT kept, gone, listings, keys FROM company_merges`), []string{`1|2|[2]|["web:acme.com"]`})
+	same(t, "rows", rows(t, h.DB, `SELECT kept, absorbed, listings, keys FROM company_merges`), []string{`1|2|[2]|["web:acme.com"]`})
 	d, err := h.undo(1)
 	if err != nil || d.Other != 2 {
 		t.Fatal(d, err)
@@ -182,7 +182,7 @@ func TestMergeByHand(t *testing.T) {
 		t.Error(got)
 	}
 	same(t, "rows", rows(t, h.DB, `SELECT id, name, website FROM companies`), []string{"2|Zed|" + web1})
-	same(t, "rows", rows(t, h.DB, `SELECT kept, gone, by, key FROM company_merges`), []string{"2|1|hand|", "2|3|hand|"})
+	same(t, "rows", rows(t, h.DB, `SELECT kept, absorbed, by, key FROM company_merges`), []string{"2|1|hand|", "2|3|hand|"})
 	h.sound(t)
 	if h.see(t, 4, listing("d", "Moe", tel3, "")); h.companies(t) != "a=2 b=2 c=2 d=2" {
 		t.Errorf("the keys of what is gone find %s", h.companies(t))

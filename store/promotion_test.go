@@ -255,7 +255,7 @@ func (w *world) end(t *testing.T, at pageAt) {
 
 func (w *world) gone(t *testing.T) string {
 	t.Helper()
-	return strings.Join(rows(t, w.DB, `SELECT listing_id FROM listings WHERE gone_at IS NOT NULL ORDER BY listing_id`), " ")
+	return strings.Join(rows(t, w.DB, `SELECT listing_id FROM listings WHERE dropped_at IS NOT NULL ORDER BY listing_id`), " ")
 }
 
 func TestGone(t *testing.T) {

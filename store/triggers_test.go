@@ -130,9 +130,9 @@ func TestListingGone(t *testing.T) {
 	w.must(t, `INSERT INTO targets (source_id, kind, state, listing, population, priority, max_pages, created_at) SELECT source_id, 'detail', found_state, id, 0, 100, 1, 'x' FROM listings`)
 	const retired = `SELECT l.listing_id, t.retired_at FROM targets t JOIN listings l ON l.id = t.listing ORDER BY 1`
 	for _, c := range []struct{ set, a string }{
-		{`gone_at = 'then'`, "a|then"},
+		{`dropped_at = 'then'`, "a|then"},
 		{`last_seen_at = 'y'`, "a|then"},
-		{`gone_at = NULL`, "a|"},
+		{`dropped_at = NULL`, "a|"},
 		{`name = 'Acme 2'`, "a|"},
 	} {
 		w.must(t, `UPDATE listings SET `+c.set+` WHERE listing_id = 'a'`)

@@ -41,7 +41,7 @@ func TestCodecRoundTrip(t *testing.T) {
 			},
 		}},
 		"merge": {Type: CompanyMerge, Edit: &yp.CompanyEdit{
-			ID: "X", Kept: []yp.ListingKey{{Source: "demo", ID: "1"}}, Gone: [][]yp.ListingKey{{{Source: "demo", ID: "2"}, {Source: "b", ID: "\u202e"}}, {{Source: "demo", ID: "3"}}},
+			ID: "X", Kept: []yp.ListingKey{{Source: "demo", ID: "1"}}, Absorbed: [][]yp.ListingKey{{{Source: "demo", ID: "2"}, {Source: "b", ID: "\u202e"}}, {{Source: "demo", ID: "3"}}},
 		}},
 		"split": {Type: CompanySplit, Edit: &yp.CompanyEdit{
 			ID: "Y", Kept: []yp.ListingKey{{Source: "demo", ID: "1"}}, Out: []yp.ListingKey{{Source: "demo", ID: "2"}}, Keys: []string{"web:acme.com"},

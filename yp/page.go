@@ -99,12 +99,12 @@ type Detail struct {
 //
 // The JSON form is the one in WAL lines.
 type CompanyEdit struct {
-	ID    string         `json:"id"`              // random: the same edit is made once
-	Kept  []ListingKey   `json:"kept"`            // listings of the company that stays, before a merge and after a split
-	Gone  [][]ListingKey `json:"gone,omitempty"`  // of a merge: the listings of each company that became a part of it
-	Out   []ListingKey   `json:"out,omitempty"`   // of a split: the listings that left
-	Keys  []string       `json:"keys,omitempty"`  // of a split: the strong keys that went with them
-	Merge *UndoneMerge   `json:"merge,omitempty"` // of a split that took a merge back
+	ID       string         `json:"id"`              // random: the same edit is made once
+	Kept     []ListingKey   `json:"kept"`            // listings of the company that stays, before a merge and after a split
+	Absorbed [][]ListingKey `json:"gone,omitempty"`  // of a merge: the listings of each company that became a part of it
+	Out      []ListingKey   `json:"out,omitempty"`   // of a split: the listings that left
+	Keys     []string       `json:"keys,omitempty"`  // of a split: the strong keys that went with them
+	Merge    *UndoneMerge   `json:"merge,omitempty"` // of a split that took a merge back
 }
 
 // UndoneMerge is a merge of companies that was taken back.

@@ -16,7 +16,7 @@ import (
 type Changes struct {
 	New      []string `json:"new"`      // never seen before
 	Changed  []Change `json:"changed"`  // by id, then by field
-	Gone     []string `json:"gone"`     // dropped: every target that saw them was read to its end
+	Dropped  []string `json:"dropped"`  // dropped: every target that saw them was read to its end
 	Restored []string `json:"restored"` // dropped after an earlier crawl, and seen again
 	// Unconfirmed have vanished, but a target that saw them was cut by the page
 	// limit, so they may stand behind it.
@@ -147,7 +147,7 @@ func (l *ledger) missed(c *Changes, k key, r *record, complete map[spot]bool) {
 	case left && (l.sel.Planned || !read):
 		c.Retired = append(c.Retired, id)
 	default:
-		c.Gone = append(c.Gone, id)
+		c.Dropped = append(c.Dropped, id)
 		r.dropped = true
 	}
 }
@@ -222,7 +222,7 @@ func (b *business) says(shown views) (texts says) {
 
 // sort puts every list in order.
 func (c *Changes) sort() {
-	for _, ids := range []*[]string{&c.New, &c.Gone, &c.Restored, &c.Unconfirmed, &c.Retired} {
+	for _, ids := range []*[]string{&c.New, &c.Dropped, &c.Restored, &c.Unconfirmed, &c.Retired} {
 		if slices.Sort(*ids); *ids == nil {
 			*ids = []string{}
 		}

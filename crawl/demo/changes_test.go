@@ -92,7 +92,7 @@ func pathOf(t *testing.T, address string) string {
 
 // take applies a crawl and notes what it tells.
 func (db *database) take(c *crawled) {
-	db.tell = demo.Changes{New: []string{}, Changed: []demo.Change{}, Gone: []string{}, Restored: []string{}, Unconfirmed: []string{}, Retired: []string{}}
+	db.tell = demo.Changes{New: []string{}, Changed: []demo.Change{}, Dropped: []string{}, Restored: []string{}, Unconfirmed: []string{}, Retired: []string{}}
 	seen := make(map[string][]string)
 	for at, listings := range c.shown {
 		for id := range listings {
@@ -113,7 +113,7 @@ func (db *database) take(c *crawled) {
 		db.met(c, id, targets)
 		db.known[id].ads = append(db.known[id].ads, c.ads[id]...)
 	}
-	for _, ids := range [][]string{db.tell.New, db.tell.Gone, db.tell.Restored, db.tell.Unconfirmed, db.tell.Retired} {
+	for _, ids := range [][]string{db.tell.New, db.tell.Dropped, db.tell.Restored, db.tell.Unconfirmed, db.tell.Retired} {
 		slices.Sort(ids)
 	}
 	slices.SortFunc(db.tell.Changed, func(a, b demo.Change) int {
@@ -123,7 +123,7 @@ func (db *database) take(c *crawled) {
 
 func (db *database) missed(c *crawled, id string, k *kept) {
 	asked := 0
-	list := &db.tell.Gone
+	list := &db.tell.Dropped
 	for _, at := range slices.Concat(k.targets, k.ads) {
 		whole, stands := c.whole[at]
 		if stands {
@@ -140,7 +140,7 @@ func (db *database) missed(c *crawled, id string, k *kept) {
 		list = &db.tell.Retired
 	}
 	*list = append(*list, id)
-	k.gone = list == &db.tell.Gone
+	k.gone = list == &db.tell.Dropped
 }
 
 func (db *database) met(c *crawled, id string, targets []string) {
@@ -278,8 +278,8 @@ func compareChanges(t *testing.T, d *demo.Directory, g *gazetteer.Gazetteer, sel
 		t.Errorf("changes differ (-read +computed):\n%.6000s", diff)
 	}
 	t.Logf("%d new, %d changed, %d gone, %d restored, %d unconfirmed, %d retired",
-		len(got.New), len(got.Changed), len(got.Gone), len(got.Restored), len(got.Unconfirmed), len(got.Retired))
-	if same := epochs[0] == epochs[len(epochs)-1]; same != (len(got.New)+len(got.Changed)+len(got.Gone) == 0) {
+		len(got.New), len(got.Changed), len(got.Dropped), len(got.Restored), len(got.Unconfirmed), len(got.Retired))
+	if same := epochs[0] == epochs[len(epochs)-1]; same != (len(got.New)+len(got.Changed)+len(got.Dropped) == 0) {
 		t.Errorf("the comparison says little")
 	}
 }
@@ -360,7 +360,7 @@ func count(t *testing.T, d *demo.Directory, sel demo.Selection, counts map[strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	counts[prefix+"new"], counts[prefix+"gone"], counts[prefix+"restored"] = len(all.New), len(all.Gone), len(all.Restored)
+	counts[prefix+"new"], counts[prefix+"gone"], counts[prefix+"restored"] = len(all.New), len(all.Dropped), len(all.Restored)
 	counts[prefix+"unconfirmed"], counts[prefix+"retired"] = len(all.Unconfirmed), len(all.Retired)
 	for _, c := range all.Changed {
 		counts[prefix+c.Field]++

@@ -18,6 +18,14 @@ CREATE INDEX deliveries_by_name ON deliveries (name, id);
 
 DROP VIEW v_listings;
 DROP VIEW v_companies;
+DROP TRIGGER listings_gone;
+ALTER TABLE listings RENAME COLUMN gone_at TO dropped_at;
+ALTER TABLE listings RENAME COLUMN filled TO backfilled;
+ALTER TABLE source_cities RENAME COLUMN gone_at TO removed_at;
+ALTER TABLE company_merges RENAME COLUMN gone TO absorbed;
+CREATE TRIGGER listings_dropped AFTER UPDATE OF dropped_at ON listings WHEN (old.dropped_at IS NULL) <> (new.dropped_at IS NULL) BEGIN
+    UPDATE targets SET retired_at = new.dropped_at WHERE listing = new.id;
+END;
 
 -- Every listing with its source, where it was searched first, and what its own page adds.
 -- Lists are plain: "A; B".
@@ -28,7 +36,7 @@ SELECT s.name AS source, l.listing_id, l.name, ifnull(l.phone, d.phone) AS phone
        l.rating, l.review_count, ifnull(l.years_in_business, d.years_in_business) AS years_in_business, l.price_range, l.snippet,
        (SELECT group_concat(value, '; ') FROM json_each(ifnull(d.hours, l.hours))) AS hours,
        l.claimed, l.sponsored, l.profile_url, l.image_url, l.company_id, c.name AS searched_city, l.found_state AS searched_state,
-       k.name AS searched_category, d.lat, d.lon, l.first_seen_at, l.last_seen_at, l.gone_at, d.fetched_at AS details_read_at
+       k.name AS searched_category, d.lat, d.lon, l.first_seen_at, l.last_seen_at, l.dropped_at, d.fetched_at AS details_read_at
 FROM listings l JOIN sources s ON s.id = l.source_id LEFT JOIN details d ON d.listing = l.id
 LEFT JOIN targets x ON x.id = (SELECT min(g.target_id) FROM sightings g WHERE g.listing = l.id)
 LEFT JOIN cities c ON c.id = x.city_id LEFT JOIN categories k ON k.id = x.category_id;
@@ -37,9 +45,9 @@ LEFT JOIN cities c ON c.id = x.city_id LEFT JOIN categories k ON k.id = x.catego
 -- that has them.
 CREATE VIEW v_companies AS
 SELECT c.id, c.name, c.website, c.domain, c.phone_e164, c.street, c.city, c.state, c.postal_code,
-       (SELECT d.email FROM listings l JOIN details d ON d.listing = l.id WHERE l.company_id = c.id AND d.email IS NOT NULL ORDER BY l.gone_at IS NOT NULL, l.id LIMIT 1) AS email,
+       (SELECT d.email FROM listings l JOIN details d ON d.listing = l.id WHERE l.company_id = c.id AND d.email IS NOT NULL ORDER BY l.dropped_at IS NOT NULL, l.id LIMIT 1) AS email,
        (SELECT (SELECT group_concat(value, '; ') FROM json_each(ifnull(d.hours, l.hours))) FROM listings l LEFT JOIN details d ON d.listing = l.id
-        WHERE l.company_id = c.id AND ifnull(d.hours, l.hours) IS NOT NULL ORDER BY l.gone_at IS NOT NULL, l.id LIMIT 1) AS hours,
+        WHERE l.company_id = c.id AND ifnull(d.hours, l.hours) IS NOT NULL ORDER BY l.dropped_at IS NOT NULL, l.id LIMIT 1) AS hours,
        (SELECT count(*) FROM listings l WHERE l.company_id = c.id) AS listings,
-       (SELECT count(*) FROM listings l WHERE l.company_id = c.id AND l.gone_at IS NULL) AS alive, c.first_seen_at
+       (SELECT count(*) FROM listings l WHERE l.company_id = c.id AND l.dropped_at IS NULL) AS alive, c.first_seen_at
 FROM companies c;

@@ -153,12 +153,12 @@ type History struct {
 	CompanyID *int64    `json:"company_id"`
 	FirstSeen time.Time `json:"first_seen_at,omitzero"`
 	LastSeen  time.Time `json:"last_seen_at,omitzero"`
-	Dropped   time.Time `json:"gone_at,omitzero"`
+	Dropped   time.Time `json:"dropped_at,omitzero"`
 	Changes   []Change  `json:"history"`
 }
 
 const showListing = `
-	SELECT l.id, l.name, ifnull(l.city, ''), ifnull(l.state, ''), l.company_id, l.first_seen_at, l.last_seen_at, l.gone_at
+	SELECT l.id, l.name, ifnull(l.city, ''), ifnull(l.state, ''), l.company_id, l.first_seen_at, l.last_seen_at, l.dropped_at
 	FROM listings l WHERE l.source_id = ? AND l.listing_id = ?`
 
 // History returns the history of the listing that a source knows by id. The error is a

@@ -20,7 +20,7 @@ func told(t *testing.T) *bundle {
 	b := setup(t, 1, "CA")
 	execute(t, b.DB(),
 		`INSERT INTO companies (id, name, lead_source, lead_listing, first_seen_at) VALUES (7, 'Acme', 1, 'a', 'x'), (8, 'Best', 1, 'b', 'x')`,
-		`INSERT INTO listings (id, source_id, listing_id, company_id, name, city, state, found_state, fingerprint, first_seen_at, last_seen_at, gone_at) VALUES
+		`INSERT INTO listings (id, source_id, listing_id, company_id, name, city, state, found_state, fingerprint, first_seen_at, last_seen_at, dropped_at) VALUES
 			(1, 1, 'a', 7, 'Acme', 'Oakland', 'CA', 'CA', 0, '2026-11-20T12:00:00.000Z', '2026-11-20T13:00:00.000Z', NULL),
 			(2, 1, 'b', 8, 'Best', NULL, NULL, 'NV', 0, '2026-11-20T12:00:00.000Z', '2026-11-20T12:00:00.000Z', '2026-11-20T14:00:00.000Z')`,
 		`INSERT INTO staged_listings (source_id, listing_id, target_id, page, reasons, listing, first_seen_at, last_seen_at)

@@ -59,16 +59,16 @@ type MergeRow struct {
 	At           time.Time `json:"at,omitzero"`
 	Kept         int64     `json:"kept"`
 	KeptName     string    `json:"kept_name,omitempty"` // as it is now; empty when it is gone itself
-	Absorbed     int64     `json:"gone"`
-	AbsorbedName string    `json:"gone_name"` // as it was
-	By           string    `json:"by"`        // web, tel, adr, hand
+	Absorbed     int64     `json:"absorbed"`
+	AbsorbedName string    `json:"absorbed_name"` // as it was
+	By           string    `json:"by"`            // web, tel, adr, hand
 	Key          string    `json:"key,omitempty"`
 	Listings     int       `json:"listings"` // that came with it
 	Undone       time.Time `json:"undone_at,omitzero"`
 }
 
 const (
-	mergeColumns = `m.id, m.at, m.kept, ifnull(c.name, ''), m.gone, ifnull(m.company ->> 'name', ''), m.by, ifnull(m.key, ''),
+	mergeColumns = `m.id, m.at, m.kept, ifnull(c.name, ''), m.absorbed, ifnull(m.company ->> 'name', ''), m.by, ifnull(m.key, ''),
 		json_array_length(m.listings), m.undone_at`
 	listMerges = `
 	SELECT ` + mergeColumns + ` FROM company_merges m LEFT JOIN companies c ON c.id = m.kept
@@ -108,7 +108,7 @@ type CompanyListing struct {
 	State     string    `json:"state,omitempty"`
 	FirstSeen time.Time `json:"first_seen_at,omitzero"`
 	LastSeen  time.Time `json:"last_seen_at,omitzero"`
-	Dropped   time.Time `json:"gone_at,omitzero"`
+	Dropped   time.Time `json:"dropped_at,omitzero"`
 
 	postal, ownPhone, ownWebsite string   // the latter two from its own page
 	keys                         []string // that it gives
@@ -125,14 +125,14 @@ type CompanyKey struct {
 const (
 	companyListings = `
 	SELECT l.id, s.name, l.listing_id, l.name, ifnull(l.phone_e164, ''), ifnull(l.website, ''), ifnull(l.street, ''), ifnull(l.city, ''),
-		ifnull(l.state, ''), l.first_seen_at, l.last_seen_at, l.gone_at, ifnull(l.postal_code, ''), ifnull(d.phone_e164, ''), ifnull(d.website, '')
+		ifnull(l.state, ''), l.first_seen_at, l.last_seen_at, l.dropped_at, ifnull(l.postal_code, ''), ifnull(d.phone_e164, ''), ifnull(d.website, '')
 	FROM listings l JOIN sources s ON s.id = l.source_id LEFT JOIN details d ON d.listing = l.id
 	WHERE l.company_id = ? ORDER BY l.id`
 	apartFrom = `SELECT b FROM company_apart WHERE a = ?1 UNION SELECT a FROM company_apart WHERE b = ?1 ORDER BY 1`
 	// The merges into the company, and into those that became parts of it.
 	companyMerges = `
 	WITH RECURSIVE part(id) AS (
-		VALUES (?1) UNION SELECT m.gone FROM part JOIN company_merges m ON m.kept = part.id WHERE m.undone_at IS NULL)
+		VALUES (?1) UNION SELECT m.absorbed FROM part JOIN company_merges m ON m.kept = part.id WHERE m.undone_at IS NULL)
 	SELECT ` + mergeColumns + `, m.listings, ifnull(m.company ->> 'last_listing', 0)
 	FROM part CROSS JOIN company_merges m ON m.kept = part.id LEFT JOIN companies c ON c.id = m.kept
 	WHERE m.undone_at IS NULL ORDER BY m.id`

@@ -88,7 +88,7 @@ func TestCompanies(t *testing.T) {
 	t.Parallel()
 	d := newDirectory(t, place("a", "Acme 100%", phone1, acmeSite, "CA"), place("b", "Acme", phone2, acmeSite, "CA"),
 		place("c", "Zed", phone3, "", "TX"), place("d", "Moe", "", "", ""))
-	d.change(t, `UPDATE listings SET gone_at = last_seen_at WHERE listing_id = 'b'`)
+	d.change(t, `UPDATE listings SET dropped_at = last_seen_at WHERE listing_id = 'b'`)
 	for name, tc := range map[string]struct {
 		filter report.CompanyFilter
 		limit  int

@@ -98,7 +98,7 @@ type Discovery struct {
 	State     string       `json:"state"`
 	Cities    int64        `json:"cities"`          // in the index now
 	New       int64        `json:"new"`             // of them first seen, or back, since the last crawl of the index began
-	Removed   int64        `json:"gone"`            // no longer in the index
+	Removed   int64        `json:"removed"`         // no longer in the index
 	BySlug    int64        `json:"matched_by_slug"` // of the cities, by how the gazetteer knew them
 	ByName    int64        `json:"matched_by_name"`
 	Unmatched int64        `json:"matched_none"`
@@ -115,15 +115,15 @@ type Discovery struct {
 }
 
 const discoveryStats = `
-	SELECT s.name, t.state, ifnull(n.cities, 0), t.accepted_count, ifnull(n.gone, 0), ifnull(n.by_slug, 0), ifnull(n.by_name, 0), ifnull(n.unmatched, 0),
+	SELECT s.name, t.state, ifnull(n.cities, 0), t.accepted_count, ifnull(n.removed, 0), ifnull(n.by_slug, 0), ifnull(n.by_name, 0), ifnull(n.unmatched, 0),
 		(SELECT ifnull(sum(o.targets), 0) FROM target_totals o WHERE o.kind = 'search' AND o.source_id = t.source_id AND o.state = t.state AND o.status <> 'RETIRED'),
 		(SELECT ifnull(sum(o.targets), 0) FROM target_totals o WHERE o.kind = 'search' AND o.source_id = t.source_id AND o.state = t.state AND o.status = 'RETIRED'),
 		t.status, t.max_pages, t.page_current, t.crawl_started_at, t.finished_at, t.complete_at, ifnull(t.last_error_code, ''), ifnull(t.last_error, '')
 	FROM targets t JOIN sources s ON s.id = t.source_id
 	LEFT JOIN (
-		SELECT x.source_id, c.state, sum(x.gone_at IS NULL) AS cities, sum(x.gone_at IS NOT NULL) AS gone,
-			sum(x.gone_at IS NULL AND x.matched = 'slug') AS by_slug, sum(x.gone_at IS NULL AND x.matched = 'name') AS by_name,
-			sum(x.gone_at IS NULL AND x.matched = 'none') AS unmatched
+		SELECT x.source_id, c.state, sum(x.removed_at IS NULL) AS cities, sum(x.removed_at IS NOT NULL) AS removed,
+			sum(x.removed_at IS NULL AND x.matched = 'slug') AS by_slug, sum(x.removed_at IS NULL AND x.matched = 'name') AS by_name,
+			sum(x.removed_at IS NULL AND x.matched = 'none') AS unmatched
 		FROM source_cities x JOIN cities c ON c.id = x.city_id GROUP BY x.source_id, c.state) n ON n.source_id = t.source_id AND n.state = t.state
 	WHERE t.kind = 'index' AND ` + placesOn + ` ORDER BY s.name, t.state`
 

@@ -70,7 +70,7 @@ func TestDetailTotals(t *testing.T) {
 		t.Fatal(err)
 	}
 	totals(1, 2, 0, "CA")
-	execute(t, b.DB(), `UPDATE listings SET gone_at = 'x' WHERE listing_id = 'c'`)
+	execute(t, b.DB(), `UPDATE listings SET dropped_at = 'x' WHERE listing_id = 'c'`)
 	totals(0, 2, 0, "CA")
 	clock.Move(set.Wait)
 	totals(1, 1, 0, "CA") // due, and not planned again yet
@@ -167,7 +167,7 @@ func TestEveryKindIsTold(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].Kind != yp.KindSearch {
 		t.Errorf("of no kind named: %+v, %v, want the search", all, err)
 	}
-	execute(t, b.DB(), `UPDATE listings SET gone_at = '`+ago(time.Hour)+`'`)
+	execute(t, b.DB(), `UPDATE listings SET dropped_at = '`+ago(time.Hour)+`'`)
 	d, err := b.Targets(t.Context(), report.Filter{Scope: store.Scope{Kinds: []yp.Kind{yp.KindDetail}}}, 0)
 	if err != nil || len(d) != 1 {
 		t.Fatal(d, err)

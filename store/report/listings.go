@@ -138,11 +138,11 @@ func ListingColumns() []Column {
 		{"rating", RealColumn, "l.rating", asIs},
 		{"review_count", IntegerColumn, "l.review_count", asIs},
 		list("hours", "ifnull(d.hours, l.hours)"),
-		{"status", TextColumn, "l.gone_at", openOrClosed},
+		{"status", TextColumn, "l.dropped_at", openOrClosed},
 		{"changed_fields", ListColumn, "", byEvents},
 		date("first_seen", "l.first_seen_at"),
 		date("last_seen", "l.last_seen_at"),
-		date("closed_on", "l.gone_at"),
+		date("closed_on", "l.dropped_at"),
 		{"searched_city", TextColumn, "x.city_id", cityName},
 		text("searched_state", "l.found_state"),
 		{"searched_category", TextColumn, "x.category_id", categoryName},
@@ -173,7 +173,7 @@ func ListingColumns() []Column {
 		text("about", "d.about"),
 		text("first_seen_at", "l.first_seen_at"),
 		text("last_seen_at", "l.last_seen_at"),
-		text("closed_at", "l.gone_at"),
+		text("closed_at", "l.dropped_at"),
 		text("details_read_at", "d.fetched_at"),
 	}
 }
@@ -387,9 +387,9 @@ func (r *listingReader) prepare() (text string, args []any, err error) {
 	}
 	switch {
 	case r.query.Closed == ClosedOnly:
-		w.and(`l.gone_at IS NOT NULL`)
+		w.and(`l.dropped_at IS NOT NULL`)
 	case r.query.Closed != ClosedYes && !(r.events && r.query.ClosedSince):
-		w.and(`l.gone_at IS NULL`)
+		w.and(`l.dropped_at IS NULL`)
 	}
 	values := make([]string, len(r.columns))
 	for i, c := range r.columns {
@@ -397,7 +397,7 @@ func (r *listingReader) prepare() (text string, args []any, err error) {
 			values[i] = "''"
 		}
 	}
-	text = `SELECT l.id, l.gone_at IS NOT NULL, l.company_id, concat_ws(char(31), ` + strings.Join(values, `, `) + `) FROM listings l`
+	text = `SELECT l.id, l.dropped_at IS NOT NULL, l.company_id, concat_ws(char(31), ` + strings.Join(values, `, `) + `) FROM listings l`
 	if all := text + strings.Join(w.parts, ""); strings.Contains(all, "d.") {
 		text += details
 	}
@@ -412,7 +412,7 @@ func (r *listingReader) prepare() (text string, args []any, err error) {
 		text += r.columns[len(r.columns)-1].sql + ", "
 	}
 	if r.query.OnePerCompany {
-		text += "l.gone_at IS NOT NULL, "
+		text += "l.dropped_at IS NOT NULL, "
 	}
 	return text + "l.id", w.args, r.readNames()
 }

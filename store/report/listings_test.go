@@ -52,14 +52,14 @@ func town(t *testing.T) *townReader {
 	storetest.Execute(t, db,
 		row(1, 1, "Acme Plumbing", `phone='(510) 555-0100';rating=4.5;review_count=7;website='https://acme.example';categories='["Plumbers","Heating \u0026 Air"]'`),
 		row(2, 1, "Acme again", `source_id=2;rating=3.0`),
-		row(3, 2, "Best Pets", `city=NULL;state=NULL;found_state='NV'`),    // its page says neither city nor state
-		row(4, 3, "Closed long ago", `gone_at='2026-01-05T00:00:00.000Z'`), // dropped by event 5
-		row(5, 4, "Closes", `gone_at='2026-01-12T00:00:00.000Z'`),          // dropped by event 8
-		row(6, 5, "Changes", `rating=2.0`),                                 // changed by events 9 and 10
-		row(7, 6, "Comes back", ``),                                        // dropped by 6, restored by 11
-		row(8, 7, "Blinks", ``),                                            // dropped and restored after the mark
-		row(9, 8, "Café O''Neil", `categories='["Caf\u00e9s \"x\""]'`),     // new after the mark
-		row(10, 8, "Came and went", `gone_at='2026-01-12T00:00:00.000Z'`),  // new and dropped after the mark
+		row(3, 2, "Best Pets", `city=NULL;state=NULL;found_state='NV'`),       // its page says neither city nor state
+		row(4, 3, "Closed long ago", `dropped_at='2026-01-05T00:00:00.000Z'`), // dropped by event 5
+		row(5, 4, "Closes", `dropped_at='2026-01-12T00:00:00.000Z'`),          // dropped by event 8
+		row(6, 5, "Changes", `rating=2.0`),                                    // changed by events 9 and 10
+		row(7, 6, "Comes back", ``),                                           // dropped by 6, restored by 11
+		row(8, 7, "Blinks", ``),                                               // dropped and restored after the mark
+		row(9, 8, "Café O''Neil", `categories='["Caf\u00e9s \"x\""]'`),        // new after the mark
+		row(10, 8, "Came and went", `dropped_at='2026-01-12T00:00:00.000Z'`),  // new and dropped after the mark
 		`INSERT INTO sightings (target_id, listing, page, rank, seen_at) VALUES (1, 1, 1, 0, 'x'), (2, 1, 1, 0, 'x'), (2, 3, 1, 1, 'x'), (1, 2, 1, 2, 'x')`,
 		`INSERT INTO details (listing, fetched_at, email, lat, lon, hours) VALUES (1, '2026-01-03T00:00:00.000Z', 'a@acme.example', 37.8, -122.25, '["Mo-Fr 08:00-17:00"]'),
 			(2, '2026-01-03T00:00:00.000Z', NULL, NULL, NULL, NULL)`,
