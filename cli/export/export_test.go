@@ -21,6 +21,7 @@ import (
 
 	"ypcrawl/cli/export"
 	"ypcrawl/store/report"
+	"ypcrawl/yp"
 )
 
 // columns are of every kind, with the two that GeoJSON needs.
@@ -421,7 +422,7 @@ func FuzzCells(f *testing.F) {
 					}
 				}
 			case export.JSONL:
-				if !json.Valid(buf.Bytes()) {
+				if !json.Valid(buf.Bytes()) || yp.Printable(strings.TrimSuffix(buf.String(), "\n")) != strings.TrimSuffix(buf.String(), "\n") {
 					t.Errorf("no JSON: %q", buf.Bytes())
 				}
 			case export.XLSX:

@@ -80,7 +80,8 @@ func harmless(text string) string {
 	return text
 }
 
-// jsonLines writes an object a line, its keys in the order of the columns.
+// jsonLines writes an object a line, its keys in the order of the columns. What acts on a terminal
+// is escaped.
 type jsonLines struct {
 	w       io.Writer
 	columns []report.Column
@@ -89,7 +90,7 @@ type jsonLines struct {
 
 func (j *jsonLines) Write(row []any) (err error) {
 	if j.line, err = appendObject(j.line[:0], j.columns, row); err == nil {
-		_, err = j.w.Write(append(j.line, '\n'))
+		_, err = j.w.Write(append(yp.EscapeJSON(j.line), '\n'))
 	}
 	return err
 }
@@ -190,7 +191,7 @@ func (g *geoJSON) Write(row []any) (err error) {
 	}
 	g.line = append(g.line, `,"properties":`...)
 	if g.line, err = appendObject(g.line, g.columns, row); err == nil {
-		_, err = g.w.Write(append(g.line, '}'))
+		_, err = g.w.Write(append(yp.EscapeJSON(g.line), '}'))
 	}
 	return err
 }
