@@ -1,0 +1,141 @@
+package report
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// ListingRow is a listing as lists show it.
+type ListingRow struct {
+	Source           string   `json:"source"`
+	ListingID        string   `json:"listing_id"`
+	Name             string   `json:"name"`
+	Email            string   `json:"email"`
+	Phone            string   `json:"phone"`
+	Website          string   `json:"website"`
+	Street           string   `json:"street"`
+	City             string   `json:"city"`
+	State            string   `json:"state"`
+	PostalCode       string   `json:"postal_code"`
+	Categories       []string `json:"categories"`
+	Rating           *float64 `json:"rating"`
+	ReviewCount      *int64   `json:"review_count"`
+	Status           string   `json:"status"` // open, closed
+	FirstSeen        string   `json:"first_seen"`
+	LastSeen         string   `json:"last_seen"`
+	ClosedOn         string   `json:"closed_on,omitempty"`
+	SearchedCity     string   `json:"searched_city"`
+	SearchedState    string   `json:"searched_state"`
+	SearchedCategory string   `json:"searched_category"`
+	CompanyID        int64    `json:"company_id"`
+}
+
+// Listings lists the listings of a filter in the order of arrival, at most limit of them
+// (0 = all).
+func (k *Reader) Listings(ctx context.Context, f ListingFilter, limit int) ([]ListingRow, error) {
+	q := ListingQuery{ListingFilter: f, Limit: limit}
+	for _, name := range jsonNames(reflect.TypeFor[ListingRow]()) {
+		c, err := ListingColumn(name)
+		if err != nil {
+			return nil, err
+		}
+		q.Columns = append(q.Columns, c)
+	}
+	all := []ListingRow{}
+	_, err := k.EachListing(ctx, q, func(row []any) error {
+		var l ListingRow
+		to := reflect.ValueOf(&l).Elem()
+		for i, v := range row {
+			switch {
+			case q.Columns[i].Kind == ListColumn:
+				to.Field(i).Set(reflect.ValueOf(append([]string{}, Texts(v)...)))
+			case v != nil && to.Field(i).Kind() == reflect.Pointer:
+				p := reflect.New(to.Field(i).Type().Elem())
+				p.Elem().Set(reflect.ValueOf(v))
+				to.Field(i).Set(p)
+			case v != nil:
+				to.Field(i).Set(reflect.ValueOf(v))
+			}
+		}
+		all = append(all, l)
+		return nil
+	})
+	return all, err
+}
+
+func jsonNames(t reflect.Type) (names []string) {
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+// ListingDetail is all that is known of a listing.
+type ListingDetail struct {
+	Fields  map[string]any `json:"listing"` // by the names of ListingColumns; lists as lists, null = not known
+	Seen    []Sighting     `json:"seen"`    // where it was met, the latest first
+	Company *CompanyRow    `json:"company"`
+	History []Change       `json:"history"`
+}
+
+// Sighting says under which search a listing was met last.
+type Sighting struct {
+	City     string    `json:"city"`
+	State    string    `json:"state"`
+	Category string    `json:"category"`
+	Page     int       `json:"page"`
+	Rank     int       `json:"rank"`
+	Seen     time.Time `json:"seen_at"`
+	Kept     bool      `json:"kept"`   // false: as an ad, or filtered out
+	Missed   int       `json:"missed"` // complete crawls of the search in a row without it
+}
+
+const listSightings = `
+	SELECT c.name, t.state, k.name, g.page, g.rank, g.seen_at, g.since < 9223372036854775807, g.missed
+	FROM sightings g JOIN targets t ON t.id = g.target_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+	WHERE g.listing = (SELECT l.id FROM listings l JOIN sources s ON s.id = l.source_id WHERE s.name = ? AND l.listing_id = ?)
+	ORDER BY g.seen_at DESC, g.target_id`
+
+// Listing tells all that is known of the listing that a source knows by id. The error is a
+// *NotFoundError when there is none.
+func (k *Reader) Listing(ctx context.Context, source, id string) (*ListingDetail, error) {
+	h, err := k.History(ctx, source, id)
+	if err != nil {
+		return nil, err
+	}
+	d := &ListingDetail{Fields: map[string]any{}, History: h.Changes}
+	src, err := k.SourceID(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	q := ListingQuery{ListingFilter: ListingFilter{SourceID: src, id: id, Closed: ClosedYes}}
+	for _, c := range ListingColumns() {
+		if c.made != byEvents {
+			q.Columns = append(q.Columns, c)
+		}
+	}
+	_, err = k.EachListing(ctx, q, func(row []any) error {
+		for i, c := range q.Columns {
+			if d.Fields[c.Name] = row[i]; c.Kind == ListColumn && row[i] != nil {
+				d.Fields[c.Name] = Texts(row[i])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.Seen, err = list(ctx, k, "list where a listing was met", listSightings, []any{source, id}, func(s *Sighting) []any {
+		return []any{&s.City, &s.State, &s.Category, &s.Page, &s.Rank, at(&s.Seen), &s.Kept, &s.Missed}
+	})
+	if err == nil && h.CompanyID != nil {
+		var c *CompanyDetail
+		if c, err = k.Company(ctx, *h.CompanyID); err == nil {
+			d.Company = &c.CompanyRow
+		}
+	}
+	return d, err
+}
