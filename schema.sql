@@ -430,7 +430,7 @@ CREATE TABLE company_edits (
     at TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The words of listings, for `listings search`. It is brought up to date beside the crawl;
+-- The words of listings, brought up to date by `listings search`;
 -- meta says how far it goes (words_listing, words_event): see store/words.go.
 CREATE VIRTUAL TABLE listing_words USING fts5 (name, categories, city, content = '', contentless_delete = 1, detail = none);
 

@@ -45,8 +45,6 @@ func (r *run) crawl(ctx context.Context) error {
 	defer interrupted()
 	tidied := r.tidyLogs(ctx)
 	defer tidied()
-	indexed := r.indexWords(ctx)
-	defer indexed()
 	stop := r.watch(sources, clients)
 	written := r.scores.keep(ctx, r.monitor, pools, r.egress)
 	err = sources.Run(context.WithoutCancel(ctx))
@@ -166,37 +164,6 @@ func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
 		},
 		Budget: crawl.Budget{Duration: timeOf(c, "max-duration"), Requests: c.Int64("max-requests"), Targets: int64(c.Int("max-targets")), Details: c.Int64("limit")}, Details: r.details(),
 		Logger: r.log, Reached: r.p.Reached,
-	}
-}
-
-// indexWords keeps the full-text index of listings up to date beside the crawl. The function that
-// it returns does so once more; an interrupt cuts it short. What fails is only logged: the next
-// run goes on, or `listings search` does.
-func (r *run) indexWords(ctx context.Context) (finish func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	index := func(ctx context.Context) {
-		if err := r.keeper.DB().IndexWords(ctx); err != nil && ctx.Err() == nil {
-			r.log.Warn().Err(err).Msg("the index of words is not up to date")
-		}
-	}
-	go func() {
-		defer close(done)
-		every := time.NewTicker(time.Minute)
-		defer every.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-every.C:
-				index(ctx)
-			}
-		}
-	}()
-	return func() {
-		index(ctx)
-		cancel()
-		<-done
 	}
 }
 

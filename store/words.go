@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// The full-text index of listings is kept beside the crawl, not by the commit of a page: many
-// rows at once cost 6 µs each, those of one page 25. Two marks in meta say how far it goes.
+// The full-text index of listings is brought up to date when somebody searches, not by the commit of
+// a page: many rows at once cost 6 µs each, those of one page 25. Two marks in meta say how far it goes.
 const (
 	wordsOfListing = `SELECT l.id, l.name, l.categories, coalesce(l.city, (SELECT c.name FROM sightings g JOIN targets t ON t.id = g.target_id
 		JOIN cities c ON c.id = t.city_id WHERE g.listing = l.id ORDER BY g.target_id LIMIT 1)) FROM listings l`

@@ -1,5 +1,5 @@
 -- Words of listings, deliveries, and views that carry what a listing's own page says.
--- The words of listings, for `listings search`. It is brought up to date beside the crawl;
+-- The words of listings, brought up to date by `listings search`;
 -- meta says how far it goes (words_listing, words_event): see store/words.go.
 CREATE VIRTUAL TABLE listing_words USING fts5 (name, categories, city, content = '', contentless_delete = 1, detail = none);
 
