@@ -122,7 +122,7 @@ func TestBashCompletion(t *testing.T) {
 		want string
 	}{
 		"command":                {"ypcrawl ru", "run"},
-		"all subcommands":        {"ypcrawl wal ", "read"},
+		"all subcommands":        {"ypcrawl wal ", "read tail"},
 		"flag":                   {"ypcrawl run --sta", "--states --status"},
 		"flag typed in full":     {"ypcrawl run --json", "--json"},
 		"state":                  {"ypcrawl run --states CA T", "TN TX"},

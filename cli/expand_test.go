@@ -54,6 +54,7 @@ func shapedApp(got *call) *cli.App {
 			{Name: "run", Aliases: []string{"crawl"}, Flags: flags(), Action: note},
 			{Name: "wal", Flags: []cli.Flag{&cli.StringSliceFlag{Name: "dirs"}}, Subcommands: []*cli.Command{
 				{Name: "read", Flags: flags(), Action: note},
+				{Name: "tail", Flags: flags(), Action: note},
 			}},
 			{Name: "show", ArgsUsage: "NAME", Flags: flags(), Action: note},
 		},

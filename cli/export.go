@@ -41,7 +41,7 @@ func (p *Program) exportCommand() *cli.Command {
 			},
 			listingFlags(),
 			[]cli.Flag{
-				list("columns", "`COLUMN...` in this order", "29: "+strings.Join(columnNames(report.ListingColumns()[:report.DefaultColumns]), ", ")),
+				list("columns", "`COLUMN...` in this order", fmt.Sprintf("%d: ", report.DefaultColumns)+strings.Join(columnNames(report.ListingColumns()[:report.DefaultColumns]), ", ")),
 				&cli.BoolFlag{Name: "one-per-company", Usage: "one row a company: its first listing that matches, an open one if there is one"},
 				&cli.StringFlag{Name: "since", DefaultText: "last-pass", Usage: "tell changes since `last-export|last-pass|7d|DATE|RUN`"},
 				list("only", "only what is `CHANGE...`: new, changed, closed, restored", "all"),

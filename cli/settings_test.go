@@ -77,7 +77,7 @@ func TestConfigErrors(t *testing.T) {
 		"in another's section":      {"wal:\n  read:\n    worker: 3", `FILE:3: unknown key "worker": did you mean "workers"?`},
 		"flag of another command":   {"dirs: [a]", "FILE:1: \"dirs\" is a flag of `wal`: write it into the section of its command, wal: {dirs: ...}"},
 		"flag of another's section": {"run:\n  dirs: x", "FILE:2: \"dirs\" is a flag of `wal`: write it into the section of its command, wal: {dirs: ...}"},
-		"flag of a subcommand":      {"wal:\n  workers: 3", "FILE:2: \"workers\" is a flag of `run`, `wal read`, `show`: write it into the section of its command, run: {workers: ...}"},
+		"flag of four commands":     {"wal:\n  workers: 3", "FILE:2: \"workers\" is a flag of `run`, `wal read`, `wal tail`, 1 more: write it into the section of its command, run: {workers: ...}"},
 		"config in the file":        {"config: x", `FILE:1: unknown key "config": keys are the names of flags, see --help`},
 		"twice":                     {"workers: 3\nworkers: 4", `FILE:2: "workers" is given twice; keep one`},
 		"impossible value":          {"\ntimeout: soon", `FILE:2: timeout: invalid value "soon": want minutes (120) or a time with a unit (90s, 2h, 1d12h)`},

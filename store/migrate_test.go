@@ -445,7 +445,9 @@ func TestSteps(t *testing.T) {
 		if err := migrateTo(t.Context(), rawConn(t, cfg.Path), cfg, time.Now(), v, nil); err != nil {
 			t.Fatal(err)
 		}
-		sameAsFresh(t, anatomy(t, mustOpen(t, cfg).Read()), want)
+		if sameAsFresh(t, anatomy(t, mustOpen(t, cfg).Read()), want); t.Failed() {
+			t.Fatalf("a file of version %d does not become what schema.sql makes: store/migrations/README.md says what a change of the schema takes", v)
+		}
 	}
 }
 

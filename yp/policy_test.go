@@ -121,6 +121,9 @@ func TestPolicyCodes(t *testing.T) {
 	var codes []ErrorCode
 	for _, p := range Policies() {
 		codes = append(codes, p.Code)
+		if !slices.Contains(ErrorCodes(), p.Code) {
+			t.Errorf("%s: ErrorCodes does not list %s", p.Cause, p.Code)
+		}
 		if p.Retries > 0 != (p.Wait != WaitNone || p.Rotate) {
 			t.Errorf("%s: %d retries, wait %q, rotate %t: what comes before a retry?", p.Cause, p.Retries, p.Wait, p.Rotate)
 		}

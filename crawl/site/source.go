@@ -15,11 +15,20 @@ import (
 	"ypcrawl/yp"
 )
 
-//go:embed yellowpages.yaml demo.yaml
+//go:embed *.yaml
 var builtins embed.FS
 
-// Builtins returns the names of the built-in sources.
-func Builtins() []string { return []string{"demo", "yellowpages"} }
+// Builtins returns the names of the built-in sources, sorted: those of the YAML files beside this one.
+func Builtins() (names []string) {
+	files, err := builtins.ReadDir(".")
+	if err != nil { // an embedded folder can be read
+		panic(err)
+	}
+	for _, file := range files {
+		names = append(names, strings.TrimSuffix(file.Name(), ".yaml"))
+	}
+	return names
+}
 
 // Builtin returns a built-in source, or ErrNoSource.
 func Builtin(name string) (*Source, error) {

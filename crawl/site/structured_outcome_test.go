@@ -13,7 +13,7 @@ import (
 	"ypcrawl/crawl/site/structured"
 )
 
-// TestStructuredOutcomes checks that the rules of decide.go hold for sources
+// TestStructuredOutcomes checks that the rules of outcome.go hold for sources
 // without selectors.
 func TestStructuredOutcomes(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,7 @@ import (
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
 )
 
 type townReader struct {
@@ -134,6 +135,21 @@ func TestListingColumns(t *testing.T) {
 	}
 	if _, err := report.ListingColumn("emial"); err == nil || !strings.Contains(err.Error(), "did you mean email") {
 		t.Errorf("a wrong name: %v", err)
+	}
+}
+
+// TestColumnOfEachField: what the table listings holds can be exported, but for the address of a
+// website as it was linked.
+func TestColumnOfEachField(t *testing.T) {
+	t.Parallel()
+	for i := range yp.ListingFields {
+		name := yp.ListingFields[i].ColumnName()
+		if name == "" || name == "website_url" {
+			continue
+		}
+		if _, err := report.ListingColumn(name); err != nil {
+			t.Errorf("%v: a field of yp.ListingFields needs a line in columns.go", err)
+		}
 	}
 }
 
