@@ -127,3 +127,39 @@ func TestPagesByCommit(t *testing.T) {
 		}
 	}
 }
+
+// TestBeatBehindCommit: a heartbeat long after a page's commit does not hold that page back behind
+// what other workers committed in between.
+func TestBeatBehindCommit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	commit := func(seq int64, second, nth int) *Commit {
+		return &Commit{Seq: seq, At: Stamp{noon.Add(time.Duration(second) * time.Second)}, Nth: int64(nth)}
+	}
+	after := func(second int, c *Commit) *Event {
+		return &Event{Type: Stop, Timestamp: noon.Add(time.Duration(second) * time.Second), Before: c}
+	}
+	beat := &Event{Type: Heartbeat, Timestamp: noon.Add(30 * time.Second)}
+	logAt(t, dir, "worker_0_pid_1", "id", 1, pageAt(1, 1, "a"), beat, after(40, commit(1, 2, 1)))
+	logAt(t, dir, "worker_1_pid_1", "id", 1, pageAt(20, 1, "b"), after(29, commit(1, 21, 2)))
+	x, err := ReadIndex(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := x.OpenOrdered(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for e, err := range r.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Type == PageComplete {
+			got += e.CitySlug
+		}
+	}
+	if got != "ab" {
+		t.Errorf("got %s, want ab (a was committed at 2 s, b at 21 s)", got)
+	}
+}

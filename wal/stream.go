@@ -70,7 +70,9 @@ func newStream(log workerLog, from cursor, opts Options) *stream {
 }
 
 // next returns the next item; ok is false at the end of the log. With ByCommit, one waits for
-// the line after it; a heartbeat, which a worker may write beside its work, goes ahead.
+// the line after it. A heartbeat, which a worker may write beside its work, tells nothing of the
+// one before it; while that waits it is passed over: handed out first, it would have the whole log
+// stand at its own later time.
 func (s *stream) next() (it item, ok bool) {
 	if !s.opts.ByCommit {
 		return s.read()
@@ -78,6 +80,9 @@ func (s *stream) next() (it item, ok bool) {
 	for {
 		it, ok = s.read()
 		if ok && it.event != nil && it.event.Type == Heartbeat {
+			if s.ahead != (item{}) {
+				continue
+			}
 			return it, true
 		}
 		it, s.ahead = s.ahead, it
