@@ -2,11 +2,13 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -87,12 +89,14 @@ func listingFilter(c *cli.Context, k *database, scope store.Scope) (f report.Lis
 	if !slices.Contains([]report.Closed{report.ClosedNo, report.ClosedYes, report.ClosedOnly}, f.Closed) {
 		return f, Usagef("--closed %q: want no, yes or only", c.String("closed"))
 	}
-	if f.MinRating < 0 || f.MinRating > 5 {
+	if !(f.MinRating >= 0 && f.MinRating <= 5) {
 		return f, Usagef("--min-rating %v: want stars from 0.5 to 5", f.MinRating)
 	}
 	for _, name := range f.Has {
-		if _, err := report.ListingColumn(name); err != nil {
+		if c, err := report.ListingColumn(name); err != nil {
 			return f, Usagef("--has: %w", err)
+		} else if !c.Stored() {
+			return f, Usagef("--has %s: every listing has that", name)
 		}
 	}
 	if c.IsSet("search") && !report.HasWords(f.Words) {
@@ -115,6 +119,7 @@ type delivery struct {
 	compress export.Compression
 
 	files []*deliveredFile
+	last  int64 // id of the delivery that it follows
 	mark  report.Since
 	seen  report.CoverageTotals
 }
@@ -138,8 +143,10 @@ func (p *Program) export(c *cli.Context) error {
 		return err
 	}
 	how := reading
-	if c.String("as") != "" || c.IsSet("search") {
+	if c.String("as") != "" {
 		how = existing
+	} else if c.IsSet("search") {
+		how = indexing
 	}
 	return p.with(c, how, func(k *database, scope store.Scope) (err error) {
 		d.k = k
@@ -150,7 +157,7 @@ func (p *Program) export(c *cli.Context) error {
 			return err
 		}
 		if d.query.Words != "" {
-			if err := k.DB().IndexWords(c.Context); err != nil {
+			if err := p.indexWords(c.Context, k); err != nil {
 				return err
 			}
 		}
@@ -173,6 +180,9 @@ func (d *delivery) read() (err error) {
 		if err != nil {
 			return Usagef("--columns: %w", err)
 		}
+		if slices.Contains(d.query.Columns, col) {
+			return Usagef("--columns: %s is named twice", col.Name)
+		}
 		d.query.Columns = append(d.query.Columns, col)
 	}
 	if len(d.query.Columns) == 0 {
@@ -192,11 +202,23 @@ func (d *delivery) read() (err error) {
 	default:
 		return Usagef("--split-by %q: want state or category", c.String("split-by"))
 	}
-	return d.readName()
+	if err := d.readName(); err != nil {
+		return err
+	}
+	if names := columnNames(d.query.Columns); d.format == export.GeoJSON && (!slices.Contains(names, "lat") || !slices.Contains(names, "lon")) {
+		return Usagef("--columns: GeoJSON needs lat and lon among them")
+	}
+	return nil
 }
 
 func (d *delivery) readName() (err error) {
+	if d.c.IsSet("as") && strings.TrimSpace(d.c.String("as")) == "" {
+		return Usagef("--as is empty: want the name that the delivery is remembered under")
+	}
 	d.name = d.c.String("output")
+	if same, err := sameFile(d.name, d.c.String("db")); err == nil && same {
+		return Usagef("--output %q is the database itself: name another file", d.name)
+	}
 	known := false
 	d.format, d.compress, known = export.FormatOf(d.name)
 	switch {
@@ -249,6 +271,13 @@ func parseChangeWord(s string) (report.ChangeWord, error) {
 // answer when changes are what is asked for.
 func (d *delivery) readSince() (err error) {
 	d.query.ClosedSince = d.c.IsSet("since") || d.c.IsSet("only") || d.c.IsSet("as")
+	last, err := d.k.DB().LastDelivery(d.c.Context, d.c.String("as"))
+	if err != nil {
+		return err
+	}
+	if last != nil {
+		d.last = last.ID
+	}
 	if d.c.String("since") != "last-export" {
 		d.since, err = sinceOf(d.c, d.k)
 		d.query.Since = &report.Since{At: d.since.at}
@@ -258,12 +287,11 @@ func (d *delivery) readSince() (err error) {
 	if name == "" {
 		return Usagef("--since last-export: say whose with --as NAME, the name that the last export was remembered under")
 	}
-	last, err := d.k.DB().LastDelivery(d.c.Context, name)
-	if err != nil {
-		return err
-	}
 	d.query.Since, d.since.text = &report.Since{}, fmt.Sprintf("the beginning: this is the first delivery to %s", name)
 	if last != nil {
+		if last.Filters != store.JSON(d.filters()) {
+			return Usagef("--since last-export: the last delivery to %s was of another choice, %s: what this one lets in anew would never be told. Take the same, or another --as NAME", name, last.Filters)
+		}
 		d.query.Since = &report.Since{Event: last.Event}
 		d.since.text = fmt.Sprintf("the last delivery to %s, %s, of %s", name, minute(last.At), last.File)
 	}
@@ -276,7 +304,7 @@ func (d *delivery) checkCoverage(scope store.Scope) (err error) {
 	least := 0.0
 	if d.c.IsSet("min-coverage") {
 		least, err = strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(d.c.String("min-coverage")), "%"), 64)
-		if err != nil || least < 0 || least > 100 {
+		if err != nil || !(least >= 0 && least <= 100) {
 			return Usagef("--min-coverage %q: want a share like 95%%", d.c.String("min-coverage"))
 		}
 	}
@@ -386,12 +414,9 @@ func (d *delivery) begin(group string) (err error) {
 		buf := bufio.NewWriterSize(d.p.Out, 1<<16)
 		out, f.end = buf, buf.Flush
 	} else {
-		name := group
-		if d.query.Group == report.GroupCategory {
-			name = yp.Slug(group)
-		}
-		if name == "" {
-			name = "none"
+		name := cmp.Or(yp.Slug(group), "none")
+		if d.query.Group == report.GroupState {
+			name = strings.ToUpper(name)
 		}
 		f.Name = strings.ReplaceAll(d.name, "{group}", name)
 		if f.file, err = export.Create(f.Name, d.compress, d.c.Bool("overwrite")); err != nil {
@@ -401,6 +426,9 @@ func (d *delivery) begin(group string) (err error) {
 	}
 	d.files = append(d.files, f)
 	f.rows, err = export.New(out, d.format, d.opts)
+	if err != nil {
+		f.rows = nil
+	}
 	return err
 }
 
@@ -417,7 +445,7 @@ func (d *delivery) endFile() error {
 	if err == nil {
 		err = f.end()
 	}
-	f.end = nil
+	f.end, f.rows = nil, nil // with their buffers: there may be hundreds of files
 	if f.file != nil {
 		f.Bytes, f.Sum = f.file.Size(), f.file.SHA256()
 	}
@@ -473,22 +501,26 @@ func (d *delivery) finish() error {
 		d.tell(m)
 		return nil
 	}
+	if last, err := d.k.DB().LastDelivery(d.c.Context, d.c.String("as")); err != nil || last != nil && last.ID != d.last {
+		d.abort()
+		return cmp.Or(err, fmt.Errorf("nothing was written: another export to %s ended meanwhile; do it again", d.c.String("as")))
+	}
 	for _, f := range d.files {
 		if err := f.file.Publish(); err != nil {
 			d.abort()
 			return d.explain(err)
 		}
 	}
-	if d.c.Bool("manifest") {
-		if err := d.writeManifest(m); err != nil {
-			return err
+	if name := d.c.String("as"); name != "" {
+		filters := store.JSON(m.Filters)
+		err := d.k.DB().RememberDelivery(d.c.Context, store.Delivery{Name: name, At: d.mark.At, Event: d.mark.Event, File: d.name, Rows: m.Rows, Filters: filters}, d.last)
+		if err != nil {
+			return fmt.Errorf("%s is written, but the next --since last-export will tell the same again: %w", d.name, err)
 		}
 	}
-	if name := d.c.String("as"); name != "" {
-		filters, _ := json.Marshal(m.Filters) // texts alone
-		err := d.k.DB().RememberDelivery(d.c.Context, store.Delivery{Name: name, At: d.mark.At, Event: d.mark.Event, File: d.name, Rows: m.Rows, Filters: string(filters)})
-		if err != nil {
-			return fmt.Errorf("the file is written, but the next --since last-export will tell the same again: %w", err)
+	if d.c.Bool("manifest") {
+		if err := d.writeManifest(m); err != nil {
+			return fmt.Errorf("%s is written: %w", d.name, err)
 		}
 	}
 	if d.c.Bool("json") {
@@ -513,9 +545,12 @@ func (d *delivery) tell(m manifest) {
 	}
 }
 
+func (d *delivery) manifestName() string {
+	return strings.NewReplacer("-{group}", "", "{group}", "all").Replace(d.name) + ".manifest.json"
+}
+
 func (d *delivery) writeManifest(m manifest) error {
-	name := strings.ReplaceAll(d.name, "-{group}", "") + ".manifest.json"
-	f, err := export.Create(name, "", true)
+	f, err := export.Create(d.manifestName(), "", d.c.Bool("overwrite"))
 	if err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
@@ -536,14 +571,31 @@ func (d *delivery) writeManifest(m manifest) error {
 // filters is what was asked for, by the names of the flags.
 func (d *delivery) filters() map[string]string {
 	asked := map[string]string{}
-	for _, f := range slices.Concat(listingFlags(), []cli.Flag{&cli.StringFlag{Name: "only"}, &cli.StringFlag{Name: "one-per-company"}, &cli.StringFlag{Name: "since"}}) {
-		if name := f.Names()[0]; d.c.IsSet(name) {
-			if asked[name] = strings.Join(SplitList(d.c.StringSlice(name)), ","); asked[name] == "" {
-				asked[name] = fmt.Sprint(d.c.Value(name))
-			}
+	for _, f := range listingFlags() {
+		name := f.Names()[0]
+		if !d.c.IsSet(name) {
+			continue
+		}
+		switch f.(type) {
+		case *cli.StringFlag:
+			asked[name] = d.c.String(name)
+		case *cli.Float64Flag:
+			asked[name] = fmt.Sprint(d.c.Float64(name))
+		case *cli.GenericFlag:
+			asked[name] = fmt.Sprint(d.c.Generic(name))
+		default:
+			words := SplitList(d.c.StringSlice(name))
+			slices.Sort(words)
+			asked[name] = strings.Join(words, ", ")
 		}
 	}
 	return asked
+}
+
+func sameFile(a, b string) (bool, error) {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y), errors.Join(errX, errY)
 }
 
 func columnNames(columns []report.Column) []string {

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,7 +52,7 @@ func (p *Program) listingsList(c *cli.Context) error {
 				return nil, err
 			}
 			if f.Words = words; words != "" {
-				if err := k.DB().IndexWords(c.Context); err != nil {
+				if err := p.indexWords(c.Context, k); err != nil {
 					return nil, err
 				}
 			}
@@ -73,6 +75,20 @@ func (p *Program) listingsList(c *cli.Context) error {
 			return []any{l.Source + "/" + l.ListingID, short(l.Name, 34), short(orDash(category), 20), short(orDash(l.City), 18), orDash(l.State), orDash(l.Phone), rating, last}
 		},
 	})
+}
+
+// indexWords brings the full-text index up to date. Where the file can't be written, what the index
+// has is searched, and how far it goes is said.
+func (p *Program) indexWords(ctx context.Context, k *database) error {
+	err := k.DB().IndexWords(ctx)
+	if !errors.Is(err, store.ErrReadOnly) {
+		return err
+	}
+	lacking, err := k.DB().WordsLacking(ctx)
+	if err == nil && lacking > 0 {
+		p.note("%s can't be written: %s not in the index of words yet, and are not searched.", k.DB().Path(), plural(lacking, "listing"))
+	}
+	return err
 }
 
 func (p *Program) listingsShow(c *cli.Context) error {

@@ -49,7 +49,7 @@ func listRows[T any](p *Program, c *cli.Context, l listing[T]) error {
 	}
 	how := reading
 	if l.writes {
-		how = existing
+		how = indexing
 	}
 	return p.with(c, how, func(k *database, scope store.Scope) error {
 		rows, err := l.ask(k, scope, ask)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -33,6 +34,7 @@ const (
 	create   access = iota // make the file if need be
 	existing               // write to a file that must be there
 	reading                // read only
+	indexing               // write to a file that must be there, or only read one that can't be written
 )
 
 // database is an open database: what changes it, and what tells of it.
@@ -48,6 +50,9 @@ func (p *Program) open(c *cli.Context, how access) (*database, error) {
 		cfg.BeforeCommit = func() { p.Reached(crawl.PointInTx) }
 	}
 	db, err := store.Open(c.Context, cfg)
+	if cfg.ReadOnly = true; how == indexing && errors.Is(err, store.ErrReadOnly) {
+		db, err = store.Open(c.Context, cfg)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 )
 
@@ -54,4 +55,19 @@ func (db *DB) IndexWords(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// WordsMarks tells how far the full-text index goes in a snapshot: up to which event and row id.
+func WordsMarks(ctx context.Context, tx *sql.Tx) (event, listing int64, err error) {
+	err = tx.QueryRowContext(ctx, wordsMarks).Scan(&listing, &event)
+	return event, listing, err
+}
+
+// WordsLacking counts the listings that the full-text index does not have yet.
+func (db *DB) WordsLacking(ctx context.Context) (n int64, err error) {
+	err = db.read.QueryRowContext(ctx, `SELECT count(*) FROM listings WHERE id > (SELECT ifnull(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = 'words_listing')`).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("look into the index of words: %w", err)
+	}
+	return n, nil
 }

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -30,6 +31,7 @@ type File struct {
 	out       *bufio.Writer
 	compress  io.WriteCloser // nil = none
 	size      int64
+	hex       string // of sum
 }
 
 // Create begins the file name.
@@ -39,6 +41,7 @@ func Create(name string, c Compression, overwrite bool) (*File, error) {
 		return nil, err
 	}
 	var err error
+	removeOldParts(name)
 	part := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text()[:8]+".part")
 	if f.temp, err = os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no folder %s: make it first", filepath.Dir(name))
@@ -51,6 +54,16 @@ func Create(name string, c Compression, overwrite bool) (*File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// removeOldParts removes what killed exports of the same name left a day ago or earlier.
+func removeOldParts(name string) {
+	parts, _ := filepath.Glob(filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".????????.part")) // of a name that is no pattern, nothing
+	for _, part := range parts {
+		if info, err := os.Lstat(part); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
+			_ = os.Remove(part)
+		}
+	}
 }
 
 // Compress returns a writer that compresses into w, nil for no compression.
@@ -72,8 +85,8 @@ func (f *File) free() error {
 		return nil
 	case err != nil:
 		return err
-	case info.IsDir():
-		return fmt.Errorf("%s is a folder", f.name)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no regular file: name another one", f.name)
 	case !f.overwrite:
 		return fmt.Errorf("%s: %w", f.name, ErrExists)
 	}
@@ -97,6 +110,8 @@ func (f *File) Finish() (err error) {
 	if info, statErr := f.temp.Stat(); statErr == nil {
 		f.size = info.Size()
 	}
+	f.hex = hex.EncodeToString(f.sum.Sum(nil))
+	f.out, f.compress, f.sum = nil, nil, nil // with their buffers
 	return errors.Join(err, f.temp.Close())
 }
 
@@ -104,6 +119,11 @@ func (f *File) Finish() (err error) {
 func (f *File) Publish() error {
 	if err := f.free(); err != nil {
 		return err
+	}
+	if info, err := os.Stat(f.name); err == nil {
+		if err := os.Chmod(f.temp.Name(), info.Mode().Perm()); err != nil {
+			return err
+		}
 	}
 	if err := os.Rename(f.temp.Name(), f.name); err != nil {
 		return err
@@ -133,4 +153,4 @@ func (f *File) Name() string { return f.name }
 func (f *File) Size() int64 { return f.size }
 
 // SHA256 is the checksum of the file's bytes in hex, known after Finish.
-func (f *File) SHA256() string { return hex.EncodeToString(f.sum.Sum(nil)) }
+func (f *File) SHA256() string { return f.hex }

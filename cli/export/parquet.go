@@ -10,11 +10,11 @@ import (
 	"ypcrawl/store/report"
 )
 
-// Rows of a row group, which the library holds in memory until it is written, and rows that
-// are handed to it at once.
+// The library holds a row group in memory until it is written: one ends with so many bytes of
+// text. So many rows are handed to it at once.
 const (
-	rowGroup  = 20_000
-	rowsAhead = 256
+	groupBytes = 8 << 20
+	rowsAhead  = 256
 )
 
 // parquetRows writes Parquet. Lists are lists of texts.
@@ -22,6 +22,7 @@ type parquetRows struct {
 	out     *parquet.GenericWriter[any]
 	columns []report.Column
 	rows    []parquet.Row
+	bytes   int // of the texts of the row group
 }
 
 func newParquet(w io.Writer, columns []report.Column) (*parquetRows, error) {
@@ -47,13 +48,14 @@ func newParquet(w io.Writer, columns []report.Column) (*parquetRows, error) {
 	}
 	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
 	return &parquetRows{columns: columns, out: parquet.NewGenericWriter[any](w, schema,
-		parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(rowGroup), parquet.CreatedBy("ypcrawl", "", ""))}, nil
+		parquet.Compression(&parquet.Snappy), parquet.CreatedBy("ypcrawl", "", ""))}, nil
 }
 
 func (p *parquetRows) Write(row []any) error {
 	values := make(parquet.Row, 0, len(row)+4)
 	for i, v := range row {
 		text, isText := v.(string)
+		p.bytes += len(text)
 		switch {
 		case p.columns[i].Kind == report.ListColumn:
 			values = appendList(values, i, report.Texts(v))
@@ -85,6 +87,10 @@ func appendList(values parquet.Row, column int, items []string) parquet.Row {
 func (p *parquetRows) flush() error {
 	_, err := p.out.WriteRows(p.rows)
 	p.rows = p.rows[:0]
+	if err == nil && p.bytes >= groupBytes {
+		p.bytes = 0
+		err = p.out.Flush()
+	}
 	return err
 }
 

@@ -27,6 +27,9 @@ type Column struct {
 	made making // of what sql gives
 }
 
+// Stored tells whether the column is kept with a listing, so that one may lack it.
+func (c Column) Stored() bool { return c.made != byEvents && c.made != openOrClosed }
+
 // making says how the value of a column comes about.
 type making int
 

@@ -95,8 +95,8 @@ const (
 		OR EXISTS (SELECT 1 FROM json_each(l.categories) v WHERE lower(v.value) IN (SELECT lower(value) FROM json_each(?))))`
 
 	// What became of listings after a mark: new ones have row ids that follow each other.
-	afterMark = ` WHERE id > ? AND at >= ? AND kind IN ('changed', 'dropped', 'restored')`
-	newSince  = `SELECT listing, listings FROM listing_events WHERE id > ? AND at >= ? AND kind = 'new' ORDER BY listing`
+	afterMark = ` WHERE id > ? AND at >= ? AND id <= ? AND kind IN ('changed', 'dropped', 'restored')`
+	newSince  = `SELECT listing, listings FROM listing_events WHERE id > ? AND at >= ? AND id <= ? AND kind = 'new' ORDER BY listing`
 	touched   = `SELECT listing FROM listing_events` + afterMark
 	eventsOf  = `SELECT kind, ifnull((SELECT group_concat(v.value ->> 'field') FROM json_each(what, '$.changes') v), '') FROM listing_events` + afterMark + ` AND listing = ? ORDER BY id`
 	lastEvent = `SELECT ifnull(max(id), 0) FROM listing_events`
@@ -193,6 +193,12 @@ func (k *Reader) eachListing(ctx context.Context, q ListingQuery, do func(row []
 		return mark, err
 	}
 	r := listingReader{ctx: ctx, tx: tx, query: q}
+	if q.Words != "" { // what the index of words does not have yet is told by the next delivery
+		if mark.Event, r.last, err = store.WordsMarks(ctx, tx); err != nil {
+			return mark, err
+		}
+	}
+	r.upto = mark.Event
 	text, args, err := r.prepare()
 	if err != nil {
 		return mark, err
@@ -203,7 +209,7 @@ func (k *Reader) eachListing(ctx context.Context, q ListingQuery, do func(row []
 	}
 	defer func() { _ = rows.Close() }()
 	for n := 0; (q.Limit == 0 || n < q.Limit) && rows.Next(); {
-		row, err := r.row(rows)
+		_, row, err := r.row(rows)
 		if err != nil {
 			return mark, err
 		}
@@ -227,7 +233,10 @@ type listingReader struct {
 
 	sources, cities, categories map[string]string // names by id
 	companies                   bits              // of which a row was handed out
+	chosen                      *bits             // row ids that stand for their companies; nil = they come in that order
 
+	upto    int64      // the last event that counts
+	last    int64      // the last row that counts; 0 = all
 	events  bool       // what became of listings is asked for
 	since   []any      // arguments of the mark
 	added   [][2]int64 // first and last row id of what is new, in order
@@ -278,13 +287,21 @@ func (r *listingReader) prepare() (text string, args []any, err error) {
 	case r.query.Closed != ClosedYes && !(r.events && r.query.ClosedSince):
 		w.and(`l.dropped_at IS NULL`)
 	}
+	if r.last > 0 {
+		w.and(`l.id <= ?`, r.last)
+	}
+	if r.query.OnePerCompany && r.query.Group != "" {
+		if err := r.choose(); err != nil {
+			return "", nil, err
+		}
+	}
 	values := make([]string, len(r.columns))
 	for i, c := range r.columns {
 		if values[i] = "ifnull(" + c.sql + ", '')"; c.made == byEvents {
 			values[i] = "''"
 		}
 	}
-	text = `SELECT l.id, l.dropped_at IS NOT NULL, l.company_id, concat_ws(char(31), ` + strings.Join(values, `, `) + `) FROM listings l`
+	text = `SELECT l.id, l.dropped_at IS NOT NULL, l.company_id, concat_ws(char(31), ` + strings.Join(append(values, "''"), `, `) + `) FROM listings l`
 	if all := text + strings.Join(w.parts, ""); strings.Contains(all, "d.") {
 		text += details
 	}
@@ -298,10 +315,30 @@ func (r *listingReader) prepare() (text string, args []any, err error) {
 	if r.query.Group != "" {
 		text += r.columns[len(r.columns)-1].sql + ", "
 	}
-	if r.query.OnePerCompany {
+	if r.query.OnePerCompany && r.query.Group == "" {
 		text += "l.dropped_at IS NOT NULL, "
 	}
 	return text + "l.id", w.args, r.readNames()
+}
+
+// choose finds the rows that stand for their companies in the order of arrival: rows in
+// groups come in another one.
+func (r *listingReader) choose() error {
+	q := r.query
+	q.Group, q.Columns = "", nil
+	first := listingReader{ctx: r.ctx, tx: r.tx, query: q, upto: r.upto, last: r.last}
+	text, args, err := first.prepare()
+	if err != nil {
+		return err
+	}
+	r.chosen = &bits{}
+	return first.scan(text, args, func(rows *sql.Rows) error {
+		id, row, err := first.row(rows)
+		if row != nil {
+			r.chosen.add(id)
+		}
+		return err
+	})
 }
 
 // readNames reads the names that rows are given by their ids.
@@ -342,7 +379,7 @@ func (r *listingReader) readEvents() (err error) {
 	if !r.query.Since.At.IsZero() {
 		at = yp.FormatTime(r.query.Since.At)
 	}
-	r.since = []any{r.query.Since.Event, at}
+	r.since = []any{r.query.Since.Event, at, r.upto}
 	err = r.scan(newSince, r.since, func(rows *sql.Rows) error {
 		var first, count int64
 		if err := rows.Scan(&first, &count); err != nil {
@@ -376,37 +413,39 @@ func (r *listingReader) isNew(id int64) bool {
 }
 
 // row reads a row; nil is one that the query does not want.
-func (r *listingReader) row(rows *sql.Rows) ([]any, error) {
-	var id, company int64
+func (r *listingReader) row(rows *sql.Rows) (id int64, row []any, err error) {
+	var company int64
 	var closed bool
 	var text string
 	if err := rows.Scan(&id, &closed, &company, &text); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	var word ChangeWord
 	var fields []string
 	if r.events {
-		var err error
 		if word, fields, err = r.became(id, closed); err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 		if closed && word != WordClosed && r.query.Closed != ClosedYes && r.query.Closed != ClosedOnly || len(r.query.Only) > 0 && !slices.Contains(r.query.Only, word) {
-			return nil, nil
+			return 0, nil, nil
 		}
 	}
-	if r.query.OnePerCompany {
+	if r.chosen != nil && !r.chosen.has(id) {
+		return 0, nil, nil
+	}
+	if r.query.OnePerCompany && r.chosen == nil {
 		if r.companies.has(company) {
-			return nil, nil
+			return 0, nil, nil
 		}
 		r.companies.add(company)
 	}
-	row := make([]any, len(r.columns))
+	if strings.Count(text, separator) != len(r.columns) {
+		return 0, nil, fmt.Errorf("listing with row id %d holds the control character 0x1f, which no page gives: take it out of its texts", id)
+	}
+	row = make([]any, len(r.columns))
 	for i, c := range r.columns {
-		value, rest, more := strings.Cut(text, separator)
-		if more != (i < len(r.columns)-1) {
-			return nil, fmt.Errorf("listing with row id %d holds the control character 0x1f, which no page gives: take it out of its texts", id)
-		}
-		text = rest
+		var value string
+		value, text, _ = strings.Cut(text, separator)
 		switch {
 		case c.Name == "change":
 			value = string(word)
@@ -416,12 +455,11 @@ func (r *listingReader) row(rows *sql.Rows) ([]any, error) {
 		if value == "" && c.made != openOrClosed {
 			continue
 		}
-		var err error
 		if row[i], err = r.value(c, value); err != nil {
-			return nil, fmt.Errorf("listing with row id %d: %s: %w", id, c.Name, err)
+			return 0, nil, fmt.Errorf("listing with row id %d: %s: %w", id, c.Name, err)
 		}
 	}
-	return row, nil
+	return id, row, nil
 }
 
 func (r *listingReader) value(c Column, text string) (any, error) {

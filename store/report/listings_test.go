@@ -201,18 +201,19 @@ func TestListingChanges(t *testing.T) {
 		query report.ListingQuery
 		want  []string
 	}{
-		"what closed since is told":        {report.ListingQuery{Since: &since, ClosedSince: true}, all},
-		"by time":                          {report.ListingQuery{Since: &report.Since{At: time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)}, ClosedSince: true}, all},
-		"closed only, whenever":            {report.ListingQuery{Since: &since, ListingFilter: report.ListingFilter{Closed: report.ClosedOnly}}, []string{"l4|-|-", "l5|closed|-", "l10|closed|-"}},
-		"without those that closed":        {report.ListingQuery{Since: &since}, []string{"l1|-|-", "l2|-|-", "l3|-|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-"}},
-		"only some":                        {report.ListingQuery{Since: &since, Only: []report.ChangeWord{report.WordNew, report.WordRestored}}, []string{"l7|restored|-", "l9|new|-"}},
-		"only changed, where none is new":  {report.ListingQuery{Since: &report.Since{Event: 8}, Only: []report.ChangeWord{report.WordChanged}}, []string{`l6|changed|["phone","rating"]`}},
-		"from the beginning all are new":   {report.ListingQuery{Since: &report.Since{}, Only: []report.ChangeWord{report.WordNew}}, []string{"l1|new|-", "l2|new|-", "l3|new|-", "l6|new|-", "l7|new|-", "l8|new|-", "l9|new|-"}},
-		"nothing after the last event":     {report.ListingQuery{Since: &report.Since{Event: 15}, Only: report.ChangeWords()}, nil},
-		"no mark, no changes":              {report.ListingQuery{Limit: 1}, []string{"l1|-|-"}},
-		"the first of a company, open":     {report.ListingQuery{Since: &since, OnePerCompany: true, ClosedSince: true}, []string{"l1|-|-", "l3|-|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-", "l5|closed|-"}},
-		"grouped by state, and its name":   {report.ListingQuery{Limit: 4, Group: report.GroupState, ListingFilter: report.ListingFilter{MinRating: 1}}, []string{"l1|-|-|CA", "l2|-|-|CA", "l6|-|-|CA"}},
-		"grouped by the searched category": {report.ListingQuery{Group: report.GroupCategory, ListingFilter: report.ListingFilter{Categories: []string{"plumbers", "Pet Stores"}}}, []string{"l1|-|-|Plumbers", "l2|-|-|Plumbers", "l3|-|-|Pet Stores"}},
+		"what closed since is told":         {report.ListingQuery{Since: &since, ClosedSince: true}, all},
+		"by time":                           {report.ListingQuery{Since: &report.Since{At: time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)}, ClosedSince: true}, all},
+		"closed only, whenever":             {report.ListingQuery{Since: &since, ListingFilter: report.ListingFilter{Closed: report.ClosedOnly}}, []string{"l4|-|-", "l5|closed|-", "l10|closed|-"}},
+		"without those that closed":         {report.ListingQuery{Since: &since}, []string{"l1|-|-", "l2|-|-", "l3|-|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-"}},
+		"only some":                         {report.ListingQuery{Since: &since, Only: []report.ChangeWord{report.WordNew, report.WordRestored}}, []string{"l7|restored|-", "l9|new|-"}},
+		"only changed, where none is new":   {report.ListingQuery{Since: &report.Since{Event: 8}, Only: []report.ChangeWord{report.WordChanged}}, []string{`l6|changed|["phone","rating"]`}},
+		"from the beginning all are new":    {report.ListingQuery{Since: &report.Since{}, Only: []report.ChangeWord{report.WordNew}}, []string{"l1|new|-", "l2|new|-", "l3|new|-", "l6|new|-", "l7|new|-", "l8|new|-", "l9|new|-"}},
+		"nothing after the last event":      {report.ListingQuery{Since: &report.Since{Event: 15}, Only: report.ChangeWords()}, nil},
+		"no mark, no changes":               {report.ListingQuery{Limit: 1}, []string{"l1|-|-"}},
+		"the first of a company, open":      {report.ListingQuery{Since: &since, OnePerCompany: true, ClosedSince: true}, []string{"l1|-|-", "l3|-|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-", "l5|closed|-"}},
+		"the first of a company, in groups": {report.ListingQuery{OnePerCompany: true, Group: report.GroupState, ListingFilter: report.ListingFilter{Closed: report.ClosedYes}}, []string{"l1|-|-|CA", "l4|-|-|CA", "l5|-|-|CA", "l6|-|-|CA", "l7|-|-|CA", "l8|-|-|CA", "l9|-|-|CA", "l3|-|-|NV"}},
+		"grouped by state, and its name":    {report.ListingQuery{Limit: 4, Group: report.GroupState, ListingFilter: report.ListingFilter{MinRating: 1}}, []string{"l1|-|-|CA", "l2|-|-|CA", "l6|-|-|CA"}},
+		"grouped by the searched category":  {report.ListingQuery{Group: report.GroupCategory, ListingFilter: report.ListingFilter{Categories: []string{"plumbers", "Pet Stores"}}}, []string{"l1|-|-|Plumbers", "l2|-|-|Plumbers", "l3|-|-|Pet Stores"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -289,6 +290,10 @@ func TestIndexWords(t *testing.T) {
 	if got := find("acme"); got != "l1 l2" {
 		t.Errorf("before it is caught up: %s", got)
 	}
+	mark, err := r.EachListing(t.Context(), report.ListingQuery{ListingFilter: report.ListingFilter{Words: "acme"}, Columns: named(t, "name")}, func([]any) error { return nil })
+	if err != nil || mark.Event != 15 {
+		t.Errorf("what is not indexed counts as told: read up to event %d, %v", mark.Event, err)
+	}
 	index()
 	if got := find("acme") + ", " + find("renam"); got != "l1 l11, l2" {
 		t.Errorf("after it: %s", got)
@@ -306,12 +311,16 @@ func TestDeliveries(t *testing.T) {
 	}
 	for i := range 2 {
 		d := store.Delivery{Name: "boss", At: db.Now(), Event: int64(i + 5), File: "f", Rows: 3, Filters: "{}"}
-		if err := db.RememberDelivery(t.Context(), d); err != nil {
+		if err := db.RememberDelivery(t.Context(), d, int64(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := db.RememberDelivery(t.Context(), store.Delivery{Name: "other", At: db.Now(), Event: 9, Filters: "{}"}); err != nil {
+	if err := db.RememberDelivery(t.Context(), store.Delivery{Name: "other", At: db.Now(), Event: 9, Filters: "{}"}, 0); err != nil {
 		t.Fatal(err)
+	}
+	var refused *store.RefusedError
+	if err := db.RememberDelivery(t.Context(), store.Delivery{Name: "boss", At: db.Now(), Event: 7, Filters: "{}"}, 1); !errors.As(err, &refused) {
+		t.Errorf("two that follow the same one: %v", err)
 	}
 	if last, err := db.LastDelivery(t.Context(), "boss"); err != nil || last == nil || last.Event != 6 {
 		t.Errorf("the last: %+v, %v", last, err)
