@@ -33,7 +33,12 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}
-	testscript.Main(m, map[string]func(){"ypcrawl": main})
+	testscript.Main(m, map[string]func(){"ypcrawl": func() {
+		if os.Getenv(killAt) != "" {
+			os.Exit(child())
+		}
+		main()
+	}})
 }
 
 // child is main with a kill point.
