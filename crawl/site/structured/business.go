@@ -201,13 +201,13 @@ func (b *Business) Hours() (written, specified []string) {
 		}
 	}
 	for _, v := range g.values(&b.item, "openingHoursSpecification") {
-		if v.item == nil || v.item.has("validFrom", "validThrough") || len(specified) >= maxHours {
+		if v.item == nil || g.text(v.item, "validFrom", "validThrough") != "" || len(specified) >= maxHours {
 			continue
 		}
 		var days []string
 		for day := range g.each(v.item, "dayOfWeek") {
-			if code, ok := yp.Weekday(schemaWord(day)); ok {
-				days = append(days, code)
+			if named, ok := yp.Days(schemaWord(day)); ok {
+				days = append(days, named)
 			}
 		}
 		text := strings.Join(days, ",")

@@ -193,11 +193,12 @@ func clean(s string) string { return yp.Clean(yp.Clip(s, maxText)) }
 // from a value of one of its enumerations: "https://schema.org/Monday".
 func schemaWord(s string) string {
 	s = strings.TrimSpace(s)
-	if strings.IndexByte(s, ':') < 0 {
+	if !strings.ContainsAny(s, ":/") {
 		return s
 	}
 	for _, prefix := range [...]string{
 		"https://schema.org/", "http://schema.org/", "https://www.schema.org/", "http://www.schema.org/", "schema:",
+		"//schema.org/", "schema.org/", "//www.schema.org/", "www.schema.org/",
 	} {
 		if len(s) > len(prefix) && strings.EqualFold(s[:len(prefix)], prefix) {
 			return strings.Trim(s[len(prefix):], "/")

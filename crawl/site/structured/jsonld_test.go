@@ -110,10 +110,31 @@ func TestHours(t *testing.T) {
 		`{"dayOfWeek":"PublicHolidays","opens":"09:00","closes":"12:00"}`:                  "",
 		`{"opens":"09:00","closes":"12:00"}`:                                               "",
 		`{"dayOfWeek":"Friday","opens":"09:00","closes":"12:00","validFrom":"2026-12-24"}`: "",
+
+		`{"dayOfWeek":"Friday","opens":"09:00","closes":"12:00","validFrom":"","validThrough":""}`: "Fr 09:00-12:00",
 	} {
 		got := ReadScripts([]string{`{"@type":"Plumber","openingHoursSpecification":` + spec + `}`})
 		if _, specified := got[0].Hours(); strings.Join(specified, ";") != want {
 			t.Errorf("%s: got %q, want %q", spec, specified, want)
+		}
+	}
+}
+
+// TestDays: the ways to name days in openingHoursSpecification.
+func TestDays(t *testing.T) {
+	t.Parallel()
+	for written, want := range map[string]string{
+		"Mo-Fr": "Mo-Fr", "Monday-Friday": "Mo-Fr", "Mon-Fri": "Mo-Fr", "Weekdays": "Mo-Fr", "Everyday": "Mo-Su",
+		"Mo,Tu": "Mo-Tu", "Monday, Tuesday": "Mo-Tu", "Monday Tuesday": "Mo-Tu",
+		"Tues": "Tu", "Thur": "Th", "Thurs": "Th", "Sun.": "Su",
+		"schema.org/Monday": "Mo", "//schema.org/Monday": "Mo", "schema:Monday": "Mo", "by appointment": "", "Monday closed": "",
+	} {
+		got := ReadScripts([]string{`{"@type":"Plumber","openingHoursSpecification":{"dayOfWeek":"` + written + `","opens":"09:00","closes":"17:00"}}`})
+		if want != "" {
+			want += " 09:00-17:00"
+		}
+		if _, specified := got[0].Hours(); strings.Join(specified, ";") != want {
+			t.Errorf("%s: got %q, want %q", written, specified, want)
 		}
 	}
 }
