@@ -64,6 +64,9 @@ func TestRepair(t *testing.T) {
 		"escaped apostrophe":   strings.Replace(acme, `"x"`, `"it\'s \\"`, 1),
 		"HTML-escaped":         html.EscapeString(acme),
 		"several values":       `{"@type":"WebSite"}` + acme + " []",
+		"other escapes":        strings.Replace(acme, `"x"`, `"a\&b \x41 \u12"`, 1),
+		"numbers":              strings.Replace(acme, `"x"`, `[02134,.5,5.,-.5,+1,NaN,-Infinity]`, 1),
+		"undefined":            strings.Replace(acme, `"x"`, `undefined`, 1),
 		"marks in a text":      strings.Replace(acme, `"x"`, `"// <!-- /* ,] ; ]]>",`, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,6 +76,19 @@ func TestRepair(t *testing.T) {
 				t.Errorf("got %+v of %s", got, script)
 			}
 		})
+	}
+}
+
+// TestRepairedValues: what a value that is not valid reads as.
+func TestRepairedValues(t *testing.T) {
+	t.Parallel()
+	for written, want := range map[string]string{
+		`"a\&b \x41 \u12 \u00e9"`: "a&b x41 \ufffd12 é", "02134": "02134", ".5": ".5", "5.": "5.", "NaN": "", "undefined": "", `["a",]`: "a",
+	} {
+		got := ReadScripts([]string{`{"@type":"Plumber","name":"A","description":` + written + ",}"})
+		if len(got) != 1 || got[0].Name != "A" || got[0].Description() != want {
+			t.Errorf("%s: got %+v, want %q", written, got, want)
+		}
 	}
 }
 
