@@ -104,6 +104,13 @@ func (it *item) add(name string, v value) {
 	}
 }
 
+// forget drops the values of a property that stands twice in an object: the last counts. In a long one both count.
+func (it *item) forget(name string) {
+	if it != nil && name != "" && len(it.props) <= 100 && it.has(name) {
+		it.props = slices.DeleteFunc(it.props, func(p prop) bool { return p.name == name })
+	}
+}
+
 // is reports whether the item has one of the types.
 func (it *item) is(types ...string) bool {
 	return slices.ContainsFunc(it.types, func(t string) bool { return slices.Contains(types, t) })

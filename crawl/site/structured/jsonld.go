@@ -274,7 +274,9 @@ func (r *jsonReader) object(to *item, name string, depth int) {
 		case "type":
 			r.into(it, "@type", depth)
 		default:
-			r.into(it, schemaWord(key), depth)
+			name := schemaWord(key)
+			it.forget(name)
+			r.into(it, name, depth)
 		}
 	}
 	if !wrapper && it != nil {

@@ -22,6 +22,9 @@ func TestBusinesses(t *testing.T) {
 		"subtype":           {`{"@type":"Plumber","url":"/a","telephone":"1"}`, 1},
 		"graph":             {`{"@graph":[{"@type":"LocalBusiness","name":"A"}]}`, 1},
 		"item list":         {`{"@type":"ItemList","itemListElement":[{"@type":"ListItem","item":{"@type":"LocalBusiness","name":"A"}}]}`, 1},
+		"wrapper in a list": {`{"@type":"ItemList","itemListElement":[{"position":1,"item":{"@type":"LocalBusiness","name":"A"}}]}`, 1},
+		"wrapper":           {`{"item":{"@type":"LocalBusiness","name":"A"}}`, 1},
+		"graph in a list":   {`{"itemListElement":[{"@graph":[{"@type":"LocalBusiness","name":"A"}]}]}`, 1},
 		"other things":      {`[{"@type":"WebSite","url":"/"},1,null,"x",[]]`, 0},
 		"no type":           {`{"url":"/a","telephone":"1"}`, 0},
 		"truncated":         {`[{"@type":"LocalBusiness","name":"A"},{"@type":"Loc`, 0},
@@ -88,6 +91,37 @@ func TestRepairedValues(t *testing.T) {
 		got := ReadScripts([]string{`{"@type":"Plumber","name":"A","description":` + written + ",}"})
 		if len(got) != 1 || got[0].Name != "A" || got[0].Description() != want {
 			t.Errorf("%s: got %+v, want %q", written, got, want)
+		}
+	}
+}
+
+// TestValues: which values count where a business has several, or wraps one.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	for members, want := range map[string]struct {
+		name, state string
+		rating      float64
+		reviews     int
+	}{
+		`"name":"A"`:                                             {name: "A"},
+		`"name":"B","name":"A"`:                                  {name: "A"},
+		`"name":{"@value":"A"}`:                                  {name: "A"},
+		`"name":[{"@value":"A"}]`:                                {name: "A"},
+		`"name":{"@value":"A","@language":"en"}`:                 {name: "A"},
+		`"name":"A","address":{"addressRegion":"IL"}`:            {name: "A", state: "IL"},
+		`"name":"A","address":{"addressRegion":{"@value":"IL"}}`: {name: "A", state: "IL"},
+		`"name":"A","aggregateRating":[{"@type":"x"},{"ratingValue":5,"reviewCount":2}]`:         {name: "A", rating: 5, reviews: 2},
+		`"name":"A","aggregateRating":{"ratingValue":1,"ratingValue":5,"reviewCount":2}`:         {name: "A", rating: 5, reviews: 2},
+		`"name":"A","aggregateRating":{"ratingValue":{"@value":5},"reviewCount":{"@value":"2"}}`: {name: "A", rating: 5, reviews: 2},
+	} {
+		got := ReadScripts([]string{`{"@type":"Plumber",` + members + "}"})
+		if len(got) != 1 {
+			t.Fatalf("%s: got %+v", members, got)
+		}
+		b := got[0]
+		rating, reviews := b.Rating()
+		if b.Name != want.name || b.Address().State != want.state || rating != want.rating || reviews != want.reviews {
+			t.Errorf("%s: got %q, %+v, %v of %d", members, b.Name, b.Address(), rating, reviews)
 		}
 	}
 }

@@ -142,14 +142,14 @@ func (w *walker) item(it *item, at entry, depth int) {
 	g := w.graph
 	switch {
 	case it.is("BreadcrumbList", "SiteNavigationElement"):
-	case it.is("ListItem"):
+	case it.is("ListItem"), len(it.types) == 0 && it.has("item"):
 		w.listItem(it, depth)
 	case w.isBusiness(it):
 		w.add(Business{
 			Name: cmp.Or(g.text(it, "name", "legalName", "alternateName"), at.name), Rank: at.rank, URL: g.text(it, "url"),
 			listURL: at.url, item: *it,
 		})
-	case at.in && len(it.types) == 0:
+	case at.in && len(it.types) == 0 && !it.has("@graph"):
 		at.url, at.name = cmp.Or(at.url, g.text(it, "url")), cmp.Or(at.name, g.text(it, "name"))
 		w.bare(at)
 	default:
