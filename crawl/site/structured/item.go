@@ -14,6 +14,7 @@ import (
 const (
 	maxItems   = 20_000 // things on a page
 	maxValues  = 2_000  // of one item
+	maxMerged  = 200    // of a business that takes those of another
 	maxNesting = 32     // of things in things
 	maxText    = 4096   // bytes
 )

@@ -9,8 +9,8 @@
 // business, and which of them is meant, its caller decides. Texts are clean and at most 4 kB long; they may share
 // the memory of the page. What a page can make the reader do is bounded: its scripts, items, values and nesting,
 // and the businesses that are returned. A script that is no JSON is read as far as comments, marks around it,
-// commas too many and line breaks in texts account for that; one that is damaged otherwise is passed over, and
-// spoils no other.
+// commas too many, line breaks in texts, and numbers, words and escapes that JSON does not know account for that;
+// one that is damaged otherwise is passed over, and spoils no other.
 //
 // Crash: nothing here has state or does I/O.
 //
@@ -59,7 +59,7 @@ type Business struct {
 	Form  string
 	Bare  bool // only an address in a list, URL, perhaps with a name and a rank
 	Name  string
-	Loose bool   // its type is none of a business, but it has an url and a telephone or an address
+	Loose bool   // its type is none of a business, but it has a url and a telephone or an address
 	Rank  int    // place in a list, from 1
 	URL   string // the first that it names as its own
 
@@ -112,8 +112,12 @@ func ReadScripts(scripts []string) []Business {
 	return found
 }
 
-// Merge gives a business the properties that it lacks and another one of the same script or page has.
+// Merge gives a business the properties that it lacks and another one of the same page has. One that says much
+// lacks none: a page may repeat it a thousand times.
 func (b *Business) Merge(other *Business) {
+	if len(b.item.props) > maxMerged {
+		return
+	}
 	b.Name = cmp.Or(b.Name, other.Name)
 	has := map[string]bool{}
 	for _, p := range b.item.props {
