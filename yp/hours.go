@@ -81,16 +81,18 @@ func oneDay(entry string) (day int, rest string, ok bool) {
 	return 0, "", false
 }
 
-// Weekday returns the two-letter code of a day's name, in full or cut to two or three
-// letters, in any letter case; ok is false for any other word.
-func Weekday(name string) (code string, ok bool) {
-	name = strings.ToLower(name)
-	for _, d := range days {
-		if name == d.name || (len(name) == 2 || len(name) == 3) && strings.HasPrefix(d.name, name) {
-			return d.code, true
-		}
+// Days returns the days that a text names as AppendHours writes them: "Monday - Friday" is "Mo-Fr"; ok is false
+// for a text that says anything else.
+func Days(s string) (written string, ok bool) {
+	if len(s) > maxHoursText {
+		return "", false
 	}
-	return "", false
+	r := hoursReader{hoursLexer: hoursLexer{s: strings.ToLower(s)}}
+	r.next()
+	if !r.days() || r.kind != hoursEnd {
+		return "", false
+	}
+	return r.dayText(), true
 }
 
 // hoursReader reads entries: days, then hours, "closed" or nothing.

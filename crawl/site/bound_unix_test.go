@@ -7,6 +7,7 @@ import (
 	"errors"
 	"runtime"
 	"runtime/metrics"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -94,6 +95,20 @@ func TestWorstPages(t *testing.T) {
 		check(kind, len(body), body, "results")
 		if body = admitted[kind]; body != nil {
 			check(kind, len(body), body, cmp.Or(aims[kind], "structured"))
+		}
+	}
+}
+
+// TestWorstScripts reads as many of the worst scripts of JSON-LD as a page may have. It is not parallel: it measures.
+func TestWorstScripts(t *testing.T) {
+	const most = 500 * time.Millisecond
+	for _, part := range []string{`"`, `""`, `"\`, "/*", "//", "// ", "<!--", "-->", "]]>", ",", "[1,", "0", "a:", ",0", ",0e", `{"a":`, ";", "\\'"} {
+		script := `<script type="application/ld+json">[` + strings.Repeat(part, 1_000_000/len(part)) + `</script>`
+		body := []byte(siteHTML(strings.Repeat(script, 9)))
+		if _, took := measured(t, func() { readers(t)["results"](body) }); took > most {
+			t.Errorf("%q: took %s", part, took)
+		} else {
+			t.Logf("%q: %s", part, took)
 		}
 	}
 }

@@ -130,12 +130,15 @@ func (r *detailReader) fillFrom(b *structured.Business) {
 	}
 	r.Founded = cmp.Or(r.Founded, year(more.Founded))
 	r.About = cmp.Or(r.About, keep(r.src.snippet(b.Description()), maxAbout))
-	var payment, languages itemList
+	var payment, languages, services itemList
 	for _, text := range more.Payment {
 		payment.split(text, byComma)
 	}
 	for _, text := range more.Languages {
 		languages.split(text, byComma)
+	}
+	for _, text := range more.Services {
+		services.split(text, byComma)
 	}
 	for _, list := range []struct {
 		of   *[]string
@@ -143,7 +146,7 @@ func (r *detailReader) fillFrom(b *structured.Business) {
 	}{
 		{&r.Payment, lowered(payment.items)},
 		{&r.Languages, languages.items},
-		{&r.Services, clones(more.Services)},
+		{&r.Services, services.items},
 		{&r.Hours, readHours(b)},
 	} {
 		if len(*list.of) == 0 {

@@ -39,3 +39,40 @@ func TestFillFromJSONLD(t *testing.T) {
 		})
 	}
 }
+
+// TestJSONLDOfOnePage: things whose url is that of a card or of the page count whatever their type, and
+// complete each other.
+func TestJSONLDOfOnePage(t *testing.T) {
+	t.Parallel()
+	s := builtin(t, "yellowpages")
+	final := urlOf(t, "https://www.yellowpages.com/s-il/mip/a-400001")
+	const (
+		url   = `"name":"A","url":"/s-il/mip/a-400001"`
+		phone = `,"telephone":"217-555-0101"`
+		price = `,"description":"We fix pipes of any kind","priceRange":"$$"}`
+	)
+	for name, c := range map[string]struct{ script, phone, about string }{
+		"person":           {`{"@type":"Person",` + url + phone + `}`, "217-555-0101", ""},
+		"product":          {`{"@type":"Product",` + url + phone + `}`, "217-555-0101", ""},
+		"event in a page":  {`{"@type":"WebPage",` + url + phone + `,"mainEntity":{"@type":"Event",` + url + `,"address":"x"}}`, "217-555-0101", ""},
+		"person elsewhere": {`{"@type":"Person","name":"A","url":"/s-il/mip/b-400002"` + phone + `}`, "", ""},
+		"no type":          {`{` + url + phone + `}`, "", ""},
+		"brief, then full": {`[{"@type":"ItemList","itemListElement":[{"@type":"Plumber",` + url + `}]},{"@type":"Plumber",` + url + phone + price + `]`, "217-555-0101", "We fix pipes of any kind"},
+		"two halves":       {`[{"@type":"Plumber",` + url + phone + `},{"@type":"Plumber",` + url + `,"telephone":"217-555-0109"` + price + `]`, "217-555-0101", "We fix pipes of any kind"},
+		"owner of a firm":  {`[{"@type":"Person",` + url + phone + `},{"@type":"Plumber",` + url + price + `]`, "", "We fix pipes of any kind"},
+		"page of a firm":   {`[{"@type":"WebPage",` + url + phone + `},{"@type":"Plumber","name":"A"` + price + `]`, "", "We fix pipes of any kind"},
+	} {
+		script := `<script type="application/ld+json">` + c.script + `</script>`
+		d, err := s.ParseDetail([]byte(`<html><head>`+script+`</head><body><div id="main-header"></div><main id="bpp" data-ypid="400001"><h1 class="business-name">A</h1></main></body></html>`), final, 200)
+		if err != nil || d.Detail == nil || d.Detail.Phone != c.phone || d.Detail.About != c.about {
+			t.Errorf("%s: detail: got %+v, %v", name, d, err)
+		}
+		if name == "page of a firm" { // a card is known by its url alone
+			continue
+		}
+		l := parse(t, s, siteHTML(`<div class="search-results"><div class="result" data-ypid="400001"><a class="business-name" href="/s-il/mip/a-400001">A</a></div></div>`+script), srp, 200).Listings[0]
+		if price := map[bool]string{true: "$$"}[c.about != ""]; l.Phone != c.phone || l.PriceRange != price {
+			t.Errorf("%s: card: got %+v", name, l)
+		}
+	}
+}

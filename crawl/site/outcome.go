@@ -158,7 +158,7 @@ func (s *Source) sign(p *Page, e *evidence) string {
 		return fmt.Sprintf("%d cards without a name or an id", p.Raw)
 	case p.SiteTotal > 0:
 		return fmt.Sprintf("a total of %d", p.SiteTotal)
-	case len(structured.ReadScripts(e.scripts)) > 0:
+	case slices.ContainsFunc(structured.ReadScripts(e.scripts), func(b structured.Business) bool { return !b.Loose }):
 		return "JSON-LD of businesses"
 	case p.NextURL != "":
 		return "a next link"

@@ -114,9 +114,11 @@ func (b *Business) Address() (a Address) {
 			all = append(all, g.values(v.item, "address")...)
 		}
 	}
+	state := ""                                           // may stand alone
 	for _, v := range append(all, value{item: &b.item}) { // itself: the parts may stand in it
 		if v.item != nil {
 			a = g.addressOf(v.item, a.Area)
+			state = cmp.Or(state, a.State)
 		}
 		if line := g.textOf(v); !a.some() && v.item != &b.item {
 			if slices.ContainsFunc(b.reader.Areas, func(area string) bool {
@@ -131,6 +133,7 @@ func (b *Business) Address() (a Address) {
 			return a
 		}
 	}
+	a.State = cmp.Or(a.State, state)
 	a.Area = cmp.Or(a.Area, g.text(&b.item, "areaServed", "serviceArea"))
 	return a
 }
@@ -173,9 +176,18 @@ func (b *Business) Rating() (rating float64, reviews int) {
 		reviews, _ = yp.FirstInt(g.text(&b.item, "reviewCount"))
 		return 0, reviews
 	}
-	it := all[0].item
+	for _, v := range all {
+		if r, n := g.ratingOf(v); r > 0 || n > 0 {
+			return r, n
+		}
+	}
+	return 0, 0
+}
+
+func (g *graph) ratingOf(v value) (rating float64, reviews int) {
+	it := v.item
 	if it == nil {
-		return yp.Rating(plainText(all[0].text)), 0
+		return yp.Rating(plainText(v.text)), 0
 	}
 	reviews, _ = yp.FirstInt(g.text(it, "reviewCount", "ratingCount"))
 	n, err := strconv.ParseFloat(strings.Replace(g.text(it, "ratingValue"), ",", ".", 1), 64)
@@ -201,13 +213,13 @@ func (b *Business) Hours() (written, specified []string) {
 		}
 	}
 	for _, v := range g.values(&b.item, "openingHoursSpecification") {
-		if v.item == nil || v.item.has("validFrom", "validThrough") || len(specified) >= maxHours {
+		if v.item == nil || g.text(v.item, "validFrom", "validThrough") != "" || len(specified) >= maxHours {
 			continue
 		}
 		var days []string
 		for day := range g.each(v.item, "dayOfWeek") {
-			if code, ok := yp.Weekday(schemaWord(day)); ok {
-				days = append(days, code)
+			if named, ok := yp.Days(schemaWord(day)); ok {
+				days = append(days, named)
 			}
 		}
 		text := strings.Join(days, ",")

@@ -14,6 +14,7 @@ import (
 const (
 	maxItems   = 20_000 // things on a page
 	maxValues  = 2_000  // of one item
+	maxMerged  = 200    // of a business that takes those of another
 	maxNesting = 32     // of things in things
 	maxText    = 4096   // bytes
 )
@@ -45,6 +46,8 @@ type graph struct {
 	top   item // its values are the items that belong to no other
 	byID  map[string]*item
 	count int
+
+	repaired int // bytes of scripts
 }
 
 // newItem returns room for one more item, or nil when there are too many.
@@ -99,6 +102,13 @@ func (it *item) add(name string, v value) {
 	case name == "" && v.item == nil: // a text that stands in no item
 	case len(it.props) < maxValues || name == "":
 		it.props = append(it.props, prop{name, v})
+	}
+}
+
+// forget drops the values of a property that stands twice in an object: the last counts. In a long one both count.
+func (it *item) forget(name string) {
+	if it != nil && name != "" && len(it.props) <= 100 && it.has(name) {
+		it.props = slices.DeleteFunc(it.props, func(p prop) bool { return p.name == name })
 	}
 }
 
@@ -193,11 +203,12 @@ func clean(s string) string { return yp.Clean(yp.Clip(s, maxText)) }
 // from a value of one of its enumerations: "https://schema.org/Monday".
 func schemaWord(s string) string {
 	s = strings.TrimSpace(s)
-	if strings.IndexByte(s, ':') < 0 {
+	if !strings.ContainsAny(s, ":/") {
 		return s
 	}
 	for _, prefix := range [...]string{
 		"https://schema.org/", "http://schema.org/", "https://www.schema.org/", "http://www.schema.org/", "schema:",
+		"//schema.org/", "schema.org/", "//www.schema.org/", "www.schema.org/",
 	} {
 		if len(s) > len(prefix) && strings.EqualFold(s[:len(prefix)], prefix) {
 			return strings.Trim(s[len(prefix):], "/")

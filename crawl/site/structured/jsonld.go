@@ -1,6 +1,7 @@
 package structured
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"html"
@@ -12,14 +13,14 @@ import (
 // Bounds on JSON-LD: pages of 30 businesses carry some 20 KB of it.
 const (
 	maxScripts = 200
-	maxScript  = 1 << 20 // bytes
+	maxScript  = 1 << 20 // bytes; as many are repaired on a page
 	maxRoots   = 1000    // values side by side in a script
 	maxDepth   = 64      // what is deeper is passed over
 )
 
 // addScript reads a JSON-LD script. One that is damaged beyond repair is passed over.
 func (g *graph) addScript(script string) {
-	for _, root := range jsonValues(script) {
+	for _, root := range g.jsonValues(script) {
 		r := jsonReader{s: root, graph: g}
 		r.into(&g.top, "", 0)
 	}
@@ -27,13 +28,17 @@ func (g *graph) addScript(script string) {
 
 // jsonValues returns the values of a script, each a text of valid JSON; none when it is
 // damaged beyond repair.
-func jsonValues(script string) []string {
-	switch {
-	case len(script) > maxScript:
+func (g *graph) jsonValues(script string) []string {
+	if len(script) > maxScript {
 		return nil
-	case json.Valid([]byte(script)):
+	}
+	if json.Valid([]byte(script)) {
 		return []string{script}
-	case !strings.Contains(script, `"`): // it went through an HTML escaper
+	}
+	if g.repaired += len(script); g.repaired > maxScript {
+		return nil
+	}
+	if !strings.Contains(script, `"`) { // it went through an HTML escaper
 		script = html.UnescapeString(script)
 	}
 	dec := json.NewDecoder(strings.NewReader(repair(script)))
@@ -50,39 +55,157 @@ func jsonValues(script string) []string {
 	return values
 }
 
-// What pages put into JSON: comments of JavaScript and HTML, the marks that HTML and XML put around a
-// script, semicolons, commas before an end. A line that starts with "//" before a mark ends there.
-const (
-	jsonString = `"(?:[^"\\]|\\.)*"?`
-	comments   = `/\*.*?(?:\*/|$)|// *(?:` + marks + `)|//[^\n\r]*`
-	marks      = `<!\[CDATA\[|\]\]>|<!--|-->`
-)
+// marks are what HTML and XML put around a script.
+var marks = [...]string{"<![CDATA[", "]]>", "<!--", "-->"}
 
-var (
-	// At the very beginning "<!--" only hides the script from ancient browsers.
-	jsonStart  = regexp.MustCompile(`(?s)^(?:[\s;\x{feff}]|` + comments + `|` + marks + `)+`)
-	jsonJunk   = regexp.MustCompile(`(?s)` + jsonString + `|` + comments + `|<!--.*?(?:-->|$)|` + marks + `|;`)
-	lastCommas = regexp.MustCompile(`(?s)(` + jsonString + `)|,(\s*[}\]])`)
+// mark returns the length of the mark at the start of s; 0 = there is none.
+func mark(s string) int {
+	for _, m := range marks {
+		if strings.HasPrefix(s, m) {
+			return len(m)
+		}
+	}
+	return 0
+}
 
-	escapes = strings.NewReplacer(`\\`, `\\`, `\'`, `'`)
-)
+// upTo returns the length of s up to the end of the first end; all of s without one.
+func upTo(s, end string) int {
+	if i := strings.Index(s, end); i >= 0 {
+		return i + len(end)
+	}
+	return len(s)
+}
 
-// repair takes out of JSON what is none. What is valid stays as it is.
+// comment returns the length of the comment of JavaScript at the start of s; 0 = there is none. A line that
+// starts with "//" before a mark ends there.
+func comment(s string) int {
+	switch {
+	case strings.HasPrefix(s, "/*"):
+		return 2 + upTo(s[2:], "*/")
+	case !strings.HasPrefix(s, "//"):
+		return 0
+	}
+	blanks := len(s) - len(strings.TrimLeft(s[2:], " "))
+	if n := mark(s[blanks:]); n > 0 {
+		return blanks + n
+	}
+	if i := strings.IndexAny(s, "\n\r"); i >= 0 {
+		return i
+	}
+	return len(s)
+}
+
+// junk returns the length of what is no JSON at the start of s; 0 = there is none.
+func junk(s string) int {
+	switch s[0] {
+	case ';':
+		return 1
+	case '/':
+		return comment(s)
+	case '<':
+		if strings.HasPrefix(s, "<!--") {
+			return 4 + upTo(s[4:], "-->")
+		}
+		return mark(s)
+	case '-', ']':
+		return mark(s)
+	}
+	return 0
+}
+
+// repair makes JSON of what pages take for it: comments, marks and semicolons go, and commas before an end;
+// texts and bare words are mended. What is valid stays as it is. It passes over the script once.
 func repair(script string) string {
-	script = jsonStart.ReplaceAllString(script, "")
-	script = jsonJunk.ReplaceAllStringFunc(script, func(s string) string {
-		if s[0] != '"' {
-			return " "
+	for { // at the very beginning "<!--" only hides the script from ancient browsers
+		script = strings.TrimLeft(script, " \n\r\t\f;\ufeff")
+		n := cmp.Or(comment(script), mark(script))
+		if n == 0 {
+			break
 		}
-		blank := func(c rune) rune { // line breaks and tabs in a text
-			if c < ' ' {
-				return ' '
+		script = script[n:]
+	}
+	out := make([]byte, 0, len(script)+len(script)/8)
+	var last byte // the last that is no white space
+	comma := 0    // where the last comma is
+	for i := 0; i < len(script); {
+		c := script[i]
+		n := junk(script[i:])
+		switch {
+		case n > 0:
+			out = append(out, ' ')
+			i += n
+			continue
+		case c == '"':
+			out, n = appendText(out, script[i:])
+		case wordByte(c):
+			for n = 1; i+n < len(script) && wordByte(script[i+n]); n++ {
 			}
-			return c
+			out = appendWord(out, script[i:i+n], last)
+		default:
+			if n = 1; last == ',' && (c == '}' || c == ']') {
+				out[comma] = ' '
+			}
+			if c == ',' {
+				comma = len(out)
+			}
+			out = append(out, c)
 		}
-		return escapes.Replace(strings.Map(blank, s))
-	})
-	return lastCommas.ReplaceAllString(script, "$1$2")
+		i += n
+		if strings.IndexByte(" \n\r\t", c) < 0 {
+			last = c
+		}
+	}
+	return string(out)
+}
+
+// appendText appends the text at the start of s, n bytes of it. Its line breaks and tabs become blanks; a
+// backslash that starts no escape of JSON goes.
+func appendText(out []byte, s string) (longer []byte, n int) {
+	out = append(out, '"')
+	for n = 1; n < len(s); n++ {
+		switch c := s[n]; {
+		case c == '"':
+			return append(out, c), n + 1
+		case c == '\\' && n+1 < len(s):
+			switch next := s[n+1]; {
+			case strings.IndexByte(`"\/bfnrt`, next) >= 0, next == 'u' && hex4(s[n+2:]):
+				out = append(out, c, next)
+				n++
+			case next == 'u':
+				out = append(out, "\ufffd"...)
+				n++
+			}
+		case c < ' ':
+			out = append(out, ' ')
+		default:
+			out = append(out, c)
+		}
+	}
+	return out, n
+}
+
+// hex4 reports whether s starts with four hexadecimal digits.
+func hex4(s string) bool {
+	return len(s) >= 4 && strings.Trim(s[:4], "0123456789abcdefABCDEF") == ""
+}
+
+func wordByte(c byte) bool {
+	return digit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '+' || c == '-' || c == '.'
+}
+
+// jsonWord is a number of JSON, or one of its words.
+var jsonWord = regexp.MustCompile(`^(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)$`)
+
+// appendWord appends what stands without quotes behind the byte last. As a value, a number that JSON does not
+// know becomes a text, and any other word null.
+func appendWord(out []byte, word string, last byte) []byte {
+	switch {
+	case strings.IndexByte(":[,", last) < 0 || jsonWord.MatchString(word):
+		return append(out, word...)
+	case strings.Trim(word[:1], "0123456789+-.") == "":
+		return append(append(append(out, '"'), word...), '"')
+	}
+	return append(out, "null"...)
 }
 
 // A jsonReader turns valid JSON into items. The decoder of encoding/json takes five times as long to make
@@ -151,7 +274,9 @@ func (r *jsonReader) object(to *item, name string, depth int) {
 		case "type":
 			r.into(it, "@type", depth)
 		default:
-			r.into(it, schemaWord(key), depth)
+			name := schemaWord(key)
+			it.forget(name)
+			r.into(it, name, depth)
 		}
 	}
 	if !wrapper && it != nil {

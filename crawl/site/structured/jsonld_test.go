@@ -22,6 +22,9 @@ func TestBusinesses(t *testing.T) {
 		"subtype":           {`{"@type":"Plumber","url":"/a","telephone":"1"}`, 1},
 		"graph":             {`{"@graph":[{"@type":"LocalBusiness","name":"A"}]}`, 1},
 		"item list":         {`{"@type":"ItemList","itemListElement":[{"@type":"ListItem","item":{"@type":"LocalBusiness","name":"A"}}]}`, 1},
+		"wrapper in a list": {`{"@type":"ItemList","itemListElement":[{"position":1,"item":{"@type":"LocalBusiness","name":"A"}}]}`, 1},
+		"wrapper":           {`{"item":{"@type":"LocalBusiness","name":"A"}}`, 1},
+		"graph in a list":   {`{"itemListElement":[{"@graph":[{"@type":"LocalBusiness","name":"A"}]}]}`, 1},
 		"other things":      {`[{"@type":"WebSite","url":"/"},1,null,"x",[]]`, 0},
 		"no type":           {`{"url":"/a","telephone":"1"}`, 0},
 		"truncated":         {`[{"@type":"LocalBusiness","name":"A"},{"@type":"Loc`, 0},
@@ -64,6 +67,9 @@ func TestRepair(t *testing.T) {
 		"escaped apostrophe":   strings.Replace(acme, `"x"`, `"it\'s \\"`, 1),
 		"HTML-escaped":         html.EscapeString(acme),
 		"several values":       `{"@type":"WebSite"}` + acme + " []",
+		"other escapes":        strings.Replace(acme, `"x"`, `"a\&b \x41 \u12"`, 1),
+		"numbers":              strings.Replace(acme, `"x"`, `[02134,.5,5.,-.5,+1,NaN,-Infinity]`, 1),
+		"undefined":            strings.Replace(acme, `"x"`, `undefined`, 1),
 		"marks in a text":      strings.Replace(acme, `"x"`, `"// <!-- /* ,] ; ]]>",`, 1),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,6 +79,50 @@ func TestRepair(t *testing.T) {
 				t.Errorf("got %+v of %s", got, script)
 			}
 		})
+	}
+}
+
+// TestRepairedValues: what a value that is not valid reads as.
+func TestRepairedValues(t *testing.T) {
+	t.Parallel()
+	for written, want := range map[string]string{
+		`"a\&b \x41 \u12 \u00e9"`: "a&b x41 \ufffd12 é", "02134": "02134", ".5": ".5", "5.": "5.", "NaN": "", "undefined": "", `["a",]`: "a",
+	} {
+		got := ReadScripts([]string{`{"@type":"Plumber","name":"A","description":` + written + ",}"})
+		if len(got) != 1 || got[0].Name != "A" || got[0].Description() != want {
+			t.Errorf("%s: got %+v, want %q", written, got, want)
+		}
+	}
+}
+
+// TestValues: which values count where a business has several, or wraps one.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	for members, want := range map[string]struct {
+		name, state string
+		rating      float64
+		reviews     int
+	}{
+		`"name":"A"`:                                             {name: "A"},
+		`"name":"B","name":"A"`:                                  {name: "A"},
+		`"name":{"@value":"A"}`:                                  {name: "A"},
+		`"name":[{"@value":"A"}]`:                                {name: "A"},
+		`"name":{"@value":"A","@language":"en"}`:                 {name: "A"},
+		`"name":"A","address":{"addressRegion":"IL"}`:            {name: "A", state: "IL"},
+		`"name":"A","address":{"addressRegion":{"@value":"IL"}}`: {name: "A", state: "IL"},
+		`"name":"A","aggregateRating":[{"@type":"x"},{"ratingValue":5,"reviewCount":2}]`:         {name: "A", rating: 5, reviews: 2},
+		`"name":"A","aggregateRating":{"ratingValue":1,"ratingValue":5,"reviewCount":2}`:         {name: "A", rating: 5, reviews: 2},
+		`"name":"A","aggregateRating":{"ratingValue":{"@value":5},"reviewCount":{"@value":"2"}}`: {name: "A", rating: 5, reviews: 2},
+	} {
+		got := ReadScripts([]string{`{"@type":"Plumber",` + members + "}"})
+		if len(got) != 1 {
+			t.Fatalf("%s: got %+v", members, got)
+		}
+		b := got[0]
+		rating, reviews := b.Rating()
+		if b.Name != want.name || b.Address().State != want.state || rating != want.rating || reviews != want.reviews {
+			t.Errorf("%s: got %q, %+v, %v of %d", members, b.Name, b.Address(), rating, reviews)
+		}
 	}
 }
 
@@ -110,10 +160,31 @@ func TestHours(t *testing.T) {
 		`{"dayOfWeek":"PublicHolidays","opens":"09:00","closes":"12:00"}`:                  "",
 		`{"opens":"09:00","closes":"12:00"}`:                                               "",
 		`{"dayOfWeek":"Friday","opens":"09:00","closes":"12:00","validFrom":"2026-12-24"}`: "",
+
+		`{"dayOfWeek":"Friday","opens":"09:00","closes":"12:00","validFrom":"","validThrough":""}`: "Fr 09:00-12:00",
 	} {
 		got := ReadScripts([]string{`{"@type":"Plumber","openingHoursSpecification":` + spec + `}`})
 		if _, specified := got[0].Hours(); strings.Join(specified, ";") != want {
 			t.Errorf("%s: got %q, want %q", spec, specified, want)
+		}
+	}
+}
+
+// TestDays: the ways to name days in openingHoursSpecification.
+func TestDays(t *testing.T) {
+	t.Parallel()
+	for written, want := range map[string]string{
+		"Mo-Fr": "Mo-Fr", "Monday-Friday": "Mo-Fr", "Mon-Fri": "Mo-Fr", "Weekdays": "Mo-Fr", "Everyday": "Mo-Su",
+		"Mo,Tu": "Mo-Tu", "Monday, Tuesday": "Mo-Tu", "Monday Tuesday": "Mo-Tu",
+		"Tues": "Tu", "Thur": "Th", "Thurs": "Th", "Sun.": "Su",
+		"schema.org/Monday": "Mo", "//schema.org/Monday": "Mo", "schema:Monday": "Mo", "by appointment": "", "Monday closed": "",
+	} {
+		got := ReadScripts([]string{`{"@type":"Plumber","openingHoursSpecification":{"dayOfWeek":"` + written + `","opens":"09:00","closes":"17:00"}}`})
+		if want != "" {
+			want += " 09:00-17:00"
+		}
+		if _, specified := got[0].Hours(); strings.Join(specified, ";") != want {
+			t.Errorf("%s: got %q, want %q", written, specified, want)
 		}
 	}
 }

@@ -9,8 +9,8 @@
 // business, and which of them is meant, its caller decides. Texts are clean and at most 4 kB long; they may share
 // the memory of the page. What a page can make the reader do is bounded: its scripts, items, values and nesting,
 // and the businesses that are returned. A script that is no JSON is read as far as comments, marks around it,
-// commas too many and line breaks in texts account for that; one that is damaged otherwise is passed over, and
-// spoils no other.
+// commas too many, line breaks in texts, and numbers, words and escapes that JSON does not know account for that;
+// one that is damaged otherwise is passed over, and spoils no other.
 //
 // Crash: nothing here has state or does I/O.
 //
@@ -49,16 +49,19 @@ type Reader struct {
 	Forms []string // left out = all
 	Types []string // types of schema.org that are businesses, beside those that always are
 	Areas []string // how a text begins, in any letter case, that tells the area which is served instead of an address
+
+	loose bool // things of other types are returned, too, see Business
 }
 
 // Business is what one form says of one business. What its methods return is read when it is asked for. "" and 0
 // mean that the page does not say; the zero Business says nothing.
 type Business struct {
-	Form string
-	Bare bool // only an address in a list, URL, perhaps with a name and a rank
-	Name string
-	Rank int    // place in a list, from 1
-	URL  string // the first that it names as its own
+	Form  string
+	Bare  bool // only an address in a list, URL, perhaps with a name and a rank
+	Name  string
+	Loose bool   // its type is none of a business, but it has a url and a telephone or an address
+	Rank  int    // place in a list, from 1
+	URL   string // the first that it names as its own
 
 	listURL string // that a list has for it
 	reader  *Reader
@@ -92,11 +95,40 @@ func (r *Reader) Read(doc *html.Node, scripts []string) (found []Business, leftO
 	return w.found, w.leftOut
 }
 
-// ReadScripts returns the businesses of JSON-LD scripts.
+// ReadScripts returns the businesses of JSON-LD scripts, the loose ones last.
 func ReadScripts(scripts []string) []Business {
-	r := Reader{Forms: []string{JSONLD}}
+	r := Reader{Forms: []string{JSONLD}, loose: true}
 	found, _ := r.Read(nil, scripts)
-	return slices.DeleteFunc(found, func(b Business) bool { return b.Bare })
+	found = slices.DeleteFunc(found, func(b Business) bool { return b.Bare })
+	slices.SortStableFunc(found, func(a, b Business) int {
+		switch {
+		case a.Loose == b.Loose:
+			return 0
+		case a.Loose:
+			return 1
+		}
+		return -1
+	})
+	return found
+}
+
+// Merge gives a business the properties that it lacks and another one of the same page has. One that says much
+// lacks none: a page may repeat it a thousand times.
+func (b *Business) Merge(other *Business) {
+	if len(b.item.props) > maxMerged {
+		return
+	}
+	b.Name = cmp.Or(b.Name, other.Name)
+	has := map[string]bool{}
+	for _, p := range b.item.props {
+		has[p.name] = true
+	}
+	b.item.props = slices.Clip(b.item.props)
+	for _, p := range other.item.props {
+		if !has[p.name] && len(b.item.props) < maxValues {
+			b.item.props = append(b.item.props, p)
+		}
+	}
 }
 
 // walker goes through the graph of one form after the other.
@@ -142,17 +174,20 @@ func (w *walker) item(it *item, at entry, depth int) {
 	g := w.graph
 	switch {
 	case it.is("BreadcrumbList", "SiteNavigationElement"):
-	case it.is("ListItem"):
+	case it.is("ListItem"), len(it.types) == 0 && it.has("item"):
 		w.listItem(it, depth)
 	case w.isBusiness(it):
 		w.add(Business{
 			Name: cmp.Or(g.text(it, "name", "legalName", "alternateName"), at.name), Rank: at.rank, URL: g.text(it, "url"),
 			listURL: at.url, item: *it,
 		})
-	case at.in && len(it.types) == 0:
+	case at.in && len(it.types) == 0 && !it.has("@graph"):
 		at.url, at.name = cmp.Or(at.url, g.text(it, "url")), cmp.Or(at.name, g.text(it, "name"))
 		w.bare(at)
 	default:
+		if w.loose && len(it.types) > 0 && it.has("url") && it.has("telephone", "address") {
+			w.add(Business{Loose: true, Name: g.text(it, "name"), URL: g.text(it, "url"), item: *it})
+		}
 		for _, name := range containers {
 			for _, p := range it.props {
 				if p.name == name {
