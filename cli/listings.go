@@ -37,6 +37,49 @@ func (p *Program) listingsCommand() *cli.Command {
 	}
 }
 
+// listingFlags select listings.
+func listingFlags() []cli.Flag {
+	return []cli.Flag{
+		statesFlag(),
+		list("cities", "only those in these: `CITY...` by name", "all"),
+		list("categories", "only those searched under these, or that name them: `CATEGORY...`", "all"),
+		onlySourceFlag(),
+		&cli.StringFlag{Name: "search", DefaultText: "any", Usage: "only those with all these `WORDS` in name, categories or city"},
+		list("has", "only those with these filled: `COLUMN...` is email, phone, website, hours ...", "any"),
+		&cli.Float64Flag{Name: "min-rating", DefaultText: "any", Usage: "only those rated so or better, `STARS` from 0.5 to 5"},
+		&cli.GenericFlag{Name: "seen-since", Value: ageValue(0), DefaultText: "any time", Usage: "only those met in the last `TIME`: 7d, 36h"},
+		&cli.StringFlag{Name: "closed", Value: string(report.ClosedNo), Usage: "those that their source dropped: `WHICH` is no, yes, only"},
+	}
+}
+
+// listingFilter reads listingFlags.
+func listingFilter(c *cli.Context, k *database, scope store.Scope) (f report.ListingFilter, err error) {
+	f = report.ListingFilter{
+		SourceID: scope.SourceID, States: scope.States, Cities: SplitList(c.StringSlice("cities")), Categories: SplitList(c.StringSlice("categories")),
+		Words: strings.TrimSpace(c.String("search")), Has: SplitList(c.StringSlice("has")), MinRating: c.Float64("min-rating"), Closed: report.Closed(strings.ToLower(c.String("closed"))),
+	}
+	if age := timeOf(c, "seen-since"); age > 0 {
+		f.SeenSince = k.DB().Now().Add(-age)
+	}
+	if !slices.Contains([]report.Closed{report.ClosedNo, report.ClosedYes, report.ClosedOnly}, f.Closed) {
+		return f, Usagef("--closed %q: want no, yes or only", c.String("closed"))
+	}
+	if !(f.MinRating >= 0 && f.MinRating <= 5) {
+		return f, Usagef("--min-rating %v: want stars from 0.5 to 5", f.MinRating)
+	}
+	for _, name := range f.Has {
+		if c, err := report.ListingColumn(name); err != nil {
+			return f, Usagef("--has: %w", err)
+		} else if !c.Stored() {
+			return f, Usagef("--has %s: every listing has that", name)
+		}
+	}
+	if c.IsSet("search") && !report.HasWords(f.Words) {
+		return f, Usagef("--search %q: want words of letters or digits", c.String("search"))
+	}
+	return f, nil
+}
+
 func (p *Program) listingsList(c *cli.Context) error {
 	words := c.String("search")
 	if c.Command.Name == "search" {

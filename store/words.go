@@ -35,6 +35,9 @@ func (db *DB) IndexWords(ctx context.Context) error {
 				return err
 			}
 			toListing, toEvent := min(lastListing, upto+wordsAtOnce), min(lastEvent, event+wordsAtOnce)
+			if toListing < lastListing {
+				toEvent = event // what an event tells counts as read when every listing before it is indexed
+			}
 			if more = toListing < lastListing || toEvent < lastEvent; toListing == upto && toEvent == event {
 				return nil
 			}

@@ -87,18 +87,22 @@ func TestRunsInOrder(t *testing.T) {
 	}
 }
 
+// commit is of the page with the number seq, so many seconds after noon.
+func commit(seq int64, second, nth int) *Commit {
+	return &Commit{Seq: seq, At: Stamp{noon.Add(time.Duration(second) * time.Second)}, Nth: int64(nth)}
+}
+
+// after is a line that tells of a commit.
+func after(second int, c *Commit) *Event {
+	return &Event{Type: Stop, Timestamp: noon.Add(time.Duration(second) * time.Second), Before: c}
+}
+
 // TestPagesByCommit: the log has pages as they were read, and the lines after them tell in which
 // order they were committed: also within one millisecond, and across a heartbeat. A page whose
 // commit no line tells stands at its own time.
 func TestPagesByCommit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	commit := func(seq int64, second, nth int) *Commit {
-		return &Commit{Seq: seq, At: Stamp{noon.Add(time.Duration(second) * time.Second)}, Nth: int64(nth)}
-	}
-	after := func(second int, c *Commit) *Event {
-		return &Event{Type: Stop, Timestamp: noon.Add(time.Duration(second) * time.Second), Before: c}
-	}
 	beat := &Event{Type: Heartbeat, Timestamp: noon.Add(2 * time.Second)}
 	logAt(t, dir, "worker_0_pid_1", "id", 1, pageAt(1, 1, "a"), beat, after(9, commit(1, 5, 8)))
 	logAt(t, dir, "worker_1_pid_1", "id", 1, pageAt(2, 1, "b"), after(9, commit(1, 5, 7)))
@@ -133,12 +137,6 @@ func TestPagesByCommit(t *testing.T) {
 func TestBeatBehindCommit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	commit := func(seq int64, second, nth int) *Commit {
-		return &Commit{Seq: seq, At: Stamp{noon.Add(time.Duration(second) * time.Second)}, Nth: int64(nth)}
-	}
-	after := func(second int, c *Commit) *Event {
-		return &Event{Type: Stop, Timestamp: noon.Add(time.Duration(second) * time.Second), Before: c}
-	}
 	beat := &Event{Type: Heartbeat, Timestamp: noon.Add(30 * time.Second)}
 	logAt(t, dir, "worker_0_pid_1", "id", 1, pageAt(1, 1, "a"), beat, after(40, commit(1, 2, 1)))
 	logAt(t, dir, "worker_1_pid_1", "id", 1, pageAt(20, 1, "b"), after(29, commit(1, 21, 2)))

@@ -105,8 +105,8 @@ func appendEscape(dst []byte, r rune, first byte) []byte {
 	return fmt.Appendf(dst, `\U%08x`, r)
 }
 
-// EscapeJSON writes what Printable would change of a JSON text as \uXXXX; encoding/json has
-// escaped the controls of ASCII. Text that is safe already comes back as it is. Every line of a
+// EscapeJSON writes what Printable would change of a JSON text as the escapes of JSON; encoding/json
+// has escaped the controls of ASCII. Text that is safe already comes back as it is. Every line of a
 // log passes here: eight characters of ASCII are looked at at once.
 func EscapeJSON(text []byte) []byte {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
