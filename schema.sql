@@ -434,6 +434,15 @@ CREATE TABLE company_edits (
 -- meta says how far it goes (words_listing, words_event): see store/words.go.
 CREATE VIRTUAL TABLE listing_words USING fts5 (name, categories, city, content = '', contentless_delete = 1, detail = none);
 
+-- Until where somebody has looked through what the crawl dropped, restored and rejected:
+-- what is to be reviewed has a higher number in listing_events.
+CREATE TABLE reviews (
+    id       INTEGER PRIMARY KEY,
+    at       TEXT NOT NULL,
+    event    INTEGER NOT NULL CHECK (event >= 0),    -- the last of listing_events that was shown
+    by       TEXT NOT NULL CHECK (by IN ('command', 'page'))
+) STRICT;
+
 -- What was handed to somebody: the next file under the same name tells what became of
 -- listings since then.
 CREATE TABLE deliveries (

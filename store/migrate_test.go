@@ -486,6 +486,7 @@ func TestEnumerations(t *testing.T) {
 		"source_cities.matched":             {"slug", "name", "none"},
 		"listing_events.kind":               texts([]Event{EventNew, EventChanged, EventCompleted, EventDropped, EventRestored, EventRejected}),
 		"company_merges.by":                 {"web", "tel", "adr", "hand"},
+		"reviews.by":                        {"command", "page"},
 	}
 	got := checkedEnumerations(t)
 	for column := range got {
