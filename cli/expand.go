@@ -28,7 +28,7 @@ const completionMark = "--generate-bash-completion"
 // of a group after a subcommand's name ("run --db my.db") before that name,
 // where the library reads them.
 //
-// args[0] is the program's name. A command line that asks for completions is
+// A line with --help becomes `help COMMAND...`. args[0] is the program's name. A command line that asks for completions is
 // returned as it is. Errors are UsageErrors.
 func Expand(app *cli.App, args []string) ([]string, error) {
 	if len(args) == 0 || completing(args) {
@@ -55,6 +55,9 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 		in = in[1:]
 		name, value, hasValue := splitFlag(arg)
 		f, depth := at.flag(name) // an unknown one stays where it is, for the library to report
+		if f != nil && f.Names()[0] == "help" {
+			return helpLine(at, args), nil
+		}
 		words := []string{arg}
 		switch kind := kindOf(f); {
 		case kind == multiFlag:
