@@ -228,6 +228,9 @@ func prepareCommand(cmd *cli.Command) {
 // settings file, then the command's own preparation.
 func beforeAction(c *cli.Context, own cli.BeforeFunc) error {
 	if c.Args().Present() && !takesOperands(c.Command) { // a forgotten dash would be ignored without a word
+		if _, ok := yp.LookupState(c.Args().First()); ok && slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return f.Names()[0] == "states" }) {
+			return Usagef("unexpected argument %q: write %s --states %s", c.Args().First(), c.Command.HelpName, strings.Join(c.Args().Slice(), " "))
+		}
 		return Usagef("unexpected argument %q: %s takes none; see '%s --help'", c.Args().First(), c.Command.HelpName, c.Command.HelpName)
 	}
 	for _, complaint := range unknownVariables(c.App, os.Environ()) {
