@@ -107,7 +107,6 @@ CREATE TABLE runs (
     listings_rejected INTEGER NOT NULL DEFAULT 0,    -- sightings of listings that break a rule of their source
     listings_dropped  INTEGER NOT NULL DEFAULT 0,    -- gone from their source, see listings.dropped_at
     listings_restored INTEGER NOT NULL DEFAULT 0,    -- and back again
-    pass_began_at TEXT,                              -- of the pass that it began or went on with, of several sources the earliest
     CHECK ((outcome = 'running') = (finished_at IS NULL))
 ) STRICT;
 CREATE INDEX runs_alive ON runs (started_at) WHERE outcome = 'running';
@@ -121,6 +120,16 @@ CREATE TABLE passes (
     cutoff    TEXT NOT NULL,                         -- with --recrawl: what was done until then is crawled again
     PRIMARY KEY (source_id, selection)
 ) STRICT, WITHOUT ROWID;
+
+-- The pass of each source that a run began or went on with.
+CREATE TABLE run_passes (
+    source_id INTEGER NOT NULL REFERENCES sources (id),
+    run_id    INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    selection TEXT NOT NULL CHECK (json_valid(selection)), -- as in passes
+    began_at  TEXT NOT NULL,                         -- of the pass, by this run or an earlier one
+    PRIMARY KEY (source_id, run_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX run_passes_by_run ON run_passes (run_id);
 
 -- A run that finds no place in a state, because other runs hold all that --max-per-state
 -- gives, waits for one: until then those take no more than their share.
