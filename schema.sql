@@ -818,13 +818,15 @@ SELECT x.at, r.uuid AS run, s.name AS source, l.listing_id, l.name, l.city, l.st
 FROM listing_changes x JOIN listings l ON l.id = x.listing JOIN sources s ON s.id = l.source_id LEFT JOIN runs r ON r.id = x.run_id;
 
 -- What the site says that it has, and what was seen of it by the last crawl of each
--- target. pages_left are those that only the limit of pages kept from us.
+-- target. pages_left are those beyond the limit of pages, as far as the numbers of the site tell.
 CREATE VIEW v_coverage AS
 SELECT t.id, s.name AS source, c.name AS city, t.state, k.name AS category, t.status, t.site_total, t.raw_count + t.bad_count AS seen,
        t.page_current AS pages, t.max_pages,
-       CASE WHEN t.next_page_url IS NULL OR t.page_current = 0 THEN 0 WHEN t.site_total IS NULL THEN 1
-            ELSE max(1, cast(ceil((t.site_total - t.raw_count - t.bad_count) * 1.0 * t.page_current / max(1, t.raw_count + t.bad_count)) AS INTEGER)) END AS pages_left,
-       round(100.0 * min(t.raw_count + t.bad_count, t.site_total) / nullif(t.site_total, 0), 1) AS percent,
+       CASE WHEN t.next_page_url IS NULL OR t.page_current = 0 OR t.status <> 'DONE' AND (t.site_total IS NULL OR t.max_pages = 0) THEN 0
+            WHEN t.site_total IS NULL THEN 1
+            ELSE max(t.status = 'DONE', cast(ceil((t.site_total - t.raw_count - t.bad_count) * 1.0 * t.page_current / max(1, t.raw_count + t.bad_count)) AS INTEGER)
+                 - iif(t.status = 'DONE', 0, t.max_pages - t.page_current)) END AS pages_left,
+       floor(1000.0 * min(t.raw_count + t.bad_count, t.site_total) / nullif(t.site_total, 0)) / 10 AS percent,
        t.complete_at, t.finished_at
 FROM targets t JOIN sources s ON s.id = t.source_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
 WHERE t.kind = 'search' AND t.retired_at IS NULL AND (t.page_current > 0 OR t.finished_at IS NOT NULL);
