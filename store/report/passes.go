@@ -74,6 +74,9 @@ func (k *Reader) Passes(ctx context.Context, scope store.Scope) ([]Pass, error) 
 	if err != nil || len(all) == 0 {
 		return all, err
 	}
+	if len(all) == 1 {
+		scope.SourceID = all[0].SourceID
+	}
 	counts, err := k.countBySource(ctx, SincePasses(all, ChangeFilter{Scope: scope}))
 	for i := range all {
 		p := &all[i]
