@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"ypcrawl/checkpoint"
@@ -25,6 +26,9 @@ type summary struct {
 	Resume   string    `json:"resume,omitempty"` // the command that goes on
 
 	Sources []sourceSummary `json:"sources,omitempty"` // where several were asked for
+
+	Coverage *report.CoverageTotals `json:"coverage,omitempty"` // of this selection; absent = of details alone, or it could not be read
+	Passes   []report.Pass          `json:"passes"`             // of its sources
 }
 
 // sourceSummary is one source of a summary.
@@ -119,6 +123,7 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	if all, err := r.keeper.Progress(context.WithoutCancel(r.c.Context), store.Scope{}); err == nil {
 		s.Database.Listings, s.Database.Companies = all.Overall.Listings, all.Overall.Companies
 	}
+	r.figures(&s)
 	if left != nil {
 		s.Error = left.Error()
 		s.Resume = r.p.commandLine()
@@ -154,6 +159,29 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	}
 }
 
+// figures reads how much was seen of the selection, and of which passes this run is a part.
+func (r *run) figures(s *summary) {
+	s.Passes = []report.Pass{}
+	if r.onlyDetails {
+		return
+	}
+	ctx := context.WithoutCancel(r.c.Context)
+	all := &report.CoverageTotals{}
+	for _, c := range r.sources {
+		seen, err := r.keeper.CoverageTotals(ctx, c.scope)
+		if err != nil {
+			return
+		}
+		all.Add(seen)
+		passes, err := r.keeper.Passes(ctx, store.Scope{SourceID: c.scope.SourceID})
+		if err != nil {
+			return
+		}
+		s.Passes = append(s.Passes, passes...)
+	}
+	s.Coverage = all
+}
+
 func (r *run) print(s summary, left error) error {
 	details := s.Details + s.DetailsFailed + s.DetailsMissing
 	idle := ""
@@ -177,6 +205,15 @@ func (r *run) print(s summary, left error) error {
 		err = severalTable(s).flush(&r.p.Streams, r.p.Out)
 	default:
 		err = runTable(s, details).flush(&r.p.Streams, r.p.Out)
+	}
+	if err == nil && s.Coverage != nil && s.Coverage.All() > 0 {
+		lines := s.Coverage.Lines("this selection")
+		for _, pass := range s.Passes {
+			if pass.Runs > 1 && len(lines) < mostNamed {
+				lines = append(lines, pass.Lines()...)
+			}
+		}
+		_, err = fmt.Fprintln(r.p.Out, strings.Join(lines, "\n"))
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(r.p.Out, "%s holds %s of %s in all.\n", yp.Printable(s.Database.Path), plural(s.Database.Listings, "listing"), plural(s.Database.Companies, "company"))

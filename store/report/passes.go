@@ -212,3 +212,44 @@ func (p Pass) Text() string {
 	}
 	return text
 }
+
+// Lines says which pass it is and what became of listings since it began, in lines of at most 80
+// characters.
+func (p Pass) Lines() []string {
+	text := p.Text() + ": " + yp.Thousands(p.New) + " new"
+	for _, part := range []struct {
+		n    int64
+		kind store.Event
+	}{{p.Changed, store.EventChanged}, {p.Dropped, store.EventDropped}, {p.Restored, store.EventRestored}, {p.Rejected, store.EventRejected}} {
+		if part.n > 0 {
+			text += ", " + yp.Thousands(part.n) + " " + string(part.kind)
+		}
+	}
+	return sentences(text)
+}
+
+// Figures are what progress tells beside its counters: they are read from the rows themselves,
+// a second or so over a million listings.
+type Figures struct {
+	At       time.Time      `json:"figures_at"` // when they were read
+	Of       string         `json:"figures_of"` // what of the file they count
+	Coverage CoverageTotals `json:"coverage"`
+	Passes   []Pass         `json:"passes"`
+}
+
+// Figures reads them. Of the scope, source and states count.
+func (k *Reader) Figures(ctx context.Context, scope store.Scope) (f *Figures, err error) {
+	f = &Figures{At: k.db.Now(), Of: OfScope(scope)}
+	if f.Coverage, err = k.CoverageTotals(ctx, scope); err == nil {
+		f.Passes, err = k.Passes(ctx, scope)
+	}
+	return f, err
+}
+
+// OfScope says what figures of a scope count.
+func OfScope(s store.Scope) string {
+	if s.SourceID == 0 && len(s.States)+len(s.CategoryIDs)+len(s.CityIDs)+s.MinPopulation == 0 {
+		return "the whole file"
+	}
+	return "this selection"
+}

@@ -129,6 +129,8 @@ type Progress struct {
 
 	DetailsETASec float64 `json:"details_eta_seconds"` // as ETASec, for those that are due
 
+	*Figures // nil = not asked for
+
 	began time.Time // when the first of the runs alive did
 }
 
