@@ -129,6 +129,11 @@ func (l *changeList) aboutThem(from since) (*changeSummary, error) {
 		}
 	}
 	var err error
+	if l.c.Bool("summary") && len(s.Passes) > 0 {
+		if s.Passes, err = l.k.Passes(l.c.Context, l.filter.Scope); err != nil {
+			return nil, err
+		}
+	}
 	s.Coverage, err = l.k.CoverageTotals(l.c.Context, l.filter.Scope)
 	return s, err
 }

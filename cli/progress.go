@@ -226,20 +226,21 @@ func passesText(passes []report.Pass, run *report.RunListings) (lines []string) 
 		if i < mostNamed {
 			lines = append(lines, pass.Lines()...)
 		}
-		all.New, all.Rejected, all.Dropped, all.Restored = all.New+pass.New, all.Rejected+pass.Rejected, all.Dropped+pass.Dropped, all.Restored+pass.Restored
+		all.New, all.Dropped, all.Restored = all.New+pass.New, all.Dropped+pass.Dropped, all.Restored+pass.Restored
 	}
 	if n := len(passes) - mostNamed; n > 0 {
 		lines = append(lines, fmt.Sprintf("And the passes of %s more.", plural(n, "source")))
 	}
-	if run == nil || all.New == run.New && all.Rejected == run.Rejected && all.Dropped == run.Dropped && all.Restored == run.Restored {
+	// What a run counts as rejected counts on each page, and in a pass once.
+	if run == nil || all.New == run.New && all.Dropped == run.Dropped && all.Restored == run.Restored {
 		return lines
 	}
-	text := "The last run, all it did"
+	text := "The last run as a whole"
 	if run.Running {
-		text = "The run under way, all it did"
+		text = "The run under way as a whole"
 	}
 	text += ": " + thousands(run.New) + " new"
-	for _, part := range fatesOf(crawl.Stats{Rejected: run.Rejected, Dropped: run.Dropped, Restored: run.Restored}) {
+	for _, part := range fatesOf(crawl.Stats{Dropped: run.Dropped, Restored: run.Restored}) {
 		if part.n > 0 {
 			text += fmt.Sprintf(", %s %s", thousands(part.n), part.name)
 		}

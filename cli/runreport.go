@@ -270,9 +270,9 @@ func runTable(s summary, details int64) *table {
 	t.row("requests", s.Requests, "")
 	t.row("new listings", s.New, "")
 	some("changed listings", s.Changed)
-	for _, part := range fatesOf(s.Stats) {
-		some(part.name+" listings", part.n)
-	}
+	some("rejections (each page counts)", s.Rejected)
+	some("dropped listings", s.Dropped)
+	some("restored listings", s.Restored)
 	t.row("new companies", s.Companies, "")
 	some("cards left out (more than 1,000 on a page)", s.LeftOut)
 	some("next links off the source, not followed", s.Elsewhere)
@@ -325,9 +325,10 @@ type fate struct {
 	n    int64
 }
 
-// fatesOf are those that are told only where there are any.
+// fatesOf are those that are told only where there are any. A rejection counts on each page that
+// shows the listing; what `changes` calls rejected counts once.
 func fatesOf(st crawl.Stats) []fate {
-	return []fate{{"rejected", st.Rejected}, {"dropped", st.Dropped}, {"restored", st.Restored}}
+	return []fate{{"rejections", st.Rejected}, {"dropped", st.Dropped}, {"restored", st.Restored}}
 }
 
 // mostlyRejected reports whether a crawl was of little use: more than half of the

@@ -160,30 +160,33 @@ func (t *CoverageTotals) setPercent() {
 // Text says how much of what the sites list was seen: "32.0% of what the site lists was seen;
 // about 2,400 pages beyond --max-pages".
 func (t CoverageTotals) Text() string {
-	var parts []string
-	switch {
-	case t.Percent != nil:
-		parts = append(parts, yp.Share(*t.Percent)+" of what the site lists was seen")
-	case t.Targets == 0:
-		parts = append(parts, "nothing of what the site lists was seen yet")
-	case t.Unread.Targets == 0:
-		parts = append(parts, "all was read that the site shows; it does not say how much it lists")
-	default:
-		parts = append(parts, "how much the site lists is not known")
-	}
 	if t.PagesLeft > 0 {
-		parts = append(parts, "about "+yp.Plural(t.PagesLeft, "page")+" beyond --max-pages")
+		return t.share() + "; about " + yp.Plural(t.PagesLeft, "page") + " beyond --max-pages"
 	}
-	return strings.Join(parts, "; ")
+	return t.share()
+}
+
+func (t CoverageTotals) share() string {
+	switch {
+	case t.Percent != nil && t.Untold > 0:
+		return fmt.Sprintf("%s of what the site lists in %s of %s was seen", yp.Share(*t.Percent), yp.Thousands(t.All()-t.Untold), yp.Plural(t.All(), "target"))
+	case t.Percent != nil:
+		return yp.Share(*t.Percent) + " of what the site lists was seen"
+	case t.Targets == 0:
+		return "nothing of what the site lists was seen yet"
+	case t.Unread.Targets == 0:
+		return "all was seen that the site shows; it does not say how much it lists"
+	}
+	return "it is not known how much the site lists"
 }
 
 // Lines says it line by line: the share, which targets were not read to their end and why, and
 // what that means for the words "new" and "closed"; of says what is counted: "this selection".
 // Each line is at most 80 characters wide.
 func (t CoverageTotals) Lines(of string) []string {
-	lines := sentences(t.Text() + " (" + of + ")")
-	if t.Percent != nil && t.NoTotal > 0 {
-		lines = append(lines, sentences(fmt.Sprintf("Of %s the site does not say how many it lists: they are no part of that", yp.Plural(t.NoTotal, "target")))...)
+	lines := sentences(t.share() + " (" + of + ")")
+	if t.PagesLeft > 0 {
+		lines = append(lines, sentences("about "+yp.Plural(t.PagesLeft, "page")+" beyond --max-pages")...)
 	}
 	u := t.Unread
 	if u.Targets == 0 {
@@ -202,7 +205,7 @@ func (t CoverageTotals) Lines(of string) []string {
 		}
 	}
 	lines = append(lines, sentences(fmt.Sprintf("%s of %s not read to the end: %s", yp.Thousands(u.Targets), yp.Plural(t.All(), "target"), strings.Join(why, ", ")))...)
-	if t.Targets > 0 || t.Again > 0 {
+	if u.Targets > u.Never {
 		lines = append(lines, sentences(fmt.Sprintf("What is new there may be newly seen, and closings can't be told (%s)", yp.Plural(u.Listings, "listing")))...)
 	}
 	return lines
