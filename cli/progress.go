@@ -45,7 +45,10 @@ func (p *Program) progress(c *cli.Context) error {
 		}
 		pr, err := k.ProgressOfDetails(c.Context, scope)
 		if err == nil {
-			pr.Figures, err = k.Figures(c.Context, scope)
+			var f *report.Figures
+			if f, err = k.Figures(c.Context, scope); err == nil {
+				pr.AddFigures(f)
+			}
 		}
 		if err != nil {
 			return err
@@ -68,7 +71,7 @@ func (p *Program) watchProgress(c *cli.Context, k *database, scope store.Scope, 
 			again = time.Now().Add(50 * time.Since(began))
 		}
 		if err == nil {
-			pr.Figures = figures
+			pr.AddFigures(figures)
 			err = p.look(c, pr)
 		}
 		if c.Context.Err() != nil {
@@ -186,12 +189,17 @@ func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
 	}, "error", "status", "targets", "for example"))
 }
 
-// statesTable counts by state. Columns of trouble are shown when there is some: with all of
+// statesTable counts by state; a listing that searches of two states found counts in both, and
+// once in the line of all. Columns of trouble are shown when there is some: with all of
 // them the table is wider than 80 columns.
 func statesTable(pr *report.Progress, states int) *table {
-	t := newTable("state", "%", "planned", "in progress", "done", "failed", "stuck", "parked", "retired", "pages", "listings", "companies")
+	t := newTable("state", "%", "planned", "in progress", "done", "failed", "stuck", "parked", "retired", "pages", "found", "companies")
 	add := func(name string, c report.Counts) {
-		t.row(name, percent(c.Percent), c.Planned, c.InProgress, c.Done, c.Failed, c.Stuck, c.Parked, c.Retired, c.Pages, c.Listings, c.Companies)
+		found := any("-")
+		if c.Found != nil {
+			found = *c.Found
+		}
+		t.row(name, percent(c.Percent), c.Planned, c.InProgress, c.Done, c.Failed, c.Stuck, c.Parked, c.Retired, c.Pages, found, c.Companies)
 	}
 	for _, s := range pr.States[:states] {
 		add(s.State, s.Counts)
@@ -216,7 +224,11 @@ func figuresText(f *report.Figures, run *report.RunListings, now time.Time) (lin
 	if age := now.Sub(f.At); age >= time.Second {
 		of += ", " + lasting(age) + " ago"
 	}
-	return append(f.Coverage.Lines(of), passesText(f.Passes, run)...)
+	lines = f.Coverage.Lines(of)
+	if f.Closed > 0 {
+		lines = append(lines, yp.Wrap(fmt.Sprintf("Closed are %s of the %s found: exports leave them out unless --closed asks.", thousands(f.Closed), plural(f.Found, "listing")), 80)...)
+	}
+	return append(lines, passesText(f.Passes, run)...)
 }
 
 // passesText tells of the last pass of each source, and of the last run where that is another thing.

@@ -98,7 +98,8 @@ func (s selected) troubled() int64 { return s.Failed + s.Parked + s.Stuck }
 // contained is all that the database holds, of this run and of others.
 type contained struct {
 	Path      string `json:"path"`
-	Listings  int64  `json:"listings"`
+	Listings  int64  `json:"listings"`        // open and closed ones
+	Closed    int64  `json:"listings_closed"` // of them: their source dropped them
 	Companies int64  `json:"companies"`
 }
 
@@ -122,6 +123,9 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	s.Database.Path = r.keeper.DB().Path()
 	if all, err := r.keeper.Progress(context.WithoutCancel(r.c.Context), store.Scope{}); err == nil {
 		s.Database.Listings, s.Database.Companies = all.Overall.Listings, all.Overall.Companies
+	}
+	if closed, err := r.keeper.Closed(context.WithoutCancel(r.c.Context), store.Scope{}); err == nil {
+		s.Database.Closed = closed
 	}
 	r.figures(&s)
 	if left != nil {
@@ -216,7 +220,11 @@ func (r *run) print(s summary, left error) error {
 		_, err = fmt.Fprintln(r.p.Out, strings.Join(lines, "\n"))
 	}
 	if err == nil {
-		_, err = fmt.Fprintf(r.p.Out, "%s holds %s of %s in all.\n", yp.Printable(s.Database.Path), plural(s.Database.Listings, "listing"), plural(s.Database.Companies, "company"))
+		closed := ""
+		if n := s.Database.Closed; n > 0 {
+			closed = fmt.Sprintf(" (%s closed)", thousands(n))
+		}
+		_, err = fmt.Fprintf(r.p.Out, "%s holds %s%s of %s in all.\n", yp.Printable(s.Database.Path), plural(s.Database.Listings, "listing"), closed, plural(s.Database.Companies, "company"))
 	}
 	return err
 }

@@ -237,29 +237,3 @@ func (p Pass) Lines() []string {
 	}
 	return sentences(text)
 }
-
-// Figures are what progress tells beside its counters: they are read from the rows themselves,
-// a second or so over a million listings.
-type Figures struct {
-	At       time.Time      `json:"figures_at"` // when they were read
-	Of       string         `json:"figures_of"` // what of the file they count
-	Coverage CoverageTotals `json:"coverage"`
-	Passes   []Pass         `json:"passes"`
-}
-
-// Figures reads them. Of the scope, source and states count.
-func (k *Reader) Figures(ctx context.Context, scope store.Scope) (f *Figures, err error) {
-	f = &Figures{At: k.db.Now(), Of: OfScope(scope)}
-	if f.Coverage, err = k.CoverageTotals(ctx, scope); err == nil {
-		f.Passes, err = k.Passes(ctx, scope)
-	}
-	return f, err
-}
-
-// OfScope says what figures of a scope count.
-func OfScope(s store.Scope) string {
-	if s.SourceID == 0 && len(s.States)+len(s.CategoryIDs)+len(s.CityIDs)+s.MinPopulation == 0 {
-		return "the whole file"
-	}
-	return "this selection"
-}
