@@ -442,7 +442,13 @@ func (d *delivery) finish() error {
 		m.Rows += f.Rows
 	}
 	var err error
-	if m.Database, err = d.k.DB().ID(d.c.Context); err != nil {
+	if len(m.Passes) > 0 && (d.c.Bool("json") || d.c.Bool("manifest")) { // with what became of listings
+		m.Passes, err = d.k.Passes(d.c.Context, store.Scope{SourceID: d.query.SourceID, States: d.query.States})
+	}
+	if err == nil {
+		m.Database, err = d.k.DB().ID(d.c.Context)
+	}
+	if err != nil {
 		d.abort()
 		return err
 	}
