@@ -24,6 +24,7 @@ const (
 	// A listing that searches of two states show counts in both.
 	foundByState = `SELECT t.state, count(DISTINCT g.listing) ` + foundBy + ` GROUP BY t.state`
 	foundAtAll   = `SELECT '', count(DISTINCT g.listing) ` + foundBy
+	storedAtAll  = `SELECT '', ifnull(sum(listings), 0) FROM listing_totals WHERE ` + places
 	foundBy      = `FROM targets t CROSS JOIN sightings g ON g.target_id = t.id WHERE t.kind = 'search' AND ` + placesOn + ` AND ` + kept
 	kept         = `g.since < 0x7FFFFFFFFFFFFFFF` // no mere ad, not filtered out
 	countClosed  = `
@@ -54,7 +55,11 @@ func (k *Reader) Figures(ctx context.Context, scope store.Scope) (f *Figures, er
 		f.found[x.state], f.Found = x.listings, x.listings
 	}
 	if len(states) > 1 {
-		all, err := list(ctx, k, "count listings", foundAtAll, placesOf(scope), into)
+		query := foundAtAll
+		if len(scope.States) == 0 { // each listing was found by some search
+			query = storedAtAll
+		}
+		all, err := list(ctx, k, "count listings", query, placesOf(scope), into)
 		if err != nil {
 			return nil, err
 		}
