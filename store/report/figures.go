@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"ypcrawl/store"
 )
 
@@ -33,15 +35,27 @@ const (
 		WHERE g.listing = l.id AND t.kind = 'search' AND t.state IN (SELECT value FROM json_each(?2)) AND ` + kept + `))`
 )
 
-// Figures reads them. Of the scope, source and states count.
-func (k *Reader) Figures(ctx context.Context, scope store.Scope) (f *Figures, err error) {
-	f = &Figures{At: k.db.Now(), Of: OfScope(scope), found: map[string]int64{}}
-	if f.Coverage, err = k.CoverageTotals(ctx, scope); err != nil {
-		return nil, err
-	}
-	if f.Passes, err = k.Passes(ctx, scope); err != nil {
-		return nil, err
-	}
+// Figures reads them side by side. Of the scope, source and states count.
+func (k *Reader) Figures(ctx context.Context, scope store.Scope) (*Figures, error) {
+	f := &Figures{At: k.db.Now(), Of: OfScope(scope)}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		f.Coverage, err = k.CoverageTotals(ctx, scope)
+		return err
+	})
+	g.Go(func() (err error) {
+		f.Passes, err = k.Passes(ctx, scope)
+		return err
+	})
+	g.Go(func() error { return k.countFound(ctx, f, scope) })
+	g.Go(func() (err error) {
+		f.Closed, err = k.Closed(ctx, scope)
+		return err
+	})
+	return f, g.Wait()
+}
+
+func (k *Reader) countFound(ctx context.Context, f *Figures, scope store.Scope) error {
 	type found struct {
 		state    string
 		listings int64
@@ -49,24 +63,24 @@ func (k *Reader) Figures(ctx context.Context, scope store.Scope) (f *Figures, er
 	into := func(x *found) []any { return []any{&x.state, &x.listings} }
 	states, err := list(ctx, k, "count the listings of states", foundByState, placesOf(scope), into)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	f.found = map[string]int64{}
 	for _, x := range states {
 		f.found[x.state], f.Found = x.listings, x.listings
 	}
-	if len(states) > 1 {
-		query := foundAtAll
-		if len(scope.States) == 0 { // each listing was found by some search
-			query = storedAtAll
-		}
-		all, err := list(ctx, k, "count listings", query, placesOf(scope), into)
-		if err != nil {
-			return nil, err
-		}
+	if len(states) < 2 {
+		return nil
+	}
+	query := foundAtAll
+	if len(scope.States) == 0 { // each listing was found by some search
+		query = storedAtAll
+	}
+	all, err := list(ctx, k, "count listings", query, placesOf(scope), into)
+	if err == nil {
 		f.Found = all[0].listings
 	}
-	f.Closed, err = k.Closed(ctx, scope)
-	return f, err
+	return err
 }
 
 // Closed counts the listings that their source has dropped, of those that searches of the scope
