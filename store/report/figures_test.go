@@ -43,6 +43,8 @@ func (w *passWorld) wander(t *testing.T, rnd *rand.Rand) {
 			p.Raw = len(p.Listings)
 			out, err := w.CommitPage(t.Context(), c, p)
 			noErr(t, err)
+			w.told.New, w.told.Changed = w.told.New+int64(out.New), w.told.Changed+int64(out.Changed)
+			w.told.Dropped, w.told.Restored = w.told.Dropped+int64(c.Dropped), w.told.Restored+int64(out.Restored)
 			if out.Done {
 				break
 			}
@@ -82,6 +84,12 @@ func TestFiguresAgree(t *testing.T) {
 			}
 			f := w.agree(t, store.Scope{})
 			ca, tx := w.agree(t, store.Scope{States: []string{"CA"}}), w.agree(t, store.Scope{States: []string{"TX"}})
+			n, err := w.CountChanges(t.Context(), report.ChangeFilter{})
+			noErr(t, err)
+			got := report.PassCounts{New: n[store.EventNew], Changed: n[store.EventChanged], Dropped: n[store.EventDropped], Restored: n[store.EventRestored]}
+			if got != w.told {
+				t.Errorf("changes tell of %+v, the runs of %+v", got, w.told)
+			}
 			shared, closed, limited = shared+ca.Found+tx.Found-f.Found, closed+f.Closed, limited+f.Coverage.Unread.MaxPages
 			w.agree(t, store.Scope{SourceID: w.sources["two"]})
 			w.agree(t, store.Scope{States: []string{"CA", "TX"}})

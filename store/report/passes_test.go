@@ -22,6 +22,7 @@ type passWorld struct {
 	*bundle
 	*clock
 	sources map[string]int64
+	told    report.PassCounts // by the commits of pages, as runs count them
 }
 
 func newPassWorld(t *testing.T, names ...string) *passWorld {
