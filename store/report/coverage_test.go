@@ -81,7 +81,7 @@ func TestCoverageRow(t *testing.T) {
 		2: "CA 42 of 42 = 100, 0 left, complete true",
 		3: "TX 50 of 42 = 100, 0 left, complete true",
 		4: "TX 30 of - = -, 1 left, complete false",
-		5: "CA 30 of 60 = 50, 1 left, complete false",
+		5: "CA 30 of 60 = 50, 0 left, complete false",
 		6: "CA 0 of 0 = -, 0 left, complete true",
 		7: "TX 30 of 300 = 10, 9 left, complete false",
 	}
@@ -96,7 +96,8 @@ func TestCoverageTotals(t *testing.T) {
 	got, err := b.CoverageTotals(t.Context(), store.Scope{})
 	share := 100 * 234.0 / 1552
 	want := report.CoverageTotals{
-		Targets: 7, Again: 1, NeverCrawled: 7, Complete: 4, Known: 6, SiteTotal: 1552, SeenOfKnown: 90 + 42 + 42 + 30 + 30, Seen: 272, Percent: &share, PagesLeft: 45,
+		Targets: 7, Again: 1, NeverCrawled: 7, Complete: 4, Known: 6, SiteTotal: 1552, SeenOfKnown: 90 + 42 + 42 + 30 + 30, Seen: 272, Percent: &share, PagesLeft: 44,
+		NoTotal: 1, Untold: 8, Unread: report.Unread{Targets: 12, MaxPages: 3, Begun: 1, Again: 1, Never: 7, Listings: 180},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
@@ -118,6 +119,66 @@ func TestFindCategories(t *testing.T) {
 		var unknown *report.NotFoundError
 		if _, err := b.FindCategories(t.Context(), []string{word}); !errors.As(err, &unknown) || unknown.Hint != near {
 			t.Errorf("%s: %v", word, err)
+		}
+	}
+}
+
+// TestCoverageLines: the lines fit a terminal, and say what is not known.
+func TestCoverageLines(t *testing.T) {
+	t.Parallel()
+	share := func(x float64) *float64 { return &x }
+	for name, c := range map[string]struct {
+		totals report.CoverageTotals
+		text   string
+		lines  []string
+	}{
+		"nothing planned": {report.CoverageTotals{}, "nothing of what the site lists was seen yet", []string{"Nothing of what the site lists was seen yet (this selection)."}},
+		"all":             {report.CoverageTotals{Targets: 4, Known: 4, Percent: share(100)}, "100.0% of what the site lists was seen", []string{"100.0% of what the site lists was seen (this selection)."}},
+		"cut": {
+			report.CoverageTotals{Targets: 40, NeverCrawled: 9, Again: 3, Percent: share(32), PagesLeft: 2400, Untold: 9, Unread: report.Unread{
+				Targets: 51_234, MaxPages: 30_123, Failed: 6_789, Begun: 1_234, Never: 9_876, Again: 3_210, Unconfirmed: 2_345, Listings: 1_234_567,
+			}},
+			"32.0% of what the site lists in 43 of 52 targets was seen; about 2,400 pages beyond --max-pages",
+			[]string{
+				"32.0% of what the site lists in 43 of 52 targets was seen (this selection).", "About 2,400 pages beyond --max-pages.",
+				"51,234 of 52 targets not read to the end: 30,123 by --max-pages, 6,789 failed,", "  1,234 begun, 9,876 not yet crawled, 3,210 to be crawled again, 2,345 with no",
+				"  clear end.", "What is new there may be newly seen, and closings can't be told (1,234,567", "  listings).",
+			},
+		},
+		"no numbers, read to the end": {report.CoverageTotals{Targets: 4, NoTotal: 4}, "all was seen that the site shows; it does not say how much it lists", nil},
+		"no numbers":                  {report.CoverageTotals{Targets: 4, NoTotal: 4, Untold: 4, Unread: report.Unread{Targets: 4}}, "it is not known how much the site lists", nil},
+	} {
+		if got := c.totals.Text(); got != c.text {
+			t.Errorf("%s: got %q, want %q", name, got, c.text)
+		}
+		lines := c.totals.Lines("this selection")
+		if diff := cmp.Diff(c.lines, lines); diff != "" && c.lines != nil {
+			t.Errorf("%s: %s", name, diff)
+		}
+		for _, line := range lines {
+			if len(line) > 80 {
+				t.Errorf("%s: %d characters: %s", name, len(line), line)
+			}
+		}
+	}
+}
+
+func TestCoverageAtLeast(t *testing.T) {
+	t.Parallel()
+	share := func(x float64) *float64 { return &x }
+	for name, c := range map[string]struct {
+		totals report.CoverageTotals
+		want   bool
+	}{
+		"enough":                      {report.CoverageTotals{Targets: 4, Percent: share(95)}, true},
+		"too little":                  {report.CoverageTotals{Targets: 4, Percent: share(94.9)}, false},
+		"one never crawled":           {report.CoverageTotals{Targets: 4, NeverCrawled: 1, Untold: 1, Percent: share(100)}, false},
+		"one of which nobody knows":   {report.CoverageTotals{Targets: 4, Untold: 1, Percent: share(100)}, false},
+		"no numbers, read to the end": {report.CoverageTotals{Targets: 4, NoTotal: 4}, true},
+		"nothing planned":             {report.CoverageTotals{}, false},
+	} {
+		if got := c.totals.AtLeast(95); got != c.want {
+			t.Errorf("%s: got %t", name, got)
 		}
 	}
 }
