@@ -320,7 +320,7 @@ func TestFile(t *testing.T) {
 			if _, err := os.Stat(name); err == nil {
 				t.Error("the file is there before it is published")
 			}
-			if err := f.Publish(); err != nil {
+			if err := export.Publish([]*export.File{f}); err != nil {
 				t.Fatal(err)
 			}
 			data, err := os.ReadFile(name)
@@ -357,7 +357,7 @@ func TestFileTaken(t *testing.T) {
 	if err := errors.Join(f.Finish(), os.WriteFile(name, []byte("other"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Publish(); !errors.Is(err, export.ErrExists) {
+	if err := export.Publish([]*export.File{f}); !errors.Is(err, export.ErrExists) {
 		t.Errorf("published over it: %v", err)
 	}
 	if data, _ := os.ReadFile(name); string(data) != "other" {

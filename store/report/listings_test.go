@@ -302,27 +302,3 @@ func TestIndexWords(t *testing.T) {
 		t.Errorf("%s rows in the index of 11 listings", rows[0])
 	}
 }
-
-func TestDeliveries(t *testing.T) {
-	t.Parallel()
-	db := storetest.Open(t)
-	if last, err := db.LastDelivery(t.Context(), "boss"); last != nil || err != nil {
-		t.Errorf("before the first: %v, %v", last, err)
-	}
-	for i := range 2 {
-		d := store.Delivery{Name: "boss", At: db.Now(), Event: int64(i + 5), File: "f", Rows: 3, Filters: "{}"}
-		if err := db.RememberDelivery(t.Context(), d, int64(i)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := db.RememberDelivery(t.Context(), store.Delivery{Name: "other", At: db.Now(), Event: 9, Filters: "{}"}, 0); err != nil {
-		t.Fatal(err)
-	}
-	var refused *store.RefusedError
-	if err := db.RememberDelivery(t.Context(), store.Delivery{Name: "boss", At: db.Now(), Event: 7, Filters: "{}"}, 1); !errors.As(err, &refused) {
-		t.Errorf("two that follow the same one: %v", err)
-	}
-	if last, err := db.LastDelivery(t.Context(), "boss"); err != nil || last == nil || last.Event != 6 {
-		t.Errorf("the last: %+v, %v", last, err)
-	}
-}
