@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -52,8 +54,7 @@ func (d *delivery) beginDelivery() (err error) {
 	if d.query.OnePerCompany {
 		item = store.ItemCompany
 	}
-	filters := store.JSON(d.filters())
-	d.query.To, err = d.k.DB().BeginDelivery(d.c.Context, store.Delivery{Name: name, File: d.name, Filters: filters}, item, report.TellableFields())
+	d.query.To, err = d.k.DB().BeginDelivery(d.c.Context, store.Delivery{Name: name, File: d.name, Filters: d.filters()}, item, report.TellableFields())
 	if err != nil || !d.query.Difference {
 		return asUsage(err)
 	}
@@ -64,8 +65,8 @@ func (d *delivery) beginDelivery() (err error) {
 		d.since.text = fmt.Sprintf("the beginning: an older version made the last delivery to %s and did not keep what it told", name)
 	default:
 		d.since.text = fmt.Sprintf("the last delivery to %s, %s, of %s", name, minute(last.At), last.File)
-		if last.Filters != filters {
-			d.p.note("The last delivery to %s was of another choice, %s: what is none of this one is told as left, and what it lets in as new.", name, last.Filters)
+		if !maps.Equal(last.Filters, d.filters()) {
+			d.p.note("The last delivery to %s was of another choice, %s: what is none of this one is told as left, and what it lets in as new.", name, cmp.Or(choiceText(last.Filters), "all listings"))
 		}
 	}
 	return nil

@@ -13,13 +13,13 @@ import (
 
 // Delivery is a file of listings that was handed to somebody under a name.
 type Delivery struct {
-	ID      int64     `json:"id"`
-	Name    string    `json:"name"`
-	At      time.Time `json:"at"`
-	Event   int64     `json:"event"` // the last one of listing_events that it has seen
-	File    string    `json:"file"`
-	Rows    int64     `json:"rows"`
-	Filters string    `json:"-"` // JSON
+	ID      int64
+	Name    string
+	At      time.Time
+	Event   int64 // the last one of listing_events that it has seen
+	File    string
+	Rows    int64
+	Filters map[string]string // what was asked for, by the names of flags
 }
 
 // Item is what somebody gets a row for.
@@ -98,13 +98,13 @@ func (db *DB) BeginDelivery(ctx context.Context, d Delivery, item Item, fields [
 			return err
 		}
 		last := Delivery{Name: d.Name}
-		err = tx.Get(lastComplete, []any{d.Name}, &last.ID, Instant(&last.At), &last.Event, &last.File, &last.Rows, &last.Filters)
+		err = tx.Get(lastComplete, []any{d.Name}, &last.ID, Instant(&last.At), &last.Event, &last.File, &last.Rows, FromJSON(&last.Filters))
 		if err == nil {
 			b.Last, b.Forgotten = &last, !known
 		} else if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		return tx.Get(beginDelivery, []any{d.Name, tx.Now, d.File, d.Filters}, &b.ID)
+		return tx.Get(beginDelivery, []any{d.Name, tx.Now, d.File, JSON(d.Filters)}, &b.ID)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("begin the delivery to %q: %w", d.Name, err)

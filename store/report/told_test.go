@@ -29,7 +29,7 @@ type colleague struct {
 func (c *colleague) deliver(f report.ListingFilter, only []report.ChangeWord, complete bool, more ...string) (lines []string) {
 	c.t.Helper()
 	columns := slices.Concat([]string{"listing_id", "company_id", "status", "change", "changed_fields"}, report.TellableFields(), more)
-	to, err := c.db.BeginDelivery(c.t.Context(), store.Delivery{Name: "ann", File: "f", Filters: "{}"}, c.item, report.TellableFields())
+	to, err := c.db.BeginDelivery(c.t.Context(), store.Delivery{Name: "ann", File: "f"}, c.item, report.TellableFields())
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestDeliveryFields(t *testing.T) {
 	r := town(t)
 	tell := func(fields ...string) (words []string) {
 		t.Helper()
-		to, err := r.db.BeginDelivery(t.Context(), store.Delivery{Name: "ann", File: "f", Filters: "{}"}, store.ItemListing, fields)
+		to, err := r.db.BeginDelivery(t.Context(), store.Delivery{Name: "ann", File: "f"}, store.ItemListing, fields)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -314,7 +314,7 @@ func TestDeliveriesAtOnce(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)
 	begin := func(name string, item store.Item) (*store.DeliveryBegun, error) {
-		return db.BeginDelivery(t.Context(), store.Delivery{Name: name, File: "f", Filters: "{}"}, item, []string{"name"})
+		return db.BeginDelivery(t.Context(), store.Delivery{Name: name, File: "f"}, item, []string{"name"})
 	}
 	must := func(err error) {
 		t.Helper()
