@@ -99,10 +99,11 @@ const (
 		OR EXISTS (SELECT 1 FROM json_each(l.categories) v WHERE lower(v.value) IN (SELECT lower(value) FROM json_each(?))))`
 
 	// What became of listings after a mark: new ones have row ids that follow each other.
-	afterMark = ` WHERE id > ? AND at >= ? AND id <= ? AND kind IN ('changed', 'dropped', 'restored')`
+	afterMark = ` WHERE id > ? AND at >= ? AND id <= ? AND kind IN ('changed', 'completed', 'dropped', 'restored')`
 	newSince  = `SELECT listing, listings FROM listing_events WHERE id > ? AND at >= ? AND id <= ? AND kind = 'new' ORDER BY listing`
 	touched   = `SELECT listing FROM listing_events` + afterMark
-	eventsOf  = `SELECT kind, ifnull((SELECT group_concat(v.value ->> 'field') FROM json_each(what, '$.changes') v), '') FROM listing_events` + afterMark + ` AND listing = ? ORDER BY id`
+	eventsOf  = `SELECT kind, concat_ws(',', (SELECT group_concat(v.value ->> 'field') FROM json_each(what, '$.changes') v), (SELECT group_concat(v.value) FROM json_each(what, '$.completed') v))
+		FROM listing_events` + afterMark + ` AND listing = ? ORDER BY id`
 	lastEvent = `SELECT ifnull(max(id), 0) FROM listing_events`
 
 	// The values of a row are read as one text: the driver takes 100 ns for each column. No text
@@ -566,7 +567,7 @@ func (r *listingReader) became(id int64, closed bool) (word ChangeWord, fields [
 			if err := rows.Scan(&kind, &names); err != nil {
 				return "", nil, err
 			}
-			if kind == store.EventChanged {
+			if kind == store.EventChanged || kind == store.EventCompleted {
 				fields = append(fields, strings.Split(names, ",")...)
 			} else {
 				first = cmp.Or(first, kind)
