@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/export"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 )
@@ -32,6 +36,18 @@ func (p *Program) deliveries(c *cli.Context) error {
 			return []any{r.Name, minute(r.At), r.Rows, r.File, orDash(string(r.Item)), r.Has, orDash(choiceText(r.Filters))}
 		},
 	})
+}
+
+// lowerMemory lowers the soft limit of memory where Parquet, which gathers rows, and what keeps
+// deliveries would come to more than 80 MB together, until restore is called. GOMEMLIMIT wins.
+func (d *delivery) lowerMemory() (restore func()) {
+	const limit = 40 << 20
+	before := debug.SetMemoryLimit(-1)
+	if d.query.To == nil || d.format != export.Parquet || os.Getenv("GOMEMLIMIT") != "" || before <= limit || before == math.MaxInt64 {
+		return func() {}
+	}
+	debug.SetMemoryLimit(limit)
+	return func() { debug.SetMemoryLimit(before) }
 }
 
 // choiceText writes filters as they are typed.

@@ -297,6 +297,7 @@ func seenText(t report.CoverageTotals) string {
 // write writes the rows into one file, or into one for each group. Reading and writing go
 // on side by side.
 func (d *delivery) write() error {
+	defer d.lowerMemory()()
 	ctx, cancel := context.WithCancel(d.c.Context)
 	defer cancel()
 	const atOnce = 256 // rows that are handed over together

@@ -36,7 +36,7 @@ func tellable(field string) string {
 
 // keptAtOnce is how many items are kept in one transaction: a crawl beside it waits for some
 // hundredths of a second at most.
-const keptAtOnce = 4000
+const keptAtOnce = 1000
 
 // toldReader compares listings with what somebody has got of them.
 type toldReader struct {
