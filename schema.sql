@@ -453,7 +453,7 @@ CREATE TABLE deliveries (
     file     TEXT NOT NULL,
     rows     INTEGER NOT NULL CHECK (rows >= 0),
     filters  TEXT NOT NULL CHECK (json_valid(filters)),
-    complete INTEGER NOT NULL DEFAULT 1 CHECK (complete IN (0, 1)) -- 0 = its file is not there, or was not when it was killed: nobody has got it
+    complete INTEGER NOT NULL DEFAULT 1 CHECK (complete IN (0, 1)) -- 0 = it goes on, or ended otherwise: what it tells does not count
 ) STRICT;
 CREATE INDEX deliveries_by_name ON deliveries (name, id);
 
@@ -462,6 +462,7 @@ CREATE TABLE recipients (
     id       INTEGER PRIMARY KEY,
     name     TEXT NOT NULL UNIQUE CHECK (name <> ''),
     item     TEXT NOT NULL CHECK (item IN ('listing', 'company')), -- what they get a row for
+    first    INTEGER NOT NULL,                       -- of deliveries: what those before it told was not kept
     fields   TEXT NOT NULL CHECK (json_valid(fields))              -- whose differences are told, in the order of delivered.told; new ones are added at its end
 ) STRICT;
 

@@ -36,7 +36,8 @@ and what stands now: "new" NAME has not got it; "changed" a value is another one
 "closed" its source dropped it; "left" it stands, but is none of the choice any more, as without its e-mail and with --has email;
 "restored" it was told as closed or left, and is back. What --only leaves out NAME has not got: it is told when it is asked for.
 Another choice or other columns may be taken each time. Since a pass, a time or a run, changes are told by what happened to
-listings, whatever the choice was then: one that matches only now is not told as new, and none as left.
+listings, whatever the choice was then: one that matches only now is not told as new, and none as left. What a listing's own page
+says when it is first read is no such event; other hours or another e-mail address when it is read again are.
 
 Columns beside the default ones: `
 

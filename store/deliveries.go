@@ -47,8 +47,8 @@ type DeliveryBegun struct {
 }
 
 const (
-	findRecipient = `SELECT id, item, fields FROM recipients WHERE name = ?`
-	addRecipient  = `INSERT INTO recipients (name, item, fields) VALUES (?, ?, ?)`
+	findRecipient = `SELECT id, item, fields, first FROM recipients WHERE name = ?`
+	addRecipient  = `INSERT INTO recipients (name, item, first, fields) VALUES (?, ?, ?, ?)`
 	addFields     = `UPDATE recipients SET fields = ? WHERE id = ?`
 	lastComplete  = `SELECT id, at, event, file, rows, filters FROM deliveries WHERE name = ? AND complete = 1 ORDER BY id DESC LIMIT 1`
 	beginDelivery = `INSERT INTO deliveries (name, at, event, file, rows, filters, complete) VALUES (?, ?, 0, ?, 0, ?, 0) RETURNING id`
@@ -71,8 +71,19 @@ const ToldNow = `iif(v.delivery IN (SELECT id FROM deliveries WHERE complete = 0
 func (db *DB) BeginDelivery(ctx context.Context, d Delivery, item Item, fields []string) (*DeliveryBegun, error) {
 	b := &DeliveryBegun{Name: d.Name, Item: item, db: db}
 	err := db.Write(ctx, func(tx *Tx) error {
+		last := Delivery{Name: d.Name}
+		err := tx.Get(lastComplete, []any{d.Name}, &last.ID, Instant(&last.At), &last.Event, &last.File, &last.Rows, FromJSON(&last.Filters))
+		if err == nil {
+			b.Last = &last
+		} else if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if err := tx.Get(beginDelivery, []any{d.Name, tx.Now, d.File, JSON(d.Filters)}, &b.ID); err != nil {
+			return err
+		}
 		var of Item
-		err := tx.Get(findRecipient, []any{d.Name}, &b.Recipient, &of, FromJSON(&b.Fields))
+		first := b.ID
+		err = tx.Get(findRecipient, []any{d.Name}, &b.Recipient, &of, FromJSON(&b.Fields), &first)
 		known := err == nil
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
@@ -88,23 +99,14 @@ func (db *DB) BeginDelivery(ctx context.Context, d Delivery, item Item, fields [
 		}
 		if !known {
 			var res sql.Result
-			if res, err = tx.Exec(addRecipient, d.Name, string(item), JSONTexts(b.Fields)); err == nil {
+			if res, err = tx.Exec(addRecipient, d.Name, string(item), first, JSONTexts(b.Fields)); err == nil {
 				b.Recipient, err = res.LastInsertId()
 			}
 		} else if err = nil; len(b.Fields) > had {
 			err = tx.Run(addFields, JSONTexts(b.Fields), b.Recipient)
 		}
-		if err != nil {
-			return err
-		}
-		last := Delivery{Name: d.Name}
-		err = tx.Get(lastComplete, []any{d.Name}, &last.ID, Instant(&last.At), &last.Event, &last.File, &last.Rows, FromJSON(&last.Filters))
-		if err == nil {
-			b.Last, b.Forgotten = &last, !known
-		} else if !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
-		return tx.Get(beginDelivery, []any{d.Name, tx.Now, d.File, JSON(d.Filters)}, &b.ID)
+		b.Forgotten = b.Last != nil && last.ID < first
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("begin the delivery to %q: %w", d.Name, err)

@@ -15,6 +15,7 @@ CREATE TABLE recipients (
     id       INTEGER PRIMARY KEY,
     name     TEXT NOT NULL UNIQUE CHECK (name <> ''),
     item     TEXT NOT NULL CHECK (item IN ('listing', 'company')), -- what they get a row for
+    first    INTEGER NOT NULL,                       -- of deliveries: what those before it told was not kept
     fields   TEXT NOT NULL CHECK (json_valid(fields))              -- whose differences are told, in the order of delivered.told; new ones are added at its end
 ) STRICT;
 

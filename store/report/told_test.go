@@ -354,7 +354,16 @@ func TestDeliveriesAtOnce(t *testing.T) {
 	if _, err := begin("boss", store.ItemCompany); !errors.As(err, &refused) || !strings.Contains(err.Error(), "boss gets a row for each listing") {
 		t.Errorf("rows for something else: %v", err)
 	}
-	rows, err := db.Deliveries(t.Context(), 0)
+	// An older version did not keep what it told; that is said until a delivery that does is complete.
+	storetest.Execute(t, db, `INSERT INTO deliveries (name, at, event, file, rows, filters) VALUES ('old', '2026-01-01T00:00:00.000Z', 0, 'o', 1, '{"states":"NV"}')`)
+	for range 2 {
+		old, err := begin("old", store.ItemListing)
+		must(err)
+		if !old.Forgotten || old.Last == nil || old.Last.Filters["states"] != "NV" || other.Forgotten {
+			t.Errorf("%+v, %+v", old, other)
+		}
+	}
+	rows, err := db.Deliveries(t.Context(), 1)
 	if err != nil || len(rows) != 1 || rows[0].Name != "boss" || rows[0].File != "g" || rows[0].Rows != 1 || rows[0].Has != 1 || rows[0].Item != store.ItemListing {
 		t.Errorf("%+v, %v", rows, err)
 	}
