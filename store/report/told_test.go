@@ -136,7 +136,7 @@ func (c *colleague) history(r *rand.Rand) {
 	id, pick := r.IntN(n)+1, func(of ...string) string { return of[r.IntN(len(of))] }
 	switch r.IntN(9) {
 	case 0:
-		storetest.Execute(c.t, c.db, fmt.Sprintf(`INSERT INTO companies (name, lead_source, lead_listing, first_seen_at) VALUES ('c', 1, 'l', 'x')`),
+		storetest.Execute(c.t, c.db, `INSERT INTO companies (name, lead_source, lead_listing, first_seen_at) VALUES ('c', 1, 'l', 'x')`,
 			fmt.Sprintf(`INSERT INTO listings (id, source_id, listing_id, company_id, name, found_state, rating, fingerprint, first_seen_at, last_seen_at)
 				VALUES (%d, 1, 'l%d', (SELECT max(id) FROM companies), 'n', '%s', %s, 0, 'x', 'x')`, n+1, n+1, pick("CA", "NV"), pick("NULL", "3.0", "4.5")))
 	case 1:
