@@ -44,6 +44,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"json":         cmdJSON,
 		"holds-truth":  cmdHoldsTruth,
 		"tells-truth":  cmdTellsTruth,
+		"has-mail":     cmdHasMail,
 		"holds-same":   cmdHoldsSame,
 		"database-id":  cmdDatabaseID,
 		"damage":       cmdDamage,
@@ -378,6 +379,35 @@ func cmdTellsTruth(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
 		ts.Fatalf("the export does not tell the changes of the truth (-want +got):\n%s", head(diff))
+	}
+}
+
+// cmdHasMail is `has-mail TRUTH FILE...`: who applies the files, one after the other, has those
+// listings with their e-mail addresses that `demo truth --details` printed into TRUTH.
+func cmdHasMail(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) >= 2, "has-mail TRUTH FILE...")
+	var truth demo.Truth
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &truth))
+	want, got := map[string]string{}, map[string]string{}
+	for i := range truth.Details {
+		if d := &truth.Details[i]; d.Email != "" {
+			want[d.ID] = d.Email
+		}
+	}
+	for _, file := range args[1:] {
+		for dec := json.NewDecoder(strings.NewReader(ts.ReadFile(file))); dec.More(); {
+			var row struct {
+				Change, Email string
+				ID            string `json:"listing_id"`
+			}
+			ts.Check(dec.Decode(&row))
+			if got[row.ID] = row.Email; row.Change == "closed" || row.Change == "left" {
+				delete(got, row.ID)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
+		ts.Fatalf("they have other addresses than the truth (-want +got):\n%s", head(diff))
 	}
 }
 

@@ -30,11 +30,21 @@ ypcrawl export -o tx-{date}.parquet --states TX --manifest
 The column "change" tells what became of a listing since --since: when the last pass of crawls began, unless another time is
 named. Listings that closed before are left out, see --closed. Where targets were not read to their end, "new" may be
 "seen for the first time", and that a listing closed can't be told: the share that was seen is said on stderr.
+
+--as NAME keeps what the file tells, listing by listing, and --since last-export tells the difference between what NAME has got
+and what stands now: "new" NAME has not got it; "changed" a value is another one, became known or is gone, see changed_fields;
+"closed" its source dropped it; "left" it stands, but is none of the choice any more, as without its e-mail and with --has email;
+"restored" it was told as closed or left, and is back. What --only leaves out NAME has not got: it is told when it is asked for.
+Another choice or other columns may be taken each time. Since a pass, a time or a run, changes are told by what happened to
+listings, whatever the choice was then: one that matches only now is not told as new, and none as left. What a listing's own page
+says when it is first read is no such event; other hours or another e-mail address when it is read again are.
+
 Columns beside the default ones: `
 
 func (p *Program) exportCommand() *cli.Command {
 	return &cli.Command{
-		Name: "export", Usage: "Write listings into a file for others: CSV, TSV, JSON lines, XLSX, Parquet, GeoJSON",
+		Subcommands: []*cli.Command{p.deliveriesCommand()},
+		Name:        "export", Usage: "Write listings into a file for others: CSV, TSV, JSON lines, XLSX, Parquet, GeoJSON",
 		Description: exportHelp + strings.Join(columnNames(report.ListingColumns()[report.DefaultColumns:]), ", "),
 		Flags: slices.Concat(
 			[]cli.Flag{
@@ -46,7 +56,7 @@ func (p *Program) exportCommand() *cli.Command {
 				list("columns", "`COLUMN...` in this order", fmt.Sprintf("%d: ", report.DefaultColumns)+strings.Join(columnNames(report.ListingColumns()[:report.DefaultColumns]), ", ")),
 				&cli.BoolFlag{Name: "one-per-company", Usage: "one row a company: its first listing that matches, an open one if there is one"},
 				&cli.StringFlag{Name: "since", DefaultText: "last-pass", Usage: "tell changes since `last-export|last-pass|7d|DATE|RUN`"},
-				list("only", "only what is `CHANGE...`: new, changed, closed, restored", "all"),
+				list("only", "only what is `CHANGE...`: new, changed, closed, restored, left", "all"),
 				&cli.StringFlag{Name: "as", DefaultText: "not remembered", Usage: "remember this file as a delivery to `NAME`, for the next --since last-export"},
 				&cli.StringFlag{Name: "split-by", DefaultText: "one file", Usage: "a file for each `GROUP`: state, or searched category"},
 				&cli.StringFlag{Name: "list-separator", Value: "; ", Usage: "`TEXT` between the items of a list"},
@@ -76,7 +86,6 @@ type delivery struct {
 	compress export.Compression
 
 	files []*deliveredFile
-	last  int64 // id of the delivery that it follows
 	mark  report.Since
 	seen  report.CoverageTotals
 	of    string // what that counts
@@ -120,6 +129,9 @@ func (p *Program) export(c *cli.Context) error {
 			}
 		}
 		if err := d.checkCoverage(scope); err != nil {
+			return err
+		}
+		if err := d.beginDelivery(); err != nil {
 			return err
 		}
 		if err := d.write(); err != nil {
@@ -229,33 +241,20 @@ func parseChangeWord(s string) (report.ChangeWord, error) {
 // answer when changes are what is asked for.
 func (d *delivery) readSince(scope store.Scope) (err error) {
 	d.query.ClosedSince = d.c.IsSet("since") || d.c.IsSet("only") || d.c.IsSet("as")
-	last, err := d.k.DB().LastDelivery(d.c.Context, d.c.String("as"))
-	if err != nil {
-		return err
-	}
-	if last != nil {
-		d.last = last.ID
-	}
-	if d.c.String("since") != "last-export" {
-		d.since, err = sinceOf(d.c, d.k, scope)
-		if d.query.Since = (&report.Since{At: d.since.at}); len(d.since.passes) > 0 {
-			d.query.Since = report.MarkOf(d.since.passes)
-		}
-		return err
-	}
-	name := d.c.String("as")
-	if name == "" {
+	d.query.Difference = d.c.String("since") == "last-export"
+	switch name := d.c.String("as"); {
+	case d.query.Difference && name == "":
 		return Usagef("--since last-export: say whose with --as NAME, the name that the last export was remembered under")
+	case d.query.Difference:
+		return nil // told when the delivery is begun
+	case slices.Contains(d.query.Only, report.WordLeft):
+		return Usagef("--only left: what left a choice is known of somebody who has got it; want --as NAME --since last-export")
 	}
-	d.query.Since, d.since.text = &report.Since{}, fmt.Sprintf("the beginning: this is the first delivery to %s", name)
-	if last != nil {
-		if last.Filters != store.JSON(d.filters()) {
-			return Usagef("--since last-export: the last delivery to %s was of another choice, %s: what this one lets in anew would never be told. Take the same, or another --as NAME", name, last.Filters)
-		}
-		d.query.Since = &report.Since{Event: last.Event}
-		d.since.text = fmt.Sprintf("the last delivery to %s, %s, of %s", name, minute(last.At), last.File)
+	d.since, err = sinceOf(d.c, d.k, scope)
+	if d.query.Since = (&report.Since{At: d.since.at}); len(d.since.passes) > 0 {
+		d.query.Since = report.MarkOf(d.since.passes)
 	}
-	return nil
+	return err
 }
 
 // checkCoverage says how much of what the sites list was seen of the targets that the export
@@ -288,6 +287,7 @@ func (d *delivery) checkCoverage(scope store.Scope) (err error) {
 // write writes the rows into one file, or into one for each group. Reading and writing go
 // on side by side.
 func (d *delivery) write() error {
+	defer d.lowerMemory()()
 	ctx, cancel := context.WithCancel(d.c.Context)
 	defer cancel()
 	const atOnce = 256 // rows that are handed over together
@@ -456,20 +456,22 @@ func (d *delivery) finish() error {
 		d.tell(m)
 		return nil
 	}
-	if last, err := d.k.DB().LastDelivery(d.c.Context, d.c.String("as")); err != nil || last != nil && last.ID != d.last {
-		d.abort()
-		return cmp.Or(err, fmt.Errorf("nothing was written: another export to %s ended meanwhile; do it again", d.c.String("as")))
-	}
-	for _, f := range d.files {
-		if err := f.file.Publish(); err != nil {
+	if d.query.To != nil {
+		if err := d.query.To.Check(d.c.Context); err != nil {
 			d.abort()
-			return d.explain(err)
+			return fmt.Errorf("nothing was written: %w; do it again when that one has ended", err)
 		}
 	}
-	if name := d.c.String("as"); name != "" {
-		filters := store.JSON(m.Filters)
-		err := d.k.DB().RememberDelivery(d.c.Context, store.Delivery{Name: name, At: d.mark.At, Event: d.mark.Event, File: d.name, Rows: m.Rows, Filters: filters}, d.last)
-		if err != nil {
+	files := make([]*export.File, len(d.files))
+	for i, f := range d.files {
+		files[i] = f.file
+	}
+	if err := export.Publish(files); err != nil {
+		d.abort()
+		return d.explain(err)
+	}
+	if to := d.query.To; to != nil {
+		if err := to.Complete(d.c.Context, store.Delivery{At: d.mark.At, Event: d.mark.Event, File: d.name, Rows: m.Rows}); err != nil {
 			return fmt.Errorf("%s is written, but the next --since last-export will tell the same again: %w", d.name, err)
 		}
 	}
@@ -518,7 +520,7 @@ func (d *delivery) writeManifest(m manifest) error {
 		_, err = f.Write(append(data, '\n'))
 	}
 	if err = errors.Join(err, f.Finish()); err == nil {
-		err = f.Publish()
+		err = export.Publish([]*export.File{f})
 	}
 	if err != nil {
 		f.Abort()

@@ -77,7 +77,7 @@ func listingFilter(c *cli.Context, k *database, scope store.Scope) (f report.Lis
 	if c.IsSet("search") && !report.HasWords(f.Words) {
 		return f, Usagef("--search %q: want words of letters or digits", c.String("search"))
 	}
-	return f, nil
+	return f, asUsage(k.CheckNames(c.Context, f))
 }
 
 func (p *Program) listingsList(c *cli.Context) error {

@@ -97,7 +97,7 @@ func setEnvVars(app *cli.App) {
 // are not shown.
 func unknownVariables(app *cli.App, environ []string) (complaints []string) {
 	var known []string
-	unnamed := map[string][]string{}
+	unnamed, aliases := map[string][]string{}, map[string]string{}
 	for _, f := range flagsOf(app) {
 		own, short := variable(f.command, f.name), variable("", f.name)
 		known = append(known, own)
@@ -105,6 +105,9 @@ func unknownVariables(app *cli.App, environ []string) (complaints []string) {
 			known = append(known, short)
 		}
 		unnamed[short] = append(unnamed[short], own)
+		for _, alias := range f.Names()[1:] {
+			aliases[variable(f.command, alias)] = own
+		}
 	}
 	slices.Sort(known)
 	for _, line := range environ {
@@ -115,6 +118,8 @@ func unknownVariables(app *cli.App, environ []string) (complaints []string) {
 		hint := "no flag has that name, see --help"
 		if own := unnamed[name]; len(own) > 0 {
 			hint = "it does not say for which command: did you mean " + strings.Join(own[:min(len(own), 3)], ", ") + "?"
+		} else if own, ok := aliases[name]; ok {
+			hint = "a variable has the long name of its flag: " + own
 		} else if near, ok := yp.Nearest(name, known); ok {
 			hint = "did you mean " + near + "?"
 		}

@@ -309,10 +309,11 @@ func TestUnknownVariables(t *testing.T) {
 	t.Parallel()
 	p := &Program{}
 	got := unknownVariables(p.app(), []string{
-		"YPCRAWL_LIMIT=s3kret", "YPCRAWL_FOLLOW=1", "YPCRAWL_STATSE=CA", "YPCRAWL_XYZZY_XYZZY=1", "YPCRAWL_DB=x", "YPCRAWL_RUN_STATES=CA", "YPCRAWL_EVERY=1d", "PATH=/bin", "YPCRAWL_A\x1b=1",
+		"YPCRAWL_LIMIT=s3kret", "YPCRAWL_FOLLOW=1", "YPCRAWL_STATSE=CA", "YPCRAWL_XYZZY_XYZZY=1", "YPCRAWL_DB=x", "YPCRAWL_RUN_STATES=CA", "YPCRAWL_EVERY=1d", "PATH=/bin", "YPCRAWL_EXPORT_O=x.csv", "YPCRAWL_A\x1b=1",
 	})
 	want := []string{
 		`the variable YPCRAWL_A\x1b sets nothing: did you mean YPCRAWL_DB?`,
+		`the variable YPCRAWL_EXPORT_O sets nothing: a variable has the long name of its flag: YPCRAWL_EXPORT_OUTPUT`,
 		`the variable YPCRAWL_FOLLOW sets nothing: it does not say for which command: did you mean YPCRAWL_WAL_TAIL_FOLLOW?`,
 		`the variable YPCRAWL_LIMIT sets nothing: it does not say for which command: did you mean YPCRAWL_TARGETS_LIST_LIMIT, YPCRAWL_DEAD_LIST_LIMIT, YPCRAWL_DETAILS_LIMIT?`,
 		`the variable YPCRAWL_STATSE sets nothing: did you mean YPCRAWL_STATES?`,

@@ -77,7 +77,7 @@ func filterFlags() []cli.Flag {
 const replayDescription = `Name the logs when --db is a new file:  ypcrawl --db new.db wal replay logs/yp_wal
 Several files and folders are read together. Without a name it reads those of --db itself. A new file becomes the database that the logs are of,
 and a crawl can go on with it. Logs of two databases, or of another one than --db holds, are mixed
-only when --database says so.`
+only when --database says so. No log knows what was delivered to whom: the first ` + "`export --as NAME`" + ` out of a new file tells everything as new.`
 
 // walPaths are the arguments, at most so many, or the log folder of --db. They must be there.
 func walPaths(c *cli.Context, most int) ([]string, error) {

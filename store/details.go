@@ -2,6 +2,8 @@ package store
 
 import (
 	"cmp"
+	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -25,9 +27,28 @@ var saveDetail = func() string {
 	ON CONFLICT DO UPDATE SET fetched_at = excluded.fetched_at` + keep
 }()
 
+const beforeDetail = `SELECT ifnull(d.email, ''), coalesce(d.hours, l.hours, '') FROM details d JOIN listings l ON l.id = d.listing WHERE d.listing = ?`
+
 // SaveDetail stores what a listing's own page says, read at the transaction's time: the
-// details, and in the listing, by its row id, what its cards have never given.
-func SaveDetail(tx *Tx, listing int64, d *yp.Detail) error {
+// details, and in the listing, by its row id, what its cards have never given. An e-mail address or
+// hours that the page says otherwise than when it was read before are a change of the listing, also
+// where it said none; what it says when it is read for the first time is not.
+func SaveDetail(tx *Tx, at PageOf, listing int64, d *yp.Detail) error {
+	var t trail
+	var email, hours string
+	switch err := tx.Get(beforeDetail, []any{listing}, &email, &hours); {
+	case err == nil:
+		var changes diff
+		now, _ := list(d.Hours).(string)
+		for _, c := range []FieldChange{changeOf("email", email, d.Email), changeOf("hours", hours, now)} {
+			if *c.New != "" && (c.Old == nil || *c.Old != *c.New) {
+				changes.Changed = append(changes.Changed, c)
+			}
+		}
+		t.update(listing, changes)
+	case !errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("look for details: %w", err)
+	}
 	// A point that is none on Earth, or 0 with 0, which is what programs write for
 	// "unknown", is no point.
 	var lat, lon any
@@ -39,6 +60,9 @@ func SaveDetail(tx *Tx, listing int64, d *yp.Detail) error {
 		count(d.Founded), count(d.Years), Text(d.About))
 	if err == nil {
 		err = complete(tx, listing, d)
+	}
+	if err == nil {
+		err = t.flush(tx, at)
 	}
 	if err != nil {
 		return fmt.Errorf("save details: %w", err)

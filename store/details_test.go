@@ -15,7 +15,7 @@ func (w *world) detail(t testing.TB, listing string, d yp.Detail) {
 	t.Helper()
 	var row int64
 	noErr(t, w.Read().QueryRowContext(t.Context(), `SELECT id FROM listings WHERE source_id = 1 AND listing_id = ?`, listing).Scan(&row))
-	noErr(t, w.Write(context.WithoutCancel(t.Context()), func(tx *store.Tx) error { return store.SaveDetail(tx, row, &d) }))
+	noErr(t, w.Write(context.WithoutCancel(t.Context()), func(tx *store.Tx) error { return store.SaveDetail(tx, store.PageOf{SourceID: 1}, row, &d) }))
 }
 
 const completedRow = `SELECT phone, phone_e164, website_url, website, domain, hours, years_in_business FROM listings WHERE listing_id = ?`
@@ -77,6 +77,8 @@ func TestDetailCompletesListing(t *testing.T) {
 		card(t, w, yp.Listing{ID: "a", Name: "Acme"})
 		w.detail(t, "a", yp.Detail{ID: "a", Email: "a@x.example", Hours: []string{"Mo 9:00-10:00"}, Lat: 1.5, Lon: -2.5, Payment: []string{"cash"}, Founded: 1990})
 		w.detail(t, "a", yp.Detail{ID: "a", Email: "b@x.example", Lat: 91, Lon: 3})
+		w.detail(t, "a", yp.Detail{ID: "a", Email: "b@x.example", Hours: []string{"Mo 9:00-10:00"}})
+		sameRows(t, rows(t, w.DB, `SELECT field, old, new FROM listing_changes`), `email|a@x.example|b@x.example`)
 		sameRows(t, rows(t, w.DB, `SELECT email, hours, lat, lon, payment, founded FROM details`), `b@x.example|["Mo 9:00-10:00"]|1.5|-2.5|["cash"]|1990`)
 	})
 }

@@ -487,6 +487,8 @@ func TestEnumerations(t *testing.T) {
 		"listing_events.kind":               texts([]Event{EventNew, EventChanged, EventCompleted, EventDropped, EventRestored, EventRejected}),
 		"company_merges.by":                 {"web", "tel", "adr", "hand"},
 		"reviews.by":                        {"command", "page"},
+		"deliveries.complete":               flag,
+		"recipients.item":                   {"listing", "company"},
 	}
 	got := checkedEnumerations(t)
 	for column := range got {

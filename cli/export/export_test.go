@@ -320,7 +320,7 @@ func TestFile(t *testing.T) {
 			if _, err := os.Stat(name); err == nil {
 				t.Error("the file is there before it is published")
 			}
-			if err := f.Publish(); err != nil {
+			if err := export.Publish([]*export.File{f}); err != nil {
 				t.Fatal(err)
 			}
 			data, err := os.ReadFile(name)
@@ -357,7 +357,7 @@ func TestFileTaken(t *testing.T) {
 	if err := errors.Join(f.Finish(), os.WriteFile(name, []byte("other"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Publish(); !errors.Is(err, export.ErrExists) {
+	if err := export.Publish([]*export.File{f}); !errors.Is(err, export.ErrExists) {
 		t.Errorf("published over it: %v", err)
 	}
 	if data, _ := os.ReadFile(name); string(data) != "other" {
@@ -434,4 +434,71 @@ func FuzzCells(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Files of one export get their names together or not at all, as far as that can be.
+func TestPublish(t *testing.T) {
+	dir := t.TempDir()
+	made := func(name string) *export.File {
+		t.Helper()
+		f, err := export.Create(filepath.Join(dir, name), "", true)
+		if err == nil {
+			_, err = f.Write([]byte("new " + name))
+		}
+		if err = errors.Join(err, f.Finish()); err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	holds := func(want map[string]string) {
+		t.Helper()
+		got := map[string]string{}
+		for _, name := range []string{"a", "b", "c"} {
+			if data, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
+				got[name] = string(data)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	write := func(name string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("old "+name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("b")
+	// The second of three can't be renamed: what it was written into is away.
+	a, b, c := made("a"), made("b"), made("c")
+	b.Abort()
+	if err := export.Publish([]*export.File{a, b, c}); err == nil || strings.Contains(err.Error(), "replaced") {
+		t.Errorf("published: %v", err)
+	}
+	holds(map[string]string{"b": "old b"})
+	c.Abort()
+	// The third can't, and the second has replaced another one by then.
+	a, b, c = made("a"), made("b"), made("c")
+	c.Abort()
+	if err := export.Publish([]*export.File{a, b, c}); err == nil || !strings.Contains(err.Error(), "these are replaced by new ones: "+filepath.Join(dir, "b")+"; all others are as they were") {
+		t.Errorf("published: %v", err)
+	}
+	holds(map[string]string{"b": "new b"})
+	// The name of one is taken by a folder: nothing is renamed.
+	a, b, c = made("a"), made("b"), made("c")
+	if err := os.Mkdir(filepath.Join(dir, "c"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write("b")
+	if err := export.Publish([]*export.File{a, b, c}); err == nil {
+		t.Error("published over a folder")
+	}
+	holds(map[string]string{"b": "old b"})
+	if err := os.Remove(filepath.Join(dir, "c")); err != nil {
+		t.Fatal(err)
+	}
+	if err := export.Publish([]*export.File{a, b, c}); err != nil {
+		t.Error(err)
+	}
+	holds(map[string]string{"a": "new a", "b": "new b", "c": "new c"})
 }

@@ -12,6 +12,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -101,7 +103,7 @@ func (f *File) Write(data []byte) (int, error) {
 	return f.out.Write(data)
 }
 
-// Finish writes what is left and makes it last. Publish gives it its name.
+// Finish writes what is left and makes it last. Publish gives files their names.
 func (f *File) Finish() (err error) {
 	if f.compress != nil {
 		err = f.compress.Close()
@@ -115,21 +117,53 @@ func (f *File) Finish() (err error) {
 	return errors.Join(err, f.temp.Close())
 }
 
-// Publish gives a finished file its name.
-func (f *File) Publish() error {
-	if err := f.free(); err != nil {
-		return err
-	}
-	if info, err := os.Stat(f.name); err == nil {
-		if err := os.Chmod(f.temp.Name(), info.Mode().Perm()); err != nil {
+// Publish gives finished files their names: all of them, or none. Where that fails on the way, those
+// that have theirs by then are removed again, but for those that replaced another file: these
+// stand, and the error names them.
+func Publish(files []*File) error {
+	for _, f := range files {
+		if err := f.free(); err != nil {
 			return err
 		}
 	}
-	if err := os.Rename(f.temp.Name(), f.name); err != nil {
+	var stand []string
+	for i, f := range files {
+		replaces, err := f.publish()
+		if replaces && err == nil {
+			stand = append(stand, f.name)
+		}
+		if err == nil {
+			continue
+		}
+		for _, before := range files[:i] {
+			if !slices.Contains(stand, before.name) {
+				_ = os.Remove(before.name)
+			}
+		}
+		if len(stand) > 0 {
+			err = fmt.Errorf("%w (these are replaced by new ones: %s; all others are as they were)", err, strings.Join(stand, ", "))
+		}
 		return err
 	}
-	syncFolder(filepath.Dir(f.name))
 	return nil
+}
+
+// publish gives a finished file its name, and tells whether another file had it.
+func (f *File) publish() (replaces bool, err error) {
+	if err := f.free(); err != nil {
+		return false, err
+	}
+	info, err := os.Stat(f.name)
+	if replaces = err == nil; replaces {
+		if err := os.Chmod(f.temp.Name(), info.Mode().Perm()); err != nil {
+			return replaces, err
+		}
+	}
+	if err := os.Rename(f.temp.Name(), f.name); err != nil {
+		return replaces, err
+	}
+	syncFolder(filepath.Dir(f.name))
+	return replaces, nil
 }
 
 // syncFolder makes a rename last. Some systems can't: the file itself is synced by then.

@@ -189,6 +189,46 @@ func (k *Reader) FindListings(ctx context.Context, word string, sourceID int64) 
 	return all, err
 }
 
+const (
+	unknownCity = `SELECT j.value FROM json_each(?) j WHERE NOT EXISTS (SELECT 1 FROM cities WHERE lower(name) = lower(j.value))
+		AND NOT EXISTS (SELECT 1 FROM listings WHERE lower(city) = lower(j.value)) LIMIT 1`
+	unknownCategory = `SELECT j.value FROM json_each(?) j WHERE NOT EXISTS (SELECT 1 FROM categories WHERE lower(name) = lower(j.value) OR slug = lower(j.value))
+		AND NOT EXISTS (SELECT 1 FROM listings l, json_each(l.categories) v WHERE lower(v.value) = lower(j.value)) LIMIT 1`
+	cityNames     = `SELECT name FROM cities`
+	categoryNames = `SELECT name FROM categories`
+)
+
+// CheckNames returns a *NotFoundError when a filter names a city or a category that nothing was
+// planned for and no listing has: it would select nothing.
+func (k *Reader) CheckNames(ctx context.Context, f ListingFilter) error {
+	for _, part := range []struct {
+		what, unknown, known string
+		words                []string
+	}{{"city", unknownCity, cityNames, f.Cities}, {"category", unknownCategory, categoryNames, f.Categories}} {
+		var word string
+		if len(part.words) == 0 {
+			continue
+		}
+		found, err := k.one(ctx, "look for a "+part.what, part.unknown, []any{store.JSONTexts(part.words)}, &word)
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		near, _, err := k.nearest(ctx, part.known, word)
+		if err != nil {
+			return err
+		}
+		e := &NotFoundError{What: fmt.Sprintf("no %s like %q", part.what, word), Hint: "nothing was planned for it, and no listing has it"}
+		if near != "" {
+			e.Hint = "did you mean " + near + "?"
+		}
+		return e
+	}
+	return nil
+}
+
 const knownCategories = `SELECT id, slug, name FROM categories`
 
 // FindCategories returns the ids of categories that words name, by name or slug. The

@@ -50,6 +50,9 @@ type ListingQuery struct {
 	OnePerCompany bool         // the first listing of each company, open ones before closed ones
 	Group         Group        // rows of a group stand together, and have its name as one value more
 	Limit         int          // 0 = all
+
+	To         *store.DeliveryBegun // who gets the rows: that they have got them is kept; nil = nobody by name
+	Difference bool                 // the column "change" tells the difference to what they have got; needs To, and no Since
 }
 
 // Group is what rows can be put together by; "" = nothing.
@@ -77,12 +80,13 @@ const (
 	WordNew      ChangeWord = "new"
 	WordChanged  ChangeWord = "changed"
 	WordClosed   ChangeWord = "closed"   // its source dropped it
-	WordRestored ChangeWord = "restored" // and shows it again
+	WordRestored ChangeWord = "restored" // and shows it again; of a difference: it was told as closed or left, and is back
+	WordLeft     ChangeWord = "left"     // it stands, but is none of the choice any more: told of a difference alone
 )
 
 // ChangeWords lists them in the order in which people read them.
 func ChangeWords() []ChangeWord {
-	return []ChangeWord{WordNew, WordChanged, WordClosed, WordRestored}
+	return []ChangeWord{WordNew, WordChanged, WordClosed, WordRestored, WordLeft}
 }
 
 const (
@@ -98,10 +102,11 @@ const (
 
 	// What became of listings after a mark: new ones have row ids that follow each other.
 	sinceMark = ` WHERE id > ? AND at >= ? AND id <= ? AND at >= ifnull(? ->> ('$."' || source_id || '"'), '')`
-	afterMark = sinceMark + ` AND kind IN ('changed', 'dropped', 'restored')`
+	afterMark = sinceMark + ` AND kind IN ('changed', 'completed', 'dropped', 'restored')`
 	newSince  = `SELECT listing, listings FROM listing_events` + sinceMark + ` AND kind = 'new' ORDER BY listing`
 	touched   = `SELECT listing FROM listing_events` + afterMark
-	eventsOf  = `SELECT kind, ifnull((SELECT group_concat(v.value ->> 'field') FROM json_each(what, '$.changes') v), '') FROM listing_events` + afterMark + ` AND listing = ? ORDER BY id`
+	eventsOf  = `SELECT kind, concat_ws(',', (SELECT group_concat(v.value ->> 'field') FROM json_each(what, '$.changes') v), (SELECT group_concat(v.value) FROM json_each(what, '$.completed') v))
+		FROM listing_events` + afterMark + ` AND listing = ? ORDER BY id`
 	lastEvent = `SELECT ifnull(max(id), 0) FROM listing_events`
 
 	// The values of a row are read as one text: the driver takes 100 ns for each column. No text
@@ -195,7 +200,11 @@ func (k *Reader) eachListing(ctx context.Context, q ListingQuery, do func(row []
 	if err := tx.QueryRowContext(ctx, lastEvent).Scan(&mark.Event); err != nil {
 		return mark, err
 	}
-	r := listingReader{ctx: ctx, tx: tx, query: q}
+	n := 0
+	r := listingReader{ctx: ctx, tx: tx, query: q, take: func(_ *listingFound, row []any) error {
+		n++
+		return do(row)
+	}}
 	if q.Words != "" { // what the index of words does not have yet is told by the next delivery
 		if mark.Event, r.last, err = store.WordsMarks(ctx, tx); err != nil {
 			return mark, err
@@ -211,20 +220,15 @@ func (k *Reader) eachListing(ctx context.Context, q ListingQuery, do func(row []
 		return mark, err
 	}
 	defer func() { _ = rows.Close() }()
-	for n := 0; (q.Limit == 0 || n < q.Limit) && rows.Next(); {
-		_, row, err := r.row(rows)
-		if err != nil {
-			return mark, err
-		}
-		if row == nil {
-			continue
-		}
-		n++
-		if err := do(row); err != nil {
+	for (q.Limit == 0 || n < q.Limit) && rows.Next() {
+		if err := r.read(rows); err != nil {
 			return mark, err
 		}
 	}
-	return mark, rows.Err()
+	if err := rows.Err(); err != nil {
+		return mark, err
+	}
+	return mark, r.flush()
 }
 
 // listingReader carries a query out.
@@ -232,7 +236,10 @@ type listingReader struct {
 	ctx     context.Context
 	tx      *sql.Tx
 	query   ListingQuery
-	columns []Column // those asked for, and the group
+	take    func(f *listingFound, row []any) error // gets the rows
+	columns []Column                               // those asked for, and the group
+	values  []string                               // SQL of the columns, and of what fingerprints need beside them
+	cells   []string                               // of one row, as values
 
 	sources, cities, categories map[string]string // names by id
 	companies                   bits              // of which a row was handed out
@@ -245,6 +252,18 @@ type listingReader struct {
 	added   [][2]int64 // first and last row id of what is new, in order
 	touched bits       // row ids of what else happened to
 	of      *sql.Stmt  // eventsOf
+
+	told toldReader
+}
+
+// listingFound is a listing as the query found it.
+type listingFound struct {
+	id, company int64
+	closed      bool
+	text        string // the values, each with a separator behind it
+
+	in   bool       // it is one of those asked for; else it was told before, and is there for that
+	told store.Told // what they have got of it, or of its company
 }
 
 // bits is a set of row ids.
@@ -277,7 +296,7 @@ func (r *listingReader) prepare() (text string, args []any, err error) {
 			return "", nil, err
 		}
 	}
-	if len(r.query.Only) > 0 {
+	if r.events && len(r.query.Only) > 0 {
 		first := int64(1<<63 - 1)
 		if len(r.added) > 0 {
 			first = r.added[0][0]
@@ -293,18 +312,24 @@ func (r *listingReader) prepare() (text string, args []any, err error) {
 	if r.last > 0 {
 		w.and(`l.id <= ?`, r.last)
 	}
-	if r.query.OnePerCompany && r.query.Group != "" {
+	if r.query.OnePerCompany && (r.query.Group != "" || r.query.Difference) {
 		if err := r.choose(); err != nil {
 			return "", nil, err
 		}
 	}
-	values := make([]string, len(r.columns))
+	r.values = make([]string, len(r.columns))
 	for i, c := range r.columns {
-		if values[i] = "ifnull(" + c.sql + ", '')"; c.made == byEvents {
-			values[i] = "''"
+		if r.values[i] = "ifnull(" + c.sql + ", '')"; c.made == byEvents {
+			r.values[i] = "''"
 		}
 	}
-	text = `SELECT l.id, l.dropped_at IS NOT NULL, l.company_id, concat_ws(char(31), ` + strings.Join(append(values, "''"), `, `) + `) FROM listings l`
+	join := ""
+	if text, args = "1, NULL", w.args; r.query.To != nil {
+		if text, join, args, err = r.readTold(&w); err != nil {
+			return "", nil, err
+		}
+	}
+	text = `SELECT l.id, l.dropped_at IS NOT NULL, l.company_id, concat_ws(char(31), ` + strings.Join(append(r.values, "''"), `, `) + `), ` + text + ` FROM listings l` + join
 	if all := text + strings.Join(w.parts, ""); strings.Contains(all, "d.") {
 		text += details
 	}
@@ -318,10 +343,10 @@ func (r *listingReader) prepare() (text string, args []any, err error) {
 	if r.query.Group != "" {
 		text += r.columns[len(r.columns)-1].sql + ", "
 	}
-	if r.query.OnePerCompany && r.query.Group == "" {
+	if r.query.OnePerCompany && r.chosen == nil {
 		text += "l.dropped_at IS NOT NULL, "
 	}
-	return text + "l.id", w.args, r.readNames()
+	return text + "l.id", args, r.readNames()
 }
 
 // choose finds the rows that stand for their companies in the order of arrival: rows in
@@ -329,19 +354,21 @@ func (r *listingReader) prepare() (text string, args []any, err error) {
 func (r *listingReader) choose() error {
 	q := r.query
 	q.Group, q.Columns = "", nil
-	first := listingReader{ctx: r.ctx, tx: r.tx, query: q, upto: r.upto, last: r.last}
+	if q.To = nil; q.Difference {
+		q.Difference, q.Only = false, nil
+	}
+	r.chosen = &bits{}
+	first := listingReader{ctx: r.ctx, tx: r.tx, query: q, upto: r.upto, last: r.last, take: func(f *listingFound, _ []any) error {
+		r.chosen.add(f.id)
+		return nil
+	}}
 	text, args, err := first.prepare()
 	if err != nil {
 		return err
 	}
-	r.chosen = &bits{}
-	return first.scan(text, args, func(rows *sql.Rows) error {
-		id, row, err := first.row(rows)
-		if row != nil {
-			r.chosen.add(id)
-		}
-		return err
-	})
+	err = first.scan(text, args, first.read)
+	r.companies = first.companies
+	return err
 }
 
 // readNames reads the names that rows are given by their ids.
@@ -419,54 +446,82 @@ func (r *listingReader) isNew(id int64) bool {
 	return found || i > 0 && id <= r.added[i-1][1]
 }
 
-// row reads a row; nil is one that the query does not want.
-func (r *listingReader) row(rows *sql.Rows) (id int64, row []any, err error) {
-	var company int64
-	var closed bool
-	var text string
-	if err := rows.Scan(&id, &closed, &company, &text); err != nil {
-		return 0, nil, err
+// read reads a row, and hands over what the query wants of it.
+func (r *listingReader) read(rows *sql.Rows) error {
+	var f listingFound
+	if err := rows.Scan(&f.id, &f.closed, &f.company, &f.text, &f.in, (*[]byte)(&f.told)); err != nil {
+		return err
+	}
+	if r.query.Difference {
+		return r.difference(&f)
 	}
 	var word ChangeWord
 	var fields []string
+	var err error
 	if r.events {
-		if word, fields, err = r.became(id, closed); err != nil {
-			return 0, nil, err
+		if word, fields, err = r.became(f.id, f.closed); err != nil {
+			return err
 		}
-		if closed && word != WordClosed && r.query.Closed != ClosedYes && r.query.Closed != ClosedOnly || len(r.query.Only) > 0 && !slices.Contains(r.query.Only, word) {
-			return 0, nil, nil
+		if f.closed && word != WordClosed && r.query.Closed != ClosedYes && r.query.Closed != ClosedOnly || len(r.query.Only) > 0 && !slices.Contains(r.query.Only, word) {
+			return nil
 		}
 	}
-	if r.chosen != nil && !r.chosen.has(id) {
-		return 0, nil, nil
+	if r.chosen != nil && !r.chosen.has(f.id) {
+		return nil
 	}
 	if r.query.OnePerCompany && r.chosen == nil {
-		if r.companies.has(company) {
-			return 0, nil, nil
+		if r.companies.has(f.company) {
+			return nil
 		}
-		r.companies.add(company)
+		r.companies.add(f.company)
 	}
-	if strings.Count(text, separator) != len(r.columns) {
-		return 0, nil, fmt.Errorf("listing with row id %d holds the control character 0x1f, which no page gives: take it out of its texts", id)
+	if err := r.cut(&f); err != nil {
+		return err
 	}
-	row = make([]any, len(r.columns))
+	if r.query.To != nil {
+		if err := r.keep(&f); err != nil {
+			return err
+		}
+	}
+	return r.hand(&f, word, fields)
+}
+
+// cut cuts the text of a row into cells.
+func (r *listingReader) cut(f *listingFound) error {
+	if strings.Count(f.text, separator) != len(r.values) {
+		return fmt.Errorf("listing with row id %d holds the control character 0x1f, which no page gives: take it out of its texts", f.id)
+	}
+	r.cells = r.cells[:0]
+	for text := f.text; len(r.cells) < len(r.values); {
+		var cell string
+		cell, text, _ = strings.Cut(text, separator)
+		r.cells = append(r.cells, cell)
+	}
+	return nil
+}
+
+// hand hands a row over whose cells were cut.
+func (r *listingReader) hand(f *listingFound, word ChangeWord, fields []string) (err error) {
+	row := make([]any, len(r.columns))
 	for i, c := range r.columns {
-		var value string
-		value, text, _ = strings.Cut(text, separator)
+		value := r.cells[i]
 		switch {
 		case c.Name == "change":
 			value = string(word)
 		case c.Name == "changed_fields" && len(fields) > 0:
 			value = yp.JSONList(fields)
+		case c.Name == "company_id":
+			row[i] = f.company
+			continue
 		}
 		if value == "" && c.made != openOrClosed {
 			continue
 		}
 		if row[i], err = r.value(c, value); err != nil {
-			return 0, nil, fmt.Errorf("listing with row id %d: %s: %w", id, c.Name, err)
+			return fmt.Errorf("listing with row id %d: %s: %w", f.id, c.Name, err)
 		}
 	}
-	return id, row, nil
+	return r.take(f, row)
 }
 
 func (r *listingReader) value(c Column, text string) (any, error) {
@@ -519,7 +574,7 @@ func (r *listingReader) became(id int64, closed bool) (word ChangeWord, fields [
 			if err := rows.Scan(&kind, &names); err != nil {
 				return "", nil, err
 			}
-			if kind == store.EventChanged {
+			if kind == store.EventChanged || kind == store.EventCompleted {
 				fields = append(fields, strings.Split(names, ",")...)
 			} else {
 				first = cmp.Or(first, kind)

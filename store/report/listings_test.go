@@ -116,7 +116,7 @@ func TestListingColumns(t *testing.T) {
 	r := town(t)
 	q := report.ListingQuery{Columns: report.ListingColumns()[:report.DefaultColumns], Since: &report.Since{Event: 7}, Limit: 3}
 	want := []string{
-		`-|Acme Plumbing|a@acme.example|(510) 555-0100|https://acme.example|-|Oakland|CA|-|Plumbers|["Plumbers","Heating \u0026 Air"]|4.5|7|["Mo-Fr 08:00-17:00"]|open|-|` +
+		`changed|Acme Plumbing|a@acme.example|(510) 555-0100|https://acme.example|-|Oakland|CA|-|Plumbers|["Plumbers","Heating \u0026 Air"]|4.5|7|["Mo-Fr 08:00-17:00"]|open|["phone"]|` +
 			`2026-01-01|2026-02-01|-|Oakland|CA|Plumbers|1|one|l1|-|2026-01-03|37.8|-122.25`,
 		`-|Acme again|-|-|-|-|Oakland|CA|-|-|-|3|-|-|open|-|2026-01-02|2026-02-02|-|Oakland|CA|Plumbers|1|two|l2|-|2026-01-03|-|-`,
 		`-|Best Pets|-|-|-|-|-|-|-|-|-|-|-|-|open|-|2026-01-03|2026-02-03|-|Reno|NV|Pet Stores|2|one|l3|-|-|-|-`,
@@ -196,7 +196,7 @@ func TestListingChanges(t *testing.T) {
 	r := town(t)
 	columns := named(t, "listing_id", "change", "changed_fields")
 	since := report.Since{Event: 6}
-	all := []string{"l1|-|-", "l2|-|-", "l3|-|-", "l5|closed|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-", "l10|closed|-"}
+	all := []string{`l1|changed|["phone"]`, "l2|-|-", "l3|-|-", "l5|closed|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-", "l10|closed|-"}
 	for name, c := range map[string]struct {
 		query report.ListingQuery
 		want  []string
@@ -204,13 +204,13 @@ func TestListingChanges(t *testing.T) {
 		"what closed since is told":         {report.ListingQuery{Since: &since, ClosedSince: true}, all},
 		"by time":                           {report.ListingQuery{Since: &report.Since{At: time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)}, ClosedSince: true}, all},
 		"closed only, whenever":             {report.ListingQuery{Since: &since, ListingFilter: report.ListingFilter{Closed: report.ClosedOnly}}, []string{"l4|-|-", "l5|closed|-", "l10|closed|-"}},
-		"without those that closed":         {report.ListingQuery{Since: &since}, []string{"l1|-|-", "l2|-|-", "l3|-|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-"}},
+		"without those that closed":         {report.ListingQuery{Since: &since}, []string{`l1|changed|["phone"]`, "l2|-|-", "l3|-|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-"}},
 		"only some":                         {report.ListingQuery{Since: &since, Only: []report.ChangeWord{report.WordNew, report.WordRestored}}, []string{"l7|restored|-", "l9|new|-"}},
-		"only changed, where none is new":   {report.ListingQuery{Since: &report.Since{Event: 8}, Only: []report.ChangeWord{report.WordChanged}}, []string{`l6|changed|["phone","rating"]`}},
+		"only changed, where none is new":   {report.ListingQuery{Since: &report.Since{Event: 8}, Only: []report.ChangeWord{report.WordChanged}}, []string{`l1|changed|["phone"]`, `l6|changed|["phone","rating"]`}},
 		"from the beginning all are new":    {report.ListingQuery{Since: &report.Since{}, Only: []report.ChangeWord{report.WordNew}}, []string{"l1|new|-", "l2|new|-", "l3|new|-", "l6|new|-", "l7|new|-", "l8|new|-", "l9|new|-"}},
 		"nothing after the last event":      {report.ListingQuery{Since: &report.Since{Event: 15}, Only: report.ChangeWords()}, nil},
 		"no mark, no changes":               {report.ListingQuery{Limit: 1}, []string{"l1|-|-"}},
-		"the first of a company, open":      {report.ListingQuery{Since: &since, OnePerCompany: true, ClosedSince: true}, []string{"l1|-|-", "l3|-|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-", "l5|closed|-"}},
+		"the first of a company, open":      {report.ListingQuery{Since: &since, OnePerCompany: true, ClosedSince: true}, []string{`l1|changed|["phone"]`, "l3|-|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-", "l5|closed|-"}},
 		"the first of a company, in groups": {report.ListingQuery{OnePerCompany: true, Group: report.GroupState, ListingFilter: report.ListingFilter{Closed: report.ClosedYes}}, []string{"l1|-|-|CA", "l4|-|-|CA", "l5|-|-|CA", "l6|-|-|CA", "l7|-|-|CA", "l8|-|-|CA", "l9|-|-|CA", "l3|-|-|NV"}},
 		"grouped by state, and its name":    {report.ListingQuery{Limit: 4, Group: report.GroupState, ListingFilter: report.ListingFilter{MinRating: 1}}, []string{"l1|-|-|CA", "l2|-|-|CA", "l6|-|-|CA"}},
 		"grouped by the searched category":  {report.ListingQuery{Group: report.GroupCategory, ListingFilter: report.ListingFilter{Categories: []string{"plumbers", "Pet Stores"}}}, []string{"l1|-|-|Plumbers", "l2|-|-|Plumbers", "l3|-|-|Pet Stores"}},
@@ -300,29 +300,5 @@ func TestIndexWords(t *testing.T) {
 	}
 	if rows := storetest.Table(t, r.db, `SELECT count(*) FROM listing_words`); rows[0] != "11" {
 		t.Errorf("%s rows in the index of 11 listings", rows[0])
-	}
-}
-
-func TestDeliveries(t *testing.T) {
-	t.Parallel()
-	db := storetest.Open(t)
-	if last, err := db.LastDelivery(t.Context(), "boss"); last != nil || err != nil {
-		t.Errorf("before the first: %v, %v", last, err)
-	}
-	for i := range 2 {
-		d := store.Delivery{Name: "boss", At: db.Now(), Event: int64(i + 5), File: "f", Rows: 3, Filters: "{}"}
-		if err := db.RememberDelivery(t.Context(), d, int64(i)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := db.RememberDelivery(t.Context(), store.Delivery{Name: "other", At: db.Now(), Event: 9, Filters: "{}"}, 0); err != nil {
-		t.Fatal(err)
-	}
-	var refused *store.RefusedError
-	if err := db.RememberDelivery(t.Context(), store.Delivery{Name: "boss", At: db.Now(), Event: 7, Filters: "{}"}, 1); !errors.As(err, &refused) {
-		t.Errorf("two that follow the same one: %v", err)
-	}
-	if last, err := db.LastDelivery(t.Context(), "boss"); err != nil || last == nil || last.Event != 6 {
-		t.Errorf("the last: %+v, %v", last, err)
 	}
 }

@@ -3,6 +3,8 @@ package report_test
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
+	"fmt"
 	"os"
 	"reflect"
 	"testing"
@@ -44,6 +46,13 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"FindTarget":     func() error { _, err := r.FindTarget(ctx, "demo/city-0-ca/plumbers", 0); return err },
 		"FindListings":   func() error { _, err := r.FindListings(ctx, "demo/a", 0); return err },
 		"FindCategories": func() error { _, err := r.FindCategories(ctx, []string{"Plumbers"}); return err },
+		"CheckNames": func() error {
+			var unknown *report.NotFoundError
+			if err := r.CheckNames(ctx, report.ListingFilter{Cities: []string{"nowhere"}}); !errors.As(err, &unknown) {
+				return fmt.Errorf("a city that is not there: %w", err)
+			}
+			return r.CheckNames(ctx, report.ListingFilter{})
+		},
 		"EachListing": func() error {
 			_, err := r.EachListing(ctx, report.ListingQuery{Columns: report.ListingColumns(), Since: &report.Since{}}, func([]any) error { return nil })
 			return err
