@@ -173,11 +173,12 @@ const (
 	passIsHeld = `EXISTS (SELECT 1 FROM targets t INDEXED BY targets_held WHERE t.status = 'IN_PROGRESS' AND t.source_id = ?1 AND ` + where + ofPass + `)`
 	passWaits  = `EXISTS (SELECT 1 FROM targets t INDEXED BY targets_waiting WHERE t.wait_reason IN ('recrawl', 'gap') AND t.not_before <= ?8
 		AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL AND ` + where + ofPass + `)`
-	readPass = `SELECT began_at, cutoff FROM passes WHERE source_id = ? AND selection = ?`
+	readPass = `SELECT began_at, cutoff, listings FROM passes WHERE source_id = ? AND selection = ?`
 	savePass = `
-	INSERT INTO passes (source_id, selection, began_at, cutoff) VALUES (?, ?, ?, ?)
-	ON CONFLICT DO UPDATE SET began_at = excluded.began_at, cutoff = excluded.cutoff`
-	runOfPass = `UPDATE runs SET pass_began_at = min(ifnull(pass_began_at, ?1), ?1) WHERE id = ?2`
+	INSERT INTO passes (source_id, selection, began_at, cutoff, listings) VALUES (?, ?, ?, ?, ?)
+	ON CONFLICT DO UPDATE SET began_at = excluded.began_at, cutoff = excluded.cutoff, listings = excluded.listings`
+	shownSoFar = `SELECT ifnull(sum(t.accepted_count), 0) FROM targets t WHERE t.retired_at IS NULL AND t.kind = 'search' AND ` + where
+	runOfPass  = `UPDATE runs SET pass_began_at = min(ifnull(pass_began_at, ?1), ?1) WHERE id = ?2`
 
 	// The gap between two crawls stands: only an operator's reset lifts it. A target that ended in the
 	// future (a clock was set back since) is long done.
@@ -199,6 +200,10 @@ type Pass struct {
 	Began   time.Time
 	GoesOn  bool
 	Recrawl int // DONE targets that are due because of it
+
+	// Listings is how many the searches of its scope had shown when it began, by their last
+	// crawls; one that several show counts for each.
+	Listings int64
 }
 
 // BeginPass begins a pass over the scope, or goes on with the last one. With again not nil
@@ -218,7 +223,7 @@ func (r *Run) BeginPass(ctx context.Context, scope store.Scope, again *time.Dura
 	err = r.keeper.write(ctx, "begin a pass", func(tx *store.Tx) error {
 		p = Pass{}
 		var began, cutoff string
-		err := tx.Get(readPass, []any{scope.SourceID, selection}, &began, &cutoff)
+		err := tx.Get(readPass, []any{scope.SourceID, selection}, &began, &cutoff, &p.Listings)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -241,7 +246,10 @@ func (r *Run) BeginPass(ctx context.Context, scope store.Scope, again *time.Dura
 			if cutoff = tx.Now; again != nil {
 				cutoff = yp.FormatTime(tx.At.Add(-*again))
 			}
-			if err := tx.Run(savePass, scope.SourceID, selection, began, cutoff); err != nil {
+			if err := tx.Get(shownSoFar, scope.Args(), &p.Listings); err != nil {
+				return err
+			}
+			if err := tx.Run(savePass, scope.SourceID, selection, began, cutoff, p.Listings); err != nil {
 				return err
 			}
 		}

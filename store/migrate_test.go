@@ -487,6 +487,7 @@ func TestEnumerations(t *testing.T) {
 		"listing_events.kind":               texts([]Event{EventNew, EventChanged, EventCompleted, EventDropped, EventRestored, EventRejected}),
 		"company_merges.by":                 {"web", "tel", "adr", "hand"},
 		"reviews.by":                        {"command", "page"},
+		"notices.event":                     texts(yp.NoticeEvents()),
 	}
 	got := checkedEnumerations(t)
 	for column := range got {

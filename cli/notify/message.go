@@ -14,26 +14,6 @@ import (
 // away; new keys may come without.
 const Version = 1
 
-// Event names what a message is about.
-type Event string
-
-// The events.
-const (
-	Quarantine    Event = "quarantine"     // a source is not asked any more, until a probe succeeds
-	Layout        Event = "layout"         // layout alarm: a source waits for an operator
-	DeadLetters   Event = "dead_letters"   // targets were parked: no crawl takes them again by itself
-	Dropped       Event = "dropped"        // many listings are gone from their source
-	ClaimRetries  Event = "claim_retries"  // the database is often busy when a worker claims a target
-	FewerListings Event = "fewer_listings" // a pass found fewer listings than there were before it
-	RunFailed     Event = "run_failed"     // a run ended early: an error, a closed source, no proxies
-	Test          Event = "test"           // somebody tries it
-)
-
-// Events lists what can be chosen: all but Test.
-func Events() []Event {
-	return []Event{Quarantine, Layout, DeadLetters, Dropped, ClaimRetries, FewerListings, RunFailed}
-}
-
 // Severity says how soon somebody should look.
 type Severity string
 
@@ -47,7 +27,7 @@ const (
 // Message is what a destination gets, as JSON.
 type Message struct {
 	Version  int                `json:"version"`
-	Event    Event              `json:"event"`
+	Event    yp.NoticeEvent     `json:"event"`
 	At       time.Time          `json:"at"`
 	Source   string             `json:"source,omitempty"` // none = the whole run, or several
 	Severity Severity           `json:"severity"`

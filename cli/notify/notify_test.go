@@ -16,6 +16,8 @@ import (
 
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
+
+	"ypcrawl/yp"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -71,7 +73,7 @@ func (l *logged) String() string {
 }
 
 var example = Message{
-	Event: Quarantine, At: time.Date(2026, 11, 22, 10, 0, 0, 123456789, time.UTC), Source: "demo", Severity: Critical, Title: "demo is quarantined",
+	Event: yp.NoticeQuarantine, At: time.Date(2026, 11, 22, 10, 0, 0, 123456789, time.UTC), Source: "demo", Severity: Critical, Title: "demo is quarantined",
 	Text: "the site blocks", Figures: map[string]float64{"share": 0.25, "targets": 27000}, Run: 7, Database: "/home/me/texas.db",
 }
 
@@ -97,7 +99,7 @@ func TestMessage(t *testing.T) {
 
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
-	p, err := Message{Event: RunFailed, Title: "x\x1b[31m" + strings.Repeat("é", 500), Text: "open /home/me/a b/yp.db: " + strings.Repeat("\u202e", 9000)}.parcel()
+	p, err := Message{Event: yp.NoticeRunFailed, Title: "x\x1b[31m" + strings.Repeat("é", 500), Text: "open /home/me/a b/yp.db: " + strings.Repeat("\u202e", 9000)}.parcel()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"ypcrawl/yp"
 )
 
 // Config says how parcels are sent. Zero values have the defaults named.
@@ -25,7 +27,7 @@ type Config struct {
 
 // Parcel is what is sent once.
 type Parcel struct {
-	Event Event
+	Event yp.NoticeEvent
 	Title string
 	Type  string // of the body
 	Body  []byte
