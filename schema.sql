@@ -452,7 +452,7 @@ CREATE TABLE notices (
     mark         TEXT NOT NULL,                           -- which one of its kind: the same is told again a day later at the earliest
     at           TEXT NOT NULL,                           -- when it was to be told
     run_id       INTEGER REFERENCES runs (id) ON DELETE SET NULL, -- by whom
-    delivered_at TEXT,                                    -- when a destination last took one
+    delivered_at TEXT,                                    -- the last of these times whose message a destination took
     PRIMARY KEY (event, source_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX notices_by_run ON notices (run_id) WHERE run_id IS NOT NULL;

@@ -31,7 +31,7 @@ const (
 	ON CONFLICT DO UPDATE SET mark = excluded.mark, at = excluded.at, run_id = excluded.run_id
 	WHERE notices.at > ?4 OR notices.at <= ?6 AND (notices.mark <> ?3 OR notices.at <= ?7)
 		OR ifnull(notices.delivered_at, '') < notices.at AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = notices.run_id AND r.outcome = 'running')`
-	noticeDelivered = `UPDATE notices SET delivered_at = ? WHERE event = ? AND source_id = ? AND run_id = ?`
+	noticeDelivered = `UPDATE notices SET delivered_at = at WHERE event = ? AND source_id = ? AND run_id = ?`
 	beginNotices    = `
 	INSERT INTO notices (event, source_id, mark, at, delivered_at) VALUES (?1, 0, '', '', ?2) ON CONFLICT DO NOTHING`
 	lastNotice = `SELECT ifnull(delivered_at, '') FROM notices WHERE event = ? AND source_id = 0`
@@ -60,7 +60,7 @@ func (db *DB) NoticeEnded(ctx context.Context, n Notice, delivered bool) error {
 		return nil
 	}
 	err := db.Write(ctx, func(tx *Tx) error {
-		return tx.Run(noticeDelivered, tx.Now, string(n.Event), n.SourceID, n.Run)
+		return tx.Run(noticeDelivered, string(n.Event), n.SourceID, n.Run)
 	})
 	if err != nil {
 		return fmt.Errorf("keep that a notice of %s was told: %w", n.Event, err)
