@@ -52,8 +52,8 @@ func (r *run) lookOut(ctx context.Context, results func() []crawl.Result) *looko
 	l.looking.Go(func() {
 		tick := time.NewTicker(lookEvery)
 		defer tick.Stop()
-		for {
-			l.look(ctx)
+		for until := r.began; ; until = r.keeper.DB().Now() { // first what was left by those before it
+			l.look(ctx, until)
 			select {
 			case <-tick.C:
 			case <-l.quit:
@@ -73,7 +73,7 @@ func (l *lookout) end(ctx context.Context, runErr error, ended []ending) {
 	close(l.quit)
 	l.looking.Wait()
 	ctx = context.WithoutCancel(ctx)
-	l.look(ctx)
+	l.look(ctx, l.r.keeper.DB().Now())
 	for _, e := range ended {
 		l.tellDropped(ctx, e)
 		l.tellFewer(ctx, e)
@@ -92,9 +92,9 @@ func (l *lookout) end(ctx context.Context, runErr error, ended []ending) {
 	}
 }
 
-// look tells of what stands now.
-func (l *lookout) look(ctx context.Context) {
-	if err := errors.Join(l.tellClosed(ctx), l.tellDead(ctx)); err != nil {
+// look tells of what stands now, and of dead letters until a time.
+func (l *lookout) look(ctx context.Context, until time.Time) {
+	if err := errors.Join(l.tellClosed(ctx), l.tellDead(ctx, until)); err != nil {
 		l.log.Warn().Err(err).Str("component", "notify").Msg("what there is to tell could not be read")
 	}
 	l.tellBusy(ctx)
@@ -106,7 +106,7 @@ func (l *lookout) tell(ctx context.Context, source int64, mark string, m notify.
 		return
 	}
 	db := l.r.keeper.DB()
-	n := store.Notice{Event: m.Event, SourceID: source, Mark: mark, Run: l.r.row.ID}
+	n := store.Notice{Event: m.Event, SourceID: source, Mark: mark, Run: l.r.row.ID, At: m.At}
 	mine, err := db.TakeNotice(ctx, n, timeOf(l.c, "notify-every"))
 	if err != nil {
 		l.log.Warn().Err(err).Str("component", "notify").Msg("a message is not sent: nobody would know that it was")
@@ -114,7 +114,9 @@ func (l *lookout) tell(ctx context.Context, source int64, mark string, m notify.
 	if !mine || err != nil {
 		return
 	}
-	m.At, m.Run = db.Now(), l.r.row.ID
+	if m.Run = l.r.row.ID; m.At.IsZero() {
+		m.At = db.Now()
+	}
 	l.waiting.Add(1)
 	l.send(m, func(delivered bool) {
 		defer l.waiting.Done()
@@ -147,17 +149,15 @@ func (l *lookout) tellClosed(ctx context.Context) error {
 }
 
 // tellDead tells of targets that were parked since that was last told.
-func (l *lookout) tellDead(ctx context.Context) error {
+func (l *lookout) tellDead(ctx context.Context, until time.Time) error {
 	if !l.wants(yp.NoticeDeadLetters) {
 		return nil
 	}
-	db := l.r.keeper.DB()
-	since, err := db.ToldUntil(ctx, yp.NoticeDeadLetters)
+	since, err := l.r.keeper.DB().ToldUntil(ctx, yp.NoticeDeadLetters, l.r.began)
 	if err != nil {
 		return err
 	}
-	now := db.Now()
-	parked, err := l.r.keeper.ParkedBetween(ctx, l.ids, since, now)
+	parked, err := l.r.keeper.ParkedBetween(ctx, l.ids, since, until)
 	if err != nil || len(parked) == 0 {
 		return err
 	}
@@ -176,7 +176,8 @@ func (l *lookout) tellDead(ctx context.Context) error {
 	m.Figures["dead_letters"], m.Figures["sources"] = float64(all), float64(len(sources))
 	m.Title = plural(all, "target") + " parked: no crawl takes them again by itself"
 	m.Text = "Since " + minute(since) + ":\n" + strings.Join(lines, "\n") + "\n`ypcrawl dead list` shows them."
-	l.tell(ctx, 0, yp.FormatTime(now), m)
+	m.At = until
+	l.tell(ctx, 0, yp.FormatTime(until), m)
 	return nil
 }
 

@@ -134,7 +134,7 @@ func (p *Program) announced(c *cli.Context, do func(d *Display, log zerolog.Logg
 
 func (p *Program) newAnnouncer(c *cli.Context, log zerolog.Logger) (*announcer, error) {
 	a := &announcer{p: p, c: c, log: log, cfg: notify.Config{Private: c.Bool("notify-private"), Logger: log}, success: []int{ExitOK, ExitBudget}}
-	if raw := c.String("ping"); raw != "" {
+	if raw := c.String("ping"); raw != "" || p.typed("ping") {
 		d, err := notify.ParseAddress(raw)
 		if err != nil {
 			return nil, Usagef("--ping: %w", err) // without what was typed: it may be a secret
@@ -142,6 +142,9 @@ func (p *Program) newAnnouncer(c *cli.Context, log zerolog.Logger) (*announcer, 
 		a.ping = &d
 	}
 	for i, raw := range c.StringSlice("notify") {
+		if raw == "" && !p.typed("notify") {
+			continue // an empty variable sets nothing
+		}
 		d, err := notify.Parse(raw)
 		if err != nil {
 			return nil, Usagef("--notify, value %d: %w", i+1, err)

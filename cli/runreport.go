@@ -164,7 +164,11 @@ func (r *run) sayFacts(s summary) {
 			thousands(s.Scope.Done), thousands(s.Scope.Targets), thousands(s.Scope.toDo()), thousands(s.Scope.Failed), thousands(s.Scope.Parked), thousands(s.Scope.Stuck))
 		r.out.say("listings: %s new, %s changed, %s dropped, %s rejected", thousands(s.New), thousands(s.Changed), thousands(s.Dropped), thousands(s.Rejected))
 	}
-	r.out.say("%s, %s, %s of details, in %s", plural(s.Pages, "page"), plural(s.Requests, "request"), plural(s.Details, "page"), took(s.Elapsed))
+	details := ""
+	if r.details().Wanted {
+		details = fmt.Sprintf("%s, %s failed; ", plural(s.Details, "detail"), thousands(s.DetailsFailed))
+	}
+	r.out.say("%s%s, %s, in %s", details, plural(s.Pages, "page"), plural(s.Requests, "request"), took(s.Elapsed))
 	if s.Error != "" {
 		r.out.say("error: %s", r.p.hideAll(s.Error))
 	}

@@ -13,9 +13,10 @@ import (
 // Notice is what somebody is to be told: the last one of each event and source is kept.
 type Notice struct {
 	Event    yp.NoticeEvent
-	SourceID int64  // 0 = of the whole run, or of several sources
-	Mark     string // which one of its kind
-	Run      int64  // that tells it
+	SourceID int64     // 0 = of the whole run, or of several sources
+	Mark     string    // which one of its kind
+	Run      int64     // that tells it
+	At       time.Time // when it stood so; zero = now
 }
 
 // sameAgain is how long after a message the very same one is told again: a state may stand for
@@ -41,9 +42,12 @@ const (
 // tells it, at most once within every, and the very same once a day. NoticeEnded must follow.
 func (db *DB) TakeNotice(ctx context.Context, n Notice, every time.Duration) (mine bool, err error) {
 	err = db.Write(ctx, func(tx *Tx) error {
-		until := yp.FormatTime(tx.At.Add(-every))
-		same := yp.FormatTime(tx.At.Add(-max(every, sameAgain)))
-		changed, err := tx.Changed(takeNotice, string(n.Event), n.SourceID, n.Mark, tx.Now, n.Run, until, same)
+		at := tx.At
+		if !n.At.IsZero() {
+			at = n.At
+		}
+		until, same := yp.FormatTime(at.Add(-every)), yp.FormatTime(at.Add(-max(every, sameAgain)))
+		changed, err := tx.Changed(takeNotice, string(n.Event), n.SourceID, n.Mark, yp.FormatTime(at), n.Run, until, same)
 		mine = changed > 0
 		return err
 	})
@@ -68,16 +72,16 @@ func (db *DB) NoticeEnded(ctx context.Context, n Notice, delivered bool) error {
 	return nil
 }
 
-// ToldUntil returns when an event of the whole run was last told; the first time ever that is
-// asked for, it is now, and remembered: what comes from then on is to be told, whoever is
-// killed in between.
-func (db *DB) ToldUntil(ctx context.Context, event yp.NoticeEvent) (at time.Time, err error) {
+// ToldUntil returns until when an event of the whole run was told. When it never was, that is
+// from first on, which is remembered: what comes after is to be told, whoever is killed in
+// between.
+func (db *DB) ToldUntil(ctx context.Context, event yp.NoticeEvent, first time.Time) (at time.Time, err error) {
 	var text string
 	err = db.read.QueryRowContext(ctx, lastNotice, string(event)).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = db.Write(ctx, func(tx *Tx) error {
-			text = tx.Now
-			return tx.Run(beginNotices, string(event), tx.Now)
+			text = yp.FormatTime(first)
+			return tx.Run(beginNotices, string(event), text)
 		})
 	}
 	if err == nil && text != "" {

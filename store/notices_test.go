@@ -125,7 +125,7 @@ func TestToldUntil(t *testing.T) {
 	x := newTelling(t)
 	until := func(want time.Time) {
 		t.Helper()
-		if got, err := x.ToldUntil(t.Context(), yp.NoticeDeadLetters); err != nil || !got.Equal(want) {
+		if got, err := x.ToldUntil(t.Context(), yp.NoticeDeadLetters, x.now); err != nil || !got.Equal(want) {
 			t.Errorf("got %s, %v, want %s", got, err, want)
 		}
 	}
@@ -141,4 +141,17 @@ func TestToldUntil(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(x.now)
+	n.At = x.now.Add(time.Hour) // until when they were counted, and not when they were told
+	x.now = x.now.Add(2 * time.Hour)
+	if mine, err := x.TakeNotice(t.Context(), n, time.Hour); err != nil || mine {
+		t.Fatalf("the same mark: %v, %v", mine, err)
+	}
+	n.Mark = "y"
+	if mine, err := x.TakeNotice(t.Context(), n, time.Hour); err != nil || !mine {
+		t.Fatalf("the second one: %v, %v", mine, err)
+	}
+	if err := x.NoticeEnded(t.Context(), n, true); err != nil {
+		t.Fatal(err)
+	}
+	until(n.At)
 }
