@@ -268,7 +268,7 @@ func (t *discovery) readIndexes(ctx context.Context) error {
 	stop := t.display.Follow(t.log, t.look)
 	written := t.scores.keep(ctx, t.monitor, []*fetch.Pool{pool}, t.egress)
 	keep := context.WithoutCancel(ctx)
-	look := t.lookOut(ctx, func() []crawl.Result { return []crawl.Result{{Source: t.src.Name(), Stats: engine.Stats()}} })
+	look := t.observe(ctx, func() []crawl.Result { return []crawl.Result{{Source: t.src.Name(), Stats: engine.Stats()}} })
 	err = engine.Run(keep)
 	written()
 	stop()

@@ -26,8 +26,8 @@ const (
 	fewestShown   = 50
 )
 
-// lookout looks after a run, and tells of trouble once: what was told stands in the database.
-type lookout struct {
+// observer looks after a run, and tells of trouble once: what was reported stands in the database.
+type observer struct {
 	*announcer
 	r       *run
 	ids     []int64
@@ -38,10 +38,10 @@ type lookout struct {
 	waiting sync.WaitGroup // for messages to be delivered
 }
 
-// lookOut begins to look after a run; end must follow. It does nothing where nobody is to be
-// told.
-func (r *run) lookOut(ctx context.Context, results func() []crawl.Result) *lookout {
-	l := &lookout{announcer: r.out, r: r, results: results, quit: make(chan struct{})}
+// observe begins to look after a run; end must follow. It does nothing where nobody is to be
+// notified.
+func (r *run) observe(ctx context.Context, results func() []crawl.Result) *observer {
+	l := &observer{announcer: r.out, r: r, results: results, quit: make(chan struct{})}
 	if len(l.queues) == 0 {
 		return l
 	}
@@ -64,9 +64,9 @@ func (r *run) lookOut(ctx context.Context, results func() []crawl.Result) *looko
 	return l
 }
 
-// end looks a last time, at how the run has ended, and waits until what is to be told is
+// end looks a last time, at how the run has ended, and waits until what is to be reported is
 // delivered, or its time is over.
-func (l *lookout) end(ctx context.Context, runErr error, ended []ending) {
+func (l *observer) end(ctx context.Context, runErr error, ended []ending) {
 	if len(l.queues) == 0 {
 		return
 	}
@@ -93,7 +93,7 @@ func (l *lookout) end(ctx context.Context, runErr error, ended []ending) {
 }
 
 // look tells of what stands now, and of dead letters until a time.
-func (l *lookout) look(ctx context.Context, until time.Time) {
+func (l *observer) look(ctx context.Context, until time.Time) {
 	if err := errors.Join(l.tellClosed(ctx), l.tellDead(ctx, until)); err != nil {
 		l.log.Warn().Err(err).Str("component", "notify").Msg("what there is to tell could not be read")
 	}
@@ -101,7 +101,7 @@ func (l *lookout) look(ctx context.Context, until time.Time) {
 }
 
 // tell tells a message, if it is this run's to tell now, to all destinations.
-func (l *lookout) tell(ctx context.Context, source int64, mark string, m notify.Message) {
+func (l *observer) tell(ctx context.Context, source int64, mark string, m notify.Message) {
 	if !l.wants(m.Event) {
 		return
 	}
@@ -127,7 +127,7 @@ func (l *lookout) tell(ctx context.Context, source int64, mark string, m notify.
 }
 
 // tellClosed tells of sources that are quarantined, or wait for an operator after a layout alarm.
-func (l *lookout) tellClosed(ctx context.Context) error {
+func (l *observer) tellClosed(ctx context.Context) error {
 	closed, err := l.r.keeper.ClosedSources(ctx, l.ids)
 	for _, s := range closed {
 		m := notify.Message{Source: s.Name, Severity: notify.Critical}
@@ -148,12 +148,12 @@ func (l *lookout) tellClosed(ctx context.Context) error {
 	return err
 }
 
-// tellDead tells of targets that were parked since that was last told.
-func (l *lookout) tellDead(ctx context.Context, until time.Time) error {
+// tellDead tells of targets that were parked since that was last reported.
+func (l *observer) tellDead(ctx context.Context, until time.Time) error {
 	if !l.wants(yp.NoticeDeadLetters) {
 		return nil
 	}
-	since, err := l.r.keeper.DB().ToldUntil(ctx, yp.NoticeDeadLetters, l.r.began)
+	since, err := l.r.keeper.DB().ReportedUntil(ctx, yp.NoticeDeadLetters, l.r.began)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (l *lookout) tellDead(ctx context.Context, until time.Time) error {
 }
 
 // tellBusy tells when the database was too busy for the claims of this run.
-func (l *lookout) tellBusy(ctx context.Context) {
+func (l *observer) tellBusy(ctx context.Context) {
 	var st crawl.Stats
 	for _, r := range l.results() {
 		st.Claims += r.Stats.Claims
@@ -201,7 +201,7 @@ func (l *lookout) tellBusy(ctx context.Context) {
 }
 
 // tellDropped tells when many of a source's listings were dropped by this run.
-func (l *lookout) tellDropped(ctx context.Context, e ending) {
+func (l *observer) tellDropped(ctx context.Context, e ending) {
 	st := e.Stats
 	share := 100 * float64(st.Dropped) / float64(max(st.Dropped+st.Accepted, 1))
 	if st.Dropped < fewestDropped || share <= flagValue[float64](l.c, "notify-dropped") {
@@ -217,7 +217,7 @@ func (l *lookout) tellDropped(ctx context.Context, e ending) {
 
 // tellFewer tells when a pass that has come to its end found fewer listings than its targets
 // had shown before it.
-func (l *lookout) tellFewer(ctx context.Context, e ending) {
+func (l *observer) tellFewer(ctx context.Context, e ending) {
 	was, now := e.shown, e.now.accepted
 	share := 100 * float64(was-now) / float64(max(was, 1))
 	if e.unknown || e.now.toDo() > 0 || e.now.InGap > 0 || was < fewestShown || share <= flagValue[float64](l.c, "notify-fewer") {
@@ -235,7 +235,7 @@ func (l *lookout) tellFewer(ctx context.Context, e ending) {
 }
 
 // tellEnd tells of a run that ended early by itself.
-func (l *lookout) tellEnd(ctx context.Context, err error) {
+func (l *observer) tellEnd(ctx context.Context, err error) {
 	l.failed = true // or it was no failure
 	severity := notify.Critical
 	outcome := outcomeOf(err)

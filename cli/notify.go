@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -106,7 +105,7 @@ type announcer struct {
 	queues []*notify.Queue
 	since  time.Time // when the last messages began to be waited for
 	facts  []string  // of how it went, for the last ping
-	failed bool      // it was told already that the run failed
+	failed bool      // it was reported already that the run failed
 }
 
 // announced runs what a command does with pings around it. What it does writes its log to log,
@@ -266,7 +265,7 @@ func (a *announcer) test() error {
 		add("--ping", *a.ping, notify.TryPing(a.c.Context, a.cfg, *a.ping, "ypcrawl: a test message. Nothing has happened.\n"))
 	}
 	if len(answers) == 0 {
-		return Usagef("--notify-test: nobody is to be told: name somebody with --notify or --ping")
+		return Usagef("--notify-test: nobody is to be notified: name somebody with --notify or --ping")
 	}
 	err := a.p.tell(a.c, answers, func(w *sections) {
 		w.table(tableOf(answers, func(x answer) []any {
@@ -283,13 +282,13 @@ func (a *announcer) test() error {
 	return err
 }
 
-// wants reports whether somebody is to be told of an event.
+// wants reports whether somebody is to be notified of an event.
 func (a *announcer) wants(event yp.NoticeEvent) bool {
 	return len(a.queues) > 0 && (len(a.on) == 0 || slices.Contains(a.on, event))
 }
 
 // tellFailed tells of a run that failed before it could be looked after: without the database
-// nobody knows when that was last told.
+// nobody knows when that was last reported.
 func (a *announcer) tellFailed(code int, err error) {
 	if a.failed || !a.wants(yp.NoticeRunFailed) {
 		return
@@ -307,6 +306,3 @@ func (a *announcer) send(m notify.Message, done func(delivered bool)) {
 		a.log.Warn().Err(err).Str("event", string(m.Event)).Msg("a message could not be written")
 	}
 }
-
-// background returns a context that outlives the command's own.
-func (a *announcer) background() context.Context { return context.WithoutCancel(a.c.Context) }

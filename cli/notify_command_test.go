@@ -92,16 +92,16 @@ func TestCrawlWaitsForNobody(t *testing.T) {
 	}
 }
 
-// told is a lookout over a run of one source with a receiver of its messages.
-type told struct {
-	*lookout
+// reported is a observer over a run of one source with a receiver of its messages.
+type reported struct {
+	*observer
 	got chan notify.Message
 }
 
-// newTold makes one whose command line has these flags.
-func newTold(t *testing.T, args ...string) *told {
+// newReported makes one whose command line has these flags.
+func newReported(t *testing.T, args ...string) *reported {
 	t.Helper()
-	x := &told{got: make(chan notify.Message, 20)}
+	x := &reported{got: make(chan notify.Message, 20)}
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		var m notify.Message
 		if err := json.NewDecoder(r.Body).Decode(&m); err == nil {
@@ -135,7 +135,7 @@ func newTold(t *testing.T, args ...string) *told {
 			one.scope.SourceID = id
 			a.start()
 			r := &run{p: p, c: c, out: a, keeper: k, row: row, sources: []*sourceRun{one}, began: db.Now()}
-			x.lookout = &lookout{announcer: a, r: r, ids: []int64{id}, results: func() []crawl.Result { return nil }, quit: make(chan struct{})}
+			x.observer = &observer{announcer: a, r: r, ids: []int64{id}, results: func() []crawl.Result { return nil }, quit: make(chan struct{})}
 			return nil
 		},
 	}}}
@@ -149,8 +149,8 @@ func newTold(t *testing.T, args ...string) *told {
 	return x
 }
 
-// want ends the lookout and expects the titles of what was told, in any order.
-func (x *told) want(t *testing.T, titles ...string) {
+// want ends the observer and expects the titles of what was reported, in any order.
+func (x *reported) want(t *testing.T, titles ...string) {
 	t.Helper()
 	x.waiting.Wait()
 	x.sender.Close(10 * time.Second)
@@ -161,16 +161,16 @@ func (x *told) want(t *testing.T, titles ...string) {
 	}
 	for m := range x.got {
 		if !left[m.Title] {
-			t.Errorf("told: %+v", m)
+			t.Errorf("reported: %+v", m)
 		}
 		delete(left, m.Title)
 	}
 	for title := range left {
-		t.Errorf("not told: %s", title)
+		t.Errorf("not reported: %s", title)
 	}
 }
 
-func TestDroppedIsTold(t *testing.T) {
+func TestDroppedIsReported(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		flags         []string
@@ -187,7 +187,7 @@ func TestDroppedIsTold(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := newTold(t, tt.flags...)
+			x := newReported(t, tt.flags...)
 			e := ending{Result: crawl.Result{Source: "demo", Stats: crawl.Stats{Dropped: tt.dropped, Accepted: tt.seen}}, sourceRun: x.r.sources[0]}
 			x.tellDropped(t.Context(), e)
 			x.tellDropped(t.Context(), e) // once
@@ -200,7 +200,7 @@ func TestDroppedIsTold(t *testing.T) {
 	}
 }
 
-func TestFewerListingsAreTold(t *testing.T) {
+func TestFewerListingsAreReported(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		flags []string
@@ -216,12 +216,12 @@ func TestFewerListingsAreTold(t *testing.T) {
 		"not through":  {nil, 1000, selected{accepted: 10, Planned: 1}, ""},
 		"in the gap":   {nil, 1000, selected{accepted: 10, InGap: 1}, ""},
 		"chosen":       {[]string{"--notify-fewer", "5%"}, 1000, selected{accepted: 900}, "demo: 900 listings, 10.0 % fewer than before"},
-		"all are gone": {nil, 50, selected{}, "demo: 0 listings, 100.0 % fewer than before"},
+		"none are left": {nil, 50, selected{}, "demo: 0 listings, 100.0 % fewer than before"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := newTold(t, tt.flags...)
+			x := newReported(t, tt.flags...)
 			one := x.r.sources[0]
 			one.shown = tt.was
 			x.tellFewer(t.Context(), ending{Result: crawl.Result{Source: "demo"}, sourceRun: one, now: tt.now})
@@ -234,10 +234,10 @@ func TestFewerListingsAreTold(t *testing.T) {
 	}
 }
 
-func TestBusyDatabaseIsTold(t *testing.T) {
+func TestBusyDatabaseIsReported(t *testing.T) {
 	t.Parallel()
 	for tries, titles := range map[int64][]string{20: nil, 21: {"the database is often busy: 21 % more tries to claim targets"}} {
-		x := newTold(t)
+		x := newReported(t)
 		x.results = func() []crawl.Result {
 			return []crawl.Result{{Stats: crawl.Stats{Claims: 60, BusyTries: tries}}, {Stats: crawl.Stats{Claims: 40}}}
 		}
@@ -246,7 +246,7 @@ func TestBusyDatabaseIsTold(t *testing.T) {
 	}
 }
 
-func TestEndIsTold(t *testing.T) {
+func TestEndIsReported(t *testing.T) {
 	t.Parallel()
 	blocked := fmt.Errorf("wrapped: %w", &crawl.BlockedError{Source: "demo"})
 	for name, tt := range map[string]struct {
@@ -263,9 +263,9 @@ func TestEndIsTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x := newTold(t)
+			x := newReported(t)
 			x.tellEnd(t.Context(), tt.err)
-			x.tellFailed(ExitError, os.ErrClosed) // it was told already, or it was no failure
+			x.tellFailed(ExitError, os.ErrClosed) // it was reported already, or it was no failure
 			if tt.title == "" {
 				x.want(t)
 			} else {
@@ -275,10 +275,10 @@ func TestEndIsTold(t *testing.T) {
 	}
 }
 
-// TestClosedSourceIsTold: a state that stands is told once, and anew when it began anew.
-func TestClosedSourceIsTold(t *testing.T) {
+// TestClosedSourceIsReported: a state that stands is reported once, and anew when it began anew.
+func TestClosedSourceIsReported(t *testing.T) {
 	t.Parallel()
-	x := newTold(t, "--notify-every", "0")
+	x := newReported(t, "--notify-every", "0")
 	quarantine := func(since time.Duration) {
 		storetest.Execute(t, x.r.keeper.DB(), `INSERT OR REPLACE INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at)
 			VALUES (1, 'quarantined', 'cf_challenge', '`+storetest.Ago(since)+`', '`+storetest.Ahead(time.Hour)+`', 'x')`)

@@ -47,7 +47,7 @@ func (r *run) crawl(ctx context.Context) error {
 	defer tidied()
 	stop := r.watch(sources, clients)
 	written := r.scores.keep(ctx, r.monitor, pools, r.egress)
-	look := r.lookOut(ctx, sources.Results)
+	look := r.observe(ctx, sources.Results)
 	err = sources.Run(context.WithoutCancel(ctx))
 	written()
 	stop()

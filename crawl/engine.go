@@ -33,7 +33,7 @@ type Engine struct {
 	look      time.Duration // how often an idle worker asks again: other processes can't signal
 	woken     lastTime      // when what was due was last looked for
 	workers   workerPool
-	steps     steps       // that are told
+	steps     steps       // that are reported
 	perWorker int         // due targets for each worker
 	active    atomic.Bool // it has workers
 

@@ -37,7 +37,7 @@ func (e *Engine) Looked() int {
 	return e.woken.marks
 }
 
-// SetStepEvery sets how often a step is told.
+// SetStepEvery sets how often a step is reported.
 func (e *Engine) SetStepEvery(d time.Duration) { e.steps.every = d }
 
 // Claimed counts claims and the tries more that they took.

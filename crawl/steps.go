@@ -12,18 +12,18 @@ import (
 	"ypcrawl/yp"
 )
 
-// The steps of a crawl, told to people at info: what starts, each city as it is begun, each
+// The steps of a crawl, reported to people at info: what starts, each city as it is begun, each
 // page of an index. However fast a crawl is, there is about a line a second.
 
 const (
 	stepEvery = time.Second
 	aheadUpTo = 10_000 // targets are counted up to here as a run starts
 
-	// mostTold is how many sources are told of at info one by one as a run starts.
-	mostTold = 10
+	// mostReported is how many sources are reported on at info one by one as a run starts.
+	mostReported = 10
 )
 
-// steps is what was told of the steps of an engine.
+// steps is what was reported of the steps of an engine.
 type steps struct {
 	every time.Duration
 
@@ -33,7 +33,7 @@ type steps struct {
 	of     int             // cities that were due when it started, 0 = not known
 }
 
-// due reports whether a line may be told now, and counts it.
+// due reports whether a line may be reported now, and counts it.
 func (s *steps) due() bool {
 	if time.Since(s.last) < s.every {
 		return false
@@ -46,7 +46,7 @@ func (s *steps) due() bool {
 // already, as far as it matters for the workers.
 func (e *Engine) tellStart(ctx context.Context, due int) error {
 	level := zerolog.InfoLevel
-	if len(e.shared.engines) > mostTold {
+	if len(e.shared.engines) > mostReported {
 		level = zerolog.DebugLevel
 	}
 	if e.cfg.Logger.GetLevel() > level {

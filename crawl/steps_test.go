@@ -33,8 +33,8 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.all.Write(p)
 }
 
-// told are the lines whose message has a text, with the fields named.
-func (l *lines) told(t *testing.T, text string, fields ...string) (out []string) {
+// reported are the lines whose message has a text, with the fields named.
+func (l *lines) reported(t *testing.T, text string, fields ...string) (out []string) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,9 +74,9 @@ func TestSteps(t *testing.T) {
 	if err := w.crawl(e); err != nil {
 		t.Fatal(err)
 	}
-	same(t, "start", log.told(t, "starting", "level", "component", "source", "due", "new", "resumed"),
+	same(t, "start", log.reported(t, "starting", "level", "component", "source", "due", "new", "resumed"),
 		"starting 2 workers for 6 targets level=info component=crawl source=test due=6 new=5 resumed=1")
-	if got := log.told(t, "city ", "level", "component", "source", "state"); len(got) != 3 || !strings.HasPrefix(got[0], "city 1 of 3: City ") ||
+	if got := log.reported(t, "city ", "level", "component", "source", "state"); len(got) != 3 || !strings.HasPrefix(got[0], "city 1 of 3: City ") ||
 		!strings.HasPrefix(got[2], "city 3 of 3: City ") || !strings.HasSuffix(got[1], " level=info component=crawl source=test state=CA") {
 		t.Errorf("cities: %q", got)
 	}
@@ -95,13 +95,13 @@ func TestStepsAreFew(t *testing.T) {
 		if err := w.crawl(e); err != nil {
 			t.Fatal(err)
 		}
-		if got := len(log.told(t, "city ")); got != want {
+		if got := len(log.reported(t, "city ")); got != want {
 			t.Errorf("%s: %d lines, want %d", level, got, want)
 		}
 	}
 }
 
-// TestClaimBusy: each try of a claim that finds the database busy is told at debug, and counted.
+// TestClaimBusy: each try of a claim that finds the database busy is reported at debug, and counted.
 func TestClaimBusy(t *testing.T) {
 	t.Parallel()
 	w := setup(t, layout{cities: 2, pages: 1, busy: 20 * time.Millisecond})
@@ -133,12 +133,12 @@ func TestClaimBusy(t *testing.T) {
 	if err := <-over; err != nil {
 		t.Fatal(err)
 	}
-	got := log.told(t, "claim busy", "level", "component", "try", "tries")
+	got := log.reported(t, "claim busy", "level", "component", "try", "tries")
 	if len(got) == 0 || got[0] != "claim busy, try 1 of 3 level=debug component=crawl try=1 tries=3" {
 		t.Errorf("got %q", got)
 	}
 	if st.Done != 2 || st.Claims != 2 || st.BusyTries != int64(len(got)) {
-		t.Errorf("%d done, %d claims, %d tries more, %d told", st.Done, st.Claims, st.BusyTries, len(got))
+		t.Errorf("%d done, %d claims, %d tries more, %d reported", st.Done, st.Claims, st.BusyTries, len(got))
 	}
 	if want := fmt.Sprintf("2 %d", len(got)); w.table("SELECT sum(claims), sum(claim_retries) FROM workers")[0] != want {
 		t.Errorf("stored otherwise than %s", want)
@@ -155,7 +155,7 @@ func TestBusyWarning(t *testing.T) {
 		t.Helper()
 		e.Claimed(claims, tries)
 		e.WarnBusy()
-		if got := len(log.told(t, "the database is often busy")); got != want {
+		if got := len(log.reported(t, "the database is often busy")); got != want {
 			t.Errorf("%d warnings after %d of %d, want %d", got, tries, claims, want)
 		}
 	}
@@ -164,11 +164,11 @@ func TestBusyWarning(t *testing.T) {
 	look(100, 20, 1)
 	look(100, 21, 2)
 	look(0, 0, 2)
-	same(t, "the last", log.told(t, "21 % more tries", "level", "component", "claims", "retries"),
+	same(t, "the last", log.reported(t, "21 % more tries", "level", "component", "claims", "retries"),
 		"the database is often busy when a target is claimed: 21 % more tries; fewer --workers, or fewer programs on the file, would help level=warn component=crawl claims=100 retries=21")
 }
 
-// TestIndexSteps: each page of an index is told with the cities so far.
+// TestIndexSteps: each page of an index is reported with the cities so far.
 func TestIndexSteps(t *testing.T) {
 	t.Parallel()
 	w := setup(t, layout{})
@@ -180,7 +180,7 @@ func TestIndexSteps(t *testing.T) {
 	if err := w.crawl(e); err != nil {
 		t.Fatal(err)
 	}
-	got := log.told(t, "of the index of", "level", "component", "state", "page", "pages", "cities")
+	got := log.reported(t, "of the index of", "level", "component", "state", "page", "pages", "cities")
 	if len(got) != 27 || got[0] != "page 1 of the index of az, 2 cities so far level=info component=crawl state=az page=1 pages=27 cities=2" ||
 		got[26] != "page 27 of the index of az, 2 cities so far level=info component=crawl state=az page=27 pages=27 cities=2" {
 		t.Errorf("%d lines: %q", len(got), got)

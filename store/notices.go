@@ -10,7 +10,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// Notice is what somebody is to be told: the last one of each event and source is kept.
+// Notice is what somebody is to be notified of: the last one of each event and source is kept.
 type Notice struct {
 	Event    yp.NoticeEvent
 	SourceID int64     // 0 = of the whole run, or of several sources
@@ -19,7 +19,7 @@ type Notice struct {
 	At       time.Time // when it stood so; zero = now
 }
 
-// sameAgain is how long after a message the very same one is told again: a state may stand for
+// sameAgain is how long after a message the very same one is reported again: a state may stand for
 // weeks.
 const sameAgain = 24 * time.Hour
 
@@ -67,15 +67,15 @@ func (db *DB) NoticeEnded(ctx context.Context, n Notice, delivered bool) error {
 		return tx.Run(noticeDelivered, string(n.Event), n.SourceID, n.Run)
 	})
 	if err != nil {
-		return fmt.Errorf("keep that a notice of %s was told: %w", n.Event, err)
+		return fmt.Errorf("keep that a notice of %s was reported: %w", n.Event, err)
 	}
 	return nil
 }
 
-// ToldUntil returns until when an event of the whole run was told. When it never was, that is
-// from first on, which is remembered: what comes after is to be told, whoever is killed in
+// ReportedUntil returns until when an event of the whole run was reported. When it never was, that is
+// from first on, which is remembered: what comes after is to be reported, whoever is killed in
 // between.
-func (db *DB) ToldUntil(ctx context.Context, event yp.NoticeEvent, first time.Time) (at time.Time, err error) {
+func (db *DB) ReportedUntil(ctx context.Context, event yp.NoticeEvent, first time.Time) (at time.Time, err error) {
 	var text string
 	err = db.read.QueryRowContext(ctx, lastNotice, string(event)).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -88,7 +88,7 @@ func (db *DB) ToldUntil(ctx context.Context, event yp.NoticeEvent, first time.Ti
 		at, err = yp.ParseTime(text)
 	}
 	if err != nil {
-		return at, fmt.Errorf("look until when %s was told: %w", event, err)
+		return at, fmt.Errorf("look until when %s was reported: %w", event, err)
 	}
 	return at, nil
 }

@@ -31,7 +31,7 @@ func (x *telling) do(t *testing.T, query string) {
 	}
 }
 
-// take takes a notice of a run and says whether it is to be told; ended keeps that it was.
+// take takes a notice of a run and says whether it is to be reported; ended keeps that it was.
 func (x *telling) take(t *testing.T, run int64, mark string, ended ...bool) bool {
 	t.Helper()
 	n := store.Notice{Event: yp.NoticeQuarantine, SourceID: 1, Mark: mark, Run: run}
@@ -50,7 +50,7 @@ func (x *telling) take(t *testing.T, run int64, mark string, ended ...bool) bool
 func (x *telling) want(t *testing.T, want bool, run int64, mark string, ended ...bool) {
 	t.Helper()
 	if got := x.take(t, run, mark, ended...); got != want {
-		t.Errorf("told: %v, want %v", got, want)
+		t.Errorf("reported: %v, want %v", got, want)
 	}
 }
 
@@ -120,18 +120,18 @@ func TestNotices(t *testing.T) {
 	})
 }
 
-func TestToldUntil(t *testing.T) {
+func TestReportedUntil(t *testing.T) {
 	t.Parallel()
 	x := newTelling(t)
 	until := func(want time.Time) {
 		t.Helper()
-		if got, err := x.ToldUntil(t.Context(), yp.NoticeDeadLetters, x.now); err != nil || !got.Equal(want) {
+		if got, err := x.ReportedUntil(t.Context(), yp.NoticeDeadLetters, x.now); err != nil || !got.Equal(want) {
 			t.Errorf("got %s, %v, want %s", got, err, want)
 		}
 	}
 	until(noon)
 	x.now = noon.Add(time.Minute)
-	until(noon) // what has come since is still to be told
+	until(noon) // what has come since is still to be reported
 	n := store.Notice{Event: yp.NoticeDeadLetters, Mark: "x", Run: 1}
 	if mine, err := x.TakeNotice(t.Context(), n, time.Hour); err != nil || !mine {
 		t.Fatalf("the first one: %v, %v", mine, err)
@@ -141,7 +141,7 @@ func TestToldUntil(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(x.now)
-	n.At = x.now.Add(time.Hour) // until when they were counted, and not when they were told
+	n.At = x.now.Add(time.Hour) // until when they were counted, and not when they were reported
 	x.now = x.now.Add(2 * time.Hour)
 	if mine, err := x.TakeNotice(t.Context(), n, time.Hour); err != nil || mine {
 		t.Fatalf("the same mark: %v, %v", mine, err)

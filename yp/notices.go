@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// NoticeEvent names what somebody who does not look is told of.
+// NoticeEvent names what somebody who does not look is notified of.
 type NoticeEvent string
 
 // The events of notices.
@@ -14,7 +14,7 @@ const (
 	NoticeQuarantine    NoticeEvent = "quarantine"     // a source is not asked any more, until a probe succeeds
 	NoticeLayout        NoticeEvent = "layout"         // layout alarm: a source waits for an operator
 	NoticeDeadLetters   NoticeEvent = "dead_letters"   // targets were parked: no crawl takes them again by itself
-	NoticeDropped       NoticeEvent = "dropped"        // many listings are gone from their source
+	NoticeDropped       NoticeEvent = "dropped"        // many listings were dropped
 	NoticeClaimRetries  NoticeEvent = "claim_retries"  // the database is often busy when a worker claims a target
 	NoticeFewerListings NoticeEvent = "fewer_listings" // a pass found fewer listings than there were before it
 	NoticeRunFailed     NoticeEvent = "run_failed"     // a run ended early: an error, a closed source, no proxies

@@ -20,7 +20,7 @@ func TestCommand(t *testing.T) {
 	dir := t.TempDir()
 	got := filepath.Join(dir, "got")
 	log := &logged{}
-	cmd := fmt.Sprintf(`cat >%s; echo "$YPCRAWL_EVENT|$YPCRAWL_TITLE" >>%[1]s; echo said`, got)
+	cmd := fmt.Sprintf(`cat >%s; printf "%%s\n" "$YPCRAWL_EVENT|$YPCRAWL_TITLE" >>%[1]s; printf said`, got)
 	if err := Try(t.Context(), quick(log), to(t, cmd), example); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestHangingCommand(t *testing.T) {
 			cfg.Waits, cfg.CommandTimeout = []time.Duration{}, limit
 			s := NewSender(cfg)
 			done := make(chan bool, 1)
-			line := fmt.Sprintf(`sleep 1000 & echo $$ $! >%s; wait`, pids)
+			line := fmt.Sprintf(`sleep 1000 & printf "%%d %%d" $$ $! >%s; wait`, pids)
 			if err := Send([]*Queue{s.Add(to(t, line))}, example, func(ok bool) { done <- ok }); err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +68,7 @@ func TestHangingCommand(t *testing.T) {
 				s.Close(0)
 			}
 			if <-done {
-				t.Error("told as delivered")
+				t.Error("reported as delivered")
 			}
 			s.Close(0)
 			for _, word := range strings.Fields(string(text)) {
@@ -76,14 +76,14 @@ func TestHangingCommand(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				waitGone(t, pid)
+				waitEnded(t, pid)
 			}
 		})
 	}
 }
 
-// waitGone waits for a process to be gone, or to be a dead one that nobody has waited for yet.
-func waitGone(t *testing.T, pid int) {
+// waitEnded waits for a process to end, or to be a dead one that nobody has waited for yet.
+func waitEnded(t *testing.T, pid int) {
 	t.Helper()
 	for ctx := t.Context(); ctx.Err() == nil; {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

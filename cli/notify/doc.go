@@ -13,7 +13,7 @@
 // redirect is followed, and an answer is read up to 64 kB.
 //
 // After a crash: nothing is kept here. What was queued is lost; the caller decides, by the
-// state that stands, what is told again.
+// state that stands, what is reported again.
 //
 // Imports: crawl/fetch for its rule which addresses may be dialled, and yp. No SQL, no flags.
 //

@@ -30,7 +30,7 @@ func quick(log io.Writer) Config {
 // asked is a request as a server has seen it.
 type asked struct{ path, body, kind string }
 
-// receiver is a server that keeps what it is asked and answers as told.
+// receiver is a server that keeps what it is asked and answers as asked for.
 func receiver(t *testing.T, answer http.HandlerFunc) (address string, seen chan asked) {
 	t.Helper()
 	seen = make(chan asked, 100)
@@ -93,7 +93,7 @@ func TestMessage(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	if !<-done {
-		t.Error("told as not delivered")
+		t.Error("reported as not delivered")
 	}
 }
 
@@ -187,7 +187,7 @@ func TestRetries(t *testing.T) {
 			if len(seen) != tt.tries {
 				t.Errorf("%d tries, want %d", len(seen), tt.tries)
 			}
-			if told := strings.Contains(out.String(), "not delivered"); told == tt.ok || strings.Contains(out.String(), "sekret") || strings.Contains(out.String(), "meta-data") {
+			if reported := strings.Contains(out.String(), "not delivered"); reported == tt.ok || strings.Contains(out.String(), "sekret") || strings.Contains(out.String(), "meta-data") {
 				t.Errorf("log: %s", out)
 			}
 		})
@@ -244,7 +244,7 @@ func TestErrors(t *testing.T) {
 		}
 	})
 	secure := httptest.NewUnstartedServer(nil)
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0) //nolint:depguard // net/http wants one
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	for address, want := range map[string]string{
@@ -311,7 +311,7 @@ func TestSlowDestination(t *testing.T) {
 	s.Close(2 * time.Second) // cuts off the one that hangs
 	for range 6 {
 		if !<-results {
-			t.Error("told as not delivered, though one destination took it")
+			t.Error("reported as not delivered, though one destination took it")
 		}
 	}
 	if !strings.Contains(log.String(), "too many wait") || !strings.Contains(log.String(), `"messages":6`) {

@@ -8,13 +8,13 @@ CREATE TABLE reviews (
     by       TEXT NOT NULL CHECK (by IN ('command', 'page'))
 ) STRICT;
 
--- What was told by --notify, so that a restart does not tell it again: the last message of
+-- What was reported by --notify, so that a restart does not tell it again: the last message of
 -- each event, and of a source where it is about one.
 CREATE TABLE notices (
     event        TEXT NOT NULL CHECK (event IN ('quarantine', 'layout', 'dead_letters', 'dropped', 'claim_retries', 'fewer_listings', 'run_failed')),
     source_id    INTEGER NOT NULL CHECK (source_id >= 0), -- of sources; 0 = of the whole run, or of several
-    mark         TEXT NOT NULL,                           -- which one of its kind: the same is told again a day later at the earliest
-    at           TEXT NOT NULL,                           -- when it was to be told
+    mark         TEXT NOT NULL,                           -- which one of its kind: the same is reported again a day later at the earliest
+    at           TEXT NOT NULL,                           -- when it was to be reported
     run_id       INTEGER REFERENCES runs (id) ON DELETE SET NULL, -- by whom
     delivered_at TEXT,                                    -- the last of these times whose message a destination took
     PRIMARY KEY (event, source_id)
