@@ -84,7 +84,7 @@ func (l *observer) end(ctx context.Context, runErr error, ended []ending) {
 		defer close(done)
 		l.waiting.Wait()
 	}()
-	limit := time.NewTimer(l.left())
+	limit := time.NewTimer(max(0, l.left()-pingWait))
 	defer limit.Stop()
 	select {
 	case <-done:

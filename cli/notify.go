@@ -28,11 +28,11 @@ func pingFlags() []cli.Flag {
 // notifyFlags are those of every command that crawls.
 func notifyFlags() []cli.Flag {
 	return append([]cli.Flag{
-		list("notify", "tell of trouble: POST JSON to a `URL|CMD...`, or run a command with it on stdin", "none"),
-		list("notify-on", "tell only these: `EVENT...` is "+strings.Join(noticeNames(), ", "), "all"),
-		&cli.GenericFlag{Name: "notify-every", Value: ageValue(time.Hour), DefaultText: "1h", Usage: "tell each event of a source at most once in this `TIME`"},
-		&cli.GenericFlag{Name: "notify-dropped", Value: shareValue(5), Usage: "tell when more than this `SHARE` of a source's listings was dropped"},
-		&cli.GenericFlag{Name: "notify-fewer", Value: shareValue(20), Usage: "tell when a pass found fewer listings than there were before it, by more than this `SHARE`"},
+		list("notify", "report trouble as JSON to `URL|CMD...`: by POST to a URL, on stdin of a command", "none"),
+		list("notify-on", "report only these: `EVENT...` is "+strings.Join(noticeNames(), ", "), "all"),
+		&cli.GenericFlag{Name: "notify-every", Value: ageValue(time.Hour), DefaultText: "1h", Usage: "report each event of a source at most once in this `TIME`"},
+		&cli.GenericFlag{Name: "notify-dropped", Value: shareValue(5), Usage: "report when more than this `SHARE` of a source's listings was dropped"},
+		&cli.GenericFlag{Name: "notify-fewer", Value: shareValue(20), Usage: "report when a pass found fewer listings than there were before it, by more than this `SHARE`"},
 		&cli.BoolFlag{Name: "notify-test", Usage: "send a test message to --notify and --ping, tell how that went, and do nothing else"},
 	}, pingFlags()...)
 }
@@ -188,8 +188,12 @@ func (a *announcer) say(format string, args ...any) {
 	a.facts = append(a.facts, fmt.Sprintf(format, args...))
 }
 
-// lastWait is how long a command waits at its end for its messages to be delivered.
-const lastWait = 10 * time.Second
+// lastWait is how long a command waits at its end for its messages to be delivered; of it
+// pingWait is kept for the last ping.
+const (
+	lastWait = 10 * time.Second
+	pingWait = 3 * time.Second
+)
 
 // left is how much of that is left.
 func (a *announcer) left() time.Duration {

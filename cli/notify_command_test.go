@@ -22,6 +22,7 @@ import (
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/site"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
@@ -208,14 +209,14 @@ func TestFewerListingsAreReported(t *testing.T) {
 		now   selected
 		title string
 	}{
-		"fewer":        {nil, 1000, selected{accepted: 799, Done: 9, Failed: 1}, "demo: 799 listings, 20.1 % fewer than before"},
-		"a bit fewer":  {nil, 1000, selected{accepted: 800}, ""},
-		"more":         {nil, 1000, selected{accepted: 2000}, ""},
-		"first pass":   {nil, 0, selected{accepted: 2000}, ""},
-		"small":        {nil, 49, selected{}, ""},
-		"not through":  {nil, 1000, selected{accepted: 10, Planned: 1}, ""},
-		"in the gap":   {nil, 1000, selected{accepted: 10, InGap: 1}, ""},
-		"chosen":       {[]string{"--notify-fewer", "5%"}, 1000, selected{accepted: 900}, "demo: 900 listings, 10.0 % fewer than before"},
+		"fewer":         {nil, 1000, selected{accepted: 799, Done: 9, Failed: 1}, "demo: 799 listings, 20.1 % fewer than before"},
+		"a bit fewer":   {nil, 1000, selected{accepted: 800}, ""},
+		"more":          {nil, 1000, selected{accepted: 2000}, ""},
+		"first pass":    {nil, 0, selected{accepted: 2000}, ""},
+		"small":         {nil, 49, selected{}, ""},
+		"not through":   {nil, 1000, selected{accepted: 10, Planned: 1}, ""},
+		"in the gap":    {nil, 1000, selected{accepted: 10, InGap: 1}, ""},
+		"chosen":        {[]string{"--notify-fewer", "5%"}, 1000, selected{accepted: 900}, "demo: 900 listings, 10.0 % fewer than before"},
 		"none are left": {nil, 50, selected{}, "demo: 0 listings, 100.0 % fewer than before"},
 	}
 	for name, tt := range tests {
@@ -318,5 +319,51 @@ func TestNotifySettings(t *testing.T) {
 	}
 	if strings.Contains(s.err.text(), "secret") {
 		t.Errorf("got %s", s.err.text())
+	}
+}
+
+// TestHangingReceiverAtTheEnd: one that takes no message costs the last ping nothing, and the
+// command no more than its ten seconds; the message is due again for the next start.
+func TestHangingReceiverAtTheEnd(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 10)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if asked <- r.URL.Path; r.URL.Path == "/hangs" {
+			<-r.Context().Done()
+		}
+	}))
+	t.Cleanup(hook.Close)
+	dir, err := newDirectoryFailing("layout")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := httptest.NewServer(dir)
+	t.Cleanup(source.Close)
+	s := newSeat(t)
+	began := time.Now()
+	code := s.types(t.Context(), "", "run", "--source", "demo", "--base-url", source.URL, "--states", "CA", "--max-cities", "4", "--categories", "Plumbers",
+		"--max-pages", "1", "--ping", hook.URL+"/p", "--notify", hook.URL+"/hangs", "--notify-private", "--notify-on", "layout")
+	took := time.Since(began)
+	if code != ExitLayout {
+		t.Fatalf("exit %d: %s", code, s.err.text())
+	}
+	close(asked)
+	paths := map[string]int{}
+	for path := range asked {
+		paths[path]++
+	}
+	if paths["/p/start"] != 1 || paths["/p/fail"] != 1 || paths["/hangs"] != 1 {
+		t.Errorf("asked for %v", paths)
+	}
+	if took > time.Minute { // 10 s, and what the machine takes for the rest
+		t.Errorf("it took %s", took)
+	}
+	if !strings.Contains(s.err.text(), "pings or notifications were not delivered") {
+		t.Errorf("nothing is said of the message: %s", s.err.text())
+	}
+	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(s.dir, "yp.db")})
+	if got := storetest.Table(t, db, "SELECT event, ifnull(delivered_at, 'not delivered') FROM notices WHERE at <> ''"); len(got) != 1 || !strings.Contains(got[0], "not delivered") {
+		t.Errorf("kept: %v", got)
 	}
 }
