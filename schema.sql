@@ -118,6 +118,7 @@ CREATE TABLE passes (
     selection TEXT NOT NULL CHECK (json_valid(selection)), -- places, categories and --recrawl
     began_at  TEXT NOT NULL,
     cutoff    TEXT NOT NULL,                         -- with --recrawl: what was done until then is crawled again
+    listings  INTEGER NOT NULL DEFAULT 0 CHECK (listings >= 0), -- that its targets had shown before it, those of several targets several times
     PRIMARY KEY (source_id, selection)
 ) STRICT, WITHOUT ROWID;
 
@@ -451,6 +452,19 @@ CREATE TABLE reviews (
     event    INTEGER NOT NULL CHECK (event >= 0),    -- the last of listing_events that was shown
     by       TEXT NOT NULL CHECK (by IN ('command', 'page'))
 ) STRICT;
+
+-- What was reported by --notify, so that a restart does not tell it again: the last message of
+-- each event, and of a source where it is about one.
+CREATE TABLE notices (
+    event        TEXT NOT NULL CHECK (event IN ('quarantine', 'layout', 'dead_letters', 'dropped', 'claim_retries', 'fewer_listings', 'run_failed')),
+    source_id    INTEGER NOT NULL CHECK (source_id >= 0), -- of sources; 0 = of the whole run, or of several
+    mark         TEXT NOT NULL,                           -- which one of its kind: the same is reported again a day later at the earliest
+    at           TEXT NOT NULL,                           -- when it was to be reported
+    run_id       INTEGER REFERENCES runs (id) ON DELETE SET NULL, -- by whom
+    delivered_at TEXT,                                    -- the last of these times whose message a destination took
+    PRIMARY KEY (event, source_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX notices_by_run ON notices (run_id) WHERE run_id IS NOT NULL;
 
 -- What was handed to somebody: the next file under the same name tells what became of
 -- listings since then.

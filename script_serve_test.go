@@ -1,13 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -87,6 +90,39 @@ func serve(ts *testscript.TestScript, h http.Handler) {
 	ts.Defer(s.Close)
 	ts.Setenv("URL", s.URL)
 	ts.Setenv("ADDR", strings.TrimPrefix(s.URL, "http://"))
+}
+
+// cmdServeHook is `serve-hook FILE [STATUS]`: its address is in $HOOK; each request becomes a line
+// of the file, "PATH BODY", and is answered with the status, 200 by default.
+func cmdServeHook(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 1 || len(args) == 2, "serve-hook FILE [STATUS]")
+	status := http.StatusOK
+	if len(args) == 2 {
+		var err error
+		status, err = strconv.Atoi(args[1])
+		ts.Check(err)
+	}
+	path := ts.MkAbs(args[0])
+	ts.Check(os.WriteFile(path, nil, 0o600))
+	var mu sync.Mutex
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			var f *os.File
+			if f, err = os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0); err == nil {
+				_, err = fmt.Fprintf(f, "%s %s\n", r.URL.RequestURI(), strings.ReplaceAll(strings.TrimSpace(string(body)), "\n", " / "))
+				err = errors.Join(err, f.Close())
+			}
+		}
+		if err != nil {
+			status = http.StatusTeapot // which no test wants
+		}
+		w.WriteHeader(status)
+	}))
+	ts.Defer(s.Close)
+	ts.Setenv("HOOK", s.URL)
 }
 
 // cmdAsked is `asked N`: so many pages were asked for since the last time; `asked

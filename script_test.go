@@ -39,6 +39,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"signal":       cmdSignal,
 		"serve-demo":   cmdServeDemo,
 		"serve-files":  cmdServeFiles,
+		"serve-hook":   cmdServeHook,
 		"asked":        cmdAsked,
 		"sqlite":       cmdSQLite,
 		"json":         cmdJSON,

@@ -79,6 +79,9 @@ func (k *Keeper) Claim(ctx context.Context, w Worker, scope store.Scope, maxPerS
 		if err == nil || !errors.Is(err, store.ErrBusy) || try == len(claimWaits) {
 			return c, err
 		}
+		if w.Busy != nil {
+			w.Busy(try+1, len(claimWaits))
+		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()

@@ -89,6 +89,30 @@ func (k *Keeper) Look(ctx context.Context, scope store.Scope, limit int, horizon
 	return o, err
 }
 
+// Ahead is what a run finds to do as it starts.
+type Ahead struct {
+	Due     int // targets that can be claimed now
+	New     int // of them those that were never tried
+	Resumed int // of them those of which pages are done already
+	Cities  int // of the searches among them
+}
+
+const countAhead = `
+	SELECT count(*), ifnull(sum(total_attempts = 0), 0), ifnull(sum(page_current > 0), 0), count(DISTINCT city_id)
+	FROM (SELECT t.total_attempts, t.page_current, iif(t.kind = 'search', t.city_id, NULL) AS city_id `
+
+// Ahead counts what can be claimed in the scope, up to a limit. scope.SourceID must be set.
+func (k *Keeper) Ahead(ctx context.Context, scope store.Scope, limit int) (all Ahead, err error) {
+	for _, part := range scope.Parts() {
+		var a Ahead
+		if err := k.row(ctx, countAhead+part.Candidates()+" LIMIT ?7)", part.Args(limit-all.Due), &a.Due, &a.New, &a.Resumed, &a.Cities); err != nil {
+			return all, fmt.Errorf("count what is due: %w", err)
+		}
+		all = Ahead{all.Due + a.Due, all.New + a.New, all.Resumed + a.Resumed, all.Cities + a.Cities}
+	}
+	return all, nil
+}
+
 // NextDue tells when the first target of the scope falls due by itself, until a time; zero =
 // none does.
 func (k *Keeper) NextDue(ctx context.Context, scope store.Scope, until time.Time) (next time.Time, err error) {
@@ -141,11 +165,12 @@ func (k *Keeper) Availability(ctx context.Context, sourceID int64) (g store.Avai
 }
 
 const (
-	readPass = `SELECT began_at, cutoff FROM passes WHERE source_id = ? AND selection = ?`
+	readPass = `SELECT began_at, cutoff, listings FROM passes WHERE source_id = ? AND selection = ?`
 	savePass = `
-	INSERT INTO passes (source_id, selection, began_at, cutoff) VALUES (?, ?, ?, ?)
-	ON CONFLICT DO UPDATE SET began_at = excluded.began_at, cutoff = excluded.cutoff`
-	runOfPass = `
+	INSERT INTO passes (source_id, selection, began_at, cutoff, listings) VALUES (?, ?, ?, ?, ?)
+	ON CONFLICT DO UPDATE SET began_at = excluded.began_at, cutoff = excluded.cutoff, listings = excluded.listings`
+	shownSoFar = `SELECT ifnull(sum(t.accepted_count), 0) FROM targets t WHERE t.retired_at IS NULL AND t.kind = 'search' AND ` + where
+	runOfPass  = `
 	INSERT INTO run_passes (source_id, run_id, selection, began_at) VALUES (?, ?, ?, ?)
 	ON CONFLICT DO UPDATE SET selection = excluded.selection, began_at = excluded.began_at`
 
@@ -164,6 +189,10 @@ type Pass struct {
 	Began   time.Time
 	GoesOn  bool
 	Recrawl int // DONE targets that are due because of it
+
+	// Listings is how many the searches of its scope had shown when it began, by their last
+	// crawls; one that several show counts for each.
+	Listings int64
 }
 
 // BeginPass begins a pass over the scope, or goes on with the last one. With again not nil
@@ -175,7 +204,7 @@ func (r *Run) BeginPass(ctx context.Context, scope store.Scope, again *time.Dura
 	err = r.keeper.write(ctx, "begin a pass", func(tx *store.Tx) error {
 		p = Pass{}
 		var began, cutoff string
-		err := tx.Get(readPass, []any{scope.SourceID, selection}, &began, &cutoff)
+		err := tx.Get(readPass, []any{scope.SourceID, selection}, &began, &cutoff, &p.Listings)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -192,7 +221,10 @@ func (r *Run) BeginPass(ctx context.Context, scope store.Scope, again *time.Dura
 			if cutoff = tx.Now; again != nil {
 				cutoff = yp.FormatTime(tx.At.Add(-*again))
 			}
-			if err := tx.Run(savePass, scope.SourceID, selection, began, cutoff); err != nil {
+			if err := tx.Get(shownSoFar, scope.Args(), &p.Listings); err != nil {
+				return err
+			}
+			if err := tx.Run(savePass, scope.SourceID, selection, began, cutoff, p.Listings); err != nil {
 				return err
 			}
 		}

@@ -37,6 +37,10 @@ const where = store.InScope
 type Worker struct {
 	ID    string // yp.WorkerID
 	RunID int64
+
+	// Busy, when set, is called when the database is too busy for a claim, before the claim is
+	// tried again: for the how manieth time of how many.
+	Busy func(try, of int)
 }
 
 // Claim is a worker's hold on a target, with all that the worker must know of it.

@@ -39,6 +39,7 @@ type Program struct {
 
 	args     []string
 	db, logs string // the database and the log folder of the running command, for hints
+	secrets  []string
 }
 
 // Run runs the command line args (args[0] is the program's name) and returns
@@ -82,7 +83,7 @@ func (p *Program) app() *cli.App {
 // settle takes over what the settings file may have said.
 func (p *Program) settle(c *cli.Context) error {
 	p.NoColor = c.Bool("no-color")
-	p.db, p.logs = c.String("db"), logDir(c)
+	p.db, p.logs, p.secrets = c.String("db"), logDir(c), secretsOf(c)
 	return nil
 }
 
@@ -119,7 +120,7 @@ func (p *Program) exit(ctx context.Context, err error) int {
 	code, hint := p.verdict(ctx, err)
 	if err != nil && err.Error() != "" && code != ExitInterrupted {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
-			p.note("%s %s", p.paint(p.Err, red, "ypcrawl:"), yp.Printable(redactURL(line))) // a word that was typed may be a proxy
+			p.note("%s %s", p.paint(p.Err, red, "ypcrawl:"), yp.Printable(p.hideAll(line))) // a word that was typed may be a proxy
 		}
 	}
 	if hint != "" {

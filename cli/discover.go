@@ -30,11 +30,13 @@ func (p *Program) discoverCommand() *cli.Command {
 		Description: discoverDescription,
 		Flags:       discoverFlags(),
 		Action: func(c *cli.Context) error {
-			t, err := p.newDiscovery(c)
-			if err != nil {
-				return err
-			}
-			return t.do(c.Context)
+			return p.announced(c, func(d *Display, log zerolog.Logger, a *announcer) error {
+				t, err := p.newDiscovery(c, d, log, a)
+				if err != nil {
+					return err
+				}
+				return t.do(c.Context)
+			})
 		},
 		Subcommands: []*cli.Command{{
 			Name: "stats", Usage: "Tell what was found in each state, and how the last crawl of its index fared",
@@ -72,7 +74,7 @@ func discoverFlags() []cli.Flag {
 		requestTimeoutFlag(),
 		patienceFlag(),
 	)
-	flags = append(flags, egressFlags()...)
+	flags = slices.Concat(flags, egressFlags(), notifyFlags())
 	return append(flags,
 		&cli.BoolFlag{Name: "dry-run", Usage: "ask the site for nothing and write nothing, print what it would cost"},
 		jsonFlag(),
@@ -95,14 +97,10 @@ type discovery struct {
 }
 
 // newDiscovery checks all that was typed, before anything is touched.
-func (p *Program) newDiscovery(c *cli.Context) (*discovery, error) {
+func (p *Program) newDiscovery(c *cli.Context, d *Display, log zerolog.Logger, a *announcer) (*discovery, error) {
 	one := &sourceRun{}
-	t := &discovery{run: run{p: p, c: c, sources: []*sourceRun{one}}, sourceRun: one, waiting: func() string { return "" }}
-	t.display = p.newDisplay(c)
+	t := &discovery{run: run{p: p, c: c, display: d, log: log, out: a, sources: []*sourceRun{one}}, sourceRun: one, waiting: func() string { return "" }}
 	var err error
-	if t.log, err = p.logger(c, t.display.Writer()); err != nil {
-		return nil, err
-	}
 	if t.states, err = discoverStates(c); err != nil {
 		return nil, err
 	}
@@ -270,11 +268,13 @@ func (t *discovery) readIndexes(ctx context.Context) error {
 	stop := t.display.Follow(t.log, t.look)
 	written := t.scores.keep(ctx, t.monitor, []*fetch.Pool{pool}, t.egress)
 	keep := context.WithoutCancel(ctx)
+	look := t.observe(ctx, func() []crawl.Result { return []crawl.Result{{Source: t.src.Name(), Stats: engine.Stats()}} })
 	err = engine.Run(keep)
 	written()
 	stop()
 	err = errors.Join(err, t.scores.flush(keep, t.monitor))
 	requests := engine.Stats().Requests
+	look.end(ctx, err, nil)
 	err = errors.Join(err, t.row.Finish(ctx, outcomeOf(err), requests))
 	return t.report(t.read, requests, time.Since(began), err)
 }
@@ -354,6 +354,7 @@ func (t *discovery) report(states []crawl.StateIndex, requests int64, took time.
 	if err != nil {
 		s.Error, s.Resume = err.Error(), t.p.commandLine()
 	}
+	t.out.say("outcome: %s; %s read, %s failed; %s", s.Outcome, plural(s.Pages, "page"), plural(s.failed, "state"), plural(s.Requests, "request"))
 	perr := t.p.tell(t.c, s, func(w *sections) {
 		if t.c.Bool("quiet") {
 			return

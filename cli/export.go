@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/cli/export"
@@ -67,8 +68,10 @@ func (p *Program) exportCommand() *cli.Command {
 				&cli.BoolFlag{Name: "manifest", Usage: "write FILE.manifest.json beside it: rows, filters, share seen, checksum"},
 				&cli.StringFlag{Name: "min-coverage", DefaultText: "any", Usage: "write nothing and exit with 3 if less than this `SHARE` of what the site lists was seen: 95%"},
 				jsonFlag(),
-			}),
-		Action: p.export,
+			}, pingFlags()),
+		Action: func(c *cli.Context) error {
+			return p.announced(c, func(_ *Display, _ zerolog.Logger, a *announcer) error { return p.export(c, a) })
+		},
 	}
 }
 
@@ -76,6 +79,7 @@ func (p *Program) exportCommand() *cli.Command {
 type delivery struct {
 	p     *Program
 	c     *cli.Context
+	out   *announcer
 	k     *database
 	query report.ListingQuery
 	since since
@@ -104,8 +108,8 @@ type deliveredFile struct {
 	end  func() error // after the rows
 }
 
-func (p *Program) export(c *cli.Context) error {
-	d := &delivery{p: p, c: c}
+func (p *Program) export(c *cli.Context, a *announcer) error {
+	d := &delivery{p: p, c: c, out: a}
 	if err := d.read(); err != nil {
 		return err
 	}
@@ -452,6 +456,7 @@ func (d *delivery) finish() error {
 		d.abort()
 		return err
 	}
+	d.out.say("%s of %s in %s", plural(m.Rows, "listing"), plural(len(m.Files), "file"), string(m.Format))
 	if d.name == "-" {
 		d.tell(m)
 		return nil

@@ -158,7 +158,7 @@ func (p *Program) commandLine() string {
 	}
 	words := []string{p.self()}
 	for _, a := range p.args[1:] {
-		words = append(words, redactURL(a))
+		words = append(words, p.hide(a))
 	}
 	return shellLine(words)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
@@ -179,17 +180,19 @@ func (p *Program) recoverCommand() *cli.Command {
 			"when nobody holds its lock file and it has been silent for 3 minutes. Where machines share a file but\n" +
 			"not its locks (some network file systems), a run that hangs that long loses what it holds: it notices,\n" +
 			"writes nothing more of it, and the page in hand is done again.",
-		Flags: []cli.Flag{
+		Flags: append(pingFlags(),
 			&cli.GenericFlag{Name: "timeout", Value: minutesValue(time.Hour), Usage: "age of a heartbeat in `MINUTES` (or 2h) from which its worker counts as gone"},
 			statesFlag(),
 			onlySourceFlag(),
 			jsonFlag(),
+		),
+		Action: func(c *cli.Context) error {
+			return p.announced(c, func(_ *Display, _ zerolog.Logger, a *announcer) error { return p.recover(c, a) })
 		},
-		Action: p.recover,
 	}
 }
 
-func (p *Program) recover(c *cli.Context) error {
+func (p *Program) recover(c *cli.Context, a *announcer) error {
 	timeout := timeOf(c, "timeout")
 	if timeout <= 0 {
 		return Usagef("--timeout: want more than 0 minutes; heartbeats come every 30 seconds")
@@ -215,6 +218,7 @@ func (p *Program) recover(c *cli.Context) error {
 		if out.Details > 0 {
 			text += ", and " + plural(out.Details, "detail")
 		}
+		a.say("%s", text)
 		return p.answer(c, out, "%s", text)
 	})
 }

@@ -70,6 +70,7 @@ type run struct {
 	egress  egress
 	display *Display
 	log     zerolog.Logger
+	out     *announcer
 
 	keeper  *database
 	monitor *health.Monitor
@@ -89,6 +90,7 @@ type sourceRun struct {
 	index    *crawl.Index // with --discover
 	scope    store.Scope
 	before   selected
+	shown    int64 // listings that its targets had shown when the pass began
 }
 
 // behindBar is the width left behind the bar for the "^C" that a terminal shows: on
@@ -101,12 +103,17 @@ func (p *Program) newDisplay(c *cli.Context) *Display {
 	})
 }
 
-// runOf checks all that was typed before anything is touched, and crawls.
-func (p *Program) runOf(c *cli.Context, onlyDetails bool) (err error) {
-	r := &run{p: p, c: c, display: p.newDisplay(c), onlyDetails: onlyDetails}
-	if r.log, err = p.logger(c, r.display.Writer()); err != nil {
-		return err
-	}
+// runOf crawls, with pings around it.
+func (p *Program) runOf(c *cli.Context, onlyDetails bool) error {
+	return p.announced(c, func(d *Display, log zerolog.Logger, a *announcer) error {
+		r := &run{p: p, c: c, display: d, log: log, out: a, onlyDetails: onlyDetails}
+		return r.checked()
+	})
+}
+
+// checked checks all that was typed before anything is touched, and crawls.
+func (r *run) checked() (err error) {
+	c := r.c
 	if r.sel, err = selection(c); err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ func (r *run) crawl(ctx context.Context) error {
 	defer tidied()
 	stop := r.watch(sources, clients)
 	written := r.scores.keep(ctx, r.monitor, pools, r.egress)
+	look := r.observe(ctx, sources.Results)
 	err = sources.Run(context.WithoutCancel(ctx))
 	written()
 	stop()
@@ -56,6 +57,7 @@ func (r *run) crawl(ctx context.Context) error {
 		err = nil // the budget was just enough
 	}
 	stats := sources.Stats()
+	look.end(ctx, err, ended)
 	if ferr := r.row.Finish(ctx, outcomeOf(worst(err, ended)), stats.Requests); ferr != nil && err == nil {
 		err = ferr
 	}

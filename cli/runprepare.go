@@ -128,7 +128,7 @@ func (r *run) planOne(ctx context.Context, c *sourceRun, id int64) (plan checkpo
 	if c.scope, err = scopeOf(ctx, r.keeper, id, c.resolved, r.sel); err != nil {
 		return plan, err
 	}
-	if err := r.again(ctx, c.scope); err != nil {
+	if c.shown, err = r.again(ctx, c.scope); err != nil {
 		return plan, err
 	}
 	if _, err := r.keeper.Wake(ctx, c.scope); err != nil {
@@ -140,10 +140,11 @@ func (r *run) planOne(ctx context.Context, c *sourceRun, id int64) (plan checkpo
 }
 
 // again applies --every and --recrawl to the targets of a source, and begins the pass over them.
-func (r *run) again(ctx context.Context, scope store.Scope) error {
+// It returns how many listings they had shown before.
+func (r *run) again(ctx context.Context, scope store.Scope) (shown int64, err error) {
 	if r.c.IsSet("every") {
 		if _, err := r.keeper.SetFrequency(ctx, scope, timeOf(r.c, "every")); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	var age *time.Duration
@@ -152,7 +153,7 @@ func (r *run) again(ctx context.Context, scope store.Scope) error {
 	}
 	pass, err := r.row.BeginPass(ctx, scope, age)
 	if err != nil || age == nil {
-		return err
+		return pass.Listings, err
 	}
 	if pass.GoesOn {
 		r.log.Info().Str("begun", minute(pass.Began)).Msg("going on with the last --recrawl")
@@ -163,7 +164,7 @@ func (r *run) again(ctx context.Context, scope store.Scope) error {
 	if waiting > 0 {
 		r.log.Info().Int64("targets", waiting).Str("until", moment(r.keeper.DB().Now(), until)).Msg("wait: " + gapReason)
 	}
-	return err
+	return pass.Listings, err
 }
 
 // gapReason is why a target that is due may have to wait all the same.

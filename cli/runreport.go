@@ -58,13 +58,14 @@ type selected struct {
 	GapUntil time.Time `json:"gap_until,omitzero"` // when the last of them may be claimed
 	NextDue  time.Time `json:"next_due,omitzero"`  // when the first target falls due, of a run that had nothing to do
 
-	rests []report.Rest // what waits or failed, by cause
+	rests    []report.Rest // what waits or failed, by cause
+	accepted int64         // listings that the targets showed
 }
 
 func selectedOf(c report.Counts) selected {
 	return selected{
 		Targets: c.Targets, Planned: c.Planned, InProgress: c.InProgress, Done: c.Done, Failed: c.Failed,
-		Stuck: c.Stuck, Parked: c.Parked, Percent: c.Percent, Pages: c.Pages,
+		Stuck: c.Stuck, Parked: c.Parked, Percent: c.Percent, Pages: c.Pages, accepted: c.Accepted,
 	}
 }
 
@@ -132,6 +133,7 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 		s.Error = left.Error()
 		s.Resume = r.p.commandLine()
 	}
+	r.sayFacts(s)
 	if err := r.print(s, left); err != nil {
 		return errors.Join(err, runErr)
 	}
@@ -184,6 +186,24 @@ func (r *run) figures(s *summary) {
 		s.Passes = append(s.Passes, passes...)
 	}
 	s.Coverage = all
+}
+
+// sayFacts keeps the figures of a run for its last ping.
+func (r *run) sayFacts(s summary) {
+	r.out.say("outcome: %s", s.Outcome)
+	if !r.onlyDetails {
+		r.out.say("targets: %s done by this run; of the selection %s of %s done, %s to do, %s failed, %s parked, %s stuck", thousands(s.Done),
+			thousands(s.Scope.Done), thousands(s.Scope.Targets), thousands(s.Scope.toDo()), thousands(s.Scope.Failed), thousands(s.Scope.Parked), thousands(s.Scope.Stuck))
+		r.out.say("listings: %s new, %s changed, %s dropped, %s rejected", thousands(s.New), thousands(s.Changed), thousands(s.Dropped), thousands(s.Rejected))
+	}
+	details := ""
+	if r.details().Wanted {
+		details = fmt.Sprintf("%s, %s failed; ", plural(s.Details, "detail"), thousands(s.DetailsFailed))
+	}
+	r.out.say("%s%s, %s, in %s", details, plural(s.Pages, "page"), plural(s.Requests, "request"), took(s.Elapsed))
+	if s.Error != "" {
+		r.out.say("error: %s", r.p.hideAll(s.Error))
+	}
 }
 
 func (r *run) print(s summary, left error) error {

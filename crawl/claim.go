@@ -61,6 +61,9 @@ func (w *worker) claim(ctx context.Context) (*checkpoint.Claim, error) {
 		return nil, errBudgetReserved
 	}
 	c, err := w.cfg.Keeper.Claim(ctx, w.me, scope, w.cfg.MaxPerState)
+	if err == nil {
+		w.count.update(func(s *Stats) { s.Claims++ })
+	}
 	for _, kind := range scope.Kinds {
 		b := w.shared.budget(kind)
 		if err != nil || c.Kind != kind {

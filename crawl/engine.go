@@ -33,6 +33,7 @@ type Engine struct {
 	look      time.Duration // how often an idle worker asks again: other processes can't signal
 	woken     lastTime      // when what was due was last looked for
 	workers   workerPool
+	steps     steps       // that are reported
 	perWorker int         // due targets for each worker
 	active    atomic.Bool // it has workers
 
@@ -110,6 +111,10 @@ func (e *Engine) runSource(ctx context.Context) error {
 	defer e.stop(errDone)
 	due, err := e.prepare(ctx)
 	if err != nil {
+		e.shared.stop(err)
+		return err
+	}
+	if err := e.tellStart(ctx, max(due, 1)); err != nil {
 		e.shared.stop(err)
 		return err
 	}

@@ -37,6 +37,17 @@ func (e *Engine) Looked() int {
 	return e.woken.marks
 }
 
+// SetStepEvery sets how often a step is reported.
+func (e *Engine) SetStepEvery(d time.Duration) { e.steps.every = d }
+
+// Claimed counts claims and the tries more that they took.
+func (e *Engine) Claimed(claims, tries int64) {
+	e.count.update(func(s *Stats) { s.Claims += claims; s.BusyTries += tries })
+}
+
+// WarnBusy is what happens with every roll-up.
+func (e *Engine) WarnBusy() { e.shared.warnBusy() }
+
 // SetPerWorker does so for every source.
 func (s *Sources) SetPerWorker(n int) {
 	for _, e := range s.engines {

@@ -42,8 +42,9 @@ type layout struct {
 	now        func() time.Time
 	path       string // of the database
 
-	beforeCommit func() // in every write transaction
-	synchronous  string // of the database; "" = FULL
+	beforeCommit func()        // in every write transaction
+	synchronous  string        // of the database; "" = FULL
+	busy         time.Duration // of the database: how long it waits for others
 }
 
 // world is a database with planned targets, a directory, and what an engine
@@ -86,7 +87,7 @@ func setup(t testing.TB, l layout) *world {
 func newWorld(t testing.TB, d *town, l layout) *world {
 	t.Helper()
 	path := cmp.Or(l.path, filepath.Join(t.TempDir(), "test.db"))
-	db := storetest.OpenConfig(t, store.Config{Path: path, Now: l.now, BeforeCommit: l.beforeCommit, Synchronous: l.synchronous})
+	db := storetest.OpenConfig(t, store.Config{Path: path, Now: l.now, BeforeCommit: l.beforeCommit, Synchronous: l.synchronous, BusyTimeout: l.busy})
 	w := &world{town: d, t: t, db: db, keeper: checkpoint.New(db), walDir: t.TempDir()}
 	w.src = source(t, d.URL, l.yaml)
 	w.plan(l)

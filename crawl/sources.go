@@ -44,7 +44,8 @@ type Sources struct {
 	fetches          atomic.Int64 // logical page fetches so far
 	reserved         atomic.Int64 // requests paid from the budget
 	targets, details budget
-	indexes          budget   // none
+	indexes          budget // none
+	busy             busyShare
 	recovered        lastTime // when dead processes were last looked for
 }
 
@@ -81,7 +82,8 @@ func newSources(cfg Config) *Sources {
 func (s *Sources) add(cfg Config) *Engine {
 	e := &Engine{
 		cfg: cfg.withDefaults(), shared: s, started: time.Now(), wakeup: make(chan struct{}, 1), look: look, perWorker: targetsPerWorker,
-		over: make(chan struct{}),
+		steps: steps{every: stepEvery, cities: map[string]bool{}},
+		over:  make(chan struct{}),
 	}
 	e.filter = e.cfg.Filter.compile()
 	e.workers = workerPool{engine: e, on: map[int]*worker{}}

@@ -31,6 +31,8 @@ type Stats struct {
 	Bytes     int64         `json:"bytes"`
 	LeftOut   int64         `json:"cards_left_out"`       // beyond the first 1,000 of a page
 	Elsewhere int64         `json:"next_links_elsewhere"` // next links off the source, not followed
+	Claims    int64         `json:"claims"`               // of targets
+	BusyTries int64         `json:"claim_retries"`        // tries more that these took: the database was busy
 	Elapsed   time.Duration `json:"-"`
 	Busy      int64         `json:"-"` // workers that hold a target now
 

@@ -78,6 +78,7 @@ func (w *worker) crawl(ctx context.Context, c *checkpoint.Claim) error {
 	}
 	w.logger.Debug().Int64("target", c.TargetID).Str("kind", string(c.Kind)).Str("city", c.Place.City).Str("state", c.Place.State).
 		Str("category", c.Place.Category).Int("page", c.PageCurrent+1).Msg("target claimed")
+	w.tellCity(c)
 	err := w.conclude(ctx, c, t, w.guarded(ctx, c, t))
 	if err == nil {
 		w.cfg.Reached(PointEnded)

@@ -34,7 +34,7 @@ type workerPool struct {
 func (p *workerPool) start(ctx context.Context, due int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	wanted := min((due+p.engine.perWorker-1)/p.engine.perWorker, p.engine.cfg.Workers)
+	wanted := p.wanted(due)
 	for p.stay < wanted && !p.closed && p.engine.drainCtx.Err() == nil {
 		n := p.engine.shared.numbers.take()
 		p.on[n] = nil
@@ -70,6 +70,11 @@ func (p *workerPool) run(ctx context.Context, n int) {
 	p.err = cmp.Or(p.err, err)
 }
 
+// wanted is how many workers there are for so many due targets.
+func (p *workerPool) wanted(due int) int {
+	return min((due+p.engine.perWorker-1)/p.engine.perWorker, p.engine.cfg.Workers)
+}
+
 // mayEnd lets a worker that has nothing to do end, if another one stays: somebody
 // must see the run to its end.
 func (p *workerPool) mayEnd() bool {
@@ -97,6 +102,7 @@ func (e *Engine) work(ctx context.Context, n int) (excused bool, err error) {
 		Engine: e, name: name, me: checkpoint.Worker{ID: id, RunID: e.cfg.Run.ID}, log: log,
 		logger: e.cfg.Logger.With().Str("component", "crawl").Str("worker", name).Logger(),
 	}
+	w.me.Busy = w.claimBusy
 	e.workers.set(n, w)
 	defer func() {
 		e.workers.set(n, nil)

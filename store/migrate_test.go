@@ -489,6 +489,7 @@ func TestEnumerations(t *testing.T) {
 		"reviews.by":                        {"command", "page"},
 		"deliveries.complete":               flag,
 		"recipients.item":                   {"listing", "company"},
+		"notices.event":                     texts(yp.NoticeEvents()),
 	}
 	got := checkedEnumerations(t)
 	for column := range got {

@@ -166,14 +166,22 @@ type dialGuard struct{ host string }
 
 // check refuses an address that a public name must not lead to: but for the very address
 // that the base URL names, and for an ordinary private or loopback address of an intranet
-// name. Link-local addresses, where clouds keep their metadata, are not ordinary.
+// name.
 func (g dialGuard) check(a netip.Addr) error {
-	a = a.Unmap()
 	literal, err := netip.ParseAddr(g.host)
-	if public(a) || err == nil && literal.Unmap() == a || privateName(g.host) && (a.IsLoopback() || a.IsPrivate()) {
+	if MayDial(a, privateName(g.host)) || err == nil && literal.Unmap() == a.Unmap() {
 		return nil
 	}
-	return fmt.Errorf("%w: %s is at %s, which is no public address", ErrRedirectedAway, g.host, a)
+	return fmt.Errorf("%w: %s is at %s, which is no public address", ErrRedirectedAway, g.host, a.Unmap())
+}
+
+// MayDial reports whether a connection to an address may be opened: to a public one, and with
+// private to an ordinary private or loopback address too. Link-local addresses, where clouds
+// keep their metadata, are not ordinary. It is to be asked with the address that is dialled,
+// at that moment: a name could lead elsewhere by then.
+func MayDial(a netip.Addr, private bool) bool {
+	a = a.Unmap()
+	return public(a) || private && (a.IsLoopback() || a.IsPrivate())
 }
 
 // privateName reports whether host is a name that only a private network can

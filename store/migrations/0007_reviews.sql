@@ -59,3 +59,18 @@ CREATE TABLE delivered (
     before    BLOB,                                  -- what holds while that delivery is not complete; NULL = nothing
     PRIMARY KEY (recipient, item)
 ) STRICT, WITHOUT ROWID;
+
+-- What was reported by --notify, so that a restart does not tell it again: the last message of
+-- each event, and of a source where it is about one.
+CREATE TABLE notices (
+    event        TEXT NOT NULL CHECK (event IN ('quarantine', 'layout', 'dead_letters', 'dropped', 'claim_retries', 'fewer_listings', 'run_failed')),
+    source_id    INTEGER NOT NULL CHECK (source_id >= 0), -- of sources; 0 = of the whole run, or of several
+    mark         TEXT NOT NULL,                           -- which one of its kind: the same is reported again a day later at the earliest
+    at           TEXT NOT NULL,                           -- when it was to be reported
+    run_id       INTEGER REFERENCES runs (id) ON DELETE SET NULL, -- by whom
+    delivered_at TEXT,                                    -- the last of these times whose message a destination took
+    PRIMARY KEY (event, source_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX notices_by_run ON notices (run_id) WHERE run_id IS NOT NULL;
+
+ALTER TABLE passes ADD COLUMN listings INTEGER NOT NULL DEFAULT 0 CHECK (listings >= 0);

@@ -62,17 +62,20 @@ func (c *Counts) setPercent() {
 }
 
 const scopeCounts = `
-	SELECT iif(t.retired_at IS NULL, t.status, 'RETIRED'), count(*), sum(t.page_current) FROM targets t WHERE ` + where + ` GROUP BY 1`
+	SELECT iif(t.retired_at IS NULL, t.status, 'RETIRED'), count(*), sum(t.page_current), sum(t.accepted_count) FROM targets t WHERE ` + where + ` GROUP BY 1`
 
 // Count counts the targets of a scope by status. It reads them all: a start of
 // a run can afford that, a display that is redrawn can't (see Progress).
 func (k *Reader) Count(ctx context.Context, scope store.Scope) (c Counts, err error) {
 	err = k.db.Each(ctx, scopeCounts, scope.Args(), func(rows *sql.Rows) error {
 		var status yp.Status
-		var n, pages int64
-		err := rows.Scan(&status, &n, &pages)
+		var n, pages, accepted int64
+		err := rows.Scan(&status, &n, &pages, &accepted)
 		c.add(status, n)
 		c.Pages += pages
+		if status != retired {
+			c.Accepted += accepted
+		}
 		return err
 	})
 	if err != nil {

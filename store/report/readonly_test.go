@@ -73,6 +73,8 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"HostAvailability": func() error { _, err := r.HostAvailability(ctx, "h"); return err },
 		"RunHolders":       func() error { _, err := r.RunHolders(ctx); return err },
 		"FutureRows":       func() error { _, err := r.FutureRows(ctx); return err },
+		"ClosedSources":    func() error { _, err := r.ClosedSources(ctx, []int64{1}); return err },
+		"ParkedBetween":    func() error { _, err := r.ParkedBetween(ctx, []int64{1}, time.Time{}, time.Now()); return err },
 	}
 }
 

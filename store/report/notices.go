@@ -1,0 +1,52 @@
+package report
+
+import (
+	"context"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// ClosedSource is a source that is quarantined or paused now.
+type ClosedSource struct {
+	ID     int64
+	Name   string
+	State  store.SourceState
+	Until  time.Time // zero = not before an operator, or a probe, says so
+	Code   yp.ErrorCode
+	Reason string
+	Since  time.Time // of a quarantine: failing without a break
+}
+
+const selectClosed = `
+	SELECT o.source_id, o.source, o.state, o.until, ifnull(o.code, ''), ifnull(o.reason, ''), p.failing_since
+	FROM v_source_availability o LEFT JOIN connectivity_profiles p ON p.source_id = o.source_id
+	WHERE o.state IN ('quarantined', 'paused') AND o.source_id IN (SELECT value FROM json_each(?)) ORDER BY o.source`
+
+// ClosedSources lists those of the sources that are quarantined or paused now.
+func (k *Reader) ClosedSources(ctx context.Context, ids []int64) ([]ClosedSource, error) {
+	return list(ctx, k, "look for closed sources", selectClosed, []any{store.JSONInts(ids)}, fields[ClosedSource])
+}
+
+// Parked counts the targets of a source that were parked for one cause.
+type Parked struct {
+	Source  string
+	Code    yp.ErrorCode
+	Targets int64
+}
+
+// A listing's page that its source has no more is no trouble: see the exit codes of `run`.
+const countParked = `
+	SELECT s.name, t.last_error_code, count(*) FROM targets t JOIN sources s ON s.id = t.source_id
+	WHERE t.kind IN ('index', 'search', 'detail') AND t.status = 'PARKED' AND t.status IN ('FAILED', 'STUCK', 'PARKED') AND t.retired_at IS NULL
+		AND t.finished_at > ?1 AND t.finished_at <= ?2 AND (t.kind <> 'detail' OR t.last_error_code <> 'NO_LISTINGS')
+		AND t.source_id IN (SELECT value FROM json_each(?3))
+	GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2`
+
+// ParkedBetween counts the targets of the sources that were parked after one time and until
+// another.
+func (k *Reader) ParkedBetween(ctx context.Context, ids []int64, after, until time.Time) ([]Parked, error) {
+	args := []any{yp.FormatTime(after), yp.FormatTime(until), store.JSONInts(ids)}
+	return list(ctx, k, "count dead letters", countParked, args, fields[Parked])
+}
