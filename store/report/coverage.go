@@ -79,11 +79,16 @@ func (k *Reader) Coverage(ctx context.Context, f CoverageFilter, limit int) ([]C
 
 // CoverageTotals adds up all targets of the scope.
 func (k *Reader) CoverageTotals(ctx context.Context, scope store.Scope) (t CoverageTotals, err error) {
-	_, err = k.one(ctx, "add up coverage", sumCoverage, scope.Args(),
-		&t.Targets, &t.Again, &t.NeverCrawled, &t.Complete, &t.Known, &t.SiteTotal, &t.SeenOfKnown, &t.Seen)
-	if err == nil {
+	if t, err = k.coverageSums(ctx, scope); err == nil {
 		_, err = k.one(ctx, "add up coverage", sumPagesLeft, scope.Args(), &t.PagesLeft)
 	}
+	return t, err
+}
+
+// coverageSums is CoverageTotals without the pages left.
+func (k *Reader) coverageSums(ctx context.Context, scope store.Scope) (t CoverageTotals, err error) {
+	_, err = k.one(ctx, "add up coverage", sumCoverage, scope.Args(),
+		&t.Targets, &t.Again, &t.NeverCrawled, &t.Complete, &t.Known, &t.SiteTotal, &t.SeenOfKnown, &t.Seen)
 	if t.SiteTotal > 0 {
 		share := 100 * float64(t.SeenOfKnown) / float64(t.SiteTotal)
 		t.Percent = &share
