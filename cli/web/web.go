@@ -22,13 +22,14 @@ import (
 // values have the defaults named.
 type Config struct {
 	Reader   *report.Reader
-	Database string         // name of the file, for people
-	Scope    store.Scope    // of it: source and states count
-	Hosts    []string       // names under which the page may be asked for, beside its address
-	Every    time.Duration  // at least between two reads of the same; default 1 s
-	Timeout  time.Duration  // of one read; default 3 s
-	Viewers  int            // at most so many follow at once; default 64
-	Logger   zerolog.Logger // default none
+	Database string                  // name of the file, for people
+	Scope    store.Scope             // of it: source and states count
+	Hosts    []string                // names under which the page may be asked for, beside its address
+	Every    time.Duration           // at least between two reads of the same; default 1 s
+	Timeout  time.Duration           // of one read; default 3 s
+	Viewers  int                     // at most so many follow at once; default 64
+	Plain    map[string]http.Handler // served at these paths, beside the page, to who passes the guard
+	Logger   zerolog.Logger          // default none
 }
 
 func (c Config) withDefaults() Config {
@@ -89,6 +90,9 @@ func New(cfg Config) *Server {
 
 // plainHandlers mounts what is no view. A path that takes a POST is mounted by s.post.
 func (s *Server) plainHandlers() {
+	for path, handle := range s.cfg.Plain {
+		s.mux.Handle("GET "+path, handle)
+	}
 }
 
 // post mounts a handler for forms, which gets none that did not come from our own page.

@@ -36,6 +36,14 @@ type Measures struct {
 	ReadingMS int64            `json:"reading_ms"`    // that it took to read all of this
 }
 
+// DeadLetters counts the targets of every kind that no crawl takes again by itself.
+func (m *Measures) DeadLetters() (n int64) {
+	for _, t := range m.Targets {
+		n += t.Parked
+	}
+	return n
+}
+
 // RunMeasure is a run that has not ended, or died without a word.
 type RunMeasure struct {
 	UUID      string    `json:"run"`
@@ -55,22 +63,38 @@ type RunMeasure struct {
 // SourceMeasure is how a source fares. Requests that failed at their proxy, and those to
 // robots.txt, do not count.
 type SourceMeasure struct {
-	Name         string            `json:"source"`
-	Availability store.SourceState `json:"availability"`
-	Code         yp.ErrorCode      `json:"code,omitempty"` // of a pause
-	Reason       string            `json:"reason,omitempty"`
-	Until        *time.Time        `json:"until"`        // when it may open by itself
-	Status       *string           `json:"status"`       // as it was rated last
-	Rate1h       *float64          `json:"success_rate"` // 0–1, of the hour before that
-	P50          *int64            `json:"latency_p50_ms"`
-	P95          *int64            `json:"latency_p95_ms"`
-	LastPage     *time.Time        `json:"last_page_at"` // among its last 1,000 requests
-	Succeeded    int64             `json:"requests_succeeded_1h"`
-	Failed       int64             `json:"requests_failed_1h"`
-	Pages        int64             `json:"pages_1h"` // read, of every kind
-	Failures     map[yp.ErrorClass]int64  `json:"failures_1h"`
+	Name         string                  `json:"source"`
+	Availability store.SourceState       `json:"availability"`
+	Code         yp.ErrorCode            `json:"code,omitempty"` // of a pause
+	Reason       string                  `json:"reason,omitempty"`
+	Until        *time.Time              `json:"until"`        // when it may open by itself
+	Status       *string                 `json:"status"`       // as it was rated last
+	Rate1h       *float64                `json:"success_rate"` // 0–1, of the hour before that
+	P50          *int64                  `json:"latency_p50_ms"`
+	P95          *int64                  `json:"latency_p95_ms"`
+	LastPage     *time.Time              `json:"last_page_at"` // among its last 1,000 requests
+	Succeeded    int64                   `json:"requests_succeeded_1h"`
+	Failed       int64                   `json:"requests_failed_1h"`
+	Pages        map[yp.Kind]int64       `json:"pages_1h"` // read
+	Failures     map[yp.ErrorClass]int64 `json:"failures_1h"`
 
 	id int64
+}
+
+// ClassCount counts the requests that failed with a class.
+type ClassCount struct {
+	Class yp.ErrorClass
+	N     int64
+}
+
+// FailuresByClass lists Failures in the order of yp.ErrorClasses.
+func (s SourceMeasure) FailuresByClass() (all []ClassCount) {
+	for _, class := range yp.ErrorClasses() {
+		if n := s.Failures[class]; n > 0 {
+			all = append(all, ClassCount{class, n})
+		}
+	}
+	return all
 }
 
 // LayoutAlarm reports whether the source is paused because its pages have changed.
@@ -167,7 +191,7 @@ const (
 	totalMeasures = `
 	SELECT ifnull(sum(pages), 0) + ` + forgotten + `'pages'), ifnull(sum(requests), 0) + ` + forgotten + `'requests'),
 		ifnull(sum(targets), 0) + ` + forgotten + `'targets'), ifnull(sum(listings_new), 0) + ` + forgotten + `'listings_new') FROM runs`
-	forgotten = `(SELECT ifnull(max(cast(value AS INTEGER)), 0) FROM meta WHERE key = 'forgotten:' || `
+	forgotten     = `(SELECT ifnull(max(cast(value AS INTEGER)), 0) FROM meta WHERE key = 'forgotten:' || `
 	claimMeasures = `
 	SELECT ifnull(sum(w.claims), 0), ifnull(sum(w.claim_retries), 0) FROM workers w
 	WHERE w.run_id IN (SELECT id FROM runs WHERE outcome = 'running' UNION SELECT max(id) FROM runs)`
@@ -181,11 +205,11 @@ const (
 
 // What there is much of, the requests of an hour and the attempts of a day, is read as one
 // letter each: to GROUP BY their kinds would sort them all, which takes longer than to read
-// them. A page is P, another answer S, a failure the letter of its class; an attempt has that
+// them. A page is the number of its kind, another answer S, a failure the letter of its class; an attempt has that
 // of its code, a capital one in the last hour.
 var (
 	requestMarks = `
-	SELECT s.id, ifnull(group_concat(iif(r.outcome = 'success', iif(r.type IN ` + pageTypes + `, 'P', 'S'), ` + letters("r.error_class", yp.ErrorClasses()) + `), ''), '')
+	SELECT s.id, ifnull(group_concat(iif(r.outcome = 'success', CASE r.type WHEN 'listing' THEN '1' WHEN 'detail' THEN '2' WHEN 'probe' THEN 'S' ELSE '0' END, ` + letters("r.error_class", yp.ErrorClasses()) + `), ''), '')
 	FROM sources s LEFT JOIN requests r ON r.source_id = s.id AND r.finished_at > ?1 AND r.finished_at <= ?2 AND r.proxy_failed = 0
 		AND r.type <> 'robots' AND r.error_class IS NOT 'rate_limited' GROUP BY s.id`
 	attemptMarks = `
@@ -272,7 +296,7 @@ func (k *Reader) measureRuns(ctx context.Context, m *Measures) (err error) {
 
 func (k *Reader) measureSources(ctx context.Context, m *Measures, hour, now string) (err error) {
 	m.Sources, err = list(ctx, k, "sources", sourceMeasures, []any{now}, func(s *SourceMeasure) []any {
-		s.Failures = map[yp.ErrorClass]int64{}
+		s.Pages, s.Failures = map[yp.Kind]int64{}, map[yp.ErrorClass]int64{}
 		return []any{
 			&s.id, &s.Name, &s.Availability, &s.Code, &s.Reason, maybe(&s.Until), &s.Status, &s.Rate1h, &s.P50, &s.P95, maybe(&s.LastPage),
 		}
@@ -298,7 +322,12 @@ func (k *Reader) measureSources(ctx context.Context, m *Measures, hour, now stri
 		if s == nil { // it was added a moment ago
 			continue
 		}
-		s.Pages, s.Succeeded, s.Failed = n['P'], n['P']+n['S'], int64(len(h.marks))-n['P']-n['S']
+		s.Succeeded = n['S']
+		for i, kind := range yp.Kinds() {
+			s.Pages[kind] = n['0'+i]
+			s.Succeeded += n['0'+i]
+		}
+		s.Failed = int64(len(h.marks)) - s.Succeeded
 		for i, class := range yp.ErrorClasses() {
 			if failed := n['a'+i]; failed > 0 {
 				s.Failures[class] = failed
@@ -370,6 +399,21 @@ func (k *Reader) MeasureCoverage(ctx context.Context) (c CoverageMeasure, err er
 		c.SiteTotal, c.Seen, c.Percent = &t.SiteTotal, &t.SeenOfKnown, t.Percent
 	}
 	return c, nil
+}
+
+// Beat is the last heartbeat of a run; zero = there is no such run under way.
+type Beat struct {
+	Now, At time.Time
+}
+
+const ownBeat = `SELECT heartbeat_at FROM runs WHERE outcome = 'running' AND host = ? AND pid = ? ORDER BY id DESC LIMIT 1`
+
+// OwnBeat returns the last heartbeat of the run of this process. That it can be asked shows
+// that the database can be read.
+func (k *Reader) OwnBeat(ctx context.Context) (b Beat, err error) {
+	b.Now = k.db.Now()
+	_, err = k.one(ctx, "look for the run of this process", ownBeat, []any{k.host, os.Getpid()}, at(&b.At))
+	return b, err
 }
 
 // maybe scans a time that may be NULL into t: nil.
