@@ -98,7 +98,7 @@ func (w *world) sound(t tester) {
 		"a lead that is not the first": `SELECT c.id FROM companies c JOIN listings l ON l.company_id = c.id WHERE (l.source_id, l.listing_id) < (lead_source, lead_listing)`,
 		"fields that are not the lead's": `SELECT c.id FROM companies c JOIN listings l ON l.source_id = lead_source AND l.listing_id = lead_listing
 			WHERE (c.name, c.phone_e164, c.street, c.city, c.state, c.postal_code) IS NOT (l.name, l.phone_e164, l.street, l.city, l.state, l.postal_code)`,
-		"listing_totals that lie": `SELECT source_id, state, listings, dropped, emails FROM listing_totals WHERE (listings, dropped, emails) <> (0, 0, 0) EXCEPT ` + countListings,
+		"listing_totals that lie":       `SELECT source_id, state, listings, dropped, emails FROM listing_totals WHERE (listings, dropped, emails) <> (0, 0, 0) EXCEPT ` + countListings,
 		"listing_totals that miss some": countListings + ` EXCEPT SELECT source_id, state, listings, dropped, emails FROM listing_totals`,
 		"company_totals that lie": `SELECT state, companies FROM company_totals WHERE companies <> 0
 			EXCEPT SELECT ifnull(state, ''), count(*) FROM companies GROUP BY 1`,

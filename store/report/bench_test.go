@@ -16,12 +16,10 @@ func numbers(n int) string {
 	return fmt.Sprintf("WITH RECURSIVE s (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM s WHERE value < %d) ", n)
 }
 
-// large is a database of 1,000,000 listings of 100,000 searches in the middle of a recrawl:
-// half of them are done and due again, half were done this week. 100,000 requests and 20,000
-// attempts are of the last hour, 100,000 attempts of the last day.
-func large(b *testing.B) *report.Reader { return report.New(largeDB(b)) }
-
-func largeDB(b *testing.B) *store.DB {
+// large is a database of 1,000,000 listings of 100,000 searches, half of them done and due again,
+// half done this week. 36,000 requests are of the last hour (ten a second) and 60,000 attempts of
+// the last day.
+func large(b *testing.B) *store.DB {
 	b.Helper()
 	db := storetest.Open(b)
 	triggers := table(b, db, `SELECT name FROM sqlite_schema WHERE type = 'trigger'`)
@@ -50,29 +48,40 @@ func largeDB(b *testing.B) *store.DB {
 		`INSERT INTO listing_totals VALUES (1, 'CA', 1000000, 10000, 300000)`,
 		`INSERT INTO company_totals VALUES ('CA', 1000000)`,
 		numbers(100_000)+`INSERT INTO requests (source_id, target_id, correlation_id, type, url, started_at, finished_at, outcome, error_class, latency_ms, parse_ok, result_count)
-			SELECT 1, value, 'x', 'listing', '/x', 'x', strftime('%Y-%m-%dT%H:%M:%fZ', 'now', format('-%.3f seconds', value / 30.0)), iif(value % 20, 'success', 'failure'),
+			SELECT 1, value, 'x', 'listing', '/x', 'x', strftime('%Y-%m-%dT%H:%M:%fZ', 'now', format('-%.3f seconds', value / 10.0)), iif(value % 20, 'success', 'failure'),
 				iif(value % 20, NULL, 'timeout'), 500, iif(value % 20, 1, NULL), iif(value % 20, 30, NULL) FROM s`,
 		numbers(100_000)+`INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, ended, error_code)
-			SELECT value, 1, 1, 'w', 1, 0, 'x', strftime('%Y-%m-%dT%H:%M:%fZ', 'now', format('-%.3f seconds', value * 0.8)), iif(value % 20, 'done', 'failed'), iif(value % 20, 'SUCCESS', 'TIMEOUT') FROM s`)
+			SELECT value, 1, 1, 'w', 1, 0, 'x', strftime('%Y-%m-%dT%H:%M:%fZ', 'now', format('-%.3f seconds', value * 1.44)), iif(value % 20, 'done', 'failed'), iif(value % 20, 'SUCCESS', 'TIMEOUT') FROM s`)
 	execute(b, db, restore...)
 	return db
 }
 
 // BenchmarkMeasure is what monitoring costs each time that it asks, and how much was seen of
-// what the sites list.
+// what the sites list: while a crawl is under way, and before it, with all that is due waiting.
 func BenchmarkMeasure(b *testing.B) {
-	k := large(b)
-	b.Run("measures", func(b *testing.B) {
-		for b.Loop() {
-			m, err := k.Measure(b.Context(), b.TempDir())
-			if err != nil || m.Listings.Alive != 990_000 || len(m.Targets) != 1 || m.Targets[0].Due != 50_000 || m.Sources[0].Pages[yp.KindSearch] < 90_000 {
-				b.Fatalf("%+v %v", m, err)
+	db := large(b)
+	k := report.New(db)
+	for _, c := range []struct {
+		name  string
+		due   int64
+		since string
+	}{
+		{"before a crawl", 50_000, ""},
+		{"under way", 50_000, `UPDATE targets SET status = 'PLANNED', not_before = NULL, wait_reason = NULL WHERE not_before < '` + ago(0) + `'`},
+	} {
+		execute(b, db, c.since)
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				m, err := k.Measure(b.Context(), b.TempDir())
+				if err != nil || m.Listings.Alive != 990_000 || m.Targets[0].Due != c.due || m.Sources[0].Pages[yp.KindSearch] < 30_000 {
+					b.Fatalf("%+v %v", m, err)
+				}
 			}
-		}
-	})
+		})
+	}
 	b.Run("coverage", func(b *testing.B) {
 		for b.Loop() {
-			if c, err := k.MeasureCoverage(b.Context()); err != nil || *c.SiteTotal != 80_000*90 {
+			if c, err := k.MeasureCoverage(b.Context()); err != nil || *c.SiteTotal < 70_000*90 {
 				b.Fatalf("%+v %v", c, err)
 			}
 		}

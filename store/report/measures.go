@@ -167,14 +167,14 @@ type RunEnd struct {
 const (
 	runMeasures = `
 	SELECT r.uuid, r.host, r.pid, r.started_at, r.heartbeat_at, count(t.id), min(iif(o.open, t.claimed_at, NULL))
-	FROM runs r LEFT JOIN targets t ON t.run_id = r.id AND t.status = 'IN_PROGRESS' LEFT JOIN v_source_availability o ON o.source_id = t.source_id
+	FROM runs r INDEXED BY runs_alive LEFT JOIN targets t ON t.run_id = r.id AND t.status = 'IN_PROGRESS' LEFT JOIN v_source_availability o ON o.source_id = t.source_id
 	WHERE r.outcome = 'running' GROUP BY r.id ORDER BY r.id DESC LIMIT 1000`
 	sourceMeasures = `
-	SELECT g.source_id, g.source, g.state, ifnull(g.code, ''), ifnull(g.reason, ''), g.until, p.status, p.success_rate_1h, p.latency_p50_ms, p.latency_p95_ms,
+	SELECT o.source_id, o.source, o.state, ifnull(o.code, ''), ifnull(o.reason, ''), o.until, p.status, p.success_rate_1h, p.latency_p50_ms, p.latency_p95_ms,
 		(SELECT max(iif(outcome = 'success' AND type IN ` + pageTypes + `, finished_at, NULL)) FROM (
-			SELECT r.outcome, r.type, r.finished_at FROM requests r WHERE r.source_id = g.source_id AND r.proxy_failed = 0 AND r.finished_at <= ?1
+			SELECT r.outcome, r.type, r.finished_at FROM requests r WHERE r.source_id = o.source_id AND r.proxy_failed = 0 AND r.finished_at <= ?1
 			ORDER BY r.finished_at DESC LIMIT 1000))
-	FROM v_source_availability g LEFT JOIN connectivity_profiles p ON p.source_id = g.source_id ORDER BY g.source`
+	FROM v_source_availability o LEFT JOIN connectivity_profiles p ON p.source_id = o.source_id ORDER BY o.source`
 	pageTypes = `('listing', 'detail', 'state_index', 'city_index')`
 
 	// What is ready stands in an index of its own, and what falls due in another.
