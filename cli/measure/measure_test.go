@@ -23,7 +23,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
-	"go.uber.org/goleak"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/cli/measure"
@@ -34,8 +33,6 @@ import (
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
