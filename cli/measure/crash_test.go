@@ -45,9 +45,9 @@ func TestKilledWriter(t *testing.T) {
 	b := setup(t)
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.prom")
-	for kill := range 12 {
+	for kill := range 25 {
 		child := storetest.Command(t, "writer", b.path, name).Begin(t)
-		for range 1 + kill*3 {
+		for range 1 + kill*2 {
 			child.Await(t, "written")
 		}
 		child.Kill(t)
