@@ -55,6 +55,7 @@ func (p *Program) dashboard(c *cli.Context) error {
 	}
 	defer page.close()
 	return p.with(c, reading, func(k *database, scope store.Scope) error {
+		page.about = strings.Join(slices.DeleteFunc([]string{c.String("source"), strings.Join(scope.States, ", ")}, func(s string) bool { return s == "" }), " in ")
 		page.announce(p)
 		return page.serve(c.Context, k, scope, false)
 	})
@@ -67,6 +68,7 @@ type page struct {
 	hosts    []string
 	db       string
 	logs     string // the folder of the write-ahead logs
+	about    string // of --source and --states
 	log      zerolog.Logger
 }
 
@@ -130,7 +132,7 @@ func (g *page) close() { _ = g.listener.Close() }
 // crawls.
 func (g *page) serve(ctx context.Context, k *database, scope store.Scope, ofRun bool) error {
 	m := measure.New(measure.Config{Reader: k.Reader, Database: g.db, Logs: g.logs, Run: ofRun})
-	return web.New(web.Config{Reader: k.Reader, Database: yp.Printable(g.db), Scope: scope, Hosts: g.hosts, Logger: g.log, Plain: m.Handlers()}).Serve(ctx, g.listener)
+	return web.New(web.Config{Reader: k.Reader, Database: yp.Printable(g.db), Scope: scope, About: g.about, Hosts: g.hosts, Logger: g.log, Plain: m.Handlers()}).Serve(ctx, g.listener)
 }
 
 // beside serves the page of a run, by readers of its own, until stop is called with the last

@@ -67,8 +67,13 @@ func full() *report.Measures {
 		Attempts: []report.AttemptMeasure{{Code: yp.CodeSuccess, Hour: 9, Day: 90}, {Code: yp.CodeTimeout, Hour: 1, Day: 2}},
 		Hosts:    []report.HostPace{{Source: "demo", Host: "h", HeldUntil: noon.Add(time.Minute), DelayMS: 4000}, {Source: "demo", Host: "i", DelayMS: 3000}},
 		Claims:   report.ClaimMeasure{Claims: 100, Retries: 3, Share: new(0.03)},
-		Pass:     &report.PassMeasure{Began: *before(2 * time.Hour), Runs: 2, Pages: 9, New: 8, Dropped: 7, Restored: 6, Rejected: 5},
-		Coverage: report.CoverageMeasure{At: &noon, SiteTotal: new(int64(1000)), Seen: new(int64(320)), Percent: new(32.0)},
+		SlowMeasures: report.SlowMeasures{
+			Coverage: report.CoverageMeasure{At: &noon, SiteTotal: new(int64(1000)), Seen: new(int64(320)), Percent: new(32.0), PagesLeft: new(int64(2400))},
+			Passes: []report.Pass{{
+				Source: "demo", Began: *before(2 * time.Hour), State: report.PassRunning,
+				PassCounts: &report.PassCounts{New: 8, Changed: 4, Dropped: 7, Restored: 6, Rejected: 5},
+			}},
+		},
 		LastPage: before(12 * time.Second),
 		LastRun:  &report.RunEnd{UUID: "Z", Outcome: "blocked", Started: *before(3 * time.Hour), Finished: *before(2500 * time.Millisecond)},
 		LastWell: before(24 * time.Hour),
@@ -148,6 +153,9 @@ func TestText(t *testing.T) {
 		{1, "ypcrawl_last_run_outcome", []string{"outcome", "blocked"}},
 		{float64(noon.Unix()) - 2.5, "ypcrawl_last_run_finished_timestamp_seconds", nil},
 		{320, "ypcrawl_site_listings_seen", nil},
+		{2400, "ypcrawl_site_pages_left", nil},
+		{7, "ypcrawl_pass_listings", []string{"source", "demo", "change", "dropped"}},
+		{1, "ypcrawl_pass_running", []string{"source", "demo"}},
 		{0, "ypcrawl_database_journal_bytes", nil},
 		{2, "ypcrawl_hosts_slowed", nil},
 	} {
@@ -326,7 +334,7 @@ func TestRestsAfterSlowReading(t *testing.T) {
 			now = now.Add(500 * time.Millisecond)
 		}
 		return now
-	}, Coverage: time.Hour})
+	}, Slow: time.Hour})
 	storetest.NoError(t, second(m.Measures())) // the coverage first: twice as long
 	first, _ := m.Measures()
 	for range 9 {

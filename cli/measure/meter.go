@@ -22,10 +22,10 @@ type Config struct {
 	Logs     string // folder of its write-ahead logs; none = their size is not known
 	Run      bool   // this process crawls: its heartbeat is looked at, too
 
-	Every    time.Duration    // at least between two reads; default 1 s
-	Coverage time.Duration    // at least between two reads of the coverage; default 1 minute
-	Timeout  time.Duration    // of one read; default 5 s
-	Now      func() time.Time // default time.Now
+	Every   time.Duration    // at least between two reads; default 1 s
+	Slow    time.Duration    // at least between two reads of coverage and passes; default 1 minute
+	Timeout time.Duration    // of one read; default 5 s
+	Now     func() time.Time // default time.Now
 }
 
 // Meter measures a database, at most so often however many ask. It is safe for use by several
@@ -33,13 +33,13 @@ type Config struct {
 type Meter struct {
 	cfg      Config
 	measures kept[*report.Measures]
-	coverage kept[report.CoverageMeasure]
+	slow     kept[report.SlowMeasures]
 	beat     kept[report.Beat]
 }
 
 // New returns a meter.
 func New(cfg Config) *Meter {
-	cfg.Every, cfg.Coverage, cfg.Timeout = cmp.Or(cfg.Every, time.Second), cmp.Or(cfg.Coverage, time.Minute), cmp.Or(cfg.Timeout, 5*time.Second)
+	cfg.Every, cfg.Slow, cfg.Timeout = cmp.Or(cfg.Every, time.Second), cmp.Or(cfg.Slow, time.Minute), cmp.Or(cfg.Timeout, 5*time.Second)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -85,7 +85,7 @@ func (m *Meter) Measures() (*report.Measures, error) {
 	return m.measures.get(m, m.cfg.Every, func(ctx context.Context) (*report.Measures, error) {
 		all, err := m.cfg.Reader.Measure(ctx, m.cfg.Logs)
 		if err == nil {
-			all.Coverage, err = m.coverage.get(m, m.cfg.Coverage, m.cfg.Reader.MeasureCoverage)
+			all.SlowMeasures, err = m.slow.get(m, m.cfg.Slow, m.cfg.Reader.MeasureSlowly)
 		}
 		return all, err
 	})

@@ -166,20 +166,35 @@ func (t *text) listings(m *report.Measures) {
 	t.is(float64(l.WithEmail))
 	t.gauge("companies", "Companies.")
 	t.is(float64(l.Companies))
-	if p := m.Pass; p != nil {
-		t.gauge("pass_listings", "What the last pass brought so far, by what became of listings.")
-		t.is(float64(p.New), "change", "new")
-		t.is(float64(p.Dropped), "change", "dropped")
-		t.is(float64(p.Restored), "change", "restored")
-		t.is(float64(p.Rejected), "change", "rejected")
-		t.gauge("pass_began_timestamp_seconds", "When the last pass began.")
-		t.stamp(&p.Began)
+	t.gauge("pass_listings", "What the last pass of a source brought so far, by what became of listings.")
+	for _, p := range m.Passes {
+		if n := p.PassCounts; n != nil {
+			t.is(float64(n.New), "source", p.Source, "change", "new")
+			t.is(float64(n.Changed), "source", p.Source, "change", "changed")
+			t.is(float64(n.Dropped), "source", p.Source, "change", "dropped")
+			t.is(float64(n.Restored), "source", p.Source, "change", "restored")
+			t.is(float64(n.Rejected), "source", p.Source, "change", "rejected")
+		}
+	}
+	t.gauge("pass_began_timestamp_seconds", "When the last pass of a source began.")
+	for _, p := range m.Passes {
+		t.stamp(&p.Began, "source", p.Source)
+	}
+	t.gauge("pass_running", "1 while a run of the source's last pass lives.")
+	for _, p := range m.Passes {
+		is := 0.0
+		if p.State == report.PassRunning {
+			is = 1
+		}
+		t.is(is, "source", p.Source)
 	}
 	c := m.Coverage
 	t.gauge("site_listings", "Listings that the sites say they have, of the targets of which they say so.")
 	t.count(c.SiteTotal)
 	t.gauge("site_listings_seen", "Listings seen of these.")
 	t.count(c.Seen)
+	t.gauge("site_pages_left", "Pages of the sites beyond the limit of pages.")
+	t.count(c.PagesLeft)
 }
 
 func (t *text) sources(m *report.Measures) {

@@ -36,7 +36,7 @@ func functions() template.FuncMap {
 		"thousands": func(n any) string { return yp.Thousands(number(n)) },
 		"plural":    func(n any, noun string) string { return yp.Plural(number(n), noun) },
 		"lasting":   yp.Lasting,
-		"seconds":   func(s float64) string { return yp.Lasting(time.Duration(s * float64(time.Second))) },
+		"seconds":   seconds,
 		"ago":       yp.Ago,
 		"moment":    yp.Moment,
 		"clock":     yp.ClockTime,
@@ -47,10 +47,27 @@ func functions() template.FuncMap {
 	}
 }
 
+// seconds writes a length of time that is given in seconds.
+func seconds(v any) string {
+	s, ok := v.(float64)
+	if p, pointer := v.(*float64); pointer && p != nil {
+		s, ok = *p, true
+	}
+	if !ok {
+		return "unknown"
+	}
+	return yp.Lasting(time.Duration(s * float64(time.Second)))
+}
+
 func number(n any) int64 {
 	switch n := n.(type) {
 	case int:
 		return int64(n)
+	case *int64:
+		if n == nil {
+			return 0
+		}
+		return *n
 	case int64:
 		return n
 	}
@@ -101,7 +118,7 @@ func dict(pairs ...any) (map[string]any, error) {
 
 // render makes a part's HTML; with an err it says that it can't be read, and since when.
 func (s *Server) render(p Part, shown Shown, err error) fragment {
-	shown.Token = s.token
+	shown.Token, shown.Scope = s.token, s.cfg.About
 	var out bytes.Buffer
 	if err == nil {
 		err = templates().ExecuteTemplate(&out, p.Name, shown)
@@ -159,10 +176,10 @@ type link struct {
 
 // writePage writes a whole page around its parts.
 func (s *Server) writePage(w http.ResponseWriter, v View, parts []fragment) {
-	var links []link
+	var links []link // the page of a state stands under that of all
 	for _, o := range s.views {
 		if o.Nav != "" {
-			links = append(links, link{strings.TrimSuffix(o.Path, "{$}"), o.Nav, o.Path == v.Path})
+			links = append(links, link{strings.TrimSuffix(o.Path, "{$}"), o.Nav, o.Path == v.Path || strings.HasPrefix(v.Path, o.Path+"/")})
 		}
 	}
 	type section struct {

@@ -22,17 +22,21 @@ import (
 // values have the defaults named.
 type Config struct {
 	Reader   *report.Reader
-	Database string                  // name of the file, for people
-	Scope    store.Scope             // of it: source and states count
-	Hosts    []string                // names under which the page may be asked for, beside its address
-	Every    time.Duration           // at least between two reads of the same; default 1 s
-	Timeout  time.Duration           // of one read; default 3 s
-	Viewers  int                     // at most so many follow at once; default 64
-	Plain    map[string]http.Handler // served at these paths, beside the page, to who passes the guard
-	Logger   zerolog.Logger          // default none
+	Database string         // name of the file, for people
+	Scope    store.Scope    // of it: source and states count
+	About    string         // the scope for people; default "the whole file"
+	Hosts    []string       // names under which the page may be asked for, beside its address
+	Every    time.Duration  // at least between two reads of the same; default 1 s
+	Timeout  time.Duration  // of one read; default 3 s
+	Viewers  int            // at most so many follow at once; default 64
+	Logger   zerolog.Logger // default none
+
+	// Plain are served at these paths beside the page, to who passes its guard.
+	Plain map[string]http.Handler
 }
 
 func (c Config) withDefaults() Config {
+	c.About = cmp.Or(c.About, "the whole file")
 	c.Every = cmp.Or(c.Every, time.Second)
 	c.Timeout = cmp.Or(c.Timeout, 3*time.Second)
 	c.Viewers = cmp.Or(c.Viewers, 64)
@@ -59,6 +63,8 @@ type Server struct {
 	views []View
 	cache cache
 
+	standing memo[*report.Standing]
+
 	stop    context.CancelCauseFunc
 	stopped context.Context //nolint:containedctx // it is the stop signal itself
 
@@ -81,7 +87,7 @@ func New(cfg Config) *Server {
 	s.cache = cache{every: cfg.Every, timeout: cfg.Timeout, stopped: s.stopped, slots: map[string]*slot{}, busy: make(chan struct{}, readAtOnce)}
 	s.views = s.allViews()
 	for _, v := range s.views {
-		s.mux.Handle("GET "+v.Path, s.serveView(v))
+		s.mux.Handle("GET "+v.Path, s.serveView(v)) // "/{$}" is the root alone
 	}
 	s.mux.Handle("GET /static/", serveStatic())
 	s.plainHandlers()
@@ -93,6 +99,9 @@ func (s *Server) plainHandlers() {
 	for path, handle := range s.cfg.Plain {
 		s.mux.Handle("GET "+path, handle)
 	}
+	s.mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, http.StatusNotFound, "There is no page "+r.URL.Path+".", "Choose one below.")
+	})
 }
 
 // post mounts a handler for forms, which gets none that did not come from our own page.

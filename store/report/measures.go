@@ -25,15 +25,15 @@ type Measures struct {
 	Attempts  []AttemptMeasure `json:"attempts"`
 	Hosts     []HostPace       `json:"hosts"` // held or slowed down
 	Claims    ClaimMeasure     `json:"claims"`
-	Pass      *PassMeasure     `json:"pass"` // the last one; nil = none was begun
-	Coverage  CoverageMeasure  `json:"coverage"`
 	LastPage  *time.Time       `json:"last_page_at"` // of any source
 	LastRun   *RunEnd          `json:"last_run"`     // that has ended
 	LastWell  *time.Time       `json:"last_run_done_at"`
 	Database  *int64           `json:"database_bytes"`
 	Journal   *int64           `json:"journal_bytes"` // of the database's own journal, FILE-wal
 	Logs      *int64           `json:"log_bytes"`     // of the write-ahead logs
-	ReadingMS int64            `json:"reading_ms"`    // that it took to read all of this
+	ReadingMS int64            `json:"reading_ms"`    // that it took to read all of this but what follows
+
+	SlowMeasures
 }
 
 // DeadLetters counts the targets of every kind that no crawl takes again by itself.
@@ -137,23 +137,20 @@ type ClaimMeasure struct {
 	Share   *float64 `json:"retries_share"` // of claims
 }
 
-// PassMeasure is what the last pass brought so far, of all runs since it began.
-type PassMeasure struct {
-	Began    time.Time `json:"began_at"`
-	Runs     int64     `json:"runs"`
-	Pages    int64     `json:"pages"`
-	New      int64     `json:"new"`
-	Dropped  int64     `json:"dropped"`
-	Restored int64     `json:"restored"`
-	Rejected int64     `json:"rejected"`
+// SlowMeasures read every search, and what became of listings: they are asked less often than
+// the rest.
+type SlowMeasures struct {
+	Coverage CoverageMeasure `json:"coverage"`
+	Passes   []Pass          `json:"passes"` // the last one of each source; null = not read yet
 }
 
 // CoverageMeasure is how much was seen of what the sites say that they list.
 type CoverageMeasure struct {
-	At        *time.Time `json:"at"`         // when it was read: less often than the rest; nil = not yet
+	At        *time.Time `json:"at"`         // when it was read, and the passes; nil = not yet
 	SiteTotal *int64     `json:"site_total"` // of the targets whose site says a number; nil = no site does
 	Seen      *int64     `json:"seen"`       // of these
 	Percent   *float64   `json:"percent"`
+	PagesLeft *int64     `json:"pages_left"` // beyond the limit of pages
 }
 
 // RunEnd is how a run ended.
@@ -195,10 +192,6 @@ const (
 	claimMeasures = `
 	SELECT ifnull(sum(w.claims), 0), ifnull(sum(w.claim_retries), 0) FROM workers w
 	WHERE w.run_id IN (SELECT id FROM runs WHERE outcome = 'running' UNION SELECT max(id) FROM runs)`
-	passMeasures = `
-	SELECT p.began, count(*), sum(r.pages), sum(r.listings_new), sum(r.listings_dropped), sum(r.listings_restored), sum(r.listings_rejected)
-	FROM (SELECT pass_began_at AS began FROM runs WHERE pass_began_at IS NOT NULL ORDER BY id DESC LIMIT 1) p
-	CROSS JOIN runs r WHERE r.started_at >= p.began OR r.pass_began_at = p.began GROUP BY p.began`
 	runEnd    = `SELECT uuid, outcome, started_at, finished_at FROM runs WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1`
 	endedWell = `SELECT finished_at FROM runs WHERE outcome IN ('done', 'budget') ORDER BY id DESC LIMIT 1`
 )
@@ -235,7 +228,7 @@ func countMarks(marks string) (n [128]int64) {
 	return n
 }
 
-// Measure reads all measures but the coverage (see MeasureCoverage). logs is the folder of the
+// Measure reads all measures but the slow ones (see MeasureSlowly). logs is the folder of the
 // write-ahead logs. What it costs does not depend on how many listings there are, and little
 // on how many targets.
 func (k *Reader) Measure(ctx context.Context, logs string) (*Measures, error) {
@@ -370,16 +363,10 @@ func (k *Reader) measureAttempts(ctx context.Context, m *Measures, day, hour, no
 }
 
 func (k *Reader) measureEnds(ctx context.Context, m *Measures) error {
-	var p PassMeasure
-	found, err := k.one(ctx, "the last pass", passMeasures, nil, fields(&p)...)
-	if found {
-		m.Pass = &p
-	}
 	var end RunEnd
-	if err == nil {
-		if found, err = k.one(ctx, "the last run", runEnd, nil, fields(&end)...); found {
-			m.LastRun = &end
-		}
+	found, err := k.one(ctx, "the last run", runEnd, nil, fields(&end)...)
+	if found {
+		m.LastRun = &end
 	}
 	if err == nil {
 		_, err = k.one(ctx, "the last run that was done", endedWell, nil, maybe(&m.LastWell))
@@ -387,18 +374,21 @@ func (k *Reader) measureEnds(ctx context.Context, m *Measures) error {
 	return err
 }
 
-// MeasureCoverage reads how much was seen of what the sites say that they list. It reads every
-// search, so it is asked less often than the rest.
-func (k *Reader) MeasureCoverage(ctx context.Context) (c CoverageMeasure, err error) {
-	t, err := k.coverageSums(ctx, store.Scope{})
-	if err != nil {
-		return c, fmt.Errorf("read measures: %w", err)
+// MeasureSlowly reads the measures that Measure leaves out.
+func (k *Reader) MeasureSlowly(ctx context.Context) (s SlowMeasures, err error) {
+	at := k.db.Now()
+	t, err := k.CoverageTotals(ctx, store.Scope{})
+	if err == nil {
+		s.Passes, err = k.Passes(ctx, store.Scope{})
 	}
-	c.At = new(k.db.Now())
-	if t.Known > 0 {
+	if err != nil {
+		return s, fmt.Errorf("read measures: %w", err)
+	}
+	c := &s.Coverage
+	if c.At, c.PagesLeft = &at, &t.PagesLeft; t.Known > 0 {
 		c.SiteTotal, c.Seen, c.Percent = &t.SiteTotal, &t.SeenOfKnown, t.Percent
 	}
-	return c, nil
+	return s, nil
 }
 
 // Beat is the last heartbeat of a run; zero = there is no such run under way.

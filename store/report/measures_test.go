@@ -30,8 +30,8 @@ func TestMeasureNothing(t *testing.T) {
 	text, err := json.Marshal(m)
 	noErr(t, err)
 	for _, want := range []string{
-		`"runs":[]`, `"sources":[]`, `"targets":[]`, `"hosts":[]`, `"pass":null`, `"last_page_at":null`, `"last_run":null`, `"last_run_done_at":null`,
-		`"coverage":{"at":null,"site_total":null,"seen":null,"percent":null}`, `"retries_share":null`, `"log_bytes":0`, `{"error_code":"SUCCESS","last_hour":0,"last_24h":0}`,
+		`"runs":[]`, `"sources":[]`, `"targets":[]`, `"hosts":[]`, `"last_page_at":null`, `"last_run":null`, `"last_run_done_at":null`,
+		`"coverage":{"at":null,"site_total":null,"seen":null,"percent":null,"pages_left":null}`, `"passes":null`, `"retries_share":null`, `"log_bytes":0`, `{"error_code":"SUCCESS","last_hour":0,"last_24h":0}`,
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %s in %s", want, text)
@@ -102,10 +102,10 @@ func TestMeasure(t *testing.T) {
 		request("listing", "http_5xx", 3*time.Minute), request("listing", "timeout", 2*time.Hour),
 		attempt(1, "done", "SUCCESS", time.Minute), attempt(2, "done", "NO_LISTINGS", time.Minute), attempt(3, "parked", "NO_LISTINGS", 2*time.Hour),
 		attempt(4, "failed", "TIMEOUT", 2*time.Hour), attempt(5, "failed", "TIMEOUT", time.Minute), attempt(6, "failed", "TIMEOUT", 25*time.Hour),
-		`INSERT INTO runs (uuid, host, pid, command, started_at, heartbeat_at, finished_at, outcome, pages, requests, targets, listings_new, listings_dropped, listings_restored, listings_rejected, pass_began_at) VALUES
-			('OLD', 'h', 1, 'c', `+at(48*time.Hour)+`, 'x', `+at(47*time.Hour)+`, 'done', 100, 200, 30, 900, 1, 1, 1, `+at(48*time.Hour)+`),
-			('PASS1', 'h', 1, 'c', `+at(2*time.Hour)+`, 'x', `+at(2*time.Hour)+`, 'interrupted', 5, 6, 1, 50, 2, 3, 4, `+at(2*time.Hour)+`)`,
-		`UPDATE runs SET pass_began_at = (SELECT pass_began_at FROM runs WHERE uuid = 'PASS1') WHERE id = 1`,
+		`INSERT INTO runs (uuid, host, pid, command, started_at, heartbeat_at, finished_at, outcome, pages, requests, targets, listings_new, listings_dropped, listings_restored, listings_rejected) VALUES
+			('OLD', 'h', 1, 'c', `+at(48*time.Hour)+`, 'x', `+at(47*time.Hour)+`, 'done', 100, 200, 30, 900, 1, 1, 1),
+			('PASS1', 'h', 1, 'c', `+at(2*time.Hour)+`, 'x', `+at(2*time.Hour)+`, 'interrupted', 5, 6, 1, 50, 2, 3, 4)`,
+		`INSERT INTO run_passes (source_id, run_id, selection, began_at) VALUES (1, 1, '{}', `+at(time.Minute)+`)`,
 		`INSERT INTO meta VALUES ('forgotten:pages', '1000')`,
 		`INSERT INTO workers (run_id, worker_id, name, host, pid, started_at, heartbeat_at, claims, claim_retries) VALUES (1, 'w', 'n', 'h', 1, 'x', 'x', 30, 6)`,
 		`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '`+ahead(time.Hour)+`', 'Retry-After', 'x')`,
@@ -147,15 +147,15 @@ func TestMeasure(t *testing.T) {
 	if m.Claims.Claims != 30 || m.Claims.Retries != 6 || *m.Claims.Share != 0.2 {
 		t.Errorf("claims %+v", m.Claims)
 	}
-	if p := m.Pass; p == nil || p.Runs != 2 || p.New != 53 || p.Dropped != 2 || p.Restored != 3 || p.Rejected != 4 || p.Pages != 6 {
-		t.Errorf("pass %+v, want that of the runs 1 and 3", p)
-	}
 	if len(m.Hosts) != 1 || m.LastRun.UUID != "PASS1" || m.LastRun.Outcome != "interrupted" || m.Now.Sub(*m.LastWell) < 47*time.Hour || *m.Logs != 42 {
 		t.Errorf("hosts %v, last run %+v, done at %v, logs %d", m.Hosts, m.LastRun, m.LastWell, *m.Logs)
 	}
-	cov, err := b.MeasureCoverage(t.Context())
-	if err != nil || *cov.SiteTotal != 30 || *cov.Seen != 3 || *cov.Percent != 10 || cov.At == nil {
-		t.Errorf("coverage %+v, %v", cov, err)
+	slow, err := b.MeasureSlowly(t.Context())
+	if c := slow.Coverage; err != nil || *c.SiteTotal != 30 || *c.Seen != 3 || *c.Percent != 10 || c.At == nil || c.PagesLeft == nil {
+		t.Errorf("coverage %+v, %v", c, err)
+	}
+	if p := slow.Passes; len(p) != 1 || p[0].State != report.PassRunning || p[0].New != 3 {
+		t.Errorf("passes %+v, want that of the run that goes on", p)
 	}
 	if b, err := b.OwnBeat(t.Context()); err != nil || b.At.IsZero() {
 		t.Errorf("own heartbeat %+v, %v", b, err)

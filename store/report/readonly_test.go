@@ -18,7 +18,7 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 	scope := store.Scope{SourceID: 1}
 	return map[string]func() error{
 		"Measure":           func() error { _, err := r.Measure(ctx, ""); return err },
-		"MeasureCoverage":   func() error { _, err := r.MeasureCoverage(ctx); return err },
+		"MeasureSlowly":     func() error { _, err := r.MeasureSlowly(ctx); return err },
 		"OwnBeat":           func() error { _, err := r.OwnBeat(ctx); return err },
 		"Progress":          func() error { _, err := r.Progress(ctx, scope); return err },
 		"ProgressOfDetails": func() error { _, err := r.ProgressOfDetails(ctx, scope); return err },
@@ -55,7 +55,9 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"Listing":          func() error { _, err := r.Listing(ctx, "demo", "a"); return err },
 		"SearchScope":      func() error { _, err := r.SearchScope(ctx, scope, []string{"x"}, []string{"x"}); return err },
 		"FindRun":          func() error { _, err := r.FindRun(ctx, "1"); return err },
-		"LastFinishedRun":  func() error { _, _, err := r.LastFinishedRun(ctx); return err },
+		"LastPasses":       func() error { _, err := r.LastPasses(ctx, scope); return err },
+		"Passes":           func() error { _, err := r.Passes(ctx, scope); return err },
+		"CoverageByState":  func() error { _, err := r.CoverageByState(ctx, scope); return err },
 		"Sources":          func() error { _, err := r.Sources(ctx); return err },
 		"SourceID":         func() error { _, err := r.SourceID(ctx, "demo"); return err },
 		"SourceNotes":      func() error { _, _, err := r.SourceNotes(ctx, 1); return err },
