@@ -69,16 +69,22 @@ func full() *report.Measures {
 		Claims:   report.ClaimMeasure{Claims: 100, Retries: 3, Share: new(0.03)},
 		SlowMeasures: report.SlowMeasures{
 			Coverage: report.CoverageMeasure{At: &noon, SiteTotal: new(int64(1000)), Seen: new(int64(320)), Percent: new(32.0), PagesLeft: new(int64(2400))},
-			Passes: []report.Pass{{
-				Source: "demo", Began: *before(2 * time.Hour), State: report.PassRunning,
-				PassCounts: &report.PassCounts{New: 8, Changed: 4, Dropped: 7, Restored: 6, Rejected: 5},
-			}},
+			Passes:   passes(),
 		},
 		LastPage: before(12 * time.Second),
 		LastRun:  &report.RunEnd{UUID: "Z", Outcome: "blocked", Started: *before(3 * time.Hour), Finished: *before(2500 * time.Millisecond)},
 		LastWell: before(24 * time.Hour),
 		Database: new(int64(5_000_000_000)), Journal: new(int64(0)), Logs: new(int64(123)),
 	}
+}
+
+// passes are the last ones of the sources, as JSON has them.
+func passes() (all []report.Pass) {
+	const text = `[{"source": "demo", "began_at": "2026-11-20T10:00:00Z", "state": "running", "new": 8, "changed": 4, "dropped": 7, "restored": 6, "rejected": 5}]`
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		panic(err)
+	}
+	return all
 }
 
 // parse reads a text as Prometheus does.

@@ -168,12 +168,11 @@ func (t *text) listings(m *report.Measures) {
 	t.is(float64(l.Companies))
 	t.gauge("pass_listings", "What the last pass of a source brought so far, by what became of listings.")
 	for _, p := range m.Passes {
-		if n := p.PassCounts; n != nil {
-			t.is(float64(n.New), "source", p.Source, "change", "new")
-			t.is(float64(n.Changed), "source", p.Source, "change", "changed")
-			t.is(float64(n.Dropped), "source", p.Source, "change", "dropped")
-			t.is(float64(n.Restored), "source", p.Source, "change", "restored")
-			t.is(float64(n.Rejected), "source", p.Source, "change", "rejected")
+		for _, c := range []struct {
+			change string
+			n      int64
+		}{{"new", p.New}, {"changed", p.Changed}, {"dropped", p.Dropped}, {"restored", p.Restored}, {"rejected", p.Rejected}} {
+			t.is(float64(c.n), "source", p.Source, "change", c.change)
 		}
 	}
 	t.gauge("pass_began_timestamp_seconds", "When the last pass of a source began.")
