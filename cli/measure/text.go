@@ -159,7 +159,7 @@ func (t *text) targets(m *report.Measures) {
 
 func (t *text) listings(m *report.Measures) {
 	l := m.Listings
-	t.gauge("listings", "Listings, those that are gone from their source apart.")
+	t.gauge("listings", "Listings, those that their source has dropped apart.")
 	t.is(float64(l.Alive), "state", "alive")
 	t.is(float64(l.All-l.Alive), "state", "dropped")
 	t.gauge("listings_with_email", "Listings that are not dropped and have an e-mail address.")
