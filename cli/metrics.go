@@ -30,7 +30,7 @@ func (r *run) keepMetrics(ctx context.Context) (stop func()) {
 		return func() {}
 	}
 	return meter(r.c, r.keeper).KeepFile(ctx, name, func(err error) {
-		r.log.Warn().Err(err).Str("file", name).Msg("the metrics file could not be written; the crawl goes on, and further failures are not told")
+		r.log.Warn().Err(err).Str("file", name).Msg("the metrics file could not be written; the crawl goes on, and further failures are not reported")
 	})
 }
 

@@ -14,5 +14,5 @@
 //
 // Imports: store/report for what is read, cli/export for a file that appears when it is whole.
 //
-// Tests: the text is read by Prometheus' own parser; real files; a clock that is told to move.
+// Tests: the text is read by Prometheus' own parser; real files; a clock that the test moves.
 package measure

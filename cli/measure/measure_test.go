@@ -206,7 +206,7 @@ func TestTextOfNothing(t *testing.T) {
 	}
 }
 
-// bundle is a database with a run of this process, and a clock that is told to move.
+// bundle is a database with a run of this process, and a clock that the test moves.
 type bundle struct {
 	db    *store.DB
 	clock *storetest.Clock
@@ -393,7 +393,7 @@ func TestWriteFile(t *testing.T) {
 }
 
 // TestKeepFile: it is written at once, every 15 seconds, and at the end; of failures the first
-// is told.
+// is reported.
 func TestKeepFile(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -423,12 +423,12 @@ func TestKeepFile(t *testing.T) {
 			t.Errorf("written at the start, every 15 s and at the end: %v", got)
 		}
 
-		told := 0
-		stop = m.KeepFile(t.Context(), filepath.Join(dir, "none", "a.prom"), func(error) { told++ })
+		reports := 0
+		stop = m.KeepFile(t.Context(), filepath.Join(dir, "none", "a.prom"), func(error) { reports++ })
 		time.Sleep(5 * measure.FileEvery)
 		stop()
-		if told != 1 {
-			t.Errorf("%d failures were told, want the first", told)
+		if reports != 1 {
+			t.Errorf("%d failures were reported, want the first", reports)
 		}
 	})
 }

@@ -154,5 +154,5 @@ func answer(w http.ResponseWriter, status int, kind string, body []byte) {
 	h.Set("Content-Type", kind)
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // whoever asked is gone, else
+	_, _ = w.Write(body) // an error means that nobody waits for it any more
 }
