@@ -11,10 +11,13 @@ import (
 )
 
 func metricsFlag() cli.Flag {
-	return &cli.StringFlag{
-		Name: "metrics-file", DefaultText: "none",
-		Usage: "write figures for Prometheus to `FILE` (.prom, for node_exporter's textfile collector): run every 15 s and at its end, status once and nothing else",
-	}
+	return &cli.StringFlag{Name: "metrics-file", DefaultText: "none", Usage: "write figures for Prometheus to `FILE` every 15 s and at the end: NAME.prom, for node_exporter's textfile collector"}
+}
+
+// metricsOnceFlag is that of status. Its help is another one, so that a setting of run does not
+// reach it, which would have `status` print nothing.
+func metricsOnceFlag() cli.Flag {
+	return &cli.StringFlag{Name: "metrics-file", DefaultText: "none", Usage: "write figures for Prometheus to `FILE` once, as run --metrics-file does, and print nothing unless --check is given, too"}
 }
 
 // meter measures the database that k is.

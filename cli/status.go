@@ -21,7 +21,7 @@ func (p *Program) statusCommand() *cli.Command {
 		Usage: "Show how sources and targets fare: health, errors, what waits and until when, workers",
 		Description: "Sources are rated by the requests of the last hour and day, errors are those of 7 days.\n" +
 			"--states narrows targets, waits and workers; sources and errors are always whole.\n\n" + checkDescription,
-		Flags:  slices.Concat([]cli.Flag{statesFlag(), onlySourceFlag()}, checkFlags(), []cli.Flag{metricsFlag(), jsonFlag()}),
+		Flags:  slices.Concat([]cli.Flag{statesFlag(), onlySourceFlag()}, checkFlags(), []cli.Flag{metricsOnceFlag(), jsonFlag()}),
 		Action: p.status,
 	}
 }
