@@ -30,6 +30,9 @@ type Config struct {
 	Timeout  time.Duration  // of one read; default 3 s
 	Viewers  int            // at most so many follow at once; default 64
 	Logger   zerolog.Logger // default none
+
+	// Plain are served at these paths beside the page, to who passes its guard.
+	Plain map[string]http.Handler
 }
 
 func (c Config) withDefaults() Config {
@@ -96,6 +99,9 @@ func New(cfg Config) *Server {
 
 // plainHandlers mounts what is no view. A path that takes a POST is mounted by s.post.
 func (s *Server) plainHandlers() {
+	for path, handle := range s.cfg.Plain {
+		s.mux.Handle("GET "+path, handle)
+	}
 	s.mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, http.StatusNotFound, "There is no page "+r.URL.Path+".", "Choose one below.")
 	})

@@ -17,6 +17,9 @@ import (
 func questions(ctx context.Context, r *report.Reader, target int64) map[string]func() error {
 	scope := store.Scope{SourceID: 1}
 	return map[string]func() error{
+		"Measure":           func() error { _, err := r.Measure(ctx, ""); return err },
+		"MeasureSlowly":     func() error { _, err := r.MeasureSlowly(ctx); return err },
+		"OwnBeat":           func() error { _, err := r.OwnBeat(ctx); return err },
 		"Progress":          func() error { _, err := r.Progress(ctx, scope); return err },
 		"ProgressOfDetails": func() error { _, err := r.ProgressOfDetails(ctx, scope); return err },
 		"Status":            func() error { _, err := r.Status(ctx, scope); return err },
