@@ -116,9 +116,7 @@ func (p *Program) statusText(w *sections, s *report.Status, fresh bool) {
 			w.more(fmt.Sprintf("%s via %s: %s, %s failed", src.Name, u.Proxy, plural(u.Requests, "request"), thousands(u.Failures)))
 		}
 	}
-	if text := lastRunText(s.LastRun); text != "" {
-		w.more(text + ".")
-	}
+	w.more(passesText(s.Passes, s.LastRun)...)
 	if !fresh {
 		w.lines("The database could not be written: the figures of sources are as old as they say.")
 	}

@@ -72,6 +72,7 @@ func TestQueryPlans(t *testing.T) {
 		"changes: list":       {listChanges, f.args(50), []string{"SEARCH e USING INDEX listing_events_by_time (at>?)", "SEARCH l USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "(source_id=? AND listing_id=?)"}, "TEMP B-TREE FOR ORDER BY"},
 		"changes: count":      {countChanges, f.args(), []string{"listing_events_by_time (at>?)"}, ""},
 		"changes: count fast": {countPlain, f.args(), []string{"listing_events_by_time (at>?)"}, ""},
+		"changes: count one":  {countOfOne, f.args(), []string{"listing_events_by_time (at>?)"}, "TEMP B-TREE"},
 		"history":             {listHistory, []any{1, 1, "a"}, []string{"listing_events_by_listing (listing<?)", "listing_events_by_listing (listing=?)"}, "SCAN e"},
 		"history: listing":    {showListing, []any{1, "a"}, []string{"(source_id=? AND listing_id=?)"}, ""},
 		"run":                 {runByID, []any{1}, []string{"INTEGER PRIMARY KEY"}, ""},

@@ -27,6 +27,7 @@ type Status struct {
 	Rows     int64          `json:"rows_1h"`     // on them: a listing counts on every page that shows it
 	Listings int64          `json:"listings_1h"` // different ones, kept from them
 	LastRun  *RunListings   `json:"last_run,omitempty"`
+	Passes   []Pass         `json:"passes"`
 	Kinds    []KindCounts   `json:"details_and_indexes"` // the targets that are no searches, which all else is about
 }
 
@@ -244,7 +245,9 @@ func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error)
 		return err
 	})
 	g.Go(func() (err error) {
-		s.LastRun, err = k.lastRun(ctx, scope.SourceID)
+		if s.LastRun, err = k.lastRun(ctx, scope.SourceID); err == nil {
+			s.Passes, err = k.Passes(ctx, scope)
+		}
 		return err
 	})
 	g.Go(func() (err error) {
