@@ -28,7 +28,7 @@ var topics embed.FS
 
 // helpGroups are the commands as the first screen shows them. Each stands in one group.
 var helpGroups = []struct{ name, commands string }{
-	{"Crawl", "run plan discover details progress recover reset"},
+	{"Crawl", "run plan discover details progress dashboard recover reset"},
 	{"Results", "listings companies changes coverage export"},
 	{"Trouble", "status trace targets dead retry doctor"},
 	{"Sources", "sources proxies demo"},
@@ -39,12 +39,13 @@ var helpGroups = []struct{ name, commands string }{
 // others in groups, which `--help --all` shows.
 var helpFlags = map[string][]struct{ name, flags string }{
 	"run": {
-		{"", "source states cities categories max-pages workers delay user-agent details discover recrawl max-duration linger dry-run"},
+		{"", "source states cities categories max-pages workers delay user-agent details discover recrawl max-duration web dry-run"},
 		{"Sources and targets", "source-file base-url sources all-sources any-category min-population max-cities every details-every"},
 		{"Pace and manners", "concurrency-per-host max-per-state robots request-timeout patience watch"},
 		{"Proxies and identities", "proxy proxy-file proxy-policy identity"},
-		{"When it ends", "max-requests max-targets exclusive"},
+		{"When it ends", "linger max-requests max-targets exclusive"},
 		{"Which listings are kept", "allow-categories block-categories block-words min-score include-sponsored"},
+		{"Monitoring", "allow-host metrics-file ping ping-success notify notify-on notify-every notify-dropped notify-fewer notify-private notify-test"},
 		{"Files", "keep-requests keep-logs wal-sync json"},
 	},
 }

@@ -8,47 +8,17 @@ import (
 	"ypcrawl/yp"
 )
 
+// How numbers and times are written for people: as on the page, by the rules of yp.
+
 func thousands(n int64) string { return yp.Thousands(n) }
 
 func plural[N int | int64](n N, noun string) string { return yp.Plural(n, noun) }
 
-// lasting writes a length of time in its two largest units: "3m12s", "2h05m",
-// "3d4h"; below a minute in seconds, below zero as "0s".
-func lasting(d time.Duration) string {
-	s := int64(max(0, d) / time.Second)
-	switch {
-	case s < 60:
-		return fmt.Sprintf("%ds", s)
-	case s < 3600:
-		return fmt.Sprintf("%dm%02ds", s/60, s%60)
-	case s < 86400:
-		return fmt.Sprintf("%dh%02dm", s/3600, s/60%60)
-	}
-	return fmt.Sprintf("%dd%dh", s/86400, s/3600%24)
-}
+func lasting(d time.Duration) string { return yp.Lasting(d) }
 
-// ago writes how long before now t was: "3m12s ago", "never" for the zero
-// time, "now" for the future too (clocks differ).
-func ago(now, t time.Time) string {
-	if t.IsZero() {
-		return "never"
-	}
-	d := now.Sub(t)
-	if d < time.Second {
-		return "now"
-	}
-	return lasting(d) + " ago"
-}
+func ago(now, t time.Time) string { return yp.Ago(now, t) }
 
-// moment writes a time to come, and how far off it is: "14:05:33Z (in 22m10s)",
-// with its date when that is another one. A time that has passed is "now".
-func moment(now, t time.Time) string {
-	d := t.Sub(now)
-	if d <= 0 {
-		return "now"
-	}
-	return fmt.Sprintf("%s (in %s)", yp.ClockTime(now, t), lasting(d))
-}
+func moment(now, t time.Time) string { return yp.Moment(now, t) }
 
 // millis writes a number of milliseconds: "420 ms", "1.2 s", "3m12s"; nil is "-".
 func millis(ms *int64) string {

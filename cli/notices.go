@@ -128,7 +128,7 @@ func (l *observer) tell(ctx context.Context, source int64, mark string, m notify
 
 // tellClosed tells of sources that are quarantined, or wait for an operator after a layout alarm.
 func (l *observer) tellClosed(ctx context.Context) error {
-	closed, err := l.r.keeper.ClosedSources(ctx, l.ids)
+	closed, err := l.r.keeper.Closures(ctx, l.ids)
 	for _, s := range closed {
 		m := notify.Message{Source: s.Name, Severity: notify.Critical}
 		switch {
@@ -204,7 +204,7 @@ func (l *observer) tellBusy(ctx context.Context) {
 func (l *observer) tellDropped(ctx context.Context, e ending) {
 	st := e.Stats
 	share := 100 * float64(st.Dropped) / float64(max(st.Dropped+st.Accepted, 1))
-	if st.Dropped < fewestDropped || share <= flagValue[float64](l.c, "notify-dropped") {
+	if st.Dropped < fewestDropped || share <= 100*flagValue[float64](l.c, "notify-dropped") {
 		return
 	}
 	l.tell(ctx, e.scope.SourceID, fmt.Sprint(l.r.row.ID), notify.Message{
@@ -220,7 +220,7 @@ func (l *observer) tellDropped(ctx context.Context, e ending) {
 func (l *observer) tellFewer(ctx context.Context, e ending) {
 	was, now := e.shown, e.now.accepted
 	share := 100 * float64(was-now) / float64(max(was, 1))
-	if e.unknown || e.now.toDo() > 0 || e.now.InGap > 0 || was < fewestShown || share <= flagValue[float64](l.c, "notify-fewer") {
+	if e.unknown || e.now.toDo() > 0 || e.now.InGap > 0 || was < fewestShown || share <= 100*flagValue[float64](l.c, "notify-fewer") {
 		return
 	}
 	text := "The searches of this selection show so many fewer listings than before the pass began; one that several of them show counts for each."

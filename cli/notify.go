@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -31,8 +30,8 @@ func notifyFlags() []cli.Flag {
 		list("notify", "report trouble as JSON to `URL|CMD...`: by POST to a URL, on stdin of a command", "none"),
 		list("notify-on", "report only these: `EVENT...` is "+strings.Join(noticeNames(), ", "), "all"),
 		&cli.GenericFlag{Name: "notify-every", Value: ageValue(time.Hour), DefaultText: "1h", Usage: "report each event of a source at most once in this `TIME`"},
-		&cli.GenericFlag{Name: "notify-dropped", Value: shareValue(5), Usage: "report when more than this `SHARE` of a source's listings was dropped"},
-		&cli.GenericFlag{Name: "notify-fewer", Value: shareValue(20), Usage: "report when a pass found fewer listings than there were before it, by more than this `SHARE`"},
+		&cli.GenericFlag{Name: "notify-dropped", Value: shareValue(0.05), Usage: "report when more than this `SHARE` of a source's listings was dropped"},
+		&cli.GenericFlag{Name: "notify-fewer", Value: shareValue(0.2), Usage: "report when a pass found fewer listings than there were before it, by more than this `SHARE`"},
 		&cli.BoolFlag{Name: "notify-test", Usage: "send a test message to --notify and --ping, tell how that went, and do nothing else"},
 	}, pingFlags()...)
 }
@@ -43,18 +42,6 @@ func noticeNames() []string {
 		names[i] = string(e)
 	}
 	return names
-}
-
-// shareValue is a share in percent: "5%", "5".
-func shareValue(def float64) cli.Generic {
-	parse := func(s string) (float64, error) {
-		v, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(s), "%"), 64)
-		if err != nil || !(v >= 0 && v <= 100) {
-			return 0, errors.New("want a share from 0% to 100%, like 5%")
-		}
-		return v, nil
-	}
-	return &value[float64]{v: def, parse: parse, text: func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) + "%" }}
 }
 
 // hidden stands for the secret part of a destination.

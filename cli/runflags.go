@@ -30,7 +30,8 @@ func runFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "discover", Usage: "first read the source's indexes of cities, of states where that was 7 days ago, and plan what they show"},
 		&cli.BoolFlag{Name: "details", Usage: "then fetch the listings' own pages that are due: e-mail, hours, geo, payment, social links"},
 		detailsEveryFlag(),
-	}, databaseFlags(), notifyFlags(), []cli.Flag{
+	}, databaseFlags(), webFlags(), notifyFlags(), []cli.Flag{
+		metricsFlag(),
 		dryRunFlag(),
 		jsonFlag(),
 	})
@@ -53,7 +54,7 @@ func detailsFlags() []cli.Flag {
 			n.Hidden = true // of targets
 		}
 	}
-	return append(slices.Concat(flags, databaseFlags(), notifyFlags()), jsonFlag())
+	return append(slices.Concat(flags, databaseFlags(), webFlags(), notifyFlags()), metricsFlag(), jsonFlag())
 }
 
 func detailsEveryFlag() cli.Flag {

@@ -321,3 +321,16 @@ func isState(s string) bool {
 	_, ok := yp.LookupState(s)
 	return ok
 }
+
+// shareValue is a share of a whole: "20%", or a bare number that means the same.
+func shareValue(def float64) cli.Generic {
+	parse := func(s string) (float64, error) {
+		x, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(s), "%"), 64)
+		if err != nil || !(x >= 0 && x <= 100) {
+			return 0, errors.New("want a share from 0% to 100%, like 5%")
+		}
+		return x / 100, nil
+	}
+	return &value[float64]{v: def, parse: parse, text: func(x float64) string { return strconv.FormatFloat(100*x, 'f', -1, 64) + "%" }}
+}
+

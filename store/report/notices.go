@@ -8,8 +8,8 @@ import (
 	"ypcrawl/yp"
 )
 
-// ClosedSource is a source that is quarantined or paused now.
-type ClosedSource struct {
+// Closure is a source that is quarantined or paused now.
+type Closure struct {
 	ID     int64
 	Name   string
 	State  store.SourceState
@@ -24,9 +24,9 @@ const selectClosed = `
 	FROM v_source_availability o LEFT JOIN connectivity_profiles p ON p.source_id = o.source_id
 	WHERE o.state IN ('quarantined', 'paused') AND o.source_id IN (SELECT value FROM json_each(?)) ORDER BY o.source`
 
-// ClosedSources lists those of the sources that are quarantined or paused now.
-func (k *Reader) ClosedSources(ctx context.Context, ids []int64) ([]ClosedSource, error) {
-	return list(ctx, k, "look for closed sources", selectClosed, []any{store.JSONInts(ids)}, fields[ClosedSource])
+// Closures lists those of the sources that are quarantined or paused now.
+func (k *Reader) Closures(ctx context.Context, ids []int64) ([]Closure, error) {
+	return list(ctx, k, "look for closed sources", selectClosed, []any{store.JSONInts(ids)}, fields[Closure])
 }
 
 // Parked counts the targets of a source that were parked for one cause.

@@ -13,7 +13,7 @@ func TestClosedSources(t *testing.T) {
 	b := setup(t, 1, "CA")
 	closed := func(want string) {
 		t.Helper()
-		all, err := b.ClosedSources(t.Context(), []int64{b.scope.SourceID})
+		all, err := b.Closures(t.Context(), []int64{b.scope.SourceID})
 		noErr(t, err)
 		got := ""
 		for _, s := range all {
@@ -32,7 +32,7 @@ func TestClosedSources(t *testing.T) {
 	closed("demo quarantined  cf_challenge")
 	execute(t, b.DB(), `UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = 'went missing: phone'`)
 	closed("demo paused HTML_CHANGED went missing: phone")
-	if all, err := b.ClosedSources(t.Context(), []int64{b.scope.SourceID + 1}); err != nil || len(all) > 0 {
+	if all, err := b.Closures(t.Context(), []int64{b.scope.SourceID + 1}); err != nil || len(all) > 0 {
 		t.Errorf("of another source: %v, %v", all, err)
 	}
 }

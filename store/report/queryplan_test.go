@@ -62,6 +62,13 @@ func TestQueryPlans(t *testing.T) {
 		"speed: details":    {lastDetails, []any{0, "[]", "x", 100}, []string{"crawl_attempts_by_end (finished_at>?)", "SEARCH t USING INTEGER PRIMARY KEY"}, "TEMP B-TREE"},
 		"dead letters":      {deadLetters, []any{0, "[]", "", "", 50, `["search"]`}, []string{"targets_troubled (kind=? AND status=?)"}, ""},
 
+		"measures: runs":     {runMeasures, nil, []string{"INDEX runs_alive", "INDEX targets_held_by_run (run_id=?)"}, ""},
+		"measures: sources":  {sourceMeasures, nil, []string{"requests_rollup (source_id=? AND finished_at<?)"}, ""},
+		"measures: requests": {requestMarks, nil, []string{"COVERING INDEX requests_rollup (source_id=? AND finished_at>? AND finished_at<?)"}, "TEMP B-TREE"},
+		"measures: attempts": {attemptMarks, nil, []string{"crawl_attempts_by_end (finished_at>? AND finished_at<?)"}, "TEMP B-TREE"},
+		"measures: due":      {dueTargets, nil, []string{"INDEX targets_ready", "targets_waiting (wait_reason=? AND not_before>? AND not_before<?)"}, ""},
+		"measures: own beat": {ownBeat, nil, nil, "TEMP B-TREE"},
+
 		"changes: list":       {listChanges, f.args(50), []string{"SEARCH e USING INDEX listing_events_by_time (at>?)", "SEARCH l USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "(source_id=? AND listing_id=?)"}, "TEMP B-TREE FOR ORDER BY"},
 		"changes: count":      {countChanges, f.args(), []string{"listing_events_by_time (at>?)"}, ""},
 		"changes: count fast": {countPlain, f.args(), []string{"listing_events_by_time (at>?)"}, ""},

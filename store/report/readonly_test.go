@@ -19,6 +19,9 @@ import (
 func questions(ctx context.Context, r *report.Reader, target int64) map[string]func() error {
 	scope := store.Scope{SourceID: 1}
 	return map[string]func() error{
+		"Measure":           func() error { _, err := r.Measure(ctx, ""); return err },
+		"MeasureSlowly":     func() error { _, err := r.MeasureSlowly(ctx); return err },
+		"OwnBeat":           func() error { _, err := r.OwnBeat(ctx); return err },
 		"Progress":          func() error { _, err := r.Progress(ctx, scope); return err },
 		"ProgressOfDetails": func() error { _, err := r.ProgressOfDetails(ctx, scope); return err },
 		"Status":            func() error { _, err := r.Status(ctx, scope); return err },
@@ -73,7 +76,7 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"HostAvailability": func() error { _, err := r.HostAvailability(ctx, "h"); return err },
 		"RunHolders":       func() error { _, err := r.RunHolders(ctx); return err },
 		"FutureRows":       func() error { _, err := r.FutureRows(ctx); return err },
-		"ClosedSources":    func() error { _, err := r.ClosedSources(ctx, []int64{1}); return err },
+		"Closures":         func() error { _, err := r.Closures(ctx, []int64{1}); return err },
 		"ParkedBetween":    func() error { _, err := r.ParkedBetween(ctx, []int64{1}, time.Time{}, time.Now()); return err },
 	}
 }

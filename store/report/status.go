@@ -176,12 +176,12 @@ type ProxyUse struct {
 }
 
 const (
-	otherKinds = `
+	kindCounts = `
 	SELECT s.name, t.kind, sum(iif(t.status <> 'RETIRED', t.targets, 0)), sum(iif(t.status = 'PLANNED', t.targets, 0)),
 		sum(iif(t.status = 'IN_PROGRESS', t.targets, 0)), sum(iif(t.status = 'DONE', t.targets, 0)), sum(iif(t.status = 'FAILED', t.targets, 0)),
 		sum(iif(t.status = 'STUCK', t.targets, 0)), sum(iif(t.status = 'PARKED', t.targets, 0)), sum(iif(t.status = 'RETIRED', t.targets, 0))
 	FROM target_totals t JOIN sources s ON s.id = t.source_id
-	WHERE t.kind IN ('detail', 'index') AND ` + placesOn + ` GROUP BY s.name, t.kind HAVING sum(t.targets) > 0 ORDER BY s.name, t.kind`
+	WHERE t.kind IN (SELECT value FROM json_each(?3)) AND ` + placesOn + ` GROUP BY s.name, t.kind HAVING sum(t.targets) > 0 ORDER BY s.name, t.kind`
 	errorSummary = `
 	SELECT source, error_code, by_proxy, occurrences, targets, last_seen, mean_duration_ms FROM v_crawl_error_summary
 	WHERE error_code <> 'SUCCESS' AND ` + ofSource + ` ORDER BY occurrences DESC, error_code, source, by_proxy`
@@ -251,11 +251,7 @@ func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error)
 		return err
 	})
 	g.Go(func() (err error) {
-		s.Kinds, err = list(ctx, k, "count targets by kind", otherKinds, placesOf(scope), func(c *KindCounts) []any {
-			return []any{
-				&c.Source, &c.Kind, &c.Targets, &c.Planned, &c.InProgress, &c.Done, &c.Failed, &c.Stuck, &c.Parked, &c.Retired,
-			}
-		})
+		s.Kinds, err = list(ctx, k, "count targets by kind", kindCounts, placesOf(scope, store.JSONTexts([]yp.Kind{yp.KindDetail, yp.KindIndex})), fields[KindCounts])
 		return err
 	})
 	if err := g.Wait(); err != nil {
