@@ -197,8 +197,12 @@ func (t CoverageTotals) Lines(of string) []string {
 		n    int64
 		text string
 	}{
-		{u.MaxPages, "by --max-pages"}, {u.Failed, "failed"}, {u.Begun, "begun"}, {u.Never, "not yet crawled"},
-		{u.Again, "to be crawled again"}, {u.Unconfirmed, "with no clear end"},
+		{u.MaxPages, "by --max-pages"},
+		{u.Failed, "failed"},
+		{u.Begun, "begun"},
+		{u.Never, "not yet crawled"},
+		{u.Again, "to be crawled again"},
+		{u.Unconfirmed, "with no clear end"},
 	} {
 		if part.n > 0 {
 			why = append(why, yp.Thousands(part.n)+" "+part.text)
