@@ -35,7 +35,7 @@ func Plural[N int | int64](n N, noun string) string {
 	return Thousands(int64(n)) + " " + noun + "s"
 }
 
-// Share writes a share in percent with one decimal. What is not all is never told as 100.0%.
+// Share writes a share in percent with one decimal. What is not all is never shown as 100.0%.
 func Share(percent float64) string {
 	if percent < 100 {
 		percent = min(percent, 99.9)
