@@ -888,7 +888,7 @@ SELECT t.id, s.name AS source, c.name AS city, t.state, k.name AS category, t.st
             WHEN t.site_total IS NULL THEN 1
             ELSE max(t.status = 'DONE', cast(ceil((t.site_total - t.raw_count - t.bad_count) * 1.0 * t.page_current / max(1, t.raw_count + t.bad_count)) AS INTEGER)
                  - iif(t.status = 'DONE', 0, t.max_pages - t.page_current)) END AS pages_left,
-       floor(1000.0 * min(t.raw_count + t.bad_count, t.site_total) / nullif(t.site_total, 0)) / 10 AS percent,
+       CASE WHEN t.site_total > 0 THEN iif(t.raw_count + t.bad_count >= t.site_total, 100.0, min(99.9, round(100.0 * (t.raw_count + t.bad_count) / t.site_total, 1))) END AS percent,
        t.complete_at, t.finished_at
 FROM targets t JOIN sources s ON s.id = t.source_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
 WHERE t.kind = 'search' AND t.retired_at IS NULL AND (t.page_current > 0 OR t.finished_at IS NOT NULL);

@@ -256,11 +256,10 @@ func cell(v any) (text string, number bool) {
 	case r.CanInt():
 		return thousands(r.Int()), true
 	case r.CanFloat():
-		text = strconv.FormatFloat(r.Float(), 'f', 1, 64)
 		if _, ok := v.(percent); ok {
-			text += "%"
+			return yp.Share(r.Float()), true
 		}
-		return text, true
+		return strconv.FormatFloat(r.Float(), 'f', 1, 64), true
 	}
 	return yp.Printable(fmt.Sprint(v)), false
 }

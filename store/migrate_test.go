@@ -451,6 +451,27 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+// TestUpgradePasses: what runs of version 6 know of their passes is kept.
+func TestUpgradePasses(t *testing.T) {
+	t.Parallel()
+	cfg := Config{Path: filepath.Join(t.TempDir(), "old.db"), Schema: file(t, "testdata/schema-0006.sql")}
+	c := rawConn(t, cfg.Path)
+	if err := migrateTo(t.Context(), c, cfg, time.Now(), 6, nil); err != nil {
+		t.Fatal(err)
+	}
+	must(t, c, `INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (1, 'a', 'x', 'x', 'x'), (2, 'b', 'x', 'x', 'x')`,
+		`INSERT INTO passes (source_id, selection, began_at, cutoff) VALUES (1, '{"states":["CA"]}', 't2', 'x'), (2, '{}', 't2', 'x')`,
+		`INSERT INTO runs (id, uuid, host, pid, source_id, command, started_at, heartbeat_at, finished_at, outcome, pass_began_at) VALUES
+			(1, 'a', 'h', 1, 1, 'x', 'x', 'x', 'x', 'done', 't1'), (2, 'b', 'h', 1, 1, 'x', 'x', 'x', 'x', 'done', 't2'),
+			(3, 'c', 'h', 1, 1, 'x', 'x', 'x', 'x', 'done', 't2'), (4, 'd', 'h', 1, NULL, 'x', 'x', 'x', 'x', 'done', 't2'), (5, 'e', 'h', 1, 2, 'x', 'x', 'x', 'x', 'done', NULL)`)
+	rows, err := All(mustOpen(t, cfg).Reader(t.Context()), `SELECT concat_ws(' ', source_id, run_id, selection, began_at) FROM run_passes ORDER BY run_id`, nil,
+		func(v *string) []any { return []any{v} })
+	want := []string{`1 1 {} t1`, `1 2 {"states":["CA"]} t2`, `1 3 {"states":["CA"]} t2`}
+	if err != nil || !slices.Equal(rows, want) {
+		t.Errorf("%v (%v), want %v", rows, err, want)
+	}
+}
+
 // TestStepCounts: the counters that an older file lacks are right in an upgraded one.
 func TestStepCounts(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,6 @@ package yp
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -36,10 +35,12 @@ func Plural[N int | int64](n N, noun string) string {
 	return Thousands(int64(n)) + " " + noun + "s"
 }
 
-// Share writes a share in percent with one decimal, cut and not rounded: what is not all is
-// never told as 100.0%.
+// Share writes a share in percent with one decimal. What is not all is never shown as 100.0%.
 func Share(percent float64) string {
-	return fmt.Sprintf("%.1f%%", math.Floor(percent*10+1e-9)/10)
+	if percent < 100 {
+		percent = min(percent, 99.9)
+	}
+	return fmt.Sprintf("%.1f%%", percent)
 }
 
 // Wrap breaks a text at its spaces into lines of at most width characters; the second and later

@@ -43,8 +43,8 @@ func (w *passWorld) wander(t *testing.T, rnd *rand.Rand) {
 			p.Raw = len(p.Listings)
 			out, err := w.CommitPage(t.Context(), c, p)
 			noErr(t, err)
-			w.told.New, w.told.Changed = w.told.New+int64(out.New), w.told.Changed+int64(out.Changed)
-			w.told.Dropped, w.told.Restored = w.told.Dropped+int64(c.Dropped), w.told.Restored+int64(out.Restored)
+			w.counted.New, w.counted.Changed = w.counted.New+int64(out.New), w.counted.Changed+int64(out.Changed)
+			w.counted.Dropped, w.counted.Restored = w.counted.Dropped+int64(c.Dropped), w.counted.Restored+int64(out.Restored)
 			if out.Done {
 				break
 			}
@@ -87,8 +87,8 @@ func TestFiguresAgree(t *testing.T) {
 			n, err := w.CountChanges(t.Context(), report.ChangeFilter{})
 			noErr(t, err)
 			got := report.PassCounts{New: n[store.EventNew], Changed: n[store.EventChanged], Dropped: n[store.EventDropped], Restored: n[store.EventRestored]}
-			if got != w.told {
-				t.Errorf("changes tell of %+v, the runs of %+v", got, w.told)
+			if got != w.counted {
+				t.Errorf("changes tell of %+v, the runs of %+v", got, w.counted)
 			}
 			shared, closed, limited = shared+ca.Found+tx.Found-f.Found, closed+f.Closed, limited+f.Coverage.Unread.MaxPages
 			w.agree(t, store.Scope{SourceID: w.sources["two"]})
@@ -139,7 +139,7 @@ func (w *passWorld) agree(t *testing.T, scope store.Scope) *report.Figures {
 		}
 	}
 	if sum != p.Overall.Listings {
-		t.Errorf("first met: %d by state, %d in all", sum, p.Overall.Listings)
+		t.Errorf("first seen: %d by state, %d in all", sum, p.Overall.Listings)
 	}
 	rows := func(q report.ListingQuery) (n int64) {
 		q.SourceID, q.States = scope.SourceID, scope.States

@@ -22,7 +22,7 @@ type passWorld struct {
 	*bundle
 	*clock
 	sources map[string]int64
-	told    report.PassCounts // by the commits of pages, as runs count them
+	counted report.PassCounts // by the commits of pages, as runs count them
 }
 
 func newPassWorld(t *testing.T, names ...string) *passWorld {
@@ -96,7 +96,7 @@ func (w *passWorld) want(t *testing.T, what string, scope store.Scope, want ...r
 	}
 }
 
-// TestPassOverRuns: a pass takes several runs, one of them killed, and is told from its first to its last.
+// TestPassOverRuns: a pass takes several runs, one of them killed, and is one from its first to its last.
 func TestPassOverRuns(t *testing.T) {
 	t.Parallel()
 	w := newPassWorld(t)
@@ -195,7 +195,7 @@ func TestPassesOfSources(t *testing.T) {
 	}
 }
 
-// TestPassOfStates: who asks for a state is told of the last pass over it.
+// TestPassOfStates: who asks for a state gets the last pass over it.
 func TestPassOfStates(t *testing.T) {
 	t.Parallel()
 	w := newPassWorld(t)
