@@ -42,6 +42,10 @@ lint: ## Run go vet and golangci-lint (built at the first run, about a minute)
 fmt: ## Format all Go files with gofumpt
 	$(TOOL) gofumpt -l -w .
 
+.PHONY: manual
+manual: ## Make docs/cli.md and the man page anew from the commands
+	$(GO) test ./cli -count 1 -run "^TestManual$$" -update
+
 .PHONY: tidy
 tidy: ## Tidy both modules
 	$(GO) mod tidy

@@ -17,7 +17,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// Exit codes, as `--help` shows them.
+// Exit codes, as `help exit-codes` tells them.
 const (
 	ExitOK          = 0
 	ExitError       = 1
@@ -58,19 +58,18 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 
 func (p *Program) app() *cli.App {
 	app := &cli.App{
-		Name:        "ypcrawl",
-		Usage:       "crawl business directories into a local SQLite file; kill it at any time, type the same again, and it goes on",
-		Description: description,
-		Writer:      p.Out,
-		ErrWriter:   p.Err,
-		Reader:      p.In,
-		Flags:       globalFlags(),
+		Name:      "ypcrawl",
+		Usage:     "crawl business directories into a local SQLite file; kill it at any time, type the same again, and it goes on",
+		Writer:    p.Out,
+		ErrWriter: p.Err,
+		Reader:    p.In,
+		Flags:     globalFlags(),
 		Before: func(c *cli.Context) error {
 			p.NoColor = c.Bool("no-color")
 			return nil
 		},
 		Commands: []*cli.Command{
-			p.runCommand(), p.planCommand(), p.discoverCommand(), p.progressCommand(), p.recoverCommand(), p.resetCommand(),
+			p.runCommand(), p.planCommand(), p.discoverCommand(), p.progressCommand(), p.recoverCommand(), p.resetCommand(), p.retryCommand(),
 			p.statusCommand(), p.traceCommand(), p.targetsCommand(), p.deadCommand(), p.detailsCommand(),
 			p.changesCommand(), p.coverageCommand(), p.companiesCommand(), p.listingsCommand(), p.exportCommand(),
 			p.walCommand(), p.sourcesCommand(), p.proxiesCommand(), p.doctorCommand(), p.demoCommand(), versionCommand(), completionCommand(),
@@ -86,17 +85,6 @@ func (p *Program) settle(c *cli.Context) error {
 	p.db, p.logs = c.String("db"), logDir(c)
 	return nil
 }
-
-const description = `Start with:   ypcrawl run --source demo --states CA TX
-Look at it:   ypcrawl progress --watch
-Settings come from flags, then YPCRAWL_* variables, then ypcrawl.yaml, then the defaults shown. A name alone
-(YPCRAWL_DELAY, or "delay: 3s" in the file) sets a flag of the program or of run, and reaches other commands
-where the flag is the same one. Every other setting names its command: YPCRAWL_PROGRESS_EVERY, or
-"progress: {every: 5s}" in the file.
-
-Exit codes: 0 all due work done · 1 error · 2 usage · 3 finished, some targets failed or parked, or most listings rejected ·
-4 a budget is used up, resumable · 5 the source is blocked, quarantined, paused or disabled ·
-6 all proxies are gone · 7 layout alarm · 11 another run holds the database (--exclusive) · 130 interrupted, resumable`
 
 const defaultLogs = "logs/yp_wal"
 
@@ -197,13 +185,15 @@ func Prepare(app *cli.App, args []string) ([]string, error) {
 	app.ExitErrHandler = func(*cli.Context, error) {}
 	app.OnUsageError = onUsageError
 	app.HideHelp, app.HideVersion = true, true
-	app.Commands = append(app.Commands, helpCommand())
+	app.Commands = append(app.Commands, helpCommand(app))
 	app.Flags = append(app.Flags, helpFlag())
 	if app.Action == nil {
 		app.Action = groupAction
 	}
 	for _, cmd := range app.Commands {
-		prepareCommand(cmd)
+		if prepareCommand(cmd); cmd.Name == "help" {
+			cmd.Before = nil // it needs no settings, and is there when they are wrong
+		}
 	}
 	setEnvVars(app)
 	args = installCompletion(app, args)
@@ -238,6 +228,9 @@ func prepareCommand(cmd *cli.Command) {
 // settings file, then the command's own preparation.
 func beforeAction(c *cli.Context, own cli.BeforeFunc) error {
 	if c.Args().Present() && !takesOperands(c.Command) { // a forgotten dash would be ignored without a word
+		if _, ok := yp.LookupState(c.Args().First()); ok && slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return f.Names()[0] == "states" }) {
+			return Usagef("unexpected argument %q: write %s --states %s", c.Args().First(), c.Command.HelpName, strings.Join(c.Args().Slice(), " "))
+		}
 		return Usagef("unexpected argument %q: %s takes none; see '%s --help'", c.Args().First(), c.Command.HelpName, c.Command.HelpName)
 	}
 	for _, complaint := range unknownVariables(c.App, os.Environ()) {
@@ -256,41 +249,20 @@ func beforeAction(c *cli.Context, own cli.BeforeFunc) error {
 	return own(c)
 }
 
-func helpFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "show help", DisableDefaultText: true}
-}
-
-// helpCommand is `help [command]...`, for `help wal read` as well.
-func helpCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "help",
-		Aliases:   []string{"h"},
-		Usage:     "Show help for a command",
-		ArgsUsage: "[command]...",
-		Action: func(c *cli.Context) error {
-			args := slices.Concat([]string{c.App.Name}, c.Args().Slice(), []string{"--help"})
-			return c.App.RunContext(c.Context, args)
-		},
-	}
-}
-
 // groupAction is what a command with subcommands does by itself: it shows its
 // help, or names the subcommand that was probably meant.
 func groupAction(c *cli.Context) error {
-	if !c.Args().Present() {
-		if c.Command.HelpName == c.App.HelpName {
-			return cli.ShowAppHelp(c)
+	at := commandPath{rootOf(c.App)}
+	for _, up := range slices.Backward(c.Lineage()) {
+		if up.Command == nil {
+			continue
 		}
-		return cli.ShowSubcommandHelp(c)
+		if sub := at.sub(up.Command.Name); sub != nil {
+			at = append(at, sub)
+		}
 	}
-	word := c.Args().First()
-	var names []string
-	for _, sub := range c.Command.Subcommands {
-		names = append(names, sub.Name)
+	if c.Args().Present() {
+		return unknownCommand(at, c.Args().First())
 	}
-	hint := ""
-	if near, ok := yp.Nearest(word, names); ok {
-		hint = ": did you mean " + near + "?"
-	}
-	return Usagef("unknown command %q%s; see '%s --help'", word, hint, c.Command.HelpName)
+	return c.App.RunContext(c.Context, helpLine(at, nil))
 }

@@ -28,7 +28,7 @@ const completionMark = "--generate-bash-completion"
 // of a group after a subcommand's name ("run --db my.db") before that name,
 // where the library reads them.
 //
-// args[0] is the program's name. A command line that asks for completions is
+// A line with --help becomes `help COMMAND...`. args[0] is the program's name. A command line that asks for completions is
 // returned as it is. Errors are UsageErrors.
 func Expand(app *cli.App, args []string) ([]string, error) {
 	if len(args) == 0 || completing(args) {
@@ -55,6 +55,9 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 		in = in[1:]
 		name, value, hasValue := splitFlag(arg)
 		f, depth := at.flag(name) // an unknown one stays where it is, for the library to report
+		if f != nil && f.Names()[0] == "help" {
+			return helpLine(at, args), nil
+		}
 		words := []string{arg}
 		switch kind := kindOf(f); {
 		case kind == multiFlag:
@@ -225,6 +228,8 @@ func explainFlag(err error, c *cli.Context) string {
 		}
 		if near, ok := yp.Nearest(name, names); ok {
 			text += ": did you mean --" + near + "?"
+		} else if cmd := firstWith(c.Command.Subcommands, name); cmd != nil {
+			text += fmt.Sprintf(": it stands behind a command, as in '%s %s %s'", c.Command.HelpName, cmd.Name, dashed(name))
 		}
 	} else if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		text = fmt.Sprintf("flag %s needs a value", dashed(strings.TrimLeft(name, "-")))
@@ -233,6 +238,16 @@ func explainFlag(err error, c *cli.Context) string {
 		text = fmt.Sprintf("%s for %s: %s", value, dashed(name), strings.TrimPrefix(why, "strconv."))
 	}
 	return text
+}
+
+// firstWith returns the first of the commands that has a flag of that name, or nil.
+func firstWith(cmds []*cli.Command, name string) *cli.Command {
+	for _, cmd := range cmds {
+		if slices.ContainsFunc(cmd.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) }) {
+			return cmd
+		}
+	}
+	return nil
 }
 
 // dashed is a flag's name as the user types it: one dash for one letter.

@@ -26,11 +26,16 @@ func (p *Program) runCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "run",
 		Usage:       "Crawl: plan what is new, go on where the last run ended, until all due work is done",
+		UsageText:   runExamples,
 		Description: runDescription,
 		Flags:       slices.Concat(sourceFlags(), sourcesFlags(), selectFlags(), runFlags()),
 		Action:      func(c *cli.Context) error { return p.runOf(c, false) },
 	}
 }
+
+const runExamples = `  ypcrawl run --source demo --states CA TX      a built-in demo directory
+  ypcrawl run --states CA TX --dry-run          what a crawl of two states costs
+  ypcrawl run --states CA --details --linger 0  each night, from cron`
 
 const runDescription = `Typing the same command again always resumes. Ctrl-C finishes the pages in hand and stops;
 a second Ctrl-C ends at once, equally safe.
@@ -48,12 +53,7 @@ every block. --watch stays when nothing is due and takes targets as they fall du
 Proxies (--proxy, --proxy-file, or "ypcrawl proxies add") and browser identities are your choice
 and your responsibility; no challenge is ever solved.
 
-Exit codes: 0 all due work done · 3 some targets failed or parked, or more than half of the listings rejected · 4 a budget is used up, resumable ·
-5 the source is blocked, quarantined, paused or disabled · 6 all proxies are gone · 7 layout alarm ·
-11 another run holds the database (--exclusive) · 130 interrupted, resumable · 1 error · 2 usage
-A run that ends early keeps its own code, also when 3 would be true of it.
-With several sources the first of these that applies: 130 · 1 · 4 · 3 if targets failed, or most listings were rejected, of a source that is
-not closed · 7 · 6 · 5 if a source was left because it is closed · 0`
+Exit codes: ypcrawl help exit-codes.`
 
 // fetchDetails is `details` itself: a run without results pages.
 func (p *Program) fetchDetails(c *cli.Context) error {
@@ -129,9 +129,6 @@ func (r *run) do(ctx context.Context) error {
 	if r.c.Bool("dry-run") {
 		return r.dryRun()
 	}
-	if err := checkLogFolder(logDir(r.c)); err != nil {
-		return err
-	}
 	return r.open(ctx, func() error {
 		if err := r.register(ctx, r.prepare); err != nil {
 			return err
@@ -142,10 +139,18 @@ func (r *run) do(ctx context.Context) error {
 
 // open opens the database, starts what a crawl needs beside it, and ends both after do.
 func (r *run) open(ctx context.Context, do func() error) (err error) {
-	if r.keeper, err = r.p.open(r.c, create); err != nil {
+	if r.onlyDetails { // of listings that are there: an empty folder stays empty
+		r.keeper, err = r.p.open(r.c, existing)
+	} else if err = checkLogFolder(logDir(r.c)); err == nil {
+		r.keeper, err = r.p.open(r.c, create)
+	}
+	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.keeper.DB().Close()) }()
+	if err := checkLogFolder(logDir(r.c)); err != nil {
+		return err
+	}
 	if r.id, err = r.keeper.DB().ID(ctx); err != nil {
 		return err
 	}

@@ -151,7 +151,7 @@ func TestHelpWorksWithBrokenConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := app.Run(args); err != nil || !strings.Contains(app.Writer.(*bytes.Buffer).String(), "USAGE:") {
+	if err := app.Run(args); err != nil || !strings.Contains(app.Writer.(*bytes.Buffer).String(), "ypcrawl run:") {
 		t.Fatalf("got %v", err)
 	}
 }

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cpuguy83/go-md2man/v2/md2man"
+	"github.com/urfave/cli/v2"
+)
+
+var update = flag.Bool("update", false, "write docs/cli.md and docs/ypcrawl.1 anew")
+
+// TestManual holds docs/cli.md and the man page to the commands there are.
+func TestManual(t *testing.T) {
+	t.Parallel()
+	app := Standard("").app()
+	if _, err := Prepare(app, []string{"ypcrawl"}); err != nil {
+		t.Fatal(err)
+	}
+	text := manual(app)
+	for name, want := range map[string]string{
+		"../docs/cli.md":    "# Commands of ypcrawl\n\nMade by `make manual` from the commands themselves.\n" + text,
+		"../docs/ypcrawl.1": string(md2man.Render([]byte("YPCRAWL 1\n=========\n\n# NAME\n\nypcrawl - " + app.Usage + "\n\n# SYNOPSIS\n\n**ypcrawl** *COMMAND* [*FLAGS*]\n" + text))),
+	} {
+		if *update {
+			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if got, err := os.ReadFile(name); err != nil || string(got) != want {
+			t.Errorf("%s is old (%v): make manual", name, err)
+		}
+	}
+}
+
+// manual is every command with its flags, and the topics, as Markdown.
+func manual(app *cli.App) string {
+	var b strings.Builder
+	b.WriteString("\n# COMMANDS\n")
+	root := commandPath{rootOf(app)}
+	for _, g := range helpGroups {
+		for name := range strings.FieldsSeq(g.commands) {
+			if cmd := root.sub(name); cmd != nil {
+				commandManual(&b, slices.Concat(root, commandPath{cmd}))
+			}
+		}
+	}
+	b.WriteString("\n# FLAGS OF THE PROGRAM\n\n")
+	flagsManual(&b, app.Flags)
+	for _, name := range topicNames() {
+		text, _ := topics.ReadFile("help/" + name + ".txt")
+		fmt.Fprintf(&b, "\n# %s\n\n```\n%s```\n", strings.ToUpper(name), text)
+	}
+	return b.String()
+}
+
+func commandManual(b *strings.Builder, at commandPath) {
+	cmd := at.last()
+	fmt.Fprintf(b, "\n## %s\n\n%s.\n\n", strings.TrimSpace(at.String()+" "+escapeMarkdown(cmd.ArgsUsage)), escapeMarkdown(cmd.Usage))
+	if cmd.UsageText != "" {
+		fmt.Fprintf(b, "```\n%s\n```\n\n", cmd.UsageText)
+	}
+	if cmd.Description != "" {
+		fmt.Fprintf(b, "%s\n\n", escapeMarkdown(strings.TrimRight(cmd.Description, "\n")))
+	}
+	flagsManual(b, cmd.Flags)
+	for _, sub := range cmd.Subcommands {
+		if !sub.Hidden {
+			commandManual(b, slices.Concat(at, commandPath{sub}))
+		}
+	}
+}
+
+func flagsManual(b *strings.Builder, flags []cli.Flag) {
+	for _, f := range flags {
+		d, ok := f.(cli.DocGenerationFlag)
+		if v, visible := f.(cli.VisibleFlag); !ok || visible && !v.IsVisible() || f.Names()[0] == "help" {
+			continue
+		}
+		name, text := describeFlag(f.Names(), d)
+		if env := d.GetEnvVars(); len(env) > 0 {
+			text += " [" + env[0] + "]"
+		}
+		fmt.Fprintf(b, "- `%s` — %s\n", name, escapeMarkdown(text))
+	}
+}
+
+func escapeMarkdown(text string) string {
+	return strings.NewReplacer("*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`).Replace(text)
+}
+
+// TestHelpGroups: each command stands on the first screen once, each flag of a command that
+// shows only some has its group, and the screen fits a terminal.
+func TestHelpGroups(t *testing.T) {
+	t.Parallel()
+	app := Standard("").app()
+	if _, err := Prepare(app, []string{"ypcrawl"}); err != nil {
+		t.Fatal(err)
+	}
+	times := map[string]int{}
+	for _, g := range helpGroups {
+		for name := range strings.FieldsSeq(g.commands) {
+			times[name]++
+		}
+	}
+	for _, cmd := range app.Commands {
+		if !cmd.Hidden && times[cmd.Name] != 1 {
+			t.Errorf("%s stands %d times in helpGroups", cmd.Name, times[cmd.Name])
+		}
+		delete(times, cmd.Name)
+	}
+	for name := range times {
+		t.Errorf("helpGroups name %s, which is no command", name)
+	}
+	for command, groups := range helpFlags {
+		times := map[string]int{}
+		for _, g := range groups {
+			for name := range strings.FieldsSeq(g.flags) {
+				times[name]++
+			}
+		}
+		if most := len(strings.Fields(groups[0].flags)); groups[0].name != "" || most > 14 {
+			t.Errorf("help of %s shows %d flags at first, want 14 or fewer", command, most)
+		}
+		cmd := commandPath{rootOf(app)}.sub(command)
+		for _, f := range cmd.Flags {
+			if v, ok := f.(cli.VisibleFlag); ok && v.IsVisible() && f.Names()[0] != "help" && times[f.Names()[0]] != 1 {
+				t.Errorf("--%s of %s stands %d times in helpFlags", f.Names()[0], command, times[f.Names()[0]])
+			}
+			delete(times, f.Names()[0])
+		}
+		for name := range times {
+			t.Errorf("helpFlags name --%s, which %s has not", name, command)
+		}
+	}
+	w := &helpWriter{width: 80}
+	w.firstScreen()
+	lines := strings.Split(strings.TrimRight(w.text.String(), "\n"), "\n")
+	if len(lines) > 24 {
+		t.Errorf("the first screen has %d lines", len(lines))
+	}
+	for _, l := range lines {
+		if len(l) > 80 {
+			t.Errorf("longer than 80 columns: %s", l)
+		}
+	}
+}
