@@ -24,21 +24,26 @@ import (
 	"ypcrawl/yp"
 )
 
-const exportHelp = `ypcrawl export -o plumbers.csv --states TX --categories plumbers --has email
-ypcrawl export -o week.xlsx --as boss --since last-export --only new,changed,closed
-ypcrawl export -o tx-{date}.parquet --states TX --manifest
+const exportHelp = `  ypcrawl export -o plumbers.csv --states TX --categories plumbers --has email
+  ypcrawl export -o w.xlsx --as boss --since last-export --only new,changed,closed
+  ypcrawl export -o tx-{date}.parquet --states TX --manifest
 
 The column "change" tells what became of a listing since --since: when the last pass of crawls began, unless another time is
 named. Listings that closed before are left out, see --closed. Where targets were not read to their end, "new" may be
 "seen for the first time", and that a listing closed can't be told: the share that was seen is said on stderr.
 
 --as NAME keeps what the file tells, listing by listing, and --since last-export tells the difference between what NAME has got
-and what stands now: "new" NAME has not got it; "changed" a value is another one, became known or is gone, see changed_fields;
-"closed" its source dropped it; "left" it stands, but is none of the choice any more, as without its e-mail and with --has email;
-"restored" it was told as closed or left, and is back. What --only leaves out NAME has not got: it is told when it is asked for.
-Another choice or other columns may be taken each time. Since a pass, a time or a run, changes are told by what happened to
-listings, whatever the choice was then: one that matches only now is not told as new, and none as left. What a listing's own page
-says when it is first read is no such event; other hours or another e-mail address when it is read again are.
+and what stands now, each once:
+  new        NAME was never told of it
+  changed    a value is another, became known or is gone: see changed_fields
+  closed     its source dropped it
+  left       it stands, but is none of the choice any more (its e-mail is gone)
+  restored   it was told as closed or left, and is back
+What --only leaves out is not told, and comes when it is asked for. Another choice or other columns may be taken each time.
+
+Since a pass, a time or a run, changes are told by what happened to listings, whatever the choice was then: one that matches
+only now is not told as new, and none as left. What a listing's own page says when it is first read is no such event; other
+hours or another e-mail address when it is read again are.
 
 Columns beside the default ones: `
 
