@@ -66,7 +66,18 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"LastSource":       func() error { _, _, err := r.LastSource(ctx); return err },
 		"HostAvailability": func() error { _, err := r.HostAvailability(ctx, "h"); return err },
 		"RunHolders":       func() error { _, err := r.RunHolders(ctx); return err },
-		"FutureRows":       func() error { _, err := r.FutureRows(ctx); return err },
+		"Standing":         func() error { _, err := r.Standing(ctx, scope); return err },
+		"Overview":         func() error { _, err := r.Overview(ctx, scope); return err },
+		"StateTable":       func() error { _, err := r.StateTable(ctx, 0, "CA", 5); return err },
+		"Map": func() error {
+			for _, by := range report.MapBys() {
+				if _, err := r.Map(ctx, scope, by); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"FutureRows": func() error { _, err := r.FutureRows(ctx); return err },
 	}
 }
 
