@@ -63,6 +63,18 @@ bench: ## Run the benchmarks that match BENCH (.)
 crash: ## Kill crawls of searches, of the whole chain and beside another process KILLS (1000) times each and compare them with the truth; takes long
 	$(GO) test -count 1 -v -timeout 0 -run '^TestCrash(Random|TwoProcesses)$$' -crash.kills=$(KILLS) .
 
+.PHONY: browser
+browser: ## Look at the page with a real Chromium (apt-get install chromium)
+	command -v chromium >/dev/null || { echo 'chromium is missing: apt-get install --no-install-recommends chromium' >&2; exit 1; }
+	$(GO) test -tags browser -count 1 -timeout 20m -run '^TestBrowser' .
+
+.PHONY: pictures
+pictures: ## Take the pictures of the page that the README shows: docs/page-light.png, docs/page-dark.png, and others in dist
+	mkdir -p dist
+	$(GO) test -tags browser -count 1 -run '^TestBrowserPictures$$' -args -pictures $(CURDIR)/dist
+	cp dist/light.png docs/page-light.png
+	cp dist/dark.png docs/page-dark.png
+
 .PHONY: imports
 imports: ## Draw which package imports which: docs/imports.md
 	.ci/imports >docs/imports.md

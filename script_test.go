@@ -40,6 +40,8 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"serve-demo":   cmdServeDemo,
 		"serve-files":  cmdServeFiles,
 		"serve-hook":   cmdServeHook,
+		"fetch":        cmdFetch,
+		"free-address": cmdFreeAddress,
 		"asked":        cmdAsked,
 		"sqlite":       cmdSQLite,
 		"json":         cmdJSON,

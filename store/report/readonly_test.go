@@ -78,6 +78,17 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"FutureRows":       func() error { _, err := r.FutureRows(ctx); return err },
 		"Closures":         func() error { _, err := r.Closures(ctx, []int64{1}); return err },
 		"ParkedBetween":    func() error { _, err := r.ParkedBetween(ctx, []int64{1}, time.Time{}, time.Now()); return err },
+		"Standing":         func() error { _, err := r.Standing(ctx, scope); return err },
+		"Overview":         func() error { _, err := r.Overview(ctx, scope); return err },
+		"StateTable":       func() error { _, err := r.StateTable(ctx, 0, "CA", 5); return err },
+		"Map": func() error {
+			for _, by := range report.MapBys() {
+				if _, err := r.Map(ctx, scope, by); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
 	}
 }
 
