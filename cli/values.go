@@ -333,4 +333,3 @@ func shareValue(def float64) cli.Generic {
 	}
 	return &value[float64]{v: def, parse: parse, text: func(x float64) string { return strconv.FormatFloat(100*x, 'f', -1, 64) + "%" }}
 }
-
