@@ -174,8 +174,6 @@ func webFlags() []cli.Flag {
 func (r *run) takeAddress() (err error) {
 	if r.c.IsSet("web") {
 		r.page, err = r.p.listen(r.c, "web", r.log)
-	} else if r.c.IsSet("allow-host") {
-		err = Usagef("--allow-host is about the page: name its address with --web")
 	}
 	return err
 }

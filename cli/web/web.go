@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -126,7 +127,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
 		Handler:           s.guard(l.Addr()),
 		ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ErrorLog: nil,
+		ErrorLog: slog.NewLogLogger(slog.NewTextHandler(s.cfg.Logger, nil), slog.LevelWarn), // never over a progress bar
 	}
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(netutil.LimitListener(l, maxConns)) }()
