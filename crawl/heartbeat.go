@@ -64,7 +64,7 @@ func (s *Sources) heartbeat(ctx context.Context) error {
 	for _, e := range s.engines {
 		requests += e.Stats().Requests
 	}
-	if _, err := s.cfg.Run.Heartbeat(ctx, requests, residentBytes()); err != nil {
+	if _, err := s.cfg.Run.Heartbeat(ctx, requests, usage()); err != nil {
 		return err
 	}
 	errs := []error{s.recoverDead(ctx)}
