@@ -200,7 +200,7 @@ const (
 	UPDATE workers SET heartbeat_at = ?1, rss_bytes = ?2, cpu_ms = ?3,
 		cpu_percent = iif(?1 > heartbeat_at AND ?3 >= cpu_ms, 100.0 * (?3 - cpu_ms) / ((julianday(?1) - julianday(heartbeat_at)) * 86400000.0), NULL)
 	WHERE run_id = ?4 AND stopped_at IS NULL`
-	countClaim  = `UPDATE workers SET claims = claims + 1, claim_retries = claim_retries + ? WHERE run_id = ? AND worker_id = ?`
+	countClaim = `UPDATE workers SET claims = claims + 1, claim_retries = claim_retries + ? WHERE run_id = ? AND worker_id = ?`
 )
 
 // Usage is what a process uses of its machine.

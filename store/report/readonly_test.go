@@ -59,6 +59,14 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"LastSource":       func() error { _, _, err := r.LastSource(ctx); return err },
 		"HostAvailability": func() error { _, err := r.HostAvailability(ctx, "h"); return err },
 		"RunHolders":       func() error { _, err := r.RunHolders(ctx); return err },
+		"Queue":            func() error { _, _, err := r.Queue(ctx, report.QueueDue, report.Filter{Scope: scope}, 9); return err },
+		"QueueCounts":      func() error { _, err := r.QueueCounts(ctx, report.Filter{Scope: scope}); return err },
+		"Workers":          func() error { _, err := r.Workers(ctx, -1); return err },
+		"Causes":           func() error { _, err := r.Causes(ctx); return err },
+		"Paces":            func() error { _, err := r.Paces(ctx); return err },
+		"RecentListings":   func() error { _, err := r.RecentListings(ctx, 20); return err },
+		"ToReview":         func() error { _, err := r.ToReview(ctx); return err },
+		"Review":           func() error { _, err := r.Review(ctx, 20); return err },
 		"FutureRows":       func() error { _, err := r.FutureRows(ctx); return err },
 	}
 }
