@@ -3,77 +3,22 @@ package cli
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"ypcrawl/yp"
 )
 
-// thousands writes n with separators: 1,234,567.
-func thousands(n int64) string {
-	sign, digits := "", strconv.FormatInt(n, 10)
-	if n < 0 {
-		sign, digits = "-", digits[1:]
-	}
-	head := len(digits) % 3
-	groups := make([]string, 0, len(digits)/3+1)
-	if head > 0 {
-		groups = append(groups, digits[:head])
-	}
-	for ; head < len(digits); head += 3 {
-		groups = append(groups, digits[head:head+3])
-	}
-	return sign + strings.Join(groups, ",")
-}
+// How numbers and times are written for people: as on the page, by the rules of yp.
 
-// plural writes a count with its noun: "1 page", "1,200 pages".
-func plural[N int | int64](n N, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if head, ok := strings.CutSuffix(noun, "y"); ok && head != "" && !strings.ContainsAny(head[len(head)-1:], "aeou") {
-		return thousands(int64(n)) + " " + head + "ies"
-	}
-	return thousands(int64(n)) + " " + noun + "s"
-}
+func thousands(n int64) string { return yp.Thousands(n) }
 
-// lasting writes a length of time in its two largest units: "3m12s", "2h05m",
-// "3d4h"; below a minute in seconds, below zero as "0s".
-func lasting(d time.Duration) string {
-	s := int64(max(0, d) / time.Second)
-	switch {
-	case s < 60:
-		return fmt.Sprintf("%ds", s)
-	case s < 3600:
-		return fmt.Sprintf("%dm%02ds", s/60, s%60)
-	case s < 86400:
-		return fmt.Sprintf("%dh%02dm", s/3600, s/60%60)
-	}
-	return fmt.Sprintf("%dd%dh", s/86400, s/3600%24)
-}
+func plural[N int | int64](n N, noun string) string { return yp.Plural(n, noun) }
 
-// ago writes how long before now t was: "3m12s ago", "never" for the zero
-// time, "now" for the future too (clocks differ).
-func ago(now, t time.Time) string {
-	if t.IsZero() {
-		return "never"
-	}
-	d := now.Sub(t)
-	if d < time.Second {
-		return "now"
-	}
-	return lasting(d) + " ago"
-}
+func lasting(d time.Duration) string { return yp.Lasting(d) }
 
-// moment writes a time to come, and how far off it is: "14:05:33Z (in 22m10s)",
-// with its date when that is another one. A time that has passed is "now".
-func moment(now, t time.Time) string {
-	d := t.Sub(now)
-	if d <= 0 {
-		return "now"
-	}
-	return fmt.Sprintf("%s (in %s)", yp.ClockTime(now, t), lasting(d))
-}
+func ago(now, t time.Time) string { return yp.Ago(now, t) }
+
+func moment(now, t time.Time) string { return yp.Moment(now, t) }
 
 // millis writes a number of milliseconds: "420 ms", "1.2 s", "3m12s"; nil is "-".
 func millis(ms *int64) string {

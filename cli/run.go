@@ -73,6 +73,8 @@ type run struct {
 
 	keeper  *database
 	monitor *health.Monitor
+	page    *page             // with --web
+	endPage func(last string) // and what ends it, once it is served
 	scores  scores
 	row     *checkpoint.Run
 	id      string    // of the database, for its logs
@@ -132,7 +134,14 @@ func (r *run) do(ctx context.Context) error {
 	if err := checkLogFolder(logDir(r.c)); err != nil {
 		return err
 	}
+	if err := r.takeAddress(); err != nil {
+		return err
+	}
+	defer r.leavePage("the run has ended")
 	return r.open(ctx, func() error {
+		if err := r.servePage(); err != nil {
+			return err
+		}
 		if err := r.register(ctx, r.prepare); err != nil {
 			return err
 		}

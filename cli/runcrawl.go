@@ -14,6 +14,7 @@ import (
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
+	"ypcrawl/store/report"
 	"ypcrawl/wal"
 )
 
@@ -56,9 +57,11 @@ func (r *run) crawl(ctx context.Context) error {
 		err = nil // the budget was just enough
 	}
 	stats := sources.Stats()
-	if ferr := r.row.Finish(ctx, outcomeOf(worst(err, ended)), stats.Requests); ferr != nil && err == nil {
+	outcome := outcomeOf(worst(err, ended))
+	if ferr := r.row.Finish(ctx, outcome, stats.Requests); ferr != nil && err == nil {
 		err = ferr
 	}
+	r.leavePage("the run has ended: " + report.OutcomeText(string(outcome)))
 	r.judgeSandboxes(ctx)
 	return r.report(stats, err, ended)
 }

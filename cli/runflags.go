@@ -30,7 +30,7 @@ func runFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "discover", Usage: "first read the source's indexes of cities, of states where that was 7 days ago, and plan what they show"},
 		&cli.BoolFlag{Name: "details", Usage: "then fetch the listings' own pages that are due: e-mail, hours, geo, payment, social links"},
 		detailsEveryFlag(),
-	}, databaseFlags(), []cli.Flag{
+	}, databaseFlags(), webFlags(), []cli.Flag{
 		dryRunFlag(),
 		jsonFlag(),
 	})
@@ -53,7 +53,7 @@ func detailsFlags() []cli.Flag {
 			n.Hidden = true // of targets
 		}
 	}
-	return append(append(flags, databaseFlags()...), jsonFlag())
+	return append(slices.Concat(flags, databaseFlags(), webFlags()), jsonFlag())
 }
 
 func detailsEveryFlag() cli.Flag {

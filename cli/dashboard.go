@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/rs/zerolog"
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/cli/web"
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+const defaultListen = "127.0.0.1:8081"
+
+func (p *Program) dashboardCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "dashboard",
+		Usage: "Show the crawl as a live page in the browser, beside a run or without one",
+		Description: "It reads the database and changes nothing; Ctrl-C ends it. `run --web` serves the same page from the run itself.\n" +
+			"Only this machine reaches it unless --listen names another address: it has no password, so anybody who\n" +
+			"reaches the address sees the listings. A browser must ask for it by that address, or by --allow-host.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDRESS` to serve the page at; a port alone is one of 127.0.0.1, 0 is any free one"},
+			allowHostFlag(),
+			statesFlag(),
+			onlySourceFlag(),
+		},
+		Action: p.dashboard,
+	}
+}
+
+func allowHostFlag() cli.Flag {
+	return list("allow-host", "`NAME...` under which a browser may ask for the page, beside its address: that of a proxy in front of it", "none")
+}
+
+func (p *Program) dashboard(c *cli.Context) error {
+	log, err := p.logger(c, p.Err)
+	if err != nil {
+		return err
+	}
+	page, err := p.listen(c, "listen", log)
+	if err != nil {
+		return err
+	}
+	defer page.close()
+	return p.with(c, reading, func(k *database, scope store.Scope) error {
+		page.announce(p)
+		return page.serve(c.Context, k, scope)
+	})
+}
+
+// page is the page of a program that serves one: its address is taken before anything else is
+// done, so that a run whose page can't be served does not begin.
+type page struct {
+	listener net.Listener
+	hosts    []string
+	db       string
+	log      zerolog.Logger
+}
+
+// listen takes the address that a flag names.
+func (p *Program) listen(c *cli.Context, flag string, log zerolog.Logger) (*page, error) {
+	address, err := listenAddress(c.String(flag))
+	if err != nil {
+		return nil, Usagef("--%s %q: %w", flag, c.String(flag), err)
+	}
+	hosts := SplitList(c.StringSlice("allow-host"))
+	if err := notEmpty(c, "allow-host", hosts); err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(hosts, func(h string) bool { return h == "" || strings.ContainsAny(h, "/*@ ") }); i >= 0 {
+		return nil, Usagef("--allow-host %q: want a name like crawl.example.com, without http:// before it", hosts[i])
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(c.Context, "tcp", address.String())
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, Usagef("--%s %s: another program is at this address, another dashboard maybe: name another port, or 0 for any that is free", flag, address)
+	case err != nil:
+		return nil, Usagef("--%s %s: %w: name an address of this machine", flag, address, err)
+	}
+	if !address.Addr().IsLoopback() {
+		log.Warn().Str("address", address.String()).Msg("other machines may reach the page, and it has no password: whoever does sees the listings")
+	}
+	return &page{listener: l, hosts: hosts, db: filepath.Base(c.String("db")), log: log}, nil
+}
+
+// listenAddress reads an address: "8081" and ":8081" mean this machine alone.
+func listenAddress(s string) (netip.AddrPort, error) {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		if _, perr := strconv.ParseUint(s, 10, 16); perr != nil {
+			return netip.AddrPort{}, errors.New("want an address like " + defaultListen)
+		}
+		host, port = "", s
+	}
+	if host == "" || strings.EqualFold(host, "localhost") {
+		host = "127.0.0.1"
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("%q is no IP address of this machine: want one like %s", host, defaultListen)
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("port %q: want a number from 0 to 65,535", port)
+	}
+	return netip.AddrPortFrom(ip, uint16(n)), nil
+}
+
+func (g *page) announce(p *Program) {
+	p.note("The page: http://%s/   (Ctrl-C ends it)", g.listener.Addr())
+}
+
+func (g *page) close() { _ = g.listener.Close() }
+
+// serve serves the page until ctx ends.
+func (g *page) serve(ctx context.Context, k *database, scope store.Scope) error {
+	return web.New(web.Config{Reader: k.Reader, Database: yp.Printable(g.db), Scope: scope, Hosts: g.hosts, Logger: g.log}).Serve(ctx, g.listener)
+}
+
+// beside serves the page of a run, by readers of its own, until stop is called with the last
+// word to those who look on. A page that fails is told, and the run goes on.
+func (g *page) beside(r *run) (stop func(last string), err error) {
+	k, err := r.p.open(r.c, reading)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.c.Context))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := g.serve(ctx, k, store.Scope{}); err != nil {
+			g.log.Warn().Err(err).Msg("the page is no longer served; the crawl goes on")
+		}
+	}()
+	g.log.Info().Msgf("the page: http://%s/", g.listener.Addr())
+	return func(last string) {
+		cancel(web.Ended(last))
+		<-done
+		_ = k.DB().Close() // it was only read
+	}, nil
+}
+
+// webFlags have a run serve the page.
+func webFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "web", DefaultText: "no page", Usage: "serve the page of `dashboard` while it runs, at `ADDRESS`: " + defaultListen + ", or a port alone"},
+		allowHostFlag(),
+	}
+}
+
+// takeAddress takes the address of --web before anything is done.
+func (r *run) takeAddress() (err error) {
+	if r.c.IsSet("web") {
+		r.page, err = r.p.listen(r.c, "web", r.log)
+	} else if r.c.IsSet("allow-host") {
+		err = Usagef("--allow-host is about the page: name its address with --web")
+	}
+	return err
+}
+
+// servePage serves the page from now on, where one is wanted.
+func (r *run) servePage() (err error) {
+	if r.page != nil {
+		r.endPage, err = r.page.beside(r)
+	}
+	return err
+}
+
+// leavePage ends the page with a last word to those who look on; the first one counts.
+func (r *run) leavePage(last string) {
+	switch {
+	case r.endPage != nil:
+		r.endPage(last)
+	case r.page != nil:
+		r.page.close()
+	}
+	r.page, r.endPage = nil, nil
+}

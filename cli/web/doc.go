@@ -1,0 +1,18 @@
+// Package web is the page on which a crawl is looked at: rendered here, read-only, followed live.
+//
+// Purpose: serve views over store/report to browsers. A view is a path and its parts; a part
+// is a question, and the template that shows its answer. A browser that asks for a view as an
+// event stream is told every part that has changed; one without script loads it again and
+// again.
+//
+// Invariants: what is read is read at most once a second, however many look on, and not at
+// all while nobody does; every question has a limit of time; no text that came from the web
+// reaches a browser unescaped, nor with characters that hide or turn text (see printable);
+// nothing is served to whoever asks under a name that is not ours (see guard).
+//
+// Crash: nothing is kept here.
+//
+// Imports: store, store/report and yp; only cli imports web.
+//
+// Tests: real servers on loopback; and in web/browser a real Chromium.
+package web

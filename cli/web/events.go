@@ -1,0 +1,166 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+const (
+	beatEvery = 5 * time.Second  // a sign of life: a page that hears nothing says so
+	sendTime  = 10 * time.Second // who does not take an event within it is dropped
+	backlog   = 8                // events that a viewer may be behind
+)
+
+// feed follows one address: one goroutine looks at it once a second and hands the same bytes to
+// all who look on. It lives as long as there is one.
+type feed struct {
+	viewers map[chan []byte]struct{} // guarded by Server.mu
+	quit    chan struct{}
+}
+
+// follow sends what changes of a view until the viewer or the server is gone.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, v View, q url.Values) {
+	news, leave := s.join(v, q)
+	if news == nil {
+		w.Header().Set("Retry-After", "30")
+		s.refuse(w, http.StatusServiceUnavailable, "Too many look on already.", "The page is shown, but is not live: load it again now and then.")
+		return
+	}
+	defer leave()
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	_ = out.SetReadDeadline(time.Time{}) // that of the request, which has been read: it would end the stream
+	send := func(b []byte) bool {
+		if out.SetWriteDeadline(time.Now().Add(sendTime)) != nil {
+			return false
+		}
+		_, err := w.Write(b)
+		return err == nil && out.Flush() == nil
+	}
+	fragments, refused := s.look(v, q)
+	if refused != nil || !send(append([]byte("retry: 2000\n\n"), frames(fragments)...)) {
+		return
+	}
+	for {
+		select {
+		case b, ok := <-news:
+			if !ok || !send(b) { // too slow, or gone
+				return
+			}
+		case <-r.Context().Done():
+			return
+		case <-s.stopped.Done():
+			send(frame("end", map[string]string{"text": s.lastWord()}))
+			return
+		}
+	}
+}
+
+// lastWord is why the server stops.
+func (s *Server) lastWord() string {
+	var ended Ended
+	if errors.As(context.Cause(s.stopped), &ended) {
+		return string(ended)
+	}
+	return "the program has stopped"
+}
+
+// join adds a viewer to the feed of an address; nil when there are too many.
+func (s *Server) join(v View, q url.Values) (news chan []byte, leave func()) {
+	address := v.Path + "?" + q.Encode()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.count >= s.cfg.Viewers {
+		return nil, nil
+	}
+	s.count++
+	f := s.feeds[address]
+	if f == nil {
+		f = &feed{viewers: map[chan []byte]struct{}{}, quit: make(chan struct{})}
+		s.feeds[address] = f
+		go s.watch(f, v, q)
+	}
+	news = make(chan []byte, backlog)
+	f.viewers[news] = struct{}{}
+	return news, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.count--
+		if delete(f.viewers, news); len(f.viewers) == 0 && s.feeds[address] == f {
+			delete(s.feeds, address)
+			close(f.quit)
+		}
+	}
+}
+
+// watch looks at a view once a second and sends the parts that have changed.
+func (s *Server) watch(f *feed, v View, q url.Values) {
+	tick := time.NewTicker(s.cfg.Every)
+	defer tick.Stop()
+	sent := map[string]string{}
+	var spoke time.Time
+	for {
+		select {
+		case <-f.quit:
+			return
+		case <-s.stopped.Done():
+			return
+		case <-tick.C:
+		}
+		fragments, refused := s.look(v, q)
+		if refused != nil {
+			continue // what the page shows stands
+		}
+		changed := make([]fragment, 0, len(fragments))
+		for _, p := range fragments {
+			if sent[p.ID] != p.Hash {
+				sent[p.ID] = p.Hash
+				changed = append(changed, p)
+			}
+		}
+		news := frames(changed)
+		if now := time.Now(); len(news) > 0 || now.Sub(spoke) >= beatEvery {
+			if len(news) == 0 {
+				news = frame("beat", nil)
+			}
+			spoke = now
+			s.hand(f, news)
+		}
+	}
+}
+
+// hand gives news to every viewer; one that is too far behind is dropped, not waited for.
+func (s *Server) hand(f *feed, news []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for v := range f.viewers {
+		select {
+		case v <- news:
+		default:
+			delete(f.viewers, v)
+			close(v)
+		}
+	}
+}
+
+func frames(fragments []fragment) []byte {
+	var out bytes.Buffer
+	for _, f := range fragments {
+		out.Write(frame("part", f))
+	}
+	return out.Bytes()
+}
+
+// frame is one event. JSON has no line ends, which would end its data.
+func frame(name string, v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // texts alone
+	}
+	return append(append([]byte("event: "+name+"\ndata: "), data...), "\n\n"...)
+}

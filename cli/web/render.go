@@ -1,0 +1,203 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"ypcrawl/yp"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+//go:embed static
+var staticFiles embed.FS
+
+// templates are parsed once for all servers of the process.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(functions()).ParseFS(templateFiles, "templates/*.html"))
+})
+
+// functions are what templates may call beside those of html/template. They take the counts of
+// models, which are int and int64.
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"thousands": func(n any) string { return yp.Thousands(number(n)) },
+		"plural":    func(n any, noun string) string { return yp.Plural(number(n), noun) },
+		"lasting":   yp.Lasting,
+		"seconds":   func(s float64) string { return yp.Lasting(time.Duration(s * float64(time.Second))) },
+		"ago":       yp.Ago,
+		"moment":    yp.Moment,
+		"clock":     yp.ClockTime,
+		"stamp":     yp.FormatTime,
+		"percent":   percent,
+		"share":     func(part, whole any) float64 { return share(number(part), number(whole)) },
+		"dict":      dict,
+	}
+}
+
+func number(n any) int64 {
+	switch n := n.(type) {
+	case int:
+		return int64(n)
+	case int64:
+		return n
+	}
+	panic(fmt.Sprintf("%T is no count", n))
+}
+
+// share is part of whole in percent, 0 of nothing.
+func share(part, whole int64) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return 100 * float64(part) / float64(whole)
+}
+
+// percent writes a share with the digits it needs; only the whole is 100 %. A nil one is unknown.
+func percent(v any) string {
+	var p float64
+	switch v := v.(type) {
+	case float64:
+		p = v
+	case *float64:
+		if v == nil {
+			return "unknown"
+		}
+		p = *v
+	}
+	switch {
+	case p > 0 && p < 10:
+		return strconv.FormatFloat(p, 'f', 1, 64) + " %"
+	case p > 99 && p < 100:
+		return strconv.FormatFloat(min(p, 99.9), 'f', 1, 64) + " %"
+	}
+	return strconv.FormatFloat(p, 'f', 0, 64) + " %"
+}
+
+// dict makes the argument of a template that is used several times.
+func dict(pairs ...any) (map[string]any, error) {
+	m := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		name, ok := pairs[i].(string)
+		if !ok {
+			return nil, errors.New("dict: want names and values in turn")
+		}
+		m[name] = pairs[i+1]
+	}
+	return m, nil
+}
+
+// render makes a part's HTML; with an err it says that it can't be read, and since when.
+func (s *Server) render(p Part, shown Shown, err error) fragment {
+	shown.Token = s.token
+	var out bytes.Buffer
+	if err == nil {
+		err = templates().ExecuteTemplate(&out, p.Name, shown)
+	}
+	if err != nil {
+		out.Reset()
+		s.cfg.Logger.Warn().Str("component", "web").Str("part", p.Name).Err(err).Msg("a part of the page can't be shown")
+		_ = templates().ExecuteTemplate(&out, "unreadable", map[string]any{"Why": why(err), "Last": shown.Now, "Now": time.Now()})
+	}
+	html := printable(out.String())
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(html))
+	return fragment{ID: p.Name, HTML: html, Hash: strconv.FormatUint(h.Sum64(), 36)}
+}
+
+// why is the cause of a part that can't be shown, for people.
+func why(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "the database did not answer in time"
+	}
+	return err.Error()
+}
+
+// printable shows the characters that hide or turn text, which escaping for HTML leaves as they
+// are, as Go escapes. It is applied to all that is rendered, so that no template can forget it.
+func printable(html string) string {
+	if isASCII(html) {
+		return html
+	}
+	lines := strings.Split(html, "\n")
+	for i, line := range lines {
+		cells := strings.Split(line, "\t")
+		for j, cell := range cells {
+			cells[j] = yp.Printable(cell)
+		}
+		lines[i] = strings.Join(cells, "\t")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c >= utf8.RuneSelf || c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// link is one of the navigation.
+type link struct {
+	Path, Word string
+	Here       bool
+}
+
+// writePage writes a whole page around its parts.
+func (s *Server) writePage(w http.ResponseWriter, v View, parts []fragment) {
+	var links []link
+	for _, o := range s.views {
+		if o.Nav != "" {
+			links = append(links, link{strings.TrimSuffix(o.Path, "{$}"), o.Nav, o.Path == v.Path})
+		}
+	}
+	type section struct {
+		ID, Hash string
+		HTML     template.HTML
+	}
+	sections := make([]section, len(parts))
+	for i, f := range parts {
+		sections[i] = section{f.ID, f.Hash, template.HTML(f.HTML)} //nolint:gosec // a template made it, see render
+	}
+	s.write(w, http.StatusOK, "page", map[string]any{"Title": v.Title, "Database": s.cfg.Database, "Links": links, "Parts": sections, "Live": true})
+}
+
+// refuse answers with a page that says what is wrong, and what to do.
+func (s *Server) refuse(w http.ResponseWriter, status int, text, next string) {
+	s.write(w, status, "refusal", map[string]any{"Title": http.StatusText(status), "Database": s.cfg.Database, "Text": text, "Next": next})
+}
+
+func (s *Server) write(w http.ResponseWriter, status int, name string, data any) {
+	var out bytes.Buffer
+	if err := templates().ExecuteTemplate(&out, name, data); err != nil {
+		s.cfg.Logger.Warn().Str("component", "web").Err(err).Msg("a page can't be shown")
+		http.Error(w, "The page can't be shown: see the log.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(printable(out.String()))) // who is gone needs no answer
+}
+
+// serveStatic serves style and script. They change with the program alone.
+func serveStatic() http.Handler {
+	files := http.FileServerFS(staticFiles)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-cache")
+		files.ServeHTTP(w, r)
+	})
+}

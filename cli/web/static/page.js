@@ -1,0 +1,100 @@
+// Follows the page: every part that has changed comes as HTML that the program has rendered.
+"use strict";
+(() => {
+  const silence = 15000; // the program gives a sign of life every 5 s
+  const sign = document.getElementById("connection");
+  const waiting = new Map(); // parts that come while somebody types in them or selects text
+  let source = null, heard = Date.now(), ended = false;
+
+  const clock = (t) => new Date(t).toISOString().slice(11, 19) + "Z";
+
+  function say(text, state) {
+    if (sign.textContent !== text) sign.textContent = text;
+    sign.dataset.state = state;
+  }
+
+  // inUse tells whether a part must not be replaced now.
+  function inUse(part) {
+    const at = document.activeElement;
+    if (at && part.contains(at) && at.matches("input, select, textarea")) return true;
+    const chosen = document.getSelection();
+    return chosen && !chosen.isCollapsed && part.contains(chosen.anchorNode);
+  }
+
+  function replace(p) {
+    const part = document.getElementById(p.id);
+    if (!part || part.dataset.hash === p.hash) return;
+    if (inUse(part)) {
+      waiting.set(p.id, p);
+      return;
+    }
+    waiting.delete(p.id);
+    const at = document.activeElement;
+    const focus = at && part.contains(at) ? at.id : "";
+    const open = [...part.querySelectorAll("details[open][id]")].map((d) => d.id);
+    const scrolled = [...part.querySelectorAll(".scroll[id]")].map((e) => [e.id, e.scrollLeft, e.scrollTop]);
+    part.innerHTML = p.html;
+    part.dataset.hash = p.hash;
+    for (const id of open) {
+      const d = document.getElementById(id);
+      if (d) d.open = true;
+    }
+    for (const [id, left, top] of scrolled) {
+      const e = document.getElementById(id);
+      if (e) e.scrollTo(left, top);
+    }
+    if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
+  }
+
+  function connect() {
+    if (ended || source || document.hidden) return;
+    source = new EventSource(location.pathname + location.search);
+    const hear = () => {
+      heard = Date.now();
+      say("live", "live");
+    };
+    source.addEventListener("open", hear);
+    source.addEventListener("beat", hear);
+    source.addEventListener("part", (e) => {
+      hear();
+      replace(JSON.parse(e.data));
+    });
+    source.addEventListener("end", (e) => {
+      ended = true;
+      disconnect();
+      say(JSON.parse(e.data).text, "ended");
+    });
+    source.addEventListener("error", () => {
+      lost();
+      if (source && source.readyState === EventSource.CLOSED) { // refused: tried again later
+        disconnect();
+        setTimeout(connect, 30000);
+      }
+    });
+  }
+
+  function disconnect() {
+    if (source) source.close();
+    source = null;
+  }
+
+  function lost() {
+    if (!ended) say("the page has lost the program since " + clock(heard), "lost");
+  }
+
+  // A browser gives a site six connections: a page that nobody sees leaves its own to others.
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) {
+      disconnect();
+    } else {
+      heard = Date.now();
+      connect();
+    }
+  });
+  setInterval(() => {
+    if (source && Date.now() - heard > silence) lost();
+    for (const p of waiting.values()) replace(p);
+  }, 1000);
+  say("connecting", "connecting");
+  connect();
+})();

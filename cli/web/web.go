@@ -1,0 +1,133 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/net/netutil"
+
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+)
+
+// Config says what is shown, and to whom. Reader and Database are required; the other zero
+// values have the defaults named.
+type Config struct {
+	Reader   *report.Reader
+	Database string         // name of the file, for people
+	Scope    store.Scope    // of it: source and states count
+	Hosts    []string       // names under which the page may be asked for, beside its address
+	Every    time.Duration  // at least between two reads of the same; default 1 s
+	Timeout  time.Duration  // of one read; default 3 s
+	Viewers  int            // at most so many follow at once; default 64
+	Logger   zerolog.Logger // default none
+}
+
+func (c Config) withDefaults() Config {
+	c.Every = cmp.Or(c.Every, time.Second)
+	c.Timeout = cmp.Or(c.Timeout, 3*time.Second)
+	c.Viewers = cmp.Or(c.Viewers, 64)
+	return c
+}
+
+// Limits of what browsers may take.
+const (
+	maxConns    = 256
+	maxHeader   = 16 << 10
+	headerTime  = 5 * time.Second
+	answerTime  = 30 * time.Second
+	idleTime    = 2 * time.Minute
+	stopTime    = time.Second // for answers under way when the server stops
+	maxPostBody = 4 << 10
+)
+
+// Server serves the page.
+type Server struct {
+	cfg   Config
+	token string // what a form must send back, random for each process
+	mux   *http.ServeMux
+	posts map[string]bool // the paths that take a POST
+	views []View
+	cache cache
+
+	stop    context.CancelCauseFunc
+	stopped context.Context //nolint:containedctx // it is the stop signal itself
+
+	mu    sync.Mutex
+	feeds map[string]*feed // by address
+	count int              // viewers of all feeds
+}
+
+// Ended is the cause with which the context of Serve ends when there is something to tell
+// those who look on: "the run has ended: done".
+type Ended string
+
+func (e Ended) Error() string { return string(e) }
+
+// New returns a server. It panics when a template is wrong.
+func New(cfg Config) *Server {
+	cfg = cfg.withDefaults()
+	s := &Server{cfg: cfg, token: rand.Text(), mux: http.NewServeMux(), posts: map[string]bool{}, feeds: map[string]*feed{}}
+	s.stopped, s.stop = context.WithCancelCause(context.Background())
+	s.cache = cache{every: cfg.Every, timeout: cfg.Timeout, stopped: s.stopped, slots: map[string]*slot{}, busy: make(chan struct{}, readAtOnce)}
+	s.views = s.allViews()
+	for _, v := range s.views {
+		s.mux.Handle("GET "+v.Path, s.serveView(v))
+	}
+	s.mux.Handle("GET /static/", serveStatic())
+	s.plainHandlers()
+	return s
+}
+
+// plainHandlers mounts what is no view. A path that takes a POST is mounted by s.post.
+func (s *Server) plainHandlers() {
+}
+
+// post mounts a handler for forms, which gets none that did not come from our own page.
+func (s *Server) post(path string, handle http.HandlerFunc) {
+	s.posts[path] = true
+	s.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxPostBody)
+		if err := r.ParseForm(); err != nil || !s.ours(r.PostForm.Get("token")) {
+			s.refuse(w, http.StatusForbidden, "This form is not of this page, or of the program before its last start.", "Load the page again and press the button once more.")
+			return
+		}
+		handle(w, r)
+	})
+}
+
+// Serve answers until ctx ends, and returns promptly then: those who look on are told why, if
+// the cause is an Ended.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	srv := &http.Server{
+		Handler:           s.guard(l.Addr()),
+		ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		ErrorLog: nil,
+	}
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(netutil.LimitListener(l, maxConns)) }()
+	select {
+	case err := <-done:
+		s.stop(err)
+		return fmt.Errorf("serve the page: %w", err)
+	case <-ctx.Done():
+	}
+	s.stop(context.Cause(ctx))
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	if srv.Shutdown(last) != nil {
+		_ = srv.Close() // somebody takes too long
+	}
+	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the page: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package yp
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Thousands writes n with separators: 1,234,567.
+func Thousands(n int64) string {
+	sign, digits := "", strconv.FormatInt(n, 10)
+	if n < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	head := len(digits) % 3
+	groups := make([]string, 0, len(digits)/3+1)
+	if head > 0 {
+		groups = append(groups, digits[:head])
+	}
+	for ; head < len(digits); head += 3 {
+		groups = append(groups, digits[head:head+3])
+	}
+	return sign + strings.Join(groups, ",")
+}
+
+// Plural writes a count with its noun: "1 page", "1,200 pages".
+func Plural[N int | int64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if head, ok := strings.CutSuffix(noun, "y"); ok && head != "" && !strings.ContainsAny(head[len(head)-1:], "aeou") {
+		return Thousands(int64(n)) + " " + head + "ies"
+	}
+	return Thousands(int64(n)) + " " + noun + "s"
+}
+
+// Lasting writes a length of time in its two largest units: "3m12s", "2h05m",
+// "3d4h"; below a minute in seconds, below zero as "0s".
+func Lasting(d time.Duration) string {
+	s := int64(max(0, d) / time.Second)
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%ds", s)
+	case s < 3600:
+		return fmt.Sprintf("%dm%02ds", s/60, s%60)
+	case s < 86400:
+		return fmt.Sprintf("%dh%02dm", s/3600, s/60%60)
+	}
+	return fmt.Sprintf("%dd%dh", s/86400, s/3600%24)
+}
+
+// Ago writes how long before now t was: "3m12s ago", "never" for the zero
+// time, "now" for the future too (clocks differ).
+func Ago(now, t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	d := now.Sub(t)
+	if d < time.Second {
+		return "now"
+	}
+	return Lasting(d) + " ago"
+}
+
+// Moment writes a time to come, and how far off it is: "14:05:33Z (in 22m10s)",
+// with its date when that is another one. A time that has passed is "now".
+func Moment(now, t time.Time) string {
+	d := t.Sub(now)
+	if d <= 0 {
+		return "now"
+	}
+	return fmt.Sprintf("%s (in %s)", ClockTime(now, t), Lasting(d))
+}
