@@ -127,9 +127,9 @@ type RecentListing struct {
 }
 
 const recentlyAdded = `
-	SELECT s.name, l.listing_id, l.name, ifnull(l.city, ''), ifnull(l.state, l.found_state), ifnull(l.categories ->> 0, ''), coalesce(l.phone, d.phone, ''),
-		ifnull(d.email, ''), coalesce(l.website, d.website, ''), l.first_seen_at
-	FROM listings l JOIN sources s ON s.id = l.source_id LEFT JOIN details d ON d.listing = l.id ORDER BY l.id DESC LIMIT ?`
+	SELECT s.name, x.listing_id, x.name, ifnull(x.city, ''), ifnull(x.state, x.found_state), ifnull(x.categories ->> 0, ''), coalesce(x.phone, d.phone, ''),
+		ifnull(d.email, ''), coalesce(x.website, d.website, ''), x.first_seen_at
+	FROM listings x JOIN sources s ON s.id = x.source_id LEFT JOIN details d ON d.listing = x.id ORDER BY x.id DESC LIMIT ?`
 
 // RecentListings lists the listings that were added last, the newest first.
 func (k *Reader) RecentListings(ctx context.Context, limit int) ([]RecentListing, error) {

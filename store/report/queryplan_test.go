@@ -63,7 +63,7 @@ func TestQueryPlans(t *testing.T) {
 		"speed: details":    {lastDetails, []any{0, "[]", "x", 100}, []string{"crawl_attempts_by_end (finished_at>?)", "SEARCH t USING INTEGER PRIMARY KEY"}, "TEMP B-TREE"},
 		"dead letters":      {deadLetters, []any{0, "[]", "", "", 50, `["search"]`}, []string{"targets_troubled (kind=? AND status=?)"}, ""},
 
-		"queue: due":       {queueGroupOf(QueueDue).first, queueArgs, []string{"SEARCH x USING COVERING INDEX targets_ready (source_id=? AND kind=? AND state=?)", "targets_waiting (wait_reason=? AND not_before<?)"}, ""},
+		"queue: due":       {queueGroupOf(QueueDue).first, queueArgs, []string{"SEARCH x USING INDEX targets_ready (source_id=? AND kind=? AND state=?)", "targets_waiting (wait_reason=? AND not_before<?)"}, ""},
 		"queue: resting":   {queueGroupOf(QueueResting).list(), queueArgs, []string{"targets_waiting (wait_reason=? AND not_before>?)"}, ""},
 		"queue: scheduled": {queueGroupOf(QueueScheduled).list(), queueArgs, []string{"targets_waiting (wait_reason=? AND not_before>?)"}, ""},
 		"queue: running":   {queueGroupOf(QueueRunning).list(), queueArgs, []string{"targets_held"}, ""},
@@ -71,7 +71,7 @@ func TestQueryPlans(t *testing.T) {
 		"queue: dead":      {queueGroupOf(QueueDead).list(), queueArgs, []string{"targets_troubled (kind=? AND status=?)"}, ""},
 		"queue: count due": {queueGroupOf(QueueDue).count(), queueArgs, []string{"targets_ready"}, ""},
 		"queue: rows":      {queueRows, []any{"[1]"}, []string{"SEARCH t USING INTEGER PRIMARY KEY"}, ""},
-		"workers: held":    {workersOf, []any{"[1]"}, []string{"targets_held", "workers USING INDEX sqlite_autoindex_workers_1 (run_id=?)"}, ""},
+		"workers: held":    {workersOf, []any{"[1]"}, []string{"targets_held", "SEARCH w USING INDEX sqlite_autoindex_workers_1 (run_id=?)"}, ""},
 		"workers: rates":   {workerRates, []any{"x"}, []string{"requests_rollup (source_id=? AND finished_at>?)", "(target_id=? AND claim_token=?)"}, ""},
 		"causes: attempts": {attemptCauses, []any{"x", "x"}, []string{"crawl_attempts_by_end (finished_at>?)"}, ""},
 		"causes: requests": {requestCauses, []any{"x", "x"}, []string{"USING COVERING INDEX requests_rollup (source_id=? AND finished_at>?)"}, ""},

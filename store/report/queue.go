@@ -54,11 +54,11 @@ const (
 	// others: as many as the totals have rows, whatever the number of targets.
 	firstReady = `
 	SELECT id FROM (
-		SELECT t.id, t.kind, t.priority FROM target_totals g CROSS JOIN targets t ON t.id IN (
-			SELECT x.id FROM targets x WHERE x.source_id = g.source_id AND x.kind = g.kind AND x.state = g.state
+		SELECT t.id, t.kind, t.priority FROM target_totals n CROSS JOIN targets t ON t.id IN (
+			SELECT x.id FROM targets x WHERE x.source_id = n.source_id AND x.kind = n.kind AND x.state = n.state
 				AND x.status = 'PLANNED' AND x.enabled = 1 AND x.paused = 0 AND x.not_before IS NULL AND x.retired_at IS NULL
 				AND (?5 = '' OR x.last_error_code = ?5) ORDER BY x.priority, x.id LIMIT ?7)
-		WHERE g.status = 'PLANNED' AND g.targets > 0 AND ` + queueFilter + `%[1]s
+		WHERE n.status = 'PLANNED' AND n.targets > 0 AND ` + queueFilter + `%[1]s
 		UNION ALL SELECT * FROM (SELECT t.id, t.kind, t.priority FROM targets t WHERE ` + overdue + ` AND ` + queueFilter + `%[1]s LIMIT ?7))
 	ORDER BY priority, id LIMIT ?7`
 )
