@@ -21,9 +21,9 @@ func (p *Program) changesCommand() *cli.Command {
 		Name:  "changes",
 		Usage: "Show what became of listings: new, changed, dropped, restored, rejected",
 		Description: "--since takes an age, a date or a run; " + sinceHelp + "\n" +
-			"A listing counts as dropped when two complete crawls in a row of every target that showed it no longer do.",
+			"A listing counts as dropped when two complete crawls in a row of every target that showed it no longer do.\n" + reviewHelp,
 		Flags: append(
-			formatFlags(),
+			append(formatFlags(), reviewFlags()...),
 			&cli.StringFlag{Name: "since", DefaultText: "when the last pass began: a run and those that went on with it", Usage: "changes since `7d|DATE|RUN`"},
 			onlySourceFlag(),
 			statesFlag(),
@@ -46,6 +46,9 @@ func (p *Program) changes(c *cli.Context) error {
 	limit, err := limitOf(c)
 	if err != nil {
 		return err
+	}
+	if asksForReview(c) {
+		return p.review(c, limit)
 	}
 	if c.IsSet("listing") {
 		return p.listingHistory(c)
@@ -143,7 +146,7 @@ func (l *changeList) print(p *Program, out io.Writer, since string) error {
 		f := l.filter
 		f.Kinds = []store.Event{kind}
 		err := l.k.EachChange(l.c.Context, f, l.limit, func(x *report.Change) error {
-			w.more(fmt.Sprintf("  %s  %s/%s  %s%s", minute(x.At), x.Source, x.ListingID, placed(x.Name, x.City, x.State), changeText(x)))
+			w.more(changeLine(x))
 			return w.err
 		})
 		if err != nil {
@@ -151,6 +154,11 @@ func (l *changeList) print(p *Program, out io.Writer, since string) error {
 		}
 	}
 	return w.err
+}
+
+// changeLine tells a change on a line below its kind.
+func changeLine(x *report.Change) string {
+	return fmt.Sprintf("  %s  %s/%s  %s%s", minute(x.At), x.Source, x.ListingID, placed(x.Name, x.City, x.State), changeText(x))
 }
 
 // placed is a name with its place.

@@ -78,7 +78,7 @@ func TestQueryPlans(t *testing.T) {
 		"last block":       {lastBlock, []any{1, "x"}, []string{"USING COVERING INDEX requests_rollup (source_id=? AND finished_at>?)"}, "TEMP B-TREE"},
 		"recent listings":  {recentlyAdded, []any{20}, nil, "TEMP B-TREE"},
 		"review: count":    {countToReview, []any{1}, []string{"USING COVERING INDEX listing_events_to_review (id>?)"}, ""},
-		"review: list":     {listToReview, []any{1, 20}, []string{"USING COVERING INDEX listing_events_to_review (id>?)", "SEARCH e USING INTEGER PRIMARY KEY"}, ""},
+		"review: list":     {listToReview, []any{1, 20, 9}, []string{"USING COVERING INDEX listing_events_to_review (id>? AND id<?)", "SEARCH e USING INTEGER PRIMARY KEY"}, ""},
 
 		"changes: list":       {listChanges, f.args(50), []string{"SEARCH e USING INDEX listing_events_by_time (at>?)", "SEARCH l USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "(source_id=? AND listing_id=?)"}, "TEMP B-TREE FOR ORDER BY"},
 		"changes: count":      {countChanges, f.args(), []string{"listing_events_by_time (at>?)"}, ""},

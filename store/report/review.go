@@ -29,6 +29,7 @@ type Review struct {
 	Changes []ReviewChange // the oldest first
 	Mark    int64          // the last event that the list knows: up to it all are shown; see store.MarkReviewed
 	More    int64          // that the limit kept back: they are not shown, and come after the mark
+	Later   int64          // that came after the event up to which the list goes
 }
 
 // ReviewChange is a change with its number.
@@ -41,7 +42,8 @@ const (
 	lastReview    = `SELECT event, at FROM reviews ORDER BY event DESC LIMIT 1`
 	fromReview    = ` FROM listing_events e INDEXED BY listing_events_to_review WHERE e.kind IN ('dropped', 'restored', 'rejected') AND e.id > ?1`
 	countToReview = `SELECT ifnull(sum(e.kind = 'dropped'), 0), ifnull(sum(e.kind = 'restored'), 0), ifnull(sum(e.kind = 'rejected'), 0)` + fromReview
-	listToReview  = `SELECT e.id, ` + changeColumns + changeFrom + `e.id IN (SELECT e.id` + fromReview + ` ORDER BY e.id LIMIT ?2) ORDER BY e.id`
+	countUpTo     = `SELECT count(*)` + fromReview + ` AND e.id <= ?2`
+	listToReview  = `SELECT e.id, ` + changeColumns + changeFrom + `e.id IN (SELECT e.id` + fromReview + ` AND e.id <= ?3 ORDER BY e.id LIMIT ?2) ORDER BY e.id`
 )
 
 // ToReview counts what is to be reviewed.
@@ -64,8 +66,9 @@ func toReview(ctx context.Context, tx *sql.Tx) (r ToReview, err error) {
 
 // Review lists what is to be reviewed, the oldest first, at most limit of it (0 = all), in
 // one snapshot of the file: what a crawl adds meanwhile is neither in the list nor below its
-// mark.
-func (k *Reader) Review(ctx context.Context, limit int) (*Review, error) {
+// mark. With an event to go up to (0 = the last one), later ones are left out of the list, so
+// that the same question has the same answer until somebody marks it as reviewed.
+func (k *Reader) Review(ctx context.Context, upto int64, limit int) (*Review, error) {
 	r := &Review{}
 	err := k.snapshot(ctx, "list what is to be reviewed", func(tx *sql.Tx) (err error) {
 		if r.ToReview, err = toReview(ctx, tx); err != nil {
@@ -74,7 +77,15 @@ func (k *Reader) Review(ctx context.Context, limit int) (*Review, error) {
 		if err := tx.QueryRowContext(ctx, lastEvent).Scan(&r.Mark); err != nil {
 			return err
 		}
-		rows, err := tx.QueryContext(ctx, listToReview, r.ToReview.Mark, atMost(limit))
+		if upto > 0 {
+			r.Mark = min(r.Mark, upto)
+		}
+		listed := int64(0)
+		if err := tx.QueryRowContext(ctx, countUpTo, r.ToReview.Mark, r.Mark).Scan(&listed); err != nil {
+			return err
+		}
+		r.Later = r.Total() - listed
+		rows, err := tx.QueryContext(ctx, listToReview, r.ToReview.Mark, atMost(limit), r.Mark)
 		if err != nil {
 			return err
 		}
@@ -86,7 +97,7 @@ func (k *Reader) Review(ctx context.Context, limit int) (*Review, error) {
 			}
 			r.Changes = append(r.Changes, c)
 		}
-		if r.More = r.Total() - int64(len(r.Changes)); r.More > 0 {
+		if r.More = listed - int64(len(r.Changes)); r.More > 0 && len(r.Changes) > 0 {
 			r.Mark = r.Changes[len(r.Changes)-1].Event
 		}
 		return rows.Err()

@@ -23,7 +23,7 @@ func TestReview(t *testing.T) {
 	b := told(t) // events 4 to 6 are to be reviewed
 	review := func(limit int) *report.Review {
 		t.Helper()
-		r, err := b.Review(t.Context(), limit)
+		r, err := b.Review(t.Context(), 0, limit)
 		noErr(t, err)
 		counts, err := b.ToReview(t.Context())
 		noErr(t, err)
@@ -48,6 +48,12 @@ func TestReview(t *testing.T) {
 
 	open := review(0)
 	execute(t, b.DB(), `INSERT INTO listing_events (at, kind, source_id, listing, company_id) VALUES ('2026-11-20T17:00:00.000Z', 'dropped', 1, 1, 7), ('2026-11-20T17:00:00.000Z', 'completed', 1, 1, 7)`)
+	again, err := b.Review(t.Context(), open.Mark, 0)
+	noErr(t, err)
+	same(t, "the same list again", reviewText(again), append(whole, "2 dropped, 1 restored, 1 rejected, mark 6, 0 more"))
+	if again.Later != 1 || open.Later != 0 {
+		t.Errorf("%d came later, want 1; %d before, want 0", again.Later, open.Later)
+	}
 	mark(some.Mark, true)
 	mark(open.Mark, true)
 	mark(open.Mark, false) // a second reviewer of the same list
