@@ -107,7 +107,6 @@ CREATE TABLE runs (
     listings_rejected INTEGER NOT NULL DEFAULT 0,    -- sightings of listings that break a rule of their source
     listings_dropped  INTEGER NOT NULL DEFAULT 0,    -- gone from their source, see listings.dropped_at
     listings_restored INTEGER NOT NULL DEFAULT 0,    -- and back again
-    pass_began_at TEXT,                              -- of the pass that it began or went on with, of several sources the earliest
     CHECK ((outcome = 'running') = (finished_at IS NULL))
 ) STRICT;
 CREATE INDEX runs_alive ON runs (started_at) WHERE outcome = 'running';
@@ -121,6 +120,16 @@ CREATE TABLE passes (
     cutoff    TEXT NOT NULL,                         -- with --recrawl: what was done until then is crawled again
     PRIMARY KEY (source_id, selection)
 ) STRICT, WITHOUT ROWID;
+
+-- The pass of each source that a run began or went on with.
+CREATE TABLE run_passes (
+    source_id INTEGER NOT NULL REFERENCES sources (id),
+    run_id    INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    selection TEXT NOT NULL CHECK (json_valid(selection)), -- as in passes
+    began_at  TEXT NOT NULL,                         -- of the pass, by this run or an earlier one
+    PRIMARY KEY (source_id, run_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX run_passes_by_run ON run_passes (run_id);
 
 -- A run that finds no place in a state, because other runs hold all that --max-per-state
 -- gives, waits for one: until then those take no more than their share.
@@ -815,13 +824,15 @@ SELECT x.at, r.uuid AS run, s.name AS source, l.listing_id, l.name, l.city, l.st
 FROM listing_changes x JOIN listings l ON l.id = x.listing JOIN sources s ON s.id = l.source_id LEFT JOIN runs r ON r.id = x.run_id;
 
 -- What the site says that it has, and what was seen of it by the last crawl of each
--- target. pages_left are those that only the limit of pages kept from us.
+-- target. pages_left are those beyond the limit of pages, as far as the numbers of the site tell.
 CREATE VIEW v_coverage AS
 SELECT t.id, s.name AS source, c.name AS city, t.state, k.name AS category, t.status, t.site_total, t.raw_count + t.bad_count AS seen,
        t.page_current AS pages, t.max_pages,
-       CASE WHEN t.next_page_url IS NULL OR t.page_current = 0 THEN 0 WHEN t.site_total IS NULL THEN 1
-            ELSE max(1, cast(ceil((t.site_total - t.raw_count - t.bad_count) * 1.0 * t.page_current / max(1, t.raw_count + t.bad_count)) AS INTEGER)) END AS pages_left,
-       round(100.0 * min(t.raw_count + t.bad_count, t.site_total) / nullif(t.site_total, 0), 1) AS percent,
+       CASE WHEN t.next_page_url IS NULL OR t.page_current = 0 OR t.status <> 'DONE' AND (t.site_total IS NULL OR t.max_pages = 0) THEN 0
+            WHEN t.site_total IS NULL THEN 1
+            ELSE max(t.status = 'DONE', cast(ceil((t.site_total - t.raw_count - t.bad_count) * 1.0 * t.page_current / max(1, t.raw_count + t.bad_count)) AS INTEGER)
+                 - iif(t.status = 'DONE', 0, t.max_pages - t.page_current)) END AS pages_left,
+       floor(1000.0 * min(t.raw_count + t.bad_count, t.site_total) / nullif(t.site_total, 0)) / 10 AS percent,
        t.complete_at, t.finished_at
 FROM targets t JOIN sources s ON s.id = t.source_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
 WHERE t.kind = 'search' AND t.retired_at IS NULL AND (t.page_current > 0 OR t.finished_at IS NOT NULL);

@@ -37,8 +37,7 @@ const (
 	// anew for each value, because there are partial indexes of kinds.
 	ofKind = `(?8 || '')`
 
-	// claimable is the condition of the indexes that serve a claim, word for word.
-	claimable = `t.status = 'PLANNED' AND t.enabled = 1 AND t.paused = 0 AND t.not_before IS NULL AND t.retired_at IS NULL`
+	claimable = store.Claimable
 	// Searches of a state are spread over the sources of a run, and over runs: each source
 	// has its own places in a state. One that hangs takes none from the others.
 	// While other runs wait for one, a run takes no more than its share of them.
@@ -92,7 +91,7 @@ func (k *Keeper) claimOnce(ctx context.Context, w Worker, scope store.Scope, max
 	c := &Claim{Worker: w}
 	err := k.write(ctx, "claim target", func(tx *store.Tx) (err error) {
 		attempt, p := 0, &c.Place
-		for _, part := range parts(scope) {
+		for _, part := range scope.Parts() {
 			query, args := claimStatement(part, maxPerState)
 			err = tx.Get(query, append([]any{w.ID, w.RunID, tx.Now}, args...), &c.TargetID, &c.Token, &c.Kind, &c.SourceID, &c.Priority, &c.MaxPages, &c.PageCurrent,
 				&c.NextPageURL, &c.StartedAt, &c.Crawl, &c.Accepted, &c.Seen, &c.SiteTotal, &p.State, &c.MaxRetries, &attempt, &c.CategoryID,
@@ -117,23 +116,6 @@ func (k *Keeper) claimOnce(ctx context.Context, w Worker, scope store.Scope, max
 		return nil, err
 	}
 	return c, nil
-}
-
-// parts divides a scope by kinds, in the order in which they are taken. No city, category or
-// population chooses among the indexes of states.
-func parts(s store.Scope) (all []store.Scope) {
-	for _, kind := range yp.Kinds() {
-		if !s.Has(kind) {
-			continue
-		}
-		part := s
-		part.Kinds = []yp.Kind{kind}
-		if kind == yp.KindIndex {
-			part.CityIDs, part.CategoryIDs, part.MinPopulation = nil, nil, 0
-		}
-		all = append(all, part)
-	}
-	return all
 }
 
 // claimStatement returns the statement for a scope of one kind with its arguments from ?4 on.

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"ypcrawl/store"
@@ -64,31 +63,6 @@ func (k *Keeper) Wake(ctx context.Context, scope store.Scope) (n int, err error)
 	return n, err
 }
 
-// The targets of a scope that a claim may find, by the same indexes as the claim: a
-// look at a scope that is exhausted costs no walk through a million others.
-const (
-	ofKinds      = `FROM (SELECT DISTINCT value FROM json_each(?6)) AS k CROSS JOIN `
-	ofAll        = ofKinds + `targets t ON t.source_id = ?1 AND t.kind = k.value WHERE ` + claimable + ` AND ` + where
-	ofStates     = ofKinds + `(SELECT DISTINCT value FROM json_each(?2)) AS s CROSS JOIN targets t ON t.source_id = ?1 AND t.kind = k.value AND t.state = s.value WHERE ` + claimable + ` AND ` + where
-	ofCategories = ofKinds + `(SELECT DISTINCT value FROM json_each(?2)) AS s CROSS JOIN (SELECT DISTINCT value FROM json_each(?3)) AS c
-		CROSS JOIN targets t ON t.source_id = ?1 AND t.kind = k.value AND t.state = s.value AND t.category_id = c.value WHERE ` + claimable + ` AND ` + where
-	ofCities = ofKinds + `(SELECT DISTINCT value FROM json_each(?4)) AS c CROSS JOIN targets t INDEXED BY targets_ready_city
-		ON t.source_id = ?1 AND t.kind = k.value AND t.city_id = c.value WHERE ` + claimable + ` AND ` + where
-)
-
-// candidates returns which of them serves the scope; it must have a source.
-func candidates(s store.Scope) string {
-	switch {
-	case len(s.CityIDs) > 0:
-		return ofCities
-	case len(s.States) == 0:
-		return ofAll
-	case len(s.CategoryIDs) > 0:
-		return ofCategories
-	}
-	return ofStates
-}
-
 // Outlook is what a scope has to offer.
 type Outlook struct {
 	Ready        int       // targets that can be claimed now, even if their state is full; counted up to the limit asked for
@@ -102,9 +76,9 @@ func (k *Keeper) Look(ctx context.Context, scope store.Scope, limit int, horizon
 	if o.Availability, err = k.Availability(ctx, scope.SourceID); err != nil {
 		return o, err
 	}
-	for _, part := range parts(scope) {
+	for _, part := range scope.Parts() {
 		var n int
-		if err := k.row(ctx, readyNow+candidates(part)+" LIMIT ?7)", part.Args(limit-o.Ready), &n); err != nil {
+		if err := k.row(ctx, readyNow+part.Candidates()+" LIMIT ?7)", part.Args(limit-o.Ready), &n); err != nil {
 			return o, fmt.Errorf("look for planned targets: %w", err)
 		}
 		o.Ready += n
@@ -136,8 +110,8 @@ const peekTarget = `
 func (k *Keeper) Peek(ctx context.Context, scope store.Scope) (*Claim, error) {
 	c := &Claim{SourceID: scope.SourceID}
 	p := &c.Place
-	for _, part := range parts(scope) {
-		err := k.row(ctx, peekTarget+candidates(part)+" LIMIT 1)", part.Args(),
+	for _, part := range scope.Parts() {
+		err := k.row(ctx, peekTarget+part.Candidates()+" LIMIT 1)", part.Args(),
 			&c.Kind, &p.City, &p.CitySlug, &p.State, &p.Category, &p.CategorySlug, &c.NextPageURL, &c.ListingID)
 		if err == nil {
 			return c, nil
@@ -167,17 +141,13 @@ func (k *Keeper) Availability(ctx context.Context, sourceID int64) (g store.Avai
 }
 
 const (
-	// A pass goes on while there is something of it to crawl: not done yet, or made due by
-	// it, and last crawled, or planned, before it began.
-	ofPass     = ` AND iif(t.last_success_at IS NULL, t.created_at <= ?7, t.last_success_at < ?7)`
-	passIsHeld = `EXISTS (SELECT 1 FROM targets t INDEXED BY targets_held WHERE t.status = 'IN_PROGRESS' AND t.source_id = ?1 AND ` + where + ofPass + `)`
-	passWaits  = `EXISTS (SELECT 1 FROM targets t INDEXED BY targets_waiting WHERE t.wait_reason IN ('recrawl', 'gap') AND t.not_before <= ?8
-		AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL AND ` + where + ofPass + `)`
 	readPass = `SELECT began_at, cutoff FROM passes WHERE source_id = ? AND selection = ?`
 	savePass = `
 	INSERT INTO passes (source_id, selection, began_at, cutoff) VALUES (?, ?, ?, ?)
 	ON CONFLICT DO UPDATE SET began_at = excluded.began_at, cutoff = excluded.cutoff`
-	runOfPass = `UPDATE runs SET pass_began_at = min(ifnull(pass_began_at, ?1), ?1) WHERE id = ?2`
+	runOfPass = `
+	INSERT INTO run_passes (source_id, run_id, selection, began_at) VALUES (?, ?, ?, ?)
+	ON CONFLICT DO UPDATE SET selection = excluded.selection, began_at = excluded.began_at`
 
 	// The gap between two crawls stands: only an operator's reset lifts it. A target that ended in the
 	// future (a clock was set back since) is long done.
@@ -187,11 +157,6 @@ const (
 	inGap  = `t.kind = 'search' AND ` + gapEnd + ` > ?7 AND t.crawl_started_at <= ?7`
 	gapEnd = `strftime('%Y-%m-%dT%H:%M:%fZ', t.crawl_started_at, '+2 minutes')`
 )
-
-// goesOnWith asks whether a pass goes on in one of the parts of its scope.
-func goesOnWith(part store.Scope) string {
-	return `SELECT ` + passIsHeld + ` OR ` + passWaits + ` OR EXISTS (SELECT 1 ` + candidates(part) + ofPass + `)`
-}
 
 // Pass is what a run does of a selection: it goes on with the pass that an earlier run of the
 // same selection has begun and not brought to its end, or begins one.
@@ -206,15 +171,7 @@ type Pass struct {
 // all. They are crawled anew, from page 1; Wake plans them, those in the gap between two
 // crawls when it is over.
 func (r *Run) BeginPass(ctx context.Context, scope store.Scope, again *time.Duration) (p Pass, err error) {
-	sorted := func(ids []int64) []int64 { return slices.Sorted(slices.Values(ids)) }
-	selection := store.JSON(struct { // the same command has the same one
-		Kinds      []yp.Kind      `json:"kinds,omitempty"`
-		States     []string       `json:"states,omitempty"`
-		Cities     []int64        `json:"cities,omitempty"`
-		Categories []int64        `json:"categories,omitempty"`
-		Population int            `json:"min_population,omitempty"`
-		Recrawl    *time.Duration `json:"recrawl,omitempty"`
-	}{scope.Kinds, slices.Sorted(slices.Values(scope.States)), sorted(scope.CityIDs), sorted(scope.CategoryIDs), scope.MinPopulation, again})
+	selection := store.JSON(store.SelectionOf(scope, again))
 	err = r.keeper.write(ctx, "begin a pass", func(tx *store.Tx) error {
 		p = Pass{}
 		var began, cutoff string
@@ -226,14 +183,8 @@ func (r *Run) BeginPass(ctx context.Context, scope store.Scope, again *time.Dura
 			if p.Began, err = yp.ParseTime(began); err != nil {
 				return err
 			}
-			made := yp.FormatTime(p.Began.Add(yp.MinCrawlGap)) // what a pass makes due is due by then
-			for _, part := range parts(scope) {
-				if p.GoesOn {
-					break
-				}
-				if err := tx.Get(goesOnWith(part), part.Args(began, made), &p.GoesOn); err != nil {
-					return err
-				}
+			if p.GoesOn, err = store.PassGoesOn(scope, p.Began, tx.Get); err != nil {
+				return err
 			}
 		}
 		if !p.GoesOn {
@@ -252,7 +203,7 @@ func (r *Run) BeginPass(ctx context.Context, scope store.Scope, again *time.Dura
 			}
 			p.Recrawl = int(n)
 		}
-		return tx.Run(runOfPass, began, r.ID)
+		return tx.Run(runOfPass, scope.SourceID, r.ID, selection, began)
 	})
 	return p, err
 }

@@ -147,7 +147,7 @@ func TestPassOverRuns(t *testing.T) {
 	if p := b.recrawl(t); p.GoesOn || p.Recrawl != 24 || !p.Began.Equal(began) {
 		t.Errorf("when all is crawled: %+v, want a new pass over all", p)
 	}
-	same(t, "runs", table(t, b.DB(), `SELECT count(*), count(DISTINCT pass_began_at) FROM runs`), []string{"6|2"})
+	same(t, "runs", table(t, b.DB(), `SELECT count(*), count(DISTINCT began_at) FROM run_passes`), []string{"6|2"})
 }
 
 // TestPassOfDue: without --recrawl a run is part of a pass as well: all that was planned or
@@ -295,8 +295,8 @@ func TestPassesApart(t *testing.T) {
 			t.Errorf("%s: %+v, want that it goes on: %t", c.name, p, c.goesOn)
 		}
 	}
-	// A run over several sources goes on with what began first.
-	same(t, "the run's", table(t, b.DB(), `SELECT pass_began_at FROM runs`), []string{stamp(began)})
+	// Each source of a run has its own pass.
+	same(t, "the run's", table(t, b.DB(), `SELECT source_id, began_at FROM run_passes`), []string{"1|" + stamp(began), fmt.Sprintf("%d|%s", other, stamp(clock.Now()))})
 }
 
 // TestEveryWeek: who starts a run at the same minute of every week finds all there is to do,

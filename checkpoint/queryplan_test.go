@@ -23,7 +23,7 @@ func TestQueryPlans(t *testing.T) {
 	db := storetest.Open(t)
 	scope := store.Scope{SourceID: 1, States: []string{"CA"}, Kinds: []yp.Kind{yp.KindSearch}}
 	_, anyArgs := claimStatement(scope, 5)
-	byCategory := scope
+	byCategory, anywhere := scope, store.Scope{SourceID: 1, Kinds: scope.Kinds}
 	byCategory.CategoryIDs = []int64{1}
 	_, categoryArgs := claimStatement(byCategory, 5)
 	byCity := byCategory
@@ -76,14 +76,14 @@ func TestQueryPlans(t *testing.T) {
 		{"wake lost", wakeLost, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)"}},
 		{"wake out of the gap", wakeGap, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)"}},
 		{"wake done", wakeDone, nil, []string{waits}},
-		{"ready", readyNow + ofStates + " LIMIT ?7)", nil, inStates},
-		{"ready by category", readyNow + ofCategories + " LIMIT ?7)", nil, inCategories},
-		{"ready by city", readyNow + ofCities + " LIMIT ?7)", nil, inCities},
-		{"ready anywhere", readyNow + ofAll + " LIMIT ?7)", nil, []string{"INDEX targets_ready"}},
+		{"ready", readyNow + scope.Candidates() + " LIMIT ?7)", nil, inStates},
+		{"ready by category", readyNow + byCategory.Candidates() + " LIMIT ?7)", nil, inCategories},
+		{"ready by city", readyNow + byCity.Candidates() + " LIMIT ?7)", nil, inCities},
+		{"ready anywhere", readyNow + anywhere.Candidates() + " LIMIT ?7)", nil, []string{"INDEX targets_ready"}},
 		{"next due", nextDue, nil, []string{waits}},
-		{"peek", peekTarget + ofStates + " LIMIT 1)", nil, inStates},
-		{"peek by category", peekTarget + ofCategories + " LIMIT 1)", nil, inCategories},
-		{"peek by city", peekTarget + ofCities + " LIMIT 1)", nil, inCities},
+		{"peek", peekTarget + scope.Candidates() + " LIMIT 1)", nil, inStates},
+		{"peek by category", peekTarget + byCategory.Candidates() + " LIMIT 1)", nil, inCategories},
+		{"peek by city", peekTarget + byCity.Candidates() + " LIMIT 1)", nil, inCities},
 		{"reset: count", countReset, nil, waiting},
 		{"reset", resetKeep, nil, waiting},
 		{"reset from page 1", resetAnew, nil, waiting},
@@ -109,8 +109,8 @@ func TestQueryPlans(t *testing.T) {
 		{"details: sweep", sweep, nil, []string{"SEARCH l USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "INDEX targets_of_detail (listing=?)"}},
 		{"details: retime", retimeDetails, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)", "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"}},
 		{"details: of a listing that is gone", `UPDATE targets SET retired_at = ?1 WHERE listing = ?2`, nil, []string{"INDEX targets_of_detail (listing=?)"}},
-		{"pass: goes on", goesOnWith(scope), nil, []string{held + " (source_id=?", waits, inStates[0]}},
-		{"pass: goes on, in cities", goesOnWith(byCity), nil, []string{held + " (source_id=?", waits, inCities[0]}},
+		{"pass: goes on", scope.GoesOn(), nil, []string{held + " (source_id=?", waits, inStates[0]}},
+		{"pass: goes on, in cities", byCity.GoesOn(), nil, []string{held + " (source_id=?", waits, inCities[0]}},
 		{"operate: pause", pause.update(), chosen.args(db.Now(), "[1]"), byID},
 		{"operate: requeue", requeue.update(), chosen.args(db.Now(), "[1]"), byID},
 		{"operate: count", pause.count(true), chosen.args(db.Now(), "[1]"), byID},

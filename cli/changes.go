@@ -54,11 +54,14 @@ func (p *Program) changes(c *cli.Context) error {
 		return p.listingHistory(c)
 	}
 	return p.with(c, reading, func(k *database, scope store.Scope) error {
-		from, err := sinceOf(c, k)
+		from, err := sinceOf(c, k, scope)
 		if err != nil {
 			return err
 		}
 		l := changeList{k: k, c: c, filter: report.ChangeFilter{Scope: scope, Since: from.at, Kinds: kinds}, limit: limit}
+		if len(from.passes) > 0 {
+			l.filter = report.SincePasses(from.passes, l.filter)
+		}
 		if l.counts, err = k.CountChanges(c.Context, l.filter); err != nil {
 			return err
 		}
@@ -251,35 +254,36 @@ const sinceHelp = "a RUN is its number or the beginning of its uuid: all since i
 
 // since is a moment from which on something is told, and how to say it.
 type since struct {
-	at   time.Time // zero = from the beginning
-	text string
+	at     time.Time     // zero = from the beginning
+	passes []report.Pass // what began then, where it is the last pass of each source
+	text   string
 }
 
 // sinceOf reads --since: an age, a date or time (read as UTC), or a run.
-func sinceOf(c *cli.Context, k *database) (since, error) {
+func sinceOf(c *cli.Context, k *database, scope store.Scope) (since, error) {
 	word := strings.TrimSpace(c.String("since"))
 	if word == "" && c.IsSet("since") {
 		return since{}, Usagef("--since is empty: want an age like 7d, a date, or a run")
 	}
 	if word == "" || word == "last-pass" {
-		r, ok, err := k.LastFinishedRun(c.Context)
+		passes, err := k.LastPasses(c.Context, scope)
 		switch {
-		case !ok:
-			return since{text: "the beginning"}, err
-		case !r.Pass.IsZero() && r.Pass.Before(r.Started):
-			return since{r.Pass, fmt.Sprintf("the last pass began, %s; run %d was its last", minute(r.Pass), r.ID)}, nil
+		case err != nil:
+			return since{}, err
+		case len(passes) == 0:
+			return since{text: "the beginning"}, nil
 		}
-		return since{r.Started, fmt.Sprintf("run %d (the last finished, begun %s)", r.ID, minute(r.Started))}, nil
+		return since{at: report.MarkOf(passes).At, passes: passes, text: "the last pass began"}, nil
 	}
 	if age, err := parseTime(word); err == nil && !isNumber(word) {
 		at := k.DB().Now().Add(-age)
-		return since{at, minute(at)}, nil
+		return since{at: at, text: minute(at)}, nil
 	}
 	for _, layout := range []string{
 		time.DateOnly, "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04:05", time.DateTime, time.RFC3339, yp.TimeLayout,
 	} {
 		if at, err := time.Parse(layout, word); err == nil {
-			return since{at, minute(at)}, nil
+			return since{at: at, text: minute(at)}, nil
 		}
 	}
 	r, err := k.FindRun(c.Context, word)
@@ -287,7 +291,7 @@ func sinceOf(c *cli.Context, k *database) (since, error) {
 	if errors.As(err, &unknown) {
 		return since{}, Usagef("--since %q is no age (7d, 36h), no date (2026-11-20), and names no run: %s", word, unknown.Hint)
 	}
-	return since{r.Started, fmt.Sprintf("run %d (begun %s)", r.ID, minute(r.Started))}, err
+	return since{at: r.Started, text: fmt.Sprintf("run %d (begun %s)", r.ID, minute(r.Started))}, err
 }
 
 // minute writes a time with its date.

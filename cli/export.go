@@ -110,7 +110,7 @@ func (p *Program) export(c *cli.Context) error {
 		if d.query.ListingFilter, err = listingFilter(c, k, scope); err != nil {
 			return err
 		}
-		if err := d.readSince(); err != nil {
+		if err := d.readSince(scope); err != nil {
 			return err
 		}
 		if d.query.Words != "" {
@@ -226,7 +226,7 @@ func parseChangeWord(s string) (report.ChangeWord, error) {
 
 // readSince finds out since when changes are told. Listings that closed since belong to the
 // answer when changes are what is asked for.
-func (d *delivery) readSince() (err error) {
+func (d *delivery) readSince(scope store.Scope) (err error) {
 	d.query.ClosedSince = d.c.IsSet("since") || d.c.IsSet("only") || d.c.IsSet("as")
 	last, err := d.k.DB().LastDelivery(d.c.Context, d.c.String("as"))
 	if err != nil {
@@ -236,8 +236,10 @@ func (d *delivery) readSince() (err error) {
 		d.last = last.ID
 	}
 	if d.c.String("since") != "last-export" {
-		d.since, err = sinceOf(d.c, d.k)
-		d.query.Since = &report.Since{At: d.since.at}
+		d.since, err = sinceOf(d.c, d.k, scope)
+		if d.query.Since = (&report.Since{At: d.since.at}); len(d.since.passes) > 0 {
+			d.query.Since = report.MarkOf(d.since.passes)
+		}
 		return err
 	}
 	name := d.c.String("as")

@@ -228,10 +228,8 @@ func speedText(pr *report.Progress) string {
 		due = pr.Details.Due + pr.Details.Held
 	}
 	switch {
-	case pr.WaitingFor != "" && pr.WaitingUntil.IsZero():
-		return text + "waiting: " + pr.WaitingFor
 	case pr.WaitingFor != "":
-		return text + fmt.Sprintf("waiting until %s: %s", yp.ClockTime(pr.Now, pr.WaitingUntil), pr.WaitingFor)
+		return text + pr.Waiting()
 	case due == 0:
 		return text + "time left: " + timeLeft(pr.ETASec)
 	case targets == 0:

@@ -96,6 +96,28 @@ func (c *cache) ask(p Part, q url.Values) (model any, err error) {
 	return p.Read(ctx, q)
 }
 
+// memo is an answer that several parts show: it is read at most once in a while for all of them.
+type memo[T any] struct {
+	sync.Mutex
+	value T
+	due   time.Time
+}
+
+func (m *memo[T]) get(every time.Duration, read func() (T, error)) (T, error) {
+	m.Lock()
+	defer m.Unlock()
+	began := time.Now()
+	if began.Before(m.due) {
+		return m.value, nil
+	}
+	value, err := read()
+	if err != nil { // the next one tries again
+		return value, err
+	}
+	m.value, m.due = value, began.Add(max(every, restOf*time.Since(began)))
+	return value, nil
+}
+
 // slot finds the place of an answer, or makes one: where there is no more, what nobody has
 // looked at for a while goes.
 func (c *cache) slot(key string) (*slot, error) {

@@ -3,25 +3,85 @@ package web
 import (
 	"context"
 	"net/url"
+	"time"
+
+	"ypcrawl/store/report"
+	"ypcrawl/yp"
 )
 
 // allViews are the views in the order of the navigation.
 func (s *Server) allViews() []View {
 	return []View{
-		{Path: "/{$}", Nav: "Overview", Title: "Overview", Parts: []Part{s.sentence(), s.bars()}},
+		s.view("/{$}", "Overview", "Overview", s.bars(), s.figures(), s.stateMap()),
+		s.view("/states", "States", "States", s.statesTable()),
+		s.view("/states/{state}", "", "State", s.oneState()),
 	}
 }
 
-// sentence says what is going on; it stands on top of every page.
-func (s *Server) sentence() Part {
-	return Part{Name: "sentence", Read: func(ctx context.Context, _ url.Values) (any, error) {
-		return s.cfg.Reader.Progress(ctx, s.cfg.Scope)
-	}}
+// view is a view with the parts that stand on top of every page.
+func (s *Server) view(path, nav, title string, parts ...Part) View {
+	return View{Path: path, Nav: nav, Title: title, Parts: append([]Part{s.sentence()}, parts...)}
+}
+
+// readStanding reads what is going on, once for all parts that show it.
+func (s *Server) readStanding(ctx context.Context, _ url.Values) (any, error) {
+	return s.standing.get(s.cfg.Every, func() (*report.Standing, error) { return s.cfg.Reader.Standing(ctx, s.cfg.Scope) })
+}
+
+// sentence says what is going on.
+func (s *Server) sentence() Part { return Part{Name: "sentence", Read: s.readStanding} }
+
+// bar is one of the two bars.
+type bar struct {
+	Name      string
+	Done, All int64
+	Troubled  int64 // of All, neither done nor to do
+	Known     bool  // All is
+	Left      string
+	Dead      int64 // of Done, dead letters
 }
 
 // bars are how far the crawl is.
 func (s *Server) bars() Part {
-	return Part{Name: "bars", Read: func(ctx context.Context, _ url.Values) (any, error) {
-		return s.cfg.Reader.Progress(ctx, s.cfg.Scope)
+	return Part{Name: "bars", Read: func(ctx context.Context, q url.Values) (any, error) {
+		st, err := s.readStanding(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		return barsOf(st.(*report.Standing)), nil
 	}}
+}
+
+func barsOf(st *report.Standing) []bar {
+	o := st.Overall
+	targets := bar{Name: "Targets", Done: o.Done + o.Parked, All: o.Targets, Troubled: o.Failed + o.Stuck, Known: true, Dead: o.Parked}
+	targets.Left = timeLeft(st, st.ETASec, targets.All-targets.Done-targets.Troubled)
+	pages := bar{Name: "Pages of results", Done: o.Pages, Left: "how many are left is not known: a site does not say how many pages it has"}
+	if d := st.Details; d != nil {
+		pages = bar{Name: "Listings' own pages", Done: d.Later, All: d.Due + d.Later + d.Held, Known: true}
+		pages.Left = timeLeft(st, st.DetailsETASec, d.Due+d.Held)
+	}
+	return []bar{targets, pages}
+}
+
+// timeLeft is how long the rest takes, or why nobody knows.
+func timeLeft(st *report.Standing, seconds float64, left int64) string {
+	switch {
+	case left <= 0:
+		return "nothing is left to do now"
+	case st.Live == 0:
+		return "no run is under way"
+	case st.WaitingFor != "":
+		return "nothing ends while everything waits"
+	case seconds < 0:
+		return "time left is not known yet: too few have ended of late"
+	}
+	return "about " + yp.Lasting(time.Duration(seconds*float64(time.Second))) + " left, at the speed of the last ones"
+}
+
+// figures are the four numbers. Some of them read every target, and are read less often.
+func (s *Server) figures() Part {
+	return Part{Name: "figures", Read: func(ctx context.Context, _ url.Values) (any, error) {
+		return s.cfg.Reader.Figures(ctx, s.cfg.Scope)
+	}, Every: 2 * time.Second}
 }

@@ -36,7 +36,7 @@ func functions() template.FuncMap {
 		"thousands": func(n any) string { return yp.Thousands(number(n)) },
 		"plural":    func(n any, noun string) string { return yp.Plural(number(n), noun) },
 		"lasting":   yp.Lasting,
-		"seconds":   func(s float64) string { return yp.Lasting(time.Duration(s * float64(time.Second))) },
+		"seconds":   seconds,
 		"ago":       yp.Ago,
 		"moment":    yp.Moment,
 		"clock":     yp.ClockTime,
@@ -47,10 +47,27 @@ func functions() template.FuncMap {
 	}
 }
 
+// seconds writes a length of time that is given in seconds.
+func seconds(v any) string {
+	s, ok := v.(float64)
+	if p, pointer := v.(*float64); pointer && p != nil {
+		s, ok = *p, true
+	}
+	if !ok {
+		return "unknown"
+	}
+	return yp.Lasting(time.Duration(s * float64(time.Second)))
+}
+
 func number(n any) int64 {
 	switch n := n.(type) {
 	case int:
 		return int64(n)
+	case *int64:
+		if n == nil {
+			return 0
+		}
+		return *n
 	case int64:
 		return n
 	}

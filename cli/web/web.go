@@ -58,6 +58,8 @@ type Server struct {
 	views []View
 	cache cache
 
+	standing memo[*report.Standing]
+
 	stop    context.CancelCauseFunc
 	stopped context.Context //nolint:containedctx // it is the stop signal itself
 
@@ -80,7 +82,7 @@ func New(cfg Config) *Server {
 	s.cache = cache{every: cfg.Every, timeout: cfg.Timeout, stopped: s.stopped, slots: map[string]*slot{}, busy: make(chan struct{}, readAtOnce)}
 	s.views = s.allViews()
 	for _, v := range s.views {
-		s.mux.Handle("GET "+v.Path, s.serveView(v))
+		s.mux.Handle("GET "+v.Path, s.serveView(v)) // "/{$}" is the root alone
 	}
 	s.mux.Handle("GET /static/", serveStatic())
 	s.plainHandlers()

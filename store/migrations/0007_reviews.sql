@@ -15,3 +15,33 @@ ALTER TABLE workers ADD COLUMN cpu_percent REAL CHECK (cpu_percent >= 0);
 
 -- What an operator has set aside.
 CREATE INDEX targets_set_aside ON targets (kind, state) WHERE enabled = 0 OR paused = 1;
+
+-- The pass of each source that a run began or went on with.
+CREATE TABLE run_passes (
+    source_id INTEGER NOT NULL REFERENCES sources (id),
+    run_id    INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    selection TEXT NOT NULL CHECK (json_valid(selection)), -- as in passes
+    began_at  TEXT NOT NULL,                         -- of the pass, by this run or an earlier one
+    PRIMARY KEY (source_id, run_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX run_passes_by_run ON run_passes (run_id);
+-- Of a run over several sources the pass of each is not known, of an older pass not its selection.
+INSERT INTO run_passes (source_id, run_id, selection, began_at)
+SELECT r.source_id, r.id, ifnull((SELECT p.selection FROM passes p WHERE p.source_id = r.source_id AND p.began_at = r.pass_began_at), '{}'), r.pass_began_at
+FROM runs r WHERE r.source_id IS NOT NULL AND r.pass_began_at IS NOT NULL;
+ALTER TABLE runs DROP COLUMN pass_began_at;
+
+DROP VIEW v_coverage;
+-- What the site says that it has, and what was seen of it by the last crawl of each
+-- target. pages_left are those beyond the limit of pages, as far as the numbers of the site tell.
+CREATE VIEW v_coverage AS
+SELECT t.id, s.name AS source, c.name AS city, t.state, k.name AS category, t.status, t.site_total, t.raw_count + t.bad_count AS seen,
+       t.page_current AS pages, t.max_pages,
+       CASE WHEN t.next_page_url IS NULL OR t.page_current = 0 OR t.status <> 'DONE' AND (t.site_total IS NULL OR t.max_pages = 0) THEN 0
+            WHEN t.site_total IS NULL THEN 1
+            ELSE max(t.status = 'DONE', cast(ceil((t.site_total - t.raw_count - t.bad_count) * 1.0 * t.page_current / max(1, t.raw_count + t.bad_count)) AS INTEGER)
+                 - iif(t.status = 'DONE', 0, t.max_pages - t.page_current)) END AS pages_left,
+       floor(1000.0 * min(t.raw_count + t.bad_count, t.site_total) / nullif(t.site_total, 0)) / 10 AS percent,
+       t.complete_at, t.finished_at
+FROM targets t JOIN sources s ON s.id = t.source_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+WHERE t.kind = 'search' AND t.retired_at IS NULL AND (t.page_current > 0 OR t.finished_at IS NOT NULL);

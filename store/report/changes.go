@@ -58,6 +58,8 @@ type ChangeFilter struct {
 	Scope store.Scope // source and states count; the state is the listing's own
 	Since time.Time   // zero = from the beginning
 	Kinds []store.Event
+
+	Begins map[int64]time.Time // of these sources, by id, another time in place of Since, and no earlier one: see SincePasses
 }
 
 // changeRows reads listing_events through its index of times, and for each row the
@@ -73,14 +75,17 @@ const (
 	changeRows   = changeFrom + `e.kind <> 'completed' AND `
 	changesSince = `e.at >= ?1 AND (?2 = 0 OR e.source_id = ?2)
 		AND (?3 = '[]' OR coalesce(g.listing ->> 'state', l.state, r.state, l.found_state, r.found_state) IN (SELECT value FROM json_each(?3)))
-		AND (?4 = '[]' OR e.kind IN (SELECT value FROM json_each(?4)))`
+		AND (?4 = '[]' OR e.kind IN (SELECT value FROM json_each(?4))) AND ` + sinceBegins
 	changeColumns = `e.at, e.kind, s.name, ifnull(e.listing_id, l.listing_id), coalesce(g.listing ->> 'name', l.name, r.name, ''),
 		ifnull(iif(g.listing IS NULL, ifnull(l.city, r.city), g.listing ->> 'city'), ''),
 		ifnull(iif(g.listing IS NULL, ifnull(l.state, r.state), g.listing ->> 'state'), ''), l.company_id, e.run_id, e.what -> 'changes', e.what -> 'reasons'`
-	listChanges  = `SELECT ` + changeColumns + changeRows + changesSince + ` ORDER BY e.at, e.id, l.id LIMIT ?5`
-	countChanges = `SELECT e.kind, count(*)` + changeRows + changesSince + ` GROUP BY 1`
+	listChanges  = `SELECT ` + changeColumns + changeRows + changesSince + ` ORDER BY e.at, e.id, l.id LIMIT ?6`
+	countChanges = `SELECT e.source_id, e.kind, count(*)` + changeRows + changesSince + ` GROUP BY 1, 2`
 	// Counts of a source or of all need neither listings nor their staged forms.
-	countPlain = `SELECT e.kind, sum(e.listings) FROM listing_events e WHERE e.at >= ?1 AND e.kind <> 'completed' AND (?2 = 0 OR e.source_id = ?2) GROUP BY 1`
+	countPlain = `SELECT e.source_id, e.kind, sum(e.listings) FROM listing_events e
+	WHERE e.at >= ?1 AND e.kind <> 'completed' AND (?2 = 0 OR e.source_id = ?2) AND ?3 = ?3 AND ?4 = ?4 AND ` + sinceBegins + ` GROUP BY 1, 2`
+	// {"1": time}: since when of a source, if not since ?1.
+	sinceBegins = `(?5 = '' OR e.at >= ifnull(?5 ->> ('$."' || e.source_id || '"'), ''))`
 	// The whole history of one listing, by its row (0 = none), its source and its id there.
 	listHistory = `SELECT ` + changeColumns + changeRows + `e.id IN (
 			SELECT id FROM (SELECT id FROM listing_events WHERE listing <= ?1 AND kind = 'new' ORDER BY listing DESC LIMIT 1)
@@ -94,7 +99,22 @@ func (f ChangeFilter) args(more ...any) []any {
 	if !f.Since.IsZero() {
 		since = yp.FormatTime(f.Since)
 	}
-	return append([]any{since, f.Scope.SourceID, store.JSONTexts(f.Scope.States), store.JSONTexts(f.Kinds)}, more...)
+	return append([]any{since, f.Scope.SourceID, store.JSONTexts(f.Scope.States), store.JSONTexts(f.Kinds), beginsJSON(f.Since, f.Begins)}, more...)
+}
+
+// beginsJSON writes since when changes of sources are told; empty when that is the same time for
+// all of them.
+func beginsJSON(since time.Time, begins map[int64]time.Time) string {
+	times := map[int64]string{}
+	for id, at := range begins {
+		if !at.Equal(since) {
+			times[id] = yp.FormatTime(at)
+		}
+	}
+	if len(times) == 0 {
+		return ""
+	}
+	return store.JSON(times)
 }
 
 // EachChange hands the changes of the filter to do, the oldest first, at most limit of
@@ -123,17 +143,31 @@ func (k *Reader) eachChange(ctx context.Context, query string, args []any, do fu
 
 // CountChanges counts the changes of the filter by kind; kinds with none are absent.
 func (k *Reader) CountChanges(ctx context.Context, f ChangeFilter) (map[store.Event]int64, error) {
-	query, args := countChanges, f.args()
-	if len(f.Scope.States) == 0 {
-		query, args = countPlain, args[:2]
-	}
 	counts := map[store.Event]int64{}
-	err := k.db.Each(ctx, query, args, func(rows *sql.Rows) error {
+	bySource, err := k.countBySource(ctx, f)
+	for _, of := range bySource {
+		for kind, n := range of {
+			counts[kind] += n
+		}
+	}
+	return counts, err
+}
+
+func (k *Reader) countBySource(ctx context.Context, f ChangeFilter) (map[int64]map[store.Event]int64, error) {
+	query := countChanges
+	if len(f.Scope.States) == 0 {
+		query = countPlain
+	}
+	counts := map[int64]map[store.Event]int64{}
+	err := k.db.Each(ctx, query, f.args(), func(rows *sql.Rows) error {
+		var source, n int64
 		var kind store.Event
-		var n int64
-		err := rows.Scan(&kind, &n)
+		err := rows.Scan(&source, &kind, &n)
 		if len(f.Kinds) == 0 || slices.Contains(f.Kinds, kind) {
-			counts[kind] = n
+			if counts[source] == nil {
+				counts[source] = map[store.Event]int64{}
+			}
+			counts[source][kind] = n
 		}
 		return err
 	})

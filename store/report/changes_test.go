@@ -171,18 +171,6 @@ func TestFindRun(t *testing.T) {
 			t.Errorf("%q: %v, want %s", word, err, want)
 		}
 	}
-	r, ok, err := b.LastFinishedRun(t.Context())
-	if err != nil || !ok || r.ID != 21 || r.Started != noon(1) {
-		t.Errorf("last finished: %+v, %t, %v", r, ok, err)
-	}
-	execute(t, b.DB(), `UPDATE runs SET pages = 5 WHERE id = 20`)
-	if r, ok, err := b.LastFinishedRun(t.Context()); err != nil || !ok || r.ID != 20 {
-		t.Errorf("last one that read pages: %+v, %t, %v", r, ok, err)
-	}
-	execute(t, b.DB(), `DELETE FROM runs WHERE outcome <> 'running'`)
-	if _, ok, err := b.LastFinishedRun(t.Context()); err != nil || ok {
-		t.Errorf("none has ended: %t, %v", ok, err)
-	}
 }
 
 func TestParseChangeKind(t *testing.T) {

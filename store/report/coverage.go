@@ -2,6 +2,8 @@ package report
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"ypcrawl/store"
@@ -32,7 +34,9 @@ type Coverage struct {
 	Finished  time.Time `json:"last_finished_at,omitzero"` // of the last crawl, however it ended
 }
 
-// CoverageTotals adds up the targets of a filter, whatever part of them is listed.
+// CoverageTotals is how much of what sites list was seen of a selection: the searches of a
+// scope that are not retired. Listings are counted by target: one that two searches show
+// counts in both.
 type CoverageTotals struct {
 	Targets      int64    `json:"targets"` // crawled, at least one page
 	Again        int64    `json:"again"`   // crawled before; the next crawl has not brought a page yet
@@ -42,8 +46,24 @@ type CoverageTotals struct {
 	SiteTotal    int64    `json:"site_total"` // of those
 	SeenOfKnown  int64    `json:"seen_of_known"`
 	Seen         int64    `json:"seen"`
-	Percent      *float64 `json:"percent"` // seen_of_known of site_total; null = nothing is known
-	PagesLeft    int64    `json:"pages_left"`
+	Percent      *float64 `json:"percent"`    // seen_of_known of site_total; null = nothing is known
+	PagesLeft    int64    `json:"pages_left"` // beyond the limit of pages, as far as the site's numbers tell
+	NoTotal      int64    `json:"no_total"`   // of targets: the site does not say how many it has
+	Unread       Unread   `json:"not_read_to_end"`
+	Untold       int64    `json:"untold"` // never crawled, or neither the site's number nor a confirmed end is known: no share can be told
+}
+
+// Unread are the targets whose current crawl has not come to an end that the site confirmed, by
+// cause. What is new of them may be newly seen, and that a listing closed can't be told.
+type Unread struct {
+	Targets     int64 `json:"targets"` // all of them
+	MaxPages    int64 `json:"max_pages"`
+	Unconfirmed int64 `json:"unconfirmed"` // ended, but the site did not confirm that this was all
+	Begun       int64 `json:"begun"`       // in hand, or left in the middle: a budget, an interruption
+	Failed      int64 `json:"failed"`      // failed, parked, stuck, or to be tried again in minutes
+	Again       int64 `json:"again"`       // read before, and about to be read again
+	Never       int64 `json:"never"`
+	Listings    int64 `json:"listings"` // that they have shown so far
 }
 
 const (
@@ -62,13 +82,34 @@ const (
 		ifnull(v.pages_left, 0), t.complete_at, t.finished_at
 	FROM (SELECT row_number() OVER () AS n, id FROM (` + thinnest + `)) x CROSS JOIN targets t ON t.id = x.id JOIN sources s ON s.id = t.source_id
 	JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id LEFT JOIN v_coverage v ON v.id = t.id ORDER BY x.n`
-	sumCoverage = `
-	SELECT ifnull(sum(` + crawled + `), 0), ifnull(sum(NOT ` + crawled + ` AND ` + before + `), 0), ifnull(sum(NOT ` + crawled + ` AND NOT ` + before + `), 0), count(t.complete_at),
-		count(iif(` + crawled + `, t.site_total, NULL)), ifnull(sum(t.site_total), 0), ifnull(sum(` + seen + `), 0), ifnull(sum(t.raw_count + t.bad_count), 0)
+	sumCoverage = `SELECT '', ` + sums + `
 	FROM targets t WHERE ` + where + ` AND t.retired_at IS NULL`
-	sumPagesLeft = `
-	SELECT ifnull(sum(v.pages_left), 0) FROM targets t CROSS JOIN v_coverage v ON v.id = t.id
-	WHERE ` + where + ` AND t.next_page_url IS NOT NULL AND t.retired_at IS NULL`
+	sumCoverageByState = `SELECT t.state, ` + sums + `
+	FROM targets t WHERE ` + where + ` AND t.retired_at IS NULL GROUP BY t.state ORDER BY t.state`
+	sums = `
+		ifnull(sum(` + crawled + `), 0), ifnull(sum(NOT ` + crawled + ` AND ` + before + `), 0), ifnull(sum(NOT ` + crawled + ` AND NOT ` + before + `), 0), count(t.complete_at),
+		count(iif(` + crawled + `, t.site_total, NULL)), ifnull(sum(t.site_total), 0), ifnull(sum(` + seen + `), 0), ifnull(sum(t.raw_count + t.bad_count), 0),
+		ifnull(sum(` + pagesLeft + `), 0), ifnull(sum(` + crawled + ` AND t.site_total IS NULL), 0),
+		count(*) - ifnull(sum(` + wholly + `), 0), ifnull(sum(NOT ` + wholly + ` AND ` + atLimit + `), 0),
+		ifnull(sum(NOT ` + wholly + ` AND NOT ` + atLimit + ` AND t.status = 'DONE'), 0),
+		ifnull(sum(` + pending + ` AND t.page_current > 0), 0),
+		ifnull(sum(` + inTrouble + `), 0),
+		ifnull(sum(` + pending + ` AND t.page_current = 0 AND ` + before + `), 0),
+		ifnull(sum(` + pending + ` AND t.page_current = 0 AND NOT ` + before + `), 0),
+		ifnull(sum(iif(` + wholly + `, 0, t.raw_count + t.bad_count)), 0),
+		ifnull(sum(t.site_total IS NULL AND t.complete_at IS NULL), 0)`
+
+	// How the current crawl of a target stands: one of these is true.
+	wholly    = `(t.status = 'DONE' AND t.complete_at IS NOT NULL AND t.complete_at = t.finished_at)`
+	atLimit   = `(t.status = 'DONE' AND t.next_page_url IS NOT NULL)`
+	inTrouble = `(t.status IN ('FAILED', 'PARKED', 'STUCK') OR t.status = 'PLANNED' AND t.wait_reason IS NOT NULL)`
+	pending   = `(t.status = 'IN_PROGRESS' OR t.status = 'PLANNED' AND t.wait_reason IS NULL)`
+
+	// As in v_coverage: a test holds the two together.
+	pagesLeft = `CASE WHEN t.next_page_url IS NULL OR t.page_current = 0 OR t.status <> 'DONE' AND (t.site_total IS NULL OR t.max_pages = 0) THEN 0
+		WHEN t.site_total IS NULL THEN 1
+		ELSE max(t.status = 'DONE', cast(ceil((t.site_total - t.raw_count - t.bad_count) * 1.0 * t.page_current / max(1, t.raw_count + t.bad_count)) AS INTEGER)
+			- iif(t.status = 'DONE', 0, t.max_pages - t.page_current)) END`
 )
 
 // Coverage lists the targets of the filter, those first of which the least share was
@@ -77,18 +118,117 @@ func (k *Reader) Coverage(ctx context.Context, f CoverageFilter, limit int) ([]C
 	return list(ctx, k, "list coverage", listCoverage, f.Scope.Args(f.All, atMost(limit)), fields[Coverage])
 }
 
-// CoverageTotals adds up all targets of the scope.
-func (k *Reader) CoverageTotals(ctx context.Context, scope store.Scope) (t CoverageTotals, err error) {
-	_, err = k.one(ctx, "add up coverage", sumCoverage, scope.Args(),
-		&t.Targets, &t.Again, &t.NeverCrawled, &t.Complete, &t.Known, &t.SiteTotal, &t.SeenOfKnown, &t.Seen)
-	if err == nil {
-		_, err = k.one(ctx, "add up coverage", sumPagesLeft, scope.Args(), &t.PagesLeft)
+// CoverageTotals adds up all targets of the scope. It reads them all.
+func (k *Reader) CoverageTotals(ctx context.Context, scope store.Scope) (CoverageTotals, error) {
+	all, err := k.coverageBy(ctx, sumCoverage, scope)
+	return append(all, StateCoverage{})[0].CoverageTotals, err
+}
+
+// StateCoverage is the coverage of a state.
+type StateCoverage struct {
+	State string `json:"state"`
+	CoverageTotals
+}
+
+// CoverageByState adds up the targets of the scope state by state. It reads them all.
+func (k *Reader) CoverageByState(ctx context.Context, scope store.Scope) ([]StateCoverage, error) {
+	return k.coverageBy(ctx, sumCoverageByState, scope)
+}
+
+func (k *Reader) coverageBy(ctx context.Context, query string, scope store.Scope) ([]StateCoverage, error) {
+	all, err := list(ctx, k, "add up coverage", query, scope.Args(), func(c *StateCoverage) []any {
+		t, u := &c.CoverageTotals, &c.Unread
+		return []any{
+			&c.State, &t.Targets, &t.Again, &t.NeverCrawled, &t.Complete, &t.Known, &t.SiteTotal, &t.SeenOfKnown, &t.Seen, &t.PagesLeft, &t.NoTotal,
+			&u.Targets, &u.MaxPages, &u.Unconfirmed, &u.Begun, &u.Failed, &u.Again, &u.Never, &u.Listings, &t.Untold,
+		}
+	})
+	for i := range all {
+		all[i].setPercent()
 	}
-	if t.SiteTotal > 0 {
+	return all, err
+}
+
+func (t *CoverageTotals) setPercent() {
+	if t.Percent = nil; t.SiteTotal > 0 {
 		share := 100 * float64(t.SeenOfKnown) / float64(t.SiteTotal)
 		t.Percent = &share
 	}
-	return t, err
+}
+
+// Text says how much of what the sites list was seen: "32.0% of what the site lists was seen;
+// about 2,400 pages beyond --max-pages".
+func (t CoverageTotals) Text() string {
+	var parts []string
+	switch {
+	case t.Percent != nil:
+		parts = append(parts, yp.Share(*t.Percent)+" of what the site lists was seen")
+	case t.Targets == 0:
+		parts = append(parts, "nothing of what the site lists was seen yet")
+	case t.Unread.Targets == 0:
+		parts = append(parts, "all was read that the site shows; it does not say how much it lists")
+	default:
+		parts = append(parts, "how much the site lists is not known")
+	}
+	if t.PagesLeft > 0 {
+		parts = append(parts, "about "+yp.Plural(t.PagesLeft, "page")+" beyond --max-pages")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Lines says it line by line: the share, which targets were not read to their end and why, and
+// what that means for the words "new" and "closed". Each line is at most 80 characters wide.
+func (t CoverageTotals) Lines() []string {
+	lines := sentences(t.Text())
+	if t.Percent != nil && t.NoTotal > 0 {
+		lines = append(lines, fmt.Sprintf("Of %s the site does not say how many it lists: they are no part of that.", yp.Plural(t.NoTotal, "target")))
+	}
+	u := t.Unread
+	if u.Targets == 0 {
+		return lines
+	}
+	var why []string
+	for _, part := range []struct {
+		n    int64
+		text string
+	}{
+		{u.MaxPages, "by --max-pages"},
+		{u.Failed, "failed"},
+		{u.Begun, "begun"},
+		{u.Never, "not yet crawled"},
+		{u.Again, "to be crawled again"},
+		{u.Unconfirmed, "with no clear end"},
+	} {
+		if part.n > 0 {
+			why = append(why, yp.Thousands(part.n)+" "+part.text)
+		}
+	}
+	lines = append(lines, sentences(fmt.Sprintf("%s of %s not read to the end: %s", yp.Thousands(u.Targets), yp.Plural(t.All(), "target"), strings.Join(why, ", ")))...)
+	if t.Targets > 0 || t.Again > 0 {
+		lines = append(lines, sentences(fmt.Sprintf("What is \"new\" there may be newly seen, and closings can't be told (%s)", yp.Plural(u.Listings, "listing")))...)
+	}
+	return lines
+}
+
+// All is how many targets the selection has.
+func (t CoverageTotals) All() int64 { return t.Targets + t.Again + t.NeverCrawled }
+
+// width is how wide a line of text for a terminal may be.
+const width = 80
+
+// sentences makes a sentence of a text, wrapped at words.
+func sentences(text string) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(strings.ToUpper(text[:1]) + text[1:] + ".") {
+		if line != "" && len(line)+1+len(word) > width {
+			lines, line = append(lines, line), " "
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
 }
 
 // Discovery is what is known of a source's cities in a state, and how the last crawl of

@@ -81,7 +81,7 @@ func TestCoverageRow(t *testing.T) {
 		2: "CA 42 of 42 = 100, 0 left, complete true",
 		3: "TX 50 of 42 = 100, 0 left, complete true",
 		4: "TX 30 of - = -, 1 left, complete false",
-		5: "CA 30 of 60 = 50, 1 left, complete false",
+		5: "CA 30 of 60 = 50, 0 left, complete false",
 		6: "CA 0 of 0 = -, 0 left, complete true",
 		7: "TX 30 of 300 = 10, 9 left, complete false",
 	}
@@ -96,7 +96,8 @@ func TestCoverageTotals(t *testing.T) {
 	got, err := b.CoverageTotals(t.Context(), store.Scope{})
 	share := 100 * 234.0 / 1552
 	want := report.CoverageTotals{
-		Targets: 7, Again: 1, NeverCrawled: 7, Complete: 4, Known: 6, SiteTotal: 1552, SeenOfKnown: 90 + 42 + 42 + 30 + 30, Seen: 272, Percent: &share, PagesLeft: 45,
+		Targets: 7, Again: 1, NeverCrawled: 7, Complete: 4, Known: 6, SiteTotal: 1552, SeenOfKnown: 90 + 42 + 42 + 30 + 30, Seen: 272, Percent: &share, PagesLeft: 44,
+		NoTotal: 1, Untold: 8, Unread: report.Unread{Targets: 12, MaxPages: 3, Begun: 1, Again: 1, Never: 7, Listings: 180},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)

@@ -229,7 +229,6 @@ type RunMark struct {
 	ID      int64
 	UUID    string
 	Started time.Time
-	Pass    time.Time // when its pass began, by an earlier run if that is before Started; zero = none
 }
 
 // minPrefix is the shortest beginning of a run's uuid that names it.
@@ -238,10 +237,7 @@ const minPrefix = 4
 const (
 	runByID   = runMarks + `r.id = ?`
 	runByUUID = runMarks + `r.uuid GLOB ? LIMIT 2`
-	lastRun   = runMarks + `r.id = coalesce(
-		(SELECT o.id FROM runs o WHERE o.outcome <> 'running' AND o.pages > 0 ORDER BY o.id DESC LIMIT 1),
-		(SELECT o.id FROM runs o WHERE o.outcome <> 'running' ORDER BY o.id DESC LIMIT 1))`
-	runMarks = `SELECT r.id, r.uuid, r.started_at, r.pass_began_at FROM runs r WHERE `
+	runMarks  = `SELECT r.id, r.uuid, r.started_at FROM runs r WHERE `
 )
 
 func (k *Reader) runs(ctx context.Context, query string, args ...any) ([]RunMark, error) {
@@ -270,11 +266,4 @@ func (k *Reader) FindRun(ctx context.Context, word string) (RunMark, error) {
 		return RunMark{}, &NotFoundError{What: what, Hint: "several uuids begin so: give more of it"}
 	}
 	return found[0], nil
-}
-
-// LastFinishedRun returns the youngest run that has ended, one that read pages of results
-// before one that had nothing to do; ok is false when none has.
-func (k *Reader) LastFinishedRun(ctx context.Context) (r RunMark, ok bool, err error) {
-	found, err := k.runs(ctx, lastRun)
-	return append(found, RunMark{})[0], len(found) == 1, err
 }

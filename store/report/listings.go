@@ -65,6 +65,8 @@ const (
 type Since struct {
 	Event int64
 	At    time.Time
+
+	Begins map[int64]time.Time // of these sources, by id, another time in place of At, and no earlier one: see MarkOf
 }
 
 // ChangeWord is what became of a listing since then, as files tell it.
@@ -95,8 +97,9 @@ const (
 		OR EXISTS (SELECT 1 FROM json_each(l.categories) v WHERE lower(v.value) IN (SELECT lower(value) FROM json_each(?))))`
 
 	// What became of listings after a mark: new ones have row ids that follow each other.
-	afterMark = ` WHERE id > ? AND at >= ? AND id <= ? AND kind IN ('changed', 'dropped', 'restored')`
-	newSince  = `SELECT listing, listings FROM listing_events WHERE id > ? AND at >= ? AND id <= ? AND kind = 'new' ORDER BY listing`
+	sinceMark = ` WHERE id > ? AND at >= ? AND id <= ? AND at >= ifnull(? ->> ('$."' || source_id || '"'), '')`
+	afterMark = sinceMark + ` AND kind IN ('changed', 'dropped', 'restored')`
+	newSince  = `SELECT listing, listings FROM listing_events` + sinceMark + ` AND kind = 'new' ORDER BY listing`
 	touched   = `SELECT listing FROM listing_events` + afterMark
 	eventsOf  = `SELECT kind, ifnull((SELECT group_concat(v.value ->> 'field') FROM json_each(what, '$.changes') v), '') FROM listing_events` + afterMark + ` AND listing = ? ORDER BY id`
 	lastEvent = `SELECT ifnull(max(id), 0) FROM listing_events`
@@ -379,7 +382,11 @@ func (r *listingReader) readEvents() (err error) {
 	if !r.query.Since.At.IsZero() {
 		at = yp.FormatTime(r.query.Since.At)
 	}
-	r.since = []any{r.query.Since.Event, at, r.upto}
+	begins := any(nil)
+	if text := beginsJSON(r.query.Since.At, r.query.Since.Begins); text != "" {
+		begins = text
+	}
+	r.since = []any{r.query.Since.Event, at, r.upto, begins}
 	err = r.scan(newSince, r.since, func(rows *sql.Rows) error {
 		var first, count int64
 		if err := rows.Scan(&first, &count); err != nil {

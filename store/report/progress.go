@@ -245,6 +245,11 @@ func (k *Reader) ProgressOfDetails(ctx context.Context, scope store.Scope) (*Pro
 	if err != nil {
 		return nil, err
 	}
+	return p, k.readDetails(ctx, p, scope)
+}
+
+// readDetails counts the details over all states, and tells when they will be read.
+func (k *Reader) readDetails(ctx context.Context, p *Progress, scope store.Scope) error {
 	t, err := k.DetailTotals(ctx, scope.SourceID, nil)
 	if err == nil && t != (DetailTotals{}) {
 		p.Details = &t
@@ -252,7 +257,7 @@ func (k *Reader) ProgressOfDetails(ctx context.Context, scope store.Scope) (*Pro
 	if err == nil && p.Live > 0 && p.WaitingFor == "" {
 		p.DetailsETASec, err = k.timeLeft(ctx, lastDetails, p, placesOf(scope), t.Due+t.Held)
 	}
-	return p, err
+	return err
 }
 
 // RunListings is what a run brought.

@@ -1,5 +1,235 @@
 package report
 
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// Standing is what is going on: who crawls what, or for what everything waits, with how far the
+// targets are.
+type Standing struct {
+	Progress                // without Workers and Errors
+	Sources  []string       // of the runs that live
+	Crawling int            // workers of these runs
+	Since    time.Time      // the first of them began
+	OwnPages bool           // what they hold are listings' own pages alone
+	Closed   []ClosedSource // sources with something to do that may not be asked now
+	Places   []string       // states in which runs wait for others to leave a place (--max-per-state)
+	NextDue  time.Time      // when something falls due by itself, where nothing is due now; zero = never
+	Last     *RunEnding     // of the runs that have ended, or died
+}
+
+// ClosedSource is a source that may not be asked now.
+type ClosedSource struct {
+	Source string
+	State  store.SourceState
+	Until  time.Time // zero = until somebody opens it
+	Reason string    // for people
+	Remedy string    // the command that opens it, without the program's name
+}
+
+// RunEnding is how the last run ended.
+type RunEnding struct {
+	Outcome   string
+	Host      string
+	At        time.Time // its end, or its last sign of life
+	Elsewhere bool      // it says that it runs, on another machine: whether it lives can't be told here
+}
+
+const (
+	liveWorkers = `
+	SELECT r.uuid, r.host, r.started_at, r.heartbeat_at, ifnull(s.name, ''), (SELECT count(*) FROM workers w WHERE w.run_id = r.id AND w.stopped_at IS NULL)
+	FROM runs r LEFT JOIN sources s ON s.id = r.source_id
+	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) ORDER BY r.id`
+	heldKinds = `
+	SELECT count(*), ifnull(sum(t.kind = 'detail'), 0) FROM targets t WHERE t.status = 'IN_PROGRESS' AND ` + placesOn
+	waitingRuns = `SELECT DISTINCT w.state FROM run_waits w WHERE w.until > ?3 AND (?1 = 0 OR w.source_id = ?1) AND (?2 = '[]' OR w.state IN (SELECT value FROM json_each(?2))) ORDER BY 1`
+	anyReady    = `
+	SELECT EXISTS (SELECT 1 FROM targets t WHERE t.status = 'PLANNED' AND t.enabled = 1 AND t.paused = 0
+		AND t.not_before IS NULL AND t.retired_at IS NULL AND ` + placesOn + `)`
+	// Of each reason the first: the index has them in order.
+	firstDue = `
+	SELECT min(d) FROM (SELECT (SELECT t.not_before FROM targets t WHERE t.wait_reason = x.value AND t.not_before IS NOT NULL AND t.enabled = 1 AND t.paused = 0
+		AND t.retired_at IS NULL AND ` + placesOn + ` ORDER BY t.not_before LIMIT 1) AS d FROM json_each('["backoff", "recrawl", "gap"]') x)`
+	lastEnding = `
+	SELECT r.outcome, r.host, ifnull(r.finished_at, r.heartbeat_at) FROM runs r
+	WHERE (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) ORDER BY r.id DESC LIMIT 1`
+	closedNow = `
+	SELECT g.source, g.state, g.until, ifnull(g.reason, '') FROM v_source_availability g
+	WHERE g.open = 0 AND (?1 = 0 OR g.source_id = ?1) AND EXISTS (
+		SELECT 1 FROM target_totals n WHERE n.source_id = g.source_id AND n.status IN ('PLANNED', 'IN_PROGRESS') AND n.targets > 0
+			AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2))))
+	ORDER BY g.source LIMIT 20`
+)
+
+// Standing reads what is going on, by counters and indexes alone. Of the scope, source and
+// states count.
+func (k *Reader) Standing(ctx context.Context, scope store.Scope) (*Standing, error) {
+	s := &Standing{Progress: Progress{Now: k.db.Now(), ETASec: -1, DetailsETASec: -1}}
+	args := placesOf(scope)
+	for _, read := range []func() error{
+		func() error { return k.progressStates(ctx, &s.Progress, args) },
+		func() error { return k.progressSpeed(ctx, &s.Progress, args) },
+		func() error { return k.readDetails(ctx, &s.Progress, scope) },
+		func() error { return k.whoCrawls(ctx, s, scope) },
+		func() error { return k.waits(ctx, s, args) },
+	} {
+		if err := read(); err != nil {
+			return nil, fmt.Errorf("read what is going on: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// liveRuns reads who crawls, or how the last run ended.
+func (k *Reader) whoCrawls(ctx context.Context, s *Standing, scope store.Scope) error {
+	err := k.db.Each(ctx, liveWorkers, []any{scope.SourceID}, func(rows *sql.Rows) error {
+		var uuid, host, source string
+		var began, beat time.Time
+		workers := 0
+		if err := rows.Scan(&uuid, &host, at(&began), at(&beat), &source, &workers); err != nil {
+			return err
+		}
+		if host != k.host || !k.alive(uuid) {
+			return nil
+		}
+		if s.Crawling += workers; s.Since.IsZero() {
+			s.Since = began
+		}
+		if source != "" {
+			s.Sources = append(s.Sources, source)
+		}
+		return nil
+	})
+	if err != nil || s.Live > 0 {
+		return err
+	}
+	var e RunEnding
+	found, err := k.one(ctx, "read the last run", lastEnding, []any{scope.SourceID}, &e.Outcome, &e.Host, at(&e.At))
+	if found {
+		e.Elsewhere = e.Outcome == "running" && e.Host != k.host
+		s.Last = &e
+	}
+	return err
+}
+
+// waits reads what keeps those who could work from it.
+func (k *Reader) waits(ctx context.Context, s *Standing, args []any) (err error) {
+	s.Closed, err = list(ctx, k, "closed sources", closedNow, args, func(c *ClosedSource) []any {
+		return []any{&c.Source, &c.State, at(&c.Until), &c.Reason}
+	})
+	for i := range s.Closed {
+		c := &s.Closed[i]
+		c.Reason, c.Remedy = ReasonText(c.Reason), SourceRemedy(c.Source, c.State)
+	}
+	if err != nil {
+		return err
+	}
+	var held, own, ready int64
+	if _, err = k.one(ctx, "count what is held", heldKinds, args, &held, &own); err != nil {
+		return err
+	}
+	if s.OwnPages = held > 0 && own == held; held > 0 {
+		return nil
+	}
+	if s.Places, err = list(ctx, k, "waiting runs", waitingRuns, append(args[:2:2], yp.FormatTime(s.Now)), value[string]); err != nil {
+		return err
+	}
+	if _, err = k.one(ctx, "look for work", anyReady, args, &ready); err == nil && ready == 0 {
+		_, err = k.one(ctx, "look for what is due next", firstDue, args, at(&s.NextDue))
+	}
+	return err
+}
+
+// Waiting says for what everything waits, and until when: "waiting until 14:05:33Z: the source
+// is held: Retry-After"; empty when nothing does.
+func (p *Progress) Waiting() string {
+	switch {
+	case p.WaitingFor == "":
+		return ""
+	case p.WaitingUntil.IsZero():
+		return "waiting: " + p.WaitingFor
+	}
+	return fmt.Sprintf("waiting until %s: %s", yp.ClockTime(p.Now, p.WaitingUntil), p.WaitingFor)
+}
+
+// Sentence says in one sentence or two what is going on; it changes only when that does.
+func (s *Standing) Sentence() string {
+	switch {
+	case s.Live == 0:
+		return s.nobody()
+	case s.WaitingFor != "":
+		return sentence(s.Waiting())
+	case len(s.Places) > 0:
+		return fmt.Sprintf("Waiting: other runs hold all the places in %s that --max-per-state gives.", strings.Join(s.Places, ", "))
+	case !s.NextDue.IsZero() && s.NextDue.After(s.Now):
+		return fmt.Sprintf("Waiting until %s: the next target is due then, and nothing before.", yp.ClockTime(s.Now, s.NextDue))
+	}
+	one, several := "A run crawls ", "runs crawl "
+	if s.OwnPages {
+		one, several = "A run fetches listings' own pages of ", "runs fetch listings' own pages of "
+	}
+	text := one
+	if s.Live > 1 {
+		text = fmt.Sprintf("%d %s", s.Live, several)
+	}
+	if len(s.Sources) == 0 {
+		text += "several sources"
+	}
+	text += strings.Join(unique(s.Sources), ", ")
+	if s.Crawling > 0 {
+		text += " with " + yp.Plural(s.Crawling, "worker")
+	}
+	return text + ", since " + yp.ClockTime(s.Now, s.Since) + "."
+}
+
+// nobody is the sentence where no run is under way.
+func (s *Standing) nobody() string {
+	switch {
+	case s.Last == nil && s.Overall.Targets == 0:
+		return "Nothing is planned, and nothing was crawled yet."
+	case s.Last == nil:
+		return "No run was started yet; " + yp.Plural(s.Overall.Targets, "target") + " planned."
+	}
+	at := yp.ClockTime(s.Now, s.Last.At)
+	switch {
+	case s.Last.Elsewhere:
+		return fmt.Sprintf("No run is under way here. One on %s says that it is; its last sign of life was at %s.", s.Last.Host, at)
+	case s.Last.Outcome == "running":
+		return fmt.Sprintf("No run is under way. The last one was killed; its last sign of life was at %s. The same command goes on.", at)
+	}
+	text := fmt.Sprintf("No run is under way. The last one ended at %s: %s.", at, OutcomeText(s.Last.Outcome))
+	if s.NextDue.After(s.Now) {
+		text += fmt.Sprintf(" The next target is due at %s.", yp.ClockTime(s.Now, s.NextDue))
+	}
+	return text
+}
+
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+func unique(names []string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, n := range names {
+		if !seen[n] {
+			seen[n] = true
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
 // OutcomeText is how a run ended, for people.
 func OutcomeText(outcome string) string {
 	switch outcome {

@@ -1,0 +1,114 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"ypcrawl/yp"
+)
+
+// Claimable is the condition of the indexes that serve a claim, word for word, on targets t.
+const Claimable = `t.status = 'PLANNED' AND t.enabled = 1 AND t.paused = 0 AND t.not_before IS NULL AND t.retired_at IS NULL`
+
+// The targets of a scope that a claim may find, by the same indexes as the claim: a
+// look at a scope that is exhausted costs no walk through a million others.
+const (
+	ofKinds      = `FROM (SELECT DISTINCT value FROM json_each(?6)) AS k CROSS JOIN `
+	ofAll        = ofKinds + `targets t ON t.source_id = ?1 AND t.kind = k.value WHERE ` + Claimable + ` AND ` + InScope
+	ofStates     = ofKinds + `(SELECT DISTINCT value FROM json_each(?2)) AS s CROSS JOIN targets t ON t.source_id = ?1 AND t.kind = k.value AND t.state = s.value WHERE ` + Claimable + ` AND ` + InScope
+	ofCategories = ofKinds + `(SELECT DISTINCT value FROM json_each(?2)) AS s CROSS JOIN (SELECT DISTINCT value FROM json_each(?3)) AS c
+		CROSS JOIN targets t ON t.source_id = ?1 AND t.kind = k.value AND t.state = s.value AND t.category_id = c.value WHERE ` + Claimable + ` AND ` + InScope
+	ofCities = ofKinds + `(SELECT DISTINCT value FROM json_each(?4)) AS c CROSS JOIN targets t INDEXED BY targets_ready_city
+		ON t.source_id = ?1 AND t.kind = k.value AND t.city_id = c.value WHERE ` + Claimable + ` AND ` + InScope
+)
+
+// Candidates is what follows SELECT in a statement over the targets t of the scope that a
+// claim may find, with the arguments of InScope. The scope must have a source and be one of Parts.
+func (s Scope) Candidates() string {
+	switch {
+	case len(s.CityIDs) > 0:
+		return ofCities
+	case len(s.States) == 0:
+		return ofAll
+	case len(s.CategoryIDs) > 0:
+		return ofCategories
+	}
+	return ofStates
+}
+
+// Parts are the scope kind by kind, in the order in which they are claimed. The index of a
+// state is of all its cities.
+func (s Scope) Parts() (all []Scope) {
+	for _, kind := range yp.Kinds() {
+		if !s.Has(kind) {
+			continue
+		}
+		part := s
+		part.Kinds = []yp.Kind{kind}
+		if kind == yp.KindIndex {
+			part.CityIDs, part.CategoryIDs, part.MinPopulation = nil, nil, 0
+		}
+		all = append(all, part)
+	}
+	return all
+}
+
+// Selection is what a pass crawls of a source, as its row holds it: the same command has the
+// same one.
+type Selection struct {
+	Kinds      []yp.Kind      `json:"kinds,omitempty"`
+	States     []string       `json:"states,omitempty"`
+	Cities     []int64        `json:"cities,omitempty"`
+	Categories []int64        `json:"categories,omitempty"`
+	Population int            `json:"min_population,omitempty"`
+	Recrawl    *time.Duration `json:"recrawl,omitempty"` // what was crawled so long ago is crawled again; nil = what is due
+}
+
+// SelectionOf is the selection of a run over a scope.
+func SelectionOf(s Scope, again *time.Duration) Selection {
+	sorted := func(ids []int64) []int64 { return slices.Sorted(slices.Values(ids)) }
+	return Selection{s.Kinds, slices.Sorted(slices.Values(s.States)), sorted(s.CityIDs), sorted(s.CategoryIDs), s.MinPopulation, again}
+}
+
+// ParseSelection reads a selection as a row holds it.
+func ParseSelection(text string) (s Selection, err error) {
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return s, fmt.Errorf("read the selection of a pass: %w", err)
+	}
+	return s, nil
+}
+
+// Scope is the selection as a scope of a source.
+func (s Selection) Scope(sourceID int64) Scope {
+	return Scope{SourceID: sourceID, Kinds: s.Kinds, States: s.States, CityIDs: s.Cities, CategoryIDs: s.Categories, MinPopulation: s.Population}
+}
+
+// A pass goes on while there is something of it to crawl: not done yet, or made due by
+// it, and last crawled, or planned, before it began.
+const (
+	ofPass     = ` AND iif(t.last_success_at IS NULL, t.created_at <= ?7, t.last_success_at < ?7)`
+	passIsHeld = `EXISTS (SELECT 1 FROM targets t INDEXED BY targets_held WHERE t.status = 'IN_PROGRESS' AND t.source_id = ?1 AND ` + InScope + ofPass + `)`
+	passWaits  = `EXISTS (SELECT 1 FROM targets t INDEXED BY targets_waiting WHERE t.wait_reason IN ('recrawl', 'gap') AND t.not_before <= ?8
+		AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL AND ` + InScope + ofPass + `)`
+)
+
+// GoesOn is the statement that asks whether something is left to crawl of a pass over the scope,
+// which must have a source and be one of Parts. After those of
+// InScope come the time at which it began, and that until which it makes targets due.
+func (s Scope) GoesOn() string {
+	return `SELECT ` + passIsHeld + ` OR ` + passWaits + ` OR EXISTS (SELECT 1 ` + s.Candidates() + ofPass + `)`
+}
+
+// PassGoesOn tells whether something is left to crawl of a pass over the scope, which must have
+// a source, that began then; get reads the row of a statement.
+func PassGoesOn(s Scope, began time.Time, get func(query string, args []any, into ...any) error) (goesOn bool, err error) {
+	due := yp.FormatTime(began.Add(yp.MinCrawlGap)) // what a pass makes due is due by then
+	for _, part := range s.Parts() {
+		if err := get(part.GoesOn(), part.Args(yp.FormatTime(began), due), &goesOn); err != nil || goesOn {
+			return goesOn, err
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,53 @@
+package report
+
+import (
+	"context"
+
+	"ypcrawl/store"
+)
+
+// Figures are the numbers of an overview. A pointer that is nil is not known.
+type Figures struct {
+	Listings int64  `json:"listings"` // all that were kept, those that closed since included
+	Emails   *int64 `json:"with_email"`
+	Read     int64  `json:"own_pages_read"` // of which an e-mail may be known
+	Coverage CoverageTotals
+}
+
+const (
+	countEmails        = `SELECT count(email), count(*) FROM details`
+	countEmailsOfScope = `
+	SELECT count(d.email), count(*) FROM listings l CROSS JOIN details d ON d.listing = l.id
+	WHERE (?1 = 0 OR l.source_id = ?1) AND (?2 = '[]' OR l.found_state IN (SELECT value FROM json_each(?2)))`
+)
+
+// Figures reads the numbers of an overview: of all details and all targets of the scope, of
+// which source and states count.
+func (k *Reader) Figures(ctx context.Context, scope store.Scope) (*Figures, error) {
+	f := &Figures{}
+	counts, err := list(ctx, k, "count listings", listingCounts, placesOf(scope), func(c *struct {
+		state string
+		n     int64
+	},
+	) []any {
+		return []any{&c.state, &c.n}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range counts {
+		f.Listings += c.n
+	}
+	query, args, emails := countEmails, []any(nil), int64(0)
+	if scope.SourceID != 0 || len(scope.States) > 0 {
+		query, args = countEmailsOfScope, placesOf(scope)
+	}
+	if _, err := k.one(ctx, "count e-mail addresses", query, args, &emails, &f.Read); err != nil {
+		return nil, err
+	}
+	if f.Read > 0 {
+		f.Emails = &emails
+	}
+	f.Coverage, err = k.CoverageTotals(ctx, scope)
+	return f, err
+}

@@ -1,0 +1,211 @@
+package report
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// PassState is how a pass stands.
+type PassState string
+
+// The states of a pass.
+const (
+	PassRunning  PassState = "running"  // a run of it lives
+	PassStopped  PassState = "stopped"  // no run lives, and part of it is still to be crawled
+	PassFinished PassState = "finished" // nothing of it is left, or a later one of the same selection has begun
+)
+
+// Pass is the last crawl of a source's selection, by as many runs as it took. What became of
+// listings is counted since it began, over the whole source or the states of the scope.
+type Pass struct {
+	SourceID int64     `json:"-"`
+	Source   string    `json:"source"`
+	Began    time.Time `json:"began_at"`
+	Ended    time.Time `json:"ended_at,omitzero"` // end of its last run; zero = one is running
+	Runs     int64     `json:"runs"`
+	LastRun  int64     `json:"last_run"` // its number
+	Outcome  string    `json:"outcome"`  // of the last run
+	State    PassState `json:"state"`
+	First    bool      `json:"first"` // none of its states was crawled before: all that it finds is new
+
+	New      int64 `json:"new"`
+	Changed  int64 `json:"changed"`
+	Dropped  int64 `json:"dropped"`
+	Restored int64 `json:"restored"`
+	Rejected int64 `json:"rejected"`
+}
+
+const (
+	// A run that is part of a pass x in one of the states ?2, in which it had something to
+	// crawl. Of a run over several sources its attempts tell which; when those are too old to be
+	// there still, it counts for all.
+	inPass = `(?2 = '[]' OR x.selection -> '$.states' IS NULL OR EXISTS (
+			SELECT 1 FROM json_each(x.selection, '$.states') s WHERE s.value IN (SELECT value FROM json_each(?2))))
+		AND (x.selection -> '$.kinds' IS NULL OR EXISTS (SELECT 1 FROM json_each(x.selection, '$.kinds') k WHERE k.value = 'search'))
+		AND r.pages > 0 AND (r.source_id IS NOT NULL
+			OR EXISTS (SELECT 1 FROM crawl_attempts a CROSS JOIN targets t ON t.id = a.target_id
+				WHERE a.run_id = r.id AND t.source_id = x.source_id AND t.kind = 'search' AND a.pages IS NOT 0)
+			OR NOT EXISTS (SELECT 1 FROM crawl_attempts a WHERE a.run_id = r.id))`
+	lastPass = `
+	SELECT x.selection, x.began_at FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id
+	WHERE x.source_id = ?1 AND ` + inPass + ` ORDER BY x.run_id DESC LIMIT 1`
+	passRuns = `
+	SELECT r.id, r.uuid, r.host, r.outcome, ifnull(r.finished_at, r.heartbeat_at) FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id
+	WHERE x.source_id = ? AND x.selection = ? AND x.began_at = ? ORDER BY x.run_id`
+	// What is left of a pass that another one has followed is that one's.
+	passFollowed  = `SELECT began_at > ? FROM passes WHERE source_id = ? AND selection = ?`
+	crawledBefore = `
+	SELECT EXISTS (SELECT 1 FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id WHERE x.source_id = ?1 AND x.run_id < ?3 AND x.began_at <> ?4 AND ` + inPass + `)
+		OR EXISTS (SELECT 1 FROM replayed p CROSS JOIN targets t ON t.id = p.target_id WHERE t.source_id = ?1)`
+	sourceNames = `SELECT id, name FROM sources WHERE ?1 = 0 OR id = ?1 ORDER BY name`
+)
+
+// Passes returns the last pass of each source, with what became of listings since it began.
+// Of the scope, source and states count: a pass over none of the states is passed over. A
+// source that no run has crawled yet has none.
+func (k *Reader) Passes(ctx context.Context, scope store.Scope) ([]Pass, error) {
+	all, err := k.LastPasses(ctx, scope)
+	if err != nil || len(all) == 0 {
+		return all, err
+	}
+	counts, err := k.countBySource(ctx, SincePasses(all, ChangeFilter{Scope: scope}))
+	for i := range all {
+		p := &all[i]
+		n := counts[p.SourceID]
+		p.New, p.Changed, p.Dropped = n[store.EventNew], n[store.EventChanged], n[store.EventDropped]
+		p.Restored, p.Rejected = n[store.EventRestored], n[store.EventRejected]
+	}
+	return all, err
+}
+
+// SincePasses narrows a filter to what became of listings since the passes of their sources
+// began; of a source that has none, since the first of them did.
+func SincePasses(all []Pass, f ChangeFilter) ChangeFilter {
+	f.Since, f.Begins = begins(all)
+	return f
+}
+
+// MarkOf is SincePasses for listings.
+func MarkOf(all []Pass) *Since {
+	m := &Since{}
+	m.At, m.Begins = begins(all)
+	return m
+}
+
+func begins(all []Pass) (first time.Time, of map[int64]time.Time) {
+	of = map[int64]time.Time{}
+	for i, p := range all {
+		if of[p.SourceID] = p.Began; i == 0 || p.Began.Before(first) {
+			first = p.Began
+		}
+	}
+	return first, of
+}
+
+// LastPasses is Passes without the counts.
+func (k *Reader) LastPasses(ctx context.Context, scope store.Scope) ([]Pass, error) {
+	all, err := list(ctx, k, "list sources", sourceNames, []any{scope.SourceID}, func(p *Pass) []any { return []any{&p.SourceID, &p.Source} })
+	if err != nil {
+		return nil, err
+	}
+	passes := []Pass{}
+	for _, p := range all {
+		found, err := k.passOf(ctx, &p, scope.States)
+		if err != nil {
+			return nil, fmt.Errorf("look at the last pass of %s: %w", p.Source, err)
+		}
+		if found {
+			passes = append(passes, p)
+		}
+	}
+	return passes, nil
+}
+
+func (k *Reader) passOf(ctx context.Context, p *Pass, states []string) (found bool, err error) {
+	get := func(query string, args []any, into ...any) error {
+		return k.db.Read().QueryRowContext(ctx, query, args...).Scan(into...)
+	}
+	var text string
+	err = get(lastPass, []any{p.SourceID, store.JSONTexts(states)}, &text, at(&p.Began))
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	selection, err := store.ParseSelection(text)
+	if err != nil {
+		return false, err
+	}
+	began, first := yp.FormatTime(p.Began), int64(0)
+	p.State = PassFinished
+	err = k.db.Each(ctx, passRuns, []any{p.SourceID, text, began}, func(rows *sql.Rows) error {
+		var uuid, host string
+		var end time.Time
+		err := rows.Scan(&p.LastRun, &uuid, &host, &p.Outcome, at(&end))
+		if p.Runs++; p.Runs == 1 {
+			first = p.LastRun
+		}
+		if end.After(p.Ended) {
+			p.Ended = end
+		}
+		if p.Outcome == "running" && host == k.host && k.alive(uuid) {
+			p.State = PassRunning
+		}
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	var before, followed, left bool
+	err = get(crawledBefore, []any{p.SourceID, store.JSONTexts(selection.States), first, began}, &before)
+	if p.First = !before; err != nil {
+		return false, err
+	}
+	if p.State == PassRunning {
+		p.Ended = time.Time{}
+		return true, nil
+	}
+	if err := get(passFollowed, []any{began, p.SourceID, text}, &followed); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return false, err
+	}
+	if !followed {
+		if left, err = store.PassGoesOn(selection.Scope(p.SourceID), p.Began, get); left {
+			p.State = PassStopped
+		}
+	}
+	return true, err
+}
+
+// Text says which pass it is, in a line: "pass of source demo from 2026-11-20 03:00 to 04:10Z, 3
+// runs, finished".
+func (p Pass) Text() string {
+	const day, clock = time.DateOnly, "15:04"
+	began, ended := p.Began.UTC(), p.Ended.UTC()
+	when, how := "", ""
+	switch {
+	case p.State == PassRunning:
+		when = "in progress since " + began.Format(day+" "+clock+"Z")
+	case began.Format(day) == ended.Format(day):
+		when = "from " + began.Format(day+" "+clock) + " to " + ended.Format(clock+"Z")
+	default:
+		when = "from " + began.Format(day+" "+clock) + " to " + ended.Format(day+" "+clock+"Z")
+	}
+	switch p.State {
+	case PassFinished:
+		how = ", finished"
+	case PassStopped:
+		how = ", not finished"
+	}
+	text := fmt.Sprintf("pass of source %s %s, %s%s", yp.Printable(p.Source), when, yp.Plural(p.Runs, "run"), how)
+	if p.First {
+		text += "; the first one"
+	}
+	return text
+}

@@ -1,0 +1,230 @@
+package report_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+	"ypcrawl/yp"
+)
+
+// passWorld is a database of one or more sources with two targets in each state, whose runs a
+// test begins and ends as it likes.
+type passWorld struct {
+	*bundle
+	*clock
+	sources map[string]int64
+}
+
+func newPassWorld(t *testing.T, names ...string) *passWorld {
+	t.Helper()
+	b, c := setupClock(t, 1, "CA", "TX")
+	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeDone, 0))
+	execute(t, b.DB(), `DELETE FROM runs`)
+	w := &passWorld{bundle: b, clock: c, sources: map[string]int64{"demo": b.scope.SourceID}}
+	for _, name := range names {
+		id, err := b.Source(t.Context(), name, "http://127.0.0.1:1")
+		noErr(t, err)
+		w.sources[name] = id
+		execute(t, b.DB(), fmt.Sprintf(`INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at)
+			SELECT %d, city_id, category_id, state, population, priority, max_pages, created_at FROM targets WHERE source_id = 1`, id))
+	}
+	return w
+}
+
+// start starts a run over sources, a pass of each.
+func (w *passWorld) start(t *testing.T, again bool, states []string, names ...string) {
+	t.Helper()
+	var err error
+	w.run, err = w.StartRun(t.Context(), 0, "test", false)
+	noErr(t, err)
+	if len(names) == 1 {
+		execute(t, w.DB(), fmt.Sprintf(`UPDATE runs SET source_id = %d WHERE id = %d`, w.sources[names[0]], w.run.ID))
+	}
+	for _, name := range names {
+		var age *time.Duration
+		if again {
+			age = new(time.Duration(0))
+		}
+		scope := store.Scope{SourceID: w.sources[name], States: states}
+		_, err := w.run.BeginPass(t.Context(), scope, age)
+		noErr(t, err)
+		_, err = w.Wake(t.Context(), scope)
+		noErr(t, err)
+	}
+}
+
+// crawl reads so many targets of a source, a page each with a listing of its own and those of ids.
+func (w *passWorld) crawl(t *testing.T, name string, states []string, n int, ids ...string) {
+	t.Helper()
+	for range n {
+		w.Move(time.Minute)
+		c, err := w.Claim(t.Context(), checkpoint.Worker{ID: yp.WorkerID(0, 1), RunID: w.run.ID}, store.Scope{SourceID: w.sources[name], States: states}, 5)
+		noErr(t, err)
+		p := yp.Page{Number: 1, Last: true, End: true}
+		p.Listings = []yp.Listing{{ID: fmt.Sprintf("own-%d", c.TargetID), Name: "Own", State: c.Place.State}}
+		for _, id := range ids {
+			p.Listings = append(p.Listings, yp.Listing{ID: id, Name: "N" + id, State: "CA"})
+		}
+		p.Raw = len(p.Listings)
+		_, err = w.CommitPage(t.Context(), c, p)
+		noErr(t, err)
+	}
+}
+
+func (w *passWorld) end(t *testing.T, how checkpoint.Outcome) {
+	t.Helper()
+	w.Move(time.Minute)
+	noErr(t, w.run.Finish(t.Context(), how, 0))
+}
+
+func (w *passWorld) want(t *testing.T, what string, scope store.Scope, want ...report.Pass) {
+	t.Helper()
+	got, err := w.Passes(t.Context(), scope)
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(report.Pass{}, "SourceID", "LastRun", "Outcome"), cmpopts.EquateEmpty(),
+		cmpopts.EquateApproxTime(30*time.Second)); err != nil || diff != "" {
+		t.Errorf("%s: %v %s", what, err, diff)
+	}
+}
+
+// TestPassOverRuns: a pass takes several runs, one of them killed, and is told from its first to its last.
+func TestPassOverRuns(t *testing.T) {
+	t.Parallel()
+	w := newPassWorld(t)
+	w.want(t, "before anything", store.Scope{})
+	began := w.Now()
+	w.start(t, true, nil, "demo")
+	w.want(t, "before the first page", store.Scope{})
+	w.crawl(t, "demo", []string{"CA", "TX"}, 1, "a")
+	w.want(t, "in progress", store.Scope{}, report.Pass{Source: "demo", Began: began, Runs: 1, State: report.PassRunning, First: true, New: 2})
+	w.end(t, checkpoint.OutcomeBudget)
+	ended := w.Now()
+	w.want(t, "a budget is used up", store.Scope{}, report.Pass{Source: "demo", Began: began, Ended: ended, Runs: 1, State: report.PassStopped, First: true, New: 2})
+	w.Move(time.Hour)
+	w.start(t, true, nil, "demo")
+	w.crawl(t, "demo", []string{"CA", "TX"}, 2, "a")
+	killed := w.Now()
+	noErr(t, os.Remove(filepath.Join(store.LockDir(w.DB().Path()), w.run.UUID+".lock")))
+	_, err := w.RecoverDead(t.Context(), store.Scope{})
+	noErr(t, err)
+	w.want(t, "killed", store.Scope{}, report.Pass{Source: "demo", Began: began, Ended: killed, Runs: 2, State: report.PassStopped, First: true, New: 4})
+	w.Move(time.Hour)
+	w.start(t, true, nil, "demo")
+	w.crawl(t, "demo", []string{"CA", "TX"}, 1, "b")
+	w.end(t, checkpoint.OutcomeDone)
+	first := report.Pass{Source: "demo", Began: began, Ended: w.Now(), Runs: 3, State: report.PassFinished, First: true, New: 6}
+	w.want(t, "finished", store.Scope{}, first)
+
+	// A run that finds nothing to do begins another pass, which is none of the last one.
+	w.Move(time.Hour)
+	w.start(t, false, nil, "demo")
+	w.end(t, checkpoint.OutcomeDone)
+	w.want(t, "after one with nothing to do", store.Scope{}, first)
+
+	w.Move(time.Hour)
+	began = w.Now()
+	w.start(t, true, nil, "demo")
+	w.crawl(t, "demo", []string{"CA", "TX"}, 4, "c")
+	w.end(t, checkpoint.OutcomeDone)
+	w.want(t, "the next one", store.Scope{}, report.Pass{Source: "demo", Began: began, Ended: w.Now(), Runs: 1, State: report.PassFinished, New: 1})
+	f := report.SincePasses(mustPasses(t, w), report.ChangeFilter{})
+	if n, err := w.CountChanges(t.Context(), f); err != nil || n[store.EventNew] != 1 {
+		t.Errorf("changes since: %v, %v", n, err)
+	}
+}
+
+func mustPasses(t *testing.T, w *passWorld) []report.Pass {
+	t.Helper()
+	all, err := w.LastPasses(t.Context(), store.Scope{})
+	noErr(t, err)
+	return all
+}
+
+// TestPassesOfSources: each source of a run has its own pass, begun at its own time, and what
+// became of its listings is counted from then on.
+func TestPassesOfSources(t *testing.T) {
+	t.Parallel()
+	w := newPassWorld(t, "two")
+	both := []string{"CA", "TX"}
+	monday := w.Now()
+	w.start(t, false, nil, "demo", "two")
+	w.crawl(t, "demo", both, 1)
+	w.crawl(t, "two", both, 4)
+	w.end(t, checkpoint.OutcomeBudget)
+	w.Move(24 * time.Hour)
+	tuesday := w.Now() // demo goes on; two is crawled again
+	w.start(t, false, nil, "demo")
+	w.crawl(t, "demo", both, 1)
+	w.end(t, checkpoint.OutcomeBudget)
+	w.start(t, true, nil, "two")
+	began := w.Now()
+	w.crawl(t, "two", both, 4, "x")
+	w.end(t, checkpoint.OutcomeDone)
+	ended := w.Now()
+	w.Move(time.Hour)
+	w.start(t, false, nil, "demo", "two") // of which two has nothing to do
+	w.crawl(t, "demo", both, 2)
+	w.end(t, checkpoint.OutcomeDone)
+	demo := report.Pass{Source: "demo", Began: monday, Ended: w.Now(), Runs: 3, State: report.PassFinished, First: true, New: 4}
+	two := report.Pass{Source: "two", Began: began, Ended: ended, Runs: 1, State: report.PassFinished, New: 1}
+	w.want(t, "both", store.Scope{}, demo, two)
+	w.want(t, "one", store.Scope{SourceID: w.sources["two"]}, two)
+	if began.Before(tuesday) {
+		t.Fatal("the clock stands")
+	}
+
+	// What is listed is what is counted.
+	passes, n := mustPasses(t, w), 0
+	err := w.EachChange(t.Context(), report.SincePasses(passes, report.ChangeFilter{}), 0, func(*report.Change) error { n++; return nil })
+	if err != nil || n != 5 {
+		t.Errorf("%d changes are listed (%v), want 4 of demo and 1 of two", n, err)
+	}
+	q := report.ListingQuery{Since: report.MarkOf(passes), Only: []report.ChangeWord{report.WordNew}}
+	n = 0
+	if _, err := w.EachListing(t.Context(), q, func([]any) error { n++; return nil }); err != nil || n != 5 {
+		t.Errorf("%d listings are new (%v), want 5", n, err)
+	}
+}
+
+// TestPassOfStates: who asks for a state is told of the last pass over it.
+func TestPassOfStates(t *testing.T) {
+	t.Parallel()
+	w := newPassWorld(t)
+	began := w.Now()
+	w.start(t, true, []string{"CA"}, "demo")
+	w.crawl(t, "demo", []string{"CA"}, 2)
+	w.end(t, checkpoint.OutcomeDone)
+	ca := report.Pass{Source: "demo", Began: began, Ended: w.Now(), Runs: 1, State: report.PassFinished, First: true, New: 2}
+	w.Move(time.Hour)
+	began = w.Now()
+	w.start(t, true, []string{"TX"}, "demo")
+	w.crawl(t, "demo", []string{"TX"}, 2)
+	w.end(t, checkpoint.OutcomeDone)
+	tx := report.Pass{Source: "demo", Began: began, Ended: w.Now(), Runs: 1, State: report.PassFinished, First: true, New: 2}
+	w.want(t, "CA", store.Scope{States: []string{"CA"}}, ca)
+	w.want(t, "TX", store.Scope{States: []string{"TX"}}, tx)
+	w.want(t, "all", store.Scope{}, tx)
+	w.want(t, "none", store.Scope{States: []string{"NV"}})
+}
+
+func TestPassText(t *testing.T) {
+	t.Parallel()
+	at := func(d, h int) time.Time { return time.Date(2026, 11, d, h, 0, 0, 0, time.UTC) }
+	for want, p := range map[string]report.Pass{
+		"pass of source demo from 2026-11-20 03:00 to 04:00Z, 3 runs, finished":               {Source: "demo", Began: at(20, 3), Ended: at(20, 4), Runs: 3, State: report.PassFinished},
+		"pass of source demo from 2026-11-20 03:00 to 2026-11-21 04:00Z, 1 run, not finished": {Source: "demo", Began: at(20, 3), Ended: at(21, 4), Runs: 1, State: report.PassStopped},
+		"pass of source demo in progress since 2026-11-20 03:00Z, 1 run; the first one":       {Source: "demo", Began: at(20, 3), Runs: 1, State: report.PassRunning, First: true},
+	} {
+		if got := p.Text(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package yp
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Thousands writes n with separators: 1,234,567.
+func Thousands(n int64) string {
+	sign, digits := "", strconv.FormatInt(n, 10)
+	if n < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	head := len(digits) % 3
+	groups := make([]string, 0, len(digits)/3+1)
+	if head > 0 {
+		groups = append(groups, digits[:head])
+	}
+	for ; head < len(digits); head += 3 {
+		groups = append(groups, digits[head:head+3])
+	}
+	return sign + strings.Join(groups, ",")
+}
+
+// Plural writes a count with its noun: "1 page", "1,200 pages".
+func Plural[N int | int64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if head, ok := strings.CutSuffix(noun, "y"); ok && head != "" && !strings.ContainsAny(head[len(head)-1:], "aeou") {
+		return Thousands(int64(n)) + " " + head + "ies"
+	}
+	return Thousands(int64(n)) + " " + noun + "s"
+}
+
+// Share writes a share in percent with one decimal, cut and not rounded: what is not all is
+// never told as 100.0%.
+func Share(percent float64) string {
+	return fmt.Sprintf("%.1f%%", math.Floor(percent*10+1e-9)/10)
+}
