@@ -154,38 +154,24 @@ func TestWorkers(t *testing.T) {
 	must(other.Finish(bg, checkpoint.OutcomeDone, 0))
 }
 
-// TestProcessorTime: the share is of the time between two heartbeats, and unknown where one
-// of the two says nothing or the clock was set back.
+// TestProcessorTime: what a process takes of the processors is kept as it was told; unknown is
+// NULL, and 0 is not.
 func TestProcessorTime(t *testing.T) {
 	t.Parallel()
-	b, clock := setupClock(t, 1, "CA")
-	enlist := func(cpu time.Duration) {
-		t.Helper()
-		noErr(t, b.run.Enlist(bg, "w1", "Ada", checkpoint.Usage{CPU: cpu}))
-	}
-	enlist(time.Second)
+	b := setup(t, 1, "CA")
+	noErr(t, b.run.Enlist(bg, "w1", "Ada", checkpoint.Usage{CPU: time.Second}))
+	noErr(t, b.run.Enlist(bg, "w2", "Bob", checkpoint.Usage{}))
+	cpu := `SELECT worker_id, cpu_ms, cpu_percent FROM workers ORDER BY id`
+	same(t, "enlisted", table(t, b.DB(), cpu), []string{"w1|1000|", "w2||"})
+	none, some := 0.0, 12.5
 	for _, c := range []struct {
-		after, cpu time.Duration
-		want       string
-	}{
-		{10 * time.Second, 3 * time.Second, "3000|20"},
-		{10 * time.Second, 0, "|"},
-		{10 * time.Second, 5 * time.Second, "5000|"}, // since when is not known
-		{-time.Minute, 6 * time.Second, "6000|"},
-		{4 * time.Second, 8 * time.Second, "8000|50"},
-	} {
-		clock.Move(c.after)
-		_, err := b.run.Heartbeat(bg, 0, checkpoint.Usage{CPU: c.cpu})
+		use  checkpoint.Usage
+		want string
+	}{{checkpoint.Usage{CPU: 3 * time.Second, Percent: &some}, "3000|12.5"}, {checkpoint.Usage{CPU: 3 * time.Second, Percent: &none}, "3000|0"}, {checkpoint.Usage{}, "|"}} {
+		_, err := b.run.Heartbeat(bg, 0, c.use)
 		noErr(t, err)
-		same(t, "processor time", table(t, b.DB(), `SELECT cpu_ms, round(cpu_percent, 1) FROM workers`), []string{c.want})
+		same(t, "heartbeat", table(t, b.DB(), cpu), []string{"w1|" + c.want, "w2|" + c.want})
 	}
-	noErr(t, b.run.Dismiss(bg, "w1"))
-	clock.Move(time.Hour)
-	enlist(9 * time.Second) // the hour in which it did not work counts for nothing
-	clock.Move(10 * time.Second)
-	_, err := b.run.Heartbeat(bg, 0, checkpoint.Usage{CPU: 10 * time.Second})
-	noErr(t, err)
-	same(t, "enlisted again", table(t, b.DB(), `SELECT cpu_ms, round(cpu_percent, 1) FROM workers`), []string{"10000|10"})
 }
 
 // TestFinishKeepsWorkersThatEnded: a worker that was dismissed keeps its own end.

@@ -164,7 +164,7 @@ func (r *Run) Heartbeat(ctx context.Context, requests int64, use Usage) (held in
 			return err
 		}
 		held = int(n)
-		if err := tx.Run(beatWorkers, tx.Now, use.Memory, use.cpu(), r.ID); err != nil {
+		if err := tx.Run(beatWorkers, tx.Now, use.Memory, use.cpu(), use.Percent, r.ID); err != nil {
 			return err
 		}
 		return tx.Run(beatRun, tx.Now, requests, r.ID)
@@ -191,22 +191,19 @@ func (k *Keeper) LaterBound(ctx context.Context, run int64) (at time.Time, err e
 const (
 	enlist = `
 	INSERT INTO workers (run_id, worker_id, name, host, pid, started_at, heartbeat_at, rss_bytes, cpu_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8)
-	ON CONFLICT (run_id, worker_id) DO UPDATE SET stopped_at = NULL, heartbeat_at = excluded.heartbeat_at, cpu_ms = excluded.cpu_ms`
+	ON CONFLICT (run_id, worker_id) DO UPDATE SET stopped_at = NULL, heartbeat_at = excluded.heartbeat_at`
 	dismiss     = `UPDATE workers SET stopped_at = ?, heartbeat_at = ? WHERE run_id = ? AND worker_id = ?`
 	dismissAll  = `UPDATE workers SET stopped_at = ?, heartbeat_at = ? WHERE run_id = ? AND stopped_at IS NULL`
 	dismissDead = `UPDATE workers SET stopped_at = heartbeat_at WHERE stopped_at IS NULL AND run_id IN (SELECT value FROM json_each(?))`
-	// A clock that was set back leaves the share unknown.
-	beatWorkers = `
-	UPDATE workers SET heartbeat_at = ?1, rss_bytes = ?2, cpu_ms = ?3,
-		cpu_percent = iif(?1 > heartbeat_at AND ?3 >= cpu_ms, 100.0 * (?3 - cpu_ms) / ((julianday(?1) - julianday(heartbeat_at)) * 86400000.0), NULL)
-	WHERE run_id = ?4 AND stopped_at IS NULL`
-	countClaim = `UPDATE workers SET claims = claims + 1, claim_retries = claim_retries + ? WHERE run_id = ? AND worker_id = ?`
+	beatWorkers = `UPDATE workers SET heartbeat_at = ?, rss_bytes = ?, cpu_ms = ?, cpu_percent = ? WHERE run_id = ? AND stopped_at IS NULL`
+	countClaim  = `UPDATE workers SET claims = claims + 1, claim_retries = claim_retries + ? WHERE run_id = ? AND worker_id = ?`
 )
 
 // Usage is what a process uses of its machine.
 type Usage struct {
-	Memory int64         // bytes that it holds now, 0 = unknown
-	CPU    time.Duration // processor time since it began, 0 = unknown
+	Memory  int64         // bytes that it holds now, 0 = unknown
+	CPU     time.Duration // processor time since it began, 0 = unknown
+	Percent *float64      // of one processor, since the heartbeat before; nil = unknown
 }
 
 // cpu is the processor time for SQL: NULL where it isn't known.

@@ -34,6 +34,7 @@ func (p *Program) dashboardCommand() *cli.Command {
 			allowHostFlag(),
 			statesFlag(),
 			onlySourceFlag(),
+			allowActionsFlag(),
 		},
 		Action: p.dashboard,
 	}
@@ -41,6 +42,10 @@ func (p *Program) dashboardCommand() *cli.Command {
 
 func allowHostFlag() cli.Flag {
 	return list("allow-host", "`NAME...` under which a browser may ask for the page, beside its address: that of a proxy in front of it", "none")
+}
+
+func allowActionsFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "allow-actions", Usage: "let the page mark what was dropped, restored and rejected as reviewed; nothing else can be changed there"}
 }
 
 func (p *Program) dashboard(c *cli.Context) error {
@@ -66,6 +71,7 @@ type page struct {
 	hosts    []string
 	db       string
 	log      zerolog.Logger
+	mark     func(ctx context.Context, event int64) error // nil = the page may change nothing
 }
 
 // listen takes the address that a flag names.
@@ -92,7 +98,23 @@ func (p *Program) listen(c *cli.Context, flag string, log zerolog.Logger) (*page
 	if !address.Addr().IsLoopback() {
 		log.Warn().Str("address", address.String()).Msg("other machines may reach the page, and it has no password: whoever does sees the listings")
 	}
-	return &page{listener: l, hosts: hosts, db: filepath.Base(c.String("db")), log: log}, nil
+	g := &page{listener: l, hosts: hosts, db: filepath.Base(c.String("db")), log: log}
+	if c.Bool("allow-actions") {
+		g.mark = func(ctx context.Context, event int64) error { return p.markReviewed(ctx, c, event) }
+	}
+	return g, nil
+}
+
+// markReviewed keeps a review that was made on the page. The file is opened for writing just for
+// that: a page that is looked at can change nothing.
+func (p *Program) markReviewed(ctx context.Context, c *cli.Context, event int64) error {
+	k, err := p.open(c, existing)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }() // what was written was acknowledged
+	_, err = k.DB().MarkReviewed(ctx, event, store.ReviewedByPage)
+	return err
 }
 
 // listenAddress reads an address: "8081" and ":8081" mean this machine alone.
@@ -126,7 +148,7 @@ func (g *page) close() { _ = g.listener.Close() }
 
 // serve serves the page until ctx ends.
 func (g *page) serve(ctx context.Context, k *database, scope store.Scope) error {
-	return web.New(web.Config{Reader: k.Reader, Database: yp.Printable(g.db), Scope: scope, Hosts: g.hosts, Logger: g.log}).Serve(ctx, g.listener)
+	return web.New(web.Config{Reader: k.Reader, Database: yp.Printable(g.db), Scope: scope, Hosts: g.hosts, Logger: g.log, MarkReviewed: g.mark}).Serve(ctx, g.listener)
 }
 
 // beside serves the page of a run, by readers of its own, until stop is called with the last
@@ -157,6 +179,7 @@ func webFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "web", DefaultText: "no page", Usage: "serve the page of `dashboard` while it runs, at `ADDRESS`: " + defaultListen + ", or a port alone"},
 		allowHostFlag(),
+		allowActionsFlag(),
 	}
 }
 
@@ -164,8 +187,12 @@ func webFlags() []cli.Flag {
 func (r *run) takeAddress() (err error) {
 	if r.c.IsSet("web") {
 		r.page, err = r.p.listen(r.c, "web", r.log)
-	} else if r.c.IsSet("allow-host") {
-		err = Usagef("--allow-host is about the page: name its address with --web")
+		return err
+	}
+	for _, name := range []string{"allow-host", "allow-actions"} {
+		if r.c.IsSet(name) {
+			return Usagef("--%s is about the page: name its address with --web", name)
+		}
 	}
 	return err
 }

@@ -29,6 +29,10 @@ type Config struct {
 	Timeout  time.Duration  // of one read; default 3 s
 	Viewers  int            // at most so many follow at once; default 64
 	Logger   zerolog.Logger // default none
+
+	// MarkReviewed keeps that what became of listings was looked through up to an event, see
+	// store.MarkReviewed. It is the one thing that the page may change; default: it may not.
+	MarkReviewed func(ctx context.Context, event int64) error
 }
 
 func (c Config) withDefaults() Config {
@@ -91,6 +95,7 @@ func New(cfg Config) *Server {
 
 // plainHandlers mounts what is no view. A path that takes a POST is mounted by s.post.
 func (s *Server) plainHandlers() {
+	s.mountReview()
 }
 
 // post mounts a handler for forms, which gets none that did not come from our own page.

@@ -68,6 +68,7 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"Paces":            func() error { _, err := r.Paces(ctx); return err },
 		"RecentListings":   func() error { _, err := r.RecentListings(ctx, 20); return err },
 		"ToReview":         func() error { _, err := r.ToReview(ctx); return err },
+		"LastEvent":        func() error { _, err := r.LastEvent(ctx); return err },
 		"Review":           func() error { _, err := r.Review(ctx, 0, 20); return err },
 		"FutureRows":       func() error { _, err := r.FutureRows(ctx); return err },
 	}

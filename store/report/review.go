@@ -64,6 +64,12 @@ func toReview(ctx context.Context, tx *sql.Tx) (r ToReview, err error) {
 	return r, err
 }
 
+// LastEvent is the number of the last event of listings that there is, 0 = none.
+func (k *Reader) LastEvent(ctx context.Context) (last int64, err error) {
+	_, err = k.one(ctx, "look for the last event", lastEvent, nil, &last)
+	return last, err
+}
+
 // Review lists what is to be reviewed, the oldest first, at most limit of it (0 = all), in
 // one snapshot of the file: what a crawl adds meanwhile is neither in the list nor below its
 // mark. With an event to go up to (0 = the last one), later ones are left out of the list, so

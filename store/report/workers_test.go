@@ -2,7 +2,6 @@ package report_test
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 	"testing"
 	"time"
@@ -51,13 +50,14 @@ func TestWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock.Move(10 * time.Second)
-	_, err := b.run.Heartbeat(t.Context(), 1, checkpoint.Usage{Memory: 60e6, CPU: 3 * time.Second})
+	share := 20.0
+	_, err := b.run.Heartbeat(t.Context(), 1, checkpoint.Usage{Memory: 60e6, CPU: 3 * time.Second, Percent: &share})
 	noErr(t, err)
 	at := fmt.Sprint(c.TargetID)
 	same(t, "at work", ask(0), []string{"run 1 alive ", "  amber alive target " + at + " page 2 of 1, rate 0.10/10s", "  birch alive target 0 page 0 of 0, rate 0.00/10s"})
 	runs, err := b.Workers(t.Context(), 0)
 	noErr(t, err)
-	if w := runs[0].Workers[0]; w.Memory != 60e6 || w.CPUMS == nil || *w.CPUMS != 3000 || w.CPU == nil || math.Abs(*w.CPU-20) > 0.1 {
+	if w := runs[0].Workers[0]; w.Memory != 60e6 || w.CPUMS == nil || *w.CPUMS != 3000 || w.CPU == nil || *w.CPU != 20 {
 		t.Errorf("%+v", w)
 	}
 	noErr(t, b.run.Dismiss(t.Context(), second))
