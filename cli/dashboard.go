@@ -59,6 +59,7 @@ func (p *Program) dashboard(c *cli.Context) error {
 	}
 	defer page.close()
 	return p.with(c, reading, func(k *database, scope store.Scope) error {
+		page.about = strings.Join(slices.DeleteFunc([]string{c.String("source"), strings.Join(scope.States, ", ")}, func(s string) bool { return s == "" }), " in ")
 		page.announce(p)
 		return page.serve(c.Context, k, scope)
 	})
@@ -70,6 +71,7 @@ type page struct {
 	listener net.Listener
 	hosts    []string
 	db       string
+	about    string // of --source and --states
 	log      zerolog.Logger
 	mark     func(ctx context.Context, event int64) error // nil = the page may change nothing
 }
@@ -148,7 +150,7 @@ func (g *page) close() { _ = g.listener.Close() }
 
 // serve serves the page until ctx ends.
 func (g *page) serve(ctx context.Context, k *database, scope store.Scope) error {
-	return web.New(web.Config{Reader: k.Reader, Database: yp.Printable(g.db), Scope: scope, Hosts: g.hosts, Logger: g.log, MarkReviewed: g.mark}).Serve(ctx, g.listener)
+	return web.New(web.Config{Reader: k.Reader, Database: yp.Printable(g.db), Scope: scope, About: g.about, Hosts: g.hosts, Logger: g.log, MarkReviewed: g.mark}).Serve(ctx, g.listener)
 }
 
 // beside serves the page of a run, by readers of its own, until stop is called with the last

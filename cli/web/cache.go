@@ -74,7 +74,7 @@ func (c *cache) get(p Part, q url.Values, render func(Part, Shown, error) fragme
 	took := time.Since(began)
 	rest := max(p.Every, c.every, restOf*took)
 	s.due = began.Add(rest)
-	shown.Slow = rest >= slow
+	shown.Slow = rest > slow
 	if err == nil {
 		s.read = began
 		s.fragment, s.err = render(p, shown, nil), nil

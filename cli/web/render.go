@@ -118,7 +118,7 @@ func dict(pairs ...any) (map[string]any, error) {
 
 // render makes a part's HTML; with an err it says that it can't be read, and since when.
 func (s *Server) render(p Part, shown Shown, err error) fragment {
-	shown.Token = s.token
+	shown.Token, shown.Scope = s.token, s.cfg.About
 	var out bytes.Buffer
 	if err == nil {
 		err = templates().ExecuteTemplate(&out, p.Name, shown)
@@ -176,10 +176,10 @@ type link struct {
 
 // writePage writes a whole page around its parts.
 func (s *Server) writePage(w http.ResponseWriter, v View, parts []fragment) {
-	var links []link
+	var links []link // the page of a state stands under that of all
 	for _, o := range s.views {
 		if o.Nav != "" {
-			links = append(links, link{strings.TrimSuffix(o.Path, "{$}"), o.Nav, o.Path == v.Path})
+			links = append(links, link{strings.TrimSuffix(o.Path, "{$}"), o.Nav, o.Path == v.Path || strings.HasPrefix(v.Path, o.Path+"/")})
 		}
 	}
 	type section struct {

@@ -59,21 +59,12 @@ func (s *Server) stateMap() Part {
 		if !slices.Contains(report.MapBys(), by) {
 			return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("The map can't show %q.", by), "Choose one of the words above it."}
 		}
-		since, err := s.passBegan(ctx)
-		if err != nil {
-			return nil, err
-		}
-		figures, err := s.cfg.Reader.Map(ctx, s.cfg.Scope, by, since)
+		figures, err := s.cfg.Reader.Map(ctx, s.cfg.Scope, by)
 		if err != nil {
 			return nil, err
 		}
 		return mapOf(by, figures), nil
 	}}
-}
-
-// passBegan is since when listings count as new.
-func (s *Server) passBegan(context.Context) (time.Time, error) {
-	return time.Time{}, nil
 }
 
 func mapOf(by report.MapBy, figures []report.StateFigures) mapModel {
@@ -122,7 +113,7 @@ func step(n int) string { return "step" + strconv.Itoa(min(max(n, 0), steps-1)) 
 
 // tileOf is what a map says of a state.
 func tileOf(by report.MapBy, f report.StateFigures, there bool, most int64) tile {
-	t := tile{Planned: there && (f.Targets > 0 || f.Listings > 0), Held: f.Held > 0, Number: "-"}
+	t := tile{Label: "not known", Planned: there && (f.Targets > 0 || f.Listings > 0), Held: f.Held > 0, Number: "-"}
 	if !t.Planned {
 		t.Number, t.Label = "", "nothing planned"
 		return t
@@ -280,11 +271,11 @@ func (s *Server) statesTable() Part {
 			}
 			return m, nil
 		}
-		done, err := s.cfg.Reader.Map(ctx, s.cfg.Scope, report.MapDone, time.Time{})
+		done, err := s.cfg.Reader.Map(ctx, s.cfg.Scope, report.MapDone)
 		if err != nil {
 			return nil, err
 		}
-		rest, err := s.cfg.Reader.Map(ctx, s.cfg.Scope, report.MapCoverage, time.Time{})
+		rest, err := s.cfg.Reader.Map(ctx, s.cfg.Scope, report.MapCoverage)
 		if err != nil {
 			return nil, err
 		}
@@ -319,7 +310,7 @@ func (s *Server) readState(ctx context.Context, code string, q url.Values) (*sta
 	if len(s.cfg.Scope.States) > 0 && !slices.Contains(s.cfg.Scope.States, code) {
 		return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("This page is about other states than %s.", code), "It was started with --states " + strings.Join(s.cfg.Scope.States, " ") + "."}
 	}
-	rows, err := s.cfg.Reader.Map(ctx, store.Scope{SourceID: s.cfg.Scope.SourceID, States: []string{code}}, report.MapDone, time.Time{})
+	rows, err := s.cfg.Reader.Map(ctx, store.Scope{SourceID: s.cfg.Scope.SourceID, States: []string{code}}, report.MapDone)
 	if err != nil {
 		return nil, err
 	}

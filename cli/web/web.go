@@ -24,6 +24,7 @@ type Config struct {
 	Reader   *report.Reader
 	Database string         // name of the file, for people
 	Scope    store.Scope    // of it: source and states count
+	About    string         // the scope for people; default "the whole file"
 	Hosts    []string       // names under which the page may be asked for, beside its address
 	Every    time.Duration  // at least between two reads of the same; default 1 s
 	Timeout  time.Duration  // of one read; default 3 s
@@ -36,6 +37,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
+	c.About = cmp.Or(c.About, "the whole file")
 	c.Every = cmp.Or(c.Every, time.Second)
 	c.Timeout = cmp.Or(c.Timeout, 3*time.Second)
 	c.Viewers = cmp.Or(c.Viewers, 64)
@@ -96,6 +98,9 @@ func New(cfg Config) *Server {
 // plainHandlers mounts what is no view. A path that takes a POST is mounted by s.post.
 func (s *Server) plainHandlers() {
 	s.mountReview()
+	s.mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, http.StatusNotFound, "There is no page "+r.URL.Path+".", "Choose one below.")
+	})
 }
 
 // post mounts a handler for forms, which gets none that did not come from our own page.

@@ -8,10 +8,12 @@ import (
 
 // Figures are the numbers of an overview. A pointer that is nil is not known.
 type Figures struct {
-	Listings int64  `json:"listings"` // all that were kept, those that closed since included
-	Emails   *int64 `json:"with_email"`
-	Read     int64  `json:"own_pages_read"` // of which an e-mail may be known
-	Coverage CoverageTotals
+	Listings int64          `json:"listings"` // all that were kept, those that closed since included
+	Emails   *int64         `json:"with_email"`
+	Read     int64          `json:"own_pages_read"` // of which an e-mail may be known
+	Passes   []Pass         `json:"passes"`         // the last one of each source
+	New      *int64         `json:"new"`            // in them
+	Coverage CoverageTotals `json:"coverage"`
 }
 
 const (
@@ -47,6 +49,15 @@ func (k *Reader) Figures(ctx context.Context, scope store.Scope) (*Figures, erro
 	}
 	if f.Read > 0 {
 		f.Emails = &emails
+	}
+	if f.Passes, err = k.Passes(ctx, scope); err != nil {
+		return nil, err
+	}
+	if len(f.Passes) > 0 {
+		f.New = new(int64)
+	}
+	for _, p := range f.Passes {
+		*f.New += p.New
 	}
 	f.Coverage, err = k.CoverageTotals(ctx, scope)
 	return f, err

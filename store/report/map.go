@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"ypcrawl/store"
 	"ypcrawl/yp"
@@ -19,7 +18,7 @@ const (
 	MapCoverage  MapBy = "coverage"  // listings seen of those that the site says it has
 	MapSuccess   MapBy = "success"   // attempts that went well
 	MapFreshness MapBy = "freshness" // how long ago targets were crawled well, on average
-	MapNew       MapBy = "new"       // listings that were new since a time
+	MapNew       MapBy = "new"       // listings that are new in the last pass of their source
 )
 
 // MapBys are the words, in the order in which they are offered.
@@ -52,13 +51,13 @@ const (
 	// Of the new listings of a page one stands for all: a page is of one target.
 	mapNew = `
 	SELECT l.found_state, sum(e.listings) FROM listing_events e INDEXED BY listing_events_by_time CROSS JOIN listings l ON l.id = e.listing
-	WHERE e.at >= ?3 AND e.kind = 'new' AND (?1 = 0 OR e.source_id = ?1) AND (?2 = '[]' OR l.found_state IN (SELECT value FROM json_each(?2))) GROUP BY 1`
+	WHERE e.at >= ?3 AND e.at >= ifnull(?4 ->> ('$."' || e.source_id || '"'), ?3) AND e.kind = 'new' AND (?1 = 0 OR e.source_id = ?1) AND (?2 = '[]' OR l.found_state IN (SELECT value FROM json_each(?2))) GROUP BY 1`
 )
 
-// Map reads what a map of the states shows. Of the scope, source and states count; since is
-// for MapNew alone. What is done stands in counters; for the rest every target of the scope, or
-// every page with new listings since then, is read.
-func (k *Reader) Map(ctx context.Context, scope store.Scope, by MapBy, since time.Time) ([]StateFigures, error) {
+// Map reads what a map of the states shows. Of the scope, source and states count. What is done
+// stands in counters; for the rest every target of the scope is read, or every page of the last
+// passes with new listings.
+func (k *Reader) Map(ctx context.Context, scope store.Scope, by MapBy) ([]StateFigures, error) {
 	all, err := list(ctx, k, "read the map", mapTotals, placesOf(scope), func(f *StateFigures) []any {
 		return []any{&f.State, &f.Targets, &f.Finished, &f.Troubled, &f.Held}
 	})
@@ -97,7 +96,16 @@ func (k *Reader) Map(ctx context.Context, scope store.Scope, by MapBy, since tim
 			}
 		}
 	case MapNew:
-		fresh, err := counts(mapNew, placesOf(scope, yp.FormatTime(since)))
+		passes, err := k.LastPasses(ctx, scope)
+		if err != nil || len(passes) == 0 { // without a pass nothing is known to be new
+			return all, err
+		}
+		first, of := begins(passes)
+		began := map[int64]string{}
+		for source, at := range of {
+			began[source] = yp.FormatTime(at)
+		}
+		fresh, err := counts(mapNew, placesOf(scope, yp.FormatTime(first), store.JSON(began)))
 		if err != nil {
 			return nil, err
 		}
