@@ -30,6 +30,7 @@ type cache struct {
 	every, timeout time.Duration
 	stopped        context.Context //nolint:containedctx // reads end with the server, not with whoever asked first
 	busy           chan struct{}
+	render         func(Part, Shown, error) fragment
 
 	mu    sync.Mutex
 	slots map[string]*slot
@@ -56,7 +57,7 @@ type fragment struct {
 
 // get returns a part as it stands. Where it can't be read, the one that was read last stays,
 // and says so; there is an error only where there is none.
-func (c *cache) get(p Part, q url.Values, render func(Part, Shown, error) fragment) (fragment, error) {
+func (c *cache) get(p Part, q url.Values) (fragment, error) {
 	s, err := c.slot(p.Name + "?" + q.Encode())
 	if err != nil {
 		return fragment{}, err
@@ -77,10 +78,10 @@ func (c *cache) get(p Part, q url.Values, render func(Part, Shown, error) fragme
 	shown.Slow = rest > slow
 	if err == nil {
 		s.read = began
-		s.fragment, s.err = render(p, shown, nil), nil
+		s.fragment, s.err = c.render(p, shown, nil), nil
 	} else if s.err = err; refusal(err) == nil {
 		shown.Now, s.err = s.read, nil
-		s.fragment = render(p, shown, err)
+		s.fragment = c.render(p, shown, err)
 	}
 	return s.fragment, s.err
 }

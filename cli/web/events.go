@@ -10,11 +10,8 @@ import (
 	"time"
 )
 
-const (
-	beatEvery = 5 * time.Second  // a sign of life: a page that hears nothing says so
-	sendTime  = 10 * time.Second // who does not take an event within it is dropped
-	backlog   = 8                // events that a viewer may be behind
-)
+// backlog is how many events a viewer may be behind.
+const backlog = 8
 
 // feed follows one address: one goroutine looks at it once a second and hands the same bytes to
 // all who look on. It lives as long as there is one.
@@ -36,7 +33,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, v View, q url.Va
 	out := http.NewResponseController(w)
 	_ = out.SetReadDeadline(time.Time{}) // that of the request, which has been read: it would end the stream
 	send := func(b []byte) bool {
-		if out.SetWriteDeadline(time.Now().Add(sendTime)) != nil {
+		if out.SetWriteDeadline(time.Now().Add(s.sendTime)) != nil {
 			return false
 		}
 		_, err := w.Write(b)
@@ -124,7 +121,7 @@ func (s *Server) watch(f *feed, v View, q url.Values) {
 			}
 		}
 		news := frames(changed)
-		if now := time.Now(); len(news) > 0 || now.Sub(spoke) >= beatEvery {
+		if now := time.Now(); len(news) > 0 || now.Sub(spoke) >= s.beatEvery {
 			if len(news) == 0 {
 				news = frame("beat", nil)
 			}

@@ -94,13 +94,11 @@ func percent(v any) string {
 		}
 		p = *v
 	}
-	switch {
-	case p > 0 && p < 10:
-		return strconv.FormatFloat(p, 'f', 1, 64) + " %"
-	case p > 99 && p < 100:
-		return strconv.FormatFloat(min(p, 99.9), 'f', 1, 64) + " %"
+	text := strings.TrimSuffix(yp.Share(p), "%") // with one decimal, cut
+	if whole, _, _ := strings.Cut(text, "."); p == 0 || p >= 10 && p < 99 || p >= 100 {
+		text = whole
 	}
-	return strconv.FormatFloat(p, 'f', 0, 64) + " %"
+	return text + " %"
 }
 
 // dict makes the argument of a template that is used several times.

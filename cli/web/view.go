@@ -117,7 +117,7 @@ func (s *Server) serveView(v View) http.Handler {
 func (s *Server) look(v View, q url.Values) ([]fragment, *Refusal) {
 	all := make([]fragment, 0, len(v.Parts))
 	for _, p := range v.Parts {
-		f, err := s.cache.get(p, p.of(q), s.render)
+		f, err := s.cache.get(p, p.of(q))
 		if refused := refusal(err); refused != nil {
 			return nil, refused
 		}

@@ -64,6 +64,9 @@ type Server struct {
 	views []View
 	cache cache
 
+	beatEvery time.Duration // a sign of life: a page that hears nothing says so
+	sendTime  time.Duration // a viewer who does not take an event within it is dropped
+
 	standing memo[*report.Standing]
 
 	stop    context.CancelCauseFunc
@@ -83,9 +86,9 @@ func (e Ended) Error() string { return string(e) }
 // New returns a server. It panics when a template is wrong.
 func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
-	s := &Server{cfg: cfg, token: rand.Text(), mux: http.NewServeMux(), posts: map[string]bool{}, feeds: map[string]*feed{}}
+	s := &Server{cfg: cfg, token: rand.Text(), mux: http.NewServeMux(), posts: map[string]bool{}, feeds: map[string]*feed{}, beatEvery: 5 * time.Second, sendTime: 10 * time.Second}
 	s.stopped, s.stop = context.WithCancelCause(context.Background())
-	s.cache = cache{every: cfg.Every, timeout: cfg.Timeout, stopped: s.stopped, slots: map[string]*slot{}, busy: make(chan struct{}, readAtOnce)}
+	s.cache = cache{every: cfg.Every, timeout: cfg.Timeout, stopped: s.stopped, slots: map[string]*slot{}, busy: make(chan struct{}, readAtOnce), render: s.render}
 	s.views = s.allViews()
 	for _, v := range s.views {
 		s.mux.Handle("GET "+v.Path, s.serveView(v)) // "/{$}" is the root alone

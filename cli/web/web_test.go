@@ -1,0 +1,464 @@
+package web
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const hostile = `<script>alert(1)</script>` + "\u202e" + `<b>`
+
+// served is a server over a file in which a run has one target in hand.
+type served struct {
+	*Server
+	*checkpoint.Keeper
+	run  *checkpoint.Run
+	url  string
+	stop context.CancelCauseFunc
+	done chan error
+}
+
+// serve starts a server; before changes it before it listens.
+func serve(t *testing.T, cfg Config, before ...func(*Server)) *served {
+	t.Helper()
+	db := storetest.Open(t)
+	b := &served{Keeper: checkpoint.New(db), done: make(chan error, 1)}
+	cfg.Reader, cfg.Database = report.New(db), "a.db"
+	b.plan(t)
+	b.Server = New(cfg)
+	for _, f := range before {
+		f(b.Server)
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	storetest.NoError(t, err)
+	b.url = "http://" + l.Addr().String()
+	ctx, stop := context.WithCancelCause(context.Background())
+	b.stop = stop
+	go func() { b.done <- b.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		stop(nil)
+		if err := <-b.done; err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+		b.done <- nil
+		http.DefaultClient.CloseIdleConnections()
+		_ = b.run.Finish(context.Background(), checkpoint.OutcomeDone, 0)
+	})
+	return b
+}
+
+func (b *served) plan(t *testing.T) {
+	t.Helper()
+	source, err := b.Source(t.Context(), "demo", "http://127.0.0.1:1")
+	storetest.NoError(t, err)
+	p := checkpoint.Plan{SourceID: source, TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers " + hostile}, {Slug: "dentists", Name: "Dentists"}}}
+	for i := range 30 {
+		for _, st := range []string{"CA", "TX"} {
+			p.Cities = append(p.Cities, yp.City{Slug: fmt.Sprintf("city-%d-%s", i, st), Name: fmt.Sprintf("City %d", i), State: st, Population: 1000000 - i, Tier: 1})
+		}
+	}
+	_, err = b.Plan(t.Context(), p)
+	storetest.NoError(t, err)
+	b.run, err = b.StartRun(t.Context(), source, "test", false)
+	storetest.NoError(t, err)
+	c, err := b.Claim(t.Context(), checkpoint.Worker{ID: yp.WorkerID(0, 1), RunID: b.run.ID}, store.Scope{SourceID: source, States: []string{"TX"}}, 5)
+	storetest.NoError(t, err)
+	total := 40
+	_, err = b.CommitPage(t.Context(), c, yp.Page{
+		Number: 1, Raw: 2, NextURL: "/2", SiteTotal: total,
+		Listings: []yp.Listing{{ID: "a", Name: "A " + hostile}, {ID: "b", Name: "B"}},
+	})
+	storetest.NoError(t, err)
+}
+
+// ask makes a request and returns the answer with its body.
+func (b *served) ask(t *testing.T, method, path string, header map[string]string, body string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, b.url+path, strings.NewReader(body))
+	storetest.NoError(t, err)
+	for name, value := range header {
+		if r.Header.Set(name, value); name == "Host" {
+			r.Host = value
+		}
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	storetest.NoError(t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	storetest.NoError(t, err)
+	return answer, string(text)
+}
+
+// TestGuard: who asks under another name, from another site, or for a change is refused.
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	b := serve(t, Config{Hosts: []string{"crawl.example.com"}}, func(s *Server) {
+		s.post("/change", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	})
+	port := b.url[strings.LastIndex(b.url, ":"):]
+	token := url.Values{"token": {b.token}}.Encode()
+	type headers map[string]string
+	for _, c := range []struct {
+		name, method, path string
+		header             headers
+		body               string
+		want               int
+	}{
+		{"by its address", "GET", "/", nil, "", 200},
+		{"head", "HEAD", "/", nil, "", 200},
+		{"localhost", "GET", "/", headers{"Host": "LocalHost" + port}, "", 200},
+		{"IPv6 loopback", "GET", "/", headers{"Host": "[::1]" + port}, "", 200},
+		{"a name that was allowed", "GET", "/", headers{"Host": "crawl.example.com"}, "", 200},
+		{"and on another port", "GET", "/", headers{"Host": "Crawl.Example.com:8443"}, "", 200},
+		{"rebound name", "GET", "/", headers{"Host": "evil.example" + port}, "", 403},
+		{"rebound name, style", "GET", "/static/page.css", headers{"Host": "evil.example" + port}, "", 403},
+		{"a name that begins like ours", "GET", "/", headers{"Host": "127.0.0.1.evil.example" + port}, "", 403},
+		{"another port", "GET", "/", headers{"Host": "127.0.0.1:1"}, "", 403},
+		{"no port", "GET", "/", headers{"Host": "127.0.0.1"}, "", 403},
+		{"another address", "GET", "/", headers{"Host": "10.0.0.1" + port}, "", 403},
+		{"any address", "GET", "/", headers{"Host": "0.0.0.0" + port}, "", 403},
+		{"own origin", "GET", "/", headers{"Origin": b.url}, "", 200},
+		{"another origin", "GET", "/", headers{"Origin": "http://evil.example"}, "", 403},
+		{"hidden origin", "GET", "/", headers{"Origin": "null"}, "", 403},
+		{"part of another site", "GET", "/", headers{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}, "", 403},
+		{"a link on another site", "GET", "/", headers{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, "", 200},
+		{"stream for another site", "GET", "/", headers{"Origin": "http://evil.example", "Accept": "text/event-stream"}, "", 403},
+		{"post where there is none", "POST", "/", headers{"Origin": b.url}, token, 405},
+		{"put", "PUT", "/change", headers{"Origin": b.url}, token, 405},
+		{"delete", "DELETE", "/", nil, "", 405},
+		{"get where a post is", "GET", "/change", nil, "", 404},
+		{"form", "POST", "/change", headers{"Origin": b.url, "Content-Type": "application/x-www-form-urlencoded"}, token, 204},
+		{"form of a browser that sends no origin", "POST", "/change", headers{"Sec-Fetch-Site": "same-origin", "Content-Type": "application/x-www-form-urlencoded"}, token, 204},
+		{"form without a token", "POST", "/change", headers{"Origin": b.url, "Content-Type": "application/x-www-form-urlencoded"}, "", 403},
+		{"form with a wrong token", "POST", "/change", headers{"Origin": b.url, "Content-Type": "application/x-www-form-urlencoded"}, "token=" + strings.Repeat("A", 26), 403},
+		{"token in the address", "POST", "/change?" + token, headers{"Origin": b.url, "Content-Type": "application/x-www-form-urlencoded"}, "", 403},
+		{"form of another site", "POST", "/change", headers{"Origin": "http://evil.example", "Content-Type": "application/x-www-form-urlencoded"}, token, 403},
+		{"form of nobody", "POST", "/change", headers{"Content-Type": "application/x-www-form-urlencoded"}, token, 403},
+		{"form too large", "POST", "/change", headers{"Origin": b.url, "Content-Type": "application/x-www-form-urlencoded"}, token + "&x=" + strings.Repeat("y", maxPostBody), 403},
+		{"unknown page", "GET", "/nothing", nil, "", 404},
+	} {
+		answer, text := b.ask(t, c.method, c.path, c.header, c.body)
+		if answer.StatusCode != c.want {
+			t.Errorf("%s: %d, want %d: %s", c.name, answer.StatusCode, c.want, text)
+		}
+		h := answer.Header
+		if h.Get("Content-Security-Policy") != policy || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" ||
+			h.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s: headers %v", c.name, h)
+		}
+		if !strings.HasPrefix(c.path, "/static/") && h.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: may be kept: %q", c.name, h.Get("Cache-Control"))
+		}
+		if answer.StatusCode == http.StatusForbidden && strings.Contains(c.name, "rebound") && !strings.Contains(text, "--allow-host evil.example") {
+			t.Errorf("%s: the next step is not said: %s", c.name, text)
+		}
+	}
+}
+
+// TestLargeHeader: nobody makes us keep a large request in memory.
+func TestLargeHeader(t *testing.T) {
+	t.Parallel()
+	b := serve(t, Config{})
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(b.url, "http://"))
+	storetest.NoError(t, err)
+	defer conn.Close()
+	go func() { // it may be refused in the middle
+		_, _ = fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: %s\r\nX: %s\r\n\r\n", strings.TrimPrefix(b.url, "http://"), strings.Repeat("x", 2*maxHeader))
+	}()
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err == nil && !strings.HasPrefix(line, "HTTP/1.1 431 ") {
+		t.Errorf("a header of %d bytes is answered with %q", 2*maxHeader, line)
+	}
+}
+
+// TestViews: every view is answered, says what there is, and shows hostile names as text.
+func TestViews(t *testing.T) {
+	t.Parallel()
+	b := serve(t, Config{})
+	for _, c := range []struct {
+		path  string
+		code  int
+		wants []string
+	}{
+		{"/", 200, []string{"A run crawls demo", "0 of 120", "Texas: 0 % of 60 targets done, crawled now", `http-equiv="refresh" content="5"`, `src="/static/page.js"`, "Alaska: nothing planned", "5.0 %"}},
+		{"/?by=coverage", 200, []string{"Texas: 5.0 % of what the site lists was seen", "California: of what the site lists was seen is not known"}},
+		{"/?by=freshness", 200, []string{"never crawled to an end"}},
+		{"/?by=success", 200, []string{"States"}},
+		{"/?by=new", 200, []string{"States"}},
+		{"/?by=<b>", 404, []string{"The map can&#39;t show &#34;&lt;b&gt;&#34;"}},
+		{"/states", 200, []string{`<a href="/states/TX">Texas</a>`}},
+		{"/states/tx", 200, []string{"<h2>Texas</h2>", "&lt;script&gt;alert(1)&lt;/script&gt;\\" + "u202e&lt;b&gt;", "City 24", "cities=100", "in progress"}},
+		{"/states/TX?cities=3", 200, []string{"The 3 largest cities"}},
+		{"/states/AK", 200, []string{"Nothing is planned in Alaska"}},
+		{"/states/ZZ", 404, []string{"There is no state"}},
+		{"/states/" + url.PathEscape("<script>"), 404, []string{"&lt;SCRIPT&gt;"}},
+		{"/states?a=TX&b=CA", 200, []string{"<h2>Texas</h2>", "<h2>California</h2>"}},
+		{"/states?a=" + strings.Repeat("x", 5000), 404, []string{"There is no state"}},
+		{"/nothing", 404, []string{"There is no page /nothing."}},
+	} {
+		answer, text := b.ask(t, "GET", c.path, nil, "")
+		if answer.StatusCode != c.code {
+			t.Errorf("%.40s: %d, want %d: %s", c.path, answer.StatusCode, c.code, text)
+		}
+		for _, want := range c.wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%.40s does not say %q:\n%s", c.path, want, text)
+			}
+		}
+		for _, never := range []string{"<script>alert", "\u202e", "ZgotmplZ", "could not be read", " style="} {
+			if strings.Contains(text, never) {
+				t.Errorf("%.40s has %q:\n%s", c.path, never, text)
+			}
+		}
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"<p>plain\n\ttext</p>\n": "<p>plain\n\ttext</p>\n",
+		"Café ✓ ▸ 東京 – ·":        "Café ✓ ▸ 東京 – ·",
+		"a\u202eb\u2066c":        `a\u202eb\u2066c`,
+		"a\x1b[31mb\x00\r\n":     `a\x1b[31mb\x00\r` + "\n",
+		"a\u200bb\u0085":         `a\u200bb\u0085`,
+		"bad \xff":               `bad \xff`,
+	} {
+		if got := printable(in); got != want {
+			t.Errorf("%q is shown as %q, want %q", in, got, want)
+		}
+	}
+}
+
+// counted is a view with one part that counts how often it is read, and changes every time.
+func counted(s *Server, reads *atomic.Int64) {
+	s.mux.Handle("GET /counted", s.serveView(View{Path: "/counted", Title: "Counted", Parts: []Part{{
+		Name: "unreadable", Asks: []string{"q"},
+		Read: func(context.Context, url.Values) (any, error) {
+			reads.Add(1)
+			return nil, errors.New("on purpose: what it shows is when it was last read")
+		},
+	}}}))
+}
+
+// stream opens an event stream.
+func (b *served) stream(t *testing.T, path string) (lines *bufio.Scanner, leave func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.url+path, nil)
+	storetest.NoError(t, err)
+	r.Header.Set("Accept", "text/event-stream")
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	storetest.NoError(t, err)
+	leave = func() { cancel(); _ = answer.Body.Close() }
+	t.Cleanup(leave)
+	if got := answer.Header.Get("Content-Type"); answer.StatusCode != http.StatusOK || got != "text/event-stream" {
+		t.Fatalf("%d, %s", answer.StatusCode, got)
+	}
+	return bufio.NewScanner(answer.Body), leave
+}
+
+// next reads up to the data of the next event of a name.
+func next(t *testing.T, lines *bufio.Scanner, name string) string {
+	t.Helper()
+	for lines.Scan() {
+		if lines.Text() == "event: "+name && lines.Scan() {
+			return strings.TrimPrefix(lines.Text(), "data: ")
+		}
+	}
+	t.Fatalf("no event %q: %v", name, lines.Err())
+	return ""
+}
+
+// feedsEnd waits until nobody is followed any more.
+func (b *served) feedsEnd(t *testing.T) {
+	t.Helper()
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		b.mu.Lock()
+		n, viewers := len(b.feeds), b.count
+		b.mu.Unlock()
+		if n == 0 && viewers == 0 {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("%d feeds with %d viewers are left", n, viewers)
+		}
+	}
+}
+
+// TestTwentyViewers: twenty who look at the same cost one read in a while, and when they have
+// left nothing is read any more.
+func TestTwentyViewers(t *testing.T) {
+	t.Parallel()
+	const every = 40 * time.Millisecond
+	var reads atomic.Int64
+	b := serve(t, Config{Every: every}, func(s *Server) { counted(s, &reads) })
+	began := time.Now()
+	var all []func()
+	var first *bufio.Scanner
+	for range 20 {
+		lines, leave := b.stream(t, "/counted?q=1&other="+fmt.Sprint(len(all))) // what a part does not ask for makes no difference
+		next(t, lines, "part")
+		if all = append(all, leave); first == nil {
+			first = lines
+		}
+	}
+	b.mu.Lock()
+	if len(b.feeds) != 1 || b.count != 20 {
+		t.Errorf("%d feeds for %d viewers", len(b.feeds), b.count)
+	}
+	b.mu.Unlock()
+	for reads.Load() < 10 {
+		time.Sleep(every)
+	}
+	if most := int64(time.Since(began)/every) + 1; reads.Load() > most {
+		t.Errorf("%d reads in %s, want at most %d", reads.Load(), time.Since(began), most)
+	}
+	for _, leave := range all {
+		leave()
+	}
+	b.feedsEnd(t)
+	left := reads.Load()
+	time.Sleep(5 * every)
+	if n := reads.Load(); n != left {
+		t.Errorf("%d more reads when everybody has left", n-left)
+	}
+}
+
+// TestEvents: a change is sent, what stands is not sent again, and the end is told.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	b := serve(t, Config{Every: 20 * time.Millisecond})
+	lines, _ := b.stream(t, "/states/TX")
+	if data := next(t, lines, "part"); !strings.Contains(data, `"id":"sentence"`) || !strings.Contains(data, "A run crawls demo") {
+		t.Errorf("the first event is %s", data)
+	}
+	storetest.Execute(t, b.DB(), `UPDATE cities SET name = 'Renamed' WHERE name = 'City 0'`)
+	for data := ""; !strings.Contains(data, "Renamed"); {
+		data = next(t, lines, "part")
+		if strings.Contains(data, "Renamed") && !strings.Contains(data, `"id":"state"`) {
+			t.Errorf("changed: %s", data)
+		}
+	}
+	b.stop(Ended("the run has ended: done"))
+	if data := next(t, lines, "end"); data != `{"text":"the run has ended: done"}` {
+		t.Errorf("at the end: %s", data)
+	}
+	if err := <-b.done; err != nil {
+		t.Error(err)
+	}
+	b.done <- nil
+}
+
+// TestUnchanged: what stands is not sent again; a sign of life is.
+func TestUnchanged(t *testing.T) {
+	t.Parallel()
+	b := serve(t, Config{Every: 20 * time.Millisecond})
+	b.mu.Lock()
+	b.beatEvery = 60 * time.Millisecond
+	b.mu.Unlock()
+	lines, _ := b.stream(t, "/states/CA")
+	beats, parts := 0, map[string]int{}
+	for beats < 5 && lines.Scan() {
+		switch text := lines.Text(); {
+		case text == "event: beat":
+			beats++
+		case strings.HasPrefix(text, `data: {"id":"`):
+			id, _, _ := strings.Cut(strings.TrimPrefix(text, `data: {"id":"`), `"`)
+			parts[id]++
+		}
+	}
+	if beats < 5 || parts["sentence"] > 2 || parts["state"] > 2 { // once at the start, once by the feed's first look
+		t.Errorf("%d signs of life, parts %v", beats, parts)
+	}
+}
+
+// TestSlowViewer: one who takes nothing is dropped, and holds up nobody.
+func TestSlowViewer(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	b := serve(t, Config{Every: 5 * time.Millisecond}, func(s *Server) {
+		s.sendTime = 50 * time.Millisecond
+		s.mux.Handle("GET /large", s.serveView(View{Path: "/large", Title: "Large", Parts: []Part{{
+			Name: "refusal",
+			Read: func(context.Context, url.Values) (any, error) { return nil, nil },
+		}}}))
+	})
+	b.cache.render = func(Part, Shown, error) fragment {
+		return fragment{ID: "large", Hash: fmt.Sprint(n.Add(1)), HTML: strings.Repeat("x", 1<<20)}
+	}
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(b.url, "http://"))
+	storetest.NoError(t, err)
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "GET /large HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\n\r\n", strings.TrimPrefix(b.url, "http://"))
+	storetest.NoError(t, err)
+	for n.Load() < 3 {
+		time.Sleep(time.Millisecond)
+	}
+	b.feedsEnd(t) // without a byte read
+}
+
+// TestTooManyViewers: the page is served to them all the same.
+func TestTooManyViewers(t *testing.T) {
+	t.Parallel()
+	b := serve(t, Config{Viewers: 2})
+	b.stream(t, "/")
+	b.stream(t, "/states")
+	answer, _ := b.ask(t, "GET", "/", map[string]string{"Accept": "text/event-stream"}, "")
+	if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {
+		t.Errorf("a third one: %d", answer.StatusCode)
+	}
+	if answer, _ := b.ask(t, "GET", "/", nil, ""); answer.StatusCode != http.StatusOK {
+		t.Errorf("the page: %d", answer.StatusCode)
+	}
+}
+
+// TestStopsPromptly: a question under way does not hold up the end of the program.
+func TestStopsPromptly(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{})
+	b := serve(t, Config{Timeout: time.Minute}, func(s *Server) {
+		s.mux.Handle("GET /hangs", s.serveView(View{Path: "/hangs", Title: "Hangs", Parts: []Part{{
+			Name: "figures",
+			Read: func(ctx context.Context, _ url.Values) (any, error) {
+				close(asked)
+				<-ctx.Done()
+				return nil, ctx.Err()
+			},
+		}}}))
+	})
+	go func() {
+		r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, b.url+"/hangs", nil)
+		if err == nil {
+			if answer, err := http.DefaultTransport.RoundTrip(r); err == nil {
+				_ = answer.Body.Close()
+			}
+		}
+	}()
+	<-asked
+	began := time.Now()
+	b.stop(nil)
+	if err := <-b.done; err != nil || time.Since(began) > 5*time.Second {
+		t.Errorf("it took %s to end (%v)", time.Since(began), err)
+	}
+	b.done <- nil
+}
