@@ -39,7 +39,7 @@ var ofPages = map[string]string{
 	"sightings":      `SELECT t.name, l.listing_id, m.page, m.rank, m.since, m.crawl, m.missed FROM sightings m JOIN target t ON t.id = m.target_id JOIN listings l ON l.id = m.listing`,
 	"listing_events": `SELECT kind, iif(kind = 'new', listings, NULL), ifnull(e.listing_id, l.listing_id), what FROM listing_events e LEFT JOIN listings l ON l.id = e.listing`,
 	"staged":         `SELECT g.listing_id, t.name, g.page, g.reasons, g.listing FROM staged_listings g JOIN target t ON t.id = g.target_id`,
-	"listing_totals": `SELECT state, listings FROM listing_totals WHERE listings <> 0`,
+	"listing_totals": `SELECT state, listings, dropped, emails FROM listing_totals WHERE listings <> 0`,
 	"company_totals": `SELECT state, companies FROM company_totals WHERE companies <> 0`,
 	"targets": `SELECT n.name, t.status, t.population, t.priority, t.max_pages, t.page_current, t.next_page_url, t.last_listing_id, t.site_total, t.raw_count, t.accepted_count,
 		t.bad_count, t.crawls, t.crawl_started_at IS NOT NULL, t.complete_at IS NOT NULL, t.wait_reason, t.retired_at IS NOT NULL, t.crawl_frequency_minutes, t.backoff_level,

@@ -14,7 +14,8 @@
 
 -- Small facts about the file itself: who made it and when, which database it is
 -- ("database_id", random; its logs name it, and a file that is rebuilt from them takes it
--- over), and of which sources and states the details are wanted ("details:{source}:{state}").
+-- over), of which sources and states the details are wanted ("details:{source}:{state}"), and
+-- what the runs did whose rows are deleted ("forgotten:pages", see runs_removed).
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL
@@ -683,6 +684,8 @@ CREATE TABLE listing_totals (
     source_id INTEGER NOT NULL,
     state     TEXT NOT NULL,                         -- found_state
     listings  INTEGER NOT NULL DEFAULT 0,
+    dropped   INTEGER NOT NULL DEFAULT 0,            -- of them
+    emails    INTEGER NOT NULL DEFAULT 0,            -- of those that are not dropped, by their own page
     PRIMARY KEY (source_id, state)
 ) STRICT, WITHOUT ROWID;
 
@@ -717,7 +720,20 @@ WHEN old.status = new.status AND (old.retired_at IS NULL) = (new.retired_at IS N
     WHERE source_id = new.source_id AND kind = new.kind AND state = new.state AND status = iif(new.retired_at IS NULL, new.status, 'RETIRED');
 END;
 CREATE TRIGGER listings_removed AFTER DELETE ON listings BEGIN
-    UPDATE listing_totals SET listings = listings - 1 WHERE source_id = old.source_id AND state = old.found_state;
+    UPDATE listing_totals SET listings = listings - 1, dropped = dropped - (old.dropped_at IS NOT NULL)
+    WHERE source_id = old.source_id AND state = old.found_state;
+END;
+CREATE TRIGGER details_added AFTER INSERT ON details WHEN new.email IS NOT NULL BEGIN
+    UPDATE listing_totals SET emails = emails + 1
+    WHERE (source_id, state) = (SELECT source_id, found_state FROM listings WHERE id = new.listing AND dropped_at IS NULL);
+END;
+CREATE TRIGGER details_changed AFTER UPDATE OF email ON details WHEN (old.email IS NULL) <> (new.email IS NULL) BEGIN
+    UPDATE listing_totals SET emails = emails + iif(new.email IS NULL, -1, 1)
+    WHERE (source_id, state) = (SELECT source_id, found_state FROM listings WHERE id = new.listing AND dropped_at IS NULL);
+END;
+CREATE TRIGGER details_removed AFTER DELETE ON details WHEN old.email IS NOT NULL BEGIN
+    UPDATE listing_totals SET emails = emails - 1
+    WHERE (source_id, state) = (SELECT source_id, found_state FROM listings WHERE id = old.listing AND dropped_at IS NULL);
 END;
 CREATE TRIGGER companies_removed AFTER DELETE ON companies BEGIN
     UPDATE company_totals SET companies = companies - 1 WHERE state = ifnull(old.state, '');
@@ -731,6 +747,16 @@ END;
 -- The page of a listing that is gone is not asked for, until it is back.
 CREATE TRIGGER listings_dropped AFTER UPDATE OF dropped_at ON listings WHEN (old.dropped_at IS NULL) <> (new.dropped_at IS NULL) BEGIN
     UPDATE targets SET retired_at = new.dropped_at WHERE listing = new.id;
+    UPDATE listing_totals SET dropped = dropped + iif(new.dropped_at IS NULL, -1, 1),
+        emails = emails + iif(new.dropped_at IS NULL, 1, -1) * (SELECT count(*) FROM details WHERE listing = new.id AND email IS NOT NULL)
+    WHERE source_id = new.source_id AND state = new.found_state;
+END;
+
+-- What runs did is counted on when they are forgotten: a sum over all runs never falls.
+CREATE TRIGGER runs_removed AFTER DELETE ON runs BEGIN
+    INSERT INTO meta (key, value) VALUES ('forgotten:pages', old.pages), ('forgotten:requests', old.requests), ('forgotten:targets', old.targets),
+        ('forgotten:listings_new', old.listings_new)
+    ON CONFLICT DO UPDATE SET value = value + excluded.value;
 END;
 
 -- The rules that no statement may break.

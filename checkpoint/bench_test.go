@@ -89,7 +89,7 @@ func benchDBOf(b *testing.B, n int, listings bool, health string) *checkpoint.Ke
 				SELECT value, 'N' || value, 'CA', 1, 'l' || value, 'x' FROM s`,
 			`INSERT INTO listings (id, source_id, listing_id, company_id, name, found_state, fingerprint, first_seen_at, last_seen_at)
 				SELECT id, 1, lead_listing, id, name, 'CA', id, 'x', 'x' FROM companies`,
-			`INSERT INTO listing_totals SELECT source_id, found_state, count(*) FROM listings GROUP BY 1, 2`,
+			`INSERT INTO listing_totals (source_id, state, listings) SELECT source_id, found_state, count(*) FROM listings GROUP BY 1, 2`,
 			`INSERT INTO company_totals SELECT state, count(*) FROM companies GROUP BY 1`)
 	}
 	execute(b, db, restore...)

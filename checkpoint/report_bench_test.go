@@ -169,3 +169,36 @@ func BenchmarkDetails(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkPasses: the last pass of a source with a million listings, which found them all new,
+// 30 a page, or all changed.
+func BenchmarkPasses(b *testing.B) {
+	n := million
+	if testing.Short() {
+		n = 30_000
+	}
+	k := benchDB(b, n, true)
+	r := report.New(k.DB())
+	execute(b, k.DB(), `INSERT INTO runs (id, uuid, host, source_id, pid, command, started_at, heartbeat_at, finished_at, outcome, pages)
+			VALUES (1000, 'u', 'h', 1, 1, 'run', '2026-11-20T12:00:00.000Z', 'x', '2026-11-20T13:00:00.000Z', 'done', 1)`,
+		`INSERT INTO run_passes (source_id, run_id, selection, began_at) VALUES (1, 1000, '{}', '2026-11-20T12:00:00.000Z')`,
+		upTo(n/30)+`INSERT INTO listing_events (at, kind, source_id, listing, listings)
+		SELECT printf('2026-11-20T12:%02d:%02d.%03dZ', value / 60000 % 60, value / 1000 % 60, value % 1000), 'new', 1, 30 * value - 29, 30 FROM s`)
+	measure := func(b *testing.B, scope store.Scope, want func(report.Pass) int64) {
+		b.Helper()
+		for b.Loop() {
+			all, err := r.Passes(b.Context(), scope)
+			if err != nil || len(all) != 1 || want(all[0]) == 0 {
+				b.Fatal(all, err)
+			}
+		}
+	}
+	b.Run("all new", func(b *testing.B) { measure(b, store.Scope{}, func(p report.Pass) int64 { return p.New }) })
+	b.Run("all new, a state", func(b *testing.B) {
+		measure(b, store.Scope{States: []string{"CA"}}, func(p report.Pass) int64 { return p.New })
+	})
+	execute(b, k.DB(), upTo(n)+`INSERT INTO listing_events (at, kind, source_id, listing, company_id, what)
+		SELECT printf('2026-11-20T12:%02d:%02d.%03dZ', value / 60000 % 60, value / 1000 % 60, value % 1000), 'changed', 1, value, 1,
+			'{"changes":[{"field":"rating","old":"4","new":"4.5"}]}' FROM s`)
+	b.Run("all changed", func(b *testing.B) { measure(b, store.Scope{}, func(p report.Pass) int64 { return p.Changed }) })
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,12 +25,13 @@ func (p *Program) changesCommand() *cli.Command {
 			"A listing counts as dropped when two complete crawls in a row of every target that showed it no longer do.\n" + reviewHelp,
 		Flags: append(
 			append(formatFlags(), reviewFlags()...),
-			&cli.StringFlag{Name: "since", DefaultText: "when the last pass began: a run and those that went on with it", Usage: "changes since `7d|DATE|RUN`"},
+			&cli.StringFlag{Name: "since", DefaultText: "last-pass: when the last pass of each source began", Usage: "changes since `last-pass|7d|DATE|RUN`"},
 			onlySourceFlag(),
 			statesFlag(),
 			list("kind", "only these: `KIND...` is new, changed, dropped, restored, rejected", "all"),
 			&cli.StringFlag{Name: "listing", DefaultText: "all", Usage: "the whole history of one listing, `SOURCE/ID`"},
 			&cli.IntFlag{Name: "limit", Value: 50, Usage: "at most so many `ROWS` of each kind; 0 = all"},
+			&cli.BoolFlag{Name: "summary", Usage: "the counts alone, the passes they are of, and how much of what the sites list was seen"},
 		),
 		Action: p.changes,
 	}
@@ -53,6 +55,9 @@ func (p *Program) changes(c *cli.Context) error {
 	if c.IsSet("listing") {
 		return p.listingHistory(c)
 	}
+	if c.Bool("summary") && c.Bool("csv") {
+		return Usagef("--summary and --csv: a summary is no list; want --json, or neither")
+	}
 	return p.with(c, reading, func(k *database, scope store.Scope) error {
 		from, err := sinceOf(c, k, scope)
 		if err != nil {
@@ -65,6 +70,14 @@ func (p *Program) changes(c *cli.Context) error {
 		if l.counts, err = k.CountChanges(c.Context, l.filter); err != nil {
 			return err
 		}
+		if c.Bool("summary") || !c.Bool("json") && !c.Bool("csv") {
+			if l.about, err = l.aboutThem(from); err != nil {
+				return err
+			}
+		}
+		if c.Bool("summary") {
+			return p.tell(c, l.about, l.head)
+		}
 		out := bufio.NewWriter(p.Out)
 		switch {
 		case c.Bool("json"):
@@ -72,7 +85,7 @@ func (p *Program) changes(c *cli.Context) error {
 		case c.Bool("csv"):
 			err = l.rows(newCSV[report.Change](out))
 		default:
-			err = l.print(p, out, from.text)
+			err = l.print(p, out)
 		}
 		err = errors.Join(err, out.Flush())
 		var left int64 // kept back by the limit
@@ -94,6 +107,38 @@ type changeList struct {
 	filter report.ChangeFilter
 	limit  int // of each kind; 0 = all
 	counts map[store.Event]int64
+	about  *changeSummary
+}
+
+// changeSummary says what a list of changes is of, and what it can't tell.
+type changeSummary struct {
+	Since    time.Time             `json:"since,omitzero"` // of several sources the first; absent = the beginning
+	Passes   []report.Pass         `json:"passes"`         // whose changes they are; none = those since a time or a run
+	Counts   map[store.Event]int64 `json:"counts"`         // of this selection
+	Of       string                `json:"coverage_of"`
+	Coverage report.CoverageTotals `json:"coverage"`
+
+	text string
+}
+
+func (l *changeList) aboutThem(from since) (*changeSummary, error) {
+	s := &changeSummary{Since: from.at, Passes: from.passes, Counts: map[store.Event]int64{}, Of: report.OfScope(l.filter.Scope), text: from.text}
+	if s.Passes == nil {
+		s.Passes = []report.Pass{}
+	}
+	for _, kind := range report.ChangeKinds() {
+		if len(l.filter.Kinds) == 0 || slices.Contains(l.filter.Kinds, kind) {
+			s.Counts[kind] = l.counts[kind]
+		}
+	}
+	var err error
+	if l.c.Bool("summary") && len(s.Passes) > 0 {
+		if s.Passes, err = l.k.Passes(l.c.Context, l.filter.Scope); err != nil {
+			return nil, err
+		}
+	}
+	s.Coverage, err = l.k.CoverageTotals(l.c.Context, l.filter.Scope)
+	return s, err
 }
 
 // shown is how many of n changes of a kind the limit lets through.
@@ -131,16 +176,29 @@ func (l *changeList) rows(to rowWriter) error {
 	return errors.Join(err, to.end())
 }
 
-// print writes a line of counts, then the changes of each kind.
-func (l *changeList) print(p *Program, out io.Writer, since string) error {
+// head writes the counts, what they are of, and what they can't tell.
+func (l *changeList) head(w *sections) {
 	var head []string
 	for _, kind := range report.ChangeKinds() {
 		if len(l.filter.Kinds) == 0 || l.counts[kind] > 0 {
 			head = append(head, thousands(l.counts[kind])+" "+string(kind))
 		}
 	}
+	w.lines(fmt.Sprintf("%s since %s", cmp.Or(strings.Join(head, ", "), "nothing"), l.about.text))
+	for i, pass := range l.about.Passes {
+		if i == mostNamed {
+			w.more(fmt.Sprintf("and the passes of %s more", plural(len(l.about.Passes)-i, "source")))
+			break
+		}
+		w.more(yp.Wrap(pass.Text(), 80)...)
+	}
+	w.more(l.about.Coverage.Lines(l.about.Of)...)
+}
+
+// print writes the head, then the changes of each kind.
+func (l *changeList) print(p *Program, out io.Writer) error {
 	w := &sections{p: p, w: out}
-	w.lines(fmt.Sprintf("%s since %s", cmp.Or(strings.Join(head, ", "), "nothing"), since))
+	l.head(w)
 	for _, kind := range report.ChangeKinds() {
 		if l.counts[kind] == 0 {
 			continue
@@ -204,7 +262,7 @@ func (p *Program) listingHistory(c *cli.Context) error {
 	if source == "" {
 		return Usagef("--listing %q: want SOURCE/ID, as `ypcrawl changes` shows them", c.String("listing"))
 	}
-	for _, other := range []string{"since", "source", "states", "kind", "csv"} {
+	for _, other := range []string{"since", "source", "states", "kind", "csv", "summary"} {
 		if c.IsSet(other) {
 			return Usagef("--listing shows the whole history of one listing: leave --%s out", other)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/measure"
 	"ypcrawl/cli/web"
 	"ypcrawl/store"
 	"ypcrawl/yp"
@@ -61,7 +62,7 @@ func (p *Program) dashboard(c *cli.Context) error {
 	return p.with(c, reading, func(k *database, scope store.Scope) error {
 		page.about = strings.Join(slices.DeleteFunc([]string{c.String("source"), strings.Join(scope.States, ", ")}, func(s string) bool { return s == "" }), " in ")
 		page.announce(p)
-		return page.serve(c.Context, k, scope)
+		return page.serve(c.Context, k, scope, false)
 	})
 }
 
@@ -71,6 +72,7 @@ type page struct {
 	listener net.Listener
 	hosts    []string
 	db       string
+	logs     string // the folder of the write-ahead logs
 	about    string // of --source and --states
 	log      zerolog.Logger
 	mark     func(ctx context.Context, event int64) error // nil = the page may change nothing
@@ -100,7 +102,7 @@ func (p *Program) listen(c *cli.Context, flag string, log zerolog.Logger) (*page
 	if !address.Addr().IsLoopback() {
 		log.Warn().Str("address", address.String()).Msg("other machines may reach the page, and it has no password: whoever does sees the listings")
 	}
-	g := &page{listener: l, hosts: hosts, db: filepath.Base(c.String("db")), log: log}
+	g := &page{listener: l, hosts: hosts, db: filepath.Base(c.String("db")), logs: logDir(c), log: log}
 	if c.Bool("allow-actions") {
 		g.mark = func(ctx context.Context, event int64) error { return p.markReviewed(ctx, c, event) }
 	}
@@ -148,9 +150,11 @@ func (g *page) announce(p *Program) {
 
 func (g *page) close() { _ = g.listener.Close() }
 
-// serve serves the page until ctx ends.
-func (g *page) serve(ctx context.Context, k *database, scope store.Scope) error {
-	return web.New(web.Config{Reader: k.Reader, Database: yp.Printable(g.db), Scope: scope, About: g.about, Hosts: g.hosts, Logger: g.log, MarkReviewed: g.mark}).Serve(ctx, g.listener)
+// serve serves the page until ctx ends, and beside it what monitoring asks; ofRun = this process
+// crawls.
+func (g *page) serve(ctx context.Context, k *database, scope store.Scope, ofRun bool) error {
+	m := measure.New(measure.Config{Reader: k.Reader, Database: g.db, Logs: g.logs, Run: ofRun})
+	return web.New(web.Config{Reader: k.Reader, Database: yp.Printable(g.db), Scope: scope, About: g.about, Hosts: g.hosts, Logger: g.log, MarkReviewed: g.mark, Plain: m.Handlers()}).Serve(ctx, g.listener)
 }
 
 // beside serves the page of a run, by readers of its own, until stop is called with the last
@@ -164,7 +168,7 @@ func (g *page) beside(r *run) (stop func(last string), err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := g.serve(ctx, k, store.Scope{}); err != nil {
+		if err := g.serve(ctx, k, store.Scope{}, true); err != nil {
 			g.log.Warn().Err(err).Msg("the page is no longer served; the crawl goes on")
 		}
 	}()

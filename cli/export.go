@@ -79,6 +79,7 @@ type delivery struct {
 	last  int64 // id of the delivery that it follows
 	mark  report.Since
 	seen  report.CoverageTotals
+	of    string // what that counts
 }
 
 // deliveredFile is a file of an export.
@@ -273,29 +274,15 @@ func (d *delivery) checkCoverage(scope store.Scope) (err error) {
 	if d.seen, err = d.k.CoverageTotals(d.c.Context, scope); err != nil {
 		return err
 	}
-	share := 0.0
-	if d.seen.Percent != nil {
-		share = *d.seen.Percent
-	}
-	if !d.c.IsSet("min-coverage") || share >= least && d.seen.NeverCrawled == 0 {
+	d.of = report.OfScope(scope)
+	if !d.c.IsSet("min-coverage") || d.seen.AtLeast(least) {
 		return nil
 	}
-	return &exitError{code: ExitFailures, err: fmt.Errorf("nothing was written: %s, and --min-coverage wants %v%%; `ypcrawl coverage` shows which targets lack", seenText(d.seen), least)}
-}
-
-// seenText says how much of what the sites list was seen.
-func seenText(t report.CoverageTotals) string {
-	text := "what the site lists is not known"
-	if t.Percent != nil {
-		text = fmt.Sprintf("%.1f%% of what the site lists was seen", *t.Percent)
+	text := d.seen.Text()
+	if d.seen.Untold > 0 {
+		text += fmt.Sprintf("; of %s no share can be told", plural(d.seen.Untold, "target"))
 	}
-	if t.PagesLeft > 0 {
-		text += fmt.Sprintf("; %s lie beyond --max-pages", plural(t.PagesLeft, "page"))
-	}
-	if t.NeverCrawled > 0 {
-		text += fmt.Sprintf("; %s not crawled yet", plural(t.NeverCrawled, "target"))
-	}
-	return text
+	return &exitError{code: ExitFailures, err: fmt.Errorf("nothing was written: %s, and --min-coverage wants %v%%; `ypcrawl coverage --all` shows which targets lack", text, least)}
 }
 
 // write writes the rows into one file, or into one for each group. Reading and writing go
@@ -436,6 +423,8 @@ type manifest struct {
 	Columns  []string              `json:"columns"`
 	Filters  map[string]string     `json:"filters"`
 	Since    string                `json:"since"`
+	Passes   []report.Pass         `json:"passes"` // whose changes are told; none = those since a time, a run or a delivery
+	Of       string                `json:"coverage_of"`
 	Coverage report.CoverageTotals `json:"coverage"`
 	At       time.Time             `json:"exported_at"`
 	Schema   int                   `json:"schema_version"`
@@ -447,13 +436,19 @@ type manifest struct {
 func (d *delivery) finish() error {
 	m := manifest{
 		Files: d.files, Format: d.format, Columns: columnNames(d.query.Columns), Filters: d.filters(), Since: d.since.text,
-		Coverage: d.seen, At: d.mark.At, Schema: store.SchemaVersion, Program: "ypcrawl " + ownBuild().Version,
+		Passes: append([]report.Pass{}, d.since.passes...), Of: d.of, Coverage: d.seen, At: d.mark.At, Schema: store.SchemaVersion, Program: "ypcrawl " + ownBuild().Version,
 	}
 	for _, f := range d.files {
 		m.Rows += f.Rows
 	}
 	var err error
-	if m.Database, err = d.k.DB().ID(d.c.Context); err != nil {
+	if len(m.Passes) > 0 && (d.c.Bool("json") || d.c.Bool("manifest")) { // with what became of listings
+		m.Passes, err = d.k.Passes(d.c.Context, store.Scope{SourceID: d.query.SourceID, States: d.query.States})
+	}
+	if err == nil {
+		m.Database, err = d.k.DB().ID(d.c.Context)
+	}
+	if err != nil {
 		d.abort()
 		return err
 	}
@@ -499,10 +494,14 @@ func (d *delivery) tell(m manifest) {
 		to = fmt.Sprintf("%s (%s)", m.Files[0].Name, bytesText(m.Files[0].Bytes))
 	}
 	d.p.note("%s to %s; changes since %s.", plural(m.Rows, "listing"), to, d.since.text)
-	d.p.note("%s.", capital(seenText(d.seen)))
-	if d.seen.Percent == nil || d.seen.PagesLeft > 0 || *d.seen.Percent < 100 || d.seen.NeverCrawled > 0 {
-		d.p.note("Where targets were not read to their end, \"new\" may be newly seen, and closings can't be told.")
+	for i, pass := range m.Passes {
+		if i == mostNamed {
+			d.p.note("And the passes of %s more.", plural(len(m.Passes)-i, "source"))
+			break
+		}
+		d.p.note("%s", strings.Join(yp.Wrap(pass.Text()+".", 80), "\n"))
 	}
+	d.p.note("%s", strings.Join(d.seen.Lines(m.Of), "\n"))
 }
 
 func (d *delivery) manifestName() string {
@@ -565,5 +564,3 @@ func columnNames(columns []report.Column) []string {
 	}
 	return names
 }
-
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -44,6 +44,12 @@ func (p *Program) progress(c *cli.Context) error {
 			return p.watchProgress(c, k, scope, every)
 		}
 		pr, err := k.ProgressOfDetails(c.Context, scope)
+		if err == nil {
+			var f *report.Figures
+			if f, err = k.Figures(c.Context, scope); err == nil {
+				pr.AddFigures(f)
+			}
+		}
 		if err != nil {
 			return err
 		}
@@ -56,9 +62,16 @@ func (p *Program) progress(c *cli.Context) error {
 func (p *Program) watchProgress(c *cli.Context, k *database, scope store.Scope, every time.Duration) error {
 	t := time.NewTicker(every)
 	defer t.Stop()
+	var figures *report.Figures
+	var again time.Time // when they are to be read again: that takes at most 2 % of the time
 	for {
 		pr, err := k.ProgressOfDetails(c.Context, scope)
+		if began := time.Now(); err == nil && !began.Before(again) {
+			figures, err = k.Figures(c.Context, scope)
+			again = time.Now().Add(50 * time.Since(began))
+		}
 		if err == nil {
+			pr.AddFigures(figures)
 			err = p.look(c, pr)
 		}
 		if c.Context.Err() != nil {
@@ -144,8 +157,8 @@ const defaultHeight = 24
 // progressText writes the progress with so many of the states, and says how many it left out.
 func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
 	w.table(statesTable(pr, states))
-	if text := lastRunText(pr.LastRun); text != "" {
-		w.more(text)
+	if pr.Figures != nil {
+		w.more(figuresText(pr.Figures, pr.LastRun, pr.Now)...)
 	}
 	if d := pr.Details; d != nil {
 		w.more(fmt.Sprintf("details: %s due · %s in hand · %s read or waiting", thousands(d.Due), thousands(d.Held), thousands(d.Later)))
@@ -176,12 +189,17 @@ func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
 	}, "error", "status", "targets", "for example"))
 }
 
-// statesTable counts by state. Columns of trouble are shown when there is some: with all of
+// statesTable counts by state; a listing that searches of two states found counts in both, and
+// once in the line of all. Columns of trouble are shown when there is some: with all of
 // them the table is wider than 80 columns.
 func statesTable(pr *report.Progress, states int) *table {
-	t := newTable("state", "%", "planned", "in progress", "done", "failed", "stuck", "parked", "retired", "pages", "listings", "companies")
+	t := newTable("state", "%", "planned", "in progress", "done", "failed", "stuck", "parked", "retired", "pages", "found", "companies")
 	add := func(name string, c report.Counts) {
-		t.row(name, percent(c.Percent), c.Planned, c.InProgress, c.Done, c.Failed, c.Stuck, c.Parked, c.Retired, c.Pages, c.Listings, c.Companies)
+		found := any("-")
+		if c.Found != nil {
+			found = *c.Found
+		}
+		t.row(name, percent(c.Percent), c.Planned, c.InProgress, c.Done, c.Failed, c.Stuck, c.Parked, c.Retired, c.Pages, found, c.Companies)
 	}
 	for _, s := range pr.States[:states] {
 		add(s.State, s.Counts)
@@ -199,22 +217,47 @@ func statesTable(pr *report.Progress, states int) *table {
 	return t
 }
 
-// lastRunText says what a run rejected, dropped and restored; empty when it did none of that.
-func lastRunText(r *report.RunListings) string {
-	if r == nil || r.Rejected+r.Dropped+r.Restored == 0 {
-		return ""
+// figuresText says how much was seen, which pass it is, and what it brought. A run that is not
+// the whole of it is told of, too.
+func figuresText(f *report.Figures, run *report.RunListings, now time.Time) (lines []string) {
+	of := f.Of
+	if age := now.Sub(f.At); age >= time.Second {
+		of += ", " + lasting(age) + " ago"
 	}
-	text := "The last run"
-	if r.Running {
-		text = "The run under way"
+	lines = f.Coverage.Lines(of)
+	if f.Closed > 0 {
+		lines = append(lines, yp.Wrap(fmt.Sprintf("Closed are %s of the %s found: exports leave them out unless --closed asks.", thousands(f.Closed), plural(f.Found, "listing")), 80)...)
 	}
-	text += ": " + plural(r.New, "new listing")
-	for _, part := range fatesOf(crawl.Stats{Rejected: r.Rejected, Dropped: r.Dropped, Restored: r.Restored}) {
+	return append(lines, passesText(f.Passes, run)...)
+}
+
+// passesText tells of the last pass of each source, and of the last run where that is another thing.
+func passesText(passes []report.Pass, run *report.RunListings) (lines []string) {
+	var all report.RunListings
+	for i, pass := range passes {
+		if i < mostNamed {
+			lines = append(lines, pass.Lines()...)
+		}
+		all.New, all.Dropped, all.Restored = all.New+pass.New, all.Dropped+pass.Dropped, all.Restored+pass.Restored
+	}
+	if n := len(passes) - mostNamed; n > 0 {
+		lines = append(lines, fmt.Sprintf("And the passes of %s more.", plural(n, "source")))
+	}
+	// What a run counts as rejected counts on each page, and in a pass once.
+	if run == nil || all.New == run.New && all.Dropped == run.Dropped && all.Restored == run.Restored {
+		return lines
+	}
+	text := "The last run as a whole"
+	if run.Running {
+		text = "The run under way as a whole"
+	}
+	text += ": " + thousands(run.New) + " new"
+	for _, part := range fatesOf(crawl.Stats{Dropped: run.Dropped, Restored: run.Restored}) {
 		if part.n > 0 {
 			text += fmt.Sprintf(", %s %s", thousands(part.n), part.name)
 		}
 	}
-	return text
+	return append(lines, text+".")
 }
 
 // speedText tells how fast it goes and how long it takes: the targets first, the details
@@ -278,6 +321,7 @@ func (p *Program) coverage(c *cli.Context) error {
 		return err
 	}
 	var totals report.CoverageTotals
+	of := ""
 	return listRows(p, c, listing[report.Coverage]{
 		noun: "target",
 		ask: func(k *database, scope store.Scope, limit int) (_ []report.Coverage, err error) {
@@ -287,13 +331,15 @@ func (p *Program) coverage(c *cli.Context) error {
 			if totals, err = k.CoverageTotals(c.Context, scope); err != nil {
 				return nil, err
 			}
+			of = report.OfScope(scope)
 			return k.Coverage(c.Context, report.CoverageFilter{Scope: scope, All: c.Bool("all")}, limit)
 		},
 		totals: func(rows []report.Coverage) (any, string) {
 			return struct {
+				Of     string                `json:"totals_of"`
 				Totals report.CoverageTotals `json:"totals"`
 				Rows   []report.Coverage     `json:"targets"`
-			}{totals, rows}, coverageText(totals)
+			}{of, totals, rows}, coverageText(totals, of)
 		},
 		columns: []string{"city", "state", "category", "site says", "seen", "percent", "pages left", "last complete"},
 		cells: func(now time.Time, r report.Coverage) []any {
@@ -309,17 +355,18 @@ func (p *Program) coverage(c *cli.Context) error {
 	})
 }
 
-// coverageText is the line of totals.
-func coverageText(t report.CoverageTotals) string {
-	text := plural(t.Targets, "target") + " crawled, " + thousands(t.NeverCrawled) + " never"
+// coverageText is the lines of totals.
+func coverageText(t report.CoverageTotals, of string) string {
+	lines := t.Lines(of)
+	text := plural(t.Seen, "listing") + " seen"
+	if t.Percent != nil {
+		text = thousands(t.SeenOfKnown) + " of " + plural(t.SiteTotal, "listing") + " seen"
+	}
+	text += ", counted by city and category: one that two searches show counts twice. "
+	text += plural(t.Targets, "target") + " crawled, " + thousands(t.NeverCrawled) + " never"
 	if t.Again > 0 {
 		text += ", " + thousands(t.Again) + " about to be crawled again"
 	}
-	text += "; " + thousands(t.Complete) + " were seen to a confirmed end"
-	if t.Percent != nil {
-		text += fmt.Sprintf("; %s of %s seen (%.1f%%), counted by city and category", thousands(t.SeenOfKnown), plural(t.SiteTotal, "listing"), *t.Percent)
-	} else {
-		text += "; " + plural(t.Seen, "listing") + " seen"
-	}
-	return text + "; " + plural(t.PagesLeft, "page") + " left by the limit"
+	text += "; " + thousands(t.Complete) + " were seen to a confirmed end once or more."
+	return strings.Join(append(lines, yp.Wrap(text, 80)...), "\n")
 }

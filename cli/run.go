@@ -142,6 +142,7 @@ func (r *run) do(ctx context.Context) error {
 		if err := r.servePage(); err != nil {
 			return err
 		}
+		defer r.keepMetrics(ctx)()
 		if err := r.register(ctx, r.prepare); err != nil {
 			return err
 		}

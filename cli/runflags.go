@@ -31,6 +31,7 @@ func runFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "details", Usage: "then fetch the listings' own pages that are due: e-mail, hours, geo, payment, social links"},
 		detailsEveryFlag(),
 	}, databaseFlags(), webFlags(), []cli.Flag{
+		metricsFlag(),
 		dryRunFlag(),
 		jsonFlag(),
 	})
@@ -53,7 +54,7 @@ func detailsFlags() []cli.Flag {
 			n.Hidden = true // of targets
 		}
 	}
-	return append(slices.Concat(flags, databaseFlags(), webFlags()), jsonFlag())
+	return append(slices.Concat(flags, databaseFlags(), webFlags()), metricsFlag(), jsonFlag())
 }
 
 func detailsEveryFlag() cli.Flag {

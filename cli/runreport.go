@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"ypcrawl/checkpoint"
@@ -25,6 +26,9 @@ type summary struct {
 	Resume   string    `json:"resume,omitempty"` // the command that goes on
 
 	Sources []sourceSummary `json:"sources,omitempty"` // where several were asked for
+
+	Coverage *report.CoverageTotals `json:"coverage,omitempty"` // of this selection; absent = of details alone, or it could not be read
+	Passes   []report.Pass          `json:"passes"`             // of its sources
 }
 
 // sourceSummary is one source of a summary.
@@ -94,7 +98,8 @@ func (s selected) troubled() int64 { return s.Failed + s.Parked + s.Stuck }
 // contained is all that the database holds, of this run and of others.
 type contained struct {
 	Path      string `json:"path"`
-	Listings  int64  `json:"listings"`
+	Listings  int64  `json:"listings"`        // open and closed ones
+	Closed    int64  `json:"listings_closed"` // of them: their source dropped them
 	Companies int64  `json:"companies"`
 }
 
@@ -119,6 +124,10 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	if all, err := r.keeper.Progress(context.WithoutCancel(r.c.Context), store.Scope{}); err == nil {
 		s.Database.Listings, s.Database.Companies = all.Overall.Listings, all.Overall.Companies
 	}
+	if closed, err := r.keeper.Closed(context.WithoutCancel(r.c.Context), store.Scope{}); err == nil {
+		s.Database.Closed = closed
+	}
+	r.figures(&s)
 	if left != nil {
 		s.Error = left.Error()
 		s.Resume = r.p.commandLine()
@@ -154,6 +163,29 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	}
 }
 
+// figures reads how much was seen of the selection, and of which passes this run is a part.
+func (r *run) figures(s *summary) {
+	s.Passes = []report.Pass{}
+	if r.onlyDetails {
+		return
+	}
+	ctx := context.WithoutCancel(r.c.Context)
+	all := &report.CoverageTotals{}
+	for _, c := range r.sources {
+		seen, err := r.keeper.CoverageTotals(ctx, c.scope)
+		if err != nil {
+			return
+		}
+		all.Add(seen)
+		passes, err := r.keeper.Passes(ctx, store.Scope{SourceID: c.scope.SourceID})
+		if err != nil {
+			return
+		}
+		s.Passes = append(s.Passes, passes...)
+	}
+	s.Coverage = all
+}
+
 func (r *run) print(s summary, left error) error {
 	details := s.Details + s.DetailsFailed + s.DetailsMissing
 	idle := ""
@@ -178,8 +210,21 @@ func (r *run) print(s summary, left error) error {
 	default:
 		err = runTable(s, details).flush(&r.p.Streams, r.p.Out)
 	}
+	if err == nil && s.Coverage != nil && s.Coverage.All() > 0 {
+		lines := s.Coverage.Lines("this selection")
+		for _, pass := range s.Passes {
+			if pass.Runs > 1 && len(lines) < mostNamed {
+				lines = append(lines, pass.Lines()...)
+			}
+		}
+		_, err = fmt.Fprintln(r.p.Out, strings.Join(lines, "\n"))
+	}
 	if err == nil {
-		_, err = fmt.Fprintf(r.p.Out, "%s holds %s of %s in all.\n", yp.Printable(s.Database.Path), plural(s.Database.Listings, "listing"), plural(s.Database.Companies, "company"))
+		closed := ""
+		if n := s.Database.Closed; n > 0 {
+			closed = fmt.Sprintf(" (%s closed)", thousands(n))
+		}
+		_, err = fmt.Fprintf(r.p.Out, "%s holds %s%s of %s in all.\n", yp.Printable(s.Database.Path), plural(s.Database.Listings, "listing"), closed, plural(s.Database.Companies, "company"))
 	}
 	return err
 }
@@ -233,9 +278,9 @@ func runTable(s summary, details int64) *table {
 	t.row("requests", s.Requests, "")
 	t.row("new listings", s.New, "")
 	some("changed listings", s.Changed)
-	for _, part := range fatesOf(s.Stats) {
-		some(part.name+" listings", part.n)
-	}
+	some("rejections (each page counts)", s.Rejected)
+	some("dropped listings", s.Dropped)
+	some("restored listings", s.Restored)
 	t.row("new companies", s.Companies, "")
 	some("cards left out (more than 1,000 on a page)", s.LeftOut)
 	some("next links off the source, not followed", s.Elsewhere)
@@ -288,9 +333,10 @@ type fate struct {
 	n    int64
 }
 
-// fatesOf are those that are told only where there are any.
+// fatesOf are those that are told only where there are any. A rejection counts on each page that
+// shows the listing; what `changes` calls rejected counts once.
 func fatesOf(st crawl.Stats) []fate {
-	return []fate{{"rejected", st.Rejected}, {"dropped", st.Dropped}, {"restored", st.Restored}}
+	return []fate{{"rejections", st.Rejected}, {"dropped", st.Dropped}, {"restored", st.Restored}}
 }
 
 // mostlyRejected reports whether a crawl was of little use: more than half of the

@@ -20,8 +20,8 @@ func (p *Program) statusCommand() *cli.Command {
 		Name:  "status",
 		Usage: "Show how sources and targets fare: health, errors, what waits and until when, workers",
 		Description: "Sources are rated by the requests of the last hour and day, errors are those of 7 days.\n" +
-			"--states narrows targets, waits and workers; sources and errors are always whole.",
-		Flags:  []cli.Flag{statesFlag(), onlySourceFlag(), jsonFlag()},
+			"--states narrows targets, waits and workers; sources and errors are always whole.\n\n" + checkDescription,
+		Flags:  slices.Concat([]cli.Flag{statesFlag(), onlySourceFlag()}, checkFlags(), []cli.Flag{metricsFlag(), jsonFlag()}),
 		Action: p.status,
 	}
 }
@@ -33,6 +33,12 @@ type statusReport struct {
 }
 
 func (p *Program) status(c *cli.Context) error {
+	switch {
+	case c.Bool("check"):
+		return p.check(c)
+	case c.String("metrics-file") != "":
+		return p.writeMetrics(c)
+	}
 	show := func(k *database, scope store.Scope) error {
 		_, stale := health.New(k.DB()).RollUp(c.Context) // a file that is read-only or busy is shown as it is
 		if stale != nil && !errors.Is(stale, store.ErrReadOnly) {
@@ -110,9 +116,7 @@ func (p *Program) statusText(w *sections, s *report.Status, fresh bool) {
 			w.more(fmt.Sprintf("%s via %s: %s, %s failed", src.Name, u.Proxy, plural(u.Requests, "request"), thousands(u.Failures)))
 		}
 	}
-	if text := lastRunText(s.LastRun); text != "" {
-		w.more(text + ".")
-	}
+	w.more(passesText(s.Passes, s.LastRun)...)
 	if !fresh {
 		w.lines("The database could not be written: the figures of sources are as old as they say.")
 	}

@@ -214,7 +214,7 @@ func (s *saver) write() error {
 	return r.flush()
 }
 
-const addListings = `INSERT INTO listing_totals VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET listings = listings + excluded.listings`
+const addListings = `INSERT INTO listing_totals (source_id, state, listings) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET listings = listings + excluded.listings`
 
 // settle writes the listings that have their company, and the companies that they made.
 func (s *saver) settle(r *resolver) error {

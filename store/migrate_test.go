@@ -451,6 +451,27 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+// TestStepCounts: the counters that an older file lacks are right in an upgraded one.
+func TestStepCounts(t *testing.T) {
+	t.Parallel()
+	cfg := Config{Path: filepath.Join(t.TempDir(), "old.db"), Schema: file(t, "testdata/schema-0006.sql")}
+	c := rawConn(t, cfg.Path)
+	if err := migrateTo(t.Context(), c, cfg, time.Now(), 6, nil); err != nil {
+		t.Fatal(err)
+	}
+	must(t, c, `INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (1, 'one', 'http://one', 'x', 'x')`,
+		`INSERT INTO companies (id, name, lead_source, lead_listing, first_seen_at) VALUES (1, 'A', 1, 'l1', 'x')`,
+		`INSERT INTO listings (id, source_id, listing_id, company_id, name, found_state, fingerprint, first_seen_at, last_seen_at, dropped_at)
+			SELECT value, 1, 'l' || value, 1, 'A', iif(value < 4, 'CA', 'TX'), 1, 'x', 'x', iif(value IN (1, 2, 5), 'x', NULL) FROM json_each('[1, 2, 3, 4, 5, 6, 7]')`,
+		`INSERT INTO listing_totals VALUES (1, 'CA', 3), (1, 'TX', 4), (1, 'NY', 0)`,
+		`INSERT INTO details (listing, fetched_at, email) SELECT id, 'x', iif(id = 7, NULL, 'a@x.example') FROM listings WHERE id > 1`)
+	got := lines(t, mustOpen(t, cfg).Read(), `SELECT state || ' ' || listings || ' ' || dropped || ' ' || emails FROM listing_totals ORDER BY state`)
+	want := []string{`[]interface {}{"CA 3 2 1"}`, `[]interface {}{"NY 0 0 0"}`, `[]interface {}{"TX 4 1 2"}`}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // TestEnumerations holds every enumeration that schema.sql CHECKs to the constants
 // that the program writes there; one that is new must be added here.
 func TestEnumerations(t *testing.T) {

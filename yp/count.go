@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Thousands writes n with separators: 1,234,567.
@@ -39,4 +40,20 @@ func Plural[N int | int64](n N, noun string) string {
 // never told as 100.0%.
 func Share(percent float64) string {
 	return fmt.Sprintf("%.1f%%", math.Floor(percent*10+1e-9)/10)
+}
+
+// Wrap breaks a text at its spaces into lines of at most width characters; the second and later
+// ones are indented by two spaces. A longer word stands alone.
+func Wrap(text string, width int) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			lines, line = append(lines, line), " "
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
 }

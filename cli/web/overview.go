@@ -82,6 +82,6 @@ func timeLeft(st *report.Standing, seconds float64, left int64) string {
 // figures are the four numbers. Some of them read every target, and are read less often.
 func (s *Server) figures() Part {
 	return Part{Name: "figures", Read: func(ctx context.Context, _ url.Values) (any, error) {
-		return s.cfg.Reader.Figures(ctx, s.cfg.Scope)
+		return s.cfg.Reader.Overview(ctx, s.cfg.Scope)
 	}, Every: 2 * time.Second}
 }

@@ -34,6 +34,9 @@ type Config struct {
 	// MarkReviewed keeps that what became of listings was looked through up to an event, see
 	// store.MarkReviewed. It is the one thing that the page may change; default: it may not.
 	MarkReviewed func(ctx context.Context, event int64) error
+
+	// Plain are served at these paths beside the page, to who passes its guard.
+	Plain map[string]http.Handler
 }
 
 func (c Config) withDefaults() Config {
@@ -101,6 +104,9 @@ func New(cfg Config) *Server {
 // plainHandlers mounts what is no view. A path that takes a POST is mounted by s.post.
 func (s *Server) plainHandlers() {
 	s.mountReview()
+	for path, handle := range s.cfg.Plain {
+		s.mux.Handle("GET "+path, handle)
+	}
 	s.mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, http.StatusNotFound, "There is no page "+r.URL.Path+".", "Choose one below.")
 	})

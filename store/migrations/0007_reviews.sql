@@ -16,6 +16,45 @@ ALTER TABLE workers ADD COLUMN cpu_percent REAL CHECK (cpu_percent >= 0);
 -- What an operator has set aside.
 CREATE INDEX targets_set_aside ON targets (kind, state) WHERE enabled = 0 OR paused = 1;
 
+-- How many listings are dropped and how many have an e-mail address is counted, too.
+ALTER TABLE listing_totals ADD COLUMN dropped INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE listing_totals ADD COLUMN emails INTEGER NOT NULL DEFAULT 0;
+UPDATE listing_totals AS t SET dropped = c.dropped, emails = c.emails FROM (
+    SELECT l.source_id, l.found_state, sum(l.dropped_at IS NOT NULL) AS dropped, sum(l.dropped_at IS NULL AND d.email IS NOT NULL) AS emails
+    FROM listings l LEFT JOIN details d ON d.listing = l.id GROUP BY 1, 2) c
+WHERE t.source_id = c.source_id AND t.state = c.found_state;
+DROP TRIGGER listings_removed;
+CREATE TRIGGER listings_removed AFTER DELETE ON listings BEGIN
+    UPDATE listing_totals SET listings = listings - 1, dropped = dropped - (old.dropped_at IS NOT NULL)
+    WHERE source_id = old.source_id AND state = old.found_state;
+END;
+CREATE TRIGGER details_added AFTER INSERT ON details WHEN new.email IS NOT NULL BEGIN
+    UPDATE listing_totals SET emails = emails + 1
+    WHERE (source_id, state) = (SELECT source_id, found_state FROM listings WHERE id = new.listing AND dropped_at IS NULL);
+END;
+CREATE TRIGGER details_changed AFTER UPDATE OF email ON details WHEN (old.email IS NULL) <> (new.email IS NULL) BEGIN
+    UPDATE listing_totals SET emails = emails + iif(new.email IS NULL, -1, 1)
+    WHERE (source_id, state) = (SELECT source_id, found_state FROM listings WHERE id = new.listing AND dropped_at IS NULL);
+END;
+CREATE TRIGGER details_removed AFTER DELETE ON details WHEN old.email IS NOT NULL BEGIN
+    UPDATE listing_totals SET emails = emails - 1
+    WHERE (source_id, state) = (SELECT source_id, found_state FROM listings WHERE id = old.listing AND dropped_at IS NULL);
+END;
+DROP TRIGGER listings_dropped;
+CREATE TRIGGER listings_dropped AFTER UPDATE OF dropped_at ON listings WHEN (old.dropped_at IS NULL) <> (new.dropped_at IS NULL) BEGIN
+    UPDATE targets SET retired_at = new.dropped_at WHERE listing = new.id;
+    UPDATE listing_totals SET dropped = dropped + iif(new.dropped_at IS NULL, -1, 1),
+        emails = emails + iif(new.dropped_at IS NULL, 1, -1) * (SELECT count(*) FROM details WHERE listing = new.id AND email IS NOT NULL)
+    WHERE source_id = new.source_id AND state = new.found_state;
+END;
+
+-- What runs did is counted on when they are forgotten: a sum over all runs never falls.
+CREATE TRIGGER runs_removed AFTER DELETE ON runs BEGIN
+    INSERT INTO meta (key, value) VALUES ('forgotten:pages', old.pages), ('forgotten:requests', old.requests), ('forgotten:targets', old.targets),
+        ('forgotten:listings_new', old.listings_new)
+    ON CONFLICT DO UPDATE SET value = value + excluded.value;
+END;
+
 -- The pass of each source that a run began or went on with.
 CREATE TABLE run_passes (
     source_id INTEGER NOT NULL REFERENCES sources (id),

@@ -81,9 +81,13 @@ const (
 		ifnull(iif(g.listing IS NULL, ifnull(l.state, r.state), g.listing ->> 'state'), ''), l.company_id, e.run_id, e.what -> 'changes', e.what -> 'reasons'`
 	listChanges  = `SELECT ` + changeColumns + changeRows + changesSince + ` ORDER BY e.at, e.id, l.id LIMIT ?6`
 	countChanges = `SELECT e.source_id, e.kind, count(*)` + changeRows + changesSince + ` GROUP BY 1, 2`
-	// Counts of a source or of all need neither listings nor their staged forms.
-	countPlain = `SELECT e.source_id, e.kind, sum(e.listings) FROM listing_events e
-	WHERE e.at >= ?1 AND e.kind <> 'completed' AND (?2 = 0 OR e.source_id = ?2) AND ?3 = ?3 AND ?4 = ?4 AND ` + sinceBegins + ` GROUP BY 1, 2`
+	// Counts of a source or of all need neither listings nor their staged forms; the kinds stand
+	// side by side, for a million rows in groups take five times as long.
+	countPlain = countKinds + ` AND (?2 = 0 OR e.source_id = ?2) GROUP BY e.source_id`
+	countOfOne = countKinds + ` AND e.source_id = ?2`
+	countKinds = `SELECT ifnull(max(e.source_id), 0), ifnull(sum(e.listings) FILTER (WHERE e.kind = 'new'), 0), count(*) FILTER (WHERE e.kind = 'changed'),
+		count(*) FILTER (WHERE e.kind = 'dropped'), count(*) FILTER (WHERE e.kind = 'restored'), count(*) FILTER (WHERE e.kind = 'rejected')
+	FROM listing_events e WHERE e.at >= ?1 AND ?2 = ?2 AND ?3 = ?3 AND ?4 = ?4 AND ` + sinceBegins
 	// {"1": time}: since when of a source, if not since ?1.
 	sinceBegins = `(?5 = '' OR e.at >= ifnull(?5 ->> ('$."' || e.source_id || '"'), ''))`
 	// The whole history of one listing, by its row (0 = none), its source and its id there.
@@ -154,24 +158,37 @@ func (k *Reader) CountChanges(ctx context.Context, f ChangeFilter) (map[store.Ev
 }
 
 func (k *Reader) countBySource(ctx context.Context, f ChangeFilter) (map[int64]map[store.Event]int64, error) {
-	query := countChanges
-	if len(f.Scope.States) == 0 {
-		query = countPlain
-	}
 	counts := map[int64]map[store.Event]int64{}
-	err := k.db.Each(ctx, query, f.args(), func(rows *sql.Rows) error {
-		var source, n int64
-		var kind store.Event
-		err := rows.Scan(&source, &kind, &n)
-		if len(f.Kinds) == 0 || slices.Contains(f.Kinds, kind) {
+	add := func(source int64, kind store.Event, n int64) {
+		if n > 0 && (len(f.Kinds) == 0 || slices.Contains(f.Kinds, kind)) {
 			if counts[source] == nil {
 				counts[source] = map[store.Event]int64{}
 			}
 			counts[source][kind] = n
 		}
+	}
+	query, row := countChanges, func(rows *sql.Rows) error {
+		var source, n int64
+		var kind store.Event
+		err := rows.Scan(&source, &kind, &n)
+		add(source, kind, n)
 		return err
-	})
-	if err != nil {
+	}
+	if len(f.Scope.States) == 0 {
+		if query = countPlain; f.Scope.SourceID != 0 {
+			query = countOfOne
+		}
+		row = func(rows *sql.Rows) error {
+			var source int64
+			var n [5]int64
+			err := rows.Scan(&source, &n[0], &n[1], &n[2], &n[3], &n[4])
+			for i, kind := range ChangeKinds() {
+				add(source, kind, n[i])
+			}
+			return err
+		}
+	}
+	if err := k.db.Each(ctx, query, f.args(), row); err != nil {
 		return nil, fmt.Errorf("count changes: %w", err)
 	}
 	return counts, nil

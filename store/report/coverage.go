@@ -118,7 +118,7 @@ func (k *Reader) Coverage(ctx context.Context, f CoverageFilter, limit int) ([]C
 	return list(ctx, k, "list coverage", listCoverage, f.Scope.Args(f.All, atMost(limit)), fields[Coverage])
 }
 
-// CoverageTotals adds up all targets of the scope. It reads them all.
+// CoverageTotals adds up all searches of the scope. It reads them all.
 func (k *Reader) CoverageTotals(ctx context.Context, scope store.Scope) (CoverageTotals, error) {
 	all, err := k.coverageBy(ctx, sumCoverage, scope)
 	return append(all, StateCoverage{})[0].CoverageTotals, err
@@ -136,6 +136,7 @@ func (k *Reader) CoverageByState(ctx context.Context, scope store.Scope) ([]Stat
 }
 
 func (k *Reader) coverageBy(ctx context.Context, query string, scope store.Scope) ([]StateCoverage, error) {
+	scope.Kinds = nil // searches
 	all, err := list(ctx, k, "add up coverage", query, scope.Args(), func(c *StateCoverage) []any {
 		t, u := &c.CoverageTotals, &c.Unread
 		return []any{
@@ -159,29 +160,33 @@ func (t *CoverageTotals) setPercent() {
 // Text says how much of what the sites list was seen: "32.0% of what the site lists was seen;
 // about 2,400 pages beyond --max-pages".
 func (t CoverageTotals) Text() string {
-	var parts []string
-	switch {
-	case t.Percent != nil:
-		parts = append(parts, yp.Share(*t.Percent)+" of what the site lists was seen")
-	case t.Targets == 0:
-		parts = append(parts, "nothing of what the site lists was seen yet")
-	case t.Unread.Targets == 0:
-		parts = append(parts, "all was read that the site shows; it does not say how much it lists")
-	default:
-		parts = append(parts, "how much the site lists is not known")
-	}
 	if t.PagesLeft > 0 {
-		parts = append(parts, "about "+yp.Plural(t.PagesLeft, "page")+" beyond --max-pages")
+		return t.share() + "; about " + yp.Plural(t.PagesLeft, "page") + " beyond --max-pages"
 	}
-	return strings.Join(parts, "; ")
+	return t.share()
+}
+
+func (t CoverageTotals) share() string {
+	switch {
+	case t.Percent != nil && t.Untold > 0:
+		return fmt.Sprintf("%s of what the site lists in %s of %s was seen", yp.Share(*t.Percent), yp.Thousands(t.All()-t.Untold), yp.Plural(t.All(), "target"))
+	case t.Percent != nil:
+		return yp.Share(*t.Percent) + " of what the site lists was seen"
+	case t.Targets == 0:
+		return "nothing of what the site lists was seen yet"
+	case t.Unread.Targets == 0:
+		return "all was seen that the site shows; it does not say how much it lists"
+	}
+	return "it is not known how much the site lists"
 }
 
 // Lines says it line by line: the share, which targets were not read to their end and why, and
-// what that means for the words "new" and "closed". Each line is at most 80 characters wide.
-func (t CoverageTotals) Lines() []string {
-	lines := sentences(t.Text())
-	if t.Percent != nil && t.NoTotal > 0 {
-		lines = append(lines, fmt.Sprintf("Of %s the site does not say how many it lists: they are no part of that.", yp.Plural(t.NoTotal, "target")))
+// what that means for the words "new" and "closed"; of says what is counted: "this selection".
+// Each line is at most 80 characters wide.
+func (t CoverageTotals) Lines(of string) []string {
+	lines := sentences(t.share() + " (" + of + ")")
+	if t.PagesLeft > 0 {
+		lines = append(lines, sentences("about "+yp.Plural(t.PagesLeft, "page")+" beyond --max-pages")...)
 	}
 	u := t.Unread
 	if u.Targets == 0 {
@@ -204,10 +209,36 @@ func (t CoverageTotals) Lines() []string {
 		}
 	}
 	lines = append(lines, sentences(fmt.Sprintf("%s of %s not read to the end: %s", yp.Thousands(u.Targets), yp.Plural(t.All(), "target"), strings.Join(why, ", ")))...)
-	if t.Targets > 0 || t.Again > 0 {
-		lines = append(lines, sentences(fmt.Sprintf("What is \"new\" there may be newly seen, and closings can't be told (%s)", yp.Plural(u.Listings, "listing")))...)
+	if u.Targets > u.Never {
+		lines = append(lines, sentences(fmt.Sprintf("What is new there may be newly seen, and closings can't be told (%s)", yp.Plural(u.Listings, "listing")))...)
 	}
 	return lines
+}
+
+// Add adds the targets of another selection.
+func (t *CoverageTotals) Add(o CoverageTotals) {
+	u, v := &t.Unread, o.Unread
+	for into, n := range map[*int64]int64{
+		&t.Targets: o.Targets, &t.Again: o.Again, &t.NeverCrawled: o.NeverCrawled, &t.Complete: o.Complete, &t.Known: o.Known, &t.SiteTotal: o.SiteTotal,
+		&t.SeenOfKnown: o.SeenOfKnown, &t.Seen: o.Seen, &t.PagesLeft: o.PagesLeft, &t.NoTotal: o.NoTotal, &t.Untold: o.Untold,
+		&u.Targets: v.Targets, &u.MaxPages: v.MaxPages, &u.Unconfirmed: v.Unconfirmed, &u.Begun: v.Begun, &u.Failed: v.Failed, &u.Again: v.Again,
+		&u.Never: v.Never, &u.Listings: v.Listings,
+	} {
+		*into += n
+	}
+	t.setPercent()
+}
+
+// AtLeast tells whether so much of what the sites list was seen, in percent. Where a target
+// was never crawled, or neither the site's number nor a confirmed end is known, nobody can say so.
+func (t CoverageTotals) AtLeast(percent float64) bool {
+	switch {
+	case t.Untold > 0 || t.NeverCrawled > 0:
+		return false
+	case t.Percent == nil:
+		return t.All() > 0
+	}
+	return *t.Percent >= percent
 }
 
 // All is how many targets the selection has.
@@ -216,19 +247,9 @@ func (t CoverageTotals) All() int64 { return t.Targets + t.Again + t.NeverCrawle
 // width is how wide a line of text for a terminal may be.
 const width = 80
 
-// sentences makes a sentence of a text, wrapped at words.
-func sentences(text string) (lines []string) {
-	line := ""
-	for word := range strings.FieldsSeq(strings.ToUpper(text[:1]) + text[1:] + ".") {
-		if line != "" && len(line)+1+len(word) > width {
-			lines, line = append(lines, line), " "
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
+// sentences makes a sentence of a text, wrapped.
+func sentences(text string) []string {
+	return yp.Wrap(strings.ToUpper(text[:1])+text[1:]+".", width)
 }
 
 // Discovery is what is known of a source's cities in a state, and how the last crawl of

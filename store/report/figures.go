@@ -2,63 +2,89 @@ package report
 
 import (
 	"context"
+	"time"
 
 	"ypcrawl/store"
 )
 
-// Figures are the numbers of an overview. A pointer that is nil is not known.
+// Figures are what progress tells beside its counters: they are read from the rows themselves,
+// a second or so over a million listings.
 type Figures struct {
-	Listings int64          `json:"listings"` // all that were kept, those that closed since included
-	Emails   *int64         `json:"with_email"`
-	Read     int64          `json:"own_pages_read"` // of which an e-mail may be known
-	Passes   []Pass         `json:"passes"`         // the last one of each source
-	New      *int64         `json:"new"`            // in them
+	At       time.Time      `json:"figures_at"` // when they were read
+	Of       string         `json:"figures_of"` // what of the file they count
 	Coverage CoverageTotals `json:"coverage"`
+	Passes   []Pass         `json:"passes"`
+	Found    int64          `json:"listings_found"`  // different ones, by the searches of the selection
+	Closed   int64          `json:"listings_closed"` // of them: their source dropped them
+
+	found map[string]int64 // by the searches of each state
 }
 
 const (
-	countEmails        = `SELECT count(email), count(*) FROM details`
-	countEmailsOfScope = `
-	SELECT count(d.email), count(*) FROM listings l CROSS JOIN details d ON d.listing = l.id
-	WHERE (?1 = 0 OR l.source_id = ?1) AND (?2 = '[]' OR l.found_state IN (SELECT value FROM json_each(?2)))`
+	// A listing that searches of two states show counts in both.
+	foundByState = `SELECT t.state, count(DISTINCT g.listing) ` + foundBy + ` GROUP BY t.state`
+	foundAtAll   = `SELECT '', count(DISTINCT g.listing) ` + foundBy
+	foundBy      = `FROM targets t CROSS JOIN sightings g ON g.target_id = t.id WHERE t.kind = 'search' AND ` + placesOn + ` AND ` + kept
+	kept         = `g.since < 0x7FFFFFFFFFFFFFFF` // no mere ad, not filtered out
+	countClosed  = `
+	SELECT count(*) FROM listings l WHERE l.dropped_at IS NOT NULL AND (?1 = 0 OR l.source_id = ?1) AND (?2 = '[]' OR EXISTS (
+		SELECT 1 FROM sightings g CROSS JOIN targets t ON t.id = g.target_id
+		WHERE g.listing = l.id AND t.kind = 'search' AND t.state IN (SELECT value FROM json_each(?2)) AND ` + kept + `))`
 )
 
-// Figures reads the numbers of an overview: of all details and all targets of the scope, of
-// which source and states count.
-func (k *Reader) Figures(ctx context.Context, scope store.Scope) (*Figures, error) {
-	f := &Figures{}
-	counts, err := list(ctx, k, "count listings", listingCounts, placesOf(scope), func(c *struct {
-		state string
-		n     int64
-	},
-	) []any {
-		return []any{&c.state, &c.n}
-	})
-	if err != nil {
+// Figures reads them. Of the scope, source and states count.
+func (k *Reader) Figures(ctx context.Context, scope store.Scope) (f *Figures, err error) {
+	f = &Figures{At: k.db.Now(), Of: OfScope(scope), found: map[string]int64{}}
+	if f.Coverage, err = k.CoverageTotals(ctx, scope); err != nil {
 		return nil, err
-	}
-	for _, c := range counts {
-		f.Listings += c.n
-	}
-	query, args, emails := countEmails, []any(nil), int64(0)
-	if scope.SourceID != 0 || len(scope.States) > 0 {
-		query, args = countEmailsOfScope, placesOf(scope)
-	}
-	if _, err := k.one(ctx, "count e-mail addresses", query, args, &emails, &f.Read); err != nil {
-		return nil, err
-	}
-	if f.Read > 0 {
-		f.Emails = &emails
 	}
 	if f.Passes, err = k.Passes(ctx, scope); err != nil {
 		return nil, err
 	}
-	if len(f.Passes) > 0 {
-		f.New = new(int64)
+	type found struct {
+		state    string
+		listings int64
 	}
-	for _, p := range f.Passes {
-		*f.New += p.New
+	into := func(x *found) []any { return []any{&x.state, &x.listings} }
+	states, err := list(ctx, k, "count the listings of states", foundByState, placesOf(scope), into)
+	if err != nil {
+		return nil, err
 	}
-	f.Coverage, err = k.CoverageTotals(ctx, scope)
+	for _, x := range states {
+		f.found[x.state], f.Found = x.listings, x.listings
+	}
+	if len(states) > 1 {
+		all, err := list(ctx, k, "count listings", foundAtAll, placesOf(scope), into)
+		if err != nil {
+			return nil, err
+		}
+		f.Found = all[0].listings
+	}
+	f.Closed, err = k.Closed(ctx, scope)
 	return f, err
+}
+
+// Closed counts the listings that their source has dropped, of those that searches of the scope
+// have found. Of the scope, source and states count.
+func (k *Reader) Closed(ctx context.Context, scope store.Scope) (n int64, err error) {
+	_, err = k.one(ctx, "count closed listings", countClosed, placesOf(scope), &n)
+	return n, err
+}
+
+// AddFigures adds figures that were read now or earlier.
+func (p *Progress) AddFigures(f *Figures) {
+	p.Figures = f
+	for i := range p.States {
+		n := f.found[p.States[i].State]
+		p.States[i].Found = &n
+	}
+	p.Overall.Found = &f.Found
+}
+
+// OfScope says what figures of a scope count.
+func OfScope(s store.Scope) string {
+	if s.SourceID == 0 && len(s.States)+len(s.CategoryIDs)+len(s.CityIDs)+s.MinPopulation == 0 {
+		return "the whole file"
+	}
+	return "this selection"
 }

@@ -34,6 +34,11 @@ type Pass struct {
 	State    PassState `json:"state"`
 	First    bool      `json:"first"` // none of its states was crawled before: all that it finds is new
 
+	*PassCounts // nil = not counted, see LastPasses
+}
+
+// PassCounts is what became of listings since a pass began.
+type PassCounts struct {
 	New      int64 `json:"new"`
 	Changed  int64 `json:"changed"`
 	Dropped  int64 `json:"dropped"`
@@ -74,12 +79,17 @@ func (k *Reader) Passes(ctx context.Context, scope store.Scope) ([]Pass, error) 
 	if err != nil || len(all) == 0 {
 		return all, err
 	}
+	if len(all) == 1 {
+		scope.SourceID = all[0].SourceID
+	}
 	counts, err := k.countBySource(ctx, SincePasses(all, ChangeFilter{Scope: scope}))
 	for i := range all {
 		p := &all[i]
 		n := counts[p.SourceID]
-		p.New, p.Changed, p.Dropped = n[store.EventNew], n[store.EventChanged], n[store.EventDropped]
-		p.Restored, p.Rejected = n[store.EventRestored], n[store.EventRejected]
+		p.PassCounts = &PassCounts{
+			New: n[store.EventNew], Changed: n[store.EventChanged], Dropped: n[store.EventDropped],
+			Restored: n[store.EventRestored], Rejected: n[store.EventRejected],
+		}
 	}
 	return all, err
 }
@@ -205,7 +215,25 @@ func (p Pass) Text() string {
 	}
 	text := fmt.Sprintf("pass of source %s %s, %s%s", yp.Printable(p.Source), when, yp.Plural(p.Runs, "run"), how)
 	if p.First {
-		text += "; the first one"
+		return "first " + text
 	}
 	return text
+}
+
+// Lines says which pass it is and what became of listings since it began, in lines of at most 80
+// characters.
+func (p Pass) Lines() []string {
+	if p.PassCounts == nil {
+		return sentences(p.Text())
+	}
+	text := p.Text() + ": " + yp.Thousands(p.New) + " new"
+	for _, part := range []struct {
+		n    int64
+		kind store.Event
+	}{{p.Changed, store.EventChanged}, {p.Dropped, store.EventDropped}, {p.Restored, store.EventRestored}, {p.Rejected, store.EventRejected}} {
+		if part.n > 0 {
+			text += ", " + yp.Thousands(part.n) + " " + string(part.kind)
+		}
+	}
+	return sentences(text)
 }

@@ -26,6 +26,8 @@ type Counts struct {
 	Accepted   int64   `json:"accepted"`
 	Listings   int64   `json:"listings"`  // distinct, first met in this state
 	Companies  int64   `json:"companies"` // whose lead listing is in this state
+
+	Found *int64 `json:"listings_found,omitempty"` // different ones that searches of this state found, first or again; nil = not asked for
 }
 
 // retired stands for a status where targets are counted whose city is no longer in the index.
@@ -128,6 +130,8 @@ type Progress struct {
 	Details *DetailTotals `json:"details,omitempty"`  // where somebody wants some, see ProgressOfDetails
 
 	DetailsETASec float64 `json:"details_eta_seconds"` // as ETASec, for those that are due
+
+	*Figures // nil = not asked for
 
 	began time.Time // when the first of the runs alive did
 }

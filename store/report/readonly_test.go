@@ -17,6 +17,9 @@ import (
 func questions(ctx context.Context, r *report.Reader, target int64) map[string]func() error {
 	scope := store.Scope{SourceID: 1}
 	return map[string]func() error{
+		"Measure":           func() error { _, err := r.Measure(ctx, ""); return err },
+		"MeasureSlowly":     func() error { _, err := r.MeasureSlowly(ctx); return err },
+		"OwnBeat":           func() error { _, err := r.OwnBeat(ctx); return err },
 		"Progress":          func() error { _, err := r.Progress(ctx, scope); return err },
 		"ProgressOfDetails": func() error { _, err := r.ProgressOfDetails(ctx, scope); return err },
 		"Status":            func() error { _, err := r.Status(ctx, scope); return err },
@@ -53,6 +56,8 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"SearchScope":      func() error { _, err := r.SearchScope(ctx, scope, []string{"x"}, []string{"x"}); return err },
 		"FindRun":          func() error { _, err := r.FindRun(ctx, "1"); return err },
 		"LastPasses":       func() error { _, err := r.LastPasses(ctx, scope); return err },
+		"Figures":          func() error { _, err := r.Figures(ctx, scope); return err },
+		"Closed":           func() error { _, err := r.Closed(ctx, scope); return err },
 		"Passes":           func() error { _, err := r.Passes(ctx, scope); return err },
 		"CoverageByState":  func() error { _, err := r.CoverageByState(ctx, scope); return err },
 		"Sources":          func() error { _, err := r.Sources(ctx); return err },

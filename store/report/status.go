@@ -27,6 +27,7 @@ type Status struct {
 	Rows     int64          `json:"rows_1h"`     // on them: a listing counts on every page that shows it
 	Listings int64          `json:"listings_1h"` // different ones, kept from them
 	LastRun  *RunListings   `json:"last_run,omitempty"`
+	Passes   []Pass         `json:"passes"`
 	Kinds    []KindCounts   `json:"details_and_indexes"` // the targets that are no searches, which all else is about
 }
 
@@ -175,12 +176,12 @@ type ProxyUse struct {
 }
 
 const (
-	otherKinds = `
+	kindCounts = `
 	SELECT s.name, t.kind, sum(iif(t.status <> 'RETIRED', t.targets, 0)), sum(iif(t.status = 'PLANNED', t.targets, 0)),
 		sum(iif(t.status = 'IN_PROGRESS', t.targets, 0)), sum(iif(t.status = 'DONE', t.targets, 0)), sum(iif(t.status = 'FAILED', t.targets, 0)),
 		sum(iif(t.status = 'STUCK', t.targets, 0)), sum(iif(t.status = 'PARKED', t.targets, 0)), sum(iif(t.status = 'RETIRED', t.targets, 0))
 	FROM target_totals t JOIN sources s ON s.id = t.source_id
-	WHERE t.kind IN ('detail', 'index') AND ` + placesOn + ` GROUP BY s.name, t.kind HAVING sum(t.targets) > 0 ORDER BY s.name, t.kind`
+	WHERE t.kind IN (SELECT value FROM json_each(?3)) AND ` + placesOn + ` GROUP BY s.name, t.kind HAVING sum(t.targets) > 0 ORDER BY s.name, t.kind`
 	errorSummary = `
 	SELECT source, error_code, by_proxy, occurrences, targets, last_seen, mean_duration_ms FROM v_crawl_error_summary
 	WHERE error_code <> 'SUCCESS' AND ` + ofSource + ` ORDER BY occurrences DESC, error_code, source, by_proxy`
@@ -244,15 +245,13 @@ func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error)
 		return err
 	})
 	g.Go(func() (err error) {
-		s.LastRun, err = k.lastRun(ctx, scope.SourceID)
+		if s.LastRun, err = k.lastRun(ctx, scope.SourceID); err == nil {
+			s.Passes, err = k.Passes(ctx, scope)
+		}
 		return err
 	})
 	g.Go(func() (err error) {
-		s.Kinds, err = list(ctx, k, "count targets by kind", otherKinds, placesOf(scope), func(c *KindCounts) []any {
-			return []any{
-				&c.Source, &c.Kind, &c.Targets, &c.Planned, &c.InProgress, &c.Done, &c.Failed, &c.Stuck, &c.Parked, &c.Retired,
-			}
-		})
+		s.Kinds, err = list(ctx, k, "count targets by kind", kindCounts, placesOf(scope, store.JSONTexts([]yp.Kind{yp.KindDetail, yp.KindIndex})), fields[KindCounts])
 		return err
 	})
 	if err := g.Wait(); err != nil {

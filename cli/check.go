@@ -1,0 +1,356 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+	"ypcrawl/yp"
+)
+
+const checkDescription = `--check judges instead, for Nagios, Icinga and their like: one line, and an exit code that says how bad it is:
+0 OK · 1 WARNING · 2 CRITICAL · 3 UNKNOWN (the database can't be read). These are not the exit codes of the other
+commands. It reads the whole file and changes nothing.
+Critical: a source is quarantined or paused, its layout alarm above all · no page for --crit-no-page while a run
+holds targets of an open source · a run gives no heartbeat for 3 minutes · no run ended well within --max-age.
+Warning: more dead letters than --warn-dead · more claims than --warn-retries found the database busy · more
+attempts than --warn-failed failed (of the last hour, or of 24 hours where that has fewer than 20) ·
+targets held for 10 minutes by a run that died.`
+
+// alertLevel is how bad it is, as monitoring plugins say it, and their exit code.
+type alertLevel int
+
+const (
+	alertOK alertLevel = iota
+	alertWarning
+	alertCritical
+	alertUnknown
+)
+
+func (s alertLevel) String() string { return [...]string{"OK", "WARNING", "CRITICAL", "UNKNOWN"}[s] }
+
+// limits are those of --check.
+type limits struct {
+	dead            int64
+	retries, failed float64 // shares, 0–1
+	noPage, age     time.Duration
+}
+
+// Rules that no flag changes.
+const (
+	fewAttempts  = 20               // fewer say nothing of a share; as many claims, too
+	orphansAfter = 10 * time.Minute // a run that lives takes them back within seconds, the next one at its start
+	mostProblems = 10               // named in the line
+)
+
+func checkFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "check", Usage: "judge in one line, and exit with 0, 1, 2 or 3: see above"},
+		&cli.Int64Flag{Name: "warn-dead", Value: 10, Usage: "with --check: warn of more `DEAD LETTERS`"},
+		&cli.GenericFlag{Name: "warn-retries", Value: shareValue(0.2), Usage: "with --check: warn when more than this `SHARE` of claims found the database busy"},
+		&cli.GenericFlag{Name: "warn-failed", Value: shareValue(0.1), Usage: "with --check: warn when more than this `SHARE` of attempts failed"},
+		&cli.GenericFlag{Name: "crit-no-page", Value: ageValue(30 * time.Minute), Usage: "with --check: critical after `TIME` without a page; 0 = never"},
+		&cli.GenericFlag{Name: "max-age", Value: ageValue(0), DefaultText: "not asked", Usage: "with --check: critical when no run did all due work, or used its budget up, within `TIME`: 26h"},
+	}
+}
+
+// shareValue is a share of a whole: "20%", or a bare number that means the same.
+func shareValue(def float64) cli.Generic {
+	parse := func(s string) (float64, error) {
+		x, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(s), "%"), 64)
+		if err != nil || !(x >= 0 && x <= 100) {
+			return 0, errors.New("want a share like 20%")
+		}
+		return x / 100, nil
+	}
+	return &value[float64]{v: def, parse: parse, text: func(x float64) string { return strconv.FormatFloat(100*x, 'f', -1, 64) + "%" }}
+}
+
+// problem is something that a rule found.
+type problem struct {
+	Severity string `json:"severity"`
+	Rule     string `json:"rule"`
+	Text     string `json:"text"`
+
+	severity alertLevel
+}
+
+// verdict is what --check tells.
+type verdict struct {
+	Status   string           `json:"status"`
+	Code     int              `json:"exit_code"`
+	Text     string           `json:"text"`
+	Problems []problem        `json:"problems"` // the worst first
+	Measures *report.Measures `json:"measures"` // null = the file can't be read
+}
+
+// check is `status --check`.
+func (p *Program) check(c *cli.Context) error {
+	var m *report.Measures
+	err := wholeFile(c, "check")
+	if err == nil {
+		err = p.with(c, reading, func(k *database, _ store.Scope) (err error) {
+			meter := meter(c, k)
+			if m, err = meter.Measures(); err == nil && c.String("metrics-file") != "" {
+				if failed := meter.WriteFile(c.String("metrics-file")); failed != nil {
+					p.note("%s", yp.Printable(failed.Error())) // what was found stands
+				}
+			}
+			return err
+		})
+	}
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	v := judge(m, limits{
+		dead: c.Int64("warn-dead"), retries: flagValue[float64](c, "warn-retries"), failed: flagValue[float64](c, "warn-failed"),
+		noPage: timeOf(c, "crit-no-page"), age: timeOf(c, "max-age"),
+	})
+	if err != nil {
+		v = verdict{Status: alertUnknown.String(), Code: int(alertUnknown), Text: oneLine(err.Error()), Problems: []problem{}}
+	}
+	if c.Bool("json") {
+		err = writeJSON(p.Out, v)
+	} else {
+		line := "YPCRAWL " + v.Status + " - " + v.Text
+		if v.Measures != nil {
+			line += " | " + performance(v.Measures, c)
+		}
+		_, err = fmt.Fprintln(p.Out, line)
+	}
+	if err != nil || v.Code == 0 {
+		return err
+	}
+	return &exitError{code: v.Code}
+}
+
+// oneLine makes a text fit for the line: what stands behind a bar is figures.
+func oneLine(s string) string {
+	return strings.ReplaceAll(yp.Printable(strings.Join(strings.Fields(redactURL(s)), " ")), "|", "/")
+}
+
+// judge applies the rules.
+func judge(m *report.Measures, l limits) verdict {
+	v := verdict{Problems: []problem{}, Measures: m}
+	if m == nil {
+		return v
+	}
+	for _, rule := range []func(*report.Measures, limits) []problem{closedSources, silentRuns, missingPages, oldRuns, deadLetters, busyClaims, failedAttempts, orphans} {
+		v.Problems = append(v.Problems, rule(m, l)...)
+	}
+	slices.SortStableFunc(v.Problems, func(a, b problem) int { return int(b.severity - a.severity) })
+	worst, texts := alertOK, []string(nil)
+	for i := range v.Problems {
+		x := &v.Problems[i]
+		x.Severity, x.Text, worst = x.severity.String(), oneLine(x.Text), max(worst, x.severity)
+		if i < mostProblems {
+			texts = append(texts, x.Text)
+		}
+	}
+	if more := len(v.Problems) - mostProblems; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	if worst == alertOK {
+		texts = []string{standing(m)}
+	}
+	v.Status, v.Code, v.Text = worst.String(), int(worst), strings.Join(texts, "; ")
+	return v
+}
+
+func found(s alertLevel, rule, format string, args ...any) []problem {
+	return []problem{{Rule: rule, Text: fmt.Sprintf(format, args...), severity: s}}
+}
+
+// closedSources: a source that its operator has disabled, or whose host has said when to come
+// back, is as it should be.
+func closedSources(m *report.Measures, _ limits) (all []problem) {
+	for _, s := range m.Sources {
+		src := report.SourceStatus{Name: s.Name, Availability: s.Availability, Reason: s.Reason, Until: orZero(s.Until)}
+		switch {
+		case s.Availability == store.SourceQuarantined:
+			all = append(all, found(alertCritical, "quarantined", "%s", closedSourceText(m.Now, src))...)
+		case s.Availability == store.SourcePaused && s.LayoutAlarm():
+			all = append(all, found(alertCritical, "layout", "layout alarm: %s", closedSourceText(m.Now, src))...)
+		case s.Availability == store.SourcePaused:
+			all = append(all, found(alertCritical, "paused", "%s", closedSourceText(m.Now, src))...)
+		}
+	}
+	return all
+}
+
+func silentRuns(m *report.Measures, _ limits) (all []problem) {
+	for _, r := range m.Runs {
+		if age := m.Now.Sub(r.Heartbeat); r.Alive && age > store.SilentElsewhere {
+			all = append(all, found(alertCritical, "heartbeat", "the run of process %d on %s has given no heartbeat for %s", r.PID, r.Host, lasting(age))...)
+		}
+	}
+	return all
+}
+
+// missingPages: a target is held for so long, and nobody has read a page since. A run that has
+// nothing to do, or waits for its host, holds none of an open source.
+func missingPages(m *report.Measures, l limits) []problem {
+	if l.noPage == 0 {
+		return nil
+	}
+	for _, r := range m.Runs {
+		if !r.Alive || r.HeldSince == nil {
+			continue
+		}
+		since := *r.HeldSince
+		if m.LastPage != nil && m.LastPage.After(since) {
+			since = *m.LastPage
+		}
+		if age := m.Now.Sub(since); age > l.noPage {
+			return found(alertCritical, "no_page", "no page for %s, while process %d on %s holds %s", lasting(age), r.PID, r.Host, plural(r.Held, "target"))
+		}
+	}
+	return nil
+}
+
+func oldRuns(m *report.Measures, l limits) []problem {
+	switch {
+	case l.age == 0:
+		return nil
+	case m.LastWell == nil:
+		return found(alertCritical, "max_age", "no run has ended well yet, %s are asked for", shortTime(l.age))
+	case m.Now.Sub(*m.LastWell) > l.age:
+		return found(alertCritical, "max_age", "the last run that ended well did so %s, %s are asked for", ago(m.Now, *m.LastWell), shortTime(l.age))
+	}
+	return nil
+}
+
+func deadLetters(m *report.Measures, l limits) []problem {
+	if n := m.DeadLetters(); n > l.dead {
+		return found(alertWarning, "dead_letters", "%s (`ypcrawl dead list`)", plural(n, "dead letter"))
+	}
+	return nil
+}
+
+func busyClaims(m *report.Measures, l limits) []problem {
+	if c := m.Claims; c.Share != nil && c.Claims >= fewAttempts && *c.Share > l.retries {
+		return found(alertWarning, "claim_retries", "%.1f%% of claims found the database busy", 100**c.Share)
+	}
+	return nil
+}
+
+func failedAttempts(m *report.Measures, l limits) []problem {
+	if share, span := failedShare(m); share != nil && *share > l.failed {
+		return found(alertWarning, "failed", "%.1f%% of attempts failed in the last %s", 100**share, span)
+	}
+	return nil
+}
+
+// failedShare is the share of attempts that failed in the last hour, or in 24 hours where that
+// has few of them; nil = these have few, too.
+func failedShare(m *report.Measures) (share *float64, span string) {
+	var hour, day, failedHour, failedDay int64
+	for _, a := range m.Attempts {
+		hour, day = hour+a.Hour, day+a.Day
+		if a.Code != yp.CodeSuccess {
+			failedHour, failedDay = failedHour+a.Hour, failedDay+a.Day
+		}
+	}
+	switch {
+	case hour >= fewAttempts:
+		return new(float64(failedHour) / float64(hour)), "hour"
+	case day >= fewAttempts:
+		return new(float64(failedDay) / float64(day)), "24 hours"
+	}
+	return nil, ""
+}
+
+func orphans(m *report.Measures, _ limits) []problem {
+	var held int64
+	for _, r := range m.Runs {
+		if r.Dead && m.Now.Sub(r.Heartbeat) > orphansAfter {
+			held += r.Held
+		}
+	}
+	if held == 0 {
+		return nil
+	}
+	return found(alertWarning, "orphans", "%s held by a run that died: the next run takes them back, or `ypcrawl recover`", plural(held, "target"))
+}
+
+// standing is the line when all is well.
+func standing(m *report.Measures) string {
+	if len(m.Sources) == 0 {
+		return "nothing was planned or crawled yet"
+	}
+	var done, targets int64
+	for _, t := range m.Targets {
+		if t.Kind == yp.KindSearch {
+			done, targets = done+t.Done+t.Parked, targets+t.Targets
+		}
+	}
+	var texts []string
+	for _, state := range []store.SourceState{store.SourceOpen, store.SourceHeld, store.SourceDisabled} {
+		n := 0
+		for _, s := range m.Sources {
+			if s.Availability == state {
+				n++
+			}
+		}
+		if n > 0 {
+			texts = append(texts, plural(n, "source")+" "+string(state))
+		}
+	}
+	if targets > 0 {
+		texts = append(texts, fmt.Sprintf("%.0f%% of %s done", 100*float64(done)/float64(targets), plural(targets, "target")))
+	}
+	if m.LastPage != nil {
+		texts = append(texts, "last page "+ago(m.Now, *m.LastPage))
+	} else {
+		texts = append(texts, "no page among the last requests")
+	}
+	return strings.Join(texts, ", ")
+}
+
+// performance writes figures as plugins do: name=value;warning;critical. What is not known is left out.
+func performance(m *report.Measures, c *cli.Context) string {
+	var due, pages int64
+	for _, t := range m.Targets {
+		due += t.Due
+	}
+	for _, s := range m.Sources {
+		for _, n := range s.Pages {
+			pages += n
+		}
+	}
+	parts := []string{
+		fmt.Sprintf("listings=%d", m.Listings.Alive), fmt.Sprintf("with_email=%d", m.Listings.WithEmail), fmt.Sprintf("due=%d", due),
+		fmt.Sprintf("pages_1h=%d", pages), fmt.Sprintf("dead_letters=%d;%d", m.DeadLetters(), c.Int64("warn-dead")),
+	}
+	share := func(name string, v *float64, flag string) {
+		if v != nil {
+			parts = append(parts, fmt.Sprintf("%s=%.1f%%;%g", name, 100**v, 100*flagValue[float64](c, flag)))
+		}
+	}
+	failed, _ := failedShare(m)
+	share("failed", failed, "warn-failed")
+	share("claim_retries", m.Claims.Share, "warn-retries")
+	if m.Coverage.Percent != nil {
+		parts = append(parts, fmt.Sprintf("seen=%.1f%%", *m.Coverage.Percent))
+	}
+	if m.LastPage != nil {
+		parts = append(parts, fmt.Sprintf("last_page_age=%.0fs", max(0, m.Now.Sub(*m.LastPage).Seconds())))
+	}
+	for _, size := range []struct {
+		name string
+		n    *int64
+	}{{"database", m.Database}, {"logs", m.Logs}} {
+		if size.n != nil {
+			parts = append(parts, fmt.Sprintf("%s=%dB", size.name, *size.n))
+		}
+	}
+	return strings.Join(parts, " ")
+}

@@ -1,0 +1,158 @@
+package measure
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+	"ypcrawl/yp"
+)
+
+// Config says what is measured. Reader is required; the other zero values have the defaults
+// named.
+type Config struct {
+	Reader   *report.Reader
+	Database string // name of the file, without its folder
+	Logs     string // folder of its write-ahead logs; none = their size is not known
+	Run      bool   // this process crawls: its heartbeat is looked at, too
+
+	Every   time.Duration    // at least between two reads; default 1 s
+	Slow    time.Duration    // at least between two reads of coverage and passes; default 1 minute
+	Timeout time.Duration    // of one read; default 5 s
+	Now     func() time.Time // default time.Now
+}
+
+// Meter measures a database, at most so often however many ask. It is safe for use by several
+// goroutines: who comes while it reads waits for what is read.
+type Meter struct {
+	cfg      Config
+	measures kept[*report.Measures]
+	slow     kept[report.SlowMeasures]
+	beat     kept[report.Beat]
+}
+
+// New returns a meter.
+func New(cfg Config) *Meter {
+	cfg.Every, cfg.Slow, cfg.Timeout = cmp.Or(cfg.Every, time.Second), cmp.Or(cfg.Slow, time.Minute), cmp.Or(cfg.Timeout, 5*time.Second)
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Meter{cfg: cfg}
+}
+
+// restOf bounds what reading may cost: it may take one part in so many of the time.
+const restOf = 20
+
+// kept is what was read last, or why it could not be.
+type kept[T any] struct {
+	mu  sync.Mutex
+	v   T
+	err error
+	due time.Time // when it may be read again
+}
+
+func (k *kept[T]) get(m *Meter, every time.Duration, read func(ctx context.Context) (T, error)) (T, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	began := m.cfg.Now()
+	if began.Before(k.due) {
+		return k.v, k.err
+	}
+	// Not in the time of whoever asked first: others wait for it, too.
+	ctx, cancel := context.WithTimeout(context.Background(), m.cfg.Timeout)
+	defer cancel()
+	k.v, k.err = read(ctx)
+	end := m.cfg.Now()
+	k.due = end.Add(max(every, restOf*end.Sub(began)))
+	return k.v, k.err
+}
+
+// forget has the next one who asks read anew.
+func (k *kept[T]) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.due = time.Time{}
+}
+
+// Measures reads the measures, or returns those that were read last.
+func (m *Meter) Measures() (*report.Measures, error) {
+	return m.measures.get(m, m.cfg.Every, func(ctx context.Context) (*report.Measures, error) {
+		all, err := m.cfg.Reader.Measure(ctx, m.cfg.Logs)
+		if err == nil {
+			all.SlowMeasures, err = m.slow.get(m, m.cfg.Slow, m.cfg.Reader.MeasureSlowly)
+		}
+		return all, err
+	})
+}
+
+// well tells why this process, or its database, is not well; nil = it is.
+func (m *Meter) well() error {
+	b, err := m.beat.get(m, m.cfg.Every, m.cfg.Reader.OwnBeat)
+	if err != nil {
+		return fmt.Errorf("the database can't be read: %w", err)
+	}
+	if age := b.Now.Sub(b.At); m.cfg.Run && !b.At.IsZero() && age > store.SilentElsewhere {
+		return fmt.Errorf("the run of this process has given no heartbeat for %s", yp.Lasting(age))
+	}
+	return nil
+}
+
+// Handlers are what a server may mount, by path: "/healthz", "/status.json" and "/metrics".
+func (m *Meter) Handlers() map[string]http.Handler {
+	return map[string]http.Handler{
+		"/healthz": http.HandlerFunc(m.serveHealth), "/status.json": http.HandlerFunc(m.serveJSON), "/metrics": http.HandlerFunc(m.serveText),
+	}
+}
+
+func (m *Meter) serveHealth(w http.ResponseWriter, _ *http.Request) {
+	if err := m.well(); err != nil {
+		answer(w, http.StatusServiceUnavailable, "text/plain; charset=utf-8", []byte(yp.Printable(err.Error())+"\n"))
+		return
+	}
+	answer(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok\n"))
+}
+
+func (m *Meter) serveText(w http.ResponseWriter, _ *http.Request) {
+	if all := m.read(w); all != nil {
+		answer(w, http.StatusOK, ContentType, Text(all, m.cfg.Database))
+	}
+}
+
+func (m *Meter) serveJSON(w http.ResponseWriter, _ *http.Request) {
+	if all := m.read(w); all != nil {
+		answer(w, http.StatusOK, "application/json", JSON(all))
+	}
+}
+
+// JSON writes measures as JSON, indented.
+func JSON(all *report.Measures) []byte {
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		panic(err) // of figures and texts, it can always be written
+	}
+	return append(yp.EscapeJSON(text), '\n')
+}
+
+// read returns the measures; where it can't, it has said so.
+func (m *Meter) read(w http.ResponseWriter) *report.Measures {
+	all, err := m.Measures()
+	if err != nil {
+		answer(w, http.StatusServiceUnavailable, "text/plain; charset=utf-8", []byte(yp.Printable(err.Error())+"\n"))
+		return nil
+	}
+	return all
+}
+
+func answer(w http.ResponseWriter, status int, kind string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // an error means that nobody waits for it any more
+}

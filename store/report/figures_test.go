@@ -1,0 +1,204 @@
+package report_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+	"ypcrawl/yp"
+)
+
+// wander crawls some of what is there, as chance will have it: some targets to a confirmed end,
+// some to the limit of pages, some not to the end of it; listings are shared between searches, states and pages.
+func (w *passWorld) wander(t *testing.T, rnd *rand.Rand) {
+	t.Helper()
+	names := []string{"demo", "two"}
+	w.start(t, rnd.IntN(2) == 0, nil, names...)
+	for range 4 + rnd.IntN(9) {
+		name := names[rnd.IntN(2)]
+		w.Move(time.Minute)
+		c, err := w.Claim(t.Context(), checkpoint.Worker{ID: yp.WorkerID(0, 1), RunID: w.run.ID}, store.Scope{SourceID: w.sources[name], States: []string{"CA", "TX"}}, 9)
+		if err != nil {
+			continue // nothing is left
+		}
+		total := 0
+		if rnd.IntN(3) > 0 {
+			total = 1 + rnd.IntN(40)
+		}
+		for n := c.PageCurrent + 1; ; n++ {
+			p := yp.Page{Number: n, NextURL: "/next", SiteTotal: total, Last: n >= c.MaxPages || rnd.IntN(4) == 0}
+			if p.Last && rnd.IntN(2) == 0 {
+				p.End, p.NextURL = true, ""
+			}
+			for range rnd.IntN(5) {
+				l := yp.Listing{ID: fmt.Sprint(rnd.IntN(40)), Name: "Name", State: []string{"CA", "TX", "NV", ""}[rnd.IntN(4)]}
+				if !hasListing(p, l.ID) {
+					p.Listings = append(p.Listings, l)
+				}
+			}
+			p.Raw = len(p.Listings)
+			out, err := w.CommitPage(t.Context(), c, p)
+			noErr(t, err)
+			if out.Done {
+				break
+			}
+			if rnd.IntN(6) == 0 {
+				noErr(t, w.Release(t.Context(), c, "stop"))
+				break
+			}
+		}
+	}
+	w.end(t, checkpoint.OutcomeDone)
+	w.Move(8 * 24 * time.Hour) // all is due again
+}
+
+func hasListing(p yp.Page, id string) bool {
+	for _, l := range p.Listings {
+		if l.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// TestFiguresAgree: what progress, coverage, changes and exports tell of random crawls is what
+// plain SQL over the views and tables tells.
+func TestFiguresAgree(t *testing.T) {
+	t.Parallel()
+	shared, closed, limited := int64(0), int64(0), int64(0) // a test over crawls without any would show nothing
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 1))
+			w := newPassWorld(t, "two")
+			for range 1 + rnd.IntN(3) {
+				w.wander(t, rnd)
+				if rnd.IntN(2) == 0 {
+					execute(t, w.DB(), fmt.Sprintf(`UPDATE listings SET dropped_at = '%s' WHERE id = %d`, yp.FormatTime(w.Now()), 1+rnd.IntN(30)))
+				}
+			}
+			f := w.agree(t, store.Scope{})
+			ca, tx := w.agree(t, store.Scope{States: []string{"CA"}}), w.agree(t, store.Scope{States: []string{"TX"}})
+			shared, closed, limited = shared+ca.Found+tx.Found-f.Found, closed+f.Closed, limited+f.Coverage.Unread.MaxPages
+			w.agree(t, store.Scope{SourceID: w.sources["two"]})
+			w.agree(t, store.Scope{States: []string{"CA", "TX"}})
+		})
+	}
+	if shared == 0 || closed == 0 || limited == 0 {
+		t.Errorf("%d listings are found in both states, %d closed, %d targets at the limit of pages", shared, closed, limited)
+	}
+}
+
+func (w *passWorld) agree(t *testing.T, scope store.Scope) *report.Figures {
+	t.Helper()
+	states, source := store.JSONTexts(scope.States), scope.SourceID
+	number := func(query string) (n int64) {
+		t.Helper()
+		noErr(t, w.DB().Read().QueryRowContext(t.Context(), query, source, states).Scan(&n))
+		return n
+	}
+	want := func(what string, got int64, query string) {
+		t.Helper()
+		if n := number(query); got != n {
+			t.Errorf("%+v: %s: %d, and %d by SQL", scope, what, got, n)
+		}
+	}
+	const (
+		searches = ` FROM targets t WHERE t.kind = 'search' AND (?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))`
+		ofView   = ` AND (?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1)) AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))`
+		own      = ` FROM v_listings WHERE (?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1))
+			AND (?2 = '[]' OR coalesce(state, searched_state) IN (SELECT value FROM json_each(?2)))`
+		foundIn = `SELECT count(*) FROM listings l WHERE EXISTS (SELECT 1 FROM sightings g WHERE g.listing = l.id AND g.since < 0x7FFFFFFFFFFFFFFF
+			AND g.target_id IN (SELECT t.id` + searches + `))`
+	)
+	p, err := w.Progress(t.Context(), scope)
+	noErr(t, err)
+	f, err := w.Figures(t.Context(), scope)
+	noErr(t, err)
+	p.AddFigures(f)
+	want("found", f.Found, foundIn)
+	want("closed", f.Closed, foundIn+` AND l.dropped_at IS NOT NULL`)
+	sum := int64(0)
+	for _, s := range p.States {
+		sum += s.Listings
+		want("found in "+s.State, *s.Found, `SELECT count(*) FROM listings l WHERE EXISTS (SELECT 1 FROM sightings g JOIN targets t ON t.id = g.target_id
+			WHERE g.listing = l.id AND (?1 = 0 OR t.source_id = ?1) AND ?2 = ?2 AND t.state = '`+s.State+`')`)
+		if *s.Found < s.Listings {
+			t.Errorf("%s: %d found, of which %d first", s.State, *s.Found, s.Listings)
+		}
+	}
+	if sum != p.Overall.Listings {
+		t.Errorf("first met: %d by state, %d in all", sum, p.Overall.Listings)
+	}
+	rows := func(q report.ListingQuery) (n int64) {
+		q.SourceID, q.States = scope.SourceID, scope.States
+		_, err := w.EachListing(t.Context(), q, func([]any) error { n++; return nil })
+		noErr(t, err)
+		return n
+	}
+	want("rows of an export", rows(report.ListingQuery{}), `SELECT count(*)`+own+` AND dropped_at IS NULL`)
+	want("rows with closed ones", rows(report.ListingQuery{ListingFilter: report.ListingFilter{Closed: report.ClosedYes}}), `SELECT count(*)`+own)
+	if len(scope.States) == 0 {
+		want("listings of progress", p.Overall.Listings, `SELECT count(*)`+own)
+		if f.Found != p.Overall.Listings || rows(report.ListingQuery{}) != f.Found-f.Closed {
+			t.Errorf("%d found, %d closed, %d in all, %d in an export", f.Found, f.Closed, p.Overall.Listings, rows(report.ListingQuery{}))
+		}
+		n, err := w.CountChanges(t.Context(), report.ChangeFilter{Scope: scope})
+		noErr(t, err)
+		if n[store.EventNew] != f.Found {
+			t.Errorf("%d new since the beginning, %d found", n[store.EventNew], f.Found)
+		}
+	}
+	c, u := f.Coverage, f.Coverage.Unread
+	want("targets", c.All(), `SELECT count(*)`+searches+` AND t.retired_at IS NULL`)
+	want("targets of progress", p.Overall.Targets, `SELECT count(*)`+searches+` AND t.retired_at IS NULL`)
+	want("crawled", c.Targets, `SELECT count(*) FROM v_coverage WHERE true`+ofView)
+	want("seen", c.Seen, `SELECT ifnull(sum(seen), 0) FROM v_coverage WHERE true`+ofView)
+	want("pages left", c.PagesLeft, `SELECT ifnull(sum(pages_left), 0) FROM v_coverage WHERE true`+ofView)
+	want("pages", p.Overall.Pages, `SELECT ifnull(sum(page_current), 0)`+searches)
+	want("not read to the end", u.Targets, `SELECT count(*)`+searches+` AND t.retired_at IS NULL AND NOT (t.status = 'DONE' AND t.complete_at IS t.finished_at)`)
+	if parts := u.MaxPages + u.Unconfirmed + u.Begun + u.Failed + u.Again + u.Never; parts != u.Targets {
+		t.Errorf("%d not read to the end, %d by cause: %+v", u.Targets, parts, u)
+	}
+	byState, err := w.CoverageByState(t.Context(), scope)
+	noErr(t, err)
+	var all report.CoverageTotals
+	for _, s := range byState {
+		all.Add(s.CoverageTotals)
+	}
+	same(t, "coverage by state", []string{store.JSON(all)}, []string{store.JSON(c)})
+	w.agreeOnPasses(t, scope, f.Passes)
+	return f
+}
+
+// agreeOnPasses holds the counts of passes to the list of changes since they began.
+func (w *passWorld) agreeOnPasses(t *testing.T, scope store.Scope, passes []report.Pass) {
+	t.Helper()
+	if len(passes) == 0 {
+		return
+	}
+	filter := report.SincePasses(passes, report.ChangeFilter{Scope: scope})
+	listed := map[string]int64{}
+	err := w.EachChange(t.Context(), filter, 0, func(c *report.Change) error {
+		listed[c.Source+" "+string(c.Kind)]++
+		return nil
+	})
+	noErr(t, err)
+	for _, p := range passes {
+		if listed[p.Source+" new"] != p.New || listed[p.Source+" changed"] != p.Changed {
+			t.Errorf("%+v: pass of %s: %+v, listed: %v", scope, p.Source, p.PassCounts, listed)
+		}
+	}
+	n, err := w.CountChanges(t.Context(), filter)
+	noErr(t, err)
+	total := int64(0)
+	for _, p := range passes {
+		total += p.New
+	}
+	if n[store.EventNew] != total {
+		t.Errorf("%+v: %d new since the passes began, %d by pass", scope, n[store.EventNew], total)
+	}
+}
