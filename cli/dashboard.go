@@ -27,7 +27,8 @@ func (p *Program) dashboardCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "dashboard",
 		Usage: "Show the crawl as a live page in the browser, beside a run or without one",
-		Description: "It reads the database and changes nothing; Ctrl-C ends it. `run --web` serves the same page from the run itself.\n" +
+		Description: "It reads the database and changes nothing, but for reviews with --allow-actions; Ctrl-C ends it. `run --web` serves the\n" +
+			"same page from the run itself.\n" +
 			"Only this machine reaches it unless --listen names another address: it has no password, so anybody who\n" +
 			"reaches the address sees the listings. A browser must ask for it by that address, or by --allow-host.",
 		Flags: []cli.Flag{
