@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -50,6 +52,30 @@ func cmdServeDemo(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		dir.ServeHTTP(w, r)
 	}))
+}
+
+// cmdFetch is `fetch CODE URL`: prints what the page that is served at URL says.
+func cmdFetch(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 2, "fetch CODE URL")
+	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Get(args[1])
+	ts.Check(err)
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	ts.Check(err)
+	_, _ = ts.Stdout().Write(text)
+	if got := strconv.Itoa(answer.StatusCode); got != args[0] {
+		ts.Fatalf("%s is answered with %s, want %s", args[1], got, args[0])
+	}
+}
+
+// cmdFreeAddress is `free-address VARIABLE`: an address of this machine at which nobody listens now.
+func cmdFreeAddress(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 1, "free-address VARIABLE")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Setenv(args[0], l.Addr().String())
+	ts.Check(l.Close())
 }
 
 // evil is what a name may hold to act on a terminal: a colour, a title, bidi and

@@ -39,6 +39,8 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"signal":       cmdSignal,
 		"serve-demo":   cmdServeDemo,
 		"serve-files":  cmdServeFiles,
+		"fetch":        cmdFetch,
+		"free-address": cmdFreeAddress,
 		"asked":        cmdAsked,
 		"sqlite":       cmdSQLite,
 		"json":         cmdJSON,

@@ -60,11 +60,15 @@ func (p *Program) dashboard(c *cli.Context) error {
 		return err
 	}
 	defer page.close()
-	return p.with(c, reading, func(k *database, scope store.Scope) error {
+	err = p.with(c, reading, func(k *database, scope store.Scope) error {
 		page.about = strings.Join(slices.DeleteFunc([]string{c.String("source"), strings.Join(scope.States, ", ")}, func(s string) bool { return s == "" }), " in ")
 		page.announce(p)
 		return page.serve(c.Context, k, scope, false)
 	})
+	if c.Context.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // Ctrl-C is how it ends, however early
+	}
+	return err
 }
 
 // page is the page of a program that serves one: its address is taken before anything else is

@@ -154,7 +154,7 @@ func (p *Program) workers(s *report.Status) *table {
 		}
 		process := fmt.Sprintf("%d on %s", m.PID, short(m.Host, 16))
 		if !m.Alive {
-			process += " (gone)"
+			process += " (dead)"
 		}
 		return []any{
 			m.Name, process, short(holding, min(40, p.widthLeft(90))), page, m.Pages, m.Listings, retries, memory, ago(s.Now, m.Heartbeat),

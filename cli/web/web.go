@@ -27,7 +27,7 @@ type Config struct {
 	About    string         // the scope for people; default "the whole file"
 	Hosts    []string       // names under which the page may be asked for, beside its address
 	Every    time.Duration  // at least between two reads of the same; default 1 s
-	Timeout  time.Duration  // of one read; default 3 s
+	Timeout  time.Duration  // of one read; default 10 s
 	Viewers  int            // at most so many follow at once; default 64
 	Logger   zerolog.Logger // default none
 
@@ -42,7 +42,7 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.About = cmp.Or(c.About, "the whole file")
 	c.Every = cmp.Or(c.Every, time.Second)
-	c.Timeout = cmp.Or(c.Timeout, 3*time.Second)
+	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	c.Viewers = cmp.Or(c.Viewers, 64)
 	return c
 }

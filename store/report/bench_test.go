@@ -56,6 +56,28 @@ func large(b *testing.B) *store.DB {
 	return db
 }
 
+// BenchmarkPage is what each part of the page costs when it is read.
+func BenchmarkPage(b *testing.B) {
+	k := report.New(large(b))
+	parts := map[string]func() error{
+		"what is going on": func() error { _, err := k.Standing(b.Context(), store.Scope{}); return err },
+		"numbers":          func() error { _, err := k.Overview(b.Context(), store.Scope{}); return err },
+		"state, 25 cities": func() error { _, err := k.StateTable(b.Context(), 0, "TX", 25); return err },
+	}
+	for _, by := range report.MapBys() {
+		parts["map by "+string(by)] = func() error { _, err := k.Map(b.Context(), store.Scope{}, by); return err }
+	}
+	for name, ask := range parts {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if err := ask(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkMeasure is what monitoring costs each time that it asks, and how much was seen of
 // what the sites list: while a crawl is under way, and before it, with all that is due waiting.
 func BenchmarkMeasure(b *testing.B) {

@@ -94,6 +94,18 @@ func TestQueryPlans(t *testing.T) {
 		"history: listing":    {showListing, []any{1, "a"}, []string{"(source_id=? AND listing_id=?)"}, ""},
 		"run":                 {runByID, []any{1}, []string{"INTEGER PRIMARY KEY"}, ""},
 
+		"page: runs":           {liveWorkers, []any{0}, []string{"INDEX runs_alive", "sqlite_autoindex_workers_1 (run_id=?)"}, ""},
+		"page: held":           {heldKinds, []any{0, "[]"}, []string{"INDEX targets_held"}, ""},
+		"page: anything ready": {anyReady, []any{0, "[]"}, []string{"INDEX targets_ready"}, ""},
+		"page: first due":      {firstDue, []any{0, "[]"}, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)"}, "TEMP B-TREE FOR ORDER BY"},
+		"page: closed":         {closedNow, []any{0, "[]"}, nil, ""},
+		"page: last run":       {lastEnding, []any{0}, nil, "TEMP B-TREE"},
+		"page: listings":       {overviewListings, []any{0, "[]"}, nil, ""},
+		"page: map":            {mapTotals, []any{0, "[]"}, nil, ""},
+		"page: new":            {mapNew, []any{0, "[]", "x", "{}"}, []string{"listing_events_by_time (at>?)", "SEARCH l USING INTEGER PRIMARY KEY"}, ""},
+		"page: cities":         {citiesOf, []any{0, "TX", 5}, []string{"SEARCH c USING INDEX cities_by_state (state=?)", "targets_of_search (source_id=? AND city_id=?)"}, ""},
+		"page: cells":          {cellsOf, []any{0, "[1]"}, []string{"targets_of_search (source_id=? AND city_id=?)"}, ""},
+
 		"pass: last":      {lastPass, []any{1, "[]"}, []string{"SEARCH x USING PRIMARY KEY (source_id=?)", "crawl_attempts_by_run (run_id=?)", "SEARCH r USING INTEGER PRIMARY KEY"}, "TEMP B-TREE"},
 		"pass: runs":      {passRuns, []any{1, "{}", "x"}, []string{"SEARCH x USING PRIMARY KEY (source_id=?)"}, "TEMP B-TREE"},
 		"pass: followed":  {passFollowed, []any{"x", 1, "{}"}, []string{"PRIMARY KEY (source_id=? AND selection=?)"}, ""},

@@ -75,7 +75,18 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"ToReview":         func() error { _, err := r.ToReview(ctx); return err },
 		"LastEvent":        func() error { _, err := r.LastEvent(ctx); return err },
 		"Review":           func() error { _, err := r.Review(ctx, 0, 20); return err },
-		"FutureRows":       func() error { _, err := r.FutureRows(ctx); return err },
+		"Standing":         func() error { _, err := r.Standing(ctx, scope); return err },
+		"Overview":         func() error { _, err := r.Overview(ctx, scope); return err },
+		"StateTable":       func() error { _, err := r.StateTable(ctx, 0, "CA", 5); return err },
+		"Map": func() error {
+			for _, by := range report.MapBys() {
+				if _, err := r.Map(ctx, scope, by); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"FutureRows": func() error { _, err := r.FutureRows(ctx); return err },
 	}
 }
 

@@ -46,7 +46,7 @@ const (
 	liveWorkers = `
 	SELECT r.uuid, r.host, r.started_at, r.heartbeat_at, ifnull(s.name, ''), (SELECT count(*) FROM workers w WHERE w.run_id = r.id AND w.stopped_at IS NULL)
 	FROM runs r LEFT JOIN sources s ON s.id = r.source_id
-	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) ORDER BY r.id`
+	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) ORDER BY r.started_at, r.id`
 	heldKinds = `
 	SELECT count(*), ifnull(sum(t.kind = 'detail'), 0) FROM targets t WHERE t.status = 'IN_PROGRESS' AND ` + placesOn
 	waitingRuns = `SELECT DISTINCT w.state FROM run_waits w WHERE w.until > ?3 AND (?1 = 0 OR w.source_id = ?1) AND (?2 = '[]' OR w.state IN (SELECT value FROM json_each(?2))) ORDER BY 1`
@@ -61,11 +61,11 @@ const (
 	SELECT r.outcome, r.host, ifnull(r.finished_at, r.heartbeat_at) FROM runs r
 	WHERE (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) ORDER BY r.id DESC LIMIT 1`
 	closedNow = `
-	SELECT g.source, g.state, g.until, ifnull(g.reason, '') FROM v_source_availability g
-	WHERE g.open = 0 AND (?1 = 0 OR g.source_id = ?1) AND EXISTS (
-		SELECT 1 FROM target_totals n WHERE n.source_id = g.source_id AND n.status IN ('PLANNED', 'IN_PROGRESS') AND n.targets > 0
+	SELECT x.source, x.state, x.until, ifnull(x.reason, '') FROM v_source_availability x
+	WHERE x.open = 0 AND (?1 = 0 OR x.source_id = ?1) AND EXISTS (
+		SELECT 1 FROM target_totals n WHERE n.source_id = x.source_id AND n.status IN ('PLANNED', 'IN_PROGRESS') AND n.targets > 0
 			AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2))))
-	ORDER BY g.source LIMIT 20`
+	ORDER BY x.source LIMIT 20`
 )
 
 // Standing reads what is going on, by counters and indexes alone. Of the scope, source and

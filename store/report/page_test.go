@@ -1,0 +1,267 @@
+package report_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+	"ypcrawl/yp"
+)
+
+// TestSentence: what people are told is going on, from the first plan to the end of a run.
+func TestSentence(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 2, "CA") // 4 targets
+	standing := func() *report.Standing {
+		t.Helper()
+		s, err := b.Standing(t.Context(), store.Scope{})
+		noErr(t, err)
+		return s
+	}
+	says := func(want string) {
+		t.Helper()
+		s := standing()
+		if got := s.Sentence(); got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+		if s.Sentence() != s.Sentence() {
+			t.Error("asked twice it says something else")
+		}
+	}
+	began := yp.ClockTime(time.Now(), standing().Since)
+	says("A run crawls demo, since " + began + ".")
+	noErr(t, b.run.Enlist(t.Context(), yp.WorkerID(0, 1), "amber", checkpoint.Usage{}))
+	noErr(t, b.run.Enlist(t.Context(), yp.WorkerID(1, 1), "birch", checkpoint.Usage{}))
+	c := b.claim(t, 0)
+	says("A run crawls demo with 2 workers, since " + began + ".")
+
+	until := time.Now().Add(7 * time.Minute).UTC().Truncate(time.Millisecond)
+	execute(t, b.DB(), fmt.Sprintf(`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '%s', 'Retry-After', 'x')`, yp.FormatTime(until)))
+	says("Waiting until " + yp.ClockTime(time.Now(), until) + ": the source is held: Retry-After.")
+	if s := standing(); len(s.Closed) != 1 || s.Closed[0].Source != "demo" || s.Closed[0].State != store.SourceHeld || !s.Closed[0].Until.Equal(until) || s.Closed[0].Remedy != "" {
+		t.Errorf("closed: %+v", s.Closed)
+	}
+	execute(t, b.DB(), `DELETE FROM hosts`, `UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = 'no names'`)
+	says("Waiting: the source is paused: no names.")
+	if s := standing(); len(s.Closed) != 1 || s.Closed[0].Remedy != "sources enable demo" {
+		t.Errorf("closed: %+v", s.Closed)
+	}
+	execute(t, b.DB(), `UPDATE sources SET auto_disabled = 0, paused_code = NULL, paused_reason = NULL`)
+
+	noErr(t, b.Complete(t.Context(), c, yp.CodeNoListings, "none", true))
+	execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'recrawl', not_before = '`+ahead(time.Hour)+`'`)
+	if text := standing().Sentence(); !strings.HasPrefix(text, "Waiting until ") || !strings.HasSuffix(text, ": the next target is due then, and nothing before.") {
+		t.Errorf("when nothing is due: %q", text)
+	}
+	execute(t, b.DB(), `INSERT INTO run_waits VALUES (1, 1, 'CA', '`+ahead(time.Minute)+`')`)
+	says("Waiting: other runs hold all the places in CA that --max-per-state gives.")
+	execute(t, b.DB(), `DELETE FROM run_waits`, `UPDATE targets SET wait_reason = NULL, not_before = NULL`)
+
+	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeInterrupted, 0))
+	if text := standing().Sentence(); !strings.HasPrefix(text, "No run is under way. The last one ended at ") || !strings.HasSuffix(text, ": it was interrupted; the same command goes on.") {
+		t.Errorf("after the run: %q", text)
+	}
+	execute(t, b.DB(), `UPDATE runs SET outcome = 'running', finished_at = NULL`)
+	if text := standing().Sentence(); !strings.HasPrefix(text, "No run is under way. The last one was killed; its last sign of life was at ") {
+		t.Errorf("after a kill: %q", text)
+	}
+	execute(t, b.DB(), `UPDATE runs SET host = 'far'`)
+	if text := standing().Sentence(); !strings.HasPrefix(text, "No run is under way here. One on far says that it is; its last sign of life was at ") {
+		t.Errorf("of another machine: %q", text)
+	}
+	execute(t, b.DB(), `DELETE FROM crawl_attempts`, `DELETE FROM run_passes`, `DELETE FROM workers`, `DELETE FROM runs`)
+	says("No run was started yet; 4 targets planned.")
+	execute(t, b.DB(), `DELETE FROM targets`)
+	says("Nothing is planned, and nothing was crawled yet.")
+}
+
+// TestSentenceOfOwnPages: who fetches nothing but listings' own pages is said to do that.
+func TestSentenceOfOwnPages(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 1, "CA")
+	b.want(t, "CA")
+	b.found(t, "CA", "a")
+	b.ofKind(t, yp.KindDetail, "CA")
+	s, err := b.Standing(t.Context(), b.scope)
+	noErr(t, err)
+	if text := s.Sentence(); !strings.HasPrefix(text, "A run fetches listings' own pages of demo, since ") {
+		t.Errorf("it says %q", text)
+	}
+	if s.Details == nil || s.Details.Held != 1 {
+		t.Errorf("details %+v", s.Details)
+	}
+}
+
+// TestOutcomeText: every outcome of a run has words of its own.
+func TestOutcomeText(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	for _, o := range []checkpoint.Outcome{
+		checkpoint.OutcomeDone, checkpoint.OutcomeInterrupted, checkpoint.OutcomeBudget, checkpoint.OutcomeError, "dead",
+		checkpoint.OutcomeBlocked, checkpoint.OutcomeNoProxies, checkpoint.OutcomeLayout, "running",
+	} {
+		text := report.OutcomeText(string(o))
+		if seen[text] != "" {
+			t.Errorf("%s and %s are both %q", o, seen[text], text)
+		}
+		seen[text] = string(o)
+	}
+}
+
+// TestMap: each figure of a state by what stands in its rows, and none that is not known.
+func TestMap(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 2, "CA", "TX") // 4 targets each
+	read := func(by report.MapBy, scope store.Scope) map[string]report.StateFigures {
+		t.Helper()
+		all, err := b.Map(t.Context(), scope, by)
+		noErr(t, err)
+		of := map[string]report.StateFigures{}
+		for _, f := range all {
+			of[f.State] = f
+		}
+		if len(of) != len(all) {
+			t.Errorf("%s: a state is there twice: %v", by, all)
+		}
+		return of
+	}
+	is := func(what string, got *float64, want string) {
+		t.Helper()
+		text := "unknown"
+		if got != nil {
+			text = fmt.Sprintf("%.1f", *got)
+		}
+		if text != want {
+			t.Errorf("%s is %s, want %s", what, text, want)
+		}
+	}
+	if tx := read(report.MapCoverage, store.Scope{})["TX"]; tx.Targets != 4 || tx.Listings != 0 {
+		t.Errorf("before: %+v", tx)
+	} else {
+		is("coverage before", tx.Coverage, "unknown")
+		is("success before", tx.Success, "unknown")
+		is("age before", tx.AgeSec, "unknown")
+	}
+	if f := read(report.MapNew, store.Scope{})["TX"]; f.New != nil {
+		t.Errorf("%d are new before a pass", *f.New)
+	}
+	_, err := b.run.BeginPass(t.Context(), b.scope, nil)
+	noErr(t, err)
+	p := page(true, "a", "b", "c")
+	p.SiteTotal = 12
+	c := b.ofKind(t, yp.KindSearch, "TX")
+	_, err = b.CommitPage(t.Context(), c, p)
+	noErr(t, err)
+	execute(t, b.DB(), `UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT', finished_at = 'x', total_attempts = 3 WHERE id = (SELECT max(id) FROM targets WHERE state = 'TX')`,
+		`UPDATE targets SET total_attempts = 1, total_successes = 1, last_success_at = '`+ago(time.Hour)+`' WHERE id = `+fmt.Sprint(c.TargetID),
+		`UPDATE runs SET pages = 1`)
+
+	tx := read(report.MapDone, store.Scope{})["TX"]
+	is("done", tx.Done, "50.0")
+	if tx.Finished != 2 || tx.Troubled != 1 || tx.Held != 0 || tx.Listings != 3 {
+		t.Errorf("done: %+v", tx)
+	}
+	tx = read(report.MapCoverage, store.Scope{})["TX"]
+	is("coverage", tx.Coverage, "25.0")
+	is("success", tx.Success, "25.0")
+	if tx.AgeSec == nil || *tx.AgeSec < 3590 || *tx.AgeSec > 3700 {
+		t.Errorf("age %v", tx.AgeSec)
+	}
+	all := read(report.MapNew, store.Scope{})
+	if all["TX"].New == nil || *all["TX"].New != 3 || all["CA"].New == nil || *all["CA"].New != 0 {
+		t.Errorf("new: %+v", all)
+	}
+	if only := read(report.MapNew, store.Scope{SourceID: b.scope.SourceID, States: []string{"CA"}}); len(only) != 1 || only["CA"].Targets != 4 {
+		t.Errorf("of CA alone: %+v", only)
+	}
+	if none := read(report.MapCoverage, store.Scope{SourceID: 99}); len(none) != 0 {
+		t.Errorf("of a source that is not there: %+v", none)
+	}
+}
+
+// TestStateTable: the largest cities first, their targets in the column of their category.
+func TestStateTable(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 5, "CA", "TX")
+	c := b.ofKind(t, yp.KindSearch, "TX")
+	p := page(true, "a", "b")
+	p.SiteTotal = 8
+	_, err := b.CommitPage(t.Context(), c, p)
+	noErr(t, err)
+	execute(t, b.DB(),
+		`UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT', finished_at = 'x' WHERE state = 'TX' AND city_id = (SELECT id FROM cities WHERE slug = 'city-1-TX') AND category_id = 1`,
+		`UPDATE targets SET retired_at = 'x' WHERE state = 'TX' AND city_id = (SELECT id FROM cities WHERE slug = 'city-2-TX') AND category_id = 2`)
+	tab, err := b.StateTable(t.Context(), 0, "TX", 3)
+	noErr(t, err)
+	if got := strings.Join(tab.Categories, ","); got != "Plumbers,Dentists" || tab.MoreCategories != 0 || !tab.MoreCities || len(tab.Cities) != 3 {
+		t.Fatalf("%+v", tab)
+	}
+	var rows []string
+	for _, city := range tab.Cities {
+		row := city.City
+		for _, cell := range city.Cells {
+			row += fmt.Sprintf(" %d:%s", cell.Targets, cell.Status)
+			if cell.Code != "" {
+				row += ":" + cell.Code
+			}
+			if cell.Says != nil {
+				row += fmt.Sprintf(":%d of %d", cell.Seen, *cell.Says)
+			}
+		}
+		rows = append(rows, row)
+	}
+	got := strings.Join(rows, "\n")
+	if !strings.Contains(got, ":DONE:2 of 8") || !strings.Contains(got, "City 1 1:PARKED:TIMEOUT 1:PLANNED") || !strings.Contains(got, "City 2 1:PLANNED 0:") || !strings.HasPrefix(got, "City 0 ") {
+		t.Errorf("rows:\n%s", got)
+	}
+	if all, err := b.StateTable(t.Context(), b.scope.SourceID, "TX", 5); err != nil || all.MoreCities || len(all.Cities) != 5 {
+		t.Errorf("all cities: %+v, %v", all, err)
+	}
+	if none, err := b.StateTable(t.Context(), 0, "AK", 5); err != nil || len(none.Cities) != 0 || none.MoreCities {
+		t.Errorf("a state where nothing is planned: %+v, %v", none, err)
+	}
+	execute(t, b.DB(), `WITH RECURSIVE n (i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n WHERE i < 30) INSERT INTO categories SELECT i, 'k' || i, 'K' || i FROM n`,
+		`INSERT INTO targets (source_id, kind, state, city_id, category_id, population, priority, max_pages, created_at)
+			SELECT 1, 'search', 'TX', (SELECT id FROM cities WHERE slug = 'city-0-TX'), id, 1, 1, 1, 'x' FROM categories WHERE id > 2`)
+	if wide, err := b.StateTable(t.Context(), 0, "TX", 2); err != nil || len(wide.Categories) != report.MostCategories || wide.MoreCategories != 30-report.MostCategories ||
+		len(wide.Cities[1].Cells) != report.MostCategories {
+		t.Errorf("with 30 categories: %+v, %v", wide, err)
+	}
+}
+
+// TestOverview: each number by what stands in its rows, and none that is not known.
+func TestOverview(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 2, "CA", "TX")
+	read := func(scope store.Scope) *report.Overview {
+		t.Helper()
+		o, err := b.Overview(t.Context(), scope)
+		noErr(t, err)
+		return o
+	}
+	if o := read(store.Scope{}); o.Listings != 0 || o.Emails != nil || o.New != nil || o.Coverage.Percent != nil {
+		t.Errorf("of nothing: %+v", o)
+	}
+	_, err := b.run.BeginPass(t.Context(), b.scope, nil)
+	noErr(t, err)
+	for state, ids := range map[string][]string{"CA": {"a", "b", "c"}, "TX": {"x"}} {
+		p := page(true, ids...)
+		p.SiteTotal = 10
+		_, err := b.CommitPage(t.Context(), b.ofKind(t, yp.KindSearch, state), p)
+		noErr(t, err)
+	}
+	execute(t, b.DB(), `UPDATE runs SET pages = 2`, `UPDATE listings SET dropped_at = 'x' WHERE listing_id = 'c'`,
+		`INSERT INTO details (listing, fetched_at, email) SELECT id, 'x', iif(listing_id = 'b', NULL, 'a@b.example') FROM listings WHERE listing_id IN ('a', 'b', 'x')`)
+	o := read(store.Scope{})
+	if o.Listings != 3 || o.Closed != 1 || o.Emails == nil || *o.Emails != 2 || o.New == nil || *o.New != 4 || o.Coverage.Percent == nil || *o.Coverage.Percent != 20 {
+		t.Errorf("%+v", o)
+	}
+	o = read(store.Scope{States: []string{"TX"}})
+	if o.Listings != 1 || o.Closed != 0 || *o.Emails != 1 || *o.Coverage.Percent != 10 {
+		t.Errorf("of TX: %+v", o)
+	}
+}
