@@ -49,6 +49,8 @@ type sourceRow struct {
 	Rate1h, Rate24h                                  *float64 // percent
 	Samples1h, Samples24h                            int64
 	P50, P95, Rated, Block                           string
+	Recent                                           report.Answers
+	Recent50, Recent95                               string
 	Hosts                                            []hostRow
 }
 
@@ -85,6 +87,7 @@ func sourceOf(now time.Time, p *report.SourcePace) sourceRow {
 		Name: p.Name, Address: p.BaseURL, State: string(p.Availability), Remedy: p.Remedy, Status: f.Status, Class: f.Class,
 		Rate1h: hundred(f.Rate1h), Rate24h: hundred(f.Rate24h), Samples1h: f.Samples1h, Samples24h: f.Samples24h,
 		P50: yp.Millis(f.P50), P95: yp.Millis(f.P95), Rated: yp.Ago(now, f.Updated), Block: "none in 24 hours",
+		Recent: p.Recent, Recent50: yp.Millis(p.Recent.P50), Recent95: yp.Millis(p.Recent.P95),
 	}
 	if p.Reason != "" {
 		r.Why = report.ReasonText(p.Reason)

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"ypcrawl/yp"
@@ -80,7 +82,20 @@ type SourcePace struct {
 	Hosts      []SourceHost  `json:"hosts"`
 	Block      time.Time     `json:"last_block_at,omitzero"` // of the last 24 hours; zero = none
 	BlockClass yp.ErrorClass `json:"last_block_class,omitempty"`
+	Recent     Answers       `json:"last_10_minutes"`
 }
+
+// Answers are how a source answered of late: what is rated every few minutes says nothing of a
+// run that has just begun.
+type Answers struct {
+	Requests int64  `json:"requests"`
+	Good     int64  `json:"successes"`
+	P50      *int64 `json:"latency_p50_ms"` // nearest rank; null = no request
+	P95      *int64 `json:"latency_p95_ms"`
+}
+
+// answersOf is how far back Answers look.
+const answersOf = 10 * time.Minute
 
 const (
 	sourceHosts = `
@@ -90,6 +105,10 @@ const (
 	lastBlock = `
 	SELECT finished_at, error_class FROM requests
 	WHERE source_id = ?1 AND finished_at > ?2 AND proxy_failed = 0 AND error_class IN ('http_403', 'http_429', 'cf_challenge') ORDER BY finished_at DESC LIMIT 1`
+	// What counts is what the roll-up counts.
+	recentAnswers = `
+	SELECT latency_ms, outcome = 'success' AND parse_ok IS 1 FROM requests
+	WHERE source_id = ?1 AND finished_at > ?2 AND proxy_failed = 0 AND type <> 'robots' AND error_class IS NOT 'rate_limited'`
 )
 
 // Paces lists the sources with their hosts, how fast these are asked and when next.
@@ -108,8 +127,31 @@ func (k *Reader) Paces(ctx context.Context) ([]SourcePace, error) {
 		if _, err := k.one(ctx, "look for the last block", lastBlock, []any{s.id, yp.FormatTime(now.Add(-24 * time.Hour))}, at(&p.Block), &p.BlockClass); err != nil {
 			return nil, err
 		}
+		if p.Recent, err = k.answers(ctx, s.id, now.Add(-answersOf)); err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
+}
+
+func (k *Reader) answers(ctx context.Context, source int64, since time.Time) (a Answers, err error) {
+	type answer struct {
+		latency int64
+		good    bool
+	}
+	all, err := list(ctx, k, "read the last answers", recentAnswers, []any{source, yp.FormatTime(since)}, func(x *answer) []any { return []any{&x.latency, &x.good} })
+	if err != nil || len(all) == 0 {
+		return a, err
+	}
+	slices.SortFunc(all, func(x, y answer) int { return cmp.Compare(x.latency, y.latency) })
+	for _, x := range all {
+		if x.good {
+			a.Good++
+		}
+	}
+	rank := func(percent int) *int64 { return &all[(len(all)*percent+99)/100-1].latency }
+	a.Requests, a.P50, a.P95 = int64(len(all)), rank(50), rank(95)
+	return a, nil
 }
 
 // RecentListing is a listing that was seen for the first time not long ago.

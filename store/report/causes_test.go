@@ -47,6 +47,17 @@ func TestCauses(t *testing.T) {
 	if len(p) != 1 || p[0].BlockClass != "http_403" || time.Since(p[0].Block).Round(time.Minute) != 2*time.Hour || len(p[0].Hosts) != 0 {
 		t.Errorf("%+v", p)
 	}
+	if r := p[0].Recent; r.Requests != 2 || r.Good != 0 || r.P50 == nil || *r.P50 != 0 {
+		t.Errorf("of the last 10 minutes: %+v", r)
+	}
+	execute(t, b.DB(), `DELETE FROM requests`, fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
+		INSERT INTO requests (source_id, correlation_id, type, url, started_at, finished_at, outcome, error_class, latency_ms, result_count, parse_ok)
+		SELECT 1, 'c', iif(i = 40, 'robots', 'listing'), 'u', 'x', '%s', iif(i <= 30, 'success', 'failure'), iif(i <= 30, NULL, 'timeout'), 41 - i, 1, i <= 20 FROM n`, ago(9*time.Minute)))
+	p, err = b.Paces(t.Context())
+	noErr(t, err)
+	if r := p[0].Recent; r.Requests != 39 || r.Good != 20 || *r.P50 != 21 || *r.P95 != 39 {
+		t.Errorf("of the last 10 minutes: %d, %d good, p50 %d, p95 %d", r.Requests, r.Good, *r.P50, *r.P95)
+	}
 	held := ahead(time.Hour)
 	execute(t, b.DB(), `DELETE FROM requests`,
 		`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, updated_at) VALUES

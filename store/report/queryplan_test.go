@@ -75,6 +75,7 @@ func TestQueryPlans(t *testing.T) {
 		"workers: rates":     {workerRates, []any{"x"}, []string{"requests_rollup (source_id=? AND finished_at>?)", "(target_id=? AND claim_token=?)"}, ""},
 		"causes: attempts":   {attemptCauses, []any{"x", "x"}, []string{"crawl_attempts_by_end (finished_at>?)"}, ""},
 		"causes: requests":   {requestCauses, []any{"x", "x"}, []string{"USING COVERING INDEX requests_rollup (source_id=? AND finished_at>?)"}, ""},
+		"last answers":       {recentAnswers, []any{1, "x"}, []string{"USING COVERING INDEX requests_rollup (source_id=? AND finished_at>?)"}, ""},
 		"last block":         {lastBlock, []any{1, "x"}, []string{"USING COVERING INDEX requests_rollup (source_id=? AND finished_at>?)"}, "TEMP B-TREE"},
 		"recent listings":    {recentlyAdded, []any{20}, nil, "TEMP B-TREE"},
 		"review: count":      {countToReview, []any{1}, []string{"USING COVERING INDEX listing_events_to_review (id>?)"}, ""},
