@@ -32,6 +32,10 @@ type Config struct {
 	Viewers  int            // at most so many follow at once; default 64
 	Logger   zerolog.Logger // default none
 
+	// MarkReviewed keeps that what became of listings was looked through up to an event, see
+	// store.MarkReviewed. It is the one thing that the page may change; default: it may not.
+	MarkReviewed func(ctx context.Context, event int64) error
+
 	// Plain are served at these paths beside the page, to who passes its guard.
 	Plain map[string]http.Handler
 }
@@ -100,6 +104,7 @@ func New(cfg Config) *Server {
 
 // plainHandlers mounts what is no view. A path that takes a POST is mounted by s.post.
 func (s *Server) plainHandlers() {
+	s.mountReview()
 	for path, handle := range s.cfg.Plain {
 		s.mux.Handle("GET "+path, handle)
 	}
