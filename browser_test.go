@@ -37,7 +37,7 @@ import (
 var pictures = flag.String("pictures", "", "folder into which TestBrowserPictures writes; empty = a temporary one")
 
 // browserTime bounds a test: a page that never shows what is waited for ends it.
-const browserTime = 90 * time.Second
+const browserTime = 5 * time.Minute
 
 // tab is a tab of a Chromium of its own. Whatever a page complains of in the console, a script
 // that throws, a policy that is broken and a dialog that opens fail the test.
@@ -283,6 +283,8 @@ func TestBrowserMap(t *testing.T) {
 	if city := eval[string](b, `document.querySelector(".cells tbody th").textContent`); !strings.HasPrefix(city, "Houston") {
 		t.Errorf("the largest city is %q", city)
 	}
+	b.do(chromedp.Click(chromedp.CSS(".cells td a")))
+	b.wait(`location.pathname.startsWith("/targets/")`)
 	b.do(chromedp.Navigate(p.url+"/"), chromedp.Focus(chromedp.CSS("#tile-CA")), chromedp.KeyEvent("\r"))
 	b.wait(`location.pathname === "/states/CA" && document.querySelector("h2").textContent === "California"`)
 	b.do(chromedp.Navigate(p.url+"/states"), chromedp.SetValue(chromedp.CSS("#pick-a"), "TX"), chromedp.SetValue(chromedp.CSS("#pick-b"), "CA"),
@@ -294,7 +296,7 @@ func TestBrowserMap(t *testing.T) {
 func TestBrowserHostile(t *testing.T) {
 	t.Parallel()
 	b := newTab(t)
-	b.expected = regexp.MustCompile(`404.*/nothing|404.*/states/ZZ`)
+	b.expected = regexp.MustCompile(`404.*/nothing|404.*/states/ZZ|404.*/targets/9999999`)
 	dir := crawled(t)
 	const evil = `<script>alert(1)</script><img src=x onerror=alert(2)>`
 	alter(t, dir,
@@ -349,7 +351,10 @@ func TestBrowserWithoutScript(t *testing.T) {
 
 // browserViews are the pages that every browser can be shown.
 func browserViews() []string {
-	return []string{"/", "/?by=coverage", "/?by=success", "/?by=freshness", "/?by=new", "/states", "/states/TX", "/states/AK", "/states?a=TX&b=CA", "/states/ZZ", "/nothing"}
+	return []string{
+		"/", "/?by=coverage", "/?by=success", "/?by=freshness", "/?by=new", "/states", "/states/TX", "/states/AK", "/states?a=TX&b=CA", "/states/ZZ", "/nothing",
+		"/queue", "/queue?part=due&state=TX", "/queue?part=dead", "/targets/1", "/targets/9999999", "/workers", "/errors", "/sources", "/listings", "/review",
+	}
 }
 
 // axe is the source of the accessibility checker.
@@ -376,8 +381,9 @@ func axe(t *testing.T) string {
 func TestBrowserAxe(t *testing.T) {
 	t.Parallel()
 	b := newTab(t)
-	b.expected = regexp.MustCompile(`404.*/nothing|404.*/states/ZZ`)
+	b.expected = regexp.MustCompile(`404.*/nothing|404.*/states/ZZ|404.*/targets/9999999`)
 	dir, checker := crawled(t), axe(t)
+	toReview(t, dir)
 	alter(t, dir, `UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT', not_before = NULL, wait_reason = NULL WHERE id % 7 = 0 AND kind = 'search'`,
 		`UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = 'no names'`)
 	p := startPage(t, dir, "dashboard", "--listen", "0")

@@ -161,6 +161,8 @@ CREATE TABLE workers (
     claims        INTEGER NOT NULL DEFAULT 0,        -- targets claimed
     claim_retries INTEGER NOT NULL DEFAULT 0,        -- tries more that these took: the database was busy
     rss_bytes     INTEGER NOT NULL DEFAULT 0,        -- memory of its process at the last heartbeat; 0 = unknown
+    cpu_ms        INTEGER CHECK (cpu_ms >= 0),       -- processor time that its process has used until then; NULL = unknown
+    cpu_percent   REAL CHECK (cpu_percent >= 0),     -- of one processor, between its last two heartbeats; NULL = unknown
     UNIQUE (run_id, worker_id)
 ) STRICT;
 
@@ -265,6 +267,8 @@ CREATE INDEX targets_held_by_run ON targets (run_id) WHERE run_id IS NOT NULL;
 CREATE INDEX targets_waiting ON targets (wait_reason, not_before) WHERE not_before IS NOT NULL;
 -- What an operator asks about: errors by code.
 CREATE INDEX targets_troubled ON targets (kind, status, last_error_code, state) WHERE status IN ('FAILED', 'STUCK', 'PARKED');
+-- What an operator has set aside.
+CREATE INDEX targets_set_aside ON targets (kind, state) WHERE enabled = 0 OR paused = 1;
 
 -- The de-duplicated business. Its fields come from its lead listing (the one with the
 -- smallest source and id), its website is the smallest of its listings': so they do not
@@ -407,6 +411,8 @@ CREATE TABLE listing_events (
 CREATE INDEX listing_events_by_time ON listing_events (at);
 CREATE INDEX listing_events_by_listing ON listing_events (listing);
 CREATE INDEX listing_events_by_run ON listing_events (run_id) WHERE run_id IS NOT NULL;
+-- What a review is about: see the table reviews.
+CREATE INDEX listing_events_to_review ON listing_events (id, kind) WHERE kind IN ('dropped', 'restored', 'rejected');
 
 -- Two companies that turned out to be one: which, why, and what is needed to take it back.
 CREATE TABLE company_merges (

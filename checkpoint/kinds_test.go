@@ -305,7 +305,7 @@ func TestRecoveryOfKinds(t *testing.T) {
 		}
 		c := k.claim(t)
 		k.clock.Move(time.Hour)
-		if held, err := k.run.Heartbeat(bg, 0, 0); err != nil || held != 1 {
+		if held, err := k.run.Heartbeat(bg, 0, checkpoint.Usage{}); err != nil || held != 1 {
 			t.Errorf("the heartbeat is for %d, want 1 (%v)", held, err)
 		}
 		for name, rec := range map[string]func() (checkpoint.Recovered, error){

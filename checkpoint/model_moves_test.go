@@ -21,7 +21,7 @@ import (
 func (m *machine) beat(rt *rapid.T) {
 	r := m.runs[rapid.IntRange(0, 1).Draw(rt, "run")]
 	held, want := 0, 0
-	held, err := r.Heartbeat(context.Background(), 1, 1)
+	held, err := r.Heartbeat(context.Background(), 1, checkpoint.Usage{Memory: 1})
 	for _, t := range m.targets {
 		if t.status == yp.InProgress && t.run == r.ID {
 			t.beat = m.clock.Now()

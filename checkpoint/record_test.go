@@ -37,7 +37,7 @@ func TestRecordedWithThePage(t *testing.T) {
 	b, clock := setupClock(t, 1, "CA")
 	ctx := t.Context()
 	c := b.claim(t, 0)
-	noErr(t, b.run.Enlist(ctx, c.Worker.ID, "Ada", 0))
+	noErr(t, b.run.Enlist(ctx, c.Worker.ID, "Ada", checkpoint.Usage{}))
 	begun := yp.FormatTime(clock.Now())
 	same(t, "attempt", table(t, b.DB(), `SELECT target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, ended FROM crawl_attempts`),
 		[]string{fmt.Sprintf("1|1|%d|worker_0_pid_1|1|0|%s|running", b.run.ID, begun)})

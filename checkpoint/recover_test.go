@@ -29,7 +29,7 @@ func (b *bundle) second(t *testing.T) (*checkpoint.Run, *checkpoint.Claim) {
 	t.Helper()
 	r, err := b.StartRun(bg, b.scope.SourceID, "second", false)
 	noErr(t, err)
-	noErr(t, r.Enlist(bg, "other", "Bob", 5<<20))
+	noErr(t, r.Enlist(bg, "other", "Bob", checkpoint.Usage{Memory: 5 << 20}))
 	c, err := b.Claim(bg, checkpoint.Worker{ID: "other", RunID: r.ID}, b.scope, 5)
 	noErr(t, err)
 	return r, c
@@ -46,7 +46,7 @@ const (
 func TestRecoverClosesAttempts(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 3, "CA")
-	noErr(t, b.run.Enlist(bg, someWorkerID, "Ada", 1<<20))
+	noErr(t, b.run.Enlist(bg, someWorkerID, "Ada", checkpoint.Usage{Memory: 1 << 20}))
 	mine := b.claim(t, 0)
 	dead, c := b.second(t)
 	for n := range 2 {
@@ -116,8 +116,8 @@ func TestWorkers(t *testing.T) {
 		noErr(t, err)
 	}
 	begun := yp.FormatTime(clock.Now())
-	must(r.Enlist(bg, "w1", "Ada", 0))
-	must(r.Enlist(bg, "w2", "Bob", 100))
+	must(r.Enlist(bg, "w1", "Ada", checkpoint.Usage{}))
+	must(r.Enlist(bg, "w2", "Bob", checkpoint.Usage{Memory: 100}))
 	for range 2 {
 		if _, err := b.Claim(bg, checkpoint.Worker{ID: "w1", RunID: r.ID}, b.scope, 5); err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestWorkers(t *testing.T) {
 	}
 	same(t, "enlisted", table(t, b.DB(), workerRows), []string{"w1|Ada|" + begun + "||0|2|0", "w2|Bob|" + begun + "||0|0|100"})
 	clock.Move(30 * time.Second)
-	held, err := r.Heartbeat(bg, 7, 12345)
+	held, err := r.Heartbeat(bg, 7, checkpoint.Usage{Memory: 12345})
 	if must(err); held != 2 {
 		t.Errorf("%d held, want 2", held)
 	}
@@ -135,15 +135,15 @@ func TestWorkers(t *testing.T) {
 	must(r.Dismiss(bg, "w2"))
 	end := yp.FormatTime(clock.Now())
 	clock.Move(time.Second)
-	_, err = r.Heartbeat(bg, 8, 99)
+	_, err = r.Heartbeat(bg, 8, checkpoint.Usage{Memory: 99})
 	must(err)
 	later := yp.FormatTime(clock.Now())
 	same(t, "who was dismissed beats no more", table(t, b.DB(), workerRows), []string{"w1|Ada|" + later + "||0|2|99", "w2|Bob|" + end + "|" + end + "|0|0|12345"})
-	must(r.Enlist(bg, "w2", "Bob", 1))
+	must(r.Enlist(bg, "w2", "Bob", checkpoint.Usage{Memory: 1}))
 	same(t, "hired again", table(t, b.DB(), workerRows), []string{"w1|Ada|" + later + "||0|2|99", "w2|Bob|" + later + "||0|0|12345"})
 	other, err := b.StartRun(bg, b.scope.SourceID, "other", false)
 	must(err)
-	must(other.Enlist(bg, "w1", "Eve", 1)) // a worker's id is its run's own
+	must(other.Enlist(bg, "w1", "Eve", checkpoint.Usage{Memory: 1})) // a worker's id is its run's own
 	_, err = b.Claim(bg, checkpoint.Worker{ID: "nobody", RunID: other.ID}, b.scope, 5)
 	must(err) // one that is not in the registry may claim all the same
 	clock.Move(time.Second)
@@ -154,11 +154,31 @@ func TestWorkers(t *testing.T) {
 	must(other.Finish(bg, checkpoint.OutcomeDone, 0))
 }
 
+// TestProcessorTime: what a process takes of the processors is kept as it was told; unknown is
+// NULL, and 0 is not.
+func TestProcessorTime(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 1, "CA")
+	noErr(t, b.run.Enlist(bg, "w1", "Ada", checkpoint.Usage{CPU: time.Second}))
+	noErr(t, b.run.Enlist(bg, "w2", "Bob", checkpoint.Usage{}))
+	cpu := `SELECT worker_id, cpu_ms, cpu_percent FROM workers ORDER BY id`
+	same(t, "enlisted", table(t, b.DB(), cpu), []string{"w1|1000|", "w2||"})
+	none, some := 0.0, 12.5
+	for _, c := range []struct {
+		use  checkpoint.Usage
+		want string
+	}{{checkpoint.Usage{CPU: 3 * time.Second, Percent: &some}, "3000|12.5"}, {checkpoint.Usage{CPU: 3 * time.Second, Percent: &none}, "3000|0"}, {checkpoint.Usage{}, "|"}} {
+		_, err := b.run.Heartbeat(bg, 0, c.use)
+		noErr(t, err)
+		same(t, "heartbeat", table(t, b.DB(), cpu), []string{"w1|" + c.want, "w2|" + c.want})
+	}
+}
+
 // TestFinishKeepsWorkersThatEnded: a worker that was dismissed keeps its own end.
 func TestFinishKeepsWorkersThatEnded(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 1, "CA")
-	noErr(t, errors.Join(b.run.Enlist(bg, "w1", "Ada", 0), b.run.Dismiss(bg, "w1")))
+	noErr(t, errors.Join(b.run.Enlist(bg, "w1", "Ada", checkpoint.Usage{}), b.run.Dismiss(bg, "w1")))
 	before := table(t, b.DB(), workerRows)
 	clock.Move(time.Hour)
 	noErr(t, b.run.Finish(bg, checkpoint.OutcomeDone, 0))
@@ -372,7 +392,7 @@ func TestHeartbeatKeepsFresh(t *testing.T) {
 	total := 0
 	for range 200 {
 		clock.Move(30 * time.Second)
-		if _, err := b.run.Heartbeat(t.Context(), 0, 0); err != nil {
+		if _, err := b.run.Heartbeat(t.Context(), 0, checkpoint.Usage{}); err != nil {
 			t.Fatal(err)
 		}
 		rec, err := b.RecoverStale(t.Context(), store.Scope{}, time.Hour)

@@ -156,15 +156,15 @@ const (
 
 // Heartbeat marks every claim and worker of the run as alive and returns how many
 // targets it holds. Claims that were recovered belong to nobody or to another run
-// and are left alone. rss is the memory of the process in bytes, 0 = unknown.
-func (r *Run) Heartbeat(ctx context.Context, requests, rss int64) (held int, err error) {
+// and are left alone.
+func (r *Run) Heartbeat(ctx context.Context, requests int64, use Usage) (held int, err error) {
 	err = r.keeper.write(ctx, "heartbeat", func(tx *store.Tx) error {
 		n, err := tx.Changed(beatTargets, tx.Now, r.ID)
 		if err != nil {
 			return err
 		}
 		held = int(n)
-		if err := tx.Run(beatWorkers, tx.Now, rss, r.ID); err != nil {
+		if err := tx.Run(beatWorkers, tx.Now, use.Memory, use.cpu(), use.Percent, r.ID); err != nil {
 			return err
 		}
 		return tx.Run(beatRun, tx.Now, requests, r.ID)
@@ -190,20 +190,29 @@ func (k *Keeper) LaterBound(ctx context.Context, run int64) (at time.Time, err e
 
 const (
 	enlist = `
-	INSERT INTO workers (run_id, worker_id, name, host, pid, started_at, heartbeat_at, rss_bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7)
+	INSERT INTO workers (run_id, worker_id, name, host, pid, started_at, heartbeat_at, rss_bytes, cpu_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8)
 	ON CONFLICT (run_id, worker_id) DO UPDATE SET stopped_at = NULL, heartbeat_at = excluded.heartbeat_at`
 	dismiss     = `UPDATE workers SET stopped_at = ?, heartbeat_at = ? WHERE run_id = ? AND worker_id = ?`
 	dismissAll  = `UPDATE workers SET stopped_at = ?, heartbeat_at = ? WHERE run_id = ? AND stopped_at IS NULL`
 	dismissDead = `UPDATE workers SET stopped_at = heartbeat_at WHERE stopped_at IS NULL AND run_id IN (SELECT value FROM json_each(?))`
-	beatWorkers = `UPDATE workers SET heartbeat_at = ?, rss_bytes = ? WHERE run_id = ? AND stopped_at IS NULL`
+	beatWorkers = `UPDATE workers SET heartbeat_at = ?, rss_bytes = ?, cpu_ms = ?, cpu_percent = ? WHERE run_id = ? AND stopped_at IS NULL`
 	countClaim  = `UPDATE workers SET claims = claims + 1, claim_retries = claim_retries + ? WHERE run_id = ? AND worker_id = ?`
 )
 
-// Enlist enters a worker of the run into the registry. name is for people; rss is
-// the memory of the process in bytes, 0 = unknown.
-func (r *Run) Enlist(ctx context.Context, worker, name string, rss int64) error {
+// Usage is what a process uses of its machine.
+type Usage struct {
+	Memory  int64         // bytes that it holds now, 0 = unknown
+	CPU     time.Duration // processor time since it began, 0 = unknown
+	Percent *float64      // of one processor, since the heartbeat before; nil = unknown
+}
+
+// cpu is the processor time for SQL: NULL where it isn't known.
+func (u Usage) cpu() any { return store.Number(u.CPU.Milliseconds()) }
+
+// Enlist enters a worker of the run into the registry. name is for people.
+func (r *Run) Enlist(ctx context.Context, worker, name string, use Usage) error {
 	return r.keeper.write(ctx, "register worker "+worker, func(tx *store.Tx) error {
-		return tx.Run(enlist, r.ID, worker, name, r.keeper.host, os.Getpid(), tx.Now, rss)
+		return tx.Run(enlist, r.ID, worker, name, r.keeper.host, os.Getpid(), tx.Now, use.Memory, use.cpu())
 	})
 }
 

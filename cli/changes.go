@@ -22,9 +22,9 @@ func (p *Program) changesCommand() *cli.Command {
 		Name:  "changes",
 		Usage: "Show what became of listings: new, changed, dropped, restored, rejected",
 		Description: "--since takes an age, a date or a run; " + sinceHelp + "\n" +
-			"A listing counts as dropped when two complete crawls in a row of every target that showed it no longer do.",
+			"A listing counts as dropped when two complete crawls in a row of every target that showed it no longer do.\n" + reviewHelp,
 		Flags: append(
-			formatFlags(),
+			append(formatFlags(), reviewFlags()...),
 			&cli.StringFlag{Name: "since", DefaultText: "last-pass: when the last pass of each source began", Usage: "changes since `last-pass|7d|DATE|RUN`"},
 			onlySourceFlag(),
 			statesFlag(),
@@ -48,6 +48,9 @@ func (p *Program) changes(c *cli.Context) error {
 	limit, err := limitOf(c)
 	if err != nil {
 		return err
+	}
+	if asksForReview(c) {
+		return p.review(c, limit)
 	}
 	if c.IsSet("listing") {
 		return p.listingHistory(c)
@@ -204,7 +207,7 @@ func (l *changeList) print(p *Program, out io.Writer) error {
 		f := l.filter
 		f.Kinds = []store.Event{kind}
 		err := l.k.EachChange(l.c.Context, f, l.limit, func(x *report.Change) error {
-			w.more(fmt.Sprintf("  %s  %s/%s  %s%s", minute(x.At), x.Source, x.ListingID, placed(x.Name, x.City, x.State), changeText(x)))
+			w.more(changeLine(x))
 			return w.err
 		})
 		if err != nil {
@@ -212,6 +215,11 @@ func (l *changeList) print(p *Program, out io.Writer) error {
 		}
 	}
 	return w.err
+}
+
+// changeLine tells a change on a line below its kind.
+func changeLine(x *report.Change) string {
+	return fmt.Sprintf("  %s  %s/%s  %s%s", minute(x.At), x.Source, x.ListingID, placed(x.Name, x.City, x.State), changeText(x))
 }
 
 // placed is a name with its place.

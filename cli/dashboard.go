@@ -27,7 +27,8 @@ func (p *Program) dashboardCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "dashboard",
 		Usage: "Show the crawl as a live page in the browser, beside a run or without one",
-		Description: "It reads the database and changes nothing; Ctrl-C ends it. `run --web` serves the same page from the run itself.\n" +
+		Description: "It reads the database and changes nothing, but for reviews with --allow-actions; Ctrl-C ends it. `run --web` serves the\n" +
+			"same page from the run itself.\n" +
 			"Only this machine reaches it unless --listen names another address: it has no password, so anybody who\n" +
 			"reaches the address sees the listings. A browser must ask for it by that address, or by --allow-host.",
 		Flags: []cli.Flag{
@@ -35,6 +36,7 @@ func (p *Program) dashboardCommand() *cli.Command {
 			allowHostFlag(),
 			statesFlag(),
 			onlySourceFlag(),
+			allowActionsFlag(),
 		},
 		Action: p.dashboard,
 	}
@@ -42,6 +44,10 @@ func (p *Program) dashboardCommand() *cli.Command {
 
 func allowHostFlag() cli.Flag {
 	return list("allow-host", "`NAME...` under which a browser may ask for the page, beside its address: that of a proxy in front of it", "none")
+}
+
+func allowActionsFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "allow-actions", Usage: "let the page mark what was dropped, restored and rejected as reviewed; nothing else can be changed there"}
 }
 
 func (p *Program) dashboard(c *cli.Context) error {
@@ -74,6 +80,7 @@ type page struct {
 	logs     string // the folder of the write-ahead logs
 	about    string // of --source and --states
 	log      zerolog.Logger
+	mark     func(ctx context.Context, event int64) error // nil = the page may change nothing
 }
 
 // listen takes the address that a flag names.
@@ -100,7 +107,23 @@ func (p *Program) listen(c *cli.Context, flag string, log zerolog.Logger) (*page
 	if !address.Addr().IsLoopback() {
 		log.Warn().Str("address", address.String()).Msg("other machines may reach the page, and it has no password: whoever does sees the listings")
 	}
-	return &page{listener: l, hosts: hosts, db: filepath.Base(c.String("db")), logs: logDir(c), log: log}, nil
+	g := &page{listener: l, hosts: hosts, db: filepath.Base(c.String("db")), logs: logDir(c), log: log}
+	if c.Bool("allow-actions") {
+		g.mark = func(ctx context.Context, event int64) error { return p.markReviewed(ctx, c, event) }
+	}
+	return g, nil
+}
+
+// markReviewed keeps a review that was made on the page. The file is opened for writing just for
+// that: a page that is looked at can change nothing.
+func (p *Program) markReviewed(ctx context.Context, c *cli.Context, event int64) error {
+	k, err := p.open(c, existing)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = k.DB().Close() }() // what was written was acknowledged
+	_, err = k.DB().MarkReviewed(ctx, event, store.ReviewedByPage)
+	return err
 }
 
 // listenAddress reads an address: "8081" and ":8081" mean this machine alone.
@@ -136,7 +159,7 @@ func (g *page) close() { _ = g.listener.Close() }
 // crawls.
 func (g *page) serve(ctx context.Context, k *database, scope store.Scope, ofRun bool) error {
 	m := measure.New(measure.Config{Reader: k.Reader, Database: g.db, Logs: g.logs, Run: ofRun})
-	return web.New(web.Config{Reader: k.Reader, Database: yp.Printable(g.db), Scope: scope, About: g.about, Hosts: g.hosts, Logger: g.log, Plain: m.Handlers()}).Serve(ctx, g.listener)
+	return web.New(web.Config{Reader: k.Reader, Database: yp.Printable(g.db), Scope: scope, About: g.about, Hosts: g.hosts, Logger: g.log, MarkReviewed: g.mark, Plain: m.Handlers()}).Serve(ctx, g.listener)
 }
 
 // beside serves the page of a run, by readers of its own, until stop is called with the last
@@ -167,6 +190,7 @@ func webFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "web", DefaultText: "no page", Usage: "serve the page of `dashboard` while it runs, at `ADDRESS`: " + defaultListen + ", or a port alone"},
 		allowHostFlag(),
+		allowActionsFlag(),
 	}
 }
 
@@ -174,8 +198,6 @@ func webFlags() []cli.Flag {
 func (r *run) takeAddress() (err error) {
 	if r.c.IsSet("web") {
 		r.page, err = r.p.listen(r.c, "web", r.log)
-	} else if r.c.IsSet("allow-host") {
-		err = Usagef("--allow-host is about the page: name its address with --web")
 	}
 	return err
 }

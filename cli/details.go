@@ -126,7 +126,7 @@ func detailFacts(d *report.DetailRow) *table {
 		"payment", items(d.Payment), "social", items(d.Social), "services", items(d.Services),
 		"languages", items(d.Languages), "neighborhoods", items(d.Neighborhoods), "also known as", items(d.AKA),
 		"founded", number(d.Founded), "years in business", number(d.Years), "about", d.About,
-		"error", strings.TrimSpace(d.Code.Text(false)+" "+reason(d.Error)),
+		"error", strings.TrimSpace(d.Code.Text(false)+" "+report.Cause(d.Error)),
 		"fetched", clock(d.Fetched), "due", clock(d.Due), "page", d.URL,
 	)
 }

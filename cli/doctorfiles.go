@@ -19,6 +19,7 @@ import (
 
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/wal"
 )
 
@@ -287,7 +288,7 @@ func (d *diagnosis) robots(ctx context.Context) error {
 		case errors.As(err, &fe) && fe.Status >= 400 && fe.Status < 500 && fe.Status != 429:
 			d.add("robots.txt", fine, "", "%s has none (%d), which allows everything", s.Name, fe.Status)
 		default:
-			d.add("robots.txt", broken, "look at "+s.BaseURL+" with a browser; nothing is crawled while its robots.txt can't be had", "%s: %s", s.Name, reason(err.Error()))
+			d.add("robots.txt", broken, "look at "+s.BaseURL+" with a browser; nothing is crawled while its robots.txt can't be had", "%s: %s", s.Name, report.Cause(err.Error()))
 		}
 		res.Release()
 	}

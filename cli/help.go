@@ -30,7 +30,7 @@ var topics embed.FS
 var helpGroups = []struct{ name, commands string }{
 	{"Crawl", "run plan discover details progress dashboard recover reset"},
 	{"Results", "listings companies changes coverage export"},
-	{"Trouble", "status trace targets dead retry doctor"},
+	{"Trouble", "status workers trace targets dead retry doctor"},
 	{"Sources", "sources proxies demo"},
 	{"Files", "wal version completion help"},
 }
@@ -45,7 +45,7 @@ var helpFlags = map[string][]struct{ name, flags string }{
 		{"Proxies and identities", "proxy proxy-file proxy-policy identity"},
 		{"When it ends", "linger max-requests max-targets exclusive"},
 		{"Which listings are kept", "allow-categories block-categories block-words min-score include-sponsored"},
-		{"Monitoring", "allow-host metrics-file ping ping-success notify notify-on notify-every notify-dropped notify-fewer notify-private notify-test"},
+		{"Monitoring", "allow-host allow-actions metrics-file ping ping-success notify notify-on notify-every notify-dropped notify-fewer notify-private notify-test"},
 		{"Files", "keep-requests keep-logs wal-sync json"},
 	},
 }

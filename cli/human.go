@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
@@ -20,18 +19,7 @@ func ago(now, t time.Time) string { return yp.Ago(now, t) }
 
 func moment(now, t time.Time) string { return yp.Moment(now, t) }
 
-// millis writes a number of milliseconds: "420 ms", "1.2 s", "3m12s"; nil is "-".
-func millis(ms *int64) string {
-	switch {
-	case ms == nil:
-		return "-"
-	case *ms < 1000:
-		return fmt.Sprintf("%d ms", *ms)
-	case *ms < 60_000:
-		return fmt.Sprintf("%.1f s", float64(*ms)/1000)
-	}
-	return lasting(time.Duration(*ms) * time.Millisecond)
-}
+func millis(ms *int64) string { return yp.Millis(ms) }
 
 // percentOf is a share as a cell, of which whole is 100 %; nil is "-".
 func percentOf(share *float64, scale float64) any {

@@ -103,7 +103,7 @@ func TestNextText(t *testing.T) {
 		"never by itself: why. `ypcrawl dead requeue 7` changes that":      {When: report.NextNever, Why: "why", Remedy: "dead requeue 7"},
 		"claimable at 12:01:00Z (in 1m00s): why. `ypcrawl x` changes that": {When: report.NextLater, Why: "why", At: noon.Add(time.Minute), Remedy: "x"},
 	} {
-		if got := nextText(noon, n); got != want {
+		if got := n.Text(noon); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
@@ -131,8 +131,8 @@ func TestMarksOf(t *testing.T) {
 		},
 	}
 	var got []string
-	for _, m := range marksOf(a) {
-		got = append(got, m.text)
+	for _, m := range a.Marks() {
+		got = append(got, m.Text)
 	}
 	want := []string{
 		"claimed", "odd",
@@ -156,7 +156,7 @@ func TestEndText(t *testing.T) {
 		"done after 900 ms; 1 page, 30 listings, 12 new or changed":        {Ended: "done", Code: "SUCCESS", DurationMS: number(900), Pages: number(1), Listings: number(30), Changed: number(12)},
 		"failed TIMEOUT: slow; next try at 2026-11-20 12:02:00Z":           {Ended: "failed", Code: "TIMEOUT", Message: "fetch http://x/y: slow", BackoffMS: number(120_000), Finished: noon},
 	} {
-		if got := endText(yp.KindSearch, &a); got != want {
+		if got := a.EndText(yp.KindSearch); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

@@ -191,7 +191,7 @@ func TestReason(t *testing.T) {
 		"no listing could be read":                              "no listing could be read",
 		"fetch http://h/a":                                      "fetch http://h/a",
 	} {
-		if got := reason(in); got != want {
+		if got := report.Cause(in); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -174,7 +174,7 @@ func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
 		if !h.Alive {
 			beat += " (not alive here)"
 		}
-		return []any{h.Worker, h.City + ", " + h.State, h.Category, h.Page, beat}
+		return []any{yp.WorkerText(h.Worker), h.City + ", " + h.State, h.Category, h.Page, beat}
 	}, "worker", "city", "category", "page", "heartbeat"))
 	width := 160
 	if isTerminal(p.Out) {
@@ -185,7 +185,7 @@ func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
 		if code == "none" {
 			code = "-"
 		}
-		return []any{code, e.Status, e.Targets, short(reason(e.Example), width)}
+		return []any{code, e.Status, e.Targets, short(report.Cause(e.Example), width)}
 	}, "error", "status", "targets", "for example"))
 }
 
@@ -286,17 +286,6 @@ func timeLeft(seconds float64) string {
 		return "unknown"
 	}
 	return lasting(time.Duration(seconds * float64(time.Second)))
-}
-
-// reason is an error's text without the address at its head: in a table of
-// codes the cause counts, and it would be cut off.
-func reason(text string) string {
-	if address, ok := strings.CutPrefix(text, "fetch http"); ok {
-		if _, cause, ok := strings.Cut(address, ": "); ok {
-			return cause
-		}
-	}
-	return text
 }
 
 // short cuts a text for a table, before its control characters are shown.

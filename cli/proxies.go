@@ -13,6 +13,7 @@ import (
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 )
 
 func (p *Program) proxiesCommand() *cli.Command {
@@ -110,7 +111,7 @@ func (p *Program) proxiesList(c *cli.Context) error {
 
 // proxyReason is an error's text without what stands beside it in the same line.
 func proxyReason(text, name string) string {
-	return strings.Replace(reason(text), "proxy "+name+": ", "", 1)
+	return strings.Replace(report.Cause(text), "proxy "+name+": ", "", 1)
 }
 
 // addedRow is what became of a proxy that was to be added.

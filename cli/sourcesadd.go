@@ -20,6 +20,7 @@ import (
 	"ypcrawl/crawl/site"
 	"ypcrawl/crawl/site/guess"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )
@@ -289,7 +290,7 @@ func (a *adding) refuse(row *stagedRow) error {
 	for _, page := range row.Pages {
 		switch {
 		case page.Error != "":
-			text += "\n  " + page.URL + ": " + reason(page.Error)
+			text += "\n  " + page.URL + ": " + report.Cause(page.Error)
 		case page.LedTo != "":
 			text += "\n  " + yp.Printable(page.URL+" led to "+page.LedTo)
 		}

@@ -150,11 +150,11 @@ func (p *Program) workers(s *report.Status) *table {
 			retries = percent(100 * float64(m.ClaimRetries) / float64(m.Claims))
 		}
 		if m.RSS > 0 {
-			memory = fmt.Sprintf("%d MB", (m.RSS+500_000)/1_000_000)
+			memory = megabytes(m.RSS)
 		}
 		process := fmt.Sprintf("%d on %s", m.PID, short(m.Host, 16))
 		if !m.Alive {
-			process += " (gone)"
+			process += " (dead)"
 		}
 		return []any{
 			m.Name, process, short(holding, min(40, p.widthLeft(90))), page, m.Pages, m.Listings, retries, memory, ago(s.Now, m.Heartbeat),

@@ -101,26 +101,10 @@ func (p *Program) targetsList(c *cli.Context) error {
 		},
 		columns: []string{"id", "target", "status", "schedule", "health", "page", "failures", "next", "error"},
 		cells: func(now time.Time, t report.Target) []any {
-			return []any{idText(t.ID), short(titleOf(t), 34), string(t.Status), string(t.Schedule), healthOf(t), t.Page, t.Failures, nextOf(now, t), orDash(errorText(t))}
+			return []any{idText(t.ID), short(t.Title(), 34), string(t.Status), string(t.Schedule), healthOf(t), t.Page, t.Failures, nextOf(now, t), orDash(t.ErrorText())}
 		},
 		source: func(t report.Target) string { return t.Source },
 	})
-}
-
-func titleOf(t report.Target) string {
-	if t.Kind == yp.KindIndex {
-		return "Index of " + t.State
-	}
-	return fmt.Sprintf("%s in %s, %s", t.Category, t.City, t.State)
-}
-
-// errorText is the code of a target's last error. One that is done because its site says
-// that there is nothing has none.
-func errorText(t report.Target) string {
-	if t.Status == yp.Done && t.ErrorCode == string(yp.CodeNoListings) {
-		return ""
-	}
-	return codeText(t.ErrorCode, t.ByProxy)
 }
 
 // healthOf is a target's health; whether it is enabled counts more.
@@ -187,8 +171,8 @@ func targetFacts(now time.Time, t *report.TargetDetail) *table {
 	if t.Kind == yp.KindIndex {
 		foundName, found = "cities", fmt.Sprintf("%s, %s new", thousands(int64(t.Raw)), thousands(int64(t.Accepted)))
 	}
-	if code := errorText(t.Target); code != "" {
-		lastError = short(code+": "+reason(t.Error), 300)
+	if code := t.Target.ErrorText(); code != "" {
+		lastError = short(code+": "+report.Cause(t.Error), 300)
 	}
 	if t.Status == yp.Done && t.ErrorCode == string(yp.CodeNoListings) {
 		says = "no listings here"
@@ -217,11 +201,11 @@ func targetFacts(now time.Time, t *report.TargetDetail) *table {
 		return ago(now, at)
 	}
 	return facts(
-		fmt.Sprintf("target %d", t.ID), titleOf(t.Target),
+		fmt.Sprintf("target %d", t.ID), t.Target.Title(),
 		"name", t.Name,
 		"source", t.Source,
 		"status", fmt.Sprintf("%s, %s, %s", t.Status, t.Schedule, healthOf(t.Target)),
-		"next", nextText(now, t.Next),
+		"next", t.Next.Text(now),
 		"last error", lastError,
 		"pages", pages,
 		foundName, found,
@@ -232,25 +216,6 @@ func targetFacts(now time.Time, t *report.TargetDetail) *table {
 		"again after", again,
 		"priority", fmt.Sprintf("%d (%s people)", t.Priority, thousands(int64(t.Population))),
 	)
-}
-
-// nextText says when a target is crawled next, why, and what would change that.
-func nextText(now time.Time, n report.Next) string {
-	text := ""
-	switch n.When {
-	case report.NextHeld:
-		return "now in the hands of " + n.Held
-	case report.NextNow:
-		return "claimable now: " + n.Why
-	case report.NextLater:
-		text = "claimable at " + moment(now, n.At) + ": " + n.Why
-	default:
-		text = "never by itself: " + n.Why
-	}
-	if n.Remedy != "" {
-		text += ". `ypcrawl " + n.Remedy + "` changes that"
-	}
-	return text
 }
 
 // operate pauses, resumes, enables or disables targets.
@@ -334,8 +299,8 @@ func (p *Program) deadList(c *cli.Context) error {
 		},
 		columns: []string{"id", "target", "source", "parked", "attempts", "page", "error", "reason"},
 		cells: func(now time.Time, d report.DeadLetter) []any {
-			title := titleOf(report.Target{Kind: d.Kind, Category: d.Category, City: d.City, State: d.State})
-			return []any{idText(d.ID), short(title, 30), d.Source, ago(now, d.Parked), d.Attempts, d.Page, codeText(d.Code, d.ByProxy), short(reason(d.Error), p.widthLeft(92))}
+			title := report.Target{Kind: d.Kind, Category: d.Category, City: d.City, State: d.State}.Title()
+			return []any{idText(d.ID), short(title, 30), d.Source, ago(now, d.Parked), d.Attempts, d.Page, codeText(d.Code, d.ByProxy), short(report.Cause(d.Error), p.widthLeft(92))}
 		},
 	})
 }

@@ -41,6 +41,7 @@ type Sources struct {
 
 	numbers          workerNumbers
 	parsing          parsing
+	meter            meter        // of the heartbeats alone
 	fetches          atomic.Int64 // logical page fetches so far
 	reserved         atomic.Int64 // requests paid from the budget
 	targets, details budget

@@ -91,7 +91,7 @@ func (p *workerPool) mayEnd() bool {
 func (e *Engine) work(ctx context.Context, n int) (excused bool, err error) {
 	id, name := yp.WorkerID(n, os.Getpid()), yp.WorkerName(n)
 	keep := context.WithoutCancel(ctx)
-	if err := e.cfg.Run.Enlist(keep, id, name, residentBytes()); err != nil {
+	if err := e.cfg.Run.Enlist(keep, id, name, usage()); err != nil {
 		return false, err
 	}
 	log, err := e.cfg.OpenLog(id)

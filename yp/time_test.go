@@ -71,3 +71,14 @@ func TestWorkerPID(t *testing.T) {
 		}
 	}
 }
+
+func TestWorkerText(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{
+		WorkerID(0, 7): "amber (7)", WorkerID(26, 12): "birch-2 (12)", "w1": "w1", "": "", "worker_x_pid_7": "worker_x_pid_7", "worker_-1_pid_7": "worker_-1_pid_7",
+	} {
+		if got := WorkerText(id); got != want {
+			t.Errorf("WorkerText(%q) = %q, want %q", id, got, want)
+		}
+	}
+}

@@ -35,3 +35,15 @@ func WorkerName(n int) string {
 	}
 	return name
 }
+
+// WorkerText is a worker's id for people: its friendly name, and the number of its process,
+// since every process has workers of the same names. What is no such id stays as it is.
+func WorkerText(id string) string {
+	pid, ok := WorkerPID(id)
+	digits, _, _ := strings.Cut(strings.TrimPrefix(id, "worker_"), "_pid_")
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || n < 0 {
+		return id
+	}
+	return fmt.Sprintf("%s (%d)", WorkerName(n), pid)
+}

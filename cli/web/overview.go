@@ -11,16 +11,16 @@ import (
 
 // allViews are the views in the order of the navigation.
 func (s *Server) allViews() []View {
-	return []View{
+	return append([]View{
 		s.view("/{$}", "Overview", "Overview", s.bars(), s.figures(), s.stateMap()),
 		s.view("/states", "States", "States", s.statesTable()),
 		s.view("/states/{state}", "", "State", s.oneState()),
-	}
+	}, s.panelViews()...)
 }
 
 // view is a view with the parts that stand on top of every page.
 func (s *Server) view(path, nav, title string, parts ...Part) View {
-	return View{Path: path, Nav: nav, Title: title, Parts: append([]Part{s.sentence()}, parts...)}
+	return View{Path: path, Nav: nav, Title: title, Parts: append([]Part{s.sentence(), s.banner()}, parts...)}
 }
 
 // readStanding reads what is going on, once for all parts that show it.

@@ -35,15 +35,11 @@ func functions() template.FuncMap {
 	return template.FuncMap{
 		"thousands": func(n any) string { return yp.Thousands(number(n)) },
 		"plural":    func(n any, noun string) string { return yp.Plural(number(n), noun) },
-		"lasting":   yp.Lasting,
 		"seconds":   seconds,
 		"ago":       yp.Ago,
-		"moment":    yp.Moment,
 		"clock":     yp.ClockTime,
-		"stamp":     yp.FormatTime,
 		"percent":   percent,
 		"share":     func(part, whole any) float64 { return share(number(part), number(whole)) },
-		"dict":      dict,
 	}
 }
 
@@ -99,19 +95,6 @@ func percent(v any) string {
 		text = whole
 	}
 	return text + " %"
-}
-
-// dict makes the argument of a template that is used several times.
-func dict(pairs ...any) (map[string]any, error) {
-	m := map[string]any{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		name, ok := pairs[i].(string)
-		if !ok {
-			return nil, errors.New("dict: want names and values in turn")
-		}
-		m[name] = pairs[i+1]
-	}
-	return m, nil
 }
 
 // render makes a part's HTML; with an err it says that it can't be read, and since when.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -30,6 +31,10 @@ type Config struct {
 	Timeout  time.Duration  // of one read; default 10 s
 	Viewers  int            // at most so many follow at once; default 64
 	Logger   zerolog.Logger // default none
+
+	// MarkReviewed keeps that what became of listings was looked through up to an event, see
+	// store.MarkReviewed. It is the one thing that the page may change; default: it may not.
+	MarkReviewed func(ctx context.Context, event int64) error
 
 	// Plain are served at these paths beside the page, to who passes its guard.
 	Plain map[string]http.Handler
@@ -99,6 +104,7 @@ func New(cfg Config) *Server {
 
 // plainHandlers mounts what is no view. A path that takes a POST is mounted by s.post.
 func (s *Server) plainHandlers() {
+	s.mountReview()
 	for path, handle := range s.cfg.Plain {
 		s.mux.Handle("GET "+path, handle)
 	}
@@ -126,7 +132,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
 		Handler:           s.guard(l.Addr()),
 		ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ErrorLog: nil,
+		ErrorLog: slog.NewLogLogger(slog.NewTextHandler(s.cfg.Logger, nil), slog.LevelWarn), // never over a progress bar
 	}
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(netutil.LimitListener(l, maxConns)) }()

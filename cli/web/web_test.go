@@ -162,7 +162,7 @@ func TestGuard(t *testing.T) {
 			t.Errorf("%s: %d, want %d: %s", c.name, answer.StatusCode, c.want, text)
 		}
 		h := answer.Header
-		if h.Get("Content-Security-Policy") != policy || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" ||
+		if h.Get("Content-Security-Policy") != policy || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "same-origin" ||
 			h.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s: headers %v", c.name, h)
 		}

@@ -7,6 +7,14 @@ CREATE TABLE reviews (
     event    INTEGER NOT NULL CHECK (event >= 0),    -- the last of listing_events that was shown
     by       TEXT NOT NULL CHECK (by IN ('command', 'page'))
 ) STRICT;
+CREATE INDEX listing_events_to_review ON listing_events (id, kind) WHERE kind IN ('dropped', 'restored', 'rejected');
+
+-- The processor time of workers.
+ALTER TABLE workers ADD COLUMN cpu_ms INTEGER CHECK (cpu_ms >= 0);
+ALTER TABLE workers ADD COLUMN cpu_percent REAL CHECK (cpu_percent >= 0);
+
+-- What an operator has set aside.
+CREATE INDEX targets_set_aside ON targets (kind, state) WHERE enabled = 0 OR paused = 1;
 
 -- How many listings are dropped and how many have an e-mail address is counted, too.
 ALTER TABLE listing_totals ADD COLUMN dropped INTEGER NOT NULL DEFAULT 0;

@@ -66,20 +66,20 @@ type ChangeFilter struct {
 // listings as they are now, or one as it was staged. A state narrows before a row is made up.
 // What merely became known of a listing, because other markup shows more, is no change.
 const (
-	changeRows = `
+	changeFrom = `
 	FROM listing_events e CROSS JOIN sources s ON s.id = e.source_id
 	LEFT JOIN listings l ON l.id BETWEEN e.listing AND e.listing + e.listings - 1
 	LEFT JOIN staged_listings g ON e.kind = 'rejected' AND g.source_id = e.source_id AND g.listing_id = e.listing_id
 	LEFT JOIN listings r ON e.kind = 'rejected' AND r.source_id = e.source_id AND r.listing_id = e.listing_id
-	WHERE e.kind <> 'completed' AND `
+	WHERE `
+	changeRows   = changeFrom + `e.kind <> 'completed' AND `
 	changesSince = `e.at >= ?1 AND (?2 = 0 OR e.source_id = ?2)
 		AND (?3 = '[]' OR coalesce(g.listing ->> 'state', l.state, r.state, l.found_state, r.found_state) IN (SELECT value FROM json_each(?3)))
 		AND (?4 = '[]' OR e.kind IN (SELECT value FROM json_each(?4))) AND ` + sinceBegins
-	changeColumns = `
-	SELECT e.at, e.kind, s.name, ifnull(e.listing_id, l.listing_id), coalesce(g.listing ->> 'name', l.name, r.name, ''),
+	changeColumns = `e.at, e.kind, s.name, ifnull(e.listing_id, l.listing_id), coalesce(g.listing ->> 'name', l.name, r.name, ''),
 		ifnull(iif(g.listing IS NULL, ifnull(l.city, r.city), g.listing ->> 'city'), ''),
 		ifnull(iif(g.listing IS NULL, ifnull(l.state, r.state), g.listing ->> 'state'), ''), l.company_id, e.run_id, e.what -> 'changes', e.what -> 'reasons'`
-	listChanges  = changeColumns + changeRows + changesSince + ` ORDER BY e.at, e.id, l.id LIMIT ?6`
+	listChanges  = `SELECT ` + changeColumns + changeRows + changesSince + ` ORDER BY e.at, e.id, l.id LIMIT ?6`
 	countChanges = `SELECT e.source_id, e.kind, count(*)` + changeRows + changesSince + ` GROUP BY 1, 2`
 	// Counts of a source or of all need neither listings nor their staged forms; the kinds stand
 	// side by side, for a million rows in groups take five times as long.
@@ -91,7 +91,7 @@ const (
 	// {"1": time}: since when of a source, if not since ?1.
 	sinceBegins = `(?5 = '' OR e.at >= ifnull(?5 ->> ('$."' || e.source_id || '"'), ''))`
 	// The whole history of one listing, by its row (0 = none), its source and its id there.
-	listHistory = changeColumns + changeRows + `e.id IN (
+	listHistory = `SELECT ` + changeColumns + changeRows + `e.id IN (
 			SELECT id FROM (SELECT id FROM listing_events WHERE listing <= ?1 AND kind = 'new' ORDER BY listing DESC LIMIT 1)
 			UNION ALL SELECT id FROM listing_events WHERE listing = ?1 AND kind <> 'new'
 			UNION ALL SELECT id FROM listing_events WHERE listing IS NULL AND source_id = ?2 AND listing_id = ?3)

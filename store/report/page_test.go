@@ -34,8 +34,8 @@ func TestSentence(t *testing.T) {
 	}
 	began := yp.ClockTime(time.Now(), standing().Since)
 	says("A run crawls demo, since " + began + ".")
-	noErr(t, b.run.Enlist(t.Context(), yp.WorkerID(0, 1), "amber", 0))
-	noErr(t, b.run.Enlist(t.Context(), yp.WorkerID(1, 1), "birch", 0))
+	noErr(t, b.run.Enlist(t.Context(), yp.WorkerID(0, 1), "amber", checkpoint.Usage{}))
+	noErr(t, b.run.Enlist(t.Context(), yp.WorkerID(1, 1), "birch", checkpoint.Usage{}))
 	c := b.claim(t, 0)
 	says("A run crawls demo with 2 workers, since " + began + ".")
 

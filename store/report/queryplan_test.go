@@ -22,6 +22,7 @@ func TestQueryPlans(t *testing.T) {
 	db := storetest.Open(t)
 	f := ChangeFilter{Since: time.Now(), Scope: store.Scope{SourceID: 1, States: []string{"CA"}}, Kinds: ChangeKinds()[:1]}
 	progress := []any{1, `["CA"]`}
+	queueArgs := []any{0, "[]", `["search"]`, "[]", "", "x", 50}
 	for name, c := range map[string]struct {
 		query string
 		args  []any // nil = so many NULLs
@@ -62,6 +63,23 @@ func TestQueryPlans(t *testing.T) {
 		"speed: details":    {lastDetails, []any{0, "[]", "x", 100}, []string{"crawl_attempts_by_end (finished_at>?)", "SEARCH t USING INTEGER PRIMARY KEY"}, "TEMP B-TREE"},
 		"dead letters":      {deadLetters, []any{0, "[]", "", "", 50, `["search"]`}, []string{"targets_troubled (kind=? AND status=?)"}, ""},
 
+		"queue: due":         {queueGroupOf(QueueDue).first, queueArgs, []string{"SEARCH x USING INDEX targets_ready (source_id=? AND kind=? AND state=?)", "targets_waiting (wait_reason=? AND not_before<?)"}, ""},
+		"queue: resting":     {queueGroupOf(QueueResting).list(), queueArgs, []string{"targets_waiting (wait_reason=? AND not_before>?)"}, ""},
+		"queue: scheduled":   {queueGroupOf(QueueScheduled).list(), queueArgs, []string{"targets_waiting (wait_reason=? AND not_before>?)"}, ""},
+		"queue: running":     {queueGroupOf(QueueRunning).list(), queueArgs, []string{"targets_held"}, ""},
+		"queue: paused":      {queueGroupOf(QueuePaused).list(), queueArgs, []string{"targets_set_aside"}, ""},
+		"queue: dead":        {queueGroupOf(QueueDead).list(), queueArgs, []string{"targets_troubled (kind=? AND status=?)"}, ""},
+		"queue: count due":   {queueGroupOf(QueueDue).count(), queueArgs, []string{"targets_ready"}, ""},
+		"queue: rows":        {queueRows, []any{"[1]"}, []string{"SEARCH t USING INTEGER PRIMARY KEY"}, ""},
+		"workers: held":      {workersOf, []any{"[1]"}, []string{"targets_held", "SEARCH w USING INDEX sqlite_autoindex_workers_1 (run_id=?)"}, ""},
+		"workers: rates":     {workerRates, []any{"x"}, []string{"requests_rollup (source_id=? AND finished_at>?)", "(target_id=? AND claim_token=?)"}, ""},
+		"causes: attempts":   {attemptCauses, []any{"x", "x"}, []string{"crawl_attempts_by_end (finished_at>?)"}, ""},
+		"causes: requests":   {requestCauses, []any{"x", "x"}, []string{"USING COVERING INDEX requests_rollup (source_id=? AND finished_at>?)"}, ""},
+		"last answers":       {recentAnswers, []any{1, "x"}, []string{"USING COVERING INDEX requests_rollup (source_id=? AND finished_at>?)"}, ""},
+		"last block":         {lastBlock, []any{1, "x"}, []string{"USING COVERING INDEX requests_rollup (source_id=? AND finished_at>?)"}, "TEMP B-TREE"},
+		"recent listings":    {recentlyAdded, []any{20}, nil, "TEMP B-TREE"},
+		"review: count":      {countToReview, []any{1}, []string{"USING COVERING INDEX listing_events_to_review (id>?)"}, ""},
+		"review: list":       {listToReview, []any{1, 20, 9}, []string{"USING COVERING INDEX listing_events_to_review (id>? AND id<?)", "SEARCH e USING INTEGER PRIMARY KEY"}, ""},
 		"measures: runs":     {runMeasures, nil, []string{"INDEX runs_alive", "INDEX targets_held_by_run (run_id=?)"}, ""},
 		"measures: sources":  {sourceMeasures, nil, []string{"requests_rollup (source_id=? AND finished_at<?)"}, ""},
 		"measures: requests": {requestMarks, nil, []string{"COVERING INDEX requests_rollup (source_id=? AND finished_at>? AND finished_at<?)"}, "TEMP B-TREE"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ypcrawl/checkpoint"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -135,7 +136,7 @@ func TestStatusOfWorkers(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 4, "CA", "TX")
 	for i := range 3 {
-		noErr(t, b.run.Enlist(t.Context(), yp.WorkerID(i, 1), yp.WorkerName(i), 30_000_000))
+		noErr(t, b.run.Enlist(t.Context(), yp.WorkerID(i, 1), yp.WorkerName(i), checkpoint.Usage{Memory: 30_000_000}))
 	}
 	c := b.claim(t, 1)
 	execute(t, b.DB(), `UPDATE workers SET claims = 200, claim_retries = 3, pages = 7, listings = 210 WHERE worker_id = '`+yp.WorkerID(1, 1)+`'`,

@@ -1,0 +1,300 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
+)
+
+// troubled has the file show something in every panel: failures, dead letters, a host that is
+// slowed down, and what is to be reviewed, all with hostile texts.
+func (b *served) troubled(t *testing.T) {
+	t.Helper()
+	storetest.NoError(t, b.run.Enlist(t.Context(), yp.WorkerID(0, 1), "amber", checkpoint.Usage{Memory: 50e6}))
+	const evil = `<script>alert(1)</script>`
+	storetest.Execute(t, b.DB(),
+		`UPDATE targets SET status = 'FAILED', backoff_level = 2, consecutive_failures = 4, last_error_code = 'TIMEOUT', last_error = '`+evil+`',
+			finished_at = '`+storetest.Ago(time.Hour)+`', wait_reason = 'backoff', not_before = '`+storetest.Ahead(3*time.Hour)+`' WHERE id = 9`,
+		`UPDATE targets SET status = 'PARKED', last_error_code = 'NO_LISTINGS', last_error = '`+evil+`', finished_at = '`+storetest.Ago(time.Hour)+`' WHERE id IN (10, 11)`,
+		`UPDATE targets SET paused = 1 WHERE id = 12`,
+		`INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, ended, error_code, error_message, metadata)
+			VALUES (9, 90, 1, '`+yp.WorkerID(0, 1)+`', 1, 0, '`+storetest.Ago(2*time.Hour)+`', '`+storetest.Ago(time.Hour)+`', 'failed', 'TIMEOUT', '`+evil+`', '{"steps":[{"at":"x","event":"`+evil+`"}]}')`,
+		`INSERT INTO requests (source_id, target_id, claim_token, correlation_id, type, url, started_at, finished_at, outcome, error_class, latency_ms)
+			VALUES (1, 9, 90, 'c', 'listing', 'http://h/`+evil+`', '`+storetest.Ago(time.Minute)+`', '`+storetest.Ago(time.Minute)+`', 'failure', 'http_403', 5)`,
+		`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, updated_at) VALUES (1, '`+evil+`', 3000, '`+evil+`', 2, '`+storetest.Ahead(time.Hour)+`', '`+evil+`', 'x')`,
+		`INSERT INTO listing_events (at, kind, source_id, listing, company_id) SELECT '2026-11-20T10:00:00.000Z', 'dropped', source_id, id, company_id FROM listings`,
+		`INSERT INTO listing_events (at, kind, source_id, listing_id, what) VALUES ('2026-11-20T11:00:00.000Z', 'rejected', 1, 'c', '{"reasons":["`+evil+`"]}')`)
+}
+
+// TestPanels: each view shows what it is about, with hostile texts as text; words and ids that
+// mean nothing are answered by what to do.
+func TestPanels(t *testing.T) {
+	t.Parallel()
+	b := serve(t, Config{})
+	b.troubled(t)
+	const escaped = `&lt;script&gt;alert(1)&lt;/script&gt;`
+	for path, c := range map[string]struct {
+		status int
+		want   []string
+	}{
+		"/queue":                         {200, []string{"<strong>1</strong> running", "<strong>2</strong> dead", "<strong>1</strong> resting", "<strong>1</strong> paused", "amber (1)", `href="/targets/9"`, escaped, "(in 2h59m)"}},
+		"/queue?part=dead":               {200, []string{`href="/targets/10"`, `href="/targets/11"`, "since 1h00m ago"}},
+		"/queue?part=DEAD&error=timeout": {200, []string{"None.", "<strong>0</strong> dead", "without filters"}},
+		"/queue?error=TIMEOUT":           {200, []string{`href="/targets/9"`, "<strong>0</strong> dead", `<option value="TIMEOUT" selected>`}},
+		"/queue?state=texas&status=IN_PROGRESS&kind=search": {200, []string{"<strong>1</strong> running", "<strong>0</strong> due", `value="texas"`}},
+		"/queue?state=NV":                 {200, []string{"No target matches.", "<strong>0</strong> due"}},
+		"/queue?part=asleep":              {404, []string{"unknown part of the queue", "Choose from the lists above the queue."}},
+		"/queue?kind=x":                   {404, []string{"Choose from the lists"}},
+		"/queue?status=x":                 {404, []string{"Choose from the lists"}},
+		"/queue?error=%3Cscript%3E":       {404, []string{"&lt;script", "Choose from the lists"}},
+		"/queue?state=nowhere":            {404, []string{"is no state", "Choose from the lists"}},
+		"/targets/9":                      {200, []string{escaped, "asked GET http://h/", "Attempt 1", "it rests after 4 failures in a row", "by amber (1)", `<details class="card attempt"`}},
+		"/targets/20":                     {200, []string{"It was never crawled."}},
+		"/targets/999":                    {404, []string{"no target", "ypcrawl targets list"}},
+		"/targets/x":                      {404, []string{"There is no target", "Choose one in the queue"}},
+		"/targets/99999999999999999999":   {404, []string{"There is no target"}},
+		"/workers":                        {200, []string{"Run 1", "amber", `class="node alive"`, "50 MB", `<table`, "Plumbers"}},
+		"/errors":                         {200, []string{"TIMEOUT", "http_403", `href="/queue?error=TIMEOUT"`}},
+		"/sources":                        {200, []string{"demo", escaped, "one request every 3.0 s", "(http_403)", "never rated", "is held"}},
+		"/listings":                       {200, []string{"The last 2 listings", "A " + escaped, `\u202e`}},
+		"/review/1":                       {200, []string{"Nothing is left of this list.", "3 changes came later"}},
+		"/review/4":                       {200, []string{"A " + escaped, "dropped", "rejected", escaped, "ypcrawl changes --mark-reviewed"}},
+		"/review/x":                       {404, []string{"Begin at /review."}},
+		"/review/-1":                      {404, []string{"Begin at /review."}},
+		"/review/99999999999999999999999": {404, []string{"Begin at /review."}},
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			answer, text := b.ask(t, http.MethodGet, path, nil, "")
+			if answer.StatusCode != c.status {
+				t.Errorf("status %d, want %d", answer.StatusCode, c.status)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("it lacks %q:\n%s", want, text)
+				}
+			}
+			for _, never := range []string{"<script>alert", "could not be read", "\u202e", "ZgotmplZ"} {
+				if strings.Contains(text, never) {
+					t.Errorf("it has %q:\n%s", never, text)
+				}
+			}
+			if c.status == http.StatusOK && !strings.Contains(text, `<strong>2 dropped, 0 restored, 1 rejected</strong> since the beginning`) {
+				t.Error("the banner is missing")
+			}
+		})
+	}
+}
+
+// TestQueueBounds: no address has more rows than there may be, and each says how to get more.
+func TestQueueBounds(t *testing.T) {
+	t.Parallel()
+	b := serve(t, Config{})
+	count := func(path string) (rows int, text string) {
+		t.Helper()
+		_, text = b.ask(t, http.MethodGet, path, nil, "")
+		return strings.Count(text, `<a id="target-`), text
+	}
+	if rows, text := count("/queue"); rows != 1+queueGlance || !strings.Contains(text, `<a href="/queue?part=due">More of them</a>`) {
+		t.Errorf("%d rows at a glance:\n%s", rows, text)
+	}
+	for path, want := range map[string]int{"/queue?part=due": 100, "/queue?part=due&rows=5": 5, "/queue?part=due&rows=-3": 1, "/queue?part=due&rows=99999": 119, "/queue?part=due&rows=x": 100} {
+		rows, text := count(path)
+		if more := regexp.MustCompile(`href="([^"]*)">More of them`).FindStringSubmatch(text); rows != want || (more == nil) != (want == 119) {
+			t.Errorf("%s: %d rows, want %d; more: %q", path, rows, want, more)
+		}
+	}
+	if _, text := count("/queue?part=due&state=CA&rows=5"); !strings.Contains(text, `href="/queue?part=due&amp;rows=20&amp;state=CA">More of them`) {
+		t.Errorf("the address of more rows has lost a filter:\n%s", text)
+	}
+	storetest.Execute(t, b.DB(), fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+		INSERT INTO cities (id, slug, name, state, population, tier) SELECT i, 'x-' || i, 'X', 'CA', 1, 3 FROM n`, 1000+queueMost))
+	storetest.Execute(t, b.DB(), `INSERT INTO targets (source_id, state, city_id, category_id, population, priority, max_pages, created_at)
+		SELECT 1, 'CA', id, 1, 1, 3, 1, 'x' FROM cities WHERE id >= 1000`)
+	if rows, text := count(fmt.Sprintf("/queue?part=due&rows=%d", queueMost)); rows != queueMost || !strings.Contains(text, "ypcrawl targets list --limit 0") || strings.Contains(text, "More of them") {
+		t.Errorf("%d rows, want %d, and the command that lists all", rows, queueMost)
+	}
+}
+
+// marks notes what is marked, and answers as it is told.
+type marks struct {
+	db  *store.DB
+	err error
+}
+
+func (m *marks) mark(ctx context.Context, event int64) error {
+	if m.err != nil {
+		return m.err
+	}
+	_, err := m.db.MarkReviewed(ctx, event, store.ReviewedByPage)
+	return err
+}
+
+// TestReviewForm: what a page shows is marked by its button, and by nothing else.
+func TestReviewForm(t *testing.T) {
+	t.Parallel()
+	m := &marks{}
+	b := serve(t, Config{MarkReviewed: m.mark, Every: time.Hour}) // nothing is read anew by itself
+	m.db = b.DB()
+	b.troubled(t)
+	begin, _ := b.ask(t, http.MethodGet, "/review", nil, "")
+	if begin.StatusCode != http.StatusSeeOther || begin.Header.Get("Location") != "/review/4" {
+		t.Fatalf("it begins at %s %q", begin.Status, begin.Header.Get("Location"))
+	}
+	_, text := b.ask(t, http.MethodGet, "/review/4", nil, "")
+	shown := regexp.MustCompile(`name="token" value="([^"]+)"><input type="hidden" name="event" value="(\d+)"><button[^>]*>Mark these 3 as reviewed`).FindStringSubmatch(text)
+	if shown == nil {
+		t.Fatalf("there is no button:\n%s", text)
+	}
+	storetest.Execute(t, b.DB(), `INSERT INTO listing_events (at, kind, source_id, listing_id, what) VALUES ('2026-11-20T12:00:00.000Z', 'rejected', 1, 'd', '{"reasons":["tardy"]}')`)
+
+	form := func(token, event string) string { return url.Values{"token": {token}, "event": {event}}.Encode() }
+	own := map[string]string{"Origin": b.url, "Content-Type": "application/x-www-form-urlencoded"}
+	with := func(name, value string) map[string]string {
+		h := map[string]string{}
+		for k, v := range own {
+			h[k] = v
+		}
+		if h[name] = value; value == "" {
+			delete(h, name)
+		}
+		return h
+	}
+	for name, c := range map[string]struct {
+		method string
+		header map[string]string
+		body   string
+		status int
+	}{
+		"no token":       {"POST", own, form("", shown[2]), 403},
+		"wrong token":    {"POST", own, form("x"+shown[1][1:], shown[2]), 403},
+		"no origin":      {"POST", with("Origin", ""), form(shown[1], shown[2]), 403},
+		"another origin": {"POST", with("Origin", "http://evil.example"), form(shown[1], shown[2]), 403},
+		"another site":   {"POST", with("Sec-Fetch-Site", "cross-site"), form(shown[1], shown[2]), 403},
+		"another method": {"PUT", own, form(shown[1], shown[2]), 405},
+		"another path":   {"POST", own, form(shown[1], shown[2]) + "", 405},
+		"in the address": {"GET", own, "", 303},
+		"no event":       {"POST", own, form(shown[1], ""), 400},
+		"no number":      {"POST", own, form(shown[1], "x"), 400},
+		"too large":      {"POST", own, form(shown[1], "99999999999999999999999"), 400},
+		"to come":        {"POST", own, form(shown[1], "99"), 400},
+		"negative":       {"POST", own, form(shown[1], "-1"), 400},
+		"too long":       {"POST", own, form(shown[1], shown[2]) + "&x=" + strings.Repeat("x", maxPostBody), 403},
+	} {
+		path := "/review"
+		switch name {
+		case "another path":
+			path = "/review/4"
+		case "in the address":
+			path += "?" + form(shown[1], shown[2])
+		}
+		if answer, text := b.ask(t, c.method, path, c.header, c.body); answer.StatusCode != c.status {
+			t.Errorf("%s: %d, want %d\n%s", name, answer.StatusCode, c.status, text)
+		}
+	}
+	if n := storetest.Table(t, b.DB(), `SELECT count(*) FROM reviews`); n[0] != "0" {
+		t.Fatalf("%s reviews were written", n[0])
+	}
+	m.err = errors.New("the disk is full")
+	if answer, text := b.ask(t, http.MethodPost, "/review", own, form(shown[1], shown[2])); answer.StatusCode != http.StatusServiceUnavailable || !strings.Contains(text, "the disk is full") || !strings.Contains(text, "Nothing is marked") {
+		t.Errorf("%d:\n%s", answer.StatusCode, text)
+	}
+	m.err = nil
+
+	answer, text := b.ask(t, http.MethodPost, "/review", own, form(shown[1], shown[2]))
+	if answer.StatusCode != http.StatusSeeOther || answer.Header.Get("Location") != "/review" {
+		t.Fatalf("%s\n%s", answer.Status, text)
+	}
+	storetest.Same(t, "reviews", storetest.Table(t, b.DB(), `SELECT event, by FROM reviews`), []string{"4|page"})
+	answer, _ = b.ask(t, http.MethodGet, "/review", nil, "")
+	_, text = b.ask(t, http.MethodGet, answer.Header.Get("Location"), nil, "")
+	today := time.Now().UTC().Format("2006-01-02")
+	for _, want := range []string{"<strong>0 dropped, 0 restored, 1 rejected</strong> since " + today, "tardy", "Mark this one as reviewed"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("afterwards it lacks %q:\n%s", want, text)
+		}
+	}
+	if _, text := b.ask(t, http.MethodGet, "/review/4", nil, ""); !strings.Contains(text, "Nothing is left of this list.") || strings.Contains(text, "tardy") {
+		t.Errorf("the list that was marked still says:\n%s", text)
+	}
+}
+
+// TestReviewNotAllowed: without --allow-actions there is no button, and no form is taken.
+func TestReviewNotAllowed(t *testing.T) {
+	t.Parallel()
+	b := serve(t, Config{})
+	b.troubled(t)
+	_, text := b.ask(t, http.MethodGet, "/review/4", nil, "")
+	if strings.Contains(text, "<button") || strings.Contains(text, b.token) || !strings.Contains(text, "ypcrawl changes --mark-reviewed") {
+		t.Errorf("it says:\n%s", text)
+	}
+	header := map[string]string{"Origin": b.url, "Content-Type": "application/x-www-form-urlencoded"}
+	answer, text := b.ask(t, http.MethodPost, "/review", header, url.Values{"token": {b.token}, "event": {"4"}}.Encode())
+	if answer.StatusCode != http.StatusForbidden || !strings.Contains(text, "--allow-actions") {
+		t.Errorf("%s:\n%s", answer.Status, text)
+	}
+	if n := storetest.Table(t, b.DB(), `SELECT count(*) FROM reviews`); n[0] != "0" {
+		t.Errorf("%s reviews were written", n[0])
+	}
+}
+
+// TestReviewOfMany: a list that is longer than a page is marked as far as it was shown.
+func TestReviewOfMany(t *testing.T) {
+	t.Parallel()
+	m := &marks{}
+	b := serve(t, Config{MarkReviewed: m.mark, Every: time.Nanosecond})
+	m.db = b.DB()
+	storetest.Execute(t, b.DB(), `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)
+		INSERT INTO listing_events (at, kind, source_id, listing_id, what) SELECT '2026-11-20T12:00:00.000Z', 'rejected', 1, 'x' || i, '{"reasons":[]}' FROM n`)
+	for _, c := range []struct{ button, more string }{{"Mark these 200 as reviewed", "50 changes more when these are marked"}, {"Mark these 50 as reviewed", ""}} {
+		answer, _ := b.ask(t, http.MethodGet, "/review", nil, "")
+		_, text := b.ask(t, http.MethodGet, answer.Header.Get("Location"), nil, "")
+		shown := regexp.MustCompile(`name="event" value="(\d+)"`).FindStringSubmatch(text)
+		if shown == nil || !strings.Contains(text, c.button) || !strings.Contains(text, c.more) {
+			t.Fatalf("want %q and %q:\n%s", c.button, c.more, text)
+		}
+		header := map[string]string{"Origin": b.url, "Content-Type": "application/x-www-form-urlencoded"}
+		b.ask(t, http.MethodPost, "/review", header, url.Values{"token": {b.token}, "event": {shown[1]}}.Encode())
+	}
+	if left, err := b.cfg.Reader.ToReview(t.Context()); err != nil || left.Total() != 0 {
+		t.Errorf("%+v are left, %v", left, err)
+	}
+}
+
+// TestSpokes: every worker that is drawn stands inside of the picture, and no two on each other.
+func TestSpokes(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 2, 5, 8, 9, 16, spokes, spokes + 6} {
+		r := report.RunWorkers{ID: 1, State: report.WorkerAlive}
+		for i := range n {
+			r.Workers = append(r.Workers, report.Worker{Name: yp.WorkerName(i), State: report.WorkerAlive})
+		}
+		m := runOf(time.Now(), &r)
+		if len(m.Drawn) != min(n, spokes) || m.More != max(0, n-spokes) || len(m.Workers) != n || m.Sum != strconv.Itoa(n)+" alive" {
+			t.Errorf("%d workers: %d drawn, %d more, %d in the table: %s", n, len(m.Drawn), m.More, len(m.Workers), m.Sum)
+		}
+		for i, p := range m.Drawn {
+			if p.X < 8 || p.X > m.Width-8 || p.Y < 8 || p.Y > m.Height-8 || p.TY < 12 || p.TY+15 > m.Height-2 {
+				t.Errorf("%d workers: %s is outside of %d x %d: %+v", n, p.Name, m.Width, m.Height, p)
+			}
+			for _, o := range m.Drawn[:i] {
+				if dx, dy := p.X-o.X, p.Y-o.Y; dx*dx+dy*dy < 18*18 {
+					t.Errorf("%d workers: %s stands on %s", n, p.Name, o.Name)
+				}
+			}
+		}
+	}
+}

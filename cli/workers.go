@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+)
+
+func (p *Program) workersCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "workers",
+		Usage: "Show who works on what: the workers of runs, how fast they are, memory and processor time",
+		Description: "alive: its process lives and sends heartbeats (every 30s). silent: it has not ended, and nothing is heard of it.\n" +
+			"pages/s is that of the last minute, of a worker that has ended that of all its time. Memory and processor time\n" +
+			"(of one processor, between the last two heartbeats) are those of its process, which its workers share.",
+		Flags: append(
+			formatFlags(),
+			&cli.BoolFlag{Name: "all", Usage: "those of runs that have ended, too"},
+			limitFlag(),
+		),
+		Action: p.listWorkers,
+	}
+}
+
+func (p *Program) listWorkers(c *cli.Context) error {
+	ended, none := 0, "No run is under way: --all shows the workers of those that have ended."
+	if c.Bool("all") {
+		ended, none = -1, "No worker of a run is known."
+	}
+	return listRows(p, c, listing[report.Worker]{
+		noun: "worker", none: none,
+		ask: func(k *database, _ store.Scope, limit int) ([]report.Worker, error) {
+			runs, err := k.Workers(c.Context, ended)
+			var all []report.Worker
+			for _, r := range runs {
+				all = append(all, r.Workers...)
+			}
+			if limit > 0 && len(all) > limit {
+				all = all[:limit]
+			}
+			return all, err
+		},
+		columns: []string{"run", "worker", "process", "state", "target", "page", "pages", "pages/s", "listings", "memory", "cpu", "heartbeat", ""},
+		cells: func(now time.Time, w report.Worker) []any {
+			target, rate, memory, cpu, page := "none", "-", "-", "-", any(nil)
+			if w.TargetID != 0 {
+				target, page = short(w.Title(), 34), w.Page
+			}
+			if w.Rate != nil {
+				rate = fmt.Sprintf("%.2f", *w.Rate)
+			}
+			if w.Memory > 0 {
+				memory = megabytes(w.Memory)
+			}
+			if w.CPU != nil {
+				cpu = fmt.Sprintf("%.0f%%", *w.CPU)
+			}
+			return []any{
+				idText(w.Run), w.Name, fmt.Sprintf("%d on %s", w.PID, short(w.Host, 16)), string(w.State), target, page, w.Pages, rate, w.Listings, memory, cpu,
+				ago(now, w.Heartbeat), short(w.Why, p.widthLeft(100)),
+			}
+		},
+	})
+}
+
+// megabytes writes a number of bytes.
+func megabytes(n int64) string { return fmt.Sprintf("%d MB", (n+500_000)/1_000_000) }
