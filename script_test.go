@@ -54,6 +54,8 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"no-controls":  cmdNoControls,
 		"alter-sqlite": cmdAlterSQLite,
 		"grep-all":     cmdGrepAll,
+		"manager":      cmdManager,
+		"told-manager": cmdTold,
 		"private":      cmdPrivate,
 	}
 }
@@ -93,6 +95,7 @@ type scriptState struct {
 	running map[string]*process
 	asked   atomic.Int64 // requests for pages since the last look
 	request chan struct{}
+	heard   *signalBuffer // by the service manager
 }
 
 // count counts a request for a page.

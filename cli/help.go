@@ -43,7 +43,7 @@ var helpFlags = map[string][]struct{ name, flags string }{
 		{"Sources and targets", "source-file base-url sources all-sources any-category min-population max-cities every details-every"},
 		{"Pace and manners", "concurrency-per-host max-per-state robots request-timeout patience watch"},
 		{"Proxies and identities", "proxy proxy-file proxy-policy identity"},
-		{"When it ends", "max-requests max-targets exclusive"},
+		{"When it ends", "max-requests max-targets exclusive fail-above"},
 		{"Which listings are kept", "allow-categories block-categories block-words min-score include-sponsored"},
 		{"Files", "keep-requests keep-logs wal-sync json"},
 	},

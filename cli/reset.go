@@ -163,6 +163,9 @@ func (p *Program) recover(c *cli.Context) error {
 		if out.Details > 0 {
 			text += ", and " + plural(out.Details, "detail")
 		}
+		if c.Bool("quiet") && !c.Bool("json") && out.Stuck == 0 {
+			return nil // the next run goes on with them: nothing to do
+		}
 		return p.answer(c, out, "%s", text)
 	})
 }

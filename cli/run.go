@@ -80,6 +80,7 @@ type run struct {
 	before  selected  // of all sources
 
 	onlyDetails bool // `details`: no results pages
+	manager     *manager
 }
 
 // sourceRun is one source of a run.
@@ -132,12 +133,27 @@ func (r *run) do(ctx context.Context) error {
 	if err := checkLogFolder(logDir(r.c)); err != nil {
 		return err
 	}
+	r.manager = newManager(r.log, r.name())
 	return r.open(ctx, func() error {
 		if err := r.register(ctx, r.prepare); err != nil {
 			return err
 		}
 		return r.crawl(ctx)
 	})
+}
+
+// name is what a run is about, in few words: "CA TX", "3 sources, 50 states".
+func (r *run) name() string {
+	places := strings.Join(r.sel.States, " ")
+	if n := len(r.sel.States); n == 0 {
+		places = "all states"
+	} else if n > 8 {
+		places = plural(n, "state")
+	}
+	if n := len(r.sources); n > 1 {
+		return plural(n, "source") + ", " + places
+	}
+	return places
 }
 
 // open opens the database, starts what a crawl needs beside it, and ends both after do.

@@ -95,6 +95,7 @@ func budgetFlags() []cli.Flag {
 		&cli.GenericFlag{Name: "max-duration", Value: minutesValue(0), DefaultText: "no limit", Usage: "end after `MINUTES` (or 2h), resumable"},
 		&cli.Int64Flag{Name: "max-requests", DefaultText: "no limit", Usage: "end after `REQUESTS` for pages, resumable"},
 		&cli.IntFlag{Name: "max-targets", DefaultText: "no limit", Usage: "end after `TARGETS`, resumable"},
+		&cli.GenericFlag{Name: "fail-above", Value: shareValue(), DefaultText: "any", Usage: "exit 3 only when more than this `SHARE` of the targets that this run tried failed: 10%"},
 	}
 }
 

@@ -191,6 +191,24 @@ func ratesValue(known []string, timed string) cli.Generic {
 	}}
 }
 
+// shareValue is a share of a whole in percent, "10%" or "2.5%": 0.1, 0.025.
+func shareValue() cli.Generic {
+	parse := func(text string) (float64, error) {
+		number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
+		part, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if !ok || err != nil || !(part >= 0 && part <= 100) {
+			return 0, errors.New("want a share from 0% to 100%, like 10%")
+		}
+		return part / 100, nil
+	}
+	return &value[float64]{parse: parse, text: func(part float64) string {
+		if part == 0 {
+			return ""
+		}
+		return strconv.FormatFloat(100*part, 'f', -1, 64) + "%"
+	}}
+}
+
 // maxTime bounds every length of time a user may give. Far beyond any use, and
 // far below the overflow of time.Duration (292 years).
 const maxTime = 100 * 365 * 24 * time.Hour
