@@ -72,7 +72,7 @@ func (p *Program) app() *cli.App {
 			p.runCommand(), p.planCommand(), p.discoverCommand(), p.progressCommand(), p.recoverCommand(), p.resetCommand(),
 			p.statusCommand(), p.traceCommand(), p.targetsCommand(), p.deadCommand(), p.detailsCommand(),
 			p.changesCommand(), p.coverageCommand(), p.companiesCommand(), p.listingsCommand(), p.exportCommand(),
-			p.walCommand(), p.sourcesCommand(), p.proxiesCommand(), p.doctorCommand(), p.demoCommand(), versionCommand(), completionCommand(),
+			p.walCommand(), p.sourcesCommand(), p.proxiesCommand(), p.doctorCommand(), p.scheduleCommand(), p.demoCommand(), versionCommand(), completionCommand(),
 		},
 	}
 	eachCommand(app.Commands, func(cmd *cli.Command) { cmd.Before = p.settle })

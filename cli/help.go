@@ -28,7 +28,7 @@ var topics embed.FS
 
 // helpGroups are the commands as the first screen shows them. Each stands in one group.
 var helpGroups = []struct{ name, commands string }{
-	{"Crawl", "run plan discover details progress recover reset"},
+	{"Crawl", "run plan discover details progress schedule recover reset"},
 	{"Results", "listings companies changes coverage export"},
 	{"Trouble", "status trace targets dead doctor"},
 	{"Sources", "sources proxies demo"},

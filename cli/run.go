@@ -102,28 +102,33 @@ func (p *Program) newDisplay(c *cli.Context) *Display {
 	})
 }
 
-// runOf checks all that was typed before anything is touched, and crawls.
-func (p *Program) runOf(c *cli.Context, onlyDetails bool) (err error) {
-	r := &run{p: p, c: c, display: p.newDisplay(c), onlyDetails: onlyDetails}
-	if r.log, err = p.logger(c, r.display.Writer()); err != nil {
-		return err
-	}
-	if r.sel, err = selection(c); err != nil {
-		return err
-	}
-	if err := checkRunFlags(c); err != nil {
-		return err
-	}
-	if r.egress, err = egressOf(c); err != nil {
-		return err
-	}
-	if r.sources, err = r.chooseSources(); err != nil {
-		return err
-	}
-	if err := r.checkDetails(); err != nil {
+func (p *Program) runOf(c *cli.Context, onlyDetails bool) error {
+	r, err := p.newRun(c, onlyDetails)
+	if err != nil {
 		return err
 	}
 	return r.do(c.Context)
+}
+
+// newRun checks all that was typed before anything is touched.
+func (p *Program) newRun(c *cli.Context, onlyDetails bool) (r *run, err error) {
+	r = &run{p: p, c: c, display: p.newDisplay(c), onlyDetails: onlyDetails}
+	if r.log, err = p.logger(c, r.display.Writer()); err != nil {
+		return nil, err
+	}
+	if r.sel, err = selection(c); err != nil {
+		return nil, err
+	}
+	if err := checkRunFlags(c); err != nil {
+		return nil, err
+	}
+	if r.egress, err = egressOf(c); err != nil {
+		return nil, err
+	}
+	if r.sources, err = r.chooseSources(); err != nil {
+		return nil, err
+	}
+	return r, r.checkDetails()
 }
 
 func (r *run) do(ctx context.Context) error {

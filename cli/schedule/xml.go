@@ -79,8 +79,15 @@ func orAny(days []time.Weekday) []time.Weekday {
 // TaskScheduler returns the task for Windows. It names no encoding, so that it can be imported from
 // a file (schtasks) and from a text (Register-ScheduledTask) alike.
 func (j Job) TaskScheduler() ([]File, error) {
-	if err := j.check("the Task Scheduler", "%"); err != nil { // %NAME% becomes a variable's value
+	if err := j.check("the Task Scheduler", ""); err != nil {
 		return nil, err
+	}
+	for _, c := range j.commands() {
+		for _, text := range []string{c[0], strings.Join(c[1:], " "), j.Folder} {
+			if strings.Count(text, "%") > 1 || strings.Contains(text, "$(") { // %NAME% and $(Arg0) become values
+				return nil, fmt.Errorf("%q %w: the Task Scheduler takes what stands between two %%, and behind $(, for a variable", text, ErrWord)
+			}
+		}
 	}
 	var b strings.Builder
 	put := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
