@@ -244,11 +244,16 @@ func cmdInsist(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("%s does not end", args[0])
 }
 
-// cmdHalt is `halt NAME SIGNAL CODE`: signals the program and expects the code
-// with which it ends.
+// cmdHalt is `halt NAME SIGNAL CODE [TIME]`: signals the program and expects the code
+// with which it ends, within that time.
 func cmdHalt(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, len(args) == 3, "halt NAME SIGNAL CODE")
-	cmdSignal(ts, false, args[:2])
+	need(ts, neg, len(args) == 3 || len(args) == 4, "halt NAME SIGNAL CODE [TIME]")
+	if cmdSignal(ts, false, args[:2]); len(args) == 4 {
+		limit, err := time.ParseDuration(args[3])
+		ts.Check(err)
+		late := time.AfterFunc(limit, func() { _ = stateOf(ts).running[args[0]].cmd.Process.Kill() }) // the code tells
+		defer late.Stop()
+	}
 	p := stateOf(ts).running[args[0]]
 	want, err := strconv.Atoi(args[2])
 	ts.Check(err)
