@@ -18,10 +18,10 @@ import (
 	"ypcrawl/yp"
 )
 
-const scheduleExamples = `  ypcrawl schedule --states CA TX --daily 03:00                    what would be started, and what next
-  ypcrawl schedule --states CA TX --daily 03:00 --install          timer and service of systemd
-  ypcrawl schedule --states CA --weekly SUN 03:00 --print cron     a line for crontab -e
-  ypcrawl schedule --every 6h --print systemd -- --min-score 50    more flags of run, behind --`
+const scheduleExamples = `  ypcrawl schedule --states CA TX --daily 03:00            shows what it would be
+  ypcrawl schedule --states CA TX --daily 03:00 --install  service and timer
+  ypcrawl schedule --weekly SUN 03:00 --print cron         for crontab -e
+  ypcrawl schedule --every 6h --install -- --min-score 50  more flags of run`
 
 const scheduleDescription = `Writes what starts a crawl by itself, with absolute paths, from the folder in which it is typed:
 the crawl goes on there with the same database, logs and ypcrawl.yaml. What stands behind -- goes to run
