@@ -111,6 +111,9 @@ func (p *Program) install(c *cli.Context, j schedule.Job, out scheduled) error {
 		for i, line := range out.Next {
 			w.more("  " + line + why[i])
 		}
+		if j.System {
+			w.lines(j.User + " must be able to write there: " + strings.Join(j.Writes, ", "))
+		}
 		w.lines("To start it now, and to look on:")
 		w.more("  "+ctl+" start --no-block "+j.Name+".service", "  "+ctl+" status "+j.Name+".service", "  "+ctl+" list-timers "+timer)
 	})
