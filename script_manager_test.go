@@ -39,16 +39,16 @@ func cmdManager(ts *testscript.TestScript, neg bool, args []string) {
 	}()
 }
 
-// cmdTold is `told-manager REGEXP`: the service manager is told so, in the end.
-func cmdTold(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, len(args) == 1, "told-manager REGEXP")
+// cmdManagerHeard is `manager-heard REGEXP`: the service manager hears it, in the end.
+func cmdManagerHeard(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 1, "manager-heard REGEXP")
 	re, b := regexp.MustCompile("(?m)"+args[0]), stateOf(ts).heard
 	late := time.After(30 * time.Second)
 	for !re.MatchString(b.String()) {
 		select {
 		case <-b.written:
 		case <-late:
-			ts.Fatalf("the service manager was never told %s, but:\n%s", args[0], b)
+			ts.Fatalf("the service manager never heard %s, but:\n%s", args[0], b)
 		}
 	}
 }

@@ -20,17 +20,17 @@ type manager struct {
 	what  string                    // the crawl: "CA TX"
 	send  func(string) error        // nil = nobody listens
 	every time.Duration             // between two words on how far it is
-	watch bool                      // a watchdog waits for a sign of life
+	watch bool                      // a watchdog waits to hear that the run works
 	beats atomic.Pointer[time.Time] // when a heartbeat last reached the database
 
-	mu    sync.Mutex
-	pulse pulse
-	next  time.Time // when the next word is due
-	over  bool      // nothing is to be said any more
-	deaf  bool      // it did not take a word: said once
+	mu     sync.Mutex
+	pulse  pulse
+	next   time.Time // when the next word is due
+	over   bool      // nothing is to be said any more
+	warned bool      // that it could not be reached
 }
 
-// statusEvery is how often a service manager is told how far the run is.
+// statusEvery is how often a service manager hears how far the run is.
 const statusEvery = 5 * time.Second
 
 // newManager finds out who listens.
@@ -38,7 +38,7 @@ func newManager(log zerolog.Logger, what string) *manager {
 	m := &manager{log: log, what: what, every: statusEvery}
 	limit, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
-		log.Warn().Err(err).Msg("the watchdog of the service manager is not told: its WATCHDOG_USEC can't be read")
+		log.Warn().Err(err).Msg("the watchdog of the service manager hears nothing: its WATCHDOG_USEC can't be read")
 	}
 	if m.watch = limit > 0; m.watch {
 		m.every = min(m.every, limit/3)
@@ -70,7 +70,7 @@ func (m *manager) stopping(why string) {
 // ending says that the crawl is over, and what is left takes no longer than a watchdog waits.
 func (m *manager) ending() { m.tell("WATCHDOG=1", "STATUS="+m.what+": finishing") }
 
-// look tells how far the run is, and gives the watchdog its sign of life if there is one.
+// look tells how far the run is, and has the watchdog hear that it works, if it does.
 func (m *manager) look(now time.Time, s Snapshot) {
 	if m.send == nil {
 		return
@@ -103,10 +103,10 @@ func (m *manager) tell(words ...string) {
 	if err := m.send(strings.Join(words, "\n")); err != nil {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if !m.deaf {
-			m.log.Warn().Err(err).Msg("the service manager is not told how the run fares")
+		if !m.warned {
+			m.log.Warn().Err(err).Msg("the service manager does not hear how the run fares")
 		}
-		m.deaf = true
+		m.warned = true
 	}
 }
 

@@ -75,7 +75,7 @@ func TestManager(t *testing.T) {
 	hears(t, heard, "X=1")
 }
 
-// TestManagerWatchdog: a run that hangs gives no sign of life, and says how far it is all the same.
+// TestManagerWatchdog: a run that hangs is not reported to the watchdog as alive, and says how far it is all the same.
 func TestManagerWatchdog(t *testing.T) {
 	heard := serviceManager(t)
 	t.Setenv("WATCHDOG_USEC", "300000000")
@@ -91,7 +91,7 @@ func TestManagerWatchdog(t *testing.T) {
 	hears(t, heard, "STATUS=CA 100 %, 0.0 pages/s\nWATCHDOG=1")
 }
 
-// TestManagerOther: a watchdog that waits for another process is not told, nor is one that is not there.
+// TestManagerOther: a watchdog that waits for another process hears nothing.
 func TestManagerOther(t *testing.T) {
 	heard := serviceManager(t)
 	t.Setenv("WATCHDOG_USEC", "9000000")

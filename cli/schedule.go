@@ -265,7 +265,7 @@ func (p *Program) crawlLine(c *cli.Context, global []string, limit time.Duration
 func (p *Program) checkLine(c *cli.Context, j *schedule.Job) error {
 	q := &Program{Streams: Streams{In: p.In, Out: io.Discard, Err: p.Err, Getenv: p.Getenv}, Schema: p.Schema, args: j.Crawl}
 	app := q.app()
-	app.ErrWriter = io.Discard // variables that set nothing are told of already
+	app.ErrWriter = io.Discard // variables that set nothing were named before
 	(commandPath{rootOf(app)}).sub(mainCommand).Action = func(c *cli.Context) error {
 		for _, flag := range []string{"watch", "json", "dry-run"} {
 			if c.Bool(flag) {

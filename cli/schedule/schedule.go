@@ -27,9 +27,9 @@ type Job struct {
 	When   When
 
 	Limit  time.Duration // the crawl ends by itself by then; 0 = no limit
-	Stop   time.Duration // the longest that it takes to end when it is told to
+	Stop   time.Duration // the longest that it takes to end after a signal
 	Writes []string      // folders that the commands write to
-	Mail   string        // the address that is told of failures; "" = none
+	Mail   string        // the address that gets mail of failures; "" = none
 
 	System bool   // systemd: units of the system, not of a user
 	User   string // systemd: whom units of the system run as

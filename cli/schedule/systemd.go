@@ -70,7 +70,7 @@ func (j Job) service(names []string) string {
 	if failed = after; j.Mail != "" {
 		failed = append(slices.Clone(after), names[2])
 	} else {
-		comment("Nobody is told of a failure: give --mailto ADDRESS, or name a unit of your own in OnFailure=.")
+		comment("Nobody hears of a failure: give --mailto ADDRESS, or name a unit of your own in OnFailure=.")
 	}
 	if len(failed) > 0 {
 		put("OnFailure=%s", strings.Join(failed, " "))
