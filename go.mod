@@ -30,6 +30,8 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
+require github.com/coreos/go-systemd/v22 v22.7.0
+
 require (
 	github.com/cpuguy83/go-md2man/v2 v2.0.7
 	github.com/dustin/go-humanize v1.1.0 // indirect

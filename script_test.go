@@ -31,34 +31,36 @@ import (
 // The commands that the scripts in testdata/script have beside testscript's own.
 func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"exits":        cmdExits,
-		"start":        cmdStart,
-		"waitfor":      cmdWaitFor,
-		"halt":         cmdHalt,
-		"insist":       cmdInsist,
-		"signal":       cmdSignal,
-		"serve-demo":   cmdServeDemo,
-		"serve-files":  cmdServeFiles,
-		"serve-hook":   cmdServeHook,
-		"fetch":        cmdFetch,
-		"free-address": cmdFreeAddress,
-		"asked":        cmdAsked,
-		"sqlite":       cmdSQLite,
-		"json":         cmdJSON,
-		"holds-truth":  cmdHoldsTruth,
-		"tells-truth":  cmdTellsTruth,
-		"has-mail":     cmdHasMail,
-		"holds-same":   cmdHoldsSame,
-		"database-id":  cmdDatabaseID,
-		"damage":       cmdDamage,
-		"tear":         cmdTear,
-		"ruin":         cmdRuin,
-		"spoil":        cmdSpoil,
-		"log-of":       cmdLogOf,
-		"no-controls":  cmdNoControls,
-		"alter-sqlite": cmdAlterSQLite,
-		"grep-all":     cmdGrepAll,
-		"private":      cmdPrivate,
+		"exits":         cmdExits,
+		"start":         cmdStart,
+		"waitfor":       cmdWaitFor,
+		"halt":          cmdHalt,
+		"insist":        cmdInsist,
+		"signal":        cmdSignal,
+		"serve-demo":    cmdServeDemo,
+		"serve-files":   cmdServeFiles,
+		"serve-hook":    cmdServeHook,
+		"fetch":         cmdFetch,
+		"free-address":  cmdFreeAddress,
+		"asked":         cmdAsked,
+		"sqlite":        cmdSQLite,
+		"json":          cmdJSON,
+		"holds-truth":   cmdHoldsTruth,
+		"tells-truth":   cmdTellsTruth,
+		"has-mail":      cmdHasMail,
+		"holds-same":    cmdHoldsSame,
+		"database-id":   cmdDatabaseID,
+		"damage":        cmdDamage,
+		"tear":          cmdTear,
+		"ruin":          cmdRuin,
+		"spoil":         cmdSpoil,
+		"log-of":        cmdLogOf,
+		"no-controls":   cmdNoControls,
+		"alter-sqlite":  cmdAlterSQLite,
+		"grep-all":      cmdGrepAll,
+		"private":       cmdPrivate,
+		"manager":       cmdManager,
+		"manager-heard": cmdManagerHeard,
 	}
 }
 
@@ -97,6 +99,7 @@ type scriptState struct {
 	running map[string]*process
 	asked   atomic.Int64 // requests for pages since the last look
 	request chan struct{}
+	heard   *signalBuffer // by the service manager
 }
 
 // count counts a request for a page.
@@ -245,11 +248,16 @@ func cmdInsist(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("%s does not end", args[0])
 }
 
-// cmdHalt is `halt NAME SIGNAL CODE`: signals the program and expects the code
-// with which it ends.
+// cmdHalt is `halt NAME SIGNAL CODE [TIME]`: signals the program and expects the code
+// with which it ends, within that time.
 func cmdHalt(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, len(args) == 3, "halt NAME SIGNAL CODE")
-	cmdSignal(ts, false, args[:2])
+	need(ts, neg, len(args) == 3 || len(args) == 4, "halt NAME SIGNAL CODE [TIME]")
+	if cmdSignal(ts, false, args[:2]); len(args) == 4 {
+		limit, err := time.ParseDuration(args[3])
+		ts.Check(err)
+		late := time.AfterFunc(limit, func() { _ = stateOf(ts).running[args[0]].cmd.Process.Kill() }) // the code tells
+		defer late.Stop()
+	}
 	p := stateOf(ts).running[args[0]]
 	want, err := strconv.Atoi(args[2])
 	ts.Check(err)

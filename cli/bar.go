@@ -30,6 +30,7 @@ type Snapshot struct {
 	Held          bool          // nothing will end before that wait does
 	Workers       int           // at work
 	Elapsed       time.Duration // since the run began
+	Requests      int64         // that this run has made
 
 	Details      int64 // listings' own pages brought to an outcome
 	DetailsTotal int64 // and those that are due: the second phase of a run that fetches them, or the only one

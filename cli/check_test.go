@@ -142,14 +142,3 @@ func TestJudgeMany(t *testing.T) {
 		t.Errorf("%d named of %d: %s", n, len(v.Problems), v.Text)
 	}
 }
-
-// TestShareValue: shares as they are typed, and as help shows them.
-func TestShareValue(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{"20%": "20%", "0": "0%", " 2.5 % ": "", "2.5": "2.5%", "101": "", "-1": "", "x": "", "NaN": "", "": ""} {
-		v := shareValue(0.5)
-		if err := v.Set(text); (err != nil) != (want == "") || err == nil && v.String() != want {
-			t.Errorf("%q: %v, %v; want %q", text, v, err, want)
-		}
-	}
-}

@@ -497,8 +497,11 @@ func (d *delivery) finish() error {
 	return nil
 }
 
-// tell says on stderr what was written, and how much of the whole that is.
+// tell says on stderr what was written, and how much of the whole that is; not with --quiet.
 func (d *delivery) tell(m manifest) {
+	if d.c.Bool("quiet") {
+		return
+	}
 	to := d.name
 	if len(m.Files) != 1 {
 		to = plural(len(m.Files), "file")

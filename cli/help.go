@@ -28,7 +28,7 @@ var topics embed.FS
 
 // helpGroups are the commands as the first screen shows them. Each stands in one group.
 var helpGroups = []struct{ name, commands string }{
-	{"Crawl", "run plan discover details progress dashboard recover reset"},
+	{"Crawl", "run plan discover details progress dashboard schedule recover reset"},
 	{"Results", "listings companies changes coverage export"},
 	{"Trouble", "status workers trace targets dead retry doctor"},
 	{"Sources", "sources proxies demo"},
@@ -43,7 +43,7 @@ var helpFlags = map[string][]struct{ name, flags string }{
 		{"Sources and targets", "source-file base-url sources all-sources any-category min-population max-cities every details-every"},
 		{"Pace and manners", "concurrency-per-host max-per-state robots request-timeout patience watch"},
 		{"Proxies and identities", "proxy proxy-file proxy-policy identity"},
-		{"When it ends", "linger max-requests max-targets exclusive"},
+		{"When it ends", "linger max-requests max-targets exclusive fail-above"},
 		{"Which listings are kept", "allow-categories block-categories block-words min-score include-sponsored"},
 		{"Monitoring", "allow-host allow-actions metrics-file ping ping-success notify notify-on notify-every notify-dropped notify-fewer notify-private notify-test"},
 		{"Files", "keep-requests keep-logs wal-sync json"},

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/term"
 
+	"ypcrawl/cli/schedule"
 	"ypcrawl/yp"
 )
 
@@ -175,9 +176,6 @@ func (p *Program) self() string {
 
 const goRun = "go run ."
 
-// plainWord is a word that a shell takes as it is.
-var plainWord = regexp.MustCompile(`^[a-zA-Z0-9_./:=,@%+-]+$`)
-
 // shellLine quotes words for sh. Control characters are dropped: the line is
 // shown on terminals.
 func shellLine(words []string) string {
@@ -186,8 +184,8 @@ func shellLine(words []string) string {
 		if w != yp.Printable(w) {
 			w = yp.Clean(w)
 		}
-		if quoted[i] = w; w != goRun && !plainWord.MatchString(w) {
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		if quoted[i] = w; w != goRun {
+			quoted[i] = schedule.ShellWord(w)
 		}
 	}
 	return strings.Join(quoted, " ")

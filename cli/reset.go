@@ -219,6 +219,9 @@ func (p *Program) recover(c *cli.Context, a *announcer) error {
 			text += ", and " + plural(out.Details, "detail")
 		}
 		a.say("%s", text)
+		if c.Bool("quiet") && !c.Bool("json") && out.Stuck == 0 {
+			return nil // the next run goes on with them: nothing to do
+		}
 		return p.answer(c, out, "%s", text)
 	})
 }

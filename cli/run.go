@@ -83,6 +83,7 @@ type run struct {
 	before  selected  // of all sources
 
 	onlyDetails bool // `details`: no results pages
+	manager     *manager
 }
 
 // sourceRun is one source of a run.
@@ -109,29 +110,28 @@ func (p *Program) newDisplay(c *cli.Context) *Display {
 func (p *Program) runOf(c *cli.Context, onlyDetails bool) error {
 	return p.announced(c, func(d *Display, log zerolog.Logger, a *announcer) error {
 		r := &run{p: p, c: c, display: d, log: log, out: a, onlyDetails: onlyDetails}
-		return r.checked()
+		if err := r.check(); err != nil {
+			return err
+		}
+		return r.do(c.Context)
 	})
 }
 
-// checked checks all that was typed before anything is touched, and crawls.
-func (r *run) checked() (err error) {
-	c := r.c
-	if r.sel, err = selection(c); err != nil {
+// check checks all that was typed before anything is touched.
+func (r *run) check() (err error) {
+	if r.sel, err = selection(r.c); err != nil {
 		return err
 	}
-	if err := checkRunFlags(c); err != nil {
+	if err := checkRunFlags(r.c); err != nil {
 		return err
 	}
-	if r.egress, err = egressOf(c); err != nil {
+	if r.egress, err = egressOf(r.c); err != nil {
 		return err
 	}
 	if r.sources, err = r.chooseSources(); err != nil {
 		return err
 	}
-	if err := r.checkDetails(); err != nil {
-		return err
-	}
-	return r.do(c.Context)
+	return r.checkDetails()
 }
 
 func (r *run) do(ctx context.Context) error {
@@ -142,6 +142,7 @@ func (r *run) do(ctx context.Context) error {
 		return err
 	}
 	defer r.leavePage("the run has ended")
+	r.manager = newManager(r.log, r.name())
 	return r.open(ctx, func() error {
 		if err := r.servePage(); err != nil {
 			return err
@@ -152,6 +153,20 @@ func (r *run) do(ctx context.Context) error {
 		}
 		return r.crawl(ctx)
 	})
+}
+
+// name is what a run is about, in few words: "CA TX", "3 sources, 50 states".
+func (r *run) name() string {
+	places := strings.Join(r.sel.States, " ")
+	if n := len(r.sel.States); n == 0 {
+		places = "all states"
+	} else if n > 8 {
+		places = plural(n, "state")
+	}
+	if n := len(r.sources); n > 1 {
+		return plural(n, "source") + ", " + places
+	}
+	return places
 }
 
 // open opens the database, starts what a crawl needs beside it, and ends both after do.

@@ -40,18 +40,22 @@ func (r *run) crawl(ctx context.Context) error {
 	sources = crawl.NewSources(r.engineConfig(pools), configs)
 
 	interrupted := context.AfterFunc(ctx, func() {
+		r.manager.stopping("finishing the pages in hand")
 		r.log.Info().Msg("stopping: pages in hand are finished first; once more ends at once")
 		sources.Stop(crawl.ErrInterrupted)
 	})
 	defer interrupted()
+	defer r.manager.stopping("ended")
 	tidied := r.tidyLogs(ctx)
 	defer tidied()
+	r.manager.ready()
 	stop := r.watch(sources, clients)
 	written := r.scores.keep(ctx, r.monitor, pools, r.egress)
 	look := r.observe(ctx, sources.Results)
 	err = sources.Run(context.WithoutCancel(ctx))
 	written()
 	stop()
+	r.manager.ending()
 	ended := r.endings(ctx, sources)
 	err = errors.Join(err, r.scores.flush(context.WithoutCancel(ctx), r.monitor))
 	if errors.Is(err, crawl.ErrBudget) && r.throughWith(ended) {
@@ -161,8 +165,11 @@ func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
 	return crawl.Config{
 		Keeper: r.keeper.Keeper, Monitor: r.monitor, Run: r.row, OpenLog: r.openLog, LazyLogs: c.String("wal-sync") == "interval",
 		Workers: r.workers(), MaxPerState: c.Int("max-per-state"), Linger: timeOf(c, "linger"),
-		Patience: timeOf(c, "patience"), Watch: c.Bool("watch"), Keep: time.Duration(c.Int("keep-requests")) * 24 * time.Hour,
-		Beat: func(ctx context.Context) error { return r.scores.beat(ctx, r.monitor, pools, r.egress) },
+		Patience: timeOf(c, "patience"), Tolerant: c.IsSet("fail-above"), Watch: c.Bool("watch"), Keep: time.Duration(c.Int("keep-requests")) * 24 * time.Hour,
+		Beat: func(ctx context.Context) error {
+			r.manager.beat()
+			return r.scores.beat(ctx, r.monitor, pools, r.egress)
+		},
 		Filter: crawl.Filter{
 			Allow: SplitList(c.StringSlice("allow-categories")), Block: SplitList(c.StringSlice("block-categories")),
 			Words: SplitList(c.StringSlice("block-words")), MinScore: c.Int("min-score"), Sponsored: c.Bool("include-sponsored"),

@@ -146,7 +146,8 @@ func (r *run) opening(b *crawl.BlockedError) string {
 }
 
 // unfinished tells of what a run that came to its end could not do of the sources that are open,
-// and reports whether something failed.
+// and reports whether something failed. What is tried again by itself, and what --fail-above
+// allows, is not said with --quiet.
 func (r *run) unfinished(open []ending) (failed bool) {
 	var all selected
 	var fresh, stuckIndexes, stuckDetails int64
@@ -154,9 +155,7 @@ func (r *run) unfinished(open []ending) (failed bool) {
 	for _, e := range open {
 		all.add(e.now)
 		fresh += e.fresh
-		st.IndexesFailed += e.Stats.IndexesFailed
-		st.DetailsFailed += e.Stats.DetailsFailed
-		st.DetailsMissing += e.Stats.DetailsMissing
+		st.Add(e.Stats)
 		if r.c.Bool("discover") {
 			stuckIndexes += r.stuck(e.scope, yp.KindIndex)
 		}
@@ -165,36 +164,61 @@ func (r *run) unfinished(open []ending) (failed bool) {
 		}
 		failed = failed || mostlyRejected(e.Stats)
 	}
-	fails := func(format string, args ...any) {
-		r.p.note(format, args...)
-		failed = true
+	few := r.fewFailed(st, fresh)
+	fails := func(mends bool, format string, args ...any) {
+		if r.tell(mends || few, format, args...); !few {
+			failed = true
+		}
 	}
 	now := r.keeper.DB().Now()
 	if all.InGap > 0 {
-		r.p.note("%s due and waiting until %s: %s. Type the same again then.", plural(all.InGap, "target"), moment(now, all.GapUntil), gapReason)
+		r.tell(true, "%s due and waiting until %s: %s. Type the same again then.", plural(all.InGap, "target"), moment(now, all.GapUntil), gapReason)
 	}
 	switch {
 	case r.abandoned(open):
-		fails("Some targets are held by a run that seems to be gone from another machine: take them back with `ypcrawl recover --timeout 3`.")
-	case fresh+all.Stuck > 0: // what is stuck is not done, and never will be by itself
-		fails("%s: `ypcrawl progress` tells why%s.", trouble(all), cure(now, all))
+		failed = true
+		r.p.note("Some targets are held by a run that seems to be gone from another machine: take them back with `ypcrawl recover --timeout 3`.")
+	case all.Stuck > 0: // it is not done, and never will be by itself
+		r.p.note("%s: `ypcrawl progress` tells why%s.", trouble(all), cure(now, all))
+		failed = failed || !few
+	case fresh > 0:
+		fails(st.Failed+st.Parked == 0, "%s: `ypcrawl progress` tells why%s.", trouble(all), cure(now, all))
 	case all.troubled()+all.Waiting > 0:
-		r.p.note("From earlier runs: %s. `ypcrawl status` tells when they are tried again%s.", trouble(all), cure(now, all))
+		r.tell(true, "From earlier runs: %s. `ypcrawl status` tells when they are tried again%s.", trouble(all), cure(now, all))
 	}
 	if n := st.IndexesFailed + stuckIndexes; n > 0 { // nothing is planned in their states, or as it was before
-		fails("The index of cities of %s could not be read: `ypcrawl discover stats` tells why. Those that wait are read again by themselves; `ypcrawl reset --status FAILED STUCK PARKED` takes them back at once.",
+		fails(false, "The index of cities of %s could not be read: `ypcrawl discover stats` tells why. Those that wait are read again by themselves; `ypcrawl reset --status FAILED STUCK PARKED` takes them back at once.",
 			plural(n, "state"))
 	}
 	if st.DetailsMissing > 0 {
-		r.p.note("%s not there any more: the source has no such page.", plural(st.DetailsMissing, "listing's page"))
+		r.tell(true, "%s not there any more: the source has no such page.", plural(st.DetailsMissing, "listing's page"))
 	}
 	switch {
 	case stuckDetails > 0:
-		fails("%s stuck, for their workers died too often: `ypcrawl details retry --status STUCK` takes them back.", plural(stuckDetails, "detail"))
+		r.p.note("%s stuck, for their workers died too often: `ypcrawl details retry --status STUCK` takes them back.", plural(stuckDetails, "detail"))
+		failed = failed || !few
 	case st.DetailsFailed > 0:
-		fails("%s failed: those that are still to do are tried again by themselves, `ypcrawl details retry` takes the others back; `ypcrawl details stats` counts both.", plural(st.DetailsFailed, "detail"))
+		fails(st.DetailsFailed == st.DetailsWaiting, "%s failed: those that are still to do are tried again by themselves, `ypcrawl details retry` takes the others back; `ypcrawl details stats` counts both.", plural(st.DetailsFailed, "detail"))
 	}
 	return failed
+}
+
+// tell writes a line; what happens on any day is not written with --quiet.
+func (r *run) tell(daily bool, format string, args ...any) {
+	if !daily || !r.c.Bool("quiet") {
+		r.p.note(format, args...)
+	}
+}
+
+// fewFailed reports whether --fail-above was given, and no larger share of what the run
+// attempted failed. Each target counts once, whatever its kind.
+func (r *run) fewFailed(st crawl.Stats, fresh int64) bool {
+	if !r.c.IsSet("fail-above") {
+		return false
+	}
+	bad := fresh + st.IndexesFailed + st.DetailsFailed
+	all := bad + st.Done + st.Indexes + st.Details + st.DetailsMissing
+	return float64(bad) <= flagValue[float64](r.c, "fail-above")*float64(all)
 }
 
 // stuck counts the targets of a kind that are STUCK.

@@ -28,7 +28,7 @@ func runFlags() []cli.Flag {
 		&cli.IntFlag{Name: "min-score", Usage: "leave out listings less complete than `SCORE` (0 to 100)"},
 		&cli.BoolFlag{Name: "include-sponsored", Usage: "keep ads too"},
 		&cli.BoolFlag{Name: "discover", Usage: "first read the source's indexes of cities, of states where that was 7 days ago, and plan what they show"},
-		&cli.BoolFlag{Name: "details", Usage: "then fetch the listings' own pages that are due: e-mail, hours, geo, payment, social links"},
+		detailsFlag(),
 		detailsEveryFlag(),
 	}, databaseFlags(), webFlags(), notifyFlags(), []cli.Flag{
 		metricsFlag(),
@@ -55,6 +55,18 @@ func detailsFlags() []cli.Flag {
 		}
 	}
 	return append(slices.Concat(flags, databaseFlags(), webFlags(), notifyFlags()), metricsFlag(), jsonFlag())
+}
+
+func detailsFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "details", Usage: "then fetch the listings' own pages that are due: e-mail, hours, geo, payment, social links"}
+}
+
+func maxDurationFlag(shown string) cli.Flag {
+	return &cli.GenericFlag{Name: "max-duration", Value: minutesValue(0), DefaultText: shown, Usage: "end after `MINUTES` (or 2h), resumable"}
+}
+
+func failAboveFlag(shown string) cli.Flag {
+	return &cli.GenericFlag{Name: "fail-above", Value: shareValue(0), DefaultText: shown, Usage: "exit 3 only when more than this `SHARE` of the targets that this run tried failed: 10%"}
 }
 
 func detailsEveryFlag() cli.Flag {
@@ -93,9 +105,10 @@ func paceFlags() []cli.Flag {
 // budgetFlags end a run early.
 func budgetFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.GenericFlag{Name: "max-duration", Value: minutesValue(0), DefaultText: "no limit", Usage: "end after `MINUTES` (or 2h), resumable"},
+		maxDurationFlag("no limit"),
 		&cli.Int64Flag{Name: "max-requests", DefaultText: "no limit", Usage: "end after `REQUESTS` for pages, resumable"},
 		&cli.IntFlag{Name: "max-targets", DefaultText: "no limit", Usage: "end after `TARGETS`, resumable"},
+		failAboveFlag("any"),
 	}
 }
 

@@ -148,7 +148,7 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 		r.p.note("Interrupted. Everything committed is kept; go on with:\n  %s", s.Resume)
 		return &exitError{code: ExitInterrupted}
 	case errors.Is(left, crawl.ErrBudget):
-		r.p.note("Stopped: %v. Go on with:\n  %s", left, s.Resume)
+		r.tell(true, "Stopped: %v. Go on with:\n  %s", left, s.Resume)
 		return &exitError{code: ExitBudget}
 	case left != nil && code == 0:
 		return left

@@ -191,6 +191,19 @@ func ratesValue(known []string, timed string) cli.Generic {
 	}}
 }
 
+// shareValue is a share of a whole in percent, "10%" or "2.5%": 0.1, 0.025.
+func shareValue(def float64) cli.Generic {
+	parse := func(text string) (float64, error) {
+		number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
+		part, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if !ok || err != nil || !(part >= 0 && part <= 100) {
+			return 0, errors.New("want a share from 0% to 100%, like 10%")
+		}
+		return part / 100, nil
+	}
+	return &value[float64]{v: def, parse: parse, text: func(part float64) string { return strconv.FormatFloat(100*part, 'f', -1, 64) + "%" }}
+}
+
 // maxTime bounds every length of time a user may give. Far beyond any use, and
 // far below the overflow of time.Duration (292 years).
 const maxTime = 100 * 365 * 24 * time.Hour
@@ -320,16 +333,4 @@ func stateList(values []string) []string {
 func isState(s string) bool {
 	_, ok := yp.LookupState(s)
 	return ok
-}
-
-// shareValue is a share of a whole: "20%", or a bare number that means the same.
-func shareValue(def float64) cli.Generic {
-	parse := func(s string) (float64, error) {
-		x, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(s), "%"), 64)
-		if err != nil || !(x >= 0 && x <= 100) {
-			return 0, errors.New("want a share from 0% to 100%, like 5%")
-		}
-		return x / 100, nil
-	}
-	return &value[float64]{v: def, parse: parse, text: func(x float64) string { return strconv.FormatFloat(100*x, 'f', -1, 64) + "%" }}
 }

@@ -171,3 +171,18 @@ func FuzzValues(f *testing.F) {
 		}
 	})
 }
+
+func TestShare(t *testing.T) {
+	t.Parallel()
+	const wrong = "want a share from 0% to 100%, like 10%"
+	testValues(t, func() cli.Generic { return shareValue(0) }, map[string]valueTest{
+		"percent":     {in: "10%", want: "10%"},
+		"fraction":    {in: " 2.5 % ", want: "2.5%"},
+		"all":         {in: "100%", want: "100%"},
+		"bare number": {in: "10", err: wrong}, // or a tenth?
+		"too much":    {in: "101%", err: wrong},
+		"negative":    {in: "-1%", err: wrong},
+		"no number":   {in: "NaN%", err: wrong},
+		"empty":       {in: "", err: wrong},
+	})
+}

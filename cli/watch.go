@@ -48,7 +48,9 @@ func (r *run) watch(sources *crawl.Sources, clients []*fetch.Client) (stop func(
 			w.countDetails()
 			w.next = now.Add(max(countEvery, 20*time.Since(now)))
 		}
-		return w.snapshot()
+		s := w.snapshot()
+		r.manager.look(time.Now(), s)
+		return s
 	})
 	return func() {
 		w.ending.Store(true)
@@ -113,7 +115,7 @@ func (w *watcher) snapshot() Snapshot {
 	if !w.r.details().Wanted {
 		s.DetailsTotal = 0
 	}
-	s.Workers, s.Elapsed = int(st.Busy), st.Elapsed
+	s.Workers, s.Elapsed, s.Requests = int(st.Busy), st.Elapsed, st.Requests
 	s.Rate = w.speed.rate(st.Elapsed, st.Pages+s.Details)
 	s.Waiting, s.Held = w.waiting()
 	s.ETA = w.eta(s)

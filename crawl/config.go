@@ -54,6 +54,7 @@ type Config struct {
 	Heartbeat   time.Duration // default 30 s
 	Budget      Budget        //
 	RetryBase   time.Duration // wait before the first retry of a network error, doubled each time; default 1 s
+	Tolerant    bool          // single targets that fail are expected: logged at info, not as warnings
 	Logger      zerolog.Logger
 
 	// LazyLogs leaves a log to the disk until the next heartbeat: after a power cut the

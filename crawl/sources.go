@@ -128,7 +128,7 @@ func (s *Sources) Results() []Result {
 // Stats adds up what all sources have done so far; safe to call at any time.
 func (s *Sources) Stats() (all Stats) {
 	for _, e := range s.engines {
-		all.add(e.Stats())
+		all.Add(e.Stats())
 	}
 	return all
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Stats is what a run has done so far. All fields are of kind int64: see add.
+// Stats is what a run has done so far. All fields are of kind int64: see Add.
 type Stats struct {
 	Targets   int64         `json:"targets"` // brought to an outcome
 	Done      int64         `json:"done"`
@@ -39,12 +39,14 @@ type Stats struct {
 	Details        int64 `json:"details"`         // listings' own pages saved
 	DetailsFailed  int64 `json:"details_failed"`  // to be tried again, or parked
 	DetailsMissing int64 `json:"details_missing"` // parked: the source has no such page
+	DetailsWaiting int64 `json:"details_waiting"` // of those that failed: tried again in minutes
 	IndexPages     int64 `json:"index_pages"`     // of the source's indexes of cities
+	Indexes        int64 `json:"indexes"`         // read to the end
 	IndexesFailed  int64 `json:"indexes_failed"`  // likewise; to be tried again, or parked
 }
 
-// add adds what another engine has done beside it.
-func (s *Stats) add(o Stats) {
+// Add adds what another engine has done beside it.
+func (s *Stats) Add(o Stats) {
 	longest := max(s.Elapsed, o.Elapsed)
 	sum, more := reflect.ValueOf(s).Elem(), reflect.ValueOf(o)
 	for i := range sum.NumField() {

@@ -232,6 +232,9 @@ func (w *worker) tally(c *checkpoint.Claim, o outcome) {
 				s.DetailsMissing++
 			default:
 				s.DetailsFailed++
+				if o.event == yp.EventBackOff {
+					s.DetailsWaiting++
+				}
 			}
 		})
 		if done {
@@ -264,6 +267,9 @@ func (w *worker) tallySearch(c *checkpoint.Claim, o outcome) {
 			s.Failed++
 		}
 	})
+	if level == zerolog.WarnLevel && w.cfg.Tolerant {
+		level = zerolog.InfoLevel
+	}
 	w.logFailure(level, c, o).Int64("target", c.TargetID).Str("city", c.Place.City).Str("state", c.Place.State).
 		Str("category", c.Place.Category).Int("pages", c.PageCurrent).Msg(what)
 }
@@ -275,6 +281,7 @@ func (w *worker) tallyIndex(c *checkpoint.Claim, o outcome) {
 		x.Status, x.Reason = IndexPaused, o.reason
 	case yp.EventLastPage:
 		x.Status = IndexDone
+		w.count.update(func(s *Stats) { s.Indexes++ })
 		w.logger.Info().Str("state", c.Place.State).Int("cities", c.Seen).Int("new", c.Accepted).Int("removed", x.Removed).
 			Int("targets_planned", x.Planned).Int("targets_retired", x.Retired).Msg("index of a state read")
 	default:
