@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/cli/backup"
 	"ypcrawl/crawl"
 	"ypcrawl/store"
 	"ypcrawl/yp"
@@ -72,7 +73,7 @@ func (p *Program) app() *cli.App {
 			p.runCommand(), p.planCommand(), p.discoverCommand(), p.progressCommand(), p.recoverCommand(), p.resetCommand(),
 			p.statusCommand(), p.traceCommand(), p.targetsCommand(), p.deadCommand(), p.detailsCommand(),
 			p.changesCommand(), p.coverageCommand(), p.companiesCommand(), p.listingsCommand(), p.exportCommand(),
-			p.walCommand(), p.sourcesCommand(), p.proxiesCommand(), p.doctorCommand(), p.demoCommand(), versionCommand(), completionCommand(),
+			p.walCommand(), p.sourcesCommand(), p.proxiesCommand(), p.doctorCommand(), p.backupCommand(), p.restoreCommand(), p.demoCommand(), versionCommand(), completionCommand(),
 		},
 	}
 	eachCommand(app.Commands, func(cmd *cli.Command) { cmd.Before = p.settle })
@@ -142,6 +143,8 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 		return coded.code, ""
 	case errors.As(err, new(*UsageError)):
 		return ExitUsage, ""
+	case errors.Is(err, store.ErrRestoring):
+		return ExitError, "To bring the restore to its end:\n  " + shellLine([]string{p.self(), "--db", p.db, "restore", backup.Pending(p.db)})
 	case errors.Is(err, checkpoint.ErrExclusive):
 		return ExitLocked, "Wait for the other run to end, or leave --exclusive out: two runs can share a database."
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
