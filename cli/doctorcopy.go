@@ -126,8 +126,8 @@ func (d *diagnosis) growth(ctx context.Context) error {
 	moreLogs := int64(float64(logs) / float64(logged) * float64(left))
 	text := fmt.Sprintf("%s left, about %s: the database will grow from %s to about %s, the logs from %s to about %s",
 		plural(g.TargetsLeft(), "target"), plural(left, "page"), bytesText(size), bytesText(size+moreDB), bytesText(logs), bytesText(logs+moreLogs))
-	text += fmt.Sprintf("; of the database %s are requests (%s rows, --keep-requests forgets them) and %s attempts (%s rows, kept 90 days)",
-		bytesText(g.Requests*bytesOfRequest), thousands(g.Requests), bytesText(g.Attempts*bytesOfAttempt), thousands(g.Attempts))
+	text += fmt.Sprintf("; of the database %s are requests (%s rows, --keep-requests forgets them) and %s attempts (%s rows, kept 30 days, 90 if they failed)",
+		bytesText(g.Requests*bytesOfRequest), thousands(g.Requests), bytesText(g.Attempts*(bytesOfAttempt+g.StepBytes)), thousands(g.Attempts))
 	free, err := freeSpace(existingFolder(filepath.Dir(db)))
 	if err == nil && moreDB+moreLogs > free-littleSpace {
 		d.add(check, dubious, "make room before that; `run --keep-requests 3` and `run --keep-logs 14` keep less, "+d.command("wal", "compress")+" shrinks the logs that are there", "%s; %s are left on the disk", text, bytesText(free))
@@ -140,8 +140,8 @@ func (d *diagnosis) growth(ctx context.Context) error {
 // Bytes that a row takes with its indexes, measured over a million listings: see docs/decisions/0046-backup.md.
 const (
 	bytesOfTarget  = 300
-	bytesOfRequest = 420
-	bytesOfAttempt = 480
+	bytesOfRequest = 290
+	bytesOfAttempt = 250 // and its steps
 	enoughPages    = 50 // from which a page's share is known well enough
 )
 

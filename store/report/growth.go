@@ -9,6 +9,7 @@ type Growth struct {
 	LoggedPages int64 // committed by all runs that are known: what the logs hold
 	Requests    int64 // rows
 	Attempts    int64 // rows
+	StepBytes   int64 // of the steps of an attempt, on average of the last ones
 
 	left []growthLeft
 }
@@ -20,7 +21,8 @@ type growthLeft struct {
 const (
 	growthTotals = `
 	SELECT (SELECT ifnull(sum(targets), 0) FROM target_totals), (SELECT ifnull(sum(pages), 0) FROM target_totals),
-		(SELECT ifnull(sum(pages), 0) FROM runs), (SELECT ifnull(max(id) - min(id) + 1, 0) FROM requests), (SELECT ifnull(max(id) - min(id) + 1, 0) FROM crawl_attempts)`
+		(SELECT ifnull(sum(pages), 0) FROM runs), (SELECT ifnull(max(id) - min(id) + 1, 0) FROM requests), (SELECT ifnull(max(id) - min(id) + 1, 0) FROM crawl_attempts),
+		(SELECT cast(ifnull(avg(length(metadata)), 0) AS INTEGER) FROM (SELECT metadata FROM crawl_attempts WHERE metadata IS NOT NULL ORDER BY id DESC LIMIT 200))`
 	// A target that is done tells how many pages those of its kind and source have.
 	growthKinds = `
 	SELECT ifnull(sum(targets) FILTER (WHERE status IN ('PLANNED', 'IN_PROGRESS', 'FAILED')), 0) * 1.0,
@@ -30,7 +32,7 @@ const (
 
 // Growth reads it off counters and the ends of indexes: rows that a pruning left out in the middle are counted.
 func (k *Reader) Growth(ctx context.Context) (g Growth, err error) {
-	_, err = k.one(ctx, "read what is there", growthTotals, nil, &g.Targets, &g.Pages, &g.LoggedPages, &g.Requests, &g.Attempts)
+	_, err = k.one(ctx, "read what is there", growthTotals, nil, &g.Targets, &g.Pages, &g.LoggedPages, &g.Requests, &g.Attempts, &g.StepBytes)
 	if err == nil {
 		g.left, err = list(ctx, k, "read what is left", growthKinds, nil, func(l *growthLeft) []any { return []any{&l.targets, &l.pages} })
 	}
