@@ -70,7 +70,7 @@ func (p *Program) app() *cli.App {
 			return nil
 		},
 		Commands: []*cli.Command{
-			p.runCommand(), p.planCommand(), p.discoverCommand(), p.progressCommand(), p.recoverCommand(), p.resetCommand(),
+			p.runCommand(), p.planCommand(), p.discoverCommand(), p.progressCommand(), p.recoverCommand(), p.resetCommand(), p.retryCommand(),
 			p.statusCommand(), p.traceCommand(), p.targetsCommand(), p.deadCommand(), p.detailsCommand(),
 			p.changesCommand(), p.coverageCommand(), p.companiesCommand(), p.listingsCommand(), p.exportCommand(),
 			p.walCommand(), p.sourcesCommand(), p.proxiesCommand(), p.doctorCommand(), p.backupCommand(), p.restoreCommand(), p.demoCommand(), versionCommand(), completionCommand(),
@@ -231,6 +231,9 @@ func prepareCommand(cmd *cli.Command) {
 // settings file, then the command's own preparation.
 func beforeAction(c *cli.Context, own cli.BeforeFunc) error {
 	if c.Args().Present() && !takesOperands(c.Command) { // a forgotten dash would be ignored without a word
+		if _, ok := yp.LookupState(c.Args().First()); ok && slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return f.Names()[0] == "states" }) {
+			return Usagef("unexpected argument %q: write %s --states %s", c.Args().First(), c.Command.HelpName, strings.Join(c.Args().Slice(), " "))
+		}
 		return Usagef("unexpected argument %q: %s takes none; see '%s --help'", c.Args().First(), c.Command.HelpName, c.Command.HelpName)
 	}
 	for _, complaint := range unknownVariables(c.App, os.Environ()) {

@@ -228,6 +228,8 @@ func explainFlag(err error, c *cli.Context) string {
 		}
 		if near, ok := yp.Nearest(name, names); ok {
 			text += ": did you mean --" + near + "?"
+		} else if cmd := firstWith(c.Command.Subcommands, name); cmd != nil {
+			text += fmt.Sprintf(": it stands behind a command, as in '%s %s %s'", c.Command.HelpName, cmd.Name, dashed(name))
 		}
 	} else if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		text = fmt.Sprintf("flag %s needs a value", dashed(strings.TrimLeft(name, "-")))
@@ -236,6 +238,16 @@ func explainFlag(err error, c *cli.Context) string {
 		text = fmt.Sprintf("%s for %s: %s", value, dashed(name), strings.TrimPrefix(why, "strconv."))
 	}
 	return text
+}
+
+// firstWith returns the first of the commands that has a flag of that name, or nil.
+func firstWith(cmds []*cli.Command, name string) *cli.Command {
+	for _, cmd := range cmds {
+		if slices.ContainsFunc(cmd.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) }) {
+			return cmd
+		}
+	}
+	return nil
 }
 
 // dashed is a flag's name as the user types it: one dash for one letter.

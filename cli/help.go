@@ -30,7 +30,7 @@ var topics embed.FS
 var helpGroups = []struct{ name, commands string }{
 	{"Crawl", "run plan discover details progress recover reset"},
 	{"Results", "listings companies changes coverage export"},
-	{"Trouble", "status trace targets dead doctor"},
+	{"Trouble", "status trace targets dead retry doctor"},
 	{"Sources", "sources proxies demo"},
 	{"Files", "backup restore wal version completion help"},
 }

@@ -42,6 +42,58 @@ func (p *Program) reset(c *cli.Context) error {
 	})
 }
 
+// retryCommand is the one word for "try again"; reset, `dead requeue` and `details retry`
+// choose more finely.
+func (p *Program) retryCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "retry",
+		Usage: "Try again what went wrong: failed, dead and stuck targets, and listings' own pages",
+		UsageText: `  ypcrawl retry                        all of it; asks first
+  ypcrawl retry --failed --states TX   what failed in Texas
+  ypcrawl retry --details --error TIMEOUT --yes`,
+		Description: "Shows how many there are and asks before it does. The next run crawls them; pages done are kept.\n" +
+			"What failed waits for its backoff otherwise, and what is dead for somebody who takes it back.",
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "failed", Usage: "those that failed, and those that wait after a first failure"},
+			&cli.BoolFlag{Name: "dead", Usage: "dead letters: those that no crawl takes again by itself"},
+			&cli.BoolFlag{Name: "stuck", Usage: "those that were taken back three times without a new page"},
+			&cli.BoolFlag{Name: "details", Usage: "only listings' own pages"},
+			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only those whose last error has this `CODE`, TIMEOUT say"},
+			statesFlag(),
+			onlySourceFlag(),
+		}, batchFlags()...),
+		Action: p.retry,
+	}
+}
+
+func (p *Program) retry(c *cli.Context) (err error) {
+	var r checkpoint.Reset
+	if r.Error, err = errorOf(c); err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name   string
+		status yp.Status
+	}{{"failed", yp.Failed}, {"dead", yp.Parked}, {"stuck", yp.Stuck}} {
+		if c.Bool(f.name) {
+			r.Statuses = append(r.Statuses, f.status)
+		}
+	}
+	if len(r.Statuses) == 0 {
+		r.Statuses = []yp.Status{yp.Failed, yp.Parked, yp.Stuck}
+	}
+	return p.with(c, existing, func(k *database, scope store.Scope) error {
+		r.Scope, r.Scope.Kinds = scope, yp.Kinds()
+		if c.Bool("details") {
+			r.Scope.Kinds = []yp.Kind{yp.KindDetail}
+		}
+		return p.takeBack(c, k, r, batch{noun: "target", nothing: func() error {
+			p.note("Nothing of that went wrong; `ypcrawl status` shows what waits, and until when.")
+			return nil
+		}})
+	})
+}
+
 // takeBack takes targets back to PLANNED.
 func (p *Program) takeBack(c *cli.Context, k *database, r checkpoint.Reset, t batch) error {
 	t.question, t.past, t.reset = "Take %s back to PLANNED?", "taken back", true

@@ -129,9 +129,6 @@ func (r *run) do(ctx context.Context) error {
 	if r.c.Bool("dry-run") {
 		return r.dryRun()
 	}
-	if err := checkLogFolder(logDir(r.c)); err != nil {
-		return err
-	}
 	return r.open(ctx, func() error {
 		if err := r.register(ctx, r.prepare); err != nil {
 			return err
@@ -142,10 +139,18 @@ func (r *run) do(ctx context.Context) error {
 
 // open opens the database, starts what a crawl needs beside it, and ends both after do.
 func (r *run) open(ctx context.Context, do func() error) (err error) {
-	if r.keeper, err = r.p.open(r.c, create); err != nil {
+	if r.onlyDetails { // of listings that are there: an empty folder stays empty
+		r.keeper, err = r.p.open(r.c, existing)
+	} else if err = checkLogFolder(logDir(r.c)); err == nil {
+		r.keeper, err = r.p.open(r.c, create)
+	}
+	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.keeper.DB().Close()) }()
+	if err := checkLogFolder(logDir(r.c)); err != nil {
+		return err
+	}
 	if r.id, err = r.keeper.DB().ID(ctx); err != nil {
 		return err
 	}

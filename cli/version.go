@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"ypcrawl/store"
 )
 
 // buildInfo is what `version` tells of the program.
@@ -19,13 +21,15 @@ type buildInfo struct {
 	Dirty    bool   `json:"dirty"`              // built with changes that are in no commit
 	Go       string `json:"go"`
 	Platform string `json:"platform"` // "linux/amd64"
+	Schema   int    `json:"schema"`   // version of the databases that it makes
+	SQLite   string `json:"sqlite"`   // "3.51.1"
 }
 
 // versionCommand is `version [--json]`.
 func versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "version",
-		Usage: "Show the version, the commit it was built from, and the platform",
+		Usage: "Show the version, the commit it was built from, the platform; with --json schema and SQLite too",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}},
 		Action: func(c *cli.Context) error {
 			b := ownBuild()
@@ -44,7 +48,7 @@ func ownBuild() buildInfo {
 }
 
 func readBuild(info *debug.BuildInfo) buildInfo {
-	b := buildInfo{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := buildInfo{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Schema: store.SchemaVersion, SQLite: store.SQLiteVersion}
 	if info == nil {
 		return b
 	}

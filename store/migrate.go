@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"time"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"ypcrawl/yp"
 )
 
@@ -19,6 +21,9 @@ const (
 	// made in development only; their files are refused.
 	OldestVersion = 5
 )
+
+// SQLiteVersion is that of the SQLite that is linked in.
+const SQLiteVersion = sqlite3.SQLITE_VERSION
 
 // applicationID marks a SQLite file as ypcrawl's ("ypcr"), so that another
 // program's database is refused rather than filled.

@@ -37,10 +37,13 @@ func LookupState(s string) (State, bool) {
 }
 
 // ParseStates returns the codes of the states that args name, in the order
-// given, each once. An argument may hold several, separated by commas. A name
-// that is none gives an *UnknownStateError.
+// given, each once. An argument may hold several, separated by commas; "all" is
+// none in particular, as no arguments are. A name that is none gives an *UnknownStateError.
 func ParseStates(args []string) ([]string, error) {
 	var codes []string
+	if len(args) == 1 && strings.EqualFold(strings.TrimSpace(args[0]), "all") {
+		return nil, nil
+	}
 	for _, arg := range args {
 		for name := range strings.SplitSeq(arg, ",") {
 			if name = strings.TrimSpace(name); name == "" {

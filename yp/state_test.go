@@ -62,6 +62,7 @@ func TestParseStates(t *testing.T) {
 		{[]string{"TX,CA"}, []string{"TX", "CA"}},
 		{[]string{"ca, New York ,,texas", "CA"}, []string{"CA", "NY", "TX"}},
 		{[]string{"", ","}, nil},
+		{[]string{" All "}, nil},
 	} {
 		if got, err := ParseStates(test.args); !slices.Equal(got, test.want) || err != nil {
 			t.Errorf("ParseStates(%q) = %q, %v; want %q", test.args, got, err, test.want)

@@ -270,6 +270,17 @@ func CitySlug(city, state string) string {
 // "auto-repair-service".
 func CategorySlug(name string) string { return Slug(name) }
 
+// OneOf returns the slug of a category as that of one such business, so that "plumber" and
+// "Plumbers" are told to be the same: "bakeries" → "bakery".
+func OneOf(slug string) string {
+	for _, end := range []struct{ many, one string }{{"ies", "y"}, {"ches", "ch"}, {"shes", "sh"}, {"sses", "ss"}, {"xes", "x"}, {"ss", "ss"}, {"s", ""}} {
+		if stem, ok := strings.CutSuffix(slug, end.many); ok {
+			return stem + end.one
+		}
+	}
+	return slug
+}
+
 var spelledOut = map[string]string{"st": "saint", "ft": "fort", "mt": "mount"}
 
 // appendSlug appends Slug(s) to dst.

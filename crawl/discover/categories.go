@@ -66,6 +66,11 @@ func resolveCategory(name string, allowed []string, others bool) (yp.Category, e
 	if others && slug != "" {
 		return yp.Category{Slug: slug, Name: name}, nil
 	}
+	for _, k := range allowed {
+		if s := yp.CategorySlug(k); yp.OneOf(s) == yp.OneOf(slug) && slug != "" {
+			return yp.Category{Slug: s, Name: k}, nil
+		}
+	}
 	hint := ": --any-category takes it as it is typed"
 	if near, ok := yp.Nearest(name, allowed); ok {
 		hint = fmt.Sprintf(": did you mean %q? (--any-category takes it as it is typed)", near)
