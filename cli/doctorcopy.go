@@ -142,7 +142,7 @@ const (
 	bytesOfTarget  = 300
 	bytesOfRequest = 290
 	bytesOfAttempt = 250 // and its steps
-	enoughPages    = 50 // from which a page's share is known well enough
+	enoughPages    = 50  // from which a page's share is known well enough
 )
 
 // sizeOf adds up files; those that are not there are nothing.

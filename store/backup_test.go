@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,8 +30,8 @@ func TestSnapshot(t *testing.T) {
 			committed <- db.Write(t.Context(), func(tx *store.Tx) error { return addMeta(tx, "after") })
 		}()
 		select {
-		case <-committed:
-			return errors.New("a transaction was committed meanwhile")
+		case err := <-committed:
+			return fmt.Errorf("a transaction was committed meanwhile: %w", err)
 		case <-time.After(100 * time.Millisecond): // what is tested is that nothing comes
 			return nil
 		}

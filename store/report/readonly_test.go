@@ -60,6 +60,7 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"HostAvailability": func() error { _, err := r.HostAvailability(ctx, "h"); return err },
 		"RunHolders":       func() error { _, err := r.RunHolders(ctx); return err },
 		"FutureRows":       func() error { _, err := r.FutureRows(ctx); return err },
+		"Growth":           func() error { _, err := r.Growth(ctx); return err },
 	}
 }
 
