@@ -265,6 +265,33 @@ func fileSize(t *testing.T, path string) int {
 	return int(info.Size())
 }
 
+// TestRestoreBringsBack: what was crawled after a backup comes back from the logs that a restore
+// puts aside, by the command that it names; nothing of it is fetched again.
+func TestRestoreBringsBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2)
+	w.cut(15)
+	w.must("backup", "b.db")
+	w.finish()
+	fetched := w.counter.all()
+	out := w.must("restore", "--yes", "b.db")
+	at := strings.Index(out, "wal replay ")
+	if at < 0 || w.pages() >= w.truth.Pages {
+		t.Fatalf("%d pages; no command is named:\n%s", w.pages(), out)
+	}
+	aside := strings.Fields(out[at:])[2]
+	w.must("wal", "replay", aside)
+	w.checkRows(w.open(filepath.Join(w.dir, "ypcrawl.db")))
+	w.finish()
+	w.checkTruth()
+	if n := w.counter.all() - fetched; n > 2*w.workers {
+		t.Errorf("%d pages were fetched again", n)
+	}
+	rebuilt := filepath.Join(t.TempDir(), "rebuilt.db")
+	w.must("--db", rebuilt, "wal", "replay", "logs/yp_wal", aside)
+	w.checkRows(w.open(rebuilt))
+}
+
 // TestRestoreRefuses: not while a run, or anybody else, has the database.
 func TestRestoreRefuses(t *testing.T) {
 	t.Parallel()

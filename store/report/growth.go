@@ -21,8 +21,8 @@ type growthLeft struct {
 const (
 	growthTotals = `
 	SELECT (SELECT ifnull(sum(targets), 0) FROM target_totals), (SELECT ifnull(sum(pages), 0) FROM target_totals),
-		(SELECT ifnull(sum(pages), 0) FROM runs), (SELECT ifnull(max(id) - min(id) + 1, 0) FROM requests), (SELECT ifnull(max(id) - min(id) + 1, 0) FROM crawl_attempts),
-		(SELECT cast(ifnull(avg(length(metadata)), 0) AS INTEGER) FROM (SELECT metadata FROM crawl_attempts WHERE metadata IS NOT NULL ORDER BY id DESC LIMIT 200))`
+		(SELECT ifnull(sum(pages), 0) FROM runs), ifnull((SELECT max(id) FROM requests) - (SELECT min(id) FROM requests) + 1, 0), ifnull((SELECT max(id) FROM crawl_attempts) - (SELECT min(id) FROM crawl_attempts) + 1, 0),
+		(SELECT cast(ifnull(avg(length(ifnull(metadata, ''))), 0) AS INTEGER) FROM crawl_attempts WHERE id > (SELECT max(id) FROM crawl_attempts) - 200)`
 	// A target that is done tells how many pages those of its kind and source have.
 	growthKinds = `
 	SELECT ifnull(sum(targets) FILTER (WHERE status IN ('PLANNED', 'IN_PROGRESS', 'FAILED')), 0) * 1.0,
