@@ -124,7 +124,7 @@ func (d *diagnosis) growth(ctx context.Context) error {
 	moreDB := int64(perPage * float64(left))
 	logged := max(g.LoggedPages, g.Pages)
 	moreLogs := int64(float64(logs) / float64(logged) * float64(left))
-	text := fmt.Sprintf("%s left, about %s: the database will grow from %s to about %s, the logs from %s to about %s",
+	text := fmt.Sprintf("%s left, about %s: the database will grow from %s to %s at most, the logs from %s to about %s",
 		plural(g.TargetsLeft(), "target"), plural(left, "page"), bytesText(size), bytesText(size+moreDB), bytesText(logs), bytesText(logs+moreLogs))
 	text += fmt.Sprintf("; of the database %s are requests (%s rows, --keep-requests forgets them) and %s attempts (%s rows, kept 30 days, 90 if they failed)",
 		bytesText(g.Requests*bytesOfRequest), thousands(g.Requests), bytesText(g.Attempts*(bytesOfAttempt+g.StepBytes)), thousands(g.Attempts))
