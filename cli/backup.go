@@ -137,7 +137,7 @@ func (p *Program) backupError(err error) error {
 	var space *backup.SpaceError
 	switch {
 	case errors.As(err, &space):
-		return fmt.Errorf("nothing was copied: %s of room is needed at %s, and %s is left; make room, or leave the logs out with --no-logs", bytesText(space.Need), space.Dir, bytesText(space.Left))
+		return fmt.Errorf("nothing was copied: %s of free space is needed at %s, and %s is left; remove something, or leave the logs out with --no-logs", bytesText(space.Need), space.Dir, bytesText(space.Left))
 	case errors.Is(err, backup.ErrExists):
 		return Usagef("%w: name another one, or replace it with --overwrite", err)
 	case errors.Is(err, backup.ErrRunning):
@@ -153,7 +153,7 @@ func (p *Program) backupError(err error) error {
 const restoreHelp = `ypcrawl restore copies/ypcrawl-2026-11-22T0300Z.db
 ypcrawl --db new.db restore copies/ypcrawl-2026-11-22T0300Z.db
 
-The backup is checked first. What was there is kept under another name, which is told: the database beside it as
+The backup is checked first. What was there is kept under another name: the database beside it as
 FILE.before-restore-TIME, its logs as FOLDER.before-restore-TIME. Killed in between, it leaves the old database or a note that it
 is to be finished; until the same command is typed again, no other one opens the database then.`
 

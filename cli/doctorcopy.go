@@ -55,7 +55,7 @@ func behindLogs(ctx context.Context, k *database, dir string) (b behind, err err
 }
 
 // copied looks for the marks of a file that was copied without its journal, or is older than
-// its logs. A copy that is whole in itself and has no logs beside it can't be told from any other
+// its logs. A copy that is whole in itself and has no logs beside it can't be distinguished from any other
 // database: then nothing is said.
 func (d *diagnosis) copied(ctx context.Context) error {
 	const check = "copy"
@@ -130,7 +130,7 @@ func (d *diagnosis) growth(ctx context.Context) error {
 		bytesText(g.Requests*bytesOfRequest), thousands(g.Requests), bytesText(g.Attempts*(bytesOfAttempt+g.StepBytes)), thousands(g.Attempts))
 	free, err := freeSpace(existingFolder(filepath.Dir(db)))
 	if err == nil && moreDB+moreLogs > free-littleSpace {
-		d.add(check, dubious, "make room before that; `run --keep-requests 3` and `run --keep-logs 14` keep less, "+d.command("wal", "compress")+" shrinks the logs that are there", "%s; %s are left on the disk", text, bytesText(free))
+		d.add(check, dubious, "free some space before that; `run --keep-requests 3` and `run --keep-logs 14` keep less, "+d.command("wal", "compress")+" shrinks the logs that are there", "%s; %s are left on the disk", text, bytesText(free))
 		return nil
 	}
 	d.add(check, fine, "", "%s", text)

@@ -231,7 +231,7 @@ const backupStep = 1000
 
 // CopyTo writes the snapshot to a new file, private to its owner, with mark in its meta if that
 // is not nil: a file that stands for itself, without a journal beside it. It is not synced. progress, which
-// may be nil, is told of the pages copied.
+// may be nil, is called with the number of pages copied.
 func (s *Snapshot) CopyTo(ctx context.Context, to string, mark *CopyMark, progress func(done, all int)) error {
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {

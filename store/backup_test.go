@@ -46,7 +46,7 @@ func TestSnapshot(t *testing.T) {
 	storetest.NoError(t, snap.CopyTo(t.Context(), to, &store.CopyMark{At: "2026-11-20T12:00:00.000Z", Logs: "l", Rows: rows}, func(done, all int) { calls++ }))
 	storetest.NoError(t, store.CheckCopy(t.Context(), to, true, rows))
 	if calls == 0 {
-		t.Error("nobody was told how far it is")
+		t.Error("progress was not called")
 	}
 	for _, ending := range []string{"-wal", "-shm", "-journal"} {
 		if _, err := os.Stat(to + ending); err == nil {

@@ -169,7 +169,7 @@ func (u untilDone) Read(p []byte) (int, error) {
 }
 
 // MoveLogs moves the files of runs' logs from one folder to another on the same disk, which is
-// made if need be: those for which belongs, told the database that a file's first event names,
+// made if need be: those for which belongs, called with the database that a file's first event names,
 // says so; nil = all. Nothing is replaced. A kill in between leaves each file in one of the two.
 func MoveLogs(from, to string, belongs func(database string) bool) (moved int, err error) {
 	logs, err := listLogs(from, true)

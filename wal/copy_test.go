@@ -20,9 +20,9 @@ func TestCopy(t *testing.T) {
 	closed := create(t, Config{Dir: dir, WorkerID: "worker_1_pid_1"})
 	appendN(t, closed, 4)
 	closeLog(t, closed)
-	gone := create(t, Config{Dir: dir, WorkerID: "worker_2_pid_1"})
-	appendN(t, gone, 3)
-	closeLog(t, gone)
+	removed := create(t, Config{Dir: dir, WorkerID: "worker_2_pid_1"})
+	appendN(t, removed, 3)
+	closeLog(t, removed)
 	torn := filepath.Join(dir, "worker_3_pid_1.jsonl")
 	line := string(readFile(t, closed.Path()))
 	line = strings.ReplaceAll(line, "worker_1", "worker_3")
@@ -139,7 +139,7 @@ func TestLastCommitted(t *testing.T) {
 	log := create(t, Config{Dir: dir, Database: "a"})
 	for n := range int64(4) {
 		e := samplePage(1)
-		if n > 0 && n != 2 { // the commit of the second page is not told
+		if n > 0 && n != 2 { // no line says that the second page was committed
 			e.Before = &Commit{Seq: n, At: Stamp{noon}, Nth: n}
 		}
 		if err := log.Append(e); err != nil {

@@ -52,7 +52,7 @@ var (
 	ErrRunning = errors.New("a backup of this database is under way")
 	ErrHeld    = errors.New("a run works on this database")
 	ErrOpen    = errors.New("another process has this database open")
-	ErrNoSpace = errors.New("there is not enough room")
+	ErrNoSpace = errors.New("there is not enough space")
 )
 
 // Config says what is copied, and where to. One of File and Folder is set.

@@ -17,7 +17,7 @@ import (
 // sweep removes what killed backups left in the folder. What can't be removed is no reason to
 // make no copy.
 func (b *backup) sweep(ctx context.Context) {
-	entries, _ := os.ReadDir(b.dir) // a folder that can't be listed is told of by whoever writes there
+	entries, _ := os.ReadDir(b.dir) // a folder that can't be listed can't be written to either, which is an error further on
 	for _, e := range entries {
 		work, ok := strings.CutSuffix(e.Name(), lockEnding)
 		if !ok || !e.Type().IsRegular() || !strings.HasPrefix(e.Name(), workPrefix) {
@@ -148,7 +148,7 @@ func (b *backup) copies(ctx context.Context) (all []oldCopy, err error) {
 		}
 		s, err := store.TakeSnapshot(ctx, path, nil)
 		if err != nil {
-			continue // whatever it is, it is none that can be told to be ours
+			continue // whatever it is, nothing says that it is ours
 		}
 		s.Close()
 		if s.Mark != nil && s.ID == b.id {
@@ -178,14 +178,14 @@ func enough(free func(string) (int64, error), dir string, need int64) error {
 	return nil
 }
 
-// SpaceError says how much room a copy needs.
+// SpaceError says how much space a copy needs.
 type SpaceError struct {
 	Dir        string
 	Need, Left int64
 }
 
 func (e *SpaceError) Error() string {
-	return fmt.Sprintf("%s needs %d bytes of room and has %d", e.Dir, e.Need, e.Left)
+	return fmt.Sprintf("%s needs %d bytes of free space and has %d", e.Dir, e.Need, e.Left)
 }
 
 // Is makes it an ErrNoSpace.

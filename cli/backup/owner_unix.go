@@ -15,6 +15,6 @@ func ownLike(path, model string) {
 		return
 	}
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		_ = os.Lchown(path, int(s.Uid), int(s.Gid)) // told by whoever then can't write
+		_ = os.Lchown(path, int(s.Uid), int(s.Gid)) // what fails here is an error of the next command that writes
 	}
 }

@@ -279,7 +279,7 @@ func (r *restore) look(ctx context.Context) error {
 	return err
 }
 
-// oldByLogs takes the id of a database that is gone, or can't tell it, from its logs, if they
+// oldByLogs takes the id of a database that is not there, or can't say it, from its logs, if they
 // name a single one.
 func (r *restore) oldByLogs() error {
 	ids, err := wal.Writers(r.Logs)
