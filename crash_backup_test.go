@@ -142,7 +142,9 @@ func TestBackupKilled(t *testing.T) {
 			}
 			w.checkCopies(fmt.Sprintf("%s, killed at %s (%d)", c.name, step, i))
 		}
-		w.must(append([]string{"backup"}, c.args...)...)
+		if out := w.must(append([]string{"backup"}, c.args...)...); strings.Contains(out, "left in place") {
+			t.Errorf("%s: %s", c.name, out)
+		}
 		w.checkCopies(c.name + ", in the end")
 		entries, err := os.ReadDir(filepath.Join(w.dir, "copies"))
 		if err != nil || len(entries) != 2 {

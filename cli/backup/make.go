@@ -332,7 +332,12 @@ func (b *backup) note(file string, logs ...string) error {
 			all = append(all, note{b.id, file, l})
 		}
 	}
-	return os.WriteFile(filepath.Join(b.work, notesName), []byte(store.JSON(all)), 0o600)
+	// By another name first: a kill must leave the earlier note or this one.
+	name := filepath.Join(b.work, notesName)
+	if err := os.WriteFile(name+".new", []byte(store.JSON(all)), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
 }
 
 func (b *backup) removeLogs(dir string) error {
