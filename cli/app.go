@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/cli/backup"
 	"ypcrawl/crawl"
 	"ypcrawl/store"
 	"ypcrawl/yp"
@@ -73,7 +74,7 @@ func (p *Program) app() *cli.App {
 			p.runCommand(), p.planCommand(), p.discoverCommand(), p.progressCommand(), p.recoverCommand(), p.resetCommand(), p.retryCommand(),
 			p.statusCommand(), p.traceCommand(), p.targetsCommand(), p.deadCommand(), p.detailsCommand(), p.workersCommand(),
 			p.changesCommand(), p.coverageCommand(), p.companiesCommand(), p.listingsCommand(), p.exportCommand(),
-			p.dashboardCommand(), p.walCommand(), p.sourcesCommand(), p.proxiesCommand(), p.doctorCommand(), p.scheduleCommand(), p.demoCommand(), versionCommand(), completionCommand(),
+			p.dashboardCommand(), p.walCommand(), p.sourcesCommand(), p.proxiesCommand(), p.doctorCommand(), p.scheduleCommand(), p.backupCommand(), p.restoreCommand(), p.demoCommand(), versionCommand(), completionCommand(),
 		},
 	}
 	eachCommand(app.Commands, func(cmd *cli.Command) { cmd.Before = p.settle })
@@ -143,6 +144,8 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 		return coded.code, ""
 	case errors.As(err, new(*UsageError)):
 		return ExitUsage, ""
+	case errors.Is(err, store.ErrRestoring):
+		return ExitError, "To bring the restore to its end:\n  " + shellLine([]string{p.self(), "--db", p.db, "restore", backup.Pending(p.db)})
 	case errors.Is(err, checkpoint.ErrExclusive):
 		return ExitLocked, "Wait for the other run to end, or leave --exclusive out: two runs can share a database."
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):

@@ -59,6 +59,7 @@ type diagnosis struct {
 	c        *cli.Context
 	k        *database // nil when the database can't be read
 	findings []finding
+	noWAL    bool // the database had no journal beside it before it was opened here
 }
 
 func (d *diagnosis) add(check string, level severity, fix, format string, args ...any) {
@@ -76,11 +77,7 @@ func (d *diagnosis) failed(check string, err error) {
 
 // command is a command of this program for the database in hand.
 func (d *diagnosis) command(words ...string) string {
-	all := []string{d.p.self()}
-	if db := d.c.String("db"); db != defaultDB {
-		all = append(all, "--db", db)
-	}
-	return shellLine(append(all, words...))
+	return d.p.command(d.c, words...)
 }
 
 // defaultDB is the default of --db.
@@ -108,6 +105,8 @@ func (p *Program) doctor(c *cli.Context) error {
 		{"permissions", true, d.permissions},
 		{"logs", true, d.logs},
 		{"integrity", d.k != nil, d.integrity},
+		{"copy", d.k != nil, d.copied},
+		{"growth", d.k != nil, d.growth},
 		{"clock", d.k != nil, d.clock},
 		{"runs", d.k != nil, d.holders},
 		{"targets", d.k != nil, d.targets},
@@ -176,6 +175,8 @@ func (d *diagnosis) print() error {
 // openDatabase opens the database for reading, or finds out why it can't be.
 func (d *diagnosis) openDatabase() {
 	path := d.c.String("db")
+	info, noWAL := os.Stat(path + "-wal")
+	d.noWAL = noWAL != nil || info.Size() == 0
 	k, err := d.p.open(d.c, reading)
 	var version *store.VersionError
 	switch {

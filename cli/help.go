@@ -32,7 +32,7 @@ var helpGroups = []struct{ name, commands string }{
 	{"Results", "listings companies changes coverage export"},
 	{"Trouble", "status workers trace targets dead retry doctor"},
 	{"Sources", "sources proxies demo"},
-	{"Files", "wal version completion help"},
+	{"Files", "backup restore wal version completion help"},
 }
 
 // helpFlags are, of the commands with many flags, those that most people need, and the

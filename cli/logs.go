@@ -57,9 +57,13 @@ func logsOf(db string) string {
 // absLogs is the folder for the logs of databases that are not below the working folder.
 const absLogs = "abs"
 
-// pruneAtOnce is how many bytes of old logs a run reads to see whether they may go: on
+// pruneAtOnce is how many bytes of old logs a run reads at least to see whether they may go: on
 // the disk, where they stand compressed to about a tenth.
 const pruneAtOnce = 32 << 20
+
+// pruneLimit is how many it reads of so many: a thirtieth, so that a run a day takes away more
+// than a day brings, however much that is.
+func pruneLimit(size int64) int64 { return max(pruneAtOnce, size/30) }
 
 // tidyLogs compresses, beside the crawl, the logs that ended runs left, and removes those
 // that are older than --keep-logs and say nothing that the database does not have. The
@@ -98,8 +102,12 @@ func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) boo
 	if err != nil || now.IsZero() {
 		return err
 	}
+	_, size, err := logFiles(dir)
+	if err != nil {
+		return err
+	}
 	pruned, err := wal.Prune(ctx, dir, wal.PruneConfig{
-		Before: now.AddDate(0, 0, -days), IsLive: isLive, MaxBytes: pruneAtOnce,
+		Before: now.AddDate(0, 0, -days), IsLive: isLive, MaxBytes: pruneLimit(size),
 		Held: func(e *wal.Event) (bool, error) {
 			if e.Database != "" && e.Database != r.id {
 				return false, nil // of another database that shares the folder

@@ -311,6 +311,9 @@ func (p *Program) walReplay(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
+		if _, err := k.RecoverDead(c.Context, store.Scope{}); err != nil { // a replay moves no target that is held
+			return err
+		}
 		opts := wal.Options{Also: also, Filter: wal.Filter{Databases: chosen}}
 		r, err := x.OpenOrdered(path, opts)
 		if err != nil {

@@ -47,6 +47,9 @@ func migrate(ctx context.Context, conn *sql.Conn, cfg Config, now time.Time) err
 
 func migrateTo(ctx context.Context, conn *sql.Conn, cfg Config, now time.Time, target int, steps fs.FS) error {
 	have, err := inspect(ctx, conn, cfg.Path, target)
+	if err == nil {
+		err = cfg.sameFile()
+	}
 	if err != nil {
 		return err
 	}

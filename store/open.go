@@ -33,6 +33,8 @@ type Config struct {
 	// BeforeCommit, when set, is called inside every write transaction just
 	// before it is committed: crash tests die there.
 	BeforeCommit func()
+
+	seen fs.FileInfo // the file before it was opened, nil = it was not there
 }
 
 // DB is an open database: one writer and a pool of readers.
@@ -52,6 +54,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err := checkFile(cfg); err != nil {
 		return nil, err
 	}
+	cfg.seen, _ = os.Stat(cfg.Path) // it was looked at just before
 	now := cfg.Now
 	if now == nil {
 		now = time.Now
@@ -93,14 +96,19 @@ func (db *DB) open(ctx context.Context, cfg Config) (err error) {
 	}
 	// A file that stands for itself, with no journal or an empty one beside it, can be read where
 	// no journal can be made: on a read-only disk.
-	info, noWAL := os.Stat(RealPath(cfg.Path) + "-wal")
-	if errors.Is(noWAL, fs.ErrNotExist) || noWAL == nil && info.Size() == 0 {
+	if standsAlone(cfg.Path) {
 		if err := errors.Join(db.read.Close(), db.openReaders(dsn(cfg, true)+"&immutable=1")); err != nil {
 			return err
 		}
 		return checkVersion(ctx, db.read, cfg.Path, SchemaVersion)
 	}
 	return err
+}
+
+// standsAlone reports whether a file has no journal beside it, or an empty one.
+func standsAlone(path string) bool {
+	info, err := os.Stat(RealPath(path) + "-wal")
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 }
 
 func (db *DB) openReaders(name string) (err error) {
@@ -118,6 +126,9 @@ func (db *DB) openReaders(name string) (err error) {
 // ("-wal", "-shm") the mode of this one. A file that is there keeps the mode that somebody may
 // have given it; doctor warns of a wide one.
 func checkFile(cfg Config) error {
+	if _, err := os.Lstat(RestoreMark(cfg.Path)); err == nil {
+		return fmt.Errorf("database %s: %w", cfg.Path, ErrRestoring)
+	}
 	info, err := os.Stat(cfg.Path)
 	switch missing := errors.Is(err, fs.ErrNotExist); {
 	case err == nil && info.IsDir():
@@ -140,6 +151,16 @@ func checkFile(cfg Config) error {
 		return fmt.Errorf("%w: %w", ErrReadOnly, err)
 	}
 	return f.Close()
+}
+
+// sameFile makes sure that what was opened is still what the path means: a restore may have
+// replaced it meanwhile, and the journal of the one must not come to stand beside the other.
+func (cfg *Config) sameFile() error {
+	info, err := os.Stat(cfg.Path)
+	if err != nil || cfg.seen == nil || os.SameFile(info, cfg.seen) {
+		return err
+	}
+	return fmt.Errorf("%w: it was replaced while it was being opened", ErrBusy)
 }
 
 // dsn carries every pragma of a connection, so that each one of a pool has them;

@@ -112,7 +112,8 @@ func pack(body []byte) ([]byte, error) {
 const (
 	DefaultKeep = 14 * 24 * time.Hour // requests
 	MinKeep     = 24 * time.Hour
-	MaxKeep     = 90 * 24 * time.Hour // attempts, workers and runs, always
+	MaxKeep     = 90 * 24 * time.Hour // attempts that failed or were cut off, workers and runs, always
+	KeepDone    = 30 * 24 * time.Hour // attempts that went well: nine of ten, and the largest of what is kept besides listings
 
 	// pruneBatch rows go in one transaction, which holds up a worker's commit for two
 	// milliseconds or so.
@@ -130,6 +131,9 @@ const (
 	pruneRequests = `DELETE FROM requests WHERE id > ?1 AND id <= ?2 AND finished_at < ?3`
 	pruneAttempts = `
 	DELETE FROM crawl_attempts WHERE id IN (SELECT id FROM crawl_attempts WHERE finished_at < ?1 ORDER BY finished_at LIMIT ?2)`
+	// Of these the index has all that is asked, so the failed ones between them cost little.
+	pruneDone = `
+	DELETE FROM crawl_attempts WHERE id IN (SELECT id FROM crawl_attempts WHERE finished_at < ?1 AND error_code IN ('SUCCESS', 'NO_LISTINGS') ORDER BY finished_at LIMIT ?2)`
 	// The oldest workers are those with the smallest ids, near enough.
 	pruneWorkers = `
 	DELETE FROM workers WHERE id IN (SELECT w.id FROM (SELECT id, run_id FROM workers ORDER BY id LIMIT ?2) w JOIN runs r ON r.id = w.run_id
@@ -143,8 +147,8 @@ const (
 )
 
 // Prune deletes the requests that ended longer ago than keep (0 = DefaultKeep; it
-// is held between MinKeep and MaxKeep), and the attempts, workers and runs that ended
-// longer ago than MaxKeep, in small transactions with a pause after each, so that
+// is held between MinKeep and MaxKeep), the attempts that went well longer ago than KeepDone, and the
+// other attempts, workers and runs that ended longer ago than MaxKeep, in small transactions with a pause after each, so that
 // workers hardly notice. It returns how many requests and attempts it deleted, also
 // when ctx has ended it early.
 func (m *Monitor) Prune(ctx context.Context, keep time.Duration) (requests, attempts int, err error) {
@@ -155,14 +159,19 @@ func (m *Monitor) Prune(ctx context.Context, keep time.Duration) (requests, atte
 	if requests, err = m.pruneRequests(ctx, keep); err != nil {
 		return requests, 0, fmt.Errorf("delete old requests: %w", err)
 	}
-	attempts, err = m.pruneEnded(ctx, "attempts", pruneAttempts)
-	if err == nil {
-		_, err = m.pruneEnded(ctx, "workers", pruneWorkers)
+	for _, old := range []struct {
+		what, query string
+		keep        time.Duration
+	}{{"attempts", pruneDone, KeepDone}, {"attempts", pruneAttempts, MaxKeep}, {"workers", pruneWorkers, MaxKeep}, {"runs", pruneRuns, MaxKeep}} {
+		n, err := m.pruneEnded(ctx, old.what, old.query, old.keep)
+		if old.what == "attempts" {
+			attempts += n
+		}
+		if err != nil {
+			return requests, attempts, err
+		}
 	}
-	if err == nil {
-		_, err = m.pruneEnded(ctx, "runs", pruneRuns)
-	}
-	return requests, attempts, err
+	return requests, attempts, nil
 }
 
 // pruneRequests walks from the oldest request to the first batch that has none to
@@ -191,8 +200,8 @@ func (m *Monitor) pruneRequests(ctx context.Context, keep time.Duration) (delete
 }
 
 // pruneEnded runs a statement until it finds less than a batch.
-func (m *Monitor) pruneEnded(ctx context.Context, what, query string) (deleted int, err error) {
-	before := yp.FormatTime(m.db.Now().Add(-MaxKeep))
+func (m *Monitor) pruneEnded(ctx context.Context, what, query string, keep time.Duration) (deleted int, err error) {
+	before := yp.FormatTime(m.db.Now().Add(-keep))
 	for {
 		n, err := m.batch(ctx, query, before, pruneBatch)
 		if deleted += n; err != nil {

@@ -144,6 +144,23 @@ func TestPrune(t *testing.T) {
 		wantRows(t, w.db, `SELECT claim_token FROM crawl_attempts`, "2", "3")
 		wantRows(t, w.db, `SELECT run_id FROM workers ORDER BY run_id`, "2", "3")
 	})
+	inWorld(t, "attempts that went well", func(t *testing.T, w *world) {
+		must(t, w.db,
+			`INSERT INTO runs (id, uuid, host, pid, source_id, command, started_at, heartbeat_at, finished_at, outcome) VALUES (1, 'a', 'h', 1, 1, 'c', 'x', 'x', '2026-11-20T11:59:59.999Z', 'done')`,
+			`INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, ended, error_code) VALUES
+				(1, 1, 1, 'w', 1, 0, 'x', '2026-10-21T11:59:59.999Z', 'done', 'SUCCESS'), (1, 2, 1, 'w', 1, 0, 'x', '2026-10-21T12:00:00.000Z', 'done', 'SUCCESS'),
+				(1, 3, 1, 'w', 1, 0, 'x', '2026-10-21T11:59:59.999Z', 'done', 'NO_LISTINGS'), (1, 4, 1, 'w', 1, 0, 'x', '2026-10-21T11:59:59.999Z', 'failed', 'TIMEOUT'),
+				(1, 5, 1, 'w', 1, 0, 'x', '2026-10-21T11:59:59.999Z', 'released', NULL)`)
+		_, attempts, err := w.Prune(t.Context(), 0)
+		if attempts != 2 || err != nil {
+			t.Errorf("%d attempts deleted, %v, want 2", attempts, err)
+		}
+		wantRows(t, w.db, `SELECT claim_token FROM crawl_attempts ORDER BY claim_token`, "2", "4", "5")
+		plan := table(t, w.db, `EXPLAIN QUERY PLAN SELECT id FROM crawl_attempts WHERE finished_at < 'x' AND error_code IN ('SUCCESS', 'NO_LISTINGS') ORDER BY finished_at LIMIT 500`)
+		if len(plan) != 1 || !strings.Contains(plan[0], "COVERING INDEX crawl_attempts_by_end") {
+			t.Errorf("looking for old attempts reads more than the index: %v", plan)
+		}
+	})
 }
 
 // Runs go 90 days after their end, unless something that is kept comes from them.

@@ -59,6 +59,7 @@ func TestQueryPlans(t *testing.T) {
 		"details: woken":    {detailsWoken, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)", "INDEX targets_waiting (wait_reason=? AND not_before<?)"}, ""},
 		"details: of one":   {detailRows, nil, []string{"(source_id=? AND listing_id=?)", "INDEX targets_of_detail (listing=?)"}, ""},
 		"discoveries":       {discoveryStats, []any{0, "[]"}, []string{"SEARCH t USING INDEX targets_of_index"}, ""},
+		"growth":            {growthTotals, nil, []string{"SEARCH requests", "SEARCH crawl_attempts"}, ""},
 		"speed":             {lastEnds, []any{0, "[]", "x", 100}, []string{"crawl_attempts_by_end (finished_at>?)", "SEARCH t USING INTEGER PRIMARY KEY"}, "TEMP B-TREE"},
 		"speed: details":    {lastDetails, []any{0, "[]", "x", 100}, []string{"crawl_attempts_by_end (finished_at>?)", "SEARCH t USING INTEGER PRIMARY KEY"}, "TEMP B-TREE"},
 		"dead letters":      {deadLetters, []any{0, "[]", "", "", 50, `["search"]`}, []string{"targets_troubled (kind=? AND status=?)"}, ""},

@@ -1,0 +1,153 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+)
+
+func addMeta(tx *store.Tx, key string) error {
+	return tx.Run(`INSERT INTO meta (key, value) VALUES (?, 'x')`, key)
+}
+
+// TestSnapshot: nobody commits while the function runs that is called at the moment of the snapshot;
+// the copy has what was committed before it and nothing that came after, and needs no file beside it.
+func TestSnapshot(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(dir, "a.db")})
+	storetest.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return addMeta(tx, "before") }))
+	committed := make(chan error, 1)
+	snap, err := store.TakeSnapshot(t.Context(), db.Path(), func() error {
+		go func() {
+			committed <- db.Write(t.Context(), func(tx *store.Tx) error { return addMeta(tx, "after") })
+		}()
+		select {
+		case err := <-committed:
+			return fmt.Errorf("a transaction was committed meanwhile: %w", err)
+		case <-time.After(100 * time.Millisecond): // what is tested is that nothing comes
+			return nil
+		}
+	})
+	storetest.NoError(t, err)
+	defer snap.Close()
+	storetest.NoError(t, <-committed) // beside the snapshot, which is still open
+	to := filepath.Join(dir, "copy.db")
+	rows, err := snap.Rows(t.Context())
+	storetest.NoError(t, err)
+	calls := 0
+	storetest.NoError(t, snap.CopyTo(t.Context(), to, &store.CopyMark{At: "2026-11-20T12:00:00.000Z", Logs: "l", Rows: rows}, func(done, all int) { calls++ }))
+	storetest.NoError(t, store.CheckCopy(t.Context(), to, true, rows))
+	if calls == 0 {
+		t.Error("progress was not called")
+	}
+	for _, ending := range []string{"-wal", "-shm", "-journal"} {
+		if _, err := os.Stat(to + ending); err == nil {
+			t.Errorf("the copy needs %s", ending)
+		}
+	}
+	copied := storetest.OpenConfig(t, store.Config{Path: to, ReadOnly: true})
+	keys, err := store.Column[string](copied.Reader(t.Context()), `SELECT key FROM meta WHERE key IN ('before', 'after', 'database_id') ORDER BY key`)
+	if err != nil || strings.Join(keys, " ") != "before database_id" {
+		t.Errorf("the copy has %v (%v)", keys, err)
+	}
+	mark, err := copied.BackupMark(t.Context())
+	if err != nil || mark == nil || mark.Logs != "l" || mark.At != "2026-11-20T12:00:00.000Z" {
+		t.Errorf("it says of itself %+v (%v)", mark, err)
+	}
+	if mark, err := db.BackupMark(t.Context()); mark != nil || err != nil {
+		t.Errorf("what was copied takes itself for a copy: %+v (%v)", mark, err)
+	}
+	if info, err := os.Stat(to); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("others can read the copy: %v (%v)", info.Mode(), err)
+	}
+}
+
+// TestSnapshotRefuses what is no database of this program, and leaves it as it is.
+func TestSnapshotRefuses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text.db")
+	storetest.NoError(t, os.WriteFile(text, []byte("no database, but a text of some length\n"), 0o600))
+	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(dir, "newer.db")})
+	storetest.Execute(t, db, `PRAGMA user_version = 99`)
+	for path, want := range map[string]func(error) bool{
+		text:                           store.Corrupt,
+		filepath.Join(dir, "none.db"):  func(err error) bool { return errors.Is(err, store.ErrNotFound) },
+		filepath.Join(dir, "newer.db"): func(err error) bool { return errors.As(err, new(*store.VersionError)) },
+	} {
+		for _, frozen := range []func() error{nil, func() error { t.Error("it was looked at"); return nil }} {
+			if _, err := store.TakeSnapshot(t.Context(), path, frozen); !want(err) {
+				t.Errorf("%s: %v", filepath.Base(path), err)
+			}
+		}
+	}
+	if got, err := os.ReadFile(text); err != nil || !strings.HasPrefix(string(got), "no database") {
+		t.Errorf("it was written to: %q (%v)", got, err)
+	}
+}
+
+// TestCheckCopy finds a page that was overwritten, and rows that are missing.
+func TestCheckCopy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(dir, "a.db")})
+	snap, err := store.TakeSnapshot(t.Context(), db.Path(), nil)
+	storetest.NoError(t, err)
+	defer snap.Close()
+	to := filepath.Join(dir, "copy.db")
+	storetest.NoError(t, snap.CopyTo(t.Context(), to, nil, nil))
+	storetest.NoError(t, store.CheckCopy(t.Context(), to, false, map[string]int64{"listings": 0}))
+	if err := store.CheckCopy(t.Context(), to, false, map[string]int64{"listings": 1}); !store.Corrupt(err) || !strings.Contains(err.Error(), "table listings has 0 rows, and should have 1") {
+		t.Errorf("a missing row: %v", err)
+	}
+	data, err := os.ReadFile(to)
+	storetest.NoError(t, err)
+	copy(data[4096*3:], strings.Repeat("x", 4096))
+	storetest.NoError(t, os.WriteFile(to, data, 0o600))
+	if err := store.CheckCopy(t.Context(), to, false, nil); !store.Corrupt(err) {
+		t.Errorf("an overwritten page: %v", err)
+	}
+	if err := snap.CopyTo(t.Context(), to, nil, nil); !errors.Is(err, os.ErrExist) {
+		t.Errorf("a file was overwritten: %v", err)
+	}
+}
+
+// TestFoldIn makes one file of a database and its -wal, and refuses while somebody has it open.
+func TestFoldIn(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.db")
+	db, err := store.Open(t.Context(), store.Config{Path: path, Schema: storetest.Schema(t)})
+	storetest.NoError(t, err)
+	if err := store.FoldIn(t.Context(), path); !errors.Is(err, store.ErrBusy) {
+		t.Errorf("while it is open: %v, want ErrBusy", err)
+	}
+	storetest.NoError(t, db.Close())
+	storetest.NoError(t, store.FoldIn(t.Context(), path))
+	if _, err := os.Stat(path + "-wal"); err == nil {
+		t.Error("the -wal is left")
+	}
+}
+
+// TestRestoring: no database is opened while a restore that was cut off is to be brought to its end.
+func TestRestoring(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.db")
+	cfg := store.Config{Path: path, Schema: storetest.Schema(t)}
+	storetest.NoError(t, os.WriteFile(store.RestoreMark(path), nil, 0o600))
+	for _, cfg.ReadOnly = range []bool{false, true} {
+		if _, err := store.Open(t.Context(), cfg); !errors.Is(err, store.ErrRestoring) {
+			t.Errorf("read only %v: %v, want ErrRestoring", cfg.ReadOnly, err)
+		}
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("the database was made")
+	}
+}
