@@ -98,7 +98,7 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 			}
 			return nil
 		},
-		"Growth":           func() error { _, err := r.Growth(ctx); return err },
+		"Growth": func() error { _, err := r.Growth(ctx); return err },
 	}
 }
 
