@@ -71,7 +71,7 @@ func TestStopWaiting(t *testing.T) {
 				e.Stop(crawl.ErrInterrupted)
 				stopped := time.Now()
 				endedBy(t, w.wait(done), crawl.ErrInterrupted)
-				if took := time.Since(stopped); took > 0 {
+				if took := time.Since(stopped); took > 10*time.Millisecond { // the writer may wait 2 ms for others
 					t.Errorf("it went on waiting for %s", took)
 				}
 				w.is(1, yp.Planned, tt.pages, "")
