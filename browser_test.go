@@ -244,6 +244,9 @@ func TestBrowserLive(t *testing.T) {
 	if text := eval[string](b, `document.getElementById("connection").textContent`); text != "the run has ended: all due work is done" {
 		t.Errorf("at the end: %q", text)
 	}
+	if text := eval[string](b, `document.querySelector("#sentence .sentence").textContent`); !strings.HasPrefix(text, "The run has ended: all due work is done. What follows is of ") {
+		t.Errorf("when the run has ended, the sentence is %q", text)
+	}
 	if loads := eval[int](b, `performance.getEntriesByType("navigation").length`); loads != 1 {
 		t.Errorf("the page was loaded %d times", loads)
 	}

@@ -348,6 +348,8 @@ func TestHangingReceiverAtTheEnd(t *testing.T) {
 	if code != ExitLayout {
 		t.Fatalf("exit %d: %s", code, s.err.text())
 	}
+	hook.CloseClientConnections()
+	hook.Close() // nobody asks any more
 	close(asked)
 	paths := map[string]int{}
 	for path := range asked {

@@ -62,7 +62,7 @@
     source.addEventListener("end", (e) => {
       ended = true;
       disconnect();
-      say(JSON.parse(e.data).text, "ended");
+      end(JSON.parse(e.data).text);
     });
     source.addEventListener("error", () => {
       lost();
@@ -71,6 +71,15 @@
         setTimeout(connect, 30000);
       }
     });
+  }
+
+  // end says why nothing comes any more, and of when is what stands there.
+  function end(text) {
+    say(text, "ended");
+    const sentence = document.querySelector("#sentence .sentence");
+    if (!sentence) return;
+    sentence.className = "sentence idle";
+    sentence.lastChild.textContent = text[0].toUpperCase() + text.slice(1) + ". What follows is of " + clock(heard) + ".";
   }
 
   function disconnect() {
