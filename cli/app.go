@@ -84,7 +84,7 @@ func (p *Program) app() *cli.App {
 // settle takes over what the settings file may have said.
 func (p *Program) settle(c *cli.Context) error {
 	p.NoColor = c.Bool("no-color")
-	p.db, p.logs, p.secrets = c.String("db"), logDir(c), secretsOf(c)
+	p.db, p.logs, p.secrets = c.String("db"), logDir(c), secretsOf(c, p.args)
 	return nil
 }
 

@@ -82,6 +82,9 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 func expandFlag(at commandPath, name, value string, hasValue bool, in []string) (words, rest []string, err error) {
 	if hasValue {
 		if len(in) > 0 && !isFlag(in[0]) && len(at.last().Subcommands) == 0 && !takesOperands(at.last()) {
+			if name == "notify" { // its values are secrets
+				return nil, nil, Usagef("unexpected argument after --notify=...: repeat --notify before it")
+			}
 			return nil, nil, Usagef("unexpected argument %q after --%s=...: write --%s %q %q, or repeat --%s", in[0], name, name, value, in[0], name)
 		}
 		return []string{"--" + name + "=" + value}, in, nil

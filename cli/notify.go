@@ -47,9 +47,23 @@ func noticeNames() []string {
 // hidden stands for the secret part of a destination.
 const hidden = "xxxxx"
 
-// secretsOf are the values of flags that may be secrets as a whole.
-func secretsOf(c *cli.Context) []string {
-	return slices.DeleteFunc(append(c.StringSlice("notify"), c.String("ping")), func(s string) bool { return s == "" })
+// secretsOf are the values of flags that may be secrets as a whole, also of a --ping that a
+// later one on the command line overrules.
+func secretsOf(c *cli.Context, args []string) []string {
+	all := append(c.StringSlice("notify"), c.String("ping"))
+	for i, word := range args {
+		if !isFlag(word) {
+			continue
+		}
+		switch name, value, joined := splitFlag(word); {
+		case name != "ping":
+		case joined:
+			all = append(all, value)
+		case i+1 < len(args):
+			all = append(all, args[i+1])
+		}
+	}
+	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
 }
 
 // hide takes the secrets out of a word of the command line.

@@ -106,7 +106,9 @@ func (s *Server) render(p Part, shown Shown, err error) fragment {
 	}
 	if err != nil {
 		out.Reset()
-		s.cfg.Logger.Warn().Str("component", "web").Str("part", p.Name).Err(err).Msg("a part of the page can't be shown")
+		if s.stopped.Err() == nil { // else nothing is wrong but that we end
+			s.cfg.Logger.Warn().Str("component", "web").Str("part", p.Name).Err(err).Msg("a part of the page can't be shown")
+		}
 		_ = templates().ExecuteTemplate(&out, "unreadable", map[string]any{"Why": why(err), "Last": shown.Now, "Now": time.Now()})
 	}
 	html := printable(out.String())

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
 	"ypcrawl/checkpoint"
@@ -392,6 +394,31 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
+// TestRefusedLater: a page that can't be asked for any more hears signs of life all the same: it
+// would say that it has lost the program.
+func TestRefusedLater(t *testing.T) {
+	t.Parallel()
+	var refused atomic.Bool
+	b := serve(t, Config{Every: 20 * time.Millisecond}, func(s *Server) {
+		s.beatEvery = 60 * time.Millisecond
+		s.mux.Handle("GET /vanishes", s.serveView(View{Path: "/vanishes", Title: "Vanishes", Parts: []Part{{
+			Name: "bars",
+			Read: func(context.Context, url.Values) (any, error) {
+				if refused.Load() {
+					return nil, &Refusal{http.StatusNotFound, "It is not there any more.", "Look elsewhere."}
+				}
+				return []bar{}, nil
+			},
+		}}}))
+	})
+	lines, _ := b.stream(t, "/vanishes")
+	next(t, lines, "part")
+	refused.Store(true)
+	for range 3 {
+		next(t, lines, "beat")
+	}
+}
+
 // TestSlowViewer: one who takes nothing is dropped, and holds up nobody.
 func TestSlowViewer(t *testing.T) {
 	t.Parallel()
@@ -436,7 +463,8 @@ func TestTooManyViewers(t *testing.T) {
 func TestStopsPromptly(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{})
-	b := serve(t, Config{Timeout: time.Minute}, func(s *Server) {
+	var logged bytes.Buffer
+	b := serve(t, Config{Timeout: time.Minute, Logger: zerolog.New(zerolog.SyncWriter(&logged))}, func(s *Server) {
 		s.mux.Handle("GET /hangs", s.serveView(View{Path: "/hangs", Title: "Hangs", Parts: []Part{{
 			Name: "figures",
 			Read: func(ctx context.Context, _ url.Values) (any, error) {
@@ -446,7 +474,9 @@ func TestStopsPromptly(t *testing.T) {
 			},
 		}}}))
 	})
+	answered := make(chan struct{})
 	go func() {
+		defer close(answered)
 		r, err := http.NewRequestWithContext(context.Background(), http.MethodGet, b.url+"/hangs", nil)
 		if err == nil {
 			if answer, err := http.DefaultTransport.RoundTrip(r); err == nil {
@@ -461,4 +491,7 @@ func TestStopsPromptly(t *testing.T) {
 		t.Errorf("it took %s to end (%v)", time.Since(began), err)
 	}
 	b.done <- nil
+	if <-answered; strings.Contains(logged.String(), "can't be shown") {
+		t.Errorf("the end of the program is told as a defect: %s", &logged)
+	}
 }

@@ -236,6 +236,7 @@ func (k *Reader) Measure(ctx context.Context, logs string) (*Measures, error) {
 	m := &Measures{Now: k.db.Now()}
 	now, hour, day := yp.FormatTime(m.Now), yp.FormatTime(m.Now.Add(-time.Hour)), yp.FormatTime(m.Now.AddDate(0, 0, -1))
 	for _, read := range []func() error{
+		k.inPlace,
 		func() error { return k.measureRuns(ctx, m) },
 		func() error { return k.measureSources(ctx, m, hour, now) },
 		func() error { return k.measureTargets(ctx, m, now) },
@@ -401,6 +402,9 @@ const ownBeat = `SELECT heartbeat_at FROM runs WHERE outcome = 'running' AND hos
 // OwnBeat returns the last heartbeat of the run of this process. That it can be asked shows
 // that the database can be read.
 func (k *Reader) OwnBeat(ctx context.Context) (b Beat, err error) {
+	if err = k.inPlace(); err != nil {
+		return b, err
+	}
 	b.Now = k.db.Now()
 	_, err = k.one(ctx, "look for the run of this process", ownBeat, []any{k.host, os.Getpid()}, at(&b.At))
 	return b, err

@@ -48,6 +48,36 @@ func TestMeasureNothing(t *testing.T) {
 	}
 }
 
+// TestReplacedFile: who reads a file that was removed or replaced since is told, not shown what it
+// was.
+func TestReplacedFile(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	k := report.New(db)
+	asked := func() [3]error {
+		_, beat := k.OwnBeat(t.Context())
+		_, measures := k.Measure(t.Context(), "")
+		_, standing := k.Standing(t.Context(), store.Scope{})
+		return [3]error{beat, measures, standing}
+	}
+	if errs := asked(); errs != [3]error{} {
+		t.Fatal(errs)
+	}
+	noErr(t, os.Rename(db.Path(), db.Path()+".aside"))
+	for range 2 { // without a file, and with another one
+		for _, err := range asked() {
+			if err == nil || !strings.Contains(err.Error(), "was removed or replaced after this program had opened it") {
+				t.Errorf("of a file that is not there: %v", err)
+			}
+		}
+		noErr(t, os.WriteFile(db.Path(), nil, 0o600))
+	}
+	noErr(t, os.Rename(db.Path()+".aside", db.Path()))
+	if errs := asked(); errs != [3]error{} {
+		t.Error(errs)
+	}
+}
+
 // TestMeasureTargets: what is due is what targets_available says, by source and kind, also
 // while a source is closed.
 func TestMeasureTargets(t *testing.T) {

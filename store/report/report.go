@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"ypcrawl/store"
@@ -15,6 +16,7 @@ import (
 type Reader struct {
 	db   *store.DB
 	host string
+	file os.FileInfo // that was opened; nil = not known
 }
 
 // New returns a Reader over db.
@@ -23,7 +25,23 @@ func New(db *store.DB) *Reader {
 	if err != nil {
 		host = "unknown"
 	}
-	return &Reader{db: db, host: host}
+	file, err := os.Stat(db.Path())
+	if err != nil {
+		file = nil
+	}
+	return &Reader{db: db, host: host, file: file}
+}
+
+// inPlace tells when the file that is read no longer stands under its name, as after a restore
+// beside a program that lives for long: what it reads is never written again.
+func (k *Reader) inPlace() error {
+	if k.file == nil {
+		return nil
+	}
+	if now, err := os.Stat(k.db.Path()); err == nil && os.SameFile(now, k.file) {
+		return nil
+	}
+	return fmt.Errorf("%s was removed or replaced after this program had opened it: start the program again", filepath.Base(k.db.Path()))
 }
 
 const (

@@ -74,6 +74,7 @@ func (k *Reader) Standing(ctx context.Context, scope store.Scope) (*Standing, er
 	s := &Standing{Progress: Progress{Now: k.db.Now(), ETASec: -1, DetailsETASec: -1}}
 	args := placesOf(scope)
 	for _, read := range []func() error{
+		k.inPlace,
 		func() error { return k.progressStates(ctx, &s.Progress, args) },
 		func() error { return k.progressSpeed(ctx, &s.Progress, args) },
 		func() error { return k.readDetails(ctx, &s.Progress, scope) },
