@@ -38,8 +38,9 @@ type Coverage struct {
 // scope that are not retired. Listings are counted by target: one that two searches show
 // counts in both.
 type CoverageTotals struct {
-	Targets      int64    `json:"targets"` // crawled, at least one page
-	Again        int64    `json:"again"`   // crawled before; the next crawl has not brought a page yet
+	Targets      int64    `json:"targets"`     // crawled, at least one page
+	Again        int64    `json:"again"`       // crawled before; the next crawl has not brought a page yet
+	AgainWhole   int64    `json:"again_whole"` // of those: to a confirmed end. Of these no share is known yet
 	NeverCrawled int64    `json:"never_crawled"`
 	Complete     int64    `json:"complete"`   // crawled to a confirmed end at least once
 	Known        int64    `json:"known"`      // of which the site says how many it has
@@ -87,7 +88,7 @@ const (
 	sumCoverageByState = `SELECT t.state, ` + sums + `
 	FROM targets t WHERE ` + where + ` AND t.retired_at IS NULL GROUP BY t.state ORDER BY t.state`
 	sums = `
-		ifnull(sum(` + crawled + `), 0), ifnull(sum(NOT ` + crawled + ` AND ` + before + `), 0), ifnull(sum(NOT ` + crawled + ` AND NOT ` + before + `), 0), count(t.complete_at),
+		ifnull(sum(` + crawled + `), 0), ifnull(sum(NOT ` + crawled + ` AND ` + before + `), 0), ifnull(sum(NOT ` + crawled + ` AND t.complete_at IS NOT NULL), 0), ifnull(sum(NOT ` + crawled + ` AND NOT ` + before + `), 0), count(t.complete_at),
 		count(iif(` + crawled + `, t.site_total, NULL)), ifnull(sum(t.site_total), 0), ifnull(sum(` + seen + `), 0), ifnull(sum(t.raw_count + t.bad_count), 0),
 		ifnull(sum(` + pagesLeft + `), 0), ifnull(sum(` + crawled + ` AND t.site_total IS NULL), 0),
 		count(*) - ifnull(sum(` + wholly + `), 0), ifnull(sum(NOT ` + wholly + ` AND ` + atLimit + `), 0),
@@ -140,7 +141,7 @@ func (k *Reader) coverageBy(ctx context.Context, query string, scope store.Scope
 	all, err := list(ctx, k, "add up coverage", query, scope.Args(), func(c *StateCoverage) []any {
 		t, u := &c.CoverageTotals, &c.Unread
 		return []any{
-			&c.State, &t.Targets, &t.Again, &t.NeverCrawled, &t.Complete, &t.Known, &t.SiteTotal, &t.SeenOfKnown, &t.Seen, &t.PagesLeft, &t.NoTotal,
+			&c.State, &t.Targets, &t.Again, &t.AgainWhole, &t.NeverCrawled, &t.Complete, &t.Known, &t.SiteTotal, &t.SeenOfKnown, &t.Seen, &t.PagesLeft, &t.NoTotal,
 			&u.Targets, &u.MaxPages, &u.Unconfirmed, &u.Begun, &u.Failed, &u.Again, &u.Never, &u.Listings, &t.Untold,
 		}
 	})
@@ -167,11 +168,14 @@ func (t CoverageTotals) Text() string {
 }
 
 func (t CoverageTotals) share() string {
+	measured := t.All() - t.Untold - t.AgainWhole
 	switch {
-	case t.Percent != nil && t.Untold > 0:
-		return fmt.Sprintf("%s of what the site lists in %s of %s was seen", yp.Share(*t.Percent), yp.Thousands(t.All()-t.Untold), yp.Plural(t.All(), "target"))
+	case t.Percent != nil && measured < t.All():
+		return fmt.Sprintf("%s of what the site lists in %s of %s was seen", yp.Share(*t.Percent), yp.Thousands(measured), yp.Plural(t.All(), "target"))
 	case t.Percent != nil:
 		return yp.Share(*t.Percent) + " of what the site lists was seen"
+	case t.Targets == 0 && t.Again > 0:
+		return "nothing of what the site lists was seen again yet"
 	case t.Targets == 0:
 		return "nothing of what the site lists was seen yet"
 	case t.Unread.Targets == 0:
@@ -210,7 +214,11 @@ func (t CoverageTotals) Lines(of string) []string {
 	}
 	lines = append(lines, sentences(fmt.Sprintf("%s of %s not read to the end: %s", yp.Thousands(u.Targets), yp.Plural(t.All(), "target"), strings.Join(why, ", ")))...)
 	if u.Targets > u.Never {
-		lines = append(lines, sentences(fmt.Sprintf("What is new there may be newly seen, and closings can't be told (%s)", yp.Plural(u.Listings, "listing")))...)
+		text := "What is new there may be newly seen, and closings can't be told"
+		if u.Listings > 0 { // of those to be crawled again it is not known how many there are
+			text += " (" + yp.Plural(u.Listings, "listing") + ")"
+		}
+		lines = append(lines, sentences(text)...)
 	}
 	return lines
 }
@@ -219,7 +227,7 @@ func (t CoverageTotals) Lines(of string) []string {
 func (t *CoverageTotals) Add(o CoverageTotals) {
 	u, v := &t.Unread, o.Unread
 	for into, n := range map[*int64]int64{
-		&t.Targets: o.Targets, &t.Again: o.Again, &t.NeverCrawled: o.NeverCrawled, &t.Complete: o.Complete, &t.Known: o.Known, &t.SiteTotal: o.SiteTotal,
+		&t.Targets: o.Targets, &t.Again: o.Again, &t.AgainWhole: o.AgainWhole, &t.NeverCrawled: o.NeverCrawled, &t.Complete: o.Complete, &t.Known: o.Known, &t.SiteTotal: o.SiteTotal,
 		&t.SeenOfKnown: o.SeenOfKnown, &t.Seen: o.Seen, &t.PagesLeft: o.PagesLeft, &t.NoTotal: o.NoTotal, &t.Untold: o.Untold,
 		&u.Targets: v.Targets, &u.MaxPages: v.MaxPages, &u.Unconfirmed: v.Unconfirmed, &u.Begun: v.Begun, &u.Failed: v.Failed, &u.Again: v.Again,
 		&u.Never: v.Never, &u.Listings: v.Listings,

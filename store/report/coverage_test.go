@@ -96,7 +96,7 @@ func TestCoverageTotals(t *testing.T) {
 	got, err := b.CoverageTotals(t.Context(), store.Scope{})
 	share := 100 * 234.0 / 1552
 	want := report.CoverageTotals{
-		Targets: 7, Again: 1, NeverCrawled: 7, Complete: 4, Known: 6, SiteTotal: 1552, SeenOfKnown: 90 + 42 + 42 + 30 + 30, Seen: 272, Percent: &share, PagesLeft: 44,
+		Targets: 7, Again: 1, AgainWhole: 1, NeverCrawled: 7, Complete: 4, Known: 6, SiteTotal: 1552, SeenOfKnown: 90 + 42 + 42 + 30 + 30, Seen: 272, Percent: &share, PagesLeft: 44,
 		NoTotal: 1, Untold: 8, Unread: report.Unread{Targets: 12, MaxPages: 3, Begun: 1, Again: 1, Never: 7, Listings: 180},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -145,6 +145,11 @@ func TestCoverageLines(t *testing.T) {
 				"  clear end.", "What is new there may be newly seen, and closings can't be told (1,234,567", "  listings).",
 			},
 		},
+		"one read again": {report.CoverageTotals{Targets: 1, Again: 999, AgainWhole: 999, Percent: share(100)}, "100.0% of what the site lists in 1 of 1,000 targets was seen", nil},
+		"none read again yet": {report.CoverageTotals{Again: 4, AgainWhole: 4, Unread: report.Unread{Targets: 4, Again: 4}}, "nothing of what the site lists was seen again yet", []string{
+			"Nothing of what the site lists was seen again yet (this selection).", "4 of 4 targets not read to the end: 4 to be crawled again.",
+			"What is new there may be newly seen, and closings can't be told.",
+		}},
 		"no numbers, read to the end": {report.CoverageTotals{Targets: 4, NoTotal: 4}, "all was seen that the site shows; it does not say how much it lists", nil},
 		"no numbers":                  {report.CoverageTotals{Targets: 4, NoTotal: 4, Untold: 4, Unread: report.Unread{Targets: 4}}, "it is not known how much the site lists", nil},
 	} {
