@@ -294,6 +294,43 @@ func TestRestoreBringsBack(t *testing.T) {
 	w.checkRows(w.open(rebuilt))
 }
 
+// TestRestoreEndsAlone: a restore that was cut off comes to its end though the backup is not there any more: the disk
+// that it lay on was taken away, say.
+func TestRestoreEndsAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2)
+	w.cut(8)
+	w.must("backup", "b.db")
+	if out, err := command(w.dir, []string{fmt.Sprintf("%s=%s:1", killAt, backup.StepMarked)}, "restore", "--yes", "b.db").CombinedOutput(); !killed(err) {
+		t.Fatalf("not killed: %v\n%s", err, out)
+	}
+	if err := os.Remove(filepath.Join(w.dir, "b.db")); err != nil {
+		t.Fatal(err)
+	}
+	if out := w.must("restore", "b.db"); !strings.Contains(out, "this ends the restore that was cut off") {
+		t.Errorf("%s", out)
+	}
+	w.finish()
+	w.checkTruth()
+}
+
+// TestRestoreKeepsLogsInside: old logs are kept in their own folder where nothing can be moved out of it, as from a disk of
+// its own; here the name beside it would be too long.
+func TestRestoreKeepsLogsInside(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2)
+	w.cut(8)
+	w.must("backup", "b.db")
+	dir := strings.Repeat("l", 240)
+	w.must("--db", "new.db", "--wal-dir", dir, "restore", "b.db")
+	w.must("--db", "new.db", "--wal-dir", dir, "restore", "--yes", "b.db")
+	aside, err := filepath.Glob(filepath.Join(w.dir, dir, "before-restore-*", "*.jsonl"))
+	if left, err2 := filepath.Glob(filepath.Join(w.dir, dir, ".*")); err != nil || err2 != nil || len(aside) == 0 || len(left) > 0 {
+		t.Errorf("kept %v, left behind %v (%v, %v)", aside, left, err, err2)
+	}
+	w.must("--db", "new.db", "--wal-dir", dir, "wal", "replay", filepath.Dir(aside[0]))
+}
+
 // TestRestoreRefuses: not while a run, or anybody else, has the database.
 func TestRestoreRefuses(t *testing.T) {
 	t.Parallel()
@@ -307,6 +344,19 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 	if out, err := command(w.dir, nil, "restore", "--yes", "b.db").CombinedOutput(); exitCode(t, err) != 11 || !strings.Contains(string(out), "another process has this database open") {
 		t.Errorf("beside a reader: %v\n%s", err, out)
+	}
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	there := *w // and not beside one that reads what was restored, into which nothing was crawled yet
+	there.dir = t.TempDir()
+	there.must("restore", filepath.Join(w.dir, "b.db"))
+	reader = w.open(filepath.Join(there.dir, "ypcrawl.db"))
+	if err := reader.Read().QueryRowContext(t.Context(), "SELECT count(*) FROM targets").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := command(there.dir, nil, "restore", "--yes", filepath.Join(w.dir, "b.db")).CombinedOutput(); exitCode(t, err) != 11 {
+		t.Errorf("beside a reader of what was restored: %v\n%s", err, out)
 	}
 	if err := reader.Close(); err != nil {
 		t.Fatal(err)

@@ -70,6 +70,9 @@ func (p *Program) backup(c *cli.Context) error {
 	for _, left := range out.Left {
 		p.note("ypcrawl: left in place: %s", left)
 	}
+	if c.Bool("quiet") && !c.Bool("json") { // as cron wants it
+		return nil
+	}
 	return p.tell(c, out, func(w *sections) {
 		w.lines(fmt.Sprintf("%s: %s of %s", out.File, bytesText(out.Bytes), out.At.Format("2006-01-02 15:04:05Z")))
 		if out.Logs != "" {
@@ -174,10 +177,12 @@ func (p *Program) restore(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := openRegularInfo(name); err != nil {
-		return err
-	}
 	db := c.String("db")
+	if backup.Pending(db) == "" { // to end one, the backup is not needed any more
+		if _, err := openRegularInfo(name); err != nil {
+			return err
+		}
+	}
 	if info, err := os.Stat(db); err == nil && info.Size() > 0 && backup.Pending(db) == "" {
 		if ok, err := p.proceed(c, fmt.Sprintf("Replace %s by %s? It is kept under another name.", db, name), false); !ok {
 			return err

@@ -188,7 +188,7 @@ func (g *page) beside(r *run) (stop func(last string), err error) {
 // webFlags have a run serve the page.
 func webFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "web", DefaultText: "no page", Usage: "serve the page of `dashboard` while it runs, at `ADDRESS`: " + defaultListen + ", or a port alone"},
+		&cli.StringFlag{Name: "web", DefaultText: "no page", Usage: "serve the page of the dashboard while it runs, at `ADDRESS`: " + defaultListen + ", or a port alone"},
 		allowHostFlag(),
 		allowActionsFlag(),
 	}

@@ -236,11 +236,53 @@ func explainFlag(err error, c *cli.Context) string {
 		}
 	} else if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		text = fmt.Sprintf("flag %s needs a value", dashed(strings.TrimLeft(name, "-")))
-	} else if value, rest, ok := strings.Cut(text, " for flag -"); ok {
+	} else if value, rest, ok := cutFlag(text); ok {
 		name, why, _ := strings.Cut(rest, ": ")
-		text = fmt.Sprintf("%s for %s: %s", value, dashed(name), strings.TrimPrefix(why, "strconv."))
+		text = fmt.Sprintf("%s for %s: %s", value, dashed(name), wanted(flagNamed(c, name), why))
 	}
 	return text
+}
+
+// cutFlag takes "invalid value "x" for flag -workers: parse error" apart; of a switch the flag package writes
+// "invalid boolean value "x" for -watch".
+func cutFlag(text string) (value, rest string, ok bool) {
+	if value, rest, ok = strings.Cut(text, " for flag -"); ok || !strings.HasPrefix(text, "invalid boolean value ") {
+		return value, rest, ok
+	}
+	value, rest, ok = strings.Cut(text, " for -")
+	return strings.Replace(value, "boolean ", "", 1), rest, ok
+}
+
+// flagNamed is the innermost flag of that name, nil = there is none.
+func flagNamed(c *cli.Context, name string) cli.Flag {
+	for _, up := range c.Lineage() {
+		if up.Command == nil {
+			continue
+		}
+		for _, f := range up.Command.Flags {
+			if slices.Contains(f.Names(), name) {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// wanted says what a flag takes where the flag package says only that it could not read it.
+func wanted(f cli.Flag, why string) string {
+	if why != "parse error" && why != "value out of range" {
+		return why
+	}
+	switch f.(type) {
+	case *cli.BoolFlag:
+		return "want true or false"
+	case *cli.IntFlag, *cli.Int64Flag:
+		if why == "parse error" {
+			return "want a whole number, without a unit"
+		}
+		return "want a smaller number"
+	}
+	return why
 }
 
 // firstWith returns the first of the commands that has a flag of that name, or nil.

@@ -155,7 +155,7 @@ func TestWrongCommandLines(t *testing.T) {
 		"unknown global flag":        {"run|--confg|x", "unknown flag --confg: did you mean --config?; see 'ypcrawl run --help'"},
 		"unknown flag":               {"run|--worker|3", "unknown flag --worker: did you mean --workers?; see 'ypcrawl run --help'"},
 		"strange unknown flag":       {"run|--\x1b[31m", `unknown flag --\x1b[31m; see 'ypcrawl run --help'`},
-		"impossible number":          {"run|--workers|x", `invalid value "x" for --workers: parse error; see 'ypcrawl run --help'`},
+		"impossible number":          {"run|--workers|x", `invalid value "x" for --workers: want a whole number, without a unit; see 'ypcrawl run --help'`},
 		"impossible time":            {"run|--timeout|soon", `invalid value "soon" for --timeout: want minutes (120) or a time with a unit (90s, 2h, 1d12h); see 'ypcrawl run --help'`},
 		"unknown command":            {"rum|--states|CA", `unknown command "rum": did you mean run?; see 'ypcrawl --help'`},
 		"unknown subcommand":         {"wal|reed", `unknown command "reed": did you mean read?; see 'ypcrawl wal --help'`},

@@ -140,8 +140,20 @@ func unknownCommand(at commandPath, word string) error {
 	hint := ""
 	if near, ok := yp.Nearest(word, names); ok {
 		hint = ": did you mean " + near + "?"
+	} else if inner := innerCommands(at, word); len(inner) > 0 {
+		hint = ": did you mean " + strings.Join(inner, ", or ") + "?"
 	}
 	return Usagef("unknown command %q%s; see '%s --help'", word, hint, at)
+}
+
+// innerCommands are the first commands of that name one step further in: "wal tail".
+func innerCommands(at commandPath, word string) (found []string) {
+	for _, sub := range at.last().Subcommands {
+		if inner := append(slices.Clone(at), sub).sub(word); inner != nil && len(found) < 3 {
+			found = append(found, sub.Name+" "+inner.Name)
+		}
+	}
+	return found
 }
 
 // String is the path as it is typed.
@@ -282,7 +294,7 @@ func (w *helpWriter) command(at commandPath) {
 	switch {
 	case cmd.UsageText != "":
 		w.line("%s", cmd.UsageText)
-	case len(cmd.Subcommands) > 0 && cmd.Action == nil:
+	case len(cmd.Subcommands) > 0 && len(cmd.Flags) == 1: // --help: by itself it does nothing
 		w.line("  %s COMMAND", at)
 	default:
 		w.line("  %s", strings.TrimSpace(fmt.Sprintf("%s [FLAGS] %s", at, cmd.ArgsUsage)))

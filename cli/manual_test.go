@@ -38,6 +38,40 @@ func TestManual(t *testing.T) {
 	}
 }
 
+// TestFlagsTake: what a flag takes is one word in capitals, which help and completion show behind its name; a
+// command that does nothing by itself is shown with the COMMAND that it wants.
+func TestFlagsTake(t *testing.T) {
+	t.Parallel()
+	app := Standard("").app()
+	if _, err := Prepare(app, []string{"ypcrawl"}); err != nil {
+		t.Fatal(err)
+	}
+	var look func(at commandPath)
+	look = func(at commandPath) {
+		for _, f := range at.last().Flags {
+			d, ok := f.(cli.DocGenerationFlag)
+			if !ok || !d.TakesValue() {
+				continue
+			}
+			name, _ := describeFlag(f.Names(), d)
+			if takes := name[strings.LastIndex(name, " ")+1:]; strings.ToLower(takes) == takes {
+				t.Errorf("%s %s: want a word in capitals", at, name)
+			}
+		}
+		for _, sub := range at.last().Subcommands {
+			look(append(slices.Clone(at), sub))
+		}
+	}
+	look(commandPath{rootOf(app)})
+	for name, want := range map[string]string{"dead": "  ypcrawl dead COMMAND\n", "export": "  ypcrawl export [FLAGS]", "wal": "  ypcrawl wal COMMAND\n"} {
+		root := commandPath{rootOf(app)}
+		w := &helpWriter{width: 80}
+		if w.command(append(root, root.sub(name))); !strings.Contains(w.text.String(), want) {
+			t.Errorf("%s: want %q in\n%s", name, want, w.text.String())
+		}
+	}
+}
+
 // manual is every command with its flags, and the topics, as Markdown.
 func manual(app *cli.App) string {
 	var b strings.Builder

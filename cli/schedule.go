@@ -197,7 +197,7 @@ func (p *Program) job(c *cli.Context, when schedule.When) (j schedule.Job, err e
 	if err := p.checkLine(c, &j); err != nil {
 		return j, err
 	}
-	j.Writes = []string{j.Folder, filepath.Dir(global[2])}
+	j.Writes = append(j.Writes, j.Folder, filepath.Dir(global[2]))
 	if logs := global[4]; len(outermost([]string{j.Folder, logs})) > 1 {
 		j.Writes = append(j.Writes, logs) // else the crawl makes it
 	}
@@ -283,6 +283,14 @@ func (p *Program) checkLine(c *cli.Context, j *schedule.Job) error {
 		j.About = r.name()
 		if len(r.sources) == 1 && c.IsSet("source") {
 			j.About = r.sources[0].src.Name() + ", " + j.About
+		}
+		for _, flag := range []string{"source-file", "proxy-file"} {
+			if file := c.String(flag); file != "" {
+				j.Reads = append(j.Reads, absolute(j.Folder, file))
+			}
+		}
+		if file := c.String("metrics-file"); file != "" {
+			j.Writes = append(j.Writes, filepath.Dir(absolute(j.Folder, file)))
 		}
 		j.Limit = timeOf(c, "max-duration")
 		// The page in hand, and the robots.txt before it; then what is left to write.

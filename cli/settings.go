@@ -167,7 +167,7 @@ func applySettings(c *cli.Context, path string, explicit bool) error {
 		}
 		for _, v := range x.values {
 			if err := c.Set(f.name, v); err != nil {
-				return s.errorf(x.key, "%s: invalid value %q: %w", f.name, v, err)
+				return s.errorf(x.key, "%s: invalid value %q: %s", f.name, v, wanted(f.Flag, err.Error()))
 			}
 		}
 	}

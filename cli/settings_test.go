@@ -80,6 +80,7 @@ func TestConfigErrors(t *testing.T) {
 		"flag of four commands":     {"wal:\n  workers: 3", "FILE:2: \"workers\" is a flag of `run`, `wal read`, `wal tail`, 1 more: write it into the section of its command, run: {workers: ...}"},
 		"config in the file":        {"config: x", `FILE:1: unknown key "config": keys are the names of flags, see --help`},
 		"twice":                     {"workers: 3\nworkers: 4", `FILE:2: "workers" is given twice; keep one`},
+		"no number":                 {"\nrun: {workers: many}", `FILE:2: workers: invalid value "many": want a whole number, without a unit`},
 		"impossible value":          {"\ntimeout: soon", `FILE:2: timeout: invalid value "soon": want minutes (120) or a time with a unit (90s, 2h, 1d12h)`},
 		"list for one value":        {"workers: [1, 2]", `FILE:1: workers takes one value, no list`},
 		"nothing":                   {"workers:", `FILE:1: workers: want a value or a list of values; remove the line for the default`},

@@ -341,6 +341,23 @@ func checkCopy(ctx context.Context, path string, full bool, want map[string]int6
 	return nil
 }
 
+// KeepWAL gives a file that nobody knows yet the write-ahead journal back, and leaves none beside it.
+func KeepWAL(ctx context.Context, path string) error {
+	db, err := sql.Open("sqlite", scratchDSN(path))
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	conn, err := db.Conn(ctx)
+	if err == nil {
+		err = errors.Join(useWAL(ctx, conn), conn.Close())
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
+		return fmt.Errorf("complete %s: %w", path, classify(err))
+	}
+	return nil
+}
+
 // FoldIn makes a database that is to be replaced one file: what its -wal holds is brought into
 // it, and no journal stays beside it. ErrBusy means that some process has it open.
 func FoldIn(ctx context.Context, path string) error {

@@ -73,6 +73,23 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// TestKeepUsed: a copy that somebody has crawled into where it lies is a database, and stays.
+func TestKeepUsed(t *testing.T) {
+	t.Parallel()
+	cfg := backup.Config{DB: database(t), Folder: t.TempDir()}
+	used, err := backup.Make(t.Context(), cfg)
+	storetest.NoError(t, err)
+	old, err := backup.Make(t.Context(), cfg)
+	storetest.NoError(t, err)
+	storetest.NoError(t, storetest.OpenConfig(t, store.Config{Path: used.File}).Close())
+	cfg.Keep = 1
+	made, err := backup.Make(t.Context(), cfg)
+	storetest.NoError(t, err)
+	if !slices.Equal(made.Removed, []string{old.File}) {
+		t.Errorf("removed %v, want %s alone", made.Removed, old.File)
+	}
+}
+
 // TestOneAtATime: a second backup of a database is refused while one is under way.
 func TestOneAtATime(t *testing.T) {
 	t.Parallel()

@@ -131,7 +131,8 @@ type oldCopy struct {
 }
 
 // copies lists the copies of this database in the folder but the new one, the newest first: those
-// that are named as a backup names them, say of themselves that they are one, and are not open.
+// that are named as a backup names them, say of themselves that they are one, are not open, and were
+// never written to: one that was crawled into where it lies may hold what is nowhere else.
 func (b *backup) copies(ctx context.Context) (all []oldCopy, err error) {
 	entries, err := os.ReadDir(b.dir)
 	if err != nil {
@@ -143,7 +144,7 @@ func (b *backup) copies(ctx context.Context) (all []oldCopy, err error) {
 		if !ok || !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), ".db") || !stamp.MatchString(rest) || path == b.out.File {
 			continue
 		}
-		if _, err := os.Lstat(path + "-wal"); err == nil {
+		if _, err := os.Lstat(path + "-wal"); err == nil || wasUsed(path) {
 			continue
 		}
 		s, err := store.TakeSnapshot(ctx, path, nil)
@@ -161,6 +162,19 @@ func (b *backup) copies(ctx context.Context) (all []oldCopy, err error) {
 	}
 	slices.SortFunc(all, func(x, y oldCopy) int { return strings.Compare(y.at, x.at) })
 	return all, nil
+}
+
+// wasUsed reports whether a copy was opened for writing since it was made: whoever does brings the
+// write-ahead journal back, and the header says so.
+func wasUsed(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return true // nothing is known of it
+	}
+	defer func() { _ = f.Close() }() // only read
+	var version [1]byte              // of the format, as writers need to know it: 2 = write-ahead
+	_, err = f.ReadAt(version[:], 18)
+	return err != nil || version[0] != 1
 }
 
 // enough refuses what would fill the disk: a tenth more than is needed must be free.

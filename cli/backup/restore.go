@@ -205,6 +205,10 @@ func (r *restore) stage(ctx context.Context) error {
 		}
 	}
 	ownLike(file, model)
+	// Whoever reads a file that keeps a -wal can be seen: the next restore must not replace it under him.
+	if err := store.KeepWAL(ctx, file); err != nil {
+		return err
+	}
 	if err := syncFile(file); err != nil {
 		return err
 	}
@@ -303,8 +307,14 @@ func (r *restore) nameAside() error {
 		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if _, err := os.Lstat(logs); logs != "" && !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(logs); logs != "" && err == nil {
 			continue
+		}
+		if logs != "" && !movable(r.m.NewLogs+".try", logs) {
+			logs = filepath.Join(r.m.Logs, strings.TrimPrefix(word, "."))
+			if _, err := os.Lstat(logs); !errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
 		}
 		r.m.Aside, r.m.LogsAside = "", logs
 		for _, ending := range []string{"", "-wal", "-journal"} { // a journal may stand there without its database
@@ -315,6 +325,19 @@ func (r *restore) nameAside() error {
 		return nil
 	}
 	return fmt.Errorf("%s%s…: %w", r.DB, asideWord, ErrExists)
+}
+
+// movable tries whether a name can be moved to another one: the folder of the logs may be a disk of its own,
+// or stand in one that nobody may write to.
+func movable(try, to string) bool {
+	if err := os.Mkdir(try, 0o700); err != nil {
+		return false
+	}
+	if err := os.Rename(try, to); err != nil {
+		_ = os.Remove(try) // the next sweep removes it
+		return false
+	}
+	return os.Remove(to) == nil
 }
 
 // discard removes what was staged.

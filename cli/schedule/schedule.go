@@ -29,6 +29,7 @@ type Job struct {
 	Limit  time.Duration // the crawl ends by itself by then; 0 = no limit
 	Stop   time.Duration // the longest that it takes to end after a signal
 	Writes []string      // folders that the commands write to
+	Reads  []string      // files that they read beside those that their words name
 	Mail   string        // the address that gets mail of failures; "" = none
 
 	System bool   // systemd: units of the system, not of a user

@@ -206,7 +206,7 @@ RemoveIPC=yes
 
 // paths are all that a command may need to see.
 func (j Job) paths() []string {
-	all := append(slices.Clone(j.Writes), j.Folder)
+	all := append(slices.Concat(j.Writes, j.Reads), j.Folder)
 	for _, c := range j.commands() {
 		all = append(all, c...)
 	}
