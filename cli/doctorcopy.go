@@ -111,21 +111,20 @@ func (d *diagnosis) growth(ctx context.Context) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	left := g.PagesLeft()
+	read, _, left := g.Weigh(detailInFile)
 	switch {
 	case g.TargetsLeft() == 0:
 		d.add(check, fine, "", "nothing is planned: the database stays at about %s, the logs at %s", bytesText(size), bytesText(logs))
 		return nil
-	case g.Pages < enoughPages:
+	case read < enoughPages:
 		d.add(check, fine, "", "%s left to crawl; how large everything will be is known after %d pages", plural(g.TargetsLeft(), "target"), enoughPages)
 		return nil
 	}
-	perPage := float64(max(0, size-g.Targets*bytesOfTarget)) / float64(g.Pages)
-	moreDB := int64(perPage * float64(left))
-	logged := max(g.LoggedPages, g.Pages)
-	moreLogs := int64(float64(logs) / float64(logged) * float64(left))
-	text := fmt.Sprintf("%s left, about %s: the database will grow from %s to %s at most, the logs from %s to about %s",
-		plural(g.TargetsLeft(), "target"), plural(left, "page"), bytesText(size), bytesText(size+moreDB), bytesText(logs), bytesText(logs+moreLogs))
+	moreDB := int64(float64(max(0, size-g.Targets*bytesOfTarget)) / read * left)
+	_, logged, left := g.Weigh(detailInLogs)
+	moreLogs := int64(float64(logs) / logged * left)
+	text := fmt.Sprintf("%s left, about %s: the database will grow from %s to about %s, the logs from %s to about %s",
+		plural(g.TargetsLeft(), "target"), plural(g.PagesLeft(), "page"), bytesText(size), bytesText(size+moreDB), bytesText(logs), bytesText(logs+moreLogs))
 	text += fmt.Sprintf("; of the database %s are requests (%s rows, --keep-requests forgets them) and %s attempts (%s rows, kept 30 days, 90 if they failed)",
 		bytesText(g.Requests*bytesOfRequest), thousands(g.Requests), bytesText(g.Attempts*(bytesOfAttempt+g.StepBytes)), thousands(g.Attempts))
 	free, err := freeSpace(existingFolder(filepath.Dir(db)))
@@ -140,6 +139,8 @@ func (d *diagnosis) growth(ctx context.Context) error {
 // Bytes that a row takes with its indexes, measured over a million listings: see docs/decisions/0046-backup.md.
 const (
 	bytesOfTarget  = 300
+	detailInFile   = 1.0 / 15 // what the page of one business, or of an index, brings, of a page of results
+	detailInLogs   = 1.0 / 7
 	bytesOfRequest = 290
 	bytesOfAttempt = 250 // and its steps
 	enoughPages    = 50  // from which a page's share is known well enough
