@@ -197,6 +197,9 @@ func (p *Program) job(c *cli.Context, when schedule.When) (j schedule.Job, err e
 	if err := p.checkLine(c, &j); err != nil {
 		return j, err
 	}
+	if j.Limit > when.Period() {
+		return j, Usagef("--max-duration %s: it would not end before it is started again, %s later; give it less", shortTime(j.Limit), shortTime(when.Period()))
+	}
 	j.Writes = append(j.Writes, j.Folder, filepath.Dir(global[2]))
 	if logs := global[4]; len(outermost([]string{j.Folder, logs})) > 1 {
 		j.Writes = append(j.Writes, logs) // else the crawl makes it
