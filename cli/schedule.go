@@ -307,6 +307,11 @@ func (p *Program) checkLine(c *cli.Context, j *schedule.Job) error {
 	if err != nil {
 		return err
 	}
+	for _, word := range j.Crawl {
+		if name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "="); strings.HasPrefix(word, "-") && (name == "ping" || name == "notify") {
+			p.note("The address of --%s is a secret, and others may read this: write it into ypcrawl.yaml.", name)
+		}
+	}
 	for _, pair := range os.Environ() {
 		if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, envPrefix) && value != "" {
 			p.note("%s is set here, and will not be for the crawl that is started by itself: write it into ypcrawl.yaml.", yp.Printable(name))
