@@ -113,18 +113,18 @@ func (m *manager) tell(words ...string) {
 // statusLine is how far a run is: "CA TX 43 %, 117 pages/s".
 func statusLine(what string, s Snapshot) string {
 	done, total := s.phase()
-	text, percent := what, int64(100)
-	if total > 0 {
-		percent = done * 100 / total
-	}
+	text := what
 	if s.fetchesDetails() {
 		text += ", details"
 	}
-	format := "%s %d %%, %.1f %s"
-	if s.Rate >= 10 {
-		format = "%s %d %%, %.0f %s"
+	if total > 0 { // else nothing is due, or an index is read to find out what is
+		text += fmt.Sprintf(" %d %%", done*100/total)
 	}
-	text = fmt.Sprintf(format, text, percent, s.Rate, speedUnit(s.Details+s.DetailsTotal > 0))
+	format := "%s, %.1f %s"
+	if s.Rate >= 10 {
+		format = "%s, %.0f %s"
+	}
+	text = fmt.Sprintf(format, text, s.Rate, speedUnit(s.Details+s.DetailsTotal > 0))
 	if s.TargetsFailed > 0 {
 		text += ", " + thousands(s.TargetsFailed) + " failed"
 	}

@@ -83,12 +83,12 @@ func TestManagerWatchdog(t *testing.T) {
 	heard()
 	now := time.Now()
 	m.look(now, Snapshot{})
-	hears(t, heard, "STATUS=CA 100 %, 0.0 pages/s\nWATCHDOG=1")
+	hears(t, heard, "STATUS=CA, 0.0 pages/s\nWATCHDOG=1")
 	m.look(now.Add(beatWithin+time.Second), Snapshot{}) // no heartbeat has reached the database
-	hears(t, heard, "STATUS=CA 100 %, 0.0 pages/s")
+	hears(t, heard, "STATUS=CA, 0.0 pages/s")
 	m.beats.Store(new(now.Add(beatWithin)))
 	m.look(now.Add(beatWithin+10*time.Second), Snapshot{})
-	hears(t, heard, "STATUS=CA 100 %, 0.0 pages/s\nWATCHDOG=1")
+	hears(t, heard, "STATUS=CA, 0.0 pages/s\nWATCHDOG=1")
 }
 
 // TestManagerOther: a watchdog that waits for another process hears nothing.
@@ -99,7 +99,7 @@ func TestManagerOther(t *testing.T) {
 	m := newManager(zerolog.Nop(), "CA")
 	heard()
 	m.look(time.Now(), Snapshot{})
-	hears(t, heard, "STATUS=CA 100 %, 0.0 pages/s")
+	hears(t, heard, "STATUS=CA, 0.0 pages/s")
 
 	var log bytes.Buffer
 	t.Setenv("WATCHDOG_USEC", "soon")
@@ -154,6 +154,7 @@ func TestStatusLine(t *testing.T) {
 	for want, s := range map[string]Snapshot{
 		"CA 43 %, 1.5 pages/s":                               {TargetsTotal: 400, TargetsDone: 174, Rate: 1.49},
 		"CA 100 %, 0.0 pages/s, 2 failed":                    {TargetsTotal: 2, TargetsFailed: 2},
+		"CA, 0.0 pages/s":                                    {},
 		"CA, details 25 %, 12 pages and details/s":           {TargetsTotal: 1, TargetsDone: 1, Details: 1, DetailsTotal: 4, Rate: 12},
 		"CA 0 %, 0.0 pages/s, waiting until 1Z: Retry-After": {TargetsTotal: 1, Waiting: "until 1Z: Retry-After"},
 	} {

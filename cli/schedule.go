@@ -197,6 +197,9 @@ func (p *Program) job(c *cli.Context, when schedule.When) (j schedule.Job, err e
 	if err := p.checkLine(c, &j); err != nil {
 		return j, err
 	}
+	if j.Limit > when.Period() {
+		return j, Usagef("--max-duration %s: it would not end before it is started again, %s later; give it less", shortTime(j.Limit), shortTime(when.Period()))
+	}
 	j.Writes = append(j.Writes, j.Folder, filepath.Dir(global[2]))
 	if logs := global[4]; len(outermost([]string{j.Folder, logs})) > 1 {
 		j.Writes = append(j.Writes, logs) // else the crawl makes it
@@ -303,6 +306,11 @@ func (p *Program) checkLine(c *cli.Context, j *schedule.Job) error {
 	}
 	if err != nil {
 		return err
+	}
+	for _, word := range j.Crawl {
+		if name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "="); strings.HasPrefix(word, "-") && (name == "ping" || name == "notify") {
+			p.note("The address of --%s is a secret, and others may read this: write it into ypcrawl.yaml.", name)
+		}
 	}
 	for _, pair := range os.Environ() {
 		if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, envPrefix) && value != "" {

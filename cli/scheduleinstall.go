@@ -13,6 +13,7 @@ import (
 
 	"ypcrawl/cli/export"
 	"ypcrawl/cli/schedule"
+	"ypcrawl/yp"
 )
 
 // unitFolder is where the units of systemd are looked for.
@@ -78,6 +79,9 @@ func (p *Program) install(c *cli.Context, j schedule.Job, out scheduled) error {
 	if err != nil {
 		return err
 	}
+	if other := crawledIn(filepath.Join(dir, files[0].Name)); other != "" && other != j.Folder {
+		return Usagef("the units of the name %s crawl in %s: choose another --name, or take them away first with --uninstall", j.Name, yp.Printable(other))
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as systemd has it
 		return fmt.Errorf("make the folder of the units: %w", err)
 	}
@@ -117,6 +121,17 @@ func (p *Program) install(c *cli.Context, j schedule.Job, out scheduled) error {
 		w.lines("To start it now, and to look on:")
 		w.more("  "+ctl+" start --no-block "+j.Name+".service", "  "+ctl+" status "+j.Name+".service", "  "+ctl+" list-timers "+timer)
 	})
+}
+
+// crawledIn is the working folder that a service of ours names; "" = there is none.
+func crawledIn(service string) string {
+	data, err := readBounded(service, "unit")
+	if err != nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(string(data), "\nWorkingDirectory=")
+	folder, _, _ := strings.Cut(rest, "\n")
+	return strings.ReplaceAll(folder, "%%", "%")
 }
 
 // replaceFile writes a file that appears whole.

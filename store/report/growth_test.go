@@ -22,8 +22,8 @@ func TestGrowth(t *testing.T) {
 		t.Errorf("in the middle: %+v, %d targets and %d pages left; want 16, 40, 6, 24, 10 and 100", g, g.TargetsLeft(), g.PagesLeft())
 	}
 	// What is no page of results weighs as little as is said.
-	execute(t, b.DB(), `INSERT INTO targets (source_id, kind, state, population, priority, max_pages, status, finished_at, page_current) VALUES
-		(1, 'index', 'TX', 0, 0, 0, 'DONE', 'x', 20), (1, 'index', 'WY', 0, 0, 0, 'PLANNED', NULL, 0)`)
+	execute(t, b.DB(), `INSERT INTO targets (source_id, kind, state, population, priority, max_pages, status, finished_at, page_current, created_at) VALUES
+		(1, 'index', 'TX', 0, 0, 1, 'DONE', 'x', 20, 'x'), (1, 'index', 'WY', 0, 0, 1, 'PLANNED', NULL, 0, 'x')`)
 	g, err = b.Growth(t.Context())
 	noErr(t, err)
 	if read, logged, left := g.Weigh(0.5); read != 16+10 || logged != 40+10 || left != 24+10 {
