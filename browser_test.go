@@ -304,7 +304,7 @@ func TestBrowserHostile(t *testing.T) {
 	const evil = `<script>alert(1)</script><img src=x onerror=alert(2)>`
 	alter(t, dir,
 		`UPDATE cities SET name = '`+evil+`' WHERE state = 'TX'`, `UPDATE categories SET name = '`+evil+`' || char(0x202e) || 'z'`,
-		`UPDATE listings SET name = '`+evil+`'`, `UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = '`+evil+`'`,
+		`UPDATE listings SET name = '`+evil+`'`, `UPDATE listings SET name = hex(zeroblob(150)) WHERE id = (SELECT max(id) FROM listings)`, `UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = '`+evil+`'`,
 		`UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL WHERE id % 2 = 0 AND kind = 'search'`)
 	p := startPage(t, dir, "dashboard", "--listen", "0")
 	for _, path := range browserViews() {
@@ -313,6 +313,10 @@ func TestBrowserHostile(t *testing.T) {
 		if n := eval[int](b, `document.querySelectorAll("main script, main img").length`); n != 0 {
 			t.Errorf("%s: %d elements came from names", path, n)
 		}
+	}
+	b.do(chromedp.Navigate(p.url + "/listings"))
+	if w := eval[int64](b, `document.querySelector("#listings-scroll tbody th").offsetWidth`); w > 500 {
+		t.Errorf("a long name is %d wide: what stands beside it can't be seen", w)
 	}
 	b.do(chromedp.Navigate(p.url + "/states/TX"))
 	if text := eval[string](b, `document.querySelector(".cells").textContent`); !strings.Contains(text, evil) || !strings.Contains(text, evil+"\\"+"u202ez") {

@@ -132,7 +132,7 @@ func TestWorkers(t *testing.T) {
 	beat := yp.FormatTime(clock.Now())
 	same(t, "they beat", table(t, b.DB(), workerRows), []string{"w1|Ada|" + beat + "||0|2|12345", "w2|Bob|" + beat + "||0|0|12345"})
 	clock.Move(time.Second)
-	must(r.Dismiss(bg, "w2"))
+	must(r.Dismiss(bg, "w2", checkpoint.Usage{}))
 	end := yp.FormatTime(clock.Now())
 	clock.Move(time.Second)
 	_, err = r.Heartbeat(bg, 8, checkpoint.Usage{Memory: 99})
@@ -178,7 +178,7 @@ func TestProcessorTime(t *testing.T) {
 func TestFinishKeepsWorkersThatEnded(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 1, "CA")
-	noErr(t, errors.Join(b.run.Enlist(bg, "w1", "Ada", checkpoint.Usage{}), b.run.Dismiss(bg, "w1")))
+	noErr(t, errors.Join(b.run.Enlist(bg, "w1", "Ada", checkpoint.Usage{}), b.run.Dismiss(bg, "w1", checkpoint.Usage{})))
 	before := table(t, b.DB(), workerRows)
 	clock.Move(time.Hour)
 	noErr(t, b.run.Finish(bg, checkpoint.OutcomeDone, 0))

@@ -192,7 +192,7 @@ const (
 	enlist = `
 	INSERT INTO workers (run_id, worker_id, name, host, pid, started_at, heartbeat_at, rss_bytes, cpu_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8)
 	ON CONFLICT (run_id, worker_id) DO UPDATE SET stopped_at = NULL, heartbeat_at = excluded.heartbeat_at`
-	dismiss     = `UPDATE workers SET stopped_at = ?, heartbeat_at = ? WHERE run_id = ? AND worker_id = ?`
+	dismiss     = `UPDATE workers SET stopped_at = ?1, heartbeat_at = ?1, rss_bytes = ifnull(nullif(?4, 0), rss_bytes), cpu_ms = ifnull(?5, cpu_ms) WHERE run_id = ?2 AND worker_id = ?3`
 	dismissAll  = `UPDATE workers SET stopped_at = ?, heartbeat_at = ? WHERE run_id = ? AND stopped_at IS NULL`
 	dismissDead = `UPDATE workers SET stopped_at = heartbeat_at WHERE stopped_at IS NULL AND run_id IN (SELECT value FROM json_each(?))`
 	beatWorkers = `UPDATE workers SET heartbeat_at = ?, rss_bytes = ?, cpu_ms = ?, cpu_percent = ? WHERE run_id = ? AND stopped_at IS NULL`
@@ -216,7 +216,10 @@ func (r *Run) Enlist(ctx context.Context, worker, name string, use Usage) error 
 	})
 }
 
-// Dismiss notes that a worker has ended.
-func (r *Run) Dismiss(ctx context.Context, worker string) error {
-	return r.keeper.write(ctx, "dismiss worker "+worker, func(tx *store.Tx) error { return tx.Run(dismiss, tx.Now, tx.Now, r.ID, worker) })
+// Dismiss notes that a worker has ended, and what its process used until then; what isn't known
+// stays as it was.
+func (r *Run) Dismiss(ctx context.Context, worker string, use Usage) error {
+	return r.keeper.write(ctx, "dismiss worker "+worker, func(tx *store.Tx) error {
+		return tx.Run(dismiss, tx.Now, r.ID, worker, use.Memory, use.cpu())
+	})
 }

@@ -82,6 +82,9 @@ type verdict struct {
 // check is `status --check`.
 func (p *Program) check(c *cli.Context) error {
 	var m *report.Measures
+	if n := c.Int64("warn-dead"); n < 0 {
+		return Usagef("--warn-dead %d: want a number from 0 up", n)
+	}
 	err := wholeFile(c, "check")
 	if err == nil {
 		err = p.with(c, reading, func(k *database, _ store.Scope) (err error) {
@@ -208,9 +211,9 @@ func oldRuns(m *report.Measures, l limits) []problem {
 	case l.age == 0:
 		return nil
 	case m.LastWell == nil:
-		return found(alertCritical, "max_age", "no run has ended well yet, %s are asked for", shortTime(l.age))
+		return found(alertCritical, "max_age", "no run has ended well yet; --max-age is %s", shortTime(l.age))
 	case m.Now.Sub(*m.LastWell) > l.age:
-		return found(alertCritical, "max_age", "the last run that ended well did so %s, %s are asked for", ago(m.Now, *m.LastWell), shortTime(l.age))
+		return found(alertCritical, "max_age", "the last run that ended well did so %s; --max-age is %s", ago(m.Now, *m.LastWell), shortTime(l.age))
 	}
 	return nil
 }

@@ -88,8 +88,8 @@ func TestJudge(t *testing.T) {
 		"no page, of a run that died":      {func(m *report.Measures) { m.LastPage, m.Runs[0].Alive = nil, false }, usual, "OK "},
 		"an old run, and nobody asks":      {func(m *report.Measures) { m.LastWell = nil }, usual, "OK "},
 		"a run within its age":             {func(*report.Measures) {}, within(20 * time.Hour), "OK "},
-		"a run that is too old":            {func(*report.Measures) {}, within(19 * time.Hour), "CRITICAL the last run that ended well did so 20h00m ago, 19h are asked for"},
-		"no run at all":                    {func(m *report.Measures) { m.LastWell = nil }, within(26 * time.Hour), "CRITICAL no run has ended well yet, 26h are asked for"},
+		"a run that is too old":            {func(*report.Measures) {}, within(19 * time.Hour), "CRITICAL the last run that ended well did so 20h00m ago; --max-age is 19h"},
+		"no run at all":                    {func(m *report.Measures) { m.LastWell = nil }, within(26 * time.Hour), "CRITICAL no run has ended well yet; --max-age is 26h"},
 		"a dead letter more than allowed":  {func(m *report.Measures) { m.Targets[1].Parked++ }, usual, "WARNING 11 dead letters (`ypcrawl dead list`)"},
 		"claims that found it busy":        {func(m *report.Measures) { m.Claims.Share = new(0.21) }, usual, "WARNING 21.0% of claims found the database busy"},
 		"of a few claims nothing is said":  {func(m *report.Measures) { m.Claims = report.ClaimMeasure{Claims: 19, Share: new(1.0)} }, usual, "OK "},
@@ -112,7 +112,7 @@ func TestJudge(t *testing.T) {
 		},
 		"the worst comes first": {
 			func(m *report.Measures) { m.Targets[1].Parked++; m.LastWell = nil }, within(time.Hour),
-			"CRITICAL no run has ended well yet, 1h are asked for; 11 dead letters (`ypcrawl dead list`)",
+			"CRITICAL no run has ended well yet; --max-age is 1h; 11 dead letters (`ypcrawl dead list`)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,8 +15,9 @@ func (p *Program) workersCommand() *cli.Command {
 		Name:  "workers",
 		Usage: "Show who works on what: the workers of runs, how fast they are, memory and processor time",
 		Description: "alive: its process lives and sends heartbeats (every 30s). silent: it has not ended, and nothing is heard of it.\n" +
-			"pages/s is that of the last minute, of a worker that has ended that of all its time. Memory and processor time\n" +
-			"(of one processor, between the last two heartbeats) are those of its process, which its workers share.",
+			"pages/s is that of the last minute; of a worker that has ended that of all its time, pages of results alone, as in\n" +
+			"the column pages. Memory and processor time (of one processor, between the last two heartbeats) are those of\n" +
+			"its process, which its workers share.",
 		Flags: append(
 			formatFlags(),
 			&cli.BoolFlag{Name: "all", Usage: "those of runs that have ended, too"},

@@ -96,7 +96,7 @@ func (e *Engine) work(ctx context.Context, n int) (excused bool, err error) {
 	}
 	log, err := e.cfg.OpenLog(id)
 	if err != nil {
-		return false, errors.Join(err, e.cfg.Run.Dismiss(keep, id))
+		return false, errors.Join(err, e.cfg.Run.Dismiss(keep, id, usage()))
 	}
 	w := &worker{
 		Engine: e, name: name, me: checkpoint.Worker{ID: id, RunID: e.cfg.Run.ID}, log: log,
@@ -109,7 +109,7 @@ func (e *Engine) work(ctx context.Context, n int) (excused bool, err error) {
 		if w.session != nil {
 			w.session.Close()
 		}
-		err = errors.Join(err, log.Close(), e.cfg.Run.Dismiss(keep, id))
+		err = errors.Join(err, log.Close(), e.cfg.Run.Dismiss(keep, id, usage()))
 	}()
 	err = w.run(ctx)
 	return w.excused, err

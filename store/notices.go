@@ -23,14 +23,18 @@ type Notice struct {
 // weeks.
 const sameAgain = 24 * time.Hour
 
+// underWay is how long a message may be on its way, tried again as often as it is: after it one
+// that no destination took is due again, also in a run of days.
+const underWay = 5 * time.Minute
+
 const (
-	// A message is due again when its time is over; when the run that was to tell it ended before
-	// any destination took it, as one that was killed; and when it is of the future, which a
+	// A message is due again when its time is over, the same one sooner when no destination took
+	// it; when the run that was to tell it ended before that, as one that was killed; and when it is of the future, which a
 	// clock leaves that was set back since.
 	takeNotice = `
 	INSERT INTO notices (event, source_id, mark, at, run_id) VALUES (?1, ?2, ?3, ?4, ?5)
 	ON CONFLICT DO UPDATE SET mark = excluded.mark, at = excluded.at, run_id = excluded.run_id
-	WHERE notices.at > ?4 OR notices.at <= ?6 AND (notices.mark <> ?3 OR notices.at <= ?7)
+	WHERE notices.at > ?4 OR notices.at <= ?6 AND (notices.mark <> ?3 OR notices.at <= ?7 OR notices.at <= ?8 AND ifnull(notices.delivered_at, '') < notices.at)
 		OR ifnull(notices.delivered_at, '') < notices.at AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = notices.run_id AND r.outcome = 'running')`
 	noticeDelivered = `UPDATE notices SET delivered_at = at WHERE event = ? AND source_id = ? AND run_id = ?`
 	beginNotices    = `
@@ -46,8 +50,8 @@ func (db *DB) TakeNotice(ctx context.Context, n Notice, every time.Duration) (mi
 		if !n.At.IsZero() {
 			at = n.At
 		}
-		until, same := yp.FormatTime(at.Add(-every)), yp.FormatTime(at.Add(-max(every, sameAgain)))
-		changed, err := tx.Changed(takeNotice, string(n.Event), n.SourceID, n.Mark, yp.FormatTime(at), n.Run, until, same)
+		ago := func(span time.Duration) string { return yp.FormatTime(at.Add(-span)) }
+		changed, err := tx.Changed(takeNotice, string(n.Event), n.SourceID, n.Mark, yp.FormatTime(at), n.Run, ago(every), ago(max(every, sameAgain)), ago(underWay))
 		mine = changed > 0
 		return err
 	})
@@ -58,7 +62,7 @@ func (db *DB) TakeNotice(ctx context.Context, n Notice, every time.Duration) (mi
 }
 
 // NoticeEnded keeps whether a destination took the message. One that none took is due again
-// when its run has ended.
+// when its run has ended, or after the time within which an event is reported once.
 func (db *DB) NoticeEnded(ctx context.Context, n Notice, delivered bool) error {
 	if !delivered {
 		return nil

@@ -103,6 +103,17 @@ func TestNotices(t *testing.T) {
 		x.do(t, endRun1)
 		x.want(t, true, 2, "a")
 	})
+	t.Run("nobody took it, and its run goes on", func(t *testing.T) {
+		t.Parallel()
+		x := newTelling(t)
+		x.want(t, true, 1, "a", false)
+		x.now = noon.Add(time.Hour - time.Millisecond)
+		x.want(t, false, 1, "a")
+		x.now = noon.Add(time.Hour)
+		x.want(t, true, 1, "a", true)
+		x.now = noon.Add(2 * time.Hour)
+		x.want(t, false, 1, "a")
+	})
 	t.Run("its run was forgotten", func(t *testing.T) {
 		t.Parallel()
 		x := newTelling(t)

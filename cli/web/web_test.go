@@ -492,6 +492,6 @@ func TestStopsPromptly(t *testing.T) {
 	}
 	b.done <- nil
 	if <-answered; strings.Contains(logged.String(), "can't be shown") {
-		t.Errorf("the end of the program is told as a defect: %s", &logged)
+		t.Errorf("the end of the program is logged as a defect: %s", &logged)
 	}
 }

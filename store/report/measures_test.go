@@ -48,7 +48,7 @@ func TestMeasureNothing(t *testing.T) {
 	}
 }
 
-// TestReplacedFile: who reads a file that was removed or replaced since is told, not shown what it
+// TestReplacedFile: who reads a file that was removed or replaced since hears of it, and is not shown what it
 // was.
 func TestReplacedFile(t *testing.T) {
 	t.Parallel()

@@ -142,7 +142,7 @@ func TestStatusOfWorkers(t *testing.T) {
 	execute(t, b.DB(), `UPDATE workers SET claims = 200, claim_retries = 3, pages = 7, listings = 210 WHERE worker_id = '`+yp.WorkerID(1, 1)+`'`,
 		`INSERT INTO runs (id, uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (900, 'far', 'elsewhere', 1, 1, 'run', 'x', 'x')`,
 		`INSERT INTO workers (run_id, worker_id, name, host, pid, started_at, heartbeat_at) VALUES (900, 'worker_0_pid_9', 'amber', 'elsewhere', 9, 'x', 'x')`)
-	noErr(t, b.run.Dismiss(t.Context(), yp.WorkerID(2, 1)))
+	noErr(t, b.run.Dismiss(t.Context(), yp.WorkerID(2, 1), checkpoint.Usage{}))
 	all := readStatus(t, b, store.Scope{}).Workers
 	if len(all) != 3 {
 		t.Fatalf("%d workers: %+v", len(all), all)

@@ -60,7 +60,12 @@ func TestWorkers(t *testing.T) {
 	if w := runs[0].Workers[0]; w.Memory != 60e6 || w.CPUMS == nil || *w.CPUMS != 3000 || w.CPU == nil || *w.CPU != 20 {
 		t.Errorf("%+v", w)
 	}
-	noErr(t, b.run.Dismiss(t.Context(), second))
+	noErr(t, b.run.Dismiss(t.Context(), second, checkpoint.Usage{Memory: 70e6, CPU: 4 * time.Second}))
+	runs, err = b.Workers(t.Context(), 0)
+	noErr(t, err)
+	if w := runs[0].Workers[1]; w.Memory != 70e6 || w.CPUMS == nil || *w.CPUMS != 4000 {
+		t.Errorf("at its end: %+v", w)
+	}
 	clock.Move(10 * time.Minute)
 	same(t, "no heartbeat", ask(0), []string{
 		"run 1 silent its process lives, and has sent no heartbeat since 12:00:10Z", "  amber silent target " + at + " page 2 of 1, rate -", "  birch ended target 0 page 0 of 0, rate 0.00/10s",
