@@ -140,6 +140,11 @@ func (p *Program) export(c *cli.Context, a *announcer) error {
 		if err := d.checkCoverage(scope); err != nil {
 			return err
 		}
+		if d.name != "-" && d.query.Group == "" { // one that is refused is none that was begun
+			if err := export.Free(d.name, c.Bool("overwrite")); err != nil {
+				return d.explain(err)
+			}
+		}
 		if err := d.beginDelivery(); err != nil {
 			return err
 		}
@@ -345,7 +350,10 @@ func (d *delivery) write() error {
 	if failed == nil && len(d.files) == 0 && d.query.Group == "" {
 		failed = d.begin("")
 	}
-	return errors.Join(failed, d.endFile())
+	if err := d.endFile(); failed == nil {
+		failed = err
+	}
+	return failed
 }
 
 func (d *delivery) add(row []any) error {
