@@ -45,13 +45,14 @@ Since a pass, a time or a run, changes are told by what happened to listings, wh
 only now is not told as new, and none as left. What a listing's own page says when it is first read is no such event; other
 hours or another e-mail address when it is read again are.
 
-Columns beside the default ones: `
+`
 
 func (p *Program) exportCommand() *cli.Command {
 	return &cli.Command{
 		Subcommands: []*cli.Command{p.deliveriesCommand()},
 		Name:        "export", Usage: "Write listings into a file for others: CSV, TSV, JSON lines, XLSX, Parquet, GeoJSON",
-		Description: exportHelp + strings.Join(columnNames(report.ListingColumns()[report.DefaultColumns:]), ", "),
+		Description: exportHelp + "Columns that count as changed: " + strings.Join(report.TellableFields(), ", ") +
+			".\n\nColumns beside the default ones: " + strings.Join(columnNames(report.ListingColumns()[report.DefaultColumns:]), ", "),
 		Flags: slices.Concat(
 			[]cli.Flag{
 				&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "-", Usage: "`FILE`, its ending tells the format, .gz or .zst behind it compresses; {date} in it is today; - = stdout"},
@@ -257,7 +258,7 @@ func parseChangeWord(s string) (report.ChangeWord, error) {
 // answer when changes are what is asked for.
 func (d *delivery) readSince(scope store.Scope) (err error) {
 	d.query.ClosedSince = d.c.IsSet("since") || d.c.IsSet("only") || d.c.IsSet("as")
-	d.query.Difference = d.c.String("since") == "last-export"
+	d.query.Difference = strings.EqualFold(strings.TrimSpace(d.c.String("since")), "last-export")
 	switch name := d.c.String("as"); {
 	case d.query.Difference && name == "":
 		return Usagef("--since last-export: say whose with --as NAME, the name that the last export was remembered under")
