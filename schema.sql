@@ -1,4 +1,4 @@
--- ypcrawl: the whole database, version 5.
+-- ypcrawl: the whole database, version 7.
 --
 -- Read it top to bottom: where and what (sources, cities, source_cities,
 -- categories), the unit of work (targets), who works (runs, workers), what was found

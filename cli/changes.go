@@ -323,7 +323,7 @@ func sinceOf(c *cli.Context, k *database, scope store.Scope) (since, error) {
 	if word == "" && c.IsSet("since") {
 		return since{}, Usagef("--since is empty: want an age like 7d, a date, or a run")
 	}
-	if word == "" || word == "last-pass" {
+	if word == "" || strings.EqualFold(word, "last-pass") {
 		passes, err := k.LastPasses(c.Context, scope)
 		switch {
 		case err != nil:

@@ -45,13 +45,14 @@ Since a pass, a time or a run, changes are told by what happened to listings, wh
 only now is not told as new, and none as left. What a listing's own page says when it is first read is no such event; other
 hours or another e-mail address when it is read again are.
 
-Columns beside the default ones: `
+`
 
 func (p *Program) exportCommand() *cli.Command {
 	return &cli.Command{
 		Subcommands: []*cli.Command{p.deliveriesCommand()},
 		Name:        "export", Usage: "Write listings into a file for others: CSV, TSV, JSON lines, XLSX, Parquet, GeoJSON",
-		Description: exportHelp + strings.Join(columnNames(report.ListingColumns()[report.DefaultColumns:]), ", "),
+		Description: exportHelp + "Columns that count as changed: " + strings.Join(report.TellableFields(), ", ") +
+			".\n\nColumns beside the default ones: " + strings.Join(columnNames(report.ListingColumns()[report.DefaultColumns:]), ", "),
 		Flags: slices.Concat(
 			[]cli.Flag{
 				&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "-", Usage: "`FILE`, its ending tells the format, .gz or .zst behind it compresses; {date} in it is today; - = stdout"},
@@ -140,6 +141,11 @@ func (p *Program) export(c *cli.Context, a *announcer) error {
 		if err := d.checkCoverage(scope); err != nil {
 			return err
 		}
+		if d.name != "-" && d.query.Group == "" { // one that is refused is none that was begun
+			if err := export.Free(d.name, c.Bool("overwrite")); err != nil {
+				return d.explain(err)
+			}
+		}
 		if err := d.beginDelivery(); err != nil {
 			return err
 		}
@@ -195,9 +201,6 @@ func (d *delivery) readName() (err error) {
 		return Usagef("--as is empty: want the name that the delivery is remembered under")
 	}
 	d.name = d.c.String("output")
-	if same, err := sameFile(d.name, d.c.String("db")); err == nil && same {
-		return Usagef("--output %q is the database itself: name another file", d.name)
-	}
 	known := false
 	d.format, d.compress, known = export.FormatOf(d.name)
 	switch {
@@ -211,6 +214,11 @@ func (d *delivery) readName() (err error) {
 		return Usagef("--output %q: its ending names no format; want .csv, .tsv, .jsonl, .xlsx, .parquet or .geojson, or --format", d.name)
 	}
 	if d.name = strings.ReplaceAll(d.name, "{date}", time.Now().UTC().Format(time.DateOnly)); d.name != "-" && d.name != "" {
+		for _, part := range []string{"", "-wal", "-shm"} {
+			if sameFile(d.name, d.c.String("db")+part) {
+				return Usagef("--output %q is the database itself: name another file", d.name)
+			}
+		}
 		if d.query.Group != "" && !strings.Contains(d.name, "{group}") {
 			folder, base := filepath.Split(d.name)
 			stem, endings, _ := strings.Cut(base, ".")
@@ -250,7 +258,7 @@ func parseChangeWord(s string) (report.ChangeWord, error) {
 // answer when changes are what is asked for.
 func (d *delivery) readSince(scope store.Scope) (err error) {
 	d.query.ClosedSince = d.c.IsSet("since") || d.c.IsSet("only") || d.c.IsSet("as")
-	d.query.Difference = d.c.String("since") == "last-export"
+	d.query.Difference = strings.EqualFold(strings.TrimSpace(d.c.String("since")), "last-export")
 	switch name := d.c.String("as"); {
 	case d.query.Difference && name == "":
 		return Usagef("--since last-export: say whose with --as NAME, the name that the last export was remembered under")
@@ -343,7 +351,10 @@ func (d *delivery) write() error {
 	if failed == nil && len(d.files) == 0 && d.query.Group == "" {
 		failed = d.begin("")
 	}
-	return errors.Join(failed, d.endFile())
+	if err := d.endFile(); failed == nil {
+		failed = err
+	}
+	return failed
 }
 
 func (d *delivery) add(row []any) error {
@@ -444,7 +455,7 @@ type manifest struct {
 // finish gives the files their names, and remembers them.
 func (d *delivery) finish() error {
 	m := manifest{
-		Files: d.files, Format: d.format, Columns: columnNames(d.query.Columns), Filters: d.filters(), Since: d.since.text,
+		Files: append([]*deliveredFile{}, d.files...), Format: d.format, Columns: columnNames(d.query.Columns), Filters: d.filters(), Since: d.since.text,
 		Passes: append([]report.Pass{}, d.since.passes...), Of: d.of, Coverage: d.seen, At: d.mark.At, Schema: store.SchemaVersion, Program: "ypcrawl " + ownBuild().Version,
 	}
 	for _, f := range d.files {
@@ -476,6 +487,15 @@ func (d *delivery) finish() error {
 	for i, f := range d.files {
 		files[i] = f.file
 	}
+	if d.c.Bool("manifest") {
+		about, err := d.makeManifest(m)
+		if err != nil {
+			d.abort()
+			return d.explain(err)
+		}
+		defer about.Abort()
+		files = append(files, about)
+	}
 	if err := export.Publish(files); err != nil {
 		d.abort()
 		return d.explain(err)
@@ -483,11 +503,6 @@ func (d *delivery) finish() error {
 	if to := d.query.To; to != nil {
 		if err := to.Complete(d.c.Context, store.Delivery{At: d.mark.At, Event: d.mark.Event, File: d.name, Rows: m.Rows}); err != nil {
 			return fmt.Errorf("%s is written, but the next --since last-export will tell the same again: %w", d.name, err)
-		}
-	}
-	if d.c.Bool("manifest") {
-		if err := d.writeManifest(m); err != nil {
-			return fmt.Errorf("%s is written: %w", d.name, err)
 		}
 	}
 	if d.c.Bool("json") {
@@ -523,23 +538,21 @@ func (d *delivery) manifestName() string {
 	return strings.NewReplacer("-{group}", "", "{group}", "all").Replace(d.name) + ".manifest.json"
 }
 
-func (d *delivery) writeManifest(m manifest) error {
+// makeManifest makes the manifest, which gets its name together with the files that it is about.
+func (d *delivery) makeManifest(m manifest) (*export.File, error) {
 	f, err := export.Create(d.manifestName(), "", d.c.Bool("overwrite"))
 	if err != nil {
-		return fmt.Errorf("write the manifest: %w", err)
+		return nil, fmt.Errorf("write the manifest: %w", err)
 	}
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err == nil {
 		_, err = f.Write(append(data, '\n'))
 	}
-	if err = errors.Join(err, f.Finish()); err == nil {
-		err = export.Publish([]*export.File{f})
-	}
-	if err != nil {
+	if err = errors.Join(err, f.Finish()); err != nil {
 		f.Abort()
-		return fmt.Errorf("write the manifest: %w", err)
+		return nil, fmt.Errorf("write the manifest: %w", err)
 	}
-	return nil
+	return f, nil
 }
 
 // filters is what was asked for, by the names of the flags.
@@ -566,10 +579,16 @@ func (d *delivery) filters() map[string]string {
 	return asked
 }
 
-func sameFile(a, b string) (bool, error) {
+// sameFile tells whether two names are of one file, which need not be there.
+func sameFile(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && os.SameFile(x, y), errors.Join(errX, errY)
+	if errX == nil && errY == nil {
+		return os.SameFile(x, y)
+	}
+	a, errX = filepath.Abs(a)
+	b, errY = filepath.Abs(b)
+	return errX == nil && errY == nil && a == b
 }
 
 func columnNames(columns []report.Column) []string {

@@ -112,6 +112,27 @@ func TestCSV(t *testing.T) {
 	}
 }
 
+// TestCSVEmptyCell: a reader passes over an empty line; an only cell that is empty is a row all the same.
+func TestCSVEmptyCell(t *testing.T) {
+	var out bytes.Buffer
+	w, err := export.New(&out, export.CSV, export.Options{Columns: columns(t)[:1], NoHeader: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range [][]any{{nil}, {"a"}, {""}} {
+		if err := w.Write(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	all, err := csv.NewReader(&out).ReadAll()
+	if diff := cmp.Diff([][]string{{""}, {"a"}, {""}}, all); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
 func TestXLSX(t *testing.T) {
 	book, err := excelize.OpenReader(bytes.NewReader(write(t, export.XLSX, export.Options{Columns: columns(t)})))
 	if err != nil {

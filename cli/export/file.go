@@ -39,10 +39,10 @@ type File struct {
 // Create begins the file name.
 func Create(name string, c Compression, overwrite bool) (*File, error) {
 	f := &File{name: name, overwrite: overwrite, sum: sha256.New()}
-	if err := f.free(); err != nil {
+	err := Free(name, overwrite)
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	removeOldParts(name)
 	part := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text()[:8]+".part")
 	if f.temp, err = os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666); errors.Is(err, fs.ErrNotExist) {
@@ -79,18 +79,18 @@ func Compress(w io.Writer, c Compression) (io.WriteCloser, error) {
 	return nil, nil
 }
 
-// free tells whether the name may be taken.
-func (f *File) free() error {
-	info, err := os.Stat(f.name)
+// Free tells whether a file may take the name: the error wraps ErrExists where another one has it.
+func Free(name string, overwrite bool) error {
+	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no regular file: name another one", f.name)
-	case !f.overwrite:
-		return fmt.Errorf("%s: %w", f.name, ErrExists)
+		return fmt.Errorf("%s is no regular file: name another one", name)
+	case !overwrite:
+		return fmt.Errorf("%s: %w", name, ErrExists)
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (f *File) Finish() (err error) {
 // stand, and the error names them.
 func Publish(files []*File) error {
 	for _, f := range files {
-		if err := f.free(); err != nil {
+		if err := Free(f.name, f.overwrite); err != nil {
 			return err
 		}
 	}
@@ -150,7 +150,7 @@ func Publish(files []*File) error {
 
 // publish gives a finished file its name, and tells whether another file had it.
 func (f *File) publish() (replaces bool, err error) {
-	if err := f.free(); err != nil {
+	if err := Free(f.name, f.overwrite); err != nil {
 		return false, err
 	}
 	info, err := os.Stat(f.name)

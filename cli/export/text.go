@@ -15,13 +15,14 @@ import (
 
 // cells writes CSV or TSV.
 type cells struct {
+	to   io.Writer
 	out  *csv.Writer
 	opts Options
 	line []string
 }
 
 func newCells(w io.Writer, f Format, opts Options) (*cells, error) {
-	c := &cells{out: csv.NewWriter(w), opts: opts, line: make([]string, len(opts.Columns))}
+	c := &cells{to: w, out: csv.NewWriter(w), opts: opts, line: make([]string, len(opts.Columns))}
 	if f == TSV {
 		c.out.Comma = '\t'
 	}
@@ -55,6 +56,13 @@ func (c *cells) Write(row []any) error {
 		default:
 			c.line[i] = ""
 		}
+	}
+	if len(c.line) == 1 && c.line[0] == "" { // an empty line is no row to who reads it
+		c.out.Flush()
+		if _, err := io.WriteString(c.to, `""`+"\n"); err != nil {
+			return err
+		}
+		return c.out.Error()
 	}
 	return c.out.Write(c.line)
 }
