@@ -197,6 +197,9 @@ func (d *delivery) read() (err error) {
 }
 
 func (d *delivery) readName() (err error) {
+	if name := d.c.String("as"); yp.Printable(name) != name {
+		return Usagef("--as %q: want a name without control characters", name)
+	}
 	if d.c.IsSet("as") && strings.TrimSpace(d.c.String("as")) == "" {
 		return Usagef("--as is empty: want the name that the delivery is remembered under")
 	}
