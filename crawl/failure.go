@@ -169,7 +169,9 @@ func (w *worker) reportProxy(err error) {
 
 // observation is what a request tells about its host.
 func (w *worker) observation(x *exchange, class yp.ErrorClass, err error) health.Seen {
-	started := w.cfg.Keeper.DB().Now().Add(-time.Since(x.first.Started)) // by the clock of the database
+	// By the clock of the database, which is cut to milliseconds: never earlier than it was, or a
+	// block that follows at once on another would count as on its way already.
+	started := w.cfg.Keeper.DB().Now().Add(time.Millisecond - time.Since(x.first.Started))
 	s := health.Seen{Host: x.last.Host, Class: class, Started: started}
 	if err == nil {
 		w.unrecognized.Store(0)
