@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ypcrawl/checkpoint"
@@ -36,6 +37,8 @@ type observer struct {
 	quit    chan struct{}
 	looking sync.WaitGroup
 	waiting sync.WaitGroup // for messages to be delivered
+
+	deadUnderWay atomic.Pointer[time.Time] // until when the message of dead letters tells that is being sent
 }
 
 // observe begins to look after a run; end must follow. It does nothing where nobody is to be
@@ -118,8 +121,12 @@ func (l *observer) tell(ctx context.Context, source int64, mark string, m notify
 		m.At = db.Now()
 	}
 	l.waiting.Add(1)
+	if m.Event == yp.NoticeDeadLetters {
+		l.deadUnderWay.Store(&m.At)
+	}
 	l.send(m, func(delivered bool) {
 		defer l.waiting.Done()
+		defer l.deadUnderWay.CompareAndSwap(&m.At, nil)
 		if err := db.NoticeEnded(ctx, n, delivered); err != nil && !errors.Is(err, store.ErrClosed) {
 			l.log.Warn().Err(err).Str("component", "notify").Msg("a message may be sent again by the next run")
 		}
@@ -156,6 +163,9 @@ func (l *observer) tellDead(ctx context.Context, until time.Time) error {
 	since, err := l.r.keeper.DB().ReportedUntil(ctx, yp.NoticeDeadLetters, l.r.began)
 	if err != nil {
 		return err
+	}
+	if sent := l.deadUnderWay.Load(); sent != nil && sent.After(since) { // nobody has taken it yet
+		since = *sent
 	}
 	parked, err := l.r.keeper.ParkedBetween(ctx, l.ids, since, until)
 	if err != nil || len(parked) == 0 {
