@@ -28,8 +28,7 @@ func TestBrowserReview(t *testing.T) {
 	p := startPage(t, dir, "dashboard", "--listen", "0", "--allow-actions")
 	b.do(chromedp.Navigate(p.url + "/"))
 	b.wait(`document.querySelector("#banner").textContent.startsWith("3 dropped, 3 restored, 1 rejected since the beginning")`)
-	b.do(chromedp.Click(chromedp.CSS("#look-through")))
-	b.wait(`location.pathname.startsWith("/review/") && document.querySelectorAll("#review-scroll tbody tr").length === 7`)
+	b.click("#look-through", `location.pathname.startsWith("/review/") && document.querySelectorAll("#review-scroll tbody tr").length === 7`)
 	b.wait(`document.getElementById("connection").dataset.state === "live"`)
 	alter(t, dir, `INSERT INTO listing_events (at, kind, source_id, listing_id, what) VALUES ('2026-11-20T12:00:00.000Z', 'rejected', 1, 'd', '{"reasons":["tardy"]}')`)
 	b.wait(`document.querySelector("#review").textContent.includes("1 change came later")`)
@@ -58,10 +57,8 @@ func TestBrowserQueue(t *testing.T) {
 	if v := eval[string](b, `document.querySelector("#queue-error").value`); v != "TIMEOUT" {
 		t.Errorf("what was chosen has become %q", v)
 	}
-	b.do(chromedp.Click(chromedp.CSS("#queueform button")))
-	b.wait(`new URLSearchParams(location.search).get("error") === "TIMEOUT" && document.querySelectorAll("#queue tbody tr").length === 1`)
-	b.do(chromedp.Click(chromedp.CSS("#target-3")))
-	b.wait(`location.pathname === "/targets/3" && document.querySelectorAll(".attempt[open] .steps li").length > 3`)
+	b.click("#queueform button", `new URLSearchParams(location.search).get("error") === "TIMEOUT" && document.querySelectorAll("#queue tbody tr").length === 1`)
+	b.click("#target-3", `location.pathname === "/targets/3" && document.querySelectorAll(".attempt[open] .steps li").length > 3`)
 	if text := eval[string](b, `document.querySelector("#trace").textContent`); !strings.Contains(text, "never by itself: it is a dead letter. `ypcrawl dead requeue 3` changes that") {
 		t.Errorf("the trace says %q", text)
 	}

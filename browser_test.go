@@ -150,6 +150,23 @@ func (b *tab) wait(expression string) {
 	}
 }
 
+// click clicks until it has led to what is expected: the first click may come while the page is
+// still being laid out, or just as the part is replaced that it is meant for.
+func (b *tab) click(selector, expected string) {
+	b.t.Helper()
+	for {
+		b.do(chromedp.Click(chromedp.CSS(selector)))
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			if yes, err := chromedp.Run(b, chromedp.Evaluate[bool](expected)); err == nil && yes {
+				return
+			}
+			if b.Err() != nil {
+				b.t.Fatalf("never true: %s", expected)
+			}
+		}
+	}
+}
+
 // look sets how the page is shown: light or dark, and how wide.
 func (b *tab) look(scheme string, width, height int64, scale float64) {
 	b.t.Helper()
@@ -276,23 +293,20 @@ func TestBrowserMap(t *testing.T) {
 	t.Parallel()
 	b := newTab(t)
 	p := startPage(t, crawled(t), "dashboard", "--listen", "0")
-	b.do(chromedp.Navigate(p.url+"/"), chromedp.Click(chromedp.CSS("#by-Coverage")))
-	b.wait(`location.search === "?by=coverage" && !!document.querySelector("#tile-TX")`)
+	b.do(chromedp.Navigate(p.url + "/"))
+	b.click("#by-Coverage", `location.search === "?by=coverage" && !!document.querySelector("#tile-TX")`)
 	if label := eval[string](b, `document.querySelector("#tile-TX").title`); !strings.HasPrefix(label, "Texas: ") || !strings.HasSuffix(label, "of what the site lists was seen") {
 		t.Errorf("Texas is labelled %q", label)
 	}
-	b.do(chromedp.Click(chromedp.CSS("#tile-TX")))
-	b.wait(`location.pathname === "/states/TX" && document.querySelectorAll(".cells tbody tr").length === 6`)
+	b.click("#tile-TX", `location.pathname === "/states/TX" && document.querySelectorAll(".cells tbody tr").length === 6`)
 	if city := eval[string](b, `document.querySelector(".cells tbody th").textContent`); !strings.HasPrefix(city, "Houston") {
 		t.Errorf("the largest city is %q", city)
 	}
-	b.do(chromedp.Click(chromedp.CSS(".cells td a")))
-	b.wait(`location.pathname.startsWith("/targets/")`)
+	b.click(".cells td a", `location.pathname.startsWith("/targets/")`)
 	b.do(chromedp.Navigate(p.url+"/"), chromedp.Focus(chromedp.CSS("#tile-CA")), chromedp.KeyEvent("\r"))
 	b.wait(`location.pathname === "/states/CA" && document.querySelector("h2").textContent === "California"`)
-	b.do(chromedp.Navigate(p.url+"/states"), chromedp.SetValue(chromedp.CSS("#pick-a"), "TX"), chromedp.SetValue(chromedp.CSS("#pick-b"), "CA"),
-		chromedp.Click(chromedp.CSS(".pick button")))
-	b.wait(`document.querySelectorAll(".pair .card").length === 2`)
+	b.do(chromedp.Navigate(p.url+"/states"), chromedp.SetValue(chromedp.CSS("#pick-a"), "TX"), chromedp.SetValue(chromedp.CSS("#pick-b"), "CA"))
+	b.click(".pick button", `document.querySelectorAll(".pair .card").length === 2`)
 }
 
 // TestBrowserHostile: names that would be script, markup or turn the text stay text.
