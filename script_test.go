@@ -567,27 +567,6 @@ func cmdGrepAll(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdPrivate is `[!] private FOLDER`: all below it, and the folder, is its owner's alone.
-func cmdPrivate(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, false, len(args) == 1, "[!] private FOLDER")
-	files, wide := 0, []string{}
-	err := filepath.WalkDir(ts.MkAbs(args[0]), func(path string, d os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		files++
-		info, err := d.Info()
-		if err == nil && info.Mode().Perm()&0o077 != 0 {
-			wide = append(wide, fmt.Sprint(info.Mode(), " ", path))
-		}
-		return err
-	})
-	ts.Check(err)
-	if files < 4 || neg != (len(wide) > 0) {
-		ts.Fatalf("of %d files below %s others can read %q", files, args[0], wide)
-	}
-}
-
 // cmdNoControls is `no-controls FILE...`: nothing in it acts on a terminal.
 func cmdNoControls(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, len(args) > 0, "no-controls FILE...")

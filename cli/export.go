@@ -593,11 +593,3 @@ func sameFile(a, b string) bool {
 	b, errY = filepath.Abs(b)
 	return errX == nil && errY == nil && a == b
 }
-
-func columnNames(columns []report.Column) []string {
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.Name
-	}
-	return names
-}

@@ -189,3 +189,11 @@ func (p *Program) listingText(w *sections, now time.Time, d *report.ListingDetai
 		return []any{minute(x.At), string(x.Kind), short(changeText(&x), p.widthLeft(32))}
 	}, "when", "what", ""))
 }
+
+func columnNames(columns []report.Column) []string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
+	}
+	return names
+}
