@@ -117,15 +117,7 @@ func TestPagesByCommit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
-		for e, err := range r.Events() {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if e.Type == PageComplete {
-				got += e.CitySlug
-			}
-		}
+		got := cities(t, r)
 		if err := r.Close(); err != nil || got != "dcba" {
 			t.Errorf("%s: got %s (%v), want dcba", name, got, err)
 		}
@@ -148,16 +140,22 @@ func TestBeatBehindCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := ""
+	got := cities(t, r)
+	if got != "ab" {
+		t.Errorf("got %s, want ab (a was committed at 2 s, b at 21 s)", got)
+	}
+}
+
+// cities joins the cities of the pages in their order.
+func cities(t *testing.T, r *Reader) (all string) {
+	t.Helper()
 	for e, err := range r.Events() {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if e.Type == PageComplete {
-			got += e.CitySlug
+			all += e.CitySlug
 		}
 	}
-	if got != "ab" {
-		t.Errorf("got %s, want ab (a was committed at 2 s, b at 21 s)", got)
-	}
+	return all
 }
