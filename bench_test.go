@@ -23,6 +23,9 @@ import (
 // crawl's peak memory.
 func BenchmarkCrawl(b *testing.B) {
 	for _, workers := range []int{5, 16} {
+		if workers > 5 && testing.Short() {
+			continue
+		}
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
 			base := serveDemoChild(b)
 			var ours, bare usage

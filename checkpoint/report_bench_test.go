@@ -13,7 +13,7 @@ import (
 // take a minute to make.
 func many() int {
 	if testing.Short() {
-		return 10_000
+		return 30_000
 	}
 	return million
 }
@@ -96,10 +96,7 @@ func BenchmarkCoverage(b *testing.B) {
 // BenchmarkChanges counts what became of a million listings, all new, by 30 a page, and
 // shows the first three: what `changes --limit 3` asks.
 func BenchmarkChanges(b *testing.B) {
-	n := million
-	if testing.Short() {
-		n = 30_000
-	}
+	n := many()
 	k := benchDB(b, n, true)
 	r := report.New(k.DB())
 	execute(b, k.DB(), upTo(n/30)+`INSERT INTO listing_events (at, kind, source_id, listing, listings)
@@ -173,10 +170,7 @@ func BenchmarkDetails(b *testing.B) {
 // BenchmarkPasses: the last pass of a source with a million listings, which found them all new,
 // 30 a page, or all changed.
 func BenchmarkPasses(b *testing.B) {
-	n := million
-	if testing.Short() {
-		n = 30_000
-	}
+	n := many()
 	k := benchDB(b, n, true)
 	r := report.New(k.DB())
 	execute(b, k.DB(), `INSERT INTO runs (id, uuid, host, source_id, pid, command, started_at, heartbeat_at, finished_at, outcome, pages)
