@@ -48,6 +48,7 @@ func TestDocCommands(t *testing.T) {
 		"schedule --daily 3:00 -- --delay 1": "",
 		"run --state CA":                     "--state",
 		"wal reply logs":                     "reply",
+		"export --has email phone":           "",
 		"crawl":                              "crawl",
 		"help crons":                         "crons",
 		"--wrkers 3":                         "--wrkers",
@@ -110,6 +111,9 @@ func unknownWord(root commandPath, line string) string {
 			}
 			if d, ok := f.(cli.DocGenerationFlag); ok && d.TakesValue() && !valued {
 				i++
+				for len(at) > 1 && i+1 < len(words) && words[i+1][0] != '-' { // several values
+					i++
+				}
 			}
 		case at.sub(w) != nil:
 			at = append(slices.Clone(at), at.sub(w))
