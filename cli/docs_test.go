@@ -65,7 +65,7 @@ func commandLines(text string, root commandPath) (all []string) {
 	program := regexp.MustCompile(`(?:^|[\s;&|({/=])ypcrawl ([^|;&#>)<]+)`)
 	inline := regexp.MustCompile("`([^`]+)`")
 	lang, inside := "", false
-	for l := range strings.SplitSeq(text, "\n") {
+	for l := range strings.SplitSeq(strings.ReplaceAll(text, "crontab -e", "crontab"), "\n") {
 		if strings.HasPrefix(l, "```") {
 			lang, inside = strings.TrimPrefix(l, "```"), !inside
 			continue
