@@ -319,14 +319,21 @@ func TestMissingLine(t *testing.T) {
 	}
 }
 
-// TestDocLinks: what a document links to is there, headings too.
+// TestDocLinks: what a document links to is there, headings too, and docs/README.md links to each document.
 func TestDocLinks(t *testing.T) {
 	t.Parallel()
 	link := regexp.MustCompile(`\]\(([^)#\s]*)(#[^)\s]*)?\)`)
+	index, err := os.ReadFile("docs/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, doc := range documents(t) {
 		data, err := os.ReadFile(doc)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if name := filepath.Base(doc); name != "README.md" && !strings.Contains(string(index), "]("+name+")") {
+			t.Errorf("docs/README.md does not link to %s", name)
 		}
 		for _, m := range link.FindAllStringSubmatch(string(data), -1) {
 			if strings.Contains(m[1], ":") {
