@@ -43,8 +43,9 @@ fmt: ## Format all Go files with gofumpt
 	$(TOOL) gofumpt -l -w .
 
 .PHONY: manual
-manual: ## Make docs/cli.md and the man page anew from the commands
+manual: ## Make docs/cli.md and the man page anew from the commands, docs/database.md from schema.sql
 	$(GO) test ./cli -count 1 -run "^TestManual$$" -update
+	$(GO) test . -count 1 -run "^TestDatabaseDoc$$" -update
 
 .PHONY: tidy
 tidy: ## Tidy both modules

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+// TestDocCommands: each command and flag that a document or a text of help names is there, run by TestDocs or not: in blocks
+// behind "ypcrawl", between backquotes also without it.
+func TestDocCommands(t *testing.T) {
+	t.Parallel()
+	app := Standard("").app()
+	if _, err := Prepare(app, []string{"ypcrawl"}); err != nil {
+		t.Fatal(err)
+	}
+	root := commandPath{rootOf(app)}
+	docs, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(docs) == 0 {
+		t.Fatal("no documents", err)
+	}
+	checked := 0
+	for _, doc := range append(docs, "../README.md") {
+		data, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range commandLines(string(data), root) {
+			checked++
+			if wrong := unknownWord(root, line); wrong != "" {
+				t.Errorf("%s: %s: there is no %s", doc, line, wrong)
+			}
+		}
+	}
+	if checked < 100 {
+		t.Errorf("only %d command lines found", checked)
+	}
+	for line, want := range map[string]string{
+		"run --states CA TX":                 "",
+		"--db x.db wal replay logs":          "",
+		"--workers 3 --delay 1":              "",
+		"help cron":                          "",
+		"schedule --daily 3:00 -- --delay 1": "",
+		"run --state CA":                     "--state",
+		"wal reply logs":                     "reply",
+		"export --has email phone":           "",
+		"crawl":                              "crawl",
+		"help crons":                         "crons",
+		"--wrkers 3":                         "--wrkers",
+		"schedule --daily 3:00 -- --dely 1":  "--dely",
+	} {
+		if got := unknownWord(root, line); got != want {
+			t.Errorf("%s: unknown %q, want %q", line, got, want)
+		}
+	}
+}
+
+// commandLines are the command lines of a document, without the program's name.
+func commandLines(text string, root commandPath) (all []string) {
+	program := regexp.MustCompile(`(?:^|[\s;&|({/=])ypcrawl ([^|;&#>)<]+)`)
+	inline := regexp.MustCompile("`([^`]+)`")
+	lang, inside := "", false
+	for l := range strings.SplitSeq(strings.ReplaceAll(text, "crontab -e", "crontab"), "\n") {
+		if strings.HasPrefix(l, "```") {
+			lang, inside = strings.TrimPrefix(l, "```"), !inside
+			continue
+		}
+		prose := lang == "" && strings.HasPrefix(l, "ypcrawl ") // of a text of help, where commands are indented
+		if inside && !prose && (lang != "console" || strings.HasPrefix(l, "$ ") || strings.HasPrefix(l, "> ")) {
+			for _, m := range program.FindAllStringSubmatch(l, -1) {
+				all = append(all, m[1])
+			}
+		}
+		if inside {
+			continue
+		}
+		for _, m := range inline.FindAllStringSubmatch(l, -1) {
+			first, _, _ := strings.Cut(m[1], " ")
+			if strings.HasPrefix(first, "--") || root.sub(first) != nil {
+				all = append(all, m[1])
+			}
+			for _, p := range program.FindAllStringSubmatch(m[1], -1) {
+				all = append(all, p[1])
+			}
+		}
+	}
+	return all
+}
+
+// unknownWord is the first word of a command line that names no command or flag. A flag without a command is one of any.
+func unknownWord(root commandPath, line string) string {
+	at, words := root, regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"]+`).FindAllString(line, -1)
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		name, _, valued := strings.Cut(strings.TrimLeft(w, "-"), "=")
+		switch {
+		case w == "--":
+			at = commandPath{root[0], root.sub("run")} // schedule hands them to it
+		case len(w) > 1 && w[0] == '-':
+			f, _ := at.flag(name)
+			if f == nil && len(at) == 1 && words[0][0] == '-' {
+				f = anyFlag(root, name)
+			}
+			if f == nil {
+				return w
+			}
+			if d, ok := f.(cli.DocGenerationFlag); ok && d.TakesValue() && !valued {
+				i++
+				for len(at) > 1 && i+1 < len(words) && words[i+1][0] != '-' { // several values
+					i++
+				}
+			}
+		case at.sub(w) != nil:
+			at = append(slices.Clone(at), at.sub(w))
+		case w == strings.ToUpper(w) || strings.ContainsAny(w, "…[") || i > 0 && len(at) == 1:
+			return "" // a word that stands for others; or values of a flag that stands alone
+		case at.last().Name == "help" && !slices.Contains(topicNames(), w) && root.sub(w) == nil,
+			len(at.last().Subcommands) > 0 && at.last().ArgsUsage == "":
+			return w
+		}
+	}
+	return ""
+}
+
+// anyFlag finds a flag of any command.
+func anyFlag(at commandPath, name string) cli.Flag {
+	if f, _ := at.flag(name); f != nil {
+		return f
+	}
+	for _, sub := range at.last().Subcommands {
+		if f := anyFlag(append(slices.Clone(at), sub), name); f != nil {
+			return f
+		}
+	}
+	return nil
+}
