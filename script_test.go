@@ -340,6 +340,7 @@ func cmdHoldsTruth(ts *testscript.TestScript, neg bool, args []string) {
 	db, err := store.Open(context.Background(), store.Config{Path: ts.MkAbs(args[0]), Schema: schema, ReadOnly: true})
 	ts.Check(err)
 	defer func() { _ = db.Close() }()
+	truth.Changes = nil // what earlier epochs left behind is a difference here
 	found, err := selftest.Compare(context.Background(), db, demoSource, &truth)
 	ts.Check(err)
 	if len(found) > 0 || len(truth.Listings) == 0 {

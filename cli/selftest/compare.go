@@ -35,9 +35,9 @@ type Difference struct {
 	Text string `json:"text"`
 }
 
-// String is the difference in a line.
+// String is the difference as a sentence.
 func (d Difference) String() string {
-	return strings.TrimSpace(d.Of+" "+d.ID) + ": " + d.Text
+	return strings.TrimSpace(d.Of+" "+d.ID) + " " + d.Text
 }
 
 // Compare returns every difference between the rows of a source and the truth. Parts that the
@@ -50,16 +50,16 @@ func (d Difference) String() string {
 func Compare(ctx context.Context, db *store.DB, source string, truth *demo.Truth) ([]Difference, error) {
 	c := comparison{ctx: ctx, db: db, source: source, truth: truth}
 	if err := db.IntegrityCheck(ctx); err != nil {
-		c.add(Damaged, "database", "", "%v", err)
+		c.add(Damaged, "database", "", "is damaged: %v", err)
 	}
 	for _, part := range []struct {
 		wanted  bool
 		compare func() error
 	}{
+		{truth.Searches != nil, c.searches},
 		{true, c.listings},
 		{truth.Companies != nil && truth.Details == nil && truth.Changes == nil, c.companies},
 		{truth.Details != nil, c.details},
-		{truth.Searches != nil, c.searches},
 		{truth.Cities != nil, c.cities},
 	} {
 		if !part.wanted {
@@ -254,7 +254,7 @@ func (c *comparison) companies() error {
 		delete(got, id)
 		switch {
 		case have == nil:
-			c.add(Missing, "company", id, "there is none that begins with this listing; it is %s, of listings %s", want.Name, strings.Join(want.Listings, " "))
+			c.add(Missing, "company", id, "is missing: no company begins with this listing; it is %s, of the listings %s", want.Name, strings.Join(want.Listings, " "))
 		case !slices.Equal(have.Listings, want.Listings):
 			c.add(Differs, "company", id, "has the listings %s, and %s belong together", strings.Join(have.Listings, " "), strings.Join(want.Listings, " "))
 		case have.Name != want.Name:
@@ -262,11 +262,11 @@ func (c *comparison) companies() error {
 		}
 	}
 	for id, have := range got {
-		c.add(Doubled, "company", id, "is one too many: %s, of listings %s", have.Name, strings.Join(have.Listings, " "))
+		c.add(Doubled, "company", id, "is one too many: %s, of the listings %s", have.Name, strings.Join(have.Listings, " "))
 	}
 	bare, err := store.Column[int64](c.db.Reader(c.ctx), `SELECT id FROM companies WHERE id NOT IN (SELECT company_id FROM listings)`)
 	for _, id := range bare {
-		c.add(Doubled, "company", "", "company %d has no listing", id)
+		c.add(Doubled, "company", fmt.Sprint(id), "has no listing (this is its own number)")
 	}
 	return err
 }

@@ -141,8 +141,16 @@ func (d *edition) see(t *target, ads bool, saw func(key, views)) {
 func (d *edition) selected(sel Selection) []target {
 	var targets []target
 	cities, places, limits := d.citySlugs(&sel), d.places, map[Search]int{}
-	if sel.Planned {
+	if sel.Planned || len(sel.Searches) > 0 {
 		places = d.first.places
+	}
+	if len(sel.Searches) > 0 { // any place of the first epoch and of this one
+		places = slices.Clone(places)
+		for _, p := range d.places {
+			if d.first.byIndex[p.index] == nil {
+				places = append(places, p)
+			}
+		}
 	}
 	for _, s := range sel.Searches {
 		limits[Search{City: s.City, Category: s.Category}] = cmp.Or(s.Pages, -1)
