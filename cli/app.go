@@ -75,7 +75,7 @@ func (p *Program) app() *cli.App {
 			p.runCommand(), p.planCommand(), p.discoverCommand(), p.progressCommand(), p.recoverCommand(), p.resetCommand(), p.retryCommand(),
 			p.statusCommand(), p.traceCommand(), p.targetsCommand(), p.deadCommand(), p.detailsCommand(), p.workersCommand(),
 			p.changesCommand(), p.coverageCommand(), p.companiesCommand(), p.listingsCommand(), p.exportCommand(),
-			p.dashboardCommand(), p.walCommand(), p.sourcesCommand(), p.proxiesCommand(), p.doctorCommand(), p.scheduleCommand(), p.backupCommand(), p.restoreCommand(), p.demoCommand(), versionCommand(), completionCommand(),
+			p.dashboardCommand(), p.walCommand(), p.sourcesCommand(), p.proxiesCommand(), p.doctorCommand(), p.scheduleCommand(), p.backupCommand(), p.restoreCommand(), p.selftestCommand(), p.demoCommand(), versionCommand(), completionCommand(),
 		},
 	}
 	eachCommand(app.Commands, func(cmd *cli.Command) { cmd.Before = p.settle })
