@@ -373,8 +373,8 @@ func checkedTruth(c *cli.Context, db *store.DB) (*demo.Truth, error) {
 	return truthOf(c, base, want, since, crawled.Details, crawled.States)
 }
 
-// mostDifferences is how many differences are printed for people.
-const mostDifferences = 20
+// mostDifferences is how many differences of a kind are printed for people.
+const mostDifferences = 5
 
 func (p *Program) printChecked(x checked) error {
 	parts := []string{plural(x.Targets, "target"), plural(x.Listings, "listing"), plural(x.Companies, "company")}
@@ -386,15 +386,21 @@ func (p *Program) printChecked(x checked) error {
 	}
 	verdict := "the database holds exactly that"
 	if len(x.Differences) > 0 {
-		verdict = "the database differs:"
+		verdict = "the database differs: " + selftest.Summary(x.Differences)
 	}
-	lines := []string{fmt.Sprintf("A complete crawl ends with %s: %s", strings.Join(parts, ", "), verdict)}
-	for i, d := range x.Differences {
-		if i == mostDifferences {
-			lines = append(lines, fmt.Sprintf("... and %d more; --json has all", len(x.Differences)-i))
-			break
+	lines, left := []string{fmt.Sprintf("A complete crawl ends with %s: %s", strings.Join(parts, ", "), verdict)}, len(x.Differences)
+	for _, kind := range selftest.Kinds() {
+		n := 0
+		for _, d := range x.Differences {
+			if d.Kind == kind && n < mostDifferences {
+				lines = append(lines, fmt.Sprintf("%-10s  %s", d.Kind, yp.Printable(d.String())))
+				n++
+			}
 		}
-		lines = append(lines, fmt.Sprintf("%-10s  %s", d.Kind, yp.Printable(d.String())))
+		left -= n
+	}
+	if left > 0 {
+		lines = append(lines, fmt.Sprintf("... and %s more; --json has all", thousands(int64(left))))
 	}
 	_, err := fmt.Fprintln(p.Out, strings.Join(lines, "\n"))
 	return err

@@ -18,14 +18,17 @@ import (
 // Kind says how a database differs from the truth.
 type Kind string
 
-// The kinds.
+// The kinds, the worst first.
 const (
+	Damaged    Kind = "damaged"    // SQLite finds the file broken
+	Unfinished Kind = "unfinished" // a target is not done
 	Missing    Kind = "missing"    // the site shows it, the database does not have it
 	Doubled    Kind = "doubled"    // the database has it twice, or under an id that the site does not show
 	Differs    Kind = "differs"    // a value is another one
-	Unfinished Kind = "unfinished" // a target is not done
-	Damaged    Kind = "damaged"    // SQLite finds the file broken
 )
+
+// Kinds lists them.
+func Kinds() []Kind { return []Kind{Damaged, Unfinished, Missing, Doubled, Differs} }
 
 // Difference is one place in which a database differs from the truth.
 type Difference struct {
@@ -38,6 +41,23 @@ type Difference struct {
 // String is the difference as a sentence.
 func (d Difference) String() string {
 	return strings.TrimSpace(d.Of+" "+d.ID) + " " + d.Text
+}
+
+// Summary counts differences by kind: "3 missing, 1 doubled".
+func Summary(all []Difference) string {
+	var counts []string
+	for _, kind := range Kinds() {
+		n := 0
+		for _, d := range all {
+			if d.Kind == kind {
+				n++
+			}
+		}
+		if n > 0 {
+			counts = append(counts, yp.Thousands(int64(n))+" "+string(kind))
+		}
+	}
+	return strings.Join(counts, ", ")
 }
 
 // Compare returns every difference between the rows of a source and the truth. Parts that the

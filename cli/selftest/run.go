@@ -5,14 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -115,6 +113,9 @@ func Run(ctx context.Context, cfg Config) (res Result, err error) {
 				return res, nil
 			}
 			return res, err
+		}
+		if len(res.Problems) > 0 { // what follows would say the same
+			break
 		}
 	}
 	return res, nil
@@ -335,18 +336,13 @@ func (r *runner) compareFile(name, what string) error {
 	if len(found) == 0 {
 		return nil
 	}
-	kinds := map[Kind]int{}
 	for _, d := range found {
-		if kinds[d.Kind]++; d.Of == "listing" && d.Kind == Missing {
+		if d.Of == "listing" && d.Kind == Missing {
 			r.res.Lost++
 		} else if d.Of == "listing" && d.Kind == Doubled {
 			r.res.Doubled++
 		}
 	}
-	var counts []string
-	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		counts = append(counts, fmt.Sprintf("%d %s", kinds[kind], kind))
-	}
-	r.problem(found, "%s differs from the truth: %s; first: %s", what, strings.Join(counts, ", "), found[0])
+	r.problem(found, "%s differs from the truth: %s; first: %s", what, Summary(found), found[0])
 	return nil
 }
