@@ -15,6 +15,7 @@ import (
 
 	"ypcrawl/cli/backup"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 )
 
 // TestBackupBesideCrawl takes backups while a crawl runs, kills the crawl, and restores each
@@ -78,16 +79,12 @@ func (w *world) pages() (n int) {
 // checkLogsHold: every listing and page of the database comes back from the logs alone.
 func (w *world) checkLogsHold() {
 	w.t.Helper()
+	const ids = "SELECT listing_id FROM listings"
 	rebuilt := w.open(w.rebuilt())
-	if want, got := readListings(w.t, w.open(filepath.Join(w.dir, "ypcrawl.db"))), readListings(w.t, rebuilt); len(want) > 0 {
-		have := map[string]bool{}
-		for _, l := range got {
-			have[l.ID] = true
-		}
-		for _, l := range want {
-			if !have[l.ID] {
-				w.t.Errorf("the logs do not have listing %s of the database", l.ID)
-			}
+	have := storetest.Table(w.t, rebuilt, ids)
+	for _, id := range storetest.Table(w.t, w.open(filepath.Join(w.dir, "ypcrawl.db")), ids) {
+		if !slices.Contains(have, id) {
+			w.t.Errorf("the logs do not have listing %s of the database", id)
 		}
 	}
 	var n int
@@ -283,7 +280,7 @@ func TestRestoreBringsBack(t *testing.T) {
 	}
 	aside := strings.Fields(out[at:])[2]
 	w.must("wal", "replay", aside)
-	w.checkRows(w.open(filepath.Join(w.dir, "ypcrawl.db")))
+	w.checkRows(filepath.Join(w.dir, "ypcrawl.db"))
 	w.finish()
 	w.checkTruth()
 	if n := w.counter.all() - fetched; n > 2*w.workers {
@@ -291,7 +288,7 @@ func TestRestoreBringsBack(t *testing.T) {
 	}
 	rebuilt := filepath.Join(t.TempDir(), "rebuilt.db")
 	w.must("--db", rebuilt, "wal", "replay", "logs/yp_wal", aside)
-	w.checkRows(w.open(rebuilt))
+	w.checkRows(rebuilt)
 }
 
 // TestRestoreEndsAlone: a restore that was cut off comes to its end though the backup is not there any more: the disk

@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"testing"
 
 	"ypcrawl/crawl"
@@ -44,7 +43,16 @@ func TestCrashDetails(t *testing.T) {
 			t.Fatalf("details retry: %v\n%s", err, out)
 		}
 	}
-	w.checkDetails(w.open(filepath.Join(w.dir, "ypcrawl.db")))
+	w.truth.Details = w.site.Details(w.base(), selection())
+	w.checkTruth()
 	w.checkRefetched(w.kills)
-	w.checkDetails(w.open(w.rebuilt()))
+	w.checkReplay()
+	if n := w.count("SELECT count(*) FROM requests WHERE type = 'detail' AND target_id IS NULL"); n != 0 {
+		t.Errorf("%d requests for details are of no target", n)
+	}
+}
+
+// detailArgs fetches the listings' own pages alone.
+func (w *world) detailArgs() []string {
+	return []string{"details", "--source", "demo", "--base-url", w.url, "--states", "CA", "TX", "--delay", "0", "--log-level", "warn"}
 }

@@ -87,7 +87,7 @@ func TestDiscoverCrash(t *testing.T) {
 		w.killed(p, nth)
 	}
 	w.discover()
-	w.checkCities(w.open(filepath.Join(w.dir, "ypcrawl.db")), indexStates...)
+	w.checkCities(indexStates...)
 	if extra := w.counter.extra(); extra > len(points) {
 		t.Errorf("%d pages were asked for again after %d kills", extra, len(points))
 	}
@@ -113,7 +113,7 @@ func TestDiscoverEpochs(t *testing.T) {
 	}
 	w.killed(crawl.PointEnded, 1)
 	w.discover()
-	w.checkCities(w.open(filepath.Join(w.dir, "ypcrawl.db")), indexStates...)
+	w.checkCities(indexStates...)
 	lost := 0
 	now := w.site.Cities(indexStates...)
 	for _, c := range before {
@@ -133,7 +133,7 @@ func TestDiscoverEpochs(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.discover()
-	w.checkCities(w.open(filepath.Join(w.dir, "ypcrawl.db")), indexStates...)
+	w.checkCities(indexStates...)
 	if n := w.count(wrong); n != 0 {
 		t.Errorf("%d targets did not come back with their cities", n)
 	}
@@ -164,7 +164,7 @@ func TestDiscoverTwoProcesses(t *testing.T) {
 	if code := exitCode(t, one.Wait()); code != 0 {
 		t.Errorf("the first exited with %d", code)
 	}
-	w.checkCities(w.open(filepath.Join(w.dir, "ypcrawl.db")), indexStates...)
+	w.checkCities(indexStates...)
 	if extra := w.counter.extra(); extra != 0 {
 		t.Errorf("%d pages were asked for twice", extra)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -16,11 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"ypcrawl/cli/selftest"
 	"ypcrawl/crawl/demo"
 	"ypcrawl/store"
-	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )
 
@@ -269,42 +266,41 @@ func (w *world) open(path string) *store.DB {
 // checkTruth: the database holds exactly what a complete crawl must find.
 func (w *world) checkTruth() {
 	w.t.Helper()
-	db := w.open(filepath.Join(w.dir, "ypcrawl.db"))
-	w.checkRows(db)
-	if err := db.IntegrityCheck(w.t.Context()); err != nil {
-		w.t.Error(err)
-	}
-	if n := w.countStatus("DONE"); n != w.truth.Targets {
-		w.t.Errorf("%d targets are DONE, want %d", n, w.truth.Targets)
-	}
-	var pages int
-	if err := db.Read().QueryRowContext(w.t.Context(), "SELECT sum(page_current) FROM targets WHERE kind = 'search'").Scan(&pages); err != nil {
-		w.t.Fatal(err)
-	}
-	if pages != w.truth.Pages {
-		w.t.Errorf("%d pages, want %d", pages, w.truth.Pages)
-	}
+	w.checkRows(filepath.Join(w.dir, "ypcrawl.db"))
 }
 
-func (w *world) checkRows(db *store.DB) {
+// checkRows compares a database with the truth: of the whole chain, details and cities too.
+func (w *world) checkRows(path string) {
 	w.t.Helper()
+	truth := w.truth
+	truth.Searches = w.site.Searches(selection())
 	if w.chain {
-		w.checkDetails(db) // what they complete may join companies
-		w.checkCities(db, "CA", "TX")
-		return
+		truth.Details, truth.Cities = w.site.Details(w.base(), selection()), w.site.Cities("CA", "TX")
 	}
-	if diff := cmp.Diff(w.truth.Listings, readListings(w.t, db)); diff != "" {
-		w.t.Errorf("listings differ from the truth (-want +got):\n%s", head(diff))
+	compare(w.t, w.open(path), demoSource, &truth)
+}
+
+const demoSource = "demo"
+
+// compare reports the first differences between a database and the truth.
+func compare(t testing.TB, db *store.DB, source string, truth *demo.Truth) {
+	t.Helper()
+	found, err := selftest.Compare(context.WithoutCancel(t.Context()), db, source, truth)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(w.truth.Companies, readCompanies(w.t, db)); diff != "" {
-		w.t.Errorf("companies differ from the truth (-want +got):\n%s", head(diff))
+	for _, d := range found[:min(len(found), 10)] {
+		t.Errorf("%s (%s)", d, d.Kind)
+	}
+	if len(found) > 10 {
+		t.Errorf("... and %d differences more", len(found)-10)
 	}
 }
 
 // checkReplay: a database built from the logs alone holds the same rows.
 func (w *world) checkReplay() {
 	w.t.Helper()
-	w.checkRows(w.open(w.rebuilt()))
+	w.checkRows(w.rebuilt())
 }
 
 // rebuilt builds a database from the logs alone.
@@ -329,91 +325,14 @@ func (w *world) countStatus(status string) (n int) {
 func (w *world) held() int { return w.countStatus("IN_PROGRESS") }
 
 // checkCities: the cities that are not gone are those that the demo's indexes have.
-func (w *world) checkCities(db *store.DB, states ...string) {
+func (w *world) checkCities(states ...string) {
 	w.t.Helper()
-	var got []demo.City
-	each(w.t, db, `SELECT x.slug, x.name, c.state FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.removed_at IS NULL ORDER BY x.slug`,
-		func(r *sql.Rows) error {
-			var c demo.City
-			err := r.Scan(&c.Slug, &c.Name, &c.State)
-			got = append(got, c)
-			return err
-		})
-	if diff := cmp.Diff(w.site.Cities(states...), got); diff != "" {
-		w.t.Errorf("cities differ from the truth (-want +got):\n%s", head(diff))
-	}
+	compare(w.t, w.open(filepath.Join(w.dir, "ypcrawl.db")), demoSource, &demo.Truth{Cities: w.site.Cities(states...)})
 }
 
 func head(s string) string {
 	lines := strings.SplitAfterN(s, "\n", 40)
 	return strings.Join(lines[:min(len(lines), 39)], "")
-}
-
-const selectListings = `
-	SELECT listing_id, name, ifnull(profile_url, ''), ifnull(phone, ''), ifnull(phone_e164, ''), ifnull(street, ''), ifnull(city, ''),
-		ifnull(state, ''), ifnull(postal_code, ''), ifnull(service_area, ''), ifnull(website_url, ''), ifnull(website, ''),
-		ifnull(domain, ''), ifnull(categories, 'null'), ifnull(rating, 0), ifnull(review_count, 0), ifnull(years_in_business, 0),
-		ifnull(price_range, ''), ifnull(snippet, ''), ifnull(image_url, ''), ifnull(hours, 'null'), claimed, sponsored
-	FROM listings ORDER BY listing_id`
-
-// readListings reads every listing as `demo truth` prints it.
-func readListings(t *testing.T, db *store.DB) []yp.Listing {
-	t.Helper()
-	return listingsBy(t, db, selectListings)
-}
-
-// listingsBy reads the listings of a query that has selectListings' columns.
-func listingsBy(t *testing.T, db *store.DB, query string) (all []yp.Listing) {
-	t.Helper()
-	each(t, db, query, func(rows *sql.Rows) error {
-		var l yp.Listing
-		var cats, hours string
-		var claimed sql.NullBool
-		err := rows.Scan(&l.ID, &l.Name, &l.ProfileURL, &l.Phone, &l.PhoneE164, &l.Street, &l.City, &l.State, &l.PostalCode,
-			&l.ServiceArea, &l.WebsiteURL, &l.Website, &l.Domain, &cats, &l.Rating, &l.ReviewCount, &l.YearsInBusiness,
-			&l.PriceRange, &l.Snippet, &l.ImageURL, &hours, &claimed, &l.Sponsored)
-		if err != nil {
-			return err
-		}
-		if claimed.Valid {
-			l.Claimed = &claimed.Bool
-		}
-		all = append(all, l)
-		last := &all[len(all)-1]
-		if err := json.Unmarshal([]byte(cats), &last.Categories); err != nil {
-			return err
-		}
-		return json.Unmarshal([]byte(hours), &last.Hours)
-	})
-	return all
-}
-
-// readCompanies reads every company with its listings, as `demo truth` prints it.
-func readCompanies(t *testing.T, db *store.DB) (all []demo.Company) {
-	t.Helper()
-	at := map[int64]int{}
-	each(t, db, `SELECT c.id, c.name, l.listing_id FROM listings l JOIN companies c ON c.id = l.company_id ORDER BY l.listing_id`,
-		func(rows *sql.Rows) error {
-			var id int64
-			var name, listing string
-			if err := rows.Scan(&id, &name, &listing); err != nil {
-				return err
-			}
-			i, ok := at[id]
-			if !ok {
-				i = len(all)
-				at[id] = i
-				all = append(all, demo.Company{Name: name})
-			}
-			all[i].Listings = append(all[i].Listings, listing)
-			return nil
-		})
-	var n int
-	each(t, db, `SELECT count(*) FROM companies`, func(rows *sql.Rows) error { return rows.Scan(&n) })
-	if n != len(all) {
-		t.Errorf("%d companies, but listings belong to %d", n, len(all))
-	}
-	return all
 }
 
 func each(t *testing.T, db *store.DB, query string, scan func(*sql.Rows) error) {

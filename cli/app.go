@@ -38,6 +38,7 @@ type Program struct {
 	Schema  string            // the text of schema.sql
 	Reached func(crawl.Point) // see crawl.Config; nil outside of crash tests
 
+	lose     func() bool // see store.Config.LoseCommit; nil outside of crash tests
 	args     []string
 	db, logs string // the database and the log folder of the running command, for hints
 	secrets  []string
@@ -74,7 +75,7 @@ func (p *Program) app() *cli.App {
 			p.runCommand(), p.planCommand(), p.discoverCommand(), p.progressCommand(), p.recoverCommand(), p.resetCommand(), p.retryCommand(),
 			p.statusCommand(), p.traceCommand(), p.targetsCommand(), p.deadCommand(), p.detailsCommand(), p.workersCommand(),
 			p.changesCommand(), p.coverageCommand(), p.companiesCommand(), p.listingsCommand(), p.exportCommand(),
-			p.dashboardCommand(), p.walCommand(), p.sourcesCommand(), p.proxiesCommand(), p.doctorCommand(), p.scheduleCommand(), p.backupCommand(), p.restoreCommand(), p.demoCommand(), versionCommand(), completionCommand(),
+			p.dashboardCommand(), p.walCommand(), p.sourcesCommand(), p.proxiesCommand(), p.doctorCommand(), p.scheduleCommand(), p.backupCommand(), p.restoreCommand(), p.selftestCommand(), p.demoCommand(), versionCommand(), completionCommand(),
 		},
 	}
 	eachCommand(app.Commands, func(cmd *cli.Command) { cmd.Before = p.settle })
@@ -168,7 +169,9 @@ func (p *Program) rebuildCommand() string {
 
 // Standard returns a program on the process's own streams.
 func Standard(schema string) *Program {
-	return &Program{Streams: Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, Schema: schema}
+	p := &Program{Streams: Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, Schema: schema}
+	p.plant(os.Getenv(FaultVariable))
+	return p
 }
 
 // Prepare gives every command of a freshly built app what all of them share,

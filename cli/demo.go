@@ -14,8 +14,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/selftest"
 	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/site"
+	"ypcrawl/store"
+	"ypcrawl/yp"
 )
 
 const demoSource = "demo"
@@ -108,6 +111,17 @@ func (p *Program) demoCommand() *cli.Command {
 					&cli.BoolFlag{Name: "index", Usage: "add the cities that a crawl of the state indexes must find"},
 				}),
 				Action: p.demoTruth,
+			},
+			{
+				Name: "check", Usage: "Compare a crawl of the demo directory with the truth: what is missing, doubled, different, not done", ArgsUsage: "[FILE.db]", Args: true,
+				Description: "Without --states, --cities or --categories it expects those searches that the database has, as they were planned.\n" +
+					"What was crawled from `demo serve` with --seed, --epoch or --places is checked with the same. Exit code 1 when anything differs.",
+				Flags: slices.Concat(directory(), selectFlags(), []cli.Flag{
+					&cli.BoolFlag{Name: "include-sponsored", Usage: "the crawl kept ads, too"},
+					list("since", "these `EPOCH...` were crawled before --epoch, in this order", "none"),
+					jsonFlag(),
+				}),
+				Action: p.demoCheck,
 			},
 		},
 	}
@@ -208,30 +222,36 @@ func (p *Program) demoTruth(c *cli.Context) error {
 			return err
 		}
 	}
-	cfg, err := directoryConfig(c)
+	want, err := demoSelection(c, src)
 	if err != nil {
 		return err
+	}
+	var indexes []string
+	if c.Bool("index") {
+		indexes = want.States
 	}
 	since, err := sinceEpochs(c)
 	if err != nil {
 		return err
 	}
-	dir, err := newDirectory(cfg)
+	truth, err := truthOf(c, base, want, since, c.Bool("details"), indexes)
 	if err != nil {
 		return err
 	}
+	return writeJSON(p.Out, truth)
+}
+
+// demoSelection is what the flags select of the demo directory.
+func demoSelection(c *cli.Context, src *site.Source) (want demo.Selection, err error) {
 	sel, err := selection(c)
 	if err != nil {
-		return err
+		return want, err
 	}
 	r, err := resolve(src, sel)
 	if err != nil {
-		return err
+		return want, err
 	}
-	want := demo.Selection{
-		States: r.States, MaxPages: sel.MaxPages, MinPopulation: sel.MinPopulation,
-		IncludeSponsored: c.Bool("include-sponsored"), Planned: c.Bool("planned"),
-	}
+	want = demo.Selection{States: r.States, MaxPages: sel.MaxPages, MinPopulation: sel.MinPopulation}
 	for _, k := range r.Categories {
 		want.Categories = append(want.Categories, k.Name)
 	}
@@ -240,21 +260,150 @@ func (p *Program) demoTruth(c *cli.Context) error {
 			want.Cities = append(want.Cities, city.Slug)
 		}
 	}
+	return want, nil
+}
+
+// truthOf computes the truth of a selection in the directory that the flags describe: with changes where earlier
+// epochs were crawled, with details and the cities of some states' indexes where they are wanted.
+func truthOf(c *cli.Context, base *url.URL, want demo.Selection, since []int, details bool, indexes []string) (*demo.Truth, error) {
+	cfg, err := directoryConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := newDirectory(cfg)
+	if err != nil {
+		return nil, err
+	}
+	want.IncludeSponsored, want.Planned = c.Bool("include-sponsored"), c.Bool("planned")
 	truth := dir.Truth(base, want)
 	if len(since) > 0 {
 		changes, err := dir.Changes(want, since...)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		truth.Changes = &changes
 	}
-	if c.Bool("details") {
+	if details {
 		truth.Details = dir.Details(base, want)
 	}
-	if c.Bool("index") {
-		truth.Cities = dir.Cities(want.States...)
+	if len(indexes) > 0 {
+		truth.Cities = dir.Cities(indexes...)
 	}
-	return writeJSON(p.Out, truth)
+	truth.Searches = dir.Searches(want)
+	return &truth, nil
+}
+
+// checked is what `demo check` tells.
+type checked struct {
+	Database    string                `json:"database"`
+	Targets     int                   `json:"targets"` // these and the next are those of the truth
+	Listings    int                   `json:"listings"`
+	Companies   int                   `json:"companies"`
+	Details     *int                  `json:"details"` // null: none were crawled
+	Cities      *int                  `json:"cities"`  // null: no index was read
+	Differences []selftest.Difference `json:"differences"`
+}
+
+func (p *Program) demoCheck(c *cli.Context) error {
+	if c.NArg() > 1 {
+		return Usagef("demo check takes one database, not %d", c.NArg())
+	}
+	path := cmp.Or(c.Args().First(), c.String("db"))
+	p.db = path
+	db, err := store.Open(c.Context, store.Config{Path: path, Schema: p.Schema, ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }() // opened for reading only
+	truth, err := checkedTruth(c, db)
+	if err != nil {
+		return err
+	}
+	found, err := selftest.Compare(c.Context, db, demoSource, truth)
+	if err != nil {
+		return err
+	}
+	out := checked{path, len(truth.Searches), len(truth.Listings), len(truth.Companies), nil, nil, append([]selftest.Difference{}, found...)}
+	if truth.Details != nil {
+		out.Details = new(len(truth.Details))
+	}
+	if truth.Cities != nil {
+		out.Cities = new(len(truth.Cities))
+	}
+	if c.Bool("json") {
+		err = writeJSON(p.Out, out)
+	} else {
+		err = p.printChecked(out)
+	}
+	switch {
+	case err != nil || len(found) == 0:
+		return err
+	case slices.ContainsFunc(found, func(d selftest.Difference) bool { return d.Kind == selftest.Unfinished }):
+		return fmt.Errorf("%s from the truth: the crawl is not at its end; type the same run again, then check again", plural(len(found), "difference"))
+	}
+	return fmt.Errorf("%s from the truth: if the directory was served with --seed, --epoch or --places, or the crawl kept ads, check with the same flags; else please report it, with %s and its logs", plural(len(found), "difference"), path)
+}
+
+// checkedTruth is the truth of what the flags select, or else of what the database was to crawl.
+func checkedTruth(c *cli.Context, db *store.DB) (*demo.Truth, error) {
+	crawled, err := selftest.CrawledOf(c.Context, db, demoSource)
+	if err != nil {
+		return nil, err
+	}
+	base, err := baseURL(crawled.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	want := demo.Selection{Searches: crawled.Searches}
+	if slices.ContainsFunc([]string{"states", "cities", "categories", "min-population", "max-cities", "max-pages"}, c.IsSet) {
+		src, err := site.Builtin(demoSource)
+		if err != nil {
+			return nil, err
+		}
+		if want, err = demoSelection(c, src); err != nil {
+			return nil, err
+		}
+	}
+	var since []int
+	if c.IsSet("since") {
+		if since, err = sinceEpochs(c); err != nil {
+			return nil, err
+		}
+	}
+	return truthOf(c, base, want, since, crawled.Details, crawled.States)
+}
+
+// mostDifferences is how many differences of a kind are printed for people.
+const mostDifferences = 5
+
+func (p *Program) printChecked(x checked) error {
+	parts := []string{plural(x.Targets, "target"), plural(x.Listings, "listing"), plural(x.Companies, "company")}
+	if x.Details != nil {
+		parts = append(parts, plural(*x.Details, "detail page"))
+	}
+	if x.Cities != nil {
+		parts = append(parts, plural(*x.Cities, "city"))
+	}
+	verdict := "the database holds exactly that"
+	if len(x.Differences) > 0 {
+		verdict = "the database differs: " + selftest.Summary(x.Differences)
+	}
+	lines, left := []string{fmt.Sprintf("A complete crawl ends with %s: %s", strings.Join(parts, ", "), verdict)}, len(x.Differences)
+	for _, kind := range selftest.Kinds() {
+		n := 0
+		for _, d := range x.Differences {
+			if d.Kind == kind && n < mostDifferences {
+				lines = append(lines, fmt.Sprintf("%-10s  %s", d.Kind, yp.Printable(d.String())))
+				n++
+			}
+		}
+		left -= n
+	}
+	if left > 0 {
+		lines = append(lines, fmt.Sprintf("... and %s more; --json has all", thousands(int64(left))))
+	}
+	_, err := fmt.Fprintln(p.Out, strings.Join(lines, "\n"))
+	return err
 }
 
 // sinceEpochs is what was crawled before --epoch: the epoch before it unless --since

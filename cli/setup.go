@@ -45,7 +45,7 @@ type database struct {
 
 // open opens the database that --db names.
 func (p *Program) open(c *cli.Context, how access) (*database, error) {
-	cfg := store.Config{Path: c.String("db"), Schema: p.Schema, MustExist: how != create, ReadOnly: how == reading}
+	cfg := store.Config{Path: c.String("db"), Schema: p.Schema, MustExist: how != create, ReadOnly: how == reading, LoseCommit: p.lose}
 	if p.Reached != nil {
 		cfg.BeforeCommit = func() { p.Reached(crawl.PointInTx) }
 	}

@@ -34,6 +34,10 @@ type Config struct {
 	// before it is committed: crash tests die there.
 	BeforeCommit func()
 
+	// LoseCommit, when set, is asked before every commit: with true the transaction is
+	// rolled back and reported as committed, so that tests of crashes can be seen to fail.
+	LoseCommit func() bool
+
 	seen fs.FileInfo // the file before it was opened, nil = it was not there
 }
 
@@ -85,7 +89,7 @@ func (db *DB) open(ctx context.Context, cfg Config) (err error) {
 		if err := migrate(ctx, conn, cfg, db.now()); err != nil {
 			return errors.Join(err, conn.Close())
 		}
-		db.writer = startWriter(conn, db.now, cfg.KeyHash, cfg.BeforeCommit)
+		db.writer = startWriter(conn, db.now, cfg)
 	}
 	if err := db.openReaders(dsn(cfg, true)); err != nil || !cfg.ReadOnly {
 		return err

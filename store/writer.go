@@ -91,11 +91,12 @@ type writer struct {
 
 	keyHash      func(string) int64 // of the strong keys of companies
 	beforeCommit func()
+	loseCommit   func() bool
 }
 
-func startWriter(conn *sql.Conn, now func() time.Time, keyHash func(string) int64, beforeCommit func()) *writer {
+func startWriter(conn *sql.Conn, now func() time.Time, cfg Config) *writer {
 	w := &writer{
-		conn: conn, now: now, keyHash: keyHash, beforeCommit: beforeCommit, stmts: map[string]*sql.Stmt{},
+		conn: conn, now: now, keyHash: cfg.KeyHash, beforeCommit: cfg.BeforeCommit, loseCommit: cfg.LoseCommit, stmts: map[string]*sql.Stmt{},
 		jobs: make(chan job, maxBatch), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.loop()
@@ -221,6 +222,9 @@ func (w *writer) transact(ctx context.Context, batch []job, errs []error) error 
 	}
 	if w.beforeCommit != nil {
 		w.beforeCommit()
+	}
+	if w.loseCommit != nil && w.loseCommit() {
+		return w.exec(ctx, "ROLLBACK")
 	}
 	if err := w.exec(ctx, "COMMIT"); err != nil {
 		_ = w.exec(ctx, "ROLLBACK")

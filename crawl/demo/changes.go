@@ -112,12 +112,12 @@ func (l *ledger) crawl(e *edition) Changes {
 func (d *edition) read(sel Selection) (seen map[key][]sighting, ads map[key][]spot, complete map[spot]bool) {
 	seen, ads, complete = make(map[key][]sighting), make(map[key][]spot), make(map[spot]bool)
 	for _, t := range d.selected(sel) {
-		at, pages := spot{t.place.index, t.cat}, sel.pages(&t)
+		at := spot{t.place.index, t.cat}
 		if d.byIndex[t.place.index] == nil {
 			continue // its page is not there: that says nothing of who was on it
 		}
-		complete[at] = t.pages() == pages
-		d.see(&t, pages, true, func(k key, v views) {
+		complete[at] = t.pages() == t.read
+		d.see(&t, true, func(k key, v views) {
 			if v&(viewCenterAd|viewAsideAd) != 0 && !sel.IncludeSponsored {
 				ads[k] = append(ads[k], at)
 				return

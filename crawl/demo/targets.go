@@ -21,6 +21,7 @@ type target struct {
 	dice  dice
 	first int   // organic results in epoch 0
 	total int   // organic results
+	read  int   // pages that a selection reads
 	slots []key // what they are, in order; nil in epoch 0, where at tells
 	skin  skin
 	// repeats says that pages past the end show the last one again; elsewhere

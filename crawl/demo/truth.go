@@ -23,6 +23,16 @@ type Selection struct {
 	// tells them, whatever the indexes say: the targets of a city that left are
 	// empty, those of one that came are none.
 	Planned bool
+	// Searches, where there are any, are the targets, whatever else is said of states, cities,
+	// categories and pages; the Pages of each are its limit, 0 = all.
+	Searches []Search
+}
+
+// Search is a target: a city and a category by their slugs, and how many pages are read of it.
+type Search struct {
+	City     string `json:"city"`
+	Category string `json:"category"`
+	Pages    int    `json:"pages"`
 }
 
 // Truth is what a complete crawl of a selection ends with.
@@ -33,11 +43,12 @@ type Truth struct {
 	Listings  []yp.Listing `json:"listings"`      // sorted by id, as text; rank is zero
 	Companies []Company    `json:"companies"`     // sorted by their first listing
 
-	// The rest is only there when it was asked for: Directory.Changes, Details
-	// and Cities compute it.
-	Changes *Changes    `json:"changes,omitempty"`
-	Details []yp.Detail `json:"details,omitempty"` // sorted by id, as text
-	Cities  []City      `json:"cities,omitempty"`  // sorted by slug
+	// The rest is only there when it was asked for: Directory.Changes, Details, Cities and
+	// Searches compute it.
+	Changes  *Changes    `json:"changes,omitempty"`
+	Details  []yp.Detail `json:"details,omitempty"`  // sorted by id, as text
+	Cities   []City      `json:"cities,omitempty"`   // sorted by slug
+	Searches []Search    `json:"searches,omitempty"` // sorted by city, then category
 }
 
 // Company is a business and the ids of its listings, sorted as text. Its name
@@ -58,7 +69,7 @@ func (d *Directory) Truth(base *url.URL, sel Selection) Truth {
 	targets := e.selected(sel)
 	for i := range targets {
 		t.Targets++
-		t.Pages += sel.pages(&targets[i])
+		t.Pages += targets[i].read
 		if targets[i].total == 0 {
 			t.Empty++
 		}
@@ -87,18 +98,29 @@ func (d *Directory) Details(base *url.URL, sel Selection) []yp.Detail {
 	return all
 }
 
+// Searches lists the targets of a selection, with the pages that have results.
+func (d *Directory) Searches(sel Selection) (all []Search) {
+	for _, t := range d.now.Load().selected(sel) {
+		all = append(all, Search{t.place.known, yp.CategorySlug(trades[t.cat].name), t.read})
+	}
+	slices.SortFunc(all, func(a, b Search) int {
+		return cmp.Or(strings.Compare(a.City, b.City), strings.Compare(a.Category, b.Category))
+	})
+	return all
+}
+
 // seen tells in what the pages of targets show which businesses.
 func (d *edition) seen(targets []target, sel Selection) map[key]views {
 	all := make(map[key]views)
 	for i := range targets {
-		d.see(&targets[i], sel.pages(&targets[i]), sel.IncludeSponsored, func(k key, v views) { all[k] |= v })
+		d.see(&targets[i], sel.IncludeSponsored, func(k key, v views) { all[k] |= v })
 	}
 	return all
 }
 
-// see tells which businesses the first pages of a target show, and in what.
-func (d *edition) see(t *target, pages int, ads bool, saw func(key, views)) {
-	for n := 1; n <= pages; n++ {
+// see tells which businesses the pages of a target that are read show, and in what.
+func (d *edition) see(t *target, ads bool, saw func(key, views)) {
+	for n := 1; n <= t.read; n++ {
 		for _, k := range d.onPage(t, n) {
 			saw(k, t.skin.view())
 		}
@@ -115,33 +137,41 @@ func (d *edition) see(t *target, pages int, ads bool, saw func(key, views)) {
 	}
 }
 
-// pages is how many pages of a target are crawled.
-func (sel *Selection) pages(t *target) int {
-	if sel.MaxPages < 0 {
-		return t.pages()
-	}
-	return min(t.pages(), cmp.Or(sel.MaxPages, gazetteer.TierPages(t.place.Tier)))
-}
-
 // selected lists the targets of a selection that the directory has.
 func (d *edition) selected(sel Selection) []target {
 	var targets []target
-	cities, places := d.citySlugs(&sel), d.places
-	if sel.Planned {
+	cities, places, limits := d.citySlugs(&sel), d.places, map[Search]int{}
+	if sel.Planned || len(sel.Searches) > 0 {
 		places = d.first.places
 	}
-	for _, p := range places {
-		if !sel.hasPlace(p, cities) {
-			continue
-		}
-		for i := range trades {
-			switch {
-			case !sel.hasCategory(i):
-			case d.byIndex[p.index] == nil: // a city that left
-				targets = append(targets, target{place: p, cat: i})
-			default:
-				targets = append(targets, d.target(p, i))
+	if len(sel.Searches) > 0 { // any place of the first epoch and of this one
+		places = slices.Clone(places)
+		for _, p := range d.places {
+			if d.first.byIndex[p.index] == nil {
+				places = append(places, p)
 			}
+		}
+	}
+	for _, s := range sel.Searches {
+		limits[Search{City: s.City, Category: s.Category}] = cmp.Or(s.Pages, -1)
+	}
+	for _, p := range places {
+		for i := range trades {
+			limit, wanted := sel.MaxPages, sel.hasPlace(p, cities) && sel.hasCategory(i)
+			if len(sel.Searches) > 0 {
+				limit, wanted = limits[Search{City: p.known, Category: yp.CategorySlug(trades[i].name)}]
+			}
+			if !wanted {
+				continue
+			}
+			t := target{place: p, cat: i}
+			if d.byIndex[p.index] != nil { // else a city that left
+				t = d.target(p, i)
+			}
+			if t.read = t.pages(); limit >= 0 {
+				t.read = min(t.read, cmp.Or(limit, gazetteer.TierPages(p.Tier)))
+			}
+			targets = append(targets, t)
 		}
 	}
 	return targets

@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/cli/selftest"
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/demo"
+	"ypcrawl/yp"
+)
+
+const (
+	defaultSelftestKills = 25
+	selftestCuts         = 10
+)
+
+func (p *Program) selftestCommand() *cli.Command {
+	return &cli.Command{
+		Name: "selftest", Usage: "Prove on this machine and disk that a crawl survives kills: crawl the demo, kill it, compare with the truth",
+		Description: "It asks nobody's site, takes about half a minute on a laptop, and writes into a folder of its own, which it removes when all is well.\n" +
+			"--powercut kills, and then takes away or tears what was written and not yet synced: the end of the journal behind the last transaction but\n" +
+			"one, pages that were being copied out of it, the ends of logs. It can't show what a disk loses that says it has synced and has not: only " +
+			"pulling the plug does.\nExit code 0 when all is well, 1 otherwise.",
+		Flags: []cli.Flag{
+			&cli.IntFlag{Name: "crash", Value: defaultSelftestKills, Usage: "kill it `N` times at random; beside that once at each named point of a page's way"},
+			&cli.BoolFlag{Name: "powercut", Usage: fmt.Sprintf("simulate %d power cuts, too", selftestCuts)},
+			&cli.StringFlag{Name: "dir", Value: ".", Usage: "test the disk of this `FOLDER`"},
+			jsonFlag(),
+		},
+		Action: p.selftest,
+	}
+}
+
+func (p *Program) selftest(c *cli.Context) error {
+	kills := c.Int("crash")
+	if kills < 0 {
+		return Usagef("--crash %d: want a number from 0 up", kills)
+	}
+	dir, err := filepath.Abs(c.String("dir"))
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return Usagef("--dir %s: want a folder that is there", c.String("dir"))
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program, to start it as a child: %w", err)
+	}
+	site, err := newDirectory(demo.Config{Places: selftest.Places})
+	if err != nil {
+		return err
+	}
+	cfg := selftest.Config{Dir: dir, Schema: p.Schema, Kills: kills, Directory: site, Say: p.selftestSteps(c.Bool("quiet"))}
+	for _, point := range crawl.Points() {
+		cfg.Points = append(cfg.Points, string(point))
+	}
+	if c.Bool("powercut") {
+		cfg.PowerCuts = selftestCuts
+	}
+	cfg.Command = func(ctx context.Context, fault string, args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // this very program
+		cmd.Args[0] = p.args[0]
+		for _, line := range os.Environ() { // what is set for other crawls is not for these
+			if name, _, _ := strings.Cut(line, "="); !strings.HasPrefix(name, envPrefix) && (fault == "" || name != FaultVariable) {
+				cmd.Env = append(cmd.Env, line)
+			}
+		}
+		if fault != "" {
+			cmd.Env = append(cmd.Env, FaultVariable+"="+fault)
+		}
+		return cmd
+	}
+	res, err := selftest.Run(c.Context, cfg)
+	cfg.Say("", 0, 0)
+	if err != nil {
+		if res.Folder != "" {
+			err = fmt.Errorf("%w: the files are in %s", err, res.Folder)
+		}
+		return fmt.Errorf("selftest: %w", err)
+	}
+	v := verdictOf(res, c.Bool("powercut"))
+	if c.Bool("json") {
+		err = writeJSON(p.Out, v)
+	} else {
+		err = p.printSelftest(v)
+	}
+	if err != nil || v.OK {
+		return err
+	}
+	return errors.New(v.remedy(p.self()))
+}
+
+// selftestSteps tells how far a selftest is: on a terminal in one line that changes, else a line for each step.
+func (p *Program) selftestSteps(quiet bool) func(step string, done, of int) {
+	shown := ""
+	return func(step string, done, of int) {
+		text := step
+		if of > 0 {
+			text = fmt.Sprintf("%s: %d of %d", step, done, of)
+		}
+		switch {
+		case quiet:
+		case p.live(p.Err):
+			_, _ = fmt.Fprintf(p.Err, "\r\x1b[K%s", text) // as in note
+		case step != shown && step != "":
+			p.note("%s", step)
+		}
+		shown = step
+	}
+}
+
+// selftestVerdict is what `selftest` tells.
+type selftestVerdict struct {
+	OK          bool               `json:"ok"`
+	Platform    string             `json:"platform"`
+	Processors  int                `json:"processors"`
+	Version     string             `json:"version"`
+	SQLite      string             `json:"sqlite"`
+	FileSystem  string             `json:"file_system"` // "" = not known on this system
+	Locks       bool               `json:"locks"`
+	Doubt       string             `json:"doubt,omitempty"` // why the disk may not keep what it is given
+	FsyncP50    float64            `json:"fsync_p50_seconds"`
+	FsyncP99    float64            `json:"fsync_p99_seconds"`
+	WorkerLimit float64            `json:"pages_per_second_of_one_worker_by_fsync"`
+	Pages       int                `json:"pages"` // of an undisturbed crawl
+	Listings    int                `json:"listings"`
+	Rate        float64            `json:"pages_per_second"`
+	CPU         float64            `json:"cpu_seconds_per_page"`
+	Kills       int                `json:"kills"`
+	Points      []string           `json:"kill_points"`
+	PowerCuts   *int               `json:"power_cuts"` // null: not tried
+	Databases   int                `json:"databases"`
+	Again       int                `json:"pages_fetched_again"`
+	Allowed     int                `json:"pages_fetched_again_allowed"`
+	Lost        int                `json:"lost"`
+	Doubled     int                `json:"doubled"`
+	Problems    []selftest.Problem `json:"problems"`
+	Folder      string             `json:"folder,omitempty"`
+}
+
+func verdictOf(r selftest.Result, cut bool) selftestVerdict {
+	b := ownBuild()
+	v := selftestVerdict{
+		OK: len(r.Problems) == 0, Platform: b.Platform, Processors: runtime.GOMAXPROCS(0), Version: b.Version, SQLite: b.SQLite,
+		FileSystem: r.Disk.FileSystem, Locks: r.Disk.Locks, Doubt: r.Disk.Doubt, FsyncP50: r.Disk.P50.Seconds(), FsyncP99: r.Disk.P99.Seconds(),
+		WorkerLimit: 1 / (2 * max(r.Disk.P50, time.Nanosecond).Seconds()), Pages: r.Pages, Listings: r.Listings,
+		Kills: r.Kills, Points: append([]string{}, r.Points...), Databases: r.Databases, Again: r.Again, Allowed: r.Allowed,
+		Lost: r.Lost, Doubled: r.Doubled, Problems: append([]selftest.Problem{}, r.Problems...), Folder: r.Folder,
+	}
+	if r.Took > 0 {
+		v.Rate, v.CPU = float64(r.Pages)/r.Took.Seconds(), r.CPU.Seconds()/float64(r.Pages)
+	}
+	if cut {
+		v.PowerCuts = &r.PowerCuts
+	}
+	return v
+}
+
+// printSelftest prints the verdict in ten lines of at most 80 columns.
+func (p *Program) printSelftest(v selftestVerdict) error {
+	locks, points, cuts, verdict := "locks hold", "none", "not tried: --powercut simulates them", p.paint(p.Out, green, "all is well")
+	if !v.Locks {
+		locks = "locks do not hold"
+	}
+	if len(v.Points) > 0 {
+		points = fmt.Sprintf("%d: %s", len(v.Points), strings.Join(v.Points, " "))
+	}
+	if v.PowerCuts != nil {
+		cuts = fmt.Sprintf("%d simulated: unsynced ends lost or torn", *v.PowerCuts)
+	}
+	switch {
+	case !v.OK:
+		verdict = p.paint(p.Out, red, "failed") + ": " + plural(len(v.Problems), "problem")
+	case v.Doubt != "":
+		verdict = p.paint(p.Out, yellow, "kills are survived, but look at the line of the disk")
+	}
+	disk := commas(orDash(v.FileSystem), locks)
+	if v.Doubt != "" {
+		disk = commas(orDash(v.FileSystem), v.Doubt)
+	}
+	for _, l := range [][2]string{
+		{"machine", fmt.Sprintf("%s, %s, ypcrawl %s, SQLite %s", v.Platform, plural(v.Processors, "processor"), shortVersion(v.Version), v.SQLite)},
+		{"disk", disk},
+		{"fsync", fmt.Sprintf("p50 %s, p99 %s: one worker up to %s pages/s", syncText(v.FsyncP50), syncText(v.FsyncP99), thousands(int64(v.WorkerLimit)))},
+		{"crawl", fmt.Sprintf("%s, %s: %.0f pages/s, %.1f ms CPU a page", plural(v.Pages, "page"), plural(v.Listings, "listing"), v.Rate, 1000*v.CPU)},
+		{"kills", fmt.Sprintf("%d at random; %d pages again in all, %d may be", v.Kills, v.Again, v.Allowed)},
+		{"kill points", points},
+		{"power cuts", cuts},
+		{"lost", fmt.Sprintf("%d of %s, in %s and their logs", v.Lost, plural(v.Listings, "listing"), plural(v.Databases, "database"))},
+		{"doubled", fmt.Sprint(v.Doubled)},
+		{"verdict", verdict},
+	} {
+		if _, err := fmt.Fprintf(p.Out, "%-11s  %s\n", l[0], l[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shortVersion is a module's version without the commit in it, which would not fit.
+func shortVersion(v string) string {
+	short, _, _ := strings.Cut(v, "-0.")
+	return short[:min(len(short), 16)]
+}
+
+func syncText(seconds float64) string { return fmt.Sprintf("%.2f ms", 1000*seconds) }
+
+// remedy says what went wrong, and what to do.
+func (v *selftestVerdict) remedy(self string) string {
+	lines := make([]string, 0, len(v.Problems)+1)
+	for _, x := range v.Problems {
+		lines = append(lines, fmt.Sprintf("%s: %s (%s)", x.Step, x.Text, x.Database))
+	}
+	i := slices.IndexFunc(v.Problems, func(x selftest.Problem) bool { return len(x.Differences) > 0 })
+	if i >= 0 {
+		lines = append(lines, "every difference: "+shellLine([]string{self, "demo", "check", "--places", fmt.Sprint(selftest.Places), v.Problems[i].Database}))
+	}
+	return strings.Join(append(lines, fmt.Sprintf("try it on another disk with --dir; if it fails there, too, please report it with the files in %s", yp.Printable(v.Folder))), "\n")
+}

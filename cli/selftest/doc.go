@@ -1,0 +1,21 @@
+// Package selftest proves on the user's own machine and disk what ypcrawl promises, and compares
+// a database with what a complete crawl of the demo directory must end with.
+//
+// Purpose: Compare tells every listing, field, company, search, detail and city in which a database
+// differs from demo.Truth. Run crawls the demo in child processes of this program, kills them
+// at random, at each named point of a page's way and, if wanted, as a power cut would, and
+// compares what is left.
+//
+// Invariants: Compare only reads, and shares no code with what wrote the rows but the table of
+// a listing's fields; every child is dead when Run returns; what Run writes stands in one folder,
+// which is removed when all is well and kept otherwise.
+//
+// Crash: a selftest that is killed leaves its folder behind, and nothing else. Its children end
+// by themselves, for the demo directory that they crawl ends with it.
+//
+// Imports: store, wal, crawl/demo, yp. What is typed and told is cli's.
+//
+// Tests: databases that are damaged in one place each; a selftest whose children lose one commit
+// on purpose must fail; testdata/script/selftest.txtar and demo_check.txtar; all crash tests of the
+// program compare through this package.
+package selftest
