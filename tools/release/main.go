@@ -43,7 +43,7 @@ func main() {
 }
 
 func run(source, out string, image bool, platforms []string) (err error) {
-	r := &release{files: map[string][]byte{}}
+	r := &release{files: map[string][]byte{}, built: map[platform]binary{}}
 	if r.source, err = filepath.Abs(source); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func run(source, out string, image bool, platforms []string) (err error) {
 // release is what is made of one commit.
 type release struct {
 	source, out string
-	units       []file            // of the service, once they are made
+	built       map[platform]binary
 	files       map[string][]byte // by name
 }
 
@@ -122,6 +122,9 @@ type binary struct {
 
 // build builds the program as it is released: stripped, without paths of this machine, with its commit.
 func (r *release) build(p platform) (b binary, err error) {
+	if b, ok := r.built[p]; ok {
+		return b, nil
+	}
 	b = binary{platform: p, path: filepath.Join(r.out, p.String(), "ypcrawl")}
 	if p.os == "windows" {
 		b.path += ".exe"
@@ -154,6 +157,9 @@ func (r *release) build(p platform) (b binary, err error) {
 	}
 	if err == nil && b.commit == "" {
 		err = errors.New("the program does not know its commit: build a release from a clone by `git clone`, not from another worktree")
+	}
+	if err == nil {
+		r.built[p] = b
 	}
 	return b, err
 }

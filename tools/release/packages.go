@@ -33,13 +33,17 @@ func (r *release) packages(b binary) error {
 	values := map[string]string{
 		"ARCH": b.arch + b.arm, "VERSION": b.version, "STAGE": stage, "PACKAGE": filepath.Join(r.source, "tools/release/package"),
 	}
+	value := func(name string) string { return values[name] }
 	for _, format := range []string{"deb", "rpm", "apk"} {
 		// Read anew for each: a packager writes into what it is given.
-		config, err := nfpm.ParseFileWithEnvMapping(filepath.Join(values["PACKAGE"], "nfpm.yaml"), func(name string) string { return values[name] })
+		config, err := nfpm.ParseFileWithEnvMapping(filepath.Join(values["PACKAGE"], "nfpm.yaml"), value)
 		if err != nil {
 			return err
 		}
 		config.MTime = b.time
+		for _, script := range []*string{&config.Scripts.PreInstall, &config.Scripts.PostInstall, &config.Scripts.PreRemove, &config.Scripts.PostRemove} {
+			*script = os.Expand(*script, value)
+		}
 		if format == "apk" {
 			config.Prerelease, config.VersionMetadata, config.Release = alpineStage(config.Prerelease), "", "0"
 		}
@@ -86,12 +90,11 @@ func (r *release) stage(b binary, folder string) error {
 	if manual.data, err = gzipped(manual.data); err != nil {
 		return err
 	}
-	if r.units == nil {
-		if r.units, err = r.schedule(); err != nil {
-			return fmt.Errorf("units of the service: %w", err)
-		}
+	units, err := r.schedule()
+	if err != nil {
+		return fmt.Errorf("units of the service: %w", err)
 	}
-	return writeTree(folder, append(append(files, file{name: "ypcrawl", mode: 0o755, data: b.data}), r.units...))
+	return writeTree(folder, append(append(files, file{name: "ypcrawl", mode: 0o755, data: b.data}), units...))
 }
 
 // schedule asks the program for the units of the service. It runs in a folder that holds what the package
