@@ -31,14 +31,14 @@ func (r *release) archive(b binary) error {
 	}
 	if b.os == "windows" {
 		data, err := zipped(files, b.time)
-		r.files[folder+".zip"] = data
+		r.files["release/"+folder+".zip"] = data
 		return err
 	}
 	data, err := tarred(files, b.time)
 	if err != nil {
 		return err
 	}
-	r.files[folder+".tar.gz"], err = gzipped(data)
+	r.files["release/"+folder+".tar.gz"], err = gzipped(data)
 	return err
 }
 

@@ -49,7 +49,7 @@ func (r *release) image(b binary) error {
 	if err != nil {
 		return err
 	}
-	r.files["rootfs_"+b.arch+".tar"] = layer
+	r.files["image/rootfs_"+b.arch+".tar"] = layer
 	return r.loadable(b, how, layer)
 }
 
@@ -181,6 +181,6 @@ func (r *release) loadable(b binary, how start, layer []byte) error {
 		return failed
 	}
 	data, err := tarred(files, b.time)
-	r.files["ypcrawl_"+b.version+"_image_"+b.arch+".tar"] = data
+	r.files["image/ypcrawl_"+b.version+"_image_"+b.arch+".tar"] = data
 	return err
 }

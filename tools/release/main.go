@@ -1,7 +1,7 @@
 // Command release makes the files that a version is published as, and the image.
 //
-//	go -C tools run ./release linux/amd64 linux/arm/7     dist/release: archives, packages, lists of parts, SHA256SUMS
-//	go -C tools run ./release -image linux/amd64          dist/image: the root file system, and what `docker load` takes
+//	go -C tools run ./release linux/amd64 linux/arm/7      dist/release: archives, packages, lists of parts, SHA256SUMS
+//	go -C tools run ./release -what image linux/amd64      dist/image: the root file system, and what `docker load` takes
 //
 // Version and time come from the commit, by what Go writes into a binary. Two builds of one commit have equal bytes, wherever,
 // by whom and when they are made: names are sorted, owners and times fixed, and the Go version is that of go.mod.
@@ -14,6 +14,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,27 +29,24 @@ var everywhere = []string{"linux/amd64", "linux/arm64", "linux/arm/7", "darwin/a
 func main() {
 	source := flag.String("source", "..", "`FOLDER` of the clone")
 	out := flag.String("out", "../dist", "`FOLDER` of what is made")
-	image := flag.Bool("image", false, "make the image instead, of linux/amd64 unless others are named")
+	what := flag.String("what", "release", "`WHAT` to make: release, image or both as release,image")
 	flag.Parse()
-	platforms := flag.Args()
-	if len(platforms) == 0 {
-		if platforms = everywhere; *image {
-			platforms = everywhere[:1]
-		}
-	}
-	if err := run(*source, *out, *image, platforms); err != nil {
+	if err := run(*source, *out, strings.Split(*what, ","), flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
-func run(source, out string, image bool, platforms []string) (err error) {
+func run(source, out string, what, platforms []string) (err error) {
 	r := &release{files: map[string][]byte{}, built: map[platform]binary{}}
 	if r.source, err = filepath.Abs(source); err != nil {
 		return err
 	}
 	if r.out, err = filepath.Abs(out); err != nil {
 		return err
+	}
+	if len(platforms) == 0 {
+		platforms = everywhere
 	}
 	for _, name := range platforms {
 		p, err := parsePlatform(name)
@@ -59,27 +57,33 @@ func run(source, out string, image bool, platforms []string) (err error) {
 		if err != nil {
 			return fmt.Errorf("build for %s: %w", p, err)
 		}
-		if image {
-			err = r.image(b)
-		} else {
-			err = errors.Join(r.archive(b), r.parts(b), r.packages(b))
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", p, err)
+		for _, w := range what {
+			switch w {
+			case "release":
+				err = errors.Join(r.archive(b), r.parts(b), r.packages(b))
+			case "image":
+				err = r.image(b)
+			default:
+				err = errors.New("want release or image")
+			}
+			if err != nil {
+				return fmt.Errorf("%s of %s: %w", w, p, err)
+			}
 		}
 	}
-	folder := "release"
-	if image {
-		folder = "image"
+	for _, w := range what {
+		if err := r.write(w); err != nil {
+			return err
+		}
 	}
-	return r.write(filepath.Join(r.out, folder))
+	return nil
 }
 
 // release is what is made of one commit.
 type release struct {
 	source, out string
 	built       map[platform]binary
-	files       map[string][]byte // by name
+	files       map[string][]byte // by their name in out
 }
 
 // file is a file of an archive, of an image, or on the way into a package.
@@ -188,23 +192,25 @@ func (r *release) read(names ...string) (files []file, err error) {
 	return files, nil
 }
 
-// write replaces a folder by what was made, with the sums of its files.
+// write replaces a folder in out by what was made for it, with the sums of its files.
 func (r *release) write(folder string) error {
-	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o755)); err != nil {
+	dir := filepath.Join(r.out, folder)
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil {
 		return err
 	}
-	var sums []string
-	for name, data := range r.files {
-		if err := os.WriteFile(filepath.Join(folder, name), data, 0o644); err != nil {
+	var sums strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(r.files)) {
+		base, here := strings.CutPrefix(name, folder+"/")
+		if !here {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, base), r.files[name], 0o644); err != nil {
 			return err
 		}
-		sums = append(sums, fmt.Sprintf("%x  %s\n", sha256.Sum256(data), name))
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(r.files[name]), base)
 	}
-	slices.SortFunc(sums, func(a, b string) int { return strings.Compare(a[66:], b[66:]) })
-	for _, line := range sums {
-		fmt.Print(line)
-	}
-	return os.WriteFile(filepath.Join(folder, "SHA256SUMS"), []byte(strings.Join(sums, "")), 0o644)
+	fmt.Print(sums.String())
+	return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), []byte(sums.String()), 0o644)
 }
 
 // host is the program for this machine, to ask it something.

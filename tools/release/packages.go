@@ -46,6 +46,7 @@ func (r *release) packages(b binary) error {
 		}
 		if format == "apk" {
 			config.Prerelease, config.VersionMetadata, config.Release = alpineStage(config.Prerelease), "", "0"
+			config.Description, _, _ = strings.Cut(config.Description, "\n")
 		}
 		info, err := config.Get(format)
 		if err != nil {
@@ -60,7 +61,7 @@ func (r *release) packages(b binary) error {
 		if err := packager.Package(info, &data); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		r.files[name] = data.Bytes()
+		r.files["release/"+name] = data.Bytes()
 	}
 	return nil
 }

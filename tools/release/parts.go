@@ -80,7 +80,7 @@ func (r *release) parts(b binary) error {
 	}
 	l.Dependencies = []dependency{on}
 	data, err := json.MarshalIndent(l, "", "  ")
-	r.files["ypcrawl_"+b.version+"_"+b.String()+".cdx.json"] = append(data, '\n')
+	r.files["release/ypcrawl_"+b.version+"_"+b.String()+".cdx.json"] = append(data, '\n')
 	return err
 }
 
