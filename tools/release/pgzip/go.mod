@@ -1,0 +1,3 @@
+module github.com/klauspost/pgzip
+
+go 1.26.8
