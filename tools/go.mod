@@ -258,6 +258,3 @@ require (
 	mvdan.cc/gofumpt v0.12.0 // indirect
 	mvdan.cc/unparam v0.0.0-20260823230713-2fa3d841b0c8 // indirect
 )
-
-// Its bytes differ from run to run: see release/pgzip.
-replace github.com/klauspost/pgzip => ./release/pgzip

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/goreleaser/nfpm/v2"
 	_ "github.com/goreleaser/nfpm/v2/apk"
@@ -30,13 +31,11 @@ func (r *release) packages(b binary) error {
 	if err := r.stage(b, stage); err != nil {
 		return err
 	}
-	values := map[string]string{
-		"ARCH": b.arch + b.arm, "VERSION": b.version, "STAGE": stage, "PACKAGE": filepath.Join(r.source, "tools/release/package"),
-	}
+	values := map[string]string{"ARCH": b.arch + b.arm, "VERSION": b.version, "STAGE": stage}
 	value := func(name string) string { return values[name] }
 	for _, format := range []string{"deb", "rpm", "apk"} {
 		// Read anew for each: a packager writes into what it is given.
-		config, err := nfpm.ParseFileWithEnvMapping(filepath.Join(values["PACKAGE"], "nfpm.yaml"), value)
+		config, err := nfpm.ParseFileWithEnvMapping(filepath.Join(stage, "package/nfpm.yaml"), value)
 		if err != nil {
 			return err
 		}
@@ -91,11 +90,18 @@ func (r *release) stage(b binary, folder string) error {
 	if manual.data, err = gzipped(manual.data); err != nil {
 		return err
 	}
+	for _, name := range []string{"nfpm.yaml", "preinstall.sh", "reload.sh", "preremove.sh", "postremove.sh", "ypcrawl.yaml"} {
+		more, err := r.read("package/"+name, "tools/release/package/"+name)
+		if err != nil {
+			return err
+		}
+		files = append(files, more...)
+	}
 	units, err := r.schedule()
 	if err != nil {
 		return fmt.Errorf("units of the service: %w", err)
 	}
-	return writeTree(folder, append(append(files, file{name: "ypcrawl", mode: 0o755, data: b.data}), units...))
+	return writeTree(folder, append(append(files, file{name: "ypcrawl", mode: 0o755, data: b.data}), units...), b.time)
 }
 
 // schedule asks the program for the units of the service. It runs in a folder that holds what the package
@@ -114,7 +120,7 @@ func (r *release) schedule() (units []file, err error) {
 		return nil, err
 	}
 	// The settings are empty: what they say is read at each start, and must not stand in the units.
-	err = writeTree(root, []file{{name: "usr/bin/ypcrawl", mode: 0o755, data: b.data}, {name: "etc/ypcrawl/ypcrawl.yaml", mode: 0o644}, {name: "var/lib/ypcrawl/"}})
+	err = writeTree(root, []file{{name: "usr/bin/ypcrawl", mode: 0o755, data: b.data}, {name: "etc/ypcrawl/ypcrawl.yaml", mode: 0o644}, {name: "var/lib/ypcrawl/"}}, b.time)
 	if err != nil {
 		return nil, err
 	}
@@ -141,8 +147,8 @@ func (r *release) schedule() (units []file, err error) {
 	return units, nil
 }
 
-// writeTree writes files below a folder, with their modes whatever the umask is.
-func writeTree(folder string, files []file) error {
+// writeTree writes files below a folder, with their modes whatever the umask is, and with one time.
+func writeTree(folder string, files []file, at time.Time) error {
 	for _, f := range files {
 		name := filepath.Join(folder, filepath.FromSlash(f.name))
 		if strings.HasSuffix(f.name, "/") {
@@ -153,7 +159,7 @@ func writeTree(folder string, files []file) error {
 		}
 		err := os.MkdirAll(filepath.Dir(name), 0o755)
 		if err == nil {
-			err = errors.Join(os.WriteFile(name, f.data, 0o600), os.Chmod(name, os.FileMode(f.mode)))
+			err = errors.Join(os.WriteFile(name, f.data, 0o600), os.Chmod(name, os.FileMode(f.mode)), os.Chtimes(name, at, at))
 		}
 		if err != nil {
 			return err

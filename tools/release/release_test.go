@@ -213,7 +213,7 @@ func TestImage(t *testing.T) {
 	if out := must(t, inside(program, "progress")); !strings.Contains(out, "WY") || !strings.Contains(out, "100") {
 		t.Errorf("progress: %s", out)
 	}
-	if out := must(t, inside(program, "version", "--json")); !strings.Contains(out, `"revision": "`) || !strings.Contains(out, `"sqlite": "3.`) {
+	if out := must(t, inside(program, "version", "--json")); !strings.Contains(out, `"revision":"`) || !strings.Contains(out, `"sqlite":"3.`) {
 		t.Errorf("version: %s", out)
 	}
 	self, err := os.ReadFile(os.Args[0])

@@ -43,7 +43,7 @@ use)
     as_user ypcrawl run --source demo --states TX --max-cities 2 --quiet
     more=$(listings)
     [ "$more" -gt "$all" ] || fail "$more listings after Texas, $all before"
-    as_user ypcrawl export -o all.csv
+    as_user ypcrawl export --states WY TX -o all.csv
     [ "$(wc -l <$home/all.csv)" = $((more + 1)) ] || fail "all.csv: $(wc -l <$home/all.csv) lines, $more listings"
     as_user ypcrawl backup backups/
     rm $home/ypcrawl.db*

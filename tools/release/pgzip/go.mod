@@ -1,3 +1,0 @@
-module github.com/klauspost/pgzip
-
-go 1.26.8
