@@ -59,6 +59,7 @@ func (p *Program) scheduleCommand() *cli.Command {
 			&cli.BoolFlag{Name: "uninstall", Usage: "remove the units of --name"},
 			&cli.BoolFlag{Name: "system", Usage: "units of the system, shut off by all that systemd offers, instead of your own"},
 			&cli.StringFlag{Name: "user", DefaultText: "who types this, also through sudo", Usage: "with --system: crawl as `USER`"},
+			&cli.StringFlag{Name: "root", DefaultText: "/", Usage: "write it for the machine whose root is `FOLDER` here, an image say; this program and the current folder lie in it"},
 			&cli.StringFlag{Name: "unit-dir", DefaultText: "~/.config/systemd/user; with --system /etc/systemd/system", Usage: "`FOLDER` of the units"},
 			jsonFlag(),
 		},
@@ -217,7 +218,13 @@ func (p *Program) job(c *cli.Context, when schedule.When) (j schedule.Job, err e
 		err = checkFolders(j.Writes)
 	}
 	j.Writes = outermost(j.Writes)
-	return j, err
+	if !c.IsSet("root") || err != nil {
+		return j, err
+	}
+	if j, err = j.Below(absolute(j.Folder, c.String("root"))); err != nil {
+		return j, Usagef("--root: %w", err)
+	}
+	return j, nil
 }
 
 // whichListings are the flags by which the crawl and the exports choose alike.
@@ -286,6 +293,9 @@ func (p *Program) checkLine(c *cli.Context, j *schedule.Job) error {
 		j.About = r.name()
 		if len(r.sources) == 1 && c.IsSet("source") {
 			j.About = r.sources[0].src.Name() + ", " + j.About
+		}
+		if len(r.sel.States) == 0 && c.IsSet(configFlag) { // it may name states by then
+			j.About = "as " + filepath.Base(c.String(configFlag)) + " says"
 		}
 		for _, flag := range []string{"source-file", "proxy-file"} {
 			if file := c.String(flag); file != "" {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,7 +23,7 @@ func unitFolder(c *cli.Context) (string, error) {
 	case dir != "":
 		return filepath.Abs(dir)
 	case c.Bool("system"):
-		return "/etc/systemd/system", nil
+		return filepath.Join(cmp.Or(c.String("root"), "/"), "etc/systemd/system"), nil
 	case runtime.GOOS != "linux":
 		return "", Usagef("units are for systemd on Linux: want --print launchd, taskscheduler or cron here")
 	}

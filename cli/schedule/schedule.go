@@ -138,6 +138,31 @@ func Every(d time.Duration) (When, error) {
 	return When{Every: d}, nil
 }
 
+// Below is the job on a machine whose root folder is root here: an image, or what becomes a
+// package. Program and folders must lie in it.
+func (j Job) Below(root string) (Job, error) {
+	inside := func(words []string) []string {
+		words = slices.Clone(words)
+		for i, w := range words {
+			if below(w, root) {
+				words[i] = "/" + strings.TrimPrefix(strings.TrimPrefix(w, root), "/")
+			}
+		}
+		return words
+	}
+	for _, path := range append(slices.Clone(j.Writes), j.Folder, j.Crawl[0]) {
+		if !below(path, root) {
+			return j, fmt.Errorf("%s does not lie in %s", path, root)
+		}
+	}
+	j.Folder, j.Crawl, j.After = inside([]string{j.Folder})[0], inside(j.Crawl), slices.Clone(j.After)
+	for i := range j.After {
+		j.After[i] = inside(j.After[i])
+	}
+	j.Writes, j.Reads = inside(j.Writes), inside(j.Reads)
+	return j, nil
+}
+
 // commands are all commands in their order.
 func (j Job) commands() [][]string { return append([][]string{j.Crawl}, j.After...) }
 
