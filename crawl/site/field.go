@@ -22,6 +22,7 @@ type rule struct {
 	json  string
 	own   bool
 	match *regexp.Regexp
+	def   *Rule // what the definition says
 }
 
 // A field is a list of rules: the first that yields something wins.

@@ -2,7 +2,6 @@ package site
 
 import (
 	"embed"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -70,6 +69,7 @@ type compiled struct {
 	organic, sponsored     []int             // in page
 	organicIn, sponsoredIn []region.Selector // containers of such cards
 	tagOnly                map[int]bool      // those of organic and sponsored that ask for no more than a tag
+	cardRules              map[int]*Rule     // of organic and sponsored
 	next, total, shown     field             // in page
 	marks                  []int             // in cards
 	inCards                []int             // in cards: all of page
@@ -114,14 +114,14 @@ func Parse(name string, text []byte) (*Source, error) {
 	}
 	c := &compiled{def: def, yaml: slices.Clone(text)}
 	base := c.compile(f)
-	if len(f.errs) > 0 {
-		return nil, errors.Join(f.errs...)
+	if err := f.err(); err != nil {
+		return nil, err
 	}
 	return (&Source{compiled: c}).WithBaseURL(base), nil
 }
 
 // Name returns the source's name.
-func (s *Source) Name() string { return s.def.Name.text }
+func (s *Source) Name() string { return s.def.Name }
 
 // BaseURL returns a copy of the source's base URL.
 func (s *Source) BaseURL() *url.URL { u := *s.base; return &u }
