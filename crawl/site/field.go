@@ -50,6 +50,7 @@ func (f field) each(c *cardReader, stop func(string) bool) bool {
 	for i := range f {
 		for _, n := range f[i].nodes(c) {
 			if s := f[i].take(c, n); s != "" && stop(s) {
+				c.note(&f[i], s)
 				return true
 			}
 		}
@@ -62,6 +63,7 @@ func (f field) first(c *cardReader) string {
 	for i := range f {
 		for _, n := range f[i].nodes(c) {
 			if s := f[i].take(c, n); s != "" {
+				c.note(&f[i], s)
 				return s
 			}
 		}
@@ -87,6 +89,7 @@ func (f field) all(c *cardReader, limit int) []string {
 			}
 		}
 		if out != nil {
+			c.note(r, out[0])
 			return out
 		}
 	}

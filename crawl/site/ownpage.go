@@ -55,7 +55,11 @@ func (s *Source) ownPage(body []byte, final *url.URL, status int) (*Page, error)
 	o.key, _ = o.ownKey(final.String())
 	o.title = pageTitle(doc)
 	o.read(region.Scripts(doc))
-	r := o.detail(o.ours())
+	ours := o.ours()
+	r := o.detail(ours)
+	if s.trace != nil {
+		s.trace.found = ours
+	}
 	r.marked = o.linked
 	if !r.ok(p, r.marked || chrome) {
 		r.decide(p, chrome, len(body) == 0)

@@ -55,6 +55,9 @@ func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page
 	r := businessReader{src: s, final: final, doc: doc}
 	p.LeftOut = r.read(scripts)
 	r.finish(p)
+	if s.trace != nil {
+		s.trace.found = r.found
+	}
 	s.readAround(p, doc, final)
 	if len(p.Listings) > 0 {
 		p.Outcome, p.Reason = OK, fmt.Sprintf("%d listings in %d businesses, %d of them bad", len(p.Listings), p.Raw, p.Bad)
