@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -148,22 +149,11 @@ func (t *trial) definition() (src *site.Source, err error) {
 
 // show reads the page once, and tells.
 func (t *trial) show() error {
-	src, err := t.definition()
+	row, err := t.look()
 	if err != nil {
 		return err
 	}
-	if t.c.Bool("details") && !src.HasDetails() {
-		return Usagef("%s: %w", src.Name(), site.ErrNoDetails)
-	}
-	a, err := t.get(src)
-	if err != nil {
-		return err
-	}
-	row, err := t.read(src, a)
-	if err != nil {
-		return err
-	}
-	if err := t.p.tell(t.c, row, func(w *sections) { row.text(w, t.room()) }); err != nil {
+	if err := t.p.tell(t.c, row, row.text); err != nil {
 		return err
 	}
 	if row.ExitCode != ExitOK {
@@ -172,14 +162,20 @@ func (t *trial) show() error {
 	return nil
 }
 
-// room is how many cards get a line: as many as fit on a terminal, all elsewhere.
-func (t *trial) room() func(used int) int {
-	return func(used int) int {
-		if !isTerminal(t.p.Out) || t.c.Bool("all") {
-			return -1
-		}
-		return max(0, heightOf(t.p.Out)-used-2)
+// look reads the page with the definition as it is now.
+func (t *trial) look() (*triedPage, error) {
+	src, err := t.definition()
+	if err != nil {
+		return nil, err
 	}
+	if t.c.Bool("details") && !src.HasDetails() {
+		return nil, Usagef("%s: %w", src.Name(), site.ErrNoDetails)
+	}
+	a, err := t.get(src)
+	if err != nil {
+		return nil, err
+	}
+	return t.read(src, a)
 }
 
 // get has the page: from its file, or by asking for it, which is done once.
@@ -374,13 +370,11 @@ func (t *trial) watch() error {
 	defer tick.Stop()
 	for seen := ""; ; {
 		if now := stamps(files); now != "" && now != seen {
-			if t.p.live(t.p.Out) && !t.c.Bool("json") {
-				_, _ = io.WriteString(t.p.Out, "\x1b[H\x1b[2J")
-			} else if seen != "" {
-				t.p.note("--- saved, and read again")
+			if seen = now; t.p.live(t.p.Out) && !t.c.Bool("json") {
+				t.p.exit(t.c.Context, t.screen())
+			} else {
+				t.p.exit(t.c.Context, t.show())
 			}
-			seen = now
-			t.p.exit(t.c.Context, t.show())
 			if t.c.Context.Err() == nil {
 				t.p.note("Watching %s; Ctrl-C ends it.", strings.Join(files, " and "))
 			}
@@ -391,6 +385,18 @@ func (t *trial) watch() error {
 		case <-tick.C:
 		}
 	}
+}
+
+// screen shows on a terminal what fits there: the outcome and what is wrong come first.
+func (t *trial) screen() error {
+	row, err := t.look()
+	if err != nil {
+		return errors.Join(drawScreen(t.p.Out, nil, 0), err)
+	}
+	var text bytes.Buffer
+	row.text(&sections{p: t.p, w: &text})
+	lines := strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
+	return drawScreen(t.p.Out, lines[:min(len(lines), max(1, heightOf(t.p.Out)-2))], widthOf(t.p.Out))
 }
 
 // stamps tells one state of the files from another; "" = one is not there, as while an editor replaces it.
@@ -404,149 +410,4 @@ func stamps(files []string) string {
 		all = append(all, info.ModTime().String(), fmt.Sprint(info.Size()))
 	}
 	return strings.Join(all, " ")
-}
-
-// text tells what was read. left says how many lines there are for cards, -1 = any number.
-func (row *triedPage) text(w *sections, left func(used int) int) {
-	counting := &lineCounter{Writer: w.w}
-	w.w = counting
-	width := w.p.widthLeft(0)
-	w.title(yp.Printable(short(codeText(string(row.Outcome), false)+": "+row.Reason, 4*width)))
-	around := newTable("page", "value", "rule")
-	for _, v := range row.Around {
-		around.row(row.cells(v, width)...)
-	}
-	w.table(around)
-	detail := newTable("field", "value", "rule")
-	for _, v := range row.Detail {
-		detail.row(row.cells(v, width)...)
-	}
-	w.table(detail)
-	first := slices.IndexFunc(row.Cards, func(c triedCard) bool { return c.Unread == "" && !c.Listing.Sponsored })
-	for i := range row.Cards {
-		if row.full || i == max(first, 0) {
-			row.cardText(w, &row.Cards[i], width)
-		}
-	}
-	row.hintLines(w, width)
-	if len(row.Cards) == 0 && len(row.Detail) == 0 {
-		var signs []string
-		for _, r := range row.Signs {
-			signs = append(signs, "  "+row.rule(&r))
-		}
-		w.lines("The page has these signs of the definition:")
-		if w.more(signs...); len(signs) == 0 {
-			w.more("  none: chrome says what each page of the site has")
-		}
-	}
-	if row.full || len(row.Cards) < 2 {
-		return
-	}
-	room := left(counting.lines)
-	others := newTable("card", "id", "name", "phone", "city", "fields", "score", "")
-	n := 0
-	for i := range row.Cards {
-		c := &row.Cards[i]
-		if i == max(first, 0) || room >= 0 && n >= room {
-			continue
-		}
-		n++
-		others.row(c.Number, short(c.ID, 12), short(c.Name, max(12, width-76)), c.Listing.Phone, short(c.Listing.City, 14), len(c.Values), c.Score, short(c.fate(), 30))
-	}
-	w.table(others)
-	if kept := len(row.Cards) - 1 - n; kept > 0 {
-		w.more(fmt.Sprintf("%s more; --all shows every card in full.", thousands(int64(kept))))
-	}
-}
-
-// cardText shows a card in full.
-func (row *triedPage) cardText(w *sections, c *triedCard, width int) {
-	head := fmt.Sprintf("Card %d of %d, score %d", c.Number, len(row.Cards), c.Score)
-	if c.Rule != nil {
-		head += ": " + row.rule(c.Rule)
-	}
-	w.lines(short(head, width))
-	if fate := c.fate(); fate != "" {
-		w.more("  " + fate)
-	}
-	t := newTable("field", "value", "rule")
-	for _, v := range c.Values {
-		t.row(row.cells(v, width)...)
-	}
-	w.begun = false // the table stands below its head
-	w.table(t)
-	if len(c.Empty) > 0 {
-		w.more("empty: " + strings.Join(c.Empty, ", "))
-	}
-}
-
-// fate tells why a card is no listing, or is not kept, or is an ad.
-func (c *triedCard) fate() string {
-	switch {
-	case c.Unread != "":
-		return "unread: " + c.Unread
-	case c.LeftOut != "":
-		return "left out: " + c.LeftOut
-	case len(c.Reasons) > 0:
-		return "rejected: " + strings.Join(c.Reasons, "; ")
-	case c.Listing.Sponsored:
-		return "ad"
-	}
-	return ""
-}
-
-// hintLines names what no card has, and what its rules lack.
-func (row *triedPage) hintLines(w *sections, width int) {
-	if len(row.Never) > 0 {
-		w.lines("On no card: " + strings.Join(row.Never, ", "))
-	} else if len(row.Hints) > 0 {
-		w.lines("What the rules find:")
-	}
-	for i, h := range row.Hints {
-		if i > 0 && siblings(row.Hints[i-1].Key, h.Key) && !row.full && !strings.Contains(h.Text, "did you mean") && !strings.Contains(h.Text, ";") {
-			continue // the first rule of a field tells most
-		}
-		w.more("  " + row.rule(&h.Rule) + ": " + h.Text)
-	}
-}
-
-// siblings reports whether two rules are of one field.
-func siblings(a, b string) bool {
-	a, _, _ = strings.Cut(a, "[")
-	b, _, _ = strings.Cut(b, "[")
-	return a == b
-}
-
-// cells are the cells of a value: what it is of, the value, and what gave it.
-func (row *triedPage) cells(v site.Value, width int) []any {
-	value := short(v.Text, max(20, width*35/100))
-	if v.Text == "" {
-		value = "rejected: " + short(v.Taken, max(12, width*35/100-10))
-	}
-	rule := v.From
-	if v.Rule != nil {
-		rule = row.rule(v.Rule)
-	}
-	return []any{v.Field, value, short(rule, max(20, width-width*35/100-22))}
-}
-
-// rule names a rule: its key, the line on which it stands, and what it says.
-func (row *triedPage) rule(r *site.Rule) string {
-	file := ""
-	if r.File != row.own {
-		file = " " + filepath.Base(r.File)
-	}
-	return fmt.Sprintf("%s%s:%d %s", r.Key, file, r.Line, r.Text)
-}
-
-// lineCounter counts the lines that go through it.
-type lineCounter struct {
-	io.Writer
-	lines int
-}
-
-// Write implements io.Writer.
-func (l *lineCounter) Write(b []byte) (int, error) {
-	l.lines += strings.Count(string(b), "\n")
-	return l.Writer.Write(b)
 }

@@ -135,7 +135,7 @@ func (r *Reading) fieldHints(s *Source, t *trace, words []string) {
 			case u == nil || u.found == 0:
 				h.Text = "finds nothing on any card" + near(s.def.Fields[name][i].CSS, words)
 			case u.gave == 0:
-				h.Text = fmt.Sprintf("finds an element on %s, and takes no text: %s", yp.Plural(u.found, "card"), u.sample)
+				h.Text = fmt.Sprintf("takes nothing on %s: %s", yp.Plural(u.found, "card"), u.sample)
 			default:
 				h.Text = fmt.Sprintf("gives a text on %s, which is no value of this field", yp.Plural(u.gave, "card"))
 			}

@@ -137,8 +137,8 @@ func TestRead(t *testing.T) {
 		t.Parallel()
 		for name, c := range map[string]struct{ fields, want string }{
 			"typo":      {"phone: .phones", "fields.phone:8 finds nothing on any card: there is no .phones; did you mean .phone?"},
-			"attribute": {"snippet: {css: .phone, attr: title}", "fields.snippet:8 finds an element on 1 card, and takes no text: the element has no such attribute: it has class"},
-			"match":     {"phone: {css: .phone, match: '^(\\d+)$'}", `fields.phone:8 finds an element on 1 card, and takes no text: match does not fit "Fax: 217-555-0100"`},
+			"attribute": {"snippet: {css: .phone, attr: title}", "fields.snippet:8 takes nothing on 1 card: the element has no such attribute: it has class"},
+			"match":     {"phone: {css: .phone, match: '^(\\d+)$'}", `fields.phone:8 takes nothing on 1 card: match does not fit "Fax: 217-555-0100"`},
 			"no value":  {"website: {css: a, attr: href}", "fields.website:8 gives a text on 1 card, which is no value of this field"},
 		} {
 			s, err := Parse("mine.yaml", []byte("name: mine\nbase_url: https://www.yellowpages.com\nurls: {target: '/{city_slug}/{category_slug}?page={page}'}\n"+
