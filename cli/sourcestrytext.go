@@ -8,14 +8,13 @@ import (
 	"unicode/utf8"
 
 	"ypcrawl/crawl/site"
-	"ypcrawl/yp"
 )
 
 // text tells what was read: the outcome and what is wrong first, then the page, a card in full, and the others.
 func (row *triedPage) text(w *sections) {
 	width := w.p.widthLeft(0)
-	w.lines(wrapped(codeText(string(row.Outcome), false)+": "+row.Reason, width, "  ")...)
-	row.hintLines(w, width)
+	w.lines(w.wrapped(codeText(string(row.Outcome), false)+": "+row.Reason, "")...)
+	row.hintLines(w)
 	w.table(row.values("page", row.Around, width))
 	w.table(row.values("field", row.Detail, width))
 	if len(row.Cards) == 0 && len(row.Detail) == 0 {
@@ -50,15 +49,15 @@ func (row *triedPage) values(of string, values []site.Value, width int) *table {
 	return t
 }
 
-// wrapped breaks a text into lines of that width, those after the first indented.
-func wrapped(text string, width int, indent string) (lines []string) {
-	line := ""
-	for _, word := range strings.Fields(yp.Printable(text)) {
+// wrapped breaks a text into lines that fit a terminal, those after the first indented further; elsewhere it stays one line.
+func (s *sections) wrapped(text, indent string) (lines []string) {
+	line := indent
+	for i, word := range strings.Fields(text) {
 		switch {
-		case line == "":
-			line = word
-		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
-			lines, line = append(lines, line), indent+word
+		case i == 0:
+			line += word
+		case isTerminal(s.p.Out) && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > widthOf(s.p.Out):
+			lines, line = append(lines, line), indent+"  "+word
 		default:
 			line += " " + word
 		}
@@ -79,7 +78,7 @@ func (row *triedPage) cardText(w *sections, c *triedCard, width int) {
 	w.begun = false // the table stands below its head
 	w.table(row.values("field", c.Values, width))
 	if len(c.Empty) > 0 && !slices.Equal(c.Empty, row.Never) {
-		w.more(wrapped("empty: "+strings.Join(c.Empty, ", "), width, "  ")...)
+		w.more(w.wrapped("empty: "+strings.Join(c.Empty, ", "), "")...)
 	}
 }
 
@@ -99,9 +98,9 @@ func (c *triedCard) fate() string {
 }
 
 // hintLines names what no card has, and what its rules lack.
-func (row *triedPage) hintLines(w *sections, width int) {
+func (row *triedPage) hintLines(w *sections) {
 	if len(row.Never) > 0 {
-		w.lines(wrapped("On no card: "+strings.Join(row.Never, ", "), width, "  ")...)
+		w.lines(w.wrapped("On no card: "+strings.Join(row.Never, ", "), "")...)
 	} else if len(row.Hints) > 0 {
 		w.lines("What the rules find:")
 	}
@@ -109,9 +108,7 @@ func (row *triedPage) hintLines(w *sections, width int) {
 		if i > 0 && siblings(row.Hints[i-1].Key, h.Key) && !row.full && !strings.Contains(h.Text, "did you mean") && !strings.Contains(h.Text, ";") {
 			continue // the first rule of a field tells most
 		}
-		for _, line := range wrapped(row.rule(&h.Rule)+": "+h.Text, width-2, "  ") {
-			w.more("  " + line)
-		}
+		w.more(w.wrapped(row.rule(&h.Rule)+": "+h.Text, "  ")...)
 	}
 }
 
