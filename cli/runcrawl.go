@@ -170,10 +170,7 @@ func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
 			r.manager.beat()
 			return r.scores.beat(ctx, r.monitor, pools, r.egress)
 		},
-		Filter: crawl.Filter{
-			Allow: SplitList(c.StringSlice("allow-categories")), Block: SplitList(c.StringSlice("block-categories")),
-			Words: SplitList(c.StringSlice("block-words")), MinScore: c.Int("min-score"), Sponsored: c.Bool("include-sponsored"),
-		},
+		Filter: keepFilter(c),
 		Budget: crawl.Budget{Duration: timeOf(c, "max-duration"), Requests: c.Int64("max-requests"), Targets: int64(c.Int("max-targets")), Details: c.Int64("limit")}, Details: r.details(),
 		Logger: r.log, Reached: r.p.Reached,
 	}

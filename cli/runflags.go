@@ -22,11 +22,7 @@ func runFlags() []cli.Flag {
 			Name: "recrawl", Value: ageValue(0), DefaultText: "only what is due",
 			Usage: "crawl again what was done longer ago than `TIME`: 1d, 12h; 0 = all that is done, at the earliest 2 minutes after its last crawl began. The same again goes on with it until all is crawled",
 		},
-		list("allow-categories", "keep only listings that show one of these: `CATEGORY...`", "all"),
-		list("block-categories", "leave out listings that show one of these: `CATEGORY...`", "none"),
-		list("block-words", "leave out listings with one of these in their name: `WORD...`", "none"),
-		&cli.IntFlag{Name: "min-score", Usage: "leave out listings less complete than `SCORE` (0 to 100)"},
-		&cli.BoolFlag{Name: "include-sponsored", Usage: "keep ads too"},
+	}, keepFlags(), []cli.Flag{
 		&cli.BoolFlag{Name: "discover", Usage: "first read the source's indexes of cities, of states where that was 7 days ago, and plan what they show"},
 		detailsFlag(),
 		detailsEveryFlag(),
@@ -156,6 +152,24 @@ func checkManners(c *cli.Context) error {
 }
 
 // checkUserAgent refuses what no request can carry.
+// keepFlags say which listings of a page are kept.
+func keepFlags() []cli.Flag {
+	return []cli.Flag{
+		list("allow-categories", "keep only listings that show one of these: `CATEGORY...`", "all"),
+		list("block-categories", "leave out listings that show one of these: `CATEGORY...`", "none"),
+		list("block-words", "leave out listings with one of these in their name: `WORD...`", "none"),
+		&cli.IntFlag{Name: "min-score", Usage: "leave out listings less complete than `SCORE` (0 to 100)"},
+		&cli.BoolFlag{Name: "include-sponsored", Usage: "keep ads too"},
+	}
+}
+
+func keepFilter(c *cli.Context) crawl.Filter {
+	return crawl.Filter{
+		Allow: SplitList(c.StringSlice("allow-categories")), Block: SplitList(c.StringSlice("block-categories")),
+		Words: SplitList(c.StringSlice("block-words")), MinScore: c.Int("min-score"), Sponsored: c.Bool("include-sponsored"),
+	}
+}
+
 func checkUserAgent(s string) error {
 	if strings.TrimSpace(s) == "" {
 		return Usagef("--user-agent is empty: say who you are, \"acme-research (+https://acme.example/crawling)\" say")

@@ -31,6 +31,7 @@ func (p *Program) sourcesCommand() *cli.Command {
 		Usage: "The directory sites that can be crawled: list, add, enable, reset, see pages that could not be read",
 		Subcommands: slices.Concat([]*cli.Command{
 			p.sourcesAddCommand(),
+			p.sourcesTryCommand(),
 			{
 				Name: "list", Usage: "List the built-in sources, and those of the database with how they fare", Flags: formatFlags(),
 				Action: p.sourcesList,

@@ -82,9 +82,6 @@ func (p *Program) sourcesAdd(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.requiresProxies(c) {
-		return errors.New("the settings require proxies, and this would ask directly: pass --source-file to `ypcrawl run`, or take the requirement out of the settings")
-	}
 	a := adding{p: p, c: c, address: address}
 	defer a.close()
 	if err := a.open(); err != nil {
@@ -352,14 +349,7 @@ func addedText(row *stagedRow) string {
 
 // sampling reads the flags that say where, and how, the site is asked.
 func (p *Program) sampling(c *cli.Context) (s crawl.Sampling, how fetch.Config, err error) {
-	if rule := c.String("robots"); rule != "obey" && rule != "ignore" {
-		return s, how, Usagef("--robots %q: want obey or ignore", rule)
-	}
-	if err := checkUserAgent(c.String("user-agent")); err != nil {
-		return s, how, err
-	}
-	log, err := p.logger(c, p.Err)
-	if err != nil {
+	if how, err = p.asking(c); err != nil {
 		return s, how, err
 	}
 	g, err := loadPlaces()
@@ -369,14 +359,29 @@ func (p *Program) sampling(c *cli.Context) (s crawl.Sampling, how fetch.Config, 
 	if s.Place, err = samplePlace(c, g); err != nil {
 		return s, how, err
 	}
-	shortest, longest := delayOf(c, "delay")
-	timeout := timeOf(c, "request-timeout")
-	s.Hints, s.MaxHold = hints(g), timeout
-	how = fetch.Config{
-		UserAgent: c.String("user-agent"), DelayMin: shortest, DelayMax: longest, ConcurrencyPerHost: 1, MaxBody: maxSample,
-		Timeout: timeout, IgnoreRobots: c.String("robots") == "ignore", Logger: log,
-	}
+	s.Hints, s.MaxHold = hints(g), how.Timeout
 	return s, how, nil
+}
+
+// asking reads the flags that say how a site is asked for single pages.
+func (p *Program) asking(c *cli.Context) (how fetch.Config, err error) {
+	if rule := c.String("robots"); rule != "obey" && rule != "ignore" {
+		return how, Usagef("--robots %q: want obey or ignore", rule)
+	}
+	if err := checkUserAgent(c.String("user-agent")); err != nil {
+		return how, err
+	}
+	if p.requiresProxies(c) {
+		return how, errors.New("the settings require proxies, and this would ask directly: take the requirement out of the settings, " +
+			"or crawl with `ypcrawl run`")
+	}
+	how = fetch.Config{
+		UserAgent: c.String("user-agent"), ConcurrencyPerHost: 1, MaxBody: maxSample, Timeout: timeOf(c, "request-timeout"),
+		IgnoreRobots: c.String("robots") == "ignore",
+	}
+	how.DelayMin, how.DelayMax = delayOf(c, "delay")
+	how.Logger, err = p.logger(c, p.Err)
+	return how, err
 }
 
 const (

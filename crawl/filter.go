@@ -94,24 +94,41 @@ func keepFirst(listings []yp.Listing, keep func(*yp.Listing) bool) []yp.Listing 
 	return listings[:n]
 }
 
-func (m matcher) keeps(l *yp.Listing) bool {
+func (m matcher) keeps(l *yp.Listing) bool { return m.fault(l) == "" }
+
+// Fault tells why the filter leaves a listing out, "" when it keeps it.
+func (f Filter) Fault(l *yp.Listing) string {
+	if l.Sponsored && !f.Sponsored {
+		return "it is an ad"
+	}
+	return f.compile().fault(l)
+}
+
+// fault tells it of a listing that is no ad.
+func (m matcher) fault(l *yp.Listing) string {
 	if m.minScore > 0 && yp.Score(l) < m.minScore {
-		return false
+		return "its score is too low"
 	}
 	if len(m.words) > 0 {
 		name := " " + words(l.Name) + " " // whole words: "bar" does not block "Barber"
 		if slices.ContainsFunc(m.words, func(w string) bool { return strings.Contains(name, " "+w+" ") }) {
-			return false
+			return "its name holds a word that is blocked"
 		}
 	}
 	if len(m.allow) == 0 && len(m.block) == 0 {
-		return true
+		return ""
 	}
 	shown := each(l.Categories, category)
 	has := func(want []string) bool {
 		return slices.ContainsFunc(want, func(w string) bool { return slices.Contains(shown, w) })
 	}
-	return (len(m.allow) == 0 || has(m.allow)) && !has(m.block)
+	switch {
+	case len(m.allow) > 0 && !has(m.allow):
+		return "none of its categories is allowed"
+	case has(m.block):
+		return "one of its categories is blocked"
+	}
+	return ""
 }
 
 // applyFilters leaves on a page the listings that are to be promoted, and notes the others by what

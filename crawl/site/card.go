@@ -214,6 +214,7 @@ func (c *cardReader) part(f field) string {
 		r := &f[i]
 		if r.sel < 0 {
 			if s := r.take(c, c.card); s != "" {
+				c.note(r, s)
 				return s
 			}
 			continue
@@ -221,6 +222,7 @@ func (c *cardReader) part(f field) string {
 		found := c.hits[r.sel]
 		for _, n := range found[:min(len(found), maxTries)] {
 			if s := r.take(c, n); s != "" && c.inAddress(n) {
+				c.note(r, s)
 				return s
 			}
 		}

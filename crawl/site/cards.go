@@ -133,10 +133,16 @@ func (s *Source) readListings(p *Page, w *workspace, cards []card) (kept []yp.Li
 	list := make([]yp.Listing, 0, len(cards))
 	seen := make(map[string]int, len(cards))
 	p.Bad = 0
+	if s.trace != nil {
+		s.trace.begin()
+	}
 	for _, c := range cards {
 		n := len(list)
 		l := &list[:n+1][n]
 		w.card.read(c, l)
+		if s.trace != nil {
+			s.trace.card(&w.card, c, l)
+		}
 		torn = torn || w.card.holds(s.inCards) // another card, or what is the page's
 		if l.ID == "" || l.Name == "" {
 			p.Bad++

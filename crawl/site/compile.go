@@ -1,7 +1,6 @@
 package site
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,12 +11,13 @@ import (
 	"time"
 
 	"ypcrawl/crawl/site/region"
+	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
 
 var (
 	errMissing = errors.New("is missing")
-	errNoRule  = errors.New("a rule needs css or attr")
+	errNoRule  = errors.New("a rule needs css or attr, such as `{css: a.name, attr: href}`; json needs attr")
 )
 
 var sourceName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
@@ -29,26 +29,35 @@ const defaultDelay = 2 * time.Second
 // the base URL.
 func (c *compiled) compile(f *faults) *url.URL {
 	d := c.def
-	if !sourceName.MatchString(d.Name.text) {
-		f.add(d.Name.line, "name", fmt.Errorf("name %q: want lower-case letters, digits, - and _", d.Name.text))
+	if d.Name == "" {
+		f.lacks("name")
+	} else if !sourceName.MatchString(d.Name) {
+		f.add("name", fmt.Errorf("name %q: want lower-case letters, digits, - and _", d.Name))
 	}
 	base := compileBase(d.BaseURL, f)
 	c.delay = defaultDelay
-	if d.Delay.text != "" {
+	if d.Delay != "" {
 		var err error
-		if c.delay, err = time.ParseDuration(d.Delay.text); err != nil || c.delay < 0 {
-			f.add(d.Delay.line, "delay", fmt.Errorf("delay %q: want a duration such as 2s or 500ms", d.Delay.text))
+		if c.delay, err = time.ParseDuration(d.Delay); err != nil || c.delay < 0 {
+			f.add("delay", fmt.Errorf("delay %q: want a duration such as 2s or 500ms", d.Delay))
 		}
 	}
-	if d.PageCap < 0 || d.PlacesPerState < 0 {
-		f.add(0, "page_cap", errors.New("page_cap and places_per_state must not be negative"))
+	for key, n := range map[string]int{"page_cap": d.PageCap, "places_per_state": d.PlacesPerState} {
+		if n < 0 {
+			f.add(key, fmt.Errorf("%d: want 0 (no limit) or more", n))
+		}
+	}
+	for i, form := range d.Structured.Forms {
+		if !slices.Contains(structured.Forms, form) {
+			f.add(itemPath("structured.forms", i), unknown("form", form, structured.Forms))
+		}
 	}
 	c.compileURLs(f)
 	c.regions = regions(d.Regions, "regions", f)
 	c.chrome = compileMarks(d.Chrome, "chrome", f)
 	c.empty = compileMarks(d.Empty, "empty", f)
 	if len(d.Chrome.Selectors)+len(d.Chrome.Texts)+len(d.Chrome.Titles) == 0 {
-		f.add(0, "chrome", errMissing)
+		f.lacks("chrome")
 	}
 	selectors(&c.evidence, d.Evidence, "evidence", f)
 	c.compileCards(f)
@@ -59,17 +68,17 @@ func (c *compiled) compile(f *faults) *url.URL {
 	return base
 }
 
-func compileBase(s scalar, f *faults) *url.URL {
-	u, err := url.Parse(s.text)
+func compileBase(s string, f *faults) *url.URL {
+	u, err := url.Parse(s)
 	switch {
-	case s.text == "":
-		f.add(s.line, "base_url", errMissing)
+	case s == "":
+		f.lacks("base_url")
 	case err != nil:
-		f.add(s.line, "base_url", err)
+		f.add("base_url", err)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		f.add(s.line, "base_url", fmt.Errorf("base URL %q: want http:// or https:// and a host", s.text))
+		f.add("base_url", fmt.Errorf("base URL %q: want http:// or https:// and a host", s))
 	case u.User != nil: // definitions are stored as they are
-		f.add(s.line, "base_url", fmt.Errorf("base URL %q: leave user and password out, they would be stored", u.Redacted()))
+		f.add("base_url", fmt.Errorf("base URL %q: leave user and password out, they would be stored", u.Redacted()))
 	default:
 		return u
 	}
@@ -79,24 +88,24 @@ func compileBase(s scalar, f *faults) *url.URL {
 func (c *compiled) compileURLs(f *faults) {
 	target, search := c.def.URLs.Target, c.def.URLs.Search
 	var err error
-	if target.text == "" {
-		f.add(target.line, "urls.target", errMissing)
-	} else if c.target, err = parseTemplate(target.text); err != nil {
-		f.add(target.line, "urls.target", err)
+	if target == "" {
+		f.lacks("urls.target")
+	} else if c.target, err = parseTemplate(target); err != nil {
+		f.add("urls.target", err)
 	} else if !c.target.has("page") {
-		f.add(target.line, "urls.target", errors.New("must hold {page}"))
+		f.add("urls.target", errors.New("must hold {page}"+example("urls.target")))
 	}
-	if search.text != "" {
-		c.search, err = parseTemplate(search.text)
-		f.add(search.line, "urls.search", err)
+	if search != "" {
+		c.search, err = parseTemplate(search)
+		f.add("urls.search", err)
 	}
 }
 
 // regions compiles the selectors of the containers that count on a page.
-func regions(list []scalar, at string, f *faults) (out region.Containers) {
-	for _, s := range list {
-		if err := out.Add(s.text); err != nil {
-			f.add(s.line, at, fmt.Errorf("%q: %w", s.text, err))
+func regions(list []string, at string, f *faults) (out region.Containers) {
+	for i, s := range list {
+		if err := out.Add(s); err != nil {
+			f.add(itemPath(at, i), fmt.Errorf("%q: %w", s, err))
 		}
 	}
 	return out
@@ -112,11 +121,11 @@ func compileMarks(d markDef, at string, f *faults) (m marks) {
 }
 
 // selectors adds selectors to others and returns their numbers.
-func selectors(x *region.Selectors, list []scalar, at string, f *faults) (ids []int) {
-	for _, s := range list {
-		id, err := x.Add(s.text)
+func selectors(x *region.Selectors, list []string, at string, f *faults) (ids []int) {
+	for i, s := range list {
+		id, err := x.Add(s)
 		if err != nil {
-			f.add(s.line, at, err)
+			f.add(itemPath(at, i), err)
 			continue
 		}
 		ids = append(ids, id)
@@ -127,9 +136,9 @@ func selectors(x *region.Selectors, list []scalar, at string, f *faults) (ids []
 func (c *compiled) compileCards(f *faults) {
 	d := &c.def.Cards
 	if len(d.Organic) == 0 && !c.def.Structured.On {
-		f.add(0, "cards.organic", errMissing)
+		f.lacks("cards.organic")
 	}
-	c.tagOnly = map[int]bool{}
+	c.tagOnly, c.cardRules = map[int]bool{}, map[int]*Rule{}
 	c.organic, c.organicIn = c.cardSelectors(d.Organic, "cards.organic", f)
 	c.sponsored, c.sponsoredIn = c.cardSelectors(d.Sponsored, "cards.sponsored", f)
 	c.marks = selectors(&c.cards, d.Marks, "cards.sponsored_marks", f)
@@ -146,15 +155,16 @@ func (c *compiled) compileCards(f *faults) {
 // cardSelectors adds the selectors of cards, and returns with their numbers what they say
 // about where such cards stand. Those that say too little to tell a card from what is in
 // it go to tagOnly.
-func (c *compiled) cardSelectors(list []scalar, at string, f *faults) (ids []int, in []region.Selector) {
-	for _, s := range list {
-		id, err := c.page.Add(s.text)
+func (c *compiled) cardSelectors(list []string, at string, f *faults) (ids []int, in []region.Selector) {
+	for i, s := range list {
+		id, err := c.page.Add(s)
 		if err != nil {
-			f.add(s.line, at, err)
+			f.add(itemPath(at, i), err)
 			continue
 		}
 		ids = append(ids, id)
-		group, _ := region.Compile(s.text)
+		c.cardRules[id] = f.rule(itemPath(at, i), s)
+		group, _ := region.Compile(s)
 		for i := range group {
 			if outer, _, _, ok := group[i].Split(); ok {
 				in = append(in, outer)
@@ -167,22 +177,22 @@ func (c *compiled) cardSelectors(list []scalar, at string, f *faults) (ids []int
 
 // rules compiles the rules of a field.
 func rules(x *region.Selectors, list []ruleDef, at string, f *faults) (out field) {
-	for _, d := range list {
-		r := rule{sel: -1, attr: strings.ToLower(d.Attr.text), json: d.JSON.text, own: d.Own}
+	for i, d := range list {
+		r := rule{sel: -1, attr: strings.ToLower(d.Attr), json: d.JSON, own: d.Own, def: f.rule(itemPath(at, i), d.String())}
 		var err error
 		switch {
-		case d.CSS.text == "" && d.Attr.text == "" || d.JSON.text != "" && d.Attr.text == "":
+		case d.CSS == "" && d.Attr == "" || d.JSON != "" && d.Attr == "":
 			err = errNoRule
-		case d.Match.text != "":
-			if r.match, err = regexp.Compile(d.Match.text); err != nil {
+		case d.Match != "":
+			if r.match, err = regexp.Compile(d.Match); err != nil {
 				err = fmt.Errorf("match: %w", err)
 			}
 		}
-		if err == nil && d.CSS.text != "" {
-			r.sel, err = x.Add(d.CSS.text)
+		if err == nil && d.CSS != "" {
+			r.sel, err = x.Add(d.CSS)
 		}
 		if err != nil {
-			f.add(d.line, at, err)
+			f.add(itemPath(at, i), err)
 			continue
 		}
 		out = append(out, r)
@@ -211,7 +221,7 @@ func (c *compiled) compileFields(f *faults) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.def.Fields)) {
 		if !slices.Contains(fieldNames, name) {
-			f.add(f.lineOf("fields."+name), "fields."+name, unknown("field", name, fieldNames))
+			f.add("fields."+name, unknown("field", name, fieldNames))
 			continue
 		}
 		compiled := rules(&c.cards, c.def.Fields[name], "fields."+name, f)
@@ -223,7 +233,7 @@ func (c *compiled) compileFields(f *faults) {
 	}
 	for _, name := range []string{"id", "name"} {
 		if len(c.def.Fields[name]) == 0 && !c.def.Structured.On {
-			f.add(f.lineOf("fields"), "fields."+name, errMissing)
+			f.lacks("fields." + name)
 		}
 	}
 }
@@ -239,25 +249,25 @@ func unknown(kind, name string, names []string) error {
 // compileIndex makes the state indexes ready, if urls.state_index names any.
 func (c *compiled) compileIndex(f *faults) {
 	at, d := c.def.URLs.StateIndex, &c.def.Index
-	if at.text == "" {
+	if at == "" {
 		return
 	}
 	x := &stateIndex{frame: compileMarks(d.Frame, "index.frame", f)}
 	var err error
-	if x.pages, err = indexPages(at.text, d.Letters.text); err != nil {
-		f.add(at.line, "urls.state_index", err)
+	if x.pages, err = indexPages(at, d.Letters); err != nil {
+		f.add("urls.state_index", err)
 		return
 	}
 	if len(d.Cities) == 0 {
-		f.add(f.lineOf("index"), "index", fmt.Errorf("cities %w", errMissing))
+		f.lacks("index.cities")
 	}
-	for _, s := range d.Cities {
-		group, err := region.Compile(s.text)
-		f.add(s.line, "index.cities", err)
+	for i, s := range d.Cities {
+		group, err := region.Compile(s)
+		f.add(itemPath("index.cities", i), err)
 		x.cities = append(x.cities, group...)
 	}
-	x.city, x.slug, err = pathPattern(d.Path.text, "city")
-	f.add(d.Path.line, "index.path", err)
+	x.city, x.slug, err = pathPattern(d.Path, "city")
+	f.add("index.path", err)
 	x.not = compileMatch(d.Not, "index.not", f)
 	root := &url.URL{Scheme: "http", Host: "x"}
 	x.paths = make(map[string]string, 64)
@@ -341,12 +351,12 @@ func pathPattern(text, group string) (re *regexp.Regexp, n int, err error) {
 	return re, 1, nil
 }
 
-func compileMatch(s scalar, path string, f *faults) *regexp.Regexp {
-	if s.text == "" {
+func compileMatch(s string, path string, f *faults) *regexp.Regexp {
+	if s == "" {
 		return nil
 	}
-	re, err := regexp.Compile(s.text)
-	f.add(s.line, path, err)
+	re, err := regexp.Compile(s)
+	f.add(path, err)
 	return re
 }
 
@@ -368,20 +378,20 @@ func (c *compiled) compileDetail(f *faults) {
 	if c.compileOwnPages(f) {
 		return
 	}
-	if d.Path.text == "" {
-		if len(d.Fields)+len(d.Labels) > 0 && c.def.Extends.text == "" {
-			f.add(f.lineOf("detail"), "detail", fmt.Errorf("path %w", errMissing))
+	if d.Path == "" {
+		if len(d.Fields)+len(d.Labels) > 0 && c.def.Extends == "" {
+			f.lacks("detail.path")
 		}
 		return
 	}
 	r := &detailRules{marks: compileMarks(d.Marks, "detail.marks", f), labels: map[string]string{}, fields: map[string]field{}}
 	var err error
-	r.path, r.id, err = pathPattern(d.Path.text, "id")
-	f.add(d.Path.line, "detail.path", err)
+	r.path, r.id, err = pathPattern(d.Path, "id")
+	f.add("detail.path", err)
 	r.regions = regions(d.Regions, "detail.regions", f)
-	for _, s := range d.Others {
-		group, err := region.Compile(s.text)
-		f.add(s.line, "detail.others", err)
+	for i, s := range d.Others {
+		group, err := region.Compile(s)
+		f.add(itemPath("detail.others", i), err)
 		r.others = append(r.others, group...)
 	}
 	r.info = selectors(&r.page, d.Info, "detail.info", f)
@@ -389,12 +399,14 @@ func (c *compiled) compileDetail(f *faults) {
 	for _, name := range slices.Sorted(maps.Keys(d.Labels)) {
 		at := "detail.labels." + name
 		if !slices.Contains(labelFields, name) {
-			f.add(f.lineOf(at), at, unknown("field", name, labelFields))
+			f.add(at, unknown("field", name, labelFields))
 		}
 		for _, label := range d.Labels[name] {
 			if have, again := r.labels[labelText(label)]; again {
-				line := cmp.Or(f.lineOf(at), f.lineOf("detail.labels."+have))
-				f.add(line, at, fmt.Errorf("the label %q is that of %s and of %s", label, have, name))
+				if _, own := f.at[at]; !own {
+					at = "detail.labels." + have
+				}
+				f.add(at, fmt.Errorf("the label %q is that of %s and of %s", label, have, name))
 			}
 			r.labels[labelText(label)] = name
 		}
@@ -402,13 +414,13 @@ func (c *compiled) compileDetail(f *faults) {
 	for _, name := range slices.Sorted(maps.Keys(d.Fields)) {
 		at := "detail.fields." + name
 		if !slices.Contains(detailFields, name) {
-			f.add(f.lineOf(at), at, unknown("field", name, detailFields))
+			f.add(at, unknown("field", name, detailFields))
 			continue
 		}
 		r.fields[name] = rules(&r.page, d.Fields[name], at, f)
 	}
 	if len(d.Fields["name"]) == 0 {
-		f.add(f.lineOf("detail.fields"), "detail.fields", fmt.Errorf("name %w", errMissing))
+		f.lacks("detail.fields.name")
 	}
 	c.detail = r
 }
@@ -421,16 +433,16 @@ func (c *compiled) compileRules(f *faults) {
 			r.required = append(r.required, l)
 		}
 	}
-	for _, s := range d.Required {
-		l, err := textField(s.text)
-		f.add(s.line, "rules.required", err)
+	for i, s := range d.Required {
+		l, err := textField(s)
+		f.add(itemPath("rules.required", i), err)
 		if err == nil && !slices.Contains(r.required, l) {
 			r.required = append(r.required, l)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Formats)) {
 		if _, err := textField(name); err != nil {
-			f.add(f.lineOf("rules.formats."+name), "rules.formats."+name, err)
+			f.add("rules.formats."+name, err)
 		}
 	}
 	for _, l := range textFields {
@@ -439,12 +451,12 @@ func (c *compiled) compileRules(f *faults) {
 			continue
 		}
 		at := "rules.formats." + l.Name
-		out := format{field: l, max: def.Max, kind: def.Kind.text, match: compileMatch(def.Match, at, f), not: compileMatch(def.Not, at, f)}
+		out := format{field: l, max: def.Max, kind: def.Kind, match: compileMatch(def.Match, at+".match", f), not: compileMatch(def.Not, at+".not", f)}
 		if def.Max < 0 {
-			f.add(def.line, at, errors.New("max must not be negative"))
+			f.add(at+".max", errors.New("max must not be negative"))
 		}
 		if out.kind != "" && !slices.Contains(formatKinds, out.kind) {
-			f.add(def.Kind.line, at, unknown("kind", out.kind, formatKinds))
+			f.add(at+".kind", unknown("kind", out.kind, formatKinds))
 		}
 		r.formats = append(r.formats, out)
 	}

@@ -2,6 +2,7 @@ package site
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -26,35 +27,43 @@ fields:
 func TestParseDefinition(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ old, new, want string }{
-		"unknown key":            {"urls:", "delai: 2s\nurls:", `my.yaml:3: delai: unknown field "delai"`},
-		"unknown nested key":     {"chrome:\n", "chrome:\n  selector: x\n", `my.yaml:6: chrome.selector: unknown field "selector"`},
-		"unknown listing field":  {"  name: h2", "  name: h2\n  phon: .p", `my.yaml:12: fields.phon: unknown field "phon": did you mean "phone"?`},
-		"unknown key in a rule":  {"{attr: data-id}", "{atr: data-id}", `my.yaml:10: fields.id: unknown field "atr"`},
-		"bad selector":           {"h2\n", "'h2..n['\n", `my.yaml:11: fields.name: selector "h2..n["`},
-		"bad selector in a list": {`[".card"]`, "\n    - .card\n    - '>>'", `my.yaml:10: cards.organic[1]: selector ">>"`},
-		"bad chrome selector":    {`[".c"]`, `["..c"]`, `my.yaml:6: chrome.selectors: selector "..c"`},
-		"bad region":             {"cards:", "regions: ['a b']\ncards:", `my.yaml:7: regions: "a b": a region takes`},
-		"region of a table":      {"cards:", "regions: [tbody]\ncards:", `my.yaml:7: regions: "tbody": a region takes`},
-		"bad match":              {"{attr: data-id}", "{attr: data-id, match: '('}", `my.yaml:10: fields.id: match: error parsing regexp`},
-		"rule of nothing":        {"{attr: data-id}", "{own_text: true}", `my.yaml:10: fields.id: a rule needs css or attr`},
-		"unknown placeholder":    {"{city_slug}?", "{citi_slug}?", `my.yaml:4: urls.target: unknown placeholder {citi_slug}: did you mean {city_slug}?`},
-		"unclosed placeholder":   {"{city_slug}?", "{city_slug?", `my.yaml:4: urls.target: `},
-		"absolute template":      {"/c/{cat", "https://x/{cat", `my.yaml:4: urls.target: URL template`},
-		"no page in template":    {"{page}/{city_slug}?p={page}&s=1", "{city_slug}", `my.yaml:4: urls.target: must hold {page}`},
-		"bad base URL":           {"https://dir.example.com/us", "dir.example.com", `my.yaml:2: base_url: base URL "dir.example.com"`},
-		"password in base URL":   {"https://dir.example.com/us", "https://me:secret@dir.example.com", `my.yaml:2: base_url: base URL "https://me:xxxxx@dir.example.com": leave user and password out`},
-		"bad delay":              {"urls:", "delay: soon\nurls:", `my.yaml:3: delay: delay "soon"`},
-		"bad type":               {"urls:", "page_cap: many\nurls:", `my.yaml:3: page_cap: cannot unmarshal`},
-		"list for a text":        {"name: small", "name: [small]", `my.yaml:1: name: want a text`},
-		"missing name field":     {"  name: h2\n", "", `my.yaml:9: fields: is missing`},
-		"missing target":         {"  target: /c/{category_slug}/{page}/{city_slug}?p={page}&s=1", "  search: /s", `my.yaml: urls.target: is missing`},
-		"missing chrome":         {"chrome:\n  selectors: [\".c\"]\n", "", `my.yaml: chrome: is missing`},
-		"syntax":                 {"cards:", "cards: : x", `my.yaml:`},
-		"tab":                    {"  organic", "\torganic", `my.yaml:8: `},
-		"two documents":          {"name: small", "---\nname: small\n---\nname: y\n---", `my.yaml`},
-		"bad name":               {"name: small", "name: Small One", `my.yaml:1: name: name "Small One"`},
-		"extends nothing":        {"name: small", "extends: nosuch\nname: small", `my.yaml:1: extends: no such built-in source: "nosuch"`},
-		"empty":                  {smallDef, "", `my.yaml: name: name ""`},
+		"unknown key":             {"urls:", "delai: 2s\nurls:", `my.yaml:3:1: delai: unknown key "delai": did you mean "delay"?`},
+		"unknown nested key":      {"chrome:\n", "chrome:\n  selector: x\n", `my.yaml:6:3: chrome.selector: unknown key "selector": did you mean "selectors"?`},
+		"unknown listing field":   {"  name: h2", "  name: h2\n  phon: .p", `my.yaml:12:9: fields.phon: unknown field "phon": did you mean "phone"?`},
+		"unknown key in a rule":   {"{attr: data-id}", "{atr: data-id}", `my.yaml:10:8: fields.id.atr: unknown key "atr": did you mean "attr"?`},
+		"bad selector":            {"h2\n", "'h2..n['\n", `my.yaml:11:9: fields.name: selector "h2..n[": at character 3, "..n["`},
+		"bad selector in a list":  {`[".card"]`, "\n    - .card\n    - '>>'", `my.yaml:10:7: cards.organic[1]: selector ">>": at character 1`},
+		"bad chrome selector":     {`[".c"]`, `["..c"]`, `my.yaml:6:15: chrome.selectors[0]: selector "..c"`},
+		"bad region":              {"cards:", "regions: ['a b']\ncards:", `my.yaml:7:11: regions[0]: "a b": a region takes`},
+		"region of a table":       {"cards:", "regions: [tbody]\ncards:", `my.yaml:7:11: regions[0]: "tbody": a region takes`},
+		"bad match":               {"{attr: data-id}", "{attr: data-id, match: '('}", `my.yaml:10:7: fields.id: match: error parsing regexp`},
+		"rule of nothing":         {"{attr: data-id}", "{own_text: true}", "my.yaml:10:7: fields.id: a rule needs css or attr, such as `{css: a.name, attr: href}`"},
+		"unknown placeholder":     {"{city_slug}?", "{citi_slug}?", `my.yaml:4:11: urls.target: unknown placeholder {citi_slug}: did you mean {city_slug}?`},
+		"unclosed placeholder":    {"{city_slug}?", "{city_slug?", `my.yaml:4:11: urls.target: `},
+		"absolute template":       {"/c/{cat", "https://x/{cat", `my.yaml:4:11: urls.target: URL template`},
+		"no page in template":     {"{page}/{city_slug}?p={page}&s=1", "{city_slug}", "my.yaml:4:11: urls.target: must hold {page}, such as `target: /{city_slug}/{category_slug}?page={page}`"},
+		"bad base URL":            {"https://dir.example.com/us", "dir.example.com", `my.yaml:2:11: base_url: base URL "dir.example.com"`},
+		"password in base URL":    {"https://dir.example.com/us", "https://me:secret@dir.example.com", `my.yaml:2:11: base_url: base URL "https://me:xxxxx@dir.example.com": leave user and password out`},
+		"bad delay":               {"urls:", "delay: soon\nurls:", `my.yaml:3:8: delay: delay "soon"`},
+		"bad type":                {"urls:", "page_cap: many\nurls:", "my.yaml:3:11: page_cap: got \"many\", want a number, such as `page_cap: 100`"},
+		"list for a text":         {"name: small", "name: [small]", "my.yaml:1:7: name: got a list, want a text, such as `name: yellowpages`"},
+		"missing name field":      {"  name: h2\n", "", "my.yaml: fields.name, such as `name: [a.business-name > span]` is missing"},
+		"missing target":          {"  target: /c/{category_slug}/{page}/{city_slug}?p={page}&s=1", "  search: /s", "my.yaml: urls.target, such as `target: /{city_slug}/{category_slug}?page={page}` is missing"},
+		"missing chrome":          {"chrome:\n  selectors: [\".c\"]\n", "", "my.yaml: chrome, such as `chrome: {selectors: [\"#main-header\"], titles: [The Real Yellow Pages]}` is missing"},
+		"text for a list":         {"[\".card\"]", ".card", "my.yaml:8:12: cards.organic: got \".card\", want a list, such as `organic: [.organic .result]`"},
+		"mapping for a rule list": {"  name: h2", "  name: h2\nnext: {css: a}", "my.yaml:12:7: next: got a mapping, want a list"},
+		"text for a mapping":      {"cards:\n  organic: [\".card\"]", "cards: .card", `my.yaml:7:8: cards: got ".card", want a mapping of organic, sponsored, sponsored_marks, such as`},
+		"list for a rule":         {"name: h2", "name: [[h2]]", `my.yaml:11:10: fields.name[0]: got a list, want a selector or a mapping of css, attr, json, match, own_text`},
+		"text for a truth":        {"{attr: data-id}", "{attr: data-id, own_text: mine}", `my.yaml:10:33: fields.id.own_text: got "mine", want true or false`},
+		"negative page cap":       {"urls:", "page_cap: -1\nurls:", `my.yaml:3:11: page_cap: -1: want 0 (no limit) or more`},
+		"bad format":              {"cards:", "rules: {formats: {id: {match: '('}}}\ncards:", `my.yaml:7:31: rules.formats.id.match: error parsing regexp`},
+		"a key twice":             {"name: small", "name: small\nname: other", `my.yaml:2: mapping key "name" already defined at line 1`},
+		"syntax":                  {"cards:", "cards: : x", `my.yaml:`},
+		"tab":                     {"  organic", "\torganic", `my.yaml:8: `},
+		"two documents":           {"name: small", "---\nname: small\n---\nname: y\n---", `my.yaml`},
+		"bad name":                {"name: small", "name: Small One", `my.yaml:1:7: name: name "Small One"`},
+		"extends nothing":         {"name: small", "extends: nosuch\nname: small", `my.yaml:1:10: extends: no such built-in source: "nosuch"`},
+		"empty":                   {smallDef, "", "my.yaml: name, such as `name: yellowpages`; base_url, such as `base_url: https://www.yellowpages.com`; urls.target"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -76,6 +85,24 @@ func TestParseDefinition(t *testing.T) {
 			t.Errorf("got %v, want two faults", err)
 		}
 	})
+}
+
+// TestDefinitionOfAliases bounds what a short text may make of itself.
+func TestDefinitionOfAliases(t *testing.T) {
+	t.Parallel()
+	const lines = 400
+	text := smallDef + "regions: &a [" + strings.Repeat("a,", 400) + "]\ndetail: {labels: {"
+	for i := range lines {
+		text += fmt.Sprintf("l%d: *a,", i)
+	}
+	_, err := Parse("my.yaml", []byte(text+"}}\n"))
+	if err == nil || !strings.Contains(err.Error(), "my.yaml: more than 100000 keys and values, those of aliases included") {
+		t.Errorf("got %v", err)
+	}
+	s, err := Parse("my.yaml", []byte(smallDef+"next: &n [{css: a, attr: href}]\ntotal: *n\nempty: &e {texts: [none]}\nindex: {frame: {<<: [*e]}}\n"))
+	if err != nil || s.def.Total[0].CSS != "a" || s.def.Index.Frame.Texts[0] != "none" {
+		t.Errorf("aliases and merges: %v", err)
+	}
 }
 
 func TestSource(t *testing.T) {

@@ -210,6 +210,9 @@ func (s *Source) readDetail(root *html.Node, scripts []string, final *url.URL) *
 	if len(r.Hours) == 0 {
 		r.Hours = r.hours()
 	}
+	if s.trace != nil {
+		s.trace.detail = r
+	}
 	return r
 }
 

@@ -375,18 +375,18 @@ func checkDetailEqual(t testing.TB, s *Source, page []byte, final *url.URL) {
 func TestDetailDefinition(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ yaml, want string }{
-		"unknown field":   {"detail:\n  fields:\n    emial: a", `x.yaml:6: detail.fields.emial: unknown field "emial": did you mean "email"?`},
-		"unknown label":   {"detail:\n  labels:\n    servises: [a]", `x.yaml:6: detail.labels.servises: unknown field "servises": did you mean "services"?`},
-		"label twice":     {"detail:\n  labels:\n    aka: [Email]", `x.yaml:6: detail.labels.aka: the label "email" is that of aka and of email`},
-		"unknown key":     {"detail:\n  feilds: {}", `x.yaml:5: detail.feilds: unknown field "feilds"`},
-		"bad path":        {"detail:\n  path: '('", `x.yaml:5: detail.path: error parsing regexp`},
-		"path, no group":  {"detail:\n  path: mip", `x.yaml:5: detail.path: "mip": want one group, or one named id`},
-		"bad selector":    {"detail:\n  info: ['<']", `x.yaml:5: detail.info: selector "<"`},
-		"bad hours":       {"detail:\n  hours: ['<']", `x.yaml:5: detail.hours: selector "<"`},
-		"bad region":      {"detail:\n  regions: ['a b']", `x.yaml:5: detail.regions: "a b": a region takes`},
-		"bad mark":        {"detail:\n  marks: {selectors: ['<']}", `x.yaml:5: detail.marks: selector "<"`},
-		"bad rule":        {"detail:\n  fields:\n    email: {own_text: true}", `x.yaml:6: detail.fields.email: a rule needs css or attr`},
-		"unknown in rule": {"detail:\n  fields:\n    email: {csss: a}", `x.yaml:6: detail.fields.email: unknown field "csss"`},
+		"unknown field":   {"detail:\n  fields:\n    emial: a", `x.yaml:6:12: detail.fields.emial: unknown field "emial": did you mean "email"?`},
+		"unknown label":   {"detail:\n  labels:\n    servises: [a]", `x.yaml:6:15: detail.labels.servises: unknown field "servises": did you mean "services"?`},
+		"label twice":     {"detail:\n  labels:\n    aka: [Email]", `x.yaml:6:10: detail.labels.aka: the label "email" is that of aka and of email`},
+		"unknown key":     {"detail:\n  feilds: {}", `x.yaml:5:3: detail.feilds: unknown key "feilds": did you mean "fields"?`},
+		"bad path":        {"detail:\n  path: '('", `x.yaml:5:9: detail.path: error parsing regexp`},
+		"path, no group":  {"detail:\n  path: mip", `x.yaml:5:9: detail.path: "mip": want one group, or one named id`},
+		"bad selector":    {"detail:\n  info: ['<']", `x.yaml:5:10: detail.info[0]: selector "<": at character 1, "<"`},
+		"bad hours":       {"detail:\n  hours: ['<']", `x.yaml:5:11: detail.hours[0]: selector "<": at character 1, "<"`},
+		"bad region":      {"detail:\n  regions: ['a b']", `x.yaml:5:13: detail.regions[0]: "a b"`},
+		"bad mark":        {"detail:\n  marks: {selectors: ['<']}", `x.yaml:5:23: detail.marks.selectors[0]: selector "<": at character 1, "<"`},
+		"bad rule":        {"detail:\n  fields:\n    email: {own_text: true}", `x.yaml:6:12: detail.fields.email: a rule needs css or attr`},
+		"unknown in rule": {"detail:\n  fields:\n    email: {csss: a}", `x.yaml:6:13: detail.fields.email.csss: unknown key "csss": did you mean "css"?`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -397,8 +397,8 @@ func TestDetailDefinition(t *testing.T) {
 		})
 	}
 	for name, c := range map[string]struct{ yaml, want string }{
-		"no path": {"detail:\n  fields: {name: h1}\n", "x.yaml:12: detail: path is missing"},
-		"no name": {"detail:\n  path: '/(\\d+)$'\n", "x.yaml: detail.fields: name is missing"},
+		"no path": {"detail:\n  fields: {name: h1}\n", "x.yaml: detail.path"},
+		"no name": {"detail:\n  path: '/(\\d+)$'\n", "x.yaml: detail.fields.name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -258,6 +258,9 @@ func (r *detailReader) list(name string, how splitting) []string {
 	for i := range f {
 		if rule := &f[i]; len(l.items) == 0 && rule.sel >= 0 && rule.attr == "" && rule.match == nil {
 			l.gatherAll(r.page.hits[rule.sel], how)
+			if len(l.items) > 0 {
+				r.page.note(rule, l.items[0])
+			}
 		}
 	}
 	if len(l.items) == 0 {

@@ -24,17 +24,21 @@ var ErrNoDetails = errors.New("the source has no detail pages: the block detail 
 
 // DefinitionError is one fault in a source definition.
 type DefinitionError struct {
-	Name  string // of the definition, as given to Parse
-	Line  int    // from 1; 0 when the fault has no place, such as a field that is missing
-	Field string // dotted path: "fields.phone"
-	Err   error
+	Name   string // of the definition, as given to Parse
+	Line   int    // from 1; 0 when the fault has no place, such as a field that is missing
+	Column int    // from 1; 0 = not known
+	Field  string // dotted path: "fields.phone"
+	Err    error
 }
 
-// Error returns "name:line: field: what is wrong".
+// Error returns "name:line:column: field: what is wrong".
 func (e *DefinitionError) Error() string {
 	s := e.Name
 	if e.Line > 0 {
 		s = fmt.Sprintf("%s:%d", s, e.Line)
+	}
+	if e.Column > 0 {
+		s = fmt.Sprintf("%s:%d", s, e.Column)
 	}
 	if e.Field != "" {
 		s += ": " + e.Field

@@ -12,7 +12,7 @@ import (
 func ValidName(name string) bool { return sourceName.MatchString(name) }
 
 // StandsAlone reports whether a source's definition extends no other.
-func (s *Source) StandsAlone() bool { return s.def.Extends.text == "" }
+func (s *Source) StandsAlone() bool { return s.def.Extends == "" }
 
 // TitleEnd returns what stands behind the last separator of a title, which is
 // the site's name on most: "Plumbers in Springfield | Prairie Directory".

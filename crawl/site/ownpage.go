@@ -28,10 +28,10 @@ var errIDs = errors.New("ids: want page or url, of a source of structured data w
 // when the definition describes detail pages itself.
 func (c *compiled) compileOwnPages(f *faults) bool {
 	d := &c.def.Detail
-	own := c.def.Structured.On && d.Path.text == "" && len(d.Fields)+len(d.Labels) == 0
-	switch ids := d.IDs.text; {
+	own := c.def.Structured.On && d.Path == "" && len(d.Fields)+len(d.Labels) == 0
+	switch ids := d.IDs; {
 	case ids != "" && (!own || ids != idsOfPage && ids != idsOfURL):
-		f.add(d.IDs.line, "detail.ids", errIDs)
+		f.add("detail.ids", errIDs)
 	case own:
 		c.detail = &detailRules{structured: true, urlIDs: ids == idsOfURL}
 	}
@@ -55,7 +55,11 @@ func (s *Source) ownPage(body []byte, final *url.URL, status int) (*Page, error)
 	o.key, _ = o.ownKey(final.String())
 	o.title = pageTitle(doc)
 	o.read(region.Scripts(doc))
-	r := o.detail(o.ours())
+	ours := o.ours()
+	r := o.detail(ours)
+	if s.trace != nil {
+		s.trace.found = ours
+	}
 	r.marked = o.linked
 	if !r.ok(p, r.marked || chrome) {
 		r.decide(p, chrome, len(body) == 0)

@@ -243,6 +243,7 @@ func (s *Source) readNext(p *Page, found region.Hits, doc *html.Node, final *url
 			next, paging := s.nextURL(final, ref), inPagination(n)
 			if next != "" && (paging || !p.atEnd && s.later(final, next)) {
 				p.NextURL, p.NextHost = next, ""
+				page.note(r, ref)
 				return
 			}
 			if p.NextHost == "" && (paging || !p.atEnd) {

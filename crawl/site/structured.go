@@ -33,30 +33,14 @@ type structuredDef struct {
 
 // UnmarshalYAML reads true, false or the mapping.
 func (d *structuredDef) UnmarshalYAML(n *yaml.Node) error {
+	*d = structuredDef{}
 	if n.Kind == yaml.ScalarNode {
-		*d = structuredDef{}
 		return n.Decode(&d.On)
 	}
-	if n.Kind != yaml.MappingNode {
-		return fmt.Errorf("line %d: want true or a mapping of forms, types", n.Line)
-	}
-	for i := 0; i < len(n.Content); i += 2 {
-		if key := n.Content[i]; key.Value != "forms" && key.Value != "types" {
-			return fmt.Errorf("line %d: field %s not found in a rule: want one of [forms types]", key.Line, key.Value)
-		}
-	}
-	type plain struct{ Forms, Types []string }
-	var p plain
-	if err := n.Decode(&p); err != nil {
-		return err
-	}
-	for _, form := range p.Forms {
-		if !slices.Contains(structured.Forms, form) {
-			return fmt.Errorf("line %d: form %q: want one of %v", n.Line, form, structured.Forms)
-		}
-	}
+	var p struct{ Forms, Types []string }
+	err := n.Decode(&p)
 	*d = structuredDef{On: true, Forms: p.Forms, Types: p.Types}
-	return nil
+	return err
 }
 
 // parseStructured reads a results page from its structured data. Outcomes
@@ -71,6 +55,9 @@ func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page
 	r := businessReader{src: s, final: final, doc: doc}
 	p.LeftOut = r.read(scripts)
 	r.finish(p)
+	if s.trace != nil {
+		s.trace.found = r.found
+	}
 	s.readAround(p, doc, final)
 	if len(p.Listings) > 0 {
 		p.Outcome, p.Reason = OK, fmt.Sprintf("%d listings in %d businesses, %d of them bad", len(p.Listings), p.Raw, p.Bad)

@@ -98,11 +98,11 @@ func TestStructuredDefinition(t *testing.T) {
 		}
 	})
 	for def, want := range map[string]string{
-		"structured: [jsonld]":         "x:3: structured: want true or a mapping",
-		"structured: {form: [jsonld]}": `x:3: structured: unknown field "form"`,
-		"structured: {forms: [rdfa]}":  `x:3: structured: form "rdfa": want one of`,
-		"structured: maybe":            "x:3: structured: cannot",
-		"structured: false":            "cards.organic: is missing",
+		"structured: [jsonld]":         "x:3:13: structured: got a list, want true or a mapping of forms, types",
+		"structured: {form: [jsonld]}": `x:3:14: structured.form: unknown key "form": did you mean "forms"?`,
+		"structured: {forms: [rdfa]}":  `x:3:22: structured.forms[0]: unknown form "rdfa": want one of jsonld, microdata, hcard`,
+		"structured: maybe":            "x:3:13: structured: got \"maybe\", want true or a mapping of forms, types",
+		"structured: false":            "x: cards.organic",
 	} {
 		t.Run(def, func(t *testing.T) {
 			t.Parallel()
