@@ -55,6 +55,9 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	if err == nil {
 		err = app.RunContext(ctx, prepared)
 	}
+	if p.judges() {
+		err = p.asUnknown(err)
+	}
 	return p.exit(ctx, err)
 }
 

@@ -97,10 +97,10 @@ func helpLine(at commandPath, rest []string) []string {
 // showHelp writes the help of the program, of a command, or a topic.
 func showHelp(app *cli.App, words []string, all bool) error {
 	at := commandPath{rootOf(app)}
-	for _, word := range words {
+	for i, word := range words {
 		sub := at.sub(word)
-		if sub == nil && len(words) == 1 {
-			if text, err := topics.ReadFile("help/" + word + ".txt"); err == nil {
+		if sub == nil && i == 0 {
+			if text, err := topics.ReadFile("help/" + strings.Join(words, "-") + ".txt"); err == nil { // "exit codes" too
 				return writeHelp(app.Writer, string(text))
 			}
 		}
