@@ -30,7 +30,7 @@ var topics embed.FS
 var helpGroups = []struct{ name, commands string }{
 	{"Crawl", "run plan discover details progress dashboard schedule recover reset"},
 	{"Results", "listings companies changes coverage export"},
-	{"Trouble", "status workers trace targets dead retry doctor"},
+	{"Trouble", "status runs workers trace targets dead retry doctor"},
 	{"Sources", "sources proxies demo"},
 	{"Files", "backup restore wal version completion help"},
 }
