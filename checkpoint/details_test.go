@@ -292,7 +292,9 @@ func TestDetailPage(t *testing.T) {
 		t.Errorf("claimed %+v", c)
 	}
 	c.Requests = []store.Request{{SourceID: 1, TargetID: c.TargetID, ClaimToken: c.Token, Correlation: "x", Type: yp.RequestDetail, URL: "http://x", Started: b.DB().Now(), Results: 1}}
-	before := table(t, b.DB(), `SELECT pages, targets, listings_new FROM runs`)
+	if err := b.run.Enlist(t.Context(), c.Worker.ID, "amber", checkpoint.Usage{}); err != nil {
+		t.Fatal(err)
+	}
 	out, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "1", Email: "a@x.example"}})
 	if err != nil || !out.Done {
 		t.Fatal(out, err)
@@ -301,6 +303,7 @@ func TestDetailPage(t *testing.T) {
 	same(t, "details", table(t, b.DB(), `SELECT email, fetched_at IS NOT NULL FROM details`), []string{"a@x.example|1"})
 	same(t, "requests", table(t, b.DB(), `SELECT type, url, target_id = ? FROM requests`, c.TargetID), []string{"detail|http://x|1"})
 	same(t, "attempt", table(t, b.DB(), `SELECT ended, error_code, pages FROM crawl_attempts WHERE target_id = ?`, c.TargetID), []string{"done|SUCCESS|1"})
-	same(t, "no results page of the run", table(t, b.DB(), `SELECT pages, targets, listings_new FROM runs`), before)
+	same(t, "the page counts, and no further target", table(t, b.DB(), `SELECT pages, targets, listings_new FROM runs`), []string{"2|1|1"})
+	same(t, "and of the worker", table(t, b.DB(), `SELECT pages, listings FROM workers`), []string{"1|0"})
 	recount(t, b.DB())
 }

@@ -43,7 +43,6 @@ const (
 	countRun = `UPDATE runs SET pages = pages + 1, targets = targets + ?, heartbeat_at = ?, listings_new = listings_new + ?,
 		listings_rejected = listings_rejected + ?, listings_dropped = listings_dropped + ?, listings_restored = listings_restored + ? WHERE id = ?`
 	countWorker = `UPDATE workers SET pages = pages + 1, listings = listings + ?, heartbeat_at = ? WHERE run_id = ? AND worker_id = ?`
-	beatWorker  = `UPDATE workers SET heartbeat_at = ? WHERE run_id = ? AND worker_id = ?`
 	fareWell    = `UPDATE sources SET consecutive_failures = 0 WHERE id = ? AND consecutive_failures > 0`
 )
 
@@ -70,13 +69,11 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p yp.Page) (Committed
 		if err == nil {
 			err = c.endCrawl(tx, out.Done && (p.End || out.Repeated))
 		}
-		if err == nil && c.Kind == yp.KindSearch { // pages of other kinds are no part of what runs and workers are measured by
-			err = tx.Run(countRun, out.Done, tx.Now, out.New, out.Rejected, c.Dropped, out.Restored, c.Worker.RunID)
-			if err == nil {
-				err = tx.Run(countWorker, out.Kept(), tx.Now, c.Worker.RunID, c.Worker.ID)
-			}
-		} else if err == nil {
-			err = tx.Run(beatWorker, tx.Now, c.Worker.RunID, c.Worker.ID)
+		if err == nil { // pages of every kind count, of targets searches alone
+			err = tx.Run(countRun, out.Done && c.Kind == yp.KindSearch, tx.Now, out.New, out.Rejected, c.Dropped, out.Restored, c.Worker.RunID)
+		}
+		if err == nil {
+			err = tx.Run(countWorker, out.Kept(), tx.Now, c.Worker.RunID, c.Worker.ID)
 		}
 		if err != nil {
 			return err

@@ -56,6 +56,9 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	if err == nil {
 		err = app.RunContext(ctx, prepared)
 	}
+	if p.judges() {
+		err = p.asUnknown(err)
+	}
 	return p.exit(ctx, err)
 }
 
@@ -74,8 +77,9 @@ func (p *Program) app() *cli.App {
 		Commands: []*cli.Command{
 			p.runCommand(), p.planCommand(), p.discoverCommand(), p.progressCommand(), p.recoverCommand(), p.resetCommand(), p.retryCommand(),
 			p.statusCommand(), p.traceCommand(), p.targetsCommand(), p.deadCommand(), p.detailsCommand(), p.workersCommand(),
-			p.changesCommand(), p.coverageCommand(), p.companiesCommand(), p.listingsCommand(), p.exportCommand(),
-			p.dashboardCommand(), p.walCommand(), p.sourcesCommand(), p.proxiesCommand(), p.doctorCommand(), p.scheduleCommand(), p.backupCommand(), p.restoreCommand(), p.selftestCommand(), p.demoCommand(), versionCommand(), completionCommand(),
+			p.changesCommand(), p.coverageCommand(), p.companiesCommand(), p.listingsCommand(), p.exportCommand(), p.runsCommand(),
+			p.dashboardCommand(), p.walCommand(), p.sourcesCommand(), p.proxiesCommand(), p.doctorCommand(), p.scheduleCommand(),
+			p.backupCommand(), p.restoreCommand(), p.selftestCommand(), p.demoCommand(), versionCommand(), completionCommand(),
 		},
 	}
 	eachCommand(app.Commands, func(cmd *cli.Command) { cmd.Before = p.settle })

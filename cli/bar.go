@@ -24,7 +24,7 @@ type Snapshot struct {
 	PagesDone     int64         // checkpointed pages
 	Listings      int64         // listings kept
 	Companies     int64         // companies they belong to
-	Rate          float64       // pages and details a second over the last minute
+	Rate          float64       // pages of every kind a second over the last minute
 	ETA           time.Duration // until the end of the phase, at the speed of the last minutes; 0 = not known
 	Waiting       string        // why nothing moves, if so: "until 14:05:33Z: the source is held: Retry-After"
 	Held          bool          // nothing will end before that wait does
@@ -264,7 +264,7 @@ type part struct {
 func (s Snapshot) parts() []part {
 	targets := fmt.Sprintf("%s/%s targets", thousands(s.finished()), thousands(s.TargetsTotal))
 	own := fmt.Sprintf("%s/%s details", thousands(s.Details), thousands(s.DetailsTotal))
-	speed := part{4, fmt.Sprintf("%.1f %s", s.Rate, speedUnit(s.Details+s.DetailsTotal > 0))}
+	speed := part{4, fmt.Sprintf("%.1f pages/s", s.Rate)}
 	list, eta := []part{
 		{0, targets}, {3, plural(s.PagesDone, "page")}, {5, plural(s.Listings, "listing")}, {7, plural(s.Companies, "company")}, speed,
 	}, "ETA "
@@ -290,14 +290,6 @@ func (s Snapshot) parts() []part {
 		}
 	}
 	return list
-}
-
-// speedUnit names what a run's speed counts.
-func speedUnit(withDetails bool) string {
-	if withDetails {
-		return "pages and details/s"
-	}
-	return "pages/s"
 }
 
 // fit joins the parts, leaving out the least important until they fit.

@@ -16,8 +16,8 @@ import (
 )
 
 const checkDescription = `--check judges instead, for Nagios, Icinga and their like: one line, and an exit code that says how bad it is:
-0 OK · 1 WARNING · 2 CRITICAL · 3 UNKNOWN (the database can't be read). These are not the exit codes of the other
-commands. It reads the whole file and changes nothing.
+0 OK · 1 WARNING · 2 CRITICAL · 3 UNKNOWN (the database can't be read, or a flag or a setting is wrong). These are
+not the exit codes of the other commands. It reads the whole file and changes nothing.
 Critical: a source is quarantined or paused, its layout alarm above all · no page for --crit-no-page while a run
 holds targets of an open source · a run gives no heartbeat for 3 minutes · no run ended well within --max-age.
 Warning: more dead letters than --warn-dead · more claims than --warn-retries found the database busy · more
@@ -97,22 +97,25 @@ func (p *Program) check(c *cli.Context) error {
 			return err
 		})
 	}
-	if errors.Is(err, context.Canceled) {
+	if err != nil {
 		return err
 	}
 	v := judge(m, limits{
 		dead: c.Int64("warn-dead"), retries: flagValue[float64](c, "warn-retries"), failed: flagValue[float64](c, "warn-failed"),
 		noPage: timeOf(c, "crit-no-page"), age: timeOf(c, "max-age"),
 	})
-	if err != nil {
-		v = verdict{Status: alertUnknown.String(), Code: int(alertUnknown), Text: oneLine(err.Error()), Problems: []problem{}}
-	}
-	if c.Bool("json") {
+	return p.sayVerdict(v, c.Bool("json"), performance(v.Measures, c))
+}
+
+// sayVerdict writes a verdict, with figures where there are any, and returns its exit code.
+func (p *Program) sayVerdict(v verdict, asJSON bool, figures string) error {
+	err := error(nil)
+	if asJSON {
 		err = writeJSON(p.Out, v)
 	} else {
 		line := "YPCRAWL " + v.Status + " - " + v.Text
-		if v.Measures != nil {
-			line += " | " + performance(v.Measures, c)
+		if figures != "" {
+			line += " | " + figures
 		}
 		_, err = fmt.Fprintln(p.Out, line)
 	}
@@ -120,6 +123,23 @@ func (p *Program) check(c *cli.Context) error {
 		return err
 	}
 	return &exitError{code: v.Code}
+}
+
+// judges reports whether the line asks for a judgement: status --check.
+func (p *Program) judges() bool {
+	return slices.Contains(p.args, "status") && slices.ContainsFunc(p.args, func(word string) bool {
+		return word == "--check" || word == "-check" || word == "--check=true"
+	})
+}
+
+// asUnknown makes a verdict of whatever kept one from being found, a wrong flag or setting too: the
+// exit codes 1 and 2 of the other commands would tell a monitor of a crawl in trouble.
+func (p *Program) asUnknown(err error) error {
+	if err == nil || errors.As(err, new(*exitError)) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	v := verdict{Status: alertUnknown.String(), Code: int(alertUnknown), Text: oneLine(p.hideAll(err.Error())), Problems: []problem{}}
+	return p.sayVerdict(v, slices.Contains(p.args, "--json"), "")
 }
 
 // oneLine makes a text fit for the line: what stands behind a bar is figures.
@@ -337,7 +357,7 @@ func performance(m *report.Measures, c *cli.Context) string {
 	for _, size := range []struct {
 		name string
 		n    *int64
-	}{{"database", m.Database}, {"logs", m.Logs}} {
+	}{{"database", m.Database}, {"journal", m.Journal}, {"logs", m.Logs}} {
 		if size.n != nil {
 			parts = append(parts, fmt.Sprintf("%s=%dB", size.name, *size.n))
 		}

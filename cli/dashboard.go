@@ -196,7 +196,13 @@ func webFlags() []cli.Flag {
 
 // takeAddress takes the address of --web before anything is done.
 func (r *run) takeAddress() (err error) {
-	if r.c.IsSet("web") {
+	if !r.c.IsSet("web") {
+		for _, flag := range []string{"allow-actions", "allow-host"} {
+			if r.p.typed(flag) {
+				return Usagef("--%s is for the page of --web: add --web %s, or leave it out", flag, defaultListen)
+			}
+		}
+	} else {
 		r.page, err = r.p.listen(r.c, "web", r.log)
 	}
 	return err

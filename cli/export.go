@@ -97,6 +97,7 @@ type delivery struct {
 
 	files []*deliveredFile
 	mark  report.Since
+	scope store.Scope // the searches that it is about
 	seen  report.CoverageTotals
 	of    string // what that counts
 }
@@ -130,6 +131,10 @@ func (p *Program) export(c *cli.Context, a *announcer) error {
 		if d.query.ListingFilter, err = listingFilter(c, k, scope); err != nil {
 			return err
 		}
+		if scope, err = k.SearchScope(c.Context, scope, d.query.Cities, d.query.Categories); err != nil {
+			return err
+		}
+		d.scope = scope
 		if err := d.readSince(scope); err != nil {
 			return err
 		}
@@ -286,9 +291,6 @@ func (d *delivery) checkCoverage(scope store.Scope) (err error) {
 		if err != nil || !(least >= 0 && least <= 100) {
 			return Usagef("--min-coverage %q: want a share like 95%%", d.c.String("min-coverage"))
 		}
-	}
-	if scope, err = d.k.SearchScope(d.c.Context, scope, d.query.Cities, d.query.Categories); err != nil {
-		return err
 	}
 	if d.seen, err = d.k.CoverageTotals(d.c.Context, scope); err != nil {
 		return err
@@ -466,7 +468,7 @@ func (d *delivery) finish() error {
 	}
 	var err error
 	if len(m.Passes) > 0 && (d.c.Bool("json") || d.c.Bool("manifest")) { // with what became of listings
-		m.Passes, err = d.k.Passes(d.c.Context, store.Scope{SourceID: d.query.SourceID, States: d.query.States})
+		m.Passes, err = d.k.Passes(d.c.Context, d.scope)
 	}
 	if err == nil {
 		m.Database, err = d.k.DB().ID(d.c.Context)

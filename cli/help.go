@@ -30,7 +30,7 @@ var topics embed.FS
 var helpGroups = []struct{ name, commands string }{
 	{"Crawl", "run plan discover details progress dashboard schedule recover reset"},
 	{"Results", "listings companies changes coverage export"},
-	{"Trouble", "status workers trace targets dead retry doctor selftest"},
+	{"Trouble", "status runs workers trace targets dead retry doctor selftest"},
 	{"Sources", "sources proxies demo"},
 	{"Files", "backup restore wal version completion help"},
 }
@@ -97,10 +97,10 @@ func helpLine(at commandPath, rest []string) []string {
 // showHelp writes the help of the program, of a command, or a topic.
 func showHelp(app *cli.App, words []string, all bool) error {
 	at := commandPath{rootOf(app)}
-	for _, word := range words {
+	for i, word := range words {
 		sub := at.sub(word)
-		if sub == nil && len(words) == 1 {
-			if text, err := topics.ReadFile("help/" + word + ".txt"); err == nil {
+		if sub == nil && i == 0 {
+			if text, err := topics.ReadFile("help/" + strings.Join(words, "-") + ".txt"); err == nil { // "exit codes" too
 				return writeHelp(app.Writer, string(text))
 			}
 		}

@@ -120,11 +120,11 @@ func statusLine(what string, s Snapshot) string {
 	if total > 0 { // else nothing is due, or an index is read to find out what is
 		text += fmt.Sprintf(" %d %%", done*100/total)
 	}
-	format := "%s, %.1f %s"
+	format := "%s, %.1f pages/s"
 	if s.Rate >= 10 {
-		format = "%s, %.0f %s"
+		format = "%s, %.0f pages/s"
 	}
-	text = fmt.Sprintf(format, text, s.Rate, speedUnit(s.Details+s.DetailsTotal > 0))
+	text = fmt.Sprintf(format, text, s.Rate)
 	if s.TargetsFailed > 0 {
 		text += ", " + thousands(s.TargetsFailed) + " failed"
 	}

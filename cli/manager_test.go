@@ -155,7 +155,7 @@ func TestStatusLine(t *testing.T) {
 		"CA 43 %, 1.5 pages/s":                               {TargetsTotal: 400, TargetsDone: 174, Rate: 1.49},
 		"CA 100 %, 0.0 pages/s, 2 failed":                    {TargetsTotal: 2, TargetsFailed: 2},
 		"CA, 0.0 pages/s":                                    {},
-		"CA, details 25 %, 12 pages and details/s":           {TargetsTotal: 1, TargetsDone: 1, Details: 1, DetailsTotal: 4, Rate: 12},
+		"CA, details 25 %, 12 pages/s":                       {TargetsTotal: 1, TargetsDone: 1, Details: 1, DetailsTotal: 4, Rate: 12},
 		"CA 0 %, 0.0 pages/s, waiting until 1Z: Retry-After": {TargetsTotal: 1, Waiting: "until 1Z: Retry-After"},
 	} {
 		if got := statusLine("CA", s); got != want {

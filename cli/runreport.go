@@ -200,7 +200,7 @@ func (r *run) sayFacts(s summary) {
 	if r.details().Wanted {
 		details = fmt.Sprintf("%s, %s failed; ", plural(s.Details, "detail"), thousands(s.DetailsFailed))
 	}
-	r.out.say("%s%s, %s, in %s", details, plural(s.Pages, "page"), plural(s.Requests, "request"), took(s.Elapsed))
+	r.out.say("%s%s, %s, in %s", details, plural(s.PagesRead(), "page"), plural(s.Requests, "request"), took(s.Elapsed))
 	if s.Error != "" {
 		r.out.say("error: %s", r.p.hideAll(s.Error))
 	}
@@ -228,7 +228,7 @@ func (r *run) print(s summary, left error) error {
 	case r.several():
 		err = severalTable(s).flush(&r.p.Streams, r.p.Out)
 	default:
-		err = runTable(s, details).flush(&r.p.Streams, r.p.Out)
+		err = runTable(s).flush(&r.p.Streams, r.p.Out)
 	}
 	if err == nil && s.Coverage != nil && s.Coverage.All() > 0 {
 		lines := s.Coverage.Lines("this selection")
@@ -269,7 +269,7 @@ func idleText(now time.Time, s selected) string {
 }
 
 // runTable is the summary of a run over one source. Most lines are there only where there is something to say.
-func runTable(s summary, details int64) *table {
+func runTable(s summary) *table {
 	t := newTable("", "this run", "this selection")
 	some := func(name string, n int64) {
 		if n > 0 {
@@ -289,7 +289,11 @@ func runTable(s summary, details int64) *table {
 		t.row("targets stuck", "", s.Scope.Stuck)
 	}
 	t.row("targets to do", "", s.Scope.toDo()-s.Scope.Waiting)
-	t.row("pages", s.Pages, s.Scope.Pages)
+	pages := "pages"
+	if s.PagesRead() > s.Pages {
+		pages = "pages of results"
+	}
+	t.row(pages, s.Pages, s.Scope.Pages)
 	some("pages of indexes", s.IndexPages)
 	some("indexes failed", s.IndexesFailed)
 	some("details", s.Details)
@@ -305,10 +309,15 @@ func runTable(s summary, details int64) *table {
 	some("cards left out (more than 1,000 on a page)", s.LeftOut)
 	some("next links off the source, not followed", s.Elsewhere)
 	t.row("time", took(s.Elapsed), "")
-	if s.Seconds > 0 && s.Pages+details > 0 {
-		t.row(speedUnit(details > 0), fmt.Sprintf("%.1f", float64(s.Pages+details)/s.Seconds), "")
-	}
+	s.speed(t)
 	return t
+}
+
+// speed adds how many pages of every kind were read a second.
+func (s *summary) speed(t *table) {
+	if n := s.PagesRead(); s.Seconds > 0 && n > 0 {
+		t.row("pages/s", fmt.Sprintf("%.1f", float64(n)/s.Seconds))
+	}
 }
 
 // severalTable is the summary of a run over several sources, a line for each.
@@ -344,6 +353,7 @@ func detailTable(s summary) *table {
 	}
 	t.row("requests", s.Requests)
 	t.row("time", took(s.Elapsed))
+	s.speed(t)
 	return t
 }
 

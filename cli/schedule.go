@@ -2,9 +2,12 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -184,6 +187,12 @@ func (p *Program) job(c *cli.Context, when schedule.When) (j schedule.Job, err e
 		if j.User, err = accountOf(c); err != nil {
 			return j, err
 		}
+		if !knownUser(c.Context, j.User) {
+			if c.Bool("install") {
+				return j, Usagef("--user %s: this machine has no such user: make it first (sudo useradd --system %[1]s), or name another", j.User)
+			}
+			p.note("This machine has no user %s: where the units are installed it has to be made first.", yp.Printable(j.User))
+		}
 	}
 	global := []string{program, "--db", absolute(j.Folder, c.String("db")), "--wal-dir", absolute(j.Folder, logDir(c)), "--quiet"}
 	if c.IsSet(configFlag) {
@@ -350,6 +359,14 @@ func accountOf(c *cli.Context) (string, error) {
 		return "", Usagef("--system: say who is to crawl with --user NAME; it needs nothing that only root may do")
 	}
 	return name, nil
+}
+
+// knownUser asks the machine's own files, then `id`, which also knows users of a directory service.
+func knownUser(ctx context.Context, name string) bool {
+	if _, err := user.Lookup(name); err == nil {
+		return true
+	}
+	return exec.CommandContext(ctx, "id", "-u", "--", name).Run() == nil
 }
 
 func absolute(folder, path string) string {

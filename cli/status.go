@@ -109,8 +109,12 @@ func (p *Program) statusText(w *sections, s *report.Status, fresh bool) {
 		return []any{h.Host, h.Source, held, orDash(h.HeldFor), delay, short(orDash(h.DelayReason), p.widthLeft(80)), h.Blocks}
 	}, "host", "source", "held until", "for", "delay", "because of", "blocks"))
 	w.table(p.workers(s))
-	w.lines(fmt.Sprintf("Last hour, all states: %s with %s, %s.", plural(s.Pages, "page"), plural(s.Rows, "row"),
-		strings.Replace(plural(s.Listings, "listing"), " listings", " different listings", 1)))
+	hour := fmt.Sprintf("Last hour, all states: %s with %s, %s", plural(s.Pages, "page"), plural(s.Rows, "row"),
+		strings.Replace(plural(s.Listings, "listing"), " listings", " different listings", 1))
+	if s.OwnPages > 0 {
+		hour += fmt.Sprintf("; %s of listings", plural(s.OwnPages, "page"))
+	}
+	w.lines(hour + ".")
 	for _, src := range s.Sources {
 		for _, u := range src.Proxies {
 			w.more(fmt.Sprintf("%s via %s: %s, %s failed", src.Name, u.Proxy, plural(u.Requests, "request"), thousands(u.Failures)))

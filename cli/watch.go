@@ -116,7 +116,7 @@ func (w *watcher) snapshot() Snapshot {
 		s.DetailsTotal = 0
 	}
 	s.Workers, s.Elapsed, s.Requests = int(st.Busy), st.Elapsed, st.Requests
-	s.Rate = w.speed.rate(st.Elapsed, st.Pages+s.Details)
+	s.Rate = w.speed.rate(st.Elapsed, st.PagesRead())
 	s.Waiting, s.Held = w.waiting()
 	s.ETA = w.eta(s)
 	return s

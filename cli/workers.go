@@ -15,8 +15,8 @@ func (p *Program) workersCommand() *cli.Command {
 		Name:  "workers",
 		Usage: "Show who works on what: the workers of runs, how fast they are, memory and processor time",
 		Description: "alive: its process lives and sends heartbeats (every 30s). silent: it has not ended, and nothing is heard of it.\n" +
-			"pages/s is that of the last minute; of a worker that has ended that of all its time, pages of results alone, as in\n" +
-			"the column pages. Memory and processor time (of one processor, between the last two heartbeats) are those of\n" +
+			"pages are those of every kind: of results, of listings, of indexes. pages/s is that of the last minute; of a worker\n" +
+			"that has ended that of all its time. Memory and processor time (of one processor, between the last two heartbeats) are those of\n" +
 			"its process, which its workers share.",
 		Flags: append(
 			formatFlags(),

@@ -16,7 +16,7 @@ type Stats struct {
 	Empty     int64         `json:"empty"`   // done: the site says there is nothing
 	Lost      int64         `json:"claims_lost"`
 	Released  int64         `json:"released"`
-	Pages     int64         `json:"pages"`
+	Pages     int64         `json:"pages"` // of results; see PagesRead
 	Requests  int64         `json:"requests"`
 	Retries   int64         `json:"retries"`
 	Raw       int64         `json:"raw"`
@@ -44,6 +44,10 @@ type Stats struct {
 	Indexes        int64 `json:"indexes"`         // read to the end
 	IndexesFailed  int64 `json:"indexes_failed"`  // likewise; to be tried again, or parked
 }
+
+// PagesRead counts the pages that were committed, of every kind: of results, of indexes, and those of
+// listings. Speeds count these, as do runs.pages and workers.pages.
+func (s Stats) PagesRead() int64 { return s.Pages + s.IndexPages + s.Details }
 
 // Add adds what another engine has done beside it.
 func (s *Stats) Add(o Stats) {

@@ -84,7 +84,7 @@ func (t *text) totals(m *report.Measures) {
 		name, help string
 		n          int64
 	}{
-		{"pages", "Pages of results committed by all runs; other pages count as requests alone.", m.Totals.Pages},
+		{"pages", "Pages committed by all runs: of results, of listings, of indexes.", m.Totals.Pages},
 		{"requests", "Requests made by all runs; of one that goes on, up to its last heartbeat.", m.Totals.Requests},
 		{"targets_finished", "Targets brought to an outcome by all runs.", m.Totals.Targets},
 		{"listings_new", "Listings that were new, of all runs.", m.Totals.New},

@@ -78,7 +78,8 @@ func share(part, whole int64) float64 {
 	return 100 * float64(part) / float64(whole)
 }
 
-// percent writes a share with the digits it needs; only the whole is 100 %. A nil one is unknown.
+// percent writes a share with one decimal, as the commands do; only the whole is 100 %. A nil
+// one is unknown.
 func percent(v any) string {
 	var p float64
 	switch v := v.(type) {
@@ -90,9 +91,9 @@ func percent(v any) string {
 		}
 		p = *v
 	}
-	text := strings.TrimSuffix(yp.Share(p), "%") // with one decimal, cut
-	if whole, _, _ := strings.Cut(text, "."); p == 0 || p >= 10 && p < 99 || p >= 100 {
-		text = whole
+	text := strings.TrimSuffix(yp.Share(p), "%")
+	if p == 0 || p >= 100 {
+		text = strings.TrimSuffix(text, ".0")
 	}
 	return text + " %"
 }
@@ -193,10 +194,14 @@ func (s *Server) write(w http.ResponseWriter, status int, name string, data any)
 	_, _ = w.Write([]byte(printable(out.String()))) // who is gone needs no answer
 }
 
-// serveStatic serves style and script. They change with the program alone.
+// serveStatic serves style and script, which change with the program alone, and no list of them.
 func serveStatic() http.Handler {
 	files := http.FileServerFS(staticFiles)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/") {
+			http.NotFound(w, r)
+			return
+		}
 		w.Header().Set("Cache-Control", "no-cache")
 		files.ServeHTTP(w, r)
 	})

@@ -78,12 +78,14 @@ func (s *Server) mountReview() {
 			return
 		}
 		event, err := strconv.ParseInt(r.PostForm.Get("event"), 10, 64)
-		if err == nil {
-			err = s.cfg.MarkReviewed(r.Context(), event)
+		if err != nil {
+			s.refuse(w, http.StatusBadRequest, "The form does not say until where the list was read.", "Load the list at /review again, and press its button.")
+			return
 		}
+		err = s.cfg.MarkReviewed(r.Context(), event)
 		var refused *store.RefusedError
 		switch {
-		case errors.As(err, &refused), errors.Is(err, strconv.ErrSyntax), errors.Is(err, strconv.ErrRange):
+		case errors.As(err, &refused):
 			s.refuse(w, http.StatusBadRequest, "That can't be marked: "+err.Error()+".", "Begin again at /review.")
 		case err != nil:
 			s.cfg.Logger.Warn().Str("component", "web").Err(err).Msg("a review could not be marked")

@@ -157,6 +157,8 @@ func TestGuard(t *testing.T) {
 		{"form of another site", "POST", "/change", headers{"Origin": "http://evil.example", "Content-Type": "application/x-www-form-urlencoded"}, token, 403},
 		{"form of nobody", "POST", "/change", headers{"Content-Type": "application/x-www-form-urlencoded"}, token, 403},
 		{"form too large", "POST", "/change", headers{"Origin": b.url, "Content-Type": "application/x-www-form-urlencoded"}, token + "&x=" + strings.Repeat("y", maxPostBody), 403},
+		{"style", "GET", "/static/page.css", nil, "", 200},
+		{"list of files", "GET", "/static/", nil, "", 404},
 		{"unknown page", "GET", "/nothing", nil, "", 404},
 	} {
 		answer, text := b.ask(t, c.method, c.path, c.header, c.body)

@@ -116,7 +116,7 @@ type ListingMeasure struct {
 
 // TotalMeasure is what all runs did, also those whose rows are deleted: it never falls.
 type TotalMeasure struct {
-	Pages    int64 `json:"pages"`
+	Pages    int64 `json:"pages"` // of every kind
 	Requests int64 `json:"requests"`
 	Targets  int64 `json:"targets"` // brought to an outcome
 	New      int64 `json:"listings_new"`

@@ -32,7 +32,8 @@ type Pass struct {
 	LastRun  int64     `json:"last_run"` // its number
 	Outcome  string    `json:"outcome"`  // of the last run
 	State    PassState `json:"state"`
-	First    bool      `json:"first"` // none of its states was crawled before: all that it finds is new
+	First    bool      `json:"first"`        // none of its states was crawled before: all that it finds is new
+	Later    int64     `json:"later_passes"` // of the source, which read pages and none of the scope
 
 	*PassCounts // nil = not counted, see LastPasses
 }
@@ -47,33 +48,40 @@ type PassCounts struct {
 }
 
 const (
-	// A run that is part of a pass x in one of the states ?2, in which it had something to
-	// crawl. Of a run over several sources its attempts tell which; when those are too old to be
-	// there still, it counts for all.
+	// A run that is part of a pass x whose selection lies in the states ?2 at least in part.
 	inPass = `(?2 = '[]' OR x.selection -> '$.states' IS NULL OR EXISTS (
 			SELECT 1 FROM json_each(x.selection, '$.states') s WHERE s.value IN (SELECT value FROM json_each(?2))))
-		AND (x.selection -> '$.kinds' IS NULL OR EXISTS (SELECT 1 FROM json_each(x.selection, '$.kinds') k WHERE k.value = 'search'))
-		AND r.pages > 0 AND (r.source_id IS NOT NULL
-			OR EXISTS (SELECT 1 FROM crawl_attempts a CROSS JOIN targets t ON t.id = a.target_id
-				WHERE a.run_id = r.id AND t.source_id = x.source_id AND t.kind = 'search' AND a.pages IS NOT 0)
-			OR NOT EXISTS (SELECT 1 FROM crawl_attempts a WHERE a.run_id = r.id))`
-	lastPass = `
+		AND (x.selection -> '$.kinds' IS NULL OR EXISTS (SELECT 1 FROM json_each(x.selection, '$.kinds') k WHERE k.value = 'search'))`
+	// And it read a page of a search of the source: its attempts tell. Those that went well are deleted
+	// first; a run that ended before the oldest of these counts for the whole selection.
+	readThere = inPass + readPage + ` AND ` + store.InScope + orPruned
+	readAny   = inPass + readPage + orPruned
+	readPage  = ` AND r.pages > 0 AND (EXISTS (SELECT 1 FROM crawl_attempts a CROSS JOIN targets t ON t.id = a.target_id
+			WHERE a.run_id = r.id AND a.pages IS NOT 0 AND t.source_id = x.source_id AND t.kind = 'search'`
+	orPruned = `) OR r.finished_at < ifnull((SELECT a.finished_at FROM crawl_attempts a INDEXED BY crawl_attempts_by_end
+			WHERE a.finished_at IS NOT NULL AND a.error_code = 'SUCCESS' ORDER BY a.finished_at LIMIT 1), '9999'))`
+	lastPass   = passesFrom + readThere + ` ORDER BY x.run_id DESC LIMIT 1`
+	lastOfAny  = passesFrom + readAny + ` ORDER BY x.run_id DESC LIMIT 1`
+	passesFrom = `
 	SELECT x.selection, x.began_at FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id
-	WHERE x.source_id = ?1 AND ` + inPass + ` ORDER BY x.run_id DESC LIMIT 1`
+	WHERE x.source_id = ?1 AND `
+	laterPasses = `
+	SELECT count(DISTINCT x.selection || x.began_at) FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id
+	WHERE x.source_id = ?1 AND x.run_id > ?3 AND x.began_at > ?4 AND ` + readAny
 	passRuns = `
 	SELECT r.id, r.uuid, r.host, r.outcome, ifnull(r.finished_at, r.heartbeat_at) FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id
 	WHERE x.source_id = ? AND x.selection = ? AND x.began_at = ? ORDER BY x.run_id`
 	// What is left of a pass that another one has followed is that one's.
 	passFollowed  = `SELECT began_at > ? FROM passes WHERE source_id = ? AND selection = ?`
 	crawledBefore = `
-	SELECT EXISTS (SELECT 1 FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id WHERE x.source_id = ?1 AND x.run_id < ?3 AND x.began_at <> ?4 AND ` + inPass + `)
+	SELECT EXISTS (SELECT 1 FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id WHERE x.source_id = ?1 AND x.run_id < ?7 AND x.began_at <> ?8 AND ` + readThere + `)
 		OR EXISTS (SELECT 1 FROM replayed p CROSS JOIN targets t ON t.id = p.target_id WHERE t.source_id = ?1)`
 	sourceNames = `SELECT id, name FROM sources WHERE ?1 = 0 OR id = ?1 ORDER BY name`
 )
 
-// Passes returns the last pass of each source, with what became of listings since it began.
-// Of the scope, source and states count: a pass over none of the states is passed over. A
-// source that no run has crawled yet has none.
+// Passes returns the last pass of each source that read a page of the scope, or else of those whose
+// selection has its states, with what became of listings since it began. A source that no run has
+// crawled there has none.
 func (k *Reader) Passes(ctx context.Context, scope store.Scope) ([]Pass, error) {
 	all, err := k.LastPasses(ctx, scope)
 	if err != nil || len(all) == 0 {
@@ -126,7 +134,8 @@ func (k *Reader) LastPasses(ctx context.Context, scope store.Scope) ([]Pass, err
 	}
 	passes := []Pass{}
 	for _, p := range all {
-		found, err := k.passOf(ctx, &p, scope.States)
+		scope.SourceID = p.SourceID
+		found, err := k.passOf(ctx, &p, scope)
 		if err != nil {
 			return nil, fmt.Errorf("look at the last pass of %s: %w", p.Source, err)
 		}
@@ -137,12 +146,15 @@ func (k *Reader) LastPasses(ctx context.Context, scope store.Scope) ([]Pass, err
 	return passes, nil
 }
 
-func (k *Reader) passOf(ctx context.Context, p *Pass, states []string) (found bool, err error) {
+func (k *Reader) passOf(ctx context.Context, p *Pass, scope store.Scope) (found bool, err error) {
 	get := func(query string, args []any, into ...any) error {
 		return k.db.Read().QueryRowContext(ctx, query, args...).Scan(into...)
 	}
 	var text string
-	err = get(lastPass, []any{p.SourceID, store.JSONTexts(states)}, &text, at(&p.Began))
+	err = get(lastPass, scope.Args(), &text, at(&p.Began))
+	if errors.Is(err, sql.ErrNoRows) { // what is shown of the scope was found by searches beside it
+		err = get(lastOfAny, scope.Args()[:2], &text, at(&p.Began))
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -174,8 +186,11 @@ func (k *Reader) passOf(ctx context.Context, p *Pass, states []string) (found bo
 		return false, err
 	}
 	var before, followed, left bool
-	err = get(crawledBefore, []any{p.SourceID, store.JSONTexts(selection.States), first, began}, &before)
+	err = get(crawledBefore, store.Scope{SourceID: p.SourceID, States: selection.States}.Args(first, began), &before)
 	if p.First = !before; err != nil {
+		return false, err
+	}
+	if err := get(laterPasses, []any{p.SourceID, store.JSONTexts(scope.States), p.LastRun, began}, &p.Later); err != nil {
 		return false, err
 	}
 	if p.State == PassRunning {
@@ -215,7 +230,13 @@ func (p Pass) Text() string {
 	}
 	text := fmt.Sprintf("pass of source %s %s, %s%s", yp.Printable(p.Source), when, yp.Plural(p.Runs, "run"), how)
 	if p.First {
-		return "first " + text
+		text = "first " + text
+	}
+	switch {
+	case p.Later == 1:
+		text += "; a later pass had nothing to crawl of what was chosen"
+	case p.Later > 1:
+		text += fmt.Sprintf("; %s later passes had nothing to crawl of what was chosen", yp.Thousands(p.Later))
 	}
 	return text
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -214,6 +215,32 @@ func TestPassOfStates(t *testing.T) {
 	w.want(t, "TX", store.Scope{States: []string{"TX"}}, tx)
 	w.want(t, "all", store.Scope{}, tx)
 	w.want(t, "none", store.Scope{States: []string{"NV"}})
+
+	// A pass over both that has nothing to do in one of them is none of that one's.
+	w.Move(time.Hour)
+	execute(t, w.DB(), `UPDATE targets SET paused = 1 WHERE state = 'CA'`)
+	began = w.Now()
+	w.start(t, true, []string{"CA", "TX"}, "demo")
+	w.crawl(t, "demo", []string{"TX"}, 2, "x")
+	w.end(t, checkpoint.OutcomeDone)
+	later := report.Pass{Source: "demo", Began: began, Ended: w.Now(), Runs: 1, State: report.PassFinished, PassCounts: &report.PassCounts{New: 1}}
+	ca.Later = 1
+	ca.PassCounts.New = 3 // the listing that TX shows is one of CA
+	w.want(t, "CA, beside", store.Scope{States: []string{"CA"}}, ca)
+	w.want(t, "all, the later one", store.Scope{}, later)
+	later.PassCounts = &report.PassCounts{}
+	w.want(t, "TX, the later one", store.Scope{States: []string{"TX"}}, later)
+	city := store.Scope{CityIDs: []int64{0}}
+	noErr(t, w.DB().Read().QueryRowContext(t.Context(), `SELECT min(city_id) FROM targets WHERE state = 'CA'`).Scan(&city.CityIDs[0]))
+	passes, err := w.LastPasses(t.Context(), city)
+	noErr(t, err)
+	if len(passes) != 1 || !passes[0].Began.Equal(ca.Began) || passes[0].Later != 2 {
+		t.Errorf("of a city of CA: %+v", passes)
+	}
+	const text = "; 2 later passes had nothing to crawl of what was chosen"
+	if got := passes[0].Text(); !strings.HasSuffix(got, text) {
+		t.Errorf("%q does not end in %q", got, text)
+	}
 }
 
 func TestPassText(t *testing.T) {

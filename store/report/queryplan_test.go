@@ -108,10 +108,12 @@ func TestQueryPlans(t *testing.T) {
 		"page: cities":         {citiesOf, []any{0, "TX", 5}, []string{"SEARCH c USING INDEX cities_by_state (state=?)", "targets_of_search (source_id=? AND city_id=?)"}, ""},
 		"page: cells":          {cellsOf, []any{0, "[1]"}, []string{"targets_of_search (source_id=? AND city_id=?)"}, ""},
 
-		"pass: last":      {lastPass, []any{1, "[]"}, []string{"SEARCH x USING PRIMARY KEY (source_id=?)", "crawl_attempts_by_run (run_id=?)", "SEARCH r USING INTEGER PRIMARY KEY"}, "TEMP B-TREE"},
+		"pass: last":      {lastPass, store.Scope{SourceID: 1}.Args(), []string{"SEARCH x USING PRIMARY KEY (source_id=?)", "crawl_attempts_by_run (run_id=?)", "SEARCH r USING INTEGER PRIMARY KEY"}, "TEMP B-TREE"},
+		"pass: any":       {lastOfAny, []any{1, "[]"}, []string{"SEARCH x USING PRIMARY KEY (source_id=?)", "crawl_attempts_by_run (run_id=?)"}, "TEMP B-TREE"},
+		"pass: later":     {laterPasses, []any{1, "[]", 1, "x"}, []string{"SEARCH x USING PRIMARY KEY (source_id=? AND run_id>?)", "crawl_attempts_by_run (run_id=?)"}, ""},
 		"pass: runs":      {passRuns, []any{1, "{}", "x"}, []string{"SEARCH x USING PRIMARY KEY (source_id=?)"}, "TEMP B-TREE"},
 		"pass: followed":  {passFollowed, []any{"x", 1, "{}"}, []string{"PRIMARY KEY (source_id=? AND selection=?)"}, ""},
-		"pass: first one": {crawledBefore, []any{1, "[]", 1, "x"}, []string{"SEARCH x USING PRIMARY KEY (source_id=? AND run_id<?)"}, ""},
+		"pass: first one": {crawledBefore, store.Scope{SourceID: 1}.Args(1, "x"), []string{"SEARCH x USING PRIMARY KEY (source_id=? AND run_id<?)"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

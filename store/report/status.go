@@ -23,9 +23,10 @@ type Status struct {
 	Backoff  []BackoffWait  `json:"backoff"`
 	Hosts    []HostPace     `json:"hosts"` // held or slowed down
 	Workers  []WorkerStatus `json:"workers"`
-	Pages    int64          `json:"pages_1h"`    // with rows on them, read in the last hour
-	Rows     int64          `json:"rows_1h"`     // on them: a listing counts on every page that shows it
-	Listings int64          `json:"listings_1h"` // different ones, kept from them
+	Pages    int64          `json:"pages_1h"`        // of results with rows on them, read in the last hour
+	OwnPages int64          `json:"detail_pages_1h"` // of listings
+	Rows     int64          `json:"rows_1h"`         // on them: a listing counts on every page that shows it
+	Listings int64          `json:"listings_1h"`     // different ones, kept from them
 	LastRun  *RunListings   `json:"last_run,omitempty"`
 	Passes   []Pass         `json:"passes"`
 	Kinds    []KindCounts   `json:"details_and_indexes"` // the targets that are no searches, which all else is about
@@ -60,6 +61,7 @@ type SourceStatus struct {
 	HealthFigures HealthFigures  `json:"health"`
 	Proxies       []ProxyUse     `json:"proxies_1h"`
 	Pages         int64          `json:"pages_1h"`
+	OwnPages      int64          `json:"detail_pages_1h"`
 	Rows          int64          `json:"rows_1h"`
 	Listings      int64          `json:"listings_1h"`
 
@@ -267,7 +269,7 @@ func (s *Status) sum() {
 		src := &s.Sources[i]
 		s.Schedule.add(src.Schedule)
 		s.Health.add(src.Health)
-		s.Pages, s.Rows, s.Listings = s.Pages+src.Pages, s.Rows+src.Rows, s.Listings+src.Listings
+		s.Pages, s.OwnPages, s.Rows, s.Listings = s.Pages+src.Pages, s.OwnPages+src.OwnPages, s.Rows+src.Rows, s.Listings+src.Listings
 	}
 }
 
@@ -387,8 +389,8 @@ func (s *SourceStatus) tally(marks []byte) error {
 
 const (
 	recentPages = `
-	SELECT count(nullif(result_count, 0)), ifnull(sum(result_count), 0) FROM requests
-	WHERE source_id = ? AND finished_at >= ? AND type = 'listing' AND outcome = 'success' AND proxy_failed = 0`
+	SELECT count(nullif(result_count, 0)) FILTER (WHERE type = 'listing'), ifnull(sum(result_count) FILTER (WHERE type = 'listing'), 0), count(*) FILTER (WHERE type = 'detail')
+	FROM requests WHERE source_id = ? AND finished_at >= ? AND type IN ('listing', 'detail') AND outcome = 'success' AND proxy_failed = 0`
 	// The listings of the targets that were at work in the hour, each once.
 	recentListings = `
 	SELECT count(DISTINCT x.listing) FROM (
@@ -406,7 +408,7 @@ const (
 // lastHour reads what the last hour brought.
 func (k *Reader) lastHour(ctx context.Context, s *SourceStatus, hour string) error {
 	args := []any{s.id, hour}
-	_, err := k.one(ctx, "pages", recentPages, args, &s.Pages, &s.Rows)
+	_, err := k.one(ctx, "pages", recentPages, args, &s.Pages, &s.Rows, &s.OwnPages)
 	if err == nil && s.Rows > 0 {
 		_, err = k.one(ctx, "listings", recentListings, args, &s.Listings)
 	}

@@ -52,26 +52,12 @@ type Worker struct {
 
 // RunWorkers is a run with its workers.
 type RunWorkers struct {
-	ID        int64       `json:"run"`
-	UUID      string      `json:"uuid"`
-	Source    string      `json:"source,omitempty"` // empty = several
-	Host      string      `json:"host"`
-	PID       int         `json:"pid"`
-	Command   string      `json:"command"`
-	Started   time.Time   `json:"started_at"`
-	Heartbeat time.Time   `json:"heartbeat_at"`
-	Finished  time.Time   `json:"finished_at,omitzero"`
-	Outcome   string      `json:"outcome"`
-	Pages     int64       `json:"pages"`
-	State     WorkerState `json:"state"`
-	Why       string      `json:"why,omitempty"`
-	Workers   []Worker    `json:"workers"`
+	Run
+	Workers []Worker `json:"workers"`
 }
 
 const (
-	workerRuns = `
-	SELECT r.id, r.uuid, ifnull(s.name, ''), r.host, r.pid, r.command, r.started_at, r.heartbeat_at, r.finished_at, r.outcome, r.pages
-	FROM runs r LEFT JOIN sources s ON s.id = r.source_id
+	workerRuns = runColumns + `
 	WHERE r.outcome = 'running' OR r.id IN (SELECT x.id FROM runs x WHERE x.outcome <> 'running' ORDER BY x.id DESC LIMIT ?1) ORDER BY r.id DESC`
 	workersOf = `
 	SELECT w.run_id, w.name, ifnull(s.name, ''), ifnull(t.id, 0), ifnull(t.kind, ''), ifnull(c.name, ''), ifnull(t.state, ''), coalesce(l.name, g.name, ''),
@@ -96,9 +82,7 @@ const (
 // all that are kept), the newest first, each with its workers.
 func (k *Reader) Workers(ctx context.Context, ended int) ([]RunWorkers, error) {
 	const what = "list workers"
-	runs, err := list(ctx, k, what, workerRuns, []any{ended}, func(r *RunWorkers) []any {
-		return []any{&r.ID, &r.UUID, &r.Source, &r.Host, &r.PID, &r.Command, at(&r.Started), at(&r.Heartbeat), at(&r.Finished), &r.Outcome, &r.Pages}
-	})
+	runs, err := list(ctx, k, what, workerRuns, []any{ended}, func(r *RunWorkers) []any { return r.columns() })
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +90,7 @@ func (k *Reader) Workers(ctx context.Context, ended int) ([]RunWorkers, error) {
 	for i := range runs {
 		r := &runs[i]
 		r.Workers = []Worker{}
-		r.State, r.Why = k.runState(r)
+		k.judge(&r.Run)
 		ids[i], by[r.ID] = r.ID, r
 	}
 	workers, err := list(ctx, k, what, workersOf, []any{store.JSONInts(ids)}, func(w *Worker) []any {
@@ -137,7 +121,7 @@ func (k *Reader) Workers(ctx context.Context, ended int) ([]RunWorkers, error) {
 
 // runState tells whether a run works. Its process holds a lock while it lives; of another
 // machine's only the heartbeat is known.
-func (k *Reader) runState(r *RunWorkers) (WorkerState, string) {
+func (k *Reader) runState(r *Run) (WorkerState, string) {
 	quiet := k.db.Now().Sub(r.Heartbeat)
 	alive, here := k.alive(r.UUID), r.Host == k.host
 	switch {

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+	"ypcrawl/yp"
+)
+
+func (p *Program) runsCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "runs",
+		Usage: "What each run did: list, show",
+		Subcommands: []*cli.Command{
+			{
+				Name: "list", Usage: "List runs, the newest first: when, how they ended, what they brought",
+				Description: "Pages are those of every kind: of results, of listings, of indexes. Targets are searches brought to an outcome.",
+				Flags:       append(formatFlags(), limitFlag()), Action: p.runsList,
+			},
+			{
+				Name: "show", Usage: "Show all that is known of a run: selection, pages, listings, attempts, errors, requests, waits",
+				ArgsUsage: "RUN|last", Args: true,
+				Description: "RUN is its number, or the first letters of its uuid. Requests are kept for the days of `run --keep-requests`, attempts that\n" +
+					"went well for 30 days, all else of a run for 90 days: what is not there any more is named, and not counted as 0.",
+				Flags: []cli.Flag{jsonFlag()}, Action: p.runsShow,
+			},
+		},
+	}
+}
+
+func (p *Program) runsList(c *cli.Context) error {
+	return listRows(p, c, listing[report.Run]{
+		noun: "run", none: "No run is known: `ypcrawl run` starts one.",
+		ask:     func(k *database, _ store.Scope, limit int) ([]report.Run, error) { return k.Runs(c.Context, limit) },
+		columns: []string{"run", "started", "took", "ended", "exit", "targets", "pages", "new", "dropped", "requests", "command"},
+		cells: func(_ time.Time, r report.Run) []any {
+			return []any{
+				idText(r.ID), minute(r.Started), took(secondsOf(r.Seconds)), r.Ended, orDash(codesText(r.ExitCodes)), r.Targets, r.Pages, r.New, r.Dropped, r.Requests,
+				short(r.Command, p.widthLeft(120)),
+			}
+		},
+	})
+}
+
+func secondsOf(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+
+// codesText writes exit codes: "0 or 3".
+func codesText(codes []int) string {
+	texts := make([]string, len(codes))
+	for i, code := range codes {
+		texts[i] = strconv.Itoa(code)
+	}
+	return strings.Join(texts, " or ")
+}
+
+func (p *Program) runsShow(c *cli.Context) error {
+	if c.Args().Len() != 1 {
+		return Usagef("want one run: its number, the first letters of its uuid, or last; `ypcrawl runs list` shows those there are")
+	}
+	return p.with(c, reading, func(k *database, _ store.Scope) error {
+		id, err := runOf(c, k, c.Args().First())
+		if err != nil {
+			return err
+		}
+		d, err := k.ShowRun(c.Context, id)
+		if err != nil {
+			return asUsage(err)
+		}
+		return p.tell(c, d, func(w *sections) { p.runText(w, d) })
+	})
+}
+
+// runOf finds the run that a word names.
+func runOf(c *cli.Context, k *database, word string) (int64, error) {
+	if !strings.EqualFold(word, "last") {
+		r, err := k.FindRun(c.Context, word)
+		return r.ID, asUsage(err)
+	}
+	all, err := k.Runs(c.Context, 1)
+	if err == nil && len(all) == 0 {
+		err = Usagef("no run is known: `ypcrawl run` starts one")
+	}
+	if err != nil {
+		return 0, err
+	}
+	return all[0].ID, nil
+}
+
+func (p *Program) runText(w *sections, d *report.RunDetail) {
+	ended := d.Ended
+	if exit := codesText(d.ExitCodes); exit != "" {
+		ended += ", exit code " + exit
+	}
+	if len(d.ExitCodes) > 1 {
+		ended += " (3: some targets went wrong)"
+	}
+	if d.State == report.WorkerSilent {
+		ended += "; " + d.Why
+	}
+	lines := []string{
+		"started", minute(d.Started), "took", took(secondsOf(d.Seconds)), "ended", ended, "process", fmt.Sprintf("%d on %s", d.PID, d.Host), "command", d.Command,
+	}
+	for _, x := range d.Passes {
+		lines = append(lines, "selection", fmt.Sprintf("%s: %s, pass begun %s", x.Source, x.Text(), minute(x.Began)))
+	}
+	pages := thousands(d.Pages)
+	if d.Results != nil && *d.OwnPages+*d.IndexPages > 0 {
+		pages += fmt.Sprintf(": %s of results, %s of listings, %s of indexes", thousands(*d.Results), thousands(*d.OwnPages), thousands(*d.IndexPages))
+	}
+	if d.Seconds >= 1 {
+		pages += fmt.Sprintf("; %.2f a second", float64(d.Pages)/d.Seconds)
+	}
+	listings := fmt.Sprintf("%s new, %s changed, %s dropped, %s restored", thousands(d.New), thousands(d.Changed), thousands(d.Dropped), thousands(d.Restored))
+	if d.Found != nil {
+		listings = thousands(*d.Found) + " found (each page counts), " + listings
+	}
+	if d.Rejected > 0 {
+		listings += ", " + thousands(d.Rejected) + " rejections (each page counts)"
+	}
+	lines = append(lines, "searches done", thousands(d.Targets), "pages", pages, "listings", listings)
+	if u := d.Workers; u != nil && u.Number > 0 {
+		text := plural(u.Number, "worker") + ", " + plural(u.Claims, "claim")
+		if u.Retries > 0 {
+			text += fmt.Sprintf(" (the database was busy %s times)", thousands(u.Retries))
+		}
+		if u.Memory > 0 {
+			text += ", " + megabytes(u.Memory)
+		}
+		if u.CPUMS != nil {
+			text += ", " + took(time.Duration(*u.CPUMS)*time.Millisecond) + " of processor time"
+		}
+		lines = append(lines, "workers", text)
+	}
+	requests := thousands(d.Requests)
+	if d.RequestsKept > 0 {
+		requests += fmt.Sprintf("; %s of its targets are on record with their outcome", thousands(d.RequestsKept))
+	}
+	lines = append(lines, "requests", requests)
+	if d.Waited > 0 {
+		waits := make([]string, 0, len(d.Waits))
+		for _, x := range d.Waits {
+			waits = append(waits, took(secondsOf(x.Seconds))+" "+x.Reason)
+		}
+		lines = append(lines, "waited", fmt.Sprintf("%s in all, added up over the workers: %s", took(secondsOf(d.Waited)), strings.Join(waits[:min(len(waits), 5)], ", ")))
+	}
+	if len(d.Pruned) > 0 {
+		lines = append(lines, "deleted", "some or all of its "+strings.Join(d.Pruned, ", ")+": what they told is not known any more")
+	}
+	w.table(facts("run", fmt.Sprintf("%d (%s)", d.ID, d.UUID), lines...))
+	w.table(tableOf(d.Attempts, func(a report.RunAttempts) []any { return []any{string(a.Kind), a.Ended, a.Times} }, "kind", "attempts ended", "times"))
+	w.table(tableOf(d.Errors, func(e report.RunError) []any { return []any{codeText(string(e.Code), e.ByProxy), e.Times, e.Targets} }, "error", "attempts", "targets"))
+	w.table(tableOf(d.Outcomes, func(r report.RunRequests) []any {
+		return []any{r.Type, yp.Printable(strings.TrimSpace(r.Outcome + " " + string(r.Class))), r.Times, bytesText(r.Bytes)}
+	}, "request", "outcome", "times", "received"))
+	if d.State == report.WorkerAlive {
+		w.lines("It is under way: the figures grow.")
+	}
+}
