@@ -150,3 +150,15 @@ func (r *replayer) reparsed(tx *store.Tx, e *wal.Event, s *stand) error {
 	r.out.New += saved.New
 	return tx.Run(noteReparsed, s.TargetID, e.Page.Number, e.Reparsed.Times)
 }
+
+// Add adds the counts of more pages.
+func (r *Reparsed) Add(more Reparsed) {
+	r.Stored += more.Stored
+	r.Same += more.Same
+	r.Unknown += more.Unknown
+	r.New += more.New
+	r.Changed += more.Changed
+	r.Restored += more.Restored
+	r.Rejected += more.Rejected
+	r.Older += more.Older
+}

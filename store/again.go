@@ -159,4 +159,3 @@ func rejectedAgain(tx *Tx, at PageOf, rejected []yp.Rejection, fetched string) (
 	}
 	return left, err
 }
-
