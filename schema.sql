@@ -1,4 +1,4 @@
--- ypcrawl: the whole database, version 7.
+-- ypcrawl: the whole database, version 8.
 --
 -- Read it top to bottom: where and what (sources, cities, source_cities,
 -- categories), the unit of work (targets), who works (runs, workers), what was found
@@ -369,6 +369,15 @@ CREATE TABLE replayed (
     PRIMARY KEY (target_id, database_id)
 ) STRICT, WITHOUT ROWID;
 
+-- How often the kept page of a target was read again with a result that was stored: a
+-- replay does not store one over a later one.
+CREATE TABLE reparsed (
+    target_id INTEGER NOT NULL REFERENCES targets (id),
+    page      INTEGER NOT NULL CHECK (page >= 1),
+    times     INTEGER NOT NULL CHECK (times >= 1),
+    PRIMARY KEY (target_id, page)
+) STRICT, WITHOUT ROWID;
+
 -- Listings that were seen and may not be promoted, as they were seen, with every reason.
 -- (A listing in good order passes through: it is checked and promoted in the transaction
 -- of its page, and its row is gone from here.)
@@ -398,11 +407,12 @@ CREATE TABLE listing_events (
     listings   INTEGER NOT NULL DEFAULT 1 CHECK (listings >= 1), -- new ones, with row ids that follow each other
     listing_id TEXT,                                 -- of a rejected one, which has no row: the source's own
     company_id INTEGER,                              -- at that time; NULL = new (that of the listing), or rejected
-    run_id     INTEGER REFERENCES runs (id),         -- NULL = rebuilt from logs
+    run_id     INTEGER REFERENCES runs (id),         -- NULL = rebuilt from logs, or reparsed
     -- new: {"2": key}, the keys by which some found their company, by their place from 0 on
     -- changed: {"changes": [{"field", "old", "new"}…], "completed": [field…]}; completed: the latter alone
     -- rejected: {"reasons": […]}
     what       TEXT CHECK (what IS NULL OR json_valid(what)),
+    reparsed   INTEGER NOT NULL DEFAULT 0 CHECK (reparsed IN (0, 1)), -- 1 = a kept page was read again: no news of the source
     CHECK ((kind = 'rejected') = (listing IS NULL)),
     CHECK ((kind = 'rejected') = (listing_id IS NOT NULL)),
     CHECK ((kind IN ('new', 'rejected')) = (company_id IS NULL)),
@@ -877,12 +887,12 @@ FROM listing_events e LEFT JOIN listings l ON l.id BETWEEN e.listing AND e.listi
 
 -- Each field that a source says otherwise than before; NULL = nothing.
 CREATE VIEW listing_changes AS
-SELECT e.id << 12 | x.key AS id, e.listing, x.value ->> 'field' AS field, x.value ->> 'old' AS old, x.value ->> 'new' AS new, e.run_id, e.at
+SELECT e.id << 12 | x.key AS id, e.listing, x.value ->> 'field' AS field, x.value ->> 'old' AS old, x.value ->> 'new' AS new, e.run_id, e.at, e.reparsed
 FROM listing_events e CROSS JOIN json_each(e.what, '$.changes') x WHERE e.kind = 'changed';
 
 -- Every change of a listing in words.
 CREATE VIEW v_changes AS
-SELECT x.at, r.uuid AS run, s.name AS source, l.listing_id, l.name, l.city, l.state, x.field, x.old, x.new, l.company_id
+SELECT x.at, r.uuid AS run, s.name AS source, l.listing_id, l.name, l.city, l.state, x.field, x.old, x.new, l.company_id, x.reparsed
 FROM listing_changes x JOIN listings l ON l.id = x.listing JOIN sources s ON s.id = l.source_id LEFT JOIN runs r ON r.id = x.run_id;
 
 -- What the site says that it has, and what was seen of it by the last crawl of each

@@ -14,6 +14,7 @@ import (
 
 const (
 	heldEdit   = `SELECT EXISTS (SELECT 1 FROM company_edits WHERE id = ?)`
+	heldAgain  = `SELECT EXISTS (SELECT 1 FROM reparsed WHERE target_id = ? AND page = ? AND times >= ?)`
 	heldTarget = `
 	SELECT t.id, t.source_id, t.page_current, t.crawls, t.crawl_started_at, t.finished_at, t.status = 'IN_PROGRESS'
 	FROM targets t WHERE t.id = `
@@ -50,7 +51,7 @@ func (k *Keeper) Holds(ctx context.Context, e *wal.Event) (held bool, err error)
 		if e.Edit != nil {
 			err = k.row(ctx, heldEdit, []any{e.Edit.ID}, &held)
 		}
-	case wal.TargetStart, wal.PageComplete, wal.TargetComplete, wal.TargetError:
+	case wal.TargetStart, wal.PageComplete, wal.TargetComplete, wal.TargetError, wal.PageReparsed:
 		if e.Target != nil {
 			held, err = k.holdsTarget(ctx, e)
 		}
@@ -71,6 +72,11 @@ func (k *Keeper) holdsTarget(ctx context.Context, e *wal.Event) (held bool, err 
 		return false, nil
 	case err != nil || e.Type == wal.TargetStart:
 		return err == nil, err
+	case e.Type == wal.PageReparsed:
+		if e.Page != nil && e.Reparsed != nil {
+			err = k.row(ctx, heldAgain, []any{t.id, e.Page.Number, e.Reparsed.Times}, &held)
+		}
+		return held, err
 	case e.Type == wal.PageComplete:
 		return k.holdsPage(ctx, e, yp.FormatTime(at), at.Before(t.started) || t.started.IsZero() && t.crawls > 0, &t)
 	}

@@ -115,7 +115,7 @@ func (c *Claim) take(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out Co
 	case c.Kind == yp.KindDetail && p.Detail == nil:
 		err = errors.New("the page has no details")
 	case c.Kind == yp.KindDetail:
-		err = store.SaveDetail(tx, c.pageOf(), c.listing, p.Detail)
+		_, err = store.SaveDetail(tx, c.pageOf(), c.listing, p.Detail)
 	default:
 		if out.Saved, err = store.SaveListings(tx, c.pageOf(), listings); err == nil {
 			err = planPage(tx, c.SourceID, c.TargetID, p.Listings)

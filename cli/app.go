@@ -78,7 +78,7 @@ func (p *Program) app() *cli.App {
 			p.runCommand(), p.planCommand(), p.discoverCommand(), p.progressCommand(), p.recoverCommand(), p.resetCommand(), p.retryCommand(),
 			p.statusCommand(), p.traceCommand(), p.targetsCommand(), p.deadCommand(), p.detailsCommand(), p.workersCommand(),
 			p.changesCommand(), p.coverageCommand(), p.companiesCommand(), p.listingsCommand(), p.exportCommand(), p.runsCommand(),
-			p.dashboardCommand(), p.walCommand(), p.sourcesCommand(), p.proxiesCommand(), p.doctorCommand(), p.scheduleCommand(),
+			p.dashboardCommand(), p.walCommand(), p.sourcesCommand(), p.reparseCommand(), p.proxiesCommand(), p.doctorCommand(), p.scheduleCommand(),
 			p.backupCommand(), p.restoreCommand(), p.selftestCommand(), p.demoCommand(), versionCommand(), completionCommand(),
 		},
 	}

@@ -243,10 +243,14 @@ func changeText(x *report.Change) string {
 	for _, r := range x.Reasons {
 		parts = append(parts, short(r, 2*shownValue))
 	}
-	if len(parts) == 0 {
-		return ""
+	text := ""
+	if len(parts) > 0 {
+		text = ": " + strings.Join(parts, "; ")
 	}
-	return ": " + strings.Join(parts, "; ")
+	if x.Reparsed {
+		text += " (a kept page was read again)"
+	}
+	return text
 }
 
 func valueText(s *string) string {
@@ -317,13 +321,10 @@ type since struct {
 	text   string
 }
 
-// sinceOf reads --since: an age, a date or time (read as UTC), or a run.
+// sinceOf reads --since: as momentOf, or last-pass.
 func sinceOf(c *cli.Context, k *database, scope store.Scope) (since, error) {
 	word := strings.TrimSpace(c.String("since"))
-	if word == "" && c.IsSet("since") {
-		return since{}, Usagef("--since is empty: want an age like 7d, a date, or a run")
-	}
-	if word == "" || strings.EqualFold(word, "last-pass") {
+	if word == "" && !c.IsSet("since") || strings.EqualFold(word, "last-pass") {
 		passes, err := k.LastPasses(c.Context, scope)
 		switch {
 		case err != nil:
@@ -332,6 +333,15 @@ func sinceOf(c *cli.Context, k *database, scope store.Scope) (since, error) {
 			return since{text: "the beginning"}, nil
 		}
 		return since{at: report.MarkOf(passes).At, passes: passes, text: "the last pass began"}, nil
+	}
+	return momentOf(c, k, "since")
+}
+
+// momentOf reads a flag that is an age, a date or time (read as UTC), or a run.
+func momentOf(c *cli.Context, k *database, flag string) (since, error) {
+	word := strings.TrimSpace(c.String(flag))
+	if word == "" {
+		return since{}, Usagef("--%s is empty: want an age like 7d, a date, or a run", flag)
 	}
 	if age, err := parseTime(word); err == nil && !isNumber(word) {
 		at := k.DB().Now().Add(-age)
@@ -347,7 +357,7 @@ func sinceOf(c *cli.Context, k *database, scope store.Scope) (since, error) {
 	r, err := k.FindRun(c.Context, word)
 	var unknown *report.NotFoundError
 	if errors.As(err, &unknown) {
-		return since{}, Usagef("--since %q is no age (7d, 36h), no date (2026-11-20), and names no run: %s", word, unknown.Hint)
+		return since{}, Usagef("--%s %q is no age (7d, 36h), no date (2026-11-20), and names no run: %s", flag, word, unknown.Hint)
 	}
 	return since{at: r.Started, text: fmt.Sprintf("run %d (begun %s)", r.ID, minute(r.Started))}, err
 }

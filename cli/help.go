@@ -31,7 +31,7 @@ var helpGroups = []struct{ name, commands string }{
 	{"Crawl", "run plan discover details progress dashboard schedule recover reset"},
 	{"Results", "listings companies changes coverage export"},
 	{"Trouble", "status runs workers trace targets dead retry doctor selftest"},
-	{"Sources", "sources proxies demo"},
+	{"Sources", "sources reparse proxies demo"},
 	{"Files", "backup restore wal version completion help"},
 }
 
@@ -46,7 +46,7 @@ var helpFlags = map[string][]struct{ name, flags string }{
 		{"When it ends", "linger max-requests max-targets exclusive fail-above"},
 		{"Which listings are kept", "allow-categories block-categories block-words min-score include-sponsored"},
 		{"Monitoring", "allow-host allow-actions metrics-file ping ping-success notify notify-on notify-every notify-dropped notify-fewer notify-private notify-test"},
-		{"Files", "keep-requests keep-logs wal-sync json"},
+		{"Files", "keep-pages keep-pages-size keep-requests keep-logs wal-sync json"},
 	},
 }
 

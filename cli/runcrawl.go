@@ -37,7 +37,12 @@ func (r *run) crawl(ctx context.Context) error {
 		shortest, _ := pace(r.c, c.src)
 		configs[i] = crawl.SourceConfig{Source: c.src, Scope: c.scope, Fetch: clients[i], Pool: pools[i], Delay: shortest, Index: c.index}
 	}
-	sources = crawl.NewSources(r.engineConfig(pools), configs)
+	config := r.engineConfig(pools)
+	if pages := r.keepPages(); pages != nil {
+		config.Pages = pages
+		defer func() { _ = pages.Close() }() // what is kept is nobody's truth
+	}
+	sources = crawl.NewSources(config, configs)
 
 	interrupted := context.AfterFunc(ctx, func() {
 		r.manager.stopping("finishing the pages in hand")

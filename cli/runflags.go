@@ -71,12 +71,12 @@ func detailsEveryFlag() cli.Flag {
 
 // databaseFlags say how a run treats its database.
 func databaseFlags() []cli.Flag {
-	return []cli.Flag{
+	return append(keepPagesFlags(),
 		&cli.IntFlag{Name: "keep-requests", Value: int(crawl.DefaultKeep.Hours() / 24), Usage: "forget the record of requests after `DAYS` (1 to 90)"},
 		&cli.StringFlag{Name: "wal-sync", Value: "page", Usage: "`WHEN` a log is brought to the disk: page (before each page's commit) or interval (every 30 s: faster where the disk is slow, but after a power cut pages of the database may be in no log)"},
 		&cli.IntFlag{Name: "keep-logs", Value: 90, Usage: "remove logs older than `DAYS` once the database has all that they say; 0 = never"},
 		&cli.BoolFlag{Name: "exclusive", Usage: "be the only run on this database, or exit 11"},
-	}
+	)
 }
 
 // paceFlags say how fast and under which name a site is asked.
@@ -123,6 +123,7 @@ func checkRunFlags(c *cli.Context) error {
 		{"min-score", 0, 100},
 		{"keep-requests", 1, 90},
 		{"keep-logs", 0, 36_500},
+		{"keep-pages", 0, 36_500},
 	} {
 		if v := c.Int(f.name); v < f.min || v > f.max {
 			return Usagef("--%s %d: want a number from %s to %s", f.name, v, thousands(int64(f.min)), thousands(int64(f.max)))
@@ -130,6 +131,9 @@ func checkRunFlags(c *cli.Context) error {
 	}
 	if v := c.Int64("max-requests"); v < 0 {
 		return Usagef("--max-requests %d: want a number from 1 up, or 0 for no limit", v)
+	}
+	if size := flagValue[int64](c, "keep-pages-size"); size < leastPagesSize {
+		return Usagef("--keep-pages-size %s: want %s or more", bytesText(size), bytesText(leastPagesSize))
 	}
 	if s := c.String("wal-sync"); s != "page" && s != "interval" {
 		return Usagef("--wal-sync %q: want page or interval", s)

@@ -447,6 +447,7 @@ func replayText(w *sections, db string, out checkpoint.Replayed) {
 		{out.Indexes, "page", "of indexes of cities"},
 		{out.Details, "detail", ""},
 		{out.Edits, "edit", "of companies by hand"},
+		{out.Reparsed, "kept page", "read again by `reparse`"},
 		{out.Known, "page", "passed over: in the database already"},
 		{out.Late, "page", "older than what the target has reached: only listings that nobody knew were added"},
 		{out.Aside, "page", "without the one before, or of a target that a run holds: the listings were kept, the target stays where it is"},

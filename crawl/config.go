@@ -10,6 +10,7 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
+	"ypcrawl/crawl/kept"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/wal"
@@ -69,6 +70,14 @@ type Config struct {
 	// Reached, when set, is called at the named points of a page's way, so that
 	// a test can kill the process there.
 	Reached func(point Point)
+
+	// Pages keeps the pages of results and of listings as they come; nil = they are not kept.
+	Pages PageKeeper
+}
+
+// PageKeeper keeps pages; *kept.Writer is one.
+type PageKeeper interface {
+	Keep(p kept.Page, how *kept.Reading, body []byte)
 }
 
 // Defaults that the command line shows.

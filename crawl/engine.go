@@ -9,6 +9,7 @@ import (
 
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
+	"ypcrawl/crawl/kept"
 )
 
 // Engine runs one crawl of one source.
@@ -48,6 +49,7 @@ type Engine struct {
 	ended     error                        // how it ended; to be read when over is closed
 	took      time.Duration                // until then, likewise
 	over      chan struct{}
+	reading   *kept.Reading // how pages are read, for those that are kept
 }
 
 // look is the default of Engine.look.

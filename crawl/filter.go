@@ -131,14 +131,30 @@ func (m matcher) fault(l *yp.Listing) string {
 	return ""
 }
 
-// applyFilters leaves on a page the listings that are to be promoted, and notes the others by what
+// apply leaves on a page the listings that are to be promoted, and notes the others by what
 // becomes of them. It sorts them in place: those left out stand behind the others.
-func (w *worker) applyFilters(p *yp.Page) {
+func (m matcher) apply(p *yp.Page, check func(*yp.Listing) []string) {
 	all := p.Listings
-	p.Listings, p.Raw = w.filter.accept(all)
+	p.Listings, p.Raw = m.accept(all)
 	for _, l := range all[len(p.Listings):] {
 		p.Others = append(p.Others, l.ID)
 	}
-	p.Listings, p.Rejected = splitRejected(p.Listings, w.cfg.Source.Check)
+	p.Listings, p.Rejected = splitRejected(p.Listings, check)
 	p.Accepted = len(p.Listings)
+}
+
+// shown are the ids of a page by which it is known again: see worker.repeats.
+func (m matcher) shown(listings []yp.Listing) []string {
+	ids := make([]string, 0, len(listings))
+	for _, sponsored := range [...]bool{false, true} {
+		if sponsored && (!m.sponsored || len(ids) > 0) {
+			break
+		}
+		for i := range listings {
+			if listings[i].Sponsored == sponsored {
+				ids = append(ids, listings[i].ID)
+			}
+		}
+	}
+	return ids
 }

@@ -159,8 +159,14 @@ func (w *worker) detailTask(c *checkpoint.Claim, kind yp.RequestType) *task {
 		}
 	}
 	t := w.task(claim, kind, address, 1)
-	t.read = func(body []byte, final *url.URL, status int) (*site.Page, error) {
-		page, err := w.cfg.Source.ParseDetail(body, final, status)
+	t.read = detailParser(w.cfg.Source, listing)
+	return t
+}
+
+// detailParser reads the own page of a listing; "" = of any.
+func detailParser(src *site.Source, listing string) parser {
+	return func(body []byte, final *url.URL, status int) (*site.Page, error) {
+		page, err := src.ParseDetail(body, final, status)
 		if err == nil && page.Outcome == site.OK && page.Detail.ID != listing && listing != "" {
 			page = &site.Page{Outcome: site.NoListings, Reason: "the site shows listing " + page.Detail.ID + " in its place"}
 		}
@@ -169,5 +175,4 @@ func (w *worker) detailTask(c *checkpoint.Claim, kind yp.RequestType) *task {
 		}
 		return page, err
 	}
-	return t
 }

@@ -131,6 +131,7 @@ func (w *worker) request(ctx context.Context, t *task) (*site.Page, error) {
 	if err == nil {
 		w.cfg.Reached(PointFetched)
 		page, err = w.answer(ctx, t, resp)
+		w.keep(t, resp, page, err)
 		resp.Release()
 	}
 	if recorded := w.record(ctx, t, &x, page, err); recorded != nil {

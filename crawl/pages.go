@@ -194,7 +194,7 @@ func (w *worker) prepareResults(c *checkpoint.Claim, page *site.Page, number int
 	}
 	w.logLeftOut(c, page, number)
 	shown, known = page.Listings, !incomplete(page)
-	w.applyFilters(&page.Page)
+	w.filter.apply(&page.Page, w.cfg.Source.Check)
 	page.Last = page.NextURL == "" || number == w.lastPage(c)
 	page.End = page.NextURL == "" && page.NextHost == "" && page.LeftOut == 0
 	// The address without scheme and host, unless that would name another host: a source that
@@ -213,18 +213,7 @@ func (w *worker) prepareResults(c *checkpoint.Claim, page *site.Page, number int
 // of them or its ads are others. Ads count only where they are wanted and nothing else
 // is there.
 func (w *worker) repeats(listings []yp.Listing) bool {
-	ids := make([]string, 0, len(listings))
-	for _, sponsored := range [...]bool{false, true} {
-		if sponsored && (!w.filter.sponsored || len(ids) > 0) {
-			break
-		}
-		for i := range listings {
-			if listings[i].Sponsored == sponsored {
-				ids = append(ids, listings[i].ID)
-			}
-		}
-	}
-	before := w.previous
+	ids, before := w.filter.shown(listings), w.previous
 	w.previous = ids
 	return before != nil && slices.Equal(ids, before)
 }

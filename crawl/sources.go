@@ -87,6 +87,9 @@ func (s *Sources) add(cfg Config) *Engine {
 		over:  make(chan struct{}),
 	}
 	e.filter = e.cfg.Filter.compile()
+	if cfg.Pages != nil {
+		e.reading = readingOf(e.cfg.Source, e.cfg.Filter)
+	}
 	e.workers = workerPool{engine: e, on: map[int]*worker{}}
 	e.stopCtx, e.stop = context.WithCancelCause(s.stopCtx)
 	e.drainCtx, e.drain = context.WithCancelCause(e.stopCtx)

@@ -93,7 +93,7 @@ func (s *saver) compare() error {
 			return err
 		}
 		now := valuesOf(&s.page.listings[at[row]])
-		s.diffs[at[row]] = before.to(&now, again)
+		s.diffs[at[row]] = before.to(&now, again && !s.at.again()) // what another definition finds has not changed
 		return nil
 	})
 }

@@ -17,14 +17,17 @@ var detailColumns = []string{
 }
 
 // saveDetail takes over what a listing's own page says. What the page does not give
-// keeps the old value.
-var saveDetail = func() string {
-	keep := ""
-	for _, c := range detailColumns {
-		keep += ", " + c + " = ifnull(excluded." + c + ", " + c + ")"
+// keeps the old value. detailAgain does so with a kept page that is read again, where it says otherwise.
+var saveDetail, detailAgain = func() (save, again string) {
+	columns, kept, keep := strings.Join(detailColumns, ", "), make([]string, len(detailColumns)), ""
+	for i, c := range detailColumns {
+		kept[i] = "ifnull(excluded." + c + ", " + c + ")"
+		keep += ", " + c + " = " + kept[i]
 	}
-	return `INSERT INTO details (listing, fetched_at, ` + strings.Join(detailColumns, ", ") + `) VALUES (?, ?` + strings.Repeat(", ?", len(detailColumns)) + `)
-	ON CONFLICT DO UPDATE SET fetched_at = excluded.fetched_at` + keep
+	insert := `INSERT INTO details (listing, fetched_at, ` + columns + `) VALUES (?, ?` + strings.Repeat(", ?", len(detailColumns)) + `)
+	ON CONFLICT DO UPDATE SET fetched_at = `
+	return insert + `excluded.fetched_at` + keep,
+		insert + `max(fetched_at, excluded.fetched_at)` + keep + ` WHERE (` + columns + `) IS NOT (` + strings.Join(kept, ", ") + `)`
 }()
 
 const beforeDetail = `SELECT ifnull(d.email, ''), coalesce(d.hours, l.hours, '') FROM details d JOIN listings l ON l.id = d.listing WHERE d.listing = ?`
@@ -33,7 +36,8 @@ const beforeDetail = `SELECT ifnull(d.email, ''), coalesce(d.hours, l.hours, '')
 // details, and in the listing, by its row id, what its cards have never given. An e-mail address or
 // hours that the page says otherwise than when it was read before are a change of the listing, also
 // where it said none; what it says when it is read for the first time is not.
-func SaveDetail(tx *Tx, at PageOf, listing int64, d *yp.Detail) error {
+// rows tells, of a kept page that is read again, whether it says otherwise now.
+func SaveDetail(tx *Tx, at PageOf, listing int64, d *yp.Detail) (rows int64, err error) {
 	var t trail
 	var email, hours string
 	switch err := tx.Get(beforeDetail, []any{listing}, &email, &hours); {
@@ -41,13 +45,17 @@ func SaveDetail(tx *Tx, at PageOf, listing int64, d *yp.Detail) error {
 		var changes diff
 		now, _ := list(d.Hours).(string)
 		for _, c := range []FieldChange{changeOf("email", email, d.Email), changeOf("hours", hours, now)} {
-			if *c.New != "" && (c.Old == nil || *c.Old != *c.New) {
+			switch {
+			case *c.New == "" || c.Old != nil && *c.Old == *c.New:
+			case c.Old == nil && at.again(): // another definition finds more
+				changes.Completed = append(changes.Completed, c.Field)
+			default:
 				changes.Changed = append(changes.Changed, c)
 			}
 		}
 		t.update(listing, changes)
 	case !errors.Is(err, sql.ErrNoRows):
-		return fmt.Errorf("look for details: %w", err)
+		return 0, fmt.Errorf("look for details: %w", err)
 	}
 	// A point that is none on Earth, or 0 with 0, which is what programs write for
 	// "unknown", is no point.
@@ -55,19 +63,23 @@ func SaveDetail(tx *Tx, at PageOf, listing int64, d *yp.Detail) error {
 	if (d.Lat != 0 || d.Lon != 0) && d.Lat >= -90 && d.Lat <= 90 && d.Lon >= -180 && d.Lon <= 180 {
 		lat, lon = d.Lat, d.Lon
 	}
-	err := tx.Run(saveDetail, listing, tx.Now, Text(d.Email), Text(d.Phone), Text(d.PhoneE164), Text(d.WebsiteURL), Text(d.Website), Text(d.Domain),
+	query := saveDetail
+	if at.again() {
+		query = detailAgain
+	}
+	rows, err = tx.Changed(query, listing, at.seen(tx), Text(d.Email), Text(d.Phone), Text(d.PhoneE164), Text(d.WebsiteURL), Text(d.Website), Text(d.Domain),
 		list(d.Hours), lat, lon, list(d.Payment), list(d.Social), list(d.Services), list(d.Languages), list(d.Neighborhoods), list(d.AKA),
 		count(d.Founded), count(d.Years), Text(d.About))
-	if err == nil {
+	if err == nil && rows > 0 {
 		err = complete(tx, listing, d)
 	}
 	if err == nil {
 		err = t.flush(tx, at)
 	}
 	if err != nil {
-		return fmt.Errorf("save details: %w", err)
+		return 0, fmt.Errorf("save details: %w", err)
 	}
-	return nil
+	return rows, nil
 }
 
 const (

@@ -15,7 +15,10 @@ func (w *world) detail(t testing.TB, listing string, d yp.Detail) {
 	t.Helper()
 	var row int64
 	noErr(t, w.Read().QueryRowContext(t.Context(), `SELECT id FROM listings WHERE source_id = 1 AND listing_id = ?`, listing).Scan(&row))
-	noErr(t, w.Write(context.WithoutCancel(t.Context()), func(tx *store.Tx) error { return store.SaveDetail(tx, store.PageOf{SourceID: 1}, row, &d) }))
+	noErr(t, w.Write(context.WithoutCancel(t.Context()), func(tx *store.Tx) error {
+		_, err := store.SaveDetail(tx, store.PageOf{SourceID: 1}, row, &d)
+		return err
+	}))
 }
 
 const completedRow = `SELECT phone, phone_e164, website_url, website, domain, hours, years_in_business FROM listings WHERE listing_id = ?`

@@ -9,14 +9,19 @@ import (
 )
 
 const (
-	touchListings = `UPDATE listings SET last_seen_at = ? WHERE id IN (SELECT value FROM json_each(?))`
+	touchListings = `UPDATE listings SET last_seen_at = ?1 WHERE id IN (SELECT value FROM json_each(?2))`
+	touchOlder    = touchListings + ` AND last_seen_at < ?1`
 	bringBack     = `UPDATE listings SET dropped_at = NULL WHERE id IN (SELECT value FROM json_each(?))`
 )
 
 // touch marks the equal listings as seen, and those that were gone as back.
 func (s *saver) touch() error {
 	if len(s.same) > 0 {
-		if err := s.tx.Run(touchListings, s.tx.Now, JSONInts(s.same)); err != nil {
+		touch := touchListings
+		if s.at.again() {
+			touch = touchOlder
+		}
+		if err := s.tx.Run(touch, s.at.seen(s.tx), JSONInts(s.same)); err != nil {
 			return err
 		}
 	}
@@ -29,6 +34,7 @@ func (s *saver) restore(rows []int64) error {
 		return nil
 	}
 	s.saved.Restored += len(rows)
+	s.saved.Rows += int64(len(rows))
 	s.log.restored = append(s.log.restored, rows...)
 	return s.tx.Run(bringBack, JSONInts(rows))
 }
@@ -57,6 +63,8 @@ const (
 	SELECT ?1, value >> 12, ?2, value & 4095, ?3, ?4, ?4 FROM json_each(?5) WHERE true
 	ON CONFLICT DO UPDATE SET page = excluded.page, rank = excluded.rank, seen_at = excluded.seen_at,
 		since = min(since, excluded.since), crawl = excluded.crawl, missed = 0`
+	// A page that is read again says nothing of later crawls, nor what its own crawl says already.
+	sightAgain = saveSighting + ` WHERE sightings.crawl < excluded.crawl OR sightings.crawl = excluded.crawl AND sightings.since > excluded.since`
 )
 
 func (s *saver) sight() error {
@@ -64,7 +72,13 @@ func (s *saver) sight() error {
 	for i, row := range s.rows {
 		packed[i] = row<<rankBits | int64(min(max(s.page.listings[i].Rank, 0), 1<<rankBits-1))
 	}
-	return s.tx.Run(saveSighting, s.at.TargetID, s.page.page.Number, s.tx.Now, s.at.Crawl, JSONInts(packed))
+	query := saveSighting
+	if s.at.again() {
+		query = sightAgain
+	}
+	n, err := s.tx.Changed(query, s.at.TargetID, s.page.page.Number, s.at.seen(s.tx), s.at.Crawl, JSONInts(packed))
+	s.saved.Rows += n
+	return err
 }
 
 const (
@@ -211,11 +225,11 @@ func (t *trail) update(row int64, d diff) {
 }
 
 const (
-	logNew    = `INSERT INTO listing_events (at, kind, source_id, run_id, listing, listings, what) VALUES (?, 'new', ?, ?, ?, ?, ?)`
+	logNew    = `INSERT INTO listing_events (at, kind, source_id, run_id, reparsed, listing, listings, what) VALUES (?, 'new', ?, ?, ?, ?, ?, ?)`
 	logStored = `
-	INSERT INTO listing_events (at, kind, run_id, source_id, listing, company_id, what)
-	SELECT ?1, ?2, ?3, l.source_id, l.id, l.company_id, ?5 FROM json_each(?4) AS j CROSS JOIN listings l ON l.id = j.value ORDER BY j.key`
-	logRejected = `INSERT INTO listing_events (at, kind, source_id, run_id, listing_id, what) VALUES (?, 'rejected', ?, ?, ?, ?)`
+	INSERT INTO listing_events (at, kind, run_id, reparsed, source_id, listing, company_id, what)
+	SELECT ?1, ?2, ?3, ?4, l.source_id, l.id, l.company_id, ?6 FROM json_each(?5) AS j CROSS JOIN listings l ON l.id = j.value ORDER BY j.key`
+	logRejected = `INSERT INTO listing_events (at, kind, source_id, run_id, reparsed, listing_id, what) VALUES (?, 'rejected', ?, ?, ?, ?, ?)`
 )
 
 // flush writes what was gathered.
@@ -228,7 +242,7 @@ func (t *trail) flush(tx *Tx, at PageOf) (err error) {
 	}
 	stored := func(kind Event, what any, rows ...int64) {
 		if len(rows) > 0 {
-			exec(logStored, tx.Now, string(kind), run, JSONInts(rows), what)
+			exec(logStored, tx.Now, string(kind), run, at.again(), JSONInts(rows), what)
 		}
 	}
 	if t.created > 0 {
@@ -236,7 +250,7 @@ func (t *trail) flush(tx *Tx, at PageOf) (err error) {
 		if t.found != nil {
 			keys = JSON(t.found)
 		}
-		exec(logNew, tx.Now, at.SourceID, run, t.first, t.created, keys)
+		exec(logNew, tx.Now, at.SourceID, run, at.again(), t.first, t.created, keys)
 	}
 	stored(EventDropped, nil, t.dropped...)
 	stored(EventRestored, nil, t.restored...)
@@ -248,7 +262,7 @@ func (t *trail) flush(tx *Tx, at PageOf) (err error) {
 		stored(kind, JSON(u.diff), u.row)
 	}
 	for _, r := range t.rejected {
-		exec(logRejected, tx.Now, at.SourceID, run, r.id, r.what)
+		exec(logRejected, tx.Now, at.SourceID, run, at.again(), r.id, r.what)
 	}
 	if err != nil {
 		return fmt.Errorf("log what became of listings: %w", err)
@@ -295,7 +309,8 @@ func (s *saver) reject() error {
 func (s *saver) stage(r yp.Rejection) error {
 	r.Listing.Rank = 0 // says nothing of the listing
 	reasons := JSON(r.Reasons)
-	args := []any{s.at.SourceID, r.Listing.ID, s.at.TargetID, s.page.page.Number, reasons, JSON(r.Listing), s.tx.Now}
+	args := []any{s.at.SourceID, r.Listing.ID, s.at.TargetID, s.page.page.Number, reasons, JSON(r.Listing), s.at.seen(s.tx)}
+	s.saved.Rows++
 	if n, err := s.tx.Changed(stageAgain, args...); err != nil || n > 0 {
 		return err
 	}
@@ -311,5 +326,7 @@ func (s *saver) unstage() error {
 	if err := s.tx.Get(anyStaged, nil, &some); err != nil || !some {
 		return err
 	}
-	return s.tx.Run(unstage, s.at.SourceID, JSONInts(s.rows), s.at.TargetID)
+	n, err := s.tx.Changed(unstage, s.at.SourceID, JSONInts(s.rows), s.at.TargetID)
+	s.saved.Rows += n
+	return err
 }

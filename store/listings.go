@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"ypcrawl/yp"
@@ -20,7 +21,20 @@ type PageOf struct {
 	TargetID int64
 	State    string // searched, of the target
 	Crawl    int64  // number of the target's current crawl
-	RunID    int64  // 0 = rebuilt from logs
+	RunID    int64  // 0 = rebuilt from logs, or read again
+	// Fetched is set of a kept page that is read again: when it was fetched. What is newer stays.
+	// See PrepareAgain.
+	Fetched time.Time
+}
+
+func (p PageOf) again() bool { return !p.Fetched.IsZero() }
+
+// seen is when the page was.
+func (p PageOf) seen(tx *Tx) string {
+	if p.again() {
+		return yp.FormatTime(p.Fetched)
+	}
+	return tx.Now
 }
 
 // Saved counts what a page brought.
@@ -33,6 +47,7 @@ type Saved struct {
 	Restored  int // were gone, and are back
 	Companies int // companies added, less companies merged away
 	Repeated  bool
+	Rows      int64 // of a page that is read again: how many say otherwise now
 }
 
 // Kept is the number of listings stored.
@@ -98,10 +113,19 @@ func SaveListings(tx *Tx, at PageOf, p *Prepared) (Saved, error) {
 	if len(p.listings) > 0 {
 		steps = []func() error{s.sort, s.compare, s.lateChanges, s.write, s.touch, s.repeated, s.saveFilled, s.sight, s.reject, s.seeOthers}
 	}
+	if at.again() { // what else a page brings is news of the time when it was fetched
+		steps = []func() error{s.reject}
+		if len(p.listings) > 0 {
+			steps = []func() error{s.sort, s.compare, s.write, s.touch, s.sight, s.reject}
+		}
+	}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return *s.saved, fmt.Errorf("save listings: %w", err)
 		}
+	}
+	if !at.again() {
+		s.saved.Rows = 0
 	}
 	return *s.saved, s.log.flush(tx, at)
 }
@@ -140,7 +164,7 @@ func (s *saver) sort() (err error) {
 		var id, filled string
 		var k known
 		c, l := &k.company, &k.keyed
-		err := rows.Scan(&id, &k.id, &k.fingerprint, &k.dropped, &filled, &c.id, &c.leadSource, &c.leadListing, &c.website,
+		err := rows.Scan(&id, &k.id, &k.fingerprint, &k.dropped, &k.seen, &filled, &c.id, &c.leadSource, &c.leadListing, &c.website,
 			&l.PhoneE164, &l.Street, &l.PostalCode, &l.Website)
 		if err == nil && filled != "" {
 			err = json.Unmarshal([]byte(filled), &k.filled)
@@ -262,6 +286,7 @@ func (s *saver) insert() error {
 	if err != nil {
 		return err
 	}
+	s.saved.Rows += int64(len(args) / insertListings.columns)
 	for _, p := range s.waiting {
 		if p.known == nil {
 			s.rows[p.i] = row
@@ -297,7 +322,11 @@ var columnsOf = func() (fields []*yp.ListingField) {
 // argsOf are the arguments of insertListings for a listing that has its company.
 func (s *saver) argsOf(p placed) []any {
 	args := s.page.args[p.i]
-	args[0], args[1], args[2], args[3], args[4] = s.at.SourceID, p.company.root().id, s.at.State, s.tx.Now, s.tx.Now
+	seen := s.at.seen(s.tx)
+	args[0], args[1], args[2], args[3], args[4] = s.at.SourceID, p.company.root().id, s.at.State, seen, seen
+	if s.at.again() && p.known != nil {
+		args[4] = max(seen, p.known.seen)
+	}
 	return args
 }
 
@@ -337,6 +366,7 @@ func (s *saver) update(p placed) error {
 		return fmt.Errorf("listing %s: %w", l.ID, err)
 	}
 	s.rows[p.i] = k.id
+	s.saved.Rows += n
 	if n == 0 {
 		s.same = append(s.same, k.id)
 	}
@@ -345,7 +375,9 @@ func (s *saver) update(p placed) error {
 		s.saved.Unchanged++
 	}
 	s.log.update(k.id, s.diffs[p.i])
-	s.complete(k, s.diffs[p.i])
+	if !s.at.again() {
+		s.complete(k, s.diffs[p.i])
+	}
 	return nil
 }
 
@@ -354,13 +386,14 @@ type known struct {
 	id          int64
 	fingerprint int64
 	dropped     bool
+	seen        string            // last
 	filled      map[string]string // its filled fields, each with its time: see listings.backfilled
 	company     company
 	keyed       yp.Listing // the fields that keys are made of
 }
 
 const selectKnown = `
-	SELECT l.listing_id, l.id, l.fingerprint, l.dropped_at IS NOT NULL, ifnull(l.backfilled, ''), c.id, c.lead_source, c.lead_listing, ifnull(c.website, ''),
+	SELECT l.listing_id, l.id, l.fingerprint, l.dropped_at IS NOT NULL, l.last_seen_at, ifnull(l.backfilled, ''), c.id, c.lead_source, c.lead_listing, ifnull(c.website, ''),
 		ifnull(l.phone_e164, ''), ifnull(l.street, ''), ifnull(l.postal_code, ''), ifnull(l.website, '')
 	FROM json_each(?) AS j CROSS JOIN listings l ON l.source_id = ? AND l.listing_id = j.value JOIN companies c ON c.id = l.company_id`
 

@@ -16,7 +16,7 @@ import (
 
 const (
 	// SchemaVersion is the PRAGMA user_version of files that this program makes.
-	SchemaVersion = 7
+	SchemaVersion = 8
 	// OldestVersion is the first one that upgrade steps lead on from. Those before it were
 	// made in development only; their files are refused.
 	OldestVersion = 5

@@ -524,6 +524,7 @@ func TestEnumerations(t *testing.T) {
 		"requests.proxy_failed":             flag,
 		"proxies.enabled":                   flag,
 		"replayed.gap":                      flag,
+		"listing_events.reparsed":           flag,
 		"sources.stage":                     {"review", "sandbox", "active"},
 		"source_cities.matched":             {"slug", "name", "none"},
 		"listing_events.kind":               texts([]Event{EventNew, EventChanged, EventCompleted, EventDropped, EventRestored, EventRejected}),

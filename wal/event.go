@@ -27,11 +27,12 @@ const (
 	Stop           EventType = "stop"            // the worker ends and has handed its target back
 	CompanyMerge   EventType = "company_merge"   // an operator made companies one; it stands before the commit
 	CompanySplit   EventType = "company_split"   // an operator took listings out of a company, or a merge back
+	PageReparsed   EventType = "page_reparsed"   // a kept page was read again and said otherwise; it stands before the commit
 )
 
 // EventTypes lists every event type in the order of a target's life.
 func EventTypes() []EventType {
-	return []EventType{TargetStart, PageComplete, TargetComplete, TargetError, Heartbeat, ClaimLost, Stop, CompanyMerge, CompanySplit}
+	return []EventType{TargetStart, PageComplete, TargetComplete, TargetError, Heartbeat, ClaimLost, Stop, CompanyMerge, CompanySplit, PageReparsed}
 }
 
 // ParseEventType returns the event type named s, in any letter case and with
@@ -57,6 +58,7 @@ type Event struct {
 	Complete  bool            `json:"complete,omitempty"` // a target_complete whose crawl saw every page to a confirmed end
 	*yp.Page                  // nil unless the event is about a page
 	Edit      *yp.CompanyEdit `json:"edit,omitempty"`           // nil unless the event is about companies
+	Reparsed  *Reparsed       `json:"reparsed,omitempty"`       // of a page_reparsed
 	Committed *Commit         `json:"committed,omitempty"`      // of a line behind its transaction, or in it; of a page with Options.ByCommit
 	Before    *Commit         `json:"page_committed,omitempty"` // of the page that this log has last
 }
@@ -67,6 +69,13 @@ type Commit struct {
 	Seq int64 `json:"seq,omitempty"` // of the page's line
 	At  Stamp `json:"at"`            // the time that is stored
 	Nth int64 `json:"nth"`           // which of its process's transactions: several share a millisecond
+}
+
+// Reparsed tells of which fetch a page is that was read again. The target's claim and crawl are
+// those of that time.
+type Reparsed struct {
+	FetchedAt Stamp `json:"fetched_at"`
+	Times     int   `json:"times"` // how often this page of the target was read again by now
 }
 
 // At is the time that the database has of the event, as far as the log tells it.

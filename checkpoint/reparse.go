@@ -1,0 +1,164 @@
+package checkpoint
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"ypcrawl/store"
+	"ypcrawl/wal"
+	"ypcrawl/yp"
+)
+
+// PageAgain is a kept page that was read again.
+type PageAgain struct {
+	Target  *wal.Target // of the claim that fetched it
+	Page    *yp.Page
+	Fetched time.Time
+}
+
+// Reparsed counts what became of pages that were read again.
+type Reparsed struct {
+	Stored   int `json:"stored"`     // pages that say otherwise now
+	Same     int `json:"same"`       // pages that bring nothing
+	Unknown  int `json:"unknown"`    // pages whose target, or listing, the database does not have
+	New      int `json:"new"`        // listings
+	Changed  int `json:"changed"`    //
+	Restored int `json:"restored"`   //
+	Rejected int `json:"rejected"`   //
+	Older    int `json:"left_newer"` // listings of which something newer is stored: only what nobody has given was filled
+}
+
+const (
+	sourceOfTarget = `SELECT source_id, ifnull(listing, 0), crawls FROM targets WHERE id = ?`
+	reparsedTimes  = `SELECT ifnull(max(times), 0) FROM reparsed WHERE target_id = ? AND page = ?`
+	noteReparsed   = `INSERT INTO reparsed (target_id, page, times) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET times = excluded.times`
+)
+
+// StoreAgain stores what kept pages say by another reading, in one transaction. Each page that
+// says otherwise than the database stands in the log before that; those that bring nothing
+// leave no trace, so the same pages again change nothing. Targets stay as they are: nothing was
+// crawled. What is newer than a page stays, see store.PrepareAgain.
+func (k *Keeper) StoreAgain(ctx context.Context, log EditLog, pages []PageAgain) (out Reparsed, err error) {
+	err = k.write(ctx, "store pages that were read again", func(tx *store.Tx) error {
+		out = Reparsed{}
+		for i := range pages {
+			if err := storeAgain(tx, log, &pages[i], &out); err != nil {
+				return fmt.Errorf("page %d of target %d: %w", pages[i].Page.Number, pages[i].Target.ID, err)
+			}
+		}
+		if out.Stored == 0 {
+			return nil
+		}
+		return log.Sync()
+	})
+	if err != nil {
+		return Reparsed{}, err
+	}
+	return out, nil
+}
+
+func storeAgain(tx *store.Tx, log EditLog, a *PageAgain, out *Reparsed) error {
+	c := &Claim{Kind: a.Target.Kind, Place: a.Target.Place, Crawl: a.Target.Crawl}
+	query, args := findTarget(a.Target)
+	err := tx.Get(query, args, &c.TargetID)
+	if errors.Is(err, sql.ErrNoRows) {
+		out.Unknown++
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := tx.Run("SAVEPOINT again"); err != nil {
+		return err
+	}
+	saved, older, err := c.takeAgain(tx, a.Page, a.Fetched)
+	if err != nil {
+		return err
+	}
+	out.Older += older
+	if saved.Rows == 0 {
+		out.Same++
+		return errors.Join(tx.Run("ROLLBACK TO again"), tx.Run("RELEASE again"))
+	}
+	out.Stored++
+	out.New += saved.New
+	out.Changed += saved.Changed
+	out.Restored += saved.Restored
+	out.Rejected += saved.Rejected
+	e := &wal.Event{Type: wal.PageReparsed, Timestamp: tx.At, Target: a.Target, Page: a.Page, Committed: new(committed(tx))}
+	e.Reparsed = &wal.Reparsed{FetchedAt: wal.Stamp{Time: a.Fetched}}
+	if err := tx.Get(reparsedTimes, []any{c.TargetID, a.Page.Number}, &e.Reparsed.Times); err != nil {
+		return err
+	}
+	e.Reparsed.Times++
+	if err := tx.Run(noteReparsed, c.TargetID, a.Page.Number, e.Reparsed.Times); err != nil {
+		return err
+	}
+	if err := log.Append(e); err != nil {
+		return err
+	}
+	return tx.Run("RELEASE again")
+}
+
+// takeAgain stores what a page says that was fetched then.
+func (c *Claim) takeAgain(tx *store.Tx, p *yp.Page, fetched time.Time) (saved store.Saved, older int, err error) {
+	var crawls int64
+	if err := tx.Get(sourceOfTarget, []any{c.TargetID}, &c.SourceID, &c.listing, &crawls); err != nil {
+		return saved, 0, err
+	}
+	at := c.pageOf()
+	at.Fetched = fetched
+	switch {
+	case c.Kind == yp.KindDetail && p.Detail == nil:
+		return saved, 0, nil
+	case c.Kind == yp.KindDetail && crawls > c.Crawl: // it was read since, or tried
+		return saved, 1, nil
+	case c.Kind == yp.KindDetail:
+		saved.Rows, err = store.SaveDetail(tx, at, c.listing, p.Detail)
+		return saved, 0, err
+	}
+	prepared, older, err := store.PrepareAgain(tx, at, p)
+	if err == nil {
+		saved, err = store.SaveListings(tx, at, prepared)
+	}
+	if err == nil && saved.Rows > 0 {
+		err = planPage(tx, c.SourceID, c.TargetID, p.Listings)
+	}
+	return saved, older, err
+}
+
+// reparsed applies a page_reparsed line as StoreAgain did.
+func (r *replayer) reparsed(tx *store.Tx, e *wal.Event, s *stand) error {
+	if e.Page == nil || e.Reparsed == nil {
+		return nil
+	}
+	var times int
+	if err := tx.Get(reparsedTimes, []any{s.TargetID, e.Page.Number}, &times); err != nil || times > e.Reparsed.Times {
+		return err
+	}
+	if !r.second {
+		r.out.Reparsed++
+	}
+	s.Crawl = e.Target.Crawl
+	saved, _, err := s.takeAgain(tx, e.Page, e.Reparsed.FetchedAt.Time)
+	if err != nil {
+		return err
+	}
+	r.out.New += saved.New
+	return tx.Run(noteReparsed, s.TargetID, e.Page.Number, e.Reparsed.Times)
+}
+
+// Add adds the counts of more pages.
+func (r *Reparsed) Add(more Reparsed) {
+	r.Stored += more.Stored
+	r.Same += more.Same
+	r.Unknown += more.Unknown
+	r.New += more.New
+	r.Changed += more.Changed
+	r.Restored += more.Restored
+	r.Rejected += more.Rejected
+	r.Older += more.Older
+}

@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/kept"
+	"ypcrawl/crawl/site"
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// pagesDir is the folder of the pages that --keep-pages keeps.
+func pagesDir(c *cli.Context) string { return store.RealPath(c.String("db")) + ".pages" }
+
+const defaultPagesSize = 2_000_000_000
+
+// keepPagesFlags say how long pages are kept.
+func keepPagesFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "keep-pages", DefaultText: "0: off", Usage: "keep each page of results and of a listing for `DAYS`, compressed, in ypcrawl.db.pages, so that `reparse` can read it again; 0 = keep none"},
+		&cli.GenericFlag{Name: "keep-pages-size", Value: sizeValue(defaultPagesSize), Usage: "of kept pages at most `SIZE` (500MB, 2GB): the oldest go first"},
+	}
+}
+
+// leastPagesSize is what a run needs to keep pages in.
+const leastPagesSize = 20_000_000
+
+// keepPages opens the folder of kept pages; nil = they are not kept. A crawl is never the
+// worse for it: what fails is only told.
+func (r *run) keepPages() *kept.Writer {
+	days := r.c.Int("keep-pages")
+	if days == 0 {
+		return nil
+	}
+	w, err := kept.Open(kept.Config{
+		Dir: pagesDir(r.c), Run: r.row.UUID, Days: days, MaxBytes: flagValue[int64](r.c, "keep-pages-size"), Free: freeSpace, Logger: r.log,
+		Alive: func(run string) (bool, error) { return store.Alive(r.keeper.DB().Path(), run) },
+	})
+	if err != nil {
+		r.log.Warn().Err(err).Str("folder", pagesDir(r.c)).Msg("pages are not kept in this run; the crawl goes on")
+		return nil
+	}
+	return w
+}
+
+const reparseHelp = `  ypcrawl reparse --dry-run                             what the definitions of now would gain and lose
+  ypcrawl reparse --source-file mended.yaml --dry-run   the same for a definition of your own
+  ypcrawl reparse --source-file mended.yaml             store what it finds
+
+Reads again what ` + "`run --keep-pages DAYS`" + ` has kept, of each target and page number the newest, and asks no site for anything.
+"before" is what the definition of the time of the fetch says of the page, "after" what the definition of now says.
+Listings are stored as a crawl at the time of the fetch would have stored them: what was seen later stays, no listing is dropped,
+and no target changes its status. ` + "`changes`" + ` marks what comes of it as reparsed. A kill loses nothing: type the same again.`
+
+func (p *Program) reparseCommand() *cli.Command {
+	return &cli.Command{
+		Name: "reparse", Usage: "Read kept pages again, by another definition, without asking any site", Description: reparseHelp,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "source-file", DefaultText: "the definition of each source that a run would take", Usage: "read the pages of its source by this definition `FILE` (YAML)"},
+			onlySourceFlag(), statesFlag(),
+			&cli.StringFlag{Name: "since", DefaultText: "all", Usage: "only pages fetched since `7d|DATE|RUN`"},
+			&cli.StringFlag{Name: "until", DefaultText: "all", Usage: "only pages fetched until `7d|DATE|RUN`"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "compare, and store nothing"},
+			jsonFlag(),
+		},
+		Action: p.reparse,
+	}
+}
+
+func (p *Program) reparse(c *cli.Context) error {
+	own, err := ownDefinition(c)
+	if err != nil {
+		return err
+	}
+	dir := pagesDir(c)
+	pages, err := kept.OpenReader(dir)
+	if err != nil {
+		return fmt.Errorf("kept pages: %w", err)
+	}
+	defer func() { _ = pages.Close() }() // opened for reading only
+	if pages.Empty() {
+		return fmt.Errorf("no pages are kept in %s: crawl with `ypcrawl run --keep-pages 30`, then they can be read again", dir)
+	}
+	var stored storedList
+	if own == nil {
+		if stored, err = p.storedSources(c); err != nil {
+			return err
+		}
+	}
+	var out *crawl.Reparsed
+	do := func(k *database, log checkpoint.EditLog) error {
+		choose, err := pagesChosen(c, k, own)
+		if err != nil {
+			return err
+		}
+		out, err = crawl.Reparse(c.Context, crawl.ReparseConfig{
+			Keeper: k.Keeper, Log: log, Pages: pages, Choose: choose, Source: p.definitions(own, stored), Reached: p.Reached,
+		})
+		return err
+	}
+	if c.Bool("dry-run") {
+		err = p.with(c, reading, func(k *database, _ store.Scope) error { return do(k, nil) })
+	} else {
+		err = p.edit(c, do)
+	}
+	if err != nil {
+		return err
+	}
+	return p.tell(c, out, func(w *sections) { reparsedText(w, out) })
+}
+
+// ownDefinition reads --source-file.
+func ownDefinition(c *cli.Context) (*site.Source, error) {
+	path := c.String("source-file")
+	if path == "" {
+		return nil, nil
+	}
+	src, err := readSource(path)
+	if err != nil {
+		return nil, Usagef("--source-file: %w", err)
+	}
+	if name := c.String("source"); name != "" && name != src.Name() {
+		return nil, Usagef("--source %s: %s is the definition of %s; leave --source out", name, path, src.Name())
+	}
+	return src, nil
+}
+
+// definitions are what pages are read by.
+func (p *Program) definitions(own *site.Source, stored storedList) func(name string) (*site.Source, error) {
+	return func(name string) (*site.Source, error) {
+		if own != nil {
+			return own, nil
+		}
+		src, err := stored.load("", name)
+		if err != nil {
+			p.note("The pages of %s are left out: %s.", yp.Printable(name), yp.Printable(err.Error()))
+			return nil, site.ErrNoSource
+		}
+		return src, nil
+	}
+}
+
+// pagesChosen tells which pages the flags mean.
+func pagesChosen(c *cli.Context, k *database, own *site.Source) (func(*kept.Page) bool, error) {
+	source := c.String("source")
+	if own != nil {
+		source = own.Name()
+	}
+	codes, err := states(c)
+	if err != nil {
+		return nil, err
+	}
+	var from, to time.Time
+	for flag, at := range map[string]*time.Time{"since": &from, "until": &to} {
+		if c.IsSet(flag) {
+			s, err := momentOf(c, k, flag)
+			if err != nil {
+				return nil, err
+			}
+			*at = s.at
+		}
+	}
+	return func(page *kept.Page) bool {
+		return (source == "" || page.Source == source) && (len(codes) == 0 || slices.Contains(codes, page.State)) &&
+			(from.IsZero() || !page.FetchedAt.Before(from)) && (to.IsZero() || page.FetchedAt.Before(to))
+	}, nil
+}
+
+func reparsedText(w *sections, out *crawl.Reparsed) {
+	head := fmt.Sprintf("%s read again, the newest of %s", plural(out.Pages, "page"), plural(out.Kept, "kept page"))
+	if out.Damaged > 0 {
+		head += fmt.Sprintf("; %s can't be read", plural(out.Damaged, "page"))
+	}
+	if out.BadBytes > 0 {
+		head += fmt.Sprintf("; %s of the files are damaged and were passed over", bytesText(out.BadBytes))
+	}
+	w.lines(head)
+	for _, s := range out.Sources {
+		w.title(s.Source)
+		w.more(fmt.Sprintf("%s: %s before, %s after; %s found, %s lost", plural(s.Pages, "page"), plural(s.Before, "listing"), thousands(int64(s.After)),
+			thousands(int64(s.Gained)), thousands(int64(s.Lost))))
+		for _, o := range s.Outcomes {
+			w.more(fmt.Sprintf("%s: %s before, %s after: %s", plural(o.Pages, "page"), o.Before, o.After, strings.Join(o.Examples, " ")))
+		}
+		t := newTable("FIELD", "BEFORE", "AFTER", "GAINED", "LOST", "CHANGED")
+		for _, f := range s.Fields {
+			t.row(f.Field, f.Before, f.After, f.Gained, f.Lost, f.Changed)
+		}
+		w.table(t)
+		var examples []string
+		for _, f := range s.Fields {
+			for _, x := range f.Examples {
+				examples = append(examples, fmt.Sprintf("%s of %s: %s → %s", f.Field, x.Listing, valueText(x.Before), valueText(x.After)))
+			}
+		}
+		w.lines(examples...)
+	}
+	if out.Stored == nil {
+		w.lines("Nothing was stored (--dry-run).")
+		return
+	}
+	x := out.Stored
+	text := []string{fmt.Sprintf("%s stored: %s new, %s changed, %s restored, %s rejected; %s brought nothing new", plural(x.Stored, "page"), plural(x.New, "listing"),
+		thousands(int64(x.Changed)), thousands(int64(x.Restored)), thousands(int64(x.Rejected)), plural(x.Same, "page"))}
+	if x.Older > 0 {
+		text = append(text, fmt.Sprintf("of %s something newer is stored: only fields that nobody has given were filled", plural(x.Older, "listing")))
+	}
+	if x.Unknown > 0 {
+		text = append(text, fmt.Sprintf("%s of targets, or listings, that the database does not have were passed over", plural(x.Unknown, "page")))
+	}
+	w.lines(text...)
+}
+
+// sizeValue is a number of bytes: "500MB", "2GB".
+func sizeValue(def int64) cli.Generic {
+	units := []struct {
+		name string
+		n    int64
+	}{{"GB", 1e9}, {"MB", 1e6}}
+	parse := func(s string) (int64, error) {
+		for _, u := range units {
+			number, ok := strings.CutSuffix(strings.ToUpper(strings.TrimSpace(s)), u.name)
+			n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+			if ok && err == nil && n > 0 && n < 1e6 {
+				return int64(n * float64(u.n)), nil
+			}
+		}
+		return 0, errors.New("want a size like 500MB or 2GB")
+	}
+	return &value[int64]{v: def, parse: parse, text: func(n int64) string {
+		for _, u := range units {
+			if n >= u.n {
+				return strconv.FormatFloat(float64(n)/float64(u.n), 'g', -1, 64) + u.name
+			}
+		}
+		return strconv.FormatInt(n, 10)
+	}}
+}

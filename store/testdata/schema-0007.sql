@@ -1,0 +1,1028 @@
+-- ypcrawl: the whole database, version 7.
+--
+-- Read it top to bottom: where and what (sources, cities, source_cities,
+-- categories), the unit of work (targets), who works (runs, workers), what was found
+-- (companies, listings, company_keys, sightings, details), how it came to be so
+-- (staged_listings, listing_events, company_merges, company_apart, company_edits),
+-- what was tried (crawl_attempts, requests), how the sources fare (connectivity_profiles, hosts, field_shares, page_samples, proxies),
+-- the counters that keep `progress` instant, and the rules as views.
+--
+-- Times are UTC text "2026-11-20T23:50:00.000Z": text order is time order.
+-- Every table is STRICT; every enumeration and impossible combination has a CHECK.
+-- A fresh file is made from this text; older files are upgraded by the numbered
+-- steps in store/migrations, and a test holds both to the same result.
+
+-- Small facts about the file itself: who made it and when, which database it is
+-- ("database_id", random; its logs name it, and a file that is rebuilt from them takes it
+-- over), of which sources and states the details are wanted ("details:{source}:{state}"), and
+-- what the runs did whose rows are deleted ("forgotten:pages", see runs_removed).
+CREATE TABLE meta (
+    key   TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO meta (key, value) VALUES ('database_id', lower(hex(randomblob(8))));
+
+-- A directory site. base_url is the one it was last crawled at. enabled is the
+-- operator's; the columns after it are set automatically, and cleared whenever an
+-- operator sets enabled (trigger sources_enabled): there is no trap to fall into.
+CREATE TABLE sources (
+    id                   INTEGER PRIMARY KEY,
+    name                 TEXT NOT NULL UNIQUE,
+    base_url             TEXT NOT NULL,
+    enabled              INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+    auto_disabled        INTEGER NOT NULL DEFAULT 0 CHECK (auto_disabled IN (0, 1)), -- an alarm: until an operator enables it
+    paused_until         TEXT,                                                       -- a pause that ends by itself
+    paused_code          TEXT CHECK (paused_code IN ('AUTH_FAILED', 'HTML_CHANGED')),
+    paused_reason        TEXT,
+    consecutive_failures INTEGER NOT NULL DEFAULT 0 CHECK (consecutive_failures >= 0), -- attempts in a row, over all targets
+    layout_strikes       INTEGER NOT NULL DEFAULT 0 CHECK (layout_strikes >= 0),       -- HTML_CHANGED in a row
+    -- A source that was added by its address proves itself first: in review it waits for
+    -- an operator, in the sandbox it has a few targets and no more.
+    stage                TEXT NOT NULL DEFAULT 'active' CHECK (stage IN ('review', 'sandbox', 'active')),
+    definition           TEXT,                                                         -- YAML; NULL = built in, or a file
+    score                INTEGER CHECK (score BETWEEN 0 AND 100),                      -- what it was found worth when it was added
+    notes                TEXT CHECK (notes IS NULL OR json_valid(notes)),              -- why: a list of texts
+    created_at           TEXT NOT NULL,
+    updated_at           TEXT NOT NULL,
+    paused_ms            INTEGER CHECK (paused_ms > 0),                                -- how long the last such pause was to be: none becomes longer when the clock is set back
+    CHECK ((auto_disabled = 1 OR paused_until IS NOT NULL) = (paused_code IS NOT NULL))
+) STRICT;
+
+-- A place: of the gazetteer, or one that only a source's index knows. The slug ends in
+-- the state ("austin-tx"), so it is unique.
+CREATE TABLE cities (
+    id         INTEGER PRIMARY KEY,
+    slug       TEXT NOT NULL UNIQUE,
+    name       TEXT NOT NULL,
+    state      TEXT NOT NULL CHECK (length(state) = 2),
+    population INTEGER NOT NULL CHECK (population >= 0),                -- 0 = not in the gazetteer
+    lat        REAL,
+    lon        REAL,
+    tier       INTEGER NOT NULL CHECK (tier BETWEEN 1 AND 3),
+    CHECK ((lat IS NULL) = (lon IS NULL))
+) STRICT;
+CREATE INDEX cities_by_state ON cities (state, population);
+
+-- A city as a source lists it in its index of the state. slug is the source's own: its
+-- addresses are formed with it. A city that is gone from the index keeps its row, and
+-- its targets are retired.
+CREATE TABLE source_cities (
+    source_id     INTEGER NOT NULL REFERENCES sources (id),
+    city_id       INTEGER NOT NULL REFERENCES cities (id),
+    slug          TEXT NOT NULL CHECK (slug <> ''),
+    name          TEXT NOT NULL,                     -- as the index has it
+    found_on      TEXT NOT NULL,                     -- path of the index page that showed it last
+    matched       TEXT NOT NULL CHECK (matched IN ('slug', 'name', 'none')), -- how the gazetteer knew it
+    first_seen_at TEXT NOT NULL,
+    last_seen_at  TEXT NOT NULL,
+    crawl         INTEGER NOT NULL CHECK (crawl >= 0), -- of the index (targets.crawls) that met it last
+    removed_at    TEXT,
+    PRIMARY KEY (source_id, city_id)
+) STRICT, WITHOUT ROWID;
+
+-- What is searched for.
+CREATE TABLE categories (
+    id   INTEGER PRIMARY KEY,
+    slug TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL
+) STRICT;
+
+-- One invocation of `run`. A run is alive for as long as its process holds the lock
+-- file "{database}.locks/{uuid}.lock", whatever this row says.
+CREATE TABLE runs (
+    id           INTEGER PRIMARY KEY,
+    uuid         TEXT NOT NULL UNIQUE,
+    host         TEXT NOT NULL,
+    pid          INTEGER NOT NULL,
+    source_id    INTEGER REFERENCES sources (id),    -- NULL = several
+    command      TEXT NOT NULL,                      -- what was typed, without secrets
+    started_at   TEXT NOT NULL,
+    heartbeat_at TEXT NOT NULL,
+    finished_at  TEXT,
+    outcome      TEXT NOT NULL DEFAULT 'running'
+        CHECK (outcome IN ('running', 'done', 'interrupted', 'budget', 'error', 'dead', 'blocked', 'no_proxies', 'layout')),
+    requests     INTEGER NOT NULL DEFAULT 0,
+    pages        INTEGER NOT NULL DEFAULT 0,
+    targets      INTEGER NOT NULL DEFAULT 0,         -- brought to an outcome by this run
+    listings_new INTEGER NOT NULL DEFAULT 0,
+    listings_rejected INTEGER NOT NULL DEFAULT 0,    -- sightings of listings that break a rule of their source
+    listings_dropped  INTEGER NOT NULL DEFAULT 0,    -- gone from their source, see listings.dropped_at
+    listings_restored INTEGER NOT NULL DEFAULT 0,    -- and back again
+    CHECK ((outcome = 'running') = (finished_at IS NULL))
+) STRICT;
+CREATE INDEX runs_alive ON runs (started_at) WHERE outcome = 'running';
+
+-- A pass crawls a selection once, by as many runs as it takes: who types the same again
+-- goes on with it. The last one of each selection.
+CREATE TABLE passes (
+    source_id INTEGER NOT NULL REFERENCES sources (id),
+    selection TEXT NOT NULL CHECK (json_valid(selection)), -- places, categories and --recrawl
+    began_at  TEXT NOT NULL,
+    cutoff    TEXT NOT NULL,                         -- with --recrawl: what was done until then is crawled again
+    listings  INTEGER NOT NULL DEFAULT 0 CHECK (listings >= 0), -- that its targets had shown before it, those of several targets several times
+    PRIMARY KEY (source_id, selection)
+) STRICT, WITHOUT ROWID;
+
+-- The pass of each source that a run began or went on with.
+CREATE TABLE run_passes (
+    source_id INTEGER NOT NULL REFERENCES sources (id),
+    run_id    INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    selection TEXT NOT NULL CHECK (json_valid(selection)), -- as in passes
+    began_at  TEXT NOT NULL,                         -- of the pass, by this run or an earlier one
+    PRIMARY KEY (source_id, run_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX run_passes_by_run ON run_passes (run_id);
+
+-- A run that finds no place in a state, because other runs hold all that --max-per-state
+-- gives, waits for one: until then those take no more than their share.
+CREATE TABLE run_waits (
+    run_id    INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    source_id INTEGER NOT NULL REFERENCES sources (id),
+    state     TEXT NOT NULL,
+    until     TEXT NOT NULL,                         -- put off while it waits
+    PRIMARY KEY (source_id, state, run_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX run_waits_by_run ON run_waits (run_id);
+
+-- One worker of a run, for as long as it works and after. What it holds now stands in
+-- targets: v_workers joins the two.
+CREATE TABLE workers (
+    id            INTEGER PRIMARY KEY,
+    run_id        INTEGER NOT NULL REFERENCES runs (id),
+    worker_id     TEXT NOT NULL,                     -- worker_{n}_pid_{pid}
+    name          TEXT NOT NULL,                     -- for people
+    host          TEXT NOT NULL,
+    pid           INTEGER NOT NULL,
+    started_at    TEXT NOT NULL,
+    heartbeat_at  TEXT NOT NULL,
+    stopped_at    TEXT,
+    pages         INTEGER NOT NULL DEFAULT 0,        -- committed
+    listings      INTEGER NOT NULL DEFAULT 0,        -- accepted
+    claims        INTEGER NOT NULL DEFAULT 0,        -- targets claimed
+    claim_retries INTEGER NOT NULL DEFAULT 0,        -- tries more that these took: the database was busy
+    rss_bytes     INTEGER NOT NULL DEFAULT 0,        -- memory of its process at the last heartbeat; 0 = unknown
+    cpu_ms        INTEGER CHECK (cpu_ms >= 0),       -- processor time that its process has used until then; NULL = unknown
+    cpu_percent   REAL CHECK (cpu_percent >= 0),     -- of one processor, between its last two heartbeats; NULL = unknown
+    UNIQUE (run_id, worker_id)
+) STRICT;
+
+-- The unit a worker claims, of three kinds: the index of a source's cities in a state, a
+-- search (source × city × category), and a listing's own page. All work stands here, under
+-- the same claim, fence, waits and outcomes. state, population and priority are copies, so
+-- that a claim reads one index and nothing else.
+CREATE TABLE targets (
+    id                   INTEGER PRIMARY KEY,
+    source_id            INTEGER NOT NULL REFERENCES sources (id),
+    kind                 TEXT NOT NULL DEFAULT 'search' CHECK (kind IN ('index', 'search', 'detail')),
+    state                TEXT NOT NULL,                                         -- of a detail: where its listing was found
+    city_id              INTEGER REFERENCES cities (id),                        -- search; detail: that of the search which found its listing, if known
+    category_id          INTEGER REFERENCES categories (id),                    -- likewise
+    listing              INTEGER REFERENCES listings (id),                      -- detail
+    population           INTEGER NOT NULL,                                      -- of the city, 0 = not known
+    priority             INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 32767), -- smaller first: index 0, search by size of city 1-3, detail 100, one that was read before 101
+    max_pages            INTEGER NOT NULL CHECK (max_pages >= 0),               -- 0 = all; index: as many as it has
+
+    status               TEXT NOT NULL DEFAULT 'PLANNED'
+        CHECK (status IN ('PLANNED', 'IN_PROGRESS', 'DONE', 'FAILED', 'STUCK', 'PARKED')),
+
+    -- The claim. claim_token grows by one with every claim and fences every write.
+    claimed_by           TEXT,
+    claimed_at           TEXT,
+    heartbeat_at         TEXT,
+    claim_token          INTEGER NOT NULL DEFAULT 0 CHECK (claim_token >= 0),
+    run_id               INTEGER REFERENCES runs (id),
+    recoveries           INTEGER NOT NULL DEFAULT 0 CHECK (recoveries >= 0),    -- in a row, without a new page
+
+    -- Progress of the current crawl of the target. page_current is the last page committed.
+    -- raw_count and accepted_count are listings found and kept; of an index, cities met and
+    -- of them those new to the source, or back.
+    page_current         INTEGER NOT NULL DEFAULT 0 CHECK (page_current >= 0),
+    next_page_url        TEXT,
+    last_listing_id      TEXT,
+    site_total           INTEGER,                                               -- "of 1,108", as the site says
+    raw_count            INTEGER NOT NULL DEFAULT 0 CHECK (raw_count >= 0),
+    accepted_count       INTEGER NOT NULL DEFAULT 0 CHECK (accepted_count >= 0),
+    bad_count            INTEGER NOT NULL DEFAULT 0 CHECK (bad_count >= 0),
+    crawl_started_at     TEXT,
+    finished_at          TEXT,
+    crawls               INTEGER NOT NULL DEFAULT 0 CHECK (crawls >= 0),         -- begun at page 1 so far: the number of the current one
+    complete_at          TEXT,                                                  -- end of the last crawl that saw every page to a confirmed end
+
+    -- When it may be crawled. Not before not_before; a target that waits is planned again by
+    -- the first run that finds its time come. enabled and paused are the operator's; see the
+    -- trigger targets_enabled.
+    not_before              TEXT,
+    wait_reason             TEXT                     -- backoff: after a failure. recrawl: DONE, and due again then.
+        CHECK (wait_reason IN ('backoff', 'recrawl', 'gap')), -- gap: DONE and due, but its last crawl began less than two minutes ago
+    retired_at              TEXT,                    -- its city is gone from the source's index, or its listing from the source: not crawled, not counted with its status
+    enabled                 INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+    paused                  INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)),
+    crawl_frequency_minutes INTEGER NOT NULL DEFAULT 10080 CHECK (crawl_frequency_minutes >= 0), -- from one begin to the next; 0 = once only
+    max_retries             INTEGER NOT NULL DEFAULT 3 CHECK (max_retries >= 0),     -- of one page within an attempt
+    backoff_level           INTEGER NOT NULL DEFAULT 0 CHECK (backoff_level BETWEEN 0 AND 5), -- how long it rests after its next failure; of a PARKED one: above 0 = it failed too often, 0 = a permanent cause
+
+    -- Outcomes so far.
+    last_error_code      TEXT CHECK (last_error_code IN
+        ('RATE_LIMITED', 'BLOCKED_PROXY', 'HTML_CHANGED', 'TIMEOUT', 'AUTH_FAILED',
+         'NETWORK_ERROR', 'PARSE_ERROR', 'NO_LISTINGS', 'UNKNOWN_ERROR')),
+    last_error           TEXT,
+    last_success_at      TEXT,
+    consecutive_failures INTEGER NOT NULL DEFAULT 0 CHECK (consecutive_failures >= 0),
+    total_attempts       INTEGER NOT NULL DEFAULT 0 CHECK (total_attempts >= 0),
+    total_successes      INTEGER NOT NULL DEFAULT 0 CHECK (total_successes >= 0),
+    created_at           TEXT NOT NULL,
+
+    CHECK (kind <> 'search' OR city_id IS NOT NULL AND category_id IS NOT NULL),
+    CHECK (kind <> 'index' OR city_id IS NULL AND category_id IS NULL AND max_pages > 0),
+    CHECK ((kind = 'detail') = (listing IS NOT NULL)),
+    CHECK ((status = 'IN_PROGRESS') = (claimed_by IS NOT NULL)),
+    CHECK ((claimed_by IS NULL) = (claimed_at IS NULL)),
+    CHECK ((claimed_by IS NULL) = (run_id IS NULL)),
+    CHECK (status = 'IN_PROGRESS' OR heartbeat_at IS NULL),
+    CHECK (accepted_count <= raw_count),
+    CHECK ((not_before IS NULL) = (wait_reason IS NULL)),
+    CHECK (wait_reason IS NULL OR iif(wait_reason = 'backoff', status IN ('FAILED', 'PLANNED'), status = 'DONE')),
+    CHECK (status <> 'FAILED' OR (last_error_code IS NOT NULL AND not_before IS NOT NULL AND backoff_level > 0)),
+    CHECK (status <> 'PARKED' OR last_error_code IS NOT NULL),
+    CHECK (status <> 'DONE' OR finished_at IS NOT NULL)
+) STRICT;
+-- No target is there twice.
+CREATE UNIQUE INDEX targets_of_index ON targets (source_id, state) WHERE kind = 'index';
+CREATE UNIQUE INDEX targets_of_search ON targets (source_id, city_id, category_id) WHERE kind = 'search';
+CREATE UNIQUE INDEX targets_of_detail ON targets (listing) WHERE listing IS NOT NULL;
+-- Serves the claim: the best target of a kind in a state in one seek, however many there
+-- are, and however many of them wait, are paused or disabled.
+CREATE INDEX targets_ready ON targets (source_id, kind, state, priority, id, population)
+    WHERE status = 'PLANNED' AND enabled = 1 AND paused = 0 AND not_before IS NULL AND retired_at IS NULL;
+-- The same for a run that names its categories, and for one that names its cities.
+CREATE INDEX targets_ready_category ON targets (source_id, kind, state, category_id, priority, id, population)
+    WHERE status = 'PLANNED' AND enabled = 1 AND paused = 0 AND not_before IS NULL AND retired_at IS NULL AND category_id IS NOT NULL;
+CREATE INDEX targets_ready_city ON targets (source_id, kind, city_id, priority, id, category_id, population, state)
+    WHERE status = 'PLANNED' AND enabled = 1 AND paused = 0 AND not_before IS NULL AND retired_at IS NULL AND city_id IS NOT NULL;
+-- What is held now: a few rows at any time. Serves --max-per-state, heartbeats, recovery, workers.
+CREATE INDEX targets_held ON targets (source_id, kind, state, run_id) WHERE status = 'IN_PROGRESS';
+-- What a run holds, asked before its row is deleted, as the indexes "by_run" below are.
+CREATE INDEX targets_held_by_run ON targets (run_id) WHERE run_id IS NOT NULL;
+-- What falls due by itself.
+CREATE INDEX targets_waiting ON targets (wait_reason, not_before) WHERE not_before IS NOT NULL;
+-- What an operator asks about: errors by code.
+CREATE INDEX targets_troubled ON targets (kind, status, last_error_code, state) WHERE status IN ('FAILED', 'STUCK', 'PARKED');
+-- What an operator has set aside.
+CREATE INDEX targets_set_aside ON targets (kind, state) WHERE enabled = 0 OR paused = 1;
+
+-- The de-duplicated business. Its fields come from its lead listing (the one with the
+-- smallest source and id), its website is the smallest of its listings': so they do not
+-- depend on the order in which pages came. A number once given is never given
+-- again, so what was exported yesterday is no other business today.
+CREATE TABLE companies (
+    id            INTEGER PRIMARY KEY AUTOINCREMENT,
+    name          TEXT NOT NULL,
+    website       TEXT,
+    domain        TEXT,
+    phone_e164    TEXT,
+    street        TEXT,
+    city          TEXT,
+    state         TEXT,
+    postal_code   TEXT,
+    lead_source   INTEGER NOT NULL REFERENCES sources (id),
+    lead_listing  TEXT NOT NULL,
+    first_seen_at TEXT NOT NULL
+) STRICT;
+
+-- The strong keys by which listings find their company: "web:acme.com",
+-- "tel:+13105550123|acme plumbing", "adr:acme plumbing|12 main st|90210". Each stands under
+-- its number, or the next free one if another has that: see store/keys.go.
+CREATE TABLE company_keys (
+    hash       INTEGER PRIMARY KEY,
+    company_id INTEGER NOT NULL,                     -- of companies; a REFERENCES would read the whole table when a company goes
+    key        TEXT                                  -- NULL = the one with this number that the company's own row gives
+) STRICT;
+CREATE INDEX company_keys_by_company ON company_keys (company_id) WHERE key IS NOT NULL;
+
+-- What a source says of one business at one place. city and state are the listing's own
+-- place; found_state is the state of the target that first met it.
+CREATE TABLE listings (
+    id                INTEGER PRIMARY KEY,
+    source_id         INTEGER NOT NULL REFERENCES sources (id),
+    listing_id        TEXT NOT NULL CHECK (listing_id <> ''),
+    company_id        INTEGER NOT NULL REFERENCES companies (id),
+    name              TEXT NOT NULL CHECK (name <> ''),
+    profile_url       TEXT,
+    phone             TEXT,
+    phone_e164        TEXT,
+    street            TEXT,
+    city              TEXT,
+    state             TEXT,
+    postal_code       TEXT,
+    service_area      TEXT,
+    website_url       TEXT,
+    website           TEXT,
+    domain            TEXT,
+    categories        TEXT CHECK (categories IS NULL OR json_valid(categories)),
+    rating            REAL CHECK (rating BETWEEN 0.5 AND 5),
+    review_count      INTEGER CHECK (review_count >= 0),
+    years_in_business INTEGER CHECK (years_in_business >= 0),
+    price_range       TEXT,
+    snippet           TEXT,
+    image_url         TEXT,
+    hours             TEXT CHECK (hours IS NULL OR json_valid(hours)),
+    claimed           INTEGER CHECK (claimed IN (0, 1)),
+    sponsored         INTEGER NOT NULL DEFAULT 0 CHECK (sponsored IN (0, 1)),
+    found_state       TEXT NOT NULL,
+    fingerprint       INTEGER NOT NULL,              -- hash of the last sighting's fields: an equal one changes nothing
+    first_seen_at     TEXT NOT NULL,
+    last_seen_at      TEXT NOT NULL,
+    dropped_at        TEXT,                          -- every target that met it was crawled to its end twice without it
+    -- {"rating": time}: fields that a target filled which had never shown the listing. They are completed,
+    -- unless a target that had shown it before shows them, too: then they have changed.
+    backfilled        TEXT CHECK (backfilled IS NULL OR json_valid(backfilled)),
+    UNIQUE (source_id, listing_id)
+) STRICT;
+CREATE INDEX listings_by_company ON listings (company_id);
+
+-- Which target met which listing, and where on its pages: the searched place beside the
+-- listing's own, and the proof that a page brought something new.
+CREATE TABLE sightings (
+    target_id INTEGER NOT NULL REFERENCES targets (id),
+    listing   INTEGER NOT NULL REFERENCES listings (id),
+    page      INTEGER NOT NULL CHECK (page >= 1),
+    rank      INTEGER NOT NULL CHECK (rank >= 0),
+    seen_at   TEXT NOT NULL,
+    since     INTEGER NOT NULL DEFAULT 0 CHECK (since >= 0),   -- crawl of the target (targets.crawls) that kept it first; 2^63-1 = never: an ad, or filtered out
+    crawl     INTEGER NOT NULL DEFAULT 0 CHECK (crawl >= 0),   -- and last, if only as an ad
+    missed    INTEGER NOT NULL DEFAULT 0 CHECK (missed >= 0),  -- complete crawls of the target in a row without it
+    PRIMARY KEY (target_id, listing)
+) STRICT, WITHOUT ROWID;
+-- Who else has met a listing: asked before it is called gone.
+CREATE INDEX sightings_by_listing ON sightings (listing);
+
+-- How far the logs of a database have been replayed into this one, by target: what stands
+-- there up to this event is not read a second time. Empty where nothing was replayed.
+CREATE TABLE replayed (
+    target_id   INTEGER NOT NULL REFERENCES targets (id),
+    database_id TEXT NOT NULL,                             -- of the logs: meta 'database_id' of the file whose crawl they tell
+    claim_token INTEGER NOT NULL CHECK (claim_token >= 0), -- of the last event
+    seq         INTEGER NOT NULL CHECK (seq >= 0),         -- its number within its worker's log
+    crawl       INTEGER NOT NULL CHECK (crawl >= 0),       -- the number there of the crawl that the target is in here; 0 = older logs, which do not say
+    ended       INTEGER NOT NULL CHECK (ended >= 0),       -- last crawl (targets.crawls) whose end was counted
+    gap         INTEGER NOT NULL DEFAULT 0 CHECK (gap IN (0, 1)), -- 1 = a page before the last one read is missing in the logs: the crawl has not ended here
+    PRIMARY KEY (target_id, database_id)
+) STRICT, WITHOUT ROWID;
+
+-- Listings that were seen and may not be promoted, as they were seen, with every reason.
+-- (A listing in good order passes through: it is checked and promoted in the transaction
+-- of its page, and its row is gone from here.)
+CREATE TABLE staged_listings (
+    source_id     INTEGER NOT NULL REFERENCES sources (id),
+    listing_id    TEXT NOT NULL CHECK (listing_id <> ''),
+    target_id     INTEGER NOT NULL REFERENCES targets (id),
+    page          INTEGER NOT NULL CHECK (page >= 1),
+    reasons       TEXT NOT NULL CHECK (json_valid(reasons)),
+    listing       TEXT NOT NULL CHECK (json_valid(listing)),
+    first_seen_at TEXT NOT NULL,
+    last_seen_at  TEXT NOT NULL,
+    PRIMARY KEY (source_id, listing_id)
+) STRICT, WITHOUT ROWID;
+
+-- What became of listings. A page that says again what it said before leaves no row, one
+-- that shows new listings leaves one for all of them.
+-- What changes without meaning anything (rank, open now, an ad or not, how an address is
+-- written) is no change; a field that merely became known because other markup shows more
+-- is completed.
+CREATE TABLE listing_events (
+    id         INTEGER PRIMARY KEY,
+    at         TEXT NOT NULL,
+    kind       TEXT NOT NULL CHECK (kind IN ('new', 'changed', 'completed', 'dropped', 'restored', 'rejected')),
+    source_id  INTEGER NOT NULL REFERENCES sources (id),
+    listing    INTEGER REFERENCES listings (id),     -- of several new ones the first
+    listings   INTEGER NOT NULL DEFAULT 1 CHECK (listings >= 1), -- new ones, with row ids that follow each other
+    listing_id TEXT,                                 -- of a rejected one, which has no row: the source's own
+    company_id INTEGER,                              -- at that time; NULL = new (that of the listing), or rejected
+    run_id     INTEGER REFERENCES runs (id),         -- NULL = rebuilt from logs
+    -- new: {"2": key}, the keys by which some found their company, by their place from 0 on
+    -- changed: {"changes": [{"field", "old", "new"}…], "completed": [field…]}; completed: the latter alone
+    -- rejected: {"reasons": […]}
+    what       TEXT CHECK (what IS NULL OR json_valid(what)),
+    CHECK ((kind = 'rejected') = (listing IS NULL)),
+    CHECK ((kind = 'rejected') = (listing_id IS NOT NULL)),
+    CHECK ((kind IN ('new', 'rejected')) = (company_id IS NULL)),
+    CHECK (kind = 'new' OR listings = 1)
+) STRICT;
+CREATE INDEX listing_events_by_time ON listing_events (at);
+CREATE INDEX listing_events_by_listing ON listing_events (listing);
+CREATE INDEX listing_events_by_run ON listing_events (run_id) WHERE run_id IS NOT NULL;
+-- What a review is about: see the table reviews.
+CREATE INDEX listing_events_to_review ON listing_events (id, kind) WHERE kind IN ('dropped', 'restored', 'rejected');
+
+-- Two companies that turned out to be one: which, why, and what is needed to take it back.
+CREATE TABLE company_merges (
+    id        INTEGER PRIMARY KEY,
+    at        TEXT NOT NULL,
+    kept      INTEGER NOT NULL,
+    absorbed  INTEGER NOT NULL,
+    by        TEXT NOT NULL CHECK (by IN ('web', 'tel', 'adr', 'hand')),
+    key       TEXT,                                  -- the key that they share; NULL = by hand
+    company   TEXT NOT NULL CHECK (json_valid(company)),  -- the row that is gone, and the last listing it knew
+    listings  TEXT NOT NULL CHECK (json_valid(listings)), -- its listings, by row id
+    keys      TEXT NOT NULL CHECK (json_valid(keys)),     -- its keys
+    undone_at TEXT,
+    CHECK ((by = 'hand') = (key IS NULL))
+) STRICT;
+CREATE INDEX company_merges_by_kept ON company_merges (kept);
+
+-- Companies that an operator has taken apart: no key joins them again.
+CREATE TABLE company_apart (
+    a  INTEGER NOT NULL REFERENCES companies (id),
+    b  INTEGER NOT NULL REFERENCES companies (id),
+    at TEXT NOT NULL,
+    PRIMARY KEY (a, b),
+    CHECK (a < b)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX company_apart_by_b ON company_apart (b);
+
+-- Which merges and splits by hand have been made, by the id that they have in the logs: a
+-- replay makes none a second time.
+CREATE TABLE company_edits (
+    id TEXT PRIMARY KEY,
+    at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The words of listings, brought up to date by `listings search`;
+-- meta says how far it goes (words_listing, words_event): see store/words.go.
+CREATE VIRTUAL TABLE listing_words USING fts5 (name, categories, city, content = '', contentless_delete = 1, detail = none);
+
+-- Until where somebody has looked through what the crawl dropped, restored and rejected:
+-- what is to be reviewed has a higher number in listing_events.
+CREATE TABLE reviews (
+    id       INTEGER PRIMARY KEY,
+    at       TEXT NOT NULL,
+    event    INTEGER NOT NULL CHECK (event >= 0),    -- the last of listing_events that was shown
+    by       TEXT NOT NULL CHECK (by IN ('command', 'page'))
+) STRICT;
+
+-- What was reported by --notify, so that a restart does not tell it again: the last message of
+-- each event, and of a source where it is about one.
+CREATE TABLE notices (
+    event        TEXT NOT NULL CHECK (event IN ('quarantine', 'layout', 'dead_letters', 'dropped', 'claim_retries', 'fewer_listings', 'run_failed')),
+    source_id    INTEGER NOT NULL CHECK (source_id >= 0), -- of sources; 0 = of the whole run, or of several
+    mark         TEXT NOT NULL,                           -- which one of its kind: the same is reported again a day later at the earliest
+    at           TEXT NOT NULL,                           -- when it was to be reported
+    run_id       INTEGER REFERENCES runs (id) ON DELETE SET NULL, -- by whom
+    delivered_at TEXT,                                    -- the last of these times whose message a destination took
+    PRIMARY KEY (event, source_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX notices_by_run ON notices (run_id) WHERE run_id IS NOT NULL;
+
+-- What was handed to somebody: the next file under the same name tells what became of
+-- listings since then.
+CREATE TABLE deliveries (
+    id       INTEGER PRIMARY KEY,
+    name     TEXT NOT NULL CHECK (name <> ''),
+    at       TEXT NOT NULL,
+    event    INTEGER NOT NULL CHECK (event >= 0),    -- the last of listing_events that it has seen
+    file     TEXT NOT NULL,
+    rows     INTEGER NOT NULL CHECK (rows >= 0),
+    filters  TEXT NOT NULL CHECK (json_valid(filters)),
+    complete INTEGER NOT NULL DEFAULT 1 CHECK (complete IN (0, 1)) -- 0 = it goes on, or ended otherwise: what it tells does not count
+) STRICT;
+CREATE INDEX deliveries_by_name ON deliveries (name, id);
+
+-- Those to whom files are handed under a name.
+CREATE TABLE recipients (
+    id       INTEGER PRIMARY KEY,
+    name     TEXT NOT NULL UNIQUE CHECK (name <> ''),
+    item     TEXT NOT NULL CHECK (item IN ('listing', 'company')), -- what they get a row for
+    first    INTEGER NOT NULL,                       -- of deliveries: what those before it told was not kept
+    fields   TEXT NOT NULL CHECK (json_valid(fields))              -- whose differences are told, in the order of delivered.told; new ones are added at its end
+) STRICT;
+
+-- What each of them has got: a difference to what stands now is what the next file tells.
+-- told holds how the item stood ("o" open, "c" closed, "l" left the choice), of a company the
+-- listing that stood for it, and three bytes of hash for each field: see store/deliveries.go.
+CREATE TABLE delivered (
+    recipient INTEGER NOT NULL REFERENCES recipients (id),
+    item      INTEGER NOT NULL,                      -- row id of the listing, or number of the company
+    delivery  INTEGER NOT NULL,                      -- of deliveries: the last one that told of it
+    told      BLOB NOT NULL,
+    before    BLOB,                                  -- what holds while that delivery is not complete; NULL = nothing
+    PRIMARY KEY (recipient, item)
+) STRICT, WITHOUT ROWID;
+
+-- What a listing's own page says, as it was last read.
+CREATE TABLE details (
+    listing              INTEGER PRIMARY KEY REFERENCES listings (id),
+    fetched_at           TEXT NOT NULL,
+    email                TEXT,
+    phone                TEXT,
+    phone_e164           TEXT,
+    website_url          TEXT,
+    website              TEXT,
+    domain               TEXT,
+    hours                TEXT CHECK (hours IS NULL OR json_valid(hours)),
+    lat                  REAL CHECK (lat BETWEEN -90 AND 90),
+    lon                  REAL CHECK (lon BETWEEN -180 AND 180),
+    payment              TEXT CHECK (payment IS NULL OR json_valid(payment)),
+    social               TEXT CHECK (social IS NULL OR json_valid(social)),
+    services             TEXT CHECK (services IS NULL OR json_valid(services)),
+    languages            TEXT CHECK (languages IS NULL OR json_valid(languages)),
+    neighborhoods        TEXT CHECK (neighborhoods IS NULL OR json_valid(neighborhoods)),
+    aka                  TEXT CHECK (aka IS NULL OR json_valid(aka)),
+    founded              INTEGER,                    -- year
+    years_in_business    INTEGER CHECK (years_in_business >= 0),
+    about                TEXT,
+    CHECK ((lat IS NULL) = (lon IS NULL))
+) STRICT;
+
+-- One claim of a target, from its start to its outcome. The row is there from the claim
+-- on; one of a killed process is closed by the recovery, and what only that process
+-- knew stays NULL.
+CREATE TABLE crawl_attempts (
+    id               INTEGER PRIMARY KEY,
+    target_id        INTEGER NOT NULL REFERENCES targets (id),
+    claim_token      INTEGER NOT NULL,
+    run_id           INTEGER NOT NULL REFERENCES runs (id),
+    worker_id        TEXT NOT NULL,
+    attempt_number   INTEGER NOT NULL CHECK (attempt_number >= 1),
+    page_before      INTEGER NOT NULL CHECK (page_before >= 0), -- last page committed when it began
+    started_at       TEXT NOT NULL,
+    finished_at      TEXT,
+    duration_ms      INTEGER CHECK (duration_ms >= 0),
+    ended            TEXT NOT NULL DEFAULT 'running'
+        CHECK (ended IN ('running', 'done', 'failed', 'parked', 'released', 'recovered')),
+    error_code       TEXT CHECK (error_code IN
+        ('SUCCESS', 'RATE_LIMITED', 'BLOCKED_PROXY', 'HTML_CHANGED', 'TIMEOUT', 'AUTH_FAILED',
+         'NETWORK_ERROR', 'PARSE_ERROR', 'NO_LISTINGS', 'UNKNOWN_ERROR')),
+    error_message    TEXT,
+    http_status      INTEGER,                        -- of the last answer
+    proxy            TEXT,                           -- without its password
+    identity         TEXT,
+    pages            INTEGER CHECK (pages >= 0),
+    listings         INTEGER CHECK (listings >= 0),  -- found on its pages; of an index, cities
+    upserted         INTEGER CHECK (upserted >= 0),  -- of them written
+    changed          INTEGER CHECK (changed >= 0),   -- of them new or changed
+    bytes            INTEGER CHECK (bytes >= 0),     -- received
+    backoff_delay_ms INTEGER CHECK (backoff_delay_ms >= 0), -- until the target may be claimed again
+    metadata         TEXT CHECK (metadata IS NULL OR json_valid(metadata)), -- {"steps": […]}: what was done and why, beside its requests
+    UNIQUE (target_id, claim_token),
+    CHECK ((ended = 'running') = (finished_at IS NULL)),
+    CHECK ((ended IN ('done', 'failed', 'parked')) = (error_code IS NOT NULL))
+) STRICT;
+-- What a recovery has to close: a few rows at any time.
+CREATE INDEX crawl_attempts_open ON crawl_attempts (target_id) WHERE ended = 'running';
+CREATE INDEX crawl_attempts_by_run ON crawl_attempts (run_id);
+-- The error summary of the last days.
+CREATE INDEX crawl_attempts_by_end ON crawl_attempts (finished_at, error_code) WHERE finished_at IS NOT NULL;
+
+-- One outbound HTTP request, redirects followed. Kept for some days, see meta 'request_days'.
+CREATE TABLE requests (
+    id             INTEGER PRIMARY KEY,
+    source_id      INTEGER NOT NULL REFERENCES sources (id),
+    target_id      INTEGER REFERENCES targets (id),
+    claim_token    INTEGER,                          -- of the attempt it belongs to
+    page           INTEGER,
+    correlation_id TEXT NOT NULL,                    -- one per logical page fetch: its retries share it
+    retry_seq      INTEGER NOT NULL DEFAULT 0 CHECK (retry_seq >= 0),
+    type           TEXT NOT NULL CHECK (type IN ('listing', 'detail', 'state_index', 'city_index', 'robots', 'probe')),
+    url            TEXT NOT NULL,
+    started_at     TEXT NOT NULL,
+    finished_at    TEXT NOT NULL,
+    waited_ms      INTEGER NOT NULL DEFAULT 0 CHECK (waited_ms >= 0), -- before it started
+    wait_reason    TEXT,
+    outcome        TEXT NOT NULL CHECK (outcome IN ('success', 'failure')),
+    error_class    TEXT CHECK (error_class IN
+        ('dns', 'tls', 'timeout', 'connection_refused', 'http_403', 'http_429', 'http_5xx', 'parse_error',
+         'auth_error', 'cf_challenge', 'rate_limited', 'unknown')),
+    http_status    INTEGER,
+    latency_ms     INTEGER NOT NULL CHECK (latency_ms >= 0),
+    parse_ok       INTEGER CHECK (parse_ok IN (0, 1)),
+    result_count   INTEGER CHECK (result_count >= 0),
+    bytes          INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0),
+    proxy          TEXT,                             -- without its password
+    proxy_failed   INTEGER NOT NULL DEFAULT 0 CHECK (proxy_failed IN (0, 1)), -- the proxy itself: says nothing about the source
+    identity       TEXT,
+    via            TEXT NOT NULL DEFAULT 'none' CHECK (via IN ('none', 'proxy', 'browser')),
+    CHECK ((error_class IS NULL) = (outcome = 'success')),
+    CHECK (outcome <> 'success' OR result_count IS NOT NULL),
+    CHECK (error_class IS NOT 'rate_limited' OR (latency_ms = 0 AND started_at = finished_at))
+) STRICT;
+-- Serves the roll-ups: all that they ask stands in the index.
+CREATE INDEX requests_rollup ON requests (source_id, finished_at, type, outcome, parse_ok, error_class, latency_ms) WHERE proxy_failed = 0;
+CREATE INDEX requests_by_target ON requests (target_id, claim_token) WHERE target_id IS NOT NULL;
+
+-- How a source answers, rolled up from requests (docs/health.md, section 4).
+CREATE TABLE connectivity_profiles (
+    source_id        INTEGER PRIMARY KEY REFERENCES sources (id),
+    status           TEXT NOT NULL CHECK (status IN ('healthy', 'degraded', 'failing', 'quarantined')),
+    error_class      TEXT CHECK (error_class IN
+        ('dns', 'tls', 'timeout', 'connection_refused', 'http_403', 'http_429', 'http_5xx', 'parse_error',
+         'auth_error', 'cf_challenge', 'rate_limited', 'unknown')),
+    samples_1h       INTEGER NOT NULL DEFAULT 0,
+    success_rate_1h  REAL CHECK (success_rate_1h BETWEEN 0 AND 1),  -- NULL = no sample
+    samples_24h      INTEGER NOT NULL DEFAULT 0,
+    success_rate_24h REAL CHECK (success_rate_24h BETWEEN 0 AND 1),
+    latency_p50_ms   INTEGER,                        -- of the hour
+    latency_p95_ms   INTEGER,
+    dominant_class   TEXT,                           -- the failure class that stands out in the hour
+    burst_429        INTEGER NOT NULL DEFAULT 0 CHECK (burst_429 IN (0, 1)),
+    failing_since    TEXT,                           -- failing or quarantined without a break
+    quarantine_until TEXT,                           -- then one probe
+    cooldown_minutes INTEGER NOT NULL DEFAULT 30 CHECK (cooldown_minutes BETWEEN 30 AND 360),
+    probe_until      TEXT,                           -- somebody's probe is under way, at most until then
+    updated_at       TEXT NOT NULL,
+    CHECK ((error_class IS NULL) = (status = 'healthy')),
+    CHECK ((status IN ('failing', 'quarantined')) = (failing_since IS NOT NULL)),
+    CHECK ((status = 'quarantined') = (quarantine_until IS NOT NULL))
+) STRICT;
+
+-- What a host has told us to keep to, so that a restart can't hammer one that has just
+-- said stop.
+CREATE TABLE hosts (
+    source_id    INTEGER NOT NULL REFERENCES sources (id),
+    host         TEXT NOT NULL,                      -- with the port if it is not the scheme's own
+    delay_ms     INTEGER NOT NULL DEFAULT 0 CHECK (delay_ms >= 0), -- between request starts; 0 = as configured
+    delay_reason TEXT,
+    blocks       INTEGER NOT NULL DEFAULT 0 CHECK (blocks >= 0),   -- in a row: each doubles the penalty
+    held_until   TEXT,                               -- no request before
+    held_for     TEXT,                               -- "Retry-After", say
+    updated_at   TEXT NOT NULL,
+    held_ms      INTEGER CHECK (held_ms > 0),        -- how long the last hold was to be: none becomes longer when the clock is set back
+    PRIMARY KEY (source_id, host),
+    CHECK ((held_until IS NULL) = (held_for IS NULL))
+) STRICT, WITHOUT ROWID;
+
+-- When the next request to a host may start, whatever process and source it is for. Kept
+-- where the delay is 200 ms or more; it changes with every request then.
+CREATE TABLE host_turns (
+    host    TEXT PRIMARY KEY,                        -- as in hosts
+    next_at TEXT NOT NULL,                           -- no request starts before
+    gap_ms  INTEGER NOT NULL CHECK (gap_ms > 0)      -- how far ahead that was when it was written: further ahead it is after the clock was set back
+) STRICT, WITHOUT ROWID;
+
+-- How many listings of a category have a field: its usual share, against which the
+-- layout alarm holds the last pages; and how many whole targets lacked it, which tells
+-- a change from markup that some targets have always had. What is old fades out.
+CREATE TABLE field_shares (
+    source_id   INTEGER NOT NULL REFERENCES sources (id),
+    category_id INTEGER NOT NULL REFERENCES categories (id),
+    field       TEXT NOT NULL,
+    listings    REAL NOT NULL CHECK (listings >= 0),
+    having_it   REAL NOT NULL CHECK (having_it BETWEEN 0 AND listings),
+    targets     REAL NOT NULL CHECK (targets >= 0),  -- that are done
+    bare        REAL NOT NULL CHECK (bare BETWEEN 0 AND targets),
+    PRIMARY KEY (source_id, category_id, field)
+) STRICT, WITHOUT ROWID;
+
+-- Pages whose layout was not known, kept for whoever mends the source; the newest few of each.
+CREATE TABLE page_samples (
+    id        INTEGER PRIMARY KEY,
+    source_id INTEGER NOT NULL REFERENCES sources (id),
+    target_id INTEGER REFERENCES targets (id),
+    url       TEXT NOT NULL,
+    reason    TEXT NOT NULL,
+    taken_at  TEXT NOT NULL,
+    size      INTEGER NOT NULL CHECK (size >= 0),    -- bytes, unpacked
+    body      BLOB NOT NULL                          -- zstd
+) STRICT;
+CREATE INDEX page_samples_by_source ON page_samples (source_id, id);
+
+-- Proxies are the operator's choice. url may hold a password and is shown nowhere; name
+-- is the same without it.
+CREATE TABLE proxies (
+    id                   INTEGER PRIMARY KEY AUTOINCREMENT, -- commands name it: never given again
+    url                  TEXT NOT NULL UNIQUE,
+    name                 TEXT NOT NULL,
+    enabled              INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+    successes            INTEGER NOT NULL DEFAULT 0 CHECK (successes >= 0),
+    failures             INTEGER NOT NULL DEFAULT 0 CHECK (failures >= 0),
+    consecutive_failures INTEGER NOT NULL DEFAULT 0 CHECK (consecutive_failures >= 0),
+    last_used_at         TEXT,
+    last_error           TEXT,
+    cooldown_until       TEXT,
+    created_at           TEXT NOT NULL
+) STRICT;
+
+-- Counters kept in the same transaction as what they count, so that `progress` costs the
+-- same over a thousand targets and over a million: by the triggers below, but for new
+-- listings and companies, which whoever adds them counts, once a page.
+CREATE TABLE target_totals (
+    source_id INTEGER NOT NULL,
+    kind      TEXT NOT NULL,
+    state     TEXT NOT NULL,
+    status    TEXT NOT NULL,                         -- RETIRED for those whose city is gone
+    targets   INTEGER NOT NULL DEFAULT 0,
+    pages     INTEGER NOT NULL DEFAULT 0,
+    raw       INTEGER NOT NULL DEFAULT 0,
+    accepted  INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (source_id, kind, state, status)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE listing_totals (
+    source_id INTEGER NOT NULL,
+    state     TEXT NOT NULL,                         -- found_state
+    listings  INTEGER NOT NULL DEFAULT 0,
+    dropped   INTEGER NOT NULL DEFAULT 0,            -- of them
+    emails    INTEGER NOT NULL DEFAULT 0,            -- of those that are not dropped, by their own page
+    PRIMARY KEY (source_id, state)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE company_totals (
+    state     TEXT PRIMARY KEY,                      -- '' when the lead listing has no state
+    companies INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER targets_added AFTER INSERT ON targets BEGIN
+    INSERT INTO target_totals VALUES (new.source_id, new.kind, new.state, iif(new.retired_at IS NULL, new.status, 'RETIRED'), 1, new.page_current, new.raw_count, new.accepted_count)
+    ON CONFLICT DO UPDATE SET targets = targets + 1, pages = pages + excluded.pages,
+        raw = raw + excluded.raw, accepted = accepted + excluded.accepted;
+END;
+CREATE TRIGGER targets_removed AFTER DELETE ON targets BEGIN
+    UPDATE target_totals SET targets = targets - 1, pages = pages - old.page_current,
+        raw = raw - old.raw_count, accepted = accepted - old.accepted_count
+    WHERE source_id = old.source_id AND kind = old.kind AND state = old.state AND status = iif(old.retired_at IS NULL, old.status, 'RETIRED');
+END;
+CREATE TRIGGER targets_moved AFTER UPDATE OF status, retired_at ON targets
+WHEN old.status <> new.status OR (old.retired_at IS NULL) <> (new.retired_at IS NULL) BEGIN
+    UPDATE target_totals SET targets = targets - 1, pages = pages - old.page_current,
+        raw = raw - old.raw_count, accepted = accepted - old.accepted_count
+    WHERE source_id = old.source_id AND kind = old.kind AND state = old.state AND status = iif(old.retired_at IS NULL, old.status, 'RETIRED');
+    INSERT INTO target_totals VALUES (new.source_id, new.kind, new.state, iif(new.retired_at IS NULL, new.status, 'RETIRED'), 1, new.page_current, new.raw_count, new.accepted_count)
+    ON CONFLICT DO UPDATE SET targets = targets + 1, pages = pages + excluded.pages,
+        raw = raw + excluded.raw, accepted = accepted + excluded.accepted;
+END;
+CREATE TRIGGER targets_grew AFTER UPDATE OF page_current, raw_count, accepted_count ON targets
+WHEN old.status = new.status AND (old.retired_at IS NULL) = (new.retired_at IS NULL) BEGIN
+    UPDATE target_totals SET pages = pages + new.page_current - old.page_current,
+        raw = raw + new.raw_count - old.raw_count, accepted = accepted + new.accepted_count - old.accepted_count
+    WHERE source_id = new.source_id AND kind = new.kind AND state = new.state AND status = iif(new.retired_at IS NULL, new.status, 'RETIRED');
+END;
+CREATE TRIGGER listings_removed AFTER DELETE ON listings BEGIN
+    UPDATE listing_totals SET listings = listings - 1, dropped = dropped - (old.dropped_at IS NOT NULL)
+    WHERE source_id = old.source_id AND state = old.found_state;
+END;
+CREATE TRIGGER details_added AFTER INSERT ON details WHEN new.email IS NOT NULL BEGIN
+    UPDATE listing_totals SET emails = emails + 1
+    WHERE (source_id, state) = (SELECT source_id, found_state FROM listings WHERE id = new.listing AND dropped_at IS NULL);
+END;
+CREATE TRIGGER details_changed AFTER UPDATE OF email ON details WHEN (old.email IS NULL) <> (new.email IS NULL) BEGIN
+    UPDATE listing_totals SET emails = emails + iif(new.email IS NULL, -1, 1)
+    WHERE (source_id, state) = (SELECT source_id, found_state FROM listings WHERE id = new.listing AND dropped_at IS NULL);
+END;
+CREATE TRIGGER details_removed AFTER DELETE ON details WHEN old.email IS NOT NULL BEGIN
+    UPDATE listing_totals SET emails = emails - 1
+    WHERE (source_id, state) = (SELECT source_id, found_state FROM listings WHERE id = old.listing AND dropped_at IS NULL);
+END;
+CREATE TRIGGER companies_removed AFTER DELETE ON companies BEGIN
+    UPDATE company_totals SET companies = companies - 1 WHERE state = ifnull(old.state, '');
+END;
+CREATE TRIGGER companies_moved AFTER UPDATE OF state ON companies WHEN ifnull(old.state, '') <> ifnull(new.state, '') BEGIN
+    UPDATE company_totals SET companies = companies - 1 WHERE state = ifnull(old.state, '');
+    INSERT INTO company_totals VALUES (ifnull(new.state, ''), 1)
+    ON CONFLICT DO UPDATE SET companies = companies + 1;
+END;
+
+-- The page of a listing that is gone is not asked for, until it is back.
+CREATE TRIGGER listings_dropped AFTER UPDATE OF dropped_at ON listings WHEN (old.dropped_at IS NULL) <> (new.dropped_at IS NULL) BEGIN
+    UPDATE targets SET retired_at = new.dropped_at WHERE listing = new.id;
+    UPDATE listing_totals SET dropped = dropped + iif(new.dropped_at IS NULL, -1, 1),
+        emails = emails + iif(new.dropped_at IS NULL, 1, -1) * (SELECT count(*) FROM details WHERE listing = new.id AND email IS NOT NULL)
+    WHERE source_id = new.source_id AND state = new.found_state;
+END;
+
+-- What runs did is counted on when they are forgotten: a sum over all runs never falls.
+CREATE TRIGGER runs_removed AFTER DELETE ON runs BEGIN
+    INSERT INTO meta (key, value) VALUES ('forgotten:pages', old.pages), ('forgotten:requests', old.requests), ('forgotten:targets', old.targets),
+        ('forgotten:listings_new', old.listings_new)
+    ON CONFLICT DO UPDATE SET value = value + excluded.value;
+END;
+
+-- The rules that no statement may break.
+
+-- Whoever asks: a target that waits is not claimed.
+CREATE TRIGGER targets_wait BEFORE UPDATE OF status ON targets
+WHEN new.status = 'IN_PROGRESS' AND old.status <> 'IN_PROGRESS' AND old.not_before IS NOT NULL
+BEGIN
+    SELECT raise(ABORT, 'a target that waits is not claimed');
+END;
+
+-- Never a trap: an operator who enables a target means it to be crawled, so all that was
+-- set automatically goes with the same statement. A dead letter for a permanent cause
+-- stays one: `dead requeue` is for those.
+CREATE TRIGGER targets_enabled AFTER UPDATE OF enabled ON targets
+WHEN new.enabled = 1
+BEGIN
+    UPDATE targets SET consecutive_failures = 0, backoff_level = 0,
+        not_before = iif(wait_reason = 'backoff', NULL, not_before), wait_reason = iif(wait_reason = 'backoff', NULL, wait_reason),
+        finished_at = iif(status = 'FAILED' OR status = 'PARKED' AND backoff_level > 0, NULL, finished_at),
+        status = iif(status = 'FAILED' OR status = 'PARKED' AND backoff_level > 0, 'PLANNED', status)
+    WHERE id = new.id;
+END;
+CREATE TRIGGER sources_enabled AFTER UPDATE OF enabled ON sources
+WHEN new.enabled = 1
+BEGIN
+    UPDATE sources SET auto_disabled = 0, paused_until = NULL, paused_code = NULL, paused_reason = NULL,
+        consecutive_failures = 0, layout_strikes = 0 WHERE id = new.id;
+    UPDATE connectivity_profiles SET status = 'degraded', failing_since = NULL, quarantine_until = NULL, probe_until = NULL,
+        cooldown_minutes = 30 WHERE source_id = new.id AND status IN ('failing', 'quarantined');
+    -- A penalty is ours and goes; what the host itself asked for (Retry-After) stays.
+    UPDATE hosts SET blocks = 0, held_until = iif(held_for = 'penalty', NULL, held_until), held_for = iif(held_for = 'penalty', NULL, held_for)
+    WHERE source_id = new.id;
+END;
+
+-- For people with sqlite3 or Datasette.
+
+-- Every listing with its source, where it was searched first, and what its own page adds.
+-- Lists are plain: "A; B".
+CREATE VIEW v_listings AS
+SELECT s.name AS source, l.listing_id, l.name, ifnull(l.phone, d.phone) AS phone, ifnull(l.phone_e164, d.phone_e164) AS phone_e164, d.email,
+       l.street, l.city, l.state, l.postal_code, l.service_area, ifnull(l.website, d.website) AS website, ifnull(l.domain, d.domain) AS domain,
+       (SELECT group_concat(value, '; ') FROM json_each(l.categories)) AS categories,
+       l.rating, l.review_count, ifnull(l.years_in_business, d.years_in_business) AS years_in_business, l.price_range, l.snippet,
+       (SELECT group_concat(value, '; ') FROM json_each(ifnull(d.hours, l.hours))) AS hours,
+       l.claimed, l.sponsored, l.profile_url, l.image_url, l.company_id, c.name AS searched_city, l.found_state AS searched_state,
+       k.name AS searched_category, d.lat, d.lon, l.first_seen_at, l.last_seen_at, l.dropped_at, d.fetched_at AS details_read_at
+FROM listings l JOIN sources s ON s.id = l.source_id LEFT JOIN details d ON d.listing = l.id
+LEFT JOIN targets x ON x.id = (SELECT min(g.target_id) FROM sightings g WHERE g.listing = l.id)
+LEFT JOIN cities c ON c.id = x.city_id LEFT JOIN categories k ON k.id = x.category_id;
+
+-- Every company with how many listings it has; e-mail and hours are of its first listing
+-- that has them.
+CREATE VIEW v_companies AS
+SELECT c.id, c.name, c.website, c.domain, c.phone_e164, c.street, c.city, c.state, c.postal_code,
+       (SELECT d.email FROM listings l JOIN details d ON d.listing = l.id WHERE l.company_id = c.id AND d.email IS NOT NULL ORDER BY l.dropped_at IS NOT NULL, l.id LIMIT 1) AS email,
+       (SELECT (SELECT group_concat(value, '; ') FROM json_each(ifnull(d.hours, l.hours))) FROM listings l LEFT JOIN details d ON d.listing = l.id
+        WHERE l.company_id = c.id AND ifnull(d.hours, l.hours) IS NOT NULL ORDER BY l.dropped_at IS NOT NULL, l.id LIMIT 1) AS hours,
+       (SELECT count(*) FROM listings l WHERE l.company_id = c.id) AS listings,
+       (SELECT count(*) FROM listings l WHERE l.company_id = c.id AND l.dropped_at IS NULL) AS alive, c.first_seen_at
+FROM companies c;
+
+-- Every listing with what its own page says.
+CREATE VIEW v_details AS
+SELECT t.id, s.name AS source, l.listing_id, l.name, t.status, d.fetched_at, d.email, ifnull(l.phone, d.phone) AS phone,
+       ifnull(l.website, d.website) AS website, ifnull(d.hours, l.hours) AS hours, d.lat, d.lon, d.payment, d.social, d.services, d.languages,
+       d.neighborhoods, d.aka, d.founded, ifnull(l.years_in_business, d.years_in_business) AS years_in_business, d.about,
+       t.not_before, t.wait_reason, t.last_error_code, t.last_error, l.company_id
+FROM targets t JOIN listings l ON l.id = t.listing JOIN sources s ON s.id = l.source_id LEFT JOIN details d ON d.listing = t.listing
+WHERE t.listing IS NOT NULL;
+
+-- The audit trail: a row for each listing and each thing that became of it.
+CREATE VIEW promotion_log AS
+SELECT e.id << 12 | ifnull(l.id - e.listing, 0) AS id, e.at,
+       CASE e.kind WHEN 'new' THEN 'promoted_create' WHEN 'changed' THEN 'promoted_update' WHEN 'completed' THEN 'promoted_update' ELSE e.kind END AS action,
+       e.source_id, ifnull(e.listing_id, l.listing_id) AS listing_id, iif(e.kind = 'new', l.company_id, e.company_id) AS company_id, e.run_id,
+       CASE e.kind WHEN 'new' THEN iif(e.what ->> ('$."' || (l.id - e.listing) || '"') IS NULL, NULL, json_object('key', e.what ->> ('$."' || (l.id - e.listing) || '"')))
+           WHEN 'changed' THEN json_patch(json_object('fields', json((SELECT json_group_array(x.value ->> 'field') FROM json_each(e.what, '$.changes') x))),
+               json_object('completed', e.what -> 'completed'))
+           ELSE e.what END AS what
+FROM listing_events e LEFT JOIN listings l ON l.id BETWEEN e.listing AND e.listing + e.listings - 1;
+
+-- Each field that a source says otherwise than before; NULL = nothing.
+CREATE VIEW listing_changes AS
+SELECT e.id << 12 | x.key AS id, e.listing, x.value ->> 'field' AS field, x.value ->> 'old' AS old, x.value ->> 'new' AS new, e.run_id, e.at
+FROM listing_events e CROSS JOIN json_each(e.what, '$.changes') x WHERE e.kind = 'changed';
+
+-- Every change of a listing in words.
+CREATE VIEW v_changes AS
+SELECT x.at, r.uuid AS run, s.name AS source, l.listing_id, l.name, l.city, l.state, x.field, x.old, x.new, l.company_id
+FROM listing_changes x JOIN listings l ON l.id = x.listing JOIN sources s ON s.id = l.source_id LEFT JOIN runs r ON r.id = x.run_id;
+
+-- What the site says that it has, and what was seen of it by the last crawl of each
+-- target. pages_left are those beyond the limit of pages, as far as the numbers of the site tell.
+CREATE VIEW v_coverage AS
+SELECT t.id, s.name AS source, c.name AS city, t.state, k.name AS category, t.status, t.site_total, t.raw_count + t.bad_count AS seen,
+       t.page_current AS pages, t.max_pages,
+       CASE WHEN t.next_page_url IS NULL OR t.page_current = 0 OR t.status <> 'DONE' AND (t.site_total IS NULL OR t.max_pages = 0) THEN 0
+            WHEN t.site_total IS NULL THEN 1
+            ELSE max(t.status = 'DONE', cast(ceil((t.site_total - t.raw_count - t.bad_count) * 1.0 * t.page_current / max(1, t.raw_count + t.bad_count)) AS INTEGER)
+                 - iif(t.status = 'DONE', 0, t.max_pages - t.page_current)) END AS pages_left,
+       CASE WHEN t.site_total > 0 THEN iif(t.raw_count + t.bad_count >= t.site_total, 100.0, min(99.9, round(100.0 * (t.raw_count + t.bad_count) / t.site_total, 1))) END AS percent,
+       t.complete_at, t.finished_at
+FROM targets t JOIN sources s ON s.id = t.source_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+WHERE t.kind = 'search' AND t.retired_at IS NULL AND (t.page_current > 0 OR t.finished_at IS NOT NULL);
+
+-- Every target in words.
+CREATE VIEW v_targets AS
+SELECT t.id, t.kind, s.name AS source, c.name AS city, t.state, k.name AS category, l.listing_id, l.name AS listing, t.status, t.page_current, t.max_pages,
+       t.raw_count, t.accepted_count, t.claimed_by, t.heartbeat_at, t.last_error_code, t.last_error,
+       t.not_before, t.wait_reason, t.total_attempts, t.retired_at
+FROM targets t JOIN sources s ON s.id = t.source_id LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id
+LEFT JOIN listings l ON l.id = t.listing;
+
+-- Progress of each kind in each state, by status.
+CREATE VIEW v_state_progress AS
+SELECT s.name AS source, t.kind, t.state, sum(iif(t.status = 'RETIRED', 0, t.targets)) AS targets,
+       sum(iif(t.status = 'PLANNED', t.targets, 0)) AS planned, sum(iif(t.status = 'IN_PROGRESS', t.targets, 0)) AS in_progress,
+       sum(iif(t.status = 'DONE', t.targets, 0)) AS done, sum(iif(t.status = 'FAILED', t.targets, 0)) AS failed,
+       sum(iif(t.status = 'STUCK', t.targets, 0)) AS stuck, sum(iif(t.status = 'PARKED', t.targets, 0)) AS parked,
+       sum(iif(t.status = 'RETIRED', t.targets, 0)) AS retired, sum(t.pages) AS pages, sum(t.accepted) AS accepted
+FROM target_totals t JOIN sources s ON s.id = t.source_id GROUP BY s.name, t.kind, t.state;
+
+-- What may be claimed now: enabled, not paused, its time come, and of a source that is
+-- open. (A claim reads the same off an index, after what fell due was planned; a test holds
+-- the two together.) A time further ahead than its reason allows is the mark of a clock that
+-- was set back, and over.
+CREATE VIEW targets_available AS
+SELECT t.* FROM v_waits t CROSS JOIN v_source_availability o ON o.source_id = t.source_id
+WHERE o.open = 1 AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL
+    AND (t.status IN ('PLANNED', 'FAILED') OR t.status = 'DONE' AND t.not_before IS NOT NULL) AND t.waits = 0;
+
+-- The targets, and whether each waits.
+CREATE VIEW v_waits AS
+SELECT t.*, ifnull(t.not_before > n.now AND CASE t.wait_reason WHEN 'gap' THEN t.not_before <= n.gap WHEN 'backoff' THEN t.not_before <= n.far
+        ELSE t.not_before <= n.week OR t.not_before <= strftime('%Y-%m-%dT%H:%M:%fZ', n.now, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes') END, 0) AS waits
+FROM targets t CROSS JOIN (
+    SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS now, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+2 minutes') AS gap,
+           strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+33 hours') AS far, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+192 hours') AS week) n;
+
+-- Why sources may not be asked now, and until when: a row for each reason, also of one that
+-- is over. A source is open when none of its rows lasts: claims, runs and commands ask this
+-- view and nothing else. "9999" = until an operator, or a probe, says otherwise.
+CREATE VIEW v_source_closures AS
+SELECT id AS source_id, 1 AS rank, 'disabled' AS state, '9999' AS until, NULL AS ends, NULL AS code, 'disabled by an operator' AS reason
+FROM sources WHERE enabled = 0
+UNION ALL
+SELECT id, 2, 'paused', iif(auto_disabled = 1, '9999', paused_until), iif(auto_disabled = 1, NULL, paused_until), paused_code, paused_reason
+FROM sources WHERE auto_disabled = 1 OR paused_until IS NOT NULL
+UNION ALL
+SELECT source_id, 3, 'quarantined', '9999', quarantine_until, NULL, error_class
+FROM connectivity_profiles WHERE status = 'quarantined'
+UNION ALL
+SELECT source_id, 4, 'held', until, until, NULL, held_for
+FROM (SELECT h.source_id, max(h.held_until) AS until, h.held_for FROM hosts h WHERE h.held_until IS NOT NULL GROUP BY h.source_id);
+
+-- The same for people: one row a source, with what closes it now.
+CREATE VIEW v_source_availability AS
+SELECT s.id AS source_id, s.name AS source, ifnull(c.state, 'open') AS state, c.state IS NULL AS open, c.ends AS until, c.code, c.reason, min(c.rank) AS rank
+FROM sources s LEFT JOIN v_source_closures c ON c.source_id = s.id AND c.until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+GROUP BY s.id; -- of the row with the least rank
+
+-- Every target with its health and where it stands in its schedule:
+-- NOT_SCHEDULED done, and not to be crawled again; or retired, because its city is gone
+-- FAILED       a dead letter (`dead requeue` takes it back)
+-- PAUSED       by an operator, or its source is disabled, paused or quarantined
+-- DEGRADED     rests after three failures or more, and comes back by itself
+-- NEEDS_PLAN   stuck: `reset --status STUCK` plans it again
+-- DUE          may be crawled now, or is
+-- SCHEDULED    has its time, or its host has
+CREATE VIEW v_crawler_status AS
+SELECT t.id, t.kind, o.source, c.name AS city, t.state, k.name AS category, t.listing, t.status,
+       CASE WHEN t.paused = 1 THEN 'paused' WHEN t.status = 'PARKED' THEN 'failed' WHEN t.backoff_level > 0 THEN 'degraded' ELSE 'active' END AS crawl_status,
+       t.enabled, t.status = 'PARKED' AND t.backoff_level > 0 AS auto_disabled,
+       CASE WHEN t.retired_at IS NOT NULL THEN 'NOT_SCHEDULED' WHEN t.status = 'PARKED' THEN 'FAILED'
+            WHEN t.enabled = 0 OR t.paused = 1 OR o.state IN ('disabled', 'paused', 'quarantined') THEN 'PAUSED'
+            WHEN t.status = 'STUCK' THEN 'NEEDS_PLAN'
+            WHEN t.status = 'FAILED' AND t.waits THEN 'DEGRADED'
+            WHEN t.status = 'DONE' AND t.not_before IS NULL THEN 'NOT_SCHEDULED'
+            WHEN t.waits OR t.status <> 'IN_PROGRESS' AND o.state = 'held' THEN 'SCHEDULED'
+            ELSE 'DUE' END AS schedule_status,
+       t.not_before, t.wait_reason, t.backoff_level, iif(t.wait_reason = 'backoff', t.not_before, NULL) AS backoff_until,
+       t.consecutive_failures, t.crawl_frequency_minutes, iif(t.wait_reason IN ('recrawl', 'gap'), t.not_before, NULL) AS next_crawl_at, t.last_success_at,
+       t.total_attempts, t.total_successes, round(100.0 * t.total_successes / nullif(t.total_attempts, 0), 1) AS success_rate,
+       t.page_current, t.accepted_count AS listings, t.max_retries, t.last_error_code, t.last_error,
+       (SELECT x.finished_at FROM crawl_attempts x WHERE x.target_id = t.id AND x.ended IN ('failed', 'parked') ORDER BY x.claim_token DESC LIMIT 1) AS last_failure_at,
+       (SELECT x.proxy FROM crawl_attempts x WHERE x.target_id = t.id ORDER BY x.claim_token DESC LIMIT 1) AS last_proxy,
+       (SELECT x.identity FROM crawl_attempts x WHERE x.target_id = t.id ORDER BY x.claim_token DESC LIMIT 1) AS last_identity,
+       t.claimed_by, t.heartbeat_at, t.crawl_started_at, t.finished_at, t.retired_at
+FROM v_waits t CROSS JOIN v_source_availability o ON o.source_id = t.source_id
+LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id;
+
+-- How attempts ended in the last 7 days, by code. A target that is DONE because its site says
+-- that there is nothing (NO_LISTINGS) went well, and counts as SUCCESS. A block has one code, whether it met a
+-- proxy or not: by_proxy tells the two apart.
+CREATE VIEW v_crawl_error_summary AS
+SELECT s.name AS source, iif(a.ended = 'done', 'SUCCESS', a.error_code) AS error_code, a.error_code = 'BLOCKED_PROXY' AND a.proxy IS NOT NULL AS by_proxy,
+       count(*) AS occurrences, count(DISTINCT a.target_id) AS targets, max(a.finished_at) AS last_seen,
+       cast(avg(a.duration_ms) AS INTEGER) AS mean_duration_ms
+FROM crawl_attempts a JOIN targets t ON t.id = a.target_id JOIN sources s ON s.id = t.source_id
+WHERE a.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days') AND a.error_code IS NOT NULL
+GROUP BY s.name, iif(a.ended = 'done', 'SUCCESS', a.error_code), by_proxy;
+
+-- The health of each source's searches in one line.
+CREATE VIEW v_crawl_health AS
+SELECT s.name AS source, count(t.id) AS targets,
+       sum(t.paused = 0 AND t.status <> 'PARKED' AND t.backoff_level = 0) AS active,
+       sum(t.paused = 0 AND t.status <> 'PARKED' AND t.backoff_level > 0) AS degraded,
+       sum(t.paused = 1) AS paused, sum(t.paused = 0 AND t.status = 'PARKED') AS failed,
+       (SELECT count(*) FROM targets_available a WHERE a.source_id = s.id AND a.kind = 'search') AS due_now,
+       sum(t.consecutive_failures > 0) AS with_failures, round(avg(t.consecutive_failures), 2) AS mean_consecutive_failures,
+       count(*) FILTER (WHERE t.last_success_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day')) AS successful_24h
+FROM sources s JOIN targets t ON t.source_id = s.id WHERE t.kind = 'search' GROUP BY s.id;
+
+-- The workers that have not stopped, with what each holds. Whether their process lives is
+-- told by its lock file alone: `ypcrawl status` looks.
+CREATE VIEW v_workers AS
+SELECT w.worker_id, w.name, w.host, w.pid, r.uuid AS run, s.name AS source, w.started_at, w.heartbeat_at,
+       t.id AS target_id, t.kind, l.name AS listing, c.name AS city, t.state, k.name AS category, t.page_current + 1 AS page,
+       w.pages, w.listings, w.claims, w.claim_retries, w.rss_bytes
+FROM workers w JOIN runs r ON r.id = w.run_id
+LEFT JOIN targets t INDEXED BY targets_held ON t.status = 'IN_PROGRESS' AND t.run_id = w.run_id AND t.claimed_by = w.worker_id
+LEFT JOIN sources s ON s.id = ifnull(t.source_id, r.source_id)
+LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id LEFT JOIN listings l ON l.id = t.listing
+WHERE w.stopped_at IS NULL AND r.outcome = 'running';
+
+-- The targets that no crawl will take again by itself.
+CREATE VIEW v_dead_letters AS
+SELECT t.id, t.kind, s.name AS source, c.name AS city, t.state, k.name AS category, l.listing_id, l.name AS listing, t.last_error_code, t.last_error,
+       t.finished_at AS parked_at, t.consecutive_failures, t.total_attempts, t.page_current, t.backoff_level > 0 AS auto_disabled
+FROM targets t JOIN sources s ON s.id = t.source_id LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id
+LEFT JOIN listings l ON l.id = t.listing
+WHERE t.status = 'PARKED' AND t.retired_at IS NULL AND t.status IN ('FAILED', 'STUCK', 'PARKED'); -- twice: so that the partial index serves it
