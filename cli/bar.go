@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rs/zerolog"
 	"github.com/schollz/progressbar/v3"
@@ -231,7 +230,7 @@ const (
 // that a resumed crawl would falsify, and can't go back from 100 %.
 func (s Snapshot) frame(width int) string {
 	text := fit(s.parts(), width-1-barFixed-barMin)
-	size := min(max(width-1-barFixed-utf8.RuneCountInString(text), barMin), barMax)
+	size := min(max(width-1-barFixed-yp.Columns(text), barMin), barMax)
 	done, total := s.phase()
 	if total == 0 { // nothing to do is all done; the library refuses a total of 0
 		total, done = 1, 1
@@ -251,7 +250,7 @@ func (s Snapshot) frame(width int) string {
 	if err != nil { // io.Discard never fails and done <= total
 		return text
 	}
-	return strings.TrimRight(cut(strings.Trim(bar.String(), "\r"), width-1), " ")
+	return strings.TrimRight(yp.Cut(strings.Trim(bar.String(), "\r"), width-1), " ")
 }
 
 // part is one part of the text behind the bar. Where there is little width, those of
@@ -309,18 +308,9 @@ func fit(list []part, width int) string {
 				worst = i
 			}
 		}
-		if text := strings.Join(texts, " · "); len(list) <= 1 || utf8.RuneCountInString(text) <= width {
+		if text := strings.Join(texts, " · "); len(list) <= 1 || yp.Columns(text) <= width {
 			return text
 		}
 		list = slices.Delete(list, worst, worst+1)
 	}
-}
-
-// cut shortens s to width columns.
-func cut(s string, width int) string {
-	for utf8.RuneCountInString(s) > max(width, 0) {
-		_, size := utf8.DecodeLastRuneInString(s)
-		s = s[:len(s)-size]
-	}
-	return s
 }

@@ -187,7 +187,7 @@ func sourcesTable(rows []sourceRow, known bool) *table {
 			r.Name, r.BaseURL, orDash(r.Delay), pages, orDash(strings.TrimPrefix(r.Example, r.BaseURL)),
 			orDash(string(r.Availability)), orDash(r.Status), orDash(string(r.Stage)), r.Score,
 		}
-	}, "source", "base URL", "delay", "pages at most", "example", "availability", "status", "stage", "score")
+	}, "source", "base URL", "delay", "pages at most", "example", "availability", "status", "stage", "score").without("example", "pages at most", "delay", "base URL", "score")
 	if !known {
 		t.hide("availability", "status")
 	}
