@@ -284,32 +284,31 @@ func (p *Program) listingHistory(c *cli.Context) error {
 		if err != nil {
 			return asUsage(fmt.Errorf("--listing: %w", err))
 		}
-		return p.tell(c, h, func(w *sections) { w.lines(p.historyLines(h)...) })
+		return p.tell(c, h, func(w *sections) { p.historyText(w, h) })
 	})
 }
 
-func (p *Program) historyLines(h *report.History) []string {
+func (p *Program) historyText(w *sections, h *report.History) {
 	head := fmt.Sprintf("%s/%s  %s", h.Source, h.ListingID, p.placed(h.Name, h.City, h.State))
 	if h.CompanyID != nil {
 		head += ", company " + idText(*h.CompanyID)
 	}
-	lines := []string{head}
+	w.lines(head)
 	if !h.FirstSeen.IsZero() {
 		seen := fmt.Sprintf("first seen %s, last seen %s", minute(h.FirstSeen), minute(h.LastSeen))
 		if !h.Dropped.IsZero() {
 			seen += ", dropped since " + minute(h.Dropped)
 		}
-		lines = append(lines, seen)
+		w.more(seen)
 	}
 	for i := range h.Changes {
 		x := &h.Changes[i]
-		line := fmt.Sprintf("  %s  %s", minute(x.At), x.Kind)
+		text := string(x.Kind)
 		if x.Run != nil {
-			line += " by run " + idText(*x.Run)
+			text += " by run " + idText(*x.Run)
 		}
-		lines = append(lines, line+p.changeText(x))
+		w.item("  "+minute(x.At)+"  ", text+p.changeText(x))
 	}
-	return lines
 }
 
 const sinceHelp = "a RUN is its number or the beginning of its uuid: all since it began; ages are 90m, 36h, 7d, 2w;\n" +

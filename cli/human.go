@@ -60,8 +60,10 @@ func fold(w io.Writer, lead, text string) string {
 	return lead + strings.Join(yp.Wrap(text, width-in), "\n"+strings.Repeat(" ", in))
 }
 
-// foldLine folds a line, which may be indented.
+// foldLine folds a line, unless it is indented: what is to be typed stands so, and is copied.
 func foldLine(w io.Writer, line string) string {
-	text := strings.TrimLeft(line, " ")
-	return fold(w, line[:len(line)-len(text)], text)
+	if strings.HasPrefix(line, " ") {
+		return line
+	}
+	return fold(w, "", line)
 }

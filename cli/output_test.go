@@ -209,12 +209,12 @@ func TestNotesFold(t *testing.T) {
 	t.Parallel()
 	terminal, pipe := &tty{width: 24}, &bytes.Buffer{}
 	for _, w := range []io.Writer{terminal, pipe} {
-		(&Streams{Err: w}).note("Nothing was planned or crawled yet.\n  start here")
+		(&Streams{Err: w}).note("Nothing was planned or crawled yet.\n  ypcrawl run --states CA TX")
 	}
-	if want := "Nothing was planned or\n  crawled yet.\n  start here\n"; terminal.String() != want {
+	if want := "Nothing was planned or\n  crawled yet.\n  ypcrawl run --states CA TX\n"; terminal.String() != want {
 		t.Errorf("got %q, want %q", terminal.String(), want)
 	}
-	if want := "Nothing was planned or crawled yet.\n  start here\n"; pipe.String() != want {
+	if want := "Nothing was planned or crawled yet.\n  ypcrawl run --states CA TX\n"; pipe.String() != want {
 		t.Errorf("got %q, want %q", pipe.String(), want)
 	}
 }

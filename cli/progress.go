@@ -131,10 +131,15 @@ func drawScreen(w io.Writer, lines []string, width int) error {
 	out.WriteString("\x1b[H")
 	for _, line := range lines {
 		text, painted := strings.CutPrefix(strings.TrimSuffix(line, plain), string(bold))
-		if text = yp.Cut(text, width); painted {
+		text = yp.Cut(text, width)
+		end := "\x1b[K\r\n"
+		if yp.Columns(text) == width {
+			end = "\r\n" // the cursor still stands on the last character, which would be emptied
+		}
+		if painted {
 			text = string(bold) + text + plain
 		}
-		out.WriteString(text + "\x1b[K\r\n")
+		out.WriteString(text + end)
 	}
 	out.WriteString("\x1b[J")
 	_, err := w.Write(out.Bytes())

@@ -304,7 +304,7 @@ func (f *sourceFacts) text(w *sections, now time.Time) {
 	}
 	w.lines(head, availability, "targets: "+targetsText(&f.Sandbox, f.Stage))
 	for _, note := range f.Notes {
-		w.more("  " + note)
+		w.item("  ", note)
 	}
 	switch {
 	case f.Stage == checkpoint.StageReview:
