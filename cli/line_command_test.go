@@ -201,7 +201,7 @@ func TestReason(t *testing.T) {
 func manyStates(n int) *report.Progress {
 	pr := &report.Progress{
 		Rate: 1, ETASec: 60,
-		Workers: []report.Holder{{Worker: "worker_0_pid_1", City: "Austin", State: "TX", Category: "Plumbers", Page: 1}},
+		Workers: []report.Holder{{Name: "amber (1)", City: "Austin", State: "TX", Category: "Plumbers", Page: 1}},
 		Errors:  []report.ErrorCount{{Code: "TIMEOUT", Status: "FAILED", Targets: 1, Example: strings.Repeat("long ", 50)}},
 	}
 	for i := range n {

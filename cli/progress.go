@@ -178,7 +178,7 @@ func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
 		if !h.Alive {
 			beat += " (not alive here)"
 		}
-		return []any{yp.WorkerText(h.Worker), h.City + ", " + h.State, h.Category, h.Page, beat}
+		return []any{h.Name, h.City + ", " + h.State, h.Category, h.Page, beat}
 	}, "worker", "city", "category", "page", "heartbeat").without("page", "heartbeat"))
 	w.table(tableOf(pr.Errors, func(e report.ErrorCount) []any {
 		code := codeText(e.Code, e.ByProxy)

@@ -152,14 +152,14 @@ func (p *Program) workers(s *report.Status) *table {
 		if m.RSS > 0 {
 			memory = megabytes(m.RSS)
 		}
-		process := fmt.Sprintf("%d on %s", m.PID, m.Host)
+		host := m.Host
 		if !m.Alive {
-			process += " (dead)"
+			host += " (dead)"
 		}
 		return []any{
-			m.Name, process, holding, page, m.Pages, m.Listings, retries, memory, ago(s.Now, m.Heartbeat),
+			m.Name, host, holding, page, m.Pages, m.Listings, retries, memory, ago(s.Now, m.Heartbeat),
 		}
-	}, "worker", "process", "target", "page", "pages", "listings", "retries", "memory", "heartbeat").without("retries", "memory", "listings", "process", "heartbeat", "page")
+	}, "worker", "host", "target", "page", "pages", "listings", "retries", "memory", "heartbeat").without("retries", "memory", "listings", "host", "heartbeat", "page")
 }
 
 // causeOf says why a source is not healthy, "" where it is.

@@ -70,7 +70,7 @@ func traceText(w *sections, t *report.Trace) {
 // attemptText tells of an attempt: who and how it ended, then its steps.
 func attemptText(w *sections, kind yp.Kind, a *report.TraceAttempt) {
 	w.lines(fmt.Sprintf("Attempt %d, %s, by %s on %s, from page %d",
-		a.Number, a.Started.Format("2006-01-02 15:04:05Z"), yp.WorkerText(a.Worker), a.Host, a.PageBefore+1))
+		a.Number, a.Started.Format("2006-01-02 15:04:05Z"), a.Name, a.Host, a.PageBefore+1))
 	for _, m := range a.Marks() {
 		w.item("  "+clockTime(m.At)+"  ", m.Text)
 	}
