@@ -80,7 +80,12 @@ type DisplayConfig struct {
 
 const (
 	redrawEvery = 200 * time.Millisecond
+	wholeEvery  = 2 * time.Second // the whole bar is written so often, whatever was typed into it meanwhile
 	lineEvery   = 30 * time.Second
+
+	// behindBar is the width left behind the bar for the "^C" that a terminal shows: on
+	// a full line it would wrap, and the bar be drawn twice.
+	behindBar = 2
 )
 
 // Display shows the progress of a crawl on stderr: a bar on a terminal, a log
@@ -90,9 +95,11 @@ type Display struct {
 	cfg DisplayConfig
 
 	mu     sync.Mutex
-	last   View // nil = nothing is shown
-	shown  bool // the bar stands on the cursor's line
-	broken bool // a log line without its end stands there instead
+	last   View      // nil = nothing is shown
+	bar    string    // stands on the cursor's line, which is behind it; "" = nothing does
+	width  int       // of the terminal when it was drawn
+	whole  time.Time // when all of it was written last
+	broken bool      // a log line without its end stands there instead
 }
 
 // NewDisplay returns a display that shows nothing before Follow.
@@ -166,10 +173,10 @@ func (d *Display) show(v View) {
 func (d *Display) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.shown {
+	if d.bar != "" {
 		d.write("\r\n")
 	}
-	d.last, d.shown = nil, false
+	d.last, d.bar = nil, ""
 }
 
 func (s Snapshot) fields(e *zerolog.Event) *zerolog.Event {
@@ -193,24 +200,56 @@ func (s Snapshot) fields(e *zerolog.Event) *zerolog.Event {
 	return e
 }
 
-// draw puts the bar on the cursor's line.
+// draw puts the bar on the cursor's line. What stands there already is not written again.
 func (d *Display) draw() {
 	if d.last == nil || !d.cfg.Live || d.cfg.Quiet || d.broken {
 		return
 	}
-	if text := d.last.frame(d.cfg.Width()); text != "" {
-		d.write(clearLine + text) // in one write
-		d.shown = true
+	width := d.cfg.Width()
+	text := d.last.frame(width - behindBar)
+	if text == "" || text == d.bar && width == d.width {
+		return
 	}
+	same := 0
+	if width == d.width && time.Since(d.whole) < wholeEvery {
+		same = common(d.bar, text)
+	}
+	if same > 0 {
+		d.write(fmt.Sprintf("\x1b[%dG%s\x1b[K", yp.Columns(text[:same])+1, text[same:]))
+	} else {
+		d.write(d.cleared(width) + text) // in one write
+		d.whole = time.Now()
+	}
+	d.bar, d.width = text, width
 }
 
-// clearLine goes to the line's start and empties it.
-const clearLine = "\r\x1b[2K"
+// common is how many bytes two texts begin with alike, up to an ASCII character of both: no character is
+// taken apart there.
+func common(a, b string) (n int) {
+	for i := range min(len(a), len(b)) {
+		if a[i] < utf8.RuneSelf && b[i] < utf8.RuneSelf {
+			n = i
+		}
+		if a[i] != b[i] {
+			break
+		}
+	}
+	return n
+}
+
+// cleared goes to the start of the bar and empties the screen from there. A terminal that has become narrower
+// than the bar shows it on several lines, with the cursor on the last.
+func (d *Display) cleared(width int) string {
+	if above := (yp.Columns(d.bar) - 1) / max(width, 1); above > 0 {
+		return fmt.Sprintf("\r\x1b[%dA\x1b[J", above)
+	}
+	return "\r\x1b[J"
+}
 
 func (d *Display) clear() {
-	if d.shown {
-		d.write(clearLine)
-		d.shown = false
+	if d.bar != "" {
+		d.write(d.cleared(d.cfg.Width()))
+		d.bar = ""
 	}
 }
 
@@ -231,7 +270,7 @@ const (
 // that a resumed crawl would falsify, and can't go back from 100 %.
 func (s Snapshot) frame(width int) string {
 	text := fit(s.parts(), width-1-barFixed-barMin)
-	size := min(max(width-1-barFixed-utf8.RuneCountInString(text), barMin), barMax)
+	size := min(max(width-1-barFixed-yp.Columns(text), barMin), barMax)
 	done, total := s.phase()
 	if total == 0 { // nothing to do is all done; the library refuses a total of 0
 		total, done = 1, 1
@@ -251,7 +290,7 @@ func (s Snapshot) frame(width int) string {
 	if err != nil { // io.Discard never fails and done <= total
 		return text
 	}
-	return strings.TrimRight(cut(strings.Trim(bar.String(), "\r"), width-1), " ")
+	return strings.TrimRight(yp.Cut(strings.Trim(bar.String(), "\r"), width-1), " ")
 }
 
 // part is one part of the text behind the bar. Where there is little width, those of
@@ -301,18 +340,9 @@ func fit(list []part, width int) string {
 				worst = i
 			}
 		}
-		if text := strings.Join(texts, " · "); len(list) <= 1 || utf8.RuneCountInString(text) <= width {
+		if text := strings.Join(texts, " · "); len(list) <= 1 || yp.Columns(text) <= width {
 			return text
 		}
 		list = slices.Delete(list, worst, worst+1)
 	}
-}
-
-// cut shortens s to width columns.
-func cut(s string, width int) string {
-	for utf8.RuneCountInString(s) > max(width, 0) {
-		_, size := utf8.DecodeLastRuneInString(s)
-		s = s[:len(s)-size]
-	}
-	return s
 }

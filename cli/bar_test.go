@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,26 +19,57 @@ import (
 )
 
 // screen is a terminal: it shows what a person would see after all that was
-// written, wrapped lines included.
+// written, wrapped lines included. Its cursor may stand behind the last column.
 type screen struct {
-	mu    sync.Mutex
-	width int
-	lines [][]rune
-	row   int
-	col   int
+	mu      sync.Mutex
+	width   int
+	lines   [][]rune
+	wrapped []bool // this line goes on in the next
+	row     int
+	col     int
+	bytes   int // written
+	writes  int
 }
 
-func newScreen(width int) *screen { return &screen{width: width, lines: [][]rune{nil}} }
+func newScreen(width int) *screen {
+	return &screen{width: width, lines: [][]rune{nil}, wrapped: []bool{false}}
+}
 
-func (s *screen) columns() int { return s.width }
+func (s *screen) columns() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.width
+}
 
-// Write acts on what a terminal is sent: text, line ends, and "empty the line".
+func (s *screen) written() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.writes
+}
+
+// command is what moves the cursor or empties: "\x1b[5G".
+var command = regexp.MustCompile(`^\x1b\[(\d*)([AGJK])`)
+
+// Write acts on what a terminal is sent: text, line ends and commands.
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.bytes, s.writes = s.bytes+len(p), s.writes+1
 	for text := string(p); text != ""; {
-		if rest, ok := strings.CutPrefix(text, "\x1b[2K"); ok {
-			s.lines[s.row], text = nil, rest
+		if c := command.FindStringSubmatch(text); c != nil {
+			n, _ := strconv.Atoi(c[1])
+			switch c[2] {
+			case "A":
+				s.row = max(0, s.row-n)
+			case "G":
+				s.col = n - 1
+			case "J":
+				s.lines, s.wrapped = s.lines[:s.row+1], s.wrapped[:s.row+1]
+				fallthrough
+			case "K":
+				s.lines[s.row], s.wrapped[s.row] = s.lines[s.row][:min(s.col, len(s.lines[s.row]))], false
+			}
+			text = text[len(c[0]):]
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(text)
@@ -56,12 +89,13 @@ func (s *screen) Write(p []byte) (int, error) {
 func (s *screen) down() {
 	s.row, s.col = s.row+1, 0
 	if s.row == len(s.lines) {
-		s.lines = append(s.lines, nil)
+		s.lines, s.wrapped = append(s.lines, nil), append(s.wrapped, false)
 	}
 }
 
 func (s *screen) put(r rune) {
 	if s.col == s.width {
+		s.wrapped[s.row] = true
 		s.down()
 	}
 	line := s.lines[s.row]
@@ -71,6 +105,31 @@ func (s *screen) put(r rune) {
 	line[s.col] = r
 	s.lines[s.row] = line
 	s.col++
+}
+
+// resize lays lines out anew, as terminals do: those that are too long go on in the next. The cursor stays at
+// its character.
+func (s *screen) resize(width int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lines, wrapped, row, col := s.lines, s.wrapped, s.row, s.col
+	s.lines, s.wrapped, s.width, s.row, s.col = [][]rune{nil}, []bool{false}, width, 0, 0
+	at, there := 0, 0
+	for i, line := range lines {
+		for _, r := range line {
+			s.put(r)
+		}
+		if i == row {
+			at, there = s.row, s.col
+			if col < len(line) {
+				panic("resize: the cursor is to stand behind its line")
+			}
+		}
+		if !wrapped[i] && i+1 < len(lines) {
+			s.down()
+		}
+	}
+	s.row, s.col = at, there
 }
 
 // text is what the screen shows.
@@ -183,7 +242,7 @@ func TestLogLinesDoNotBreakTheBar(t *testing.T) {
 	d.end()
 	logger.Info().Msg("after the end")
 	want := "INF before the start\nINF first\nWRN second " + strings.Repeat("x", 49) + "\n" + strings.Repeat("x", 21) +
-		"\n" + halfway().frame(60) + "\nINF after the end\n"
+		"\n" + halfway().frame(60-behindBar) + "\nINF after the end\n"
 	if got := s.text(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -196,7 +255,7 @@ func TestBarWaitsForTheEndOfALogLine(t *testing.T) {
 	write(t, d.Writer(), "half a ")
 	d.show(halfway())
 	write(t, d.Writer(), "line\n")
-	if got, want := s.text(), "half a line\n"+halfway().frame(60); got != want {
+	if got, want := s.text(), "half a line\n"+halfway().frame(60-behindBar); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -208,33 +267,100 @@ func write(t *testing.T, w io.Writer, text string) {
 	}
 }
 
+// TestBarFollowsTheWidth: whatever becomes of the width, what was written before stays, and nothing of an older bar
+// does.
 func TestBarFollowsTheWidth(t *testing.T) {
 	t.Parallel()
-	d, s := live(150)
-	d.show(halfway())
-	s.width = 50
-	d.show(halfway())
-	if got, want := s.text(), halfway().frame(50); got != want {
-		t.Errorf("got %q, want %q", got, want)
+	for name, widths := range map[string][]int{
+		"narrower": {50}, "wider": {200}, "much narrower": {20}, "there and back": {40, 150}, "by and by": {120, 90, 70, 60, 45, 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, logs := range []bool{false, true} {
+				d, s := live(150)
+				write(t, d.Writer(), "first\n")
+				d.show(halfway())
+				want := "first\n"
+				for _, width := range widths {
+					s.resize(width)
+					if logs {
+						write(t, d.Writer(), "log\n")
+						want += "log\n"
+					}
+					d.show(halfway())
+					if got, want := s.text(), want+halfway().frame(width-behindBar); got != want {
+						t.Errorf("in %d columns got\n%s\nwant\n%s", width, got, want)
+					}
+				}
+			}
+		})
 	}
+}
+
+// TestBarLeavesRoom: "^C", which a terminal shows where it is typed, does not wrap, and goes with the next line or bar.
+func TestBarLeavesRoom(t *testing.T) {
+	t.Parallel()
+	for width := 20; width < 120; width++ {
+		d, s := live(width)
+		d.show(halfway())
+		write(t, s, "^C")
+		if strings.Contains(s.text(), "\n") {
+			t.Fatalf("in %d columns: %q", width, s.text())
+		}
+		write(t, d.Writer(), "stopping\n")
+		if got, want := s.text(), "stopping\n"+halfway().frame(width-behindBar); got != want {
+			t.Fatalf("in %d columns got\n%s\nwant\n%s", width, got, want)
+		}
+	}
+}
+
+// TestBarWritesWhatChanged: the same state is not written again, and of another one only what differs.
+func TestBarWritesWhatChanged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, s := live(80)
+		written := func(v Snapshot) int {
+			before := s.bytes
+			d.show(v)
+			if got, want := s.text(), v.frame(80-behindBar); got != want {
+				t.Errorf("got  %q\nwant %q", got, want)
+			}
+			return s.bytes - before
+		}
+		state := halfway()
+		written(state)
+		if n := written(state); n != 0 {
+			t.Errorf("the same state: %d bytes", n)
+		}
+		state.PagesDone++
+		if n := written(state); n == 0 || n > 50 {
+			t.Errorf("one more page: %d bytes", n)
+		}
+		state.ETA = 9 * time.Second // shorter
+		written(state)
+		time.Sleep(wholeEvery) // the bubble's clock
+		state.PagesDone++
+		if n := written(state); n < 80 {
+			t.Errorf("after %s: %d bytes, want the whole bar", wholeEvery, n)
+		}
+	})
 }
 
 func TestBarIsDrawnFiveTimesASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		out := &lockedBuffer{}
+		d, out := live(80)
 		pages := int64(0)
-		d := NewDisplay(DisplayConfig{Out: out, Live: true, Width: func() int { return 80 }})
 		stop := d.Follow(zerolog.Nop(), func() View {
 			pages++
 			return Snapshot{TargetsTotal: 10, PagesDone: pages}
 		})
 		time.Sleep(1900 * time.Millisecond) // the bubble's clock
-		if n := strings.Count(out.String(), clearLine); n != 10 || !strings.Contains(out.String(), "10 pages") {
-			t.Errorf("drawn %d times: %q", n, out.String())
+		if out.written() != 10 || !strings.Contains(out.text(), "10 pages") {
+			t.Errorf("drawn %d times: %q", out.written(), out.text())
 		}
 		stop()
-		if !strings.Contains(out.String(), "11 pages") {
+		if !strings.Contains(out.text(), "11 pages") {
 			t.Error("the last state was not drawn")
 		}
 	})

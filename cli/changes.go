@@ -190,7 +190,7 @@ func (l *changeList) head(w *sections) {
 			w.more(fmt.Sprintf("and the passes of %s more", plural(len(l.about.Passes)-i, "source")))
 			break
 		}
-		w.more(yp.Wrap(pass.Text(), 80)...)
+		w.more(pass.Text())
 	}
 	w.more(l.about.Coverage.Lines(l.about.Of)...)
 }
@@ -207,7 +207,7 @@ func (l *changeList) print(p *Program, out io.Writer) error {
 		f := l.filter
 		f.Kinds = []store.Event{kind}
 		err := l.k.EachChange(l.c.Context, f, l.limit, func(x *report.Change) error {
-			w.more(changeLine(x))
+			w.item(p.changeLine(x))
 			return w.err
 		})
 		if err != nil {
@@ -218,30 +218,35 @@ func (l *changeList) print(p *Program, out io.Writer) error {
 }
 
 // changeLine tells a change on a line below its kind.
-func changeLine(x *report.Change) string {
-	return fmt.Sprintf("  %s  %s/%s  %s%s", minute(x.At), x.Source, x.ListingID, placed(x.Name, x.City, x.State), changeText(x))
+func (p *Program) changeLine(x *report.Change) (lead, text string) {
+	return fmt.Sprintf("  %s  %s/%s  ", minute(x.At), x.Source, x.ListingID), p.placed(x.Name, x.City, x.State) + p.changeText(x)
 }
 
 // placed is a name with its place.
-func placed(name, city, state string) string {
+func (p *Program) placed(name, city, state string) string {
 	place := strings.Trim(city+", "+state, ", ")
 	if place != "" {
 		place = " (" + place + ")"
 	}
-	return cmp.Or(short(name, shownValue), "-") + place
+	return cmp.Or(p.short(name), "-") + place
 }
 
-// shownValue is how much of a value is shown on a line.
-const shownValue = 60
+// short cuts a value for a line on a terminal, where it is shown without its control characters.
+func (p *Program) short(s string) string {
+	if s = yp.Clean(s); isTerminal(p.Out) {
+		s = yp.Shorten(s, 60)
+	}
+	return s
+}
 
 // changeText tells the fields that changed, or why a listing was rejected; empty = neither.
-func changeText(x *report.Change) string {
+func (p *Program) changeText(x *report.Change) string {
 	parts := make([]string, 0, len(x.Changes)+len(x.Reasons))
 	for _, f := range x.Changes {
-		parts = append(parts, fmt.Sprintf("%s: %s → %s", f.Field, valueText(f.Old), valueText(f.New)))
+		parts = append(parts, fmt.Sprintf("%s: %s → %s", f.Field, p.valueText(f.Old), p.valueText(f.New)))
 	}
 	for _, r := range x.Reasons {
-		parts = append(parts, short(r, 2*shownValue))
+		parts = append(parts, yp.Clean(r))
 	}
 	text := ""
 	if len(parts) > 0 {
@@ -253,11 +258,11 @@ func changeText(x *report.Change) string {
 	return text
 }
 
-func valueText(s *string) string {
+func (p *Program) valueText(s *string) string {
 	if s == nil || *s == "" {
 		return "-"
 	}
-	return short(*s, shownValue)
+	return p.short(*s)
 }
 
 // listingHistory shows what became of one listing.
@@ -283,32 +288,31 @@ func (p *Program) listingHistory(c *cli.Context) error {
 		if err != nil {
 			return asUsage(fmt.Errorf("--listing: %w", err))
 		}
-		return p.tell(c, h, func(w *sections) { w.lines(historyLines(h)...) })
+		return p.tell(c, h, func(w *sections) { p.historyText(w, h) })
 	})
 }
 
-func historyLines(h *report.History) []string {
-	head := fmt.Sprintf("%s/%s  %s", h.Source, h.ListingID, placed(h.Name, h.City, h.State))
+func (p *Program) historyText(w *sections, h *report.History) {
+	head := fmt.Sprintf("%s/%s  %s", h.Source, h.ListingID, p.placed(h.Name, h.City, h.State))
 	if h.CompanyID != nil {
 		head += ", company " + idText(*h.CompanyID)
 	}
-	lines := []string{head}
+	w.lines(head)
 	if !h.FirstSeen.IsZero() {
 		seen := fmt.Sprintf("first seen %s, last seen %s", minute(h.FirstSeen), minute(h.LastSeen))
 		if !h.Dropped.IsZero() {
 			seen += ", dropped since " + minute(h.Dropped)
 		}
-		lines = append(lines, seen)
+		w.more(seen)
 	}
 	for i := range h.Changes {
 		x := &h.Changes[i]
-		line := fmt.Sprintf("  %s  %s", minute(x.At), x.Kind)
+		text := string(x.Kind)
 		if x.Run != nil {
-			line += " by run " + idText(*x.Run)
+			text += " by run " + idText(*x.Run)
 		}
-		lines = append(lines, line+changeText(x))
+		w.item("  "+minute(x.At)+"  ", text+p.changeText(x))
 	}
-	return lines
 }
 
 const sinceHelp = "a RUN is its number or the beginning of its uuid: all since it began; ages are 90m, 36h, 7d, 2w;\n" +

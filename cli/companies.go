@@ -104,8 +104,9 @@ func (p *Program) companiesList(c *cli.Context) error {
 			return k.Companies(c.Context, f, limit)
 		},
 		columns: []string{"id", "name", "listings", "city", "state", "phone", "website"},
+		least:   []string{"website", "listings", "phone", "state", "city"},
 		cells: func(_ time.Time, x report.CompanyRow) []any {
-			return []any{idText(x.ID), short(x.Name, 40), x.Listings, orDash(x.City), orDash(x.State), orDash(x.Phone), short(orDash(x.Website), p.widthLeft(100))}
+			return []any{idText(x.ID), x.Name, x.Listings, orDash(x.City), orDash(x.State), orDash(x.Phone), orDash(x.Website)}
 		},
 	})
 }
@@ -121,14 +122,15 @@ func (p *Program) merges(ask func(*database, store.Scope, int) ([]report.MergeRo
 	return listing[report.MergeRow]{
 		noun: "merge", ask: ask,
 		columns: []string{"merge", "when", "kept", "name", "absorbed", "name", "listings", "by", "key"},
+		least:   []string{"key", "by", "listings", "when"},
 		cells: func(now time.Time, m report.MergeRow) []any {
 			by := m.By
 			if !m.Undone.IsZero() {
 				by += ", undone"
 			}
 			return []any{
-				idText(m.ID), ago(now, m.At), idText(m.Kept), short(orDash(m.KeptName), 24), idText(m.Absorbed), short(orDash(m.AbsorbedName), 24),
-				m.Listings, by, short(orDash(m.Key), p.widthLeft(110)),
+				idText(m.ID), ago(now, m.At), idText(m.Kept), orDash(m.KeptName), idText(m.Absorbed), orDash(m.AbsorbedName),
+				m.Listings, by, orDash(m.Key),
 			}
 		},
 	}
@@ -206,9 +208,9 @@ func (p *Program) companyText(w *sections, now time.Time, d *report.CompanyDetai
 		if !l.Dropped.IsZero() {
 			dropped = ago(now, l.Dropped)
 		}
-		place := short(orDash(commas(l.Street, l.City, l.State)), p.widthLeft(100))
-		return []any{names[l.Row], short(l.Name, 34), place, ago(now, l.FirstSeen), ago(now, l.LastSeen), dropped}
-	}, "listing", "name", "place", "first seen", "last seen", "dropped"))
+		place := orDash(commas(l.Street, l.City, l.State))
+		return []any{names[l.Row], l.Name, place, ago(now, l.FirstSeen), ago(now, l.LastSeen), dropped}
+	}, "listing", "name", "place", "first seen", "last seen", "dropped").without("dropped", "first seen", "last seen", "place"))
 	w.table(tableOf(d.Keys[:min(len(d.Keys), maxShown)], func(k report.CompanyKey) []any {
 		var givers []string
 		for _, row := range k.Listings[:min(len(k.Listings), 5)] {
@@ -221,7 +223,7 @@ func (p *Program) companyText(w *sections, now time.Time, d *report.CompanyDetai
 		case len(k.Listings) > len(givers):
 			text += " …"
 		}
-		return []any{short(k.Key, 70), len(k.Listings), short(text, p.widthLeft(90))}
+		return []any{k.Key, len(k.Listings), text}
 	}, "key", "given by", "listings"))
 	w.table(p.merges(nil).table(now, d.Merges))
 }

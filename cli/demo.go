@@ -94,7 +94,7 @@ func (p *Program) demoCommand() *cli.Command {
 					&cli.GenericFlag{Name: "latency", Value: ageValue(0), DefaultText: "none", Usage: "`TIME` before every answer: 150ms, 2s"},
 					&cli.GenericFlag{
 						Name: "fail", Value: ratesValue(troubles(), "retry-after"), DefaultText: "none",
-						Usage: "`SHARES` of the requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,cut=0.01,layout=0.01; with retry-after=60, 429s and 503s say so many seconds (else 429s say 1), with 0 none does",
+						Usage: "`SHARES` of the requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,cut=0.01,layout=0.01; with retry-after=60 (seconds, or 2m), 429s and 503s say so (else 429s say 1), with 0 none does",
 					},
 				),
 				Action: p.demoServe,

@@ -460,7 +460,7 @@ func (x indexView) frame(width int) string {
 	if x.waiting != "" {
 		text += ", waiting " + yp.Printable(x.waiting)
 	}
-	return cut(text, width-1)
+	return yp.Cut(text, width-1)
 }
 
 func (x indexView) fields(e *zerolog.Event) *zerolog.Event {

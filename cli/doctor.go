@@ -159,14 +159,13 @@ func (d *diagnosis) print() error {
 	})
 	colors := map[severity]style{fine: green, dubious: yellow, broken: red}
 	for _, f := range d.findings {
-		level := d.p.paint(d.p.Out, colors[f.Level], fmt.Sprintf("%-4s", f.Level))
-		if _, err := fmt.Fprintf(d.p.Out, "%s  %-*s  %s\n", level, width, f.Check, yp.Printable(f.What)); err != nil {
-			return err
-		}
+		level := fmt.Sprintf("%-4s", f.Level)
+		text := fold(d.p.Out, fmt.Sprintf("%s  %-*s  ", level, width, f.Check), yp.Printable(f.What)) + "\n"
 		if f.Fix != "" {
-			if _, err := fmt.Fprintf(d.p.Out, "%s%s\n", strings.Repeat(" ", width+8), yp.Printable("fix: "+f.Fix)); err != nil {
-				return err
-			}
+			text += fold(d.p.Out, strings.Repeat(" ", width+8), yp.Printable("fix: "+f.Fix)) + "\n"
+		}
+		if _, err := fmt.Fprint(d.p.Out, strings.Replace(text, level, d.p.paint(d.p.Out, colors[f.Level], level), 1)); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -534,9 +534,11 @@ func (d *delivery) tell(m manifest) {
 			d.p.note("And the passes of %s more.", plural(len(m.Passes)-i, "source"))
 			break
 		}
-		d.p.note("%s", strings.Join(yp.Wrap(pass.Text()+".", 80), "\n"))
+		d.p.note("%s.", pass.Text())
 	}
-	d.p.note("%s", strings.Join(d.seen.Lines(m.Of), "\n"))
+	for _, line := range d.seen.Lines(m.Of) {
+		d.p.note("%s", line)
+	}
 }
 
 func (d *delivery) manifestName() string {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
@@ -199,11 +198,11 @@ func (w *helpWriter) line(format string, args ...any) {
 
 // wrap writes text behind lead, with the next lines below the text's beginning.
 func (w *helpWriter) wrap(lead, text string) {
-	in := utf8.RuneCountInString(lead)
+	in := yp.Columns(lead)
 	col := in
 	w.text.WriteString(lead)
 	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
+		n := yp.Columns(word)
 		if i > 0 && col+1+n > w.width {
 			w.text.WriteString("\n" + strings.Repeat(" ", in))
 			col = in
@@ -242,13 +241,13 @@ func (w *helpWriter) columns(rows [][2]string) {
 	const widest = 27
 	names := 0
 	for _, r := range rows {
-		if n := utf8.RuneCountInString(r[0]); n <= widest {
+		if n := yp.Columns(r[0]); n <= widest {
 			names = max(names, n)
 		}
 	}
 	for _, r := range rows {
 		lead := fmt.Sprintf("  %-*s  ", names, r[0])
-		if utf8.RuneCountInString(r[0]) > names {
+		if yp.Columns(r[0]) > names {
 			w.line("  %s", r[0])
 			lead = strings.Repeat(" ", names+4)
 		}

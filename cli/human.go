@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"ypcrawl/yp"
@@ -42,11 +44,26 @@ func codeText(code string, byProxy bool) string { return yp.ErrorCode(code).Text
 // idText is an id as a cell: a name, with no separators, so that it can be typed.
 func idText(id int64) string { return strconv.FormatInt(id, 10) }
 
-// widthLeft is how wide the widest text of a table may be, beside so many columns of the
-// terminal that the others take.
-func (p *Program) widthLeft(others int) int {
-	if isTerminal(p.Out) {
-		return max(20, widthOf(p.Out)-others)
+// fold writes text behind lead. What is too long for the terminal w goes on below the text's beginning, or
+// where that leaves little width, below the line's; elsewhere it stays one line.
+func fold(w io.Writer, lead, text string) string {
+	const little = 20
+	width, in := widthOf(w), yp.Columns(lead)
+	if !isTerminal(w) || in+yp.Columns(text) <= width {
+		return lead + text
 	}
-	return 120
+	if width-in < little {
+		text = strings.TrimLeft(lead+text, " ")
+		lead = lead[:len(lead)-len(strings.TrimLeft(lead, " "))]
+		in = len(lead)
+	}
+	return lead + strings.Join(yp.Wrap(text, width-in), "\n"+strings.Repeat(" ", in))
+}
+
+// foldLine folds a line, unless it is indented: what is to be typed stands so, and is copied.
+func foldLine(w io.Writer, line string) string {
+	if strings.HasPrefix(line, " ") {
+		return line
+	}
+	return fold(w, "", line)
 }

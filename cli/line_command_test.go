@@ -201,7 +201,7 @@ func TestReason(t *testing.T) {
 func manyStates(n int) *report.Progress {
 	pr := &report.Progress{
 		Rate: 1, ETASec: 60,
-		Workers: []report.Holder{{Worker: "worker_0_pid_1", City: "Austin", State: "TX", Category: "Plumbers", Page: 1}},
+		Workers: []report.Holder{{Name: "amber (1)", City: "Austin", State: "TX", Category: "Plumbers", Page: 1}},
 		Errors:  []report.ErrorCount{{Code: "TIMEOUT", Status: "FAILED", Targets: 1, Example: strings.Repeat("long ", 50)}},
 	}
 	for i := range n {
@@ -237,11 +237,11 @@ func TestScreenFits(t *testing.T) {
 func TestDrawnScreenWrapsNowhere(t *testing.T) {
 	t.Parallel()
 	var out tty
-	lines := []string{string(bold) + strings.Repeat("h", 99) + plain, strings.Repeat("é", 99)}
+	lines := []string{string(bold) + strings.Repeat("h", 99) + plain, strings.Repeat("é", 99), "short"}
 	if err := drawScreen(&out, lines, 40); err != nil {
 		t.Fatal(err)
 	}
-	want := "\x1b[H" + string(bold) + strings.Repeat("h", 40) + plain + "\x1b[K\r\n" + strings.Repeat("é", 40) + "\x1b[K\r\n\x1b[J"
+	want := "\x1b[H" + string(bold) + strings.Repeat("h", 40) + plain + "\r\n" + strings.Repeat("é", 40) + "\r\nshort\x1b[K\r\n\x1b[J"
 	if got := out.String(); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

@@ -102,6 +102,7 @@ func (p *Program) listingsList(c *cli.Context) error {
 			return k.Listings(c.Context, f, limit)
 		},
 		columns: []string{"listing", "name", "category", "city", "state", "phone", "rating", "last seen"},
+		least:   []string{"rating", "category", "last seen", "state", "city", "phone"},
 		cells: func(_ time.Time, l report.ListingRow) []any {
 			category := l.SearchedCategory
 			if len(l.Categories) > 0 {
@@ -115,7 +116,7 @@ func (p *Program) listingsList(c *cli.Context) error {
 			if l.Rating != nil {
 				rating = *l.Rating
 			}
-			return []any{l.Source + "/" + l.ListingID, short(l.Name, 34), short(orDash(category), 20), short(orDash(l.City), 18), orDash(l.State), orDash(l.Phone), rating, last}
+			return []any{l.Source + "/" + l.ListingID, l.Name, orDash(category), orDash(l.City), orDash(l.State), orDash(l.Phone), rating, last}
 		},
 	})
 }
@@ -169,7 +170,7 @@ func (p *Program) listingText(w *sections, now time.Time, d *report.ListingDetai
 			v = strings.Join(list, "; ")
 		}
 		if v != nil && !slices.Contains([]string{"listing_id", "source", "name", "category"}, col.Name) {
-			lines = append(lines, strings.ReplaceAll(col.Name, "_", " "), short(fmt.Sprint(v), p.widthLeft(22)))
+			lines = append(lines, strings.ReplaceAll(col.Name, "_", " "), fmt.Sprint(v))
 		}
 	}
 	if d.Company != nil {
@@ -184,9 +185,9 @@ func (p *Program) listingText(w *sections, now time.Time, d *report.ListingDetai
 			as = fmt.Sprintf("missed by %s since", plural(s.Missed, "complete crawl"))
 		}
 		return []any{s.Category, s.City, s.State, s.Page, s.Rank, ago(now, s.Seen), as}
-	}, "searched", "city", "state", "page", "rank", "met", ""))
+	}, "searched", "city", "state", "page", "rank", "seen", "").without("rank", "page", ""))
 	w.table(tableOf(d.History, func(x report.Change) []any {
-		return []any{minute(x.At), string(x.Kind), short(changeText(&x), p.widthLeft(32))}
+		return []any{minute(x.At), string(x.Kind), p.changeText(&x)}
 	}, "when", "what", ""))
 }
 

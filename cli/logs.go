@@ -94,8 +94,8 @@ func (r *run) tidyLogs(ctx context.Context) (wait func()) {
 }
 
 func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) bool) error {
-	days := r.c.Int("keep-logs")
-	if days == 0 {
+	age := timeOf(r.c, "keep-logs")
+	if age == 0 {
 		return nil
 	}
 	now, err := r.keeper.LaterBound(ctx, r.row.ID)
@@ -107,7 +107,7 @@ func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) boo
 		return err
 	}
 	pruned, err := wal.Prune(ctx, dir, wal.PruneConfig{
-		Before: now.AddDate(0, 0, -days), IsLive: isLive, MaxBytes: pruneLimit(size),
+		Before: now.Add(-age), IsLive: isLive, MaxBytes: pruneLimit(size),
 		Held: func(e *wal.Event) (bool, error) {
 			if e.Database != "" && e.Database != r.id {
 				return false, nil // of another database that shares the folder
@@ -116,7 +116,7 @@ func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) boo
 		},
 	})
 	if pruned.Files > 0 {
-		r.log.Info().Int("files", pruned.Files).Int64("bytes", pruned.Bytes).Int("older_than_days", days).Msg("removed old logs; the database has what they said")
+		r.log.Info().Int("files", pruned.Files).Int64("bytes", pruned.Bytes).Str("older_than", shortTime(age)).Msg("removed old logs; the database has what they said")
 	}
 	if pruned.Kept > 0 {
 		r.log.Debug().Int("files", pruned.Kept).Msg("old logs stay: they say what the database does not have")

@@ -98,7 +98,7 @@ func (m *manager) tell(words ...string) {
 		return
 	}
 	for i, w := range words {
-		words[i] = cut(yp.Printable(w), 300)
+		words[i] = yp.Cut(yp.Printable(w), 300)
 	}
 	if err := m.send(strings.Join(words, "\n")); err != nil {
 		m.mu.Lock()

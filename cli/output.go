@@ -109,7 +109,9 @@ func (s *Streams) paint(w io.Writer, st style, text string) string {
 // note writes a line for the user's eyes to stderr. A failure to write there
 // leaves nowhere to report it.
 func (s *Streams) note(format string, args ...any) {
-	_, _ = fmt.Fprintf(s.Err, format+"\n", args...)
+	for line := range strings.SplitSeq(fmt.Sprintf(format, args...), "\n") {
+		_, _ = fmt.Fprintln(s.Err, foldLine(s.Err, line))
+	}
 }
 
 // confirm asks a yes/no question on stderr and reads the answer from stdin;

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ypcrawl/yp"
 )
 
 // tty is a terminal of 80 columns that keeps what is written and gives out
@@ -140,12 +142,80 @@ func TestTableHeaderIsBoldOnATerminal(t *testing.T) {
 	t.Parallel()
 	tab := newTable("A", "B")
 	tab.row("xx", 1)
-	out := &tty{}
-	if err := tab.flush(&Streams{Getenv: env(nil)}, out); err != nil {
+	out := &tty{width: defaultWidth}
+	if err := tab.flush(&Streams{Out: out, Getenv: env(nil)}, out); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := out.String(), "\x1b[1mA   B\x1b[0m\nxx  1\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestTableFits: on a terminal the widest text gets shorter, then the least important columns go; in a pipe and a
+// file nothing does.
+func TestTableFits(t *testing.T) {
+	t.Parallel()
+	fresh := func() *table {
+		tab := newTable("id", "name", "pages", "note").without("note", "pages")
+		tab.row(idText(12), "東京都の水道工事の店", 1234, "a note that is longer than all else")
+		tab.row(idText(7), "Jose\u0301", 5, "-")
+		return tab
+	}
+	for width, want := range map[int]string{
+		80: "id  name                  pages  note\n12  東京都の水道工事の店  1,234  a note that is longer than all else\n7   Jose\u0301                      5  -",
+		60: "id  name                  pages  note\n12  東京都の水道工事の店  1,234  a note that is longer than…\n7   Jose\u0301                      5  -",
+		49: "id  name                  pages  …\n12  東京都の水道工事の店  1,234\n7   Jose\u0301                      5",
+		40: "id  name                  pages  …\n12  東京都の水道工事の店  1,234\n7   Jose\u0301                      5",
+		26: "id  name  …\n12  東京都の水道工事の…\n7   Jose\u0301",
+		12: "id  name  …\n12  東京…\n7   Jose\u0301",
+		-1: "id  name                  pages  note\n12  東京都の水道工事の店  1,234  a note that is longer than all else\n7   Jose\u0301                      5  -",
+	} {
+		var out bytes.Buffer
+		s := &Streams{Out: &tty{width: width}, NoColor: true}
+		if width < 0 {
+			s.Out = &out
+		}
+		if err := fresh().flush(s, &out); err != nil {
+			t.Fatal(err)
+		}
+		got := strings.TrimRight(out.String(), "\n")
+		if got != want {
+			t.Errorf("in %d columns got\n%s\nwant\n%s", width, got, want)
+		}
+		for line := range strings.SplitSeq(got, "\n") {
+			if width > 0 && yp.Columns(line) > width {
+				t.Errorf("in %d columns: %q", width, line)
+			}
+		}
+	}
+}
+
+// TestFactsFold: of one thing all is told, on any terminal.
+func TestFactsFold(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	tab := facts("demo/1", "Joe's", "about", "one two three four five six", "website", "https://joes-plumbing.example/")
+	if err := tab.flush(&Streams{Out: &tty{width: 24}, NoColor: true}, &out); err != nil {
+		t.Fatal(err)
+	}
+	want := "demo/1   Joe's\nabout    one two three\n           four five six\nwebsite  https://joes-plumbing.example/\n"
+	if got := out.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestNotesFold: a line for people goes on below itself on a terminal, and stays one line elsewhere.
+func TestNotesFold(t *testing.T) {
+	t.Parallel()
+	terminal, pipe := &tty{width: 24}, &bytes.Buffer{}
+	for _, w := range []io.Writer{terminal, pipe} {
+		(&Streams{Err: w}).note("Nothing was planned or crawled yet.\n  ypcrawl run --states CA TX")
+	}
+	if want := "Nothing was planned or\n  crawled yet.\n  ypcrawl run --states CA TX\n"; terminal.String() != want {
+		t.Errorf("got %q, want %q", terminal.String(), want)
+	}
+	if want := "Nothing was planned or crawled yet.\n  ypcrawl run --states CA TX\n"; pipe.String() != want {
+		t.Errorf("got %q, want %q", pipe.String(), want)
 	}
 }
 

@@ -143,7 +143,7 @@ func (p *Program) dryRun(c *cli.Context, e dryRow) error {
 		"pages of indexes", index, "results pages at most", pages, "detail pages at most", details,
 		"requests at most", requests, "time at this pace", took, "disk at most", disk,
 	)
-	if err := t.flush(&p.Streams, p.Out); err != nil {
+	if err := p.tell(c, e, func(w *sections) { w.table(t) }); err != nil {
 		return err
 	}
 	p.note("Nothing was written (--dry-run).")
@@ -168,7 +168,7 @@ func (r *run) dryRun() error {
 		requests, took, disk := e.texts()
 		return []any{e.Source, e.Targets, requests, took, disk}
 	}, "would crawl", "targets", "requests at most", "time at this pace", "disk at most")
-	if err := t.flush(&r.p.Streams, r.p.Out); err != nil {
+	if err := r.p.tell(r.c, rows, func(w *sections) { w.table(t) }); err != nil {
 		return err
 	}
 	r.p.note("%s of %s, which are crawled side by side. Nothing was written (--dry-run).", plural(int64(targets), "target"), plural(int64(len(rows)), "source"))

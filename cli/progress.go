@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
@@ -132,10 +131,15 @@ func drawScreen(w io.Writer, lines []string, width int) error {
 	out.WriteString("\x1b[H")
 	for _, line := range lines {
 		text, painted := strings.CutPrefix(strings.TrimSuffix(line, plain), string(bold))
-		if text = cut(text, width); painted {
+		text = yp.Cut(text, width)
+		end := "\x1b[K\r\n"
+		if yp.Columns(text) == width {
+			end = "\r\n" // the cursor still stands on the last character, which would be emptied
+		}
+		if painted {
 			text = string(bold) + text + plain
 		}
-		out.WriteString(text + "\x1b[K\r\n")
+		out.WriteString(text + end)
 	}
 	out.WriteString("\x1b[J")
 	_, err := w.Write(out.Bytes())
@@ -174,26 +178,22 @@ func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
 		if !h.Alive {
 			beat += " (not alive here)"
 		}
-		return []any{yp.WorkerText(h.Worker), h.City + ", " + h.State, h.Category, h.Page, beat}
-	}, "worker", "city", "category", "page", "heartbeat"))
-	width := 160
-	if isTerminal(p.Out) {
-		width = p.widthLeft(40)
-	}
+		return []any{h.Name, h.City + ", " + h.State, h.Category, h.Page, beat}
+	}, "worker", "city", "category", "page", "heartbeat").without("page", "heartbeat"))
 	w.table(tableOf(pr.Errors, func(e report.ErrorCount) []any {
 		code := codeText(e.Code, e.ByProxy)
 		if code == "none" {
 			code = "-"
 		}
-		return []any{code, e.Status, e.Targets, short(report.Cause(e.Example), width)}
-	}, "error", "status", "targets", "for example"))
+		return []any{code, e.Status, e.Targets, report.Cause(e.Example)}
+	}, "error", "status", "targets", "for example").without("for example", "status"))
 }
 
 // statesTable counts by state; a listing that searches of two states found counts in both, and
 // once in the line of all. Columns of trouble are shown when there is some: with all of
 // them the table is wider than 80 columns.
 func statesTable(pr *report.Progress, states int) *table {
-	t := newTable("state", "%", "planned", "in progress", "done", "failed", "stuck", "parked", "retired", "pages", "found", "companies")
+	t := newTable("state", "%", "planned", "in progress", "done", "failed", "stuck", "parked", "retired", "pages", "found", "companies").without("retired", "companies", "found", "in progress", "planned", "parked", "stuck", "pages")
 	add := func(name string, c report.Counts) {
 		found := any("-")
 		if c.Found != nil {
@@ -226,7 +226,7 @@ func figuresText(f *report.Figures, run *report.RunListings, now time.Time) (lin
 	}
 	lines = f.Coverage.Lines(of)
 	if f.Closed > 0 {
-		lines = append(lines, yp.Wrap(fmt.Sprintf("Closed are %s of the %s found: exports leave them out unless --closed asks.", thousands(f.Closed), plural(f.Found, "listing")), 80)...)
+		lines = append(lines, fmt.Sprintf("Closed are %s of the %s found: exports leave them out unless --closed asks.", thousands(f.Closed), plural(f.Found, "listing")))
 	}
 	return append(lines, passesText(f.Passes, run)...)
 }
@@ -236,7 +236,7 @@ func passesText(passes []report.Pass, run *report.RunListings) (lines []string) 
 	var all report.RunListings
 	for i, pass := range passes {
 		if i < mostNamed {
-			lines = append(lines, pass.Lines()...)
+			lines = append(lines, pass.Sentence())
 		}
 		all.New, all.Dropped, all.Restored = all.New+pass.New, all.Dropped+pass.Dropped, all.Restored+pass.Restored
 	}
@@ -288,15 +288,6 @@ func timeLeft(seconds float64) string {
 	return lasting(time.Duration(seconds * float64(time.Second)))
 }
 
-// short cuts a text for a table, before its control characters are shown.
-func short(s string, n int) string {
-	s = yp.Clean(s)
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return cut(s, n-1) + "…"
-}
-
 func (p *Program) coverageCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "coverage",
@@ -334,7 +325,7 @@ func (p *Program) coverage(c *cli.Context) error {
 			of = report.OfScope(scope)
 			return k.Coverage(c.Context, report.CoverageFilter{Scope: scope, All: c.Bool("all")}, limit)
 		},
-		totals: func(rows []report.Coverage) (any, string) {
+		totals: func(rows []report.Coverage) (any, []string) {
 			return struct {
 				Of     string                `json:"totals_of"`
 				Totals report.CoverageTotals `json:"totals"`
@@ -342,13 +333,14 @@ func (p *Program) coverage(c *cli.Context) error {
 			}{of, totals, rows}, coverageText(totals, of)
 		},
 		columns: []string{"city", "state", "category", "site says", "seen", "percent", "pages left", "last complete"},
+		least:   []string{"last complete", "percent", "state", "pages left"},
 		cells: func(now time.Time, r report.Coverage) []any {
 			complete := ago(now, r.Complete)
 			if r.Complete.IsZero() && r.Status == yp.Planned && r.Finished.IsZero() && r.Pages == 0 {
 				complete = "never crawled"
 			}
 			return []any{
-				short(r.City, 30), r.State, short(r.Category, 30), r.SiteTotal, r.Seen, percentOf(r.Percent, 1), r.PagesLeft, complete,
+				r.City, r.State, r.Category, r.SiteTotal, r.Seen, percentOf(r.Percent, 1), r.PagesLeft, complete,
 			}
 		},
 		source: func(r report.Coverage) string { return r.Source },
@@ -356,7 +348,7 @@ func (p *Program) coverage(c *cli.Context) error {
 }
 
 // coverageText is the lines of totals.
-func coverageText(t report.CoverageTotals, of string) string {
+func coverageText(t report.CoverageTotals, of string) []string {
 	lines := t.Lines(of)
 	text := plural(t.Seen, "listing") + " seen"
 	if t.Percent != nil {
@@ -368,5 +360,5 @@ func coverageText(t report.CoverageTotals, of string) string {
 		text += ", " + thousands(t.Again) + " about to be crawled again"
 	}
 	text += "; " + thousands(t.Complete) + " were seen to a confirmed end once or more."
-	return strings.Join(append(lines, yp.Wrap(text, 80)...), "\n")
+	return append(lines, text)
 }

@@ -93,6 +93,7 @@ func (p *Program) proxiesList(c *cli.Context) error {
 			return rows, err
 		},
 		columns: []string{"id", "name", "state", "ok", "failed", "in a row", "last used", "last error"},
+		least:   []string{"last error", "in a row", "last used", "ok"},
 		cells: func(now time.Time, r proxyRow) []any {
 			state := "active"
 			switch {
@@ -103,7 +104,7 @@ func (p *Program) proxiesList(c *cli.Context) error {
 			}
 			return []any{
 				idText(r.ID), r.Name, state, r.Successes, r.Failures, r.InARow, ago(now, r.LastUsed),
-				short(orDash(proxyReason(r.LastError, r.Name)), p.widthLeft(100)),
+				orDash(proxyReason(r.LastError, r.Name)),
 			}
 		},
 	})

@@ -9,10 +9,8 @@ import (
 	"io"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -25,13 +23,14 @@ import (
 type listing[T any] struct {
 	ask     func(k *database, scope store.Scope, limit int) ([]T, error)
 	columns []string
+	least   []string                         // of them, see table.without
 	cells   func(now time.Time, row T) []any // see table.row
 	source  func(row T) string               // a last column, where the rows are of several sources; nil = none
 
-	writes bool                                    // the question brings an index up to date first
-	totals func(rows []T) (whole any, line string) // what JSON has around the rows, and people above them; nil = nothing
-	noun   string                                  // "target": says how many rows the limit kept back, or that there is none
-	none   string                                  // said instead where there is none and no program asks
+	writes bool                                       // the question brings an index up to date first
+	totals func(rows []T) (whole any, lines []string) // what JSON has around the rows, and people above them; nil = nothing
+	noun   string                                     // "target": says how many rows the limit kept back, or that there is none
+	none   string                                     // said instead where there is none and no program asks
 }
 
 // listRows asks, and shows at most --limit rows.
@@ -61,11 +60,11 @@ func listRows[T any](p *Program, c *cli.Context, l listing[T]) error {
 			rows = rows[:limit]
 		}
 		if l.totals != nil {
-			whole, line := l.totals(rows)
+			whole, lines := l.totals(rows)
 			if c.Bool("json") {
 				err = writeJSON(p.Out, whole)
 			} else if !c.Bool("csv") {
-				_, err = fmt.Fprintln(p.Out, line)
+				err = p.tell(c, nil, func(w *sections) { w.more(lines...) })
 			}
 		}
 		if err == nil && (l.totals == nil || !c.Bool("json")) {
@@ -90,6 +89,7 @@ func (l listing[T]) table(now time.Time, rows []T) *table {
 	if several {
 		t = newTable(append(slices.Clone(l.columns), "source")...)
 	}
+	t.without(l.least...)
 	for _, r := range rows {
 		cells := l.cells(now, r)
 		if several {
@@ -174,12 +174,17 @@ func (s *sections) title(text string) {
 	s.write(s.p.paint(s.p.Out, bold, text) + "\n")
 }
 
-// more adds lines to a section.
+// more adds lines to a section. On a terminal those that are too long go on below themselves.
 func (s *sections) more(texts ...string) {
 	for _, text := range texts {
 		s.begun = true
-		s.write(yp.Printable(text) + "\n")
+		s.write(foldLine(s.p.Out, yp.Printable(text)) + "\n")
 	}
+}
+
+// item adds a line whose text stands behind others: fold says how it goes on.
+func (s *sections) item(lead, text string) {
+	s.write(fold(s.p.Out, yp.Printable(lead), yp.Printable(text)) + "\n")
 }
 
 func (s *sections) next() {
@@ -197,127 +202,6 @@ func (s *sections) write(text string) {
 }
 
 func (s *sections) keep(err error) { s.err = cmp.Or(s.err, err) }
-
-// table lays rows out in columns. Numbers stand to the right; every cell goes
-// through yp.Printable. Rows are kept until flush, since the widest cell of a
-// column decides.
-type table struct {
-	header []string
-	rows   [][]string
-	number []bool // column holds numbers
-}
-
-func newTable(header ...string) *table {
-	return &table{header: header, number: make([]bool, len(header))}
-}
-
-// tableOf is a table with a row for each item.
-func tableOf[T any](items []T, cells func(T) []any, columns ...string) *table {
-	t := newTable(columns...)
-	for _, x := range items {
-		t.row(cells(x)...)
-	}
-	return t
-}
-
-// facts tells of one thing line by line, names and texts in turn; what is empty is left out.
-func facts(title, name string, lines ...string) *table {
-	t := newTable(title, yp.Printable(name))
-	for i := 0; i+1 < len(lines); i += 2 {
-		if lines[i+1] != "" {
-			t.row(lines[i], lines[i+1])
-		}
-	}
-	return t
-}
-
-// row adds a row: one cell a column, missing ones stay empty. Integers get
-// thousands separators, floats one decimal; nil is shown as "-".
-func (t *table) row(cells ...any) {
-	if len(cells) > len(t.header) {
-		panic(fmt.Sprintf("table: %d cells for %d columns", len(cells), len(t.header)))
-	}
-	row := make([]string, len(t.header))
-	for i, c := range cells {
-		text, number := cell(c)
-		row[i] = text
-		t.number[i] = t.number[i] || number
-	}
-	t.rows = append(t.rows, row)
-}
-
-// cell writes one value as text and tells whether it is a number.
-func cell(v any) (text string, number bool) {
-	r := reflect.ValueOf(v)
-	if !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil() {
-		return "-", false
-	}
-	switch r = reflect.Indirect(r); {
-	case r.CanInt():
-		return thousands(r.Int()), true
-	case r.CanFloat():
-		if _, ok := v.(percent); ok {
-			return yp.Share(r.Float()), true
-		}
-		return strconv.FormatFloat(r.Float(), 'f', 1, 64), true
-	}
-	return yp.Printable(fmt.Sprint(v)), false
-}
-
-// percent is a cell shown as "12.5%"; 100 is the whole.
-type percent float64
-
-// hide takes columns out.
-func (t *table) hide(names ...string) {
-	for _, name := range names {
-		i := slices.Index(t.header, name)
-		t.header, t.number = slices.Delete(t.header, i, i+1), slices.Delete(t.number, i, i+1)
-		for n, row := range t.rows {
-			t.rows[n] = slices.Delete(row, i, i+1)
-		}
-	}
-}
-
-// hideZeros takes out those of the columns in which nothing was counted.
-func (t *table) hideZeros(names ...string) {
-	for _, name := range names {
-		i := slices.Index(t.header, name)
-		if !slices.ContainsFunc(t.rows, func(row []string) bool { return row[i] != "0" && row[i] != "" }) {
-			t.hide(name)
-		}
-	}
-}
-
-// flush writes the table to w, its header in bold where s allows colours.
-func (t *table) flush(s *Streams, w io.Writer) error {
-	rows := append([][]string{t.header}, t.rows...)
-	widths := make([]int, len(t.header))
-	for _, row := range rows {
-		for i, text := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(text))
-		}
-	}
-	var out, line strings.Builder
-	for n, row := range rows {
-		line.Reset()
-		for i, text := range row {
-			width := widths[i]
-			if !t.number[i] {
-				width = -width // to the left
-			}
-			fmt.Fprintf(&line, "%*s  ", width, text)
-		}
-		text := strings.TrimRight(line.String(), " ")
-		if n == 0 {
-			text = s.paint(w, bold, text)
-		}
-		out.WriteString(text + "\n")
-	}
-	if _, err := io.WriteString(w, out.String()); err != nil {
-		return fmt.Errorf("write table: %w", err)
-	}
-	return nil
-}
 
 // writeRows writes rows as a JSON array, never null.
 func writeRows[T any](w io.Writer, rows []T) error {

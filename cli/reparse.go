@@ -26,7 +26,7 @@ const defaultPagesSize = 2_000_000_000
 // keepPagesFlags say how long pages are kept.
 func keepPagesFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.IntFlag{Name: "keep-pages", DefaultText: "0: off", Usage: "keep each page of results and of a listing for `DAYS`, compressed, in ypcrawl.db.pages, so that `reparse` can read it again; 0 = keep none"},
+		&cli.GenericFlag{Name: "keep-pages", Value: daysValue(0), DefaultText: "0: off", Usage: "keep each page of results and of a listing for `DAYS`, compressed, in ypcrawl.db.pages, so that `reparse` can read it again; 0 = keep none"},
 		&cli.GenericFlag{Name: "keep-pages-size", Value: sizeValue(defaultPagesSize), Usage: "of kept pages at most `SIZE` (500MB, 2GB): the oldest go first"},
 	}
 }
@@ -37,7 +37,7 @@ const leastPagesSize = 20_000_000
 // keepPages opens the folder of kept pages; nil = they are not kept. A crawl is never the
 // worse for it: what fails is only told.
 func (r *run) keepPages() *kept.Writer {
-	days := r.c.Int("keep-pages")
+	days := int(timeOf(r.c, "keep-pages") / day)
 	if days == 0 {
 		return nil
 	}
@@ -199,7 +199,7 @@ func reparsedText(w *sections, out *crawl.Reparsed) {
 		var examples []string
 		for _, f := range s.Fields {
 			for _, x := range f.Examples {
-				examples = append(examples, fmt.Sprintf("%s of %s: %s → %s", f.Field, x.Listing, valueText(x.Before), valueText(x.After)))
+				examples = append(examples, fmt.Sprintf("%s of %s: %s → %s", f.Field, x.Listing, w.p.valueText(x.Before), w.p.valueText(x.After)))
 			}
 		}
 		w.lines(examples...)

@@ -106,7 +106,7 @@ func (p *Program) reviewText(out io.Writer, r *report.Review) error {
 				w.title(string(kind))
 				begun = true
 			}
-			w.more(changeLine(x))
+			w.item(p.changeLine(x))
 		}
 	}
 	return w.err

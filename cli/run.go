@@ -96,13 +96,9 @@ type sourceRun struct {
 	shown    int64 // listings that its targets had shown when the pass began
 }
 
-// behindBar is the width left behind the bar for the "^C" that a terminal shows: on
-// a full line it would wrap, and the bar be drawn twice.
-const behindBar = 2
-
 func (p *Program) newDisplay(c *cli.Context) *Display {
 	return NewDisplay(DisplayConfig{
-		Out: p.Err, Live: p.live(p.Err), Quiet: c.Bool("quiet"), Width: func() int { return widthOf(p.Err) - behindBar },
+		Out: p.Err, Live: p.live(p.Err), Quiet: c.Bool("quiet"), Width: func() int { return widthOf(p.Err) },
 	})
 }
 

@@ -170,7 +170,7 @@ func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
 	return crawl.Config{
 		Keeper: r.keeper.Keeper, Monitor: r.monitor, Run: r.row, OpenLog: r.openLog, LazyLogs: c.String("wal-sync") == "interval",
 		Workers: r.workers(), MaxPerState: c.Int("max-per-state"), Linger: timeOf(c, "linger"),
-		Patience: timeOf(c, "patience"), Tolerant: c.IsSet("fail-above"), Watch: c.Bool("watch"), Keep: time.Duration(c.Int("keep-requests")) * 24 * time.Hour,
+		Patience: timeOf(c, "patience"), Tolerant: c.IsSet("fail-above"), Watch: c.Bool("watch"), Keep: timeOf(c, "keep-requests"),
 		Beat: func(ctx context.Context) error {
 			r.manager.beat()
 			return r.scores.beat(ctx, r.monitor, pools, r.egress)

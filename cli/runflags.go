@@ -69,12 +69,14 @@ func detailsEveryFlag() cli.Flag {
 	return &cli.GenericFlag{Name: "details-every", Value: ageValue(checkpoint.DetailsEvery), DefaultText: "30d", Usage: "fetch a listing's own page again after `TIME`: 30d, 12h"}
 }
 
+const day = 24 * time.Hour
+
 // databaseFlags say how a run treats its database.
 func databaseFlags() []cli.Flag {
 	return append(keepPagesFlags(),
-		&cli.IntFlag{Name: "keep-requests", Value: int(crawl.DefaultKeep.Hours() / 24), Usage: "forget the record of requests after `DAYS` (1 to 90)"},
+		&cli.GenericFlag{Name: "keep-requests", Value: daysValue(crawl.DefaultKeep), Usage: "forget the record of requests after `DAYS` (or 2w), 1 to 90"},
 		&cli.StringFlag{Name: "wal-sync", Value: "page", Usage: "`WHEN` a log is brought to the disk: page (before each page's commit) or interval (every 30 s: faster where the disk is slow, but after a power cut pages of the database may be in no log)"},
-		&cli.IntFlag{Name: "keep-logs", Value: 90, Usage: "remove logs older than `DAYS` once the database has all that they say; 0 = never"},
+		&cli.GenericFlag{Name: "keep-logs", Value: daysValue(90 * day), Usage: "remove logs older than `DAYS` (or 12w) once the database has all that they say; 0 = never"},
 		&cli.BoolFlag{Name: "exclusive", Usage: "be the only run on this database, or exit 11"},
 	)
 }
@@ -121,13 +123,16 @@ func checkRunFlags(c *cli.Context) error {
 		{"concurrency-per-host", 1, 1024},
 		{"max-per-state", 1, 1_000_000},
 		{"min-score", 0, 100},
-		{"keep-requests", 1, 90},
-		{"keep-logs", 0, 36_500},
-		{"keep-pages", 0, 36_500},
 	} {
 		if v := c.Int(f.name); v < f.min || v > f.max {
 			return Usagef("--%s %d: want a number from %s to %s", f.name, v, thousands(int64(f.min)), thousands(int64(f.max)))
 		}
+	}
+	if v := timeOf(c, "keep-pages"); v%day != 0 {
+		return Usagef("--keep-pages %s: want whole days", shortTime(v))
+	}
+	if v := timeOf(c, "keep-requests"); v < day || v > 90*day {
+		return Usagef("--keep-requests %s: want 1d to 90d", shortTime(v))
 	}
 	if v := c.Int64("max-requests"); v < 0 {
 		return Usagef("--max-requests %d: want a number from 1 up, or 0 for no limit", v)

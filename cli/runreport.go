@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
-	"ypcrawl/yp"
 )
 
 // summary is what `run` ends with.
@@ -208,56 +206,54 @@ func (r *run) sayFacts(s summary) {
 
 func (r *run) print(s summary, left error) error {
 	details := s.Details + s.DetailsFailed + s.DetailsMissing
-	idle := ""
+	var idle []string
 	switch {
 	case r.c.Bool("json"):
-		return writeJSON(r.p.Out, s)
 	case r.c.Bool("quiet"), s.Outcome == string(checkpoint.OutcomeError) && s.Pages == 0:
 		return nil
 	case left == nil && r.onlyDetails && details == 0:
-		idle = "Nothing left to do: no details are due."
+		idle = []string{"Nothing left to do: no details are due."}
 	case left == nil && s.Targets+s.Pages+s.IndexPages+s.IndexesFailed+details == 0:
 		idle = idleText(r.keeper.DB().Now(), s.Scope)
 	}
-	var err error
-	switch {
-	case idle != "":
-		_, err = fmt.Fprintln(r.p.Out, idle)
-	case r.onlyDetails:
-		err = detailTable(s).flush(&r.p.Streams, r.p.Out)
-	case r.several():
-		err = severalTable(s).flush(&r.p.Streams, r.p.Out)
-	default:
-		err = runTable(s).flush(&r.p.Streams, r.p.Out)
-	}
-	if err == nil && s.Coverage != nil && s.Coverage.All() > 0 {
-		lines := s.Coverage.Lines("this selection")
-		for _, pass := range s.Passes {
-			if pass.Runs > 1 && len(lines) < mostNamed {
-				lines = append(lines, pass.Lines()...)
+	return r.p.tell(r.c, s, func(w *sections) {
+		switch {
+		case idle != nil:
+			w.more(idle...)
+		case r.onlyDetails:
+			w.table(detailTable(s))
+		case r.several():
+			w.table(severalTable(s))
+		default:
+			w.table(runTable(s))
+		}
+		if s.Coverage != nil && s.Coverage.All() > 0 {
+			w.more(s.Coverage.Lines("this selection")...)
+			named := 0
+			for _, pass := range s.Passes {
+				if pass.Runs > 1 && named < mostNamed {
+					w.more(pass.Sentence())
+					named++
+				}
 			}
 		}
-		_, err = fmt.Fprintln(r.p.Out, strings.Join(lines, "\n"))
-	}
-	if err == nil {
 		closed := ""
 		if n := s.Database.Closed; n > 0 {
 			closed = fmt.Sprintf(" (%s closed)", thousands(n))
 		}
-		_, err = fmt.Fprintf(r.p.Out, "%s holds %s%s of %s in all.\n", yp.Printable(s.Database.Path), plural(s.Database.Listings, "listing"), closed, plural(s.Database.Companies, "company"))
-	}
-	return err
+		w.more(fmt.Sprintf("%s holds %s%s of %s in all.", s.Database.Path, plural(s.Database.Listings, "listing"), closed, plural(s.Database.Companies, "company")))
+	})
 }
 
 // idleText is what a run says that found nothing it may crawl now, and when something will be to do again.
-func idleText(now time.Time, s selected) string {
-	due := ""
+func idleText(now time.Time, s selected) []string {
+	var due []string
 	if !s.NextDue.IsZero() {
-		due = fmt.Sprintf("\nThe next target falls due %s (in %s).", minute(s.NextDue), lasting(s.NextDue.Sub(now)))
+		due = append(due, fmt.Sprintf("The next target falls due %s (in %s).", minute(s.NextDue), lasting(s.NextDue.Sub(now))))
 	}
 	text := fmt.Sprintf("%s of %s done", thousands(s.Done), plural(s.Targets, "target"))
 	if s.Done == s.Targets && s.InGap == 0 {
-		return "Nothing left to do: " + text + "." + due
+		return append([]string{"Nothing left to do: " + text + "."}, due...)
 	}
 	if s.InProgress > 0 {
 		text += fmt.Sprintf("; %s in the hands of another run", thousands(s.InProgress))
@@ -265,7 +261,7 @@ func idleText(now time.Time, s selected) string {
 	if more := trouble(s); more != "" {
 		text += "; " + more
 	}
-	return "Nothing may be crawled now: " + text + "." + due
+	return append([]string{"Nothing may be crawled now: " + text + "."}, due...)
 }
 
 // runTable is the summary of a run over one source. Most lines are there only where there is something to say.

@@ -39,10 +39,11 @@ func (p *Program) runsList(c *cli.Context) error {
 		noun: "run", none: "No run is known: `ypcrawl run` starts one.",
 		ask:     func(k *database, _ store.Scope, limit int) ([]report.Run, error) { return k.Runs(c.Context, limit) },
 		columns: []string{"run", "started", "took", "ended", "exit", "targets", "pages", "new", "dropped", "requests", "command"},
+		least:   []string{"requests", "dropped", "exit", "command", "took"},
 		cells: func(_ time.Time, r report.Run) []any {
 			return []any{
 				idText(r.ID), minute(r.Started), took(secondsOf(r.Seconds)), r.Ended, orDash(codesText(r.ExitCodes)), r.Targets, r.Pages, r.New, r.Dropped, r.Requests,
-				short(r.Command, p.widthLeft(120)),
+				r.Command,
 			}
 		},
 	})

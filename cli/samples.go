@@ -48,12 +48,13 @@ func (p *Program) samples(c *cli.Context) error {
 		none:    "No page was kept: every layout was known.",
 		ask:     func(k *database, _ store.Scope, _ int) ([]sampleRow, error) { return p.sampleRows(c, k) },
 		columns: []string{"id", "source", "target", "taken", "bytes", "reason"},
+		least:   []string{"bytes", "taken", "target"},
 		cells: func(now time.Time, r sampleRow) []any {
 			target := "-"
 			if r.TargetID != 0 {
 				target = idText(r.TargetID)
 			}
-			return []any{idText(r.ID), r.Source, target, ago(now, r.TakenAt), r.Size, short(r.Reason, p.widthLeft(50))}
+			return []any{idText(r.ID), r.Source, target, ago(now, r.TakenAt), r.Size, r.Reason}
 		},
 	})
 }

@@ -47,8 +47,8 @@ func (p *Program) scheduleCommand() *cli.Command {
 		Flags: []cli.Flag{
 			statesFlag(),
 			&cli.StringFlag{Name: "source", DefaultText: "that of run: yellowpages", Usage: "crawl this `SOURCE`"},
-			&cli.StringFlag{Name: "daily", DefaultText: "none", Usage: "start each day at `TIME`: 03:00"},
-			list("weekly", "start each week at `DAY... TIME`: SUN 03:00", "none"),
+			&cli.StringFlag{Name: "daily", DefaultText: "none", Usage: "start each day at `CLOCK`: 03:00"},
+			list("weekly", "start each week at `DAY... CLOCK`: SUN 03:00", "none"),
 			&cli.GenericFlag{Name: "every", Value: ageValue(0), DefaultText: "none", Usage: "start so often: `TIME` is 1h, 2h, 3h, 4h, 6h, 8h, 12h, or minutes that divide an hour"},
 			&cli.StringFlag{Name: "discover", DefaultText: "never", Usage: "read the source's indexes of cities, of states where that was 7 days ago: `WHEN` is weekly"},
 			detailsFlag(),

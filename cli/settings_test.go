@@ -256,7 +256,7 @@ func TestSettingsReachTheirCommands(t *testing.T) {
 	}
 	file := "every: 1d\nwatch: true\nstates: CA\nsource: demo\nmax-targets: 7\ndry-run: true\ndetails: {limit: 3}\ntargets: {list: {limit: 4}}\n"
 	tests := map[string]map[string]string{
-		"run":            {"every": "24h", "watch": "true", "states": "CA", "source": "demo", "max-targets": "7", "dry-run": "true"},
+		"run":            {"every": "1d", "watch": "true", "states": "CA", "source": "demo", "max-targets": "7", "dry-run": "true"},
 		"plan":           {"states": "CA", "source": "demo", "dry-run": "true"},
 		"details":        {"watch": "true", "states": "CA", "source": "demo", "max-targets": "7", "limit": "3"},
 		"details|stats":  {"states": "CA", "source": "demo"},
@@ -298,7 +298,7 @@ func TestSettingsReachTheirCommands(t *testing.T) {
 		t.Setenv("YPCRAWL_EVERY", "1d")
 		t.Setenv("YPCRAWL_RUN_EVERY", "2d")
 		t.Setenv("YPCRAWL_PROGRESS_EVERY", "9s")
-		for line, want := range map[string]string{"run": "48h", "progress": "9s"} {
+		for line, want := range map[string]string{"run": "2d", "progress": "9s"} {
 			if got, _ := settingsOf(t, "--config", "", line); got["every"] != want {
 				t.Errorf("%s: --every %q, want %q", line, got["every"], want)
 			}

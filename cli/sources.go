@@ -188,7 +188,7 @@ func sourcesTable(rows []sourceRow, known bool) *table {
 			r.Name, r.BaseURL, orDash(r.Delay), pages, orDash(strings.TrimPrefix(r.Example, r.BaseURL)),
 			orDash(string(r.Availability)), orDash(r.Status), orDash(string(r.Stage)), r.Score,
 		}
-	}, "source", "base URL", "delay", "pages at most", "example", "availability", "status", "stage", "score")
+	}, "source", "base URL", "delay", "pages at most", "example", "availability", "status", "stage", "score").without("example", "pages at most", "delay", "base URL", "score")
 	if !known {
 		t.hide("availability", "status")
 	}
@@ -305,7 +305,7 @@ func (f *sourceFacts) text(w *sections, now time.Time) {
 	}
 	w.lines(head, availability, "targets: "+targetsText(&f.Sandbox, f.Stage))
 	for _, note := range f.Notes {
-		w.more("  " + note)
+		w.item("  ", note)
 	}
 	switch {
 	case f.Stage == checkpoint.StageReview:

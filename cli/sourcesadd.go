@@ -302,7 +302,7 @@ func (p *Program) tellAdded(c *cli.Context, row *stagedRow) error {
 	return p.tell(c, row, func(w *sections) {
 		w.lines(addedText(row))
 		for _, reason := range row.Reasons {
-			w.more("  " + reason)
+			w.item("  ", reason)
 		}
 		switch {
 		case !row.Stored:

@@ -5,18 +5,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"ypcrawl/crawl/site"
 )
 
 // text tells what was read: the outcome and what is wrong first, then the page, a card in full, and the others.
 func (row *triedPage) text(w *sections) {
-	width := w.p.widthLeft(0)
-	w.lines(w.wrapped(codeText(string(row.Outcome), false)+": "+row.Reason, "")...)
+	w.lines(codeText(string(row.Outcome), false) + ": " + row.Reason)
 	row.hintLines(w)
-	w.table(row.values("page", row.Around, width))
-	w.table(row.values("field", row.Detail, width))
+	w.table(row.values("page", row.Around))
+	w.table(row.values("field", row.Detail))
 	if len(row.Cards) == 0 && len(row.Detail) == 0 {
 		var signs []string
 		for i := range row.Signs {
@@ -28,57 +26,41 @@ func (row *triedPage) text(w *sections) {
 		}
 	}
 	first := max(0, slices.IndexFunc(row.Cards, func(c triedCard) bool { return c.Unread == "" && !c.Listing.Sponsored }))
-	others := newTable("card", "id", "name", "phone", "city", "fields", "score", "")
+	others := newTable("card", "id", "name", "phone", "city", "fields", "score", "").without("fields", "score")
 	for i := range row.Cards {
 		c := &row.Cards[i]
 		if row.full || i == first {
-			row.cardText(w, c, width)
+			row.cardText(w, c)
 			continue
 		}
-		others.row(c.Number, short(c.ID, 12), short(c.Name, max(12, width-76)), c.Listing.Phone, short(c.Listing.City, 14), len(c.Values), c.Score, short(c.fate(), 30))
+		others.row(c.Number, c.ID, c.Name, c.Listing.Phone, c.Listing.City, len(c.Values), c.Score, c.fate())
 	}
 	w.table(others)
 }
 
 // values is a table of values with what gave them.
-func (row *triedPage) values(of string, values []site.Value, width int) *table {
+func (row *triedPage) values(of string, values []site.Value) *table {
 	t := newTable(of, "value", "rule")
 	for _, v := range values {
-		t.row(row.cells(v, width)...)
+		t.row(row.cells(v)...)
 	}
 	return t
 }
 
-// wrapped breaks a text into lines that fit a terminal, those after the first indented further; elsewhere it stays one line.
-func (s *sections) wrapped(text, indent string) (lines []string) {
-	line := indent
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-			line += word
-		case isTerminal(s.p.Out) && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > widthOf(s.p.Out):
-			lines, line = append(lines, line), indent+"  "+word
-		default:
-			line += " " + word
-		}
-	}
-	return append(lines, line)
-}
-
 // cardText shows a card in full.
-func (row *triedPage) cardText(w *sections, c *triedCard, width int) {
+func (row *triedPage) cardText(w *sections, c *triedCard) {
 	head := fmt.Sprintf("Card %d of %d, score %d", c.Number, len(row.Cards), c.Score)
 	if c.Rule != nil {
 		head += ": " + row.rule(c.Rule)
 	}
-	w.lines(short(head, width))
+	w.lines(head)
 	if fate := c.fate(); fate != "" {
 		w.more("  " + fate)
 	}
 	w.begun = false // the table stands below its head
-	w.table(row.values("field", c.Values, width))
+	w.table(row.values("field", c.Values))
 	if len(c.Empty) > 0 && !slices.Equal(c.Empty, row.Never) {
-		w.more(w.wrapped("empty: "+strings.Join(c.Empty, ", "), "")...)
+		w.more("empty: " + strings.Join(c.Empty, ", "))
 	}
 }
 
@@ -100,7 +82,7 @@ func (c *triedCard) fate() string {
 // hintLines names what no card has, and what its rules lack.
 func (row *triedPage) hintLines(w *sections) {
 	if len(row.Never) > 0 {
-		w.lines(w.wrapped("On no card: "+strings.Join(row.Never, ", "), "")...)
+		w.lines("On no card: " + strings.Join(row.Never, ", "))
 	} else if len(row.Hints) > 0 {
 		w.lines("What the rules find:")
 	}
@@ -108,7 +90,7 @@ func (row *triedPage) hintLines(w *sections) {
 		if i > 0 && siblings(row.Hints[i-1].Key, h.Key) && !row.full && !strings.Contains(h.Text, "did you mean") && !strings.Contains(h.Text, ";") {
 			continue // the first rule of a field tells most
 		}
-		w.more(w.wrapped(row.rule(&h.Rule)+": "+h.Text, "  ")...)
+		w.item("  ", row.rule(&h.Rule)+": "+h.Text)
 	}
 }
 
@@ -120,16 +102,16 @@ func siblings(a, b string) bool {
 }
 
 // cells are the cells of a value: what it is of, the value, and what gave it.
-func (row *triedPage) cells(v site.Value, width int) []any {
-	value := short(v.Text, max(20, width*35/100))
-	if v.Text == "" {
-		value = "rejected: " + short(v.Taken, max(12, width*35/100-10))
+func (row *triedPage) cells(v site.Value) []any {
+	value := v.Text
+	if value == "" {
+		value = "rejected: " + v.Taken
 	}
 	rule := v.From
 	if v.Rule != nil {
 		rule = row.rule(v.Rule)
 	}
-	return []any{v.Field, value, short(rule, max(20, width-width*35/100-22))}
+	return []any{v.Field, value, rule}
 }
 
 // rule names a rule: its key, the line on which it stands, and what it says.

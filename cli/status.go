@@ -73,7 +73,7 @@ func (p *Program) statusText(w *sections, s *report.Status, fresh bool) {
 			src.Name, string(src.Availability), orDash(f.Status), percentOf(f.Rate1h, 100), f.Samples1h, percentOf(f.Rate24h, 100), f.Samples24h,
 			millis(f.P50), millis(f.P95), orDash(causeOf(f)), ago(now, f.Updated),
 		}
-	}, "source", "availability", "status", "ok 1 h", "of", "ok 24 h", "of", "p50", "p95", "cause", "rated")
+	}, "source", "availability", "status", "ok 1 h", "of", "ok 24 h", "of", "p50", "p95", "cause", "rated").without("rated", "p50", "p95", "of", "of", "ok 24 h", "cause", "ok 1 h")
 	if fresh {
 		sources.hide("rated")
 	}
@@ -83,21 +83,21 @@ func (p *Program) statusText(w *sections, s *report.Status, fresh bool) {
 	w.table(tableOf(s.Sources, func(src report.SourceStatus) []any { // failing: whose last crawl failed
 		h, f := src.Health, src.HealthFigures
 		return []any{src.Name, h.Active, h.Degraded, h.Paused, h.Failed, f.DueNow, f.WithFailures, f.MeanFailures, f.Successes24h}
-	}, "health", "active", "degraded", "paused", "failed", "due now", "failing", "in a row", "ok 24 h"))
+	}, "health", "active", "degraded", "paused", "failed", "due now", "failing", "in a row", "ok 24 h").without("in a row", "failing", "ok 24 h", "due now"))
 	w.table(tableOf(s.Kinds, func(k report.KindCounts) []any {
 		name := map[yp.Kind]string{yp.KindDetail: "details", yp.KindIndex: "indexes"}[k.Kind]
 		return []any{name, k.Source, k.Planned, k.InProgress, k.Done, k.Failed, k.Stuck, k.Parked, k.Retired}
-	}, "kind", "source", "planned", "in progress", "done", "failed", "stuck", "parked", "retired"))
+	}, "kind", "source", "planned", "in progress", "done", "failed", "stuck", "parked", "retired").without("retired", "parked", "stuck", "failed", "in progress"))
 	w.table(tableOf(s.Errors, func(e report.ErrorSummary) []any {
 		return []any{codeText(e.Code, e.ByProxy), e.Source, e.Occurrences, e.Targets, ago(now, e.LastSeen), millis(e.MeanMS)}
-	}, "error in 7 days", "source", "times", "targets", "last seen", "mean time"))
+	}, "error in 7 days", "source", "times", "targets", "last seen", "mean time").without("mean time", "times", "source"))
 	w.table(tableOf(s.Backoff, func(b report.BackoffWait) []any {
 		level, rest := "first failures", "minutes"
 		if b.Level > 0 {
 			level, rest = fmt.Sprintf("level %d", b.Level), shortTime(yp.Backoff(b.Level))
 		}
 		return []any{level, rest, b.Targets, moment(now, b.Next), moment(now, b.Last)}
-	}, "resting", "for", "targets", "next is back", "last is back"))
+	}, "resting", "for", "targets", "next is back", "last is back").without("last is back", "for"))
 	w.table(tableOf(s.Hosts, func(h report.HostPace) []any {
 		held, delay := "-", "-"
 		if !h.HeldUntil.IsZero() {
@@ -106,8 +106,8 @@ func (p *Program) statusText(w *sections, s *report.Status, fresh bool) {
 		if h.DelayMS > 0 {
 			delay = millis(&h.DelayMS)
 		}
-		return []any{h.Host, h.Source, held, orDash(h.HeldFor), delay, short(orDash(h.DelayReason), p.widthLeft(80)), h.Blocks}
-	}, "host", "source", "held until", "for", "delay", "because of", "blocks"))
+		return []any{h.Host, h.Source, held, orDash(h.HeldFor), delay, orDash(h.DelayReason), h.Blocks}
+	}, "host", "source", "held until", "for", "delay", "because of", "blocks").without("blocks", "because of", "delay", "source"))
 	w.table(p.workers(s))
 	hour := fmt.Sprintf("Last hour, all states: %s with %s, %s", plural(s.Pages, "page"), plural(s.Rows, "row"),
 		strings.Replace(plural(s.Listings, "listing"), " listings", " different listings", 1))
@@ -128,7 +128,7 @@ func (p *Program) statusText(w *sections, s *report.Status, fresh bool) {
 
 // schedules counts targets by schedule, of each source and of all where there are several.
 func schedules(s *report.Status) *table {
-	t := newTable("schedule", "targets", "due", "scheduled", "degraded", "paused", "failed", "needs plan", "not scheduled")
+	t := newTable("schedule", "targets", "due", "scheduled", "degraded", "paused", "failed", "needs plan", "not scheduled").without("not scheduled", "needs plan", "degraded", "scheduled")
 	add := func(name string, c report.ScheduleCounts) {
 		t.row(name, c.Targets, c.Due, c.Scheduled, c.Degraded, c.Paused, c.Failed, c.NeedsPlan, c.NotScheduled)
 	}
@@ -156,14 +156,14 @@ func (p *Program) workers(s *report.Status) *table {
 		if m.RSS > 0 {
 			memory = megabytes(m.RSS)
 		}
-		process := fmt.Sprintf("%d on %s", m.PID, short(m.Host, 16))
+		host := m.Host
 		if !m.Alive {
-			process += " (dead)"
+			host += " (dead)"
 		}
 		return []any{
-			m.Name, process, short(holding, min(40, p.widthLeft(90))), page, m.Pages, m.Listings, retries, memory, ago(s.Now, m.Heartbeat),
+			m.Name, host, holding, page, m.Pages, m.Listings, retries, memory, ago(s.Now, m.Heartbeat),
 		}
-	}, "worker", "process", "target", "page", "pages", "listings", "retries", "memory", "heartbeat")
+	}, "worker", "host", "target", "page", "pages", "listings", "retries", "memory", "heartbeat").without("retries", "memory", "listings", "host", "heartbeat", "page")
 }
 
 // causeOf says why a source is not healthy, "" where it is.

@@ -100,8 +100,9 @@ func (p *Program) targetsList(c *cli.Context) error {
 			return k.Targets(c.Context, f, limit)
 		},
 		columns: []string{"id", "target", "status", "schedule", "health", "page", "failures", "next", "error"},
+		least:   []string{"failures", "health", "page", "schedule", "next", "error"},
 		cells: func(now time.Time, t report.Target) []any {
-			return []any{idText(t.ID), short(t.Title(), 34), string(t.Status), string(t.Schedule), healthOf(t), t.Page, t.Failures, nextOf(now, t), orDash(t.ErrorText())}
+			return []any{idText(t.ID), t.Title(), string(t.Status), string(t.Schedule), healthOf(t), t.Page, t.Failures, nextOf(now, t), orDash(t.ErrorText())}
 		},
 		source: func(t report.Target) string { return t.Source },
 	})
@@ -172,7 +173,7 @@ func targetFacts(now time.Time, t *report.TargetDetail) *table {
 		foundName, found = "cities", fmt.Sprintf("%s, %s new", thousands(int64(t.Raw)), thousands(int64(t.Accepted)))
 	}
 	if code := t.Target.ErrorText(); code != "" {
-		lastError = short(code+": "+report.Cause(t.Error), 300)
+		lastError = code + ": " + report.Cause(t.Error)
 	}
 	if t.Status == yp.Done && t.ErrorCode == string(yp.CodeNoListings) {
 		says = "no listings here"
@@ -298,9 +299,10 @@ func (p *Program) deadList(c *cli.Context) error {
 			return k.DeadLetters(c.Context, report.DeadLetterFilter{Scope: scope, Error: code, OlderThan: timeOf(c, "older-than")}, limit)
 		},
 		columns: []string{"id", "target", "source", "parked", "attempts", "page", "error", "reason"},
+		least:   []string{"attempts", "page", "source", "parked", "reason"},
 		cells: func(now time.Time, d report.DeadLetter) []any {
 			title := report.Target{Kind: d.Kind, Category: d.Category, City: d.City, State: d.State}.Title()
-			return []any{idText(d.ID), short(title, 30), d.Source, ago(now, d.Parked), d.Attempts, d.Page, codeText(d.Code, d.ByProxy), short(report.Cause(d.Error), p.widthLeft(92))}
+			return []any{idText(d.ID), title, d.Source, ago(now, d.Parked), d.Attempts, d.Page, codeText(d.Code, d.ByProxy), report.Cause(d.Error)}
 		},
 	})
 }

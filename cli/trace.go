@@ -62,28 +62,28 @@ func traceText(w *sections, t *report.Trace) {
 		w.lines("It was never crawled.")
 	}
 	for i := range t.Attempts {
-		w.lines(attemptLines(x.Kind, &t.Attempts[i])...)
+		attemptText(w, x.Kind, &t.Attempts[i])
 	}
 	w.lines("Next: " + x.Next.Text(t.Now) + ".")
 }
 
-// attemptLines tell an attempt: who and how it ended, then its steps.
-func attemptLines(kind yp.Kind, a *report.TraceAttempt) []string {
-	lines := []string{fmt.Sprintf("Attempt %d, %s, by %s on %s, from page %d",
-		a.Number, a.Started.Format("2006-01-02 15:04:05Z"), yp.WorkerText(a.Worker), a.Host, a.PageBefore+1)}
+// attemptText tells of an attempt: who and how it ended, then its steps.
+func attemptText(w *sections, kind yp.Kind, a *report.TraceAttempt) {
+	w.lines(fmt.Sprintf("Attempt %d, %s, by %s on %s, from page %d",
+		a.Number, a.Started.Format("2006-01-02 15:04:05Z"), a.Name, a.Host, a.PageBefore+1))
 	for _, m := range a.Marks() {
-		lines = append(lines, "  "+clockTime(m.At)+"  "+m.Text)
+		w.item("  "+clockTime(m.At)+"  ", m.Text)
 	}
 	if a.Dropped > 0 {
-		lines = append(lines, fmt.Sprintf("  %s more were not kept", plural(a.Dropped, "step")))
+		w.item("  ", plural(a.Dropped, "step")+" more were not kept")
 	}
 	if !a.HasSteps && !a.Running() {
-		lines = append(lines, "  its steps are not known: the process ended before it could write them")
+		w.item("  ", "its steps are not known: the process ended before it could write them")
 	}
 	if len(a.Requests) == 0 {
-		lines = append(lines, "  no requests are kept of it: none was made, they are older than the days they are kept, or the process was killed first")
+		w.item("  ", "no requests are kept of it: none was made, they are older than the days they are kept, or the process was killed first")
 	}
-	return append(lines, "  "+clockTime(a.Finished)+"  "+a.EndText(kind))
+	w.item("  "+clockTime(a.Finished)+"  ", a.EndText(kind))
 }
 
 // clockTime is the time of a step; an attempt that has not ended has none yet.

@@ -48,26 +48,31 @@ func flagValue[T any](c *cli.Context, name string) (x T) {
 	return x
 }
 
-// timeOf returns the value of a flag made with minutesValue or ageValue.
+// timeOf returns the value of a flag made with minutesValue, daysValue or ageValue.
 func timeOf(c *cli.Context, name string) time.Duration { return flagValue[time.Duration](c, name) }
 
-// minutesValue is a length of time where a bare number means minutes: "120", "2h", "90s".
-func minutesValue(def time.Duration) cli.Generic {
+// minutesValue is a length of time where a bare number means minutes: "120", "2h", "90s". The help of
+// its flag says MINUTES.
+func minutesValue(def time.Duration) cli.Generic { return timeValue(def, "m") }
+
+// daysValue is one where a bare number means days: "90", "90d", "12w". The help says DAYS.
+func daysValue(def time.Duration) cli.Generic { return timeValue(def, "d") }
+
+// ageValue is one that needs a unit: "2d", "36h", "1w". The help says TIME.
+func ageValue(def time.Duration) cli.Generic { return timeValue(def, "") }
+
+// timeValue is a length of time; bare is the unit of a number without one, "" refuses it.
+func timeValue(def time.Duration, bare string) cli.Generic {
 	return &value[time.Duration]{v: def, text: shortTime, parse: func(s string) (time.Duration, error) {
 		if s = strings.TrimSpace(s); isNumber(s) {
-			s += "m"
+			s += bare
 		}
 		d, err := parseTime(s)
-		if errors.Is(err, errNoTime) {
-			return 0, errBadMinutes
+		if example := map[string]string{"m": "minutes (120)", "d": "days (90)"}[bare]; example != "" && errors.Is(err, errNoTime) {
+			err = fmt.Errorf("want %s or a time with a unit (90s, 2h, 1d12h)", example)
 		}
 		return d, err
 	}}
-}
-
-// ageValue is a length of time that needs a unit: "2d", "36h", "1w".
-func ageValue(def time.Duration) cli.Generic {
-	return &value[time.Duration]{v: def, text: shortTime, parse: parseTime}
 }
 
 // delay is a pause between two requests, or a range of pauses.
@@ -100,13 +105,24 @@ func parseDelay(s string) (d delay, err error) {
 	if d.shortest, err = parseTime(from); err == nil {
 		d.longest, err = parseTime(to)
 	}
+	var bare noUnitError
 	switch {
+	case isRange && errors.As(err, &bare):
+		return d, fmt.Errorf("a unit is missing: write %s-%s", inSeconds(from), inSeconds(to))
 	case errors.Is(err, errNoTime):
 		return d, errors.New("want a pause like 2s, a range like 1s-3s, or 0")
 	case err == nil && d.longest < d.shortest:
 		return d, fmt.Errorf("the range runs backwards; write %s-%s", shortTime(d.longest), shortTime(d.shortest))
 	}
 	return d, err
+}
+
+// inSeconds gives a bare number the unit of seconds.
+func inSeconds(s string) string {
+	if s = strings.TrimSpace(s); isNumber(s) {
+		s += "s"
+	}
+	return s
 }
 
 // countValue is a number of things, or "all", which countOf gives as -1; 0 is "not given".
@@ -151,11 +167,11 @@ func ratesValue(known []string, timed string) cli.Generic {
 			name, text, _ := strings.Cut(item, "=")
 			name, text = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(text)
 			if name == timed {
-				n, err := strconv.ParseUint(text, 10, 31)
-				if err != nil || r.after != nil {
-					return r, fmt.Errorf("%q: want %s once, as a number of seconds: %[2]s=60", item, timed)
+				d, err := parseTime(inSeconds(text))
+				if err != nil || d%time.Second != 0 || r.after != nil {
+					return r, fmt.Errorf("%q: want %s once, in whole seconds: %[2]s=60 or 2m", item, timed)
 				}
-				r.after = new(time.Duration(n) * time.Second) //nolint:gosec // of 31 bits
+				r.after = &d
 				continue
 			}
 			share, err := strconv.ParseFloat(text, 64)
@@ -206,15 +222,20 @@ func shareValue(def float64) cli.Generic {
 
 // maxTime bounds every length of time a user may give. Far beyond any use, and
 // far below the overflow of time.Duration (292 years).
-const maxTime = 100 * 365 * 24 * time.Hour
+const maxTime = 100 * 365 * day
 
 var (
-	errNoTime     = errors.New("want a number with a unit, like 90s, 15m, 2h, 2d or 1d12h")
-	errNegative   = errors.New("a length of time can't be negative")
-	errTooLong    = errors.New("that is more than 100 years; give a shorter time")
-	errNoUnit     = errors.New("a unit is missing: write 90s, 15m, 2h or 2d")
-	errBadMinutes = errors.New("want minutes (120) or a time with a unit (90s, 2h, 1d12h)")
+	errNoTime   = errors.New("want a number with a unit, like 90s, 15m, 2h, 2d or 1d12h")
+	errNegative = errors.New("a length of time can't be negative")
+	errTooLong  = errors.New("that is more than 100 years; give a shorter time")
 )
+
+// noUnitError is a number that lacks its unit.
+type noUnitError string
+
+func (n noUnitError) Error() string {
+	return fmt.Sprintf("a unit is missing: write %[1]ss, %[1]sm, %[1]sh or %[1]sd", string(n))
+}
 
 // timePart is a number with its unit, as a length of time begins.
 var timePart = regexp.MustCompile(`^(\d+\.?\d*|\.\d+)([a-zµμ]+)`)
@@ -229,16 +250,15 @@ func parseTime(s string) (total time.Duration, err error) {
 	case strings.HasPrefix(s, "-"):
 		return 0, errNegative
 	case isNumber(s) && strings.Trim(s, "0.") != "":
-		return 0, errNoUnit
-	case isNumber(s):
-		s += "s"
+		return 0, noUnitError(s)
 	}
+	s = inSeconds(s)
 	for s != "" {
 		part := timePart.FindStringSubmatch(s)
 		if part == nil {
 			return 0, errNoTime
 		}
-		unit := map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour}[part[2]]
+		unit := map[string]time.Duration{"d": day, "w": 7 * day}[part[2]]
 		if unit == 0 {
 			if unit, err = time.ParseDuration("1" + part[2]); err != nil {
 				return 0, errNoTime
@@ -258,10 +278,13 @@ func parseTime(s string) (total time.Duration, err error) {
 
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789.") == "" }
 
-// shortTime writes a duration as a user would: "2h", "1h30m", "90ms", "0".
+// shortTime writes a duration as a user would: "90d", "36h", "1h30m", "90ms", "0".
 func shortTime(d time.Duration) string {
-	if d == 0 {
+	switch {
+	case d == 0:
 		return "0"
+	case d%day == 0:
+		return fmt.Sprintf("%dd", d/day)
 	}
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {

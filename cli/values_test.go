@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ func testValues(t *testing.T, fresh func() cli.Generic, tests map[string]valueTe
 
 func TestMinutes(t *testing.T) {
 	t.Parallel()
+	const wrong = "want minutes (120) or a time with a unit (90s, 2h, 1d12h)"
 	testValues(t, func() cli.Generic { return minutesValue(time.Hour) }, map[string]valueTest{
 		"bare number":     {in: "120", want: "2h"},
 		"bare fraction":   {in: "0.5", want: "30s"},
@@ -44,13 +46,13 @@ func TestMinutes(t *testing.T) {
 		"mixed":           {in: "1h30m", want: "1h30m"},
 		"days":            {in: "1d12h", want: "36h"},
 		"surrounding":     {in: " 5 ", want: "5m"},
-		"word":            {in: "soon", err: errBadMinutes.Error()},
-		"empty":           {in: "", err: errBadMinutes.Error()},
-		"two points":      {in: "1.2.3", err: errBadMinutes.Error()},
-		"point":           {in: ".", err: errBadMinutes.Error()},
-		"unknown unit":    {in: "5y", err: errBadMinutes.Error()},
-		"unit only":       {in: "h", err: errBadMinutes.Error()},
-		"number at end":   {in: "1h30", err: errBadMinutes.Error()},
+		"word":            {in: "soon", err: wrong},
+		"empty":           {in: "", err: wrong},
+		"two points":      {in: "1.2.3", err: wrong},
+		"point":           {in: ".", err: wrong},
+		"unknown unit":    {in: "5y", err: wrong},
+		"unit only":       {in: "h", err: wrong},
+		"number at end":   {in: "1h30", err: wrong},
 		"negative":        {in: "-5m", err: errNegative.Error()},
 		"too long":        {in: "1000000d", err: errTooLong.Error()},
 		"too long bare":   {in: "99999999999999999999", err: errTooLong.Error()},
@@ -61,11 +63,11 @@ func TestMinutes(t *testing.T) {
 func TestAge(t *testing.T) {
 	t.Parallel()
 	testValues(t, func() cli.Generic { return ageValue(0) }, map[string]valueTest{
-		"days":         {in: "2d", want: "48h"},
-		"weeks":        {in: "1w1d", want: "192h"},
+		"days":         {in: "2d", want: "2d"},
+		"weeks":        {in: "1w1d", want: "8d"},
 		"half a day":   {in: "0.5d", want: "12h"},
 		"zero":         {in: "0", want: "0"},
-		"without unit": {in: "2", err: errNoUnit.Error()},
+		"without unit": {in: "2", err: "a unit is missing: write 2s, 2m, 2h or 2d"},
 		"word":         {in: "yesterday", err: errNoTime.Error()},
 	})
 }
@@ -78,11 +80,79 @@ func TestDelay(t *testing.T) {
 		"none":          {in: "0", want: "0"},
 		"from none":     {in: "0-500ms", want: "0-500ms"},
 		"backwards":     {in: "3s-1s", err: "the range runs backwards; write 1s-3s"},
-		"without unit":  {in: "2", err: errNoUnit.Error()},
+		"without unit":  {in: "2", err: "a unit is missing: write 2s, 2m, 2h or 2d"},
+		"range without": {in: "1-3", err: "a unit is missing: write 1s-3s"},
+		"range, half":   {in: "1-3s", err: "a unit is missing: write 1s-3s"},
 		"half a range":  {in: "1s-", err: "want a pause like 2s, a range like 1s-3s, or 0"},
 		"negative":      {in: "-2s", err: errNegative.Error()},
 		"three numbers": {in: "1s-2s-3s", err: "want a pause like 2s, a range like 1s-3s, or 0"},
 	})
+}
+
+func TestDays(t *testing.T) {
+	t.Parallel()
+	testValues(t, func() cli.Generic { return daysValue(0) }, map[string]valueTest{
+		"bare number": {in: "90", want: "90d"},
+		"bare zero":   {in: "0", want: "0"},
+		"days":        {in: "90d", want: "90d"},
+		"weeks":       {in: "2w", want: "14d"},
+		"hours":       {in: "36h", want: "36h"},
+		"word":        {in: "long", err: "want days (90) or a time with a unit (90s, 2h, 1d12h)"},
+	})
+}
+
+// TestEveryTime holds the rule of `help settings` for each flag that takes a length of time: a unit is wanted, but for
+// those whose help says MINUTES or DAYS. No other flag takes one as a bare number.
+func TestEveryTime(t *testing.T) {
+	t.Parallel()
+	app := Standard("").app()
+	if _, err := Prepare(app, []string{"ypcrawl"}); err != nil {
+		t.Fatal(err)
+	}
+	bare := map[string]time.Duration{"TIME": 0, "MINUTES": time.Minute, "DAYS": day}
+	counted := map[string]int{}
+	for _, f := range flagsOf(app) {
+		d, ok := f.Flag.(cli.DocGenerationFlag)
+		if !ok || !d.TakesValue() {
+			continue
+		}
+		name, _ := describeFlag(f.Names(), d)
+		takes := name[strings.LastIndex(name, " ")+1:]
+		unit, timed := bare[takes]
+		read := func(string) error { return errNoTime }
+		var got func() time.Duration
+		if g, ok := f.Flag.(*cli.GenericFlag); ok {
+			read = g.Value.Set
+			switch v := g.Value.(type) {
+			case *value[time.Duration]:
+				got = func() time.Duration { return v.v }
+			case *value[delay]:
+				got = func() time.Duration { return v.v.longest }
+			}
+		}
+		if timed != (got != nil) {
+			t.Errorf("%s %s: what takes a length of time says TIME, MINUTES or DAYS, and nothing else does", f.command, name)
+			continue
+		}
+		if !timed {
+			continue
+		}
+		counted[takes]++
+		for text, want := range map[string]time.Duration{"3s": 3 * time.Second, "2h": 2 * time.Hour, "2d": 2 * day, "1w": 7 * day, "1d12h": 36 * time.Hour, "0": 0} {
+			if err := read(text); err != nil || got() != want {
+				t.Errorf("%s --%s %s: got %v, %v", f.command, f.name, text, got(), err)
+			}
+		}
+		switch err := read("3"); {
+		case unit == 0 && (err == nil || !strings.HasPrefix(err.Error(), "a unit is missing: write 3s, 3m, 3h")):
+			t.Errorf("%s --%s 3: got %v, %v; want the right form", f.command, f.name, got(), err)
+		case unit > 0 && (err != nil || got() != 3*unit):
+			t.Errorf("%s --%s 3: got %v, %v; want 3 %s", f.command, f.name, got(), err, takes)
+		}
+	}
+	if len(counted) != 3 || counted["TIME"] < 15 {
+		t.Errorf("only %v flags were looked at", counted)
+	}
 }
 
 func TestPages(t *testing.T) {
@@ -110,9 +180,10 @@ func TestRates(t *testing.T) {
 		"sum":         {in: "429=0.6,503=0.6", err: "the shares add up to 1.2; make them add up to at most 1"},
 		"seconds":     {in: "retry-after=60,429=1", want: "429=1,retry-after=60"},
 		"no seconds":  {in: "429=1,Retry-After=0", want: "429=1,retry-after=0"},
-		"a fraction":  {in: "429=1,retry-after=0.5", err: `"retry-after=0.5": want retry-after once, as a number of seconds: retry-after=60`},
-		"bare":        {in: "retry-after", err: `"retry-after": want retry-after once, as a number of seconds: retry-after=60`},
-		"twice timed": {in: "retry-after=1,retry-after=2", err: `"retry-after=2": want retry-after once, as a number of seconds: retry-after=60`},
+		"minutes":     {in: "retry-after=2m", want: "retry-after=120"},
+		"a fraction":  {in: "429=1,retry-after=0.5", err: `"retry-after=0.5": want retry-after once, in whole seconds: retry-after=60 or 2m`},
+		"bare":        {in: "retry-after", err: `"retry-after": want retry-after once, in whole seconds: retry-after=60 or 2m`},
+		"twice timed": {in: "retry-after=1,retry-after=2", err: `"retry-after=2": want retry-after once, in whole seconds: retry-after=60 or 2m`},
 		"twice":       {in: "429=0.1,429=0.2", err: `"429" is given twice; give it once`},
 	})
 }

@@ -65,7 +65,7 @@ func (p *Program) walCommand() *cli.Command {
 func filterFlags() []cli.Flag {
 	return []cli.Flag{
 		list("type", "only these: `EVENT...` is page_complete, target_error ...", "all"),
-		list("worker", "only these: `WORKER...` is worker_0 or worker_0_pid_12345", "all"),
+		list("worker", "only these: `WORKER...` is amber or \"amber (12345)\"; or worker_0, worker_0_pid_12345 as logs are named", "all"),
 		statesFlag(),
 		list("categories", "only these: `CATEGORY...`", "all"),
 		&cli.GenericFlag{Name: "newer-than", Value: ageValue(0), DefaultText: "any age", Usage: "only events younger than `TIME`: 2d, 36h"},
@@ -106,12 +106,21 @@ func walOptions(c *cli.Context) (path string, opts wal.Options, err error) {
 	if f.Types, err = wordsOf(c, "type", wal.ParseEventType); err != nil {
 		return "", opts, err
 	}
-	f.Workers, f.Categories = SplitList(c.StringSlice("worker")), SplitList(c.StringSlice("categories"))
+	f.Workers, f.Categories = workerIDs(c.StringSlice("worker")), SplitList(c.StringSlice("categories"))
 	if age := timeOf(c, "newer-than"); age > 0 {
 		f.Since = time.Now().Add(-age)
 	}
 	f.States, err = states(c)
 	return paths[0], opts, err
+}
+
+// workerIDs are workers as logs are named, given so or as people are told of them.
+func workerIDs(words []string) []string {
+	ids := SplitList(words)
+	for i, word := range ids {
+		ids[i] = yp.WorkerOf(word)
+	}
+	return ids
 }
 
 // eventPrinter writes events: whole JSON lines for programs, a line each for people.
@@ -145,7 +154,7 @@ func (ep *eventPrinter) print(e *wal.Event, err error) error {
 
 // describe is an event in a line for people.
 func describe(e *wal.Event) string {
-	s := fmt.Sprintf("%s  %s  %-15s", yp.FormatTime(e.Timestamp), e.WorkerID, e.Type)
+	s := fmt.Sprintf("%s  %s  %-15s", yp.FormatTime(e.Timestamp), yp.WorkerText(e.WorkerID), e.Type)
 	if t := e.Target; t != nil {
 		switch t.Kind {
 		case yp.KindIndex:
@@ -277,7 +286,7 @@ func (p *Program) walStats(c *cli.Context) error {
 			for _, n := range x.ErrorsByCode {
 				errs += n
 			}
-			t.row(x.WorkerID, x.Files, x.Bytes, x.Events, x.Pages, x.ListingsRaw, x.ListingsAccepted, errs, x.CorruptLines, x.TornTails)
+			t.row(yp.WorkerText(x.WorkerID), x.Files, x.Bytes, x.Events, x.Pages, x.ListingsRaw, x.ListingsAccepted, errs, x.CorruptLines, x.TornTails)
 		}
 		w.table(t)
 	}), unread)

@@ -45,11 +45,12 @@ func (p *Program) listWorkers(c *cli.Context) error {
 			}
 			return all, err
 		},
-		columns: []string{"run", "worker", "process", "state", "target", "page", "pages", "pages/s", "listings", "memory", "cpu", "heartbeat", ""},
+		columns: []string{"run", "worker", "host", "state", "target", "page", "pages", "pages/s", "listings", "memory", "cpu", "heartbeat", ""},
+		least:   []string{"", "cpu", "memory", "listings", "host", "run", "page", "heartbeat", "pages/s"},
 		cells: func(now time.Time, w report.Worker) []any {
 			target, rate, memory, cpu, page := "none", "-", "-", "-", any(nil)
 			if w.TargetID != 0 {
-				target, page = short(w.Title(), 34), w.Page
+				target, page = w.Title(), w.Page
 			}
 			if w.Rate != nil {
 				rate = fmt.Sprintf("%.2f", *w.Rate)
@@ -61,8 +62,8 @@ func (p *Program) listWorkers(c *cli.Context) error {
 				cpu = fmt.Sprintf("%.0f%%", *w.CPU)
 			}
 			return []any{
-				idText(w.Run), w.Name, fmt.Sprintf("%d on %s", w.PID, short(w.Host, 16)), string(w.State), target, page, w.Pages, rate, w.Listings, memory, cpu,
-				ago(now, w.Heartbeat), short(w.Why, p.widthLeft(100)),
+				idText(w.Run), w.Name, w.Host, string(w.State), target, page, w.Pages, rate, w.Listings, memory, cpu,
+				ago(now, w.Heartbeat), w.Why,
 			}
 		},
 	})

@@ -100,7 +100,7 @@ func (e *Engine) work(ctx context.Context, n int) (excused bool, err error) {
 	}
 	w := &worker{
 		Engine: e, name: name, me: checkpoint.Worker{ID: id, RunID: e.cfg.Run.ID}, log: log,
-		logger: e.cfg.Logger.With().Str("component", "crawl").Str("worker", name).Logger(),
+		logger: e.cfg.Logger.With().Str("component", "crawl").Str("worker", yp.WorkerText(id)).Logger(),
 	}
 	w.me.Busy = w.claimBusy
 	e.workers.set(n, w)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"ypcrawl/yp"
 )
 
 // DefaultMaxBytes is the size beyond which a log goes on in a new file.
@@ -154,7 +156,7 @@ func (l *Log) write(text []byte) error {
 	failed := l.failure("append", err)
 	l.dirty = true
 	if cutErr := l.cut(); cutErr != nil {
-		l.cfg.Logger.Error().Err(cutErr).Str("component", "wal").Str("worker", l.cfg.WorkerID).
+		l.cfg.Logger.Error().Err(cutErr).Str("component", "wal").Str("worker", yp.WorkerText(l.cfg.WorkerID)).
 			Msg("a partly written line stays until the next event")
 	}
 	return failed
@@ -244,7 +246,7 @@ func (l *Log) rotateIfFull(n int64) {
 	}
 	if err := l.rotate(); err != nil {
 		l.limit = l.size + n + l.cfg.MaxBytes/16
-		l.cfg.Logger.Warn().Err(err).Str("component", "wal").Str("worker", l.cfg.WorkerID).
+		l.cfg.Logger.Warn().Err(err).Str("component", "wal").Str("worker", yp.WorkerText(l.cfg.WorkerID)).
 			Msg("the log goes on in the old file")
 	}
 }

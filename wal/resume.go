@@ -112,7 +112,7 @@ func (l *Log) reopen(p part) error {
 	l.size = text.end + int64(len(text.last))
 	l.dirty = l.size < size
 	if l.dirty && len(text.last) == 0 {
-		l.cfg.Logger.Warn().Str("component", "wal").Str("worker", l.cfg.WorkerID).Str("file", p.plainPath()).
+		l.cfg.Logger.Warn().Str("component", "wal").Str("worker", yp.WorkerText(l.cfg.WorkerID)).Str("file", p.plainPath()).
 			Int64("bytes", size-l.size).Msg("cut a torn last line")
 	}
 	if err := l.cut(); err != nil {

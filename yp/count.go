@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // Thousands writes n with separators: 1,234,567.
@@ -43,12 +42,12 @@ func Share(percent float64) string {
 	return fmt.Sprintf("%.1f%%", percent)
 }
 
-// Wrap breaks a text at its spaces into lines of at most width characters; the second and later
+// Wrap breaks a text at its spaces into lines of at most width columns; the second and later
 // ones are indented by two spaces. A longer word stands alone.
 func Wrap(text string, width int) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(text) {
-		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+		if line != "" && Columns(line)+1+Columns(word) > width {
 			lines, line = append(lines, line), " "
 		}
 		if line != "" {

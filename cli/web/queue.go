@@ -251,7 +251,7 @@ func (s *Server) queueSection(ctx context.Context, group report.QueueGroup, f re
 func whenOf(now time.Time, group report.QueueGroup, t *report.Target) string {
 	switch group {
 	case report.QueueRunning:
-		return yp.WorkerText(t.ClaimedBy) + ", " + yp.Ago(now, t.Heartbeat)
+		return string(t.ClaimedBy) + ", " + yp.Ago(now, t.Heartbeat)
 	case report.QueueResting, report.QueueScheduled:
 		return yp.Moment(now, t.NotBefore)
 	case report.QueuePaused:
@@ -364,7 +364,7 @@ func traceOf(t *report.Trace) traceModel {
 
 func attemptOf(kind yp.Kind, a *report.TraceAttempt, latest bool) traceAttempt {
 	out := traceAttempt{
-		Number: a.Number, ID: fmt.Sprintf("attempt-%d", a.Token), Started: a.Started.Format("2006-01-02 15:04:05Z"), Worker: yp.WorkerText(a.Worker), Host: a.Host, From: a.PageBefore + 1,
+		Number: a.Number, ID: fmt.Sprintf("attempt-%d", a.Token), Started: a.Started.Format("2006-01-02 15:04:05Z"), Worker: string(a.Name), Host: a.Host, From: a.PageBefore + 1,
 		Dropped: a.Dropped, StepsLost: !a.HasSteps && !a.Running(), NoRequests: len(a.Requests) == 0, Latest: latest, End: traceMark{clockOf(a.Finished), a.EndText(kind)},
 	}
 	switch a.Ended {

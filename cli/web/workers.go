@@ -68,7 +68,7 @@ func runOf(now time.Time, r *report.RunWorkers) runModel {
 		w := &r.Workers[i]
 		counts[w.State]++
 		row := workerRow{
-			Name: w.Name, State: string(w.State), Why: w.Why, Target: "none", Page: "-", Beat: yp.Ago(now, w.Heartbeat), Rate: "unknown", Memory: "unknown", CPU: "unknown",
+			Name: string(w.Name), State: string(w.State), Why: w.Why, Target: "none", Page: "-", Beat: yp.Ago(now, w.Heartbeat), Rate: "unknown", Memory: "unknown", CPU: "unknown",
 			Log: w.Worker, TargetID: w.TargetID, Pages: w.Pages, Listings: w.Listings,
 		}
 		if w.TargetID != 0 {
@@ -109,7 +109,7 @@ func (m *runModel) draw() {
 	if len(rows) > 8 {
 		rx, ry = 125, 130
 	}
-	m.Width, m.Height = 440, int(2*ry)+104
+	m.Width, m.Height = 540, int(2*ry)+104
 	m.CX, m.CY = m.Width/2, m.Height/2
 	for i, w := range rows {
 		angle := 2*math.Pi*float64(i)/float64(len(rows)) - math.Pi/2

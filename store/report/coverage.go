@@ -188,9 +188,9 @@ func (t CoverageTotals) share() string {
 // what that means for the words "new" and "closed"; of says what is counted: "this selection".
 // Each line is at most 80 characters wide.
 func (t CoverageTotals) Lines(of string) []string {
-	lines := sentences(t.share() + " (" + of + ")")
+	lines := []string{sentence(t.share() + " (" + of + ")")}
 	if t.PagesLeft > 0 {
-		lines = append(lines, sentences("about "+yp.Plural(t.PagesLeft, "page")+" beyond --max-pages")...)
+		lines = append(lines, sentence("about "+yp.Plural(t.PagesLeft, "page")+" beyond --max-pages"))
 	}
 	u := t.Unread
 	if u.Targets == 0 {
@@ -212,13 +212,13 @@ func (t CoverageTotals) Lines(of string) []string {
 			why = append(why, yp.Thousands(part.n)+" "+part.text)
 		}
 	}
-	lines = append(lines, sentences(fmt.Sprintf("%s of %s not read to the end: %s", yp.Thousands(u.Targets), yp.Plural(t.All(), "target"), strings.Join(why, ", ")))...)
+	lines = append(lines, sentence(fmt.Sprintf("%s of %s not read to the end: %s", yp.Thousands(u.Targets), yp.Plural(t.All(), "target"), strings.Join(why, ", "))))
 	if u.Targets > u.Never {
 		text := "What is new there may be newly seen, and closings can't be told"
 		if u.Listings > 0 { // of those to be crawled again it is not known how many there are
 			text += " (" + yp.Plural(u.Listings, "listing") + ")"
 		}
-		lines = append(lines, sentences(text)...)
+		lines = append(lines, sentence(text))
 	}
 	return lines
 }
@@ -251,14 +251,6 @@ func (t CoverageTotals) AtLeast(percent float64) bool {
 
 // All is how many targets the selection has.
 func (t CoverageTotals) All() int64 { return t.Targets + t.Again + t.NeverCrawled }
-
-// width is how wide a line of text for a terminal may be.
-const width = 80
-
-// sentences makes a sentence of a text, wrapped.
-func sentences(text string) []string {
-	return yp.Wrap(strings.ToUpper(text[:1])+text[1:]+".", width)
-}
 
 // Discovery is what is known of a source's cities in a state, and how the last crawl of
 // its index fared.

@@ -121,7 +121,7 @@ func TestNext(t *testing.T) {
 		}
 	}
 	c := b.claim(t, 3)
-	if n := look(c.TargetID); n.When != report.NextHeld || n.Held != c.Worker.ID {
+	if n := look(c.TargetID); n.When != report.NextHeld || string(n.Held) != yp.WorkerText(c.Worker.ID) {
 		t.Errorf("one in progress: %+v", n)
 	}
 	if _, err := b.Target(t.Context(), 999); !errors.Is(err, sql.ErrNoRows) {

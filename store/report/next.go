@@ -12,11 +12,11 @@ import (
 
 // Next tells when a target is crawled next, and what would change that.
 type Next struct {
-	When   NextWhen  `json:"when"`
-	At     time.Time `json:"at,omitzero"`       // of NextLater, when that is known
-	Why    string    `json:"why"`               // for people
-	Remedy string    `json:"remedy,omitempty"`  // the command that makes it claimable, without the program's name
-	Held   string    `json:"held_by,omitempty"` // the worker of NextHeld
+	When   NextWhen   `json:"when"`
+	At     time.Time  `json:"at,omitzero"`       // of NextLater, when that is known
+	Why    string     `json:"why"`               // for people
+	Remedy string     `json:"remedy,omitempty"`  // the command that makes it claimable, without the program's name
+	Held   WorkerName `json:"held_by,omitempty"` // the worker of NextHeld
 }
 
 // NextWhen is when, roughly.

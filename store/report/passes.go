@@ -241,11 +241,10 @@ func (p Pass) Text() string {
 	return text
 }
 
-// Lines says which pass it is and what became of listings since it began, in lines of at most 80
-// characters.
-func (p Pass) Lines() []string {
+// Sentence says which pass it is and what became of listings since it began.
+func (p Pass) Sentence() string {
 	if p.PassCounts == nil {
-		return sentences(p.Text())
+		return sentence(p.Text())
 	}
 	text := p.Text() + ": " + yp.Thousands(p.New) + " new"
 	for _, part := range []struct {
@@ -256,5 +255,5 @@ func (p Pass) Lines() []string {
 			text += ", " + yp.Thousands(part.n) + " " + string(part.kind)
 		}
 	}
-	return sentences(text)
+	return sentence(text)
 }

@@ -93,15 +93,16 @@ type StateCounts struct {
 
 // Holder is a worker that holds a target now.
 type Holder struct {
-	Worker    string    `json:"worker"`
-	TargetID  int64     `json:"target_id"`
-	City      string    `json:"city"`
-	State     string    `json:"state"`
-	Category  string    `json:"category"`
-	Page      int       `json:"page"` // in hand
-	Heartbeat time.Time `json:"heartbeat_at"`
-	AgeSec    float64   `json:"heartbeat_age_seconds"` // -1 = never beat
-	Alive     bool      `json:"alive"`                 // its process is seen to live: it holds its lock
+	Worker    string     `json:"worker_id"` // as its log is named
+	Name      WorkerName `json:"worker"`
+	TargetID  int64      `json:"target_id"`
+	City      string     `json:"city"`
+	State     string     `json:"state"`
+	Category  string     `json:"category"`
+	Page      int        `json:"page"` // in hand
+	Heartbeat time.Time  `json:"heartbeat_at"`
+	AgeSec    float64    `json:"heartbeat_age_seconds"` // -1 = never beat
+	Alive     bool       `json:"alive"`                 // its process is seen to live: it holds its lock
 }
 
 // ErrorCount is how many targets in trouble share an error code.
@@ -146,7 +147,7 @@ const (
 	listingCounts = `SELECT state, sum(listings) FROM listing_totals WHERE ` + places + ` GROUP BY state`
 	companyCounts = `SELECT state, companies FROM company_totals WHERE ?1 = ?1 AND ` + inStates
 	holders       = `
-	SELECT t.claimed_by, t.id, ifnull(c.name, ''), t.state, coalesce(l.name, k.name, iif(t.kind = 'index', 'index of cities', '')), t.page_current + 1, t.heartbeat_at, r.uuid
+	SELECT t.claimed_by, t.claimed_by, t.id, ifnull(c.name, ''), t.state, coalesce(l.name, k.name, iif(t.kind = 'index', 'index of cities', '')), t.page_current + 1, t.heartbeat_at, r.uuid
 	FROM targets t LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id LEFT JOIN listings l ON l.id = t.listing JOIN runs r ON r.id = t.run_id
 	WHERE t.status = 'IN_PROGRESS' AND ` + placesOn + ` ORDER BY r.id, length(t.claimed_by), t.claimed_by`
 	// WAITING is what people are told of a target that is PLANNED again after a first
@@ -171,7 +172,7 @@ func (k *Reader) Progress(ctx context.Context, scope store.Scope) (p *Progress, 
 	}
 	err = k.db.Each(ctx, holders, args, func(rows *sql.Rows) error {
 		h, run := Holder{AgeSec: -1}, ""
-		err := rows.Scan(&h.Worker, &h.TargetID, &h.City, &h.State, &h.Category, &h.Page, at(&h.Heartbeat), &run)
+		err := rows.Scan(&h.Worker, &h.Name, &h.TargetID, &h.City, &h.State, &h.Category, &h.Page, at(&h.Heartbeat), &run)
 		if !h.Heartbeat.IsZero() {
 			h.AgeSec = p.Now.Sub(h.Heartbeat).Seconds()
 		}

@@ -148,24 +148,24 @@ type HostPace struct {
 
 // WorkerStatus is a row of v_workers with what only the operating system knows.
 type WorkerStatus struct {
-	Worker       string    `json:"worker"`
-	Name         string    `json:"name"`
-	Host         string    `json:"host"`
-	PID          int       `json:"pid"`
-	Alive        bool      `json:"alive"` // its process is seen to live: it holds its lock
-	Source       string    `json:"source"`
-	Started      time.Time `json:"started_at"`
-	Heartbeat    time.Time `json:"heartbeat_at"`
-	TargetID     int64     `json:"target_id,omitempty"` // 0 = between two targets
-	City         string    `json:"city,omitempty"`
-	State        string    `json:"state,omitempty"`
-	Category     string    `json:"category,omitempty"`
-	Page         int       `json:"page,omitempty"` // in hand
-	Pages        int64     `json:"pages"`
-	Listings     int64     `json:"listings"`
-	Claims       int64     `json:"claims"`
-	ClaimRetries int64     `json:"claim_retries"`
-	RSS          int64     `json:"rss_bytes"` // 0 = unknown
+	Worker       string     `json:"worker_id"` // as its log is named
+	Name         WorkerName `json:"worker"`
+	Host         string     `json:"host"`
+	PID          int        `json:"pid"`
+	Alive        bool       `json:"alive"` // its process is seen to live: it holds its lock
+	Source       string     `json:"source"`
+	Started      time.Time  `json:"started_at"`
+	Heartbeat    time.Time  `json:"heartbeat_at"`
+	TargetID     int64      `json:"target_id,omitempty"` // 0 = between two targets
+	City         string     `json:"city,omitempty"`
+	State        string     `json:"state,omitempty"`
+	Category     string     `json:"category,omitempty"`
+	Page         int        `json:"page,omitempty"` // in hand
+	Pages        int64      `json:"pages"`
+	Listings     int64      `json:"listings"`
+	Claims       int64      `json:"claims"`
+	ClaimRetries int64      `json:"claim_retries"`
+	RSS          int64      `json:"rss_bytes"` // 0 = unknown
 
 	run string // its uuid
 }
@@ -196,7 +196,7 @@ const (
 	FROM hosts h JOIN sources s ON s.id = h.source_id
 	WHERE (?1 = 0 OR h.source_id = ?1) AND (h.held_until > ?2 OR h.delay_ms > 0) ORDER BY s.name, h.host`
 	workerStatus = `
-	SELECT worker_id, name, host, pid, run, source, started_at, heartbeat_at, ifnull(target_id, 0), ifnull(city, ''),
+	SELECT worker_id, worker_id, host, pid, run, source, started_at, heartbeat_at, ifnull(target_id, 0), ifnull(city, ''),
 		ifnull(state, ''), ifnull(category, ''), ifnull(page, 0), pages, listings, claims, claim_retries, rss_bytes
 	FROM v_workers WHERE ` + ofSource + ` AND ` + inStates + ` ORDER BY run, length(worker_id), worker_id`
 )

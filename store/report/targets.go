@@ -54,35 +54,35 @@ type Filter struct {
 
 // Target is a row of v_crawler_status: a target with its health and its schedule.
 type Target struct {
-	ID           int64     `json:"id"`
-	Source       string    `json:"source"`
-	Kind         yp.Kind   `json:"kind"`
-	City         string    `json:"city"`
-	State        string    `json:"state"`
-	Category     string    `json:"category"`
-	Status       yp.Status `json:"status"`
-	Schedule     Schedule  `json:"schedule_status"`
-	Health       yp.Health `json:"crawl_status"`
-	Enabled      bool      `json:"enabled"`
-	NotBefore    time.Time `json:"not_before,omitzero"`
-	WaitReason   string    `json:"wait_reason,omitempty"` // backoff, recrawl or gap
-	AutoDisabled bool      `json:"auto_disabled"`         // parked because it failed too often
-	BackoffLevel int       `json:"backoff_level"`
-	Failures     int       `json:"consecutive_failures"`
-	FrequencyMin int       `json:"crawl_frequency_minutes"` // 0 = once only
-	LastSuccess  time.Time `json:"last_success_at,omitzero"`
-	Attempts     int       `json:"total_attempts"`
-	Successes    int       `json:"total_successes"`
-	SuccessRate  *float64  `json:"success_rate"` // percent, null before the first attempt
-	Page         int       `json:"page_current"`
-	ErrorCode    string    `json:"last_error_code,omitempty"`
-	ByProxy      bool      `json:"last_error_by_proxy,omitempty"` // of BLOCKED_PROXY: that attempt used a proxy
-	Error        string    `json:"last_error,omitempty"`
-	ClaimedBy    string    `json:"claimed_by,omitempty"`
-	Heartbeat    time.Time `json:"heartbeat_at,omitzero"`
-	Started      time.Time `json:"crawl_started_at,omitzero"`
-	Finished     time.Time `json:"finished_at,omitzero"`
-	Retired      time.Time `json:"retired_at,omitzero"` // its city is gone from the source's index, or its listing from the source
+	ID           int64      `json:"id"`
+	Source       string     `json:"source"`
+	Kind         yp.Kind    `json:"kind"`
+	City         string     `json:"city"`
+	State        string     `json:"state"`
+	Category     string     `json:"category"`
+	Status       yp.Status  `json:"status"`
+	Schedule     Schedule   `json:"schedule_status"`
+	Health       yp.Health  `json:"crawl_status"`
+	Enabled      bool       `json:"enabled"`
+	NotBefore    time.Time  `json:"not_before,omitzero"`
+	WaitReason   string     `json:"wait_reason,omitempty"` // backoff, recrawl or gap
+	AutoDisabled bool       `json:"auto_disabled"`         // parked because it failed too often
+	BackoffLevel int        `json:"backoff_level"`
+	Failures     int        `json:"consecutive_failures"`
+	FrequencyMin int        `json:"crawl_frequency_minutes"` // 0 = once only
+	LastSuccess  time.Time  `json:"last_success_at,omitzero"`
+	Attempts     int        `json:"total_attempts"`
+	Successes    int        `json:"total_successes"`
+	SuccessRate  *float64   `json:"success_rate"` // percent, null before the first attempt
+	Page         int        `json:"page_current"`
+	ErrorCode    string     `json:"last_error_code,omitempty"`
+	ByProxy      bool       `json:"last_error_by_proxy,omitempty"` // of BLOCKED_PROXY: that attempt used a proxy
+	Error        string     `json:"last_error,omitempty"`
+	ClaimedBy    WorkerName `json:"claimed_by,omitempty"`
+	Heartbeat    time.Time  `json:"heartbeat_at,omitzero"`
+	Started      time.Time  `json:"crawl_started_at,omitzero"`
+	Finished     time.Time  `json:"finished_at,omitzero"`
+	Retired      time.Time  `json:"retired_at,omitzero"` // its city is gone from the source's index, or its listing from the source
 }
 
 const (

@@ -22,7 +22,8 @@ type Trace struct {
 type TraceAttempt struct {
 	Number     int            `json:"attempt_number"`
 	Token      int64          `json:"claim_token"`
-	Worker     string         `json:"worker"`
+	Worker     string         `json:"worker_id"` // as its log is named
+	Name       WorkerName     `json:"worker"`
 	Host       string         `json:"host"`
 	Run        string         `json:"run"`
 	Started    time.Time      `json:"started_at"`
@@ -76,7 +77,7 @@ type TraceRequest struct {
 const (
 	countAttempts = `SELECT count(*) FROM crawl_attempts WHERE target_id = ?`
 	lastAttempts  = `
-	SELECT a.attempt_number, a.claim_token, a.worker_id, r.host, r.uuid, a.started_at, a.finished_at, a.duration_ms, a.ended,
+	SELECT a.attempt_number, a.claim_token, a.worker_id, a.worker_id, r.host, r.uuid, a.started_at, a.finished_at, a.duration_ms, a.ended,
 		ifnull(a.error_code, ''), ifnull(a.error_message, ''), ifnull(a.http_status, 0), ifnull(a.proxy, ''), ifnull(a.identity, ''),
 		a.page_before, a.pages, a.listings, a.upserted, a.changed, a.bytes, a.backoff_delay_ms, a.metadata
 	FROM crawl_attempts a JOIN runs r ON r.id = a.run_id
@@ -101,7 +102,7 @@ func (k *Reader) Trace(ctx context.Context, id int64, attempts int) (*Trace, err
 	}
 	t.Attempts, err = list(ctx, k, what, lastAttempts, []any{id, atMost(attempts)}, func(a *TraceAttempt) []any {
 		return []any{
-			&a.Number, &a.Token, &a.Worker, &a.Host, &a.Run, at(&a.Started), at(&a.Finished), &a.DurationMS, &a.Ended,
+			&a.Number, &a.Token, &a.Worker, &a.Name, &a.Host, &a.Run, at(&a.Started), at(&a.Finished), &a.DurationMS, &a.Ended,
 			&a.Code, &a.Message, &a.HTTPStatus, &a.Proxy, &a.Identity,
 			&a.PageBefore, &a.Pages, &a.Listings, &a.Upserted, &a.Changed, &a.Bytes, &a.BackoffMS, &a.metadata,
 		}

@@ -40,7 +40,7 @@ func (n Next) Text(now time.Time) string {
 	text := ""
 	switch n.When {
 	case NextHeld:
-		return "now in the hands of " + yp.WorkerText(n.Held)
+		return "now in the hands of " + string(n.Held)
 	case NextNow:
 		return "claimable now: " + n.Why
 	case NextLater:

@@ -10,6 +10,15 @@ import (
 	"ypcrawl/yp"
 )
 
+// WorkerName is a worker as people are told of it, scanned from its id: see yp.WorkerText.
+type WorkerName string
+
+// Scan implements sql.Scanner.
+func (w *WorkerName) Scan(id any) error {
+	*w = WorkerName(yp.WorkerText(fmt.Sprint(id)))
+	return nil
+}
+
 // WorkerState says whether a worker works.
 type WorkerState string
 
@@ -23,7 +32,7 @@ const (
 // Worker is one worker of a run, with what it holds now.
 type Worker struct {
 	Run       int64       `json:"run"`
-	Name      string      `json:"name"`
+	Name      WorkerName  `json:"worker"`
 	State     WorkerState `json:"state"`
 	Why       string      `json:"why,omitempty"` // it is silent, or has ended
 	Source    string      `json:"source,omitempty"`
@@ -45,7 +54,7 @@ type Worker struct {
 	Started   time.Time   `json:"started_at"`
 	Heartbeat time.Time   `json:"heartbeat_at"`
 	Stopped   time.Time   `json:"stopped_at,omitzero"`
-	Worker    string      `json:"worker"` // as the log names it
+	Worker    string      `json:"worker_id"` // as its log is named
 	Host      string      `json:"host"`
 	PID       int         `json:"pid"`
 }
@@ -60,7 +69,7 @@ const (
 	workerRuns = runColumns + `
 	WHERE r.outcome = 'running' OR r.id IN (SELECT x.id FROM runs x WHERE x.outcome <> 'running' ORDER BY x.id DESC LIMIT ?1) ORDER BY r.id DESC`
 	workersOf = `
-	SELECT w.run_id, w.name, ifnull(s.name, ''), ifnull(t.id, 0), ifnull(t.kind, ''), ifnull(c.name, ''), ifnull(t.state, ''), coalesce(l.name, g.name, ''),
+	SELECT w.run_id, w.worker_id, ifnull(s.name, ''), ifnull(t.id, 0), ifnull(t.kind, ''), ifnull(c.name, ''), ifnull(t.state, ''), coalesce(l.name, g.name, ''),
 		ifnull(t.page_current + 1, 0), w.pages, w.listings, w.claims, w.claim_retries, w.rss_bytes, w.cpu_ms, w.cpu_percent,
 		w.started_at, w.heartbeat_at, w.stopped_at, w.worker_id, w.host, w.pid
 	FROM workers w JOIN runs r ON r.id = w.run_id

@@ -54,7 +54,7 @@ func TestWorkers(t *testing.T) {
 	_, err := b.run.Heartbeat(t.Context(), 1, checkpoint.Usage{Memory: 60e6, CPU: 3 * time.Second, Percent: &share})
 	noErr(t, err)
 	at := fmt.Sprint(c.TargetID)
-	same(t, "at work", ask(0), []string{"run 1 alive ", "  amber alive target " + at + " page 2 of 1, rate 0.10/10s", "  birch alive target 0 page 0 of 0, rate 0.00/10s"})
+	same(t, "at work", ask(0), []string{"run 1 alive ", "  amber (1) alive target " + at + " page 2 of 1, rate 0.10/10s", "  birch (1) alive target 0 page 0 of 0, rate 0.00/10s"})
 	runs, err := b.Workers(t.Context(), 0)
 	noErr(t, err)
 	if w := runs[0].Workers[0]; w.Memory != 60e6 || w.CPUMS == nil || *w.CPUMS != 3000 || w.CPU == nil || *w.CPU != 20 {
@@ -68,12 +68,12 @@ func TestWorkers(t *testing.T) {
 	}
 	clock.Move(10 * time.Minute)
 	same(t, "no heartbeat", ask(0), []string{
-		"run 1 silent its process lives, and has sent no heartbeat since 12:00:10Z", "  amber silent target " + at + " page 2 of 1, rate -", "  birch ended target 0 page 0 of 0, rate 0.00/10s",
+		"run 1 silent its process lives, and has sent no heartbeat since 12:00:10Z", "  amber (1) silent target " + at + " page 2 of 1, rate -", "  birch (1) ended target 0 page 0 of 0, rate 0.00/10s",
 	})
 	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeDone, 0))
 	same(t, "none is left", ask(0), nil)
 	same(t, "the last one that ended", ask(1), []string{
-		"run 1 ended its run ended: done", "  amber ended target 0 page 0 of 1, rate 0.00/610s", "  birch ended target 0 page 0 of 0, rate 0.00/10s",
+		"run 1 ended its run ended: done", "  amber (1) ended target 0 page 0 of 1, rate 0.00/610s", "  birch (1) ended target 0 page 0 of 0, rate 0.00/10s",
 	})
 	same(t, "all", ask(-1), ask(1))
 }

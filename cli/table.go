@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ypcrawl/yp"
+)
+
+// table lays rows out in columns. Numbers stand to the right; every cell goes
+// through yp.Printable. Rows are kept until flush, since the widest cell of a
+// column decides. On a terminal it is made to fit; elsewhere nothing is cut.
+type table struct {
+	header []string
+	rows   [][]string
+	number []bool   // column holds numbers
+	least  []string // columns that a narrow terminal does without, the least important first
+	folds  bool     // the last column goes on below itself, where others are cut
+}
+
+func newTable(header ...string) *table {
+	return &table{header: header, number: make([]bool, len(header))}
+}
+
+// without names columns that a narrow terminal may do without, the least important first.
+func (t *table) without(columns ...string) *table {
+	t.least = columns
+	return t
+}
+
+// tableOf is a table with a row for each item.
+func tableOf[T any](items []T, cells func(T) []any, columns ...string) *table {
+	t := newTable(columns...)
+	for _, x := range items {
+		t.row(cells(x)...)
+	}
+	return t
+}
+
+// facts tells of one thing line by line, names and texts in turn; what is empty is left out.
+func facts(title, name string, lines ...string) *table {
+	t := newTable(title, yp.Printable(name))
+	t.folds = true
+	for i := 0; i+1 < len(lines); i += 2 {
+		if lines[i+1] != "" {
+			t.row(lines[i], lines[i+1])
+		}
+	}
+	return t
+}
+
+// row adds a row: one cell a column, missing ones stay empty. Integers get
+// thousands separators, floats one decimal; nil is shown as "-".
+func (t *table) row(cells ...any) {
+	if len(cells) > len(t.header) {
+		panic(fmt.Sprintf("table: %d cells for %d columns", len(cells), len(t.header)))
+	}
+	row := make([]string, len(t.header))
+	for i, c := range cells {
+		text, number := cell(c)
+		row[i] = text
+		t.number[i] = t.number[i] || number
+	}
+	t.rows = append(t.rows, row)
+}
+
+// cell writes one value as text and tells whether it is a number.
+func cell(v any) (text string, number bool) {
+	r := reflect.ValueOf(v)
+	if !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil() {
+		return "-", false
+	}
+	switch r = reflect.Indirect(r); {
+	case r.CanInt():
+		return thousands(r.Int()), true
+	case r.CanFloat():
+		if _, ok := v.(percent); ok {
+			return yp.Share(r.Float()), true
+		}
+		return strconv.FormatFloat(r.Float(), 'f', 1, 64), true
+	}
+	return yp.Printable(fmt.Sprint(v)), false
+}
+
+// percent is a cell shown as "12.5%"; 100 is the whole.
+type percent float64
+
+// hide takes columns out.
+func (t *table) hide(names ...string) {
+	for _, name := range names {
+		t.remove(slices.Index(t.header, name))
+	}
+}
+
+func (t *table) remove(column int) {
+	t.header, t.number = slices.Delete(t.header, column, column+1), slices.Delete(t.number, column, column+1)
+	for n, row := range t.rows {
+		t.rows[n] = slices.Delete(row, column, column+1)
+	}
+}
+
+// hideZeros takes out those of the columns in which nothing was counted.
+func (t *table) hideZeros(names ...string) {
+	for _, name := range names {
+		i := slices.Index(t.header, name)
+		if !slices.ContainsFunc(t.rows, func(row []string) bool { return row[i] != "0" && row[i] != "" }) {
+			t.hide(name)
+		}
+	}
+}
+
+// flush writes the table to w, its header in bold where s allows colours. On the terminal of s it fits the
+// width; a "…" behind the header says that columns were left out.
+func (t *table) flush(s *Streams, w io.Writer) error {
+	widths, more := t.widths(), ""
+	if isTerminal(s.Out) {
+		widths, more = t.fit(widthOf(s.Out))
+	}
+	var out strings.Builder
+	for n, row := range append([][]string{t.header}, t.rows...) {
+		text := t.line(row, widths)
+		if n == 0 {
+			text = s.paint(s.Out, bold, text+more)
+		}
+		out.WriteString(text + "\n")
+	}
+	if _, err := io.WriteString(w, out.String()); err != nil {
+		return fmt.Errorf("write table: %w", err)
+	}
+	return nil
+}
+
+const gap = 2 // columns of the terminal between two of the table
+
+// line lays out a row, on several lines where its last cell is folded.
+func (t *table) line(row []string, widths []int) string {
+	var line strings.Builder
+	for i, text := range row {
+		if t.folds && i == len(row)-1 {
+			text = strings.Join(yp.Wrap(text, widths[i]), "\n"+strings.Repeat(" ", line.Len()))
+		} else {
+			text = yp.Shorten(text, widths[i])
+		}
+		pad := strings.Repeat(" ", max(0, widths[i]-yp.Columns(text)))
+		if t.number[i] {
+			text = pad + text
+		} else {
+			text += pad
+		}
+		line.WriteString(text + strings.Repeat(" ", gap))
+	}
+	return strings.TrimRight(line.String(), " ")
+}
+
+// widths are the columns that the widest cells take.
+func (t *table) widths() []int {
+	widths := make([]int, len(t.header))
+	for _, row := range append([][]string{t.header}, t.rows...) {
+		for i, text := range row {
+			widths[i] = max(widths[i], yp.Columns(text))
+		}
+	}
+	return widths
+}
+
+// fit makes the table at most width columns wide: the widest texts are shortened, then the columns in
+// t.least go, one after another, then texts are shortened further, and columns go from the end. more stands
+// behind the header where columns went.
+func (t *table) fit(width int) (widths []int, more string) {
+	const readable, shortest, called = 20, 4, 12
+	least := t.least
+	for {
+		first, others := width, readable // the first column, by which a row is called, stays as it is
+		if len(least) == 0 {
+			first, others = called, shortest
+		}
+		widths = t.shrink(width-yp.Columns(more), first, others)
+		switch {
+		case total(widths) <= width-yp.Columns(more) || len(t.header) == 1 || t.folds:
+			return widths, more
+		case len(least) == 0:
+			t.leave(len(t.header) - 1)
+		default:
+			name := least[0]
+			least = least[1:]
+			if !slices.Contains(t.header, name) { // nothing was counted in it
+				continue
+			}
+			t.leave(slices.Index(t.header, name))
+		}
+		more = "  …"
+	}
+}
+
+// leave takes a column out, and rows that said something in it alone.
+func (t *table) leave(column int) {
+	t.remove(column)
+	t.rows = slices.DeleteFunc(t.rows, func(row []string) bool { return strings.Join(row[1:], "") == "" && len(row) > 1 })
+}
+
+// total is the width of a table with columns of these widths.
+func total(widths []int) int {
+	sum := -gap
+	for _, w := range widths {
+		sum += w + gap
+	}
+	return sum
+}
+
+// shrink takes from the widest text until the table has the width, or the first column and the others are as
+// short as they may be. Numbers stay.
+func (t *table) shrink(width, first, others int) []int {
+	widths := t.widths()
+	for total(widths) > width {
+		widest, shortest := -1, first
+		for i, w := range widths {
+			if !t.number[i] && w > shortest && (widest < 0 || w > widths[widest]) {
+				widest = i
+			}
+			shortest = others
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+	}
+	return widths
+}
