@@ -82,7 +82,7 @@ func TestBrowserWorkers(t *testing.T) {
 	_ = run.cmd.Process.Kill()
 	<-run.done
 	b.wait(`document.querySelectorAll(".hub rect.node.silent").length === 3 && document.querySelectorAll("#workers tbody .state.silent").length === 3`)
-	if text := eval[string](b, `document.querySelector(".run").textContent`); !strings.Contains(text, "its process is dead: the next run takes back what it held") {
+	if text := eval[string](b, `document.querySelector(".run").textContent`); !strings.Contains(text, "its process is dead; the next run recovers its targets") {
 		t.Errorf("the run says %q", text)
 	}
 }

@@ -147,7 +147,7 @@ func (f *ListingFilter) conditions() (w condition, err error) {
 			return w, err
 		}
 		if c.made == byEvents {
-			return w, fmt.Errorf("a listing can't be asked for having %q", name)
+			return w, fmt.Errorf("listings can't be filtered by having %q", name)
 		}
 		w.and(c.sql + ` IS NOT NULL`)
 	}

@@ -128,7 +128,7 @@ func (k *Reader) LastPasses(ctx context.Context, scope store.Scope) ([]Pass, err
 	for _, p := range all {
 		found, err := k.passOf(ctx, &p, scope.States)
 		if err != nil {
-			return nil, fmt.Errorf("look at the last pass of %s: %w", p.Source, err)
+			return nil, fmt.Errorf("read the last pass of %s: %w", p.Source, err)
 		}
 		if found {
 			passes = append(passes, p)
