@@ -131,7 +131,7 @@ func TestPulse(t *testing.T) {
 		{"it works", time.Minute, 10 * time.Second, "", 6, true},
 		{"its workers do nothing, and say no reason", stillWithin + time.Second, time.Second, "", 5, false},
 		{"one request ended", stillWithin + time.Second, time.Second, "", 6, true},
-		{"it waits, and says why", 5 * time.Hour, time.Second, "until 14:00Z: the next target falls due", 5, true},
+		{"it waits, and says why", 5 * time.Hour, time.Second, "until 14:00Z: no target is due before that", 5, true},
 		{"no heartbeat", time.Second, beatWithin + time.Second, "until 14:00Z", 6, false},
 		{"slow, but within bounds", stillWithin, beatWithin, "", 5, true},
 	} {

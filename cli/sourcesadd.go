@@ -167,7 +167,7 @@ func (a *adding) name() error {
 			return a.taken(&checkpoint.SourceTakenError{Name: s.Name, BaseURL: s.BaseURL, Host: true, BuiltIn: true})
 		}
 		if typed != "" && typed != s.Name {
-			a.p.note("%s is the source %s already: it is updated, and --name %s is not used.", s.BaseURL, s.Name, yp.Printable(typed))
+			a.p.note("%s is already the source %s: it is updated, and --name %s is not used.", s.BaseURL, s.Name, yp.Printable(typed))
 		}
 		return nil
 	}

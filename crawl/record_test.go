@@ -175,7 +175,7 @@ func TestDeferrals(t *testing.T) {
 		var ends []string
 		for id := range int64(3) {
 			a := w.attempts(id + 1)
-			if len(a) != 1 || !strings.Contains(a[0].Message, "held back") {
+			if len(a) != 1 || !strings.Contains(a[0].Message, "the host allows no request yet") {
 				t.Errorf("target %d: %v", id+1, a)
 			}
 			ends = append(ends, a[0].String())
