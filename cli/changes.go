@@ -56,7 +56,7 @@ func (p *Program) changes(c *cli.Context) error {
 		return p.listingHistory(c)
 	}
 	if c.Bool("summary") && c.Bool("csv") {
-		return Usagef("--summary and --csv: a summary is no list; want --json, or neither")
+		return Usagef("--summary and --csv: a summary is not a list of rows; use --json, or neither")
 	}
 	return p.with(c, reading, func(k *database, scope store.Scope) error {
 		from, err := sinceOf(c, k, scope)
@@ -264,7 +264,7 @@ func (p *Program) listingHistory(c *cli.Context) error {
 	}
 	for _, other := range []string{"since", "source", "states", "kind", "csv", "summary"} {
 		if c.IsSet(other) {
-			return Usagef("--listing shows the whole history of one listing: leave --%s out", other)
+			return Usagef("--listing shows the whole history of one listing: leave out --%s", other)
 		}
 	}
 	return p.with(c, reading, func(k *database, _ store.Scope) error {
@@ -321,7 +321,7 @@ type since struct {
 func sinceOf(c *cli.Context, k *database, scope store.Scope) (since, error) {
 	word := strings.TrimSpace(c.String("since"))
 	if word == "" && c.IsSet("since") {
-		return since{}, Usagef("--since is empty: want an age like 7d, a date, or a run")
+		return since{}, Usagef("--since is empty: write an age like 7d, a date or a run")
 	}
 	if word == "" || strings.EqualFold(word, "last-pass") {
 		passes, err := k.LastPasses(c.Context, scope)
@@ -347,7 +347,7 @@ func sinceOf(c *cli.Context, k *database, scope store.Scope) (since, error) {
 	r, err := k.FindRun(c.Context, word)
 	var unknown *report.NotFoundError
 	if errors.As(err, &unknown) {
-		return since{}, Usagef("--since %q is no age (7d, 36h), no date (2026-11-20), and names no run: %s", word, unknown.Hint)
+		return since{}, Usagef("--since %q is not an age (7d, 36h), a date (2026-11-20) or a run: %s", word, unknown.Hint)
 	}
 	return since{at: r.Started, text: fmt.Sprintf("run %d (begun %s)", r.ID, minute(r.Started))}, err
 }

@@ -73,7 +73,7 @@ func TestRemedyText(t *testing.T) {
 		},
 		{
 			report.SourceStatus{Name: "demo", Availability: store.SourcePaused, Reason: "401", Remedy: "sources enable demo"},
-			"demo is paused: 401. When that is mended: `ypcrawl sources enable demo`",
+			"demo is paused: 401. When that is fixed: `ypcrawl sources enable demo`",
 		},
 		{
 			report.SourceStatus{Name: "demo", Availability: store.SourceHeld, Until: noon.Add(time.Minute), Reason: "penalty"},
@@ -81,7 +81,7 @@ func TestRemedyText(t *testing.T) {
 		},
 		{ // its time has come, and no run has probed it yet
 			report.SourceStatus{Name: "demo", Availability: store.SourceQuarantined, Until: noon, Reason: "cf_challenge"},
-			"demo is quarantined: cf_challenge; the next run asks for one page, to see whether it answers. Wait; reset only if the site has lifted the block",
+			"demo is quarantined: cf_challenge; the next run requests one page, to see whether it answers. Wait; reset only if the site has lifted the block",
 		},
 		{
 			report.SourceStatus{Name: "demo", Availability: store.SourceDisabled, Reason: "disabled by an operator", Remedy: "sources enable demo"},
@@ -152,7 +152,7 @@ func TestEndText(t *testing.T) {
 	for want, a := range map[string]report.TraceAttempt{
 		"still under way, or its process was killed and is not recovered yet": {Ended: "running"},
 		"recovered: its process had ended; 2 pages":                          {Ended: "recovered", Pages: number(2)},
-		"handed back after 1.5 s: the run stops":                           {Ended: "released", DurationMS: number(1500), Message: "the run stops"},
+		"released after 1.5 s: the run stops":                           {Ended: "released", DurationMS: number(1500), Message: "the run stops"},
 		"done after 900 ms; 1 page, 30 listings, 12 new or changed":        {Ended: "done", Code: "SUCCESS", DurationMS: number(900), Pages: number(1), Listings: number(30), Changed: number(12)},
 		"failed TIMEOUT: slow; next try at 2026-11-20 12:02:00Z":           {Ended: "failed", Code: "TIMEOUT", Message: "fetch http://x/y: slow", BackoffMS: number(120_000), Finished: noon},
 	} {

@@ -107,7 +107,7 @@ func TestManagerOther(t *testing.T) {
 	m = newManager(zerolog.New(&log), "CA")
 	m.ready()
 	m.stopping("ended")
-	if n := strings.Count(log.String(), "how the run fares"); n != 1 || !strings.Contains(log.String(), "WATCHDOG_USEC") {
+	if n := strings.Count(log.String(), "the status could not be sent"); n != 1 || !strings.Contains(log.String(), "WATCHDOG_USEC") {
 		t.Errorf("warned %d times: %s", n, log.String())
 	}
 	t.Setenv("NOTIFY_SOCKET", "")
