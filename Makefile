@@ -87,6 +87,10 @@ pictures: ## Take the pictures of the page that the README shows: docs/page-ligh
 imports: ## Draw which package imports which: docs/imports.md
 	.ci/imports >docs/imports.md
 
+.PHONY: messages
+messages: ## List every text that the program prints: docs/messages.md
+	$(GO) -C tools run ./messages .. >docs/messages.md
+
 .PHONY: cover
 cover: ## Write the tests' coverage to dist/cover.html
 	mkdir -p dist

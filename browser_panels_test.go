@@ -39,7 +39,7 @@ func TestBrowserReview(t *testing.T) {
 	b.wait(`document.querySelectorAll("#review-scroll tbody tr").length === 1 && document.querySelector("#review").textContent.includes("tardy")`)
 	b.wait(`document.querySelector("#banner").textContent.startsWith("0 dropped, 0 restored, 1 rejected since 20")`)
 	b.do(chromedp.Focus(chromedp.CSS("#mark-reviewed")), chromedp.KeyEvent("\r"))
-	b.wait(`document.querySelector("#review").textContent.includes("Nothing is left of this list.") && document.querySelector("#banner").textContent === ""`)
+	b.wait(`document.querySelector("#review").textContent.includes("Everything in this list was reviewed.") && document.querySelector("#banner").textContent === ""`)
 	b.do(chromedp.Navigate(p.url + "/workers"))
 	b.wait(`document.querySelector("#banner").offsetHeight === 0`)
 }
@@ -82,7 +82,7 @@ func TestBrowserWorkers(t *testing.T) {
 	_ = run.cmd.Process.Kill()
 	<-run.done
 	b.wait(`document.querySelectorAll(".hub rect.node.silent").length === 3 && document.querySelectorAll("#workers tbody .state.silent").length === 3`)
-	if text := eval[string](b, `document.querySelector(".run").textContent`); !strings.Contains(text, "its process is dead: the next run takes back what it held") {
+	if text := eval[string](b, `document.querySelector(".run").textContent`); !strings.Contains(text, "its process is dead; the next run recovers its targets") {
 		t.Errorf("the run says %q", text)
 	}
 }

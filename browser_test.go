@@ -281,7 +281,7 @@ func TestBrowserLost(t *testing.T) {
 	_ = p.cmd.Process.Kill()
 	<-p.done
 	b.wait(`document.getElementById("connection").dataset.state === "lost"`)
-	if text := eval[string](b, `document.getElementById("connection").textContent`); !regexp.MustCompile(`^the page has lost the program since \d\d:\d\d:\d\dZ$`).MatchString(text) {
+	if text := eval[string](b, `document.getElementById("connection").textContent`); !regexp.MustCompile(`^no connection to the program since \d\d:\d\d:\d\dZ$`).MatchString(text) {
 		t.Errorf("it says %q", text)
 	}
 	startPage(t, dir, "dashboard", "--listen", strings.TrimPrefix(p.url, "http://"))

@@ -304,7 +304,7 @@ func TestRestoreEndsAlone(t *testing.T) {
 	if err := os.Remove(filepath.Join(w.dir, "b.db")); err != nil {
 		t.Fatal(err)
 	}
-	if out := w.must("restore", "b.db"); !strings.Contains(out, "this ends the restore that was cut off") {
+	if out := w.must("restore", "b.db"); !strings.Contains(out, "this finished the interrupted restore") {
 		t.Errorf("%s", out)
 	}
 	w.finish()
@@ -413,11 +413,11 @@ func TestCopiedWithoutWAL(t *testing.T) {
 	if err := os.Rename(filepath.Join(old.dir, "half.db"), filepath.Join(old.dir, "ypcrawl.db")); err != nil {
 		t.Fatal(err)
 	}
-	if out := old.must("doctor"); !strings.Contains(out, "warn  copy") || !strings.Contains(out, "the logs tell of pages that were committed and that the database does not have") {
+	if out := old.must("doctor"); !strings.Contains(out, "warn  copy") || !strings.Contains(out, "the logs have pages that were committed and that the database does not have") {
 		t.Errorf("older than its logs, and doctor does not see it:\n%s", out)
 	}
 	old.must("wal", "replay")
-	if out := old.must("doctor"); strings.Contains(out, "the logs tell of pages") {
+	if out := old.must("doctor"); strings.Contains(out, "the logs have pages") {
 		t.Errorf("the replay that doctor names does not help:\n%s", out)
 	}
 	alone := copied("half.db")

@@ -156,12 +156,12 @@ const placeWait = 5 * time.Second
 func (r *Run) WaitForPlaces(ctx context.Context, scope store.Scope, maxPerState int) (states []string, err error) {
 	states, err = store.Column[string](r.keeper.db.Reader(ctx), heldByOthers, scope.SourceID, store.JSONTexts(scope.States), maxPerState, r.ID)
 	if err != nil {
-		return nil, fmt.Errorf("wait for a place: %w", err)
+		return nil, fmt.Errorf("register a wait for --max-per-state: %w", err)
 	}
 	if len(states) == 0 {
 		return nil, nil
 	}
-	return states, r.keeper.write(ctx, "wait for a place", func(tx *store.Tx) error {
+	return states, r.keeper.write(ctx, "register a wait for --max-per-state", func(tx *store.Tx) error {
 		return tx.Run(waitForPlaces, r.ID, scope.SourceID, store.JSONTexts(states), yp.FormatTime(tx.At.Add(placeWait)))
 	})
 }

@@ -159,7 +159,7 @@ func (k *Keeper) Availability(ctx context.Context, sourceID int64) (g store.Avai
 		err = errors.New("there is none")
 	}
 	if err != nil {
-		return g, fmt.Errorf("look at source %d: %w", sourceID, err)
+		return g, fmt.Errorf("read source %d: %w", sourceID, err)
 	}
 	return g, nil
 }

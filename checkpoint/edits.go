@@ -23,7 +23,7 @@ func (k *Keeper) EditNumber(ctx context.Context) (number int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = k.write(ctx, "number an edit", func(tx *store.Tx) error { return tx.Get(nextRunNumber, []any{alone}, &number) })
+	err = k.write(ctx, "number an edit of companies", func(tx *store.Tx) error { return tx.Get(nextRunNumber, []any{alone}, &number) })
 	return number, err
 }
 

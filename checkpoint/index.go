@@ -126,7 +126,7 @@ const (
 // has no way past that valve yet but time: cities come and go by a few.)
 func (k *Keeper) CompleteIndex(ctx context.Context, c *Claim, plan Plan, minPopulation int) (end IndexEnd, set yp.Setback, err error) {
 	if c.PageCurrent < c.MaxPages {
-		return end, set, fmt.Errorf("complete target %d: only %d of the %d pages of the index are read", c.TargetID, c.PageCurrent, c.MaxPages)
+		return end, set, fmt.Errorf("complete target %d: only %d of the %d pages of the index were read", c.TargetID, c.PageCurrent, c.MaxPages)
 	}
 	err = k.end(ctx, c, "complete", func(tx *store.Tx) (done store.AttemptEnd, err error) {
 		if end, err = c.endIndex(tx, plan, minPopulation); err != nil {
@@ -191,8 +191,8 @@ func suspect(seen, missed int) string {
 	case missed <= seen:
 		return ""
 	case seen == 0:
-		return fmt.Sprintf("the index shows none of the %d cities known before: that is not believed", before)
+		return fmt.Sprintf("the index shows none of the %d cities known before: no city is marked as removed", before)
 	default:
-		return fmt.Sprintf("the index shows %d of the %d cities known before: fewer than half are not believed", seen, before)
+		return fmt.Sprintf("the index shows %d of the %d cities known before, fewer than half: no city is marked as removed", seen, before)
 	}
 }

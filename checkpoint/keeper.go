@@ -122,7 +122,7 @@ func (k *Keeper) row(ctx context.Context, query string, args []any, dest ...any)
 var (
 	// ErrClaimLost means that the target is no longer the worker's: it was
 	// recovered, reset or finished by somebody else. Nothing was written.
-	ErrClaimLost = errors.New("the claim was lost: the target is no longer this worker's")
+	ErrClaimLost = errors.New("the claim was lost: another worker or an operator has taken the target")
 	// ErrNothing means that no target can be claimed now.
 	ErrNothing = errors.New("no target can be claimed")
 	// ErrExclusive means that another run holds the database and one of the two

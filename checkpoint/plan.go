@@ -229,7 +229,7 @@ const planLimit = `
 // sandbox still takes, or -1 = any number.
 func (k *Keeper) PlanLimit(ctx context.Context, sourceID int64) (n int, err error) {
 	if err := k.row(ctx, planLimit, []any{sourceID, SandboxTargets}, &n); err != nil {
-		return 0, fmt.Errorf("look at the stage of source %d: %w", sourceID, err)
+		return 0, fmt.Errorf("read the stage of source %d: %w", sourceID, err)
 	}
 	return n, nil
 }

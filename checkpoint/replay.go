@@ -75,7 +75,7 @@ func (k *Keeper) Replay(ctx context.Context, events iter.Seq2[*wal.Event, error]
 		r.out.Known += r.early
 	}
 	if len(r.edits) > 0 {
-		err := k.write(ctx, "replay merges and splits", func(tx *store.Tx) error { return r.redoEdits(tx, true) })
+		err := k.write(ctx, "replay merges and splits of companies", func(tx *store.Tx) error { return r.redoEdits(tx, true) })
 		if err != nil {
 			return r.out, err
 		}
@@ -407,7 +407,7 @@ func (r *replayer) wait(e *wal.Event) error {
 		return nil
 	case e.Type == wal.PageComplete:
 		r.early = max(r.early-1, 0)
-		return fmt.Errorf("details of listing %q of source %s: there is no such listing", yp.Printable(e.Target.Listing), yp.Printable(e.Target.Source))
+		return fmt.Errorf("details of listing %q of source %s: the listing is not in the database", yp.Printable(e.Target.Listing), yp.Printable(e.Target.Source))
 	}
 	return nil
 }

@@ -219,7 +219,7 @@ func (r *Run) Enlist(ctx context.Context, worker, name string, use Usage) error 
 // Dismiss notes that a worker has ended, and what its process used until then; what isn't known
 // stays as it was.
 func (r *Run) Dismiss(ctx context.Context, worker string, use Usage) error {
-	return r.keeper.write(ctx, "dismiss worker "+worker, func(tx *store.Tx) error {
+	return r.keeper.write(ctx, "remove worker "+worker, func(tx *store.Tx) error {
 		return tx.Run(dismiss, tx.Now, r.ID, worker, use.Memory, use.cpu())
 	})
 }

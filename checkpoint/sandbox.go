@@ -51,7 +51,7 @@ func (s *Sandbox) columns() []any {
 // Sandbox returns how a source fares in the sandbox.
 func (k *Keeper) Sandbox(ctx context.Context, sourceID int64) (s Sandbox, err error) {
 	if err := k.row(ctx, sandboxFares, []any{sourceID}, s.columns()...); err != nil {
-		return s, fmt.Errorf("look at the sandbox of source %d: %w", sourceID, err)
+		return s, fmt.Errorf("read the sandbox of source %d: %w", sourceID, err)
 	}
 	return s, nil
 }
@@ -72,16 +72,16 @@ func (s Sandbox) verdict() (Stage, []string) {
 	case s.Settled < s.Targets || s.Targets == 0:
 		return StageSandbox, []string{fmt.Sprintf("%d of %d targets have an outcome", s.Settled, max(s.Targets, SandboxTargets))}
 	case s.Targets < sandboxLeast:
-		return StageSandbox, []string{fmt.Sprintf("%d of %d targets were crawled: too few to judge it by; name more places or categories", s.Settled, SandboxTargets)}
+		return StageSandbox, []string{fmt.Sprintf("only %d of the %d targets of the sandbox were crawled: crawl more places or categories", s.Settled, SandboxTargets)}
 	}
 	if 100*s.Done < sandboxShare*s.Settled {
-		wrong = append(wrong, fmt.Sprintf("%d of %d targets were read, want %d %% (%s)", s.Done, s.Settled, sandboxShare, strings.ReplaceAll(s.Errors, ",", ", ")))
+		wrong = append(wrong, fmt.Sprintf("%d of %d targets were read, at least %d %% must be (%s)", s.Done, s.Settled, sandboxShare, strings.ReplaceAll(s.Errors, ",", ", ")))
 	}
 	switch cards := s.Listings + s.Bad; {
 	case s.Done > 0 && cards == 0:
-		wrong = append(wrong, "no target has a single listing")
+		wrong = append(wrong, "no target has a listing")
 	case 100*s.Reached < sandboxShare*cards:
-		wrong = append(wrong, fmt.Sprintf("%d of %d listings have a name and a phone or an address, want %d %%", s.Reached, cards, sandboxShare))
+		wrong = append(wrong, fmt.Sprintf("%d of %d listings have a name and a phone or an address, at least %d %% must", s.Reached, cards, sandboxShare))
 	}
 	if len(wrong) > 0 {
 		return StageReview, wrong
@@ -122,7 +122,7 @@ func (k *Keeper) JudgeSandbox(ctx context.Context, sourceID int64) (stage Stage,
 		if err := s.move(tx, next, s.Enabled && next == StageActive); err != nil {
 			return err
 		}
-		stage, text = next, fmt.Sprintf("%s goes back to review and is disabled: %s", s.Name, reasons)
+		stage, text = next, fmt.Sprintf("%s is disabled until you have reviewed it: %s", s.Name, reasons)
 		if next == StageActive {
 			text = fmt.Sprintf("%s leaves the sandbox and is active: %s", s.Name, reasons)
 		}

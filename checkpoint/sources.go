@@ -100,7 +100,7 @@ func (e *SourceTakenError) Error() string {
 	case e.Host && e.BuiltIn:
 		return fmt.Sprintf("%s is crawled by the built-in source %s", e.BaseURL, e.Name)
 	case e.Host:
-		return fmt.Sprintf("%s is the source %s already", e.BaseURL, e.Name)
+		return fmt.Sprintf("%s is already the source %s", e.BaseURL, e.Name)
 	case e.BuiltIn:
 		return fmt.Sprintf("%s is the name of a built-in source", e.Name)
 	}
@@ -218,7 +218,7 @@ func hostKey(u *url.URL) string {
 }
 
 // ErrNotStaged says that a source was not added by its address: it has no stages.
-var ErrNotStaged = errors.New("the source is built in or comes from a file: it is active, and has no definition in the database")
+var ErrNotStaged = errors.New("the source is built in or comes from a file: its definition is not in the database, and it needs no approval")
 
 // EnterSandbox takes a source out of review, for which an operator has enabled it: it is
 // enabled, and its targets are crawled anew. Any other source is left as it is.

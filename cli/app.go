@@ -142,7 +142,7 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 	case err == nil:
 		return ExitOK, ""
 	case store.Corrupt(err):
-		return ExitError, "Put the file aside and rebuild it from the logs:\n  " + p.rebuildCommand()
+		return ExitError, "Move the file to another place and rebuild it from the logs:\n  " + p.rebuildCommand()
 	case errors.As(err, &version) && version.Development():
 		return ExitError, "To rebuild it from its logs:\n  " + p.rebuildCommand()
 	case errors.As(err, &coded):
@@ -150,17 +150,17 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 	case errors.As(err, new(*UsageError)):
 		return ExitUsage, ""
 	case errors.Is(err, store.ErrRestoring):
-		return ExitError, "To bring the restore to its end:\n  " + shellLine([]string{p.self(), "--db", p.db, "restore", backup.Pending(p.db)})
+		return ExitError, "To finish the restore:\n  " + shellLine([]string{p.self(), "--db", p.db, "restore", backup.Pending(p.db)})
 	case errors.Is(err, checkpoint.ErrExclusive):
-		return ExitLocked, "Wait for the other run to end, or leave --exclusive out: two runs can share a database."
+		return ExitLocked, "Wait until the other run has ended, or leave out --exclusive: two runs can share a database."
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return ExitInterrupted, "Interrupted. Nothing is lost: type the same command again."
 	case errors.Is(err, store.ErrDiskFull), errors.Is(err, errNoSpace):
-		return ExitError, "What was committed is safe. Make room, then type the same command again."
+		return ExitError, "Every committed page is safe. Free some disk space, then type the same command again."
 	case errors.Is(err, store.ErrReadOnly):
 		return ExitError, "Check the permissions of the file and its folder, or name another file with --db."
 	case errors.Is(err, store.ErrBusy):
-		return ExitError, "Another program holds the database for long. Close it, then type the same command again."
+		return ExitError, "Another program keeps the database locked. Close it, then type the same command again."
 	}
 	return ExitError, ""
 }
@@ -242,7 +242,7 @@ func beforeAction(c *cli.Context, own cli.BeforeFunc) error {
 		if _, ok := yp.LookupState(c.Args().First()); ok && slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return f.Names()[0] == "states" }) {
 			return Usagef("unexpected argument %q: write %s --states %s", c.Args().First(), c.Command.HelpName, strings.Join(c.Args().Slice(), " "))
 		}
-		return Usagef("unexpected argument %q: %s takes none; see '%s --help'", c.Args().First(), c.Command.HelpName, c.Command.HelpName)
+		return Usagef("unexpected argument %q: %s takes no arguments; see '%s --help'", c.Args().First(), c.Command.HelpName, c.Command.HelpName)
 	}
 	for _, complaint := range unknownVariables(c.App, os.Environ()) {
 		if _, err := fmt.Fprintf(c.App.ErrWriter, "ypcrawl: %s\n", complaint); err != nil {

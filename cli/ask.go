@@ -30,7 +30,7 @@ func (p *Program) with(c *cli.Context, how access, do func(k *database, scope st
 	scope := store.Scope{States: codes}
 	if name := c.String("source"); name != "" {
 		if scope.SourceID, err = k.SourceID(c.Context, name); err == nil && scope.SourceID == 0 {
-			err = Usagef("--source %q: nothing of that source was planned in %s", name, c.String("db"))
+			err = Usagef("--source %q: nothing was planned for that source in %s", name, c.String("db"))
 		}
 	}
 	if err != nil {

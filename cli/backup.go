@@ -53,11 +53,11 @@ func (p *Program) backup(c *cli.Context) error {
 	}
 	switch kind := placeOf(name); {
 	case kind == "":
-		return Usagef("%q: end it in / for a folder, in which copies are named by their time, or in .db for one file", name)
+		return Usagef("%q: end the name in / for a folder, where copies are named by their time, or in .db for one file", name)
 	case kind == "folder" && c.Bool("overwrite"):
-		return Usagef("--overwrite is for a FILE: copies in a folder are named by their time, and replace nothing")
+		return Usagef("--overwrite needs a FILE: copies in a folder are named by their time and replace nothing")
 	case kind == "file" && c.IsSet("keep"):
-		return Usagef("--keep is for a FOLDER/: a file is one copy")
+		return Usagef("--keep needs a FOLDER/: a FILE is only one copy")
 	case kind == "file":
 		cfg.File = name
 	default:
@@ -68,7 +68,7 @@ func (p *Program) backup(c *cli.Context) error {
 		return p.backupError(err)
 	}
 	for _, left := range out.Left {
-		p.note("ypcrawl: left in place: %s", left)
+		p.note("ypcrawl: not removed: %s", left)
 	}
 	if c.Bool("quiet") && !c.Bool("json") { // as cron wants it
 		return nil
@@ -140,15 +140,15 @@ func (p *Program) backupError(err error) error {
 	var space *backup.SpaceError
 	switch {
 	case errors.As(err, &space):
-		return fmt.Errorf("nothing was copied: %s of free space is needed at %s, and %s is left; remove something, or leave the logs out with --no-logs", bytesText(space.Need), space.Dir, bytesText(space.Left))
+		return fmt.Errorf("nothing was copied: %s of free space is needed at %s, and only %s is free; remove files, or leave out the logs with --no-logs", bytesText(space.Need), space.Dir, bytesText(space.Left))
 	case errors.Is(err, backup.ErrExists):
 		return Usagef("%w: name another one, or replace it with --overwrite", err)
 	case errors.Is(err, backup.ErrRunning):
 		return &exitError{ExitLocked, fmt.Errorf("%w: wait for it to end", err)}
 	case errors.Is(err, backup.ErrHeld):
-		return &exitError{ExitLocked, fmt.Errorf("nothing was changed: %w; stop it (Ctrl-C, or SIGTERM), then type the same again", err)}
+		return &exitError{ExitLocked, fmt.Errorf("nothing was changed: %w; stop it (Ctrl-C or SIGTERM), then type the same command again", err)}
 	case errors.Is(err, backup.ErrOpen):
-		return &exitError{ExitLocked, fmt.Errorf("nothing was changed: %w (`progress --watch`, `dashboard`, another program); end it, then type the same again", err)}
+		return &exitError{ExitLocked, fmt.Errorf("nothing was changed: %w (`progress --watch`, `dashboard`, another program); end it, then type the same command again", err)}
 	}
 	return err
 }
@@ -204,7 +204,7 @@ func (p *Program) restore(c *cli.Context) error {
 			text += ", as it was at " + out.At
 		}
 		if out.Finished {
-			text += " (this ends the restore that was cut off)"
+			text += " (this finished the interrupted restore)"
 		}
 		w.lines(text, rowsText(out.Rows))
 		if out.LogFiles > 0 {
@@ -214,7 +214,7 @@ func (p *Program) restore(c *cli.Context) error {
 			w.more("The database that was there is kept as " + out.Aside)
 		}
 		if out.LogsAside != "" {
-			w.more("Its logs are kept in "+out.LogsAside+"; what was crawled since the backup is brought in, before the next run, by:",
+			w.more("Its logs are kept in "+out.LogsAside+". To add what was crawled since the backup, type before the next run:",
 				"  "+p.command(c, "wal", "replay", out.LogsAside))
 		}
 		if behind != "" {
@@ -244,5 +244,5 @@ func (p *Program) behindAfterRestore(c *cli.Context) string {
 	if err != nil || b.events == 0 {
 		return ""
 	}
-	return fmt.Sprintf("The logs in %s tell of pages that the database does not have. Before the next run, bring them in by:\n  %s", logDir(c), p.command(c, "wal", "replay"))
+	return fmt.Sprintf("The logs in %s have pages that the database does not have. To add them, type before the next run:\n  %s", logDir(c), p.command(c, "wal", "replay"))
 }

@@ -56,7 +56,7 @@ func (p *Program) changes(c *cli.Context) error {
 		return p.listingHistory(c)
 	}
 	if c.Bool("summary") && c.Bool("csv") {
-		return Usagef("--summary and --csv: a summary is no list; want --json, or neither")
+		return Usagef("--summary and --csv: a summary is not a list of rows; use --json, or neither")
 	}
 	return p.with(c, reading, func(k *database, scope store.Scope) error {
 		from, err := sinceOf(c, k, scope)
@@ -273,7 +273,7 @@ func (p *Program) listingHistory(c *cli.Context) error {
 	}
 	for _, other := range []string{"since", "source", "states", "kind", "csv", "summary"} {
 		if c.IsSet(other) {
-			return Usagef("--listing shows the whole history of one listing: leave --%s out", other)
+			return Usagef("--listing shows the whole history of one listing: leave out --%s", other)
 		}
 	}
 	return p.with(c, reading, func(k *database, _ store.Scope) error {
@@ -361,7 +361,7 @@ func momentOf(c *cli.Context, k *database, flag string) (since, error) {
 	r, err := k.FindRun(c.Context, word)
 	var unknown *report.NotFoundError
 	if errors.As(err, &unknown) {
-		return since{}, Usagef("--%s %q is no age (7d, 36h), no date (2026-11-20), and names no run: %s", flag, word, unknown.Hint)
+		return since{}, Usagef("--%s %q is not an age (7d, 36h), a date (2026-11-20) or a run: %s", flag, word, unknown.Hint)
 	}
 	return since{at: r.Started, text: fmt.Sprintf("run %d (begun %s)", r.ID, minute(r.Started))}, err
 }

@@ -199,7 +199,7 @@ func closedSources(m *report.Measures, _ limits) (all []problem) {
 func silentRuns(m *report.Measures, _ limits) (all []problem) {
 	for _, r := range m.Runs {
 		if age := m.Now.Sub(r.Heartbeat); r.Alive && age > store.SilentElsewhere {
-			all = append(all, found(alertCritical, "heartbeat", "the run of process %d on %s has given no heartbeat for %s", r.PID, r.Host, lasting(age))...)
+			all = append(all, found(alertCritical, "heartbeat", "the run of process %d on %s has sent no heartbeat for %s", r.PID, r.Host, lasting(age))...)
 		}
 	}
 	return all
@@ -231,9 +231,9 @@ func oldRuns(m *report.Measures, l limits) []problem {
 	case l.age == 0:
 		return nil
 	case m.LastWell == nil:
-		return found(alertCritical, "max_age", "no run has ended well yet; --max-age is %s", shortTime(l.age))
+		return found(alertCritical, "max_age", "no run has succeeded yet; --max-age is %s", shortTime(l.age))
 	case m.Now.Sub(*m.LastWell) > l.age:
-		return found(alertCritical, "max_age", "the last run that ended well did so %s; --max-age is %s", ago(m.Now, *m.LastWell), shortTime(l.age))
+		return found(alertCritical, "max_age", "the last run that succeeded ended %s; --max-age is %s", ago(m.Now, *m.LastWell), shortTime(l.age))
 	}
 	return nil
 }
@@ -288,7 +288,7 @@ func orphans(m *report.Measures, _ limits) []problem {
 	if held == 0 {
 		return nil
 	}
-	return found(alertWarning, "orphans", "%s held by a run that died: the next run takes them back, or `ypcrawl recover`", plural(held, "target"))
+	return found(alertWarning, "orphans", "%s held by a run that died: the next run or `ypcrawl recover` recovers them", plural(held, "target"))
 }
 
 // standing is the line when all is well.

@@ -52,7 +52,7 @@ func TestJudge(t *testing.T) {
 			func(m *report.Measures) {
 				s := &m.Sources[0]
 				s.Availability, s.Reason, s.Until = store.SourceQuarantined, "cf_challenge", new(now.Add(20*time.Minute))
-			}, usual, "CRITICAL demo is quarantined until 12:20:00Z (in 20m00s): cf_challenge; then one page is asked for, to see whether it answers",
+			}, usual, "CRITICAL demo is quarantined until 12:20:00Z (in 20m00s): cf_challenge; then one page is requested, to see whether it answers",
 		},
 		"layout alarm": {
 			func(m *report.Measures) {
@@ -69,7 +69,7 @@ func TestJudge(t *testing.T) {
 		"a heartbeat of 3 minutes": {func(m *report.Measures) { m.Runs[0].Heartbeat = now.Add(-3 * time.Minute) }, usual, "OK "},
 		"no heartbeat": {
 			func(m *report.Measures) { m.Runs[0].Heartbeat = now.Add(-3*time.Minute - time.Second) }, usual,
-			"CRITICAL the run of process 7 on vps has given no heartbeat for 3m01s",
+			"CRITICAL the run of process 7 on vps has sent no heartbeat for 3m01s",
 		},
 		"a dead run has none": {
 			func(m *report.Measures) {
@@ -88,8 +88,8 @@ func TestJudge(t *testing.T) {
 		"no page, of a run that died":      {func(m *report.Measures) { m.LastPage, m.Runs[0].Alive = nil, false }, usual, "OK "},
 		"an old run, and nobody asks":      {func(m *report.Measures) { m.LastWell = nil }, usual, "OK "},
 		"a run within its age":             {func(*report.Measures) {}, within(20 * time.Hour), "OK "},
-		"a run that is too old":            {func(*report.Measures) {}, within(19 * time.Hour), "CRITICAL the last run that ended well did so 20h00m ago; --max-age is 19h"},
-		"no run at all":                    {func(m *report.Measures) { m.LastWell = nil }, within(26 * time.Hour), "CRITICAL no run has ended well yet; --max-age is 26h"},
+		"a run that is too old":            {func(*report.Measures) {}, within(19 * time.Hour), "CRITICAL the last run that succeeded ended 20h00m ago; --max-age is 19h"},
+		"no run at all":                    {func(m *report.Measures) { m.LastWell = nil }, within(26 * time.Hour), "CRITICAL no run has succeeded yet; --max-age is 26h"},
 		"a dead letter more than allowed":  {func(m *report.Measures) { m.Targets[1].Parked++ }, usual, "WARNING 11 dead letters (`ypcrawl dead list`)"},
 		"claims that found it busy":        {func(m *report.Measures) { m.Claims.Share = new(0.21) }, usual, "WARNING 21.0% of claims found the database busy"},
 		"of a few claims nothing is said":  {func(m *report.Measures) { m.Claims = report.ClaimMeasure{Claims: 19, Share: new(1.0)} }, usual, "OK "},
@@ -108,11 +108,11 @@ func TestJudge(t *testing.T) {
 		"orphans that nobody takes": {
 			func(m *report.Measures) {
 				m.Runs = append(m.Runs, report.RunMeasure{Dead: true, Heartbeat: now.Add(-11 * time.Minute), Held: 2})
-			}, usual, "WARNING 2 targets held by a run that died: the next run takes them back, or `ypcrawl recover`",
+			}, usual, "WARNING 2 targets held by a run that died: the next run or `ypcrawl recover` recovers them",
 		},
 		"the worst comes first": {
 			func(m *report.Measures) { m.Targets[1].Parked++; m.LastWell = nil }, within(time.Hour),
-			"CRITICAL no run has ended well yet; --max-age is 1h; 11 dead letters (`ypcrawl dead list`)",
+			"CRITICAL no run has succeeded yet; --max-age is 1h; 11 dead letters (`ypcrawl dead list`)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

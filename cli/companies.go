@@ -49,7 +49,7 @@ func (p *Program) companiesCommand() *cli.Command {
 				Flags:       []cli.Flag{jsonFlag()}, Action: p.companiesMerge,
 			},
 			{
-				Name: "split", Usage: "Take listings out of a company, or take a merge back; no crawl joins the two again", ArgsUsage: "[COMPANY]", Args: true,
+				Name: "split", Usage: "Take listings out of a company, or take a merge back; no crawl merges the two again", ArgsUsage: "[COMPANY]", Args: true,
 				Description: splitHelp,
 				Flags: []cli.Flag{
 					list("listings", "`LISTING...` that leave: the source's id, with its source as in demo/123 where two sources have it", "none"),
@@ -142,7 +142,7 @@ const maxShown = 100
 func (p *Program) companiesShow(c *cli.Context) error {
 	words := SplitList(c.Args().Slice())
 	if len(words) == 0 {
-		return Usagef("want companies to show, by their number or by a listing, SOURCE/ID; `ypcrawl companies list` shows those there are")
+		return Usagef("name the companies to show, by number or by a listing SOURCE/ID; `ypcrawl companies list` shows those there are")
 	}
 	for _, word := range words {
 		if _, err := companyID(word); err != nil && !strings.Contains(word, "/") {
@@ -219,7 +219,7 @@ func (p *Program) companyText(w *sections, now time.Time, d *report.CompanyDetai
 		text := strings.Join(givers, " ")
 		switch {
 		case len(k.Listings) == 0:
-			text = "nobody now: remembered"
+			text = "no listing now: remembered"
 		case len(k.Listings) > len(givers):
 			text += " …"
 		}
@@ -246,7 +246,7 @@ func (p *Program) companiesMerge(c *cli.Context) error {
 		return err
 	}
 	if len(ids) < 2 {
-		return Usagef("want the company to keep and those that are the same: `ypcrawl companies merge 12 15`")
+		return Usagef("name the company to keep and those that are the same: `ypcrawl companies merge 12 15`")
 	}
 	rows := make([]mergedRow, 0, len(ids))
 	err = p.edit(c, func(k *database, log checkpoint.EditLog) error {
@@ -261,11 +261,11 @@ func (p *Program) companiesMerge(c *cli.Context) error {
 	}
 	err = p.tell(c, rows, func(w *sections) {
 		for _, r := range rows {
-			w.more(fmt.Sprintf("company %d is a part of company %d now (merge %d)", r.Absorbed, r.Kept, r.Merge))
+			w.more(fmt.Sprintf("company %d is now a part of company %d (merge %d)", r.Absorbed, r.Kept, r.Merge))
 		}
 	})
 	if err == nil && !c.Bool("json") {
-		p.note("`%s companies split --merge N` takes a merge back.", p.self())
+		p.note("`%s companies split --merge N` undoes a merge.", p.self())
 	}
 	return err
 }
@@ -290,13 +290,13 @@ func (p *Program) companiesSplit(c *cli.Context) error {
 	undo := c.IsSet("merge")
 	switch {
 	case undo && (len(ids) > 0 || len(words) > 0):
-		return Usagef("--merge takes back a whole merge: leave the company and --listings out")
+		return Usagef("--merge undoes a whole merge: leave out the company and --listings")
 	case undo && c.Int64("merge") < 1:
 		return Usagef("--merge %d: want the number of a merge; `ypcrawl companies merges` shows them", c.Int64("merge"))
 	case !undo && len(ids) != 1:
-		return Usagef("want one company and --listings, or --merge: `ypcrawl companies split 12 --listings 4711`")
+		return Usagef("name one company and --listings, or --merge: `ypcrawl companies split 12 --listings 4711`")
 	case !undo && len(words) == 0:
-		return Usagef("want the listings that leave company %d: --listings ID...; `ypcrawl companies show %d` shows them", ids[0], ids[0])
+		return Usagef("name the listings to take out of company %d: --listings ID...; `ypcrawl companies show %d` shows them", ids[0], ids[0])
 	}
 	var row dividedRow
 	err = p.edit(c, func(k *database, log checkpoint.EditLog) (err error) {
@@ -328,7 +328,7 @@ func (p *Program) companiesSplit(c *cli.Context) error {
 	if undo {
 		verb = "is back"
 	}
-	return p.answer(c, row, "company %d %s, with %s and %s of company %d; no crawl joins the two again", row.Other, verb,
+	return p.answer(c, row, "company %d %s, with %s and %s of company %d; no crawl merges the two again", row.Other, verb,
 		plural(row.moved, "listing"), plural(len(row.Keys), "key"), row.Company)
 }
 

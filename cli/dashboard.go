@@ -100,12 +100,12 @@ func (p *Program) listen(c *cli.Context, flag string, log zerolog.Logger) (*page
 	l, err := lc.Listen(c.Context, "tcp", address.String())
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, Usagef("--%s %s: another program is at this address, another dashboard maybe: name another port, or 0 for any that is free", flag, address)
+		return nil, Usagef("--%s %s: another program uses this address, maybe another dashboard: choose another port, or 0 for any free one", flag, address)
 	case err != nil:
 		return nil, Usagef("--%s %s: %w: name an address of this machine", flag, address, err)
 	}
 	if !address.Addr().IsLoopback() {
-		log.Warn().Str("address", address.String()).Msg("other machines may reach the page, and it has no password: whoever does sees the listings")
+		log.Warn().Str("address", address.String()).Msg("other machines can reach the page, and it has no password: everyone who reaches it sees the listings")
 	}
 	g := &page{listener: l, hosts: hosts, db: filepath.Base(c.String("db")), logs: logDir(c), log: log}
 	if c.Bool("allow-actions") {
@@ -140,7 +140,7 @@ func listenAddress(s string) (netip.AddrPort, error) {
 	}
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("%q is no IP address of this machine: want one like %s", host, defaultListen)
+		return netip.AddrPort{}, fmt.Errorf("%q is not an IP address of this machine: want one like %s", host, defaultListen)
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {

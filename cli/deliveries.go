@@ -27,7 +27,7 @@ func (p *Program) deliveriesCommand() *cli.Command {
 
 func (p *Program) deliveries(c *cli.Context) error {
 	return listRows(p, c, listing[store.DeliveryRow]{
-		noun: "delivery", none: "Nothing was delivered yet: `ypcrawl export -o FILE --as NAME` remembers what it tells.",
+		noun: "delivery", none: "Nothing was delivered yet: `ypcrawl export -o FILE --as NAME` remembers which listings it delivers.",
 		ask: func(k *database, _ store.Scope, limit int) ([]store.DeliveryRow, error) {
 			return k.DB().Deliveries(c.Context, limit)
 		},
@@ -78,11 +78,11 @@ func (d *delivery) beginDelivery() (err error) {
 	case last == nil:
 		d.since.text = fmt.Sprintf("the beginning: this is the first delivery to %s", name)
 	case d.query.To.Forgotten:
-		d.since.text = fmt.Sprintf("the beginning: an older version made the last delivery to %s and did not keep what it told", name)
+		d.since.text = fmt.Sprintf("the beginning: an older version made the last delivery to %s and did not store what it delivered", name)
 	default:
 		d.since.text = fmt.Sprintf("the last delivery to %s, %s, of %s", name, minute(last.At), last.File)
 		if !maps.Equal(last.Filters, d.filters()) {
-			d.p.note("The last delivery to %s was of another choice, %s: what is none of this one is told as left, and what it lets in as new.", name, cmp.Or(choiceText(last.Filters), "all listings"))
+			d.p.note("The last delivery to %s had another selection, %s: listings that are no longer selected are reported as left, newly selected ones as new.", name, cmp.Or(choiceText(last.Filters), "all listings"))
 		}
 	}
 	return nil

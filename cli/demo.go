@@ -161,7 +161,7 @@ func (p *Program) demoServe(c *cli.Context) error {
 		return Usagef("--count %d: want a number of directories from 1 to %d", count, maxDirectories)
 	}
 	if _, port, err := net.SplitHostPort(addr); count > 1 && err == nil && port != "" && port != "0" {
-		return Usagef("--count %d: %d directories cannot share port %s; with port 0 each takes a free one", count, count, port)
+		return Usagef("--count %d: %d directories can't share port %s; with port 0 each takes a free one", count, count, port)
 	}
 	g, err := loadPlaces()
 	if err != nil {

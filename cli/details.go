@@ -67,7 +67,7 @@ func (p *Program) detailsShow(c *cli.Context) error {
 			rows = append(rows, more...)
 		}
 		if len(rows) == 0 {
-			return Usagef("listing %s/%s is known, its details were never planned: `ypcrawl run --details` plans those of every listing with a page of its own",
+			return Usagef("the details of listing %s/%s were never planned: `ypcrawl run --details` plans those of every listing with an own page",
 				found[0].Source, found[0].ID)
 		}
 		return p.tell(c, rows, func(w *sections) {
@@ -82,7 +82,7 @@ func (p *Program) detailsShow(c *cli.Context) error {
 const listingHelp = "A LISTING is its source's id of it, or SOURCE/ID as in demo/400110158."
 
 func unknownListing(word string) error {
-	return Usagef("no listing %q: want the source's id of it, or SOURCE/ID; `ypcrawl changes` and `ypcrawl companies show` tell them", word)
+	return Usagef("no listing %q: write the source's id of it, or SOURCE/ID; `ypcrawl changes` and `ypcrawl companies show` show it", word)
 }
 
 // listingOf is the one listing that a word names.
@@ -133,7 +133,7 @@ func detailFacts(d *report.DetailRow) *table {
 
 func (p *Program) detailsStats(c *cli.Context) error {
 	return listRows(p, c, listing[report.DetailStats]{
-		none: "No details are wanted yet: `ypcrawl run --details` or `ypcrawl details` plans them.",
+		none: "No details are planned yet: `ypcrawl run --details` or `ypcrawl details` plans them.",
 		ask: func(k *database, scope store.Scope, _ int) ([]report.DetailStats, error) {
 			return k.DetailStats(c.Context, scope.SourceID, scope.States)
 		},

@@ -200,7 +200,7 @@ func (t *discovery) skip(ctx context.Context) error {
 		return err
 	}
 	for _, d := range known {
-		why := map[yp.Status]string{yp.Done: "read already, by the pass that goes on now", yp.InProgress: "another process reads it"}[d.Status]
+		why := map[yp.Status]string{yp.Done: "already read in this pass", yp.InProgress: "another process is reading it"}[d.Status]
 		if why == "" {
 			continue
 		}
@@ -254,7 +254,7 @@ func (t *discovery) readIndexes(ctx context.Context) error {
 		Beat: func(ctx context.Context) error { return t.scores.beat(ctx, t.monitor, []*fetch.Pool{pool}, t.egress) },
 	})
 	interrupted := context.AfterFunc(ctx, func() {
-		t.log.Info().Msg("stopping: the page in hand is finished first; once more ends at once")
+		t.log.Info().Msg("stopping after the page in hand; Ctrl-C again ends at once")
 		engine.Stop(crawl.ErrInterrupted)
 	})
 	defer interrupted()
@@ -308,7 +308,7 @@ func (t *discovery) estimate() error {
 	if took > 0 {
 		text = lasting(took) + " at this pace"
 	}
-	t.p.note("%s of %s would be asked for: %s. Nothing was asked or written (--dry-run).", plural(pages, "page"), plural(len(rows), "state"), text)
+	t.p.note("%s of %s would be requested: %s. Nothing was requested or written (--dry-run).", plural(pages, "page"), plural(len(rows), "state"), text)
 	return nil
 }
 
@@ -376,18 +376,18 @@ func (t *discovery) end(s discovered, err error) error {
 	var blocked *crawl.BlockedError
 	switch {
 	case errors.Is(err, crawl.ErrInterrupted):
-		t.p.note("Interrupted. Every page that came is kept; go on with:\n  %s", s.Resume)
+		t.p.note("Interrupted. Every page that was read is kept; go on with:\n  %s", s.Resume)
 		return &exitError{code: ExitInterrupted}
 	case errors.As(err, &blocked):
 		t.p.note("Stopped: %s. %s", yp.Printable(blocked.Error()), t.remedy(blocked))
 		return &exitError{code: ExitBlocked}
 	case errors.Is(err, crawl.ErrNoProxies):
-		t.p.note("Stopped: %s. `ypcrawl proxies list` tells why; add others or wait until they are rested, then type the same again.", yp.Printable(err.Error()))
+		t.p.note("Stopped: %s. `ypcrawl proxies list` shows why; add others or wait for the end of their cooldown, then type the same command again.", yp.Printable(err.Error()))
 		return &exitError{code: ExitNoProxies}
 	case err != nil:
 		return err
 	case s.failed > 0:
-		t.p.note("%s failed, and nothing was marked as gone there: `ypcrawl discover stats` tells why. %s", plural(s.failed, "state"), s.retry())
+		t.p.note("%s failed, and no city was marked as removed there: `ypcrawl discover stats` shows why. %s", plural(s.failed, "state"), s.retry())
 		return &exitError{code: ExitFailures}
 	}
 	return nil
@@ -395,26 +395,26 @@ func (t *discovery) end(s discovered, err error) error {
 
 // retry is what may help with the states that failed.
 func (s *discovered) retry() string {
-	const others = "robots.txt forbids the index: asked again it forbids it again. " +
-		"Plan by the gazetteer (`ypcrawl plan`) or take another source; whether to go on with --robots ignore is for you to answer for."
+	const others = "robots.txt forbids the index, and asking again does not change that. " +
+		"Plan from the built-in list of places (`ypcrawl plan`) or use another source; --robots ignore is your own responsibility."
 	switch s.forbidden {
 	case 0:
-		return "Type the same again to go on with them."
+		return "Type the same command again to go on with them."
 	case s.failed:
 		return others
 	}
-	return fmt.Sprintf("Type the same again to go on with them, but for %s: there %s", plural(s.forbidden, "state"), others)
+	return fmt.Sprintf("Type the same command again to go on with them, except for %s: there %s", plural(s.forbidden, "state"), others)
 }
 
 // remedy is what opens a source again.
 func (t *discovery) remedy(b *crawl.BlockedError) string {
 	if b.Availability.State == store.SourceQuarantined {
-		return fmt.Sprintf("`ypcrawl run` asks for one page when its time has come; `ypcrawl sources enable %s` opens it now.", b.Source)
+		return fmt.Sprintf("`ypcrawl run` requests one page when the cooldown is over; `ypcrawl sources enable %s` opens it now.", b.Source)
 	}
 	if b.Availability.State == store.SourceDisabled || b.Availability.Until.IsZero() {
-		return fmt.Sprintf("When it is in order again: `ypcrawl sources enable %s`.", b.Source)
+		return fmt.Sprintf("When its cause is fixed: `ypcrawl sources enable %s`.", b.Source)
 	}
-	return "Nothing is lost. Type the same again then; `ypcrawl status` shows what holds it."
+	return "Nothing is lost. Type the same command again then; `ypcrawl status` shows what it waits for."
 }
 
 func (p *Program) discoverStats(c *cli.Context) error {

@@ -72,7 +72,7 @@ func (d *diagnosis) failed(check string, err error) {
 	if store.Corrupt(err) {
 		fix = d.p.rebuildCommand()
 	}
-	d.add(check, broken, fix, "could not be looked at: %v", err)
+	d.add(check, broken, fix, "could not be checked: %v", err)
 }
 
 // command is a command of this program for the database in hand.
@@ -195,7 +195,7 @@ func (d *diagnosis) openDatabase() {
 	case store.Corrupt(err):
 		d.add("database", broken, d.p.rebuildCommand(), "%v", err)
 	default:
-		d.add("database", broken, "name another file with --db, or mend its permissions", "%v", err)
+		d.add("database", broken, "name another file with --db, or correct its permissions", "%v", err)
 	}
 }
 
@@ -207,7 +207,7 @@ func (d *diagnosis) integrity(ctx context.Context) error {
 		return err
 	}
 	if info.Size() > checkUpTo && !d.c.Bool("full") {
-		d.add("integrity", fine, d.command("doctor", "--full"), "not checked: %s would take a while", bytesText(info.Size()))
+		d.add("integrity", fine, d.command("doctor", "--full"), "not checked: %s takes a while", bytesText(info.Size()))
 	} else if err := d.k.DB().IntegrityCheck(ctx); err != nil {
 		d.add("integrity", broken, d.p.rebuildCommand(), "%v", err)
 	} else {
@@ -223,9 +223,9 @@ func (d *diagnosis) clock(ctx context.Context) error {
 		return err
 	}
 	for _, f := range future {
-		fix, what := "set the clock (timedatectl status); nothing is lost, waiting times may be off until then", " later than now"
+		fix, what := "set the clock (timedatectl status); nothing is lost, but waiting times may be wrong until then", " later than now"
 		if f.Column != "" { // it waits for longer than anything may, and holds nothing up
-			fix, what = "nothing to do: such a time counts as over", " with a "+f.Column+" later than any can be"
+			fix, what = "nothing to do: such a time counts as past", " with a "+f.Column+" further ahead than ypcrawl ever sets"
 			if f.Table == "hosts" {
 				fix = "nothing to do: the next run cuts it to an hour at most"
 			}
@@ -252,13 +252,13 @@ func (d *diagnosis) holders(ctx context.Context) error {
 		case r.Dead():
 			d.add("runs", dubious, d.command("recover"), "the process of a run died: %s (the next run recovers it by itself)", text)
 		case !r.Alive:
-			d.add("runs", fine, "", "a run of another machine, heard of %s: %s", ago(now, r.Heartbeat), text)
+			d.add("runs", fine, "", "a run of another machine, last heartbeat %s: %s", ago(now, r.Heartbeat), text)
 		default:
 			d.add("runs", fine, "", "a run is under way: %s", text)
 		}
 	}
 	if len(runs) == 0 {
-		d.add("runs", fine, "", "nobody holds the database")
+		d.add("runs", fine, "", "no run uses the database")
 	}
 	return nil
 }
@@ -274,7 +274,7 @@ func (d *diagnosis) targets(ctx context.Context) error {
 		d.add("targets", dubious, d.command("reset", "--status", "STUCK"), "%s stuck: their workers died too often", plural(all.Stuck, "target"))
 	}
 	if all.Parked > 0 {
-		d.add("targets", dubious, d.command("dead", "list"), "%s: no crawl takes them again by itself", plural(all.Parked, "dead letter"))
+		d.add("targets", dubious, d.command("dead", "list"), "%s: no run crawls them again automatically", plural(all.Parked, "dead letter"))
 	}
 	if all.Stuck+all.Parked == 0 {
 		d.add("targets", fine, "", "%s, none stuck or dead", plural(all.Targets, "target"))
@@ -293,7 +293,7 @@ func (d *diagnosis) sources(ctx context.Context) error {
 		switch {
 		case s.Remedy != "":
 			if fix = d.command(strings.SplitN(s.Remedy, " ", 3)...); s.Availability == store.SourcePaused {
-				fix = "when that is mended: " + fix
+				fix = "when that is fixed: " + fix
 			}
 		case text != "":
 			fix = waitText(d.k.DB().Now(), s)
@@ -332,12 +332,12 @@ func (d *diagnosis) proxies(ctx context.Context) error {
 			active++
 		}
 	}
-	text := fmt.Sprintf("%d active, %d resting, %d disabled", active, resting, len(all)-active-resting)
+	text := fmt.Sprintf("%d active, %d in cooldown, %d disabled", active, resting, len(all)-active-resting)
 	switch {
 	case len(all) == 0:
 		d.add("proxies", fine, "", "there are none")
 	case active == 0:
-		d.add("proxies", dubious, d.command("proxies", "test"), "%s: a run with --proxy-policy require would not start", text)
+		d.add("proxies", dubious, d.command("proxies", "test"), "%s: no run starts with --proxy-policy require", text)
 	default:
 		d.add("proxies", fine, "", "%s", text)
 	}

@@ -65,7 +65,7 @@ func (d *diagnosis) copied(ctx context.Context) error {
 	}
 	if b.events > 0 {
 		d.add(check, dubious, d.command("wal", "replay"),
-			"the logs tell of pages that were committed and that the database does not have, the newest of %s: it was copied without its -wal file, or is an older copy",
+			"the logs have pages that were committed and that the database does not have, the newest of %s: the database was copied without its -wal file, or is an older copy",
 			b.newest.UTC().Format("2006-01-02 15:04:05Z"))
 		return nil
 	}
@@ -86,7 +86,7 @@ func (d *diagnosis) copied(ctx context.Context) error {
 			continue
 		}
 		if _, err := os.Lstat(filepath.Join(store.LockDir(d.c.String("db")), r.UUID+".lock")); errors.Is(err, fs.ErrNotExist) {
-			d.add(check, dubious, "bring its -wal file from where it was copied, if it is still there, before anything else opens the database; next time copy with `ypcrawl backup`",
+			d.add(check, dubious, "copy its -wal file from the same place, if it is still there, before anything opens the database; next time copy with `ypcrawl backup`",
 				"a run of %s on %s is noted as under way, but it never ran beside this file, and there is no -wal: if the file was copied while that run crawled, its newest pages are missing",
 				r.Started.UTC().Format("2006-01-02 15:04Z"), r.Host)
 			return nil
@@ -117,7 +117,7 @@ func (d *diagnosis) growth(ctx context.Context) error {
 		d.add(check, fine, "", "nothing is planned: the database stays at about %s, the logs at %s", bytesText(size), bytesText(logs))
 		return nil
 	case read < enoughPages:
-		d.add(check, fine, "", "%s left to crawl; how large everything will be is known after %d pages", plural(g.TargetsLeft(), "target"), enoughPages)
+		d.add(check, fine, "", "%s left to crawl; the final size is known after %d pages", plural(g.TargetsLeft(), "target"), enoughPages)
 		return nil
 	}
 	moreDB := int64(float64(max(0, size-g.Targets*bytesOfTarget)) / read * left)
@@ -129,7 +129,7 @@ func (d *diagnosis) growth(ctx context.Context) error {
 		bytesText(g.Requests*bytesOfRequest), thousands(g.Requests), bytesText(g.Attempts*(bytesOfAttempt+g.StepBytes)), thousands(g.Attempts))
 	free, err := freeSpace(existingFolder(filepath.Dir(db)))
 	if err == nil && moreDB+moreLogs > free-littleSpace {
-		d.add(check, dubious, "free some space before that; `run --keep-requests 3` and `run --keep-logs 14` keep less, "+d.command("wal", "compress")+" shrinks the logs that are there", "%s; %s are left on the disk", text, bytesText(free))
+		d.add(check, dubious, "free some space before then; `run --keep-requests 3` and `run --keep-logs 14` keep less, "+d.command("wal", "compress")+" shrinks the logs that are there", "%s; %s are left on the disk", text, bytesText(free))
 		return nil
 	}
 	d.add(check, fine, "", "%s", text)

@@ -51,9 +51,9 @@ func (d *diagnosis) disk(context.Context) error {
 		case err != nil:
 			d.failed(place.check, err)
 		case free < noSpace:
-			d.add(place.check, broken, "make room; what is committed is safe", "%s left at %s: the next run will stop soon", bytesText(free), dir)
+			d.add(place.check, broken, "free some space; committed pages are safe", "%s free at %s: the next run will stop soon", bytesText(free), dir)
 		case free < littleSpace:
-			d.add(place.check, dubious, "make room; "+d.command("wal", "compress")+" shrinks old logs", "%s left at %s", bytesText(free), dir)
+			d.add(place.check, dubious, "free some space; "+d.command("wal", "compress")+" shrinks old logs", "%s left at %s", bytesText(free), dir)
 		default:
 			d.add(place.check, fine, "", "%s left at %s", bytesText(free), dir)
 		}
@@ -81,13 +81,13 @@ func (d *diagnosis) logFolder(context.Context) error {
 	there := existingFolder(dir)
 	_, missing := os.Stat(dir)
 	if err := tryWrite(there); err != nil {
-		d.add("log folder", broken, "mend its permissions, or name another one with --wal-dir", "%s can't be written: %v", there, err)
+		d.add("log folder", broken, "correct its permissions, or name another folder with --wal-dir", "%s can't be written: %v", there, err)
 	} else if there == dir {
 		d.add("log folder", fine, "", "%s can be written", dir)
 	} else if missing != nil {
 		d.add("log folder", fine, "", "%s is not there yet; the next run makes it", dir)
 	} else {
-		d.add("log folder", broken, "name another one with --wal-dir", "%s is no folder", dir)
+		d.add("log folder", broken, "name another folder with --wal-dir", "%s is not a folder", dir)
 	}
 	return nil
 }
@@ -174,8 +174,8 @@ func (d *diagnosis) tornLogs(torn []string) {
 		if len(torn) == 1 {
 			logs = "1 log ends"
 		}
-		d.add("torn logs", dubious, "none needed: readers stop there, and nothing before it is lost",
-			"%s in the middle of a line, where a write was cut off: %s", logs, strings.Join(torn, ", "))
+		d.add("torn logs", dubious, "nothing to do: readers stop there, and nothing before it is lost",
+			"%s in the middle of a line, where a write was interrupted: %s", logs, strings.Join(torn, ", "))
 	}
 }
 
@@ -253,7 +253,7 @@ func (d *diagnosis) readLogs(ctx context.Context, dir string) error {
 // robots asks each source that may be asked for its robots.txt.
 func (d *diagnosis) robots(ctx context.Context) error {
 	if d.p.requiresProxies(d.c) {
-		d.add("robots.txt", fine, d.command("proxies", "test"), "not asked: the settings require proxies, and this would ask directly")
+		d.add("robots.txt", fine, d.command("proxies", "test"), "not checked: the settings require proxies, and this check asks directly")
 		return nil
 	}
 	all, err := d.k.Sources(ctx)
@@ -277,7 +277,7 @@ func (d *diagnosis) robots(ctx context.Context) error {
 			continue
 		}
 		if why != "" {
-			d.add("robots.txt", fine, "", "%s was not asked: %s", s.Name, why)
+			d.add("robots.txt", fine, "", "%s was not checked: %s", s.Name, why)
 			continue
 		}
 		res, err := client.Get(ctx, fetch.Request{URL: "/robots.txt", Base: u, MaxHold: timeout})

@@ -81,7 +81,7 @@ func readProxies(path string) ([]fetch.Proxy, error) {
 
 // errNoPort: "foo" is a slip far more often than a proxy, and what is taken for one
 // is remembered.
-var errNoPort = fmt.Errorf("%w: without a scheme the port must be there, as in host:8080 or http://host", fetch.ErrBadProxy)
+var errNoPort = fmt.Errorf("%w: without a scheme a port is needed, as in host:8080 or http://host", fetch.ErrBadProxy)
 
 // parseProxy reads a proxy that somebody wrote.
 func parseProxy(text string) (*url.URL, string, error) {
@@ -198,9 +198,9 @@ func noneActive(known []health.Proxy, now time.Time) error {
 	}
 	text := fmt.Sprintf("%s (%d known: %d disabled", none, len(known), disabled)
 	if resting := len(known) - disabled; resting > 0 {
-		text += fmt.Sprintf(", %d resting, the first until %s", resting, moment(now, first))
+		text += fmt.Sprintf(", %d in cooldown, the first until %s", resting, moment(now, first))
 	}
-	return fmt.Errorf("%s): `ypcrawl proxies enable%s` takes them back, `ypcrawl proxies list` tells how they fared", text, ids)
+	return fmt.Errorf("%s): `ypcrawl proxies enable%s` enables them again, `ypcrawl proxies list` shows their results", text, ids)
 }
 
 // scores gathers how the proxies fare, so that a page costs no write of its own. The

@@ -206,7 +206,7 @@ func (d *delivery) readName() (err error) {
 		return Usagef("--as %q: want a name without control characters", name)
 	}
 	if d.c.IsSet("as") && strings.TrimSpace(d.c.String("as")) == "" {
-		return Usagef("--as is empty: want the name that the delivery is remembered under")
+		return Usagef("--as is empty: name the delivery")
 	}
 	d.name = d.c.String("output")
 	known := false
@@ -219,7 +219,7 @@ func (d *delivery) readName() (err error) {
 	case d.name == "-" || d.name == "":
 		d.format = export.CSV
 	case !known:
-		return Usagef("--output %q: its ending names no format; want .csv, .tsv, .jsonl, .xlsx, .parquet or .geojson, or --format", d.name)
+		return Usagef("--output %q: its ending names no format; use .csv, .tsv, .jsonl, .xlsx, .parquet or .geojson, or --format", d.name)
 	}
 	if d.name = strings.ReplaceAll(d.name, "{date}", time.Now().UTC().Format(time.DateOnly)); d.name != "-" && d.name != "" {
 		for _, part := range []string{"", "-wal", "-shm"} {
@@ -241,10 +241,10 @@ func (d *delivery) readName() (err error) {
 		}
 	}
 	if d.c.Bool("json") {
-		return Usagef("--json tells of a file that was written: name one with -o, or want the rows as JSON with --format jsonl")
+		return Usagef("--json describes a written file: name the file with -o, or write the rows as JSON with --format jsonl")
 	}
 	if isTerminal(d.p.Out) && (d.format == export.XLSX || d.format == export.Parquet) {
-		return Usagef("%s is not for a terminal: name a file with -o", d.format)
+		return Usagef("%s can't be shown on a terminal: name a file with -o", d.format)
 	}
 	return nil
 }
@@ -269,11 +269,11 @@ func (d *delivery) readSince(scope store.Scope) (err error) {
 	d.query.Difference = strings.EqualFold(strings.TrimSpace(d.c.String("since")), "last-export")
 	switch name := d.c.String("as"); {
 	case d.query.Difference && name == "":
-		return Usagef("--since last-export: say whose with --as NAME, the name that the last export was remembered under")
+		return Usagef("--since last-export: name the delivery with --as NAME, as in the last export")
 	case d.query.Difference:
 		return nil // told when the delivery is begun
 	case slices.Contains(d.query.Only, report.WordLeft):
-		return Usagef("--only left: what left a choice is known of somebody who has got it; want --as NAME --since last-export")
+		return Usagef("--only left needs a delivery to compare with: add --as NAME --since last-export")
 	}
 	d.since, err = sinceOf(d.c, d.k, scope)
 	if d.query.Since = (&report.Since{At: d.since.at}); len(d.since.passes) > 0 {
@@ -301,7 +301,7 @@ func (d *delivery) checkCoverage(scope store.Scope) (err error) {
 	}
 	text := d.seen.Text()
 	if d.seen.Untold > 0 {
-		text += fmt.Sprintf("; of %s no share can be told", plural(d.seen.Untold, "target"))
+		text += fmt.Sprintf("; of %s the share is not known", plural(d.seen.Untold, "target"))
 	}
 	return &exitError{code: ExitFailures, err: fmt.Errorf("nothing was written: %s, and --min-coverage wants %v%%; `ypcrawl coverage --all` shows which targets lack", text, least)}
 }
@@ -485,7 +485,7 @@ func (d *delivery) finish() error {
 	if d.query.To != nil {
 		if err := d.query.To.Check(d.c.Context); err != nil {
 			d.abort()
-			return fmt.Errorf("nothing was written: %w; do it again when that one has ended", err)
+			return fmt.Errorf("nothing was written: %w; export again when that one has ended", err)
 		}
 	}
 	files := make([]*export.File, len(d.files))
@@ -507,7 +507,7 @@ func (d *delivery) finish() error {
 	}
 	if to := d.query.To; to != nil {
 		if err := to.Complete(d.c.Context, store.Delivery{At: d.mark.At, Event: d.mark.Event, File: d.name, Rows: m.Rows}); err != nil {
-			return fmt.Errorf("%s is written, but the next --since last-export will tell the same again: %w", d.name, err)
+			return fmt.Errorf("%s is written, but the next --since last-export will report the same changes again: %w", d.name, err)
 		}
 	}
 	if d.c.Bool("json") {

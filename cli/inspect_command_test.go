@@ -73,15 +73,15 @@ func TestRemedyText(t *testing.T) {
 		},
 		{
 			report.SourceStatus{Name: "demo", Availability: store.SourcePaused, Reason: "401", Remedy: "sources enable demo"},
-			"demo is paused: 401. When that is mended: `ypcrawl sources enable demo`",
+			"demo is paused: 401. When that is fixed: `ypcrawl sources enable demo`",
 		},
 		{
 			report.SourceStatus{Name: "demo", Availability: store.SourceHeld, Until: noon.Add(time.Minute), Reason: "penalty"},
-			"demo is held until 12:01:00Z (in 1m00s): a rest after blocks. Wait; reset only if the site has lifted the block",
+			"demo is held until 12:01:00Z (in 1m00s): a wait after blocks. Wait; reset only if the site has lifted the block",
 		},
 		{ // its time has come, and no run has probed it yet
 			report.SourceStatus{Name: "demo", Availability: store.SourceQuarantined, Until: noon, Reason: "cf_challenge"},
-			"demo is quarantined: cf_challenge; the next run asks for one page, to see whether it answers. Wait; reset only if the site has lifted the block",
+			"demo is quarantined: cf_challenge; the next run requests one page, to see whether it answers. Wait; reset only if the site has lifted the block",
 		},
 		{
 			report.SourceStatus{Name: "demo", Availability: store.SourceDisabled, Reason: "disabled by an operator", Remedy: "sources enable demo"},
@@ -97,7 +97,7 @@ func TestRemedyText(t *testing.T) {
 func TestNextText(t *testing.T) {
 	t.Parallel()
 	for want, n := range map[string]report.Next{
-		"now in the hands of w":                                            {When: report.NextHeld, Held: "w"},
+		"now claimed by w":                                            {When: report.NextHeld, Held: "w"},
 		"claimable now: why":                                               {When: report.NextNow, Why: "why"},
 		"claimable at 12:01:00Z (in 1m00s): why":                           {When: report.NextLater, Why: "why", At: noon.Add(time.Minute)},
 		"never by itself: why. `ypcrawl dead requeue 7` changes that":      {When: report.NextNever, Why: "why", Remedy: "dead requeue 7"},
@@ -150,9 +150,9 @@ func TestEndText(t *testing.T) {
 	t.Parallel()
 	number := func(n int64) *int64 { return &n }
 	for want, a := range map[string]report.TraceAttempt{
-		"still under way, or its process was killed and not yet recovered": {Ended: "running"},
-		"recovered: its process is gone; 2 pages":                          {Ended: "recovered", Pages: number(2)},
-		"handed back after 1.5 s: the run stops":                           {Ended: "released", DurationMS: number(1500), Message: "the run stops"},
+		"still under way, or its process was killed and is not recovered yet": {Ended: "running"},
+		"recovered: its process had ended; 2 pages":                          {Ended: "recovered", Pages: number(2)},
+		"released after 1.5 s: the run stops":                           {Ended: "released", DurationMS: number(1500), Message: "the run stops"},
 		"done after 900 ms; 1 page, 30 listings, 12 new or changed":        {Ended: "done", Code: "SUCCESS", DurationMS: number(900), Pages: number(1), Listings: number(30), Changed: number(12)},
 		"failed TIMEOUT: slow; next try at 2026-11-20 12:02:00Z":           {Ended: "failed", Code: "TIMEOUT", Message: "fetch http://x/y: slow", BackoffMS: number(120_000), Finished: noon},
 	} {
@@ -179,7 +179,7 @@ func TestNextOf(t *testing.T) {
 func TestReasonText(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"penalty": "a rest after blocks", "penalty: 3 blocks in a row": "a rest after 3 blocks in a row", "Retry-After": "Retry-After",
+		"penalty": "a wait after blocks", "penalty: 3 blocks in a row": "a wait after 3 blocks in a row", "Retry-After": "Retry-After",
 	} {
 		if got := report.ReasonText(in); got != want {
 			t.Errorf("got %s, want %s", got, want)

@@ -130,7 +130,7 @@ func (p *Program) indexWords(ctx context.Context, k *database) error {
 	}
 	lacking, err := k.DB().WordsLacking(ctx)
 	if err == nil && lacking > 0 {
-		p.note("%s can't be written: %s not in the index of words yet, and are not searched.", k.DB().Path(), plural(lacking, "listing"))
+		p.note("%s can't be written: %s not in the index of words yet and can't be found.", k.DB().Path(), plural(lacking, "listing"))
 	}
 	return err
 }

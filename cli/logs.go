@@ -75,7 +75,7 @@ func (r *run) tidyLogs(ctx context.Context) (wait func()) {
 		defer close(done)
 		alive, err := r.keeper.AlivePIDs(ctx)
 		if err != nil {
-			r.log.Warn().Err(err).Msg("old logs stay as they are")
+			r.log.Warn().Err(err).Msg("old logs are not compressed or removed")
 			return
 		}
 		isLive := func(worker string) bool {
@@ -84,10 +84,10 @@ func (r *run) tidyLogs(ctx context.Context) (wait func()) {
 		}
 		dir := logDir(r.c)
 		if _, err := wal.CompressClosed(ctx, dir, isLive); err != nil && ctx.Err() == nil {
-			r.log.Warn().Err(err).Msg("old logs stay uncompressed")
+			r.log.Warn().Err(err).Msg("old logs could not be compressed")
 		}
 		if err := r.pruneLogs(ctx, dir, isLive); err != nil && ctx.Err() == nil {
-			r.log.Warn().Err(err).Msg("old logs stay")
+			r.log.Warn().Err(err).Msg("old logs could not be removed")
 		}
 	}()
 	return func() { <-done }
@@ -116,10 +116,10 @@ func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) boo
 		},
 	})
 	if pruned.Files > 0 {
-		r.log.Info().Int("files", pruned.Files).Int64("bytes", pruned.Bytes).Str("older_than", shortTime(age)).Msg("removed old logs; the database has what they said")
+		r.log.Info().Int("files", pruned.Files).Int64("bytes", pruned.Bytes).Str("older_than", shortTime(age)).Msg("removed old logs; the database has all their pages")
 	}
 	if pruned.Kept > 0 {
-		r.log.Debug().Int("files", pruned.Kept).Msg("old logs stay: they say what the database does not have")
+		r.log.Debug().Int("files", pruned.Kept).Msg("old logs are kept: they have pages that the database does not have")
 	}
 	return err
 }

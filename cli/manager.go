@@ -38,7 +38,7 @@ func newManager(log zerolog.Logger, what string) *manager {
 	m := &manager{log: log, what: what, every: statusEvery}
 	limit, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
-		log.Warn().Err(err).Msg("the watchdog of the service manager hears nothing: its WATCHDOG_USEC can't be read")
+		log.Warn().Err(err).Msg("no heartbeat goes to the service manager: WATCHDOG_USEC can't be read")
 	}
 	if m.watch = limit > 0; m.watch {
 		m.every = min(m.every, limit/3)
@@ -104,7 +104,7 @@ func (m *manager) tell(words ...string) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		if !m.warned {
-			m.log.Warn().Err(err).Msg("the service manager does not hear how the run fares")
+			m.log.Warn().Err(err).Msg("the status could not be sent to the service manager")
 		}
 		m.warned = true
 	}

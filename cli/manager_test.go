@@ -107,7 +107,7 @@ func TestManagerOther(t *testing.T) {
 	m = newManager(zerolog.New(&log), "CA")
 	m.ready()
 	m.stopping("ended")
-	if n := strings.Count(log.String(), "how the run fares"); n != 1 || !strings.Contains(log.String(), "WATCHDOG_USEC") {
+	if n := strings.Count(log.String(), "the status could not be sent"); n != 1 || !strings.Contains(log.String(), "WATCHDOG_USEC") {
 		t.Errorf("warned %d times: %s", n, log.String())
 	}
 	t.Setenv("NOTIFY_SOCKET", "")
@@ -131,7 +131,7 @@ func TestPulse(t *testing.T) {
 		{"it works", time.Minute, 10 * time.Second, "", 6, true},
 		{"its workers do nothing, and say no reason", stillWithin + time.Second, time.Second, "", 5, false},
 		{"one request ended", stillWithin + time.Second, time.Second, "", 6, true},
-		{"it waits, and says why", 5 * time.Hour, time.Second, "until 14:00Z: the next target falls due", 5, true},
+		{"it waits, and says why", 5 * time.Hour, time.Second, "until 14:00Z: no target is due before that", 5, true},
 		{"no heartbeat", time.Second, beatWithin + time.Second, "until 14:00Z", 6, false},
 		{"slow, but within bounds", stillWithin, beatWithin, "", 5, true},
 	} {

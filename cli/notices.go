@@ -98,7 +98,7 @@ func (l *observer) end(ctx context.Context, runErr error, ended []ending) {
 // look tells of what stands now, and of dead letters until a time.
 func (l *observer) look(ctx context.Context, until time.Time) {
 	if err := errors.Join(l.tellClosed(ctx), l.tellDead(ctx, until)); err != nil {
-		l.log.Warn().Err(err).Str("component", "notify").Msg("what there is to tell could not be read")
+		l.log.Warn().Err(err).Str("component", "notify").Msg("the events to report could not be read")
 	}
 	l.tellBusy(ctx)
 }
@@ -112,7 +112,7 @@ func (l *observer) tell(ctx context.Context, source int64, mark string, m notify
 	n := store.Notice{Event: m.Event, SourceID: source, Mark: mark, Run: l.r.row.ID, At: m.At}
 	mine, err := db.TakeNotice(ctx, n, timeOf(l.c, "notify-every"))
 	if err != nil {
-		l.log.Warn().Err(err).Str("component", "notify").Msg("a message is not sent: nobody would know that it was")
+		l.log.Warn().Err(err).Str("component", "notify").Msg("a message is not sent: that it was sent can't be stored")
 	}
 	if !mine || err != nil {
 		return
@@ -141,14 +141,14 @@ func (l *observer) tellClosed(ctx context.Context) error {
 		switch {
 		case s.State == store.SourceQuarantined:
 			m.Event, m.Title = yp.NoticeQuarantine, s.Name+" is quarantined: "+report.ReasonText(s.Reason)
-			m.Text = "Nothing of the source is asked for until one page has answered again. `ypcrawl status` tells more."
+			m.Text = "The source is not crawled until a page of it answers again. `ypcrawl status` shows more."
 			if !s.Until.IsZero() {
-				m.Text = "Nothing of the source is asked for until " + minute(s.Until) + "; then one page is tried. `ypcrawl status` tells more."
+				m.Text = "The source is not crawled until " + minute(s.Until) + "; then one page is requested. `ypcrawl status` shows more."
 			}
 			l.tell(ctx, s.ID, yp.FormatTime(s.Since), m)
 		case s.Code == yp.CodeHTMLChanged:
 			m.Event, m.Title = yp.NoticeLayout, s.Name+" is paused: its layout has changed"
-			m.Text = fmt.Sprintf("%s.\nThe pages are kept: `ypcrawl sources samples %s`. Mend the definition, then: `ypcrawl sources enable %[2]s`.", s.Reason, s.Name)
+			m.Text = fmt.Sprintf("%s.\nThe pages are kept: `ypcrawl sources samples %s`. Fix the definition, then: `ypcrawl sources enable %[2]s`.", s.Reason, s.Name)
 			l.tell(ctx, s.ID, s.Reason, m)
 		}
 	}
@@ -184,7 +184,7 @@ func (l *observer) tellDead(ctx context.Context, until time.Time) error {
 		m.Source = parked[0].Source
 	}
 	m.Figures["dead_letters"], m.Figures["sources"] = float64(all), float64(len(sources))
-	m.Title = plural(all, "target") + " parked: no crawl takes them again by itself"
+	m.Title = plural(all, "target") + " parked: no run crawls them again automatically"
 	m.Text = "Since " + minute(since) + ":\n" + strings.Join(lines, "\n") + "\n`ypcrawl dead list` shows them."
 	m.At = until
 	l.tell(ctx, 0, yp.FormatTime(until), m)
@@ -205,7 +205,7 @@ func (l *observer) tellBusy(ctx context.Context) {
 	l.tell(ctx, 0, fmt.Sprint(l.r.row.ID), notify.Message{
 		Event: yp.NoticeClaimRetries, Severity: notify.Warning,
 		Title:   fmt.Sprintf("the database is often busy: %.0f %% more tries to claim targets", share),
-		Text:    "Fewer --workers, or fewer programs on the file, would help. `ypcrawl status` shows who works on it.",
+		Text:    "Use fewer --workers or fewer programs on the file. `ypcrawl status` shows who works on it.",
 		Figures: map[string]float64{"claims": float64(st.Claims), "claim_retries": float64(st.BusyTries)},
 	})
 }
@@ -220,7 +220,7 @@ func (l *observer) tellDropped(ctx context.Context, e ending) {
 	l.tell(ctx, e.scope.SourceID, fmt.Sprint(l.r.row.ID), notify.Message{
 		Event: yp.NoticeDropped, Severity: notify.Warning, Source: e.Source,
 		Title:   fmt.Sprintf("%s of %s dropped: %.1f %%", plural(st.Dropped, "listing"), e.Source, share),
-		Text:    "Of the listings that this run was to see, so many are no longer shown by the site. `ypcrawl changes --kind dropped` lists them.",
+		Text:    "The site no longer shows these of the listings that this run searched for. `ypcrawl changes --kind dropped` lists them.",
 		Figures: map[string]float64{"dropped": float64(st.Dropped), "seen": float64(st.Accepted)},
 	})
 }
@@ -233,7 +233,7 @@ func (l *observer) tellFewer(ctx context.Context, e ending) {
 	if e.unknown || e.now.toDo() > 0 || e.now.InGap > 0 || was < fewestShown || share <= 100*flagValue[float64](l.c, "notify-fewer") {
 		return
 	}
-	text := "The searches of this selection show so many fewer listings than before the pass began; one that several of them show counts for each."
+	text := "The searches of this selection show fewer listings than before the pass began; a listing counts once for each search that shows it."
 	if n := e.now.troubled(); n > 0 {
 		text += fmt.Sprintf(" %s could not be read.", plural(n, "target"))
 	}

@@ -234,7 +234,7 @@ func (a *announcer) end(err error) {
 // exitText says what an exit code means.
 func exitText(code int) string {
 	text, ok := map[int]string{
-		ExitOK: "it went well", ExitError: "it failed", ExitUsage: "its command line is wrong", ExitFailures: "some of it failed", ExitBudget: "a budget is used up, with work left",
+		ExitOK: "it succeeded", ExitError: "it failed", ExitUsage: "its command line is wrong", ExitFailures: "some of it failed", ExitBudget: "a budget is used up, with work left",
 		ExitBlocked: "the source is closed", ExitNoProxies: "no proxy is left", ExitLayout: "layout alarm", ExitLocked: "another run holds the database", ExitInterrupted: "interrupted",
 	}[code]
 	if !ok {
@@ -262,7 +262,7 @@ func (a *announcer) test() error {
 	}
 	for _, d := range a.notify {
 		add("--notify", d, notify.Try(a.c.Context, a.cfg, d, notify.Message{
-			Event: yp.NoticeTest, At: time.Now(), Severity: notify.Info, Title: "ypcrawl: a test message", Text: "Somebody tries --notify-test. Nothing has happened.",
+			Event: yp.NoticeTest, At: time.Now(), Severity: notify.Info, Title: "ypcrawl: a test message", Text: "This is a test by --notify-test. Nothing has happened.",
 			Database: a.database(),
 		}))
 	}
@@ -270,7 +270,7 @@ func (a *announcer) test() error {
 		add("--ping", *a.ping, notify.TryPing(a.c.Context, a.cfg, *a.ping, "ypcrawl: a test message. Nothing has happened.\n"))
 	}
 	if len(answers) == 0 {
-		return Usagef("--notify-test: nobody is to be notified: name somebody with --notify or --ping")
+		return Usagef("--notify-test: there is no destination: name one with --notify or --ping")
 	}
 	err := a.p.tell(a.c, answers, func(w *sections) {
 		w.table(tableOf(answers, func(x answer) []any {

@@ -293,7 +293,7 @@ func TestClosedSourceIsReported(t *testing.T) {
 		t.Errorf("%d messages, want 2", len(x.got))
 	}
 	m := <-x.got
-	if m.Event != yp.NoticeQuarantine || m.Source != "demo" || m.Severity != notify.Critical || m.Run != x.r.row.ID || !strings.HasPrefix(m.Text, "Nothing of the source is asked for until 20") {
+	if m.Event != yp.NoticeQuarantine || m.Source != "demo" || m.Severity != notify.Critical || m.Run != x.r.row.ID || !strings.HasPrefix(m.Text, "The source is not crawled until 20") {
 		t.Errorf("got %+v", m)
 	}
 	x.want(t, m.Title)

@@ -123,7 +123,7 @@ func (s *Streams) confirm(ctx context.Context, question string, yes bool) (bool,
 		return true, nil
 	}
 	if !isTerminal(s.In) {
-		return false, Usagef("%s: stdin is no terminal to answer from; pass --yes to go on", strings.TrimRight(question, "? "))
+		return false, Usagef("%s: stdin is not a terminal, so nobody can answer; pass --yes to go on", strings.TrimRight(question, "? "))
 	}
 	if _, err := fmt.Fprintf(s.Err, "%s [y/N] ", question); err != nil {
 		return false, fmt.Errorf("ask %q: %w", question, err)

@@ -81,7 +81,7 @@ func TestConfirm(t *testing.T) {
 		"anything else":          {in: ttyReader{strings.NewReader("yesterday\n")}},
 		"end of input":           {in: ttyReader{strings.NewReader("")}},
 		"--yes":                  {in: strings.NewReader(""), yes: true, want: true},
-		"no terminal":            {in: strings.NewReader("y\n"), err: "reset 3 targets: stdin is no terminal to answer from; pass --yes to go on"},
+		"no terminal":            {in: strings.NewReader("y\n"), err: "reset 3 targets: stdin is not a terminal, so nobody can answer; pass --yes to go on"},
 		"--yes asks for nothing": {in: ttyReader{strings.NewReader("n\n")}, yes: true, want: true},
 	}
 	for name, tt := range tests {

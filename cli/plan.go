@@ -124,7 +124,7 @@ func (p *Program) dryRun(c *cli.Context, e dryRow) error {
 	}
 	requests, took, disk := e.texts()
 	if e.Requests < 0 {
-		requests += ": all pages were asked for"
+		requests += ": all pages were requested"
 	} else if e.Time == 0 {
 		took += ": as fast as the source answers"
 	}

@@ -357,7 +357,7 @@ func coverageText(t report.CoverageTotals, of string) []string {
 	text += ", counted by city and category: one that two searches show counts twice. "
 	text += plural(t.Targets, "target") + " crawled, " + thousands(t.NeverCrawled) + " never"
 	if t.Again > 0 {
-		text += ", " + thousands(t.Again) + " about to be crawled again"
+		text += ", " + thousands(t.Again) + " waiting for the next crawl"
 	}
 	text += "; " + thousands(t.Complete) + " were seen to a confirmed end once or more."
 	return append(lines, text)

@@ -84,7 +84,7 @@ func (p *Program) proxiesList(c *cli.Context) error {
 		return Usagef("unexpected argument %q: %s takes none", redactURL(c.Args().First()), c.Command.HelpName)
 	}
 	return listRows(p, c, listing[proxyRow]{
-		none: "There are no proxies; `ypcrawl proxies add` takes them.",
+		none: "There are no proxies; `ypcrawl proxies add` adds some.",
 		ask: func(k *database, _ store.Scope, _ int) (rows []proxyRow, err error) {
 			all, err := health.New(k.DB()).Proxies(c.Context)
 			for _, x := range all {
@@ -287,7 +287,7 @@ func namedProxy(all []health.Proxy, word string) (health.Proxy, error) {
 }
 
 func (p *Program) proxiesRemove(c *cli.Context) error {
-	return p.eachProxy(c, "removed", "Remove %s and forget how it fared?", func(m *health.Monitor, id string) (bool, error) {
+	return p.eachProxy(c, "removed", "Remove %s with all statistics?", func(m *health.Monitor, id string) (bool, error) {
 		return m.RemoveProxy(c.Context, id)
 	})
 }

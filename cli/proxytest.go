@@ -66,14 +66,14 @@ func (p *Program) proxiesTest(c *cli.Context) error {
 			found = slices.DeleteFunc(found, func(x health.Proxy) bool { return !x.Enabled })
 		}
 		if err == nil && len(found) == 0 {
-			err = errors.New("there is no proxy to test: `ypcrawl proxies add` takes them")
+			err = errors.New("there is no proxy to test: `ypcrawl proxies add` adds some")
 		}
 		if err != nil {
 			return err
 		}
 		why, err := closedTo(c.Context, k, target)
 		if err == nil && why != "" {
-			err = fmt.Errorf("nothing was asked: %s", why)
+			err = fmt.Errorf("nothing was requested: %s", why)
 		}
 		if err == nil {
 			rows, err = p.testAll(c, m, target, found)
@@ -93,7 +93,7 @@ func (p *Program) proxiesTest(c *cli.Context) error {
 		}
 	}
 	if failed == len(rows) && failed > 1 {
-		p.note("All failed: is %s to be reached at all?", yp.Printable(target.Redacted()))
+		p.note("All failed: check that %s can be reached at all.", yp.Printable(target.Redacted()))
 	}
 	if failed > 0 {
 		return fmt.Errorf("%d of %s failed", failed, plural(len(rows), "proxy"))
@@ -110,7 +110,7 @@ func testURL(c *cli.Context, k *database) (*url.URL, error) {
 			return nil, err
 		}
 		if raw = base; raw == "" {
-			return nil, Usagef("nothing was crawled yet: say with --url what to ask for")
+			return nil, Usagef("nothing was crawled yet: name a page with --url")
 		}
 	}
 	return webAddress("--url ", raw, "https://www.example.com")

@@ -212,7 +212,7 @@ func (p *Program) recover(c *cli.Context, a *announcer) error {
 		}
 		text := plural(out.Planned, "target") + " recovered"
 		if out.Stuck > 0 {
-			text += fmt.Sprintf(", %d stuck after %d fruitless recoveries (see `ypcrawl reset --status STUCK`)",
+			text += fmt.Sprintf(", %d stuck after %d recoveries without a new page (see `ypcrawl reset --status STUCK`)",
 				out.Stuck, yp.MaxRecoveries)
 		}
 		if out.Details > 0 {

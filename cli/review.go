@@ -57,7 +57,7 @@ func (p *Program) review(c *cli.Context, limit int) error {
 		case err != nil:
 			return err
 		case !marked:
-			p.note("Another review has marked as much meanwhile.")
+			p.note("Another review has marked the same in the meantime.")
 		default:
 			p.note("%s marked as reviewed.", plural(len(r.Changes), "change"))
 		}

@@ -219,10 +219,10 @@ func (r *run) checkDetails() error {
 	}
 	names := strings.Join(without, ", ")
 	if len(without) == len(r.sources) {
-		return Usagef("%s does not say how to read the pages of its listings: its definition needs a `detail` section", names)
+		return Usagef("%s has no listings' own pages in its definition: add a `detail` section", names)
 	}
 	if len(without) > 0 {
-		r.log.Warn().Str("sources", names).Msg("no details of sources whose definition has no detail section")
+		r.log.Warn().Str("sources", names).Msg("details are left out for sources without a detail section in their definition")
 	}
 	return nil
 }
@@ -235,7 +235,7 @@ func checkLogFolder(dir string) error {
 		err = tryWrite(dir)
 	}
 	if err != nil {
-		return fmt.Errorf("the folder of the write-ahead logs can't be written: %w: name another one with --wal-dir", err)
+		return fmt.Errorf("the folder of the write-ahead logs can't be written: %w: name another folder with --wal-dir", err)
 	}
 	return nil
 }

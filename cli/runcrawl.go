@@ -46,7 +46,7 @@ func (r *run) crawl(ctx context.Context) error {
 
 	interrupted := context.AfterFunc(ctx, func() {
 		r.manager.stopping("finishing the pages in hand")
-		r.log.Info().Msg("stopping: pages in hand are finished first; once more ends at once")
+		r.log.Info().Msg("stopping after the pages in hand; Ctrl-C again ends at once")
 		sources.Stop(crawl.ErrInterrupted)
 	})
 	defer interrupted()
@@ -160,7 +160,7 @@ func (r *run) mentionProxies(ctx context.Context) {
 	case err != nil:
 		r.log.Warn().Err(err).Msg("the stored proxies could not be read")
 	case n > 0:
-		r.log.Info().Int("proxies", n).Msg("requests go out directly: proxies that are stored are used with --proxy-policy prefer or require")
+		r.log.Info().Int("proxies", n).Msg("requests go out directly: stored proxies are used only with --proxy-policy prefer or require")
 	}
 }
 

@@ -112,10 +112,10 @@ func (r *run) noteClosed(all []ending) {
 		case errors.As(e.Err, &blocked):
 			text += ". " + r.opening(blocked)
 		case errors.Is(e.Err, crawl.ErrLayout):
-			text = fmt.Sprintf("%s%s.\nThe pages are kept: `ypcrawl sources samples %s`. Mend the definition%s, then: `ypcrawl sources enable %s`.",
+			text = fmt.Sprintf("%s%s.\nThe pages are kept: `ypcrawl sources samples %s`. Fix the definition%s, then: `ypcrawl sources enable %s`.",
 				r.whose("source %s: ", e), text, e.Source, r.mending(e.Source), e.Source)
 		default:
-			text = fmt.Sprintf("%s%s. `ypcrawl proxies list` tells why; add others or wait until they are rested, then type the same again.",
+			text = fmt.Sprintf("%s%s. `ypcrawl proxies list` shows why; add others or wait for the end of their cooldown, then type the same command again.",
 				r.whose("source %s: ", e), text)
 		}
 		r.p.note("%s: %s", verb, text)
@@ -138,11 +138,11 @@ func (r *run) mending(name string) string {
 func (r *run) opening(b *crawl.BlockedError) string {
 	switch {
 	case b.Availability.State == store.SourceDisabled, b.Availability.Until.IsZero():
-		return fmt.Sprintf("When it is in order again: `ypcrawl sources enable %s`.", b.Source)
+		return fmt.Sprintf("When its cause is fixed: `ypcrawl sources enable %s`.", b.Source)
 	case b.Availability.State == store.SourceQuarantined:
-		return "One page is asked for then, to see whether it answers; `ypcrawl status` shows it. Type the same again then, or stay with --watch."
+		return "One page is requested then, to see whether it answers; `ypcrawl status` shows it. Type the same command again then, or keep it running with --watch."
 	}
-	return "Nothing is lost. Type the same again then, or stay with --watch; `ypcrawl status` shows what holds it."
+	return "Nothing is lost. Type the same command again then, or keep it running with --watch; `ypcrawl status` shows what it waits for."
 }
 
 // unfinished tells of what a run that came to its end could not do of the sources that are open,
@@ -172,33 +172,33 @@ func (r *run) unfinished(open []ending) (failed bool) {
 	}
 	now := r.keeper.DB().Now()
 	if all.InGap > 0 {
-		r.tell(true, "%s due and waiting until %s: %s. Type the same again then.", plural(all.InGap, "target"), moment(now, all.GapUntil), gapReason)
+		r.tell(true, "%s due and waiting until %s: %s. Type the same command again then.", plural(all.InGap, "target"), moment(now, all.GapUntil), gapReason)
 	}
 	switch {
 	case r.abandoned(open):
 		failed = true
-		r.p.note("Some targets are held by a run that seems to be gone from another machine: take them back with `ypcrawl recover --timeout 3`.")
+		r.p.note("Some targets are held by a run of another machine that seems to be dead: recover them with `ypcrawl recover --timeout 3`.")
 	case all.Stuck > 0: // it is not done, and never will be by itself
-		r.p.note("%s: `ypcrawl progress` tells why%s.", trouble(all), cure(now, all))
+		r.p.note("%s: `ypcrawl progress` shows why%s.", trouble(all), cure(now, all))
 		failed = failed || !few
 	case fresh > 0:
-		fails(st.Failed+st.Parked == 0, "%s: `ypcrawl progress` tells why%s.", trouble(all), cure(now, all))
+		fails(st.Failed+st.Parked == 0, "%s: `ypcrawl progress` shows why%s.", trouble(all), cure(now, all))
 	case all.troubled()+all.Waiting > 0:
-		r.tell(true, "From earlier runs: %s. `ypcrawl status` tells when they are tried again%s.", trouble(all), cure(now, all))
+		r.tell(true, "From earlier runs: %s. `ypcrawl status` shows when they are tried again%s.", trouble(all), cure(now, all))
 	}
 	if n := st.IndexesFailed + stuckIndexes; n > 0 { // nothing is planned in their states, or as it was before
-		fails(false, "The index of cities of %s could not be read: `ypcrawl discover stats` tells why. Those that wait are read again by themselves; `ypcrawl reset --status FAILED STUCK PARKED` takes them back at once.",
+		fails(false, "The index of cities of %s could not be read: `ypcrawl discover stats` shows why. Those that wait are read again automatically; `ypcrawl reset --status FAILED STUCK PARKED` plans them again at once.",
 			plural(n, "state"))
 	}
 	if st.DetailsMissing > 0 {
-		r.tell(true, "%s not there any more: the source has no such page.", plural(st.DetailsMissing, "listing's page"))
+		r.tell(true, "%s missing: the source no longer has it.", plural(st.DetailsMissing, "listing's page"))
 	}
 	switch {
 	case stuckDetails > 0:
-		r.p.note("%s stuck, for their workers died too often: `ypcrawl details retry --status STUCK` takes them back.", plural(stuckDetails, "detail"))
+		r.p.note("%s stuck: their workers died too often. `ypcrawl details retry --status STUCK` plans them again.", plural(stuckDetails, "detail"))
 		failed = failed || !few
 	case st.DetailsFailed > 0:
-		fails(st.DetailsFailed == st.DetailsWaiting, "%s failed: those that are still to do are tried again by themselves, `ypcrawl details retry` takes the others back; `ypcrawl details stats` counts both.", plural(st.DetailsFailed, "detail"))
+		fails(st.DetailsFailed == st.DetailsWaiting, "%s failed: some are tried again automatically, `ypcrawl details retry` plans the others again; `ypcrawl details stats` counts both.", plural(st.DetailsFailed, "detail"))
 	}
 	return failed
 }
@@ -280,9 +280,9 @@ func cure(now time.Time, s selected) string {
 		}
 	}
 	if blocked == 0 {
-		return ", " + resetText([]statusCount{{s.Failed + s.Waiting, yp.Failed}, {s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}}) + " takes them back"
+		return ", " + resetText([]statusCount{{s.Failed + s.Waiting, yp.Failed}, {s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}}) + " plans them again"
 	}
-	text := fmt.Sprintf(". The next run tries %s again by itself, from %s on", plural(blocked, "blocked target"), yp.ClockTime(now, from))
+	text := fmt.Sprintf(". The next run tries %s again automatically, from %s on", plural(blocked, "blocked target"), yp.ClockTime(now, from))
 	if s.Parked+s.Stuck > 0 {
 		commands = append(commands, resetText([]statusCount{{s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}}))
 	}
@@ -290,9 +290,9 @@ func cure(now time.Time, s selected) string {
 	case 0:
 		return text
 	case 1:
-		return text + "; " + commands[0] + " takes the others back"
+		return text + "; " + commands[0] + " plans the others again"
 	}
-	return text + "; " + strings.Join(commands, " and ") + " take the others back"
+	return text + "; " + strings.Join(commands, " and ") + " plan the others again"
 }
 
 type statusCount struct {

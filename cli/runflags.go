@@ -149,10 +149,10 @@ func checkRunFlags(c *cli.Context) error {
 // checkManners refuses settings for asking a site that make no sense.
 func checkManners(c *cli.Context) error {
 	if timeOf(c, "patience") <= 0 {
-		return Usagef("--patience: want more than 0, 1s say: the shortest Retry-After would end the run")
+		return Usagef("--patience: want more than 0, 1s say: with 0, the shortest Retry-After ends the run")
 	}
 	if timeOf(c, "request-timeout") <= 0 {
-		return Usagef("--request-timeout: want more than 0, 30s say: a site that never answers would hold a worker for ever")
+		return Usagef("--request-timeout: want more than 0, 30s say: with 0, a site that never answers holds a worker for ever")
 	}
 	if r := c.String("robots"); r != "obey" && r != "ignore" {
 		return Usagef("--robots %q: want obey or ignore", r)

@@ -50,10 +50,10 @@ func (r *run) takeBackDead(ctx context.Context) error {
 		return err
 	}
 	if rec.Total()+rec.Details > 0 {
-		r.log.Info().Int("targets", rec.Planned).Int("stuck", rec.Stuck).Int("details", rec.Details).Int("dead_runs", rec.Dead).Msg("recovered what an ended run held")
+		r.log.Info().Int("targets", rec.Planned).Int("stuck", rec.Stuck).Int("details", rec.Details).Int("dead_runs", rec.Dead).Msg("recovered the targets of dead runs")
 	}
 	if err := r.keeper.SweepLocks(); err != nil {
-		r.log.Warn().Err(err).Msg("old lock files stay")
+		r.log.Warn().Err(err).Msg("old lock files could not be removed")
 	}
 	return nil
 }
@@ -194,6 +194,6 @@ func (r *run) warnOfAll(ctx context.Context, ids []int64) error {
 	if took > 0 {
 		log = log.Str("at_this_pace", lasting(took))
 	}
-	log.Msgf("no --states: all %d states are crawled; Ctrl-C stops, --states CA narrows, --dry-run tells the cost", states)
+	log.Msgf("no --states: all %d states are crawled; Ctrl-C stops, --states CA narrows, --dry-run shows the cost", states)
 	return nil
 }

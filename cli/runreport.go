@@ -137,7 +137,7 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	}
 	for _, e := range ended {
 		if mostlyRejected(e.Stats) {
-			r.p.note("%s of %s%s were rejected: they break a rule of their source. The table staged_listings has them with the reasons; `ypcrawl changes --since 30d --kind rejected` tells when.",
+			r.p.note("%s of %s%s were rejected: they break a rule of their source. The table staged_listings has them with the reasons; `ypcrawl changes --since 30d --kind rejected` shows when.",
 				thousands(e.Stats.Rejected), plural(e.Stats.Rejected+e.Stats.Accepted, "listing"), r.whose(" of %s", e))
 		}
 	}
@@ -256,7 +256,7 @@ func idleText(now time.Time, s selected) []string {
 		return append([]string{"Nothing left to do: " + text + "."}, due...)
 	}
 	if s.InProgress > 0 {
-		text += fmt.Sprintf("; %s in the hands of another run", thousands(s.InProgress))
+		text += fmt.Sprintf("; %s claimed by another run", thousands(s.InProgress))
 	}
 	if more := trouble(s); more != "" {
 		text += "; " + more

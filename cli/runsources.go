@@ -256,14 +256,14 @@ func (l storedList) load(what, name string) (*site.Source, error) {
 	case s.Stage == checkpoint.StageReview:
 		return nil, closedSource(s)
 	case s.Definition == "":
-		return nil, Usagef("%s%q was crawled with a definition of your own, which the database does not hold: name the file with --source-file", what, name)
+		return nil, Usagef("%s%q was crawled with a definition from a file, which the database does not hold: name the file with --source-file", what, name)
 	}
 	src, err := site.Parse(name+" (stored)", []byte(s.Definition))
 	if err != nil {
-		return nil, fmt.Errorf("the stored definition of source %s can't be used: %w: `ypcrawl sources show %s --yaml` prints it, `ypcrawl sources add` takes it back", name, err, name)
+		return nil, fmt.Errorf("the stored definition of source %s can't be used: %w: `ypcrawl sources show %s --yaml` prints it, `ypcrawl sources add` replaces it", name, err, name)
 	}
 	if src.Name() != name {
-		return nil, fmt.Errorf("the stored definition of source %s calls itself %s: `ypcrawl sources show %s --yaml` prints it", name, src.Name(), name)
+		return nil, fmt.Errorf("the stored definition of source %s has the name %s: `ypcrawl sources show %s --yaml` prints it", name, src.Name(), name)
 	}
 	return movedTo(src, s)
 }
@@ -272,7 +272,7 @@ func (l storedList) load(what, name string) (*site.Source, error) {
 func movedTo(src *site.Source, s checkpoint.StoredSource) (*site.Source, error) {
 	u, err := url.Parse(s.BaseURL)
 	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("the stored address %q of source %s is none", s.BaseURL, s.Name)
+		return nil, fmt.Errorf("the stored address %q of source %s is not a web address", s.BaseURL, s.Name)
 	}
 	return src.WithBaseURL(u), nil
 }
@@ -293,7 +293,7 @@ func (l storedList) unknown(what, name string) error {
 	for _, s := range l {
 		names = append(names, s.Name)
 	}
-	return Usagef("%s%s (a definition of your own goes with --source-file)", what, unknownSource(name, names))
+	return Usagef("%s%s (use --source-file for a definition of your own)", what, unknownSource(name, names))
 }
 
 // unknownSource says which sources there are, built in and of these names.

@@ -86,11 +86,11 @@ func (p *Program) schedule(c *cli.Context) error {
 	form := c.String("print")
 	switch {
 	case c.Args().Present() && !isFlag(c.Args().First()):
-		return Usagef("unexpected argument %q: flags of run stand behind --", c.Args().First())
+		return Usagef("unexpected argument %q: put the flags of run behind --", c.Args().First())
 	case c.Bool("install") && c.Bool("uninstall"), form != "" && (c.Bool("install") || c.Bool("uninstall")):
 		return Usagef("--print, --install and --uninstall: want one of them")
 	case c.IsSet("user") && !c.Bool("system"):
-		return Usagef("--user is for units of the system: add --system, or leave it out and type this as that user")
+		return Usagef("--user needs --system: add it, or leave out --user and type this as that user")
 	case c.Bool("uninstall"):
 		return p.uninstall(c)
 	}
@@ -103,7 +103,7 @@ func (p *Program) schedule(c *cli.Context) error {
 			return p.tell(c, scheduled{Name: c.String("name"), Commands: [][]string{}, Files: []schedule.File{}, Next: []string{}}, func(w *sections) {
 				w.lines("Say when: --daily 03:00, --weekly SUN 03:00 or --every 6h. For example:")
 				w.lines(strings.Split(scheduleExamples, "\n")...)
-				w.lines("`ypcrawl schedule --help` tells the rest, `ypcrawl help cron` how a crawl goes on night by night.")
+				w.lines("`ypcrawl schedule --help` shows all flags; `ypcrawl help cron` describes crawls night by night.")
 			})
 		}
 		return Usagef("want a time: --daily 03:00, --weekly SUN 03:00 or --every 6h")
@@ -181,7 +181,7 @@ func (p *Program) job(c *cli.Context, when schedule.When) (j schedule.Job, err e
 		return j, fmt.Errorf("find this program's own file: %w", err)
 	}
 	if strings.Contains(filepath.ToSlash(program), "/go-build") {
-		return j, Usagef("`go run` makes a program that is deleted when it ends: build it (`go install .`), and type this with that one")
+		return j, Usagef("`go run` deletes the program when it ends: build it with `go install .` and use that one")
 	}
 	if j.System {
 		if j.User, err = accountOf(c); err != nil {
@@ -208,7 +208,7 @@ func (p *Program) job(c *cli.Context, when schedule.When) (j schedule.Job, err e
 		return j, err
 	}
 	if j.Limit > when.Period() {
-		return j, Usagef("--max-duration %s: it would not end before it is started again, %s later; give it less", shortTime(j.Limit), shortTime(when.Period()))
+		return j, Usagef("--max-duration %s: the crawl is started again %s later, before it has ended; use a shorter time", shortTime(j.Limit), shortTime(when.Period()))
 	}
 	j.Writes = append(j.Writes, j.Folder, filepath.Dir(global[2]))
 	if logs := global[4]; len(outermost([]string{j.Folder, logs})) > 1 {
@@ -217,7 +217,7 @@ func (p *Program) job(c *cli.Context, when schedule.When) (j schedule.Job, err e
 	which, err := whichListings(c)
 	for _, file := range c.StringSlice("export") {
 		if _, _, known := export.FormatOf(file); !known {
-			return j, Usagef("--export %q: its ending names no format; want .csv, .tsv, .jsonl, .xlsx, .parquet or .geojson", file)
+			return j, Usagef("--export %q: its ending names no format; use .csv, .tsv, .jsonl, .xlsx, .parquet or .geojson", file)
 		}
 		file = absolute(j.Folder, file)
 		j.After = append(j.After, slices.Concat(global, []string{"export", "-o", file, "--overwrite"}, which))
@@ -274,7 +274,7 @@ func (p *Program) crawlLine(c *cli.Context, global []string, limit time.Duration
 	line = append(line, c.Args().Slice()...)
 	for _, word := range line {
 		if redactURL(word) != word {
-			return nil, Usagef("a password would stand in a file that others may read: give it to ypcrawl.yaml, or to `ypcrawl proxies add`")
+			return nil, Usagef("others may read the file, and it has a password in it: move the password to ypcrawl.yaml or to `ypcrawl proxies add`")
 		}
 	}
 	return line, nil
@@ -289,7 +289,7 @@ func (p *Program) checkLine(c *cli.Context, j *schedule.Job) error {
 	(commandPath{rootOf(app)}).sub(mainCommand).Action = func(c *cli.Context) error {
 		for _, flag := range []string{"watch", "json", "dry-run"} {
 			if c.Bool(flag) {
-				return Usagef("--%s is not for a crawl that nobody looks at: leave it out", flag)
+				return Usagef("--%s needs somebody who looks on: leave it out of a scheduled crawl", flag)
 			}
 		}
 		if _, err := q.newAnnouncer(c, zerolog.Nop()); err != nil {
@@ -328,12 +328,12 @@ func (p *Program) checkLine(c *cli.Context, j *schedule.Job) error {
 	}
 	for _, word := range j.Crawl {
 		if name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "="); strings.HasPrefix(word, "-") && (name == "ping" || name == "notify") {
-			p.note("The address of --%s is a secret, and others may read this: write it into ypcrawl.yaml.", name)
+			p.note("The address of --%s is a secret, and others may read this: move it to ypcrawl.yaml.", name)
 		}
 	}
 	for _, pair := range os.Environ() {
 		if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, envPrefix) && value != "" {
-			p.note("%s is set here, and will not be for the crawl that is started by itself: write it into ypcrawl.yaml.", yp.Printable(name))
+			p.note("%s is set here, but not for the scheduled crawl: write it into ypcrawl.yaml.", yp.Printable(name))
 		}
 	}
 	return nil
@@ -356,7 +356,7 @@ func accountOf(c *cli.Context) (string, error) {
 		name = os.Getenv("USER")
 	}
 	if name == "" || name == "root" {
-		return "", Usagef("--system: say who is to crawl with --user NAME; it needs nothing that only root may do")
+		return "", Usagef("--system: name the account that crawls with --user NAME; it needs no rights of root")
 	}
 	return name, nil
 }

@@ -25,7 +25,7 @@ func unitFolder(c *cli.Context) (string, error) {
 	case c.Bool("system"):
 		return filepath.Join(cmp.Or(c.String("root"), "/"), "etc/systemd/system"), nil
 	case runtime.GOOS != "linux":
-		return "", Usagef("units are for systemd on Linux: want --print launchd, taskscheduler or cron here")
+		return "", Usagef("units need systemd on Linux: use --print launchd, taskscheduler or cron here")
 	}
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -51,7 +51,7 @@ func installedUnits(dir, name string) (there []string, err error) {
 			return nil, fmt.Errorf("look at %s: %w", path, err)
 		}
 		if head, _, _ := strings.Cut(string(data), "\n"); !strings.Contains(head, schedule.Mark) {
-			return nil, Usagef("%s was not written by `ypcrawl schedule`, and stays as it is: choose another --name, or remove it yourself", path)
+			return nil, Usagef("%s was not written by `ypcrawl schedule` and is not changed: choose another --name, or remove the file yourself", path)
 		}
 		there = append(there, path)
 	}
@@ -81,7 +81,7 @@ func (p *Program) install(c *cli.Context, j schedule.Job, out scheduled) error {
 		return err
 	}
 	if other := crawledIn(filepath.Join(dir, files[0].Name)); other != "" && other != j.Folder {
-		return Usagef("the units of the name %s crawl in %s: choose another --name, or take them away first with --uninstall", j.Name, yp.Printable(other))
+		return Usagef("the units named %s crawl in %s: choose another --name, or remove them first with --uninstall", j.Name, yp.Printable(other))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as systemd has it
 		return fmt.Errorf("make the folder of the units: %w", err)
@@ -111,7 +111,7 @@ func (p *Program) install(c *cli.Context, j schedule.Job, out scheduled) error {
 		for _, f := range out.Files {
 			w.more("Wrote " + f.Name)
 		}
-		w.lines("It starts " + out.When + " once it is switched on. Type:")
+		w.lines("It starts " + out.When + " once it is enabled. Type:")
 		why := []string{"", "   # switches it on", "   # so that it runs while you are logged out"}
 		for i, line := range out.Next {
 			w.more("  " + line + why[i])
@@ -119,7 +119,7 @@ func (p *Program) install(c *cli.Context, j schedule.Job, out scheduled) error {
 		if j.System {
 			w.lines(j.User + " must be able to write there: " + strings.Join(j.Writes, ", "))
 		}
-		w.lines("To start it now, and to look on:")
+		w.lines("To start it now and to watch it:")
 		w.more("  "+ctl+" start --no-block "+j.Name+".service", "  "+ctl+" status "+j.Name+".service", "  "+ctl+" list-timers "+timer)
 	})
 }
@@ -188,7 +188,7 @@ func (p *Program) uninstall(c *cli.Context) error {
 		for _, path := range there {
 			w.more("Removed " + path)
 		}
-		w.lines("A crawl that runs goes on to its end. Type:")
+		w.lines("A crawl that runs is not stopped. To stop the timer, type:")
 		for _, line := range out.Next {
 			w.more("  " + line)
 		}

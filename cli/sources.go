@@ -130,7 +130,7 @@ func (p *Program) sourcesList(c *cli.Context) error {
 	if err != nil {
 		rows = builtIn
 		if !errors.Is(err, store.ErrNotFound) {
-			p.note("How the sources fare is not known: %s", yp.Printable(err.Error()))
+			p.note("The health of the sources is not known: %s", yp.Printable(err.Error()))
 		}
 	}
 	return show(p, c, rows, func() *table { return sourcesTable(rows, err == nil) })
@@ -201,7 +201,7 @@ func sourcesTable(rows []sourceRow, known bool) *table {
 
 func (p *Program) sourcesCheck(c *cli.Context) error {
 	if !c.Args().Present() {
-		return Usagef("want the definition files to check")
+		return Usagef("name the definition files to check")
 	}
 	var errs []error
 	var good []string
@@ -242,7 +242,7 @@ func (p *Program) sourcesShow(c *cli.Context) error {
 	}
 	if isBuiltin(name) {
 		if c.Bool("json") {
-			return Usagef("%s is built in: there is nothing to show of it but its definition (--yaml)", name)
+			return Usagef("%s is built in: only its definition can be shown (--yaml)", name)
 		}
 		s, err := site.Builtin(name)
 		if err != nil {
@@ -260,7 +260,7 @@ func (p *Program) sourcesShow(c *cli.Context) error {
 	case !ok:
 		return stored.unknown("", name)
 	case c.Bool("yaml") && s.Definition == "":
-		return Usagef("the definition of %s is a file of yours: the database does not hold it", name)
+		return Usagef("the definition of %s is in a file: the database does not hold it", name)
 	case c.Bool("yaml"):
 		_, err = fmt.Fprint(p.Out, s.Definition)
 		return err
@@ -341,7 +341,7 @@ func (p *Program) enableSource(ctx context.Context, k *database, name string) er
 		return err
 	}
 	if entered {
-		p.note("%s is in the sandbox: it has %d targets at most, until its layout has held.", name, checkpoint.SandboxTargets)
+		p.note("%s is in the sandbox: it has %d targets at most, until its layout has proved stable.", name, checkpoint.SandboxTargets)
 	}
 	_, err = health.New(k.DB()).SetEnabled(ctx, name, true)
 	return err

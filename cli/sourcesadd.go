@@ -69,7 +69,7 @@ type stagedRow struct {
 func (p *Program) sourcesAdd(c *cli.Context) error {
 	if c.Args().Len() != 1 {
 		if s := c.StringSlice("states"); !c.Args().Present() && strings.Contains(strings.Join(s, " "), "://") {
-			return Usagef("want the web address before --states, which takes all that follows it: `ypcrawl sources add URL --states IL`")
+			return Usagef("write the web address before --states, which takes all words after it: `ypcrawl sources add URL --states IL`")
 		}
 		return Usagef("want one web address, like https://www.example.com/austin-tx/plumbers")
 	}
@@ -138,7 +138,7 @@ func (a *adding) open() (err error) {
 	}
 	closed, err := closedTo(a.c.Context, a.k, a.address)
 	if err == nil && closed != "" {
-		err = fmt.Errorf("the site may not be asked now: %s", closed)
+		err = fmt.Errorf("the site must not be asked now: %s", closed)
 	}
 	return err
 }
@@ -164,7 +164,7 @@ func (a *adding) name() error {
 			return a.taken(&checkpoint.SourceTakenError{Name: s.Name, BaseURL: s.BaseURL, Host: true, BuiltIn: true})
 		}
 		if typed != "" && typed != s.Name {
-			a.p.note("%s is the source %s already: it is updated, and --name %s is not used.", s.BaseURL, s.Name, yp.Printable(typed))
+			a.p.note("%s is already the source %s: it is updated, and --name %s is not used.", s.BaseURL, s.Name, yp.Printable(typed))
 		}
 		return nil
 	}
@@ -209,7 +209,7 @@ func (a *adding) taken(e *checkpoint.SourceTakenError) error {
 	for n := 2; used(name); n++ {
 		name = fmt.Sprintf("%s-%d", base, n)
 	}
-	return fmt.Errorf("%w: take another one, --name %s say", e, name)
+	return fmt.Errorf("%w: choose another one, for example --name %s", e, name)
 }
 
 // sample asks the site, and rates what it answers.
@@ -223,11 +223,11 @@ func (a *adding) sample(s crawl.Sampling, asks fetch.Config) (*stagedRow, error)
 	found, err := s.Find(a.c.Context, a.called, a.address)
 	switch {
 	case errors.Is(err, fetch.ErrDisallowed):
-		return nil, fmt.Errorf("%w: the site does not want this; give a page that it allows, or ask its owner", err)
+		return nil, fmt.Errorf("%w: the site forbids this page; name a page that it allows, or ask its owner", err)
 	case errors.Is(err, fetch.ErrChallenge):
-		return nil, fmt.Errorf("%w: the site blocks programs, and no challenge is ever solved", err)
+		return nil, fmt.Errorf("%w: the site blocks programs, and ypcrawl solves no challenge", err)
 	case err != nil:
-		return nil, fmt.Errorf("%w: look at the address with a browser", err)
+		return nil, fmt.Errorf("%w: open the address in a browser", err)
 	}
 	row := &stagedRow{
 		Name: a.called, BaseURL: a.address.String(), Form: found.Form, Score: &found.Score,
@@ -292,7 +292,7 @@ func (a *adding) refuse(row *stagedRow) error {
 			text += "\n  " + yp.Printable(page.URL+" led to "+page.LedTo)
 		}
 	}
-	text += "\nNext: give the address of a results page, of a category in a city; or describe the site yourself, starting from\n" +
+	text += "\nNext: use the address of a results page, for one category in one city; or write a definition yourself, starting from\n" +
 		"  `ypcrawl sources show yellowpages`, and store that with `ypcrawl sources set " + a.called + " --file FILE`"
 	return errors.New(text)
 }
@@ -335,7 +335,7 @@ func addedText(row *stagedRow) string {
 	}
 	switch row.Stage {
 	case checkpoint.StageSandbox:
-		text += fmt.Sprintf("; it is in the sandbox: %d targets at most, until its layout has held", checkpoint.SandboxTargets)
+		text += fmt.Sprintf("; it is in the sandbox: %d targets at most, until its layout has proved stable", checkpoint.SandboxTargets)
 	case checkpoint.StageReview:
 		text += "; it is disabled, for you to review"
 	case checkpoint.StageActive:
@@ -372,7 +372,7 @@ func (p *Program) asking(c *cli.Context) (how fetch.Config, err error) {
 		return how, err
 	}
 	if p.requiresProxies(c) {
-		return how, errors.New("the settings require proxies, and this would ask directly: take the requirement out of the settings, " +
+		return how, errors.New("the settings require proxies, and this asks directly: remove the requirement from the settings, " +
 			"or crawl with `ypcrawl run`")
 	}
 	how = fetch.Config{

@@ -42,7 +42,7 @@ func (p *Program) status(c *cli.Context) error {
 	show := func(k *database, scope store.Scope) error {
 		_, stale := health.New(k.DB()).RollUp(c.Context) // a file that is read-only or busy is shown as it is
 		if stale != nil && !errors.Is(stale, store.ErrReadOnly) {
-			p.note("The sources could not be rated anew: %s", yp.Printable(stale.Error()))
+			p.note("The health of the sources could not be updated: %s", yp.Printable(stale.Error()))
 		}
 		s, err := k.Status(c.Context, scope)
 		if err != nil {
@@ -122,7 +122,7 @@ func (p *Program) statusText(w *sections, s *report.Status, fresh bool) {
 	}
 	w.more(passesText(s.Passes, s.LastRun)...)
 	if !fresh {
-		w.lines("The database could not be written: the figures of sources are as old as they say.")
+		w.lines("The database could not be written: the figures of sources are not updated, see their times.")
 	}
 }
 
@@ -186,10 +186,10 @@ func closedSourceText(now time.Time, src report.SourceStatus) string {
 	if src.Availability == store.SourceOpen {
 		return ""
 	}
-	text, probe := fmt.Sprintf("%s is %s", src.Name, src.Availability), "the next run asks for one page"
+	text, probe := fmt.Sprintf("%s is %s", src.Name, src.Availability), "the next run requests one page"
 	if src.Until.After(now) {
 		text += " until " + moment(now, src.Until)
-		probe = "then one page is asked for"
+		probe = "then one page is requested"
 	}
 	if src.Reason != "" && src.Availability != store.SourceDisabled {
 		text += ": " + report.ReasonText(src.Reason)
@@ -209,7 +209,7 @@ func remedyText(now time.Time, src report.SourceStatus) string {
 	case src.Availability == store.SourceDisabled:
 		return text + ". Open it with `ypcrawl " + src.Remedy + "`"
 	case src.Availability == store.SourcePaused:
-		return text + ". When that is mended: `ypcrawl " + src.Remedy + "`"
+		return text + ". When that is fixed: `ypcrawl " + src.Remedy + "`"
 	case askedToWait(src):
 		return text
 	}

@@ -27,7 +27,7 @@ func (p *Program) traceCommand() *cli.Command {
 
 func (p *Program) trace(c *cli.Context) error {
 	if c.Args().Len() != 1 {
-		return Usagef("want one target: an id, or city/category like los-angeles-ca/plumbers; `ypcrawl targets list` shows those there are")
+		return Usagef("name one target: an id, or city/category like los-angeles-ca/plumbers; `ypcrawl targets list` shows those there are")
 	}
 	if c.Int("attempts") < 0 {
 		return Usagef("--attempts %d: want a number from 0 up", c.Int("attempts"))
@@ -81,7 +81,7 @@ func attemptText(w *sections, kind yp.Kind, a *report.TraceAttempt) {
 		w.item("  ", "its steps are not known: the process ended before it could write them")
 	}
 	if len(a.Requests) == 0 {
-		w.item("  ", "no requests are kept of it: none was made, they are older than the days they are kept, or the process was killed first")
+		w.item("  ", "no requests are kept of it: none was made, they were deleted as too old, or the process was killed first")
 	}
 	w.item("  "+clockTime(a.Finished)+"  ", a.EndText(kind))
 }

@@ -90,7 +90,7 @@ func walPaths(c *cli.Context, most int) ([]string, error) {
 	}
 	for _, path := range paths {
 		if !wal.Exists(path) {
-			return nil, fmt.Errorf("there are no logs at %s: start a crawl with `ypcrawl run`, or name the file or folder, %s say", path, defaultLogs)
+			return nil, fmt.Errorf("there are no logs at %s: start a crawl with `ypcrawl run`, or name a file or folder, for example %s", path, defaultLogs)
 		}
 	}
 	return paths, nil
@@ -232,7 +232,7 @@ func (p *Program) walRead(c *cli.Context) error {
 
 func (p *Program) noteTorn(r *wal.Reader) {
 	for _, t := range r.Torn() {
-		p.note("ypcrawl: %s ends in the middle of a line (%d bytes at offset %d): a write was cut off there; nothing before it is lost",
+		p.note("ypcrawl: %s ends in the middle of a line (%d bytes at offset %d): a write was interrupted there; nothing before it is lost",
 			yp.Printable(t.File), t.Bytes, t.Offset)
 	}
 }
@@ -363,7 +363,7 @@ func (p *Program) walReplay(c *cli.Context) error {
 // of before it had an id.
 func chooseDatabases(c *cli.Context, path string, there []wal.DatabaseEvents) ([]string, error) {
 	if len(there) == 0 {
-		return nil, fmt.Errorf("there is nothing to replay in %s: want the folder of a crawl's logs, or one of them", path)
+		return nil, fmt.Errorf("there is nothing to replay in %s: name the folder of a crawl's logs, or one of the logs", path)
 	}
 	var all, named []string
 	list := ""
@@ -376,7 +376,7 @@ func chooseDatabases(c *cli.Context, path string, there []wal.DatabaseEvents) ([
 	}
 	words := SplitList(c.StringSlice("database"))
 	if len(words) == 0 && len(named) > 1 {
-		return nil, fmt.Errorf("the logs in %s are of %d databases, and a replay would mix them: choose with --database ID, or mix them with --database all%s", path, len(named), list)
+		return nil, fmt.Errorf("the logs in %s are of %d databases: choose one with --database ID, or mix them with --database all%s", path, len(named), list)
 	}
 	if len(words) == 0 || slices.Contains(words, allDatabases) {
 		return all, nil
@@ -386,7 +386,7 @@ func chooseDatabases(c *cli.Context, path string, there []wal.DatabaseEvents) ([
 			words[i] = ""
 		}
 		if !slices.Contains(all, words[i]) {
-			return nil, Usagef("--database %s: the logs in %s have no line of it; they are of%s", id, path, list)
+			return nil, Usagef("--database %s: the logs in %s have no line of that database; they are of%s", id, path, list)
 		}
 	}
 	return words, nil
@@ -415,7 +415,7 @@ func (p *Program) unnamedEvents(c *cli.Context, db *store.DB, x *wal.Index) (n i
 		}
 	}
 	if n > 0 {
-		p.note("%s without the name of a database (older logs): they may be of another one; --database %s leaves them out",
+		p.note("%s without the id of a database (older logs): they may belong to another one; --database %s leaves them out",
 			plural(n, "event"), x.Databases[named].ID)
 	}
 	return n, nil
@@ -447,7 +447,7 @@ func adoptable(c *cli.Context, db *store.DB, path string, chosen []string) (stri
 }
 
 func replayText(w *sections, db string, out checkpoint.Replayed) {
-	w.lines(fmt.Sprintf("%s, %s, %s met, %s new in %s", plural(out.Targets, "target"), plural(out.Pages, "page"),
+	w.lines(fmt.Sprintf("%s, %s, %s, %s of them new, in %s", plural(out.Targets, "target"), plural(out.Pages, "page"),
 		plural(out.Listings, "listing"), thousands(int64(out.New)), db))
 	for _, line := range []struct {
 		n          int
@@ -457,10 +457,10 @@ func replayText(w *sections, db string, out checkpoint.Replayed) {
 		{out.Details, "detail", ""},
 		{out.Edits, "edit", "of companies by hand"},
 		{out.Reparsed, "kept page", "read again by `reparse`"},
-		{out.Known, "page", "passed over: in the database already"},
-		{out.Late, "page", "older than what the target has reached: only listings that nobody knew were added"},
-		{out.Aside, "page", "without the one before, or of a target that a run holds: the listings were kept, the target stays where it is"},
-		{out.Unknown, "event", "passed over: of a kind that this version does not know"},
+		{out.Known, "page", "skipped: already in the database"},
+		{out.Late, "page", "older than the progress of the target: only unknown listings were added"},
+		{out.Aside, "page", "without the page before, or of a target that a run holds: the listings were added, the target was not changed"},
+		{out.Unknown, "event", "skipped: of a kind that this version does not know"},
 	} {
 		if line.n > 0 {
 			w.more(strings.TrimSpace(plural(line.n, line.noun) + " " + line.what))
@@ -498,7 +498,7 @@ func (p *Program) walCompress(c *cli.Context) error {
 		return err
 	}
 	if info, err := os.Stat(paths[0]); err == nil && !info.IsDir() {
-		return Usagef("%s is no folder: whole folders are compressed, live logs left alone", paths[0])
+		return Usagef("%s is not a folder: only whole folders can be compressed", paths[0])
 	}
 	rep, err := wal.CompressClosed(c.Context, paths[0], nil)
 	if err != nil {
@@ -507,7 +507,7 @@ func (p *Program) walCompress(c *cli.Context) error {
 	for _, cause := range rep.Foreign {
 		p.note("ypcrawl: left as it is: %s", yp.Printable(cause))
 	}
-	return p.answer(c, rep, "%s compressed, %s to %s bytes; %d in use left alone", plural(rep.Files, "file"),
+	return p.answer(c, rep, "%s compressed, %s to %s bytes; %d in use left out", plural(rep.Files, "file"),
 		thousands(rep.BytesBefore), thousands(rep.BytesAfter), rep.Live)
 }
 

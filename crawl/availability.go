@@ -61,7 +61,7 @@ func (w *worker) waitForSource(ctx context.Context, o checkpoint.Outlook) (more 
 			w.blockedBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Availability: o.Availability})
 			return false, nil
 		}
-		w.count.wait("the source is quarantined, and waits for a probe")
+		w.count.wait("the source is quarantined: waiting for the probe of one page")
 		return w.rest(ctx, w.look), nil
 	}
 	if !w.cfg.Watch && (!ends || left > w.cfg.Patience) {
@@ -102,7 +102,7 @@ func (w *worker) probe(ctx context.Context) (made bool, err error) {
 	default:
 		t = w.task(nil, yp.RequestProbe, w.cfg.Source.TargetURL(c.Place, 1), 1)
 	}
-	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("url", t.url).Msg("the quarantined source is probed")
+	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("url", t.url).Msg("a page of the quarantined source is requested as a probe")
 	_, asked := w.request(ctx, t)
 	keep := context.WithoutCancel(ctx)
 	if err := w.cfg.Keeper.Record(keep, t.rows); err != nil {

@@ -41,7 +41,7 @@ func (w *worker) next(ctx context.Context) (*checkpoint.Claim, error) {
 	return nil, ctx.Err()
 }
 
-var errBudgetReserved = errors.New("others are claiming the last targets of the budget")
+var errBudgetReserved = errors.New("other workers have claimed the last targets of the budget")
 
 // claim claims a target within the budgets. What was asked for in vain goes back into
 // them, so that a full state costs nothing.
@@ -123,7 +123,7 @@ func (w *worker) idle(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 		if len(states) > 0 {
-			w.count.wait(fmt.Sprintf("waiting for a place in %s: other runs hold all %d (--max-per-state)", strings.Join(states, ", "), w.cfg.MaxPerState))
+			w.count.wait(fmt.Sprintf("waiting: other runs work on %d targets in %s, as many as --max-per-state allows", w.cfg.MaxPerState, strings.Join(states, ", ")))
 		}
 	} else {
 		if o.Next.IsZero() && !w.cfg.Watch {
@@ -134,7 +134,7 @@ func (w *worker) idle(ctx context.Context) (more bool, err error) {
 	return w.rest(ctx, wait), nil
 }
 
-// until is how long to rest when the next target falls due then, and says so.
+// until is how long to rest when no target is due before that then, and says so.
 func (w *worker) until(next time.Time) time.Duration {
 	if next.IsZero() {
 		w.count.wait("nothing is due")
@@ -142,7 +142,7 @@ func (w *worker) until(next time.Time) time.Duration {
 	}
 	now := w.cfg.Keeper.DB().Now()
 	left := max(next.Sub(now), 0)
-	w.count.wait(fmt.Sprintf("waiting until %s: the next target falls due", yp.ClockTime(now, next)))
+	w.count.wait(fmt.Sprintf("waiting until %s: no target is due before that", yp.ClockTime(now, next)))
 	return min(max(left, 10*time.Millisecond), w.look)
 }
 

@@ -132,7 +132,7 @@ func TestEndsEarly(t *testing.T) {
 					return
 				}
 				w.is(1, waiting, tt.pages, yp.CodeParseError)
-				if n := w.number("SELECT count(*) FROM targets WHERE last_error LIKE '%yet the site counts%were shown so far%'"); n != 1 {
+				if n := w.number("SELECT count(*) FROM targets WHERE last_error LIKE '%but the site counts%and has shown%'"); n != 1 {
 					t.Error("the reason does not stand with the target")
 				}
 				if asked := w.asked(); len(asked) != tt.pages+2 {

@@ -115,14 +115,14 @@ func TestLayoutAlarm(t *testing.T) {
 		}
 		err := w.crawl(w.engine())
 		endedBy(t, err, crawl.ErrLayout)
-		if !strings.Contains(err.Error(), "3 pages running") || !strings.Contains(err.Error(), "links to listings") {
+		if !strings.Contains(err.Error(), "3 pages in a row") || !strings.Contains(err.Error(), "links to listings") {
 			t.Errorf("it says %q", err)
 		}
 		w.requested(city(0), city(1), city(2))
 		if got := w.source(); got != "paused HTML_CHANGED, 3 strikes, 3 samples" {
 			t.Errorf("in force: %s", got)
 		}
-		w.isBlocked(w.crawl(w.engine()), store.SourcePaused, "3 pages running")
+		w.isBlocked(w.crawl(w.engine()), store.SourcePaused, "3 pages in a row")
 		w.requested(city(0), city(1), city(2))
 		w.kept(func(n int) string { return changed(n) }, 3)
 		if found, err := health.New(w.db).SetEnabled(t.Context(), "test", true); err != nil || !found {

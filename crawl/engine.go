@@ -61,7 +61,7 @@ var (
 	ErrInterrupted = errors.New("interrupted")
 	// ErrBudget is the cause of a stop because a budget is used up.
 	ErrBudget = errors.New("budget reached")
-	errDone   = errors.New("run is over")
+	errDone   = errors.New("the run has ended")
 )
 
 // New returns an engine for a run over one source.

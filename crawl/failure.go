@@ -71,7 +71,7 @@ var errStopped = errors.New("stopped while waiting")
 
 // errHeld means that the host must be left alone for longer than a worker keeps
 // a target in hand.
-var errHeld = errors.New("the host is held back")
+var errHeld = errors.New("the run does not wait for the host")
 
 // ErrLayout is the cause of a stop because the pages of the source are no longer
 // what its definition says: somebody has to look.
@@ -89,7 +89,7 @@ func (w *worker) applyEffect(ctx context.Context, t *task, cause yp.Cause, err e
 	switch cause.Policy().Effect {
 	case yp.EffectPause:
 		until := w.cfg.Keeper.DB().Now().Add(health.AuthPause)
-		w.logger.Warn().Err(err).Str("source", w.cfg.Source.Name()).Str("pause", health.AuthPause.String()).Msg("the source refuses our credentials and is left alone")
+		w.logger.Warn().Err(err).Str("source", w.cfg.Source.Name()).Str("pause", health.AuthPause.String()).Msg("the source refuses our credentials (401, 407): it is paused")
 		return fatalOrNil(w.cfg.Monitor.Pause(keep, w.cfg.Scope.SourceID, yp.CodeAuthFailed, err.Error(), until))
 	case yp.EffectAlarm:
 		return w.unknownLayout(keep, t, err)

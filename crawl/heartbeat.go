@@ -42,7 +42,7 @@ func (s *Sources) heartbeats(ctx context.Context) {
 			for _, e := range s.active() {
 				errs = append(errs, e.hosts.Refresh(ctx)) // what other processes have been told by the hosts
 			}
-			err, what = errors.Join(errs...), "holds of other processes could not be read"
+			err, what = errors.Join(errs...), "limits set by other processes could not be read"
 		case <-roll.C:
 			var errs []error
 			for _, e := range s.active() {
@@ -84,7 +84,7 @@ func (s *Sources) recoverDead(ctx context.Context) error {
 		return err
 	}
 	s.cfg.Logger.Info().Str("component", "crawl").Int("planned", rec.Planned).Int("stuck", rec.Stuck).Int("details", rec.Details).
-		Msg("recovered targets of a dead process")
+		Msg("recovered the targets of a dead process")
 	for _, e := range s.active() {
 		e.wakeWorker()
 	}

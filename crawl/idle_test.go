@@ -185,7 +185,7 @@ func TestWaiting(t *testing.T) {
 		})
 		done := w.begin(t.Context(), e)
 		time.Sleep(30*time.Second + time.Millisecond)
-		if got := e.Waiting(); !regexp.MustCompile(`^waiting until 00:0[23]:\d\dZ: the next target falls due$`).MatchString(got) {
+		if got := e.Waiting(); !regexp.MustCompile(`^waiting until 00:0[23]:\d\dZ: no target is due before that$`).MatchString(got) {
 			t.Errorf("it says %q", got)
 		}
 		if err := w.wait(done); err != nil {

@@ -68,12 +68,12 @@ const maxStateCities = 10_000
 func (w *worker) beginIndex(c *checkpoint.Claim) (outcome, bool) {
 	state := c.Place.State
 	if pages := len(w.cfg.Source.IndexPages(state)); pages != c.MaxPages {
-		return outcome{event: yp.EventFail, code: yp.CodeUnknown, reason: fmt.Sprintf("the index of %s has %d pages, and another process planned %d", state, pages, c.MaxPages)}, false
+		return outcome{event: yp.EventFail, code: yp.CodeUnknown, reason: fmt.Sprintf("the index of %s now has %d pages, and another process planned %d", state, pages, c.MaxPages)}, false
 	}
 	w.index = StateIndex{Status: IndexReading}
 	w.matcher = discover.NewMatcher(w.cfg.Index.Gazetteer, state)
 	if c.PageCurrent > 0 {
-		w.logger.Info().Str("state", state).Int("pages_done", c.PageCurrent).Int("pages", c.MaxPages).Msg("going on where the last crawl of the index ended")
+		w.logger.Info().Str("state", state).Int("pages_done", c.PageCurrent).Int("pages", c.MaxPages).Msg("resuming the last crawl of the index")
 	}
 	w.reportIndex(c)
 	return outcome{}, true
@@ -126,7 +126,7 @@ func (w *worker) completeIndex(ctx context.Context, c *checkpoint.Claim) outcome
 		return w.judge(ctx, err)
 	}
 	if end.Suspect != "" {
-		w.logger.Warn().Str("state", c.Place.State).Str("reason", end.Suspect).Msg("the index is not believed: no city is marked as gone")
+		w.logger.Warn().Str("state", c.Place.State).Str("reason", end.Suspect).Msg("the index is incomplete or wrong: no city is marked as removed")
 		return outcome{event: set.Event, saved: true, code: yp.CodeHTMLChanged, reason: end.Suspect, wait: set.Wait}
 	}
 	w.index.Planned, w.index.Removed, w.index.Retired = end.Planned, end.Dropped, end.Retired

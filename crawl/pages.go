@@ -90,7 +90,7 @@ func (w *worker) read(ctx context.Context, c *checkpoint.Claim, number int) (*si
 			w.unreadableDetails.Store(0)
 		} else if errors.As(err, &attempt) && attempt.cause == yp.CauseLayout && w.unreadableDetails.Add(1) == health.MaxStrikes {
 			w.cfg.Logger.Error().Str("component", "crawl").Str("source", w.cfg.Source.Name()).Err(err).
-				Msg("the pages of listings are no longer what the definition says: no more details in this run")
+				Msg("the layout of listings' own pages has changed: this run reads no more of them")
 		}
 		return page, err
 	}
@@ -251,7 +251,7 @@ func (w *worker) checkEnd(t *task, page *site.Page) error {
 		w.count.update(func(s *Stats) { s.Elsewhere++ })
 	}
 	t.doubted = true
-	return fmt.Errorf("%w: page %d %s, yet the site counts %d listings and %d were shown so far; if it never shows more, set page_cap in the source's definition, and if the count means something else, take total out of it",
+	return fmt.Errorf("%w: page %d %s, but the site counts %d listings and has shown %d; if it never shows more, set page_cap in the source's definition; if the count means something else, remove total from it",
 		site.ErrCut, t.number, why, total, seen)
 }
 
@@ -280,7 +280,7 @@ func (w *worker) logLeftOut(c *checkpoint.Claim, page *site.Page, number int) {
 	}
 	if page.NextHost != "" {
 		w.count.update(func(s *Stats) { s.Elsewhere++ })
-		tell("not followed", "the next link leads off the source and was not followed: "+yp.Printable(page.NextHost))
+		tell("not followed", "the next link leads to another site and was not followed: "+yp.Printable(page.NextHost))
 	}
 	if seen, total := c.Seen+page.Raw+page.LeftOut, cmp.Or(page.SiteTotal, c.SiteTotal); page.NextURL == "" && seen < total {
 		c.Attempt.Trace.Add(w.cfg.Keeper.DB().Now(), "ends", number, fmt.Sprintf("with %d of the %d listings that the site counts", seen, total))
@@ -313,7 +313,7 @@ func (w *worker) judge(ctx context.Context, err error) outcome {
 	case errors.As(err, &attempt):
 		p := attempt.cause.Policy()
 		if p.Final == yp.EventRelease {
-			w.logger.Warn().Err(err).Msg("the proxy failed: what it was used for is handed back, and nobody else is blamed")
+			w.logger.Warn().Err(err).Msg("the proxy failed: its targets are released, and no source is blamed")
 			return outcome{event: p.Final, reason: err.Error()}
 		}
 		return outcome{event: p.Final, code: p.Code, reason: err.Error()}

@@ -175,7 +175,7 @@ func TestDeferrals(t *testing.T) {
 		var ends []string
 		for id := range int64(3) {
 			a := w.attempts(id + 1)
-			if len(a) != 1 || !strings.Contains(a[0].Message, "held back") {
+			if len(a) != 1 || !strings.Contains(a[0].Message, "the host allows no request yet") {
 				t.Errorf("target %d: %v", id+1, a)
 			}
 			ends = append(ends, a[0].String())
@@ -255,7 +255,7 @@ func TestWaits(t *testing.T) {
 			e := w.engine()
 			done := w.begin(t.Context(), e)
 			time.Sleep(10 * time.Second)
-			if got := e.Waiting(); !strings.HasPrefix(got, "waiting until 00:00:") || !strings.HasSuffix(got, "Z: the source is held: a rest after blocks") {
+			if got := e.Waiting(); !strings.HasPrefix(got, "waiting until 00:00:") || !strings.HasSuffix(got, "Z: the source is held: a wait after blocks") {
 				t.Errorf("it says %q", got)
 			}
 			if err := w.wait(done); err != nil {

@@ -37,7 +37,7 @@ func TestSharedState(t *testing.T) {
 	waitFor(t, hold(places, 0))
 	e, second := start(p)
 	waitFor(t, func() bool {
-		return strings.Contains(e.Waiting(), "waiting for a place in CA: other runs hold all 4 (--max-per-state)")
+		return strings.Contains(e.Waiting(), "waiting: other runs work on 4 targets in CA, as many as --max-per-state allows")
 	})
 	for n := range int64(places / 2) {
 		pass <- struct{}{}

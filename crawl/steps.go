@@ -151,6 +151,6 @@ func (s *Sources) warnBusy() {
 	s.busy = busyShare{now.Claims, now.BusyTries}
 	if Busy(claims, tries) {
 		s.cfg.Logger.Warn().Str("component", "crawl").Int64("claims", claims).Int64("retries", tries).
-			Msgf("the database is often busy when a target is claimed: %d %% more tries; fewer --workers, or fewer programs on the file, would help", tries*100/claims)
+			Msgf("the database is often busy when a target is claimed: %d %% more tries; use fewer --workers or fewer programs on the file", tries*100/claims)
 	}
 }

@@ -165,7 +165,7 @@ func TestBusyWarning(t *testing.T) {
 	look(100, 21, 2)
 	look(0, 0, 2)
 	same(t, "the last", log.reported(t, "21 % more tries", "level", "component", "claims", "retries"),
-		"the database is often busy when a target is claimed: 21 % more tries; fewer --workers, or fewer programs on the file, would help level=warn component=crawl claims=100 retries=21")
+		"the database is often busy when a target is claimed: 21 % more tries; use fewer --workers or fewer programs on the file level=warn component=crawl claims=100 retries=21")
 }
 
 // TestIndexSteps: each page of an index is reported with the cities so far.

@@ -111,7 +111,7 @@ func odd() []trouble {
 		},
 		{
 			name: "a page of 50 MB", cause: yp.CauseBroken, page: huge, made: []string{"parse_error 200, unread"},
-			attempt: "failed PARSE_ERROR 200", status: waiting, says: "cap",
+			attempt: "failed PARSE_ERROR 200", status: waiting, says: "over the limit",
 		},
 		{
 			name: "418", cause: yp.CauseOther, page: status(418, shell("no")), made: times(2, "unknown 418"),

@@ -235,7 +235,7 @@ func blocks() (all []trouble) {
 		},
 		trouble{
 			name: "a redirect to another domain", cause: yp.CauseBlocked, page: redirectTo("http://elsewhere.example/"),
-			made: []string{"unknown 302"}, attempt: "failed BLOCKED_PROXY 302", status: waiting, says: "leads away",
+			made: []string{"unknown 302"}, attempt: "failed BLOCKED_PROXY 302", status: waiting, says: "leads to another site",
 		})
 }
 

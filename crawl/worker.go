@@ -92,7 +92,7 @@ func (w *worker) crawl(ctx context.Context, c *checkpoint.Claim) error {
 	if err := w.cfg.Keeper.Record(context.WithoutCancel(ctx), c.Requests); err != nil {
 		return fatalOrNil(err)
 	}
-	w.logger.Warn().Int64("target", c.TargetID).Msg("claim lost: the target is no longer this worker's")
+	w.logger.Warn().Int64("target", c.TargetID).Msg("claim lost: another worker or an operator has taken the target")
 	if c.Kind == yp.KindIndex {
 		w.index.Status, w.index.Reason = IndexSkipped, "another process took it"
 		w.reportIndex(c)
@@ -288,7 +288,7 @@ func (w *worker) tallyIndex(c *checkpoint.Claim, o outcome) {
 		w.count.update(func(s *Stats) { s.IndexesFailed++ })
 		x.Status, x.Code, x.Reason = IndexFailed, o.code, o.reason
 		w.logFailure(zerolog.WarnLevel, c, o).Str("state", c.Place.State).Int("page", c.PageCurrent+1).Int("pages", c.MaxPages).
-			Msg("the index of a state failed: no city is marked as gone")
+			Msg("the index of a state failed: no city is marked as removed")
 	}
 	w.reportIndex(c)
 }

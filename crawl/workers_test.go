@@ -195,7 +195,7 @@ func TestWatch(t *testing.T) {
 			t.Errorf("it says %q", got)
 		}
 		time.Sleep(45 * time.Minute) // within the hour that it looks ahead
-		if got := e.Waiting(); got != "waiting until "+yp.ClockTime(began, began.Add(108*time.Minute))+": the next target falls due" {
+		if got := e.Waiting(); got != "waiting until "+yp.ClockTime(began, began.Add(108*time.Minute))+": no target is due before that" {
 			t.Errorf("it says %q", got)
 		}
 		time.Sleep(time.Until(began.Add(6*time.Hour + time.Minute)))

@@ -16,7 +16,7 @@ import (
 )
 
 // ErrRestoring is returned for a database that a restore was replacing when it was cut off.
-var ErrRestoring = errors.New("a restore of this database was cut off before its end")
+var ErrRestoring = errors.New("a restore of this database was interrupted and is not complete")
 
 // RestoreMark is the file beside a database that stands there while a restore replaces it.
 func RestoreMark(path string) string { return RealPath(path) + ".restoring" }
@@ -163,7 +163,7 @@ func readMark(ctx context.Context, q queryer) (*CopyMark, error) {
 	}
 	m := &CopyMark{}
 	if err := json.Unmarshal([]byte(text), m); err != nil {
-		return nil, fmt.Errorf("read what the copy says of itself: %w", err)
+		return nil, fmt.Errorf("read when the copy was made: %w", err)
 	}
 	return m, nil
 }
@@ -244,7 +244,7 @@ func (s *Snapshot) CopyTo(ctx context.Context, to string, mark *CopyMark, progre
 		return fmt.Errorf("copy database %s: %w", s.path, classify(err))
 	}
 	if err := sealCopy(ctx, to, mark); err != nil {
-		return fmt.Errorf("complete the copy of database %s: %w", s.path, classify(err))
+		return fmt.Errorf("finish the copy of database %s: %w", s.path, classify(err))
 	}
 	return nil
 }
@@ -353,7 +353,7 @@ func KeepWAL(ctx context.Context, path string) error {
 		err = errors.Join(useWAL(ctx, conn), conn.Close())
 	}
 	if err = errors.Join(err, db.Close()); err != nil {
-		return fmt.Errorf("complete %s: %w", path, classify(err))
+		return fmt.Errorf("finish %s: %w", path, classify(err))
 	}
 	return nil
 }
@@ -369,10 +369,10 @@ func FoldIn(ctx context.Context, path string) error {
 	var mode string
 	err = db.QueryRowContext(ctx, "PRAGMA journal_mode = DELETE").Scan(&mode)
 	if err = errors.Join(err, db.Close()); err != nil {
-		return fmt.Errorf("close database %s for everybody: %w", path, classify(err))
+		return fmt.Errorf("take database %s out of WAL mode: %w", path, classify(err))
 	}
 	if mode != "delete" {
-		return fmt.Errorf("close database %s for everybody: it keeps journal mode %s", path, mode)
+		return fmt.Errorf("take database %s out of WAL mode: it keeps journal mode %s", path, mode)
 	}
 	return nil
 }

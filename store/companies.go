@@ -218,7 +218,7 @@ const (
 func (c *company) save(tx *Tx) error {
 	lead := yp.Listing{Website: c.website}
 	if err := tx.Get(selectLead, []any{c.leadSource, c.leadListing}, &lead.Name, &lead.PhoneE164, &lead.Street, &lead.PostalCode); err != nil {
-		return fmt.Errorf("find the lead of company %d: %w", c.id, err)
+		return fmt.Errorf("find the first listing of company %d: %w", c.id, err)
 	}
 	c.gives = yp.CompanyKeys(&lead)
 	if err := spell(tx, c.id, c.gives); err != nil {
@@ -231,7 +231,7 @@ func (c *company) save(tx *Tx) error {
 // at least: the first of them leads.
 func (c *company) recompute(tx *Tx) error {
 	if err := tx.Get(firstListing, []any{c.id}, &c.leadSource, &c.leadListing); err != nil {
-		return fmt.Errorf("find the lead of company %d: %w", c.id, err)
+		return fmt.Errorf("find the first listing of company %d: %w", c.id, err)
 	}
 	if err := c.chooseWebsite(tx); err != nil {
 		return err

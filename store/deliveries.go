@@ -89,7 +89,7 @@ func (db *DB) BeginDelivery(ctx context.Context, d Delivery, item Item, fields [
 			return err
 		}
 		if known && of != item {
-			return refuse("%s gets a row for each %s, and this export has one for each %s: take another --as NAME", d.Name, of, item)
+			return refuse("delivery %s has a row for each %s, and this export has one for each %s: choose another --as NAME", d.Name, of, item)
 		}
 		had := len(b.Fields)
 		for _, f := range fields {
@@ -127,7 +127,7 @@ func (b *DeliveryBegun) Tell(ctx context.Context, items []int64, told []byte) er
 		return tx.Run(tell, b.Recipient, b.ID, JSONInts(items), told, len(told)/len(items))
 	})
 	if err != nil {
-		return fmt.Errorf("keep what is told to %q: %w", b.Name, err)
+		return fmt.Errorf("store the rows of the delivery to %q: %w", b.Name, err)
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func (b *DeliveryBegun) youngest(get func(query string, args []any, dest ...any)
 	var yes bool
 	err := get(isYoungest, []any{b.Name, b.ID}, &yes)
 	if err == nil && !yes {
-		err = refuse("another export under that name was begun meanwhile, and goes on")
+		err = refuse("another export with the same --as NAME was started in the meantime")
 	}
 	return err
 }

@@ -92,7 +92,7 @@ func MergeCompanies(tx *Tx, keep int64, removed []int64) (merges []int64, edit *
 			return nil, nil, err
 		}
 		if err := tx.Run(liftApart, keep, id); err != nil {
-			return nil, nil, fmt.Errorf("lift what keeps companies %d and %d apart: %w", keep, id, err)
+			return nil, nil, fmt.Errorf("let companies %d and %d join again: %w", keep, id, err)
 		}
 		if merges[i], err = r.merge(kept, other, yp.KeyHand, ""); err != nil {
 			return nil, nil, err
@@ -207,15 +207,15 @@ func SplitCompany(tx *Tx, from int64, rows []int64) (*Divided, error) {
 	}
 	for _, row := range rows {
 		if !slices.ContainsFunc(all, func(m member) bool { return m.row == row }) {
-			return nil, refuse("listing %d is none of company %d", row, from)
+			return nil, refuse("listing %d does not belong to company %d", row, from)
 		}
 	}
 	d := &Divided{Company: from, Listings: leaving(all, rows, nil, func(int64) bool { return false })}
 	switch len(d.Listings) {
 	case 0:
-		return nil, refuse("name the listings that are to leave company %d: `ypcrawl companies show %d` shows them", from, from)
+		return nil, refuse("name the listings to take out of company %d: `ypcrawl companies show %d` shows them", from, from)
 	case len(all):
-		return nil, refuse("that would leave nothing of company %d: name fewer than its %d listings", from, len(all))
+		return nil, refuse("company %d must keep a listing: name fewer than its %d", from, len(all))
 	}
 	d.Keys = onlyTheirs(all, d.Listings)
 	return d, d.carryOut(tx)
@@ -302,7 +302,7 @@ func UndoMerge(tx *Tx, id int64) (*Divided, error) {
 	for { // the company that kept it may have been merged into another one since
 		later, into, err := mergedAway(tx, d.Company)
 		if err != nil {
-			return nil, fmt.Errorf("find what became of merge %d: %w", id, err)
+			return nil, fmt.Errorf("look for later merges of the company of merge %d: %w", id, err)
 		}
 		if later == 0 {
 			break
@@ -316,9 +316,9 @@ func UndoMerge(tx *Tx, id int64) (*Divided, error) {
 	d.Listings = leaving(all, merged, d.Keys, func(row int64) bool { return row > last })
 	switch len(d.Listings) {
 	case 0:
-		return nil, refuse("nothing of company %d is in company %d any more: its listings were taken out since", d.Other, d.Company)
+		return nil, refuse("no listing of company %d is left in company %d: they were taken out later", d.Other, d.Company)
 	case len(all):
-		return nil, refuse("company %d holds nothing but what merge %d brought: undoing it would leave it empty", d.Company, id)
+		return nil, refuse("company %d has only the listings of merge %d: without them it is empty", d.Company, id)
 	}
 	d.Keys = append(onlyTheirs(all, d.Listings), d.Keys...)
 	return d, d.carryOut(tx)
@@ -369,7 +369,7 @@ func rowsOf(found []edited) []int64 {
 	return rows
 }
 
-var errNoListings = errors.New("no page has brought the listings that were joined or taken apart by hand")
+var errNoListings = errors.New("these listings were merged or split by hand, and no page has brought them")
 
 // RedoEdit makes an edit of a log once more. Where a listing that it names is not there yet
 // nothing is done and ready is false, unless last says that no more pages come. An edit

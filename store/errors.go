@@ -19,7 +19,7 @@ var (
 	ErrCorrupt = errors.New("the database is damaged")
 	// ErrOlderRun means that a run of an older version works on a file that this
 	// one would have to upgrade.
-	ErrOlderRun = errors.New("a run of an older version works on it: let that run end, or stop it, and try again")
+	ErrOlderRun = errors.New("a run of an older ypcrawl uses this database: wait until it ends or stop it, then try again")
 	// ErrNotFound means a file that must be there is not.
 	ErrNotFound = errors.New("no such database")
 	// ErrClosed means the writer was closed before it took the transaction.
@@ -37,13 +37,13 @@ type VersionError struct {
 func (e *VersionError) Error() string {
 	switch {
 	case e.Have > e.Max:
-		return fmt.Sprintf("%s has schema version %d, newer than this program's %d: use a newer ypcrawl, or another --db", e.Path, e.Have, e.Max)
+		return fmt.Sprintf("%s has schema version %d, newer than this program's %d: use a newer ypcrawl or another --db", e.Path, e.Have, e.Max)
 	case e.Development():
 		return fmt.Sprintf("%s has schema version %d: a development version of ypcrawl made it, and it can't be upgraded; crawl into a new --db, or rebuild it from its logs by `ypcrawl --db NEW wal replay LOGS`", e.Path, e.Have)
 	case e.Upgradable():
-		return fmt.Sprintf("%s has schema version %d, older than this program's %d: open it for writing once, by any `ypcrawl run` or `ypcrawl plan`, and it is upgraded", e.Path, e.Have, e.Max)
+		return fmt.Sprintf("%s has schema version %d, older than this program's %d: the next `ypcrawl run` or `ypcrawl plan` upgrades it", e.Path, e.Have, e.Max)
 	}
-	return fmt.Sprintf("%s has schema version %d, which is none of ypcrawl's: is it another program's file? Use another --db", e.Path, e.Have)
+	return fmt.Sprintf("%s has schema version %d, which no ypcrawl has written: it may be another program's file; use another --db", e.Path, e.Have)
 }
 
 // Upgradable reports whether the file is upgraded when it is opened for writing.
@@ -66,7 +66,7 @@ func classify(err error) error {
 	case sqlite3.SQLITE_FULL:
 		kind = ErrDiskFull
 	case sqlite3.SQLITE_IOERR:
-		return fmt.Errorf("the disk under the database failed (is it full, or gone?): %w", err)
+		return fmt.Errorf("the disk of the database failed (see whether it is full or no longer mounted): %w", err)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		kind = ErrReadOnly
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:

@@ -265,7 +265,7 @@ func (t *trail) flush(tx *Tx, at PageOf) (err error) {
 		exec(logRejected, tx.Now, at.SourceID, run, at.again(), r.id, r.what)
 	}
 	if err != nil {
-		return fmt.Errorf("log what became of listings: %w", err)
+		return fmt.Errorf("record what happened to listings: %w", err)
 	}
 	return nil
 }

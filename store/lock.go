@@ -146,7 +146,7 @@ func SweepLocks(path string, keep func(name string) bool) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("sweep lock files: %w", err)
+		return fmt.Errorf("remove old lock files: %w", err)
 	}
 	var errs []error
 	for _, e := range entries {

@@ -211,9 +211,9 @@ func TestRefusals(t *testing.T) {
 	_, err = h.split(1)
 	refused(t, err, "name the listings")
 	_, err = h.split(1, 3)
-	refused(t, err, "listing 3 is none of company 1")
+	refused(t, err, "listing 3 does not belong to company 1")
 	_, err = h.split(1, 1, 2, 1)
-	refused(t, err, "leave nothing")
+	refused(t, err, "company 1 must keep a listing")
 	_, err = h.undo(7)
 	refused(t, err, "no merge 7")
 	if !slices.Equal(before, h.state(t)) {
@@ -331,7 +331,7 @@ func TestUndo(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := h.undo(1)
-		refused(t, err, "nothing of company 2")
+		refused(t, err, "no listing of company 2")
 	})
 	t.Run("NothingElse", func(t *testing.T) {
 		h := newHand(t, listing("a", "Acme", tel1, ""), listing("b", "Zed", tel2, web2))
@@ -342,7 +342,7 @@ func TestUndo(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := h.undo(1)
-		refused(t, err, "leave it empty")
+		refused(t, err, "without them it is empty")
 	})
 	if before[0] != h.state(t)[0] {
 		t.Errorf("company 1 was %s and is %s", before[0], h.state(t)[0])

@@ -71,7 +71,7 @@ func (db *DB) NoticeEnded(ctx context.Context, n Notice, delivered bool) error {
 		return tx.Run(noticeDelivered, string(n.Event), n.SourceID, n.Run)
 	})
 	if err != nil {
-		return fmt.Errorf("keep that a notice of %s was reported: %w", n.Event, err)
+		return fmt.Errorf("record that a notice of %s was reported: %w", n.Event, err)
 	}
 	return nil
 }

@@ -213,7 +213,7 @@ func (db *DB) ID(ctx context.Context) (id string, err error) {
 func (db *DB) Untouched(ctx context.Context) (yes bool, err error) {
 	const query = "SELECT NOT EXISTS (SELECT 1 FROM targets) AND NOT EXISTS (SELECT 1 FROM runs)"
 	if err := db.read.QueryRowContext(ctx, query).Scan(&yes); err != nil {
-		return false, fmt.Errorf("look into database %s: %w", db.path, classify(err))
+		return false, fmt.Errorf("see whether database %s is empty: %w", db.path, classify(err))
 	}
 	return yes, nil
 }

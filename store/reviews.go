@@ -25,7 +25,7 @@ func (db *DB) MarkReviewed(ctx context.Context, event int64, by ReviewedBy) (mar
 			return err
 		}
 		if event < 0 || event > last {
-			return refuse("there is no event %d to mark as reviewed: the last one is %d", event, last)
+			return refuse("event %d can't be marked as reviewed: the last event is %d", event, last)
 		}
 		if marked = event > reviewed; !marked {
 			return nil

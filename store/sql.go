@@ -165,7 +165,7 @@ func (j jsonText) Scan(v any) error {
 	case []byte:
 		return json.Unmarshal(v, j.into)
 	}
-	return fmt.Errorf("a JSON text is %T", v)
+	return fmt.Errorf("want JSON as text, got %T", v)
 }
 
 // Fields says where the columns of a row go whose order is that of the exported fields of T:

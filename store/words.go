@@ -70,7 +70,7 @@ func WordsMarks(ctx context.Context, tx *sql.Tx) (event, listing int64, err erro
 func (db *DB) WordsLacking(ctx context.Context) (n int64, err error) {
 	err = db.read.QueryRowContext(ctx, `SELECT count(*) FROM listings WHERE id > (SELECT ifnull(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = 'words_listing')`).Scan(&n)
 	if err != nil {
-		return 0, fmt.Errorf("look into the index of words: %w", err)
+		return 0, fmt.Errorf("read the index of words: %w", err)
 	}
 	return n, nil
 }

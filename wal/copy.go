@@ -196,7 +196,7 @@ func MoveLogs(from, to string, belongs func(database string) bool) (moved int, e
 				}
 				_, err := os.Lstat(target)
 				if err == nil {
-					return moved, fmt.Errorf("move logs: %s is there already", target)
+					return moved, fmt.Errorf("move logs: %s exists already", target)
 				}
 				if err := os.Rename(path, target); err != nil {
 					return moved, fmt.Errorf("move logs: %w", err)
@@ -251,13 +251,13 @@ func RemoveCopy(dir, id string) error {
 	}
 	for _, e := range entries {
 		if p, ok := parseName(e.Name()); !ok || !ownName.MatchString(p.worker) || !e.Type().IsRegular() {
-			return fmt.Errorf("%w: %s is left, because %s stands in it", ErrForeign, dir, e.Name())
+			return fmt.Errorf("%w: %s was not removed: it holds %s", ErrForeign, dir, e.Name())
 		}
 	}
 	if ids, err := Writers(dir); err != nil {
 		return err
 	} else if i := slices.IndexFunc(ids, func(x string) bool { return x != "" && x != id }); i >= 0 {
-		return fmt.Errorf("%w: %s is left, because logs of the database %s stand in it", ErrForeign, dir, ids[i])
+		return fmt.Errorf("%w: %s was not removed: it holds logs of the database %s", ErrForeign, dir, ids[i])
 	}
 	for _, e := range entries {
 		if err := ignoreMissing(os.Remove(filepath.Join(dir, e.Name()))); err != nil {

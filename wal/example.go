@@ -20,7 +20,7 @@ func WriteExample(dir string, now func() time.Time) (string, error) {
 	}
 	path := log.Path()
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
-		return "", errors.Join(fmt.Errorf("%s is there already: name another folder", path), log.Close())
+		return "", errors.Join(fmt.Errorf("%s exists already: name another folder", path), log.Close())
 	}
 	done := &Target{ID: 1, ClaimToken: 1, Kind: yp.KindSearch, Source: "demo", Priority: 1, MaxPages: 3, Place: yp.Place{
 		City: "Austin", CitySlug: "austin-tx", State: "TX", Category: "Plumbers", CategorySlug: "plumbers",

@@ -174,10 +174,10 @@ func selectLogs(path string, follow bool) ([]workerLog, error) {
 	dir, name := filepath.Split(path)
 	p, ok := parseName(name)
 	if !ok || p.temp {
-		return nil, fmt.Errorf("%s is no log file: want a folder, a .jsonl or a .jsonl.zst", path)
+		return nil, fmt.Errorf("%s is not a log file: name a folder, a .jsonl or a .jsonl.zst", path)
 	}
 	if !info.Mode().IsRegular() { // reading a pipe would wait for a writer for ever
-		return nil, fmt.Errorf("%s: %w: want a folder, a .jsonl or a .jsonl.zst", path, errNoFile)
+		return nil, fmt.Errorf("%s: %w: name a folder, a .jsonl or a .jsonl.zst", path, errNoFile)
 	}
 	p.dir = dir
 	if !follow {

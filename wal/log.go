@@ -131,7 +131,7 @@ func (l *Log) encode(e *Event) ([]byte, error) {
 		e.Timestamp = l.cfg.Now()
 	}
 	if year := e.Timestamp.UTC().Year(); year < 1 || year > 9999 {
-		return nil, fmt.Errorf("append event: the clock says the year %d", year)
+		return nil, fmt.Errorf("append event: the clock is set to the year %d", year)
 	}
 	if e.Type == "" {
 		return nil, errors.New("append event: no event type")
@@ -157,7 +157,7 @@ func (l *Log) write(text []byte) error {
 	l.dirty = true
 	if cutErr := l.cut(); cutErr != nil {
 		l.cfg.Logger.Error().Err(cutErr).Str("component", "wal").Str("worker", yp.WorkerText(l.cfg.WorkerID)).
-			Msg("a partly written line stays until the next event")
+			Msg("a line was written in part; the next event removes it")
 	}
 	return failed
 }
@@ -247,7 +247,7 @@ func (l *Log) rotateIfFull(n int64) {
 	if err := l.rotate(); err != nil {
 		l.limit = l.size + n + l.cfg.MaxBytes/16
 		l.cfg.Logger.Warn().Err(err).Str("component", "wal").Str("worker", yp.WorkerText(l.cfg.WorkerID)).
-			Msg("the log goes on in the old file")
+			Msg("the log could not be rotated; it continues in the old file")
 	}
 }
 
@@ -264,7 +264,7 @@ func (l *Log) rotate() error {
 	}
 	err = errors.Join(syncDir(l.cfg.Dir), l.file.Close())
 	if err != nil { // both files are good: nothing that matters was lost
-		l.cfg.Logger.Warn().Err(err).Str("component", "wal").Str("file", l.part.plainPath()).Msg("close a full log")
+		l.cfg.Logger.Warn().Err(err).Str("component", "wal").Str("file", l.part.plainPath()).Msg("a full log could not be closed")
 	}
 	l.pack(l.part)
 	l.file, l.part, l.size, l.limit = file, next, 0, l.cfg.MaxBytes
@@ -283,10 +283,10 @@ var (
 	// read of it: somebody cut or replaced it, and it is read from its start.
 	ErrShrunk = errors.New("the file shrank while it was followed")
 
-	errNoFile   = errors.New("no regular file, but a folder, a pipe or a device")
+	errNoFile   = errors.New("not a regular file but a folder, a pipe or a device")
 	errUnopened = errors.New("open log")
 	errTorn     = errors.New("the last line has no end")
-	errCutShort = errors.New("the compressed text is cut short")
+	errCutShort = errors.New("the compressed log is cut short")
 	errNoLines  = errors.New("there is no complete line")
 )
 

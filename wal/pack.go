@@ -219,7 +219,7 @@ func (l *Log) pack(p part) {
 				Int64("bytes_before", before).Int64("bytes_after", after).Msg("compressed a closed log")
 		case errors.Is(err, context.Canceled), errors.Is(err, ErrInUse), errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoLines):
 		default:
-			l.cfg.Logger.Warn().Err(err).Str("component", "wal").Msg("a closed log stays uncompressed")
+			l.cfg.Logger.Warn().Err(err).Str("component", "wal").Msg("a closed log could not be compressed")
 		}
 	})
 }
@@ -263,7 +263,7 @@ func CompressClosed(ctx context.Context, dir string, isLive func(workerID string
 				continue
 			case !p.plain:
 				if p.temp { // a compression's temp lives beside its plain file
-					report.Foreign = append(report.Foreign, fmt.Sprintf("%v: %s stands beside no %s: remove it if it is not yours", ErrForeign, p.tempPath(), filepath.Base(p.plainPath())))
+					report.Foreign = append(report.Foreign, fmt.Sprintf("%v: %s has no %s beside it: remove it if you do not need it", ErrForeign, p.tempPath(), filepath.Base(p.plainPath())))
 				}
 				continue
 			}

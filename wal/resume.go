@@ -113,7 +113,7 @@ func (l *Log) reopen(p part) error {
 	l.dirty = l.size < size
 	if l.dirty && len(text.last) == 0 {
 		l.cfg.Logger.Warn().Str("component", "wal").Str("worker", yp.WorkerText(l.cfg.WorkerID)).Str("file", p.plainPath()).
-			Int64("bytes", size-l.size).Msg("cut a torn last line")
+			Int64("bytes", size-l.size).Msg("removed the incomplete last line of a log")
 	}
 	if err := l.cut(); err != nil {
 		return err
@@ -185,7 +185,7 @@ func scanSeq(p part) int64 {
 
 // ErrForeign is returned for a file that has a log's place but is no log of ours: it is
 // neither cut nor replaced nor removed.
-var ErrForeign = errors.New("no log of ypcrawl")
+var ErrForeign = errors.New("not a log of ypcrawl")
 
 // ownName is how the logs of a run are named: yp.WorkerID, and a suffix where another
 // machine's process has the same number.
@@ -205,9 +205,9 @@ func regular(path string) error {
 	case err != nil || info.Mode().IsRegular():
 		return err
 	case info.IsDir():
-		return fmt.Errorf("%s is a folder: move it away", path)
+		return fmt.Errorf("%s is a folder: move it to another place", path)
 	}
-	return fmt.Errorf("%w: %s is a link or a pipe, not a plain file", ErrForeign, path)
+	return fmt.Errorf("%w: %s is a link or a pipe, not a regular file", ErrForeign, path)
 }
 
 // regular makes sure of it for every name that a part may have.
@@ -247,7 +247,7 @@ func ownLines(r io.ReaderAt, size int64, worker string) (t ownText, err error) {
 	if t.end > 0 {
 		line, err := newLineScanner(io.NewSectionReader(r, 0, t.end), DefaultMaxLine).next()
 		if err != nil || !ownEvent(line, worker) {
-			return ownText{}, fmt.Errorf("%w: its first line is no event of %s", ErrForeign, worker)
+			return ownText{}, fmt.Errorf("%w: its first line is not an event of %s", ErrForeign, worker)
 		}
 	}
 	tail, err := io.ReadAll(io.NewSectionReader(r, t.end, min(size-t.end, DefaultMaxLine+1)))
@@ -259,7 +259,7 @@ func ownLines(r io.ReaderAt, size int64, worker string) (t ownText, err error) {
 	case len(tail) <= DefaultMaxLine && ownEvent(tail, worker):
 		t.last = tail
 	case len(tail) > DefaultMaxLine || !tornEvent(tail, worker):
-		return ownText{}, fmt.Errorf("%w: what stands behind its last line end is no event of %s cut short", ErrForeign, worker)
+		return ownText{}, fmt.Errorf("%w: the text after its last line end is not the beginning of an event of %s", ErrForeign, worker)
 	}
 	return t, nil
 }
@@ -317,7 +317,7 @@ func ownCopies(p part, plain io.ReaderAt, text ownText) error {
 	}
 	defer dec.close()
 	if !beginsWith(text.reader(plain), dec) {
-		return fmt.Errorf("%w: %s does not hold the same as %s: keep what you need of the two, and remove or rename one", ErrForeign, p.packedPath(), p.plainPath())
+		return fmt.Errorf("%w: %s differs from %s: keep the one you need, and remove or rename the other", ErrForeign, p.packedPath(), p.plainPath())
 	}
 	return nil
 }
@@ -353,7 +353,7 @@ func ownTemp(path string) error {
 		return err
 	}
 	if n > 0 && string(start[:n]) != zstdMagic[:n] {
-		return fmt.Errorf("%w: %s is no compressed file: move it away", ErrForeign, path)
+		return fmt.Errorf("%w: %s is not a compressed log: move it to another folder", ErrForeign, path)
 	}
 	return nil
 }

@@ -139,7 +139,7 @@ type Effect string
 // The effects.
 const (
 	EffectNone    Effect = ""
-	EffectSlow    Effect = "slow"    // the host is held back as it asked, and asked more slowly
+	EffectSlow    Effect = "slow"    // the host must be left alone for a while as it asked, and asked more slowly
 	EffectPenalty Effect = "penalty" // the host rests, longer with every block in a row
 	EffectPause   Effect = "pause"   // the source pauses
 	EffectAlarm   Effect = "alarm"   // the page is kept as a sample; three running pause the source

@@ -48,8 +48,8 @@ func Steps() []Step {
 
 // Errors that callers decide by.
 var (
-	ErrExists  = errors.New("there is such a file already")
-	ErrRunning = errors.New("a backup of this database is under way")
+	ErrExists  = errors.New("the file exists already")
+	ErrRunning = errors.New("another backup of this database is running")
 	ErrHeld    = errors.New("a run works on this database")
 	ErrOpen    = errors.New("another process has this database open")
 	ErrNoSpace = errors.New("there is not enough space")
@@ -166,7 +166,7 @@ func (b *backup) place(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no regular file: name another one", b.File)
+		return fmt.Errorf("%s is not a regular file: name another one", b.File)
 	case !b.Overwrite:
 		return fmt.Errorf("%s: %w", b.File, ErrExists)
 	}

@@ -76,7 +76,7 @@ func readMark(db string) (*mark, error) {
 		err = json.Unmarshal(text, m)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what a restore has noted: %w", err)
+		return nil, fmt.Errorf("read the note of the interrupted restore: %w", err)
 	}
 	return m, nil
 }
@@ -246,7 +246,7 @@ func (r *restore) logsOf(snap *store.Snapshot) (*wal.Marks, error) {
 	}
 	dir := filepath.Join(filepath.Dir(r.Backup), name)
 	if _, err := os.Stat(dir); err != nil {
-		return none, fmt.Errorf("the logs of this backup are not beside it: there is no folder %s. Bring it there, or leave them out with --no-logs", dir)
+		return none, fmt.Errorf("the logs of this backup are missing: there is no folder %s; copy it there, or restore without logs by --no-logs", dir)
 	}
 	marks, err := wal.Mark(dir)
 	if err != nil {
@@ -254,7 +254,7 @@ func (r *restore) logsOf(snap *store.Snapshot) (*wal.Marks, error) {
 	}
 	clash, err := marks.Clash(r.Logs, r.m.belongs)
 	if err == nil && clash != "" {
-		err = fmt.Errorf("%s is a log of another database, and the backup has one of that name: name another folder with --wal-dir", clash)
+		err = fmt.Errorf("%s is a log of another database and has the same name as one of the backup: name another folder with --wal-dir", clash)
 	}
 	return marks, err
 }
@@ -270,7 +270,7 @@ func (r *restore) look(ctx context.Context) error {
 		return r.oldByLogs()
 	}
 	if backup, missing := os.Stat(r.Backup); missing == nil && err == nil && os.SameFile(info, backup) {
-		return fmt.Errorf("%s is the database itself: name a backup of it", r.Backup)
+		return fmt.Errorf("%s is the database itself: name a backup", r.Backup)
 	}
 	old, err := store.TakeSnapshot(ctx, r.DB, nil)
 	if err == nil {

@@ -501,7 +501,7 @@ func TestPublish(t *testing.T) {
 	// The third can't, and the second has replaced another one by then.
 	a, b, c = made("a"), made("b"), made("c")
 	c.Abort()
-	if err := export.Publish([]*export.File{a, b, c}); err == nil || !strings.Contains(err.Error(), "these are replaced by new ones: "+filepath.Join(dir, "b")+"; all others are as they were") {
+	if err := export.Publish([]*export.File{a, b, c}); err == nil || !strings.Contains(err.Error(), "replaced before the error: "+filepath.Join(dir, "b")+"; all other files are unchanged") {
 		t.Errorf("published: %v", err)
 	}
 	holds(map[string]string{"b": "new b"})

@@ -21,7 +21,7 @@ import (
 )
 
 // ErrExists is returned for a file that is there and may not be replaced.
-var ErrExists = errors.New("there is such a file already")
+var ErrExists = errors.New("the file exists already")
 
 // File is a file that appears under its name when it is whole: it is written beside it, synced
 // and renamed.
@@ -88,7 +88,7 @@ func Free(name string, overwrite bool) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no regular file: name another one", name)
+		return fmt.Errorf("%s is not a regular file: name another one", name)
 	case !overwrite:
 		return fmt.Errorf("%s: %w", name, ErrExists)
 	}
@@ -141,7 +141,7 @@ func Publish(files []*File) error {
 			}
 		}
 		if len(stand) > 0 {
-			err = fmt.Errorf("%w (these are replaced by new ones: %s; all others are as they were)", err, strings.Join(stand, ", "))
+			err = fmt.Errorf("%w (replaced before the error: %s; all other files are unchanged)", err, strings.Join(stand, ", "))
 		}
 		return err
 	}

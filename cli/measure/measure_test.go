@@ -267,7 +267,7 @@ func TestHandlers(t *testing.T) {
 	b.clock.Move(3 * time.Minute)
 	want(m, "/healthz", 200, "text/plain", "ok\n")
 	b.clock.Move(12 * time.Second)
-	want(m, "/healthz", 503, "text/plain", "the run of this process has given no heartbeat for 3m12s\n")
+	want(m, "/healthz", 503, "text/plain", "the run of this process has sent no heartbeat for 3m12s\n")
 	want(other, "/healthz", 200, "text/plain", "ok\n") // it does not crawl
 	storetest.Execute(t, b.db, `UPDATE runs SET heartbeat_at = '`+yp.FormatTime(b.clock.Now())+`'`)
 	b.clock.Move(time.Second)

@@ -98,7 +98,7 @@ func (m *Meter) well() error {
 		return fmt.Errorf("the database can't be read: %w", err)
 	}
 	if age := b.Now.Sub(b.At); m.cfg.Run && !b.At.IsZero() && age > store.SilentElsewhere {
-		return fmt.Errorf("the run of this process has given no heartbeat for %s", yp.Lasting(age))
+		return fmt.Errorf("the run of this process has sent no heartbeat for %s", yp.Lasting(age))
 	}
 	return nil
 }

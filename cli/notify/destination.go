@@ -15,8 +15,8 @@ type Destination struct {
 
 // Errors of a destination as it was typed. None has any of its text.
 var (
-	ErrNoAddress = errors.New("want an address that begins with http:// or https:// and names a host")
-	ErrNothing   = errors.New("it is empty: want an address (https://…) or a command")
+	ErrNoAddress = errors.New("write an address with http:// or https:// and a host")
+	ErrNothing   = errors.New("it is empty: name an address (https://…) or a command")
 )
 
 // ParseAddress reads an http or https address.

@@ -205,13 +205,13 @@ func TestGuard(t *testing.T) {
 		private bool
 		want    string
 	}{
-		"loopback":                 {"http://127.0.0.1" + port, false, "an address of a private network: --notify-private permits it"},
+		"loopback":                 {"http://127.0.0.1" + port, false, "an address of a private network: allow it with --notify-private"},
 		"by name":                  {"http://localhost" + port, false, "an address of a private network"},
 		"in IPv6":                  {"http://[::ffff:127.0.0.1]" + port, false, "an address of a private network"},
 		"permitted":                {"http://localhost" + port, true, ""},
-		"metadata":                 {"http://169.254.169.254/", false, "is no public address"},
-		"metadata, with permitted": {"http://169.254.169.254/", true, "is no public address"},
-		"this network":             {"http://0.0.0.0" + port, true, "is no public address"},
+		"metadata":                 {"http://169.254.169.254/", false, "is not a public address"},
+		"metadata, with permitted": {"http://169.254.169.254/", true, "is not a public address"},
+		"this network":             {"http://0.0.0.0" + port, true, "is not a public address"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -314,7 +314,7 @@ func TestSlowDestination(t *testing.T) {
 			t.Error("reported as not delivered, though one destination took it")
 		}
 	}
-	if !strings.Contains(log.String(), "too many wait") || !strings.Contains(log.String(), `"messages":6`) {
+	if !strings.Contains(log.String(), "too many others wait") || !strings.Contains(log.String(), `"messages":6`) {
 		t.Errorf("log: %s", log)
 	}
 	slow.Post(Parcel{}) // after the end it is dropped, and no panic

@@ -51,9 +51,9 @@ func newCarrier(cfg Config) *carrier {
 			return nil
 		}
 		if err == nil && fetch.MayDial(ap.Addr(), true) {
-			return permanent{fmt.Errorf("%s is an address of a private network: --notify-private permits it", ap.Addr().Unmap())}
+			return permanent{fmt.Errorf("%s is an address of a private network: allow it with --notify-private", ap.Addr().Unmap())}
 		}
-		return permanent{fmt.Errorf("%s is no public address", address)}
+		return permanent{fmt.Errorf("%s is not a public address", address)}
 	}
 	dialer := net.Dialer{Timeout: dialLimit, ControlContext: guard}
 	return &carrier{
@@ -82,7 +82,7 @@ func (c *carrier) post(ctx context.Context, d Destination, p Parcel) error {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.under(p.Under).String(), bytes.NewReader(p.Body))
 	if err != nil {
-		return permanent{errors.New("no request can be made of this address")} // the error would show it
+		return permanent{errors.New("this address can't be requested")} // the error would show it
 	}
 	req.Header.Set("Content-Type", p.Type)
 	req.Header.Set("User-Agent", "ypcrawl")
@@ -101,7 +101,7 @@ func (c *carrier) post(ctx context.Context, d Destination, p Parcel) error {
 		if u, err := res.Location(); err == nil {
 			to = "to " + yp.Printable(Destination{address: u}.Name())
 		}
-		return permanent{fmt.Errorf("%s, a redirect %s, which is not followed: name the address that it leads to", text, to)}
+		return permanent{fmt.Errorf("%s, a redirect %s, which is not followed: name the address that it points to", text, to)}
 	case res.StatusCode/100 == 4 && res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusRequestTimeout:
 		return permanent{errors.New(text)}
 	}
@@ -136,7 +136,7 @@ func (c *carrier) run(ctx context.Context, d Destination, p Parcel) error {
 	defer runtime.UnlockOSThread()
 	err := cmd.Run()
 	if text := out.text(); text != "" {
-		c.log.Debug().Str("event", string(p.Event)).Str("output", text).Msg("the command for notifications says something")
+		c.log.Debug().Str("event", string(p.Event)).Str("output", text).Msg("output of the command for notifications")
 	}
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // it has ended well, and something that it has started lives on
@@ -148,7 +148,7 @@ func (c *carrier) run(ctx context.Context, d Destination, p Parcel) error {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Errorf("it did not end within %s and was killed", c.commandLimit)
 	case ctx.Err() != nil:
-		return errors.New("it was killed: the program ends")
+		return errors.New("it was killed because the program ends")
 	case failed:
 		return fmt.Errorf("it ended with %s", exit.ProcessState)
 	}

@@ -112,7 +112,7 @@ func (q *Queue) Post(p Parcel) {
 	s.lost++
 	go p.end(false)
 	if s.lost == 1 {
-		s.cfg.Logger.Warn().Str("to", q.to.Name()).Str("event", string(p.Event)).Int("waiting", len(q.parcels)).Msg("a message is dropped: too many wait for this destination")
+		s.cfg.Logger.Warn().Str("to", q.to.Name()).Str("event", string(p.Event)).Int("waiting", len(q.parcels)).Msg("a message was dropped: too many others wait for this destination")
 	}
 }
 
@@ -171,7 +171,7 @@ func (q *Queue) deliver(p Parcel) bool {
 			}
 			return false
 		}
-		log.Debug().Err(err).Msg("a message is tried again")
+		log.Debug().Err(err).Msg("a message is sent again later")
 		if s.rest(s.cfg.Waits[try], p); p.cancelled() {
 			return false
 		}

@@ -25,7 +25,7 @@ func (j Job) Cron() ([]File, error) {
 	// cron takes a percent sign for the end of the line, and the shell never sees the backslash.
 	line := j.cronTime() + " " + strings.ReplaceAll("cd "+ShellWord(j.Folder)+" && "+command, "%", `\%`)
 	if len(line) > longestCronLine {
-		return nil, fmt.Errorf("the line has %d characters, of which some crons read %d: put settings into ypcrawl.yaml (states: [CA, TX]), or take another scheduler", len(line), longestCronLine)
+		return nil, fmt.Errorf("the line has %d characters, and some crons read only %d: move settings to ypcrawl.yaml (states: [CA, TX]), or use another scheduler", len(line), longestCronLine)
 	}
 	mail := "# MAILTO=you@example.org"
 	if j.Mail != "" {

@@ -116,7 +116,7 @@ func Weekly(words []string) (When, error) {
 			return len(word) >= 2 && len(word) <= len(d.String()) && strings.EqualFold(word, d.String()[:len(word)])
 		})
 		if day < 0 {
-			return w, fmt.Errorf("%q is no day: want SUN, MON, TUE, WED, THU, FRI or SAT", word)
+			return w, fmt.Errorf("%q is not a day: want SUN, MON, TUE, WED, THU, FRI or SAT", word)
 		}
 		if !slices.Contains(w.Days, time.Weekday(day)) {
 			w.Days = append(w.Days, time.Weekday(day))
@@ -185,10 +185,10 @@ func (j Job) check(format, bad string) error {
 	words := slices.Concat(append(j.commands(), []string{j.Folder, j.About}, j.Writes)...)
 	for _, w := range words {
 		if w != yp.Printable(w) || strings.TrimSpace(w) != w {
-			return fmt.Errorf("%q %w: it has control characters, or spaces at an end; give the file another name", w, ErrWord)
+			return fmt.Errorf("%q %w: it has control characters, or a space at its beginning or end; rename the file", w, ErrWord)
 		}
 		if strings.ContainsAny(w, bad) {
-			return fmt.Errorf("%q %w: %s can't hold %s in a command; give the file another name, or put the setting into ypcrawl.yaml", w, ErrWord, format, strings.Join(strings.Split(bad, ""), " or "))
+			return fmt.Errorf("%q %w: %s can't hold %s in a command; rename the file, or move the setting to ypcrawl.yaml", w, ErrWord, format, strings.Join(strings.Split(bad, ""), " or "))
 		}
 	}
 	return nil

@@ -314,7 +314,7 @@ func TestRefused(t *testing.T) {
 	}
 	j := job()
 	j.Crawl = append(j.Crawl, strings.Repeat("x", 1000))
-	if _, err := j.Cron(); err == nil || !strings.Contains(err.Error(), "put settings into ypcrawl.yaml") {
+	if _, err := j.Cron(); err == nil || !strings.Contains(err.Error(), "move settings to ypcrawl.yaml") {
 		t.Errorf("a line that is too long: %v", err)
 	}
 }

@@ -20,11 +20,11 @@ func (j Job) Systemd() ([]File, error) {
 	}
 	for _, c := range j.commands() {
 		if strings.ContainsAny(c[0], `"'\`) { // systemd's own rule
-			return nil, fmt.Errorf("%q %w: systemd starts no program whose path holds a quote or a backslash; put it elsewhere", c[0], ErrWord)
+			return nil, fmt.Errorf("%q %w: systemd starts no program whose path has a quote or a backslash; move the program", c[0], ErrWord)
 		}
 	}
 	if strings.HasSuffix(j.Folder, `\`) { // the line would go on
-		return nil, fmt.Errorf("%q %w: a unit can't hold a folder that ends in \\; give it another name", j.Folder, ErrWord)
+		return nil, fmt.Errorf("%q %w: a unit can't have a folder that ends in \\; rename the folder", j.Folder, ErrWord)
 	}
 	names := UnitNames(j.Name)
 	files := []File{{names[0], j.service(names)}}
@@ -64,37 +64,37 @@ func (j Job) service(names []string) string {
 	var after, failed []string
 	if len(j.After) > 0 {
 		after = []string{names[1]}
-		comment("However the crawl ends, what was found is exported.")
+		comment("Exports the listings after every crawl, also after one that failed.")
 		put("OnSuccess=%s", names[1])
 	}
 	if failed = after; j.Mail != "" {
 		failed = append(slices.Clone(after), names[2])
 	} else {
-		comment("Nobody hears of a failure: give --mailto ADDRESS, or name a unit of your own in OnFailure=.")
+		comment("A failure is reported to nobody: pass --mailto ADDRESS, or name a unit of your own in OnFailure=.")
 	}
 	if len(failed) > 0 {
 		put("OnFailure=%s", strings.Join(failed, " "))
 	}
-	comment("After a crash it goes on, but not again and again.")
+	comment("After a crash it is started again, at most a few times.")
 	put("StartLimitIntervalSec=1h\nStartLimitBurst=5\n")
 	put("[Service]")
-	comment("It says when the crawl begins, how far it is (systemctl status), and that it lives.")
+	comment("The program reports its start, its progress (systemctl status) and its heartbeat to systemd.")
 	put("Type=notify")
 	j.place(&b)
 	put("ExecStart=%s", execLine(j.Crawl))
-	comment("4: a budget is used up, the next start goes on. 130: it was stopped.", "All codes: ypcrawl help exit-codes")
+	comment("4: a budget is used up, and the next start resumes. 130: it was stopped.", "All codes: ypcrawl help exit-codes")
 	put("SuccessExitStatus=4 130")
-	comment("After a crash (signal, watchdog, time-out) it goes on where it was. After an exit code of its", "own it waits for the next start.")
+	comment("After a crash (signal, watchdog, time-out) it is started again and resumes. After an exit", "code of its own it waits for the next start.")
 	put("Restart=on-abnormal\nRestartSec=60")
-	comment("Planning a large crawl, or upgrading a large database, comes before the first page.")
+	comment("Planning a large crawl or upgrading a large database takes time before the first page.")
 	put("TimeoutStartSec=3600")
 	if j.Limit > 0 {
-		comment(fmt.Sprintf("It ends by itself (--max-duration). One that hangs is ended after %s seconds.", seconds(j.hard())))
+		comment(fmt.Sprintf("It ends by itself (--max-duration). One that hangs is killed after %s seconds.", seconds(j.hard())))
 		put("RuntimeMaxSec=%s", seconds(j.hard()))
 	}
-	comment("No heartbeat in the database, or no request that ends, and no reason to wait: it hangs.")
+	comment("The crawl hangs if no heartbeat is written, or if no request ends and nothing is waited for.")
 	put("WatchdogSec=300")
-	comment("A stop finishes the pages in hand: one request each, and its robots.txt (--request-timeout).")
+	comment("A stop finishes the pages in hand: one request each, and one for robots.txt (--request-timeout).")
 	put("TimeoutStopSec=%s\nKillMode=mixed\n", seconds(j.Stop))
 	j.harden(&b)
 	return b.String()

@@ -35,7 +35,7 @@ func (j Job) Launchd() ([]File, error) {
 	put(`<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">`)
 	put("<!-- %s. Save it as ~/Library/LaunchAgents/%s.plist, then:", Mark, label)
 	put("     launchctl bootstrap gui/$(id -u) ~/Library/LaunchAgents/%s.plist", label)
-	put("     It starts %s, by this machine's clock; a start that was slept through is made up for", j.When)
+	put("     It starts %s, by this machine's clock; a start missed during sleep is made up for", j.When)
 	put("     on waking. It runs while you are logged in. To take it back: launchctl bootout gui/$(id -u)/%s -->", label)
 	put("<plist version=\"1.0\">\n<dict>")
 	put("\t<key>Label</key>\n\t<string>%s</string>", label)

@@ -22,7 +22,7 @@ const (
 	slow = 2 * time.Second
 )
 
-var errCrowded = errors.New("too many different pages are asked for at once")
+var errCrowded = errors.New("too many different pages are requested at once")
 
 // cache keeps the parts of all views as they were rendered last, so that what twenty look at is
 // read and rendered once.

@@ -25,7 +25,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, v View, q url.Va
 	news, leave := s.join(v, q)
 	if news == nil {
 		w.Header().Set("Retry-After", "30")
-		s.refuse(w, http.StatusServiceUnavailable, "Too many look on already.", "The page is shown, but is not live: load it again now and then.")
+		s.refuse(w, http.StatusServiceUnavailable, "Too many browsers follow the page already.", "The page is shown but does not update: reload it now and then.")
 		return
 	}
 	defer leave()

@@ -32,9 +32,9 @@ func (s *Server) guard(listening net.Addr) http.Handler {
 		switch local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); {
 		case !s.isOurs(r.Host, listening) && (!ok || !s.isOurs(r.Host, local)):
 			s.refuse(w, http.StatusForbidden, "This page is not served under the name "+r.Host+".",
-				"Ask for http://"+listening.String()+"/, or start the program with --allow-host "+nameOf(r.Host)+".")
+				"Open http://"+listening.String()+"/, or start the program with --allow-host "+nameOf(r.Host)+".")
 		case origin != "" && !sameOrigin(origin, r.Host), site == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate":
-			s.refuse(w, http.StatusForbidden, "Another site may not ask for this page.", "Type its address into the browser.")
+			s.refuse(w, http.StatusForbidden, "Another site may not request this page.", "Type its address into the browser.")
 		case r.Method == http.MethodPost && s.posts[r.URL.Path]:
 			if origin == "" && site != "same-origin" {
 				s.refuse(w, http.StatusForbidden, "This form did not come from this page.", "Load the page again and press the button once more.")
@@ -43,7 +43,7 @@ func (s *Server) guard(listening net.Addr) http.Handler {
 			s.mux.ServeHTTP(w, r)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
-			s.refuse(w, http.StatusMethodNotAllowed, "This page can only be looked at.", "Ask with GET.")
+			s.refuse(w, http.StatusMethodNotAllowed, "This page takes no input.", "Request it with GET.")
 		default:
 			s.mux.ServeHTTP(w, r)
 		}

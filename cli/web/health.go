@@ -99,7 +99,7 @@ func sourceOf(now time.Time, p *report.SourcePace) sourceRow {
 		r.Block = yp.Ago(now, p.Block) + " (" + string(p.BlockClass) + ")"
 	}
 	for _, h := range p.Hosts {
-		row := hostRow{Host: h.Host, Pace: "as configured", Because: h.DelayReason, Next: "at once, as far as is known", Blocks: h.Blocks}
+		row := hostRow{Host: h.Host, Pace: "as configured", Because: h.DelayReason, Next: "at once, as far as known", Blocks: h.Blocks}
 		if h.DelayMS > 0 {
 			row.Pace = "one request every " + yp.Millis(&h.DelayMS)
 		}

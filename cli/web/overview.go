@@ -56,7 +56,7 @@ func barsOf(st *report.Standing) []bar {
 	o := st.Overall
 	targets := bar{Name: "Targets", Done: o.Done + o.Parked, All: o.Targets, Troubled: o.Failed + o.Stuck, Known: true, Dead: o.Parked}
 	targets.Left = timeLeft(st, st.ETASec, targets.All-targets.Done-targets.Troubled)
-	pages := bar{Name: "Pages of results", Done: o.Pages, Left: "how many are left is not known: a site does not say how many pages it has"}
+	pages := bar{Name: "Pages of results", Done: o.Pages, Left: "how many are left is not known: the site does not say how many pages it has"}
 	if d := st.Details; d != nil {
 		pages = bar{Name: "Listings' own pages", Done: d.Later, All: d.Due + d.Later + d.Held, Known: true}
 		pages.Left = timeLeft(st, st.DetailsETASec, d.Due+d.Held)
@@ -72,9 +72,9 @@ func timeLeft(st *report.Standing, seconds float64, left int64) string {
 	case st.Live == 0:
 		return "no run is under way"
 	case st.WaitingFor != "":
-		return "nothing ends while everything waits"
+		return "no page is read while everything waits"
 	case seconds < 0:
-		return "time left is not known yet: too few have ended of late"
+		return "time left is not known yet: too few were read lately"
 	}
 	return "about " + yp.Lasting(time.Duration(seconds*float64(time.Second))) + " left, at the speed of the last ones"
 }

@@ -60,8 +60,8 @@ func TestPanels(t *testing.T) {
 		"/queue?kind=x":                   {404, []string{"Choose from the lists"}},
 		"/queue?status=x":                 {404, []string{"Choose from the lists"}},
 		"/queue?error=%3Cscript%3E":       {404, []string{"&lt;script", "Choose from the lists"}},
-		"/queue?state=nowhere":            {404, []string{"is no state", "Choose from the lists"}},
-		"/targets/9":                      {200, []string{escaped, "asked GET http://h/", "Attempt 1", "it rests after 4 failures in a row", "by amber (1)", `<details class="card attempt"`}},
+		"/queue?state=nowhere":            {404, []string{"is not a state", "Choose from the lists"}},
+		"/targets/9":                      {200, []string{escaped, "asked GET http://h/", "Attempt 1", "it waits after 4 failures in a row", "by amber (1)", `<details class="card attempt"`}},
 		"/targets/20":                     {200, []string{"It was never crawled."}},
 		"/targets/999":                    {404, []string{"no target", "ypcrawl targets list"}},
 		"/targets/x":                      {404, []string{"There is no target", "Choose one in the queue"}},
@@ -70,11 +70,11 @@ func TestPanels(t *testing.T) {
 		"/errors":                         {200, []string{"TIMEOUT", "http_403", `href="/queue?error=TIMEOUT"`}},
 		"/sources":                        {200, []string{"demo", escaped, "one request every 3.0 s", "(http_403)", "never rated", "is held"}},
 		"/listings":                       {200, []string{"The last 2 listings", "A " + escaped, `\u202e`}},
-		"/review/1":                       {200, []string{"Nothing is left of this list.", "3 changes came later"}},
+		"/review/1":                       {200, []string{"Everything in this list was reviewed.", "3 changes came later"}},
 		"/review/4":                       {200, []string{"A " + escaped, "dropped", "rejected", escaped, "ypcrawl changes --mark-reviewed"}},
-		"/review/x":                       {404, []string{"Begin at /review."}},
-		"/review/-1":                      {404, []string{"Begin at /review."}},
-		"/review/99999999999999999999999": {404, []string{"Begin at /review."}},
+		"/review/x":                       {404, []string{"Open /review."}},
+		"/review/-1":                      {404, []string{"Open /review."}},
+		"/review/99999999999999999999999": {404, []string{"Open /review."}},
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
@@ -209,7 +209,7 @@ func TestReviewForm(t *testing.T) {
 		t.Fatalf("%s reviews were written", n[0])
 	}
 	m.err = errors.New("the disk is full")
-	if answer, text := b.ask(t, http.MethodPost, "/review", own, form(shown[1], shown[2])); answer.StatusCode != http.StatusServiceUnavailable || !strings.Contains(text, "the disk is full") || !strings.Contains(text, "Nothing is marked") {
+	if answer, text := b.ask(t, http.MethodPost, "/review", own, form(shown[1], shown[2])); answer.StatusCode != http.StatusServiceUnavailable || !strings.Contains(text, "the disk is full") || !strings.Contains(text, "Nothing was marked") {
 		t.Errorf("%d:\n%s", answer.StatusCode, text)
 	}
 	m.err = nil
@@ -227,7 +227,7 @@ func TestReviewForm(t *testing.T) {
 			t.Errorf("afterwards it lacks %q:\n%s", want, text)
 		}
 	}
-	if _, text := b.ask(t, http.MethodGet, "/review/4", nil, ""); !strings.Contains(text, "Nothing is left of this list.") || strings.Contains(text, "tardy") {
+	if _, text := b.ask(t, http.MethodGet, "/review/4", nil, ""); !strings.Contains(text, "Everything in this list was reviewed.") || strings.Contains(text, "tardy") {
 		t.Errorf("the list that was marked still says:\n%s", text)
 	}
 }

@@ -38,7 +38,7 @@ func (s *Server) queueViews() []View {
 func (s *Server) queueFilter(q url.Values) (group report.QueueGroup, f report.Filter, err error) {
 	f.Scope = s.cfg.Scope
 	wrong := func(err error) (report.QueueGroup, report.Filter, error) {
-		return "", f, &Refusal{http.StatusNotFound, "The queue can't be asked that: " + err.Error() + ".", "Choose from the lists above the queue."}
+		return "", f, &Refusal{http.StatusNotFound, "The queue has no such filter: " + err.Error() + ".", "Choose from the lists above the queue."}
 	}
 	if word := q.Get("part"); word != "" {
 		if group, err = report.ParseQueueGroup(word); err != nil {
@@ -69,7 +69,7 @@ func (s *Server) queueFilter(q url.Values) (group report.QueueGroup, f report.Fi
 			word = st.Code
 		}
 		if len(word) != 2 {
-			return wrong(fmt.Errorf("%q is no state", word))
+			return wrong(fmt.Errorf("%q is not a state", word))
 		}
 		f.Scope.States = []string{word}
 	}
@@ -145,8 +145,8 @@ type queueGroup struct {
 
 func groupAbout(g report.QueueGroup) string {
 	return map[report.QueueGroup]string{
-		report.QueueRunning: "in a worker's hands", report.QueueDue: "may be claimed now", report.QueueHeld: "due, but their source is closed",
-		report.QueueResting: "after a failure, until the time that stands there", report.QueueScheduled: "done, and due again then",
+		report.QueueRunning: "claimed by a worker", report.QueueDue: "may be claimed now", report.QueueHeld: "due, but their source is closed",
+		report.QueueResting: "waiting after a failure, until the time shown", report.QueueScheduled: "done, and due again at the time shown",
 		report.QueuePaused: "paused or disabled by an operator", report.QueueDead: "no crawl takes them again by itself",
 	}[g]
 }
@@ -314,7 +314,7 @@ func (s *Server) trace() Part {
 				return nil, err
 			}
 		} else {
-			return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("There is no target %q.", q.Get("id")), "Choose one in the queue; `ypcrawl targets list` shows all that there are."}
+			return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("There is no target %q.", q.Get("id")), "Choose one in the queue; `ypcrawl targets list` shows all."}
 		}
 		t, err := s.cfg.Reader.Trace(ctx, id, traceAttempts)
 		if err != nil {

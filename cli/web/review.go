@@ -40,7 +40,7 @@ func (s *Server) review() Part {
 	return Part{Name: "review", Asks: []string{"upto"}, Read: func(ctx context.Context, q url.Values) (any, error) {
 		upto, err := strconv.ParseInt(q.Get("upto"), 10, 64)
 		if err != nil || upto < 0 {
-			return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("There is no review up to %q.", q.Get("upto")), "Begin at /review."}
+			return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("There is no review up to %q.", q.Get("upto")), "Open /review."}
 		}
 		r := &report.Review{}
 		if upto > 0 { // of a file without a single event there is nothing to review
@@ -74,7 +74,7 @@ func (s *Server) mountReview() {
 	})
 	s.post("/review", func(w http.ResponseWriter, r *http.Request) {
 		if s.cfg.MarkReviewed == nil {
-			s.refuse(w, http.StatusForbidden, "This page may change nothing.", "Type `ypcrawl changes --mark-reviewed`, or start the page with --allow-actions.")
+			s.refuse(w, http.StatusForbidden, "This page is read-only.", "Type `ypcrawl changes --mark-reviewed`, or start the page with --allow-actions.")
 			return
 		}
 		event, err := strconv.ParseInt(r.PostForm.Get("event"), 10, 64)
@@ -86,10 +86,10 @@ func (s *Server) mountReview() {
 		var refused *store.RefusedError
 		switch {
 		case errors.As(err, &refused):
-			s.refuse(w, http.StatusBadRequest, "That can't be marked: "+err.Error()+".", "Begin again at /review.")
+			s.refuse(w, http.StatusBadRequest, "The list can't be marked as reviewed: "+err.Error()+".", "Open /review again.")
 		case err != nil:
 			s.cfg.Logger.Warn().Str("component", "web").Err(err).Msg("a review could not be marked")
-			s.refuse(w, http.StatusServiceUnavailable, "It could not be written: "+err.Error()+".", "Nothing is marked. Press the button again in a moment, or type `ypcrawl changes --mark-reviewed`.")
+			s.refuse(w, http.StatusServiceUnavailable, "The mark could not be stored: "+err.Error()+".", "Nothing was marked. Press the button again in a moment, or type `ypcrawl changes --mark-reviewed`.")
 		default:
 			s.cache.forget("banner", "review")
 			http.Redirect(w, r, "/review", http.StatusSeeOther)

@@ -132,7 +132,7 @@ func tileOf(by report.MapBy, f report.StateFigures, there bool, most int64) tile
 	case report.MapCoverage:
 		share(f.Coverage, "of what the site lists was seen")
 	case report.MapSuccess:
-		share(f.Success, "of the attempts went well")
+		share(f.Success, "of the attempts succeeded")
 	case report.MapFreshness:
 		t.Label = "never crawled to an end"
 		if f.AgeSec != nil {
@@ -207,8 +207,8 @@ func unitOf(by report.MapBy) string {
 	return map[report.MapBy]string{
 		report.MapDone:      "Targets that are done or dead letters, in percent of those planned.",
 		report.MapCoverage:  "Listings seen, in percent of those that the site says it has. Where it says no number: -",
-		report.MapSuccess:   "Attempts that went well, in percent of all so far.",
-		report.MapFreshness: "How long ago the targets were last crawled well, on average: m minutes, h hours, d days.",
+		report.MapSuccess:   "Attempts that succeeded, in percent of all so far.",
+		report.MapFreshness: "How long ago the targets were last crawled successfully, on average: m minutes, h hours, d days.",
 		report.MapNew:       "Listings seen for the first time in the last pass: k thousands, M millions.",
 	}[by]
 }
@@ -308,7 +308,7 @@ func (s *Server) readState(ctx context.Context, code string, q url.Values) (*sta
 		cities = min(max(n, 1), mostCities)
 	}
 	if len(s.cfg.Scope.States) > 0 && !slices.Contains(s.cfg.Scope.States, code) {
-		return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("This page is about other states than %s.", code), "It was started with --states " + strings.Join(s.cfg.Scope.States, " ") + "."}
+		return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("This page does not show %s.", code), "It was started with --states " + strings.Join(s.cfg.Scope.States, " ") + "."}
 	}
 	rows, err := s.cfg.Reader.Map(ctx, store.Scope{SourceID: s.cfg.Scope.SourceID, States: []string{code}}, report.MapDone)
 	if err != nil {
@@ -318,7 +318,7 @@ func (s *Server) readState(ctx context.Context, code string, q url.Values) (*sta
 	if len(rows) > 0 {
 		m.Row = rows[0]
 	} else if _, ok := yp.LookupState(code); !ok {
-		return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("There is no state %q.", code), "Use its code, TX say, or choose one on the map."}
+		return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("There is no state %q.", code), "Use a code such as TX, or choose a state on the map."}
 	}
 	if m.Table, err = s.cfg.Reader.StateTable(ctx, s.cfg.Scope.SourceID, code, cities); err != nil {
 		return nil, err

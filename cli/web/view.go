@@ -92,7 +92,7 @@ func refusal(err error) *Refusal {
 	case errors.As(err, &unknown):
 		return &Refusal{http.StatusNotFound, unknown.Error(), "Go back to the overview."}
 	case errors.Is(err, errCrowded):
-		return &Refusal{http.StatusServiceUnavailable, "Too many different pages are asked for at once.", "Load the page again in a moment."}
+		return &Refusal{http.StatusServiceUnavailable, "Too many different pages are requested at once.", "Load the page again in a moment."}
 	}
 	return nil
 }

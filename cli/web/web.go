@@ -119,7 +119,7 @@ func (s *Server) post(path string, handle http.HandlerFunc) {
 	s.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxPostBody)
 		if err := r.ParseForm(); err != nil || !s.ours(r.PostForm.Get("token")) {
-			s.refuse(w, http.StatusForbidden, "This form is not of this page, or of the program before its last start.", "Load the page again and press the button once more.")
+			s.refuse(w, http.StatusForbidden, "This form is not from this page, or the program was restarted since.", "Load the page again and press the button once more.")
 			return
 		}
 		handle(w, r)

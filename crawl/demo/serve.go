@@ -91,7 +91,7 @@ func loopback(ctx context.Context, addr string) (string, error) {
 func allLoopback(ips []netip.Addr) error {
 	for _, ip := range ips {
 		if !ip.IsLoopback() {
-			return fmt.Errorf("%w: the name stands for %s; write that address to mean it", ErrNotLoopback, ip)
+			return fmt.Errorf("%w: the name stands for %s; write that address instead", ErrNotLoopback, ip)
 		}
 	}
 	return nil
@@ -208,7 +208,7 @@ func checkFail(fail map[string]float64) error {
 			return fmt.Errorf("%w: unknown kind %q: want one of %s", ErrFailSpec, kind, strings.Join(failKinds(), ", "))
 		}
 		if math.IsNaN(p) || p < 0 || p > 1 {
-			return fmt.Errorf("%w: %s=%v: a probability lies between 0 and 1", ErrFailSpec, kind, p)
+			return fmt.Errorf("%w: %s=%v: want a probability from 0 to 1", ErrFailSpec, kind, p)
 		}
 		sum += p
 	}

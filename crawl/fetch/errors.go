@@ -24,29 +24,29 @@ var (
 	ErrRobotsUnavailable = errors.New("robots.txt is unavailable")
 	// ErrRedirectedAway: the way leads off the base's registered domain, to a
 	// private address, from https down to http, or to no web address at all.
-	ErrRedirectedAway = errors.New("leads away from the source")
+	ErrRedirectedAway = errors.New("leads to another site")
 	// ErrTooManyRedirects: more than MaxRedirects in a row, or a loop.
 	ErrTooManyRedirects = errors.New("too many redirects")
 	// ErrTooLarge: the body is over Config.MaxBody, on the wire or decoded.
-	ErrTooLarge = errors.New("body over the cap")
+	ErrTooLarge = errors.New("body over the limit")
 	// ErrCorrupt: the body does not decode as its Content-Encoding says.
 	ErrCorrupt = errors.New("body does not decode")
-	// ErrPartial: 206, a part of the page, though the whole was asked for.
-	ErrPartial = errors.New("a part of the page, though the whole was asked for")
+	// ErrPartial: 206, only a part of the page was sent.
+	ErrPartial = errors.New("only a part of the page was sent")
 	// ErrChallenge: an anti-bot challenge or block page was served.
 	ErrChallenge = errors.New("challenge or block page")
 	// ErrBadURL: the request's URL is not an absolute http or https URL.
 	ErrBadURL = errors.New("not a web address")
 	// ErrClosed: the client, or the session, was closed.
 	ErrClosed = errors.New("fetch client or session is closed")
-	// ErrHeld: the host is held back for longer than Request.MaxHold. Nothing
+	// ErrHeld: the host allows no request for longer than Request.MaxHold. Nothing
 	// was sent; Error.RetryAfter tells what is left.
-	ErrHeld = errors.New("host is held back")
+	ErrHeld = errors.New("the host allows no request yet")
 	// ErrBadProxy: the text or URL names no proxy that can be used. What is
 	// wrong is said without quoting it: it may hold a password.
 	ErrBadProxy = errors.New("not a proxy")
 	// ErrNoProxy: there is no other proxy to rotate to.
-	ErrNoProxy = errors.New("no other proxy left to try")
+	ErrNoProxy = errors.New("no other proxy is left to try")
 	// ErrNoProxies: a proxy is required and none is active. The run ends.
 	ErrNoProxies = errors.New("no active proxy, and the policy requires one")
 )
@@ -60,7 +60,7 @@ type Error struct {
 	URL        string        // user and password redacted; the hop that failed
 	Status     int           // HTTP status, 0 when no answer came; the proxy's own when Proxy
 	Class      yp.ErrorClass // docs/health.md, section 1
-	RetryAfter time.Duration // how long the host is held back; 0 = it is not
+	RetryAfter time.Duration // how long the host must be left alone; 0 = it is not
 	Err        error         // the cause, may be nil
 
 	// Proxy: the proxy itself failed (refused, hung before there was a way
@@ -135,8 +135,8 @@ func (e *Error) Cause() yp.Cause {
 
 // Why our own watch ended a request.
 var (
-	errTotal   = errors.New("took too long in all")
-	errStalled = errors.New("body stalled")
+	errTotal   = errors.New("the request took too long in all")
+	errStalled = errors.New("the body stopped arriving")
 )
 
 // fault makes an *Error of a request that brought no complete answer. watch is

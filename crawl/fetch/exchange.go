@@ -89,7 +89,7 @@ func (c *Client) holdBack(host *hostLimiter, r *Response, e *Error) {
 	}
 	e.RetryAfter = d
 	host.hold(d, reason)
-	c.log.Debug().Str("url", e.URL).Dur("wait", d).Str("reason", reason).Msg("host held back")
+	c.log.Debug().Str("url", e.URL).Dur("wait", d).Str("reason", reason).Msg("a request waits for its host")
 }
 
 // Bounds of a Retry-After that we honour, and what a 429 without one costs

@@ -45,7 +45,7 @@ func (f fence) check(u *url.URL) error {
 		return fmt.Errorf("%w: %s is not on %s", ErrRedirectedAway, u.Host, f.domain)
 	}
 	if f.proxied && host != f.host && inside(host) {
-		return fmt.Errorf("%w: %s is no public host, and the proxy must not be asked for it", ErrRedirectedAway, u.Host)
+		return fmt.Errorf("%w: %s is not a public host, and no proxy is asked for it", ErrRedirectedAway, u.Host)
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (f fence) follow(from *url.URL, location string) (*url.URL, error) {
 		return nil, err
 	}
 	if yp.OwnPort(to) != f.port {
-		return nil, fmt.Errorf("%w: %s is another port than the source's", ErrRedirectedAway, to.Host)
+		return nil, fmt.Errorf("%w: %s has another port than the source", ErrRedirectedAway, to.Host)
 	}
 	if from.Scheme == "https" && to.Scheme == "http" {
 		return nil, fmt.Errorf("%w: from https down to %s", ErrRedirectedAway, to.Redacted())
@@ -172,7 +172,7 @@ func (g dialGuard) check(a netip.Addr) error {
 	if MayDial(a, privateName(g.host)) || err == nil && literal.Unmap() == a.Unmap() {
 		return nil
 	}
-	return fmt.Errorf("%w: %s is at %s, which is no public address", ErrRedirectedAway, g.host, a.Unmap())
+	return fmt.Errorf("%w: %s has the address %s, which is not public", ErrRedirectedAway, g.host, a.Unmap())
 }
 
 // MayDial reports whether a connection to an address may be opened: to a public one, and with

@@ -70,7 +70,7 @@ func (d *gateway) tunnel(ctx context.Context, network, addr string) (net.Conn, e
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	err = ask(conn, addr)
 	if !stop() {
-		err = fmt.Errorf("no way through the proxy: %w", ctx.Err())
+		err = fmt.Errorf("connect through the proxy: %w", ctx.Err())
 	}
 	if err != nil {
 		_ = conn.Close() // what went wrong before counts
@@ -140,10 +140,10 @@ func (d *gateway) connect(conn net.Conn, addr string) error {
 }
 
 var (
-	errPassword = errors.New("user and password are wanted, or wrong")
+	errPassword = errors.New("the proxy wants a user and password, or refuses them")
 	errEarly    = errors.New("the proxy sent data before the tunnel was used")
-	errNotHTTP  = errors.New("the answer is no HTTP")
-	errNotSocks = errors.New("the answer is no SOCKS5")
+	errNotHTTP  = errors.New("the answer is not HTTP")
+	errNotSocks = errors.New("the answer is not SOCKS5")
 )
 
 // Of SOCKS5 (RFC 1928) and its passwords (RFC 1929).
@@ -218,7 +218,7 @@ func (d *gateway) socksSignIn(conn net.Conn) error {
 		return nil
 	case answer[1] == socksPassword && u != nil:
 	case answer[1] == socksNoneFits || answer[1] == socksPassword:
-		return d.refused(0, yp.ClassAuthError, "socks greeting: another way to sign in is wanted")
+		return d.refused(0, yp.ClassAuthError, "socks greeting: the proxy wants another sign-in method")
 	default:
 		return fmt.Errorf("socks greeting: %w", errNotSocks)
 	}

@@ -80,7 +80,7 @@ func TestMaxHold(t *testing.T) {
 					e.RetryAfter != tt.hold || e.Status != 0 || e.Proxy {
 					t.Errorf("error %v, retry after %s", e, e.RetryAfter)
 				}
-				if want := "fetch http://acme.com/a: rate_limited: host is held back: penalty (retry after 1m0s)"; e.Error() != want {
+				if want := "fetch http://acme.com/a: rate_limited: the host allows no request yet: penalty (retry after 1m0s)"; e.Error() != want {
 					t.Errorf("text %q", e)
 				}
 				if time.Since(s.start) != 0 {

@@ -22,8 +22,8 @@ const (
 	reasonRetryAfter = "Retry-After"
 	reasonTooMany    = "429 without Retry-After"
 	reasonRobots     = "robots.txt is unavailable"
-	reasonQueue      = "others came first"
-	reasonShared     = "delay between requests: another process asks this host too"
+	reasonQueue      = "other requests to the host came first"
+	reasonShared     = "delay between requests: another process crawls this host too"
 )
 
 // SharedDelay is the shortest delay that is kept with other processes (Config.Turns): a
@@ -190,7 +190,7 @@ func (l *hostLimiter) take(ctx context.Context, now time.Time) (started bool, er
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case err != nil:
-		return false, fmt.Errorf("take a turn at %s: %w", l.name, err)
+		return false, fmt.Errorf("reserve a request to %s: %w", l.name, err)
 	case wait > 0:
 		// Whoever waits for the same moment draws too, so that everybody comes to a turn.
 		if next := now.Add(wait + jitter(l.gap()/sharedJitter)); next.After(l.next) {

@@ -323,8 +323,8 @@ func TestTimeouts(t *testing.T) {
 	}{
 		{"no header", "http", Config{HeaderTimeout: soon}, silent, "awaiting response headers"},
 		{"no handshake", "https", Config{TLSTimeout: soon}, silent, "deadline exceeded"},
-		{"silence before the body", "http", Config{StallTimeout: soon}, stall(head), "stalled"},
-		{"silence in the body", "http", Config{StallTimeout: soon}, stall(head + "some"), "stalled"},
+		{"silence before the body", "http", Config{StallTimeout: soon}, stall(head), "stopped arriving"},
+		{"silence in the body", "http", Config{StallTimeout: soon}, stall(head + "some"), "stopped arriving"},
 		{"slow loris", "http", Config{Timeout: 2 * soon}, drip, "too long"},
 		{"all of it", "http", Config{Timeout: soon, HeaderTimeout: time.Hour}, silent, ""},
 	}

@@ -153,9 +153,9 @@ func (p *Pool) take() (*Session, error) {
 	case m != nil || p.policy != PolicyRequire:
 		return p.session(m, "")
 	case len(p.members) == 0:
-		return nil, fmt.Errorf("%w: there is none; add one", ErrNoProxies)
+		return nil, fmt.Errorf("%w: none is known; add one", ErrNoProxies)
 	}
-	return nil, fmt.Errorf("%w: all %d rest, the first until %s", ErrNoProxies, len(p.members), p.nextReturn().UTC().Format(time.RFC3339))
+	return nil, fmt.Errorf("%w: all %d are in cooldown, the first until %s", ErrNoProxies, len(p.members), p.nextReturn().UTC().Format(time.RFC3339))
 }
 
 // Keep returns the session for a worker's next page: s itself as long as it is

@@ -167,7 +167,7 @@ func TestUpdate(t *testing.T) {
 		p := newPoolOf(t, PolicyRequire, 1)
 		s := p.take(t)
 		p.Update(nil)
-		if _, err := p.Keep(s); !errors.Is(err, ErrNoProxies) || !strings.Contains(err.Error(), "there is none") {
+		if _, err := p.Keep(s); !errors.Is(err, ErrNoProxies) || !strings.Contains(err.Error(), "none is known") {
 			t.Errorf("kept: %v", err)
 		}
 		prefer := newPoolOf(t, PolicyPrefer, 1)

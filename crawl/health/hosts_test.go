@@ -231,7 +231,7 @@ func TestObservedPace(t *testing.T) {
 	p.see(t, 10, fine) // 3 of 20
 	p.want(t)
 	p.see(t, 10, fine)
-	p.want(t, "a delay 2.25s easing off: 20 of the last 20 requests went well")
+	p.want(t, "a delay 2.25s speeding up: 20 of the last 20 requests went well")
 	wantRows(t, p.db, storedHosts, "a|2250|0||")
 	p.see(t, 10, fine)
 	p.want(t, "a delay 0s ")

@@ -123,7 +123,7 @@ func reason(falls []fall) string {
 	for i, f := range falls {
 		words[i] = f.String()
 	}
-	return "went missing: " + strings.Join(words, ", ")
+	return "fields are missing: " + strings.Join(words, ", ")
 }
 
 // window is the layout alarm of one source: what is usual, and what is under way.
@@ -345,7 +345,7 @@ func (l *Layout) Page(ctx context.Context, targetID, categoryID int64, listings 
 		return err
 	})
 	if raised != nil {
-		raised = fmt.Errorf("raise layout alarm (%s): %w", alarm, raised)
+		raised = fmt.Errorf("raise the layout alarm (%s): %w", alarm, raised)
 	}
 	return alarm, errors.Join(err, raised)
 }
@@ -363,11 +363,11 @@ func (l *Layout) Unknown(ctx context.Context, why string) (alarm string, err err
 		if strikes < MaxStrikes {
 			return nil
 		}
-		alarm = fmt.Sprintf("the layout was not known on %d pages running: %s", strikes, why)
+		alarm = fmt.Sprintf("the layout of %d pages in a row was not recognized: %s", strikes, why)
 		return pause(tx, l.source, yp.CodeHTMLChanged, alarm, time.Time{})
 	})
 	if err != nil {
-		return "", fmt.Errorf("count a page of unknown layout: %w", err)
+		return "", fmt.Errorf("count a page with an unknown layout: %w", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -210,7 +210,7 @@ func TestLayoutByCategory(t *testing.T) {
 				t.Fatalf("an alarm after %d pages: %v", i+1, got)
 			}
 			add(1, plumbers)
-			want := "went missing: rating (0 of 90 listings on the last 3 pages, usually 60), price_range (0 of 150 listings on the last 5 pages, usually 125)"
+			want := "fields are missing: rating (0 of 90 listings on the last 3 pages, usually 60), price_range (0 of 150 listings on the last 5 pages, usually 125)"
 			if i == 4 && reason(got) != want {
 				t.Errorf("%q, want %q", reason(got), want)
 			}
@@ -405,7 +405,7 @@ func TestLayoutAlarm(t *testing.T) {
 	wantRows(t, w.db, learnedOf("phone", "rating", "street"), "phone|1443|1443|198|0", "rating|1443|0|0|0", "street|1443|1443|198|0")
 	l = w.layout(t) // what is usual outlives the process
 	at, alarm := feed(t, l, 10, false)
-	const want = "went missing: phone (0 of 150 listings on the last 5 pages, usually 150)"
+	const want = "fields are missing: phone (0 of 150 listings on the last 5 pages, usually 150)"
 	if at != 5 || alarm != want {
 		t.Errorf("%q after %d pages, want %q after 5", alarm, at, want)
 	}
@@ -445,7 +445,7 @@ func TestStrikes(t *testing.T) {
 		strike(t, l, false)
 		wantRows(t, w.db, `SELECT layout_strikes, auto_disabled FROM sources`, "2|0", "0|0")
 		alarm := strike(t, l, true)
-		const want = "the layout was not known on 3 pages running: no listings and no word of it"
+		const want = "the layout of 3 pages in a row was not recognized: no listings and no word of it"
 		if alarm != want {
 			t.Errorf("%q, want %q", alarm, want)
 		}

@@ -16,7 +16,7 @@ var (
 	// ErrProbeLost means that the probe is no longer the source's: it took longer
 	// than ProbeTime and another has begun, or the quarantine has ended meanwhile.
 	// Its outcome was not written.
-	ErrProbeLost = errors.New("the probe came too late: the source is in other hands")
+	ErrProbeLost = errors.New("the probe came too late: another process probes the source")
 	// ErrNoSource means that no source has that id.
 	ErrNoSource = errors.New("no such source")
 	// ErrNoSample means that no page sample has that id: only the newest of each
@@ -24,7 +24,7 @@ var (
 	ErrNoSample = errors.New("no such page sample")
 	// ErrAmbiguous means that a name stands for several proxies: their id tells
 	// them apart.
-	ErrAmbiguous = errors.New("the name stands for several proxies: use the id")
+	ErrAmbiguous = errors.New("several proxies have this name: use the id")
 )
 
 // Monitor keeps how sources fare in the database. It holds no state of its own
@@ -112,7 +112,7 @@ const setEnabled = `UPDATE sources SET enabled = ?, updated_at = ? WHERE name = 
 func (m *Monitor) SetEnabled(ctx context.Context, name string, enabled bool) (found bool, err error) {
 	found, err = m.change(ctx, setEnabled, flag(enabled), yp.FormatTime(m.db.Now()), name)
 	if err != nil {
-		return false, fmt.Errorf("set whether source %s is enabled: %w", name, err)
+		return false, fmt.Errorf("enable or disable source %s: %w", name, err)
 	}
 	return found, nil
 }

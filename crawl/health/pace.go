@@ -49,7 +49,7 @@ func NextDelay(current, configured time.Duration, w Window) (next time.Duration,
 	case w.Challenges*100 > w.Requests*slowChallenges:
 		return slower(current, fmt.Sprintf("slowed down: %d of the last %d requests were challenged", w.Challenges, w.Requests))
 	case (w.Requests-w.Failures)*100 > w.Requests*fastSuccesses:
-		return faster(current, configured, fmt.Sprintf("easing off: %d of the last %d requests went well", w.Requests-w.Failures, w.Requests))
+		return faster(current, configured, fmt.Sprintf("speeding up: %d of the last %d requests went well", w.Requests-w.Failures, w.Requests))
 	}
 	return current, ""
 }
@@ -160,7 +160,7 @@ func (m *Monitor) Take(ctx context.Context, host string, gap time.Duration) (wai
 		case errors.Is(err, store.ErrBusy):
 			return turnBusy, nil
 		case err != nil:
-			return 0, fmt.Errorf("take a turn at %s: %w", host, err)
+			return 0, fmt.Errorf("reserve a request to %s: %w", host, err)
 		case wait > 0:
 			return wait, nil
 		}

@@ -33,11 +33,11 @@ func TestNextDelay(t *testing.T) {
 		{"from no delay", 0, 0, 500 * ms, failing, "slowed down: 5 of the last 20 requests failed"},
 		{"from 500 ms", 500 * ms, 0, 750 * ms, wild, "slowed down: 2 of the last 20 requests were challenged"},
 		{"95 % well", 8 * s, 2 * s, 8 * s, Window{20, 1, 0}, ""},
-		{"more than 95 % well", 8 * s, 2 * s, 6 * s, fine, "easing off: 20 of the last 20 requests went well"},
+		{"more than 95 % well", 8 * s, 2 * s, 6 * s, fine, "speeding up: 20 of the last 20 requests went well"},
 		{"down to the configured delay", 2500 * ms, 2 * s, 2 * s, fine, ""},
 		{"not below it", 2 * s, 2 * s, 2 * s, fine, ""},
 		{"back to none", 500 * ms, 0, 0, fine, ""},
-		{"nearly back to none", 750 * ms, 0, 562500 * time.Microsecond, fine, "easing off: 20 of the last 20 requests went well"},
+		{"nearly back to none", 750 * ms, 0, 562500 * time.Microsecond, fine, "speeding up: 20 of the last 20 requests went well"},
 		{"back to a small one", 600 * ms, 100 * ms, 100 * ms, fine, ""},
 		{"no delay and all is well", 0, 0, 0, fine, ""},
 	} {

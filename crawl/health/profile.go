@@ -210,7 +210,7 @@ func (p Profile) Cause() string {
 	case p.Rate1h*100 < healthyPercent && p.OtherStatus > 0:
 		return fmt.Sprintf("HTTP status %d", p.OtherStatus)
 	case p.Rate1h*100 < healthyPercent:
-		return "failures of no known class"
+		return "failures of an unknown class"
 	case latency > healthyLatency:
 		return fmt.Sprintf("slow: %s %.1f s", name, latency.Seconds())
 	}

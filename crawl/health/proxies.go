@@ -92,7 +92,7 @@ func (m *Monitor) AddProxy(ctx context.Context, url, name string) (added bool, e
 // SetProxyEnabled is the operator's word on a proxy, named by id or name. Enabling
 // it ends its rest. ErrAmbiguous when several have that name.
 func (m *Monitor) SetProxyEnabled(ctx context.Context, idOrName string, enabled bool) (found bool, err error) {
-	return m.changeProxy(ctx, "set whether it is enabled", enableProxy, idOrName, flag(enabled))
+	return m.changeProxy(ctx, "enable or disable it", enableProxy, idOrName, flag(enabled))
 }
 
 // RemoveProxy forgets a proxy, named by id or name, and how it fared. ErrAmbiguous

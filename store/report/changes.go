@@ -222,7 +222,7 @@ func (k *Reader) History(ctx context.Context, source, id string) (*History, erro
 		return nil, err
 	}
 	var row int64
-	known, err := k.one(ctx, fmt.Sprintf("look at listing %s of %s", id, source), showListing, []any{src, id},
+	known, err := k.one(ctx, fmt.Sprintf("read listing %s of %s", id, source), showListing, []any{src, id},
 		&row, &h.Name, &h.City, &h.State, &h.CompanyID, at(&h.FirstSeen), at(&h.LastSeen), at(&h.Dropped))
 	if err != nil {
 		return nil, err

@@ -165,7 +165,7 @@ func TestFindRun(t *testing.T) {
 			t.Errorf("%s: %+v, %v", word, r, err)
 		}
 	}
-	for word, want := range map[string]string{"99": "no run \"99\"", "abcd": "several", "abc": "number", "a*cde": "number", "zzzzz": "no uuid begins so", "": "number"} {
+	for word, want := range map[string]string{"99": "no run \"99\"", "abcd": "several", "abc": "number", "a*cde": "number", "zzzzz": "no uuid begins with it", "": "number"} {
 		var unknown *report.NotFoundError
 		if _, err := b.FindRun(t.Context(), word); !errors.As(err, &unknown) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", word, err, want)

@@ -141,7 +141,7 @@ const (
 // Company returns a company with all that makes it one. When there is none with that
 // number, the error is a *store.RefusedError that says what became of it.
 func (k *Reader) Company(ctx context.Context, id int64) (*CompanyDetail, error) {
-	c, what := &CompanyDetail{}, fmt.Sprintf("look at company %d", id)
+	c, what := &CompanyDetail{}, fmt.Sprintf("read company %d", id)
 	found, err := k.one(ctx, what, showCompany, []any{id}, fields(&c.CompanyRow)...)
 	if err == nil && !found {
 		err = store.NoCompany(k.db.Reader(ctx), id)
@@ -191,7 +191,7 @@ func (k *Reader) companyKeys(ctx context.Context, c *CompanyDetail) error {
 	}
 	slices.SortStableFunc(c.Keys, func(a, b CompanyKey) int { return cmp.Compare(len(b.Listings), len(a.Listings)) })
 	if err != nil {
-		return fmt.Errorf("look at company %d: %w", c.ID, err)
+		return fmt.Errorf("read company %d: %w", c.ID, err)
 	}
 	return nil
 }

@@ -179,9 +179,9 @@ func (t CoverageTotals) share() string {
 	case t.Targets == 0:
 		return "nothing of what the site lists was seen yet"
 	case t.Unread.Targets == 0:
-		return "all was seen that the site shows; it does not say how much it lists"
+		return "every page that the site offers was read; the site does not say how much it lists"
 	}
-	return "it is not known how much the site lists"
+	return "the site does not say how much it lists"
 }
 
 // Lines says it line by line: the share, which targets were not read to their end and why, and
@@ -205,8 +205,8 @@ func (t CoverageTotals) Lines(of string) []string {
 		{u.Failed, "failed"},
 		{u.Begun, "begun"},
 		{u.Never, "not yet crawled"},
-		{u.Again, "to be crawled again"},
-		{u.Unconfirmed, "with no clear end"},
+		{u.Again, "waiting for the next crawl"},
+		{u.Unconfirmed, "without a confirmed end"},
 	} {
 		if part.n > 0 {
 			why = append(why, yp.Thousands(part.n)+" "+part.text)
@@ -214,7 +214,7 @@ func (t CoverageTotals) Lines(of string) []string {
 	}
 	lines = append(lines, sentence(fmt.Sprintf("%s of %s not read to the end: %s", yp.Thousands(u.Targets), yp.Plural(t.All(), "target"), strings.Join(why, ", "))))
 	if u.Targets > u.Never {
-		text := "What is new there may be newly seen, and closings can't be told"
+		text := "New listings there may be old; closed ones are not noticed"
 		if u.Listings > 0 { // of those to be crawled again it is not known how many there are
 			text += " (" + yp.Plural(u.Listings, "listing") + ")"
 		}

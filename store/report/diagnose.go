@@ -94,7 +94,7 @@ func (k *Reader) FutureRows(ctx context.Context) (all []FutureRows, err error) {
 			ahead(yp.MinCrawlGap + clockTolerance), ahead(longestHold + clockTolerance),
 		}},
 	} {
-		found, err := list(ctx, k, "look for rows from the future", q.query, q.limits, fields[FutureRows])
+		found, err := list(ctx, k, "look for rows with a future time", q.query, q.limits, fields[FutureRows])
 		if err != nil {
 			return nil, err
 		}

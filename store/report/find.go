@@ -121,7 +121,7 @@ func (k *Reader) FindTarget(ctx context.Context, word string, sourceID int64) (i
 			}
 			hint += " --source " + n.source
 		}
-		return 0, &NotFoundError{What: fmt.Sprintf("target %q is there for several sources", word), Hint: hint}
+		return 0, &NotFoundError{What: fmt.Sprintf("several sources have the target %q", word), Hint: hint}
 	}
 	return found[0].id, nil
 }
@@ -294,16 +294,16 @@ func (k *Reader) FindRun(ctx context.Context, word string) (RunMark, error) {
 	}
 	prefix, what := strings.ToUpper(word), fmt.Sprintf("no run %q", word)
 	if strings.Trim(prefix, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" || len(prefix) < minPrefix {
-		return RunMark{}, &NotFoundError{What: what, Hint: "want its number, or the first letters of its uuid"}
+		return RunMark{}, &NotFoundError{What: what, Hint: "want its number or the first letters of its uuid"}
 	}
 	found, err := k.runs(ctx, runByUUID, prefix+"*")
 	switch {
 	case err != nil:
 		return RunMark{}, err
 	case len(found) == 0:
-		return RunMark{}, &NotFoundError{What: what, Hint: "no run has that number, and no uuid begins so"}
+		return RunMark{}, &NotFoundError{What: what, Hint: "no run has that number, and no uuid begins with it"}
 	case len(found) > 1:
-		return RunMark{}, &NotFoundError{What: what, Hint: "several uuids begin so: give more of it"}
+		return RunMark{}, &NotFoundError{What: what, Hint: "several uuids begin with it: give more letters"}
 	}
 	return found[0], nil
 }

@@ -103,8 +103,8 @@ func TestNext(t *testing.T) {
 	}
 	for id, want := range map[int64]report.Next{
 		1:  {When: report.NextLater, Why: "then it is due again"},
-		2:  {When: report.NextNever, Why: "it is done, and not to be crawled again"},
-		3:  {When: report.NextLater, Why: "it rests after 4 failures in a row", Remedy: "targets enable 3"},
+		2:  {When: report.NextNever, Why: "it is done and not crawled again"},
+		3:  {When: report.NextLater, Why: "it waits after 4 failures in a row", Remedy: "targets enable 3"},
 		4:  {When: report.NextNever, Why: "it is a dead letter", Remedy: "dead requeue 4"},
 		6:  {When: report.NextNever, Why: "it is stuck: its worker died too often", Remedy: "reset --status STUCK"},
 		7:  {When: report.NextNever, Why: "it is paused", Remedy: "targets resume 7"},
@@ -155,7 +155,7 @@ func TestNextOfClosedSource(t *testing.T) {
 		},
 		"penalty": {
 			[]string{`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '` + ahead(time.Hour) + `', 'penalty', 'x')`},
-			report.Next{When: report.NextLater, Why: "its source is held: a rest after blocks"},
+			report.Next{When: report.NextLater, Why: "its source is held: a wait after blocks"},
 		},
 		"Retry-After": {
 			[]string{`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '` + ahead(time.Hour) + `', 'Retry-After', 'x')`},

@@ -172,7 +172,7 @@ func TestEveryKindIsTold(t *testing.T) {
 	if err != nil || len(d) != 1 {
 		t.Fatal(d, err)
 	}
-	if x, err := b.Target(t.Context(), d[0].ID); err != nil || !strings.Contains(x.Next.Why, "its listing is gone") {
+	if x, err := b.Target(t.Context(), d[0].ID); err != nil || !strings.Contains(x.Next.Why, "no longer shows its listing") {
 		t.Errorf("%+v, %v", x.Next, err)
 	}
 }

@@ -128,7 +128,7 @@ func (k *Reader) Listing(ctx context.Context, source, id string) (*ListingDetail
 	if err != nil {
 		return nil, err
 	}
-	d.Seen, err = list(ctx, k, "list where a listing was met", listSightings, []any{source, id}, func(s *Sighting) []any {
+	d.Seen, err = list(ctx, k, "list where a listing was seen", listSightings, []any{source, id}, func(s *Sighting) []any {
 		return []any{&s.City, &s.State, &s.Category, &s.Page, &s.Rank, at(&s.Seen), &s.Kept, &s.Missed}
 	})
 	if err == nil && h.CompanyID != nil {

@@ -147,7 +147,7 @@ func (f *ListingFilter) conditions() (w condition, err error) {
 			return w, err
 		}
 		if c.made == byEvents {
-			return w, fmt.Errorf("a listing can't be asked for having %q", name)
+			return w, fmt.Errorf("listings can't be filtered by having %q", name)
 		}
 		w.and(c.sql + ` IS NOT NULL`)
 	}
@@ -489,7 +489,7 @@ func (r *listingReader) read(rows *sql.Rows) error {
 // cut cuts the text of a row into cells.
 func (r *listingReader) cut(f *listingFound) error {
 	if strings.Count(f.text, separator) != len(r.values) {
-		return fmt.Errorf("listing with row id %d holds the control character 0x1f, which no page gives: take it out of its texts", f.id)
+		return fmt.Errorf("listing with row id %d holds the control character 0x1f, which ypcrawl never writes: remove it from the listing's texts", f.id)
 	}
 	r.cells = r.cells[:0]
 	for text := f.text; len(r.cells) < len(r.values); {

@@ -35,13 +35,13 @@ const (
 func (t *TargetDetail) next() Next {
 	switch {
 	case t.Status == yp.InProgress:
-		return Next{When: NextHeld, Held: t.ClaimedBy, Why: "a worker has it"}
+		return Next{When: NextHeld, Held: t.ClaimedBy, Why: "a worker is crawling it"}
 	case t.available:
 		return Next{When: NextNow, Why: "the next free worker may take it"}
 	case !t.Retired.IsZero() && t.Kind == yp.KindDetail:
-		return never("its listing is gone from the source; its page is read again when the listing is back", "")
+		return never("the source no longer shows its listing; its page is read again when the listing is back", "")
 	case !t.Retired.IsZero():
-		return never("its city is gone from the source's index; it is crawled again when the city is back (`discover` looks)", "")
+		return never("its city is no longer in the source's index; it is crawled again when `discover` finds the city there again", "")
 	case t.Schedule == ScheduleFailed:
 		return never("it is a dead letter", fmt.Sprintf("dead requeue %d", t.ID))
 	case !t.Enabled:
@@ -53,7 +53,7 @@ func (t *TargetDetail) next() Next {
 	case t.Schedule == ScheduleNeedsPlan:
 		return never("it is stuck: its worker died too often", "reset --status STUCK")
 	case t.Schedule == ScheduleNone:
-		return never("it is done, and not to be crawled again", "")
+		return never("it is done and not crawled again", "")
 	case t.availability == store.SourceDisabled:
 		return never("its source is disabled", SourceRemedy(t.Source, t.availability))
 	case t.availability == store.SourcePaused && t.closedUntil.IsZero():
@@ -70,9 +70,9 @@ func (t *TargetDetail) later() Next {
 	waits := []Next{{At: t.NotBefore, Why: "then it is due again"}}
 	switch t.WaitReason {
 	case "backoff":
-		waits[0].Why = "it rests after a failure"
+		waits[0].Why = "it waits after a failure"
 		if t.Failures > 1 {
-			waits[0].Why = fmt.Sprintf("it rests after %d failures in a row", t.Failures)
+			waits[0].Why = fmt.Sprintf("it waits after %d failures in a row", t.Failures)
 		}
 		// Where the site said no, it would only be asked again too soon.
 		if !(Rest{Code: yp.ErrorCode(t.ErrorCode)}).Blocked() {
@@ -109,13 +109,13 @@ func SourceRemedy(source string, state store.SourceState) string {
 const Penalty = "penalty"
 
 // ReasonText is the reason of a closed source or a held host as people are told it:
-// "penalty: 3 blocks in a row" is "a rest after 3 blocks in a row".
+// "penalty: 3 blocks in a row" is "a wait after 3 blocks in a row".
 func ReasonText(reason string) string {
 	if reason == Penalty {
-		return "a rest after blocks"
+		return "a wait after blocks"
 	}
 	if blocks, ok := strings.CutPrefix(reason, Penalty+": "); ok {
-		return "a rest after " + blocks
+		return "a wait after " + blocks
 	}
 	return reason
 }

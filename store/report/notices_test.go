@@ -30,8 +30,8 @@ func TestClosedSources(t *testing.T) {
 	execute(t, b.DB(), `INSERT INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at)
 		VALUES (1, 'quarantined', 'cf_challenge', '`+ago(time.Hour)+`', '`+ahead(time.Hour)+`', 'x')`)
 	closed("demo quarantined  cf_challenge")
-	execute(t, b.DB(), `UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = 'went missing: phone'`)
-	closed("demo paused HTML_CHANGED went missing: phone")
+	execute(t, b.DB(), `UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = 'fields are missing: phone'`)
+	closed("demo paused HTML_CHANGED fields are missing: phone")
 	if all, err := b.Closures(t.Context(), []int64{b.scope.SourceID + 1}); err != nil || len(all) > 0 {
 		t.Errorf("of another source: %v, %v", all, err)
 	}

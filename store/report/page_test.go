@@ -54,23 +54,23 @@ func TestSentence(t *testing.T) {
 
 	noErr(t, b.Complete(t.Context(), c, yp.CodeNoListings, "none", true))
 	execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'recrawl', not_before = '`+ahead(time.Hour)+`'`)
-	if text := standing().Sentence(); !strings.HasPrefix(text, "Waiting until ") || !strings.HasSuffix(text, ": the next target is due then, and nothing before.") {
+	if text := standing().Sentence(); !strings.HasPrefix(text, "Waiting until ") || !strings.HasSuffix(text, ": no target is due before that.") {
 		t.Errorf("when nothing is due: %q", text)
 	}
 	execute(t, b.DB(), `INSERT INTO run_waits VALUES (1, 1, 'CA', '`+ahead(time.Minute)+`')`)
-	says("Waiting: other runs hold all the places in CA that --max-per-state gives.")
+	says("Waiting: other runs work on as many targets in CA as --max-per-state allows.")
 	execute(t, b.DB(), `DELETE FROM run_waits`, `UPDATE targets SET wait_reason = NULL, not_before = NULL`)
 
 	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeInterrupted, 0))
-	if text := standing().Sentence(); !strings.HasPrefix(text, "No run is under way. The last one ended at ") || !strings.HasSuffix(text, ": it was interrupted; the same command goes on.") {
+	if text := standing().Sentence(); !strings.HasPrefix(text, "No run is under way. The last one ended at ") || !strings.HasSuffix(text, ": it was interrupted; the same command resumes it.") {
 		t.Errorf("after the run: %q", text)
 	}
 	execute(t, b.DB(), `UPDATE runs SET outcome = 'running', finished_at = NULL`)
-	if text := standing().Sentence(); !strings.HasPrefix(text, "No run is under way. The last one was killed; its last sign of life was at ") {
+	if text := standing().Sentence(); !strings.HasPrefix(text, "No run is under way. The last one was killed; its last heartbeat was at ") {
 		t.Errorf("after a kill: %q", text)
 	}
 	execute(t, b.DB(), `UPDATE runs SET host = 'far'`)
-	if text := standing().Sentence(); !strings.HasPrefix(text, "No run is under way here. One on far says that it is; its last sign of life was at ") {
+	if text := standing().Sentence(); !strings.HasPrefix(text, "No run is under way on this machine. A run on far has not ended; its last heartbeat was at ") {
 		t.Errorf("of another machine: %q", text)
 	}
 	execute(t, b.DB(), `DELETE FROM crawl_attempts`, `DELETE FROM run_passes`, `DELETE FROM workers`, `DELETE FROM runs`)

@@ -137,7 +137,7 @@ func (k *Reader) LastPasses(ctx context.Context, scope store.Scope) ([]Pass, err
 		scope.SourceID = p.SourceID
 		found, err := k.passOf(ctx, &p, scope)
 		if err != nil {
-			return nil, fmt.Errorf("look at the last pass of %s: %w", p.Source, err)
+			return nil, fmt.Errorf("read the last pass of %s: %w", p.Source, err)
 		}
 		if found {
 			passes = append(passes, p)

@@ -16,7 +16,7 @@ type QueueGroup string
 
 // The groups of the queue.
 const (
-	QueueRunning   QueueGroup = "running"   // in a worker's hands
+	QueueRunning   QueueGroup = "running"   // claimed by a worker
 	QueueDue       QueueGroup = "due"       // may be claimed now
 	QueueHeld      QueueGroup = "held"      // due, but its source is closed
 	QueueResting   QueueGroup = "resting"   // after a failure, until a time

@@ -41,7 +41,7 @@ func (k *Reader) inPlace() error {
 	if now, err := os.Stat(k.db.Path()); err == nil && os.SameFile(now, k.file) {
 		return nil
 	}
-	return fmt.Errorf("%s was removed or replaced after this program had opened it: start the program again", filepath.Base(k.db.Path()))
+	return fmt.Errorf("%s was removed or replaced while this program had it open: start the program again", filepath.Base(k.db.Path()))
 }
 
 const (

@@ -168,9 +168,9 @@ func (s *Standing) Sentence() string {
 	case s.WaitingFor != "":
 		return sentence(s.Waiting())
 	case len(s.Places) > 0:
-		return fmt.Sprintf("Waiting: other runs hold all the places in %s that --max-per-state gives.", strings.Join(s.Places, ", "))
+		return fmt.Sprintf("Waiting: other runs work on as many targets in %s as --max-per-state allows.", strings.Join(s.Places, ", "))
 	case !s.NextDue.IsZero() && s.NextDue.After(s.Now):
-		return fmt.Sprintf("Waiting until %s: the next target is due then, and nothing before.", yp.ClockTime(s.Now, s.NextDue))
+		return fmt.Sprintf("Waiting until %s: no target is due before that.", yp.ClockTime(s.Now, s.NextDue))
 	}
 	one, several := "A run crawls ", "runs crawl "
 	if s.OwnPages {
@@ -201,9 +201,9 @@ func (s *Standing) nobody() string {
 	at := yp.ClockTime(s.Now, s.Last.At)
 	switch {
 	case s.Last.Elsewhere:
-		return fmt.Sprintf("No run is under way here. One on %s says that it is; its last sign of life was at %s.", s.Last.Host, at)
+		return fmt.Sprintf("No run is under way on this machine. A run on %s has not ended; its last heartbeat was at %s.", s.Last.Host, at)
 	case s.Last.Outcome == "running":
-		return fmt.Sprintf("No run is under way. The last one was killed; its last sign of life was at %s. The same command goes on.", at)
+		return fmt.Sprintf("No run is under way. The last one was killed; its last heartbeat was at %s. The same command resumes it.", at)
 	}
 	text := fmt.Sprintf("No run is under way. The last one ended at %s: %s.", at, OutcomeText(s.Last.Outcome))
 	if s.NextDue.After(s.Now) {
@@ -237,9 +237,9 @@ func OutcomeText(outcome string) string {
 	case "done":
 		return "all due work is done"
 	case "interrupted":
-		return "it was interrupted; the same command goes on"
+		return "it was interrupted; the same command resumes it"
 	case "budget":
-		return "a budget is used up; the same command goes on"
+		return "a budget is used up; the same command resumes it"
 	case "blocked":
 		return "the source is closed"
 	case "no_proxies":
@@ -247,7 +247,7 @@ func OutcomeText(outcome string) string {
 	case "layout":
 		return "the layout of the site has changed"
 	case "dead":
-		return "it was killed; the same command goes on"
+		return "it was killed; the same command resumes it"
 	case "running":
 		return "it has not ended"
 	}

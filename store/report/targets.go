@@ -148,7 +148,7 @@ func (k *Reader) Target(ctx context.Context, id int64) (*TargetDetail, error) {
 		&t.SiteTotal, &t.Raw, &t.Accepted, &t.Bad, &t.Recoveries, at(&t.Created),
 		&t.availability, at(&t.closedUntil), &t.closedWhy, &t.available)
 	if err := k.db.Read().QueryRowContext(ctx, showTarget, id).Scan(into...); err != nil {
-		return nil, fmt.Errorf("look at target %d: %w", id, err)
+		return nil, fmt.Errorf("read target %d: %w", id, err)
 	}
 	t.Next = t.next()
 	return &t, nil

@@ -351,7 +351,7 @@ func TestDeliveriesAtOnce(t *testing.T) {
 	if got := storetest.Table(t, db, `SELECT item, `+store.ToldNow+` IS NOT NULL FROM delivered v ORDER BY item`); !slices.Equal(got, []string{"1|0", "2|1"}) {
 		t.Errorf("what boss has: %q", got)
 	}
-	if _, err := begin("boss", store.ItemCompany); !errors.As(err, &refused) || !strings.Contains(err.Error(), "boss gets a row for each listing") {
+	if _, err := begin("boss", store.ItemCompany); !errors.As(err, &refused) || !strings.Contains(err.Error(), "delivery boss has a row for each listing") {
 		t.Errorf("rows for something else: %v", err)
 	}
 	// An older version did not keep what it told; that is said until a delivery that does is complete.

@@ -40,7 +40,7 @@ func (n Next) Text(now time.Time) string {
 	text := ""
 	switch n.When {
 	case NextHeld:
-		return "now in the hands of " + string(n.Held)
+		return "now claimed by " + string(n.Held)
 	case NextNow:
 		return "claimable now: " + n.Why
 	case NextLater:
@@ -76,11 +76,11 @@ func (a *TraceAttempt) EndText(kind yp.Kind) string {
 	text := string(a.Ended)
 	switch text {
 	case endedRunning:
-		return "still under way, or its process was killed and not yet recovered"
+		return "still under way, or its process was killed and is not recovered yet"
 	case "recovered":
-		text = "recovered: its process is gone"
+		text = "recovered: its process had ended"
 	case "released":
-		text = "handed back"
+		text = "released"
 	}
 	switch {
 	case text == string(store.EndedDone) && a.Code == string(yp.CodeNoListings):

@@ -135,17 +135,17 @@ func (k *Reader) runState(r *Run) (WorkerState, string) {
 	alive, here := k.alive(r.UUID), r.Host == k.host
 	switch {
 	case r.Outcome == "dead":
-		return WorkerEnded, "its process died, and what it held was taken back"
+		return WorkerEnded, "its process died; its targets were recovered"
 	case r.Outcome != "running":
 		return WorkerEnded, "its run ended: " + r.Outcome
 	case (alive || !here) && quiet <= store.SilentElsewhere:
 		return WorkerAlive, ""
 	case alive:
-		return WorkerSilent, "its process lives, and has sent no heartbeat since " + yp.ClockTime(k.db.Now(), r.Heartbeat)
+		return WorkerSilent, "its process is alive, but has sent no heartbeat since " + yp.ClockTime(k.db.Now(), r.Heartbeat)
 	case here:
-		return WorkerSilent, "its process is dead: the next run takes back what it held"
+		return WorkerSilent, "its process is dead; the next run recovers its targets"
 	}
-	return WorkerSilent, "nothing was heard from its machine since " + yp.ClockTime(k.db.Now(), r.Heartbeat)
+	return WorkerSilent, "its machine has sent no heartbeat since " + yp.ClockTime(k.db.Now(), r.Heartbeat)
 }
 
 // rateKey is a worker of a run.

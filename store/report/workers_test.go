@@ -68,7 +68,7 @@ func TestWorkers(t *testing.T) {
 	}
 	clock.Move(10 * time.Minute)
 	same(t, "no heartbeat", ask(0), []string{
-		"run 1 silent its process lives, and has sent no heartbeat since 12:00:10Z", "  amber (1) silent target " + at + " page 2 of 1, rate -", "  birch (1) ended target 0 page 0 of 0, rate 0.00/10s",
+		"run 1 silent its process is alive, but has sent no heartbeat since 12:00:10Z", "  amber (1) silent target " + at + " page 2 of 1, rate -", "  birch (1) ended target 0 page 0 of 0, rate 0.00/10s",
 	})
 	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeDone, 0))
 	same(t, "none is left", ask(0), nil)
@@ -93,7 +93,7 @@ func TestWorkersOfTheDead(t *testing.T) {
 	runs, err := b.Workers(t.Context(), 0)
 	noErr(t, err)
 	same(t, "states", workersText(runs), []string{
-		"run 4 silent nothing was heard from its machine since 11:00:00Z",
-		"run 3 alive ", "run 2 silent its process is dead: the next run takes back what it held",
+		"run 4 silent its machine has sent no heartbeat since 11:00:00Z",
+		"run 3 alive ", "run 2 silent its process is dead; the next run recovers its targets",
 	})
 }

@@ -88,7 +88,7 @@
   }
 
   function lost() {
-    if (!ended) say("the page has lost the program since " + clock(heard), "lost");
+    if (!ended) say("no connection to the program since " + clock(heard), "lost");
   }
 
   // A browser gives a site six connections: a page that nobody sees leaves its own to others.
