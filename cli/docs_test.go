@@ -26,6 +26,9 @@ func TestDocCommands(t *testing.T) {
 	}
 	checked := 0
 	for _, doc := range append(docs, "../README.md") {
+		if filepath.Base(doc) == "messages.md" {
+			continue // a list of texts, with placeholders
+		}
 		data, err := os.ReadFile(doc)
 		if err != nil {
 			t.Fatal(err)
