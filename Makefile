@@ -20,10 +20,17 @@ build: ## Build ./ypcrawl
 	$(GO) build -o ypcrawl .
 
 .PHONY: release
-release: ## Build a stripped binary without machine paths: dist/ypcrawl
-	mkdir -p dist
-	$(GO) build -trimpath -ldflags '-s -w' -o dist/ypcrawl .
-	ls -l dist/ypcrawl
+release: ## Make what is published, of PLATFORMS (all six; linux/amd64 linux/arm/7): dist/release
+	$(GO) -C tools run ./release $(PLATFORMS)
+
+.PHONY: image
+image: ## Make the image's root file system and what `docker load` takes, of PLATFORMS (linux/amd64): dist/image
+	$(GO) -C tools run ./release -what image $(or $(PLATFORMS),linux/amd64)
+
+.PHONY: packages
+packages: ## Install the .deb in a fresh Debian tree, crawl in the image, build all twice (as root; apt-get install debootstrap)
+	command -v debootstrap >/dev/null || { echo 'debootstrap is missing: apt-get install debootstrap' >&2; exit 1; }
+	$(GO) -C tools test -tags packages -count 1 -timeout 20m ./release
 
 .PHONY: test
 test: ## Run all tests
