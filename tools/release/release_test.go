@@ -128,6 +128,20 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
+// TestInstall: `go install .` in a clone is all that it takes.
+func TestInstall(t *testing.T) {
+	t.Parallel()
+	released(t)
+	bin := t.TempDir()
+	cmd := exec.Command("go", "install", ".")
+	cmd.Dir, cmd.Env = filepath.Join(made.dir, "clone"), append(os.Environ(), "GOBIN="+bin, "GOFLAGS=")
+	must(t, cmd)
+	commit := strings.TrimSpace(must(t, exec.Command("git", "rev-parse", "HEAD")))
+	if out := must(t, exec.Command(filepath.Join(bin, "ypcrawl"), "version", "--json")); !strings.Contains(out, commit) {
+		t.Errorf("commit %s: %s", commit, out)
+	}
+}
+
 // TestDebian installs the package into a Debian tree that has nothing else, made by debootstrap from the
 // mirror of this machine, and does there what testdata/debian.sh says. It needs root.
 func TestDebian(t *testing.T) {
@@ -214,8 +228,10 @@ func TestImage(t *testing.T) {
 	if out := must(t, inside(program, "progress")); !strings.Contains(out, "WY") || !strings.Contains(out, "100") {
 		t.Errorf("progress: %s", out)
 	}
-	if out := must(t, inside(program, "version", "--json")); !strings.Contains(out, `"revision":"`) || !strings.Contains(out, `"sqlite":"3.`) {
-		t.Errorf("version: %s", out)
+	for _, part := range []string{`{"version":"v`, `"revision":"`, `"schema":`, `"sqlite":"3.`} {
+		if out := must(t, inside(program, "version", "--json")); !strings.Contains(out, part) {
+			t.Errorf("version: no %s: %s", part, out)
+		}
 	}
 	self, err := os.ReadFile(os.Args[0])
 	if err == nil {
@@ -244,8 +260,11 @@ func within() error {
 		return fmt.Errorf("TZ=America/Chicago is %s", name)
 	}
 	roots, err := x509.SystemCertPool()
-	if err != nil || len(roots.Subjects()) < 100 { //nolint:staticcheck // complete here: the pool comes from one file
-		return fmt.Errorf("too few CA roots: %v", err)
+	if err != nil {
+		return err
+	}
+	if n := len(roots.Subjects()); n < 100 { //nolint:staticcheck // complete here: the pool comes from one file
+		return fmt.Errorf("only %d CA roots", n)
 	}
 	return errors.Join(os.WriteFile("/tmp/x", nil, 0o600), os.WriteFile("/data/x", nil, 0o600))
 }
