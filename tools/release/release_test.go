@@ -7,12 +7,14 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -125,6 +127,40 @@ func TestReproducible(t *testing.T) {
 		cmd := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
 		cmd.Dir = filepath.Join(first, folder)
 		must(t, cmd)
+	}
+}
+
+// TestContents: the archive's program runs, Alpine's package has what Debian's has, and the list of parts names
+// modules with their licences.
+func TestContents(t *testing.T) {
+	t.Parallel()
+	folder, dir := filepath.Join(released(t), "release"), t.TempDir()
+	must(t, exec.Command("tar", "-xzf", only(t, filepath.Join(folder, "*.tar.gz")), "-C", dir))
+	if out := must(t, exec.Command(only(t, filepath.Join(dir, "*/ypcrawl")), "version")); !strings.HasPrefix(out, "ypcrawl v") {
+		t.Error(out)
+	}
+	var names []string
+	for _, list := range []string{"dpkg-deb --fsys-tarfile " + only(t, filepath.Join(folder, "*.deb")) + " | tar -t", "tar -tzf " + only(t, filepath.Join(folder, "*.apk")) + " 2>/dev/null"} {
+		var files []string
+		for name := range strings.Lines(must(t, exec.Command("sh", "-c", list))) {
+			name = strings.TrimPrefix(strings.TrimSpace(name), "./")
+			if !strings.HasSuffix(name, "/") && !strings.HasPrefix(name, ".") && !strings.Contains(name, "/zsh/") { // another folder
+				files = append(files, name)
+			}
+		}
+		if len(files) < 10 || names != nil && !slices.Equal(names, files) {
+			t.Errorf("%s: %q, the .deb has %q", list, files, names)
+		}
+		names = files
+	}
+	var parts bom
+	data, err := os.ReadFile(only(t, filepath.Join(folder, "*.cdx.json")))
+	if err = errors.Join(err, json.Unmarshal(data, &parts)); err != nil {
+		t.Fatal(err)
+	}
+	sqlite := slices.IndexFunc(parts.Components, func(c component) bool { return c.Name == "modernc.org/sqlite" })
+	if sqlite < 0 || len(parts.Components) < 25 || parts.Components[sqlite].Licenses[0].Expression != "BSD-3-Clause" {
+		t.Errorf("list of parts: %s", data)
 	}
 }
 
@@ -242,7 +278,9 @@ func TestImage(t *testing.T) {
 	}
 	cmd := inside("/within")
 	cmd.Env = append(cmd.Env, "RELEASE_TEST=within")
-	must(t, cmd)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("this test within the image (it wants CGO_ENABLED=0, as make packages has it): %v\n%s", err, out)
+	}
 	loadable(t, only(t, filepath.Join(images, "ypcrawl_*_image_amd64.tar")))
 }
 
