@@ -52,7 +52,7 @@ use)
     as_user ypcrawl doctor
 
     # Units of one's own come before those of the package.
-    (cd $home && ypcrawl schedule --system --user ypcrawl --source demo --states TX --daily 04:00 --export night.csv --install)
+    (cd $home && ypcrawl schedule --system --user ypcrawl --source demo --states TX --daily 04:00 --export night.csv --install -- --max-cities 2)
     service /etc/systemd/system/ypcrawl.service
     service /etc/systemd/system/ypcrawl-export.service
     [ -s $home/night.csv ] || fail 'the export of the night'
