@@ -32,6 +32,11 @@ packages: ## Install the .deb in a fresh Debian tree, crawl in the image, build 
 	command -v debootstrap >/dev/null || { echo 'debootstrap is missing: apt-get install debootstrap' >&2; exit 1; }
 	$(GO) -C tools test -tags packages -count 1 -timeout 20m ./release
 
+.PHONY: weight
+weight: ## Say what each module weighs in the binary, as the table of docs/size.md
+	$(GO) build -trimpath -o dist/weight .
+	$(GO) -C tools run ./weight ../dist/weight
+
 .PHONY: test
 test: ## Run all tests
 	$(GO) test ./...

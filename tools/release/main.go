@@ -170,7 +170,7 @@ func (r *release) build(p platform) (b binary, err error) {
 
 // command runs a command in the clone and returns what it prints.
 func (r *release) command(env []string, name string, args ...string) (string, error) {
-	cmd := exec.Command(name, args...)
+	cmd := exec.Command(name, args...) //nolint:noctx // ends by itself, and with this program
 	cmd.Dir, cmd.Env = r.source, append(os.Environ(), env...)
 	out, err := cmd.Output()
 	var exit *exec.ExitError

@@ -124,8 +124,11 @@ func (r *release) schedule() (units []file, err error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(filepath.Join(root, "usr/bin/ypcrawl"), "--config", filepath.Join(root, "etc/ypcrawl/ypcrawl.yaml"),
-		"schedule", "--root", root, "--system", "--user", "ypcrawl", "--daily", "03:00", "--print", "systemd", "--json")
+	args := []string{
+		"--config", filepath.Join(root, "etc/ypcrawl/ypcrawl.yaml"), "schedule",
+		"--root", root, "--system", "--user", "ypcrawl", "--daily", "03:00", "--print", "systemd", "--json",
+	}
+	cmd := exec.Command(filepath.Join(root, "usr/bin/ypcrawl"), args...) //nolint:noctx // ends by itself, and with this program
 	cmd.Dir, cmd.Stderr = filepath.Join(root, "var/lib/ypcrawl"), os.Stderr
 	cmd.Env = []string{"PWD=" + cmd.Dir}
 	printed, err := cmd.Output()

@@ -7,12 +7,14 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -128,6 +130,54 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
+// TestContents: the archive's program runs, Alpine's package has what Debian's has, and the list of parts names
+// modules with their licences.
+func TestContents(t *testing.T) {
+	t.Parallel()
+	folder, dir := filepath.Join(released(t), "release"), t.TempDir()
+	must(t, exec.Command("tar", "-xzf", only(t, filepath.Join(folder, "*.tar.gz")), "-C", dir))
+	if out := must(t, exec.Command(only(t, filepath.Join(dir, "*/ypcrawl")), "version")); !strings.HasPrefix(out, "ypcrawl v") {
+		t.Error(out)
+	}
+	var names []string
+	for _, list := range []string{"dpkg-deb --fsys-tarfile " + only(t, filepath.Join(folder, "*.deb")) + " | tar -t", "tar -tzf " + only(t, filepath.Join(folder, "*.apk")) + " 2>/dev/null"} {
+		var files []string
+		for name := range strings.Lines(must(t, exec.Command("sh", "-c", list))) {
+			name = strings.TrimPrefix(strings.TrimSpace(name), "./")
+			if !strings.HasSuffix(name, "/") && !strings.HasPrefix(name, ".") && !strings.Contains(name, "/zsh/") { // another folder
+				files = append(files, name)
+			}
+		}
+		if len(files) < 10 || names != nil && !slices.Equal(names, files) {
+			t.Errorf("%s: %q, the .deb has %q", list, files, names)
+		}
+		names = files
+	}
+	var parts bom
+	data, err := os.ReadFile(only(t, filepath.Join(folder, "*.cdx.json")))
+	if err = errors.Join(err, json.Unmarshal(data, &parts)); err != nil {
+		t.Fatal(err)
+	}
+	sqlite := slices.IndexFunc(parts.Components, func(c component) bool { return c.Name == "modernc.org/sqlite" })
+	if sqlite < 0 || len(parts.Components) < 25 || parts.Components[sqlite].Licenses[0].Expression != "BSD-3-Clause" {
+		t.Errorf("list of parts: %s", data)
+	}
+}
+
+// TestInstall: `go install .` in a clone is all that it takes.
+func TestInstall(t *testing.T) {
+	t.Parallel()
+	released(t)
+	bin := t.TempDir()
+	cmd := exec.Command("go", "install", ".")
+	cmd.Dir, cmd.Env = filepath.Join(made.dir, "clone"), append(os.Environ(), "GOBIN="+bin, "GOFLAGS=")
+	must(t, cmd)
+	commit := strings.TrimSpace(must(t, exec.Command("git", "rev-parse", "HEAD")))
+	if out := must(t, exec.Command(filepath.Join(bin, "ypcrawl"), "version", "--json")); !strings.Contains(out, commit) {
+		t.Errorf("commit %s: %s", commit, out)
+	}
+}
+
 // TestDebian installs the package into a Debian tree that has nothing else, made by debootstrap from the
 // mirror of this machine, and does there what testdata/debian.sh says. It needs root.
 func TestDebian(t *testing.T) {
@@ -148,7 +198,8 @@ func TestDebian(t *testing.T) {
 	}
 	began = time.Now()
 	for _, part := range []string{"install", "use", "remove"} {
-		cmd := exec.Command("chroot", tree, "sh", "-eu", "/debian.sh", part)
+		// The mount of /proc ends with the processes that see it.
+		cmd := exec.Command("unshare", "--mount", "sh", "-euc", `mount -t proc proc "$0/proc"; exec chroot "$0" sh -eu /debian.sh "$1"`, tree, part)
 		cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive"}
 		if out := must(t, cmd); testing.Verbose() {
 			t.Logf("%s:\n%s", part, out)
@@ -213,8 +264,10 @@ func TestImage(t *testing.T) {
 	if out := must(t, inside(program, "progress")); !strings.Contains(out, "WY") || !strings.Contains(out, "100") {
 		t.Errorf("progress: %s", out)
 	}
-	if out := must(t, inside(program, "version", "--json")); !strings.Contains(out, `"revision":"`) || !strings.Contains(out, `"sqlite":"3.`) {
-		t.Errorf("version: %s", out)
+	for _, part := range []string{`{"version":"v`, `"revision":"`, `"schema":`, `"sqlite":"3.`} {
+		if out := must(t, inside(program, "version", "--json")); !strings.Contains(out, part) {
+			t.Errorf("version: no %s: %s", part, out)
+		}
 	}
 	self, err := os.ReadFile(os.Args[0])
 	if err == nil {
@@ -225,7 +278,9 @@ func TestImage(t *testing.T) {
 	}
 	cmd := inside("/within")
 	cmd.Env = append(cmd.Env, "RELEASE_TEST=within")
-	must(t, cmd)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("this test within the image (it wants CGO_ENABLED=0, as make packages has it): %v\n%s", err, out)
+	}
 	loadable(t, only(t, filepath.Join(images, "ypcrawl_*_image_amd64.tar")))
 }
 
@@ -243,8 +298,11 @@ func within() error {
 		return fmt.Errorf("TZ=America/Chicago is %s", name)
 	}
 	roots, err := x509.SystemCertPool()
-	if err != nil || len(roots.Subjects()) < 100 { //nolint:staticcheck // complete here: the pool comes from one file
-		return fmt.Errorf("too few CA roots: %v", err)
+	if err != nil {
+		return err
+	}
+	if n := len(roots.Subjects()); n < 100 { //nolint:staticcheck // complete here: the pool comes from one file
+		return fmt.Errorf("only %d CA roots", n)
 	}
 	return errors.Join(os.WriteFile("/tmp/x", nil, 0o600), os.WriteFile("/data/x", nil, 0o600))
 }

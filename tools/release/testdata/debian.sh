@@ -46,13 +46,13 @@ use)
     as_user ypcrawl export --states WY TX -o all.csv
     [ "$(wc -l <$home/all.csv)" = $((more + 1)) ] || fail "all.csv: $(wc -l <$home/all.csv) lines, $more listings"
     as_user ypcrawl backup backups/
-    rm $home/ypcrawl.db*
+    rm -r $home/ypcrawl.db*
     as_user sh -c 'ypcrawl restore backups/*.db'
     [ "$(listings)" = "$more" ] || fail "$(listings) listings restored, $more before"
     as_user ypcrawl doctor
 
     # Units of one's own come before those of the package.
-    (cd $home && ypcrawl schedule --system --user ypcrawl --source demo --states TX --daily 04:00 --export night.csv --install)
+    (cd $home && ypcrawl schedule --system --user ypcrawl --source demo --states TX --daily 04:00 --export night.csv --install -- --max-cities 2)
     service /etc/systemd/system/ypcrawl.service
     service /etc/systemd/system/ypcrawl-export.service
     [ -s $home/night.csv ] || fail 'the export of the night'
