@@ -18,6 +18,7 @@ type Disk struct {
 	Locks      bool          // a lock that one has cannot be taken by another
 	Syncs      int           // that were measured
 	P50, P99   time.Duration // of one
+	Instant    bool          // fsync returns faster than any disk can store something
 	Doubt      string        // why what is promised may not hold here; "" = nothing is known against it
 }
 
@@ -58,12 +59,13 @@ func probe(ctx context.Context, dir string) (d Disk, err error) {
 	}
 	slices.Sort(all)
 	d.Syncs, d.P50, d.P99 = len(all), all[len(all)/2], all[len(all)*99/100]
+	d.Instant = d.P50 < tooFast
 	switch {
 	case d.Doubt != "":
 	case !d.Locks:
-		d.Doubt = "locks do not hold here: never let two processes use one database"
-	case d.P50 < tooFast:
-		d.Doubt = "fsync returns at once: a power cut may lose what was committed"
+		d.Doubt = "locks do not hold: never let two processes use one file"
+	case d.Instant:
+		d.Doubt = "fsync returns at once: a power cut may lose commits"
 	}
 	return d, nil
 }
@@ -89,11 +91,11 @@ func locksHold(path string) (bool, error) {
 func doubtOf(name string) string {
 	switch name {
 	case "nfs", "smb", "cifs", "smbfs", "webdav", "afpfs", "9p", "ceph", "network":
-		return "a network folder: its locks and fsync may not hold; use a local disk"
+		return "network folder: locks and fsync may fail; use a local disk"
 	case "tmpfs", "ramfs":
 		return "in memory: nothing here survives a restart or a power cut"
 	case "fuse":
-		return "a program stands behind it: its locks and fsync may not hold"
+		return "a program serves it: locks and fsync may fail"
 	}
 	return ""
 }
