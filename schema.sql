@@ -300,7 +300,7 @@ CREATE TABLE company_keys (
 CREATE INDEX company_keys_by_company ON company_keys (company_id) WHERE key IS NOT NULL;
 
 -- What a source says of one business at one place. city and state are the listing's own
--- place; found_state is the state of the target that first met it.
+-- place; found_state is the state of the target that first showed it.
 CREATE TABLE listings (
     id                INTEGER PRIMARY KEY,
     source_id         INTEGER NOT NULL REFERENCES sources (id),
@@ -340,7 +340,7 @@ CREATE TABLE listings (
 ) STRICT;
 CREATE INDEX listings_by_company ON listings (company_id);
 
--- Which target met which listing, and where on its pages: the searched place beside the
+-- Which target showed which listing, and where on its pages: the searched place beside the
 -- listing's own, and the proof that a page brought something new.
 CREATE TABLE sightings (
     target_id INTEGER NOT NULL REFERENCES targets (id),
@@ -353,7 +353,7 @@ CREATE TABLE sightings (
     missed    INTEGER NOT NULL DEFAULT 0 CHECK (missed >= 0),  -- complete crawls of the target in a row without it
     PRIMARY KEY (target_id, listing)
 ) STRICT, WITHOUT ROWID;
--- Who else has met a listing: asked before it is called gone.
+-- Which others show a listing: asked before it counts as dropped.
 CREATE INDEX sightings_by_listing ON sightings (listing);
 
 -- How far the logs of a database have been replayed into this one, by target: what stands
@@ -790,7 +790,7 @@ CREATE TRIGGER companies_moved AFTER UPDATE OF state ON companies WHEN ifnull(ol
     ON CONFLICT DO UPDATE SET companies = companies + 1;
 END;
 
--- The page of a listing that is gone is not asked for, until it is back.
+-- The page of a listing that was dropped is not asked for, until it is back.
 CREATE TRIGGER listings_dropped AFTER UPDATE OF dropped_at ON listings WHEN (old.dropped_at IS NULL) <> (new.dropped_at IS NULL) BEGIN
     UPDATE targets SET retired_at = new.dropped_at WHERE listing = new.id;
     UPDATE listing_totals SET dropped = dropped + iif(new.dropped_at IS NULL, -1, 1),
