@@ -98,8 +98,8 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 			}
 			return nil
 		},
-		"Growth":  func() error { _, err := r.Growth(ctx); return err },
-		"Runs":    func() error { _, err := r.Runs(ctx, 0); return err },
+		"Growth": func() error { _, err := r.Growth(ctx); return err },
+		"Runs":   func() error { _, err := r.Runs(ctx, 0); return err },
 		"Words": func() error {
 			for _, kind := range []report.WordKind{
 				report.WordSource, report.WordCity, report.WordCityName, report.WordCategory, report.WordTarget, report.WordDead, report.WordCompany,
