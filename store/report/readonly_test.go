@@ -98,7 +98,7 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 			}
 			return nil
 		},
-		"Growth": func() error { _, err := r.Growth(ctx); return err },
+		"Growth": func() error { _, err := r.Growth(ctx, time.Time{}); return err },
 		"Runs":   func() error { _, err := r.Runs(ctx, 0); return err },
 		"Words": func() error {
 			for _, kind := range []report.WordKind{
