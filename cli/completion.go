@@ -3,17 +3,18 @@ package cli
 import (
 	"embed"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/crawl/fetch"
-	"ypcrawl/yp"
+	"ypcrawl/store/report"
 )
 
 // The scripts ask the program itself: they run it with the words typed so far
-// and --generate-bash-completion, and get one candidate a line.
+// and --generate-bash-completion, the last word in YPCRAWL_COMPLETING, and get one candidate a line,
+// with what it is behind a tab.
 //
 //go:embed completion/ypcrawl.bash completion/ypcrawl.zsh completion/ypcrawl.fish
 var completionScripts embed.FS
@@ -48,28 +49,30 @@ func completionCommand() *cli.Command {
 	}
 }
 
-// installCompletion makes every command answer with candidates for args when
-// args end in the mark. The library's own answers look at os.Args and know no
-// values. The library runs a command for real when "--" stands before the
-// mark, so nothing from "--" on is passed to it.
+// completionWord is the variable in which a shell's script hands over the word that is being typed.
+const completionWord = "YPCRAWL_COMPLETING"
+
+// installCompletion has the program answer with candidates for args when args end in the mark, and
+// with none where "--" stands before it. The library gets the mark alone: its own answers know no
+// values, and it would run a command for real behind "--".
 func installCompletion(app *cli.App, args []string) []string {
 	app.EnableBashCompletion = true
 	if !completing(args) {
 		return args
 	}
-	words := args[1 : len(args)-1]
-	if slices.Contains(words, "--") {
-		app.BashComplete = func(*cli.Context) {}
-		return []string{args[0], completionMark}
-	}
-	answer := func(c *cli.Context) {
-		for _, word := range candidates(commandPath{rootOf(app)}, words) {
-			_, _ = fmt.Fprintln(c.App.Writer, word) // a shell that hung up wants no more
+	x := &completion{app: app, words: args[1 : len(args)-1], typed: os.Getenv(completionWord)}
+	app.BashComplete = func(c *cli.Context) {
+		if slices.Contains(x.words, "--") {
+			return
+		}
+		for _, word := range x.candidates() {
+			if word.About != "" {
+				word.Text += "\t" + word.About
+			}
+			_, _ = fmt.Fprintln(c.App.Writer, word.Text) // a shell that hung up wants no more
 		}
 	}
-	app.BashComplete = answer
-	eachCommand(app.Commands, func(cmd *cli.Command) { cmd.BashComplete = answer })
-	return args
+	return []string{args[0], completionMark}
 }
 
 func eachCommand(cmds []*cli.Command, f func(*cli.Command)) {
@@ -79,92 +82,77 @@ func eachCommand(cmds []*cli.Command, f func(*cli.Command)) {
 	}
 }
 
-// candidates lists what may come after words. A last word that begins with a
+// completion answers for one line.
+type completion struct {
+	app   *cli.App
+	words []string // that were typed before the last one; that too, if it begins with a dash
+	typed string   // the last one, as far as it goes
+}
+
+// candidates lists what may come after the words. A last word that begins with a
 // dash may be unfinished, unless it is a whole flag that takes a value; the
-// shell filters.
-func candidates(at commandPath, words []string) (names []string) {
+// shell chooses among what is short, and what the program chooses among begins with what was typed.
+func (x *completion) candidates() (words []report.Word) {
+	at := commandPath{rootOf(x.app)}
 	var pending cli.Flag // whose values stand at the end
-	for i, word := range words {
-		last := i == len(words)-1
+	for i, word := range x.words {
+		last := i == len(x.words)-1
 		switch sub := at.sub(word); {
 		case sub != nil && kindOf(pending) != valueFlag:
 			at, pending = append(at, sub), nil
 		case isFlag(word) || last && word == "-":
-			name, _, hasValue := splitFlag(word)
-			if pending, _ = at.flag(name); hasValue {
+			name, value, hasValue := splitFlag(word)
+			pending, _ = at.flag(name)
+			if hasValue && last && pending != nil && x.typed == word { // --states=CA,T
+				return x.values(pending, strings.TrimSuffix(word, value), value)
+			}
+			if hasValue {
 				pending = nil
 			}
 			if last && (kindOf(pending) == boolFlag || word != dashed(pending.Names()[0])) {
-				return at.flagNames(words[:i])
+				return at.flagNames(x.words[:i])
 			}
 		case kindOf(pending) == valueFlag:
 			pending = nil
 		}
 	}
+	typed := x.typed
+	if isFlag(typed) { // it is among the words
+		typed = ""
+	}
 	if pending != nil {
-		names = valuesFor(pending)
+		words = x.values(pending, "", typed)
 	}
 	if kindOf(pending) == valueFlag {
-		return names // none: the shell offers files
+		return words // none: the shell offers files
 	}
 	for _, sub := range at.last().Subcommands {
-		names = append(names, slices.DeleteFunc(sub.Names(), func(name string) bool { return len(name) == 1 })...)
+		for _, name := range sub.Names() {
+			if len(name) > 1 && strings.HasPrefix(name, typed) {
+				words = append(words, report.Word{Text: name, About: sub.Usage})
+			}
+		}
 	}
-	return names
+	if pending == nil && len(at.last().Subcommands) == 0 {
+		words = append(words, x.operands(at, typed)...)
+	}
+	return words
 }
 
 // flagNames lists the flags that are not among the words yet, and those that may
 // be there again; those of outer commands may stand here too, see Expand.
-func (p commandPath) flagNames(words []string) (names []string) {
+func (p commandPath) flagNames(words []string) (names []report.Word) {
 	for _, cmd := range p {
 		for _, f := range cmd.Flags {
 			if name := dashed(f.Names()[0]); kindOf(f) == multiFlag || !slices.Contains(words, name) {
-				names = append(names, name)
+				about := ""
+				if d, ok := f.(cli.DocGenerationFlag); ok {
+					about = strings.ReplaceAll(d.GetUsage(), "`", "")
+				}
+				names = append(names, report.Word{Text: name, About: about})
 			}
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// valuesFor lists the values that a flag is known to take. The help of some names them: "only
-// these: `KIND...` is search, detail, index".
-func valuesFor(f cli.Flag) (values []string) {
-	if d, ok := f.(cli.DocGenerationFlag); ok {
-		about, names, ok := strings.Cut(d.GetUsage(), "...` is ")
-		if ok && strings.HasPrefix(about, "only these: ") {
-			return strings.Split(strings.ToLower(names), ", ")
-		}
-	}
-	switch f.Names()[0] {
-	case "states":
-		for _, s := range yp.States() {
-			values = append(values, s.Code)
-		}
-		return values
-	case "status":
-		return lowerNames(yp.Statuses())
-	case "error":
-		return lowerNames(yp.ErrorCodes())
-	case "proxy-policy":
-		return lowerNames(fetch.Policies())
-	}
-	return map[string][]string{
-		"identity":   {"honest", "browser"},
-		"source":     {"demo", "yellowpages"},
-		"sources":    {"demo", "yellowpages"},
-		"log-level":  {"debug", "info", "warn", "error"},
-		"log-format": {"text", "json"},
-		"wal-sync":   {"page", "interval"},
-		"robots":     {"obey", "ignore"},
-		"max-pages":  {"all"},
-	}[f.Names()[0]]
-}
-
-func lowerNames[T ~string](list []T) []string {
-	names := make([]string, len(list))
-	for i, v := range list {
-		names[i] = strings.ToLower(string(v))
-	}
-	return names
+	slices.SortStableFunc(names, func(a, b report.Word) int { return strings.Compare(a.Text, b.Text) })
+	return slices.CompactFunc(names, func(a, b report.Word) bool { return a.Text == b.Text })
 }

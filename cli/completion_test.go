@@ -22,6 +22,38 @@ func completingApp() *cli.App {
 	return app
 }
 
+// TestCandidatesOf: what is typed narrows, in a list behind its last comma, and behind = too.
+func TestCandidatesOf(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"run --states CA,T":          "CA,TN CA,TX",
+		"run --states=ca,TX,n":       "--states=ca,TX,NC --states=ca,TX,ND --states=ca,TX,NE --states=ca,TX,NH --states=ca,TX,NJ --states=ca,TX,NM --states=ca,TX,NV --states=ca,TX,NY",
+		"run --states New H":         "New Hampshire",
+		"run --status P":             "planned parked",
+		"run --status=st":            "--status=stuck",
+		"comp":                       "completion",
+		"run --states T":             "TN TX",
+		"run --states nowhere":       "",
+		"run --states CA --status x": "",
+	} {
+		words := strings.Split(line, " ")
+		typed := words[len(words)-1]
+		if before, ok := strings.CutSuffix(line, "New H"); ok {
+			words, typed = append(strings.Fields(before), ""), "New H"
+		}
+		if !isFlag(typed) {
+			words = words[:len(words)-1]
+		}
+		x, got := &completion{app: completingApp(), words: words, typed: typed}, []string(nil)
+		for _, w := range x.candidates() {
+			got = append(got, w.Text)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
+
 // asked returns what the app answers to a shell for the words typed so far.
 func asked(t *testing.T, words ...string) []string {
 	t.Helper()
@@ -35,7 +67,12 @@ func asked(t *testing.T, words ...string) []string {
 	if err := app.Run(args); err != nil {
 		t.Fatal(err)
 	}
-	return strings.Fields(out.String())
+	var found []string
+	for line := range strings.Lines(out.String()) {
+		word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		found = append(found, word)
+	}
+	return found
 }
 
 func TestCandidates(t *testing.T) {

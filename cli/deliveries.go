@@ -2,10 +2,12 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -16,13 +18,101 @@ import (
 	"ypcrawl/cli/export"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
+	"ypcrawl/yp"
 )
 
 func (p *Program) deliveriesCommand() *cli.Command {
 	return &cli.Command{
 		Name: "deliveries", Usage: "List who gets files by `export --as NAME`: the last one, and what each has got",
 		Flags: slices.Concat(formatFlags(), []cli.Flag{limitFlag()}), Action: p.deliveries,
+		Subcommands: []*cli.Command{{
+			Name: "forget", Usage: "Forget a name, and what it has got: its files stay, its next one tells everything as new", ArgsUsage: "NAME", Args: true,
+			Flags: []cli.Flag{yesFlag(), jsonFlag()}, Action: p.forgetDelivery,
+		}},
 	}
+}
+
+// forgotten is what `export deliveries forget` tells.
+type forgotten struct {
+	Name       string `json:"name"`
+	Deliveries int    `json:"deliveries"`
+	Items      int    `json:"items"` // that the name had got, also those that closed or left
+}
+
+func (p *Program) forgetDelivery(c *cli.Context) error {
+	if c.Args().Len() != 1 {
+		return Usagef("want one name; `ypcrawl export deliveries` shows those there are")
+	}
+	name := c.Args().First()
+	return p.with(c, existing, func(k *database, _ store.Scope) error {
+		if ok, err := k.DB().HasDelivery(c.Context, name); err != nil {
+			return err
+		} else if !ok {
+			return Usagef("nothing was delivered to %q: `ypcrawl export deliveries` shows those there are", name)
+		}
+		question := fmt.Sprintf("Forget %s, and what it has got? Its next file tells everything as new.", name)
+		if ok, err := p.confirm(c.Context, question, c.Bool("yes")); err != nil || !ok {
+			return err
+		}
+		out := forgotten{Name: name}
+		var err error
+		if out.Deliveries, out.Items, err = k.DB().ForgetDelivery(c.Context, name); err != nil {
+			return err
+		}
+		return p.answer(c, out, "Forgot %s: %s, %s. Its files stay.", name, plural(out.Deliveries, "delivery"), plural(out.Items, "item"))
+	})
+}
+
+// withGroup puts {group} into the name of a file, before its endings.
+func withGroup(name string) string {
+	folder, base := filepath.Split(name)
+	stem, endings, _ := strings.Cut(base, ".")
+	return folder + stem + "-{group}." + endings
+}
+
+// fileOf is the file of a group; "" = of those without one.
+func (d *delivery) fileOf(group string) string {
+	name := cmp.Or(yp.Slug(group), "none")
+	if d.query.Group == report.GroupState {
+		name = strings.ToUpper(name)
+	}
+	return strings.ReplaceAll(d.name, "{group}", name)
+}
+
+// emptyOthers writes the files anew, without rows, that an earlier export has written of groups which
+// have none now: what stood in them does not hold any more.
+func (d *delivery) emptyOthers() error {
+	if d.query.Group == "" || !d.c.Bool("overwrite") {
+		return nil
+	}
+	groups := []string{""}
+	if d.query.Group == report.GroupState {
+		for _, s := range yp.States() {
+			groups = append(groups, s.Code)
+		}
+	} else {
+		known, err := d.k.Words(d.c.Context, report.WordCategory, "", -1)
+		if err != nil {
+			return err
+		}
+		for _, w := range known {
+			groups = append(groups, w.About)
+		}
+	}
+	written := map[string]bool{}
+	for _, f := range d.files {
+		written[f.Name] = true
+	}
+	for _, group := range groups {
+		name := d.fileOf(group)
+		if written[name] || !errors.Is(export.Free(name, false), export.ErrExists) {
+			continue
+		}
+		if err := errors.Join(d.endFile(), d.begin(group)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *Program) deliveries(c *cli.Context) error {

@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"ypcrawl/crawl/health"
 	"ypcrawl/store"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
@@ -98,7 +100,11 @@ func (d *diagnosis) copied(ctx context.Context) error {
 // growth says how large everything will be when the planned work is done.
 func (d *diagnosis) growth(ctx context.Context) error {
 	const check = "growth"
-	g, err := d.k.Growth(ctx)
+	logs, err := logSizes(logDir(d.c), d.k.DB().Now())
+	if err != nil {
+		return err
+	}
+	g, err := d.k.Growth(ctx, logs.oldest)
 	if err != nil {
 		return err
 	}
@@ -107,44 +113,92 @@ func (d *diagnosis) growth(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, logs, err := logFiles(logDir(d.c))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	requests, attempts := g.Requests*bytesOfRequest, g.Attempts*(bytesOfAttempt+g.StepBytes)
+	kept := fmt.Sprintf("requests %s (%s rows, kept %d days), attempts %s (%s rows, kept %d days, %d if they failed), logs %s plain and %s compressed",
+		bytesText(requests), thousands(g.Requests), keepDays, bytesText(attempts), thousands(g.Attempts), doneDays, failedDays, bytesText(logs.plain), bytesText(logs.packed))
+	fix := ""
+	if logs.plain > muchPlain {
+		fix = d.command("wal", "compress") + " shrinks the plain logs to about " + bytesText(int64(float64(logs.plain)/packedTo)) + ", those in use left alone"
 	}
+	d.add("kept for a time", fine, fix, "%s", kept)
 	read, _, left := g.Weigh(detailInFile)
 	switch {
 	case g.TargetsLeft() == 0:
-		d.add(check, fine, "", "nothing is planned: the database stays at about %s, the logs at %s", bytesText(size), bytesText(logs))
+		d.add(check, fine, "", "nothing is planned: the database stays at about %s, the logs at %s", bytesText(size), bytesText(logs.plain+logs.packed))
 		return nil
 	case read < enoughPages:
 		d.add(check, fine, "", "%s left to crawl; the final size is known after %d pages", plural(g.TargetsLeft(), "target"), enoughPages)
 		return nil
 	}
-	moreDB := int64(float64(max(0, size-g.Targets*bytesOfTarget)) / read * left)
+	stays := float64(max(0, size-g.Targets*bytesOfTarget-requests-attempts))
+	moreDB := int64(stays/read*left) + (g.AtEnd(g.Requests, g.PagesLeft(), keepDays)-g.Requests)*bytesOfRequest +
+		(g.AtEnd(g.Attempts, g.TargetsLeft(), doneDays)-g.Attempts)*(bytesOfAttempt+g.StepBytes)
 	_, logged, left := g.Weigh(detailInLogs)
-	moreLogs := int64(float64(logs) / logged * left)
-	text := fmt.Sprintf("%s left, about %s: the database will grow from %s to about %s, the logs from %s to about %s",
-		plural(g.TargetsLeft(), "target"), plural(g.PagesLeft(), "page"), bytesText(size), bytesText(size+moreDB), bytesText(logs), bytesText(logs+moreLogs))
-	text += fmt.Sprintf("; of the database %s are requests (%s rows, --keep-requests forgets them) and %s attempts (%s rows, kept 30 days, 90 if they failed)",
-		bytesText(g.Requests*bytesOfRequest), thousands(g.Requests), bytesText(g.Attempts*(bytesOfAttempt+g.StepBytes)), thousands(g.Attempts))
+	packed := float64(logs.packed) + float64(logs.plain)/packedTo // as they will be
+	morePacked := int64(packed / logged * left)
+	morePlain := int64(float64(morePacked) * packedTo)
+	text := fmt.Sprintf("%s left, about %s", plural(g.TargetsLeft(), "target"), plural(g.PagesLeft(), "page"))
+	if days := g.DaysLeft(); days > 0 {
+		text += ", " + lasting(time.Duration(days*24*float64(time.Hour))) + " at the speed of the requests that are kept"
+	}
+	text += fmt.Sprintf(": the database will grow from %s to about %s; the logs to about %s in all, compressed; those of a run that goes on are plain, up to %s if one run does it all",
+		bytesText(size), bytesText(size+moreDB), bytesText(int64(packed)+morePacked), bytesText(morePlain))
 	free, err := freeSpace(existingFolder(filepath.Dir(db)))
-	if err == nil && moreDB+moreLogs > free-littleSpace {
-		d.add(check, dubious, "free some space before then; `run --keep-requests 3` and `run --keep-logs 14` keep less, "+d.command("wal", "compress")+" shrinks the logs that are there", "%s; %s are left on the disk", text, bytesText(free))
+	if err == nil && moreDB+morePlain > free-littleSpace {
+		d.add(check, dubious, "free some space before then; `run --keep-requests 3` and `run --keep-logs 14` keep less, shorter runs (--max-duration 12h) let the next one compress the logs, "+
+			d.command("wal", "compress")+" shrinks those that are there", "%s; %s are left on the disk", text, bytesText(free))
 		return nil
 	}
 	d.add(check, fine, "", "%s", text)
 	return nil
 }
 
-// Bytes that a row takes with its indexes, measured over a million listings: see docs/decisions/0046-backup.md.
+// Bytes that a row takes with its indexes, and what else growth is told by, measured: see docs/sizing.md.
 const (
-	bytesOfTarget  = 300
-	detailInFile   = 1.0 / 15 // what the page of one business, or of an index, brings, of a page of results
+	bytesOfTarget  = 240
+	detailInFile   = 1.0 / 11 // what the page of one business, or of an index, brings, of a page of results
 	detailInLogs   = 1.0 / 7
-	bytesOfRequest = 290
-	bytesOfAttempt = 250 // and its steps
+	bytesOfRequest = 270
+	bytesOfAttempt = 230 // and its steps
 	enoughPages    = 50  // from which a page's share is known well enough
+	packedTo       = 7.0 // a log is that much smaller when it is compressed: of results; of listings 13
+
+	keepDays, doneDays, failedDays = int(health.DefaultKeep / (24 * time.Hour)), int(health.KeepDone / (24 * time.Hour)), int(health.MaxKeep / (24 * time.Hour))
+
+	muchPlain = 100_000_000
 )
+
+// logsOnDisk are the logs of a folder.
+type logsOnDisk struct {
+	plain, packed int64     // bytes
+	oldest        time.Time // last write of the first one; of none: now
+}
+
+func logSizes(dir string, now time.Time) (l logsOnDisk, err error) {
+	l.oldest = now
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || e.IsDir() {
+			continue // compressed away since it was listed
+		}
+		switch {
+		case strings.HasSuffix(e.Name(), ".jsonl"):
+			l.plain += info.Size()
+		case strings.HasSuffix(e.Name(), ".jsonl.zst"):
+			l.packed += info.Size()
+		default:
+			continue
+		}
+		if info.ModTime().Before(l.oldest) {
+			l.oldest = info.ModTime()
+		}
+	}
+	return l, err
+}
 
 // sizeOf adds up files; those that are not there are nothing.
 func sizeOf(paths ...string) (sum int64, err error) {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -95,8 +94,10 @@ type delivery struct {
 	format   export.Format
 	compress export.Compression
 
-	files []*deliveredFile
-	mark  report.Since
+	files   []*deliveredFile
+	mark    report.Since
+	pattern string // of their names, with {date} and {group}
+
 	scope store.Scope // the searches that it is about
 	seen  report.CoverageTotals
 	of    string // what that counts
@@ -150,6 +151,9 @@ func (p *Program) export(c *cli.Context, a *announcer) error {
 			if err := export.Free(d.name, c.Bool("overwrite")); err != nil {
 				return d.explain(err)
 			}
+		}
+		if d.name != "-" {
+			export.RemoveParts(d.pattern)
 		}
 		if err := d.beginDelivery(); err != nil {
 			return err
@@ -221,6 +225,7 @@ func (d *delivery) readName() (err error) {
 	case !known:
 		return Usagef("--output %q: its ending names no format; use .csv, .tsv, .jsonl, .xlsx, .parquet or .geojson, or --format", d.name)
 	}
+	d.pattern = d.name
 	if d.name = strings.ReplaceAll(d.name, "{date}", time.Now().UTC().Format(time.DateOnly)); d.name != "-" && d.name != "" {
 		for _, part := range []string{"", "-wal", "-shm"} {
 			if sameFile(d.name, d.c.String("db")+part) {
@@ -228,9 +233,7 @@ func (d *delivery) readName() (err error) {
 			}
 		}
 		if d.query.Group != "" && !strings.Contains(d.name, "{group}") {
-			folder, base := filepath.Split(d.name)
-			stem, endings, _ := strings.Cut(base, ".")
-			d.name = folder + stem + "-{group}." + endings
+			d.name, d.pattern = withGroup(d.name), withGroup(d.pattern)
 		}
 		return nil
 	}
@@ -356,6 +359,9 @@ func (d *delivery) write() error {
 	if failed == nil && len(d.files) == 0 && d.query.Group == "" {
 		failed = d.begin("")
 	}
+	if failed == nil {
+		failed = d.emptyOthers()
+	}
 	if err := d.endFile(); failed == nil {
 		failed = err
 	}
@@ -386,11 +392,7 @@ func (d *delivery) begin(group string) (err error) {
 		buf := bufio.NewWriterSize(d.p.Out, 1<<16)
 		out, f.end = buf, buf.Flush
 	} else {
-		name := cmp.Or(yp.Slug(group), "none")
-		if d.query.Group == report.GroupState {
-			name = strings.ToUpper(name)
-		}
-		f.Name = strings.ReplaceAll(d.name, "{group}", name)
+		f.Name = d.fileOf(group)
 		if f.file, err = export.Create(f.Name, d.compress, d.c.Bool("overwrite")); err != nil {
 			return err
 		}

@@ -277,3 +277,48 @@ func (db *DB) Deliveries(ctx context.Context, limit int) ([]DeliveryRow, error) 
 	}
 	return all, nil
 }
+
+const (
+	hasDelivery      = `SELECT EXISTS (SELECT 1 FROM deliveries WHERE name = ?1) OR EXISTS (SELECT 1 FROM recipients WHERE name = ?1)`
+	forgetItems      = `DELETE FROM delivered WHERE (recipient, item) IN (SELECT v.recipient, v.item FROM recipients r CROSS JOIN delivered v ON v.recipient = r.id WHERE r.name = ? LIMIT ?)`
+	forgetRecipient  = `DELETE FROM recipients WHERE name = ?`
+	forgetDeliveries = `DELETE FROM deliveries WHERE name = ?`
+
+	// forgetAtOnce items go in one transaction: a crawl beside it waits for some milliseconds.
+	forgetAtOnce = 2000
+)
+
+// HasDelivery tells whether anything was delivered under a name, or begun.
+func (db *DB) HasDelivery(ctx context.Context, name string) (has bool, err error) {
+	if err = db.read.QueryRowContext(ctx, hasDelivery, name).Scan(&has); err != nil {
+		err = fmt.Errorf("look for the deliveries to %q: %w", name, err)
+	}
+	return has, err
+}
+
+// ForgetDelivery deletes what is known of the deliveries under a name: what was told first, in small
+// transactions, so that one which is cut short is gone on with by another call.
+func (db *DB) ForgetDelivery(ctx context.Context, name string) (deliveries, items int, err error) {
+	for n := forgetAtOnce; err == nil && n == forgetAtOnce; {
+		err = db.Write(ctx, func(tx *Tx) error {
+			deleted, err := tx.Changed(forgetItems, name, forgetAtOnce)
+			n = int(deleted)
+			items += n
+			return err
+		})
+	}
+	if err == nil {
+		err = db.Write(ctx, func(tx *Tx) error {
+			if err := tx.Run(forgetRecipient, name); err != nil {
+				return err
+			}
+			n, err := tx.Changed(forgetDeliveries, name)
+			deliveries = int(n)
+			return err
+		})
+	}
+	if err != nil {
+		err = fmt.Errorf("forget the deliveries to %q: %w", name, err)
+	}
+	return deliveries, items, err
+}

@@ -1,15 +1,37 @@
 # bash completion for ypcrawl. Load it with: source <(ypcrawl completion bash)
 _ypcrawl() {
-    local IFS=$'\n' word
-    local cur=${COMP_WORDS[COMP_CWORD]}
-    local -a ask=("${COMP_WORDS[@]:0:COMP_CWORD}")
+    local word glue='' line
+    local -a ask=()
     COMPREPLY=()
-    for word in "${ask[@]}"; do
+    # What is typed is never evaluated: quotes, backslashes and a leading ~ are taken off by hand, and
+    # the pieces into which bash cuts a word at = and : are put together again.
+    for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
         [[ $word == -- ]] && return
+        word=${word//\\/}
+        word=${word#[\"\']}
+        word=${word%[\"\']}
+        word=${word/#\~\//$HOME/}
+        if [[ -n $glue || ( $word == [=:]* && ${#ask[@]} -gt 1 ) ]]; then
+            ask[${#ask[@]}-1]+=$word
+        else
+            ask+=("$word")
+        fi
+        glue=''
+        [[ $word == [=:] ]] && glue=1
     done
-    # What is typed is never evaluated; only a leading ~ is expanded by hand.
-    ask[0]=${ask[0]/#\~\//$HOME/}
-    [[ $cur == -* ]] && ask+=("$cur")
-    COMPREPLY=($(compgen -W "$("${ask[@]}" --generate-bash-completion 2>/dev/null)" -- "$cur"))
+    local cur=${ask[${#ask[@]}-1]} typed=${COMP_WORDS[COMP_CWORD]}
+    [[ $cur == -* ]] || unset "ask[${#ask[@]}-1]"
+    # bash replaces the last piece alone.
+    local head=${typed//\\/}
+    head=${head#[\"\']}
+    [[ $head == [=:] ]] && head=''
+    head=${cur%"$head"}
+    while IFS= read -r line; do
+        line=${line%%$'\t'*}
+        [[ $line == "$cur"* || $cur != -* || $cur == *=* ]] || continue
+        line=${line#"$head"}
+        [[ $typed == [\"\']* || $line != *[^a-zA-Z0-9_.,/:=@+-]* ]] || printf -v line %q "$line"
+        COMPREPLY+=("$line")
+    done < <(YPCRAWL_COMPLETING="$cur" "${ask[@]}" --generate-bash-completion 2>/dev/null)
 }
 complete -o bashdefault -o default -F _ypcrawl ypcrawl

@@ -1,12 +1,12 @@
 # fish completion for ypcrawl. Save it as ~/.config/fish/completions/ypcrawl.fish
 function __ypcrawl_complete
     set -l ask (commandline -opc)
-    set -l cur (commandline -ct)
+    set -l cur (commandline -ct | string unescape)
     contains -- -- $ask
     and return
     string match -q -- '-*' "$cur"
     and set -a ask "$cur"
-    set -l found ($ask[1] $ask[2..-1] --generate-bash-completion 2>/dev/null)
+    set -l found (env YPCRAWL_COMPLETING="$cur" $ask --generate-bash-completion 2>/dev/null)
     if test (count $found) -gt 0
         printf '%s\n' $found
     else
@@ -14,4 +14,4 @@ function __ypcrawl_complete
     end
 end
 complete -c ypcrawl -e
-complete -c ypcrawl -f -a '(__ypcrawl_complete)'
+complete -c ypcrawl -f -k -a '(__ypcrawl_complete)'

@@ -2,17 +2,23 @@
 # zsh completion for ypcrawl. Save it as _ypcrawl in a folder of $fpath, or load
 # it with: source <(ypcrawl completion zsh)
 _ypcrawl() {
-    local cur=${words[CURRENT]}
-    local -a ask found
-    ask=("${(@)words[1,CURRENT-1]}")
+    local line cur=${(Q)words[CURRENT]}
+    local -a ask found about
+    ask=("${(@Q)words[1,CURRENT-1]}")
     (( ${ask[(Ie)--]} )) && return 1
-    ask[1]=${ask[1]/#\~\//$HOME/}
+    ask=("${(@)ask/#\~\//$HOME/}")
     [[ $cur == -* ]] && ask+=("$cur")
-    found=("${(@f)$("${(@)ask}" --generate-bash-completion 2>/dev/null)}")
-    if [[ -n ${found[1]} ]]; then
-        compadd -- "${(@)found}"
-    else
+    for line in "${(@f)$(YPCRAWL_COMPLETING=$cur "${(@)ask}" --generate-bash-completion 2>/dev/null)}"; do
+        [[ -n $line ]] || continue
+        found+=("${line%%$'\t'*}")
+        about+=("${line/$'\t'/  -- }")
+    done
+    if (( $#found == 0 )); then
         _files
+    elif [[ $cur == -* && $cur != *=* ]]; then
+        compadd -l -d about -- "${(@)found}"
+    else
+        compadd -U -l -d about -- "${(@)found}" # they begin with what was typed, in other letter case maybe
     fi
 }
 if [[ ${funcstack[1]} == _ypcrawl ]]; then

@@ -10,8 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/gzip"
@@ -365,6 +367,51 @@ func TestFile(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRemoveParts: the next export of a pattern removes what killed ones left, and nothing else.
+func TestRemoveParts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	yesterday := time.Now().Add(-24 * time.Hour)
+	for name, age := range map[string]time.Time{
+		".week-2026-11-16.csv.AAAAAAAA.part": yesterday, ".week-2026-11-17.csv.AAAAAAAA.part": time.Now(), ".week-of-fun.csv.AAAAAAAA.part": yesterday,
+		".week-2026-11-16.csv.part": yesterday, "week-2026-11-16.csv": yesterday, ".all-TX[1].csv.BBBBBBBB.part": yesterday,
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, age, age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held, err := export.Create(filepath.Join(dir, "week-2026-11-18.csv"), "", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := filepath.Glob(filepath.Join(dir, ".week-2026-11-18.csv.*.part"))
+	if err != nil || len(parts) != 1 {
+		t.Fatal(parts, err)
+	}
+	if err := os.Chtimes(parts[0], yesterday, yesterday); err != nil {
+		t.Fatal(err)
+	}
+	export.RemoveParts(filepath.Join(dir, "week-{date}.csv"))
+	export.RemoveParts(filepath.Join(dir, "all-{group}[1].csv"))
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	want := []string{".week-2026-11-16.csv.part", ".week-2026-11-17.csv.AAAAAAAA.part", filepath.Base(parts[0]), ".week-of-fun.csv.AAAAAAAA.part", "week-2026-11-16.csv"}
+	if !slices.Equal(left, want) {
+		t.Errorf("left:\n%q, want\n%q", left, want)
+	}
+	if err := held.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	held.Abort()
 }
 
 // Whoever takes the name meanwhile keeps it.

@@ -2,6 +2,7 @@ package export
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -43,13 +44,14 @@ func Create(name string, c Compression, overwrite bool) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	removeOldParts(name)
+	RemoveParts(name)
 	part := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text()[:8]+".part")
 	if f.temp, err = os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no folder %s: make it first", filepath.Dir(name))
 	} else if err != nil {
 		return nil, err
 	}
+	_ = hold(f.temp) // where a file can't be held, its youth protects it
 	f.out = bufio.NewWriterSize(io.MultiWriter(f.temp, f.sum), 1<<16)
 	if f.compress, err = Compress(f.out, c); err != nil {
 		f.Abort()
@@ -58,15 +60,34 @@ func Create(name string, c Compression, overwrite bool) (*File, error) {
 	return f, nil
 }
 
-// removeOldParts removes what killed exports of the same name left a day ago or earlier.
-func removeOldParts(name string) {
-	parts, _ := filepath.Glob(filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".????????.part")) // of a name that is no pattern, nothing
-	for _, part := range parts {
-		if info, err := os.Lstat(part); err == nil && time.Since(info.ModTime()) > 24*time.Hour {
-			_ = os.Remove(part)
+// RemoveParts removes what killed exports of a name left: parts that no process holds. In the name,
+// {date} stands for any day and {group} for any group.
+func RemoveParts(name string) {
+	folder, base := filepath.Split(name)
+	literal := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
+	pattern := strings.NewReplacer("{date}", "????-??-??", "{group}", "*").Replace(literal.Replace(base))
+	entries, _ := os.ReadDir(cmp.Or(folder, ".")) // of a folder that is not there, none
+	for _, e := range entries {
+		if ours, _ := filepath.Match("."+pattern+".????????.part", e.Name()); !ours || !e.Type().IsRegular() {
+			continue
+		}
+		part := filepath.Join(folder, e.Name())
+		if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < youngPart {
+			continue
+		}
+		if f, err := os.OpenFile(part, os.O_RDWR, 0); err == nil {
+			free := hold(f) == nil
+			_ = f.Close()
+			if free {
+				_ = os.Remove(part)
+			}
 		}
 	}
 }
+
+// youngPart is how long a part stays that nobody holds: a whole one is not held while its export makes
+// the files of other groups.
+const youngPart = time.Hour
 
 // Compress returns a writer that compresses into w, nil for no compression.
 func Compress(w io.Writer, c Compression) (io.WriteCloser, error) {

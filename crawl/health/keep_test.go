@@ -192,6 +192,59 @@ func TestPruneRuns(t *testing.T) {
 	}
 }
 
+// TestNights: of nightly crawls, what is kept for a time stays as large as it is once that time has gone by:
+// the rows of the tables, and the file.
+func TestNights(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	const sizes = `SELECT (SELECT count(*) FROM requests), (SELECT count(*) FROM crawl_attempts), (SELECT count(*) FROM workers), (SELECT count(*) FROM runs),
+		(SELECT count(*) FROM run_passes), (SELECT count(*) FROM deliveries), (SELECT count(*) FROM reviews)`
+	pages := func() (n int) {
+		t.Helper()
+		ok(t, w.db.Read().QueryRowContext(t.Context(), `SELECT page_count FROM pragma_page_count`).Scan(&n))
+		return n
+	}
+	months, space := []string(nil), 0
+	for night := 1; night <= 155; night++ {
+		ok(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
+			for _, statement := range []string{
+				`INSERT INTO runs (id, uuid, host, pid, source_id, command, started_at, heartbeat_at, finished_at, outcome, pages) VALUES (?1, 'u' || ?1, 'h', 1, 1, 'c', ?2, ?2, ?2, 'done', 40)`,
+				`INSERT INTO run_passes (source_id, run_id, selection, began_at) VALUES (1, ?1, '{}', ?2)`,
+				`INSERT INTO workers (run_id, worker_id, name, host, pid, started_at, heartbeat_at, stopped_at) VALUES (?1, 'w', 'n', 'h', 1, ?2, ?2, ?2)`,
+				`INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, ended, error_code, metadata)
+					WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 19)
+					SELECT 1, ?1 * 100 + i, ?1, 'w', 1, 0, ?2, ?2, iif(i = 0, 'failed', 'done'), iif(i = 0, 'TIMEOUT', 'SUCCESS'), '{"steps":[]}' FROM n`,
+				`INSERT INTO requests (source_id, target_id, claim_token, correlation_id, type, url, started_at, finished_at, outcome, result_count, latency_ms)
+					WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 39) SELECT 1, 1, ?1 * 100, 'x', 'listing', 'http://h/' || i, ?2, ?2, 'success', 1, 1 FROM n`,
+				`INSERT INTO deliveries (name, at, event, file, rows, filters, complete) VALUES ('ann', ?2, ?1, 'f', 1, '{}', 1)`,
+				`INSERT INTO reviews (at, event, by) VALUES (?2, ?1, 'command')`,
+			} {
+				if err := tx.Run(statement, night, tx.Now); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		_, _, err := w.Prune(t.Context(), 0)
+		ok(t, err)
+		if night > 93 && night%31 == 0 {
+			months = append(months, table(t, w.db, sizes)...)
+		}
+		if night == 124 {
+			space = pages()
+		}
+		w.clock.move(day)
+	}
+	// 15 nights of requests; 31 of attempts that went well, 91 of the others; 91 of the rest.
+	wantRows(t, w.db, sizes, "600|680|91|91|91|91|91")
+	if len(months) != 2 || months[0] != months[1] {
+		t.Errorf("month by month: %v", months)
+	}
+	if now := pages(); now > space+space/20 { // pages of indexes are not always full
+		t.Errorf("the file has grown from %d to %d pages within a month", space, now)
+	}
+}
+
 // TestPruneStops: the end of its context ends it between two batches.
 func TestPruneStops(t *testing.T) {
 	t.Parallel()

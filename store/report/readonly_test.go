@@ -98,8 +98,19 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 			}
 			return nil
 		},
-		"Growth":  func() error { _, err := r.Growth(ctx); return err },
-		"Runs":    func() error { _, err := r.Runs(ctx, 0); return err },
+		"Growth": func() error { _, err := r.Growth(ctx, time.Time{}); return err },
+		"Runs":   func() error { _, err := r.Runs(ctx, 0); return err },
+		"Words": func() error {
+			for _, kind := range []report.WordKind{
+				report.WordSource, report.WordCity, report.WordCityName, report.WordCategory, report.WordTarget, report.WordDead, report.WordCompany,
+				report.WordListing, report.WordRun, report.WordDelivery, report.WordProxy,
+			} {
+				if _, err := r.Words(ctx, kind, "a", 9); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
 		"ShowRun": func() error { _, err := r.ShowRun(ctx, 1); return err },
 	}
 }
