@@ -14,7 +14,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// TestReadGolden checks over all golden pages that to be told of the rules changes nothing, and that each value of
+// TestReadGolden checks over all golden pages that a trace of the rules changes nothing, and that each value of
 // each listing has something that gave it.
 func TestReadGolden(t *testing.T) {
 	t.Parallel()
@@ -44,7 +44,7 @@ func TestReadGolden(t *testing.T) {
 			if diff := cmp.Diff(want, got.Page, cmpopts.IgnoreUnexported(Page{})); diff != "" {
 				t.Errorf("%s: (-parsed +read)\n%s", file, diff)
 			}
-			told := map[string]bool{}
+			listed := map[string]bool{}
 			for _, c := range got.Cards {
 				for _, v := range c.Values {
 					if v.Rule == nil && v.From == "" {
@@ -52,11 +52,11 @@ func TestReadGolden(t *testing.T) {
 					}
 				}
 				if c.Unread == "" {
-					told[c.Listing.ID] = true
+					listed[c.Listing.ID] = true
 				}
 			}
-			if len(told) != len(got.Listings) {
-				t.Errorf("%s: %d cards are listings, the page has %d", file, len(told), len(got.Listings))
+			if len(listed) != len(got.Listings) {
+				t.Errorf("%s: %d cards are listings, the page has %d", file, len(listed), len(got.Listings))
 			}
 		}
 	}
