@@ -30,6 +30,9 @@ func (r *Reading) hints(s *Source, t *trace, doc *html.Node) {
 	if len(r.Cards) == 0 && r.Outcome == HTMLChanged && !s.def.Structured.On {
 		r.cardHints(s, doc, words)
 	}
+	if s.def.Structured.On && r.Outcome == HTMLChanged {
+		r.Hints = append(r.Hints, Hint{*s.places.rule("structured", "true"), "the page has no business in JSON-LD, microdata or hCard"})
+	}
 	if len(t.cards) > 0 {
 		r.fieldHints(s, t, words)
 	}
