@@ -155,6 +155,16 @@ func TestRead(t *testing.T) {
 			}
 		}
 	})
+	t.Run("PageReadTwice", func(t *testing.T) {
+		t.Parallel()
+		page := siteHTML(`<div class="result" data-ypid="1"><a class="business-name">A</a><i class="count">none</i>` +
+			`<div class="result" data-ypid="2"><a class="business-name">B</a><i class="count">none</i></div></div>`)
+		r := read(t, yellow, page, false)
+		const want = `takes nothing on 2 cards: match does not fit "none"`
+		if len(r.Cards) != 2 || !slices.ContainsFunc(r.Hints, func(h Hint) bool { return h.Key == "fields.review_count[4]" && h.Text == want }) {
+			t.Errorf("%d cards, hints %+v", len(r.Cards), r.Hints)
+		}
+	})
 	t.Run("NoCards", func(t *testing.T) {
 		t.Parallel()
 		page := siteHTML(strings.Repeat(`<li class="firm"><h2><a href="/x/mip/a-1">A</a></h2><p>(217) 555-0101</p><p>b</p></li>`, 4))
