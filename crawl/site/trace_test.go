@@ -157,11 +157,11 @@ func TestRead(t *testing.T) {
 	})
 	t.Run("PageReadTwice", func(t *testing.T) {
 		t.Parallel()
-		page := siteHTML(`<div class="result" data-ypid="1"><a class="business-name">A</a><i class="count">none</i>` +
-			`<div class="result" data-ypid="2"><a class="business-name">B</a><i class="count">none</i></div></div>`)
+		page := siteHTML(`<div class="search-results"><div class="result" data-ypid="1"><a class="business-name">A</a><i class="phone">none</i>` +
+			`<div class="result" data-ypid="2"><a class="business-name">B</a><i class="phone">none</i></div></div></div>`)
 		r := read(t, yellow, page, false)
-		const want = `takes nothing on 2 cards: match does not fit "none"`
-		if len(r.Cards) != 2 || !slices.ContainsFunc(r.Hints, func(h Hint) bool { return h.Key == "fields.review_count[4]" && h.Text == want }) {
+		const want = "gives a text on 2 cards, which is no value of this field"
+		if len(r.Cards) != 2 || !slices.ContainsFunc(r.Hints, func(h Hint) bool { return h.Key == "fields.phone[1]" && h.Text == want }) {
 			t.Errorf("%d cards, hints %+v", len(r.Cards), r.Hints)
 		}
 	})
