@@ -131,7 +131,7 @@ func (r *run) mending(name string) string {
 	if isBuiltin(name) || !r.several() && r.c.String("source-file") != "" {
 		return " (--source-file)"
 	}
-	return fmt.Sprintf(" (`ypcrawl sources show %s --yaml` prints it, `ypcrawl sources set %s --file FILE` puts it back)", name, name)
+	return fmt.Sprintf(" (`ypcrawl sources show %s --yaml` prints it, `ypcrawl sources try FILE PAGE` says what it reads of a kept page, `ypcrawl sources set %s --file FILE` puts it back)", name, name)
 }
 
 // opening is what opens a source again.

@@ -309,7 +309,7 @@ func (f *sourceFacts) text(w *sections, now time.Time) {
 	}
 	switch {
 	case f.Stage == checkpoint.StageReview:
-		w.more(fmt.Sprintf("Next: `ypcrawl sources show %s --yaml`, edit, `ypcrawl sources set %s --file FILE`, `ypcrawl sources enable %s`.",
+		w.more(fmt.Sprintf("Next: `ypcrawl sources show %s --yaml`, edit, `ypcrawl sources try FILE URL`, `ypcrawl sources set %s --file FILE`, `ypcrawl sources enable %s`.",
 			f.Name, f.Name, f.Name))
 	case f.Stage == checkpoint.StageSandbox:
 		w.more(fmt.Sprintf("Next: `ypcrawl run --source %s` crawls the sandbox; `ypcrawl sources promote %s` ends it by hand.", f.Name, f.Name))

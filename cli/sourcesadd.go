@@ -293,7 +293,7 @@ func (a *adding) refuse(row *stagedRow) error {
 		}
 	}
 	text += "\nNext: use the address of a results page, for one category in one city; or write a definition yourself, starting from\n" +
-		"  `ypcrawl sources show yellowpages`, and store that with `ypcrawl sources set " + a.called + " --file FILE`"
+		"  `ypcrawl sources show yellowpages`; `ypcrawl sources try FILE URL` says what it reads, `ypcrawl sources set " + a.called + " --file FILE` stores it"
 	return errors.New(text)
 }
 

@@ -25,8 +25,8 @@ import (
 const tryDescription = `The page is the address of one, which is asked for once, as a crawl would ask (robots.txt, pace, what the database
 knows of the host), or a file, for which nobody is asked. With --target, the source says what the address is.
 SOURCE is a name (see "sources list"), or the FILE of a definition. Nothing is stored.
-Exit codes: 0 listings, or a page that says that there are none; 3 more than half of the listings are rejected; 5 a block
-page, a redirect, or a page that is not the site's; 7 the site's page, but its layout is not known.`
+Exit codes: 0 listings, or a page that says that there are none; 3 more than half of the cards can't be read or are
+rejected; 5 a block page, a redirect, or a page that is not the site's; 7 the site's page, but its layout is not known.`
 
 // sourcesTryCommand is `sources try`.
 func (p *Program) sourcesTryCommand() *cli.Command {
@@ -37,6 +37,7 @@ func (p *Program) sourcesTryCommand() *cli.Command {
 			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "read the page again whenever the definition (or the page's file) is saved, until Ctrl-C"},
 			&cli.BoolFlag{Name: "details", Usage: "the page is a listing's own, not one of results"},
 			&cli.StringFlag{Name: "target", DefaultText: "none", Usage: "`CITY/CATEGORY` whose first page it is, as the site writes them: austin-tx/plumbers"},
+			&cli.StringFlag{Name: "save", DefaultText: "none", Usage: "keep the page that was asked for in `FILE`, to try it again without asking"},
 			&cli.BoolFlag{Name: "all", Usage: "show every card in full, not only the first"},
 			&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` of the site, instead of the one that the source names"},
 		}, keepFlags(), []cli.Flag{delayFlag(), robotsFlag(), userAgentFlag(), requestTimeoutFlag(), jsonFlag()}),
@@ -88,6 +89,9 @@ func (p *Program) sourcesTry(c *cli.Context) error {
 		t.page = args[1]
 	case t.place == nil:
 		return Usagef("want a page: its address, or a file; or --target austin-tx/plumbers")
+	}
+	if c.IsSet("save") && t.page != "" {
+		return Usagef("--save: %s is a file already; give an address, or --target alone", t.page)
 	}
 	if c.Bool("watch") {
 		return t.watch()
@@ -247,7 +251,7 @@ func (t *trial) ask(src *site.Source, address *url.URL) (*tryAnswer, error) {
 		defer func() { _ = k.DB().Close() }()
 		closed, err := closedTo(t.c.Context, k, address)
 		if err == nil && closed != "" {
-			err = fmt.Errorf("the site may not be asked now: %s", closed)
+			err = fmt.Errorf("the site may not be asked now: %s\nA page that is kept can be tried without asking: `ypcrawl sources samples`, `ypcrawl sources sample ID > page.html`", closed)
 		}
 		if err != nil {
 			return nil, err
@@ -268,6 +272,11 @@ func (t *trial) ask(src *site.Source, address *url.URL) (*tryAnswer, error) {
 	}
 	defer res.Release()
 	t.p.note("Asked for %s once: status %d, %s.", yp.Printable(address.Redacted()), res.Status, bytesText(int64(len(res.Body))))
+	if path := t.c.String("save"); path != "" {
+		if err := os.WriteFile(path, res.Body, 0o644); err != nil {
+			return nil, err
+		}
+	}
 	return &tryAnswer{body: slices.Clone(res.Body), final: res.URL, status: res.Status}, nil
 }
 
@@ -345,7 +354,7 @@ func (t *trial) read(src *site.Source, a *tryAnswer) (*triedPage, error) {
 		row.ExitCode = ExitLayout
 	case r.Outcome == site.Redirected || r.Outcome == site.Unrecognised:
 		row.ExitCode = ExitBlocked
-	case 2*row.Rejected > listings:
+	case 2*(row.Rejected+row.Bad) > listings+row.Bad:
 		row.ExitCode = ExitFailures
 	}
 	return row, nil

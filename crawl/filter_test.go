@@ -90,3 +90,25 @@ func TestFilter(t *testing.T) {
 		})
 	}
 }
+
+func TestFilterFault(t *testing.T) {
+	t.Parallel()
+	bar := yp.Listing{ID: "1", Name: "Joe's Bar", Categories: []string{"Bars"}}
+	ad := bar
+	ad.Sponsored = true
+	for want, c := range map[string]struct {
+		filter crawl.Filter
+		l      yp.Listing
+	}{
+		"":                                      {crawl.Filter{}, bar},
+		"it is an ad":                           {crawl.Filter{}, ad},
+		"its score is too low":                  {crawl.Filter{MinScore: 100}, bar},
+		"its name holds a word that is blocked": {crawl.Filter{Words: []string{"BAR"}}, bar},
+		"none of its categories is allowed":     {crawl.Filter{Allow: []string{"Diners"}}, bar},
+		"one of its categories is blocked":      {crawl.Filter{Block: []string{"bars"}, Sponsored: true}, ad},
+	} {
+		if got := c.filter.Fault(&c.l); got != want {
+			t.Errorf("%+v: got %q, want %q", c.filter, got, want)
+		}
+	}
+}

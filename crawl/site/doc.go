@@ -5,7 +5,7 @@
 // loaded: how URLs are formed, which selectors find cards and fields, what the
 // site's chrome and its empty results look like. ParsePage takes the HTML of a
 // results page and returns its listings, the site's total, the next link, and
-// an Outcome with a reason for people. ParseIndex does so with the cities of a
+// an Outcome with a reason for people. Read tells besides which rule gave each value. ParseIndex does so with the cities of a
 // state's index, ParseDetail with the page of one listing; Check tells why a
 // listing may not be promoted.
 //

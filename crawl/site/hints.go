@@ -30,6 +30,9 @@ func (r *Reading) hints(s *Source, t *trace, doc *html.Node) {
 	if len(r.Cards) == 0 && r.Outcome == HTMLChanged && !s.def.Structured.On {
 		r.cardHints(s, doc, words)
 	}
+	if s.def.Structured.On && r.Outcome == HTMLChanged {
+		r.Hints = append(r.Hints, Hint{*s.places.rule("structured", "true"), "the page has no business in JSON-LD, microdata or hCard"})
+	}
 	if len(t.cards) > 0 {
 		r.fieldHints(s, t, words)
 	}
@@ -120,11 +123,19 @@ func (r *Reading) fieldHints(s *Source, t *trace, words []string) {
 		}
 	}
 	some["locality"], some["address"] = some["city"], some["city"]
+	lack := map[string]int{} // cards that are unread for want of it
+	for i := range r.Cards {
+		for _, name := range r.Cards[i].Empty {
+			if r.Cards[i].Unread != "" && (name == "id" || name == "name") {
+				lack[name]++
+			}
+		}
+	}
 	for _, name := range hintOrder {
-		if some[name] {
+		if some[name] && 2*lack[name] < len(r.Cards) {
 			continue
 		}
-		if name != "locality" && name != "address" {
+		if !some[name] && name != "locality" && name != "address" {
 			r.Never = append(r.Never, name)
 		}
 		for i := range s.def.Fields[name] {
@@ -136,6 +147,8 @@ func (r *Reading) fieldHints(s *Source, t *trace, words []string) {
 				h.Text = "finds nothing on any card" + near(s.def.Fields[name][i].CSS, words)
 			case u.gave == 0:
 				h.Text = fmt.Sprintf("takes nothing on %s: %s", yp.Plural(u.found, "card"), u.sample)
+			case some[name]:
+				h.Text = fmt.Sprintf("gives a text on only %d of %s", u.gave, yp.Plural(len(r.Cards), "card"))
 			default:
 				h.Text = fmt.Sprintf("gives a text on %s, which is no value of this field", yp.Plural(u.gave, "card"))
 			}

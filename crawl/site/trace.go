@@ -316,11 +316,8 @@ func (c *tracedCard) value(f *yp.ListingField, text string) Value {
 			return v
 		}
 	}
-	switch {
-	case f.Name == "sponsored":
+	if v.From = from(structured.JSONLD, f.Name); f.Name == "sponsored" {
 		v.Rule, v.From = c.rule, "where the card stands, or a mark of cards.sponsored_marks"
-	default:
-		v.From = from(structured.JSONLD, f.Name)
 	}
 	return v
 }

@@ -14,7 +14,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// TestReadGolden checks over all golden pages that to be told of the rules changes nothing, and that each value of
+// TestReadGolden checks over all golden pages that a trace of the rules changes nothing, and that each value of
 // each listing has something that gave it.
 func TestReadGolden(t *testing.T) {
 	t.Parallel()
@@ -44,7 +44,7 @@ func TestReadGolden(t *testing.T) {
 			if diff := cmp.Diff(want, got.Page, cmpopts.IgnoreUnexported(Page{})); diff != "" {
 				t.Errorf("%s: (-parsed +read)\n%s", file, diff)
 			}
-			told := map[string]bool{}
+			listed := map[string]bool{}
 			for _, c := range got.Cards {
 				for _, v := range c.Values {
 					if v.Rule == nil && v.From == "" {
@@ -52,11 +52,11 @@ func TestReadGolden(t *testing.T) {
 					}
 				}
 				if c.Unread == "" {
-					told[c.Listing.ID] = true
+					listed[c.Listing.ID] = true
 				}
 			}
-			if len(told) != len(got.Listings) {
-				t.Errorf("%s: %d cards are listings, the page has %d", file, len(told), len(got.Listings))
+			if len(listed) != len(got.Listings) {
+				t.Errorf("%s: %d cards are listings, the page has %d", file, len(listed), len(got.Listings))
 			}
 		}
 	}
@@ -153,6 +153,16 @@ func TestRead(t *testing.T) {
 			if !slices.Contains(got, c.want) {
 				t.Errorf("%s: got %q, want %q", name, got, c.want)
 			}
+		}
+	})
+	t.Run("PageReadTwice", func(t *testing.T) {
+		t.Parallel()
+		page := siteHTML(`<div class="search-results"><div class="result" data-ypid="1"><a class="business-name">A</a><i class="phone">none</i>` +
+			`<div class="result" data-ypid="2"><a class="business-name">B</a><i class="phone">none</i></div></div></div>`)
+		r := read(t, yellow, page, false)
+		const want = "gives a text on 2 cards, which is no value of this field"
+		if len(r.Cards) != 2 || !slices.ContainsFunc(r.Hints, func(h Hint) bool { return h.Key == "fields.phone[1]" && h.Text == want }) {
+			t.Errorf("%d cards, hints %+v", len(r.Cards), r.Hints)
 		}
 	})
 	t.Run("NoCards", func(t *testing.T) {
