@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"ypcrawl/crawl/kept"
 	"ypcrawl/store"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
@@ -111,13 +112,17 @@ func (d *diagnosis) growth(ctx context.Context) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	pages, _, err := kept.Usage(pagesDir(d.c))
+	if err != nil {
+		return err
+	}
 	read, _, left := g.Weigh(detailInFile)
 	switch {
 	case g.TargetsLeft() == 0:
-		d.add(check, fine, "", "nothing is planned: the database stays at about %s, the logs at %s", bytesText(size), bytesText(logs))
+		d.add(check, fine, "", "nothing is planned: the database stays at about %s, the logs at %s%s", bytesText(size), bytesText(logs), keptText(pages, 0))
 		return nil
 	case read < enoughPages:
-		d.add(check, fine, "", "%s left to crawl; how large everything will be is known after %d pages", plural(g.TargetsLeft(), "target"), enoughPages)
+		d.add(check, fine, "", "%s left to crawl; how large everything will be is known after %d pages%s", plural(g.TargetsLeft(), "target"), enoughPages, keptText(pages, 0))
 		return nil
 	}
 	moreDB := int64(float64(max(0, size-g.Targets*bytesOfTarget)) / read * left)
@@ -125,15 +130,29 @@ func (d *diagnosis) growth(ctx context.Context) error {
 	moreLogs := int64(float64(logs) / logged * left)
 	text := fmt.Sprintf("%s left, about %s: the database will grow from %s to about %s, the logs from %s to about %s",
 		plural(g.TargetsLeft(), "target"), plural(g.PagesLeft(), "page"), bytesText(size), bytesText(size+moreDB), bytesText(logs), bytesText(logs+moreLogs))
+	fetched, _, left := g.Weigh(1)
+	morePages := int64(float64(pages) / fetched * left)
+	text += keptText(pages, morePages)
 	text += fmt.Sprintf("; of the database %s are requests (%s rows, --keep-requests forgets them) and %s attempts (%s rows, kept 30 days, 90 if they failed)",
 		bytesText(g.Requests*bytesOfRequest), thousands(g.Requests), bytesText(g.Attempts*(bytesOfAttempt+g.StepBytes)), thousands(g.Attempts))
 	free, err := freeSpace(existingFolder(filepath.Dir(db)))
-	if err == nil && moreDB+moreLogs > free-littleSpace {
+	if err == nil && moreDB+moreLogs+morePages > free-littleSpace {
 		d.add(check, dubious, "free some space before that; `run --keep-requests 3` and `run --keep-logs 14` keep less, "+d.command("wal", "compress")+" shrinks the logs that are there", "%s; %s are left on the disk", text, bytesText(free))
 		return nil
 	}
 	d.add(check, fine, "", "%s", text)
 	return nil
+}
+
+// keptText says how large the kept pages are and will be; empty where there are none.
+func keptText(size, more int64) string {
+	switch {
+	case size == 0:
+		return ""
+	case more == 0:
+		return fmt.Sprintf("; the kept pages take %s", bytesText(size))
+	}
+	return fmt.Sprintf(", the kept pages from %s to about %s or --keep-pages-size, whichever is less", bytesText(size), bytesText(size+more))
 }
 
 // Bytes that a row takes with its indexes, measured over a million listings: see docs/decisions/0046-backup.md.
