@@ -22,7 +22,8 @@ ypcrawl backup copies/ --keep 7        and of older ones the newest six
 ypcrawl backup /mnt/usb/ypcrawl.db     under a name of your own
 
 A crawl may run meanwhile: the copy is what a kill at one instant would have left, and a crawl goes on from it in the same manner.
-It is read once before it gets its name: every page of the database, with --full every index against its table too, and the rows of the main tables.`
+It is read once before it gets its name: every page of the database, with --full every index against its table too, and the rows of the main tables.
+Pages that ` + "`run --keep-pages`" + ` has kept are not copied: they are no truth, and large. Copy the folder ypcrawl.db.pages beside it if you want them.`
 
 func (p *Program) backupCommand() *cli.Command {
 	return &cli.Command{

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ypcrawl/crawl/health"
+	"ypcrawl/crawl/kept"
 	"ypcrawl/store"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
@@ -121,13 +122,17 @@ func (d *diagnosis) growth(ctx context.Context) error {
 		fix = d.command("wal", "compress") + " shrinks the plain logs to about " + bytesText(int64(float64(logs.plain)/packedTo)) + ", those in use left alone"
 	}
 	d.add("kept for a time", fine, fix, "%s", kept)
+	pages, _, err := kept.Usage(pagesDir(d.c))
+	if err != nil {
+		return err
+	}
 	read, _, left := g.Weigh(detailInFile)
 	switch {
 	case g.TargetsLeft() == 0:
-		d.add(check, fine, "", "nothing is planned: the database stays at about %s, the logs at %s", bytesText(size), bytesText(logs.plain+logs.packed))
+		d.add(check, fine, "", "nothing is planned: the database stays at about %s, the logs at %s%s", bytesText(size), bytesText(logs.plain+logs.packed), keptText(pages, 0))
 		return nil
 	case read < enoughPages:
-		d.add(check, fine, "", "%s left to crawl; the final size is known after %d pages", plural(g.TargetsLeft(), "target"), enoughPages)
+		d.add(check, fine, "", "%s left to crawl; the final size is known after %d pages%s", plural(g.TargetsLeft(), "target"), enoughPages, keptText(pages, 0))
 		return nil
 	}
 	stays := float64(max(0, size-g.Targets*bytesOfTarget-requests-attempts))
@@ -143,14 +148,28 @@ func (d *diagnosis) growth(ctx context.Context) error {
 	}
 	text += fmt.Sprintf(": the database will grow from %s to about %s; the logs to about %s in all, compressed; those of a run that goes on are plain, up to %s if one run does it all",
 		bytesText(size), bytesText(size+moreDB), bytesText(int64(packed)+morePacked), bytesText(morePlain))
+	fetched, _, left := g.Weigh(1)
+	morePages := int64(float64(pages) / fetched * left)
+	text += keptText(pages, morePages)
 	free, err := freeSpace(existingFolder(filepath.Dir(db)))
-	if err == nil && moreDB+morePlain > free-littleSpace {
+	if err == nil && moreDB+morePlain+morePages > free-littleSpace {
 		d.add(check, dubious, "free some space before then; `run --keep-requests 3` and `run --keep-logs 14` keep less, shorter runs (--max-duration 12h) let the next one compress the logs, "+
 			d.command("wal", "compress")+" shrinks those that are there", "%s; %s are left on the disk", text, bytesText(free))
 		return nil
 	}
 	d.add(check, fine, "", "%s", text)
 	return nil
+}
+
+// keptText says how large the kept pages are and will be; empty where there are none.
+func keptText(size, more int64) string {
+	switch {
+	case size == 0:
+		return ""
+	case more == 0:
+		return fmt.Sprintf("; the kept pages take %s", bytesText(size))
+	}
+	return fmt.Sprintf(", the kept pages from %s to about %s or --keep-pages-size, whichever is less", bytesText(size), bytesText(size+more))
 }
 
 // Bytes that a row takes with its indexes, and what else growth is told by, measured: see docs/sizing.md.

@@ -99,7 +99,7 @@ func (d *diagnosis) permissions(context.Context) error {
 		return nil // who may read a file there does not stand in its mode
 	}
 	db := d.c.String("db")
-	places := []string{db, db + "-wal", db + "-shm", store.LockDir(db), logDir(d.c)}
+	places := []string{db, db + "-wal", db + "-shm", store.LockDir(db), logDir(d.c), pagesDir(d.c)}
 	text, err := readBounded(d.c.String(configFlag), "settings file")
 	if err == nil && regexp.MustCompile(`://[^/\s]+@`).Match(text) { // it names a proxy with its user
 		places = append(places, d.c.String(configFlag))
@@ -109,7 +109,7 @@ func (d *diagnosis) permissions(context.Context) error {
 		wide = append(wide, wideFiles(place)...)
 	}
 	if len(wide) == 0 {
-		d.add("permissions", fine, "", "nobody else can read the database, its logs and its locks")
+		d.add("permissions", fine, "", "nobody else can read the database, its logs, its locks and its kept pages")
 		return nil
 	}
 	shown := strings.Join(wide[:min(len(wide), 3)], ", ")
@@ -134,7 +134,7 @@ func wideFiles(place string) (wide []string) {
 	entries, _ := os.ReadDir(place) // a file has none; a folder that can't be listed is told of by others
 	for _, e := range entries {
 		switch filepath.Ext(e.Name()) {
-		case ".jsonl", ".zst", ".lock":
+		case ".jsonl", ".zst", ".lock", ".pages":
 			look(filepath.Join(place, e.Name()))
 		}
 	}

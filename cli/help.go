@@ -30,7 +30,7 @@ var helpGroups = []struct{ name, commands string }{
 	{"Crawl", "run plan discover details progress dashboard schedule recover reset"},
 	{"Results", "listings companies changes coverage export"},
 	{"Trouble", "status runs workers trace targets dead retry doctor selftest"},
-	{"Sources", "sources reparse proxies demo"},
+	{"Sources", "sources proxies demo reparse"},
 	{"Files", "backup restore wal version completion help"},
 }
 

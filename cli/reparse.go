@@ -198,7 +198,8 @@ func reparsedText(w *sections, out *crawl.Reparsed) {
 		w.table(t)
 		var examples []string
 		for _, f := range s.Fields {
-			for _, x := range f.Examples {
+			if len(f.Examples) > 0 { // --json has more
+				x := f.Examples[0]
 				examples = append(examples, fmt.Sprintf("%s of %s: %s → %s", f.Field, x.Listing, w.p.valueText(x.Before), w.p.valueText(x.After)))
 			}
 		}

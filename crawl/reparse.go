@@ -197,7 +197,8 @@ func (r *rereader) page(p *kept.Page, how *kept.Reading, body []byte) error {
 	}
 	s.Pages++
 	then, was := before.read(before.src, p, body)
-	page, is := before.read(now.WithBaseURL(before.base), p, body)
+	now = now.WithBaseURL(before.base)
+	page, is := before.read(now, p, body)
 	if was == "" { // that definition can't be used any more: what was noted of it stands
 		was = p.Outcome
 	}

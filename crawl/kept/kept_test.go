@@ -370,6 +370,39 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
+// TestDictionary: pages of the size that directories have make a dictionary.
+func TestDictionary(t *testing.T) {
+	t.Parallel()
+	pages := demoPages(t, resultPaths()[:24])
+	dict := buildDict(pages[:sampleCount])
+	if dict == nil {
+		t.Fatal("there is none")
+	}
+	dir := t.TempDir()
+	size := func(run string, from, to int) int64 {
+		write(t, Config{Dir: dir, Run: run}, func(w *Writer) {
+			for i := from; i < to; i++ {
+				w.Keep(page("a", i+1, day1), reading, pages[i])
+			}
+		})
+		size, _, err := Usage(dir)
+		noErr(t, err)
+		return size
+	}
+	one := size("run1", 0, sampleCount)
+	two := size("run2", 0, sampleCount+1)
+	if two <= one {
+		t.Errorf("%d bytes, then %d", one, two)
+	}
+	three := size("run3", 0, sampleCount)
+	if three-two >= one {
+		t.Errorf("%d bytes without a dictionary, %d with one that is learned", one, three-two)
+	}
+	if got, _ := all(t, dir, nil); got["a/3"] != string(pages[2]) {
+		t.Error("a page is another one")
+	}
+}
+
 func FuzzReader(f *testing.F) {
 	dir := f.TempDir()
 	w, err := Open(Config{Dir: dir, Run: "run1", Days: 1, MaxBytes: 1 << 30})

@@ -34,11 +34,21 @@ func (s segment) scan(do func(record, io.ReaderAt) error) (damaged int64, err er
 	return scan(f, info.Size(), func(r record) error { return do(r, f) })
 }
 
-// dict reads a record of a dictionary.
+// dict reads a record of a dictionary, which is compressed as a page is.
 func (r record) dict(src io.ReaderAt) (h dictHeader, dict []byte, err error) {
-	if err = json.Unmarshal(r.header, &h); err == nil {
-		dict, err = r.body(src)
+	if err := json.Unmarshal(r.header, &h); err != nil {
+		return h, nil, err
 	}
+	packed, err := r.body(src)
+	if err != nil {
+		return h, nil, err
+	}
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(4*dictBytes))
+	if err != nil {
+		return h, nil, err
+	}
+	defer dec.Close()
+	dict, err = dec.DecodeAll(packed, nil)
 	return h, dict, err
 }
 

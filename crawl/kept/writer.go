@@ -145,7 +145,7 @@ func (w *Writer) keep(p Page, r *Reading, body []byte) error {
 	enc := w.plain
 	if s != nil && s.dict != nil {
 		p.Dict, enc = s.id, s.enc
-		if err := w.once(s.name(), kindDict, dictHeader{ID: s.id, Series: s.key}, s.dict); err != nil {
+		if err := w.once(s.name(), kindDict, dictHeader{ID: s.id, Series: s.key}, w.plain.EncodeAll(s.dict, nil)); err != nil {
 			return err
 		}
 	}
@@ -348,6 +348,7 @@ const (
 	mostSeries  = 16
 	sampleCount = 8
 	sampleBytes = 4 << 20
+	sampleChunk = 64 << 10 // the trainer takes no more at once
 	dictBytes   = 112 << 10
 )
 
@@ -388,15 +389,19 @@ func (s *series) use(dict []byte) {
 // buildDict trains a dictionary with pages of one kind; nil when that can't be done.
 func buildDict(samples [][]byte) (dict []byte) {
 	defer func() {
-		if recover() != nil { // the trainer can't make anything of some pages
+		if recover() != nil { // the trainer fails so on some contents
 			dict = nil
 		}
 	}()
+	var contents [][]byte
+	for _, body := range samples {
+		contents = slices.AppendSeq(contents, slices.Chunk(body, sampleChunk))
+	}
 	history := samples[len(samples)-1]
 	history = history[:min(len(history), dictBytes)]
 	sum := sha256.Sum256(history)
 	id := uint32(sum[0])<<16 | uint32(sum[1])<<8 | uint32(sum[2]) | 1<<30 // of the numbers that are nobody's
-	dict, err := zstd.BuildDict(zstd.BuildDictOptions{ID: id, Contents: samples, History: history, Offsets: [3]int{1, 4, 8}, Level: zstd.SpeedFastest})
+	dict, err := zstd.BuildDict(zstd.BuildDictOptions{ID: id, Contents: contents, History: history, Offsets: [3]int{1, 4, 8}, Level: zstd.SpeedFastest})
 	if err != nil {
 		return nil
 	}
