@@ -60,8 +60,8 @@ func (p *Program) plan(c *cli.Context) error {
 	return p.answer(c, struct {
 		checkpoint.Planned
 		Seconds float64 `json:"seconds"`
-	}{out, took.Seconds()}, "%s targets selected, %s new, %s deepened (%s)",
-		thousands(int64(out.Selected)), thousands(int64(out.Added)), thousands(int64(out.Deepened)), took.Round(time.Millisecond))
+	}{out, took.Seconds()}, "%s selected, %s new, %s deepened (%s)",
+		plural(out.Selected, "target"), thousands(int64(out.Added)), thousands(int64(out.Deepened)), took.Round(time.Millisecond))
 }
 
 // wanted reads the flags that `plan` and `run` share.
