@@ -137,14 +137,14 @@ func (c *Claim) counted(tx *store.Tx, p *yp.Page, out Committed) store.Attempt {
 	case yp.KindIndex:
 		a.Listings += out.Cities
 		a.Changed += out.Added
-		brought = fmt.Sprintf("%d cities, %d new", out.Cities, out.Added)
+		brought = fmt.Sprintf("%s, %d new", yp.Plural(out.Cities, "city"), out.Added)
 	case yp.KindDetail:
 		a.Listings += p.Raw
 	default:
 		a.Listings += p.Raw
 		a.Upserted += out.Kept()
 		a.Changed += out.New + out.Changed
-		brought = fmt.Sprintf("%d listings, %d new, %d changed", out.Kept(), out.New, out.Changed)
+		brought = fmt.Sprintf("%s, %d new, %d changed", yp.Plural(out.Kept(), "listing"), out.New, out.Changed)
 	}
 	a.Trace.Add(tx.At, "committed", p.Number, brought)
 	return a

@@ -96,11 +96,11 @@ func wordsOf[T any](c *cli.Context, name string, parse func(string) (T, error)) 
 }
 
 func anyCategoryFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "any-category", Usage: "take categories that are not known as they are typed"}
+	return &cli.BoolFlag{Name: "any-category", Usage: "accept unknown categories as typed"}
 }
 
 func dryRunFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print what it would cost from the start: requests, time, disk"}
+	return &cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print the cost of a crawl from the start: requests, time, disk"}
 }
 
 func patienceFlag() cli.Flag {

@@ -27,7 +27,7 @@ func (p *Program) dashboardCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "dashboard",
 		Usage: "Show the crawl as a live page in the browser, beside a run or without one",
-		Description: "It reads the database and changes nothing, but for reviews with --allow-actions; Ctrl-C ends it. `run --web` serves the\n" +
+		Description: "It only reads the database, except for reviews with --allow-actions; Ctrl-C ends it. `run --web` serves the\n" +
 			"same page from the run itself.\n" +
 			"Only this machine reaches it unless --listen names another address: it has no password, so anybody who\n" +
 			"reaches the address sees the listings. A browser must ask for it by that address, or by --allow-host.",
@@ -43,11 +43,11 @@ func (p *Program) dashboardCommand() *cli.Command {
 }
 
 func allowHostFlag() cli.Flag {
-	return list("allow-host", "`NAME...` under which a browser may ask for the page, beside its address: that of a proxy in front of it", "none")
+	return list("allow-host", "`NAME...` of hosts under which a browser may open the page, such as a proxy in front of it", "none")
 }
 
 func allowActionsFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "allow-actions", Usage: "let the page mark what was dropped, restored and rejected as reviewed; nothing else can be changed there"}
+	return &cli.BoolFlag{Name: "allow-actions", Usage: "let the page mark dropped, restored and rejected listings as reviewed; nothing else can be changed there"}
 }
 
 func (p *Program) dashboard(c *cli.Context) error {
@@ -188,7 +188,7 @@ func (g *page) beside(r *run) (stop func(last string), err error) {
 // webFlags have a run serve the page.
 func webFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "web", DefaultText: "no page", Usage: "serve the page of the dashboard while it runs, at `ADDRESS`: " + defaultListen + ", or a port alone"},
+		&cli.StringFlag{Name: "web", DefaultText: "no page", Usage: "serve the dashboard at `ADDRESS` while it runs: " + defaultListen + ", or a port alone"},
 		allowHostFlag(),
 		allowActionsFlag(),
 	}

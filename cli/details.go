@@ -17,9 +17,9 @@ func (p *Program) detailsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "details",
 		Usage: "The listings' own pages: fetch those that are due (e-mail, hours, geo, payment ...), show, count, retry",
-		Description: `Without a subcommand: fetches the pages that are due of the listings found so far, and no results
-pages ("ypcrawl run --details" does both, results pages first). Each is fetched once per --details-every.
-The same pace, claims, recovery and exit codes as run: stop it at any time, type the same again, and it goes on.`,
+		Description: `Without a subcommand it fetches listings' own pages that are due, and no results pages
+("ypcrawl run --details" does both, results pages first). Each is fetched once per --details-every.
+Pace, claims, recovery and exit codes are those of run: stop it at any time and type the same again to resume.`,
 		Flags:  append(append(sourceFlags(), sourcesFlags()...), detailsFlags()...),
 		Action: p.fetchDetails,
 		Subcommands: []*cli.Command{
@@ -33,9 +33,9 @@ The same pace, claims, recovery and exit codes as run: stop it at any time, type
 			},
 			{
 				Name: "retry", Usage: "Take FAILED (or PARKED, STUCK) details back; what was read of them is kept",
-				Description: "Shows how many there are and asks before it does. The next run fetches them.",
+				Description: "Shows how many there are and asks first. The next run fetches them.",
 				Flags: append([]cli.Flag{
-					list("status", "`STATUS...` to take back: FAILED (with those that wait after a first failure), PARKED, STUCK", "FAILED"),
+					list("status", "`STATUS...` to plan again: FAILED (with those that wait after a first failure), PARKED, STUCK", "FAILED"),
 					statesFlag(),
 					onlySourceFlag(),
 				}, batchFlags()...),

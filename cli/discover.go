@@ -45,13 +45,12 @@ func (p *Program) discoverCommand() *cli.Command {
 	}
 }
 
-const discoverDescription = `Every page of an index is kept as it comes: killed or stopped in the middle, the same command goes on
-behind the last page, and does not read again the indexes that it has read. An index that was begun more
-than 24 hours ago starts over.
+const discoverDescription = `Every page of an index is stored as it is read. When killed or stopped, the same command resumes after
+the last page and skips indexes that are complete. An index begun more than 24 hours ago starts over.
 
-A city that is no longer in the index is marked as gone when the whole index was read, and its targets
+When the whole index was read, cities that are no longer in it are marked as removed and their targets
 are retired; nothing is deleted, and they come back with the city. An index that shows fewer than half of
-the cities known before is not believed.
+the cities known before removes none.
 
 Exit codes: 0 all indexes read · 3 some states failed · 5 the source is blocked, quarantined, paused or
 disabled · 6 all proxies are gone · 11 another run holds the database (--exclusive) · 130 interrupted,
@@ -63,7 +62,7 @@ func discoverFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "all", Usage: "all states"},
 		list("categories", "plan these `CATEGORY...` in the cities found", "the source's own, or ten common ones"),
 		anyCategoryFlag(),
-		&cli.IntFlag{Name: "min-population", Usage: "plan no targets in cities with fewer `PEOPLE`; those that the gazetteer does not know have 0"},
+		&cli.IntFlag{Name: "min-population", Usage: "plan no targets in cities with fewer `PEOPLE`; cities missing in the built-in list of places count as 0"},
 		&cli.GenericFlag{
 			Name: "max-pages", Value: countValue("pages"), DefaultText: "3, 2 or 1 by the place's size",
 			Usage: "plan so many `PAGES` of each target, or all",
@@ -76,7 +75,7 @@ func discoverFlags() []cli.Flag {
 	)
 	flags = slices.Concat(flags, egressFlags(), notifyFlags())
 	return append(flags,
-		&cli.BoolFlag{Name: "dry-run", Usage: "ask the site for nothing and write nothing, print what it would cost"},
+		&cli.BoolFlag{Name: "dry-run", Usage: "request nothing, write nothing, print the cost"},
 		jsonFlag(),
 	)
 }

@@ -25,7 +25,7 @@ func egressFlags() []cli.Flag {
 			Name: "proxy-policy", DefaultText: "off; require with --proxy or --proxy-file",
 			Usage: "`POLICY`: off (no proxy), prefer (directly when none is left) or require (never directly)",
 		},
-		&cli.StringFlag{Name: "identity", Value: "honest", Usage: "who requests say they are: honest or browser (`KIND`)"},
+		&cli.StringFlag{Name: "identity", Value: "honest", Usage: "headers of requests: `KIND` is honest or browser"},
 	}
 }
 

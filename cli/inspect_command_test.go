@@ -97,7 +97,7 @@ func TestRemedyText(t *testing.T) {
 func TestNextText(t *testing.T) {
 	t.Parallel()
 	for want, n := range map[string]report.Next{
-		"now claimed by w":                                            {When: report.NextHeld, Held: "w"},
+		"now claimed by w":                                                 {When: report.NextHeld, Held: "w"},
 		"claimable now: why":                                               {When: report.NextNow, Why: "why"},
 		"claimable at 12:01:00Z (in 1m00s): why":                           {When: report.NextLater, Why: "why", At: noon.Add(time.Minute)},
 		"never by itself: why. `ypcrawl dead requeue 7` changes that":      {When: report.NextNever, Why: "why", Remedy: "dead requeue 7"},
@@ -151,10 +151,10 @@ func TestEndText(t *testing.T) {
 	number := func(n int64) *int64 { return &n }
 	for want, a := range map[string]report.TraceAttempt{
 		"still under way, or its process was killed and is not recovered yet": {Ended: "running"},
-		"recovered: its process had ended; 2 pages":                          {Ended: "recovered", Pages: number(2)},
-		"released after 1.5 s: the run stops":                           {Ended: "released", DurationMS: number(1500), Message: "the run stops"},
-		"done after 900 ms; 1 page, 30 listings, 12 new or changed":        {Ended: "done", Code: "SUCCESS", DurationMS: number(900), Pages: number(1), Listings: number(30), Changed: number(12)},
-		"failed TIMEOUT: slow; next try at 2026-11-20 12:02:00Z":           {Ended: "failed", Code: "TIMEOUT", Message: "fetch http://x/y: slow", BackoffMS: number(120_000), Finished: noon},
+		"recovered: its process had ended; 2 pages":                           {Ended: "recovered", Pages: number(2)},
+		"released after 1.5 s: the run stops":                                 {Ended: "released", DurationMS: number(1500), Message: "the run stops"},
+		"done after 900 ms; 1 page, 30 listings, 12 new or changed":           {Ended: "done", Code: "SUCCESS", DurationMS: number(900), Pages: number(1), Listings: number(30), Changed: number(12)},
+		"failed TIMEOUT: slow; next try at 2026-11-20 12:02:00Z":              {Ended: "failed", Code: "TIMEOUT", Message: "fetch http://x/y: slow", BackoffMS: number(120_000), Finished: noon},
 	} {
 		if got := a.EndText(yp.KindSearch); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

@@ -18,9 +18,9 @@ import (
 // pingFlags are those of every command that cron may run.
 func pingFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "ping", DefaultText: "none", Usage: "tell a monitor of jobs, as healthchecks does, when this starts (`URL`/start) and how it ends (URL, URL/fail, or URL/log when interrupted)"},
-		list("ping-success", "exit `CODE...` that --ping tells as a success", "0 4"),
-		&cli.BoolFlag{Name: "notify-private", Usage: "let --ping and --notify lead into private networks and to this machine"},
+		&cli.StringFlag{Name: "ping", DefaultText: "none", Usage: "report to a job monitor such as healthchecks when this starts (`URL`/start) and how it ends (URL, URL/fail, or URL/log when interrupted)"},
+		list("ping-success", "exit `CODE...` that --ping reports as a success", "0 4"),
+		&cli.BoolFlag{Name: "notify-private", Usage: "allow --ping and --notify to reach private networks and this machine"},
 	}
 }
 
@@ -31,8 +31,8 @@ func notifyFlags() []cli.Flag {
 		list("notify-on", "report only these: `EVENT...` is "+strings.Join(noticeNames(), ", "), "all"),
 		&cli.GenericFlag{Name: "notify-every", Value: ageValue(time.Hour), DefaultText: "1h", Usage: "report each event of a source at most once in this `TIME`"},
 		&cli.GenericFlag{Name: "notify-dropped", Value: shareValue(0.05), Usage: "report when more than this `SHARE` of a source's listings was dropped"},
-		&cli.GenericFlag{Name: "notify-fewer", Value: shareValue(0.2), Usage: "report when a pass found fewer listings than there were before it, by more than this `SHARE`"},
-		&cli.BoolFlag{Name: "notify-test", Usage: "send a test message to --notify and --ping, tell how that went, and do nothing else"},
+		&cli.GenericFlag{Name: "notify-fewer", Value: shareValue(0.2), Usage: "report when a pass found fewer listings than before it, by more than this `SHARE`"},
+		&cli.BoolFlag{Name: "notify-test", Usage: "send a test message to --notify and --ping, report the result, and do nothing else"},
 	}, pingFlags()...)
 }
 

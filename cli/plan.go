@@ -16,8 +16,8 @@ func (p *Program) planCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "plan",
 		Usage: "Plan targets (source × cities × categories) without crawling them",
-		Description: "`run` plans by itself. Planning again adds what is new, deepens what --max-pages asks for, and\n" +
-			"never disturbs what is done. Without --states all states of the source are meant.",
+		Description: "`run` also plans. Planning again adds new targets and deepens targets to --max-pages; finished\n" +
+			"targets are not changed. Without --states all states of the source are planned.",
 		Flags: append(flags,
 			&cli.IntFlag{Name: "max-targets", DefaultText: "all", Usage: "plan at most so many `TARGETS`"},
 			dryRunFlag(),
@@ -60,8 +60,8 @@ func (p *Program) plan(c *cli.Context) error {
 	return p.answer(c, struct {
 		checkpoint.Planned
 		Seconds float64 `json:"seconds"`
-	}{out, took.Seconds()}, "%s targets selected, %s new, %s deepened (%s)",
-		thousands(int64(out.Selected)), thousands(int64(out.Added)), thousands(int64(out.Deepened)), took.Round(time.Millisecond))
+	}{out, took.Seconds()}, "%s selected, %s new, %s deepened (%s)",
+		plural(out.Selected, "target"), thousands(int64(out.Added)), thousands(int64(out.Deepened)), took.Round(time.Millisecond))
 }
 
 // wanted reads the flags that `plan` and `run` share.

@@ -25,8 +25,8 @@ func (p *Program) progressCommand() *cli.Command {
 		Flags: []cli.Flag{
 			statesFlag(),
 			onlySourceFlag(),
-			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "show it again and again until Ctrl-C"},
-			&cli.GenericFlag{Name: "every", Value: ageValue(2 * time.Second), Usage: "`TIME` between two looks with --watch"},
+			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "repeat until Ctrl-C"},
+			&cli.GenericFlag{Name: "every", Value: ageValue(2 * time.Second), Usage: "`TIME` between two updates with --watch"},
 			jsonFlag(),
 		},
 		Action: p.progress,

@@ -17,13 +17,13 @@ import (
 func (p *Program) resetCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "reset",
-		Usage:       "Take FAILED (or STUCK, PARKED) targets back to PLANNED; pages done are kept",
-		Description: "Shows how many there are and asks before it does. The next run crawls them.",
+		Usage:       "Plan FAILED (or STUCK, PARKED) targets again; pages done are kept",
+		Description: "Shows how many there are and asks first. The next run crawls them.",
 		Flags: append([]cli.Flag{
-			list("status", "`STATUS...` to take back: FAILED (with those that wait after a first failure), STUCK, PARKED", "FAILED"),
+			list("status", "`STATUS...` to plan again: FAILED (with those that wait after a first failure), STUCK, PARKED", "FAILED"),
 			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only targets whose last error has this `CODE`, TIMEOUT say"},
-			&cli.IntFlag{Name: "max-attempts", DefaultText: "any", Usage: "only targets with at most so many `ATTEMPTS`"},
-			&cli.GenericFlag{Name: "older-than", Value: ageValue(0), DefaultText: "any", Usage: "only targets that ended longer than `TIME` ago: 2d, 36h"},
+			&cli.IntFlag{Name: "max-attempts", DefaultText: "any", Usage: "only targets with at most `ATTEMPTS`"},
+			&cli.GenericFlag{Name: "older-than", Value: ageValue(0), DefaultText: "any", Usage: "only targets that ended more than `TIME` ago: 2d, 36h"},
 			&cli.BoolFlag{Name: "from-page-1", Usage: "forget the pages done and crawl them again"},
 			statesFlag(),
 			onlySourceFlag(),
@@ -52,12 +52,12 @@ func (p *Program) retryCommand() *cli.Command {
 		UsageText: `  ypcrawl retry                        all of it; asks first
   ypcrawl retry --failed --states TX   what failed in Texas
   ypcrawl retry --details --error TIMEOUT --yes`,
-		Description: "Shows how many there are and asks before it does. The next run crawls them; pages done are kept.\n" +
-			"What failed waits for its backoff otherwise, and what is dead for somebody who takes it back.",
+		Description: "Shows how many there are and asks first. The next run crawls them; pages done are kept.\n" +
+			"Otherwise failed targets wait for their backoff, and dead ones are not crawled.",
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "failed", Usage: "those that failed, and those that wait after a first failure"},
-			&cli.BoolFlag{Name: "dead", Usage: "dead letters: those that no crawl takes again by itself"},
-			&cli.BoolFlag{Name: "stuck", Usage: "those that were taken back three times without a new page"},
+			&cli.BoolFlag{Name: "dead", Usage: "dead letters: those that no run crawls again automatically"},
+			&cli.BoolFlag{Name: "stuck", Usage: "those that were recovered three times without a new page"},
 			&cli.BoolFlag{Name: "details", Usage: "only listings' own pages"},
 			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only those whose last error has this `CODE`, TIMEOUT say"},
 			statesFlag(),
@@ -173,15 +173,15 @@ func resetOf(c *cli.Context, what string) (r checkpoint.Reset, err error) {
 func (p *Program) recoverCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "recover",
-		Usage: "Take back targets whose worker is dead or silent, so that the next run goes on with them",
-		Description: "What dead processes of this machine held is taken back at once; beyond that, every target\n" +
-			"whose heartbeat is older than --timeout. Pages done are kept.\n" +
+		Usage: "Release targets whose worker is dead or silent, so that the next run crawls them",
+		Description: "Targets of dead processes of this machine are released at once, other targets when their\n" +
+			"heartbeat is older than --timeout. Pages done are kept.\n" +
 			"A run of another machine, or under another host name, as every container has its own, counts as dead\n" +
 			"when nobody holds its lock file and it has been silent for 3 minutes. Where machines share a file but\n" +
 			"not its locks (some network file systems), a run that hangs that long loses what it holds: it notices,\n" +
 			"writes nothing more of it, and the page in hand is done again.",
 		Flags: append(pingFlags(),
-			&cli.GenericFlag{Name: "timeout", Value: minutesValue(time.Hour), Usage: "age of a heartbeat in `MINUTES` (or 2h) from which its worker counts as gone"},
+			&cli.GenericFlag{Name: "timeout", Value: minutesValue(time.Hour), Usage: "age of a heartbeat in `MINUTES` (or 2h) from which its worker counts as dead"},
 			statesFlag(),
 			onlySourceFlag(),
 			jsonFlag(),

@@ -40,18 +40,18 @@ const runExamples = `  ypcrawl run --source demo --states CA TX      a built-in 
 const runDescription = `Typing the same command again always resumes. Ctrl-C finishes the pages in hand and stops;
 a second Ctrl-C ends at once, equally safe.
 
-Without --states all states of the source are meant. For yellowpages that is about 159,000
-targets, a week's work at the default pace: --dry-run tells before anything is asked of a site.
-Listings go into --db, and are logged first: in logs/yp_wal, or in a folder of its own there for a --db
-of another name, or where --wal-dir says.
+Without --states all states of the source are crawled. For yellowpages that is about 159,000
+targets, a week's work at the default pace: --dry-run shows the cost before anything is requested from a site.
+Listings are written to logs first, then to --db. The logs are in logs/yp_wal, for a --db of another name
+in a folder of that name below it, or where --wal-dir says.
 
 With --sources or --all-sources one run crawls several sources side by side, each at its own pace,
-and each ends by itself: one that is blocked, dead or slow keeps no other waiting.
+and each ends independently: one that is blocked, dead or slow does not delay the others.
 
-A host that says when to come back is waited for (--patience); one that blocks rests longer with
-every block. --watch stays when nothing is due and takes targets as they fall due.
+When a host says when to come back, the run waits that long (up to --patience); with every block it
+waits longer. --watch keeps the run alive when nothing is due.
 Proxies (--proxy, --proxy-file, or "ypcrawl proxies add") and browser identities are your choice
-and your responsibility; no challenge is ever solved.
+and your responsibility; ypcrawl never solves a challenge.
 
 Exit codes: ypcrawl help exit-codes.`
 

@@ -16,14 +16,14 @@ func runFlags() []cli.Flag {
 	return slices.Concat(paceFlags(), egressFlags(), budgetFlags(), []cli.Flag{
 		&cli.GenericFlag{
 			Name: "every", Value: ageValue(0), DefaultText: "as before: 7d for new targets",
-			Usage: "crawl the selected targets again so long after their last crawl began, a tenth sooner: `TIME` like 1d, 12h; 0 = never by itself",
+			Usage: "crawl the selected targets again `TIME` (like 1d, 12h) after their last crawl began, less a tenth; 0 = never automatically",
 		},
 		&cli.GenericFlag{
 			Name: "recrawl", Value: ageValue(0), DefaultText: "only what is due",
-			Usage: "crawl again what was done longer ago than `TIME`: 1d, 12h; 0 = all that is done, at the earliest 2 minutes after its last crawl began. The same again goes on with it until all is crawled",
+			Usage: "crawl again what was done longer ago than `TIME`: 1d, 12h; 0 = all that is done, at least 2 minutes after its last crawl began. The same command continues until all is crawled",
 		},
 	}, keepFlags(), []cli.Flag{
-		&cli.BoolFlag{Name: "discover", Usage: "first read the source's indexes of cities, of states where that was 7 days ago, and plan what they show"},
+		&cli.BoolFlag{Name: "discover", Usage: "first read the source's indexes of cities for states not read in the last 7 days, and plan the cities found"},
 		detailsFlag(),
 		detailsEveryFlag(),
 	}, databaseFlags(), webFlags(), notifyFlags(), []cli.Flag{
@@ -54,7 +54,7 @@ func detailsFlags() []cli.Flag {
 }
 
 func detailsFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "details", Usage: "then fetch the listings' own pages that are due: e-mail, hours, geo, payment, social links"}
+	return &cli.BoolFlag{Name: "details", Usage: "then fetch listings' own pages that are due: e-mail, hours, geo, payment, social links"}
 }
 
 func maxDurationFlag(shown string) cli.Flag {
@@ -74,9 +74,9 @@ const day = 24 * time.Hour
 // databaseFlags say how a run treats its database.
 func databaseFlags() []cli.Flag {
 	return append(keepPagesFlags(),
-		&cli.GenericFlag{Name: "keep-requests", Value: daysValue(crawl.DefaultKeep), Usage: "forget the record of requests after `DAYS` (or 2w), 1 to 90"},
-		&cli.StringFlag{Name: "wal-sync", Value: "page", Usage: "`WHEN` a log is brought to the disk: page (before each page's commit) or interval (every 30 s: faster where the disk is slow, but after a power cut pages of the database may be in no log)"},
-		&cli.GenericFlag{Name: "keep-logs", Value: daysValue(90 * day), Usage: "remove logs older than `DAYS` (or 12w) once the database has all that they say; 0 = never"},
+		&cli.GenericFlag{Name: "keep-requests", Value: daysValue(crawl.DefaultKeep), Usage: "delete the record of requests after `DAYS` (or 2w), 1 to 90"},
+		&cli.StringFlag{Name: "wal-sync", Value: "page", Usage: "`WHEN` logs are synced to the disk: page (before each page's commit) or interval (every 30 s: faster on a slow disk, but after a power cut the logs may lack pages of the database)"},
+		&cli.GenericFlag{Name: "keep-logs", Value: daysValue(90 * day), Usage: "remove logs older than `DAYS` (or 12w) when the database has all their pages; 0 = never"},
 		&cli.BoolFlag{Name: "exclusive", Usage: "be the only run on this database, or exit 11"},
 	)
 }
@@ -96,7 +96,7 @@ func paceFlags() []cli.Flag {
 			Usage: "wait for targets that fall due within `MINUTES` (or 2h); 0 for cron",
 		},
 		patienceFlag(),
-		&cli.BoolFlag{Name: "watch", Usage: "stay when nothing is due, and take targets as they fall due"},
+		&cli.BoolFlag{Name: "watch", Usage: "keep running when nothing is due, and crawl targets as they fall due"},
 	}
 }
 

@@ -22,20 +22,20 @@ import (
 	"ypcrawl/yp"
 )
 
-const scheduleExamples = `  ypcrawl schedule --states CA TX --daily 03:00            shows what it would be
+const scheduleExamples = `  ypcrawl schedule --states CA TX --daily 03:00            shows the units
   ypcrawl schedule --states CA TX --daily 03:00 --install  service and timer
   ypcrawl schedule --weekly SUN 03:00 --print cron         for crontab -e
   ypcrawl schedule --every 6h --install -- --min-score 50  more flags of run`
 
-const scheduleDescription = `Writes what starts a crawl by itself, with absolute paths, from the folder in which it is typed:
-the crawl goes on there with the same database, logs and ypcrawl.yaml. What stands behind -- goes to run
-as it is. The command line is checked as run would.
+const scheduleDescription = `Writes the units or lines that start a crawl on a schedule, with absolute paths, in the current folder:
+the crawl uses the database, logs and ypcrawl.yaml there. Flags behind -- go to run unchanged. The
+command line is checked as run does.
 
 The crawl is written with --quiet, --exclusive, --linger 0, a --max-duration and --fail-above: it says nothing
 on a normal day, never runs twice at once, and ends before it is started again.
---install writes units of systemd and prints what to type to switch them on; it runs nothing itself, and
+--install writes units of systemd and prints the commands that enable them; it runs nothing itself, and
 replaces no file that it has not written. --uninstall removes them.
-Variables (YPCRAWL_...) do not reach a crawl that is started so: write them into ypcrawl.yaml.`
+Variables (YPCRAWL_...) do not reach a scheduled crawl: write them into ypcrawl.yaml.`
 
 func (p *Program) scheduleCommand() *cli.Command {
 	return &cli.Command{
@@ -49,10 +49,10 @@ func (p *Program) scheduleCommand() *cli.Command {
 			&cli.StringFlag{Name: "source", DefaultText: "that of run: yellowpages", Usage: "crawl this `SOURCE`"},
 			&cli.StringFlag{Name: "daily", DefaultText: "none", Usage: "start each day at `CLOCK`: 03:00"},
 			list("weekly", "start each week at `DAY... CLOCK`: SUN 03:00", "none"),
-			&cli.GenericFlag{Name: "every", Value: ageValue(0), DefaultText: "none", Usage: "start so often: `TIME` is 1h, 2h, 3h, 4h, 6h, 8h, 12h, or minutes that divide an hour"},
-			&cli.StringFlag{Name: "discover", DefaultText: "never", Usage: "read the source's indexes of cities, of states where that was 7 days ago: `WHEN` is weekly"},
+			&cli.GenericFlag{Name: "every", Value: ageValue(0), DefaultText: "none", Usage: "start every `TIME`: 1h, 2h, 3h, 4h, 6h, 8h, 12h, or minutes that divide an hour"},
+			&cli.StringFlag{Name: "discover", DefaultText: "never", Usage: "read the source's indexes of cities for states not read in the last 7 days: `WHEN` is weekly"},
 			detailsFlag(),
-			list("export", "then write all listings of the states into `FILE...`, each start anew; {date} in it is the day", "none"),
+			list("export", "then write all listings of the states into `FILE...`, at each start; {date} in it is the day", "none"),
 			maxDurationFlag("nine tenths of the time between two starts"),
 			failAboveFlag("10%"),
 			&cli.StringFlag{Name: "mailto", DefaultText: "cron: the owner of the crontab; systemd: nobody", Usage: "send mail to `ADDRESS` when something is wrong"},
@@ -60,7 +60,7 @@ func (p *Program) scheduleCommand() *cli.Command {
 			&cli.StringFlag{Name: "print", DefaultText: "none", Usage: "print for `SCHEDULER`: systemd, cron, launchd, taskscheduler"},
 			&cli.BoolFlag{Name: "install", Usage: "write units of systemd"},
 			&cli.BoolFlag{Name: "uninstall", Usage: "remove the units of --name"},
-			&cli.BoolFlag{Name: "system", Usage: "units of the system, shut off by all that systemd offers, instead of your own"},
+			&cli.BoolFlag{Name: "system", Usage: "units of the system, with the protections of systemd, instead of your own"},
 			&cli.StringFlag{Name: "user", DefaultText: "who types this, also through sudo", Usage: "with --system: crawl as `USER`"},
 			&cli.StringFlag{Name: "root", DefaultText: "/", Usage: "write it for the machine whose root is `FOLDER` here, an image say; this program and the current folder lie in it"},
 			&cli.StringFlag{Name: "unit-dir", DefaultText: "~/.config/systemd/user; with --system /etc/systemd/system", Usage: "`FOLDER` of the units"},

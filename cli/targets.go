@@ -272,7 +272,7 @@ func (p *Program) deadCommand() *cli.Command {
 	}
 	return &cli.Command{
 		Name:  "dead",
-		Usage: "Dead letters: targets that no crawl takes again by itself",
+		Usage: "Dead letters: targets that no run crawls again automatically",
 		Subcommands: []*cli.Command{
 			{Name: "list", Usage: "List dead letters with their reasons, the newest first", Flags: append(append(which(), formatFlags()...), limitFlag()), Action: p.deadList},
 			{

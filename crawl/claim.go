@@ -69,7 +69,7 @@ func (w *worker) claim(ctx context.Context) (*checkpoint.Claim, error) {
 		if err != nil || c.Kind != kind {
 			b.giveBack()
 		} else if b.use() {
-			w.shared.drain(fmt.Errorf("%w: %d %s", ErrBudget, b.most, b.of))
+			w.shared.drain(fmt.Errorf("%w: %s", ErrBudget, yp.Plural(b.most, b.of)))
 		}
 	}
 	return c, err
@@ -123,7 +123,7 @@ func (w *worker) idle(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 		if len(states) > 0 {
-			w.count.wait(fmt.Sprintf("waiting: other runs work on %d targets in %s, as many as --max-per-state allows", w.cfg.MaxPerState, strings.Join(states, ", ")))
+			w.count.wait(fmt.Sprintf("waiting: other runs work on %s in %s, as many as --max-per-state allows", yp.Plural(w.cfg.MaxPerState, "target"), strings.Join(states, ", ")))
 		}
 	} else {
 		if o.Next.IsZero() && !w.cfg.Watch {

@@ -99,7 +99,7 @@ func (w *worker) request(ctx context.Context, t *task) (*site.Page, error) {
 	}
 	// Whoever finds the budget empty stops; the requests that others have paid for are still made.
 	if b := w.cfg.Budget.Requests; b > 0 && w.shared.reserved.Add(1) > b {
-		w.shared.drain(fmt.Errorf("%w: %d requests", ErrBudget, b))
+		w.shared.drain(fmt.Errorf("%w: %s", ErrBudget, yp.Plural(b, "request")))
 		return nil, errStopped
 	}
 	if w.cfg.Pool != nil { // another session when its proxy rests

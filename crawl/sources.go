@@ -73,8 +73,8 @@ const lookShare = 50 * time.Millisecond
 
 func newSources(cfg Config) *Sources {
 	s := &Sources{cfg: cfg.withDefaults(), refresh: refreshEvery, parsing: parsing{slots: make(chan struct{}, runtime.GOMAXPROCS(0)), big: make(chan struct{}, 1)}}
-	s.targets.most, s.targets.of = cfg.Budget.Targets, "targets"
-	s.details.most, s.details.of = cfg.Budget.Details, "details"
+	s.targets.most, s.targets.of = cfg.Budget.Targets, "target"
+	s.details.most, s.details.of = cfg.Budget.Details, "detail"
 	s.stopCtx, s.stop = context.WithCancelCause(context.Background())
 	return s
 }

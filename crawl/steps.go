@@ -56,24 +56,17 @@ func (e *Engine) tellStart(ctx context.Context, due int) error {
 	if err != nil {
 		return err
 	}
-	targets := count(a.Due, "target")
+	targets := yp.Plural(a.Due, "target")
 	if a.Due >= aheadUpTo {
-		targets = fmt.Sprintf("%d targets or more", a.Due)
+		targets += " or more"
 	} else {
 		e.steps.mu.Lock()
 		e.steps.of = a.Cities
 		e.steps.mu.Unlock()
 	}
 	e.cfg.Logger.WithLevel(level).Str("component", "crawl").Str("source", e.cfg.Source.Name()).Int("due", a.Due).Int("new", a.New).Int("resumed", a.Resumed).
-		Msgf("starting %s for %s", count(e.workers.wanted(due), "worker"), targets)
+		Msgf("starting %s for %s", yp.Plural(e.workers.wanted(due), "worker"), targets)
 	return nil
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // tellCity says that a city is begun.
@@ -110,14 +103,7 @@ func (w *worker) tellIndexPage(c *checkpoint.Claim, page int) {
 		return
 	}
 	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("state", c.Place.State).Int("page", page).Int("pages", c.MaxPages).Int("cities", c.Seen).
-		Msgf("page %d of the index of %s, %s so far", page, c.Place.State, cities(c.Seen))
-}
-
-func cities(n int) string {
-	if n == 1 {
-		return "1 city"
-	}
-	return fmt.Sprintf("%d cities", n)
+		Msgf("page %d of the index of %s, %s so far", page, c.Place.State, yp.Plural(c.Seen, "city"))
 }
 
 // claimBusy says that the database was too busy for a claim, which is tried again.

@@ -244,7 +244,7 @@ func TestWaitReasonInFlight(t *testing.T) {
 		for range 2 { // the second of them waits for the first as well
 			wg.Go(func() {
 				w, err := ts.enter(t.Context(), 0)
-				if err != nil || w.why != "1 requests in flight" {
+				if err != nil || w.why != "1 request in flight" {
 					t.Errorf("waited %+v, %v", w, err)
 				}
 				time.Sleep(time.Second)

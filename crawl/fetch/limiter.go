@@ -209,7 +209,7 @@ func (l *hostLimiter) take(ctx context.Context, now time.Time) (started bool, er
 // a time to wait, or, with wait 0, a request that must end first.
 func (l *hostLimiter) due(now time.Time) (wait time.Duration, reason string) {
 	if l.inFlight >= l.cap {
-		reason = fmt.Sprintf("%d requests in flight", l.inFlight)
+		reason = yp.Plural(l.inFlight, "request") + " in flight"
 	}
 	if d := l.next.Sub(now); d > 0 {
 		wait, reason = d, l.delayReason()
