@@ -115,13 +115,13 @@ func (d *diagnosis) growth(ctx context.Context) error {
 		return err
 	}
 	requests, attempts := g.Requests*bytesOfRequest, g.Attempts*(bytesOfAttempt+g.StepBytes)
-	kept := fmt.Sprintf("requests %s (%s rows, kept %d days), attempts %s (%s rows, kept %d days, %d if they failed), logs %s plain and %s compressed",
+	aged := fmt.Sprintf("requests %s (%s rows, kept %d days), attempts %s (%s rows, kept %d days, %d if they failed), logs %s plain and %s compressed",
 		bytesText(requests), thousands(g.Requests), keepDays, bytesText(attempts), thousands(g.Attempts), doneDays, failedDays, bytesText(logs.plain), bytesText(logs.packed))
 	fix := ""
 	if logs.plain > muchPlain {
 		fix = d.command("wal", "compress") + " shrinks the plain logs to about " + bytesText(int64(float64(logs.plain)/packedTo)) + ", those in use left alone"
 	}
-	d.add("kept for a time", fine, fix, "%s", kept)
+	d.add("kept for a time", fine, fix, "%s", aged)
 	pages, _, err := kept.Usage(pagesDir(d.c))
 	if err != nil {
 		return err
