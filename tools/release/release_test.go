@@ -111,7 +111,7 @@ func released(t *testing.T) string {
 func TestReproducible(t *testing.T) {
 	t.Parallel()
 	first := released(t)
-	second := makeAll(t, t.TempDir(), "077", "TZ=Asia/Kathmandu", "LC_ALL=C.UTF-8", "GOFLAGS=-v", "SOURCE_DATE_EPOCH=1")
+	second := makeAll(t, t.TempDir(), "077", "TZ=Asia/Kathmandu", "LC_ALL=C.UTF-8", "GOFLAGS=-tags=urfave_cli_no_docs", "SOURCE_DATE_EPOCH=1")
 	for folder, want := range map[string]int{"release": 6, "image": 3} {
 		entries, err := os.ReadDir(filepath.Join(first, folder))
 		if err != nil || len(entries) != want {
