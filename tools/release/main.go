@@ -139,9 +139,9 @@ func (r *release) build(p platform) (b binary, err error) {
 	}
 	env := []string{
 		"CGO_ENABLED=0", "GOOS=" + p.os, "GOARCH=" + p.arch, "GOARM=" + p.arm, "GOAMD64=v1", "GOARM64=v8.0",
-		"GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off", "GOTOOLCHAIN=" + strings.TrimSpace(toolchain),
+		"GOFLAGS=-trimpath", "GOEXPERIMENT=", "GOWORK=off", "GOTOOLCHAIN=" + strings.TrimSpace(toolchain),
 	}
-	if _, err = r.command(env, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", b.path, "."); err != nil {
+	if _, err = r.command(env, "go", "build", "-buildvcs=true", "-ldflags=-s -w", "-o", b.path, "."); err != nil {
 		return b, err
 	}
 	if b.data, err = os.ReadFile(b.path); err != nil {
