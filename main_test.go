@@ -21,6 +21,7 @@ const (
 func TestMain(m *testing.M) {
 	switch os.Getenv(asMain) {
 	case "main":
+		os.Args[0] = "ypcrawl" // what hints call it
 		main()
 	case "bare":
 		os.Exit(bareLoop(os.Args[1:]))

@@ -13,7 +13,7 @@
 // Crash: a selftest that is killed leaves its folder behind, and nothing else. Its children end
 // by themselves, for the demo directory that they crawl ends with it.
 //
-// Imports: store, wal, crawl/demo, yp. What is typed and told is cli's.
+// Imports: store, wal, crawl/demo, yp. Flags and output are cli's.
 //
 // Tests: databases that are damaged in one place each; a selftest whose children lose one commit
 // on purpose must fail; testdata/script/selftest.txtar and demo_check.txtar; all crash tests of the

@@ -52,7 +52,7 @@ type Result struct {
 	Kills     int           // at random, that hit
 	Points    []string      // at which it was killed
 	PowerCuts int
-	Databases int // that were filled and compared
+	Databases int // that were crawled into and compared
 	Again     int // pages fetched again
 	Allowed   int // that may be: one a worker and kill, two a power cut
 	Lost      int // listings, in all databases
@@ -76,7 +76,7 @@ var errCrawl = errors.New("the crawl failed")
 func Run(ctx context.Context, cfg Config) (res Result, err error) {
 	root, err := os.MkdirTemp(cfg.Dir, "ypcrawl-selftest-")
 	if err != nil {
-		return res, fmt.Errorf("make a folder to test in: %w", err)
+		return res, fmt.Errorf("make a folder to test in: %w: name another place with --dir", err)
 	}
 	defer func() {
 		if ctx.Err() != nil || err == nil && len(res.Problems) == 0 {
@@ -148,9 +148,17 @@ func (r *runner) fresh() error {
 	return os.Mkdir(r.dir, 0o700)
 }
 
+// longest is after what time a child counts as one that hangs, and is ended.
+const longest = 5 * time.Minute
+
 // child is a command of this program in the folder of the database.
 func (r *runner) child(fault string, args ...string) (*exec.Cmd, *bytes.Buffer) {
-	cmd := r.Command(r.ctx, fault, args...)
+	ctx, cancel := context.WithTimeout(r.ctx, longest)
+	cmd := r.Command(ctx, fault, args...)
+	cmd.Cancel = func() error {
+		cancel()
+		return cmd.Process.Kill()
+	}
 	var out bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.dir, &out, &out
 	return cmd, &out
@@ -221,8 +229,11 @@ func (r *runner) kill() (hit bool, err error) {
 	if err := cmd.Start(); err != nil {
 		return false, err
 	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
+	done := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // its state tells
+		close(done)
+	}()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for r.Directory.Stats().Requests < asked {
