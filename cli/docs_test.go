@@ -11,8 +11,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// TestDocCommands: each command and flag that a document or a text of help names is there, run by TestDocs or not: in blocks
-// behind "ypcrawl", between backquotes also without it.
+// TestDocCommands: each command, flag and variable that a document or a text of help names is there, run by TestDocs or not: in
+// blocks behind "ypcrawl", between backquotes also without it.
 func TestDocCommands(t *testing.T) {
 	t.Parallel()
 	app := Standard("").app()
@@ -29,6 +29,11 @@ func TestDocCommands(t *testing.T) {
 		data, err := os.ReadFile(doc)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile(`YPCRAWL_[A-Z_]*[A-Z]\b`).FindAllString(string(data), -1) {
+			if complaints := unknownVariables(app, []string{name + "=1"}); len(complaints) > 0 && !strings.HasPrefix(name, "YPCRAWL_BENCH_") {
+				t.Errorf("%s: %s", doc, complaints)
+			}
 		}
 		for _, line := range commandLines(string(data), root) {
 			checked++
