@@ -11,8 +11,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// TestDocCommands: each command and flag that a document or a text of help names is there, run by TestDocs or not: in blocks
-// behind "ypcrawl", between backquotes also without it.
+// TestDocCommands: each command, flag and variable that a document or a text of help names is there, run by TestDocs or not: in
+// blocks behind "ypcrawl", between backquotes also without it.
 func TestDocCommands(t *testing.T) {
 	t.Parallel()
 	app := Standard("").app()
@@ -32,6 +32,12 @@ func TestDocCommands(t *testing.T) {
 		data, err := os.ReadFile(doc)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile(`YPCRAWL_[A-Z_]*[A-Z]\b`).FindAllString(string(data), -1) {
+			ofTests := strings.HasSuffix(doc, "/benchmarks.md") || strings.HasSuffix(doc, "/contributing.md")
+			if complaints := unknownVariables(app, []string{name + "=1"}); len(complaints) > 0 && !ofTests {
+				t.Errorf("%s: %s", doc, complaints)
+			}
 		}
 		for _, line := range commandLines(string(data), root) {
 			checked++
@@ -63,6 +69,9 @@ func TestDocCommands(t *testing.T) {
 	}
 }
 
+// othersFlags are flags of other programs that documents name without them.
+var othersFlags = []string{"--env", "--ignore-missing"}
+
 // commandLines are the command lines of a document, without the program's name.
 func commandLines(text string, root commandPath) (all []string) {
 	program := regexp.MustCompile(`(?:^|[\s;&|({/=])ypcrawl ([^|;&#>)<]+)`)
@@ -84,7 +93,7 @@ func commandLines(text string, root commandPath) (all []string) {
 		}
 		for _, m := range inline.FindAllStringSubmatch(l, -1) {
 			first, _, _ := strings.Cut(m[1], " ")
-			if strings.HasPrefix(first, "--") || root.sub(first) != nil {
+			if strings.HasPrefix(first, "--") && !slices.Contains(othersFlags, first) || root.sub(first) != nil {
 				all = append(all, m[1])
 			}
 			for _, p := range program.FindAllStringSubmatch(m[1], -1) {
@@ -120,8 +129,8 @@ func unknownWord(root commandPath, line string) string {
 			}
 		case at.sub(w) != nil:
 			at = append(slices.Clone(at), at.sub(w))
-		case w == strings.ToUpper(w) || strings.ContainsAny(w, "…[") || i > 0 && len(at) == 1:
-			return "" // a word that stands for others; or values of a flag that stands alone
+		case w == strings.ToUpper(w) || strings.ContainsAny(w, "…[") || len(at) == 1 && (i > 0 || w[0] == '/'):
+			return "" // a word that stands for others, a path behind another program's name, or values of a flag that stands alone
 		case at.last().Name == "help" && !slices.Contains(topicNames(), w) && root.sub(w) == nil,
 			len(at.last().Subcommands) > 0 && at.last().ArgsUsage == "":
 			return w
