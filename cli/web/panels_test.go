@@ -278,7 +278,7 @@ func TestReviewOfMany(t *testing.T) {
 func TestSpokes(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 2, 5, 8, 9, 16, spokes, spokes + 6} {
-		r := report.RunWorkers{ID: 1, State: report.WorkerAlive}
+		r := report.RunWorkers{Run: report.Run{ID: 1, State: report.WorkerAlive}}
 		for i := range n {
 			r.Workers = append(r.Workers, report.Worker{Name: yp.WorkerName(i), State: report.WorkerAlive})
 		}
