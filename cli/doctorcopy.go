@@ -138,10 +138,10 @@ func (d *diagnosis) growth(ctx context.Context) error {
 	stays := float64(max(0, size-g.Targets*bytesOfTarget-requests-attempts))
 	moreDB := int64(stays/read*left) + (g.AtEnd(g.Requests, g.PagesLeft(), keepDays)-g.Requests)*bytesOfRequest +
 		(g.AtEnd(g.Attempts, g.TargetsLeft(), doneDays)-g.Attempts)*(bytesOfAttempt+g.StepBytes)
-	_, logged, left := g.Weigh(detailInLogs)
+	_, logged, left := g.Weigh(detailPacked)
+	_, _, leftPlain := g.Weigh(detailInLogs)
 	packed := float64(logs.packed) + float64(logs.plain)/packedTo // as they will be
-	morePacked := int64(packed / logged * left)
-	morePlain := int64(float64(morePacked) * packedTo)
+	morePacked, morePlain := int64(packed/logged*left), int64(packed/logged*packedTo*leftPlain)
 	text := fmt.Sprintf("%s left, about %s", plural(g.TargetsLeft(), "target"), plural(g.PagesLeft(), "page"))
 	if days := g.DaysLeft(); days > 0 {
 		text += ", " + lasting(time.Duration(days*24*float64(time.Hour))) + " at the speed of the requests that are kept"
@@ -175,8 +175,9 @@ func keptText(size, more int64) string {
 // Bytes that a row takes with its indexes, and what else growth is told by, measured: see docs/sizing.md.
 const (
 	bytesOfTarget  = 240
-	detailInFile   = 1.0 / 11 // what the page of one business, or of an index, brings, of a page of results
-	detailInLogs   = 1.0 / 7
+	detailInFile   = 1.0 / 30 // what the page of one business, or of an index, brings, of a page of results
+	detailInLogs   = 1.0 / 7.5
+	detailPacked   = 1.0 / 14 // compressed
 	bytesOfRequest = 270
 	bytesOfAttempt = 230 // and its steps
 	enoughPages    = 50  // from which a page's share is known well enough
