@@ -24,7 +24,7 @@ import (
 
 const tryDescription = `The page is the address of one, which is asked for once, as a crawl would ask (robots.txt, pace, what the database
 knows of the host), or a file, for which nobody is asked. With --target, the source says what the address is.
-SOURCE is a name (see "sources list"), or the FILE of a definition. Nothing is stored.
+SOURCE is a name (see "sources list"), or the FILE of a definition. No listing is stored.
 Exit codes: 0 listings, or a page that says that there are none; 3 more than half of the cards can't be read or are
 rejected; 5 a block page, a redirect, or a page that is not the site's; 7 the site's page, but its layout is not known.`
 
@@ -89,6 +89,9 @@ func (p *Program) sourcesTry(c *cli.Context) error {
 		t.page = args[1]
 	case t.place == nil:
 		return Usagef("want a page: its address, or a file; or --target austin-tx/plumbers")
+	}
+	if n := c.Int("min-score"); n < 0 || n > 100 {
+		return Usagef("--min-score %d: want a number from 0 to 100", n)
 	}
 	if c.IsSet("save") && t.page != "" {
 		return Usagef("--save: %s is a file already; give an address, or --target alone", t.page)
@@ -336,16 +339,16 @@ func (t *trial) read(src *site.Source, a *tryAnswer) (*triedPage, error) {
 	row.Around, row.Detail = append(row.Around, r.Around...), r.Detail
 	row.Never, row.Hints, row.Signs = append(row.Never, r.Never...), append(row.Hints, r.Hints...), append(row.Signs, r.Signs...)
 	filter := keepFilter(t.c)
-	filter.Sponsored = filter.Sponsored || !t.c.IsSet("include-sponsored") // ads are listings, and said to be ads
 	listings := 0
 	for i, card := range r.Cards {
 		l := &card.Listing
 		one := triedCard{Card: card, Number: i + 1, ID: l.ID, Name: l.Name, Score: yp.Score(l)}
 		if card.Unread == "" {
+			one.LeftOut = filter.Fault(l)
+		}
+		if card.Unread == "" && one.LeftOut == "" {
 			listings++
-			if one.LeftOut = filter.Fault(l); one.LeftOut == "" && len(card.Reasons) > 0 {
-				row.Rejected++
-			}
+			row.Rejected += min(1, len(card.Reasons))
 		}
 		row.Cards = append(row.Cards, one)
 	}

@@ -93,5 +93,9 @@ func FuzzResultsRegionEqualsWhole(f *testing.F) {
 	for _, fragment := range regiontest.Fragments {
 		f.Add([]byte(regiontest.Shell(fragment)))
 	}
-	f.Fuzz(func(t *testing.T, page []byte) { checkResults(t, s, page) })
+	final := finalURL(f)
+	f.Fuzz(func(t *testing.T, page []byte) {
+		checkResults(t, s, page)
+		checkRead(t, s, page, final, false)
+	})
 }

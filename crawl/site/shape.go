@@ -46,6 +46,9 @@ func (f *faults) shape(n *yaml.Node, want reflect.Type, path string) {
 		n = n.Alias
 	}
 	if n.ShortTag() == "!!null" {
+		if strings.HasSuffix(path, "]") {
+			f.add(path, errEmpty)
+		}
 		return
 	}
 	inner := want
@@ -69,7 +72,7 @@ func (f *faults) shape(n *yaml.Node, want reflect.Type, path string) {
 		f.keys(n, inner, path)
 	case inner.Kind() == reflect.Map && n.Kind == yaml.MappingNode:
 		for key, value := range pairs(n) {
-			f.shape(value, inner.Elem(), strings.TrimPrefix(path+"."+key.Value, "."))
+			f.entry(key, value, inner.Elem(), path+"."+key.Value)
 		}
 	case inner.Kind() == reflect.Slice && n.Kind == yaml.SequenceNode:
 		for i, item := range n.Content {
@@ -102,10 +105,21 @@ func (f *faults) keys(n *yaml.Node, want reflect.Type, path string) {
 			f.add(at, unknown("key", key.Value, known))
 			continue
 		}
-		f.shape(value, want.Field(i).Type, at)
+		f.entry(key, value, want.Field(i).Type, at)
 		if value.Kind == yaml.MappingNode || value.Kind == yaml.SequenceNode {
 			f.at[at] = position{key.Line, key.Column}
 		}
+	}
+}
+
+// errEmpty says that an item of a list, or a key, has no value but a comment.
+var errEmpty = errors.New("is empty: put quotes around a value that begins with #, which begins a comment otherwise")
+
+// entry checks the value of a key.
+func (f *faults) entry(key, value *yaml.Node, want reflect.Type, path string) {
+	f.shape(value, want, path)
+	if c := key.LineComment; value.ShortTag() == "!!null" && len(c) > 1 && c[1] != ' ' {
+		f.add(path, errEmpty)
 	}
 }
 
@@ -287,6 +301,21 @@ func (f *faults) rule(path, text string) *Rule {
 	return &Rule{Key: path, File: f.name, Text: text}
 }
 
+// yamlWords are how messages of yaml begin, each with what is wrong in the words of who writes a definition.
+var yamlWords = [...]string{
+	"found character that cannot start", "indent with blanks, not with tabs, and put quotes around a value that begins with @, % or `",
+	"found a tab character", "indent with blanks, not with tabs",
+	"mapping values are not allowed", "a colon stands where none can: put quotes around a value with \": \" in it, and indent the keys of one mapping alike",
+	"did not find expected key", "the indent fits none of the lines above, or a quote ends too early",
+	"did not find expected '-'", "the indent fits none of the lines above: give all items of a list the same",
+	"did not find expected ',' or ']'", "a list in [ ] is not closed, or lacks a comma",
+	"did not find expected ',' or '}'", "a mapping in { } is not closed, or lacks a comma",
+	"did not find expected node content", "a value is missing: put quotes around one that begins with #",
+	"found unexpected end of stream", "a quote is not closed",
+	"found unknown escape character", "put a text with a backslash, as a regular expression has, into single quotes",
+	"could not find expected ':'", "a line has no colon: want KEY: VALUE",
+}
+
 var yamlLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): (?s:(.*))$`)
 
 // fromYAML turns yaml's errors into ours.
@@ -297,10 +326,18 @@ func (f *faults) fromYAML(err error) error {
 		msgs = typeErr.Errors
 	}
 	for _, msg := range msgs {
-		e := &DefinitionError{Name: f.name, Err: errors.New(strings.TrimPrefix(msg, "yaml: "))}
+		e, text := &DefinitionError{Name: f.name}, strings.TrimPrefix(msg, "yaml: ")
 		if m := yamlLine.FindStringSubmatch(msg); m != nil {
 			e.Line, _ = strconv.Atoi(m[1])
-			e.Err = errors.New(m[2])
+			text = m[2]
+		}
+		e.Err = errors.New(text)
+		for i := 0; i < len(yamlWords); i += 2 {
+			if strings.HasPrefix(text, yamlWords[i]) {
+				e.Line = max(e.Line, 1) // yaml names no line where it is the first
+				e.Err = fmt.Errorf("%s (YAML: %s)", yamlWords[i+1], text)
+				break
+			}
 		}
 		f.errs = append(f.errs, e)
 	}

@@ -43,6 +43,7 @@ func FuzzStructured(f *testing.F) {
 		if err != nil || !reflect.DeepEqual(p, again) {
 			t.Errorf("the second reading differs: %v\n%s", err, cmp.Diff(p.Listings, again.Listings))
 		}
+		checkRead(t, s, body, final, false)
 	})
 }
 

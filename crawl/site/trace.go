@@ -77,16 +77,15 @@ func (s *Source) Read(body []byte, final *url.URL, status int, detail bool) (*Re
 	r := &Reading{Page: p}
 	doc, _, err := region.Parse(body)
 	if err != nil {
-		return nil, s.parseError(s.base, err)
-	}
-	if detail {
-		r.Detail = t.detailValues(&traced, p)
-	} else {
-		r.Cards = t.cardsOf(s, p)
-		r.Around = t.aroundValues(s, p, final)
-		r.hints(s, t, doc)
+		doc = &html.Node{Type: html.DocumentNode} // its regions could be read: there is nothing to tell of the rest
 	}
 	r.signs(s, doc)
+	if detail {
+		r.Detail = t.detailValues(&traced, p)
+		return r, nil
+	}
+	r.Cards, r.Around = t.cardsOf(s, p), t.aroundValues(s, p, final)
+	r.hints(s, t, doc)
 	return r, nil
 }
 
