@@ -109,12 +109,14 @@ func (c *Claim) takeAgain(tx *store.Tx, p *yp.Page, fetched time.Time) (saved st
 	if err := tx.Get(sourceOfTarget, []any{c.TargetID}, &c.SourceID, &c.listing, &crawls); err != nil {
 		return saved, 0, err
 	}
+	tried := crawls > c.Crawl      // it was crawled since, or that was begun
+	c.Crawl = min(c.Crawl, crawls) // the file is an older copy: its next crawl has this number again
 	at := c.pageOf()
 	at.Fetched = fetched
 	switch {
 	case c.Kind == yp.KindDetail && p.Detail == nil:
 		return saved, 0, nil
-	case c.Kind == yp.KindDetail && crawls > c.Crawl: // it was read since, or tried
+	case c.Kind == yp.KindDetail && tried:
 		return saved, 1, nil
 	case c.Kind == yp.KindDetail:
 		saved.Rows, err = store.SaveDetail(tx, at, c.listing, p.Detail)

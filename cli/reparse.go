@@ -103,7 +103,7 @@ func (p *Program) reparse(c *cli.Context) error {
 			return err
 		}
 		out, err = crawl.Reparse(c.Context, crawl.ReparseConfig{
-			Keeper: k.Keeper, Log: log, Pages: pages, Choose: choose, Source: p.definitions(own, stored), Reached: p.Reached,
+			Keeper: k.Keeper, Log: log, Pages: pages, Choose: choose, Source: p.definitions(own, stored), Heard: p.tellPages(c), Reached: p.Reached,
 		})
 		return err
 	}
@@ -116,6 +116,17 @@ func (p *Program) reparse(c *cli.Context) error {
 		return err
 	}
 	return p.tell(c, out, func(w *sections) { reparsedText(w, out) })
+}
+
+// tellPages tells from time to time how far it is.
+func (p *Program) tellPages(c *cli.Context) func(done, all int) {
+	told := time.Now()
+	return func(done, all int) {
+		if time.Since(told) >= 10*time.Second && !c.Bool("quiet") {
+			told = time.Now()
+			p.note("%s of %s pages are read again.", thousands(int64(done)), thousands(int64(all)))
+		}
+	}
 }
 
 // ownDefinition reads --source-file.

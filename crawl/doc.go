@@ -34,7 +34,7 @@
 // target next; killed after it, the crawl goes on behind it. The engine keeps
 // nothing in memory that a restart would miss.
 //
-// Imports: crawl/fetch, crawl/health, crawl/site, checkpoint, store, wal and yp.
+// Imports: crawl/fetch, crawl/health, crawl/kept, crawl/site, checkpoint, store, wal and yp.
 //
 // Tests: real databases and real local servers; kill points (Config.Reached)
 // let the crash tests die at every step; what takes hours runs in synctest bubbles,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"ypcrawl/crawl"
@@ -62,5 +63,36 @@ func TestCrashReparse(t *testing.T) {
 	}
 	if n := w.count(`SELECT sum(listings) FROM listing_events WHERE kind = 'new'`) - w.count(`SELECT count(*) FROM listings`); n != 0 {
 		t.Errorf("%d more listings are told as new than there are", n)
+	}
+}
+
+// TestReparseDocument types the commands of docs/reparse.md.
+func TestReparseDocument(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("docs/reparse.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, n := t.TempDir(), 0
+	for line := range strings.Lines(string(text)) {
+		typed, ok := strings.CutPrefix(line, "$ ypcrawl ")
+		if !ok {
+			continue
+		}
+		typed, _, _ = strings.Cut(typed, " #")
+		typed, file, _ := strings.Cut(strings.TrimSpace(typed), " > ")
+		out, err := command(dir, nil, strings.Fields(typed)...).Output()
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if file != "" {
+			if err := os.WriteFile(filepath.Join(dir, file), out, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n++
+	}
+	if n < 6 {
+		t.Errorf("%d commands", n)
 	}
 }

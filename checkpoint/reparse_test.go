@@ -1,0 +1,76 @@
+package checkpoint_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/store/storetest"
+	"ypcrawl/wal"
+	"ypcrawl/yp"
+)
+
+// TestStoreAgain: pages that are read again are logged before they are stored, once; a replay
+// brings them back, in any file, and stores none over a later one.
+func TestStoreAgain(t *testing.T) {
+	t.Parallel()
+	g := logOfOne(t)
+	log := &editLog{logged: g}
+	c := g.anew(t)
+	fetched := g.clock.Now()
+	g.page(t, c, true, 1, 2)
+	again := func(phone string, ids ...string) checkpoint.Reparsed {
+		t.Helper()
+		p := &yp.Page{Number: 1}
+		for _, id := range ids {
+			p.Listings = append(p.Listings, yp.Listing{ID: id, Name: "N" + id, Phone: phone})
+		}
+		g.clock.Move(time.Minute)
+		target := &wal.Target{ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Source: "demo", Place: c.Place}
+		out, err := g.StoreAgain(t.Context(), log, []checkpoint.PageAgain{{Target: target, Page: p, Fetched: fetched}})
+		noErr(t, err)
+		return out
+	}
+	targets := storetest.Table(t, g.DB(), `SELECT * FROM targets`)
+	if out := again("7", "l1", "l3"); out != (checkpoint.Reparsed{Stored: 1, New: 1, Changed: 1}) {
+		t.Errorf("%+v", out)
+	}
+	again("8", "l1", "l3")
+	n := len(g.events)
+	if out := again("8", "l1", "l3"); out != (checkpoint.Reparsed{Same: 1}) || len(g.events) != n || log.synced != 2 {
+		t.Errorf("once more: %+v, %d events, %d syncs", out, len(g.events)-n, log.synced)
+	}
+	storetest.Same(t, "targets", storetest.Table(t, g.DB(), `SELECT * FROM targets`), targets)
+	for _, e := range g.events {
+		if held, err := g.Holds(t.Context(), e); err != nil || !held {
+			t.Errorf("%s is not held (%v)", e.Type, err)
+		}
+	}
+	later := *g.events[n-1]
+	later.Reparsed = &wal.Reparsed{Times: 3}
+	if held, err := g.Holds(t.Context(), &later); err != nil || held {
+		t.Errorf("a later one is held (%v)", err)
+	}
+	const told = `SELECT kind, reparsed, listing, listings FROM listing_events ORDER BY id`
+	before := storetest.Table(t, g.DB(), told)
+	g.replay(t, g.Keeper, g.events)
+	storetest.Same(t, "events after a replay", storetest.Table(t, g.DB(), told), before)
+
+	fresh := setupOn(t, storetest.Open(t), 0)
+	out := g.replay(t, fresh.Keeper, g.events)
+	if out.Reparsed != 2 {
+		t.Errorf("%+v", out)
+	}
+	for _, query := range []string{foundRows, told, `SELECT page, times FROM reparsed`} {
+		storetest.Same(t, query, storetest.Table(t, fresh.DB(), query), storetest.Table(t, g.DB(), query))
+	}
+	unknown := &wal.Target{Kind: yp.KindSearch, Source: "demo", Place: yp.Place{CitySlug: "nowhere-zz", CategorySlug: "plumbers"}}
+	got, err := g.StoreAgain(t.Context(), log, []checkpoint.PageAgain{{Target: unknown, Page: &yp.Page{Number: 1}, Fetched: fetched}})
+	if err != nil || got.Unknown != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if !slices.Contains(wal.EventTypes(), wal.PageReparsed) {
+		t.Error("the event is no event")
+	}
+}
