@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -549,9 +548,9 @@ func (d *delivery) makeManifest(m manifest) (*export.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the manifest: %w", err)
 	}
-	data, err := json.MarshalIndent(m, "", "  ")
+	data, err := yp.JSON(m, "  ")
 	if err == nil {
-		_, err = f.Write(append(data, '\n'))
+		_, err = f.Write(data)
 	}
 	if err = errors.Join(err, f.Finish()); err != nil {
 		f.Abort()
