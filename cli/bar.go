@@ -82,10 +82,6 @@ const (
 	redrawEvery = 200 * time.Millisecond
 	wholeEvery  = 2 * time.Second // the whole bar is written so often, whatever was typed into it meanwhile
 	lineEvery   = 30 * time.Second
-
-	// behindBar is the width left behind the bar for the "^C" that a terminal shows: on
-	// a full line it would wrap, and the bar be drawn twice.
-	behindBar = 2
 )
 
 // Display shows the progress of a crawl on stderr: a bar on a terminal, a log
@@ -96,7 +92,7 @@ type Display struct {
 
 	mu     sync.Mutex
 	last   View      // nil = nothing is shown
-	bar    string    // stands on the cursor's line, which is behind it; "" = nothing does
+	bar    string    // stands on the cursor's line; "" = nothing does
 	width  int       // of the terminal when it was drawn
 	whole  time.Time // when all of it was written last
 	broken bool      // a log line without its end stands there instead
@@ -174,7 +170,7 @@ func (d *Display) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.bar != "" {
-		d.write("\r\n")
+		d.write(clearBar + unwrapped + d.bar + wrapped + "\n")
 	}
 	d.last, d.bar = nil, ""
 }
@@ -206,7 +202,7 @@ func (d *Display) draw() {
 		return
 	}
 	width := d.cfg.Width()
-	text := d.last.frame(width - behindBar)
+	text := d.last.frame(width)
 	if text == "" || text == d.bar && width == d.width {
 		return
 	}
@@ -215,9 +211,9 @@ func (d *Display) draw() {
 		same = common(d.bar, text)
 	}
 	if same > 0 {
-		d.write(fmt.Sprintf("\x1b[%dG%s\x1b[K", yp.Columns(text[:same])+1, text[same:]))
+		d.write(fmt.Sprintf("%s\x1b[%dG%s\x1b[K%s", unwrapped, yp.Columns(text[:same])+1, text[same:], wrapped))
 	} else {
-		d.write(d.cleared(width) + text) // in one write
+		d.write(clearBar + unwrapped + text + wrapped) // in one write
 		d.whole = time.Now()
 	}
 	d.bar, d.width = text, width
@@ -237,18 +233,18 @@ func common(a, b string) (n int) {
 	return n
 }
 
-// cleared goes to the start of the bar and empties the screen from there. A terminal that has become narrower
-// than the bar shows it on several lines, with the cursor on the last.
-func (d *Display) cleared(width int) string {
-	if above := (yp.Columns(d.bar) - 1) / max(width, 1); above > 0 {
-		return fmt.Sprintf("\r\x1b[%dA\x1b[J", above)
-	}
-	return "\r\x1b[J"
-}
+// The cursor waits at the start of the bar. A terminal that becomes narrower breaks the bar into several lines, with the
+// cursor at the start of the first still, and they are emptied together; one that has become narrower, and has not told
+// yet, must not break what is written then.
+const (
+	clearBar  = "\r\x1b[J"        // empties the screen from the start of the line
+	unwrapped = "\x1b[?7l"        // what is too long is cut
+	wrapped   = "\x1b[?7h" + "\r" // and goes on in the next line
+)
 
 func (d *Display) clear() {
 	if d.bar != "" {
-		d.write(d.cleared(d.cfg.Width()))
+		d.write(clearBar)
 		d.bar = ""
 	}
 }

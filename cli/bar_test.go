@@ -25,6 +25,7 @@ type screen struct {
 	width   int
 	lines   [][]rune
 	wrapped []bool // this line goes on in the next
+	cuts    bool   // what is too long
 	row     int
 	col     int
 	bytes   int // written
@@ -48,7 +49,7 @@ func (s *screen) written() int {
 }
 
 // command is what moves the cursor or empties: "\x1b[5G".
-var command = regexp.MustCompile(`^\x1b\[(\d*)([AGJK])`)
+var command = regexp.MustCompile(`^\x1b\[(\??\d*)([GJKhl])`)
 
 // Write acts on what a terminal is sent: text, line ends and commands.
 func (s *screen) Write(p []byte) (int, error) {
@@ -59,8 +60,8 @@ func (s *screen) Write(p []byte) (int, error) {
 		if c := command.FindStringSubmatch(text); c != nil {
 			n, _ := strconv.Atoi(c[1])
 			switch c[2] {
-			case "A":
-				s.row = max(0, s.row-n)
+			case "h", "l":
+				s.cuts = c[2] == "l"
 			case "G":
 				s.col = n - 1
 			case "J":
@@ -94,7 +95,11 @@ func (s *screen) down() {
 }
 
 func (s *screen) put(r rune) {
-	if s.col == s.width {
+	switch {
+	case s.col < s.width:
+	case s.cuts:
+		s.col--
+	default:
 		s.wrapped[s.row] = true
 		s.down()
 	}
@@ -116,14 +121,14 @@ func (s *screen) resize(width int) {
 	s.lines, s.wrapped, s.width, s.row, s.col = [][]rune{nil}, []bool{false}, width, 0, 0
 	at, there := 0, 0
 	for i, line := range lines {
-		for _, r := range line {
+		for j, r := range line {
 			s.put(r)
-		}
-		if i == row {
-			at, there = s.row, s.col
-			if col < len(line) {
-				panic("resize: the cursor is to stand behind its line")
+			if i == row && j == col {
+				at, there = s.row, s.col-1
 			}
+		}
+		if i == row && col >= len(line) {
+			at, there = s.row, s.col
 		}
 		if !wrapped[i] && i+1 < len(lines) {
 			s.down()
@@ -242,7 +247,7 @@ func TestLogLinesDoNotBreakTheBar(t *testing.T) {
 	d.end()
 	logger.Info().Msg("after the end")
 	want := "INF before the start\nINF first\nWRN second " + strings.Repeat("x", 49) + "\n" + strings.Repeat("x", 21) +
-		"\n" + halfway().frame(60-behindBar) + "\nINF after the end\n"
+		"\n" + halfway().frame(60) + "\nINF after the end\n"
 	if got := s.text(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -255,7 +260,7 @@ func TestBarWaitsForTheEndOfALogLine(t *testing.T) {
 	write(t, d.Writer(), "half a ")
 	d.show(halfway())
 	write(t, d.Writer(), "line\n")
-	if got, want := s.text(), "half a line\n"+halfway().frame(60-behindBar); got != want {
+	if got, want := s.text(), "half a line\n"+halfway().frame(60); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -283,12 +288,18 @@ func TestBarFollowsTheWidth(t *testing.T) {
 				want := "first\n"
 				for _, width := range widths {
 					s.resize(width)
+					if late := halfway(); !logs { // drawn before the new width is known
+						late.PagesDone++
+						d.cfg.Width = func() int { return 150 }
+						d.show(late)
+						d.cfg.Width = s.columns
+					}
 					if logs {
 						write(t, d.Writer(), "log\n")
 						want += "log\n"
 					}
 					d.show(halfway())
-					if got, want := s.text(), want+halfway().frame(width-behindBar); got != want {
+					if got, want := s.text(), want+halfway().frame(width); got != want {
 						t.Errorf("in %d columns got\n%s\nwant\n%s", width, got, want)
 					}
 				}
@@ -297,20 +308,15 @@ func TestBarFollowsTheWidth(t *testing.T) {
 	}
 }
 
-// TestBarLeavesRoom: "^C", which a terminal shows where it is typed, does not wrap, and goes with the next line or bar.
-func TestBarLeavesRoom(t *testing.T) {
+// TestBarAfterCtrlC: "^C", which a terminal shows where it is typed, goes with the next line.
+func TestBarAfterCtrlC(t *testing.T) {
 	t.Parallel()
-	for width := 20; width < 120; width++ {
-		d, s := live(width)
-		d.show(halfway())
-		write(t, s, "^C")
-		if strings.Contains(s.text(), "\n") {
-			t.Fatalf("in %d columns: %q", width, s.text())
-		}
-		write(t, d.Writer(), "stopping\n")
-		if got, want := s.text(), "stopping\n"+halfway().frame(width-behindBar); got != want {
-			t.Fatalf("in %d columns got\n%s\nwant\n%s", width, got, want)
-		}
+	d, s := live(80)
+	d.show(halfway())
+	write(t, s, "^C")
+	write(t, d.Writer(), "stopping\n")
+	if got, want := s.text(), "stopping\n"+halfway().frame(80); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -322,7 +328,7 @@ func TestBarWritesWhatChanged(t *testing.T) {
 		written := func(v Snapshot) int {
 			before := s.bytes
 			d.show(v)
-			if got, want := s.text(), v.frame(80-behindBar); got != want {
+			if got, want := s.text(), v.frame(80); got != want {
 				t.Errorf("got  %q\nwant %q", got, want)
 			}
 			return s.bytes - before
@@ -333,7 +339,7 @@ func TestBarWritesWhatChanged(t *testing.T) {
 			t.Errorf("the same state: %d bytes", n)
 		}
 		state.PagesDone++
-		if n := written(state); n == 0 || n > 50 {
+		if n := written(state); n == 0 || n > 60 {
 			t.Errorf("one more page: %d bytes", n)
 		}
 		state.ETA = 9 * time.Second // shorter

@@ -112,9 +112,9 @@ type changeList struct {
 
 // changeSummary says what a list of changes is of, and what it can't tell.
 type changeSummary struct {
-	Since    time.Time             `json:"since,omitzero"` // of several sources the first; absent = the beginning
-	Passes   []report.Pass         `json:"passes"`         // whose changes they are; none = those since a time or a run
-	Counts   map[store.Event]int64 `json:"counts"`         // of this selection
+	Since    time.Time             `json:"since"`  // of several sources the first; absent = the beginning
+	Passes   []report.Pass         `json:"passes"` // whose changes they are; none = those since a time or a run
+	Counts   map[store.Event]int64 `json:"counts"` // of this selection
 	Of       string                `json:"coverage_of"`
 	Coverage report.CoverageTotals `json:"coverage"`
 

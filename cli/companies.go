@@ -66,10 +66,14 @@ const (
 	confidenceHelp = `A COMPANY is its number, or SOURCE/ID of one of its listings.
 Confidence goes from 0 to 1: the weakest link that the company's listings need to hang together. Phone and name
 count 0.98, name and address 0.96, a website 0.92, two of them more; a key that is only remembered 0.5; by hand 1.`
-	splitHelp = `ypcrawl companies split 12 --listings 4711 4712   makes a new company of them. The keys that only they give go with
-                                                  them; a key that the others give too stays.
-ypcrawl companies split --merge 7                 brings back the company that merge 7 made a part of another, under its
-                                                  old number. Listings that came since stay, unless all their keys go back.`
+	splitHelp = `  ypcrawl companies split 12 --listings 4711 4712
+
+makes a new company of these listings. The keys that only they give go with them; a key that the others give too stays.
+
+  ypcrawl companies split --merge 7
+
+brings back the company that merge 7 made a part of another, under its old number. Listings that came since stay, unless
+all their keys go back.`
 )
 
 // companyIDs reads the arguments as numbers of companies.

@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -553,9 +552,9 @@ func (d *delivery) makeManifest(m manifest) (*export.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the manifest: %w", err)
 	}
-	data, err := json.MarshalIndent(m, "", "  ")
+	data, err := yp.JSON(m, "  ")
 	if err == nil {
-		_, err = f.Write(append(data, '\n'))
+		_, err = f.Write(data)
 	}
 	if err = errors.Join(err, f.Finish()); err != nil {
 		f.Abort()

@@ -49,19 +49,14 @@ var helpFlags = map[string][]struct{ name, flags string }{
 	},
 }
 
-const helpHead = `ypcrawl crawls business directories into a local SQLite file. Kill it at any
-time, type the same again, and it goes on: nothing is lost, nothing doubled.
+const helpHead = "ypcrawl crawls business directories into a local SQLite file. Kill it at any time, type the same again, and it goes on: " +
+	"nothing is lost, nothing doubled."
 
-  ypcrawl run --source demo --states CA TX     crawl a built-in demo directory
-  ypcrawl progress --watch                     look on, from another terminal
-  ypcrawl export -o listings.xlsx              take what was found with you
-
-`
-
-const helpFoot = `
-ypcrawl COMMAND --help   what a command does, and its flags
-ypcrawl help --all       every command in a line, and the flags of the program
-`
+var helpExamples = [][2]string{
+	{"ypcrawl run --source demo --states CA TX", "crawl a built-in demo directory"},
+	{"ypcrawl progress --watch", "look on, from another terminal"},
+	{"ypcrawl export -o listings.xlsx", "take what was found with you"},
+}
 
 func helpFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "show help", DisableDefaultText: true}
@@ -255,18 +250,35 @@ func (w *helpWriter) columns(rows [][2]string) {
 	}
 }
 
+// head begins the help of the program.
+func (w *helpWriter) head() {
+	w.wrap("", helpHead)
+	w.line("")
+	for _, x := range helpExamples {
+		if w.width < defaultWidth {
+			w.line("  %s", x[0])
+			w.wrap("      ", x[1])
+			continue
+		}
+		w.line("  %-43s  %s", x[0], x[1])
+	}
+	w.line("")
+}
+
 func (w *helpWriter) firstScreen() {
-	w.text.WriteString(helpHead)
+	w.head()
 	for _, g := range helpGroups {
 		w.wrap(fmt.Sprintf("%-9s ", g.name), strings.ReplaceAll(g.commands, " ", ", "))
 	}
-	w.text.WriteString(helpFoot)
+	w.line("")
+	w.wrap("ypcrawl COMMAND --help   ", "what a command does, and its flags")
+	w.wrap("ypcrawl help --all       ", "every command in a line, and the flags of the program")
 	w.wrap("ypcrawl help TOPIC       ", strings.Join(topicNames(), ", "))
 }
 
 // program is `help --all`.
 func (w *helpWriter) program(app *cli.App) {
-	w.text.WriteString(helpHead)
+	w.head()
 	root := commandPath{rootOf(app)}
 	for _, g := range helpGroups {
 		w.line("%s:", g.name)
@@ -340,7 +352,8 @@ func (w *helpWriter) command(at commandPath) {
 		w.flags(flags)
 	}
 	if !w.all {
-		w.line("\n%d more flags, and more on how it works: %s --help --all", len(cmd.Flags)-1-shown, at)
+		w.line("")
+		w.wrap("", fmt.Sprintf("%d more flags, and more on how it works: %s --help --all", len(cmd.Flags)-1-shown, at))
 	}
 }
 

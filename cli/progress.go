@@ -281,11 +281,11 @@ func speedText(pr *report.Progress) string {
 	return text + fmt.Sprintf("time left for the targets: %s, for the details: %s", timeLeft(pr.ETASec), timeLeft(pr.DetailsETASec))
 }
 
-func timeLeft(seconds float64) string {
+func timeLeft(seconds report.Seconds) string {
 	if seconds < 0 {
 		return "unknown"
 	}
-	return lasting(time.Duration(seconds * float64(time.Second)))
+	return lasting(time.Duration(float64(seconds) * float64(time.Second)))
 }
 
 func (p *Program) coverageCommand() *cli.Command {

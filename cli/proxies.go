@@ -74,8 +74,8 @@ type proxyRow struct {
 	Successes int64     `json:"successes"`
 	Failures  int64     `json:"failures"`
 	InARow    int       `json:"consecutive_failures"`
-	RestUntil time.Time `json:"cooldown_until,omitzero"`
-	LastUsed  time.Time `json:"last_used_at,omitzero"`
+	RestUntil time.Time `json:"cooldown_until"`
+	LastUsed  time.Time `json:"last_used_at"`
 	LastError string    `json:"last_error,omitempty"`
 }
 

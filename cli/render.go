@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/csv"
 	"encoding/json"
@@ -212,14 +211,13 @@ func writeRows[T any](w io.Writer, rows []T) error {
 }
 
 // writeJSON writes v to w: indented for a person's terminal, on one line for a
-// program. Control characters that encoding/json leaves as they are (bidi
-// overrides, C1) are escaped, so that no name acts on a terminal.
+// program.
 func writeJSON(w io.Writer, v any) error {
 	indent := ""
 	if isTerminal(w) {
 		indent = "  "
 	}
-	data, err := encodeJSON(v, indent)
+	data, err := yp.JSON(v, indent)
 	if err == nil {
 		_, err = w.Write(data)
 	}
@@ -227,15 +225,6 @@ func writeJSON(w io.Writer, v any) error {
 		return fmt.Errorf("write json: %w", err)
 	}
 	return nil
-}
-
-func encodeJSON(v any, indent string) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false) // "&" is common in names, and this is no page
-	enc.SetIndent("", indent)
-	err := enc.Encode(v)
-	return yp.EscapeJSON(buf.Bytes()), err
 }
 
 // rowWriter writes rows one by one, for lists that are too long to be held in memory.
@@ -256,7 +245,7 @@ func (a *jsonArray) add(row any) error {
 		head = "["
 	}
 	a.rows++
-	data, err := encodeJSON(row, "")
+	data, err := yp.JSON(row, "")
 	if err != nil {
 		return fmt.Errorf("write json: %w", err)
 	}
@@ -335,9 +324,12 @@ func csvText(v reflect.Value) string {
 			return ""
 		}
 		return yp.FormatTime(x)
+	case json.Marshaler: // a length of time
+		text, _ := yp.JSON(x, "")
+		return strings.TrimSuffix(strings.TrimSpace(string(text)), "null")
 	default:
 		if kind := v.Kind(); kind == reflect.Slice || kind == reflect.Map || kind == reflect.Struct {
-			text, _ := encodeJSON(x, "") // of plain data
+			text, _ := yp.JSON(x, "") // of plain data
 			return strings.TrimSpace(string(text))
 		}
 		return fmt.Sprint(x)

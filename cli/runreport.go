@@ -52,9 +52,9 @@ type selected struct {
 	Percent    float64 `json:"percent"`
 	Pages      int64   `json:"pages"`
 
-	InGap    int64     `json:"in_gap"`             // of the done: due, and waiting for the gap between two crawls
-	GapUntil time.Time `json:"gap_until,omitzero"` // when the last of them may be claimed
-	NextDue  time.Time `json:"next_due,omitzero"`  // when the first target falls due, of a run that had nothing to do
+	InGap    int64     `json:"in_gap"`    // of the done: due, and waiting for the gap between two crawls
+	GapUntil time.Time `json:"gap_until"` // when the last of them may be claimed
+	NextDue  time.Time `json:"next_due"`  // when the first target falls due, of a run that had nothing to do
 
 	rests    []report.Rest // what waits or failed, by cause
 	accepted int64         // listings that the targets showed

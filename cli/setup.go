@@ -88,7 +88,7 @@ func (p *Program) console(w io.Writer) io.Writer {
 		layout = "15:04:05Z"
 	}
 	return zerolog.ConsoleWriter{
-		Out: w, NoColor: !p.color(p.Err), TimeFormat: layout, TimeLocation: time.UTC, FormatPrepare: sayCode,
+		Out: foldedLog{w, p.Err}, NoColor: !p.color(p.Err), TimeFormat: layout, TimeLocation: time.UTC, FormatPrepare: sayCode,
 		FieldsExclude: []string{"component"},
 		FieldsOrder:   []string{"percent", "targets", "city", "state", "category", "error_code", "reason"},
 	}

@@ -78,7 +78,7 @@ func (p *Program) sourcesCommand() *cli.Command {
 type sourceRow struct {
 	Name       string   `json:"name"`
 	BaseURL    string   `json:"base_url"`
-	Delay      string   `json:"delay"`
+	Delay      *float64 `json:"delay_seconds"`
 	PageCap    int      `json:"page_cap"` // 0 = none
 	Categories []string `json:"categories"`
 	Example    string   `json:"example,omitempty"` // URL of a target
@@ -92,7 +92,7 @@ type sourceRow struct {
 // sourceState says whether a source may be asked, and how it answers.
 type sourceState struct {
 	Availability store.SourceState `json:"gate,omitempty"`
-	Until        time.Time         `json:"gate_until,omitzero"`
+	Until        time.Time         `json:"gate_until"`
 	Reason       string            `json:"gate_reason,omitempty"`
 	Status       string            `json:"status,omitempty"`
 }
@@ -104,7 +104,7 @@ func stateOf(s report.SourceStatus) sourceState {
 func rowOf(s *site.Source) sourceRow {
 	place := yp.Place{City: "Los Angeles", CitySlug: "los-angeles-ca", State: "CA", Category: "Plumbers", CategorySlug: "plumbers"}
 	r := sourceRow{
-		Name: s.Name(), BaseURL: s.BaseURL().String(), Delay: s.DefaultDelay().String(), PageCap: s.PageCap(),
+		Name: s.Name(), BaseURL: s.BaseURL().String(), Delay: new(s.DefaultDelay().Seconds()), PageCap: s.PageCap(),
 		Categories: s.Categories(), Example: s.TargetURL(place, 1),
 	}
 	if r.Categories == nil {
@@ -177,7 +177,10 @@ func withKnown(c *cli.Context, k *database, rows []sourceRow) ([]sourceRow, erro
 
 func sourcesTable(rows []sourceRow, known bool) *table {
 	t := tableOf(rows, func(r sourceRow) []any {
-		pages := "no cap"
+		pages, delay := "no cap", "-"
+		if r.Delay != nil {
+			delay = shortTime(time.Duration(*r.Delay * float64(time.Second)))
+		}
 		switch {
 		case r.Example == "":
 			pages = "-"
@@ -185,7 +188,7 @@ func sourcesTable(rows []sourceRow, known bool) *table {
 			pages = thousands(int64(r.PageCap))
 		}
 		return []any{
-			r.Name, r.BaseURL, orDash(r.Delay), pages, orDash(strings.TrimPrefix(r.Example, r.BaseURL)),
+			r.Name, r.BaseURL, delay, pages, orDash(strings.TrimPrefix(r.Example, r.BaseURL)),
 			orDash(string(r.Availability)), orDash(r.Status), orDash(string(r.Stage)), r.Score,
 		}
 	}, "source", "base URL", "delay", "pages at most", "example", "availability", "status", "stage", "score").without("example", "pages at most", "delay", "base URL", "score")

@@ -104,7 +104,7 @@ func (p *Program) statusText(w *sections, s *report.Status, fresh bool) {
 			held = moment(now, h.HeldUntil)
 		}
 		if h.DelayMS > 0 {
-			delay = millis(&h.DelayMS)
+			delay = millis((*int64)(&h.DelayMS))
 		}
 		return []any{h.Host, h.Source, held, orDash(h.HeldFor), delay, orDash(h.DelayReason), h.Blocks}
 	}, "host", "source", "held until", "for", "delay", "because of", "blocks").without("blocks", "because of", "delay", "source"))

@@ -35,8 +35,8 @@ type Summary struct {
 	ListingsAccepted int64                  `json:"listings_accepted"`
 	ListingsBad      int64                  `json:"listings_bad"`
 	ErrorsByCode     map[yp.ErrorCode]int64 `json:"errors_by_code"` // of target_error lines
-	First            Stamp                  `json:"first,omitzero"`
-	Last             Stamp                  `json:"last,omitzero"`
+	First            Stamp                  `json:"first"`
+	Last             Stamp                  `json:"last"`
 	CorruptLines     int64                  `json:"corrupt_lines"` // and places that could not be read
 	TornTails        int64                  `json:"torn_tails"`
 }

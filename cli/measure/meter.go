@@ -3,7 +3,6 @@ package measure
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"sync"
@@ -132,11 +131,11 @@ func (m *Meter) serveJSON(w http.ResponseWriter, _ *http.Request) {
 
 // JSON writes measures as JSON, indented.
 func JSON(all *report.Measures) []byte {
-	text, err := json.MarshalIndent(all, "", "  ")
+	text, err := yp.JSON(all, "  ")
 	if err != nil {
 		panic(err) // of figures and texts, it can always be written
 	}
-	return append(yp.EscapeJSON(text), '\n')
+	return text
 }
 
 // read returns the measures; where it can't, it has said so.

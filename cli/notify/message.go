@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -52,8 +51,8 @@ func (m Message) parcel() (Parcel, error) {
 	if m.Figures == nil {
 		m.Figures = map[string]float64{}
 	}
-	body, err := json.Marshal(m)
-	return Parcel{Event: m.Event, Title: m.Title, Type: "application/json", Body: append(body, '\n')}, err
+	body, err := yp.JSON(m, "")
+	return Parcel{Event: m.Event, Title: m.Title, Type: "application/json", Body: body}, err
 }
 
 var (

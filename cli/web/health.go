@@ -101,7 +101,7 @@ func sourceOf(now time.Time, p *report.SourcePace) sourceRow {
 	for _, h := range p.Hosts {
 		row := hostRow{Host: h.Host, Pace: "as configured", Because: h.DelayReason, Next: "at once, as far as known", Blocks: h.Blocks}
 		if h.DelayMS > 0 {
-			row.Pace = "one request every " + yp.Millis(&h.DelayMS)
+			row.Pace = "one request every " + yp.Millis((*int64)(&h.DelayMS))
 		}
 		if h.Next.After(now) {
 			row.Next = yp.Moment(now, h.Next)

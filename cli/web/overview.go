@@ -65,7 +65,7 @@ func barsOf(st *report.Standing) []bar {
 }
 
 // timeLeft is how long the rest takes, or why nobody knows.
-func timeLeft(st *report.Standing, seconds float64, left int64) string {
+func timeLeft(st *report.Standing, seconds report.Seconds, left int64) string {
 	switch {
 	case left <= 0:
 		return "nothing is left to do now"
@@ -76,7 +76,7 @@ func timeLeft(st *report.Standing, seconds float64, left int64) string {
 	case seconds < 0:
 		return "time left is not known yet: too few were read lately"
 	}
-	return "about " + yp.Lasting(time.Duration(seconds*float64(time.Second))) + " left, at the speed of the last ones"
+	return "about " + yp.Lasting(time.Duration(float64(seconds)*float64(time.Second))) + " left, at the speed of the last ones"
 }
 
 // figures are the four numbers. Some of them read every target, and are read less often.

@@ -68,19 +68,19 @@ func (k *Reader) Causes(ctx context.Context) (*Causes, error) {
 // SourceHost is a host of a source with its pace.
 type SourceHost struct {
 	Host        string    `json:"host"`
-	DelayMS     int64     `json:"delay_ms"` // between two requests; 0 = as configured
+	DelayMS     Millis    `json:"delay_ms"` // between two requests; 0 = as configured
 	DelayReason string    `json:"delay_reason,omitempty"`
 	Blocks      int64     `json:"blocks"` // in a row
-	HeldUntil   time.Time `json:"held_until,omitzero"`
+	HeldUntil   time.Time `json:"held_until"`
 	HeldFor     string    `json:"held_for,omitempty"`
-	Next        time.Time `json:"next_request,omitzero"` // no request starts before; zero = at once, or not known
+	Next        time.Time `json:"next_request"` // no request starts before; zero = at once, or not known
 }
 
 // SourcePace is how a source fares, with its hosts.
 type SourcePace struct {
 	SourceStatus
 	Hosts      []SourceHost  `json:"hosts"`
-	Block      time.Time     `json:"last_block_at,omitzero"` // of the last 24 hours; zero = none
+	Block      time.Time     `json:"last_block_at"` // of the last 24 hours; zero = none
 	BlockClass yp.ErrorClass `json:"last_block_class,omitempty"`
 	Recent     Answers       `json:"last_10_minutes"`
 }

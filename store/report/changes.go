@@ -203,9 +203,9 @@ type History struct {
 	City      string    `json:"city"`
 	State     string    `json:"state"`
 	CompanyID *int64    `json:"company_id"`
-	FirstSeen time.Time `json:"first_seen_at,omitzero"`
-	LastSeen  time.Time `json:"last_seen_at,omitzero"`
-	Dropped   time.Time `json:"dropped_at,omitzero"`
+	FirstSeen time.Time `json:"first_seen_at"`
+	LastSeen  time.Time `json:"last_seen_at"`
+	Dropped   time.Time `json:"dropped_at"`
 	Changes   []Change  `json:"history"`
 }
 

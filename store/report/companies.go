@@ -26,7 +26,7 @@ type CompanyRow struct {
 	PostalCode string    `json:"postal_code,omitempty"`
 	Listings   int       `json:"listings"`
 	Alive      int       `json:"alive"` // of them, not gone from their source
-	FirstSeen  time.Time `json:"first_seen_at,omitzero"`
+	FirstSeen  time.Time `json:"first_seen_at"`
 }
 
 // CompanyFilter selects companies. Empty fields select all.
@@ -56,7 +56,7 @@ func (k *Reader) Companies(ctx context.Context, f CompanyFilter, limit int) ([]C
 // MergeRow is a row of company_merges: two companies that became one.
 type MergeRow struct {
 	ID           int64     `json:"id"`
-	At           time.Time `json:"at,omitzero"`
+	At           time.Time `json:"at"`
 	Kept         int64     `json:"kept"`
 	KeptName     string    `json:"kept_name,omitempty"` // as it is now; empty when it is gone itself
 	Absorbed     int64     `json:"absorbed"`
@@ -64,7 +64,7 @@ type MergeRow struct {
 	By           string    `json:"by"`            // web, tel, adr, hand
 	Key          string    `json:"key,omitempty"`
 	Listings     int       `json:"listings"` // that came with it
-	Undone       time.Time `json:"undone_at,omitzero"`
+	Undone       time.Time `json:"undone_at"`
 }
 
 const (
@@ -106,9 +106,9 @@ type CompanyListing struct {
 	Street    string    `json:"street,omitempty"`
 	City      string    `json:"city,omitempty"`
 	State     string    `json:"state,omitempty"`
-	FirstSeen time.Time `json:"first_seen_at,omitzero"`
-	LastSeen  time.Time `json:"last_seen_at,omitzero"`
-	Dropped   time.Time `json:"dropped_at,omitzero"`
+	FirstSeen time.Time `json:"first_seen_at"`
+	LastSeen  time.Time `json:"last_seen_at"`
+	Dropped   time.Time `json:"dropped_at"`
 
 	postal, ownPhone, ownWebsite string   // the latter two from its own page
 	keys                         []string // that it gives

@@ -29,9 +29,9 @@ type Coverage struct {
 	Seen      int64     `json:"seen"`
 	Percent   *float64  `json:"percent"` // of site_total, at most 100
 	Pages     int       `json:"pages"`
-	PagesLeft int64     `json:"pages_left"`                // that only the limit of pages kept from us
-	Complete  time.Time `json:"last_complete_at,omitzero"` // end of the last crawl that saw every page
-	Finished  time.Time `json:"last_finished_at,omitzero"` // of the last crawl, however it ended
+	PagesLeft int64     `json:"pages_left"`       // that only the limit of pages kept from us
+	Complete  time.Time `json:"last_complete_at"` // end of the last crawl that saw every page
+	Finished  time.Time `json:"last_finished_at"` // of the last crawl, however it ended
 }
 
 // CoverageTotals is how much of what sites list was seen of a selection: the searches of a
@@ -268,9 +268,9 @@ type Discovery struct {
 	Status    yp.Status    `json:"status"` // of the index
 	Pages     int          `json:"pages"`
 	PagesDone int          `json:"pages_done"`
-	Started   time.Time    `json:"started_at,omitzero"`
-	Finished  time.Time    `json:"finished_at,omitzero"`
-	LastDone  time.Time    `json:"last_done_at,omitzero"` // end of the last complete crawl
+	Started   time.Time    `json:"started_at"`
+	Finished  time.Time    `json:"finished_at"`
+	LastDone  time.Time    `json:"last_done_at"` // end of the last complete crawl
 	Code      yp.ErrorCode `json:"error_code,omitempty"`
 	Error     string       `json:"error,omitempty"`
 }

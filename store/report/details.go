@@ -79,8 +79,8 @@ type DetailRow struct {
 	Source string    `json:"source"`
 	Status yp.Status `json:"status"`
 	yp.Detail
-	Fetched time.Time    `json:"fetched_at,omitzero"`
-	Due     time.Time    `json:"due_at,omitzero"` // read again, or tried again, then
+	Fetched time.Time    `json:"fetched_at"`
+	Due     time.Time    `json:"due_at"` // read again, or tried again, then
 	Code    yp.ErrorCode `json:"last_error_code,omitempty"`
 	Error   string       `json:"last_error,omitempty"`
 	Company int64        `json:"company_id"`

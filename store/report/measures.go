@@ -16,22 +16,22 @@ import (
 // Measures are what monitoring asks: how the crawl of the whole file fares, in figures. What
 // is not known is nil.
 type Measures struct {
-	Now       time.Time        `json:"now"`
-	Runs      []RunMeasure     `json:"runs"` // that have not ended
-	Sources   []SourceMeasure  `json:"sources"`
-	Targets   []TargetMeasure  `json:"targets"` // by source and kind
-	Listings  ListingMeasure   `json:"listings"`
-	Totals    TotalMeasure     `json:"totals"` // of all runs
-	Attempts  []AttemptMeasure `json:"attempts"`
-	Hosts     []HostPace       `json:"hosts"` // held or slowed down
-	Claims    ClaimMeasure     `json:"claims"`
-	LastPage  *time.Time       `json:"last_page_at"` // of any source
-	LastRun   *RunEnd          `json:"last_run"`     // that has ended
-	LastWell  *time.Time       `json:"last_run_done_at"`
-	Database  *int64           `json:"database_bytes"`
-	Journal   *int64           `json:"journal_bytes"` // of the database's own journal, FILE-wal
-	Logs      *int64           `json:"log_bytes"`     // of the write-ahead logs
-	ReadingMS int64            `json:"reading_ms"`    // that it took to read all of this but what follows
+	Now      time.Time        `json:"now"`
+	Runs     []RunMeasure     `json:"runs"` // that have not ended
+	Sources  []SourceMeasure  `json:"sources"`
+	Targets  []TargetMeasure  `json:"targets"` // by source and kind
+	Listings ListingMeasure   `json:"listings"`
+	Totals   TotalMeasure     `json:"totals"` // of all runs
+	Attempts []AttemptMeasure `json:"attempts"`
+	Hosts    []HostPace       `json:"hosts"` // held or slowed down
+	Claims   ClaimMeasure     `json:"claims"`
+	LastPage *time.Time       `json:"last_page_at"` // of any source
+	LastRun  *RunEnd          `json:"last_run"`     // that has ended
+	LastWell *time.Time       `json:"last_run_done_at"`
+	Database *int64           `json:"database_bytes"`
+	Journal  *int64           `json:"journal_bytes"`   // of the database's own journal, FILE-wal
+	Logs     *int64           `json:"log_bytes"`       // of the write-ahead logs
+	Reading  Seconds          `json:"reading_seconds"` // that it took to read all of this but what follows
 
 	SlowMeasures
 }
@@ -271,7 +271,7 @@ func (k *Reader) Measure(ctx context.Context, logs string) (*Measures, error) {
 	if m.Journal == nil && m.Database != nil {
 		m.Journal = new(int64(0)) // the last one who closed the file has folded it in
 	}
-	m.ReadingMS = time.Since(began).Milliseconds()
+	m.Reading = Seconds(time.Since(began).Seconds())
 	return m, nil
 }
 

@@ -13,7 +13,7 @@ import (
 // Next tells when a target is crawled next, and what would change that.
 type Next struct {
 	When   NextWhen   `json:"when"`
-	At     time.Time  `json:"at,omitzero"`       // of NextLater, when that is known
+	At     time.Time  `json:"at"`                // of NextLater, when that is known
 	Why    string     `json:"why"`               // for people
 	Remedy string     `json:"remedy,omitempty"`  // the command that makes it claimable, without the program's name
 	Held   WorkerName `json:"held_by,omitempty"` // the worker of NextHeld

@@ -27,7 +27,7 @@ type Pass struct {
 	SourceID int64     `json:"-"`
 	Source   string    `json:"source"`
 	Began    time.Time `json:"began_at"`
-	Ended    time.Time `json:"ended_at,omitzero"` // end of its last run; zero = one is running
+	Ended    time.Time `json:"ended_at"` // end of its last run; zero = one is running
 	Runs     int64     `json:"runs"`
 	LastRun  int64     `json:"last_run"` // its number
 	Outcome  string    `json:"outcome"`  // of the last run

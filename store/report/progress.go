@@ -101,7 +101,7 @@ type Holder struct {
 	Category  string     `json:"category"`
 	Page      int        `json:"page"` // in hand
 	Heartbeat time.Time  `json:"heartbeat_at"`
-	AgeSec    float64    `json:"heartbeat_age_seconds"` // -1 = never beat
+	AgeSec    Seconds    `json:"heartbeat_age_seconds"` // -1 = never beat
 	Alive     bool       `json:"alive"`                 // its process is seen to live: it holds its lock
 }
 
@@ -124,16 +124,16 @@ type Progress struct {
 	Errors  []ErrorCount  `json:"errors"`
 	Rate    float64       `json:"pages_per_second"` // of the runs alive now
 	Live    int           `json:"live_runs"`
-	ETASec  float64       `json:"eta_seconds"` // until all targets are done, at the speed of the last ones; -1 = unknown
+	ETASec  Seconds       `json:"eta_seconds"` // until all targets are done, at the speed of the last ones; -1 = unknown
 
 	// For what everything waits, and until when; zero = until somebody opens the source.
 	WaitingFor   string    `json:"waiting_for,omitempty"`
-	WaitingUntil time.Time `json:"waiting_until,omitzero"`
+	WaitingUntil time.Time `json:"waiting_until"`
 
 	LastRun *RunListings  `json:"last_run,omitempty"` // of those that committed a page
 	Details *DetailTotals `json:"details,omitempty"`  // where somebody wants some, see ProgressOfDetails
 
-	DetailsETASec float64 `json:"details_eta_seconds"` // as ETASec, for those that are due
+	DetailsETASec Seconds `json:"details_eta_seconds"` // as ETASec, for those that are due
 
 	*Figures // nil = not asked for
 
@@ -174,7 +174,7 @@ func (k *Reader) Progress(ctx context.Context, scope store.Scope) (p *Progress, 
 		h, run := Holder{AgeSec: -1}, ""
 		err := rows.Scan(&h.Worker, &h.Name, &h.TargetID, &h.City, &h.State, &h.Category, &h.Page, at(&h.Heartbeat), &run)
 		if !h.Heartbeat.IsZero() {
-			h.AgeSec = p.Now.Sub(h.Heartbeat).Seconds()
+			h.AgeSec = Seconds(p.Now.Sub(h.Heartbeat).Seconds())
 		}
 		h.Alive = k.alive(run)
 		p.Workers = append(p.Workers, h)
@@ -389,7 +389,7 @@ func (k *Reader) closed(ctx context.Context, p *Progress, args []any) error {
 }
 
 // timeLeft is the time for so many in seconds, from when the last ones ended; -1 = unknown.
-func (k *Reader) timeLeft(ctx context.Context, query string, p *Progress, args []any, left int64) (float64, error) {
+func (k *Reader) timeLeft(ctx context.Context, query string, p *Progress, args []any, left int64) (Seconds, error) {
 	if left == 0 {
 		return 0, nil
 	}
@@ -403,7 +403,7 @@ func (k *Reader) timeLeft(ctx context.Context, query string, p *Progress, args [
 	}
 	last, n := ends[0], len(ends)-1
 	if d, ok := TimeLeft(int64(n), left, last.Sub(ends[n]), p.Now.Sub(last)); ok {
-		return d.Seconds(), nil
+		return Seconds(d.Seconds()), nil
 	}
 	return -1, nil
 }

@@ -16,8 +16,8 @@ type ToReview struct {
 	Dropped  int64     `json:"dropped"`
 	Restored int64     `json:"restored"`
 	Rejected int64     `json:"rejected"`
-	Since    time.Time `json:"since,omitzero"` // the last review; zero = there was none
-	Mark     int64     `json:"-"`              // the last event that the last review has seen
+	Since    time.Time `json:"since"` // the last review; zero = there was none
+	Mark     int64     `json:"-"`     // the last event that the last review has seen
 }
 
 // Total is how many there are.

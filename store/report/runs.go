@@ -20,7 +20,7 @@ type Run struct {
 	PID       int       `json:"pid"`
 	Started   time.Time `json:"started_at"`
 	Heartbeat time.Time `json:"heartbeat_at"`
-	Finished  time.Time `json:"finished_at,omitzero"` // of one that was killed: when that was noticed
+	Finished  time.Time `json:"finished_at"` // of one that was killed: when that was noticed
 	Outcome   string    `json:"outcome"`
 	Pages     int64     `json:"pages"` // committed, of every kind
 	Targets   int64     `json:"targets"`

@@ -60,7 +60,7 @@ func TestProgressTimeLeft(t *testing.T) {
 	if p := tell(); p.ETASec != 90 {
 		t.Errorf("30 left, three seconds each: %f s", p.ETASec)
 	}
-	was := 90.0
+	was := report.Seconds(90)
 	for range 30 { // every try fails, and is made again in minutes
 		clock.Move(10 * time.Second)
 		if _, err := b.Fail(t.Context(), b.claim(t, 0), yp.CodeTimeout, "slow"); err != nil {

@@ -51,7 +51,7 @@ type SourceStatus struct {
 	Name         string            `json:"name"`
 	BaseURL      string            `json:"base_url"`
 	Availability store.SourceState `json:"gate"`
-	Until        time.Time         `json:"gate_until,omitzero"` // when it may open by itself
+	Until        time.Time         `json:"gate_until"` // when it may open by itself
 	Reason       string            `json:"gate_reason,omitempty"`
 	Remedy       string            `json:"remedy,omitempty"` // the command that opens it, without the program's name; none while the site blocks
 	Profile      Profile           `json:"connectivity"`
@@ -82,10 +82,10 @@ type Profile struct {
 	Dominant   string    `json:"dominant_class,omitempty"`
 	Other      int       `json:"other_http_status,omitempty"` // of class unknown: the most frequent HTTP status of the last hour's failures of that class
 	Burst429   bool      `json:"burst_429"`
-	Failing    time.Time `json:"failing_since,omitzero"`
-	Quarantine time.Time `json:"quarantine_until,omitzero"` // then one probe
-	Cooldown   int       `json:"cooldown_minutes,omitempty"`
-	Updated    time.Time `json:"updated_at,omitzero"`
+	Failing    time.Time `json:"failing_since"`
+	Quarantine time.Time `json:"quarantine_until"` // then one probe
+	Cooldown   Minutes   `json:"cooldown_seconds"`
+	Updated    time.Time `json:"updated_at"`
 }
 
 // ScheduleCounts are targets by v_crawler_status.schedule_status.
@@ -139,9 +139,9 @@ type BackoffWait struct {
 type HostPace struct {
 	Source      string    `json:"source"`
 	Host        string    `json:"host"`
-	HeldUntil   time.Time `json:"held_until,omitzero"`
+	HeldUntil   time.Time `json:"held_until"`
 	HeldFor     string    `json:"held_for,omitempty"`
-	DelayMS     int64     `json:"delay_ms"` // 0 = as configured
+	DelayMS     Millis    `json:"delay_ms"` // 0 = as configured
 	DelayReason string    `json:"delay_reason,omitempty"`
 	Blocks      int64     `json:"blocks"` // in a row
 }

@@ -64,13 +64,13 @@ type Target struct {
 	Schedule     Schedule   `json:"schedule_status"`
 	Health       yp.Health  `json:"crawl_status"`
 	Enabled      bool       `json:"enabled"`
-	NotBefore    time.Time  `json:"not_before,omitzero"`
+	NotBefore    time.Time  `json:"not_before"`
 	WaitReason   string     `json:"wait_reason,omitempty"` // backoff, recrawl or gap
 	AutoDisabled bool       `json:"auto_disabled"`         // parked because it failed too often
 	BackoffLevel int        `json:"backoff_level"`
 	Failures     int        `json:"consecutive_failures"`
-	FrequencyMin int        `json:"crawl_frequency_minutes"` // 0 = once only
-	LastSuccess  time.Time  `json:"last_success_at,omitzero"`
+	FrequencyMin Minutes    `json:"crawl_frequency_seconds"` // 0 = once only
+	LastSuccess  time.Time  `json:"last_success_at"`
 	Attempts     int        `json:"total_attempts"`
 	Successes    int        `json:"total_successes"`
 	SuccessRate  *float64   `json:"success_rate"` // percent, null before the first attempt
@@ -79,10 +79,10 @@ type Target struct {
 	ByProxy      bool       `json:"last_error_by_proxy,omitempty"` // of BLOCKED_PROXY: that attempt used a proxy
 	Error        string     `json:"last_error,omitempty"`
 	ClaimedBy    WorkerName `json:"claimed_by,omitempty"`
-	Heartbeat    time.Time  `json:"heartbeat_at,omitzero"`
-	Started      time.Time  `json:"crawl_started_at,omitzero"`
-	Finished     time.Time  `json:"finished_at,omitzero"`
-	Retired      time.Time  `json:"retired_at,omitzero"` // its city is gone from the source's index, or its listing from the source
+	Heartbeat    time.Time  `json:"heartbeat_at"`
+	Started      time.Time  `json:"crawl_started_at"`
+	Finished     time.Time  `json:"finished_at"`
+	Retired      time.Time  `json:"retired_at"` // its city is gone from the source's index, or its listing from the source
 }
 
 const (
@@ -123,7 +123,7 @@ type TargetDetail struct {
 	Accepted   int       `json:"accepted_count"`
 	Bad        int       `json:"bad_count"`
 	Recoveries int       `json:"recoveries"` // in a row, without a new page
-	Created    time.Time `json:"created_at,omitzero"`
+	Created    time.Time `json:"created_at"`
 	Next       Next      `json:"next"`
 
 	availability store.SourceState
@@ -166,7 +166,7 @@ type DeadLetter struct {
 	Code         string    `json:"last_error_code"`
 	ByProxy      bool      `json:"last_error_by_proxy,omitempty"` // of BLOCKED_PROXY: that attempt used a proxy
 	Error        string    `json:"last_error"`
-	Parked       time.Time `json:"parked_at,omitzero"`
+	Parked       time.Time `json:"parked_at"`
 	Failures     int       `json:"consecutive_failures"`
 	Attempts     int       `json:"total_attempts"`
 	Page         int       `json:"page_current"`

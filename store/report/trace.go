@@ -27,7 +27,7 @@ type TraceAttempt struct {
 	Host       string         `json:"host"`
 	Run        string         `json:"run"`
 	Started    time.Time      `json:"started_at"`
-	Finished   time.Time      `json:"finished_at,omitzero"`
+	Finished   time.Time      `json:"finished_at"`
 	DurationMS *int64         `json:"duration_ms"`
 	Ended      store.Ended    `json:"ended"` // or "running"
 	Code       string         `json:"error_code,omitempty"`

@@ -45,7 +45,7 @@ type Worker struct {
 	Pages     int64       `json:"pages"`
 	Listings  int64       `json:"listings"`
 	Rate      *float64    `json:"pages_per_second"` // over the span; null = unknown
-	RateSpan  float64     `json:"span_seconds"`     // the last minute, or less where it works for less; of one that has ended, all its time
+	RateSpan  *float64    `json:"span_seconds"`     // the last minute, or less where it works for less; of one that has ended, all its time
 	Claims    int64       `json:"claims"`
 	Retries   int64       `json:"claim_retries"`
 	Memory    int64       `json:"rss_bytes"`   // of its process, at the last heartbeat; 0 = unknown
@@ -53,7 +53,7 @@ type Worker struct {
 	CPU       *float64    `json:"cpu_percent"` // of one processor, between its process's last two heartbeats; null = unknown
 	Started   time.Time   `json:"started_at"`
 	Heartbeat time.Time   `json:"heartbeat_at"`
-	Stopped   time.Time   `json:"stopped_at,omitzero"`
+	Stopped   time.Time   `json:"stopped_at"`
 	Worker    string      `json:"worker_id"` // as its log is named
 	Host      string      `json:"host"`
 	PID       int         `json:"pid"`
@@ -186,5 +186,5 @@ func (w *Worker) rate(now time.Time, pages int64) {
 		return
 	}
 	rate := float64(pages) / span.Seconds()
-	w.Rate, w.RateSpan = &rate, span.Seconds()
+	w.Rate, w.RateSpan = &rate, new(span.Seconds())
 }

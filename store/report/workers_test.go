@@ -19,7 +19,7 @@ func workersText(runs []report.RunWorkers) (out []string) {
 		for _, w := range r.Workers {
 			rate := "-"
 			if w.Rate != nil {
-				rate = fmt.Sprintf("%.2f/%.0fs", *w.Rate, w.RateSpan)
+				rate = fmt.Sprintf("%.2f/%.0fs", *w.Rate, *w.RateSpan)
 			}
 			out = append(out, fmt.Sprintf("  %s %s target %d page %d of %d, rate %s", w.Name, w.State, w.TargetID, w.Page, w.Pages, rate))
 		}

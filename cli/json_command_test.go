@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/yp"
+)
+
+// jsonLines are commands with --json, in the order in which they run on a database that was crawled. {dir} is a
+// folder. A "!" is in front of what ends with an error beside its JSON.
+var jsonLines = []string{
+	"run --source demo --states CA --max-cities 1 --categories Plumbers --max-pages 1 --workers 2 --details",
+	"plan --source demo --states CA --max-cities 3 --categories Plumbers", "details --source demo --states TX",
+	"run --source demo --states CA TX --dry-run --delay 2s", "plan --source demo --states NV --max-cities 1", "discover --source demo --states NV --categories Plumbers", "progress", "status", "status --check", "workers --all", "targets list --limit 5", "targets list --kind index",
+	"targets show 1 2", "trace 1", "dead list", "coverage", "changes --limit 5", "changes --summary", "changes --listing {listing}",
+	"listings list --limit 3", "listings search rooter", "listings show {listing}", "details show {listing}", "details stats", "discover stats",
+	"companies list --limit 2", "companies merge 1 2", "companies merges", "companies show 1", "companies split --merge 1",
+	"sources list", "sources disable demo", "sources enable demo", "sources reset demo", "sources set copy --file {dir}/copy.yaml", "sources show copy", "sources samples",
+	"sources check {dir}/copy.yaml", "proxies add http://127.0.0.1:9", "proxies list", "proxies disable 1", "proxies enable 1", "!proxies test 1 --url http://127.0.0.1:9/", "proxies remove 1 --yes", "proxies import {dir}/proxies.txt",
+	"targets pause 1 --yes", "targets resume 1 --yes", "targets disable 1 --yes", "targets enable 1 --yes", "dead requeue --all --yes", "retry --yes --dry-run", "reset --yes", "details retry --yes",
+	"recover --timeout 120", "doctor", "export -o {dir}/out.csv", "export deliveries", "version",
+	"wal stats", "wal read --limit 50", "wal compress", "backup {dir}/copy.db",
+}
+
+// TestJSON runs every command that has --json. A length of time is a number in seconds, or in milliseconds, and its key
+// says which; a time is UTC with milliseconds; what there is none of is null; a worker has one name.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	s := newSeat(t)
+	app := Standard("").app()
+	missing := map[string]bool{}
+	var walk func(at string, cmds []*cli.Command)
+	walk = func(at string, cmds []*cli.Command) {
+		for _, cmd := range cmds {
+			name := strings.TrimSpace(at + " " + cmd.Name)
+			if slices.ContainsFunc(cmd.Flags, func(f cli.Flag) bool { return f.Names()[0] == "json" }) {
+				missing[name] = true
+			}
+			walk(name, cmd.Subcommands)
+		}
+	}
+	walk("", app.Commands)
+	for _, needs := range []string{
+		"sources add", "sources promote", // another site
+		"wal replay", "restore", // another database
+		"wal tail", // never ends
+		"schedule", // an installed program
+	} {
+		delete(missing, needs)
+	}
+	listing := ""
+	for _, line := range jsonLines {
+		line, fails := strings.CutPrefix(line, "!")
+		words := strings.Fields(strings.NewReplacer("{dir}", s.dir, "{listing}", listing).Replace(line))
+		for n := len(words); n > 0; n-- {
+			delete(missing, strings.Join(words[:n], " "))
+		}
+		if words[0] == "wal" && words[1] != "compress" {
+			words = append(words, filepath.Join(s.dir, "logs"))
+		}
+		var out, errs bytes.Buffer
+		p := &Program{Schema: s.schema, Streams: Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: env(nil)}}
+		code := p.Run(t.Context(), append([]string{"ypcrawl", "--db", filepath.Join(s.dir, "yp.db"), "--wal-dir", filepath.Join(s.dir, "logs"), "--config", ""}, append(words, "--json")...))
+		if (code != ExitOK) != fails && !strings.Contains(line, "--check") {
+			t.Errorf("%s: exit %d: %s", line, code, errs.String())
+		}
+		dec := json.NewDecoder(&out)
+		n := 0
+		for ; dec.More(); n++ {
+			var v any
+			if err := dec.Decode(&v); err != nil {
+				t.Errorf("%s: %v", line, err)
+				break
+			}
+			for _, fault := range faultsOf("", v) {
+				t.Errorf("%s: %s", line, fault)
+			}
+		}
+		if n == 0 {
+			t.Errorf("%s: no JSON", line)
+		}
+		if words[0] == "details" && listing == "" {
+			listing = s.trouble()
+		}
+	}
+	for name := range missing {
+		t.Errorf("%s --json: give it a line in jsonLines", name)
+	}
+}
+
+// trouble gives the database what a crawl that goes well has not: a host that is held, and a target in the hands of a
+// process that died. It returns a listing of which there are details.
+func (s *seat) trouble() (listing string) {
+	s.t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(s.dir, "yp.db"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for _, statement := range []string{
+		`UPDATE hosts SET held_until = '2099-01-01T00:00:00.000Z', held_for = 'Retry-After', delay_ms = 4000, delay_reason = 'slow'`,
+		`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'worker_0_pid_7', claimed_at = '2026-01-01T00:00:00.000Z', run_id = 1,
+			finished_at = NULL WHERE id = (SELECT min(id) FROM targets WHERE status = 'PLANNED')`,
+	} {
+		if _, err := db.ExecContext(s.t.Context(), statement); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	err = db.QueryRowContext(s.t.Context(), `SELECT s.name || '/' || l.listing_id FROM details d JOIN listings l ON l.id = d.listing JOIN sources s ON s.id = l.source_id LIMIT 1`).Scan(&listing)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	definition, err := os.ReadFile("../crawl/site/demo.yaml")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for name, text := range map[string]string{"copy.yaml": strings.NewReplacer("name: demo", "name: copy", ":8080", ":8082").Replace(string(definition)), "proxies.txt": "http://127.0.0.1:9\n"} {
+		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return listing
+}
+
+var (
+	timedKey   = regexp.MustCompile(`^(now|at|until|next_due|next_end|last_end|held_until|next_request)$|_(at|until)$`)
+	lengthKey  = regexp.MustCompile(`(^|_)(age|eta|delay|duration|timeout|latency|elapsed|waited|cooldown|frequency|interval|minutes|hours|days|reading|span|every)(_|$)`)
+	unitKey    = regexp.MustCompile(`(^|_)seconds$|_ms$|_seconds_|_per_second$`)
+	lengthText = regexp.MustCompile(`^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h|d|w))+$`)
+	plainKey   = regexp.MustCompile(`^(commands|name|with_hours)$`) // what is typed so, what a site says, opening hours
+	dateText   = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
+	workerName = regexp.MustCompile(`^[a-z]+(-\d+)? \(\d+\)$`)
+	workerID   = regexp.MustCompile(`^worker_\d+_pid_\d+$`)
+)
+
+// faultsOf looks at a value and all below it.
+func faultsOf(key string, v any) (faults []string) {
+	fault := func(what string) { faults = append(faults, fmt.Sprintf("%q: %v: %s", key, v, what)) }
+	switch v := v.(type) {
+	case map[string]any:
+		for k, x := range v {
+			faults = append(faults, faultsOf(k, x)...)
+		}
+	case []any:
+		for _, x := range v {
+			faults = append(faults, faultsOf(key, x)...)
+		}
+	case float64:
+		switch unit := unitKey.MatchString(key); {
+		case !unit && lengthKey.MatchString(key) && !plainKey.MatchString(key):
+			fault("a length of time without its unit")
+		case unit && v < 0:
+			fault("want null where there is none")
+		}
+	case string:
+		_, err := time.Parse(time.RFC3339Nano, v)
+		_, exact := yp.ParseTime(v)
+		switch {
+		case err == nil && exact != nil, timedKey.MatchString(key) && exact != nil && !dateText.MatchString(v):
+			fault("want a time as " + yp.TimeLayout + ", or null")
+		case lengthText.MatchString(v) && !plainKey.MatchString(key):
+			fault("want a number of seconds")
+		case (key == "worker" || key == "claimed_by" || key == "held_by") && !workerName.MatchString(v):
+			fault("want a worker's name")
+		case key == "worker_id" && !workerID.MatchString(v):
+			fault("want a worker's id")
+		}
+	}
+	return faults
+}
+
+func TestFaultsOf(t *testing.T) {
+	t.Parallel()
+	for text, good := range map[string]bool{
+		`{"age_seconds":1}`: true, `{"age":1}`: false, `{"eta_seconds":null}`: true, `{"eta_seconds":-1}`: false, `{"delay":"2s"}`: false,
+		`[{"seen_at":""}]`: false, `{"seen_at":"2026-11-20T23:50:00.000Z"}`: true, `{"seen":"2026-11-20T23:50:00Z"}`: false, `{"x":[{"worker":"amber"}]}`: false,
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			t.Fatal(err)
+		}
+		if faults := faultsOf("", v); (faults == nil) != good {
+			t.Errorf("%s: %q", text, faults)
+		}
+	}
+}
