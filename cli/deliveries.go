@@ -20,7 +20,7 @@ import (
 
 func (p *Program) deliveriesCommand() *cli.Command {
 	return &cli.Command{
-		Name: "deliveries", Usage: "List who gets files by `export --as NAME`: the last one, and what each has got",
+		Name: "deliveries", Usage: "List deliveries made by `export --as NAME`: the last file and what was delivered",
 		Flags: slices.Concat(formatFlags(), []cli.Flag{limitFlag()}), Action: p.deliveries,
 	}
 }
