@@ -101,7 +101,7 @@ func globalFlags() []cli.Flag {
 		&cli.StringFlag{Name: "wal-dir", DefaultText: defaultLogs + ", and in it texas for --db texas.db", Usage: "`FOLDER` of the write-ahead logs"},
 		&cli.StringFlag{Name: "log-level", Value: "info", Usage: "least `LEVEL` to log: trace, debug, info, warn or error"},
 		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORM` of log lines: text or json"},
-		&cli.BoolFlag{Name: "quiet", Usage: "no progress, warnings and errors only"},
+		&cli.BoolFlag{Name: "quiet", Usage: "no progress; only warnings and errors"},
 		&cli.BoolFlag{Name: "no-color", Usage: "no colours (NO_COLOR works as well)"},
 		&cli.StringFlag{Name: "config", Value: "ypcrawl.yaml", Usage: "settings `FILE`"},
 	}

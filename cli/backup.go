@@ -18,11 +18,11 @@ import (
 )
 
 const backupHelp = `ypcrawl backup copies/                 copies/ypcrawl-2026-11-22T0300Z.db and its logs
-ypcrawl backup copies/ --keep 7        and of older ones the newest six
+ypcrawl backup copies/ --keep 7        and keeps the newest six older ones
 ypcrawl backup /mnt/usb/ypcrawl.db     under a name of your own
 
-A crawl may run meanwhile: the copy is what a kill at one instant would have left, and a crawl goes on from it in the same manner.
-It is read once before it gets its name: every page of the database, with --full every index against its table too, and the rows of the main tables.
+A crawl may run at the same time: the copy is a state as after a kill at one instant, and a crawl resumes from it.
+The copy is checked before it gets its name: every page of the database, the rows of the main tables, and with --full every index against its table.
 Pages that ` + "`run --keep-pages`" + ` has kept are not copied: they are no truth, and large. Copy the folder ypcrawl.db.pages beside it if you want them.`
 
 func (p *Program) backupCommand() *cli.Command {
@@ -30,10 +30,10 @@ func (p *Program) backupCommand() *cli.Command {
 		Name: "backup", Usage: "Copy the database and its logs, also while a crawl runs; the copy is checked", ArgsUsage: "FILE.db|FOLDER/", Args: true,
 		Description: backupHelp,
 		Flags: []cli.Flag{
-			&cli.GenericFlag{Name: "keep", Value: countValue("copies"), DefaultText: "all", Usage: "of the copies of this database in FOLDER keep only the newest `COPIES`, this one among them"},
-			&cli.BoolFlag{Name: "no-logs", Usage: "leave the logs out: without them a damaged copy can't be rebuilt"},
+			&cli.GenericFlag{Name: "keep", Value: countValue("copies"), DefaultText: "all", Usage: "keep only the newest `COPIES` of this database in FOLDER, including this one"},
+			&cli.BoolFlag{Name: "no-logs", Usage: "leave out the logs: without them a damaged copy can't be rebuilt"},
 			&cli.BoolFlag{Name: "overwrite", Usage: "replace FILE, when the new copy is complete"},
-			&cli.BoolFlag{Name: "full", Usage: "check every index against its table, too: four times as long"},
+			&cli.BoolFlag{Name: "full", Usage: "also check every index against its table: takes four times as long"},
 			jsonFlag(),
 		},
 		Action: p.backup,
@@ -158,8 +158,8 @@ const restoreHelp = `ypcrawl restore copies/ypcrawl-2026-11-22T0300Z.db
 ypcrawl --db new.db restore copies/ypcrawl-2026-11-22T0300Z.db
 
 The backup is checked first. What was there is kept under another name: the database beside it as
-FILE.before-restore-TIME, its logs as FOLDER.before-restore-TIME. Killed in between, it leaves the old database or a note that it
-is to be finished; until the same command is typed again, no other one opens the database then.`
+FILE.before-restore-TIME, its logs as FOLDER.before-restore-TIME. If it is killed, the old database is left, or a note that the
+restore is not complete; then no other command opens the database until the same restore is typed again.`
 
 func (p *Program) restoreCommand() *cli.Command {
 	return &cli.Command{

@@ -20,7 +20,7 @@ import (
 func (p *Program) changesCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "changes",
-		Usage: "Show what became of listings: new, changed, dropped, restored, rejected",
+		Usage: "Show changes of listings: new, changed, dropped, restored, rejected",
 		Description: "--since takes an age, a date or a run; " + sinceHelp + "\n" +
 			"A listing counts as dropped when two complete crawls in a row of every target that showed it no longer do.\n" + reviewHelp,
 		Flags: append(
@@ -31,7 +31,7 @@ func (p *Program) changesCommand() *cli.Command {
 			list("kind", "only these: `KIND...` is new, changed, dropped, restored, rejected", "all"),
 			&cli.StringFlag{Name: "listing", DefaultText: "all", Usage: "the whole history of one listing, `SOURCE/ID`"},
 			&cli.IntFlag{Name: "limit", Value: 50, Usage: "at most so many `ROWS` of each kind; 0 = all"},
-			&cli.BoolFlag{Name: "summary", Usage: "the counts alone, the passes they are of, and how much of what the sites list was seen"},
+			&cli.BoolFlag{Name: "summary", Usage: "only the counts, their passes, and how much of what the sites list was seen"},
 		),
 		Action: p.changes,
 	}
@@ -315,8 +315,8 @@ func (p *Program) historyText(w *sections, h *report.History) {
 	}
 }
 
-const sinceHelp = "a RUN is its number or the beginning of its uuid: all since it began; ages are 90m, 36h, 7d, 2w;\n" +
-	"a date or time is UTC: 2026-11-20, 2026-11-20T23:50."
+const sinceHelp = "a RUN is its number or the beginning of its uuid, and counts from its beginning;\n" +
+	"ages are 90m, 36h, 7d, 2w; a date or time is UTC: 2026-11-20, 2026-11-20T23:50."
 
 // since is a moment from which on something is told, and how to say it.
 type since struct {

@@ -15,11 +15,11 @@ import (
 	"ypcrawl/yp"
 )
 
-const checkDescription = `--check judges instead, for Nagios, Icinga and their like: one line, and an exit code that says how bad it is:
+const checkDescription = `--check is for Nagios, Icinga and similar monitors: it prints one line and sets the exit code:
 0 OK · 1 WARNING · 2 CRITICAL · 3 UNKNOWN (the database can't be read, or a flag or a setting is wrong). These are
 not the exit codes of the other commands. It reads the whole file and changes nothing.
-Critical: a source is quarantined or paused, its layout alarm above all · no page for --crit-no-page while a run
-holds targets of an open source · a run gives no heartbeat for 3 minutes · no run ended well within --max-age.
+Critical: a source is quarantined or paused (also by a layout alarm) · no page for --crit-no-page while a run
+holds targets of an open source · a run sends no heartbeat for 3 minutes · no run succeeded within --max-age.
 Warning: more dead letters than --warn-dead · more claims than --warn-retries found the database busy · more
 attempts than --warn-failed failed (of the last hour, or of 24 hours where that has fewer than 20) ·
 targets held for 10 minutes by a run that died.`
@@ -52,12 +52,12 @@ const (
 
 func checkFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "check", Usage: "judge in one line, and exit with 0, 1, 2 or 3: see above"},
+		&cli.BoolFlag{Name: "check", Usage: "print a verdict in one line and exit with 0, 1, 2 or 3: see above"},
 		&cli.Int64Flag{Name: "warn-dead", Value: 10, Usage: "with --check: warn of more `DEAD LETTERS`"},
 		&cli.GenericFlag{Name: "warn-retries", Value: shareValue(0.2), Usage: "with --check: warn when more than this `SHARE` of claims found the database busy"},
 		&cli.GenericFlag{Name: "warn-failed", Value: shareValue(0.1), Usage: "with --check: warn when more than this `SHARE` of attempts failed"},
 		&cli.GenericFlag{Name: "crit-no-page", Value: ageValue(30 * time.Minute), Usage: "with --check: critical after `TIME` without a page; 0 = never"},
-		&cli.GenericFlag{Name: "max-age", Value: ageValue(0), DefaultText: "not asked", Usage: "with --check: critical when no run did all due work, or used its budget up, within `TIME`: 26h"},
+		&cli.GenericFlag{Name: "max-age", Value: ageValue(0), DefaultText: "not checked", Usage: "with --check: critical when no run did all due work or used up its budget within `TIME`: 26h"},
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 func (p *Program) companiesCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "companies",
-		Usage: "Businesses that listings belong to: list, look at, merge, take apart",
+		Usage: "Businesses that listings belong to: list, show, merge, split",
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "List companies with how many listings they have", Action: p.companiesList,
@@ -33,27 +33,27 @@ func (p *Program) companiesCommand() *cli.Command {
 				),
 			},
 			{
-				Name: "show", Usage: "Show companies: their listings, the keys that hold them together, how sure that is", ArgsUsage: "COMPANY...", Args: true,
+				Name: "show", Usage: "Show companies: their listings, the keys that join them, and the confidence", ArgsUsage: "COMPANY...", Args: true,
 				Description: confidenceHelp, Flags: []cli.Flag{jsonFlag()}, Action: p.companiesShow,
 			},
 			{
-				Name: "merges", Usage: "List companies that became one, and by which key, the newest first", Action: p.companiesMerges,
+				Name: "merges", Usage: "List merges of companies and the key of each, the newest first", Action: p.companiesMerges,
 				Flags: append(
 					formatFlags(), limitFlag(),
 					&cli.GenericFlag{Name: "since", Value: ageValue(0), DefaultText: "ever", Usage: "only those of the last `TIME`: 7d, 36h"},
 				),
 			},
 			{
-				Name: "merge", Usage: "Make companies one that no key has joined; the first one keeps its number", ArgsUsage: "KEEP GONE...", Args: true,
-				Description: "It may be done beside a crawl, and `ypcrawl companies split --merge N` takes it back.",
+				Name: "merge", Usage: "Merge companies that share no key; the first one keeps its number", ArgsUsage: "KEEP GONE...", Args: true,
+				Description: "This is safe while a crawl runs. `ypcrawl companies split --merge N` undoes it.",
 				Flags:       []cli.Flag{jsonFlag()}, Action: p.companiesMerge,
 			},
 			{
-				Name: "split", Usage: "Take listings out of a company, or take a merge back; no crawl merges the two again", ArgsUsage: "[COMPANY]", Args: true,
+				Name: "split", Usage: "Take listings out of a company, or undo a merge; no crawl merges the two again", ArgsUsage: "[COMPANY]", Args: true,
 				Description: splitHelp,
 				Flags: []cli.Flag{
-					list("listings", "`LISTING...` that leave: the source's id, with its source as in demo/123 where two sources have it", "none"),
-					&cli.Int64Flag{Name: "merge", DefaultText: "none", Usage: "take back the merge with this `NUMBER`; see `companies merges`"},
+					list("listings", "`LISTING...` to take out: the source's id, or SOURCE/ID as in demo/123 where two sources have it", "none"),
+					&cli.Int64Flag{Name: "merge", DefaultText: "none", Usage: "undo the merge with this `NUMBER`; see `companies merges`"},
 					jsonFlag(),
 				},
 				Action: p.companiesSplit,
@@ -64,15 +64,15 @@ func (p *Program) companiesCommand() *cli.Command {
 
 const (
 	confidenceHelp = `A COMPANY is its number, or SOURCE/ID of one of its listings.
-Confidence goes from 0 to 1: the weakest link that the company's listings need to hang together. Phone and name
-count 0.98, name and address 0.96, a website 0.92, two of them more; a key that is only remembered 0.5; by hand 1.`
+Confidence is a number from 0 to 1: that of the weakest key that joins the company's listings. Phone and name
+count 0.98, name and address 0.96, a website 0.92, two of them more; a key that no listing has now 0.5; a merge by hand 1.`
 	splitHelp = `  ypcrawl companies split 12 --listings 4711 4712
 
-makes a new company of these listings. The keys that only they give go with them; a key that the others give too stays.
+makes a new company of these listings. Keys that only they have move with them; keys that the others have too stay.
 
   ypcrawl companies split --merge 7
 
-brings back the company that merge 7 made a part of another, under its old number. Listings that came since stay, unless
+brings back the company that merge 7 absorbed, with its old number. Later listings stay, unless
 all their keys go back.`
 )
 

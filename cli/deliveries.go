@@ -23,7 +23,7 @@ import (
 
 func (p *Program) deliveriesCommand() *cli.Command {
 	return &cli.Command{
-		Name: "deliveries", Usage: "List who gets files by `export --as NAME`: the last one, and what each has got",
+		Name: "deliveries", Usage: "List deliveries made by `export --as NAME`: the last file and what was delivered",
 		Flags: slices.Concat(formatFlags(), []cli.Flag{limitFlag()}), Action: p.deliveries,
 		Subcommands: []*cli.Command{{
 			Name: "forget", Usage: "Forget a name, and what it has got: its files stay, its next one tells everything as new", ArgsUsage: "NAME", Args: true,

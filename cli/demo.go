@@ -77,13 +77,13 @@ func (p *Program) demoCommand() *cli.Command {
 	directory := func() []cli.Flag {
 		return []cli.Flag{
 			&cli.Int64Flag{Name: "seed", Usage: "`NUMBER` that decides all content"},
-			&cli.IntFlag{Name: "epoch", Usage: fmt.Sprintf("the directory after `N` steps of change, up to %d: businesses opened, closed, moved, renamed; cities come and gone", demo.MaxEpoch)},
+			&cli.IntFlag{Name: "epoch", Usage: fmt.Sprintf("the directory after `N` steps of change, up to %d: businesses opened, closed, moved, renamed; cities added and removed", demo.MaxEpoch)},
 			&cli.GenericFlag{Name: "places", Value: countValue("places"), DefaultText: "40", Usage: "the `N` largest places of every state, or all"},
 		}
 	}
 	return &cli.Command{
 		Name:  "demo",
-		Usage: "A directory to try things on: serve it, or print what a crawl of it must find",
+		Usage: "A directory for trying things out: serve it, or print what a crawl of it must find",
 		Subcommands: []*cli.Command{
 			{
 				Name:  "serve",
@@ -94,7 +94,7 @@ func (p *Program) demoCommand() *cli.Command {
 					&cli.GenericFlag{Name: "latency", Value: ageValue(0), DefaultText: "none", Usage: "`TIME` before every answer: 150ms, 2s"},
 					&cli.GenericFlag{
 						Name: "fail", Value: ratesValue(troubles(), "retry-after"), DefaultText: "none",
-						Usage: "`SHARES` of the requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,cut=0.01,layout=0.01; with retry-after=60 (seconds, or 2m), 429s and 503s say so (else 429s say 1), with 0 none does",
+						Usage: "`SHARES` of the requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,cut=0.01,layout=0.01; with retry-after=60 (seconds, or 2m), 429s and 503s send Retry-After: 60 (otherwise 429s send 1), with 0 none",
 					},
 				),
 				Action: p.demoServe,
@@ -105,7 +105,7 @@ func (p *Program) demoCommand() *cli.Command {
 				Flags: slices.Concat(directory(), selectFlags(), []cli.Flag{
 					&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` at which the crawled directory stood; profile addresses start with it"},
 					&cli.BoolFlag{Name: "include-sponsored", Usage: "ads too"},
-					list("since", "add the changes that a crawl of --epoch tells after crawls of these `EPOCH...`, in this order; gone is what two crawls running miss", "the epoch before, if there is one"),
+					list("since", "add the changes that a crawl of --epoch reports after crawls of these `EPOCH...`, in this order; dropped is what two crawls in a row miss", "the epoch before, if there is one"),
 					&cli.BoolFlag{Name: "planned", Usage: "the crawls take their cities from the gazetteer, whatever the indexes say since"},
 					&cli.BoolFlag{Name: "details", Usage: "add what the listings' own pages say"},
 					&cli.BoolFlag{Name: "index", Usage: "add the cities that a crawl of the state indexes must find"},

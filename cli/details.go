@@ -32,7 +32,7 @@ Pace, claims, recovery and exit codes are those of run: stop it at any time and 
 				Flags: append(formatFlags(), statesFlag(), onlySourceFlag()), Action: p.detailsStats,
 			},
 			{
-				Name: "retry", Usage: "Take FAILED (or PARKED, STUCK) details back; what was read of them is kept",
+				Name: "retry", Usage: "Plan FAILED (or PARKED, STUCK) details again; what was read of them is kept",
 				Description: "Shows how many there are and asks first. The next run fetches them.",
 				Flags: append([]cli.Flag{
 					list("status", "`STATUS...` to plan again: FAILED (with those that wait after a first failure), PARKED, STUCK", "FAILED"),

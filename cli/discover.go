@@ -26,7 +26,7 @@ import (
 func (p *Program) discoverCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "discover",
-		Usage:       "Find the cities of a source: read its index of each state, plan the targets of what is there",
+		Usage:       "Find the cities of a source: read its index of each state and plan targets for the cities found",
 		Description: discoverDescription,
 		Flags:       discoverFlags(),
 		Action: func(c *cli.Context) error {
@@ -39,7 +39,7 @@ func (p *Program) discoverCommand() *cli.Command {
 			})
 		},
 		Subcommands: []*cli.Command{{
-			Name: "stats", Usage: "Tell what was found in each state, and how the last crawl of its index fared",
+			Name: "stats", Usage: "Show what was found in each state and how the last crawl of its index ended",
 			Flags: append(formatFlags(), onlySourceFlag(), statesFlag()), Action: p.discoverStats,
 		}},
 	}
@@ -53,7 +53,7 @@ are retired; nothing is deleted, and they come back with the city. An index that
 the cities known before removes none.
 
 Exit codes: 0 all indexes read · 3 some states failed · 5 the source is blocked, quarantined, paused or
-disabled · 6 all proxies are gone · 11 another run holds the database (--exclusive) · 130 interrupted,
+disabled · 6 no proxy is left · 11 another run holds the database (--exclusive) · 130 interrupted,
 resumable · 1 error · 2 usage`
 
 func discoverFlags() []cli.Flag {

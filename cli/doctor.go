@@ -19,14 +19,14 @@ import (
 func (p *Program) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "doctor",
-		Usage: "Look for what is wrong: disk, clock, database, logs, locks, sources, proxies; each finding with its fix",
-		Description: "Nothing is written to the database. Large files are looked at in part: --full reads them whole.\n" +
-			"--online asks directly, never through proxies, so it asks nothing where the settings require them\n" +
-			"(`proxies test` asks through them); a source that is held, paused or in quarantine is not asked.\n" +
+		Usage: "Check for problems: disk, clock, database, logs, locks, sources, proxies; each finding with its fix",
+		Description: "Nothing is written to the database. Large files are checked in part: --full reads them completely.\n" +
+			"--online sends requests directly, never through proxies, so it sends none if the settings require proxies\n" +
+			"(`proxies test` uses them); a source that is held, paused or in quarantine gets no request.\n" +
 			"Exit code 0 when nothing is bad (warnings are not), 1 otherwise.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "full", Usage: "check the whole database and all logs, however large"},
-			&cli.BoolFlag{Name: "online", Usage: "ask for robots.txt of each enabled source, directly"},
+			&cli.BoolFlag{Name: "online", Usage: "request robots.txt of each enabled source, directly"},
 			&cli.GenericFlag{Name: "request-timeout", Value: ageValue(15 * time.Second), Usage: "`TIME` for one request with --online"},
 			userAgentFlag(),
 			jsonFlag(),

@@ -26,49 +26,49 @@ const exportHelp = `  ypcrawl export -o plumbers.csv --states TX --categories pl
   ypcrawl export -o w.xlsx --as boss --since last-export --only new,changed,closed
   ypcrawl export -o tx-{date}.parquet --states TX --manifest
 
-The column "change" tells what became of a listing since --since: when the last pass of crawls began, unless another time is
-named. Listings that closed before are left out, see --closed. Where targets were not read to their end, "new" may be
-"seen for the first time", and that a listing closed can't be told: the share that was seen is said on stderr.
+The column "change" shows what happened to a listing since --since; without it, since the last pass of crawls began. Listings
+that closed before are left out, see --closed. If targets were not read to their end, "new" may mean "seen for the first
+time", and closed listings are not noticed; stderr shows the share that was seen.
 
---as NAME keeps what the file tells, listing by listing, and --since last-export tells the difference between what NAME has got
-and what stands now, each once:
-  new        NAME was never told of it
-  changed    a value is another, became known or is gone: see changed_fields
+--as NAME stores what the file has of each listing, and --since last-export writes the difference between what NAME has and
+the listings now, each change once:
+  new        NAME never had it
+  changed    a value differs, is new or is missing now: see changed_fields
   closed     its source dropped it
-  left       it stands, but is none of the choice any more (its e-mail is gone)
-  restored   it was told as closed or left, and is back
-What --only leaves out is not told, and comes when it is asked for. Another choice or other columns may be taken each time.
+  left       it is still listed, but no longer selected (its e-mail is missing)
+  restored   NAME has it as closed or left, and it is back
+Changes that --only leaves out stay for a later export. The selection and the columns may differ each time.
 
-Since a pass, a time or a run, changes are told by what happened to listings, whatever the choice was then: one that matches
-only now is not told as new, and none as left. What a listing's own page says when it is first read is no such event; other
-hours or another e-mail address when it is read again are.
+Since a pass, a time or a run, changes are those of the listings themselves, whatever was selected then: a listing that
+matches only now is not new, and none is left. The first read of a listing's own page is no change; other hours or another
+e-mail address in a later read are.
 
 `
 
 func (p *Program) exportCommand() *cli.Command {
 	return &cli.Command{
 		Subcommands: []*cli.Command{p.deliveriesCommand()},
-		Name:        "export", Usage: "Write listings into a file for others: CSV, TSV, JSON lines, XLSX, Parquet, GeoJSON",
+		Name:        "export", Usage: "Write listings to a file: CSV, TSV, JSON lines, XLSX, Parquet, GeoJSON",
 		Description: exportHelp + "Columns that count as changed: " + strings.Join(report.TellableFields(), ", ") +
 			".\n\nColumns beside the default ones: " + strings.Join(columnNames(report.ListingColumns()[report.DefaultColumns:]), ", "),
 		Flags: slices.Concat(
 			[]cli.Flag{
-				&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "-", Usage: "`FILE`, its ending tells the format, .gz or .zst behind it compresses; {date} in it is today; - = stdout"},
+				&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "-", Usage: "`FILE`; its ending names the format, an added .gz or .zst compresses; {date} in it is today; - = stdout"},
 				&cli.StringFlag{Name: "format", DefaultText: "by the file's ending, else csv", Usage: "only these: `FORMAT` is csv, tsv, jsonl, xlsx, parquet, geojson"},
 			},
 			listingFlags(),
 			[]cli.Flag{
 				list("columns", "`COLUMN...` in this order", fmt.Sprintf("%d: ", report.DefaultColumns)+strings.Join(columnNames(report.ListingColumns()[:report.DefaultColumns]), ", ")),
-				&cli.BoolFlag{Name: "one-per-company", Usage: "one row a company: its first listing that matches, an open one if there is one"},
-				&cli.StringFlag{Name: "since", DefaultText: "last-pass", Usage: "tell changes since `last-export|last-pass|7d|DATE|RUN`"},
+				&cli.BoolFlag{Name: "one-per-company", Usage: "one row for each company: its first matching listing, an open one if there is one"},
+				&cli.StringFlag{Name: "since", DefaultText: "last-pass", Usage: "report changes since `last-export|last-pass|7d|DATE|RUN`"},
 				list("only", "only what is `CHANGE...`: new, changed, closed, restored, left", "all"),
 				&cli.StringFlag{Name: "as", DefaultText: "not remembered", Usage: "remember this file as a delivery to `NAME`, for the next --since last-export"},
 				&cli.StringFlag{Name: "split-by", DefaultText: "one file", Usage: "a file for each `GROUP`: state, or searched category"},
 				&cli.StringFlag{Name: "list-separator", Value: "; ", Usage: "`TEXT` between the items of a list"},
-				&cli.BoolFlag{Name: "no-header", Usage: "leave the names of the columns out"},
-				&cli.BoolFlag{Name: "bom", Usage: "begin CSV with the mark by which Excel knows UTF-8"},
+				&cli.BoolFlag{Name: "no-header", Usage: "leave out the names of the columns"},
+				&cli.BoolFlag{Name: "bom", Usage: "begin CSV with a byte order mark, so that Excel reads UTF-8"},
 				&cli.BoolFlag{Name: "raw", Usage: "leave CSV cells that a spreadsheet would run as a formula (= + - @) as they are"},
-				&cli.BoolFlag{Name: "overwrite", Usage: "replace a file that is there"},
+				&cli.BoolFlag{Name: "overwrite", Usage: "replace an existing file"},
 				&cli.BoolFlag{Name: "manifest", Usage: "write FILE.manifest.json beside it: rows, filters, share seen, checksum"},
 				&cli.StringFlag{Name: "min-coverage", DefaultText: "any", Usage: "write nothing and exit with 3 if less than this `SHARE` of what the site lists was seen: 95%"},
 				jsonFlag(),

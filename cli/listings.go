@@ -21,16 +21,16 @@ func (p *Program) listingsCommand() *cli.Command {
 		Usage: "Businesses as sources list them: list, search, show",
 		Subcommands: []*cli.Command{
 			{
-				Name: "list", Usage: "List listings in the order of arrival; `ypcrawl export` writes all of them into a file",
+				Name: "list", Usage: "List listings in the order of arrival; `ypcrawl export` writes all of them to a file",
 				Flags: slices.Concat(formatFlags(), listingFlags(), []cli.Flag{limitFlag()}), Action: p.listingsList,
 			},
 			{
 				Name: "search", Usage: "List listings that have all these words in their name, categories or city", ArgsUsage: "WORD...", Args: true,
-				Description: "The last word may be a beginning: `ypcrawl listings search plumb` finds plumbers and Plumb Co.",
+				Description: "The last word may be the beginning of a word: `ypcrawl listings search plumb` finds plumbers and Plumb Co.",
 				Flags:       slices.Concat(formatFlags(), noSearch, []cli.Flag{limitFlag()}), Action: p.listingsList,
 			},
 			{
-				Name: "show", Usage: "Show all that is known of a listing: fields, where and when it was met, its company, its history",
+				Name: "show", Usage: "Show all that is known of a listing: fields, where and when it was seen, its company, its history",
 				ArgsUsage: "LISTING...", Args: true, Description: listingHelp, Flags: []cli.Flag{jsonFlag()}, Action: p.listingsShow,
 			},
 		},
@@ -42,12 +42,12 @@ func listingFlags() []cli.Flag {
 	return []cli.Flag{
 		statesFlag(),
 		list("cities", "only those in these: `CITY...` by name", "all"),
-		list("categories", "only those searched under these, or that name them: `CATEGORY...`", "all"),
+		list("categories", "only those found by a search for these, or listed under them: `CATEGORY...`", "all"),
 		onlySourceFlag(),
 		&cli.StringFlag{Name: "search", DefaultText: "any", Usage: "only those with all these `WORDS` in name, categories or city"},
-		list("has", "only those with these filled: `COLUMN...` is email, phone, website, hours ...", "any"),
-		&cli.Float64Flag{Name: "min-rating", DefaultText: "any", Usage: "only those rated so or better, `STARS` from 0.5 to 5"},
-		&cli.GenericFlag{Name: "seen-since", Value: ageValue(0), DefaultText: "any time", Usage: "only those met in the last `TIME`: 7d, 36h"},
+		list("has", "only those that have these: `COLUMN...` is email, phone, website, hours ...", "any"),
+		&cli.Float64Flag{Name: "min-rating", DefaultText: "any", Usage: "only those rated `STARS` or better, from 0.5 to 5"},
+		&cli.GenericFlag{Name: "seen-since", Value: ageValue(0), DefaultText: "any time", Usage: "only those seen in the last `TIME`: 7d, 36h"},
 		&cli.StringFlag{Name: "closed", Value: string(report.ClosedNo), Usage: "those that their source dropped: `WHICH` is no, yes, only"},
 	}
 }

@@ -17,7 +17,7 @@ func metricsFlag() cli.Flag {
 // metricsOnceFlag is that of status. Its help is another one, so that a setting of run does not
 // reach it, which would have `status` print nothing.
 func metricsOnceFlag() cli.Flag {
-	return &cli.StringFlag{Name: "metrics-file", DefaultText: "none", Usage: "write figures for Prometheus to `FILE` once, as run --metrics-file does, and print nothing unless --check is given, too"}
+	return &cli.StringFlag{Name: "metrics-file", DefaultText: "none", Usage: "write figures for Prometheus to `FILE` once, as run --metrics-file does; prints nothing else without --check"}
 }
 
 // meter measures the database that k is.

@@ -291,9 +291,9 @@ func timeLeft(seconds report.Seconds) string {
 func (p *Program) coverageCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "coverage",
-		Usage: "Show what sites say they have and what was seen of it, the thinnest first",
+		Usage: "Show how many listings sites say they have and how many were seen, the smallest share first",
 		Description: "Of each city and category: the listings that the site says it has, those the last crawl saw, and the pages\n" +
-			"that only the limit of pages kept from it (--max-pages of `run` raises it). Retired targets are left out.",
+			"that were not read because of the limit of pages (raise it with `run --max-pages`). Retired targets are left out.",
 		Flags: append(
 			formatFlags(),
 			onlySourceFlag(),

@@ -19,7 +19,7 @@ import (
 func (p *Program) proxiesCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "proxies",
-		Usage: "Your proxies (off by default, see run --proxy-policy): add, test, rest, remove",
+		Usage: "Your proxies (off by default, see run --proxy-policy): add, test, enable, disable, remove",
 		// A word that is no command may hold a password: it is not repeated as it is.
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
@@ -29,25 +29,25 @@ func (p *Program) proxiesCommand() *cli.Command {
 		},
 		Subcommands: []*cli.Command{
 			{
-				Name: "list", Usage: "List the proxies and how they fare; passwords are never shown", ArgsUsage: " ", Args: true,
+				Name: "list", Usage: "List the proxies with their results; passwords are never shown", ArgsUsage: " ", Args: true,
 				Flags: formatFlags(), Action: p.proxiesList,
 			},
 			{
-				Name: "add", Usage: "Add proxies: http, https, socks5 or socks5h, with user and password if need be", ArgsUsage: "URL...", Args: true,
-				Description: "As in http://user:password@proxy.example:8080; the port is 80, 443 or 1080 without one, and must be there without a scheme.\n" +
-					"A command line is seen by other users of the machine: `ypcrawl proxies import -` reads from a pipe.",
+				Name: "add", Usage: "Add proxies: http, https, socks5 or socks5h, with user and password if needed", ArgsUsage: "URL...", Args: true,
+				Description: "As in http://user:password@proxy.example:8080; without a port it is 80, 443 or 1080; without a scheme the port is required.\n" +
+					"Other users of the machine can see a command line: `ypcrawl proxies import -` reads from a pipe.",
 				Flags: []cli.Flag{jsonFlag()}, Action: p.proxiesAdd,
 			},
 			{
 				Name: "import", Usage: "Add the proxies of a file, one a line; - is standard input", ArgsUsage: "FILE", Args: true,
-				Description: "Empty lines and comments (#) are passed over. Bad lines are named and the others taken.",
+				Description: "Empty lines and comments (#) are skipped. Bad lines are reported and the others added.",
 				Flags:       []cli.Flag{jsonFlag()}, Action: p.proxiesImport,
 			},
 			p.proxiesTestCommand(),
-			p.proxySwitch("enable", "Use proxies again; their rest is over", true),
-			p.proxySwitch("disable", "Leave proxies out until they are enabled", false),
+			p.proxySwitch("enable", "Use proxies again; their cooldown ends", true),
+			p.proxySwitch("disable", "Do not use proxies until they are enabled", false),
 			{
-				Name: "remove", Usage: "Forget proxies, and how they fared", ArgsUsage: "ID or NAME...", Args: true,
+				Name: "remove", Usage: "Remove proxies with their statistics", ArgsUsage: "ID or NAME...", Args: true,
 				Flags:  []cli.Flag{yesFlag(), jsonFlag()},
 				Action: p.proxiesRemove,
 			},

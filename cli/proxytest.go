@@ -21,10 +21,10 @@ import (
 
 func (p *Program) proxiesTestCommand() *cli.Command {
 	return &cli.Command{
-		Name: "test", Usage: "Ask for a page through proxies and tell how long it took; it counts in their scores", ArgsUsage: "[ID or NAME...]", Args: true,
-		Description: "All that are enabled, without arguments. robots.txt of the site is obeyed, and asked for through the proxies, too.\nA host that is held, or whose source is paused or in quarantine, is not asked.\nExit code 1 when one fails.",
+		Name: "test", Usage: "Request a page through proxies and show how long it took; the result counts for their scores", ArgsUsage: "[ID or NAME...]", Args: true,
+		Description: "Without arguments it tests all enabled proxies. robots.txt of the site is obeyed, and is requested through the proxies too.\nA host that is held, or whose source is paused or in quarantine, gets no request.\nExit code 1 when one fails.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "url", DefaultText: "the base URL of the source crawled last", Usage: "`URL` to ask for"},
+			&cli.StringFlag{Name: "url", DefaultText: "the base URL of the source crawled last", Usage: "`URL` to request"},
 			&cli.GenericFlag{Name: "request-timeout", Value: ageValue(15 * time.Second), Usage: "`TIME` for one request"},
 			&cli.GenericFlag{Name: "delay", Value: delayValue(2 * time.Second), Usage: "`TIME` between two requests to a host: 2s, 1s-3s or 0"},
 			userAgentFlag(),

@@ -21,7 +21,7 @@ func (p *Program) resetCommand() *cli.Command {
 		Description: "Shows how many there are and asks first. The next run crawls them.",
 		Flags: append([]cli.Flag{
 			list("status", "`STATUS...` to plan again: FAILED (with those that wait after a first failure), STUCK, PARKED", "FAILED"),
-			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only targets whose last error has this `CODE`, TIMEOUT say"},
+			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only targets whose last error has this `CODE`, such as TIMEOUT"},
 			&cli.IntFlag{Name: "max-attempts", DefaultText: "any", Usage: "only targets with at most `ATTEMPTS`"},
 			&cli.GenericFlag{Name: "older-than", Value: ageValue(0), DefaultText: "any", Usage: "only targets that ended more than `TIME` ago: 2d, 36h"},
 			&cli.BoolFlag{Name: "from-page-1", Usage: "forget the pages done and crawl them again"},
@@ -59,7 +59,7 @@ func (p *Program) retryCommand() *cli.Command {
 			&cli.BoolFlag{Name: "dead", Usage: "dead letters: those that no run crawls again automatically"},
 			&cli.BoolFlag{Name: "stuck", Usage: "those that were recovered three times without a new page"},
 			&cli.BoolFlag{Name: "details", Usage: "only listings' own pages"},
-			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only those whose last error has this `CODE`, TIMEOUT say"},
+			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only those whose last error has this `CODE`, such as TIMEOUT"},
 			statesFlag(),
 			onlySourceFlag(),
 		}, batchFlags()...),

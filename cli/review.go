@@ -13,13 +13,13 @@ import (
 )
 
 const reviewHelp = "--to-review shows what was dropped, restored and rejected since the last review, the oldest first; --mark-reviewed shows\n" +
-	"the same and remembers that it was looked through. With both, --limit is of all rows, and what it keeps back is not marked."
+	"the same and marks it as reviewed. --limit counts the rows of both; rows beyond it are not marked."
 
 // reviewFlags are those of `changes` that are about reviews.
 func reviewFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "to-review", Usage: "what was dropped, restored and rejected since the last review"},
-		&cli.BoolFlag{Name: "mark-reviewed", Usage: "the same, and remember that it was looked through: what is shown, and no more"},
+		&cli.BoolFlag{Name: "mark-reviewed", Usage: "show the same and mark it as reviewed: only the rows shown"},
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 func (p *Program) sampleCommands() []*cli.Command {
 	return []*cli.Command{
 		{
-			Name: "samples", Usage: "List the pages that were kept because their layout was not known", ArgsUsage: "[SOURCE]",
+			Name: "samples", Usage: "List the pages that were kept because their layout was not recognized", ArgsUsage: "[SOURCE]",
 			Args: true, Flags: formatFlags(), Action: p.samples,
 		},
 		{

@@ -40,7 +40,7 @@ Variables (YPCRAWL_...) do not reach a scheduled crawl: write them into ypcrawl.
 func (p *Program) scheduleCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "schedule",
-		Usage:       "Crawl by itself, each night say: units for systemd, lines for cron, launchd and Windows",
+		Usage:       "Crawl on a schedule, for example each night: units for systemd, lines for cron, launchd and Windows",
 		UsageText:   scheduleExamples,
 		Description: scheduleDescription,
 		ArgsUsage:   "[-- FLAG_OF_RUN...]",

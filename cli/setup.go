@@ -128,7 +128,7 @@ const defaultSource = "yellowpages"
 // sourceFlags choose a source.
 func sourceFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "source", Value: defaultSource, Usage: "`SOURCE`: " + strings.Join(site.Builtins(), ", ") + ", or one that `ypcrawl sources add` has stored"},
+		&cli.StringFlag{Name: "source", Value: defaultSource, Usage: "`SOURCE`: " + strings.Join(site.Builtins(), ", ") + ", or one stored by `ypcrawl sources add`"},
 		&cli.StringFlag{Name: "source-file", DefaultText: "none", Usage: "definition `FILE` of a source of your own (YAML), instead of --source"},
 		&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` of the site, instead of the address in the definition"},
 	}

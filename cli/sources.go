@@ -33,39 +33,39 @@ func (p *Program) sourcesCommand() *cli.Command {
 			p.sourcesAddCommand(),
 			p.sourcesTryCommand(),
 			{
-				Name: "list", Usage: "List the built-in sources, and those of the database with how they fare", Flags: formatFlags(),
+				Name: "list", Usage: "List the built-in sources, and those of the database with their health", Flags: formatFlags(),
 				Action: p.sourcesList,
 			},
 			{
 				Name: "show", Usage: "Show what is known of a source that was added; --yaml prints its definition to read or to edit",
-				Description: "Of a built-in source, the definition is all there is: it is printed, to start your own from.",
+				Description: "For a built-in source its definition is printed, as a start for your own.",
 				ArgsUsage:   "SOURCE", Args: true,
-				Flags:  []cli.Flag{&cli.BoolFlag{Name: "yaml", Usage: "print the definition, nothing else"}, jsonFlag()},
+				Flags:  []cli.Flag{&cli.BoolFlag{Name: "yaml", Usage: "print only the definition"}, jsonFlag()},
 				Action: p.sourcesShow,
 			},
 			{
 				Name: "set", Usage: "Store a definition of your own under a name, or put an edited one back; it is checked first",
-				Description: "A source that is new, or in the sandbox, is crawled there (again); one that waits for a review goes on waiting\n" +
-					"until it is enabled; one that is active stays so.",
+				Description: "A source that is new, or in the sandbox, is crawled there (again); one that waits for a review still waits\n" +
+					"until it is enabled; one that is active stays active.",
 				ArgsUsage: "SOURCE", Args: true,
 				Flags:  []cli.Flag{&cli.StringFlag{Name: "file", DefaultText: "none", Usage: "definition `FILE` (YAML)"}, jsonFlag()},
 				Action: p.sourcesSet,
 			},
-			act("promote", "Make a source active by hand, whatever its sandbox says", "", p.promoteSource),
+			act("promote", "Make a source active by hand, without regard to its sandbox", "", p.promoteSource),
 			{
 				Name: "check", Usage: "Check definition files of your own: every error with its line", ArgsUsage: "FILE...",
 				Args: true, Flags: []cli.Flag{jsonFlag()}, Action: p.sourcesCheck,
 			},
-			act("enable", "Let a source be crawled, and clear what was set automatically",
-				"Its pause, quarantine, penalties and failures in a row are forgotten, also when it is enabled already.\n"+
+			act("enable", "Allow crawls of a source, and clear what was set automatically",
+				"Its pause, quarantine, penalties and failures in a row are cleared, also when it is enabled already.\n"+
 					"One that waits for a review goes to the sandbox.", p.enableSource),
-			act("disable", "Leave a source alone until it is enabled", "Runs under way finish the pages they have in hand.",
+			act("disable", "Do not crawl a source until it is enabled", "Runs under way finish the pages they have in hand.",
 				func(ctx context.Context, k *database, name string) error {
 					_, err := health.New(k.DB()).SetEnabled(ctx, name, false)
 					return err
 				}),
 			act("reset", "Clear pauses, quarantine, penalties and learned delays of a source",
-				"What the site itself asked for (Retry-After) is kept to, and a source that is disabled stays so.",
+				"A Retry-After of the site is still obeyed, and a disabled source stays disabled.",
 				func(ctx context.Context, k *database, name string) error {
 					_, err := health.New(k.DB()).Reset(ctx, name)
 					return err

@@ -28,17 +28,17 @@ import (
 // sourcesAddCommand is `sources add`.
 func (p *Program) sourcesAddCommand() *cli.Command {
 	return &cli.Command{
-		Name: "add", Usage: "Find out what a site looks like from a few of its pages, score that, and store it as a source",
+		Name: "add", Usage: "Guess a definition of a site from a few of its pages, score it, and store it as a source",
 		ArgsUsage: "URL", Args: true,
-		Description: fmt.Sprintf("At most %d pages are asked for. The address of a results page (a category in a city) tells most.\n", crawl.SampleRequests) +
+		Description: fmt.Sprintf("At most %d pages are requested. Best is the address of a results page (one category in one city).\n", crawl.SampleRequests) +
 			fmt.Sprintf("Score %d or more: stored, in the sandbox, where a source has %d targets and becomes active when its layout\n", guess.ScoreSandbox, checkpoint.SandboxTargets) +
-			fmt.Sprintf("holds; from %d: stored, disabled, for you to review; less: refused, with the reasons. Adding one again updates it.", guess.ScoreReview),
+			fmt.Sprintf("holds; from %d: stored, disabled, for you to review; less: refused, with the reasons. Adding it again updates it.", guess.ScoreReview),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "name", DefaultText: "from the host", Usage: "`NAME` of the source: lower-case letters, digits, - and _"},
 			list("states", "a `STATE` that the site has, by code or name", "any", "s"),
 			&cli.StringFlag{Name: "city", DefaultText: "a large one", Usage: "a `CITY` of that state that the site has"},
 			&cli.StringFlag{Name: "category", DefaultText: "Plumbers", Usage: "a `CATEGORY` that the site has"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "store nothing, tell what would be stored"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "store nothing, show the result"},
 			&cli.GenericFlag{Name: "delay", Value: delayValue(defaultSampleDelay), Usage: "`TIME` between two requests to a host: 2s, 1s-3s or 0"},
 			robotsFlag(),
 			userAgentFlag(),

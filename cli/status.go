@@ -18,9 +18,9 @@ import (
 func (p *Program) statusCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "status",
-		Usage: "Show how sources and targets fare: health, errors, what waits and until when, workers",
+		Usage: "Show the health of sources and targets: errors, what waits and until when, workers",
 		Description: "Sources are rated by the requests of the last hour and day, errors are those of 7 days.\n" +
-			"--states narrows targets, waits and workers; sources and errors are always whole.\n\n" + checkDescription,
+			"--states limits targets, waits and workers; sources and errors are always those of the whole file.\n\n" + checkDescription,
 		Flags:  slices.Concat([]cli.Flag{statesFlag(), onlySourceFlag()}, checkFlags(), []cli.Flag{metricsOnceFlag(), jsonFlag()}),
 		Action: p.status,
 	}

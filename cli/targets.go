@@ -15,21 +15,21 @@ import (
 	"ypcrawl/yp"
 )
 
-const targetHelp = "A TARGET is an id, or city/category as in los-angeles-ca/plumbers; --source, or demo/ before it, chooses where several\nsources have it."
+const targetHelp = "A TARGET is an id, or city/category as in los-angeles-ca/plumbers; --source, or demo/ before it, selects the source if several\nsources have it."
 
 func (p *Program) targetsCommand() *cli.Command {
 	operation := func(o checkpoint.Operation, usage, description string) *cli.Command {
 		return &cli.Command{
 			Name: string(o), Usage: usage, ArgsUsage: "[TARGET...]", Args: true,
-			Description: description + "\nName targets, or choose them with flags; that shows how many there are and asks.\n" + targetHelp,
+			Description: description + "\nName targets, or choose them with flags; with flags it shows how many there are and asks first.\n" + targetHelp,
 			Flags: slices.Concat(chooseFlags(),
-				[]cli.Flag{&cli.BoolFlag{Name: "all", Usage: "every target there is, when no flag chooses"}}, batchFlags()),
+				[]cli.Flag{&cli.BoolFlag{Name: "all", Usage: "every target, if no other flag selects some"}}, batchFlags()),
 			Action: func(c *cli.Context) error { return p.operate(c, o) },
 		}
 	}
 	return &cli.Command{
 		Name:  "targets",
-		Usage: "What is crawled (source × city × category): list, look at, pause, enable",
+		Usage: "What is crawled (source × city × category): list, show, pause, enable",
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "List targets with their status, schedule and last error", Action: p.targetsList,
@@ -43,11 +43,11 @@ func (p *Program) targetsCommand() *cli.Command {
 				Name: "show", Usage: "Show all that is known of targets, and when they are crawled next", ArgsUsage: "TARGET...", Args: true,
 				Description: targetHelp, Flags: []cli.Flag{onlySourceFlag(), jsonFlag()}, Action: p.targetsShow,
 			},
-			operation(checkpoint.Pause, "Leave targets alone until they are resumed", "A crawl that is under way is finished."),
-			operation(checkpoint.Resume, "Let paused targets be crawled again", "They are as they were before the pause: one that rests goes on resting."),
+			operation(checkpoint.Pause, "Do not crawl targets until they are resumed", "A crawl of the target that is under way is finished."),
+			operation(checkpoint.Resume, "Crawl paused targets again", "They are as they were before the pause: one that waits for its backoff still waits."),
 			operation(checkpoint.Enable, "Enable targets, and clear what was set automatically",
-				"Failures in a row and waiting times are forgotten, also of targets that are enabled. A dead letter for a\npermanent cause stays one: `ypcrawl dead requeue` is for those."),
-			operation(checkpoint.Disable, "Leave targets alone until they are enabled", "A crawl that is under way is finished."),
+				"Failures in a row and waiting times are cleared, also of targets that are enabled already. A dead letter\nwith a permanent cause stays one: use `ypcrawl dead requeue` for it."),
+			operation(checkpoint.Disable, "Do not crawl targets until they are enabled", "A crawl of the target that is under way is finished."),
 		},
 	}
 }
@@ -58,7 +58,7 @@ func chooseFlags() []cli.Flag {
 		statesFlag(),
 		onlySourceFlag(),
 		list("status", "only these: `STATUS...` is PLANNED, IN_PROGRESS, DONE, FAILED, STUCK, PARKED", "all"),
-		&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only targets whose last error has this `CODE`, TIMEOUT say"},
+		&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only targets whose last error has this `CODE`, such as TIMEOUT"},
 	}
 }
 
@@ -266,8 +266,8 @@ func (p *Program) deadCommand() *cli.Command {
 		return []cli.Flag{
 			statesFlag(),
 			onlySourceFlag(),
-			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only those whose last error has this `CODE`, TIMEOUT say"},
-			&cli.GenericFlag{Name: "older-than", Value: ageValue(0), DefaultText: "any", Usage: "only those parked longer than `TIME` ago: 2d, 36h"},
+			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only those whose last error has this `CODE`, such as TIMEOUT"},
+			&cli.GenericFlag{Name: "older-than", Value: ageValue(0), DefaultText: "any", Usage: "only those parked more than `TIME` ago: 2d, 36h"},
 		}
 	}
 	return &cli.Command{
@@ -276,11 +276,11 @@ func (p *Program) deadCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{Name: "list", Usage: "List dead letters with their reasons, the newest first", Flags: append(append(which(), formatFlags()...), limitFlag()), Action: p.deadList},
 			{
-				Name: "requeue", Usage: "Plan dead letters again; their failures are forgotten, pages done are kept", ArgsUsage: "[TARGET...]", Args: true,
-				Description: "Name targets, or choose them with flags; that shows how many there are and asks.\n" + targetHelp,
+				Name: "requeue", Usage: "Plan dead letters again; their failures are cleared, pages done are kept", ArgsUsage: "[TARGET...]", Args: true,
+				Description: "Name targets, or choose them with flags; with flags it shows how many there are and asks first.\n" + targetHelp,
 				Flags: slices.Concat(which(), []cli.Flag{
 					&cli.BoolFlag{Name: "from-page-1", Usage: "forget the pages done and crawl them again"},
-					&cli.BoolFlag{Name: "all", Usage: "every dead letter, when no flag chooses"},
+					&cli.BoolFlag{Name: "all", Usage: "every dead letter, if no other flag selects some"},
 				}, batchFlags()),
 				Action: p.deadRequeue,
 			},

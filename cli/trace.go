@@ -13,7 +13,7 @@ import (
 
 func (p *Program) traceCommand() *cli.Command {
 	return &cli.Command{
-		Name: "trace", Usage: "Show every step of a target's attempts: asked, answered, waited and why, and what comes next",
+		Name: "trace", Usage: "Show every step of a target's attempts: requests, answers, waits with their reasons, and what comes next",
 		ArgsUsage: "TARGET", Args: true,
 		Description: targetHelp + "\nRequests are kept for some days, steps for as long as the attempt; a killed process leaves no steps.",
 		Flags: []cli.Flag{

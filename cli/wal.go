@@ -34,7 +34,7 @@ func (p *Program) walCommand() *cli.Command {
 				Args: true, Flags: append(filterFlags(), &cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "print at most so many `EVENTS`"}), Action: p.walRead,
 			},
 			{
-				Name: "tail", Usage: "Print the last events, and follow what is written", ArgsUsage: "[FILE or FOLDER]",
+				Name: "tail", Usage: "Print the last events, and new ones as they are written", ArgsUsage: "[FILE or FOLDER]",
 				Args: true, Flags: append(filterFlags(),
 					&cli.IntFlag{Name: "n", Value: 10, Usage: "`EVENTS` to begin with"},
 					&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until Ctrl-C"}), Action: p.walTail,
@@ -44,18 +44,18 @@ func (p *Program) walCommand() *cli.Command {
 				Args: true, Flags: []cli.Flag{jsonFlag()}, Action: p.walStats,
 			},
 			{
-				Name: "replay", Usage: "Build the database (--db) from logs alone; doing it again changes nothing", ArgsUsage: "[FILE or FOLDER]...",
+				Name: "replay", Usage: "Build the database (--db) from logs alone; a repeated replay changes nothing", ArgsUsage: "[FILE or FOLDER]...",
 				Description: replayDescription, Args: true, Flags: []cli.Flag{
-					list("database", "only what these have written: `ID...`, none for the lines of older logs that name no database, all to mix them", "all, if it is but one"),
+					list("database", "only lines written by these databases: `ID...`; none = lines of older logs without an id, all = mix them", "all, if there is only one"),
 					jsonFlag(),
 				}, Action: p.walReplay,
 			},
 			{
-				Name: "compress", Usage: "Compress the logs of workers that are gone", ArgsUsage: "[FOLDER]",
+				Name: "compress", Usage: "Compress the logs of workers that have ended", ArgsUsage: "[FOLDER]",
 				Args: true, Flags: []cli.Flag{jsonFlag()}, Action: p.walCompress,
 			},
 			{
-				Name: "demo", Usage: "Write a small example log into a new folder (wal-demo), to try the other commands on", ArgsUsage: "[FOLDER]",
+				Name: "demo", Usage: "Write a small example log into a new folder (wal-demo), for trying the other commands", ArgsUsage: "[FOLDER]",
 				Args: true, Action: p.walDemo,
 			},
 		},
@@ -75,9 +75,9 @@ func filterFlags() []cli.Flag {
 }
 
 const replayDescription = `Name the logs when --db is a new file:  ypcrawl --db new.db wal replay logs/yp_wal
-Several files and folders are read together. Without a name it reads those of --db itself. A new file becomes the database that the logs are of,
-and a crawl can go on with it. Logs of two databases, or of another one than --db holds, are mixed
-only when --database says so. No log knows what was delivered to whom: the first ` + "`export --as NAME`" + ` out of a new file tells everything as new.`
+Several files and folders are read together. Without a name it reads the logs of --db itself. A new file becomes the database
+of the logs, and a crawl can resume in it. Logs of two databases, or of another one than --db, are mixed only when
+--database says so. Logs do not record deliveries: the first ` + "`export --as NAME`" + ` from a rebuilt file reports everything as new.`
 
 // walPaths are the arguments, at most so many, or the log folder of --db. They must be there.
 func walPaths(c *cli.Context, most int) ([]string, error) {

@@ -13,10 +13,10 @@ import (
 func (p *Program) workersCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "workers",
-		Usage: "Show who works on what: the workers of runs, how fast they are, memory and processor time",
-		Description: "alive: its process lives and sends heartbeats (every 30s). silent: it has not ended, and nothing is heard of it.\n" +
-			"pages are those of every kind: of results, of listings, of indexes. pages/s is that of the last minute; of a worker\n" +
-			"that has ended that of all its time. Memory and processor time (of one processor, between the last two heartbeats) are those of\n" +
+		Usage: "Show the workers of runs: their targets, speed, memory and processor time",
+		Description: "alive: its process runs and sends heartbeats (every 30s). silent: it has not ended and sends no heartbeat.\n" +
+			"pages/s is the rate of the last minute; for an ended worker that of all its time. pages are those of\n" +
+			"every kind: of results, of listings, of indexes. Memory and processor time (of one processor, between the last two heartbeats) are those of\n" +
 			"its process, which its workers share.",
 		Flags: append(
 			formatFlags(),
