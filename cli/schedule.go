@@ -187,7 +187,7 @@ func (p *Program) job(c *cli.Context, when schedule.When) (j schedule.Job, err e
 		if j.User, err = accountOf(c); err != nil {
 			return j, err
 		}
-		if !knownUser(c.Context, j.User) {
+		if c.String("root") == "" && !knownUser(c.Context, j.User) {
 			if c.Bool("install") {
 				return j, Usagef("--user %s: this machine has no such user: make it first (sudo useradd --system %[1]s), or name another", j.User)
 			}
