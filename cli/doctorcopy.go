@@ -153,7 +153,7 @@ func (d *diagnosis) growth(ctx context.Context) error {
 	return nil
 }
 
-// Bytes that a row takes with its indexes, and what else growth is told by, measured: see docs/sizing.md.
+// Bytes that a row takes with its indexes, and what else growth is reckoned with, measured: see docs/sizing.md.
 const (
 	bytesOfTarget  = 240
 	detailInFile   = 1.0 / 30 // what the page of one business, or of an index, brings, of a page of results
