@@ -172,7 +172,7 @@ func keptText(size, more int64) string {
 	return fmt.Sprintf(", the kept pages from %s to about %s or --keep-pages-size, whichever is less", bytesText(size), bytesText(size+more))
 }
 
-// Bytes that a row takes with its indexes, and what else growth is told by, measured: see docs/sizing.md.
+// Bytes that a row takes with its indexes, and what else growth is reckoned with, measured: see docs/sizing.md.
 const (
 	bytesOfTarget  = 240
 	detailInFile   = 1.0 / 30 // what the page of one business, or of an index, brings, of a page of results

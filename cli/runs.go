@@ -151,7 +151,7 @@ func (p *Program) runText(w *sections, d *report.RunDetail) {
 		lines = append(lines, "waited", fmt.Sprintf("%s in all, added up over the workers: %s", took(secondsOf(d.Waited)), strings.Join(waits[:min(len(waits), 5)], ", ")))
 	}
 	if len(d.Pruned) > 0 {
-		lines = append(lines, "deleted", "some or all of its "+strings.Join(d.Pruned, ", ")+": what they told is not known any more")
+		lines = append(lines, "deleted", "some or all of its "+strings.Join(d.Pruned, ", ")+": what they say is not known any more")
 	}
 	w.table(facts("run", fmt.Sprintf("%d (%s)", d.ID, d.UUID), lines...))
 	w.table(tableOf(d.Attempts, func(a report.RunAttempts) []any { return []any{string(a.Kind), a.Ended, a.Times} }, "kind", "attempts ended", "times"))

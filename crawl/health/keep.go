@@ -144,7 +144,7 @@ const (
 		AND NOT EXISTS (SELECT 1 FROM workers WHERE run_id = r.id) AND NOT EXISTS (SELECT 1 FROM crawl_attempts WHERE run_id = r.id)
 		AND NOT EXISTS (SELECT 1 FROM listing_events WHERE run_id = r.id)
 		AND NOT EXISTS (SELECT 1 FROM targets WHERE run_id = r.id) ORDER BY id LIMIT ?2)`
-	// Of a name the last delivery stays. One that was not completed stays too: what it told does not count by its row.
+	// Of a name the last delivery stays. One that was not completed stays too: by its row what it reported does not count.
 	pruneDeliveries = `
 	DELETE FROM deliveries WHERE id IN (SELECT d.id FROM deliveries d WHERE d.complete = 1 AND d.at < ?1
 		AND EXISTS (SELECT 1 FROM deliveries n WHERE n.name = d.name AND n.id > d.id AND n.complete = 1) ORDER BY d.id LIMIT ?2)`

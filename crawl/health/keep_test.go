@@ -192,7 +192,7 @@ func TestPruneRuns(t *testing.T) {
 	}
 }
 
-// TestNights: of nightly crawls, what is kept for a time stays as large as it is once that time has gone by:
+// TestNights: of nightly crawls, what is kept for a time stays as large as it is once that time has passed:
 // the rows of the tables, and the file.
 func TestNights(t *testing.T) {
 	t.Parallel()
