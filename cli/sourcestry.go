@@ -344,11 +344,10 @@ func (t *trial) read(src *site.Source, a *tryAnswer) (*triedPage, error) {
 		l := &card.Listing
 		one := triedCard{Card: card, Number: i + 1, ID: l.ID, Name: l.Name, Score: yp.Score(l)}
 		if card.Unread == "" {
-			one.LeftOut = filter.Fault(l)
-		}
-		if card.Unread == "" && one.LeftOut == "" {
 			listings++
-			row.Rejected += min(1, len(card.Reasons))
+			if one.LeftOut = filter.Fault(l); one.LeftOut == "" && len(card.Reasons) > 0 {
+				row.Rejected++
+			}
 		}
 		row.Cards = append(row.Cards, one)
 	}
