@@ -221,8 +221,8 @@ func reparsedText(w *sections, out *crawl.Reparsed) {
 		return
 	}
 	x := out.Stored
-	text := []string{fmt.Sprintf("%s stored: %s new, %s changed, %s restored, %s rejected; %s brought nothing new", plural(x.Stored, "page"), plural(x.New, "listing"),
-		thousands(int64(x.Changed)), thousands(int64(x.Restored)), thousands(int64(x.Rejected)), plural(x.Same, "page"))}
+	text := []string{fmt.Sprintf("%s stored: %s new, %s changed, %s completed, %s restored, %s rejected; %s brought nothing new", plural(x.Stored, "page"), plural(x.New, "listing"),
+		thousands(int64(x.Changed)), thousands(int64(x.Completed)), thousands(int64(x.Restored)), thousands(int64(x.Rejected)), plural(x.Same, "page"))}
 	if x.Older > 0 {
 		text = append(text, fmt.Sprintf("of %s something newer is stored: only fields that nobody has given were filled", plural(x.Older, "listing")))
 	}
