@@ -29,7 +29,7 @@ type Reparsed struct {
 	Completed int `json:"completed"`  // of which fields became known
 	Restored  int `json:"restored"`   //
 	Rejected  int `json:"rejected"`   //
-	Older     int `json:"left_newer"` // listings of which something newer is stored: only what nobody has given was filled
+	Older     int `json:"left_newer"` // listings of which something newer is stored: only what nobody has given was added
 }
 
 const (
