@@ -62,7 +62,7 @@ func TestCrashReparse(t *testing.T) {
 		t.Errorf("reparse once more brings %d events", n-events)
 	}
 	if n := w.count(`SELECT sum(listings) FROM listing_events WHERE kind = 'new'`) - w.count(`SELECT count(*) FROM listings`); n != 0 {
-		t.Errorf("%d more listings are told as new than there are", n)
+		t.Errorf("%d more listings are new by the events than there are", n)
 	}
 }
 

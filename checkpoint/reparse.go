@@ -21,14 +21,15 @@ type PageAgain struct {
 
 // Reparsed counts what became of pages that were read again.
 type Reparsed struct {
-	Stored   int `json:"stored"`     // pages that say otherwise now
-	Same     int `json:"same"`       // pages that bring nothing
-	Unknown  int `json:"unknown"`    // pages whose target, or listing, the database does not have
-	New      int `json:"new"`        // listings
-	Changed  int `json:"changed"`    //
-	Restored int `json:"restored"`   //
-	Rejected int `json:"rejected"`   //
-	Older    int `json:"left_newer"` // listings of which something newer is stored: only what nobody has given was filled
+	Stored    int `json:"stored"`     // pages that say otherwise now
+	Same      int `json:"same"`       // pages that bring nothing
+	Unknown   int `json:"unknown"`    // pages whose target, or listing, the database does not have
+	New       int `json:"new"`        // listings
+	Changed   int `json:"changed"`    //
+	Completed int `json:"completed"`  // of which fields became known
+	Restored  int `json:"restored"`   //
+	Rejected  int `json:"rejected"`   //
+	Older     int `json:"left_newer"` // listings of which something newer is stored: only what nobody has given was added
 }
 
 const (
@@ -86,6 +87,7 @@ func storeAgain(tx *store.Tx, log EditLog, a *PageAgain, out *Reparsed) error {
 	out.Stored++
 	out.New += saved.New
 	out.Changed += saved.Changed
+	out.Completed += saved.Completed
 	out.Restored += saved.Restored
 	out.Rejected += saved.Rejected
 	e := &wal.Event{Type: wal.PageReparsed, Timestamp: tx.At, Target: a.Target, Page: a.Page, Committed: new(committed(tx))}
@@ -160,6 +162,7 @@ func (r *Reparsed) Add(more Reparsed) {
 	r.Unknown += more.Unknown
 	r.New += more.New
 	r.Changed += more.Changed
+	r.Completed += more.Completed
 	r.Restored += more.Restored
 	r.Rejected += more.Rejected
 	r.Older += more.Older

@@ -52,17 +52,17 @@ func TestStoreAgain(t *testing.T) {
 	if held, err := g.Holds(t.Context(), &later); err != nil || held {
 		t.Errorf("a later one is held (%v)", err)
 	}
-	const told = `SELECT kind, reparsed, listing, listings FROM listing_events ORDER BY id`
-	before := storetest.Table(t, g.DB(), told)
+	const events = `SELECT kind, reparsed, listing, listings FROM listing_events ORDER BY id`
+	before := storetest.Table(t, g.DB(), events)
 	g.replay(t, g.Keeper, g.events)
-	storetest.Same(t, "events after a replay", storetest.Table(t, g.DB(), told), before)
+	storetest.Same(t, "events after a replay", storetest.Table(t, g.DB(), events), before)
 
 	fresh := setupOn(t, storetest.Open(t), 0)
 	out := g.replay(t, fresh.Keeper, g.events)
 	if out.Reparsed != 2 {
 		t.Errorf("%+v", out)
 	}
-	for _, query := range []string{foundRows, told, `SELECT page, times FROM reparsed`} {
+	for _, query := range []string{foundRows, events, `SELECT page, times FROM reparsed`} {
 		storetest.Same(t, query, storetest.Table(t, fresh.DB(), query), storetest.Table(t, g.DB(), query))
 	}
 	unknown := &wal.Target{Kind: yp.KindSearch, Source: "demo", Place: yp.Place{CitySlug: "nowhere-zz", CategorySlug: "plumbers"}}

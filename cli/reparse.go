@@ -35,7 +35,7 @@ func keepPagesFlags() []cli.Flag {
 const leastPagesSize = 20_000_000
 
 // keepPages opens the folder of kept pages; nil = they are not kept. A crawl is never the
-// worse for it: what fails is only told.
+// worse for it: what fails is only logged.
 func (r *run) keepPages() *kept.Writer {
 	days := int(timeOf(r.c, "keep-pages") / day)
 	if days == 0 {
@@ -120,10 +120,10 @@ func (p *Program) reparse(c *cli.Context) error {
 
 // tellPages tells from time to time how far it is.
 func (p *Program) tellPages(c *cli.Context) func(done, all int) {
-	told := time.Now()
+	last := time.Now()
 	return func(done, all int) {
-		if time.Since(told) >= 10*time.Second && !c.Bool("quiet") {
-			told = time.Now()
+		if time.Since(last) >= 10*time.Second && !c.Bool("quiet") {
+			last = time.Now()
 			p.note("%s of %s pages are read again.", thousands(int64(done)), thousands(int64(all)))
 		}
 	}
@@ -221,10 +221,10 @@ func reparsedText(w *sections, out *crawl.Reparsed) {
 		return
 	}
 	x := out.Stored
-	text := []string{fmt.Sprintf("%s stored: %s new, %s changed, %s restored, %s rejected; %s brought nothing new", plural(x.Stored, "page"), plural(x.New, "listing"),
-		thousands(int64(x.Changed)), thousands(int64(x.Restored)), thousands(int64(x.Rejected)), plural(x.Same, "page"))}
+	text := []string{fmt.Sprintf("%s stored: %s new, %s changed, %s completed, %s restored, %s rejected; %s brought nothing new", plural(x.Stored, "page"), plural(x.New, "listing"),
+		thousands(int64(x.Changed)), thousands(int64(x.Completed)), thousands(int64(x.Restored)), thousands(int64(x.Rejected)), plural(x.Same, "page"))}
 	if x.Older > 0 {
-		text = append(text, fmt.Sprintf("of %s something newer is stored: only fields that nobody has given were filled", plural(x.Older, "listing")))
+		text = append(text, fmt.Sprintf("of %s something newer is stored: only fields that nobody has given were added", plural(x.Older, "listing")))
 	}
 	if x.Unknown > 0 {
 		text = append(text, fmt.Sprintf("%s of targets, or listings, that the database does not have were passed over", plural(x.Unknown, "page")))

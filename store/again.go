@@ -38,7 +38,7 @@ const (
 
 // PrepareAgain prepares a kept page of results that is read again (PageOf.Fetched), for
 // SaveListings. What was seen later stays as it is: of a listing that another page, or a later
-// crawl of the target, has shown since, only fields are filled that nobody has given; one that is
+// crawl of the target, has shown since, only fields that nobody has given are added; one that is
 // dropped comes back only if the page is of the target's last crawl. older counts those.
 func PrepareAgain(tx *Tx, at PageOf, page *yp.Page) (p *Prepared, older int, err error) {
 	var last int64
@@ -48,7 +48,7 @@ func PrepareAgain(tx *Tx, at PageOf, page *yp.Page) (p *Prepared, older int, err
 	type stored struct {
 		print int64
 		older bool
-		gone  bool
+		leave bool
 		known yp.Listing
 	}
 	found, fetched := map[string]stored{}, at.seen(tx)
@@ -68,7 +68,7 @@ func PrepareAgain(tx *Tx, at PageOf, page *yp.Page) (p *Prepared, older int, err
 			own = fetched
 		}
 		s.older = crawl > at.Crawl || seen > own
-		s.gone = dropped && (s.older || last > at.Crawl)
+		s.leave = dropped && (s.older || last > at.Crawl)
 		err := json.Unmarshal([]byte(fields), &s.known)
 		found[s.known.ID] = s
 		return err
@@ -80,15 +80,15 @@ func PrepareAgain(tx *Tx, at PageOf, page *yp.Page) (p *Prepared, older int, err
 	again.Listings, again.Others = nil, nil
 	for _, l := range page.Listings {
 		s := found[l.ID]
-		if s.gone || s.older {
+		if s.leave || s.older {
 			older++
 		}
-		if s.gone {
+		if s.leave {
 			continue
 		}
 		if s.older {
 			rank := l.Rank
-			l = filled(s.known, l)
+			l = completed(s.known, l)
 			l.Rank = rank
 		}
 		again.Listings = append(again.Listings, l)
@@ -102,7 +102,7 @@ func PrepareAgain(tx *Tx, at PageOf, page *yp.Page) (p *Prepared, older int, err
 		if !s.older {
 			continue
 		}
-		if p.args[i][len(ofPage)-1] = s.print; fingerprint(&s.known) == p.prints[i] { // nothing was filled
+		if p.args[i][len(ofPage)-1] = s.print; fingerprint(&s.known) == p.prints[i] { // nothing was added
 			p.prints[i] = s.print
 		}
 	}
@@ -112,8 +112,8 @@ func PrepareAgain(tx *Tx, at PageOf, page *yp.Page) (p *Prepared, older int, err
 // forms are fields that are taken together or not at all.
 var forms = [][]string{{"phone", "phone_e164"}, {"website_url", "website", "domain"}}
 
-// filled is a stored listing with what a page gives of the fields that it lacks.
-func filled(known, page yp.Listing) yp.Listing {
+// completed is a stored listing with what a page gives of the fields that it lacks.
+func completed(known, page yp.Listing) yp.Listing {
 	whole, held := known, map[string]bool{}
 	for _, names := range forms {
 		has := slices.ContainsFunc(names, func(name string) bool { return yp.ListingFields[yp.ListingFieldAt(name)].Has(&known) })

@@ -47,7 +47,10 @@ type Saved struct {
 	Restored  int // were gone, and are back
 	Companies int // companies added, less companies merged away
 	Repeated  bool
-	Rows      int64 // of a page that is read again: how many say otherwise now
+
+	// Of a page that is read again.
+	Rows      int64 // how many say otherwise now
+	Completed int   // of Unchanged: fields became known
 }
 
 // Kept is the number of listings stored.
@@ -375,8 +378,11 @@ func (s *saver) update(p placed) error {
 		s.saved.Unchanged++
 	}
 	s.log.update(k.id, s.diffs[p.i])
-	if !s.at.again() {
-		s.complete(k, s.diffs[p.i])
+	switch d := s.diffs[p.i]; {
+	case !s.at.again():
+		s.complete(k, d)
+	case len(d.Changed) == 0 && len(d.Completed) > 0:
+		s.saved.Completed++
 	}
 	return nil
 }

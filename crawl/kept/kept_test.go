@@ -257,9 +257,9 @@ func TestBounds(t *testing.T) {
 	}
 	t.Run("size: the oldest go first, and it says so", func(t *testing.T) {
 		t.Parallel()
-		dir, c, told := t.TempDir(), &clock{day1}, &bytes.Buffer{}
+		dir, c, logged := t.TempDir(), &clock{day1}, &bytes.Buffer{}
 		const limit = 8 << 20
-		write(t, Config{Dir: dir, MaxBytes: limit, Now: c.now, Logger: zerolog.New(told)}, func(w *Writer) {
+		write(t, Config{Dir: dir, MaxBytes: limit, Now: c.now, Logger: zerolog.New(logged)}, func(w *Writer) {
 			for n := range 120 {
 				c.t = c.t.Add(time.Second)
 				w.Keep(page("a", n+1, c.t), reading, noise(n))
@@ -273,13 +273,13 @@ func TestBounds(t *testing.T) {
 			n, files, _ := Usage(dir)
 			t.Errorf("%d pages are left: %d bytes in %d files", len(got), n, files)
 		}
-		if !strings.Contains(told.String(), "--keep-pages-size") {
-			t.Errorf("it did not say that pages went: %s", told)
+		if !strings.Contains(logged.String(), "--keep-pages-size") {
+			t.Errorf("it did not say that pages went: %s", logged)
 		}
 	})
 	t.Run("days", func(t *testing.T) {
 		t.Parallel()
-		dir, told := t.TempDir(), &bytes.Buffer{}
+		dir, logged := t.TempDir(), &bytes.Buffer{}
 		for n := range 3 {
 			run := fmt.Sprint("run", n)
 			at := time.Now().AddDate(0, 0, n-4)
@@ -288,10 +288,10 @@ func TestBounds(t *testing.T) {
 			noErr(t, err)
 			noErr(t, os.Chtimes(segs[n].path, at, at))
 		}
-		write(t, Config{Dir: dir, Run: "last", Days: 3, Alive: func(run string) (bool, error) { return run == "run0", nil }, Logger: zerolog.New(told)}, func(*Writer) {})
+		write(t, Config{Dir: dir, Run: "last", Days: 3, Alive: func(run string) (bool, error) { return run == "run0", nil }, Logger: zerolog.New(logged)}, func(*Writer) {})
 		got, _ := all(t, dir, nil)
-		if got["a/1"] == "" || got["a/2"] != "" || got["a/3"] == "" || told.Len() > 0 {
-			t.Errorf("%d pages, %s", len(got), told)
+		if got["a/1"] == "" || got["a/2"] != "" || got["a/3"] == "" || logged.Len() > 0 {
+			t.Errorf("%d pages, %s", len(got), logged)
 		}
 		write(t, Config{Dir: dir, Run: "later", Days: 3}, func(*Writer) {})
 		if got, _ := all(t, dir, nil); got["a/1"] != "" || got["a/3"] == "" {
@@ -340,8 +340,8 @@ func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	t.Run("a write fails", func(t *testing.T) {
 		t.Parallel()
-		dir, told := t.TempDir(), &bytes.Buffer{}
-		cfg := Config{Dir: dir, Logger: zerolog.New(told), open: func(path string) (file, error) {
+		dir, logged := t.TempDir(), &bytes.Buffer{}
+		cfg := Config{Dir: dir, Logger: zerolog.New(logged), open: func(path string) (file, error) {
 			f, err := os.Create(path)
 			return &fullFile{f, 5000}, err
 		}}
@@ -354,18 +354,18 @@ func TestFullDisk(t *testing.T) {
 		if got["a/1"] != string(body(0)) || len(got) == 20 || r.Damaged > 0 {
 			t.Errorf("%d pages, %d bytes damaged", len(got), r.Damaged)
 		}
-		if n := strings.Count(told.String(), "\n"); n != 1 || !strings.Contains(told.String(), "no space left") {
-			t.Errorf("told %d times: %s", n, told)
+		if n := strings.Count(logged.String(), "\n"); n != 1 || !strings.Contains(logged.String(), "no space left") {
+			t.Errorf("warned %d times: %s", n, logged)
 		}
 	})
 	t.Run("little is left", func(t *testing.T) {
 		t.Parallel()
-		dir, told := t.TempDir(), &bytes.Buffer{}
-		write(t, Config{Dir: dir, Logger: zerolog.New(told), Free: func(string) (int64, error) { return 100 << 20, nil }}, func(w *Writer) {
+		dir, logged := t.TempDir(), &bytes.Buffer{}
+		write(t, Config{Dir: dir, Logger: zerolog.New(logged), Free: func(string) (int64, error) { return 100 << 20, nil }}, func(w *Writer) {
 			w.Keep(page("a", 1, day1), reading, body(1))
 		})
-		if _, files, _ := Usage(dir); files != 0 || !strings.Contains(told.String(), "100 MB are left") {
-			t.Errorf("%d files: %s", files, told)
+		if _, files, _ := Usage(dir); files != 0 || !strings.Contains(logged.String(), "100 MB are left") {
+			t.Errorf("%d files: %s", files, logged)
 		}
 	})
 }

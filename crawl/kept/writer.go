@@ -107,7 +107,7 @@ func newEncoder(dict []byte) (*zstd.Encoder, error) {
 	return zstd.NewWriter(nil, options...)
 }
 
-// Keep appends a page, read as r says. What fails is told once, and ends it.
+// Keep appends a page, read as r says. What fails is logged once, and ends it.
 func (w *Writer) Keep(p Page, r *Reading, body []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -117,7 +117,7 @@ func (w *Writer) Keep(p Page, r *Reading, body []byte) {
 	if err := w.keep(p, r, body); err != nil {
 		w.off = true
 		w.cfg.Logger.Warn().Err(err).Str("component", "kept").Str("folder", w.cfg.Dir).
-			Msg("pages are not kept any more in this run; the crawl goes on. Make room, or give --keep-pages-size less, before the next one")
+			Msg("pages are not kept any more in this run; the crawl goes on. Free some space, or lower --keep-pages-size, before the next one")
 		if w.file != nil {
 			_ = w.file.Truncate(w.size) // readers pass over what stays
 		}
@@ -199,7 +199,7 @@ func (w *Writer) append(kind byte, header any, body []byte) error {
 	return nil
 }
 
-// begin makes room for the next segment and begins it.
+// begin removes what the next segment needs the space of, and begins it.
 func (w *Writer) begin() error {
 	if err := w.prune(w.limit); err != nil {
 		return err

@@ -49,9 +49,9 @@ type Change struct {
 	State     string              `json:"state"`
 	CompanyID *int64              `json:"company_id"` // the listing's company now; null = rejected
 	Run       *int64              `json:"run"`        // null = rebuilt from logs, or reparsed
-	Reparsed  bool                `json:"reparsed"`   // a kept page was read again: no news of the source
 	Changes   []store.FieldChange `json:"changes"`
-	Reasons   []string            `json:"reasons"` // why it was rejected
+	Reasons   []string            `json:"reasons"`  // why it was rejected
+	Reparsed  bool                `json:"reparsed"` // a kept page was read again: no news of the source
 }
 
 // ChangeFilter selects changes. Empty fields select all.
@@ -79,7 +79,7 @@ const (
 		AND (?4 = '[]' OR e.kind IN (SELECT value FROM json_each(?4))) AND ` + sinceBegins
 	changeColumns = `e.at, e.kind, s.name, ifnull(e.listing_id, l.listing_id), coalesce(g.listing ->> 'name', l.name, r.name, ''),
 		ifnull(iif(g.listing IS NULL, ifnull(l.city, r.city), g.listing ->> 'city'), ''),
-		ifnull(iif(g.listing IS NULL, ifnull(l.state, r.state), g.listing ->> 'state'), ''), l.company_id, e.run_id, e.reparsed, e.what -> 'changes', e.what -> 'reasons'`
+		ifnull(iif(g.listing IS NULL, ifnull(l.state, r.state), g.listing ->> 'state'), ''), l.company_id, e.run_id, e.what -> 'changes', e.what -> 'reasons', e.reparsed`
 	listChanges  = `SELECT ` + changeColumns + changeRows + changesSince + ` ORDER BY e.at, e.id, l.id LIMIT ?6`
 	countChanges = `SELECT e.source_id, e.kind, count(*)` + changeRows + changesSince + ` GROUP BY 1, 2`
 	// Counts of a source or of all need neither listings nor their staged forms; the kinds stand
