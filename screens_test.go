@@ -94,7 +94,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\d\d:\d\d(:\d\d)?(\.\d+)?Z?`), "TIME"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:PORT"},
 	{regexp.MustCompile(`\b(\d+(\.\d+)?(ms|s|m|h|d))+( ago)?\b|\bnow\b|\b\d+ ms\b`), "LASTS"},
-	{regexp.MustCompile(`\(\d+\)`), "(PID)"},
+	{regexp.MustCompile(`amber\s+\(\d+\)`), "amber (PID)"},
 	{regexp.MustCompile(`\d+(\.\d+)? pages/s|ETA unknown`), "SPEED"},
 	{regexp.MustCompile(`pages/s +\d+\.\d`), "pages/s SPEED"},
 	{regexp.MustCompile(`· \d+ pages`), "· N pages"},
@@ -118,8 +118,11 @@ func (d *desk) matches(name string, width int, screen string) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	got := strings.ReplaceAll(written, " "+host+" ", " HOST ")
+	got := regexp.MustCompile(`\b`+regexp.QuoteMeta(host)+`\b`).ReplaceAllString(written, "HOST")
 	for _, m := range masks {
+		if strings.Contains(name, "help") {
+			break // it is the same each time
+		}
 		got = m.what.ReplaceAllString(got, m.with)
 	}
 	file := filepath.Join("testdata/screens", fmt.Sprintf("%s.%d.txt", name, width))
