@@ -81,6 +81,11 @@ browser: ## Look at the page with a real Chromium (apt-get install chromium)
 	command -v chromium >/dev/null || { echo 'chromium is missing: apt-get install --no-install-recommends chromium' >&2; exit 1; }
 	$(GO) test -tags browser -count 1 -timeout 20m -run '^TestBrowser' .
 
+.PHONY: screens
+screens: ## Look at commands and the bar on a real terminal (apt-get install tmux); SCREENS=-update writes testdata/screens anew
+	command -v tmux >/dev/null || { echo 'tmux is missing: apt-get install --no-install-recommends tmux' >&2; exit 1; }
+	$(GO) test -tags screens -count 1 -timeout 5m -run '^TestScreens|^TestBarOnATerminal' . -args $(SCREENS)
+
 .PHONY: pictures
 pictures: ## Take the pictures of the page that the README shows: docs/page-light.png, docs/page-dark.png, and others in dist
 	mkdir -p dist

@@ -94,8 +94,10 @@ var masks = []struct {
 	{regexp.MustCompile(`\d\d:\d\d(:\d\d)?(\.\d+)?Z?`), "TIME"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:PORT"},
 	{regexp.MustCompile(`\b(\d+(\.\d+)?(ms|s|m|h|d))+( ago)?\b|\bnow\b|\b\d+ ms\b`), "LASTS"},
-	{regexp.MustCompile(`\(\d+\)`), "(PID)"},
+	{regexp.MustCompile(`amber\s+\(\d+\)`), "amber (PID)"},
 	{regexp.MustCompile(`\d+(\.\d+)? pages/s|ETA unknown`), "SPEED"},
+	{regexp.MustCompile(`pages/s +\d+\.\d`), "pages/s SPEED"},
+	{regexp.MustCompile(`· \d+ pages`), "· N pages"},
 	{regexp.MustCompile(`\d+ MB`), "SIZE"},
 	{regexp.MustCompile(`\|[█ ]*\|`), "|BAR|"},
 	{regexp.MustCompile(`(\S)  +`), "$1  "},
@@ -105,9 +107,10 @@ var masks = []struct {
 // typed, and long words.
 func (d *desk) matches(name string, width int, screen string) {
 	d.t.Helper()
-	for line := range strings.Lines(d.tmux("capture-pane", "-p", "-J", "-S", "-", "-t", "s")) { // as they were written
+	written := strings.TrimRight(spaces.ReplaceAllString(d.tmux("capture-pane", "-p", "-J", "-S", "-", "-t", "s"), "\n"), "\n ") + "\n"
+	for line := range strings.Lines(written) { // whole, also where it is broken on the screen
 		words := append(strings.Fields(line), "")
-		if yp.Columns(strings.TrimRight(line, " \n")) > width && !strings.HasPrefix(line, "  ") && yp.Columns(words[max(0, len(words)-2)]) <= width/2 {
+		if yp.Columns(strings.TrimSuffix(line, "\n")) > width && !strings.HasPrefix(line, "  ") && yp.Columns(words[max(0, len(words)-2)]) <= width/2 {
 			d.t.Errorf("%s: wider than %d columns: %q", name, width, line)
 		}
 	}
@@ -115,8 +118,11 @@ func (d *desk) matches(name string, width int, screen string) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	got := strings.ReplaceAll(screen, " "+host+" ", " HOST ")
+	got := regexp.MustCompile(`\b`+regexp.QuoteMeta(host)+`\b`).ReplaceAllString(written, "HOST")
 	for _, m := range masks {
+		if strings.Contains(name, "help") {
+			break // it is the same each time
+		}
 		got = m.what.ReplaceAllString(got, m.with)
 	}
 	file := filepath.Join("testdata/screens", fmt.Sprintf("%s.%d.txt", name, width))
@@ -166,20 +172,20 @@ func TestScreens(t *testing.T) {
 func TestBarOnATerminal(t *testing.T) {
 	d := newDesk(t)
 	bars := func(screen string) int { return strings.Count(screen, "% |") }
-	d.runs(80, "ypcrawl run "+someTargets+" --delay 150ms")
+	d.runs(80, "ypcrawl run "+someTargets+" --delay 250ms")
 	d.matches("bar", 80, d.shows("1/8 targets"))
 	for _, width := range []int{40, 100, 60, 30, 80} {
 		d.tmux("resize-window", "-t", "s", "-x", fmt.Sprint(width), "-y", "24")
-		was := d.shows(" targets")
-		screen := was
-		for began := time.Now(); screen == was || bars(screen) != 1; time.Sleep(20 * time.Millisecond) { // until it is drawn anew
-			if screen = d.shows(" targets"); time.Since(began) > 20*time.Second {
+		// The terminal tells its new width late. Then there is one bar, it is the last line, and nothing is left of another.
+		for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+			screen := d.shows(" targets")
+			end := strings.LastIndex(strings.TrimRight(screen, "\n"), "\n") + 1
+			if bar := strings.TrimRight(screen[end:], "\n"); strings.Contains(bar, "% |") && yp.Columns(bar) < width && !strings.ContainsAny(screen[:end], "·█") {
+				break
+			}
+			if time.Since(began) > 20*time.Second {
 				t.Fatalf("in %d columns:\n%s", width, screen)
 			}
-		}
-		last := screen[strings.LastIndex(strings.TrimRight(screen, "\n"), "\n")+1:]
-		if !strings.Contains(last, "% |") || yp.Columns(strings.TrimRight(last, "\n")) >= width {
-			t.Errorf("in %d columns the bar is not the last line, or too wide:\n%s", width, screen)
 		}
 	}
 	d.tmux("send-keys", "-t", "s", "C-c")
@@ -192,6 +198,5 @@ func TestBarOnATerminal(t *testing.T) {
 	if screen = d.shows("[exit 0]"); bars(screen) != 1 || !strings.Contains(screen, "100% |") {
 		t.Errorf("at the end:\n%s", screen)
 	}
-	d.matches("bar-end", 80, screen)
 	d.ends()
 }

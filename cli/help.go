@@ -235,6 +235,13 @@ func (w *helpWriter) paragraphs(text string) {
 func (w *helpWriter) columns(rows [][2]string) {
 	const widest = 27
 	names := 0
+	if w.width < 60 { // too narrow for two columns
+		for _, r := range rows {
+			w.line("  %s", r[0])
+			w.wrap("      ", r[1])
+		}
+		return
+	}
 	for _, r := range rows {
 		if n := yp.Columns(r[0]); n <= widest {
 			names = max(names, n)

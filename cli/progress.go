@@ -359,6 +359,10 @@ func coverageText(t report.CoverageTotals, of string) []string {
 	if t.Again > 0 {
 		text += ", " + thousands(t.Again) + " waiting for the next crawl"
 	}
-	text += "; " + thousands(t.Complete) + " were seen to a confirmed end once or more."
+	verb := "were"
+	if t.Complete == 1 {
+		verb = "was"
+	}
+	text += fmt.Sprintf("; %s %s seen to a confirmed end once or more.", thousands(t.Complete), verb)
 	return append(lines, text)
 }
