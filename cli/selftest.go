@@ -29,8 +29,8 @@ func (p *Program) selftestCommand() *cli.Command {
 		Name: "selftest", Usage: "Prove on this machine and disk that a crawl survives kills: crawl the demo, kill it, compare with the truth",
 		Description: "It asks nobody's site, takes 10 to 30 seconds, and writes into a folder of its own, which it removes when all is well.\n" +
 			"--powercut kills, and then takes away or tears what was written and not yet synced: the end of the journal behind the last transaction but\n" +
-			"one, pages that were being copied out of it, the ends of logs. It can't show what a disk loses that says it has synced and has not: only " +
-			"pulling the plug does.\nExit code 0 when all is well, 1 otherwise.",
+			"one, pages that were being copied out of it, the ends of logs. It can't find a disk that reports a sync which it " +
+			"has not made: only pulling the plug does.\nExit code 0 when all is well, 1 otherwise.",
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "crash", Value: defaultSelftestKills, Usage: "kill it `N` times at random; beside that once at each named point of a page's way"},
 			&cli.BoolFlag{Name: "powercut", Usage: fmt.Sprintf("simulate %d power cuts, too", selftestCuts)},

@@ -46,7 +46,7 @@ func (r *runner) powerCuts() error {
 // is committed. Pages of the file itself that the synced part of the journal has may be torn: they are being copied
 // from there, and will be copied again.
 func (r *runner) cut() error {
-	file := filepath.Join(r.dir, "ypcrawl.db")
+	file := filepath.Join(r.dir, database)
 	journal, err := os.ReadFile(file + "-wal")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

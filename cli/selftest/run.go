@@ -69,8 +69,11 @@ type Problem struct {
 	Differences []Difference `json:"differences"` // from the truth
 }
 
-// errCrawl says that a command ended as it should not: a problem of ypcrawl, not of the selftest.
-var errCrawl = errors.New("the crawl failed")
+// These are problems of ypcrawl or of the disk, not of the selftest.
+var (
+	errCrawl = errors.New("the crawl failed")
+	errLost  = errors.New("something is lost")
+)
 
 // Run tests. The error is about what could not be tested; what went wrong stands in the result.
 func Run(ctx context.Context, cfg Config) (res Result, err error) {
@@ -108,8 +111,8 @@ func Run(ctx context.Context, cfg Config) (res Result, err error) {
 	}{{"undisturbed", r.undisturbed}, {"kills", r.kills}, {"points", r.points}, {"power cuts", r.powerCuts}} {
 		r.step = step.name
 		if err := step.run(); err != nil {
-			if errors.Is(err, errCrawl) && ctx.Err() == nil {
-				r.problem(nil, "%v", err)
+			if (errors.Is(err, errCrawl) || errors.Is(err, errLost)) && ctx.Err() == nil {
+				r.problem(database, nil, "%v", err)
 				return res, nil
 			}
 			return res, err
@@ -136,8 +139,11 @@ type runner struct {
 	allow  int            // pages that may be fetched again for it
 }
 
-func (r *runner) problem(all []Difference, format string, args ...any) {
-	r.res.Problems = append(r.res.Problems, Problem{r.step, filepath.Join(r.dir, "ypcrawl.db"), fmt.Sprintf(format, args...), append([]Difference{}, all...)})
+// database is the file that is crawled into.
+const database = "ypcrawl.db"
+
+func (r *runner) problem(file string, all []Difference, format string, args ...any) {
+	r.res.Problems = append(r.res.Problems, Problem{r.step, filepath.Join(r.dir, file), fmt.Sprintf(format, args...), append([]Difference{}, all...)})
 }
 
 // fresh begins an empty database.
@@ -208,7 +214,7 @@ func (r *runner) kills() error {
 		hit, err := r.kill()
 		if err == nil && hit {
 			r.res.Kills++
-			r.allow += Workers
+			err = r.survived()
 		} else if err == nil { // it was at its end: go on in another database
 			if err = r.finish(); err == nil {
 				err = r.fresh()
@@ -219,6 +225,16 @@ func (r *runner) kills() error {
 		}
 	}
 	return r.finish()
+}
+
+// survived looks at what a kill has left: the database has what the logs know to be committed.
+func (r *runner) survived() error {
+	r.allow += Workers
+	lacks, err := r.lacksWhatLogsTell(filepath.Join(r.dir, database))
+	if err == nil && lacks {
+		err = fmt.Errorf("%w: after a kill, the logs tell of what was committed, and the database does not have it", errLost)
+	}
+	return err
 }
 
 // kill starts the crawl and kills it a random number of requests and milliseconds later; false when it
@@ -277,7 +293,9 @@ func (r *runner) points() error {
 			return fmt.Errorf("%w: it was to be killed at %s: %w", errCrawl, point, r.failed(cmd, out))
 		}
 		r.res.Points = append(r.res.Points, point)
-		r.allow += Workers
+		if err := r.survived(); err != nil {
+			return err
+		}
 	}
 	return r.finish()
 }
@@ -311,7 +329,7 @@ func (r *runner) finish() error {
 // that were fetched again.
 func (r *runner) compare() error {
 	r.Say("comparing with the truth", 0, 0)
-	if err := r.compareFile("ypcrawl.db", "the database"); err != nil {
+	if err := r.compareFile(database, "the database"); err != nil {
 		return err
 	}
 	cmd, out := r.child("", "--db", "rebuilt.db", "--quiet", "wal", "replay", filepath.Join("logs", "yp_wal"))
@@ -328,7 +346,7 @@ func (r *runner) compare() error {
 		}
 	}
 	if again > r.allow {
-		r.problem(nil, "%d pages were fetched again, and %d may be: pages that were committed had been lost", again, r.allow)
+		r.problem(database, nil, "%d pages were fetched again, and %d may be: pages that were committed had been lost", again, r.allow)
 	}
 	r.res.Again += again
 	r.res.Allowed += r.allow
@@ -354,6 +372,6 @@ func (r *runner) compareFile(name, what string) error {
 			r.res.Doubled++
 		}
 	}
-	r.problem(found, "%s differs from the truth: %s; first: %s", what, Summary(found), found[0])
+	r.problem(name, found, "%s differs from the truth: %s; first: %s", what, Summary(found), found[0])
 	return nil
 }

@@ -215,3 +215,26 @@ func places(g *gazetteer.Gazetteer, sel demo.Selection) []gazetteer.Place {
 	}
 	return out
 }
+
+// TestSearches: the targets of a selection, named one by one with their limits, have the same truth in the first epoch
+// and in later ones, where cities have left.
+func TestSearches(t *testing.T) {
+	t.Parallel()
+	base := &url.URL{Scheme: "http", Host: "127.0.0.1"}
+	for epoch, limit := range map[int]int{0: 2, 30: -1} {
+		d, _ := setup(t, demo.Config{Places: 6, Epoch: epoch})
+		sel := demo.Selection{States: []string{"WY", "DE"}, Categories: []string{"Plumbers", "Dentists"}, MaxPages: limit, Planned: true}
+		want, all := d.Truth(base, sel), d.Searches(sel)
+		pages := 0
+		for i := range all {
+			pages += all[i].Pages
+			all[i].Pages = max(limit, 0)
+		}
+		if len(all) != want.Targets || pages != want.Pages || pages == 0 {
+			t.Errorf("epoch %d: %d searches with %d pages, want %d with %d", epoch, len(all), pages, want.Targets, want.Pages)
+		}
+		if diff := cmp.Diff(want, d.Truth(base, demo.Selection{Searches: all})); diff != "" {
+			t.Errorf("epoch %d: named one by one (-want +got):\n%s", epoch, diff)
+		}
+	}
+}
