@@ -110,7 +110,7 @@ func TestCause(t *testing.T) {
 		"slow: p50 1.6 s":                      {Samples1h: 10, OK1h: 10, P50: 1600 * time.Millisecond, P95: 9 * time.Second},
 		"no page was reached in the last hour": {},
 		"HTTP status 410":                      numbered,
-		"failures of an unknown class":           others,
+		"failures of an unknown class":         others,
 	} {
 		if got := (Profile{}).Rolled(c, noon).Cause(); got != want {
 			t.Errorf("%+v: %q, want %q", c, got, want)

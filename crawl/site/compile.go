@@ -69,7 +69,7 @@ func compileBase(s scalar, f *faults) *url.URL {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		f.add(s.line, "base_url", fmt.Errorf("base URL %q: want http:// or https:// and a host", s.text))
 	case u.User != nil: // definitions are stored as they are
-		f.add(s.line, "base_url", fmt.Errorf("base URL %q: leave user and password out, they would be stored", u.Redacted()))
+		f.add(s.line, "base_url", fmt.Errorf("base URL %q: leave out user and password: they get stored", u.Redacted()))
 	default:
 		return u
 	}

@@ -42,7 +42,7 @@ func TestParseDefinition(t *testing.T) {
 		"absolute template":      {"/c/{cat", "https://x/{cat", `my.yaml:4: urls.target: URL template`},
 		"no page in template":    {"{page}/{city_slug}?p={page}&s=1", "{city_slug}", `my.yaml:4: urls.target: must hold {page}`},
 		"bad base URL":           {"https://dir.example.com/us", "dir.example.com", `my.yaml:2: base_url: base URL "dir.example.com"`},
-		"password in base URL":   {"https://dir.example.com/us", "https://me:secret@dir.example.com", `my.yaml:2: base_url: base URL "https://me:xxxxx@dir.example.com": leave user and password out`},
+		"password in base URL":   {"https://dir.example.com/us", "https://me:secret@dir.example.com", `my.yaml:2: base_url: base URL "https://me:xxxxx@dir.example.com": leave out user and password`},
 		"bad delay":              {"urls:", "delay: soon\nurls:", `my.yaml:3: delay: delay "soon"`},
 		"bad type":               {"urls:", "page_cap: many\nurls:", `my.yaml:3: page_cap: cannot unmarshal`},
 		"list for a text":        {"name: small", "name: [small]", `my.yaml:1: name: want a text`},
