@@ -421,7 +421,7 @@ func TestCopiedWithoutWAL(t *testing.T) {
 		t.Errorf("the replay that doctor names does not help:\n%s", out)
 	}
 	alone := copied("half.db")
-	if out := alone.must("--db", "half.db", "doctor"); !strings.Contains(out, "it never ran beside this file, and there is no -wal") {
+	if out := alone.must("--db", "half.db", "doctor"); !strings.Contains(out, "it never ran with this file, and there is no -wal") {
 		t.Errorf("copied without -wal and logs, and doctor does not see it:\n%s", out)
 	}
 }

@@ -415,5 +415,5 @@ func TestReplayLeavesTheOperator(t *testing.T) {
 	c.PageCurrent, c.Token, c.Crawl = 0, c.Token+1, c.Crawl+1
 	g.log(wal.PageComplete, c, &yp.Page{Number: 1, NextURL: "/2", Raw: 1, Accepted: 1, Listings: []yp.Listing{{ID: "l1", Name: "N1"}}}, "", yp.InProgress)
 	g.replay(t, k, g.events)
-	same(t, "taken back", table(t, k.DB(), `SELECT status, crawl_status, auto_disabled, page_current FROM v_crawler_status`), []string{"PLANNED|active|0|1"})
+	same(t, "planned again", table(t, k.DB(), `SELECT status, crawl_status, auto_disabled, page_current FROM v_crawler_status`), []string{"PLANNED|active|0|1"})
 }

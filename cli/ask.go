@@ -135,7 +135,7 @@ type batch struct {
 	question string       // with %s for "12 targets"
 	named    bool         // they were named one by one: nobody is asked
 	nothing  func() error // tells that there is none; nil = nothing to say
-	past     string       // "taken back"
+	past     string       // "planned again"
 	reset    bool         // JSON calls what was done "reset", else "changed"
 }
 

@@ -193,7 +193,7 @@ func (p *Program) restore(c *cli.Context) error {
 		Backup: name, DB: db, Logs: logDir(c), NoLogs: c.Bool("no-logs"), Free: freeSpace, Reached: p.reachedStep(),
 	})
 	if store.Corrupt(err) { // as text: the hint that goes with the error is about the database in use
-		return fmt.Errorf("nothing was changed: the backup can't be used: %v; take another one", err) //nolint:errorlint // see above
+		return fmt.Errorf("nothing was changed: the backup can't be used: %v; choose another one", err) //nolint:errorlint // see above
 	}
 	if err != nil {
 		return p.backupError(err)

@@ -94,7 +94,7 @@ func listingOf(ctx context.Context, k *database, word string) (l report.ListingN
 	case len(found) == 0:
 		return l, unknownListing(word)
 	case len(found) > 1:
-		return l, Usagef("%d sources have a listing %q: write %s/%s, say", len(found), word, found[0].Source, word)
+		return l, Usagef("%d sources have a listing %q: write %s/%s, for example", len(found), word, found[0].Source, word)
 	}
 	return found[0], nil
 }

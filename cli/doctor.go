@@ -250,7 +250,7 @@ func (d *diagnosis) holders(ctx context.Context) error {
 		text := fmt.Sprintf("process %d on %s, begun %s, with %s", r.PID, r.Host, ago(now, r.Started), plural(r.Targets, "target"))
 		switch {
 		case r.Dead():
-			d.add("runs", dubious, d.command("recover"), "the process of a run died: %s (the next run recovers it by itself)", text)
+			d.add("runs", dubious, d.command("recover"), "the process of a run died: %s (the next run recovers its targets)", text)
 		case !r.Alive:
 			d.add("runs", fine, "", "a run of another machine, last heartbeat %s: %s", ago(now, r.Heartbeat), text)
 		default:

@@ -242,7 +242,7 @@ func (d *diagnosis) readLogs(ctx context.Context, dir string) error {
 	}
 	d.tornLogs(torn)
 	if len(damage) > 0 {
-		d.add("logs", broken, "the database has what was logged there; "+d.command("wal", "stats", dir)+" tells more",
+		d.add("logs", broken, "the database has the logged pages; "+d.command("wal", "stats", dir)+" shows more",
 			"%s can't be read, the rest can: %s", plural(len(damage), "place"), damage[0])
 	} else {
 		d.add("logs", fine, "", "%s in %s can be read", plural(events, "event"), dir)

@@ -232,7 +232,7 @@ func explainFlag(err error, c *cli.Context) string {
 		if near, ok := yp.Nearest(name, names); ok {
 			text += ": did you mean --" + near + "?"
 		} else if cmd := firstWith(c.Command.Subcommands, name); cmd != nil {
-			text += fmt.Sprintf(": it stands behind a command, as in '%s %s %s'", c.Command.HelpName, cmd.Name, dashed(name))
+			text += fmt.Sprintf(": write it after a command, as in '%s %s %s'", c.Command.HelpName, cmd.Name, dashed(name))
 		}
 	} else if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		text = fmt.Sprintf("flag %s needs a value", dashed(strings.TrimLeft(name, "-")))

@@ -298,7 +298,7 @@ func (w *helpWriter) program(app *cli.App) {
 		w.columns(rows)
 		w.line("")
 	}
-	w.line("Flags of the program, before or behind a command:")
+	w.line("Flags of the program, before or after a command:")
 	w.flags(app.Flags)
 	w.line("")
 	w.wrap("Topics: ", strings.Join(topicNames(), ", "))

@@ -154,12 +154,12 @@ func TestResetAsks(t *testing.T) {
 		{"n\n", "Nothing was changed."},
 		{"\n", "Nothing was changed."},
 		{"", "Nothing was changed."},
-		{"yes\n", "2 targets selected, 2 taken back"},
+		{"yes\n", "2 targets selected, 2 planned again"},
 	} {
 		if code := s.types(t.Context(), tc.answer, "reset"); code != ExitOK {
 			t.Fatalf("%q: exit %d: %s", tc.answer, code, s.err.text())
 		}
-		if !strings.Contains(s.err.text(), "Take 2 targets back to PLANNED? [y/N]") {
+		if !strings.Contains(s.err.text(), "Plan 2 targets again? [y/N]") {
 			t.Errorf("%q: not asked: %q", tc.answer, s.err.text())
 		}
 		if !strings.Contains(s.err.text()+s.out.text(), tc.want) {

@@ -97,9 +97,9 @@ func (p *Program) retry(c *cli.Context) (err error) {
 
 // takeBack takes targets back to PLANNED.
 func (p *Program) takeBack(c *cli.Context, k *database, r checkpoint.Reset, t batch) error {
-	t.question, t.past, t.reset = "Take %s back to PLANNED?", "taken back", true
+	t.question, t.past, t.reset = "Plan %s again?", "planned again", true
 	if r.FromPage1 {
-		t.question = "Take %s back to PLANNED and crawl them again from page 1?"
+		t.question = "Plan %s again from page 1?"
 	}
 	t.count = func(ctx context.Context) (int, error) { return k.CountReset(ctx, r) }
 	t.do = func(ctx context.Context) (int, error) { return k.ResetTargets(ctx, r) }
@@ -153,7 +153,7 @@ func resetOf(c *cli.Context, what string) (r checkpoint.Reset, err error) {
 			return r, Usagef("--status: %w", err)
 		}
 		if !st.Resettable() {
-			return r, Usagef("--status %s: only FAILED, STUCK and PARKED %s can be taken back", st, what)
+			return r, Usagef("--status %s: only FAILED, STUCK and PARKED %s can be planned again", st, what)
 		}
 		r.Statuses = append(r.Statuses, st)
 	}

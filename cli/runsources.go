@@ -109,7 +109,7 @@ func (r *run) loadSources() (all []*site.Source, err error) {
 		return []*site.Source{src}, err
 	}
 	if len(names) > 0 && every {
-		return nil, Usagef("--sources and --all-sources: name the sources or take them all, not both")
+		return nil, Usagef("--sources and --all-sources: name sources or use all, not both")
 	}
 	for _, name := range []string{"source", "source-file", "base-url"} {
 		if r.p.typed(name) {

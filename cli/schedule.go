@@ -86,7 +86,7 @@ func (p *Program) schedule(c *cli.Context) error {
 	form := c.String("print")
 	switch {
 	case c.Args().Present() && !isFlag(c.Args().First()):
-		return Usagef("unexpected argument %q: put the flags of run behind --", c.Args().First())
+		return Usagef("unexpected argument %q: put the flags of run after --", c.Args().First())
 	case c.Bool("install") && c.Bool("uninstall"), form != "" && (c.Bool("install") || c.Bool("uninstall")):
 		return Usagef("--print, --install and --uninstall: want one of them")
 	case c.IsSet("user") && !c.Bool("system"):

@@ -163,7 +163,7 @@ func applySettings(c *cli.Context, path string, explicit bool) error {
 			continue
 		}
 		if x.list && kindOf(f.Flag) != multiFlag {
-			return s.errorf(x.key, "%s takes one value, no list", f.name)
+			return s.errorf(x.key, "%s takes one value, not a list", f.name)
 		}
 		for _, v := range x.values {
 			if err := c.Set(f.name, v); err != nil {

@@ -82,7 +82,7 @@ func TestConfigErrors(t *testing.T) {
 		"twice":                     {"workers: 3\nworkers: 4", `FILE:2: "workers" is given twice; keep one`},
 		"no number":                 {"\nrun: {workers: many}", `FILE:2: workers: invalid value "many": want a whole number, without a unit`},
 		"impossible value":          {"\ntimeout: soon", `FILE:2: timeout: invalid value "soon": want minutes (120) or a time with a unit (90s, 2h, 1d12h)`},
-		"list for one value":        {"workers: [1, 2]", `FILE:1: workers takes one value, no list`},
+		"list for one value":        {"workers: [1, 2]", `FILE:1: workers takes one value, not a list`},
 		"nothing":                   {"workers:", `FILE:1: workers: want a value or a list of values; remove the line for the default`},
 		"empty list":                {"states: []", `FILE:1: states: want a value or a list of values; remove the line for the default`},
 		"list in a list":            {"states: [[CA]]", `FILE:1: states: a list may hold plain values only`},

@@ -183,7 +183,7 @@ func webAddress(flag, raw, example string) (*url.URL, error) {
 	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
 		return nil, Usagef("%s%q: want a web address like %s", flag, redactURL(raw), example)
 	case u.User != nil:
-		return nil, Usagef("%s%q: leave user and password out, they would be stored with every page", flag, redactURL(raw))
+		return nil, Usagef("%s%q: leave out user and password: they get stored with every page", flag, redactURL(raw))
 	}
 	return u, nil
 }
@@ -192,7 +192,7 @@ func webAddress(flag, raw, example string) (*url.URL, error) {
 func baseURL(raw string) (*url.URL, error) {
 	u, err := webAddress("--base-url ", raw, "https://www.example.com")
 	if err == nil && (u.RawQuery != "" || u.ForceQuery || u.Fragment != "") {
-		err = Usagef("--base-url %q: leave out what stands behind ? and #, the source's URL templates add their own", raw)
+		err = Usagef("--base-url %q: leave out everything from ? or # on: the source's URL templates add their own", raw)
 	}
 	return u, err
 }

@@ -312,9 +312,9 @@ func (p *Program) deadRequeue(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o, question := checkpoint.Requeue, "Take %s back to PLANNED?"
+	o, question := checkpoint.Requeue, "Plan %s again?"
 	if c.Bool("from-page-1") {
-		o, question = checkpoint.RequeueAnew, "Take %s back to PLANNED and crawl them again from page 1?"
+		o, question = checkpoint.RequeueAnew, "Plan %s again from page 1?"
 	}
 	return p.operateOn(c, o, checkpoint.Chosen{Error: code, OlderThan: timeOf(c, "older-than")},
 		batch{question: question, past: "requeued"}, "No dead letter matches.")

@@ -78,7 +78,7 @@ func compileBase(s string, f *faults) *url.URL {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		f.add("base_url", fmt.Errorf("base URL %q: want http:// or https:// and a host", s))
 	case u.User != nil: // definitions are stored as they are
-		f.add("base_url", fmt.Errorf("base URL %q: leave user and password out, they would be stored", u.Redacted()))
+		f.add("base_url", fmt.Errorf("base URL %q: leave out user and password: they get stored", u.Redacted()))
 	default:
 		return u
 	}

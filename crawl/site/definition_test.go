@@ -43,7 +43,7 @@ func TestParseDefinition(t *testing.T) {
 		"absolute template":       {"/c/{cat", "https://x/{cat", `my.yaml:4:11: urls.target: URL template`},
 		"no page in template":     {"{page}/{city_slug}?p={page}&s=1", "{city_slug}", "my.yaml:4:11: urls.target: must hold {page}, such as `target: /{city_slug}/{category_slug}?page={page}`"},
 		"bad base URL":            {"https://dir.example.com/us", "dir.example.com", `my.yaml:2:11: base_url: base URL "dir.example.com"`},
-		"password in base URL":    {"https://dir.example.com/us", "https://me:secret@dir.example.com", `my.yaml:2:11: base_url: base URL "https://me:xxxxx@dir.example.com": leave user and password out`},
+		"password in base URL":    {"https://dir.example.com/us", "https://me:secret@dir.example.com", `my.yaml:2:11: base_url: base URL "https://me:xxxxx@dir.example.com": leave out user and password`},
 		"bad delay":               {"urls:", "delay: soon\nurls:", `my.yaml:3:8: delay: delay "soon"`},
 		"bad type":                {"urls:", "page_cap: many\nurls:", "my.yaml:3:11: page_cap: got \"many\", want a number, such as `page_cap: 100`"},
 		"list for a text":         {"name: small", "name: [small]", "my.yaml:1:7: name: got a list, want a text, such as `name: yellowpages`"},
