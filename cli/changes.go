@@ -26,6 +26,7 @@ func (p *Program) changesCommand() *cli.Command {
 		Flags: append(
 			append(formatFlags(), reviewFlags()...),
 			&cli.StringFlag{Name: "since", DefaultText: "last-pass: when the last pass of each source began", Usage: "changes since `last-pass|7d|DATE|RUN`"},
+			&cli.StringFlag{Name: "run", DefaultText: "any", Usage: "only what this `RUN|last` found"},
 			onlySourceFlag(),
 			statesFlag(),
 			list("kind", "only these: `KIND...` is new, changed, dropped, restored, rejected", "all"),
@@ -60,10 +61,13 @@ func (p *Program) changes(c *cli.Context) error {
 	}
 	return p.with(c, reading, func(k *database, scope store.Scope) error {
 		from, err := sinceOf(c, k, scope)
+		if c.IsSet("run") {
+			from, err = byRun(c, k)
+		}
 		if err != nil {
 			return err
 		}
-		l := changeList{k: k, c: c, filter: report.ChangeFilter{Scope: scope, Since: from.at, Kinds: kinds}, limit: limit}
+		l := changeList{k: k, c: c, filter: report.ChangeFilter{Scope: scope, Since: from.at, Kinds: kinds, Run: from.run}, limit: limit}
 		if len(from.passes) > 0 {
 			l.filter = report.SincePasses(from.passes, l.filter)
 		}
@@ -271,7 +275,7 @@ func (p *Program) listingHistory(c *cli.Context) error {
 	if source == "" {
 		return Usagef("--listing %q: want SOURCE/ID, as `ypcrawl changes` shows them", c.String("listing"))
 	}
-	for _, other := range []string{"since", "source", "states", "kind", "csv", "summary"} {
+	for _, other := range []string{"since", "run", "source", "states", "kind", "csv", "summary"} {
 		if c.IsSet(other) {
 			return Usagef("--listing shows the whole history of one listing: leave out --%s", other)
 		}
@@ -321,6 +325,7 @@ const sinceHelp = "a RUN is its number or the beginning of its uuid, and counts 
 // since is a moment from which on something is told, and how to say it.
 type since struct {
 	at     time.Time     // zero = from the beginning
+	run    int64         // what it found alone; 0 = all
 	passes []report.Pass // what began then, where it is the last pass of each source
 	text   string
 }
@@ -364,6 +369,18 @@ func momentOf(c *cli.Context, k *database, flag string) (since, error) {
 		return since{}, Usagef("--%s %q is not an age (7d, 36h), a date (2026-11-20) or a run: %s", flag, word, unknown.Hint)
 	}
 	return since{at: r.Started, text: fmt.Sprintf("run %d (begun %s)", r.ID, minute(r.Started))}, err
+}
+
+// byRun is what the run of --run found.
+func byRun(c *cli.Context, k *database) (since, error) {
+	if c.IsSet("since") {
+		return since{}, Usagef("--run and --since: want one of them; --since RUN is all since that run began")
+	}
+	id, err := runOf(c, k, c.String("run"))
+	if err != nil {
+		return since{}, err
+	}
+	return since{run: id, text: fmt.Sprintf("the beginning by run %d", id)}, nil
 }
 
 // minute writes a time with its date.

@@ -74,6 +74,8 @@ func (x *completion) known(f cli.Flag, typed string) []report.Word {
 		if strings.Contains(usage, "RUN") {
 			return append(plainWords([]string{"last-pass", "7d"}), x.ask(report.WordRun, typed)...)
 		}
+	case "run":
+		return append(plainWords([]string{"last"}), x.ask(report.WordRun, typed)...)
 	case "listing":
 		return x.ask(report.WordListing, typed)
 	case "columns", "has":

@@ -59,6 +59,7 @@ type ChangeFilter struct {
 	Scope store.Scope // source and states count; the state is the listing's own
 	Since time.Time   // zero = from the beginning
 	Kinds []store.Event
+	Run   int64 // what this run found; 0 = any
 
 	Begins map[int64]time.Time // of these sources, by id, another time in place of Since, and no earlier one: see SincePasses
 }
@@ -89,8 +90,8 @@ const (
 	countKinds = `SELECT ifnull(max(e.source_id), 0), ifnull(sum(e.listings) FILTER (WHERE e.kind = 'new'), 0), count(*) FILTER (WHERE e.kind = 'changed'),
 		count(*) FILTER (WHERE e.kind = 'dropped'), count(*) FILTER (WHERE e.kind = 'restored'), count(*) FILTER (WHERE e.kind = 'rejected')
 	FROM listing_events e WHERE e.at >= ?1 AND ?2 = ?2 AND ?3 = ?3 AND ?4 = ?4 AND ` + sinceBegins
-	// {"1": time}: since when of a source, if not since ?1.
-	sinceBegins = `(?5 = '' OR e.at >= ifnull(?5 ->> ('$."' || e.source_id || '"'), ''))`
+	// {"1": time}: since when of a source, if not since ?1; {"run": number}: what that run found.
+	sinceBegins = `(?5 = '' OR e.at >= ifnull(?5 ->> ('$."' || e.source_id || '"'), '') AND (?5 ->> '$.run' IS NULL OR e.run_id = ?5 ->> '$.run'))`
 	// The whole history of one listing, by its row (0 = none), its source and its id there.
 	listHistory = `SELECT ` + changeColumns + changeRows + `e.id IN (
 			SELECT id FROM (SELECT id FROM listing_events WHERE listing <= ?1 AND kind = 'new' ORDER BY listing DESC LIMIT 1)
@@ -104,7 +105,11 @@ func (f ChangeFilter) args(more ...any) []any {
 	if !f.Since.IsZero() {
 		since = yp.FormatTime(f.Since)
 	}
-	return append([]any{since, f.Scope.SourceID, store.JSONTexts(f.Scope.States), store.JSONTexts(f.Kinds), beginsJSON(f.Since, f.Begins)}, more...)
+	of := beginsJSON(f.Since, f.Begins)
+	if f.Run != 0 {
+		of = fmt.Sprintf(`{"run": %d}`, f.Run)
+	}
+	return append([]any{since, f.Scope.SourceID, store.JSONTexts(f.Scope.States), store.JSONTexts(f.Kinds), of}, more...)
 }
 
 // beginsJSON writes since when changes of sources are told; empty when that is the same time for
