@@ -234,7 +234,7 @@ func common(a, b string) (n int) {
 }
 
 // The cursor waits at the start of the bar. A terminal that becomes narrower breaks the bar into several lines, with the
-// cursor at the start of the first still, and they are emptied together; one that has become narrower, and has not told
+// cursor at the start of the first still, and they are emptied together; one that has become narrower, and does not say so
 // yet, must not break what is written then.
 const (
 	clearBar  = "\r\x1b[J"        // empties the screen from the start of the line

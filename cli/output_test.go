@@ -190,7 +190,7 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
-// TestFactsFold: of one thing all is told, on any terminal.
+// TestFactsFold: of one thing all is shown, on any terminal.
 func TestFactsFold(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -114,7 +114,7 @@ func walOptions(c *cli.Context) (path string, opts wal.Options, err error) {
 	return paths[0], opts, err
 }
 
-// workerIDs are workers as logs are named, given so or as people are told of them.
+// workerIDs are workers as logs are named, given so or as people see them.
 func workerIDs(words []string) []string {
 	ids := SplitList(words)
 	for i, word := range ids {

@@ -73,7 +73,7 @@ func TestWorkerPID(t *testing.T) {
 	}
 }
 
-// TestWorkerOf: what people are told of a worker leads back to its id.
+// TestWorkerOf: what people see of a worker leads back to its id.
 func TestWorkerOf(t *testing.T) {
 	t.Parallel()
 	for n := range 60 {

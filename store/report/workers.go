@@ -10,7 +10,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// WorkerName is a worker as people are told of it, scanned from its id: see yp.WorkerText.
+// WorkerName is a worker as people see it, scanned from its id: see yp.WorkerText.
 type WorkerName string
 
 // Scan implements sql.Scanner.
