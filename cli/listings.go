@@ -184,7 +184,7 @@ func (p *Program) listingText(w *sections, now time.Time, d *report.ListingDetai
 			as = fmt.Sprintf("missed by %s since", plural(s.Missed, "complete crawl"))
 		}
 		return []any{s.Category, s.City, s.State, s.Page, s.Rank, ago(now, s.Seen), as}
-	}, "searched", "city", "state", "page", "rank", "met", ""))
+	}, "searched", "city", "state", "page", "rank", "seen", ""))
 	w.table(tableOf(d.History, func(x report.Change) []any {
 		return []any{minute(x.At), string(x.Kind), short(changeText(&x), p.widthLeft(32))}
 	}, "when", "what", ""))
