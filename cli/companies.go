@@ -44,7 +44,7 @@ func (p *Program) companiesCommand() *cli.Command {
 				),
 			},
 			{
-				Name: "merge", Usage: "Merge companies that share no key; the first one keeps its number", ArgsUsage: "KEEP GONE...", Args: true,
+				Name: "merge", Usage: "Merge companies that share no key; the first one keeps its number", ArgsUsage: "KEEP OTHER...", Args: true,
 				Description: "This is safe while a crawl runs. `ypcrawl companies split --merge N` undoes it.",
 				Flags:       []cli.Flag{jsonFlag()}, Action: p.companiesMerge,
 			},

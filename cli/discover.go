@@ -307,7 +307,7 @@ func (t *discovery) estimate() error {
 	if took > 0 {
 		text = lasting(took) + " at this pace"
 	}
-	t.p.note("%s of %s would be requested: %s. Nothing was requested or written (--dry-run).", plural(pages, "page"), plural(len(rows), "state"), text)
+	t.p.note("%s of %s to request: %s. Nothing was requested or written (--dry-run).", plural(pages, "page"), plural(len(rows), "state"), text)
 	return nil
 }
 

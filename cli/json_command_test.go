@@ -31,6 +31,7 @@ var jsonLines = []string{
 	"sources check {dir}/copy.yaml", "proxies add http://127.0.0.1:9", "proxies list", "proxies disable 1", "proxies enable 1", "!proxies test 1 --url http://127.0.0.1:9/", "proxies remove 1 --yes", "proxies import {dir}/proxies.txt",
 	"targets pause 1 --yes", "targets resume 1 --yes", "targets disable 1 --yes", "targets enable 1 --yes", "dead requeue --all --yes", "retry --yes --dry-run", "reset --yes", "details retry --yes",
 	"recover --timeout 120", "doctor", "export -o {dir}/out.csv", "export deliveries", "version",
+	"export -o {dir}/as.csv --as boss", "export deliveries forget boss --yes", "runs list", "runs show last", "reparse --dry-run", "sources try demo {dir}/page.html",
 	"wal stats", "wal read --limit 50", "wal compress", "backup {dir}/copy.db",
 }
 

@@ -231,7 +231,7 @@ func waitText(now time.Time, src report.SourceStatus) string {
 		text = "wait until " + moment(now, src.Until)
 	}
 	if askedToWait(src) {
-		return text + ": the site asked for it"
+		return text + ": the site asked for this wait"
 	}
 	return text + "; " + onlyReset
 }

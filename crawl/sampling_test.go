@@ -140,7 +140,7 @@ func TestSampling(t *testing.T) {
 		if err != nil || found.Score != guess.ScoreSandbox-1 {
 			t.Fatalf("%v, %d: %v", err, found.Score, found.Reasons)
 		}
-		if want := "0 of 15 for stable ids: 12 of 12 businesses had another id when their page was asked for again"; !slices.Contains(found.Reasons, want) {
+		if want := "0 of 15 for stable ids: 12 of 12 businesses had another id when their page was requested again"; !slices.Contains(found.Reasons, want) {
 			t.Errorf("%q", found.Reasons)
 		}
 	})

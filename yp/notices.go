@@ -13,7 +13,7 @@ type NoticeEvent string
 const (
 	NoticeQuarantine    NoticeEvent = "quarantine"     // a source is not asked any more, until a probe succeeds
 	NoticeLayout        NoticeEvent = "layout"         // layout alarm: a source waits for an operator
-	NoticeDeadLetters   NoticeEvent = "dead_letters"   // targets were parked: no crawl takes them again by itself
+	NoticeDeadLetters   NoticeEvent = "dead_letters"   // targets were parked: no run crawls them again automatically
 	NoticeDropped       NoticeEvent = "dropped"        // many listings were dropped
 	NoticeClaimRetries  NoticeEvent = "claim_retries"  // the database is often busy when a worker claims a target
 	NoticeFewerListings NoticeEvent = "fewer_listings" // a pass found fewer listings than there were before it

@@ -153,7 +153,7 @@ func (t *text) targets(m *report.Measures) {
 	for _, c := range m.Targets {
 		t.is(float64(c.Due), "source", c.Source, "kind", string(c.Kind))
 	}
-	t.gauge("dead_letters", "Targets that no crawl takes again by itself.")
+	t.gauge("dead_letters", "Targets that no run crawls again automatically.")
 	t.is(float64(m.DeadLetters()))
 }
 
@@ -220,7 +220,7 @@ func (t *text) sources(m *report.Measures) {
 		}
 		t.is(is, of...)
 	})
-	each("source_opens_timestamp_seconds", "When a closed source may open by itself.", func(s report.SourceMeasure, of []string) { t.stamp(s.Until, of...) })
+	each("source_opens_timestamp_seconds", "When a closed source may open again.", func(s report.SourceMeasure, of []string) { t.stamp(s.Until, of...) })
 	each("source_success_ratio", "Share of requests that went well in an hour, as rated last.", func(s report.SourceMeasure, of []string) { t.real(s.Rate1h, of...) })
 	each("source_latency_p50_seconds", "Median of the time to answer in that hour.", func(s report.SourceMeasure, of []string) { t.real(seconds(s.P50), of...) })
 	each("source_latency_p95_seconds", "95th percentile of the time to answer in that hour.", func(s report.SourceMeasure, of []string) { t.real(seconds(s.P95), of...) })

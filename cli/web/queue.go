@@ -147,7 +147,7 @@ func groupAbout(g report.QueueGroup) string {
 	return map[report.QueueGroup]string{
 		report.QueueRunning: "claimed by a worker", report.QueueDue: "may be claimed now", report.QueueHeld: "due, but their source is closed",
 		report.QueueResting: "waiting after a failure, until the time shown", report.QueueScheduled: "done, and due again at the time shown",
-		report.QueuePaused: "paused or disabled by an operator", report.QueueDead: "no crawl takes them again by itself",
+		report.QueuePaused: "paused or disabled by an operator", report.QueueDead: "no run crawls them again automatically",
 	}[g]
 }
 

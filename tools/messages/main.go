@@ -82,7 +82,7 @@ var (
 	comment = regexp.MustCompile(`(?m)^\s*//.*$`)
 	words   = regexp.MustCompile(`[A-Za-z,;:%}] [A-Za-z{(%"]`)
 	letters = regexp.MustCompile(`[A-Za-z]{2}`)
-	filled  = regexp.MustCompile(`\{[^}]*\}`)
+	braced  = regexp.MustCompile(`\{[^}]*\}`)
 	// notText finds SQL, HTML, XML, JSON, CSS and scripts.
 	notText = regexp.MustCompile(`</?[A-Za-z]+[ >]|"@?[a-z]+":|[a-z_] = |'%Y|iif\(|json_each|(^|[^A-Z_ ]|[a-z0-9_?)}] )\b(SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|SET|AND|OR|ON|BY|IS|IN|NOT|JOIN|VALUES|DESC|ASC|THEN|END|AS|LIMIT|INTO|USING|LIKE|COLLATE|BETWEEN|EXISTS|ORDER BY) |` +
 		`^ ?(SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|SET|AND|OR|ON|JOIN|LEFT|CROSS|UNION|ORDER|GROUP|PRAGMA|CREATE|DROP|CASE|WITH|VALUES|ATTACH|DETACH|VACUUM|RELEASE|ROLLBACK|SAVEPOINT|BEGIN|LIMIT|EXISTS|NOT|count|max|min|sum|ifnull|coalesce)\b[ (]|^[a-z]+\.[a-z_]+( [=<>]|,)|__`)
@@ -124,7 +124,7 @@ func (t *texts) file(path string) error {
 
 // add takes a text, with the ends of its lines visible.
 func (t *texts) add(kind, text string) {
-	if !letters.MatchString(filled.ReplaceAllString(text, "")) {
+	if !letters.MatchString(braced.ReplaceAllString(text, "")) {
 		return
 	}
 	text = strings.ReplaceAll(strings.TrimSpace(text), "\n", " ⏎ ")
@@ -251,7 +251,7 @@ func literal(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-var verb = regexp.MustCompile(`%[-+# 0]*(\*|\d+)?(\.(\*|\d+))?(\[\d+\])?[a-zA-Z%]`)
+var verb = regexp.MustCompile(`%[-+#0]*(\*|\d+)?(\.(\*|\d+))?(\[\d+\])?[a-zA-Z%]`)
 
 // fill puts the names of values where a format has its verbs.
 func fill(format string, values []ast.Expr) string {
@@ -272,7 +272,7 @@ func fill(format string, values []ast.Expr) string {
 	})
 }
 
-// value is a short name for what is filled in.
+// value is a short name for a value.
 func value(e ast.Expr) string {
 	switch x := e.(type) {
 	case *ast.CallExpr:

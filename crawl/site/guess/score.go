@@ -154,7 +154,7 @@ func (c *scorecard) sum() {
 	wandering := c.kept*2 < c.seen
 	switch what := "stable ids"; {
 	case wandering:
-		add(15, 0, what, "%d of %d businesses had another id when their page was asked for again", c.seen-c.kept, c.seen)
+		add(15, 0, what, "%d of %d businesses had another id when their page was requested again", c.seen-c.kept, c.seen)
 	case c.positional:
 		add(15, 0, what, "the ids are the positions on the page")
 	case c.contradicted:
