@@ -21,7 +21,7 @@ import (
 // jsonLines are commands with --json, in the order in which they run on a database that was crawled. {dir} is a
 // folder. A "!" is in front of what ends with an error beside its JSON.
 var jsonLines = []string{
-	"run --source demo --states CA --max-cities 1 --categories Plumbers --max-pages 1 --workers 2 --details",
+	"run --source demo --states CA --max-cities 1 --categories Plumbers --max-pages 1 --workers 2 --details --keep-pages 30",
 	"plan --source demo --states CA --max-cities 3 --categories Plumbers", "details --source demo --states TX",
 	"run --source demo --states CA TX --dry-run --delay 2s", "plan --source demo --states NV --max-cities 1", "discover --source demo --states NV --categories Plumbers", "progress", "status", "status --check", "workers --all", "targets list --limit 5", "targets list --kind index",
 	"targets show 1 2", "trace 1", "dead list", "coverage", "changes --limit 5", "changes --summary", "changes --listing {listing}",
@@ -31,7 +31,7 @@ var jsonLines = []string{
 	"sources check {dir}/copy.yaml", "proxies add http://127.0.0.1:9", "proxies list", "proxies disable 1", "proxies enable 1", "!proxies test 1 --url http://127.0.0.1:9/", "proxies remove 1 --yes", "proxies import {dir}/proxies.txt",
 	"targets pause 1 --yes", "targets resume 1 --yes", "targets disable 1 --yes", "targets enable 1 --yes", "dead requeue --all --yes", "retry --yes --dry-run", "reset --yes", "details retry --yes",
 	"recover --timeout 120", "doctor", "export -o {dir}/out.csv", "export deliveries", "version",
-	"export -o {dir}/as.csv --as boss", "export deliveries forget boss --yes", "runs list", "runs show last", "reparse --dry-run", "sources try demo {dir}/page.html",
+	"export -o {dir}/as.csv --as boss", "export deliveries forget boss --yes", "runs list", "runs show last", "reparse --dry-run", "sources try yellowpages {dir}/page.html", "!demo check",
 	"wal stats", "wal read --limit 50", "wal compress", "backup {dir}/copy.db",
 }
 
@@ -58,6 +58,7 @@ func TestJSON(t *testing.T) {
 		"wal replay", "restore", // another database
 		"wal tail", // never ends
 		"schedule", // an installed program
+		"selftest", // processes of its own
 	} {
 		delete(missing, needs)
 	}
@@ -127,7 +128,11 @@ func (s *seat) trouble() (listing string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for name, text := range map[string]string{"copy.yaml": strings.NewReplacer("name: demo", "name: copy", ":8080", ":8082").Replace(string(definition)), "proxies.txt": "http://127.0.0.1:9\n"} {
+	page, err := os.ReadFile("../testdata/pages/older_2013.html")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for name, text := range map[string]string{"copy.yaml": strings.NewReplacer("name: demo", "name: copy", ":8080", ":8082").Replace(string(definition)), "proxies.txt": "http://127.0.0.1:9\n", "page.html": string(page)} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
 			s.t.Fatal(err)
 		}
