@@ -101,7 +101,7 @@ func TestPaceOfProcesses(t *testing.T) {
 		first = start("again", "run", "--states", "CA", "TX")
 		v.waitFor(t, 20+4*n)
 	}
-	for n := 29; n < 60 && !v.saw("again"); n++ { // a busy machine starts a program late
+	for n := 29; n < 80 && !(v.saw("again") && v.saw("details") && v.saw("discover")); n++ { // a busy machine starts a program late
 		v.waitFor(t, n)
 	}
 	for _, cmd := range []*exec.Cmd{first, second, details, discover} {
