@@ -48,6 +48,10 @@ func blocksOf(t *testing.T, path string) (all []block) {
 			}
 		case fence:
 			all, open = append(all, *open), nil
+		case strings.HasPrefix(strings.TrimSpace(l), "```"):
+			t.Fatalf("%s:%d: a fence stands at the beginning of a line, or nobody runs its block", path, i+1)
+		case open != nil && open.lang != "console" && strings.HasPrefix(l, "$ "):
+			t.Fatalf("%s:%d: a command behind \"$ \" stands in a block ```console, or nobody runs it", path, i+1)
 		case open != nil:
 			open.text = append(open.text, l)
 		}

@@ -91,6 +91,8 @@ func (p *Program) schedule(c *cli.Context) error {
 		return Usagef("--print, --install and --uninstall: want one of them")
 	case c.IsSet("user") && !c.Bool("system"):
 		return Usagef("--user needs --system: add it, or leave out --user and type this as that user")
+	case c.IsSet("root") && !c.Bool("system") && (c.Bool("install") || c.Bool("uninstall")):
+		return Usagef("--root needs --system here: your own units are on this machine")
 	case c.Bool("uninstall"):
 		return p.uninstall(c)
 	}

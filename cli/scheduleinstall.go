@@ -107,6 +107,14 @@ func (p *Program) install(c *cli.Context, j schedule.Job, out scheduled) error {
 	if !j.System {
 		out.Next = append(out.Next, "loginctl enable-linger")
 	}
+	elsewhere := c.IsSet("root") // systemd of this machine has nothing to do with it
+	if elsewhere {
+		root, err := filepath.Abs(c.String("root"))
+		if err != nil {
+			return fmt.Errorf("--root: %w", err)
+		}
+		out.Next = []string{ctl + " --root=" + schedule.ShellWord(root) + " enable " + timer}
+	}
 	return p.tell(c, out, func(w *sections) {
 		for _, f := range out.Files {
 			w.more("Wrote " + f.Name)
@@ -118,6 +126,9 @@ func (p *Program) install(c *cli.Context, j schedule.Job, out scheduled) error {
 		}
 		if j.System {
 			w.lines(j.User + " must be able to write there: " + strings.Join(j.Writes, ", "))
+		}
+		if elsewhere {
+			return
 		}
 		w.lines("To start it now and to watch it:")
 		w.more("  "+ctl+" start --no-block "+j.Name+".service", "  "+ctl+" status "+j.Name+".service", "  "+ctl+" list-timers "+timer)
@@ -176,8 +187,7 @@ func (p *Program) uninstall(c *cli.Context) error {
 		}
 		out.Files = append(out.Files, schedule.File{Name: path})
 	}
-	if len(there) > 0 {
-		ctl := systemctl(c)
+	if ctl := systemctl(c); len(there) > 0 && !c.IsSet("root") {
 		out.Next = []string{ctl + " stop " + name + ".timer", ctl + " daemon-reload"}
 	}
 	return p.tell(c, out, func(w *sections) {
@@ -187,6 +197,9 @@ func (p *Program) uninstall(c *cli.Context) error {
 		}
 		for _, path := range there {
 			w.more("Removed " + path)
+		}
+		if len(out.Next) == 0 {
+			return
 		}
 		w.lines("A crawl that runs is not stopped. To stop the timer, type:")
 		for _, line := range out.Next {

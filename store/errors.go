@@ -41,7 +41,7 @@ func (e *VersionError) Error() string {
 	case e.Development():
 		return fmt.Sprintf("%s has schema version %d: a development version of ypcrawl made it, and it can't be upgraded; crawl into a new --db, or rebuild it from its logs by `ypcrawl --db NEW wal replay LOGS`", e.Path, e.Have)
 	case e.Upgradable():
-		return fmt.Sprintf("%s has schema version %d, older than this program's %d: the next `ypcrawl run` or `ypcrawl plan` upgrades it", e.Path, e.Have, e.Max)
+		return fmt.Sprintf("%s has schema version %d, older than this program's %d: `ypcrawl recover` upgrades it now, the next `ypcrawl run` later", e.Path, e.Have, e.Max)
 	}
 	return fmt.Sprintf("%s has schema version %d, which no ypcrawl has written: it may be another program's file; use another --db", e.Path, e.Have)
 }

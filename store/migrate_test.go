@@ -400,7 +400,7 @@ func TestOlderForAReader(t *testing.T) {
 	if !errors.As(err, &version) || version.Have != first || version.Max != last || !version.Upgradable() {
 		t.Fatalf("got %v, want a VersionError of %d under %d", err, first, last)
 	}
-	for _, part := range []string{cfg.Path, fmt.Sprintf("version %d, older than this program's %d", first, last), "upgrades it", "`ypcrawl run`", "`ypcrawl plan`"} {
+	for _, part := range []string{cfg.Path, fmt.Sprintf("version %d, older than this program's %d", first, last), "upgrades it", "`ypcrawl run`", "`ypcrawl recover`"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("the error lacks %q: %v", part, err)
 		}

@@ -144,8 +144,12 @@ func (j Job) Below(root string) (Job, error) {
 	inside := func(words []string) []string {
 		words = slices.Clone(words)
 		for i, w := range words {
+			flag := ""
+			if name, value, valued := strings.Cut(w, "="); valued && strings.HasPrefix(w, "-") {
+				flag, w = name+"=", value
+			}
 			if below(w, root) {
-				words[i] = "/" + strings.TrimPrefix(strings.TrimPrefix(w, root), "/")
+				words[i] = flag + "/" + strings.TrimPrefix(strings.TrimPrefix(w, root), "/")
 			}
 		}
 		return words

@@ -167,15 +167,21 @@ func (r *release) loadable(b binary, how start, layer []byte) error {
 	manifest := blob("manifest.v1+json", text(object{
 		"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "config": configured, "layers": []descriptor{fs},
 	}))
-	tag := strings.ReplaceAll(b.version, "+", "-")
-	files = append(files,
-		file{name: "oci-layout", mode: 0o644, data: []byte(`{"imageLayoutVersion":"1.0.0"}`)},
-		file{name: "index.json", mode: 0o644, data: text(object{"schemaVersion": 2, "manifests": []object{{
+	// Who reads index.json reads no other names, so each stands there.
+	tags := []string{strings.ReplaceAll(b.version, "+", "-"), "latest"}
+	names, manifests := make([]string, len(tags)), make([]object, len(tags))
+	for i, tag := range tags {
+		names[i] = "ypcrawl:" + tag
+		manifests[i] = object{
 			"mediaType": manifest.MediaType, "digest": manifest.Digest, "size": manifest.Size, "platform": platform,
 			"annotations": object{"io.containerd.image.name": "docker.io/library/ypcrawl:" + tag, "org.opencontainers.image.ref.name": tag},
-		}}})},
+		}
+	}
+	files = append(files,
+		file{name: "oci-layout", mode: 0o644, data: []byte(`{"imageLayoutVersion":"1.0.0"}`)},
+		file{name: "index.json", mode: 0o644, data: text(object{"schemaVersion": 2, "manifests": manifests})},
 		file{name: "manifest.json", mode: 0o644, data: text([]object{{
-			"Config": files[1].name, "RepoTags": []string{"ypcrawl:" + tag, "ypcrawl:latest"}, "Layers": []string{files[0].name},
+			"Config": files[1].name, "RepoTags": names, "Layers": []string{files[0].name},
 		}})})
 	if failed != nil {
 		return failed

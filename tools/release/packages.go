@@ -90,7 +90,7 @@ func (r *release) stage(b binary, folder string) error {
 	if manual.data, err = gzipped(manual.data); err != nil {
 		return err
 	}
-	for _, name := range []string{"nfpm.yaml", "preinstall.sh", "reload.sh", "preremove.sh", "postremove.sh", "ypcrawl.yaml"} {
+	for _, name := range []string{"nfpm.yaml", "preinstall.sh", "postinstall.sh", "preremove.sh", "postremove.sh", "ypcrawl.yaml"} {
 		more, err := r.read("package/"+name, "tools/release/package/"+name)
 		if err != nil {
 			return err

@@ -334,6 +334,9 @@ func loadable(t *testing.T, name string) {
 		if found[file] == "" {
 			t.Errorf("no %s", file)
 		}
+		if file != "oci-layout" && !strings.Contains(found[file], "ypcrawl:latest") { // what `docker run ypcrawl` starts
+			t.Errorf("%s has no ypcrawl:latest: %s", file, found[file])
+		}
 	}
 	for blob := range found {
 		if sum, ok := strings.CutPrefix(blob, "blobs/sha256/"); ok && !strings.Contains(found["index.json"]+found["manifest.json"], sum) {

@@ -17,11 +17,13 @@ service() { as_user sh -c "$(sed -n 's/^ExecStart=//p' "$1" | sed 's/%%/%/g')"; 
 
 case $1 in
 install)
+    groupadd ypcrawl # by somebody else
     dpkg --install /ypcrawl.deb
     dpkg --verify ypcrawl
     [ "$(stat -c '%U:%G %a' $home)" = 'ypcrawl:ypcrawl 750' ] || fail "owner of $home"
     [ "$(stat -c '%U:%G %a' /etc/ypcrawl/ypcrawl.yaml)" = 'root:ypcrawl 640' ] || fail 'owner of the settings'
     [ "$(getent passwd ypcrawl | cut -d: -f6,7)" = "$home:/usr/sbin/nologin" ] || fail 'the user'
+    [ "$(readlink $home/ypcrawl.yaml)" = /etc/ypcrawl/ypcrawl.yaml ] || fail 'the link to the settings'
     [ -z "$(find /etc/systemd -name 'ypcrawl*')" ] || fail 'the timer was switched on'
     zcat /usr/share/man/man1/ypcrawl.1.gz | grep -q '^.TH' || fail 'man page'
     bash -c '. /usr/share/bash-completion/completions/ypcrawl && complete -p ypcrawl' || fail 'completion of bash'
@@ -66,12 +68,16 @@ remove)
     grep -q '^# mine' /etc/ypcrawl/ypcrawl.yaml || fail 'an upgrade changed the settings'
     dpkg --remove ypcrawl
     [ ! -e /usr/bin/ypcrawl ] || fail 'the program is still there'
+    [ ! -L $home/ypcrawl.yaml ] || fail 'the link to the settings is still there'
     [ -s $home/ypcrawl.db ] && [ -s /etc/ypcrawl/ypcrawl.yaml ] || fail 'data or settings were removed'
     dpkg --purge ypcrawl >/purged
     cat /purged
     grep -q 'stay in /var/lib/ypcrawl' /purged || fail 'purge does not say what stays'
     [ ! -e /etc/ypcrawl ] || fail 'the settings stay after purge'
+    echo 'states: [TX]' >$home/ypcrawl.yaml
     dpkg --install /ypcrawl.deb # again: the user and the data are found
     [ "$(listings)" = "$all" ] || fail "$(listings) listings, $all before"
+    dpkg --remove ypcrawl
+    [ "$(cat $home/ypcrawl.yaml)" = 'states: [TX]' ] || fail "settings of one's own are lost"
     ;;
 esac
