@@ -24,7 +24,7 @@ var storedListings = func() string {
 		fields.WriteString(", '" + f.Name + "', " + value)
 	}
 	return `
-	SELECT l.fingerprint, l.last_seen_at, l.dropped_at IS NOT NULL, ifnull(s.seen_at, ''), ifnull(s.crawl, 0), json_object(` + fields.String()[2:] + `)
+	SELECT l.fingerprint, l.last_seen_at, l.dropped_at IS NOT NULL, ifnull(s.seen_at, ''), ifnull(s.crawl, 0), ifnull(s.page, 0), json_object(` + fields.String()[2:] + `)
 	FROM json_each(?1) AS j CROSS JOIN listings l ON l.source_id = ?2 AND l.listing_id = j.value
 	LEFT JOIN sightings s ON s.target_id = ?3 AND s.listing = l.id`
 }()
@@ -37,8 +37,8 @@ const (
 )
 
 // PrepareAgain prepares a kept page of results that is read again (PageOf.Fetched), for
-// SaveListings. What was seen later stays as it is: of a listing that another page, or a later
-// crawl of the target, has shown since, only fields that nobody has given are added; one that is
+// SaveListings. What was seen later stays as it is: of a listing that another page, also of the same
+// crawl, or a later crawl of the target, has shown since, only fields that nobody has given are added; one that is
 // dropped comes back only if the page is of the target's last crawl. older counts those.
 func PrepareAgain(tx *Tx, at PageOf, page *yp.Page) (p *Prepared, older int, err error) {
 	var last int64
@@ -61,10 +61,11 @@ func PrepareAgain(tx *Tx, at PageOf, page *yp.Page) (p *Prepared, older int, err
 		var seen, own, fields string
 		var dropped bool
 		var crawl int64
-		if err := rows.Scan(&s.print, &seen, &dropped, &own, &crawl, &fields); err != nil {
+		var number int
+		if err := rows.Scan(&s.print, &seen, &dropped, &own, &crawl, &number, &fields); err != nil {
 			return err
 		}
-		if crawl != at.Crawl { // else the page was committed with this time, a little after it was fetched
+		if crawl != at.Crawl || number != page.Number { // else the page was committed with this time, a little after it was fetched
 			own = fetched
 		}
 		s.older = crawl > at.Crawl || seen > own

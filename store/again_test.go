@@ -121,6 +121,21 @@ func TestKeptPages(t *testing.T) {
 		is(t, w, `SELECT snippet FROM listings`, "newer")
 		is(t, w, `SELECT * FROM sightings`, before...)
 	})
+	t.Run("a later page of the same crawl", func(t *testing.T) {
+		t.Parallel()
+		w := shown(t, acme("", "first"))
+		_, err := w.save(1, 2, 1, acme("", "second"))
+		noErr(t, err)
+		w.must(t, `UPDATE listings SET last_seen_at = '`+t3+`'`, `UPDATE sightings SET seen_at = '`+t3+`'`, `DELETE FROM listing_events`)
+		if _, older := w.again(t, 1, 1, 1, t1, acme("", "mended")); older != 1 {
+			t.Errorf("%d older", older)
+		}
+		is(t, w, `SELECT snippet FROM listings`, "second")
+		if saved, _ := w.again(t, 1, 2, 1, t2, acme("", "second")); saved.Rows != 0 {
+			t.Errorf("the later page brings %d rows", saved.Rows)
+		}
+		is(t, w, events)
+	})
 	t.Run("a listing that nobody had found", func(t *testing.T) {
 		t.Parallel()
 		w := shown(t, acme("", "first"))

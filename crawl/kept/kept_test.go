@@ -277,6 +277,17 @@ func TestBounds(t *testing.T) {
 			t.Errorf("it did not say that pages went: %s", logged)
 		}
 	})
+	t.Run("what is somebody else's stays", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		other := filepath.Join(dir, "my_own_text"+extension)
+		noErr(t, os.WriteFile(other, []byte("ours"), 0o600))
+		noErr(t, os.Chtimes(other, time.Time{}, day1.AddDate(-1, 0, 0)))
+		write(t, Config{Dir: dir, Days: 1}, func(*Writer) {})
+		if _, err := os.Stat(other); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Run("days", func(t *testing.T) {
 		t.Parallel()
 		dir, logged := t.TempDir(), &bytes.Buffer{}
@@ -334,6 +345,36 @@ func (f *fullFile) Write(b []byte) (int, error) {
 		err = syscall.ENOSPC
 	}
 	return n, err
+}
+
+// TestLargeHeaders: a definition may be larger than a header, and a page whose address is as
+// large is the only one that is not kept.
+func TestLargeHeaders(t *testing.T) {
+	t.Parallel()
+	dir, logged := t.TempDir(), &bytes.Buffer{}
+	long := *reading
+	long.Definition += "# " + strings.Repeat("x", 2*maxHeader)
+	write(t, Config{Dir: dir, Logger: zerolog.New(logged).Level(zerolog.WarnLevel)}, func(w *Writer) {
+		w.Keep(page("a", 1, day1), &long, body(1))
+		far := page("a", 2, day1)
+		far.URL = strings.Repeat("u", 2*maxHeader)
+		w.Keep(far, &long, body(2))
+		w.Keep(page("a", 3, day1), &long, body(3))
+	})
+	r, err := OpenReader(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	entries, _, err := r.Newest(func(*Page) bool { return true })
+	if err != nil || len(entries) != 2 || logged.Len() > 0 {
+		t.Fatalf("%d pages, %v; %s", len(entries), err, logged)
+	}
+	for _, e := range entries {
+		if _, how, _, err := r.Read(e); err != nil || how.Definition != long.Definition {
+			t.Errorf("page %d: %v", e.number, err)
+		}
+	}
 }
 
 func TestFullDisk(t *testing.T) {

@@ -34,22 +34,21 @@ func (s segment) scan(do func(record, io.ReaderAt) error) (damaged int64, err er
 	return scan(f, info.Size(), func(r record) error { return do(r, f) })
 }
 
-// dict reads a record of a dictionary, which is compressed as a page is.
-func (r record) dict(src io.ReaderAt) (h dictHeader, dict []byte, err error) {
-	if err := json.Unmarshal(r.header, &h); err != nil {
-		return h, nil, err
+// unpacked reads the header and the body of a record that was compressed without a dictionary, of at most so many bytes.
+func (r record) unpacked(src io.ReaderAt, header any, most uint64) ([]byte, error) {
+	if err := json.Unmarshal(r.header, header); err != nil {
+		return nil, err
 	}
 	packed, err := r.body(src)
 	if err != nil {
-		return h, nil, err
+		return nil, err
 	}
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(4*dictBytes))
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(most))
 	if err != nil {
-		return h, nil, err
+		return nil, err
 	}
 	defer dec.Close()
-	dict, err = dec.DecodeAll(packed, nil)
-	return h, dict, err
+	return dec.DecodeAll(packed, nil)
 }
 
 // Reader reads the pages of a folder as it was when it was opened.
@@ -97,15 +96,14 @@ func (r *Reader) Newest(choose func(*Page) bool) (newest []Entry, all int, err e
 		damaged, err := seg.scan(func(rec record, src io.ReaderAt) error {
 			switch rec.kind {
 			case kindReading:
-				var h struct {
-					ID string `json:"id"`
-					*Reading
-				}
-				if json.Unmarshal(rec.header, &h) == nil && h.Reading != nil {
-					r.readings[h.ID] = h.Reading
+				var h readingHeader
+				var how *Reading
+				if text, err := rec.unpacked(src, &h, maxBody); err == nil && r.readings[h.ID] == nil && json.Unmarshal(text, &how) == nil && how != nil {
+					r.readings[h.ID] = how
 				}
 			case kindDict:
-				if h, dict, err := rec.dict(src); err == nil {
+				var h dictHeader
+				if dict, err := rec.unpacked(src, &h, 4*dictBytes); err == nil {
 					r.dicts[h.ID] = dict
 				}
 			case kindPage:

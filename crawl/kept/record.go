@@ -36,6 +36,11 @@ type Reading struct {
 	Filter     json.RawMessage `json:"filter"`     // which listings were kept, as the engine has it
 }
 
+// readingHeader is the header of a Reading, which is the body.
+type readingHeader struct {
+	ID string `json:"id"`
+}
+
 // dictHeader is the header of a dictionary.
 type dictHeader struct {
 	ID     uint32 `json:"id"`
@@ -61,6 +66,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+var errTooLarge = errors.New("too large")
+
 // errNoRecord says that no record begins here.
 var errNoRecord = errors.New("no record")
 
@@ -71,7 +78,7 @@ func encode(kind byte, header any, body []byte) ([]byte, error) {
 		return nil, err
 	}
 	if len(text) > maxHeader || len(body) > maxBody {
-		return nil, fmt.Errorf("a header of %d bytes with a body of %d is too large", len(text), len(body))
+		return nil, fmt.Errorf("%w: a header of %d bytes with a body of %d", errTooLarge, len(text), len(body))
 	}
 	b := make([]byte, 0, prefix+len(text)+len(body))
 	b = append(append(b, magic...), kind)

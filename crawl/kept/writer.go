@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -63,9 +64,9 @@ type Writer struct {
 	path     string
 	size     int64
 	begun    time.Time
-	segments int             // that it has begun
-	has      map[string]bool // readings and dictionaries that the segment has
-	readings map[*Reading]string
+	segments int                 // that it has begun
+	has      map[string]bool     // readings and dictionaries that the segment has
+	readings map[*Reading][]byte // as JSON
 	plain    *zstd.Encoder
 	series   map[string]*series
 	packed   []byte
@@ -85,7 +86,7 @@ func Open(cfg Config) (*Writer, error) {
 			return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 		}
 	}
-	w := &Writer{cfg: cfg, limit: min(max(cfg.MaxBytes/segmentShare, minSegment), maxSegment), readings: map[*Reading]string{}, series: map[string]*series{}}
+	w := &Writer{cfg: cfg, limit: min(max(cfg.MaxBytes/segmentShare, minSegment), maxSegment), readings: map[*Reading][]byte{}, series: map[string]*series{}}
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of kept pages: %w", err)
 	}
@@ -114,7 +115,11 @@ func (w *Writer) Keep(p Page, r *Reading, body []byte) {
 	if w.off {
 		return
 	}
-	if err := w.keep(p, r, body); err != nil {
+	switch err := w.keep(p, r, body); {
+	case err == nil:
+	case errors.Is(err, errTooLarge):
+		w.cfg.Logger.Debug().Err(err).Str("component", "kept").Msg("page is not kept")
+	default:
 		w.off = true
 		w.cfg.Logger.Warn().Err(err).Str("component", "kept").Str("folder", w.cfg.Dir).
 			Msg("pages are not kept any more in this run; the crawl goes on. Free some space, or lower --keep-pages-size, before the next one")
@@ -145,7 +150,7 @@ func (w *Writer) keep(p Page, r *Reading, body []byte) error {
 	enc := w.plain
 	if s != nil && s.dict != nil {
 		p.Dict, enc = s.id, s.enc
-		if err := w.once(s.name(), kindDict, dictHeader{ID: s.id, Series: s.key}, w.plain.EncodeAll(s.dict, nil)); err != nil {
+		if err := w.once(s.name(), kindDict, dictHeader{ID: s.id, Series: s.key}, s.dict); err != nil {
 			return err
 		}
 	}
@@ -162,29 +167,25 @@ func (w *Writer) keep(p Page, r *Reading, body []byte) error {
 
 // write brings a reading into the segment, and returns its id.
 func (w *Writer) write(r *Reading) (id string, err error) {
-	id, known := w.readings[r]
+	text, known := w.readings[r]
 	if !known {
-		text, err := encode(kindReading, r, nil)
-		if err != nil {
+		if text, err = json.Marshal(r); err != nil {
 			return "", err
 		}
-		sum := sha256.Sum256(text)
-		id = hex.EncodeToString(sum[:8])
-		w.readings[r] = id
+		w.readings[r] = text
 	}
-	return id, w.once(id, kindReading, struct {
-		ID string `json:"id"`
-		*Reading
-	}{id, r}, nil)
+	sum := sha256.Sum256(text)
+	id = hex.EncodeToString(sum[:8])
+	return id, w.once(id, kindReading, readingHeader{id}, text)
 }
 
-// once appends a record that the segment has not yet.
+// once appends a record that the segment has not yet, with its body compressed.
 func (w *Writer) once(name string, kind byte, header any, body []byte) error {
 	if w.has[name] {
 		return nil
 	}
 	w.has[name] = true
-	return w.append(kind, header, body)
+	return w.append(kind, header, w.plain.EncodeAll(body, nil))
 }
 
 func (w *Writer) append(kind byte, header any, body []byte) error {
@@ -262,7 +263,8 @@ func segments(dir string) (all []segment, err error) {
 		name, ok := strings.CutSuffix(e.Name(), extension)
 		parts := strings.SplitN(name, "_", 3)
 		info, err := e.Info()
-		if !ok || len(parts) < 3 || err != nil || !info.Mode().IsRegular() {
+		_, noTime := time.Parse(nameTime, parts[0])
+		if !ok || len(parts) < 3 || noTime != nil || err != nil || !info.Mode().IsRegular() {
 			continue // somebody else's, or removed since it was listed
 		}
 		all = append(all, segment{path: filepath.Join(dir, e.Name()), run: parts[2], size: info.Size(), written: info.ModTime()})
@@ -281,7 +283,7 @@ func Usage(dir string) (bytes int64, files int, err error) {
 }
 
 // prune removes segments of ended runs: those that are too old, then the oldest until more
-// bytes have their place. The segments of living runs count as full.
+// bytes have their place.
 func (w *Writer) prune(more int64) error {
 	all, err := segments(w.cfg.Dir)
 	if err != nil {
@@ -419,7 +421,8 @@ func (w *Writer) learn() error {
 			if r.kind != kindDict {
 				return nil
 			}
-			h, dict, err := r.dict(src)
+			var h dictHeader
+			dict, err := r.unpacked(src, &h, 4*dictBytes)
 			if err != nil {
 				return nil //nolint:nilerr // damaged: another one is trained
 			}
