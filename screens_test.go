@@ -155,7 +155,7 @@ func TestScreens(t *testing.T) {
 	d.ends()
 	for name, line := range map[string]string{
 		"progress": "progress", "status": "status", "workers": "workers --all", "targets": "targets list", "listings": "listings list --limit 5", "changes": "changes --limit 5",
-		"coverage": "coverage", "listing": "listings show demo/192790120", "target": "targets show 1", "companies": "companies list --limit 5", "sources": "sources list", "trace": "trace 1",
+		"coverage": "coverage", "listing": "listings show demo/192790120", "target": "targets show 1", "companies": "companies list --limit 5", "sources": "sources list", "trace": "trace 1", "runs": "runs list",
 	} {
 		for _, width := range []int{80, 40} {
 			d.runs(width, "ypcrawl "+line)
