@@ -75,6 +75,7 @@ func TestBrowserWorkers(t *testing.T) {
 	b.wait(`document.querySelectorAll(".hub circle.node.alive").length === 3`)
 	b.wait(`document.querySelectorAll("#workers tbody tr a").length > 0`)
 	for _, name := range []string{"amber", "birch", "cedar"} {
+		name = fmt.Sprintf("%s (%d)", name, run.cmd.Process.Pid)
 		if n := eval[int](b, fmt.Sprintf(`[...document.querySelectorAll(".hub .who, #workers tbody th")].filter(e => e.textContent === %q).length`, name)); n != 2 {
 			t.Errorf("%s is named %d times, want once in the picture and once in the table", name, n)
 		}

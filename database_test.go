@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write docs/database.md anew below its mark")
+var update = flag.Bool("update", false, "write docs/database.md anew below its mark, and testdata/screens")
 
 // belowMark is what follows in docs/database.md is made from schema.sql.
 const belowMark = "<!-- What follows is made from schema.sql by `make manual`. -->\n"

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,8 +17,6 @@ import (
 
 	"ypcrawl/yp"
 )
-
-var updateScreens = flag.Bool("update", false, "write testdata/screens anew")
 
 // desk is a tmux server with the program in its PATH, in an empty folder.
 type desk struct {
@@ -126,7 +123,7 @@ func (d *desk) matches(name string, width int, screen string) {
 		got = m.what.ReplaceAllString(got, m.with)
 	}
 	file := filepath.Join("testdata/screens", fmt.Sprintf("%s.%d.txt", name, width))
-	if *updateScreens {
+	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil { //nolint:gosec // as the other files of the repository
 			d.t.Fatal(err)
 		}
@@ -158,7 +155,7 @@ func TestScreens(t *testing.T) {
 	d.ends()
 	for name, line := range map[string]string{
 		"progress": "progress", "status": "status", "workers": "workers --all", "targets": "targets list", "listings": "listings list --limit 5", "changes": "changes --limit 5",
-		"coverage": "coverage", "listing": "listings show demo/192790120", "target": "targets show 1", "companies": "companies list --limit 5", "sources": "sources list", "trace": "trace 1",
+		"coverage": "coverage", "listing": "listings show demo/192790120", "target": "targets show 1", "companies": "companies list --limit 5", "sources": "sources list", "trace": "trace 1", "runs": "runs list",
 	} {
 		for _, width := range []int{80, 40} {
 			d.runs(width, "ypcrawl "+line)

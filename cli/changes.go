@@ -126,7 +126,10 @@ type changeSummary struct {
 }
 
 func (l *changeList) aboutThem(from since) (*changeSummary, error) {
-	s := &changeSummary{Since: from.at, Passes: from.passes, Counts: map[store.Event]int64{}, Of: report.OfScope(l.filter.Scope), text: from.text}
+	s := &changeSummary{Since: from.at, Passes: from.passes, Counts: map[store.Event]int64{}, Of: report.OfScope(l.filter.Scope), text: "since " + from.text}
+	if from.run != 0 {
+		s.text = from.text
+	}
 	if s.Passes == nil {
 		s.Passes = []report.Pass{}
 	}
@@ -188,7 +191,7 @@ func (l *changeList) head(w *sections) {
 			head = append(head, thousands(l.counts[kind])+" "+string(kind))
 		}
 	}
-	w.lines(fmt.Sprintf("%s since %s", cmp.Or(strings.Join(head, ", "), "nothing"), l.about.text))
+	w.lines(cmp.Or(strings.Join(head, ", "), "nothing") + " " + l.about.text)
 	for i, pass := range l.about.Passes {
 		if i == mostNamed {
 			w.more(fmt.Sprintf("and the passes of %s more", plural(len(l.about.Passes)-i, "source")))
@@ -380,7 +383,7 @@ func byRun(c *cli.Context, k *database) (since, error) {
 	if err != nil {
 		return since{}, err
 	}
-	return since{run: id, text: fmt.Sprintf("the beginning by run %d", id)}, nil
+	return since{run: id, text: fmt.Sprintf("by run %d", id)}, nil
 }
 
 // minute writes a time with its date.

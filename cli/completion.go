@@ -62,7 +62,7 @@ func installCompletion(app *cli.App, args []string) []string {
 	}
 	x := &completion{app: app, words: args[1 : len(args)-1], typed: os.Getenv(completionWord)}
 	app.BashComplete = func(c *cli.Context) {
-		if slices.Contains(x.words, "--") {
+		if end := slices.Index(x.words, "--"); end >= 0 && (end < len(x.words)-1 || x.typed != "--") { // that one is unfinished
 			return
 		}
 		for _, word := range x.candidates() {

@@ -161,6 +161,7 @@ func TestBashCompletion(t *testing.T) {
 		"command":                {"ypcrawl ru", "run"},
 		"all subcommands":        {"ypcrawl wal ", "read tail"},
 		"flag":                   {"ypcrawl run --sta", "--states --status"},
+		"every flag":             {"ypcrawl completion bash --", strings.Join(asked(t, "completion", "bash", "-"), " ")},
 		"flag typed in full":     {"ypcrawl run --json", "--json"},
 		"state":                  {"ypcrawl run --states CA T", "TN TX"},
 		"status":                 {"ypcrawl run --status st", "stuck"},

@@ -39,7 +39,7 @@ func (p *Program) runsList(c *cli.Context) error {
 		noun: "run", none: "No run is known: `ypcrawl run` starts one.",
 		ask:     func(k *database, _ store.Scope, limit int) ([]report.Run, error) { return k.Runs(c.Context, limit) },
 		columns: []string{"run", "started", "took", "ended", "exit", "targets", "pages", "new", "dropped", "requests", "command"},
-		least:   []string{"requests", "dropped", "exit", "command", "took"},
+		least:   []string{"requests", "dropped", "exit", "command", "took", "targets", "new"},
 		cells: func(_ time.Time, r report.Run) []any {
 			return []any{
 				idText(r.ID), minute(r.Started), took(secondsOf(r.Seconds)), r.Ended, orDash(codesText(r.ExitCodes)), r.Targets, r.Pages, r.New, r.Dropped, r.Requests,
@@ -140,7 +140,7 @@ func (p *Program) runText(w *sections, d *report.RunDetail) {
 	}
 	requests := thousands(d.Requests)
 	if d.RequestsKept > 0 {
-		requests += fmt.Sprintf("; %s of its targets are on record with their outcome", thousands(d.RequestsKept))
+		requests += fmt.Sprintf("; %s for its targets are on record with their outcome", thousands(d.RequestsKept))
 	}
 	lines = append(lines, "requests", requests)
 	if d.Waited > 0 {

@@ -379,15 +379,16 @@ func (t *trial) watch() error {
 	}
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
+	note := fmt.Sprintf("Watching %s; Ctrl-C ends it.", strings.Join(files, " and "))
 	for seen := ""; ; {
 		if now := stamps(files); now != "" && now != seen {
 			if seen = now; t.p.live(t.p.Out) && !t.c.Bool("json") {
-				t.p.exit(t.c.Context, t.screen())
+				t.p.exit(t.c.Context, t.screen(note))
 			} else {
 				t.p.exit(t.c.Context, t.show())
 			}
 			if t.c.Context.Err() == nil {
-				t.p.note("Watching %s; Ctrl-C ends it.", strings.Join(files, " and "))
+				t.p.note("%s", note)
 			}
 		}
 		select {
@@ -398,8 +399,8 @@ func (t *trial) watch() error {
 	}
 }
 
-// screen shows on a terminal what fits there: the outcome and what is wrong come first.
-func (t *trial) screen() error {
+// screen shows on a terminal what fits there above a note: the outcome and what is wrong come first.
+func (t *trial) screen(note string) error {
 	row, err := t.look()
 	if err != nil {
 		return errors.Join(drawScreen(t.p.Out, nil, 0), err)
@@ -407,7 +408,8 @@ func (t *trial) screen() error {
 	var text bytes.Buffer
 	row.text(&sections{p: t.p, w: &text})
 	lines := strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
-	return drawScreen(t.p.Out, lines[:min(len(lines), max(1, heightOf(t.p.Out)-2))], widthOf(t.p.Out))
+	below := strings.Count(foldLine(t.p.Out, note), "\n") + 2 // and the cursor's line
+	return drawScreen(t.p.Out, lines[:min(len(lines), max(1, heightOf(t.p.Out)-below))], widthOf(t.p.Out))
 }
 
 // stamps tells one state of the files from another; "" = one is not there, as while an editor replaces it.

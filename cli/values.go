@@ -108,7 +108,11 @@ func parseDelay(s string) (d delay, err error) {
 	var bare noUnitError
 	switch {
 	case isRange && errors.As(err, &bare):
-		return d, fmt.Errorf("a unit is missing: write %s-%s", inSeconds(from), inSeconds(to))
+		text := inSeconds(from) + "-" + inSeconds(to)
+		if d, err = parseDelay(text); err == nil {
+			err = fmt.Errorf("a unit is missing: write %s", text)
+		}
+		return d, err
 	case errors.Is(err, errNoTime):
 		return d, errors.New("want a pause like 2s, a range like 1s-3s, or 0")
 	case err == nil && d.longest < d.shortest:
@@ -276,7 +280,9 @@ func parseTime(s string) (total time.Duration, err error) {
 	return total, nil
 }
 
-func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789.") == "" }
+func isNumber(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789.") == "" && strings.Count(s, ".") <= 1
+}
 
 // shortTime writes a duration as a user would: "90d", "36h", "1h30m", "90ms", "0".
 func shortTime(d time.Duration) string {

@@ -5,8 +5,10 @@ _ypcrawl() {
     COMPREPLY=()
     # What is typed is never evaluated: quotes, backslashes and a leading ~ are taken off by hand, and
     # the pieces into which bash cuts a word at = and : are put together again.
-    for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
+    for word in "${COMP_WORDS[@]:0:COMP_CWORD}"; do
         [[ $word == -- ]] && return
+    done
+    for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
         word=${word//\\/}
         word=${word#[\"\']}
         word=${word%[\"\']}

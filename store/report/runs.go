@@ -261,6 +261,7 @@ func (k *Reader) requestsOf(ctx context.Context, what string, d *RunDetail) (err
 	for _, o := range d.Outcomes {
 		d.RequestsKept += o.Times
 	}
+	d.Requests = max(d.Requests, d.RequestsKept) // of one that was killed: those at its last heartbeat
 	if d.Waits, err = list(ctx, k, what, waitsOfRun, []any{d.ID}, fields[RunWait]); err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func TestRuns(t *testing.T) {
 		return d
 	}
 	d := ask()
-	says("under way", "under way[] 10alive", d.Ended, d.ExitCodes, d.Seconds, d.State)
+	says("under way", "under way[] 10alive2", d.Ended, d.ExitCodes, d.Seconds, d.State, d.Requests)
 	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeDone, 3))
 	d = ask()
 	says("ended", "all due work was done[0 3] 10 1 1 0 2 2 3 2 3 []", d.Ended, d.ExitCodes, d.Seconds, d.Pages, *d.Results, *d.OwnPages, *d.Found, d.New, d.Requests, d.RequestsKept, d.Waited, d.Pruned)
