@@ -91,7 +91,7 @@ func (d *diagnosis) copied(ctx context.Context) error {
 		if _, err := os.Lstat(filepath.Join(store.LockDir(d.c.String("db")), r.UUID+".lock")); errors.Is(err, fs.ErrNotExist) {
 			d.add(check, dubious, "copy its -wal file from the same place, if it is still there, before anything opens the database; next time copy with `ypcrawl backup`",
 				"a run of %s on %s is recorded as running, but it never ran with this file, and there is no -wal: if the file was copied while that run crawled, its newest pages are missing",
-				r.Started.UTC().Format("2006-01-02 15:04Z"), r.Host)
+				minute(r.Started), r.Host)
 			return nil
 		}
 	}

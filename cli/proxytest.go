@@ -195,7 +195,6 @@ func (t tester) test(ctx context.Context, x health.Proxy) (testedRow, error) {
 	})
 	defer res.Release()
 	row.LatencyMS = cmp.Or(last, time.Since(began)).Milliseconds()
-	var failure *fetch.Error
 	switch {
 	case err == nil:
 		row.OK, row.Status = true, res.Status
@@ -205,7 +204,7 @@ func (t tester) test(ctx context.Context, x health.Proxy) (testedRow, error) {
 		return row, fmt.Errorf("%s: %w: name another page with --url", t.target.Redacted(), fetch.ErrDisallowed)
 	default:
 		row.Error = proxyReason(err.Error(), row.Name)
-		if errors.As(err, &failure) {
+		if failure, ok := errors.AsType[*fetch.Error](err); ok {
 			row.Status = failure.Status
 		}
 		if !blames(err) {

@@ -61,9 +61,9 @@ func (t *text) is(v float64, labels ...string) {
 }
 
 // count, real and stamp give it a value that may not be known.
-func (t *text) count(v *int64, labels ...string) {
+func (t *text) count(v *int64) {
 	if v != nil {
-		t.is(float64(*v), labels...)
+		t.is(float64(*v))
 	}
 }
 
