@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -152,7 +153,7 @@ func (p *Program) testAll(c *cli.Context, m *health.Monitor, target *url.URL, fo
 		})
 	}
 	err := g.Wait()
-	slices.SortFunc(rows, func(a, b testedRow) int { return cmp.Compare(a.ID, b.ID) })
+	sort.Slice(rows, func(i, j int) bool { return rows[i].ID < rows[j].ID })
 	return rows, err
 }
 
