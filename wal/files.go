@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -101,8 +102,8 @@ func listLogs(dir string, withTemps bool) ([]workerLog, error) {
 			parts = append(parts, p)
 		}
 	}
-	slices.SortFunc(parts, func(a, b part) int {
-		return cmp.Or(compareWorkers(a.worker, b.worker), cmp.Compare(a.number, b.number))
+	sort.Slice(parts, func(i, j int) bool {
+		return cmp.Or(compareWorkers(parts[i].worker, parts[j].worker), cmp.Compare(parts[i].number, parts[j].number)) < 0
 	})
 	var logs []workerLog
 	for _, p := range parts {

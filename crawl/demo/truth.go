@@ -104,8 +104,8 @@ func (d *Directory) Searches(sel Selection) (all []Search) {
 	for _, t := range d.now.Load().selected(sel) {
 		all = append(all, Search{t.place.known, yp.CategorySlug(trades[t.cat].name), t.read})
 	}
-	slices.SortFunc(all, func(a, b Search) int {
-		return cmp.Or(strings.Compare(a.City, b.City), strings.Compare(a.Category, b.Category))
+	sort.Slice(all, func(i, j int) bool {
+		return cmp.Or(strings.Compare(all[i].City, all[j].City), strings.Compare(all[i].Category, all[j].Category)) < 0
 	})
 	return all
 }
