@@ -101,8 +101,8 @@ func (d *diagnosis) copied(ctx context.Context) error {
 // growth says how large everything will be when the planned work is done.
 func (d *diagnosis) growth(ctx context.Context) error {
 	const check = "growth"
-	logs, err := logSizes(logDir(d.c), d.k.DB().Now())
-	if err != nil {
+	logs, err := logsIn(logDir(d.c), d.k.DB().Now())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	g, err := d.k.Growth(ctx, logs.oldest)
@@ -190,16 +190,14 @@ const (
 
 // logsOnDisk are the logs of a folder.
 type logsOnDisk struct {
+	files         []string  // the plain ones
 	plain, packed int64     // bytes
 	oldest        time.Time // last write of the first one; of none: now
 }
 
-func logSizes(dir string, now time.Time) (l logsOnDisk, err error) {
+func logsIn(dir string, now time.Time) (l logsOnDisk, err error) {
 	l.oldest = now
 	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return l, nil
-	}
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || e.IsDir() {
@@ -207,6 +205,7 @@ func logSizes(dir string, now time.Time) (l logsOnDisk, err error) {
 		}
 		switch {
 		case strings.HasSuffix(e.Name(), ".jsonl"):
+			l.files = append(l.files, filepath.Join(dir, e.Name()))
 			l.plain += info.Size()
 		case strings.HasSuffix(e.Name(), ".jsonl.zst"):
 			l.packed += info.Size()

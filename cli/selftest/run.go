@@ -202,7 +202,9 @@ func (r *runner) undisturbed() error {
 }
 
 // kills ends crawls at random moments.
-func (r *runner) kills() error { return r.often("killing it at random", r.Kills, &r.res.Kills, r.survived) }
+func (r *runner) kills() error {
+	return r.often("killing it at random", r.Kills, &r.res.Kills, r.survived)
+}
 
 // often kills crawls until so many kills have hit, and does something after each.
 func (r *runner) often(step string, times int, done *int, after func() error) error {
