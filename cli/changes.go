@@ -367,8 +367,7 @@ func momentOf(c *cli.Context, k *database, flag string) (since, error) {
 		}
 	}
 	r, err := k.FindRun(c.Context, word)
-	var unknown *report.NotFoundError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*report.NotFoundError](err); ok {
 		return since{}, Usagef("--%s %q is not an age (7d, 36h), a date (2026-11-20) or a run: %s", flag, word, unknown.Hint)
 	}
 	return since{at: r.Started, text: fmt.Sprintf("run %d (begun %s)", r.ID, minute(r.Started))}, err

@@ -109,7 +109,7 @@ func (p *Program) check(c *cli.Context) error {
 
 // sayVerdict writes a verdict, with figures where there are any, and returns its exit code.
 func (p *Program) sayVerdict(v verdict, asJSON bool, figures string) error {
-	err := error(nil)
+	var err error
 	if asJSON {
 		err = writeJSON(p.Out, v)
 	} else {

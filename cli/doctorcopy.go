@@ -91,7 +91,7 @@ func (d *diagnosis) copied(ctx context.Context) error {
 		if _, err := os.Lstat(filepath.Join(store.LockDir(d.c.String("db")), r.UUID+".lock")); errors.Is(err, fs.ErrNotExist) {
 			d.add(check, dubious, "copy its -wal file from the same place, if it is still there, before anything opens the database; next time copy with `ypcrawl backup`",
 				"a run of %s on %s is recorded as running, but it never ran with this file, and there is no -wal: if the file was copied while that run crawled, its newest pages are missing",
-				r.Started.UTC().Format("2006-01-02 15:04Z"), r.Host)
+				minute(r.Started), r.Host)
 			return nil
 		}
 	}
@@ -101,8 +101,8 @@ func (d *diagnosis) copied(ctx context.Context) error {
 // growth says how large everything will be when the planned work is done.
 func (d *diagnosis) growth(ctx context.Context) error {
 	const check = "growth"
-	logs, err := logSizes(logDir(d.c), d.k.DB().Now())
-	if err != nil {
+	logs, err := logsIn(logDir(d.c), d.k.DB().Now())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	g, err := d.k.Growth(ctx, logs.oldest)
@@ -190,16 +190,14 @@ const (
 
 // logsOnDisk are the logs of a folder.
 type logsOnDisk struct {
+	files         []string  // the plain ones
 	plain, packed int64     // bytes
 	oldest        time.Time // last write of the first one; of none: now
 }
 
-func logSizes(dir string, now time.Time) (l logsOnDisk, err error) {
+func logsIn(dir string, now time.Time) (l logsOnDisk, err error) {
 	l.oldest = now
 	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return l, nil
-	}
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || e.IsDir() {
@@ -207,6 +205,7 @@ func logSizes(dir string, now time.Time) (l logsOnDisk, err error) {
 		}
 		switch {
 		case strings.HasSuffix(e.Name(), ".jsonl"):
+			l.files = append(l.files, filepath.Join(dir, e.Name()))
 			l.plain += info.Size()
 		case strings.HasSuffix(e.Name(), ".jsonl.zst"):
 			l.packed += info.Size()

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/net/idna"
@@ -145,18 +146,18 @@ func wideFiles(place string) (wide []string) {
 // small enough to read, or with --full.
 func (d *diagnosis) logs(ctx context.Context) error {
 	dir := logDir(d.c)
-	names, size, err := logFiles(dir)
+	all, err := logsIn(dir, time.Time{})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if size <= checkLogsUpTo || d.c.Bool("full") {
+	if all.plain+all.packed <= checkLogsUpTo || d.c.Bool("full") {
 		return d.readLogs(ctx, dir)
 	}
 	var torn []string
-	for _, name := range names {
+	for _, name := range all.files {
 		t, tornErr := endsTorn(name)
 		if t {
 			torn = append(torn, name)
@@ -164,7 +165,7 @@ func (d *diagnosis) logs(ctx context.Context) error {
 		err = errors.Join(err, tornErr)
 	}
 	d.tornLogs(torn)
-	d.add("logs", fine, d.command("doctor", "--full"), "%s in %s: only their ends were looked at", bytesText(size), dir)
+	d.add("logs", fine, d.command("doctor", "--full"), "%s in %s: only their ends were looked at", bytesText(all.plain+all.packed), dir)
 	return err
 }
 
@@ -177,26 +178,6 @@ func (d *diagnosis) tornLogs(torn []string) {
 		d.add("torn logs", dubious, "nothing to do: readers stop there, and nothing before it is lost",
 			"%s in the middle of a line, where a write was interrupted: %s", logs, strings.Join(torn, ", "))
 	}
-}
-
-// logFiles lists the plain logs of a folder; size is that of the compressed ones,
-// too.
-func logFiles(dir string) (plain []string, size int64, err error) {
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || e.IsDir() {
-			continue // compressed away since it was listed
-		}
-		switch name := e.Name(); {
-		case strings.HasSuffix(name, ".jsonl"):
-			plain = append(plain, filepath.Join(dir, name))
-			size += info.Size()
-		case strings.HasSuffix(name, ".jsonl.zst"):
-			size += info.Size()
-		}
-	}
-	return plain, size, err
 }
 
 // endsTorn reports whether a log ends within a line.

@@ -212,7 +212,7 @@ func (d *delivery) readName() (err error) {
 		return Usagef("--as is empty: name the delivery")
 	}
 	d.name = d.c.String("output")
-	known := false
+	var known bool
 	d.format, d.compress, known = export.FormatOf(d.name)
 	switch {
 	case d.c.IsSet("format"):

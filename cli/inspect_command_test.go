@@ -268,9 +268,9 @@ func TestEndsTorn(t *testing.T) {
 	if got, err := endsTorn(filepath.Join(dir, "gone.jsonl")); got || err != nil {
 		t.Errorf("a file compressed away meanwhile: %t, %v", got, err)
 	}
-	plain, size, err := logFiles(dir)
-	if err != nil || len(plain) != 4 || size != 3+7+1 {
-		t.Errorf("%d files, %d bytes, %v", len(plain), size, err)
+	logs, err := logsIn(dir, time.Now())
+	if err != nil || len(logs.files) != 4 || logs.plain != 3+7+1 {
+		t.Errorf("%+v, %v", logs, err)
 	}
 }
 

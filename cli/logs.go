@@ -102,12 +102,12 @@ func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) boo
 	if err != nil || now.IsZero() {
 		return err
 	}
-	_, size, err := logFiles(dir)
+	logs, err := logsIn(dir, now)
 	if err != nil {
 		return err
 	}
 	pruned, err := wal.Prune(ctx, dir, wal.PruneConfig{
-		Before: now.Add(-age), IsLive: isLive, MaxBytes: pruneLimit(size),
+		Before: now.Add(-age), IsLive: isLive, MaxBytes: pruneLimit(logs.plain + logs.packed),
 		Held: func(e *wal.Event) (bool, error) {
 			if e.Database != "" && e.Database != r.id {
 				return false, nil // of another database that shares the folder

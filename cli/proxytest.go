@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -152,7 +153,7 @@ func (p *Program) testAll(c *cli.Context, m *health.Monitor, target *url.URL, fo
 		})
 	}
 	err := g.Wait()
-	slices.SortFunc(rows, func(a, b testedRow) int { return cmp.Compare(a.ID, b.ID) })
+	sort.Slice(rows, func(i, j int) bool { return rows[i].ID < rows[j].ID })
 	return rows, err
 }
 
@@ -195,7 +196,6 @@ func (t tester) test(ctx context.Context, x health.Proxy) (testedRow, error) {
 	})
 	defer res.Release()
 	row.LatencyMS = cmp.Or(last, time.Since(began)).Milliseconds()
-	var failure *fetch.Error
 	switch {
 	case err == nil:
 		row.OK, row.Status = true, res.Status
@@ -205,7 +205,7 @@ func (t tester) test(ctx context.Context, x health.Proxy) (testedRow, error) {
 		return row, fmt.Errorf("%s: %w: name another page with --url", t.target.Redacted(), fetch.ErrDisallowed)
 	default:
 		row.Error = proxyReason(err.Error(), row.Name)
-		if errors.As(err, &failure) {
+		if failure, ok := errors.AsType[*fetch.Error](err); ok {
 			row.Status = failure.Status
 		}
 		if !blames(err) {

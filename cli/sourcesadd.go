@@ -247,8 +247,7 @@ func (a *adding) store(row *stagedRow) (err error) {
 		}
 	}
 	err = storeSource(a.c.Context, a.k, row, false)
-	var taken *checkpoint.SourceTakenError
-	if errors.As(err, &taken) {
+	if taken, ok := errors.AsType[*checkpoint.SourceTakenError](err); ok {
 		return a.taken(taken)
 	}
 	return err

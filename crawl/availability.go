@@ -93,7 +93,7 @@ func (w *worker) probe(ctx context.Context) (made bool, err error) {
 	if err != nil || c == nil {
 		return false, err // what was due is due no more: no other page proves anything
 	}
-	t := (*task)(nil)
+	var t *task
 	switch c.Kind {
 	case yp.KindIndex:
 		t = w.indexTask(c, yp.RequestProbe, 1)

@@ -9,8 +9,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
@@ -333,25 +331,7 @@ func recordsOf(page *site.Page) map[string]map[string]string {
 		records[l.ID] = record
 	}
 	if d := page.Detail; d != nil {
-		record, values := map[string]string{}, map[string]any{}
-		if text, err := json.Marshal(d); err == nil {
-			_ = json.Unmarshal(text, &values) // it was written just now
-		}
-		for name, v := range values {
-			switch v := v.(type) {
-			case string:
-				record[name] = v
-			case float64:
-				record[name] = strconv.FormatFloat(v, 'g', -1, 64)
-			case []any:
-				text := make([]string, len(v))
-				for i := range v {
-					text[i] = fmt.Sprint(v[i])
-				}
-				record[name] = strings.Join(text, "; ")
-			}
-		}
-		records[d.ID] = record
+		records[d.ID] = d.Texts()
 	}
 	return records
 }

@@ -180,8 +180,7 @@ func (t *sampler) ask(ctx context.Context, address string) error {
 	}
 	page := Sampled{URL: address}
 	if err != nil {
-		var failed *fetch.Error
-		if errors.As(err, &failed) {
+		if failed, ok := errors.AsType[*fetch.Error](err); ok {
 			page.Status = failed.Status
 		}
 		page.Error = err.Error()

@@ -100,7 +100,7 @@ func Prepare(page *yp.Page) *Prepared {
 		}
 		p.args[i] = args
 	}
-	p.ids = yp.JSONList(ids)
+	p.ids = JSON(ids)
 	return p
 }
 

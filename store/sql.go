@@ -98,7 +98,7 @@ func JSONTexts[T ~string](items []T) string {
 	if len(items) == 0 {
 		return "[]"
 	}
-	return yp.JSONList(items)
+	return JSON(items)
 }
 
 // Text binds an absent text as NULL.
@@ -123,7 +123,7 @@ func list(items []string) any {
 	if len(items) == 0 {
 		return nil
 	}
-	return yp.JSONList(items)
+	return JSON(items)
 }
 
 func count(n int) any {

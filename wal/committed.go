@@ -1,10 +1,10 @@
 package wal
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -28,7 +28,7 @@ func LastCommitted(ctx context.Context, dir, database string, files, pages int) 
 			}
 		}
 	}
-	slices.SortFunc(newest, func(a, b dated) int { return cmp.Compare(b.at.UnixNano(), a.at.UnixNano()) })
+	sort.Slice(newest, func(i, j int) bool { return newest[i].at.After(newest[j].at) })
 	for _, d := range newest[:min(len(newest), files)] {
 		var last []*Event
 		var open *Event // a page that no line has confirmed yet

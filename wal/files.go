@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 )
@@ -101,8 +102,8 @@ func listLogs(dir string, withTemps bool) ([]workerLog, error) {
 			parts = append(parts, p)
 		}
 	}
-	slices.SortFunc(parts, func(a, b part) int {
-		return cmp.Or(compareWorkers(a.worker, b.worker), cmp.Compare(a.number, b.number))
+	sort.Slice(parts, func(i, j int) bool {
+		return cmp.Or(compareWorkers(parts[i].worker, parts[j].worker), cmp.Compare(parts[i].number, parts[j].number)) < 0
 	})
 	var logs []workerLog
 	for _, p := range parts {
@@ -223,14 +224,8 @@ func Writers(dir string) ([]string, error) {
 	var ids []string
 	for _, log := range logs {
 		for _, p := range log.parts {
-			for it := range p.stream(Options{SkipListings: true}).items() {
-				if it.event == nil {
-					continue
-				}
-				if !slices.Contains(ids, it.event.Database) {
-					ids = append(ids, it.event.Database)
-				}
-				break
+			if id, ok := p.firstDatabase(); ok && !slices.Contains(ids, id) {
+				ids = append(ids, id)
 			}
 		}
 	}

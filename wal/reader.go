@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -225,7 +226,7 @@ func ReadIndex(path string, opts Options) (*Index, error) {
 			}
 		}
 	}
-	slices.SortFunc(x.Databases, func(a, b DatabaseEvents) int { return cmp.Compare(a.ID, b.ID) })
+	sort.Slice(x.Databases, func(i, j int) bool { return x.Databases[i].ID < x.Databases[j].ID })
 	return x, nil
 }
 
@@ -316,7 +317,7 @@ func addClaims(to, claims []claimEvents) []claimEvents {
 			to = append(to, c)
 		}
 	}
-	slices.SortFunc(to, func(a, b claimEvents) int { return cmp.Compare(a.token, b.token) })
+	sort.Slice(to, func(i, j int) bool { return to[i].token < to[j].token })
 	return to
 }
 

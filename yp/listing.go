@@ -146,7 +146,8 @@ func (f *ListingField) Value(l *Listing) any {
 		}
 	case *[]string:
 		if len(*v) > 0 {
-			return JSONList(*v)
+			list, _ := json.Marshal(*v) // texts can always be written
+			return string(list)
 		}
 	case *bool:
 		return *v
@@ -220,15 +221,6 @@ func (f *ListingField) Fill(l, from *Listing) {
 	if !f.Has(l) {
 		reflect.ValueOf(f.At(l)).Elem().Set(reflect.ValueOf(f.At(from)).Elem())
 	}
-}
-
-// JSONList writes texts as a JSON array.
-func JSONList[T ~string](items []T) string {
-	b, err := json.Marshal(items)
-	if err != nil { // strings always marshal
-		panic(err)
-	}
-	return string(b)
 }
 
 // Place is where a target searches and for what: everything a source needs to

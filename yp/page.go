@@ -1,5 +1,12 @@
 package yp
 
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
 // Page is a page of a source, of any kind: what the parser makes of it, less what the
 // filters leave out, what its line in a log says, and what its commit takes. A results page
 // has listings, a page of a state's index cities, a listing's own page its details.
@@ -92,6 +99,30 @@ type Detail struct {
 	Founded       int      `json:"founded,omitempty"`       // year
 	Years         int      `json:"years_in_business,omitempty"`
 	About         string   `json:"about,omitempty"` // the business's own words, clipped
+}
+
+// Texts returns what the page says as texts, under the names of its JSON; lists are joined with "; ".
+func (d *Detail) Texts() map[string]string {
+	var all map[string]any
+	if data, err := json.Marshal(d); err == nil {
+		_ = json.Unmarshal(data, &all) // it was written just now
+	}
+	texts := make(map[string]string, len(all))
+	for name, v := range all {
+		switch v := v.(type) {
+		case []any:
+			parts := make([]string, len(v))
+			for i := range v {
+				parts[i] = fmt.Sprint(v[i])
+			}
+			texts[name] = strings.Join(parts, "; ")
+		case float64:
+			texts[name] = strconv.FormatFloat(v, 'f', -1, 64)
+		default:
+			texts[name] = fmt.Sprint(v)
+		}
+	}
+	return texts
 }
 
 // CompanyEdit is what an operator did to companies, in the words of the sources: companies

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 
 	"ypcrawl/store"
@@ -160,7 +160,7 @@ func (b *backup) copies(ctx context.Context) (all []oldCopy, err error) {
 			all = append(all, c)
 		}
 	}
-	slices.SortFunc(all, func(x, y oldCopy) int { return strings.Compare(y.at, x.at) })
+	sort.Slice(all, func(i, j int) bool { return all[i].at > all[j].at })
 	return all, nil
 }
 

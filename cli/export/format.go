@@ -93,7 +93,7 @@ func New(w io.Writer, f Format, opts Options) (Writer, error) {
 	case XLSX:
 		return newSheets(w, opts)
 	case Parquet:
-		return newParquet(w, opts.Columns)
+		return newParquet(w, opts.Columns), nil
 	}
 	return nil, fmt.Errorf("unknown format %q", f)
 }

@@ -25,7 +25,7 @@ type parquetRows struct {
 	bytes   int // of the texts of the row group
 }
 
-func newParquet(w io.Writer, columns []report.Column) (*parquetRows, error) {
+func newParquet(w io.Writer, columns []report.Column) *parquetRows {
 	// A struct, since the columns of the library's other schemas stand in alphabetical order.
 	fields := make([]reflect.StructField, len(columns))
 	for i, c := range columns {
@@ -48,7 +48,7 @@ func newParquet(w io.Writer, columns []report.Column) (*parquetRows, error) {
 	}
 	schema := parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface())
 	return &parquetRows{columns: columns, out: parquet.NewGenericWriter[any](w, schema,
-		parquet.Compression(&parquet.Snappy), parquet.CreatedBy("ypcrawl", "", ""))}, nil
+		parquet.Compression(&parquet.Snappy), parquet.CreatedBy("ypcrawl", "", ""))}
 }
 
 func (p *parquetRows) Write(row []any) error {

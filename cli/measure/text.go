@@ -60,10 +60,19 @@ func (t *text) is(v float64, labels ...string) {
 	t.b.WriteString("} " + strconv.FormatFloat(v, 'f', -1, 64) + "\n")
 }
 
+// whether gives the metric 1 or 0.
+func (t *text) whether(yes bool, labels ...string) {
+	v := 0.0
+	if yes {
+		v = 1
+	}
+	t.is(v, labels...)
+}
+
 // count, real and stamp give it a value that may not be known.
-func (t *text) count(v *int64, labels ...string) {
+func (t *text) count(v *int64) {
 	if v != nil {
-		t.is(float64(*v), labels...)
+		t.is(float64(*v))
 	}
 }
 
@@ -181,11 +190,7 @@ func (t *text) listings(m *report.Measures) {
 	}
 	t.gauge("pass_running", "1 while a run of the source's last pass lives.")
 	for _, p := range m.Passes {
-		is := 0.0
-		if p.State == report.PassRunning {
-			is = 1
-		}
-		t.is(is, "source", p.Source)
+		t.whether(p.State == report.PassRunning, "source", p.Source)
 	}
 	c := m.Coverage
 	t.gauge("site_listings", "Listings that the sites say they have, of the targets of which they say so.")
@@ -206,19 +211,11 @@ func (t *text) sources(m *report.Measures) {
 	with := func(labels []string, more ...string) []string { return append(slices.Clone(labels), more...) }
 	each("source_availability", "1 for what the source is, 0 for what it is not.", func(s report.SourceMeasure, of []string) {
 		for _, state := range []store.SourceState{store.SourceOpen, store.SourceHeld, store.SourceQuarantined, store.SourcePaused, store.SourceDisabled} {
-			is := 0.0
-			if s.Availability == state {
-				is = 1
-			}
-			t.is(is, with(of, "availability", string(state))...)
+			t.whether(s.Availability == state, with(of, "availability", string(state))...)
 		}
 	})
 	each("source_layout_alarm", "1 while the source is paused because its pages have changed.", func(s report.SourceMeasure, of []string) {
-		is := 0.0
-		if s.LayoutAlarm() {
-			is = 1
-		}
-		t.is(is, of...)
+		t.whether(s.LayoutAlarm(), of...)
 	})
 	each("source_opens_timestamp_seconds", "When a closed source may open again.", func(s report.SourceMeasure, of []string) { t.stamp(s.Until, of...) })
 	each("source_success_ratio", "Share of requests that went well in an hour, as rated last.", func(s report.SourceMeasure, of []string) { t.real(s.Rate1h, of...) })

@@ -110,8 +110,7 @@ func (c *carrier) post(ctx context.Context, d Destination, p Parcel) error {
 
 // scrub takes the address out of an error of the HTTP client.
 func scrub(err error, limit time.Duration) error {
-	var known permanent
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[permanent](err); ok {
 		return known
 	}
 	if errors.Is(err, context.DeadlineExceeded) {

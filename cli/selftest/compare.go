@@ -379,7 +379,7 @@ func (c *comparison) searches() error {
 // cities compares those that the source's indexes have.
 func (c *comparison) cities() error {
 	rows, err := store.All(c.db.Reader(c.ctx), `SELECT x.slug, x.name, c.state FROM source_cities x JOIN cities c ON c.id = x.city_id
-		WHERE x.removed_at IS NULL AND x.source_id = `+ofSource, []any{c.source}, func(x *demo.City) []any { return []any{&x.Slug, &x.Name, &x.State} })
+		WHERE x.removed_at IS NULL AND x.source_id = `+ofSource, []any{c.source}, store.Fields[demo.City])
 	if err != nil {
 		return err
 	}
@@ -414,7 +414,7 @@ func CrawledOf(ctx context.Context, db *store.DB, source string) (x Crawled, err
 	}
 	x.BaseURL = addresses[0]
 	x.Searches, err = store.All(q, `SELECT c.slug, k.slug, t.max_pages FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
-		WHERE t.kind = 'search' AND t.retired_at IS NULL AND t.source_id = `+ofSource, []any{source}, func(s *demo.Search) []any { return []any{&s.City, &s.Category, &s.Pages} })
+		WHERE t.kind = 'search' AND t.retired_at IS NULL AND t.source_id = `+ofSource, []any{source}, store.Fields[demo.Search])
 	if err != nil {
 		return x, err
 	}

@@ -15,29 +15,7 @@ import (
 // powerCuts kills crawls at random, and then does to their files what a power cut may do: what was written and
 // not yet synced is not there, or only some of it.
 func (r *runner) powerCuts() error {
-	if r.PowerCuts == 0 {
-		return nil
-	}
-	if err := r.fresh(); err != nil {
-		return err
-	}
-	for r.res.PowerCuts < r.PowerCuts {
-		r.Say("cutting the power", r.res.PowerCuts, r.PowerCuts)
-		hit, err := r.kill()
-		if err == nil && hit {
-			r.res.PowerCuts++
-			r.allow += 2 * Workers
-			err = r.cut()
-		} else if err == nil {
-			if err = r.finish(); err == nil {
-				err = r.fresh()
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return r.finish()
+	return r.often("cutting the power", r.PowerCuts, &r.res.PowerCuts, r.cut)
 }
 
 // cut damages the files of a killed crawl. In the database's journal all is synced but its last transaction, and
@@ -46,6 +24,7 @@ func (r *runner) powerCuts() error {
 // is committed. Pages of the file itself that the synced part of the journal has may be torn: they are being copied
 // from there, and will be copied again.
 func (r *runner) cut() error {
+	r.allow += 2 * Workers
 	file := filepath.Join(r.dir, database)
 	journal, err := os.ReadFile(file + "-wal")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

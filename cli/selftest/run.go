@@ -203,18 +203,23 @@ func (r *runner) undisturbed() error {
 
 // kills ends crawls at random moments.
 func (r *runner) kills() error {
-	if r.Kills == 0 {
+	return r.often("killing it at random", r.Kills, &r.res.Kills, r.survived)
+}
+
+// often kills crawls until so many kills have hit, and does something after each.
+func (r *runner) often(step string, times int, done *int, after func() error) error {
+	if times == 0 {
 		return nil
 	}
 	if err := r.fresh(); err != nil {
 		return err
 	}
-	for r.res.Kills < r.Kills {
-		r.Say("killing it at random", r.res.Kills, r.Kills)
+	for *done < times {
+		r.Say(step, *done, times)
 		hit, err := r.kill()
 		if err == nil && hit {
-			r.res.Kills++
-			err = r.survived()
+			*done++
+			err = after()
 		} else if err == nil { // it was at its end: go on in another database
 			if err = r.finish(); err == nil {
 				err = r.fresh()

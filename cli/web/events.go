@@ -60,8 +60,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, v View, q url.Va
 
 // lastWord is why the server stops.
 func (s *Server) lastWord() string {
-	var ended Ended
-	if errors.As(context.Cause(s.stopped), &ended) {
+	if ended, ok := errors.AsType[Ended](context.Cause(s.stopped)); ok {
 		return string(ended)
 	}
 	return "the program has stopped"

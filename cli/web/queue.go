@@ -308,13 +308,11 @@ func clockOf(t time.Time) string {
 func (s *Server) trace() Part {
 	return Part{Name: "trace", Asks: []string{"id"}, Read: func(ctx context.Context, q url.Values) (any, error) {
 		id, err := strconv.ParseInt(q.Get("id"), 10, 64)
-		if err == nil {
-			id, err = s.cfg.Reader.FindTarget(ctx, strconv.FormatInt(id, 10), s.cfg.Scope.SourceID)
-			if err != nil {
-				return nil, err
-			}
-		} else {
+		if err != nil {
 			return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("There is no target %q.", q.Get("id")), "Choose one in the queue; `ypcrawl targets list` shows all."}
+		}
+		if id, err = s.cfg.Reader.FindTarget(ctx, strconv.FormatInt(id, 10), s.cfg.Scope.SourceID); err != nil {
+			return nil, err
 		}
 		t, err := s.cfg.Reader.Trace(ctx, id, traceAttempts)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"sort"
 	"strings"
 
 	"ypcrawl/yp"
@@ -227,8 +228,9 @@ func (c *Changes) sort() {
 			*ids = []string{}
 		}
 	}
-	slices.SortFunc(c.Changed, func(a, b Change) int {
-		return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Field, b.Field))
+	sort.Slice(c.Changed, func(i, j int) bool {
+		a, b := &c.Changed[i], &c.Changed[j]
+		return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Field, b.Field)) < 0
 	})
 	if c.Changed == nil {
 		c.Changed = []Change{}

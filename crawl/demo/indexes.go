@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"sort"
 	"strings"
 
 	"ypcrawl/yp"
@@ -53,7 +54,7 @@ func (d *Directory) Cities(states ...string) []City {
 			all = append(all, City{p.Slug, p.listed, p.State})
 		}
 	}
-	slices.SortFunc(all, func(a, b City) int { return strings.Compare(a.Slug, b.Slug) })
+	sort.Slice(all, func(i, j int) bool { return all[i].Slug < all[j].Slug })
 	return all
 }
 

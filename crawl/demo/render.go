@@ -171,15 +171,6 @@ func jsonList(list []string) string {
 	return `["` + strings.Join(list, `","`) + `"]`
 }
 
-// grouped writes n with commas: 1,108.
-func grouped(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
 // chromeParts makes up what surrounds the cards on every page: style sheets,
 // scripts, menus and dialogs, as bulky as on the real site. All of it is ASCII,
 // so that it can stand in a page of any charset.

@@ -141,7 +141,7 @@ func (r *request) frame() values {
 // paginate sets the count and the links to other pages.
 func (r *request) paginate(v values) {
 	t := &r.target
-	total := grouped(t.total)
+	total := yp.Thousands(int64(t.total))
 	if t.dice.pct(tagEnd) < 30 {
 		total = strconv.Itoa(t.total)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -78,7 +79,7 @@ func (d *Directory) Truth(base *url.URL, sel Selection) Truth {
 		b := e.business(k)
 		t.Listings = append(t.Listings, b.listing(base, v))
 	}
-	slices.SortFunc(t.Listings, func(a, b yp.Listing) int { return strings.Compare(a.ID, b.ID) })
+	sort.Slice(t.Listings, func(i, j int) bool { return t.Listings[i].ID < t.Listings[j].ID })
 	t.Companies = companies(t.Listings)
 	return t
 }
@@ -94,7 +95,7 @@ func (d *Directory) Details(base *url.URL, sel Selection) []yp.Detail {
 			all = append(all, b.detail(base))
 		}
 	}
-	slices.SortFunc(all, func(a, b yp.Detail) int { return strings.Compare(a.ID, b.ID) })
+	sort.Slice(all, func(i, j int) bool { return all[i].ID < all[j].ID })
 	return all
 }
 
@@ -103,8 +104,8 @@ func (d *Directory) Searches(sel Selection) (all []Search) {
 	for _, t := range d.now.Load().selected(sel) {
 		all = append(all, Search{t.place.known, yp.CategorySlug(trades[t.cat].name), t.read})
 	}
-	slices.SortFunc(all, func(a, b Search) int {
-		return cmp.Or(strings.Compare(a.City, b.City), strings.Compare(a.Category, b.Category))
+	sort.Slice(all, func(i, j int) bool {
+		return cmp.Or(strings.Compare(all[i].City, all[j].City), strings.Compare(all[i].Category, all[j].Category)) < 0
 	})
 	return all
 }

@@ -280,10 +280,6 @@ type shareRow struct {
 	Listings, Having, Targets, Bare float64
 }
 
-func (s *shareRow) columns() []any {
-	return []any{&s.Category, &s.Field, &s.Listings, &s.Having, &s.Targets, &s.Bare}
-}
-
 const (
 	selectShares  = `SELECT category_id, field, listings, having_it, targets, bare FROM field_shares WHERE source_id = ?`
 	selectStrikes = `SELECT layout_strikes FROM sources WHERE id = ?`
@@ -301,7 +297,7 @@ const (
 // Layout returns the layout alarm of a source, with what was learned before.
 func (m *Monitor) Layout(ctx context.Context, sourceID int64) (*Layout, error) {
 	l := &Layout{m: m, source: sourceID, window: newWindow()}
-	rows, err := store.All(m.db.Reader(ctx), selectShares, []any{sourceID}, (*shareRow).columns)
+	rows, err := store.All(m.db.Reader(ctx), selectShares, []any{sourceID}, store.Fields[shareRow])
 	if err == nil {
 		err = m.db.Read().QueryRowContext(ctx, selectStrikes, sourceID).Scan(&l.strikes)
 	}

@@ -19,9 +19,6 @@ const (
 	Quarantined Status = "quarantined" // nothing of the source is claimed
 )
 
-// Statuses lists every status, the best first.
-func Statuses() []Status { return []Status{Healthy, Degraded, Failing, Quarantined} }
-
 // Numbers of docs/health.md, section 4. Percentages are of the hour's samples
 // unless they say otherwise.
 const (

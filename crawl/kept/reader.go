@@ -10,7 +10,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -213,6 +212,3 @@ func (r *Reader) Close() error {
 	}
 	return r.closeFile()
 }
-
-// Fetched returns when the page came.
-func (e Entry) Fetched() time.Time { return time.Unix(0, e.fetched).UTC() }

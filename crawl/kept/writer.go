@@ -2,7 +2,6 @@ package kept
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -269,7 +268,6 @@ func segments(dir string) (all []segment, err error) {
 		}
 		all = append(all, segment{path: filepath.Join(dir, e.Name()), run: parts[2], size: info.Size(), written: info.ModTime()})
 	}
-	slices.SortFunc(all, func(a, b segment) int { return cmp.Compare(a.path, b.path) })
 	return all, nil
 }
 

@@ -202,16 +202,7 @@ func rules(x *region.Selectors, list []ruleDef, at string, f *faults) (out field
 
 // fieldNames are the names that a definition may use: those of yp.ListingFields that say
 // so, and the two that are split into others.
-var fieldNames = func() []string {
-	names := []string{"address", "locality"}
-	for i := range yp.ListingFields {
-		if f := &yp.ListingFields[i]; f.Is(yp.Defined) {
-			names = append(names, f.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}()
+var fieldNames = slices.Sorted(slices.Values(hintOrder))
 
 func (c *compiled) compileFields(f *faults) {
 	fs := &c.fields

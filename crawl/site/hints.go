@@ -1,7 +1,9 @@
 package site
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,13 +22,7 @@ func (r *Reading) hints(s *Source, t *trace, doc *html.Node) {
 			t.addWords(n)
 		}
 	}
-	words := slices.Sorted(func(yield func(string) bool) {
-		for w := range t.words {
-			if !yield(w) {
-				return
-			}
-		}
-	})
+	words := slices.Sorted(maps.Keys(t.words))
 	if len(r.Cards) == 0 && r.Outcome == HTMLChanged && !s.def.Structured.On {
 		r.cardHints(s, doc, words)
 	}
@@ -92,12 +88,7 @@ func repeated(doc *html.Node) (often []string) {
 			keys = append(keys, key)
 		}
 	}
-	slices.SortFunc(keys, func(a, b string) int {
-		if c := kinds[b].size - kinds[a].size; c != 0 {
-			return c
-		}
-		return strings.Compare(a, b)
-	})
+	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(kinds[b].size-kinds[a].size, strings.Compare(a, b)) })
 	for _, key := range keys[:min(len(keys), 3)] {
 		often = append(often, fmt.Sprintf("%s (%d times)", key, kinds[key].n))
 	}

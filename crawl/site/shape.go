@@ -321,8 +321,7 @@ var yamlLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): (?s:(.*))$`)
 // fromYAML turns yaml's errors into ours.
 func (f *faults) fromYAML(err error) error {
 	msgs := []string{err.Error()}
-	var typeErr *yaml.TypeError
-	if errors.As(err, &typeErr) {
+	if typeErr, ok := errors.AsType[*yaml.TypeError](err); ok {
 		msgs = typeErr.Errors
 	}
 	for _, msg := range msgs {

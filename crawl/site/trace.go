@@ -1,7 +1,6 @@
 package site
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
@@ -382,12 +381,9 @@ func (t *trace) detailValues(s *Source, p *Page) (values []Value) {
 	if p.Detail == nil {
 		return nil
 	}
-	var all map[string]any
-	if text, err := json.Marshal(p.Detail); err != nil || json.Unmarshal(text, &all) != nil {
-		return nil
-	}
+	all := p.Detail.Texts()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		v := Value{Field: name, Text: textOfAny(all[name])}
+		v := Value{Field: name, Text: all[name]}
 		key := name
 		if g := givers[name]; len(g) == 1 {
 			key = g[0]
@@ -446,19 +442,4 @@ func textOfValue(at any) string {
 		}
 	}
 	return ""
-}
-
-// textOfAny writes a value of JSON.
-func textOfAny(v any) string {
-	if list, ok := v.([]any); ok {
-		parts := make([]string, len(list))
-		for i := range list {
-			parts[i] = textOfAny(list[i])
-		}
-		return strings.Join(parts, "; ")
-	}
-	if f, ok := v.(float64); ok {
-		return strconv.FormatFloat(f, 'f', -1, 64)
-	}
-	return fmt.Sprint(v)
 }

@@ -1,9 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"context"
-	"slices"
+	"sort"
 	"time"
 
 	"ypcrawl/yp"
@@ -143,7 +142,7 @@ func (k *Reader) answers(ctx context.Context, source int64, since time.Time) (a 
 	if err != nil || len(all) == 0 {
 		return a, err
 	}
-	slices.SortFunc(all, func(x, y answer) int { return cmp.Compare(x.latency, y.latency) })
+	sort.Slice(all, func(i, j int) bool { return all[i].latency < all[j].latency })
 	for _, x := range all {
 		if x.good {
 			a.Good++

@@ -83,10 +83,8 @@ const (
 		ifnull(v.pages_left, 0), t.complete_at, t.finished_at
 	FROM (SELECT row_number() OVER () AS n, id FROM (` + thinnest + `)) x CROSS JOIN targets t ON t.id = x.id JOIN sources s ON s.id = t.source_id
 	JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id LEFT JOIN v_coverage v ON v.id = t.id ORDER BY x.n`
-	sumCoverage = `SELECT '', ` + sums + `
+	sumCoverage = `SELECT ` + sums + `
 	FROM targets t WHERE ` + where + ` AND t.retired_at IS NULL`
-	sumCoverageByState = `SELECT t.state, ` + sums + `
-	FROM targets t WHERE ` + where + ` AND t.retired_at IS NULL GROUP BY t.state ORDER BY t.state`
 	sums = `
 		ifnull(sum(` + crawled + `), 0), ifnull(sum(NOT ` + crawled + ` AND ` + before + `), 0), ifnull(sum(NOT ` + crawled + ` AND t.complete_at IS NOT NULL), 0), ifnull(sum(NOT ` + crawled + ` AND NOT ` + before + `), 0), count(t.complete_at),
 		count(iif(` + crawled + `, t.site_total, NULL)), ifnull(sum(t.site_total), 0), ifnull(sum(` + seen + `), 0), ifnull(sum(t.raw_count + t.bad_count), 0),
@@ -121,34 +119,17 @@ func (k *Reader) Coverage(ctx context.Context, f CoverageFilter, limit int) ([]C
 
 // CoverageTotals adds up all searches of the scope. It reads them all.
 func (k *Reader) CoverageTotals(ctx context.Context, scope store.Scope) (CoverageTotals, error) {
-	all, err := k.coverageBy(ctx, sumCoverage, scope)
-	return append(all, StateCoverage{})[0].CoverageTotals, err
-}
-
-// StateCoverage is the coverage of a state.
-type StateCoverage struct {
-	State string `json:"state"`
-	CoverageTotals
-}
-
-// CoverageByState adds up the targets of the scope state by state. It reads them all.
-func (k *Reader) CoverageByState(ctx context.Context, scope store.Scope) ([]StateCoverage, error) {
-	return k.coverageBy(ctx, sumCoverageByState, scope)
-}
-
-func (k *Reader) coverageBy(ctx context.Context, query string, scope store.Scope) ([]StateCoverage, error) {
 	scope.Kinds = nil // searches
-	all, err := list(ctx, k, "add up coverage", query, scope.Args(), func(c *StateCoverage) []any {
-		t, u := &c.CoverageTotals, &c.Unread
+	all, err := list(ctx, k, "add up coverage", sumCoverage, scope.Args(), func(t *CoverageTotals) []any {
+		u := &t.Unread
 		return []any{
-			&c.State, &t.Targets, &t.Again, &t.AgainWhole, &t.NeverCrawled, &t.Complete, &t.Known, &t.SiteTotal, &t.SeenOfKnown, &t.Seen, &t.PagesLeft, &t.NoTotal,
+			&t.Targets, &t.Again, &t.AgainWhole, &t.NeverCrawled, &t.Complete, &t.Known, &t.SiteTotal, &t.SeenOfKnown, &t.Seen, &t.PagesLeft, &t.NoTotal,
 			&u.Targets, &u.MaxPages, &u.Unconfirmed, &u.Begun, &u.Failed, &u.Again, &u.Never, &u.Listings, &t.Untold,
 		}
 	})
-	for i := range all {
-		all[i].setPercent()
-	}
-	return all, err
+	t := append(all, CoverageTotals{})[0]
+	t.setPercent()
+	return t, err
 }
 
 func (t *CoverageTotals) setPercent() {

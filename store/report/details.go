@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"ypcrawl/store"
@@ -99,11 +100,6 @@ const detailRows = `
 // that has it.
 func (k *Reader) DetailsOf(ctx context.Context, listing string, source int64) ([]DetailRow, error) {
 	return list(ctx, k, "read details of listing "+listing, detailRows, []any{listing, source}, func(r *DetailRow) []any {
-		d := &r.Detail
-		return []any{
-			&r.Source, &r.Status, &d.ID, &d.Name, &d.Email, &d.Phone, &d.PhoneE164, &d.WebsiteURL, &d.Website, &d.Domain, fromJSON(&d.Hours), &d.Lat, &d.Lon,
-			fromJSON(&d.Payment), fromJSON(&d.Social), fromJSON(&d.Services), fromJSON(&d.Languages), fromJSON(&d.Neighborhoods), fromJSON(&d.AKA), &d.Founded, &d.Years, &d.About,
-			at(&r.Fetched), at(&r.Due), &r.Code, &r.Error, &r.Company, &r.URL,
-		}
+		return slices.Concat([]any{&r.Source, &r.Status}, fields(&r.Detail), []any{at(&r.Fetched), at(&r.Due), &r.Code, &r.Error, &r.Company, &r.URL})
 	})
 }

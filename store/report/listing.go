@@ -128,9 +128,7 @@ func (k *Reader) Listing(ctx context.Context, source, id string) (*ListingDetail
 	if err != nil {
 		return nil, err
 	}
-	d.Seen, err = list(ctx, k, "list where a listing was seen", listSightings, []any{source, id}, func(s *Sighting) []any {
-		return []any{&s.City, &s.State, &s.Category, &s.Page, &s.Rank, at(&s.Seen), &s.Kept, &s.Missed}
-	})
+	d.Seen, err = list(ctx, k, "list where a listing was seen", listSightings, []any{source, id}, fields[Sighting])
 	if err == nil && h.CompanyID != nil {
 		var c *CompanyDetail
 		if c, err = k.Company(ctx, *h.CompanyID); err == nil {

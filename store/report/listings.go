@@ -509,7 +509,7 @@ func (r *listingReader) hand(f *listingFound, word ChangeWord, fields []string) 
 		case c.Name == "change":
 			value = string(word)
 		case c.Name == "changed_fields" && len(fields) > 0:
-			value = yp.JSONList(fields)
+			value = store.JSON(fields)
 		case c.Name == "company_id":
 			row[i] = f.company
 			continue

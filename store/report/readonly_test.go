@@ -68,7 +68,6 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"Figures":          func() error { _, err := r.Figures(ctx, scope); return err },
 		"Closed":           func() error { _, err := r.Closed(ctx, scope); return err },
 		"Passes":           func() error { _, err := r.Passes(ctx, scope); return err },
-		"CoverageByState":  func() error { _, err := r.CoverageByState(ctx, scope); return err },
 		"Sources":          func() error { _, err := r.Sources(ctx); return err },
 		"SourceID":         func() error { _, err := r.SourceID(ctx, "demo"); return err },
 		"SourceNotes":      func() error { _, _, err := r.SourceNotes(ctx, 1); return err },
