@@ -107,7 +107,7 @@ func (p *Program) newDiscovery(c *cli.Context, d *Display, log zerolog.Logger, a
 		return nil, err
 	}
 	if !t.src.HasIndex() {
-		return nil, Usagef("source %s has no index of states: `urls: state_index:` in its definition names one", t.src.Name())
+		return nil, Usagef("source %s has no index of states: add `urls: state_index:` to its definition", t.src.Name())
 	}
 	if err := checkManners(c); err != nil {
 		return nil, err
