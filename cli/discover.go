@@ -253,7 +253,7 @@ func (t *discovery) readIndexes(ctx context.Context) error {
 		Beat: func(ctx context.Context) error { return t.scores.beat(ctx, t.monitor, []*fetch.Pool{pool}, t.egress) },
 	})
 	interrupted := context.AfterFunc(ctx, func() {
-		t.log.Info().Msg("stopping after the page in hand; Ctrl-C again ends at once")
+		t.log.Info().Msg("stopping after the current page; Ctrl-C again ends at once")
 		engine.Stop(crawl.ErrInterrupted)
 	})
 	defer interrupted()

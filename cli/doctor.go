@@ -225,7 +225,7 @@ func (d *diagnosis) clock(ctx context.Context) error {
 	for _, f := range future {
 		fix, what := "set the clock (timedatectl status); nothing is lost, but waiting times may be wrong until then", " later than now"
 		if f.Column != "" { // it waits for longer than anything may, and holds nothing up
-			fix, what = "nothing to do: such a time counts as past", " with a "+f.Column+" further ahead than ypcrawl ever sets"
+			fix, what = "nothing to do: such a time counts as past", " with a "+f.Column+" that is too late for ypcrawl to have set it"
 			if f.Table == "hosts" {
 				fix = "nothing to do: the next run cuts it to an hour at most"
 			}

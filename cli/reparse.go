@@ -192,7 +192,7 @@ func reparsedText(w *sections, out *crawl.Reparsed) {
 		head += fmt.Sprintf("; %s can't be read", plural(out.Damaged, "page"))
 	}
 	if out.BadBytes > 0 {
-		head += fmt.Sprintf("; %s of the files are damaged and were passed over", bytesText(out.BadBytes))
+		head += fmt.Sprintf("; %s of the files are damaged and were skipped", bytesText(out.BadBytes))
 	}
 	w.lines(head)
 	for _, s := range out.Sources {
@@ -224,10 +224,10 @@ func reparsedText(w *sections, out *crawl.Reparsed) {
 	text := []string{fmt.Sprintf("%s stored: %s new, %s changed, %s completed, %s restored, %s rejected; %s brought nothing new", plural(x.Stored, "page"), plural(x.New, "listing"),
 		thousands(int64(x.Changed)), thousands(int64(x.Completed)), thousands(int64(x.Restored)), thousands(int64(x.Rejected)), plural(x.Same, "page"))}
 	if x.Older > 0 {
-		text = append(text, fmt.Sprintf("of %s something newer is stored: only fields that nobody has given were added", plural(x.Older, "listing")))
+		text = append(text, fmt.Sprintf("%s: the database has newer data, so only empty fields were set", plural(x.Older, "listing")))
 	}
 	if x.Unknown > 0 {
-		text = append(text, fmt.Sprintf("%s of targets, or listings, that the database does not have were passed over", plural(x.Unknown, "page")))
+		text = append(text, fmt.Sprintf("%s skipped: their target or listing is not in the database", plural(x.Unknown, "page")))
 	}
 	w.lines(text...)
 }

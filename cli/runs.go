@@ -62,7 +62,7 @@ func codesText(codes []int) string {
 
 func (p *Program) runsShow(c *cli.Context) error {
 	if c.Args().Len() != 1 {
-		return Usagef("want one run: its number, the first letters of its uuid, or last; `ypcrawl runs list` shows those there are")
+		return Usagef("want one run: its number, the first letters of its uuid, or last; `ypcrawl runs list` lists them all")
 	}
 	return p.with(c, reading, func(k *database, _ store.Scope) error {
 		id, err := runOf(c, k, c.Args().First())
@@ -140,7 +140,7 @@ func (p *Program) runText(w *sections, d *report.RunDetail) {
 	}
 	requests := thousands(d.Requests)
 	if d.RequestsKept > 0 {
-		requests += fmt.Sprintf("; %s of its targets are on record with their outcome", thousands(d.RequestsKept))
+		requests += fmt.Sprintf("; %s requests for targets are still recorded with their outcome", thousands(d.RequestsKept))
 	}
 	lines = append(lines, "requests", requests)
 	if d.Waited > 0 {
@@ -151,7 +151,7 @@ func (p *Program) runText(w *sections, d *report.RunDetail) {
 		lines = append(lines, "waited", fmt.Sprintf("%s in all, added up over the workers: %s", took(secondsOf(d.Waited)), strings.Join(waits[:min(len(waits), 5)], ", ")))
 	}
 	if len(d.Pruned) > 0 {
-		lines = append(lines, "deleted", "some or all of its "+strings.Join(d.Pruned, ", ")+": what they say is not known any more")
+		lines = append(lines, "deleted", "some or all of its "+strings.Join(d.Pruned, ", ")+"")
 	}
 	w.table(facts("run", fmt.Sprintf("%d (%s)", d.ID, d.UUID), lines...))
 	w.table(tableOf(d.Attempts, func(a report.RunAttempts) []any { return []any{string(a.Kind), a.Ended, a.Times} }, "kind", "attempts ended", "times"))

@@ -51,7 +51,7 @@ func (p *Program) selftest(c *cli.Context) error {
 		return err
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return Usagef("--dir %s: want a folder that is there", c.String("dir"))
+		return Usagef("--dir %s: want an existing folder", c.String("dir"))
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -183,13 +183,13 @@ func (p *Program) printSelftest(v selftestVerdict) error {
 		points = fmt.Sprintf("%d: %s", len(v.Points), strings.Join(v.Points, " "))
 	}
 	if v.PowerCuts != nil {
-		cuts = fmt.Sprintf("%d simulated: unsynced ends lost or torn", *v.PowerCuts)
+		cuts = fmt.Sprintf("%d simulated: writes that were not synced were lost or torn", *v.PowerCuts)
 	}
 	switch {
 	case !v.OK:
 		verdict = p.paint(p.Out, red, "failed") + ": " + plural(len(v.Problems), "problem")
 	case v.Doubt != "":
-		verdict = p.paint(p.Out, yellow, "kills are survived, but look at the line of the disk")
+		verdict = p.paint(p.Out, yellow, "no kill lost anything, but see the line of the disk")
 	}
 	disk := commas(orDash(v.FileSystem), locks)
 	if v.Doubt != "" {
@@ -200,7 +200,7 @@ func (p *Program) printSelftest(v selftestVerdict) error {
 		{"disk", disk},
 		{"fsync", fmt.Sprintf("p50 %s, p99 %s: %s", syncText(v.FsyncP50), syncText(v.FsyncP99), limit)},
 		{"crawl", fmt.Sprintf("%s, %s: %.0f pages/s, %.1f ms CPU a page", plural(v.Pages, "page"), plural(v.Listings, "listing"), v.Rate, 1000*v.CPU)},
-		{"kills", fmt.Sprintf("%d at random; %d pages again in all, %d may be", v.Kills, v.Again, v.Allowed)},
+		{"kills", fmt.Sprintf("%d at random; %d pages were fetched again, %d are allowed", v.Kills, v.Again, v.Allowed)},
 		{"kill points", points},
 		{"power cuts", cuts},
 		{"lost", fmt.Sprintf("%d of %s, in %s and their logs", v.Lost, plural(v.Listings, "listing"), plural(v.Databases, "database"))},

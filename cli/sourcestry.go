@@ -216,7 +216,7 @@ func (t *trial) saved(src *site.Source) (*tryAnswer, error) {
 	defer func() { _ = f.Close() }() // opened for reading only
 	page, err := io.ReadAll(io.LimitReader(f, maxSample+1))
 	if err == nil && len(page) > maxSample {
-		err = fmt.Errorf("%s is larger than %s: no page of a directory", t.page, bytesText(maxSample))
+		err = fmt.Errorf("%s is larger than %s: too large for a page of a directory", t.page, bytesText(maxSample))
 	}
 	if err != nil {
 		return nil, err
@@ -235,7 +235,7 @@ func (t *trial) saved(src *site.Source) (*tryAnswer, error) {
 func (t *trial) ask(src *site.Source, address *url.URL) (*tryAnswer, error) {
 	if base := src.BaseURL(); hostOf(base) != hostOf(address) && strings.TrimPrefix(hostOf(base), "www.") != strings.TrimPrefix(hostOf(address), "www.") {
 		root := url.URL{Scheme: address.Scheme, Host: address.Host}
-		return nil, Usagef("%s is no page of %s, which is at %s: if the site is the same, pass --base-url %s",
+		return nil, Usagef("%s is not a page of %s (%s): if the site is the same, pass --base-url  %s",
 			yp.Printable(address.Redacted()), src.Name(), base.Redacted(), root.String())
 	}
 	how, err := t.p.asking(t.c)
@@ -254,7 +254,7 @@ func (t *trial) ask(src *site.Source, address *url.URL) (*tryAnswer, error) {
 		defer func() { _ = k.DB().Close() }()
 		closed, err := closedTo(t.c.Context, k, address)
 		if err == nil && closed != "" {
-			err = fmt.Errorf("the site may not be asked now: %s\nA page that is kept can be tried without asking: `ypcrawl sources samples`, `ypcrawl sources sample ID > page.html`", closed)
+			err = fmt.Errorf("no request may go to the site now: %s\nTo try a kept page without a request:  `ypcrawl sources samples`, `ypcrawl sources sample ID > page.html`", closed)
 		}
 		if err != nil {
 			return nil, err
@@ -267,11 +267,11 @@ func (t *trial) ask(src *site.Source, address *url.URL) (*tryAnswer, error) {
 	var failed *fetch.Error
 	switch {
 	case errors.Is(err, fetch.ErrDisallowed):
-		return nil, fmt.Errorf("%w: the site does not want this; give a page that it allows, or ask its owner", err)
+		return nil, fmt.Errorf("%w: the site does not allow this page; name a page that it allows, or ask its owner", err)
 	case errors.Is(err, fetch.ErrChallenge) && errors.As(err, &failed):
 		return &tryAnswer{status: failed.Status, final: address, vendor: failed.Err.Error()}, nil
 	case err != nil:
-		return nil, fmt.Errorf("%w: look at the address with a browser", err)
+		return nil, fmt.Errorf("%w: open the address in a browser", err)
 	}
 	defer res.Release()
 	t.p.note("Asked for %s once: status %d, %s.", yp.Printable(address.Redacted()), res.Status, bytesText(int64(len(res.Body))))
@@ -328,7 +328,7 @@ func (t *trial) read(src *site.Source, a *tryAnswer) (*triedPage, error) {
 	}
 	if a.vendor != "" {
 		row.Outcome, row.ExitCode = yp.CauseBlocked.Policy().Code, ExitBlocked
-		row.Reason = "a block or a challenge, and no challenge is ever solved: " + a.vendor
+		row.Reason = "a block or a challenge, which ypcrawl never solves: " + a.vendor
 		return row, nil
 	}
 	r, err := src.Read(a.body, a.final, a.status, t.c.Bool("details"))
