@@ -62,7 +62,7 @@ func (p *Program) scheduleCommand() *cli.Command {
 			&cli.BoolFlag{Name: "uninstall", Usage: "remove the units of --name"},
 			&cli.BoolFlag{Name: "system", Usage: "units of the system, with the protections of systemd, instead of your own"},
 			&cli.StringFlag{Name: "user", DefaultText: "who types this, also through sudo", Usage: "with --system: crawl as `USER`"},
-			&cli.StringFlag{Name: "root", DefaultText: "/", Usage: "write it for the machine whose root is `FOLDER` here, an image say; this program and the current folder lie in it"},
+			&cli.StringFlag{Name: "root", DefaultText: "/", Usage: "write it for a machine whose root is `FOLDER` here, for example an image; this program and the current folder must be in it"},
 			&cli.StringFlag{Name: "unit-dir", DefaultText: "~/.config/systemd/user; with --system /etc/systemd/system", Usage: "`FOLDER` of the units"},
 			jsonFlag(),
 		},

@@ -27,12 +27,11 @@ const (
 func (p *Program) selftestCommand() *cli.Command {
 	return &cli.Command{
 		Name: "selftest", Usage: "Prove on this machine and disk that a crawl survives kills: crawl the demo, kill it, compare with the truth",
-		Description: "It asks nobody's site, takes 10 to 30 seconds, and writes into a folder of its own, which it removes when all is well.\n" +
-			"--powercut kills, and then takes away or tears what was written and not yet synced: the end of the journal behind the last transaction but\n" +
-			"one, pages that were being copied out of it, the ends of logs. It can't find a disk that reports a sync which it " +
-			"has not made: only pulling the plug does.\nExit code 0 when all is well, 1 otherwise.",
+		Description: "It sends no request to any site, takes 10 to 30 seconds, and writes into a new folder, which it removes when all is well.\n" +
+			"--powercut also simulates power cuts: after a kill it removes or damages what was written but not synced, in the database,\n" +
+			"its journal and the logs. It can't detect a disk that reports a sync before the data is safe: only a real power cut shows that.\nExit code 0 when all is well, 1 otherwise.",
 		Flags: []cli.Flag{
-			&cli.IntFlag{Name: "crash", Value: defaultSelftestKills, Usage: "kill it `N` times at random; beside that once at each named point of a page's way"},
+			&cli.IntFlag{Name: "crash", Value: defaultSelftestKills, Usage: "kill it `N` times at random, and once at each kill point"},
 			&cli.BoolFlag{Name: "powercut", Usage: fmt.Sprintf("simulate %d power cuts, too", selftestCuts)},
 			&cli.StringFlag{Name: "dir", Value: ".", Usage: "test the disk of this `FOLDER`"},
 			jsonFlag(),

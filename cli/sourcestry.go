@@ -22,11 +22,11 @@ import (
 	"ypcrawl/yp"
 )
 
-const tryDescription = `The page is the address of one, which is asked for once, as a crawl would ask (robots.txt, pace, what the database
-knows of the host), or a file, for which nobody is asked. With --target, the source says what the address is.
-SOURCE is a name (see "sources list"), or the FILE of a definition. No listing is stored.
+const tryDescription = `The page is a URL or a file. A URL is requested once, with the robots.txt, pace and waits of a crawl; a file needs
+no request. With --target, the URL comes from the definition.
+SOURCE is a name (see "sources list"), FILE is a definition. No listing is stored.
 Exit codes: 0 listings, or a page that says that there are none; 3 more than half of the cards can't be read or are
-rejected; 5 a block page, a redirect, or a page that is not the site's; 7 the site's page, but its layout is not known.`
+rejected; 5 a block page, a redirect, or a page that is not the site's; 7 a page of the site in an unknown layout.`
 
 // sourcesTryCommand is `sources try`.
 func (p *Program) sourcesTryCommand() *cli.Command {
@@ -37,7 +37,7 @@ func (p *Program) sourcesTryCommand() *cli.Command {
 			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "read the page again whenever the definition (or the page's file) is saved, until Ctrl-C"},
 			&cli.BoolFlag{Name: "details", Usage: "the page is a listing's own, not one of results"},
 			&cli.StringFlag{Name: "target", DefaultText: "none", Usage: "`CITY/CATEGORY` whose first page it is, as the site writes them: austin-tx/plumbers"},
-			&cli.StringFlag{Name: "save", DefaultText: "none", Usage: "keep the page that was asked for in `FILE`, to try it again without asking"},
+			&cli.StringFlag{Name: "save", DefaultText: "none", Usage: "save the requested page in `FILE`, to try it again without a request"},
 			&cli.BoolFlag{Name: "all", Usage: "show every card in full, not only the first"},
 			&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` of the site, instead of the one that the source names"},
 		}, keepFlags(), []cli.Flag{delayFlag(), robotsFlag(), userAgentFlag(), requestTimeoutFlag(), jsonFlag()}),
