@@ -413,7 +413,7 @@ func TestCopiedWithoutWAL(t *testing.T) {
 	if err := os.Rename(filepath.Join(old.dir, "half.db"), filepath.Join(old.dir, "ypcrawl.db")); err != nil {
 		t.Fatal(err)
 	}
-	if out := old.must("doctor"); !strings.Contains(out, "warn  copy") || !strings.Contains(out, "the logs have pages that were committed and that the database does not have") {
+	if out := old.must("doctor"); !strings.Contains(out, "warn  copy") || !strings.Contains(out, "the logs have committed pages that the database lacks") {
 		t.Errorf("older than its logs, and doctor does not see it:\n%s", out)
 	}
 	old.must("wal", "replay")

@@ -191,8 +191,8 @@ func suspect(seen, missed int) string {
 	case missed <= seen:
 		return ""
 	case seen == 0:
-		return fmt.Sprintf("the index shows none of the %d cities known before: no city is marked as removed", before)
+		return fmt.Sprintf("the index shows none of the %d known cities: no city is marked as removed", before)
 	default:
-		return fmt.Sprintf("the index shows %d of the %d cities known before, fewer than half: no city is marked as removed", seen, before)
+		return fmt.Sprintf("the index shows only %d of the %d known cities: no city is marked as removed", seen, before)
 	}
 }

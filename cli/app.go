@@ -126,7 +126,7 @@ func (p *Program) exit(ctx context.Context, err error) int {
 	code, hint := p.verdict(ctx, err)
 	if err != nil && err.Error() != "" && code != ExitInterrupted {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
-			p.note("%s %s", p.paint(p.Err, red, "ypcrawl:"), yp.Printable(p.hideAll(line))) // a word that was typed may be a proxy
+			p.noteLine(p.paint(p.Err, red, "ypcrawl:") + " " + yp.Printable(p.hideAll(line))) // a word that was typed may be a proxy
 		}
 	}
 	if hint != "" {

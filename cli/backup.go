@@ -23,7 +23,7 @@ ypcrawl backup /mnt/usb/ypcrawl.db     under a name of your own
 
 A crawl may run at the same time: the copy is a state as after a kill at one instant, and a crawl resumes from it.
 The copy is checked before it gets its name: every page of the database, the rows of the main tables, and with --full every index against its table.
-Pages that ` + "`run --keep-pages`" + ` has kept are not copied: they are no truth, and large. Copy the folder ypcrawl.db.pages beside it if you want them.`
+Pages that ` + "`run --keep-pages`" + ` has kept are not copied, because they are large. To keep them, copy the folder ypcrawl.db.pages, too.`
 
 func (p *Program) backupCommand() *cli.Command {
 	return &cli.Command{

@@ -194,7 +194,7 @@ func (l *changeList) head(w *sections) {
 	w.lines(cmp.Or(strings.Join(head, ", "), "nothing") + " " + l.about.text)
 	for i, pass := range l.about.Passes {
 		if i == mostNamed {
-			w.more(fmt.Sprintf("and the passes of %s more", plural(len(l.about.Passes)-i, "source")))
+			w.more(fmt.Sprintf("and the passes of %s", plural(len(l.about.Passes)-i, "more source")))
 			break
 		}
 		w.more(pass.Text())

@@ -146,7 +146,7 @@ const maxShown = 100
 func (p *Program) companiesShow(c *cli.Context) error {
 	words := SplitList(c.Args().Slice())
 	if len(words) == 0 {
-		return Usagef("name the companies to show, by number or by a listing SOURCE/ID; `ypcrawl companies list` shows those there are")
+		return Usagef("name the companies to show, by number or by a listing SOURCE/ID; `ypcrawl companies list` lists them all")
 	}
 	for _, word := range words {
 		if _, err := companyID(word); err != nil && !strings.Contains(word, "/") {
@@ -375,7 +375,7 @@ func splitOff(c *cli.Context, k *database, log checkpoint.EditLog, id int64, wor
 		}
 		switch len(found) {
 		case 0:
-			return nil, Usagef("--listings: company %d has no listing %q; `ypcrawl companies show %d` shows those it has", id, word, id)
+			return nil, Usagef("--listings: company %d has no listing %q; `ypcrawl companies show %d` lists its listings", id, word, id)
 		case 1:
 			if !slices.Contains(rows, found[0].Row) {
 				rows = append(rows, found[0].Row)

@@ -245,7 +245,7 @@ func (x *completion) categories(typed string) (words []report.Word) {
 func (x *completion) sources(typed string) []report.Word {
 	words := plainWords(site.Builtins())
 	if !slices.ContainsFunc(words, func(w report.Word) bool { return w.Text == "demo" }) {
-		words = append(words, report.Word{Text: "demo", About: "a built-in directory: touches nobody's site"})
+		words = append(words, report.Word{Text: "demo", About: "a built-in directory: no request leaves this machine"})
 	}
 	return addWords(words, x.ask(report.WordSource, typed))
 }

@@ -26,7 +26,7 @@ func (p *Program) deliveriesCommand() *cli.Command {
 		Name: "deliveries", Usage: "List deliveries made by `export --as NAME`: the last file and what was delivered",
 		Flags: slices.Concat(formatFlags(), []cli.Flag{limitFlag()}), Action: p.deliveries,
 		Subcommands: []*cli.Command{{
-			Name: "forget", Usage: "Forget a name, and what it has got: its files stay, its next one tells everything as new", ArgsUsage: "NAME", Args: true,
+			Name: "forget", Usage: "Forget a delivery: its files stay, and its next file reports every listing as new", ArgsUsage: "NAME", Args: true,
 			Flags: []cli.Flag{yesFlag(), jsonFlag()}, Action: p.forgetDelivery,
 		}},
 	}
@@ -41,16 +41,16 @@ type forgotten struct {
 
 func (p *Program) forgetDelivery(c *cli.Context) error {
 	if c.Args().Len() != 1 {
-		return Usagef("want one name; `ypcrawl export deliveries` shows those there are")
+		return Usagef("want one name; `ypcrawl export deliveries` lists them all")
 	}
 	name := c.Args().First()
 	return p.with(c, existing, func(k *database, _ store.Scope) error {
 		if ok, err := k.DB().HasDelivery(c.Context, name); err != nil {
 			return err
 		} else if !ok {
-			return Usagef("nothing was delivered to %q: `ypcrawl export deliveries` shows those there are", name)
+			return Usagef("nothing was delivered to %q: `ypcrawl export deliveries` lists them all", name)
 		}
-		question := fmt.Sprintf("Forget %s, and what it has got? Its next file tells everything as new.", name)
+		question := fmt.Sprintf("Forget the delivery %s? Its next file reports every listing as new.", name)
 		if ok, err := p.confirm(c.Context, question, c.Bool("yes")); err != nil || !ok {
 			return err
 		}

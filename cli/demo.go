@@ -115,7 +115,7 @@ func (p *Program) demoCommand() *cli.Command {
 			{
 				Name: "check", Usage: "Compare a crawl of the demo directory with the truth: what is missing, doubled, different, not done", ArgsUsage: "[FILE.db]", Args: true,
 				Description: "Without --states, --cities or --categories it expects those searches that the database has, as they were planned.\n" +
-					"What was crawled from `demo serve` with --seed, --epoch or --places is checked with the same. Exit code 1 when anything differs.",
+					"Repeat the --seed, --epoch and --places of `demo serve` here. Exit code 1 when anything differs.",
 				Flags: slices.Concat(directory(), selectFlags(), []cli.Flag{
 					&cli.BoolFlag{Name: "include-sponsored", Usage: "the crawl kept ads, too"},
 					list("since", "these `EPOCH...` were crawled before --epoch, in this order", "none"),

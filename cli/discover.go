@@ -107,7 +107,7 @@ func (p *Program) newDiscovery(c *cli.Context, d *Display, log zerolog.Logger, a
 		return nil, err
 	}
 	if !t.src.HasIndex() {
-		return nil, Usagef("source %s has no index of states: `urls: state_index:` in its definition names one", t.src.Name())
+		return nil, Usagef("source %s has no index of states: add `urls: state_index:` to its definition", t.src.Name())
 	}
 	if err := checkManners(c); err != nil {
 		return nil, err
@@ -253,7 +253,7 @@ func (t *discovery) readIndexes(ctx context.Context) error {
 		Beat: func(ctx context.Context) error { return t.scores.beat(ctx, t.monitor, []*fetch.Pool{pool}, t.egress) },
 	})
 	interrupted := context.AfterFunc(ctx, func() {
-		t.log.Info().Msg("stopping after the page in hand; Ctrl-C again ends at once")
+		t.log.Info().Msg("stopping after the current page; Ctrl-C again ends at once")
 		engine.Stop(crawl.ErrInterrupted)
 	})
 	defer interrupted()

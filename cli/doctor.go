@@ -23,7 +23,7 @@ func (p *Program) doctorCommand() *cli.Command {
 		Description: "Nothing is written to the database. Large files are checked in part: --full reads them completely.\n" +
 			"--online sends requests directly, never through proxies, so it sends none if the settings require proxies\n" +
 			"(`proxies test` uses them); a source that is held, paused or in quarantine gets no request.\n" +
-			"Exit code 0 when nothing is bad (warnings are not), 1 otherwise.",
+			"Exit code 1 when a finding is bad, else 0: a warning is not bad.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "full", Usage: "check the whole database and all logs, however large"},
 			&cli.BoolFlag{Name: "online", Usage: "request robots.txt of each enabled source, directly"},
@@ -225,7 +225,7 @@ func (d *diagnosis) clock(ctx context.Context) error {
 	for _, f := range future {
 		fix, what := "set the clock (timedatectl status); nothing is lost, but waiting times may be wrong until then", " later than now"
 		if f.Column != "" { // it waits for longer than anything may, and holds nothing up
-			fix, what = "nothing to do: such a time counts as past", " with a "+f.Column+" further ahead than ypcrawl ever sets"
+			fix, what = "nothing to do: such a time counts as past", " with a "+f.Column+" that is too late for ypcrawl to have set it"
 			if f.Table == "hosts" {
 				fix = "nothing to do: the next run cuts it to an hour at most"
 			}

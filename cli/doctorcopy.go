@@ -68,7 +68,7 @@ func (d *diagnosis) copied(ctx context.Context) error {
 	}
 	if b.events > 0 {
 		d.add(check, dubious, d.command("wal", "replay"),
-			"the logs have pages that were committed and that the database does not have, the newest of %s: the database was copied without its -wal file, or is an older copy",
+			"the logs have committed pages that the database lacks, the newest of %s: the database was copied without its -wal file, or is an older copy",
 			b.newest.UTC().Format("2006-01-02 15:04:05Z"))
 		return nil
 	}
@@ -89,8 +89,8 @@ func (d *diagnosis) copied(ctx context.Context) error {
 			continue
 		}
 		if _, err := os.Lstat(filepath.Join(store.LockDir(d.c.String("db")), r.UUID+".lock")); errors.Is(err, fs.ErrNotExist) {
-			d.add(check, dubious, "copy its -wal file from the same place, if it is still there, before anything opens the database; next time copy with `ypcrawl backup`",
-				"a run of %s on %s is recorded as running, but it never ran with this file, and there is no -wal: if the file was copied while that run crawled, its newest pages are missing",
+			d.add(check, dubious, "copy its -wal file from the same place, if it is still there, before any program opens the database; next time, copy with `ypcrawl backup`",
+				"a run of %s on %s is recorded as running, but it never ran with this file, and there is no -wal: if the file was copied during that run, its newest pages are missing",
 				minute(r.Started), r.Host)
 			return nil
 		}
@@ -119,7 +119,7 @@ func (d *diagnosis) growth(ctx context.Context) error {
 		bytesText(requests), thousands(g.Requests), keepDays, bytesText(attempts), thousands(g.Attempts), doneDays, failedDays, bytesText(logs.plain), bytesText(logs.packed))
 	fix := ""
 	if logs.plain > muchPlain {
-		fix = d.command("wal", "compress") + " shrinks the plain logs to about " + bytesText(int64(float64(logs.plain)/packedTo)) + ", those in use left alone"
+		fix = d.command("wal", "compress") + " shrinks the plain logs to about " + bytesText(int64(float64(logs.plain)/packedTo)) + "; logs in use stay as they are"
 	}
 	d.add("kept for a time", fine, fix, "%s", aged)
 	pages, _, err := kept.Usage(pagesDir(d.c))
@@ -144,17 +144,17 @@ func (d *diagnosis) growth(ctx context.Context) error {
 	morePacked, morePlain := int64(packed/logged*left), int64(packed/logged*packedTo*leftPlain)
 	text := fmt.Sprintf("%s left, about %s", plural(g.TargetsLeft(), "target"), plural(g.PagesLeft(), "page"))
 	if days := g.DaysLeft(); days > 0 {
-		text += ", " + lasting(time.Duration(days*24*float64(time.Hour))) + " at the speed of the requests that are kept"
+		text += ", " + lasting(time.Duration(days*24*float64(time.Hour))) + " at the speed of the recorded requests"
 	}
-	text += fmt.Sprintf(": the database will grow from %s to about %s; the logs to about %s in all, compressed; those of a run that goes on are plain, up to %s if one run does it all",
+	text += fmt.Sprintf(": the database will grow from %s to about %s; the logs to about %s in all, compressed; a run keeps its own logs plain until it ends, up to %s if one run does it all",
 		bytesText(size), bytesText(size+moreDB), bytesText(int64(packed)+morePacked), bytesText(morePlain))
 	fetched, _, left := g.Weigh(1)
 	morePages := int64(float64(pages) / fetched * left)
 	text += keptText(pages, morePages)
 	free, err := freeSpace(existingFolder(filepath.Dir(db)))
 	if err == nil && moreDB+morePlain+morePages > free-littleSpace {
-		d.add(check, dubious, "free some space before then; `run --keep-requests 3` and `run --keep-logs 14` keep less, shorter runs (--max-duration 12h) let the next one compress the logs, "+
-			d.command("wal", "compress")+" shrinks those that are there", "%s; %s are left on the disk", text, bytesText(free))
+		d.add(check, dubious, "free some space before then; `run --keep-requests 3` and `run --keep-logs 14` keep less; after a shorter run (--max-duration 12h), the next one compresses its logs; "+
+			d.command("wal", "compress")+" shrinks the logs that there are now", "%s; %s are left on the disk", text, bytesText(free))
 		return nil
 	}
 	d.add(check, fine, "", "%s", text)

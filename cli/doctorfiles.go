@@ -165,7 +165,7 @@ func (d *diagnosis) logs(ctx context.Context) error {
 		err = errors.Join(err, tornErr)
 	}
 	d.tornLogs(torn)
-	d.add("logs", fine, d.command("doctor", "--full"), "%s in %s: only their ends were looked at", bytesText(all.plain+all.packed), dir)
+	d.add("logs", fine, d.command("doctor", "--full"), "%s in %s: only their ends were checked", bytesText(all.plain+all.packed), dir)
 	return err
 }
 
@@ -269,7 +269,7 @@ func (d *diagnosis) robots(ctx context.Context) error {
 		case errors.As(err, &fe) && fe.Status >= 400 && fe.Status < 500 && fe.Status != 429:
 			d.add("robots.txt", fine, "", "%s has none (%d), which allows everything", s.Name, fe.Status)
 		default:
-			d.add("robots.txt", broken, "look at "+s.BaseURL+" with a browser; nothing is crawled while its robots.txt can't be had", "%s: %s", s.Name, report.Cause(err.Error()))
+			d.add("robots.txt", broken, "open "+s.BaseURL+" in a browser; nothing is crawled until its robots.txt can be read", "%s: %s", s.Name, report.Cause(err.Error()))
 		}
 		res.Release()
 	}

@@ -532,7 +532,7 @@ func (d *delivery) tell(m manifest) {
 	d.p.note("%s to %s; changes since %s.", plural(m.Rows, "listing"), to, d.since.text)
 	for i, pass := range m.Passes {
 		if i == mostNamed {
-			d.p.note("And the passes of %s more.", plural(len(m.Passes)-i, "source"))
+			d.p.note("And the passes of %s.", plural(len(m.Passes)-i, "more source"))
 			break
 		}
 		d.p.note("%s.", pass.Text())

@@ -106,13 +106,17 @@ func (s *Streams) paint(w io.Writer, st style, text string) string {
 	return string(st) + text + plain
 }
 
-// note writes a line for the user's eyes to stderr. A failure to write there
-// leaves nowhere to report it.
+// note writes lines for the user's eyes to stderr, without control characters: file names, pages
+// and arguments may hold some.
 func (s *Streams) note(format string, args ...any) {
 	for line := range strings.SplitSeq(fmt.Sprintf(format, args...), "\n") {
-		_, _ = fmt.Fprintln(s.Err, foldLine(s.Err, line))
+		s.noteLine(yp.Printable(line))
 	}
 }
+
+// noteLine writes a line that is clean already, and may be coloured. A failure to write to
+// stderr leaves nowhere to report it.
+func (s *Streams) noteLine(line string) { _, _ = fmt.Fprintln(s.Err, foldLine(s.Err, line)) }
 
 // confirm asks a yes/no question on stderr and reads the answer from stdin;
 // only "y" and "yes" mean yes. With yes set it does not ask. When nobody can

@@ -219,6 +219,16 @@ func TestNotesFold(t *testing.T) {
 	}
 }
 
+// TestNotesClean: what a file name or a page holds moves no terminal, whoever wrote the note.
+func TestNotesClean(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	(&Streams{Err: &out}).note("Watching %s; Ctrl-C ends it.", "a\x1b[2J\u202eb.html")
+	if got, want := out.String(), "Watching a\\x1b[2J\\u202eb.html; Ctrl-C ends it.\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // TestLogLinesFold: on a terminal a log line is broken between its words, whatever its colours; elsewhere it is one line.
 func TestLogLinesFold(t *testing.T) {
 	t.Parallel()

@@ -165,7 +165,7 @@ func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
 		w.more(figuresText(pr.Figures, pr.LastRun, pr.Now)...)
 	}
 	if d := pr.Details; d != nil {
-		w.more(fmt.Sprintf("details: %s due · %s in hand · %s read or waiting", thousands(d.Due), thousands(d.Held), thousands(d.Later)))
+		w.more(fmt.Sprintf("details: %s due · %s in progress · %s read or waiting", thousands(d.Due), thousands(d.Held), thousands(d.Later)))
 	}
 	if pr.Live > 0 {
 		w.lines(speedText(pr))
@@ -241,7 +241,7 @@ func passesText(passes []report.Pass, run *report.RunListings) (lines []string) 
 		all.New, all.Dropped, all.Restored = all.New+pass.New, all.Dropped+pass.Dropped, all.Restored+pass.Restored
 	}
 	if n := len(passes) - mostNamed; n > 0 {
-		lines = append(lines, fmt.Sprintf("And the passes of %s more.", plural(n, "source")))
+		lines = append(lines, fmt.Sprintf("And the passes of %s.", plural(n, "more source")))
 	}
 	// What a run counts as rejected counts on each page, and in a pass once.
 	if run == nil || all.New == run.New && all.Dropped == run.Dropped && all.Restored == run.Restored {

@@ -27,7 +27,7 @@ const defaultPagesSize = 2_000_000_000
 func keepPagesFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.GenericFlag{Name: "keep-pages", Value: daysValue(0), DefaultText: "0: off", Usage: "keep each page of results and of a listing for `DAYS`, compressed, in ypcrawl.db.pages, so that `reparse` can read it again; 0 = keep none"},
-		&cli.GenericFlag{Name: "keep-pages-size", Value: sizeValue(defaultPagesSize), Usage: "of kept pages at most `SIZE` (500MB, 2GB): the oldest go first"},
+		&cli.GenericFlag{Name: "keep-pages-size", Value: sizeValue(defaultPagesSize), Usage: "keep at most `SIZE` of pages (500MB, 2GB): the oldest are removed first"},
 	}
 }
 
@@ -52,18 +52,18 @@ func (r *run) keepPages() *kept.Writer {
 	return w
 }
 
-const reparseHelp = `  ypcrawl reparse --dry-run                             what the definitions of now would gain and lose
+const reparseHelp = `  ypcrawl reparse --dry-run                             what today's definitions would gain and lose
   ypcrawl reparse --source-file mended.yaml --dry-run   the same for a definition of your own
   ypcrawl reparse --source-file mended.yaml             store what it finds
 
-Reads again what ` + "`run --keep-pages DAYS`" + ` has kept, of each target and page number the newest, and asks no site for anything.
-"before" is what the definition of the time of the fetch says of the page, "after" what the definition of now says.
-Listings are stored as a crawl at the time of the fetch would have stored them: what was seen later stays, no listing is dropped,
-and no target changes its status. ` + "`changes`" + ` marks what comes of it as reparsed. A kill loses nothing: type the same again.`
+Reads the pages that ` + "`run --keep-pages DAYS`" + ` has kept, the newest of each target and page number. It sends no request.
+"before" is what the definition at the time of the fetch reads on the page, "after" what today's definition reads.
+Listings are stored as if that crawl had used today's definition: newer data stays, no listing is dropped, and no target
+changes its status. ` + "`changes`" + ` marks these changes as reparsed. After a kill, type the same again: nothing is lost.`
 
 func (p *Program) reparseCommand() *cli.Command {
 	return &cli.Command{
-		Name: "reparse", Usage: "Read kept pages again, by another definition, without asking any site", Description: reparseHelp,
+		Name: "reparse", Usage: "Read kept pages again, by another definition, without a request", Description: reparseHelp,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "source-file", DefaultText: "the definition of each source that a run would take", Usage: "read the pages of its source by this definition `FILE` (YAML)"},
 			onlySourceFlag(), statesFlag(),
@@ -192,7 +192,7 @@ func reparsedText(w *sections, out *crawl.Reparsed) {
 		head += fmt.Sprintf("; %s can't be read", plural(out.Damaged, "page"))
 	}
 	if out.BadBytes > 0 {
-		head += fmt.Sprintf("; %s of the files are damaged and were passed over", bytesText(out.BadBytes))
+		head += fmt.Sprintf("; %s of the files are damaged and were skipped", bytesText(out.BadBytes))
 	}
 	w.lines(head)
 	for _, s := range out.Sources {
@@ -224,10 +224,10 @@ func reparsedText(w *sections, out *crawl.Reparsed) {
 	text := []string{fmt.Sprintf("%s stored: %s new, %s changed, %s completed, %s restored, %s rejected; %s brought nothing new", plural(x.Stored, "page"), plural(x.New, "listing"),
 		thousands(int64(x.Changed)), thousands(int64(x.Completed)), thousands(int64(x.Restored)), thousands(int64(x.Rejected)), plural(x.Same, "page"))}
 	if x.Older > 0 {
-		text = append(text, fmt.Sprintf("of %s something newer is stored: only fields that nobody has given were added", plural(x.Older, "listing")))
+		text = append(text, fmt.Sprintf("%s: the database has newer data, so only empty fields were set", plural(x.Older, "listing")))
 	}
 	if x.Unknown > 0 {
-		text = append(text, fmt.Sprintf("%s of targets, or listings, that the database does not have were passed over", plural(x.Unknown, "page")))
+		text = append(text, fmt.Sprintf("%s skipped: their target or listing is not in the database", plural(x.Unknown, "page")))
 	}
 	w.lines(text...)
 }

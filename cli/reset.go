@@ -89,7 +89,7 @@ func (p *Program) retry(c *cli.Context) (err error) {
 			r.Scope.Kinds = []yp.Kind{yp.KindDetail}
 		}
 		return p.takeBack(c, k, r, batch{noun: "target", nothing: func() error {
-			p.note("Nothing of that went wrong; `ypcrawl status` shows what waits, and until when.")
+			p.note("There is nothing to try again; `ypcrawl status` shows what waits, and until when.")
 			return nil
 		}})
 	})
@@ -179,7 +179,7 @@ func (p *Program) recoverCommand() *cli.Command {
 			"A run of another machine, or under another host name, as every container has its own, counts as dead\n" +
 			"when nobody holds its lock file and it has been silent for 3 minutes. Where machines share a file but\n" +
 			"not its locks (some network file systems), a run that hangs that long loses what it holds: it notices,\n" +
-			"writes nothing more of it, and the page in hand is done again.",
+			"writes nothing more of it, and the current page is read again.",
 		Flags: append(pingFlags(),
 			&cli.GenericFlag{Name: "timeout", Value: minutesValue(time.Hour), Usage: "age of a heartbeat in `MINUTES` (or 2h) from which its worker counts as dead"},
 			statesFlag(),

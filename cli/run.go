@@ -37,7 +37,7 @@ const runExamples = `  ypcrawl run --source demo --states CA TX      a built-in 
   ypcrawl run --states CA TX --dry-run          what a crawl of two states costs
   ypcrawl run --states CA --details --linger 0  each night, from cron`
 
-const runDescription = `Typing the same command again always resumes. Ctrl-C finishes the pages in hand and stops;
+const runDescription = `Typing the same command again always resumes. Ctrl-C finishes the current pages and stops;
 a second Ctrl-C ends at once, equally safe.
 
 Without --states all states of the source are crawled. For yellowpages that is about 159,000

@@ -45,8 +45,8 @@ func (r *run) crawl(ctx context.Context) error {
 	sources = crawl.NewSources(config, configs)
 
 	interrupted := context.AfterFunc(ctx, func() {
-		r.manager.stopping("finishing the pages in hand")
-		r.log.Info().Msg("stopping after the pages in hand; Ctrl-C again ends at once")
+		r.manager.stopping("finishing the current pages")
+		r.log.Info().Msg("stopping after the current pages; Ctrl-C again ends at once")
 		sources.Stop(crawl.ErrInterrupted)
 	})
 	defer interrupted()

@@ -121,7 +121,7 @@ func (r *run) noteClosed(all []ending) {
 		r.p.note("%s: %s", verb, text)
 	}
 	if named > mostNamed {
-		r.p.note("Left: %s more; `ypcrawl sources list` shows them.", plural(int64(named-mostNamed), "source"))
+		r.p.note("Left: %s; `ypcrawl sources list` shows them.", plural(int64(named-mostNamed), "more source"))
 	}
 }
 

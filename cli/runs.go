@@ -26,8 +26,8 @@ func (p *Program) runsCommand() *cli.Command {
 			{
 				Name: "show", Usage: "Show all that is known of a run: selection, pages, listings, attempts, errors, requests, waits",
 				ArgsUsage: "RUN|last", Args: true,
-				Description: "RUN is its number, or the first letters of its uuid. Requests are kept for the days of `run --keep-requests`, attempts that\n" +
-					"went well for 30 days, all else of a run for 90 days: what is not there any more is named, and not counted as 0.",
+				Description: "RUN is its number, or the first letters of its uuid. Requests are kept as long as `run --keep-requests` says,\n" +
+					"successful attempts for 30 days, all else of a run for 90 days. What was deleted is named, and is not counted as 0.",
 				Flags: []cli.Flag{jsonFlag()}, Action: p.runsShow,
 			},
 		},
@@ -62,7 +62,7 @@ func codesText(codes []int) string {
 
 func (p *Program) runsShow(c *cli.Context) error {
 	if c.Args().Len() != 1 {
-		return Usagef("want one run: its number, the first letters of its uuid, or last; `ypcrawl runs list` shows those there are")
+		return Usagef("want one run: its number, the first letters of its uuid, or last; `ypcrawl runs list` lists them all")
 	}
 	return p.with(c, reading, func(k *database, _ store.Scope) error {
 		id, err := runOf(c, k, c.Args().First())
@@ -140,7 +140,7 @@ func (p *Program) runText(w *sections, d *report.RunDetail) {
 	}
 	requests := thousands(d.Requests)
 	if d.RequestsKept > 0 {
-		requests += fmt.Sprintf("; %s for its targets are on record with their outcome", thousands(d.RequestsKept))
+		requests += fmt.Sprintf("; %s requests for targets are still recorded with their outcome", thousands(d.RequestsKept))
 	}
 	lines = append(lines, "requests", requests)
 	if d.Waited > 0 {
@@ -151,7 +151,7 @@ func (p *Program) runText(w *sections, d *report.RunDetail) {
 		lines = append(lines, "waited", fmt.Sprintf("%s in all, added up over the workers: %s", took(secondsOf(d.Waited)), strings.Join(waits[:min(len(waits), 5)], ", ")))
 	}
 	if len(d.Pruned) > 0 {
-		lines = append(lines, "deleted", "some or all of its "+strings.Join(d.Pruned, ", ")+": what they say is not known any more")
+		lines = append(lines, "deleted", "some or all of its "+strings.Join(d.Pruned, ", ")+"")
 	}
 	w.table(facts("run", fmt.Sprintf("%d (%s)", d.ID, d.UUID), lines...))
 	w.table(tableOf(d.Attempts, func(a report.RunAttempts) []any { return []any{string(a.Kind), a.Ended, a.Times} }, "kind", "attempts ended", "times"))

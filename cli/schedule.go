@@ -62,7 +62,7 @@ func (p *Program) scheduleCommand() *cli.Command {
 			&cli.BoolFlag{Name: "uninstall", Usage: "remove the units of --name"},
 			&cli.BoolFlag{Name: "system", Usage: "units of the system, with the protections of systemd, instead of your own"},
 			&cli.StringFlag{Name: "user", DefaultText: "who types this, also through sudo", Usage: "with --system: crawl as `USER`"},
-			&cli.StringFlag{Name: "root", DefaultText: "/", Usage: "write it for the machine whose root is `FOLDER` here, an image say; this program and the current folder lie in it"},
+			&cli.StringFlag{Name: "root", DefaultText: "/", Usage: "write it for a machine whose root is `FOLDER` here, for example an image; this program and the current folder must be in it"},
 			&cli.StringFlag{Name: "unit-dir", DefaultText: "~/.config/systemd/user; with --system /etc/systemd/system", Usage: "`FOLDER` of the units"},
 			jsonFlag(),
 		},
@@ -193,7 +193,7 @@ func (p *Program) job(c *cli.Context, when schedule.When) (j schedule.Job, err e
 			if c.Bool("install") {
 				return j, Usagef("--user %s: this machine has no such user: make it first (sudo useradd --system %[1]s), or name another", j.User)
 			}
-			p.note("This machine has no user %s: where the units are installed it has to be made first.", yp.Printable(j.User))
+			p.note("This machine has no user %s: make it first on the machine where you install the units.", yp.Printable(j.User))
 		}
 	}
 	global := []string{program, "--db", absolute(j.Folder, c.String("db")), "--wal-dir", absolute(j.Folder, logDir(c)), "--quiet"}
@@ -291,7 +291,7 @@ func (p *Program) checkLine(c *cli.Context, j *schedule.Job) error {
 	(commandPath{rootOf(app)}).sub(mainCommand).Action = func(c *cli.Context) error {
 		for _, flag := range []string{"watch", "json", "dry-run"} {
 			if c.Bool(flag) {
-				return Usagef("--%s needs somebody who looks on: leave it out of a scheduled crawl", flag)
+				return Usagef("--%s is for a person at the screen: leave it out of a scheduled crawl", flag)
 			}
 		}
 		if _, err := q.newAnnouncer(c, zerolog.Nop()); err != nil {

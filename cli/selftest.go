@@ -27,12 +27,11 @@ const (
 func (p *Program) selftestCommand() *cli.Command {
 	return &cli.Command{
 		Name: "selftest", Usage: "Prove on this machine and disk that a crawl survives kills: crawl the demo, kill it, compare with the truth",
-		Description: "It asks nobody's site, takes 10 to 30 seconds, and writes into a folder of its own, which it removes when all is well.\n" +
-			"--powercut kills, and then takes away or tears what was written and not yet synced: the end of the journal behind the last transaction but\n" +
-			"one, pages that were being copied out of it, the ends of logs. It can't find a disk that reports a sync which it " +
-			"has not made: only pulling the plug does.\nExit code 0 when all is well, 1 otherwise.",
+		Description: "It sends no request to any site, takes 10 to 30 seconds, and writes into a new folder, which it removes when all is well.\n" +
+			"--powercut also simulates power cuts: after a kill it removes or damages what was written but not synced, in the database,\n" +
+			"its journal and the logs. It can't detect a disk that reports a sync before the data is safe: only a real power cut shows that.\nExit code 0 when all is well, 1 otherwise.",
 		Flags: []cli.Flag{
-			&cli.IntFlag{Name: "crash", Value: defaultSelftestKills, Usage: "kill it `N` times at random; beside that once at each named point of a page's way"},
+			&cli.IntFlag{Name: "crash", Value: defaultSelftestKills, Usage: "kill it `N` times at random, and once at each kill point"},
 			&cli.BoolFlag{Name: "powercut", Usage: fmt.Sprintf("simulate %d power cuts, too", selftestCuts)},
 			&cli.StringFlag{Name: "dir", Value: ".", Usage: "test the disk of this `FOLDER`"},
 			jsonFlag(),
@@ -51,7 +50,7 @@ func (p *Program) selftest(c *cli.Context) error {
 		return err
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return Usagef("--dir %s: want a folder that is there", c.String("dir"))
+		return Usagef("--dir %s: want an existing folder", c.String("dir"))
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -183,13 +182,13 @@ func (p *Program) printSelftest(v selftestVerdict) error {
 		points = fmt.Sprintf("%d: %s", len(v.Points), strings.Join(v.Points, " "))
 	}
 	if v.PowerCuts != nil {
-		cuts = fmt.Sprintf("%d simulated: unsynced ends lost or torn", *v.PowerCuts)
+		cuts = fmt.Sprintf("%d simulated: writes that were not synced were lost or torn", *v.PowerCuts)
 	}
 	switch {
 	case !v.OK:
 		verdict = p.paint(p.Out, red, "failed") + ": " + plural(len(v.Problems), "problem")
 	case v.Doubt != "":
-		verdict = p.paint(p.Out, yellow, "kills are survived, but look at the line of the disk")
+		verdict = p.paint(p.Out, yellow, "no kill lost anything, but see the line of the disk")
 	}
 	disk := commas(orDash(v.FileSystem), locks)
 	if v.Doubt != "" {
@@ -200,7 +199,7 @@ func (p *Program) printSelftest(v selftestVerdict) error {
 		{"disk", disk},
 		{"fsync", fmt.Sprintf("p50 %s, p99 %s: %s", syncText(v.FsyncP50), syncText(v.FsyncP99), limit)},
 		{"crawl", fmt.Sprintf("%s, %s: %.0f pages/s, %.1f ms CPU a page", plural(v.Pages, "page"), plural(v.Listings, "listing"), v.Rate, 1000*v.CPU)},
-		{"kills", fmt.Sprintf("%d at random; %d pages again in all, %d may be", v.Kills, v.Again, v.Allowed)},
+		{"kills", fmt.Sprintf("%d at random; %d pages were fetched again, %d are allowed", v.Kills, v.Again, v.Allowed)},
 		{"kill points", points},
 		{"power cuts", cuts},
 		{"lost", fmt.Sprintf("%d of %s, in %s and their logs", v.Lost, plural(v.Listings, "listing"), plural(v.Databases, "database"))},

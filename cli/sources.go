@@ -59,7 +59,7 @@ func (p *Program) sourcesCommand() *cli.Command {
 			act("enable", "Allow crawls of a source, and clear what was set automatically",
 				"Its pause, quarantine, penalties and failures in a row are cleared, also when it is enabled already.\n"+
 					"One that waits for a review goes to the sandbox.", p.enableSource),
-			act("disable", "Do not crawl a source until it is enabled", "Runs under way finish the pages they have in hand.",
+			act("disable", "Do not crawl a source until it is enabled", "Runs under way finish their current pages.",
 				func(ctx context.Context, k *database, name string) error {
 					_, err := health.New(k.DB()).SetEnabled(ctx, name, false)
 					return err

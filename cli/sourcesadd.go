@@ -138,7 +138,7 @@ func (a *adding) open() (err error) {
 	}
 	closed, err := closedTo(a.c.Context, a.k, a.address)
 	if err == nil && closed != "" {
-		err = fmt.Errorf("the site must not be asked now: %s", closed)
+		err = fmt.Errorf("no request may go to the site now: %s", closed)
 	}
 	return err
 }
@@ -223,7 +223,7 @@ func (a *adding) sample(s crawl.Sampling, asks fetch.Config) (*stagedRow, error)
 	found, err := s.Find(a.c.Context, a.called, a.address)
 	switch {
 	case errors.Is(err, fetch.ErrDisallowed):
-		return nil, fmt.Errorf("%w: the site forbids this page; name a page that it allows, or ask its owner", err)
+		return nil, fmt.Errorf("%w: the site does not allow this page; name a page that it allows, or ask its owner", err)
 	case errors.Is(err, fetch.ErrChallenge):
 		return nil, fmt.Errorf("%w: the site blocks programs, and ypcrawl solves no challenge", err)
 	case err != nil:

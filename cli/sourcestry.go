@@ -22,11 +22,11 @@ import (
 	"ypcrawl/yp"
 )
 
-const tryDescription = `The page is the address of one, which is asked for once, as a crawl would ask (robots.txt, pace, what the database
-knows of the host), or a file, for which nobody is asked. With --target, the source says what the address is.
-SOURCE is a name (see "sources list"), or the FILE of a definition. No listing is stored.
+const tryDescription = `The page is a URL or a file. A URL is requested once, with the robots.txt, pace and waits of a crawl; a file needs
+no request. With --target, the URL comes from the definition.
+SOURCE is a name (see "sources list"), FILE is a definition. No listing is stored.
 Exit codes: 0 listings, or a page that says that there are none; 3 more than half of the cards can't be read or are
-rejected; 5 a block page, a redirect, or a page that is not the site's; 7 the site's page, but its layout is not known.`
+rejected; 5 a block page, a redirect, or a page that is not the site's; 7 a page of the site in an unknown layout.`
 
 // sourcesTryCommand is `sources try`.
 func (p *Program) sourcesTryCommand() *cli.Command {
@@ -37,7 +37,7 @@ func (p *Program) sourcesTryCommand() *cli.Command {
 			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "read the page again whenever the definition (or the page's file) is saved, until Ctrl-C"},
 			&cli.BoolFlag{Name: "details", Usage: "the page is a listing's own, not one of results"},
 			&cli.StringFlag{Name: "target", DefaultText: "none", Usage: "`CITY/CATEGORY` whose first page it is, as the site writes them: austin-tx/plumbers"},
-			&cli.StringFlag{Name: "save", DefaultText: "none", Usage: "keep the page that was asked for in `FILE`, to try it again without asking"},
+			&cli.StringFlag{Name: "save", DefaultText: "none", Usage: "save the requested page in `FILE`, to try it again without a request"},
 			&cli.BoolFlag{Name: "all", Usage: "show every card in full, not only the first"},
 			&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` of the site, instead of the one that the source names"},
 		}, keepFlags(), []cli.Flag{delayFlag(), robotsFlag(), userAgentFlag(), requestTimeoutFlag(), jsonFlag()}),
@@ -216,7 +216,7 @@ func (t *trial) saved(src *site.Source) (*tryAnswer, error) {
 	defer func() { _ = f.Close() }() // opened for reading only
 	page, err := io.ReadAll(io.LimitReader(f, maxSample+1))
 	if err == nil && len(page) > maxSample {
-		err = fmt.Errorf("%s is larger than %s: no page of a directory", t.page, bytesText(maxSample))
+		err = fmt.Errorf("%s is larger than %s: too large for a page of a directory", t.page, bytesText(maxSample))
 	}
 	if err != nil {
 		return nil, err
@@ -235,7 +235,7 @@ func (t *trial) saved(src *site.Source) (*tryAnswer, error) {
 func (t *trial) ask(src *site.Source, address *url.URL) (*tryAnswer, error) {
 	if base := src.BaseURL(); hostOf(base) != hostOf(address) && strings.TrimPrefix(hostOf(base), "www.") != strings.TrimPrefix(hostOf(address), "www.") {
 		root := url.URL{Scheme: address.Scheme, Host: address.Host}
-		return nil, Usagef("%s is no page of %s, which is at %s: if the site is the same, pass --base-url %s",
+		return nil, Usagef("%s is not a page of %s (%s): if the site is the same, pass --base-url  %s",
 			yp.Printable(address.Redacted()), src.Name(), base.Redacted(), root.String())
 	}
 	how, err := t.p.asking(t.c)
@@ -254,7 +254,7 @@ func (t *trial) ask(src *site.Source, address *url.URL) (*tryAnswer, error) {
 		defer func() { _ = k.DB().Close() }()
 		closed, err := closedTo(t.c.Context, k, address)
 		if err == nil && closed != "" {
-			err = fmt.Errorf("the site may not be asked now: %s\nA page that is kept can be tried without asking: `ypcrawl sources samples`, `ypcrawl sources sample ID > page.html`", closed)
+			err = fmt.Errorf("no request may go to the site now: %s\nTo try a kept page without a request:  `ypcrawl sources samples`, `ypcrawl sources sample ID > page.html`", closed)
 		}
 		if err != nil {
 			return nil, err
@@ -267,11 +267,11 @@ func (t *trial) ask(src *site.Source, address *url.URL) (*tryAnswer, error) {
 	var failed *fetch.Error
 	switch {
 	case errors.Is(err, fetch.ErrDisallowed):
-		return nil, fmt.Errorf("%w: the site does not want this; give a page that it allows, or ask its owner", err)
+		return nil, fmt.Errorf("%w: the site does not allow this page; name a page that it allows, or ask its owner", err)
 	case errors.Is(err, fetch.ErrChallenge) && errors.As(err, &failed):
 		return &tryAnswer{status: failed.Status, final: address, vendor: failed.Err.Error()}, nil
 	case err != nil:
-		return nil, fmt.Errorf("%w: look at the address with a browser", err)
+		return nil, fmt.Errorf("%w: open the address in a browser", err)
 	}
 	defer res.Release()
 	t.p.note("Asked for %s once: status %d, %s.", yp.Printable(address.Redacted()), res.Status, bytesText(int64(len(res.Body))))
@@ -328,7 +328,7 @@ func (t *trial) read(src *site.Source, a *tryAnswer) (*triedPage, error) {
 	}
 	if a.vendor != "" {
 		row.Outcome, row.ExitCode = yp.CauseBlocked.Policy().Code, ExitBlocked
-		row.Reason = "a block or a challenge, and no challenge is ever solved: " + a.vendor
+		row.Reason = "a block or a challenge, which ypcrawl never solves: " + a.vendor
 		return row, nil
 	}
 	r, err := src.Read(a.body, a.final, a.status, t.c.Bool("details"))

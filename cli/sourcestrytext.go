@@ -22,7 +22,7 @@ func (row *triedPage) text(w *sections) {
 		}
 		w.lines("The page has these signs of the definition:")
 		if w.more(signs...); len(signs) == 0 {
-			w.more("  none: chrome says what each page of the site has")
+			w.more("  none: list under chrome what each page of the site has")
 		}
 	}
 	first := max(0, slices.IndexFunc(row.Cards, func(c triedCard) bool { return c.Unread == "" && !c.Listing.Sponsored }))

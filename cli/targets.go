@@ -144,7 +144,7 @@ func targetIDs(c *cli.Context, k *database, source int64) (ids []int64, err erro
 
 func (p *Program) targetsShow(c *cli.Context) error {
 	if !c.Args().Present() {
-		return Usagef("name targets to show: an id, or city/category; `ypcrawl targets list` shows those there are")
+		return Usagef("name targets to show: an id, or city/category; `ypcrawl targets list` lists them all")
 	}
 	return p.with(c, reading, func(k *database, scope store.Scope) error {
 		ids, err := targetIDs(c, k, scope.SourceID)

@@ -27,7 +27,7 @@ func (p *Program) traceCommand() *cli.Command {
 
 func (p *Program) trace(c *cli.Context) error {
 	if c.Args().Len() != 1 {
-		return Usagef("name one target: an id, or city/category like los-angeles-ca/plumbers; `ypcrawl targets list` shows those there are")
+		return Usagef("name one target: an id, or city/category like los-angeles-ca/plumbers; `ypcrawl targets list` lists them all")
 	}
 	if c.Int("attempts") < 0 {
 		return Usagef("--attempts %d: want a number from 0 up", c.Int("attempts"))

@@ -117,7 +117,7 @@ func TestTakenAway(t *testing.T) {
 	}
 }
 
-// TestStopOfEveryKind: a stop finishes the page in hand and begins no other; the next run goes
+// TestStopOfEveryKind: a stop finishes the current page and begins no other; the next run goes
 // on behind it.
 func TestStopOfEveryKind(t *testing.T) {
 	t.Parallel()

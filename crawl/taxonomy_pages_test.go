@@ -25,7 +25,7 @@ func strangers() (all []trouble) {
 		{"a login page", ok(loginPage()), "chrome"},
 		{"an empty body", ok(""), "empty body"},
 		{"JSON", ok(`{"error": "no"}`), "chrome"},
-		{"404 without the site's chrome", status(404, "<html>"+strings.Repeat("<p>nginx</p>", 99)+"</html>"), "status 404 without"},
+		{"404 without the site's chrome", status(404, "<html>"+strings.Repeat("<p>nginx</p>", 99)+"</html>"), "status 404, and the page is not the site's"},
 	} {
 		code := "200"
 		if strings.HasPrefix(tt.name, "404") {

@@ -42,7 +42,7 @@ func NoCompany(q Querier, id int64) error {
 	case err != nil:
 		return fmt.Errorf("look for company %d: %w", id, err)
 	case merge == 0:
-		return refuse("there is no company %d: `ypcrawl companies list` shows those there are", id)
+		return refuse("there is no company %d: `ypcrawl companies list` lists them all", id)
 	}
 	return refuse("there is no company %d any more: merge %d made it a part of company %d", id, merge, into)
 }
@@ -289,7 +289,7 @@ func UndoMerge(tx *Tx, id int64) (*Divided, error) {
 	err := tx.Get(selectMerge, []any{id}, &d.Company, &d.Other, &listings, &keys, &last, &undone)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return nil, refuse("there is no merge %d: `ypcrawl companies merges` shows those there are", id)
+		return nil, refuse("there is no merge %d: `ypcrawl companies merges` lists them all", id)
 	case err != nil:
 		return nil, fmt.Errorf("find merge %d: %w", id, err)
 	case undone != "":

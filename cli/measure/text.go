@@ -117,26 +117,26 @@ func (t *text) runs(m *report.Measures) {
 			dead, held = dead+1, held+r.Held
 		}
 	}
-	t.gauge("runs", "Runs under way, and those that died and were not recovered yet.")
+	t.gauge("runs", "Runs under way, including those that died and were not recovered yet.")
 	t.is(float64(alive), "state", "alive")
 	t.is(float64(dead), "state", "dead")
-	t.gauge("run_heartbeat_age_seconds", "Age of the heartbeat that is the oldest among the runs under way.")
+	t.gauge("run_heartbeat_age_seconds", "Age of the oldest heartbeat of the runs under way.")
 	t.real(oldest)
-	t.gauge("targets_orphaned", "Targets that dead runs hold: the next run takes them back.")
+	t.gauge("targets_orphaned", "Targets held by dead runs: the next run recovers them.")
 	t.is(float64(held))
 	if end := m.LastRun; end != nil {
-		t.gauge("last_run_outcome", "How the last run ended: the outcome stands in the label.")
+		t.gauge("last_run_outcome", "How the last run ended: see the label outcome.")
 		t.is(1, "outcome", end.Outcome)
 		t.gauge("last_run_finished_timestamp_seconds", "When the last run ended.")
 		t.stamp(&end.Finished)
 	}
-	t.gauge("last_run_done_timestamp_seconds", "When the last run ended that did all due work or used its budget up.")
+	t.gauge("last_run_done_timestamp_seconds", "When the last successful run ended: it did all due work, or used up its budget.")
 	t.stamp(m.LastWell)
 	t.gauge("last_page_timestamp_seconds", "When the last page was read.")
 	t.stamp(m.LastPage)
 	t.gauge("claims", "Claims of targets by the runs under way and the last one.")
 	t.is(float64(m.Claims.Claims))
-	t.gauge("claim_retries", "Tries more that these took, because the database was busy.")
+	t.gauge("claim_retries", "Extra tries of these claims, because the database was busy.")
 	t.is(float64(m.Claims.Retries))
 }
 
@@ -168,14 +168,14 @@ func (t *text) targets(m *report.Measures) {
 
 func (t *text) listings(m *report.Measures) {
 	l := m.Listings
-	t.gauge("listings", "Listings, those that their source has dropped apart.")
+	t.gauge("listings", "Listings, without those that their source has dropped.")
 	t.is(float64(l.Alive), "state", "alive")
 	t.is(float64(l.All-l.Alive), "state", "dropped")
 	t.gauge("listings_with_email", "Listings that are not dropped and have an e-mail address.")
 	t.is(float64(l.WithEmail))
 	t.gauge("companies", "Companies.")
 	t.is(float64(l.Companies))
-	t.gauge("pass_listings", "What the last pass of a source brought so far, by what became of listings.")
+	t.gauge("pass_listings", "Listings of the last pass of a source so far, by kind of change.")
 	for _, p := range m.Passes {
 		for _, c := range []struct {
 			change string
@@ -188,14 +188,14 @@ func (t *text) listings(m *report.Measures) {
 	for _, p := range m.Passes {
 		t.stamp(&p.Began, "source", p.Source)
 	}
-	t.gauge("pass_running", "1 while a run of the source's last pass lives.")
+	t.gauge("pass_running", "1 while a run of the source's last pass is under way.")
 	for _, p := range m.Passes {
 		t.whether(p.State == report.PassRunning, "source", p.Source)
 	}
 	c := m.Coverage
-	t.gauge("site_listings", "Listings that the sites say they have, of the targets of which they say so.")
+	t.gauge("site_listings", "Listings that the sites say they have, over the targets with such a number.")
 	t.count(c.SiteTotal)
-	t.gauge("site_listings_seen", "Listings seen of these.")
+	t.gauge("site_listings_seen", "Listings seen, over the same targets.")
 	t.count(c.Seen)
 	t.gauge("site_pages_left", "Pages of the sites beyond the limit of pages.")
 	t.count(c.PagesLeft)
@@ -209,7 +209,7 @@ func (t *text) sources(m *report.Measures) {
 		}
 	}
 	with := func(labels []string, more ...string) []string { return append(slices.Clone(labels), more...) }
-	each("source_availability", "1 for what the source is, 0 for what it is not.", func(s report.SourceMeasure, of []string) {
+	each("source_availability", "1 for the state of the source, 0 for all other states.", func(s report.SourceMeasure, of []string) {
 		for _, state := range []store.SourceState{store.SourceOpen, store.SourceHeld, store.SourceQuarantined, store.SourcePaused, store.SourceDisabled} {
 			t.whether(s.Availability == state, with(of, "availability", string(state))...)
 		}
@@ -272,7 +272,7 @@ func (t *text) attempts(m *report.Measures) {
 func (t *text) files(m *report.Measures) {
 	t.gauge("database_bytes", "Size of the database.")
 	t.count(m.Database)
-	t.gauge("database_journal_bytes", "Size of the database's own journal beside it.")
+	t.gauge("database_journal_bytes", "Size of the database's journal (-wal).")
 	t.count(m.Journal)
 	t.gauge("log_bytes", "Size of the write-ahead logs.")
 	t.count(m.Logs)

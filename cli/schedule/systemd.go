@@ -94,7 +94,7 @@ func (j Job) service(names []string) string {
 	}
 	comment("The crawl hangs if no heartbeat is written, or if no request ends and nothing is waited for.")
 	put("WatchdogSec=300")
-	comment("A stop finishes the pages in hand: one request each, and one for robots.txt (--request-timeout).")
+	comment("A stop finishes the current pages: one request each, and one for robots.txt (--request-timeout).")
 	put("TimeoutStopSec=%s\nKillMode=mixed\n", seconds(j.Stop))
 	j.harden(&b)
 	return b.String()

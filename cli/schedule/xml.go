@@ -61,7 +61,7 @@ func (j Job) Launchd() ([]File, error) {
 	put("\t<!-- what it prints: nothing on a normal day -->")
 	put("\t<key>StandardOutPath</key>\n\t<string>%s</string>", escape(path.Join(j.Folder, j.Name+".log")))
 	put("\t<key>StandardErrorPath</key>\n\t<string>%s</string>", escape(path.Join(j.Folder, j.Name+".log")))
-	put("\t<!-- a stop finishes the pages in hand -->")
+	put("\t<!-- a stop finishes the current pages -->")
 	put("\t<key>ExitTimeOut</key>\n\t<integer>%s</integer>", seconds(j.Stop))
 	put("\t<key>ProcessType</key>\n\t<string>Background</string>")
 	put("\t<key>Umask</key>\n\t<integer>63</integer>\n</dict>\n</plist>")

@@ -154,7 +154,7 @@ func (c *comparison) listings() error {
 		default:
 			seen[n] = true
 			if r.dropped {
-				c.add(Differs, "listing", id, "is marked as dropped, and the site shows it")
+				c.add(Differs, "listing", id, "is marked as dropped, but the site shows it")
 			}
 			c.fields(r, id, &want[n])
 		}
@@ -185,7 +185,7 @@ func (c *comparison) unknown(r *row, id string, want []yp.Listing) {
 	name, phone, street := r.fields[yp.ListingFieldAt("name")].String, r.fields[yp.ListingFieldAt("phone")].String, r.fields[yp.ListingFieldAt("street")].String
 	i := slices.IndexFunc(want, func(l yp.Listing) bool { return l.Name == name && l.Phone == phone && l.Street == street })
 	if i < 0 {
-		c.add(Doubled, "listing", id, "is in the database (%s), and the site does not show it", name)
+		c.add(Doubled, "listing", id, "is in the database (%s), but the site does not show it", name)
 		return
 	}
 	c.add(Doubled, "listing", id, "is listing %s a second time: the site shows %s under that id alone", want[i].ID, name)
@@ -276,13 +276,13 @@ func (c *comparison) companies() error {
 		case have == nil:
 			c.add(Missing, "company", id, "is missing: no company begins with this listing; it is %s, of the listings %s", want.Name, strings.Join(want.Listings, " "))
 		case !slices.Equal(have.Listings, want.Listings):
-			c.add(Differs, "company", id, "has the listings %s, and %s belong together", strings.Join(have.Listings, " "), strings.Join(want.Listings, " "))
+			c.add(Differs, "company", id, "has the listings %s, but the site shows %s as one company", strings.Join(have.Listings, " "), strings.Join(want.Listings, " "))
 		case have.Name != want.Name:
-			c.add(Differs, "company", id, "has the name %q, and it is %q", have.Name, want.Name)
+			c.add(Differs, "company", id, "has the name %q, but its name is %q", have.Name, want.Name)
 		}
 	}
 	for id, have := range got {
-		c.add(Doubled, "company", id, "is one too many: %s, of the listings %s", have.Name, strings.Join(have.Listings, " "))
+		c.add(Doubled, "company", id, "should not exist: %s, of the listings %s", have.Name, strings.Join(have.Listings, " "))
 	}
 	bare, err := store.Column[int64](c.db.Reader(c.ctx), `SELECT id FROM companies WHERE id NOT IN (SELECT company_id FROM listings)`)
 	for _, id := range bare {
@@ -326,7 +326,7 @@ func (c *comparison) details() error {
 	}
 	for id := range got {
 		if c.truth.Changes == nil {
-			c.add(Doubled, "details", id, "are in the database, and the site has no such page")
+			c.add(Doubled, "details", id, "are in the database, but the site has no such page")
 		}
 	}
 	open, err := store.All(c.db.Reader(c.ctx), `SELECT l.listing_id, t.status FROM targets t JOIN listings l ON l.id = t.listing
@@ -367,11 +367,11 @@ func (c *comparison) searches() error {
 		case have.status != string(yp.Done):
 			c.add(Unfinished, "search", id, "is %s, with %d of %d pages", have.status, have.Pages, want.Pages)
 		case have.Pages != want.Pages:
-			c.add(Differs, "search", id, "is DONE with %d pages, and the site has %d", have.Pages, want.Pages)
+			c.add(Differs, "search", id, "is DONE with %d pages, but the site has %d", have.Pages, want.Pages)
 		}
 	}
 	for id := range got {
-		c.add(Doubled, "search", id, "is in the database, and the site has no such city and category")
+		c.add(Doubled, "search", id, "is in the database, but the site has no such city and category")
 	}
 	return nil
 }
@@ -390,7 +390,7 @@ func (c *comparison) cities() error {
 	}
 	for _, have := range rows {
 		if !slices.Contains(c.truth.Cities, have) {
-			c.add(Doubled, "city", have.Slug, "%s, %s is in the database, and the index does not have it so", have.Name, have.State)
+			c.add(Doubled, "city", have.Slug, "%s, %s is in the database, but the index does not have it under that name", have.Name, have.State)
 		}
 	}
 	return nil

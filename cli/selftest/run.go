@@ -237,7 +237,7 @@ func (r *runner) survived() error {
 	r.allow += Workers
 	lacks, err := r.lacksWhatLogsTell(filepath.Join(r.dir, database))
 	if err == nil && lacks {
-		err = fmt.Errorf("%w: after a kill, the logs tell of what was committed, and the database does not have it", errLost)
+		err = fmt.Errorf("%w: after a kill, the logs have committed pages that the database lacks", errLost)
 	}
 	return err
 }
@@ -295,7 +295,7 @@ func (r *runner) points() error {
 		r.Say("killing it at each named point", i, len(r.Points))
 		cmd, out := r.crawl(fmt.Sprintf("%s:%d", point, 1+r.rnd.IntN(6)))
 		if _ = cmd.Run(); !killed(cmd) {
-			return fmt.Errorf("%w: it was to be killed at %s: %w", errCrawl, point, r.failed(cmd, out))
+			return fmt.Errorf("%w: it was not killed at %s: %w", errCrawl, point, r.failed(cmd, out))
 		}
 		r.res.Points = append(r.res.Points, point)
 		if err := r.survived(); err != nil {
@@ -351,7 +351,7 @@ func (r *runner) compare() error {
 		}
 	}
 	if again > r.allow {
-		r.problem(database, nil, "%d pages were fetched again, and %d may be: pages that were committed had been lost", again, r.allow)
+		r.problem(database, nil, "%d pages were fetched again, and only %d are allowed: committed pages were lost", again, r.allow)
 	}
 	r.res.Again += again
 	r.res.Allowed += r.allow

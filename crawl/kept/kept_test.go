@@ -326,7 +326,7 @@ func TestBounds(t *testing.T) {
 		dir := t.TempDir()
 		write(t, Config{Dir: dir}, func(w *Writer) { w.Keep(page("a", 1, day1), reading, noise(1)) })
 		_, err := Open(Config{Dir: dir, Run: "run2", Days: 1, MaxBytes: 1000, Alive: func(string) (bool, error) { return true, nil }})
-		if err == nil || !strings.Contains(err.Error(), "living runs") {
+		if err == nil || !strings.Contains(err.Error(), "runs under way already keep") {
 			t.Errorf("err = %v", err)
 		}
 	})

@@ -163,7 +163,7 @@ func (r *Reader) Read(e Entry) (p *Page, how *Reading, body []byte, err error) {
 	}
 	if err == nil {
 		if how = r.readings[p.Reading]; how == nil {
-			err = fmt.Errorf("the definition %s that it was read with is missing", p.Reading)
+			err = fmt.Errorf("the definition %s of its time is missing", p.Reading)
 		}
 	}
 	if err == nil {

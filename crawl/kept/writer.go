@@ -326,7 +326,7 @@ func (w *Writer) prune(more int64) error {
 			Msg("kept pages were removed before their days were over: they took more than --keep-pages-size. Raise it to keep them longer")
 	}
 	if used > w.cfg.MaxBytes {
-		return fmt.Errorf("living runs already keep %d bytes of pages, and --keep-pages-size is %d", used-more, w.cfg.MaxBytes)
+		return fmt.Errorf("runs under way already keep %d bytes of pages, and --keep-pages-size is %d", used-more, w.cfg.MaxBytes)
 	}
 	return nil
 }

@@ -316,7 +316,7 @@ func indexPages(text, letters string) ([]*template, error) {
 		pages = append(pages, t)
 	}
 	if len(pages) == 0 {
-		return nil, errors.New("has {letter} in its path, but index.letters is empty")
+		return nil, errors.New("has {letter} in its path, but index.letters is empty: list the letters there")
 	}
 	if !pages[0].has("state") && !pages[0].has("state_lower") {
 		return nil, errors.New("must hold {state} or {state_lower}")
@@ -397,7 +397,7 @@ func (c *compiled) compileDetail(f *faults) {
 				if _, own := f.at[at]; !own {
 					at = "detail.labels." + have
 				}
-				f.add(at, fmt.Errorf("the label %q is that of %s and of %s", label, have, name))
+				f.add(at, fmt.Errorf("the label %q stands under both %s and %s: remove one", label, have, name))
 			}
 			r.labels[labelText(label)] = name
 		}

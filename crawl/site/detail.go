@@ -130,7 +130,7 @@ func (s *Source) detailWhole(body []byte, final *url.URL, status int) (*Page, er
 func (p *Page) missing(chrome bool, status int) {
 	p.Outcome, p.NotFound, p.Reason = NoListings, true, fmt.Sprintf("status %d: the site has no such listing", status)
 	if !chrome {
-		p.Outcome, p.NotFound, p.Reason = Unrecognised, false, fmt.Sprintf("status %d without the site's chrome", status)
+		p.Outcome, p.NotFound, p.Reason = Unrecognised, false, fmt.Sprintf("status %d, and the page is not the site's", status)
 	}
 }
 
@@ -154,13 +154,13 @@ func (r *detailReader) decide(p *Page, chrome, empty bool) {
 	case empty:
 		p.Reason = "empty body"
 	case !chrome && !r.marked:
-		p.Reason = "not a page of the site: none of its chrome is there"
+		p.Reason = "not a page of the site: it has nothing that the definition lists under chrome"
 	case r.ID == "":
 		p.Outcome, p.Reason = HTMLChanged, "a page without the id of its listing"
 	case r.marked:
-		p.Outcome, p.Reason = HTMLChanged, "a detail page whose name could not be read"
+		p.Outcome, p.Reason = HTMLChanged, "the name of the listing could not be read"
 	default:
-		p.Outcome, p.Reason = HTMLChanged, "the site's page, but not that of a listing"
+		p.Outcome, p.Reason = HTMLChanged, "a page of the site, but not of a listing"
 	}
 }
 

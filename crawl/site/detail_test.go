@@ -377,7 +377,7 @@ func TestDetailDefinition(t *testing.T) {
 	for name, c := range map[string]struct{ yaml, want string }{
 		"unknown field":   {"detail:\n  fields:\n    emial: a", `x.yaml:6:12: detail.fields.emial: unknown field "emial": did you mean "email"?`},
 		"unknown label":   {"detail:\n  labels:\n    servises: [a]", `x.yaml:6:15: detail.labels.servises: unknown field "servises": did you mean "services"?`},
-		"label twice":     {"detail:\n  labels:\n    aka: [Email]", `x.yaml:6:10: detail.labels.aka: the label "email" is that of aka and of email`},
+		"label twice":     {"detail:\n  labels:\n    aka: [Email]", `x.yaml:6:10: detail.labels.aka: the label "email" stands under both aka and email: remove one`},
 		"unknown key":     {"detail:\n  feilds: {}", `x.yaml:5:3: detail.feilds: unknown key "feilds": did you mean "fields"?`},
 		"bad path":        {"detail:\n  path: '('", `x.yaml:5:9: detail.path: error parsing regexp`},
 		"path, no group":  {"detail:\n  path: mip", `x.yaml:5:9: detail.path: "mip": want one group, or one named id`},

@@ -16,11 +16,11 @@ var ErrNoSource = errors.New("no such built-in source")
 
 // ErrNoIndex says that a source has no index of a state: its definition names
 // none, or there is no such state.
-var ErrNoIndex = errors.New("the source has no such state index: urls.state_index in its definition names one")
+var ErrNoIndex = errors.New("the source has no index of this state: add urls.state_index to its definition")
 
 // ErrNoDetails says that the definition of a source does not describe the
 // pages of single listings.
-var ErrNoDetails = errors.New("the source has no detail pages: the block detail of its definition describes them")
+var ErrNoDetails = errors.New("the source has no detail pages: add the section detail to its definition")
 
 // DefinitionError is one fault in a source definition.
 type DefinitionError struct {

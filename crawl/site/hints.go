@@ -38,7 +38,7 @@ func (r *Reading) hints(s *Source, t *trace, doc *html.Node) {
 		for i := range s.next {
 			if sel := s.next[i].sel; sel >= 0 && len(hits[sel]) > 0 {
 				n := len(hits[sel])
-				r.Hints = append(r.Hints, Hint{*s.next[i].def, fmt.Sprintf("finds %s, of which none leads to a later page", yp.Plural(n, "element"))})
+				r.Hints = append(r.Hints, Hint{*s.next[i].def, fmt.Sprintf("finds %s, but no link to a later page", yp.Plural(n, "element"))})
 			}
 		}
 	}
@@ -51,7 +51,7 @@ func (r *Reading) cardHints(s *Source, doc *html.Node, words []string) {
 		r.Hints = append(r.Hints, Hint{*rule, "finds nothing on the page" + near(text, words)})
 	}
 	if often := repeated(doc); len(often) > 0 && len(r.Hints) > 0 {
-		r.Hints[len(r.Hints)-1].Text += "; what the page repeats most: " + strings.Join(often, ", ")
+		r.Hints[len(r.Hints)-1].Text += "; repeated most on the page: " + strings.Join(often, ", ")
 	}
 }
 
@@ -141,7 +141,7 @@ func (r *Reading) fieldHints(s *Source, t *trace, words []string) {
 			case some[name]:
 				h.Text = fmt.Sprintf("gives a text on only %d of %s", u.gave, yp.Plural(len(r.Cards), "card"))
 			default:
-				h.Text = fmt.Sprintf("gives a text on %s, which is no value of this field", yp.Plural(u.gave, "card"))
+				h.Text = fmt.Sprintf("gives a text on %s, but not in the form of this field", yp.Plural(u.gave, "card"))
 			}
 			r.Hints = append(r.Hints, h)
 		}

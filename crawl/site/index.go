@@ -228,22 +228,22 @@ func (r *indexReader) decide(x *Page, doc *html.Node, empty bool, status int) {
 	case gone(status) && chrome:
 		x.Outcome, x.Reason, x.NotFound, x.Cities = NoListings, fmt.Sprintf("status %d", status), true, nil
 	case gone(status):
-		x.Outcome, x.Reason, x.Cities = Unrecognised, fmt.Sprintf("status %d without the site's chrome", status), nil
+		x.Outcome, x.Reason, x.Cities = Unrecognised, fmt.Sprintf("status %d, and the page is not the site's", status), nil
 	case len(x.Cities) > 0:
-		x.Outcome, x.Reason = OK, fmt.Sprintf("%d cities", len(x.Cities))
+		x.Outcome, x.Reason = OK, yp.Plural(len(x.Cities), "city")
 		if r.more > 0 {
-			x.Reason += fmt.Sprintf(", and %d more that are left out", r.more)
+			x.Reason += fmt.Sprintf("; %d more are left out", r.more)
 		}
 	case empty:
 		x.Outcome, x.Reason = Unrecognised, "empty body"
 	case !chrome:
-		x.Outcome, x.Reason = Unrecognised, "not a page of the site: none of its chrome is there"
+		x.Outcome, x.Reason = Unrecognised, "not a page of the site: it has nothing that the definition lists under chrome"
 	case r.other > 0:
-		x.Outcome, x.Reason = HTMLChanged, fmt.Sprintf("no city of %s, yet %d of other states", r.state, r.other)
+		x.Outcome, x.Reason = HTMLChanged, fmt.Sprintf("the page lists no city of %s, but %d of other states", r.state, r.other)
 	case r.framed(doc):
 		x.Outcome, x.Reason = NoListings, "the index lists no city here"
 	default:
-		x.Outcome, x.Reason = HTMLChanged, "the site's page, but neither cities nor the frame of an index"
+		x.Outcome, x.Reason = HTMLChanged, "a page of the site with neither cities nor the frame of an index"
 	}
 }
 

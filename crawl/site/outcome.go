@@ -102,20 +102,20 @@ func (s *Source) decide(p *Page, e *evidence) {
 		return // ads, which are listings
 	}
 	if chrome {
-		p.Outcome, p.Reason = HTMLChanged, "the site's page, but neither listings nor an empty-result marker"
+		p.Outcome, p.Reason = HTMLChanged, "a page of the site with neither listings nor an empty-result marker"
 		if sign := s.sign(p, e); sign != "" {
-			p.Reason = "no listing could be read, yet the page has " + sign
+			p.Reason = "no listing could be read, but the page has " + sign
 		}
 		return
 	}
-	p.Outcome, p.Reason = Unrecognised, "not a page of the site: none of its chrome is there"
+	p.Outcome, p.Reason = Unrecognised, "not a page of the site: it has nothing that the definition lists under chrome"
 	switch words := blockPage.inText(nil, e.doc); {
 	case e.empty:
 		p.Reason = "empty body"
 	case words != "":
 		p.Reason = fmt.Sprintf("a block page: it says %q", words)
 	case gone(e.status):
-		p.Reason = fmt.Sprintf("status %d without the site's chrome", e.status)
+		p.Reason = fmt.Sprintf("status %d, and the page is not the site's", e.status)
 	}
 }
 
@@ -136,7 +136,7 @@ func (s *Source) saysNothing(p *Page, e *evidence) string {
 	case gone(e.status):
 		return fmt.Sprintf("status %d", e.status)
 	case s.empty.selectors.In(e.doc):
-		return "the page carries the empty-result marker"
+		return "the page has the empty-result marker"
 	case p.zero:
 		return "the page counts 0 listings"
 	case s.empty.inTitle(e.doc):
@@ -155,7 +155,7 @@ func (s *Source) saysNothing(p *Page, e *evidence) string {
 func (s *Source) sign(p *Page, e *evidence) string {
 	switch {
 	case p.Raw > 0:
-		return fmt.Sprintf("%d cards without a name or an id", p.Raw)
+		return yp.Plural(p.Raw, "card") + " without a name or an id"
 	case p.SiteTotal > 0:
 		return fmt.Sprintf("a total of %d", p.SiteTotal)
 	case slices.ContainsFunc(structured.ReadScripts(e.scripts), func(b structured.Business) bool { return !b.Loose }):

@@ -21,7 +21,7 @@ const (
 	idsOfURL  = "url"  // from its URL, whatever the page says besides
 )
 
-var errIDs = errors.New("ids: want page or url, of a source of structured data without a path")
+var errIDs = errors.New("ids: want page or url; leave it out if there is a path, or if the source has no structured data")
 
 // compileOwnPages lets a source of structured data that says nothing of its
 // listings' own pages read those as it reads results pages. It returns false

@@ -110,6 +110,15 @@ func (s *Source) parseRegions(body []byte, final *url.URL) *Page {
 	return p
 }
 
+// readText says what was read of a page: "1 listing in 3 cards, 2 unreadable".
+func readText(p *Page, part string) string {
+	text := yp.Plural(len(p.Listings), "listing") + " in " + yp.Plural(p.Raw, part)
+	if p.Bad > 0 {
+		text += fmt.Sprintf(", %d unreadable", p.Bad)
+	}
+	return text
+}
+
 // onlyAds reports whether no listing is organic: then what the page says counts.
 func onlyAds(listings []yp.Listing) bool {
 	for i := range listings {
@@ -178,14 +187,14 @@ func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, final *
 		s.readNext(p, w.pageHits, doc, final)
 		return p
 	}
-	p.Outcome, p.Reason = OK, fmt.Sprintf("%d listings in %d cards, %d of them bad", len(p.Listings), p.Raw, p.Bad)
+	p.Outcome, p.Reason = OK, readText(p, "card")
 	shown, last := readRange(s.shown.first(&around), p.SiteTotal)
 	p.atEnd = p.SiteTotal > 0 && p.SiteTotal == max(last, p.organic)
 	s.readNext(p, w.pageHits, doc, final)
 	if shown > p.organic+p.LeftOut {
 		p.Missing, p.Announced = shown-p.organic-p.LeftOut, shown-p.LeftOut
 		p.Bad += p.Missing
-		p.Reason += fmt.Sprintf("; the page counts %d more than it shows", p.Missing)
+		p.Reason += fmt.Sprintf("; the page counts %s more than it shows", yp.Plural(p.Missing, "listing"))
 	}
 	return p
 }

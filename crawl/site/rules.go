@@ -61,7 +61,7 @@ func (s *Source) fault(f *format, v string) string {
 	switch f.kind {
 	case kindState:
 		if _, ok := yp.LookupState(v); !ok {
-			return "is none of the 50 states and DC"
+			return "is not one of the 50 states or DC"
 		}
 	case kindOwnURL:
 		if !s.ownURL(v) {
@@ -69,7 +69,7 @@ func (s *Source) fault(f *format, v string) string {
 		}
 	case kindPublicURL:
 		if !publicURL(v) {
-			return "is no http or https address of a public host"
+			return "is not an http or https address of a public host"
 		}
 	}
 	return ""

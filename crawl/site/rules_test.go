@@ -41,7 +41,7 @@ func TestCheck(t *testing.T) {
 		"name of 201":            {func(l *yp.Listing) { l.Name = strings.Repeat("é", 201) }, `name: "` + strings.Repeat("é", 40) + `" is longer than 200 characters`},
 		"city of marks":          {func(l *yp.Listing) { l.City = "--" }, `city: "--" does not match \pL`},
 		"city with a digit":      {func(l *yp.Listing) { l.City = "Austin, TX 7870" }, `city: "Austin, TX 7870" matches \pN`},
-		"state not of the 51":    {func(l *yp.Listing) { l.State = "PR" }, `state: "PR" is none of the 50 states and DC`},
+		"state not of the 51":    {func(l *yp.Listing) { l.State = "PR" }, `state: "PR" is not one of the 50 states or DC`},
 		"state by name":          {func(l *yp.Listing) { l.State = "District of Columbia" }, ""},
 		"postal code":            {func(l *yp.Listing) { l.PostalCode = "6270" }, `postal_code: "6270" does not match ^\d{5}(?:-\d{4})?$`},
 		"profile elsewhere":      {func(l *yp.Listing) { l.ProfileURL = "https://evil.example/mip/a-1" }, `profile_url: "https://evil.example/mip/a-1" is not on www.yellowpages.com`},
@@ -49,10 +49,10 @@ func TestCheck(t *testing.T) {
 		"profile of a user":      {func(l *yp.Listing) { l.ProfileURL = "https://www.yellowpages.com@evil.example/mip/" }, `profile_url: "https://www.yellowpages.com@evil.example/mip/" is not on www.yellowpages.com`},
 		"profile without www":    {func(l *yp.Listing) { l.ProfileURL = "http://yellowpages.com/a/mip/a-1" }, ""},
 		"no profile page":        {func(l *yp.Listing) { l.ProfileURL = "https://www.yellowpages.com/springfield-il" }, `profile_url: "https://www.yellowpages.com/springfield-il" does not match /mip/`},
-		"website on a LAN":       {func(l *yp.Listing) { l.Website = "https://192.168.0.1/x" }, `website: "https://192.168.0.1/x" is no http or https address of a public host`},
+		"website on a LAN":       {func(l *yp.Listing) { l.Website = "https://192.168.0.1/x" }, `website: "https://192.168.0.1/x" is not an http or https address of a public host`},
 		"several": {
 			func(l *yp.Listing) { l.ID, l.Name, l.State = "x", "", "ZZ" },
-			`name: is missing | id: "x" does not match ^\d{1,12}$ | state: "ZZ" is none of the 50 states and DC`,
+			`name: is missing | id: "x" does not match ^\d{1,12}$ | state: "ZZ" is not one of the 50 states or DC`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

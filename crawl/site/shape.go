@@ -113,7 +113,7 @@ func (f *faults) keys(n *yaml.Node, want reflect.Type, path string) {
 }
 
 // errEmpty says that an item of a list, or a key, has no value but a comment.
-var errEmpty = errors.New("is empty: put quotes around a value that begins with #, which begins a comment otherwise")
+var errEmpty = errors.New("is empty: a # begins a comment; put quotes around a value that begins with #")
 
 // entry checks the value of a key.
 func (f *faults) entry(key, value *yaml.Node, want reflect.Type, path string) {
@@ -303,16 +303,16 @@ func (f *faults) rule(path, text string) *Rule {
 
 // yamlWords are how messages of yaml begin, each with what is wrong in the words of who writes a definition.
 var yamlWords = [...]string{
-	"found character that cannot start", "indent with blanks, not with tabs, and put quotes around a value that begins with @, % or `",
-	"found a tab character", "indent with blanks, not with tabs",
-	"mapping values are not allowed", "a colon stands where none can: put quotes around a value with \": \" in it, and indent the keys of one mapping alike",
-	"did not find expected key", "the indent fits none of the lines above, or a quote ends too early",
-	"did not find expected '-'", "the indent fits none of the lines above: give all items of a list the same",
+	"found character that cannot start", "indent with spaces, not with tabs, and put quotes around a value that begins with @, % or `",
+	"found a tab character", "indent with spaces, not with tabs",
+	"mapping values are not allowed", "a colon is not allowed here: put quotes around a value that holds \": \", and indent all keys of a mapping alike",
+	"did not find expected key", "the indent matches no line above, or a quote ends too early",
+	"did not find expected '-'", "the indent matches no line above: indent all items of a list alike",
 	"did not find expected ',' or ']'", "a list in [ ] is not closed, or lacks a comma",
 	"did not find expected ',' or '}'", "a mapping in { } is not closed, or lacks a comma",
 	"did not find expected node content", "a value is missing: put quotes around one that begins with #",
 	"found unexpected end of stream", "a quote is not closed",
-	"found unknown escape character", "put a text with a backslash, as a regular expression has, into single quotes",
+	"found unknown escape character", "put a text with a backslash, such as a regular expression, into single quotes",
 	"could not find expected ':'", "a line has no colon: want KEY: VALUE",
 }
 

@@ -2,7 +2,6 @@ package site
 
 import (
 	"cmp"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -60,7 +59,7 @@ func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page
 	}
 	s.readAround(p, doc, final)
 	if len(p.Listings) > 0 {
-		p.Outcome, p.Reason = OK, fmt.Sprintf("%d listings in %d businesses, %d of them bad", len(p.Listings), p.Raw, p.Bad)
+		p.Outcome, p.Reason = OK, readText(p, "entry")
 	} else {
 		s.decide(p, &evidence{doc: doc, roots: s.regions.Find(doc), scripts: scripts, empty: len(body) == 0, status: status})
 	}

@@ -151,7 +151,7 @@ func TestRead(t *testing.T) {
 			"typo":      {"phone: .phones", "fields.phone:8 finds nothing on any card: there is no .phones; did you mean .phone?"},
 			"attribute": {"snippet: {css: .phone, attr: title}", "fields.snippet:8 takes nothing on 1 card: the element has no such attribute: it has class"},
 			"match":     {"phone: {css: .phone, match: '^(\\d+)$'}", `fields.phone:8 takes nothing on 1 card: match does not fit "Fax: 217-555-0100"`},
-			"no value":  {"website: {css: a, attr: href}", "fields.website:8 gives a text on 1 card, which is no value of this field"},
+			"no value":  {"website: {css: a, attr: href}", "fields.website:8 gives a text on 1 card, but not in the form of this field"},
 		} {
 			s, err := Parse("mine.yaml", []byte("name: mine\nbase_url: https://www.yellowpages.com\nurls: {target: '/{city_slug}/{category_slug}?page={page}'}\n"+
 				"chrome: {selectors: ['#main-header']}\ncards: {organic: [.result]}\nfields:\n  {id: {attr: data-ypid}, name: .business-name,\n  "+c.fields+"}\n"))
@@ -172,7 +172,7 @@ func TestRead(t *testing.T) {
 		page := siteHTML(`<div class="search-results"><div class="result" data-ypid="1"><a class="business-name">A</a><i class="phone">none</i>` +
 			`<div class="result" data-ypid="2"><a class="business-name">B</a><i class="phone">none</i></div></div></div>`)
 		r := read(t, yellow, page, false)
-		const want = "gives a text on 2 cards, which is no value of this field"
+		const want = "gives a text on 2 cards, but not in the form of this field"
 		if len(r.Cards) != 2 || !slices.ContainsFunc(r.Hints, func(h Hint) bool { return h.Key == "fields.phone[1]" && h.Text == want }) {
 			t.Errorf("%d cards, hints %+v", len(r.Cards), r.Hints)
 		}
@@ -181,7 +181,7 @@ func TestRead(t *testing.T) {
 		t.Parallel()
 		page := siteHTML(strings.Repeat(`<li class="firm"><h2><a href="/x/mip/a-1">A</a></h2><p>(217) 555-0101</p><p>b</p></li>`, 4))
 		r := read(t, yellow, page, false)
-		if r.Outcome != HTMLChanged || len(r.Hints) != 2 || !strings.Contains(r.Hints[1].Text, "what the page repeats most: li.firm (4 times)") {
+		if r.Outcome != HTMLChanged || len(r.Hints) != 2 || !strings.Contains(r.Hints[1].Text, "repeated most on the page: li.firm (4 times)") {
 			t.Errorf("got %v, %+v", r.Outcome, r.Hints)
 		}
 		if len(r.Signs) == 0 || r.Signs[0].Key != "chrome.titles[0]" {

@@ -188,7 +188,7 @@ func TestCompanyOfAMerge(t *testing.T) {
 	}
 	for id, why := range map[int64]string{
 		2: "there is no company 2 any more: merge 1 made it a part of company 1",
-		9: "there is no company 9: `ypcrawl companies list` shows those there are",
+		9: "there is no company 9: `ypcrawl companies list` lists them all",
 	} {
 		var refused *store.RefusedError
 		if _, err := d.Company(t.Context(), id); !errors.As(err, &refused) || err.Error() != why {

@@ -95,7 +95,7 @@ func (k *Reader) FindTarget(ctx context.Context, word string, sourceID int64) (i
 	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
 		found, err := k.one(ctx, what, targetByID, []any{id, sourceID}, &id, &sourceID)
 		if err == nil && !found {
-			err = &NotFoundError{What: fmt.Sprintf("no target %q", name), Hint: "`ypcrawl targets list` shows those there are"}
+			err = &NotFoundError{What: fmt.Sprintf("no target %q", name), Hint: "`ypcrawl targets list` lists them all"}
 		}
 		return id, err
 	}

@@ -241,7 +241,7 @@ func (g *guesser) structured() *Candidate {
 	}
 	text, s, paged, err := d.withURLs(at)
 	if err != nil {
-		c.say("what %s yields is no definition: %s", yp.Printable(yp.Clip(at.URL.Redacted(), 200)), yp.Printable(err.Error()))
+		c.say("%s gives no usable definition: %s", yp.Printable(yp.Clip(at.URL.Redacted(), 200)), yp.Printable(err.Error()))
 		return c
 	}
 	card := g.score(s, true)
@@ -257,7 +257,7 @@ func (g *guesser) structured() *Candidate {
 			return c
 		}
 	}
-	c.say("structured data: URLs are formed as %s", d.URLs.Target)
+	c.say("structured data: the URLs have the form %s", d.URLs.Target)
 	if !paged {
 		c.say("missing: a next link that counts pages; took ?page=2 for the second page")
 	}
@@ -272,12 +272,12 @@ func (g *guesser) structured() *Candidate {
 	}
 	for _, text := range at.parts.odd { // they may be written in another way for other places
 		c.Score = min(c.Score, ScoreSandbox-1)
-		c.say("no placeholder writes %q as this URL does: check urls.target by hand before it is used", yp.Printable(text))
+		c.say("no placeholder writes %q as it stands in this URL: check urls.target by hand before you use the definition", yp.Printable(text))
 	}
 	if bare {
 		c.Score = min(c.Score, ScoreSandbox-1)
-		c.say("missing: an element id, class, og:site_name or title end that all samples have, " +
-			"to tell the site's pages from others: put one into chrome.selectors by hand")
+		c.say("missing: a sign that all samples share (an element id, a class, og:site_name or the end of the title): " +
+			"put one into chrome.selectors by hand")
 	}
 	return c
 }

@@ -165,7 +165,7 @@ detail:
 		t.Parallel()
 		for _, body := range []string{bare, strings.NewReplacer("<header>", "", "</header>", "", "<main>", "", "</main>", "").Replace(bare)} {
 			c := guess(t, sampleOf(t, prairieList, body))
-			if c.Score != ScoreSandbox-1 || !strings.Contains(strings.Join(c.Reasons, "\n"), "missing: an element id") {
+			if c.Score != ScoreSandbox-1 || !strings.Contains(strings.Join(c.Reasons, "\n"), "missing: a sign that all samples share") {
 				t.Errorf("got %d: %q", c.Score, c.Reasons)
 			}
 		}

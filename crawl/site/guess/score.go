@@ -158,7 +158,7 @@ func (c *scorecard) sum() {
 	case c.positional:
 		add(15, 0, what, "the ids are the positions on the page")
 	case c.contradicted:
-		add(15, 0, what, "one business has two ids, or two have one")
+		add(15, 0, what, "one business has two ids, or two businesses share one id")
 	case c.repeated*3 <= c.listings:
 		add(15, 1, what, "%d cards repeat an id of their page", c.repeated)
 	default:
@@ -174,7 +174,7 @@ func (c *scorecard) sum() {
 		"%d of %d samples are pages of listings, %d of them alike", c.pages, c.samples, c.same)
 	if c.points = int(math.Round(total)); wandering {
 		c.points = min(c.points, ScoreSandbox-1)
-		c.reasons = append(c.reasons, fmt.Sprintf("held at %d: every crawl would find new businesses", c.points))
+		c.reasons = append(c.reasons, fmt.Sprintf("limited to %d: with ids that change, each crawl finds new businesses", c.points))
 	}
 }
 

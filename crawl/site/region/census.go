@@ -24,7 +24,7 @@ var ErrTooDeep = errors.New("page nests deeper than 512 elements")
 
 // ErrTooBig says that the tree of a page would be larger than any page of listings
 // needs: a page made to exhaust its reader. Fetching the page again does not help.
-var ErrTooBig = errors.New("page opens more elements than a page of listings ever has")
+var ErrTooBig = errors.New("page has too many elements for a page of listings")
 
 // End is how a page ends.
 type End uint8
