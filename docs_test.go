@@ -206,7 +206,7 @@ func (s *terminal) check(at, command string, want []string) {
 	if err != nil {
 		s.t.Fatalf("%s: %s: %v", at, command, err)
 	}
-	late := time.After(time.Minute)
+	late := time.After(3 * time.Minute)
 	var m []string
 	for m == nil {
 		select {
@@ -214,7 +214,7 @@ func (s *terminal) check(at, command string, want []string) {
 		case <-s.ended:
 			s.t.Fatalf("%s: %s: the shell ended:\n%s", at, command, s.out)
 		case <-late:
-			s.t.Fatalf("%s: %s: no end after a minute:\n%s", at, command, s.out)
+			s.t.Fatalf("%s: %s: no end after 3 minutes:\n%s", at, command, s.out)
 		}
 		m = mark.FindStringSubmatch(s.out.String())
 	}
