@@ -124,7 +124,7 @@ func (p *Program) runText(w *sections, d *report.RunDetail) {
 	if d.Rejected > 0 {
 		listings += ", " + thousands(d.Rejected) + " rejections (each page counts)"
 	}
-	lines = append(lines, "searches done", thousands(d.Targets), "pages", pages, "listings", listings)
+	lines = append(lines, "searches", thousands(d.Targets)+" brought to an outcome", "pages", pages, "listings", listings)
 	if u := d.Workers; u != nil && u.Number > 0 {
 		text := plural(u.Number, "worker") + ", " + plural(u.Claims, "claim")
 		if u.Retries > 0 {

@@ -90,14 +90,14 @@ func (k *Reader) Closed(ctx context.Context, scope store.Scope) (n int64, err er
 	return n, err
 }
 
-// AddFigures adds figures that were read now or earlier.
+// AddFigures adds figures that were read now or earlier: at least what is there was found, whatever they say.
 func (p *Progress) AddFigures(f *Figures) {
 	p.Figures = f
 	for i := range p.States {
-		n := f.found[p.States[i].State]
-		p.States[i].Found = &n
+		s := &p.States[i]
+		s.Found = new(max(f.found[s.State], s.Listings))
 	}
-	p.Overall.Found = &f.Found
+	p.Overall.Found = new(max(f.Found, p.Overall.Listings))
 }
 
 // OfScope says what figures of a scope count.

@@ -69,6 +69,15 @@ func hasListing(p yp.Page, id string) bool {
 
 // TestFiguresAgree: what progress, coverage, changes and exports tell of random crawls is what
 // plain SQL over the views and tables tells.
+func TestOldFigures(t *testing.T) {
+	t.Parallel()
+	p := &report.Progress{States: []report.StateCounts{{State: "CA", Counts: report.Counts{Listings: 5}}}, Overall: report.Counts{Listings: 5}}
+	p.AddFigures(&report.Figures{Found: 3}) // of a moment when there were fewer
+	if *p.States[0].Found != 5 || *p.Overall.Found != 5 {
+		t.Errorf("found %d in CA, %d in all", *p.States[0].Found, *p.Overall.Found)
+	}
+}
+
 func TestFiguresAgree(t *testing.T) {
 	t.Parallel()
 	shared, closed, limited := int64(0), int64(0), int64(0) // a test over crawls without any would show nothing
