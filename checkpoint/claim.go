@@ -66,7 +66,7 @@ const (
 		WHERE ` + notFull + `)` + claimTail
 )
 
-// claimWaits is how long a claim that met a busy database waits before each of
+// claimWaits is how long a claim that finds the database busy waits before each of
 // its three further tries.
 var claimWaits = [...]time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond}
 

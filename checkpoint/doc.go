@@ -1,5 +1,5 @@
 // Package checkpoint decides what may happen to a target's progress: plan, claim,
-// commit a page, heartbeat, finish, recover, reset. What is told of it to people is
+// commit a page, heartbeat, finish, recover, reset. What people see of it is
 // store/report's.
 //
 // Purpose: the machine of yp.Status as SQL statements that
@@ -21,7 +21,7 @@
 // a listing's own page. They differ in what a page of them is (CommitPage) and in how
 // a crawl of them ends (page.go, index.go), and in nothing else.
 // A crawl ends as complete only when the site itself said that nothing follows, and only
-// such crawls and whole indexes call anything gone.
+// such crawls and whole indexes mark anything as dropped or removed.
 //
 // Crash: before a commit the page is not there and is fetched again; after it
 // the crawl goes on behind it. What a dead process held is found by its lock

@@ -70,7 +70,7 @@ type Outlook struct {
 	Availability store.Availability
 }
 
-// Look tells what can be claimed in the scope, and when something will be, within
+// Look says what can be claimed in the scope, and when something will be, within
 // the horizon. scope.SourceID must be set.
 func (k *Keeper) Look(ctx context.Context, scope store.Scope, limit int, horizon time.Duration) (o Outlook, err error) {
 	if o.Availability, err = k.Availability(ctx, scope.SourceID); err != nil {
@@ -113,7 +113,7 @@ func (k *Keeper) Ahead(ctx context.Context, scope store.Scope, limit int) (all A
 	return all, nil
 }
 
-// NextDue tells when the first target of the scope falls due by itself, until a time; zero =
+// NextDue says when the first target of the scope falls due by itself, until a time; zero =
 // none does.
 func (k *Keeper) NextDue(ctx context.Context, scope store.Scope, until time.Time) (next time.Time, err error) {
 	if err := k.row(ctx, nextDue, scope.Args(yp.FormatTime(until)), store.Instant(&next)); err != nil {
@@ -152,7 +152,7 @@ const sourceAvailability = `
 	FROM sources s LEFT JOIN (SELECT * FROM v_source_closures WHERE source_id = ?1 AND until > ?2) c
 	WHERE s.id = ?1 ORDER BY c.rank LIMIT 1`
 
-// Availability tells whether a source may be asked, at the database's time.
+// Availability reports whether a source may be asked, at the database's time.
 func (k *Keeper) Availability(ctx context.Context, sourceID int64) (g store.Availability, err error) {
 	err = k.row(ctx, sourceAvailability, []any{sourceID, yp.FormatTime(k.db.Now())}, &g.State, store.Instant(&g.Until), &g.Code, &g.Reason)
 	if errors.Is(err, sql.ErrNoRows) {

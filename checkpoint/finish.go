@@ -31,7 +31,7 @@ const (
 
 // Complete marks the target DONE without a further page: the site said that
 // there is nothing (code NO_LISTINGS with its reason), or that the last page
-// committed was the end (code empty). confirmed tells that the site itself said so,
+// committed was the end (code empty). confirmed says that the site itself said so,
 // and not the limit of pages.
 func (k *Keeper) Complete(ctx context.Context, c *Claim, code yp.ErrorCode, reason string, confirmed bool) error {
 	return k.end(ctx, c, "complete", func(tx *store.Tx) (store.AttemptEnd, error) {

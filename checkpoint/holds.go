@@ -18,7 +18,7 @@ const (
 	heldTarget = `
 	SELECT t.id, t.source_id, t.page_current, t.crawls, t.crawl_started_at, t.finished_at, t.status = 'IN_PROGRESS'
 	FROM targets t WHERE t.id = `
-	// A listing that the target has met, as the page says or as a later one did.
+	// A listing that the target has seen, as the page says or as a later one did.
 	heldListings = `
 	SELECT count(*) FROM json_each(?1) j CROSS JOIN listings l ON l.source_id = ?2 AND l.listing_id = j.value AND l.last_seen_at >= ?4
 	JOIN sightings m ON m.target_id = ?3 AND m.listing = l.id`
@@ -109,7 +109,7 @@ func findTarget(t *wal.Target) (query string, args []any) {
 	return heldSearch, []any{t.Source, t.CitySlug, t.CategorySlug}
 }
 
-// holdsPage wants every listing of the page, met by this very target, and the page
+// holdsPage wants every listing of the page, seen by this very target, and the page
 // itself done, by the crawl that logged it or because that one is over: a later one has begun.
 func (k *Keeper) holdsPage(ctx context.Context, e *wal.Event, at string, over bool, t *heldTargetRow) (bool, error) {
 	p := e.Page

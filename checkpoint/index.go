@@ -53,7 +53,7 @@ func (k *Keeper) PlanIndexes(ctx context.Context, sourceID int64, indexes []Stat
 }
 
 const (
-	// What the page brings: cities that this crawl of the index had not met, and of them
+	// What the page brings: cities that this crawl of the index had not seen, and of them
 	// those that the source did not have.
 	countFound = `
 	SELECT count(*), ifnull(sum(fresh), 0) FROM (
@@ -104,7 +104,7 @@ type IndexEnd struct {
 }
 
 const (
-	// missing are the cities of the state that this crawl has not met.
+	// missing are the cities of the state that this crawl has not seen.
 	missing = `source_id = ?1 AND removed_at IS NULL AND crawl <> ?3 AND city_id IN (SELECT c.id FROM cities c WHERE c.state = ?2)`
 
 	countMissing  = `SELECT count(*) FROM source_cities WHERE ` + missing
@@ -118,10 +118,10 @@ const (
 )
 
 // CompleteIndex ends the crawl of an index whose pages are all committed: the searches of
-// the cities that it met are planned, cities of the state that it did not meet are marked
-// as gone and their searches retired; nothing is deleted, and one in progress finishes its
-// page. Where fewer than half of the cities known before were met, the index is more likely
-// to be broken than the cities to be gone: the target fails, nothing is marked, and
+// the cities that it saw are planned, cities of the state that it did not see are marked
+// as removed and their searches retired; nothing is deleted, and one in progress finishes its
+// page. Where fewer than half of the known cities were seen, the index is more likely
+// to be broken than the cities to be removed: the target fails, nothing is marked, and
 // IndexEnd.Suspect says why. The next crawl starts over then. (An operator who knows better
 // has no way past that valve yet but time: cities come and go by a few.)
 func (k *Keeper) CompleteIndex(ctx context.Context, c *Claim, plan Plan, minPopulation int) (end IndexEnd, set yp.Setback, err error) {
@@ -184,7 +184,7 @@ func (p Plan) Searches(minPopulation int) *yp.SearchPlan {
 	}
 }
 
-// suspect tells why an index that shows so many of the cities known before, and misses so
+// suspect says why an index that shows so many of the cities known before, and misses so
 // many, is not believed; "" = it is.
 func suspect(seen, missed int) string {
 	switch before := seen + missed; {

@@ -11,10 +11,10 @@ import (
 	"ypcrawl/yp"
 )
 
-// Committed tells what the commit of a page made of it.
+// Committed says what the commit of a page made of it.
 type Committed struct {
 	store.Saved
-	Cities int  // of an index: those that its crawl had not met
+	Cities int  // of an index: those that its crawl had not seen
 	Added  int  // of them new to the source, or back
 	Done   bool // the target is DONE: the page was the last, or repeated earlier ones
 }
@@ -49,7 +49,7 @@ const (
 // CommitPage is the checkpoint: listings, companies, counters and the target's
 // progress in one transaction, or ErrClaimLost and nothing at all. On success
 // the claim is moved on to the page. A page whose listings this crawl of the
-// target met on earlier pages ends the target: some sites serve a page again
+// target saw on earlier pages ends the target: some sites serve a page again
 // past the end.
 func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p yp.Page) (Committed, error) {
 	var out Committed
@@ -175,7 +175,7 @@ func (c *Claim) pageOf() store.PageOf {
 }
 
 // A crawl is complete when the site itself said that nothing follows and, if it said
-// how many listings it has, nearly all of them were met (sites count some twice); a
+// how many listings it has, nearly all of them were seen (sites count some twice); a
 // card that could not be read may be the one that is missed. One that was interrupted for
 // long, or went on deeper days later, saw two states of its source (see IndexRest).
 const markComplete = `

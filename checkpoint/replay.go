@@ -19,7 +19,7 @@ import (
 type Replayed struct {
 	Events   int `json:"events"`
 	Pages    int `json:"pages"`
-	Listings int `json:"listings"` // met, not all of them new
+	Listings int `json:"listings"` // on the pages, not all of them new
 	New      int `json:"new"`
 	Targets  int `json:"targets"`
 	Indexes  int `json:"index_pages"` // pages of indexes; not of Pages
@@ -40,7 +40,7 @@ type Replayed struct {
 type ReplayConfig struct {
 	BaseURL func(source string) string                     // of a source; may return ""
 	City    func(name, slug, state string) (yp.City, bool) // from the gazetteer
-	Damaged func(error)                                    // told of every line that could not be read
+	Damaged func(error)                                    // called for every line that could not be read
 	Adopt   string                                         // id of the logs' database, which an untouched file becomes; "" = it stays what it is
 
 	// Details, when set, reads the events of details once more: a clock that was set back can
@@ -193,7 +193,7 @@ func (r *replayer) attempt(tx *store.Tx, e *wal.Event, fn func() error) error {
 	}
 	r.out = before
 	r.damaged(fmt.Errorf("event %d of %s: %w", e.Seq, e.WorkerID, refused))
-	clear(r.sources) // what was added for the event is gone
+	clear(r.sources) // what was added for the event was rolled back
 	if e.Target != nil {
 		delete(r.targets, e.Target.Key())
 	}

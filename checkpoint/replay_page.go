@@ -262,7 +262,7 @@ func (s *stand) endIndex(tx *store.Tx, p *yp.SearchPlan) error {
 	return tx.Run(indexWhole, tx.Now, s.TargetID)
 }
 
-// finish ends the target's crawl; confirmed tells that the site said so itself. What may
+// finish ends the target's crawl; confirmed says that the site said so itself. What may
 // stand in a log twice, the last page of a crawl, ends it once. A crawl of which a page is
 // missing is not ended: its target goes on behind the last page before.
 func (s *stand) finish(tx *store.Tx, confirmed bool, code yp.ErrorCode, reason string) error {

@@ -235,7 +235,7 @@ func (t *trial) saved(src *site.Source) (*tryAnswer, error) {
 func (t *trial) ask(src *site.Source, address *url.URL) (*tryAnswer, error) {
 	if base := src.BaseURL(); hostOf(base) != hostOf(address) && strings.TrimPrefix(hostOf(base), "www.") != strings.TrimPrefix(hostOf(address), "www.") {
 		root := url.URL{Scheme: address.Scheme, Host: address.Host}
-		return nil, Usagef("%s is not a page of %s (%s): if the site is the same, pass --base-url  %s",
+		return nil, Usagef("%s is not a page of %s (%s): if the site is the same, pass --base-url %s",
 			yp.Printable(address.Redacted()), src.Name(), base.Redacted(), root.String())
 	}
 	how, err := t.p.asking(t.c)

@@ -18,7 +18,7 @@
 //
 // A target is a search, a state's index of cities or a listing's own page
 // (kinds.go): one loop (pages.go) takes them all, an index first and details last. A crawl
-// of an index marks cities as gone, and plans the searches of the others, only when all of
+// of an index marks cities as removed, and plans the searches of the others, only when all of
 // its pages were read.
 //
 // Invariants: the WAL line stands before the commit; a page is never skipped

@@ -14,7 +14,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// causeOf tells what stopped a page, in the words of the policy table (yp.Policy).
+// causeOf says what stopped a page, in the words of the policy table (yp.Policy).
 func causeOf(err error) yp.Cause {
 	if pe, ok := errors.AsType[*pageError](err); ok {
 		return pe.page.Outcome.Cause()

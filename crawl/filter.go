@@ -96,7 +96,7 @@ func keepFirst(listings []yp.Listing, keep func(*yp.Listing) bool) []yp.Listing 
 
 func (m matcher) keeps(l *yp.Listing) bool { return m.fault(l) == "" }
 
-// Fault tells why the filter leaves a listing out, "" when it keeps it.
+// Fault says why the filter leaves a listing out, "" when it keeps it.
 func (f Filter) Fault(l *yp.Listing) string {
 	if l.Sponsored && !f.Sponsored {
 		return "it is an ad"
@@ -104,7 +104,7 @@ func (f Filter) Fault(l *yp.Listing) string {
 	return f.compile().fault(l)
 }
 
-// fault tells it of a listing that is no ad.
+// fault is Fault for a listing that is not an ad.
 func (m matcher) fault(l *yp.Listing) string {
 	if m.minScore > 0 && yp.Score(l) < m.minScore {
 		return "its score is too low"

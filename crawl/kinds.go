@@ -18,7 +18,7 @@ import (
 type Index struct {
 	Only          bool                 // and no results pages
 	Gazetteer     *gazetteer.Gazetteer // that cities are matched to
-	Plan          checkpoint.Plan      // categories and pages of the searches; source and cities are filled in
+	Plan          checkpoint.Plan      // categories and pages of the searches; source and cities are set later
 	MinPopulation int                  // of cities that get searches; one that the gazetteer does not know has 0
 	Heard         func(StateIndex)     // called when a state begins, after every page, and when it has ended; may be nil
 }
@@ -119,7 +119,7 @@ func (w *worker) prepareIndexPage(c *checkpoint.Claim, page *site.Page, number i
 }
 
 // completeIndex ends the crawl of an index all of whose pages were read: it marks cities as
-// gone and plans the searches of the others, unless the whole is not believed.
+// removed and plans the searches of the others, unless the index looks broken.
 func (w *worker) completeIndex(ctx context.Context, c *checkpoint.Claim) outcome {
 	end, set, err := w.cfg.Keeper.CompleteIndex(context.WithoutCancel(ctx), c, w.cfg.Index.Plan, w.cfg.Index.MinPopulation)
 	if err != nil {

@@ -113,7 +113,7 @@ type Result struct {
 	Err     error // of one that has ended: as Engine.Run returns it
 }
 
-// Results tells how far the sources have come, in their order; safe to call at any time.
+// Results says how far the sources have come, in their order; safe to call at any time.
 func (s *Sources) Results() []Result {
 	all := make([]Result, len(s.engines))
 	for i, e := range s.engines {

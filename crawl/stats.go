@@ -25,7 +25,7 @@ type Stats struct {
 	New       int64         `json:"new"`
 	Changed   int64         `json:"changed"`
 	Rejected  int64         `json:"rejected"`  // listings that break a rule of their source, once a page
-	Dropped   int64         `json:"dropped"`   // listings that are gone from their source
+	Dropped   int64         `json:"dropped"`   // listings that their source no longer shows
 	Restored  int64         `json:"restored"`  // and back again
 	Companies int64         `json:"companies"` // added, less those merged away
 	Bytes     int64         `json:"bytes"`

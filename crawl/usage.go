@@ -11,7 +11,7 @@ func usage() checkpoint.Usage {
 	return checkpoint.Usage{Memory: residentBytes(), CPU: processorTime()}
 }
 
-// meter tells what the process uses of its machine from one reading to the next.
+// meter says what the process uses of its machine from one reading to the next.
 type meter struct {
 	cpu time.Duration
 	at  time.Time // by a clock that nobody sets

@@ -87,7 +87,7 @@ func (p *workerPool) mayEnd() bool {
 	return true
 }
 
-// work runs worker n with a log of its own. excused tells that mayEnd let it end.
+// work runs worker n with a log of its own. excused says that mayEnd let it end.
 func (e *Engine) work(ctx context.Context, n int) (excused bool, err error) {
 	id, name := yp.WorkerID(n, os.Getpid()), yp.WorkerName(n)
 	keep := context.WithoutCancel(ctx)

@@ -68,7 +68,7 @@ const (
 	EndedFailed    Ended = "failed"
 	EndedParked    Ended = "parked"
 	EndedReleased  Ended = "released"  // handed back: the run stops, or the host is held
-	EndedRecovered Ended = "recovered" // its process is gone
+	EndedRecovered Ended = "recovered" // its process has ended
 )
 
 // AttemptEnd is the outcome of an attempt.
@@ -116,7 +116,7 @@ func NoteAttempt(tx *Tx, key AttemptKey, a *Attempt) error {
 	return recorded("attempt", tx.Run(noteAttempt, a.Trace.text(), key.TargetID, key.Token))
 }
 
-// CloseAttempts ends the attempts whose claim is gone: their process died.
+// CloseAttempts ends the attempts whose claim was released: their process died.
 func CloseAttempts(tx *Tx) error { return recorded("attempt", tx.Run(closeAttempts, tx.Now)) }
 
 func recorded(what string, err error) error {

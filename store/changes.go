@@ -68,7 +68,7 @@ var selectBefore = func() string {
 }()
 
 // compare finds what the page says otherwise of the listings that it knows. A value
-// where there was none is a change only if an earlier crawl of the same target has met
+// where there was none is a change only if an earlier crawl of the same target has seen
 // the listing: it has the same markup, and showed none. Elsewhere it is completed.
 func (s *saver) compare() error {
 	at, rows := map[int64]int{}, []int64(nil)
@@ -99,7 +99,7 @@ func (s *saver) compare() error {
 }
 
 // to is the difference between what was stored and what a page says now. again tells
-// that an earlier crawl of the same target has met the listing.
+// that an earlier crawl of the same target has seen the listing.
 func (v *values) to(now *values, again bool) (d diff) {
 	for _, i := range compared {
 		f, old := &yp.ListingFields[i], v[i]

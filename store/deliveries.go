@@ -31,17 +31,17 @@ const (
 	ItemCompany Item = "company"
 )
 
-// DeliveryBegun is a delivery that does not count yet. What it tells is kept with Tell while its file
+// DeliveryBegun is a delivery that does not count yet. Tell stores what it delivers while its file
 // is made; Complete makes it count, once the file has its name. One that is killed before leaves
-// rows that nobody reads, and the next one writes over them: so what it told is told again.
+// rows that nobody reads, and the next one overwrites them: so the same changes are delivered again.
 type DeliveryBegun struct {
 	ID        int64
 	Recipient int64
 	Name      string
 	Item      Item
-	Fields    []string  // whose differences are told, in the order of fingerprints
+	Fields    []string  // whose differences are delivered, in the order of fingerprints
 	Last      *Delivery // the last complete one; nil = none
-	Forgotten bool      // Last is of an older version, which did not keep what it told
+	Forgotten bool      // Last is of an older version, which did not store what it delivered
 
 	db *DB
 }
@@ -54,7 +54,7 @@ const (
 	beginDelivery = `INSERT INTO deliveries (name, at, event, file, rows, filters, complete) VALUES (?, ?, 0, ?, 0, ?, 0) RETURNING id`
 	// Nobody has begun another one since: of two at once the younger one goes on.
 	isYoungest = `SELECT id = ?2 AND complete = 0 FROM deliveries WHERE name = ?1 ORDER BY id DESC LIMIT 1`
-	// Where the last one that told of an item was not completed, what stood there stays.
+	// Where the last delivery with the item was not completed, the row before it stays.
 	tell = `INSERT INTO delivered (recipient, item, delivery, told)
 		SELECT ?1, j.value, ?2, substr(?4, j.key * ?5 + 1, ?5) FROM json_each(?3) j WHERE true
 		ON CONFLICT DO UPDATE SET before = iif(delivery IN (SELECT id FROM deliveries WHERE complete = 0), before, told),
@@ -65,8 +65,8 @@ const (
 // ToldNow is what a row v of delivered holds: that of the last complete delivery.
 const ToldNow = `iif(v.delivery IN (SELECT id FROM deliveries WHERE complete = 0), v.before, v.told)`
 
-// BeginDelivery begins a delivery under a name. fields are those whose differences the program can
-// tell; those that were told before come first, in the order that they had. The error is a
+// BeginDelivery begins a delivery under a name. fields are those whose differences the program
+// finds; those of earlier deliveries come first, in the order that they had. The error is a
 // *RefusedError where the name gets rows for something else.
 func (db *DB) BeginDelivery(ctx context.Context, d Delivery, item Item, fields []string) (*DeliveryBegun, error) {
 	b := &DeliveryBegun{Name: d.Name, Item: item, db: db}
@@ -114,7 +114,7 @@ func (db *DB) BeginDelivery(ctx context.Context, d Delivery, item Item, fields [
 	return b, nil
 }
 
-// Tell keeps what is told of items, one after the other in told, each of the same length. It counts
+// Tell stores what is delivered of items, one after the other in told, each of the same length. It counts
 // when the delivery is complete.
 func (b *DeliveryBegun) Tell(ctx context.Context, items []int64, told []byte) error {
 	if len(items) == 0 {
@@ -187,10 +187,10 @@ const (
 // listingDigits is how many digits the listing has that stands for a company: SQL reads them.
 const listingDigits = 12
 
-// Told is what somebody has got of an item: how it stands with them, and a fingerprint.
+// Told is what a delivery has of an item: its state, and a fingerprint.
 type Told []byte
 
-// AppendTold begins what is told of an item; listing is the one that stands for a company, 0 = the
+// AppendTold begins what is delivered of an item; listing is the one that stands for a company, 0 = the
 // item is a listing. A part for each field follows, see AppendHash.
 func AppendTold(b []byte, s State, listing int64) []byte {
 	b = append(b, byte(s))
@@ -200,7 +200,7 @@ func AppendTold(b []byte, s State, listing int64) []byte {
 	return b
 }
 
-// AppendHash appends a field's part of a fingerprint. known tells whether the program knows the field.
+// AppendHash appends a field's part of a fingerprint. known reports whether the program knows the field.
 func AppendHash(b []byte, text string, known bool) []byte {
 	h := uint32(hashNothing)
 	switch {
@@ -254,7 +254,7 @@ type DeliveryRow struct {
 	At      time.Time         `json:"at"`
 	Rows    int64             `json:"rows"`
 	File    string            `json:"file"`
-	Item    Item              `json:"row_for"` // "" = of an older version, which did not keep what it told
+	Item    Item              `json:"row_for"` // "" = of an older version, which did not store what it delivered
 	Filters map[string]string `json:"filters"`
 	Has     int64             `json:"has"` // items that the name has by now, those that closed or left not counted
 }
@@ -288,7 +288,7 @@ const (
 	forgetAtOnce = 2000
 )
 
-// HasDelivery tells whether anything was delivered under a name, or begun.
+// HasDelivery reports whether anything was delivered under a name, or begun.
 func (db *DB) HasDelivery(ctx context.Context, name string) (has bool, err error) {
 	if err = db.read.QueryRowContext(ctx, hasDelivery, name).Scan(&has); err != nil {
 		err = fmt.Errorf("look for the deliveries to %q: %w", name, err)
@@ -296,7 +296,7 @@ func (db *DB) HasDelivery(ctx context.Context, name string) (has bool, err error
 	return has, err
 }
 
-// ForgetDelivery deletes what is known of the deliveries under a name: what was told first, in small
+// ForgetDelivery deletes what is known of the deliveries under a name: what was delivered first, in small
 // transactions, so that one which is cut short is gone on with by another call.
 func (db *DB) ForgetDelivery(ctx context.Context, name string) (deliveries, items int, err error) {
 	for n := forgetAtOnce; err == nil && n == forgetAtOnce; {

@@ -12,7 +12,7 @@
 // to exactly one company, and two listings that share a strong key (yp.CompanyKeys)
 // belong to the same one, in whatever order they came, unless an operator took them
 // apart; what became of a listing stands in listing_events, written with it, and the
-// same page again writes nothing; a listing is gone only when every target that met
+// same page again writes nothing; a listing is dropped only when every target that saw
 // it was crawled to a confirmed end twice without it.
 //
 // Crash: a transaction is there whole or not at all. With synchronous=FULL (the

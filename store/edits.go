@@ -170,7 +170,7 @@ func onlyTheirs(all []member, rows []int64) []string {
 	return slices.Collect(maps.Keys(others))
 }
 
-// Divided tells what became of a company that was taken apart.
+// Divided says what became of a company that was taken apart.
 type Divided struct {
 	Company  int64    // that was divided, and keeps the rest
 	Other    int64    // that its listings went to: new, or back again
@@ -355,7 +355,7 @@ func namesOf(tx *Tx, query string, arg any) ([]yp.ListingKey, error) {
 // edited is a listing that an edit names, as it is here.
 type edited struct{ row, company int64 }
 
-// editedRows finds listings by their names; all tells that none is missing.
+// editedRows finds listings by their names; all says that none is missing.
 func editedRows(tx *Tx, names []yp.ListingKey) (found []edited, all bool, err error) {
 	found, err = All(tx, findEdited, []any{JSON(names)}, func(e *edited) []any { return []any{&e.row, &e.company} })
 	return found, len(found) == len(names), err

@@ -14,7 +14,7 @@ const (
 	bringBack     = `UPDATE listings SET dropped_at = NULL WHERE id IN (SELECT value FROM json_each(?))`
 )
 
-// touch marks the equal listings as seen, and those that were gone as back.
+// touch marks the equal listings as seen, and the dropped ones as restored.
 func (s *saver) touch() error {
 	if len(s.same) > 0 {
 		touch := touchListings
@@ -28,7 +28,7 @@ func (s *saver) touch() error {
 	return s.restore(s.back)
 }
 
-// restore takes listings back that were called gone.
+// restore marks dropped listings as shown again.
 func (s *saver) restore(rows []int64) error {
 	if len(rows) == 0 {
 		return nil
@@ -43,7 +43,7 @@ const countEarlier = `
 	SELECT count(*) FROM json_each(?1) AS j CROSS JOIN sightings s ON s.target_id = ?2 AND s.listing = j.value
 	WHERE s.page < ?3 AND s.crawl = ?4 AND s.since <= ?4`
 
-// repeated finds out whether this crawl of the target met all of it on earlier pages.
+// repeated finds out whether earlier pages of this crawl of the target showed all listings of the page.
 func (s *saver) repeated() error {
 	if s.saved.New > 0 || s.page.page.Number <= 1 {
 		return nil
@@ -82,7 +82,7 @@ func (s *saver) sight() error {
 }
 
 const (
-	// Those that it makes a difference to: gone, or not yet met by this crawl of the target.
+	// Those that it changes: dropped ones, and those not yet seen by this crawl of the target.
 	selectMet = `
 	SELECT l.id, l.dropped_at IS NOT NULL
 	FROM json_each(?1) AS j CROSS JOIN listings l ON l.source_id = ?2 AND l.listing_id = j.value
@@ -100,7 +100,7 @@ const (
 
 // seeOthers marks the listings that were on the page and were not saved (an ad, one that a
 // filter leaves out, one that breaks a rule) as seen by the target, if they are known:
-// whoever is shown is not gone, whoever else misses it.
+// a listing that any page shows is not dropped, even if other targets miss it.
 func (s *saver) seeOthers() error {
 	ids := slices.Clone(s.page.page.Others)
 	for i := range s.page.page.Rejected {
@@ -133,13 +133,13 @@ func (s *saver) seeOthers() error {
 	return s.restore(back)
 }
 
-// DropAfter is how many complete crawls of every target that met it a listing must
-// be missing from, running, until it is gone.
+// DropAfter is how many complete crawls in a row, of every target that showed it, a listing must
+// be missing from until it is dropped.
 const DropAfter = 2
 
 const (
 	missUnseen = `UPDATE sightings SET missed = missed + 1 WHERE target_id = ? AND crawl < ?`
-	// A target that met it and has not yet been crawled twice without it keeps a listing
+	// A target that showed it and has not yet been crawled twice without it keeps a listing
 	// alive; one that is retired will never be asked again and keeps nothing.
 	dropMissed = `
 	UPDATE listings SET dropped_at = ?1
@@ -151,10 +151,10 @@ const (
 )
 
 // EndCrawl notes that a crawl of a target saw every page to a confirmed end: what
-// it did not meet is missing once more, and gone after DropAfter such crawls of
-// every target that ever met it. It must be called once a crawl, in the
+// it did not show is missing once more, and dropped after DropAfter such crawls of
+// every target that ever showed it. It must be called once a crawl, in the
 // transaction that ends it. Crawls that were cut short, by a block, an error or the
-// limit of pages, prove nothing and must not be ended so. It returns how many are gone.
+// limit of pages, prove nothing and must not be ended so. It returns how many are dropped.
 func EndCrawl(tx *Tx, at PageOf) (dropped int, err error) {
 	n, err := tx.Changed(missUnseen, at.TargetID, at.Crawl)
 	if err != nil {
@@ -179,7 +179,7 @@ const (
 	EventNew       Event = "new"       // seen for the first time, in good order
 	EventChanged   Event = "changed"   // its source says something else of it
 	EventCompleted Event = "completed" // other markup shows more of it
-	EventDropped   Event = "dropped"   // gone from its source
+	EventDropped   Event = "dropped"   // its source no longer shows it
 	EventRestored  Event = "restored"  // back again
 	EventRejected  Event = "rejected"  // it broke a rule of its source: staged, not promoted
 )

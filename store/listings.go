@@ -15,7 +15,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// PageOf says where the listings of a page were met.
+// PageOf says where the listings of a page were seen.
 type PageOf struct {
 	SourceID int64
 	TargetID int64
@@ -44,7 +44,7 @@ type Saved struct {
 	Unchanged int // seen before and the same, also where this page only made more known of them
 	Dropped   int // without a name or an id, or a second time on the page
 	Rejected  int // staged, not promoted
-	Restored  int // were gone, and are back
+	Restored  int // were dropped, and are shown again
 	Companies int // companies added, less companies merged away
 	Repeated  bool
 
@@ -56,7 +56,7 @@ type Saved struct {
 // Kept is the number of listings stored.
 func (s Saved) Kept() int { return s.New + s.Changed + s.Unchanged }
 
-// Prepared is a page's listings with all that can be told of them without the
+// Prepared is a page's listings with all that is known of them without the
 // database. It is made before the transaction, so that the one writer, for which all
 // wait, is not kept busy with it.
 type Prepared struct {
@@ -108,8 +108,8 @@ func Prepare(page *yp.Page) *Prepared {
 // added, changed ones updated (a value the page does not give keeps the old
 // one), equal ones only marked as seen. What became of each stands in listing_events,
 // with what its source says otherwise. The same page again
-// changes nothing and logs nothing. Saved.Repeated tells that this crawl of the
-// target met every listing of the page on an earlier page.
+// changes nothing and logs nothing. Saved.Repeated says that this crawl of the
+// target saw every listing of the page on an earlier page.
 func SaveListings(tx *Tx, at PageOf, p *Prepared) (Saved, error) {
 	s := saver{tx: tx, at: at, page: p, rows: make([]int64, len(p.listings)), filled: map[int64]map[string]string{}, saved: &Saved{Dropped: p.dropped}}
 	steps := []func() error{s.reject, s.seeOthers}
@@ -144,7 +144,7 @@ type saver struct {
 	keys    [][]string // strong keys of each of those
 	waiting []placed   // those of them that have their company and are not yet written
 	same    []int64    // row ids of the equal ones
-	back    []int64    // row ids of those that were gone
+	back    []int64    // row ids of those that were dropped
 	diffs   map[int]diff
 	filled  map[int64]map[string]string // by row id: listings.backfilled, where this page changes it
 	log     trail
@@ -160,7 +160,7 @@ type placed struct {
 	covered bool   // the company's row will say already what the listing brings
 }
 
-// sort tells what must be written from what is stored already.
+// sort says what must be written from what is stored already.
 func (s *saver) sort() (err error) {
 	s.stored = map[string]known{}
 	err = each(s.tx, selectKnown, []any{s.page.ids, s.at.SourceID}, func(rows *sql.Rows) error {

@@ -15,7 +15,7 @@ type Notice struct {
 	Event    yp.NoticeEvent
 	SourceID int64     // 0 = of the whole run, or of several sources
 	Mark     string    // which one of its kind
-	Run      int64     // that tells it
+	Run      int64     // that sends it
 	At       time.Time // when it stood so; zero = now
 }
 
@@ -28,9 +28,9 @@ const sameAgain = 24 * time.Hour
 const underWay = 5 * time.Minute
 
 const (
-	// A message is due again when its time is over, the same one sooner when no destination took
-	// it; when the run that was to tell it ended before that, as one that was killed; and when it is of the future, which a
-	// clock leaves that was set back since.
+	// A message is due again when its time is over; sooner when no destination took it, or when the
+	// run that was to send it was killed; and when its time is in the future, because the clock was
+	// set back.
 	takeNotice = `
 	INSERT INTO notices (event, source_id, mark, at, run_id) VALUES (?1, ?2, ?3, ?4, ?5)
 	ON CONFLICT DO UPDATE SET mark = excluded.mark, at = excluded.at, run_id = excluded.run_id
@@ -42,8 +42,8 @@ const (
 	lastNotice = `SELECT ifnull(delivered_at, '') FROM notices WHERE event = ? AND source_id = 0`
 )
 
-// TakeNotice reports whether a message is the caller's to tell now: of all runs on the file one
-// tells it, at most once within every, and the very same once a day. NoticeEnded must follow.
+// TakeNotice reports whether the caller is to send a message now: of all runs on the file one
+// sends it, at most once within every, and the very same once a day. NoticeEnded must follow.
 func (db *DB) TakeNotice(ctx context.Context, n Notice, every time.Duration) (mine bool, err error) {
 	err = db.Write(ctx, func(tx *Tx) error {
 		at := tx.At

@@ -101,7 +101,7 @@ func (s Scope) GoesOn() string {
 	return `SELECT ` + passIsHeld + ` OR ` + passWaits + ` OR EXISTS (SELECT 1 ` + s.Candidates() + ofPass + `)`
 }
 
-// PassGoesOn tells whether something is left to crawl of a pass over the scope, which must have
+// PassGoesOn reports whether something is left to crawl of a pass over the scope, which must have
 // a source, that began then; get reads the row of a statement.
 func PassGoesOn(s Scope, began time.Time, get func(query string, args []any, into ...any) error) (goesOn bool, err error) {
 	due := yp.FormatTime(began.Add(yp.MinCrawlGap)) // what a pass makes due is due by then

@@ -60,7 +60,7 @@ func (db *DB) IndexWords(ctx context.Context) error {
 	return nil
 }
 
-// WordsMarks tells how far the full-text index goes in a snapshot: up to which event and row id.
+// WordsMarks says how far the full-text index goes in a snapshot: up to which event and row id.
 func WordsMarks(ctx context.Context, tx *sql.Tx) (event, listing int64, err error) {
 	err = tx.QueryRowContext(ctx, wordsMarks).Scan(&listing, &event)
 	return event, listing, err

@@ -6,7 +6,7 @@
 // that knows exactly what a complete crawl of it must end with (Truth). It
 // changes from epoch to epoch as a living directory does: businesses close,
 // open, reopen, move, take other names, phones and ratings, gain a website, and
-// cities come and go; Changes tells what a crawler must notice of it.
+// cities come and go; Changes says what a crawler must notice of it.
 //
 // Invariants: every byte of a page follows from the seed, the epoch, the
 // gazetteer and the URL; within an epoch a business has the same values wherever

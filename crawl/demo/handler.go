@@ -73,7 +73,7 @@ func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.cfg.Logger.Debug().Str("component", "demo").Str("url", uri).Int("status", a.status).Str("failure", failure).Dur("took", time.Since(started)).Msg("request")
 }
 
-// pause waits, and reports false when the client has gone meanwhile.
+// pause waits, and reports false when the client has disconnected meanwhile.
 func (d *Directory) pause(r *http.Request, wait time.Duration) bool {
 	if wait <= 0 {
 		return true
@@ -201,7 +201,7 @@ func (a *answer) plain(status int, contentType, body string) {
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	a.w.WriteHeader(status)
-	_, _ = a.w.Write([]byte(body)) // the client may have gone: nothing to do about it
+	_, _ = a.w.Write([]byte(body)) // the client may have disconnected: nothing to do about it
 }
 
 // page builds the page and sends it.
@@ -315,7 +315,7 @@ func (a *answer) send(f finished) {
 	if a.failure == failTruncate {
 		body = body[:len(body)/2] // the server then closes the connection
 	}
-	_, _ = a.w.Write(body) // the client may have gone: nothing to do about it
+	_, _ = a.w.Write(body) // the client may have disconnected: nothing to do about it
 }
 
 var gzipWriters = sync.Pool{New: func() any { w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed); return w }}
@@ -356,6 +356,6 @@ func (a *answer) cut(f finished) {
 	}
 	defer func() { _ = conn.Close() }()
 	fmt.Fprintf(buf, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nConnection: close\r\n\r\n", f.status, http.StatusText(f.status), f.contentType)
-	_, _ = buf.Write(f.body[:len(f.body)/2]) // the client may have gone: nothing to do about it
+	_, _ = buf.Write(f.body[:len(f.body)/2]) // the client may have disconnected: nothing to do about it
 	_ = buf.Flush()
 }

@@ -15,7 +15,7 @@ type event uint8
 
 const (
 	eventNone    event = iota
-	eventCloses        // gone from all pages, perhaps for one epoch only
+	eventCloses        // not on any page, perhaps for one epoch only
 	eventMoves         // another street and perhaps phone, in the same city
 	eventRenamed       // another name and so another profile path
 	eventRated         // other stars or more reviews

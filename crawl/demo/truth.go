@@ -12,7 +12,7 @@ import (
 	"ypcrawl/yp/gazetteer"
 )
 
-// Selection is what a crawl is told to cover.
+// Selection is what a crawl has to cover.
 type Selection struct {
 	States           []string // codes; empty = all
 	Categories       []string // names or slugs; empty = all of the directory
@@ -110,7 +110,7 @@ func (d *Directory) Searches(sel Selection) (all []Search) {
 	return all
 }
 
-// seen tells in what the pages of targets show which businesses.
+// seen says in what the pages of targets show which businesses.
 func (d *edition) seen(targets []target, sel Selection) map[key]views {
 	all := make(map[key]views)
 	for i := range targets {
@@ -119,7 +119,7 @@ func (d *edition) seen(targets []target, sel Selection) map[key]views {
 	return all
 }
 
-// see tells which businesses the pages of a target that are read show, and in what.
+// see says which businesses the pages of a target that are read show, and in what.
 func (d *edition) see(t *target, ads bool, saw func(key, views)) {
 	for n := 1; n <= t.read; n++ {
 		for _, k := range d.onPage(t, n) {

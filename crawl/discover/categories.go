@@ -10,7 +10,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// DefaultCategories is what a crawl searches for unless it is told otherwise:
+// DefaultCategories is what a crawl searches for unless its flags say otherwise:
 // ten trades that nearly every place has.
 func DefaultCategories() []string {
 	return []string{

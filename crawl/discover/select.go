@@ -80,7 +80,7 @@ func Resolve(g *gazetteer.Gazetteer, src Source, sel Selection) (*Resolved, erro
 // Estimate is what a plan would cost from the start.
 type Estimate struct {
 	Targets    int           `json:"targets"`
-	IndexPages int           `json:"index_pages"`   // of the source's indexes of cities; filled in by who wants them
+	IndexPages int           `json:"index_pages"`   // of the source's indexes of cities; set by the caller
 	Pages      int           `json:"results_pages"` // at most; -1 = unknown, all pages were asked for without a cap
 	Details    int           `json:"detail_pages"`  // at most, with PageCards listings on each of them; -1 = unknown
 	Requests   int           `json:"requests"`      // both, without retries; -1 = unknown

@@ -69,7 +69,7 @@ type limit struct {
 	cut, part bool
 }
 
-// reached tells whether our own limit has cut a body.
+// reached reports whether our own limit has cut a body.
 func (l limit) reached(b *buffer) bool { return l.cut && int64(len(b.b)) >= l.max }
 
 // buffer is a body's pooled memory.

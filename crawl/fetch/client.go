@@ -78,7 +78,7 @@ func (c *Client) begin() bool {
 	return true
 }
 
-// Waiting tells how long a request to host ("example.com", with the port if it
+// Waiting says how long a request to host ("example.com", with the port if it
 // is not the scheme's own) would wait now, and why: "Retry-After", say. With a
 // reason and no time, it waits for another request to end. No reason = no
 // wait.
@@ -105,7 +105,7 @@ func (c *Client) Hold(host string, d time.Duration, reason string) {
 // Release ends a hold of host, whatever it was for: an operator has taken it back.
 func (c *Client) Release(host string) { c.pacer.host(keyOf(host)).release() }
 
-// HeldUntil tells until when host is held back (Retry-After, a Hold, a robots.txt
+// HeldUntil says until when host is held back (Retry-After, a Hold, a robots.txt
 // that can't be had), and why; the zero time = it is not. The pace is no hold.
 func (c *Client) HeldUntil(host string) (time.Time, string) {
 	return c.pacer.host(keyOf(host)).held()

@@ -40,7 +40,7 @@ var (
 	// ErrClosed: the client, or the session, was closed.
 	ErrClosed = errors.New("fetch client or session is closed")
 	// ErrHeld: the host allows no request for longer than Request.MaxHold. Nothing
-	// was sent; Error.RetryAfter tells what is left.
+	// was sent; Error.RetryAfter says what is left.
 	ErrHeld = errors.New("the host allows no request yet")
 	// ErrBadProxy: the text or URL names no proxy that can be used. What is
 	// wrong is said without quoting it: it may hold a password.

@@ -161,7 +161,7 @@ func public(a netip.Addr) bool {
 
 // dialGuard checks the addresses that one host name resolved to, as they are
 // dialled. The fence has let only the base's own host (or its domain) come
-// this far, so the host tells what is permitted.
+// this far, so the host says what is permitted.
 type dialGuard struct{ host string }
 
 // check refuses an address that a public name must not lead to: but for the very address

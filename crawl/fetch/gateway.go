@@ -109,7 +109,7 @@ func (d *gateway) refused(status int, class yp.ErrorClass, format string, args .
 // connectHead is how much a proxy may answer to CONNECT.
 const connectHead = 64 << 10
 
-// connect asks an HTTP proxy for a tunnel. Of a refusal only the status is told:
+// connect asks an HTTP proxy for a tunnel. Of a refusal only the status is reported:
 // the rest is the proxy's, and might repeat what it was sent.
 func (d *gateway) connect(conn net.Conn, addr string) error {
 	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: addr}, Host: addr, Header: http.Header{"User-Agent": {d.userAgent}}}
@@ -286,7 +286,7 @@ type proxyError struct {
 func (e *proxyError) Error() string { return "proxy " + e.name + ": " + e.err.Error() }
 func (e *proxyError) Unwrap() error { return e.err }
 
-// passage tells whether a request got past the proxy: to the host's handshake in a tunnel,
+// passage reports whether a request got past the proxy: to the host's handshake in a tunnel,
 // or onto a connection. One that was given up before is the proxy's fault.
 type passage struct{ through atomic.Bool }
 

@@ -205,7 +205,7 @@ func (l *hostLimiter) take(ctx context.Context, now time.Time) (started bool, er
 	return true, nil
 }
 
-// due tells what stands between now and the next start: nothing (reason ""),
+// due says what stands between now and the next start: nothing (reason ""),
 // a time to wait, or, with wait 0, a request that must end first.
 func (l *hostLimiter) due(now time.Time) (wait time.Duration, reason string) {
 	if l.inFlight >= l.cap {
@@ -242,7 +242,7 @@ func (l *hostLimiter) start(now time.Time) {
 // gap is the delay in force, without jitter.
 func (l *hostLimiter) gap() time.Duration { return max(l.min, l.slowed, l.crawlDelay) }
 
-// shared tells whether the delay in force is kept with other processes.
+// shared reports whether the delay in force is kept with other processes.
 func (l *hostLimiter) shared() bool { return l.turns != nil && l.gap() >= SharedDelay }
 
 // sharedJitter is the part of the delay by which turns are jittered at least where other
@@ -303,7 +303,7 @@ func (l *hostLimiter) redraw() {
 	l.change()
 }
 
-// waiting tells what a request that came now would wait for.
+// waiting says what a request that came now would wait for.
 func (l *hostLimiter) waiting() (time.Duration, string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -373,7 +373,7 @@ func (l *hostLimiter) refuses(limit time.Duration) error {
 	return l.tooLong(time.Now(), limit)
 }
 
-// held tells until when the host is held, and why; the zero time = it is not.
+// held says until when the host is held, and why; the zero time = it is not.
 func (l *hostLimiter) held() (time.Time, string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

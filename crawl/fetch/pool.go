@@ -265,7 +265,7 @@ func (p *Pool) leastUsed(tried []*Session) *member {
 
 func (p *Pool) rests(m *member) bool { return m.CooldownUntil.After(p.now()) }
 
-// Report tells how a request with s fared: failure is nil, or why the proxy is to
+// Report records how a request with s fared: failure is nil, or why the proxy is to
 // blame (Error.Proxy, a block). A session without a proxy has nobody to blame. A
 // failure that comes in while the proxy rests is counted and does not prolong the
 // rest; a success then does not end it.

@@ -208,7 +208,7 @@ func (s *Session) remember(u *url.URL, resp *http.Response) {
 	}
 }
 
-// isProxys tells whether an answer must be the proxy's own: no web server wants
+// isProxys reports whether an answer must be the proxy's own: no web server wants
 // a proxy's password.
 func (s *Session) isProxys(u *url.URL, status int) bool {
 	return status == http.StatusProxyAuthRequired && s.forwards && strings.EqualFold(u.Scheme, "http")

@@ -20,7 +20,7 @@ const MaxHold = time.Hour
 // take back.
 const heldForPenalty = "penalty"
 
-// Host is what a host has told us to keep to: a row of hosts.
+// Host is what a host demands of us: a row of hosts.
 type Host struct {
 	Host        string        // as fetch names it: with the port if it is not the scheme's own
 	Delay       time.Duration // between request starts; 0 = as configured

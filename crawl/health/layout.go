@@ -15,7 +15,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// The layout alarm: doc.go tells its model, with an example.
+// The layout alarm: doc.go describes its model, with an example.
 const (
 	// MaxStrikes is how many pages running whose layout is not known raise the alarm.
 	MaxStrikes = 3
@@ -313,7 +313,7 @@ func (m *Monitor) Layout(ctx context.Context, sourceID int64) (*Layout, error) {
 }
 
 // Page takes in a page of a target and its category whose layout is known, with all
-// its listings; none is a page too. When a field has gone missing it pauses the source
+// its listings; none is a page too. When a field is missing it pauses the source
 // until an operator enables it, and says which: "" = all is well.
 func (l *Layout) Page(ctx context.Context, targetID, categoryID int64, listings []yp.Listing) (alarm string, err error) {
 	have := count(listings)

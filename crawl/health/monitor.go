@@ -107,7 +107,7 @@ const setEnabled = `UPDATE sources SET enabled = ?, updated_at = ? WHERE name = 
 
 // SetEnabled is the operator's word. Enabling a source, also one that is enabled,
 // takes back what was set automatically: its pause, its quarantine, its penalties
-// and its strikes (trigger sources_enabled). found tells whether there is such a
+// and its strikes (trigger sources_enabled). found reports whether there is such a
 // source.
 func (m *Monitor) SetEnabled(ctx context.Context, name string, enabled bool) (found bool, err error) {
 	found, err = m.change(ctx, setEnabled, flag(enabled), yp.FormatTime(m.db.Now()), name)

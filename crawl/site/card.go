@@ -152,7 +152,7 @@ func (s *Source) snippet(text string) string {
 	return text
 }
 
-// claimed tells whether the business claims its listing; nil when the page
+// claimed reports whether the business claims its listing; nil when the page
 // does not say.
 func (s *Source) claimed(text string) *bool {
 	if text == "" || text != s.def.ClaimedIs && text != s.def.UnclaimedIs {

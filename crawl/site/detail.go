@@ -67,7 +67,7 @@ func (s *Source) ParseDetail(body []byte, final *url.URL, status int) (*Page, er
 	return s.detailWhole(body, final, status)
 }
 
-// offDetail tells why a URL is none of the source's detail pages, or "".
+// offDetail says why a URL is none of the source's detail pages, or "".
 func (s *Source) offDetail(final *url.URL) string {
 	if s.detail.structured {
 		return s.offOwnPage(final)

@@ -6,7 +6,7 @@
 // site's chrome and its empty results look like. ParsePage takes the HTML of a
 // results page and returns its listings, the site's total, the next link, and
 // an Outcome with a reason for people. Read tells besides which rule gave each value. ParseIndex does so with the cities of a
-// state's index, ParseDetail with the page of one listing; Check tells why a
+// state's index, ParseDetail with the page of one listing; Check says why a
 // listing may not be promoted.
 //
 // Invariants: a card without a name or an id is counted as bad, never guessed;

@@ -44,7 +44,7 @@ func (r *Reading) hints(s *Source, t *trace, doc *html.Node) {
 	}
 }
 
-// cardHints tells why there are no cards.
+// cardHints says why there are no cards.
 func (r *Reading) cardHints(s *Source, doc *html.Node, words []string) {
 	for i, text := range s.def.Cards.Organic {
 		rule := s.cardRules[s.organic[i]]
@@ -160,7 +160,7 @@ func (f *fields) named(name string) field {
 
 var selectorWord = regexp.MustCompile(`[.#][\w-]+`)
 
-// near tells which class or id a selector may have meant, of those that are there.
+// near says which class or id a selector may have meant, of those that are there.
 func near(selector string, words []string) string {
 	for _, w := range selectorWord.FindAllString(selector, -1) {
 		if slices.Contains(words, w) {

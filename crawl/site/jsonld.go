@@ -138,7 +138,7 @@ const (
 	linkElsewhere        // to another page of this site
 )
 
-// leadsHere tells where the url of a business leads.
+// leadsHere says where the url of a business leads.
 func (r *detailReader) leadsHere(ref string) int {
 	if len(ref) > maxURL || !yp.AbsoluteURL(ref) && !strings.HasPrefix(ref, "/") {
 		return linkOut // "acme.com" is meant as a host here

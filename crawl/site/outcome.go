@@ -126,7 +126,7 @@ func (s *Source) hasChrome(doc *html.Node) bool {
 		(s.chrome.selectors.In(doc) || s.chrome.partOfTitle(titleOf(doc)) || s.chrome.inText(nil, doc) != "")
 }
 
-// saysNothing tells in which words the page says that there is nothing, or "".
+// saysNothing says in which words the page says that there is nothing, or "".
 func (s *Source) saysNothing(p *Page, e *evidence) string {
 	within := e.roots
 	if len(within) == 0 {

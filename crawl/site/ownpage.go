@@ -178,7 +178,7 @@ func (o *ownPageReader) onlyEmail() string {
 	return found
 }
 
-// offOwnPage tells why a URL can't be that of a listing's own page, or "".
+// offOwnPage says why a URL can't be that of a listing's own page, or "".
 func (s *Source) offOwnPage(final *url.URL) string {
 	path, reason := s.below(final)
 	r := businessReader{src: s, final: final, ownPage: true}

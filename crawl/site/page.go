@@ -58,7 +58,7 @@ func (s *Source) ParsePage(body []byte, final *url.URL, status int) (*Page, erro
 	return s.parseWhole(body, final, status)
 }
 
-// redirected tells why a URL is none of the source's results pages, or "".
+// redirected says why a URL is none of the source's results pages, or "".
 func (s *Source) redirected(final *url.URL) string {
 	path, reason := s.below(final)
 	if reason == "" && !s.target.matches(path) && (s.search == nil || !s.search.matches(path)) {

@@ -48,7 +48,7 @@ func (s *Source) Check(l *yp.Listing) []string {
 	return reasons
 }
 
-// fault tells what is wrong with a value, or "".
+// fault says what is wrong with a value, or "".
 func (s *Source) fault(f *format, v string) string {
 	switch {
 	case f.max > 0 && len(v) > f.max && utf8.RuneCountInString(v) > f.max:

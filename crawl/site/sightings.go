@@ -103,7 +103,7 @@ func writtenHours(b *structured.Business) []string {
 }
 
 // addresses sorts the web addresses of a business into its own page on the
-// directory and its own site. home tells that one of them is the directory's
+// directory and its own site. home says that one of them is the directory's
 // homepage or this very page.
 func (r *businessReader) addresses(s *sighting) (home bool) {
 	var shared string
@@ -201,7 +201,7 @@ func (s *sighting) idOf() string {
 
 // trailingID returns the digits that end a path or name the business in a
 // query. Fewer than four behind a name tell it from its namesakes, and a ZIP
-// code tells where it is: neither is an id.
+// code says where it is: neither is an id.
 func trailingID(key, zip string) string {
 	if _, id, ok := strings.Cut(key, "?"); ok {
 		_, id, _ = strings.Cut(id, "=")

@@ -183,7 +183,7 @@ func (s *Source) ownHost(host string) bool {
 	return host == s.host || s.site != "" && (host == s.site || strings.HasSuffix(host, "."+s.site))
 }
 
-// below returns the path of a page below the source's base, or tells why it is
+// below returns the path of a page below the source's base, or says why it is
 // none of the source's pages, or only its homepage.
 func (s *Source) below(u *url.URL) (path, reason string) {
 	if bareHost(u) != s.host {

@@ -59,7 +59,7 @@ type Reading struct {
 	Hints  []Hint
 }
 
-// Read reads a page as ParsePage does, or ParseDetail with detail, and tells what gave each value. It takes several
+// Read reads a page as ParsePage does, or ParseDetail with detail, and says what gave each value. It takes several
 // times as long.
 func (s *Source) Read(body []byte, final *url.URL, status int, detail bool) (*Reading, error) {
 	t := &trace{notes: map[string]note{}, around: map[string]note{}, uses: map[*Rule]*use{}, words: map[string]bool{}}
@@ -181,7 +181,7 @@ func (t *trace) use(c *cardReader, r *rule) {
 	}
 }
 
-// lacks tells why a rule takes nothing from an element.
+// lacks says why a rule takes nothing from an element.
 func (r *rule) lacks(c *cardReader, n *html.Node) string {
 	whole := rule{attr: r.attr, json: r.json, own: r.own}
 	switch text := whole.take(c, n); {
@@ -221,7 +221,7 @@ func (f *fields) all() []field {
 	return out
 }
 
-// cardsOf tells what gave each value of each card.
+// cardsOf says what gave each value of each card.
 func (t *trace) cardsOf(s *Source, p *Page) (cards []Card) {
 	kept := map[string]*yp.Listing{}
 	for i := range p.Listings {
@@ -299,7 +299,7 @@ func gives(giver, field, text string) bool {
 	return !ok || part != ""
 }
 
-// value tells what gave a field of the card.
+// value says what gave a field of the card.
 func (c *tracedCard) value(f *yp.ListingField, text string) Value {
 	v := Value{Field: f.Name, Text: text}
 	names := givers[f.Name]
@@ -320,7 +320,7 @@ func (c *tracedCard) value(f *yp.ListingField, text string) Value {
 	return v
 }
 
-// sighted tells in which form of structured data a field of a listing stands.
+// sighted says in which form of structured data a field of a listing stands.
 func (t *trace) sighted(f *yp.ListingField, l *yp.Listing, text string) Value {
 	v := Value{Field: f.Name, Text: text, From: "the page's structured data"}
 	for i := range t.found {
@@ -351,7 +351,7 @@ func from(form, field string) string {
 	return strings.TrimSpace(names[form] + " " + properties[field])
 }
 
-// aroundValues tells what gave the next link and the counts of a page.
+// aroundValues says what gave the next link and the counts of a page.
 func (t *trace) aroundValues(s *Source, p *Page, final *url.URL) (values []Value) {
 	if final == nil {
 		final = s.base
@@ -376,7 +376,7 @@ func (t *trace) aroundValues(s *Source, p *Page, final *url.URL) (values []Value
 	return values
 }
 
-// detailValues tells what gave each value of a listing's own page.
+// detailValues says what gave each value of a listing's own page.
 func (t *trace) detailValues(s *Source, p *Page) (values []Value) {
 	if p.Detail == nil {
 		return nil

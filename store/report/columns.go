@@ -27,7 +27,7 @@ type Column struct {
 	made making // of what sql gives
 }
 
-// Stored tells whether the column is kept with a listing, so that one may lack it.
+// Stored reports whether the column is kept with a listing, so that one may lack it.
 func (c Column) Stored() bool { return c.made != byEvents && c.made != openOrClosed }
 
 // making says how the value of a column comes about.

@@ -25,7 +25,7 @@ type CompanyRow struct {
 	State      string    `json:"state,omitempty"`
 	PostalCode string    `json:"postal_code,omitempty"`
 	Listings   int       `json:"listings"`
-	Alive      int       `json:"alive"` // of them, not gone from their source
+	Alive      int       `json:"alive"` // of them, those that their source still shows
 	FirstSeen  time.Time `json:"first_seen_at"`
 }
 
@@ -58,7 +58,7 @@ type MergeRow struct {
 	ID           int64     `json:"id"`
 	At           time.Time `json:"at"`
 	Kept         int64     `json:"kept"`
-	KeptName     string    `json:"kept_name,omitempty"` // as it is now; empty when it is gone itself
+	KeptName     string    `json:"kept_name,omitempty"` // as it is now; empty when it was merged, too
 	Absorbed     int64     `json:"absorbed"`
 	AbsorbedName string    `json:"absorbed_name"` // as it was
 	By           string    `json:"by"`            // web, tel, adr, hand

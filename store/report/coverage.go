@@ -218,7 +218,7 @@ func (t *CoverageTotals) Add(o CoverageTotals) {
 	t.setPercent()
 }
 
-// AtLeast tells whether so much of what the sites list was seen, in percent. Where a target
+// AtLeast reports whether so much of what the sites list was seen, in percent. Where a target
 // was never crawled, or neither the site's number nor a confirmed end is known, nobody can say so.
 func (t CoverageTotals) AtLeast(percent float64) bool {
 	switch {

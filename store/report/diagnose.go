@@ -105,7 +105,7 @@ func (k *Reader) FutureRows(ctx context.Context) (all []FutureRows, err error) {
 
 const heldHost = `SELECT held_until, held_for FROM hosts WHERE host = ?1 AND held_until > ?2 ORDER BY held_until DESC LIMIT 1`
 
-// HostAvailability tells whether a host, by the name it has in the hosts table, is held, for
+// HostAvailability reports whether a host, by the name it has in the hosts table, is held, for
 // whichever source: it is open or held.
 func (k *Reader) HostAvailability(ctx context.Context, host string) (store.Availability, error) {
 	g := store.Availability{State: store.SourceHeld}

@@ -34,7 +34,7 @@ const (
 		(SELECT ifnull(sum(pages), 0) FROM runs WHERE heartbeat_at >= ?1), ifnull((SELECT max(id) FROM requests) - (SELECT min(id) FROM requests) + 1, 0), ifnull((SELECT max(id) FROM crawl_attempts) - (SELECT min(id) FROM crawl_attempts) + 1, 0),
 		(SELECT cast(ifnull(avg(length(ifnull(metadata, ''))), 0) AS INTEGER) FROM crawl_attempts WHERE id > (SELECT max(id) FROM crawl_attempts) - 200),
 		ifnull((SELECT julianday(finished_at) FROM requests WHERE id = (SELECT max(id) FROM requests)) - (SELECT julianday(started_at) FROM requests WHERE id = (SELECT min(id) FROM requests)), 0)`
-	// A target that is done tells how many pages those of its kind and source have.
+	// A target that is done says how many pages those of its kind and source have.
 	growthKinds = `
 	SELECT kind, ifnull(sum(pages), 0) * 1.0, ifnull(sum(targets) FILTER (WHERE status IN ('PLANNED', 'IN_PROGRESS', 'FAILED')), 0) * 1.0,
 		ifnull(sum(pages) FILTER (WHERE status = 'DONE') * 1.0 / nullif(sum(targets) FILTER (WHERE status = 'DONE'), 0), 1.0)

@@ -76,12 +76,12 @@ func jsonNames(t reflect.Type) (names []string) {
 // ListingDetail is all that is known of a listing.
 type ListingDetail struct {
 	Fields  map[string]any `json:"listing"` // by the names of ListingColumns; lists as lists, null = not known
-	Seen    []Sighting     `json:"seen"`    // where it was met, the latest first
+	Seen    []Sighting     `json:"seen"`    // where it was seen, the latest first
 	Company *CompanyRow    `json:"company"`
 	History []Change       `json:"history"`
 }
 
-// Sighting says under which search a listing was met last.
+// Sighting says under which search a listing was seen last.
 type Sighting struct {
 	City     string    `json:"city"`
 	State    string    `json:"state"`

@@ -90,7 +90,7 @@ func ChangeWords() []ChangeWord {
 }
 
 const (
-	// The search under which a listing was met first.
+	// The search under which a listing was seen first.
 	searched = ` LEFT JOIN targets x ON x.id = (SELECT min(g.target_id) FROM sightings g WHERE g.listing = l.id)`
 	details  = ` LEFT JOIN details d ON d.listing = l.id`
 	stateOf  = `coalesce(l.state, l.found_state)`
@@ -163,7 +163,7 @@ func (f *ListingFilter) conditions() (w condition, err error) {
 	return w, nil
 }
 
-// HasWords tells whether a text has words to search for.
+// HasWords reports whether a text has words to search for.
 func HasWords(text string) bool { return len(wordsIn(text)) > 0 }
 
 func wordsIn(text string) []string {

@@ -10,7 +10,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// Next tells when a target is crawled next, and what would change that.
+// Next says when a target is crawled next, and what would change that.
 type Next struct {
 	When   NextWhen   `json:"when"`
 	At     time.Time  `json:"at"`                // of NextLater, when that is known
@@ -168,7 +168,7 @@ const countInGap = `
 		AND t.enabled = 1 AND t.retired_at IS NULL AND t.paused = 0 AND ` + where
 
 // InGap counts the targets of the scope that are due and wait only because two crawls of
-// a target start at least yp.MinCrawlGap apart, and tells when the last of them may be
+// a target start at least yp.MinCrawlGap apart, and says when the last of them may be
 // claimed.
 func (k *Reader) InGap(ctx context.Context, scope store.Scope) (n int64, until time.Time, err error) {
 	now := k.db.Now()

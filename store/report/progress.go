@@ -19,12 +19,12 @@ type Counts struct {
 	Failed     int64   `json:"failed"`
 	Stuck      int64   `json:"stuck"`
 	Parked     int64   `json:"parked"`
-	Retired    int64   `json:"retired"` // their city is gone from the source's index; not part of Targets
+	Retired    int64   `json:"retired"` // their city is no longer in the source's index; not part of Targets
 	Percent    float64 `json:"percent"` // of the targets, DONE or PARKED
 	Pages      int64   `json:"pages"`   // of the current crawls
 	Raw        int64   `json:"raw"`
 	Accepted   int64   `json:"accepted"`
-	Listings   int64   `json:"listings"`  // distinct, first met in this state
+	Listings   int64   `json:"listings"`  // distinct, first seen in this state
 	Companies  int64   `json:"companies"` // whose lead listing is in this state
 
 	Found *int64 `json:"listings_found,omitempty"` // different ones that searches of this state found, first or again; nil = not asked for
@@ -256,7 +256,7 @@ func (k *Reader) ProgressOfDetails(ctx context.Context, scope store.Scope) (*Pro
 	return p, k.readDetails(ctx, p, scope)
 }
 
-// readDetails counts the details over all states, and tells when they will be read.
+// readDetails counts the details over all states, and says when they will be read.
 func (k *Reader) readDetails(ctx context.Context, p *Progress, scope store.Scope) error {
 	t, err := k.DetailTotals(ctx, scope.SourceID, nil)
 	if err == nil && t != (DetailTotals{}) {
@@ -276,7 +276,7 @@ type RunListings struct {
 	Pages    int64     `json:"pages"`
 	New      int64     `json:"new"`
 	Rejected int64     `json:"rejected"` // broke a rule of their source, once for each page that showed them
-	Dropped  int64     `json:"dropped"`  // gone from their source
+	Dropped  int64     `json:"dropped"`  // no longer shown by their source
 	Restored int64     `json:"restored"` // and back again
 }
 
@@ -338,7 +338,7 @@ const (
 	ORDER BY g.until`
 )
 
-// progressSpeed adds up the runs whose process lives, and tells when what is left will be done.
+// progressSpeed adds up the runs whose process lives, and says when what is left will be done.
 func (k *Reader) progressSpeed(ctx context.Context, p *Progress, args []any) error {
 	err := k.db.Each(ctx, liveRuns, args, func(rows *sql.Rows) error {
 		var uuid, host string

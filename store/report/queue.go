@@ -101,7 +101,7 @@ const queueRows = `
 	SELECT ` + targetColumns + ` FROM json_each(?1) w CROSS JOIN v_crawler_status v ON v.id = w.value ORDER BY w.key`
 
 // Queue lists targets of a group of the queue, those first that matter first, at most limit
-// of them, and tells whether there are more. An empty group means every target. Of the
+// of them, and reports whether there are more. An empty group means every target. Of the
 // filter source, kinds (none = all), states, statuses and error count.
 func (k *Reader) Queue(ctx context.Context, group QueueGroup, f Filter, limit int) (rows []Target, more bool, err error) {
 	const what = "list the queue"

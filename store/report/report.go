@@ -32,7 +32,7 @@ func New(db *store.DB) *Reader {
 	return &Reader{db: db, host: host, file: file}
 }
 
-// inPlace tells when the file that is read no longer stands under its name, as after a restore
+// inPlace says when the file that is read no longer stands under its name, as after a restore
 // beside a program that lives for long: what it reads is never written again.
 func (k *Reader) inPlace() error {
 	if k.file == nil {
@@ -86,7 +86,7 @@ func list[T any](ctx context.Context, k *Reader, what, query string, args []any,
 // value is where the only column of a row goes.
 func value[T any](v *T) []any { return []any{v} }
 
-// one reads the row of a query that has one at most, and tells whether it has.
+// one reads the row of a query that has one at most, and reports whether it has.
 func (k *Reader) one(ctx context.Context, what, query string, args []any, into ...any) (found bool, err error) {
 	err = k.db.Read().QueryRowContext(ctx, query, args...).Scan(into...)
 	if errors.Is(err, sql.ErrNoRows) {

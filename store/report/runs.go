@@ -63,7 +63,7 @@ var outcomes = map[string]struct {
 	"layout":      {"layout alarm", []int{7}},
 }
 
-// judge tells how the run stands.
+// judge says how the run stands.
 func (k *Reader) judge(r *Run) {
 	r.State, r.Why = k.runState(r)
 	until, o := r.Finished, outcomes[r.Outcome]
@@ -180,7 +180,7 @@ const (
 	requestsFrom = `SELECT ifnull((SELECT started_at FROM requests ORDER BY id LIMIT 1), '9999')`
 )
 
-// ShowRun tells what a run did. The error is a *NotFoundError when there is none of that number.
+// ShowRun says what a run did. The error is a *NotFoundError when there is none of that number.
 func (k *Reader) ShowRun(ctx context.Context, id int64) (*RunDetail, error) {
 	what := fmt.Sprintf("read run %d", id)
 	found, err := list(ctx, k, what, runColumns+`WHERE r.id = ?`, []any{id}, (*Run).columns)

@@ -82,7 +82,7 @@ type Target struct {
 	Heartbeat    time.Time  `json:"heartbeat_at"`
 	Started      time.Time  `json:"crawl_started_at"`
 	Finished     time.Time  `json:"finished_at"`
-	Retired      time.Time  `json:"retired_at"` // its city is gone from the source's index, or its listing from the source
+	Retired      time.Time  `json:"retired_at"` // its city is no longer in the source's index, or its listing no longer on the site
 }
 
 const (

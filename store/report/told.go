@@ -10,8 +10,8 @@ import (
 	"ypcrawl/yp"
 )
 
-// TellableFields are the fields of which somebody is told that they changed: those of cards that
-// count as changes, and what of a listing's own page people wait for.
+// TellableFields are the fields whose changes an export with --as reports: those of cards that
+// count as changes, and the e-mail address of a listing's own page.
 func TellableFields() (names []string) {
 	for i := range yp.ListingFields {
 		if f := &yp.ListingFields[i]; f.Is(yp.Counted) {
@@ -38,7 +38,7 @@ func tellable(field string) string {
 // hundredths of a second at most.
 const keptAtOnce = 1000
 
-// toldReader compares listings with what somebody has got of them.
+// toldReader compares listings with what earlier deliveries to a name (export --as) have of them.
 type toldReader struct {
 	places []int // of the tellable fields, in a row's cells; -1 = not known to this program
 	print  store.Told
@@ -46,9 +46,9 @@ type toldReader struct {
 	items []int64 // to be kept
 	kept  []byte
 
-	// Companies that somebody has got, by the listing that stood for them and is no longer theirs.
+	// Companies of earlier deliveries, by the listing that stood for them and now belongs to another company.
 	strayed map[int64][]strayed
-	// What they have got of companies that were merged into another one, by that one.
+	// What earlier deliveries have of companies that were merged into another one, by that one.
 	absorbed map[int64]store.Told
 }
 
@@ -59,7 +59,7 @@ type strayed struct {
 }
 
 // readTold returns what a query selects beside its values, the tables for that, and all arguments.
-// The row itself tells whether the conditions hold, where rows come in that were told before.
+// The row itself reports whether the conditions hold, where rows come in that were told before.
 func (r *listingReader) readTold(w *condition) (selected, join string, args []any, err error) {
 	q, t := r.query, &r.told
 	for _, field := range q.To.Fields {
@@ -106,8 +106,8 @@ const strayedCompanies = `
 	FROM (SELECT v.item, ` + store.ToldNow + ` AS told FROM delivered v WHERE v.recipient = ?) v
 	CROSS JOIN listings l ON l.id = CAST(CAST(substr(v.told, 2, 12) AS TEXT) AS INTEGER) WHERE l.company_id <> v.item`
 
-// readStrayed finds the companies that somebody has got, none of whose listings is asked for any
-// more, and whose listing is another company's now: nothing else would tell of them.
+// readStrayed finds the companies of earlier deliveries of which no listing is selected any more,
+// and whose listing belongs to another company now: no row of the query reports them.
 func (r *listingReader) readStrayed() error {
 	t := &r.told
 	t.strayed, t.absorbed = map[int64][]strayed{}, map[int64]store.Told{}
@@ -128,7 +128,7 @@ func (r *listingReader) readStrayed() error {
 	})
 }
 
-// difference tells what a row is to somebody who has got what they have got.
+// difference says what a row is to somebody who has got what they have got.
 func (r *listingReader) difference(f *listingFound) error {
 	if err := r.cut(f); err != nil {
 		return err
@@ -163,8 +163,8 @@ func (r *listingReader) difference(f *listingFound) error {
 	return r.tell(f, stands, false)
 }
 
-// tell hands a row over if it is wanted, and keeps that it was told. merged: it was told as
-// another company, which is a part of this one now.
+// tell passes a row on if it is wanted, and notes that it was delivered. merged: it was delivered
+// as another company, which is a part of this one now.
 func (r *listingReader) tell(f *listingFound, stands, merged bool) error {
 	word, state := r.word(f.told.State(), f.in, stands)
 	if word == "" && !f.in {
@@ -197,8 +197,8 @@ func (r *listingReader) tell(f *listingFound, stands, merged bool) error {
 	return r.hand(f, word, fields)
 }
 
-// word says what became of an item that stood so with somebody, and how it stands with them when
-// they are told. in: it is asked for; stands: a source shows it.
+// word says what became of an item since a delivery in which it had the state was, and the state
+// that the new delivery gives it. in: it is selected; stands: a source shows it.
 func (r *listingReader) word(was store.State, in, stands bool) (ChangeWord, store.State) {
 	closedOnes := r.query.Closed == ClosedOnly || r.query.Closed == ClosedYes
 	switch {
@@ -226,7 +226,7 @@ func (r *listingReader) word(was store.State, in, stands bool) (ChangeWord, stor
 	return "", was
 }
 
-// fingerprint makes what is told of a row whose cells were cut.
+// fingerprint makes the fingerprint of a row whose cells were cut.
 func (r *listingReader) fingerprint(f *listingFound, state store.State) {
 	listing := int64(0)
 	if r.query.OnePerCompany {
@@ -242,7 +242,7 @@ func (r *listingReader) fingerprint(f *listingFound, state store.State) {
 	}
 }
 
-// keep keeps that a row was told as it is.
+// keep notes that a row was delivered as it is.
 func (r *listingReader) keep(f *listingFound) error {
 	state := store.StateOpen
 	if f.closed {

@@ -128,7 +128,7 @@ func (k *Reader) Workers(ctx context.Context, ended int) ([]RunWorkers, error) {
 	return runs, nil
 }
 
-// runState tells whether a run works. Its process holds a lock while it lives; of another
+// runState reports whether a run works. Its process holds a lock while it lives; of another
 // machine's only the heartbeat is known.
 func (k *Reader) runState(r *Run) (WorkerState, string) {
 	quiet := k.db.Now().Sub(r.Heartbeat)

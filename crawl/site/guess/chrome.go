@@ -111,7 +111,7 @@ func (o *outline) mark(kind int, selector string) {
 }
 
 // chrome finds what all samples have, or, when their homepage and the like
-// have nothing in common with them, all results pages. bare tells that nothing
+// have nothing in common with them, all results pages. bare says that nothing
 // there is the site's own: any page of any site may have it.
 func (g *guesser) chrome() (m *guessMarks, bare bool) {
 	var all, results []*outline

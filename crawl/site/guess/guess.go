@@ -283,7 +283,7 @@ func (g *guesser) structured() *Candidate {
 }
 
 // withURLs finds the templates of a results page's URL and compiles the definition: first one that
-// takes its pages to be numbered by a parameter, which finds the next link that tells how they are.
+// takes its pages to be numbered by a parameter, which finds the next link that says how they are.
 func (d *guessDef) withURLs(at *sample) (text []byte, s *site.Source, paged bool, err error) {
 	d.URLs.Target, d.URLs.Search, _ = at.parts.urlTemplates(nil)
 	if text, s, err = d.compile(); err != nil {

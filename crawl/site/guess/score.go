@@ -202,7 +202,7 @@ func positional(list []yp.Listing) bool {
 	return true
 }
 
-// shapeOf tells which fields at least half of a page's listings have.
+// shapeOf says which fields at least half of a page's listings have.
 func shapeOf(p *site.Page) uint {
 	var counts [6]int
 	for i := range p.Listings {

@@ -278,7 +278,7 @@ func wordy(s string) bool {
 }
 
 // urlTemplates forms the templates of a URL that names a city and a category.
-// next is the page's next link, or nil: it tells how the site writes a page
+// next is the page's next link, or nil: it says how the site writes a page
 // number. search is "" unless pages are numbered in the path; the first has no
 // number then, and the search template writes it.
 func (p *urlParts) urlTemplates(next *url.URL) (target, search string, paged bool) {

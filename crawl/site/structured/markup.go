@@ -168,7 +168,7 @@ func (g *graph) addHCards(n *html.Node) {
 	}
 }
 
-// cardClasses tells which property a class stands for: those of hCard
+// cardClasses says which property a class stands for: those of hCard
 // (http://microformats.org/wiki/hcard) and of h-card, whose prefixes p-, u-
 // and dt- are cut off.
 var cardClasses = map[string]string{
