@@ -181,8 +181,10 @@ func MoveLogs(from, to string, belongs func(database string) bool) (moved int, e
 			continue
 		}
 		for _, p := range log.parts {
-			if belongs != nil && (p.plain || p.packed) && !belongs(p.firstDatabase()) {
-				continue
+			if belongs != nil && (p.plain || p.packed) {
+				if id, _ := p.firstDatabase(); !belongs(id) {
+					continue
+				}
 			}
 			if moved == 0 {
 				if err := MakeDir(to); err != nil {
@@ -224,7 +226,10 @@ func (m *Marks) Clash(dir string, belongs func(database string) bool) (string, e
 	}
 	for _, log := range logs {
 		for _, p := range log.parts {
-			if names[filepath.Base(p.base())] && (p.plain || p.packed) && !belongs(p.firstDatabase()) {
+			if !names[filepath.Base(p.base())] || !p.plain && !p.packed {
+				continue
+			}
+			if id, _ := p.firstDatabase(); !belongs(id) {
 				return p.path(), nil
 			}
 		}
@@ -232,14 +237,14 @@ func (m *Marks) Clash(dir string, belongs func(database string) bool) (string, e
 	return "", nil
 }
 
-// firstDatabase is the database that the first event of the file names; "" = none.
-func (p part) firstDatabase() string {
+// firstDatabase is the database that the first event of the file names; ok is false when it has no event.
+func (p part) firstDatabase() (id string, ok bool) {
 	for it := range p.stream(Options{SkipListings: true}).items() {
 		if it.event != nil {
-			return it.event.Database
+			return it.event.Database, true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // RemoveCopy removes a folder that CopyTo has made for the database id, if nothing else stands

@@ -224,14 +224,8 @@ func Writers(dir string) ([]string, error) {
 	var ids []string
 	for _, log := range logs {
 		for _, p := range log.parts {
-			for it := range p.stream(Options{SkipListings: true}).items() {
-				if it.event == nil {
-					continue
-				}
-				if !slices.Contains(ids, it.event.Database) {
-					ids = append(ids, it.event.Database)
-				}
-				break
+			if id, ok := p.firstDatabase(); ok && !slices.Contains(ids, id) {
+				ids = append(ids, id)
 			}
 		}
 	}
