@@ -256,19 +256,11 @@ func (b *business) detail(base *url.URL) yp.Detail {
 	if pr.ld {
 		det.Founded = pr.founded
 		if b.address.street != "" {
-			det.Lat, det.Lon = degrees(pr.lat), degrees(pr.lon)
+			det.Lat, _ = strconv.ParseFloat(pr.lat, 64) // as they are printed
+			det.Lon, _ = strconv.ParseFloat(pr.lon, 64)
 		}
 	}
 	return det
-}
-
-// degrees reads a coordinate as it is printed.
-func degrees(s string) float64 {
-	x, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		return 0
-	}
-	return x
 }
 
 // views says in which kinds of markup a listing was seen, one bit each: what a
