@@ -173,7 +173,8 @@ func (r *runner) child(fault string, args ...string) (*exec.Cmd, *bytes.Buffer) 
 func (r *runner) crawl(fault string) (*exec.Cmd, *bytes.Buffer) {
 	return r.child(fault, append([]string{
 		"run", "--source", "demo", "--base-url", r.url, "--max-cities", strconv.Itoa(Places), "--delay", "0", "--linger", "0",
-		"--workers", strconv.Itoa(Workers), "--log-level", "warn", "--states",
+		"--workers", strconv.Itoa(Workers), "--log-level", "warn", "--max-duration", longest.String(), // also when this process is killed
+		"--states",
 	}, Selection().States...)...)
 }
 
