@@ -15,10 +15,10 @@ import (
 
 // buildInfo is what `version` tells of the program.
 type buildInfo struct {
-	Version  string `json:"version"`            // module version, "devel" for a build from a work tree
-	Revision string `json:"revision,omitempty"` // commit
-	Time     string `json:"time,omitempty"`     // of the commit, RFC 3339
-	Dirty    bool   `json:"dirty"`              // built with changes that are in no commit
+	Version  string `json:"version"` // module version, "devel" for a build from a work tree
+	Commit   string `json:"commit,omitempty"`
+	Time     string `json:"time,omitempty"` // of the commit, RFC 3339
+	Dirty    bool   `json:"dirty"`          // built with changes that are in no commit
 	Go       string `json:"go"`
 	Platform string `json:"platform"` // "linux/amd64"
 	Schema   int    `json:"schema"`   // version of the databases that it makes
@@ -57,7 +57,7 @@ func readBuild(info *debug.BuildInfo) buildInfo {
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
-			b.Revision = s.Value
+			b.Commit = s.Value
 		case "vcs.time":
 			b.Time = s.Value
 		case "vcs.modified":
@@ -73,7 +73,7 @@ func (b buildInfo) print(w io.Writer, program string) error {
 	if b.Dirty {
 		dirty = "with changes"
 	}
-	if commit := commas(b.Revision[:min(12, len(b.Revision))], b.Time, dirty); commit != "" {
+	if commit := commas(b.Commit[:min(12, len(b.Commit))], b.Time, dirty); commit != "" {
 		from = " (" + commit + ")"
 	}
 	if _, err := fmt.Fprintf(w, "%s %s%s %s %s\n", program, b.Version, from, b.Go, b.Platform); err != nil {

@@ -264,7 +264,7 @@ func TestImage(t *testing.T) {
 	if out := must(t, inside(program, "progress")); !strings.Contains(out, "WY") || !strings.Contains(out, "100") {
 		t.Errorf("progress: %s", out)
 	}
-	for _, part := range []string{`{"version":"v`, `"revision":"`, `"schema":`, `"sqlite":"3.`} {
+	for _, part := range []string{`{"version":"v`, `"commit":"`, `"schema":`, `"sqlite":"3.`} {
 		if out := must(t, inside(program, "version", "--json")); !strings.Contains(out, part) {
 			t.Errorf("version: no %s: %s", part, out)
 		}
