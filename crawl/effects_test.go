@@ -141,7 +141,7 @@ func TestLayoutAlarm(t *testing.T) {
 		}
 		err := w.crawl(w.engine())
 		endedBy(t, err, crawl.ErrLayout)
-		if !strings.Contains(err.Error(), "counts 7 more than it shows") {
+		if !strings.Contains(err.Error(), "counts 7 listings more than it shows") {
 			t.Errorf("it says %q", err)
 		}
 		w.requested(city(0), city(1), city(2))
