@@ -1,6 +1,7 @@
 package checkpoint_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -72,5 +73,41 @@ func TestStoreAgain(t *testing.T) {
 	}
 	if !slices.Contains(wal.EventTypes(), wal.PageReparsed) {
 		t.Error("the event is no event")
+	}
+}
+
+var errKilled = errors.New("killed")
+
+// TestStoreAgainKilled: what a kill between the log and the commit left is in a replay as it is
+// in the database, when the same reading is stored again before that of another definition.
+func TestStoreAgainKilled(t *testing.T) {
+	t.Parallel()
+	g := logOfOne(t)
+	log := &editLog{logged: g}
+	c := g.anew(t)
+	fetched := g.clock.Now()
+	g.page(t, c, true, 1, 2)
+	again := func(want error, listings ...yp.Listing) (out checkpoint.Reparsed) {
+		t.Helper()
+		g.clock.Move(time.Minute)
+		target := &wal.Target{ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Source: "demo", Place: c.Place}
+		log.err = want
+		out, err := g.StoreAgain(t.Context(), log, []checkpoint.PageAgain{{Target: target, Page: &yp.Page{Number: 1, Listings: listings}, Fetched: fetched}})
+		if !errors.Is(err, want) {
+			t.Fatal(err)
+		}
+		return out
+	}
+	first := []yp.Listing{{ID: "l1", Name: "Other", Phone: "1", Snippet: "Open"}, {ID: "l3", Name: "N3"}}
+	other := yp.Listing{ID: "l1", Name: "N1", Phone: "1"}
+	again(errKilled, first...)
+	again(nil, first...)
+	if out := again(nil, other); out.Changed != 1 {
+		t.Errorf("the other definition: %+v", out)
+	}
+	fresh := setupOn(t, storetest.Open(t), 0)
+	g.replay(t, fresh.Keeper, g.events)
+	for _, query := range []string{foundRows, `SELECT page, times FROM reparsed`} {
+		storetest.Same(t, query, storetest.Table(t, fresh.DB(), query), storetest.Table(t, g.DB(), query))
 	}
 }

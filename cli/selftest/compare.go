@@ -178,6 +178,11 @@ func (c *comparison) unknown(r *row, id string, want []yp.Listing) {
 				c.add(Differs, "listing", id, "is marked as dropped, but no target that shows it was read to its end")
 			}
 			return
+		case slices.Contains(x.Ads, id):
+			if r.dropped {
+				c.add(Differs, "listing", id, "is marked as dropped, but the site shows it as an ad")
+			}
+			return
 		case r.dropped:
 			return // an earlier epoch had dropped it
 		}

@@ -27,6 +27,9 @@ type Changes struct {
 	// saw them and was read to its end; without a walk (Planned) they never are. They and the
 	// unconfirmed are told again by every crawl until they are seen or gone.
 	Retired []string `json:"retired"`
+	// Ads stay, although no card shows them: the crawl leaves ads out, and they are shown as
+	// those. Only listings that were seen before; told again by every crawl.
+	Ads []string `json:"ads"`
 }
 
 // Change is a field of a listing that says something else than before. Fields
@@ -90,10 +93,13 @@ func (l *ledger) crawl(e *edition) Changes {
 		_, again := seen[k]
 		switch {
 		case again:
-		case len(ads[k]) == 0 && !r.dropped:
+		case len(ads[k]) > 0:
+			c.Ads = append(c.Ads, k.text())
+			if r.dropped {
+				c.Restored, r.dropped = append(c.Restored, k.text()), false
+			}
+		case !r.dropped:
 			l.missed(&c, k, r, complete)
-		case len(ads[k]) > 0 && r.dropped:
-			c.Restored, r.dropped = append(c.Restored, k.text()), false
 		}
 	}
 	for k, at := range seen {
@@ -223,7 +229,7 @@ func (b *business) says(shown views) (texts says) {
 
 // sort puts every list in order.
 func (c *Changes) sort() {
-	for _, ids := range []*[]string{&c.New, &c.Dropped, &c.Restored, &c.Unconfirmed, &c.Retired} {
+	for _, ids := range []*[]string{&c.New, &c.Dropped, &c.Restored, &c.Unconfirmed, &c.Retired, &c.Ads} {
 		if slices.Sort(*ids); *ids == nil {
 			*ids = []string{}
 		}

@@ -92,7 +92,7 @@ func pathOf(t *testing.T, address string) string {
 
 // take applies a crawl and notes what it tells.
 func (db *database) take(c *crawled) {
-	db.tell = demo.Changes{New: []string{}, Changed: []demo.Change{}, Dropped: []string{}, Restored: []string{}, Unconfirmed: []string{}, Retired: []string{}}
+	db.tell = demo.Changes{New: []string{}, Changed: []demo.Change{}, Dropped: []string{}, Restored: []string{}, Unconfirmed: []string{}, Retired: []string{}, Ads: []string{}}
 	seen := make(map[string][]string)
 	for at, listings := range c.shown {
 		for id := range listings {
@@ -103,9 +103,13 @@ func (db *database) take(c *crawled) {
 		if k.ads = append(k.ads, c.ads[id]...); seen[id] != nil {
 			continue
 		}
-		if there := c.ads[id] != nil; !there && !k.gone {
-			db.missed(c, id, k)
-		} else if there && k.gone {
+		if c.ads[id] == nil {
+			if !k.gone {
+				db.missed(c, id, k)
+			}
+			continue
+		}
+		if db.tell.Ads = append(db.tell.Ads, id); k.gone {
 			db.tell.Restored, k.gone = append(db.tell.Restored, id), false
 		}
 	}
@@ -113,7 +117,7 @@ func (db *database) take(c *crawled) {
 		db.met(c, id, targets)
 		db.known[id].ads = append(db.known[id].ads, c.ads[id]...)
 	}
-	for _, ids := range [][]string{db.tell.New, db.tell.Dropped, db.tell.Restored, db.tell.Unconfirmed, db.tell.Retired} {
+	for _, ids := range [][]string{db.tell.New, db.tell.Dropped, db.tell.Restored, db.tell.Unconfirmed, db.tell.Retired, db.tell.Ads} {
 		slices.Sort(ids)
 	}
 	slices.SortFunc(db.tell.Changed, func(a, b demo.Change) int {
