@@ -195,7 +195,7 @@ func (t CoverageTotals) Lines(of string) []string {
 	}
 	lines = append(lines, sentence(fmt.Sprintf("%s of %s not read to the end: %s", yp.Thousands(u.Targets), yp.Plural(t.All(), "target"), strings.Join(why, ", "))))
 	if u.Targets > u.Never {
-		text := "New listings there may be old; closed ones are not noticed"
+		text := "There, new listings may only be new to this file, and closed ones are not noticed"
 		if u.Listings > 0 { // of those to be crawled again it is not known how many there are
 			text += " (" + yp.Plural(u.Listings, "listing") + ")"
 		}

@@ -142,13 +142,13 @@ func TestCoverageLines(t *testing.T) {
 			[]string{
 				"32.0% of what the site lists in 43 of 52 targets was seen (this selection).", "About 2,400 pages beyond --max-pages.",
 				"51,234 of 52 targets not read to the end: 30,123 by --max-pages, 6,789 failed, 1,234 begun, 9,876 not yet crawled, 3,210 waiting for the next crawl, 2,345 without a confirmed end.",
-				"New listings there may be old; closed ones are not noticed (1,234,567 listings).",
+				"There, new listings may only be new to this file, and closed ones are not noticed (1,234,567 listings).",
 			},
 		},
 		"one read again": {report.CoverageTotals{Targets: 1, Again: 999, AgainWhole: 999, Percent: share(100)}, "100.0% of what the site lists in 1 of 1,000 targets was seen", nil},
 		"none read again yet": {report.CoverageTotals{Again: 4, AgainWhole: 4, Unread: report.Unread{Targets: 4, Again: 4}}, "nothing of what the site lists was seen again yet", []string{
 			"Nothing of what the site lists was seen again yet (this selection).", "4 of 4 targets not read to the end: 4 waiting for the next crawl.",
-			"New listings there may be old; closed ones are not noticed.",
+			"There, new listings may only be new to this file, and closed ones are not noticed.",
 		}},
 		"no numbers, read to the end": {report.CoverageTotals{Targets: 4, NoTotal: 4}, "every page that the site offers was read; the site does not say how much it lists", nil},
 		"no numbers":                  {report.CoverageTotals{Targets: 4, NoTotal: 4, Untold: 4, Unread: report.Unread{Targets: 4}}, "the site does not say how much it lists", nil},
