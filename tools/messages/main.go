@@ -10,7 +10,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"log"
 	"maps"
 	"os"
 	"path/filepath"
@@ -31,16 +30,17 @@ error was doing (` + "`claim target`" + `) stands before its cause. Texts of com
 var skipped = regexp.MustCompile(`^(\.|testdata$|tools$|docs$|dist$|storetest$|regiontest$|generate$|html$)`)
 
 func main() {
-	log.SetFlags(0)
 	if len(os.Args) != 2 {
-		log.Fatal("usage: messages FOLDER")
+		fmt.Fprintln(os.Stderr, "messages: want the folder of the sources")
+		os.Exit(2)
 	}
 	list, err := messages(os.Args[1])
 	if err == nil {
 		_, err = os.Stdout.WriteString(list)
 	}
 	if err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, "messages:", err)
+		os.Exit(1)
 	}
 }
 
