@@ -97,9 +97,10 @@ func TestRemedyText(t *testing.T) {
 func TestNextText(t *testing.T) {
 	t.Parallel()
 	for want, n := range map[string]report.Next{
-		"now claimed by w":                                                 {When: report.NextHeld, Held: "w"},
-		"claimable now: why":                                               {When: report.NextNow, Why: "why"},
-		"claimable at 12:01:00Z (in 1m00s): why":                           {When: report.NextLater, Why: "why", At: noon.Add(time.Minute)},
+		"now claimed by w":                       {When: report.NextHeld, Held: "w"},
+		"claimable now: why":                     {When: report.NextNow, Why: "why"},
+		"claimable at 12:01:00Z (in 1m00s): why": {When: report.NextLater, Why: "why", At: noon.Add(time.Minute)},
+
 		"never by itself: why. `ypcrawl dead requeue 7` changes that":      {When: report.NextNever, Why: "why", Remedy: "dead requeue 7"},
 		"claimable at 12:01:00Z (in 1m00s): why. `ypcrawl x` changes that": {When: report.NextLater, Why: "why", At: noon.Add(time.Minute), Remedy: "x"},
 	} {
